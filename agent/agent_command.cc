@@ -1,0 +1,175 @@
+#include "agent/agent_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <set>
+#include <utility>
+
+#include "agent/agent_flags.h"
+#include "agent/condense_and_send.h"
+#include "agent/progress_line.h"
+#include "agent/rank_map.h"
+#include "agent/uplink/grpc/grpc_transport.h"
+#include "agent/watch_list.h"
+#include "analysis/base/status_macros.h"
+#include "analysis/base/time.h"
+#include "platform/clock.h"
+#include "platform/host.h"
+#include "platform/log.h"
+#include "platform/random.h"
+#include "platform/signals.h"
+#include "platform/temp_dir.h"
+
+namespace lockstep {
+namespace {
+
+// How long a watching agent that was told to end may need for what it has read.
+constexpr int64_t kLastDrainNs = 30 * kNsPerS;
+
+std::string HostFrom(const std::string& flag) {
+  if (flag == "auto") {
+    return HostName();
+  }
+  return flag == "none" ? std::string() : flag;
+}
+
+absl::StatusOr<CondenseAndSendOptions> SendOptionsFrom(const AgentFlags& flags) {
+  CondenseAndSendOptions options;
+  options.condense.read.step_range = flags.step_range;
+  options.condense.tmp_dir = flags.tmp.empty() ? DefaultTempParent() : flags.tmp;
+  options.condense.host = HostFrom(flags.host);
+  options.jobs = static_cast<size_t>(flags.jobs);
+  if (!flags.rank_map.empty()) {
+    LOCKSTEP_ASSIGN_OR_RETURN(options.condense.rank_map, ReadRankMap(flags.rank_map));
+  }
+  return options;
+}
+
+UplinkClientOptions UplinkOptionsFrom(const AgentFlags& flags) {
+  UplinkClientOptions options;
+  options.session.hello = {.run = flags.run,
+                           .agent = HostName(),
+                           .agent_version = LOCKSTEP_VERSION,
+                           .expected_ranks = flags.expect_ranks,
+                           .replace = flags.replace};
+  options.give_up_after_ns.reset();
+  if (flags.watch.empty()) {
+    options.give_up_after_ns = flags.connect_timeout_s * kNsPerS;
+  }
+  options.random = SystemRandom();
+  return options;
+}
+
+void LogReports(const std::vector<FileReport>& reports) {
+  for (const FileReport& report : reports) {
+    if (report.status == "used") {
+      LogInfo("{}: sent, {} sources", report.path, report.sources);
+    } else {
+      LogWarning("{}: {}: {}", report.path, report.status, report.reason);
+    }
+  }
+}
+
+void LogSummary(const UplinkSummary& summary) {
+  for (const RefusedUplinkSource& refused : summary.refused) {
+    LogWarning("{}: the aggregator refused it ({}): {}; to take the new data, drop the run first with --replace",
+               refused.path, refused.reason, refused.detail);
+  }
+  LogInfo("drained: {} batches acknowledged on {} streams", summary.acknowledged_batches, summary.streams);
+}
+
+// Sends the files once.
+absl::Status SendFiles(const AgentFlags& flags, const CondenseAndSendOptions& options, UplinkClient& uplink,
+                       const std::stop_token& stop) {
+  LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<FileReport> reports,
+                            CondenseAndSend(ListInputs(flags.paths), options, uplink, stop));
+  LogReports(reports);
+  LOCKSTEP_ASSIGN_OR_RETURN(const UplinkSummary summary, uplink.Drain(flags.finish));
+  LogSummary(summary);
+  if (std::none_of(reports.begin(), reports.end(), IsUsable)) {
+    return absl::NotFoundError(
+        "no usable trace among the inputs: nsys exports (*.sqlite) and Kineto traces (*.json, *.json.gz) are read");
+  }
+  return absl::OkStatus();
+}
+
+std::vector<SeenFile> LookAt(const std::vector<std::string>& paths) {
+  std::vector<SeenFile> seen;
+  for (const std::string& path : paths) {
+    const auto size = FileSize(path);
+    const auto changed = FileChangeNs(path);
+    if (size.ok() && changed.ok()) {  // else it has gone meanwhile
+      seen.push_back({.path = path, .size_bytes = *size, .modified_ns = *changed});
+    }
+  }
+  return seen;
+}
+
+// Sends what appears in the folder until the stop.
+absl::Status WatchFolder(const AgentFlags& flags, const CondenseAndSendOptions& options, UplinkClient& uplink,
+                         const std::stop_token& stop) {
+  WatchList watch;
+  std::set<std::string> known_problems;
+  do {
+    InputFiles present = ListInputs({flags.watch});
+    for (const PathProblem& problem : present.problems) {
+      if (known_problems.insert(problem.path).second) {
+        LogWarning("{}: {}", problem.path, problem.reason);
+      }
+    }
+    const InputFiles finished{.files = watch.Observe(LookAt(present.files), SystemClock().MonotonicNs()),
+                              .problems = {}};
+    const absl::StatusOr<std::vector<FileReport>> reports = CondenseAndSend(finished, options, uplink, stop);
+    if (reports.ok()) {
+      LogReports(*reports);
+    } else if (!absl::IsCancelled(reports.status())) {
+      return reports.status();
+    }
+  } while (WaitUnlessStopped(stop, kNsPerS));
+  LOCKSTEP_ASSIGN_OR_RETURN(const UplinkSummary summary, uplink.Drain(flags.finish, kLastDrainNs));
+  LogSummary(summary);
+  return absl::OkStatus();
+}
+
+absl::Status RunAgent(const AgentFlags& flags, CondenseAndSendOptions options, const std::stop_token& stop) {
+  ProgressLine line;
+  options.progress = [&line](const SendProgress& progress) { line.Show(progress); };
+  auto transport = MakeGrpcTransport(ConnectTo(flags.aggregator));
+  if (flags.watch.empty()) {
+    UplinkClient uplink(std::move(transport), UplinkOptionsFrom(flags), stop);
+    return SendFiles(flags, options, uplink, stop);
+  }
+  // The stop ends the watching only: what was read is still to be sent.
+  UplinkClient uplink(std::move(transport), UplinkOptionsFrom(flags), std::stop_token());
+  return WatchFolder(flags, options, uplink, stop);
+}
+
+int Complain(const absl::Status& status, int exit_code) {
+  fmt::print(stderr, "lockstep-agent: {}\n", std::string(status.message()));
+  return exit_code;
+}
+
+}  // namespace
+
+int RunAgentCommand(int argc, const char* const* argv) {
+  const auto parsed = ParseAgentFlags(argc, argv);
+  if (const int* done = std::get_if<int>(&parsed)) {
+    return *done;
+  }
+  const AgentFlags& flags = std::get<AgentFlags>(parsed);
+  SetLogLevel(*LogLevelFromName(flags.log_level));
+  const auto options = SendOptionsFrom(flags);
+  if (!options.ok()) {
+    return Complain(options.status(), 1);
+  }
+  const StopOnSignals signals;
+  const absl::Status ended = RunAgent(flags, *options, signals.token());
+  if (ended.ok()) {
+    return 0;
+  }
+  return Complain(ended, signals.signal() != 0 && absl::IsCancelled(ended) ? 128 + signals.signal() : 2);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,33 @@
+// The flags of lockstep-agent, parsed and checked.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace lockstep {
+
+struct AgentFlags {
+  std::string aggregator;  // HOST:PORT
+  std::string run;
+  std::vector<std::string> paths;
+  std::string watch;  // "" = no
+  std::string host = "auto";
+  std::string rank_map;
+  std::string step_range;
+  std::string tmp;
+  std::string log_level = "info";
+  int32_t expect_ranks = -1;
+  int64_t jobs = 0;
+  int64_t connect_timeout_s = 60;
+  bool finish = false;
+  bool replace = false;
+  bool insecure = false;
+};
+
+// The flags, or the exit code when the program is already done (help, version, wrong usage; the message has been
+// printed).
+[[nodiscard]] std::variant<AgentFlags, int> ParseAgentFlags(int argc, const char* const* argv);
+
+}  // namespace lockstep

@@ -1,0 +1,164 @@
+#include "agent/condense_and_send.h"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include "platform/executor.h"
+#include "proto/batch_codec.h"
+
+namespace lockstep {
+namespace {
+
+constexpr int64_t kLeastSortBytes = int64_t{8} << 20;
+
+// Hands the batches of one file to the uplink, encoding only what the aggregator does not have.
+class Forwarder : public BatchConsumer {
+ public:
+  explicit Forwarder(UplinkClient& uplink) : uplink_(uplink) {}
+
+  absl::Status BeginSource(const SourceContext& source) override {
+    begun_ = true;
+    return uplink_.BeginSource(source);
+  }
+
+  absl::Status Consume(const SourceContext& source, Batch batch) override {
+    if (!uplink_.Wants(source.source_id, batch.sequence)) {
+      return absl::OkStatus();
+    }
+    OutgoingBatch outgoing{.source_id = source.source_id, .sequence = batch.sequence, .body = EncodeBatch(batch)};
+    outgoing.content_hash = HashOf(outgoing.body);
+    return uplink_.Push(std::move(outgoing));
+  }
+
+  // Whether the aggregator has heard of this file.
+  [[nodiscard]] bool begun() const { return begun_; }
+
+ private:
+  UplinkClient& uplink_;
+  bool begun_ = false;
+};
+
+FileNote NoteOf(const FileReport& report) {
+  return {.path = report.path,
+          .format = report.format,
+          .status = report.status,
+          .reason = report.reason,
+          .offset = report.offset,
+          .drops = report.drops};
+}
+
+// The work on one list of files, shared by the threads.
+class Job {
+ public:
+  Job(const InputFiles& inputs, const CondenseAndSendOptions& options, UplinkClient& uplink,
+      const std::stop_token& stop)
+      : files_(inputs.files),
+        options_(options),
+        uplink_(uplink),
+        stop_(stop),
+        reports_(files_.size()),
+        failures_(files_.size()) {}
+
+  void Run(size_t jobs) {
+    ThreadPool pool(jobs);
+    share_bytes_ = ShareOf(std::min(jobs, files_.size()));
+    pool.ParallelFor(files_.size(), [this](size_t i) { RunFile(i); });
+  }
+
+  // The first failure that is not only the echo of another one.
+  absl::StatusOr<std::vector<FileReport>> Finish() {
+    const auto is_cause = [](const absl::Status& s) { return !s.ok() && s.code() != absl::StatusCode::kCancelled; };
+    if (const auto cause = std::find_if(failures_.begin(), failures_.end(), is_cause); cause != failures_.end()) {
+      return *cause;
+    }
+    if (ended_.load()) {
+      return absl::CancelledError("stopped before all files were read");
+    }
+    return std::move(reports_);
+  }
+
+ private:
+  [[nodiscard]] int64_t ShareOf(size_t together) const {
+    const int64_t share = options_.sort_memory_bytes / static_cast<int64_t>(std::max<size_t>(1, together));
+    return std::clamp(share, kLeastSortBytes, std::max(kLeastSortBytes, options_.condense.sort_memory_bytes));
+  }
+
+  [[nodiscard]] bool Ended() {
+    if (stop_.stop_requested()) {
+      ended_ = true;
+    }
+    return ended_.load();
+  }
+
+  void RunFile(size_t index) {
+    if (Ended()) {
+      return;
+    }
+    absl::Status status = Condense(index);
+    if (!status.ok()) {
+      failures_[index] = std::move(status);
+      ended_ = true;
+    }
+    done_.fetch_add(1);
+  }
+
+  absl::Status Condense(size_t index) {
+    const std::string& path = files_[index];
+    CondenseFileOptions options = options_.condense;
+    options.sort_memory_bytes = share_bytes_;
+    options.read.progress = [this, &path](int64_t done, int64_t total) {
+      if (options_.progress) {
+        options_.progress(
+            {.files_done = done_.load(), .files = files_.size(), .path = path, .done = done, .total = total});
+      }
+      return !Ended();
+    };
+    Forwarder forwarder(uplink_);
+    absl::StatusOr<FileReport> report = CondenseFile(path, options, forwarder);
+    if (report.ok()) {
+      reports_[index] = *std::move(report);
+    } else if (absl::IsResourceExhausted(report.status()) && !forwarder.begun()) {
+      // No room to sort this file; a smaller one may still find some.
+      reports_[index] = {
+          .path = path, .format = "", .status = "refused", .reason = std::string(report.status().message())};
+    } else {
+      return report.status();
+    }
+    return uplink_.AddNote(NoteOf(reports_[index]));
+  }
+
+  const std::vector<std::string>& files_;
+  const CondenseAndSendOptions& options_;
+  UplinkClient& uplink_;
+  const std::stop_token& stop_;
+  int64_t share_bytes_ = 0;
+  std::vector<FileReport> reports_;     // slot by file: no lock needed
+  std::vector<absl::Status> failures_;  // likewise
+  std::atomic<bool> ended_{false};
+  std::atomic<size_t> done_{0};
+};
+
+}  // namespace
+
+absl::StatusOr<std::vector<FileReport>> CondenseAndSend(const InputFiles& inputs, const CondenseAndSendOptions& options,
+                                                        UplinkClient& uplink, const std::stop_token& stop) {
+  Job job(inputs, options, uplink, stop);
+  job.Run(options.jobs == 0 ? CpuCount() : options.jobs);
+  absl::StatusOr<std::vector<FileReport>> reports = job.Finish();
+  if (!reports.ok()) {
+    return reports;
+  }
+  for (const PathProblem& problem : inputs.problems) {
+    reports->push_back({.path = problem.path, .format = "", .status = "refused", .reason = problem.reason});
+    const absl::Status noted = uplink.AddNote(NoteOf(reports->back()));
+    if (!noted.ok()) {
+      return noted;
+    }
+  }
+  return reports;
+}
+
+bool IsUsable(const FileReport& report) { return report.status == "used" || report.status == "partial"; }
+
+}  // namespace lockstep

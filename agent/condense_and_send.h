@@ -1,0 +1,45 @@
+// Trace files to an aggregator: condenses several at a time and pushes the batches through one uplink. The same code
+// runs in lockstep-agent and, over an in-process channel, in `lockstep analyze`.
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "agent/pipeline/condense_file.h"
+#include "agent/uplink/uplink_client.h"
+#include "platform/file_system.h"
+
+namespace lockstep {
+
+struct SendProgress {
+  size_t files_done = 0;
+  size_t files = 0;
+  std::string path;    // of the file that moved on
+  int64_t done = 0;    // bytes or rows of it
+  int64_t total = -1;  // -1 = unknown
+};
+
+struct CondenseAndSendOptions {
+  CondenseFileOptions condense;  // `read.progress` is set here
+  size_t jobs = 0;               // files at a time; 0 = as many as the machine has threads
+  // Room for sorting of all files that are worked on together; each gets its share, at least 8 MiB.
+  int64_t sort_memory_bytes = int64_t{96} << 20;
+  std::function<void(const SendProgress&)> progress;  // called from several threads
+};
+
+// Pushes every source of the files and a note on each file and problem; does not drain. Returns a report a file, in the
+// order given. A file that cannot be used is a report; a Status is what stops the whole work: no room to sort,
+// kCancelled after a stop, or what the uplink said.
+absl::StatusOr<std::vector<FileReport>> CondenseAndSend(const InputFiles& inputs, const CondenseAndSendOptions& options,
+                                                        UplinkClient& uplink, const std::stop_token& stop);
+
+// "used" or "partial": something of the file reached the analysis.
+[[nodiscard]] bool IsUsable(const FileReport& report);
+
+}  // namespace lockstep

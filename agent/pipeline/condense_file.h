@@ -1,0 +1,60 @@
+// One trace file to batches: read -> sort -> join -> condense, in bounded memory. The same code runs in the agent and
+// in `lockstep analyze`.
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/readers/trace_reader.h"
+#include "analysis/model/batch.h"
+#include "analysis/model/source.h"
+
+namespace lockstep {
+
+// One row of a --rank-map file (CSV: path,pid,device,rank,host; pid, device and host may be empty).
+struct RankMapRow {
+  std::string path;
+  std::optional<int64_t> pid;
+  std::optional<int32_t> device;
+  int32_t rank = -1;
+  std::string host;
+};
+
+struct CondenseFileOptions {
+  ReadOptions read;
+  std::string tmp_dir;                            // room for sorting
+  int64_t sort_memory_bytes = int64_t{48} << 20;  // all sorters of one file together
+  std::string host;                               // --host: "" = none; used when trace and file name say nothing
+  std::vector<RankMapRow> rank_map;
+};
+
+// Receives the sources of a file one after the other. All calls from one thread, a batch at a time, in sequence.
+class BatchConsumer {
+ public:
+  virtual ~BatchConsumer() = default;
+  virtual absl::Status BeginSource(const SourceContext& source) = 0;
+  virtual absl::Status Consume(const SourceContext& source, Batch batch) = 0;
+};
+
+struct FileReport {
+  std::string path;
+  std::string format;
+  std::string status;  // "used" | "partial" | "skipped" | "refused"
+  std::string reason;
+  int64_t offset = -1;
+  int32_t sources = 0;
+  DropCounters drops;
+};
+
+// Never fails for what the file contains (that is a FileReport with "skipped" or "refused"); a Status is for what stops
+// the whole work: no room to sort, cancelled, or an error of the consumer.
+absl::StatusOr<FileReport> CondenseFile(const std::string& path, const CondenseFileOptions& options,
+                                        BatchConsumer& consumer);
+
+}  // namespace lockstep

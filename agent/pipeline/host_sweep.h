@@ -1,0 +1,17 @@
+// Walks the host's events in order of time and gives each launch call what surrounds it: the step it starts in, the
+// collective call it is made for (innermost on its thread, or the grouped calls that an enclosing ncclGroupEnd
+// releases), and for graph launches their ordinal. One thread.
+#pragma once
+
+#include <absl/status/status.h>
+
+#include "agent/pipeline/record_collector.h"
+
+namespace lockstep {
+
+using LaunchSorter = ExternalSorter<Launch, LaunchOrder>;
+
+// Also counts launch calls per step into `launches` ([process][position in the step table]).
+absl::Status SweepHost(RecordCollector& collector, LaunchSorter& launches, std::vector<std::vector<int64_t>>& per_step);
+
+}  // namespace lockstep

@@ -1,0 +1,253 @@
+#include "agent/pipeline/record_collector.h"
+
+#include <algorithm>
+
+#include "analysis/base/status_macros.h"
+#include "analysis/base/time.h"
+
+namespace lockstep {
+namespace {
+
+bool IsTimeSane(int64_t start_ns, int64_t duration_ns) {
+  return start_ns > -kMaxAbsTimeNs && start_ns < kMaxAbsTimeNs && duration_ns < kMaxAbsTimeNs;
+}
+
+// A day: nothing on a device lasts longer, and sums of such durations stay far from overflow.
+constexpr int64_t kMaxDurationNs = 24 * kNsPerHour;
+
+// Calls that never put work on a device need no join.
+bool MayLaunch(ApiKind kind) { return kind != ApiKind::kSync && kind != ApiKind::kAlloc; }
+
+bool IsGroupCall(std::string_view name) { return name == "ncclGroupStart" || name == "ncclGroupEnd"; }
+
+}  // namespace
+
+RecordCollector::RecordCollector(const CollectorOptions& options)
+    : host_events_(options.tmp_dir, options.memory_bytes / 4),
+      devices_(options.tmp_dir, options.memory_bytes / 4),
+      activities_(options.tmp_dir, options.memory_bytes / 4) {}
+
+NameId RecordCollector::InternName(std::string_view name) { return interner_.Name(name, context_.drops); }
+ShapeId RecordCollector::InternShape(const LaunchShape& shape) { return interner_.Shape(shape, context_.drops); }
+MetaId RecordCollector::InternMeta(const CollectiveMeta& meta) { return interner_.Meta(meta, context_.drops); }
+
+uint32_t RecordCollector::AddProcess(int64_t pid) {
+  const auto [found, is_new] = process_index_.emplace(pid, static_cast<uint32_t>(context_.processes.size()));
+  if (is_new) {
+    ProcessInfo process;
+    process.pid = pid;
+    context_.processes.push_back(std::move(process));
+    steps_.emplace_back();
+    host_totals_.emplace_back();
+  }
+  return found->second;
+}
+
+uint32_t RecordCollector::SourceIndex(uint32_t process, int32_t device) {
+  const auto found = source_index_.find({process, device});
+  if (found != source_index_.end()) return found->second;
+  if (source_keys_.size() >= kMaxSources) return kNoId;
+  const auto index = static_cast<uint32_t>(source_keys_.size());
+  source_keys_.emplace_back(process, device);
+  source_index_.emplace(std::pair{process, device}, index);
+  return index;
+}
+
+absl::Status RecordCollector::Device(const DeviceRecord& record) {
+  if (record.duration_ns < 0) {
+    Drop(DropReason::kNegativeDuration, -1);
+    return absl::OkStatus();
+  }
+  if (!IsTimeSane(record.start_ns, record.duration_ns) || record.duration_ns > kMaxDurationNs) {
+    Drop(DropReason::kAbsurdDuration, -1);
+    return absl::OkStatus();
+  }
+  if (SourceIndex(record.process, record.device) == kNoId) {
+    Drop(DropReason::kStrayDevice, -1);
+    return absl::OkStatus();
+  }
+  return devices_.Add(record);
+}
+
+void RecordCollector::SeeHostTime(int64_t start_ns, int64_t duration_ns) {
+  host_first_ns_ = std::min(host_first_ns_, start_ns);
+  host_last_ns_ = std::max(host_last_ns_, start_ns + duration_ns);
+}
+
+absl::Status RecordCollector::Api(const ApiRecord& record) {
+  if (record.duration_ns < 0 || !IsTimeSane(record.start_ns, record.duration_ns)) {
+    Drop(record.duration_ns < 0 ? DropReason::kNegativeDuration : DropReason::kAbsurdDuration, -1);
+    return absl::OkStatus();
+  }
+  SeeHostTime(record.start_ns, record.duration_ns);
+  AddApiTotals(record);
+  if (!record.has_correlation || !MayLaunch(record.kind)) return absl::OkStatus();
+  HostEvent event;
+  event.start_ns = record.start_ns;
+  event.duration_ns = record.duration_ns;
+  event.tid = record.tid;
+  event.correlation = record.correlation;
+  event.process = record.process;
+  event.name = record.name;
+  event.is_api = true;
+  event.api_kind = record.kind;
+  event.has_correlation = true;
+  return host_events_.Add(event);
+}
+
+void RecordCollector::AddApiTotals(const ApiRecord& record) {
+  auto& apis = host_totals_[record.process].apis;
+  auto found = apis.find(record.name);
+  if (found == apis.end()) {
+    if (apis.size() >= kMaxHostKeys) return Drop(DropReason::kKeyLimit, -1);
+    found = apis.emplace(record.name, ApiRow{}).first;
+    found->second.name = record.name;
+    found->second.kind = record.kind;
+  }
+  found->second.duration.Add(record.duration_ns);
+}
+
+absl::Status RecordCollector::Host(const HostRecord& record) {
+  if (record.duration_ns < 0 || !IsTimeSane(record.start_ns, record.duration_ns)) {
+    Drop(record.duration_ns < 0 ? DropReason::kNegativeDuration : DropReason::kAbsurdDuration, -1);
+    return absl::OkStatus();
+  }
+  SeeHostTime(record.start_ns, record.duration_ns);
+  if (record.kind == HostKind::kMark) return absl::OkStatus();
+  if (record.kind == HostKind::kStep) AddStep(record);
+  AddRangeTotals(record);
+  if (record.kind == HostKind::kCollective && record.meta != kNoId) {
+    if (record.external_id != 0 && external_ids_.size() < kMaxExternalIds) {
+      external_ids_.emplace(record.external_id, record.meta);
+    }
+    return AddCollectiveRange(record, HostKind::kCollective);
+  }
+  if (record.name != kNoId && IsGroupCall(interner_.NameOf(record.name))) {
+    return AddCollectiveRange(record, HostKind::kRange);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RecordCollector::AddCollectiveRange(const HostRecord& record, HostKind kind) {
+  HostEvent event;
+  event.start_ns = record.start_ns;
+  event.duration_ns = record.duration_ns;
+  event.tid = record.tid;
+  event.process = record.process;
+  event.name = record.name;
+  event.meta = record.meta;
+  event.seq = record.seq;
+  event.comms_id = record.comms_id;
+  event.has_comms_id = record.has_comms_id;
+  event.host_kind = kind;
+  return host_events_.Add(event);
+}
+
+void RecordCollector::AddRangeTotals(const HostRecord& record) {
+  if (record.name == kNoId) return;
+  auto& ranges = host_totals_[record.process].ranges;
+  const std::pair key{record.domain, record.name};
+  auto found = ranges.find(key);
+  if (found == ranges.end()) {
+    if (ranges.size() >= kMaxHostKeys) return Drop(DropReason::kKeyLimit, -1);
+    found = ranges.emplace(key, RangeRow{}).first;
+    found->second.name = record.name;
+    found->second.domain = record.domain;
+    found->second.style = record.kind;
+  }
+  found->second.duration.Add(record.duration_ns);
+}
+
+void RecordCollector::AddStep(const HostRecord& record) {
+  if (step_count_ >= kMaxSteps) return Drop(DropReason::kKeyLimit, -1);
+  ++step_count_;
+  StepRange step;
+  step.start_ns = record.start_ns;
+  step.end_ns = record.start_ns + record.duration_ns;
+  step.number = record.step_number;
+  step.tid = record.tid;
+  step.name = record.name;
+  steps_[record.process].push_back(step);
+}
+
+absl::Status RecordCollector::Sync(const SyncRecord& record) {
+  const uint32_t source = SourceIndex(record.process, record.device);
+  if (source == kNoId || record.duration_ns < 0 || !IsTimeSane(record.start_ns, record.duration_ns)) {
+    return absl::OkStatus();  // carries no activity of its own: only evidence for the cause of a gap
+  }
+  ActivityRecord activity;
+  activity.type = ActivityType::kSync;
+  activity.source = source;
+  activity.start_ns = record.start_ns;
+  activity.duration_ns = record.duration_ns;
+  activity.stream = record.stream;
+  activity.sync = record.kind;
+  return activities_.Add(activity);
+}
+
+absl::Status RecordCollector::Allocation(const AllocationRecord& record) {
+  const uint32_t source = SourceIndex(record.process, record.device);
+  if (source == kNoId || !IsTimeSane(record.time_ns, 0)) {
+    Drop(DropReason::kOutsideWindow, -1);
+    return absl::OkStatus();
+  }
+  ActivityRecord activity;
+  activity.type = ActivityType::kAllocation;
+  activity.source = source;
+  activity.start_ns = record.time_ns;
+  activity.duration_ns = record.delta_bytes;
+  return activities_.Add(activity);
+}
+
+void RecordCollector::Drop(DropReason reason, int64_t /*place*/) { context_.drops.Add(reason); }
+
+absl::Status RecordCollector::Finish() {
+  OrderSteps();
+  ExpandElidedGroups();
+  LOCKSTEP_RETURN_IF_ERROR(host_events_.Finish());
+  return devices_.Finish();
+}
+
+void RecordCollector::OrderSteps() {
+  for (std::vector<StepRange>& steps : steps_) {
+    std::sort(steps.begin(), steps.end(), [](const StepRange& a, const StepRange& b) {
+      return std::tie(a.start_ns, b.end_ns, a.number, a.name) < std::tie(b.start_ns, a.end_ns, b.number, b.name);
+    });
+    const auto same = [](const StepRange& a, const StepRange& b) {
+      return a.number >= 0 && a.number == b.number && a.start_ns == b.start_ns && a.end_ns == b.end_ns;
+    };
+    steps.erase(std::unique(steps.begin(), steps.end(), same), steps.end());
+    int64_t ordinal = 0;
+    for (StepRange& step : steps) {
+      if (step.number < 0) step.number = ordinal;
+      ++ordinal;
+    }
+  }
+}
+
+void RecordCollector::ExpandElidedGroups() {
+  for (MetaId id = 0; id < interner_.metas(); ++id) {
+    CollectiveMeta& meta = interner_.MutableMeta(id);
+    if (!meta.members_elided) continue;
+    for (const ProcessInfo& process : context_.processes) {
+      for (const GroupConfig& group : process.groups) {
+        const bool fits = group.name == meta.group_name && !group.members.empty() &&
+                          (meta.group_size < 0 || meta.group_size == static_cast<int32_t>(group.members.size()));
+        if (!fits || !meta.members_elided) continue;
+        meta.members = group.members;
+        meta.members_elided = false;
+      }
+    }
+    if (meta.members_elided) {
+      meta.members.clear();
+      context_.drops.Add(DropReason::kElidedGroupUnresolved);
+    }
+  }
+}
+
+MetaId RecordCollector::MetaOfExternalId(uint64_t external_id) const {
+  const auto found = external_ids_.find(external_id);
+  return found == external_ids_.end() ? kNoId : found->second;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,28 @@
+// What the text of an NVTX range says. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "analysis/model/collective.h"
+
+namespace lockstep::nsys {
+
+// PyTorch's emit_nvtx numbers every call in its text ("aten::copy_, op_id = 991065"): the part before the number, so
+// that the calls of one operator have one name.
+[[nodiscard]] std::string_view WithoutCallNumbers(std::string_view text);
+
+// N of "ProfilerStep#N".
+[[nodiscard]] std::optional<int64_t> ProfilerStepNumber(std::string_view text);
+
+// NCCL's own function names; inside its domain also without the "nccl" prefix.
+[[nodiscard]] CollectiveOp NcclOpOf(std::string_view text, bool in_nccl_domain);
+
+// The call creates a communicator.
+[[nodiscard]] bool IsCommunicatorInit(std::string_view text);
+
+// The range is the chosen step range: "name" in any domain, or "domain:name".
+[[nodiscard]] bool IsStepRange(std::string_view step_range, std::string_view domain, std::string_view text);
+
+}  // namespace lockstep::nsys

@@ -1,0 +1,187 @@
+#include "agent/readers/nsys/nvtx_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+
+#include "agent/readers/nsys/nccl_payload.h"
+#include "agent/readers/nsys/nvtx_label.h"
+#include "analysis/base/status_macros.h"
+
+namespace lockstep::nsys {
+namespace {
+
+constexpr std::string_view kNcclDomain = "NCCL";
+constexpr size_t kMaxDomains = 65'536;
+constexpr size_t kMaxCachedLabels = 65'536;
+constexpr size_t kMaxCachedBytes = 256;  // of a registered text kept in memory
+
+struct Domain {
+  std::string text;
+  NameId name = kNoId;
+};
+
+class NvtxTable {
+ public:
+  NvtxTable(ReadSession& session, CommunicatorLog& communicators) : session_(session), communicators_(communicators) {}
+  absl::Status ReadDomains();
+  absl::Status LoadSchemas() { return schemas_.Load(session_); }
+  absl::Status Visit(const Row& row);
+
+ private:
+  std::string TextOf(const Row& row);
+  const Domain& DomainOf(uint32_t process, int64_t id) const;
+  std::optional<TimeSpan> SpanOf(const Row& row, HostKind kind);
+  std::optional<NcclFields> PayloadOf(const Row& row);
+  void Describe(const Row& row, const Domain& domain, const std::string& text, HostRecord& record);
+  void DescribeNccl(const Row& row, std::string_view text, CollectiveOp op, HostRecord& record);
+
+  ReadSession& session_;
+  CommunicatorLog& communicators_;
+  PayloadSchemas schemas_;
+  NcclJson json_;
+  const Domain default_domain_;
+  std::map<std::pair<uint32_t, int64_t>, Domain> domains_;
+  std::unordered_map<int64_t, std::string> registered_;  // texts by StringIds id
+};
+
+std::optional<HostKind> KindOfEvent(int64_t type) {
+  switch (type) {
+    case nvtx::kMark:
+      return HostKind::kMark;
+    case nvtx::kPushPop:
+    case nvtx::kImportedPushPop:
+      return HostKind::kRange;
+    case nvtx::kStartEnd:
+    case nvtx::kImportedStartEnd:
+      return HostKind::kStartEnd;
+    default:
+      return std::nullopt;  // categories, names of threads and devices, domains
+  }
+}
+
+absl::Status NvtxTable::ReadDomains() {
+  const std::string where = fmt::format("\"{}\" = {}", nvtx::kColumns[nvtx::kEventType].name, nvtx::kDomainCreate);
+  return session_.Scan(nvtx::kTable, {.where = where}, [&](const Row& row) {
+    const std::optional<int64_t> id = row.Int(nvtx::kDomain);
+    const std::optional<uint32_t> process = session_.ProcessOf(row, nvtx::kGlobalTid);
+    if (!id.has_value() || !process.has_value() || domains_.size() >= kMaxDomains) return absl::OkStatus();
+    std::string text = TextOf(row);
+    const NameId name = text.empty() ? kNoId : session_.sink().InternName(text);
+    domains_.insert_or_assign({*process, *id}, Domain{std::move(text), name});
+    return absl::OkStatus();
+  });
+}
+
+const Domain& NvtxTable::DomainOf(uint32_t process, int64_t id) const {
+  const auto found = domains_.find({process, id});
+  return found == domains_.end() ? default_domain_ : found->second;
+}
+
+std::string NvtxTable::TextOf(const Row& row) {
+  if (const std::string_view inline_text = row.Text(nvtx::kText); !inline_text.empty()) return std::string(inline_text);
+  const std::optional<int64_t> id = row.Int(nvtx::kTextId);
+  if (!id.has_value()) return {};
+  if (const auto known = registered_.find(*id); known != registered_.end()) return known->second;
+  std::optional<std::string> text = session_.strings().Text(*id);
+  if (!text.has_value()) {
+    session_.sink().Drop(DropReason::kBadString, row.id());
+    return {};
+  }
+  if (registered_.size() < kMaxCachedLabels && text->size() <= kMaxCachedBytes) registered_.emplace(*id, *text);
+  return *std::move(text);
+}
+
+std::optional<TimeSpan> NvtxTable::SpanOf(const Row& row, HostKind kind) {
+  const std::optional<int64_t> start = row.Int(nvtx::kStart);
+  std::optional<int64_t> end = row.Int(nvtx::kEnd);
+  if (start.has_value() && row.IsNull(nvtx::kEnd)) {
+    const int64_t capture_end = session_.context().capture_end_ns;
+    const int64_t last = capture_end != 0 ? capture_end : session_.facts().last_ns;
+    end = kind == HostKind::kMark ? *start : std::max(*start, last);
+  }
+  return session_.SpanOf(row.id(), start, end);
+}
+
+std::optional<NcclFields> NvtxTable::PayloadOf(const Row& row) {
+  if (const std::string_view blob = row.Blob(nvtx::kBinaryData); !blob.empty() && !schemas_.empty()) {
+    return schemas_.Decode(row.IntOr(nvtx::kDomain, 0), blob);
+  }
+  std::string text(row.Text(nvtx::kJsonText));
+  if (const std::optional<int64_t> id = row.Int(nvtx::kJsonTextId); text.empty() && id.has_value()) {
+    text = session_.strings().Text(*id).value_or("");
+  }
+  if (text.empty()) return std::nullopt;
+  std::optional<NcclFields> fields = json_.Parse(text);
+  if (!fields.has_value()) session_.sink().Drop(DropReason::kBadString, row.id());
+  return fields;
+}
+
+void NvtxTable::DescribeNccl(const Row& row, std::string_view text, CollectiveOp op, HostRecord& record) {
+  const std::optional<NcclFields> fields = PayloadOf(row);
+  if (fields.has_value()) communicators_.Add(record.process, *fields, IsCommunicatorInit(text));
+  if (op == CollectiveOp::kUnknown) return;
+  CollectiveMeta meta;
+  meta.op = op;
+  if (fields.has_value()) {
+    meta.comm_hash = fields->comm_hash;
+    meta.dtype = fields->dtype;
+    meta.bytes = fields->bytes.value_or(kUnknownBytes);
+    meta.peer = fields->peer.value_or(-1);
+    meta.root = fields->root.value_or(-1);
+    record.seq = fields->seq.value_or(kNoSeq);
+    record.comms_id = fields->operation.value_or(0);
+    record.has_comms_id = fields->operation.has_value();
+  }
+  record.kind = HostKind::kCollective;
+  record.meta = session_.sink().InternMeta(meta);
+}
+
+void NvtxTable::Describe(const Row& row, const Domain& domain, const std::string& text, HostRecord& record) {
+  if (record.kind == HostKind::kMark) return;
+  const std::string& step_range = session_.options().step_range;
+  const std::optional<int64_t> step = step_range.empty() ? ProfilerStepNumber(text) : std::nullopt;
+  if (step.has_value() || IsStepRange(step_range, domain.text, text)) {
+    record.kind = HostKind::kStep;
+    record.step_number = step.value_or(-1);
+    return;
+  }
+  const bool in_nccl = domain.text == kNcclDomain;
+  if (in_nccl || text.starts_with("nccl")) DescribeNccl(row, text, NcclOpOf(text, in_nccl), record);
+}
+
+absl::Status NvtxTable::Visit(const Row& row) {
+  const std::optional<int64_t> type = row.Int(nvtx::kEventType);
+  const std::optional<HostKind> kind = type.has_value() ? KindOfEvent(*type) : std::nullopt;
+  if (!kind.has_value()) return absl::OkStatus();
+  const std::optional<TimeSpan> span = SpanOf(row, *kind);
+  if (!span.has_value()) return absl::OkStatus();
+  const std::optional<uint32_t> process = session_.ProcessOf(row, nvtx::kGlobalTid);
+  if (!process.has_value()) return absl::OkStatus();
+  const std::string whole = TextOf(row);
+  const std::string text(WithoutCallNumbers(whole));
+  const Domain& domain = DomainOf(*process, row.IntOr(nvtx::kDomain, 0));
+  HostRecord record;
+  record.start_ns = span->start_ns;
+  record.duration_ns = span->duration_ns;
+  record.tid = TidOf(row.IntOr(nvtx::kGlobalTid, 0));
+  record.process = *process;
+  record.name = session_.sink().InternName(text.empty() ? "(no text)" : text);
+  record.domain = domain.name;
+  record.kind = *kind;
+  Describe(row, domain, text, record);
+  return session_.sink().Host(record);
+}
+
+}  // namespace
+
+absl::Status ReadNvtx(ReadSession& session, CommunicatorLog& communicators) {
+  NvtxTable table(session, communicators);
+  LOCKSTEP_RETURN_IF_ERROR(table.LoadSchemas());
+  LOCKSTEP_RETURN_IF_ERROR(table.ReadDomains());
+  return session.Scan(nvtx::kTable, [&](const Row& row) { return table.Visit(row); });
+}
+
+}  // namespace lockstep::nsys

@@ -1,0 +1,132 @@
+#include "agent/uplink/grpc/grpc_transport.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <utility>
+
+#include "lockstep/v1/ingest.grpc.pb.h"
+#include "proto/batch_codec.h"
+
+namespace lockstep {
+namespace {
+
+// --- values to messages ---
+
+void Fill(const UplinkHello& hello, v1::IngestRequest& request) {
+  v1::Hello& out = *request.mutable_hello();
+  out.set_protocol_version(kUplinkProtocolVersion);
+  out.set_run(hello.run);
+  out.set_agent(hello.agent);
+  out.set_agent_version(hello.agent_version);
+  out.set_expected_ranks(hello.expected_ranks < 0 ? 0 : hello.expected_ranks);
+  out.set_replace(hello.replace);
+}
+
+void Fill(const SourceContext& context, v1::IngestRequest& request) {
+  ToProto(context, request.mutable_source()->mutable_context());
+}
+
+void Fill(const OutgoingBatchPtr& batch, v1::IngestRequest& request) {
+  v1::BatchEnvelope& out = *request.mutable_batch();
+  out.set_source_id(batch->source_id.Bytes());
+  out.set_sequence(batch->sequence);
+  out.set_content_hash(batch->content_hash.Bytes());
+  out.set_body(batch->body);
+}
+
+void Fill(const FileNote& note, v1::IngestRequest& request) { ToProto(note, request.mutable_file()); }
+void Fill(const FinishRun&, v1::IngestRequest& request) { request.mutable_finish(); }
+void Fill(const DrainRequest&, v1::IngestRequest& request) { request.mutable_drain(); }
+
+// --- messages to values; null for a kind that this release does not know ---
+
+std::optional<UplinkEvent> EventOf(const v1::IngestResponse& response) {
+  switch (response.message_case()) {
+    case v1::IngestResponse::kWelcome:
+      return WelcomeEvent{.protocol_version = response.welcome().protocol_version(),
+                          .max_message_bytes = response.welcome().max_message_bytes(),
+                          .window_batches = response.welcome().window_batches()};
+    case v1::IngestResponse::kSource:
+      return SourceWelcomeEvent{.source_id = Hash128::FromBytes(response.source().source_id()),
+                                .last_sequence = response.source().last_sequence(),
+                                .complete = response.source().complete()};
+    case v1::IngestResponse::kAck:
+      return AckEvent{.source_id = Hash128::FromBytes(response.ack().source_id()),
+                      .sequence = response.ack().sequence(),
+                      .complete = response.ack().complete()};
+    case v1::IngestResponse::kDrained:
+      return DrainedEvent{};
+    case v1::IngestResponse::kRefusal:
+      return RefusalEvent{.source_id = Hash128::FromBytes(response.refusal().source_id()),
+                          .sequence = response.refusal().sequence(),
+                          .reason = response.refusal().reason(),
+                          .detail = response.refusal().detail()};
+    case v1::IngestResponse::MESSAGE_NOT_SET:
+      break;
+  }
+  return std::nullopt;
+}
+
+class GrpcUplinkStream : public UplinkStream {
+ public:
+  explicit GrpcUplinkStream(v1::Ingest::Stub& stub) : stream_(stub.Stream(&context_)) {}
+
+  bool Write(const UplinkMessage& message) override {
+    v1::IngestRequest request;
+    std::visit([&](const auto& what) { Fill(what, request); }, message);
+    return stream_->Write(request);
+  }
+
+  std::optional<UplinkEvent> Read() override {
+    v1::IngestResponse response;
+    while (stream_->Read(&response)) {
+      if (auto event = EventOf(response)) {
+        return event;
+      }
+    }
+    return std::nullopt;
+  }
+
+  void CloseWrites() override { stream_->WritesDone(); }
+
+  absl::Status Finish() override {
+    const grpc::Status status = stream_->Finish();
+    return {static_cast<absl::StatusCode>(status.error_code()), status.error_message()};
+  }
+
+  void Cancel() override { context_.TryCancel(); }
+
+ private:
+  grpc::ClientContext context_;  // outlives the stream
+  std::unique_ptr<grpc::ClientReaderWriter<v1::IngestRequest, v1::IngestResponse>> stream_;
+};
+
+class GrpcTransport : public UplinkTransport {
+ public:
+  explicit GrpcTransport(std::shared_ptr<grpc::Channel> channel) : stub_(v1::Ingest::NewStub(std::move(channel))) {}
+  std::unique_ptr<UplinkStream> Open() override { return std::make_unique<GrpcUplinkStream>(*stub_); }
+
+ private:
+  std::unique_ptr<v1::Ingest::Stub> stub_;
+};
+
+}  // namespace
+
+std::shared_ptr<grpc::Channel> ConnectTo(const std::string& address) {
+  grpc::ChannelArguments arguments;
+  // The uplink has its own back-off; the channel only has to be ready for the next attempt.
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5'000);  // in truth the time that one attempt is given
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2'000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  arguments.SetMaxReceiveMessageSize(16 << 20);
+  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+}
+
+std::unique_ptr<UplinkTransport> MakeGrpcTransport(std::shared_ptr<grpc::Channel> channel) {
+  return std::make_unique<GrpcTransport>(std::move(channel));
+}
+
+}  // namespace lockstep

@@ -1,0 +1,65 @@
+// What an agent and an aggregator say to each other, without protobuf: the values behind lockstep.v1 Ingest.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+
+#include "analysis/base/hash128.h"
+#include "analysis/model/run_data.h"
+#include "analysis/model/source.h"
+
+namespace lockstep {
+
+inline constexpr uint32_t kUplinkProtocolVersion = 1;
+
+struct UplinkHello {
+  std::string run;
+  std::string agent;  // host name, for logs
+  std::string agent_version;
+  int32_t expected_ranks = -1;  // -1 = not said
+  bool replace = false;
+};
+
+// A serialised batch with its identity.
+struct OutgoingBatch {
+  Hash128 source_id;
+  int64_t sequence = 0;
+  Hash128 content_hash;  // of the body
+  std::string body;
+};
+
+struct FinishRun {};
+struct DrainRequest {};
+
+// Shared: the window keeps a batch until it is acknowledged while the stream writes it.
+using OutgoingBatchPtr = std::shared_ptr<const OutgoingBatch>;
+using UplinkMessage = std::variant<UplinkHello, SourceContext, OutgoingBatchPtr, FileNote, FinishRun, DrainRequest>;
+
+struct WelcomeEvent {
+  uint32_t protocol_version = 0;
+  int64_t max_message_bytes = 0;
+  int64_t window_batches = 0;
+};
+// Batches up to last_sequence are durable; -1 = none.
+struct SourceWelcomeEvent {
+  Hash128 source_id;
+  int64_t last_sequence = -1;
+  bool complete = false;
+};
+struct AckEvent {
+  Hash128 source_id;
+  int64_t sequence = -1;
+  bool complete = false;
+};
+struct DrainedEvent {};
+struct RefusalEvent {
+  Hash128 source_id;
+  int64_t sequence = -1;
+  std::string reason;
+  std::string detail;
+};
+using UplinkEvent = std::variant<WelcomeEvent, SourceWelcomeEvent, AckEvent, DrainedEvent, RefusalEvent>;
+
+}  // namespace lockstep

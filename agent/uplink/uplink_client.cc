@@ -1,0 +1,244 @@
+#include "agent/uplink/uplink_client.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "analysis/base/status_macros.h"
+#include "analysis/base/time.h"
+#include "platform/log.h"
+
+namespace lockstep {
+namespace {
+
+// A stream that lived this long was a good one, even if nothing was acknowledged on it.
+constexpr int64_t kSteadyNs = 10 * kNsPerS;
+
+// Codes that say "not now". Everything else would be answered the same way again.
+bool IsTransient(absl::StatusCode code) {
+  switch (code) {
+    case absl::StatusCode::kOk:  // the aggregator closed the stream before it was drained: it goes down in order
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kCancelled:
+    case absl::StatusCode::kAborted:
+    case absl::StatusCode::kDeadlineExceeded:
+    case absl::StatusCode::kUnknown:
+    case absl::StatusCode::kInternal:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+UplinkClient::UplinkClient(std::unique_ptr<UplinkTransport> transport, UplinkClientOptions options,
+                           std::stop_token stop)
+    : transport_(std::move(transport)),
+      options_(std::move(options)),
+      back_off_(options_.back_off, options_.random),
+      session_(options_.session),
+      trouble_since_ns_(options_.clock->MonotonicNs()),
+      runner_([this] { Run(); }) {
+  on_stop_.emplace(std::move(stop), [this] { Stop(); });
+}
+
+UplinkClient::~UplinkClient() {
+  on_stop_.reset();
+  Stop();
+  runner_.join();
+}
+
+void UplinkClient::Stop() {
+  const MutexLock lock(mutex_);
+  stopped_ = true;
+  if (failure_.ok() && !session_.drained()) {
+    failure_ = absl::CancelledError("stopped before everything was sent");
+  }
+  if (stream_ != nullptr) {
+    stream_->Cancel();
+  }
+  changed_.NotifyAll();
+}
+
+void UplinkClient::Fail(absl::Status status) {
+  if (failure_.ok()) {
+    failure_ = std::move(status);
+  }
+  changed_.NotifyAll();
+}
+
+absl::Status UplinkClient::BeginSource(const SourceContext& context) {
+  const MutexLock lock(mutex_);
+  session_.AddSource(context);
+  changed_.NotifyAll();
+  while (failure_.ok() && !session_.SourceReady(context.source_id)) {
+    changed_.Wait(mutex_);
+  }
+  return failure_;
+}
+
+bool UplinkClient::Wants(const Hash128& source_id, int64_t sequence) {
+  const MutexLock lock(mutex_);
+  return session_.Wants(source_id, sequence);
+}
+
+absl::Status UplinkClient::Push(OutgoingBatch batch) {
+  const auto shared = std::make_shared<const OutgoingBatch>(std::move(batch));
+  const MutexLock lock(mutex_);
+  while (failure_.ok() && session_.Wants(shared->source_id, shared->sequence) && !session_.HasRoom()) {
+    changed_.Wait(mutex_);
+  }
+  LOCKSTEP_RETURN_IF_ERROR(failure_);
+  if (session_.Wants(shared->source_id, shared->sequence)) {
+    LOCKSTEP_RETURN_IF_ERROR(session_.AddBatch(shared));
+    changed_.NotifyAll();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status UplinkClient::AddNote(FileNote note) {
+  const MutexLock lock(mutex_);
+  session_.AddNote(std::move(note));
+  changed_.NotifyAll();
+  return failure_;
+}
+
+absl::StatusOr<UplinkSummary> UplinkClient::Drain(bool finish_run, std::optional<int64_t> within_ns) {
+  const MutexLock lock(mutex_);
+  session_.RequestDrain(finish_run);
+  changed_.NotifyAll();
+  LOCKSTEP_RETURN_IF_ERROR(WaitUntilDrained(within_ns));
+  return UplinkSummary{
+      .refused = session_.refused(), .acknowledged_batches = session_.acknowledged_batches(), .streams = streams_};
+}
+
+absl::Status UplinkClient::WaitUntilDrained(std::optional<int64_t> within_ns) {
+  const int64_t begin_ns = SystemClock().MonotonicNs();
+  while (failure_.ok() && !session_.drained()) {
+    if (!within_ns) {
+      changed_.Wait(mutex_);
+      continue;
+    }
+    const int64_t left_ns = *within_ns - (SystemClock().MonotonicNs() - begin_ns);
+    if (left_ns <= 0) {
+      return absl::DeadlineExceededError(
+          "the aggregator did not take everything in time; start the agent again to resume");
+    }
+    changed_.WaitFor(mutex_, left_ns);
+  }
+  return failure_;
+}
+
+void UplinkClient::Run() {
+  while (true) {
+    const absl::Status ended = RunStream();
+    {
+      const MutexLock lock(mutex_);
+      if (session_.drained() || !failure_.ok()) {
+        return;
+      }
+    }
+    if (!WorthAnotherTry(ended)) {
+      return;
+    }
+    WaitBeforeRetry(ended);
+  }
+}
+
+absl::Status UplinkClient::RunStream() {
+  const std::shared_ptr<UplinkStream> stream = transport_->Open();
+  {
+    const MutexLock lock(mutex_);
+    if (stopped_) {
+      stream->Cancel();
+    }
+    stream_ = stream;
+    stream_over_ = false;
+    heard_ = false;
+    opened_ns_ = options_.clock->MonotonicNs();
+    acknowledged_before_ = session_.acknowledged_batches();
+    event_error_ = absl::OkStatus();
+    session_.OnConnected();
+  }
+  std::thread reader([this, &stream] { ReadEvents(*stream); });
+  WriteMessages(*stream);
+  reader.join();
+  const absl::Status ended = stream->Finish();
+  const MutexLock lock(mutex_);
+  stream_ = nullptr;
+  session_.OnDisconnected();
+  return event_error_.ok() ? ended : event_error_;
+}
+
+void UplinkClient::ReadEvents(UplinkStream& stream) {
+  while (auto event = stream.Read()) {
+    const MutexLock lock(mutex_);
+    if (!std::exchange(heard_, true)) {
+      ++streams_;
+    }
+    if (event_error_.ok()) {
+      event_error_ = session_.OnEvent(*event);
+    }
+    if (!event_error_.ok()) {
+      stream.Cancel();
+    }
+    changed_.NotifyAll();
+  }
+  const MutexLock lock(mutex_);
+  stream_over_ = true;
+  changed_.NotifyAll();
+}
+
+void UplinkClient::WriteMessages(UplinkStream& stream) {
+  while (true) {
+    std::optional<UplinkMessage> message;
+    {
+      const MutexLock lock(mutex_);
+      while (!stream_over_ && !stopped_ && !session_.drained() && !(message = session_.NextMessage())) {
+        changed_.Wait(mutex_);
+      }
+    }
+    if (!message) {
+      stream.CloseWrites();
+      return;
+    }
+    if (!stream.Write(*message)) {
+      return;  // the reader sees the end of the stream
+    }
+  }
+}
+
+bool UplinkClient::WorthAnotherTry(const absl::Status& failure) {
+  const MutexLock lock(mutex_);
+  if (!event_error_.ok() || !IsTransient(failure.code())) {
+    Fail(failure);
+    return false;
+  }
+  const int64_t now_ns = options_.clock->MonotonicNs();
+  if (heard_ && (session_.acknowledged_batches() > acknowledged_before_ || now_ns - opened_ns_ >= kSteadyNs)) {
+    trouble_since_ns_ = now_ns;
+    back_off_.Reset();
+  }
+  const int64_t trouble_ns = now_ns - trouble_since_ns_;
+  if (options_.give_up_after_ns && trouble_ns >= *options_.give_up_after_ns) {
+    Fail(absl::UnavailableError(fmt::format("no use of the aggregator for {} s, giving up: {}", trouble_ns / kNsPerS,
+                                            std::string(failure.message()))));
+    return false;
+  }
+  return true;
+}
+
+void UplinkClient::WaitBeforeRetry(const absl::Status& failure) {
+  const int64_t delay_ns = back_off_.NextDelayNs();
+  LogInfo("no stream to the aggregator ({}), trying again in {} ms", std::string(failure.message()),
+          delay_ns / kNsPerMs);
+  // Real time, whatever clock judges the silence: this only paces the attempts.
+  const int64_t end_ns = SystemClock().MonotonicNs() + delay_ns;
+  const MutexLock lock(mutex_);
+  for (int64_t left_ns = delay_ns; !stopped_ && left_ns > 0; left_ns = end_ns - SystemClock().MonotonicNs()) {
+    changed_.WaitFor(mutex_, left_ns);
+  }
+}
+
+}  // namespace lockstep

@@ -1,0 +1,107 @@
+// What an agent owes its aggregator and what to say next: a state machine without threads, sockets or time.
+//
+// The state outlives streams. After a lost stream everything not acknowledged is said again on the next one; the
+// aggregator ignores what it has. Thread rule: one thread at a time (UplinkClient holds a mutex).
+#pragma once
+
+#include <absl/status/status.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/uplink/ack_window.h"
+#include "agent/uplink/messages.h"
+
+namespace lockstep {
+
+struct UplinkSessionOptions {
+  UplinkHello hello;
+  size_t window_batches = 16;  // the aggregator may ask for less
+  int64_t window_bytes = int64_t{8} << 20;
+};
+
+// A source that the aggregator will not take; the other sources go on.
+struct RefusedUplinkSource {
+  Hash128 source_id;
+  std::string path;
+  std::string reason;
+  std::string detail;
+};
+
+class UplinkSession {
+ public:
+  explicit UplinkSession(UplinkSessionOptions options);
+
+  // --- what the agent gives ---
+  // Announces a source; again for a known one changes nothing.
+  void AddSource(const SourceContext& context);
+  // True once the aggregator has said where to go on with this source (or refused it).
+  [[nodiscard]] bool SourceReady(const Hash128& source_id) const;
+  // Whether this batch is still to be given: it is the next one, and the source is not refused. A batch that the
+  // aggregator already has, or that was already given, is not wanted.
+  [[nodiscard]] bool Wants(const Hash128& source_id, int64_t sequence) const;
+  [[nodiscard]] bool HasRoom() const { return window_.HasRoom(); }
+  // Takes a wanted batch. kInvalidArgument when it is larger than what the aggregator takes.
+  absl::Status AddBatch(OutgoingBatchPtr batch);
+  void AddNote(FileNote note);
+  // Nothing more will be given: say so, after everything else.
+  void RequestDrain(bool finish_run);
+  [[nodiscard]] bool drained() const { return drained_; }
+  [[nodiscard]] const std::vector<RefusedUplinkSource>& refused() const { return refused_; }
+  [[nodiscard]] int64_t acknowledged_batches() const { return acknowledged_batches_; }
+
+  // --- the stream ---
+  void OnConnected();
+  // What to write now; null = wait for an event or for the agent. Each message is given once a stream.
+  [[nodiscard]] std::optional<UplinkMessage> NextMessage();
+  // An error means that this aggregator cannot be worked with (also after a reconnect).
+  absl::Status OnEvent(const UplinkEvent& event);
+  void OnDisconnected();
+
+ private:
+  struct Source {
+    SourceContext context;
+    int64_t acknowledged = -1;
+    int64_t given = -1;  // highest sequence taken from the agent (or known to the aggregator)
+    bool known = false;  // the aggregator answered at least once
+    bool complete = false;
+    bool refused = false;
+    bool announced = false;  // on this stream
+    bool welcomed = false;   // on this stream
+  };
+
+  absl::Status On(const WelcomeEvent& event);
+  absl::Status On(const SourceWelcomeEvent& event);
+  absl::Status On(const AckEvent& event);
+  absl::Status On(const DrainedEvent& event);
+  absl::Status On(const RefusalEvent& event);
+  absl::StatusOr<Source*> Find(const Hash128& source_id, const char* what);
+  void Acknowledge(Source& source, int64_t sequence, bool complete);
+  std::optional<UplinkMessage> NextSource();
+  std::optional<UplinkMessage> NextBatch();
+  std::optional<UplinkMessage> NextEnding();
+
+  UplinkSessionOptions options_;
+  AckWindow window_;
+  std::map<Hash128, Source> sources_;
+  std::vector<Hash128> to_announce_;  // on this stream
+  std::vector<FileNote> notes_;       // kept until drained: notes have no acknowledgement of their own
+  std::vector<RefusedUplinkSource> refused_;
+  int64_t max_message_bytes_ = 0;
+  int64_t acknowledged_batches_ = 0;
+  bool drain_requested_ = false;
+  bool finish_requested_ = false;
+  bool drained_ = false;
+  bool ever_welcomed_ = false;
+  // Of the present stream.
+  bool hello_sent_ = false;
+  bool welcomed_ = false;
+  size_t notes_sent_ = 0;
+  bool finish_sent_ = false;
+  bool drain_sent_ = false;
+};
+
+}  // namespace lockstep

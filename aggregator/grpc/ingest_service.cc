@@ -1,0 +1,152 @@
+#include <fmt/format.h>
+#include <grpcpp/grpcpp.h>
+
+#include <utility>
+
+#include "aggregator/grpc/services.h"
+#include "analysis/base/status_macros.h"
+#include "lockstep/v1/ingest.grpc.pb.h"
+#include "platform/log.h"
+#include "proto/batch_codec.h"
+
+namespace lockstep {
+namespace {
+
+// A status travels in a trailer of limited size.
+constexpr size_t kMaxStatusBytes = 4096;
+
+grpc::Status ToGrpc(const absl::Status& status) {
+  return {static_cast<grpc::StatusCode>(status.code()), std::string(status.message()).substr(0, kMaxStatusBytes)};
+}
+
+absl::StatusOr<Hash128> HashFrom(const std::string& bytes, const char* what) {
+  if (bytes.size() != 16) {
+    return absl::InvalidArgumentError(fmt::format("{} has {} bytes instead of 16", what, bytes.size()));
+  }
+  return Hash128::FromBytes(bytes);
+}
+
+absl::StatusOr<IngestMessage> BatchOf(const v1::BatchEnvelope& envelope) {
+  LOCKSTEP_ASSIGN_OR_RETURN(const Hash128 source_id, HashFrom(envelope.source_id(), "the source id of a batch"));
+  LOCKSTEP_ASSIGN_OR_RETURN(const Hash128 hash, HashFrom(envelope.content_hash(), "the content hash of a batch"));
+  return IngestBatch{
+      .source_id = source_id, .sequence = envelope.sequence(), .content_hash = hash, .body = envelope.body()};
+}
+
+IngestMessage HelloOf(const v1::Hello& hello) {
+  return IngestHello{.protocol_version = hello.protocol_version(),
+                     .run = hello.run(),
+                     .agent = hello.agent(),
+                     .agent_version = hello.agent_version(),
+                     .expected_ranks = hello.expected_ranks(),
+                     .replace = hello.replace()};
+}
+
+template <typename T>
+absl::StatusOr<IngestMessage> Lift(absl::StatusOr<T> value) {
+  if (!value.ok()) {
+    return std::move(value).status();
+  }
+  return IngestMessage(*std::move(value));
+}
+
+// The values may refer to the request.
+absl::StatusOr<IngestMessage> MessageOf(const v1::IngestRequest& request) {
+  switch (request.message_case()) {
+    case v1::IngestRequest::kHello:
+      return HelloOf(request.hello());
+    case v1::IngestRequest::kSource:
+      return Lift(FromProto(request.source().context()));
+    case v1::IngestRequest::kBatch:
+      return BatchOf(request.batch());
+    case v1::IngestRequest::kFile:
+      return Lift(FromProto(request.file()));
+    case v1::IngestRequest::kFinish:
+      return IngestFinish{};
+    case v1::IngestRequest::kDrain:
+      return IngestDrain{};
+    case v1::IngestRequest::MESSAGE_NOT_SET:
+      break;
+  }
+  return absl::InvalidArgumentError(
+      "a message of a kind that this aggregator does not know: it is older than the agent");
+}
+
+// --- values to messages; each Fill tells whether there is something to send ---
+
+bool Fill(const std::monostate&, v1::IngestResponse&) { return false; }
+
+bool Fill(const IngestWelcome& welcome, v1::IngestResponse& response) {
+  response.mutable_welcome()->set_protocol_version(welcome.protocol_version);
+  response.mutable_welcome()->set_max_message_bytes(welcome.max_message_bytes);
+  response.mutable_welcome()->set_window_batches(welcome.window_batches);
+  return true;
+}
+
+bool Fill(const IngestSourceWelcome& welcome, v1::IngestResponse& response) {
+  response.mutable_source()->set_source_id(welcome.source_id.Bytes());
+  response.mutable_source()->set_last_sequence(welcome.last_sequence);
+  response.mutable_source()->set_complete(welcome.complete);
+  return true;
+}
+
+bool Fill(const IngestAck& ack, v1::IngestResponse& response) {
+  response.mutable_ack()->set_source_id(ack.source_id.Bytes());
+  response.mutable_ack()->set_sequence(ack.sequence);
+  response.mutable_ack()->set_complete(ack.complete);
+  return true;
+}
+
+bool Fill(const IngestDrained&, v1::IngestResponse& response) {
+  response.mutable_drained();
+  return true;
+}
+
+bool Fill(const IngestRefusal& refusal, v1::IngestResponse& response) {
+  LogWarning("source {} refused: {}: {}", refusal.source_id.Hex(), refusal.reason, refusal.detail);
+  response.mutable_refusal()->set_source_id(refusal.source_id.Bytes());
+  response.mutable_refusal()->set_sequence(refusal.sequence);
+  response.mutable_refusal()->set_reason(refusal.reason);
+  response.mutable_refusal()->set_detail(refusal.detail);
+  return true;
+}
+
+class IngestService : public v1::Ingest::Service {
+ public:
+  explicit IngestService(const IngestEnvironment& environment) : environment_(environment) {}
+
+  grpc::Status Stream(grpc::ServerContext* /*context*/,
+                      grpc::ServerReaderWriter<v1::IngestResponse, v1::IngestRequest>* stream) override {
+    IngestSession session(environment_);
+    v1::IngestRequest request;
+    while (stream->Read(&request)) {
+      const absl::StatusOr<IngestReply> reply = Answer(session, request);
+      if (!reply.ok()) {
+        LogWarning("stream of agent '{}' for run '{}' ended: {}", session.agent(), session.run(),
+                   std::string(reply.status().message()));
+        return ToGrpc(reply.status());
+      }
+      v1::IngestResponse response;
+      if (std::visit([&](const auto& what) { return Fill(what, response); }, *reply)) {
+        stream->Write(response);  // a broken stream shows at the next read
+      }
+    }
+    return grpc::Status::OK;
+  }
+
+ private:
+  static absl::StatusOr<IngestReply> Answer(IngestSession& session, const v1::IngestRequest& request) {
+    LOCKSTEP_ASSIGN_OR_RETURN(const IngestMessage message, MessageOf(request));
+    return session.On(message);
+  }
+
+  const IngestEnvironment& environment_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> MakeIngestService(const IngestEnvironment& environment) {
+  return std::make_unique<IngestService>(environment);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,120 @@
+#include "aggregator/grpc/server.h"
+
+#include <fmt/format.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/impl/service_type.h>
+
+#include <chrono>
+#include <utility>
+
+#include "aggregator/grpc/services.h"
+#include "aggregator/ingest/run_opener.h"
+#include "aggregator/query/run_query.h"
+#include "platform/executor.h"
+#include "platform/host.h"
+#include "platform/log.h"
+#include "proto/batch_codec.h"
+
+namespace lockstep {
+namespace {
+
+class Server : public AggregatorServer {
+ public:
+  Server(JobStore& store, const AggregatorServerOptions& options)
+      : options_(options),
+        executor_(options.analysis_threads),
+        opener_(store),
+        environment_{.store = store,
+                     .opener = opener_,
+                     .limits = options.limits,
+                     .decode = [](std::string_view body) { return DecodeBatch(body); },
+                     .on_drained = [&store](const std::string& run) { Publish(store, run); }},
+        ingest_(MakeIngestService(environment_)),
+        query_(MakeQueryService(store, executor_)) {}
+
+  ~Server() override { Shutdown(); }
+
+  absl::Status Listen() {
+    grpc::ServerBuilder builder;
+    Harden(builder);
+    int port = 0;
+    if (!options_.listen.empty()) {
+      builder.AddListeningPort(options_.listen, grpc::InsecureServerCredentials(), &port);
+    }
+    builder.RegisterService(ingest_.get());
+    builder.RegisterService(query_.get());
+    server_ = builder.BuildAndStart();
+    if (server_ == nullptr || (!options_.listen.empty() && port == 0)) {
+      return absl::UnavailableError(fmt::format(
+          "cannot listen on {}: is the port in use, and does the host name this machine?", options_.listen));
+    }
+    if (auto address = ParseAddress(options_.listen)) {
+      address->port = static_cast<uint16_t>(port);
+      address_ = address->ToString();
+    }
+    return absl::OkStatus();
+  }
+
+  [[nodiscard]] const std::string& address() const override { return address_; }
+
+  std::shared_ptr<grpc::Channel> InProcessChannel() override {
+    grpc::ChannelArguments arguments;
+    arguments.SetMaxReceiveMessageSize(static_cast<int>(options_.limits.max_message_bytes));
+    return server_->InProcessChannel(arguments);
+  }
+
+  void Shutdown() override {
+    if (server_ != nullptr) {
+      server_->Shutdown(std::chrono::system_clock::now() + std::chrono::nanoseconds(options_.grace_ns));
+      server_->Wait();
+    }
+  }
+
+ private:
+  static void Publish(JobStore& store, const std::string& run) {
+    const absl::Status published = PublishRanks(store, run);
+    if (!published.ok()) {
+      LogWarning("run '{}': the ranks could not be written into the store: {}", run, std::string(published.message()));
+    }
+  }
+
+  void Harden(grpc::ServerBuilder& builder) const {
+    builder.SetMaxReceiveMessageSize(static_cast<int>(options_.limits.max_message_bytes));
+    // This gRPC inflates a message before it checks the size; columns are compressed inside the batch instead.
+    builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
+    builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
+    // Two aggregators on one port would each get half of the agents.
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 10'000);
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  }
+
+  const AggregatorServerOptions options_;
+  ThreadPool executor_;
+  RunOpener opener_;
+  const IngestEnvironment environment_;
+  const std::unique_ptr<grpc::Service> ingest_;
+  const std::unique_ptr<grpc::Service> query_;
+  std::string address_;
+  std::unique_ptr<grpc::Server> server_;  // last: its threads use all the others
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<AggregatorServer>> AggregatorServer::Start(JobStore& store,
+                                                                          const AggregatorServerOptions& options) {
+  if (!options.listen.empty() && !ParseAddress(options.listen)) {
+    return absl::InvalidArgumentError(
+        fmt::format("cannot listen on '{}': HOST:PORT is needed, for example 127.0.0.1:7700", options.listen));
+  }
+  auto server = std::make_unique<Server>(store, options);
+  const absl::Status listening = server->Listen();
+  if (!listening.ok()) {
+    return listening;
+  }
+  return server;
+}
+
+}  // namespace lockstep

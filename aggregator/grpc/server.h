@@ -1,0 +1,43 @@
+// The aggregator's server: both services over one store, on a port or only inside this process.
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "aggregator/ingest/ingest_session.h"
+#include "aggregator/store/job_store.h"
+
+namespace grpc {
+class Channel;
+}  // namespace grpc
+
+namespace lockstep {
+
+struct AggregatorServerOptions {
+  std::string listen;  // HOST:PORT, port 0 = the system chooses; "" = in-process only
+  IngestLimits limits;
+  size_t analysis_threads = 0;       // 0 = as many as the machine has
+  int64_t grace_ns = 2'000'000'000;  // for streams still open at Shutdown
+};
+
+// Owns its threads. Thread safe.
+class AggregatorServer {
+ public:
+  // The store must outlive the server. kUnavailable when the address cannot be listened on.
+  static absl::StatusOr<std::unique_ptr<AggregatorServer>> Start(JobStore& store,
+                                                                 const AggregatorServerOptions& options);
+  virtual ~AggregatorServer() = default;  // shuts down
+  // Where it listens; "" for in-process only.
+  [[nodiscard]] virtual const std::string& address() const = 0;
+  // A channel that never leaves this process; must not be used after Shutdown.
+  [[nodiscard]] virtual std::shared_ptr<grpc::Channel> InProcessChannel() = 0;
+  // Takes no new calls, lets running ones go on for the grace, then cancels them. Acknowledged batches are in the
+  // store.
+  virtual void Shutdown() = 0;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,136 @@
+#include "aggregator/ingest/ingest_session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "analysis/base/status_macros.h"
+
+namespace lockstep {
+namespace {
+
+bool IsGoodRunName(std::string_view name, size_t max_bytes) {
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+  return !name.empty() && name.size() <= max_bytes && std::none_of(name.begin(), name.end(), is_control);
+}
+
+bool IsConflict(const absl::Status& status) {
+  return status.code() == absl::StatusCode::kFailedPrecondition &&
+         std::string(status.message()).find(Name(DropReason::kConflictingBatch)) != std::string::npos;
+}
+
+}  // namespace
+
+IngestSession::~IngestSession() {
+  if (replaces_) {
+    environment_.opener.Close(run_);
+  }
+}
+
+absl::StatusOr<IngestReply> IngestSession::On(const IngestMessage& message) {
+  if (welcomed_ == std::holds_alternative<IngestHello>(message)) {
+    return absl::InvalidArgumentError("the hello must be the first message of a stream, and the only one");
+  }
+  return std::visit([this](const auto& what) { return Handle(what); }, message);
+}
+
+absl::StatusOr<IngestReply> IngestSession::Handle(const IngestHello& hello) {
+  if (hello.protocol_version != kIngestProtocolVersion) {
+    return absl::InvalidArgumentError(
+        fmt::format("agent {} speaks protocol version {}, this aggregator {}: use releases that agree", hello.agent,
+                    hello.protocol_version, kIngestProtocolVersion));
+  }
+  if (!IsGoodRunName(hello.run, environment_.limits.max_run_name_bytes)) {
+    return absl::InvalidArgumentError(
+        fmt::format("agent {}: a run needs a name of 1 to {} bytes without control characters", hello.agent,
+                    environment_.limits.max_run_name_bytes));
+  }
+  const int32_t expected = hello.expected_ranks > 0 ? hello.expected_ranks : -1;
+  LOCKSTEP_RETURN_IF_ERROR(environment_.opener.Open(hello.run, expected, hello.replace));
+  run_ = hello.run;
+  agent_ = hello.agent;
+  replaces_ = hello.replace;
+  welcomed_ = true;
+  return IngestWelcome{.protocol_version = kIngestProtocolVersion,
+                       .max_message_bytes = environment_.limits.max_message_bytes,
+                       .window_batches = environment_.limits.window_batches};
+}
+
+absl::StatusOr<IngestReply> IngestSession::Handle(const SourceContext& context) {
+  const bool is_new = !sources_.contains(context.source_id);
+  if (is_new && static_cast<int64_t>(sources_.size()) >= environment_.limits.max_sources) {
+    return absl::ResourceExhaustedError(fmt::format("agent {}: more than {} sources on one stream: use several agents",
+                                                    agent_, environment_.limits.max_sources));
+  }
+  LOCKSTEP_ASSIGN_OR_RETURN(const StoredSource stored, environment_.store.PutSource(run_, context));
+  Source& source = sources_[context.source_id];
+  source.last_sequence = stored.last_sequence;
+  source.complete = stored.complete;
+  return IngestSourceWelcome{
+      .source_id = context.source_id, .last_sequence = stored.last_sequence, .complete = stored.complete};
+}
+
+absl::StatusOr<IngestReply> IngestSession::Handle(const IngestBatch& envelope) {
+  const auto found = sources_.find(envelope.source_id);
+  if (found == sources_.end()) {
+    return absl::InvalidArgumentError(
+        fmt::format("agent {}: batch {} of source {} came before the source was announced", agent_, envelope.sequence,
+                    envelope.source_id.Hex()));
+  }
+  Source& source = found->second;
+  if (source.refused) {
+    return IngestReply();  // sent before the agent read the refusal
+  }
+  if (HashOf(envelope.body) != envelope.content_hash) {
+    return Refuse(envelope, source, "damaged_batch", "the body does not have the hash that came with it");
+  }
+  const absl::StatusOr<Batch> batch = environment_.decode(envelope.body);
+  if (!batch.ok()) {
+    return Refuse(envelope, source, "undecodable_batch", std::string(batch.status().message()));
+  }
+  if (batch->sequence != envelope.sequence) {
+    return Refuse(envelope, source, "undecodable_batch",
+                  fmt::format("the envelope says batch {}, the body {}", envelope.sequence, batch->sequence));
+  }
+  return Store(envelope, *batch, source);
+}
+
+absl::StatusOr<IngestReply> IngestSession::Store(const IngestBatch& envelope, const Batch& batch, Source& source) {
+  const absl::Status written = environment_.store.PutBatch(run_, envelope.source_id, envelope.content_hash, batch);
+  if (IsConflict(written)) {
+    return Refuse(envelope, source, Name(DropReason::kConflictingBatch), std::string(written.message()));
+  }
+  LOCKSTEP_RETURN_IF_ERROR(written);
+  source.last_sequence = std::max(source.last_sequence, envelope.sequence);
+  source.complete = source.complete || batch.total_batches.has_value();
+  return IngestAck{.source_id = envelope.source_id, .sequence = source.last_sequence, .complete = source.complete};
+}
+
+IngestReply IngestSession::Refuse(const IngestBatch& envelope, Source& source, std::string_view reason,
+                                  std::string detail) {
+  source.refused = true;
+  return IngestRefusal{.source_id = envelope.source_id,
+                       .sequence = envelope.sequence,
+                       .reason = std::string(reason),
+                       .detail = std::move(detail)};
+}
+
+absl::StatusOr<IngestReply> IngestSession::Handle(const FileNote& note) {
+  LOCKSTEP_RETURN_IF_ERROR(environment_.store.PutFileNote(run_, note));
+  return IngestReply();
+}
+
+absl::StatusOr<IngestReply> IngestSession::Handle(const IngestFinish&) {
+  LOCKSTEP_RETURN_IF_ERROR(environment_.store.FinishRun(run_));
+  return IngestReply();
+}
+
+absl::StatusOr<IngestReply> IngestSession::Handle(const IngestDrain&) {
+  if (environment_.on_drained) {
+    environment_.on_drained(run_);
+  }
+  return IngestDrained{};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,77 @@
+// One agent's stream as the aggregator understands it: checks the order of messages, the hashes and the sequences,
+// writes through a JobStore, and says what to answer. No socket, no thread, no protobuf.
+//
+// Each message gets at most one reply. What concerns one source is a refusal and the stream goes on; an error ends the
+// stream: kInvalidArgument (the agent breaks the protocol), or what the store said (disk full, ...).
+// Thread rule: a session belongs to one thread at a time; many sessions share one store and one RunOpener.
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "aggregator/ingest/messages.h"
+#include "aggregator/ingest/run_opener.h"
+#include "aggregator/store/job_store.h"
+
+namespace lockstep {
+
+struct IngestLimits {
+  uint32_t max_message_bytes = uint32_t{16} << 20;
+  uint32_t window_batches = 16;
+  int64_t max_sources = 65'536;  // a stream
+  size_t max_run_name_bytes = 256;
+};
+
+struct IngestEnvironment {
+  JobStore& store;
+  RunOpener& opener;
+  IngestLimits limits;
+  // Decodes the body of a batch (a stranger's bytes).
+  std::function<absl::StatusOr<Batch>(std::string_view)> decode;
+  // Called with the run when a stream has drained; may be empty. Its failure does not concern the agent.
+  std::function<void(const std::string&)> on_drained;
+};
+
+class IngestSession {
+ public:
+  // The environment must outlive the session.
+  explicit IngestSession(const IngestEnvironment& environment) : environment_(environment) {}
+  ~IngestSession();
+  IngestSession(const IngestSession&) = delete;
+  IngestSession& operator=(const IngestSession&) = delete;
+
+  absl::StatusOr<IngestReply> On(const IngestMessage& message);
+  [[nodiscard]] const std::string& run() const { return run_; }
+  [[nodiscard]] const std::string& agent() const { return agent_; }
+
+ private:
+  struct Source {
+    int64_t last_sequence = -1;
+    bool complete = false;
+    bool refused = false;
+  };
+
+  absl::StatusOr<IngestReply> Handle(const IngestHello& hello);
+  absl::StatusOr<IngestReply> Handle(const SourceContext& context);
+  absl::StatusOr<IngestReply> Handle(const IngestBatch& batch);
+  absl::StatusOr<IngestReply> Handle(const FileNote& note);
+  absl::StatusOr<IngestReply> Handle(const IngestFinish& finish);
+  absl::StatusOr<IngestReply> Handle(const IngestDrain& drain);
+  absl::StatusOr<IngestReply> Store(const IngestBatch& envelope, const Batch& batch, Source& source);
+  IngestReply Refuse(const IngestBatch& envelope, Source& source, std::string_view reason, std::string detail);
+
+  const IngestEnvironment& environment_;
+  std::string run_;
+  std::string agent_;
+  bool welcomed_ = false;
+  bool replaces_ = false;
+  std::map<Hash128, Source> sources_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,64 @@
+// What arrives at and leaves an ingest session, without protobuf: the values behind lockstep.v1 Ingest.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "analysis/base/hash128.h"
+#include "analysis/model/run_data.h"
+#include "analysis/model/source.h"
+
+namespace lockstep {
+
+inline constexpr uint32_t kIngestProtocolVersion = 1;
+
+struct IngestHello {
+  uint32_t protocol_version = 0;
+  std::string run;
+  std::string agent;
+  std::string agent_version;
+  int32_t expected_ranks = -1;  // -1 = not said
+  bool replace = false;
+};
+
+// Views: valid during the call.
+struct IngestBatch {
+  Hash128 source_id;
+  int64_t sequence = 0;
+  Hash128 content_hash;
+  std::string_view body;
+};
+
+struct IngestFinish {};
+struct IngestDrain {};
+using IngestMessage = std::variant<IngestHello, SourceContext, IngestBatch, FileNote, IngestFinish, IngestDrain>;
+
+struct IngestWelcome {
+  uint32_t protocol_version = kIngestProtocolVersion;
+  uint32_t max_message_bytes = 0;
+  uint32_t window_batches = 0;
+};
+struct IngestSourceWelcome {
+  Hash128 source_id;
+  int64_t last_sequence = -1;
+  bool complete = false;
+};
+struct IngestAck {
+  Hash128 source_id;
+  int64_t sequence = -1;
+  bool complete = false;
+};
+struct IngestDrained {};
+struct IngestRefusal {
+  Hash128 source_id;
+  int64_t sequence = -1;
+  std::string reason;
+  std::string detail;
+};
+// monostate: nothing to answer.
+using IngestReply =
+    std::variant<std::monostate, IngestWelcome, IngestSourceWelcome, IngestAck, IngestDrained, IngestRefusal>;
+
+}  // namespace lockstep

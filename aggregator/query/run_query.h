@@ -1,0 +1,25 @@
+// Answers about stored runs: loads a run, lets the analysis compute, renders the document. No sockets.
+// Thread safe as far as the store and the executor are.
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include <string>
+
+#include "aggregator/store/job_store.h"
+#include "analysis/metrics/analysis_options.h"
+#include "analysis/model/run_data.h"
+
+namespace lockstep {
+
+// The report document (lockstep.report/1) as JSON text. A complete run counts as analysed from then on. Errors:
+// kNotFound (no such run), and those of BuildReport.
+absl::StatusOr<std::string> AnswerViews(JobStore& store, const std::string& run, AnalysisOptions options,
+                                        Executor& executor);
+
+// Writes the resolved ranks of a run that is complete into the store, for the people who read it with SQL. An open run
+// is left alone: more sources may still change who is which rank.
+absl::Status PublishRanks(JobStore& store, const std::string& run);
+
+}  // namespace lockstep

@@ -1,0 +1,72 @@
+// Where runs live. One conformance suite (tests/unit/aggregator/store) holds for every backend.
+//
+// Durability: PutBatch returns OK only once the batch would survive a crash of the process. Idempotence: the same
+// (run, source id, sequence, hash) again changes nothing and returns OK; another hash for the same sequence is
+// kFailedPrecondition with "conflicting_batch" in its message, and is counted.
+// Thread rule: all methods may be called from any thread; the store serialises writers itself.
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analysis/base/hash128.h"
+#include "analysis/model/batch.h"
+#include "analysis/model/run_data.h"
+
+namespace lockstep {
+
+struct StoredSource {
+  Hash128 source_id;
+  int64_t last_sequence = -1;  // highest durable sequence without a hole before it; -1 = none
+  bool complete = false;
+};
+
+// A loaded run. `instances` stays usable while the store is open; it reads a snapshot.
+struct LoadedRun {
+  RunData data;
+  std::unique_ptr<InstanceSource> instances;
+};
+
+class JobStore {
+ public:
+  virtual ~JobStore() = default;
+
+  // Creates the run or opens it; expected_ranks -1 leaves what is stored. kFailedPrecondition when the run was finished
+  // by hand and differs.
+  virtual absl::Status OpenRun(const std::string& run, int32_t expected_ranks) = 0;
+  virtual absl::Status DropRun(const std::string& run) = 0;    // OK when there is none
+  virtual absl::Status FinishRun(const std::string& run) = 0;  // kNotFound
+  // kComplete <-> kOpen are derived (all sources complete and the expected ranks present, or finished by hand); this
+  // records that the answer for the present content was computed.
+  virtual absl::Status MarkAnalysed(const std::string& run) = 0;
+
+  // Registers a source (idempotent; the context of a known source id is replaced only if it differs in path or claims)
+  // and tells what is already durable.
+  virtual absl::StatusOr<StoredSource> PutSource(const std::string& run, const SourceContext& context) = 0;
+  // `hash` is the content hash of the serialised batch. A sequence beyond last_sequence + 1 is kOutOfRange.
+  virtual absl::Status PutBatch(const std::string& run, const Hash128& source_id, const Hash128& hash,
+                                const Batch& batch) = 0;
+  virtual absl::Status PutFileNote(const std::string& run, const FileNote& note) = 0;  // replaces the note of that path
+
+  // The rank that was resolved for each of these sources: shown by the views of a store that has some, never read back.
+  virtual absl::Status PutRanks(const std::string& run, const std::vector<std::pair<Hash128, int32_t>>& ranks) = 0;
+
+  [[nodiscard]] virtual absl::StatusOr<std::vector<RunInfo>> ListRuns() = 0;            // by name
+  [[nodiscard]] virtual absl::StatusOr<LoadedRun> LoadRun(const std::string& run) = 0;  // kNotFound
+};
+
+struct StoreOptions {
+  std::string path;  // "" = in memory
+};
+// The visible list of backends: "sqlite" (path, or in-memory database when empty) and "memory".
+absl::StatusOr<std::unique_ptr<JobStore>> OpenStore(std::string_view backend, const StoreOptions& options);
+
+}  // namespace lockstep

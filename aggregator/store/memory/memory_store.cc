@@ -1,0 +1,230 @@
+#include "aggregator/store/memory/memory_store.h"
+
+#include <algorithm>
+
+#include "aggregator/store/memory/run_assembly.h"
+#include "analysis/base/check.h"
+#include "analysis/base/status_macros.h"
+
+namespace lockstep {
+namespace {
+
+using InstanceBlock = std::shared_ptr<const std::vector<InstanceRow>>;
+
+struct SourceInstances {
+  std::vector<InstanceBlock> blocks;
+  std::vector<uint32_t> names;  // id of the run by id of the stream
+};
+
+class MemoryInstanceStream final : public InstanceStream {
+ public:
+  MemoryInstanceStream(std::shared_ptr<const SourceInstances> source, uint32_t communicator)
+      : source_(std::move(source)), communicator_(communicator) {}
+
+  absl::StatusOr<std::vector<InstanceRow>> Next() override {
+    std::vector<InstanceRow> rows;
+    while (rows.empty() && next_ < source_->blocks.size()) {
+      const std::vector<InstanceRow>& block = *source_->blocks[next_++];
+      std::copy_if(block.begin(), block.end(), std::back_inserter(rows), [this](const InstanceRow& row) {
+        return communicator_ == InstanceSource::kAllCommunicators || row.communicator == communicator_;
+      });
+    }
+    TranslateNames(source_->names, &rows);
+    return rows;
+  }
+
+ private:
+  const std::shared_ptr<const SourceInstances> source_;
+  const uint32_t communicator_;
+  size_t next_ = 0;
+};
+
+class MemoryInstanceSource final : public InstanceSource {
+ public:
+  void Add(SourceInstances source) { sources_.push_back(std::make_shared<const SourceInstances>(std::move(source))); }
+
+  absl::StatusOr<std::unique_ptr<InstanceStream>> Open(size_t source, uint32_t communicator) override {
+    LOCKSTEP_CHECK(source < sources_.size());
+    return std::make_unique<MemoryInstanceStream>(sources_[source], communicator);
+  }
+
+ private:
+  std::vector<std::shared_ptr<const SourceInstances>> sources_;
+};
+
+template <typename Row>
+void AppendAll(std::vector<Row>& into, const std::vector<Row>& from) {
+  into.insert(into.end(), from.begin(), from.end());
+}
+
+std::vector<uint32_t> InternAll(const std::vector<NameDef>& names, RunDictionary& dictionary) {
+  std::vector<uint32_t> ids;
+  ids.reserve(names.size());
+  for (const NameDef& name : names) ids.push_back(dictionary.Intern(name.hash, name.text));
+  return ids;
+}
+
+}  // namespace
+
+MemoryStore::Run* MemoryStore::Find(const std::string& run) {
+  const auto found = runs_.find(run);
+  return found == runs_.end() ? nullptr : &found->second;
+}
+
+absl::Status MemoryStore::OpenRun(const std::string& run, int32_t expected_ranks) {
+  const MutexLock lock(mutex_);
+  Run& stored = runs_[run];
+  LOCKSTEP_RETURN_IF_ERROR(CheckExpectedRanks(run, stored.info, expected_ranks));
+  if (expected_ranks >= 0) stored.info.expected_ranks = expected_ranks;
+  return absl::OkStatus();
+}
+
+absl::Status MemoryStore::DropRun(const std::string& run) {
+  const MutexLock lock(mutex_);
+  runs_.erase(run);
+  return absl::OkStatus();
+}
+
+absl::Status MemoryStore::FinishRun(const std::string& run) {
+  const MutexLock lock(mutex_);
+  Run* const stored = Find(run);
+  if (stored == nullptr) return NoSuchRun(run);
+  stored->info.finished_by_hand = true;
+  return absl::OkStatus();
+}
+
+absl::Status MemoryStore::MarkAnalysed(const std::string& run) {
+  const MutexLock lock(mutex_);
+  Run* const stored = Find(run);
+  if (stored == nullptr) return NoSuchRun(run);
+  stored->analysed_revision = stored->revision;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<StoredSource> MemoryStore::PutSource(const std::string& run, const SourceContext& context) {
+  const MutexLock lock(mutex_);
+  Run* const stored = Find(run);
+  if (stored == nullptr) return NoSuchRun(run);
+  const auto [place, is_new] = stored->sources.try_emplace(context.source_id);
+  Source& source = place->second;
+  if (is_new || MustReplace(source.data.context, context)) {
+    source.data.context = context;
+    ++stored->revision;
+  }
+  return StoredSource{context.source_id, source.stream.next_sequence - 1, source.stream.complete};
+}
+
+absl::Status MemoryStore::PutBatch(const std::string& run, const Hash128& source_id, const Hash128& hash,
+                                   const Batch& batch) {
+  const MutexLock lock(mutex_);
+  Run* const stored = Find(run);
+  if (stored == nullptr) return NoSuchRun(run);
+  const auto found = stored->sources.find(source_id);
+  if (found == stored->sources.end()) return NoSuchSource(run, source_id);
+  Source& source = found->second;
+  if (batch.sequence >= 0 && batch.sequence < source.stream.next_sequence) {
+    const Hash128& known = source.hashes[static_cast<size_t>(batch.sequence)];
+    if (known == hash) return absl::OkStatus();
+    ++source.conflicts;
+    ++stored->revision;
+    return ConflictingBatch(source_id, batch.sequence, known, hash);
+  }
+  if (batch.sequence != source.stream.next_sequence) {
+    return SequenceHole(source_id, batch.sequence, source.stream.next_sequence);
+  }
+  LOCKSTEP_RETURN_IF_ERROR(CheckBatch(source.stream, batch));
+  source.hashes.push_back(hash);
+  source.stream = After(source.stream, batch);
+  Append(source, batch);
+  ++stored->revision;
+  return absl::OkStatus();
+}
+
+void MemoryStore::Append(Source& source, const Batch& batch) {
+  AppendAll(source.names, batch.names);
+  SourceData& data = source.data;
+  AppendAll(data.communicators, batch.communicators);
+  AppendAll(data.steps, batch.steps);
+  AppendAll(data.buckets, batch.buckets);
+  AppendAll(data.step_kernels, batch.step_kernels);
+  AppendAll(data.memory, batch.memory);
+  AppendAll(data.apis, batch.apis);
+  AppendAll(data.ranges, batch.ranges);
+  AppendAll(data.launches, batch.launches);
+  AppendAll(data.kernels, batch.kernels);
+  if (batch.summary.has_value()) data.summary = *batch.summary;
+  if (!batch.instances.empty()) {
+    source.instances.push_back(std::make_shared<const std::vector<InstanceRow>>(batch.instances));
+  }
+  data.instance_count = source.stream.instances;
+  data.complete = source.stream.complete;
+}
+
+absl::Status MemoryStore::PutFileNote(const std::string& run, const FileNote& note) {
+  const MutexLock lock(mutex_);
+  Run* const stored = Find(run);
+  if (stored == nullptr) return NoSuchRun(run);
+  const auto found = stored->files.find(note.path);
+  if (found != stored->files.end() && found->second == note) return absl::OkStatus();
+  stored->files[note.path] = note;
+  ++stored->revision;
+  return absl::OkStatus();
+}
+
+absl::Status MemoryStore::PutRanks(const std::string& run, const std::vector<std::pair<Hash128, int32_t>>& ranks) {
+  const MutexLock lock(mutex_);
+  const Run* const stored = Find(run);
+  if (stored == nullptr) return NoSuchRun(run);
+  for (const auto& [source, rank] : ranks) {
+    if (!stored->sources.contains(source)) return NoSuchSource(run, source);
+  }
+  return absl::OkStatus();
+}
+
+RunInfo MemoryStore::Describe(const std::string& name, const Run& run) {
+  RunInfo info = run.info;
+  info.name = name;
+  std::vector<SourcePresence> presences;
+  for (const auto& [id, source] : run.sources) {
+    presences.push_back(PresenceOf(source.data.context, source.stream.complete));
+    if (source.stream.complete) ++info.complete_sources;
+  }
+  info.sources = static_cast<int64_t>(run.sources.size());
+  const bool analysed = run.analysed_revision == run.revision;
+  info.state = StateOf({info.expected_ranks, info.finished_by_hand, analysed}, presences);
+  return info;
+}
+
+absl::StatusOr<std::vector<RunInfo>> MemoryStore::ListRuns() {
+  const MutexLock lock(mutex_);
+  std::vector<RunInfo> infos;
+  for (const auto& [name, run] : runs_) infos.push_back(Describe(name, run));
+  return infos;
+}
+
+absl::StatusOr<LoadedRun> MemoryStore::LoadRun(const std::string& run) {
+  const MutexLock lock(mutex_);
+  const Run* const stored = Find(run);
+  if (stored == nullptr) return NoSuchRun(run);
+  LoadedRun loaded;
+  loaded.data.info = Describe(run, *stored);
+  auto instances = std::make_unique<MemoryInstanceSource>();
+  RunDictionary dictionary;
+  for (const auto& [id, source] : stored->sources) {
+    std::vector<uint32_t> names = InternAll(source.names, dictionary);
+    SourceData& data = loaded.data.sources.emplace_back(source.data);
+    data.summary.drops.Add(DropReason::kConflictingBatch, source.conflicts);
+    data.kernels = MergeKernels(std::move(data.kernels));
+    MergeSummaries(&data);
+    TranslateNames(names, &data);
+    instances->Add({source.instances, std::move(names)});
+  }
+  loaded.data.names = dictionary.Take();
+  for (const auto& [path, note] : stored->files) loaded.data.files.push_back(note);
+  std::sort(loaded.data.files.begin(), loaded.data.files.end(),
+            [](const FileNote& a, const FileNote& b) { return NaturalLess(a.path, b.path); });
+  loaded.instances = std::move(instances);
+  return loaded;
+}
+
+}  // namespace lockstep

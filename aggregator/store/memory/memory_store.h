@@ -1,0 +1,59 @@
+// Runs in the memory of this process: the reference for the conformance suite, and the store of one-off analyses.
+// Nothing survives the object. Links neither protobuf nor gRPC. Thread safe: one mutex over everything; loaded runs are
+// snapshots that share the (immutable) instance blocks.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "aggregator/store/job_store.h"
+#include "aggregator/store/memory/stream_rules.h"
+#include "platform/mutex.h"
+
+namespace lockstep {
+
+class MemoryStore final : public JobStore {
+ public:
+  absl::Status OpenRun(const std::string& run, int32_t expected_ranks) override;
+  absl::Status DropRun(const std::string& run) override;
+  absl::Status FinishRun(const std::string& run) override;
+  absl::Status MarkAnalysed(const std::string& run) override;
+  absl::StatusOr<StoredSource> PutSource(const std::string& run, const SourceContext& context) override;
+  absl::Status PutBatch(const std::string& run, const Hash128& source_id, const Hash128& hash,
+                        const Batch& batch) override;
+  absl::Status PutFileNote(const std::string& run, const FileNote& note) override;
+  absl::Status PutRanks(const std::string& run, const std::vector<std::pair<Hash128, int32_t>>& ranks) override;
+  absl::StatusOr<std::vector<RunInfo>> ListRuns() override;
+  absl::StatusOr<LoadedRun> LoadRun(const std::string& run) override;
+
+ private:
+  using InstanceBlock = std::shared_ptr<const std::vector<InstanceRow>>;
+
+  struct Source {
+    SourceData data;  // names are ids of the stream
+    std::vector<NameDef> names;
+    std::vector<InstanceBlock> instances;
+    std::vector<Hash128> hashes;  // by sequence
+    StreamState stream;
+    int64_t conflicts = 0;
+  };
+  struct Run {
+    RunInfo info;  // state and counts are derived when asked
+    std::map<Hash128, Source> sources;
+    std::map<std::string, FileNote> files;
+    int64_t revision = 0;
+    int64_t analysed_revision = -1;
+  };
+
+  static RunInfo Describe(const std::string& name, const Run& run);
+  static void Append(Source& source, const Batch& batch);
+  Run* Find(const std::string& run) LOCKSTEP_REQUIRES(mutex_);
+
+  Mutex mutex_;
+  std::map<std::string, Run> runs_ LOCKSTEP_GUARDED_BY(mutex_);
+};
+
+}  // namespace lockstep

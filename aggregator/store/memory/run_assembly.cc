@@ -1,0 +1,233 @@
+#include "aggregator/store/memory/run_assembly.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+#include <utility>
+
+namespace lockstep {
+namespace {
+
+constexpr size_t kMaxExemplars = 8;
+
+auto KeyOf(const KernelRow& r) {
+  return std::make_tuple(r.name, r.mangled, r.has_shape, r.shape, r.from_graph, r.phase, r.is_rest, r.kind.category,
+                         r.kind.family, r.kind.library, r.kind.op, r.kind.dtype);
+}
+auto KeyOf(const MemoryRow& r) { return std::make_tuple(r.is_memset, r.kind, r.source, r.target, r.on_device); }
+auto KeyOf(const ApiRow& r) { return std::make_tuple(r.name, r.kind); }
+auto KeyOf(const RangeRow& r) { return std::make_tuple(r.name, r.domain, r.style); }
+auto KeyOf(const LaunchRow& r) { return std::make_tuple(r.api, r.kernel); }
+
+void MergeSlices(std::vector<std::pair<int64_t, Sketch>>& into, const std::vector<std::pair<int64_t, Sketch>>& from) {
+  for (const auto& [index, sketch] : from) {
+    const auto place = std::lower_bound(into.begin(), into.end(), index,
+                                        [](const auto& slice, int64_t value) { return slice.first < value; });
+    if (place != into.end() && place->first == index) {
+      place->second.Merge(sketch);
+    } else {
+      into.emplace(place, index, sketch);
+    }
+  }
+}
+
+void MergeInto(KernelRow& into, const KernelRow& from) {
+  MergeSlices(into.slices, from.slices);
+  into.longest.insert(into.longest.end(), from.longest.begin(), from.longest.end());
+  std::stable_sort(into.longest.begin(), into.longest.end(), [](const Exemplar& a, const Exemplar& b) {
+    return std::make_tuple(-a.duration_ns, a.start_ns, a.step) < std::make_tuple(-b.duration_ns, b.start_ns, b.step);
+  });
+  if (into.longest.size() > kMaxExemplars) into.longest.resize(kMaxExemplars);
+}
+void MergeInto(MemoryRow& into, const MemoryRow& from) {
+  into.blocking += from.blocking;
+  into.duration.Merge(from.duration);
+  into.bytes.Merge(from.bytes);
+  into.bandwidth_bytes_per_s.Merge(from.bandwidth_bytes_per_s);
+}
+void MergeInto(ApiRow& into, const ApiRow& from) {
+  into.duration.Merge(from.duration);
+  into.launch_delay.Merge(from.launch_delay);
+}
+void MergeInto(RangeRow& into, const RangeRow& from) { into.duration.Merge(from.duration); }
+void MergeInto(LaunchRow& into, const LaunchRow& from) {
+  into.queue_count += from.queue_count;
+  into.total.Merge(from.total);
+  into.api_time.Merge(from.api_time);
+  into.queue.Merge(from.queue);
+  into.kernel_time.Merge(from.kernel_time);
+}
+
+template <typename Row>
+std::vector<Row> MergeEqual(std::vector<Row> rows) {
+  std::map<decltype(KeyOf(std::declval<Row>())), size_t> places;
+  std::vector<Row> merged;
+  merged.reserve(rows.size());
+  for (Row& row : rows) {
+    const auto [place, is_new] = places.emplace(KeyOf(row), merged.size());
+    if (is_new) {
+      merged.push_back(std::move(row));
+    } else {
+      MergeInto(merged[place->second], row);
+    }
+  }
+  return merged;
+}
+
+void Translate(std::span<const uint32_t> ids, uint32_t* name) {
+  if (*name < ids.size()) *name = ids[*name];
+}
+
+std::string_view DigitsAt(std::string_view text, size_t begin) {
+  size_t end = begin;
+  while (end < text.size() && text[end] >= '0' && text[end] <= '9') ++end;
+  return text.substr(begin, end - begin);
+}
+
+// -1, 0, 1 for two runs of digits as numbers of any length.
+int CompareNumbers(std::string_view a, std::string_view b) {
+  a.remove_prefix(std::min(a.find_first_not_of('0'), a.size()));
+  b.remove_prefix(std::min(b.find_first_not_of('0'), b.size()));
+  if (a.size() != b.size()) return a.size() < b.size() ? -1 : 1;
+  const int order = a.compare(b);
+  return order < 0 ? -1 : static_cast<int>(order > 0);
+}
+
+}  // namespace
+
+std::vector<KernelRow> MergeKernels(std::vector<KernelRow> rows) {
+  std::vector<KernelRow> merged = MergeEqual(std::move(rows));
+  std::stable_sort(merged.begin(), merged.end(),
+                   [](const KernelRow& a, const KernelRow& b) { return a.name < b.name; });
+  return merged;
+}
+
+void MergeSummaries(SourceData* source) {
+  source->memory = MergeEqual(std::move(source->memory));
+  source->apis = MergeEqual(std::move(source->apis));
+  source->ranges = MergeEqual(std::move(source->ranges));
+  source->launches = MergeEqual(std::move(source->launches));
+}
+
+Sketch WholeDistribution(const KernelRow& row) {
+  Sketch whole;
+  for (const auto& [index, sketch] : row.slices) whole.Merge(sketch);
+  return whole;
+}
+
+uint32_t RunDictionary::Intern(const Hash128& hash, const std::string& text) {
+  const auto [place, is_new] = ids_.emplace(hash, static_cast<uint32_t>(texts_.size()));
+  if (is_new) texts_.push_back(text);
+  return place->second;
+}
+
+void TranslateNames(std::span<const uint32_t> ids, SourceData* source) {
+  for (StepRow& row : source->steps) Translate(ids, &row.name);
+  for (KernelRow& row : source->kernels) {
+    Translate(ids, &row.name);
+    Translate(ids, &row.mangled);
+  }
+  for (StepKernelRow& row : source->step_kernels) Translate(ids, &row.name);
+  for (ApiRow& row : source->apis) Translate(ids, &row.name);
+  for (RangeRow& row : source->ranges) {
+    Translate(ids, &row.name);
+    Translate(ids, &row.domain);
+  }
+  for (LaunchRow& row : source->launches) {
+    Translate(ids, &row.api);
+    Translate(ids, &row.kernel);
+  }
+}
+
+void TranslateNames(std::span<const uint32_t> ids, std::vector<InstanceRow>* rows) {
+  for (InstanceRow& row : *rows) Translate(ids, &row.name);
+}
+
+SourcePresence PresenceOf(const SourceContext& context, bool complete) {
+  SourcePresence presence;
+  if (!context.claims.empty()) presence.rank = context.claims.front().rank;
+  presence.world_size = context.world_size;
+  presence.complete = complete;
+  return presence;
+}
+
+RunState StateOf(const RunFacts& facts, std::span<const SourcePresence> sources) {
+  std::set<int32_t> claimed;
+  int64_t unclaimed = 0;
+  int64_t expected = -1;
+  bool complete = true;
+  for (const SourcePresence& source : sources) {
+    if (source.rank.has_value()) {
+      claimed.insert(*source.rank);
+    } else {
+      ++unclaimed;
+    }
+    expected = std::max<int64_t>(expected, source.world_size.value_or(-1));
+    complete = complete && source.complete;
+  }
+  if (facts.expected_ranks >= 0) expected = facts.expected_ranks;
+  // Where nobody says how many there are, those that came are all that is expected.
+  const bool present = !sources.empty() && static_cast<int64_t>(claimed.size()) + unclaimed >= expected;
+  if (!facts.finished_by_hand && !(complete && present)) return RunState::kOpen;
+  return facts.analysed ? RunState::kAnalysed : RunState::kComplete;
+}
+
+absl::Status CheckExpectedRanks(const std::string& run, const RunInfo& stored, int32_t expected_ranks) {
+  if (!stored.finished_by_hand || expected_ranks < 0 || expected_ranks == stored.expected_ranks) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(
+      fmt::format("run '{}' was finished by hand and expects {} ranks, not {}: use --replace to start it anew, or "
+                  "another --run name",
+                  run, stored.expected_ranks, expected_ranks));
+}
+
+bool MustReplace(const SourceContext& stored, const SourceContext& offered) {
+  return stored.path != offered.path || stored.claims != offered.claims;
+}
+
+absl::Status NoSuchRun(const std::string& run) {
+  return absl::NotFoundError(fmt::format("no run '{}' in the store; `lockstep runs` lists what there is", run));
+}
+
+absl::Status NoSuchSource(const std::string& run, const Hash128& source) {
+  return absl::NotFoundError(
+      fmt::format("run '{}' has no source {}: announce it before its batches", run, source.Hex()));
+}
+
+absl::Status SequenceHole(const Hash128& source, int64_t sequence, int64_t expected) {
+  return absl::OutOfRangeError(
+      fmt::format("source {}: batch {} offered, but {} is the next one", source.Hex(), sequence, expected));
+}
+
+absl::Status ConflictingBatch(const Hash128& source, int64_t sequence, const Hash128& stored, const Hash128& offered) {
+  return absl::FailedPreconditionError(
+      fmt::format("conflicting_batch: source {}, batch {} is stored with hash {}, offered with {}; two versions of the "
+                  "agent read one file: use --replace to start the run anew",
+                  source.Hex(), sequence, stored.Hex(), offered.Hex()));
+}
+
+bool NaturalLess(std::string_view a, std::string_view b) {
+  size_t i = 0;
+  size_t k = 0;
+  while (i < a.size() && k < b.size()) {
+    const std::string_view left = DigitsAt(a, i);
+    const std::string_view right = DigitsAt(b, k);
+    if (!left.empty() && !right.empty()) {
+      const int order = CompareNumbers(left, right);
+      if (order != 0) return order < 0;
+      i += left.size();
+      k += right.size();
+      continue;
+    }
+    if (a[i] != b[k]) return static_cast<unsigned char>(a[i]) < static_cast<unsigned char>(b[k]);
+    ++i;
+    ++k;
+  }
+  if (i == a.size() && k == b.size()) return a < b;  // equal but for leading zeros
+  return i == a.size();
+}
+
+}  // namespace lockstep

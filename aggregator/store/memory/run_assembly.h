@@ -1,0 +1,77 @@
+// How stored pieces become a RunData, the same for every backend: merging of equal keys, the run's dictionary, run
+// states, order of files. All results are independent of the order in which sources arrived. Pure values; no thread
+// rule.
+#pragma once
+
+#include <absl/status/status.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/base/hash128.h"
+#include "analysis/model/batch.h"
+#include "analysis/model/run_data.h"
+
+namespace lockstep {
+
+// Rows with equal keys become one (sketches merged by slice, the 8 longest kept): exact, whatever the cut into batches.
+// Kernels come out ordered by name id, the others by first appearance.
+[[nodiscard]] std::vector<KernelRow> MergeKernels(std::vector<KernelRow> rows);
+// Memory, API, range and launch rows likewise.
+void MergeSummaries(SourceData* source);
+
+// The distribution of all slices of a row together.
+[[nodiscard]] Sketch WholeDistribution(const KernelRow& row);
+
+// The run's dictionary: indices in order of first use, when sources are added in order of their id.
+class RunDictionary {
+ public:
+  uint32_t Intern(const Hash128& hash, const std::string& text);
+  [[nodiscard]] std::vector<std::string> Take() { return std::move(texts_); }
+
+ private:
+  std::map<Hash128, uint32_t> ids_;
+  std::vector<std::string> texts_;
+};
+
+// Replaces the stream's name ids by those of the run; `ids` is indexed by the stream's ids.
+void TranslateNames(std::span<const uint32_t> ids, SourceData* source);
+void TranslateNames(std::span<const uint32_t> ids, std::vector<InstanceRow>* rows);
+
+// What decides about the state of a run.
+struct SourcePresence {
+  std::optional<int32_t> rank;  // best claim
+  std::optional<int32_t> world_size;
+  bool complete = false;
+};
+struct RunFacts {
+  int32_t expected_ranks = -1;
+  bool finished_by_hand = false;
+  bool analysed = false;  // the answer for the present content was computed
+};
+[[nodiscard]] SourcePresence PresenceOf(const SourceContext& context, bool complete);
+// Complete: finished by hand, or all sources complete and as many ranks present as are expected (--expect-ranks, else
+// the largest world size that a source claims; a source without a claim counts as one rank). Nothing expected: open.
+[[nodiscard]] RunState StateOf(const RunFacts& facts, std::span<const SourcePresence> sources);
+
+// OK, or kFailedPrecondition: a run finished by hand keeps its expected ranks.
+[[nodiscard]] absl::Status CheckExpectedRanks(const std::string& run, const RunInfo& stored, int32_t expected_ranks);
+// True if the context of a known source must be replaced: another path or other rank claims.
+[[nodiscard]] bool MustReplace(const SourceContext& stored, const SourceContext& offered);
+
+// The refusals that all backends give.
+[[nodiscard]] absl::Status NoSuchRun(const std::string& run);
+[[nodiscard]] absl::Status NoSuchSource(const std::string& run, const Hash128& source);
+[[nodiscard]] absl::Status SequenceHole(const Hash128& source, int64_t sequence, int64_t expected);
+[[nodiscard]] absl::Status ConflictingBatch(const Hash128& source, int64_t sequence, const Hash128& stored,
+                                            const Hash128& offered);
+
+// Order of paths for people: runs of digits compare as numbers ("rank_2" before "rank_10").
+[[nodiscard]] bool NaturalLess(std::string_view a, std::string_view b);
+
+}  // namespace lockstep

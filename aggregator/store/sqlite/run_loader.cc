@@ -1,0 +1,256 @@
+#include "aggregator/store/sqlite/run_loader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "aggregator/store/memory/run_assembly.h"
+#include "aggregator/store/sqlite/binding.h"
+#include "aggregator/store/sqlite/instance_reader.h"
+#include "aggregator/store/sqlite/row_fields.h"
+#include "analysis/base/status_macros.h"
+#include "proto/batch_codec.h"
+#include "proto/step_codec.h"
+#include "proto/table_codec.h"
+
+namespace lockstep {
+namespace {
+
+// Calls fn(statement) for each row of a query with one integer parameter.
+template <typename Fn>
+absl::Status ForEachRow(Database& db, std::string_view sql, int64_t parameter, Fn fn) {
+  LOCKSTEP_ASSIGN_OR_RETURN(Statement statement, db.Prepare(sql));
+  statement.BindInt(1, parameter);
+  while (true) {
+    LOCKSTEP_ASSIGN_OR_RETURN(const bool more, statement.Step());
+    if (!more) return absl::OkStatus();
+    LOCKSTEP_RETURN_IF_ERROR(fn(statement));
+  }
+}
+
+// Reads the `row` blobs of a table in order of arrival.
+template <typename Row>
+absl::Status LoadRows(Database& db, std::string_view table, int64_t source, std::vector<Row>* rows) {
+  const std::string sql = fmt::format("SELECT row FROM {} WHERE source = ? ORDER BY sequence, ordinal", table);
+  return ForEachRow(db, sql, source, [rows](const Statement& found) {
+    return ReadBack(DecodeRow(found.Blob(0), &rows->emplace_back()));
+  });
+}
+
+StepRow ReadStep(const Statement& found) {
+  StepRow row;
+  row.name = static_cast<uint32_t>(IntOr(found, 0, kNoId));
+  row.phase = std::string(found.Text(1));
+  int column = 2;
+  for (const StepField& field : kStepFields) row.*field.field = IntOr(found, column++, kNoTime);
+  for (const StepMeasure& measure : kStepMeasures) {
+    for (const MeasureField& field : kMeasureFields) row.*measure.member.*field.field = found.Int(column++);
+  }
+  return row;
+}
+
+class SourceLoader {
+ public:
+  SourceLoader(Database& db, int64_t source) : db_(db), source_(source) {}
+
+  absl::Status Load(SourceData* data) {
+    LOCKSTEP_RETURN_IF_ERROR(LoadCommunicators(data));
+    LOCKSTEP_RETURN_IF_ERROR(LoadSteps(data));
+    LOCKSTEP_RETURN_IF_ERROR(LoadStepKernels(data));
+    LOCKSTEP_RETURN_IF_ERROR(LoadBuckets(data));
+    LOCKSTEP_RETURN_IF_ERROR(LoadKernels(data));
+    LOCKSTEP_RETURN_IF_ERROR(LoadRows(db_, "memory", source_, &data->memory));
+    LOCKSTEP_RETURN_IF_ERROR(LoadRows(db_, "api", source_, &data->apis));
+    LOCKSTEP_RETURN_IF_ERROR(LoadRows(db_, "range", source_, &data->ranges));
+    LOCKSTEP_RETURN_IF_ERROR(LoadRows(db_, "launch", source_, &data->launches));
+    MergeSummaries(data);
+    return LoadSummary(data);
+  }
+
+  absl::StatusOr<std::vector<uint32_t>> LoadNames(RunDictionary& dictionary) {
+    std::vector<uint32_t> ids;
+    LOCKSTEP_RETURN_IF_ERROR(ForEachRow(db_,
+                                        "SELECT name.hash, name.text FROM source_name JOIN name ON name.id = "
+                                        "source_name.name WHERE source_name.source = ? ORDER BY source_name.local",
+                                        source_, [&](const Statement& found) {
+                                          const Hash128 hash = Hash128::FromBytes(found.Blob(0));
+                                          ids.push_back(dictionary.Intern(hash, std::string(found.Text(1))));
+                                          return absl::OkStatus();
+                                        }));
+    return ids;
+  }
+
+ private:
+  absl::Status LoadCommunicators(SourceData* data) {
+    return ForEachRow(db_, "SELECT definition FROM communicator WHERE source = ? ORDER BY local", source_,
+                      [data](const Statement& found) {
+                        return ReadBack(DecodeRow(found.Blob(0), &data->communicators.emplace_back()));
+                      });
+  }
+
+  absl::Status LoadSteps(SourceData* data) {
+    const std::string sql = fmt::format("SELECT name, phase, {} FROM step WHERE source = ? ORDER BY sequence, ordinal",
+                                        fmt::join(StepColumnNames(), ", "));
+    return ForEachRow(db_, sql, source_, [data](const Statement& found) {
+      data->steps.push_back(ReadStep(found));
+      return absl::OkStatus();
+    });
+  }
+
+  absl::Status LoadStepKernels(SourceData* data) {
+    return ForEachRow(
+        db_, "SELECT step, name, instances, total_ns FROM step_kernel WHERE source = ? ORDER BY sequence, ordinal",
+        source_, [data](const Statement& found) {
+          data->step_kernels.push_back(
+              {IntOr(found, 0, kNoStep), static_cast<uint32_t>(found.Int(1)), found.Int(2), found.Int(3)});
+          return absl::OkStatus();
+        });
+  }
+
+  absl::Status LoadBuckets(SourceData* data) {
+    return ForEachRow(db_, "SELECT columns FROM bucket WHERE source = ? ORDER BY sequence", source_,
+                      [data](const Statement& found) -> absl::Status {
+                        LOCKSTEP_ASSIGN_OR_RETURN(const auto rows, ReadBack(UnpackBuckets(found.Blob(0))));
+                        data->buckets.insert(data->buckets.end(), rows.begin(), rows.end());
+                        return absl::OkStatus();
+                      });
+  }
+
+  absl::Status LoadKernels(SourceData* data) {
+    return ForEachRow(db_, "SELECT rows FROM kernel WHERE source = ? ORDER BY name", source_,
+                      [data](const Statement& found) -> absl::Status {
+                        LOCKSTEP_ASSIGN_OR_RETURN(auto rows, ReadBack(UnpackKernels(found.Blob(0))));
+                        std::move(rows.begin(), rows.end(), std::back_inserter(data->kernels));
+                        return absl::OkStatus();
+                      });
+  }
+
+  absl::Status LoadSummary(SourceData* data) {
+    return ForEachRow(db_, "SELECT row FROM summary WHERE source = ?", source_,
+                      [data](const Statement& found) { return ReadBack(DecodeRow(found.Blob(0), &data->summary)); });
+  }
+
+  Database& db_;
+  const int64_t source_;
+};
+
+struct SourceHead {
+  int64_t id = 0;
+  int64_t conflicts = 0;
+  SourceData data;
+};
+
+absl::StatusOr<SourceContext> DecodeContext(std::string_view bytes) {
+  v1::SourceContext message;
+  if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return absl::DataLossError(fmt::format("{} bytes are no source context", bytes.size()));
+  }
+  return ReadBack(FromProto(message));
+}
+
+absl::StatusOr<std::vector<SourceHead>> LoadHeads(Database& db, int64_t run) {
+  std::vector<SourceHead> heads;
+  LOCKSTEP_RETURN_IF_ERROR(
+      ForEachRow(db, "SELECT id, conflicts, complete, instances, context FROM source WHERE run = ? ORDER BY source_id",
+                 run, [&heads](const Statement& found) -> absl::Status {
+                   SourceHead& head = heads.emplace_back();
+                   head.id = found.Int(0);
+                   head.conflicts = found.Int(1);
+                   head.data.complete = found.Int(2) != 0;
+                   head.data.instance_count = found.Int(3);
+                   LOCKSTEP_ASSIGN_OR_RETURN(head.data.context, DecodeContext(found.Blob(4)));
+                   return absl::OkStatus();
+                 }));
+  return heads;
+}
+
+absl::Status LoadFileNotes(Database& db, int64_t run, std::vector<FileNote>* files) {
+  LOCKSTEP_RETURN_IF_ERROR(
+      ForEachRow(db, "SELECT note FROM file_note WHERE run = ?", run, [files](const Statement& found) -> absl::Status {
+        v1::FileNote message;
+        const std::string bytes(found.Blob(0));
+        if (!message.ParseFromString(bytes)) {
+          return absl::DataLossError("a file note does not parse");
+        }
+        LOCKSTEP_ASSIGN_OR_RETURN(FileNote note, ReadBack(FromProto(message)));
+        files->push_back(std::move(note));
+        return absl::OkStatus();
+      }));
+  std::sort(files->begin(), files->end(),
+            [](const FileNote& a, const FileNote& b) { return NaturalLess(a.path, b.path); });
+  return absl::OkStatus();
+}
+
+absl::StatusOr<RunInfo> DescribeRun(Database& db, int64_t run, const Statement& found) {
+  RunInfo info;
+  info.name = std::string(found.Text(1));
+  info.expected_ranks = static_cast<int32_t>(IntOr(found, 2, -1));
+  info.finished_by_hand = found.Int(3) != 0;
+  std::vector<SourcePresence> presences;
+  LOCKSTEP_RETURN_IF_ERROR(ForEachRow(db, "SELECT claimed_rank, world_size, complete FROM source WHERE run = ?", run,
+                                      [&](const Statement& source) {
+                                        SourcePresence& presence = presences.emplace_back();
+                                        if (!source.IsNull(0)) presence.rank = static_cast<int32_t>(source.Int(0));
+                                        if (!source.IsNull(1))
+                                          presence.world_size = static_cast<int32_t>(source.Int(1));
+                                        presence.complete = source.Int(2) != 0;
+                                        if (presence.complete) ++info.complete_sources;
+                                        return absl::OkStatus();
+                                      }));
+  info.sources = static_cast<int64_t>(presences.size());
+  info.state = StateOf({info.expected_ranks, info.finished_by_hand, found.Int(4) != 0}, presences);
+  return info;
+}
+
+constexpr std::string_view kRunColumns =
+    "SELECT id, name, expected_ranks, finished_by_hand, analysed_revision IS revision FROM run ";
+
+absl::StatusOr<std::pair<int64_t, RunInfo>> FindRun(Database& db, const std::string& run) {
+  LOCKSTEP_ASSIGN_OR_RETURN(Statement statement, db.Prepare(std::string(kRunColumns) + "WHERE name = ?"));
+  statement.BindText(1, run);
+  LOCKSTEP_ASSIGN_OR_RETURN(const bool known, statement.Step());
+  if (!known) return NoSuchRun(run);
+  const int64_t id = statement.Int(0);
+  LOCKSTEP_ASSIGN_OR_RETURN(RunInfo info, DescribeRun(db, id, statement));
+  return std::make_pair(id, std::move(info));
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<RunInfo>> DescribeRuns(Database& db) {
+  LOCKSTEP_ASSIGN_OR_RETURN(Statement statement, db.Prepare(std::string(kRunColumns) + "ORDER BY name"));
+  std::vector<RunInfo> infos;
+  while (true) {
+    LOCKSTEP_ASSIGN_OR_RETURN(const bool more, statement.Step());
+    if (!more) return infos;
+    LOCKSTEP_ASSIGN_OR_RETURN(RunInfo info, DescribeRun(db, statement.Int(0), statement));
+    infos.push_back(std::move(info));
+  }
+}
+
+absl::StatusOr<LoadedRun> LoadStoredRun(Database db, const std::string& run) {
+  LOCKSTEP_RETURN_IF_ERROR(db.Execute("BEGIN"));
+  LOCKSTEP_ASSIGN_OR_RETURN(auto found, FindRun(db, run));
+  LoadedRun loaded;
+  loaded.data.info = std::move(found.second);
+  LOCKSTEP_ASSIGN_OR_RETURN(std::vector<SourceHead> heads, LoadHeads(db, found.first));
+  RunDictionary dictionary;
+  std::vector<StoredInstances> stored;
+  for (SourceHead& head : heads) {
+    SourceLoader loader(db, head.id);
+    LOCKSTEP_RETURN_IF_ERROR(loader.Load(&head.data));
+    head.data.summary.drops.Add(DropReason::kConflictingBatch, head.conflicts);
+    LOCKSTEP_ASSIGN_OR_RETURN(std::vector<uint32_t> names, loader.LoadNames(dictionary));
+    TranslateNames(names, &head.data);
+    loaded.data.sources.push_back(std::move(head.data));
+    stored.push_back({head.id, std::move(names)});
+  }
+  loaded.data.names = dictionary.Take();
+  LOCKSTEP_RETURN_IF_ERROR(LoadFileNotes(db, found.first, &loaded.data.files));
+  loaded.instances = MakeInstanceSource(std::move(db), std::move(stored));
+  return loaded;
+}
+
+}  // namespace lockstep

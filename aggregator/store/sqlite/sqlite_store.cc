@@ -1,0 +1,293 @@
+#include "aggregator/store/sqlite/sqlite_store.h"
+
+#include <fmt/format.h>
+
+#include "aggregator/store/memory/run_assembly.h"
+#include "aggregator/store/sqlite/batch_writer.h"
+#include "aggregator/store/sqlite/binding.h"
+#include "aggregator/store/sqlite/run_loader.h"
+#include "aggregator/store/sqlite/schema.h"
+#include "analysis/base/status_macros.h"
+#include "proto/context_codec.h"
+
+namespace lockstep {
+namespace {
+
+std::string ClaimsText(const std::vector<RankClaim>& claims) {
+  std::string text;
+  for (const RankClaim& claim : claims) {
+    text += fmt::format("{}{}:{}", text.empty() ? "" : " ", Name(claim.source), claim.rank);
+  }
+  return text;
+}
+
+std::string Serialise(const SourceContext& context) {
+  v1::SourceContext message;
+  ToProto(context, &message);
+  return message.SerializeAsString();
+}
+
+constexpr std::string_view kInsertSource =
+    "INSERT INTO source (path, format, host, pid, device, claimed_rank, claims, world_size, gpu_name, gpu_uuid, "
+    "pci_bus, "
+    "first_start_ns, last_end_ns, kernels, collectives, kernel_time_ns, context, run, source_id) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+constexpr std::string_view kUpdateSource =
+    "UPDATE source SET path = ?, format = ?, host = ?, pid = ?, device = ?, claimed_rank = ?, claims = ?, world_size = "
+    "?, "
+    "gpu_name = ?, gpu_uuid = ?, pci_bus = ?, first_start_ns = ?, last_end_ns = ?, kernels = ?, collectives = ?, "
+    "kernel_time_ns = ?, context = ? WHERE run = ? AND source_id = ?";
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& path) {
+  LOCKSTEP_ASSIGN_OR_RETURN(Database db, OpenStoreForWriting(path));
+  return std::unique_ptr<SqliteStore>(new SqliteStore(std::move(db), path));
+}
+
+absl::Status SqliteStore::LimitSize(int64_t bytes) {
+  const MutexLock lock(mutex_);
+  LOCKSTEP_ASSIGN_OR_RETURN(Statement page, db_.Prepare("PRAGMA page_size"));
+  LOCKSTEP_ASSIGN_OR_RETURN(const bool found, page.Step());
+  const int64_t page_bytes = found ? page.Int(0) : 4096;
+  return db_.Execute(fmt::format("PRAGMA max_page_count={}", bytes / page_bytes));
+}
+
+template <typename Work>
+absl::Status SqliteStore::InTransaction(Work work) {
+  const MutexLock lock(mutex_);
+  const absl::Status status = [&]() LOCKSTEP_UNCHECKED_THREAD_SAFETY -> absl::Status {
+    LOCKSTEP_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(db_));
+    LOCKSTEP_RETURN_IF_ERROR(work());
+    return transaction.Commit();
+  }();
+  // What the batch itself has wrong is not the file's fault.
+  return status.code() == absl::StatusCode::kInvalidArgument ? status : ExplainStoreError(status, path_);
+}
+
+absl::StatusOr<int64_t> SqliteStore::RunId(const std::string& run) {
+  LOCKSTEP_ASSIGN_OR_RETURN(Statement find, db_.Prepare("SELECT id FROM run WHERE name = ?"));
+  Binder(find).Text(run);
+  LOCKSTEP_ASSIGN_OR_RETURN(const bool known, find.Step());
+  if (!known) return NoSuchRun(run);
+  return find.Int(0);
+}
+
+absl::Status SqliteStore::UpdateRun(std::string_view sql, const std::string& run) {
+  LOCKSTEP_ASSIGN_OR_RETURN(Statement update, db_.Prepare(sql));
+  Binder(update).Text(run);
+  LOCKSTEP_RETURN_IF_ERROR(update.Run());
+  return db_.Changes() > 0 ? absl::OkStatus() : NoSuchRun(run);
+}
+
+absl::Status SqliteStore::Touch(int64_t run_id) {
+  LOCKSTEP_ASSIGN_OR_RETURN(Statement update, db_.Prepare("UPDATE run SET revision = revision + 1 WHERE id = ?"));
+  Binder(update).Int(run_id);
+  return update.Run();
+}
+
+absl::Status SqliteStore::OpenRun(const std::string& run, int32_t expected_ranks) {
+  return InTransaction([&]() LOCKSTEP_UNCHECKED_THREAD_SAFETY -> absl::Status {
+    LOCKSTEP_ASSIGN_OR_RETURN(Statement create, db_.Prepare("INSERT OR IGNORE INTO run (name) VALUES (?)"));
+    Binder(create).Text(run);
+    LOCKSTEP_RETURN_IF_ERROR(create.Run());
+    LOCKSTEP_ASSIGN_OR_RETURN(Statement find,
+                              db_.Prepare("SELECT expected_ranks, finished_by_hand FROM run WHERE name = ?"));
+    Binder(find).Text(run);
+    LOCKSTEP_RETURN_IF_ERROR(find.Step().status());
+    RunInfo stored;
+    stored.expected_ranks = static_cast<int32_t>(IntOr(find, 0, -1));
+    stored.finished_by_hand = find.Int(1) != 0;
+    LOCKSTEP_RETURN_IF_ERROR(CheckExpectedRanks(run, stored, expected_ranks));
+    if (expected_ranks < 0) return absl::OkStatus();
+    LOCKSTEP_ASSIGN_OR_RETURN(Statement update, db_.Prepare("UPDATE run SET expected_ranks = ? WHERE name = ?"));
+    Binder(update).Int(expected_ranks).Text(run);
+    return update.Run();
+  });
+}
+
+absl::Status SqliteStore::DropRun(const std::string& run) {
+  return InTransaction([&]() LOCKSTEP_UNCHECKED_THREAD_SAFETY -> absl::Status {
+    LOCKSTEP_ASSIGN_OR_RETURN(Statement drop, db_.Prepare("DELETE FROM run WHERE name = ?"));
+    Binder(drop).Text(run);
+    return drop.Run();
+  });
+}
+
+absl::Status SqliteStore::FinishRun(const std::string& run) {
+  return InTransaction([&]() LOCKSTEP_UNCHECKED_THREAD_SAFETY {
+    return UpdateRun("UPDATE run SET finished_by_hand = 1 WHERE name = ?", run);
+  });
+}
+
+absl::Status SqliteStore::MarkAnalysed(const std::string& run) {
+  return InTransaction([&]() LOCKSTEP_UNCHECKED_THREAD_SAFETY {
+    return UpdateRun("UPDATE run SET analysed_revision = revision WHERE name = ?", run);
+  });
+}
+
+absl::StatusOr<SqliteStore::SourceRow> SqliteStore::FindSource(const std::string& run, int64_t run_id,
+                                                               const Hash128& source) {
+  LOCKSTEP_ASSIGN_OR_RETURN(
+      Statement find, db_.Prepare("SELECT id, next_sequence, names, communicators, instances, last_start_ns, complete "
+                                  "FROM source WHERE run = ? AND source_id = ?"));
+  Binder(find).Int(run_id).Blob(source.Bytes());
+  LOCKSTEP_ASSIGN_OR_RETURN(const bool known, find.Step());
+  if (!known) return NoSuchSource(run, source);
+  SourceRow row;
+  row.id = find.Int(0);
+  row.stream = {find.Int(1), find.Int(2), find.Int(3), find.Int(4), IntOr(find, 5, INT64_MIN), find.Int(6) != 0};
+  return row;
+}
+
+absl::StatusOr<SourceContext> SqliteStore::ReadContext(int64_t source) {
+  LOCKSTEP_ASSIGN_OR_RETURN(Statement find, db_.Prepare("SELECT context FROM source WHERE id = ?"));
+  Binder(find).Int(source);
+  LOCKSTEP_RETURN_IF_ERROR(find.Step().status());
+  v1::SourceContext message;
+  const std::string bytes(find.Blob(0));
+  if (!message.ParseFromString(bytes)) return absl::DataLossError("a source context does not parse");
+  return ReadBack(FromProto(message));
+}
+
+absl::Status SqliteStore::WriteContext(int64_t run_id, const SourceContext& context, bool is_new) {
+  LOCKSTEP_ASSIGN_OR_RETURN(Statement put, db_.Prepare(is_new ? kInsertSource : kUpdateSource));
+  Binder(put)
+      .Text(context.path)
+      .Text(context.format)
+      .OptionalText(context.host)
+      .OptionalInt(context.pid, -1)
+      .OptionalInt(context.device, -1)
+      .OptionalInt(context.claims.empty() ? -1 : context.claims.front().rank, -1)
+      .Text(ClaimsText(context.claims))
+      .OptionalInt(context.world_size.value_or(-1), -1)
+      .OptionalText(context.gpu.name)
+      .OptionalText(context.gpu.uuid)
+      .OptionalText(context.gpu.pci_bus)
+      .Int(context.first_start_ns)
+      .Int(context.last_end_ns)
+      .Int(context.kernels)
+      .Int(context.collectives)
+      .Int(context.kernel_time_ns)
+      .Blob(Serialise(context))
+      .Int(run_id)
+      .Blob(context.source_id.Bytes());
+  LOCKSTEP_RETURN_IF_ERROR(put.Run());
+  return Touch(run_id);
+}
+
+absl::StatusOr<StoredSource> SqliteStore::PutSource(const std::string& run, const SourceContext& context) {
+  StoredSource stored;
+  stored.source_id = context.source_id;
+  const absl::Status status = InTransaction([&]() LOCKSTEP_UNCHECKED_THREAD_SAFETY -> absl::Status {
+    LOCKSTEP_ASSIGN_OR_RETURN(const int64_t run_id, RunId(run));
+    const absl::StatusOr<SourceRow> row = FindSource(run, run_id, context.source_id);
+    if (absl::IsNotFound(row.status())) return WriteContext(run_id, context, true);
+    LOCKSTEP_RETURN_IF_ERROR(row.status());
+    stored.last_sequence = row->stream.next_sequence - 1;
+    stored.complete = row->stream.complete;
+    LOCKSTEP_ASSIGN_OR_RETURN(const SourceContext known, ReadContext(row->id));
+    return MustReplace(known, context) ? WriteContext(run_id, context, false) : absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return stored;
+}
+
+absl::Status SqliteStore::WriteStream(int64_t source, const StreamState& stream) {
+  LOCKSTEP_ASSIGN_OR_RETURN(
+      Statement update, db_.Prepare("UPDATE source SET next_sequence = ?, names = ?, communicators = ?, instances = ?, "
+                                    "last_start_ns = ?, complete = ? WHERE id = ?"));
+  Binder(update)
+      .Int(stream.next_sequence)
+      .Int(stream.names)
+      .Int(stream.communicators)
+      .Int(stream.instances)
+      .OptionalInt(stream.last_start_ns, INT64_MIN)
+      .Int(stream.complete ? 1 : 0)
+      .Int(source);
+  return update.Run();
+}
+
+absl::Status SqliteStore::CompareStored(int64_t run_id, const SourceRow& source, const Hash128& source_id,
+                                        const Hash128& hash, int64_t sequence, absl::Status* conflict) {
+  LOCKSTEP_ASSIGN_OR_RETURN(Statement find, db_.Prepare("SELECT hash FROM batch WHERE source = ? AND sequence = ?"));
+  Binder(find).Int(source.id).Int(sequence);
+  LOCKSTEP_ASSIGN_OR_RETURN(const bool known, find.Step());
+  if (!known) return absl::DataLossError(fmt::format("batch {} of source {} is missing", sequence, source_id.Hex()));
+  const Hash128 stored = Hash128::FromBytes(find.Blob(0));
+  if (stored == hash) return absl::OkStatus();
+  *conflict = ConflictingBatch(source_id, sequence, stored, hash);
+  LOCKSTEP_ASSIGN_OR_RETURN(Statement count, db_.Prepare("UPDATE source SET conflicts = conflicts + 1 WHERE id = ?"));
+  Binder(count).Int(source.id);
+  LOCKSTEP_RETURN_IF_ERROR(count.Run());
+  return Touch(run_id);
+}
+
+absl::Status SqliteStore::PutBatch(const std::string& run, const Hash128& source_id, const Hash128& hash,
+                                   const Batch& batch) {
+  absl::Status conflict = absl::OkStatus();
+  const absl::Status status = InTransaction([&]() LOCKSTEP_UNCHECKED_THREAD_SAFETY -> absl::Status {
+    LOCKSTEP_ASSIGN_OR_RETURN(const int64_t run_id, RunId(run));
+    LOCKSTEP_ASSIGN_OR_RETURN(const SourceRow source, FindSource(run, run_id, source_id));
+    if (batch.sequence >= 0 && batch.sequence < source.stream.next_sequence) {
+      return CompareStored(run_id, source, source_id, hash, batch.sequence, &conflict);
+    }
+    if (batch.sequence != source.stream.next_sequence) {
+      return SequenceHole(source_id, batch.sequence, source.stream.next_sequence);
+    }
+    LOCKSTEP_RETURN_IF_ERROR(CheckBatch(source.stream, batch));
+    LOCKSTEP_RETURN_IF_ERROR(BatchWriter(db_, run_id, source.id).Write(hash, batch));
+    LOCKSTEP_RETURN_IF_ERROR(WriteStream(source.id, After(source.stream, batch)));
+    return Touch(run_id);
+  });
+  return status.ok() ? conflict : status;
+}
+
+absl::Status SqliteStore::PutFileNote(const std::string& run, const FileNote& note) {
+  v1::FileNote message;
+  ToProto(note, &message);
+  const std::string bytes = message.SerializeAsString();
+  return InTransaction([&]() LOCKSTEP_UNCHECKED_THREAD_SAFETY -> absl::Status {
+    LOCKSTEP_ASSIGN_OR_RETURN(const int64_t run_id, RunId(run));
+    LOCKSTEP_ASSIGN_OR_RETURN(Statement find, db_.Prepare("SELECT note FROM file_note WHERE run = ? AND path = ?"));
+    Binder(find).Int(run_id).Text(message.path());
+    LOCKSTEP_ASSIGN_OR_RETURN(const bool known, find.Step());
+    if (known && find.Blob(0) == bytes) return absl::OkStatus();
+    find.Reset();
+    LOCKSTEP_ASSIGN_OR_RETURN(Statement put, db_.Prepare("INSERT OR REPLACE INTO file_note (run, path, status, reason, "
+                                                         "note) VALUES (?, ?, ?, ?, ?)"));
+    Binder(put).Int(run_id).Text(message.path()).Text(message.status()).Text(message.reason()).Blob(bytes);
+    LOCKSTEP_RETURN_IF_ERROR(put.Run());
+    return Touch(run_id);
+  });
+}
+
+absl::Status SqliteStore::PutRanks(const std::string& run, const std::vector<std::pair<Hash128, int32_t>>& ranks) {
+  return InTransaction([&]() LOCKSTEP_UNCHECKED_THREAD_SAFETY -> absl::Status {
+    LOCKSTEP_ASSIGN_OR_RETURN(const int64_t run_id, RunId(run));
+    LOCKSTEP_ASSIGN_OR_RETURN(Statement update,
+                              db_.Prepare("UPDATE source SET rank = ? WHERE run = ? AND source_id = ?"));
+    for (const auto& [source, rank] : ranks) {
+      Binder(update).Int(rank).Int(run_id).Blob(source.Bytes());
+      LOCKSTEP_RETURN_IF_ERROR(update.Run());
+      if (db_.Changes() == 0) return NoSuchSource(run, source);
+    }
+    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<std::vector<RunInfo>> SqliteStore::ListRuns() {
+  const MutexLock lock(mutex_);
+  absl::StatusOr<std::vector<RunInfo>> infos = DescribeRuns(db_);
+  if (!infos.ok()) return ExplainStoreError(infos.status(), path_);
+  return infos;
+}
+
+absl::StatusOr<LoadedRun> SqliteStore::LoadRun(const std::string& run) {
+  LOCKSTEP_ASSIGN_OR_RETURN(Database db, OpenStoreForReading(path_));
+  absl::StatusOr<LoadedRun> loaded = LoadStoredRun(std::move(db), run);
+  if (!loaded.ok()) return ExplainStoreError(loaded.status(), path_);
+  return loaded;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,69 @@
+// Runs in a SQLite file (WAL, synchronous=FULL): what PutBatch acknowledged survives a crash of process and machine.
+//
+// One writing connection under a mutex; each loaded run has a reading connection with a snapshot of its own. Schema,
+// views and migrations: aggregator/store/README.md. Thread safe.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "aggregator/store/job_store.h"
+#include "aggregator/store/memory/stream_rules.h"
+#include "platform/mutex.h"
+#include "platform/sqlite.h"
+
+namespace lockstep {
+
+class SqliteStore final : public JobStore {
+ public:
+  // Creates or opens the file; see OpenStoreForWriting for the refusals.
+  static absl::StatusOr<std::unique_ptr<SqliteStore>> Open(const std::string& path);
+
+  // No more than so many bytes of database, rounded down to whole pages (sqlite's max_page_count): then writing fails
+  // with kResourceExhausted, as on a full disk.
+  absl::Status LimitSize(int64_t bytes);
+
+  absl::Status OpenRun(const std::string& run, int32_t expected_ranks) override;
+  absl::Status DropRun(const std::string& run) override;
+  absl::Status FinishRun(const std::string& run) override;
+  absl::Status MarkAnalysed(const std::string& run) override;
+  absl::StatusOr<StoredSource> PutSource(const std::string& run, const SourceContext& context) override;
+  absl::Status PutBatch(const std::string& run, const Hash128& source_id, const Hash128& hash,
+                        const Batch& batch) override;
+  absl::Status PutFileNote(const std::string& run, const FileNote& note) override;
+  absl::Status PutRanks(const std::string& run, const std::vector<std::pair<Hash128, int32_t>>& ranks) override;
+  absl::StatusOr<std::vector<RunInfo>> ListRuns() override;
+  absl::StatusOr<LoadedRun> LoadRun(const std::string& run) override;
+
+ private:
+  struct SourceRow {
+    int64_t id = 0;
+    StreamState stream;
+  };
+
+  SqliteStore(Database db, std::string path) : path_(std::move(path)), db_(std::move(db)) {}
+
+  // Runs `work` inside one transaction; explains what sqlite says when it fails.
+  template <typename Work>
+  absl::Status InTransaction(Work work) LOCKSTEP_EXCLUDES(mutex_);
+  // Runs a statement whose one parameter is the name of the run; kNotFound when it changes nothing.
+  absl::Status UpdateRun(std::string_view sql, const std::string& run) LOCKSTEP_REQUIRES(mutex_);
+  absl::StatusOr<int64_t> RunId(const std::string& run) LOCKSTEP_REQUIRES(mutex_);
+  absl::StatusOr<SourceRow> FindSource(const std::string& run, int64_t run_id, const Hash128& source)
+      LOCKSTEP_REQUIRES(mutex_);
+  absl::StatusOr<SourceContext> ReadContext(int64_t source) LOCKSTEP_REQUIRES(mutex_);
+  absl::Status WriteContext(int64_t run_id, const SourceContext& context, bool is_new) LOCKSTEP_REQUIRES(mutex_);
+  absl::Status WriteStream(int64_t source, const StreamState& stream) LOCKSTEP_REQUIRES(mutex_);
+  absl::Status Touch(int64_t run_id) LOCKSTEP_REQUIRES(mutex_);
+  // OK if the stored batch has this hash; else counts the conflict and tells it in *conflict.
+  absl::Status CompareStored(int64_t run_id, const SourceRow& source, const Hash128& source_id, const Hash128& hash,
+                             int64_t sequence, absl::Status* conflict) LOCKSTEP_REQUIRES(mutex_);
+
+  const std::string path_;
+  Mutex mutex_;
+  Database db_ LOCKSTEP_GUARDED_BY(mutex_);
+};
+
+}  // namespace lockstep

@@ -1,0 +1,318 @@
+#include "analysis/condense/condenser.h"
+
+#include <algorithm>
+#include <queue>
+#include <unordered_map>
+#include <utility>
+
+#include "analysis/base/status_macros.h"
+#include "analysis/condense/batch_cutter.h"
+#include "analysis/condense/bucket_measures.h"
+#include "analysis/condense/communicator_table.h"
+#include "analysis/condense/gap.h"
+#include "analysis/condense/instance_tracker.h"
+#include "analysis/condense/kernel_table.h"
+#include "analysis/condense/launch_table.h"
+#include "analysis/condense/memory_table.h"
+#include "analysis/condense/segment_builder.h"
+#include "analysis/condense/step_measures.h"
+#include "analysis/condense/stream_idle.h"
+
+namespace lockstep {
+namespace {
+
+// An activity that is running.
+struct Running {
+  int64_t end_ns = 0;
+  int32_t step = StepMeasures::kForeign;
+  ActivitySet set = ActivitySet::kCompute;
+  friend bool operator>(const Running& a, const Running& b) {
+    return std::tie(a.end_ns, a.step, a.set) > std::tie(b.end_ns, b.step, b.set);
+  }
+};
+
+int64_t WidthFor(int64_t window_ns, int64_t most) {
+  int64_t width = 1;
+  while (window_ns / width >= most) width *= 2;
+  return width;
+}
+
+}  // namespace
+
+int64_t SliceWidth(int64_t window_ns) { return WidthFor(window_ns, 16); }
+int64_t BucketWidth(int64_t window_ns) { return WidthFor(window_ns, 512); }
+
+class Condenser::Impl {
+ public:
+  Impl(CondenseInput input, std::function<absl::Status(Batch)> emit)
+      : input_(std::move(input)),
+        cutter_(input_.names, std::move(emit)),
+        communicators_(input_.names, input_.context.groups,
+                       [this](LocalCommunicator c) { cutter_.Define(std::move(c)); }),
+        kernels_(input_.names, input_.context.slice_ns),
+        instances_([this](InstanceRow row) { return EmitInstance(std::move(row)); }),
+        steps_(input_.steps, [this](int32_t step, StepRow row) { EmitStep(step, std::move(row)); }),
+        buckets_(input_.context.bucket_ns, [this](BucketRow row) { Keep(cutter_.Add(row)); }) {
+    for (const NameId name : input_.largest_names) largest_[name] = true;
+  }
+
+  absl::Status Add(const ActivityRecord& record) {
+    if (record.type == ActivityType::kSync) {
+      idle_streams_.Sync(record);
+    } else if (record.type == ActivityType::kAllocation) {
+      allocation_.Add(record.start_ns, record.duration_ns);
+    } else if (IsOffDevice(record)) {
+      memory_.Add(record);
+    } else {
+      LOCKSTEP_RETURN_IF_ERROR(AddActivity(record));
+    }
+    return status_;
+  }
+
+  absl::Status Finish(HostRows host, const DropCounters& drops) {
+    LOCKSTEP_RETURN_IF_ERROR(SweepTo(INT64_MAX));
+    steps_.Finish(now_ns_);
+    buckets_.Finish();
+    LOCKSTEP_RETURN_IF_ERROR(instances_.Finish());
+    LOCKSTEP_RETURN_IF_ERROR(status_);
+    LOCKSTEP_RETURN_IF_ERROR(EmitTables(std::move(host)));
+    SourceSummary summary;
+    summary.drops = drops;
+    summary.drops.Merge(drops_);
+    summary.gaps = std::move(gaps_);
+    summary.streams = idle_streams_.TakeRows();
+    allocation_.FillIn(summary);
+    return cutter_.Finish(std::move(summary));
+  }
+
+ private:
+  absl::Status AddActivity(const ActivityRecord& record) {
+    LOCKSTEP_RETURN_IF_ERROR(SweepTo(record.start_ns));
+    const bool waited = idle_streams_.Start(record);
+    if (running_.empty() && started_ && record.start_ns > now_ns_) {
+      const Gap gap = ClassifyGap(now_ns_, record.start_ns, record.launch_end_ns, waited);
+      steps_.Idle(gap);
+      buckets_.Idle(gap);
+      gaps_.Add(gap.end_ns - gap.begin_ns);
+    }
+    now_ns_ = record.start_ns;
+    started_ = true;
+    const int32_t step = record.step == kNoLaunchRow ? steps_.current() : record.step;
+    steps_.Reach(step, record.start_ns);
+    const KernelClass& kind = ClassOf(record);
+    const ActivitySet set = SetOf(record, kind);
+    CountInStep(record, step, set);
+    const bool is_instance = record.kind == DeviceKind::kKernel && kind.category == Category::kCommunication;
+    segments_.Add(record, set, is_instance ? instances_.next_ordinal() : -1);
+    if (is_instance) OpenInstance(record, kind, step);
+    if (record.kind == DeviceKind::kKernel) {
+      kernels_.Add(record, kind, NumberOf(step), drops_);
+      launches_.Add(record);
+    } else if (record.kind != DeviceKind::kGraphSpan) {
+      memory_.Add(record);
+    }
+    if (record.duration_ns > 0) {
+      running_.push({record.end_ns(), step, set});
+      active_.Start(set);
+      steps_.Start(set, step);
+    } else {
+      steps_.Point(step, record.start_ns);
+    }
+    return status_;
+  }
+
+  // Moves the present to t, segment by segment between the ends of what is running.
+  absl::Status SweepTo(int64_t t) {
+    while (!running_.empty() && now_ns_ < t) {
+      const int64_t to = std::min(t, running_.top().end_ns);
+      if (to > now_ns_) {
+        steps_.Segment(now_ns_, to, active_);
+        buckets_.Segment(now_ns_, to, active_);
+        instances_.Segment(now_ns_, to, active_.Has(ActivitySet::kCompute));
+        now_ns_ = to;
+      }
+      while (!running_.empty() && running_.top().end_ns <= now_ns_) {
+        active_.End(running_.top().set);
+        steps_.End(running_.top().set, running_.top().step);
+        running_.pop();
+      }
+      LOCKSTEP_RETURN_IF_ERROR(instances_.Advance(now_ns_));
+    }
+    return status_;
+  }
+
+  const KernelClass& ClassOf(const ActivityRecord& record) {
+    static constexpr KernelClass kNone;
+    if (record.kind != DeviceKind::kKernel || record.name == kNoId) return kNone;
+    const auto [found, is_new] = classes_.emplace(record.name, KernelClass{});
+    if (is_new) found->second = ClassifyKernel(input_.names.NameOf(record.name));
+    return found->second;
+  }
+
+  static ActivitySet SetOf(const ActivityRecord& record, const KernelClass& kind) {
+    switch (record.kind) {
+      case DeviceKind::kKernel:
+        return kind.category == Category::kCommunication ? ActivitySet::kComm : ActivitySet::kCompute;
+      case DeviceKind::kGraphSpan:
+        return ActivitySet::kOpaque;
+      default:
+        return ActivitySet::kCopy;
+    }
+  }
+
+  [[nodiscard]] int64_t NumberOf(int32_t step) const {
+    return step < 0 ? kNoStep : input_.steps[static_cast<size_t>(step)].number;
+  }
+
+  void CountInStep(const ActivityRecord& record, int32_t step, ActivitySet set) {
+    // Activities of no step count in the row before the first step only while that is the current one.
+    if (step < 0 && steps_.current() >= 0) return;
+    StepRow* row = steps_.RowOf(step);
+    if (row == nullptr) return;
+    row->first_start_ns =
+        row->first_start_ns == kNoTime ? record.start_ns : std::min(row->first_start_ns, record.start_ns);
+    row->last_end_ns = std::max(row->last_end_ns, record.end_ns());
+    if (record.kind != DeviceKind::kKernel) return;
+    ++row->kernels;
+    row->kernel_time_ns += record.duration_ns;
+    if (set == ActivitySet::kComm) {
+      ++row->collectives;
+      row->collective_time_ns += record.duration_ns;
+      row->collective_max_ns = std::max(row->collective_max_ns, record.duration_ns);
+    }
+    if (step >= 0 && largest_.contains(record.name)) {
+      StepKernelRow& total = step_kernels_[{step, record.name}];
+      ++total.instances;
+      total.total_ns += record.duration_ns;
+    }
+  }
+
+  void OpenInstance(const ActivityRecord& record, const KernelClass& kind, int32_t step) {
+    InstanceRow row;
+    row.start_ns = record.start_ns;
+    row.duration_ns = record.duration_ns;
+    row.launch_start_ns = record.launch_start_ns;
+    row.launch_end_ns = record.launch_end_ns;
+    row.seq = record.seq;
+    row.step = NumberOf(step);
+    row.comms_id = record.comms_id;
+    row.has_comms_id = record.has_comms_id;
+    row.stream = record.stream;
+    row.name = record.name;  // translated when it is given out
+    row.op = kind.op;
+    row.dtype = kind.dtype;
+    row.library = kind.library;
+    row.communicator = communicators_.Of(record.meta);
+    if (!communicators_.IsKnown(row.communicator)) drops_.Add(DropReason::kNoGroup);
+    if (record.meta != kNoId) FillFromMeta(input_.names.MetaOf(record.meta), row);
+    if (record.graph_launch >= 0) {
+      row.graph_launch = record.graph_launch;
+      row.graph_position = NextGraphPosition(record.graph_launch);
+    }
+    FillSegment(row);
+    instances_.Open(std::move(row));
+  }
+
+  static void FillFromMeta(const CollectiveMeta& meta, InstanceRow& row) {
+    if (meta.op != CollectiveOp::kUnknown) row.op = meta.op;
+    if (meta.dtype != DataType::kUnknown) row.dtype = meta.dtype;
+    row.bytes = meta.bytes;
+    row.peer = meta.peer;
+    row.root = meta.root;
+  }
+
+  void FillSegment(InstanceRow& row) {
+    const auto [last, is_new] = last_end_.emplace(row.communicator, row.end_ns());
+    if (is_new) return;
+    row.segment = segments_.Before(last->second);
+    last->second = std::max(last->second, row.end_ns());
+  }
+
+  // Replays follow one another: the positions of the last few are all that is ever needed.
+  int64_t NextGraphPosition(int64_t launch) {
+    while (graph_positions_.size() > 64) graph_positions_.erase(graph_positions_.begin());
+    return graph_positions_[launch]++;
+  }
+
+  absl::Status EmitInstance(InstanceRow row) {
+    row.name = cutter_.Name(row.name);
+    return cutter_.Add(std::move(row));
+  }
+
+  void EmitStep(int32_t step, StepRow row) {
+    row.name = cutter_.Name(row.name);
+    if (step >= 0) row.launches = input_.launches_by_step[static_cast<size_t>(step)];
+    Keep(cutter_.Add(std::move(row)));
+    if (step < 0) return;
+    for (auto it = step_kernels_.begin(); it != step_kernels_.end() && it->first.first <= step;) {
+      it->second.step = NumberOf(it->first.first);
+      it->second.name = cutter_.Name(it->first.second);
+      Keep(cutter_.Add(it->second));
+      it = step_kernels_.erase(it);
+    }
+  }
+
+  absl::Status EmitTables(HostRows host) {
+    for (KernelRow& row : kernels_.TakeRows()) {
+      row.name = cutter_.Name(row.name);
+      row.mangled = cutter_.Name(row.mangled);
+      LOCKSTEP_RETURN_IF_ERROR(cutter_.Add(std::move(row)));
+    }
+    for (MemoryRow& row : memory_.TakeRows()) LOCKSTEP_RETURN_IF_ERROR(cutter_.Add(std::move(row)));
+    for (ApiRow& row : host.apis) {
+      row.launch_delay = launches_.DelayOf(row.name);
+      row.name = cutter_.Name(row.name);
+      LOCKSTEP_RETURN_IF_ERROR(cutter_.Add(std::move(row)));
+    }
+    for (RangeRow& row : host.ranges) {
+      row.name = cutter_.Name(row.name);
+      row.domain = cutter_.Name(row.domain);
+      LOCKSTEP_RETURN_IF_ERROR(cutter_.Add(std::move(row)));
+    }
+    for (LaunchRow& row : launches_.TakeRows()) {
+      row.api = cutter_.Name(row.api);
+      row.kernel = cutter_.Name(row.kernel);
+      LOCKSTEP_RETURN_IF_ERROR(cutter_.Add(std::move(row)));
+    }
+    return absl::OkStatus();
+  }
+
+  void Keep(absl::Status status) {
+    if (status_.ok()) status_ = std::move(status);
+  }
+
+  CondenseInput input_;
+  absl::Status status_;
+  BatchCutter cutter_;
+  CommunicatorTable communicators_;
+  KernelTable kernels_;
+  InstanceTracker instances_;
+  StepMeasures steps_;
+  BucketMeasures buckets_;
+  SegmentBuilder segments_;
+  MemoryTable memory_;
+  AllocationLevel allocation_;
+  LaunchTable launches_;
+  StreamIdle idle_streams_;
+  Sketch gaps_;
+  DropCounters drops_;
+  ActiveCounts active_;
+  std::priority_queue<Running, std::vector<Running>, std::greater<>> running_;
+  int64_t now_ns_ = 0;
+  bool started_ = false;
+  std::unordered_map<NameId, KernelClass> classes_;
+  std::unordered_map<NameId, bool> largest_;
+  std::map<std::pair<int32_t, NameId>, StepKernelRow> step_kernels_;
+  std::unordered_map<uint32_t, int64_t> last_end_;
+  std::map<int64_t, int64_t> graph_positions_;
+};
+
+Condenser::Condenser(CondenseInput input, std::function<absl::Status(Batch)> emit)
+    : impl_(std::make_unique<Impl>(std::move(input), std::move(emit))) {}
+Condenser::~Condenser() = default;
+absl::Status Condenser::Add(const ActivityRecord& record) { return impl_->Add(record); }
+absl::Status Condenser::Finish(HostRows host, const DropCounters& drops) {
+  return impl_->Finish(std::move(host), drops);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,81 @@
+#include "analysis/condense/file_interner.h"
+
+#include <fmt/format.h>
+
+#include "analysis/base/hash128.h"
+#include "analysis/base/utf8.h"
+
+namespace lockstep {
+namespace {
+
+constexpr std::string_view kRestName = "(rest)";
+
+std::string KeyOf(const CollectiveMeta& meta) {
+  std::string key =
+      fmt::format("{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}", meta.group_name, meta.group_desc,
+                  meta.members_elided, meta.group_size, meta.comm_hash, static_cast<int>(meta.op),
+                  static_cast<int>(meta.dtype), meta.bytes, meta.peer, meta.root);
+  for (const int32_t member : meta.members) key += fmt::format(",{}", member);
+  return key;
+}
+
+}  // namespace
+
+NameId FileInterner::AddName(std::string name) {
+  const auto id = static_cast<NameId>(names_.size());
+  name_bytes_ += name.size();
+  names_.push_back(std::move(name));
+  name_index_.emplace(names_.back(), id);
+  return id;
+}
+
+NameId FileInterner::Rest(DropCounters& drops) {
+  drops.Add(DropReason::kNameLimit);
+  if (rest_ == kNoId) rest_ = AddName(std::string(kRestName));
+  return rest_;
+}
+
+NameId FileInterner::Name(std::string_view name, DropCounters& drops) {
+  if (const auto found = name_index_.find(name); found != name_index_.end()) return found->second;
+  std::string text;
+  if (name.size() > kMaxNameLength) {
+    const std::string suffix = fmt::format("...#{}", HashOf(name).Hex());
+    text = std::string(Utf8Prefix(name, kMaxNameLength - suffix.size())) + suffix;
+  } else {
+    text = std::string(name);
+  }
+  if (!IsValidUtf8(text)) {
+    drops.Add(DropReason::kBadUtf8);
+    text = RepairUtf8(text);
+  }
+  if (const auto found = name_index_.find(text); found != name_index_.end()) return found->second;
+  if (names_.size() >= kMaxNames || name_bytes_ + text.size() > kMaxNameBytes) return Rest(drops);
+  return AddName(std::move(text));
+}
+
+ShapeId FileInterner::Shape(const LaunchShape& shape, DropCounters& drops) {
+  if (const auto found = shape_index_.find(shape); found != shape_index_.end()) return found->second;
+  if (shapes_.size() >= kMaxShapes) {
+    drops.Add(DropReason::kKeyLimit);
+    return kNoId;
+  }
+  const auto id = static_cast<ShapeId>(shapes_.size());
+  shapes_.push_back(shape);
+  shape_index_.emplace(shape, id);
+  return id;
+}
+
+MetaId FileInterner::Meta(const CollectiveMeta& meta, DropCounters& drops) {
+  std::string key = KeyOf(meta);
+  if (const auto found = meta_index_.find(key); found != meta_index_.end()) return found->second;
+  if (metas_.size() >= kMaxMetas) {
+    drops.Add(DropReason::kKeyLimit);
+    return kNoId;
+  }
+  const auto id = static_cast<MetaId>(metas_.size());
+  metas_.push_back(meta);
+  meta_index_.emplace(std::move(key), id);
+  return id;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,62 @@
+// Durations by kernel key and time slice, and per-step totals of the largest names. Bounded: kMaxKeys keys (then one
+// counted remainder a category), and a limit on exact values held. One thread, no I/O.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "analysis/condense/activity.h"
+#include "analysis/condense/file_interner.h"
+#include "analysis/model/batch.h"
+
+namespace lockstep {
+
+class KernelTable {
+ public:
+  static constexpr size_t kMaxKeys = 4'096;
+  static constexpr size_t kExemplars = 8;
+  static constexpr size_t kMaxExactValues = 1'500'000;  // over all keys and slices
+
+  KernelTable(const FileInterner& names, int64_t slice_ns) : names_(names), slice_ns_(slice_ns) {}
+
+  void Add(const ActivityRecord& kernel, const KernelClass& kind, int64_t step, DropCounters& drops);
+
+  // Rows in order of name text, then key. KernelRow::name and ::mangled still are file NameIds (kNoId stays).
+  [[nodiscard]] std::vector<KernelRow> TakeRows();
+
+ private:
+  struct Key {
+    NameId name = kNoId;
+    NameId mangled = kNoId;
+    ShapeId shape = kNoId;
+    bool from_graph = false;
+    bool is_rest = false;
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  struct KeyHash {
+    size_t operator()(const Key& key) const;
+  };
+  struct Entry {
+    KernelClass kind;
+    Sketch total;  // decides whether the slices may stay exact
+    std::map<int64_t, Sketch> slices;
+    std::vector<Exemplar> longest;
+    int64_t until_check = 512;
+  };
+
+  Entry& EntryOf(const ActivityRecord& kernel, const KernelClass& kind, DropCounters& drops);
+  void AddExemplar(Entry& entry, const Exemplar& exemplar);
+  void Bound(Entry& entry);
+  void BoundAll();
+
+  const FileInterner& names_;
+  int64_t slice_ns_;
+  std::unordered_map<Key, Entry, KeyHash> entries_;
+  int64_t until_bound_ = 1 << 20;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,127 @@
+#include "analysis/condense/segment_builder.h"
+
+#include <algorithm>
+
+#include "analysis/condense/gap.h"
+
+namespace lockstep {
+namespace {
+
+constexpr int64_t kCrossStreamNs = 3'000;
+constexpr int64_t kSlackNs = 50'000;
+constexpr int kCrossStreamLookback = 64;
+
+void AddPart(Segment& segment, ActivitySet set, int64_t instance, int64_t from_ns, int64_t to_ns) {
+  const int64_t length = to_ns - from_ns;
+  switch (set) {
+    case ActivitySet::kCompute:
+      segment.compute_ns += length;
+      break;
+    case ActivitySet::kCopy:
+      segment.copy_ns += length;
+      break;
+    case ActivitySet::kComm:
+      segment.other_comm_ns += length;
+      if (length > 0) segment.tiles.push_back({instance, from_ns - segment.begin_ns, length});
+      break;
+    case ActivitySet::kOpaque:
+      segment.rest_ns += length;
+      break;
+  }
+}
+
+void AddGapPart(Segment& segment, int64_t from_ns, int64_t to_ns, int64_t launch_end_ns) {
+  if (to_ns <= from_ns) return;
+  const Gap gap = ClassifyGap(from_ns, to_ns, launch_end_ns, true);
+  segment.host_ns += gap.host_end_ns - gap.begin_ns;
+  const int64_t rest = gap.end_ns - gap.host_end_ns;
+  if (gap.rest == GapRest::kLaunch) segment.launch_ns += rest;
+  if (gap.rest == GapRest::kDependency) segment.dependency_ns += rest;
+  if (gap.rest == GapRest::kOther) segment.rest_ns += rest;
+}
+
+}  // namespace
+
+void SegmentBuilder::Add(const ActivityRecord& activity, ActivitySet set, int64_t instance) {
+  Entry entry;
+  entry.start_ns = activity.start_ns;
+  entry.end_ns = activity.end_ns();
+  entry.launch_end_ns = activity.launch_end_ns;
+  entry.instance = instance;
+  entry.stream = activity.stream;
+  entry.set = set;
+  const int64_t number = first_number_ + static_cast<int64_t>(entries_.size());
+  const auto [last, is_new] = last_on_stream_.emplace(activity.stream, number);
+  if (!is_new) {
+    entry.previous_on_stream = last->second;
+    last->second = number;
+  }
+  entries_.push_back(entry);
+  if (entries_.size() > kHistory) {
+    entries_.pop_front();
+    ++first_number_;
+  }
+  if (last_on_stream_.size() > kHistory) last_on_stream_.clear();  // thousands of streams: start anew, bounded
+}
+
+const SegmentBuilder::Entry* SegmentBuilder::At(int64_t number) const {
+  if (number < first_number_) return nullptr;
+  return &entries_[static_cast<size_t>(number - first_number_)];
+}
+
+SegmentBuilder::Predecessor SegmentBuilder::PredecessorOf(int64_t number) const {
+  const Entry& entry = *At(number);
+  Predecessor best;
+  const auto consider = [&](const Entry* candidate, int64_t candidate_number) {
+    if (candidate == nullptr || candidate->start_ns >= entry.start_ns) return;
+    const int64_t end = std::min(candidate->end_ns, entry.start_ns);
+    if (best.entry == nullptr || end > best.end_ns) {
+      if (best.entry != nullptr) best.second_end_ns = std::max(best.second_end_ns, best.end_ns);
+      best = {candidate, candidate_number, end, best.second_end_ns};
+    } else {
+      best.second_end_ns = std::max(best.second_end_ns, end);
+    }
+  };
+  int64_t on_stream = entry.previous_on_stream;
+  while (At(on_stream) != nullptr && At(on_stream)->start_ns >= entry.start_ns)
+    on_stream = At(on_stream)->previous_on_stream;
+  consider(At(on_stream), on_stream);
+  for (int64_t back = number - 1; back > number - kCrossStreamLookback && At(back) != nullptr; --back) {
+    const Entry& other = *At(back);
+    const bool just_ended = other.end_ns <= entry.start_ns && other.end_ns > entry.start_ns - kCrossStreamNs;
+    if (other.stream != entry.stream && just_ended) consider(&other, back);
+  }
+  return best;
+}
+
+Segment SegmentBuilder::Before(int64_t begin_ns) const {
+  Segment segment;
+  segment.begin_ns = begin_ns;
+  int64_t number = first_number_ + static_cast<int64_t>(entries_.size()) - 1;
+  int64_t t = At(number)->start_ns;
+  if (t < begin_ns) return Segment{};  // overlaps its predecessor: no segment between them
+  bool is_first = true;
+  while (t > begin_ns) {
+    const Entry& entry = *At(number);
+    const Predecessor before = PredecessorOf(number);
+    if (before.entry == nullptr || before.end_ns <= begin_ns) {
+      AddGapPart(segment, begin_ns, t, entry.launch_end_ns);
+      break;
+    }
+    if (is_first) {
+      const int64_t second = std::max(before.second_end_ns, std::min(entry.launch_end_ns, t));
+      const int64_t slack = std::max(before.end_ns, second) - std::min(before.end_ns, second);
+      if (second != kNoTime && slack < kSlackNs) segment.second_slack_ns = slack;
+      is_first = false;
+    }
+    AddGapPart(segment, before.end_ns, t, entry.launch_end_ns);
+    const int64_t from = std::max(begin_ns, before.entry->start_ns);
+    AddPart(segment, before.entry->set, before.entry->instance, from, before.end_ns);
+    t = from;
+    number = before.number;
+  }
+  std::reverse(segment.tiles.begin(), segment.tiles.end());
+  return segment;
+}
+
+}  // namespace lockstep

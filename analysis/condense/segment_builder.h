@@ -1,0 +1,55 @@
+// The segment of a source before each collective instance, tiled into its parts (Segment in batch.h; the backward walk
+// of the exact decomposition: stream predecessor, launch call, or a kernel of another stream that ended just before).
+//
+// Remembers the last kHistory activities of the device; what lies further back becomes `rest`. One thread, no I/O.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <unordered_map>
+#include <vector>
+
+#include "analysis/condense/activity.h"
+#include "analysis/condense/interval_sets.h"
+#include "analysis/model/batch.h"
+
+namespace lockstep {
+
+class SegmentBuilder {
+ public:
+  static constexpr size_t kHistory = 8'192;
+
+  // Every device activity, in order of start. `instance` is its ordinal in the INST stream, -1 for others.
+  void Add(const ActivityRecord& activity, ActivitySet set, int64_t instance);
+
+  // The segment before the activity that was added last, from begin_ns.
+  [[nodiscard]] Segment Before(int64_t begin_ns) const;
+
+ private:
+  struct Entry {
+    int64_t start_ns = 0;
+    int64_t end_ns = 0;
+    int64_t launch_end_ns = kNoTime;
+    int64_t instance = -1;
+    int64_t previous_on_stream = -1;  // absolute number of the entry
+    int32_t stream = -1;
+    ActivitySet set = ActivitySet::kCompute;
+  };
+
+  [[nodiscard]] const Entry* At(int64_t number) const;
+  // Latest ended entry that started before `from` and determines the start of the entry `number`; null if none is
+  // known.
+  struct Predecessor {
+    const Entry* entry = nullptr;
+    int64_t number = -1;
+    int64_t end_ns = 0;
+    int64_t second_end_ns = kNoTime;
+  };
+  [[nodiscard]] Predecessor PredecessorOf(int64_t number) const;
+
+  std::deque<Entry> entries_;
+  int64_t first_number_ = 0;
+  std::unordered_map<int32_t, int64_t> last_on_stream_;
+};
+
+}  // namespace lockstep

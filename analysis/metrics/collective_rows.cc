@@ -1,0 +1,63 @@
+#include "analysis/metrics/collective_rows.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "analysis/base/status_macros.h"
+#include "analysis/base/time.h"
+
+namespace lockstep {
+namespace {
+
+constexpr int64_t kFineTickNs = 32;  // granularity of the timers of recent GPUs
+
+// Readers keep times within these bounds; a store that was tampered with must not make the arithmetic overflow.
+CollectiveRow Compact(const InstanceRow& row) {
+  CollectiveRow out;
+  out.start_ns = std::clamp(row.start_ns, -kMaxAbsTimeNs, kMaxAbsTimeNs);
+  out.end_ns = out.start_ns + std::clamp<int64_t>(row.duration_ns, 0, kMaxAbsTimeNs);
+  out.seq = row.seq;
+  out.bytes = row.bytes;
+  out.step = row.step;
+  out.comms_id = row.comms_id;
+  out.communicator = row.communicator;
+  out.peer = row.peer;
+  out.root = row.root;
+  out.op = row.op;
+  out.dtype = row.dtype;
+  out.library = row.library;
+  out.has_comms_id = row.has_comms_id;
+  return out;
+}
+
+absl::StatusOr<RankRows> LoadRank(InstanceSource& instances, size_t source) {
+  RankRows out;
+  bool whole_us = true;
+  LOCKSTEP_ASSIGN_OR_RETURN(std::unique_ptr<InstanceStream> stream,
+                            instances.Open(source, InstanceSource::kAllCommunicators));
+  while (true) {
+    LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<InstanceRow> block, stream->Next());
+    if (block.empty()) break;
+    for (const InstanceRow& row : block) {
+      whole_us = whole_us && row.start_ns % kNsPerUs == 0 && row.duration_ns % kNsPerUs == 0;
+      out.rows.push_back(Compact(row));
+    }
+  }
+  out.tick_ns = whole_us ? kNsPerUs : kFineTickNs;
+  return out;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<RankRows>> LoadCollectiveRows(const RunData& run, InstanceSource& instances,
+                                                         const RankResolution& ranks) {
+  std::vector<RankRows> out;
+  for (const ResolvedRank& rank : ranks.ranks) {
+    LOCKSTEP_ASSIGN_OR_RETURN(RankRows rows, LoadRank(instances, rank.source));
+    rows.nsys = run.sources[rank.source].context.format == "nsys";
+    out.push_back(std::move(rows));
+  }
+  return out;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,181 @@
+#include "analysis/metrics/collectives.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace lockstep {
+namespace {
+
+constexpr int64_t kLowSkewDivisor = 10;  // spread <= transfer / 10
+constexpr int64_t kMinInstances = 5;
+constexpr size_t kMinSteps = 5;
+constexpr double kMinConfidence = 0.99;
+constexpr double kMaxBytesPerSecond = 1e15;  // beyond any machine: a damaged size
+
+using RowKey = std::tuple<uint32_t, CollectiveOp, DataType, int64_t, CollectiveLibrary>;
+
+RowKey KeyOf(const MatchedInstance& i) { return {i.communicator, i.op, i.dtype, i.bytes, i.library}; }
+
+// What a row gathers besides its result.
+struct RowWork {
+  CollectiveRowResult row;
+  double confidence_sum = 0;
+  int64_t complete = 0;
+  bool any_ambiguous = false;
+  Sketch uncertainty_ns;
+  std::map<int64_t, ShareBlock> by_step;
+  std::vector<ShareBlock> by_instance;
+};
+
+void AddBandwidth(const MatchedInstance& i, RowWork& work) {
+  const auto bytes = BusBytes(i.op, i.bytes, static_cast<int32_t>(i.members.size()));
+  if (!bytes || !i.complete) return;
+  const auto add = [&](Sketch& into, int64_t duration_ns) {
+    const double rate = *bytes * 1e9 / static_cast<double>(duration_ns);
+    if (rate <= kMaxBytesPerSecond) into.Add(static_cast<int64_t>(rate + 0.5));
+  };
+  if (i.transfer_ns > 0 && i.spread_ns <= i.transfer_ns / kLowSkewDivisor) add(work.row.bus_bandwidth, i.transfer_ns);
+  int64_t first = INT64_MAX;
+  int64_t last = INT64_MIN;
+  for (const MatchedMember& m : i.members) {
+    first = std::min(first, m.start_ns);
+    last = std::max(last, m.end_ns);
+  }
+  if (last > first) add(work.row.apparent_bus_bandwidth, last - first);
+}
+
+void AddShare(const MatchedInstance& i, RowWork& work) {
+  if (i.transfer_ns < 0) return;
+  const ShareBlock block{static_cast<double>(TotalWaitNs(i)),
+                         static_cast<double>(i.transfer_ns) * static_cast<double>(i.members.size())};
+  work.by_instance.push_back(block);
+  if (i.step == kNoStep) return;
+  ShareBlock& step = work.by_step[i.step];
+  step.part += block.part;
+  step.rest += block.rest;
+}
+
+void AddUsable(const MatchedInstance& i, RowWork& work) {
+  CollectiveRowResult& row = work.row;
+  ++row.usable;
+  row.spread_ns.Add(i.spread_ns);
+  row.end_spread_ns.Add(i.end_spread_ns);
+  if (i.transfer_ns >= 0) row.transfer_ns.Add(i.transfer_ns);
+  for (const MatchedMember& m : i.members) row.wait_ns.Add(m.wait_ns);
+  work.uncertainty_ns.Add(i.uncertainty_ns);
+  AddBandwidth(i, work);
+  AddShare(i, work);
+}
+
+void Add(const MatchedInstance& i, RowWork& work) {
+  ++work.row.instances;
+  work.any_ambiguous = work.any_ambiguous || i.kind == MatchKind::kAmbiguous;
+  if (!i.matched()) return;
+  work.row.kind = work.row.matched == 0 ? i.kind : std::max(work.row.kind, i.kind);
+  ++work.row.matched;
+  work.complete += i.complete ? 1 : 0;
+  work.confidence_sum += i.confidence;
+  if (i.usable()) AddUsable(i, work);
+}
+
+// Blocks of whole steps where all instances have one; single instances otherwise.
+std::vector<ShareBlock> Blocks(const RowWork& work) {
+  if (work.by_step.size() < kMinSteps) return work.by_instance;
+  std::vector<ShareBlock> out;
+  for (const auto& [step, block] : work.by_step) out.push_back(block);
+  return out;
+}
+
+CollectiveVerdict VerdictOf(const CollectiveRowResult& row) {
+  const bool uncertain = row.uncertainty_total_ns > row.wait_total_ns / 2;
+  if (!row.skew_share_interval || row.usable < kMinInstances || uncertain ||
+      row.confidence.value_or(0) < kMinConfidence) {
+    return CollectiveVerdict::kInconclusive;
+  }
+  const auto [low, high] = *row.skew_share_interval;
+  if (low > 0.5) return CollectiveVerdict::kSkew;
+  if (high < 0.2) return CollectiveVerdict::kTransfer;
+  return low > 0.1 && high < 0.7 ? CollectiveVerdict::kMixed : CollectiveVerdict::kInconclusive;
+}
+
+CollectiveRowResult Finish(RowWork work) {
+  CollectiveRowResult& row = work.row;
+  row.wait_total_ns = row.wait_ns.sum();
+  row.uncertainty_total_ns = work.uncertainty_ns.sum();
+  row.complete = row.matched > 0 && work.complete == row.matched;
+  if (row.matched > 0) {
+    row.confidence = work.confidence_sum / static_cast<double>(row.matched);
+  } else if (work.any_ambiguous) {
+    row.kind = MatchKind::kAmbiguous;
+    row.confidence = 0;
+  }
+  double part = 0;
+  double rest = 0;
+  for (const ShareBlock& block : work.by_instance) {
+    part += block.part;
+    rest += block.rest;
+  }
+  if (part + rest > 0) {
+    row.skew_share = part / (part + rest);
+    row.skew_share_interval = BootstrapShare(Blocks(work));
+  }
+  row.verdict = VerdictOf(row);
+  return std::move(work.row);
+}
+
+}  // namespace
+
+std::string_view Name(CollectiveVerdict verdict) {
+  switch (verdict) {
+    case CollectiveVerdict::kTransfer:
+      return "transfer";
+    case CollectiveVerdict::kSkew:
+      return "skew";
+    case CollectiveVerdict::kMixed:
+      return "mixed";
+    case CollectiveVerdict::kInconclusive:
+      return "inconclusive";
+  }
+  return "inconclusive";
+}
+
+std::optional<double> BusBytes(CollectiveOp op, int64_t bytes, int32_t members) {
+  if (bytes <= 0 || members < 2) return std::nullopt;
+  const auto n = static_cast<double>(members);
+  const auto size = static_cast<double>(bytes);
+  switch (op) {
+    case CollectiveOp::kAllReduce:
+      return size * 2 * (n - 1) / n;
+    case CollectiveOp::kAllGather:
+    case CollectiveOp::kReduceScatter:
+      return size * (n - 1);
+    case CollectiveOp::kAllToAll:
+      return size * (n - 1) / n;
+    case CollectiveOp::kBroadcast:
+    case CollectiveOp::kReduce:
+    case CollectiveOp::kSendRecv:
+      return size;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::vector<CollectiveRowResult> ComputeCollectives(const MatchResult& match, const InstanceFilter& selected) {
+  std::map<RowKey, RowWork> rows;
+  for (const MatchedInstance& instance : match.instances) {
+    if (!selected(instance)) continue;
+    RowWork& work = rows[KeyOf(instance)];
+    CollectiveRowResult& row = work.row;
+    std::tie(row.communicator, row.op, row.dtype, row.bytes, row.library) = KeyOf(instance);
+    Add(instance, work);
+  }
+  std::vector<CollectiveRowResult> out;
+  for (auto& [key, work] : rows) out.push_back(Finish(std::move(work)));
+  std::stable_sort(out.begin(), out.end(), [](const CollectiveRowResult& a, const CollectiveRowResult& b) {
+    return a.wait_total_ns > b.wait_total_ns;
+  });
+  return out;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,192 @@
+#include "analysis/metrics/common_window.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "analysis/metrics/interval_selection.h"
+
+namespace lockstep {
+namespace {
+
+struct Intersection {
+  int64_t start_ns = INT64_MIN;
+  int64_t end_ns = INT64_MAX;
+  void Clip(int64_t start, int64_t end) {
+    start_ns = std::max(start_ns, start);
+    end_ns = std::min(end_ns, end);
+  }
+  [[nodiscard]] int64_t Length() const { return start_ns < end_ns ? end_ns - start_ns : 0; }
+};
+
+// A step that so many members have, and the rows in which they have it.
+struct SharedStep {
+  Intersection windows;
+  std::vector<size_t> rows;
+};
+
+std::vector<const FleetRank*> ActiveMembers(const Fleet& fleet) {
+  std::vector<const FleetRank*> active;
+  for (const FleetRank& member : fleet.members) {
+    if (HasActivity(member.source->context)) active.push_back(&member);
+  }
+  return active;
+}
+
+int64_t MedianSpan(const std::vector<const FleetRank*>& members) {
+  std::vector<int64_t> spans;
+  for (const FleetRank* member : members) {
+    spans.push_back(member->source->context.last_end_ns - member->source->context.first_start_ns);
+  }
+  std::sort(spans.begin(), spans.end());
+  return spans[(spans.size() - 1) / 2];
+}
+
+std::map<int64_t, SharedStep> StepsOfAll(const Fleet& fleet, const std::vector<const FleetRank*>& members) {
+  std::map<int64_t, SharedStep> steps;
+  for (size_t m = 0; m < members.size(); ++m) {
+    const std::vector<StepRow>& rows = members[m]->source->steps;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (rows[i].step == kNoStep || !fleet.SelectsStep(rows[i]) || rows[i].window_end_ns <= rows[i].window_start_ns) {
+        continue;
+      }
+      SharedStep& step = steps[rows[i].step];
+      if (step.rows.size() != m) continue;  // an earlier member lacks it, or the number repeats
+      step.rows.push_back(i);
+      step.windows.Clip(rows[i].window_start_ns, rows[i].window_end_ns);
+    }
+  }
+  // Unaligned clocks may lie further apart than a step is long: only inside one domain must the windows overlap.
+  const bool must_overlap = fleet.Domains() == 1;
+  std::erase_if(steps, [&](const auto& entry) {
+    return entry.second.rows.size() != members.size() || (must_overlap && entry.second.windows.Length() == 0);
+  });
+  return steps;
+}
+
+bool Follows(const SharedStep& step, const SharedStep& previous) {
+  for (size_t m = 0; m < step.rows.size(); ++m) {
+    if (step.rows[m] != previous.rows[m] + 1) return false;
+  }
+  return true;
+}
+
+using StepIterator = std::map<int64_t, SharedStep>::const_iterator;
+
+// Longest run of steps that are consecutive rows of every member; the earliest of equal ones.
+std::pair<StepIterator, StepIterator> LongestRun(const std::map<int64_t, SharedStep>& steps) {
+  std::pair<StepIterator, StepIterator> best{steps.begin(), steps.begin()};
+  int64_t best_length = 0;
+  for (auto first = steps.begin(); first != steps.end();) {
+    auto last = first;
+    int64_t length = 1;
+    for (auto next = std::next(first); next != steps.end() && Follows(next->second, last->second); ++next, ++length) {
+      last = next;
+    }
+    if (length > best_length) {
+      best = {first, last};
+      best_length = length;
+    }
+    first = std::next(last);
+  }
+  return best;
+}
+
+bool UseSteps(const Fleet& fleet, const std::vector<const FleetRank*>& active, CommonWindow& window) {
+  if (fleet.options.time_ns) return false;
+  const std::map<int64_t, SharedStep> steps = StepsOfAll(fleet, active);
+  if (steps.empty()) return false;
+  const auto [first, last] = LongestRun(steps);
+  window.kind = WindowKind::kSteps;
+  window.first_step = first->first;
+  window.last_step = last->first;
+  window.step_rows.assign(fleet.members.size(), {0, 0});
+  window.start_ns = INT64_MAX;
+  for (size_t m = 0; m < active.size(); ++m) {
+    const size_t member = static_cast<size_t>(active[m] - fleet.members.data());
+    const std::vector<StepRow>& rows = active[m]->source->steps;
+    window.step_rows[member] = {first->second.rows[m], last->second.rows[m] + 1};
+    const int64_t start = rows[first->second.rows[m]].window_start_ns;
+    window.start_ns = std::min(window.start_ns, start);
+    window.span_ns = std::max(window.span_ns, rows[last->second.rows[m]].window_end_ns - start);
+  }
+  return true;
+}
+
+bool UseBuckets(const std::vector<const FleetRank*>& active, const Intersection& common, CommonWindow& window) {
+  int64_t width = 0;
+  for (const FleetRank* member : active) {
+    if (member->source->context.bucket_ns <= 0) return false;
+    width = std::max(width, member->source->context.bucket_ns);
+  }
+  if (common.Length() < width) return false;
+  window.start_ns = FloorIndex(common.start_ns + width - 1, width) * width;
+  window.end_ns = FloorIndex(common.end_ns, width) * width;
+  window.span_ns = window.end_ns - window.start_ns;
+  window.bucket_ns = width;
+  window.kind = WindowKind::kBuckets;
+  return window.span_ns > 0;
+}
+
+void UseSpans(const std::vector<const FleetRank*>& active, CommonWindow& window) {
+  window.kind = active.size() == 1 ? WindowKind::kSpan : WindowKind::kDisjoint;
+  window.start_ns = INT64_MAX;
+  window.span_ns = 0;
+  for (const FleetRank* member : active) {
+    const SourceContext& context = member->source->context;
+    window.start_ns = std::min(window.start_ns, context.first_start_ns);
+    window.span_ns = std::max(window.span_ns, context.last_end_ns - context.first_start_ns);
+  }
+}
+
+}  // namespace
+
+std::string_view Name(WindowKind kind) {
+  switch (kind) {
+    case WindowKind::kSteps:
+      return "steps";
+    case WindowKind::kBuckets:
+      return "buckets";
+    case WindowKind::kSpan:
+      return "span";
+    case WindowKind::kDisjoint:
+      return "disjoint_spans";
+    case WindowKind::kNone:
+      break;
+  }
+  return "none";
+}
+
+CommonWindow FindCommonWindow(const Fleet& fleet) {
+  CommonWindow window;
+  const std::vector<const FleetRank*> active = ActiveMembers(fleet);
+  if (active.empty()) return window;
+  Intersection common;
+  for (const FleetRank* member : active) {
+    common.Clip(member->source->context.first_start_ns, member->source->context.last_end_ns);
+  }
+  window.intersection_ns = common.Length();
+  window.median_span_ns = MedianSpan(active);
+  if (UseSteps(fleet, active, window) || fleet.SelectsSteps()) return window;
+  if (const auto asked = fleet.TimeWindow()) common.Clip(asked->first, asked->second);
+  if (active.size() == 1 && !fleet.Restricted()) {
+    UseSpans(active, window);
+  } else if (!UseBuckets(active, common, window)) {
+    UseSpans(active, window);
+  }
+  return window;
+}
+
+IntervalMeasure MeasureCommon(const Fleet& fleet, const CommonWindow& window, size_t member) {
+  const SourceData& source = *fleet.members[member].source;
+  if (window.kind == WindowKind::kNone) return {};
+  if (window.kind == WindowKind::kBuckets) return MeasureBuckets(source, window.start_ns, window.end_ns);
+  if (window.kind != WindowKind::kSteps) return MeasureWhole(source);
+  IntervalMeasure sum;
+  for (size_t i = window.step_rows[member].first; i < window.step_rows[member].second; ++i) {
+    sum.Add(source.steps[i].tile);
+  }
+  return sum;
+}
+
+}  // namespace lockstep

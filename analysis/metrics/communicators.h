@@ -1,0 +1,48 @@
+// The communicators of a run, joined from what every source knows of its own.
+//
+// Sources that name members (Kineto) are joined by their member list, and by group name where one rank has several
+// groups of equal members. Sources that know a hash (nsys) are joined by it; the members follow from each source's
+// position in the communicator. A hash is joined with a member list when the members known from it are a subset of the
+// list and the sizes agree, among several candidates by the operations they carry. Only communicators that carry
+// instances count, so that the formats agree.
+//
+// Identity: first 12 hex digits of the hash of (members ascending, discriminator). The discriminator is empty unless
+// several communicators of the run have equal members; then it is "1", "2", ... in the order of their first instance on
+// their lowest rank present, which all formats see alike.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/metrics/collective_rows.h"
+#include "analysis/metrics/match.h"
+#include "analysis/metrics/ranks.h"
+#include "analysis/model/run_data.h"
+
+namespace lockstep {
+
+enum class Membership : uint8_t {
+  kKnown = 0,     // told by the traces
+  kInferred = 1,  // assumed: to be confirmed by the common points of all ranks
+  kUnknown = 2,   // no rule applies: nothing can be joined
+};
+
+struct CommunicatorPlan {
+  Communicator info;
+  Membership membership = Membership::kKnown;
+  std::vector<int32_t> ranks;               // rank indices that carry instances of it, ascending
+  std::vector<std::vector<uint32_t>> rows;  // per entry of `ranks`: indices into RankRows::rows, ascending
+  // Global rank at each position of the communicator (-1 = not known): NCCL payloads speak of positions. Empty when
+  // only global ranks are known.
+  std::vector<int32_t> rank_at_position;
+};
+
+// Ordered by id.
+[[nodiscard]] std::vector<CommunicatorPlan> PlanCommunicators(const RunData& run, const RankResolution& ranks,
+                                                              const std::vector<RankRows>& rows);
+
+// Short id of a communicator: 12 hexadecimal digits.
+[[nodiscard]] std::string CommunicatorId(const std::vector<int32_t>& members, std::string_view discriminator);
+
+}  // namespace lockstep

@@ -1,0 +1,72 @@
+// How the exposed communication of a rank splits into waiting for others, transferring, and what cannot be told.
+//
+// An instant covered by communication and by no compute is transfer if any covering instance has passed its last
+// arrival a_i, else unresolved if any covering instance is unmatched, ambiguous or has U > its wait, else wait. Swept
+// once over the instances in order of start with their COVER intervals; memory is that of the instances open at one
+// instant. Units: ns. Exact int64; per window the three parts sum to the exposed communication of that window.
+#pragma once
+
+#include <cstdint>
+#include <queue>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "analysis/metrics/match.h"
+#include "analysis/model/batch.h"
+
+namespace lockstep {
+
+struct Exposure {
+  int64_t wait_ns = 0;
+  int64_t transfer_ns = 0;
+  int64_t unresolved_ns = 0;
+
+  [[nodiscard]] int64_t total_ns() const { return wait_ns + transfer_ns + unresolved_ns; }
+  void Add(const Exposure& other);
+  friend bool operator==(const Exposure&, const Exposure&) = default;
+};
+
+// Makes the parts sum to `exposed_comm_ns`: a remainder is unresolved, an excess is taken from unresolved, wait,
+// transfer.
+void Reconcile(Exposure& exposure, int64_t exposed_comm_ns);
+
+struct SweepWindow {
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+};
+
+// Instances must come in order of start; an earlier one is clipped to what is not yet decided.
+class ExposureSweep {
+ public:
+  // Windows ascending and disjoint; what lies in none is left out.
+  explicit ExposureSweep(std::vector<SweepWindow> windows);
+
+  // `arrival` holds a_i on the axis of the instance.
+  void Add(const InstanceRow& instance, const ArrivalOfRow& arrival);
+  // One result a window. The sweep is used up.
+  [[nodiscard]] std::vector<Exposure> Finish();
+
+ private:
+  struct Edge {
+    int64_t time_ns = 0;
+    int32_t active = 0;
+    int32_t passed = 0;
+    int32_t unresolved = 0;
+    int32_t compute = 0;
+    friend bool operator>(const Edge& a, const Edge& b) { return a.time_ns > b.time_ns; }
+  };
+  void AdvanceTo(int64_t time_ns);
+  void Account(int64_t start_ns, int64_t end_ns);
+  void Apply(const Edge& edge);
+  void AddCover(const InstanceRow& instance, int64_t from_ns);
+
+  std::vector<SweepWindow> windows_;
+  std::vector<Exposure> results_;
+  size_t window_ = 0;  // first window that may still receive time
+  int64_t now_ns_ = INT64_MIN;
+  Edge state_;
+  std::priority_queue<Edge, std::vector<Edge>, std::greater<>> edges_;
+};
+
+}  // namespace lockstep

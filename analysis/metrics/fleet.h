@@ -1,0 +1,69 @@
+// The selected ranks of a run and what the person restricted: what every metric of this folder is a function of.
+//
+// Times are those of the sources (LocalTime, ns). In this version the clock model corrects nothing inside a domain, so
+// local and aligned times of a rank differ by a constant at most; ClockModel::Align gives it (see exposure.h).
+// Thread rule: a plain value that borrows the run; the run, the resolution and the match must outlive it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/metrics/analysis_options.h"
+#include "analysis/metrics/match.h"
+#include "analysis/metrics/ranks.h"
+#include "analysis/model/run_data.h"
+
+namespace lockstep {
+
+struct FleetRank {
+  size_t index = 0;  // into RankResolution::ranks
+  int32_t rank = -1;
+  std::string host;    // "" = unknown
+  int32_t domain = 0;  // as the matching confirmed or split it
+  const SourceData* source = nullptr;
+};
+
+struct Fleet {
+  const RunData& run;
+  const RankResolution& ranks;
+  const MatchResult& match;
+  const AnalysisOptions& options;
+  int64_t run_start_ns = 0;
+  std::vector<FleetRank> members;  // selected ranks, ascending
+
+  // The time selection on the sources' own axis; null when none was asked for.
+  [[nodiscard]] std::optional<std::pair<int64_t, int64_t>> TimeWindow() const;
+  // Steps are selected by --steps or by the name of their range (--nvtx).
+  [[nodiscard]] bool SelectsSteps() const { return options.steps.has_value() || !options.nvtx.empty(); }
+  [[nodiscard]] bool SelectsStep(const StepRow& row) const;
+  [[nodiscard]] bool Restricted() const { return SelectsSteps() || options.time_ns.has_value(); }
+  // Distinct clock domains among the members.
+  [[nodiscard]] size_t Domains() const;
+};
+
+// Ranks that pass --ranks; an empty list means all.
+[[nodiscard]] std::vector<bool> SelectedRanks(const RankResolution& ranks, const AnalysisOptions& options);
+
+// Earliest start and latest end of device activity over the analysed sources; sources without activity do not count.
+struct RunSpan {
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+};
+[[nodiscard]] RunSpan SpanOf(const RunData& run, const RankResolution& ranks);
+
+[[nodiscard]] Fleet MakeFleet(const RunData& run, const RankResolution& ranks, const MatchResult& match,
+                              const AnalysisOptions& options);
+
+// Whether a source has any device activity; its span is meaningless otherwise.
+[[nodiscard]] bool HasActivity(const SourceContext& context);
+
+// Largest multiple of `width` that is <= time, as an index; width > 0. Correct for negative times.
+[[nodiscard]] int64_t FloorIndex(int64_t time_ns, int64_t width_ns);
+
+// The name behind an index of RunData::names; "" for kNoId or an index out of range (never trusted).
+[[nodiscard]] const std::string& NameOf(const RunData& run, uint32_t name);
+
+}  // namespace lockstep

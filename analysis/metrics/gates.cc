@@ -1,0 +1,323 @@
+#include "analysis/metrics/gates.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+
+namespace lockstep {
+namespace {
+
+constexpr size_t kMaxListed = 8;
+
+struct GateInput {
+  const Fleet& fleet;
+  const FleetMeasures& measures;
+  const std::vector<FileNote>& files;
+};
+
+Gate Good(std::string detail) { return {"", true, std::move(detail), ""}; }
+Gate NotApplicable(std::string detail) { return {"", std::nullopt, std::move(detail), ""}; }
+Gate Bad(std::string detail, std::string fix) { return {"", false, std::move(detail), std::move(fix)}; }
+
+// "3, 5, 7 and 12 more"
+template <typename Items>
+std::string List(const Items& items) {
+  std::string text;
+  size_t listed = 0;
+  for (const auto& item : items) {
+    if (listed == kMaxListed) return fmt::format("{} and {} more", text, items.size() - kMaxListed);
+    text += fmt::format("{}{}", listed++ == 0 ? "" : ", ", item);
+  }
+  return text;
+}
+
+template <typename Condition>
+std::vector<int32_t> RanksWhere(const Fleet& fleet, Condition condition) {
+  std::vector<int32_t> ranks;
+  for (const FleetRank& member : fleet.members) {
+    if (condition(member)) ranks.push_back(member.rank);
+  }
+  return ranks;
+}
+
+template <typename Value>
+int64_t SumOver(const Fleet& fleet, Value value) {
+  int64_t sum = 0;
+  for (const FleetRank& member : fleet.members) sum += value(*member.source);
+  return sum;
+}
+
+double Percent(int64_t part, int64_t whole) {
+  return whole > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0;
+}
+
+Gate KernelsPresent(const GateInput& in) {
+  const auto without = RanksWhere(
+      in.fleet, [](const FleetRank& m) { return m.source->context.kernels + m.source->context.graph_spans == 0; });
+  if (without.empty()) return Good("every rank has kernels");
+  return Bad(
+      fmt::format("no kernel on rank {}", List(without)),
+      "capture with GPU activities on: nsys profile --trace=cuda,nvtx, or ProfilerActivity.CUDA; let the process "
+      "end by itself so that the buffers are flushed");
+}
+
+Gate GraphsVisible(const GateInput& in) {
+  const int64_t opaque = SumOver(
+      in.fleet, [](const SourceData& s) { return std::max(s.context.opaque_graph_launches, s.context.graph_spans); });
+  int64_t launches = SumOver(in.fleet, [](const SourceData& s) {
+    int64_t sum = 0;
+    for (const StepRow& row : s.steps) sum += row.launches;
+    return sum;
+  });
+  launches = std::max(launches, opaque);
+  if (launches == 0) return NotApplicable("no launch was recorded");
+  const std::string detail =
+      fmt::format("{} of {} launches are CUDA graphs whose kernels are not in the trace", opaque, launches);
+  if (opaque * 100 <= launches) return Good(detail);
+  return Bad(detail,
+             "capture the nodes of graphs: nsys profile --cuda-graph-trace=node, or run eagerly for the capture");
+}
+
+Gate FilesWhole(const GateInput& in) {
+  std::vector<std::string> broken;
+  for (const FileNote& file : in.files) {
+    if (file.status == "partial" || file.status == "refused")
+      broken.push_back(fmt::format("{} ({})", file.path, file.reason));
+  }
+  const auto open = RanksWhere(in.fleet, [](const FleetRank& m) { return !m.source->complete; });
+  if (!broken.empty()) {
+    return Bad(fmt::format("{} of {} files could not be used whole: {}", broken.size(), in.files.size(), List(broken)),
+               "copy the file again or capture again; wait for the profiler to finish writing before copying");
+  }
+  if (!open.empty()) {
+    return Bad(fmt::format("rank {} is still arriving", List(open)), "wait for its agent, or finish the run by hand");
+  }
+  return Good(fmt::format("{} files read to their end", in.files.size()));
+}
+
+Gate DroppedRecords(const GateInput& in) {
+  const int64_t lost = SumOver(in.fleet, [](const SourceData& s) { return s.summary.drops.Lost(); });
+  const int64_t kept = SumOver(in.fleet, [](const SourceData& s) {
+    const SourceContext& c = s.context;
+    return c.kernels + c.memcpys + c.memsets + c.graph_spans + c.api_rows;
+  });
+  if (lost + kept == 0) return NotApplicable("no record at all");
+  const std::string detail =
+      fmt::format("{} of {} records were lost ({:.3g} %)", lost, lost + kept, Percent(lost, lost + kept));
+  if (lost * 1000 <= lost + kept) return Good(detail);
+  return Bad(detail,
+             "see the counters of each rank in the quality view; a shorter capture, or larger profiler buffers");
+}
+
+Gate RankIdentity(const GateInput& in) {
+  const auto assumed = RanksWhere(
+      in.fleet, [&](const FleetRank& m) { return in.fleet.ranks.ranks[m.index].rank_source == RankSource::kAssumed; });
+  if (assumed.empty()) return Good("every rank is told by its trace");
+  return Bad(fmt::format("rank {} assumed from the order of files, processes and devices", List(assumed)),
+             "give --rank-map FILE, name the files after their ranks (rank3.json), or capture with torch.distributed "
+             "initialised (Kineto) or RANK set (nsys)");
+}
+
+Gate DuplicateRank(const GateInput& in) {
+  std::vector<std::string> refused;
+  for (const RefusedSource& source : in.fleet.ranks.refused) {
+    if (source.reason == DropReason::kDuplicateRank) {
+      refused.push_back(fmt::format("{}: {}", in.fleet.run.sources[source.source].context.path, source.detail));
+    }
+  }
+  if (refused.empty()) return Good("no rank is claimed twice");
+  return Bad(fmt::format("{} sources refused: {}", refused.size(), List(refused)),
+             "analyse one run at a time, choose a capture with --capture, or tell the ranks apart with --rank-map");
+}
+
+Gate HostIdentity(const GateInput& in) {
+  if (in.fleet.match.host_conflict) {
+    return Bad("two machines claim one host name; they were split by their clocks",
+               "name the hosts in the rank map's host column, or give each agent its own --host");
+  }
+  const auto unknown = RanksWhere(in.fleet, [](const FleetRank& m) { return m.host.empty(); });
+  if (unknown.size() == in.fleet.members.size()) return NotApplicable("no trace names its host");
+  return Good("no two machines share a host name");
+}
+
+Gate CompleteRanks(const GateInput& in) {
+  std::set<int32_t> present;
+  for (const ResolvedRank& rank : in.fleet.ranks.ranks) present.insert(rank.rank);
+  std::set<int32_t> missing(in.fleet.ranks.missing_ranks.begin(), in.fleet.ranks.missing_ranks.end());
+  bool known = in.fleet.ranks.world_size.has_value();
+  for (const Communicator& communicator : in.fleet.match.communicators) {
+    known = known || !communicator.members.empty();
+    for (const int32_t member : communicator.members) {
+      if (!present.contains(member)) missing.insert(member);
+    }
+  }
+  const int32_t expected = std::max(in.fleet.options.expected_ranks, in.fleet.run.info.expected_ranks);
+  if (missing.empty() && expected > static_cast<int32_t>(present.size())) {
+    return Bad(fmt::format("{} of {} expected ranks are present", present.size(), expected),
+               "add the other ranks' traces");
+  }
+  if (!missing.empty()) {
+    return Bad(fmt::format("no trace of rank {}", List(missing)),
+               "add the missing ranks' traces: without them it cannot be said who makes whom wait");
+  }
+  if (!known && expected < 0) return NotApplicable("no trace says how many ranks there are");
+  return Good(fmt::format("all {} ranks are present", present.size()));
+}
+
+Gate CommonWindowShared(const GateInput& in) {
+  const CommonWindow& window = in.measures.window;
+  if (in.fleet.members.size() < 2 || window.kind == WindowKind::kNone) return NotApplicable("one rank alone");
+  const std::string detail = fmt::format("the ranks share {:.6g} ms of a median span of {:.6g} ms",
+                                         static_cast<double>(window.intersection_ns) * 1e-6,
+                                         static_cast<double>(window.median_span_ns) * 1e-6);
+  if (window.LongEnough()) return Good(detail);
+  return Bad(detail, "start and stop the capture on all ranks at the same step (schedule or cudaProfilerApi range)");
+}
+
+Gate Matching(const GateInput& in) {
+  int64_t total = 0;
+  for (const RankMeasures& rank : in.measures.ranks) total += rank.communication_ns;
+  if (in.fleet.members.size() < 2) return NotApplicable("one rank alone: nothing to match");
+  if (total == 0) return NotApplicable("no communication kernel");
+  std::set<int32_t> selected;
+  for (const FleetRank& member : in.fleet.members) selected.insert(static_cast<int32_t>(member.index));
+  int64_t confident = 0;
+  for (const MatchedInstance& instance : in.fleet.match.instances) {
+    if (!instance.matched() || instance.confidence < 0.99) continue;
+    for (const MatchedMember& member : instance.members) {
+      if (selected.contains(member.rank_index)) confident += member.end_ns - member.start_ns;
+    }
+  }
+  const std::string detail = fmt::format("{:.4g} % of communication time is matched with confidence",
+                                         std::min(Percent(confident, total), 100.0));
+  if (Percent(confident, total) >= 95) return Good(detail);
+  return Bad(
+      detail,
+      "capture process groups and sequence numbers: NCCL 2.25 or later with NVTX in nsys, or torch 2.5 or later with "
+      "TORCH_NCCL_TRACE_BUFFER_SIZE set; and add missing ranks");
+}
+
+Gate Clock(const GateInput& in) {
+  const size_t domains = in.fleet.Domains();
+  if (in.fleet.members.size() < 2) return NotApplicable("one rank alone");
+  if (domains == 1) return Good("all ranks share one clock");
+  return Bad(fmt::format("{} clock domains; between them no arrival can be compared", domains),
+             "capture the ranks of one host in one session; alignment between hosts is not computed in this version");
+}
+
+Gate StepsFound(const GateInput& in) {
+  const auto without = RanksWhere(in.fleet, [](const FleetRank& m) {
+    return std::none_of(m.source->steps.begin(), m.source->steps.end(),
+                        [](const StepRow& row) { return row.step != kNoStep; });
+  });
+  if (without.empty()) return Good("every rank has steps");
+  return Bad(fmt::format("no step on rank {}", List(without)),
+             "call profiler.step() every iteration, or mark it with an NVTX range and give --step-range NAME");
+}
+
+Gate DecodePure(const GateInput& in) {
+  std::map<std::string, int64_t> phases;
+  for (const FleetRank& member : in.fleet.members) {
+    for (const StepRow& row : member.source->steps) ++phases[row.phase];
+  }
+  if (phases["decode"] == 0) return NotApplicable("no decode step is marked");
+  const int64_t other = phases["prefill"] + phases["mixed"];
+  const std::string detail = fmt::format("{} decode steps, {} with prefill", phases["decode"], other);
+  if (other == 0) return Good(detail);
+  return Bad(detail, "start the capture after the last prefill, or select decode steps with --steps");
+}
+
+Gate CaptureLongEnough(const GateInput& in) {
+  const auto shortest = RanksWhere(in.fleet, [](const FleetRank& m) {
+    const SourceContext& context = m.source->context;
+    const auto steps = std::count_if(m.source->steps.begin(), m.source->steps.end(),
+                                     [](const StepRow& row) { return row.step != kNoStep; });
+    return steps < 20 && context.last_end_ns - context.first_start_ns < kNsPerS;
+  });
+  if (shortest.empty()) return Good("every rank has 20 steps or a second");
+  return Bad(fmt::format("under 20 steps and under a second on rank {}", List(shortest)),
+             "capture at least 20 steady steps: tails and confidence intervals need them");
+}
+
+Gate NodeTraceOverhead(const GateInput& in) {
+  const int64_t nodes = SumOver(in.fleet, [](const SourceData& s) { return s.context.graph_kernels; });
+  if (nodes == 0) return NotApplicable("no kernel from a CUDA graph");
+  return NotApplicable(fmt::format("{} kernels traced as graph nodes; what that cost is not recorded", nodes));
+}
+
+Gate ProfilerOverhead(const GateInput& in) {
+  const int64_t overhead = SumOver(in.fleet, [](const SourceData& s) { return s.context.overhead_ns; });
+  const int64_t span = SumOver(in.fleet, [](const SourceData& s) {
+    return HasActivity(s.context) ? s.context.last_end_ns - s.context.first_start_ns : 0;
+  });
+  if (overhead == 0 || span == 0) return NotApplicable("no overhead was recorded");
+  const std::string detail = fmt::format("the profiler's own work takes {:.3g} % of the span", Percent(overhead, span));
+  if (overhead <= span / 20) return Good(detail);
+  return Bad(detail, "switch off stacks, shapes and memory profiling, warm the profiler up, and enlarge its buffers");
+}
+
+Gate ClassifierVersion(const GateInput& in) {
+  const auto other = RanksWhere(
+      in.fleet, [](const FleetRank& m) { return m.source->context.classifier_version != kClassifierVersion; });
+  if (other.empty()) return Good(fmt::format("all ranks classified by version {}", kClassifierVersion));
+  return Bad(fmt::format("rank {} was classified by another version than {}", List(other), kClassifierVersion),
+             "use one version of the agent on all nodes and send the traces again");
+}
+
+struct NamedGate {
+  std::string_view name;
+  Gate (*check)(const GateInput&);
+};
+
+constexpr NamedGate kGates[] = {
+    {"kernels_present", KernelsPresent},
+    {"graphs_visible", GraphsVisible},
+    {"files_whole", FilesWhole},
+    {"dropped_records", DroppedRecords},
+    {"rank_identity", RankIdentity},
+    {"duplicate_rank", DuplicateRank},
+    {"host_identity", HostIdentity},
+    {"complete_ranks", CompleteRanks},
+    {"common_window", CommonWindowShared},
+    {"matching", Matching},
+    {"clock", Clock},
+    {"steps_found", StepsFound},
+    {"decode_pure", DecodePure},
+    {"capture_long_enough", CaptureLongEnough},
+    {"node_trace_overhead", NodeTraceOverhead},
+    {"profiler_overhead", ProfilerOverhead},
+    {"classifier_version", ClassifierVersion},
+};
+
+std::string Anchor(std::string name) {
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
+}  // namespace
+
+const std::vector<std::string_view>& GateNames() {
+  static const std::vector<std::string_view> names = [] {
+    std::vector<std::string_view> result;
+    for (const NamedGate& gate : kGates) result.push_back(gate.name);
+    return result;
+  }();
+  return names;
+}
+
+std::vector<Gate> CheckGates(const Fleet& fleet, const FleetMeasures& measures, const std::vector<FileNote>& files) {
+  const GateInput input{fleet, measures, files};
+  std::vector<Gate> gates;
+  for (const NamedGate& named : kGates) {
+    Gate gate = named.check(input);
+    gate.name = named.name;
+    if (!gate.fix.empty()) gate.fix += fmt::format(" (docs/capture.md#{})", Anchor(gate.name));
+    gates.push_back(std::move(gate));
+  }
+  return gates;
+}
+
+}  // namespace lockstep

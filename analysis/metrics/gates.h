@@ -1,0 +1,13 @@
+// The checks behind the quality gates, one function a gate. See quality.h.
+#pragma once
+
+#include <vector>
+
+#include "analysis/metrics/quality.h"
+
+namespace lockstep {
+
+[[nodiscard]] std::vector<Gate> CheckGates(const Fleet& fleet, const FleetMeasures& measures,
+                                           const std::vector<FileNote>& files);
+
+}  // namespace lockstep

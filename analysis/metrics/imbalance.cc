@@ -1,0 +1,263 @@
+#include "analysis/metrics/imbalance.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+namespace lockstep {
+namespace {
+
+// More than this over the mean before a reason is looked for.
+constexpr double kNoteworthyExcess = 1.01;
+constexpr size_t kMaxGroups = 64;
+
+// Sums over the steps of the window, or over all steps.
+struct StepSums {
+  int64_t launches = 0;
+  int64_t kernels = 0;
+  int64_t steps = 0;
+  int64_t step_time_ns = 0;
+  int64_t collectives = 0;
+  int64_t collective_time_ns = 0;
+  int64_t collective_max_ns = 0;
+};
+
+StepSums SumSteps(const Fleet& fleet, const CommonWindow& window, size_t member) {
+  const std::vector<StepRow>& rows = fleet.members[member].source->steps;
+  const bool steps = window.kind == WindowKind::kSteps;
+  const size_t first = steps ? window.step_rows[member].first : 0;
+  const size_t last = steps ? window.step_rows[member].second : rows.size();
+  StepSums sums;
+  for (size_t i = first; i < last; ++i) {
+    sums.launches += rows[i].launches;
+    sums.kernels += rows[i].kernels;
+    sums.collectives += rows[i].collectives;
+    sums.collective_time_ns += rows[i].collective_time_ns;
+    sums.collective_max_ns = std::max(sums.collective_max_ns, rows[i].collective_max_ns);
+    if (rows[i].step == kNoStep) continue;
+    ++sums.steps;
+    sums.step_time_ns += rows[i].tile.span_ns;
+  }
+  return sums;
+}
+
+struct FamilyOfRank {
+  double instances = 0;
+  double total_ns = 0;
+};
+
+std::map<Family, std::vector<FamilyOfRank>> SumFamilies(const Fleet& fleet) {
+  std::map<Family, std::vector<FamilyOfRank>> families;
+  for (size_t member = 0; member < fleet.members.size(); ++member) {
+    for (const KernelRow& row : fleet.members[member].source->kernels) {
+      std::vector<FamilyOfRank>& ranks = families[row.kind.family];
+      ranks.resize(fleet.members.size());
+      for (const auto& [slice, sketch] : row.slices) {
+        ranks[member].instances += static_cast<double>(sketch.count());
+        ranks[member].total_ns += static_cast<double>(sketch.sum());
+      }
+    }
+  }
+  return families;
+}
+
+double Mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+// More units of work, or the same units slower: whichever explains more of the worst rank's excess.
+ImbalanceKind KindOf(const Quantity& quantity, const std::vector<double>& counts) {
+  if (!quantity.worst || quantity.max_over_mean.value_or(0) < kNoteworthyExcess) return ImbalanceKind::kUnknown;
+  const size_t worst = *quantity.worst;
+  const double mean_count = Mean(counts);
+  if (counts[worst] <= 0 || mean_count <= 0) return ImbalanceKind::kUnknown;
+  const double more = counts[worst] / mean_count;
+  const double slower = *quantity.max_over_mean / more;
+  return more > slower ? ImbalanceKind::kMoreWork : ImbalanceKind::kSlower;
+}
+
+std::vector<GroupValue> MeansByHost(const Fleet& fleet, const std::vector<double>& values) {
+  std::map<std::string, std::pair<double, double>> hosts;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (fleet.members[i].host.empty()) continue;
+    auto& [sum, count] = hosts[fleet.members[i].host];
+    sum += values[i];
+    count += 1;
+  }
+  std::vector<GroupValue> result;
+  for (const auto& [host, sum] : hosts) result.push_back({host, "", sum.first / sum.second});
+  return result;
+}
+
+// Communicators of several ranks, but not of all: a group that holds everybody tells nothing.
+std::vector<GroupValue> MeansByCommunicator(const Fleet& fleet, const std::vector<double>& values) {
+  std::vector<GroupValue> result;
+  for (const Communicator& communicator : fleet.match.communicators) {
+    double sum = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < values.size(); ++i) {
+      const std::vector<int32_t>& members = communicator.members;
+      if (std::find(members.begin(), members.end(), fleet.members[i].rank) == members.end()) continue;
+      sum += values[i];
+      ++count;
+    }
+    if (count == 0 || communicator.members.size() < 2 || count == values.size()) continue;
+    result.push_back({communicator.id, communicator.name, sum / static_cast<double>(count)});
+    if (result.size() == kMaxGroups) break;
+  }
+  return result;
+}
+
+Quantity Describe(const Fleet& fleet, std::string name, std::string unit, bool over_window,
+                  std::vector<double> values) {
+  Quantity quantity;
+  quantity.name = std::move(name);
+  quantity.unit = std::move(unit);
+  quantity.over_window = over_window;
+  quantity.by_host = MeansByHost(fleet, values);
+  quantity.by_group = MeansByCommunicator(fleet, values);
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  const auto first_most = std::find(values.begin(), values.end(), *most);
+  const double mean = Mean(values);
+  if (mean > 0) {
+    quantity.worst = static_cast<size_t>(first_most - values.begin());
+    quantity.max_over_mean = *most / mean;
+    quantity.max_minus_min_over_max = (*most - *least) / *most;
+  }
+  if (mean > 0 && values.size() > 1) {
+    double squares = 0;
+    for (const double value : values) squares += (value - mean) * (value - mean);
+    quantity.cv = std::sqrt(squares / static_cast<double>(values.size() - 1)) / mean;
+  }
+  quantity.values = std::move(values);
+  return quantity;
+}
+
+Efficiency ComputeEfficiency(const FleetMeasures& measures) {
+  Efficiency efficiency;
+  efficiency.window_ns = measures.window.span_ns;
+  double sum_useful = 0;
+  double max_useful = 0;
+  double max_busy = 0;
+  for (const RankMeasures& rank : measures.ranks) {
+    const double useful = static_cast<double>(rank.common.compute_ns);
+    sum_useful += useful;
+    max_useful = std::max(max_useful, useful);
+    max_busy = std::max(max_busy, static_cast<double>(rank.common.busy_ns()));
+  }
+  const double window = static_cast<double>(efficiency.window_ns);
+  const double mean_useful = sum_useful / static_cast<double>(std::max<size_t>(measures.ranks.size(), 1));
+  if (window <= 0) return efficiency;
+  efficiency.parallel = mean_useful / window;
+  efficiency.communication = max_useful / window;
+  efficiency.orchestration = max_busy / window;
+  if (max_useful > 0) efficiency.load_balance = mean_useful / max_useful;
+  if (max_busy > 0) efficiency.busy_share = max_useful / max_busy;
+  return efficiency;
+}
+
+// Collects the quantities in the order of the definitions.
+class QuantityList {
+ public:
+  QuantityList(const Fleet& fleet, const FleetMeasures& measures) : fleet_(fleet), measures_(measures) {
+    for (size_t i = 0; i < fleet.members.size(); ++i) sums_.push_back(SumSteps(fleet, measures.window, i));
+  }
+
+  std::vector<Quantity> Build() {
+    const std::vector<double> kernels = OfSteps([](const StepSums& s) { return s.kernels - s.collectives; });
+    AddWindow("compute", [](const RankMeasures& m) { return m.common.compute_ns; });
+    list_.back().kind = KindOf(list_.back(), kernels);
+    AddWindow("comm", [](const RankMeasures& m) { return m.common.comm_ns; });
+    AddWindow("exposed_wait", [](const RankMeasures& m) { return m.common_exposure.wait_ns; });
+    AddWindow("exposed_transfer", [](const RankMeasures& m) { return m.common_exposure.transfer_ns; });
+    AddWindow("copy", [](const RankMeasures& m) { return m.common.copy_ns; });
+    AddWindow("idle", [](const RankMeasures& m) { return m.common.idle_ns(); });
+    AddStepTime();
+    const std::vector<double> counts = OfSteps([](const StepSums& s) { return s.collectives; });
+    const std::vector<double> totals = OfSteps([](const StepSums& s) { return s.collective_time_ns; });
+    AddSteps("launches", "count", OfSteps([](const StepSums& s) { return s.launches; }));
+    AddSteps("nccl_total", "ns", totals);
+    list_.back().kind = KindOf(list_.back(), counts);
+    AddSteps("nccl_count", "count", counts);
+    std::vector<double> means = totals;
+    for (size_t i = 0; i < means.size(); ++i) means[i] = counts[i] > 0 ? means[i] / counts[i] : 0;
+    AddSteps("nccl_mean", "ns", means);
+    AddSteps("nccl_max", "ns", OfSteps([](const StepSums& s) { return s.collective_max_ns; }));
+    AddFamilies();
+    return std::move(list_);
+  }
+
+ private:
+  template <typename Member>
+  std::vector<double> OfSteps(Member member) const {
+    std::vector<double> values;
+    for (const StepSums& sums : sums_) values.push_back(static_cast<double>(member(sums)));
+    return values;
+  }
+
+  template <typename Member>
+  void AddWindow(std::string name, Member member) {
+    std::vector<double> values;
+    for (const RankMeasures& rank : measures_.ranks) values.push_back(static_cast<double>(member(rank)));
+    list_.push_back(Describe(fleet_, std::move(name), "ns", true, std::move(values)));
+  }
+
+  void AddSteps(std::string name, std::string unit, std::vector<double> values) {
+    const bool over_window = measures_.window.kind == WindowKind::kSteps;
+    list_.push_back(Describe(fleet_, std::move(name), std::move(unit), over_window, std::move(values)));
+  }
+
+  // Only where every rank has steps.
+  void AddStepTime() {
+    const bool all = std::all_of(sums_.begin(), sums_.end(), [](const StepSums& s) { return s.steps > 0; });
+    if (!all) return;
+    AddSteps("step_time", "ns", OfSteps([](const StepSums& s) {
+               return static_cast<double>(s.step_time_ns) / static_cast<double>(s.steps);
+             }));
+  }
+
+  void AddFamilies() {
+    for (const auto& [family, ranks] : SumFamilies(fleet_)) {
+      std::vector<double> totals;
+      std::vector<double> counts;
+      for (const FamilyOfRank& rank : ranks) {
+        totals.push_back(rank.total_ns);
+        counts.push_back(rank.instances);
+      }
+      list_.push_back(Describe(fleet_, fmt::format("family:{}", Name(family)), "ns", false, std::move(totals)));
+      list_.back().kind = KindOf(list_.back(), counts);
+    }
+  }
+
+  const Fleet& fleet_;
+  const FleetMeasures& measures_;
+  std::vector<StepSums> sums_;
+  std::vector<Quantity> list_;
+};
+
+}  // namespace
+
+std::string_view Name(ImbalanceKind kind) {
+  switch (kind) {
+    case ImbalanceKind::kMoreWork:
+      return "more_work";
+    case ImbalanceKind::kSlower:
+      return "slower";
+    case ImbalanceKind::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
+Imbalance ComputeImbalance(const Fleet& fleet, const FleetMeasures& measures) {
+  Imbalance result;
+  if (fleet.members.empty()) return result;
+  result.quantities = QuantityList(fleet, measures).Build();
+  result.efficiency = ComputeEfficiency(measures);
+  return result;
+}
+
+}  // namespace lockstep

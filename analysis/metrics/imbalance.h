@@ -1,0 +1,58 @@
+// How unevenly the work and its time lie on the ranks, and the efficiency of the fleet, over the common window.
+//
+// Definitions: METRICS.md "Imbalance" and "Efficiency". Time quantities of the window are exact over the window;
+// launches and nccl_* are of the steps of the window, or of the whole capture when the window is no run of steps;
+// family:<name> is always of the whole capture. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/metrics/fleet_measures.h"
+
+namespace lockstep {
+
+enum class ImbalanceKind : uint8_t { kUnknown = 0, kMoreWork = 1, kSlower = 2 };
+[[nodiscard]] std::string_view Name(ImbalanceKind kind);  // "unknown" | "more_work" | "slower"
+
+struct GroupValue {
+  std::string id;    // host name or communicator id
+  std::string name;  // communicator's name; "" = none
+  double mean = 0;   // over the members present
+};
+
+struct Quantity {
+  std::string name;
+  std::string unit;            // "ns" | "count"
+  bool over_window = true;     // false: over the whole capture
+  std::vector<double> values;  // parallel to Fleet::members
+  std::vector<GroupValue> by_host;
+  std::vector<GroupValue> by_group;
+  std::optional<double> max_over_mean;  // max / mean; null when all are 0
+  std::optional<double> max_minus_min_over_max;
+  std::optional<double> cv;     // sample standard deviation / mean; null for one rank
+  std::optional<size_t> worst;  // into Fleet::members
+  ImbalanceKind kind = ImbalanceKind::kUnknown;
+};
+
+// parallel = load_balance * communication; communication = busy_share * orchestration, exact up to rounding.
+struct Efficiency {
+  int64_t window_ns = 0;
+  std::optional<double> parallel;       // mean u / T
+  std::optional<double> load_balance;   // mean u / max u
+  std::optional<double> communication;  // max u / T
+  std::optional<double> busy_share;     // max u / max b
+  std::optional<double> orchestration;  // max b / T
+};
+
+struct Imbalance {
+  std::vector<Quantity> quantities;  // in the order of the definitions
+  Efficiency efficiency;
+};
+
+[[nodiscard]] Imbalance ComputeImbalance(const Fleet& fleet, const FleetMeasures& measures);
+
+}  // namespace lockstep

@@ -1,0 +1,82 @@
+#include "analysis/metrics/instance_join.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "analysis/metrics/id_join.h"
+#include "analysis/metrics/instance_builder.h"
+#include "analysis/metrics/order_join.h"
+
+namespace lockstep {
+namespace {
+
+void Append(CommunicatorJoin part, CommunicatorJoin& out) {
+  std::move(part.instances.begin(), part.instances.end(), std::back_inserter(out.instances));
+  std::move(part.evidence.begin(), part.evidence.end(), std::back_inserter(out.evidence));
+}
+
+std::vector<RowRef> Flatten(const std::vector<std::vector<RowRef>>& rows) {
+  std::vector<RowRef> out;
+  for (const auto& member : rows) out.insert(out.end(), member.begin(), member.end());
+  return out;
+}
+
+// An assumed membership takes every member to be seen.
+bool CanJoin(const JoinInput& input) {
+  const CommunicatorPlan& plan = input.plan;
+  if (plan.ranks.size() < 2 || plan.membership == Membership::kUnknown) return false;
+  return plan.membership == Membership::kKnown || plan.ranks.size() == plan.info.members.size();
+}
+
+CommunicatorJoin JoinNothing(const JoinInput& input) {
+  const CommunicatorPlan& plan = input.plan;
+  const bool ambiguous = plan.membership != Membership::kKnown && input.ranks.ranks.size() > 1;
+  const MatchKind kind = ambiguous ? MatchKind::kAmbiguous : MatchKind::kNone;
+  CommunicatorJoin out;
+  for (size_t m = 0; m < plan.ranks.size(); ++m) {
+    for (const uint32_t row : plan.rows[m]) out.instances.push_back(MakeInstance(input, {{m, row}}, kind, 0));
+  }
+  return out;
+}
+
+// What the joined collectives themselves say about the clocks of their ranks.
+void AddEvidence(const JoinInput& input, CommunicatorJoin& out) {
+  std::vector<const MatchedInstance*> confident;
+  for (const JoinedInstance& j : out.instances) {
+    if (j.instance.confidence >= 0.99 && MayBeAllPairs(j.instance.op)) confident.push_back(&j.instance);
+  }
+  const Certificate certificate = Certify(confident, input.domain, input.rows);
+  out.evidence.insert(out.evidence.end(), certificate.evidence.begin(), certificate.evidence.end());
+}
+
+}  // namespace
+
+CommunicatorJoin JoinInstances(const JoinInput& input) {
+  const CommunicatorPlan& plan = input.plan;
+  std::vector<std::vector<RowRef>> collectives(plan.ranks.size());
+  std::vector<RowRef> point_to_point;
+  for (size_t m = 0; m < plan.ranks.size(); ++m) {
+    for (const uint32_t row : plan.rows[m]) {
+      const RowRef ref{m, row};
+      if (IsPointToPoint(RowAt(input, ref).op)) {
+        point_to_point.push_back(ref);
+      } else {
+        collectives[m].push_back(ref);
+      }
+    }
+  }
+  if (!CanJoin(input)) return JoinNothing(input);
+  CommunicatorJoin out;
+  std::optional<std::vector<JoinedInstance>> by_id;
+  if (plan.membership == Membership::kKnown) by_id = JoinById(input, Flatten(collectives));
+  if (by_id) {
+    out.instances = std::move(*by_id);
+  } else {
+    Append(JoinByOrder(input, collectives), out);
+  }
+  Append(JoinPointToPoint(input, point_to_point), out);
+  AddEvidence(input, out);
+  return out;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,16 @@
+// The words of one matched instance: spread, waits, lateness, transfer, who was last and how sure that is.
+#pragma once
+
+#include "analysis/metrics/clock_model.h"
+#include "analysis/metrics/instance_join.h"
+
+namespace lockstep {
+
+// Fills everything that rests on the members' times. `all_pairs`: the operation is one, by its kind or by certificate.
+// `size`: members of the communicator, -1 = unknown.
+void FillWords(JoinedInstance& joined, bool all_pairs, int32_t size, const ClockModel& clock);
+
+// What the exposure of each member needs, in the order of `joined.instance.members`.
+[[nodiscard]] std::vector<ArrivalOfRow> ArrivalsOf(const JoinedInstance& joined, const ClockModel& clock);
+
+}  // namespace lockstep

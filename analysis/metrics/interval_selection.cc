@@ -1,0 +1,109 @@
+#include "analysis/metrics/interval_selection.h"
+
+#include <algorithm>
+
+namespace lockstep {
+namespace {
+
+int64_t PartsOf(const IntervalMeasure& m) {
+  return m.compute_ns + m.exposed_comm_ns() + m.copy_only_ns + m.opaque_only_ns + m.idle_ns();
+}
+
+// First start and last end of the members of a run of steps; span 0 when no step has a member.
+int64_t MemberSpan(const SourceData& source, size_t first, size_t last) {
+  int64_t start = kNoTime;
+  int64_t end = kNoTime;
+  for (size_t i = first; i < last; ++i) {
+    const StepRow& row = source.steps[i];
+    if (row.first_start_ns == kNoTime || row.last_end_ns == kNoTime) continue;
+    start = start == kNoTime ? row.first_start_ns : std::min(start, row.first_start_ns);
+    end = std::max(end, row.last_end_ns);
+  }
+  return start == kNoTime ? 0 : end - start;
+}
+
+IntervalMeasure MeasureStepRun(const SourceData& source, size_t first, size_t last) {
+  IntervalMeasure sum;
+  for (size_t i = first; i < last; ++i) {
+    sum.Add(source.steps[i].tile);
+    sum.Subtract(source.steps[i].foreign);
+  }
+  sum.Subtract(source.steps[first].before);
+  sum.Add(source.steps[last - 1].after);
+  CloseIdentity(sum, MemberSpan(source, first, last));
+  return sum;
+}
+
+}  // namespace
+
+BucketRange BucketsTouching(int64_t bucket_ns, std::pair<int64_t, int64_t> window_ns) {
+  if (bucket_ns <= 0 || window_ns.second <= window_ns.first) return {};
+  return {FloorIndex(window_ns.first, bucket_ns), FloorIndex(window_ns.second - 1, bucket_ns) + 1};
+}
+
+IntervalMeasure MeasureWhole(const SourceData& source) {
+  IntervalMeasure sum;
+  for (const StepRow& row : source.steps) sum.Add(row.tile);
+  return sum;
+}
+
+IntervalMeasure MeasureSelected(const Fleet& fleet, const SourceData& source) {
+  IntervalMeasure sum;
+  if (const auto window = fleet.TimeWindow()) {
+    const BucketRange range = BucketsTouching(source.context.bucket_ns, *window);
+    for (const BucketRow& row : source.buckets) {
+      if (row.index >= range.first && row.index < range.last) sum.Add(row.measure);
+    }
+    return sum;
+  }
+  if (!fleet.SelectsSteps()) return MeasureWhole(source);
+  for (const auto& [first, last] : SelectedStepRuns(fleet, source)) sum.Add(MeasureStepRun(source, first, last));
+  return sum;
+}
+
+IntervalMeasure MeasureBuckets(const SourceData& source, int64_t start_ns, int64_t end_ns) {
+  IntervalMeasure sum;
+  const int64_t width = source.context.bucket_ns;
+  if (width <= 0 || end_ns <= start_ns) return sum;
+  const int64_t first = FloorIndex(start_ns + width - 1, width);
+  const int64_t last = FloorIndex(end_ns, width);
+  for (const BucketRow& row : source.buckets) {
+    if (row.index >= first && row.index < last) sum.Add(row.measure);
+  }
+  const int64_t unrecorded = (last - first) * width - sum.span_ns;
+  if (last > first && unrecorded > 0) {
+    sum.span_ns += unrecorded;
+    sum.idle_other_ns += unrecorded;
+  }
+  return sum;
+}
+
+std::vector<std::pair<size_t, size_t>> SelectedStepRuns(const Fleet& fleet, const SourceData& source) {
+  std::vector<std::pair<size_t, size_t>> runs;
+  for (size_t i = 0; i < source.steps.size(); ++i) {
+    if (!fleet.SelectsStep(source.steps[i])) continue;
+    if (!runs.empty() && runs.back().second == i) {
+      runs.back().second = i + 1;
+    } else {
+      runs.emplace_back(i, i + 1);
+    }
+  }
+  return runs;
+}
+
+void CloseIdentity(IntervalMeasure& measure, int64_t span_ns) {
+  measure.span_ns = span_ns;
+  int64_t missing = span_ns - PartsOf(measure);
+  if (missing >= 0) {
+    measure.idle_other_ns += missing;
+    return;
+  }
+  for (int64_t* idle :
+       {&measure.idle_other_ns, &measure.idle_dependency_ns, &measure.idle_launch_ns, &measure.idle_host_ns}) {
+    const int64_t taken = std::min(std::max<int64_t>(*idle, 0), -missing);
+    *idle -= taken;
+    missing += taken;
+  }
+}
+
+}  // namespace lockstep

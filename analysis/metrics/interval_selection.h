@@ -1,0 +1,38 @@
+// Interval measures (|C|, |M|, ... of definitions.md) of one source over what was asked for, from its condensed rows.
+//
+// Whole source and steps are exact. Steps are selected by launch: for each run of consecutive selected steps the sum of
+// the tiles, minus what activities launched in no step or before it add inside, plus what its own activities add beyond
+// it. A time selection is snapped outward to buckets. Units: ns. Pure.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "analysis/metrics/fleet.h"
+
+namespace lockstep {
+
+// Half-open index range of the buckets that touch [start, end) of the sources' axis.
+struct BucketRange {
+  int64_t first = 0;
+  int64_t last = 0;  // one past
+};
+[[nodiscard]] BucketRange BucketsTouching(int64_t bucket_ns, std::pair<int64_t, int64_t> window_ns);
+
+// All of the source: the sum of its step tiles.
+[[nodiscard]] IntervalMeasure MeasureWhole(const SourceData& source);
+
+// What the fleet's options select of the source.
+[[nodiscard]] IntervalMeasure MeasureSelected(const Fleet& fleet, const SourceData& source);
+
+// The buckets that lie wholly inside [start, end); idle time of buckets that were not recorded is counted as other
+// idle.
+[[nodiscard]] IntervalMeasure MeasureBuckets(const SourceData& source, int64_t start_ns, int64_t end_ns);
+
+// First and last index (one past) of source.steps of each run of consecutive selected rows.
+[[nodiscard]] std::vector<std::pair<size_t, size_t>> SelectedStepRuns(const Fleet& fleet, const SourceData& source);
+
+// Makes the parts tile span_ns again: what is missing becomes other idle, what is too much is taken from idle.
+void CloseIdentity(IntervalMeasure& measure, int64_t span_ns);
+
+}  // namespace lockstep

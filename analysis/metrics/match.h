@@ -1,0 +1,99 @@
+// Collective instances joined across ranks, with the confidence of the join.
+//
+// Here: by id (comms id, else group and sequence number), else by (communicator, op, order), with the certificate and
+// the confidence of definitions.md. Membership without ids is known only where the metadata's world is exactly the
+// ranks present, or where there are just two ranks; otherwise instances without a group are ambiguous. Id-free
+// membership and clock alignment across domains come with the cross-rank issue and refine the same types.
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/metrics/analysis_options.h"
+#include "analysis/metrics/clock_model.h"
+#include "analysis/metrics/ranks.h"
+#include "analysis/model/run_data.h"
+
+namespace lockstep {
+
+enum class MatchKind : uint8_t { kId = 0, kOrder = 1, kInferred = 2, kAmbiguous = 3, kNone = 4 };
+[[nodiscard]] std::string_view Name(MatchKind kind);  // "id" | "order" | "inferred" | "ambiguous" | "none"
+
+// A communicator of the run. id = short hash of (sorted members, discriminator), equal in all trace formats.
+struct Communicator {
+  std::string id;
+  std::string name;  // process group name; "" = none
+  std::string desc;
+  std::vector<int32_t> members;  // global ranks; empty = unknown
+  int32_t size = -1;             // members.size(), or what the trace says when members are unknown
+  bool inferred = false;         // membership assumed, not told by the trace
+};
+
+struct MatchedMember {
+  int32_t rank_index = 0;  // into RankResolution::ranks
+  int64_t row = 0;         // ordinal of the instance in its source's stream of all instances (order of start)
+  int64_t start_ns = 0;    // aligned, absolute
+  int64_t end_ns = 0;
+  int64_t arrival_ns = 0;           // a_i: what this member waits for
+  int64_t wait_ns = 0;              // min(a_i, e_i) - s_i >= 0
+  int64_t lateness_times_m_ns = 0;  // m * s_i - sum s_j, exact
+};
+
+// A found instance; matched when it has at least two members joined. The words of its arrival (spread, wait, lateness,
+// transfer, solo damage) are those of definitions; across clocks (not comparable) they are 0 or -1 and say nothing.
+struct MatchedInstance {
+  uint32_t communicator = 0;  // index into MatchResult::communicators
+  int64_t index = 0;          // 0-based in the communicator by (A, lowest rank)
+  int64_t seq = kNoSeq;
+  CollectiveOp op = CollectiveOp::kUnknown;
+  DataType dtype = DataType::kUnknown;
+  CollectiveLibrary library = CollectiveLibrary::kNone;
+  int64_t bytes = kUnknownBytes;
+  int64_t step = kNoStep;
+  MatchKind kind = MatchKind::kNone;
+  double confidence = 0;
+  bool complete = false;    // all members of the communicator present
+  bool comparable = false;  // all members lie in one clock component
+  bool resolvable = false;  // comparable and spread > uncertainty
+  bool last_certain = false;
+  int64_t spread_ns = 0;
+  int64_t uncertainty_ns = -1;  // U of the pair (first, last); -1 = not comparable
+  int64_t transfer_ns = -1;     // -1 = null
+  int64_t shortest_duration_ns = 0;
+  int64_t end_spread_ns = 0;
+  int64_t solo_damage_ns = 0;
+  int32_t first_rank_index = -1;
+  int32_t last_rank_index = -1;
+  std::vector<MatchedMember> members;  // by rank
+
+  [[nodiscard]] bool matched() const { return members.size() >= 2; }
+  // Confident and on one clock: what statistics of skew are made of.
+  [[nodiscard]] bool usable() const { return matched() && comparable && confidence >= 0.99; }
+};
+
+// What an interval split needs of one instance of one rank, in the order of that source's stream.
+struct ArrivalOfRow {
+  bool resolved = false;   // matched confidently, comparable, and U <= wait (or no wait at all)
+  int64_t arrival_ns = 0;  // a_i; meaningful if usable
+  bool usable = false;
+};
+
+struct MatchResult {
+  std::vector<Communicator> communicators;          // ordered by id
+  std::vector<MatchedInstance> instances;           // ordered by (communicator, index)
+  std::vector<std::vector<ArrivalOfRow>> arrivals;  // [rank index][row]
+  ClockModel clock;    // with the final domains: assumptions about hosts are confirmed or split by the matching
+  DropCounters drops;  // unmatched_instance, ambiguous_instance, no_group; the sum of rank_drops
+  std::vector<DropCounters> rank_drops;  // by rank index
+  std::vector<HostSource> host_sources;  // by rank index: kAssumed where an unknown host was confirmed to be one
+  bool host_conflict = false;            // ranks of one host name are on different clocks: split
+};
+
+[[nodiscard]] absl::StatusOr<MatchResult> MatchRun(const RunData& run, InstanceSource& instances,
+                                                   const RankResolution& ranks, Executor& executor);
+
+}  // namespace lockstep

@@ -1,0 +1,168 @@
+#include "analysis/metrics/order_join.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "analysis/metrics/lane_alignment.h"
+
+namespace lockstep {
+namespace {
+
+// The rows of every index of an aligned lane.
+std::vector<std::vector<RowRef>> Gather(const Lane& lane, const std::vector<std::optional<int64_t>>& shift) {
+  int64_t first = INT64_MAX;
+  int64_t last = INT64_MIN;
+  for (size_t s = 0; s < lane.rows.size(); ++s) {
+    if (!shift[s]) continue;
+    first = std::min(first, -*shift[s]);
+    last = std::max(last, static_cast<int64_t>(lane.rows[s].size()) - *shift[s]);
+  }
+  std::vector<std::vector<RowRef>> out(first < last ? static_cast<size_t>(last - first) : 0);
+  for (size_t s = 0; s < lane.rows.size(); ++s) {
+    if (!shift[s]) continue;
+    for (size_t i = 0; i < lane.rows[s].size(); ++i) {
+      out[static_cast<size_t>(static_cast<int64_t>(i) - *shift[s] - first)].push_back(lane.rows[s][i]);
+    }
+  }
+  // Shifts far apart leave indices that no slot reaches.
+  std::erase_if(out, [](const auto& members) { return members.empty(); });
+  return out;
+}
+
+bool OperationsAgree(const JoinInput& input, const std::vector<std::vector<RowRef>>& instances) {
+  return std::all_of(instances.begin(), instances.end(), [&](const std::vector<RowRef>& members) {
+    const CollectiveOp op = RowAt(input, members.front()).op;
+    return std::all_of(members.begin(), members.end(),
+                       [&](const RowRef& ref) { return Compatible(op, RowAt(input, ref).op); });
+  });
+}
+
+void AddSingles(const JoinInput& input, const std::vector<RowRef>& rows, MatchKind kind, CommunicatorJoin& out) {
+  for (const RowRef& ref : rows) out.instances.push_back(MakeInstance(input, {ref}, kind, 0));
+}
+
+bool EqualCounts(const Lane& lane) {
+  return std::all_of(lane.rows.begin(), lane.rows.end(),
+                     [&](const auto& rows) { return rows.size() == lane.rows.front().size(); });
+}
+
+bool Complete(const LaneAlignment& alignment) {
+  return std::all_of(alignment.shift.begin(), alignment.shift.end(), [](const auto& s) { return s.has_value(); });
+}
+
+MatchKind KindOf(const JoinInput& input, const LaneAlignment& alignment) {
+  if (!alignment.certain) return MatchKind::kAmbiguous;
+  return input.plan.membership == Membership::kKnown ? MatchKind::kOrder : MatchKind::kInferred;
+}
+
+void EmitLane(const JoinInput& input, const Lane& lane, LaneAlignment alignment, CommunicatorJoin& out) {
+  std::move(alignment.evidence.begin(), alignment.evidence.end(), std::back_inserter(out.evidence));
+  const bool known = input.plan.membership == Membership::kKnown;
+  if (!alignment.certain) {
+    // The members are told and their counts agree: the likely join is shown, marked as what it is.
+    const bool likely = known && EqualCounts(lane);
+    for (auto& s : alignment.shift) s = likely ? std::optional<int64_t>(0) : std::nullopt;
+  }
+  for (std::vector<RowRef>& members : Gather(lane, alignment.shift)) {
+    const bool matched = members.size() > 1;
+    out.instances.push_back(MakeInstance(input, std::move(members),
+                                         matched ? KindOf(input, alignment) : MatchKind::kNone,
+                                         matched ? alignment.confidence : 0));
+  }
+  for (size_t s = 0; s < lane.rows.size(); ++s) {
+    if (!alignment.shift[s]) AddSingles(input, lane.rows[s], MatchKind::kAmbiguous, out);
+  }
+}
+
+Lane WithoutEmptySlots(const std::vector<std::vector<RowRef>>& rows) {
+  Lane lane;
+  std::copy_if(rows.begin(), rows.end(), std::back_inserter(lane.rows), [](const auto& r) { return !r.empty(); });
+  return lane;
+}
+
+void JoinLane(const JoinInput& input, const Lane& lane, size_t slots_wanted, CommunicatorJoin& out) {
+  if (lane.rows.size() < 2) {
+    for (const auto& rows : lane.rows) AddSingles(input, rows, MatchKind::kNone, out);
+    return;
+  }
+  LaneAlignment alignment = AlignLane(input, lane);
+  // An assumed membership is refuted by a rank that has nothing of the operation.
+  if (input.plan.membership != Membership::kKnown && lane.rows.size() < slots_wanted) alignment.certain = false;
+  EmitLane(input, lane, std::move(alignment), out);
+}
+
+using RowsByOp = std::map<CollectiveOp, std::vector<std::vector<RowRef>>>;
+
+RowsByOp SplitByOp(const JoinInput& input, const std::vector<std::vector<RowRef>>& rows) {
+  RowsByOp out;
+  for (size_t m = 0; m < rows.size(); ++m) {
+    for (const RowRef& ref : rows[m]) {
+      auto& of_op = out[RowAt(input, ref).op];
+      of_op.resize(rows.size());
+      of_op[m].push_back(ref);
+    }
+  }
+  return out;
+}
+
+using Route = std::pair<int32_t, int32_t>;  // rank indices of sender and receiver
+
+// The other side of a point-to-point row: as told, else the other one of two.
+int32_t OtherSide(const JoinInput& input, const RowRef& ref) {
+  const CollectiveRow& row = RowAt(input, ref);
+  if (row.peer >= 0) return ResolvePeer(input, ref, row.peer);
+  if (input.plan.ranks.size() != 2 || input.plan.info.size != 2) return -1;
+  return input.plan.ranks[1 - ref.member];
+}
+
+}  // namespace
+
+CommunicatorJoin JoinByOrder(const JoinInput& input, const std::vector<std::vector<RowRef>>& rows) {
+  CommunicatorJoin out;
+  const Lane whole = WithoutEmptySlots(rows);
+  if (whole.rows.size() > 1 && (input.plan.membership == Membership::kKnown || whole.rows.size() == rows.size())) {
+    LaneAlignment alignment = AlignLane(input, whole);
+    if (alignment.certain && Complete(alignment) && OperationsAgree(input, Gather(whole, alignment.shift))) {
+      EmitLane(input, whole, std::move(alignment), out);
+      return out;
+    }
+    out.evidence = std::move(alignment.evidence);
+  }
+  for (const auto& [op, of_op] : SplitByOp(input, rows)) {
+    JoinLane(input, WithoutEmptySlots(of_op), rows.size(), out);
+  }
+  return out;
+}
+
+CommunicatorJoin JoinPointToPoint(const JoinInput& input, const std::vector<RowRef>& rows) {
+  CommunicatorJoin out;
+  std::map<Route, Lane> routes;
+  for (const RowRef& ref : rows) {
+    const CollectiveRow& row = RowAt(input, ref);
+    const int32_t own = input.plan.ranks[ref.member];
+    const int32_t other = OtherSide(input, ref);
+    if (other < 0 || other == own) {
+      AddSingles(input, {ref}, row.peer < 0 ? MatchKind::kAmbiguous : MatchKind::kNone, out);
+      continue;
+    }
+    const bool sends = row.op == CollectiveOp::kSend;
+    Lane& lane = routes[sends ? Route(own, other) : Route(other, own)];
+    lane.relation = PairRelation::kSendToReceive;
+    lane.rows.resize(2);
+    lane.rows[sends ? 0 : 1].push_back(ref);
+  }
+  for (const auto& [route, lane] : routes) {
+    const size_t before = out.instances.size();
+    Lane present = WithoutEmptySlots(lane.rows);
+    present.relation = lane.relation;
+    JoinLane(input, present, present.rows.size(), out);
+    for (size_t i = before; i < out.instances.size(); ++i) {
+      out.instances[i].sender = route.first;
+      out.instances[i].receiver = route.second;
+    }
+  }
+  return out;
+}
+
+}  // namespace lockstep

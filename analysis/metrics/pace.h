@@ -1,0 +1,26 @@
+// The course of each rank over the run: shares of time per bucket of the intersection of the spans. Pure.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analysis/metrics/fleet.h"
+
+namespace lockstep {
+
+struct PaceOfRank {
+  size_t member = 0;  // into Fleet::members
+  std::vector<double> compute;
+  std::vector<double> comm;
+  std::vector<double> busy;
+};
+
+struct Pace {
+  int64_t bucket_ns = 0;  // a power of two: the smallest that gives at most 256 buckets on every rank's grid
+  int64_t start_ns = 0;
+  std::vector<PaceOfRank> ranks;
+};
+
+[[nodiscard]] Pace ComputePace(const Fleet& fleet);
+
+}  // namespace lockstep

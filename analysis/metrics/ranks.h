@@ -1,0 +1,58 @@
+// Which global rank each source is, on which host and in which clock domain: ResolveRanks, one pure function for
+// analyze and aggregator alike.
+//
+// Precedence (interface.md): rank map > trace metadata > MPI > NCCL init > environment > file name > assumed.
+// A process is one rank on its main device (most kernel time); a second device with at least 5 % of the process's
+// kernel time is a rank of its own, which keeps only a claim that differs from the main device's.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/metrics/analysis_options.h"
+#include "analysis/model/run_data.h"
+
+namespace lockstep {
+
+struct ResolvedRank {
+  size_t source = 0;  // index into RunData::sources
+  int32_t rank = -1;
+  RankSource rank_source = RankSource::kAssumed;
+  std::string host;  // "" = unknown
+  HostSource host_source = HostSource::kUnknown;
+  int32_t domain =
+      0;  // clock domain before matching, dense, ordered by lowest rank; MatchResult::clock has the final one
+  int32_t capture = 0;
+};
+
+// A source that is not analysed, and why ("duplicate_rank", "several captures: use --capture", "stray_device", ...).
+struct RefusedSource {
+  size_t source = 0;
+  int32_t rank = -1;
+  DropReason reason = DropReason::kDuplicateRank;
+  std::string detail;
+};
+
+struct RankResolution {
+  std::vector<ResolvedRank> ranks;  // by rank; the analysis speaks of indices into this list
+  std::vector<RefusedSource> refused;
+  std::optional<int32_t> world_size;
+  std::vector<int32_t> missing_ranks;
+  int32_t assumed = 0;
+  // More than one group: these files are several runs (contradicting world sizes, no common time, ...): nothing is
+  // analysed, exit 2. Each group lists sources.
+  std::vector<std::vector<size_t>> groups;
+  std::string groups_reason;
+  bool host_conflict = false;  // two machines with one name were split: known after matching, see MatchResult
+  // What was odd about the claims of rank and world size (contradictions that were settled by precedence), for people.
+  std::vector<std::string> notes;
+};
+
+// World sizes beyond this are taken for damage and ignored.
+inline constexpr int32_t kMaxWorldSize = 1 << 20;
+
+[[nodiscard]] RankResolution ResolveRanks(const RunData& run, const AnalysisOptions& options);
+
+}  // namespace lockstep

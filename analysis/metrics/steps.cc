@@ -1,0 +1,73 @@
+#include "analysis/metrics/steps.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace lockstep {
+namespace {
+
+struct Parts {
+  int64_t gpu = 0;
+  int64_t host = 0;
+  int64_t communication = 0;
+};
+
+Parts PartsOf(const IntervalMeasure& m) {
+  return {m.compute_ns + m.copy_only_ns + m.opaque_only_ns, m.idle_host_ns + m.idle_launch_ns, m.exposed_comm_ns()};
+}
+
+std::string Why(const IntervalMeasure& measure) {
+  if (measure.span_ns <= 0) return "the step has no device time";
+  const Parts parts = PartsOf(measure);
+  const auto percent = [&](int64_t part) {
+    return 100.0 * static_cast<double>(part) / static_cast<double>(measure.span_ns);
+  };
+  return fmt::format("device work {:.1f} %, exposed communication {:.1f} %, idle for the host {:.1f} %",
+                     percent(parts.gpu), percent(parts.communication), percent(parts.host));
+}
+
+bool Selected(const Fleet& fleet, const StepRow& row) {
+  if (row.step == kNoStep || !fleet.SelectsStep(row)) return false;
+  const auto window = fleet.TimeWindow();
+  return !window || (row.window_start_ns < window->second && row.window_end_ns > window->first);
+}
+
+}  // namespace
+
+std::string_view Name(StepVerdict verdict) {
+  switch (verdict) {
+    case StepVerdict::kGpu:
+      return "gpu";
+    case StepVerdict::kHost:
+      return "host";
+    case StepVerdict::kCommunication:
+      return "communication";
+    case StepVerdict::kNone:
+      break;
+  }
+  return "";
+}
+
+StepVerdict VerdictOf(const IntervalMeasure& measure) {
+  const Parts parts = PartsOf(measure);
+  const int64_t largest = std::max({parts.gpu, parts.host, parts.communication});
+  if (measure.span_ns <= 0 || largest <= measure.span_ns / 3) return StepVerdict::kNone;
+  if (largest == parts.gpu) return StepVerdict::kGpu;
+  return largest == parts.communication ? StepVerdict::kCommunication : StepVerdict::kHost;
+}
+
+std::vector<StepOfRank> ComputeSteps(const Fleet& fleet, const FleetMeasures& measures) {
+  std::vector<StepOfRank> result;
+  for (size_t member = 0; member < fleet.members.size(); ++member) {
+    const std::vector<StepRow>& rows = fleet.members[member].source->steps;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (!Selected(fleet, rows[i])) continue;
+      result.push_back(
+          {member, &rows[i], measures.ranks[member].by_step[i], VerdictOf(rows[i].tile), Why(rows[i].tile)});
+    }
+  }
+  return result;
+}
+
+}  // namespace lockstep

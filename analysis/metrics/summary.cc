@@ -1,0 +1,169 @@
+#include "analysis/metrics/summary.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <tuple>
+
+#include "analysis/metrics/skew.h"
+
+namespace lockstep {
+namespace {
+
+// A part of the culprit's time explains its lateness if it exceeds the others' by this share of what each of them
+// waits.
+constexpr double kExplainingShare = 0.3;
+
+struct BlameOfRank {
+  int64_t caused_ns = 0;
+  int64_t last_ns = 0;  // waiting in instances where it was last, certainly or not
+  int64_t worst_ns = 0;
+  int64_t worst_start_ns = 0;
+};
+
+// Excess of one member over the mean of the others, of one part of its time.
+template <typename Part>
+double ExcessOf(const FleetMeasures& measures, size_t member, Part part) {
+  double others = 0;
+  for (size_t i = 0; i < measures.ranks.size(); ++i) {
+    if (i != member) others += static_cast<double>(part(measures.ranks[i].common));
+  }
+  const double mean = others / static_cast<double>(measures.ranks.size() - 1);
+  return static_cast<double>(part(measures.ranks[member].common)) - mean;
+}
+
+ImbalanceKind ComputeKind(const Imbalance& imbalance, size_t member) {
+  for (const Quantity& quantity : imbalance.quantities) {
+    if (quantity.name == "compute" && quantity.worst == member) return quantity.kind;
+  }
+  return ImbalanceKind::kUnknown;
+}
+
+// Which part of the culprit's own time is longer than that of the others, if it is long enough to explain the waiting.
+std::string_view CauseOf(const FleetMeasures& measures, const Imbalance& imbalance, const Culprit& culprit) {
+  if (measures.ranks.size() < 2) return "";
+  const size_t member = culprit.member;
+  const std::array<std::pair<double, std::string_view>, 3> parts = {{
+      {ExcessOf(measures, member, [](const IntervalMeasure& m) { return m.compute_ns; }),
+       ComputeKind(imbalance, member) == ImbalanceKind::kMoreWork ? "more_work" : "slow_compute"},
+      {ExcessOf(measures, member, [](const IntervalMeasure& m) { return m.idle_host_ns + m.idle_launch_ns; }),
+       "host_delay"},
+      {ExcessOf(measures, member, [](const IntervalMeasure& m) { return m.copy_only_ns; }), "copies"},
+  }};
+  const auto largest =
+      std::max_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  const double lateness = static_cast<double>(culprit.caused_wait_ns) / static_cast<double>(measures.ranks.size() - 1);
+  return largest->first >= kExplainingShare * lateness ? largest->second : "";
+}
+
+void AddInstance(const MatchedInstance& instance, int64_t wait_ns, std::map<int32_t, BlameOfRank>& blame) {
+  BlameOfRank& last = blame[instance.last_rank_index];
+  last.last_ns += wait_ns;
+  if (!instance.last_certain) return;
+  last.caused_ns += wait_ns;
+  if (wait_ns <= last.worst_ns) return;
+  last.worst_ns = wait_ns;
+  for (const MatchedMember& member : instance.members) {
+    if (member.rank_index == instance.last_rank_index) last.worst_start_ns = member.start_ns;
+  }
+}
+
+double Share(int64_t part, int64_t whole) {
+  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
+}
+
+}  // namespace
+
+std::string_view Name(RunVerdict verdict) {
+  switch (verdict) {
+    case RunVerdict::kTransfer:
+      return "transfer";
+    case RunVerdict::kSkew:
+      return "skew";
+    case RunVerdict::kMixed:
+      return "mixed";
+    case RunVerdict::kCompute:
+      return "compute";
+    case RunVerdict::kHost:
+      return "host";
+    case RunVerdict::kInconclusive:
+      break;
+  }
+  return "inconclusive";
+}
+
+std::optional<TimeShare> ComputeTimeShare(const FleetMeasures& measures) {
+  IntervalMeasure sum;
+  Exposure exposure;
+  for (const RankMeasures& rank : measures.ranks) {
+    sum.Add(rank.common);
+    exposure.Add(rank.common_exposure);
+  }
+  if (sum.span_ns <= 0) return std::nullopt;
+  const auto share = [&](int64_t part) { return Share(part, sum.span_ns); };
+  return TimeShare{share(sum.compute_ns),       share(exposure.wait_ns),
+                   share(exposure.transfer_ns), share(exposure.unresolved_ns),
+                   share(sum.copy_only_ns),     share(sum.opaque_only_ns),
+                   share(sum.idle_ns()),        share(sum.idle_host_ns + sum.idle_launch_ns)};
+}
+
+WaitBlame ComputeWaitBlame(const Fleet& fleet, const FleetMeasures& measures, const Imbalance& imbalance,
+                           const std::function<bool(const MatchedInstance&)>& selects) {
+  WaitBlame result;
+  std::map<int32_t, BlameOfRank> blame;
+  for (const MatchedInstance& instance : fleet.match.instances) {
+    if (!instance.usable() || !selects(instance)) continue;
+    const int64_t wait = TotalWaitNs(instance);
+    result.wait_ns += wait;
+    AddInstance(instance, wait, blame);
+  }
+  result.unassigned_ns = result.wait_ns;
+  for (const auto& [index, rank] : blame) result.unassigned_ns -= rank.caused_ns;
+  for (size_t member = 0; member < fleet.members.size(); ++member) {
+    const auto found = blame.find(static_cast<int32_t>(fleet.members[member].index));
+    if (found == blame.end() || Share(found->second.caused_ns, measures.RankTime()) < kMaterialShare) continue;
+    const BlameOfRank& rank = found->second;
+    Culprit culprit{
+        member, rank.caused_ns,     Share(rank.caused_ns, result.wait_ns), Share(rank.caused_ns, rank.last_ns),
+        "",     rank.worst_start_ns};
+    culprit.cause = CauseOf(measures, imbalance, culprit);
+    result.culprits.push_back(culprit);
+  }
+  std::stable_sort(result.culprits.begin(), result.culprits.end(),
+                   [](const Culprit& a, const Culprit& b) { return a.caused_wait_ns > b.caused_wait_ns; });
+  if (result.culprits.size() > kMaxCulprits) result.culprits.resize(kMaxCulprits);
+  return result;
+}
+
+RunVerdict ComputeVerdict(const std::optional<TimeShare>& share) {
+  if (!share) return RunVerdict::kInconclusive;
+  const double work = share->compute + share->copy + share->opaque;
+  const double communication = share->exposed_wait + share->exposed_transfer + share->exposed_unresolved;
+  if (work >= 0.9 || (work > 0.5 && work > 3 * std::max(communication, share->idle))) return RunVerdict::kCompute;
+  if (share->idle > communication) {
+    if (share->idle_host >= 0.5 * share->idle) return RunVerdict::kHost;
+    return work > share->idle ? RunVerdict::kCompute : RunVerdict::kInconclusive;
+  }
+  if (communication <= 0 || share->exposed_unresolved > 0.5 * communication) return RunVerdict::kInconclusive;
+  const double skew = share->exposed_wait / (share->exposed_wait + share->exposed_transfer);
+  if (skew > 0.6) return RunVerdict::kSkew;
+  return skew < 0.3 ? RunVerdict::kTransfer : RunVerdict::kMixed;
+}
+
+std::vector<Gate> WorstProblems(const std::vector<Gate>& gates) {
+  constexpr std::array<std::string_view, 15> kByWeight = {
+      "kernels_present", "duplicate_rank", "files_whole",   "matching",          "rank_identity",
+      "complete_ranks",  "clock",          "common_window", "graphs_visible",    "dropped_records",
+      "host_identity",   "decode_pure",    "steps_found",   "profiler_overhead", "capture_long_enough"};
+  std::vector<Gate> failed;
+  std::copy_if(gates.begin(), gates.end(), std::back_inserter(failed),
+               [](const Gate& gate) { return gate.ok == false; });
+  const auto weight = [&](const Gate& gate) {
+    return std::find(kByWeight.begin(), kByWeight.end(), std::string_view(gate.name)) - kByWeight.begin();
+  };
+  std::stable_sort(failed.begin(), failed.end(), [&](const Gate& a, const Gate& b) { return weight(a) < weight(b); });
+  if (failed.size() > kMaxProblems) failed.resize(kMaxProblems);
+  return failed;
+}
+
+}  // namespace lockstep

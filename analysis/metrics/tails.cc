@@ -1,0 +1,139 @@
+#include "analysis/metrics/tails.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "analysis/metrics/kernel_selection.h"
+
+namespace lockstep {
+namespace {
+
+constexpr size_t kMaxExemplars = 8;
+
+std::vector<KernelSelector> MakeSelectors(const Fleet& fleet) {
+  std::vector<KernelSelector> selectors;
+  for (const FleetRank& member : fleet.members) selectors.emplace_back(fleet, *member.source, false);
+  return selectors;
+}
+
+// Each part's instances above the fleet's p99 bucket, and its part of the tail score.
+void MeasureParts(TailRow& row) {
+  const std::optional<QuantileEstimate> p50 = row.durations.Quantile(0.5);
+  const std::optional<QuantileEstimate> p99 = row.durations.Quantile(0.99);
+  if (p99) row.above = row.durations.CountAboveBucketOf(p99->value);
+  for (std::vector<TailPart>* parts : {&row.by_rank, &row.by_host, &row.by_phase, &row.by_slice}) {
+    for (TailPart& part : *parts) {
+      if (p99) part.above = part.durations.CountAboveBucketOf(p99->value);
+      if (p50) part.excess_ns = part.durations.ExcessOver(2 * p50->value, p50->value).value;
+    }
+  }
+}
+
+void SplitByRankAndHost(const Fleet& fleet, const KernelGroup& group, TailRow& row) {
+  std::map<std::string, TailPart> hosts;
+  for (const KernelOfRank& rank : group.by_rank) {
+    row.by_rank.push_back({"", rank.member, 0, 0, rank.durations, 0, 0});
+    const std::string& host = fleet.members[rank.member].host;
+    if (!host.empty()) hosts[host].durations.Merge(rank.durations);
+  }
+  for (auto& [host, part] : hosts) {
+    part.label = host;
+    row.by_host.push_back(std::move(part));
+  }
+}
+
+// Slices of all sources on the coarsest of their grids; all widths are powers of two.
+void SplitBySliceAndPhase(const Fleet& fleet, const std::vector<KernelSelector>& selectors, const KernelGroup& group,
+                          TailRow& row) {
+  int64_t width = 0;
+  for (const FleetRank& member : fleet.members) width = std::max(width, member.source->context.slice_ns);
+  std::map<int64_t, TailPart> slices;
+  std::map<std::string, TailPart> phases;
+  for (const auto& [member, kernel] : group.rows) {
+    const int64_t own = fleet.members[member].source->context.slice_ns;
+    for (const auto& [index, sketch] : kernel->slices) {
+      if (!selectors[member].Touches(index)) continue;
+      if (own > 0) slices[FloorIndex(index, std::max<int64_t>(width / own, 1))].durations.Merge(sketch);
+      if (!kernel->phase.empty()) phases[kernel->phase].durations.Merge(sketch);
+    }
+  }
+  for (auto& [index, part] : slices) {
+    part.start_ns = index * width;
+    part.span_ns = width;
+    row.by_slice.push_back(std::move(part));
+  }
+  for (auto& [phase, part] : phases) {
+    part.label = phase;
+    row.by_phase.push_back(std::move(part));
+  }
+}
+
+bool Selected(const Fleet& fleet, const Exemplar& exemplar) {
+  if (const auto window = fleet.TimeWindow()) {
+    return exemplar.start_ns >= window->first && exemplar.start_ns < window->second;
+  }
+  if (!fleet.options.steps) return true;
+  return exemplar.step >= fleet.options.steps->first && exemplar.step <= fleet.options.steps->second;
+}
+
+void CollectExemplars(const Fleet& fleet, const KernelGroup& group, TailRow& row) {
+  for (const auto& [member, kernel] : group.rows) {
+    for (const Exemplar& exemplar : kernel->longest) {
+      if (Selected(fleet, exemplar)) row.exemplars.push_back({member, exemplar});
+    }
+  }
+  const auto key = [](const TailExemplar& e) {
+    return std::tuple(-e.instance.duration_ns, e.instance.start_ns, e.member);
+  };
+  std::sort(row.exemplars.begin(), row.exemplars.end(),
+            [&](const TailExemplar& a, const TailExemplar& b) { return key(a) < key(b); });
+  if (row.exemplars.size() > kMaxExemplars) row.exemplars.resize(kMaxExemplars);
+}
+
+// Waits are kept by name: groups that split a name (by shape) all show those of the name.
+void CollectWaits(const FleetMeasures& measures, const KernelGroup& group, TailRow& row) {
+  std::set<std::pair<size_t, uint32_t>> names;
+  for (const auto& [member, kernel] : group.rows) names.emplace(member, kernel->name);
+  for (const auto& [member, name] : names) {
+    const auto found = measures.ranks[member].waits.find(name);
+    if (found == measures.ranks[member].waits.end()) continue;
+    row.wait.Merge(found->second.wait);
+    row.transfer.Merge(found->second.transfer);
+  }
+}
+
+}  // namespace
+
+std::vector<TailRow> ComputeTails(const Fleet& fleet, const FleetMeasures& measures, const KernelSummary& table) {
+  const std::vector<KernelSelector> selectors = MakeSelectors(fleet);
+  const int64_t rank_time = measures.RankTime();
+  std::vector<TailRow> tails;
+  for (const KernelGroup& group : table.groups) {
+    const std::optional<TailScore> score = ComputeTailScore(group.durations, rank_time);
+    if (!score || score->value <= 0) continue;
+    TailRow row{group.name, group.category, group.durations, *score, 0, {}, {}, {}, {}, {}, {}, {}};
+    SplitByRankAndHost(fleet, group, row);
+    SplitBySliceAndPhase(fleet, selectors, group, row);
+    MeasureParts(row);
+    CollectExemplars(fleet, group, row);
+    if (group.category == Category::kCommunication) CollectWaits(measures, group, row);
+    tails.push_back(std::move(row));
+  }
+  std::sort(tails.begin(), tails.end(), [](const TailRow& a, const TailRow& b) {
+    return std::tuple(-a.score.value, std::string_view(a.name)) < std::tuple(-b.score.value, std::string_view(b.name));
+  });
+  return tails;
+}
+
+std::optional<size_t> WorstRank(const TailRow& row) {
+  const TailPart* worst = nullptr;
+  for (const TailPart& part : row.by_rank) {
+    if (part.excess_ns > 0 && (worst == nullptr || part.excess_ns > worst->excess_ns)) worst = &part;
+  }
+  if (worst == nullptr) return std::nullopt;
+  return worst->member;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,58 @@
+// Who carries the long durations of a kernel: by rank, host, phase and time slice, with the longest instances.
+//
+// tail_score: share of the fleet's rank-time lost to durations above 2 p50. share_of_tail: share of the instances that
+// lie in histogram buckets above that of the fleet's p99. Collectives also give their wait and transfer. Units: ns.
+// Pure.
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/metrics/fleet_measures.h"
+#include "analysis/metrics/kernels.h"
+
+namespace lockstep {
+
+// The tail's share of one part of the fleet; `durations` are those of the part.
+struct TailPart {
+  std::string label;     // host or phase; "" for ranks and slices
+  size_t member = 0;     // ranks
+  int64_t start_ns = 0;  // slices
+  int64_t span_ns = 0;
+  Sketch durations;
+  int64_t above = 0;      // instances above the fleet's p99 bucket
+  int64_t excess_ns = 0;  // its part of the sum behind the fleet's tail_score
+};
+
+struct TailExemplar {
+  size_t member = 0;
+  Exemplar instance;
+};
+
+struct TailRow {
+  std::string name;
+  std::optional<Category> category;
+  Sketch durations;
+  TailScore score;
+  int64_t above = 0;  // of the fleet; null shares when 0
+  std::vector<TailPart> by_rank;
+  std::vector<TailPart> by_host;   // by name; ranks of unknown host are left out
+  std::vector<TailPart> by_phase;  // only where a phase is known
+  std::vector<TailPart> by_slice;
+  std::vector<TailExemplar> exemplars;  // at most 8, longest first, then earliest, then lowest rank
+  Sketch wait;                          // collectives only
+  Sketch transfer;
+};
+
+// Rows with a positive score, highest first, then by name. `table` must hold distributions (StepFigures).
+[[nodiscard]] std::vector<TailRow> ComputeTails(const Fleet& fleet, const FleetMeasures& measures,
+                                                const KernelSummary& table);
+
+// The rank with the largest part of the sum behind tail_score, the lowest of equal ones.
+[[nodiscard]] std::optional<size_t> WorstRank(const TailRow& row);  // into Fleet::members
+
+}  // namespace lockstep

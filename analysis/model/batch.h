@@ -1,0 +1,288 @@
+// The condensed data of one source: what travels from a node to the aggregator. Raw events never do.
+//
+// All times are LocalTime nanoseconds (Unix axis as the source claims) in plain int64; the codec in proto/ packs them
+// as deltas. Names are indices into the batch stream's own dictionary (NameDef), sent at first use. A batch is a pure
+// function of the source's content and of kCondenseVersion: cut every 4,096 instances, 256 steps or 1 MiB, never by
+// time or load.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/base/hash128.h"
+#include "analysis/model/collective.h"
+#include "analysis/model/kernel_class.h"
+#include "analysis/model/source.h"
+#include "analysis/model/trace_record.h"
+#include "analysis/stats/sketch.h"
+
+namespace lockstep {
+
+inline constexpr int32_t kCondenseVersion = 1;
+inline constexpr int64_t kNoStep = INT64_MIN;  // an activity or instance of no step
+inline constexpr int64_t kNoTime = INT64_MIN;  // a time that was not recorded
+
+// INT64_MIN never travels: optional fields on the wire stand for kNoStep and kNoTime.
+
+struct NameDef {
+  uint32_t id = 0;   // dense from 0 in order of first use within the source
+  Hash128 hash;      // of the whole name, also when the text below is cut
+  std::string text;  // at most 4 KiB; a longer one is cut and carries its hash as suffix
+  friend bool operator==(const NameDef&, const NameDef&) = default;
+};
+
+// A communicator as one source knows it. Index = position in the stream of definitions.
+struct LocalCommunicator {
+  uint32_t id = 0;
+  bool known = false;  // false: the trace says nothing about membership; one such entry per source
+  std::string group_name;
+  std::string group_desc;
+  std::vector<int32_t> members;  // sorted global ranks; empty = not known
+  int32_t size = -1;
+  uint64_t comm_hash = 0;
+  int32_t own_rank = -1;  // rank of this source inside the communicator
+  bool elided_unresolved = false;
+  friend bool operator==(const LocalCommunicator&, const LocalCommunicator&) = default;
+};
+
+// Time that other communication took in the segment before an instance: at `offset_ns` after the segment's begin the
+// instance with ordinal `instance` (position in the source's INST stream) covered `length_ns`.
+struct OtherCommTile {
+  int64_t instance = 0;
+  int64_t offset_ns = 0;
+  int64_t length_ns = 0;
+  friend bool operator==(const OtherCommTile&, const OtherCommTile&) = default;
+};
+
+// The segment of a source before one instance: from the end of the previous instance of the same communicator (or the
+// first activity) to this start. The parts tile it exactly: begin + sum of parts = start.
+struct Segment {
+  int64_t begin_ns = kNoTime;  // kNoTime: no segment (first instance of the communicator)
+  int64_t compute_ns = 0;
+  int64_t copy_ns = 0;
+  int64_t other_comm_ns = 0;  // = sum of the tiles
+  int64_t host_ns = 0;
+  int64_t launch_ns = 0;
+  int64_t dependency_ns = 0;
+  int64_t rest_ns = 0;
+  int64_t second_slack_ns = -1;  // how much earlier the second predecessor ended; kept under 50 us, else -1
+  std::vector<OtherCommTile> tiles;
+  friend bool operator==(const Segment&, const Segment&) = default;
+};
+
+// One communication kernel (or identified copy-engine collective) of the source.
+struct InstanceRow {
+  int64_t start_ns = 0;
+  int64_t duration_ns = 0;
+  int64_t launch_start_ns = kNoTime;
+  int64_t launch_end_ns = kNoTime;
+  int64_t seq = kNoSeq;
+  int64_t bytes = kUnknownBytes;
+  int64_t step = kNoStep;     // the step number by launch
+  int64_t graph_launch = -1;  // ordinal of the graph launch in the source, and the position inside it
+  int64_t graph_position = -1;
+  uint64_t comms_id = 0;
+  uint32_t communicator = 0;  // LocalCommunicator::id
+  uint32_t name = 0;          // NameDef::id
+  int32_t stream = -1;
+  int32_t peer = -1;
+  int32_t root = -1;
+  CollectiveOp op = CollectiveOp::kUnknown;
+  DataType dtype = DataType::kUnknown;
+  CollectiveLibrary library = CollectiveLibrary::kNone;
+  bool has_comms_id = false;
+  Segment segment;
+  // Merged compute intervals clipped to the instance, as (gap from the previous end, length); the first gap counts from
+  // the start of the instance. Empty for most.
+  std::vector<std::pair<int64_t, int64_t>> cover;
+
+  [[nodiscard]] int64_t end_ns() const { return start_ns + duration_ns; }
+  friend bool operator==(const InstanceRow&, const InstanceRow&) = default;
+};
+
+// Lengths of the sets of definitions.md over some window of one source. M = communication kernels, C = other kernels,
+// Y = copies and memsets, G = graph-level spans; all after merging. Identity, exact:
+// compute + (comm - overlap) + copy_only + opaque_only + idle() = span.
+// Differences of measures (StepRow::before, after, foreign) may be negative.
+struct IntervalMeasure {
+  int64_t span_ns = 0;
+  int64_t compute_ns = 0;              // |C|
+  int64_t comm_ns = 0;                 // |M|
+  int64_t copy_ns = 0;                 // |Y|
+  int64_t opaque_ns = 0;               // |G|
+  int64_t overlap_ns = 0;              // |M n C|
+  int64_t strict_exposed_comm_ns = 0;  // |M \ (C u Y)|
+  int64_t copy_only_ns = 0;            // |Y \ (C u M)|
+  int64_t opaque_only_ns = 0;          // |G \ (C u M u Y)|
+  int64_t idle_host_ns = 0;
+  int64_t idle_launch_ns = 0;
+  int64_t idle_dependency_ns = 0;
+  int64_t idle_other_ns = 0;
+
+  [[nodiscard]] int64_t exposed_comm_ns() const { return comm_ns - overlap_ns; }
+  [[nodiscard]] int64_t idle_ns() const { return idle_host_ns + idle_launch_ns + idle_dependency_ns + idle_other_ns; }
+  [[nodiscard]] int64_t busy_ns() const { return span_ns - idle_ns(); }
+  void Add(const IntervalMeasure& other);
+  void Subtract(const IntervalMeasure& other);
+  friend bool operator==(const IntervalMeasure&, const IntervalMeasure&) = default;
+};
+
+// One step of the source. `tile` measures the device window [window_start, window_end), the windows tile the span.
+// Selecting steps A..B by launch: sum of (tile - foreign) - before(A) + after(B), where
+//   before  what activities launched before this step add inside this and later windows (to be taken away), and
+//   after   what activities of this and earlier steps add beyond window_end (to be added), the idle tail trimmed
+//          (exact as long as such leftovers end inside the windows and span selected), and
+// foreign  (every step selected) what activities launched in no step add inside the window (to be taken away).
+struct StepRow {
+  int64_t step = kNoStep;  // the trace's number, else ordinal; kNoStep: before the first step
+  uint32_t name = kNoId;   // NameDef::id of the range
+  int64_t host_start_ns = kNoTime;
+  int64_t host_end_ns = kNoTime;
+  int64_t window_start_ns = 0;
+  int64_t window_end_ns = 0;
+  int64_t first_start_ns = kNoTime;  // of the members by launch
+  int64_t last_end_ns = kNoTime;
+  IntervalMeasure tile;
+  IntervalMeasure before;
+  IntervalMeasure after;
+  IntervalMeasure foreign;
+  int64_t launches = 0;  // launch calls that start in the step
+  int64_t kernels = 0;
+  int64_t collectives = 0;
+  int64_t collective_time_ns = 0;
+  int64_t collective_max_ns = 0;
+  int64_t kernel_time_ns = 0;
+  int64_t longest_gap_ns = 0;
+  std::string phase;  // "" = unknown
+  friend bool operator==(const StepRow&, const StepRow&) = default;
+};
+
+struct BucketRow {
+  int64_t index = 0;  // floor(time / bucket_ns): buckets of all sources lie on one grid
+  IntervalMeasure measure;
+  friend bool operator==(const BucketRow&, const BucketRow&) = default;
+};
+
+struct Exemplar {
+  int64_t start_ns = 0;
+  int64_t duration_ns = 0;
+  int64_t step = kNoStep;
+  friend bool operator==(const Exemplar&, const Exemplar&) = default;
+};
+
+// Durations of one kernel key, one sketch per time slice.
+struct KernelRow {
+  uint32_t name = 0;
+  uint32_t mangled = kNoId;
+  LaunchShape shape;
+  bool has_shape = false;
+  bool from_graph = false;
+  std::string phase;
+  KernelClass kind;
+  std::vector<std::pair<int64_t, Sketch>> slices;  // (slice index = floor(start / slice_ns), durations), ascending
+  std::vector<Exemplar> longest;                   // at most 8, longest first, then earliest
+  bool is_rest = false;                            // the counted remainder beyond the key limit
+  friend bool operator==(const KernelRow&, const KernelRow&) = default;
+};
+
+// Exact totals of the 32 largest names, per step (by launch).
+struct StepKernelRow {
+  int64_t step = kNoStep;
+  uint32_t name = 0;
+  int64_t instances = 0;
+  int64_t total_ns = 0;
+  friend bool operator==(const StepKernelRow&, const StepKernelRow&) = default;
+};
+
+// Copies and memsets by kind.
+struct MemoryRow {
+  bool is_memset = false;
+  CopyKind kind = CopyKind::kUnknown;
+  MemoryKind source = MemoryKind::kUnknown;
+  MemoryKind target = MemoryKind::kUnknown;
+  bool on_device = true;  // false: host-to-host or unified-memory migration, no device activity
+  int64_t blocking = 0;   // operations whose call returned only after the copy had ended
+  Sketch duration;
+  Sketch bytes;                  // operations of known size
+  Sketch bandwidth_bytes_per_s;  // operations of known size and non-zero duration
+  friend bool operator==(const MemoryRow&, const MemoryRow&) = default;
+};
+
+// Runtime and driver calls by name. launch_delay: start of the activity - end of the call (>= 0 only).
+struct ApiRow {
+  uint32_t name = 0;
+  ApiKind kind = ApiKind::kOther;
+  Sketch duration;
+  Sketch launch_delay;
+  friend bool operator==(const ApiRow&, const ApiRow&) = default;
+};
+
+// NVTX ranges and annotations by name.
+struct RangeRow {
+  uint32_t name = 0;
+  uint32_t domain = kNoId;
+  HostKind style = HostKind::kRange;
+  Sketch duration;
+  friend bool operator==(const RangeRow&, const RangeRow&) = default;
+};
+
+// Launch -> queue -> run by (API name, kernel name).
+struct LaunchRow {
+  uint32_t api = 0;
+  uint32_t kernel = 0;
+  int64_t queue_count = 0;
+  Sketch total;
+  Sketch api_time;
+  Sketch queue;
+  Sketch kernel_time;
+  friend bool operator==(const LaunchRow&, const LaunchRow&) = default;
+};
+
+// Idle gaps of one stream, HTA's categories.
+struct StreamIdleRow {
+  int32_t stream = -1;
+  int64_t host_wait_ns = 0;
+  int64_t kernel_wait_ns = 0;
+  int64_t other_ns = 0;
+  friend bool operator==(const StreamIdleRow&, const StreamIdleRow&) = default;
+};
+
+struct AllocationPoint {
+  int64_t time_ns = 0;
+  int64_t level_bytes = 0;
+  friend bool operator==(const AllocationPoint&, const AllocationPoint&) = default;
+};
+
+// What is known only at the end of a source.
+struct SourceSummary {
+  DropCounters drops;
+  Sketch gaps;  // idle gaps of the device
+  std::vector<StreamIdleRow> streams;
+  std::vector<AllocationPoint> allocation;
+  int64_t allocation_peak_bytes = -1;
+  int64_t allocation_peak_at_ns = kNoTime;
+  friend bool operator==(const SourceSummary&, const SourceSummary&) = default;
+};
+
+struct Batch {
+  int64_t sequence = 0;                  // from 0, without holes
+  std::optional<int64_t> total_batches;  // set on the last one only
+  std::vector<NameDef> names;
+  std::vector<LocalCommunicator> communicators;
+  std::vector<InstanceRow> instances;  // in order of start, ties by stream then name
+  std::vector<StepRow> steps;
+  std::vector<BucketRow> buckets;
+  std::vector<KernelRow> kernels;
+  std::vector<StepKernelRow> step_kernels;
+  std::vector<MemoryRow> memory;
+  std::vector<ApiRow> apis;
+  std::vector<RangeRow> ranges;
+  std::vector<LaunchRow> launches;
+  std::optional<SourceSummary> summary;  // on the last one only
+  friend bool operator==(const Batch&, const Batch&) = default;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,91 @@
+// A run as the aggregator holds it, loaded for analysis: everything but the instances, which are pulled per
+// communicator through InstanceSource.
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <functional>
+#include <memory>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/model/batch.h"
+#include "analysis/model/source.h"
+
+namespace lockstep {
+
+enum class RunState : uint8_t { kOpen = 0, kComplete = 1, kAnalysed = 2 };
+[[nodiscard]] std::string_view Name(RunState state);  // "open" | "complete" | "analysed"
+
+// What became of one input file, kept with the run for the quality view.
+struct FileNote {
+  std::string path;
+  std::string format;
+  std::string status;  // "used" | "partial" | "skipped" | "refused"
+  std::string reason;
+  int64_t offset = -1;
+  DropCounters drops;
+  friend bool operator==(const FileNote&, const FileNote&) = default;
+};
+
+struct RunInfo {
+  std::string name;
+  RunState state = RunState::kOpen;
+  int32_t expected_ranks = -1;  // --expect-ranks; -1 = not said
+  bool finished_by_hand = false;
+  int64_t sources = 0;
+  int64_t complete_sources = 0;
+};
+
+// All of one source except its instances. Names are indices into RunData::names; kernel rows with equal keys are
+// merged.
+struct SourceData {
+  SourceContext context;
+  bool complete = false;
+  int64_t instance_count = 0;
+  std::vector<LocalCommunicator> communicators;  // index = LocalCommunicator::id
+  std::vector<StepRow> steps;
+  std::vector<BucketRow> buckets;
+  std::vector<KernelRow> kernels;
+  std::vector<StepKernelRow> step_kernels;
+  std::vector<MemoryRow> memory;
+  std::vector<ApiRow> apis;
+  std::vector<RangeRow> ranges;
+  std::vector<LaunchRow> launches;
+  SourceSummary summary;
+};
+
+struct RunData {
+  RunInfo info;
+  std::vector<std::string> names;   // the run's dictionary
+  std::vector<SourceData> sources;  // ordered by source id
+  std::vector<FileNote> files;      // ordered by path, naturally
+};
+
+// Pulls the instances of one source, in order of start, in blocks; names translated to RunData::names. Implemented by
+// the stores and by a vector in tests. Not thread safe; make one per reader. An empty block is the end.
+class InstanceStream {
+ public:
+  virtual ~InstanceStream() = default;
+  virtual absl::StatusOr<std::vector<InstanceRow>> Next() = 0;
+};
+
+class InstanceSource {
+ public:
+  virtual ~InstanceSource() = default;
+  // Instances of one communicator of RunData::sources[source]; communicator kAllCommunicators = all, in order of start.
+  static constexpr uint32_t kAllCommunicators = UINT32_MAX;
+  virtual absl::StatusOr<std::unique_ptr<InstanceStream>> Open(size_t source, uint32_t communicator) = 0;
+};
+
+// Runs fn(0..n-1), perhaps in parallel. Results must be put into slots by index and reduced in order by the caller, so
+// that the thread count changes no bit.
+class Executor {
+ public:
+  virtual ~Executor() = default;
+  virtual void ParallelFor(size_t n, const std::function<void(size_t)>& fn) = 0;
+};
+
+}  // namespace lockstep

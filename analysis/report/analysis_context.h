@@ -1,0 +1,40 @@
+// What every view is computed from. Built once by BuildReport; views only read it, and add notices.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/metrics/analysis_options.h"
+#include "analysis/metrics/match.h"
+#include "analysis/metrics/ranks.h"
+#include "analysis/model/run_data.h"
+
+namespace lockstep {
+
+struct Notice {
+  std::string view;
+  std::string reason;
+  friend auto operator<=>(const Notice&, const Notice&) = default;
+};
+
+struct AnalysisContext {
+  const RunData& run;
+  InstanceSource& instances;
+  const AnalysisOptions& options;
+  const RankResolution& ranks;
+  const MatchResult& match;
+  Executor& executor;
+  int64_t run_start_ns = 0;          // earliest device activity of the analysed sources, LocalTime axis
+  std::vector<bool> selected_ranks;  // by rank index: passes --ranks
+  std::vector<Notice>& notices;
+
+  [[nodiscard]] const SourceData& SourceOf(size_t rank_index) const {
+    return run.sources[ranks.ranks[rank_index].source];
+  }
+};
+
+// Whether an instance passes --steps, --time and --ranks (exact: by step, by aligned start, by any selected member).
+[[nodiscard]] bool Selects(const AnalysisContext& context, const MatchedInstance& instance);
+
+}  // namespace lockstep

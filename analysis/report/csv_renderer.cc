@@ -1,0 +1,149 @@
+// RenderCsv: one view as rows. A view that is an object shows its main list: summary the culprits, quality the gates,
+// skew the ranks (or instances x members when instances are listed), imbalance quantities x ranks, pace ranks x
+// buckets, clock the hosts.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "analysis/report/csv_writer.h"
+#include "analysis/report/nsys_csv.h"
+#include "analysis/report/report.h"
+#include "analysis/report/report_fields.h"
+
+namespace lockstep {
+namespace {
+
+// The rows of a view, and the definition of the schema that tells their columns.
+struct ViewRows {
+  std::string_view view;
+  std::string_view list;  // "" = the view itself
+  std::string_view definition;
+};
+constexpr std::array<ViewRows, 18> kViewRows = {{{"summary", "culprits", "culprit"},
+                                                 {"ranks", "", "rank"},
+                                                 {"quality", "gates", "gate"},
+                                                 {"kernels", "", "kernel"},
+                                                 {"families", "", "family"},
+                                                 {"collectives", "", "collective"},
+                                                 {"overlap", "", "overlap"},
+                                                 {"tails", "", "tail"},
+                                                 {"idle", "", "idle"},
+                                                 {"host", "", "host"},
+                                                 {"launches", "", "launch"},
+                                                 {"nvtx", "", "range"},
+                                                 {"memory", "", "memory"},
+                                                 {"allocation", "", "allocation"},
+                                                 {"steps", "", "step"},
+                                                 {"clock", "hosts", "clock_host"},
+                                                 {"stragglers", "", "straggler"},
+                                                 {"findings", "", "finding"}}};
+
+void Remove(std::vector<std::string>& columns, std::string_view name) {
+  columns.erase(std::remove(columns.begin(), columns.end(), name), columns.end());
+}
+
+std::string SkewCsv(const Json& view) {
+  const Json& instances = ListOf(view, "instances");
+  if (instances.empty()) return WriteCsv(ColumnsOf("skew_rank"), RowsOf(ListOf(view, "ranks")));
+  Json rows = Json::array();
+  for (const Json& instance : RowsOf(instances)) {
+    Json words = instance;
+    words.erase("members");
+    for (const Json& member : RowsOf(ListOf(instance, "members"))) {
+      rows.push_back(words);
+      for (const auto& [key, value] : member.items()) rows.back()[key] = value;
+    }
+  }
+  std::vector<std::string> columns = ColumnsOf("instance");
+  Remove(columns, "members");
+  for (std::string& column : ColumnsOf("member")) columns.push_back(std::move(column));
+  return WriteCsv(std::move(columns), rows);
+}
+
+std::string ImbalanceCsv(const Json& view) {
+  Json rows = Json::array();
+  for (const Json& quantity : RowsOf(ListOf(view, "quantities"))) {
+    Json figures = quantity;
+    for (const char* list : {"per_rank", "by_host", "by_group"}) figures.erase(list);
+    for (const Json& rank : ListOf(quantity, "per_rank")) {
+      Json row = {{"rank", FieldOf(rank, "rank")}, {"value", FieldOf(rank, "value")}};
+      for (const auto& [key, value] : figures.items()) row[key] = value;
+      rows.push_back(std::move(row));
+    }
+  }
+  std::vector<std::string> columns = {"rank", "value"};
+  for (std::string& column : ColumnsOf("quantity")) columns.push_back(std::move(column));
+  for (const char* list : {"per_rank", "by_host", "by_group"}) Remove(columns, list);
+  std::rotate(columns.begin(), columns.begin() + 2, columns.begin() + 4);  // quantity and unit first
+  return WriteCsv(std::move(columns), rows);
+}
+
+// Where a bucket of the pace starts; null where the document does not tell, or tells nonsense.
+Json BucketStart(const Json& view, size_t bucket) {
+  constexpr double kLongest = 1e12;
+  const auto start_ns = IntegerOf(FieldOf(view, "start_ns"));
+  const auto bucket_ns = RealOf(FieldOf(view, "bucket_ns"));
+  if (!start_ns || !bucket_ns || *bucket_ns < 0 || *bucket_ns > kLongest || *start_ns > INT64_MAX / 2) return nullptr;
+  return *start_ns + static_cast<int64_t>(*bucket_ns * static_cast<double>(bucket));
+}
+
+std::string PaceCsv(const Json& view) {
+  Json rows = Json::array();
+  for (const Json& rank : ListOf(view, "ranks")) {
+    const Json& busy = ListOf(rank, "busy_ratio");
+    for (size_t i = 0; i < busy.size(); ++i) {
+      const auto at = [&](const char* key) {
+        const Json& list = ListOf(rank, key);
+        return i < list.size() ? list[i] : Json(nullptr);
+      };
+      rows.push_back({{"rank", FieldOf(rank, "rank")},
+                      {"bucket", i},
+                      {"start_ns", BucketStart(view, i)},
+                      {"compute_ratio", at("compute_ratio")},
+                      {"comm_ratio", at("comm_ratio")},
+                      {"busy_ratio", at("busy_ratio")}});
+    }
+  }
+  return WriteCsv({"rank", "bucket", "start_ns", "compute_ratio", "comm_ratio", "busy_ratio"}, rows);
+}
+
+absl::StatusOr<std::string> PlainCsv(std::string_view view, const Json& content) {
+  if (view == "skew") return SkewCsv(content);
+  if (view == "imbalance") return ImbalanceCsv(content);
+  if (view == "pace") return PaceCsv(content);
+  const auto found =
+      std::find_if(kViewRows.begin(), kViewRows.end(), [&](const ViewRows& r) { return r.view == view; });
+  if (found == kViewRows.end()) {
+    return absl::InvalidArgumentError(fmt::format("--format csv: the view '{}' has no rows", view));
+  }
+  return WriteCsv(ColumnsOf(found->definition), RowsOf(ListOf(content, found->list)));
+}
+
+// Device memory comes along with the view `memory`.
+int64_t CountViews(const Json& report) {
+  const std::vector<std::string>& known = AllViews();
+  return std::count_if(known.begin(), known.end(),
+                       [&](const std::string& view) { return !FieldOf(report, view).is_null(); });
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> RenderCsv(const Json& report, std::string_view view, std::string_view style) {
+  if (!style.empty() && style != "plain" && style != "nsys") {
+    return absl::InvalidArgumentError(fmt::format("--csv-style '{}': there are plain and nsys", style));
+  }
+  if (CountViews(report) > 1) {
+    return absl::InvalidArgumentError("--format csv shows one view: ask for one with --view, or for --format json");
+  }
+  const Json& content = FieldOf(report, view);
+  if (content.is_null()) {
+    return absl::InvalidArgumentError(fmt::format("--format csv: the report holds no view '{}'", view));
+  }
+  if (style == "nsys") return NsysCsv(view, content.is_array() ? content : Json::array());
+  return PlainCsv(view, content);
+}
+
+}  // namespace lockstep

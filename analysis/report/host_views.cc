@@ -1,0 +1,145 @@
+#include "analysis/report/host_views.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+
+#include "analysis/report/percentiles.h"
+
+namespace lockstep {
+namespace {
+
+struct ApiTotal {
+  std::set<int32_t> ranks;
+  Sketch duration;
+  Sketch launch_delay;
+  Sketch queue;
+};
+
+std::map<std::string, ApiTotal> SumApis(const Fleet& fleet) {
+  std::map<std::string, ApiTotal> totals;
+  for (const FleetRank& member : fleet.members) {
+    for (const ApiRow& row : member.source->apis) {
+      ApiTotal& total = totals[NameOf(fleet.run, row.name)];
+      total.ranks.insert(member.rank);
+      total.duration.Merge(row.duration);
+      total.launch_delay.Merge(row.launch_delay);
+    }
+    for (const LaunchRow& row : member.source->launches) {
+      const auto total = totals.find(NameOf(fleet.run, row.api));
+      if (total != totals.end()) total->second.queue.Merge(row.queue);
+    }
+  }
+  return totals;
+}
+
+std::string_view StyleName(HostKind kind) {
+  switch (kind) {
+    case HostKind::kStep:
+      return "step";
+    case HostKind::kStartEnd:
+      return "start_end";
+    case HostKind::kMark:
+      return "mark";
+    case HostKind::kCollective:
+      return "collective";
+    case HostKind::kRange:
+      break;
+  }
+  return "push_pop";
+}
+
+// What the whole capture holds cannot be cut later.
+void NotifyOfRestriction(const ViewInput& input, std::string_view view) {
+  if (input.fleet.Restricted()) {
+    input.Notify(view, "condensed over whole captures: --steps, --time and --nvtx do not restrict this view");
+  }
+}
+
+template <typename Row>
+void SortByTotal(std::vector<std::pair<Row, int64_t>>& rows) {
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+}
+
+Json Unwrap(std::vector<std::pair<Json, int64_t>> rows) {
+  SortByTotal(rows);
+  Json list = Json::array();
+  for (auto& [row, total] : rows) list.push_back(std::move(row));
+  return list;
+}
+
+}  // namespace
+
+Json HostView(const ViewInput& input) {
+  NotifyOfRestriction(input, "host");
+  std::vector<std::pair<Json, int64_t>> rows;
+  for (const auto& [name, total] : SumApis(input.fleet)) {
+    Json row;
+    row["api"] = name;
+    row["ranks"] = total.ranks.size();
+    row["calls"] = total.duration.count();
+    row["total_ns"] = total.duration.sum();
+    row["duration_ns"] = Percentiles(total.duration, PercentileMedian::kInclude);
+    row["launch_delay_ns"] = Percentiles(total.launch_delay);
+    row["queue_ns"] = Percentiles(total.queue);
+    rows.emplace_back(std::move(row), total.duration.sum());
+  }
+  if (rows.empty()) input.Notify("host", "the traces hold no runtime or driver calls");
+  return Unwrap(std::move(rows));
+}
+
+Json LaunchesView(const ViewInput& input) {
+  NotifyOfRestriction(input, "launches");
+  std::vector<std::pair<Json, int64_t>> rows;
+  for (const FleetRank& member : input.fleet.members) {
+    std::map<std::pair<std::string, std::string>, const LaunchRow*> ordered;
+    for (const LaunchRow& row : member.source->launches) {
+      ordered[{NameOf(input.fleet.run, row.api), NameOf(input.fleet.run, row.kernel)}] = &row;
+    }
+    for (const auto& [names, launch] : ordered) {
+      Json row;
+      row["api"] = names.first;
+      row["kernel"] = names.second;
+      row["rank"] = member.rank;
+      row["count"] = launch->total.count();
+      row["queue_count"] = launch->queue_count;
+      row["total_ns"] = Percentiles(launch->total);
+      row["api_ns"] = Percentiles(launch->api_time);
+      row["queue_ns"] = Percentiles(launch->queue);
+      row["kernel_ns"] = Percentiles(launch->kernel_time);
+      rows.emplace_back(std::move(row), launch->total.sum());
+    }
+  }
+  if (rows.empty()) input.Notify("launches", "the traces join no kernel with its launch call");
+  return Unwrap(std::move(rows));
+}
+
+Json NvtxView(const ViewInput& input) {
+  NotifyOfRestriction(input, "nvtx");
+  std::map<std::tuple<std::string, std::string, HostKind>, Sketch> ranges;
+  for (const FleetRank& member : input.fleet.members) {
+    for (const RangeRow& row : member.source->ranges) {
+      ranges[{NameOf(input.fleet.run, row.name), NameOf(input.fleet.run, row.domain), row.style}].Merge(row.duration);
+    }
+  }
+  std::vector<std::pair<Json, int64_t>> rows;
+  for (const auto& [key, duration] : ranges) {
+    Json row;
+    row["range"] = std::get<0>(key);
+    row["domain"] = TextOrNull(std::get<1>(key));
+    row["style"] = StyleName(std::get<2>(key));
+    row["rank"] = nullptr;
+    row["instances"] = duration.count();
+    row["total_ns"] = duration.sum();
+    row["duration_ns"] = Percentiles(duration, PercentileMedian::kInclude);
+    row["projected_ns"] = Percentiles(Sketch());
+    rows.emplace_back(std::move(row), duration.sum());
+  }
+  input.Notify("nvtx", rows.empty() ? "the traces hold no ranges or annotations"
+                                    : "ranges are summed over the ranks and not projected onto the device");
+  return Unwrap(std::move(rows));
+}
+
+}  // namespace lockstep

@@ -1,0 +1,12 @@
+// host[], launches[], nvtx[]: what the host did, by API call, by launch and by range.
+#pragma once
+
+#include "analysis/report/view_input.h"
+
+namespace lockstep {
+
+[[nodiscard]] Json HostView(const ViewInput& input);
+[[nodiscard]] Json LaunchesView(const ViewInput& input);
+[[nodiscard]] Json NvtxView(const ViewInput& input);
+
+}  // namespace lockstep

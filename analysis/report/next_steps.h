@@ -1,0 +1,24 @@
+// The last lines of the summary: which view or command to look at next, and why.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/metrics/summary.h"
+#include "analysis/report/summary_view.h"
+#include "analysis/report/view_input.h"
+
+namespace lockstep {
+
+struct NextStepsInput {
+  RunVerdict verdict = RunVerdict::kInconclusive;
+  const std::optional<TimeShare>& share;
+  const WaitBlame& blame;
+  const SummaryParts& parts;
+};
+
+// At most five lines, the most useful first.
+[[nodiscard]] std::vector<std::string> NextSteps(const ViewInput& input, const NextStepsInput& next);
+
+}  // namespace lockstep

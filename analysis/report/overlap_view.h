@@ -1,0 +1,10 @@
+// overlap[]: per rank how its time divides into compute, communication, copies and idle. Identities: METRICS.md.
+#pragma once
+
+#include "analysis/report/view_input.h"
+
+namespace lockstep {
+
+[[nodiscard]] Json OverlapView(const ViewInput& input);
+
+}  // namespace lockstep

@@ -1,0 +1,60 @@
+#include "analysis/report/percentiles.h"
+
+#include <array>
+#include <cstdint>
+
+namespace lockstep {
+namespace {
+
+struct Level {
+  const char* name;
+  double q;
+};
+constexpr std::array<Level, 5> kLevels = {{{"p50", 0.5}, {"p90", 0.9}, {"p95", 0.95}, {"p99", 0.99}, {"p999", 0.999}}};
+
+// How a stored integer is shown.
+struct AsInteger {
+  Json operator()(int64_t value) const { return value; }
+  Json operator()(double value) const { return value; }
+};
+struct AsScaledReal {
+  double scale;
+  Json operator()(int64_t value) const { return static_cast<double>(value) * scale; }
+  Json operator()(double value) const { return value * scale; }
+};
+
+template <typename AnySketch, typename Show>
+Json Build(const AnySketch& sketch, const Show& show) {
+  Json out = Json::object();
+  Json bounds = Json::object();
+  for (const Level& level : kLevels) {
+    const auto estimate = sketch.empty() ? std::nullopt : sketch.Quantile(level.q);
+    out[level.name] = estimate ? show(estimate->value) : Json(nullptr);
+    if (estimate && !estimate->exact) bounds[level.name] = Json::array({show(estimate->lower), show(estimate->upper)});
+  }
+  const bool none = sketch.empty();
+  out["max"] = none ? Json(nullptr) : show(sketch.max());
+  out["min"] = none ? Json(nullptr) : show(sketch.min());
+  out["mean"] = none ? Json(nullptr) : show(sketch.mean());
+  out["count"] = sketch.count();
+  out["stddev"] = none ? Json(nullptr) : show(sketch.stddev());
+  if (!sketch.exact()) out["bounds"] = std::move(bounds);
+  return out;
+}
+
+}  // namespace
+
+Json Percentiles(const Sketch& sketch, PercentileMedian median) {
+  Json out = Build(sketch, AsInteger{});
+  if (median == PercentileMedian::kInclude) {
+    const auto value = sketch.Median();
+    out["median"] = value ? Json(*value) : Json(nullptr);
+  }
+  return out;
+}
+
+Json ScaledPercentiles(const Sketch& sketch, double scale) { return Build(sketch, AsScaledReal{scale}); }
+
+Json Percentiles(const SignedSketch& sketch) { return Build(sketch, AsInteger{}); }
+
+}  // namespace lockstep

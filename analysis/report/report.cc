@@ -1,0 +1,213 @@
+#include "analysis/report/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "analysis/base/status_macros.h"
+#include "analysis/report/clock_view.h"
+#include "analysis/report/collectives_view.h"
+#include "analysis/report/host_views.h"
+#include "analysis/report/imbalance_view.h"
+#include "analysis/report/kernels_view.h"
+#include "analysis/report/list_options.h"
+#include "analysis/report/memory_view.h"
+#include "analysis/report/overlap_view.h"
+#include "analysis/report/quality_view.h"
+#include "analysis/report/rank_views.h"
+#include "analysis/report/ranks_view.h"
+#include "analysis/report/run_object.h"
+#include "analysis/report/skew_view.h"
+#include "analysis/report/summary_view.h"
+#include "analysis/report/tails_view.h"
+
+namespace lockstep {
+namespace {
+
+constexpr std::string_view kSchema = "lockstep.report/1";
+
+bool Asked(const AnalysisOptions& options, std::string_view view) {
+  return std::any_of(options.views.begin(), options.views.end(),
+                     [&](const std::string& asked) { return asked == view || asked == "all"; });
+}
+
+absl::Status CheckOptions(const AnalysisOptions& options) {
+  const std::vector<std::string>& known = AllViews();
+  for (const std::string& view : options.views) {
+    if (view != "all" && std::find(known.begin(), known.end(), view) == known.end()) {
+      return absl::InvalidArgumentError(
+          fmt::format("--view '{}': there is no such view; there are {}, all", view, fmt::join(known, ", ")));
+    }
+  }
+  if (!options.layout.empty()) LOCKSTEP_RETURN_IF_ERROR(ParseLayout(options.layout).status());
+  if (options.limit && *options.limit < 0) {
+    return absl::InvalidArgumentError(fmt::format("--limit {}: must not be negative", *options.limit));
+  }
+  return absl::OkStatus();
+}
+
+// The files that can be one run, and the command that analyses them alone.
+std::string DescribeGroups(const RunData& run, const RankResolution& ranks) {
+  std::string text = fmt::format("these files are {} different runs: {}", ranks.groups.size(), ranks.groups_reason);
+  for (size_t i = 0; i < ranks.groups.size(); ++i) {
+    std::set<std::string> paths;
+    for (const size_t source : ranks.groups[i]) paths.insert(run.sources[source].context.path);
+    text += fmt::format("\n  run {} ({} files): lockstep analyze", i + 1, paths.size());
+    for (const std::string& path : paths) text += fmt::format(" '{}'", path);
+  }
+  return text;
+}
+
+absl::Status CheckRanks(const RunData& run, const RankResolution& ranks, const AnalysisOptions& options) {
+  if (ranks.groups.size() > 1) return absl::FailedPreconditionError(DescribeGroups(run, ranks));
+  if (ranks.ranks.empty()) {
+    std::string text = "no usable input: no rank trace is left to analyse";
+    for (const RefusedSource& refused : ranks.refused) {
+      text += fmt::format("\n  {}: {}", run.sources[refused.source].context.path, refused.detail);
+    }
+    return absl::FailedPreconditionError(text);
+  }
+  const std::vector<bool> selected = SelectedRanks(ranks, options);
+  if (std::find(selected.begin(), selected.end(), true) != selected.end()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      fmt::format("--ranks {}: none of them is in this run", fmt::join(options.ranks, ",")));
+}
+
+// Builds the views that were asked for; what several of them share is computed once, when first needed.
+class ReportBuilder {
+ public:
+  explicit ReportBuilder(const ViewInput& input) : input_(input) {}
+
+  absl::StatusOr<Json> Build(std::string_view view) {
+    if (view == "summary") return Summary();
+    if (view == "ranks") return RanksView(input_.context);
+    if (view == "quality") return QualityView(input_, QualityOf());
+    if (view == "kernels") return KernelsView(input_);
+    if (view == "families") return FamiliesView(input_);
+    if (view == "collectives") return CollectivesView(input_.context);
+    if (view == "skew") return SkewView(input_.context);
+    if (view == "overlap") return OverlapView(input_);
+    if (view == "imbalance") return ImbalanceView(input_, ImbalanceOf());
+    if (view == "tails") return Tails();
+    return BuildPlain(view);
+  }
+
+ private:
+  absl::StatusOr<Json> BuildPlain(std::string_view view) {
+    if (view == "idle") return IdleView(input_);
+    if (view == "host") return HostView(input_);
+    if (view == "launches") return LaunchesView(input_);
+    if (view == "nvtx") return NvtxView(input_);
+    if (view == "memory") return MemoryView(input_);
+    if (view == "steps") return StepsView(input_);
+    if (view == "pace") return PaceView(input_);
+    if (view == "clock") return ClockView(input_);
+    input_.Notify(view, "not computed in this version");
+    return Json::array();
+  }
+
+  absl::StatusOr<Json> Summary() {
+    LOCKSTEP_RETURN_IF_ERROR(FindTails());
+    return SummaryView(input_, {ImbalanceOf(), QualityOf(), *tails_});
+  }
+
+  absl::StatusOr<Json> Tails() {
+    LOCKSTEP_RETURN_IF_ERROR(FindTails());
+    return TailsView(input_, *tails_);
+  }
+
+  absl::Status FindTails() {
+    if (tails_) return absl::OkStatus();
+    LOCKSTEP_ASSIGN_OR_RETURN(tails_, TailsOf(input_));
+    return absl::OkStatus();
+  }
+
+  const Quality& QualityOf() {
+    if (!quality_) quality_ = ComputeQuality(input_.fleet, input_.measures);
+    return *quality_;
+  }
+
+  const Imbalance& ImbalanceOf() {
+    if (!imbalance_) imbalance_ = ComputeImbalance(input_.fleet, input_.measures);
+    return *imbalance_;
+  }
+
+  const ViewInput& input_;
+  std::optional<Quality> quality_;
+  std::optional<Imbalance> imbalance_;
+  std::optional<std::vector<TailRow>> tails_;
+};
+
+// A selection that nothing answers to is said, with what there is.
+void NotifyOfEmptySelection(const ViewInput& input) {
+  if (!input.fleet.SelectsSteps()) return;
+  int64_t first = INT64_MAX;
+  int64_t last = INT64_MIN;
+  for (const FleetRank& member : input.fleet.members) {
+    for (const StepRow& row : member.source->steps) {
+      if (row.step == kNoStep) continue;
+      if (input.fleet.SelectsStep(row)) return;
+      first = std::min(first, row.step);
+      last = std::max(last, row.step);
+    }
+  }
+  input.Notify("run", first > last ? std::string("the traces mark no steps: --steps and --nvtx select nothing")
+                                   : fmt::format("no step is selected; the traces have steps {}..{}", first, last));
+}
+
+Json NoticesJson(const std::vector<Notice>& notices) {
+  Json list = Json::array();
+  std::set<Notice> seen;
+  for (const Notice& notice : notices) {
+    if (seen.insert(notice).second) list.push_back({{"view", notice.view}, {"reason", notice.reason}});
+  }
+  return list;
+}
+
+absl::StatusOr<Json> BuildViews(const ViewInput& input, const AnalysisOptions& options) {
+  Json views = Json::object();
+  ReportBuilder builder(input);
+  for (const std::string& view : AllViews()) {
+    if (!Asked(options, view)) continue;
+    LOCKSTEP_ASSIGN_OR_RETURN(views[view], builder.Build(view));
+    if (view == "memory") views["allocation"] = AllocationView(input);
+  }
+  LOCKSTEP_RETURN_IF_ERROR(ApplyListOptions(options, views));
+  return views;
+}
+
+}  // namespace
+
+const std::vector<std::string>& AllViews() {
+  static const std::vector<std::string> views = {"summary",     "ranks", "quality",  "kernels",    "families",
+                                                 "collectives", "skew",  "overlap",  "imbalance",  "tails",
+                                                 "idle",        "host",  "launches", "nvtx",       "memory",
+                                                 "steps",       "pace",  "clock",    "stragglers", "findings"};
+  return views;
+}
+
+absl::StatusOr<Json> BuildReport(const RunData& run, InstanceSource& instances, const AnalysisOptions& options,
+                                 Executor& executor) {
+  LOCKSTEP_RETURN_IF_ERROR(CheckOptions(options));
+  const RankResolution ranks = ResolveRanks(run, options);
+  LOCKSTEP_RETURN_IF_ERROR(CheckRanks(run, ranks, options));
+  LOCKSTEP_ASSIGN_OR_RETURN(const MatchResult match, MatchRun(run, instances, ranks, executor));
+  const Fleet fleet = MakeFleet(run, ranks, match, options);
+  LOCKSTEP_ASSIGN_OR_RETURN(const FleetMeasures measures, MeasureFleet(fleet, instances, executor));
+  std::vector<Notice> notices;
+  const AnalysisContext context{
+      run, instances, options, ranks, match, executor, fleet.run_start_ns, SelectedRanks(ranks, options), notices};
+  const ViewInput input{context, fleet, measures};
+  NotifyOfEmptySelection(input);
+  LOCKSTEP_ASSIGN_OR_RETURN(Json views, BuildViews(input, options));
+  Json report;
+  report["schema"] = kSchema;
+  report["notices"] = NoticesJson(notices);
+  report["run"] = RunObject(input);
+  for (auto& [view, content] : views.items()) report[view] = std::move(content);
+  return report;
+}
+
+}  // namespace lockstep

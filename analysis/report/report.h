@@ -1,0 +1,44 @@
+// The report: one JSON document per answer, "lockstep.report/1", exactly as the interface page describes it. It is
+// built once from the metrics' result structs; text and CSV are rendered from the document, so that what is read and
+// what is scripted can never differ, whether it was computed in this process or by a remote aggregator.
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "analysis/metrics/analysis_options.h"
+#include "analysis/model/run_data.h"
+
+namespace lockstep {
+
+using Json = nlohmann::ordered_json;
+
+// All views of interface.md, in its order.
+[[nodiscard]] const std::vector<std::string>& AllViews();
+
+// Computes the views asked for. Errors: kInvalidArgument (unknown view, bad regular expression), kFailedPrecondition
+// with the groups found when the sources are several runs (exit 2).
+[[nodiscard]] absl::StatusOr<Json> BuildReport(const RunData& run, InstanceSource& instances,
+                                               const AnalysisOptions& options, Executor& executor);
+
+// Reals in 9 significant digits, shortest form; 2-space indentation; a final newline.
+[[nodiscard]] std::string RenderJson(const Json& report);
+
+struct TextOptions {
+  bool color = false;
+  int width = 100;
+  int64_t max_rows = 20;  // rows a table
+};
+[[nodiscard]] std::string RenderText(const Json& report, const TextOptions& options);
+
+// One view. kInvalidArgument when the report holds none or several list views.
+[[nodiscard]] absl::StatusOr<std::string> RenderCsv(const Json& report, std::string_view view, std::string_view style);
+
+// JSON Schema (draft 2020-12) of the report.
+[[nodiscard]] std::string ReportSchema();
+
+}  // namespace lockstep

@@ -1,0 +1,474 @@
+#include "analysis/report/schema_views.h"
+
+#include "analysis/report/schema_builder.h"
+
+namespace lockstep::schema {
+namespace {
+
+Json Pct() { return Reference("pct"); }
+
+Json TailPart(std::string_view key, Json type) {
+  return Object({{key, std::move(type)},
+                 {"p50_ns", OrNull(Integer())},
+                 {"p99_ns", OrNull(Integer())},
+                 {"max_ns", OrNull(Integer())},
+                 {"share_of_tail_ratio", OrNull(Number())}});
+}
+
+Json TimeShare() {
+  return Object({{"compute_ratio", OrNull(Number())},
+                 {"exposed_wait_ratio", OrNull(Number())},
+                 {"exposed_transfer_ratio", OrNull(Number())},
+                 {"exposed_unresolved_ratio", OrNull(Number())},
+                 {"copy_ratio", OrNull(Number())},
+                 {"opaque_ratio", OrNull(Number())},
+                 {"idle_ratio", OrNull(Number())}});
+}
+
+Json WorstCollective() {
+  return Object({{"communicator_id", Text()},
+                 {"op", OrNull(Text())},
+                 {"bytes", OrNull(Count())},
+                 {"wait_total_ns", Count()},
+                 {"verdict", OneOf({"transfer", "skew", "mixed", "inconclusive"})}});
+}
+
+Json Efficiency() {
+  return Object({{"window_ns", OrNull(Count())},
+                 {"parallel", OrNull(Number())},
+                 {"load_balance", OrNull(Number())},
+                 {"communication", OrNull(Number())},
+                 {"serialisation", OrNull(Number())},
+                 {"transfer", OrNull(Number())},
+                 {"busy_share", OrNull(Number())},
+                 {"orchestration", OrNull(Number())}});
+}
+
+}  // namespace
+
+Json MemberRow() {
+  return Object({{"rank", Integer()},
+                 {"start_ns", Integer()},
+                 {"end_ns", Integer()},
+                 {"wait_ns", OrNull(Count())},
+                 {"lateness_ns", OrNull(Integer())}});
+}
+
+Json ClockHostRow() {
+  return Object({{"host", OrNull(Text())},
+                 {"domain", Integer()},
+                 {"ranks", Count()},
+                 {"component", Integer()},
+                 {"offset_ns", OrNull(Integer())},
+                 {"drift_ppm", OrNull(Number())},
+                 {"at_ns", OrNull(Integer())},
+                 {"certified_ns", OrNull(Pair(Integer()))},
+                 {"certified", Boolean()},
+                 {"sigma_ns", OrNull(Number())},
+                 {"method", OneOf({"shared", "band", "ends", "utc", "none"})},
+                 {"instances", Count()},
+                 {"knots", List(Object({{"t_ns", Integer()},
+                                        {"offset_ns", Integer()},
+                                        {"lo_ns", OrNull(Integer())},
+                                        {"hi_ns", OrNull(Integer())}}))},
+                 {"steps", List(Object({{"t_ns", Integer()}, {"size_ns", Integer()}}))}});
+}
+
+Json QuantityRow() {
+  return Object({{"quantity", Text()},
+                 {"unit", Text()},
+                 {"per_rank", List(Object({{"rank", Integer()}, {"value", OrNull(Number())}}))},
+                 {"by_host", List(Map(Anything()))},
+                 {"by_group", List(Map(Anything()))},
+                 {"max_over_mean_ratio", OrNull(Number())},
+                 {"max_minus_min_over_max_ratio", OrNull(Number())},
+                 {"cv_ratio", OrNull(Number())},
+                 {"worst_rank", OrNull(Integer())},
+                 {"kind", OneOf({"more_work", "slower", "unknown"})}});
+}
+
+Json InstanceRow() {
+  return Object({{"communicator_id", Text()},
+                 {"index", Count()},
+                 {"seq", OrNull(Digits())},
+                 {"op", OrNull(Text())},
+                 {"bytes", OrNull(Count())},
+                 {"step", OrNull(Integer())},
+                 {"spread_ns", OrNull(Count())},
+                 {"uncertainty_ns", OrNull(Count())},
+                 {"resolvable", OrNull(Boolean())},
+                 {"transfer_ns", OrNull(Count())},
+                 {"shortest_duration_ns", OrNull(Count())},
+                 {"end_spread_ns", OrNull(Count())},
+                 {"solo_damage_ns", OrNull(Count())},
+                 {"first_rank", OrNull(Integer())},
+                 {"last_rank", OrNull(Integer())},
+                 {"last_certain", OrNull(Boolean())},
+                 {"complete", Boolean()},
+                 {"confidence", OrNull(Number())},
+                 {"members", List(Reference("member"))}});
+}
+
+Json GateRow() {
+  return Object({{"name", Text()}, {"ok", OrNull(Boolean())}, {"detail", Text()}, {"fix", OrNull(Text())}});
+}
+
+Json CulpritRow() {
+  return Object({{"scope", Text()},
+                 {"id", Text()},
+                 {"host", OrNull(Text())},
+                 {"gpu_uuid", OrNull(Text())},
+                 {"caused_wait_total_ns", Count()},
+                 {"share_of_wait_ratio", OrNull(Number())},
+                 {"confidence", OrNull(Number())},
+                 {"cause", OrNull(Text())},
+                 {"saving_ratio", OrNull(Number())},
+                 {"rank?", OrNull(Integer())},
+                 {"pci_bus?", OrNull(Text())},
+                 {"worst_at_ns?", OrNull(Integer())},
+                 {"worst_at_unix_ns?", OrNull(Digits())}});
+}
+
+Json Percentiles() {
+  return Object({{"p50", OrNull(Number())},
+                 {"p90", OrNull(Number())},
+                 {"p95", OrNull(Number())},
+                 {"p99", OrNull(Number())},
+                 {"p999", OrNull(Number())},
+                 {"max", OrNull(Number())},
+                 {"min", OrNull(Number())},
+                 {"mean", OrNull(Number())},
+                 {"count", Count()},
+                 {"stddev", OrNull(Number())},
+                 {"median?", OrNull(Number())},
+                 {"bounds?", Map(Pair(Number()))}});
+}
+
+Json NoticeRow() { return Object({{"view", Text()}, {"reason", Text()}}); }
+
+Json Run() {
+  return Object({{"name", Text()},
+                 {"state", Text()},
+                 {"ranks", Count()},
+                 {"hosts", OrNull(Count())},
+                 {"world_size", OrNull(Count())},
+                 {"missing_ranks", List(Integer())},
+                 {"start_unix_ns", OrNull(Digits())},
+                 {"span_ns", OrNull(Count())},
+                 {"lockstep_version", Text()},
+                 {"analysed", OrNull(Map(Anything()))},
+                 {"layout", OrNull(Map(Anything()))},
+                 {"layout_source", OrNull(Text())}});
+}
+
+Json Summary() {
+  return Object(
+      {{"time_share", TimeShare()},
+       {"culprits", List(Reference("culprit"))},
+       {"verdict", OneOf({"transfer", "skew", "mixed", "compute", "host", "inconclusive"})},
+       {"wait_total_ns?", OrNull(Count())},
+       {"unassigned_wait_ns?", OrNull(Count())},
+       {"worst_collectives", List(WorstCollective())},
+       {"worst_tails", List(Object({{"name", Text()}, {"rank", OrNull(Integer())}, {"tail_score", Number()}}))},
+       {"problems", List(Object({{"gate", Text()}, {"detail", Text()}, {"fix", OrNull(Text())}}))},
+       {"next", List(Text())}});
+}
+
+Json RankRow() {
+  return Object({{"rank", Integer()},
+                 {"rank_source", Text()},
+                 {"host", OrNull(Text())},
+                 {"host_source", Text()},
+                 {"domain", OrNull(Integer())},
+                 {"capture", OrNull(Integer())},
+                 {"device", OrNull(Integer())},
+                 {"pid", OrNull(Integer())},
+                 {"gpu_name", OrNull(Text())},
+                 {"gpu_uuid", OrNull(Text())},
+                 {"pci_bus", OrNull(Text())},
+                 {"format", OrNull(Text())},
+                 {"tool_version", OrNull(Text())},
+                 {"versions", Map(OrNull(Text()))},
+                 {"path", OrNull(Text())},
+                 {"start_unix_ns", OrNull(Digits())},
+                 {"span_ns", OrNull(Count())},
+                 {"kernels", Count()},
+                 {"collectives", Count()},
+                 {"copies", Count()},
+                 {"steps", Object({{"first", OrNull(Integer())},
+                                   {"last", OrNull(Integer())},
+                                   {"count", Count()},
+                                   {"source", OrNull(Text())}})},
+                 {"complete", Boolean()}});
+}
+
+Json Quality() {
+  return Object({{"gates", List(Reference("gate"))},
+                 {"ranks", List(Object({{"rank", Integer()}, {"counters", Map(Count())}}))},
+                 {"files", List(Object({{"path", Text()},
+                                        {"status", OneOf({"used", "partial", "skipped", "refused"})},
+                                        {"reason", OrNull(Text())},
+                                        {"offset", OrNull(Count())}}))}});
+}
+
+Json KernelRow() {
+  return Object({{"name", Text()},
+                 {"category", OrNull(Text())},
+                 {"family", OrNull(Text())},
+                 {"ranks", Count()},
+                 {"instances", Count()},
+                 {"total_ns", Count()},
+                 {"share_ratio", OrNull(Number())},
+                 {"duration_ns", Pct()},
+                 {"tail_score", OrNull(Number())},
+                 {"p99_over_p50_ratio", OrNull(Number())},
+                 {"max_over_p50_ratio", OrNull(Number())},
+                 {"slowest_rank", OrNull(Integer())},
+                 {"rank_imbalance_ratio", OrNull(Number())},
+                 {"by_rank", List(Object({{"rank", Integer()},
+                                          {"instances", Count()},
+                                          {"total_ns", Count()},
+                                          {"min_ns", OrNull(Integer())},
+                                          {"max_ns", OrNull(Integer())},
+                                          {"mean_ns", OrNull(Number())},
+                                          {"stddev_ns", OrNull(Number())},
+                                          {"p50_ns", OrNull(Integer())},
+                                          {"p99_ns", OrNull(Integer())}}))}});
+}
+
+Json FamilyRow() {
+  return Object({{"family", Text()},
+                 {"instances", Count()},
+                 {"total_ns", Count()},
+                 {"share_ratio", OrNull(Number())},
+                 {"by_rank", List(Object({{"rank", Integer()}, {"total_ns", Count()}}))}});
+}
+
+Json CollectiveRow() {
+  return Object(
+      {{"communicator", Object({{"communicator_id", Text()}, {"name", OrNull(Text())}, {"desc", OrNull(Text())}})},
+       {"members", List(Integer())},
+       {"op", OrNull(Text())},
+       {"dtype", OrNull(Text())},
+       {"bytes", OrNull(Count())},
+       {"library", OrNull(Text())},
+       {"instances", Count()},
+       {"matched", Count()},
+       {"complete", Boolean()},
+       {"match", OneOf({"id", "order", "inferred", "ambiguous", "none"})},
+       {"confidence", OrNull(Number())},
+       {"spread_ns", Pct()},
+       {"wait_ns", Pct()},
+       {"transfer_ns", Pct()},
+       {"end_spread_ns", Pct()},
+       {"bus_bandwidth_gbps", Pct()},
+       {"apparent_bus_bandwidth_gbps", Pct()},
+       {"skew_share_ratio", OrNull(Number())},
+       {"skew_share_interval", OrNull(Pair(Number()))},
+       {"verdict", OneOf({"transfer", "skew", "mixed", "inconclusive"})}});
+}
+
+Json SkewRankRow() {
+  return Object({{"rank", Integer()},
+                 {"lateness_ns", Pct()},
+                 {"wait_total_ns", Count()},
+                 {"caused_wait_total_ns", Count()},
+                 {"last_arrivals", Count()},
+                 {"last_arrival_ratio", OrNull(Number())},
+                 {"instances", Count()}});
+}
+
+Json Skew() {
+  return Object({{"unassigned_wait_ns", OrNull(Count())},
+                 {"ranks", List(Reference("skew_rank"))},
+                 {"instances", List(Reference("instance"))}});
+}
+
+Json OverlapRow() {
+  return Object({{"rank", Integer()},
+                 {"span_ns", Count()},
+                 {"compute_ns", Count()},
+                 {"comm_ns", Count()},
+                 {"copy_ns", Count()},
+                 {"overlap_ns", OrNull(Count())},
+                 {"overlap_ratio", OrNull(Number())},
+                 {"exposed_comm_ns", OrNull(Count())},
+                 {"strict_exposed_comm_ns", OrNull(Count())},
+                 {"exposed_wait_ns", OrNull(Count())},
+                 {"exposed_transfer_ns", OrNull(Count())},
+                 {"exposed_unresolved_ns", OrNull(Count())},
+                 {"copy_only_ns", Count()},
+                 {"opaque_only_ns", Count()},
+                 {"idle_ns", Count()},
+                 {"busy_ratio", OrNull(Number())}});
+}
+
+Json Imbalance() {
+  return Object({{"window", Object({{"start_ns", OrNull(Integer())}, {"span_ns", OrNull(Count())}, {"kind", Text()}})},
+                 {"quantities", List(Reference("quantity"))},
+                 {"efficiency", Efficiency()}});
+}
+
+Json TailRow() {
+  return Object(
+      {{"name", Text()},
+       {"category", OrNull(Text())},
+       {"fleet_ns", Pct()},
+       {"by_rank", List(TailPart("rank", Integer()))},
+       {"by_host", List(TailPart("host", OrNull(Text())))},
+       {"by_phase", List(TailPart("phase", OrNull(Text())))},
+       {"by_slice",
+        List(Object({{"start_ns", Integer()}, {"span_ns", Count()}, {"share_of_tail_ratio", OrNull(Number())}}))},
+       {"tail_score", Number()},
+       {"wait_ns", OrNull(Pct())},
+       {"transfer_ns", OrNull(Pct())},
+       {"exemplars",
+        List(Object(
+            {{"rank", Integer()}, {"start_ns", Integer()}, {"duration_ns", Count()}, {"step", OrNull(Integer())}}))}});
+}
+
+Json IdleRow() {
+  return Object(
+      {{"rank", Integer()},
+       {"device", OrNull(Integer())},
+       {"gaps", OrNull(Count())},
+       {"idle_ns", Count()},
+       {"host_ns", Count()},
+       {"launch_ns", Count()},
+       {"dependency_ns", Count()},
+       {"other_ns", Count()},
+       {"gap_ns", OrNull(Pct())},
+       {"dominant_gap_ns", OrNull(Count())},
+       {"streams",
+        List(Object(
+            {{"stream", Integer()}, {"host_wait_ns", Count()}, {"kernel_wait_ns", Count()}, {"other_ns", Count()}}))}});
+}
+
+Json HostRow() {
+  return Object({{"api", Text()},
+                 {"ranks", Count()},
+                 {"calls", Count()},
+                 {"total_ns", Count()},
+                 {"duration_ns", Pct()},
+                 {"launch_delay_ns", Pct()},
+                 {"queue_ns", Pct()}});
+}
+
+Json LaunchRow() {
+  return Object({{"api", Text()},
+                 {"kernel", Text()},
+                 {"rank", Integer()},
+                 {"count", Count()},
+                 {"queue_count", Count()},
+                 {"total_ns", Pct()},
+                 {"api_ns", Pct()},
+                 {"queue_ns", Pct()},
+                 {"kernel_ns", Pct()}});
+}
+
+Json NvtxRow() {
+  return Object({{"range", Text()},
+                 {"domain", OrNull(Text())},
+                 {"style", Text()},
+                 {"rank", OrNull(Integer())},
+                 {"instances", Count()},
+                 {"total_ns", Count()},
+                 {"duration_ns", Pct()},
+                 {"projected_ns", Pct()}});
+}
+
+Json MemoryRow() {
+  return Object({{"kind", Text()},
+                 {"operations", Count()},
+                 {"bytes", OrNull(Count())},
+                 {"total_ns", Count()},
+                 {"duration_ns", Pct()},
+                 {"bandwidth_gbps", Pct()},
+                 {"size_bytes", Pct()},
+                 {"blocking", OrNull(Count())}});
+}
+
+Json AllocationRow() {
+  return Object({{"rank", Integer()},
+                 {"peak_bytes", OrNull(Count())},
+                 {"peak_at_ns", OrNull(Integer())},
+                 {"level", List(Object({{"t_ns", Integer()}, {"bytes", Integer()}}))}});
+}
+
+Json StepRow() {
+  return Object(
+      {{"rank", Integer()},
+       {"step", Integer()},
+       {"name", OrNull(Text())},
+       {"start_ns", Integer()},
+       {"span_ns", Count()},
+       {"first_start_ns", OrNull(Integer())},
+       {"last_end_ns", OrNull(Integer())},
+       {"compute_ns", Count()},
+       {"comm_ns", Count()},
+       {"exposed_comm_ns", Count()},
+       {"exposed_wait_ns", Count()},
+       {"exposed_transfer_ns", Count()},
+       {"exposed_unresolved_ns", Count()},
+       {"copy_only_ns", Count()},
+       {"opaque_only_ns", Count()},
+       {"idle_ns", Count()},
+       {"idle",
+        Object({{"host_ns", Count()}, {"launch_ns", Count()}, {"dependency_ns", Count()}, {"other_ns", Count()}})},
+       {"launches", Count()},
+       {"phase", OrNull(Text())},
+       {"verdict", OrNull(OneOf({"gpu", "host", "communication"}))},
+       {"why", OrNull(Text())}});
+}
+
+Json PaceRankRow() {
+  return Object({{"rank", Integer()},
+                 {"compute_ratio", List(OrNull(Number()))},
+                 {"comm_ratio", List(OrNull(Number()))},
+                 {"busy_ratio", List(OrNull(Number()))}});
+}
+
+Json Pace() {
+  return Object(
+      {{"bucket_ns", OrNull(Number())}, {"start_ns", OrNull(Integer())}, {"ranks", List(Reference("pace_rank"))}});
+}
+
+Json Clock() {
+  return Object(
+      {{"reference_host", OrNull(Text())},
+       {"components",
+        List(Object({{"component", Integer()}, {"reference_host", OrNull(Text())}, {"hosts", List(Text())}}))},
+       {"hosts", List(Reference("clock_host"))}});
+}
+
+Json StragglerRow() {
+  return Object({{"scope", OneOf({"rank", "gpu", "host", "rail", "stage", "communicator"})},
+                 {"id", Text()},
+                 {"rank", OrNull(Integer())},
+                 {"host", OrNull(Text())},
+                 {"kind", OneOf({"persistent", "periodic", "bursty", "random"})},
+                 {"effect_ns_per_step", Number()},
+                 {"confidence_interval_ns", OrNull(Pair(Number()))},
+                 {"p_adjusted", OrNull(Number())},
+                 {"saving_ns_per_step", OrNull(Number())},
+                 {"saving_ratio", OrNull(Number())},
+                 {"saving_bound_ns", OrNull(Pair(Number()))},
+                 {"parts", List(Object({{"cause", Text()}, {"kernel", OrNull(Text())}, {"ns", Number()}}))},
+                 {"persistence", OrNull(Number())},
+                 {"steps", Count()},
+                 {"n_eff", OrNull(Number())}});
+}
+
+Json FindingRow() {
+  return Object(
+      {{"id", Text()},
+       {"severity", Json({{"type", {"string", "integer"}}})},
+       {"title", Text()},
+       {"evidence",
+        List(Object({{"metric", Text()}, {"value", Anything()}, {"threshold", Anything()}, {"where", Anything()}}))},
+       {"cause", OrNull(Text())},
+       {"next_action", OrNull(Text())},
+       {"saving_ratio", OrNull(Number())}});
+}
+
+}  // namespace lockstep::schema

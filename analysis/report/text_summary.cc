@@ -1,0 +1,232 @@
+// The summary: what a tired engineer reads first.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "analysis/report/report_fields.h"
+#include "analysis/report/text_sections.h"
+#include "analysis/report/text_units.h"
+
+namespace lockstep {
+namespace {
+
+constexpr size_t kLabelWidth = 6;
+
+double RatioOf(const Json& summary, std::string_view path) { return RealOf(FieldOf(summary, path)).value_or(0); }
+
+std::string NameOfCulprit(const Json& culprit) {
+  std::string scope = TextOf(FieldOf(culprit, "scope"));
+  if (scope.empty()) scope = "rank";
+  return fmt::format("{} {}", scope, PlainText(FieldOf(culprit, "id")));
+}
+
+// Part of all ranks' time; only known here when nothing was restricted.
+std::string ShareOfRankTime(const Json& report, double ns) {
+  const auto ranks = RealOf(FieldOf(report, "run.ranks"));
+  const auto span = RealOf(FieldOf(report, "run.span_ns"));
+  if (!ranks || !span || *ranks * *span <= 0 || !FieldOf(report, "run.analysed").is_null()) return "";
+  return fmt::format(", {} of rank-time", FormatPercent(ns / (*ranks * *span)));
+}
+
+std::string HowSure(const Json& confidence) {
+  const auto value = RealOf(confidence);
+  if (!value) return "not known";
+  const std::string_view word = *value >= 0.95 ? "certain" : *value >= 0.8 ? "fairly" : "not sure";
+  return fmt::format("{} ({})", word, FormatPercent(*value));
+}
+
+std::string_view CauseWords(std::string_view cause) {
+  if (cause == "slow_compute") return "the same work takes it longer than the others";
+  if (cause == "more_work") return "it has more to compute than the others";
+  if (cause == "host_delay") return "its device waits for its own host to launch";
+  if (cause == "copies") return "its copies keep it busy";
+  return cause.empty() ? "the traces do not tell" : cause;
+}
+
+std::string WhereText(const Json& culprit) {
+  std::string text;
+  const auto add = [&](std::string_view word, std::string_view key) {
+    const std::string& value = TextOf(FieldOf(culprit, key));
+    if (!value.empty()) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", word, value);
+  };
+  add("host", "host");
+  add("device", "gpu_uuid");
+  add("bus", "pci_bus");
+  return text.empty() ? "host and GPU are not in the trace" : text;
+}
+
+std::string WorstText(const Json& culprit) {
+  const Json& at = FieldOf(culprit, "worst_at_ns");
+  const std::string utc = FormatUtc(FieldOf(culprit, "worst_at_unix_ns"));
+  if (at.is_null()) return utc;
+  return fmt::format("{}{}{} after the run's start", utc, utc.empty() ? "" : ", ", FormatTime(at));
+}
+
+void WriteCulprit(const Json& culprit, TextPage& page) {
+  page.Item("sure", kLabelWidth, HowSure(FieldOf(culprit, "confidence")));
+  page.Item("where", kLabelWidth, WhereText(culprit));
+  page.Item("why", kLabelWidth, CauseWords(TextOf(FieldOf(culprit, "cause"))));
+  const std::string worst = WorstText(culprit);
+  if (!worst.empty()) page.Item("worst", kLabelWidth, worst);
+  const Json& saving = FieldOf(culprit, "saving_ratio");
+  if (saving.is_number())
+    page.Item("gain", kLabelWidth, fmt::format("{} if it were as the others", FormatPercent(saving)));
+}
+
+void WriteCulprits(const Json& report, const Json& culprits, TextPage& page) {
+  const Json& worst = culprits[0];
+  const Json& caused = FieldOf(worst, "caused_wait_total_ns");
+  const Json& total = FieldOf(report, "summary.wait_total_ns");
+  std::string name = NameOfCulprit(worst);
+  name[0] = name[0] >= 'a' && name[0] <= 'z' ? static_cast<char>(name[0] - 'a' + 'A') : name[0];
+  const std::string of_all = total.is_number() ? fmt::format(" of {}", FormatTime(total)) : "";
+  page.Line(fmt::format("{} makes the others wait: {}{} waiting ({}){}.", name, FormatTime(caused), of_all,
+                        FormatPercent(FieldOf(worst, "share_of_wait_ratio")),
+                        ShareOfRankTime(report, RealOf(caused).value_or(0))),
+            0, 2, Emphasis::kStrong);
+  WriteCulprit(worst, page);
+  for (size_t i = 1; i < culprits.size(); ++i) {
+    const Json& next = culprits[i];
+    page.Item("then", kLabelWidth,
+              fmt::format("{}: {} ({}), {}; {}", NameOfCulprit(next), FormatTime(FieldOf(next, "caused_wait_total_ns")),
+                          FormatPercent(FieldOf(next, "share_of_wait_ratio")), HowSure(FieldOf(next, "confidence")),
+                          WhereText(next)));
+  }
+}
+
+// Why arrivals cannot be compared, in the words of the gate that says so.
+std::string WhyNotTold(const Json& report) {
+  if (IntegerOf(FieldOf(report, "run.ranks")) == 1) return "one rank alone does not show when the others arrive";
+  constexpr std::array<std::string_view, 5> kTelling = {"matching", "clock", "complete_ranks", "rank_identity",
+                                                        "duplicate_rank"};
+  for (const std::string_view gate : kTelling) {
+    for (const Json& problem : ListOf(report, "summary.problems")) {
+      if (TextOf(FieldOf(problem, "gate")) == gate) return TextOf(FieldOf(problem, "detail"));
+    }
+  }
+  return "no collective could be matched across the ranks with confidence";
+}
+
+// The first sentence where no rank is to blame.
+std::string NobodyText(const Json& report) {
+  const Json& summary = FieldOf(report, "summary");
+  const double wait = RealOf(FieldOf(summary, "wait_total_ns")).value_or(0);
+  const double unresolved = RatioOf(summary, "time_share.exposed_unresolved_ratio");
+  const double transfer = RatioOf(summary, "time_share.exposed_transfer_ratio");
+  const double exposed_wait = RatioOf(summary, "time_share.exposed_wait_ratio");
+  const bool collectives = !ListOf(summary, "worst_collectives").empty();
+  const bool shares_known = FieldOf(summary, "time_share.compute_ratio").is_number();
+  if (wait <= 0 && unresolved <= 0 && shares_known) {
+    if (transfer > 0) return "Nobody waits: in every collective that can be compared the ranks arrive together.";
+    if (!collectives) return "Nobody waits for anybody: there is no communication in what was analysed.";
+  }
+  if (wait <= 0) return fmt::format("Waiting cannot be told: {}.", WhyNotTold(report));
+  if (unresolved > exposed_wait + transfer) {
+    return fmt::format(
+        "Waiting can be told only in part: {} of it is seen, but {} of the time is communication of which "
+        "it cannot be said: {}.",
+        FormatTime(FieldOf(summary, "wait_total_ns")), FormatPercent(unresolved), WhyNotTold(report));
+  }
+  const double unassigned = RealOf(FieldOf(summary, "unassigned_wait_ns")).value_or(0);
+  return fmt::format(
+      "Nobody in particular makes the others wait: {} of waiting{}, {} of it not certainly one rank's doing.",
+      FormatTime(FieldOf(summary, "wait_total_ns")), ShareOfRankTime(report, wait), FormatPercent(unassigned / wait));
+}
+
+std::string_view VerdictText(std::string_view verdict) {
+  if (verdict == "skew") return "Communication is mostly waiting for late ranks, not moving data.";
+  if (verdict == "transfer") return "Communication is mostly moving data, not waiting for late ranks.";
+  if (verdict == "mixed") return "Communication is partly waiting for late ranks, partly moving data.";
+  if (verdict == "compute") return "The devices mostly compute: faster kernels help most.";
+  if (verdict == "host") return "The devices mostly wait for their hosts to launch.";
+  return "What bounds the run cannot be told from these traces.";
+}
+
+struct Part {
+  std::string_view key;
+  std::string_view label;
+};
+constexpr std::array<Part, 7> kParts = {{{"compute_ratio", "computing"},
+                                         {"exposed_wait_ratio", "waiting for a later rank"},
+                                         {"exposed_transfer_ratio", "transferring, nothing else running"},
+                                         {"exposed_unresolved_ratio", "communicating, wait or transfer untold"},
+                                         {"copy_ratio", "copying, nothing else running"},
+                                         {"opaque_ratio", "inside CUDA graphs traced as a whole"},
+                                         {"idle_ratio", "idle"}}};
+
+void WriteTimeShare(const Json& summary, TextPage& page) {
+  constexpr double kBar = 46;
+  page.Heading("where the rank-time goes", "common window of all ranks");
+  const Json& share = FieldOf(summary, "time_share");
+  bool any = false;
+  for (const Part& part : kParts) {
+    const auto ratio = RealOf(FieldOf(share, part.key));
+    if (!ratio || (*ratio == 0 && part.key != "compute_ratio" && part.key != "idle_ratio")) continue;
+    const double length = std::clamp(std::nearbyint(*ratio * kBar), 0.0, kBar);
+    const std::string line =
+        fmt::format("  {:<39}{:>6.1f} %  {}", part.label, 100 * *ratio, std::string(static_cast<size_t>(length), '#'));
+    page.Raw(std::string_view(line).substr(0, line.find_last_not_of(' ') + 1));
+    any = true;
+  }
+  if (!any) page.Line("not known: the ranks share no common window", 2, 0, Emphasis::kFaint);
+}
+
+void WriteWorst(const Json& summary, TextPage& page) {
+  const Json& collectives = ListOf(summary, "worst_collectives");
+  if (!collectives.empty()) {
+    page.Heading("worst collectives", "by waiting of all members");
+    page.Table(collectives, {{"group", "communicator_id", CellKind::kText},
+                             {"operation", "op", CellKind::kText},
+                             {"message", "bytes", CellKind::kBytes},
+                             {"waiting", "wait_total_ns", CellKind::kTime},
+                             {"verdict", "verdict", CellKind::kText}});
+  }
+  const Json& tails = ListOf(summary, "worst_tails");
+  if (!tails.empty()) {
+    page.Heading("worst tails", "rank-time lost in instances over twice the median");
+    page.Table(tails, {{"lost", "tail_score", CellKind::kPercent},
+                       {"rank", "rank", CellKind::kNumber},
+                       {"kernel", "name", CellKind::kKernel}});
+  }
+}
+
+void WriteProblems(const Json& summary, TextPage& page) {
+  const Json& problems = ListOf(summary, "problems");
+  if (problems.empty()) return;
+  page.Heading("problems of the data");
+  for (const Json& problem : problems) {
+    page.Line(fmt::format("{}: {}", TextOf(FieldOf(problem, "gate")), TextOf(FieldOf(problem, "detail"))), 2, 2,
+              Emphasis::kBad);
+    const std::string& fix = TextOf(FieldOf(problem, "fix"));
+    if (!fix.empty()) page.Line(fmt::format("fix: {}", fix), 4, 5);
+  }
+}
+
+void WriteNext(const Json& summary, TextPage& page) {
+  const Json& next = ListOf(summary, "next");
+  if (next.empty()) return;
+  page.Heading("look next at");
+  for (const Json& line : next) page.Line(TextOf(line), 2, 4);
+}
+
+}  // namespace
+
+void SummarySection(const Json& report, TextPage& page) {
+  const Json& summary = FieldOf(report, "summary");
+  const Json& culprits = ListOf(summary, "culprits");
+  page.Raw("");
+  if (culprits.empty()) {
+    page.Line(NobodyText(report), 0, 2, Emphasis::kStrong);
+  } else {
+    WriteCulprits(report, culprits, page);
+  }
+  page.Line(VerdictText(TextOf(FieldOf(summary, "verdict"))), 0, 2);
+  WriteTimeShare(summary, page);
+  WriteWorst(summary, page);
+  WriteProblems(summary, page);
+  WriteNext(summary, page);
+}
+
+}  // namespace lockstep

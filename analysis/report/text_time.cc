@@ -1,0 +1,120 @@
+// overlap[], idle[], steps[], pace{}: how the ranks' time divides.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "analysis/report/report_fields.h"
+#include "analysis/report/text_sections.h"
+#include "analysis/report/text_units.h"
+
+namespace lockstep {
+namespace {
+
+constexpr std::string_view kHeat = " .:-=+*#%@";
+constexpr size_t kPaceColumns = 64;
+
+// Mean of the buckets that fall on one column of the strip.
+double MeanOf(const Json& ratios, size_t column, size_t columns) {
+  const size_t first = column * ratios.size() / columns;
+  const size_t end = std::max(first + 1, (column + 1) * ratios.size() / columns);
+  double sum = 0;
+  for (size_t i = first; i < end; ++i) sum += RealOf(ratios[i]).value_or(0);
+  return sum / static_cast<double>(end - first);
+}
+
+std::string Strip(const Json& ratios) {
+  const size_t columns = std::min(kPaceColumns, ratios.size());
+  std::string strip;
+  for (size_t column = 0; column < columns; ++column) {
+    const double mean = std::clamp(MeanOf(ratios, column, columns), 0.0, 1.0);
+    const double level = std::floor(mean * static_cast<double>(kHeat.size()));
+    strip += kHeat[std::min(kHeat.size() - 1, static_cast<size_t>(level))];
+  }
+  return strip;
+}
+
+void WriteStrips(const Json& ranks, std::string_view key, std::string_view title, TextPage& page) {
+  page.Raw(fmt::format("  {}", title));
+  int64_t shown = 0;
+  for (const Json& rank : ranks) {
+    if (shown++ == page.options().max_rows) {
+      page.Raw(fmt::format("  ... and {} more (--limit)", ranks.size() - static_cast<size_t>(shown - 1)));
+      return;
+    }
+    page.Raw(fmt::format("  {:>6} |{}|", PlainText(FieldOf(rank, "rank")), Strip(ListOf(rank, key))));
+  }
+}
+
+}  // namespace
+
+void OverlapSection(const Json& view, TextPage& page) {
+  page.Heading("overlap", "exposed = communication under which nothing is computed");
+  page.Table(view, {{"rank", "rank", CellKind::kNumber},
+                    {"span", "span_ns", CellKind::kTime},
+                    {"busy", "busy_ratio", CellKind::kPercent, 3},
+                    {"compute", "compute_ns", CellKind::kTime},
+                    {"comm", "comm_ns", CellKind::kTime},
+                    {"overlap", "overlap_ratio", CellKind::kPercent},
+                    {"exposed", "exposed_comm_ns", CellKind::kTime},
+                    {"wait", "exposed_wait_ns", CellKind::kTime, 1},
+                    {"transfer", "exposed_transfer_ns", CellKind::kTime, 1},
+                    {"untold", "exposed_unresolved_ns", CellKind::kTime, 1},
+                    {"copies", "copy_only_ns", CellKind::kTime, 2},
+                    {"opaque", "opaque_only_ns", CellKind::kTime, 4},
+                    {"idle", "idle_ns", CellKind::kTime}});
+}
+
+void IdleSection(const Json& view, TextPage& page) {
+  page.Heading("idle", "why the device had nothing to do");
+  page.Table(view, {{"rank", "rank", CellKind::kNumber},
+                    {"device", "device", CellKind::kNumber, 3},
+                    {"gaps", "gaps", CellKind::kCount},
+                    {"idle", "idle_ns", CellKind::kTime},
+                    {"host", "host_ns", CellKind::kTime},
+                    {"launch", "launch_ns", CellKind::kTime},
+                    {"dependency", "dependency_ns", CellKind::kTime},
+                    {"other", "other_ns", CellKind::kTime},
+                    {"gap p50", "gap_ns.p50", CellKind::kTime, 2},
+                    {"gap p99", "gap_ns.p99", CellKind::kTime, 4},
+                    {"gap max", "gap_ns.max", CellKind::kTime, 1},
+                    {"gap/step", "dominant_gap_ns", CellKind::kTime, 3}});
+}
+
+void StepsSection(const Json& view, TextPage& page) {
+  page.Heading("steps", "time of the device windows; why a verdict was given: --format json");
+  page.Table(view, {{"rank", "rank", CellKind::kNumber},
+                    {"step", "step", CellKind::kNumber},
+                    {"phase", "phase", CellKind::kText, 3},
+                    {"start", "start_ns", CellKind::kInstant},
+                    {"span", "span_ns", CellKind::kTime},
+                    {"compute", "compute_ns", CellKind::kTime},
+                    {"exposed", "exposed_comm_ns", CellKind::kTime},
+                    {"wait", "exposed_wait_ns", CellKind::kTime, 1},
+                    {"transfer", "exposed_transfer_ns", CellKind::kTime, 2},
+                    {"untold", "exposed_unresolved_ns", CellKind::kTime, 4},
+                    {"copies", "copy_only_ns", CellKind::kTime, 5},
+                    {"idle", "idle_ns", CellKind::kTime},
+                    {"launches", "launches", CellKind::kCount, 2},
+                    {"verdict", "verdict", CellKind::kText}});
+}
+
+void PaceSection(const Json& view, TextPage& page) {
+  const Json& ranks = ListOf(view, "ranks");
+  const auto bucket = RealOf(FieldOf(view, "bucket_ns"));
+  const size_t buckets = ranks.empty() ? 0 : ListOf(ranks[0], "busy_ratio").size();
+  page.Heading("pace", "share of the time that is busy: blank = none, @ = all");
+  if (ranks.empty() || buckets == 0 || !bucket) {
+    page.Line("(nothing)", 2, 0, Emphasis::kFaint);
+    return;
+  }
+  const double window_ns = *bucket * static_cast<double>(buckets);
+  page.Line(fmt::format("{} from {} after the run's start, {} a character", FormatTime(Json(window_ns)),
+                        FormatTime(FieldOf(view, "start_ns")),
+                        FormatTime(Json(window_ns / static_cast<double>(std::min(kPaceColumns, buckets))))));
+  WriteStrips(ranks, "compute_ratio", "rank   computing", page);
+  WriteStrips(ranks, "comm_ratio", "rank   communicating", page);
+}
+
+}  // namespace lockstep

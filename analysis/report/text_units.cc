@@ -1,0 +1,233 @@
+#include "analysis/report/text_units.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "analysis/report/report_fields.h"
+#include "analysis/report/text_words.h"
+
+namespace lockstep {
+namespace {
+
+constexpr std::string_view kNull = "-";
+
+struct Unit {
+  std::string_view name;
+  double size;
+};
+constexpr std::array<Unit, 4> kTimeUnits = {{{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}}};
+constexpr std::array<Unit, 5> kByteUnits = {{{"B", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}}};
+
+// The largest unit of which the value is at least one.
+template <size_t n>
+size_t UnitOf(const std::array<Unit, n>& units, double magnitude) {
+  size_t chosen = 0;
+  while (chosen + 1 < n && magnitude >= units[chosen + 1].size) ++chosen;
+  return chosen;
+}
+
+std::vector<double> MagnitudesOf(const std::vector<const Json*>& values) {
+  std::vector<double> magnitudes;
+  for (const Json* value : values) {
+    const double magnitude = std::abs(RealOf(*value).value_or(0));
+    if (std::isfinite(magnitude) && magnitude > 0) magnitudes.push_back(magnitude);
+  }
+  std::sort(magnitudes.begin(), magnitudes.end());
+  return magnitudes;
+}
+
+// By the middle value, so that most of the column reads well; but no value needs more than six digits before the point.
+template <size_t n>
+Unit UnitOfColumn(const std::array<Unit, n>& units, const std::vector<double>& magnitudes) {
+  if (magnitudes.empty()) return units.front();
+  size_t chosen = UnitOf(units, magnitudes[(magnitudes.size() - 1) / 2]);
+  while (chosen + 1 < n && magnitudes.back() / units[chosen].size >= 1e6) ++chosen;
+  return units[chosen];
+}
+
+int DecimalsFor(double largest) {
+  if (largest < 10) return 3;
+  if (largest < 100) return 2;
+  return largest < 1e4 ? 1 : 0;
+}
+
+// Enough for the largest value to show four digits; none when all values are whole.
+int DecimalsOf(const std::vector<double>& magnitudes, double unit) {
+  if (magnitudes.empty()) return 0;
+  const bool whole =
+      std::all_of(magnitudes.begin(), magnitudes.end(), [&](double value) { return std::fmod(value, unit) == 0; });
+  return whole ? 0 : DecimalsFor(magnitudes.back() / unit);
+}
+
+template <typename Format>
+std::vector<std::string> FormatEach(const std::vector<const Json*>& values, Format format) {
+  std::vector<std::string> cells;
+  cells.reserve(values.size());
+  for (const Json* value : values) {
+    const std::optional<double> real = RealOf(*value);
+    cells.push_back(real ? format(*real) : std::string(kNull));
+  }
+  return cells;
+}
+
+template <size_t n>
+FormattedColumn InUnits(const std::array<Unit, n>& units, const std::vector<const Json*>& values) {
+  const std::vector<double> magnitudes = MagnitudesOf(values);
+  const Unit unit = UnitOfColumn(units, magnitudes);
+  const int decimals = DecimalsOf(magnitudes, unit.size);
+  return {std::string(unit.name),
+          FormatEach(values, [&](double value) { return fmt::format("{:.{}f}", value / unit.size, decimals); })};
+}
+
+FormattedColumn Percents(const std::vector<const Json*>& values) {
+  const std::vector<double> magnitudes = MagnitudesOf(values);
+  const int decimals = !magnitudes.empty() && magnitudes.back() < 0.01 ? 2 : 1;
+  return {"%", FormatEach(values, [&](double value) { return fmt::format("{:.{}f}", 100 * value, decimals); })};
+}
+
+FormattedColumn Bandwidths(const std::vector<const Json*>& values) {
+  const std::vector<double> magnitudes = MagnitudesOf(values);
+  const int decimals = magnitudes.empty() ? 0 : DecimalsFor(magnitudes.back());
+  return {"GB/s", FormatEach(values, [&](double value) { return fmt::format("{:.{}f}", value, decimals); })};
+}
+
+std::string TextCell(const Json& value) {
+  if (value.is_null() || value.is_object()) return std::string(kNull);
+  if (!value.is_array()) return Printable(PlainText(value));
+  std::string joined;
+  for (const Json& item : value) {
+    if (!joined.empty()) joined += ',';
+    joined += item.is_structured() ? "" : PlainText(item);
+  }
+  return joined.empty() ? std::string(kNull) : Printable(joined);
+}
+
+std::vector<std::string> TextCells(const std::vector<const Json*>& values) {
+  std::vector<std::string> cells;
+  cells.reserve(values.size());
+  for (const Json* value : values) cells.push_back(TextCell(*value));
+  return cells;
+}
+
+std::vector<std::string> CountCells(const std::vector<const Json*>& values) {
+  std::vector<std::string> cells;
+  cells.reserve(values.size());
+  for (const Json* value : values) cells.push_back(FormatCount(*value));
+  return cells;
+}
+
+// Three digits in the value's own unit.
+template <size_t n>
+std::string InOwnUnit(const std::array<Unit, n>& units, double value) {
+  const Unit unit = units[UnitOf(units, std::abs(value))];
+  const double scaled = value / unit.size;
+  const bool whole = unit.size <= 1 || std::abs(scaled) >= 100 || std::fmod(value, unit.size) == 0;
+  return fmt::format("{:.{}f} {}", scaled, whole ? 0 : std::abs(scaled) >= 10 ? 1 : 2, unit.name);
+}
+
+// Year, month and day of a day number since 1970-01-01 in the Gregorian calendar, by counting eras of 400 years.
+struct Date {
+  int64_t year;
+  int64_t month;
+  int64_t day;
+};
+
+Date DateOf(int64_t days_since_epoch) {
+  constexpr int64_t kDaysToMarchOfYear0 = 719468;
+  constexpr int64_t kDaysOfEra = 146097;
+  const int64_t days = days_since_epoch + kDaysToMarchOfYear0;
+  const int64_t era = days / kDaysOfEra;
+  const int64_t of_era = days % kDaysOfEra;
+  const int64_t year_of_era = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
+  const int64_t of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+  const int64_t month_from_march = (5 * of_year + 2) / 153;
+  const int64_t day = of_year - (153 * month_from_march + 2) / 5 + 1;
+  const int64_t month = month_from_march < 10 ? month_from_march + 3 : month_from_march - 9;
+  return {era * 400 + year_of_era + (month <= 2 ? 1 : 0), month, day};
+}
+
+}  // namespace
+
+FormattedColumn FormatColumn(CellKind kind, const std::vector<const Json*>& values) {
+  switch (kind) {
+    case CellKind::kCount:
+      return {"", CountCells(values)};
+    case CellKind::kTime:
+      return InUnits(kTimeUnits, values);
+    case CellKind::kInstant:
+      return {"ms", FormatEach(values, [](double value) { return fmt::format("{:.3f}", value / 1e6); })};
+    case CellKind::kPercent:
+      return Percents(values);
+    case CellKind::kBytes:
+      return InUnits(kByteUnits, values);
+    case CellKind::kBandwidth:
+      return Bandwidths(values);
+    case CellKind::kText:
+    case CellKind::kKernel:
+    case CellKind::kPath:
+    case CellKind::kNumber:
+      break;
+  }
+  return {"", TextCells(values)};
+}
+
+std::string FormatTime(const Json& ns) {
+  const std::optional<double> value = RealOf(ns);
+  return value ? InOwnUnit(kTimeUnits, *value) : std::string(kNull);
+}
+
+std::string FormatTime(int64_t ns) { return FormatTime(Json(ns)); }
+
+std::string FormatPercent(const Json& ratio) {
+  const std::optional<double> value = RealOf(ratio);
+  return value ? FormatPercent(*value) : std::string(kNull);
+}
+
+std::string FormatPercent(double ratio) {
+  const double percent = 100 * ratio;
+  const double magnitude = std::abs(percent);
+  const int decimals = percent == 0 || magnitude >= 99.95 ? 0 : magnitude < 1 ? 2 : 1;
+  return fmt::format("{:.{}f} %", percent, decimals);
+}
+
+std::string FormatBytes(const Json& bytes) {
+  const std::optional<double> value = RealOf(bytes);
+  return value ? InOwnUnit(kByteUnits, *value) : std::string(kNull);
+}
+
+std::string FormatCount(const Json& count) {
+  const std::optional<int64_t> value = IntegerOf(count);
+  if (!value) return count.is_number() ? PlainText(count) : std::string(kNull);
+  const std::string digits = fmt::format("{}", *value);
+  const size_t sign = *value < 0 ? 1 : 0;
+  std::string text;
+  for (size_t i = 0; i < digits.size(); ++i) {
+    if (i > sign && (digits.size() - i) % 3 == 0) text += ',';
+    text += digits[i];
+  }
+  return text;
+}
+
+std::string FormatUtc(const Json& unix_ns) {
+  constexpr int64_t kFirstYear = 2000;
+  constexpr int64_t kNsPerUs = 1000;
+  constexpr int64_t kUsPerSecond = 1'000'000;
+  constexpr int64_t kSecondsPerDay = 86'400;
+  const std::string& text = TextOf(unix_ns);
+  int64_t ns = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ns);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size() || ns < 0) return "";
+  const int64_t us = ns / kNsPerUs;
+  const int64_t seconds = us / kUsPerSecond;
+  const Date date = DateOf(seconds / kSecondsPerDay);
+  if (date.year < kFirstYear) return "";
+  const int64_t of_day = seconds % kSecondsPerDay;
+  return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02}.{:06} UTC", date.year, date.month, date.day, of_day / 3600,
+                     of_day / 60 % 60, of_day % 60, us % kUsPerSecond);
+}
+
+}  // namespace lockstep

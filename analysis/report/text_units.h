@@ -1,0 +1,50 @@
+// Numbers for people. A column of a table shares one unit, chosen by its values; a figure in a sentence has its own.
+// Null is "-". Pure and thread safe.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/report/report.h"
+
+namespace lockstep {
+
+enum class CellKind : uint8_t {
+  kText,      // strings, scalars, lists of scalars joined by commas; shortened in the middle when there is no room
+  kKernel,    // names of kernels: shortened so that the function's name stays
+  kPath,      // files: shortened so that the file's name stays
+  kNumber,    // ranks, steps, indices: as they are
+  kCount,     // with thousands separators
+  kTime,      // ns in the document; ns, us, ms or s in the column
+  kInstant,   // ns since the run's start; ms with all digits down to the microsecond
+  kPercent,   // ratios
+  kBytes,     // B, kB, MB, GB (decimal)
+  kBandwidth  // GB/s
+};
+
+struct FormattedColumn {
+  std::string unit;  // "" = none
+  std::vector<std::string> cells;
+};
+
+// Values of another type than the kind's are "-".
+[[nodiscard]] FormattedColumn FormatColumn(CellKind kind, const std::vector<const Json*>& values);
+
+// "7.62 ms", three digits; "-" for null.
+[[nodiscard]] std::string FormatTime(const Json& ns);
+[[nodiscard]] std::string FormatTime(int64_t ns);
+// "12.3 %".
+[[nodiscard]] std::string FormatPercent(const Json& ratio);
+[[nodiscard]] std::string FormatPercent(double ratio);
+// "4.19 MB".
+[[nodiscard]] std::string FormatBytes(const Json& bytes);
+// "1,219".
+[[nodiscard]] std::string FormatCount(const Json& count);
+
+// "2022-10-05 12:00:00.123456 UTC" from the document's string of unix ns; "" for no such string, or years no trace has.
+[[nodiscard]] std::string FormatUtc(const Json& unix_ns);
+
+}  // namespace lockstep

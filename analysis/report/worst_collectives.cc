@@ -1,0 +1,28 @@
+#include "analysis/report/worst_collectives.h"
+
+#include "analysis/metrics/collectives.h"
+
+namespace lockstep {
+namespace {
+
+constexpr size_t kMaxRows = 5;
+
+}  // namespace
+
+Json WorstCollectives(const ViewInput& input) {
+  const MatchResult& match = input.fleet.match;
+  const auto rows =
+      ComputeCollectives(match, [&](const MatchedInstance& instance) { return Selects(input.context, instance); });
+  Json list = Json::array();
+  for (const CollectiveRowResult& row : rows) {
+    if (row.wait_total_ns <= 0 || list.size() == kMaxRows) break;
+    list.push_back({{"communicator_id", match.communicators[row.communicator].id},
+                    {"op", TextOrNull(Name(row.op))},
+                    {"bytes", row.bytes == kUnknownBytes ? Json(nullptr) : Json(row.bytes)},
+                    {"wait_total_ns", row.wait_total_ns},
+                    {"verdict", Name(row.verdict)}});
+  }
+  return list;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,10 @@
+// summary.worst_collectives[]: the rows of the collectives view that cost most waiting.
+#pragma once
+
+#include "analysis/report/view_input.h"
+
+namespace lockstep {
+
+[[nodiscard]] Json WorstCollectives(const ViewInput& input);
+
+}  // namespace lockstep

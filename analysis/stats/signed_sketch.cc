@@ -1,0 +1,71 @@
+#include "analysis/stats/signed_sketch.h"
+
+#include <cmath>
+
+#include "analysis/base/check.h"
+
+namespace lockstep {
+namespace {
+
+constexpr int64_t kQuantileUnit = 1'000'000'000;  // as in Sketch: quantiles are compared in integers
+
+double SquaredDeviations(const Sketch& part) {
+  if (part.count() < 2) return 0;
+  const double deviation = part.stddev();
+  return deviation * deviation * static_cast<double>(part.count() - 1);
+}
+
+// What the distance of a part's mean from the common mean adds.
+double BetweenParts(int64_t count, double part_mean, double mean) {
+  return static_cast<double>(count) * (part_mean - mean) * (part_mean - mean);
+}
+
+QuantileEstimate Mirror(const QuantileEstimate& e) { return {-e.value, -e.upper, -e.lower, e.exact}; }
+
+}  // namespace
+
+void SignedSketch::Add(int64_t value) {
+  LOCKSTEP_CHECK(value != INT64_MIN);
+  if (value < 0) {
+    negative_.Add(-value);
+  } else {
+    positive_.Add(value);
+  }
+}
+
+void SignedSketch::Merge(const SignedSketch& other) {
+  negative_.Merge(other.negative_);
+  positive_.Merge(other.positive_);
+}
+
+int64_t SignedSketch::min() const { return negative_.empty() ? positive_.min() : -negative_.max(); }
+
+int64_t SignedSketch::max() const { return positive_.empty() ? -negative_.min() : positive_.max(); }
+
+double SignedSketch::mean() const { return empty() ? 0 : static_cast<double>(sum()) / static_cast<double>(count()); }
+
+double SignedSketch::stddev() const {
+  if (count() <= 1) return 0;
+  const double centre = mean();
+  const double total = SquaredDeviations(negative_) + SquaredDeviations(positive_) +
+                       BetweenParts(negative_.count(), -negative_.mean(), centre) +
+                       BetweenParts(positive_.count(), positive_.mean(), centre);
+  return std::sqrt(total / static_cast<double>(count() - 1));
+}
+
+std::optional<QuantileEstimate> SignedSketch::Quantile(double q) const {
+  LOCKSTEP_CHECK(q >= 0 && q <= 1);
+  const auto scaled = static_cast<int64_t>(q * static_cast<double>(kQuantileUnit) + 0.5);
+  if (int128{count()} * (kQuantileUnit - scaled) < kQuantileUnit) return std::nullopt;
+  const int128 rank = (int128{count()} * scaled + kQuantileUnit - 1) / kQuantileUnit;
+  return OrderStatistic(rank < 1 ? 1 : static_cast<int64_t>(rank));
+}
+
+QuantileEstimate SignedSketch::OrderStatistic(int64_t k) const {
+  LOCKSTEP_CHECK(k >= 1 && k <= count());
+  const int64_t below = negative_.count();
+  if (k > below) return positive_.OrderStatistic(k - below);
+  return Mirror(negative_.OrderStatistic(below - k + 1));
+}
+
+}  // namespace lockstep

@@ -1,0 +1,241 @@
+#include "analysis/stats/sketch.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "analysis/base/check.h"
+
+namespace lockstep {
+namespace {
+
+constexpr int64_t kMaxInt64 = std::numeric_limits<int64_t>::max();
+constexpr uint128 kMaxUint128 = ~uint128{0};
+constexpr int64_t kQuantileUnit = 1'000'000'000;  // quantiles are compared in integers: 1 - 0.9 is not 0.1 in binary
+
+int64_t AddStopping(int64_t a, int64_t b) { return a > kMaxInt64 - b ? kMaxInt64 : a + b; }
+
+uint128 AddStopping(uint128 a, uint128 b) { return a > kMaxUint128 - b ? kMaxUint128 : a + b; }
+
+uint128 MultiplyStopping(uint128 a, uint128 b) { return a != 0 && b > kMaxUint128 / a ? kMaxUint128 : a * b; }
+
+int64_t Narrow(uint128 value) {
+  return value > static_cast<uint128>(kMaxInt64) ? kMaxInt64 : static_cast<int64_t>(value);
+}
+
+uint128 Product(int64_t a, int64_t b) { return static_cast<uint128>(a) * static_cast<uint128>(b); }
+
+// Adds to the entry of the key in an ascending vector of (key, times).
+template <typename Key>
+void AddEntry(std::vector<std::pair<Key, int64_t>>& entries, Key key, int64_t times) {
+  const auto at = std::lower_bound(entries.begin(), entries.end(), key,
+                                   [](const auto& entry, Key wanted) { return entry.first < wanted; });
+  if (at != entries.end() && at->first == key) {
+    at->second = AddStopping(at->second, times);
+  } else {
+    entries.insert(at, {key, times});
+  }
+}
+
+template <typename Key>
+std::vector<std::pair<Key, int64_t>> MergeEntries(const std::vector<std::pair<Key, int64_t>>& a,
+                                                  const std::vector<std::pair<Key, int64_t>>& b) {
+  std::vector<std::pair<Key, int64_t>> out;
+  out.reserve(a.size() + b.size());
+  std::merge(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(out),
+             [](const auto& x, const auto& y) { return x.first < y.first; });
+  size_t kept = 0;
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (kept > 0 && out[kept - 1].first == out[i].first) {
+      out[kept - 1].second = AddStopping(out[kept - 1].second, out[i].second);
+    } else {
+      out[kept++] = out[i];
+    }
+  }
+  out.resize(kept);
+  return out;
+}
+
+// Ascending values fall into ascending buckets.
+std::vector<std::pair<int16_t, int64_t>> BucketsOf(const std::vector<std::pair<int64_t, int64_t>>& values) {
+  std::vector<std::pair<int16_t, int64_t>> out;
+  for (const auto& [value, times] : values) {
+    const int16_t index = BucketIndex(value);
+    if (out.empty() || out.back().first != index) out.emplace_back(index, 0);
+    out.back().second = AddStopping(out.back().second, times);
+  }
+  return out;
+}
+
+// Smallest and largest integer of a bucket and what stands for it.
+struct BucketSpan {
+  int64_t first = 0;
+  int64_t middle = 0;
+  int64_t last = 0;
+};
+
+BucketSpan SpanOf(int16_t index, int64_t min, int64_t max) {
+  const BucketBounds bounds = BoundsOf(index);
+  if (bounds.upper == 0) return {};
+  const int128 first = int128{bounds.lower} + 1;
+  const int128 last = bounds.upper;
+  const auto middle = static_cast<int64_t>((2 * first * last + (first + last) / 2) / (first + last));
+  return {std::clamp(static_cast<int64_t>(first), min, max), std::clamp(middle, min, max),
+          std::clamp(bounds.upper, min, max)};
+}
+
+// The entry that holds the 1-based rank k.
+template <typename Key>
+Key KeyOfRank(const std::vector<std::pair<Key, int64_t>>& entries, int64_t k) {
+  int64_t seen = 0;
+  for (const auto& [key, times] : entries) {
+    seen = AddStopping(seen, times);
+    if (seen >= k) return key;
+  }
+  return entries.back().first;
+}
+
+}  // namespace
+
+void Sketch::AddToMoments(int64_t value, int64_t times) {
+  min_ = count_ == 0 ? value : std::min(min_, value);
+  max_ = count_ == 0 ? value : std::max(max_, value);
+  count_ = AddStopping(count_, times);
+  sum_ = AddStopping(sum_, Product(value, times));
+  const auto magnitude = static_cast<uint128>(value);
+  squares_ = AddStopping(squares_, MultiplyStopping(magnitude * magnitude, static_cast<uint128>(times)));
+}
+
+void Sketch::Add(int64_t value, int64_t times) {
+  LOCKSTEP_CHECK(value >= 0 && times >= 0);
+  if (times == 0) return;
+  AddToMoments(value, times);
+  if (!exact_) {
+    AddEntry(buckets_, BucketIndex(value), times);
+    return;
+  }
+  AddEntry(values_, value, times);
+  if (values_.size() > kMaxDistinct) ForgetExact();
+}
+
+void Sketch::ForgetExact() {
+  if (!exact_) return;
+  buckets_ = BucketsOf(values_);
+  values_ = {};
+  exact_ = false;
+}
+
+void Sketch::Merge(const Sketch& other) {
+  if (other.exact_ && exact_) {
+    values_ = MergeEntries(values_, other.values_);
+    if (values_.size() > kMaxDistinct) ForgetExact();
+  } else {
+    ForgetExact();
+    buckets_ = MergeEntries(buckets_, other.exact_ ? BucketsOf(other.values_) : other.buckets_);
+  }
+  if (other.count_ == 0) return;
+  min_ = count_ == 0 ? other.min_ : std::min(min_, other.min_);
+  max_ = count_ == 0 ? other.max_ : std::max(max_, other.max_);
+  count_ = AddStopping(count_, other.count_);
+  sum_ = AddStopping(sum_, other.sum_);
+  squares_ = AddStopping(squares_, other.squares_);
+}
+
+int64_t Sketch::sum() const { return Narrow(sum_); }
+
+bool Sketch::sum_fits() const { return sum_ <= static_cast<uint128>(kMaxInt64); }
+
+double Sketch::mean() const { return count_ == 0 ? 0 : static_cast<double>(sum_) / static_cast<double>(count_); }
+
+// With sum = q n + r: sum (x - q)^2 = squares - q sum - q r, exact in integers and free of cancellation; moving the
+// centre from q to the mean takes r^2 / n away.
+double Sketch::SquaredDeviations() const {
+  if (squares_ == kMaxUint128) return EstimatedSquaredDeviations();
+  const auto n = static_cast<uint128>(count_);
+  const uint128 quotient = sum_ / n;
+  const uint128 rest = sum_ % n;
+  const auto around_quotient = static_cast<double>(squares_ - quotient * sum_ - quotient * rest);
+  return around_quotient - static_cast<double>(rest) * (static_cast<double>(rest) / static_cast<double>(n));
+}
+
+double Sketch::EstimatedSquaredDeviations() const {
+  const double centre = mean();
+  double total = 0;
+  const auto add = [&](int64_t value, int64_t times) {
+    const double deviation = static_cast<double>(value) - centre;
+    total += deviation * deviation * static_cast<double>(times);
+  };
+  for (const auto& [value, times] : values_) add(value, times);
+  for (const auto& [index, times] : buckets_) add(SpanOf(index, min_, max_).middle, times);
+  return total;
+}
+
+double Sketch::stddev() const {
+  if (count_ <= 1) return 0;
+  return std::sqrt(std::max(0.0, SquaredDeviations()) / static_cast<double>(count_ - 1));
+}
+
+std::optional<QuantileEstimate> Sketch::Quantile(double q) const {
+  LOCKSTEP_CHECK(q >= 0 && q <= 1);
+  const auto scaled = static_cast<int64_t>(q * static_cast<double>(kQuantileUnit) + 0.5);
+  if (int128{count_} * (kQuantileUnit - scaled) < kQuantileUnit) return std::nullopt;
+  const int128 rank = (int128{count_} * scaled + kQuantileUnit - 1) / kQuantileUnit;
+  return OrderStatistic(std::max<int64_t>(1, static_cast<int64_t>(rank)));
+}
+
+QuantileEstimate Sketch::OrderStatistic(int64_t k) const {
+  LOCKSTEP_CHECK(k >= 1 && k <= count_);
+  if (exact_) {
+    const int64_t value = KeyOfRank(values_, k);
+    return {value, value, value, true};
+  }
+  const BucketSpan span = SpanOf(KeyOfRank(buckets_, k), min_, max_);
+  return {span.middle, span.first, span.last, false};
+}
+
+std::optional<double> Sketch::Median() const {
+  if (!exact_ || count_ == 0) return std::nullopt;
+  const auto lower = static_cast<double>(KeyOfRank(values_, (count_ - 1) / 2 + 1));
+  const auto upper = static_cast<double>(KeyOfRank(values_, count_ / 2 + 1));
+  return (lower + upper) / 2;
+}
+
+Sketch::Excess Sketch::ExcessOver(int64_t threshold, int64_t base) const {
+  LOCKSTEP_CHECK(base >= 0 && base <= threshold);
+  return exact_ ? ExactExcess(threshold, base) : HistogramExcess(threshold, base);
+}
+
+Sketch::Excess Sketch::ExactExcess(int64_t threshold, int64_t base) const {
+  uint128 total = 0;
+  for (const auto& [value, times] : values_) {
+    if (value > threshold) total = AddStopping(total, Product(value - base, times));
+  }
+  const int64_t narrow = Narrow(total);
+  return {narrow, narrow, narrow};
+}
+
+Sketch::Excess Sketch::HistogramExcess(int64_t threshold, int64_t base) const {
+  uint128 lower = 0;
+  uint128 upper = 0;
+  uint128 value = 0;
+  for (const auto& [index, times] : buckets_) {
+    const BucketSpan span = SpanOf(index, min_, max_);
+    if (span.last <= threshold) continue;
+    // In the one bucket that holds the threshold all may lie above or none; the middle decides.
+    if (span.first > threshold) lower = AddStopping(lower, Product(span.first - base, times));
+    if (span.middle > threshold) value = AddStopping(value, Product(span.middle - base, times));
+    upper = AddStopping(upper, Product(span.last - base, times));
+  }
+  return {Narrow(lower), Narrow(upper), Narrow(value)};
+}
+
+int64_t Sketch::CountAboveBucketOf(int64_t value) const {
+  const int16_t index = BucketIndex(std::max<int64_t>(0, value));
+  const int64_t upper = BoundsOf(index).upper;
+  int64_t count = 0;
+  for (const auto& [key, times] : values_) count = AddStopping(count, key > upper ? times : 0);
+  for (const auto& [key, times] : buckets_) count = AddStopping(count, key > index ? times : 0);
+  return count;
+}
+
+}  // namespace lockstep

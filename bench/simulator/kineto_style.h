@@ -1,0 +1,61 @@
+// How torch.profiler's files looked at a time: one row of a table for each year that --kineto-version knows.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "bench/simulator/cluster.h"
+#include "bench/simulator/simulator_options.h"
+#include "bench/simulator/step_program.h"
+
+namespace lockstep {
+
+struct KinetoStyle {
+  int32_t year = 0;
+  bool whole_us = false;   // times are integer microseconds since the Unix epoch, else us.fff since a base
+  bool text_tids = false;  // "stream 7" instead of 7
+  bool external_id_is_correlation = false;
+  bool group_config = false;     // pg_config, pg_count, nccl_version in distributedInfo
+  bool collective_args = false;  // on kernels and record_param_comms
+  bool sequence = false;         // "Seq" and "Comms Id"
+  bool elides_middle = false;    // rank lists beyond 30: 29 and the last, else the first 30
+  bool base_first = false;       // displayTimeUnit and baseTimeNanoseconds before the events
+  bool host_name = false;
+  bool sync_rows = false;  // cuda_sync
+  bool device_annotations = false;
+  bool device_steps = false;         // ProfilerStep mirrored on the device
+  int64_t annotation_before_ns = 0;  // how much wider device annotations are than what they enclose
+  int64_t annotation_after_ns = 0;
+  std::string_view kernel = "kernel";
+  std::string_view memcpy = "gpu_memcpy";
+  std::string_view memset = "gpu_memset";
+  std::string_view runtime = "cuda_runtime";
+  std::string_view cpu_op = "cpu_op";
+  std::string_view annotation = "user_annotation";
+  std::string_view flow = "ac2g";
+  std::string_view external_id = "External id";
+};
+
+[[nodiscard]] KinetoStyle StyleOf(const SimulatorOptions& options);
+
+// c10d's words for a collective.
+struct C10dNames {
+  std::string_view collective;  // "allreduce"
+  std::string_view annotation;  // "nccl:all_reduce"
+  std::string_view host_op;     // "c10d::allreduce_"
+};
+[[nodiscard]] C10dNames C10dNamesOf(CollectiveOp op);
+[[nodiscard]] std::string_view C10ScalarType(DataType type);
+
+// The list as "Process Group Ranks" shows it.
+[[nodiscard]] std::string RankListText(const std::vector<int32_t>& members, bool elides_middle);
+
+// The args of a collective, without braces: `"Collective name": "allreduce", ...`. `seq` < 0: none.
+[[nodiscard]] std::string CollectiveArgs(const KinetoStyle& style, const Op& op, const Communicator& group,
+                                         int64_t seq);
+
+// `"registers per thread": ..., "grid": [...], ...` of a kernel.
+[[nodiscard]] std::string LaunchArgs(const KinetoStyle& style, const KernelShape& kernel, int32_t multiprocessors);
+
+}  // namespace lockstep

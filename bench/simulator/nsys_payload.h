@@ -1,0 +1,41 @@
+// NCCL's NVTX payloads as nsys exports them: binary blobs described by schema tables (NCCL >= 2.25 layout), and the
+// JSON of advanced tracing.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "bench/simulator/cluster.h"
+#include "bench/simulator/step_program.h"
+
+namespace lockstep {
+
+inline constexpr int64_t kNcclDomain = 1;
+
+struct PayloadEntry {
+  int64_t type = 0;  // NVTX payload entry type
+  std::string_view name;
+  int64_t offset = 0;
+};
+struct PayloadSchema {
+  std::string_view range;  // NCCL API function
+  int64_t schema_id = 0;
+  int64_t payload_size = 0;
+  std::span<const PayloadEntry> entries;
+};
+[[nodiscard]] std::span<const PayloadSchema> NcclPayloadSchemas();
+
+inline constexpr std::string_view kNcclInitRange = "ncclCommInitRankConfig";
+[[nodiscard]] std::string_view NcclRangeOf(CollectiveOp op);
+
+// Blobs with nsys' 32-byte header.
+[[nodiscard]] std::string InitPayload(const Communicator& group, int32_t own_position, int32_t device);
+[[nodiscard]] std::string CollectivePayload(const Op& op, const Communicator& group);
+
+// JSON of advanced tracing for one collective, which takes the blob's place; the operation's id is equal on all
+// members.
+[[nodiscard]] std::string CollectiveJson(const Op& op, const Communicator& group, int32_t own_position, int64_t seq);
+
+}  // namespace lockstep

@@ -1,0 +1,25 @@
+// lockstep-simulate: see README.md and --help.
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+
+#include "bench/simulator/simulate_command.h"
+
+int main(int argc, char** argv) {
+  const lockstep::CommandLine command = lockstep::ParseCommandLine(argc, argv);
+  std::fputs(command.message.c_str(), command.exit_code == 0 ? stdout : stderr);
+  if (!command.run) return command.exit_code;
+  if (const std::string limits = lockstep::LimitsOfForm(command.options); !limits.empty()) {
+    std::fprintf(stderr, "lockstep-simulate: note: %s\n", limits.c_str());
+  }
+  const bool terminal = isatty(STDERR_FILENO) == 1;
+  const auto progress = [&](std::string_view what, double done) {
+    if (terminal) std::fprintf(stderr, "\r%.*s %3.0f %% ", static_cast<int>(what.size()), what.data(), done * 100);
+  };
+  const absl::Status status = lockstep::RunSimulation(command.options, progress);
+  if (terminal) std::fputs("\r                    \r", stderr);
+  if (status.ok()) return 0;
+  std::fprintf(stderr, "lockstep-simulate: %s\n", std::string(status.message()).c_str());
+  return status.code() == absl::StatusCode::kInvalidArgument ? 1 : 2;
+}

@@ -1,0 +1,89 @@
+// The command line of lockstep-simulate as values.
+//
+// Every flag of the contract is parsed. What is well-formed but not built gives kUnimplemented ("not built yet: ..."),
+// everything else that is wrong gives kInvalidArgument; both messages name the flag, the value and what is possible.
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lockstep {
+
+enum class ProgramKind : uint8_t { kDecode, kTrain };
+enum class IdLevel : uint8_t { kFull, kGroups, kNames };
+enum class TraceForm : uint8_t { kKineto, kNsys, kMixed };
+
+// "KIND:k=v,k=v" as written; values are checked by whoever knows the kind.
+struct Spec {
+  std::string kind;
+  std::map<std::string, std::string> values;
+  friend bool operator==(const Spec&, const Spec&) = default;
+};
+[[nodiscard]] absl::StatusOr<Spec> ParseSpec(std::string_view text);
+// "k=v,k=v" without a kind.
+[[nodiscard]] absl::StatusOr<std::map<std::string, std::string>> ParseKeyValues(std::string_view text);
+// Exact decimal numbers; the whole text must be used.
+[[nodiscard]] absl::StatusOr<int64_t> ParseInteger(std::string_view text);
+[[nodiscard]] absl::StatusOr<uint64_t> ParseUnsigned(std::string_view text);
+[[nodiscard]] absl::StatusOr<double> ParseReal(std::string_view text);
+
+// Magnitudes within which each host's clock is drawn; all zero = every clock is the true one.
+struct ClockMagnitudes {
+  double offset_ms = 0;
+  double drift_ppm = 0;
+  double bias_us = 0;
+  double step_us = 0;
+};
+
+struct SimulatorOptions {
+  std::vector<std::string> argv;  // as given, for truth.json
+  ProgramKind program = ProgramKind::kDecode;
+  int32_t tp = 0;  // 0 = what is left
+  int32_t pp = 1;
+  int32_t dp = 1;
+  int32_t ep = 1;
+  int32_t hosts = 1;
+  int32_t gpus_per_host = 0;  // 0 = world size / hosts
+  int32_t steps = 20;
+  int32_t layers = 32;
+  uint64_t seed = 1;
+  IdLevel ids = IdLevel::kFull;
+  TraceForm form = TraceForm::kKineto;
+  int32_t kineto_version = 2026;
+  int32_t nsys_schema_minor = 25;  // of schema 3; -7 stands for 2.7 so that versions order as numbers
+  std::vector<Spec> causes;
+  ClockMagnitudes clock;
+  std::string out;
+  bool gzip = true;
+  bool stacks = false;
+  bool overwrite = false;
+  int32_t host_rows = 0;  // further host-only rows before each launch
+
+  [[nodiscard]] int32_t world() const { return tp * pp * dp; }
+};
+
+// Schema 2.7 in SimulatorOptions::nsys_schema_minor.
+inline constexpr int32_t kSchema27 = -7;
+
+// What main does next: run the simulation, or leave with this code because everything has been said already.
+struct CommandLine {
+  bool run = false;
+  int exit_code = 0;
+  std::string message;  // for stdout when exit_code is 0 (help, version), else for stderr
+  SimulatorOptions options;
+};
+[[nodiscard]] CommandLine ParseCommandLine(int argc, const char* const* argv);
+
+// Fills in what was left to be derived (tp, gpus_per_host) and checks the combination.
+[[nodiscard]] absl::Status CompleteLayout(SimulatorOptions& options);
+
+[[nodiscard]] std::string_view Name(ProgramKind program);
+[[nodiscard]] std::string_view Name(IdLevel ids);
+
+}  // namespace lockstep

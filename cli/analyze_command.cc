@@ -1,0 +1,191 @@
+#include "cli/analyze_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "agent/progress_line.h"
+#include "agent/rank_map.h"
+#include "analysis/base/status_macros.h"
+#include "cli/embedded_cluster.h"
+#include "cli/report_flags.h"
+#include "cli/report_output.h"
+#include "platform/host.h"
+#include "platform/log.h"
+#include "platform/signals.h"
+#include "platform/temp_dir.h"
+
+namespace lockstep {
+namespace {
+
+struct AnalyzeFlags {
+  std::vector<std::string> paths;
+  std::string run;
+  std::string store;
+  std::string rank_map;
+  std::string host = "none";
+  std::string step_range;
+  std::string tmp;
+  int32_t expect_ranks = -1;
+  int64_t jobs = 0;
+  bool replace = false;
+  ReportFlags report;
+};
+
+// The common parent folder; for one file its stem.
+std::string RunNameOf(const std::vector<std::string>& files) {
+  if (files.empty()) {
+    return "run";
+  }
+  const std::filesystem::path first = std::filesystem::absolute(files.front()).lexically_normal();
+  if (files.size() == 1) {
+    const std::string name = first.filename().string();
+    return name.substr(0, name.find('.', 1));
+  }
+  std::filesystem::path common = first.parent_path();
+  for (const std::string& file : files) {
+    const std::filesystem::path folder = std::filesystem::absolute(file).lexically_normal().parent_path();
+    const auto [end, rest] = std::mismatch(common.begin(), common.end(), folder.begin(), folder.end());
+    std::filesystem::path shared;
+    for (auto part = common.begin(); part != end; ++part) {
+      shared /= *part;
+    }
+    common = shared;
+  }
+  const std::string name = common.filename().string();
+  return name.empty() ? "run" : name;
+}
+
+absl::StatusOr<EmbeddedIngest> IngestFrom(const AnalyzeFlags& flags) {
+  EmbeddedIngest ingest;
+  ingest.inputs = ListInputs(flags.paths);
+  ingest.run = flags.run.empty() ? RunNameOf(ingest.inputs.files) : flags.run;
+  ingest.expected_ranks = flags.expect_ranks;
+  ingest.replace = flags.replace;
+  CondenseFileOptions& condense = ingest.send.condense;
+  // Restricting to ranges of a name needs them condensed as steps.
+  condense.read.step_range = flags.step_range.empty() ? flags.report.nvtx : flags.step_range;
+  condense.tmp_dir = flags.tmp.empty() ? DefaultTempParent() : flags.tmp;
+  condense.host = flags.host == "auto" ? HostName() : flags.host == "none" ? "" : flags.host;
+  if (!flags.rank_map.empty()) {
+    LOCKSTEP_ASSIGN_OR_RETURN(condense.rank_map, ReadRankMap(flags.rank_map));
+  }
+  ingest.send.jobs = static_cast<size_t>(flags.jobs);
+  return ingest;
+}
+
+// A file that looks like a trace by its name, or was named by the person: that it was left out must be said.
+bool IsWorthTelling(const FileReport& file, const std::vector<std::string>& named) {
+  const std::string& path = file.path;
+  const bool looks_like_one = path.ends_with(".json") || path.ends_with(".json.gz") || path.ends_with(".sqlite") ||
+                              path.ends_with(".nsys-rep") || path.ends_with(".qdrep");
+  return file.status != "skipped" || looks_like_one || std::find(named.begin(), named.end(), path) != named.end();
+}
+
+// What was left out is said at once, not only in the quality view.
+void TellProblems(const IngestOutcome& outcome, const std::vector<std::string>& named) {
+  constexpr size_t kMostLines = 10;
+  size_t told = 0;
+  size_t silent = 0;
+  for (const FileReport& file : outcome.files) {
+    if (file.status == "used") {
+      continue;
+    }
+    if (told < kMostLines && IsWorthTelling(file, named)) {
+      fmt::print(stderr, "lockstep: {}: {}: {}\n", file.path, file.status, file.reason);
+      ++told;
+    } else {
+      ++silent;
+    }
+  }
+  if (silent > 0) {
+    fmt::print(stderr, "lockstep: {} other file{} left out: no traces (--view quality lists all)\n", silent,
+               silent == 1 ? "" : "s");
+  }
+  for (const RefusedUplinkSource& refused : outcome.refused) {
+    fmt::print(stderr, "lockstep: {}: refused ({}): {}\n", refused.path, refused.reason, refused.detail);
+  }
+}
+
+absl::StatusOr<IngestOutcome> IngestWithProgress(EmbeddedCluster& cluster, EmbeddedIngest ingest,
+                                                 const std::stop_token& stop) {
+  ProgressLine line;
+  ingest.send.progress = [&line](const SendProgress& progress) { line.Show(progress); };
+  return cluster.Ingest(ingest, stop);
+}
+
+int AnalyzeFiles(const AnalyzeFlags& flags, const AnalysisOptions& asked, const EmbeddedIngest& ingest,
+                 const StopOnSignals& signals) {
+  const auto fail = [&](const absl::Status& status) {
+    const bool interrupted = signals.signal() != 0 && absl::IsCancelled(status);
+    return Complain(status, interrupted ? 128 + signals.signal() : ExitCodeOf(status));
+  };
+  auto cluster = EmbeddedCluster::Open({.store_path = flags.store, .threads = static_cast<size_t>(flags.jobs)});
+  if (!cluster.ok()) {
+    return fail(cluster.status());
+  }
+  const absl::StatusOr<IngestOutcome> outcome = IngestWithProgress(**cluster, ingest, signals.token());
+  if (!outcome.ok()) {
+    return fail(outcome.status());
+  }
+  TellProblems(*outcome, flags.paths);
+  if (std::none_of(outcome->files.begin(), outcome->files.end(), IsUsable)) {
+    return Complain(
+        absl::NotFoundError("no usable trace among the inputs: nsys exports (*.sqlite, made by `nsys export "
+                            "--type sqlite`) and Kineto traces (*.json, *.json.gz) are read"),
+        kExitNoInput);
+  }
+  absl::StatusOr<Json> report = (*cluster)->query().Views(ingest.run, WithStrictViews(asked, flags.report));
+  if (!report.ok()) {
+    return fail(report.status());
+  }
+  return WriteReport(*std::move(report), flags.report, asked);
+}
+
+int Analyze(const AnalyzeFlags& flags) {
+  SetLogLevel(*LogLevelFromName(flags.report.log_level));
+  const absl::StatusOr<AnalysisOptions> asked = OptionsFrom(flags.report);
+  if (!asked.ok()) {
+    return Complain(asked.status(), kExitUsage);
+  }
+  const absl::StatusOr<EmbeddedIngest> ingest = IngestFrom(flags);
+  if (!ingest.ok()) {
+    return Complain(ingest.status(), kExitUsage);
+  }
+  const StopOnSignals signals;
+  return AnalyzeFiles(flags, *asked, *ingest, signals);
+}
+
+}  // namespace
+
+std::function<int()> AddAnalyzeCommand(CLI::App& verb) {
+  auto flags = std::make_shared<AnalyzeFlags>();
+  verb.add_option("PATH", flags->paths, "trace files, or folders to search: nsys *.sqlite, Kineto *.json and *.json.gz")
+      ->required();
+  verb.add_option("--run", flags->run, "name of the run (default: the common parent folder; for one file its stem)");
+  verb.add_option("--store", flags->store, "keep the result in this SQLite store");
+  verb.add_flag("--replace", flags->replace, "drop what the store holds of this run first");
+  verb.add_option("--rank-map", flags->rank_map, "CSV with header path,pid,device,rank,host");
+  verb.add_option("--host", flags->host, "host of traces that do not tell theirs: auto, none or a name")
+      ->default_str("none");
+  verb.add_option("--expect-ranks", flags->expect_ranks, "ranks that make the run complete")
+      ->check(CLI::PositiveNumber);
+  verb.add_option("--step-range", flags->step_range, "name of the NVTX ranges or annotations that mark steps");
+  verb.add_option("--jobs", flags->jobs, "files at a time (default: one a core)")->check(CLI::PositiveNumber);
+  verb.add_option("--tmp", flags->tmp, "folder with room for sorting (default: $TMPDIR)");
+  AddReportFlags(verb, flags->report);
+  verb.footer(
+      "Examples:\n"
+      "  lockstep analyze traces/\n"
+      "  lockstep analyze rank*.json.gz --view skew,collectives --instances=all --format json\n"
+      "  lockstep analyze report.sqlite --view kernels --format csv --csv-style nsys\n"
+      "  lockstep analyze traces/ --steps 10..20 --view overlap\n"
+      "  lockstep analyze traces/ --store runs.db --run monday");
+  return [flags] { return Analyze(*flags); };
+}
+
+}  // namespace lockstep

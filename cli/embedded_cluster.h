@@ -1,0 +1,58 @@
+// The whole cluster in this process: the agent's pipeline, an in-process channel, the aggregator with its store. What
+// `lockstep analyze` and `lockstep show --store` run on; there is no second, offline code path.
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "agent/condense_and_send.h"
+#include "aggregator/grpc/server.h"
+#include "aggregator/store/job_store.h"
+#include "cli/query_client.h"
+
+namespace lockstep {
+
+struct EmbeddedClusterOptions {
+  std::string store_path;  // "" = kept in memory
+  size_t threads = 0;      // of the analysis; 0 = as many as the machine has
+};
+
+struct EmbeddedIngest {
+  std::string run;
+  InputFiles inputs;
+  CondenseAndSendOptions send;
+  int32_t expected_ranks = -1;
+  bool replace = false;
+};
+
+struct IngestOutcome {
+  std::vector<FileReport> files;  // in the order of the inputs, problems last
+  std::vector<RefusedUplinkSource> refused;
+};
+
+class EmbeddedCluster {
+ public:
+  // Errors: those of the store (damaged, newer, no permission, ...).
+  static absl::StatusOr<std::unique_ptr<EmbeddedCluster>> Open(const EmbeddedClusterOptions& options);
+
+  // Condenses the files into the run and waits until the store has them. Errors: kCancelled after a stop, and those of
+  // the store (kResourceExhausted: no room for it).
+  absl::StatusOr<IngestOutcome> Ingest(const EmbeddedIngest& what, const std::stop_token& stop);
+  // Lives as long as the cluster.
+  [[nodiscard]] const QueryClient& query() const { return *query_; }
+
+ private:
+  EmbeddedCluster(std::unique_ptr<JobStore> store, std::unique_ptr<AggregatorServer> server, const std::string& name);
+
+  // Destroyed from the last to the first: asker, server, store.
+  std::unique_ptr<JobStore> store_;
+  std::unique_ptr<AggregatorServer> server_;
+  std::unique_ptr<QueryClient> query_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,106 @@
+#include "cli/query_client.h"
+
+#include <fmt/format.h>
+#include <grpcpp/grpcpp.h>
+
+#include <utility>
+
+#include "analysis/base/status_macros.h"
+#include "lockstep/v1/query.grpc.pb.h"
+#include "proto/query_codec.h"
+
+namespace lockstep {
+
+struct QueryClient::Connection {
+  std::unique_ptr<v1::Query::Stub> stub;
+  std::string name;
+
+  [[nodiscard]] absl::Status FromGrpc(const grpc::Status& status) const {
+    if (status.ok()) {
+      return absl::OkStatus();
+    }
+    if (status.error_code() == grpc::StatusCode::UNAVAILABLE) {
+      return absl::UnavailableError(
+          fmt::format("the aggregator {} cannot be reached ({}): does it run there?", name, status.error_message()));
+    }
+    return {static_cast<absl::StatusCode>(status.error_code()), status.error_message()};
+  }
+
+  [[nodiscard]] absl::Status Administer(const v1::AdministerRequest& request) const {
+    grpc::ClientContext context;
+    v1::AdministerResponse response;
+    return FromGrpc(stub->Administer(&context, request, &response));
+  }
+};
+
+namespace {
+
+absl::Status StatusOf(const v1::QueryError& error) {
+  return {static_cast<absl::StatusCode>(error.code()), error.message()};
+}
+
+}  // namespace
+
+QueryClient::QueryClient(std::shared_ptr<grpc::Channel> channel, std::string name)
+    : connection_(std::make_unique<Connection>(
+          Connection{.stub = v1::Query::NewStub(std::move(channel)), .name = std::move(name)})) {}
+QueryClient::~QueryClient() = default;
+QueryClient::QueryClient(QueryClient&&) noexcept = default;
+QueryClient& QueryClient::operator=(QueryClient&&) noexcept = default;
+
+absl::StatusOr<std::vector<RunInfo>> QueryClient::Runs() const {
+  grpc::ClientContext context;
+  const auto reader = connection_->stub->Runs(&context, v1::RunsRequest());
+  std::vector<RunInfo> runs;
+  absl::Status decoded;
+  for (v1::RunsChunk chunk; reader->Read(&chunk);) {
+    for (const v1::Run& run : chunk.runs()) {
+      absl::StatusOr<RunInfo> info = FromProto(run);
+      if (info.ok()) {
+        runs.push_back(*std::move(info));
+      } else {
+        decoded.Update(info.status());
+      }
+    }
+  }
+  LOCKSTEP_RETURN_IF_ERROR(connection_->FromGrpc(reader->Finish()));
+  LOCKSTEP_RETURN_IF_ERROR(decoded);
+  return runs;
+}
+
+absl::StatusOr<Json> QueryClient::Views(const std::string& run, const AnalysisOptions& options) const {
+  v1::ViewsRequest request;
+  ToProto(run, options, &request);
+  grpc::ClientContext context;
+  const auto reader = connection_->stub->Views(&context, request);
+  std::string text;
+  absl::Status error;
+  for (v1::ReportChunk chunk; reader->Read(&chunk);) {
+    text += chunk.json();
+    if (chunk.has_error()) {
+      error = StatusOf(chunk.error());
+    }
+  }
+  LOCKSTEP_RETURN_IF_ERROR(connection_->FromGrpc(reader->Finish()));
+  LOCKSTEP_RETURN_IF_ERROR(error);
+  Json report = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (report.is_discarded()) {
+    return absl::DataLossError(fmt::format("the answer of {} is no JSON document ({} bytes): is it of this release?",
+                                           connection_->name, text.size()));
+  }
+  return report;
+}
+
+absl::Status QueryClient::FinishRun(const std::string& run) const {
+  v1::AdministerRequest request;
+  request.set_finish_run(run);
+  return connection_->Administer(request);
+}
+
+absl::Status QueryClient::DropRun(const std::string& run) const {
+  v1::AdministerRequest request;
+  request.set_drop_run(run);
+  return connection_->Administer(request);
+}
+
+}  // namespace lockstep

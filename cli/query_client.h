@@ -1,0 +1,43 @@
+// Questions to an aggregator over a channel: another process's, or the embedded one's.
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "analysis/metrics/analysis_options.h"
+#include "analysis/model/run_data.h"
+#include "analysis/report/report.h"
+
+namespace grpc {
+class Channel;
+}  // namespace grpc
+
+namespace lockstep {
+
+// Errors: those of the aggregator (kNotFound: no such run; kFailedPrecondition: the sources are several runs; ...), and
+// kUnavailable when it cannot be reached. Thread safe.
+class QueryClient {
+ public:
+  // `name` is for messages: HOST:PORT or the path of a store.
+  QueryClient(std::shared_ptr<grpc::Channel> channel, std::string name);
+  ~QueryClient();
+  QueryClient(QueryClient&&) noexcept;
+  QueryClient& operator=(QueryClient&&) noexcept;
+
+  // By name.
+  [[nodiscard]] absl::StatusOr<std::vector<RunInfo>> Runs() const;
+  // The report document of the views asked for. RenderJson of it gives the aggregator's own bytes.
+  [[nodiscard]] absl::StatusOr<Json> Views(const std::string& run, const AnalysisOptions& options) const;
+  [[nodiscard]] absl::Status FinishRun(const std::string& run) const;
+  [[nodiscard]] absl::Status DropRun(const std::string& run) const;
+
+ private:
+  struct Connection;  // keeps gRPC out of this header
+  std::unique_ptr<Connection> connection_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,245 @@
+#include "cli/report_flags.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "analysis/base/status_macros.h"
+#include "analysis/base/time.h"
+#include "analysis/report/report.h"
+#include "platform/log.h"
+
+namespace lockstep {
+namespace {
+
+struct Unit {
+  std::string_view name;
+  int64_t ns;
+};
+// Longer names first, so that "ms" is not read as "m".
+constexpr std::array kUnits = {Unit{"ns", 1}, Unit{"us", kNsPerUs}, Unit{"ms", kNsPerMs}, Unit{"s", kNsPerS},
+                               Unit{"m", 60 * kNsPerS}};
+
+constexpr std::array<std::string_view, 6> kGroupings = {"full", "base", "mangled", "shape", "family", "category"};
+
+std::optional<int64_t> ToInteger(std::string_view text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) {
+    return std::nullopt;
+  }
+  return value;
+}
+
+std::vector<std::string_view> Split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const size_t at = text.find(separator);
+    parts.push_back(text.substr(0, at));
+    if (at == std::string_view::npos) {
+      return parts;
+    }
+    text.remove_prefix(at + 1);
+  }
+}
+
+// The two sides of "A..B".
+std::optional<std::pair<std::string_view, std::string_view>> SplitRange(std::string_view text) {
+  const size_t at = text.find("..");
+  if (at == std::string_view::npos) {
+    return std::nullopt;
+  }
+  return std::pair(text.substr(0, at), text.substr(at + 2));
+}
+
+absl::Status Complain(std::string_view flag, std::string_view met, std::string_view understood) {
+  return absl::InvalidArgumentError(fmt::format("{} '{}' is not understood: give {}", flag, met, understood));
+}
+
+absl::Status SetViews(const ReportFlags& flags, AnalysisOptions& options) {
+  for (const std::string& view : flags.views) {
+    if (view == "all") {
+      options.views = AllViews();
+      return absl::OkStatus();
+    }
+    if (std::find(AllViews().begin(), AllViews().end(), view) == AllViews().end()) {
+      return Complain("--view", view, fmt::format("some of {} or all", fmt::join(AllViews(), " ")));
+    }
+    if (std::find(options.views.begin(), options.views.end(), view) == options.views.end()) {
+      options.views.push_back(view);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SetInstances(const ReportFlags& flags, AnalysisOptions& options) {
+  if (flags.instances.empty()) {
+    return absl::OkStatus();
+  }
+  options.instances = flags.instances == "all" ? -1 : ToInteger(flags.instances);
+  const bool good = options.instances && *options.instances >= (flags.instances == "all" ? -1 : 0);
+  return good ? absl::OkStatus() : Complain("--instances", flags.instances, "a number or all");
+}
+
+absl::Status SetCapture(const ReportFlags& flags, AnalysisOptions& options) {
+  options.capture_last = flags.capture == "last";
+  if (flags.capture.empty() || options.capture_last) {
+    return absl::OkStatus();
+  }
+  const auto number = ToInteger(flags.capture);
+  if (!number || *number < 0 || *number > INT32_MAX) {
+    return Complain("--capture", flags.capture, "a number from 0, or last");
+  }
+  options.capture = static_cast<int32_t>(*number);
+  return absl::OkStatus();
+}
+
+absl::Status SetRestrictions(const ReportFlags& flags, AnalysisOptions& options) {
+  if (!flags.steps.empty()) {
+    LOCKSTEP_ASSIGN_OR_RETURN(options.steps, ParseStepRange(flags.steps));
+  }
+  if (!flags.time.empty()) {
+    LOCKSTEP_ASSIGN_OR_RETURN(options.time_ns, ParseTimeRange(flags.time));
+  }
+  if (!flags.ranks.empty()) {
+    LOCKSTEP_ASSIGN_OR_RETURN(options.ranks, ParseRanks(flags.ranks));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddReportFlags(CLI::App& verb, ReportFlags& flags) {
+  verb.add_option("--view", flags.views,
+                  fmt::format("what to show, several by comma: {}, all", fmt::join(AllViews(), " ")))
+      ->delimiter(',')
+      ->default_str("summary");
+  verb.add_option("--format", flags.format, "text, json (one document) or csv (one view)")
+      ->check(CLI::IsMember({"text", "json", "csv"}))
+      ->default_str("text");
+  verb.add_option("--csv-style", flags.csv_style, "plain, or nsys: nsys's headers and units")
+      ->check(CLI::IsMember({"plain", "nsys"}))
+      ->default_str("plain");
+  verb.add_flag("--instances{1000}", flags.instances,
+                "also list matched collective instances: =N or =all (default 1000)");
+  verb.add_option("--sort", flags.sort, "key to sort a list view by, descending");
+  verb.add_option("--limit", flags.limit, "rows of a list view")->check(CLI::NonNegativeNumber);
+  verb.add_option("--steps", flags.steps, "A..B: these steps only, by launch, inclusive");
+  verb.add_option("--time", flags.time, "A..B from the run's start, such as 5s..7s or 1m2s500ms..2m");
+  verb.add_option("--ranks", flags.ranks, "these ranks only: 0,2,8-15");
+  verb.add_option("--nvtx", flags.nvtx, "inside NVTX ranges or annotations of this name only");
+  verb.add_option("--kernels", flags.kernels, "kernels whose name matches this regular expression");
+  verb.add_option("--capture", flags.capture, "which capture of a rank that has several: a number from 0, or last");
+  verb.add_option("--group-by", flags.group_by, "kernels by full, base, mangled, shape, family or category")
+      ->check(CLI::IsMember(std::vector<std::string>(kGroupings.begin(), kGroupings.end())))
+      ->default_str("full");
+  verb.add_option("--families", flags.families, "file with families of kernel names (not built yet)");
+  verb.add_option("--layout", flags.layout, "positions of the ranks, such as tp=8,pp=2,dp=4");
+  verb.add_option("--output", flags.output, "write the result to this file instead of stdout");
+  verb.add_option("--color", flags.color, "auto, always or never (NO_COLOR is honoured)")
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->default_str("auto");
+  verb.add_option("--log-level", flags.log_level, "debug, info, warning, error or off")
+      ->check(CLI::IsMember({"debug", "info", "warning", "error", "off"}))
+      ->default_str("warning");
+  verb.add_flag("--strict", flags.strict, "exit 3 when a quality gate fails");
+}
+
+absl::StatusOr<AnalysisOptions> OptionsFrom(const ReportFlags& flags) {
+  AnalysisOptions options;
+  LOCKSTEP_RETURN_IF_ERROR(SetViews(flags, options));
+  LOCKSTEP_RETURN_IF_ERROR(SetInstances(flags, options));
+  LOCKSTEP_RETURN_IF_ERROR(SetCapture(flags, options));
+  LOCKSTEP_RETURN_IF_ERROR(SetRestrictions(flags, options));
+  if (!flags.families.empty()) {
+    return absl::InvalidArgumentError("--families is not built yet in this release: the built-in families are used");
+  }
+  if (flags.format == "csv" && options.views.size() != 1) {
+    return absl::InvalidArgumentError("--format csv shows one view: choose it with --view");
+  }
+  const auto* grouping = std::find(kGroupings.begin(), kGroupings.end(), flags.group_by);
+  options.group_by = static_cast<GroupBy>(grouping - kGroupings.begin());
+  options.nvtx = flags.nvtx;
+  options.kernels = flags.kernels;
+  options.layout = flags.layout;
+  options.sort = flags.sort;
+  options.limit = flags.limit;
+  return options;
+}
+
+absl::StatusOr<int64_t> ParseDuration(std::string_view text) {
+  const std::string whole(text);
+  const auto complain = [&] { return Complain("time", whole, "numbers with units ns us ms s m, such as 1m2s500ms"); };
+  if (const auto seconds = ToInteger(text); seconds && *seconds >= 0 && *seconds < kMaxAbsTimeNs / kNsPerS) {
+    return *seconds * kNsPerS;
+  }
+  int64_t total = 0;
+  if (text.empty()) {
+    return complain();
+  }
+  while (!text.empty()) {
+    int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || number < 0) {
+      return complain();
+    }
+    text.remove_prefix(static_cast<size_t>(end - text.data()));
+    const auto* unit =
+        std::find_if(kUnits.begin(), kUnits.end(), [&](const Unit& u) { return text.starts_with(u.name); });
+    if (unit == kUnits.end() || number > kMaxAbsTimeNs / unit->ns - 1) {
+      return complain();
+    }
+    text.remove_prefix(unit->name.size());
+    total += number * unit->ns;
+    if (total > kMaxAbsTimeNs) {
+      return complain();
+    }
+  }
+  return total;
+}
+
+absl::StatusOr<std::pair<int64_t, int64_t>> ParseStepRange(std::string_view text) {
+  const auto sides = SplitRange(text).value_or(std::pair(text, text));
+  const auto first = ToInteger(sides.first);
+  const auto last = ToInteger(sides.second);
+  if (!first || !last || *first > *last) {
+    return Complain("--steps", text, "A..B with A <= B, or one number");
+  }
+  return std::pair(*first, *last);
+}
+
+absl::StatusOr<std::pair<int64_t, int64_t>> ParseTimeRange(std::string_view text) {
+  const auto sides = SplitRange(text);
+  if (!sides) {
+    return Complain("--time", text, "A..B, such as 5s..7s");
+  }
+  LOCKSTEP_ASSIGN_OR_RETURN(const int64_t from, ParseDuration(sides->first));
+  LOCKSTEP_ASSIGN_OR_RETURN(const int64_t to, ParseDuration(sides->second));
+  if (from >= to) {
+    return Complain("--time", text, "A..B with A before B");
+  }
+  return std::pair(from, to);
+}
+
+absl::StatusOr<std::vector<int32_t>> ParseRanks(std::string_view text) {
+  constexpr int64_t kMostRanks = 1'000'000;
+  std::vector<int32_t> ranks;
+  for (const std::string_view part : Split(text, ',')) {
+    const size_t dash = part.find('-', 1);
+    const auto first = ToInteger(part.substr(0, dash));
+    const auto last = dash == std::string_view::npos ? first : ToInteger(part.substr(dash + 1));
+    if (!first || !last || *first < 0 || *last < *first || *last >= kMostRanks) {
+      return Complain("--ranks", text, "ranks and ranges by comma, such as 0,2,8-15");
+    }
+    for (int64_t rank = *first; rank <= *last; ++rank) {
+      ranks.push_back(static_cast<int32_t>(rank));
+    }
+  }
+  std::sort(ranks.begin(), ranks.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  return ranks;
+}
+
+}  // namespace lockstep

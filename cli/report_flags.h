@@ -1,0 +1,53 @@
+// The flags that choose, restrict and format a report: the same for analyze and show.
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/metrics/analysis_options.h"
+
+namespace lockstep {
+
+struct ReportFlags {
+  std::vector<std::string> views = {"summary"};
+  std::string format = "text";
+  std::string csv_style = "plain";
+  std::string instances;  // "" = not asked, "1000", "all"
+  std::string sort;
+  std::optional<int64_t> limit;
+  std::string steps;
+  std::string time;
+  std::string ranks;
+  std::string nvtx;
+  std::string kernels;
+  std::string capture;
+  std::string group_by = "full";
+  std::string layout;
+  std::string families;
+  std::string output;
+  std::string color = "auto";
+  std::string log_level = "warning";
+  bool strict = false;
+};
+
+void AddReportFlags(CLI::App& verb, ReportFlags& flags);
+
+// kInvalidArgument names the flag, what was met and what is understood.
+absl::StatusOr<AnalysisOptions> OptionsFrom(const ReportFlags& flags);
+
+// "1m2s500ms", "250us", "90" (seconds) -> ns.
+absl::StatusOr<int64_t> ParseDuration(std::string_view text);
+// "4..5", "7" (that one alone).
+absl::StatusOr<std::pair<int64_t, int64_t>> ParseStepRange(std::string_view text);
+// "5s..7s"
+absl::StatusOr<std::pair<int64_t, int64_t>> ParseTimeRange(std::string_view text);
+// "0,2,8-15"
+absl::StatusOr<std::vector<int32_t>> ParseRanks(std::string_view text);
+
+}  // namespace lockstep

@@ -1,0 +1,106 @@
+#include "cli/report_output.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "cli/command.h"
+
+namespace lockstep {
+namespace {
+
+bool WantsColor(const ReportFlags& flags) {
+  if (flags.color != "auto") {
+    return flags.color == "always";
+  }
+  const char* no_color = std::getenv("NO_COLOR");
+  return flags.output.empty() && ::isatty(STDOUT_FILENO) == 1 && (no_color == nullptr || *no_color == '\0');
+}
+
+absl::StatusOr<std::string> Render(const Json& report, const ReportFlags& flags, const AnalysisOptions& asked) {
+  if (flags.format == "json") {
+    return RenderJson(report);
+  }
+  if (flags.format == "csv") {
+    return RenderCsv(report, asked.views.front(), flags.csv_style);
+  }
+  TextOptions options;
+  options.color = WantsColor(flags);
+  if (flags.limit) {
+    options.max_rows = *flags.limit;
+  }
+  return RenderText(report, options);
+}
+
+bool AnyGateFailed(const Json& report) {
+  const auto quality = report.find("quality");
+  if (quality == report.end()) {
+    return false;
+  }
+  const Json& gates = quality->at("gates");
+  return std::any_of(gates.begin(), gates.end(), [](const Json& gate) { return gate.at("ok") == false; });
+}
+
+bool Asked(const AnalysisOptions& options, const std::string& view) {
+  return std::find(options.views.begin(), options.views.end(), view) != options.views.end();
+}
+
+}  // namespace
+
+AnalysisOptions WithStrictViews(AnalysisOptions options, const ReportFlags& flags) {
+  if (flags.strict && !Asked(options, "quality")) {
+    options.views.push_back("quality");
+  }
+  return options;
+}
+
+absl::Status WriteText(const std::string& text, const std::string& output) {
+  std::FILE* file = output.empty() ? stdout : std::fopen(output.c_str(), "wb");
+  if (file == nullptr) {
+    return absl::PermissionDeniedError(fmt::format("{}: cannot write: {}", output, std::strerror(errno)));
+  }
+  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0;
+  const int error = errno;
+  if (!output.empty()) {
+    std::fclose(file);
+  }
+  if (written || (output.empty() && error == EPIPE)) {
+    return absl::OkStatus();
+  }
+  return absl::ResourceExhaustedError(
+      fmt::format("{}: cannot write: {}", output.empty() ? "stdout" : output, std::strerror(error)));
+}
+
+int WriteReport(Json report, const ReportFlags& flags, const AnalysisOptions& asked) {
+  const bool failed = flags.strict && AnyGateFailed(report);
+  if (!Asked(asked, "quality")) {
+    report.erase("quality");
+  }
+  const absl::StatusOr<std::string> text = Render(report, flags, asked);
+  if (!text.ok()) {
+    return Complain(text.status(), kExitUsage);
+  }
+  if (const absl::Status written = WriteText(*text, flags.output); !written.ok()) {
+    return Complain(written, kExitNoInput);
+  }
+  if (failed) {
+    fmt::print(stderr, "lockstep: a quality gate failed; see --view quality\n");
+  }
+  return failed ? kExitGate : kExitDone;
+}
+
+int Complain(const absl::Status& status, int exit_code) {
+  fmt::print(stderr, "lockstep: {}\n", std::string(status.message()));
+  return exit_code;
+}
+
+int ExitCodeOf(const absl::Status& status) {
+  return status.code() == absl::StatusCode::kInvalidArgument ? kExitUsage : kExitNoInput;
+}
+
+}  // namespace lockstep

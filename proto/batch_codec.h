@@ -1,0 +1,30 @@
+// A batch between the model and the wire.
+//
+// EncodeBatch gives the same bytes for the same batch (they are hashed; so keep to one zstd version among agents that
+// may resend each other's batches). DecodeBatch is fed by strangers: every length, range, size and order that a batch
+// alone can tell is checked, memory is bounded by the declared and checked decoded sizes; errors are kInvalidArgument
+// naming the column. What needs the batches before (dense ids, references, sequence) is checked by the stores. Pure,
+// thread safe.
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include <string>
+#include <string_view>
+
+#include "analysis/model/batch.h"
+#include "proto/context_codec.h"
+
+namespace lockstep {
+
+inline constexpr uint32_t kBatchVersion = 1;
+
+[[nodiscard]] std::string EncodeBatch(const Batch& batch);
+[[nodiscard]] absl::StatusOr<Batch> DecodeBatch(std::string_view bytes);
+
+// One definition of a communicator, as a plain serialised message, for stores.
+[[nodiscard]] std::string EncodeRow(const LocalCommunicator& communicator);
+[[nodiscard]] absl::Status DecodeRow(std::string_view bytes, LocalCommunicator* communicator);
+
+}  // namespace lockstep

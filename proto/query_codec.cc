@@ -1,0 +1,97 @@
+#include "proto/query_codec.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+namespace lockstep {
+namespace {
+
+using Bounds = std::optional<std::pair<int64_t, int64_t>>;
+
+void Put(const Bounds& bounds, v1::Range* (v1::ViewsRequest::*mutable_range)(), v1::ViewsRequest* out) {
+  if (bounds) {
+    v1::Range* range = (out->*mutable_range)();
+    range->set_first(bounds->first);
+    range->set_last(bounds->second);
+  }
+}
+
+Bounds BoundsOfRange(bool present, const v1::Range& range) {
+  return present ? Bounds(std::in_place, range.first(), range.last()) : std::nullopt;
+}
+
+}  // namespace
+
+void ToProto(const std::string& run, const AnalysisOptions& options, v1::ViewsRequest* out) {
+  out->set_run(run);
+  *out->mutable_views() = {options.views.begin(), options.views.end()};
+  Put(options.steps, &v1::ViewsRequest::mutable_steps, out);
+  Put(options.time_ns, &v1::ViewsRequest::mutable_time_ns, out);
+  *out->mutable_ranks() = {options.ranks.begin(), options.ranks.end()};
+  out->set_kernels(options.kernels);
+  out->set_nvtx(options.nvtx);
+  if (options.capture) {
+    out->set_capture(*options.capture);
+  }
+  out->set_capture_last(options.capture_last);
+  out->set_group_by(static_cast<uint32_t>(options.group_by));
+  out->set_layout(options.layout);
+  if (options.instances) {
+    out->set_instances(*options.instances);
+  }
+  out->set_sort(options.sort);
+  if (options.limit) {
+    out->set_limit(*options.limit);
+  }
+}
+
+absl::StatusOr<AnalysisOptions> FromProto(const v1::ViewsRequest& request) {
+  if (request.group_by() > static_cast<uint32_t>(GroupBy::kCategory)) {
+    return absl::InvalidArgumentError(fmt::format("group_by {} is unknown to this release", request.group_by()));
+  }
+  AnalysisOptions options;
+  options.views.assign(request.views().begin(), request.views().end());
+  options.steps = BoundsOfRange(request.has_steps(), request.steps());
+  options.time_ns = BoundsOfRange(request.has_time_ns(), request.time_ns());
+  options.ranks.assign(request.ranks().begin(), request.ranks().end());
+  options.kernels = request.kernels();
+  options.nvtx = request.nvtx();
+  options.capture = request.has_capture() ? std::optional<int32_t>(request.capture()) : std::nullopt;
+  options.capture_last = request.capture_last();
+  options.group_by = static_cast<GroupBy>(request.group_by());
+  options.layout = request.layout();
+  options.instances = request.has_instances() ? std::optional<int64_t>(request.instances()) : std::nullopt;
+  options.sort = request.sort();
+  options.limit = request.has_limit() ? std::optional<int64_t>(request.limit()) : std::nullopt;
+  return options;
+}
+
+void ToProto(const RunInfo& run, v1::Run* out) {
+  out->set_name(run.name);
+  out->set_state(std::string(Name(run.state)));
+  out->set_expected_ranks(run.expected_ranks);
+  out->set_finished_by_hand(run.finished_by_hand);
+  out->set_sources(run.sources);
+  out->set_complete_sources(run.complete_sources);
+}
+
+absl::StatusOr<RunInfo> FromProto(const v1::Run& run) {
+  RunInfo info{.name = run.name(),
+               .state = RunState::kOpen,
+               .expected_ranks = run.expected_ranks(),
+               .finished_by_hand = run.finished_by_hand(),
+               .sources = run.sources(),
+               .complete_sources = run.complete_sources()};
+  for (const RunState state : {RunState::kOpen, RunState::kComplete, RunState::kAnalysed}) {
+    if (run.state() == Name(state)) {
+      info.state = state;
+      return info;
+    }
+  }
+  return absl::InvalidArgumentError(
+      fmt::format("run {}: state '{}' is unknown to this release", run.name(), run.state()));
+}
+
+}  // namespace lockstep

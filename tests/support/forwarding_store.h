@@ -1,0 +1,40 @@
+// A JobStore that passes everything on to another one: tests override what they want to see or to break.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "aggregator/store/job_store.h"
+
+namespace lockstep {
+
+class ForwardingStore : public JobStore {
+ public:
+  explicit ForwardingStore(JobStore& target) : target_(target) {}
+
+  absl::Status OpenRun(const std::string& run, int32_t ranks) override { return target_.OpenRun(run, ranks); }
+  absl::Status DropRun(const std::string& run) override { return target_.DropRun(run); }
+  absl::Status FinishRun(const std::string& run) override { return target_.FinishRun(run); }
+  absl::Status MarkAnalysed(const std::string& run) override { return target_.MarkAnalysed(run); }
+  absl::StatusOr<StoredSource> PutSource(const std::string& run, const SourceContext& context) override {
+    return target_.PutSource(run, context);
+  }
+  absl::Status PutBatch(const std::string& run, const Hash128& source, const Hash128& hash,
+                        const Batch& batch) override {
+    return target_.PutBatch(run, source, hash, batch);
+  }
+  absl::Status PutFileNote(const std::string& run, const FileNote& note) override {
+    return target_.PutFileNote(run, note);
+  }
+  absl::Status PutRanks(const std::string& run, const std::vector<std::pair<Hash128, int32_t>>& ranks) override {
+    return target_.PutRanks(run, ranks);
+  }
+  absl::StatusOr<std::vector<RunInfo>> ListRuns() override { return target_.ListRuns(); }
+  absl::StatusOr<LoadedRun> LoadRun(const std::string& run) override { return target_.LoadRun(run); }
+
+ private:
+  JobStore& target_;
+};
+
+}  // namespace lockstep

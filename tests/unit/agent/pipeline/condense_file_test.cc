@@ -1,0 +1,166 @@
+// The node's side on real traces, against what HolisticTraceAnalysis and an independent reader computed on them.
+#include "agent/pipeline/condense_file.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+namespace lockstep {
+namespace {
+
+const std::string kData = "../shared/data/kineto/";
+
+#define LOCKSTEP_NEED_TRACES()                                                                      \
+  if (!std::filesystem::exists(kData)) {                                                            \
+    GTEST_SKIP() << "SKIPPED LOUDLY: the real traces at ../shared/data are absent, nothing tested"; \
+  }
+
+struct Collected : BatchConsumer {
+  struct Source {
+    SourceContext context;
+    std::vector<Batch> batches;
+  };
+  std::map<std::string, Source> sources;
+
+  absl::Status BeginSource(const SourceContext& source) override {
+    sources[source.source_id.Hex()].context = source;
+    return absl::OkStatus();
+  }
+  absl::Status Consume(const SourceContext& source, Batch batch) override {
+    sources[source.source_id.Hex()].batches.push_back(std::move(batch));
+    return absl::OkStatus();
+  }
+  [[nodiscard]] const Source& Only() const { return sources.begin()->second; }
+};
+
+Collected Condense(const std::string& path, int64_t sort_memory = int64_t{48} << 20) {
+  Collected collected;
+  CondenseFileOptions options;
+  options.tmp_dir = testing::TempDir();
+  options.sort_memory_bytes = sort_memory;
+  const auto report = CondenseFile(path, options, collected);
+  EXPECT_TRUE(report.ok()) << report.status();
+  if (report.ok()) {
+    EXPECT_EQ(report->status, "used") << report->reason;
+  }
+  return collected;
+}
+
+struct Selected {
+  IntervalMeasure measure;
+  int64_t span_ns = 0;
+};
+
+Selected Select(const Collected::Source& source, int64_t first, int64_t last) {
+  std::vector<StepRow> rows;
+  for (const Batch& batch : source.batches) {
+    for (const StepRow& row : batch.steps) {
+      if (row.step >= first && row.step <= last) rows.push_back(row);
+    }
+  }
+  Selected selected;
+  int64_t from = INT64_MAX;
+  int64_t to = INT64_MIN;
+  for (const StepRow& row : rows) {
+    selected.measure.Add(row.tile);
+    if (first != INT64_MIN) selected.measure.Subtract(row.foreign);
+    from = std::min(from, row.first_start_ns == kNoTime ? from : row.first_start_ns);
+    to = std::max(to, row.last_end_ns);
+  }
+  if (first != INT64_MIN) {
+    selected.measure.Subtract(rows.front().before);
+    selected.measure.Add(rows.back().after);
+  }
+  selected.span_ns = to - from;
+  return selected;
+}
+
+Selected Whole(const Collected::Source& source) { return Select(source, INT64_MIN, INT64_MAX); }
+
+int64_t InstancesIn(const Collected::Source& source, int64_t first, int64_t last) {
+  int64_t count = 0;
+  for (const Batch& batch : source.batches) {
+    for (const InstanceRow& row : batch.instances) count += row.step >= first && row.step <= last ? 1 : 0;
+  }
+  return count;
+}
+
+TEST(CondenseFile, DlrmRanksEqualTheReferenceBreakdown) {
+  LOCKSTEP_NEED_TRACES();
+  std::ifstream file("../shared/reference/hta_reproduction.json");
+  const nlohmann::json reference = nlohmann::json::parse(file)["sets"]["dlrm_8rank"];
+  int ranks = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(kData + "param_dlrm_8rank_v100/kineto")) {
+    const Collected collected = Condense(entry.path());
+    const auto& source = collected.Only();
+    const nlohmann::json& want = reference[std::to_string(source.context.claims.front().rank)];
+    const Selected whole = Whole(source);
+    EXPECT_EQ(whole.measure.span_ns, want["span_ns"]);
+    EXPECT_EQ(whole.measure.compute_ns, want["compute_ns"]);
+    EXPECT_EQ(whole.measure.comm_ns, want["comm_ns"]);
+    EXPECT_EQ(whole.measure.copy_ns, want["copy_ns"]);
+    EXPECT_EQ(whole.measure.overlap_ns, want["overlap_ns"]);
+    EXPECT_EQ(whole.measure.idle_ns(), want["idle_ns"]);
+    EXPECT_EQ(source.context.collectives, 8);
+    ++ranks;
+  }
+  EXPECT_EQ(ranks, 8);
+}
+
+TEST(CondenseFile, NcclDataWholeAndByStepsEqualsTheReference) {
+  LOCKSTEP_NEED_TRACES();
+  const Collected collected = Condense(kData + "single_rank_hta/nccl_parser_config_nccl_data.json.gz");
+  const auto& source = collected.Only();
+  const Selected whole = Whole(source);
+  EXPECT_EQ(whole.measure.span_ns, 660'551'005);
+  EXPECT_EQ(whole.measure.compute_ns, 115'655'847);
+  EXPECT_EQ(whole.measure.idle_ns(), 503'050'991);
+  EXPECT_EQ(source.context.collectives, 21);
+  const Selected steps = Select(source, 4, 5);
+  EXPECT_EQ(steps.span_ns, 435'587'561);
+  EXPECT_EQ(steps.measure.span_ns, 435'587'561);
+  EXPECT_EQ(steps.measure.compute_ns, 76'935'828);
+  EXPECT_EQ(steps.measure.idle_ns(), 336'419'714);
+  EXPECT_EQ(steps.measure.comm_ns, 24'289'050);
+  EXPECT_EQ(steps.measure.overlap_ns, 3'585'679);
+  EXPECT_EQ(InstancesIn(source, 4, 5), 14);
+}
+
+TEST(CondenseFile, TraceDiffControlWholeAndByStepsEqualsTheReference) {
+  LOCKSTEP_NEED_TRACES();
+  const Collected collected = Condense(kData + "single_rank_hta/trace_diff_control_control.json.gz");
+  const Selected whole = Whole(collected.Only());
+  EXPECT_EQ(whole.measure.span_ns, 464'594'000);
+  EXPECT_EQ(whole.measure.compute_ns, 281'336'000);
+  EXPECT_EQ(whole.measure.idle_ns(), 76'007'000);
+  const Selected steps = Select(collected.Only(), 1009, 1013);
+  EXPECT_EQ(steps.measure.span_ns, 383'404'000);
+  EXPECT_EQ(steps.measure.compute_ns, 234'760'000);
+  EXPECT_EQ(steps.measure.idle_ns(), 62'119'000);
+  EXPECT_EQ(steps.measure.overlap_ns, 62'313'000);
+  EXPECT_EQ(steps.measure.copy_ns, 45'338'000);
+}
+
+TEST(CondenseFile, NanosecondTraceByStepsEqualsTheReference) {
+  LOCKSTEP_NEED_TRACES();
+  const Collected collected =
+      Condense(kData + "single_rank_hta/ns_resolution_trace_rank-0.Apr_03_18_51_38.1102.pt.trace.json.gz");
+  const Selected steps = Select(collected.Only(), 101, 104);
+  EXPECT_EQ(steps.measure.span_ns, 384'634'463);
+  EXPECT_EQ(steps.measure.compute_ns, 374'738'006);
+  EXPECT_EQ(steps.measure.idle_ns(), 6'452'701);
+}
+
+TEST(CondenseFile, SpillingToDiskChangesNoBatch) {
+  LOCKSTEP_NEED_TRACES();
+  const std::string path = kData + "single_rank_hta/nccl_parser_config_nccl_data.json.gz";
+  const Collected in_memory = Condense(path);
+  const Collected spilled = Condense(path, 64 << 10);
+  EXPECT_EQ(in_memory.Only().batches, spilled.Only().batches);
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,192 @@
+// An aggregator in memory behind UplinkTransport, which breaks streams when told to. It keeps what is durable over
+// streams, as a real one does over restarts.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent/uplink/transport.h"
+#include "platform/bounded_queue.h"
+#include "platform/mutex.h"
+
+namespace lockstep {
+
+class FakeAggregator {
+ public:
+  struct SourceLog {
+    std::vector<std::string> bodies;  // index = sequence
+    int64_t duplicates = 0;
+    int64_t holes = 0;
+  };
+
+  // The next streams break after so many messages each; then they live.
+  void BreakAfter(std::vector<size_t> messages) {
+    const MutexLock lock(mutex_);
+    breaks_ = std::move(messages);
+  }
+  // Streams end at once with this status from now on; OK = work again.
+  void RefuseWith(absl::Status status) {
+    const MutexLock lock(mutex_);
+    refusal_ = std::move(status);
+  }
+  void RefuseSource(const Hash128& source) {
+    const MutexLock lock(mutex_);
+    refused_source_ = source;
+  }
+  // Nothing is acknowledged until Release.
+  void HoldAcks() {
+    const MutexLock lock(mutex_);
+    hold_ = true;
+  }
+
+  std::map<Hash128, SourceLog> sources() {
+    const MutexLock lock(mutex_);
+    return sources_;
+  }
+  std::vector<std::string> notes() {
+    const MutexLock lock(mutex_);
+    return notes_;
+  }
+  int64_t streams() {
+    const MutexLock lock(mutex_);
+    return streams_;
+  }
+  bool finished() {
+    const MutexLock lock(mutex_);
+    return finished_;
+  }
+  // Waits until so many batches have arrived.
+  void AwaitBatches(int64_t n) {
+    const MutexLock lock(mutex_);
+    while (batches_ < n) {
+      changed_.Wait(mutex_);
+    }
+  }
+
+  std::unique_ptr<UplinkTransport> Transport();
+
+ private:
+  class Stream;
+  class FakeTransport;
+
+  // The answer to one message, if any.
+  std::optional<UplinkEvent> Answer(const UplinkHello&) LOCKSTEP_REQUIRES(mutex_) {
+    return WelcomeEvent{.protocol_version = kUplinkProtocolVersion, .max_message_bytes = 1 << 20, .window_batches = 4};
+  }
+  std::optional<UplinkEvent> Answer(const SourceContext& source) LOCKSTEP_REQUIRES(mutex_) {
+    const auto last = static_cast<int64_t>(sources_[source.source_id].bodies.size()) - 1;
+    return SourceWelcomeEvent{.source_id = source.source_id, .last_sequence = last, .complete = false};
+  }
+  std::optional<UplinkEvent> Answer(const OutgoingBatchPtr& batch) LOCKSTEP_REQUIRES(mutex_) {
+    ++batches_;
+    changed_.NotifyAll();
+    if (refused_source_ == batch->source_id) {
+      return RefusalEvent{.source_id = batch->source_id, .sequence = batch->sequence, .reason = "no", .detail = ""};
+    }
+    SourceLog& log = sources_[batch->source_id];
+    const auto next = static_cast<int64_t>(log.bodies.size());
+    if (batch->sequence == next) {
+      log.bodies.push_back(batch->body);
+    } else {
+      ++(batch->sequence < next ? log.duplicates : log.holes);
+    }
+    if (hold_) {
+      return std::nullopt;
+    }
+    return AckEvent{.source_id = batch->source_id, .sequence = batch->sequence, .complete = false};
+  }
+  std::optional<UplinkEvent> Answer(const FileNote& note) LOCKSTEP_REQUIRES(mutex_) {
+    notes_.push_back(note.path);
+    return std::nullopt;
+  }
+  std::optional<UplinkEvent> Answer(const FinishRun&) LOCKSTEP_REQUIRES(mutex_) {
+    finished_ = true;
+    return std::nullopt;
+  }
+  std::optional<UplinkEvent> Answer(const DrainRequest&) LOCKSTEP_REQUIRES(mutex_) { return DrainedEvent{}; }
+
+  Mutex mutex_;
+  CondVar changed_;
+  std::vector<size_t> breaks_ LOCKSTEP_GUARDED_BY(mutex_);
+  absl::Status refusal_ LOCKSTEP_GUARDED_BY(mutex_);
+  std::optional<Hash128> refused_source_ LOCKSTEP_GUARDED_BY(mutex_);
+  std::map<Hash128, SourceLog> sources_ LOCKSTEP_GUARDED_BY(mutex_);
+  std::vector<std::string> notes_ LOCKSTEP_GUARDED_BY(mutex_);
+  int64_t streams_ LOCKSTEP_GUARDED_BY(mutex_) = 0;
+  int64_t batches_ LOCKSTEP_GUARDED_BY(mutex_) = 0;
+  bool finished_ LOCKSTEP_GUARDED_BY(mutex_) = false;
+  bool hold_ LOCKSTEP_GUARDED_BY(mutex_) = false;
+};
+
+class FakeAggregator::Stream : public UplinkStream {
+ public:
+  Stream(FakeAggregator& owner, std::optional<size_t> break_after, absl::Status end)
+      : owner_(owner), left_(break_after), end_(std::move(end)) {
+    if (!end_.ok()) {
+      events_.Close();
+    }
+  }
+
+  bool Write(const UplinkMessage& message) override {
+    if (!end_.ok() || (left_ && *left_ == 0)) {
+      events_.Close();
+      return false;
+    }
+    if (left_) {
+      --*left_;
+    }
+    std::optional<UplinkEvent> event;
+    {
+      const MutexLock lock(owner_.mutex_);
+      event = std::visit([this](const auto& what) { return AnswerTo(what); }, message);
+    }
+    // The last answer of a breaking stream is lost on the way: the batch is durable, the agent does not know.
+    if (left_ && *left_ == 0) {
+      events_.Close();
+      return false;
+    }
+    return !event || events_.Push(*event);
+  }
+
+  std::optional<UplinkEvent> Read() override { return events_.Pop(); }
+  void CloseWrites() override { events_.Close(); }
+  absl::Status Finish() override { return end_.ok() ? absl::UnavailableError("broken") : end_; }
+  void Cancel() override { events_.Close(); }
+
+ private:
+  template <typename T>
+  std::optional<UplinkEvent> AnswerTo(const T& what) LOCKSTEP_UNCHECKED_THREAD_SAFETY {
+    return owner_.Answer(what);
+  }
+
+  FakeAggregator& owner_;
+  std::optional<size_t> left_;
+  const absl::Status end_;
+  BoundedQueue<UplinkEvent> events_{1000};
+};
+
+class FakeAggregator::FakeTransport : public UplinkTransport {
+ public:
+  explicit FakeTransport(FakeAggregator& owner) : owner_(owner) {}
+  std::unique_ptr<UplinkStream> Open() override {
+    const MutexLock lock(owner_.mutex_);
+    ++owner_.streams_;
+    std::optional<size_t> break_after;
+    if (!owner_.breaks_.empty()) {
+      break_after = owner_.breaks_.front();
+      owner_.breaks_.erase(owner_.breaks_.begin());
+    }
+    return std::make_unique<Stream>(owner_, break_after, owner_.refusal_);
+  }
+
+ private:
+  FakeAggregator& owner_;
+};
+
+inline std::unique_ptr<UplinkTransport> FakeAggregator::Transport() { return std::make_unique<FakeTransport>(*this); }
+
+}  // namespace lockstep

@@ -1,0 +1,543 @@
+// One conformance suite for every backend of JobStore.
+#include "aggregator/store/job_store.h"
+
+#include <absl/status/status.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "aggregator/store/memory/run_assembly.h"
+#include "platform/temp_dir.h"
+#include "proto/batch_codec.h"
+#include "tests/unit/proto/batch_samples.h"
+
+namespace lockstep {
+namespace {
+
+using samples::MakeContext;
+using samples::MakeStream;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Hash128 HashOfBatch(const Batch& batch) { return HashOf(EncodeBatch(batch)); }
+
+class JobStoreTest : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    absl::StatusOr<TempDir> dir = TempDir::Create("", "store-test-");
+    ASSERT_TRUE(dir.ok()) << dir.status();
+    dir_.emplace(*std::move(dir));
+    store_ = NewStore("runs.db");
+    ASSERT_TRUE(store_->OpenRun("run", -1).ok());
+  }
+
+  std::unique_ptr<JobStore> NewStore(const std::string& file) {
+    absl::StatusOr<std::unique_ptr<JobStore>> store = OpenStore(GetParam(), {dir_->path() + "/" + file});
+    EXPECT_TRUE(store.ok()) << store.status();
+    return *std::move(store);
+  }
+
+  Hash128 Announce(uint64_t seed, std::string path = "") {
+    SourceContext context = MakeContext(seed);
+    if (!path.empty()) context.path = std::move(path);
+    EXPECT_TRUE(store_->PutSource("run", context).ok());
+    return context.source_id;
+  }
+
+  absl::Status Put(const Hash128& source, const Batch& batch) {
+    return store_->PutBatch("run", source, HashOfBatch(batch), batch);
+  }
+  void PutAll(const Hash128& source, const std::vector<Batch>& stream) {
+    for (const Batch& batch : stream) {
+      const absl::Status status = Put(source, batch);
+      ASSERT_TRUE(status.ok()) << status;
+    }
+  }
+
+  LoadedRun Load(const std::string& run = "run") {
+    absl::StatusOr<LoadedRun> loaded = store_->LoadRun(run);
+    EXPECT_TRUE(loaded.ok()) << loaded.status();
+    return *std::move(loaded);
+  }
+  RunInfo Info() {
+    const absl::StatusOr<std::vector<RunInfo>> infos = store_->ListRuns();
+    EXPECT_TRUE(infos.ok()) << infos.status();
+    EXPECT_EQ(infos->size(), 1u);
+    return infos->front();
+  }
+
+  std::optional<TempDir> dir_;
+  std::unique_ptr<JobStore> store_;
+};
+
+std::vector<InstanceRow> Drain(InstanceSource& source, size_t index, uint32_t communicator) {
+  absl::StatusOr<std::unique_ptr<InstanceStream>> stream = source.Open(index, communicator);
+  EXPECT_TRUE(stream.ok()) << stream.status();
+  std::vector<InstanceRow> rows;
+  while (true) {
+    absl::StatusOr<std::vector<InstanceRow>> block = (*stream)->Next();
+    EXPECT_TRUE(block.ok()) << block.status();
+    if (!block.ok() || block->empty()) return rows;
+    rows.insert(rows.end(), block->begin(), block->end());
+  }
+}
+
+// Everything a person could see of a run, as bytes: equal bytes, equal runs.
+std::string Fingerprint(LoadedRun& loaded) {
+  std::string bytes;
+  for (const std::string& name : loaded.data.names) bytes += name + "\n";
+  for (size_t i = 0; i < loaded.data.sources.size(); ++i) {
+    const SourceData& source = loaded.data.sources[i];
+    v1::SourceContext context;
+    ToProto(source.context, &context);
+    bytes += context.SerializeAsString();
+    Batch batch;
+    batch.instances = Drain(*loaded.instances, i, InstanceSource::kAllCommunicators);
+    EXPECT_EQ(static_cast<int64_t>(batch.instances.size()), source.instance_count);
+    batch.communicators = source.communicators;
+    batch.steps = source.steps;
+    batch.buckets = source.buckets;
+    batch.kernels = source.kernels;
+    batch.step_kernels = source.step_kernels;
+    batch.memory = source.memory;
+    batch.apis = source.apis;
+    batch.ranges = source.ranges;
+    batch.launches = source.launches;
+    batch.summary = source.summary;
+    bytes += EncodeBatch(batch);
+  }
+  for (const FileNote& note : loaded.data.files) bytes += note.path + note.status + note.reason + "\n";
+  return bytes;
+}
+
+TEST_P(JobStoreTest, ARunThatWasNeverOpenedIsNotFound) {
+  EXPECT_TRUE(absl::IsNotFound(store_->LoadRun("other").status()));
+  EXPECT_TRUE(absl::IsNotFound(store_->FinishRun("other")));
+  EXPECT_TRUE(absl::IsNotFound(store_->MarkAnalysed("other")));
+  EXPECT_TRUE(absl::IsNotFound(store_->PutSource("other", MakeContext(1)).status()));
+  EXPECT_TRUE(absl::IsNotFound(store_->PutFileNote("other", {})));
+}
+
+TEST_P(JobStoreTest, AnUnannouncedSourceIsNotFound) {
+  EXPECT_TRUE(absl::IsNotFound(Put({1, 2}, MakeStream(1, 1, 1)[0])));
+}
+
+TEST_P(JobStoreTest, ANewSourceHasNothingDurable) {
+  const absl::StatusOr<StoredSource> stored = store_->PutSource("run", MakeContext(1));
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  EXPECT_EQ(stored->last_sequence, -1);
+  EXPECT_FALSE(stored->complete);
+}
+
+TEST_P(JobStoreTest, AKnownSourceTellsWhereToGoOn) {
+  const Hash128 source = Announce(1);
+  const std::vector<Batch> stream = MakeStream(1, 3, 10);
+  ASSERT_TRUE(Put(source, stream[0]).ok());
+  ASSERT_TRUE(Put(source, stream[1]).ok());
+  EXPECT_EQ(store_->PutSource("run", MakeContext(1))->last_sequence, 1);
+  ASSERT_TRUE(Put(source, stream[2]).ok());
+  EXPECT_TRUE(store_->PutSource("run", MakeContext(1))->complete);
+}
+
+TEST_P(JobStoreTest, WhatWasPutIsLoadedEqual) {
+  const Hash128 source = Announce(1);
+  const std::vector<Batch> stream = MakeStream(1, 1, 200);
+  PutAll(source, stream);
+  LoadedRun loaded = Load();
+  const SourceData& data = loaded.data.sources.at(0);
+  const Batch& batch = stream[0];
+  EXPECT_EQ(data.context.source_id, source);
+  EXPECT_TRUE(data.complete);
+  // The first source's names keep their ids in the run's dictionary.
+  ASSERT_EQ(loaded.data.names.size(), batch.names.size());
+  for (size_t i = 0; i < batch.names.size(); ++i) EXPECT_EQ(loaded.data.names[i], batch.names[i].text);
+  EXPECT_EQ(data.communicators, batch.communicators);
+  EXPECT_EQ(data.steps, batch.steps);
+  EXPECT_EQ(data.buckets, batch.buckets);
+  EXPECT_EQ(data.step_kernels, batch.step_kernels);
+  EXPECT_EQ(*batch.summary, data.summary);
+  EXPECT_TRUE(Drain(*loaded.instances, 0, InstanceSource::kAllCommunicators) == batch.instances);
+}
+
+TEST_P(JobStoreTest, TheStreamOfACommunicatorHasItsRowsInOrder) {
+  const Hash128 source = Announce(1);
+  const std::vector<Batch> stream = MakeStream(7, 4, 100);
+  PutAll(source, stream);
+  LoadedRun loaded = Load();
+  for (uint32_t communicator = 0; communicator < 5; ++communicator) {
+    std::vector<InstanceRow> expected;
+    for (const Batch& batch : stream) {
+      std::copy_if(batch.instances.begin(), batch.instances.end(), std::back_inserter(expected),
+                   [&](const InstanceRow& row) { return row.communicator == communicator; });
+    }
+    EXPECT_TRUE(Drain(*loaded.instances, 0, communicator) == expected) << communicator;
+  }
+}
+
+// The distribution of every kernel key, told naively from the batches.
+std::map<std::string, std::pair<int64_t, int64_t>> NaiveKernels(const std::vector<Batch>& stream) {
+  std::vector<std::string> names;
+  std::map<std::string, std::pair<int64_t, int64_t>> totals;
+  for (const Batch& batch : stream) {
+    for (const NameDef& name : batch.names) names.push_back(name.text);
+    for (const KernelRow& row : batch.kernels) {
+      auto& [count, sum] = totals[names[row.name]];
+      for (const auto& [index, sketch] : row.slices) {
+        count += sketch.count();
+        sum += sketch.sum();
+      }
+    }
+  }
+  return totals;
+}
+
+TEST_P(JobStoreTest, KernelRowsOfSeveralBatchesMergeExactly) {
+  const Hash128 source = Announce(1);
+  const std::vector<Batch> stream = MakeStream(3, 6, 1);
+  PutAll(source, stream);
+  const LoadedRun loaded = Load();
+  std::map<std::string, std::pair<int64_t, int64_t>> totals;
+  for (const KernelRow& row : loaded.data.sources[0].kernels) {
+    auto& [count, sum] = totals[loaded.data.names[row.name]];
+    count += WholeDistribution(row).count();
+    sum += WholeDistribution(row).sum();
+    EXPECT_LE(row.longest.size(), 8u);
+  }
+  EXPECT_EQ(totals, NaiveKernels(stream));
+}
+
+TEST_P(JobStoreTest, AKernelKeyInTwoBatchesIsOneRow) {
+  const Hash128 source = Announce(1);
+  Batch first;
+  first.names.push_back(samples::MakeName(0, "gemm"));
+  KernelRow row;
+  row.slices.emplace_back(5, Sketch());
+  row.slices.back().second.Add(100, 3);
+  row.longest = {{10, 100, kNoStep}};
+  first.kernels = {row};
+  Batch second;
+  second.sequence = 1;
+  row.slices.emplace_back(6, Sketch());
+  row.slices.back().second.Add(900);
+  row.longest = {{20, 900, 1}};
+  second.kernels = {row};
+  ASSERT_TRUE(Put(source, first).ok());
+  ASSERT_TRUE(Put(source, second).ok());
+  const LoadedRun loaded = Load();
+  ASSERT_EQ(loaded.data.sources[0].kernels.size(), 1u);
+  const KernelRow& merged = loaded.data.sources[0].kernels[0];
+  ASSERT_EQ(merged.slices.size(), 2u);
+  EXPECT_EQ(merged.slices[0].second.count(), 6);
+  EXPECT_EQ(merged.slices[1].second.max(), 900);
+  EXPECT_THAT(merged.longest, ElementsAre(Exemplar{20, 900, 1}, Exemplar{10, 100, kNoStep}));
+}
+
+TEST_P(JobStoreTest, TheSameBatchAgainChangesNothing) {
+  const Hash128 source = Announce(1);
+  const std::vector<Batch> stream = MakeStream(1, 2, 30);
+  PutAll(source, stream);
+  LoadedRun before = Load();
+  PutAll(source, stream);
+  LoadedRun after = Load();
+  EXPECT_EQ(Fingerprint(before), Fingerprint(after));
+}
+
+TEST_P(JobStoreTest, AnotherHashForASequenceIsAConflictAndCounted) {
+  const Hash128 source = Announce(1);
+  const std::vector<Batch> stream = MakeStream(1, 2, 30);
+  PutAll(source, stream);
+  const absl::Status status = store_->PutBatch("run", source, {1, 1}, stream[0]);
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("conflicting_batch"));
+  const LoadedRun loaded = Load();
+  EXPECT_EQ(loaded.data.sources[0].summary.drops.Of(DropReason::kConflictingBatch), 1);
+  EXPECT_EQ(loaded.data.sources[0].instance_count, 60);
+}
+
+TEST_P(JobStoreTest, AHoleInTheSequenceIsOutOfRange) {
+  const Hash128 source = Announce(1);
+  const std::vector<Batch> stream = MakeStream(1, 3, 5);
+  ASSERT_TRUE(Put(source, stream[0]).ok());
+  EXPECT_TRUE(absl::IsOutOfRange(Put(source, stream[2])));
+  EXPECT_TRUE(Put(source, stream[1]).ok());
+}
+
+TEST_P(JobStoreTest, ABatchBeyondTheLastIsRefused) {
+  const Hash128 source = Announce(1);
+  PutAll(source, MakeStream(1, 1, 5));
+  Batch more;
+  more.sequence = 1;
+  EXPECT_TRUE(absl::IsInvalidArgument(Put(source, more)));
+}
+
+TEST_P(JobStoreTest, AReferenceToAnUnknownNameIsRefusedAndLeavesNothing) {
+  const Hash128 source = Announce(1);
+  Batch batch = MakeStream(1, 1, 5)[0];
+  batch.instances[2].name = 77;
+  EXPECT_TRUE(absl::IsInvalidArgument(Put(source, batch)));
+  const LoadedRun loaded = Load();
+  EXPECT_EQ(loaded.data.sources[0].instance_count, 0);
+  EXPECT_TRUE(loaded.data.names.empty());
+  EXPECT_TRUE(loaded.data.sources[0].kernels.empty());
+}
+
+TEST_P(JobStoreTest, ATileOfAnInstanceThatDoesNotExistIsRefused) {
+  const Hash128 source = Announce(1);
+  Batch batch = MakeStream(1, 1, 5)[0];
+  batch.instances[2].segment.tiles = {{5, 0, 1}};
+  EXPECT_TRUE(absl::IsInvalidArgument(Put(source, batch)));
+}
+
+TEST_P(JobStoreTest, AnInstanceBeforeTheLastBatchIsRefused) {
+  const Hash128 source = Announce(1);
+  std::vector<Batch> stream = MakeStream(1, 2, 5);
+  ASSERT_TRUE(Put(source, stream[0]).ok());
+  stream[1].instances[0].start_ns = stream[0].instances.back().start_ns - 1;
+  EXPECT_TRUE(absl::IsInvalidArgument(Put(source, stream[1])));
+}
+
+TEST_P(JobStoreTest, OrderOfArrivalChangesNothing) {
+  const std::vector<std::vector<Batch>> streams = {MakeStream(1, 3, 40), MakeStream(2, 3, 40), MakeStream(3, 3, 40)};
+  std::vector<Hash128> sources;
+  for (uint64_t seed = 1; seed <= 3; ++seed) sources.push_back(Announce(seed));
+  for (size_t i = 0; i < 3; ++i) PutAll(sources[i], streams[i]);
+  for (const char* path : {"a/r10.json", "a/r9.json"}) ASSERT_TRUE(store_->PutFileNote("run", {path, "", "used"}).ok());
+  LoadedRun one_after_the_other = Load();
+  const std::string expected = Fingerprint(one_after_the_other);
+
+  store_ = NewStore("interleaved.db");
+  ASSERT_TRUE(store_->OpenRun("run", -1).ok());
+  for (const char* path : {"a/r9.json", "a/r10.json"}) ASSERT_TRUE(store_->PutFileNote("run", {path, "", "used"}).ok());
+  for (uint64_t seed = 3; seed >= 1; --seed) Announce(seed);
+  for (size_t sequence = 0; sequence < 3; ++sequence) {
+    for (size_t i = 3; i-- > 0;) ASSERT_TRUE(Put(sources[i], streams[i][sequence]).ok());
+  }
+  LoadedRun interleaved = Load();
+  EXPECT_EQ(Fingerprint(interleaved), expected);
+}
+
+TEST_P(JobStoreTest, AllBackendsLoadTheSame) {
+  std::vector<std::string> fingerprints;
+  for (const char* backend : {"sqlite", "memory"}) {
+    absl::StatusOr<std::unique_ptr<JobStore>> store = OpenStore(backend, {dir_->path() + "/other.db"});
+    ASSERT_TRUE(store.ok()) << store.status();
+    store_ = *std::move(store);
+    ASSERT_TRUE(store_->OpenRun("run", -1).ok());
+    for (uint64_t seed = 1; seed <= 2; ++seed) PutAll(Announce(seed), MakeStream(seed, 4, 60));
+    LoadedRun loaded = Load();
+    fingerprints.push_back(Fingerprint(loaded));
+  }
+  EXPECT_EQ(fingerprints[0], fingerprints[1]);
+}
+
+TEST_P(JobStoreTest, SourcesComeInOrderOfTheirId) {
+  for (uint64_t seed = 1; seed <= 8; ++seed) Announce(seed);
+  const LoadedRun loaded = Load();
+  ASSERT_EQ(loaded.data.sources.size(), 8u);
+  for (size_t i = 1; i < 8; ++i) {
+    EXPECT_LT(loaded.data.sources[i - 1].context.source_id, loaded.data.sources[i].context.source_id);
+  }
+}
+
+TEST_P(JobStoreTest, NamesOfEqualHashAreOneInTheRun) {
+  Batch batch;
+  batch.names.push_back(samples::MakeName(0, "shared"));
+  for (uint64_t seed = 1; seed <= 2; ++seed) ASSERT_TRUE(Put(Announce(seed), batch).ok());
+  EXPECT_THAT(Load().data.names, ElementsAre("shared"));
+}
+
+TEST_P(JobStoreTest, InstanceNamesAreTranslatedToTheRunsDictionary) {
+  for (uint64_t seed = 1; seed <= 2; ++seed) {
+    Batch batch;
+    batch.names.push_back(samples::MakeName(0, seed == 1 ? "b" : "a"));
+    batch.names.push_back(samples::MakeName(1, seed == 1 ? "a" : "b"));
+    batch.communicators.emplace_back();
+    batch.instances.resize(1);
+    batch.instances[0].name = seed == 1 ? 1 : 0;
+    ASSERT_TRUE(Put(Announce(seed), batch).ok());
+  }
+  LoadedRun loaded = Load();
+  ASSERT_EQ(loaded.data.names.size(), 2u);
+  for (size_t i = 0; i < 2; ++i) {
+    const auto rows = Drain(*loaded.instances, i, InstanceSource::kAllCommunicators);
+    EXPECT_EQ(loaded.data.names.at(rows.at(0).name), "a");
+  }
+}
+
+TEST_P(JobStoreTest, AnotherPathReplacesTheContext) {
+  Announce(1, "old.json");
+  Announce(1, "new.json");
+  EXPECT_EQ(Load().data.sources[0].context.path, "new.json");
+}
+
+TEST_P(JobStoreTest, FileNotesComeInNaturalOrderAndReplaceEachOther) {
+  for (const char* path : {"rank_10.json", "rank_9.json", "rank_1.json"}) {
+    ASSERT_TRUE(store_->PutFileNote("run", {path, "kineto", "used"}).ok());
+  }
+  FileNote note = {"rank_9.json", "kineto", "partial", "cut", 17, {}};
+  note.drops.Add(DropReason::kTruncatedTail);
+  ASSERT_TRUE(store_->PutFileNote("run", note).ok());
+  const LoadedRun loaded = Load();
+  ASSERT_EQ(loaded.data.files.size(), 3u);
+  EXPECT_EQ(loaded.data.files[0].path, "rank_1.json");
+  EXPECT_EQ(loaded.data.files[1], note);
+  EXPECT_EQ(loaded.data.files[2].path, "rank_10.json");
+}
+
+TEST_P(JobStoreTest, ARunIsCompleteOnceTheExpectedRanksAre) {
+  ASSERT_TRUE(store_->OpenRun("run", 2).ok());
+  PutAll(Announce(1), MakeStream(1, 1, 1));
+  EXPECT_EQ(Info().state, RunState::kOpen);
+  const Hash128 second = Announce(2);
+  const std::vector<Batch> stream = MakeStream(2, 2, 1);
+  ASSERT_TRUE(Put(second, stream[0]).ok());
+  EXPECT_EQ(Info().state, RunState::kOpen);
+  ASSERT_TRUE(Put(second, stream[1]).ok());
+  const RunInfo info = Info();
+  EXPECT_EQ(info.state, RunState::kComplete);
+  EXPECT_EQ(info.sources, 2);
+  EXPECT_EQ(info.complete_sources, 2);
+  EXPECT_EQ(info.expected_ranks, 2);
+}
+
+TEST_P(JobStoreTest, WithoutExpectedRanksTheClaimedWorldIsExpected) {
+  for (uint64_t seed = 0; seed < 3; ++seed) PutAll(Announce(seed), MakeStream(seed, 1, 1));
+  EXPECT_EQ(Info().state, RunState::kOpen);  // the contexts claim a world of 4
+  PutAll(Announce(3), MakeStream(3, 1, 1));
+  EXPECT_EQ(Info().state, RunState::kComplete);
+}
+
+TEST_P(JobStoreTest, FinishingByHandCompletesTheRun) {
+  Announce(1);
+  ASSERT_TRUE(store_->FinishRun("run").ok());
+  EXPECT_EQ(Info().state, RunState::kComplete);
+  EXPECT_TRUE(Info().finished_by_hand);
+}
+
+TEST_P(JobStoreTest, AFinishedRunKeepsItsExpectedRanks) {
+  ASSERT_TRUE(store_->OpenRun("run", 4).ok());
+  ASSERT_TRUE(store_->FinishRun("run").ok());
+  EXPECT_TRUE(store_->OpenRun("run", 4).ok());
+  EXPECT_TRUE(store_->OpenRun("run", -1).ok());
+  EXPECT_EQ(store_->OpenRun("run", 8).code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_P(JobStoreTest, AnAnalysedRunIsCompleteAgainWhenContentArrives) {
+  Announce(1);
+  ASSERT_TRUE(store_->FinishRun("run").ok());
+  ASSERT_TRUE(store_->MarkAnalysed("run").ok());
+  EXPECT_EQ(Info().state, RunState::kAnalysed);
+  Announce(1);  // nothing new
+  EXPECT_EQ(Info().state, RunState::kAnalysed);
+  Announce(2);
+  EXPECT_EQ(Info().state, RunState::kComplete);
+}
+
+TEST_P(JobStoreTest, ADroppedRunIsGoneAndCanBeginAnew) {
+  const Hash128 source = Announce(1);
+  PutAll(source, MakeStream(1, 2, 10));
+  ASSERT_TRUE(store_->DropRun("run").ok());
+  ASSERT_TRUE(store_->DropRun("run").ok());
+  EXPECT_TRUE(absl::IsNotFound(store_->LoadRun("run").status()));
+  ASSERT_TRUE(store_->OpenRun("run", -1).ok());
+  EXPECT_TRUE(Load().data.sources.empty());
+  EXPECT_EQ(store_->PutSource("run", MakeContext(1))->last_sequence, -1);
+}
+
+TEST_P(JobStoreTest, RunsAreListedByNameAndDoNotMix) {
+  ASSERT_TRUE(store_->OpenRun("a", -1).ok());
+  Announce(1);
+  const absl::StatusOr<std::vector<RunInfo>> infos = store_->ListRuns();
+  ASSERT_TRUE(infos.ok());
+  ASSERT_EQ(infos->size(), 2u);
+  EXPECT_EQ((*infos)[0].name, "a");
+  EXPECT_EQ((*infos)[0].sources, 0);
+  EXPECT_EQ((*infos)[1].name, "run");
+  EXPECT_EQ((*infos)[1].sources, 1);
+}
+
+TEST_P(JobStoreTest, RanksMustBelongToKnownSources) {
+  const Hash128 source = Announce(1);
+  EXPECT_TRUE(store_->PutRanks("run", {{source, 3}}).ok());
+  EXPECT_TRUE(absl::IsNotFound(store_->PutRanks("run", {{Hash128{9, 9}, 3}})));
+}
+
+TEST_P(JobStoreTest, ALoadedRunIsASnapshot) {
+  const Hash128 source = Announce(1);
+  const std::vector<Batch> stream = MakeStream(1, 2, 50);
+  ASSERT_TRUE(Put(source, stream[0]).ok());
+  LoadedRun loaded = Load();
+  ASSERT_TRUE(Put(source, stream[1]).ok());
+  ASSERT_TRUE(store_->DropRun("run").ok());
+  EXPECT_TRUE(Drain(*loaded.instances, 0, InstanceSource::kAllCommunicators) == stream[0].instances);
+}
+
+TEST_P(JobStoreTest, WritersAndReadersOfManyThreadsAgree) {
+  constexpr uint64_t kThreads = 4;
+  std::atomic<int> failures = 0;
+  std::vector<std::thread> threads;
+  for (uint64_t seed = 1; seed <= kThreads; ++seed) {
+    threads.emplace_back([&, seed] {
+      const Hash128 source = MakeContext(seed).source_id;
+      if (!store_->PutSource("run", MakeContext(seed)).ok()) ++failures;
+      for (const Batch& batch : MakeStream(seed, 4, 20)) {
+        if (!store_->PutBatch("run", source, HashOfBatch(batch), batch).ok()) ++failures;
+        absl::StatusOr<LoadedRun> loaded = store_->LoadRun("run");
+        if (!loaded.ok()) ++failures;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(failures, 0);
+  const LoadedRun loaded = Load();
+  ASSERT_EQ(loaded.data.sources.size(), kThreads);
+  for (const SourceData& source : loaded.data.sources) EXPECT_EQ(source.instance_count, 80);
+}
+
+TEST_P(JobStoreTest, InstanceStreamsOfOneSourceMayRunInSeveralThreads) {
+  const std::vector<Batch> stream = MakeStream(1, 6, 50);
+  PutAll(Announce(1), stream);
+  LoadedRun loaded = Load();
+  std::vector<size_t> counts(4);
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < counts.size(); ++i) {
+    threads.emplace_back([&, i] { counts[i] = Drain(*loaded.instances, 0, InstanceSource::kAllCommunicators).size(); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_THAT(counts, testing::Each(300u));
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, JobStoreTest, testing::Values("sqlite", "memory"),
+                         [](const testing::TestParamInfo<std::string>& backend) { return backend.param; });
+
+TEST(OpenStore, AnUnknownBackendIsRefused) {
+  EXPECT_TRUE(absl::IsInvalidArgument(OpenStore("clickhouse", {}).status()));
+}
+
+TEST(OpenStore, WithoutAPathNothingIsWritten) {
+  const absl::StatusOr<std::unique_ptr<JobStore>> store = OpenStore("sqlite", {});
+  ASSERT_TRUE(store.ok()) << store.status();
+  EXPECT_TRUE((*store)->OpenRun("run", -1).ok());
+}
+
+TEST(NaturalLess, DigitsCompareAsNumbers) {
+  EXPECT_TRUE(NaturalLess("rank_2", "rank_10"));
+  EXPECT_FALSE(NaturalLess("rank_10", "rank_2"));
+  EXPECT_TRUE(NaturalLess("a1b2", "a1b10"));
+  EXPECT_TRUE(NaturalLess("a", "a1"));
+  EXPECT_FALSE(NaturalLess("a1", "a1"));
+  EXPECT_TRUE(NaturalLess("r01", "r1") != NaturalLess("r1", "r01"));
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,221 @@
+// What is particular to the SQLite store: durability, its file, its views.
+#include "aggregator/store/sqlite/sqlite_store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <optional>
+
+#include "aggregator/store/sqlite/schema.h"
+#include "platform/temp_dir.h"
+#include "proto/batch_codec.h"
+#include "tests/unit/proto/batch_samples.h"
+
+namespace lockstep {
+namespace {
+
+using samples::MakeContext;
+using samples::MakeStream;
+using testing::HasSubstr;
+
+class SqliteStoreTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    absl::StatusOr<TempDir> dir = TempDir::Create("", "sqlite-store-");
+    ASSERT_TRUE(dir.ok()) << dir.status();
+    dir_.emplace(*std::move(dir));
+    path_ = dir_->path() + "/runs.db";
+  }
+
+  std::unique_ptr<SqliteStore> OpenFile() {
+    absl::StatusOr<std::unique_ptr<SqliteStore>> store = SqliteStore::Open(path_);
+    EXPECT_TRUE(store.ok()) << store.status();
+    return *std::move(store);
+  }
+
+  static void Fill(SqliteStore& store, uint64_t seed, const std::vector<Batch>& stream) {
+    ASSERT_TRUE(store.OpenRun("run", -1).ok());
+    ASSERT_TRUE(store.PutSource("run", MakeContext(seed)).ok());
+    for (const Batch& batch : stream) {
+      const absl::Status status = store.PutBatch("run", MakeContext(seed).source_id, HashOf(EncodeBatch(batch)), batch);
+      ASSERT_TRUE(status.ok()) << status;
+    }
+  }
+
+  // First column of the first row, as a person with the sqlite3 tool would ask.
+  std::string Ask(const std::string& sql) {
+    absl::StatusOr<Database> db = Database::Open(path_, Database::Mode::kReadWriteCreate);
+    EXPECT_TRUE(db.ok()) << db.status();
+    absl::StatusOr<Statement> statement = db->Prepare(sql);
+    EXPECT_TRUE(statement.ok()) << statement.status();
+    const absl::StatusOr<bool> row = statement->Step();
+    EXPECT_TRUE(row.ok() && *row) << sql;
+    return std::string(statement->Text(0));
+  }
+
+  void WriteFile(const std::string& bytes) { std::ofstream(path_, std::ios::binary) << bytes; }
+  std::string ReadFile() {
+    std::ifstream file(path_, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  }
+  std::string Refusal(absl::StatusCode code) {
+    const absl::StatusOr<std::unique_ptr<SqliteStore>> store = SqliteStore::Open(path_);
+    EXPECT_EQ(store.status().code(), code) << store.status();
+    return std::string(store.status().message());
+  }
+
+  std::optional<TempDir> dir_;
+  std::string path_;
+};
+
+TEST_F(SqliteStoreTest, WhatWasAcknowledgedIsThereAfterReopening) {
+  const std::vector<Batch> stream = MakeStream(1, 3, 50);
+  Fill(*OpenFile(), 1, {stream[0], stream[1]});
+  const std::unique_ptr<SqliteStore> store = OpenFile();
+  EXPECT_EQ(store->PutSource("run", MakeContext(1))->last_sequence, 1);
+  absl::StatusOr<LoadedRun> loaded = store->LoadRun("run");
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  EXPECT_EQ(loaded->data.sources[0].instance_count, 100);
+}
+
+TEST_F(SqliteStoreTest, WhatWasAcknowledgedSurvivesACopyOfTheFilesMidway) {
+  // A crash leaves the database and its log as they are: a copy of both must hold every acknowledged batch.
+  const std::unique_ptr<SqliteStore> store = OpenFile();
+  Fill(*store, 1, MakeStream(1, 3, 50));
+  const std::string copy = dir_->path() + "/copy.db";
+  std::ofstream(copy, std::ios::binary) << ReadFile();
+  std::ofstream(copy + "-wal", std::ios::binary) << std::ifstream(path_ + "-wal", std::ios::binary).rdbuf();
+  absl::StatusOr<std::unique_ptr<SqliteStore>> crashed = SqliteStore::Open(copy);
+  ASSERT_TRUE(crashed.ok()) << crashed.status();
+  EXPECT_TRUE((*crashed)->PutSource("run", MakeContext(1))->complete);
+}
+
+TEST_F(SqliteStoreTest, KernelViewHasExactTotals) {
+  const std::vector<Batch> stream = MakeStream(4, 3, 5);
+  Fill(*OpenFile(), 1, stream);
+  Sketch all;
+  for (const Batch& batch : stream) {
+    for (const KernelRow& row : batch.kernels) {
+      for (const auto& [index, sketch] : row.slices) all.Merge(sketch);
+    }
+  }
+  EXPECT_EQ(Ask("SELECT sum(instances) FROM v_kernel"), std::to_string(all.count()));
+  EXPECT_EQ(Ask("SELECT sum(total_ns) FROM v_kernel"), std::to_string(all.sum()));
+  EXPECT_EQ(Ask("SELECT max(max_ns) FROM v_kernel"), std::to_string(all.max()));
+  EXPECT_EQ(Ask("SELECT count(*) FROM v_kernel WHERE name LIKE 'kernel number %'"), Ask("SELECT count(*) FROM kernel"));
+}
+
+TEST_F(SqliteStoreTest, CollectiveViewHasExactTotals) {
+  const std::vector<Batch> stream = MakeStream(4, 3, 80);
+  Fill(*OpenFile(), 1, stream);
+  int64_t total = 0;
+  int64_t all_reduces = 0;
+  for (const Batch& batch : stream) {
+    for (const InstanceRow& row : batch.instances) {
+      total += row.duration_ns;
+      all_reduces += row.op == CollectiveOp::kAllReduce ? 1 : 0;
+    }
+  }
+  EXPECT_EQ(Ask("SELECT sum(total_ns) FROM v_collective"), std::to_string(total));
+  EXPECT_EQ(Ask("SELECT sum(instances) FROM v_collective WHERE op = 'all_reduce'"), std::to_string(all_reduces));
+}
+
+TEST_F(SqliteStoreTest, StepViewShowsTheWindowsIdentity) {
+  const std::vector<Batch> stream = MakeStream(4, 2, 5);
+  Fill(*OpenFile(), 1, stream);
+  int64_t exposed = 0;
+  for (const Batch& batch : stream) {
+    for (const StepRow& row : batch.steps) exposed += row.tile.exposed_comm_ns();
+  }
+  EXPECT_EQ(Ask("SELECT sum(exposed_comm_ns) FROM v_step"), std::to_string(exposed));
+  EXPECT_EQ(Ask("SELECT count(*) FROM v_step"), "8");
+}
+
+TEST_F(SqliteStoreTest, ViewsShowTheResolvedRankOnceItIsKnown) {
+  const std::unique_ptr<SqliteStore> store = OpenFile();
+  Fill(*store, 1, MakeStream(1, 1, 1));
+  EXPECT_EQ(Ask("SELECT count(*) FROM v_kernel WHERE rank IS NOT NULL"), "0");
+  ASSERT_TRUE(store->PutRanks("run", {{MakeContext(1).source_id, 5}}).ok());
+  EXPECT_EQ(Ask("SELECT DISTINCT rank FROM v_kernel"), "5");
+}
+
+TEST_F(SqliteStoreTest, DroppingARunLeavesNoRows) {
+  const std::unique_ptr<SqliteStore> store = OpenFile();
+  Fill(*store, 1, MakeStream(1, 2, 20));
+  ASSERT_TRUE(store->PutFileNote("run", {"a", "", "used"}).ok());
+  ASSERT_TRUE(store->DropRun("run").ok());
+  for (const char* table :
+       {"run", "source", "name", "source_name", "communicator", "batch", "instance_block", "kernel", "step",
+        "step_kernel", "bucket", "collective_op", "memory", "api", "range", "launch", "summary", "file_note"}) {
+    EXPECT_EQ(Ask(std::string("SELECT count(*) FROM ") + table), "0") << table;
+  }
+}
+
+TEST_F(SqliteStoreTest, AFullDiskIsToldWithTheFileAndNothingHalfWritten) {
+  const std::unique_ptr<SqliteStore> store = OpenFile();
+  const std::vector<Batch> stream = MakeStream(1, 2, 2'000);
+  Fill(*store, 1, {stream[0]});
+  ASSERT_TRUE(store->LimitSize(4'096).ok());
+  const absl::Status status = store->PutBatch("run", MakeContext(1).source_id, HashOf("x"), stream[1]);
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr(path_));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("make room"));
+  EXPECT_EQ(store->PutSource("run", MakeContext(1))->last_sequence, 0);
+  ASSERT_TRUE(store->LimitSize(1 << 30).ok());
+  EXPECT_TRUE(store->PutBatch("run", MakeContext(1).source_id, HashOf("x"), stream[1]).ok());
+}
+
+TEST_F(SqliteStoreTest, ATextFileIsRefusedUntouched) {
+  const std::string text(5'000, 'x');
+  WriteFile(text);
+  EXPECT_THAT(Refusal(absl::StatusCode::kFailedPrecondition), HasSubstr("no lockstep store"));
+  EXPECT_EQ(ReadFile(), text);
+}
+
+TEST_F(SqliteStoreTest, ADatabaseOfSomethingElseIsRefusedUntouched) {
+  {
+    absl::StatusOr<Database> db = Database::Open(path_, Database::Mode::kReadWriteCreate);
+    ASSERT_TRUE(db->Execute("CREATE TABLE StringIds (id INTEGER, value TEXT)").ok());
+  }
+  const std::string before = ReadFile();
+  EXPECT_THAT(Refusal(absl::StatusCode::kFailedPrecondition), HasSubstr("no lockstep store"));
+  EXPECT_EQ(ReadFile(), before);
+}
+
+TEST_F(SqliteStoreTest, AStoreOfANewerVersionIsRefused) {
+  OpenFile();
+  {
+    absl::StatusOr<Database> db = Database::Open(path_, Database::Mode::kReadWriteCreate);
+    ASSERT_TRUE(db->Execute("PRAGMA user_version=999").ok());
+  }
+  const std::string words = Refusal(absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(words, HasSubstr("schema 999"));
+  EXPECT_THAT(words, HasSubstr("--store"));
+}
+
+TEST_F(SqliteStoreTest, ACutStoreIsRefusedAsDamaged) {
+  Fill(*OpenFile(), 1, MakeStream(1, 2, 200));
+  const std::string bytes = ReadFile();
+  WriteFile(bytes.substr(0, bytes.size() / 2));
+  std::remove((path_ + "-wal").c_str());
+  std::remove((path_ + "-shm").c_str());
+  EXPECT_THAT(Refusal(absl::StatusCode::kDataLoss), HasSubstr("damaged"));
+}
+
+TEST_F(SqliteStoreTest, AMissingFolderIsToldByName) {
+  path_ = dir_->path() + "/no/such/folder/runs.db";
+  EXPECT_THAT(Refusal(absl::StatusCode::kNotFound), HasSubstr(path_));
+}
+
+TEST_F(SqliteStoreTest, TheSchemaVersionIsInTheFile) {
+  OpenFile();
+  EXPECT_EQ(Ask("PRAGMA user_version"), std::to_string(kStoreSchemaVersion));
+  EXPECT_EQ(Ask("PRAGMA application_id"), std::to_string(kStoreApplicationId));
+  EXPECT_EQ(Ask("PRAGMA journal_mode"), "wal");
+}
+
+}  // namespace
+}  // namespace lockstep

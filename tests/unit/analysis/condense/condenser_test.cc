@@ -1,0 +1,330 @@
+#include "analysis/condense/condenser.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "analysis/condense/gap.h"
+#include "analysis/condense/step_measures.h"
+
+namespace lockstep {
+namespace {
+
+constexpr int64_t kLength = 4'000;
+
+// A small random device: everything within [0, kLength) ns, so that a bitmap per set is an oracle.
+struct RandomDevice {
+  FileInterner names;
+  DropCounters drops;
+  std::vector<StepRange> steps;
+  std::vector<ActivityRecord> activities;
+  SourceContext context;
+
+  explicit RandomDevice(uint32_t seed, bool with_foreign = false) {
+    std::mt19937 random(seed);
+    const NameId compute = names.Name("gemm_kernel", drops);
+    const NameId comm = names.Name("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", drops);
+    for (int64_t s = 0; s < 6; ++s) steps.push_back({s * 600, s * 600 + 600, 100 + s, 0, names.Name("step", drops)});
+    const auto pick = [&](int64_t low, int64_t high) {
+      return std::uniform_int_distribution<int64_t>(low, high)(random);
+    };
+    for (int i = 0; i < 120; ++i) {
+      ActivityRecord record;
+      record.start_ns = pick(0, kLength - 200);
+      record.duration_ns = pick(0, 9) == 0 ? 0 : pick(1, pick(0, 5) == 0 ? 180 : 40);
+      record.stream = static_cast<int32_t>(pick(7, 9));
+      record.launch_start_ns = std::max<int64_t>(0, record.start_ns - pick(0, 60));
+      record.launch_end_ns = record.launch_start_ns + pick(1, 30);
+      record.step = StepAt(steps, record.launch_start_ns);
+      if (record.step > 0 && pick(0, 9) == 0) --record.step;  // runs late, in a later window
+      if (with_foreign && pick(0, 5) == 0) record.step = kLaunchedInNoStep;
+      const int64_t kind = pick(0, 3);
+      record.kind = kind == 2                      ? DeviceKind::kMemcpy
+                    : kind == 3 && pick(0, 4) == 0 ? DeviceKind::kGraphSpan
+                                                   : DeviceKind::kKernel;
+      record.name = kind == 1 ? comm : compute;
+      activities.push_back(record);
+    }
+    std::sort(activities.begin(), activities.end(), ActivityOrder());
+    context.slice_ns = SliceWidth(kLength);
+    context.bucket_ns = BucketWidth(kLength);
+  }
+
+  [[nodiscard]] ActivitySet SetOf(const ActivityRecord& record) const {
+    if (record.kind == DeviceKind::kMemcpy) return ActivitySet::kCopy;
+    if (record.kind == DeviceKind::kGraphSpan) return ActivitySet::kOpaque;
+    return names.NameOf(record.name).starts_with("nccl") ? ActivitySet::kComm : ActivitySet::kCompute;
+  }
+
+  [[nodiscard]] std::vector<Batch> Condense() const {
+    std::vector<Batch> batches;
+    Condenser condenser(CondenseInput{context, names, steps, std::vector<int64_t>(steps.size(), 3), {}},
+                        [&](Batch batch) {
+                          batches.push_back(std::move(batch));
+                          return absl::OkStatus();
+                        });
+    for (const ActivityRecord& record : activities) EXPECT_TRUE(condenser.Add(record).ok());
+    EXPECT_TRUE(condenser.Finish({}, {}).ok());
+    return batches;
+  }
+
+  // Measure of the chosen activities over [from, to), instant by instant. Idle is one number here.
+  template <typename Choose>
+  [[nodiscard]] IntervalMeasure Naive(int64_t from, int64_t to, const Choose& choose) const {
+    std::vector<ActiveCounts> at(static_cast<size_t>(kLength));
+    for (const ActivityRecord& record : activities) {
+      if (!choose(record)) continue;
+      for (int64_t t = record.start_ns; t < record.end_ns(); ++t) at[static_cast<size_t>(t)].Start(SetOf(record));
+    }
+    IntervalMeasure measure;
+    for (int64_t t = from; t < to; ++t) AddSegment(measure, at[static_cast<size_t>(t)], 1);
+    return measure;
+  }
+
+  [[nodiscard]] int64_t FirstStart() const { return activities.front().start_ns; }
+  [[nodiscard]] int64_t LastEnd() const {
+    int64_t last = 0;
+    for (const ActivityRecord& record : activities) last = std::max(last, record.end_ns());
+    return last;
+  }
+};
+
+// Which kind of idle an instant is depends on launches; the oracle knows only how much of it there is.
+IntervalMeasure WithIdleAsOne(IntervalMeasure measure) {
+  measure.idle_other_ns = measure.idle_ns();
+  measure.idle_host_ns = measure.idle_launch_ns = measure.idle_dependency_ns = 0;
+  return measure;
+}
+
+void ExpectEqual(const IntervalMeasure& got, const IntervalMeasure& want) {
+  const IntervalMeasure a = WithIdleAsOne(got);
+  EXPECT_EQ(a.span_ns, want.span_ns);
+  EXPECT_EQ(a.compute_ns, want.compute_ns);
+  EXPECT_EQ(a.comm_ns, want.comm_ns);
+  EXPECT_EQ(a.copy_ns, want.copy_ns);
+  EXPECT_EQ(a.opaque_ns, want.opaque_ns);
+  EXPECT_EQ(a.overlap_ns, want.overlap_ns);
+  EXPECT_EQ(a.strict_exposed_comm_ns, want.strict_exposed_comm_ns);
+  EXPECT_EQ(a.copy_only_ns, want.copy_only_ns);
+  EXPECT_EQ(a.opaque_only_ns, want.opaque_only_ns);
+  EXPECT_EQ(a.idle_other_ns, want.idle_other_ns);
+}
+
+std::vector<StepRow> StepsIn(const std::vector<Batch>& batches) {
+  std::vector<StepRow> rows;
+  for (const Batch& batch : batches) rows.insert(rows.end(), batch.steps.begin(), batch.steps.end());
+  return rows;
+}
+
+TEST(Condenser, TilesOfTheStepsAddUpToTheWholeSpan) {
+  for (uint32_t seed = 0; seed < 60; ++seed) {
+    const RandomDevice device(seed, seed % 2 == 1);
+    IntervalMeasure sum;
+    int64_t reached = device.FirstStart();
+    for (const StepRow& row : StepsIn(device.Condense())) {
+      EXPECT_EQ(row.window_start_ns, reached);
+      reached = row.window_end_ns;
+      sum.Add(row.tile);
+    }
+    EXPECT_EQ(reached, device.LastEnd());
+    ExpectEqual(sum, device.Naive(device.FirstStart(), device.LastEnd(), [](const auto&) { return true; }));
+    EXPECT_EQ(sum.compute_ns + sum.exposed_comm_ns() + sum.copy_only_ns + sum.opaque_only_ns + sum.idle_ns(),
+              sum.span_ns);
+  }
+}
+
+TEST(Condenser, SelectingStepsByLaunchEqualsTheActivitiesOfThoseStepsAlone) {
+  int checked = 0;
+  for (uint32_t seed = 0; seed < 60; ++seed) {
+    const RandomDevice device(seed);
+    const std::vector<StepRow> rows = StepsIn(device.Condense());
+    for (size_t first = 0; first < rows.size(); ++first) {
+      for (size_t last = first; last < rows.size(); ++last) {
+        if (rows[first].step == kNoStep) continue;
+        IntervalMeasure sum;
+        int64_t from = INT64_MAX;
+        int64_t to = INT64_MIN;
+        for (size_t i = first; i <= last; ++i) {
+          sum.Add(rows[i].tile);
+          sum.Subtract(rows[i].foreign);
+          from = std::min(from, rows[i].first_start_ns);
+          to = std::max(to, rows[i].last_end_ns);
+        }
+        sum.Subtract(rows[first].before);
+        sum.Add(rows[last].after);
+        const auto chosen = [&](const ActivityRecord& record) {
+          if (record.step < 0) return false;
+          const int64_t number = device.steps[static_cast<size_t>(record.step)].number;
+          return number >= rows[first].step && number <= rows[last].step;
+        };
+        SCOPED_TRACE(testing::Message() << "seed " << seed << " steps " << rows[first].step << ".." << rows[last].step);
+        // A step whose window begins before its own first activity (an earlier one overtook it) has no exact inverse.
+        if (rows[first].window_start_ns != from) continue;
+        // Nor has a leftover of an earlier step that outlasts the whole selection (see StepRow).
+        const bool outlasted = std::any_of(device.activities.begin(), device.activities.end(), [&](const auto& record) {
+          return record.step >= 0 && device.steps[static_cast<size_t>(record.step)].number < rows[first].step &&
+                 record.end_ns() > std::min(to, rows[last].window_end_ns);
+        });
+        if (outlasted) continue;
+        ++checked;
+        ExpectEqual(sum, device.Naive(from, to, chosen));
+      }
+    }
+  }
+  EXPECT_GT(checked, 500);
+}
+
+TEST(Condenser, ActivitiesOfNoStepAreTakenOutOfTheSteps) {
+  RandomDevice device(3);
+  device.activities.clear();
+  const auto add = [&](int64_t start, int64_t duration, int32_t step) {
+    ActivityRecord record;
+    record.start_ns = start;
+    record.duration_ns = duration;
+    record.stream = 7;
+    record.launch_start_ns = record.launch_end_ns = start;
+    record.step = step;
+    record.name = 0;
+    device.activities.push_back(record);
+  };
+  add(100, 50, 0);
+  add(200, 50, kLaunchedInNoStep);
+  add(300, 50, 0);
+  add(400, 50, kLaunchedInNoStep);
+  add(500, 50, 1);
+  const std::vector<StepRow> rows = StepsIn(device.Condense());
+  ASSERT_EQ(rows.size(), 2U);
+  IntervalMeasure step = rows[0].tile;
+  step.Subtract(rows[0].foreign);
+  step.Subtract(rows[0].before);
+  step.Add(rows[0].after);
+  EXPECT_EQ(step.compute_ns, 100);
+  EXPECT_EQ(step.span_ns, 250);
+  EXPECT_EQ(step.idle_ns(), 150);
+}
+
+TEST(Condenser, BucketsAddUpToTheSpanAndLieOnTheGrid) {
+  const RandomDevice device(11);
+  IntervalMeasure sum;
+  int64_t previous = INT64_MIN;
+  for (const Batch& batch : device.Condense()) {
+    for (const BucketRow& row : batch.buckets) {
+      EXPECT_GT(row.index, previous);
+      previous = row.index;
+      EXPECT_LE(row.measure.span_ns, device.context.bucket_ns);
+      sum.Add(row.measure);
+    }
+  }
+  ExpectEqual(sum, device.Naive(device.FirstStart(), device.LastEnd(), [](const auto&) { return true; }));
+}
+
+TEST(Condenser, CoverIsTheComputeInsideEachInstance) {
+  for (uint32_t seed = 0; seed < 40; ++seed) {
+    const RandomDevice device(seed);
+    std::vector<bool> compute(kLength, false);
+    for (const ActivityRecord& record : device.activities) {
+      if (device.SetOf(record) != ActivitySet::kCompute) continue;
+      std::fill(compute.begin() + record.start_ns, compute.begin() + record.end_ns(), true);
+    }
+    for (const Batch& batch : device.Condense()) {
+      for (const InstanceRow& row : batch.instances) {
+        std::vector<bool> covered(kLength, false);
+        int64_t t = row.start_ns;
+        for (const auto& [gap, length] : row.cover) {
+          t += gap;
+          std::fill(covered.begin() + t, covered.begin() + t + length, true);
+          t += length;
+        }
+        EXPECT_LE(t, row.end_ns());
+        for (int64_t i = row.start_ns; i < row.end_ns(); ++i) {
+          EXPECT_EQ(covered[static_cast<size_t>(i)], compute[static_cast<size_t>(i)]) << "seed " << seed << " at " << i;
+        }
+      }
+    }
+  }
+}
+
+TEST(Condenser, SegmentPartsTileTheTimeBetweenInstancesExactly) {
+  int64_t segments = 0;
+  for (uint32_t seed = 0; seed < 40; ++seed) {
+    const RandomDevice device(seed);
+    int64_t previous_start = INT64_MIN;
+    for (const Batch& batch : device.Condense()) {
+      for (const InstanceRow& row : batch.instances) {
+        EXPECT_GE(row.start_ns, previous_start);
+        previous_start = row.start_ns;
+        const Segment& s = row.segment;
+        if (s.begin_ns == kNoTime) continue;
+        ++segments;
+        int64_t tiles = 0;
+        for (const OtherCommTile& tile : s.tiles) tiles += tile.length_ns;
+        EXPECT_EQ(tiles, s.other_comm_ns);
+        EXPECT_EQ(s.begin_ns + s.compute_ns + s.copy_ns + s.other_comm_ns + s.host_ns + s.launch_ns + s.dependency_ns +
+                      s.rest_ns,
+                  row.start_ns);
+      }
+    }
+  }
+  EXPECT_GT(segments, 100);
+}
+
+TEST(Condenser, KernelTotalsAreExact) {
+  const RandomDevice device(5);
+  std::map<std::string, std::pair<int64_t, int64_t>> want;
+  for (const ActivityRecord& record : device.activities) {
+    if (record.kind != DeviceKind::kKernel) continue;
+    auto& [count, total] = want[device.names.NameOf(record.name)];
+    ++count;
+    total += record.duration_ns;
+  }
+  std::map<std::string, std::pair<int64_t, int64_t>> got;
+  std::vector<std::string> dictionary;
+  for (const Batch& batch : device.Condense()) {
+    for (const NameDef& name : batch.names) dictionary.push_back(name.text);
+    for (const KernelRow& row : batch.kernels) {
+      for (const auto& [slice, sketch] : row.slices) {
+        got[dictionary[row.name]].first += sketch.count();
+        got[dictionary[row.name]].second += sketch.sum();
+      }
+    }
+  }
+  EXPECT_EQ(got, want);
+}
+
+TEST(Condenser, TheLastBatchAndOnlyItSaysHowManyThereAre) {
+  const std::vector<Batch> batches = RandomDevice(8).Condense();
+  for (size_t i = 0; i < batches.size(); ++i) {
+    EXPECT_EQ(batches[i].sequence, static_cast<int64_t>(i));
+    EXPECT_EQ(batches[i].total_batches.has_value(), i + 1 == batches.size());
+  }
+  EXPECT_EQ(batches.back().total_batches, static_cast<int64_t>(batches.size()));
+}
+
+TEST(Gap, HostTimeEndsWithTheLaunchCallAndAShortRestIsLaunch) {
+  const Gap gap = ClassifyGap(100, 20'000, 8'000, false);
+  EXPECT_EQ(gap.host_end_ns, 8'000);
+  EXPECT_EQ(gap.rest, GapRest::kLaunch);
+}
+
+TEST(Gap, ALongRestIsADependencyOnlyIfAWaitWasRecorded) {
+  EXPECT_EQ(ClassifyGap(0, 50'000, 10, true).rest, GapRest::kDependency);
+  EXPECT_EQ(ClassifyGap(0, 50'000, 10, false).rest, GapRest::kOther);
+}
+
+TEST(Gap, WithoutALaunchRowTheWholeGapIsOther) {
+  const Gap gap = ClassifyGap(100, 200, kNoTime, true);
+  EXPECT_EQ(gap.host_end_ns, 100);
+  EXPECT_EQ(gap.rest, GapRest::kOther);
+}
+
+TEST(Widths, AreTheSmallestPowersOfTwoOnTheirGrids) {
+  EXPECT_EQ(SliceWidth(1'000'000'000), 67'108'864);
+  EXPECT_LT(1'000'000'000 / SliceWidth(1'000'000'000), 16);
+  EXPECT_GE(1'000'000'000 / SliceWidth(1'000'000'000), 8);
+  EXPECT_GE(1'000'000'000 / BucketWidth(1'000'000'000), 256);
+  EXPECT_EQ(SliceWidth(0), 1);
+}
+
+}  // namespace
+}  // namespace lockstep

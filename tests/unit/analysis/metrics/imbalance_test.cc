@@ -1,0 +1,109 @@
+#include "analysis/metrics/imbalance.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/unit/analysis/metrics/fleet_fixture.h"
+
+namespace lockstep {
+namespace {
+
+// One step of 1,000 ns with so much compute in so many kernels, the rest idle.
+void AddRank(RunBuilder& run, int32_t rank, int64_t compute_ns, int64_t kernels) {
+  auto& source = run.AddRank(rank);
+  StepRow& step = source.Step(1, 0, 1'000);
+  step.tile.compute_ns = compute_ns;
+  step.tile.idle_other_ns = 1'000 - compute_ns;
+  step.kernels = kernels;
+  step.launches = kernels;
+  source.Kernel("gemm_kernel", std::vector<int64_t>(static_cast<size_t>(kernels), compute_ns / kernels));
+  source.Window(0, 1'000);
+}
+
+const Quantity* Find(const Imbalance& imbalance, std::string_view name) {
+  for (const Quantity& quantity : imbalance.quantities) {
+    if (quantity.name == name) return &quantity;
+  }
+  return nullptr;
+}
+
+Imbalance Compute(const RunBuilder& run) {
+  FleetFixture fixture(run);
+  const FleetMeasures measures = fixture.Measure();
+  return ComputeImbalance(fixture.Make(), measures);
+}
+
+TEST(Imbalance, ComparesTheLargestWithTheMean) {
+  RunBuilder run;
+  AddRank(run, 0, 400, 4);
+  AddRank(run, 1, 600, 4);
+  const Imbalance imbalance = Compute(run);
+  const Quantity* compute = Find(imbalance, "compute");
+  ASSERT_NE(compute, nullptr);
+  EXPECT_DOUBLE_EQ(*compute->max_over_mean, 1.2);
+  EXPECT_DOUBLE_EQ(*compute->max_minus_min_over_max, 200.0 / 600);
+  EXPECT_DOUBLE_EQ(*compute->cv, std::sqrt(2.0) * 100 / 500);
+  EXPECT_EQ(compute->worst, 1u);
+}
+
+TEST(Imbalance, CallsARankSlowerThatTakesLongerForAsManyKernels) {
+  RunBuilder run;
+  AddRank(run, 0, 400, 4);
+  AddRank(run, 1, 600, 4);
+  EXPECT_EQ(Find(Compute(run), "compute")->kind, ImbalanceKind::kSlower);
+}
+
+TEST(Imbalance, CallsARankThatRunsMoreKernelsMoreWork) {
+  RunBuilder run;
+  AddRank(run, 0, 400, 4);
+  AddRank(run, 1, 600, 6);
+  EXPECT_EQ(Find(Compute(run), "compute")->kind, ImbalanceKind::kMoreWork);
+}
+
+TEST(Imbalance, GivesTheWorstOfEqualRanksAsTheLowest) {
+  RunBuilder run;
+  AddRank(run, 3, 500, 5);
+  AddRank(run, 1, 500, 5);
+  EXPECT_EQ(Find(Compute(run), "compute")->worst, 0u);
+}
+
+TEST(Imbalance, HasNoRatioWhereNothingHappened) {
+  RunBuilder run;
+  AddRank(run, 0, 400, 4);
+  const Quantity* copy = Find(Compute(run), "copy");
+  EXPECT_FALSE(copy->max_over_mean.has_value());
+  EXPECT_FALSE(copy->worst.has_value());
+}
+
+TEST(Imbalance, ListsEveryFamilyOverTheWholeCapture) {
+  RunBuilder run;
+  AddRank(run, 0, 400, 4);
+  const Imbalance imbalance = Compute(run);
+  const Quantity* gemm = Find(imbalance, "family:gemm");
+  ASSERT_NE(gemm, nullptr);
+  EXPECT_FALSE(gemm->over_window);
+  EXPECT_DOUBLE_EQ(gemm->values.at(0), 400);
+}
+
+TEST(Efficiency, ParallelIsLoadBalanceTimesCommunication) {
+  RunBuilder run;
+  AddRank(run, 0, 400, 4);
+  AddRank(run, 1, 600, 4);
+  AddRank(run, 2, 100, 1);
+  const Efficiency e = Compute(run).efficiency;
+  EXPECT_EQ(e.window_ns, 1'000);
+  EXPECT_NEAR(*e.parallel, *e.load_balance * *e.communication, 1e-12);
+  EXPECT_DOUBLE_EQ(*e.communication, 0.6);
+}
+
+TEST(Efficiency, CommunicationIsBusyShareTimesOrchestration) {
+  RunBuilder run;
+  AddRank(run, 0, 400, 4);
+  AddRank(run, 1, 600, 4);
+  const Efficiency e = Compute(run).efficiency;
+  EXPECT_NEAR(*e.communication, *e.busy_share * *e.orchestration, 1e-12);
+}
+
+}  // namespace
+}  // namespace lockstep

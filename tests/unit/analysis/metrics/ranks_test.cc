@@ -1,0 +1,297 @@
+#include "analysis/metrics/ranks.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+
+#include "tests/support/run_builder.h"
+
+namespace lockstep {
+namespace {
+
+using testing::HasSubstr;
+using testing::SizeIs;
+
+constexpr int64_t kSecond = 1'000'000'000;
+constexpr int64_t kDay0 = int64_t{1'700'000'000} * kSecond;
+
+// A source with activity in [from, to) seconds after a common base.
+SourceBuilder& Active(SourceBuilder& source, int64_t from_s, int64_t to_s) {
+  source.Window(kDay0 + from_s * kSecond, kDay0 + to_s * kSecond).KernelTime(1'000);
+  source.context().kernels = 1;
+  return source;
+}
+
+SourceBuilder& AddActive(RunBuilder& run, std::string path, int64_t from_s = 0, int64_t to_s = 10) {
+  return Active(run.AddSource(std::move(path)), from_s, to_s);
+}
+
+RankResolution Resolve(const RunBuilder& run, const AnalysisOptions& options = {}) {
+  return ResolveRanks(run.Build().run, options);
+}
+
+std::string PathOf(const RunBuilder& run, const RankResolution& ranks, size_t index) {
+  return run.Build().run.sources[ranks.ranks[index].source].context.path;
+}
+
+int64_t Number(const std::string& text) {
+  int64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+TEST(ResolveRanks, TheMostTrustedClaimWinsAndTheContradictionIsNoted) {
+  RunBuilder run;
+  AddActive(run, "rank3.json").Claim(3, RankSource::kFileName).Claim(1, RankSource::kMetadata);
+  const RankResolution ranks = Resolve(run);
+  ASSERT_THAT(ranks.ranks, SizeIs(1));
+  EXPECT_EQ(ranks.ranks[0].rank, 1);
+  EXPECT_EQ(ranks.ranks[0].rank_source, RankSource::kMetadata);
+  EXPECT_THAT(ranks.notes, testing::ElementsAre(HasSubstr("rank3.json")));
+}
+
+TEST(ResolveRanks, ARankMapOverrulesMetadata) {
+  RunBuilder run;
+  AddActive(run, "a.json").Claim(0, RankSource::kMetadata).Claim(5, RankSource::kRankMap);
+  EXPECT_EQ(Resolve(run).ranks.at(0).rank, 5);
+}
+
+TEST(ResolveRanks, UnclaimedSourcesTakeFreeRanksInOrderOfHostPathPidAndDevice) {
+  RunBuilder run;
+  AddActive(run, "t10.json").Host("b");
+  AddActive(run, "t2.json").Host("b");
+  AddActive(run, "z.json").Host("a");
+  AddActive(run, "claimed.json").Host("c").Claim(1);
+  const RankResolution ranks = Resolve(run);
+  ASSERT_THAT(ranks.ranks, SizeIs(4));
+  EXPECT_EQ(PathOf(run, ranks, 0), "z.json");
+  EXPECT_EQ(PathOf(run, ranks, 1), "claimed.json");
+  EXPECT_EQ(PathOf(run, ranks, 2), "t2.json");
+  EXPECT_EQ(PathOf(run, ranks, 3), "t10.json");
+  EXPECT_EQ(ranks.assumed, 3);
+  EXPECT_EQ(ranks.ranks[0].rank_source, RankSource::kAssumed);
+}
+
+TEST(ResolveRanks, ProcessesOfOneReportAreNumberedByPidNotByOrderOfArrival) {
+  RunBuilder run;
+  AddActive(run, "two.sqlite").Nsys("s", 145).Device(1);
+  AddActive(run, "two.sqlite").Nsys("s", 144).Device(0);
+  const BuiltRun built = run.Build();
+  const RankResolution ranks = ResolveRanks(built.run, {});
+  ASSERT_THAT(ranks.ranks, SizeIs(2));
+  EXPECT_EQ(built.run.sources[ranks.ranks[0].source].context.pid, 144);
+  EXPECT_EQ(ranks.ranks[0].domain, ranks.ranks[1].domain);
+}
+
+TEST(ResolveRanks, ADeviceWithAThirtiethOfTheProcessIsAStray) {
+  RunBuilder run;
+  AddActive(run, "a.json").Claim(0).Pid(7).Device(0).KernelTime(2'900);
+  AddActive(run, "a.json").Claim(0).Pid(7).Device(1).KernelTime(100);
+  const RankResolution ranks = Resolve(run);
+  ASSERT_THAT(ranks.ranks, SizeIs(1));
+  ASSERT_THAT(ranks.refused, SizeIs(1));
+  EXPECT_EQ(ranks.refused[0].reason, DropReason::kStrayDevice);
+  EXPECT_THAT(ranks.refused[0].detail, HasSubstr("device 1"));
+}
+
+TEST(ResolveRanks, ADeviceWithATwentiethOfTheProcessIsARankOfItsOwn) {
+  RunBuilder run;
+  AddActive(run, "a.json").Claim(0).Pid(7).Device(0).KernelTime(1'900);
+  AddActive(run, "a.json").Claim(0).Pid(7).Device(1).KernelTime(100);
+  const RankResolution ranks = Resolve(run);
+  ASSERT_THAT(ranks.ranks, SizeIs(2));
+  EXPECT_EQ(ranks.ranks[0].rank_source, RankSource::kMetadata);
+  EXPECT_EQ(ranks.ranks[1].rank, 1);
+  EXPECT_EQ(ranks.ranks[1].rank_source, RankSource::kAssumed);
+}
+
+TEST(ResolveRanks, OverlappingSourcesOfOneRankAreAllRefusedAndNamed) {
+  RunBuilder run;
+  AddActive(run, "a.json").Claim(0);
+  AddActive(run, "b.json", 5, 15).Claim(0);
+  AddActive(run, "c.json").Claim(1);
+  const RankResolution ranks = Resolve(run);
+  ASSERT_THAT(ranks.ranks, SizeIs(1));
+  EXPECT_EQ(ranks.ranks[0].rank, 1);
+  ASSERT_THAT(ranks.refused, SizeIs(2));
+  for (const RefusedSource& refused : ranks.refused) {
+    EXPECT_EQ(refused.reason, DropReason::kDuplicateRank);
+    EXPECT_THAT(refused.detail, HasSubstr("a.json, b.json"));
+  }
+}
+
+TEST(ResolveRanks, SeveralCapturesWithoutTheFlagAreRefusedWithTheFlagToUse) {
+  RunBuilder run;
+  AddActive(run, "a.json").Claim(0);
+  AddActive(run, "b.json", 100, 110).Claim(0);
+  const RankResolution ranks = Resolve(run);
+  EXPECT_TRUE(ranks.ranks.empty());
+  ASSERT_THAT(ranks.refused, SizeIs(2));
+  EXPECT_THAT(ranks.refused[0].detail, HasSubstr("--capture 0..1"));
+  EXPECT_THAT(ranks.refused[0].detail, HasSubstr("0: a.json; 1: b.json"));
+}
+
+TEST(ResolveRanks, TheCaptureFlagSelectsByTimeNotByName) {
+  RunBuilder run;
+  AddActive(run, "a.json", 100, 110).Claim(0);
+  AddActive(run, "b.json").Claim(0);
+  AnalysisOptions first;
+  first.capture = 0;
+  AnalysisOptions last;
+  last.capture_last = true;
+  EXPECT_EQ(PathOf(run, Resolve(run, first), 0), "b.json");
+  const RankResolution ranks = Resolve(run, last);
+  EXPECT_EQ(PathOf(run, ranks, 0), "a.json");
+  EXPECT_EQ(ranks.ranks[0].capture, 1);
+  EXPECT_TRUE(ranks.refused.empty());
+}
+
+TEST(ResolveRanks, ACaptureThatDoesNotExistRefusesTheRank) {
+  RunBuilder run;
+  AddActive(run, "a.json").Claim(0);
+  AnalysisOptions options;
+  options.capture = 3;
+  const RankResolution ranks = Resolve(run, options);
+  EXPECT_TRUE(ranks.ranks.empty());
+  EXPECT_THAT(ranks.refused.at(0).detail, HasSubstr("no capture 3"));
+}
+
+TEST(ResolveRanks, ContradictingWorldSizesAreSeveralRuns) {
+  RunBuilder run;
+  AddActive(run, "x/a.json").Claim(0).World(2);
+  AddActive(run, "x/b.json").Claim(1).World(2);
+  AddActive(run, "y/a.json").Claim(0).World(4);
+  const RankResolution ranks = Resolve(run);
+  ASSERT_THAT(ranks.groups, SizeIs(2));
+  EXPECT_THAT(ranks.groups[0], SizeIs(2));
+  EXPECT_THAT(ranks.groups_reason, HasSubstr("world size (2, 4)"));
+  EXPECT_TRUE(ranks.ranks.empty());
+}
+
+TEST(ResolveRanks, ARankBeyondTheWorldOfAnotherFileIsAnotherRun) {
+  RunBuilder run;
+  AddActive(run, "a.json").Claim(0).World(2);
+  AddActive(run, "b.json").Claim(9);
+  const RankResolution ranks = Resolve(run);
+  EXPECT_THAT(ranks.groups, SizeIs(2));
+  EXPECT_THAT(ranks.groups_reason, HasSubstr("b.json"));
+}
+
+TEST(ResolveRanks, RanksWithoutCommonTimeAreSeveralRuns) {
+  RunBuilder run;
+  AddActive(run, "a.json").Claim(0);
+  AddActive(run, "b.json", 1'000, 1'010).Claim(1);
+  const RankResolution ranks = Resolve(run);
+  EXPECT_THAT(ranks.groups, SizeIs(2));
+  EXPECT_THAT(ranks.groups_reason, HasSubstr("no common time"));
+}
+
+TEST(ResolveRanks, WindowsHalfASecondApartAreOneRunBecauseClocksAreOnlyClaims) {
+  RunBuilder run;
+  AddActive(run, "a.json").Claim(0);
+  AddActive(run, "b.json").Window(kDay0 + 10 * kSecond + kSecond / 2, kDay0 + 12 * kSecond).Claim(1);
+  EXPECT_TRUE(Resolve(run).groups.empty());
+}
+
+TEST(ResolveRanks, GroupsNeverHoldARankTwice) {
+  RunBuilder run;
+  AddActive(run, "a.json").Claim(0).World(2);
+  AddActive(run, "b.json").Claim(0).World(2);
+  AddActive(run, "c.json").Claim(1).World(2);
+  AddActive(run, "d.json").Claim(0).World(1);
+  const RankResolution ranks = Resolve(run);
+  ASSERT_THAT(ranks.groups, SizeIs(3));
+  EXPECT_THAT(ranks.groups[0], SizeIs(2));
+}
+
+TEST(ResolveRanks, MissingRanksFollowFromTheWorldSize) {
+  RunBuilder run;
+  AddActive(run, "a.json").Claim(0).World(4);
+  AddActive(run, "b.json").Claim(2).World(4);
+  const RankResolution ranks = Resolve(run);
+  EXPECT_EQ(ranks.world_size, 4);
+  EXPECT_THAT(ranks.missing_ranks, testing::ElementsAre(1, 3));
+}
+
+TEST(ResolveRanks, AnAbsurdWorldSizeIsIgnored) {
+  RunBuilder run;
+  AddActive(run, "a.json").Claim(0).World(2'000'000'000);
+  const RankResolution ranks = Resolve(run);
+  EXPECT_FALSE(ranks.world_size.has_value());
+  EXPECT_TRUE(ranks.missing_ranks.empty());
+}
+
+TEST(ResolveRanks, NsysSessionsOfOneHostAreDomainsOfTheirOwn) {
+  RunBuilder run;
+  AddActive(run, "a.sqlite").Nsys("s1", 1).Host("h").Claim(0);
+  AddActive(run, "b.sqlite").Nsys("s2", 2).Host("h").Claim(1);
+  const RankResolution ranks = Resolve(run);
+  EXPECT_NE(ranks.ranks[0].domain, ranks.ranks[1].domain);
+}
+
+TEST(ResolveRanks, KinetoFilesOfUnknownHostsWithEqualDevicesAreNoDomain) {
+  RunBuilder run;
+  AddActive(run, "a.json").Claim(0).Device(0);
+  AddActive(run, "b.json").Claim(1).Device(0);
+  const RankResolution ranks = Resolve(run);
+  EXPECT_NE(ranks.ranks[0].domain, ranks.ranks[1].domain);
+}
+
+TEST(ResolveRanks, TheResultDoesNotDependOnTheOrderOfSources) {
+  const std::vector<std::string> paths = {"r1.json", "r10.json", "r2.json", "r0.json"};
+  std::set<std::vector<std::string>> seen;
+  std::vector<size_t> order = {0, 1, 2, 3};
+  do {
+    RunBuilder run;
+    for (const size_t i : order) AddActive(run, paths[i]).Pid(1);
+    const RankResolution ranks = Resolve(run);
+    std::vector<std::string> by_rank;
+    for (size_t i = 0; i < ranks.ranks.size(); ++i) by_rank.push_back(PathOf(run, ranks, i));
+    seen.insert(by_rank);
+  } while (std::next_permutation(order.begin(), order.end()));
+  EXPECT_THAT(seen, testing::ElementsAre(std::vector<std::string>{"r0.json", "r1.json", "r2.json", "r10.json"}));
+}
+
+// All Kineto files of the reference collection at once, with the claims and windows another reader found in them.
+TEST(ResolveRanks, TheWholeCollectionFallsIntoGroupsThatCanBeRuns) {
+  std::ifstream in("../shared/reference/expected.json");
+  if (!in) GTEST_SKIP() << "REFERENCE MISSING: ../shared/reference/expected.json";
+  const nlohmann::json expected = nlohmann::json::parse(in);
+  RunBuilder run;
+  for (const auto& [path, file] : expected["files"].items()) {
+    if (file.value("format", "") != "kineto" || file["first_device_start_unix_ns"].is_null()) continue;
+    const std::string device = file["device_ids"].at(0);
+    SourceBuilder& source = run.AddSource(path).Device(device.front() - '0').KernelTime(1);
+    source.Window(Number(file["first_device_start_unix_ns"]), Number(file["last_device_end_unix_ns"]));
+    source.context().kernels = file["kernels"].get<int64_t>();
+    if (!file["rank"].is_null()) source.Claim(file["rank"].get<int32_t>());
+    if (!file["world_size"].is_null()) source.World(file["world_size"].get<int32_t>());
+  }
+  const BuiltRun built = run.Build();
+  const RankResolution ranks = ResolveRanks(built.run, {});
+  size_t in_groups = 0;
+  std::vector<size_t> sizes;
+  for (const auto& group : ranks.groups) {
+    std::set<std::string> folders;
+    for (const size_t s : group) {
+      const std::string& path = built.run.sources[s].context.path;
+      folders.insert(path.substr(0, path.rfind('/')));
+    }
+    EXPECT_THAT(folders, SizeIs(1));
+    sizes.push_back(group.size());
+    in_groups += group.size();
+  }
+  EXPECT_EQ(in_groups, built.run.sources.size());
+  EXPECT_EQ(std::count(sizes.begin(), sizes.end(), 8U), 1);
+  EXPECT_EQ(std::count(sizes.begin(), sizes.end(), 2U), 1);
+  EXPECT_EQ(std::count(sizes.begin(), sizes.end(), 1U), static_cast<std::ptrdiff_t>(sizes.size()) - 2);
+}
+
+}  // namespace
+}  // namespace lockstep

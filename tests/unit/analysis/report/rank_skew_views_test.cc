@@ -1,0 +1,182 @@
+// The ranks, collectives and skew views of a small matched run.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "analysis/report/collectives_view.h"
+#include "analysis/report/ranks_view.h"
+#include "analysis/report/skew_view.h"
+#include "tests/unit/analysis/metrics/matched_run.h"
+
+namespace lockstep {
+namespace {
+
+constexpr int64_t kUs = 1'000;
+constexpr int64_t kStart = 1'700'000'000'000'000'000;
+
+// Two hosts of two ranks; a group in each and one across; rank 1 is late by 90 us.
+void Tell(RunBuilder& builder) {
+  for (int32_t r = 0; r < 4; ++r) {
+    auto& source = builder.AddRank(r).World(4).Host(r < 2 ? "alpha" : "beta");
+    source.context().gpu.uuid = "GPU-" + std::to_string(r);
+    source.context().versions["cuda"] = "12.4";
+    const uint32_t tp = source.Group("tp", r < 2 ? std::vector<int32_t>{0, 1} : std::vector<int32_t>{2, 3}, "mesh_tp");
+    const uint32_t world = source.Group("0", {0, 1, 2, 3}, "default_pg");
+    for (int64_t i = 0; i < 10; ++i) {
+      source.Step(i, kStart + i * 2'000 * kUs, kStart + (i + 1) * 2'000 * kUs);
+      const int64_t base = kStart + i * 2'000 * kUs + i * i % 7 * 30 * kUs;
+      const int64_t late = r == 1 ? 90 * kUs : 0;
+      InstanceRow& small = source.Collective(tp, CollectiveOp::kAllReduce, base + late, 100 * kUs - late);
+      small.step = i;
+      small.seq = i + 1;
+      small.bytes = 4'096;
+      source.Collective(world, CollectiveOp::kAllGather, base + 500 * kUs, 50 * kUs).step = i;
+    }
+  }
+}
+
+class RankSkewViews : public testing::Test {
+ protected:
+  void SetUp() override {
+    RunBuilder builder;
+    Tell(builder);
+    run_ = Match(builder);
+  }
+
+  AnalysisContext Context() {
+    std::vector<bool> selected(run_.ranks.ranks.size(), true);
+    for (size_t i = 0; i < selected.size() && !options_.ranks.empty(); ++i) {
+      selected[i] = std::count(options_.ranks.begin(), options_.ranks.end(), run_.ranks.ranks[i].rank) > 0;
+    }
+    return {run_.built.run, run_.built.instances, options_, run_.ranks, run_.match, executor_, kStart, selected,
+            notices_};
+  }
+
+  MatchedRun run_;
+  AnalysisOptions options_;
+  InlineExecutor executor_;
+  std::vector<Notice> notices_;
+};
+
+TEST_F(RankSkewViews, ARankSaysWhereItRanAndHowThatIsKnown) {
+  const Json row = RanksView(Context())[2];
+  EXPECT_EQ(row["rank"], 2);
+  EXPECT_EQ(row["rank_source"], "metadata");
+  EXPECT_EQ(row["host"], "beta");
+  EXPECT_EQ(row["host_source"], "trace");
+  EXPECT_EQ(row["domain"], 1);
+  EXPECT_EQ(row["gpu_uuid"], "GPU-2");
+  EXPECT_TRUE(row["gpu_name"].is_null());
+  EXPECT_EQ(row["versions"], Json({{"cuda", "12.4"}}));
+  EXPECT_EQ(row["start_unix_ns"], std::to_string(kStart));
+  EXPECT_EQ(row["collectives"], 20);
+  EXPECT_EQ(row["steps"], Json({{"first", 0}, {"last", 9}, {"count", 10}, {"source", "ProfilerStep"}}));
+}
+
+TEST_F(RankSkewViews, OnlySelectedRanksAreListed) {
+  options_.ranks = {1, 3};
+  const Json rows = RanksView(Context());
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[1]["rank"], 3);
+}
+
+TEST_F(RankSkewViews, TheGroupWithTheLateRankComesFirst) {
+  const Json rows = CollectivesView(Context());
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[0]["members"], Json({0, 1}));
+  EXPECT_EQ(rows[0]["communicator"]["desc"], "mesh_tp");
+  EXPECT_EQ(rows[0]["communicator"]["communicator_id"].get<std::string>().size(), 12U);
+  EXPECT_EQ(rows[0]["verdict"], "skew");
+  EXPECT_EQ(rows[0]["wait_ns"]["max"], 90 * kUs);
+  EXPECT_EQ(rows[0]["instances"], 10);
+}
+
+TEST_F(RankSkewViews, AcrossClocksARowIsMatchedButNothingIsResolved) {
+  const Json rows = CollectivesView(Context());
+  const auto world = std::find_if(rows.begin(), rows.end(), [](const Json& r) { return r["members"].size() == 4; });
+  ASSERT_NE(world, rows.end());
+  EXPECT_EQ((*world)["matched"], 10);
+  EXPECT_EQ((*world)["match"], "order");
+  EXPECT_EQ((*world)["spread_ns"]["count"], 0);
+  EXPECT_EQ((*world)["verdict"], "inconclusive");
+  EXPECT_TRUE((*world)["skew_share_ratio"].is_null());
+  EXPECT_FALSE(notices_.empty());
+}
+
+TEST_F(RankSkewViews, TheLateRankCausesTheWaiting) {
+  const Json skew = SkewView(Context());
+  EXPECT_EQ(skew["ranks"][1]["caused_wait_total_ns"], 900 * kUs);
+  EXPECT_EQ(skew["ranks"][1]["last_arrival_ratio"], 1.0);
+  EXPECT_EQ(skew["ranks"][0]["wait_total_ns"], 900 * kUs);
+  EXPECT_EQ(skew["unassigned_wait_ns"], 0);
+  EXPECT_EQ(skew["ranks"][3]["caused_wait_total_ns"], 0);
+}
+
+TEST_F(RankSkewViews, InstancesAreListedOnlyWhenAsked) {
+  EXPECT_TRUE(SkewView(Context())["instances"].empty());
+  options_.instances = -1;
+  EXPECT_EQ(SkewView(Context())["instances"].size(), 30U);
+}
+
+TEST_F(RankSkewViews, ALimitKeepsTheInstancesWithTheMostWaiting) {
+  options_.instances = 10;
+  const Json instances = SkewView(Context())["instances"];
+  ASSERT_EQ(instances.size(), 10U);
+  for (size_t i = 0; i < 10; ++i) {
+    EXPECT_EQ(instances[i]["members"].size(), 2U);
+    EXPECT_EQ(instances[i]["members"][1]["rank"], 1);
+    EXPECT_EQ(instances[i]["index"], i);
+    EXPECT_EQ(instances[i]["seq"], std::to_string(i + 1));
+  }
+}
+
+TEST_F(RankSkewViews, TimesOfMembersAreRelativeToTheRunsStart) {
+  options_.instances = -1;
+  options_.steps = {3, 3};
+  const Json instances = SkewView(Context())["instances"];
+  ASSERT_EQ(instances.size(), 3U);
+  for (const Json& instance : instances) {
+    EXPECT_EQ(instance["step"], 3);
+    EXPECT_LT(instance["members"][0]["start_ns"], 8'000 * kUs);
+  }
+}
+
+TEST_F(RankSkewViews, AnInstanceAcrossClocksShowsNoArrivals) {
+  options_.instances = -1;
+  const Json instances = SkewView(Context())["instances"];
+  for (const Json& instance : instances) {
+    const bool across = instance["members"].size() == 4;
+    EXPECT_EQ(instance["spread_ns"].is_null(), across);
+    EXPECT_EQ(instance["last_rank"].is_null(), across);
+    EXPECT_EQ(instance["members"][0]["wait_ns"].is_null(), across);
+    EXPECT_TRUE(instance["complete"]);
+  }
+}
+
+TEST_F(RankSkewViews, TimeSelectsByTheFirstStart) {
+  options_.instances = -1;
+  options_.time_ns = {2'000 * kUs, 4'000 * kUs};
+  const Json instances = SkewView(Context())["instances"];
+  ASSERT_EQ(instances.size(), 3U);
+  for (const Json& instance : instances) EXPECT_EQ(instance["step"], 1);
+}
+
+TEST_F(RankSkewViews, SelectingOneMemberSelectsTheInstance) {
+  options_.instances = -1;
+  options_.ranks = {1};
+  EXPECT_EQ(SkewView(Context())["instances"].size(), 20U);
+  EXPECT_EQ(SkewView(Context())["ranks"].size(), 1U);
+}
+
+TEST_F(RankSkewViews, TheNameOfARangeSelectsItsStep) {
+  options_.instances = -1;
+  options_.nvtx = "ProfilerStep#4";
+  const Json instances = SkewView(Context())["instances"];
+  ASSERT_EQ(instances.size(), 3U);
+  for (const Json& instance : instances) EXPECT_EQ(instance["step"], 4);
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,166 @@
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "analysis/report/report.h"
+
+namespace lockstep {
+namespace {
+
+Json Summary() {
+  return {{"time_share",
+           {{"compute_ratio", 0.6},
+            {"exposed_wait_ratio", 0.2},
+            {"exposed_transfer_ratio", 0.1},
+            {"exposed_unresolved_ratio", 0},
+            {"copy_ratio", 0},
+            {"opaque_ratio", 0},
+            {"idle_ratio", 0.1}}},
+          {"culprits", Json::array()},
+          {"verdict", "skew"},
+          {"wait_total_ns", 15'100'000},
+          {"unassigned_wait_ns", 2'800'000},
+          {"worst_collectives", Json::array({{{"communicator_id", "aa"},
+                                              {"op", "AllReduce"},
+                                              {"bytes", 4},
+                                              {"wait_total_ns", 1},
+                                              {"verdict", "skew"}}})},
+          {"worst_tails", Json::array()},
+          {"problems", Json::array()},
+          {"next", Json::array()}};
+}
+
+Json Culprit() {
+  return {{"scope", "rank"},
+          {"id", "5"},
+          {"host", "node7"},
+          {"gpu_uuid", "GPU-1"},
+          {"caused_wait_total_ns", 12'300'000},
+          {"share_of_wait_ratio", 0.8146},
+          {"confidence", 0.97},
+          {"cause", nullptr},
+          {"saving_ratio", nullptr},
+          {"worst_at_ns", 2'000'000},
+          {"worst_at_unix_ns", "1728123456000000000"}};
+}
+
+std::string Render(Json summary, int64_t ranks = 8) {
+  return RenderText({{"schema", "lockstep.report/1"},
+                     {"notices", Json::array()},
+                     {"run", {{"name", "r"}, {"ranks", ranks}, {"span_ns", 100'000'000}, {"analysed", nullptr}}},
+                     {"summary", std::move(summary)}},
+                    {});
+}
+
+bool Says(const std::string& text, std::string_view what) { return text.find(what) != std::string::npos; }
+
+TEST(TextSummary, FirstSaysWhoMakesTheOthersWaitHowMuchAndHowSure) {
+  Json summary = Summary();
+  summary["culprits"].push_back(Culprit());
+  const std::string text = Render(summary);
+  EXPECT_TRUE(
+      Says(text, "\n\nRank 5 makes the others wait: 12.3 ms of 15.1 ms waiting (81.5 %), 1.5 % of rank-time.\n"))
+      << text;
+  EXPECT_TRUE(Says(text, "sure    certain (97.0 %)")) << text;
+}
+
+TEST(TextSummary, SaysWhereTheCulpritIsAndWhenItWasWorst) {
+  Json summary = Summary();
+  summary["culprits"].push_back(Culprit());
+  const std::string text = Render(summary);
+  EXPECT_TRUE(Says(text, "where   host node7, device GPU-1")) << text;
+  EXPECT_TRUE(Says(text, "worst   2024-10-05 10:17:36.000000 UTC, 2 ms after the run's start")) << text;
+}
+
+TEST(TextSummary, BlamesNobodyWhereNoRankStandsOut) {
+  EXPECT_TRUE(Says(Render(Summary()), "Nobody in particular makes the others wait: 15.1 ms of waiting"));
+}
+
+TEST(TextSummary, OneRankAloneCannotTellWaiting) {
+  Json summary = Summary();
+  summary["wait_total_ns"] = 0;
+  summary["time_share"]["exposed_wait_ratio"] = 0;
+  summary["time_share"]["exposed_unresolved_ratio"] = 0.3;
+  EXPECT_TRUE(Says(Render(summary, 1), "Waiting cannot be told: one rank alone does not show when the others arrive."));
+}
+
+TEST(TextSummary, WaitingThatIsHiddenByBadDataIsExplainedByTheFailedGate) {
+  Json summary = Summary();
+  summary["wait_total_ns"] = 0;
+  summary["time_share"]["exposed_unresolved_ratio"] = 0.3;
+  summary["problems"].push_back({{"gate", "clock"}, {"detail", "3 clock domains"}, {"fix", "fix it"}});
+  EXPECT_TRUE(Says(Render(summary), "Waiting cannot be told: 3 clock domains."));
+}
+
+TEST(TextSummary, WithoutCommunicationNobodyWaits) {
+  Json summary = Summary();
+  summary["wait_total_ns"] = 0;
+  summary["time_share"]["exposed_transfer_ratio"] = 0;
+  summary["worst_collectives"] = Json::array();
+  EXPECT_TRUE(Says(Render(summary), "there is no communication in what was analysed"));
+}
+
+TEST(TextSummary, RanksThatArriveTogetherDoNotWait) {
+  Json summary = Summary();
+  summary["wait_total_ns"] = 0;
+  EXPECT_TRUE(Says(Render(summary), "Nobody waits: in every collective"));
+}
+
+TEST(TextSummary, ShareOfRankTimeIsLeftOutWhenOnlyAPartWasAnalysed) {
+  Json summary = Summary();
+  summary["culprits"].push_back(Culprit());
+  const Json run = {{"name", "r"}, {"ranks", 8}, {"span_ns", 100'000'000}, {"analysed", {{"steps", {1, 2}}}}};
+  const std::string text = RenderText({{"run", run}, {"summary", summary}}, {});
+  EXPECT_FALSE(Says(text, "of rank-time.")) << text;
+  EXPECT_TRUE(Says(text, "only steps 1..2")) << text;
+}
+
+TEST(TextRenderer, MoreRowsAreShownWhenAskedFor) {
+  Json rows = Json::array();
+  for (int i = 0; i < 30; ++i) rows.push_back({{"family", "f"}, {"instances", i}, {"total_ns", i}, {"share_ratio", 0}});
+  TextOptions options;
+  EXPECT_TRUE(Says(RenderText({{"families", rows}}, options), "... and 10 more (--limit)"));
+  options.max_rows = 30;
+  EXPECT_FALSE(Says(RenderText({{"families", rows}}, options), "more (--limit)"));
+}
+
+TEST(TextRenderer, AmongManyRanksTheCulpritsComeFirst) {
+  Json ranks = Json::array();
+  for (int i = 0; i < 64; ++i) ranks.push_back({{"rank", 1000 + i}, {"caused_wait_total_ns", i == 63 ? 5 : 0}});
+  const std::string text =
+      RenderText({{"skew", {{"unassigned_wait_ns", 0}, {"ranks", ranks}, {"instances", Json::array()}}}}, {});
+  EXPECT_TRUE(Says(text, "1063")) << text;
+}
+
+TEST(TextRenderer, ALastRankThatIsNotCertainIsMarked) {
+  Json instance = {{"communicator_id", "aa"}, {"index", 0},
+                   {"op", "AllReduce"},       {"last_rank", 3},
+                   {"last_certain", false},   {"members", Json::array()}};
+  const std::string text =
+      RenderText({{"skew", {{"ranks", Json::array()}, {"instances", Json::array({instance})}}}}, {});
+  EXPECT_TRUE(Says(text, "3?")) << text;
+}
+
+TEST(TextRenderer, FailedGatesComeFirstWithTheirFix) {
+  const Json gates = Json::array({{{"name", "a_good"}, {"ok", true}, {"detail", "d"}, {"fix", nullptr}},
+                                  {{"name", "b_bad"}, {"ok", false}, {"detail", "broken"}, {"fix", "mend"}},
+                                  {{"name", "c_none"}, {"ok", nullptr}, {"detail", "d"}, {"fix", nullptr}}});
+  const std::string text =
+      RenderText({{"quality", {{"gates", gates}, {"ranks", Json::array()}, {"files", Json::array()}}}}, {});
+  EXPECT_LT(text.find("FAIL b_bad"), text.find("ok   a_good"));
+  EXPECT_TRUE(Says(text, "fix: mend"));
+}
+
+TEST(TextRenderer, ADocumentOfWrongTypesIsRenderedAllTheSame) {
+  Json document = {{"notices", 1},
+                   {"run", {{"name", 2}, {"ranks", "x"}, {"missing_ranks", 3}, {"analysed", {{"steps", 1}}}}}};
+  for (const std::string& view : AllViews())
+    document[view] = view == "summary" ? Json({{"culprits", {1}}, {"next", {1}}}) : Json(7);
+  EXPECT_FALSE(RenderText(document, {}).empty());
+  for (const std::string& view : AllViews())
+    document[view] = Json::array({1, "x", nullptr, Json::array(), Json::object()});
+  EXPECT_FALSE(RenderText(document, {}).empty());
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,73 @@
+#include "analysis/report/text_table.h"
+
+#include <gtest/gtest.h>
+
+#include "analysis/report/text_words.h"
+
+namespace lockstep {
+namespace {
+
+std::vector<std::string> LinesOf(const std::string& text) {
+  std::vector<std::string> lines;
+  size_t from = 0;
+  for (size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', from)) {
+    lines.push_back(text.substr(from, end - from));
+    from = end + 1;
+  }
+  return lines;
+}
+
+Json Rows(size_t n) {
+  Json rows = Json::array();
+  for (size_t i = 0; i < n; ++i) rows.push_back({{"rank", i}, {"name", std::string(50, 'n')}, {"time_ns", 1000 * i}});
+  return rows;
+}
+
+const std::vector<TableColumn> kColumns = {
+    {"rank", "rank", CellKind::kNumber}, {"name", "name", CellKind::kText}, {"time", "time_ns", CellKind::kTime, 1}};
+
+TEST(TextTable, NumbersAreRightAlignedUnderTheirTitleAndUnit) {
+  const std::vector<std::string> lines = LinesOf(RenderTable(Rows(12), kColumns, {100, 20, 2}));
+  EXPECT_EQ(lines[0].substr(0, 8), "  rank  ");
+  EXPECT_EQ(lines[1].substr(lines[1].size() - 4), "  us");
+  EXPECT_EQ(lines[2].substr(0, 6), "     0");
+  EXPECT_EQ(lines[13].substr(0, 6), "    11");
+}
+
+TEST(TextTable, WhatIsNotShownIsCounted) {
+  const std::vector<std::string> lines = LinesOf(RenderTable(Rows(25), kColumns, {100, 20, 2}));
+  EXPECT_EQ(lines.size(), 2U + 20U + 1U);
+  EXPECT_EQ(lines.back(), "  ... and 5 more (--limit)");
+}
+
+TEST(TextTable, EverythingIsShownWhereItFits) {
+  EXPECT_EQ(LinesOf(RenderTable(Rows(20), kColumns, {100, 20, 2})).size(), 22U);
+}
+
+TEST(TextTable, SpareColumnsGoBeforeNamesBecomeTooShort) {
+  const std::string text = RenderTable(Rows(3), kColumns, {29, 20, 2});
+  EXPECT_EQ(text.find("time"), std::string::npos);
+  EXPECT_NE(text.find("nnn...nnn"), std::string::npos);
+}
+
+TEST(TextTable, NoLineIsWiderThanThePage) {
+  for (int width = 20; width <= 120; ++width) {
+    for (const std::string& line : LinesOf(RenderTable(Rows(30), kColumns, {width, 20, 2}))) {
+      EXPECT_LE(DisplayWidth(line), static_cast<size_t>(std::max(width, 28))) << line;
+    }
+  }
+}
+
+TEST(TextTable, MissingFieldsAreDashes) {
+  const std::string text = RenderTable(Json::array({{{"rank", 1}}, 7}), kColumns, {100, 20, 2});
+  EXPECT_EQ(LinesOf(text)[2], "     1  -        -");
+  EXPECT_EQ(LinesOf(text)[3], "     -  -        -");
+}
+
+TEST(TextTable, NoRowsAreNoTable) {
+  EXPECT_EQ(RenderTable(Json::array(), kColumns, {100, 20, 2}), "");
+  EXPECT_EQ(RenderTable(Json(nullptr), kColumns, {100, 20, 2}), "");
+}
+
+}  // namespace
+}  // namespace lockstep

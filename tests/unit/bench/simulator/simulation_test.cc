@@ -1,0 +1,356 @@
+#include "bench/simulator/simulation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "bench/simulator/clock_field.h"
+#include "bench/simulator/device_model.h"
+
+namespace lockstep {
+namespace {
+
+constexpr int64_t kStartNs = 1'000'000'000;
+
+// A small run with everything that the simulation needs.
+struct SimulatedRun {
+  explicit SimulatedRun(SimulatorOptions given) : options(std::move(given)), rng(options.seed) {
+    EXPECT_TRUE(CompleteLayout(options).ok());
+    cluster = MakeCluster(options, rng);
+    program = MakeProgram(options);
+    auto placed = PlaceCauses(options.causes, cluster, rng);
+    EXPECT_TRUE(placed.ok()) << placed.status();
+    causes = *std::move(placed);
+  }
+  std::vector<RankTimeline> Simulated(std::optional<size_t> without = std::nullopt) const {
+    const CauseEffects effects(causes, without, cluster.world(), rng);
+    return Simulate({.cluster = &cluster,
+                     .program = program.get(),
+                     .effects = &effects,
+                     .rng = rng,
+                     .steps = options.steps,
+                     .start_ns = kStartNs});
+  }
+  [[nodiscard]] const Op& OpOf(int32_t rank, const Activity& activity) const {
+    return program->StepOf(activity.step, rank).ops[activity.op];
+  }
+
+  SimulatorOptions options;
+  CounterRng rng;
+  Cluster cluster;
+  std::unique_ptr<StepProgram> program;
+  std::vector<Cause> causes;
+};
+
+SimulatorOptions Decode(std::vector<Spec> causes = {}) {
+  return {.program = ProgramKind::kDecode, .tp = 8, .steps = 12, .layers = 6, .seed = 3, .causes = std::move(causes)};
+}
+SimulatorOptions Train(std::vector<Spec> causes = {}) {
+  return {.program = ProgramKind::kTrain,
+          .tp = 4,
+          .dp = 2,
+          .hosts = 2,
+          .steps = 6,
+          .layers = 6,
+          .seed = 3,
+          .causes = std::move(causes)};
+}
+Spec LateHost(const char* rank, const char* us = "300", const char* p = "0.03") {
+  return {"late_host", {{"rank", rank}, {"us", us}, {"p", p}}};
+}
+Spec SlowGpu(const char* rank, const char* factor) { return {"slow_gpu", {{"rank", rank}, {"factor", factor}}}; }
+
+struct Member {
+  int32_t rank;
+  Activity activity;
+};
+// Members by (communicator, ordinal).
+std::map<std::pair<int32_t, size_t>, std::vector<Member>> Instances(const SimulatedRun& run,
+                                                                    const std::vector<RankTimeline>& ranks) {
+  std::map<std::pair<int32_t, size_t>, std::vector<Member>> instances;
+  for (int32_t rank = 0; rank < run.cluster.world(); ++rank) {
+    std::map<int32_t, size_t> count;
+    for (const Activity& activity : ranks[static_cast<size_t>(rank)].activities) {
+      const Op& op = run.OpOf(rank, activity);
+      if (op.kind != OpKind::kCollective) continue;
+      const int32_t group = run.cluster.CommunicatorOf(rank, op.group);
+      instances[{group, count[group]++}].push_back({rank, activity});
+    }
+  }
+  return instances;
+}
+
+bool Same(const Activity& a, const Activity& b) {
+  return a.call_start_ns == b.call_start_ns && a.call_end_ns == b.call_end_ns && a.start_ns == b.start_ns &&
+         a.end_ns == b.end_ns && a.step == b.step && a.op == b.op;
+}
+bool Same(const std::vector<RankTimeline>& a, const std::vector<RankTimeline>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const RankTimeline& x, const RankTimeline& y) {
+    return std::equal(x.activities.begin(), x.activities.end(), y.activities.begin(), y.activities.end(),
+                      [](const Activity& p, const Activity& q) { return Same(p, q); });
+  });
+}
+
+class Programs : public ::testing::TestWithParam<ProgramKind> {
+ protected:
+  static SimulatedRun MakeRun(std::vector<Spec> causes = {}) {
+    return SimulatedRun(GetParam() == ProgramKind::kDecode ? Decode(std::move(causes)) : Train(std::move(causes)));
+  }
+};
+INSTANTIATE_TEST_SUITE_P(All, Programs, ::testing::Values(ProgramKind::kDecode, ProgramKind::kTrain),
+                         [](const auto& parameter) { return std::string(Name(parameter.param)); });
+
+TEST_P(Programs, SameSeedGivesTheSameTimelines) {
+  EXPECT_TRUE(Same(MakeRun({LateHost("1")}).Simulated(), MakeRun({LateHost("1")}).Simulated()));
+}
+
+TEST_P(Programs, NoMemberEndsBeforeTheLastHasStarted) {
+  const SimulatedRun run = MakeRun({LateHost("2")});
+  const auto instances = Instances(run, run.Simulated());
+  ASSERT_GT(instances.size(), 20U);
+  for (const auto& [key, members] : instances) {
+    const auto& group = run.cluster.communicators[static_cast<size_t>(key.first)];
+    ASSERT_EQ(members.size(), group.members.size());
+    int64_t last_start = 0;
+    int64_t first_end = INT64_MAX;
+    for (const Member& member : members) {
+      last_start = std::max(last_start, member.activity.start_ns);
+      first_end = std::min(first_end, member.activity.end_ns);
+    }
+    EXPECT_LT(last_start, first_end);
+  }
+}
+
+TEST_P(Programs, EndsOfOneInstanceLieWithinTheJitter) {
+  const SimulatedRun run = MakeRun();
+  for (const auto& [key, members] : Instances(run, run.Simulated())) {
+    const auto [low, high] = std::minmax_element(members.begin(), members.end(), [](const Member& a, const Member& b) {
+      return a.activity.end_ns < b.activity.end_ns;
+    });
+    EXPECT_LE(high->activity.end_ns - low->activity.end_ns, 1'000 + kDeviceTickNs);
+  }
+}
+
+TEST_P(Programs, StreamsRunOneThingAtATimeAndNothingBeforeItsLaunch) {
+  const SimulatedRun run = MakeRun();
+  const auto ranks = run.Simulated();
+  for (int32_t rank = 0; rank < run.cluster.world(); ++rank) {
+    std::array<int64_t, kStreams> free{};
+    for (const Activity& activity : ranks[static_cast<size_t>(rank)].activities) {
+      const Op& op = run.OpOf(rank, activity);
+      if (!StartsDeviceWork(op.kind)) continue;
+      EXPECT_GE(activity.start_ns, free[static_cast<size_t>(op.stream)]);
+      EXPECT_GE(activity.start_ns, activity.call_start_ns + 3'000);
+      EXPECT_GE(activity.end_ns, activity.start_ns);
+      EXPECT_EQ(activity.start_ns % kDeviceTickNs, 0);
+      free[static_cast<size_t>(op.stream)] = activity.end_ns;
+    }
+  }
+}
+
+TEST_P(Programs, HostCallsLeaveRoomForTheRangesAroundThem) {
+  const SimulatedRun run = MakeRun();
+  for (const RankTimeline& timeline : run.Simulated()) {
+    for (size_t i = 1; i < timeline.activities.size(); ++i) {
+      ASSERT_GE(timeline.activities[i].call_start_ns - timeline.activities[i - 1].call_end_ns, 1'300);
+    }
+  }
+}
+
+TEST_P(Programs, StepsTileTheHostsTime) {
+  const SimulatedRun run = MakeRun();
+  for (const RankTimeline& timeline : run.Simulated()) {
+    ASSERT_EQ(timeline.steps.size(), static_cast<size_t>(run.options.steps));
+    for (size_t i = 0; i < timeline.steps.size(); ++i) {
+      const StepSpan& span = timeline.steps[i];
+      EXPECT_GT(span.start_ns, i > 0 ? timeline.steps[i - 1].end_ns : 0);
+      EXPECT_LT(span.start_ns, timeline.activities[span.first_activity].call_start_ns);
+      EXPECT_EQ(timeline.activities[span.first_activity].op, 0U);
+    }
+  }
+}
+
+TEST_P(Programs, RemovingACauseGivesTheRunThatNeverHadIt) {
+  const SimulatedRun with = MakeRun({LateHost("1"), SlowGpu("2", "1.3")});
+  EXPECT_TRUE(Same(with.Simulated(0), MakeRun({SlowGpu("2", "1.3")}).Simulated()));
+  EXPECT_TRUE(Same(with.Simulated(1), MakeRun({LateHost("1")}).Simulated()));
+}
+
+TEST_P(Programs, ACauseOfNoStrengthChangesNothing) {
+  EXPECT_TRUE(Same(MakeRun({LateHost("1", "500", "0"), SlowGpu("2", "1")}).Simulated(), MakeRun().Simulated()));
+}
+
+TEST_P(Programs, RunTimesDoNotDependOnKeepingRecords) {
+  const SimulatedRun run = MakeRun({LateHost("1")});
+  const CauseEffects effects(run.causes, std::nullopt, run.cluster.world(), run.rng);
+  const auto lean = Simulate({.cluster = &run.cluster,
+                              .program = run.program.get(),
+                              .effects = &effects,
+                              .rng = run.rng,
+                              .steps = run.options.steps,
+                              .start_ns = kStartNs,
+                              .keep_records = false});
+  EXPECT_EQ(MeanStepNs(lean), MeanStepNs(run.Simulated()));
+}
+
+// Mean of (own start - mean start) over the instances of a rank's tensor-parallel group.
+double MeanLateness(const SimulatedRun& run, const std::vector<RankTimeline>& ranks, int32_t rank) {
+  double sum = 0;
+  int count = 0;
+  for (const auto& [key, members] : Instances(run, ranks)) {
+    if (run.cluster.communicators[static_cast<size_t>(key.first)].kind != GroupKind::kTp) continue;
+    double mean = 0;
+    std::optional<int64_t> own;
+    for (const Member& member : members) {
+      mean += static_cast<double>(member.activity.start_ns - kStartNs) / static_cast<double>(members.size());
+      if (member.rank == rank) own = member.activity.start_ns - kStartNs;
+    }
+    if (!own) continue;
+    sum += static_cast<double>(*own) - mean;
+    ++count;
+  }
+  return sum / count;
+}
+
+TEST(Simulation, ALateHostArrivesLateAndCostsTime) {
+  const SimulatedRun run(Decode({LateHost("5")}));
+  const auto with = run.Simulated();
+  const auto without = run.Simulated(0);
+  EXPECT_GT(MeanLateness(run, with, 5), 5'000);
+  EXPECT_LT(std::abs(MeanLateness(run, without, 5)), 2'000);
+  for (const int32_t other : {0, 3, 7}) EXPECT_LT(MeanLateness(run, with, other), 0);
+  EXPECT_GT(MeanStepNs(with), MeanStepNs(without) * 105 / 100);
+}
+
+TEST(Simulation, ASlowGpuStretchesItsComputeKernelsAndNothingElse) {
+  const SimulatedRun run(Train({SlowGpu("3", "1.25")}));
+  const auto with = run.Simulated();
+  const auto without = run.Simulated(0);
+  for (size_t rank = 0; rank < with.size(); ++rank) {
+    for (size_t i = 0; i < with[rank].activities.size(); ++i) {
+      const Activity& slow = with[rank].activities[i];
+      const Activity& usual = without[rank].activities[i];
+      const OpKind kind = run.OpOf(static_cast<int32_t>(rank), slow).kind;
+      if (kind == OpKind::kCollective) continue;
+      const double factor = rank == 3 && kind == OpKind::kKernel ? 1.25 : 1.0;
+      EXPECT_NEAR(static_cast<double>(slow.end_ns - slow.start_ns),
+                  factor * static_cast<double>(usual.end_ns - usual.start_ns), 2.5 * kDeviceTickNs);
+    }
+  }
+}
+
+TEST(Simulation, GradientsAreReducedWhileBackwardGoesOn) {
+  const SimulatedRun run(Train());
+  const auto ranks = run.Simulated();
+  int overlapped = 0;
+  const std::vector<Activity>& activities = ranks[0].activities;
+  for (const Activity& reduce : activities) {
+    const Op& gradients = run.OpOf(0, reduce);
+    if (gradients.kind != OpKind::kCollective || gradients.group != GroupKind::kDp) continue;
+    overlapped += std::any_of(activities.begin(), activities.end(), [&](const Activity& other) {
+      const Op& op = run.OpOf(0, other);
+      return op.kind == OpKind::kKernel && other.start_ns < reduce.end_ns && other.end_ns > reduce.start_ns;
+    });
+  }
+  EXPECT_GE(overlapped, run.options.steps);
+}
+
+TEST(Simulation, CommunicatorsWithCollectivesHaveDifferentMembers) {
+  for (const auto& [tp, dp] : {std::pair{8, 1}, {1, 8}, {4, 2}}) {
+    const SimulatedRun run({.program = ProgramKind::kTrain, .tp = tp, .dp = dp, .steps = 1, .layers = 2});
+    std::map<std::vector<int32_t>, int32_t> seen;
+    for (const auto& [key, members] : Instances(run, run.Simulated())) {
+      const auto& list = run.cluster.communicators[static_cast<size_t>(key.first)].members;
+      EXPECT_EQ(seen.emplace(list, key.first).first->second, key.first);
+    }
+  }
+}
+
+TEST(Simulation, OneRankRunsAlone) {
+  for (const ProgramKind program : {ProgramKind::kDecode, ProgramKind::kTrain}) {
+    const SimulatedRun run({.program = program, .tp = 1, .steps = 3, .layers = 2});
+    const auto ranks = run.Simulated();
+    EXPECT_TRUE(Instances(run, ranks).empty());
+    EXPECT_GT(MeanStepNs(ranks), 100'000);
+  }
+}
+
+TEST(Causes, TheSeedPlacesACauseWithoutARank) {
+  std::map<int32_t, int> places;
+  for (uint64_t seed = 0; seed < 64; ++seed) {
+    SimulatorOptions options = Decode({{"slow_gpu", {}}});
+    options.seed = seed;
+    const SimulatedRun run(options);
+    ASSERT_EQ(run.causes.front().ranks.size(), 1U);
+    ++places[run.causes.front().ranks.front()];
+  }
+  EXPECT_EQ(places.size(), 8U);
+}
+
+TEST(Causes, AHostStandsForAllItsRanks) {
+  SimulatorOptions options = Train({{"late_host", {{"host", "1"}}}});
+  EXPECT_EQ(SimulatedRun(options).causes.front().ranks, (std::vector<int32_t>{4, 5, 6, 7}));
+}
+
+TEST(Causes, AnUnknownRankIsRefusedWithTheRange) {
+  SimulatorOptions options = Decode();
+  ASSERT_TRUE(CompleteLayout(options).ok());
+  const CounterRng rng(1);
+  const auto causes = PlaceCauses({SlowGpu("8", "2")}, MakeCluster(options, rng), rng);
+  ASSERT_FALSE(causes.ok());
+  EXPECT_THAT(std::string(causes.status().message()), ::testing::HasSubstr("rank=8 must be an integer from 0 to 7"));
+}
+
+TEST(ClockField, WithoutMagnitudesTheRecordIsTheTruth) {
+  const SimulatedRun run(Decode());
+  const ClockField clocks(run.options, run.cluster, run.rng, kStartNs, 2 * kStartNs);
+  const auto truth = run.Simulated();
+  auto recorded = truth;
+  for (size_t rank = 0; rank < recorded.size(); ++rank) {
+    clocks.Record(static_cast<int32_t>(rank), *run.program, recorded[rank]);
+  }
+  EXPECT_TRUE(Same(truth, recorded));
+}
+
+TEST(ClockField, RecordsAreShiftedByTheHostAndTheDevice) {
+  SimulatedRun run(Train());
+  run.options.clock = {.offset_ms = 5, .drift_ppm = 10, .bias_us = 2};
+  const ClockField clocks(run.options, run.cluster, run.rng, kStartNs, 2 * kStartNs);
+  EXPECT_NE(clocks.Theta(0, kStartNs), clocks.Theta(1, kStartNs));
+  EXPECT_LE(std::abs(clocks.Theta(1, kStartNs)), 5'000'000);
+  const auto truth = run.Simulated();
+  for (int32_t rank = 0; rank < run.cluster.world(); ++rank) {
+    RankTimeline recorded = truth[static_cast<size_t>(rank)];
+    clocks.Record(rank, *run.program, recorded);
+    const int32_t host = run.cluster.ranks[static_cast<size_t>(rank)].host;
+    double shift = 0;
+    int count = 0;
+    for (size_t i = 0; i < recorded.activities.size(); ++i) {
+      const Activity& is = truth[static_cast<size_t>(rank)].activities[i];
+      const Activity& shown = recorded.activities[i];
+      EXPECT_EQ(shown.call_start_ns - is.call_start_ns, clocks.Theta(host, is.call_start_ns));
+      if (is.end_ns == 0) continue;
+      shift += static_cast<double>(shown.start_ns - is.start_ns - clocks.Theta(host, is.start_ns));
+      ++count;
+    }
+    EXPECT_NEAR(shift / count, static_cast<double>(clocks.DeviceBias(rank)), 300);
+  }
+}
+
+TEST(ClockField, AStepHappensOnceOnOneHost) {
+  SimulatedRun run(Train());
+  run.options.clock = {.step_us = 400};
+  const ClockField clocks(run.options, run.cluster, run.rng, kStartNs, 2 * kStartNs);
+  const int64_t change = clocks.Theta(0, 2 * kStartNs) + clocks.Theta(1, 2 * kStartNs) - clocks.Theta(0, kStartNs) -
+                         clocks.Theta(1, kStartNs);
+  EXPECT_EQ(change, 400'000);
+  EXPECT_EQ(clocks.StepsOf(0).size() + clocks.StepsOf(1).size(), 1U);
+}
+
+}  // namespace
+}  // namespace lockstep

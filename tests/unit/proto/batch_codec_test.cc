@@ -1,0 +1,311 @@
+#include "proto/batch_codec.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+
+#include "proto/column_codec.h"
+#include "proto/instance_codec.h"
+#include "tests/unit/proto/batch_samples.h"
+
+namespace lockstep {
+namespace {
+
+using samples::MakeDecodeBatch;
+using samples::MakeStream;
+using testing::HasSubstr;
+
+// Encodes a batch, lets the test change the message, and decodes the result.
+template <typename Change>
+absl::StatusOr<Batch> DecodeChanged(const Batch& batch, Change change) {
+  v1::Batch message;
+  EXPECT_TRUE(message.ParseFromString(EncodeBatch(batch)));
+  change(message);
+  return DecodeBatch(message.SerializeAsString());
+}
+
+// The same for the decompressed instance columns.
+template <typename Change>
+absl::StatusOr<Batch> DecodeChangedInstances(const Batch& batch, Change change) {
+  return DecodeChanged(batch, [&](v1::Batch& message) {
+    v1::InstanceBlock block;
+    EXPECT_TRUE(codec::Unpack("instances", message.instances(), codec::kMaxInstanceBytes, &block).ok());
+    change(block);
+    message.clear_instances();
+    codec::Pack(block, message.mutable_instances());
+  });
+}
+
+Batch SmallBatch() {
+  Batch batch = MakeDecodeBatch(1, 20);
+  batch.instances[3].cover = {{10, 20}, {30, 40}};
+  batch.instances[4].segment.tiles = {{1, 100, 200}};
+  batch.instances[4].segment.other_comm_ns = 200;
+  batch.instances[4].segment.compute_ns -= 200;
+  return batch;
+}
+
+void ExpectRefused(const absl::StatusOr<Batch>& decoded, const std::string& words) {
+  ASSERT_FALSE(decoded.ok());
+  EXPECT_EQ(decoded.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(decoded.status().message()), HasSubstr(words));
+}
+
+TEST(BatchCodec, EveryFieldComesBackEqual) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    for (const Batch& batch : MakeStream(seed, 3, 200)) {
+      const absl::StatusOr<Batch> decoded = DecodeBatch(EncodeBatch(batch));
+      ASSERT_TRUE(decoded.ok()) << decoded.status();
+      EXPECT_TRUE(*decoded == batch) << "seed " << seed << " batch " << batch.sequence;
+    }
+  }
+}
+
+TEST(BatchCodec, AnEmptyBatchComesBackEmpty) {
+  Batch batch;
+  batch.sequence = 7;
+  const absl::StatusOr<Batch> decoded = DecodeBatch(EncodeBatch(batch));
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  EXPECT_TRUE(*decoded == batch);
+}
+
+TEST(BatchCodec, EqualBatchesGiveEqualBytes) {
+  EXPECT_EQ(EncodeBatch(MakeStream(5, 2, 300)[1]), EncodeBatch(MakeStream(5, 2, 300)[1]));
+}
+
+TEST(BatchCodec, RowsOfEqualStartKeepTheirOrder) {
+  Batch batch;
+  for (uint32_t i = 0; i < 40; ++i) {
+    InstanceRow row;
+    row.start_ns = 100 + i / 8;
+    row.communicator = (i * 7) % 5;
+    row.stream = static_cast<int32_t>(i % 3);
+    batch.instances.push_back(row);
+  }
+  const absl::StatusOr<Batch> decoded = DecodeBatch(EncodeBatch(batch));
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  EXPECT_TRUE(decoded->instances == batch.instances);
+}
+
+TEST(BatchCodec, SortedRowsOfSeveralCommunicatorsCarryNoPositions) {
+  Batch batch = MakeStream(3, 3, 200)[2];
+  std::stable_sort(batch.instances.begin(), batch.instances.end(), [](const InstanceRow& a, const InstanceRow& b) {
+    return std::tie(a.start_ns, a.stream, a.name, a.communicator) <
+           std::tie(b.start_ns, b.stream, b.name, b.communicator);
+  });
+  v1::InstanceBlock block;
+  EncodeInstances(batch.instances, &block);
+  ASSERT_GT(block.communicators_size(), 1);
+  for (const v1::InstanceColumns& group : block.communicators()) EXPECT_EQ(group.position_size(), 0);
+}
+
+TEST(BatchCodec, DefaultColumnsAreLeftOut) {
+  Batch batch;
+  batch.instances.resize(100);
+  for (size_t i = 0; i < 100; ++i) batch.instances[i].start_ns = static_cast<int64_t>(i);
+  v1::InstanceBlock block;
+  EncodeInstances(batch.instances, &block);
+  const v1::InstanceColumns& columns = block.communicators(0);
+  EXPECT_EQ(columns.start_ns_size(), 100);
+  EXPECT_EQ(columns.seq_size() + columns.bytes_size() + columns.stream_size() + columns.name_size(), 0);
+  EXPECT_FALSE(columns.has_segment() || columns.has_cover() || columns.has_step() || columns.has_launch_start_ns());
+}
+
+TEST(BatchCodec, ASentinelNeverTravels) {
+  v1::InstanceBlock block;
+  EncodeInstances(MakeStream(9, 1, 100)[0].instances, &block);
+  for (const v1::InstanceColumns& columns : block.communicators()) {
+    int64_t step = 0;
+    for (const int64_t delta : columns.step().values()) {
+      step += delta;
+      EXPECT_GE(step, 0);
+    }
+  }
+}
+
+TEST(BatchCodec, ATileThatDoesNotAddUpStillComesBackEqual) {
+  Batch batch = SmallBatch();
+  batch.instances[4].segment.compute_ns += 17;
+  batch.instances[5].segment.other_comm_ns = 3;
+  const absl::StatusOr<Batch> decoded = DecodeBatch(EncodeBatch(batch));
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  EXPECT_TRUE(decoded->instances == batch.instances);
+}
+
+size_t BytesOf(const std::vector<InstanceRow>& rows) {
+  v1::InstanceBlock block;
+  EncodeInstances(rows, &block);
+  return codec::PackToBytes(block).size();
+}
+
+TEST(BatchCodec, RegularDecodeTakesAtMostSevenBytesAnInstance) {
+  const Batch batch = MakeDecodeBatch(11, 4'096);
+  const double bytes = static_cast<double>(BytesOf(batch.instances)) / 4'096;
+  std::printf("all columns of a decode-like instance: %.2f bytes\n", bytes);
+  EXPECT_LE(bytes, 7.0);
+}
+
+TEST(BatchCodec, StartAndDurationOfRegularDecodeTakeAtMostThreeAndAHalfBytes) {
+  std::vector<InstanceRow> rows(4'096);
+  const Batch batch = MakeDecodeBatch(12, 4'096);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    rows[i].start_ns = batch.instances[i].start_ns;
+    rows[i].duration_ns = batch.instances[i].duration_ns;
+  }
+  const double bytes = static_cast<double>(BytesOf(rows)) / 4'096;
+  std::printf("start and duration of a decode-like instance: %.2f bytes\n", bytes);
+  EXPECT_LE(bytes, 3.5);
+}
+
+TEST(BatchCodec, AnotherVersionIsRefused) {
+  ExpectRefused(DecodeChanged(SmallBatch(), [](v1::Batch& m) { m.set_version(2); }), "version 2");
+}
+
+TEST(BatchCodec, ATotalThatIsNotTheNextSequenceIsRefused) {
+  ExpectRefused(DecodeChanged(SmallBatch(), [](v1::Batch& m) { m.set_total_batches(5); }), "total_batches");
+}
+
+TEST(BatchCodec, ADecodedSizeBeyondTheLimitIsRefusedBeforeDecoding) {
+  ExpectRefused(DecodeChanged(SmallBatch(), [](v1::Batch& m) { m.mutable_instances()->set_decoded_bytes(1u << 31); }),
+                "limit");
+}
+
+TEST(BatchCodec, AWrongDecodedSizeIsRefused) {
+  ExpectRefused(
+      DecodeChanged(SmallBatch(),
+                    [](v1::Batch& m) { m.mutable_instances()->set_decoded_bytes(m.instances().decoded_bytes() - 1); }),
+      "declared");
+}
+
+TEST(BatchCodec, ADamagedFrameIsRefused) {
+  ExpectRefused(DecodeChanged(SmallBatch(),
+                              [](v1::Batch& m) {
+                                std::string* bytes = m.mutable_instances()->mutable_zstd();
+                                bytes->resize(bytes->size() / 2);
+                              }),
+                "instances");
+}
+
+TEST(BatchCodec, ColumnsOfUnequalLengthAreRefused) {
+  ExpectRefused(
+      DecodeChangedInstances(
+          SmallBatch(), [](v1::InstanceBlock& b) { b.mutable_communicators(0)->mutable_duration_ns()->RemoveLast(); }),
+      "duration_ns: 19 entries for 20 rows");
+}
+
+TEST(BatchCodec, ANegativeDurationIsRefused) {
+  ExpectRefused(DecodeChangedInstances(
+                    SmallBatch(), [](v1::InstanceBlock& b) { b.mutable_communicators(0)->set_duration_ns(0, -1); }),
+                "duration_ns: value -1");
+}
+
+TEST(BatchCodec, AnUnknownOperationIsRefused) {
+  ExpectRefused(
+      DecodeChangedInstances(SmallBatch(), [](v1::InstanceBlock& b) { b.mutable_communicators(0)->set_op(0, 15); }),
+      "op: value 15");
+}
+
+TEST(BatchCodec, StartsThatGoBackAreRefused) {
+  Batch batch = SmallBatch();
+  std::swap(batch.instances[2], batch.instances[9]);
+  ExpectRefused(DecodeBatch(EncodeBatch(batch)), "starts at");
+}
+
+TEST(BatchCodec, AHugeRowCountWithoutColumnsIsRefused) {
+  ExpectRefused(DecodeChangedInstances(SmallBatch(),
+                                       [](v1::InstanceBlock& b) {
+                                         b.clear_communicators();
+                                         b.add_communicators()->set_rows(1u << 30);
+                                       }),
+                "instances");
+}
+
+TEST(BatchCodec, TileCountsThatDoNotAddUpAreRefused) {
+  ExpectRefused(DecodeChangedInstances(
+                    SmallBatch(),
+                    [](v1::InstanceBlock& b) { b.mutable_communicators(0)->mutable_segment()->add_tile_instance(1); }),
+                "segment.tiles");
+}
+
+TEST(BatchCodec, ACoverBeyondTheInstanceIsRefused) {
+  Batch batch = SmallBatch();
+  batch.instances[3].cover.emplace_back(0, batch.instances[3].duration_ns);
+  ExpectRefused(DecodeBatch(EncodeBatch(batch)), "cover");
+}
+
+TEST(BatchCodec, SparseRunsThatMissTheRowsAreRefused) {
+  ExpectRefused(
+      DecodeChangedInstances(SmallBatch(),
+                             [](v1::InstanceBlock& b) { b.mutable_communicators(0)->mutable_step()->add_runs(3); }),
+      "step");
+}
+
+TEST(BatchCodec, RepeatedPositionsAreRefused) {
+  Batch batch;
+  for (uint32_t i = 0; i < 4; ++i) batch.instances.emplace_back().communicator = 1 - i % 2;
+  ExpectRefused(DecodeChangedInstances(batch,
+                                       [](v1::InstanceBlock& b) {
+                                         ASSERT_EQ(b.communicators_size(), 2);
+                                         *b.mutable_communicators(0)->mutable_position() =
+                                             b.communicators(1).position();
+                                       }),
+                "position");
+}
+
+TEST(BatchCodec, ADamagedSketchIsRefused) {
+  Batch batch = MakeStream(2, 1, 1)[0];
+  ExpectRefused(DecodeChanged(batch,
+                              [](v1::Batch& m) {
+                                v1::TableBlock block;
+                                ASSERT_TRUE(codec::Unpack("t", m.tables(), codec::kMaxTableBytes, &block).ok());
+                                block.mutable_kernels(0)->mutable_slices(0)->set_duration_ns("\x01\x07");
+                                m.clear_tables();
+                                codec::Pack(block, m.mutable_tables());
+                              }),
+                "kernel slice");
+}
+
+TEST(BatchCodec, EveryPrefixOfABatchIsRefusedOrDecodesWithoutACrash) {
+  const std::string bytes = EncodeBatch(MakeStream(4, 1, 30)[0]);
+  size_t refused = 0;
+  for (size_t cut = 0; cut < bytes.size(); ++cut) {
+    if (!DecodeBatch(std::string_view(bytes).substr(0, cut)).ok()) ++refused;
+  }
+  EXPECT_GT(refused, bytes.size() / 2);
+}
+
+TEST(BatchCodec, DamagedColumnsNeverCrash) {
+  const Batch batch = MakeStream(6, 1, 30)[0];
+  samples::Random random(99);
+  int refused = 0;
+  for (int round = 0; round < 3'000; ++round) {
+    const auto damage = [&random](std::string bytes) {
+      for (int64_t k = 1 + random.Below(4); k > 0; --k) {
+        bytes[static_cast<size_t>(random.Below(static_cast<int64_t>(bytes.size())))] = static_cast<char>(random.Bits());
+      }
+      return bytes;
+    };
+    v1::InstanceBlock block;
+    EncodeInstances(batch.instances, &block);
+    v1::InstanceBlock damaged;
+    if (!damaged.ParseFromString(damage(block.SerializeAsString()))) continue;
+    if (!DecodeInstances(damaged).ok()) ++refused;
+  }
+  EXPECT_GT(refused, 0);
+}
+
+TEST(BatchCodec, NamesOfInvalidUtf8AreRepaired) {
+  Batch batch;
+  batch.names.push_back({0, HashOf("x"),
+                         "ab\xff"
+                         "c"});
+  const absl::StatusOr<Batch> decoded = DecodeBatch(EncodeBatch(batch));
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  EXPECT_EQ(decoded->names[0].text,
+            "ab\xef\xbf\xbd"
+            "c");
+}
+
+}  // namespace
+}  // namespace lockstep
