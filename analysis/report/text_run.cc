@@ -60,7 +60,7 @@ void RunSection(const Json& report, TextPage& page) {
   const std::string state = TextOf(FieldOf(run, "state"));
   page.Line(fmt::format("run {}: {}, {}{}{}{}", TextOf(FieldOf(run, "name")), RanksOf(run),
                         FormatTime(FieldOf(run, "span_ns")), utc.empty() ? "" : " from ", utc,
-                        state.empty() || state == "finished" ? "" : fmt::format(" ({})", state)),
+                        state == "open" ? " (still open)" : ""),
             0, 2, Emphasis::kStrong);
   const Json& missing = ListOf(run, "missing_ranks");
   if (!missing.empty()) page.Line(fmt::format("missing ranks: {}", ListText(missing)), 0, 2, Emphasis::kBad);

@@ -173,6 +173,15 @@ void WriteTimeShare(const Json& summary, TextPage& page) {
   if (!any) page.Line("not known: the ranks share no common window", 2, 0, Emphasis::kFaint);
 }
 
+// Those that would not be shown as 0.0 %.
+Json MaterialTails(const Json& tails) {
+  Json material = Json::array();
+  for (const Json& tail : tails) {
+    if (RealOf(FieldOf(tail, "tail_score")).value_or(0) >= 0.0005) material.push_back(tail);
+  }
+  return material;
+}
+
 void WriteWorst(const Json& summary, TextPage& page) {
   const Json& collectives = ListOf(summary, "worst_collectives");
   if (!collectives.empty()) {
@@ -183,7 +192,7 @@ void WriteWorst(const Json& summary, TextPage& page) {
                              {"waiting", "wait_total_ns", CellKind::kTime},
                              {"verdict", "verdict", CellKind::kText}});
   }
-  const Json& tails = ListOf(summary, "worst_tails");
+  const Json tails = MaterialTails(ListOf(summary, "worst_tails"));
   if (!tails.empty()) {
     page.Heading("worst tails", "rank-time lost in instances over twice the median");
     page.Table(tails, {{"lost", "tail_score", CellKind::kPercent},

@@ -40,6 +40,11 @@ std::vector<double> MagnitudesOf(const std::vector<const Json*>& values) {
   return magnitudes;
 }
 
+// A column of nothing but dashes has no unit.
+bool HasNumber(const std::vector<const Json*>& values) {
+  return std::any_of(values.begin(), values.end(), [](const Json* value) { return value->is_number(); });
+}
+
 // By the middle value, so that most of the column reads well; but no value needs more than six digits before the point.
 template <size_t n>
 Unit UnitOfColumn(const std::array<Unit, n>& units, const std::vector<double>& magnitudes) {
@@ -74,25 +79,32 @@ std::vector<std::string> FormatEach(const std::vector<const Json*>& values, Form
   return cells;
 }
 
+// What would be shown as zero, but is not, says so.
+std::string Fixed(double value, int decimals) {
+  const double least = std::pow(10.0, -decimals);
+  if (value > 0 && value < least / 2) return fmt::format("<{:.{}f}", least, decimals);
+  return fmt::format("{:.{}f}", value, decimals);
+}
+
 template <size_t n>
 FormattedColumn InUnits(const std::array<Unit, n>& units, const std::vector<const Json*>& values) {
   const std::vector<double> magnitudes = MagnitudesOf(values);
   const Unit unit = UnitOfColumn(units, magnitudes);
   const int decimals = DecimalsOf(magnitudes, unit.size);
-  return {std::string(unit.name),
-          FormatEach(values, [&](double value) { return fmt::format("{:.{}f}", value / unit.size, decimals); })};
+  return {HasNumber(values) ? std::string(unit.name) : "",
+          FormatEach(values, [&](double value) { return Fixed(value / unit.size, decimals); })};
 }
 
 FormattedColumn Percents(const std::vector<const Json*>& values) {
   const std::vector<double> magnitudes = MagnitudesOf(values);
   const int decimals = !magnitudes.empty() && magnitudes.back() < 0.01 ? 2 : 1;
-  return {"%", FormatEach(values, [&](double value) { return fmt::format("{:.{}f}", 100 * value, decimals); })};
+  return {HasNumber(values) ? "%" : "", FormatEach(values, [&](double value) { return Fixed(100 * value, decimals); })};
 }
 
 FormattedColumn Bandwidths(const std::vector<const Json*>& values) {
   const std::vector<double> magnitudes = MagnitudesOf(values);
   const int decimals = magnitudes.empty() ? 0 : DecimalsFor(magnitudes.back());
-  return {"GB/s", FormatEach(values, [&](double value) { return fmt::format("{:.{}f}", value, decimals); })};
+  return {HasNumber(values) ? "GB/s" : "", FormatEach(values, [&](double value) { return Fixed(value, decimals); })};
 }
 
 std::string TextCell(const Json& value) {
@@ -159,7 +171,8 @@ FormattedColumn FormatColumn(CellKind kind, const std::vector<const Json*>& valu
     case CellKind::kTime:
       return InUnits(kTimeUnits, values);
     case CellKind::kInstant:
-      return {"ms", FormatEach(values, [](double value) { return fmt::format("{:.3f}", value / 1e6); })};
+      return {HasNumber(values) ? "ms" : "",
+              FormatEach(values, [](double value) { return fmt::format("{:.3f}", value / 1e6); })};
     case CellKind::kPercent:
       return Percents(values);
     case CellKind::kBytes:

@@ -105,6 +105,42 @@ std::string_view WithoutArguments(std::string_view name) {
   return name;
 }
 
+bool IsWordCharacter(char c) {
+  return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+// Length of a namespace or class name with its "::" at the front of the text, 0 = none.
+size_t QualifierAt(std::string_view text) {
+  for (const std::string_view unnamed : {"(anonymous namespace)::", "<unnamed>::"}) {
+    if (text.starts_with(unnamed)) return unnamed.size();
+  }
+  size_t end = 0;
+  while (end < text.size() && IsWordCharacter(text[end])) ++end;
+  return end > 0 && text.substr(end).starts_with("::") ? end + 2 : 0;
+}
+
+// Length of a cast of a template argument, "(int)" before "4", 0 = none.
+size_t CastAt(std::string_view text) {
+  if (text.empty() || text.front() != '(') return 0;
+  const size_t close = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz ", 1);
+  if (close == std::string_view::npos || close < 2 || text[close] != ')' || close + 1 == text.size()) return 0;
+  const char next = text[close + 1];
+  return (next >= '0' && next <= '9') || next == '-' ? close + 1 : 0;
+}
+
+// Template arguments without namespaces and casts.
+std::string WithoutQualifiers(std::string_view name) {
+  std::string plain;
+  bool starts_word = true;
+  while (!name.empty()) {
+    const size_t skip = starts_word ? std::max(QualifierAt(name), CastAt(name)) : 0;
+    if (skip == 0) plain += name.front();
+    starts_word = skip > 0 || !IsWordCharacter(name.front());
+    name.remove_prefix(std::max<size_t>(skip, 1));
+  }
+  return plain;
+}
+
 }  // namespace
 
 std::string Printable(std::string_view text) {
@@ -147,8 +183,10 @@ std::string ShortenKernel(std::string_view printable, size_t width) {
   const KernelNameParts parts = SplitKernelName(name);
   name.remove_prefix(static_cast<size_t>(parts.base.data() - name.data()));
   if (DisplayWidth(name) <= width) return std::string(name);
-  const size_t own = DisplayWidth(parts.base);
-  return CutMiddle(name, std::max(own + 1, width * 3 / 5), width);
+  const std::string plain = WithoutQualifiers(name);
+  if (DisplayWidth(plain) <= width) return plain;
+  const size_t own = std::min(DisplayWidth(parts.base), width);
+  return CutMiddle(plain, own + (width - own) * 3 / 5, width);
 }
 
 std::string ShortenPath(std::string_view printable, size_t width) {

@@ -17,7 +17,7 @@ namespace lockstep {
 // At most `width` columns: the middle gives way to "...", so that both ends stay.
 [[nodiscard]] std::string Shorten(std::string_view printable, size_t width);
 
-// The same for kernel names: return type, argument list and namespaces go first, the function's own name last.
+// The same for kernel names: return type, argument list, namespaces and casts go first, the function's own name last.
 [[nodiscard]] std::string ShortenKernel(std::string_view printable, size_t width);
 
 // The same for paths: most of the room is for the end.

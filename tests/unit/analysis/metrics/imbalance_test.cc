@@ -71,7 +71,9 @@ TEST(Imbalance, GivesTheWorstOfEqualRanksAsTheLowest) {
 TEST(Imbalance, HasNoRatioWhereNothingHappened) {
   RunBuilder run;
   AddRank(run, 0, 400, 4);
-  const Quantity* copy = Find(Compute(run), "copy");
+  const Imbalance imbalance = Compute(run);
+  const Quantity* copy = Find(imbalance, "copy");
+  ASSERT_NE(copy, nullptr);
   EXPECT_FALSE(copy->max_over_mean.has_value());
   EXPECT_FALSE(copy->worst.has_value());
 }

@@ -115,6 +115,19 @@ TEST(TextSummary, ShareOfRankTimeIsLeftOutWhenOnlyAPartWasAnalysed) {
   EXPECT_TRUE(Says(text, "only steps 1..2")) << text;
 }
 
+TEST(TextSummary, TailsThatLoseNothingAreNotListed) {
+  Json summary = Summary();
+  summary["worst_tails"] = Json::array(
+      {{{"name", "lossy"}, {"rank", 1}, {"tail_score", 0.02}}, {{"name", "fine"}, {"rank", 1}, {"tail_score", 1e-5}}});
+  const std::string text = Render(summary);
+  EXPECT_TRUE(Says(text, "lossy"));
+  EXPECT_FALSE(Says(text, "fine"));
+}
+
+TEST(TextRenderer, ARunThatIsStillOpenSaysSo) {
+  EXPECT_TRUE(Says(RenderText({{"run", {{"name", "r"}, {"ranks", 1}, {"state", "open"}}}}, {}), "(still open)"));
+}
+
 TEST(TextRenderer, MoreRowsAreShownWhenAskedFor) {
   Json rows = Json::array();
   for (int i = 0; i < 30; ++i) rows.push_back({{"family", "f"}, {"instances", i}, {"total_ns", i}, {"share_ratio", 0}});

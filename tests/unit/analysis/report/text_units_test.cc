@@ -39,6 +39,15 @@ TEST(TextUnits, NullIsADashAndDoesNotChooseTheUnit) {
   EXPECT_EQ(column.cells, (Cells{"-", "3", "-"}));
 }
 
+TEST(TextUnits, ATimeThatIsNotZeroIsNotShownAsZero) {
+  EXPECT_EQ(Format(CellKind::kTime, Json::array({4, 150'500, 1'000, 0})).cells, (Cells{"<0.1", "150.5", "1.0", "0.0"}));
+}
+
+TEST(TextUnits, AColumnOfDashesHasNoUnit) {
+  EXPECT_EQ(Format(CellKind::kTime, Json::array({nullptr})).unit, "");
+  EXPECT_EQ(Format(CellKind::kTime, Json::array({0})).unit, "ns");
+}
+
 TEST(TextUnits, NegativeTimesKeepTheirSign) {
   EXPECT_EQ(Format(CellKind::kTime, Json::array({-1'234'567})).cells, Cells{"-1.235"});
 }

@@ -47,6 +47,16 @@ TEST(TextWords, AKernelLosesItsNamespacesBeforeItsTemplateArguments) {
   EXPECT_EQ(ShortenKernel("void a_long_namespace::foo<int, float>(float)", 16), "foo<int, float>");
 }
 
+TEST(TextWords, AKernelLosesNamespacesAndCastsInsideItsTemplateArguments) {
+  EXPECT_EQ(ShortenKernel("foo<(int)128, (bool)0, at::native::(anonymous namespace)::Bar<c10::BFloat16>>(int)", 34),
+            "foo<128, 0, Bar<BFloat16>>");
+}
+
+TEST(TextWords, WhatOnlyLooksLikeACastStays) {
+  EXPECT_EQ(ShortenKernel("foo<&lambda(int) (instance 1), a_name::b, (int)x>", 44),
+            "foo<&lambda(int) (instance 1), b, (int)x>");
+}
+
 TEST(TextWords, TheFunctionsNameIsTheLastToGo) {
   const std::string shortened = ShortenKernel(kElementwise, 40);
   EXPECT_EQ(shortened.substr(0, 30), "vectorized_elementwise_kernel<");
