@@ -62,10 +62,10 @@ void AddOthers(const NextStepsInput& next, std::vector<std::string>& lines) {
   }
   if (!next.parts.tails.empty() && next.parts.tails.front().score.value >= 0.01) {
     const TailRow& tail = next.parts.tails.front();
-    lines.push_back(
-        fmt::format("--view tails: {:.1f} % of the time lies in long instances of {:.50} (--group-by shape "
-                    "tells sizes apart)",
-                    Percent(tail.score.value), BaseName(tail.name)));
+    const bool collective = tail.category == Category::kCommunication;
+    lines.push_back(fmt::format(
+        "--view tails: {:.1f} % of the time lies in long instances of {:.50} ({})", Percent(tail.score.value),
+        BaseName(tail.name), collective ? "there split into wait and transfer" : "--group-by shape tells sizes apart"));
   }
   if (next.verdict == RunVerdict::kCompute && !next.parts.imbalance.quantities.empty()) {
     const Quantity& compute = next.parts.imbalance.quantities.front();
