@@ -194,10 +194,10 @@ Gate Matching(const GateInput& in) {
   const std::string detail = fmt::format("{:.4g} % of communication time is matched with confidence",
                                          std::min(Percent(confident, total), 100.0));
   if (Percent(confident, total) >= 95) return Good(detail);
-  return Bad(
-      detail,
-      "capture process groups and sequence numbers: NCCL 2.25 or later with NVTX in nsys, or torch 2.5 or later with "
-      "TORCH_NCCL_TRACE_BUFFER_SIZE set; and add missing ranks");
+  return Bad(detail,
+             "capture process groups (torch 2.4 or later, or NCCL 2.25 or later exported with --include-blobs=true) "
+             "or, better, "
+             "sequence numbers (torch 2.12 or later); and add missing ranks");
 }
 
 Gate Clock(const GateInput& in) {
