@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "analysis/base/status_macros.h"
-#include "analysis/metrics/ranks.h"
+#include "analysis/metrics/run/ranks.h"
 #include "analysis/report/report.h"
 
 namespace lockstep {

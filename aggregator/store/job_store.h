@@ -48,8 +48,9 @@ class JobStore {
   // records that the answer for the present content was computed.
   virtual absl::Status MarkAnalysed(const std::string& run) = 0;
 
-  // Registers a source (idempotent; the context of a known source id is replaced only if it differs in path or claims)
-  // and tells what is already durable.
+  // Registers a source (idempotent) and tells what is already durable. Of several contexts of one source id (a file
+  // sent again with other claims, equal copies of a file) one is kept whatever the order of arrival: MustReplace in
+  // memory/run_assembly.h says which.
   virtual absl::StatusOr<StoredSource> PutSource(const std::string& run, const SourceContext& context) = 0;
   // `hash` is the content hash of the serialised batch. A sequence beyond last_sequence + 1 is kOutOfRange.
   virtual absl::Status PutBatch(const std::string& run, const Hash128& source_id, const Hash128& hash,

@@ -4,6 +4,7 @@
 
 #include "aggregator/store/memory/run_assembly.h"
 #include "analysis/base/check.h"
+#include "analysis/base/natural_order.h"
 #include "analysis/base/status_macros.h"
 
 namespace lockstep {
@@ -222,7 +223,7 @@ absl::StatusOr<LoadedRun> MemoryStore::LoadRun(const std::string& run) {
   loaded.data.names = dictionary.Take();
   for (const auto& [path, note] : stored->files) loaded.data.files.push_back(note);
   std::sort(loaded.data.files.begin(), loaded.data.files.end(),
-            [](const FileNote& a, const FileNote& b) { return NaturalLess(a.path, b.path); });
+            [](const FileNote& a, const FileNote& b) { return NaturalPathLess(a.path, b.path); });
   loaded.instances = std::move(instances);
   return loaded;
 }

@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/base/natural_order.h"
+
 namespace lockstep {
 namespace {
 
@@ -80,19 +82,10 @@ void Translate(std::span<const uint32_t> ids, uint32_t* name) {
   if (*name < ids.size()) *name = ids[*name];
 }
 
-std::string_view DigitsAt(std::string_view text, size_t begin) {
-  size_t end = begin;
-  while (end < text.size() && text[end] >= '0' && text[end] <= '9') ++end;
-  return text.substr(begin, end - begin);
-}
-
-// -1, 0, 1 for two runs of digits as numbers of any length.
-int CompareNumbers(std::string_view a, std::string_view b) {
-  a.remove_prefix(std::min(a.find_first_not_of('0'), a.size()));
-  b.remove_prefix(std::min(b.find_first_not_of('0'), b.size()));
-  if (a.size() != b.size()) return a.size() < b.size() ? -1 : 1;
-  const int order = a.compare(b);
-  return order < 0 ? -1 : static_cast<int>(order > 0);
+RankSource BestClaim(const SourceContext& context) {
+  RankSource best = RankSource::kAssumed;
+  for (const RankClaim& claim : context.claims) best = std::min(best, claim.source);
+  return best;
 }
 
 }  // namespace
@@ -185,7 +178,12 @@ absl::Status CheckExpectedRanks(const std::string& run, const RunInfo& stored, i
 }
 
 bool MustReplace(const SourceContext& stored, const SourceContext& offered) {
-  return stored.path != offered.path || stored.claims != offered.claims;
+  if (stored.path == offered.path && stored.host == offered.host) return stored.claims != offered.claims;
+  const RankSource ours = BestClaim(stored);
+  const RankSource theirs = BestClaim(offered);
+  if (ours != theirs) return theirs < ours;
+  if (stored.path != offered.path) return NaturalPathLess(offered.path, stored.path);
+  return NaturalPathLess(offered.host, stored.host);
 }
 
 absl::Status NoSuchRun(const std::string& run) {
@@ -207,27 +205,6 @@ absl::Status ConflictingBatch(const Hash128& source, int64_t sequence, const Has
       fmt::format("conflicting_batch: source {}, batch {} is stored with hash {}, offered with {}; two versions of the "
                   "agent read one file: use --replace to start the run anew",
                   source.Hex(), sequence, stored.Hex(), offered.Hex()));
-}
-
-bool NaturalLess(std::string_view a, std::string_view b) {
-  size_t i = 0;
-  size_t k = 0;
-  while (i < a.size() && k < b.size()) {
-    const std::string_view left = DigitsAt(a, i);
-    const std::string_view right = DigitsAt(b, k);
-    if (!left.empty() && !right.empty()) {
-      const int order = CompareNumbers(left, right);
-      if (order != 0) return order < 0;
-      i += left.size();
-      k += right.size();
-      continue;
-    }
-    if (a[i] != b[k]) return static_cast<unsigned char>(a[i]) < static_cast<unsigned char>(b[k]);
-    ++i;
-    ++k;
-  }
-  if (i == a.size() && k == b.size()) return a < b;  // equal but for leading zeros
-  return i == a.size();
 }
 
 }  // namespace lockstep

@@ -61,7 +61,9 @@ struct RunFacts {
 
 // OK, or kFailedPrecondition: a run finished by hand keeps its expected ranks.
 [[nodiscard]] absl::Status CheckExpectedRanks(const std::string& run, const RunInfo& stored, int32_t expected_ranks);
-// True if the context of a known source must be replaced: another path or other rank claims.
+// True if the offered context of a known source is to be kept instead of the stored one. The same file with other rank
+// claims: the later one. Equal copies of a file: the one whose best claim is more trusted, then the least path, then
+// the least host, so that the order of arrival decides nothing.
 [[nodiscard]] bool MustReplace(const SourceContext& stored, const SourceContext& offered);
 
 // The refusals that all backends give.
@@ -70,8 +72,5 @@ struct RunFacts {
 [[nodiscard]] absl::Status SequenceHole(const Hash128& source, int64_t sequence, int64_t expected);
 [[nodiscard]] absl::Status ConflictingBatch(const Hash128& source, int64_t sequence, const Hash128& stored,
                                             const Hash128& offered);
-
-// Order of paths for people: runs of digits compare as numbers ("rank_2" before "rank_10").
-[[nodiscard]] bool NaturalLess(std::string_view a, std::string_view b);
 
 }  // namespace lockstep

@@ -10,6 +10,7 @@
 #include "aggregator/store/sqlite/binding.h"
 #include "aggregator/store/sqlite/instance_reader.h"
 #include "aggregator/store/sqlite/row_fields.h"
+#include "analysis/base/natural_order.h"
 #include "analysis/base/status_macros.h"
 #include "proto/batch_codec.h"
 #include "proto/step_codec.h"
@@ -179,7 +180,7 @@ absl::Status LoadFileNotes(Database& db, int64_t run, std::vector<FileNote>* fil
         return absl::OkStatus();
       }));
   std::sort(files->begin(), files->end(),
-            [](const FileNote& a, const FileNote& b) { return NaturalLess(a.path, b.path); });
+            [](const FileNote& a, const FileNote& b) { return NaturalPathLess(a.path, b.path); });
   return absl::OkStatus();
 }
 

@@ -374,10 +374,38 @@ TEST_P(JobStoreTest, InstanceNamesAreTranslatedToTheRunsDictionary) {
   }
 }
 
-TEST_P(JobStoreTest, AnotherPathReplacesTheContext) {
-  Announce(1, "old.json");
-  Announce(1, "new.json");
-  EXPECT_EQ(Load().data.sources[0].context.path, "new.json");
+TEST_P(JobStoreTest, OfEqualCopiesTheLeastPathIsKeptWhicheverComesFirst) {
+  Announce(1, "b/rank10.json");
+  Announce(1, "b/rank9.json");
+  Announce(2, "b/rank9.json");
+  Announce(2, "b/rank10.json");
+  const RunData run = Load().data;
+  for (const SourceData& source : run.sources) EXPECT_EQ(source.context.path, "b/rank9.json");
+}
+
+TEST_P(JobStoreTest, OfEqualCopiesTheMoreTrustedClaimIsKeptWhicheverComesFirst) {
+  SourceContext mapped = MakeContext(1);
+  mapped.path = "z.json";
+  mapped.claims = {{3, RankSource::kRankMap}};
+  SourceContext named = MakeContext(1);
+  named.path = "a.json";
+  named.claims = {{5, RankSource::kFileName}};
+  for (const bool mapped_first : {true, false}) {
+    ASSERT_TRUE(store_->DropRun("run").ok());
+    ASSERT_TRUE(store_->OpenRun("run", -1).ok());
+    ASSERT_TRUE(store_->PutSource("run", mapped_first ? mapped : named).ok());
+    ASSERT_TRUE(store_->PutSource("run", mapped_first ? named : mapped).ok());
+    EXPECT_EQ(Load().data.sources[0].context.path, "z.json") << mapped_first;
+  }
+}
+
+TEST_P(JobStoreTest, TheSameFileWithOtherClaimsReplacesTheContext) {
+  SourceContext context = MakeContext(1);
+  context.claims = {{3, RankSource::kRankMap}};
+  ASSERT_TRUE(store_->PutSource("run", context).ok());
+  context.claims = {{4, RankSource::kAssumed}};
+  ASSERT_TRUE(store_->PutSource("run", context).ok());
+  EXPECT_EQ(Load().data.sources[0].context.claims, context.claims);
 }
 
 TEST_P(JobStoreTest, FileNotesComeInNaturalOrderAndReplaceEachOther) {
@@ -528,15 +556,6 @@ TEST(OpenStore, WithoutAPathNothingIsWritten) {
   const absl::StatusOr<std::unique_ptr<JobStore>> store = OpenStore("sqlite", {});
   ASSERT_TRUE(store.ok()) << store.status();
   EXPECT_TRUE((*store)->OpenRun("run", -1).ok());
-}
-
-TEST(NaturalLess, DigitsCompareAsNumbers) {
-  EXPECT_TRUE(NaturalLess("rank_2", "rank_10"));
-  EXPECT_FALSE(NaturalLess("rank_10", "rank_2"));
-  EXPECT_TRUE(NaturalLess("a1b2", "a1b10"));
-  EXPECT_TRUE(NaturalLess("a", "a1"));
-  EXPECT_FALSE(NaturalLess("a1", "a1"));
-  EXPECT_TRUE(NaturalLess("r01", "r1") != NaturalLess("r1", "r01"));
 }
 
 }  // namespace
