@@ -87,9 +87,9 @@ void PackGroup(Fill fill, v1::CompressedColumns* (v1::Batch::*field)(), v1::Batc
 }
 
 absl::Status GetHead(const v1::Batch& in, Batch* batch) {
-  if (in.version() != kBatchVersion) {
-    return absl::InvalidArgumentError(
-        fmt::format("batch version {}, this program reads {}; update the older side", in.version(), kBatchVersion));
+  if (in.version() < 1 || in.version() > kBatchVersion) {
+    return absl::InvalidArgumentError(fmt::format("batch version {}, this program reads 1 to {}; update the older side",
+                                                  in.version(), kBatchVersion));
   }
   batch->sequence = in.sequence();
   LOCKSTEP_RETURN_IF_ERROR(codec::CheckRange("sequence", batch->sequence, {0, kMaxSequence}));

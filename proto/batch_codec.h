@@ -18,7 +18,8 @@
 
 namespace lockstep {
 
-inline constexpr uint32_t kBatchVersion = 1;
+// Written; all from 1 on are read. 2: SparseColumn::coding and SegmentColumns::slack_gap_ns.
+inline constexpr uint32_t kBatchVersion = 2;
 
 [[nodiscard]] std::string EncodeBatch(const Batch& batch);
 [[nodiscard]] absl::StatusOr<Batch> DecodeBatch(std::string_view bytes);

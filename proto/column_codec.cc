@@ -3,6 +3,7 @@
 #include <zstd.h>
 
 #include <algorithm>
+#include <bit>
 #include <memory>
 
 #include "analysis/base/check.h"
@@ -40,6 +41,54 @@ absl::StatusOr<std::string> Inflate(std::string_view what, const v1::CompressedC
         fmt::format("{}: damaged zstd frame ({})", what, ZSTD_isError(size) != 0 ? ZSTD_getErrorName(size) : "short"));
   }
   return bytes;
+}
+
+constexpr uint32_t kPlainValues = 1;
+constexpr uint32_t kMaxCoding = 16;
+// Collectives of a layer or two repeat: what is tried when encoding.
+constexpr uint32_t kCodings[] = {0, kPlainValues, 2, 4};
+
+// What SparseColumn::coding predicts of values[i] from the values before it.
+int64_t Predicted(std::span<const int64_t> values, size_t i, uint32_t coding) {
+  if (coding == kPlainValues || i == 0) return 0;
+  if (coding == 0 || i <= coding) return values[i - 1];
+  return WrapAdd(values[i - 1], WrapSub(values[i - coding], values[i - coding - 1]));
+}
+
+// Bits of all differences to the prediction: close to what is left after compression.
+int64_t CostOf(std::span<const int64_t> values, uint32_t coding) {
+  int64_t bits = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const int64_t difference = WrapSub(values[i], Predicted(values, i, coding));
+    bits += std::bit_width(static_cast<uint64_t>(difference < 0 ? ~difference : difference));
+  }
+  return bits;
+}
+
+void PutPredicted(std::span<const int64_t> values, v1::SparseColumn* out) {
+  uint32_t best = 0;
+  int64_t best_cost = INT64_MAX;
+  for (const uint32_t coding : kCodings) {
+    const int64_t cost = CostOf(values, coding);
+    if (cost < best_cost) {
+      best = coding;
+      best_cost = cost;
+    }
+  }
+  out->set_coding(best);
+  for (size_t i = 0; i < values.size(); ++i) out->add_values(WrapSub(values[i], Predicted(values, i, best)));
+}
+
+absl::StatusOr<std::vector<int64_t>> GetPredicted(std::string_view what, const v1::SparseColumn& in, Limits limits) {
+  LOCKSTEP_RETURN_IF_ERROR(CheckRange(fmt::format("{}: coding", what), in.coding(), {0, kMaxCoding}));
+  std::vector<int64_t> values;
+  values.reserve(static_cast<size_t>(in.values_size()));
+  for (int i = 0; i < in.values_size(); ++i) {
+    const int64_t value = WrapAdd(Predicted(values, static_cast<size_t>(i), in.coding()), in.values(i));
+    LOCKSTEP_RETURN_IF_ERROR(CheckRange(what, value, limits));
+    values.push_back(value);
+  }
+  return values;
 }
 
 }  // namespace
@@ -99,14 +148,15 @@ void PutSparse(const Sparse& values, v1::SparseColumn* out) {
     if (value.has_value()) present.push_back(*value);
   }
   if (run > 0) out->add_runs(run);
-  PutDeltas(present, out->mutable_values());
+  PutPredicted(present, out);
 }
 
 absl::StatusOr<Sparse> GetSparse(std::string_view what, const v1::SparseColumn& in, size_t rows, Limits limits) {
+  LOCKSTEP_RETURN_IF_ERROR(CheckRange(fmt::format("{}: values", what), in.values_size(), {0, int64_t{kMaxRows}}));
+  LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<int64_t> present, GetPredicted(what, in, limits));
   Sparse values;
   values.reserve(rows);
   int taken = 0;
-  int64_t value = 0;
   for (int i = 0; i < in.runs_size(); ++i) {
     const uint32_t run = in.runs(i);
     const bool with = i % 2 == 1;
@@ -116,9 +166,7 @@ absl::StatusOr<Sparse> GetSparse(std::string_view what, const v1::SparseColumn& 
     }
     if (!with) values.resize(values.size() + run);
     for (uint32_t k = 0; with && k < run; ++k) {
-      value = WrapAdd(value, in.values(taken++));
-      LOCKSTEP_RETURN_IF_ERROR(CheckRange(what, value, limits));
-      values.emplace_back(value);
+      values.emplace_back(present[static_cast<size_t>(taken++)]);
     }
   }
   if ((in.runs_size() > 0 && values.size() != rows) || taken != in.values_size()) {

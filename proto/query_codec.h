@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "analysis/metrics/analysis_options.h"
+#include "analysis/metrics/run/analysis_options.h"
 #include "analysis/model/run_data.h"
 #include "lockstep/v1/query.pb.h"
 

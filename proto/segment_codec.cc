@@ -13,7 +13,7 @@ constexpr Limits kLength = {0, kMaxTimeNs};
 constexpr Column<InstanceRow, v1::SegmentColumns> kParts[] = {
     LOCKSTEP_SEGMENT(copy_ns, 0, {kLength}),   LOCKSTEP_SEGMENT(host_ns, 0, {kLength}),
     LOCKSTEP_SEGMENT(launch_ns, 0, {kLength}), LOCKSTEP_SEGMENT(dependency_ns, 0, {kLength}),
-    LOCKSTEP_SEGMENT(rest_ns, 0, {kLength}),   LOCKSTEP_SEGMENT(second_slack_ns, -1, {-1, kMaxTimeNs}),
+    LOCKSTEP_SEGMENT(rest_ns, 0, {kLength}),
 };
 
 int64_t SumOfTiles(const Segment& segment) {
@@ -79,6 +79,33 @@ void PutTiles(std::span<const InstanceRow* const> rows, v1::SegmentColumns* out)
   PutDeltas(lengths, out->mutable_tile_length_ns());
 }
 
+int64_t LengthOf(const InstanceRow& row) {
+  return row.segment.begin_ns == kNoTime ? 0 : WrapSub(row.start_ns, row.segment.begin_ns);
+}
+
+void PutSlacks(std::span<const InstanceRow* const> rows, v1::SegmentColumns* out) {
+  Sparse gaps(rows.size());
+  bool any = false;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const int64_t slack = rows[i]->segment.second_slack_ns;
+    if (slack >= 0) gaps[i] = WrapSub(LengthOf(*rows[i]), slack);
+    any = any || gaps[i].has_value();
+  }
+  if (any) PutSparse(gaps, out->mutable_slack_gap_ns());
+}
+
+absl::Status GetSlacks(const v1::SegmentColumns& in, std::span<InstanceRow> rows) {
+  LOCKSTEP_ASSIGN_OR_RETURN(const auto told,
+                            GetColumn("second_slack_ns", in.second_slack_ns(), rows.size(), -1, {-1, kMaxTimeNs}));
+  LOCKSTEP_ASSIGN_OR_RETURN(const Sparse gaps, GetSparse("slack_gap_ns", in.slack_gap_ns(), rows.size(), {}));
+  for (size_t i = 0; i < rows.size(); ++i) {
+    int64_t& slack = rows[i].segment.second_slack_ns;
+    slack = gaps[i] ? WrapSub(LengthOf(rows[i]), *gaps[i]) : told[i];
+    LOCKSTEP_RETURN_IF_ERROR(CheckRange("segment.second_slack_ns", slack, {gaps[i] ? 0 : -1, kMaxTimeNs}));
+  }
+  return absl::OkStatus();
+}
+
 // Number of list entries of each row, checked against what the list columns hold.
 absl::StatusOr<std::vector<int64_t>> GetCounts(std::string_view what, const Ints& in, size_t rows, int entries) {
   LOCKSTEP_ASSIGN_OR_RETURN(std::vector<int64_t> counts, GetColumn(what, in, rows, 0, {0, entries}));
@@ -139,6 +166,7 @@ void EncodeSegments(std::span<const InstanceRow* const> rows, v1::InstanceColumn
   v1::SegmentColumns* columns = out->mutable_segment();
   PutBegins(rows, columns);
   EncodeColumns<InstanceRow, v1::SegmentColumns>(kParts, rows, columns);
+  PutSlacks(rows, columns);
   PutTiles(rows, columns);
   std::vector<int64_t> corrections;
   for (const InstanceRow* row : rows) {
@@ -150,6 +178,7 @@ void EncodeSegments(std::span<const InstanceRow* const> rows, v1::InstanceColumn
 absl::Status DecodeSegments(const v1::SegmentColumns& in, std::span<InstanceRow> rows) {
   LOCKSTEP_RETURN_IF_ERROR(GetBegins(in, rows));
   LOCKSTEP_RETURN_IF_ERROR((DecodeColumns<InstanceRow, v1::SegmentColumns>(kParts, in, rows)));
+  LOCKSTEP_RETURN_IF_ERROR(GetSlacks(in, rows));
   LOCKSTEP_RETURN_IF_ERROR(GetTiles(in, rows));
   return GetCompute(in, rows);
 }

@@ -187,6 +187,14 @@ class Condenser::Impl {
     }
   }
 
+  // A collective's Comms Id is a hash of its group and sequence number: eight random bytes that say nothing more. Of
+  // point-to-point kernels it does.
+  void DropRedundantId(InstanceRow& row) const {
+    if (row.seq == kNoSeq || !communicators_.IsKnown(row.communicator) || IsPointToPoint(row.op)) return;
+    row.has_comms_id = false;
+    row.comms_id = 0;
+  }
+
   void OpenInstance(const ActivityRecord& record, const KernelClass& kind, int32_t step) {
     InstanceRow row;
     row.start_ns = record.start_ns;
@@ -209,6 +217,7 @@ class Condenser::Impl {
       row.graph_launch = record.graph_launch;
       row.graph_position = NextGraphPosition(record.graph_launch);
     }
+    DropRedundantId(row);
     FillSegment(row);
     instances_.Open(std::move(row));
   }

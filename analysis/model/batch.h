@@ -21,9 +21,9 @@
 
 namespace lockstep {
 
-inline constexpr int32_t kCondenseVersion = 1;
-inline constexpr int64_t kNoStep = INT64_MIN;  // an activity or instance of no step
-inline constexpr int64_t kNoTime = INT64_MIN;  // a time that was not recorded
+inline constexpr int32_t kCondenseVersion = 2;  // 2: batch version 2; no redundant Comms Ids
+inline constexpr int64_t kNoStep = INT64_MIN;   // an activity or instance of no step
+inline constexpr int64_t kNoTime = INT64_MIN;   // a time that was not recorded
 
 // INT64_MIN never travels: optional fields on the wire stand for kNoStep and kNoTime.
 

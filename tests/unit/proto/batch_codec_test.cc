@@ -159,7 +159,57 @@ TEST(BatchCodec, StartAndDurationOfRegularDecodeTakeAtMostThreeAndAHalfBytes) {
 }
 
 TEST(BatchCodec, AnotherVersionIsRefused) {
-  ExpectRefused(DecodeChanged(SmallBatch(), [](v1::Batch& m) { m.set_version(2); }), "version 2");
+  ExpectRefused(DecodeChanged(SmallBatch(), [](v1::Batch& m) { m.set_version(kBatchVersion + 1); }), "version 3");
+  ExpectRefused(DecodeChanged(SmallBatch(), [](v1::Batch& m) { m.set_version(0); }), "version 0");
+}
+
+// The first version knew neither `coding` nor `slack_gap_ns`.
+TEST(BatchCodec, AnOptionalColumnOfVersion1IsReadAsDeltas) {
+  v1::SparseColumn column;
+  column.add_runs(1);
+  column.add_runs(3);
+  for (const int64_t delta : {100, 5, -2}) column.add_values(delta);
+  const auto values = codec::GetSparse("x", column, 4, {});
+  ASSERT_TRUE(values.ok());
+  EXPECT_EQ(*values, (codec::Sparse{std::nullopt, 100, 105, 103}));
+}
+
+TEST(BatchCodec, ASlackOfVersion1IsRead) {
+  const auto decoded = DecodeChangedInstances(SmallBatch(), [](v1::InstanceBlock& block) {
+    v1::SegmentColumns& segment = *block.mutable_communicators(0)->mutable_segment();
+    segment.clear_slack_gap_ns();
+    segment.add_second_slack_ns(77);
+    for (uint32_t i = 1; i < block.communicators(0).rows(); ++i) segment.add_second_slack_ns(0);
+  });
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  EXPECT_TRUE(std::any_of(decoded->instances.begin(), decoded->instances.end(),
+                          [](const InstanceRow& row) { return row.segment.second_slack_ns == 77; }));
+}
+
+// Values of every kind of regularity come back whatever is chosen to predict them.
+TEST(BatchCodec, OptionalColumnsOfAnyShapeComeBack) {
+  for (const int64_t period : {1, 2, 3, 4, 7}) {
+    codec::Sparse values(1);
+    int64_t value = INT64_MAX - 5'000;  // wraps on its way
+    for (int64_t i = 0; i < 300; ++i) {
+      value = codec::WrapAdd(value, (i % period) * 1'000 + (i * 7919) % 13);
+      values.emplace_back(value == INT64_MIN ? 0 : value);
+    }
+    v1::SparseColumn column;
+    codec::PutSparse(values, &column);
+    const auto back = codec::GetSparse("x", column, values.size(), {});
+    ASSERT_TRUE(back.ok()) << back.status();
+    EXPECT_EQ(*back, values) << period;
+  }
+}
+
+TEST(BatchCodec, AnUnknownCodingIsRefused) {
+  v1::SparseColumn column;
+  column.set_coding(17);
+  column.add_runs(0);
+  column.add_runs(1);
+  column.add_values(1);
+  EXPECT_FALSE(codec::GetSparse("x", column, 1, {}).ok());
 }
 
 TEST(BatchCodec, ATotalThatIsNotTheNextSequenceIsRefused) {
