@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/metrics/analysis_options.h"
+#include "analysis/metrics/run/analysis_options.h"
 #include "analysis/model/run_data.h"
 #include "analysis/report/report.h"
 

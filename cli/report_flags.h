@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/metrics/analysis_options.h"
+#include "analysis/metrics/run/analysis_options.h"
 
 namespace lockstep {
 

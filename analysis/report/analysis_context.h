@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "analysis/metrics/analysis_options.h"
-#include "analysis/metrics/match.h"
-#include "analysis/metrics/ranks.h"
+#include "analysis/metrics/match/match.h"
+#include "analysis/metrics/run/analysis_options.h"
+#include "analysis/metrics/run/ranks.h"
 #include "analysis/model/run_data.h"
 
 namespace lockstep {
@@ -25,7 +25,7 @@ struct AnalysisContext {
   const RankResolution& ranks;
   const MatchResult& match;
   Executor& executor;
-  int64_t run_start_ns = 0;          // earliest device activity of the analysed sources, LocalTime axis
+  int64_t run_start_ns = 0;          // earliest device activity of the analysed sources, aligned
   std::vector<bool> selected_ranks;  // by rank index: passes --ranks
   std::vector<Notice>& notices;
 

@@ -3,7 +3,7 @@
 
 #include <absl/status/status.h>
 
-#include "analysis/metrics/analysis_options.h"
+#include "analysis/metrics/run/analysis_options.h"
 #include "analysis/report/report.h"
 
 namespace lockstep {

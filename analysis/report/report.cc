@@ -3,25 +3,28 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <set>
 
 #include "analysis/base/status_macros.h"
-#include "analysis/report/clock_view.h"
-#include "analysis/report/collectives_view.h"
-#include "analysis/report/host_views.h"
-#include "analysis/report/imbalance_view.h"
-#include "analysis/report/kernels_view.h"
+#include "analysis/report/cross_rank.h"
 #include "analysis/report/list_options.h"
-#include "analysis/report/memory_view.h"
-#include "analysis/report/overlap_view.h"
-#include "analysis/report/quality_view.h"
-#include "analysis/report/rank_views.h"
-#include "analysis/report/ranks_view.h"
-#include "analysis/report/run_object.h"
-#include "analysis/report/skew_view.h"
-#include "analysis/report/summary_view.h"
-#include "analysis/report/tails_view.h"
+#include "analysis/report/views/clock_view.h"
+#include "analysis/report/views/collectives_view.h"
+#include "analysis/report/views/host_views.h"
+#include "analysis/report/views/imbalance_view.h"
+#include "analysis/report/views/kernels_view.h"
+#include "analysis/report/views/memory_view.h"
+#include "analysis/report/views/overlap_view.h"
+#include "analysis/report/views/quality_view.h"
+#include "analysis/report/views/rank_views.h"
+#include "analysis/report/views/ranks_view.h"
+#include "analysis/report/views/run_object.h"
+#include "analysis/report/views/skew_view.h"
+#include "analysis/report/views/stragglers_view.h"
+#include "analysis/report/views/summary_view.h"
+#include "analysis/report/views/tails_view.h"
 
 namespace lockstep {
 namespace {
@@ -89,8 +92,9 @@ class ReportBuilder {
     if (view == "collectives") return CollectivesView(input_.context);
     if (view == "skew") return SkewView(input_.context);
     if (view == "overlap") return OverlapView(input_);
-    if (view == "imbalance") return ImbalanceView(input_, ImbalanceOf());
+    if (view == "imbalance") return BuildImbalance();
     if (view == "tails") return Tails();
+    if (view == "stragglers") return Stragglers();
     return BuildPlain(view);
   }
 
@@ -110,12 +114,35 @@ class ReportBuilder {
 
   absl::StatusOr<Json> Summary() {
     LOCKSTEP_RETURN_IF_ERROR(FindTails());
-    return SummaryView(input_, {ImbalanceOf(), QualityOf(), *tails_});
+    LOCKSTEP_RETURN_IF_ERROR(FindCauses());
+    return SummaryView(input_, {ImbalanceOf(), QualityOf(), *tails_, &cross_rank_->stragglers, &cross_rank_->blame});
   }
 
   absl::StatusOr<Json> Tails() {
     LOCKSTEP_RETURN_IF_ERROR(FindTails());
     return TailsView(input_, *tails_);
+  }
+
+  absl::StatusOr<Json> Stragglers() {
+    LOCKSTEP_RETURN_IF_ERROR(FindCauses());
+    return StragglersView(input_, cross_rank_->stragglers);
+  }
+
+  absl::StatusOr<Json> BuildImbalance() {
+    LOCKSTEP_RETURN_IF_ERROR(FindCauses());
+    Imbalance imbalance = ImbalanceOf();
+    const int64_t measured_ns = cross_rank_->replay->base().measured_ns;
+    const auto ideal_ns = ZeroTransferNs(*cross_rank_->replay);
+    if (ideal_ns && measured_ns > 0) {
+      SetIdealTime(static_cast<double>(*ideal_ns) / static_cast<double>(measured_ns), imbalance.efficiency);
+    }
+    return ImbalanceView(input_, imbalance);
+  }
+
+  absl::Status FindCauses() {
+    if (cross_rank_ != nullptr) return absl::OkStatus();
+    LOCKSTEP_ASSIGN_OR_RETURN(cross_rank_, AnalyseCrossRank(input_.context));
+    return absl::OkStatus();
   }
 
   absl::Status FindTails() {
@@ -138,6 +165,7 @@ class ReportBuilder {
   std::optional<Quality> quality_;
   std::optional<Imbalance> imbalance_;
   std::optional<std::vector<TailRow>> tails_;
+  std::unique_ptr<const CrossRank> cross_rank_;
 };
 
 // A selection that nothing answers to is said, with what there is.

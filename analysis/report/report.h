@@ -10,7 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "analysis/metrics/analysis_options.h"
+#include "analysis/metrics/run/analysis_options.h"
 #include "analysis/model/run_data.h"
 
 namespace lockstep {

@@ -38,6 +38,25 @@ enum class Purpose : uint32_t {
   kFiller = 26,
   kClockStepTime = 27,
   kUuid = 28,
+  kOp = 64,          // all draws of one op hang on this one: see OpDraws
+  kHostTimes = 65,   // dispatch, call, launch latency and stream gap together
+  kSlowPart = 66,    // of a rank's speed, from step to step
+  kPairShare = 67,   // what one rank sends to another in an uneven exchange
+  kRingOrder = 68,   // where a communicator's ring begins
+  kEarlyStart = 69,  // how long before its predecessor's end a dependent kernel starts
+  kGraphLatency = 70,
+  kBatchKind = 71,  // what a serving step holds
+  kCauseKernel = 128,
+  kPausePhase = 129,
+  kDataStall = 130,
+  kClockWander = 131,
+  kStagger = 132,
+  kLoss = 133,
+  kBurst = 134,
+  kHead = 135,
+  kAbsurd = 136,
+  kDefectPlace = 137,
+  kDecoy = 138,
 };
 
 struct DrawKey {

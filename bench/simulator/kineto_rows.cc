@@ -6,6 +6,14 @@
 #include <iterator>
 
 namespace lockstep {
+namespace {
+
+std::string Microseconds(int64_t ns) {
+  const int64_t size = ns < 0 ? -ns : ns;
+  return fmt::format(FMT_COMPILE("{}{}.{:03}"), ns < 0 ? "-" : "", size / 1000, size % 1000);
+}
+
+}  // namespace
 
 int64_t KinetoBaseNs(int64_t unix_ns) {
   const int64_t interval = kKinetoIntervalS * 1'000'000'000;
@@ -14,13 +22,12 @@ int64_t KinetoBaseNs(int64_t unix_ns) {
 
 std::string KinetoRows::Time(int64_t unix_ns) const {
   if (style_.whole_us) return fmt::format(FMT_COMPILE("{}"), unix_ns / 1000);
-  const int64_t ns = unix_ns - base_ns_;
-  return fmt::format(FMT_COMPILE("{}.{:03}"), ns / 1000, ns % 1000);
+  return Microseconds(unix_ns - base_ns_);
 }
 
 std::string KinetoRows::Length(int64_t start_ns, int64_t end_ns) const {
   if (style_.whole_us) return fmt::format(FMT_COMPILE("{}"), end_ns / 1000 - start_ns / 1000);
-  return fmt::format(FMT_COMPILE("{}.{:03}"), (end_ns - start_ns) / 1000, (end_ns - start_ns) % 1000);
+  return Microseconds(end_ns - start_ns);
 }
 
 std::string KinetoRows::Place(const RowPlace& place) const {

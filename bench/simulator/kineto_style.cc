@@ -57,14 +57,6 @@ KinetoStyle Style2026() {
           .annotation_after_ns = 1};
 }
 
-// The same inputs on every participant give the same number, as c10d's hash does.
-uint64_t CommsId(const Communicator& group, int64_t seq) {
-  const int32_t stride = group.members.size() > 1 ? group.members[1] - group.members[0] : 1;
-  HashBuilder builder;
-  builder.Add(group.name).Add(seq).Add(int64_t{0}).Add(int64_t{group.members.front()}).Add(int64_t{stride});
-  return builder.Add(static_cast<int64_t>(group.members.size())).Finish().low;
-}
-
 }  // namespace
 
 KinetoStyle StyleOf(const SimulatorOptions& options) {
@@ -74,7 +66,15 @@ KinetoStyle StyleOf(const SimulatorOptions& options) {
                                                        : Style2026();
   if (options.ids == IdLevel::kNames) style.group_config = style.collective_args = false;
   if (options.ids != IdLevel::kFull) style.sequence = false;
+  if (options.files.elided_groups) style.group_config = style.strides = false;
   return style;
+}
+
+uint64_t CommsIdOf(const RankGroup& group, int64_t seq, bool pairwise) {
+  const int32_t stride = group.members.size() > 1 ? group.members[1] - group.members[0] : 1;
+  HashBuilder builder;
+  builder.Add(group.name).Add(seq).Add(int64_t{pairwise}).Add(int64_t{group.members.front()}).Add(int64_t{stride});
+  return builder.Add(static_cast<int64_t>(group.members.size())).Finish().low;
 }
 
 C10dNames C10dNamesOf(CollectiveOp op) {
@@ -83,6 +83,14 @@ C10dNames C10dNamesOf(CollectiveOp op) {
       return {"_allgather_base", "nccl:_all_gather_base", "c10d::_allgather_base_"};
     case CollectiveOp::kReduceScatter:
       return {"_reduce_scatter_base", "nccl:_reduce_scatter_base", "c10d::_reduce_scatter_base_"};
+    case CollectiveOp::kAllToAllV:
+      return {"all_to_allv", "nccl:all_to_all", "c10d::alltoall_base_"};
+    case CollectiveOp::kSend:
+      return {"send", "nccl:send", "c10d::send"};
+    case CollectiveOp::kRecv:
+      return {"recv", "nccl:recv", "c10d::recv_"};
+    case CollectiveOp::kSendRecv:
+      return {"coalesced", "nccl:coalesced", "c10d::send"};
     default:
       return {"allreduce", "nccl:all_reduce", "c10d::allreduce_"};
   }
@@ -99,23 +107,29 @@ std::string RankListText(const std::vector<int32_t>& members, bool elides_middle
   return elides_middle ? fmt::format("[{}, ..., {}]", head, members.back()) : fmt::format("[{}, ...]", head);
 }
 
-std::string CollectiveArgs(const KinetoStyle& style, const Op& op, const Communicator& group, int64_t seq) {
+std::string CollectiveArgs(const KinetoStyle& style, const CollectiveCall& call, const RankGroup& group) {
   const auto members = static_cast<int64_t>(group.members.size());
-  const int64_t own = op.bytes / SizeOf(op.dtype);
-  const int64_t in = op.collective == CollectiveOp::kReduceScatter ? own * members : own;
-  const int64_t out = op.collective == CollectiveOp::kAllGather ? own * members : own;
+  const int64_t own = call.bytes / SizeOf(call.dtype);
+  const int64_t in = call.op == CollectiveOp::kReduceScatter ? own * members : own;
+  const int64_t out = call.op == CollectiveOp::kAllGather ? own * members : own;
   std::string text = fmt::format(
       R"("Collective name": "{}", "In msg nelems": {}, "Out msg nelems": {}, "Group size": {}, "dtype": "{}", )"
       R"("In split size": "[]", "Out split size": "[]", "Process Group Name": "{}", )"
       R"("Process Group Description": "{}", "Process Group Ranks": "{}")",
-      C10dNamesOf(op.collective).collective, in, out, members, C10ScalarType(op.dtype), group.name, group.desc,
+      C10dNamesOf(call.op).collective, in, out, members, C10ScalarType(call.dtype), group.name, group.desc,
       RankListText(group.members, style.elides_middle));
-  if (style.sequence && seq >= 0) text += fmt::format(R"(, "Seq": {}, "Comms Id": {})", seq, CommsId(group, seq));
+  if (call.source >= 0) text += fmt::format(R"(, "Src Rank": {})", call.source);
+  if (call.target >= 0) text += fmt::format(R"(, "Dst Rank": {})", call.target);
+  if (style.sequence && call.seq >= 0) {
+    const bool pairwise = call.source >= 0 || call.target >= 0;
+    text += fmt::format(R"(, "Seq": {}, "Comms Id": {})", call.seq, CommsIdOf(group, call.seq, pairwise));
+  }
   return text;
 }
 
-std::string LaunchArgs(const KinetoStyle& style, const KernelShape& kernel, int32_t multiprocessors) {
-  const auto& [grid, block] = kernel.shape;
+std::string LaunchArgs(const KinetoStyle& style, const KernelShape& kernel, const LaunchShape& shape,
+                       int32_t multiprocessors) {
+  const auto& [grid, block] = shape;
   const double blocks = static_cast<double>(int64_t{grid[0]} * grid[1] * grid[2]) / multiprocessors;
   const double warps = blocks * (block[0] * block[1] * block[2]) / 32;
   std::string text =

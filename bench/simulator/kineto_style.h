@@ -19,6 +19,7 @@ struct KinetoStyle {
   bool group_config = false;     // pg_config, pg_count, nccl_version in distributedInfo
   bool collective_args = false;  // on kernels and record_param_comms
   bool sequence = false;         // "Seq" and "Comms Id"
+  bool strides = true;           // "Global rank start" and "stride" on record_param_comms
   bool elides_middle = false;    // rank lists beyond 30: 29 and the last, else the first 30
   bool base_first = false;       // displayTimeUnit and baseTimeNanoseconds before the events
   bool host_name = false;
@@ -46,16 +47,28 @@ struct C10dNames {
   std::string_view host_op;     // "c10d::allreduce_"
 };
 [[nodiscard]] C10dNames C10dNamesOf(CollectiveOp op);
+// c10d's hash of a collective call: the same on every participant. Of pairwise operations, whose numbers each process
+// counts for itself, it is not.
+[[nodiscard]] uint64_t CommsIdOf(const RankGroup& group, int64_t seq, bool pairwise = false);
 [[nodiscard]] std::string_view C10ScalarType(DataType type);
 
 // The list as "Process Group Ranks" shows it.
 [[nodiscard]] std::string RankListText(const std::vector<int32_t>& members, bool elides_middle);
 
-// The args of a collective, without braces: `"Collective name": "allreduce", ...`. `seq` < 0: none.
-[[nodiscard]] std::string CollectiveArgs(const KinetoStyle& style, const Op& op, const Communicator& group,
-                                         int64_t seq);
+// One call of a collective or pairwise operation as its args tell it.
+struct CollectiveCall {
+  CollectiveOp op = CollectiveOp::kUnknown;
+  DataType dtype = DataType::kUnknown;
+  int64_t bytes = 0;
+  int32_t source = -1;  // of a receive: global rank
+  int32_t target = -1;  // of a send
+  int64_t seq = -1;     // < 0: none
+};
+// Its args, without braces: `"Collective name": "allreduce", ...`.
+[[nodiscard]] std::string CollectiveArgs(const KinetoStyle& style, const CollectiveCall& call, const RankGroup& group);
 
 // `"registers per thread": ..., "grid": [...], ...` of a kernel.
-[[nodiscard]] std::string LaunchArgs(const KinetoStyle& style, const KernelShape& kernel, int32_t multiprocessors);
+[[nodiscard]] std::string LaunchArgs(const KinetoStyle& style, const KernelShape& kernel, const LaunchShape& shape,
+                                     int32_t multiprocessors);
 
 }  // namespace lockstep

@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "analysis/base/status_macros.h"
+#include "bench/simulator/kineto_envelope.h"
 #include "bench/simulator/kineto_rows.h"
 #include "bench/simulator/kineto_style.h"
 #include "bench/simulator/output_file.h"
@@ -16,6 +18,7 @@ namespace lockstep {
 namespace {
 
 constexpr int32_t kContext = 1;
+constexpr int32_t kGraphId = 3;
 constexpr int32_t kStackDepth = 8;
 constexpr std::string_view kFrame = "site-packages/vllm/model_executor/models/decoder.py({}): forward_layer_{}";
 
@@ -28,32 +31,31 @@ class RankFile {
         rank_(rank),
         place_(run.cluster->ranks[static_cast<size_t>(rank)]),
         timeline_(timeline),
-        name_(std::move(name)),
-        base_ns_(KinetoBaseNs(run.session_start_ns)),
-        rows_(style_, file, base_ns_),
+        rows_(style_, file, KinetoBaseNs(run.session_start_ns)),
         host_{.pid = ProcessIdOf(*run.cluster, rank), .tid = ProcessIdOf(*run.cluster, rank)},
-        sequence_(SequenceNumbers(run, rank, timeline)) {
+        envelope_(run, rank, style_, CaptureOf(timeline), std::move(name), &rows_),
+        numbers_(CallNumbersOf(run, rank, timeline)),
+        multiprocessors_(OldNcclNames(options_) ? 108 : 132) {
     for (const KernelShape& kernel : run.program->kernels()) {
-      launch_args_.push_back(LaunchArgs(style_, kernel, OldNcclNames(options_) ? 108 : 132));
+      launch_args_.push_back(LaunchArgs(style_, kernel, kernel.shape, multiprocessors_));
     }
   }
 
   void Write() {
-    Head();
+    envelope_.Head();
     HostRows();
     if (options_.stacks) StackRows();
-    for (size_t stream = 0; stream < kStreams; ++stream) DeviceRows(static_cast<Stream>(stream));
+    for (const std::vector<size_t>& stream : DeviceRowsByStream()) DeviceRows(stream);
     OtherCalls();
     if (style_.device_annotations) DeviceAnnotations();
-    ProcessNames();
-    Tail();
+    envelope_.Tail();
   }
 
  private:
   [[nodiscard]] const Op& OpOf(const Activity& activity) const {
     return run_.program->StepOf(activity.step, rank_).ops[activity.op];
   }
-  [[nodiscard]] const Communicator& GroupOf(const Op& op) const {
+  [[nodiscard]] const RankGroup& GroupOf(const Op& op) const {
     return run_.cluster->communicators[static_cast<size_t>(run_.cluster->CommunicatorOf(rank_, op.group))];
   }
   [[nodiscard]] bool named_only() const { return options_.ids == IdLevel::kNames; }
@@ -66,7 +68,19 @@ class RankFile {
   // What the device row of activity i names as its host row.
   [[nodiscard]] uint64_t LinkOf(size_t activity, const Op& op) const {
     if (style_.external_id_is_correlation) return CorrelationOf(activity);
-    return op.kind == OpKind::kCollective && !named_only() ? ParamCommsId(activity) : OperatorId(activity);
+    const bool described = op.kind == OpKind::kCollective && !named_only() && TellsGroup(op) && !IsFused(op);
+    return described ? ParamCommsId(activity) : OperatorId(activity);
+  }
+  // Coalesced calls: the kernel is launched after them all and linked to none.
+  static bool IsFused(const Op& op) { return op.collective == CollectiveOp::kSendRecv; }
+  [[nodiscard]] CollectiveCall CallOfKernel(size_t index, const Op& op) const {
+    const int32_t peer = PeerOf(run_, rank_, op);
+    return {.op = op.collective,
+            .dtype = op.dtype,
+            .bytes = BytesOf(run_, rank_, timeline_.activities[index].step, op),
+            .source = op.receive_from >= 0 ? peer : -1,
+            .target = op.send_to >= 0 ? peer : -1,
+            .seq = numbers_[index].seq};
   }
 
   std::string HostArgs(uint64_t id, std::string_view more = "") {
@@ -74,66 +88,20 @@ class RankFile {
                        event_index_++);
   }
 
-  void Head() {
-    rows_.Text("\n{\n  \"schemaVersion\": 1,\n  \"deviceProperties\": [");
-    const bool old = OldNcclNames(options_);
-    for (int32_t device = 0; device < run_.cluster->gpus_per_host; ++device) {
-      rows_.Text(fmt::format(
-          "{}\n    {{\n      \"id\": {}, \"name\": \"{}\", \"totalGlobalMem\": {},\n      \"computeMajor\": {}, "
-          "\"computeMinor\": 0,\n      \"maxThreadsPerBlock\": 1024, \"maxThreadsPerMultiprocessor\": 2048,\n      "
-          "\"regsPerBlock\": 65536, \"warpSize\": 32,\n      \"sharedMemPerBlock\": 49152, \"numSms\": {}\n    }}",
-          device == 0 ? "" : ",", device, GpuName(options_), int64_t{85'017'755'648}, old ? 8 : 9, old ? 108 : 132));
-    }
-    rows_.Text("\n  ],\n");
-    Versions();
-    if (!named_only()) DistributedInfo();
-    if (style_.base_first) Base("  ", ",\n");
-    rows_.Text("  \"traceEvents\": [\n");
-  }
-
-  void Versions() {
-    if (style_.year >= 2024) {
-      rows_.Text("  \"cupti_version\": 24,\n  \"cuda_runtime_version\": 12080,\n  \"cuda_driver_version\": 12080,\n");
-    }
-    if (style_.year >= 2023) rows_.Text(options_.stacks ? "  \"with_stack\": 1,\n" : "  \"record_shapes\": 0,\n");
-    if (style_.host_name) rows_.Text(fmt::format("  \"host_name\": \"{}\",\n", run_.cluster->HostName(place_.host)));
-  }
-
-  void DistributedInfo() {
-    std::string text = fmt::format(R"(  "distributedInfo": {{"backend": "nccl", "rank": {}, "world_size": {})", rank_,
-                                   run_.cluster->world());
-    if (style_.group_config) {
-      std::vector<std::string> groups;
-      for (const int32_t index : place_.groups) {
-        if (index < 0) continue;
-        const Communicator& group = run_.cluster->communicators[static_cast<size_t>(index)];
-        groups.push_back(fmt::format(
-            R"({{"pg_name": "{}", "pg_desc": "{}", "backend_config": "cuda:nccl", "pg_size": {}, "ranks": [{}]}})",
-            group.name, group.desc, group.members.size(), fmt::join(group.members, ", ")));
-      }
-      text += fmt::format(R"(, "pg_count": {}, "pg_config": [{}], "nccl_version": "{}")",
-                          run_.cluster->communicators.size(), fmt::join(groups, ", "),
-                          style_.year >= 2026 ? "2.27.5" : "2.22.3");
-    }
-    rows_.Text(text + "},\n");
-  }
-
-  void Base(std::string_view indent, std::string_view end) {
-    rows_.Text(
-        fmt::format("{}\"displayTimeUnit\": \"ms\",\n{}\"baseTimeNanoseconds\": {}{}", indent, indent, base_ns_, end));
-  }
-
   void HostRows() {
     for (const StepSpan& span : timeline_.steps) {
       const StepOps& step = run_.program->StepOf(span.step, rank_);
-      const uint64_t first_id = 3 * timeline_.activities.size() + static_cast<uint64_t>(span.step) * 8 + 1;
-      rows_.Complete(style_.annotation, fmt::format("ProfilerStep#{}", span.step), host_, span.start_ns, span.end_ns,
-                     HostArgs(first_id));
+      const uint64_t first_id = 3 * timeline_.activities.size() + static_cast<uint64_t>(span.step) * 64 + 1;
+      if (span.end_ns != 0) {
+        rows_.Complete(style_.annotation, fmt::format("ProfilerStep#{}", span.step), host_, span.start_ns, span.end_ns,
+                       HostArgs(first_id));
+      }
       for (size_t i = 0; i < step.ranges.size(); ++i) {
         const OpRange& range = step.ranges[i];
-        const HostInterval at = IntervalOf(timeline_, span.first_activity + range.first_op,
-                                           span.first_activity + range.last_op, kPhaseMarginNs);
-        rows_.Complete(style_.annotation, range.name, host_, at.start_ns, at.end_ns, HostArgs(first_id + 1 + i));
+        const auto at = IntervalOf(timeline_, span.first_activity + range.first_op, span.first_activity + range.last_op,
+                                   kPhaseMarginNs);
+        if (!at) continue;
+        rows_.Complete(style_.annotation, range.name, host_, at->start_ns, at->end_ns, HostArgs(first_id + 1 + i));
       }
       for (size_t op = 0; op < step.ops.size(); ++op) HostRowsOf(span.first_activity + op, step.ops[op]);
     }
@@ -142,12 +110,11 @@ class RankFile {
   [[nodiscard]] std::string_view HostOpOf(const Op& op) const { return run_.program->kernels()[op.kernel].host_op; }
 
   void HostRowsOf(size_t index, const Op& op) {
-    if (op.kind == OpKind::kCollective) return CollectiveRows(index, op);
-    if (!StartsOperator(op.kind)) return;
-    const std::string_view copy_op = op.kind == OpKind::kMemcpy ? "aten::copy_" : "aten::zero_";
-    const std::string_view name = op.kind == OpKind::kKernel ? HostOpOf(op) : copy_op;
-    const HostInterval at = IntervalOf(timeline_, index, index, kFrameworkMarginNs);
-    rows_.Complete(style_.cpu_op, name, host_, at.start_ns, at.end_ns, HostArgs(OperatorId(index)));
+    if (!HasHostRow(timeline_.activities[index], op)) return;
+    if (op.kind == OpKind::kCollective && TellsGroup(op)) return CollectiveRows(index, op);
+    if (!StartsDeviceWork(op.kind)) return;
+    const HostInterval at = *IntervalOf(timeline_, index, index, kFrameworkMarginNs);
+    rows_.Complete(style_.cpu_op, OperatorOf(op), host_, at.start_ns, at.end_ns, HostArgs(OperatorId(index)));
     for (int32_t row = 0; row < options_.host_rows; ++row) {
       const int64_t slot = (kFrameworkMarginNs - 50) / options_.host_rows;
       const int64_t start = at.start_ns + 20 + slot * row;
@@ -156,37 +123,74 @@ class RankFile {
     }
   }
 
-  static bool StartsOperator(OpKind kind) {
-    return kind == OpKind::kKernel || kind == OpKind::kMemcpy || kind == OpKind::kMemset;
+  [[nodiscard]] std::string_view OperatorOf(const Op& op) const {
+    switch (op.kind) {
+      case OpKind::kKernel:
+        return run_.program->kernels()[op.kernel].host_op;
+      case OpKind::kCollective:
+        return "_C_custom_ar::all_reduce";
+      case OpKind::kMemcpy:
+        return "aten::copy_";
+      default:
+        return "aten::zero_";
+    }
   }
 
   void CollectiveRows(size_t index, const Op& op) {
-    const size_t first = index - timeline_.activities[index].op + op.first_of_call;
+    size_t first = index - timeline_.activities[index].op + op.first_of_call;
+    if (timeline_.activities[first].call_end_ns == 0) first = index;  // the capture began within the call
     const C10dNames names = C10dNamesOf(op.collective);
-    const HostInterval outer = IntervalOf(timeline_, first, index, kFrameworkMarginNs);
+    const HostInterval outer = *IntervalOf(timeline_, first, index, kFrameworkMarginNs);
     rows_.Complete(style_.cpu_op, names.host_op, host_, outer.start_ns, outer.end_ns, HostArgs(OperatorId(index)));
     if (named_only() || style_.year == 2021) return;
-    const HostInterval call = IntervalOf(timeline_, first, index, kCollectiveMarginNs);
-    std::string args;
-    if (style_.collective_args) {
-      const Communicator& group = GroupOf(op);
-      args = fmt::format(R"(, {}, "Rank": {}, "Global rank start": {}, "Global rank stride": {})",
-                         CollectiveArgs(style_, op, group, sequence_[index]), run_.cluster->PositionIn(group, rank_),
-                         group.members.front(), group.members[1] - group.members[0]);
+    if (IsFused(op)) {
+      CoalescedRows(index, op);
+    } else {
+      ParamCommsRow(CallOfKernel(index, op), op, *IntervalOf(timeline_, first, index, kCollectiveMarginNs),
+                    ParamCommsId(index));
     }
-    rows_.Complete(style_.cpu_op, "record_param_comms", host_, call.start_ns, call.end_ns,
-                   HostArgs(ParamCommsId(index), args));
-    const HostInterval inner = IntervalOf(timeline_, first, index, kInnerMarginNs);
+    const HostInterval inner = *IntervalOf(timeline_, first, index, kInnerMarginNs);
     rows_.Complete(style_.annotation, names.annotation, host_, inner.start_ns, inner.end_ns,
                    HostArgs(AnnotationId(index)));
+  }
+
+  void ParamCommsRow(const CollectiveCall& call, const Op& op, const HostInterval& at, uint64_t id) {
+    std::string args;
+    if (style_.collective_args) {
+      const RankGroup& group = GroupOf(op);
+      const bool pairwise = call.source >= 0 || call.target >= 0;
+      const int32_t peer = std::max(call.source, call.target);
+      args = fmt::format(R"(, {}, "Rank": {})", CollectiveArgs(style_, call, group),
+                         run_.cluster->PositionIn(group, pairwise ? peer : rank_));
+      if (style_.strides) {
+        args += fmt::format(R"(, "Global rank start": {}, "Global rank stride": {})", group.members.front(),
+                            group.members[1] - group.members[0]);
+      }
+    }
+    rows_.Complete(style_.cpu_op, "record_param_comms", host_, at.start_ns, at.end_ns, HostArgs(id, args));
+  }
+
+  // Both calls come before the launch, which belongs to neither.
+  void CoalescedRows(size_t index, const Op& op) {
+    const int64_t launch = timeline_.activities[index].call_start_ns;
+    CollectiveCall send = CallOfKernel(index, op);
+    CollectiveCall receive = send;
+    send.op = CollectiveOp::kSend;
+    send.source = -1;
+    receive.op = CollectiveOp::kRecv;
+    receive.target = -1;
+    ParamCommsRow(send, op, {launch - 240, launch - 140}, ParamCommsId(index));
+    ParamCommsRow(receive, op, {launch - 120, launch - 20}, ParamCommsId(index));
   }
 
   void StackRows() {
     uint64_t python_id = 1;
     for (size_t index = 0; index < timeline_.activities.size(); ++index) {
-      if (!StartsOperator(OpOf(timeline_.activities[index]).kind)) continue;
+      const Op& op = OpOf(timeline_.activities[index]);
+      if (!StartsDeviceWork(op.kind) || op.kind == OpKind::kCollective) continue;
+      if (!HasHostRow(timeline_.activities[index], op)) continue;
       for (int32_t depth = 0; depth < kStackDepth; ++depth) {
-        const HostInterval at = IntervalOf(timeline_, index, index, kPhaseMarginNs + 5 * (kStackDepth - depth));
+        const HostInterval at = *IntervalOf(timeline_, index, index, kPhaseMarginNs + 5 * (kStackDepth - depth));
         rows_.Complete("python_function", fmt::format(kFrame, 100 + 17 * depth, depth), host_, at.start_ns, at.end_ns,
                        fmt::format(R"("Python parent id": {}, "Python id": {}, "Ev Idx": {})", python_id - 1, python_id,
                                    event_index_++));
@@ -195,36 +199,53 @@ class RankFile {
     }
   }
 
-  void DeviceRows(Stream stream) {
+  [[nodiscard]] std::array<std::vector<size_t>, kStreams> DeviceRowsByStream() const {
+    std::array<std::vector<size_t>, kStreams> rows;
     for (size_t index = 0; index < timeline_.activities.size(); ++index) {
+      const Op& op = OpOf(timeline_.activities[index]);
+      if (HasDeviceRow(timeline_.activities[index], op)) rows[static_cast<size_t>(op.stream)].push_back(index);
+    }
+    return rows;
+  }
+
+  void DeviceRows(const std::vector<size_t>& indices) {
+    for (const size_t index : indices) {
       const Activity& activity = timeline_.activities[index];
       const Op& op = OpOf(activity);
-      if (activity.end_ns == 0 || op.stream != stream) continue;
       DeviceRow(index, activity, op);
-      const uint64_t correlation = CorrelationOf(index);
-      rows_.Flow(false, correlation, OnDevice(stream), activity.start_ns);
-      RuntimeRow(index, activity, op);
+      if (activity.call_end_ns == 0) continue;  // launched before the capture
+      const uint64_t correlation = CorrelationOf(LaunchOf(index, activity, op));
+      rows_.Flow(false, correlation, OnDevice(op.stream), activity.start_ns);
+      if (HasHostRow(activity, op)) RuntimeRow(index, activity, op);
       rows_.Flow(true, correlation, host_, activity.call_start_ns);
     }
   }
 
-  // `"External id": 7, "device": 0, "context": 1, "stream": 7, "correlation": 1007` with what stands in between.
+  // `"External id": 7, "device": 0, "context": 1, "stream": 7, "correlation": 1007` with what stands in between; what a
+  // graph replays has no link to an operator, but to its node.
   std::string DeviceArgs(size_t index, const Op& op, bool queued) {
-    const std::string link = fmt::format(FMT_COMPILE(R"("{}": {})"), style_.external_id, LinkOf(index, op));
+    const size_t launch = LaunchOf(index, timeline_.activities[index], op);
     const std::string where = fmt::format(
         FMT_COMPILE(R"({}"device": {}, "context": {}, "stream": {}, "correlation": {})"),
-        queued ? "\"queued\": 0, " : "", place_.device, kContext, StreamNumber(op.stream), CorrelationOf(index));
+        queued ? "\"queued\": 0, " : "", place_.device, kContext, StreamNumber(op.stream), CorrelationOf(launch));
+    if (op.in_graph) {
+      if (style_.year < 2024) return where;
+      return fmt::format(R"({}, "graph id": {}, "graph node id": {})", where, kGraphId, index - launch);
+    }
+    const std::string link = fmt::format(FMT_COMPILE(R"("{}": {})"), style_.external_id, LinkOf(index, op));
     return style_.year == 2021 ? where + ", " + link : link + ", " + where;
   }
 
   void DeviceRow(size_t index, const Activity& activity, const Op& op) {
     if (op.kind == OpKind::kMemcpy || op.kind == OpKind::kMemset) return CopyRow(index, activity, op);
-    std::string args = DeviceArgs(index, op, true) + ", " + launch_args_[op.kernel];
-    if (op.kind == OpKind::kCollective && style_.collective_args) {
-      args += ", " + CollectiveArgs(style_, op, GroupOf(op), sequence_[index]);
+    const KernelShape& kernel = run_.program->kernels()[op.kernel];
+    const LaunchShape shape = ShapeOf(run_, rank_, activity.step, op);
+    std::string args = DeviceArgs(index, op, true) + ", ";
+    args += shape == kernel.shape ? launch_args_[op.kernel] : LaunchArgs(style_, kernel, shape, multiprocessors_);
+    if (op.kind == OpKind::kCollective && style_.collective_args && TellsGroup(op) && !IsFused(op)) {
+      args += ", " + CollectiveArgs(style_, CallOfKernel(index, op), GroupOf(op));
     }
-    rows_.Complete(style_.kernel, run_.program->kernels()[op.kernel].name, OnDevice(op.stream), activity.start_ns,
-                   activity.end_ns, args);
+    rows_.Complete(style_.kernel, kernel.name, OnDevice(op.stream), activity.start_ns, activity.end_ns, args);
   }
 
   void CopyRow(size_t index, const Activity& activity, const Op& op) {
@@ -249,10 +270,11 @@ class RankFile {
   void OtherCalls() {
     for (size_t index = 0; index < timeline_.activities.size(); ++index) {
       const Activity& activity = timeline_.activities[index];
-      if (activity.end_ns != 0) continue;
       const Op& op = OpOf(activity);
+      if (HasDeviceRow(activity, op) || !HasHostRow(activity, op)) continue;
       RuntimeRow(index, activity, op);
-      if (style_.sync_rows && op.kind != OpKind::kEventRecord) SyncRow(index, activity, op);
+      const bool synchronises = op.kind == OpKind::kStreamWait || op.kind == OpKind::kStreamSync;
+      if (style_.sync_rows && synchronises) SyncRow(index, activity, op);
     }
   }
 
@@ -284,8 +306,8 @@ class RankFile {
       for (size_t op = 0; op < step.ops.size(); ++op) {
         const size_t index = span.first_activity + op;
         const Activity& activity = timeline_.activities[index];
-        if (activity.end_ns == 0) continue;
-        if (step.ops[op].kind == OpKind::kCollective && !named_only()) {
+        if (!HasDeviceRow(activity, step.ops[op]) || activity.call_end_ns == 0) continue;
+        if (step.ops[op].kind == OpKind::kCollective && !named_only() && TellsGroup(step.ops[op])) {
           DeviceAnnotation(C10dNamesOf(step.ops[op].collective).annotation, step.ops[op].stream, activity.start_ns,
                            activity.end_ns, AnnotationId(index));
         }
@@ -293,51 +315,10 @@ class RankFile {
         first = first == 0 ? activity.start_ns : first;
         last = activity.end_ns;
       }
-      if (style_.device_steps && first != 0) {
+      if (style_.device_steps && first != 0 && span.end_ns != 0) {
         DeviceAnnotation(fmt::format("ProfilerStep#{}", span.step), Stream::kCompute, first, last, 0);
       }
     }
-  }
-
-  void ProcessNames() {
-    const int64_t at = timeline_.steps.front().start_ns;
-    const std::string pid = std::to_string(host_.pid);
-    rows_.Metadata("process_name", pid, 0, at, R"("name": "python3")");
-    rows_.Metadata("process_labels", pid, 0, at, R"("labels": "CPU")");
-    rows_.Metadata("process_sort_index", pid, 0, at, fmt::format(R"("sort_index": {})", host_.pid));
-    for (int32_t device = 0; device < run_.cluster->gpus_per_host; ++device) {
-      const std::string gpu = std::to_string(device);
-      rows_.Metadata("process_name", gpu, 0, at, R"("name": "python3")");
-      rows_.Metadata("process_labels", gpu, 0, at, fmt::format(R"("labels": "GPU {}")", device));
-      rows_.Metadata("process_sort_index", gpu, 0, at, fmt::format(R"("sort_index": {})", 16'777'216 + device));
-    }
-    rows_.Metadata("thread_name", pid, host_.tid, at, fmt::format(R"row("name": "thread {} (python3)")row", host_.tid));
-    for (size_t stream = 0; stream < kStreams; ++stream) {
-      const int32_t number = StreamNumber(static_cast<Stream>(stream));
-      rows_.Metadata("thread_name", std::to_string(place_.device), number, at,
-                     fmt::format(R"("name": "stream {} ")", number));
-    }
-  }
-
-  void Tail() {
-    const int64_t start = timeline_.steps.front().start_ns;
-    const int64_t end = timeline_.steps.back().end_ns;
-    rows_.Text(
-        fmt::format("  {{\n    \"ph\": \"X\", \"cat\": \"Trace\", \"ts\": {}, \"dur\": {},\n    \"pid\": \"Spans\", "
-                    "\"tid\": \"PyTorch Profiler\",\n    \"name\": \"PyTorch Profiler (0)\",\n    \"args\": {{\n"
-                    "      \"Op count\": 0\n    }}\n  }},\n",
-                    rows_.Time(start), (end - start) / 1000));
-    rows_.Text(
-        fmt::format("  {{\n    \"name\": \"Iteration Start: PyTorch Profiler\", \"ph\": \"i\", \"s\": \"g\",\n    "
-                    "\"pid\": \"Traces\", \"tid\": \"Trace PyTorch Profiler\", \"ts\": {}\n  }},\n",
-                    rows_.Time(start)));
-    rows_.Text(
-        fmt::format("  {{\n    \"name\": \"Record Window End\", \"ph\": \"i\", \"s\": \"g\",\n    \"pid\": \"\", "
-                    "\"tid\": \"\", \"ts\": {}\n  }}\n  ],\n",
-                    rows_.Time(end)));
-    rows_.Text(fmt::format("  \"traceName\": \"{}\"{}\n", name_, style_.base_first || style_.whole_us ? "" : ","));
-    if (!style_.base_first && !style_.whole_us) Base("  ", "\n");
-    rows_.Text("}\n");
   }
 
   const RunDescription& run_;
@@ -346,11 +327,11 @@ class RankFile {
   int32_t rank_;
   const RankPlace& place_;
   const RankTimeline& timeline_;
-  std::string name_;
-  int64_t base_ns_;
   KinetoRows rows_;
   RowPlace host_;
-  std::vector<int64_t> sequence_;
+  KinetoEnvelope envelope_;
+  std::vector<CallNumber> numbers_;
+  int32_t multiprocessors_;
   std::vector<std::string> launch_args_;
   uint64_t event_index_ = 0;
 };

@@ -34,11 +34,18 @@ constexpr std::array kReduceEntries = {
     PayloadEntry{kTypeSize, kSizeField, 8},
     PayloadEntry{kTypeRedop, "Reduction operation", 16},
 };
+constexpr std::array kPairEntries = {
+    PayloadEntry{kTypeUint64, kCommunicatorField, 0},
+    PayloadEntry{kTypeSize, kSizeField, 8},
+    PayloadEntry{kTypeInt, "Peer rank", 16},
+};
 constexpr std::array kSchemas = {
     PayloadSchema{kNcclInitRange, kStaticSchemaBase + 11, 24, kInitEntries},
     PayloadSchema{"ncclAllGather", kStaticSchemaBase + 4, 16, kGatherEntries},
     PayloadSchema{"ncclAllReduce", kStaticSchemaBase + 5, 24, kReduceEntries},
     PayloadSchema{"ncclReduceScatter", kStaticSchemaBase + 7, 24, kReduceEntries},
+    PayloadSchema{"ncclSend", kStaticSchemaBase + 9, 24, kPairEntries},
+    PayloadSchema{"ncclRecv", kStaticSchemaBase + 10, 24, kPairEntries},
 };
 
 void PutLittleEndian(std::string& bytes, uint64_t value, int size) {
@@ -74,12 +81,16 @@ std::string_view NcclRangeOf(CollectiveOp op) {
       return "ncclAllGather";
     case CollectiveOp::kReduceScatter:
       return "ncclReduceScatter";
+    case CollectiveOp::kSend:
+      return "ncclSend";
+    case CollectiveOp::kRecv:
+      return "ncclRecv";
     default:
       return "ncclAllReduce";
   }
 }
 
-std::string InitPayload(const Communicator& group, int32_t own_position, int32_t device) {
+std::string InitPayload(const RankGroup& group, int32_t own_position, int32_t device) {
   std::string payload;
   PutLittleEndian(payload, group.hash, 8);
   PutLittleEndian(payload, group.members.size(), 4);
@@ -88,21 +99,31 @@ std::string InitPayload(const Communicator& group, int32_t own_position, int32_t
   return WithHeader(SchemaOf(kNcclInitRange), std::move(payload));
 }
 
-std::string CollectivePayload(const Op& op, const Communicator& group) {
+std::string CollectivePayload(const NcclCall& call, const RankGroup& group) {
   std::string payload;
   PutLittleEndian(payload, group.hash, 8);
-  PutLittleEndian(payload, static_cast<uint64_t>(op.bytes), 8);  // the reduction, sum, is 0
-  return WithHeader(SchemaOf(NcclRangeOf(op.collective)), std::move(payload));
+  PutLittleEndian(payload, static_cast<uint64_t>(call.bytes), 8);  // the reduction, sum, is 0
+  if (call.peer >= 0) PutLittleEndian(payload, static_cast<uint64_t>(call.peer), 4);
+  return WithHeader(SchemaOf(NcclRangeOf(call.op)), std::move(payload));
 }
 
-std::string CollectiveJson(const Op& op, const Communicator& group, int32_t own_position, int64_t seq) {
-  const Hash128 hash = HashBuilder().Add(static_cast<int64_t>(group.hash)).Add(seq).Finish();
-  const uint64_t operation_id = hash.low >> 11;  // exact also where a reader takes it for a double
-  return fmt::format(
-      R"({{"operationClass":"collective","operationId":{},"commHash":{},"commRank":{},"seqNumber":{},"count":{},)"
-      R"("dataType":"{}"}})",
-      operation_id, group.hash, own_position, seq, op.bytes / SizeOf(op.dtype),
-      op.dtype == DataType::kFloat32 ? "ncclFloat32" : "ncclBfloat16");
+uint64_t OperationIdOf(const RankGroup& group, const NcclCall& call) {
+  const bool sends = call.op == CollectiveOp::kSend;
+  const int64_t source = call.peer < 0 ? -1 : sends ? call.own_position : call.peer;
+  const int64_t target = call.peer < 0 ? -1 : sends ? call.peer : call.own_position;
+  HashBuilder builder;
+  builder.Add(static_cast<int64_t>(group.hash)).Add(call.shared).Add(source).Add(target);
+  return builder.Finish().low >> 11;  // exact also where a reader takes it for a double
+}
+
+std::string CollectiveJson(const NcclCall& call, const RankGroup& group) {
+  const bool pairwise = call.peer >= 0;
+  std::string number = pairwise ? fmt::format(R"("peer":{})", call.peer) : fmt::format(R"("seqNumber":{})", call.seq);
+  if (call.shared >= 0) number += fmt::format(R"(,"operationId":{})", OperationIdOf(group, call));
+  return fmt::format(R"({{"operationClass":"{}","commHash":{},"commRank":{},{},"count":{},"dataType":"{}"}})",
+                     pairwise ? "p2p" : "collective", group.hash, call.own_position, number,
+                     call.bytes / SizeOf(call.dtype),
+                     call.dtype == DataType::kFloat32 ? "ncclFloat32" : "ncclBfloat16");
 }
 
 }  // namespace lockstep

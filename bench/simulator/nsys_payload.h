@@ -31,11 +31,22 @@ inline constexpr std::string_view kNcclInitRange = "ncclCommInitRankConfig";
 [[nodiscard]] std::string_view NcclRangeOf(CollectiveOp op);
 
 // Blobs with nsys' 32-byte header.
-[[nodiscard]] std::string InitPayload(const Communicator& group, int32_t own_position, int32_t device);
-[[nodiscard]] std::string CollectivePayload(const Op& op, const Communicator& group);
+[[nodiscard]] std::string InitPayload(const RankGroup& group, int32_t own_position, int32_t device);
+// One NCCL call. `peer`: position in the group of pairwise operations, else -1.
+struct NcclCall {
+  CollectiveOp op = CollectiveOp::kUnknown;
+  DataType dtype = DataType::kUnknown;
+  int64_t bytes = 0;
+  int32_t own_position = 0;
+  int32_t peer = -1;
+  int64_t seq = -1;     // CallNumber's
+  int64_t shared = -1;  // -1: one of many calls of an operation, without an id
+};
+[[nodiscard]] std::string CollectivePayload(const NcclCall& call, const RankGroup& group);
 
-// JSON of advanced tracing for one collective, which takes the blob's place; the operation's id is equal on all
-// members.
-[[nodiscard]] std::string CollectiveJson(const Op& op, const Communicator& group, int32_t own_position, int64_t seq);
+// Equal on all ranks of one operation.
+[[nodiscard]] uint64_t OperationIdOf(const RankGroup& group, const NcclCall& call);
+// JSON of advanced tracing for one call, which takes the blob's place.
+[[nodiscard]] std::string CollectiveJson(const NcclCall& call, const RankGroup& group);
 
 }  // namespace lockstep

@@ -51,6 +51,10 @@ constexpr std::array kTables = {
     NsysTableSpec{"CUPTI_ACTIVITY_KIND_MEMSET",
                   "start! end! deviceId! contextId! greenContextId@7 streamId! correlationId globalPid value! bytes! "
                   "graphNodeId memKind"},
+    NsysTableSpec{"CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+                  "start! end! deviceId! contextId! greenContextId@7 streamId! correlationId globalPid graphId! "
+                  "graphExecId!",
+                  13},
     NsysTableSpec{"CUPTI_ACTIVITY_KIND_RUNTIME",
                   "start! end! eventClass! globalTid correlationId nameId! returnValue! callchainId"},
     NsysTableSpec{"CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",

@@ -46,10 +46,11 @@ absl::Status WriteExport(Database& db, const SimulatorOptions& options) {
 absl::Status WriteCapture(Database& db, const RunDescription& run, int32_t host) {
   NsysTable table(&db, run.options->nsys_schema_minor, "META_DATA_CAPTURE", {"name", "value"});
   const std::string uuid = Uuid(run.rng, -2 - host);
+  const bool nodes = run.options->graphs && !run.options->files.opaque_graphs;
   const std::array<std::pair<std::string_view, std::string_view>, 6> rows = {{
       {"CAPTURE_EVENT_TYPE", "Cuda"},
       {"CAPTURE_EVENT_TYPE", "Nvtx"},
-      {"CUDA_GRAPH_TRACE_OPTIONS:MODE", "Graph"},
+      {"CUDA_GRAPH_TRACE_OPTIONS:MODE", nodes ? "Node" : "Graph"},
       {"CUDA_SKIP_SOME_API_CALLS", "true"},
       {"START_TRIGGER", "Immediate"},
       {"PROFILING_SESSION_UUID", uuid},

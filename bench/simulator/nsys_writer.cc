@@ -20,6 +20,7 @@ namespace lockstep {
 namespace {
 
 constexpr int64_t kContext = 1;
+constexpr int64_t kGraph = 3;
 constexpr int64_t kNoEvent = 4'294'967'295;
 
 // A row still to be written: an activity of one of the host's ranks.
@@ -35,7 +36,7 @@ class HostExport {
       : run_(run), capture_(capture), db_(*db), minor_(run.options->nsys_schema_minor) {
     session_.utc_epoch_ns = SessionStartOf(run, capture.host);
     int64_t last = 0;
-    for (const RankTimeline& timeline : capture.ranks) last = std::max(last, timeline.steps.back().end_ns);
+    for (const RankTimeline& timeline : capture.ranks) last = std::max(last, CaptureOf(timeline).end_ns);
     session_.duration_ns = last + 5'000'000 - session_.utc_epoch_ns;
   }
 
@@ -50,6 +51,7 @@ class HostExport {
     LOCKSTEP_RETURN_IF_ERROR(WriteCopies());
     LOCKSTEP_RETURN_IF_ERROR(WriteSets());
     LOCKSTEP_RETURN_IF_ERROR(WriteKernels());
+    LOCKSTEP_RETURN_IF_ERROR(WriteGraphs());
     LOCKSTEP_RETURN_IF_ERROR(WriteNvtxTables(db_, run_, capture_, session_, strings_));
     LOCKSTEP_RETURN_IF_ERROR(WriteThreadNames());
     LOCKSTEP_RETURN_IF_ERROR(strings_.Write(db_, minor_));
@@ -71,34 +73,39 @@ class HostExport {
   [[nodiscard]] const Op& OpOf(const RowRef& row) const { return OpOf(row.rank, At(row)); }
   [[nodiscard]] int64_t Local(int64_t unix_ns) const { return unix_ns - session_.utc_epoch_ns; }
 
-  // Activities of all ranks whose op passes, by the time that `time` gives.
+  // Activities of all ranks that pass, by the time that `time` gives.
   template <typename Passes, typename Time>
   [[nodiscard]] std::vector<RowRef> Rows(Passes passes, Time time) const {
     std::vector<RowRef> rows;
     for (size_t rank = 0; rank < capture_.ranks.size(); ++rank) {
       const std::vector<Activity>& activities = capture_.ranks[rank].activities;
       for (size_t i = 0; i < activities.size(); ++i) {
-        if (!passes(OpOf(rank, activities[i]).kind)) continue;
+        if (!passes(activities[i], OpOf(rank, activities[i]))) continue;
         rows.push_back({time(activities[i]), static_cast<uint32_t>(rank), static_cast<uint32_t>(i)});
       }
     }
     std::stable_sort(rows.begin(), rows.end(), [](const RowRef& a, const RowRef& b) { return a.time_ns < b.time_ns; });
     return rows;
   }
-  [[nodiscard]] std::vector<RowRef> ByKind(OpKind first, OpKind second) const {
-    return Rows([=](OpKind kind) { return kind == first || kind == second; },
-                [](const Activity& a) { return a.start_ns; });
+  [[nodiscard]] bool opaque_graphs() const { return run_.options->files.opaque_graphs; }
+  [[nodiscard]] std::vector<RowRef> DeviceRows(OpKind first, OpKind second) const {
+    return Rows(
+        [=, opaque = opaque_graphs()](const Activity& activity, const Op& op) {
+          if (opaque && op.in_graph) return false;
+          return (op.kind == first || op.kind == second) && HasDeviceRow(activity, op);
+        },
+        [](const Activity& a) { return a.start_ns; });
   }
-  [[nodiscard]] std::vector<RowRef> ByCall(OpKind first, OpKind second) const {
-    return Rows([=](OpKind kind) { return kind == first || kind == second; },
+  template <typename Passes>
+  [[nodiscard]] std::vector<RowRef> Calls(Passes passes) const {
+    return Rows([&](const Activity& activity, const Op& op) { return HasHostRow(activity, op) && passes(op.kind); },
                 [](const Activity& a) { return a.call_start_ns; });
   }
 
   absl::Status WriteRuntime() {
     NsysTable table(&db_, minor_, "CUPTI_ACTIVITY_KIND_RUNTIME",
                     {"start", "end", "eventClass", "globalTid", "correlationId", "nameId", "returnValue"});
-    const auto all = Rows([](OpKind) { return true; }, [](const Activity& a) { return a.call_start_ns; });
-    for (const RowRef& row : all) {
+    for (const RowRef& row : Calls([](OpKind) { return true; })) {
       const Activity& activity = At(row);
       LOCKSTEP_RETURN_IF_ERROR(
           table.Row({Local(activity.call_start_ns), Local(activity.call_end_ns), int64_t{0}, GlobalTid(PidOf(row.rank)),
@@ -107,13 +114,17 @@ class HostExport {
     return absl::OkStatus();
   }
 
-  static int64_t Correlation(const RowRef& row) { return static_cast<int64_t>(CorrelationOf(row.activity)); }
+  // Of the call that launched it.
+  [[nodiscard]] int64_t Correlation(const RowRef& row) const {
+    return static_cast<int64_t>(CorrelationOf(LaunchOf(row.activity, At(row), OpOf(row))));
+  }
 
   absl::Status WriteSynchronization() {
     NsysTable table(&db_, minor_, "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
                     {"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "syncType",
                      "eventId", "eventSyncId"});
-    for (const RowRef& row : ByCall(OpKind::kStreamWait, OpKind::kStreamSync)) {
+    const auto synchronises = [](OpKind kind) { return kind == OpKind::kStreamWait || kind == OpKind::kStreamSync; };
+    for (const RowRef& row : Calls(synchronises)) {
       const Activity& activity = At(row);
       const bool wait = OpOf(row).kind == OpKind::kStreamWait;
       LOCKSTEP_RETURN_IF_ERROR(
@@ -128,7 +139,7 @@ class HostExport {
     NsysTable table(
         &db_, minor_, "CUPTI_ACTIVITY_KIND_CUDA_EVENT",
         {"timestamp", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "eventId", "eventSyncId"});
-    for (const RowRef& row : ByCall(OpKind::kEventRecord, OpKind::kEventRecord)) {
+    for (const RowRef& row : Calls([](OpKind kind) { return kind == OpKind::kEventRecord; })) {
       LOCKSTEP_RETURN_IF_ERROR(
           table.Row({int64_t{0}, DeviceOf(row.rank), kContext, int64_t{StreamNumber(OpOf(row).stream)},
                      Correlation(row), GlobalPid(PidOf(row.rank)), int64_t{40}, Correlation(row)}));
@@ -140,7 +151,7 @@ class HostExport {
     NsysTable table(&db_, minor_, "CUPTI_ACTIVITY_KIND_MEMCPY",
                     {"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "bytes",
                      "copyKind", "srcKind", "dstKind", "copyCount"});
-    for (const RowRef& row : ByKind(OpKind::kMemcpy, OpKind::kMemcpy)) {
+    for (const RowRef& row : DeviceRows(OpKind::kMemcpy, OpKind::kMemcpy)) {
       const Activity& activity = At(row);
       const Op& op = OpOf(row);
       const bool to_device = op.copy == CopyKind::kHostToDevice;
@@ -156,7 +167,7 @@ class HostExport {
     NsysTable table(&db_, minor_, "CUPTI_ACTIVITY_KIND_MEMSET",
                     {"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "value",
                      "bytes", "memKind"});
-    for (const RowRef& row : ByKind(OpKind::kMemset, OpKind::kMemset)) {
+    for (const RowRef& row : DeviceRows(OpKind::kMemset, OpKind::kMemset)) {
       const Activity& activity = At(row);
       LOCKSTEP_RETURN_IF_ERROR(table.Row({Local(activity.start_ns), Local(activity.end_ns), DeviceOf(row.rank),
                                           kContext, int64_t{StreamNumber(OpOf(row).stream)}, Correlation(row),
@@ -194,12 +205,14 @@ class HostExport {
                      "blockZ",
                      "dynamicSharedMemory",
                      "gridId",
-                     "sharedMemoryExecuted"});
-    for (const RowRef& row : ByKind(OpKind::kKernel, OpKind::kCollective)) {
+                     "sharedMemoryExecuted",
+                     "graphNodeId",
+                     "graphId"});
+    for (const RowRef& row : DeviceRows(OpKind::kKernel, OpKind::kCollective)) {
       const Activity& activity = At(row);
       const Op& op = OpOf(row);
       const KernelShape& kernel = run_.program->kernels()[op.kernel];
-      const auto& [grid, block] = kernel.shape;
+      const auto& [grid, block] = ShapeOf(run_, RankOf(row.rank), activity.step, op);
       LOCKSTEP_RETURN_IF_ERROR(table.Row({Local(activity.start_ns),
                                           Local(activity.end_ns),
                                           DeviceOf(row.rank),
@@ -221,9 +234,44 @@ class HostExport {
                                           int64_t{block[2]},
                                           int64_t{kernel.shared_memory},
                                           Correlation(row),
-                                          int64_t{kernel.shared_memory}}));
+                                          int64_t{kernel.shared_memory},
+                                          op.in_graph ? Cell(GraphNode(activity, op)) : Cell(),
+                                          op.in_graph ? Cell(kGraph) : Cell()}));
     }
     return absl::OkStatus();
+  }
+
+  // Nodes of the executable graph, numbered from one.
+  static int64_t GraphNode(const Activity& activity, const Op& op) {
+    return (kGraph << 32) + static_cast<int64_t>(activity.op - op.first_of_call);
+  }
+
+  // Of opaque graphs: one span for each launch.
+  absl::Status WriteGraphs() {
+    NsysTable table(
+        &db_, minor_, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+        {"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "graphId", "graphExecId"});
+    if (!opaque_graphs()) return absl::OkStatus();
+    for (const RowRef& row : Calls([](OpKind kind) { return kind == OpKind::kGraphLaunch; })) {
+      const HostInterval span = SpanOfGraph(row);
+      if (span.end_ns == 0) continue;
+      LOCKSTEP_RETURN_IF_ERROR(table.Row({Local(span.start_ns), Local(span.end_ns), DeviceOf(row.rank), kContext,
+                                          int64_t{StreamNumber(Stream::kCompute)}, Correlation(row),
+                                          GlobalPid(PidOf(row.rank)), kGraph, kGraph + 1}));
+    }
+    return absl::OkStatus();
+  }
+
+  // From the first start to the last end of what this launch replays; zero if nothing of it was recorded.
+  [[nodiscard]] HostInterval SpanOfGraph(const RowRef& launch) const {
+    const std::vector<Activity>& activities = capture_.ranks[launch.rank].activities;
+    HostInterval span;
+    for (size_t i = launch.activity + 1; i < activities.size() && OpOf(launch.rank, activities[i]).in_graph; ++i) {
+      if (activities[i].end_ns == 0) continue;
+      span.start_ns = span.end_ns == 0 ? activities[i].start_ns : std::min(span.start_ns, activities[i].start_ns);
+      span.end_ns = std::max(span.end_ns, activities[i].end_ns);
+    }
+    return span;
   }
 
   absl::Status WriteThreadNames() {

@@ -2,17 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
-#include <optional>
+#include <span>
+#include <string_view>
 #include <system_error>
-#include <utility>
+#include <vector>
 
 #include "analysis/base/status_macros.h"
-#include "bench/simulator/causes.h"
-#include "bench/simulator/clock_field.h"
 #include "bench/simulator/output_file.h"
-#include "bench/simulator/simulation.h"
 #include "bench/simulator/trace_writer.h"
 #include "bench/simulator/truth.h"
 
@@ -20,10 +17,6 @@ namespace lockstep {
 namespace {
 
 namespace fs = std::filesystem;
-
-// 2026-02-01 00:00:00 UTC: when the ranks begin. Profilers were started 1.5 s before.
-constexpr int64_t kStartNs = 1'769'904'000'000'000'000;
-constexpr int64_t kProfilerLeadNs = 1'500'000'000;
 
 bool IsOurs(const std::string& name) {
   if (name == kTruthFile || name == kInstancesFile) return true;
@@ -53,104 +46,120 @@ absl::Status PrepareFolder(const SimulatorOptions& options) {
   return absl::OkStatus();
 }
 
-class Runner {
- public:
-  Runner(const SimulatorOptions& options, const ProgressFunction& progress)
-      : options_(options),
-        progress_(progress),
-        rng_(options.seed),
-        cluster_(MakeCluster(options, rng_)),
-        program_(MakeProgram(options)),
-        run_{.options = &options_,
-             .cluster = &cluster_,
-             .program = program_.get(),
-             .rng = rng_,
-             .session_start_ns = kStartNs - kProfilerLeadNs} {}
+// Renames what a writer left in a folder of its own, so that it can lie beside the others of its rank.
+absl::StatusOr<std::vector<std::string>> MoveOut(const std::string& from, const std::string& to,
+                                                 std::string_view mark) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(from, error)) {
+    const std::string old = entry.path().filename().string();
+    const size_t dot = old.find('.');
+    names.push_back(fmt::format("{}{}{}", old.substr(0, dot), mark, old.substr(dot)));
+    fs::rename(entry.path(), to + "/" + names.back(), error);
+    if (error) return FileError("cannot write", to + "/" + names.back(), error.value());
+  }
+  fs::remove(from, error);
+  return names;
+}
 
-  absl::Status Run() {
-    LOCKSTEP_ASSIGN_OR_RETURN(causes_, PlaceCauses(options_.causes, cluster_, rng_));
-    LOCKSTEP_RETURN_IF_ERROR(PrepareFolder(options_));
-    std::vector<RankTimeline> ranks = Simulated(std::nullopt, true);
-    TakeTruth(ranks);
-    LOCKSTEP_RETURN_IF_ERROR(WriteInstances(run_, ranks, options_.out));
-    const ClockField clocks(options_, cluster_, rng_, truth_.start_ns, truth_.end_ns);
-    for (size_t rank = 0; rank < ranks.size(); ++rank)
-      clocks.Record(static_cast<int32_t>(rank), *program_, ranks[rank]);
-    LOCKSTEP_RETURN_IF_ERROR(WriteHosts(ranks));
-    return WriteTruth(run_, clocks, truth_, options_.out);
+class FilesOfRun {
+ public:
+  FilesOfRun(Scenario& scenario, const ProgressFunction& progress)
+      : s_(scenario),
+        progress_(progress),
+        kineto_(MakeKinetoWriter(scenario.run)),
+        nsys_(MakeNsysWriter(scenario.run)) {}
+
+  absl::Status Write() {
+    LOCKSTEP_RETURN_IF_ERROR(WriteInstances(s_.cluster, s_.instances, s_.options.out));
+    for (int32_t host = 0; host < s_.cluster.hosts; ++host) {
+      if (progress_) progress_("writing", static_cast<double>(host) / s_.cluster.hosts);
+      LOCKSTEP_RETURN_IF_ERROR(WriteHost(host));
+    }
+    if (s_.duplicate) LOCKSTEP_RETURN_IF_ERROR(WriteDuplicate(*s_.defects.duplicate_rank));
+    return WriteTruth(s_.run, *s_.clocks, s_.truth, s_.options.out);
   }
 
  private:
-  void Tell(std::string_view what, double done) const {
-    if (progress_) progress_(what, done);
+  [[nodiscard]] TraceWriter& WriterOf(int32_t host) const {
+    return FormOfHost(s_.options, host) == TraceForm::kNsys ? *nsys_ : *kineto_;
   }
 
-  std::vector<RankTimeline> Simulated(std::optional<size_t> without, bool keep) const {
-    const CauseEffects effects(causes_, without, cluster_.world(), rng_);
-    SimulationInput input{.cluster = &cluster_,
-                          .program = program_.get(),
-                          .effects = &effects,
-                          .rng = rng_,
-                          .steps = options_.steps,
-                          .start_ns = kStartNs,
-                          .keep_records = keep};
-    input.progress = [&](int32_t step) { Tell("simulating", static_cast<double>(step + 1) / options_.steps); };
-    return Simulate(input);
+  // A missing rank parts its host's capture in two.
+  absl::Status WriteHost(int32_t host) {
+    const int32_t first = host * s_.cluster.gpus_per_host;
+    const int32_t end = first + s_.cluster.gpus_per_host;
+    const int32_t gap = s_.defects.missing_rank.value_or(-1);
+    if (gap < first || gap >= end) return WriteRanks(host, first, end);
+    LOCKSTEP_RETURN_IF_ERROR(WriteRanks(host, first, gap));
+    return WriteRanks(host, gap + 1, end);
   }
 
-  void TakeTruth(const std::vector<RankTimeline>& ranks) {
-    truth_.start_ns = kStartNs;
-    for (const RankTimeline& timeline : ranks) {
-      TruthOfRank known;
-      for (const Activity& activity : timeline.activities) {
-        if (activity.end_ns == 0) continue;
-        known.first_ns = known.first_ns == 0 ? activity.start_ns : std::min(known.first_ns, activity.start_ns);
-        known.last_ns = std::max(known.last_ns, activity.end_ns);
-      }
-      truth_.end_ns = std::max(truth_.end_ns, timeline.steps.back().end_ns);
-      truth_.ranks.push_back(std::move(known));
+  absl::Status WriteRanks(int32_t host, int32_t first, int32_t end) {
+    if (first == end) return absl::OkStatus();
+    const HostCapture capture{
+        .host = host,
+        .first_rank = first,
+        .ranks = std::span(s_.recorded).subspan(static_cast<size_t>(first), static_cast<size_t>(end - first))};
+    LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<WrittenFile> files, WriterOf(host).Write(capture, s_.options.out));
+    for (const WrittenFile& file : files) {
+      for (const int32_t rank : file.ranks) s_.truth.ranks[static_cast<size_t>(rank)].files.push_back(file.name);
     }
-    const int64_t with = MeanStepNs(ranks);
-    for (size_t i = 0; i < causes_.size(); ++i) {
-      truth_.causes.push_back({causes_[i], with, MeanStepNs(Simulated(i, false))});
-    }
-  }
-
-  absl::Status WriteHosts(const std::vector<RankTimeline>& ranks) {
-    const std::unique_ptr<TraceWriter> kineto = MakeKinetoWriter(run_);
-    const std::unique_ptr<TraceWriter> nsys = MakeNsysWriter(run_);
-    for (int32_t host = 0; host < cluster_.hosts; ++host) {
-      Tell("writing", static_cast<double>(host) / cluster_.hosts);
-      const int32_t first = host * cluster_.gpus_per_host;
-      const HostCapture capture{
-          .host = host,
-          .first_rank = first,
-          .ranks = std::span(ranks).subspan(static_cast<size_t>(first), static_cast<size_t>(cluster_.gpus_per_host))};
-      TraceWriter& writer = FormOfHost(options_, host) == TraceForm::kNsys ? *nsys : *kineto;
-      LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<WrittenFile> files, writer.Write(capture, options_.out));
-      for (const WrittenFile& file : files) {
-        for (const int32_t rank : file.ranks) truth_.ranks[static_cast<size_t>(rank)].files.push_back(file.name);
-      }
-    }
-    Tell("writing", 1);
     return absl::OkStatus();
   }
 
-  const SimulatorOptions& options_;
+  absl::Status WriteDuplicate(int32_t rank) {
+    const std::string folder = s_.options.out + "/duplicate";
+    std::error_code error;
+    fs::create_directory(folder, error);
+    if (error) return FileError("cannot make the folder", folder, error.value());
+    const int32_t host = s_.cluster.ranks[static_cast<size_t>(rank)].host;
+    const HostCapture capture{.host = host, .first_rank = rank, .ranks = std::span(&*s_.duplicate, 1)};
+    LOCKSTEP_RETURN_IF_ERROR(WriterOf(host).Write(capture, folder).status());
+    LOCKSTEP_ASSIGN_OR_RETURN(const auto names, MoveOut(folder, s_.options.out, "_again"));
+    auto& files = s_.truth.ranks[static_cast<size_t>(rank)].files;
+    files.insert(files.end(), names.begin(), names.end());
+    return absl::OkStatus();
+  }
+
+  Scenario& s_;
   const ProgressFunction& progress_;
-  CounterRng rng_;
-  Cluster cluster_;
-  std::unique_ptr<StepProgram> program_;
-  RunDescription run_;
-  std::vector<Cause> causes_;
-  Truth truth_;
+  std::unique_ptr<TraceWriter> kineto_;
+  std::unique_ptr<TraceWriter> nsys_;
 };
 
 }  // namespace
 
 absl::Status RunSimulation(const SimulatorOptions& options, const ProgressFunction& progress) {
-  return Runner(options, progress).Run();
+  // What cannot be placed is said before a folder is touched; a full run is worth nothing without one.
+  LOCKSTEP_RETURN_IF_ERROR(CheckPlaces(options));
+  LOCKSTEP_RETURN_IF_ERROR(PrepareFolder(options));
+  LOCKSTEP_ASSIGN_OR_RETURN(const std::unique_ptr<Scenario> scenario, MakeScenario(options, {}, progress));
+  LOCKSTEP_RETURN_IF_ERROR(FilesOfRun(*scenario, progress).Write());
+  if (progress) progress("writing", 1);
+  return absl::OkStatus();
 }
+
+namespace {
+
+// Defects that these traces cannot have.
+std::string IdleDefects(const SimulatorOptions& options) {
+  std::string text;
+  for (const Spec& spec : options.defects) {
+    if (spec.kind == "opaque_graphs" && (!options.graphs || options.form == TraceForm::kKineto)) {
+      text += "The defect opaque_graphs needs --graphs and nsys traces: it changes nothing here. ";
+    }
+    if (spec.kind == "elided_groups" && (options.form == TraceForm::kNsys || options.ids == IdLevel::kNames)) {
+      text += "The defect elided_groups needs Kineto traces with groups: it changes nothing here. ";
+    }
+    if (spec.kind == "same_hostname" && options.hosts < 2) {
+      text += "The defect same_hostname needs --hosts above 1: it changes nothing here. ";
+    }
+  }
+  return text;
+}
+
+}  // namespace
 
 std::string LimitsOfForm(const SimulatorOptions& options) {
   const bool kineto = options.form != TraceForm::kNsys;
@@ -167,7 +176,7 @@ std::string LimitsOfForm(const SimulatorOptions& options) {
   } else if (options.ids == IdLevel::kFull && nsys && options.nsys_schema_minor < 25) {
     text += "This nsys schema is older than advanced NCCL tracing: its files tell groups. ";
   }
-  return text;
+  return text + IdleDefects(options);
 }
 
 }  // namespace lockstep

@@ -15,17 +15,22 @@ constexpr size_t kLaunchQueue = 1024;
 // Where one rank stands.
 struct RankState {
   int64_t host_ns = 0;
+  std::array<int64_t, kStreams> stream_start_ns{};  // of the last device op
   std::array<int64_t, kStreams> stream_end_ns{};
   std::array<int64_t, kStreams> stream_ready_ns{};  // earliest start of what comes next, by waits
-  std::array<int64_t, kLaunchQueue> started_ns{};   // starts of the last device ops, a ring
+  int64_t graph_ready_ns = 0;                       // when the last graph launch has reached the device
+  int64_t graph_call_start_ns = 0;
+  int64_t graph_call_end_ns = 0;
+  std::vector<int64_t> started_ns = std::vector<int64_t>(kLaunchQueue);  // starts of the last launches, a ring
   size_t launched = 0;
-  uint32_t cursor = 0;  // next op of the current step
+  uint32_t cursor = 0;            // next op of the current step
+  const StepOps* step = nullptr;  // the current one
 };
 
-// Members of a communicator that have reached the collective it is at.
-struct Rendezvous {
-  std::vector<int32_t> arrived;
-  int64_t last_start_ns = 0;
+// Ranks whose kernels have reached the instance at which a meeting is.
+struct Meeting {
+  std::vector<Arrival> arrived;
+  uint32_t instance = 0;
 };
 
 class Engine {
@@ -33,12 +38,13 @@ class Engine {
   explicit Engine(const SimulationInput& input)
       : input_(input),
         cluster_(*input.cluster),
-        device_(*input.cluster, *input.effects, input.rng),
+        device_(*input.cluster, *input.program, *input.effects, input.noise, input.rng),
         ranks_(input.cluster->ranks.size()),
         states_(ranks_.size()),
-        rendezvous_(input.cluster->communicators.size()) {
+        meetings_(input.cluster->meetings) {
     for (RankState& state : states_) {
       state.host_ns = input.start_ns;
+      state.stream_start_ns.fill(input.start_ns);
       state.stream_end_ns.fill(input.start_ns);
     }
   }
@@ -53,96 +59,138 @@ class Engine {
 
  private:
   void RunStep() {
-    for (size_t rank = 0; rank < ranks_.size(); ++rank) {
-      if (!input_.keep_records) ranks_[rank].activities.clear();
-      states_[rank].cursor = 0;
-      ranks_[rank].steps.push_back(
-          {.step = step_, .start_ns = states_[rank].host_ns, .first_activity = ranks_[rank].activities.size()});
-      states_[rank].host_ns += kStepMarkNs;
-      runnable_.push_back(static_cast<int32_t>(ranks_.size() - 1 - rank));
-    }
+    device_.BeginStep(step_);
+    for (size_t rank = 0; rank < ranks_.size(); ++rank) BeginStepOf(rank);
     while (!runnable_.empty()) {
       const int32_t rank = runnable_.back();
       runnable_.pop_back();
       Advance(rank);
     }
     for (size_t rank = 0; rank < ranks_.size(); ++rank) {
-      LOCKSTEP_CHECK(states_[rank].cursor == OpsOf(static_cast<int32_t>(rank)).size());  // no rank waits for ever
-      ranks_[rank].steps.back().end_ns = states_[rank].host_ns += kStepMarkNs;
-      states_[rank].host_ns += kStepMarkNs;
+      RankState& state = states_[rank];
+      LOCKSTEP_CHECK(state.cursor == state.step->ops.size());  // no rank waits for ever
+      ranks_[rank].steps.back().end_ns = state.host_ns += kStepMarkNs;
+      state.host_ns += kStepMarkNs;
     }
   }
 
-  [[nodiscard]] const std::vector<Op>& OpsOf(int32_t rank) const { return input_.program->StepOf(step_, rank).ops; }
+  void BeginStepOf(size_t rank) {
+    RankTimeline& timeline = ranks_[rank];
+    RankState& state = states_[rank];
+    state.cursor = 0;
+    state.step = &input_.program->StepOf(step_, static_cast<int32_t>(rank));
+    if (!input_.keep_records) timeline.activities.clear();
+    if (step_ == 0) {
+      const size_t steps = input_.keep_records ? static_cast<size_t>(input_.steps) : 1;
+      timeline.activities.reserve(state.step->ops.size() * steps);
+    }
+    timeline.steps.push_back({.step = step_, .start_ns = state.host_ns, .first_activity = timeline.activities.size()});
+    state.host_ns += kStepMarkNs + input_.effects->StepDelay(static_cast<int32_t>(rank), step_);
+    runnable_.push_back(static_cast<int32_t>(ranks_.size() - 1 - rank));
+  }
 
-  // Runs a rank until its step ends or it stands at a collective that others have not reached. The host does not wait
+  // Runs a rank until its step ends or it stands at an instance that others have not reached. The host does not wait
   // there; its later calls are merely worked out later.
   void Advance(int32_t rank) {
     RankState& state = states_[static_cast<size_t>(rank)];
-    const std::vector<Op>& ops = OpsOf(rank);
+    const std::vector<Op>& ops = state.step->ops;
     while (state.cursor < ops.size()) {
       const uint32_t index = state.cursor++;
-      if (!Execute(rank, state, ops[index], index)) return;
+      const Op& op = ops[index];
+      const OpDraws draws(input_.rng, rank, step_, index);
+      const HostTimes times = device_.TimesOfHost(draws, op);
+      Activity activity{.step = step_, .op = index};
+      Call(rank, op, times, state, activity);
+      int64_t arrival = 0;
+      if (StartsDeviceWork(op.kind)) arrival = Start(draws, times, rank, op, state, activity);
+      if (!op.in_graph && !StartsDeviceWork(op.kind)) Synchronise(draws, times, op, state, activity);
+      if (!op.in_graph) state.host_ns = activity.call_end_ns;
+      ranks_[static_cast<size_t>(rank)].activities.push_back(activity);
+      if (op.kind == OpKind::kCollective) return Arrive(rank, op, index, arrival);
     }
   }
 
-  // False when the op is a collective that is not complete.
-  bool Execute(int32_t rank, RankState& state, const Op& op, uint32_t index) {
-    const DrawKey key{.rank = rank, .step = step_, .op = index};
-    Activity activity{.step = step_, .op = index};
-    state.host_ns += device_.Dispatch(key, op);
-    if (op.kind == OpKind::kKernel || op.kind == OpKind::kCollective) {
-      state.host_ns += input_.effects->LaunchDelay(rank, step_, index);
+  // The host's part. What a graph replays has none: it shows the graph's launch.
+  void Call(int32_t rank, const Op& op, const HostTimes& times, RankState& state, Activity& activity) {
+    if (op.in_graph) {
+      activity.call_start_ns = state.graph_call_start_ns;
+      activity.call_end_ns = state.graph_call_end_ns;
+      return;
     }
-    const bool on_device = StartsDeviceWork(op.kind);
-    if (on_device) state.host_ns = std::max(state.host_ns, state.started_ns[state.launched % kLaunchQueue]);
+    state.host_ns += times.dispatch_ns;
+    const bool launches =
+        op.kind == OpKind::kKernel || op.kind == OpKind::kCollective || op.kind == OpKind::kGraphLaunch;
+    if (launches) state.host_ns += input_.effects->LaunchDelay(rank, step_, activity.op);
+    if (StartsDeviceWork(op.kind)) {
+      state.host_ns = std::max(state.host_ns, state.started_ns[state.launched % kLaunchQueue]);
+    }
     activity.call_start_ns = state.host_ns;
-    activity.call_end_ns = state.host_ns + device_.CallLength(key, op.kind);
+    activity.call_end_ns = state.host_ns + times.call_ns;
+  }
+
+  void Synchronise(const OpDraws& draws, const HostTimes& times, const Op& op, RankState& state, Activity& activity) {
     const auto stream = static_cast<size_t>(op.stream);
-    if (on_device) {
-      Start(key, op, state, activity);
-    } else if (op.kind == OpKind::kStreamWait) {
+    if (op.kind == OpKind::kStreamWait) {
       state.stream_ready_ns[stream] =
           std::max(state.stream_ready_ns[stream], state.stream_end_ns[static_cast<size_t>(op.waits_for)]);
     } else if (op.kind == OpKind::kStreamSync) {
       const int64_t returns = std::max(state.stream_end_ns[stream], state.stream_ready_ns[stream]);
-      activity.call_end_ns = std::max(activity.call_end_ns, returns + device_.SyncReturn(key));
+      activity.call_end_ns = std::max(activity.call_end_ns, returns + device_.SyncReturn(draws));
+    } else if (op.kind == OpKind::kGraphLaunch) {
+      state.graph_call_start_ns = activity.call_start_ns;
+      state.graph_call_end_ns = activity.call_end_ns;
+      state.graph_ready_ns = activity.call_start_ns + times.latency_ns;
     }
-    state.host_ns = activity.call_end_ns;
-    ranks_[static_cast<size_t>(rank)].activities.push_back(activity);
-    return op.kind != OpKind::kCollective || Arrive(rank, op, index, activity.start_ns);
   }
 
-  void Start(const DrawKey& key, const Op& op, RankState& state, Activity& activity) {
+  // Gives the time from which on a collective's kernel takes part: its start, or with an early start the end of its
+  // predecessor.
+  int64_t Start(const OpDraws& draws, const HostTimes& times, int32_t rank, const Op& op, RankState& state,
+                Activity& activity) {
     const auto stream = static_cast<size_t>(op.stream);
-    const int64_t free = std::max(state.stream_end_ns[stream], state.stream_ready_ns[stream]) + device_.StreamGap(key);
-    activity.start_ns = OnTick(std::max(free, activity.call_start_ns + device_.LaunchLatency(key)));
-    activity.end_ns = OnTick(activity.start_ns + device_.Length(key, op));
-    state.started_ns[state.launched++ % kLaunchQueue] = activity.start_ns;
+    const int64_t launched = op.in_graph ? state.graph_ready_ns : activity.call_start_ns + times.latency_ns;
+    const int64_t ready = std::max(state.stream_ready_ns[stream], launched);
+    const int64_t free = state.stream_end_ns[stream];
+    const int64_t held = op.kind == OpKind::kCollective ? input_.effects->ArrivalDelay(rank) : 0;
+    int64_t arrival = 0;
+    if (op.early_start) {
+      const int64_t early = std::max(state.stream_start_ns[stream] + kDeviceTickNs, free - device_.EarlyStart(draws));
+      activity.start_ns = OnTick(std::max(ready, early) + held);
+      arrival = std::max(activity.start_ns, free);
+    } else {
+      const int64_t unblocked = std::max(free, state.stream_ready_ns[stream]) + times.stream_gap_ns;
+      activity.start_ns = OnTick(std::max(unblocked, launched) + held);
+      arrival = activity.start_ns;
+    }
+    activity.end_ns = OnTick(activity.start_ns + device_.Length(draws, rank, op));
+    if (!op.in_graph) state.started_ns[state.launched++ % kLaunchQueue] = activity.start_ns;
+    state.stream_start_ns[stream] = activity.start_ns;
     state.stream_end_ns[stream] = activity.end_ns;  // of a collective: until all members have arrived
+    return arrival;
   }
 
-  bool Arrive(int32_t rank, const Op& op, uint32_t index, int64_t start_ns) {
-    const int32_t group = cluster_.CommunicatorOf(rank, op.group);
-    LOCKSTEP_CHECK(group >= 0);
-    Rendezvous& meeting = rendezvous_[static_cast<size_t>(group)];
-    meeting.last_start_ns = std::max(meeting.last_start_ns, start_ns);
-    meeting.arrived.push_back(rank);
-    const Communicator& communicator = cluster_.communicators[static_cast<size_t>(group)];
-    if (meeting.arrived.size() < communicator.members.size()) return false;
-    const DrawKey shared{.rank = -1 - group, .step = step_, .op = index};
-    const int64_t done = meeting.last_start_ns + device_.Transfer(shared, op, communicator);
-    for (const int32_t member : meeting.arrived) Complete(member, op, index, done);
-    meeting = {};
-    return false;  // this rank is runnable again like the others
+  void Arrive(int32_t rank, const Op& op, uint32_t index, int64_t arrival_ns) {
+    const int32_t communicator = cluster_.CommunicatorOf(rank, op.group);
+    const uint32_t number = MeetingOf(cluster_, op, rank);
+    const RankGroup& group = cluster_.communicators[static_cast<size_t>(communicator)];
+    Meeting& meeting = meetings_[number];
+    meeting.arrived.push_back({.rank = rank,
+                               .position = cluster_.PositionIn(group, rank),
+                               .start_ns = arrival_ns,
+                               .op = &op,
+                               .op_index = index});
+    if (meeting.arrived.size() < (IsPairwise(op) ? 2 : group.members.size())) return;
+    device_.CompleteInstance(communicator, number, meeting.instance++, meeting.arrived);
+    for (const Arrival& member : meeting.arrived) Complete(member);
+    meeting.arrived.clear();
   }
 
-  void Complete(int32_t member, const Op& op, uint32_t index, int64_t done_ns) {
-    const DrawKey key{.rank = member, .step = step_, .op = index};
-    const int64_t end = OnTick(done_ns + device_.EndJitter(key));
-    ranks_[static_cast<size_t>(member)].activities.back().end_ns = end;
-    states_[static_cast<size_t>(member)].stream_end_ns[static_cast<size_t>(op.stream)] = end;
-    runnable_.push_back(member);
+  void Complete(const Arrival& member) {
+    const auto rank = static_cast<size_t>(member.rank);
+    Activity& activity = ranks_[rank].activities.back();
+    activity.end_ns = OnTick(std::max(member.end_ns, activity.start_ns + kDeviceTickNs));
+    states_[rank].stream_end_ns[static_cast<size_t>(member.op->stream)] = activity.end_ns;
+    runnable_.push_back(member.rank);
   }
 
   const SimulationInput& input_;
@@ -150,7 +198,7 @@ class Engine {
   DeviceModel device_;
   std::vector<RankTimeline> ranks_;
   std::vector<RankState> states_;
-  std::vector<Rendezvous> rendezvous_;
+  std::vector<Meeting> meetings_;
   std::vector<int32_t> runnable_;
   int32_t step_ = 0;
 };

@@ -2,9 +2,11 @@
 //
 // Host: one thread a rank; each call costs dispatch and call time, the launch queue holds 1,024 kernels, a stream
 // synchronisation waits for the device. Device: a kernel starts when its launch has reached it, its stream predecessor
-// has ended and what its stream waits for is done. Collectives are NCCL's: a member's kernel starts on its own;
-// all-pairs operations end one transfer after the last member has started, so that early members' kernels are long, and
-// no member ends before the last has started. Pure: the same arguments give the same timelines.
+// has ended and what its stream waits for is done; kernels of a CUDA graph start one after the other once its launch
+// has reached the device. Collectives are NCCL's: a member's kernel starts on its own; all-pairs operations end one
+// transfer after the last member has started, so that early members' kernels are long, and no member ends before the
+// last has started; a sender may end before its receiver starts, a receiver never before its sender starts. Pure: the
+// same arguments give the same timelines.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +26,7 @@ struct SimulationInput {
   const StepProgram* program = nullptr;
   const CauseEffects* effects = nullptr;
   CounterRng rng{1};
+  NoiseModel noise;
   int32_t steps = 1;
   int64_t start_ns = 0;                   // true time at which the ranks begin
   bool keep_records = true;               // false: only the step spans are kept (for comparing run times)

@@ -15,7 +15,9 @@
 
 namespace lockstep {
 
-enum class ProgramKind : uint8_t { kDecode, kTrain };
+enum class ProgramKind : uint8_t { kDecode, kPrefill, kTrain, kBatching, kPipeline, kMoe };
+enum class AllReduceKind : uint8_t { kNccl, kCustom, kSymmetric };  // who does small tensor-parallel all-reduces
+enum class Algorithm : uint8_t { kRing, kTree, kNvls };
 enum class IdLevel : uint8_t { kFull, kGroups, kNames };
 enum class TraceForm : uint8_t { kKineto, kNsys, kMixed };
 
@@ -38,7 +40,31 @@ struct ClockMagnitudes {
   double offset_ms = 0;
   double drift_ppm = 0;
   double bias_us = 0;
-  double step_us = 0;
+  double step_us = 0;      // size of one clock step of one host inside the run
+  double wander_ppm = 0;   // random walk of the rate, per 0.1 s
+  double jitter_us = 0.3;  // of each record, where any clock magnitude is set
+  double tick_ns = 32;
+};
+
+// How the cluster deviates from clockwork. Ranges: METRICS of the simulator's README.
+struct NoiseModel {
+  double device_spread = 0.004;    // sd of the permanent speed differences between devices
+  double kernel_sigma_lo = 0.002;  // sd of a kernel's length, drawn per kernel between the two
+  double kernel_sigma_hi = 0.02;
+  double rho = 0;            // AR(1) correlation of a rank's speed from step to step; 0 = none
+  double rho_sigma = 0.002;  // sd of that slow part, used when rho > 0
+  double transfer_sigma = 0.02;
+  double end_frac = 0.001;   // ends of one collective are spread by up to this share of its transfer, by position
+  double end_jitter_us = 1;  // and by an exponential of this mean (0.3 to 1 us are usual)
+};
+
+// Damage that is done while files are written rather than to the recorded times; follows from
+// SimulatorOptions::defects.
+struct FileDefects {
+  bool no_metadata = false;    // nothing but kernel names, whatever the id level
+  bool elided_groups = false;  // member lists beyond 30 ranks stay truncated: nothing else tells them
+  bool same_hostname = false;  // the second host bears the first one's name
+  bool opaque_graphs = false;  // nsys records one span for each graph launch, not its kernels
 };
 
 struct SimulatorOptions {
@@ -57,7 +83,16 @@ struct SimulatorOptions {
   TraceForm form = TraceForm::kKineto;
   int32_t kineto_version = 2026;
   int32_t nsys_schema_minor = 25;  // of schema 3; -7 stands for 2.7 so that versions order as numbers
+  double model_scale = 1;          // all compute kernels take this many times as long
+  int32_t micro_batches = 4;       // of pipelines and training with pp > 1
+  bool overlap = true;             // gradients are exchanged under the backward pass
+  bool graphs = false;             // a step is one CUDA-graph launch (decode, batching)
+  AllReduceKind all_reduce = AllReduceKind::kNccl;
+  Algorithm algorithm = Algorithm::kRing;
+  NoiseModel noise;
   std::vector<Spec> causes;
+  std::vector<Spec> defects;
+  FileDefects files;
   ClockMagnitudes clock;
   std::string out;
   bool gzip = true;

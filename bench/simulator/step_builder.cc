@@ -2,49 +2,41 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <utility>
 
 #include "analysis/base/check.h"
+#include "bench/simulator/nccl_kernels.h"
 
 namespace lockstep {
 namespace {
 
-std::string_view NcclOpName(CollectiveOp op) {
-  switch (op) {
-    case CollectiveOp::kAllGather:
-      return "AllGather";
-    case CollectiveOp::kReduceScatter:
-      return "ReduceScatter";
-    default:
-      return "AllReduce";
+constexpr int64_t kOwnKernelBytes = 8 << 20;  // larger all-reduces stay with NCCL's rings and trees
+
+Transport TransportOf(Algorithm algorithm) {
+  switch (algorithm) {
+    case Algorithm::kTree:
+      return Transport::kTree;
+    case Algorithm::kNvls:
+      return Transport::kNvls;
+    case Algorithm::kRing:
+      break;
   }
+  return Transport::kRing;
 }
 
-std::string NewNcclName(CollectiveOp op, DataType dtype) {
-  const std::string_view type = dtype == DataType::kFloat32 ? "f32" : "bf16";
-  const std::string typed = op == CollectiveOp::kAllGather ? std::string() : fmt::format("_Sum_{}", type);
-  return fmt::format("ncclDevKernel_{}{}_RING_LL", NcclOpName(op), typed);
-}
-
-std::string OldNcclName(CollectiveOp op, DataType dtype) {
-  std::string_view type = dtype == DataType::kFloat32 ? "float" : "__nv_bfloat16";
-  if (op == CollectiveOp::kAllGather) type = "int8_t";
-  return fmt::format("ncclKernel_{}_RING_LL_Sum_{}", NcclOpName(op), type);
-}
-
-KernelShape NcclKernel(CollectiveOp op, DataType dtype, bool old_names, int64_t bytes) {
-  KernelShape kernel;
-  kernel.short_name = old_names ? OldNcclName(op, dtype) : NewNcclName(op, dtype);
-  kernel.name = kernel.short_name +
-                (old_names ? "(ncclDevComm*, unsigned long, ncclWork*)" : "(ncclDevKernelArgsStorage<4096ul>)");
-  const int32_t channels = bytes < 64 * 1024 ? 4 : 24;
-  kernel.shape = {.grid = {channels, 1, 1}, .block = {channels == 4 ? 288 : 544, 1, 1}};
-  kernel.registers = 96;
-  kernel.shared_memory = 103'808;
-  return kernel;
+CollectiveOp OpOfPair(int32_t send_to, int32_t receive_from) {
+  if (send_to >= 0 && receive_from >= 0) return CollectiveOp::kSendRecv;
+  return send_to >= 0 ? CollectiveOp::kSend : CollectiveOp::kRecv;
 }
 
 }  // namespace
+
+StepBuilder::StepBuilder(std::vector<KernelShape>* kernels, const SimulatorOptions& options)
+    : kernels_(kernels),
+      options_(options),
+      old_nccl_names_(OldNcclNames(options)),
+      nccl_(TransportOf(options.algorithm)) {}
 
 uint32_t StepBuilder::KernelIndex(const KernelShape& shape) {
   const auto& [grid, block] = shape.shape;
@@ -56,32 +48,104 @@ uint32_t StepBuilder::KernelIndex(const KernelShape& shape) {
 
 void StepBuilder::Add(Op op) {
   op.host_before_ns = std::exchange(host_work_ns_, 0);
+  op.in_graph = in_graph_;
+  if (in_graph_) op.first_of_call = graph_launch_;
   step_.ops.push_back(op);
 }
 
 void StepBuilder::Kernel(const TimedKernel& kernel) {
-  Add({.kind = OpKind::kKernel, .kernel = KernelIndex(kernel.shape), .device_ns = kernel.device_ns});
+  const double length = static_cast<double>(kernel.device_ns) * options_.model_scale;
+  Add({.kind = OpKind::kKernel,
+       .expert = kernel.expert,
+       .kernel = KernelIndex(kernel.shape),
+       .device_ns = std::llround(length)});
+}
+
+// `op` without stream and first_of_call. In a graph, and with kernels of the model's own, all is on one stream.
+void StepBuilder::Communicate(Op op, bool compute_waits) {
+  op.kind = OpKind::kCollective;
+  if (in_graph_ || op.transport == Transport::kCustom || op.transport == Transport::kSymmetric) {
+    op.first_of_call = static_cast<uint32_t>(step_.ops.size());
+    return Add(op);
+  }
+  op.stream = StreamOf(op.group);
+  op.first_of_call = static_cast<uint32_t>(step_.ops.size());
+  Add({.kind = OpKind::kEventRecord, .stream = Stream::kCompute, .group = op.group});
+  Add({.kind = OpKind::kStreamWait, .stream = op.stream, .waits_for = Stream::kCompute, .group = op.group});
+  Add(op);
+  Add({.kind = OpKind::kEventRecord, .stream = op.stream, .group = op.group});
+  if (compute_waits) WaitFor(op.group);
 }
 
 void StepBuilder::Collective(GroupKind group, CollectiveOp op, DataType dtype, int64_t bytes, bool compute_waits) {
-  const Stream stream = StreamOf(group);
-  const auto first = static_cast<uint32_t>(step_.ops.size());
-  Add({.kind = OpKind::kEventRecord, .stream = Stream::kCompute, .group = group});
-  Add({.kind = OpKind::kStreamWait, .stream = stream, .waits_for = Stream::kCompute, .group = group});
-  Add({.kind = OpKind::kCollective,
-       .stream = stream,
-       .group = group,
-       .collective = op,
-       .dtype = dtype,
-       .kernel = KernelIndex(NcclKernel(op, dtype, old_nccl_names_, bytes)),
-       .first_of_call = first,
-       .bytes = bytes});
-  Add({.kind = OpKind::kEventRecord, .stream = stream, .group = group});
-  if (compute_waits) Wait(stream);
+  Communicate({.group = SharedKind(options_, group),
+               .collective = op,
+               .dtype = dtype,
+               .transport = nccl_,
+               .kernel = KernelIndex(CollectiveKernel(op, dtype, bytes, nccl_, old_nccl_names_, 0)),
+               .bytes = bytes},
+              compute_waits);
 }
 
-void StepBuilder::Wait(Stream waits_for) {
-  Add({.kind = OpKind::kStreamWait, .stream = Stream::kCompute, .waits_for = waits_for});
+Transport StepBuilder::TransportOfLayers(int64_t bytes) const {
+  const bool one_host = options_.gpus_per_host % options_.tp == 0;
+  if (!one_host || bytes > kOwnKernelBytes) return nccl_;
+  switch (options_.all_reduce) {
+    case AllReduceKind::kCustom:
+      return Transport::kCustom;
+    case AllReduceKind::kSymmetric:
+      return Transport::kSymmetric;
+    case AllReduceKind::kNccl:
+      break;
+  }
+  return nccl_;
+}
+
+void StepBuilder::LayerAllReduce(int64_t bytes) {
+  if (options_.tp < 2) return;
+  const Transport transport = TransportOfLayers(bytes);
+  const KernelShape kernel =
+      CollectiveKernel(CollectiveOp::kAllReduce, DataType::kBfloat16, bytes, transport, old_nccl_names_, options_.tp);
+  Communicate({.group = GroupKind::kTp,
+               .collective = CollectiveOp::kAllReduce,
+               .dtype = DataType::kBfloat16,
+               .transport = transport,
+               .early_start = transport == Transport::kSymmetric,
+               .kernel = KernelIndex(kernel),
+               .bytes = bytes},
+              true);
+}
+
+void StepBuilder::PointToPoint(GroupKind group, int32_t send_to, int32_t receive_from, int64_t bytes) {
+  LOCKSTEP_CHECK(send_to < 0 || receive_from < 0 || send_to == receive_from);
+  const CollectiveOp op = OpOfPair(send_to, receive_from);
+  Communicate(
+      {.group = group,
+       .collective = op,
+       .dtype = DataType::kBfloat16,
+       .kernel = KernelIndex(CollectiveKernel(op, DataType::kBfloat16, bytes, Transport::kRing, old_nccl_names_, 2)),
+       .send_to = send_to,
+       .receive_from = receive_from,
+       .bytes = bytes},
+      true);
+}
+
+void StepBuilder::TokenExchange(int64_t bytes, uint32_t exchange, bool returns) {
+  constexpr CollectiveOp kOp = CollectiveOp::kAllToAllV;
+  Communicate({.group = SharedKind(options_, GroupKind::kEp),
+               .collective = kOp,
+               .dtype = DataType::kBfloat16,
+               .returns = returns,
+               .kernel = KernelIndex(
+                   CollectiveKernel(kOp, DataType::kBfloat16, bytes, Transport::kRing, old_nccl_names_, options_.ep)),
+               .exchange = exchange,
+               .bytes = bytes},
+              true);
+}
+
+void StepBuilder::WaitFor(GroupKind group) {
+  const Stream stream = StreamOf(SharedKind(options_, group));
+  Add({.kind = OpKind::kStreamWait, .stream = Stream::kCompute, .waits_for = stream});
 }
 
 void StepBuilder::Copy(CopyKind kind, int64_t bytes, int64_t device_ns) {
@@ -93,6 +157,12 @@ void StepBuilder::Set(int64_t bytes, int64_t device_ns) {
 }
 
 void StepBuilder::Sync() { Add({.kind = OpKind::kStreamSync}); }
+
+void StepBuilder::BeginGraph() {
+  graph_launch_ = static_cast<uint32_t>(step_.ops.size());
+  Add({.kind = OpKind::kGraphLaunch});
+  in_graph_ = true;
+}
 
 void StepBuilder::BeginRange(std::string name) {
   open_ranges_.push_back(step_.ranges.size());
@@ -106,7 +176,7 @@ void StepBuilder::EndRange() {
 }
 
 StepOps StepBuilder::Take() {
-  LOCKSTEP_CHECK(open_ranges_.empty());
+  LOCKSTEP_CHECK(open_ranges_.empty() && !in_graph_);
   return std::exchange(step_, {});
 }
 

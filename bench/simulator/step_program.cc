@@ -1,5 +1,9 @@
 #include "bench/simulator/step_program.h"
 
+#include <algorithm>
+
+#include "analysis/base/check.h"
+
 namespace lockstep {
 
 int32_t StreamNumber(Stream stream) {
@@ -12,6 +16,10 @@ int32_t StreamNumber(Stream stream) {
       return 24;
     case Stream::kWorld:
       return 28;
+    case Stream::kPp:
+      return 32;
+    case Stream::kEp:
+      return 36;
   }
   return -1;
 }
@@ -24,6 +32,10 @@ Stream StreamOf(GroupKind group) {
       return Stream::kTp;
     case GroupKind::kDp:
       return Stream::kDp;
+    case GroupKind::kPp:
+      return Stream::kPp;
+    case GroupKind::kEp:
+      return Stream::kEp;
   }
   return Stream::kCompute;
 }
@@ -34,8 +46,25 @@ bool OldNcclNames(const SimulatorOptions& options) {
   return old_kineto || old_nsys;
 }
 
+uint32_t MeetingOf(const Cluster& cluster, const Op& op, int32_t rank) {
+  const int32_t index = cluster.CommunicatorOf(rank, op.group);
+  LOCKSTEP_CHECK(index >= 0);
+  if (!IsPairwise(op)) return cluster.MeetingOf(index);
+  const int32_t own = cluster.PositionIn(cluster.communicators[static_cast<size_t>(index)], rank);
+  const int32_t peer = op.send_to >= 0 ? op.send_to : op.receive_from;
+  LOCKSTEP_CHECK(own - peer == 1 || peer - own == 1);
+  return cluster.PairMeetingOf(index, std::min(own, peer));
+}
+
 std::unique_ptr<StepProgram> MakeProgram(const SimulatorOptions& options) {
-  return options.program == ProgramKind::kTrain ? MakeTrainProgram(options) : MakeDecodeProgram(options);
+  switch (options.program) {
+    case ProgramKind::kTrain:
+    case ProgramKind::kPipeline:
+    case ProgramKind::kMoe:
+      return MakeTrainProgram(options);
+    default:
+      return MakeServingProgram(options);
+  }
 }
 
 }  // namespace lockstep

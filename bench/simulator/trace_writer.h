@@ -6,10 +6,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "bench/simulator/causes.h"
 #include "bench/simulator/cluster.h"
 #include "bench/simulator/counter_rng.h"
 #include "bench/simulator/simulator_options.h"
@@ -23,6 +25,7 @@ struct RunDescription {
   const SimulatorOptions* options = nullptr;
   const Cluster* cluster = nullptr;
   const StepProgram* program = nullptr;
+  const CauseEffects* effects = nullptr;  // nullptr: no cause changes what the rows say
   CounterRng rng{1};
   int64_t session_start_ns = 0;  // when profilers were started, by the clock of each host
 };
@@ -54,15 +57,40 @@ class TraceWriter {
 // Identities that both forms show alike.
 [[nodiscard]] int64_t ProcessIdOf(const Cluster& cluster, int32_t rank);
 [[nodiscard]] std::string GpuName(const SimulatorOptions& options);
-// c10d's and NCCL's sequence number of each collective of a timeline, by activity index; -1 for other activities.
-[[nodiscard]] std::vector<int64_t> SequenceNumbers(const RunDescription& run, int32_t rank,
-                                                   const RankTimeline& timeline);
-// A range of the host around ops first..last of the step that begins at activity `step_first`.
+// What counts the collectives and pairwise operations of a timeline, by activity index; -1 for other activities.
+struct CallNumber {
+  int64_t seq = -1;     // c10d's and NCCL's; of pairwise operations each process counts its own
+  int64_t shared = -1;  // ordinal at the meeting: equal on all members of an instance
+};
+[[nodiscard]] std::vector<CallNumber> CallNumbersOf(const RunDescription& run, int32_t rank,
+                                                    const RankTimeline& timeline);
+// Launch shape and message size of an op as the rank's trace tells them: more work has larger grids and messages.
+[[nodiscard]] LaunchShape ShapeOf(const RunDescription& run, int32_t rank, int32_t step, const Op& op);
+[[nodiscard]] int64_t BytesOf(const RunDescription& run, int32_t rank, int32_t step, const Op& op);
+// Global rank at the other end of a pairwise operation; -1 = none.
+[[nodiscard]] int32_t PeerOf(const RunDescription& run, int32_t rank, const Op& op);
+
+// What of an activity a recorded timeline still holds. Zero times: lost, or outside of the capture.
+[[nodiscard]] constexpr bool HasDeviceRow(const Activity& activity, const Op& op) {
+  return StartsDeviceWork(op.kind) && (activity.start_ns != 0 || activity.end_ns != 0);
+}
+[[nodiscard]] constexpr bool HasHostRow(const Activity& activity, const Op& op) {
+  return HasCall(op) && activity.call_end_ns != 0;
+}
+// Index of the activity whose call launched activity `index`: itself, or the graph launch.
+[[nodiscard]] constexpr size_t LaunchOf(size_t index, const Activity& activity, const Op& op) {
+  return op.in_graph ? index - activity.op + op.first_of_call : index;
+}
+// Host times between which the timeline's recorded steps and calls lie; zero if there are none.
 struct HostInterval {
   int64_t start_ns = 0;
   int64_t end_ns = 0;
 };
-[[nodiscard]] HostInterval IntervalOf(const RankTimeline& timeline, size_t first, size_t last, int64_t margin_ns);
+[[nodiscard]] HostInterval CaptureOf(const RankTimeline& timeline);
+
+// A range of the host around activities first..last; nothing if one of the two was not recorded.
+[[nodiscard]] std::optional<HostInterval> IntervalOf(const RankTimeline& timeline, size_t first, size_t last,
+                                                     int64_t margin_ns);
 
 // Distances of nested ranges from the calls that they enclose; dispatch leaves at least 1.3 us between two calls.
 inline constexpr int64_t kPhaseMarginNs = 600;

@@ -1,4 +1,5 @@
 """Simulated clusters whose truth is known: every form of trace gives the same answers, equal to the truth."""
+import bisect
 import csv
 import gzip
 import json
@@ -21,36 +22,45 @@ def without_group_names(report):
 
 def truth_of(folder):
     with open(folder + "/truth.json", encoding="utf-8") as file:
-        truth = json.load(file)
+        return json.load(file)
+
+
+def instances_of(folder):
+    """True start and end of every member by (communicator, index), and whether the trace holds it."""
     instances = {}
     with gzip.open(folder + "/instances.csv.gz", "rt") as file:
         for row in csv.DictReader(file):
             members = instances.setdefault((row["communicator_id"], int(row["index"])), {})
-            members[int(row["rank"])] = (int(row["true_start_ns"]), int(row["true_end_ns"]))
-    domains = {rank["rank"]: rank["domain"] for rank in truth["ranks"]}
-    return instances, domains
+            members[int(row["rank"])] = (int(row["true_start_ns"]), int(row["true_end_ns"]), row["recorded"] == "1")
+    return instances
+
+
+def share(flags):
+    return sum(flags) / len(flags)
 
 
 class SimulatedRuns(TempDirTest):
     def check_against_truth(self, folder, report):
-        instances, domains = truth_of(folder)
+        """Every instance is there; spreads and waits differ from the truth by no more than is stated."""
+        instances = instances_of(folder)
         self.assertEqual(len(report["skew"]["instances"]), len(instances))
-        checked = 0
+        spreads, waits = [], []
         for instance in report["skew"]["instances"]:
             members = instances[(instance["communicator_id"], instance["index"])]
-            starts = {rank: start for rank, (start, _) in members.items()}
-            if len({domains[rank] for rank in members}) > 1:
+            starts = {rank: start for rank, (start, _, _) in members.items()}
+            self.assertEqual([m["rank"] for m in instance["members"]], sorted(members))
+            if instance["uncertainty_ns"] is None:
                 self.assertFalse(instance["resolvable"])
-                self.assertIsNone(instance["uncertainty_ns"])
                 continue
             last = max(starts.values())
-            self.assertEqual(instance["spread_ns"], last - min(starts.values()))
-            self.assertEqual(instance["last_rank"], max(starts, key=lambda rank: (starts[rank], -rank)))
+            error = instance["spread_ns"] - (last - min(starts.values()))
+            spreads.append(abs(error) <= instance["uncertainty_ns"])
             for member in instance["members"]:
-                start, end = members[member["rank"]]
-                self.assertEqual(member["wait_ns"], min(last, end) - start)
-            checked += 1
-        self.assertGreater(checked, 40)
+                start, end, _ = members[member["rank"]]
+                waits.append(abs(member["wait_ns"] - (min(last, end) - start)) <= member["wait_uncertainty_ns"])
+        self.assertGreater(len(spreads), 40)
+        self.assertGreaterEqual(share(spreads), 0.95)
+        self.assertGreaterEqual(share(waits), 0.95)
 
     def check_forms(self, program):
         reports = []
@@ -76,13 +86,75 @@ class SimulatedRuns(TempDirTest):
             self.assertEqual({row["match"] for row in report["collectives"]}, {"id"}, form)
             self.check_against_truth(folder, report)
 
-    def test_kernel_names_alone_are_ambiguous(self):
+    def check_nothing_is_mixed(self, folder, report):
+        """Whatever was matched stands in one true instance. All clocks are true here: a record is the instance of its
+        communicator (the least that has all these members: one may have been left out) whose start is nearest, as
+        estimated clocks are off by microseconds and collectives are tens of them apart."""
+        groups = truth_of(folder)["communicators"]
+        starts = {}
+        for (communicator, index), members in instances_of(folder).items():
+            for rank, (start, _, _) in members.items():
+                starts.setdefault((communicator, rank), []).append((start, index))
+        for of_rank in starts.values():
+            of_rank.sort()
+        origin = int(report["run"]["start_unix_ns"])
+        for instance in report["skew"]["instances"]:
+            ranks = {member["rank"] for member in instance["members"]}
+            group = min((g for g in groups if ranks <= set(g["members"])), key=lambda g: len(g["members"]))
+            indices = set()
+            for member in instance["members"]:
+                at = member["start_ns"] + origin
+                of_rank = starts[(group["communicator_id"], member["rank"])]
+                near = bisect.bisect(of_rank, (at,))
+                start, index = min(of_rank[max(0, near - 1):near + 1], key=lambda known: abs(known[0] - at))
+                self.assertLess(abs(start - at), 15_000)
+                indices.add(index)
+            self.assertEqual(len(indices), 1)
+        return len(report["skew"]["instances"])
+
+    def test_kernel_names_alone_give_true_communicators_or_none(self):
         for name, program in (("8", EIGHT), ("64", SIXTY_FOUR)):
             for form in ("kineto", "nsys", "mixed"):
                 folder = simulate(self.path(name + form), *program, "--ids", "names", "--format", form)
                 report = analyze(folder, "--view", "collectives,skew", "--instances=all")
-                self.assertEqual({row["match"] for row in report["collectives"]}, {"ambiguous"})
-                self.assertEqual(report["skew"]["instances"], [])
+                self.assertLessEqual({row["match"] for row in report["collectives"]}, {"inferred", "ambiguous"})
+                self.check_nothing_is_mixed(folder, report)
+                true_ids = {row["communicator_id"] for row in truth_of(folder)["communicators"]}
+                inferred = [row for row in report["collectives"] if row["match"] == "inferred"]
+                self.assertTrue({row["communicator"]["communicator_id"] for row in inferred} <= true_ids)
+
+    def test_damage_costs_instances_but_never_mixes_them(self):
+        for defect in ("loss:p=0.02", "burst:n=60", "head:n=30", "absurd:p=0.01", "stagger:s=1", "missing_rank:rank=3"):
+            for form, ids in (("kineto", "groups"), ("nsys", "names")):
+                if defect.startswith("missing") and ids == "names":
+                    continue  # ranks follow the order of the processes: which one is missing cannot be known
+                folder = simulate(self.path(f"{defect}-{form}"), *EIGHT, "--ids", ids, "--format", form, "--defect", defect)
+                report = analyze(folder, "--view", "collectives,skew", "--instances=all")
+                whole = instances_of(folder)
+                recorded = sum(any(kept for _, _, kept in members.values()) for members in whole.values())
+                self.assertLessEqual(len(report["skew"]["instances"]), recorded, defect)
+                self.assertGreater(self.check_nothing_is_mixed(folder, report), recorded // 3, defect)
+
+    def test_two_jobs_in_lockstep_are_not_merged(self):
+        folder = simulate(self.path("decoy"), *EIGHT, "--ids", "names", "--format", "nsys", "--defect", "decoy")
+        report = analyze(folder, "--view", "collectives,skew", "--instances=all")
+        for instance in report["skew"]["instances"]:
+            self.assertEqual(len({m["rank"] < 8 for m in instance["members"]}), 1)
+        self.assertEqual(len(truth_of(folder)["ranks"]), 16)
+
+    def test_every_cause_is_in_the_truth_with_its_saving(self):
+        kinds = ["slow_gpu:rank=1,factor=1.2", "slow_kernel:rank=1,factor=3", "more_work:rank=1,factor=1.3",
+                 "late_host:rank=1,us=100,p=0.2", "periodic_pause:rank=1,every=2,ms=3", "data_stall:rank=1,p=0.5,ms=3",
+                 "transient:rank=1,from=1,to=4,factor=2"]
+        for kind in kinds:
+            truth = truth_of(simulate(self.path(kind), *EIGHT, "--cause", kind))
+            (cause,) = truth["causes"]
+            self.assertEqual(cause["kind"], kind.split(":")[0])
+            self.assertEqual(cause["origin_ranks"], [1])
+            self.assertEqual(cause["saving_ns_per_step"], cause["step_ns_with"] - cause["step_ns_without"])
+            self.assertGreater(cause["saving_ratio"], 0.004, kind)
+            self.assertIn("persistent_straggler", truth["expected_findings"])
+            self.assertEqual(cause["kernel"] is None, kind.split(":")[0] != "slow_kernel")
 
     def test_the_late_rank_is_named_and_without_it_waiting_is_small(self):
         late = analyze(simulate(self.path("late"), *EIGHT, *LATE))["summary"]

@@ -25,6 +25,7 @@ MAY_INCLUDE = {
 }
 # Inside analysis/, in order: a folder includes itself and what stands before it.
 ANALYSIS_ORDER = ["base", "stats", "model", "condense", "metrics", "report"]
+METRICS_ORDER = ["run", "clock_align", "match", "skew", "fleet", "causes", "stragglers", "kernels", "summary"]
 IMPURE = {
     "iostream", "fstream", "ofstream", "filesystem", "thread", "mutex", "shared_mutex", "condition_variable", "future",
     "atomic", "chrono", "ctime", "time.h", "random", "stdio.h", "unistd.h", "fcntl.h", "sys/socket.h", "sys/stat.h",
@@ -74,6 +75,10 @@ def check_include(path, number, quote, target):
             own, theirs = path.split("/")[1], target.split("/")[1]
             if ANALYSIS_ORDER.index(theirs) > ANALYSIS_ORDER.index(own):
                 problem(path, number, f"analysis/{own} must not include analysis/{theirs}")
+            if own == theirs == "metrics":
+                own, theirs = path.split("/")[2], target.split("/")[2]
+                if METRICS_ORDER.index(theirs) > METRICS_ORDER.index(own):
+                    problem(path, number, f"analysis/metrics/{own} must not include analysis/metrics/{theirs}")
     if room == "analysis" and target in IMPURE:
         problem(path, number, f"analysis is pure: no <{target}>")
     for pattern, name, allowed in HEAVY:

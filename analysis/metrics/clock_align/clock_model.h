@@ -1,7 +1,9 @@
-// The only way from a source's LocalTime to the common axis, with its uncertainty.
+// The only way from a source's LocalTime to the common axis of its component, with its uncertainty.
 //
-// In this version: one constant correction per clock domain is not estimated yet; devices of one domain are comparable
-// up to the measured in-domain uncertainty of the pair, different domains are not comparable at all.
+// aligned = local - offset(domain, local) - bias(device, local). The offset of a clock domain (a capture session) is
+// piecewise linear between knots and may jump at a clock step; the bias of a device inside its domain is piecewise
+// constant. Domains connected by shared collectives form a component; its reference is the domain of its lowest rank,
+// offset 0. Between components nothing is compared. Built by AlignClocks. Units: ns. Thread rule: a plain value.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +21,50 @@ struct DomainId {
   friend constexpr auto operator<=>(DomainId, DomainId) = default;
 };
 
-struct Aligned {
-  AlignedTime time;
-  Duration uncertainty;  // of the time itself against the component's reference
+// How the offset of a domain was found.
+enum class ClockMethod : uint8_t {
+  kShared = 0,  // "shared": the reference itself, or its only domain
+  kBand = 1,    // "band": centre of two-sided bounds through the network
+  kEnds = 2,    // "ends": one-sided; ends are assumed to coincide, coarse
+  kUtc = 3,     // "utc": the sources' own claims, nothing shared
+  kNone = 4,    // "none": alone, nothing to compare with
+};
+
+struct ClockKnot {
+  int64_t t_ns = 0;  // LocalTime of the domain
+  int64_t offset_ns = 0;
+  int64_t lo_ns = 0;  // certified band of the offset against the reference
+  int64_t hi_ns = 0;
+  int64_t sigma_ns = 0;  // one standard deviation of the offset against the reference
+};
+
+struct ClockStepEvent {
+  int64_t t_ns = 0;  // LocalTime of the domain before the step
+  int64_t size_ns = 0;
+};
+
+struct DomainClock {
+  int32_t component = 0;
+  ClockMethod method = ClockMethod::kNone;
+  // Both sides bound the offset at every knot, and at most 1 % of its instances contradicted the rest.
+  bool certified = false;
+  std::optional<double> drift_ppm;  // against the reference; null when it cannot be determined
+  std::vector<ClockKnot> knots;     // ascending in t; empty: offset 0. Two knots of equal t: a jump between them.
+  std::vector<ClockStepEvent> steps;
+  int64_t instances = 0;     // that bound this domain against others
+  int64_t record_sd_ns = 0;  // upper bound of the standard deviation of a single record about its device's clock
+};
+
+// From this LocalTime on the device reads bias_ns more than its domain.
+struct BiasPiece {
+  int64_t from_ns = INT64_MIN;
+  int64_t bias_ns = 0;
+};
+
+// Half-width of the 95 % interval of the difference of two domains' clocks from this AlignedTime on.
+struct OffsetUncertainty {
+  int64_t t_ns = INT64_MIN;
+  int64_t half_width_ns = 0;
 };
 
 class ClockModel {
@@ -30,18 +73,48 @@ class ClockModel {
   static constexpr int64_t kDefaultPairUncertaintyNs = 30'000;
 
   void SetDomain(int32_t rank_index, DomainId domain);
-  // Half-width U of the 95 % interval of a start difference of the two ranks, measured from `instances` matched
-  // instances.
+  void SetDomainClock(DomainId domain, DomainClock clock);
+  void SetBias(int32_t rank_index, std::vector<BiasPiece> pieces);
+  // Half-width U of the 95 % interval of a start difference of two ranks of one domain, measured from `instances`
+  // matched instances.
   void SetPair(int32_t rank_a, int32_t rank_b, int64_t uncertainty_ns, int64_t instances);
+  // Between two domains of one component, clocks alone, piecewise constant and ascending in time; otherwise it follows
+  // from the sigmas of their knots.
+  void SetDomainPair(DomainId a, DomainId b, std::vector<OffsetUncertainty> pieces);
 
-  [[nodiscard]] Aligned Align(DomainId domain, LocalTime time) const;
   [[nodiscard]] DomainId DomainOf(int32_t rank_index) const;
-  // Null when the two ranks lie in components that cannot be compared.
-  [[nodiscard]] std::optional<Duration> PairUncertainty(int32_t rank_a, int32_t rank_b) const;
+  [[nodiscard]] int32_t ComponentOf(int32_t rank_index) const;
+  [[nodiscard]] int32_t domains() const { return static_cast<int32_t>(clocks_.size()); }
+  [[nodiscard]] const DomainClock& ClockOf(DomainId domain) const;
+  [[nodiscard]] int64_t BiasOf(int32_t rank_index, LocalTime time) const;
+
+  // local - aligned for a rank's device at this local time.
+  [[nodiscard]] Duration Correction(int32_t rank_index, LocalTime time) const;
+  [[nodiscard]] AlignedTime Align(int32_t rank_index, LocalTime time) const {
+    return AlignedTime{time.ns - Correction(rank_index, time).ns};
+  }
+  // The local time that Align takes to (nearly) this instant; across a jump the side that follows it.
+  [[nodiscard]] LocalTime ToLocal(int32_t rank_index, AlignedTime time) const;
+
+  // Half-width of the 95 % interval of the difference of the clocks of the two ranks' devices, the scatter of single
+  // records not included, where the ranks lie in different domains; otherwise as PairUncertainty.
+  [[nodiscard]] std::optional<Duration> ClockUncertainty(int32_t rank_a, int32_t rank_b,
+                                                         AlignedTime at = AlignedTime{}) const;
+  // U of comparing two records of the two ranks at about this aligned time: clocks and scatter. Null when the ranks lie
+  // in different components.
+  [[nodiscard]] std::optional<Duration> PairUncertainty(int32_t rank_a, int32_t rank_b,
+                                                        AlignedTime at = AlignedTime{}) const;
 
  private:
-  std::vector<DomainId> domains_;
+  [[nodiscard]] int64_t OffsetOf(DomainId domain, int64_t local_ns) const;
+  [[nodiscard]] int64_t InDomainUncertainty(int32_t rank_a, int32_t rank_b) const;
+  [[nodiscard]] int64_t BetweenDomains(DomainId a, DomainId b, int64_t at_ns) const;
+
+  std::vector<DomainId> domains_;    // per rank index
+  std::vector<DomainClock> clocks_;  // per domain
+  std::vector<std::vector<BiasPiece>> biases_;
   std::map<std::pair<int32_t, int32_t>, int64_t> pairs_;
+  std::map<std::pair<int32_t, int32_t>, std::vector<OffsetUncertainty>> domain_pairs_;
 };
 
 }  // namespace lockstep

@@ -1,10 +1,10 @@
-#include "analysis/metrics/common_window.h"
+#include "analysis/metrics/fleet/common_window.h"
 
 #include <algorithm>
 #include <map>
 #include <optional>
 
-#include "analysis/metrics/interval_selection.h"
+#include "analysis/metrics/fleet/interval_selection.h"
 
 namespace lockstep {
 namespace {
@@ -53,11 +53,12 @@ std::map<int64_t, SharedStep> StepsOfAll(const Fleet& fleet, const std::vector<c
       SharedStep& step = steps[rows[i].step];
       if (step.rows.size() != m) continue;  // an earlier member lacks it, or the number repeats
       step.rows.push_back(i);
-      step.windows.Clip(rows[i].window_start_ns, rows[i].window_end_ns);
+      step.windows.Clip(fleet.ToAligned(*members[m], rows[i].window_start_ns),
+                        fleet.ToAligned(*members[m], rows[i].window_end_ns));
     }
   }
-  // Unaligned clocks may lie further apart than a step is long: only inside one domain must the windows overlap.
-  const bool must_overlap = fleet.Domains() == 1;
+  // Unaligned clocks may lie further apart than a step is long: only inside one component must the windows overlap.
+  const bool must_overlap = fleet.Components() == 1;
   std::erase_if(steps, [&](const auto& entry) {
     return entry.second.rows.size() != members.size() || (must_overlap && entry.second.windows.Length() == 0);
   });
@@ -107,34 +108,57 @@ bool UseSteps(const Fleet& fleet, const std::vector<const FleetRank*>& active, C
     const std::vector<StepRow>& rows = active[m]->source->steps;
     window.step_rows[member] = {first->second.rows[m], last->second.rows[m] + 1};
     const int64_t start = rows[first->second.rows[m]].window_start_ns;
-    window.start_ns = std::min(window.start_ns, start);
+    window.start_ns = std::min(window.start_ns, fleet.ToAligned(*active[m], start));
     window.span_ns = std::max(window.span_ns, rows[last->second.rows[m]].window_end_ns - start);
   }
   return true;
 }
 
-bool UseBuckets(const std::vector<const FleetRank*>& active, const Intersection& common, CommonWindow& window) {
+// Start of the first bucket of a member inside the intersection, and how many whole ones follow.
+struct OwnBuckets {
+  int64_t start_ns = 0;
+  int64_t count = 0;
+};
+
+OwnBuckets BucketsInside(const Fleet& fleet, const FleetRank& member, const Intersection& common, int64_t width) {
+  const int64_t first = FloorIndex(fleet.ToLocal(member, common.start_ns) + width - 1, width);
+  const int64_t last = FloorIndex(fleet.ToLocal(member, common.end_ns), width);
+  return {first * width, last - first};
+}
+
+bool UseBuckets(const Fleet& fleet, const std::vector<const FleetRank*>& active, const Intersection& common,
+                CommonWindow& window) {
   int64_t width = 0;
   for (const FleetRank* member : active) {
     if (member->source->context.bucket_ns <= 0) return false;
     width = std::max(width, member->source->context.bucket_ns);
   }
-  if (common.Length() < width) return false;
-  window.start_ns = FloorIndex(common.start_ns + width - 1, width) * width;
-  window.end_ns = FloorIndex(common.end_ns, width) * width;
-  window.span_ns = window.end_ns - window.start_ns;
-  window.bucket_ns = width;
+  int64_t count = INT64_MAX;
+  for (const FleetRank* member : active) {
+    count = std::min(count, BucketsInside(fleet, *member, common, width).count);
+  }
+  if (common.Length() < width || count <= 0) return false;
   window.kind = WindowKind::kBuckets;
-  return window.span_ns > 0;
+  window.bucket_ns = width;
+  window.span_ns = count * width;
+  window.start_ns = INT64_MAX;
+  for (const FleetRank& member : fleet.members) {
+    const int64_t start = BucketsInside(fleet, member, common, width).start_ns;
+    window.local_ns.emplace_back(start, start + window.span_ns);
+    if (HasActivity(member.source->context)) {
+      window.start_ns = std::min(window.start_ns, fleet.ToAligned(member, start));
+    }
+  }
+  return true;
 }
 
-void UseSpans(const std::vector<const FleetRank*>& active, CommonWindow& window) {
+void UseSpans(const Fleet& fleet, const std::vector<const FleetRank*>& active, CommonWindow& window) {
   window.kind = active.size() == 1 ? WindowKind::kSpan : WindowKind::kDisjoint;
   window.start_ns = INT64_MAX;
   window.span_ns = 0;
   for (const FleetRank* member : active) {
     const SourceContext& context = member->source->context;
-    window.start_ns = std::min(window.start_ns, context.first_start_ns);
+    window.start_ns = std::min(window.start_ns, fleet.ToAligned(*member, context.first_start_ns));
     window.span_ns = std::max(window.span_ns, context.last_end_ns - context.first_start_ns);
   }
 }
@@ -163,16 +187,17 @@ CommonWindow FindCommonWindow(const Fleet& fleet) {
   if (active.empty()) return window;
   Intersection common;
   for (const FleetRank* member : active) {
-    common.Clip(member->source->context.first_start_ns, member->source->context.last_end_ns);
+    const SourceContext& context = member->source->context;
+    common.Clip(fleet.ToAligned(*member, context.first_start_ns), fleet.ToAligned(*member, context.last_end_ns));
   }
   window.intersection_ns = common.Length();
   window.median_span_ns = MedianSpan(active);
   if (UseSteps(fleet, active, window) || fleet.SelectsSteps()) return window;
   if (const auto asked = fleet.TimeWindow()) common.Clip(asked->first, asked->second);
   if (active.size() == 1 && !fleet.Restricted()) {
-    UseSpans(active, window);
-  } else if (!UseBuckets(active, common, window)) {
-    UseSpans(active, window);
+    UseSpans(fleet, active, window);
+  } else if (!UseBuckets(fleet, active, common, window)) {
+    UseSpans(fleet, active, window);
   }
   return window;
 }
@@ -180,7 +205,10 @@ CommonWindow FindCommonWindow(const Fleet& fleet) {
 IntervalMeasure MeasureCommon(const Fleet& fleet, const CommonWindow& window, size_t member) {
   const SourceData& source = *fleet.members[member].source;
   if (window.kind == WindowKind::kNone) return {};
-  if (window.kind == WindowKind::kBuckets) return MeasureBuckets(source, window.start_ns, window.end_ns);
+  if (window.kind == WindowKind::kBuckets) {
+    const auto [start, end] = window.local_ns[member];
+    return MeasureBuckets(source, start, end);
+  }
   if (window.kind != WindowKind::kSteps) return MeasureWhole(source);
   IntervalMeasure sum;
   for (size_t i = window.step_rows[member].first; i < window.step_rows[member].second; ++i) {

@@ -1,18 +1,20 @@
-// The window in which ranks are compared: the intersection of their spans, shrunk to whole steps where all have them.
+// The window in which ranks are compared: the intersection of their spans on the aligned axis, shrunk to whole steps
+// where all have them.
 //
-// Steps: the longest run of consecutive steps that every rank has and, inside one clock domain, whose device windows
+// Steps: the longest run of consecutive steps that every rank has and, inside one clock component, whose device windows
 // overlap across the ranks. Each rank is then measured over its own windows of those steps, so that each rank's
-// identity stays exact; the window's length is the longest of them. Else buckets: those that lie wholly inside the
-// intersection, the same for every rank. A single rank without steps: its span. Spans: last resort when the ranks share
-// nothing; the gate common_window then fails. None: no rank has device activity, or steps were asked for that the ranks
-// do not share. Ranks of several clock domains are compared on their UTC claims. Units: ns. Pure.
+// identity stays exact; the window's length is the longest of them. Else buckets: each rank has a grid of its own, so
+// each is measured over as many whole buckets inside the intersection, the number that fits all of them. A single rank
+// without steps: its span. Spans: last resort when the ranks share nothing; the gate common_window then fails. None: no
+// rank has device activity, or steps were asked for that the ranks do not share. Ranks of several clock components are
+// compared on the UTC claims of their references. Units: ns. Pure.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
-#include "analysis/metrics/fleet.h"
+#include "analysis/metrics/fleet/fleet.h"
 
 namespace lockstep {
 
@@ -21,16 +23,17 @@ enum class WindowKind : uint8_t { kNone = 0, kSteps = 1, kBuckets = 2, kSpan = 3
 
 struct CommonWindow {
   WindowKind kind = WindowKind::kNone;
-  int64_t start_ns = 0;         // earliest start of any member's part
+  int64_t start_ns = 0;         // aligned; earliest start of any member's part
   int64_t span_ns = 0;          // T: the longest part of any member
   int64_t intersection_ns = 0;  // of the spans (or of what was asked for)
   int64_t median_span_ns = 0;
   int64_t bucket_ns = 0;
   int64_t first_step = kNoStep;  // kSteps only
   int64_t last_step = kNoStep;
-  // kSteps: rows [first, last) of each member's steps; kBuckets: the same time window for all.
+  // Parallel to Fleet::members. kSteps: rows [first, last) of each member's steps. kBuckets: its window on its own
+  // clock, span_ns long.
   std::vector<std::pair<size_t, size_t>> step_rows;
-  int64_t end_ns = 0;  // kBuckets: end of the window
+  std::vector<std::pair<int64_t, int64_t>> local_ns;
 
   // False when the ranks share less than half of the median span (gate common_window).
   [[nodiscard]] bool LongEnough() const {

@@ -1,4 +1,4 @@
-#include "analysis/metrics/exposure.h"
+#include "analysis/metrics/fleet/exposure.h"
 
 #include <algorithm>
 #include <functional>

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/metrics/match.h"
+#include "analysis/metrics/match/match.h"
 #include "analysis/model/batch.h"
 
 namespace lockstep {

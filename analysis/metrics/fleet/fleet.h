@@ -1,7 +1,7 @@
 // The selected ranks of a run and what the person restricted: what every metric of this folder is a function of.
 //
-// Times are those of the sources (LocalTime, ns). In this version the clock model corrects nothing inside a domain, so
-// local and aligned times of a rank differ by a constant at most; ClockModel::Align gives it (see exposure.h).
+// Rows of a source hold its own times (LocalTime, ns); what is compared between ranks is moved onto the aligned axis by
+// the clock model of the matching, and back onto each rank's clock where its rows are summed.
 // Thread rule: a plain value that borrows the run; the run, the resolution and the match must outlive it.
 #pragma once
 
@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/metrics/analysis_options.h"
-#include "analysis/metrics/match.h"
-#include "analysis/metrics/ranks.h"
+#include "analysis/metrics/match/match.h"
+#include "analysis/metrics/run/analysis_options.h"
+#include "analysis/metrics/run/ranks.h"
 #include "analysis/model/run_data.h"
 
 namespace lockstep {
@@ -31,28 +31,38 @@ struct Fleet {
   const RankResolution& ranks;
   const MatchResult& match;
   const AnalysisOptions& options;
-  int64_t run_start_ns = 0;
+  int64_t run_start_ns = 0;        // aligned: earliest device activity of the run
   std::vector<FleetRank> members;  // selected ranks, ascending
 
-  // The time selection on the sources' own axis; null when none was asked for.
+  // Between a rank's own clock and the aligned axis of its component. Absurd times are clamped, nothing overflows.
+  [[nodiscard]] int64_t ToAligned(const FleetRank& member, int64_t local_ns) const;
+  [[nodiscard]] int64_t ToLocal(const FleetRank& member, int64_t aligned_ns) const;
+  // Time of an event of a rank relative to the run's start, as the report shows it.
+  [[nodiscard]] int64_t SinceStart(const FleetRank& member, int64_t local_ns) const;
+
+  // The time selection on the aligned axis, and on a rank's own clock; null when none was asked for.
   [[nodiscard]] std::optional<std::pair<int64_t, int64_t>> TimeWindow() const;
+  [[nodiscard]] std::optional<std::pair<int64_t, int64_t>> TimeWindowOf(const FleetRank& member) const;
   // Steps are selected by --steps or by the name of their range (--nvtx).
   [[nodiscard]] bool SelectsSteps() const { return options.steps.has_value() || !options.nvtx.empty(); }
   [[nodiscard]] bool SelectsStep(const StepRow& row) const;
   [[nodiscard]] bool Restricted() const { return SelectsSteps() || options.time_ns.has_value(); }
   // Distinct clock domains among the members.
   [[nodiscard]] size_t Domains() const;
+  // Distinct clock components among the members: between them times are only the sources' UTC claims.
+  [[nodiscard]] size_t Components() const;
 };
 
 // Ranks that pass --ranks; an empty list means all.
 [[nodiscard]] std::vector<bool> SelectedRanks(const RankResolution& ranks, const AnalysisOptions& options);
 
-// Earliest start and latest end of device activity over the analysed sources; sources without activity do not count.
+// Earliest start and latest end of device activity over the analysed sources, on the aligned axis; sources without
+// activity do not count.
 struct RunSpan {
   int64_t start_ns = 0;
   int64_t end_ns = 0;
 };
-[[nodiscard]] RunSpan SpanOf(const RunData& run, const RankResolution& ranks);
+[[nodiscard]] RunSpan SpanOf(const RunData& run, const RankResolution& ranks, const ClockModel& clock);
 
 [[nodiscard]] Fleet MakeFleet(const RunData& run, const RankResolution& ranks, const MatchResult& match,
                               const AnalysisOptions& options);
@@ -62,6 +72,9 @@ struct RunSpan {
 
 // Largest multiple of `width` that is <= time, as an index; width > 0. Correct for negative times.
 [[nodiscard]] int64_t FloorIndex(int64_t time_ns, int64_t width_ns);
+
+// Where a cell of a grid starts; indices of absurd times are clamped, never trusted. width > 0.
+[[nodiscard]] int64_t GridTime(int64_t index, int64_t width_ns);
 
 // The name behind an index of RunData::names; "" for kNoId or an index out of range (never trusted).
 [[nodiscard]] const std::string& NameOf(const RunData& run, uint32_t name);

@@ -1,4 +1,4 @@
-#include "analysis/metrics/fleet_measures.h"
+#include "analysis/metrics/fleet/fleet_measures.h"
 
 #include <algorithm>
 #include <memory>
@@ -6,7 +6,7 @@
 #include <set>
 
 #include "analysis/base/status_macros.h"
-#include "analysis/metrics/interval_selection.h"
+#include "analysis/metrics/fleet/interval_selection.h"
 
 namespace lockstep {
 namespace {
@@ -29,45 +29,45 @@ std::vector<std::vector<int64_t>> TransfersByRow(const Fleet& fleet) {
 // The arrivals of one rank, moved from the aligned axis onto the rank's own.
 class Arrivals {
  public:
-  Arrivals(const Fleet& fleet, const FleetRank& member) : clock_(fleet.match.clock), domain_{member.domain} {
+  Arrivals(const Fleet& fleet, const FleetRank& member)
+      : clock_(fleet.match.clock), rank_index_(static_cast<int32_t>(member.index)) {
     if (member.index < fleet.match.arrivals.size()) rows_ = &fleet.match.arrivals[member.index];
   }
   [[nodiscard]] ArrivalOfRow Of(size_t row, const InstanceRow& instance) const {
     if (rows_ == nullptr || row >= rows_->size()) return {};
     ArrivalOfRow arrival = (*rows_)[row];
-    const Aligned aligned = clock_.Align(domain_, LocalTime{instance.start_ns});
-    if (arrival.usable) arrival.arrival_ns -= aligned.time.ns - instance.start_ns;
+    if (arrival.usable) arrival.arrival_ns += clock_.Correction(rank_index_, LocalTime{instance.start_ns}).ns;
     return arrival;
   }
 
  private:
   const ClockModel& clock_;
-  DomainId domain_;
+  int32_t rank_index_;
   const std::vector<ArrivalOfRow>* rows_ = nullptr;
 };
 
 // The sweeps one rank needs; fed with every instance of its stream.
 class RankSweep {
  public:
-  RankSweep(const Fleet& fleet, const CommonWindow& window, const FleetRank& member,
-            const std::vector<int64_t>& transfers)
+  RankSweep(const Fleet& fleet, const CommonWindow& window, size_t member, const std::vector<int64_t>& transfers)
       : fleet_(fleet),
-        member_(member),
-        arrivals_(fleet, member),
+        member_(fleet.members[member]),
+        arrivals_(fleet, member_),
         transfers_(transfers),
-        by_step_(StepWindows(*member.source)) {
+        by_step_(StepWindows(*member_.source)) {
     if (window.kind == WindowKind::kBuckets) {
-      buckets_.emplace(std::vector<SweepWindow>{{window.start_ns, window.end_ns}});
+      const auto [start, end] = window.local_ns[member];
+      buckets_.emplace(std::vector<SweepWindow>{{start, end}});
     }
     if (!fleet.Restricted()) return;
-    if (const auto asked = fleet.TimeWindow()) {
-      const int64_t width = member.source->context.bucket_ns;
+    if (const auto asked = fleet.TimeWindowOf(member_)) {
+      const int64_t width = member_.source->context.bucket_ns;
       const BucketRange range = BucketsTouching(width, *asked);
       asked_window_ = {range.first * width, range.last * width};
       selected_.emplace(std::vector<SweepWindow>{asked_window_});
     } else {
       selected_.emplace(std::vector<SweepWindow>{{INT64_MIN, INT64_MAX}});
-      for (const StepRow& row : member.source->steps) {
+      for (const StepRow& row : member_.source->steps) {
         if (fleet.SelectsStep(row)) selected_steps_.insert(row.step);
       }
     }
@@ -150,7 +150,7 @@ class RankSweep {
 absl::StatusOr<RankMeasures> MeasureRank(const Fleet& fleet, const CommonWindow& window, size_t member,
                                          const std::vector<int64_t>& transfers, InstanceSource& instances) {
   const FleetRank& rank = fleet.members[member];
-  RankSweep sweep(fleet, window, rank, transfers);
+  RankSweep sweep(fleet, window, member, transfers);
   LOCKSTEP_ASSIGN_OR_RETURN(auto stream,
                             instances.Open(fleet.ranks.ranks[rank.index].source, InstanceSource::kAllCommunicators));
   while (true) {
@@ -158,7 +158,7 @@ absl::StatusOr<RankMeasures> MeasureRank(const Fleet& fleet, const CommonWindow&
     if (block.empty()) break;
     for (const InstanceRow& instance : block) sweep.Add(instance);
   }
-  return sweep.Finish(MeasureSelected(fleet, *rank.source), MeasureCommon(fleet, window, member), window, member);
+  return sweep.Finish(MeasureSelected(fleet, rank), MeasureCommon(fleet, window, member), window, member);
 }
 
 }  // namespace

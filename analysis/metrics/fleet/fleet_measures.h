@@ -9,9 +9,9 @@
 #include <map>
 #include <vector>
 
-#include "analysis/metrics/common_window.h"
-#include "analysis/metrics/exposure.h"
-#include "analysis/metrics/fleet.h"
+#include "analysis/metrics/fleet/common_window.h"
+#include "analysis/metrics/fleet/exposure.h"
+#include "analysis/metrics/fleet/fleet.h"
 
 namespace lockstep {
 

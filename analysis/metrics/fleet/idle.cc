@@ -1,8 +1,8 @@
-#include "analysis/metrics/idle.h"
+#include "analysis/metrics/fleet/idle.h"
 
 #include <algorithm>
 
-#include "analysis/metrics/interval_selection.h"
+#include "analysis/metrics/fleet/interval_selection.h"
 
 namespace lockstep {
 namespace {
@@ -26,7 +26,7 @@ std::vector<IdleOfRank> ComputeIdle(const Fleet& fleet) {
     const SourceData& source = *fleet.members[i].source;
     IdleOfRank idle;
     idle.member = i;
-    idle.measure = MeasureSelected(fleet, source);
+    idle.measure = MeasureSelected(fleet, fleet.members[i]);
     if (!fleet.options.time_ns) idle.dominant_gap_ns = DominantGap(fleet, source);
     if (!fleet.Restricted()) {
       idle.gaps = source.summary.gaps;

@@ -1,4 +1,4 @@
-#include "analysis/metrics/imbalance.h"
+#include "analysis/metrics/fleet/imbalance.h"
 
 #include <fmt/format.h>
 
@@ -250,6 +250,14 @@ std::string_view Name(ImbalanceKind kind) {
       break;
   }
   return "unknown";
+}
+
+void SetIdealTime(double ideal_ratio, Efficiency& efficiency) {
+  efficiency.serialisation.reset();
+  efficiency.transfer.reset();
+  if (!(ideal_ratio > 0 && ideal_ratio <= 1) || !efficiency.communication) return;
+  efficiency.transfer = ideal_ratio;
+  efficiency.serialisation = *efficiency.communication / ideal_ratio;
 }
 
 Imbalance ComputeImbalance(const Fleet& fleet, const FleetMeasures& measures) {

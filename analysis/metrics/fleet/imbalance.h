@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/metrics/fleet_measures.h"
+#include "analysis/metrics/fleet/fleet_measures.h"
 
 namespace lockstep {
 
@@ -38,7 +38,8 @@ struct Quantity {
   ImbalanceKind kind = ImbalanceKind::kUnknown;
 };
 
-// parallel = load_balance * communication; communication = busy_share * orchestration, exact up to rounding.
+// parallel = load_balance * communication; communication = busy_share * orchestration = serialisation * transfer, exact
+// up to rounding. The last two need T_ideal, the window's length in a replay with free transfer: SetIdealTime.
 struct Efficiency {
   int64_t window_ns = 0;
   std::optional<double> parallel;       // mean u / T
@@ -46,7 +47,13 @@ struct Efficiency {
   std::optional<double> communication;  // max u / T
   std::optional<double> busy_share;     // max u / max b
   std::optional<double> orchestration;  // max b / T
+  std::optional<double> serialisation;  // max u / T_ideal; null without a faithful replay
+  std::optional<double> transfer;       // T_ideal / T; null without a faithful replay
 };
+
+// Fills serialisation and transfer from a replay in which the same work took `ideal_ratio` of its measured time with
+// free transfer. Outside (0, 1] nothing is told: both stay null.
+void SetIdealTime(double ideal_ratio, Efficiency& efficiency);
 
 struct Imbalance {
   std::vector<Quantity> quantities;  // in the order of the definitions

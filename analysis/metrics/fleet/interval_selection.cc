@@ -1,4 +1,4 @@
-#include "analysis/metrics/interval_selection.h"
+#include "analysis/metrics/fleet/interval_selection.h"
 
 #include <algorithm>
 
@@ -47,9 +47,10 @@ IntervalMeasure MeasureWhole(const SourceData& source) {
   return sum;
 }
 
-IntervalMeasure MeasureSelected(const Fleet& fleet, const SourceData& source) {
+IntervalMeasure MeasureSelected(const Fleet& fleet, const FleetRank& member) {
+  const SourceData& source = *member.source;
   IntervalMeasure sum;
-  if (const auto window = fleet.TimeWindow()) {
+  if (const auto window = fleet.TimeWindowOf(member)) {
     const BucketRange range = BucketsTouching(source.context.bucket_ns, *window);
     for (const BucketRow& row : source.buckets) {
       if (row.index >= range.first && row.index < range.last) sum.Add(row.measure);

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "analysis/metrics/fleet.h"
+#include "analysis/metrics/fleet/fleet.h"
 
 namespace lockstep {
 
@@ -22,11 +22,11 @@ struct BucketRange {
 // All of the source: the sum of its step tiles.
 [[nodiscard]] IntervalMeasure MeasureWhole(const SourceData& source);
 
-// What the fleet's options select of the source.
-[[nodiscard]] IntervalMeasure MeasureSelected(const Fleet& fleet, const SourceData& source);
+// What the fleet's options select of a rank.
+[[nodiscard]] IntervalMeasure MeasureSelected(const Fleet& fleet, const FleetRank& member);
 
-// The buckets that lie wholly inside [start, end); idle time of buckets that were not recorded is counted as other
-// idle.
+// The buckets that lie wholly inside [start, end) of the source's axis; idle time of buckets that were not recorded is
+// counted as other idle.
 [[nodiscard]] IntervalMeasure MeasureBuckets(const SourceData& source, int64_t start_ns, int64_t end_ns);
 
 // First and last index (one past) of source.steps of each run of consecutive selected rows.

@@ -1,4 +1,4 @@
-#include "analysis/metrics/pace.h"
+#include "analysis/metrics/fleet/pace.h"
 
 #include <algorithm>
 
@@ -7,29 +7,54 @@ namespace {
 
 constexpr int64_t kMaxBuckets = 256;
 
-// Shares of the rank's own time in each bucket, so that a bucket cut by the rank's first or last activity shows no dip.
-std::vector<double> Ratios(const std::vector<IntervalMeasure>& buckets, int64_t (*part)(const IntervalMeasure&)) {
-  std::vector<double> ratios;
-  for (const IntervalMeasure& bucket : buckets) {
-    ratios.push_back(bucket.span_ns > 0 ? static_cast<double>(part(bucket)) / static_cast<double>(bucket.span_ns) : 0);
+// Sums over the part of a rank's time that falls into one bucket of the common axis.
+struct Share {
+  double span = 0;
+  double compute = 0;
+  double comm = 0;
+  double busy = 0;
+};
+
+// A bucket of a rank's own grid lies anywhere on the common axis: each bucket there gets its part of it.
+void Spread(const IntervalMeasure& measure, int64_t start_ns, int64_t end_ns, const Pace& pace,
+            std::vector<Share>& shares) {
+  const int64_t pace_end = pace.start_ns + static_cast<int64_t>(shares.size()) * pace.bucket_ns;
+  const int64_t stop = std::min(end_ns, pace_end);
+  for (int64_t at = std::max(start_ns, pace.start_ns); at < stop;) {
+    const int64_t i = (at - pace.start_ns) / pace.bucket_ns;
+    const int64_t next = std::min(stop, pace.start_ns + (i + 1) * pace.bucket_ns);
+    const double part = static_cast<double>(next - at) / static_cast<double>(end_ns - start_ns);
+    Share& share = shares[static_cast<size_t>(i)];
+    share.span += part * static_cast<double>(measure.span_ns);
+    share.compute += part * static_cast<double>(measure.compute_ns);
+    share.comm += part * static_cast<double>(measure.comm_ns);
+    share.busy += part * static_cast<double>(measure.busy_ns());
+    at = next;
   }
-  return ratios;
 }
 
-PaceOfRank PaceOf(const FleetRank& rank, size_t member, int64_t width, int64_t first, int64_t last) {
-  std::vector<IntervalMeasure> buckets(static_cast<size_t>(last - first));
-  const SourceContext& context = rank.source->context;
-  const int64_t ratio = width / std::max<int64_t>(context.bucket_ns, 1);
-  for (const BucketRow& row : rank.source->buckets) {
-    const int64_t index = FloorIndex(row.index, std::max<int64_t>(ratio, 1));
-    if (index >= first && index < last) buckets[static_cast<size_t>(index - first)].Add(row.measure);
+// Of the rank's own time in each bucket, so that a bucket cut by the rank's first or last activity shows no dip.
+PaceOfRank PaceOf(const Fleet& fleet, size_t index, const Pace& pace, size_t buckets) {
+  const FleetRank& member = fleet.members[index];
+  const int64_t width = member.source->context.bucket_ns;
+  std::vector<Share> shares(buckets);
+  for (const BucketRow& row : member.source->buckets) {
+    const int64_t start = GridTime(row.index, width);
+    Spread(row.measure, fleet.ToAligned(member, start), fleet.ToAligned(member, start + width), pace, shares);
   }
-  PaceOfRank pace;
-  pace.member = member;
-  pace.compute = Ratios(buckets, [](const IntervalMeasure& m) { return m.compute_ns; });
-  pace.comm = Ratios(buckets, [](const IntervalMeasure& m) { return m.comm_ns; });
-  pace.busy = Ratios(buckets, [](const IntervalMeasure& m) { return m.busy_ns(); });
-  return pace;
+  PaceOfRank out;
+  out.member = index;
+  for (const Share& share : shares) {
+    const double span = share.span > 0 ? share.span : 1;
+    out.compute.push_back(share.compute / span);
+    out.comm.push_back(share.comm / span);
+    out.busy.push_back(share.busy / span);
+  }
+  return out;
+}
+
+bool HasPace(const FleetRank& member) {
+  return HasActivity(member.source->context) && member.source->context.bucket_ns > 0;
 }
 
 }  // namespace
@@ -40,10 +65,10 @@ Pace ComputePace(const Fleet& fleet) {
   int64_t end = INT64_MAX;
   for (const FleetRank& member : fleet.members) {
     const SourceContext& context = member.source->context;
-    if (!HasActivity(context) || context.bucket_ns <= 0) continue;
+    if (!HasPace(member)) continue;
     pace.bucket_ns = std::max(pace.bucket_ns, context.bucket_ns);
-    start = std::max(start, context.first_start_ns);
-    end = std::min(end, context.last_end_ns);
+    start = std::max(start, fleet.ToAligned(member, context.first_start_ns));
+    end = std::min(end, fleet.ToAligned(member, context.last_end_ns));
   }
   if (pace.bucket_ns <= 0 || start >= end) return {};
   while ((end - start) / pace.bucket_ns >= kMaxBuckets - 1) pace.bucket_ns *= 2;
@@ -51,10 +76,7 @@ Pace ComputePace(const Fleet& fleet) {
   const int64_t last = FloorIndex(end - 1, pace.bucket_ns) + 1;
   pace.start_ns = first * pace.bucket_ns;
   for (size_t i = 0; i < fleet.members.size(); ++i) {
-    const SourceContext& context = fleet.members[i].source->context;
-    if (HasActivity(context) && context.bucket_ns > 0) {
-      pace.ranks.push_back(PaceOf(fleet.members[i], i, pace.bucket_ns, first, last));
-    }
+    if (HasPace(fleet.members[i])) pace.ranks.push_back(PaceOf(fleet, i, pace, static_cast<size_t>(last - first)));
   }
   return pace;
 }

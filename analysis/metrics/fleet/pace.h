@@ -1,10 +1,11 @@
-// The course of each rank over the run: shares of time per bucket of the intersection of the spans. Pure.
+// The course of each rank over the run: shares of time per bucket of the intersection of the spans on the aligned axis.
+// A rank's own buckets are spread over those they fall into. Pure.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "analysis/metrics/fleet.h"
+#include "analysis/metrics/fleet/fleet.h"
 
 namespace lockstep {
 
@@ -17,7 +18,7 @@ struct PaceOfRank {
 
 struct Pace {
   int64_t bucket_ns = 0;  // a power of two: the smallest that gives at most 256 buckets on every rank's grid
-  int64_t start_ns = 0;
+  int64_t start_ns = 0;   // aligned
   std::vector<PaceOfRank> ranks;
 };
 

@@ -1,8 +1,10 @@
-#include "analysis/metrics/steps.h"
+#include "analysis/metrics/fleet/steps.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 namespace lockstep {
 namespace {
@@ -27,9 +29,10 @@ std::string Why(const IntervalMeasure& measure) {
                      percent(parts.gpu), percent(parts.communication), percent(parts.host));
 }
 
-bool Selected(const Fleet& fleet, const StepRow& row) {
+using TimeWindow = std::optional<std::pair<int64_t, int64_t>>;  // on the rank's own clock
+
+bool Selected(const Fleet& fleet, const StepRow& row, const TimeWindow& window) {
   if (row.step == kNoStep || !fleet.SelectsStep(row)) return false;
-  const auto window = fleet.TimeWindow();
   return !window || (row.window_start_ns < window->second && row.window_end_ns > window->first);
 }
 
@@ -61,8 +64,9 @@ std::vector<StepOfRank> ComputeSteps(const Fleet& fleet, const FleetMeasures& me
   std::vector<StepOfRank> result;
   for (size_t member = 0; member < fleet.members.size(); ++member) {
     const std::vector<StepRow>& rows = fleet.members[member].source->steps;
+    const TimeWindow window = fleet.TimeWindowOf(fleet.members[member]);
     for (size_t i = 0; i < rows.size(); ++i) {
-      if (!Selected(fleet, rows[i])) continue;
+      if (!Selected(fleet, rows[i], window)) continue;
       result.push_back(
           {member, &rows[i], measures.ranks[member].by_step[i], VerdictOf(rows[i].tile), Why(rows[i].tile)});
     }

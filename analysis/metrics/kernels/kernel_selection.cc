@@ -1,9 +1,9 @@
-#include "analysis/metrics/kernel_selection.h"
+#include "analysis/metrics/kernels/kernel_selection.h"
 
 #include <algorithm>
 #include <set>
 
-#include "analysis/metrics/interval_selection.h"
+#include "analysis/metrics/fleet/interval_selection.h"
 
 namespace lockstep {
 namespace {
@@ -26,21 +26,21 @@ std::vector<std::pair<int64_t, int64_t>> StepTimes(const Fleet& fleet, const Sou
 
 }  // namespace
 
-KernelSelector::KernelSelector(const Fleet& fleet, const SourceData& source, bool use_step_totals)
-    : source_(source), restricted_(fleet.Restricted()) {
-  if (const auto window = fleet.TimeWindow()) {
+KernelSelector::KernelSelector(const Fleet& fleet, const FleetRank& member, bool use_step_totals)
+    : source_(*member.source), restricted_(fleet.Restricted()) {
+  if (const auto window = fleet.TimeWindowOf(member)) {
     windows_.push_back(*window);
     return;
   }
   if (!fleet.SelectsSteps()) return;
-  windows_ = StepTimes(fleet, source);
+  windows_ = StepTimes(fleet, source_);
   if (!use_step_totals) return;
   steps_ = true;
   std::set<int64_t> selected;
-  for (const StepRow& row : source.steps) {
+  for (const StepRow& row : source_.steps) {
     if (fleet.SelectsStep(row)) selected.insert(row.step);
   }
-  for (const StepKernelRow& row : source.step_kernels) {
+  for (const StepKernelRow& row : source_.step_kernels) {
     auto& [instances, total] = exact_[row.name];
     if (!selected.contains(row.step)) continue;
     instances += row.instances;

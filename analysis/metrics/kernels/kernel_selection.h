@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/metrics/fleet.h"
+#include "analysis/metrics/fleet/fleet.h"
 
 namespace lockstep {
 
@@ -26,7 +26,7 @@ class KernelSelector {
  public:
   // `use_step_totals`: false where a distribution is wanted, or where rows of one name are told apart (totals are by
   // name).
-  KernelSelector(const Fleet& fleet, const SourceData& source, bool use_step_totals);
+  KernelSelector(const Fleet& fleet, const FleetRank& member, bool use_step_totals);
 
   // Durations of one row. Rows of one name share its step totals: they are given to the first of them.
   [[nodiscard]] KernelDurations Of(const KernelRow& row);

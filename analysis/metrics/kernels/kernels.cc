@@ -1,4 +1,4 @@
-#include "analysis/metrics/kernels.h"
+#include "analysis/metrics/kernels/kernels.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <regex>
 
 #include "analysis/base/status_macros.h"
-#include "analysis/metrics/kernel_selection.h"
+#include "analysis/metrics/kernels/kernel_selection.h"
 
 namespace lockstep {
 namespace {
@@ -117,7 +117,7 @@ absl::StatusOr<KernelSummary> ComputeKernels(const Fleet& fleet, GroupBy group_b
   KernelSummary table;
   for (size_t member = 0; member < fleet.members.size(); ++member) {
     const SourceData& source = *fleet.members[member].source;
-    KernelSelector selector(fleet, source, use_step_totals);
+    KernelSelector selector(fleet, fleet.members[member], use_step_totals);
     for (const KernelRow& row : source.kernels) {
       LOCKSTEP_ASSIGN_OR_RETURN(const bool passes, filter.Passes(row.name));
       if (!passes) continue;

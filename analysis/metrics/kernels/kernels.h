@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/metrics/fleet.h"
+#include "analysis/metrics/fleet/fleet.h"
 
 namespace lockstep {
 

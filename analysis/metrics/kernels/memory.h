@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/metrics/fleet.h"
+#include "analysis/metrics/fleet/fleet.h"
 
 namespace lockstep {
 

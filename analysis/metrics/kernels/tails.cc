@@ -1,11 +1,11 @@
-#include "analysis/metrics/tails.h"
+#include "analysis/metrics/kernels/tails.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
 #include <tuple>
 
-#include "analysis/metrics/kernel_selection.h"
+#include "analysis/metrics/kernels/kernel_selection.h"
 
 namespace lockstep {
 namespace {
@@ -14,7 +14,7 @@ constexpr size_t kMaxExemplars = 8;
 
 std::vector<KernelSelector> MakeSelectors(const Fleet& fleet) {
   std::vector<KernelSelector> selectors;
-  for (const FleetRank& member : fleet.members) selectors.emplace_back(fleet, *member.source, false);
+  for (const FleetRank& member : fleet.members) selectors.emplace_back(fleet, member, false);
   return selectors;
 }
 
@@ -44,7 +44,8 @@ void SplitByRankAndHost(const Fleet& fleet, const KernelGroup& group, TailRow& r
   }
 }
 
-// Slices of all sources on the coarsest of their grids; all widths are powers of two.
+// Slices of all sources on the coarsest of their grids, by their middle on the aligned axis; all widths are powers of
+// two.
 void SplitBySliceAndPhase(const Fleet& fleet, const std::vector<KernelSelector>& selectors, const KernelGroup& group,
                           TailRow& row) {
   int64_t width = 0;
@@ -55,7 +56,10 @@ void SplitBySliceAndPhase(const Fleet& fleet, const std::vector<KernelSelector>&
     const int64_t own = fleet.members[member].source->context.slice_ns;
     for (const auto& [index, sketch] : kernel->slices) {
       if (!selectors[member].Touches(index)) continue;
-      if (own > 0) slices[FloorIndex(index, std::max<int64_t>(width / own, 1))].durations.Merge(sketch);
+      if (own > 0) {
+        const int64_t middle = fleet.ToAligned(fleet.members[member], GridTime(index, own) + own / 2);
+        slices[FloorIndex(middle, width)].durations.Merge(sketch);
+      }
       if (!kernel->phase.empty()) phases[kernel->phase].durations.Merge(sketch);
     }
   }
@@ -70,9 +74,10 @@ void SplitBySliceAndPhase(const Fleet& fleet, const std::vector<KernelSelector>&
   }
 }
 
-bool Selected(const Fleet& fleet, const Exemplar& exemplar) {
+bool Selected(const Fleet& fleet, size_t member, const Exemplar& exemplar) {
   if (const auto window = fleet.TimeWindow()) {
-    return exemplar.start_ns >= window->first && exemplar.start_ns < window->second;
+    const int64_t start_ns = fleet.ToAligned(fleet.members[member], exemplar.start_ns);
+    return start_ns >= window->first && start_ns < window->second;
   }
   if (!fleet.options.steps) return true;
   return exemplar.step >= fleet.options.steps->first && exemplar.step <= fleet.options.steps->second;
@@ -81,7 +86,7 @@ bool Selected(const Fleet& fleet, const Exemplar& exemplar) {
 void CollectExemplars(const Fleet& fleet, const KernelGroup& group, TailRow& row) {
   for (const auto& [member, kernel] : group.rows) {
     for (const Exemplar& exemplar : kernel->longest) {
-      if (Selected(fleet, exemplar)) row.exemplars.push_back({member, exemplar});
+      if (Selected(fleet, member, exemplar)) row.exemplars.push_back({member, exemplar});
     }
   }
   const auto key = [](const TailExemplar& e) {

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/metrics/fleet_measures.h"
-#include "analysis/metrics/kernels.h"
+#include "analysis/metrics/fleet/fleet_measures.h"
+#include "analysis/metrics/kernels/kernels.h"
 
 namespace lockstep {
 
@@ -21,7 +21,7 @@ namespace lockstep {
 struct TailPart {
   std::string label;     // host or phase; "" for ranks and slices
   size_t member = 0;     // ranks
-  int64_t start_ns = 0;  // slices
+  int64_t start_ns = 0;  // slices; aligned
   int64_t span_ns = 0;
   Sketch durations;
   int64_t above = 0;      // instances above the fleet's p99 bucket

@@ -1,10 +1,10 @@
-#include "analysis/metrics/certificate.h"
+#include "analysis/metrics/match/certificate.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <map>
 
-#include "analysis/metrics/order_score.h"
+#include "analysis/metrics/match/order_score.h"
 
 namespace lockstep {
 namespace {

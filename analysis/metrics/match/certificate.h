@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "analysis/metrics/collective_rows.h"
-#include "analysis/metrics/host_domains.h"
-#include "analysis/metrics/match.h"
+#include "analysis/metrics/match/collective_rows.h"
+#include "analysis/metrics/match/match.h"
+#include "analysis/metrics/run/host_domains.h"
 
 namespace lockstep {
 

@@ -1,4 +1,4 @@
-#include "analysis/metrics/collective_rows.h"
+#include "analysis/metrics/match/collective_rows.h"
 
 #include <algorithm>
 #include <memory>
@@ -23,6 +23,7 @@ CollectiveRow Compact(const InstanceRow& row) {
   out.communicator = row.communicator;
   out.peer = row.peer;
   out.root = row.root;
+  out.stream = row.graph_launch >= 0 ? -1 : row.stream;
   out.op = row.op;
   out.dtype = row.dtype;
   out.library = row.library;

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "analysis/metrics/ranks.h"
+#include "analysis/metrics/run/ranks.h"
 #include "analysis/model/run_data.h"
 
 namespace lockstep {
@@ -23,6 +23,7 @@ struct CollectiveRow {
   uint32_t communicator = 0;  // LocalCommunicator::id
   int32_t peer = -1;
   int32_t root = -1;
+  int32_t stream = -1;  // -1: replayed from a graph, whose streams are not those of the capture
   CollectiveOp op = CollectiveOp::kUnknown;
   DataType dtype = DataType::kUnknown;
   CollectiveLibrary library = CollectiveLibrary::kNone;

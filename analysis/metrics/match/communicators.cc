@@ -1,4 +1,4 @@
-#include "analysis/metrics/communicators.h"
+#include "analysis/metrics/match/communicators.h"
 
 #include <algorithm>
 #include <map>
@@ -303,12 +303,16 @@ std::vector<CommunicatorPlan> PlanCommunicators(const RunData& run, const RankRe
                                                 const std::vector<RankRows>& rows) {
   std::vector<CommunicatorPlan> plans;
   for (Draft& draft : MakeDrafts(run, ranks, rows)) plans.push_back(Finish(std::move(draft)));
+  IdentifyCommunicators(plans, rows);
+  return plans;
+}
+
+void IdentifyCommunicators(std::vector<CommunicatorPlan>& plans, const std::vector<RankRows>& rows) {
   std::map<std::vector<int32_t>, std::vector<CommunicatorPlan*>> by_members;
   for (CommunicatorPlan& plan : plans) by_members[plan.info.members].push_back(&plan);
   for (auto& [members, equal] : by_members) Identify(equal, rows);
   std::stable_sort(plans.begin(), plans.end(),
                    [](const CommunicatorPlan& a, const CommunicatorPlan& b) { return a.info.id < b.info.id; });
-  return plans;
 }
 
 }  // namespace lockstep

@@ -15,9 +15,9 @@
 #include <string>
 #include <vector>
 
-#include "analysis/metrics/collective_rows.h"
-#include "analysis/metrics/match.h"
-#include "analysis/metrics/ranks.h"
+#include "analysis/metrics/match/collective_rows.h"
+#include "analysis/metrics/match/match.h"
+#include "analysis/metrics/run/ranks.h"
 #include "analysis/model/run_data.h"
 
 namespace lockstep {
@@ -31,6 +31,7 @@ enum class Membership : uint8_t {
 struct CommunicatorPlan {
   Communicator info;
   Membership membership = Membership::kKnown;
+  bool discovered = false;                  // the members' lanes were found to belong together (membership.h)
   std::vector<int32_t> ranks;               // rank indices that carry instances of it, ascending
   std::vector<std::vector<uint32_t>> rows;  // per entry of `ranks`: indices into RankRows::rows, ascending
   // Global rank at each position of the communicator (-1 = not known): NCCL payloads speak of positions. Empty when
@@ -41,6 +42,9 @@ struct CommunicatorPlan {
 // Ordered by id.
 [[nodiscard]] std::vector<CommunicatorPlan> PlanCommunicators(const RunData& run, const RankResolution& ranks,
                                                               const std::vector<RankRows>& rows);
+
+// Gives every plan its id and orders the plans by it.
+void IdentifyCommunicators(std::vector<CommunicatorPlan>& plans, const std::vector<RankRows>& rows);
 
 // Short id of a communicator: 12 hexadecimal digits.
 [[nodiscard]] std::string CommunicatorId(const std::vector<int32_t>& members, std::string_view discriminator);

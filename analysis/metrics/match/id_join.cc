@@ -1,4 +1,4 @@
-#include "analysis/metrics/id_join.h"
+#include "analysis/metrics/match/id_join.h"
 
 #include <algorithm>
 #include <set>

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "analysis/metrics/instance_builder.h"
+#include "analysis/metrics/match/instance_builder.h"
 
 namespace lockstep {
 

@@ -1,4 +1,4 @@
-#include "analysis/metrics/instance_builder.h"
+#include "analysis/metrics/match/instance_builder.h"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/metrics/instance_join.h"
+#include "analysis/metrics/match/instance_join.h"
 
 namespace lockstep {
 

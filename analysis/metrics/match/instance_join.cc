@@ -1,11 +1,12 @@
-#include "analysis/metrics/instance_join.h"
+#include "analysis/metrics/match/instance_join.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "analysis/metrics/id_join.h"
-#include "analysis/metrics/instance_builder.h"
-#include "analysis/metrics/order_join.h"
+#include "analysis/metrics/match/clock_join.h"
+#include "analysis/metrics/match/id_join.h"
+#include "analysis/metrics/match/instance_builder.h"
+#include "analysis/metrics/match/order_join.h"
 
 namespace lockstep {
 namespace {
@@ -49,6 +50,18 @@ void AddEvidence(const JoinInput& input, CommunicatorJoin& out) {
   out.evidence.insert(out.evidence.end(), certificate.evidence.begin(), certificate.evidence.end());
 }
 
+// By order where every rank keeps it, else by time.
+void JoinUntold(const JoinInput& input, const std::vector<std::vector<RowRef>>& rows, CommunicatorJoin& out) {
+  CommunicatorJoin by_order = JoinByOrder(input, rows);
+  out.settled = by_order.settled;
+  const bool sure = input.plan.membership == Membership::kKnown || input.plan.discovered;
+  if (sure && !by_order.settled) {
+    std::optional<CommunicatorJoin> by_time = JoinOnClock(input, rows);
+    if (by_time) by_order.instances = std::move(by_time->instances);
+  }
+  Append(std::move(by_order), out);
+}
+
 }  // namespace
 
 CommunicatorJoin JoinInstances(const JoinInput& input) {
@@ -71,10 +84,13 @@ CommunicatorJoin JoinInstances(const JoinInput& input) {
   if (plan.membership == Membership::kKnown) by_id = JoinById(input, Flatten(collectives));
   if (by_id) {
     out.instances = std::move(*by_id);
+    out.settled = true;
   } else {
-    Append(JoinByOrder(input, collectives), out);
+    JoinUntold(input, collectives, out);
   }
-  Append(JoinPointToPoint(input, point_to_point), out);
+  CommunicatorJoin routes = JoinPointToPoint(input, point_to_point);
+  out.settled = out.settled && routes.settled;
+  Append(std::move(routes), out);
   AddEvidence(input, out);
   return out;
 }

@@ -6,21 +6,26 @@
 //
 // By order: the k-th instance of the communicator on every rank if all ranks show the same operations in the same
 // order, else the k-th of every operation. In a clock domain every rank is compared with the lowest one
-// (order_score.h); a rank that does not fit is left out of the join. Between domains only signatures are compared
-// (operation, type, bytes and step): no time difference is used; an agreeing shift counts only if no neighbouring shift
-// agrees too. Point-to-point kernels are joined by order per (sender, receiver).
+// (order_score.h). Between domains signatures are compared (operation, type, bytes and step): an agreeing shift counts
+// only if no neighbouring shift agrees too, and if the distances of successive ends agree with it.
+//
+// By time, where the order is broken on some rank or the signatures do not tell: timed_join.h, on the clocks as far as
+// they are known. Operations whose ends need not coincide (broadcast, reduce) are joined by order between those that
+// do. Point-to-point kernels are joined per (sender, receiver).
 //
 // The confidence of an order join is the worst of its parts: 1 - exp(-exponent) of each rank in its domain, and
-// kSignatureConfidence where several domains were aligned by signature.
+// kSignatureConfidence where several domains were aligned by signature. That of a join by time is 1 - exp(-exponent) of
+// the whole, times the instance's own.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "analysis/metrics/certificate.h"
-#include "analysis/metrics/collective_rows.h"
-#include "analysis/metrics/communicators.h"
-#include "analysis/metrics/match.h"
+#include "analysis/metrics/clock_align/clock_model.h"
+#include "analysis/metrics/match/certificate.h"
+#include "analysis/metrics/match/collective_rows.h"
+#include "analysis/metrics/match/communicators.h"
+#include "analysis/metrics/match/match.h"
 
 namespace lockstep {
 
@@ -38,6 +43,7 @@ struct JoinedInstance {
 struct CommunicatorJoin {
   std::vector<JoinedInstance> instances;  // every row of the communicator is in exactly one
   std::vector<ClockEvidence> evidence;
+  bool settled = false;  // by id, or by an order that every rank keeps: better clocks would change nothing
 };
 
 struct JoinInput {
@@ -46,6 +52,7 @@ struct JoinInput {
   const RankResolution& ranks;
   const std::vector<RankRows>& rows;
   const std::vector<int32_t>& domain;  // per rank index
+  const ClockModel& clock;             // what is known of the clocks so far; ranks of one component are comparable
 };
 
 [[nodiscard]] CommunicatorJoin JoinInstances(const JoinInput& input);

@@ -1,6 +1,7 @@
-#include "analysis/metrics/instance_words.h"
+#include "analysis/metrics/match/instance_words.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "analysis/stats/sketch.h"
 
@@ -11,10 +12,10 @@ int64_t Narrow(int128 value) {
   return static_cast<int64_t>(std::clamp<int128>(value, -int128{INT64_MAX}, int128{INT64_MAX}));
 }
 
-bool OnOneClock(const MatchedInstance& instance, const ClockModel& clock) {
-  return std::all_of(instance.members.begin(), instance.members.end(), [&](const MatchedMember& m) {
-    return clock.DomainOf(m.rank_index) == clock.DomainOf(instance.members.front().rank_index);
-  });
+bool InOneComponent(const MatchedInstance& instance, const ClockModel& clock) {
+  const int32_t component = clock.ComponentOf(instance.members.front().rank_index);
+  return std::all_of(instance.members.begin(), instance.members.end(),
+                     [&](const MatchedMember& m) { return clock.ComponentOf(m.rank_index) == component; });
 }
 
 const MatchedMember* MemberOf(const MatchedInstance& instance, int32_t rank_index) {
@@ -25,9 +26,9 @@ const MatchedMember* MemberOf(const MatchedInstance& instance, int32_t rank_inde
 }
 
 struct Extremes {
-  const MatchedMember* first = nullptr;  // earliest start, then lowest rank
-  const MatchedMember* last = nullptr;   // latest start, then lowest rank
-  int64_t second_start_ns = INT64_MIN;   // A2
+  const MatchedMember* first = nullptr;   // earliest start, then lowest rank
+  const MatchedMember* last = nullptr;    // latest start, then lowest rank
+  const MatchedMember* second = nullptr;  // latest start of the others: A2
   int64_t first_end_ns = INT64_MAX;
   int64_t last_end_ns = INT64_MIN;
 };
@@ -41,7 +42,7 @@ Extremes ExtremesOf(const MatchedInstance& instance) {
     e.last_end_ns = std::max(e.last_end_ns, m.end_ns);
   }
   for (const MatchedMember& m : instance.members) {
-    if (&m != e.last) e.second_start_ns = std::max(e.second_start_ns, m.start_ns);
+    if (&m != e.last && (e.second == nullptr || m.start_ns > e.second->start_ns)) e.second = &m;
   }
   return e;
 }
@@ -66,11 +67,85 @@ const MatchedMember* WaitsFor(const JoinedInstance& joined, bool all_pairs, cons
   }
 }
 
-void FillWaits(JoinedInstance& joined, bool all_pairs, const Extremes& extremes) {
+// U of comparing other ranks with one at one time. Ranks of another domain share theirs: asked in order of rank, that
+// is one look-up a domain.
+class ComparedWith {
+ public:
+  ComparedWith(const ClockModel& clock, const MatchedMember& one)
+      : clock_(clock), one_(one), own_domain_(clock.DomainOf(one.rank_index)) {}
+
+  [[nodiscard]] int64_t UncertaintyOf(const MatchedMember& other) {
+    const DomainId domain = clock_.DomainOf(other.rank_index);
+    if (domain == own_domain_) return Ask(other);
+    if (known_domain_ != domain) {
+      known_ns_ = Ask(other);
+      known_domain_ = domain;
+    }
+    return known_ns_;
+  }
+
+ private:
+  [[nodiscard]] int64_t Ask(const MatchedMember& other) const {
+    const auto uncertainty = clock_.PairUncertainty(one_.rank_index, other.rank_index, AlignedTime{one_.start_ns});
+    return uncertainty ? uncertainty->ns : INT64_MAX / 4;
+  }
+
+  const ClockModel& clock_;
+  const MatchedMember& one_;
+  DomainId own_domain_;
+  DomainId known_domain_{-1};  // no domain
+  int64_t known_ns_ = 0;
+};
+
+// Members that may truly have been at the extreme that `one` is measured at, itself included.
+int64_t Contenders(const MatchedInstance& instance, const MatchedMember& one, const ClockModel& clock) {
+  ComparedWith compared(clock, one);
+  return std::count_if(instance.members.begin(), instance.members.end(), [&](const MatchedMember& m) {
+    return &m == &one || std::abs(m.start_ns - one.start_ns) <= compared.UncertaintyOf(m);
+  });
+}
+
+// The largest of k equally noisy values lies above their mean, so the interval of a difference of extremes widens with
+// the members that contend for them: mean (a little more, as not all contenders are seen) and variance of the extreme
+// of k standard normals, against those of one.
+double TieFactor(int64_t last_contenders, int64_t first_contenders) {
+  constexpr double kHalfWidth = 2.772;  // 1.96 * sqrt(2)
+  const double last = std::log(static_cast<double>(last_contenders));
+  const double first = std::log(static_cast<double>(first_contenders));
+  const auto mean = [](double log_k) { return log_k / (1 + 0.12 * log_k); };
+  const auto variance = [](double log_k) { return 1 / (1 + 0.8 * log_k); };
+  return (mean(last) + mean(first)) / kHalfWidth + std::sqrt((variance(last) + variance(first)) / 2);
+}
+
+int64_t Widened(int64_t uncertainty_ns, double factor) {
+  return std::llround(static_cast<double>(uncertainty_ns) * factor);
+}
+
+// Of a wait that rests on a comparison of uncertainty U: where the awaited one came earlier by a margin, only what U
+// exceeds it by may have been waited.
+int64_t WaitUncertainty(const MatchedMember& m, const MatchedMember& awaited, int64_t uncertainty_ns) {
+  return std::max<int64_t>(0, uncertainty_ns - std::max<int64_t>(0, m.start_ns - awaited.start_ns));
+}
+
+void FillWaits(JoinedInstance& joined, bool all_pairs, const Extremes& extremes, int64_t contenders,
+               const ClockModel& clock) {
+  ComparedWith compared(clock, *extremes.last);
+  const double factor = TieFactor(contenders, 1);
   for (MatchedMember& m : joined.instance.members) {
     const MatchedMember* awaited = WaitsFor(joined, all_pairs, m, extremes);
-    m.arrival_ns = std::max(m.start_ns, awaited == nullptr ? m.start_ns : awaited->start_ns);
+    const bool waits = awaited != nullptr && awaited->start_ns > m.start_ns;
+    m.awaits = waits ? awaited->rank_index : -1;
+    m.arrival_ns = waits ? awaited->start_ns : m.start_ns;
     m.wait_ns = std::min(m.arrival_ns, m.end_ns) - m.start_ns;
+    m.wait_uncertainty_ns = 0;
+    if (awaited == nullptr) continue;
+    if (awaited == extremes.last) {
+      const MatchedMember& other = &m == extremes.last ? *extremes.second : m;
+      m.wait_uncertainty_ns = WaitUncertainty(m, other, Widened(compared.UncertaintyOf(other), factor));
+    } else {
+      ComparedWith sender(clock, *awaited);
+      m.wait_uncertainty_ns = WaitUncertainty(m, *awaited, sender.UncertaintyOf(m));
+    }
   }
 }
 
@@ -84,14 +159,6 @@ void FillLateness(MatchedInstance& instance, int64_t first_start_ns) {
   }
 }
 
-bool LastIsCertain(const MatchedInstance& instance, const MatchedMember& last, const ClockModel& clock) {
-  return std::all_of(instance.members.begin(), instance.members.end(), [&](const MatchedMember& m) {
-    if (&m == &last) return true;
-    const auto uncertainty = clock.PairUncertainty(last.rank_index, m.rank_index);
-    return uncertainty && last.start_ns - m.start_ns > uncertainty->ns;
-  });
-}
-
 void FillComparable(JoinedInstance& joined, bool all_pairs, const ClockModel& clock) {
   MatchedInstance& instance = joined.instance;
   const Extremes e = ExtremesOf(instance);
@@ -99,52 +166,53 @@ void FillComparable(JoinedInstance& joined, bool all_pairs, const ClockModel& cl
   instance.last_rank_index = e.last->rank_index;
   instance.spread_ns = e.last->start_ns - e.first->start_ns;
   instance.end_spread_ns = e.last_end_ns - e.first_end_ns;
-  instance.solo_damage_ns = e.last->start_ns - e.second_start_ns;
+  instance.solo_damage_ns = e.last->start_ns - e.second->start_ns;
   // All starts equal: the pair is the first and any other.
-  const MatchedMember* other = e.last != e.first ? e.last : &instance.members.back();
-  instance.uncertainty_ns = clock.PairUncertainty(e.first->rank_index, other->rank_index)->ns;
+  const MatchedMember& other = e.last != e.first ? *e.first : *e.second;
+  const int64_t may_be_last = Contenders(instance, *e.last, clock);
+  const int64_t may_be_first = Contenders(instance, *e.first, clock);
+  instance.uncertainty_ns =
+      Widened(ComparedWith(clock, *e.last).UncertaintyOf(other), TieFactor(may_be_last, may_be_first));
   instance.resolvable = instance.spread_ns > instance.uncertainty_ns;
-  instance.last_certain = LastIsCertain(instance, *e.last, clock);
+  instance.last_certain = may_be_last == 1;
   if (all_pairs && instance.complete) {
     instance.transfer_ns = std::max<int64_t>(0, e.first_end_ns - e.last->start_ns);
   }
-  FillWaits(joined, all_pairs, e);
+  FillWaits(joined, all_pairs, e, may_be_last, clock);
   FillLateness(instance, e.first->start_ns);
-}
-
-// Half-width of the comparison that a member's wait rests on.
-bool WaitIsResolved(const MatchedInstance& instance, const MatchedMember& m, const ClockModel& clock) {
-  if (m.wait_ns == 0) return true;
-  for (const MatchedMember& other : instance.members) {
-    if (other.start_ns != m.arrival_ns || other.rank_index == m.rank_index) continue;
-    const auto uncertainty = clock.PairUncertainty(m.rank_index, other.rank_index);
-    return uncertainty && uncertainty->ns <= m.wait_ns;
-  }
-  return false;
 }
 
 }  // namespace
 
+void AlignMembers(MatchedInstance& instance, const ClockModel& clock) {
+  for (MatchedMember& m : instance.members) {
+    m.correction_ns = clock.Correction(m.rank_index, LocalTime{m.start_ns}).ns;
+    m.start_ns -= m.correction_ns;
+    m.end_ns -= m.correction_ns;
+  }
+}
+
 void FillWords(JoinedInstance& joined, bool all_pairs, int32_t size, const ClockModel& clock) {
   MatchedInstance& instance = joined.instance;
+  instance.all_pairs = all_pairs;
   const auto count = static_cast<int32_t>(instance.members.size());
   instance.complete = count == (joined.receiver >= 0 ? 2 : size);
   instance.shortest_duration_ns = INT64_MAX;
   for (const MatchedMember& m : instance.members) {
     instance.shortest_duration_ns = std::min(instance.shortest_duration_ns, m.end_ns - m.start_ns);
   }
-  instance.comparable = instance.matched() && OnOneClock(instance, clock);
+  instance.comparable = instance.matched() && InOneComponent(instance, clock);
   if (instance.comparable) FillComparable(joined, all_pairs, clock);
 }
 
-std::vector<ArrivalOfRow> ArrivalsOf(const JoinedInstance& joined, const ClockModel& clock) {
+std::vector<ArrivalOfRow> ArrivalsOf(const JoinedInstance& joined) {
   const MatchedInstance& instance = joined.instance;
   std::vector<ArrivalOfRow> out;
   for (const MatchedMember& m : instance.members) {
     ArrivalOfRow arrival;
     arrival.usable = instance.usable();
     arrival.arrival_ns = m.arrival_ns;
-    arrival.resolved = arrival.usable && WaitIsResolved(instance, m, clock);
+    arrival.resolved = arrival.usable && (m.wait_ns == 0 || m.wait_uncertainty_ns <= m.wait_ns);
     out.push_back(arrival);
   }
   return out;

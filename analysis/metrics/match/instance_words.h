@@ -1,16 +1,19 @@
 // The words of one matched instance: spread, waits, lateness, transfer, who was last and how sure that is.
 #pragma once
 
-#include "analysis/metrics/clock_model.h"
-#include "analysis/metrics/instance_join.h"
+#include "analysis/metrics/clock_align/clock_model.h"
+#include "analysis/metrics/match/instance_join.h"
 
 namespace lockstep {
+
+// Moves the members from their sources' clocks onto the aligned axis. Once per instance, before its words are filled.
+void AlignMembers(MatchedInstance& instance, const ClockModel& clock);
 
 // Fills everything that rests on the members' times. `all_pairs`: the operation is one, by its kind or by certificate.
 // `size`: members of the communicator, -1 = unknown.
 void FillWords(JoinedInstance& joined, bool all_pairs, int32_t size, const ClockModel& clock);
 
 // What the exposure of each member needs, in the order of `joined.instance.members`.
-[[nodiscard]] std::vector<ArrivalOfRow> ArrivalsOf(const JoinedInstance& joined, const ClockModel& clock);
+[[nodiscard]] std::vector<ArrivalOfRow> ArrivalsOf(const JoinedInstance& joined);
 
 }  // namespace lockstep

@@ -1,7 +1,8 @@
-#include "analysis/metrics/lane_alignment.h"
+#include "analysis/metrics/match/lane_alignment.h"
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <map>
 #include <utility>
 
@@ -11,6 +12,7 @@ namespace {
 constexpr int64_t kMaxEndResidualNs = 50'000;
 constexpr int64_t kMinEvidencePairs = 3;
 constexpr size_t kMaxIslands = 8;
+constexpr int64_t kPaceSlackNs = 10'000;
 // A single instance on either side, of a known communicator, with a common point and close ends: kernels of one
 // communicator never overlap on a rank, so no other partner could meet it.
 constexpr double kLoneConfidence = 0.995;
@@ -29,6 +31,7 @@ class LaneAligner {
   LaneAlignment Run() {
     out_.shift.assign(lane_.rows.size(), std::nullopt);
     out_.certain = true;
+    out_.exact = true;
     out_.confidence = 1;
     std::map<int32_t, std::vector<size_t>> domains;
     for (size_t s = 0; s < lane_.rows.size(); ++s) domains[DomainOf(s)].push_back(s);
@@ -77,6 +80,7 @@ class LaneAligner {
     const ShiftVerdict verdict = FindShift(a, b, lane_.relation, tick);
     confidence = verdict.common_rate * ConfidenceOf(verdict, a.size() == b.size());
     const double least = verdict.exponent ? 1 - std::exp(-kMinExponent) : kLoneConfidence;
+    out_.exact = out_.exact && verdict.common_rate == 1;
     const bool fits = verdict.common_rate >= kMinCommonRate && ConfidenceOf(verdict, a.size() == b.size()) >= least;
     const bool one_clock = fits && verdict.pairs >= kMinEvidencePairs && verdict.end_residual_ns <= kMaxEndResidualNs;
     if (one_clock || (!fits && verdict.constant_offset && EndsCoincide(reference))) {
@@ -134,6 +138,7 @@ class LaneAligner {
     if (island.reference != first) {
       const SignatureVerdict verdict = FindSignatureShift(Rows(first), Rows(island.reference));
       if (!verdict.agrees || !verdict.unique || !Telling(first)) Doubt(verdict.agrees ? 0.9 : 0);
+      if (!KeepsPace(first, island.reference, verdict.shift)) Doubt(0.9);
       out_.confidence = std::min(out_.confidence, kSignatureConfidence);
       base = verdict.shift;
     }
@@ -145,6 +150,24 @@ class LaneAligner {
     std::vector<const CollectiveRow*> out;
     for (const RowRef& ref : lane_.rows[slot]) out.push_back(&RowAt(input_, ref));
     return out;
+  }
+
+  // The ends of paired rows keep their distance from one pair to the next. A row that one side has lost, and later one
+  // that the other has, would leave the signatures as they are but not the distances.
+  [[nodiscard]] bool KeepsPace(size_t a, size_t b, int64_t shift) const {
+    const std::vector<const CollectiveRow*> x = Rows(a);
+    const std::vector<const CollectiveRow*> y = Rows(b);
+    const auto end_of = [&](int64_t i, bool other) {
+      return other ? y[static_cast<size_t>(i + shift)]->end_ns : x[static_cast<size_t>(i)]->end_ns;
+    };
+    const int64_t first = std::max<int64_t>(0, -shift);
+    const int64_t last = std::min(static_cast<int64_t>(x.size()), static_cast<int64_t>(y.size()) - shift);
+    for (int64_t i = first + 1; i < last; ++i) {
+      const int64_t gap = end_of(i, false) - end_of(i - 1, false);
+      const int64_t other = end_of(i, true) - end_of(i - 1, true);
+      if (std::abs(gap - other) > std::max(kPaceSlackNs, std::min(gap, other) / 2)) return false;
+    }
+    return true;
   }
 
   // A signature says something if it numbers steps or is of some length.

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "analysis/metrics/instance_builder.h"
-#include "analysis/metrics/order_score.h"
+#include "analysis/metrics/match/instance_builder.h"
+#include "analysis/metrics/match/order_score.h"
 
 namespace lockstep {
 
@@ -20,6 +20,7 @@ struct LaneAlignment {
   // Instance g of the lane has row g + shift of each slot; null = the slot does not fit and is left out.
   std::vector<std::optional<int64_t>> shift;
   bool certain = false;
+  bool exact = false;  // no pair on one clock contradicts the shifts
   double confidence = 0;
   std::vector<ClockEvidence> evidence;
 };

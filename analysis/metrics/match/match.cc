@@ -1,71 +1,106 @@
-#include "analysis/metrics/match.h"
+#include "analysis/metrics/match/match.h"
 
 #include <algorithm>
-#include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
 #include "analysis/base/status_macros.h"
-#include "analysis/metrics/certificate.h"
-#include "analysis/metrics/collective_rows.h"
-#include "analysis/metrics/communicators.h"
-#include "analysis/metrics/host_domains.h"
-#include "analysis/metrics/in_domain_clock.h"
-#include "analysis/metrics/instance_join.h"
-#include "analysis/metrics/instance_words.h"
-#include "analysis/metrics/order_score.h"
+#include "analysis/metrics/match/clock_input.h"
+#include "analysis/metrics/match/coarse_clocks.h"
+#include "analysis/metrics/match/collective_rows.h"
+#include "analysis/metrics/match/communicators.h"
+#include "analysis/metrics/match/instance_join.h"
+#include "analysis/metrics/match/instance_words.h"
+#include "analysis/metrics/match/membership.h"
+#include "analysis/metrics/match/sequence_breaks.h"
+#include "analysis/metrics/run/host_domains.h"
 
 namespace lockstep {
 namespace {
+
+constexpr int kAlignRounds = 2;
 
 struct Work {
   const RankResolution& ranks;
   std::vector<RankRows> rows;
   std::vector<CommunicatorPlan> plans;
   std::vector<CommunicatorJoin> joins;  // per plan
+  DomainPlan domains;
 };
 
-void JoinAll(Work& work, const DomainPlan& domains, Executor& executor) {
-  work.joins.assign(work.plans.size(), {});
+ClockModel UnknownClocks(const DomainPlan& domains) {
+  ClockModel out;
+  for (size_t r = 0; r < domains.domain.size(); ++r)
+    out.SetDomain(static_cast<int32_t>(r), DomainId{domains.domain[r]});
+  return out;
+}
+
+int64_t Confident(const CommunicatorJoin& join) {
+  return std::count_if(join.instances.begin(), join.instances.end(),
+                       [](const JoinedInstance& j) { return j.instance.matched() && j.instance.confidence >= 0.99; });
+}
+
+// Joins again on better clocks what these can decide; keeps what they could not.
+void Rejoin(Work& work, const ClockModel& clock, Executor& executor) {
   executor.ParallelFor(work.plans.size(), [&](size_t c) {
-    work.joins[c] = JoinInstances({work.plans[c], static_cast<uint32_t>(c), work.ranks, work.rows, domains.domain});
+    if (work.joins[c].settled) return;
+    CommunicatorJoin again =
+        JoinInstances({work.plans[c], static_cast<uint32_t>(c), work.ranks, work.rows, work.domains.domain, clock});
+    if (2 * Confident(again) >= Confident(work.joins[c])) work.joins[c] = std::move(again);
+  });
+}
+
+void JoinAll(Work& work, const ClockModel& clock, bool settled_too, Executor& executor) {
+  work.joins.resize(work.plans.size());
+  executor.ParallelFor(work.plans.size(), [&](size_t c) {
+    if (work.joins[c].settled && !settled_too) return;
+    work.joins[c] =
+        JoinInstances({work.plans[c], static_cast<uint32_t>(c), work.ranks, work.rows, work.domains.domain, clock});
   });
 }
 
 // Joins with the planned domains; where the joined instances refute one, splits it and joins again.
-DomainPlan JoinAndRefine(Work& work, DomainPlan domains, Executor& executor) {
-  JoinAll(work, domains, executor);
+void JoinAndRefine(Work& work, Executor& executor) {
+  JoinAll(work, UnknownClocks(work.domains), true, executor);
   std::vector<ClockEvidence> evidence;
   for (const CommunicatorJoin& join : work.joins) {
     evidence.insert(evidence.end(), join.evidence.begin(), join.evidence.end());
   }
-  DomainPlan refined = RefineDomains(domains, evidence);
-  if (refined.domain != domains.domain) JoinAll(work, refined, executor);
-  return refined;
+  DomainPlan refined = RefineDomains(work.domains, evidence);
+  const bool changed = refined.domain != work.domains.domain;
+  work.domains = std::move(refined);
+  if (changed) JoinAll(work, UnknownClocks(work.domains), true, executor);
 }
 
-// Operations of one communicator that are all-pairs: by their kind, or because their instances all share common points.
-std::map<CollectiveOp, bool> AllPairsOps(const CommunicatorJoin& join, const Work& work,
-                                         const std::vector<int32_t>& domain) {
-  std::map<CollectiveOp, std::vector<const MatchedInstance*>> by_op;
-  for (const JoinedInstance& j : join.instances) {
-    if (j.receiver < 0 && j.instance.matched() && j.instance.confidence >= 0.99) {
-      by_op[j.instance.op].push_back(&j.instance);
-    }
-  }
-  std::map<CollectiveOp, bool> out;
-  for (const auto& [op, instances] : by_op) {
-    out[op] = IsAllPairs(op);
-    if (out[op] || !MayBeAllPairs(op)) continue;
-    const Certificate certificate = Certify(instances, domain, work.rows);
-    out[op] = certificate.checked > 0 && certificate.rate() >= kMinCommonRate;
-  }
+std::vector<AllPairs> AllPairsOf(const Work& work, const ClockModel& clock, Executor& executor) {
+  std::vector<AllPairs> out(work.plans.size());
+  executor.ParallelFor(out.size(), [&](size_t c) { out[c] = FindAllPairs(work.joins[c], work.rows, clock); });
   return out;
 }
 
-bool Contains(const std::map<CollectiveOp, bool>& all_pairs, const JoinedInstance& j) {
-  const auto at = all_pairs.find(j.instance.op);
-  return j.receiver < 0 && (at == all_pairs.end() ? IsAllPairs(j.instance.op) : at->second);
+// Instances that contradict the rest were joined wrongly, unless ids say otherwise: then their times are damaged.
+void Demote(Work& work, const ClockInputBuilder& input, const std::vector<uint32_t>& suspicious) {
+  for (const uint32_t s : suspicious) {
+    const auto [c, i] = input.Origin(s);
+    MatchedInstance& instance = work.joins[c].instances[i].instance;
+    if (instance.kind == MatchKind::kId) continue;
+    instance.kind = MatchKind::kAmbiguous;
+    instance.confidence = std::min(instance.confidence, kAmbiguousConfidence);
+  }
+}
+
+// Aligns the clocks with what is joined. `clock`: what was known before. `last`: also demotes what contradicts them.
+ClockModel AlignJoins(Work& work, const ClockModel& clock, bool last, Executor& executor) {
+  const std::vector<AllPairs> all_pairs = AllPairsOf(work, clock, executor);
+  ClockInputBuilder input(work.domains.domain, work.rows);
+  for (size_t c = 0; c < work.plans.size(); ++c) {
+    const bool sure = work.plans[c].membership == Membership::kKnown || work.plans[c].discovered || last;
+    if (sure) input.Add(c, work.joins[c], all_pairs[c]);
+  }
+  ClockSolution solution = AlignClocks(input.input(), executor);
+  if (last) Demote(work, input, solution.suspicious);
+  return std::move(solution.model);
 }
 
 // In order of (A, lowest rank), as the index counts.
@@ -94,18 +129,30 @@ void CountDrops(const CommunicatorPlan& plan, const MatchedInstance& instance, M
   }
 }
 
-void Emit(Work& work, const std::vector<std::map<CollectiveOp, bool>>& all_pairs, Executor& executor,
-          MatchResult& out) {
+void AddBreaks(const Work& work, size_t c, MatchResult& out) {
+  std::vector<const MatchedInstance*> collectives;
+  for (const JoinedInstance& j : work.joins[c].instances) {
+    if (j.receiver < 0) collectives.push_back(&j.instance);
+  }
+  if (work.plans[c].membership == Membership::kUnknown) return;
+  const std::vector<SequenceBreak> found = FindBreaks(static_cast<uint32_t>(c), work.plans[c].ranks, collectives);
+  out.breaks.insert(out.breaks.end(), found.begin(), found.end());
+}
+
+void Emit(Work& work, Executor& executor, MatchResult& out) {
+  const std::vector<AllPairs> all_pairs = AllPairsOf(work, out.clock, executor);
   std::vector<std::vector<std::vector<ArrivalOfRow>>> arrivals(work.plans.size());
   executor.ParallelFor(work.plans.size(), [&](size_t c) {
     auto& instances = work.joins[c].instances;
+    for (JoinedInstance& j : instances) AlignMembers(j.instance, out.clock);
     SortAndNumber(instances);
     for (JoinedInstance& j : instances) {
-      FillWords(j, Contains(all_pairs[c], j), work.plans[c].info.size, out.clock);
-      arrivals[c].push_back(ArrivalsOf(j, out.clock));
+      FillWords(j, BindsAllPairs(all_pairs[c], j), work.plans[c].info.size, out.clock);
+      arrivals[c].push_back(ArrivalsOf(j));
     }
   });
   for (size_t c = 0; c < work.plans.size(); ++c) {
+    AddBreaks(work, c, out);
     for (size_t i = 0; i < work.joins[c].instances.size(); ++i) {
       MatchedInstance& instance = work.joins[c].instances[i].instance;
       for (size_t m = 0; m < instance.members.size(); ++m) {
@@ -120,16 +167,66 @@ void Emit(Work& work, const std::vector<std::map<CollectiveOp, bool>>& all_pairs
   }
 }
 
-ClockModel MeasureRun(const Work& work, const std::vector<std::map<CollectiveOp, bool>>& all_pairs,
-                      const DomainPlan& domains, Executor& executor) {
-  std::vector<const MatchedInstance*> binding;
+bool Settled(const Work& work) {
+  return std::all_of(work.joins.begin(), work.joins.end(), [](const CommunicatorJoin& j) { return j.settled; });
+}
+
+// The offsets that the joined instances leave open, from the ends of lanes that may belong together.
+ClockModel FindCoarse(const Work& work, const ClockModel& clock, Executor& executor) {
+  std::vector<RankLane> lanes;
   for (size_t c = 0; c < work.plans.size(); ++c) {
-    for (const JoinedInstance& j : work.joins[c].instances) {
-      const bool binds = j.instance.members.size() == 2 || Contains(all_pairs[c], j);
-      if (j.instance.matched() && j.instance.confidence >= 0.99 && binds) binding.push_back(&j.instance);
-    }
+    if (work.joins[c].settled) continue;
+    PlanLanes found = LanesOf(work.plans[c], c, work.rows, clock);
+    std::move(found.lanes.begin(), found.lanes.end(), std::back_inserter(lanes));
   }
-  return MeasureClocks(binding, domains.domain, work.rows, executor);
+  return FindCoarseClocks(lanes, clock, work.rows.size(), executor);
+}
+
+// Plans whose members nobody told fall apart into the communicators that their lanes show.
+bool Discover(Work& work, const ClockModel& clock, Executor& executor) {
+  std::vector<CommunicatorPlan> plans;
+  bool changed = false;
+  for (CommunicatorPlan& plan : work.plans) {
+    if (plan.membership == Membership::kKnown) {
+      plans.push_back(std::move(plan));
+      continue;
+    }
+    std::vector<CommunicatorPlan> parts = DiscoverMembership(plan, work.ranks, work.rows, clock, executor);
+    changed = changed || parts.size() != 1 || parts.front().membership != plan.membership ||
+              parts.front().info.members != plan.info.members;
+    std::move(parts.begin(), parts.end(), std::back_inserter(plans));
+  }
+  work.plans = std::move(plans);
+  if (changed) {
+    IdentifyCommunicators(work.plans, work.rows);
+    work.joins.clear();
+  }
+  return changed;
+}
+
+size_t Components(const ClockModel& clock) {
+  std::set<int32_t> out;
+  for (int32_t d = 0; d < clock.domains(); ++d) out.insert(clock.ClockOf(DomainId{d}).component);
+  return out.size();
+}
+
+// Joins, aligns the clocks with what is joined, and joins again on the aligned clocks what those can decide.
+ClockModel JoinAndAlign(Work& work, Executor& executor) {
+  JoinAndRefine(work, executor);
+  const ClockModel unknown = UnknownClocks(work.domains);
+  const bool untold = std::any_of(work.plans.begin(), work.plans.end(),
+                                  [](const CommunicatorPlan& p) { return p.membership != Membership::kKnown; });
+  if (Settled(work) && !untold) return AlignJoins(work, unknown, true, executor);
+  ClockModel clock = FindCoarse(work, AlignJoins(work, unknown, false, executor), executor);
+  const bool discovered = Discover(work, clock, executor);
+  JoinAll(work, clock, discovered, executor);
+  for (int round = 0; round < kAlignRounds && !Settled(work); ++round) {
+    ClockModel aligned = AlignJoins(work, clock, false, executor);
+    if (Components(aligned) > Components(clock)) break;  // what the ends connect may not do to align
+    clock = std::move(aligned);
+    Rejoin(work, clock, executor);
+  }
+  return AlignJoins(work, clock, true, executor);
 }
 
 }  // namespace
@@ -152,24 +249,21 @@ std::string_view Name(MatchKind kind) {
 
 absl::StatusOr<MatchResult> MatchRun(const RunData& run, InstanceSource& instances, const RankResolution& ranks,
                                      Executor& executor) {
-  Work work{ranks, {}, {}, {}};
+  Work work{ranks, {}, {}, {}, {}};
   LOCKSTEP_ASSIGN_OR_RETURN(work.rows, LoadCollectiveRows(run, instances, ranks));
   work.plans = PlanCommunicators(run, ranks, work.rows);
-  const DomainPlan domains = JoinAndRefine(work, PlanDomains(run, ranks.ranks), executor);
-
-  std::vector<std::map<CollectiveOp, bool>> all_pairs(work.plans.size());
-  executor.ParallelFor(work.plans.size(),
-                       [&](size_t c) { all_pairs[c] = AllPairsOps(work.joins[c], work, domains.domain); });
+  work.domains = PlanDomains(run, ranks.ranks);
 
   MatchResult out;
-  out.clock = MeasureRun(work, all_pairs, domains, executor);
+  out.clock = JoinAndAlign(work, executor);
+  const DomainPlan& domains = work.domains;
   out.host_conflict = domains.host_conflict;
   out.rank_drops.resize(ranks.ranks.size());
   for (size_t r = 0; r < ranks.ranks.size(); ++r) {
     out.arrivals.emplace_back(work.rows[r].rows.size());
     out.host_sources.push_back(domains.assumed_host[r] ? HostSource::kAssumed : ranks.ranks[r].host_source);
   }
-  Emit(work, all_pairs, executor, out);
+  Emit(work, executor, out);
   for (const DropCounters& drops : out.rank_drops) out.drops.Merge(drops);
   return out;
 }

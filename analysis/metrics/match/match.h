@@ -1,9 +1,8 @@
 // Collective instances joined across ranks, with the confidence of the join.
 //
-// Here: by id (comms id, else group and sequence number), else by (communicator, op, order), with the certificate and
-// the confidence of definitions.md. Membership without ids is known only where the metadata's world is exactly the
-// ranks present, or where there are just two ranks; otherwise instances without a group are ambiguous. Id-free
-// membership and clock alignment across domains come with the cross-rank issue and refine the same types.
+// By id (comms id, else group and sequence number), else by communicator, operation and order, else by kernel names
+// alone, with the certificate and the confidence of METRICS.md. The joined instances align the clocks of the ranks'
+// domains (clock_align), and where no ids are, the aligned clocks decide the final join.
 #pragma once
 
 #include <absl/status/statusor.h>
@@ -13,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "analysis/metrics/analysis_options.h"
-#include "analysis/metrics/clock_model.h"
-#include "analysis/metrics/ranks.h"
+#include "analysis/metrics/clock_align/clock_model.h"
+#include "analysis/metrics/run/analysis_options.h"
+#include "analysis/metrics/run/ranks.h"
 #include "analysis/model/run_data.h"
 
 namespace lockstep {
@@ -41,6 +40,9 @@ struct MatchedMember {
   int64_t arrival_ns = 0;           // a_i: what this member waits for
   int64_t wait_ns = 0;              // min(a_i, e_i) - s_i >= 0
   int64_t lateness_times_m_ns = 0;  // m * s_i - sum s_j, exact
+  int64_t correction_ns = 0;        // local - aligned at the start: start_ns + correction_ns is the trace's own time
+  int64_t wait_uncertainty_ns = 0;  // half-width of the 95 % interval of wait_ns; 0 where it waits for nobody
+  int32_t awaits = -1;              // rank index whose start is a_i; -1 = itself, or nobody
 };
 
 // A found instance; matched when it has at least two members joined. The words of its arrival (spread, wait, lateness,
@@ -61,7 +63,7 @@ struct MatchedInstance {
   bool resolvable = false;  // comparable and spread > uncertainty
   bool last_certain = false;
   int64_t spread_ns = 0;
-  int64_t uncertainty_ns = -1;  // U of the pair (first, last); -1 = not comparable
+  int64_t uncertainty_ns = -1;  // U of the spread: of the pair (first, last), wider on ties; -1 = not comparable
   int64_t transfer_ns = -1;     // -1 = null
   int64_t shortest_duration_ns = 0;
   int64_t end_spread_ns = 0;
@@ -69,6 +71,7 @@ struct MatchedInstance {
   int32_t first_rank_index = -1;
   int32_t last_rank_index = -1;
   std::vector<MatchedMember> members;  // by rank
+  bool all_pairs = false;              // every member waits for every other one
 
   [[nodiscard]] bool matched() const { return members.size() >= 2; }
   // Confident and on one clock: what statistics of skew are made of.
@@ -82,12 +85,22 @@ struct ArrivalOfRow {
   bool usable = false;
 };
 
+// Where the sequence of a rank's instances broke: from here on its k-th is no longer the others' k-th.
+struct SequenceBreak {
+  uint32_t communicator = 0;
+  int32_t rank_index = -1;
+  int64_t at_ns = 0;     // aligned, of the first instance the rank lacks (missing > 0) or has too many (< 0)
+  int64_t missing = 0;   // instances that the others have and it has not; negative: extra ones
+  bool at_edge = false;  // before its first or after its last instance: its capture is shorter, nothing was lost
+};
+
 struct MatchResult {
   std::vector<Communicator> communicators;          // ordered by id
   std::vector<MatchedInstance> instances;           // ordered by (communicator, index)
   std::vector<std::vector<ArrivalOfRow>> arrivals;  // [rank index][row]
-  ClockModel clock;    // with the final domains: assumptions about hosts are confirmed or split by the matching
-  DropCounters drops;  // unmatched_instance, ambiguous_instance, no_group; the sum of rank_drops
+  ClockModel clock;  // with the final domains: assumptions about hosts are confirmed or split by the matching
+  std::vector<SequenceBreak> breaks;     // by communicator, rank, time; bounded per rank, the counters hold all
+  DropCounters drops;                    // unmatched_instance, ambiguous_instance, no_group; the sum of rank_drops
   std::vector<DropCounters> rank_drops;  // by rank index
   std::vector<HostSource> host_sources;  // by rank index: kAssumed where an unknown host was confirmed to be one
   bool host_conflict = false;            // ranks of one host name are on different clocks: split

@@ -1,10 +1,11 @@
-#include "analysis/metrics/order_join.h"
+#include "analysis/metrics/match/order_join.h"
 
 #include <algorithm>
 #include <map>
 #include <utility>
 
-#include "analysis/metrics/lane_alignment.h"
+#include "analysis/metrics/match/lane_alignment.h"
+#include "analysis/metrics/match/route_join.h"
 
 namespace lockstep {
 namespace {
@@ -81,15 +82,18 @@ Lane WithoutEmptySlots(const std::vector<std::vector<RowRef>>& rows) {
   return lane;
 }
 
-void JoinLane(const JoinInput& input, const Lane& lane, size_t slots_wanted, CommunicatorJoin& out) {
+// False if some rank does not fit.
+bool JoinLane(const JoinInput& input, const Lane& lane, size_t slots_wanted, CommunicatorJoin& out) {
   if (lane.rows.size() < 2) {
     for (const auto& rows : lane.rows) AddSingles(input, rows, MatchKind::kNone, out);
-    return;
+    return slots_wanted < 2;
   }
   LaneAlignment alignment = AlignLane(input, lane);
   // An assumed membership is refuted by a rank that has nothing of the operation.
   if (input.plan.membership != Membership::kKnown && lane.rows.size() < slots_wanted) alignment.certain = false;
+  const bool settled = alignment.certain && alignment.exact && Complete(alignment) && lane.rows.size() == slots_wanted;
   EmitLane(input, lane, std::move(alignment), out);
+  return settled;
 }
 
 using RowsByOp = std::map<CollectiveOp, std::vector<std::vector<RowRef>>>;
@@ -116,6 +120,78 @@ int32_t OtherSide(const JoinInput& input, const RowRef& ref) {
   return input.plan.ranks[1 - ref.member];
 }
 
+// Pairs whose rows carry one id, however many rows are lost. False if the ids do not serve.
+bool JoinRouteById(const JoinInput& input, const Lane& lane, CommunicatorJoin& out) {
+  using Key = std::pair<uint64_t, size_t>;  // id, occurrence
+  std::map<Key, std::vector<RowRef>> keyed;
+  size_t both = 0;
+  for (const std::vector<RowRef>& side : lane.rows) {
+    std::map<uint64_t, size_t> seen;
+    for (const RowRef& ref : side) {
+      const CollectiveRow& row = RowAt(input, ref);
+      if (!row.has_comms_id) return false;
+      std::vector<RowRef>& members = keyed[{row.comms_id, seen[row.comms_id]++}];
+      members.push_back(ref);
+      both += members.size() == 2 && members.front().member != ref.member ? 1 : 0;
+    }
+  }
+  if (both * 4 < lane.rows[0].size() + lane.rows[1].size()) return false;
+  for (auto& [key, members] : keyed) {
+    const bool matched = members.size() > 1;
+    out.instances.push_back(
+        MakeInstance(input, std::move(members), matched ? MatchKind::kId : MatchKind::kNone, matched ? 1 : 0));
+  }
+  return true;
+}
+
+std::vector<RouteRow> Timed(const JoinInput& input, const std::vector<RowRef>& rows) {
+  std::vector<RouteRow> out;
+  for (const RowRef& ref : rows) {
+    const CollectiveRow& row = RowAt(input, ref);
+    const int64_t correction = input.clock.Correction(input.plan.ranks[ref.member], LocalTime{row.start_ns}).ns;
+    out.push_back({row.start_ns - correction, row.end_ns - correction});
+  }
+  return out;
+}
+
+// Pairs by time where the clocks of the two are comparable.
+bool JoinRouteByTime(const JoinInput& input, const Lane& lane, CommunicatorJoin& out) {
+  constexpr int64_t kSlackNs = 60'000;
+  constexpr size_t kMinShare = 2;  // at least half of the shorter side finds a partner
+  const int32_t sender = input.plan.ranks[lane.rows[0].front().member];
+  const int32_t receiver = input.plan.ranks[lane.rows[1].front().member];
+  if (input.clock.ComponentOf(sender) != input.clock.ComponentOf(receiver)) return false;
+  const auto pairs = PairRoute(Timed(input, lane.rows[0]), Timed(input, lane.rows[1]), kSlackNs);
+  const size_t shorter = std::min(lane.rows[0].size(), lane.rows[1].size());
+  if (pairs.size() < 3 || pairs.size() * kMinShare < shorter) return false;
+  std::vector<bool> sent(lane.rows[0].size(), false);
+  std::vector<bool> received(lane.rows[1].size(), false);
+  const MatchKind kind = input.plan.membership == Membership::kKnown ? MatchKind::kOrder : MatchKind::kInferred;
+  for (const auto& [s, r] : pairs) {
+    sent[s] = received[r] = true;
+    out.instances.push_back(MakeInstance(input, {lane.rows[0][s], lane.rows[1][r]}, kind, kSignatureConfidence));
+  }
+  for (size_t i = 0; i < sent.size(); ++i) {
+    if (!sent[i]) AddSingles(input, {lane.rows[0][i]}, MatchKind::kNone, out);
+  }
+  for (size_t i = 0; i < received.size(); ++i) {
+    if (!received[i]) AddSingles(input, {lane.rows[1][i]}, MatchKind::kNone, out);
+  }
+  return true;
+}
+
+void JoinRoute(const JoinInput& input, const Lane& lane, CommunicatorJoin& out) {
+  Lane present = WithoutEmptySlots(lane.rows);
+  present.relation = lane.relation;
+  if (present.rows.size() == 2 && JoinRouteById(input, lane, out)) return;
+  CommunicatorJoin by_order;
+  const bool settled = JoinLane(input, present, 2, by_order);
+  out.settled = out.settled && (settled || present.rows.size() < 2);
+  std::move(by_order.evidence.begin(), by_order.evidence.end(), std::back_inserter(out.evidence));
+  if (!settled && present.rows.size() == 2 && JoinRouteByTime(input, lane, out)) return;
+  std::move(by_order.instances.begin(), by_order.instances.end(), std::back_inserter(out.instances));
+}
+
 }  // namespace
 
 CommunicatorJoin JoinByOrder(const JoinInput& input, const std::vector<std::vector<RowRef>>& rows) {
@@ -124,19 +200,23 @@ CommunicatorJoin JoinByOrder(const JoinInput& input, const std::vector<std::vect
   if (whole.rows.size() > 1 && (input.plan.membership == Membership::kKnown || whole.rows.size() == rows.size())) {
     LaneAlignment alignment = AlignLane(input, whole);
     if (alignment.certain && Complete(alignment) && OperationsAgree(input, Gather(whole, alignment.shift))) {
+      out.settled = alignment.exact && whole.rows.size() == rows.size();
       EmitLane(input, whole, std::move(alignment), out);
       return out;
     }
     out.evidence = std::move(alignment.evidence);
   }
+  out.settled = true;
   for (const auto& [op, of_op] : SplitByOp(input, rows)) {
-    JoinLane(input, WithoutEmptySlots(of_op), rows.size(), out);
+    const bool settled = JoinLane(input, WithoutEmptySlots(of_op), rows.size(), out);
+    out.settled = out.settled && settled;
   }
   return out;
 }
 
 CommunicatorJoin JoinPointToPoint(const JoinInput& input, const std::vector<RowRef>& rows) {
   CommunicatorJoin out;
+  out.settled = true;
   std::map<Route, Lane> routes;
   for (const RowRef& ref : rows) {
     const CollectiveRow& row = RowAt(input, ref);
@@ -154,9 +234,7 @@ CommunicatorJoin JoinPointToPoint(const JoinInput& input, const std::vector<RowR
   }
   for (const auto& [route, lane] : routes) {
     const size_t before = out.instances.size();
-    Lane present = WithoutEmptySlots(lane.rows);
-    present.relation = lane.relation;
-    JoinLane(input, present, present.rows.size(), out);
+    JoinRoute(input, lane, out);
     for (size_t i = before; i < out.instances.size(); ++i) {
       out.instances[i].sender = route.first;
       out.instances[i].receiver = route.second;

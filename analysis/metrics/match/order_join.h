@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "analysis/metrics/instance_builder.h"
+#include "analysis/metrics/match/instance_builder.h"
 
 namespace lockstep {
 

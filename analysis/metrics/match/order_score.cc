@@ -1,4 +1,4 @@
-#include "analysis/metrics/order_score.h"
+#include "analysis/metrics/match/order_score.h"
 
 #include <algorithm>
 #include <cmath>
@@ -137,19 +137,11 @@ bool HasConstantOffset(const Scorer& scorer, size_t a, size_t b, const Scorer::S
          plain->scatter_ns <= best.score_ns / kTimesBetter && std::abs(plain->median_ns) > kMaxEndResidualNs;
 }
 
-bool SameSignature(const CollectiveRow& a, const CollectiveRow& b) {
-  const bool dtype = a.dtype == b.dtype || a.dtype == DataType::kUnknown || b.dtype == DataType::kUnknown;
-  const bool bytes = a.bytes == b.bytes || a.bytes == kUnknownBytes || b.bytes == kUnknownBytes ||
-                     a.op == CollectiveOp::kAllToAllV || b.op == CollectiveOp::kAllToAllV;
-  const bool step = a.step == b.step || a.step == kNoStep || b.step == kNoStep;
-  return Compatible(a.op, b.op) && dtype && bytes && step;
-}
-
 bool AgreesAt(const std::vector<const CollectiveRow*>& a, const std::vector<const CollectiveRow*>& b, int64_t shift) {
   const PairRange range = RangeOf(a.size(), b.size(), shift);
   if (range.size() < MinPairs(a.size(), b.size())) return false;
   for (int64_t i = range.first; i < range.last; ++i) {
-    if (!SameSignature(*a[static_cast<size_t>(i)], *b[static_cast<size_t>(i + shift)])) return false;
+    if (!SameSignature(*a[static_cast<size_t>(i)], *b[static_cast<size_t>(i + shift)], true)) return false;
   }
   return true;
 }
@@ -206,6 +198,14 @@ SignatureVerdict FindSignatureShift(const std::vector<const CollectiveRow*>& a,
   }
   verdict.unique = found == 1;
   return verdict;
+}
+
+bool SameSignature(const CollectiveRow& a, const CollectiveRow& b, bool with_step) {
+  const bool dtype = a.dtype == b.dtype || a.dtype == DataType::kUnknown || b.dtype == DataType::kUnknown;
+  const bool bytes = a.bytes == b.bytes || a.bytes == kUnknownBytes || b.bytes == kUnknownBytes ||
+                     a.op == CollectiveOp::kAllToAllV || b.op == CollectiveOp::kAllToAllV;
+  const bool step = !with_step || a.step == b.step || a.step == kNoStep || b.step == kNoStep;
+  return Compatible(a.op, b.op) && dtype && bytes && step;
 }
 
 bool Compatible(CollectiveOp a, CollectiveOp b) {

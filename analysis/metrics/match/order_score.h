@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "analysis/metrics/collective_rows.h"
+#include "analysis/metrics/match/collective_rows.h"
 
 namespace lockstep {
 
@@ -55,6 +55,9 @@ struct SignatureVerdict {
 
 // Operations that two traces of one instance may show: equal, or one of them does not tell.
 [[nodiscard]] bool Compatible(CollectiveOp a, CollectiveOp b);
+
+// Operation, type and bytes agree where both rows tell them; the step too if asked. Steps are each source's own count.
+[[nodiscard]] bool SameSignature(const CollectiveRow& a, const CollectiveRow& b, bool with_step);
 
 // The middle element (the upper of two) of a copy; 0 for none.
 [[nodiscard]] int64_t UpperMedian(std::vector<int64_t> values);

@@ -1,4 +1,4 @@
-#include "analysis/metrics/host_domains.h"
+#include "analysis/metrics/run/host_domains.h"
 
 #include <algorithm>
 #include <map>

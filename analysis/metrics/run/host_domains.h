@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "analysis/metrics/ranks.h"
+#include "analysis/metrics/run/ranks.h"
 #include "analysis/model/run_data.h"
 
 namespace lockstep {

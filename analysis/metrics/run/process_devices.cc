@@ -1,4 +1,4 @@
-#include "analysis/metrics/process_devices.h"
+#include "analysis/metrics/run/process_devices.h"
 
 #include <map>
 #include <string>

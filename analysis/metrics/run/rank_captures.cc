@@ -1,4 +1,4 @@
-#include "analysis/metrics/rank_captures.h"
+#include "analysis/metrics/run/rank_captures.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "analysis/base/natural_order.h"
-#include "analysis/metrics/activity_window.h"
+#include "analysis/metrics/run/activity_window.h"
 
 namespace lockstep {
 namespace {

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "analysis/metrics/analysis_options.h"
-#include "analysis/metrics/ranks.h"
+#include "analysis/metrics/run/analysis_options.h"
+#include "analysis/metrics/run/ranks.h"
 #include "analysis/model/run_data.h"
 
 namespace lockstep {

@@ -1,4 +1,4 @@
-#include "analysis/metrics/rank_groups.h"
+#include "analysis/metrics/run/rank_groups.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 
 #include "analysis/base/natural_order.h"
 #include "analysis/base/time.h"
-#include "analysis/metrics/activity_window.h"
+#include "analysis/metrics/run/activity_window.h"
 
 namespace lockstep {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/metrics/ranks.h"
+#include "analysis/metrics/run/ranks.h"
 #include "analysis/model/run_data.h"
 
 namespace lockstep {

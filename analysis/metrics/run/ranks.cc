@@ -1,4 +1,4 @@
-#include "analysis/metrics/ranks.h"
+#include "analysis/metrics/run/ranks.h"
 
 #include <fmt/format.h>
 
@@ -7,10 +7,10 @@
 #include <set>
 
 #include "analysis/base/natural_order.h"
-#include "analysis/metrics/host_domains.h"
-#include "analysis/metrics/process_devices.h"
-#include "analysis/metrics/rank_captures.h"
-#include "analysis/metrics/rank_groups.h"
+#include "analysis/metrics/run/host_domains.h"
+#include "analysis/metrics/run/process_devices.h"
+#include "analysis/metrics/run/rank_captures.h"
+#include "analysis/metrics/run/rank_groups.h"
 
 namespace lockstep {
 namespace {

@@ -1,4 +1,4 @@
-#include "analysis/metrics/block_bootstrap.h"
+#include "analysis/metrics/skew/block_bootstrap.h"
 
 #include <algorithm>
 

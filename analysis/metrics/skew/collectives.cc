@@ -1,4 +1,4 @@
-#include "analysis/metrics/collectives.h"
+#include "analysis/metrics/skew/collectives.h"
 
 #include <algorithm>
 #include <map>
@@ -24,9 +24,13 @@ struct RowWork {
   int64_t complete = 0;
   bool any_ambiguous = false;
   Sketch uncertainty_ns;
+  Sketch wait_uncertainty_ns;
+  ClockFreeCheck clock_free;
   std::map<int64_t, ShareBlock> by_step;
   std::vector<ShareBlock> by_instance;
 };
+
+bool IsLowSkew(const MatchedInstance& i) { return i.transfer_ns > 0 && i.spread_ns <= i.transfer_ns / kLowSkewDivisor; }
 
 void AddBandwidth(const MatchedInstance& i, RowWork& work) {
   const auto bytes = BusBytes(i.op, i.bytes, static_cast<int32_t>(i.members.size()));
@@ -35,7 +39,7 @@ void AddBandwidth(const MatchedInstance& i, RowWork& work) {
     const double rate = *bytes * 1e9 / static_cast<double>(duration_ns);
     if (rate <= kMaxBytesPerSecond) into.Add(static_cast<int64_t>(rate + 0.5));
   };
-  if (i.transfer_ns > 0 && i.spread_ns <= i.transfer_ns / kLowSkewDivisor) add(work.row.bus_bandwidth, i.transfer_ns);
+  if (IsLowSkew(i)) add(work.row.bus_bandwidth, i.transfer_ns);
   int64_t first = INT64_MAX;
   int64_t last = INT64_MIN;
   for (const MatchedMember& m : i.members) {
@@ -64,6 +68,8 @@ void AddUsable(const MatchedInstance& i, RowWork& work) {
   if (i.transfer_ns >= 0) row.transfer_ns.Add(i.transfer_ns);
   for (const MatchedMember& m : i.members) row.wait_ns.Add(m.wait_ns);
   work.uncertainty_ns.Add(i.uncertainty_ns);
+  work.wait_uncertainty_ns.Add(TotalWaitUncertaintyNs(i));
+  work.clock_free.Add(i);
   AddBandwidth(i, work);
   AddShare(i, work);
 }
@@ -99,10 +105,29 @@ CollectiveVerdict VerdictOf(const CollectiveRowResult& row) {
   return low > 0.1 && high < 0.7 ? CollectiveVerdict::kMixed : CollectiveVerdict::kInconclusive;
 }
 
+// Transfers of low-skew instances of equal size, whatever their communicator.
+using SizeKey = std::tuple<CollectiveOp, DataType, int64_t, CollectiveLibrary, int32_t>;
+using Baselines = std::map<SizeKey, Sketch>;
+
+SizeKey SizeOf(const CollectiveRowResult& row, int32_t members) {
+  return {row.op, row.dtype, row.bytes, row.library, members};
+}
+
+void CompareWithBaseline(const Baselines& baselines, int32_t members, CollectiveRowResult& row) {
+  const auto baseline = baselines.find(SizeOf(row, members));
+  if (row.bytes == kUnknownBytes || baseline == baselines.end() || baseline->second.count() < kMinInstances) return;
+  row.transfer_baseline_ns = baseline->second.Quantile(0.5)->value;
+  const auto median = row.transfer_ns.empty() ? std::nullopt : row.transfer_ns.Quantile(0.5);
+  if (!median || *row.transfer_baseline_ns <= 0) return;
+  row.transfer_excess = static_cast<double>(median->value) / static_cast<double>(*row.transfer_baseline_ns) - 1;
+}
+
 CollectiveRowResult Finish(RowWork work) {
   CollectiveRowResult& row = work.row;
   row.wait_total_ns = row.wait_ns.sum();
   row.uncertainty_total_ns = work.uncertainty_ns.sum();
+  row.wait_uncertainty_ns = work.wait_uncertainty_ns.sum();
+  row.clock_free = work.clock_free.Result();
   row.complete = row.matched > 0 && work.complete == row.matched;
   if (row.matched > 0) {
     row.confidence = work.confidence_sum / static_cast<double>(row.matched);
@@ -163,15 +188,22 @@ std::optional<double> BusBytes(CollectiveOp op, int64_t bytes, int32_t members) 
 
 std::vector<CollectiveRowResult> ComputeCollectives(const MatchResult& match, const InstanceFilter& selected) {
   std::map<RowKey, RowWork> rows;
+  Baselines baselines;
   for (const MatchedInstance& instance : match.instances) {
     if (!selected(instance)) continue;
     RowWork& work = rows[KeyOf(instance)];
     CollectiveRowResult& row = work.row;
     std::tie(row.communicator, row.op, row.dtype, row.bytes, row.library) = KeyOf(instance);
     Add(instance, work);
+    if (instance.usable() && IsLowSkew(instance)) {
+      baselines[SizeOf(row, static_cast<int32_t>(instance.members.size()))].Add(instance.transfer_ns);
+    }
   }
   std::vector<CollectiveRowResult> out;
-  for (auto& [key, work] : rows) out.push_back(Finish(std::move(work)));
+  for (auto& [key, work] : rows) {
+    out.push_back(Finish(std::move(work)));
+    CompareWithBaseline(baselines, match.communicators[out.back().communicator].size, out.back());
+  }
   std::stable_sort(out.begin(), out.end(), [](const CollectiveRowResult& a, const CollectiveRowResult& b) {
     return a.wait_total_ns > b.wait_total_ns;
   });

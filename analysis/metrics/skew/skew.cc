@@ -1,4 +1,7 @@
-#include "analysis/metrics/skew.h"
+#include "analysis/metrics/skew/skew.h"
+
+#include <map>
+#include <utility>
 
 namespace lockstep {
 namespace {
@@ -16,22 +19,48 @@ int64_t DivideHalfToEven(int64_t value, int64_t by) {
   return quotient;
 }
 
-void Add(const MatchedInstance& instance, SkewTotals& totals) {
-  const int64_t wait = TotalWaitNs(instance);
+using CausedByRank = std::map<int32_t, int64_t>;  // rank index -> waiting that it certainly caused
+
+void AddToRanks(const MatchedInstance& instance, SkewTotals& totals) {
   for (const MatchedMember& m : instance.members) {
     RankSkew& rank = totals.ranks[static_cast<size_t>(m.rank_index)];
     rank.lateness_ns.Add(LatenessNs(instance, m));
+    rank.wait_ns.Add(m.wait_ns);
     rank.wait_total_ns = AddStopping(rank.wait_total_ns, m.wait_ns);
+    rank.wait_uncertainty_ns = AddStopping(rank.wait_uncertainty_ns, m.wait_uncertainty_ns);
     ++rank.instances;
     rank.certain_instances += instance.last_certain ? 1 : 0;
   }
+  const int64_t wait = TotalWaitNs(instance);
   if (!instance.last_certain) {
     totals.unassigned_wait_ns = AddStopping(totals.unassigned_wait_ns, wait);
     return;
   }
   RankSkew& last = totals.ranks[static_cast<size_t>(instance.last_rank_index)];
   last.caused_wait_total_ns = AddStopping(last.caused_wait_total_ns, wait);
+  last.caused_uncertainty_ns = AddStopping(last.caused_uncertainty_ns, TotalWaitUncertaintyNs(instance));
   ++last.last_arrivals;
+}
+
+void AddToStep(const MatchedInstance& instance, StepSkew& step, CausedByRank& caused) {
+  const int64_t wait = TotalWaitNs(instance);
+  step.step = instance.step;
+  ++step.instances;
+  step.wait_total_ns = AddStopping(step.wait_total_ns, wait);
+  step.wait_uncertainty_ns = AddStopping(step.wait_uncertainty_ns, TotalWaitUncertaintyNs(instance));
+  step.spread_ns.Add(instance.spread_ns);
+  if (!instance.last_certain || wait == 0) return;
+  int64_t& of_rank = caused[instance.last_rank_index];
+  of_rank = AddStopping(of_rank, wait);
+}
+
+// Of equal ones the lowest rank.
+void NameWorst(const CausedByRank& caused, StepSkew& step) {
+  for (const auto& [rank_index, wait] : caused) {
+    if (wait <= step.worst_caused_wait_ns) continue;
+    step.worst_rank_index = rank_index;
+    step.worst_caused_wait_ns = wait;
+  }
 }
 
 }  // namespace
@@ -39,8 +68,17 @@ void Add(const MatchedInstance& instance, SkewTotals& totals) {
 SkewTotals ComputeSkew(const MatchResult& match, size_t ranks, const InstanceFilter& selected) {
   SkewTotals totals;
   totals.ranks.resize(ranks);
+  std::map<int64_t, std::pair<StepSkew, CausedByRank>> steps;
   for (const MatchedInstance& instance : match.instances) {
-    if (instance.usable() && selected(instance)) Add(instance, totals);
+    if (!instance.usable() || !selected(instance)) continue;
+    AddToRanks(instance, totals);
+    if (instance.step == kNoStep) continue;
+    auto& [step, caused] = steps[instance.step];
+    AddToStep(instance, step, caused);
+  }
+  for (auto& [number, step] : steps) {
+    NameWorst(step.second, step.first);
+    totals.steps.push_back(std::move(step.first));
   }
   return totals;
 }
@@ -52,6 +90,12 @@ int64_t LatenessNs(const MatchedInstance& instance, const MatchedMember& member)
 int64_t TotalWaitNs(const MatchedInstance& instance) {
   int64_t total = 0;
   for (const MatchedMember& m : instance.members) total = AddStopping(total, m.wait_ns);
+  return total;
+}
+
+int64_t TotalWaitUncertaintyNs(const MatchedInstance& instance) {
+  int64_t total = 0;
+  for (const MatchedMember& m : instance.members) total = AddStopping(total, m.wait_uncertainty_ns);
   return total;
 }
 

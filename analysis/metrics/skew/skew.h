@@ -4,28 +4,45 @@
 // caused_wait_total(r) sum over instances with last_certain and last = r of all members' waits
 // unassigned_wait      the waits of the other instances; identity: sum caused + unassigned = sum wait_total
 // lateness             s_r - mean of the members' starts, rounded half to even to whole ns, one value an instance
+// uncertainty          of a sum of waits: the sum of their half-widths. Errors of clocks last, they do not average out.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <vector>
 
-#include "analysis/metrics/match.h"
+#include "analysis/metrics/match/match.h"
 #include "analysis/stats/signed_sketch.h"
+#include "analysis/stats/sketch.h"
 
 namespace lockstep {
 
 struct RankSkew {
   SignedSketch lateness_ns;
+  Sketch wait_ns;
   int64_t wait_total_ns = 0;
+  int64_t wait_uncertainty_ns = 0;
   int64_t caused_wait_total_ns = 0;
+  int64_t caused_uncertainty_ns = 0;
   int64_t last_arrivals = 0;      // certain instances with this rank last
   int64_t certain_instances = 0;  // certain instances it is a member of
   int64_t instances = 0;          // usable instances it is a member of
 };
 
+// The instances of one step, those of no step left out.
+struct StepSkew {
+  int64_t step = kNoStep;
+  int64_t instances = 0;
+  int64_t wait_total_ns = 0;
+  int64_t wait_uncertainty_ns = 0;
+  int32_t worst_rank_index = -1;  // that certainly caused most of the waiting; -1: nobody certainly did
+  int64_t worst_caused_wait_ns = 0;
+  Sketch spread_ns;
+};
+
 struct SkewTotals {
   std::vector<RankSkew> ranks;  // by rank index
+  std::vector<StepSkew> steps;  // ascending
   int64_t unassigned_wait_ns = 0;
 };
 
@@ -39,5 +56,7 @@ using InstanceFilter = std::function<bool(const MatchedInstance&)>;
 
 // Sum of the waits of all members.
 [[nodiscard]] int64_t TotalWaitNs(const MatchedInstance& instance);
+// Half-width of its 95 % interval: the sum of those of the waits.
+[[nodiscard]] int64_t TotalWaitUncertaintyNs(const MatchedInstance& instance);
 
 }  // namespace lockstep

@@ -1,4 +1,4 @@
-#include "analysis/metrics/gates.h"
+#include "analysis/metrics/summary/gates.h"
 
 #include <fmt/format.h>
 
@@ -194,18 +194,26 @@ Gate Matching(const GateInput& in) {
   const std::string detail = fmt::format("{:.4g} % of communication time is matched with confidence",
                                          std::min(Percent(confident, total), 100.0));
   if (Percent(confident, total) >= 95) return Good(detail);
-  return Bad(detail,
-             "capture process groups (torch 2.4 or later, or NCCL 2.25 or later exported with --include-blobs=true) "
-             "or, better, "
-             "sequence numbers (torch 2.12 or later); and add missing ranks");
+  return Bad(
+      detail,
+      "capture process groups (torch 2.4 or later, or NCCL 2.25 or later exported with --include-blobs=true) or, "
+      "better, sequence numbers (torch 2.12 or later); and add missing ranks");
 }
 
 Gate Clock(const GateInput& in) {
   const size_t domains = in.fleet.Domains();
   if (in.fleet.members.size() < 2) return NotApplicable("one rank alone");
   if (domains == 1) return Good("all ranks share one clock");
-  return Bad(fmt::format("{} clock domains; between them no arrival can be compared", domains),
-             "capture the ranks of one host in one session; alignment between hosts is not computed in this version");
+  if (const size_t groups = in.fleet.Components(); groups > 1) {
+    return Bad(fmt::format("{} groups of clocks share no collective: between them no arrival can be compared", groups),
+               "capture at a time when collectives span the hosts, on all of them; and the ranks of one host in one "
+               "session");
+  }
+  const ClockModel& clock = in.fleet.match.clock;
+  const bool coarse = std::any_of(in.fleet.members.begin(), in.fleet.members.end(), [&](const FleetRank& member) {
+    return clock.ClockOf(DomainId{member.domain}).method == ClockMethod::kEnds;
+  });
+  return Good(fmt::format("{} clocks are aligned{}", domains, coarse ? ", some of them coarsely" : ""));
 }
 
 Gate StepsFound(const GateInput& in) {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "analysis/metrics/quality.h"
+#include "analysis/metrics/summary/quality.h"
 
 namespace lockstep {
 

@@ -1,10 +1,10 @@
-#include "analysis/metrics/quality.h"
+#include "analysis/metrics/summary/quality.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
 
-#include "analysis/metrics/gates.h"
+#include "analysis/metrics/summary/gates.h"
 
 namespace lockstep {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/metrics/fleet_measures.h"
+#include "analysis/metrics/fleet/fleet_measures.h"
 
 namespace lockstep {
 

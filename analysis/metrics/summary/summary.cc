@@ -1,11 +1,11 @@
-#include "analysis/metrics/summary.h"
+#include "analysis/metrics/summary/summary.h"
 
 #include <algorithm>
 #include <array>
 #include <map>
 #include <tuple>
 
-#include "analysis/metrics/skew.h"
+#include "analysis/metrics/skew/skew.h"
 
 namespace lockstep {
 namespace {
@@ -13,13 +13,6 @@ namespace {
 // A part of the culprit's time explains its lateness if it exceeds the others' by this share of what each of them
 // waits.
 constexpr double kExplainingShare = 0.3;
-
-struct BlameOfRank {
-  int64_t caused_ns = 0;
-  int64_t last_ns = 0;  // waiting in instances where it was last, certainly or not
-  int64_t worst_ns = 0;
-  int64_t worst_start_ns = 0;
-};
 
 // Excess of one member over the mean of the others, of one part of its time.
 template <typename Part>
@@ -56,8 +49,8 @@ std::string_view CauseOf(const FleetMeasures& measures, const Imbalance& imbalan
   return largest->first >= kExplainingShare * lateness ? largest->second : "";
 }
 
-void AddInstance(const MatchedInstance& instance, int64_t wait_ns, std::map<int32_t, BlameOfRank>& blame) {
-  BlameOfRank& last = blame[instance.last_rank_index];
+void AddInstance(const MatchedInstance& instance, int64_t wait_ns, std::map<int32_t, LateArrivals>& blame) {
+  LateArrivals& last = blame[instance.last_rank_index];
   last.last_ns += wait_ns;
   if (!instance.last_certain) return;
   last.caused_ns += wait_ns;
@@ -110,7 +103,7 @@ std::optional<TimeShare> ComputeTimeShare(const FleetMeasures& measures) {
 WaitBlame ComputeWaitBlame(const Fleet& fleet, const FleetMeasures& measures, const Imbalance& imbalance,
                            const std::function<bool(const MatchedInstance&)>& selects) {
   WaitBlame result;
-  std::map<int32_t, BlameOfRank> blame;
+  std::map<int32_t, LateArrivals> blame;
   for (const MatchedInstance& instance : fleet.match.instances) {
     if (!instance.usable() || !selects(instance)) continue;
     const int64_t wait = TotalWaitNs(instance);
@@ -121,11 +114,15 @@ WaitBlame ComputeWaitBlame(const Fleet& fleet, const FleetMeasures& measures, co
   for (const auto& [index, rank] : blame) result.unassigned_ns -= rank.caused_ns;
   for (size_t member = 0; member < fleet.members.size(); ++member) {
     const auto found = blame.find(static_cast<int32_t>(fleet.members[member].index));
-    if (found == blame.end() || Share(found->second.caused_ns, measures.RankTime()) < kMaterialShare) continue;
-    const BlameOfRank& rank = found->second;
-    Culprit culprit{
-        member, rank.caused_ns,     Share(rank.caused_ns, result.wait_ns), Share(rank.caused_ns, rank.last_ns),
-        "",     rank.worst_start_ns};
+    result.by_member.push_back(found == blame.end() ? LateArrivals{} : found->second);
+    const LateArrivals& rank = result.by_member.back();
+    if (rank.caused_ns <= 0 || Share(rank.caused_ns, measures.RankTime()) < kMaterialShare) continue;
+    Culprit culprit;
+    culprit.member = member;
+    culprit.caused_wait_ns = rank.caused_ns;
+    culprit.share_of_wait = Share(rank.caused_ns, result.wait_ns);
+    culprit.confidence = Share(rank.caused_ns, rank.last_ns);
+    culprit.worst_start_ns = rank.worst_start_ns;
     culprit.cause = CauseOf(measures, imbalance, culprit);
     result.culprits.push_back(culprit);
   }

@@ -11,10 +11,11 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/metrics/fleet_measures.h"
-#include "analysis/metrics/imbalance.h"
-#include "analysis/metrics/quality.h"
-#include "analysis/metrics/tails.h"
+#include "analysis/metrics/fleet/fleet_measures.h"
+#include "analysis/metrics/fleet/imbalance.h"
+#include "analysis/metrics/kernels/tails.h"
+#include "analysis/metrics/stragglers/stragglers.h"
+#include "analysis/metrics/summary/quality.h"
 
 namespace lockstep {
 
@@ -35,22 +36,48 @@ struct TimeShare {
   double idle_host = 0;  // part of idle: the host asked too late, or launch latency
 };
 
+// How often the culprit is late.
+enum class CulpritKind : uint8_t {
+  kNotTested = 0,  // too little data for a statement over time, or none was asked for
+  kStraggler = 1,  // again and again: `straggler` tells how
+  kUndecided = 2,  // it looks so, but the steps do not decide it
+  kOnce = 3,       // once, for long
+};
+[[nodiscard]] std::string_view Name(CulpritKind kind);  // "" | "straggler" | "undecided" | "once"
+
 struct Culprit {
-  size_t member = 0;  // into Fleet::members
+  size_t member = 0;  // into Fleet::members; of several ranks the one that most waiting comes from
   int64_t caused_wait_ns = 0;
   double share_of_wait = 0;  // of all waiting
-  double confidence = 0;     // waiting it certainly caused / waiting in instances where it arrived last at all
-  std::string_view cause;    // "slow_compute" | "more_work" | "host_delay" | "copies" | "" = not told
+  // Of a straggler: 1 - its adjusted p value. Else waiting it certainly caused / waiting in instances where it arrived
+  // last at all.
+  double confidence = 0;
+  std::string_view cause;                 // "slow_compute" | a Name(CauseKind) | "" = not told
   std::optional<int64_t> worst_start_ns;  // arrival of the culprit in the instance that cost most
+  CulpritKind kind = CulpritKind::kNotTested;
+  const Straggler* straggler = nullptr;  // kStraggler; borrowed from the StragglerResult
 };
+
+// Half of the interval that a what-if's saving is told with, as a share of the step: the scatter of the steps and the
+// accuracy that replays are tested to (a tenth of the saving, at least 0.1 % of the step).
+[[nodiscard]] double SavingHalfWidth(const Straggler& straggler);
 
 enum class RunVerdict : uint8_t { kInconclusive = 0, kTransfer, kSkew, kMixed, kCompute, kHost };
 [[nodiscard]] std::string_view Name(RunVerdict verdict);
+
+// What one rank caused by arriving last.
+struct LateArrivals {
+  int64_t caused_ns = 0;
+  int64_t last_ns = 0;   // waiting in instances where it was last, certainly or not
+  int64_t worst_ns = 0;  // in one instance
+  int64_t worst_start_ns = 0;
+};
 
 struct WaitBlame {
   int64_t wait_ns = 0;            // of all usable instances
   int64_t unassigned_ns = 0;      // not certainly caused by one rank
   std::vector<Culprit> culprits;  // material ones, worst first, at most kMaxCulprits
+  std::vector<LateArrivals> by_member;
 };
 
 [[nodiscard]] std::optional<TimeShare> ComputeTimeShare(const FleetMeasures& measures);
@@ -58,6 +85,12 @@ struct WaitBlame {
 // `selects` tells which instances count.
 [[nodiscard]] WaitBlame ComputeWaitBlame(const Fleet& fleet, const FleetMeasures& measures, const Imbalance& imbalance,
                                          const std::function<bool(const MatchedInstance&)>& selects);
+
+// Who is to be named when stragglers were looked for: the stragglers; else who was late once for long; else, while the
+// steps do not decide it, who would be named without the test if its part is more than its fair one. A null `blame`
+// counts the waiting by who certainly arrived last.
+void NameCulprits(const Fleet& fleet, const FleetMeasures& measures, const StragglerResult& stragglers,
+                  const BlameResult* blame, WaitBlame& waiting);
 
 [[nodiscard]] RunVerdict ComputeVerdict(const std::optional<TimeShare>& share);
 

@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/report/csv_writer.h"
-#include "analysis/report/nsys_csv.h"
+#include "analysis/report/csv/csv_writer.h"
+#include "analysis/report/csv/nsys_csv.h"
 #include "analysis/report/report.h"
-#include "analysis/report/report_fields.h"
+#include "analysis/report/views/report_fields.h"
 
 namespace lockstep {
 namespace {

@@ -1,11 +1,11 @@
-#include "analysis/report/csv_writer.h"
+#include "analysis/report/csv/csv_writer.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
 
-#include "analysis/report/report_fields.h"
-#include "analysis/report/report_schema.h"
+#include "analysis/report/schema/report_schema.h"
+#include "analysis/report/views/report_fields.h"
 
 namespace lockstep {
 namespace {

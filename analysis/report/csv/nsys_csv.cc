@@ -1,4 +1,4 @@
-#include "analysis/report/nsys_csv.h"
+#include "analysis/report/csv/nsys_csv.h"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/report/csv_writer.h"
-#include "analysis/report/report_fields.h"
+#include "analysis/report/csv/csv_writer.h"
+#include "analysis/report/views/report_fields.h"
 
 namespace lockstep {
 namespace {

@@ -1,7 +1,7 @@
 // ReportSchema: assembled from the views' fields. docs/report.schema.json is its output; a test compares them.
-#include "analysis/report/report_schema.h"
-#include "analysis/report/schema_builder.h"
-#include "analysis/report/schema_views.h"
+#include "analysis/report/schema/report_schema.h"
+#include "analysis/report/schema/schema_builder.h"
+#include "analysis/report/schema/schema_views.h"
 
 namespace lockstep {
 namespace {

@@ -1,4 +1,4 @@
-#include "analysis/report/schema_builder.h"
+#include "analysis/report/schema/schema_builder.h"
 
 namespace lockstep::schema {
 

@@ -1,6 +1,6 @@
-#include "analysis/report/schema_views.h"
+#include "analysis/report/schema/schema_views.h"
 
-#include "analysis/report/schema_builder.h"
+#include "analysis/report/schema/schema_builder.h"
 
 namespace lockstep::schema {
 namespace {
@@ -51,6 +51,7 @@ Json MemberRow() {
                  {"start_ns", Integer()},
                  {"end_ns", Integer()},
                  {"wait_ns", OrNull(Count())},
+                 {"wait_uncertainty_ns", OrNull(Count())},
                  {"lateness_ns", OrNull(Integer())}});
 }
 
@@ -60,17 +61,21 @@ Json ClockHostRow() {
                  {"ranks", Count()},
                  {"component", Integer()},
                  {"offset_ns", OrNull(Integer())},
+                 {"uncertainty_ns", OrNull(Count())},
                  {"drift_ppm", OrNull(Number())},
                  {"at_ns", OrNull(Integer())},
                  {"certified_ns", OrNull(Pair(Integer()))},
                  {"certified", Boolean()},
                  {"sigma_ns", OrNull(Number())},
+                 {"inside_ns", OrNull(Count())},
+                 {"devices", List(Object({{"rank", Integer()}, {"bias_ns", Integer()}}))},
                  {"method", OneOf({"shared", "band", "ends", "utc", "none"})},
                  {"instances", Count()},
                  {"knots", List(Object({{"t_ns", Integer()},
                                         {"offset_ns", Integer()},
                                         {"lo_ns", OrNull(Integer())},
-                                        {"hi_ns", OrNull(Integer())}}))},
+                                        {"hi_ns", OrNull(Integer())},
+                                        {"sigma_ns", OrNull(Number())}}))},
                  {"steps", List(Object({{"t_ns", Integer()}, {"size_ns", Integer()}}))}});
 }
 
@@ -124,7 +129,15 @@ Json CulpritRow() {
                  {"cause", OrNull(Text())},
                  {"saving_ratio", OrNull(Number())},
                  {"rank?", OrNull(Integer())},
+                 {"ranks?", List(Integer())},
                  {"pci_bus?", OrNull(Text())},
+                 {"recurrence?", OrNull(OneOf({"persistent", "periodic", "bursty", "random", "undecided", "once"}))},
+                 {"persistence?", OrNull(Number())},
+                 {"period_steps?", OrNull(Number())},
+                 {"steps?", OrNull(Count())},
+                 {"kernel?", OrNull(Text())},
+                 {"excess_ratio?", OrNull(Number())},
+                 {"saving_interval_ratio?", OrNull(Pair(Number()))},
                  {"worst_at_ns?", OrNull(Integer())},
                  {"worst_at_unix_ns?", OrNull(Digits())}});
 }
@@ -166,7 +179,7 @@ Json Summary() {
       {{"time_share", TimeShare()},
        {"culprits", List(Reference("culprit"))},
        {"verdict", OneOf({"transfer", "skew", "mixed", "compute", "host", "inconclusive"})},
-       {"wait_total_ns?", OrNull(Count())},
+       {"wait_total_ns", OrNull(Count())},
        {"unassigned_wait_ns?", OrNull(Count())},
        {"worst_collectives", List(WorstCollective())},
        {"worst_tails", List(Object({{"name", Text()}, {"rank", OrNull(Integer())}, {"tail_score", Number()}}))},
@@ -259,7 +272,19 @@ Json CollectiveRow() {
        {"confidence", OrNull(Number())},
        {"spread_ns", Pct()},
        {"wait_ns", Pct()},
+       {"wait_total_ns", OrNull(Count())},
+       {"wait_uncertainty_ns", OrNull(Count())},
+       {"clock_free", OrNull(Object({{"instances", Count()},
+                                     {"wait_total_ns", Count()},
+                                     {"uncertainty_ns", Count()},
+                                     {"aligned_wait_total_ns", Count()},
+                                     {"aligned_uncertainty_ns", Count()},
+                                     {"end_sigma_ns", Count()},
+                                     {"finer", Boolean()},
+                                     {"agrees", Boolean()}}))},
        {"transfer_ns", Pct()},
+       {"transfer_baseline_ns", OrNull(Count())},
+       {"transfer_excess_ratio", OrNull(Number())},
        {"end_spread_ns", Pct()},
        {"bus_bandwidth_gbps", Pct()},
        {"apparent_bus_bandwidth_gbps", Pct()},
@@ -271,8 +296,11 @@ Json CollectiveRow() {
 Json SkewRankRow() {
   return Object({{"rank", Integer()},
                  {"lateness_ns", Pct()},
+                 {"wait_ns", Pct()},
                  {"wait_total_ns", Count()},
+                 {"wait_uncertainty_ns", Count()},
                  {"caused_wait_total_ns", Count()},
+                 {"caused_wait_uncertainty_ns", Count()},
                  {"last_arrivals", Count()},
                  {"last_arrival_ratio", OrNull(Number())},
                  {"instances", Count()}});
@@ -281,6 +309,13 @@ Json SkewRankRow() {
 Json Skew() {
   return Object({{"unassigned_wait_ns", OrNull(Count())},
                  {"ranks", List(Reference("skew_rank"))},
+                 {"steps", List(Object({{"step", Integer()},
+                                        {"instances", Count()},
+                                        {"wait_total_ns", Count()},
+                                        {"wait_uncertainty_ns", Count()},
+                                        {"worst_rank", OrNull(Integer())},
+                                        {"worst_caused_wait_ns", OrNull(Count())},
+                                        {"spread_ns", Pct()}}))},
                  {"instances", List(Reference("instance"))}});
 }
 
@@ -434,29 +469,36 @@ Json Pace() {
 }
 
 Json Clock() {
-  return Object(
-      {{"reference_host", OrNull(Text())},
-       {"components",
-        List(Object({{"component", Integer()}, {"reference_host", OrNull(Text())}, {"hosts", List(Text())}}))},
-       {"hosts", List(Reference("clock_host"))}});
+  return Object({{"reference_host", OrNull(Text())},
+                 {"components", List(Object({{"component", Integer()},
+                                             {"reference_host", OrNull(Text())},
+                                             {"hosts", List(Text())},
+                                             {"not_resolvable_below_ns", OrNull(Count())},
+                                             {"worst_pair", OrNull(Pair(Integer()))}}))},
+                 {"hosts", List(Reference("clock_host"))}});
 }
 
 Json StragglerRow() {
-  return Object({{"scope", OneOf({"rank", "gpu", "host", "rail", "stage", "communicator"})},
-                 {"id", Text()},
-                 {"rank", OrNull(Integer())},
-                 {"host", OrNull(Text())},
-                 {"kind", OneOf({"persistent", "periodic", "bursty", "random"})},
-                 {"effect_ns_per_step", Number()},
-                 {"confidence_interval_ns", OrNull(Pair(Number()))},
-                 {"p_adjusted", OrNull(Number())},
-                 {"saving_ns_per_step", OrNull(Number())},
-                 {"saving_ratio", OrNull(Number())},
-                 {"saving_bound_ns", OrNull(Pair(Number()))},
-                 {"parts", List(Object({{"cause", Text()}, {"kernel", OrNull(Text())}, {"ns", Number()}}))},
-                 {"persistence", OrNull(Number())},
-                 {"steps", Count()},
-                 {"n_eff", OrNull(Number())}});
+  return Object(
+      {{"scope", OneOf({"rank", "gpu", "host", "rail", "stage", "communicator"})},
+       {"id", Text()},
+       {"rank", OrNull(Integer())},
+       {"host", OrNull(Text())},
+       {"kind", OneOf({"persistent", "periodic", "bursty", "random"})},
+       {"effect_ns_per_step", Number()},
+       {"confidence_interval_ns", OrNull(Pair(Number()))},
+       {"p_adjusted", OrNull(Number())},
+       {"saving_ns_per_step", OrNull(Number())},
+       {"saving_ratio", OrNull(Number())},
+       {"saving_bound_ns", OrNull(Pair(Number()))},
+       {"ranks?", List(Integer())},
+       {"parts",
+        List(Object(
+            {{"cause", Text()}, {"kernel", OrNull(Text())}, {"ns", Number()}, {"excess_ratio?", OrNull(Number())}}))},
+       {"period_steps?", OrNull(Number())},
+       {"persistence", OrNull(Number())},
+       {"steps", Count()},
+       {"n_eff", OrNull(Number())}});
 }
 
 Json FindingRow() {

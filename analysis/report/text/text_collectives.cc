@@ -5,9 +5,9 @@
 #include <set>
 #include <vector>
 
-#include "analysis/report/report_fields.h"
-#include "analysis/report/text_sections.h"
-#include "analysis/report/text_units.h"
+#include "analysis/report/text/text_sections.h"
+#include "analysis/report/text/text_units.h"
+#include "analysis/report/views/report_fields.h"
 
 namespace lockstep {
 namespace {
@@ -49,7 +49,9 @@ void WriteRanks(const Json& view, TextPage& page) {
   page.Table(LargestFirst(ListOf(view, "ranks"), "caused_wait_total_ns", page),
              {{"rank", "rank", CellKind::kNumber},
               {"caused", "caused_wait_total_ns", CellKind::kTime},
+              {"+-", "caused_wait_uncertainty_ns", CellKind::kTime},
               {"waited", "wait_total_ns", CellKind::kTime},
+              {"+-", "wait_uncertainty_ns", CellKind::kTime, 2},
               {"last", "last_arrivals", CellKind::kCount},
               {"last in", "last_arrival_ratio", CellKind::kPercent},
               {"late p50", "lateness_ns.p50", CellKind::kTime},
@@ -60,6 +62,20 @@ void WriteRanks(const Json& view, TextPage& page) {
   if (unassigned.is_number()) {
     page.Line(fmt::format("waiting that is not certainly one rank's doing: {}", FormatTime(unassigned)));
   }
+}
+
+// The steps that cost most, where not all of them will be shown.
+void WriteSteps(const Json& steps, TextPage& page) {
+  if (steps.empty()) return;
+  page.Heading("skew by step", "worst rank = certainly caused the most waiting in the step");
+  page.Table(LargestFirst(steps, "wait_total_ns", page), {{"step", "step", CellKind::kNumber},
+                                                          {"collectives", "instances", CellKind::kCount},
+                                                          {"waiting", "wait_total_ns", CellKind::kTime},
+                                                          {"+-", "wait_uncertainty_ns", CellKind::kTime},
+                                                          {"worst rank", "worst_rank", CellKind::kNumber},
+                                                          {"caused", "worst_caused_wait_ns", CellKind::kTime},
+                                                          {"spread p50", "spread_ns.p50", CellKind::kTime},
+                                                          {"spread max", "spread_ns.max", CellKind::kTime}});
 }
 
 // "7" where it is certain, "7?" where the clock does not tell it from the second.
@@ -137,15 +153,19 @@ void CollectivesSection(const Json& view, TextPage& page) {
                                     {"by", "match", CellKind::kText, 2},
                                     {"sure", "confidence", CellKind::kPercent, 3},
                                     {"spread", "spread_ns.p50", CellKind::kTime},
-                                    {"wait p50", "wait_ns.p50", CellKind::kTime},
+                                    {"waiting", "wait_total_ns", CellKind::kTime},
+                                    {"+-", "wait_uncertainty_ns", CellKind::kTime},
+                                    {"wait p50", "wait_ns.p50", CellKind::kTime, 7},
                                     {"wait max", "wait_ns.max", CellKind::kTime, 6},
                                     {"transfer", "transfer_ns.p50", CellKind::kTime},
+                                    {"over", "transfer_excess_ratio", CellKind::kPercent, 8},
                                     {"bus bw", "bus_bandwidth_gbps.p50", CellKind::kBandwidth, 4},
                                     {"verdict", "verdict", CellKind::kText}});
 }
 
 void SkewSection(const Json& view, TextPage& page) {
   WriteRanks(view, page);
+  WriteSteps(ListOf(view, "steps"), page);
   const Json instances = LargestFirst(ListOf(view, "instances"), "spread_ns", page);
   if (instances.empty()) return;
   WriteInstances(instances, page);

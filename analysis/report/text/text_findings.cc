@@ -1,24 +1,12 @@
-// stragglers[], findings[].
+// findings[].
 #include <fmt/format.h>
 
-#include "analysis/report/report_fields.h"
-#include "analysis/report/text_sections.h"
-#include "analysis/report/text_units.h"
+#include "analysis/report/text/text_sections.h"
+#include "analysis/report/text/text_units.h"
+#include "analysis/report/views/report_fields.h"
 
 namespace lockstep {
 namespace {
-
-Json StragglerRows(const Json& view) {
-  Json rows = RowsOf(view);
-  for (Json& row : rows) {
-    const Json& parts = ListOf(row, "parts");
-    const Json cause = parts.empty() ? Json(nullptr) : FieldOf(parts[0], "cause");
-    const std::string who = fmt::format("{} {}", TextOf(FieldOf(row, "scope")), PlainText(FieldOf(row, "id")));
-    row["cause"] = cause;
-    row["who"] = who;
-  }
-  return rows;
-}
 
 std::string EvidenceText(const Json& evidence) {
   const std::string where =
@@ -41,18 +29,6 @@ void WriteFinding(const Json& finding, TextPage& page) {
 }
 
 }  // namespace
-
-void StragglersSection(const Json& view, TextPage& page) {
-  page.Heading("stragglers");
-  page.Table(StragglerRows(view), {{"who", "who", CellKind::kText},
-                                   {"host", "host", CellKind::kText, 2},
-                                   {"kind", "kind", CellKind::kText},
-                                   {"cost/step", "effect_ns_per_step", CellKind::kTime},
-                                   {"saves/step", "saving_ns_per_step", CellKind::kTime},
-                                   {"saves", "saving_ratio", CellKind::kPercent},
-                                   {"in steps", "persistence", CellKind::kPercent, 1},
-                                   {"because", "cause", CellKind::kText}});
-}
 
 void FindingsSection(const Json& view, TextPage& page) {
   page.Heading("findings");

@@ -1,5 +1,5 @@
 // host[], launches[], nvtx[], memory[], allocation[].
-#include "analysis/report/text_sections.h"
+#include "analysis/report/text/text_sections.h"
 
 namespace lockstep {
 

@@ -5,9 +5,9 @@
 #include <optional>
 #include <string_view>
 
-#include "analysis/report/report_fields.h"
-#include "analysis/report/text_sections.h"
-#include "analysis/report/text_units.h"
+#include "analysis/report/text/text_sections.h"
+#include "analysis/report/text/text_units.h"
+#include "analysis/report/views/report_fields.h"
 
 namespace lockstep {
 namespace {

@@ -1,8 +1,8 @@
 // kernels[], families[], tails[].
 #include <fmt/format.h>
 
-#include "analysis/report/report_fields.h"
-#include "analysis/report/text_sections.h"
+#include "analysis/report/text/text_sections.h"
+#include "analysis/report/views/report_fields.h"
 
 namespace lockstep {
 namespace {

@@ -1,10 +1,10 @@
-#include "analysis/report/text_page.h"
+#include "analysis/report/text/text_page.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "analysis/report/text_words.h"
+#include "analysis/report/text/text_words.h"
 
 namespace lockstep {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "analysis/report/report.h"
-#include "analysis/report/text_table.h"
+#include "analysis/report/text/text_table.h"
 
 namespace lockstep {
 

@@ -1,11 +1,11 @@
-// ranks[], quality{}, clock{}: what the traces are worth.
+// ranks[], quality{}: what the traces are worth.
 #include <fmt/format.h>
 
 #include <string>
 
-#include "analysis/report/report_fields.h"
-#include "analysis/report/text_sections.h"
-#include "analysis/report/text_units.h"
+#include "analysis/report/text/text_sections.h"
+#include "analysis/report/text/text_units.h"
+#include "analysis/report/views/report_fields.h"
 
 namespace lockstep {
 namespace {
@@ -101,22 +101,6 @@ void QualitySection(const Json& view, TextPage& page) {
   if (gates.empty()) page.Line("(nothing)", 2, 0, Emphasis::kFaint);
   WriteCounters(ListOf(view, "ranks"), page);
   WriteFiles(ListOf(view, "files"), page);
-}
-
-void ClockSection(const Json& view, TextPage& page) {
-  const std::string& reference = TextOf(FieldOf(view, "reference_host"));
-  const size_t components = ListOf(view, "components").size();
-  page.Heading("clocks", reference.empty() ? fmt::format("{} that cannot be compared with each other", components)
-                                           : fmt::format("reference: {}", reference));
-  page.Table(ListOf(view, "hosts"), {{"host", "host", CellKind::kText},
-                                     {"clock", "domain", CellKind::kNumber},
-                                     {"ranks", "ranks", CellKind::kNumber},
-                                     {"component", "component", CellKind::kNumber},
-                                     {"by", "method", CellKind::kText},
-                                     {"offset", "offset_ns", CellKind::kTime},
-                                     {"sigma", "sigma_ns", CellKind::kTime},
-                                     {"drift ppm", "drift_ppm", CellKind::kNumber, 2},
-                                     {"instances", "instances", CellKind::kCount, 1}});
 }
 
 }  // namespace lockstep

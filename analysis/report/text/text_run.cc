@@ -1,9 +1,9 @@
 // The head of every text output: which run, what of it is here, what was restricted.
 #include <fmt/format.h>
 
-#include "analysis/report/report_fields.h"
-#include "analysis/report/text_sections.h"
-#include "analysis/report/text_units.h"
+#include "analysis/report/text/text_sections.h"
+#include "analysis/report/text/text_units.h"
+#include "analysis/report/views/report_fields.h"
 
 namespace lockstep {
 namespace {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "analysis/report/report.h"
-#include "analysis/report/text_page.h"
+#include "analysis/report/text/text_page.h"
 
 namespace lockstep {
 

@@ -5,9 +5,10 @@
 #include <array>
 #include <cmath>
 
-#include "analysis/report/report_fields.h"
-#include "analysis/report/text_sections.h"
-#include "analysis/report/text_units.h"
+#include "analysis/report/text/text_sections.h"
+#include "analysis/report/text/text_units.h"
+#include "analysis/report/text/text_words.h"
+#include "analysis/report/views/report_fields.h"
 
 namespace lockstep {
 namespace {
@@ -19,7 +20,8 @@ double RatioOf(const Json& summary, std::string_view path) { return RealOf(Field
 std::string NameOfCulprit(const Json& culprit) {
   std::string scope = TextOf(FieldOf(culprit, "scope"));
   if (scope.empty()) scope = "rank";
-  return fmt::format("{} {}", scope, PlainText(FieldOf(culprit, "id")));
+  const std::string id = PlainText(FieldOf(culprit, "id"));
+  return id.rfind(scope, 0) == 0 ? id : fmt::format("{} {}", scope, id);
 }
 
 // Part of all ranks' time; only known here when nothing was restricted.
@@ -37,11 +39,45 @@ std::string HowSure(const Json& confidence) {
   return fmt::format("{} ({})", word, FormatPercent(*value));
 }
 
-std::string_view CauseWords(std::string_view cause) {
+// How often it is late; "" where that was not tested.
+std::string HowOften(const Json& culprit) {
+  const std::string& recurrence = TextOf(FieldOf(culprit, "recurrence"));
+  const std::string steps = PlainText(FieldOf(culprit, "steps"));
+  const auto share = RealOf(FieldOf(culprit, "persistence"));
+  if (recurrence == "once") return "once: nothing says that it comes back";
+  if (recurrence == "undecided") return "too few steps to say that it comes back";
+  if (recurrence == "periodic") {
+    return fmt::format("every {} of {} steps", PlainText(FieldOf(culprit, "period_steps")), steps);
+  }
+  if (!share || recurrence.empty()) return "";
+  const std::string often = fmt::format("in {} of {} steps", FormatPercent(*share), steps);
+  if (recurrence == "bursty") return often + ", in bursts";
+  return recurrence == "random" ? often + ", without an order" : often;
+}
+
+std::string Slower(const Json& culprit) {
+  const auto excess = RealOf(FieldOf(culprit, "excess_ratio"));
+  return excess ? fmt::format("{} ", FormatPercent(*excess)) : "";
+}
+
+std::string CauseWords(const Json& culprit) {
+  const std::string& cause = TextOf(FieldOf(culprit, "cause"));
+  const std::string& kernel = TextOf(FieldOf(culprit, "kernel"));
   if (cause == "slow_compute") return "the same work takes it longer than the others";
-  if (cause == "more_work") return "it has more to compute than the others";
-  if (cause == "host_delay") return "its device waits for its own host to launch";
+  if (cause == "slow_device") return fmt::format("all its kernels run {}slower than the others'", Slower(culprit));
+  if (cause == "slow_kernel") {
+    return fmt::format("its kernel {} runs {}slower than the others'", ShortenKernel(Printable(kernel), 40),
+                       Slower(culprit));
+  }
+  if (cause == "more_work") {
+    return fmt::format("it has {}more to compute than the others{}", Slower(culprit),
+                       kernel.empty() ? "" : fmt::format(" (kernel {})", ShortenKernel(Printable(kernel), 40)));
+  }
+  if (cause == "host_delay") return "its host launches late: its device waits for its own host";
+  if (cause == "host_pause") return "its host stops for long now and then";
   if (cause == "copies") return "its copies keep it busy";
+  if (cause == "transfer") return "its transfers are slower than those of equal groups: a link or rail";
+  if (cause == "dependency") return "it waits for other work of its own";
   return cause.empty() ? "the traces do not tell" : cause;
 }
 
@@ -54,7 +90,10 @@ std::string WhereText(const Json& culprit) {
   add("host", "host");
   add("device", "gpu_uuid");
   add("bus", "pci_bus");
-  return text.empty() ? "host and GPU are not in the trace" : text;
+  if (!text.empty()) return text;
+  const Json& ranks = ListOf(culprit, "ranks");
+  if (ranks.size() > 1) return fmt::format("{} ranks on several hosts", ranks.size());
+  return "host and GPU are not in the trace";
 }
 
 std::string WorstText(const Json& culprit) {
@@ -64,15 +103,24 @@ std::string WorstText(const Json& culprit) {
   return fmt::format("{}{}{} after the run's start", utc, utc.empty() ? "" : ", ", FormatTime(at));
 }
 
+std::string GainText(const Json& culprit) {
+  const Json& interval = ListOf(culprit, "saving_interval_ratio");
+  std::string text = FormatPercent(FieldOf(culprit, "saving_ratio"));
+  if (interval.size() == 2) {
+    text += fmt::format(" of each step ({} to {})", FormatPercent(interval[0]), FormatPercent(interval[1]));
+  }
+  return text + " if it were as the others";
+}
+
 void WriteCulprit(const Json& culprit, TextPage& page) {
-  page.Item("sure", kLabelWidth, HowSure(FieldOf(culprit, "confidence")));
+  const std::string often = HowOften(culprit);
+  page.Item("sure", kLabelWidth,
+            fmt::format("{}{}{}", HowSure(FieldOf(culprit, "confidence")), often.empty() ? "" : ", ", often));
   page.Item("where", kLabelWidth, WhereText(culprit));
-  page.Item("why", kLabelWidth, CauseWords(TextOf(FieldOf(culprit, "cause"))));
+  page.Item("why", kLabelWidth, CauseWords(culprit));
   const std::string worst = WorstText(culprit);
   if (!worst.empty()) page.Item("worst", kLabelWidth, worst);
-  const Json& saving = FieldOf(culprit, "saving_ratio");
-  if (saving.is_number())
-    page.Item("gain", kLabelWidth, fmt::format("{} if it were as the others", FormatPercent(saving)));
+  if (FieldOf(culprit, "saving_ratio").is_number()) page.Item("gain", kLabelWidth, GainText(culprit));
 }
 
 void WriteCulprits(const Json& report, const Json& culprits, TextPage& page) {

@@ -1,4 +1,4 @@
-#include "analysis/report/text_table.h"
+#include "analysis/report/text/text_table.h"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <numeric>
 #include <utility>
 
-#include "analysis/report/report_fields.h"
-#include "analysis/report/text_words.h"
+#include "analysis/report/text/text_words.h"
+#include "analysis/report/views/report_fields.h"
 
 namespace lockstep {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "analysis/report/report.h"
-#include "analysis/report/text_units.h"
+#include "analysis/report/text/text_units.h"
 
 namespace lockstep {
 

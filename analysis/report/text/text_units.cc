@@ -1,4 +1,4 @@
-#include "analysis/report/text_units.h"
+#include "analysis/report/text/text_units.h"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 #include <charconv>
 #include <cmath>
 
-#include "analysis/report/report_fields.h"
-#include "analysis/report/text_words.h"
+#include "analysis/report/text/text_words.h"
+#include "analysis/report/views/report_fields.h"
 
 namespace lockstep {
 namespace {

@@ -1,70 +1,319 @@
-#include "analysis/report/clock_view.h"
+#include "analysis/report/views/clock_view.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <map>
+#include <vector>
 
 namespace lockstep {
 namespace {
 
 struct Domain {
-  std::string host;  // of its lowest rank
-  int64_t ranks = 0;
-  int64_t instances = 0;  // matched instances inside the domain
+  int32_t id = 0;
+  std::string host;             // of its lowest rank
+  std::vector<size_t> members;  // into Fleet::members, ascending
+  int64_t instances = 0;        // usable ones inside the domain
+  size_t component = 0;         // into Clocks::components
+  bool reference = false;
 };
 
-std::map<int32_t, Domain> CollectDomains(const Fleet& fleet) {
-  std::map<int32_t, Domain> domains;
-  std::map<int32_t, int32_t> domain_of;
-  for (const FleetRank& member : fleet.members) {
-    Domain& domain = domains[member.domain];
-    if (domain.ranks++ == 0) domain.host = member.host;
-    domain_of[static_cast<int32_t>(member.index)] = member.domain;
+struct Component {
+  std::string reference_host;
+  int64_t all_domains = 0;      // of the run, selected or not
+  std::vector<size_t> domains;  // into Clocks::domains
+};
+
+// The domains of the selected ranks and their components, both in order of their lowest selected rank.
+struct Clocks {
+  std::vector<Domain> domains;
+  std::vector<Component> components;
+};
+
+std::string_view MethodName(ClockMethod method) {
+  switch (method) {
+    case ClockMethod::kShared:
+      return "shared";
+    case ClockMethod::kBand:
+      return "band";
+    case ClockMethod::kEnds:
+      return "ends";
+    case ClockMethod::kUtc:
+      return "utc";
+    case ClockMethod::kNone:
+      break;
   }
-  for (const MatchedInstance& instance : fleet.match.instances) {
-    if (!instance.usable()) continue;
-    const auto domain = domain_of.find(instance.members.front().rank_index);
-    if (domain != domain_of.end()) ++domains[domain->second].instances;
-  }
-  return domains;
+  return "none";
 }
 
-Json HostRow(int32_t number, const Domain& domain) {
+const DomainClock& ClockOf(const ViewInput& input, const Domain& domain) {
+  return input.fleet.match.clock.ClockOf(DomainId{domain.id});
+}
+
+// The reference of a component is the domain of its lowest rank, selected or not.
+std::map<int32_t, int32_t> References(const ViewInput& input) {
+  const ClockModel& clock = input.fleet.match.clock;
+  std::map<int32_t, int32_t> references;  // component -> domain
+  for (size_t i = 0; i < input.fleet.ranks.ranks.size(); ++i) {
+    const auto rank_index = static_cast<int32_t>(i);
+    references.emplace(clock.ComponentOf(rank_index), clock.DomainOf(rank_index).value);
+  }
+  return references;
+}
+
+void CountInstances(const ViewInput& input, const std::map<int32_t, size_t>& at, Clocks& clocks) {
+  const ClockModel& clock = input.fleet.match.clock;
+  for (const MatchedInstance& instance : input.fleet.match.instances) {
+    if (!instance.usable()) continue;
+    const auto found = at.find(clock.DomainOf(instance.members.front().rank_index).value);
+    if (found != at.end()) ++clocks.domains[found->second].instances;
+  }
+}
+
+void FillComponents(const ViewInput& input, Clocks& clocks) {
+  const ClockModel& clock = input.fleet.match.clock;
+  const std::map<int32_t, int32_t> references = References(input);
+  std::map<int32_t, size_t> numbers;
+  for (size_t d = 0; d < clocks.domains.size(); ++d) {
+    Domain& domain = clocks.domains[d];
+    const int32_t component = ClockOf(input, domain).component;
+    const auto [at, is_new] = numbers.emplace(component, clocks.components.size());
+    if (is_new) clocks.components.emplace_back();
+    domain.component = at->second;
+    domain.reference = references.at(component) == domain.id;
+    clocks.components[at->second].domains.push_back(d);
+  }
+  for (int32_t d = 0; d < clock.domains(); ++d) {
+    const auto at = numbers.find(clock.ClockOf(DomainId{d}).component);
+    if (at != numbers.end()) ++clocks.components[at->second].all_domains;
+  }
+  for (size_t i = 0; i < input.fleet.ranks.ranks.size(); ++i) {
+    const auto at = numbers.find(clock.ComponentOf(static_cast<int32_t>(i)));
+    if (at == numbers.end()) continue;
+    std::string& host = clocks.components[at->second].reference_host;
+    if (host.empty() && clock.DomainOf(static_cast<int32_t>(i)).value == references.at(at->first)) {
+      host = input.fleet.ranks.ranks[i].host;
+    }
+  }
+}
+
+Clocks CollectClocks(const ViewInput& input) {
+  Clocks clocks;
+  std::map<int32_t, size_t> at;
+  for (size_t i = 0; i < input.fleet.members.size(); ++i) {
+    const FleetRank& member = input.fleet.members[i];
+    const auto [found, is_new] = at.emplace(member.domain, clocks.domains.size());
+    if (is_new) {
+      clocks.domains.emplace_back();
+      clocks.domains.back().id = member.domain;
+      clocks.domains.back().host = member.host;
+    }
+    clocks.domains[found->second].members.push_back(i);
+  }
+  CountInstances(input, at, clocks);
+  FillComponents(input, clocks);
+  return clocks;
+}
+
+// Where ranks are compared: the middle of the run on the aligned axis.
+AlignedTime Middle(const ViewInput& input) {
+  const RunSpan span = SpanOf(input.fleet.run, input.fleet.ranks, input.fleet.match.clock);
+  return AlignedTime{span.start_ns + (span.end_ns - span.start_ns) / 2};
+}
+
+const ClockKnot* NearestKnot(const ViewInput& input, const Domain& domain) {
+  const FleetRank& member = input.fleet.members[domain.members.front()];
+  const int64_t local = input.fleet.ToLocal(member, Middle(input).ns);
+  const ClockKnot* nearest = nullptr;
+  for (const ClockKnot& knot : ClockOf(input, domain).knots) {
+    if (nearest == nullptr || std::abs(knot.t_ns - local) < std::abs(nearest->t_ns - local)) nearest = &knot;
+  }
+  return nearest;
+}
+
+// A side that nothing bounds is null.
+Json Bound(int64_t bound_ns) {
+  constexpr int64_t kUnbounded = int64_t{1} << 53;
+  return bound_ns <= -kUnbounded || bound_ns >= kUnbounded ? Json(nullptr) : Json(bound_ns);
+}
+
+Json Band(const ClockKnot& knot) {
+  Json band = Json::array({Bound(knot.lo_ns), Bound(knot.hi_ns)});
+  return band[0].is_null() || band[1].is_null() ? Json(nullptr) : band;
+}
+
+Json Knots(const ViewInput& input, const Domain& domain) {
+  Json list = Json::array();
+  for (const ClockKnot& knot : ClockOf(input, domain).knots) {
+    list.push_back({{"t_ns", input.SinceStart(knot.t_ns - knot.offset_ns)},
+                    {"offset_ns", knot.offset_ns},
+                    {"lo_ns", Bound(knot.lo_ns)},
+                    {"hi_ns", Bound(knot.hi_ns)},
+                    {"sigma_ns", knot.sigma_ns}});
+  }
+  return list;
+}
+
+Json Steps(const ViewInput& input, const Domain& domain) {
+  const FleetRank& member = input.fleet.members[domain.members.front()];
+  Json list = Json::array();
+  for (const ClockStepEvent& step : ClockOf(input, domain).steps) {
+    list.push_back({{"t_ns", input.fleet.SinceStart(member, step.t_ns)}, {"size_ns", step.size_ns}});
+  }
+  return list;
+}
+
+// How far each device of the domain reads beyond the domain's clock; empty where no bias was found.
+Json Devices(const ViewInput& input, const Domain& domain) {
+  Json list = Json::array();
+  bool any = false;
+  for (const size_t m : domain.members) {
+    const FleetRank& member = input.fleet.members[m];
+    const LocalTime local{input.fleet.ToLocal(member, Middle(input).ns)};
+    const int64_t bias = input.fleet.match.clock.BiasOf(static_cast<int32_t>(member.index), local);
+    any = any || bias != 0;
+    list.push_back({{"rank", member.rank}, {"bias_ns", bias}});
+  }
+  return any ? list : Json::array();
+}
+
+std::optional<int64_t> PairUncertainty(const ViewInput& input, size_t a, size_t b) {
+  const auto uncertainty =
+      input.fleet.match.clock.PairUncertainty(static_cast<int32_t>(input.fleet.members[a].index),
+                                              static_cast<int32_t>(input.fleet.members[b].index), Middle(input));
+  return uncertainty ? std::optional(uncertainty->ns) : std::nullopt;
+}
+
+// The pair of ranks that can be compared worst.
+struct WorstPair {
+  std::optional<int64_t> uncertainty_ns;
+  size_t a = 0;
+  size_t b = 0;
+
+  void Offer(std::optional<int64_t> uncertainty, size_t x, size_t y) {
+    if (uncertainty && *uncertainty > uncertainty_ns.value_or(-1)) *this = {uncertainty, x, y};
+  }
+};
+
+WorstPair WorstInside(const ViewInput& input, const Domain& domain) {
+  WorstPair worst;
+  for (size_t i = 0; i < domain.members.size(); ++i) {
+    for (size_t j = i + 1; j < domain.members.size(); ++j) {
+      const size_t a = domain.members[i];
+      const size_t b = domain.members[j];
+      worst.Offer(PairUncertainty(input, a, b), a, b);
+    }
+  }
+  return worst;
+}
+
+// Between domains every pair of ranks is known alike: one of each stands for all.
+WorstPair WorstOf(const ViewInput& input, const Clocks& clocks, const Component& component) {
+  WorstPair worst;
+  for (size_t i = 0; i < component.domains.size(); ++i) {
+    const Domain& x = clocks.domains[component.domains[i]];
+    const WorstPair inside = WorstInside(input, x);
+    worst.Offer(inside.uncertainty_ns, inside.a, inside.b);
+    for (size_t j = i + 1; j < component.domains.size(); ++j) {
+      const Domain& y = clocks.domains[component.domains[j]];
+      worst.Offer(PairUncertainty(input, x.members.front(), y.members.front()), x.members.front(), y.members.front());
+    }
+  }
+  return worst;
+}
+
+Json ComponentRow(const ViewInput& input, const Clocks& clocks, size_t number) {
+  const Component& component = clocks.components[number];
+  Json names = Json::array();
+  for (const size_t d : component.domains) {
+    const std::string& host = clocks.domains[d].host;
+    if (!host.empty() && std::find(names.begin(), names.end(), host) == names.end()) names.push_back(host);
+  }
+  const WorstPair worst = WorstOf(input, clocks, component);
   Json row;
-  row["host"] = TextOrNull(domain.host);
-  row["domain"] = number;
-  row["ranks"] = domain.ranks;
   row["component"] = number;
+  row["reference_host"] = TextOrNull(component.reference_host);
+  row["hosts"] = std::move(names);
+  row["not_resolvable_below_ns"] = OrNull(worst.uncertainty_ns);
+  row["worst_pair"] =
+      worst.uncertainty_ns ? Json::array({input.RankOf(worst.a), input.RankOf(worst.b)}) : Json(nullptr);
+  return row;
+}
+
+// What the alignment says about a domain that is compared with others.
+void AddAlignment(const ViewInput& input, const Clocks& clocks, const Domain& domain, Json& row) {
+  const DomainClock& clock = ClockOf(input, domain);
+  const ClockKnot* knot = NearestKnot(input, domain);
+  const Domain& first = clocks.domains[clocks.components[domain.component].domains.front()];
+  row["offset_ns"] = knot == nullptr ? 0 : knot->offset_ns;
+  row["uncertainty_ns"] = domain.reference || !first.reference
+                              ? Json(nullptr)
+                              : OrNull(PairUncertainty(input, first.members.front(), domain.members.front()));
+  row["drift_ppm"] = domain.reference ? Json(nullptr) : OrNull(clock.drift_ppm);
+  row["at_ns"] = knot == nullptr ? Json(nullptr) : Json(input.SinceStart(knot->t_ns - knot->offset_ns));
+  row["certified_ns"] = knot == nullptr ? Json(nullptr) : Band(*knot);
+  row["certified"] = clock.certified;
+  row["sigma_ns"] = knot == nullptr ? Json(nullptr) : Json(knot->sigma_ns);
+  row["method"] = MethodName(domain.reference ? ClockMethod::kShared : clock.method);
+  row["instances"] = clock.instances;
+}
+
+// Alone there is nothing to be compared with.
+void AddNothing(const Domain& domain, Json& row) {
   row["offset_ns"] = 0;
-  row["drift_ppm"] = nullptr;
-  row["at_ns"] = nullptr;
-  row["certified_ns"] = nullptr;
+  for (const char* key : {"uncertainty_ns", "drift_ppm", "at_ns", "certified_ns"}) row[key] = nullptr;
   row["certified"] = false;
   row["sigma_ns"] = nullptr;
-  row["method"] = domain.ranks > 1 ? "shared" : "none";
+  row["method"] = domain.members.size() > 1 ? "shared" : "none";
   row["instances"] = domain.instances;
-  row["knots"] = Json::array();
-  row["steps"] = Json::array();
+}
+
+Json HostRow(const ViewInput& input, const Clocks& clocks, const Domain& domain) {
+  Json row;
+  row["host"] = TextOrNull(domain.host);
+  row["domain"] = domain.id;
+  row["ranks"] = domain.members.size();
+  row["component"] = domain.component;
+  if (clocks.components[domain.component].all_domains > 1) {
+    AddAlignment(input, clocks, domain, row);
+  } else {
+    AddNothing(domain, row);
+  }
+  row["inside_ns"] = OrNull(WorstInside(input, domain).uncertainty_ns);
+  row["devices"] = Devices(input, domain);
+  row["knots"] = Knots(input, domain);
+  row["steps"] = Steps(input, domain);
   return row;
+}
+
+void Notify(const ViewInput& input, const Clocks& clocks) {
+  if (clocks.components.size() > 1) {
+    input.Notify("clock", fmt::format("{} groups of clocks share no collective, directly or through others: between "
+                                      "them no arrival is compared, and times are only the hosts' own UTC claims",
+                                      clocks.components.size()));
+  }
+  const bool coarse = std::any_of(clocks.domains.begin(), clocks.domains.end(), [&](const Domain& domain) {
+    return !domain.reference && ClockOf(input, domain).method == ClockMethod::kEnds;
+  });
+  if (coarse) {
+    input.Notify("clock",
+                 "clocks found by 'ends' are coarse: their hosts never came last, or shared only long "
+                 "collectives, so ends were taken to coincide");
+  }
 }
 
 }  // namespace
 
 Json ClockView(const ViewInput& input) {
-  const std::map<int32_t, Domain> domains = CollectDomains(input.fleet);
+  const Clocks clocks = CollectClocks(input);
   Json components = Json::array();
+  for (size_t i = 0; i < clocks.components.size(); ++i) components.push_back(ComponentRow(input, clocks, i));
   Json hosts = Json::array();
-  for (const auto& [number, domain] : domains) {
-    Json names = Json::array();
-    if (!domain.host.empty()) names.push_back(domain.host);
-    components.push_back(
-        {{"component", number}, {"reference_host", TextOrNull(domain.host)}, {"hosts", std::move(names)}});
-    hosts.push_back(HostRow(number, domain));
-  }
-  if (domains.size() > 1) {
-    input.Notify("clock",
-                 "clocks of different domains are not aligned in this version: between them nothing is resolvable");
-  }
+  for (const Domain& domain : clocks.domains) hosts.push_back(HostRow(input, clocks, domain));
+  Notify(input, clocks);
   Json json;
-  json["reference_host"] = domains.size() == 1 ? TextOrNull(domains.begin()->second.host) : Json(nullptr);
+  const bool one = clocks.components.size() == 1;
+  json["reference_host"] = one ? TextOrNull(clocks.components.front().reference_host) : Json(nullptr);
   json["components"] = std::move(components);
   json["hosts"] = std::move(hosts);
   return json;

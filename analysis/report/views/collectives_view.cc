@@ -1,9 +1,9 @@
-#include "analysis/report/collectives_view.h"
+#include "analysis/report/views/collectives_view.h"
 
 #include <string>
 
-#include "analysis/metrics/collectives.h"
-#include "analysis/report/percentiles.h"
+#include "analysis/metrics/skew/collectives.h"
+#include "analysis/report/views/percentiles.h"
 
 namespace lockstep {
 namespace {
@@ -13,6 +13,18 @@ constexpr double kGigabytesPerByte = 1e-9;
 Json TextOrNull(std::string_view text) { return text.empty() ? Json(nullptr) : Json(std::string(text)); }
 
 Json RealOrNull(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
+Json ClockFreeJson(const std::optional<ClockFreeWaits>& waits) {
+  if (!waits) return nullptr;
+  return {{"instances", waits->instances},
+          {"wait_total_ns", waits->wait_total_ns},
+          {"uncertainty_ns", waits->uncertainty_ns},
+          {"aligned_wait_total_ns", waits->aligned_wait_total_ns},
+          {"aligned_uncertainty_ns", waits->aligned_uncertainty_ns},
+          {"end_sigma_ns", waits->end_sigma_ns},
+          {"finer", waits->Finer()},
+          {"agrees", waits->Agrees()}};
+}
 
 Json RowOf(const MatchResult& match, const CollectiveRowResult& row) {
   const Communicator& communicator = match.communicators[row.communicator];
@@ -32,7 +44,12 @@ Json RowOf(const MatchResult& match, const CollectiveRowResult& row) {
   out["confidence"] = RealOrNull(row.confidence);
   out["spread_ns"] = Percentiles(row.spread_ns);
   out["wait_ns"] = Percentiles(row.wait_ns);
+  out["wait_total_ns"] = row.usable > 0 ? Json(row.wait_total_ns) : Json(nullptr);
+  out["wait_uncertainty_ns"] = row.usable > 0 ? Json(row.wait_uncertainty_ns) : Json(nullptr);
+  out["clock_free"] = ClockFreeJson(row.clock_free);
   out["transfer_ns"] = Percentiles(row.transfer_ns);
+  out["transfer_baseline_ns"] = row.transfer_baseline_ns ? Json(*row.transfer_baseline_ns) : Json(nullptr);
+  out["transfer_excess_ratio"] = RealOrNull(row.transfer_excess);
   out["end_spread_ns"] = Percentiles(row.end_spread_ns);
   out["bus_bandwidth_gbps"] = ScaledPercentiles(row.bus_bandwidth, kGigabytesPerByte);
   out["apparent_bus_bandwidth_gbps"] = ScaledPercentiles(row.apparent_bus_bandwidth, kGigabytesPerByte);
@@ -47,8 +64,10 @@ Json RowOf(const MatchResult& match, const CollectiveRowResult& row) {
 void Notify(const AnalysisContext& context, const std::vector<CollectiveRowResult>& rows) {
   bool ambiguous = false;
   bool apart = false;
+  bool disagrees = false;
   for (const CollectiveRowResult& row : rows) {
     ambiguous = ambiguous || row.kind == MatchKind::kAmbiguous;
+    disagrees = disagrees || (row.clock_free && !row.clock_free->Agrees());
     apart = apart || (row.matched > 0 && row.usable == 0 && row.kind != MatchKind::kAmbiguous);
   }
   if (ambiguous) {
@@ -58,8 +77,13 @@ void Notify(const AnalysisContext& context, const std::vector<CollectiveRowResul
   }
   if (apart) {
     context.notices.push_back({"collectives",
-                               "some communicators span several clocks: arrivals are not resolvable "
-                               "between them until clocks are aligned"});
+                               "some communicators span several clocks that could not be aligned: "
+                               "between them arrivals are not resolvable"});
+  }
+  if (disagrees) {
+    context.notices.push_back({"collectives",
+                               "some rows' waits differ between the aligned clocks and the durations alone by more "
+                               "than both uncertainties: see clock_free"});
   }
 }
 

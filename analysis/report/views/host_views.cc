@@ -1,4 +1,4 @@
-#include "analysis/report/host_views.h"
+#include "analysis/report/views/host_views.h"
 
 #include <algorithm>
 #include <map>
@@ -6,7 +6,7 @@
 #include <string>
 #include <tuple>
 
-#include "analysis/report/percentiles.h"
+#include "analysis/report/views/percentiles.h"
 
 namespace lockstep {
 namespace {

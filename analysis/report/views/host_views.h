@@ -1,7 +1,7 @@
 // host[], launches[], nvtx[]: what the host did, by API call, by launch and by range.
 #pragma once
 
-#include "analysis/report/view_input.h"
+#include "analysis/report/views/view_input.h"
 
 namespace lockstep {
 

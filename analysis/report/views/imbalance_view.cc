@@ -1,4 +1,4 @@
-#include "analysis/report/imbalance_view.h"
+#include "analysis/report/views/imbalance_view.h"
 
 #include <cmath>
 
@@ -65,17 +65,18 @@ Json EfficiencyJson(const Efficiency& efficiency) {
   json["parallel"] = OrNull(efficiency.parallel);
   json["load_balance"] = OrNull(efficiency.load_balance);
   json["communication"] = OrNull(efficiency.communication);
-  json["serialisation"] = nullptr;
-  json["transfer"] = nullptr;
+  json["serialisation"] = OrNull(efficiency.serialisation);
+  json["transfer"] = OrNull(efficiency.transfer);
   json["busy_share"] = OrNull(efficiency.busy_share);
   json["orchestration"] = OrNull(efficiency.orchestration);
   return json;
 }
 
-void NotifyOfWindow(const ViewInput& input) {
+void NotifyOfWindow(const ViewInput& input, const Efficiency& efficiency) {
   const CommonWindow& window = input.measures.window;
-  if (input.fleet.Domains() > 1) {
-    input.Notify("imbalance", "the ranks lie in several clock domains: their windows are compared on UTC claims");
+  if (input.fleet.Components() > 1) {
+    input.Notify("imbalance",
+                 "the ranks lie on clocks that share no collective: their windows are compared on UTC claims");
   }
   if (window.kind == WindowKind::kBuckets) {
     input.Notify("imbalance", "the ranks share no whole step: the window is made of the time buckets inside all spans");
@@ -83,14 +84,16 @@ void NotifyOfWindow(const ViewInput& input) {
   if (window.kind == WindowKind::kDisjoint) {
     input.Notify("imbalance", "the ranks share no time: each is measured over its own span");
   }
-  input.Notify("imbalance",
-               "serialisation and transfer efficiency need a replay, which is not computed in this version");
+  if (!efficiency.transfer) {
+    input.Notify("imbalance",
+                 "serialisation and transfer efficiency need a replay that reproduces the run: there is none");
+  }
 }
 
 }  // namespace
 
 Json ImbalanceView(const ViewInput& input, const Imbalance& imbalance) {
-  NotifyOfWindow(input);
+  NotifyOfWindow(input, imbalance.efficiency);
   Json json;
   json["window"] = WindowJson(input);
   Json quantities = Json::array();

@@ -1,8 +1,8 @@
 // imbalance{}: how unevenly work and time lie on the ranks over the common window, and the efficiency of the fleet.
 #pragma once
 
-#include "analysis/metrics/imbalance.h"
-#include "analysis/report/view_input.h"
+#include "analysis/metrics/fleet/imbalance.h"
+#include "analysis/report/views/view_input.h"
 
 namespace lockstep {
 

@@ -1,8 +1,8 @@
-#include "analysis/report/kernels_view.h"
+#include "analysis/report/views/kernels_view.h"
 
 #include "analysis/base/status_macros.h"
-#include "analysis/metrics/kernels.h"
-#include "analysis/report/percentiles.h"
+#include "analysis/metrics/kernels/kernels.h"
+#include "analysis/report/views/percentiles.h"
 
 namespace lockstep {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <absl/status/statusor.h>
 
-#include "analysis/report/view_input.h"
+#include "analysis/report/views/view_input.h"
 
 namespace lockstep {
 

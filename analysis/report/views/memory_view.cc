@@ -1,7 +1,7 @@
-#include "analysis/report/memory_view.h"
+#include "analysis/report/views/memory_view.h"
 
-#include "analysis/metrics/memory.h"
-#include "analysis/report/percentiles.h"
+#include "analysis/metrics/kernels/memory.h"
+#include "analysis/report/views/percentiles.h"
 
 namespace lockstep {
 namespace {
@@ -50,13 +50,14 @@ Json AllocationView(const ViewInput& input) {
     if (summary.allocation.empty() && summary.allocation_peak_bytes < 0) continue;
     Json level = Json::array();
     for (const AllocationPoint& point : summary.allocation) {
-      level.push_back({{"t_ns", input.SinceStart(point.time_ns)}, {"bytes", point.level_bytes}});
+      level.push_back({{"t_ns", input.fleet.SinceStart(member, point.time_ns)}, {"bytes", point.level_bytes}});
     }
     const bool peak = summary.allocation_peak_bytes >= 0 && summary.allocation_peak_at_ns != kNoTime;
-    rows.push_back({{"rank", member.rank},
-                    {"peak_bytes", peak ? Json(summary.allocation_peak_bytes) : Json(nullptr)},
-                    {"peak_at_ns", peak ? Json(input.SinceStart(summary.allocation_peak_at_ns)) : Json(nullptr)},
-                    {"level", std::move(level)}});
+    rows.push_back(
+        {{"rank", member.rank},
+         {"peak_bytes", peak ? Json(summary.allocation_peak_bytes) : Json(nullptr)},
+         {"peak_at_ns", peak ? Json(input.fleet.SinceStart(member, summary.allocation_peak_at_ns)) : Json(nullptr)},
+         {"level", std::move(level)}});
   }
   return rows;
 }

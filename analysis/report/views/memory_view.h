@@ -1,7 +1,7 @@
 // memory[] and allocation[]: copies and memsets by kind, and the level of device memory over time.
 #pragma once
 
-#include "analysis/report/view_input.h"
+#include "analysis/report/views/view_input.h"
 
 namespace lockstep {
 

@@ -1,4 +1,4 @@
-#include "analysis/report/next_steps.h"
+#include "analysis/report/views/next_steps.h"
 
 #include <fmt/format.h>
 
@@ -9,20 +9,51 @@ constexpr size_t kMaxLines = 5;
 
 double Percent(double ratio) { return 100 * ratio; }
 
+// "3", or the ranks of a host, stage or rail as --ranks takes them.
+std::string RanksText(const ViewInput& input, const Culprit& culprit) {
+  constexpr size_t kMost = 16;
+  if (culprit.straggler == nullptr || culprit.straggler->rank_indices.size() > kMost) {
+    return fmt::format("{}", input.RankOf(culprit.member));
+  }
+  std::vector<int32_t> ranks;
+  for (const int32_t index : culprit.straggler->rank_indices) {
+    ranks.push_back(input.context.ranks.ranks[static_cast<size_t>(index)].rank);
+  }
+  return fmt::format("{}", fmt::join(ranks, ","));
+}
+
+std::string LineOfCause(const Culprit& culprit, const std::string& ranks) {
+  const std::string_view cause = culprit.cause;
+  if (cause == "host_delay" || cause == "host_pause") {
+    return fmt::format("--view idle,host --ranks {}: the device waits for its own host", ranks);
+  }
+  if (cause == "slow_compute" || cause == "more_work" || cause == "slow_device" || cause == "slow_kernel") {
+    return fmt::format("--view kernels,imbalance: which kernels take longer on rank {}", ranks);
+  }
+  if (cause == "copies") return fmt::format("--view memory --ranks {}: copies delay the kernels", ranks);
+  if (cause == "transfer") return "--view collectives: the bandwidth of its communicators against equal ones";
+  return fmt::format("--view imbalance,steps: what rank {} does differently before it arrives", ranks);
+}
+
 void AddCulprits(const ViewInput& input, const NextStepsInput& next, std::vector<std::string>& lines) {
   if (next.blame.culprits.empty()) return;
   const Culprit& worst = next.blame.culprits.front();
-  const int32_t rank = input.RankOf(worst.member);
-  lines.push_back(fmt::format("--view skew --instances: the collectives in which the others waited for rank {}", rank));
-  if (worst.cause == "host_delay") {
-    lines.push_back(fmt::format("--view idle,host --ranks {}: its device waits for its own host", rank));
-  } else if (worst.cause == "slow_compute" || worst.cause == "more_work") {
-    lines.push_back(fmt::format("--view kernels,imbalance: which kernels take longer on rank {}", rank));
-  } else if (worst.cause == "copies") {
-    lines.push_back(fmt::format("--view memory --ranks {}: its copies delay its kernels", rank));
+  if (worst.kind == CulpritKind::kStraggler) {
+    lines.push_back("--view stragglers: how sure it is, how often it recurs, what it would save and why");
   } else {
-    lines.push_back(fmt::format("--view imbalance,steps: what rank {} does differently before it arrives", rank));
+    lines.push_back(fmt::format("--view skew --instances: the collectives in which the others waited for rank {}",
+                                input.RankOf(worst.member)));
   }
+  lines.push_back(LineOfCause(worst, RanksText(input, worst)));
+}
+
+// A longer capture would tell what this one cannot.
+void AddUndecided(const NextStepsInput& next, std::vector<std::string>& lines) {
+  const StragglerResult* stragglers = next.parts.stragglers;
+  if (stragglers == nullptr || stragglers->undecided.empty()) return;
+  const Undecided& first = stragglers->undecided.front();
+  lines.push_back(fmt::format("record about {} {}s: {} do not decide whether {} is late again and again",
+                              first.steps_needed, stragglers->unit, first.steps, ScopedName(first.scope, first.id)));
 }
 
 void AddVerdict(const ViewInput& input, const NextStepsInput& next, std::vector<std::string>& lines) {
@@ -80,6 +111,7 @@ void AddOthers(const NextStepsInput& next, std::vector<std::string>& lines) {
 std::vector<std::string> NextSteps(const ViewInput& input, const NextStepsInput& next) {
   std::vector<std::string> lines;
   AddCulprits(input, next, lines);
+  AddUndecided(next, lines);
   AddVerdict(input, next, lines);
   AddOthers(next, lines);
   if (lines.size() > kMaxLines) lines.resize(kMaxLines);

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "analysis/metrics/summary.h"
-#include "analysis/report/summary_view.h"
-#include "analysis/report/view_input.h"
+#include "analysis/metrics/summary/summary.h"
+#include "analysis/report/views/summary_view.h"
+#include "analysis/report/views/view_input.h"
 
 namespace lockstep {
 

@@ -1,4 +1,4 @@
-#include "analysis/report/overlap_view.h"
+#include "analysis/report/views/overlap_view.h"
 
 namespace lockstep {
 namespace {

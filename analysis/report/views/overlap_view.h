@@ -1,7 +1,7 @@
 // overlap[]: per rank how its time divides into compute, communication, copies and idle. Identities: METRICS.md.
 #pragma once
 
-#include "analysis/report/view_input.h"
+#include "analysis/report/views/view_input.h"
 
 namespace lockstep {
 

@@ -1,4 +1,4 @@
-#include "analysis/report/percentiles.h"
+#include "analysis/report/views/percentiles.h"
 
 #include <array>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "analysis/report/quality_view.h"
+#include "analysis/report/views/quality_view.h"
 
 namespace lockstep {
 namespace {

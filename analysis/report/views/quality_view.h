@@ -1,8 +1,8 @@
 // quality{}: gates, drop counters by rank, files.
 #pragma once
 
-#include "analysis/metrics/quality.h"
-#include "analysis/report/view_input.h"
+#include "analysis/metrics/summary/quality.h"
+#include "analysis/report/views/view_input.h"
 
 namespace lockstep {
 

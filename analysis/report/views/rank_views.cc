@@ -1,9 +1,9 @@
-#include "analysis/report/rank_views.h"
+#include "analysis/report/views/rank_views.h"
 
-#include "analysis/metrics/idle.h"
-#include "analysis/metrics/pace.h"
-#include "analysis/metrics/steps.h"
-#include "analysis/report/percentiles.h"
+#include "analysis/metrics/fleet/idle.h"
+#include "analysis/metrics/fleet/pace.h"
+#include "analysis/metrics/fleet/steps.h"
+#include "analysis/report/views/percentiles.h"
 
 namespace lockstep {
 namespace {
@@ -36,9 +36,11 @@ Json IdleRow(const ViewInput& input, const IdleOfRank& idle) {
   return row;
 }
 
-void AddTimes(const ViewInput& input, const StepRow& row, Json& json) {
-  const auto event = [&](int64_t time) { return time == kNoTime ? Json(nullptr) : Json(input.SinceStart(time)); };
-  json["start_ns"] = input.SinceStart(row.window_start_ns);
+void AddTimes(const ViewInput& input, const FleetRank& member, const StepRow& row, Json& json) {
+  const auto event = [&](int64_t time) {
+    return time == kNoTime ? Json(nullptr) : Json(input.fleet.SinceStart(member, time));
+  };
+  json["start_ns"] = input.fleet.SinceStart(member, row.window_start_ns);
   json["span_ns"] = row.tile.span_ns;
   json["first_start_ns"] = event(row.first_start_ns);
   json["last_end_ns"] = event(row.last_end_ns);
@@ -51,7 +53,7 @@ Json StepJson(const ViewInput& input, const StepOfRank& step) {
   json["rank"] = input.RankOf(step.member);
   json["step"] = row.step;
   json["name"] = TextOrNull(NameOf(input.fleet.run, row.name));
-  AddTimes(input, row, json);
+  AddTimes(input, input.fleet.members[step.member], row, json);
   json["compute_ns"] = tile.compute_ns;
   json["comm_ns"] = tile.comm_ns;
   json["exposed_comm_ns"] = tile.exposed_comm_ns();

@@ -1,7 +1,7 @@
 // The views that show one rank after the other: idle[], steps[], pace{}.
 #pragma once
 
-#include "analysis/report/view_input.h"
+#include "analysis/report/views/view_input.h"
 
 namespace lockstep {
 

@@ -1,9 +1,9 @@
-#include "analysis/report/ranks_view.h"
+#include "analysis/report/views/ranks_view.h"
 
 #include <algorithm>
 #include <string>
 
-#include "analysis/metrics/activity_window.h"
+#include "analysis/metrics/run/activity_window.h"
 
 namespace lockstep {
 namespace {

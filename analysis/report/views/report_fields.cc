@@ -1,4 +1,4 @@
-#include "analysis/report/report_fields.h"
+#include "analysis/report/views/report_fields.h"
 
 #include <limits>
 

@@ -1,4 +1,4 @@
-#include "analysis/report/run_object.h"
+#include "analysis/report/views/run_object.h"
 
 #include <absl/strings/str_split.h>
 #include <fmt/format.h>
@@ -96,7 +96,7 @@ absl::StatusOr<Json> ParseLayout(std::string_view text) {
 
 Json RunObject(const ViewInput& input) {
   const Fleet& fleet = input.fleet;
-  const RunSpan span = SpanOf(fleet.run, fleet.ranks);
+  const RunSpan span = SpanOf(fleet.run, fleet.ranks, fleet.match.clock);
   const absl::StatusOr<Json> layout = ParseLayout(fleet.options.layout);
   Json json;
   json["name"] = fleet.run.info.name;

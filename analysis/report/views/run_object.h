@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-#include "analysis/report/view_input.h"
+#include "analysis/report/views/view_input.h"
 
 namespace lockstep {
 

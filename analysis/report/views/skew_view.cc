@@ -1,4 +1,4 @@
-#include "analysis/report/skew_view.h"
+#include "analysis/report/views/skew_view.h"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/metrics/skew.h"
-#include "analysis/report/percentiles.h"
+#include "analysis/metrics/skew/skew.h"
+#include "analysis/report/views/percentiles.h"
 
 namespace lockstep {
 namespace {
@@ -18,14 +18,31 @@ Json RankRow(int32_t rank, const RankSkew& skew) {
   Json out;
   out["rank"] = rank;
   out["lateness_ns"] = Percentiles(skew.lateness_ns);
+  out["wait_ns"] = Percentiles(skew.wait_ns);
   out["wait_total_ns"] = skew.wait_total_ns;
+  out["wait_uncertainty_ns"] = skew.wait_uncertainty_ns;
   out["caused_wait_total_ns"] = skew.caused_wait_total_ns;
+  out["caused_wait_uncertainty_ns"] = skew.caused_uncertainty_ns;
   out["last_arrivals"] = skew.last_arrivals;
   out["last_arrival_ratio"] =
       skew.certain_instances == 0
           ? Json(nullptr)
           : Json(static_cast<double>(skew.last_arrivals) / static_cast<double>(skew.certain_instances));
   out["instances"] = skew.instances;
+  return out;
+}
+
+Json StepOf(const AnalysisContext& context, const StepSkew& step) {
+  Json out;
+  out["step"] = step.step;
+  out["instances"] = step.instances;
+  out["wait_total_ns"] = step.wait_total_ns;
+  out["wait_uncertainty_ns"] = step.wait_uncertainty_ns;
+  const bool known = step.worst_rank_index >= 0;
+  out["worst_rank"] =
+      known ? Json(context.ranks.ranks[static_cast<size_t>(step.worst_rank_index)].rank) : Json(nullptr);
+  out["worst_caused_wait_ns"] = known ? Json(step.worst_caused_wait_ns) : Json(nullptr);
+  out["spread_ns"] = Percentiles(step.spread_ns);
   return out;
 }
 
@@ -76,6 +93,7 @@ class InstanceRows {
     out["start_ns"] = m.start_ns - context_.run_start_ns;
     out["end_ns"] = m.end_ns - context_.run_start_ns;
     out["wait_ns"] = i.comparable ? Json(m.wait_ns) : Json(nullptr);
+    out["wait_uncertainty_ns"] = i.comparable ? Json(m.wait_uncertainty_ns) : Json(nullptr);
     out["lateness_ns"] = i.comparable ? Json(LatenessNs(i, m)) : Json(nullptr);
     return out;
   }
@@ -113,6 +131,8 @@ Json SkewView(const AnalysisContext& context) {
   for (size_t i = 0; i < totals.ranks.size(); ++i) {
     if (context.selected_ranks[i]) ranks.push_back(RankRow(context.ranks.ranks[i].rank, totals.ranks[i]));
   }
+  Json steps = Json::array();
+  for (const StepSkew& step : totals.steps) steps.push_back(StepOf(context, step));
   Json instances = Json::array();
   if (context.options.instances) {
     const InstanceRows rows(context);
@@ -121,6 +141,7 @@ Json SkewView(const AnalysisContext& context) {
   Json out;
   out["unassigned_wait_ns"] = totals.unassigned_wait_ns;
   out["ranks"] = std::move(ranks);
+  out["steps"] = std::move(steps);
   out["instances"] = std::move(instances);
   return out;
 }

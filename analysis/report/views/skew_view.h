@@ -1,5 +1,6 @@
-// skew{}: who waits, who makes the others wait, and with --instances the matched instances themselves: the N with the
-// most waiting (1,000 unless said otherwise), in order of (communicator, index). Times are relative to the run's start.
+// skew{}: who waits, who makes the others wait, step by step, and with --instances the matched instances themselves:
+// the N with the most waiting (1,000 unless said otherwise), in order of (communicator, index). Times are relative to
+// the run's start.
 #pragma once
 
 #include "analysis/report/analysis_context.h"

@@ -1,9 +1,9 @@
-#include "analysis/report/summary_view.h"
+#include "analysis/report/views/summary_view.h"
 
 #include <fmt/format.h>
 
-#include "analysis/report/next_steps.h"
-#include "analysis/report/worst_collectives.h"
+#include "analysis/report/views/next_steps.h"
+#include "analysis/report/views/worst_collectives.h"
 
 namespace lockstep {
 namespace {
@@ -21,21 +21,56 @@ Json TimeShareJson(const std::optional<TimeShare>& share) {
           {"idle_ratio", real(&TimeShare::idle)}};
 }
 
-Json CulpritJson(const ViewInput& input, const Culprit& culprit) {
+// Scope, name and place of the culprit: one rank, or what a straggler of several ranks is.
+void AddWho(const ViewInput& input, const Culprit& culprit, Json& json) {
   const FleetRank& member = input.fleet.members[culprit.member];
-  const SourceContext& context = member.source->context;
+  const Straggler* straggler = culprit.straggler;
+  const bool several = straggler != nullptr && straggler->scope != StragglerScope::kRank;
+  const bool one_host = !several || straggler->scope == StragglerScope::kHost;
+  json["scope"] = several ? Name(straggler->scope) : "rank";
+  json["id"] = several ? straggler->id : fmt::format("{}", member.rank);
+  json["rank"] = several ? Json(nullptr) : Json(member.rank);
+  json["host"] = one_host ? TextOrNull(member.host) : Json(nullptr);
+  json["gpu_uuid"] = several ? Json(nullptr) : TextOrNull(member.source->context.gpu.uuid);
+  json["pci_bus"] = several ? Json(nullptr) : TextOrNull(member.source->context.gpu.pci_bus);
+  Json ranks = Json::array();
+  if (several) {
+    for (const int32_t index : straggler->rank_indices) {
+      ranks.push_back(input.context.ranks.ranks[static_cast<size_t>(index)].rank);
+    }
+  } else {
+    ranks.push_back(member.rank);
+  }
+  json["ranks"] = std::move(ranks);
+}
+
+// How often, and what it would save; null for who was not found by the test over the steps.
+void AddStatement(const Culprit& culprit, Json& json) {
+  const Straggler* straggler = culprit.straggler;
+  json["recurrence"] = straggler != nullptr ? Json(Name(straggler->kind)) : TextOrNull(Name(culprit.kind));
+  json["persistence"] = straggler != nullptr ? Json(straggler->persistence) : Json(nullptr);
+  json["period_steps"] = straggler != nullptr ? OrNull(straggler->period_steps) : Json(nullptr);
+  json["steps"] = straggler != nullptr ? Json(straggler->steps) : Json(nullptr);
+  const StragglerPart* part = straggler != nullptr && !straggler->parts.empty() ? &straggler->parts.front() : nullptr;
+  json["kernel"] = part != nullptr ? TextOrNull(part->kernel) : Json(nullptr);
+  json["excess_ratio"] = part != nullptr && part->excess_ratio > 0 ? Json(part->excess_ratio) : Json(nullptr);
+  json["saving_ratio"] = nullptr;
+  json["saving_interval_ratio"] = nullptr;
+  if (straggler == nullptr) return;
+  const double saving = straggler->what_if.saving_ratio;
+  const double half = SavingHalfWidth(*straggler);
+  json["saving_ratio"] = saving;
+  json["saving_interval_ratio"] = {saving - half, saving + half};
+}
+
+Json CulpritJson(const ViewInput& input, const Culprit& culprit) {
   Json json;
-  json["scope"] = "rank";
-  json["id"] = fmt::format("{}", member.rank);
-  json["rank"] = member.rank;
-  json["host"] = TextOrNull(member.host);
-  json["gpu_uuid"] = TextOrNull(context.gpu.uuid);
-  json["pci_bus"] = TextOrNull(context.gpu.pci_bus);
+  AddWho(input, culprit, json);
   json["caused_wait_total_ns"] = culprit.caused_wait_ns;
   json["share_of_wait_ratio"] = culprit.share_of_wait;
   json["confidence"] = culprit.confidence;
   json["cause"] = TextOrNull(culprit.cause);
-  json["saving_ratio"] = nullptr;
+  AddStatement(culprit, json);
   const bool has_worst = culprit.worst_start_ns.has_value();
   json["worst_at_ns"] = has_worst ? Json(input.SinceStart(*culprit.worst_start_ns)) : Json(nullptr);
   json["worst_at_unix_ns"] = has_worst ? Json(fmt::format("{}", *culprit.worst_start_ns)) : Json(nullptr);
@@ -64,13 +99,16 @@ Json Problems(const Quality& quality) {
 }  // namespace
 
 Json SummaryView(const ViewInput& input, const SummaryParts& parts) {
-  if (input.fleet.Domains() > 1) {
-    input.Notify("summary", "the ranks lie in several clock domains: their shares of time are compared on UTC claims");
+  if (input.fleet.Components() > 1) {
+    input.Notify("summary",
+                 "the clocks of the ranks cannot all be aligned: their shares of time are compared on UTC claims");
   }
   const std::optional<TimeShare> share = ComputeTimeShare(input.measures);
-  const WaitBlame blame =
-      ComputeWaitBlame(input.fleet, input.measures, parts.imbalance,
-                       [&](const MatchedInstance& instance) { return Selects(input.context, instance); });
+  WaitBlame blame = ComputeWaitBlame(input.fleet, input.measures, parts.imbalance,
+                                     [&](const MatchedInstance& instance) { return Selects(input.context, instance); });
+  if (parts.stragglers != nullptr) {
+    NameCulprits(input.fleet, input.measures, *parts.stragglers, parts.blame, blame);
+  }
   const RunVerdict verdict = ComputeVerdict(share);
   Json json;
   json["time_share"] = TimeShareJson(share);

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "analysis/metrics/summary.h"
-#include "analysis/report/view_input.h"
+#include "analysis/metrics/summary/summary.h"
+#include "analysis/report/views/view_input.h"
 
 namespace lockstep {
 
@@ -12,6 +12,8 @@ struct SummaryParts {
   const Imbalance& imbalance;
   const Quality& quality;
   const std::vector<TailRow>& tails;
+  const StragglerResult* stragglers = nullptr;  // null: not looked for
+  const BlameResult* blame = nullptr;           // null: not computed
 };
 
 [[nodiscard]] Json SummaryView(const ViewInput& input, const SummaryParts& parts);

@@ -1,7 +1,7 @@
-#include "analysis/report/tails_view.h"
+#include "analysis/report/views/tails_view.h"
 
 #include "analysis/base/status_macros.h"
-#include "analysis/report/percentiles.h"
+#include "analysis/report/views/percentiles.h"
 
 namespace lockstep {
 namespace {
@@ -55,7 +55,7 @@ Json Exemplars(const ViewInput& input, const TailRow& row) {
   for (const TailExemplar& exemplar : row.exemplars) {
     const Exemplar& instance = exemplar.instance;
     list.push_back({{"rank", input.RankOf(exemplar.member)},
-                    {"start_ns", input.SinceStart(instance.start_ns)},
+                    {"start_ns", input.fleet.SinceStart(input.fleet.members[exemplar.member], instance.start_ns)},
                     {"duration_ns", instance.duration_ns},
                     {"step", instance.step == kNoStep ? Json(nullptr) : Json(instance.step)}});
   }

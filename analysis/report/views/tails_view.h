@@ -5,8 +5,8 @@
 
 #include <vector>
 
-#include "analysis/metrics/tails.h"
-#include "analysis/report/view_input.h"
+#include "analysis/metrics/kernels/tails.h"
+#include "analysis/report/views/view_input.h"
 
 namespace lockstep {
 

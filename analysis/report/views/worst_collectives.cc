@@ -1,6 +1,6 @@
-#include "analysis/report/worst_collectives.h"
+#include "analysis/report/views/worst_collectives.h"
 
-#include "analysis/metrics/collectives.h"
+#include "analysis/metrics/skew/collectives.h"
 
 namespace lockstep {
 namespace {

@@ -1,7 +1,7 @@
 // summary.worst_collectives[]: the rows of the collectives view that cost most waiting.
 #pragma once
 
-#include "analysis/report/view_input.h"
+#include "analysis/report/views/view_input.h"
 
 namespace lockstep {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "analysis/metrics/fleet.h"
-#include "analysis/metrics/fleet_measures.h"
+#include "analysis/metrics/fleet/fleet.h"
+#include "analysis/metrics/fleet/fleet_measures.h"
 #include "tests/support/run_builder.h"
 
 namespace lockstep {

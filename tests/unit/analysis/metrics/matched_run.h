@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "analysis/metrics/match.h"
-#include "analysis/metrics/ranks.h"
+#include "analysis/metrics/match/match.h"
+#include "analysis/metrics/run/ranks.h"
 #include "tests/support/run_builder.h"
 
 namespace lockstep {

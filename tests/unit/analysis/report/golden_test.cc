@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "analysis/report/report.h"
-#include "analysis/report/text_words.h"
+#include "analysis/report/text/text_words.h"
 
 namespace lockstep {
 namespace {

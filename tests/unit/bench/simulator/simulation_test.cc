@@ -11,6 +11,7 @@
 
 #include "bench/simulator/clock_field.h"
 #include "bench/simulator/device_model.h"
+#include "bench/simulator/exchange.h"
 
 namespace lockstep {
 namespace {
@@ -33,6 +34,7 @@ struct SimulatedRun {
                      .program = program.get(),
                      .effects = &effects,
                      .rng = rng,
+                     .noise = options.noise,
                      .steps = options.steps,
                      .start_ns = kStartNs});
   }
@@ -69,20 +71,24 @@ struct Member {
   int32_t rank;
   Activity activity;
 };
-// Members by (communicator, ordinal).
-std::map<std::pair<int32_t, size_t>, std::vector<Member>> Instances(const SimulatedRun& run,
-                                                                    const std::vector<RankTimeline>& ranks) {
-  std::map<std::pair<int32_t, size_t>, std::vector<Member>> instances;
+// Members by (meeting, ordinal).
+using InstanceMap = std::map<std::pair<uint32_t, size_t>, std::vector<Member>>;
+InstanceMap Instances(const SimulatedRun& run, const std::vector<RankTimeline>& ranks) {
+  InstanceMap instances;
   for (int32_t rank = 0; rank < run.cluster.world(); ++rank) {
-    std::map<int32_t, size_t> count;
+    std::map<uint32_t, size_t> count;
     for (const Activity& activity : ranks[static_cast<size_t>(rank)].activities) {
       const Op& op = run.OpOf(rank, activity);
       if (op.kind != OpKind::kCollective) continue;
-      const int32_t group = run.cluster.CommunicatorOf(rank, op.group);
-      instances[{group, count[group]++}].push_back({rank, activity});
+      const uint32_t meeting = MeetingOf(run.cluster, op, rank);
+      instances[{meeting, count[meeting]++}].push_back({rank, activity});
     }
   }
   return instances;
+}
+const RankGroup& GroupOf(const SimulatedRun& run, const Member& member) {
+  const int32_t index = run.cluster.CommunicatorOf(member.rank, run.OpOf(member.rank, member.activity).group);
+  return run.cluster.communicators[static_cast<size_t>(index)];
 }
 
 bool Same(const Activity& a, const Activity& b) {
@@ -96,43 +102,82 @@ bool Same(const std::vector<RankTimeline>& a, const std::vector<RankTimeline>& b
   });
 }
 
-class Programs : public ::testing::TestWithParam<ProgramKind> {
+struct Workload {
+  const char* name;
+  SimulatorOptions options;
+};
+const Workload kWorkloads[] = {
+    {"decode", Decode()},
+    {"train", Train()},
+    {"graphs", {.program = ProgramKind::kDecode, .tp = 4, .steps = 8, .layers = 4, .graphs = true}},
+    {"symmetric",
+     {.program = ProgramKind::kDecode, .tp = 4, .steps = 8, .layers = 4, .all_reduce = AllReduceKind::kSymmetric}},
+    {"custom",
+     {.program = ProgramKind::kDecode, .tp = 4, .steps = 8, .layers = 4, .all_reduce = AllReduceKind::kCustom}},
+    {"prefill", {.program = ProgramKind::kPrefill, .tp = 4, .steps = 4, .layers = 4}},
+    {"batching", {.program = ProgramKind::kBatching, .tp = 4, .steps = 12, .layers = 3}},
+    {"pipeline", {.program = ProgramKind::kPipeline, .tp = 1, .pp = 4, .hosts = 4, .steps = 4, .layers = 6}},
+    {"moe", {.program = ProgramKind::kMoe, .tp = 2, .dp = 4, .ep = 4, .steps = 4, .layers = 3}},
+    {"everything",
+     {.program = ProgramKind::kTrain, .tp = 2, .pp = 2, .dp = 4, .ep = 2, .hosts = 4, .steps = 4, .layers = 4}},
+};
+
+class Programs : public ::testing::TestWithParam<Workload> {
  protected:
   static SimulatedRun MakeRun(std::vector<Spec> causes = {}) {
-    return SimulatedRun(GetParam() == ProgramKind::kDecode ? Decode(std::move(causes)) : Train(std::move(causes)));
+    SimulatorOptions options = GetParam().options;
+    options.causes = std::move(causes);
+    return SimulatedRun(options);
   }
 };
-INSTANTIATE_TEST_SUITE_P(All, Programs, ::testing::Values(ProgramKind::kDecode, ProgramKind::kTrain),
-                         [](const auto& parameter) { return std::string(Name(parameter.param)); });
+INSTANTIATE_TEST_SUITE_P(All, Programs, ::testing::ValuesIn(kWorkloads),
+                         [](const auto& parameter) { return std::string(parameter.param.name); });
 
 TEST_P(Programs, SameSeedGivesTheSameTimelines) {
   EXPECT_TRUE(Same(MakeRun({LateHost("1")}).Simulated(), MakeRun({LateHost("1")}).Simulated()));
 }
 
-TEST_P(Programs, NoMemberEndsBeforeTheLastHasStarted) {
-  const SimulatedRun run = MakeRun({LateHost("2")});
-  const auto instances = Instances(run, run.Simulated());
-  ASSERT_GT(instances.size(), 20U);
+TEST_P(Programs, EveryInstanceHasAllItsMembers) {
+  const SimulatedRun run = MakeRun();
+  const InstanceMap instances = Instances(run, run.Simulated());
+  ASSERT_GT(instances.size(), 12U);
   for (const auto& [key, members] : instances) {
-    const auto& group = run.cluster.communicators[static_cast<size_t>(key.first)];
-    ASSERT_EQ(members.size(), group.members.size());
-    int64_t last_start = 0;
-    int64_t first_end = INT64_MAX;
-    for (const Member& member : members) {
-      last_start = std::max(last_start, member.activity.start_ns);
-      first_end = std::min(first_end, member.activity.end_ns);
-    }
-    EXPECT_LT(last_start, first_end);
+    const Op& op = run.OpOf(members[0].rank, members[0].activity);
+    ASSERT_EQ(members.size(), IsPairwise(op) ? 2 : GroupOf(run, members[0]).members.size());
+    for (const Member& member : members) EXPECT_EQ(member.activity.step, members[0].activity.step);
   }
 }
 
-TEST_P(Programs, EndsOfOneInstanceLieWithinTheJitter) {
-  const SimulatedRun run = MakeRun();
+// The relation that holds for an operation: who cannot end before whom has started.
+TEST_P(Programs, NobodyEndsBeforeThoseItWaitsForHaveStarted) {
+  const SimulatedRun run = MakeRun({LateHost("2")});
+  int64_t checked = 0;
   for (const auto& [key, members] : Instances(run, run.Simulated())) {
-    const auto [low, high] = std::minmax_element(members.begin(), members.end(), [](const Member& a, const Member& b) {
-      return a.activity.end_ns < b.activity.end_ns;
-    });
-    EXPECT_LE(high->activity.end_ns - low->activity.end_ns, 1'000 + kDeviceTickNs);
+    const RankGroup& group = GroupOf(run, members[0]);
+    for (const Member& own : members) {
+      const Op& op = run.OpOf(own.rank, own.activity);
+      const Exchange exchange(group, op, own.activity.step, nullptr, run.rng);
+      for (const Member& other : members) {
+        const auto from = static_cast<size_t>(run.cluster.PositionIn(group, other.rank));
+        const auto to = static_cast<size_t>(run.cluster.PositionIn(group, own.rank));
+        if (IsPairwise(op) && op.receive_from < 0) continue;
+        if (op.collective == CollectiveOp::kAllToAllV && exchange.Pair(from, to) == 0) continue;
+        EXPECT_GT(own.activity.end_ns, other.activity.start_ns);
+        ++checked;
+      }
+    }
+  }
+  EXPECT_GT(checked, 20);
+}
+
+TEST_P(Programs, AnInstanceEndsForAllTogetherExceptForTheNoise) {
+  SimulatorOptions options = GetParam().options;
+  options.noise.end_frac = 0;
+  options.noise.end_jitter_us = 0;
+  const SimulatedRun run(options);
+  for (const auto& [key, members] : Instances(run, run.Simulated())) {
+    if (!IsAllPairs(run.OpOf(members[0].rank, members[0].activity).collective)) continue;
+    for (const Member& member : members) EXPECT_EQ(member.activity.end_ns, members[0].activity.end_ns);
   }
 }
 
@@ -144,7 +189,7 @@ TEST_P(Programs, StreamsRunOneThingAtATimeAndNothingBeforeItsLaunch) {
     for (const Activity& activity : ranks[static_cast<size_t>(rank)].activities) {
       const Op& op = run.OpOf(rank, activity);
       if (!StartsDeviceWork(op.kind)) continue;
-      EXPECT_GE(activity.start_ns, free[static_cast<size_t>(op.stream)]);
+      EXPECT_TRUE(op.early_start || activity.start_ns >= free[static_cast<size_t>(op.stream)]);
       EXPECT_GE(activity.start_ns, activity.call_start_ns + 3'000);
       EXPECT_GE(activity.end_ns, activity.start_ns);
       EXPECT_EQ(activity.start_ns % kDeviceTickNs, 0);
@@ -155,9 +200,13 @@ TEST_P(Programs, StreamsRunOneThingAtATimeAndNothingBeforeItsLaunch) {
 
 TEST_P(Programs, HostCallsLeaveRoomForTheRangesAroundThem) {
   const SimulatedRun run = MakeRun();
-  for (const RankTimeline& timeline : run.Simulated()) {
-    for (size_t i = 1; i < timeline.activities.size(); ++i) {
-      ASSERT_GE(timeline.activities[i].call_start_ns - timeline.activities[i - 1].call_end_ns, 1'300);
+  const auto ranks = run.Simulated();
+  for (int32_t rank = 0; rank < run.cluster.world(); ++rank) {
+    int64_t free = 0;
+    for (const Activity& activity : ranks[static_cast<size_t>(rank)].activities) {
+      if (!HasCall(run.OpOf(rank, activity))) continue;
+      ASSERT_GE(activity.call_start_ns - free, 1'300);
+      free = activity.call_end_ns;
     }
   }
 }
@@ -192,6 +241,7 @@ TEST_P(Programs, RunTimesDoNotDependOnKeepingRecords) {
                               .program = run.program.get(),
                               .effects = &effects,
                               .rng = run.rng,
+                              .noise = run.options.noise,
                               .steps = run.options.steps,
                               .start_ns = kStartNs,
                               .keep_records = false});
@@ -203,7 +253,7 @@ double MeanLateness(const SimulatedRun& run, const std::vector<RankTimeline>& ra
   double sum = 0;
   int count = 0;
   for (const auto& [key, members] : Instances(run, ranks)) {
-    if (run.cluster.communicators[static_cast<size_t>(key.first)].kind != GroupKind::kTp) continue;
+    if (GroupOf(run, members[0]).kind != GroupKind::kTp) continue;
     double mean = 0;
     std::optional<int64_t> own;
     for (const Member& member : members) {
@@ -263,10 +313,10 @@ TEST(Simulation, GradientsAreReducedWhileBackwardGoesOn) {
 TEST(Simulation, CommunicatorsWithCollectivesHaveDifferentMembers) {
   for (const auto& [tp, dp] : {std::pair{8, 1}, {1, 8}, {4, 2}}) {
     const SimulatedRun run({.program = ProgramKind::kTrain, .tp = tp, .dp = dp, .steps = 1, .layers = 2});
-    std::map<std::vector<int32_t>, int32_t> seen;
+    std::map<std::vector<int32_t>, uint64_t> seen;
     for (const auto& [key, members] : Instances(run, run.Simulated())) {
-      const auto& list = run.cluster.communicators[static_cast<size_t>(key.first)].members;
-      EXPECT_EQ(seen.emplace(list, key.first).first->second, key.first);
+      const RankGroup& group = GroupOf(run, members[0]);
+      EXPECT_EQ(seen.emplace(group.members, group.hash).first->second, group.hash);
     }
   }
 }

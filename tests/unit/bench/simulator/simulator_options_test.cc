@@ -36,8 +36,9 @@ TEST(SimulatorOptions, RanksThatDoNotFillTheHostsAreRefused) {
 }
 
 TEST(SimulatorOptions, EveryValueOfTheContractIsKnown) {
-  for (const char* program : {"decode", "train"}) {
-    EXPECT_TRUE(Parse({"--program", program, "--out", "x"}).run) << program;
+  for (const char* program : {"decode", "prefill", "train", "batching", "pipeline", "moe"}) {
+    const CommandLine command = Parse({"--program", program, "--out", "x"});
+    EXPECT_EQ(Name(command.options.program), program) << command.message;
   }
   for (const char* version : {"2021", "2023", "2024", "2026"}) {
     EXPECT_TRUE(Parse({"--kineto-version", version, "--out", "x"}).run) << version;
@@ -49,33 +50,60 @@ TEST(SimulatorOptions, EveryValueOfTheContractIsKnown) {
   for (const char* form : {"kineto", "nsys", "mixed"}) EXPECT_TRUE(Parse({"--format", form, "--out", "x"}).run) << form;
 }
 
-struct NotBuilt {
+TEST(SimulatorOptions, EveryCauseAndDefectOfTheContractIsKnown) {
+  for (const char* cause :
+       {"none", "slow_gpu:rank=1,factor=1.2", "slow_kernel:rank=1,kernel=gemm,factor=2", "more_work:rank=1,factor=1.1",
+        "late_host:host=0,us=5,p=0.1", "periodic_pause:rank=1,every=5,ms=3", "data_stall:rank=1,p=0.1,ms=3",
+        "copy_contention:rank=1,gbps=3", "slow_rail:rail=1,factor=2", "stage_imbalance:stage=1,factor=1.2",
+        "expert_imbalance:skew=0.4", "transient:rank=1,from=1,to=2,factor=2"}) {
+    EXPECT_TRUE(Parse({"--cause", cause, "--out", "x"}).run) << cause;
+  }
+  for (const char* defect : {"stagger:s=2", "loss:p=0.01", "burst:n=10", "head:n=3", "absurd:p=0.1",
+                             "duplicate_rank:rank=1", "missing_rank:rank=1", "no_metadata", "elided_groups", "decoy",
+                             "always_last:host=0,us=60", "same_hostname", "opaque_graphs"}) {
+    EXPECT_TRUE(Parse({"--defect", defect, "--out", "x"}).run) << defect;
+  }
+}
+
+TEST(SimulatorOptions, ModelFlagsReachTheirFields) {
+  const CommandLine command =
+      Parse({"--pp", "2", "--dp", "4", "--ep", "2", "--micro-batches", "6", "--overlap", "off", "--graphs",
+             "--all-reduce", "symmetric", "--algorithm", "nvls", "--model-scale", "1.5", "--out", "x"});
+  ASSERT_TRUE(command.run) << command.message;
+  EXPECT_EQ(command.options.pp, 2);
+  EXPECT_EQ(command.options.ep, 2);
+  EXPECT_EQ(command.options.micro_batches, 6);
+  EXPECT_FALSE(command.options.overlap);
+  EXPECT_TRUE(command.options.graphs);
+  EXPECT_EQ(command.options.all_reduce, AllReduceKind::kSymmetric);
+  EXPECT_EQ(command.options.algorithm, Algorithm::kNvls);
+  EXPECT_DOUBLE_EQ(command.options.model_scale, 1.5);
+}
+
+TEST(SimulatorOptions, NoiseAndClockKeysReachTheirFields) {
+  const CommandLine command = Parse({"--noise", "rho=0.9,device_spread=0,end_frac=0.15,kernel_sigma_hi=0.03", "--clock",
+                                     "offset_ms=5,wander_ppm=0.02,jitter_us=1,tick_ns=1000", "--out", "x"});
+  ASSERT_TRUE(command.run) << command.message;
+  EXPECT_DOUBLE_EQ(command.options.noise.rho, 0.9);
+  EXPECT_DOUBLE_EQ(command.options.noise.device_spread, 0);
+  EXPECT_DOUBLE_EQ(command.options.noise.end_frac, 0.15);
+  EXPECT_DOUBLE_EQ(command.options.noise.kernel_sigma_hi, 0.03);
+  EXPECT_DOUBLE_EQ(command.options.clock.wander_ppm, 0.02);
+  EXPECT_DOUBLE_EQ(command.options.clock.jitter_us, 1);
+  EXPECT_DOUBLE_EQ(command.options.clock.tick_ns, 1000);
+}
+
+TEST(SimulatorOptions, StreamingIsToldFromAMistake) {
+  const CommandLine command = Parse({"--stream-to", "localhost:1", "--run", "r", "--out", "x"});
+  EXPECT_EQ(command.exit_code, 1);
+  EXPECT_THAT(command.message, HasSubstr("not built yet: --stream-to"));
+}
+
+struct WrongCommand {
   std::vector<const char*> arguments;
   const char* says;
 };
-class NotBuiltYet : public ::testing::TestWithParam<NotBuilt> {};
-
-TEST_P(NotBuiltYet, IsToldFromAMistake) {
-  std::vector<const char*> arguments = GetParam().arguments;
-  arguments.insert(arguments.end(), {"--out", "x"});
-  const CommandLine command = Parse(arguments);
-  EXPECT_FALSE(command.run);
-  EXPECT_EQ(command.exit_code, 1);
-  EXPECT_THAT(command.message, HasSubstr("not built yet"));
-  EXPECT_THAT(command.message, HasSubstr(GetParam().says));
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Flags, NotBuiltYet,
-    ::testing::Values(NotBuilt{{"--program", "moe"}, "moe"}, NotBuilt{{"--program", "pipeline"}, "pipeline"},
-                      NotBuilt{{"--cause", "slow_kernel:rank=1,kernel=gemm,factor=2"}, "slow_kernel"},
-                      NotBuilt{{"--cause", "transient:rank=1,from=1,to=2,factor=2"}, "transient"},
-                      NotBuilt{{"--defect", "stagger:s=2"}, "stagger"},
-                      NotBuilt{{"--defect", "no_metadata"}, "no_metadata"}, NotBuilt{{"--pp", "2"}, "--pp"},
-                      NotBuilt{{"--ep", "2"}, "--ep"},
-                      NotBuilt{{"--stream-to", "localhost:1", "--run", "r"}, "--stream-to"}));
-
-class Mistake : public ::testing::TestWithParam<NotBuilt> {};
+class Mistake : public ::testing::TestWithParam<WrongCommand> {};
 
 TEST_P(Mistake, ExitsWithOneAndNamesTheValue) {
   std::vector<const char*> arguments = GetParam().arguments;
@@ -86,19 +114,26 @@ TEST_P(Mistake, ExitsWithOneAndNamesTheValue) {
   EXPECT_THAT(command.message, HasSubstr(GetParam().says));
 }
 
-INSTANTIATE_TEST_SUITE_P(Flags, Mistake,
-                         ::testing::Values(NotBuilt{{"--program", "chess"}, "choose one of decode, train"},
-                                           NotBuilt{{"--cause", "gremlin"}, "no such kind"},
-                                           NotBuilt{{"--cause", "slow_gpu:rank"}, "'rank' should be key=value"},
-                                           NotBuilt{{"--cause", "slow_gpu:speed=2"}, "no key 'speed'"},
-                                           NotBuilt{{"--clock", "offset=5"}, "no key 'offset'"},
-                                           NotBuilt{{"--clock", "offset_ms=abc"}, "'abc' is not a number"},
-                                           NotBuilt{{"--clock", "drift_ppm=-1"}, "drift_ppm=-1"},
-                                           NotBuilt{{"--steps", "0"}, "--steps 0"},
-                                           NotBuilt{{"--steps", "many"}, "--steps"},
-                                           NotBuilt{{"--seed", "-1"}, "--seed"},
-                                           NotBuilt{{"--dp", "3", "--gpus-per-host", "8"}, "give --tp"},
-                                           NotBuilt{{"--colour"}, "--colour"}));
+INSTANTIATE_TEST_SUITE_P(
+    Flags, Mistake,
+    ::testing::Values(WrongCommand{{"--program", "chess"}, "choose one of decode, prefill, train"},
+                      WrongCommand{{"--cause", "gremlin"}, "no such kind"},
+                      WrongCommand{{"--cause", "slow_gpu:rank"}, "'rank' should be key=value"},
+                      WrongCommand{{"--cause", "slow_gpu:speed=2"}, "no key 'speed'"},
+                      WrongCommand{{"--defect", "loss:n=2"}, "no key 'n'; it takes: p"},
+                      WrongCommand{{"--clock", "offset=5"}, "no key 'offset'; it takes offset_ms"},
+                      WrongCommand{{"--clock", "offset_ms=abc"}, "offset_ms=abc: must be a number"},
+                      WrongCommand{{"--clock", "drift_ppm=-1"}, "drift_ppm=-1"},
+                      WrongCommand{{"--noise", "rho=1"}, "rho=1: must be a number from 0 to 0.9999"},
+                      WrongCommand{{"--noise", "kernel_sigma_lo=0.1,kernel_sigma_hi=0.01"}, "must not be above"},
+                      WrongCommand{{"--overlap", "maybe"}, "choose one of off, on"},
+                      WrongCommand{{"--all-reduce", "abacus"}, "choose one of nccl, custom, symmetric"},
+                      WrongCommand{{"--dp", "4", "--ep", "3"}, "--ep 3 must divide --dp 4"},
+                      WrongCommand{{"--model-scale", "0"}, "--model-scale 0"},
+                      WrongCommand{{"--steps", "0"}, "--steps 0"}, WrongCommand{{"--steps", "many"}, "--steps"},
+                      WrongCommand{{"--seed", "-1"}, "--seed"},
+                      WrongCommand{{"--dp", "3", "--gpus-per-host", "8"}, "give --tp"},
+                      WrongCommand{{"--colour"}, "--colour"}));
 
 TEST(SimulatorOptions, AFolderMustBeNamed) {
   const CommandLine command = Parse({"--tp", "2"});

@@ -272,7 +272,7 @@ TEST_P(KinetoVersions, LookAsOfTheirTime) {
     EXPECT_EQ(args.contains("Comms Id"), GetParam() == 2026);
     ++collectives;
   }
-  EXPECT_EQ(collectives, 3 * 2 * 2);
+  EXPECT_EQ(collectives, 3 * (2 * 2 + 1));
 }
 
 TEST(Kineto, KernelsNameTheRecordParamCommsRowThatAsksForThem) {
@@ -292,7 +292,7 @@ TEST(Kineto, KernelsNameTheRecordParamCommsRowThatAsksForThem) {
     EXPECT_EQ(row.at("Rank"), 0);
     ++kernels;
   }
-  EXPECT_EQ(kernels, 12);
+  EXPECT_EQ(kernels, 3 * (2 * 2 + 1));
 }
 
 TEST(Kineto, SequenceAndCommsIdAreEqualOnAllMembers) {
@@ -425,8 +425,8 @@ TEST(Nsys, PayloadsTellCommunicatorsRanksAndSizes) {
       EXPECT_EQ(list[kind][3], static_cast<uint64_t>(rank % 4));
     }
   }
-  const Communicator& world = cluster.communicators.front();
-  EXPECT_EQ(bytes.at(world.hash), 4 * options.steps * 4);  // a float of the gradient norm, four ranks
+  const RankGroup& world = cluster.communicators.front();
+  EXPECT_EQ(bytes.at(world.hash), 3 * 4 * options.steps * 4);  // three floats a step of each of four ranks
 }
 
 TEST(Nsys, AdvancedTracingGivesOneIdToAllMembers) {
@@ -440,7 +440,7 @@ TEST(Nsys, AdvancedTracingGivesOneIdToAllMembers) {
     const Json json = Json::parse(row.Text(0));
     operations[json.at("operationId")].emplace_back(json.at("seqNumber"), json.at("commRank"));
   });
-  EXPECT_EQ(operations.size(), 12U);
+  EXPECT_EQ(operations.size(), 15U);
   for (auto& [id, members] : operations) {
     std::sort(members.begin(), members.end());
     ASSERT_EQ(members.size(), 4U);

@@ -1,4 +1,4 @@
-#include "analysis/metrics/common_window.h"
+#include "analysis/metrics/fleet/common_window.h"
 
 #include <gtest/gtest.h>
 
@@ -53,7 +53,9 @@ TEST(CommonWindow, FallsBackToWholeBucketsInsideAllSpans) {
   const CommonWindow window = FindCommonWindow(fixture.Make());
   EXPECT_EQ(window.kind, WindowKind::kBuckets);
   EXPECT_EQ(window.start_ns, 112);
-  EXPECT_EQ(window.end_ns, 896);
+  EXPECT_EQ(window.span_ns, 784);
+  EXPECT_EQ(window.local_ns[1].first, 112);
+  EXPECT_EQ(window.local_ns[1].second, 896);
   EXPECT_TRUE(window.LongEnough());
 }
 

@@ -1,4 +1,4 @@
-#include "analysis/metrics/idle.h"
+#include "analysis/metrics/fleet/idle.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "analysis/metrics/imbalance.h"
+#include "analysis/metrics/fleet/imbalance.h"
 
 #include <gtest/gtest.h>
 
@@ -105,6 +105,29 @@ TEST(Efficiency, CommunicationIsBusyShareTimesOrchestration) {
   AddRank(run, 1, 600, 4);
   const Efficiency e = Compute(run).efficiency;
   EXPECT_NEAR(*e.communication, *e.busy_share * *e.orchestration, 1e-12);
+}
+
+TEST(Efficiency, WithAReplayCommunicationIsSerialisationTimesTransfer) {
+  RunBuilder run;
+  AddRank(run, 0, 400, 4);
+  AddRank(run, 1, 600, 4);
+  Efficiency e = Compute(run).efficiency;
+  EXPECT_FALSE(e.serialisation.has_value());
+  SetIdealTime(0.8, e);
+  EXPECT_DOUBLE_EQ(*e.transfer, 0.8);
+  EXPECT_DOUBLE_EQ(*e.serialisation, 0.75);
+  EXPECT_NEAR(*e.communication, *e.serialisation * *e.transfer, 1e-12);
+}
+
+TEST(Efficiency, AReplayThatTakesLongerThanTheRunTellsNothing) {
+  RunBuilder run;
+  AddRank(run, 0, 400, 4);
+  Efficiency e = Compute(run).efficiency;
+  for (const double ratio : {1.1, 0.0, -1.0, std::nan("")}) {
+    SetIdealTime(ratio, e);
+    EXPECT_FALSE(e.transfer.has_value()) << ratio;
+    EXPECT_FALSE(e.serialisation.has_value()) << ratio;
+  }
 }
 
 }  // namespace

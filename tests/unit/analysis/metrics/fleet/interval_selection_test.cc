@@ -1,4 +1,4 @@
-#include "analysis/metrics/interval_selection.h"
+#include "analysis/metrics/fleet/interval_selection.h"
 
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ TEST(MeasureWhole, IsTheSumOfAllTiles) {
   AddThreeSteps(run.AddRank(0));
   const FleetFixture fixture(run);
   const Fleet fleet = fixture.Make();
-  EXPECT_EQ(MeasureSelected(fleet, *fleet.members[0].source).compute_ns, 240);
+  EXPECT_EQ(MeasureSelected(fleet, fleet.members[0]).compute_ns, 240);
 }
 
 TEST(MeasureSelected, AddsWhatTheLastStepRunsBeyondItsWindow) {
@@ -45,7 +45,7 @@ TEST(MeasureSelected, AddsWhatTheLastStepRunsBeyondItsWindow) {
   options.steps = {1, 1};
   const FleetFixture fixture(run, options);
   const Fleet fleet = fixture.Make();
-  const IntervalMeasure m = MeasureSelected(fleet, *fleet.members[0].source);
+  const IntervalMeasure m = MeasureSelected(fleet, fleet.members[0]);
   EXPECT_EQ(m.compute_ns, 90);
   EXPECT_EQ(m.span_ns, 110);
 }
@@ -57,7 +57,7 @@ TEST(MeasureSelected, TakesAwayWhatEarlierStepsRunInsideTheFirst) {
   options.steps = {2, 3};
   const FleetFixture fixture(run, options);
   const Fleet fleet = fixture.Make();
-  const IntervalMeasure m = MeasureSelected(fleet, *fleet.members[0].source);
+  const IntervalMeasure m = MeasureSelected(fleet, fleet.members[0]);
   EXPECT_EQ(m.compute_ns, 155);
   EXPECT_EQ(m.span_ns, 180);
 }
@@ -70,7 +70,7 @@ TEST(MeasureSelected, KeepsTheIdentityExact) {
     options.steps = steps;
     const FleetFixture fixture(run, options);
     const Fleet fleet = fixture.Make();
-    const IntervalMeasure m = MeasureSelected(fleet, *fleet.members[0].source);
+    const IntervalMeasure m = MeasureSelected(fleet, fleet.members[0]);
     EXPECT_EQ(m.compute_ns + m.exposed_comm_ns() + m.copy_only_ns + m.opaque_only_ns + m.idle_ns(), m.span_ns)
         << steps.first << ".." << steps.second;
   }
@@ -85,7 +85,7 @@ TEST(MeasureSelected, TakesStepsByTheNameOfTheirRange) {
   options.nvtx = "decode";
   const FleetFixture fixture(run, options);
   const Fleet fleet = fixture.Make();
-  EXPECT_EQ(MeasureSelected(fleet, *fleet.members[0].source).compute_ns, 80);
+  EXPECT_EQ(MeasureSelected(fleet, fleet.members[0]).compute_ns, 80);
 }
 
 TEST(MeasureSelected, SnapsTimeOutwardToBuckets) {
@@ -99,7 +99,7 @@ TEST(MeasureSelected, SnapsTimeOutwardToBuckets) {
   options.time_ns = {100, 129};  // relative to 128: touches buckets 1 and 2
   const FleetFixture fixture(run, options);
   const Fleet fleet = fixture.Make();
-  EXPECT_EQ(MeasureSelected(fleet, *fleet.members[0].source).compute_ns, 203);
+  EXPECT_EQ(MeasureSelected(fleet, fleet.members[0]).compute_ns, 203);
 }
 
 TEST(BucketsTouching, RoundsDownForNegativeTimes) {

@@ -1,8 +1,8 @@
-#include "analysis/metrics/steps.h"
+#include "analysis/metrics/fleet/steps.h"
 
 #include <gtest/gtest.h>
 
-#include "analysis/metrics/pace.h"
+#include "analysis/metrics/fleet/pace.h"
 #include "tests/unit/analysis/metrics/fleet_fixture.h"
 
 namespace lockstep {

@@ -1,4 +1,4 @@
-#include "analysis/metrics/kernels.h"
+#include "analysis/metrics/kernels/kernels.h"
 
 #include <gtest/gtest.h>
 

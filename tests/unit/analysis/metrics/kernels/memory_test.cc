@@ -1,4 +1,4 @@
-#include "analysis/metrics/memory.h"
+#include "analysis/metrics/kernels/memory.h"
 
 #include <gtest/gtest.h>
 

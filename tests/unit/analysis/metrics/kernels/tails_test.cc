@@ -1,4 +1,4 @@
-#include "analysis/metrics/tails.h"
+#include "analysis/metrics/kernels/tails.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "analysis/metrics/order_score.h"
+#include "analysis/metrics/match/order_score.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "analysis/metrics/ranks.h"
+#include "analysis/metrics/run/ranks.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,8 +1,11 @@
-#include "analysis/metrics/collectives.h"
+#include "analysis/metrics/skew/collectives.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <string>
 
 #include "tests/unit/analysis/metrics/matched_run.h"
 
@@ -105,6 +108,106 @@ TEST(Collectives, ASingleRankStillShowsItsRows) {
   EXPECT_EQ(rows[0].matched, 0);
   EXPECT_EQ(rows[0].kind, MatchKind::kNone);
   EXPECT_FALSE(rows[0].confidence.has_value());
+}
+
+// Instances of one communicator of eight ranks with the given transfer, all ranks arriving within a microsecond.
+void AddLowSkew(MatchResult& match, int64_t transfer_ns) {
+  const auto communicator = static_cast<uint32_t>(match.communicators.size());
+  match.communicators.push_back({.id = std::to_string(communicator), .members = {0, 1, 2, 3, 4, 5, 6, 7}, .size = 8});
+  for (int64_t i = 0; i < 10; ++i) {
+    MatchedInstance instance;
+    instance.communicator = communicator;
+    instance.op = CollectiveOp::kAllReduce;
+    instance.bytes = 1'000;
+    instance.complete = instance.comparable = true;
+    instance.confidence = 1;
+    instance.members.resize(8);
+    instance.transfer_ns = transfer_ns;
+    instance.spread_ns = 1;
+    instance.uncertainty_ns = 1;
+    match.instances.push_back(std::move(instance));
+  }
+}
+
+TEST(Collectives, ASlowRailStandsOutAgainstGroupsOfEqualSize) {
+  MatchResult match;
+  for (const int64_t transfer_us : {100, 101, 99, 100, 160}) AddLowSkew(match, transfer_us * kUs);
+  for (const CollectiveRowResult& row : ComputeCollectives(match, All)) {
+    ASSERT_TRUE(row.transfer_excess.has_value());
+    EXPECT_EQ(*row.transfer_baseline_ns, 100 * kUs);
+    EXPECT_NEAR(*row.transfer_excess, row.communicator == 4 ? 0.6 : 0, 0.011);
+  }
+}
+
+TEST(Collectives, WithoutInstancesOfLowSkewThereIsNoBaseline) {
+  const CollectiveRowResult row = OnlyRow(Uniform(500 * kUs, 40 * kUs));
+  EXPECT_FALSE(row.transfer_baseline_ns.has_value());
+  EXPECT_FALSE(row.transfer_excess.has_value());
+}
+
+// Eight ranks arrive over a millisecond; ends scatter by a microsecond; the clock of the last four is off by
+// `error_ns`.
+ClockFreeCheck Scattered(int64_t error_ns, int64_t uncertainty_ns) {
+  ClockFreeCheck check;
+  uint64_t draw = 1;
+  const auto next = [&](uint64_t below) {
+    return static_cast<int64_t>((draw = draw * 6364136223846793005U + 1) >> 33U) % static_cast<int64_t>(below);
+  };
+  for (int i = 0; i < 50; ++i) {
+    MatchedInstance instance;
+    instance.all_pairs = instance.complete = instance.comparable = true;
+    int64_t last = 0;
+    for (int32_t r = 0; r < 8; ++r) {
+      MatchedMember member;
+      member.rank_index = r;
+      member.start_ns = next(1'000 * kUs);
+      last = std::max(last, member.start_ns);
+      instance.members.push_back(member);
+    }
+    instance.spread_ns = last;
+    instance.shortest_duration_ns = INT64_MAX;
+    for (MatchedMember& m : instance.members) {
+      m.wait_ns = last - m.start_ns + (m.rank_index < 4 ? 0 : error_ns);
+      m.wait_uncertainty_ns = uncertainty_ns;
+      m.end_ns = last + 20 * kUs + next(1 * kUs);
+      instance.shortest_duration_ns = std::min(instance.shortest_duration_ns, m.end_ns - m.start_ns);
+    }
+    check.Add(instance);
+  }
+  return check;
+}
+
+TEST(ClockFree, DurationsAloneTellTheWaits) {
+  const auto waits = Scattered(0, 2 * kUs).Result();
+  ASSERT_TRUE(waits.has_value());
+  EXPECT_EQ(waits->instances, 50);
+  EXPECT_LT(waits->end_sigma_ns, 1 * kUs);
+  EXPECT_LE(std::abs(waits->wait_total_ns - waits->aligned_wait_total_ns), waits->uncertainty_ns);
+  EXPECT_TRUE(waits->Agrees());
+}
+
+TEST(ClockFree, AWrongClockDisagreesWithTheDurations) {
+  const auto waits = Scattered(40 * kUs, 2 * kUs).Result();
+  ASSERT_TRUE(waits.has_value());
+  EXPECT_FALSE(waits->Agrees());
+}
+
+TEST(ClockFree, TheDurationsAreFinerThanAnUncertainClock) {
+  EXPECT_TRUE(Scattered(0, 30 * kUs).Result()->Finer());
+  EXPECT_FALSE(Scattered(0, 100).Result()->Finer());
+}
+
+TEST(ClockFree, SpreadsWithinTheScatterOfTheEndsAreNotValid) {
+  ClockFreeCheck check;
+  for (int64_t i = 0; i < 20; ++i) {
+    MatchedInstance instance;
+    instance.all_pairs = instance.complete = true;
+    instance.spread_ns = 10 * kUs;
+    instance.members.resize(2);
+    for (size_t m = 0; m < 2; ++m) instance.members[m].end_ns = 100 * kUs + static_cast<int64_t>(m) * 30 * kUs;
+    check.Add(instance);
+  }
+  EXPECT_FALSE(check.Result().has_value());
 }
 
 TEST(BlockBootstrap, EqualBlocksGiveAnIntervalOfNoWidth) {

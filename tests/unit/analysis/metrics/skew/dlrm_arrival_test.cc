@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/metrics/skew.h"
+#include "analysis/metrics/skew/skew.h"
 #include "analysis/model/kernel_class.h"
 #include "tests/unit/analysis/metrics/matched_run.h"
 

@@ -1,4 +1,4 @@
-#include "analysis/metrics/skew.h"
+#include "analysis/metrics/skew/skew.h"
 
 #include <gtest/gtest.h>
 
@@ -82,6 +82,67 @@ TEST(Skew, UnselectedInstancesDoNotCount) {
   const SkewTotals totals = ComputeSkew(LateRankTwo().match, 4, [](const MatchedInstance& i) { return i.index < 5; });
   EXPECT_EQ(totals.ranks[2].last_arrivals, 5);
   EXPECT_EQ(totals.ranks[0].instances, 5);
+}
+
+// A usable instance of two ranks of one step: the last certainly made the other wait, or not.
+MatchedInstance PairOf(int64_t step, int32_t last, int64_t wait_ns, int64_t uncertainty_ns, bool certain = true) {
+  MatchedInstance instance;
+  instance.step = step;
+  instance.confidence = 1;
+  instance.comparable = true;
+  instance.spread_ns = wait_ns;
+  instance.last_rank_index = last;
+  instance.last_certain = certain;
+  for (int32_t r = 0; r < 2; ++r) {
+    MatchedMember member;
+    member.rank_index = r;
+    member.wait_ns = r == last ? 0 : wait_ns;
+    member.wait_uncertainty_ns = r == last ? 0 : uncertainty_ns;
+    instance.members.push_back(member);
+  }
+  return instance;
+}
+
+TEST(Skew, UncertaintiesOfWaitsAddUpBecauseErrorsOfClocksLast) {
+  MatchResult match;
+  for (int i = 0; i < 10; ++i) match.instances.push_back(PairOf(0, 1, 100, 7));
+  const SkewTotals totals = ComputeSkew(match, 2, All);
+  EXPECT_EQ(totals.ranks[0].wait_total_ns, 1'000);
+  EXPECT_EQ(totals.ranks[0].wait_uncertainty_ns, 70);
+  EXPECT_EQ(totals.ranks[1].caused_wait_total_ns, 1'000);
+  EXPECT_EQ(totals.ranks[1].caused_uncertainty_ns, 70);
+  EXPECT_EQ(totals.ranks[0].wait_ns.count(), 10);
+}
+
+TEST(Skew, AStepNamesWhoCertainlyCausedMostOfItsWaiting) {
+  MatchResult match;
+  match.instances = {PairOf(4, 1, 100, 5), PairOf(4, 0, 150, 5), PairOf(4, 1, 90, 5), PairOf(2, 0, 10, 5)};
+  const SkewTotals totals = ComputeSkew(match, 2, All);
+  ASSERT_EQ(totals.steps.size(), 2U);
+  EXPECT_EQ(totals.steps[0].step, 2);
+  EXPECT_EQ(totals.steps[1].instances, 3);
+  EXPECT_EQ(totals.steps[1].wait_total_ns, 340);
+  EXPECT_EQ(totals.steps[1].wait_uncertainty_ns, 15);
+  EXPECT_EQ(totals.steps[1].worst_rank_index, 1);
+  EXPECT_EQ(totals.steps[1].worst_caused_wait_ns, 190);
+  EXPECT_EQ(totals.steps[1].spread_ns.max(), 150);
+}
+
+TEST(Skew, AStepWhoseLastArrivalsAreNotCertainNamesNobody) {
+  MatchResult match;
+  match.instances = {PairOf(1, 1, 100, 200, false)};
+  const SkewTotals totals = ComputeSkew(match, 2, All);
+  ASSERT_EQ(totals.steps.size(), 1U);
+  EXPECT_EQ(totals.steps[0].worst_rank_index, -1);
+  EXPECT_EQ(totals.unassigned_wait_ns, 100);
+}
+
+TEST(Skew, InstancesWithoutAStepAreInNone) {
+  MatchResult match;
+  match.instances = {PairOf(kNoStep, 1, 100, 5)};
+  const SkewTotals totals = ComputeSkew(match, 2, All);
+  EXPECT_TRUE(totals.steps.empty());
+  EXPECT_EQ(totals.ranks[0].wait_total_ns, 100);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "analysis/metrics/quality.h"
+#include "analysis/metrics/summary/quality.h"
 
 #include <gtest/gtest.h>
 

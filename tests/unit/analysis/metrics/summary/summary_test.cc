@@ -1,4 +1,4 @@
-#include "analysis/metrics/summary.h"
+#include "analysis/metrics/summary/summary.h"
 
 #include <gtest/gtest.h>
 

@@ -3,9 +3,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "analysis/report/csv_writer.h"
+#include "analysis/report/csv/csv_writer.h"
 #include "analysis/report/report.h"
-#include "analysis/report/report_fields.h"
+#include "analysis/report/views/report_fields.h"
 
 namespace lockstep {
 namespace {

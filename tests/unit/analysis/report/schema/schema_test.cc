@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "analysis/report/report.h"
-#include "analysis/report/report_schema.h"
+#include "analysis/report/schema/report_schema.h"
 
 namespace lockstep {
 namespace {

@@ -72,6 +72,65 @@ TEST(TextSummary, SaysWhereTheCulpritIsAndWhenItWasWorst) {
   EXPECT_TRUE(Says(text, "worst   2024-10-05 10:17:36.000000 UTC, 2 ms after the run's start")) << text;
 }
 
+TEST(TextSummary, AStragglerIsToldWithItsRecurrenceCauseAndSavingInterval) {
+  Json summary = Summary();
+  Json culprit = Culprit();
+  culprit["cause"] = "slow_device";
+  culprit["excess_ratio"] = 0.03;
+  culprit["recurrence"] = "persistent";
+  culprit["persistence"] = 0.96;
+  culprit["steps"] = 50;
+  culprit["saving_ratio"] = 0.016;
+  culprit["saving_interval_ratio"] = {0.014, 0.018};
+  summary["culprits"].push_back(culprit);
+  const std::string text = Render(summary);
+  EXPECT_TRUE(Says(text, "sure    certain (97.0 %), in 96.0 % of 50 steps")) << text;
+  EXPECT_TRUE(Says(text, "why     all its kernels run 3.0 % slower than the others'")) << text;
+  EXPECT_TRUE(Says(text, "gain    1.6 % of each step (1.4 % to 1.8 %) if it were as the others")) << text;
+}
+
+TEST(TextSummary, ALateHostIsToldAsAHost) {
+  Json summary = Summary();
+  Json culprit = Culprit();
+  culprit["scope"] = "host";
+  culprit["id"] = "node7";
+  culprit["cause"] = "host_delay";
+  summary["culprits"].push_back(culprit);
+  const std::string text = Render(summary);
+  EXPECT_TRUE(Says(text, "Host node7 makes the others wait")) << text;
+  EXPECT_TRUE(Says(text, "why     its host launches late")) << text;
+}
+
+TEST(TextSummary, WhatHappenedOnceIsNotSaidToComeBack) {
+  Json summary = Summary();
+  Json culprit = Culprit();
+  culprit["recurrence"] = "once";
+  summary["culprits"].push_back(culprit);
+  EXPECT_TRUE(Says(Render(summary), "once: nothing says that it comes back"));
+}
+
+TEST(TextStragglers, NamesScopeRecurrenceAndInterval) {
+  const Json row = {{"scope", "rail"},
+                    {"id", "rail 2"},
+                    {"host", nullptr},
+                    {"kind", "periodic"},
+                    {"period_steps", 10},
+                    {"effect_ns_per_step", 200'000},
+                    {"confidence_interval_ns", {190'000, 210'000}},
+                    {"p_adjusted", 0.0001},
+                    {"saving_ns_per_step", 180'000},
+                    {"saving_ratio", 0.02},
+                    {"persistence", 0.1},
+                    {"steps", 50},
+                    {"n_eff", 40.5},
+                    {"parts", Json::array({{{"cause", "transfer"}}})}};
+  const std::string text = RenderText({{"stragglers", Json::array({row})}}, {});
+  EXPECT_TRUE(Says(text, "rail 2")) << text;
+  EXPECT_FALSE(Says(text, "rail rail")) << text;
+  EXPECT_TRUE(Says(text, "periodic (10)")) << text;
+  EXPECT_TRUE(Says(text, "worth 40.5 independent ones")) << text;
+}
+
 TEST(TextSummary, BlamesNobodyWhereNoRankStandsOut) {
   EXPECT_TRUE(Says(Render(Summary()), "Nobody in particular makes the others wait: 15.1 ms of waiting"));
 }

@@ -1,8 +1,8 @@
-#include "analysis/report/text_table.h"
+#include "analysis/report/text/text_table.h"
 
 #include <gtest/gtest.h>
 
-#include "analysis/report/text_words.h"
+#include "analysis/report/text/text_words.h"
 
 namespace lockstep {
 namespace {

@@ -1,4 +1,4 @@
-#include "analysis/report/text_units.h"
+#include "analysis/report/text/text_units.h"
 
 #include <gtest/gtest.h>
 

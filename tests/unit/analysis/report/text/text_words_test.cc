@@ -1,4 +1,4 @@
-#include "analysis/report/text_words.h"
+#include "analysis/report/text/text_words.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <sstream>
 #include <string>
 
-#include "analysis/metrics/quality.h"
+#include "analysis/metrics/summary/quality.h"
 
 namespace lockstep {
 namespace {

@@ -5,9 +5,9 @@
 #include <memory>
 #include <string>
 
-#include "analysis/report/collectives_view.h"
-#include "analysis/report/ranks_view.h"
-#include "analysis/report/skew_view.h"
+#include "analysis/report/views/collectives_view.h"
+#include "analysis/report/views/ranks_view.h"
+#include "analysis/report/views/skew_view.h"
 #include "tests/unit/analysis/metrics/matched_run.h"
 
 namespace lockstep {
@@ -54,6 +54,15 @@ class RankSkewViews : public testing::Test {
             notices_};
   }
 
+  // As if the clocks of the hosts could not be aligned.
+  void Disconnect() {
+    for (MatchedInstance& instance : run_.match.instances) {
+      if (instance.members.size() < 4) continue;
+      instance.comparable = instance.resolvable = instance.last_certain = false;
+      instance.uncertainty_ns = -1;
+    }
+  }
+
   MatchedRun run_;
   AnalysisOptions options_;
   InlineExecutor executor_;
@@ -93,7 +102,33 @@ TEST_F(RankSkewViews, TheGroupWithTheLateRankComesFirst) {
   EXPECT_EQ(rows[0]["instances"], 10);
 }
 
+TEST_F(RankSkewViews, AcrossAlignedClocksEveryFigureHasItsUncertainty) {
+  options_.instances = -1;
+  const Json skew = SkewView(Context());
+  for (const Json& instance : skew["instances"]) {
+    EXPECT_GT(instance["uncertainty_ns"], 0);
+    EXPECT_GT(instance["members"][0]["wait_uncertainty_ns"], 0);
+    // All four start together: who came last is never certain.
+    EXPECT_EQ(instance["last_certain"], instance["members"].size() == 2 && instance["members"][1]["rank"] == 1);
+  }
+  EXPECT_GT(skew["ranks"][1]["caused_wait_uncertainty_ns"], 0);
+  const Json rows = CollectivesView(Context());
+  for (const Json& row : rows) EXPECT_GT(row["wait_uncertainty_ns"], 0);
+}
+
+TEST_F(RankSkewViews, EveryStepNamesWhoMadeTheOthersWait) {
+  const Json steps = SkewView(Context())["steps"];
+  ASSERT_EQ(steps.size(), 10U);
+  for (size_t i = 0; i < 10; ++i) {
+    EXPECT_EQ(steps[i]["step"], i);
+    EXPECT_EQ(steps[i]["instances"], 3);
+    EXPECT_EQ(steps[i]["worst_rank"], 1);
+    EXPECT_EQ(steps[i]["worst_caused_wait_ns"], 90 * kUs);
+  }
+}
+
 TEST_F(RankSkewViews, AcrossClocksARowIsMatchedButNothingIsResolved) {
+  Disconnect();
   const Json rows = CollectivesView(Context());
   const auto world = std::find_if(rows.begin(), rows.end(), [](const Json& r) { return r["members"].size() == 4; });
   ASSERT_NE(world, rows.end());
@@ -144,6 +179,7 @@ TEST_F(RankSkewViews, TimesOfMembersAreRelativeToTheRunsStart) {
 }
 
 TEST_F(RankSkewViews, AnInstanceAcrossClocksShowsNoArrivals) {
+  Disconnect();
   options_.instances = -1;
   const Json instances = SkewView(Context())["instances"];
   for (const Json& instance : instances) {

@@ -1,0 +1,271 @@
+#include "analysis/metrics/causes/blame.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "analysis/metrics/causes/blame_weights.h"
+#include "analysis/metrics/causes/member_chains.h"
+#include "analysis/stats/sketch.h"
+
+namespace lockstep {
+namespace {
+
+constexpr size_t kMaxOrigins = 32;
+constexpr Origin kNeverTold{};
+
+// Distributions of the instances done so far, by the member that the others waited for.
+class Ledger {
+ public:
+  explicit Ledger(size_t instances) : head_(instances, -1) {}
+
+  void Put(uint32_t instance, int32_t awaited, const Weights& weights) {
+    slots_.push_back({awaited, head_[instance], entries_.size(), weights.size()});
+    head_[instance] = static_cast<int64_t>(slots_.size()) - 1;
+    entries_.insert(entries_.end(), weights.begin(), weights.end());
+  }
+
+  // Adds `share` distributed as that instance was; to what was never told if it was not.
+  void AddShare(int64_t instance, int32_t awaited, int128 share, WeightSum& into) const {
+    if (instance >= 0 && awaited >= 0) {
+      for (int64_t slot = head_[static_cast<size_t>(instance)]; slot >= 0; slot = slots_[At(slot)].next) {
+        const Slot& s = slots_[At(slot)];
+        if (s.awaited != awaited) continue;
+        for (size_t i = s.first; i < s.first + s.count; ++i) into.AddScaled(entries_[i], share);
+        return;
+      }
+    }
+    into.Add(kNeverTold, share);
+  }
+
+ private:
+  struct Slot {
+    int32_t awaited = -1;
+    int64_t next = -1;
+    size_t first = 0;
+    size_t count = 0;
+  };
+  static size_t At(int64_t index) { return static_cast<size_t>(index); }
+
+  std::vector<int64_t> head_;
+  std::vector<Slot> slots_;
+  std::vector<Weight> entries_;
+};
+
+const MatchedMember* MemberOf(const MatchedInstance& instance, int32_t rank_index) {
+  const auto at = std::lower_bound(instance.members.begin(), instance.members.end(), rank_index,
+                                   [](const MatchedMember& m, int32_t r) { return m.rank_index < r; });
+  return at != instance.members.end() && at->rank_index == rank_index ? &*at : nullptr;
+}
+
+int64_t Positive(int64_t value) { return std::max<int64_t>(0, value); }
+
+// By how much one member's tiles exceed those of the others at the same place of the sequence, times their number;
+// where the sequences differ, its tiles themselves.
+std::vector<int64_t> TileExcess(const MemberChains& chains, size_t member, int64_t TilePart::*part) {
+  const std::vector<TilePart>& own = chains.members[member].tiles;
+  std::vector<int64_t> excess(own.size());
+  const bool alike = std::all_of(chains.members.begin(), chains.members.end(), [&](const MemberChain& chain) {
+    return !chain.told || chain.tiles.size() == own.size();
+  });
+  bool any = false;
+  for (size_t i = 0; i < own.size() && alike; ++i) {
+    int128 difference = static_cast<int128>(chains.told) * (own[i].*part);
+    for (const MemberChain& chain : chains.members) {
+      if (chain.told) difference -= chain.tiles[i].*part;
+    }
+    excess[i] = Positive(static_cast<int64_t>(std::min<int128>(difference, INT64_MAX)));
+    any = any || excess[i] > 0;
+  }
+  if (any) return excess;
+  for (size_t i = 0; i < own.size(); ++i) excess[i] = own[i].*part;
+  return excess;
+}
+
+class Propagation {
+ public:
+  Propagation(const ArrivalGraph& graph, const MatchResult& match)
+      : graph_(graph), match_(match), ledger_(match.instances.size()) {}
+
+  BlameResult Run() {
+    for (const uint32_t instance : graph_.order) Take(instance);
+    return Finish();
+  }
+
+ private:
+  void Take(uint32_t index) {
+    const MatchedInstance& instance = match_.instances[index];
+    FillMemberChains(graph_, match_, index, chains_);
+    const bool can = CanDecompose(chains_);
+    lateness_ = can ? Decompose(instance, chains_) : InstanceLateness{};
+    std::map<int32_t, std::pair<int64_t, int64_t>> waits;  // by awaited: sum and least of the waits
+    for (const MatchedMember& m : instance.members) {
+      result_.total_wait_ns += m.wait_ns;
+      if (m.wait_ns == 0) continue;
+      auto& [sum, least] = waits.emplace(m.awaits, std::pair<int64_t, int64_t>{0, INT64_MAX}).first->second;
+      sum += m.wait_ns;
+      least = std::min(least, m.wait_ns);
+    }
+    for (const auto& [awaited, lost] : waits) {
+      const Weights weights = can ? WeightsOf(index, awaited) : Weights{};
+      if (!weights.empty()) ledger_.Put(index, awaited, weights);
+      if (weights.empty() || !instance.resolvable) {
+        result_.unassigned_ns += lost.first;
+        continue;
+      }
+      for (const Weight& w : weights) {
+        auto& [wait, critical] = charged_[w.origin];
+        wait += int128{w.weight} * lost.first;
+        critical += int128{w.weight} * lost.second;
+      }
+    }
+  }
+
+  // Why `awaited` arrived when it did. Empty if it is not told.
+  Weights WeightsOf(uint32_t index, int32_t awaited) {
+    const MatchedInstance& instance = match_.instances[index];
+    const MatchedMember* member = MemberOf(instance, awaited);
+    if (member == nullptr) return {};
+    const auto at = static_cast<size_t>(member - instance.members.data());
+    if (!chains_.members[at].told) return {};
+    WeightSum sum;
+    for (size_t p = 0; p < kLatenessParts; ++p) {
+      const int64_t excess = Positive(lateness_.members[at].times_m_ns[p]);
+      if (excess > 0) AddPart(instance, at, static_cast<LatenessPart>(p), excess, sum);
+    }
+    return sum.Take(kMaxOrigins);
+  }
+
+  void AddPart(const MatchedInstance& instance, size_t at, LatenessPart part, int64_t excess, WeightSum& sum) {
+    const int32_t rank = instance.members[at].rank_index;
+    switch (part) {
+      case LatenessPart::kCarryIn:
+        AddCarryIn(instance, rank, excess, sum);
+        return;
+      case LatenessPart::kWait:
+        AddTiles(rank, at, &TilePart::wait_ns, excess, sum);
+        return;
+      case LatenessPart::kTransfer:
+        AddTiles(rank, at, &TilePart::transfer_ns, excess, sum);
+        return;
+      default:
+        sum.Add({rank, -1, part}, excess);
+    }
+  }
+
+  // Where all wait for all, ends differ by the transfer alone; otherwise the member may have ended late because of whom
+  // it waited for.
+  void AddCarryIn(const MatchedInstance& instance, int32_t rank, int64_t excess, WeightSum& sum) const {
+    const MatchedInstance& previous = match_.instances[static_cast<size_t>(chains_.previous_instance)];
+    const MatchedMember* member = MemberOf(previous, rank);
+    if (!previous.all_pairs && member != nullptr && member->awaits >= 0) {
+      ledger_.AddShare(chains_.previous_instance, member->awaits, excess, sum);
+    } else {
+      sum.Add({-1, static_cast<int32_t>(instance.communicator), LatenessPart::kCarryIn}, excess);
+    }
+  }
+
+  void AddTiles(int32_t rank, size_t at, int64_t TilePart::*part, int64_t excess, WeightSum& sum) const {
+    const std::vector<int64_t> shares = TileExcess(chains_, at, part);
+    int128 total = 0;
+    for (const int64_t share : shares) total += share;
+    if (total == 0) return sum.Add(kNeverTold, excess);
+    for (size_t i = 0; i < shares.size(); ++i) {
+      if (shares[i] == 0) continue;
+      AddTile(rank, chains_.members[at].tiles[i].row, part, int128{excess} * shares[i] / total, sum);
+    }
+  }
+
+  void AddTile(int32_t rank, int64_t row, int64_t TilePart::*part, int128 share, WeightSum& sum) const {
+    const int64_t at = graph_.ranks[static_cast<size_t>(rank)][static_cast<size_t>(row)].instance;
+    if (at < 0) return sum.Add(kNeverTold, share);
+    const MatchedInstance& instance = match_.instances[static_cast<size_t>(at)];
+    if (part == &TilePart::transfer_ns) {
+      sum.Add({-1, static_cast<int32_t>(instance.communicator), LatenessPart::kTransfer}, share);
+      return;
+    }
+    const MatchedMember* member = MemberOf(instance, rank);
+    ledger_.AddShare(at, member == nullptr ? -1 : member->awaits, share, sum);
+  }
+
+  BlameResult Finish() {
+    std::vector<Origin> origins;
+    std::vector<int128> waits;
+    std::vector<int128> criticals;
+    for (const auto& [origin, charge] : charged_) {
+      origins.push_back(origin);
+      waits.push_back(charge.first);
+      criticals.push_back(charge.second);
+    }
+    const std::vector<int64_t> wait_ns = RoundToSum(waits);
+    const std::vector<int64_t> critical_ns = RoundToSum(criticals);
+    for (size_t i = 0; i < origins.size(); ++i) {
+      if (wait_ns[i] == 0 && critical_ns[i] == 0) continue;
+      result_.shares.push_back(
+          {origins[i].rank_index, origins[i].communicator, origins[i].part, wait_ns[i], critical_ns[i]});
+    }
+    std::stable_sort(result_.shares.begin(), result_.shares.end(),
+                     [](const BlameShare& a, const BlameShare& b) { return a.wait_ns > b.wait_ns; });
+    return std::move(result_);
+  }
+
+  const ArrivalGraph& graph_;
+  const MatchResult& match_;
+  Ledger ledger_;
+  MemberChains chains_;
+  InstanceLateness lateness_;
+  std::map<Origin, std::pair<int128, int128>> charged_;  // wait, critical; in units of 1 / kWeightOne ns
+  BlameResult result_;
+};
+
+}  // namespace
+
+std::string_view Name(CauseKind kind) {
+  switch (kind) {
+    case CauseKind::kUnknown:
+      return "";
+    case CauseKind::kSlowDevice:
+      return "slow_device";
+    case CauseKind::kSlowKernel:
+      return "slow_kernel";
+    case CauseKind::kMoreWork:
+      return "more_work";
+    case CauseKind::kHostDelay:
+      return "host_delay";
+    case CauseKind::kHostPause:
+      return "host_pause";
+    case CauseKind::kCopies:
+      return "copies";
+    case CauseKind::kTransfer:
+      return "transfer";
+    case CauseKind::kDependency:
+      return "dependency";
+  }
+  return "";
+}
+
+BlameResult PropagateBlame(const ArrivalGraph& graph, const MatchResult& match) {
+  return Propagation(graph, match).Run();
+}
+
+std::vector<RankBlame> BlameByRank(const BlameResult& blame) {
+  std::map<int32_t, RankBlame> by_rank;
+  for (const BlameShare& share : blame.shares) {
+    if (share.rank_index < 0) continue;
+    RankBlame& sum = by_rank[share.rank_index];
+    if (sum.rank_index < 0) {  // shares are ordered: the first is its largest
+      sum.rank_index = share.rank_index;
+      sum.main_part = share.part;
+    }
+    sum.wait_ns += share.wait_ns;
+    sum.critical_ns += share.critical_ns;
+  }
+  std::vector<RankBlame> out;
+  for (const auto& [rank, sum] : by_rank) out.push_back(sum);
+  std::stable_sort(out.begin(), out.end(),
+                   [](const RankBlame& a, const RankBlame& b) { return a.wait_ns > b.wait_ns; });
+  return out;
+}
+
+}  // namespace lockstep

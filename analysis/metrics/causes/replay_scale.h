@@ -1,0 +1,40 @@
+// Own work brought to the level of the peers without losing its noise (see replay_ideal.h). Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace lockstep {
+
+// Own time of one part before one instance.
+struct ScaledWork {
+  int32_t node = 0;
+  int32_t position = -1;
+  int64_t step = 0;
+  int64_t own_ns = 0;
+  std::optional<double> peers_ns;  // mean of the peers at the same place; nothing: no peers there
+};
+
+struct ScaledResult {
+  int32_t node = 0;
+  int64_t length_ns = 0;
+};
+
+// One length that is compared with the peers' as it is: host times, gaps.
+struct ComparedLength {
+  int32_t node = 0;
+  int64_t own_ns = 0;
+  double peers_ns = 0;
+  double variance_ns2 = 0;  // between the peers
+  double largest_ns = 0;    // among the peers
+};
+
+// What is beyond the peers' own noise is brought to their mean; the rest keeps its noise, less a constant surplus.
+// Rare long ones as the peers have them too, and no more of them, stay.
+[[nodiscard]] std::vector<ScaledResult> LevelToPeers(const std::vector<ComparedLength>& lengths);
+
+// `elsewhere`: factor for work without peers if too little of the work has any.
+[[nodiscard]] std::vector<ScaledResult> ScaleToPeers(const std::vector<ScaledWork>& work, double elsewhere);
+
+}  // namespace lockstep

@@ -1,0 +1,166 @@
+#include "analysis/metrics/clock_align/clock_steps.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "analysis/metrics/clock_align/robust.h"
+
+namespace lockstep {
+namespace {
+
+constexpr double kLeastStepNs = 20'000;
+constexpr size_t kFewest = 8;
+
+// Series of one kind: the same two domains, and the same of them first where the order says who waits for whom.
+using SeriesKey = std::tuple<int32_t, int32_t, ClockRelation, bool>;
+
+struct PairSeries {
+  std::vector<Sample> ends;
+  std::vector<double> widths;  // of the bounds that single events give
+};
+
+// Of the lower domain's clock less the other's, up to a constant. Between sender and receiver what binds them: a
+// sender's end says little. `x` comes before `y` in the event: it is the root where there is one.
+double Difference(ClockRelation relation, const DomainTimes& x, const DomainTimes& y, bool ordered) {
+  double x_less_y = x.mean_end - y.mean_end;
+  if (relation == ClockRelation::kOneWay) x_less_y = x.last_start - y.first_end;
+  if (relation == ClockRelation::kToOne) x_less_y = x.first_end - y.last_start;
+  return ordered ? x_less_y : -x_less_y;
+}
+
+std::map<SeriesKey, PairSeries> SeriesOf(const DomainEvents& events) {
+  std::map<SeriesKey, PairSeries> out;
+  const auto add = [&](const DomainEvent& event, const DomainTimes& x, const DomainTimes& y) {
+    const bool ordered = x.domain < y.domain;
+    const DomainTimes& a = ordered ? x : y;
+    const DomainTimes& b = ordered ? y : x;
+    const bool flipped = event.relation != ClockRelation::kAllPairs && !ordered;
+    PairSeries& series = out[{a.domain, b.domain, event.relation, flipped}];
+    series.ends.push_back({event.t, Difference(event.relation, x, y, ordered)});
+    series.widths.push_back(2 * std::min(a.shortest, b.shortest));
+  };
+  for (const DomainEvent& event : events.events) {
+    const DomainTimes* times = &events.times[event.first];
+    const bool rooted = event.relation != ClockRelation::kAllPairs;
+    for (size_t i = 1; i < event.count; ++i) add(event, times[rooted ? 0 : i - 1], times[i]);
+    if (event.count > 2 && !rooted) add(event, times[event.count - 1], times[0]);
+  }
+  return out;
+}
+
+struct PairJump {
+  int32_t a = 0;
+  int32_t b = 0;
+  double t = 0;
+  double size = 0;  // of a against b
+  double gap = 0;   // typical time between samples
+
+  [[nodiscard]] bool Has(int32_t domain) const { return a == domain || b == domain; }
+  [[nodiscard]] int32_t Other(int32_t domain) const { return a == domain ? b : a; }
+  [[nodiscard]] double SizeOf(int32_t domain) const { return a == domain ? size : -size; }
+};
+
+struct PairJumps {
+  std::vector<PairJump> jumps;
+  std::map<int32_t, std::set<int32_t>> neighbours;  // pairs long enough to show a jump
+};
+
+// A tenth from below: bounds of the shortest events.
+double TypicalWidth(std::vector<double> widths) {
+  const auto at = widths.begin() + static_cast<std::ptrdiff_t>(widths.size() / 10);
+  std::nth_element(widths.begin(), at, widths.end());
+  return *at;
+}
+
+PairJumps FindPairJumps(const DomainEvents& events) {
+  PairJumps out;
+  for (auto& [key, series] : SeriesOf(events)) {
+    if (series.ends.size() < 2 * kFewest) continue;
+    const int32_t a = std::get<0>(key);
+    const int32_t b = std::get<1>(key);
+    out.neighbours[a].insert(b);
+    out.neighbours[b].insert(a);
+    const double span = series.ends.back().t - series.ends.front().t;
+    const double gap = span / static_cast<double>(series.ends.size());
+    const JumpRule rule{std::max(kLeastStepNs, TypicalWidth(series.widths)), 8, kFewest};
+    for (const Jump& jump : FindJumps(series.ends, rule)) out.jumps.push_back({a, b, jump.t, jump.size, gap});
+  }
+  return out;
+}
+
+bool Alike(const PairJump& x, const PairJump& y, int32_t domain) {
+  const double size_x = x.SizeOf(domain);
+  const double size_y = y.SizeOf(domain);
+  return std::abs(x.t - y.t) <= 4 * std::max(x.gap, y.gap) &&
+         std::abs(size_x - size_y) <= 0.3 * std::max(std::abs(size_x), std::abs(size_y));
+}
+
+struct Suspect {
+  int32_t domain = -1;
+  std::set<int32_t> others;  // whose pairs with the domain jump alike
+  double share = 0;          // of all its pairs
+  std::vector<PairJump> jumps;
+};
+
+Suspect SuspectOf(const PairJumps& found, int32_t domain, const PairJump& seed) {
+  Suspect out;
+  out.domain = domain;
+  for (const PairJump& jump : found.jumps) {
+    if (!jump.Has(domain) || !Alike(jump, seed, domain)) continue;
+    out.others.insert(jump.Other(domain));
+    out.jumps.push_back(jump);
+  }
+  out.share = static_cast<double>(out.others.size()) / static_cast<double>(found.neighbours.at(domain).size());
+  return out;
+}
+
+DomainStep StepOf(const Suspect& suspect) {
+  std::vector<double> times;
+  std::vector<double> sizes;
+  for (const PairJump& jump : suspect.jumps) {
+    times.push_back(jump.t);
+    sizes.push_back(jump.SizeOf(suspect.domain));
+  }
+  return {suspect.domain, Median(std::move(times)), Median(std::move(sizes))};
+}
+
+// A single pair of a domain that has many others says nothing about it.
+std::vector<DomainStep> Attribute(PairJumps found, const DomainEvents& events) {
+  std::vector<DomainStep> out;
+  const auto rank = [&](const Suspect& s) {
+    const int32_t component = events.component[static_cast<size_t>(s.domain)];
+    const bool reference = events.reference[static_cast<size_t>(component)] == s.domain;
+    return std::tuple(s.others.size(), s.share, !reference, s.domain);
+  };
+  while (!found.jumps.empty()) {
+    Suspect best;
+    for (const PairJump& seed : found.jumps) {
+      for (int32_t domain : {seed.a, seed.b}) {
+        Suspect suspect = SuspectOf(found, domain, seed);
+        if (suspect.share < 0.5) continue;
+        if (best.domain < 0 || rank(suspect) > rank(best)) best = std::move(suspect);
+      }
+    }
+    if (best.domain < 0) break;
+    out.push_back(StepOf(best));
+    const PairJump seed = best.jumps.front();
+    std::erase_if(found.jumps, [&](const PairJump& j) { return j.Has(best.domain) && Alike(j, seed, best.domain); });
+  }
+  std::sort(out.begin(), out.end(), [](const DomainStep& x, const DomainStep& y) {
+    return std::pair(x.domain, x.t) < std::pair(y.domain, y.t);
+  });
+  return out;
+}
+
+}  // namespace
+
+std::vector<DomainStep> RemoveClockSteps(DomainEvents& events) {
+  std::vector<DomainStep> steps = Attribute(FindPairJumps(events), events);
+  for (const DomainStep& step : steps) events.RemoveStep(step.domain, step.t, step.size);
+  return steps;
+}
+
+}  // namespace lockstep

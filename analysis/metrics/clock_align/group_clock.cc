@@ -1,0 +1,447 @@
+#include "analysis/metrics/clock_align/group_clock.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <set>
+#include <tuple>
+#include <utility>
+
+namespace lockstep {
+namespace {
+
+constexpr int kRounds = 6;
+constexpr double kLeastScaleNs = 50;
+constexpr double kOwnPositionNs = 3'000;    // position of a domain against one last arriver, where nothing measures it
+constexpr double kOwnPositionShare = 0.05;  // ... or this share of the duration
+constexpr double kLineFactor = 3;           // variance at a knot of a line against that of a mean under its hat
+constexpr double kBendAtTenSecondsNs = 150;
+constexpr double kFewClusters = 3;  // last arrivers below which their positions are not averaged out
+constexpr double kChance = 2;       // the clustered variance may exceed the plain one by so much without meaning
+constexpr size_t kMaxClusters = 64;
+constexpr double kMedianToMean = 1.2533;  // standard error of a median against that of a mean
+// Of what sets the last arrivers' own durations apart, the share that belongs to their ends and not their starts, and
+// the variance that is left in doubt.
+constexpr double kEndShare = 0.9;
+constexpr double kLeftShare = 0.03;
+constexpr double kLeastPosition = 0.003;  // ... and at the least, of instances longer than that
+constexpr double kFewInstances = 3;
+constexpr double kLargestPosition = 0.3;
+constexpr double kUsualPosition = 0.02;  // sd of what its position takes off an end, as a share of the duration
+constexpr double kSettled = 5;           // instances after which a last arriver has half of its full weight
+
+struct Member {
+  size_t domain = 0;  // of the group
+  const DomainTimes* times = nullptr;
+};
+
+struct Instance {
+  const DomainEvent* event = nullptr;
+  std::vector<Member> members;
+  double common_end = 0;
+  size_t last = 0;  // into members
+  double balance = 1;
+};
+
+double Square(double x) { return x * x; }
+
+class GroupFit {
+ public:
+  GroupFit(std::vector<int32_t> domains, const DomainEvents& events, const std::vector<const DomainEvent*>& members,
+           const Knots& knots)
+      : knots_(knots) {
+    out_.domains = std::move(domains);
+    for (const DomainEvent* event : members) AddInstance(events, *event);
+    x_.assign(out_.domains.size(), std::vector<double>(knots.size()));
+    position_.assign(x_.size(), 0);
+    position_variance_.assign(x_.size(), 0);
+  }
+
+  GroupClock Fit() {
+    Start();
+    for (int round = 0; round < kRounds; ++round) {
+      FindLast();
+      FindCommonEnds();
+      MeasureScales();
+      FitDomains();
+      if (round == 0) {
+        GuessPositions();
+      } else {
+        MeasurePositions();
+      }
+    }
+    FindLast();
+    FindCommonEnds();
+    MeasureVariances();
+    for (size_t d = 0; d < x_.size(); ++d) {
+      for (double& value : x_[d]) value -= position_[d];
+      for (double& variance : out_.variance[d]) variance += position_variance_[d];
+    }
+    out_.value = x_;
+    WidenScales();
+    return std::move(out_);
+  }
+
+ private:
+  void AddInstance(const DomainEvents& events, const DomainEvent& event) {
+    Instance instance;
+    instance.event = &event;
+    for (uint32_t i = 0; i < event.count; ++i) {
+      const DomainTimes& times = events.times[event.first + i];
+      const auto at = std::lower_bound(out_.domains.begin(), out_.domains.end(), times.domain);
+      instance.members.push_back({static_cast<size_t>(at - out_.domains.begin()), &times});
+    }
+    classes_ = std::max<size_t>(classes_, event.cls + size_t{1});
+    instances_.push_back(std::move(instance));
+  }
+
+  [[nodiscard]] double Residual(const Instance& k, const Member& m) const {
+    return m.times->mean_end - knots_.At(x_[m.domain], k.event->t) - k.common_end;
+  }
+
+  // Lines through medians of neighbouring instances: survives wrong records, knows nothing of who was last.
+  void Start() {
+    constexpr size_t kBin = 9;
+    std::vector<std::vector<Sample>> series(x_.size());
+    for (Instance& k : instances_) {
+      std::vector<double> ends;
+      for (const Member& m : k.members) ends.push_back(m.times->mean_end);
+      const double middle = Median(std::move(ends));
+      for (const Member& m : k.members) series[m.domain].push_back({k.event->t, m.times->mean_end - middle});
+    }
+    for (size_t d = 0; d < x_.size(); ++d) x_[d] = FitKnots(knots_, MedianBins(series[d], kBin), BendSd());
+  }
+
+  // Between knots clocks bend by a fraction of a ppm.
+  [[nodiscard]] double BendSd() const { return 1'000 + 4e-7 * knots_.width(); }
+
+  // How far a clock wanders off the line between knots.
+  [[nodiscard]] double Bend() const { return kBendAtTenSecondsNs * std::pow(knots_.width() / 10e9, 1.5); }
+
+  void FindLast() {
+    std::vector<double> times_last(x_.size());
+    for (Instance& k : instances_) {
+      double latest = -INFINITY;
+      const double scale = ScaleOf(k);
+      k.last = 0;
+      for (size_t i = 0; i < k.members.size(); ++i) {
+        const Member& m = k.members[i];
+        const double start = m.times->last_start - knots_.At(x_[m.domain], k.event->t) + position_[m.domain];
+        if (start <= latest || (scale > 0 && HuberWeight(Residual(k, m), scale) <= 0)) continue;
+        latest = start;
+        k.last = i;
+      }
+      ++times_last[k.members[k.last].domain];
+    }
+    for (Instance& k : instances_) k.balance = 1 / (times_last[k.members[k.last].domain] + kSettled);
+    out_.times_last.clear();
+    for (double n : times_last) out_.times_last.push_back(std::llround(n));
+  }
+
+  // The mean over the members, wrong records left out.
+  void FindCommonEnds() {
+    std::vector<double> ends;
+    for (Instance& k : instances_) {
+      ends.clear();
+      for (const Member& m : k.members) ends.push_back(m.times->mean_end - knots_.At(x_[m.domain], k.event->t));
+      const double middle = Median(ends);
+      k.common_end = middle;
+      const double scale = ScaleOf(k);
+      if (scale == 0) continue;
+      double sum = 0;
+      double weights = 0;
+      for (double e : ends) {
+        const double weight = HuberWeight(e - middle, 1.5 * scale);
+        sum += weight * (e - middle);
+        weights += weight;
+      }
+      if (weights > 0) k.common_end += sum / weights;
+    }
+  }
+
+  [[nodiscard]] double ScaleOf(const Instance& k) const {
+    return k.event->cls < out_.class_scale.size() ? out_.class_scale[k.event->cls] : 0;
+  }
+
+  void MeasureScales() {
+    std::vector<std::vector<double>> residuals(classes_);
+    for (const Instance& k : instances_) {
+      // The mean took one of the members' freedoms.
+      const auto n = static_cast<double>(k.members.size());
+      const double freedom = std::sqrt(n / (n - 1));
+      for (const Member& m : k.members) residuals[k.event->cls].push_back(freedom * Residual(k, m));
+    }
+    out_.class_scale.assign(classes_, 0);
+    for (size_t c = 0; c < classes_; ++c) {
+      if (!residuals[c].empty()) out_.class_scale[c] = std::max(kLeastScaleNs, RobustScale(residuals[c], 0));
+    }
+  }
+
+  [[nodiscard]] double WeightOf(const Instance& k, const Member& m) const {
+    const double scale = out_.class_scale[k.event->cls];
+    return k.balance / Square(scale) * HuberWeight(Residual(k, m), scale);
+  }
+
+  void FitDomains() {
+    std::vector<std::vector<WeightedSample>> samples(x_.size());
+    double balance = 0;
+    for (const Instance& k : instances_) {
+      balance += k.balance;
+      for (const Member& m : k.members) {
+        const double clock = knots_.At(x_[m.domain], k.event->t);
+        samples[m.domain].push_back({k.event->t, Residual(k, m) + clock, WeightOf(k, m)});
+      }
+    }
+    // Balanced weights count together as much as the instances do, against the prior.
+    const double scale = static_cast<double>(instances_.size()) / balance;
+    for (size_t d = 0; d < x_.size(); ++d) {
+      for (WeightedSample& s : samples[d]) s.weight *= scale;
+      x_[d] = FitKnots(knots_, samples[d], BendSd());
+    }
+  }
+
+  // Ends of other positions lie farther apart than the noise of a single one.
+  void WidenScales() {
+    double farthest = 0;
+    for (double p : position_) farthest = std::max(farthest, std::abs(p));
+    for (double scale : out_.class_scale) {
+      if (scale > 0) out_.noise_ns = out_.noise_ns > 0 ? std::min(out_.noise_ns, scale) : scale;
+    }
+    for (double& scale : out_.class_scale) scale = scale > 0 ? std::hypot(scale, farthest) : 0;
+    for (double duration : out_.self_duration) out_.duration_ns = std::max(out_.duration_ns, duration);
+  }
+
+  // Clustered by the last arriver, so that positions against it count as what they are: one draw each.
+  void MeasureVariances() {
+    const size_t n = x_.size();
+    const size_t lasts = std::min(n, kMaxClusters);
+    const size_t knots = knots_.size();
+    std::vector<std::vector<double>> score(n * lasts, std::vector<double>(knots));
+    std::vector<std::vector<double>> own(n, std::vector<double>(knots));
+    std::vector<std::vector<double>> weight(n, std::vector<double>(knots));
+    std::vector<std::vector<double>> per_last(n, std::vector<double>(lasts));
+    std::vector<double> durations;
+    for (const Instance& k : instances_) {
+      const Knots::Place place = knots_.Locate(k.event->t);
+      const size_t last = k.members[k.last].domain % lasts;
+      durations.push_back(k.members[k.last].times->shortest);
+      for (const Member& m : k.members) {
+        const double w = WeightOf(k, m);
+        const double r = Residual(k, m);
+        per_last[m.domain][last] += w;
+        for (const auto& [knot, share] :
+             {std::pair(place.knot, 1 - place.share), std::pair(place.knot + 1, place.share)}) {
+          const double hat = std::clamp(share, 0.0, 1.0);
+          score[m.domain * lasts + last][knot] += w * hat * r;
+          own[m.domain][knot] += Square(w * hat * r);
+          weight[m.domain][knot] += w * hat;
+        }
+      }
+    }
+    // A handful of instances fits any clock: only their durations bound what it may be.
+    const auto count = static_cast<double>(instances_.size());
+    const double few = count > kFewInstances ? count / (count - kFewInstances) : 1;
+    const double unproven = count > kFewInstances ? 0 : Square(*std::max_element(durations.begin(), durations.end()));
+    const double unmeasured = std::max(kOwnPositionNs, kOwnPositionShare * Median(std::move(durations)));
+    const bool everybody_last =
+        std::all_of(out_.times_last.begin(), out_.times_last.end(), [](int64_t times) { return times >= 3; });
+    out_.variance.assign(n, std::vector<double>(knots));
+    for (size_t d = 0; d < n; ++d) {
+      const double sum = std::accumulate(per_last[d].begin(), per_last[d].end(), 0.0);
+      double squares = 0;
+      for (double w : per_last[d]) squares += w * w;
+      const double clusters = squares > 0 ? sum * sum / squares : 1;
+      for (size_t j = 0; j < knots; ++j) {
+        double clustered = 0;
+        for (size_t l = 0; l < lasts; ++l) clustered += Square(score[d * lasts + l][j]);
+        const bool balanced = everybody_last || clusters >= kFewClusters;
+        const double correction = clusters > 1.5 ? clusters / (clusters - 1) : 1;
+        const double stat = std::max(own[d][j], correction * clustered / kChance);
+        const double total = std::max(weight[d][j], 1e-30);
+        out_.variance[d][j] = kLineFactor * few * stat / Square(total) + unproven +
+                              (balanced ? 0 : Square(unmeasured / clusters)) + Square(Bend());
+      }
+    }
+  }
+
+  struct OwnDuration {
+    std::vector<double> sum;     // weighted, against the class's median
+    std::vector<double> weight;  // 1 / variance
+    double typical = 0;
+  };
+
+  OwnDuration MeasureOwnDurations() {
+    std::vector<std::map<size_t, std::vector<double>>> by_class(classes_);
+    for (const Instance& k : instances_) {
+      const Member& last = k.members[k.last];
+      by_class[k.event->cls][last.domain].push_back(last.times->mean_end - last.times->last_start);
+    }
+    OwnDuration out{std::vector<double>(x_.size()), std::vector<double>(x_.size()), 0};
+    out_.self_duration.assign(classes_, 0);
+    for (size_t c = 0; c < classes_; ++c) {
+      if (!by_class[c].empty()) AddOwnDurations(by_class[c], out_.self_duration[c], out);
+    }
+    return out;
+  }
+
+  static void AddOwnDurations(const std::map<size_t, std::vector<double>>& by_domain, double& usual, OwnDuration& out) {
+    std::vector<double> all;
+    std::vector<double> about;
+    for (const auto& [domain, durations] : by_domain) {
+      const double own = Median(durations);
+      all.insert(all.end(), durations.begin(), durations.end());
+      if (durations.size() < 3) continue;
+      for (double d : durations) about.push_back(d - own);
+    }
+    usual = Median(all);
+    out.typical = std::max(out.typical, usual);
+    const double scale = std::max(kLeastScaleNs, about.empty() ? RobustScale(all, usual) : RobustScale(about, 0));
+    for (const auto& [domain, durations] : by_domain) {
+      const double own = Median(durations);
+      const double weight = static_cast<double>(durations.size()) / Square(kMedianToMean * scale);
+      out.sum[domain] += weight * (own - usual);
+      out.weight[domain] += weight;
+    }
+  }
+
+  // A first idea of the positions without knowing who was last: how soon after its own start the common end may come,
+  // at the least. Each domain is taken to be last equally often.
+  void GuessPositions() {
+    std::vector<std::vector<double>> times(x_.size());
+    for (const Instance& k : instances_) {
+      const double scale = ScaleOf(k);
+      for (const Member& m : k.members) {
+        if (HuberWeight(Residual(k, m), scale) <= 0) continue;
+        times[m.domain].push_back(k.common_end - m.times->last_start + knots_.At(x_[m.domain], k.event->t));
+      }
+    }
+    double mean = 0;
+    for (size_t d = 0; d < x_.size(); ++d) {
+      const size_t at = times[d].size() / (2 * x_.size());
+      if (at < 2) {
+        position_.assign(x_.size(), 0);
+        return;
+      }
+      std::nth_element(times[d].begin(), times[d].begin() + static_cast<std::ptrdiff_t>(at), times[d].end());
+      position_[d] = times[d][at];
+      mean += position_[d] / static_cast<double>(x_.size());
+    }
+    for (double& p : position_) p -= mean;
+  }
+
+  // What a domain's own duration exceeds the others' by belongs mostly to its end, as far as it stands out of the
+  // noise.
+  void MeasurePositions() {
+    const OwnDuration own = MeasureOwnDurations();
+    std::vector<double> mean(x_.size());
+    std::vector<size_t> measured;
+    double centre = 0;
+    double weights = 0;
+    for (size_t d = 0; d < x_.size(); ++d) {
+      if (own.weight[d] <= 0) continue;
+      mean[d] = own.sum[d] / own.weight[d];
+      centre += own.sum[d];
+      weights += own.weight[d];
+      measured.push_back(d);
+    }
+    if (weights > 0) centre /= weights;
+    const double usual = Square(kUsualPosition * own.typical);
+    double real = usual;
+    if (measured.size() >= 3) {
+      const auto freedom = static_cast<double>(measured.size() - 1);
+      const double doubt = freedom / weights * std::sqrt(2 / freedom) / 2;
+      real = std::max(RealSpread(mean, own.weight, measured, centre), std::min(usual, doubt));
+    }
+    if (own.typical > kBandwidthBoundNs) real = std::max(real, Square(kLeastPosition * own.typical));
+    for (size_t d = 0; d < x_.size(); ++d) {
+      const double trust = own.weight[d] > 0 ? real / (real + 1 / own.weight[d]) : 0;
+      const double most = kLargestPosition * own.typical;
+      position_[d] = std::clamp(kEndShare * trust * (mean[d] - centre), -most, most);
+      position_variance_[d] = (kLeftShare + 1 - trust) * real;
+    }
+  }
+
+  // Variance between the domains beyond what their noise explains: moments, as for random effects.
+  static double RealSpread(const std::vector<double>& mean, const std::vector<double>& weight,
+                           const std::vector<size_t>& measured, double centre) {
+    double total = 0;
+    double squares = 0;
+    double spread = 0;
+    for (size_t d : measured) {
+      total += weight[d];
+      squares += Square(weight[d]);
+      spread += weight[d] * Square(mean[d] - centre);
+    }
+    const double freedom = static_cast<double>(measured.size()) - 1;
+    return std::max(0.0, (spread - freedom) / (total - squares / total));
+  }
+
+  const Knots& knots_;
+  GroupClock out_;
+  std::vector<Instance> instances_;
+  std::vector<std::vector<double>> x_;  // clock and position of the end, which the ends alone cannot tell apart
+  std::vector<double> position_;        // per domain of the group
+  std::vector<double> position_variance_;
+  size_t classes_ = 0;
+};
+
+constexpr size_t kInstancesPerDomain = 4;  // of a class that stands alone
+
+struct Group {
+  std::vector<int32_t> domains;
+  std::vector<const DomainEvent*> events;
+};
+
+// A class is a group of its own: what positions add differs from class to class. Small classes that span the same
+// domains are joined by the magnitude of their durations.
+std::vector<Group> GroupsOf(const DomainEvents& events, int32_t component) {
+  struct ClassEvents {
+    std::set<int32_t> domains;
+    std::vector<const DomainEvent*> events;
+    std::vector<double> shortest;
+  };
+  std::map<uint32_t, ClassEvents> classes;
+  for (const DomainEvent& event : events.events) {
+    if (event.relation != ClockRelation::kAllPairs) continue;
+    const int32_t first = events.times[event.first].domain;
+    if (events.component[static_cast<size_t>(first)] != component) continue;
+    ClassEvents& found = classes[event.cls];
+    double shortest = INFINITY;
+    for (uint32_t i = 0; i < event.count; ++i) {
+      const DomainTimes& times = events.times[event.first + i];
+      found.domains.insert(times.domain);
+      shortest = std::min(shortest, times.shortest);
+    }
+    found.events.push_back(&event);
+    found.shortest.push_back(shortest);
+  }
+  // Key: domains, then the class itself, or the magnitude of small ones.
+  std::map<std::tuple<std::vector<int32_t>, int64_t, int>, std::vector<const DomainEvent*>> groups;
+  for (const auto& [cls, found] : classes) {
+    const bool large = found.events.size() >= kInstancesPerDomain * found.domains.size();
+    const int magnitude = large ? 0 : std::ilogb(std::max(1.0, Median(found.shortest)));
+    auto& members = groups[{{found.domains.begin(), found.domains.end()}, large ? int64_t{cls} : -1, magnitude}];
+    members.insert(members.end(), found.events.begin(), found.events.end());
+  }
+  std::vector<Group> out;
+  for (auto& [key, members] : groups) {
+    std::stable_sort(members.begin(), members.end(),
+                     [](const DomainEvent* a, const DomainEvent* b) { return a->t < b->t; });
+    out.push_back({std::get<0>(key), std::move(members)});
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<GroupClock> MeasureGroups(const DomainEvents& events, int32_t component, const Knots& knots,
+                                      Executor& executor) {
+  const std::vector<Group> groups = GroupsOf(events, component);
+  std::vector<GroupClock> out(groups.size());
+  executor.ParallelFor(groups.size(),
+                       [&](size_t g) { out[g] = GroupFit(groups[g].domains, events, groups[g].events, knots).Fit(); });
+  return out;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,158 @@
+#include "analysis/metrics/clock_align/pair_ends.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <utility>
+
+namespace lockstep {
+namespace {
+
+constexpr size_t kFewest = 5;             // instances of a class before its scatter says anything
+constexpr double kPositionShare = 0.01;   // of the duration: ends may be so far apart by position alone
+constexpr double kAlike = 3;              // classes up to this many times the least scatter are used together
+constexpr double kMedianToMean = 1.2533;  // standard error of a median against that of a mean
+
+struct ClassScatter {
+  double scale = 0;
+  uint32_t cls = 0;
+};
+
+std::vector<ClassScatter> ByScatter(const std::vector<PairEnd>& ends) {
+  std::map<uint32_t, std::vector<double>> distances;
+  std::map<uint32_t, std::vector<double>> durations;
+  for (const PairEnd& e : ends) {
+    distances[e.cls].push_back(static_cast<double>(e.d_ns));
+    durations[e.cls].push_back(static_cast<double>(e.shorter_ns));
+  }
+  std::vector<ClassScatter> out;
+  for (const auto& [cls, d] : distances) {
+    if (d.size() >= kFewest) out.push_back({RobustScale(d, Median(d)) + kPositionShare * Median(durations[cls]), cls});
+  }
+  std::sort(out.begin(), out.end(), [](const ClassScatter& a, const ClassScatter& b) {
+    return std::pair(a.scale, a.cls) < std::pair(b.scale, b.cls);
+  });
+  return out;
+}
+
+struct Sides {
+  std::vector<double> a_later;
+  std::vector<double> b_later;
+};
+
+Sides SidesOf(const std::vector<PairEnd>& ends, double centre) {
+  Sides out;
+  for (const PairEnd& e : ends) {
+    const double later = static_cast<double>(e.later_ns) - centre;
+    if (e.later_ns == 0) continue;
+    (later > 0 ? out.a_later : out.b_later).push_back(static_cast<double>(e.d_ns));
+  }
+  return out;
+}
+
+// The quietest classes that together have enough instances on both sides.
+std::vector<PairEnd> Quietest(const std::vector<PairEnd>& ends) {
+  const std::vector<ClassScatter> classes = ByScatter(ends);
+  if (classes.size() <= 1) return ends;
+  std::vector<double> all;
+  for (const PairEnd& e : ends) all.push_back(static_cast<double>(e.d_ns));
+  const double typical = Median(std::move(all));
+  std::map<uint32_t, Sides> sides;
+  for (const PairEnd& e : ends) {
+    const Sides one = SidesOf({e}, typical);
+    sides[e.cls].a_later.insert(sides[e.cls].a_later.end(), one.a_later.begin(), one.a_later.end());
+    sides[e.cls].b_later.insert(sides[e.cls].b_later.end(), one.b_later.begin(), one.b_later.end());
+  }
+  std::map<uint32_t, bool> chosen;
+  size_t a = 0;
+  size_t b = 0;
+  for (const ClassScatter& c : classes) {
+    const bool alike = c.scale <= kAlike * classes.front().scale;
+    if (!alike && a >= PairCentre::kEachSide && b >= PairCentre::kEachSide) break;
+    chosen[c.cls] = true;
+    a += sides[c.cls].a_later.size();
+    b += sides[c.cls].b_later.size();
+  }
+  std::vector<PairEnd> out;
+  std::copy_if(ends.begin(), ends.end(), std::back_inserter(out),
+               [&](const PairEnd& e) { return chosen.contains(e.cls); });
+  return out;
+}
+
+double Square(double x) { return x * x; }
+
+}  // namespace
+
+PairCentre CentreOf(const std::vector<PairEnd>& ends, int64_t tick_ns) {
+  PairCentre out;
+  out.used = Quietest(ends);
+  std::vector<double> all;
+  for (const PairEnd& e : out.used) all.push_back(static_cast<double>(e.d_ns));
+  out.centre_ns = Median(all);
+  const Sides sides = SidesOf(out.used, out.centre_ns);
+  out.a_later = sides.a_later.size();
+  out.b_later = sides.b_later.size();
+  if (out.a_later == 0 || out.b_later == 0) return out;
+  const double level_a = Median(sides.a_later);
+  const double level_b = Median(sides.b_later);
+  const double least = static_cast<double>(tick_ns) / 2;
+  const double scale_a = std::max(least, RobustScale(sides.a_later, level_a));
+  const double scale_b = std::max(least, RobustScale(sides.b_later, level_b));
+  const double a_count = static_cast<double>(out.a_later);
+  const double b_count = static_cast<double>(out.b_later);
+  out.centre_ns = (level_a + level_b) / 2;
+  out.se_ns = kMedianToMean / 2 * std::sqrt(Square(scale_a) / a_count + Square(scale_b) / b_count);
+  out.scale_ns = std::sqrt((Square(scale_a) * a_count + Square(scale_b) * b_count) / (a_count + b_count));
+  std::vector<double> distances;
+  for (double d : sides.a_later) distances.push_back(std::abs(d - level_a));
+  for (double d : sides.b_later) distances.push_back(std::abs(d - level_b));
+  const auto at = distances.begin() + static_cast<std::ptrdiff_t>((distances.size() * 95 + 99) / 100 - 1);
+  std::nth_element(distances.begin(), at, distances.end());
+  out.scatter95_ns = *at;
+  return out;
+}
+
+namespace {
+
+// By how much ends lie apart more when a is later than when b is: from neighbouring instances, so that jumps do not
+// matter.
+double SideEffect(const std::vector<PairEnd>& in_time, double centre) {
+  std::vector<double> changes;
+  for (size_t i = 1; i < in_time.size(); ++i) {
+    const bool a_before = static_cast<double>(in_time[i - 1].later_ns) > centre;
+    const bool a_now = static_cast<double>(in_time[i].later_ns) > centre;
+    if (a_before == a_now) continue;
+    const auto change = static_cast<double>(in_time[i].d_ns - in_time[i - 1].d_ns);
+    changes.push_back(a_now ? change : -change);
+  }
+  return Median(std::move(changes));
+}
+
+}  // namespace
+
+std::vector<Jump> JumpsOf(const PairCentre& centre) {
+  if (!centre.balanced()) return {};
+  std::vector<PairEnd> in_time = centre.used;
+  std::stable_sort(in_time.begin(), in_time.end(), [](const PairEnd& x, const PairEnd& y) { return x.t_ns < y.t_ns; });
+  const double effect = SideEffect(in_time, centre.centre_ns);
+  std::vector<Sample> series;
+  const int64_t origin = centre.used.front().t_ns;
+  for (const PairEnd& e : in_time) {
+    const double side = static_cast<double>(e.later_ns) > centre.centre_ns ? effect / 2 : -effect / 2;
+    series.push_back({static_cast<double>(e.t_ns - origin), static_cast<double>(e.d_ns) - side});
+  }
+  constexpr double kLeastJumpNs = 2'000;
+  return FindJumps(std::move(series),
+                   {.min_size = kLeastJumpNs, .min_sigmas = 8, .min_samples = PairCentre::kEachSide});
+}
+
+int64_t Percentile95(const std::vector<PairEnd>& ends, int64_t shift_ns) {
+  std::vector<int64_t> distances;
+  for (const PairEnd& e : ends) distances.push_back(std::abs(e.d_ns - shift_ns));
+  const auto at = distances.begin() + static_cast<std::ptrdiff_t>((distances.size() * 95 + 99) / 100 - 1);
+  std::nth_element(distances.begin(), at, distances.end());
+  return *at;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,40 @@
+// Differences of the ends of two devices over their shared instances, and their last-arriver-balanced centre.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analysis/metrics/clock_align/robust.h"
+
+namespace lockstep {
+
+struct PairEnd {
+  int64_t t_ns = 0;        // LocalTime of a's end
+  int64_t d_ns = 0;        // end_a - end_b
+  int64_t later_ns = 0;    // start_a - start_b
+  int64_t shorter_ns = 0;  // duration
+  uint32_t cls = 0;
+};
+
+struct PairCentre {
+  double centre_ns = 0;
+  double se_ns = 0;         // standard error of the centre
+  double scatter95_ns = 0;  // 95th percentile of |d - level of its side|, over the classes used
+  double scale_ns = 0;      // standard deviation of the same
+  size_t a_later = 0;       // instances on either side
+  size_t b_later = 0;
+  std::vector<PairEnd> used;
+
+  static constexpr size_t kEachSide = 20;
+  [[nodiscard]] bool balanced() const { return a_later >= kEachSide && b_later >= kEachSide; }
+};
+
+[[nodiscard]] PairCentre CentreOf(const std::vector<PairEnd>& ends, int64_t tick_ns);
+
+// Times at which the ends of the pair jump against each other by more than their scatter explains.
+[[nodiscard]] std::vector<Jump> JumpsOf(const PairCentre& centre);
+
+// The order statistic of rank ceil(0.95 n) of |d - shift|; `ends` not empty.
+[[nodiscard]] int64_t Percentile95(const std::vector<PairEnd>& ends, int64_t shift_ns);
+
+}  // namespace lockstep

@@ -1,0 +1,100 @@
+#include "analysis/metrics/match/clock_input.h"
+
+#include <algorithm>
+
+#include "analysis/metrics/match/certificate.h"
+#include "analysis/metrics/match/order_score.h"
+
+namespace lockstep {
+namespace {
+
+constexpr double kMinConfidence = 0.99;
+
+std::vector<int32_t> Components(const ClockModel& clock, size_t ranks) {
+  std::vector<int32_t> out;
+  for (size_t r = 0; r < ranks; ++r) out.push_back(clock.ComponentOf(static_cast<int32_t>(r)));
+  return out;
+}
+
+MatchedInstance Aligned(const MatchedInstance& instance, const ClockModel& clock) {
+  MatchedInstance out;
+  for (MatchedMember m : instance.members) {
+    const int64_t correction = clock.Correction(m.rank_index, LocalTime{m.start_ns}).ns;
+    m.start_ns -= correction;
+    m.end_ns -= correction;
+    out.members.push_back(m);
+  }
+  return out;
+}
+
+bool CommonPointsHold(const std::vector<const JoinedInstance*>& joined, const std::vector<RankRows>& rows,
+                      const ClockModel& clock) {
+  std::vector<MatchedInstance> aligned;
+  aligned.reserve(joined.size());
+  for (const JoinedInstance* j : joined) aligned.push_back(Aligned(j->instance, clock));
+  std::vector<const MatchedInstance*> instances;
+  for (const MatchedInstance& i : aligned) instances.push_back(&i);
+  const Certificate certificate = Certify(instances, Components(clock, rows.size()), rows);
+  return certificate.checked > 0 && certificate.rate() >= kMinCommonRate;
+}
+
+}  // namespace
+
+AllPairs FindAllPairs(const CommunicatorJoin& join, const std::vector<RankRows>& rows, const ClockModel& clock) {
+  std::map<CollectiveOp, std::vector<const JoinedInstance*>> by_op;
+  for (const JoinedInstance& j : join.instances) {
+    if (j.receiver < 0 && j.instance.matched() && j.instance.confidence >= kMinConfidence) {
+      by_op[j.instance.op].push_back(&j);
+    }
+  }
+  AllPairs out;
+  for (const auto& [op, instances] : by_op) {
+    out[op] = IsAllPairs(op) || (MayBeAllPairs(op) && CommonPointsHold(instances, rows, clock));
+  }
+  return out;
+}
+
+bool BindsAllPairs(const AllPairs& all_pairs, const JoinedInstance& joined) {
+  const auto at = all_pairs.find(joined.instance.op);
+  return joined.receiver < 0 && (at == all_pairs.end() ? IsAllPairs(joined.instance.op) : at->second);
+}
+
+ClockInputBuilder::ClockInputBuilder(const std::vector<int32_t>& domain, const std::vector<RankRows>& rows) {
+  input_.domain = domain;
+  for (const RankRows& r : rows) input_.tick_ns.push_back(r.tick_ns);
+}
+
+void ClockInputBuilder::Add(size_t communicator, const CommunicatorJoin& join, const AllPairs& all_pairs) {
+  for (size_t i = 0; i < join.instances.size(); ++i) {
+    const JoinedInstance& j = join.instances[i];
+    if (!j.instance.matched() || j.instance.confidence < kMinConfidence) continue;
+    if (j.receiver >= 0) {
+      AddOne(communicator, i, j, ClockRelation::kOneWay, j.sender);
+    } else if (BindsAllPairs(all_pairs, j)) {
+      AddOne(communicator, i, j, ClockRelation::kAllPairs, -1);
+    } else if (j.root >= 0) {
+      const bool to_root = j.instance.op == CollectiveOp::kReduce || j.instance.op == CollectiveOp::kGather;
+      AddOne(communicator, i, j, to_root ? ClockRelation::kToOne : ClockRelation::kOneWay, j.root);
+    }
+  }
+}
+
+void ClockInputBuilder::AddOne(size_t communicator, size_t position, const JoinedInstance& joined,
+                               ClockRelation relation, int32_t first_rank) {
+  std::vector<ClockMember> members;
+  for (const MatchedMember& m : joined.instance.members) members.push_back({m.rank_index, m.start_ns, m.end_ns});
+  if (relation != ClockRelation::kAllPairs) {
+    const auto first =
+        std::find_if(members.begin(), members.end(), [&](const ClockMember& m) { return m.rank_index == first_rank; });
+    if (first == members.end()) return;
+    std::rotate(members.begin(), first, first + 1);
+  }
+  const auto cls = classes_.try_emplace({communicator, joined.instance.op, joined.instance.bytes},
+                                        static_cast<uint32_t>(classes_.size()));
+  input_.instances.push_back({static_cast<uint32_t>(input_.members.size()), static_cast<uint32_t>(members.size()),
+                              relation, cls.first->second});
+  input_.members.insert(input_.members.end(), members.begin(), members.end());
+  origin_.emplace_back(communicator, position);
+}
+
+}  // namespace lockstep

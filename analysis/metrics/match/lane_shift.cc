@@ -1,0 +1,440 @@
+#include "analysis/metrics/match/lane_shift.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <utility>
+
+#include "analysis/metrics/match/order_score.h"
+
+namespace lockstep {
+namespace {
+
+constexpr size_t kProbes = 5;
+constexpr size_t kLocalEvents = 24;  // on either side of a probe
+constexpr int64_t kFirstLook = 8;
+constexpr double kPromisingPart = 0.3;
+constexpr size_t kFinalists = 3;     // per probe
+constexpr size_t kMaxSteps = 6'000;  // ends looked at by a full walk
+constexpr size_t kLostLock = 12;     // misses in a row
+constexpr int64_t kHole = 100;       // a gap of this many caps: b recorded nothing there
+constexpr int64_t kJumpReachNs = 6'000'000;
+constexpr int64_t kMinPairs = 6;
+constexpr size_t kKnots = 64;
+constexpr size_t kWindowPoints = 25;
+constexpr int64_t kOtherShiftNs = 60'000;  // candidates closer than this are one
+constexpr double kMinShiftExponent = 20;
+constexpr double kMinCoverage = 0.9;
+
+// Follows the offset by second-order tracking.
+struct Tracker {
+  double offset = 0;
+  double rate = 0;  // ns per ns
+  int64_t at_ns = 0;
+  int steps = 0;
+
+  [[nodiscard]] double Predict(int64_t t_ns) const { return offset + rate * static_cast<double>(t_ns - at_ns); }
+  void Update(int64_t t_ns, double residual) {
+    constexpr double kGain = 0.2;
+    constexpr double kRateGain = 0.02;
+    constexpr double kMaxRate = 2e-4;
+    const double elapsed = static_cast<double>(std::abs(t_ns - at_ns));
+    offset = Predict(t_ns) + kGain * residual;
+    if (++steps > 8 && elapsed > 0) {
+      const double sign = t_ns >= at_ns ? 1 : -1;
+      rate = std::clamp(rate + sign * kRateGain * residual / elapsed, -kMaxRate, kMaxRate);
+    }
+    at_ns = t_ns;
+  }
+};
+
+// One lane walked along another.
+class Walker {
+ public:
+  Walker(const std::vector<LaneEvent>& a, const std::vector<LaneEvent>& b, int64_t cap_ns)
+      : a_(a), b_(b), cap_ns_(cap_ns) {}
+
+  struct Step {
+    size_t i = 0;
+    size_t j = 0;
+    double offset = 0;
+    int64_t distance_ns = 0;  // capped
+    bool in_window = false;   // b runs there
+  };
+
+  // Nearest end of the same kind; cap if there is none.
+  [[nodiscard]] Step Nearest(size_t i, double offset) const {
+    const int64_t want = a_[i].end_ns - std::llround(offset);
+    Step step{i, 0, offset, cap_ns_, want >= b_.front().start_ns && want <= b_.back().end_ns};
+    const auto at =
+        std::lower_bound(b_.begin(), b_.end(), want, [](const LaneEvent& e, int64_t t) { return e.end_ns < t; });
+    if (at != b_.begin() && at != b_.end() && at->end_ns - std::prev(at)->end_ns > kHole * cap_ns_) {
+      step.in_window = false;
+    }
+    for (auto right = at; right != b_.end() && right->end_ns - want < step.distance_ns; ++right) {
+      if (right->kind != a_[i].kind) continue;
+      step.distance_ns = right->end_ns - want;
+      step.j = static_cast<size_t>(right - b_.begin());
+    }
+    for (auto left = at; left != b_.begin() && want - std::prev(left)->end_ns < step.distance_ns; --left) {
+      if (std::prev(left)->kind != a_[i].kind) continue;
+      step.distance_ns = want - std::prev(left)->end_ns;
+      step.j = static_cast<size_t>(std::prev(left) - b_.begin());
+    }
+    return step;
+  }
+
+  // Visits `count` events from `from` on in `stride`s (backwards if negative) and follows the offset.
+  template <typename Visit>
+  void Walk(size_t from, std::ptrdiff_t stride, size_t count, Tracker& tracker, const Visit& visit) const {
+    auto i = static_cast<std::ptrdiff_t>(from);
+    for (size_t n = 0; n < count && i >= 0 && i < static_cast<std::ptrdiff_t>(a_.size()); ++n, i += stride) {
+      const auto index = static_cast<size_t>(i);
+      const Step step = Nearest(index, tracker.Predict(a_[index].end_ns));
+      if (step.distance_ns < cap_ns_) {
+        const double found = static_cast<double>(a_[index].end_ns - b_[step.j].end_ns);
+        tracker.Update(a_[index].end_ns, found - tracker.Predict(a_[index].end_ns));
+      }
+      if (!visit(step, tracker)) return;
+    }
+  }
+
+  // Much closer than by chance, on average.
+  [[nodiscard]] bool Promising(double sum, int64_t seen) const {
+    return sum < kPromisingPart * static_cast<double>(seen * cap_ns_);
+  }
+
+  // Mean capped distance of the events around a probe.
+  [[nodiscard]] double LocalScore(size_t probe, int64_t offset) const {
+    double sum = 0;
+    int64_t seen = 0;
+    const auto visit = [&](const Step& step, const Tracker&) {
+      sum += static_cast<double>(step.distance_ns);
+      ++seen;
+      return seen != kFirstLook || Promising(sum, seen);
+    };
+    for (const std::ptrdiff_t direction : {1, -1}) {
+      if (seen > 0 && !Promising(sum, seen)) break;
+      Tracker tracker{static_cast<double>(offset), 0, a_[probe].end_ns, 0};
+      Walk(probe, direction, kLocalEvents, tracker, visit);
+    }
+    return seen == 0 ? static_cast<double>(cap_ns_) : sum / static_cast<double>(seen);
+  }
+
+  struct Candidate {
+    double score = 0;
+    int64_t offset = 0;
+    size_t probe = 0;
+  };
+
+  // The best offsets at a probe, best first, each at least kOtherShiftNs from the others.
+  [[nodiscard]] std::vector<Candidate> Finalists(size_t probe, int64_t expected_ns, int64_t reach_ns,
+                                                 size_t limit) const {
+    std::vector<Candidate> all;
+    const int64_t first = a_[probe].end_ns - expected_ns - reach_ns;
+    auto at = std::lower_bound(b_.begin(), b_.end(), first, [](const LaneEvent& e, int64_t t) { return e.end_ns < t; });
+    for (; at != b_.end() && at->end_ns <= first + 2 * reach_ns; ++at) {
+      if (at->kind != a_[probe].kind) continue;
+      const int64_t offset = a_[probe].end_ns - at->end_ns;
+      all.push_back({LocalScore(probe, offset), offset, probe});
+    }
+    std::stable_sort(all.begin(), all.end(), [](const Candidate& x, const Candidate& y) { return x.score < y.score; });
+    std::vector<Candidate> out;
+    for (const Candidate& c : all) {
+      if (out.size() >= limit) break;
+      const bool known = std::any_of(out.begin(), out.end(),
+                                     [&](const Candidate& o) { return std::abs(o.offset - c.offset) < kOtherShiftNs; });
+      if (!known) out.push_back(c);
+    }
+    return out;
+  }
+
+  [[nodiscard]] int64_t cap_ns() const { return cap_ns_; }
+  [[nodiscard]] const std::vector<LaneEvent>& a() const { return a_; }
+  [[nodiscard]] const std::vector<LaneEvent>& b() const { return b_; }
+
+ private:
+  const std::vector<LaneEvent>& a_;
+  const std::vector<LaneEvent>& b_;
+  int64_t cap_ns_;
+};
+
+// A candidate followed over both lanes.
+class FullWalk {
+ public:
+  FullWalk(const Walker& walker, const Walker::Candidate& candidate) : walker_(walker) {
+    const size_t n = walker.a().size();
+    const auto stride = static_cast<std::ptrdiff_t>(std::max<size_t>(1, n / kMaxSteps));
+    Follow(candidate, -stride);
+    std::reverse(steps_.begin(), steps_.end());
+    Follow(candidate, stride);
+  }
+
+  [[nodiscard]] LaneShift Summarise(int64_t tick_ns) const {
+    LaneShift out;
+    std::vector<int64_t> distances;
+    for (const Walker::Step& step : steps_) {
+      if (step.in_window) distances.push_back(step.distance_ns);
+    }
+    out.pairs = static_cast<int64_t>(distances.size());
+    out.deviation_ns = std::max(tick_ns, UpperMedian(distances));
+    const int64_t close = std::max<int64_t>(10'000, 6 * out.deviation_ns);
+    const int64_t slack = 2 * tick_ns + std::min<int64_t>(10'000, 3 * out.deviation_ns);
+    int64_t matched = 0;
+    int64_t common = 0;
+    for (const Walker::Step& step : steps_) {
+      if (!step.in_window || step.distance_ns >= std::min(close, walker_.cap_ns())) continue;
+      ++matched;
+      common += HasCommonPoint(step, slack) ? 1 : 0;
+    }
+    if (matched > 0) out.common_rate = static_cast<double>(common) / static_cast<double>(matched);
+    if (out.pairs > 0) out.coverage = static_cast<double>(matched) / static_cast<double>(out.pairs);
+    MakeKnots(out);
+    return out;
+  }
+
+  [[nodiscard]] double OffsetAt(int64_t t_ns) const {
+    double best = 0;
+    int64_t nearest = INT64_MAX;
+    for (const Walker::Step& step : steps_) {
+      const int64_t distance = std::abs(walker_.a()[step.i].end_ns - t_ns);
+      if (distance >= nearest) continue;
+      nearest = distance;
+      best = step.offset;
+    }
+    return best;
+  }
+
+ private:
+  [[nodiscard]] bool HasCommonPoint(const Walker::Step& step, int64_t slack) const {
+    const LaneEvent& x = walker_.a()[step.i];
+    const LaneEvent& y = walker_.b()[step.j];
+    const int64_t offset = std::llround(step.offset);
+    return std::max(x.start_ns, y.start_ns + offset) <= std::min(x.end_ns, y.end_ns + offset) + slack;
+  }
+
+  void Follow(const Walker::Candidate& candidate, std::ptrdiff_t stride) {
+    Tracker tracker{static_cast<double>(candidate.offset), 0, walker_.a()[candidate.probe].end_ns, 0};
+    size_t from = candidate.probe;
+    if (stride > 0) from += static_cast<size_t>(stride);
+    size_t patience = kLostLock;
+    while (from < walker_.a().size()) {
+      size_t misses = 0;
+      std::optional<size_t> lost;
+      walker_.Walk(from, stride, walker_.a().size(), tracker, [&](const Walker::Step& step, const Tracker& now) {
+        steps_.push_back(step);
+        steps_.back().offset = now.Predict(walker_.a()[step.i].end_ns);
+        misses = step.in_window && step.distance_ns >= walker_.cap_ns() ? misses + 1 : 0;
+        if (misses >= patience) lost = step.i;
+        return !lost;
+      });
+      if (!lost) return;
+      const bool found = Relock(*lost, patience, tracker);
+      patience = found ? kLostLock : 2 * patience;
+      from = static_cast<size_t>(static_cast<std::ptrdiff_t>(*lost) + stride);
+    }
+  }
+
+  // The clock may have been stepped: seeks the offset anew where the lock was lost, and walks the misses again with it.
+  bool Relock(size_t at, size_t misses, Tracker& tracker) {
+    const int64_t t = walker_.a()[at].end_ns;
+    const int64_t expected = std::llround(tracker.Predict(t));
+    const auto finalists = walker_.Finalists(at, expected, kJumpReachNs, 1);
+    if (finalists.empty() || 4 * finalists.front().score > static_cast<double>(walker_.cap_ns())) return false;
+    tracker = {static_cast<double>(finalists.front().offset), 0, t, 0};
+    for (size_t n = steps_.size() - std::min(misses, steps_.size()); n < steps_.size(); ++n) {
+      steps_[n] = walker_.Nearest(steps_[n].i, tracker.offset);
+    }
+    return true;
+  }
+
+  struct Point {
+    int64_t t_ns = 0;
+    double offset = 0;
+  };
+
+  // The close pairs, cut where the offset jumps.
+  [[nodiscard]] std::vector<std::vector<Point>> Segments() const {
+    std::vector<std::vector<Point>> out(1);
+    for (size_t n = 0; n < steps_.size(); ++n) {
+      const bool jump = n > 0 && std::abs(steps_[n].offset - steps_[n - 1].offset) > static_cast<double>(kOtherShiftNs);
+      if (jump && !out.back().empty()) out.emplace_back();
+      if (steps_[n].distance_ns >= walker_.cap_ns()) continue;
+      const LaneEvent& x = walker_.a()[steps_[n].i];
+      out.back().push_back({x.end_ns, static_cast<double>(x.end_ns - walker_.b()[steps_[n].j].end_ns)});
+    }
+    if (out.back().empty()) out.pop_back();
+    return out;
+  }
+
+  // Least squares through points around their first one, far ones left out in a second round: {offset, rate}.
+  static std::pair<double, double> Line(const std::vector<Point>& points) {
+    std::pair<double, double> line{points.front().offset, 0};
+    double limit = 0;
+    for (int round = 0; round < 3; ++round) {
+      double n = 0, t = 0, y = 0, tt = 0, ty = 0;
+      for (const Point& p : points) {
+        const auto x = static_cast<double>(p.t_ns - points.front().t_ns);
+        const double r = std::abs(p.offset - line.first - line.second * x);
+        if (round > 0 && r > limit) continue;
+        n += 1;
+        t += x;
+        y += p.offset - points.front().offset;
+        tt += x * x;
+        ty += x * (p.offset - points.front().offset);
+      }
+      if (round > 0) {
+        const double spread = n * tt - t * t;
+        line.second = spread > 0 ? (n * ty - t * y) / spread : 0;
+        line.first = points.front().offset + (y - line.second * t) / std::max(1.0, n);
+        limit = 6 * static_cast<double>(Distance(points, line)) + 500;
+      } else {
+        limit = std::numeric_limits<double>::max();
+      }
+    }
+    return line;
+  }
+
+  static int64_t Distance(const std::vector<Point>& points, const std::pair<double, double>& line) {
+    std::vector<int64_t> out;
+    for (const Point& p : points) {
+      out.push_back(std::llround(
+          std::abs(p.offset - line.first - line.second * static_cast<double>(p.t_ns - points.front().t_ns))));
+    }
+    return UpperMedian(std::move(out));
+  }
+
+  // A line, and how the middle of every kWindowPoints points deviates from it.
+  void MakeKnots(LaneShift& out) const {
+    for (const std::vector<Point>& points : Segments()) {
+      const auto line = Line(points);
+      const size_t windows = std::clamp<size_t>(points.size() / kWindowPoints, 1, kKnots);
+      for (size_t w = 0; w < windows; ++w) {
+        const size_t first = points.size() * w / windows;
+        const size_t last = points.size() * (w + 1) / windows;
+        std::vector<int64_t> residuals;
+        for (size_t n = first; n < last; ++n) {
+          const auto x = static_cast<double>(points[n].t_ns - points.front().t_ns);
+          residuals.push_back(std::llround(points[n].offset - line.first - line.second * x));
+        }
+        const int64_t middle = UpperMedian(std::move(residuals));
+        const auto knot = [&](int64_t t) {
+          const auto x = static_cast<double>(t - points.front().t_ns);
+          out.knots.push_back({t, middle + std::llround(line.first + line.second * x)});
+        };
+        if (w == 0) knot(points.front().t_ns);
+        knot(points[(first + last) / 2].t_ns);
+        if (w + 1 == windows) knot(points.back().t_ns);
+      }
+    }
+  }
+
+  const Walker& walker_;
+  std::vector<Walker::Step> steps_;  // ascending
+};
+
+// A quarter of the usual distance between ends: what chance gives.
+int64_t CapOf(const std::vector<LaneEvent>& lane) {
+  std::vector<int64_t> gaps;
+  for (size_t i = 1; i < lane.size(); ++i) gaps.push_back(lane[i].end_ns - lane[i - 1].end_ns);
+  return std::clamp<int64_t>(UpperMedian(std::move(gaps)) / 4, 5'000, 2'000'000);
+}
+
+std::vector<size_t> ProbesOf(const std::vector<LaneEvent>& a, const std::vector<LaneEvent>& b, int64_t expected_ns,
+                             int64_t reach_ns) {
+  const auto before = [](const LaneEvent& e, int64_t t) { return e.end_ns < t; };
+  const int64_t slack = std::min<int64_t>(reach_ns, 100'000'000);
+  auto first = std::lower_bound(a.begin(), a.end(), b.front().end_ns + expected_ns - slack, before);
+  auto last = std::lower_bound(a.begin(), a.end(), b.back().end_ns + expected_ns + slack, before);
+  std::vector<size_t> out;
+  const auto n = last - first;
+  for (size_t p = 0; n > 0 && p < kProbes; ++p) {
+    // Irregular positions, so that not every probe falls on a lost event of a period.
+    const auto at = first + std::min<std::ptrdiff_t>(n - 1, n * static_cast<std::ptrdiff_t>(2 * p + 1) / 10 +
+                                                                static_cast<std::ptrdiff_t>(p * p % 7));
+    out.push_back(static_cast<size_t>(at - a.begin()));
+  }
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+}  // namespace
+
+std::optional<LaneShift> FindLaneShift(const std::vector<LaneEvent>& a, const std::vector<LaneEvent>& b,
+                                       int64_t expected_ns, int64_t reach_ns, int64_t tick_ns) {
+  if (a.size() < static_cast<size_t>(kMinPairs) || b.size() < static_cast<size_t>(kMinPairs)) return std::nullopt;
+  const Walker walker(a, b, std::max(CapOf(a), CapOf(b)));
+  struct Tried {
+    LaneShift shift;
+    double middle = 0;  // offset at one common time
+  };
+  const int64_t middle = a[a.size() / 2].end_ns;
+  std::vector<Tried> tried;
+  for (const size_t probe : ProbesOf(a, b, expected_ns, reach_ns)) {
+    for (const Walker::Candidate& c : walker.Finalists(probe, expected_ns, reach_ns, kFinalists)) {
+      if (!walker.Promising(c.score, 1)) break;
+      const FullWalk walk(walker, c);
+      tried.push_back({walk.Summarise(tick_ns), walk.OffsetAt(middle)});
+    }
+  }
+  std::erase_if(tried, [](const Tried& t) { return t.shift.pairs < kMinPairs; });
+  if (tried.empty()) return std::nullopt;
+  const auto better = [](const Tried& x, const Tried& y) {
+    const auto score = [](const LaneShift& s) {
+      return static_cast<double>(s.deviation_ns) / std::max(0.05, s.coverage);
+    };
+    return score(x.shift) < score(y.shift);
+  };
+  const auto best = std::min_element(tried.begin(), tried.end(), better);
+  int64_t second = walker.cap_ns();
+  for (const Tried& t : tried) {
+    if (std::abs(t.middle - best->middle) >= static_cast<double>(kOtherShiftNs)) {
+      second = std::min(second, t.shift.deviation_ns);
+    }
+  }
+  LaneShift out = best->shift;
+  const double effective = std::min(120.0, static_cast<double>(out.pairs) / 2);
+  out.exponent = effective * std::log(static_cast<double>(second) / static_cast<double>(out.deviation_ns));
+  out.accepted = out.exponent >= kMinShiftExponent && out.coverage >= kMinCoverage && out.common_rate >= kMinCommonRate;
+  return out;
+}
+
+std::optional<LaneShift> CompareLanes(const std::vector<LaneEvent>& a, const std::vector<LaneEvent>& b,
+                                      int64_t uncertainty_ns, size_t sample) {
+  if (a.empty() || b.empty()) return std::nullopt;
+  const int64_t cap = std::max(CapOf(a), CapOf(b));
+  const Walker walker(a, b, cap);
+  std::vector<int64_t> residuals;
+  std::vector<Walker::Step> steps;
+  LaneShift out;
+  const size_t stride = std::max<size_t>(1, a.size() / std::max<size_t>(1, sample));
+  for (size_t i = 0; i < a.size(); i += stride) {
+    const Walker::Step step = walker.Nearest(i, 0);
+    if (!step.in_window) continue;
+    ++out.pairs;
+    if (step.distance_ns >= cap) continue;
+    steps.push_back(step);
+    residuals.push_back(a[i].end_ns - b[step.j].end_ns);
+  }
+  if (out.pairs == 0) return std::nullopt;
+  const int64_t centre = std::clamp(UpperMedian(residuals), -uncertainty_ns, uncertainty_ns);
+  for (int64_t& r : residuals) r = std::abs(r - centre);
+  out.deviation_ns = steps.empty() ? cap : UpperMedian(residuals);
+  const int64_t close = std::max<int64_t>(10'000, 8 * out.deviation_ns);
+  const int64_t slack = 64 + std::min<int64_t>(5'000, 3 * out.deviation_ns);
+  int64_t matched = 0;
+  int64_t common = 0;
+  for (size_t n = 0; n < steps.size(); ++n) {
+    const LaneEvent& x = a[steps[n].i];
+    const LaneEvent& y = b[steps[n].j];
+    if (residuals[n] > close) continue;
+    ++matched;
+    common += std::max(x.start_ns, y.start_ns + centre) <= std::min(x.end_ns, y.end_ns + centre) + slack ? 1 : 0;
+  }
+  out.coverage = static_cast<double>(matched) / static_cast<double>(out.pairs);
+  out.common_rate = matched == 0 ? 0 : static_cast<double>(common) / static_cast<double>(matched);
+  return out;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,48 @@
+// The offset between two clocks, from the ends of two lanes that take part in the same collectives: no ids, no order.
+//
+// Candidate offsets pair one event of a with every event of b in reach. From each candidate the lanes are walked
+// outwards, the nearest end of b sought for every end of a, the drift followed. Collectives synchronise their members,
+// so at the right offset the jitter between successive ends is common to both lanes and cancels; at a wrong one it does
+// not, however periodic the lanes are. A loss of lock is followed by a new search nearby: a clock that was stepped.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "analysis/model/collective.h"
+
+namespace lockstep {
+
+struct LaneEvent {
+  int64_t start_ns = 0;  // on the clock of its domain
+  int64_t end_ns = 0;
+  uint32_t kind = 0;  // events of different kinds never belong together
+};
+
+struct OffsetKnot {
+  int64_t t_ns = 0;       // on the clock of a
+  int64_t offset_ns = 0;  // a - b
+};
+
+struct LaneShift {
+  std::vector<OffsetKnot> knots;  // ascending in t; two of equal t: a jump
+  int64_t pairs = 0;              // ends of a compared
+  int64_t deviation_ns = 0;       // median distance of the nearest ends
+  double common_rate = 0;         // share of the close pairs that have a common point
+  double coverage = 0;            // share of the ends of a, while b runs, that have a close one in b
+  double exponent = 0;            // n_eff ln(second deviation / deviation)
+  bool accepted = false;
+};
+
+// `expected_ns`: a - b as the sources claim; `reach_ns`: how far that may be wrong. Both in order of end. The best
+// offset found, accepted or not; null when there is nothing to compare.
+[[nodiscard]] std::optional<LaneShift> FindLaneShift(const std::vector<LaneEvent>& a, const std::vector<LaneEvent>& b,
+                                                     int64_t expected_ns, int64_t reach_ns, int64_t tick_ns);
+
+// How two lanes lie against each other on one clock, which may be off by `uncertainty_ns`. At most `sample` ends of a
+// are looked at, spread over the lane. exponent and accepted are not filled.
+[[nodiscard]] std::optional<LaneShift> CompareLanes(const std::vector<LaneEvent>& a, const std::vector<LaneEvent>& b,
+                                                    int64_t uncertainty_ns, size_t sample);
+
+}  // namespace lockstep

@@ -1,0 +1,24 @@
+// Sends joined with receives over one route, in order, whatever was lost on either side. Internal to the joining of
+// instances.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "analysis/metrics/match/instance_builder.h"
+
+namespace lockstep {
+
+struct RouteRow {
+  int64_t start_ns = 0;  // on the common axis
+  int64_t end_ns = 0;
+};
+
+// Pairs (send, receive), ascending in both: the monotone pairing that explains the ends best. A receive cannot end
+// before its send has started, and ends when both are there and the data is over; a sender may end early. Both in order
+// of start. `slack_ns`: how far the clocks may be off.
+[[nodiscard]] std::vector<std::pair<size_t, size_t>> PairRoute(const std::vector<RouteRow>& sends,
+                                                               const std::vector<RouteRow>& receives, int64_t slack_ns);
+
+}  // namespace lockstep

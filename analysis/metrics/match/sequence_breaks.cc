@@ -1,0 +1,83 @@
+#include "analysis/metrics/match/sequence_breaks.h"
+
+#include <algorithm>
+#include <map>
+
+namespace lockstep {
+namespace {
+
+int64_t StartOf(const MatchedInstance& instance) {
+  int64_t start = INT64_MAX;
+  for (const MatchedMember& m : instance.members) start = std::min(start, m.start_ns);
+  return start;
+}
+
+// One rank's way through the instances.
+class Follower {
+ public:
+  Follower(uint32_t communicator, int32_t rank_index) : communicator_(communicator), rank_index_(rank_index) {}
+
+  void Meet(const MatchedInstance& instance, const MatchedMember* own) {
+    if (!instance.matched()) {
+      if (own != nullptr) Count(own->start_ns, -1);
+      return;
+    }
+    if (own == nullptr) {
+      Count(StartOf(instance), 1);
+      return;
+    }
+    Close(!seen_);
+    seen_ = true;
+  }
+
+  std::vector<SequenceBreak> Finish() {
+    Close(true);
+    return std::move(out_);
+  }
+
+ private:
+  void Count(int64_t at_ns, int64_t missing) {
+    if (open_.missing != 0 && (open_.missing > 0) != (missing > 0)) Close(!seen_);
+    if (open_.missing == 0) open_.at_ns = at_ns;
+    open_.missing += missing;
+  }
+
+  void Close(bool at_edge) {
+    if (open_.missing != 0 && out_.size() < kMaxBreaksPerRank) {
+      // An extra row is one wherever it stands.
+      out_.push_back({communicator_, rank_index_, open_.at_ns, open_.missing, at_edge && open_.missing > 0});
+    }
+    open_ = {};
+  }
+
+  uint32_t communicator_;
+  int32_t rank_index_;
+  bool seen_ = false;
+  SequenceBreak open_;
+  std::vector<SequenceBreak> out_;
+};
+
+}  // namespace
+
+std::vector<SequenceBreak> FindBreaks(uint32_t communicator, const std::vector<int32_t>& ranks,
+                                      const std::vector<const MatchedInstance*>& instances) {
+  std::map<int32_t, Follower> followers;
+  for (const int32_t r : ranks) followers.emplace(r, Follower(communicator, r));
+  for (const MatchedInstance* instance : instances) {
+    size_t next = 0;
+    for (auto& [rank, follower] : followers) {
+      const auto& members = instance->members;
+      while (next < members.size() && members[next].rank_index < rank) ++next;
+      const bool own = next < members.size() && members[next].rank_index == rank;
+      follower.Meet(*instance, own ? &members[next] : nullptr);
+    }
+  }
+  std::vector<SequenceBreak> out;
+  for (auto& [rank, follower] : followers) {
+    const std::vector<SequenceBreak> own = follower.Finish();
+    out.insert(out.end(), own.begin(), own.end());
+  }
+  return out;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,52 @@
+// Everything that is tested for being late: ranks against their peers, groups of ranks by position, communicators by
+// their transfers. One series of excess per unit each. Pure. Units: ns.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/metrics/stragglers/own_time.h"
+#include "analysis/metrics/stragglers/positions.h"
+#include "analysis/metrics/stragglers/stragglers.h"
+
+namespace lockstep {
+
+// The smallest effect that counts, in shares of a unit's length.
+inline constexpr double kMinEffectRatio = 0.002;
+
+struct Candidate {
+  StragglerScope scope = StragglerScope::kRank;
+  std::string id;
+  std::vector<int32_t> rank_indices;    // ascending
+  std::vector<uint32_t> communicators;  // of a transfer; empty: the ranks' own time
+  std::vector<double> series;           // excess in the units measured, in order of time
+  std::vector<size_t> units;            // of the series' values
+  double floor_ns = 0;                  // minimum effect per unit
+  OwnParts parts{};                     // mean excess per unit by part
+  size_t family = 0;                    // candidates of one family are exchangeable when nothing is wrong
+
+  void Add(size_t unit, double excess_ns) {
+    units.push_back(unit);
+    series.push_back(excess_ns);
+  }
+  [[nodiscard]] bool is_transfer() const { return !communicators.empty(); }
+};
+
+struct CandidateInput {
+  const RankResolution& ranks;
+  const MatchResult& match;
+  const ArrivalGraph& graph;
+  const TestUnits& units;
+  const std::vector<RankOwnTime>& own;
+  const Positions& positions;
+};
+
+// Ranks first, by rank; then groups of own time (hosts, GPUs of equal place, stages, communicators), then transfers
+// (rails, communicators), each by number. Only those with at least two measured units and somebody to compare with.
+[[nodiscard]] std::vector<Candidate> BuildCandidates(const CandidateInput& input);
+
+// The series of transfers: rails and communicators.
+[[nodiscard]] std::vector<Candidate> TransferCandidates(const CandidateInput& input);
+
+}  // namespace lockstep

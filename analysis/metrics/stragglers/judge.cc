@@ -1,0 +1,306 @@
+#include "analysis/metrics/stragglers/judge.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "analysis/metrics/stragglers/recurrence.h"
+#include "analysis/metrics/stragglers/series_statistics.h"
+
+namespace lockstep {
+namespace {
+
+constexpr int kMostWhatIfs = 48;
+
+// Stretches of units that stand out from the candidate's own median: seldom but large delays.
+int64_t CountEvents(const std::vector<double>& series, double threshold) {
+  const double middle = MedianOf(series);
+  int64_t events = 0;
+  bool before = false;
+  for (const double value : series) {
+    const bool event = value - middle > threshold;
+    if (event && !before) ++events;
+    before = event;
+  }
+  return events;
+}
+
+struct Family {
+  std::vector<size_t> members;
+  FamilyCorrelation correlation;
+  double deviation = 0;  // median of the members' robust deviations
+  double events = 0;
+};
+
+class Judges {
+ public:
+  explicit Judges(const std::vector<Candidate>& candidates)
+      : candidates_(candidates), own_(candidates.size()), events_(candidates.size()), out_(candidates.size()) {
+    for (size_t i = 0; i < candidates.size(); ++i) {
+      own_[i] = AutocorrelationOf(candidates[i].series);
+      families_[candidates[i].family].members.push_back(i);
+    }
+    for (auto& [number, family] : families_) Describe(family);
+  }
+
+  std::vector<Judgement> Judge() {
+    std::vector<double> p(candidates_.size());
+    for (size_t i = 0; i < candidates_.size(); ++i) p[i] = Test(i);
+    const std::vector<double> adjusted = HolmAdjusted(p);
+    for (size_t i = 0; i < candidates_.size(); ++i) {
+      out_[i].p_adjusted = adjusted[i];
+      out_[i].steps_needed = StepsNeeded(i);
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void Describe(Family& family) {
+    std::vector<double> deviations;
+    family.correlation.members = family.members.size();
+    const std::map<size_t, double> middles = MiddlesOf(family);
+    for (const size_t i : family.members) {
+      const Autocorrelation noise = AutocorrelationOf(Besides(candidates_[i], middles));
+      family.correlation.mean.lag1 += noise.lag1 / static_cast<double>(family.members.size());
+      family.correlation.mean.lag2 += noise.lag2 / static_cast<double>(family.members.size());
+      deviations.push_back(RobustDeviation(candidates_[i].series));
+    }
+    family.deviation = MedianOf(std::move(deviations));
+    for (const size_t i : family.members) {
+      events_[i] = EventsOf(i, family);
+      family.events += static_cast<double>(events_[i]);
+    }
+  }
+
+  // The median of the family in each unit: what one late member does to all others' excess over their mean.
+  [[nodiscard]] std::map<size_t, double> MiddlesOf(const Family& family) const {
+    std::map<size_t, std::vector<double>> values;
+    for (const size_t i : family.members) {
+      const Candidate& candidate = candidates_[i];
+      for (size_t k = 0; k < candidate.series.size(); ++k) values[candidate.units[k]].push_back(candidate.series[k]);
+    }
+    std::map<size_t, double> middles;
+    for (auto& [unit, of_unit] : values) middles[unit] = MedianOf(std::move(of_unit));
+    return middles;
+  }
+
+  static std::vector<double> Besides(const Candidate& candidate, const std::map<size_t, double>& middles) {
+    std::vector<double> series;
+    for (size_t k = 0; k < candidate.series.size(); ++k) {
+      series.push_back(candidate.series[k] - middles.at(candidate.units[k]));
+    }
+    return series;
+  }
+
+  [[nodiscard]] int64_t EventsOf(size_t i, const Family& family) const {
+    constexpr double kDeviations = 6;
+    const Candidate& candidate = candidates_[i];
+    const double noise = std::max(family.deviation, RobustDeviation(candidate.series));
+    return CountEvents(candidate.series, std::max(candidate.floor_ns, kDeviations * noise));
+  }
+
+  // The smaller of the two tests' p values, each weighted by its share of alpha.
+  double Test(size_t i) {
+    const Candidate& candidate = candidates_[i];
+    const Family& family = families_.at(candidate.family);
+    const auto n = static_cast<double>(candidate.series.size());
+    const auto late = static_cast<double>(std::count_if(candidate.series.begin(), candidate.series.end(),
+                                                        [&](double value) { return value > candidate.floor_ns; }));
+    Judgement& out = out_[i];
+    out.mean_ns = std::accumulate(candidate.series.begin(), candidate.series.end(), 0.0) / n;
+    out.late_share = late / n;
+    out.n_eff = EffectiveCount(candidate.series.size(), own_[i], family.correlation);
+    const double sign = BinomialTail(out.n_eff, out.n_eff * out.late_share, 0.5);
+    const auto members = static_cast<double>(family.members.size());
+    const double seldom = members < 2 ? 1 : BinomialTail(family.events, static_cast<double>(events_[i]), 1 / members);
+    return std::min({1.0, sign / kSignShare, seldom / (1 - kSignShare)});
+  }
+
+  // By whichever of the two tests is sooner done.
+  [[nodiscard]] double StepsNeeded(size_t i) const {
+    const Candidate& candidate = candidates_[i];
+    const auto n = static_cast<double>(candidate.series.size());
+    const double alpha = kStragglerAlpha / static_cast<double>(candidates_.size());
+    // Room for a step or two in which it is not late by chance.
+    constexpr double kMargin = 1.4;
+    const double sign = kMargin * CountNeeded(out_[i].late_share, kSignShare * alpha) * n / out_[i].n_eff;
+    const auto members = static_cast<double>(families_.at(candidate.family).members.size());
+    if (members < 2 || events_[i] == 0) return sign;
+    const double events = std::log((1 - kSignShare) * alpha) / -std::log(members);
+    return std::min(sign, kMargin * std::max(1.0, events) * n / static_cast<double>(events_[i]));
+  }
+
+  const std::vector<Candidate>& candidates_;
+  std::vector<Autocorrelation> own_;
+  std::vector<int64_t> events_;
+  std::map<size_t, Family> families_;
+  std::vector<Judgement> out_;
+};
+
+bool IsGroup(const Candidate& candidate) {
+  return candidate.is_transfer() ? candidate.scope == StragglerScope::kRail : candidate.rank_indices.size() > 1;
+}
+
+class Selector {
+ public:
+  Selector(const std::vector<Candidate>& candidates, const std::vector<Judgement>& judgements,
+           const std::vector<RankOwnTime>& own, const TestUnits& units, const SavingOf& saving)
+      : candidates_(candidates), judgements_(judgements), own_(own), units_(units), saving_(saving) {
+    order_.resize(candidates.size());
+    std::iota(order_.begin(), order_.end(), size_t{0});
+    std::stable_sort(order_.begin(), order_.end(), [&](size_t a, size_t b) {
+      const bool group_a = IsGroup(candidates_[a]);
+      const bool group_b = IsGroup(candidates_[b]);
+      if (group_a != group_b) return group_a;
+      return judgements_[a].mean_ns > judgements_[b].mean_ns;
+    });
+  }
+
+  Selection Select() {
+    for (const size_t i : order_) {
+      if (Promising(i) && judgements_[i].p_adjusted < kStragglerAlpha) TryFound(i);
+    }
+    for (const size_t i : order_) {
+      if (Promising(i) && judgements_[i].p_adjusted >= kStragglerAlpha) TryUndecided(i);
+    }
+    return std::move(selection_);
+  }
+
+ private:
+  // What it costs at most is its excess; below the least saving nothing needs to be replayed.
+  [[nodiscard]] bool Promising(size_t i) const {
+    const double least = kMinSavingRatio * static_cast<double>(units_.unit_ns);
+    return judgements_[i].mean_ns >= least && judgements_[i].mean_ns > candidates_[i].floor_ns;
+  }
+
+  void TryFound(size_t i) {
+    if (IsExplained(i, selection_.found)) return;
+    std::optional<WhatIf> what_if = SavingOfOne(i);
+    if (what_if && what_if->saving_ratio < kMinSavingRatio) what_if = SavingOfBurst(i);
+    if (what_if && what_if->saving_ratio < kMinSavingRatio) what_if = SavingBesides(i);
+    if (what_if && what_if->saving_ratio >= kMinSavingRatio) selection_.found.push_back({i, *what_if});
+  }
+
+  void TryUndecided(size_t i) {
+    if (judgements_[i].steps_needed >= kManySteps) return;
+    if (IsExplained(i, selection_.found) || IsExplained(i, selection_.undecided)) return;
+    const std::optional<WhatIf> what_if = SavingOfOne(i);
+    if (what_if && what_if->saving_ratio >= kMinSavingRatio) selection_.undecided.push_back({i, *what_if});
+  }
+
+  [[nodiscard]] std::optional<WhatIf> Replayed(const Idealisation& ideal) {
+    if (what_ifs_++ >= kMostWhatIfs) return std::nullopt;
+    return saving_(ideal);
+  }
+
+  std::optional<WhatIf> SavingOfOne(size_t i) {
+    Idealisation ideal;
+    if (candidates_[i].is_transfer()) {
+      ideal.communicators = candidates_[i].communicators;
+    } else {
+      ideal.rank_indices = candidates_[i].rank_indices;
+    }
+    return Replayed(ideal);
+  }
+
+  // What happened for a while only is idealised in that while.
+  std::optional<WhatIf> SavingOfBurst(size_t i) {
+    const Candidate& candidate = candidates_[i];
+    const std::optional<Burst> burst = FindBurst(candidate.series, candidate.floor_ns);
+    if (!burst || candidate.is_transfer()) return WhatIf{};
+    Idealisation ideal;
+    ideal.rank_indices = candidate.rank_indices;
+    const size_t last = candidate.units[burst->last - 1] + 1;
+    ideal.time_ns = {units_.start_ns[candidate.units[burst->first]],
+                     last < units_.start_ns.size() ? units_.start_ns[last] : INT64_MAX};
+    return Replayed(ideal);
+  }
+
+  // Behind a slower one it costs nothing until that is mended: what it saves then.
+  std::optional<WhatIf> SavingBesides(size_t i) {
+    if (candidates_[i].is_transfer()) return std::nullopt;
+    Idealisation others;
+    for (const Selected& found : selection_.found) {
+      const std::vector<int32_t>& ranks = candidates_[found.candidate].rank_indices;
+      if (candidates_[found.candidate].is_transfer()) continue;
+      others.rank_indices.insert(others.rank_indices.end(), ranks.begin(), ranks.end());
+    }
+    if (others.rank_indices.empty()) return std::nullopt;
+    Idealisation all = others;
+    all.rank_indices.insert(all.rank_indices.end(), candidates_[i].rank_indices.begin(),
+                            candidates_[i].rank_indices.end());
+    const std::optional<WhatIf> without = Replayed(Normalised(others));
+    std::optional<WhatIf> with = Replayed(Normalised(all));
+    if (!without || !with) return std::nullopt;
+    with->saving_ns_per_step -= without->saving_ns_per_step;
+    with->saving_ratio -= without->saving_ratio;
+    with->bound_lo_ns_per_step = std::min<int64_t>(0, with->saving_ns_per_step);
+    with->bound_hi_ns_per_step = std::max<int64_t>(0, with->saving_ns_per_step);
+    return with;
+  }
+
+  static Idealisation Normalised(Idealisation ideal) {
+    std::sort(ideal.rank_indices.begin(), ideal.rank_indices.end());
+    ideal.rank_indices.erase(std::unique(ideal.rank_indices.begin(), ideal.rank_indices.end()),
+                             ideal.rank_indices.end());
+    return ideal;
+  }
+
+  // A group that is chosen already has the candidate among its members and is nearly as late as it is.
+  [[nodiscard]] bool IsExplained(size_t i, const std::vector<Selected>& chosen) const {
+    return std::any_of(chosen.begin(), chosen.end(), [&](const Selected& it) { return Explains(it.candidate, i); });
+  }
+
+  [[nodiscard]] bool Explains(size_t group, size_t i) const {
+    const Candidate& outer = candidates_[group];
+    const Candidate& inner = candidates_[i];
+    if (outer.is_transfer() != inner.is_transfer()) return false;
+    const bool inside = outer.is_transfer() ? Includes(outer.communicators, inner.communicators)
+                                            : Includes(outer.rank_indices, inner.rank_indices);
+    if (!inside) return false;
+    if (!MeasuredAgainstOutsiders(outer, inner)) return false;
+    const double left = judgements_[i].mean_ns - judgements_[group].mean_ns;
+    return left < std::max(inner.floor_ns, judgements_[group].mean_ns / 2);
+  }
+
+  // A rank is measured against its communicator; if all of that belongs to the group, its excess is besides the
+  // group's.
+  [[nodiscard]] bool MeasuredAgainstOutsiders(const Candidate& outer, const Candidate& inner) const {
+    if (inner.scope != StragglerScope::kRank) return true;
+    const int32_t communicator = own_[static_cast<size_t>(inner.rank_indices.front())].communicator;
+    for (size_t rank = 0; rank < own_.size(); ++rank) {
+      const bool mate = own_[rank].communicator == communicator;
+      if (mate &&
+          !std::binary_search(outer.rank_indices.begin(), outer.rank_indices.end(), static_cast<int32_t>(rank))) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  template <typename Value>
+  static bool Includes(const std::vector<Value>& outer, const std::vector<Value>& inner) {
+    return std::includes(outer.begin(), outer.end(), inner.begin(), inner.end());
+  }
+
+  const std::vector<Candidate>& candidates_;
+  const std::vector<Judgement>& judgements_;
+  const std::vector<RankOwnTime>& own_;
+  const TestUnits& units_;
+  const SavingOf& saving_;
+  std::vector<size_t> order_;
+  Selection selection_;
+  int what_ifs_ = 0;
+};
+
+}  // namespace
+
+std::vector<Judgement> JudgeCandidates(const std::vector<Candidate>& candidates) { return Judges(candidates).Judge(); }
+
+Selection SelectStragglers(const std::vector<Candidate>& candidates, const std::vector<Judgement>& judgements,
+                           const std::vector<RankOwnTime>& own, const TestUnits& units, const SavingOf& saving) {
+  return Selector(candidates, judgements, own, units, saving).Select();
+}
+
+}  // namespace lockstep

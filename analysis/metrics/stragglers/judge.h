@@ -1,0 +1,44 @@
+// The verdict on each candidate: is it late in more steps than chance explains, and in which order are candidates
+// explained by each other. Pure.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "analysis/metrics/causes/replay.h"
+#include "analysis/metrics/stragglers/candidates.h"
+
+namespace lockstep {
+
+struct Judgement {
+  double mean_ns = 0;     // per unit
+  double late_share = 0;  // of the units, beyond the minimum effect
+  double n_eff = 0;
+  double p_adjusted = 1;  // Holm over all candidates
+  double steps_needed = 0;
+};
+
+// Of each candidate two tests share alpha: the sign test on its units (kSignShare of alpha), and for seldom but large
+// delays whether it has more of them than its family would give it by chance.
+inline constexpr double kSignShare = 0.9;
+[[nodiscard]] std::vector<Judgement> JudgeCandidates(const std::vector<Candidate>& candidates);
+
+using SavingOf = std::function<std::optional<WhatIf>(const Idealisation&)>;
+
+struct Selected {
+  size_t candidate = 0;
+  WhatIf what_if;
+};
+
+struct Selection {
+  std::vector<Selected> found;
+  std::vector<Selected> undecided;  // worth fixing, but its steps do not decide it
+};
+
+// Groups before their members: what a group explains is not told again of the members.
+[[nodiscard]] Selection SelectStragglers(const std::vector<Candidate>& candidates,
+                                         const std::vector<Judgement>& judgements, const std::vector<RankOwnTime>& own,
+                                         const TestUnits& units, const SavingOf& saving);
+
+}  // namespace lockstep

@@ -1,0 +1,160 @@
+#include "analysis/metrics/stragglers/series_statistics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace lockstep {
+namespace {
+
+constexpr double kMaxCorrelation = 0.999;
+constexpr double kRounding = 1e-9;  // a scatter below this part of the mean is rounding, not noise
+
+// log Gamma; std::lgamma writes a global in some libraries, so this is Lanczos' series (g = 7, 9 terms).
+double LogGamma(double x) {
+  constexpr double kTerms[] = {0.99999999999980993,  676.5203681218851,     -1259.1392167224028,
+                               771.32342877765313,   -176.61502916214059,   12.507343278686905,
+                               -0.13857109526572012, 9.9843695780195716e-6, 1.5056327351493116e-7};
+  constexpr double kHalfLogTwoPi = 0.91893853320467274178;
+  double sum = kTerms[0];
+  for (int i = 1; i < 9; ++i) sum += kTerms[i] / (x - 1 + i);
+  const double t = x + 6.5;
+  return kHalfLogTwoPi + (x - 0.5) * std::log(t) - t + std::log(sum);
+}
+
+// Continued fraction of the incomplete beta function (modified Lentz).
+double BetaFraction(double a, double b, double x) {
+  constexpr double kTiny = 1e-300;
+  constexpr int kMaxTerms = 2'000;
+  const auto nonzero = [&](double v) { return std::abs(v) < kTiny ? kTiny : v; };
+  double c = 1;
+  double d = 1 / nonzero(1 - (a + b) * x / (a + 1));
+  double h = d;
+  for (int m = 1; m <= kMaxTerms; ++m) {
+    const double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+    d = 1 / nonzero(1 + even * d);
+    c = nonzero(1 + even / c);
+    h *= d * c;
+    const double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+    d = 1 / nonzero(1 + odd * d);
+    c = nonzero(1 + odd / c);
+    h *= d * c;
+    if (std::abs(d * c - 1) < 1e-14) break;
+  }
+  return h;
+}
+
+double IncompleteBeta(double a, double b, double x) {
+  if (x <= 0) return 0;
+  if (x >= 1) return 1;
+  const double front = std::exp(LogGamma(a + b) - LogGamma(a) - LogGamma(b) + a * std::log(x) + b * std::log1p(-x));
+  if (x < (a + 1) / (a + b + 2)) return front * BetaFraction(a, b, x) / a;
+  return 1 - front * BetaFraction(b, a, 1 - x) / b;
+}
+
+std::vector<double> WithoutOutliers(const std::vector<double>& series) {
+  constexpr double kDeviations = 4;
+  const double middle = MedianOf(series);
+  const double limit = kDeviations * RobustDeviation(series);
+  std::vector<double> out = series;
+  if (limit <= 0) return out;
+  for (double& value : out) value = std::clamp(value, middle - limit, middle + limit);
+  return out;
+}
+
+double Correlation(const std::vector<double>& deviations, size_t lag, double power) {
+  double sum = 0;
+  for (size_t i = lag; i < deviations.size(); ++i) sum += deviations[i] * deviations[i - lag];
+  return sum / power;
+}
+
+// Kendall's correction, first order: the estimated mean pulls a correlation down by about (1 + 3 rho) / n.
+double Unbiased(double correlation, double n) {
+  return std::clamp((n * correlation + 1) / (n - 3), -1.0, kMaxCorrelation);
+}
+
+// 1 + 2 * sum of all autocorrelations, each taken one standard error `error` lower than estimated.
+double Inflation(const Autocorrelation& it, double error) {
+  const double rho = std::clamp(it.lag1 - error, 0.0, kMaxCorrelation);
+  const double plain = (1 + rho) / (1 - rho);
+  // Slow noise under fast one: the lags fall off more slowly than the first of them tells.
+  const double second = it.lag2 - error;
+  if (rho <= 3 * error || second <= rho * rho) return plain;
+  const double decay = std::min(second / rho, kMaxCorrelation);
+  return std::max(plain, 1 + 2 * rho / (1 - decay));
+}
+
+}  // namespace
+
+double MedianOf(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  if (values.size() % 2 == 1) return *middle;
+  return (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
+double RobustDeviation(const std::vector<double>& values) {
+  const double middle = MedianOf(values);
+  std::vector<double> deviations;
+  deviations.reserve(values.size());
+  for (const double value : values) deviations.push_back(std::abs(value - middle));
+  return 1.4826 * MedianOf(std::move(deviations));
+}
+
+double BinomialTail(double n, double k, double p) {
+  if (k <= 0) return 1;
+  return IncompleteBeta(k, n - std::min(k, n) + 1, p);
+}
+
+std::vector<double> HolmAdjusted(const std::vector<double>& p) {
+  std::vector<size_t> order(p.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return p[a] < p[b]; });
+  std::vector<double> adjusted(p.size());
+  double running = 0;
+  for (size_t i = 0; i < order.size(); ++i) {
+    running = std::max(running, std::min(1.0, static_cast<double>(order.size() - i) * p[order[i]]));
+    adjusted[order[i]] = running;
+  }
+  return adjusted;
+}
+
+Autocorrelation AutocorrelationOf(const std::vector<double>& series) {
+  if (series.size() < 4) return {};
+  std::vector<double> deviations = WithoutOutliers(series);
+  const auto n = static_cast<double>(deviations.size());
+  const double mean = std::accumulate(deviations.begin(), deviations.end(), 0.0) / n;
+  double power = 0;
+  for (double& value : deviations) {
+    value -= mean;
+    power += value * value;
+  }
+  if (power <= n * kRounding * kRounding * mean * mean) return {};
+  return {Unbiased(Correlation(deviations, 1, power), n), Unbiased(Correlation(deviations, 2, power), n)};
+}
+
+double EffectiveCount(size_t values, const Autocorrelation& own, const FamilyCorrelation& family) {
+  constexpr double kClearly = 4;  // standard errors
+  const auto n = static_cast<double>(std::max<size_t>(values, 1));
+  const double power = std::max(1 - family.mean.lag1 * family.mean.lag1, 0.05);
+  const double error = std::sqrt(power / n);
+  const double of_family = std::sqrt(power / (n * static_cast<double>(std::max<size_t>(1, family.members))));
+  double inflation = Inflation(family.mean, of_family);
+  if (own.lag1 > family.mean.lag1 + kClearly * error) inflation = std::max(inflation, Inflation(own, error));
+  return n / inflation;
+}
+
+double CountNeeded(double late, double alpha) {
+  if (late <= 0.5) return kManySteps;
+  double low = 1;
+  double high = 2;
+  while (BinomialTail(high, high * late, 0.5) > alpha && high < kManySteps) high *= 2;
+  for (int i = 0; i < 60; ++i) {
+    const double middle = (low + high) / 2;
+    (BinomialTail(middle, middle * late, 0.5) > alpha ? low : high) = middle;
+  }
+  return std::min(high, kManySteps);
+}
+
+}  // namespace lockstep

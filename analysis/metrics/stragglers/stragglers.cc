@@ -1,0 +1,176 @@
+#include "analysis/metrics/stragglers/stragglers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/metrics/stragglers/candidates.h"
+#include "analysis/metrics/stragglers/judge.h"
+#include "analysis/metrics/stragglers/own_time.h"
+#include "analysis/metrics/stragglers/positions.h"
+#include "analysis/metrics/stragglers/recurrence.h"
+#include "analysis/metrics/stragglers/series_bootstrap.h"
+#include "analysis/metrics/stragglers/series_statistics.h"
+
+namespace lockstep {
+
+std::string_view Name(StragglerScope scope) {
+  switch (scope) {
+    case StragglerScope::kRank:
+      return "rank";
+    case StragglerScope::kGpu:
+      return "gpu";
+    case StragglerScope::kHost:
+      return "host";
+    case StragglerScope::kRail:
+      return "rail";
+    case StragglerScope::kStage:
+      return "stage";
+    case StragglerScope::kCommunicator:
+      return "communicator";
+  }
+  return "";
+}
+
+std::string ScopedName(StragglerScope scope, std::string_view id) {
+  const std::string_view name = Name(scope);
+  if (id.substr(0, name.size()) == name) return std::string(id);
+  return fmt::format("{} {}", name, id);
+}
+
+std::string_view Name(Recurrence recurrence) {
+  switch (recurrence) {
+    case Recurrence::kPersistent:
+      return "persistent";
+    case Recurrence::kPeriodic:
+      return "periodic";
+    case Recurrence::kBursty:
+      return "bursty";
+    case Recurrence::kRandom:
+      return "random";
+  }
+  return "";
+}
+
+namespace {
+
+CauseKind UsualCause(LatenessPart part) {
+  switch (part) {
+    case LatenessPart::kCopy:
+      return CauseKind::kCopies;
+    case LatenessPart::kHost:
+    case LatenessPart::kLaunch:
+      return CauseKind::kHostDelay;
+    case LatenessPart::kTransfer:
+      return CauseKind::kTransfer;
+    case LatenessPart::kDependency:
+      return CauseKind::kDependency;
+    case LatenessPart::kCarryIn:
+    case LatenessPart::kCompute:
+    case LatenessPart::kWait:
+    case LatenessPart::kRest:
+      break;
+  }
+  return CauseKind::kUnknown;
+}
+
+// The parts that matter, largest first, each with its kind of trouble.
+std::vector<StragglerPart> PartsOf(const StragglerInput& input, const Candidate& candidate) {
+  constexpr double kMaterial = 0.1;  // of the largest
+  const double largest = *std::max_element(candidate.parts.begin(), candidate.parts.end());
+  std::vector<StragglerPart> parts;
+  for (size_t p = 0; p < kLatenessParts; ++p) {
+    if (candidate.parts[p] <= 0 || candidate.parts[p] < kMaterial * largest) continue;
+    const auto part = static_cast<LatenessPart>(p);
+    StragglerPart out{UsualCause(part), "", std::llround(candidate.parts[p]), 0};
+    if (!candidate.is_transfer()) {
+      OriginCause told = ExplainOrigin(input.run, input.ranks, input.graph, candidate.rank_indices.front(), part);
+      if (told.kind != CauseKind::kUnknown) {
+        out.cause = told.kind;
+        out.excess_ratio = told.excess_ratio;
+      }
+      out.kernel = std::move(told.kernel);
+    }
+    parts.push_back(std::move(out));
+  }
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const StragglerPart& a, const StragglerPart& b) { return a.ns_per_step > b.ns_per_step; });
+  return parts;
+}
+
+Straggler Describe(const StragglerInput& input, const Candidate& candidate, const Judgement& judgement,
+                   const WhatIf& what_if) {
+  Straggler out;
+  out.scope = candidate.scope;
+  out.id = candidate.id;
+  out.rank_indices = candidate.rank_indices;
+  out.communicators = candidate.communicators;
+  const RecurrenceResult recurrence = ClassifyRecurrence(candidate.series, candidate.floor_ns);
+  out.kind = recurrence.kind;
+  out.period_steps = recurrence.period;
+  out.effect_ns_per_step = std::llround(judgement.mean_ns);
+  const auto n = static_cast<double>(candidate.series.size());
+  const auto block = static_cast<size_t>(std::ceil(std::max(std::cbrt(n), n / std::max(1.0, judgement.n_eff))));
+  const auto [low, high] = BootstrapMean(candidate.series, block);
+  out.confidence_ns = {std::llround(low), std::llround(high)};
+  out.p_adjusted = judgement.p_adjusted;
+  out.what_if = what_if;
+  out.parts = PartsOf(input, candidate);
+  out.persistence = judgement.late_share;
+  out.steps = static_cast<int64_t>(candidate.series.size());
+  out.n_eff = judgement.n_eff;
+  return out;
+}
+
+void Tell(const StragglerInput& input, const std::vector<Candidate>& candidates,
+          const std::vector<Judgement>& judgements, const Selection& selection, StragglerResult& result) {
+  for (const Selected& it : selection.found) {
+    result.stragglers.push_back(Describe(input, candidates[it.candidate], judgements[it.candidate], it.what_if));
+  }
+  std::stable_sort(result.stragglers.begin(), result.stragglers.end(), [](const Straggler& a, const Straggler& b) {
+    return a.what_if.saving_ns_per_step > b.what_if.saving_ns_per_step;
+  });
+  for (const Selected& it : selection.undecided) {
+    const Candidate& candidate = candidates[it.candidate];
+    const Judgement& judgement = judgements[it.candidate];
+    result.undecided.push_back({candidate.scope, candidate.id, static_cast<int64_t>(candidate.series.size()),
+                                judgement.n_eff, static_cast<int64_t>(std::ceil(judgement.steps_needed)),
+                                candidate.rank_indices});
+  }
+}
+
+}  // namespace
+
+StragglerResult FindStragglers(const StragglerInput& input, Executor&) {
+  StragglerResult result;
+  const TestUnits units = ChooseUnits(input.graph, input.match);
+  result.unit = units.are_steps ? "step" : "block";
+  result.steps = static_cast<int64_t>(units.count);
+  if (units.count < 2 || units.unit_ns <= 0) {
+    result.reason = input.graph.order.empty() ? "no collective can be compared across ranks"
+                                              : "there are too few steps or collectives to compare the ranks over time";
+    return result;
+  }
+  const std::vector<RankOwnTime> own = MeasureOwnTime(input.graph, input.match, units);
+  const Positions positions = FindPositions(input.ranks, input.match, input.layout);
+  const std::vector<Candidate> candidates =
+      BuildCandidates({input.ranks, input.match, input.graph, units, own, positions});
+  result.tests = static_cast<int64_t>(candidates.size());
+  result.least_steps = std::llround(
+      std::ceil(CountNeeded(1, kSignShare * kStragglerAlpha / std::max(1.0, static_cast<double>(result.tests)))));
+  if (candidates.empty()) {
+    result.reason = "no rank's own time between collectives is known in two steps or more";
+    return result;
+  }
+  const std::vector<Judgement> judgements = JudgeCandidates(candidates);
+  const SavingOf saving = [&](const Idealisation& ideal) { return input.replay.Saving(ideal); };
+  const Selection selection = SelectStragglers(candidates, judgements, own, units, saving);
+  if (!input.replay.base().faithful) {
+    result.reason = "the replay does not reproduce the run, so no saving can be told and nothing is called a straggler";
+  }
+  Tell(input, candidates, judgements, selection, result);
+  return result;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,94 @@
+// Which ranks (GPUs, hosts, rails, stages, communicators) are late persistently, and what that costs.
+//
+// The unit of the test is the step (or a block of time where there are no steps), never the instance: instances of a
+// step are correlated. Sign test on the step sums of lateness beyond a minimum effect, with an effective sample size
+// from the autocorrelation, Holm over everything tested; a finding also needs an estimated saving (what-if) of at least
+// kMinSavingRatio of the step. A scope that explains its members better than they do themselves is reported instead of
+// them. Formulas and their sources: METRICS.md "Stragglers". Pure. Units: ns.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analysis/metrics/causes/blame.h"
+#include "analysis/metrics/causes/replay.h"
+#include "analysis/metrics/match/match.h"
+#include "analysis/metrics/run/analysis_options.h"
+#include "analysis/metrics/run/ranks.h"
+
+namespace lockstep {
+
+inline constexpr double kMinSavingRatio = 0.003;
+inline constexpr double kStragglerAlpha = 0.01;
+
+enum class StragglerScope : uint8_t { kRank = 0, kGpu, kHost, kRail, kStage, kCommunicator };
+[[nodiscard]] std::string_view Name(
+    StragglerScope scope);  // "rank" | "gpu" | "host" | "rail" | "stage" | "communicator"
+
+// "rank 3", "host node1", but "rail 2" and "stage 0" as they are.
+[[nodiscard]] std::string ScopedName(StragglerScope scope, std::string_view id);
+
+enum class Recurrence : uint8_t { kPersistent = 0, kPeriodic, kBursty, kRandom };
+[[nodiscard]] std::string_view Name(Recurrence recurrence);
+
+struct StragglerPart {
+  CauseKind cause = CauseKind::kUnknown;
+  std::string kernel;
+  int64_t ns_per_step = 0;
+  double excess_ratio = 0;  // how much slower or more than the peers'; 0 = not told
+};
+
+struct Straggler {
+  StragglerScope scope = StragglerScope::kRank;
+  std::string id;                       // "3", "gpu 2", "node1", "rail 2", "stage 0", communicator id
+  std::vector<int32_t> rank_indices;    // ascending
+  std::vector<uint32_t> communicators;  // whose transfers are slow; empty: the ranks' own time is
+  Recurrence kind = Recurrence::kPersistent;
+  int64_t effect_ns_per_step = 0;             // mean lateness of the scope per step
+  std::pair<int64_t, int64_t> confidence_ns;  // 95 %, moving block bootstrap
+  double p_adjusted = 1;
+  WhatIf what_if;
+  std::vector<StragglerPart> parts;    // of its lateness, largest first
+  double persistence = 0;              // share of the steps in which it was late beyond the minimum effect
+  std::optional<double> period_steps;  // kPeriodic
+  int64_t steps = 0;
+  double n_eff = 0;
+};
+
+// A scope that looks late but whose steps do not decide it.
+struct Undecided {
+  StragglerScope scope = StragglerScope::kRank;
+  std::string id;
+  int64_t steps = 0;
+  double n_eff = 0;
+  int64_t steps_needed = 0;           // with the same autocorrelation
+  std::vector<int32_t> rank_indices;  // ascending
+};
+
+struct StragglerResult {
+  std::vector<Straggler> stragglers;  // by saving, descending
+  std::vector<Undecided> undecided;   // "not enough data"
+  int64_t tests = 0;
+  int64_t steps = 0;
+  int64_t least_steps = 0;  // with fewer independent ones nothing can be significant
+  std::string unit;         // "step" | "block"
+  std::string reason;       // why nothing could be tested at all; "" = it was
+};
+
+struct StragglerInput {
+  const RunData& run;
+  const RankResolution& ranks;
+  const MatchResult& match;
+  const ArrivalGraph& graph;
+  const Replay& replay;
+  const BlameResult& blame;
+  std::string layout;  // --layout; "" = infer rails and stages from the communicators where they tell
+};
+
+[[nodiscard]] StragglerResult FindStragglers(const StragglerInput& input, Executor& executor);
+
+}  // namespace lockstep

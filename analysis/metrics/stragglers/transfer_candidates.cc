@@ -1,0 +1,227 @@
+// Communicators whose transfers take longer than those of equal communicators, and rails they share.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "analysis/metrics/stragglers/candidates.h"
+
+namespace lockstep {
+namespace {
+
+constexpr size_t kFirstFamily = 16;  // after those of own time
+
+// Transfers are compared between communicators of one size and reach, for one operation and message size.
+struct TransferKey {
+  int32_t size = 0;
+  bool between_hosts = false;
+  CollectiveOp op = CollectiveOp::kUnknown;
+  int64_t bytes = 0;
+  friend auto operator<=>(const TransferKey&, const TransferKey&) = default;
+};
+
+struct TransferSum {
+  double ns = 0;
+  double count = 0;
+};
+
+struct CommunicatorShape {
+  std::vector<int32_t> rank_indices;  // seen in its instances, ascending
+  bool between_hosts = false;
+  std::optional<int32_t> rail;  // the local index that all of them have, on several hosts
+};
+
+struct TransferSeries {
+  std::vector<double> excess_ns;  // [unit], NaN = not measured
+  double instances = 0;           // compared
+  double deviations_ns = 0;       // sum of the instances' clock standard deviations
+};
+
+class TransferComparison {
+ public:
+  explicit TransferComparison(const CandidateInput& input) : input_(input), shapes_(input.match.communicators.size()) {
+    FindShapes();
+    for (const uint32_t index : input.graph.order) Add(input.match.instances[index]);
+  }
+
+  std::vector<Candidate> Build() {
+    const std::map<uint32_t, TransferSeries> series = Excesses();
+    std::vector<Candidate> out = Rails(series);
+    std::vector<Candidate> communicators = Communicators(series);
+    std::move(communicators.begin(), communicators.end(), std::back_inserter(out));
+    return out;
+  }
+
+ private:
+  void FindShapes() {
+    for (const uint32_t index : input_.graph.order) {
+      const MatchedInstance& instance = input_.match.instances[index];
+      std::vector<int32_t>& ranks = shapes_[instance.communicator].rank_indices;
+      if (ranks.size() >= instance.members.size()) continue;
+      ranks.clear();
+      for (const MatchedMember& member : instance.members) ranks.push_back(member.rank_index);
+      std::sort(ranks.begin(), ranks.end());
+    }
+    for (CommunicatorShape& shape : shapes_) PlaceShape(shape);
+  }
+
+  void PlaceShape(CommunicatorShape& shape) const {
+    if (shape.rank_indices.empty()) return;
+    const Positions& positions = input_.positions;
+    const auto first = static_cast<size_t>(shape.rank_indices.front());
+    bool one_place = positions.local_index[first] >= 0;
+    for (const int32_t index : shape.rank_indices) {
+      const auto rank = static_cast<size_t>(index);
+      shape.between_hosts |= positions.host[rank] != positions.host[first];
+      one_place = one_place && positions.local_index[rank] == positions.local_index[first];
+    }
+    if (one_place && shape.between_hosts) shape.rail = positions.local_index[first];
+  }
+
+  void Add(const MatchedInstance& instance) {
+    const int64_t unit = input_.units.UnitOf(instance);
+    if (unit < 0 || instance.transfer_ns < 0 || !instance.all_pairs) return;
+    const CommunicatorShape& shape = shapes_[instance.communicator];
+    const TransferKey key{static_cast<int32_t>(shape.rank_indices.size()), shape.between_hosts, instance.op,
+                          instance.bytes};
+    std::vector<TransferSum>& units = sums_[key][instance.communicator];
+    units.resize(input_.units.count);
+    units[static_cast<size_t>(unit)].ns += static_cast<double>(instance.transfer_ns);
+    ++units[static_cast<size_t>(unit)].count;
+    deviations_[instance.communicator] += static_cast<double>(std::max<int64_t>(0, instance.uncertainty_ns)) / 1.96;
+    ++instances_[instance.communicator];
+  }
+
+  // Excess of each communicator over the mean of its equals, instance for instance, summed over a unit.
+  [[nodiscard]] std::map<uint32_t, TransferSeries> Excesses() const {
+    std::map<uint32_t, TransferSeries> out;
+    for (const auto& [key, communicators] : sums_) {
+      if (communicators.size() < 2) continue;
+      for (size_t unit = 0; unit < input_.units.count; ++unit) AddUnit(communicators, unit, out);
+    }
+    return out;
+  }
+
+  void AddUnit(const std::map<uint32_t, std::vector<TransferSum>>& communicators, size_t unit,
+               std::map<uint32_t, TransferSeries>& out) const {
+    double means = 0;
+    double count = 0;
+    for (const auto& [communicator, units] : communicators) {
+      if (units[unit].count == 0) continue;
+      means += units[unit].ns / units[unit].count;
+      ++count;
+    }
+    if (count < 2) return;
+    for (const auto& [communicator, units] : communicators) {
+      if (units[unit].count == 0) continue;
+      const double mean = units[unit].ns / units[unit].count;
+      TransferSeries& series = out[communicator];
+      series.excess_ns.resize(input_.units.count, std::numeric_limits<double>::quiet_NaN());
+      double& excess = series.excess_ns[unit];
+      if (std::isnan(excess)) excess = 0;
+      excess += units[unit].count * (mean - (means - mean) / (count - 1));
+      series.instances += units[unit].count;
+    }
+  }
+
+  // The minimum effect: shifts of the clocks below three standard deviations look like slow transfers.
+  [[nodiscard]] double FloorOf(uint32_t communicator, const TransferSeries& series) const {
+    const double deviation = deviations_.at(communicator) / instances_.at(communicator);
+    const double per_unit = series.instances / static_cast<double>(std::max<size_t>(1, input_.units.count));
+    return std::max(kMinEffectRatio * static_cast<double>(input_.units.unit_ns), 3 * deviation * per_unit);
+  }
+
+  [[nodiscard]] Candidate Make(StragglerScope scope, std::string id, std::vector<uint32_t> communicators) const {
+    Candidate candidate;
+    candidate.scope = scope;
+    candidate.id = std::move(id);
+    for (const uint32_t communicator : communicators) {
+      const std::vector<int32_t>& ranks = shapes_[communicator].rank_indices;
+      candidate.rank_indices.insert(candidate.rank_indices.end(), ranks.begin(), ranks.end());
+    }
+    std::sort(candidate.rank_indices.begin(), candidate.rank_indices.end());
+    candidate.rank_indices.erase(std::unique(candidate.rank_indices.begin(), candidate.rank_indices.end()),
+                                 candidate.rank_indices.end());
+    candidate.communicators = std::move(communicators);
+    return candidate;
+  }
+
+  static void Finish(Candidate& candidate) {
+    double sum = 0;
+    for (const double value : candidate.series) sum += value;
+    candidate.parts[static_cast<size_t>(LatenessPart::kTransfer)] = sum / static_cast<double>(candidate.series.size());
+  }
+
+  [[nodiscard]] std::vector<Candidate> Rails(const std::map<uint32_t, TransferSeries>& series) const {
+    std::map<int32_t, std::vector<uint32_t>> rails;
+    for (const auto& [communicator, unused] : series) {
+      if (shapes_[communicator].rail) rails[*shapes_[communicator].rail].push_back(communicator);
+    }
+    std::vector<Candidate> out;
+    for (const auto& [rail, communicators] : rails) {
+      Candidate candidate = Make(StragglerScope::kRail, fmt::format("rail {}", rail), communicators);
+      candidate.family = kFirstFamily;
+      AddLowerMedians(series, candidate);
+      if (candidate.series.size() < 2) continue;
+      Finish(candidate);
+      out.push_back(std::move(candidate));
+    }
+    return out;
+  }
+
+  void AddLowerMedians(const std::map<uint32_t, TransferSeries>& series, Candidate& candidate) const {
+    for (const uint32_t communicator : candidate.communicators) {
+      candidate.floor_ns = std::max(candidate.floor_ns, FloorOf(communicator, series.at(communicator)));
+    }
+    for (size_t unit = 0; unit < input_.units.count; ++unit) {
+      std::vector<double> values;
+      for (const uint32_t communicator : candidate.communicators) {
+        const double excess = series.at(communicator).excess_ns[unit];
+        if (!std::isnan(excess)) values.push_back(excess);
+      }
+      if (values.empty()) continue;
+      const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
+      std::nth_element(values.begin(), middle, values.end());
+      candidate.Add(unit, *middle);
+    }
+  }
+
+  // A rail of one communicator is told as the rail.
+  [[nodiscard]] std::vector<Candidate> Communicators(const std::map<uint32_t, TransferSeries>& series) const {
+    std::map<int32_t, int> on_rail;
+    for (const auto& [communicator, unused] : series) {
+      if (shapes_[communicator].rail) ++on_rail[*shapes_[communicator].rail];
+    }
+    std::vector<Candidate> out;
+    for (const auto& [communicator, it] : series) {
+      if (shapes_[communicator].rail && on_rail[*shapes_[communicator].rail] == 1) continue;
+      Candidate candidate =
+          Make(StragglerScope::kCommunicator, input_.match.communicators[communicator].id, {communicator});
+      candidate.family = kFirstFamily + 1;
+      candidate.floor_ns = FloorOf(communicator, it);
+      for (size_t unit = 0; unit < it.excess_ns.size(); ++unit) {
+        if (!std::isnan(it.excess_ns[unit])) candidate.Add(unit, it.excess_ns[unit]);
+      }
+      if (candidate.series.size() < 2) continue;
+      Finish(candidate);
+      out.push_back(std::move(candidate));
+    }
+    return out;
+  }
+
+  const CandidateInput& input_;
+  std::vector<CommunicatorShape> shapes_;  // by communicator
+  std::map<TransferKey, std::map<uint32_t, std::vector<TransferSum>>> sums_;
+  std::map<uint32_t, double> deviations_;
+  std::map<uint32_t, double> instances_;
+};
+
+}  // namespace
+
+std::vector<Candidate> TransferCandidates(const CandidateInput& input) { return TransferComparison(input).Build(); }
+
+}  // namespace lockstep

@@ -1,0 +1,136 @@
+// NameCulprits: the statement of the summary from the stragglers and the blame.
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/metrics/summary/summary.h"
+
+namespace lockstep {
+namespace {
+
+constexpr double kOnceShareOfOwn = 0.5;  // of what it caused lies in one instance
+constexpr double kOnceShareOfAll = 0.2;  // of all waiting
+constexpr double kMoreThanFair = 1.5;    // times one rank's even part of all waiting
+
+double Share(int64_t part, int64_t whole) {
+  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
+}
+
+bool Holds(const std::vector<int32_t>& ascending, int64_t value) {
+  return std::binary_search(ascending.begin(), ascending.end(), static_cast<int32_t>(value));
+}
+
+// What the others lost to the straggler, by blame carried forward to its origin.
+int64_t CausedBy(const Straggler& straggler, const BlameResult& blame) {
+  int64_t sum = 0;
+  for (const BlameShare& share : blame.shares) {
+    const bool transfer = share.rank_index < 0 && share.communicator >= 0;
+    const bool its_link =
+        transfer && std::find(straggler.communicators.begin(), straggler.communicators.end(),
+                              static_cast<uint32_t>(share.communicator)) != straggler.communicators.end();
+    const bool its_own =
+        straggler.communicators.empty() && share.rank_index >= 0 && Holds(straggler.rank_indices, share.rank_index);
+    if (its_link || its_own) sum += share.wait_ns;
+  }
+  return sum;
+}
+
+std::vector<size_t> MembersOf(const Fleet& fleet, const Straggler& straggler) {
+  std::vector<size_t> members;
+  for (size_t member = 0; member < fleet.members.size(); ++member) {
+    if (Holds(straggler.rank_indices, static_cast<int64_t>(fleet.members[member].index))) members.push_back(member);
+  }
+  return members;
+}
+
+Culprit FromStraggler(const Straggler& straggler, const std::vector<size_t>& members, const BlameResult* blame,
+                      const WaitBlame& waiting) {
+  Culprit culprit;
+  culprit.kind = CulpritKind::kStraggler;
+  culprit.straggler = &straggler;
+  culprit.member = members.front();
+  int64_t last = 0;
+  int64_t worst = 0;
+  for (const size_t member : members) {
+    const LateArrivals& rank = waiting.by_member[member];
+    last += rank.caused_ns;
+    if (rank.caused_ns > waiting.by_member[culprit.member].caused_ns) culprit.member = member;
+    if (rank.worst_ns <= worst) continue;
+    worst = rank.worst_ns;
+    culprit.worst_start_ns = rank.worst_start_ns;
+  }
+  culprit.caused_wait_ns = blame != nullptr ? CausedBy(straggler, *blame) : last;
+  culprit.share_of_wait = Share(culprit.caused_wait_ns, blame != nullptr ? blame->total_wait_ns : waiting.wait_ns);
+  culprit.confidence = std::clamp(1 - straggler.p_adjusted, 0.0, 1.0);
+  if (!straggler.parts.empty()) culprit.cause = Name(straggler.parts.front().cause);
+  return culprit;
+}
+
+bool IsOnce(const LateArrivals& rank, const FleetMeasures& measures, int64_t wait_ns) {
+  const auto worst = static_cast<double>(rank.worst_ns);
+  return worst >= kOnceShareOfOwn * static_cast<double>(rank.caused_ns) &&
+         worst >= kOnceShareOfAll * static_cast<double>(wait_ns) &&
+         Share(rank.worst_ns, measures.RankTime()) >= kMaterialShare;
+}
+
+bool IsUndecided(const Fleet& fleet, const StragglerResult& stragglers, size_t member) {
+  const FleetRank& rank = fleet.members[member];
+  return std::any_of(stragglers.undecided.begin(), stragglers.undecided.end(),
+                     [&](const Undecided& it) { return Holds(it.rank_indices, static_cast<int64_t>(rank.index)); });
+}
+
+}  // namespace
+
+std::string_view Name(CulpritKind kind) {
+  switch (kind) {
+    case CulpritKind::kStraggler:
+      return "straggler";
+    case CulpritKind::kUndecided:
+      return "undecided";
+    case CulpritKind::kOnce:
+      return "once";
+    case CulpritKind::kNotTested:
+      break;
+  }
+  return "";
+}
+
+double SavingHalfWidth(const Straggler& straggler) {
+  constexpr double kReplayRatio = 0.1;
+  constexpr double kReplayLeast = 0.001;
+  const double saving = straggler.what_if.saving_ratio;
+  const auto effect = static_cast<double>(straggler.effect_ns_per_step);
+  const auto width = static_cast<double>(straggler.confidence_ns.second - straggler.confidence_ns.first);
+  const double scatter = effect > 0 ? saving * width / (2 * effect) : 0;
+  const double replay = std::max(kReplayLeast, kReplayRatio * std::abs(saving));
+  return std::sqrt(scatter * scatter + replay * replay);
+}
+
+void NameCulprits(const Fleet& fleet, const FleetMeasures& measures, const StragglerResult& stragglers,
+                  const BlameResult* blame, WaitBlame& waiting) {
+  std::vector<Culprit> named;
+  for (const Straggler& straggler : stragglers.stragglers) {
+    const std::vector<size_t> members = MembersOf(fleet, straggler);
+    if (!members.empty()) named.push_back(FromStraggler(straggler, members, blame, waiting));
+  }
+  const bool told = stragglers.reason.empty() && stragglers.steps >= stragglers.least_steps;
+  for (Culprit culprit : waiting.culprits) {
+    const bool known = std::any_of(named.begin(), named.end(), [&](const Culprit& it) {
+      return it.straggler != nullptr &&
+             Holds(it.straggler->rank_indices, static_cast<int64_t>(fleet.members[culprit.member].index));
+    });
+    if (known) continue;
+    const bool much = culprit.share_of_wait * static_cast<double>(fleet.members.size()) >= kMoreThanFair;
+    if (IsOnce(waiting.by_member[culprit.member], measures, waiting.wait_ns)) {
+      culprit.kind = CulpritKind::kOnce;
+    } else if (IsUndecided(fleet, stragglers, culprit.member)) {
+      culprit.kind = CulpritKind::kUndecided;
+    } else if (told || !much) {
+      continue;
+    }
+    named.push_back(culprit);
+  }
+  if (named.size() > kMaxCulprits) named.resize(kMaxCulprits);
+  waiting.culprits = std::move(named);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,67 @@
+// stragglers[].
+#include <fmt/format.h>
+
+#include "analysis/report/text/text_sections.h"
+#include "analysis/report/text/text_units.h"
+#include "analysis/report/views/report_fields.h"
+
+namespace lockstep {
+namespace {
+
+// "rank 3", but "rail 2" as it is.
+std::string WhoText(const Json& row) {
+  const std::string& scope = TextOf(FieldOf(row, "scope"));
+  const std::string id = PlainText(FieldOf(row, "id"));
+  return id.rfind(scope, 0) == 0 ? id : fmt::format("{} {}", scope, id);
+}
+
+std::string KindText(const Json& row) {
+  const std::string& kind = TextOf(FieldOf(row, "kind"));
+  const Json& period = FieldOf(row, "period_steps");
+  return period.is_number() ? fmt::format("{} ({})", kind, PlainText(period)) : kind;
+}
+
+Json StragglerRows(const Json& view) {
+  Json rows = RowsOf(view);
+  for (Json& row : rows) {
+    const Json& parts = ListOf(row, "parts");
+    const Json cause = parts.empty() ? Json(nullptr) : FieldOf(parts[0], "cause");
+    const std::string who = WhoText(row);
+    const std::string kind = KindText(row);
+    row["cause"] = cause;
+    row["who"] = who;
+    row["kind"] = kind;
+  }
+  return rows;
+}
+
+// What stands behind the first of them, in a line.
+void WriteFirst(const Json& row, TextPage& page) {
+  const Json& interval = ListOf(row, "confidence_interval_ns");
+  const Json& p = FieldOf(row, "p_adjusted");
+  if (interval.size() != 2 || !p.is_number()) return;
+  page.Line(
+      fmt::format("{}: between {} and {} a step (95 %), by chance in fewer than {:.2g} of such runs; its {} steps "
+                  "are worth {:.1f} independent ones",
+                  WhoText(row), FormatTime(interval[0]), FormatTime(interval[1]), RealOf(p).value_or(1),
+                  PlainText(FieldOf(row, "steps")), RealOf(FieldOf(row, "n_eff")).value_or(0)));
+}
+
+}  // namespace
+
+void StragglersSection(const Json& view, TextPage& page) {
+  page.Heading("stragglers", "late again and again, and worth mending");
+  page.Table(StragglerRows(view),
+             {{"who", "who", CellKind::kText},
+              {"host", "host", CellKind::kText, 2},
+              {"kind", "kind", CellKind::kText},
+              {"cost/step", "effect_ns_per_step", CellKind::kTime},
+              {"saves/step", "saving_ns_per_step", CellKind::kTime},
+              {"saves", "saving_ratio", CellKind::kPercent},
+              {"in steps", "persistence", CellKind::kPercent, 1},
+              {"because", "cause", CellKind::kText}},
+             "(nobody)");
+  if (view.is_array() && !view.empty()) WriteFirst(view[0], page);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,90 @@
+#include "analysis/report/views/stragglers_view.h"
+
+#include <fmt/format.h>
+
+namespace lockstep {
+namespace {
+
+Json PartsJson(const Straggler& straggler) {
+  Json list = Json::array();
+  for (const StragglerPart& part : straggler.parts) {
+    const std::string_view cause = Name(part.cause);
+    list.push_back({{"cause", cause.empty() ? "unknown" : cause},
+                    {"kernel", TextOrNull(part.kernel)},
+                    {"ns", part.ns_per_step},
+                    {"excess_ratio", part.excess_ratio > 0 ? Json(part.excess_ratio) : Json(nullptr)}});
+  }
+  return list;
+}
+
+// The host that all its ranks are on; null where they are on several, or it is not known.
+Json HostOf(const ViewInput& input, const Straggler& straggler) {
+  if (straggler.rank_indices.empty()) return nullptr;
+  const std::vector<ResolvedRank>& ranks = input.context.ranks.ranks;
+  const std::string& host = ranks[static_cast<size_t>(straggler.rank_indices.front())].host;
+  for (const int32_t index : straggler.rank_indices) {
+    if (ranks[static_cast<size_t>(index)].host != host) return nullptr;
+  }
+  return TextOrNull(host);
+}
+
+Json RankOf(const ViewInput& input, const Straggler& straggler) {
+  if (straggler.scope != StragglerScope::kRank || straggler.rank_indices.size() != 1) return nullptr;
+  return input.context.ranks.ranks[static_cast<size_t>(straggler.rank_indices.front())].rank;
+}
+
+Json RanksOf(const ViewInput& input, const Straggler& straggler) {
+  Json list = Json::array();
+  for (const int32_t index : straggler.rank_indices) {
+    list.push_back(input.context.ranks.ranks[static_cast<size_t>(index)].rank);
+  }
+  return list;
+}
+
+Json StragglerJson(const ViewInput& input, const Straggler& straggler) {
+  Json json;
+  json["scope"] = Name(straggler.scope);
+  json["id"] = straggler.id;
+  json["rank"] = RankOf(input, straggler);
+  json["host"] = HostOf(input, straggler);
+  json["ranks"] = RanksOf(input, straggler);
+  json["kind"] = Name(straggler.kind);
+  json["effect_ns_per_step"] = straggler.effect_ns_per_step;
+  json["confidence_interval_ns"] = {straggler.confidence_ns.first, straggler.confidence_ns.second};
+  json["p_adjusted"] = straggler.p_adjusted;
+  json["saving_ns_per_step"] = straggler.what_if.saving_ns_per_step;
+  json["saving_ratio"] = straggler.what_if.saving_ratio;
+  json["saving_bound_ns"] = {straggler.what_if.bound_lo_ns_per_step, straggler.what_if.bound_hi_ns_per_step};
+  json["parts"] = PartsJson(straggler);
+  json["persistence"] = straggler.persistence;
+  json["period_steps"] = OrNull(straggler.period_steps);
+  json["steps"] = straggler.steps;
+  json["n_eff"] = straggler.n_eff;
+  return json;
+}
+
+void NotifyOfUndecided(const ViewInput& input, const StragglerResult& result) {
+  constexpr size_t kMostTold = 5;
+  for (size_t i = 0; i < result.undecided.size() && i < kMostTold; ++i) {
+    const Undecided& it = result.undecided[i];
+    input.Notify("stragglers",
+                 fmt::format("not enough data: {} looks late, but {} {}s are worth only {:.1f} independent ones; about "
+                             "{} would decide it",
+                             ScopedName(it.scope, it.id), it.steps, result.unit, it.n_eff, it.steps_needed));
+  }
+  if (result.undecided.size() > kMostTold) {
+    input.Notify("stragglers", fmt::format("not enough data for {} more", result.undecided.size() - kMostTold));
+  }
+}
+
+}  // namespace
+
+Json StragglersView(const ViewInput& input, const StragglerResult& result) {
+  if (!result.reason.empty()) input.Notify("stragglers", result.reason);
+  NotifyOfUndecided(input, result);
+  Json list = Json::array();
+  for (const Straggler& straggler : result.stragglers) list.push_back(StragglerJson(input, straggler));
+  return list;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,72 @@
+#include "bench/accuracy/figure.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace lockstep {
+
+void Score::Count(std::string_view claim, int64_t hits, int64_t trials) {
+  lockstep::Count& count = counts_[std::string(claim)];
+  count.hits += hits;
+  count.trials += trials;
+}
+
+void Score::Note(std::string text) {
+  if (notes_.size() < kMaxNotes) notes_.push_back(std::move(text));
+}
+
+void Score::Merge(const Score& other) {
+  for (const auto& [claim, count] : other.counts_) Count(claim, count.hits, count.trials);
+  for (const auto& [series, values] : other.values_) {
+    auto& into = values_[series];
+    into.insert(into.end(), values.begin(), values.end());
+  }
+  for (const std::string& note : other.notes_) Note(note);
+}
+
+std::string_view Name(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kHeld:
+      return "held";
+    case Verdict::kMissed:
+      return "missed";
+    case Verdict::kNotEnoughTrials:
+      return "not enough trials";
+  }
+  return "missed";
+}
+
+int64_t MinTrials(const Claim& claim) {
+  if (claim.min_trials > 0) return claim.min_trials;
+  if (claim.kind == ClaimKind::kExact) return 1;
+  const double miss = 1 - (claim.kind == ClaimKind::kBetween ? claim.upper : claim.target);
+  return miss <= 0 ? 1 : std::llround(std::ceil(3 / miss - 1e-6));
+}
+
+Verdict Judge(const Claim& claim, const Count& count) {
+  const Interval seen = ClopperPearson(count.hits, count.trials);
+  const bool few = count.trials < MinTrials(claim);
+  switch (claim.kind) {
+    case ClaimKind::kExact:
+      if (count.hits < count.trials) return Verdict::kMissed;
+      break;
+    case ClaimKind::kAtLeast:
+      if (seen.hi < claim.target) return Verdict::kMissed;
+      break;
+    case ClaimKind::kBetween:
+      if (seen.hi < claim.target || seen.lo > claim.upper) return Verdict::kMissed;
+      break;
+  }
+  return few ? Verdict::kNotEnoughTrials : Verdict::kHeld;
+}
+
+double Percentile(std::vector<double> values, double q) {
+  if (values.empty()) return 0;
+  const auto n = static_cast<double>(values.size());
+  const auto rank = std::clamp<int64_t>(std::llround(std::ceil(q * n - 1e-9)), 1, static_cast<int64_t>(values.size()));
+  const auto at = values.begin() + (rank - 1);
+  std::nth_element(values.begin(), at, values.end());
+  return *at;
+}
+
+}  // namespace lockstep

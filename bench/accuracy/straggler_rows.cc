@@ -1,0 +1,135 @@
+// Stragglers found, not invented, and honestly left open.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "bench/accuracy/rows.h"
+
+namespace lockstep {
+namespace {
+
+struct Size {
+  int tp;
+  int dp;
+  int hosts;
+};
+
+std::string Healthy(Size size, double rho) {
+  return fmt::format(
+      "--program decode --tp {} --dp {} --hosts {} --gpus-per-host 8 --layers 2 --steps 60 --ids groups "
+      "--noise device_spread=0.001,rho={},rho_sigma=0.002 --clock offset_ms=5,drift_ppm=10,bias_us=2,jitter_us=0.5",
+      size.tp, size.dp, size.hosts, rho);
+}
+
+void ScoreHealthy(Trial& trial, Score& score) {
+  const StragglerResult& result = trial.stragglers();
+  const auto found = std::count_if(result.stragglers.begin(), result.stragglers.end(), [](const Straggler& s) {
+    return s.kind == Recurrence::kPersistent && s.what_if.saving_ratio >= kMinSavingRatio;
+  });
+  score.Count("runs without a false finding", found == 0);
+  if (found > 0) {
+    const Straggler& s = result.stragglers.front();
+    score.Note(fmt::format("{} ranks: {} {} saving {:.2f} %", trial.ranks().ranks.size(), Name(s.scope), s.id,
+                           s.what_if.saving_ratio * 100));
+  }
+}
+
+FigureRow FalseFindings(const Plan& plan) {
+  FigureRow row{.id = "straggler_false",
+                .figure = "false persistent stragglers, no cause, rho 0 to 0.99",
+                .claims = {{.name = "runs without a false finding", .target = 598.0 / 600, .min_trials = 600}},
+                .unit = "",
+                .tasks = {}};
+  const Size sizes[] = {{8, 1, 1}, {8, 8, 8}, {8, 64, 64}, {8, 128, 128}};
+  const double rhos[] = {0, 0.3, 0.9, 0.99};
+  // Mostly small ones; every tenth 512 ranks, every twentieth 1,024.
+  for (int t = 0; t < plan.Trials(24, 600, 2'000); ++t) {
+    const Size size = t % 20 == 19 ? sizes[3] : t % 10 == 9 ? sizes[2] : sizes[t % 2];
+    row.tasks.push_back(
+        TrialTask(row, Words(Healthy(size, rhos[t / 2 % 4])), SeedOf(plan, row.id, t), false, ScoreHealthy));
+  }
+  return row;
+}
+
+std::string Sick(int t, int steps) {
+  // Savings from about a third of a percent to several.
+  const double factors[] = {1.03, 1.05, 1.08, 1.15};
+  const std::string cause = t % 2 == 0 ? fmt::format("slow_gpu:factor={}", factors[t / 2 % 4])
+                                       : fmt::format("late_host:us={},p=0.3", 20 + 20 * (t / 2 % 4));
+  const std::string layout =
+      t / 8 % 2 == 0 ? "--program decode --tp 8 --hosts 1" : "--program train --tp 4 --dp 4 --hosts 2";
+  return fmt::format(
+      "{} --gpus-per-host 8 --layers 8 --steps {} --ids groups --noise device_spread=0.001 "
+      "--clock offset_ms=5,drift_ppm=10,bias_us=2,jitter_us=0.5 --cause {}",
+      layout, steps, cause);
+}
+
+bool Names(const StragglerResult& result, const RankResolution& ranks, const std::vector<int32_t>& origins) {
+  return std::any_of(result.stragglers.begin(), result.stragglers.end(), [&](const Straggler& s) {
+    return std::any_of(s.rank_indices.begin(), s.rank_indices.end(), [&](int32_t r) {
+      const int32_t rank = ranks.ranks[static_cast<size_t>(r)].rank;
+      return std::find(origins.begin(), origins.end(), rank) != origins.end();
+    });
+  });
+}
+
+double SavingRatio(const TruthOfCause& cause) {
+  if (cause.step_ns_with <= 0) return 0;
+  return static_cast<double>(cause.step_ns_with - cause.step_ns_without) / static_cast<double>(cause.step_ns_with);
+}
+
+void ScoreFound(Trial& trial, Score& score) {
+  const TruthOfCause& cause = trial.sim().truth.causes.front();
+  const double saving = SavingRatio(cause);
+  const StragglerResult& result = trial.stragglers();
+  // Enough effective steps for what was tested: taken from the finding, else from the run's own steps.
+  const double needed = 1.4 * std::log2(100.0 * static_cast<double>(std::max<int64_t>(1, result.tests)));
+  if (static_cast<double>(result.steps) < needed) return;
+  const bool named = Names(result, trial.ranks(), cause.origin_ranks);
+  score.Value("saving", saving * 100);
+  if (saving >= 0.01) score.Count("saving >= 1 %: found", named);
+  if (saving >= 0.005 && saving < 0.01) score.Count("saving 0.5 to 1 %: found", named);
+  if (!named && saving >= 0.01)
+    score.Note(fmt::format("missed rank {} saving {:.2f} %", cause.origin_ranks.front(), saving * 100));
+}
+
+FigureRow Found(const Plan& plan) {
+  FigureRow row{
+      .id = "straggler_found",
+      .figure = "straggler found, enough effective steps",
+      .claims = {{.name = "saving >= 1 %: found", .target = 0.99}, {.name = "saving 0.5 to 1 %: found", .target = 0.9}},
+      .unit = "%",
+      .tasks = {}};
+  for (int t = 0; t < plan.Trials(8, 480, 960); ++t) {
+    row.tasks.push_back(TrialTask(row, Words(Sick(t, 60)), SeedOf(plan, row.id, t), true, ScoreFound));
+  }
+  return row;
+}
+
+void ScoreNotEnough(Trial& trial, Score& score) {
+  const StragglerResult& result = trial.stragglers();
+  const bool says =
+      !result.undecided.empty() && std::all_of(result.undecided.begin(), result.undecided.end(),
+                                               [](const Undecided& u) { return u.steps_needed > u.steps; });
+  score.Count("says so, and how many would do", result.stragglers.empty() && (says || !result.reason.empty()));
+}
+
+FigureRow NotEnough(const Plan& plan) {
+  FigureRow row{.id = "straggler_undecided",
+                .figure = "too few steps: not enough data",
+                .claims = {{.name = "says so, and how many would do", .kind = ClaimKind::kExact, .min_trials = 60}},
+                .unit = "",
+                .tasks = {}};
+  for (int t = 0; t < plan.Trials(4, 64, 120); ++t) {
+    row.tasks.push_back(
+        TrialTask(row, Words(Sick(4 * (t / 4) + 3 - t % 2, 6)), SeedOf(plan, row.id, t), false, ScoreNotEnough));
+  }
+  return row;
+}
+
+}  // namespace
+
+std::vector<FigureRow> StragglerRows(const Plan& plan) { return {FalseFindings(plan), Found(plan), NotEnough(plan)}; }
+
+}  // namespace lockstep

@@ -1,0 +1,85 @@
+#include "bench/accuracy/table.h"
+
+#include <fmt/format.h>
+
+namespace lockstep {
+namespace {
+
+Count CountOf(const Score& score, const std::string& claim) {
+  const auto at = score.counts().find(claim);
+  return at == score.counts().end() ? Count{} : at->second;
+}
+
+double Share(const Count& count) {
+  return count.trials == 0 ? 0 : static_cast<double>(count.hits) / static_cast<double>(count.trials);
+}
+
+std::string_view Name(Effort effort) {
+  return effort == Effort::kQuick ? "quick" : effort == Effort::kDefault ? "default" : "full";
+}
+
+}  // namespace
+
+std::string TextOf(const ScoredRow& scored) {
+  std::string text = fmt::format("{}  ({})\n", scored.row.figure, scored.row.id);
+  for (const Claim& claim : scored.row.claims) {
+    const Count count = CountOf(scored.score, claim.name);
+    const Interval seen = ClopperPearson(count.hits, count.trials);
+    text += fmt::format("  {:<38} {:>9} of {:<9} {:8.4f} %  [{:.4f}, {:.4f}]  {}\n", claim.name, count.hits,
+                        count.trials, Share(count) * 100, seen.lo * 100, seen.hi * 100, Name(Judge(claim, count)));
+  }
+  for (const auto& [series, values] : scored.score.values()) {
+    text += fmt::format("  {:<38} p50 {:.4g}  p95 {:.4g}  p99 {:.4g}  max {:.4g} {}  (n = {})\n", series,
+                        Percentile(values, 0.5), Percentile(values, 0.95), Percentile(values, 0.99),
+                        Percentile(values, 1), scored.row.unit, values.size());
+  }
+  for (const std::string& note : scored.score.notes()) text += fmt::format("    {}\n", note);
+  return text;
+}
+
+nlohmann::ordered_json JsonOf(const std::vector<ScoredRow>& rows, const Plan& plan) {
+  nlohmann::ordered_json json;
+  json["schema"] = "lockstep.accuracy/1";
+  json["seed"] = std::to_string(plan.seed);
+  json["effort"] = Name(plan.effort);
+  json["figures"] = nlohmann::ordered_json::array();
+  for (const ScoredRow& scored : rows) {
+    nlohmann::ordered_json figure;
+    figure["id"] = scored.row.id;
+    figure["figure"] = scored.row.figure;
+    figure["unit"] = scored.row.unit;
+    for (const Claim& claim : scored.row.claims) {
+      const Count count = CountOf(scored.score, claim.name);
+      const Interval seen = ClopperPearson(count.hits, count.trials);
+      figure["claims"].push_back({{"claim", claim.name},
+                                  {"target_ratio", claim.target},
+                                  {"hits", count.hits},
+                                  {"trials", count.trials},
+                                  {"interval", {seen.lo, seen.hi}},
+                                  {"verdict", Name(Judge(claim, count))}});
+    }
+    for (const auto& [series, values] : scored.score.values()) {
+      figure["values"][series] = {{"p50", Percentile(values, 0.5)},
+                                  {"p95", Percentile(values, 0.95)},
+                                  {"p99", Percentile(values, 0.99)},
+                                  {"max", Percentile(values, 1)},
+                                  {"count", values.size()}};
+    }
+    figure["notes"] = scored.score.notes();
+    json["figures"].push_back(std::move(figure));
+  }
+  return json;
+}
+
+int MissedClaims(const std::vector<ScoredRow>& rows, bool strict) {
+  int missed = 0;
+  for (const ScoredRow& scored : rows) {
+    for (const Claim& claim : scored.row.claims) {
+      const Verdict verdict = Judge(claim, CountOf(scored.score, claim.name));
+      if (verdict == Verdict::kMissed || (strict && verdict == Verdict::kNotEnoughTrials)) ++missed;
+    }
+  }
+  return missed;
+}
+
+}  // namespace lockstep

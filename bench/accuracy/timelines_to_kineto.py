@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""Turns an operation timeline of the public ByteDance straggler study into Kineto traces, one a rank.
+
+    timelines_to_kineto.py timeline-ST.json.gz OUT --dp 2 --pp 4 [--steps N]
+
+The timelines (github.com/ByteDance-Seed/StragglerAnalysis) hold one operation a row, not kernels: computing and the
+communication of pipeline and data parallelism, each with the clock of its own worker. A worker becomes a rank: stage * dp + its
+place in data parallelism. Only for checking the analysis against the authors' results; not a reader of the product.
+"""
+import argparse
+import collections
+import gzip
+import json
+import os
+import re
+
+BASE_US = 1_700_000_000_000_000
+THREAD = re.compile(r"PP rank (\d+)")
+COLLECTIVE = {"params-all-gather": "_allgather_base", "grads-reduce-scatter": "_reduce_scatter_base",
+              "embedding-grads-all-reduce": "allreduce", "optimizer-clip-main-grad": "allreduce"}
+KERNEL = {"_allgather_base": "ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+          "_reduce_scatter_base": "ncclDevKernel_ReduceScatter_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+          "allreduce": "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+          "send": "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)",
+          "recv": "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)"}
+
+
+COMPUTE = {"layernorm-grads-all-reduce": "layernorm-grads"}  # of a group of one rank: nothing is exchanged
+LAUNCH_US = 5.0  # the timelines have no launches: every operation is given one just before it
+
+
+class Job:
+    def __init__(self, dp, pp):
+        self.dp, self.pp = dp, pp
+
+    def rank(self, stage, replica):
+        return stage * self.dp + replica
+
+    def group(self, name, stage, replica):
+        """Name and members of the communicator that an operation runs on."""
+        if name in ("params-all-gather", "grads-reduce-scatter"):
+            return f"dp{stage}", "mesh_dp", [self.rank(stage, d) for d in range(self.dp)]
+        if name == "embedding-grads-all-reduce":
+            return f"embedding{replica}", "embedding", [self.rank(0, replica), self.rank(self.pp - 1, replica)]
+        if name == "optimizer-clip-main-grad":
+            return "world", "default_pg", list(range(self.dp * self.pp))
+        return f"pp{replica}", "mesh_pp", [self.rank(p, replica) for p in range(self.pp)]
+
+    def peer(self, name, stage, replica):
+        ahead = name in ("forward-send", "backward-recv")
+        return self.rank((stage + (1 if ahead else -1)) % self.pp, replica)
+
+
+def args_of(job, name, stage, replica):
+    if name in COLLECTIVE:
+        kind = COLLECTIVE[name]
+    elif name.endswith("-send") or name.endswith("-recv"):
+        kind = name.rsplit("-", 1)[1]
+    else:
+        return None, {}
+    group, desc, members = job.group(name, stage, replica)
+    if len(members) < 2:
+        return None, {}
+    args = {"Collective name": kind, "Process Group Name": group, "Process Group Description": desc,
+            "Process Group Ranks": str(members), "Group size": len(members), "dtype": "Float"}
+    if kind == "send":
+        args["Dst Rank"] = job.peer(name, stage, replica)
+    if kind == "recv":
+        args["Src Rank"] = job.peer(name, stage, replica)
+    return KERNEL[kind], args
+
+
+def read(path, first_steps):
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        rows = json.load(file)
+    threads = {(r["pid"], r["tid"]): r["args"]["name"] for r in rows if r["ph"] == "M" and r["name"] == "thread_name"}
+    steps = sorted({r["args"]["step"] for r in rows if r["ph"] == "X"})[:first_steps or None]
+    by_thread = collections.defaultdict(list)
+    for row in rows:
+        if row["ph"] == "X" and row["dur"] > 0 and row["args"]["step"] in set(steps):
+            by_thread[(row["pid"], row["tid"])].append(row)
+    # The names of the threads of one process stand for all.
+    names = {tid: name for (_, tid), name in threads.items()}
+    return by_thread, names
+
+
+def trace(job, stage, replica, rows):
+    rank = job.rank(stage, replica)
+    events = []
+    streams = {}
+    spans = collections.defaultdict(list)
+    for number, row in enumerate(rows):
+        name, args = args_of(job, row["name"], stage, replica)
+        lane = row["name"].split("-")[-1] if name else "compute"
+        stream = streams.setdefault(lane, 7 + len(streams))
+        spans[row["args"]["step"]].append((row["ts"], row["ts"] + row["dur"]))
+        events.append({"ph": "X", "cat": "kernel", "name": name or COMPUTE.get(row["name"], row["name"]), "pid": 0, "tid": stream,
+                       "ts": round(BASE_US + row["ts"], 3), "dur": round(row["dur"], 3),
+                       "args": {"device": 0, "stream": stream, "correlation": number + 1, **args}})
+        events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1000 + rank, "tid": 1,
+                       "ts": round(BASE_US + row["ts"] - LAUNCH_US, 3), "dur": 1, "args": {"correlation": number + 1}})
+    for step, times in spans.items():
+        begin, end = min(t[0] for t in times), max(t[1] for t in times)
+        events.append({"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{step}", "pid": 1000 + rank, "tid": 1,
+                       "ts": round(BASE_US + begin - 2 * LAUNCH_US, 3), "dur": round(end - begin, 3)})
+    return {"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "GPU"}],
+            "distributedInfo": {"backend": "nccl", "rank": rank, "world_size": job.dp * job.pp}, "traceEvents": events}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("timeline")
+    parser.add_argument("out")
+    parser.add_argument("--dp", type=int, required=True, help="data parallel workers of a stage")
+    parser.add_argument("--pp", type=int, required=True)
+    parser.add_argument("--steps", type=int, help="only the first so many")
+    args = parser.parse_args()
+    job = Job(args.dp, args.pp)
+    by_thread, names = read(args.timeline, args.steps)
+    rows = collections.defaultdict(list)
+    processes = sorted({pid for pid, _ in by_thread})
+    for (pid, tid), thread_rows in by_thread.items():
+        rows[(int(THREAD.search(names[tid]).group(1)), processes.index(pid))] += thread_rows
+    os.makedirs(args.out, exist_ok=True)
+    for (stage, replica), ops in sorted(rows.items()):
+        path = os.path.join(args.out, f"rank{job.rank(stage, replica)}.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(trace(job, stage, replica, ops), file)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+#include "analysis/metrics/causes/origins.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "tests/unit/analysis/metrics/causes/timeline_run.h"
+
+namespace lockstep {
+namespace {
+
+std::vector<OriginSuspect> OriginsOf(const GraphedRun& run) {
+  return RankOrigins(run.matched.built.run, run.matched.ranks, run.graph, run.matched.match,
+                     PropagateBlame(run.graph, run.matched.match));
+}
+
+TEST(Origins, ARankSlowerThanItsPeersByLessThanTheirJitterIsFound) {
+  TimelineRun run(8, {{0, 1, 2, 3, 4, 5, 6, 7}});
+  std::mt19937 random(11);
+  std::exponential_distribution<double> late(1.0 / 9'000);
+  for (int i = 0; i < 600; ++i) {
+    run.WorkAll(100'000);
+    run.Work(5, 4'000);
+    for (int32_t rank = 0; rank < 8; ++rank) {
+      run.Work(rank, static_cast<int64_t>(late(random)), LatenessPart::kHost);
+    }
+    run.Meet(0, 10'000);
+  }
+  const std::vector<OriginSuspect> origins = OriginsOf(MakeGraph(run));
+  ASSERT_FALSE(origins.empty());
+  EXPECT_EQ(origins.front().rank_index, 5);
+  EXPECT_EQ(origins.front().part, LatenessPart::kCompute);
+  EXPECT_EQ(origins.front().excess_ns, 599 * 4'000);  // the first instance has nothing before it
+}
+
+TEST(Origins, ATransferSlowerThanThoseOfEqualCommunicatorsIsNamed) {
+  TimelineRun run(6, {{0, 1}, {2, 3}, {4, 5}, {0, 1, 2, 3, 4, 5}});
+  for (int i = 0; i < 50; ++i) {
+    run.WorkAll(100'000);
+    run.Meet(0, 20'000);
+    run.Meet(1, 90'000);
+    run.Meet(2, 20'000);
+    run.Meet(3, 10'000);
+  }
+  const GraphedRun graphed = MakeGraph(run);
+  const std::vector<OriginSuspect> origins = OriginsOf(graphed);
+  ASSERT_EQ(origins.size(), 1u);
+  EXPECT_EQ(origins[0].rank_index, -1);
+  EXPECT_EQ(origins[0].part, LatenessPart::kTransfer);
+  EXPECT_EQ(graphed.matched.match.communicators[static_cast<size_t>(origins[0].communicator)].members,
+            (std::vector<int32_t>{2, 3}));
+}
+
+TEST(Origins, RanksAlikeAreNobodysOrigin) {
+  TimelineRun run(4, {{0, 1, 2, 3}});
+  for (int i = 0; i < 20; ++i) {
+    run.WorkAll(100'000);
+    run.Meet(0, 10'000);
+  }
+  EXPECT_TRUE(OriginsOf(MakeGraph(run)).empty());
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,141 @@
+#include "analysis/metrics/clock_align/in_domain.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+
+#include "tests/unit/analysis/metrics/clock_align/clock_world.h"
+
+namespace lockstep {
+namespace {
+
+using clock_world::InOrder;
+using clock_world::Simulate;
+using clock_world::Simulated;
+using clock_world::World;
+
+constexpr int kSeeds = 8;
+
+World OneHost(uint64_t seed) {
+  World world;
+  world.seed = seed;
+  world.hosts = 1;
+  world.gpus = 4;
+  world.rounds = 300;
+  return world;
+}
+
+TEST(InDomainClock, DeviceBiasIsFound) {
+  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const Simulated run = Simulate(OneHost(seed));
+    InOrder executor;
+    const ClockModel model = AlignClocks(run.input, executor).model;
+    for (int32_t r = 1; r < 4; ++r) {
+      const int64_t found = model.BiasOf(r, LocalTime{run.end_ns}) - model.BiasOf(0, LocalTime{run.end_ns});
+      EXPECT_NEAR(static_cast<double>(found), static_cast<double>(run.bias_ns[static_cast<size_t>(r)] - run.bias_ns[0]),
+                  600)
+          << seed;
+    }
+  }
+}
+
+// Start differences of the records against those of the truth: the starts of one instance by the clocks of the devices.
+TEST(InDomainClock, TheStatedUncertaintyCoversDifferencesOfRecords) {
+  for (double bias_us : {0.0, 2.0, 15.0}) {
+    int64_t covered = 0;
+    int64_t checks = 0;
+    for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+      World world = OneHost(seed);
+      world.bias_us = bias_us;
+      World exact = world;
+      exact.jitter_us = 0;
+      exact.bias_us = 0;
+      exact.tick_ns = 1;
+      const Simulated run = Simulate(world);
+      const Simulated truth = Simulate(exact);
+      InOrder executor;
+      const ClockModel model = AlignClocks(run.input, executor).model;
+      for (const ClockInstance& instance : run.input.instances) {
+        const ClockMember& a = run.input.members[instance.first_member];
+        const ClockMember& b = run.input.members[instance.first_member + 1 + checks % 3];
+        const ClockMember& true_a = truth.input.members[instance.first_member];
+        const ClockMember& true_b = truth.input.members[instance.first_member + 1 + checks % 3];
+        const int64_t measured =
+            model.Align(a.rank_index, LocalTime{a.start_ns}).ns - model.Align(b.rank_index, LocalTime{b.start_ns}).ns;
+        const int64_t error = measured - (true_a.start_ns - true_b.start_ns);
+        covered += std::abs(error) <= model.PairUncertainty(a.rank_index, b.rank_index)->ns ? 1 : 0;
+        ++checks;
+      }
+    }
+    EXPECT_GE(static_cast<double>(covered), 0.95 * static_cast<double>(checks)) << "bias " << bias_us;
+  }
+}
+
+TEST(InDomainClock, FewInstancesAreNotCorrected) {
+  World world = OneHost(5);
+  world.gpus = 2;
+  world.rounds = 30;  // not 20 on each side
+  world.bias_us = 8;
+  InOrder executor;
+  const ClockModel model = AlignClocks(Simulate(world).input, executor).model;
+  EXPECT_EQ(model.BiasOf(0, LocalTime{}), 0);
+  EXPECT_EQ(model.BiasOf(1, LocalTime{}), 0);
+}
+
+TEST(InDomainClock, WithoutCorrectionTheUncertaintyIsThe95thPercentileOfTheEnds) {
+  ClockInput input;
+  input.domain = {0, 0};
+  input.tick_ns = {32, 32};
+  for (int64_t i = 1; i <= 40; ++i) {
+    const int64_t at = i * 1'000'000;
+    input.instances.push_back({static_cast<uint32_t>(input.members.size()), 2});
+    input.members.push_back({0, at, at + 50'000});
+    input.members.push_back({1, at, at + 50'000 + (i % 2 == 0 ? 1 : -1) * i * 100});
+  }
+  InOrder executor;
+  EXPECT_EQ(AlignClocks(input, executor).model.PairUncertainty(0, 1)->ns, 3'800) << "x_(ceil(0.95 * 40)) = x_38";
+}
+
+TEST(InDomainClock, UnderThreeInstancesNothingIsKnown) {
+  ClockInput input;
+  input.domain = {0, 0};
+  input.tick_ns = {32, 32};
+  input.instances = {{0, 2}, {2, 2}};
+  input.members = {{0, 0, 100}, {1, 0, 100}, {0, 1'000, 1'100}, {1, 1'000, 1'100}};
+  InOrder executor;
+  EXPECT_EQ(AlignClocks(input, executor).model.PairUncertainty(0, 1)->ns, ClockModel::kDefaultPairUncertaintyNs);
+}
+
+TEST(InDomainClock, AJumpOfOneDeviceSplitsItsBias) {
+  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    World world = OneHost(seed);
+    world.gpus = 2;
+    world.rounds = 800;
+    Simulated run = Simulate(world);
+    const int64_t middle = run.input.members[run.input.members.size() / 2].start_ns;
+    for (ClockMember& m : run.input.members) {
+      if (m.rank_index != 1 || m.start_ns < middle) continue;
+      m.start_ns += 12'000;
+      m.end_ns += 12'000;
+    }
+    InOrder executor;
+    const ClockModel model = AlignClocks(run.input, executor).model;
+    const auto between = [&](int64_t t) { return model.BiasOf(1, LocalTime{t}) - model.BiasOf(0, LocalTime{t}); };
+    EXPECT_NEAR(static_cast<double>(between(middle + 20'000'000) - between(middle - 20'000'000)), 12'000, 1'000)
+        << seed;
+  }
+}
+
+TEST(InDomainClock, NoJumpsAreSeenInQuietRuns) {
+  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const Simulated run = Simulate(OneHost(seed));
+    InOrder executor;
+    ClockModel model = AlignClocks(run.input, executor).model;
+    DeviceClocks devices = MeasureInDomain(run.input, executor, model);
+    for (const auto& pieces : devices.bias) EXPECT_LE(pieces.size(), 1u) << seed;
+  }
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,74 @@
+#include "analysis/metrics/stragglers/positions.h"
+
+#include <gtest/gtest.h>
+
+namespace lockstep {
+namespace {
+
+RankResolution Ranks(const std::vector<std::string>& hosts) {
+  RankResolution ranks;
+  for (size_t i = 0; i < hosts.size(); ++i) {
+    ResolvedRank rank;
+    rank.rank = static_cast<int32_t>(i);
+    rank.host = hosts[i];
+    ranks.ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+MatchedInstance Between(uint32_t communicator, CollectiveOp op, const std::vector<int32_t>& ranks) {
+  MatchedInstance instance;
+  instance.communicator = communicator;
+  instance.op = op;
+  for (const int32_t rank : ranks) {
+    MatchedMember member;
+    member.rank_index = rank;
+    instance.members.push_back(member);
+  }
+  return instance;
+}
+
+TEST(FindPositions, CountsThePlaceOnEachHostAndLeavesUnknownHostsOut) {
+  const Positions positions = FindPositions(Ranks({"a", "b", "a", ""}), {}, "");
+  ASSERT_EQ(positions.hosts.size(), 2u);
+  EXPECT_EQ(positions.hosts[0].rank_indices, (std::vector<int32_t>{0, 2}));
+  EXPECT_EQ(positions.local_index, (std::vector<int32_t>{0, 0, 1, -1}));
+  EXPECT_EQ(positions.host, (std::vector<int32_t>{0, 1, 0, -1}));
+}
+
+TEST(FindPositions, TwoMachinesOfOneNameAreTwoHosts) {
+  MatchResult match;
+  match.host_conflict = true;
+  match.clock.SetDomain(0, DomainId{0});
+  match.clock.SetDomain(1, DomainId{1});
+  EXPECT_EQ(FindPositions(Ranks({"a", "a"}), match, "").hosts.size(), 2u);
+}
+
+TEST(FindPositions, StagesFollowTheLayoutInItsOrder) {
+  const RankResolution ranks = Ranks(std::vector<std::string>(8, "a"));
+  EXPECT_EQ(FindPositions(ranks, {}, "tp=2,pp=2,dp=2").stage, (std::vector<int32_t>{0, 0, 0, 0, 1, 1, 1, 1}));
+  EXPECT_EQ(FindPositions(ranks, {}, "tp=2,pp=2,dp=2,order=tp-pp-dp").stage,
+            (std::vector<int32_t>{0, 0, 1, 1, 0, 0, 1, 1}));
+}
+
+TEST(FindPositions, ALayoutWithoutAPipelineHasNoStages) {
+  EXPECT_EQ(FindPositions(Ranks({"a", "a"}), {}, "tp=2").stage, (std::vector<int32_t>{-1, -1}));
+  EXPECT_EQ(FindPositions(Ranks({"a", "a"}), {}, "pp=99999999999999999999").stage, (std::vector<int32_t>{-1, -1}));
+}
+
+TEST(FindPositions, SendsAndReceivesTellThePipeline) {
+  MatchResult match;
+  match.communicators.resize(2);
+  match.instances = {Between(0, CollectiveOp::kSend, {0, 2}), Between(1, CollectiveOp::kRecv, {1, 3})};
+  EXPECT_EQ(FindPositions(Ranks({"a", "a", "b", "b"}), match, "").stage, (std::vector<int32_t>{0, 0, 1, 1}));
+}
+
+TEST(FindPositions, PipelinesOfUnevenLengthTellNoStages) {
+  MatchResult match;
+  match.communicators.resize(1);
+  match.instances = {Between(0, CollectiveOp::kSend, {0, 1})};
+  EXPECT_EQ(FindPositions(Ranks({"a", "a", "b"}), match, "").stage, (std::vector<int32_t>{-1, -1, -1}));
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,215 @@
+#include "analysis/metrics/stragglers/stragglers.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/analysis/metrics/stragglers/paced_run.h"
+
+namespace lockstep {
+namespace {
+
+constexpr double kOwnNs = 1'000'000;
+
+// These ranks take `ratio` of a usual stretch longer in every step.
+ExtraOwn Slow(std::vector<int32_t> ranks, double ratio) {
+  return [=](int32_t rank, int, int) {
+    return std::find(ranks.begin(), ranks.end(), rank) == ranks.end() ? 0 : std::llround(kOwnNs * ratio);
+  };
+}
+
+PacedShape Cluster(int32_t hosts, int32_t gpus, int steps = 40) {
+  PacedShape shape;
+  shape.hosts = hosts;
+  shape.gpus = gpus;
+  shape.steps = steps;
+  return shape;
+}
+
+std::vector<std::string> Names(const StragglerResult& result) {
+  std::vector<std::string> names;
+  for (const Straggler& it : result.stragglers) names.push_back(ScopedName(it.scope, it.id));
+  return names;
+}
+
+using NameList = std::vector<std::string>;
+
+TEST(FindStragglers, NamesARankThatIsSlowInEveryStep) {
+  const StragglerResult result = FindIn(MakePacedRun(Cluster(1, 8), 1, Slow({5}, 0.02)));
+  ASSERT_EQ(Names(result), NameList{"rank 5"}) << result.reason;
+  EXPECT_EQ(result.stragglers[0].kind, Recurrence::kPersistent);
+  EXPECT_EQ(result.stragglers[0].persistence, 1);
+  EXPECT_LT(result.stragglers[0].p_adjusted, kStragglerAlpha);
+}
+
+TEST(FindStragglers, SavingIsThatOfTheSameRunWithoutTheCause) {
+  const PacedRun with = MakePacedRun(Cluster(2, 4), 2, Slow({5}, 0.03));
+  const PacedRun without = MakePacedRun(Cluster(2, 4), 2);
+  const StragglerResult result = FindIn(with);
+  ASSERT_EQ(Names(result), NameList{"rank 5"});
+  const double truth = 1 - static_cast<double>(without.end_ns) / static_cast<double>(with.end_ns);
+  EXPECT_NEAR(result.stragglers[0].what_if.saving_ratio, truth, 0.001);
+}
+
+TEST(FindStragglers, EffectIsTheExcessOverThePeersInsideItsInterval) {
+  const StragglerResult result = FindIn(MakePacedRun(Cluster(1, 8), 3, Slow({5}, 0.02)));
+  ASSERT_EQ(result.stragglers.size(), 1u);
+  const Straggler& it = result.stragglers[0];
+  EXPECT_NEAR(static_cast<double>(it.effect_ns_per_step), 6 * 0.02 * kOwnNs, 0.002 * 6 * kOwnNs);
+  EXPECT_LE(it.confidence_ns.first, it.effect_ns_per_step);
+  EXPECT_GE(it.confidence_ns.second, it.effect_ns_per_step);
+}
+
+// The others of its tensor-parallel group come late to the data-parallel collectives, too, but not by their own doing.
+TEST(FindStragglers, VictimsThatComeLateToAnotherCommunicatorAreNotNamed) {
+  EXPECT_EQ(Names(FindIn(MakePacedRun(Cluster(4, 4), 4, Slow({6}, 0.03)))), NameList{"rank 6"});
+}
+
+TEST(FindStragglers, ASlowHostIsOneFindingNotOnePerRank) {
+  EXPECT_EQ(Names(FindIn(MakePacedRun(Cluster(4, 4), 5, Slow({4, 5, 6, 7}, 0.02)))), NameList{"host node1"});
+}
+
+TEST(FindStragglers, ASlowHostIsFoundInsideOneGlobalCommunicatorToo) {
+  PacedShape shape = Cluster(4, 4);
+  shape.tp_inside_hosts = false;
+  EXPECT_EQ(Names(FindIn(MakePacedRun(shape, 6, Slow({4, 5, 6, 7}, 0.02)))), NameList{"host node1"});
+}
+
+TEST(FindStragglers, GpusOfEqualPlaceOnAllHostsAreOneFinding) {
+  PacedShape shape = Cluster(4, 4);
+  shape.tp_inside_hosts = false;
+  EXPECT_EQ(Names(FindIn(MakePacedRun(shape, 7, Slow({2, 6, 10, 14}, 0.02)))), NameList{"gpu 2"});
+}
+
+TEST(FindStragglers, OneSlowRankOfAHostIsNotTheHost) {
+  PacedShape shape = Cluster(2, 2);
+  shape.tp_inside_hosts = false;
+  EXPECT_EQ(Names(FindIn(MakePacedRun(shape, 8, Slow({3}, 0.03)))), NameList{"rank 3"});
+}
+
+TEST(FindStragglers, OfTwoInOneCommunicatorBothAreNamed) {
+  EXPECT_EQ(Names(FindIn(MakePacedRun(
+                Cluster(1, 8), 9, [](int32_t rank, int, int) { return rank == 2   ? 40'000
+                                                                      : rank == 5 ? 20'000
+                                                                                  : 0; }))),
+            (NameList{"rank 2", "rank 5"}));
+}
+
+TEST(FindStragglers, ASlowRailIsToldAsTheRail) {
+  // Communicators 4 to 7 join the GPUs of equal place.
+  const StragglerResult result = FindIn(
+      MakePacedRun(Cluster(4, 4), 10, {}, [](int32_t communicator, int) { return communicator == 6 ? 200'000 : 0; }));
+  ASSERT_EQ(Names(result), NameList{"rail 2"});
+  ASSERT_FALSE(result.stragglers[0].parts.empty());
+  EXPECT_EQ(result.stragglers[0].parts[0].cause, CauseKind::kTransfer);
+}
+
+TEST(FindStragglers, ASlowLinkInsideAHostIsToldAsItsCommunicator) {
+  EXPECT_EQ(Names(FindIn(MakePacedRun(Cluster(4, 4), 11, {},
+                                      [](int32_t communicator, int) { return communicator == 1 ? 40'000 : 0; }))),
+            NameList{"communicator tp1"});
+}
+
+TEST(FindStragglers, APauseOfTheHostEveryTenStepsIsPeriodic) {
+  PacedShape shape = Cluster(1, 16, 60);
+  shape.host_extra = true;
+  const StragglerResult result = FindIn(MakePacedRun(shape, 12, [](int32_t rank, int step, int layer) {
+    return rank == 3 && layer == 0 && step % 10 == 4 ? 2'000'000 : 0;
+  }));
+  ASSERT_EQ(Names(result), NameList{"rank 3"});
+  EXPECT_EQ(result.stragglers[0].kind, Recurrence::kPeriodic);
+  EXPECT_EQ(result.stragglers[0].period_steps, 10);
+  ASSERT_FALSE(result.stragglers[0].parts.empty());
+  EXPECT_EQ(result.stragglers[0].parts[0].ns_per_step, 200'000);
+}
+
+// One slow stretch is one event, however long: it says nothing about the next.
+TEST(FindStragglers, OneSlowStretchDecidesNothing) {
+  const StragglerResult result = FindIn(MakePacedRun(Cluster(1, 16, 60), 19, [](int32_t rank, int step, int) {
+    return rank == 3 && step >= 15 && step < 48 ? 40'000 : 0;
+  }));
+  EXPECT_EQ(Names(result), NameList{});
+}
+
+TEST(FindStragglers, SaysNotEnoughDataAndHowManyStepsWouldDo) {
+  const StragglerResult few = FindIn(MakePacedRun(Cluster(1, 8, 7), 13, Slow({5}, 0.03)));
+  EXPECT_TRUE(few.stragglers.empty());
+  ASSERT_EQ(few.undecided.size(), 1u);
+  EXPECT_EQ(few.undecided[0].id, "5");
+  const auto enough = static_cast<int>(few.undecided[0].steps_needed);
+  EXPECT_GT(enough, 7);
+  EXPECT_LT(enough, 40);
+  EXPECT_EQ(Names(FindIn(MakePacedRun(Cluster(1, 8, enough + 1), 13, Slow({5}, 0.03)))), NameList{"rank 5"});
+}
+
+TEST(FindStragglers, SlowNoiseIsNotEnoughDataHoweverManyStepsThereAre) {
+  PacedShape shape = Cluster(1, 8, 60);
+  shape.rho = 0.97;
+  shape.rho_sigma = 0.002;
+  const StragglerResult result = FindIn(MakePacedRun(shape, 14, Slow({5}, 0.02)));
+  EXPECT_TRUE(result.stragglers.empty());
+  ASSERT_EQ(result.undecided.size(), 1u);
+  EXPECT_GT(result.undecided[0].steps_needed, 100);
+}
+
+TEST(FindStragglers, WithoutStepsBlocksOfTimeAreTheUnit) {
+  PacedShape shape = Cluster(1, 8, 60);
+  shape.mark_steps = false;
+  const StragglerResult result = FindIn(MakePacedRun(shape, 15, Slow({5}, 0.02)));
+  EXPECT_EQ(result.unit, "block");
+  EXPECT_EQ(Names(result), NameList{"rank 5"});
+}
+
+TEST(FindStragglers, ALateButCheapRankIsNoFinding) {
+  EXPECT_TRUE(FindIn(MakePacedRun(Cluster(1, 8), 16, Slow({5}, 0.0025))).stragglers.empty());
+}
+
+TEST(FindStragglers, SaysWhyNothingCouldBeTested) {
+  EXPECT_FALSE(FindIn(MakePacedRun(Cluster(1, 8, 0), 17)).reason.empty());
+  EXPECT_FALSE(FindIn(MakePacedRun(Cluster(1, 1, 20), 17)).reason.empty());
+}
+
+// A rank that lost instances has segments twice as long: they must not make it a straggler.
+TEST(FindStragglers, LostInstancesAreNotLateness) {
+  PacedRun run = MakePacedRun(Cluster(1, 8), 18);
+  for (MatchedInstance& instance : run.match.instances) {
+    const auto number = static_cast<size_t>(&instance - run.match.instances.data());
+    if (number % 5 != 2 || instance.members.size() != 8) continue;
+    auto& rows = run.graph.ranks[3];
+    const auto lost = static_cast<size_t>(instance.members[3].row);
+    if (lost + 1 >= rows.size()) continue;
+    rows[lost].instance = -1;
+    ArrivalNode& next = rows[lost + 1];
+    next.previous = rows[lost].previous;
+    next.segment.rest_ns = next.segment.rest_ns + rows[lost].end_ns - next.segment.begin_ns + 2'000'000;
+    instance.members.erase(instance.members.begin() + 3);
+  }
+  EXPECT_TRUE(FindIn(run).stragglers.empty());
+}
+
+struct NullFamily {
+  int32_t hosts;
+  int32_t gpus;
+  double rho;
+  unsigned runs;
+};
+
+class NullFamilies : public testing::TestWithParam<NullFamily> {};
+
+TEST_P(NullFamilies, NameNobody) {
+  const NullFamily family = GetParam();
+  for (unsigned seed = 0; seed < family.runs; ++seed) {
+    PacedShape shape = Cluster(family.hosts, family.gpus, 60);
+    shape.device_spread = 0.001;
+    shape.rho = family.rho;
+    shape.rho_sigma = 0.002;
+    EXPECT_EQ(Names(FindIn(MakePacedRun(shape, 500 + seed))), NameList{}) << seed;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(EightRanks, NullFamilies,
+                         testing::Values(NullFamily{1, 8, 0, 15}, NullFamily{1, 8, 0.3, 15}, NullFamily{1, 8, 0.9, 15},
+                                         NullFamily{1, 8, 0.99, 15}, NullFamily{4, 2, 0.9, 10}));
+INSTANTIATE_TEST_SUITE_P(MoreRanks, NullFamilies,
+                         testing::Values(NullFamily{8, 8, 0, 2}, NullFamily{8, 8, 0.9, 2}, NullFamily{8, 8, 0.99, 2}));
+
+}  // namespace
+}  // namespace lockstep

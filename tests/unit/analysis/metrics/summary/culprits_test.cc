@@ -1,0 +1,131 @@
+#include <gtest/gtest.h>
+
+#include "analysis/metrics/summary/summary.h"
+#include "tests/unit/analysis/metrics/fleet_fixture.h"
+
+namespace lockstep {
+namespace {
+
+// Three ranks of one step of 10,000 ns.
+FleetFixture ThreeRanks() {
+  RunBuilder run;
+  for (int32_t r = 0; r < 3; ++r) {
+    auto& rank = run.AddRank(r);
+    rank.Kernel("gemm", {1'000});
+    StepRow& step = rank.Step(1, 0, 10'000);
+    step.tile.compute_ns = 1'000;
+    step.tile.idle_other_ns = 9'000;
+    rank.Window(0, 10'000);
+  }
+  return FleetFixture(run);
+}
+
+MatchedInstance Waiting(int32_t last, int64_t wait_ns) {
+  MatchedInstance instance;
+  instance.confidence = 1;
+  instance.comparable = instance.last_certain = true;
+  instance.last_rank_index = last;
+  for (int32_t r = 0; r < 3; ++r) {
+    MatchedMember member;
+    member.rank_index = r;
+    member.start_ns = r == last ? wait_ns : 0;
+    member.wait_ns = r == last ? 0 : wait_ns;
+    instance.members.push_back(member);
+  }
+  return instance;
+}
+
+std::vector<Culprit> Named(FleetFixture& fixture, const StragglerResult& stragglers, const BlameResult* blame) {
+  const FleetMeasures measures = fixture.Measure();
+  const Fleet fleet = fixture.Make();
+  WaitBlame waiting =
+      ComputeWaitBlame(fleet, measures, ComputeImbalance(fleet, measures), [](const auto&) { return true; });
+  NameCulprits(fleet, measures, stragglers, blame, waiting);
+  return waiting.culprits;
+}
+
+Straggler Rank(int32_t rank) {
+  Straggler straggler;
+  straggler.id = std::to_string(rank);
+  straggler.rank_indices = {rank};
+  straggler.p_adjusted = 0.001;
+  straggler.parts = {{CauseKind::kHostDelay, "", 100, 0}};
+  straggler.effect_ns_per_step = 100;
+  straggler.confidence_ns = {90, 110};
+  straggler.what_if.saving_ratio = 0.02;
+  return straggler;
+}
+
+StragglerResult Tested() {
+  StragglerResult result;
+  result.steps = 40;
+  result.least_steps = 10;
+  return result;
+}
+
+TEST(NameCulprits, AStragglerIsNamedWithItsCauseAndTheBlameItOriginates) {
+  FleetFixture fixture = ThreeRanks();
+  fixture.match.instances = {Waiting(2, 100)};
+  StragglerResult stragglers = Tested();
+  stragglers.stragglers = {Rank(2)};
+  BlameResult blame;
+  blame.shares = {{2, -1, LatenessPart::kHost, 300, 0}, {1, -1, LatenessPart::kCompute, 100, 0}};
+  blame.total_wait_ns = 400;
+  const std::vector<Culprit> named = Named(fixture, stragglers, &blame);
+  ASSERT_EQ(named.size(), 1u);
+  EXPECT_EQ(named[0].kind, CulpritKind::kStraggler);
+  EXPECT_EQ(named[0].member, 2u);
+  EXPECT_EQ(named[0].caused_wait_ns, 300);
+  EXPECT_DOUBLE_EQ(named[0].share_of_wait, 0.75);
+  EXPECT_DOUBLE_EQ(named[0].confidence, 0.999);
+  EXPECT_EQ(named[0].cause, Name(CauseKind::kHostDelay));
+}
+
+TEST(NameCulprits, AHealthyRunThatWasTestedNamesNobody) {
+  FleetFixture fixture = ThreeRanks();
+  for (int i = 0; i < 12; ++i) fixture.match.instances.push_back(Waiting(i % 3, 400));
+  EXPECT_TRUE(Named(fixture, Tested(), nullptr).empty());
+}
+
+TEST(NameCulprits, OneLongWaitIsNamedAsOnce) {
+  FleetFixture fixture = ThreeRanks();
+  for (int i = 0; i < 12; ++i) fixture.match.instances.push_back(Waiting(i % 3, 40));
+  fixture.match.instances.push_back(Waiting(1, 3'000));
+  const std::vector<Culprit> named = Named(fixture, Tested(), nullptr);
+  ASSERT_EQ(named.size(), 1u);
+  EXPECT_EQ(named[0].member, 1u);
+  EXPECT_EQ(named[0].kind, CulpritKind::kOnce);
+}
+
+TEST(NameCulprits, WhoLooksLateButIsNotDecidedIsNamedAsSuch) {
+  FleetFixture fixture = ThreeRanks();
+  for (int i = 0; i < 12; ++i) fixture.match.instances.push_back(Waiting(2, 100));
+  StragglerResult stragglers = Tested();
+  stragglers.undecided = {{StragglerScope::kRank, "2", 40, 5, 90, {2}}};
+  const std::vector<Culprit> named = Named(fixture, stragglers, nullptr);
+  ASSERT_EQ(named.size(), 1u);
+  EXPECT_EQ(named[0].kind, CulpritKind::kUndecided);
+}
+
+TEST(NameCulprits, WithTooFewStepsForATestTheLastArriverOfMostWaitingIsNamed) {
+  FleetFixture fixture = ThreeRanks();
+  for (int i = 0; i < 4; ++i) fixture.match.instances.push_back(Waiting(2, 300));
+  for (int i = 0; i < 3; ++i) fixture.match.instances.push_back(Waiting(0, 100));
+  StragglerResult stragglers;
+  stragglers.steps = 4;
+  stragglers.least_steps = 10;
+  const std::vector<Culprit> named = Named(fixture, stragglers, nullptr);
+  ASSERT_EQ(named.size(), 1u);
+  EXPECT_EQ(named[0].member, 2u);
+  EXPECT_EQ(named[0].kind, CulpritKind::kNotTested);
+}
+
+TEST(SavingHalfWidth, IsNeverBelowWhatReplaysAreTestedTo) {
+  Straggler straggler = Rank(0);
+  EXPECT_GE(SavingHalfWidth(straggler), 0.002);
+  straggler.what_if.saving_ratio = 0.004;
+  EXPECT_GE(SavingHalfWidth(straggler), 0.001);
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,238 @@
+#include "bench/simulator/causes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "bench/simulator/simulation.h"
+
+namespace lockstep {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr int64_t kStartNs = 1'000'000'000;
+
+Spec Of(std::string kind, std::map<std::string, std::string> values) { return {std::move(kind), std::move(values)}; }
+
+// A run of the program with causes, to be simulated with all of them or without one.
+struct CausedRun {
+  explicit CausedRun(SimulatorOptions given) : options(std::move(given)), rng(options.seed) {
+    EXPECT_TRUE(CompleteLayout(options).ok());
+    cluster = MakeCluster(options, rng);
+    program = MakeProgram(options);
+    auto placed = PlaceCauses(options.causes, cluster, rng);
+    EXPECT_TRUE(placed.ok()) << placed.status();
+    if (placed.ok()) causes = *std::move(placed);
+  }
+  [[nodiscard]] CauseEffects Effects(std::optional<size_t> without = std::nullopt) const {
+    return {causes, without, cluster.world(), rng, &cluster, program.get()};
+  }
+  [[nodiscard]] std::vector<RankTimeline> Simulated(std::optional<size_t> without = std::nullopt) const {
+    const CauseEffects effects = Effects(without);
+    return Simulate({.cluster = &cluster,
+                     .program = program.get(),
+                     .effects = &effects,
+                     .rng = rng,
+                     .noise = options.noise,
+                     .steps = options.steps,
+                     .start_ns = kStartNs});
+  }
+  [[nodiscard]] const Op& OpOf(size_t rank, const Activity& activity) const {
+    return program->StepOf(activity.step, static_cast<int32_t>(rank)).ops[activity.op];
+  }
+
+  SimulatorOptions options;
+  CounterRng rng;
+  Cluster cluster;
+  std::unique_ptr<StepProgram> program;
+  std::vector<Cause> causes;
+};
+
+SimulatorOptions Decode(std::vector<Spec> causes) {
+  return {.program = ProgramKind::kDecode, .tp = 8, .steps = 12, .layers = 6, .seed = 3, .causes = std::move(causes)};
+}
+SimulatorOptions Moe(std::vector<Spec> causes) {
+  return {.program = ProgramKind::kMoe,
+          .tp = 2,
+          .dp = 4,
+          .ep = 4,
+          .hosts = 2,
+          .steps = 4,
+          .layers = 3,
+          .seed = 3,
+          .causes = std::move(causes)};
+}
+SimulatorOptions Pipeline(std::vector<Spec> causes) {
+  return {.program = ProgramKind::kPipeline,
+          .tp = 2,
+          .pp = 4,
+          .hosts = 2,
+          .steps = 4,
+          .layers = 8,
+          .seed = 3,
+          .causes = std::move(causes)};
+}
+
+TEST(Causes, EveryKindCostsTimeAndIsUndoneByLeavingItOut) {
+  const std::vector<SimulatorOptions> runs = {
+      Decode({Of("slow_gpu", {{"rank", "2"}, {"factor", "1.3"}})}),
+      Decode({Of("slow_kernel", {{"rank", "2"}, {"factor", "4"}})}),
+      Decode({Of("more_work", {{"rank", "2"}, {"factor", "1.5"}})}),
+      Decode({Of("late_host", {{"rank", "2"}, {"p", "0.2"}})}),
+      Decode({Of("periodic_pause", {{"rank", "2"}, {"every", "3"}, {"ms", "5"}})}),
+      Decode({Of("data_stall", {{"rank", "2"}, {"p", "0.5"}, {"ms", "5"}})}),
+      Decode({Of("transient", {{"rank", "2"}, {"from", "4"}, {"to", "8"}, {"factor", "2"}})}),
+      Moe({Of("slow_rail", {{"rail", "1"}, {"factor", "5"}})}),
+      Moe({Of("expert_imbalance", {{"skew", "1.5"}})}),
+      Pipeline({Of("stage_imbalance", {{"stage", "2"}, {"factor", "1.6"}})}),
+  };
+  for (const SimulatorOptions& options : runs) {
+    const CausedRun run(options);
+    SimulatorOptions none = options;
+    none.causes.clear();
+    const int64_t with = MeanStepNs(run.Simulated());
+    const int64_t without = MeanStepNs(run.Simulated(0));
+    EXPECT_GT(with, without * 1005 / 1000) << options.causes.front().kind;
+    EXPECT_EQ(without, MeanStepNs(CausedRun(none).Simulated())) << options.causes.front().kind;
+  }
+}
+
+TEST(Causes, TwoAtOnceShiftNoneOfEachOthersNumbers) {
+  const Spec late = Of("late_host", {{"rank", "1"}});
+  const Spec stall = Of("data_stall", {{"rank", "1"}, {"p", "0.5"}});
+  const CausedRun both(Decode({late, stall}));
+  EXPECT_EQ(MeanStepNs(both.Simulated(0)), MeanStepNs(CausedRun(Decode({stall})).Simulated()));
+  EXPECT_EQ(MeanStepNs(both.Simulated(1)), MeanStepNs(CausedRun(Decode({late})).Simulated()));
+}
+
+TEST(Causes, ASlowKernelStretchesThatKernelOnly) {
+  const CausedRun run(Decode({Of("slow_kernel", {{"rank", "3"}, {"factor", "2"}})}));
+  const std::vector<uint32_t> hit = KernelsHit(run.causes.front(), *run.program, run.rng);
+  ASSERT_EQ(hit.size(), 1U);
+  const auto with = run.Simulated();
+  const auto without = run.Simulated(0);
+  int stretched = 0;
+  for (size_t rank = 0; rank < with.size(); ++rank) {
+    for (size_t i = 0; i < with[rank].activities.size(); ++i) {
+      const Activity& slow = with[rank].activities[i];
+      const Activity& usual = without[rank].activities[i];
+      const Op& op = run.OpOf(rank, slow);
+      if (op.kind != OpKind::kKernel) continue;
+      const bool strikes = rank == 3 && op.kernel == hit.front();
+      stretched += strikes ? 1 : 0;
+      EXPECT_NEAR(static_cast<double>(slow.end_ns - slow.start_ns),
+                  (strikes ? 2.0 : 1.0) * static_cast<double>(usual.end_ns - usual.start_ns), 100);
+    }
+  }
+  EXPECT_GE(stretched, run.options.steps);
+}
+
+TEST(Causes, AKernelIsGivenByAPartOfItsName) {
+  const CausedRun plain(Decode({}));
+  const std::string name = plain.program->kernels()[plain.program->StepOf(0, 0).ops.front().kernel].name;
+  const CausedRun run(Decode({Of("slow_kernel", {{"rank", "3"}, {"kernel", name.substr(0, name.size() - 1)}})}));
+  const std::vector<uint32_t> hit = KernelsHit(run.causes.front(), *run.program, run.rng);
+  ASSERT_FALSE(hit.empty());
+  for (const uint32_t kernel : hit) {
+    EXPECT_THAT(run.program->kernels()[kernel].name, HasSubstr(name.substr(0, name.size() - 1)));
+  }
+}
+
+TEST(Causes, ATransientStrikesItsStepsOnly) {
+  const CausedRun run(Decode({Of("transient", {{"rank", "1"}, {"from", "3"}, {"to", "5"}, {"factor", "2"}})}));
+  const CauseEffects effects = run.Effects();
+  for (const auto& [step, factor] : {std::pair{2, 1.0}, {3, 2.0}, {4, 2.0}, {5, 1.0}}) {
+    EXPECT_DOUBLE_EQ(effects.KernelFactor(1, step, 0), factor) << step;
+    EXPECT_DOUBLE_EQ(effects.KernelFactor(0, step, 0), 1) << step;
+  }
+}
+
+TEST(Causes, APauseComesEveryNthStep) {
+  const CausedRun run(Decode({Of("periodic_pause", {{"rank", "1"}, {"every", "4"}, {"ms", "2"}})}));
+  const CauseEffects effects = run.Effects();
+  int pauses = 0;
+  for (int64_t step = 0; step < 40; ++step) {
+    const int64_t delay = effects.StepDelay(1, step);
+    EXPECT_TRUE(delay == 0 || delay == 2'000'000);
+    EXPECT_EQ(delay, effects.StepDelay(1, step + 4));
+    EXPECT_EQ(effects.StepDelay(0, step), 0);
+    pauses += delay > 0 ? 1 : 0;
+  }
+  EXPECT_EQ(pauses, 10);
+}
+
+TEST(Causes, StallsComeAtTheirRate) {
+  const CausedRun run(Decode({Of("data_stall", {{"rank", "1"}, {"p", "0.2"}, {"ms", "1"}})}));
+  const CauseEffects effects = run.Effects();
+  int stalls = 0;
+  for (int64_t step = 0; step < 4000; ++step) stalls += effects.StepDelay(1, step) > 0 ? 1 : 0;
+  EXPECT_NEAR(stalls, 800, 110);
+}
+
+TEST(Causes, ARailIsALocalIndexOfEveryHost) {
+  const CausedRun run(Moe({Of("slow_rail", {{"rail", "1"}, {"factor", "3"}})}));
+  EXPECT_THAT(run.causes.front().ranks, ElementsAre(1, 5));
+  EXPECT_EQ(run.causes.front().scope, "rail");
+  EXPECT_DOUBLE_EQ(run.Effects().RailFactor(1), 3);
+  EXPECT_DOUBLE_EQ(run.Effects().RailFactor(0), 1);
+}
+
+TEST(Causes, AStageIsAllItsRanks) {
+  const CausedRun run(Pipeline({Of("stage_imbalance", {{"stage", "1"}})}));
+  EXPECT_THAT(run.causes.front().ranks, ElementsAre(2, 3));
+  EXPECT_EQ(run.causes.front().scope, "stage");
+}
+
+TEST(Causes, UnevenExpertsLeaveTheSumOfTokens) {
+  const CausedRun run(Moe({Of("expert_imbalance", {{"skew", "0.9"}})}));
+  const CauseEffects effects = run.Effects();
+  double sum = 0;
+  std::set<double> factors;
+  for (int32_t rank = 0; rank < run.cluster.world(); ++rank) {
+    sum += effects.ExpertFactor(rank, 0);
+    factors.insert(effects.ExpertFactor(rank, 0));
+  }
+  EXPECT_NEAR(sum, run.cluster.world(), 1e-9);
+  EXPECT_EQ(factors.size(), 2U);
+  EXPECT_DOUBLE_EQ(*factors.rbegin(), 1.9);
+}
+
+TEST(Causes, NoneIsNoCause) { EXPECT_TRUE(CausedRun(Decode({Of("none", {})})).causes.empty()); }
+
+TEST(Causes, WhatCannotBePlacedIsNamedWithItsRange) {
+  const CausedRun run(Decode({}));
+  const auto says = [&](const Spec& spec) {
+    return std::string(PlaceCauses({spec}, run.cluster, run.rng).status().message());
+  };
+  EXPECT_THAT(says(Of("slow_gpu", {{"rank", "8"}})), HasSubstr("rank=8 must be an integer from 0 to 7"));
+  EXPECT_THAT(says(Of("data_stall", {{"p", "1.5"}})), HasSubstr("p=1.5 must be a number from 0 to 1"));
+  EXPECT_THAT(says(Of("late_host", {{"rank", "1"}, {"host", "0"}})), HasSubstr("give rank or host, not both"));
+  const CausedRun experts(Moe({}));
+  EXPECT_THAT(
+      std::string(
+          PlaceCauses({Of("expert_imbalance", {{"skew", "4"}})}, experts.cluster, experts.rng).status().message()),
+      HasSubstr("skew=4 must be a number from 0 to 3"));
+}
+
+TEST(Causes, WhatNeedsSeveralStagesExpertsOrHostsSaysSo) {
+  const CausedRun run(Decode({}));
+  for (const auto& [kind, flag] :
+       {std::pair{"stage_imbalance", "--pp"}, {"expert_imbalance", "--ep"}, {"slow_rail", "--hosts"}}) {
+    const absl::Status status = PlaceCauses({Of(kind, {})}, run.cluster, run.rng).status();
+    EXPECT_THAT(std::string(status.message()), HasSubstr(flag)) << kind;
+  }
+}
+
+TEST(Causes, CategoriesAreTheAnalysisWords) {
+  EXPECT_EQ(CategoryOf(InjectedKind::kSlowGpu), "slow_device");
+  EXPECT_EQ(CategoryOf(InjectedKind::kPeriodicPause), "host_pause");
+  EXPECT_EQ(CategoryOf(InjectedKind::kSlowRail), "transfer");
+}
+
+}  // namespace
+}  // namespace lockstep
