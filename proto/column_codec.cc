@@ -3,8 +3,11 @@
 #include <zstd.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <map>
 #include <memory>
+#include <utility>
 
 #include "analysis/base/check.h"
 
@@ -12,6 +15,7 @@ namespace lockstep::codec {
 namespace {
 
 constexpr int kZstdLevel = 3;
+constexpr int kMinMatch = 7;  // shorter ones in noise cost more than they save
 
 struct FreeCompressor {
   void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
@@ -22,6 +26,84 @@ ZSTD_CCtx* Compressor() {
   thread_local const std::unique_ptr<ZSTD_CCtx, FreeCompressor> context(ZSTD_createCCtx());
   LOCKSTEP_CHECK(context != nullptr);
   return context.get();
+}
+
+// 256 * log2(n), rounded down, n > 0; in integers, because the choice decides about bytes that are hashed.
+int64_t Log2Times256(uint64_t n) {
+  const int exponent = static_cast<int>(std::bit_width(n)) - 1;
+  uint64_t mantissa = exponent > 31 ? n >> (exponent - 31) : n << (31 - exponent);  // in [1, 2) times 2^31
+  int64_t log = int64_t{exponent} * 256;
+  for (int64_t step = 128; step > 0; step /= 2) {
+    mantissa = (mantissa * mantissa) >> 31;
+    if (mantissa < uint64_t{1} << 32) continue;
+    mantissa >>= 1;
+    log += step;
+  }
+  return log;
+}
+
+// 256 times the bits of the bytes counted, coded by their frequencies.
+class ByteCounts {
+ public:
+  void Add(std::string_view bytes) {
+    for (const char byte : bytes) ++counts_[static_cast<unsigned char>(byte)];
+    total_ += bytes.size();
+  }
+  [[nodiscard]] int64_t Cost() const {
+    int64_t cost = 0;
+    for (const uint64_t count : counts_) {
+      if (count > 0) cost += static_cast<int64_t>(count) * (Log2Times256(total_) - Log2Times256(count));
+    }
+    return cost;
+  }
+
+ private:
+  std::array<uint64_t, 256> counts_{};
+  uint64_t total_ = 0;
+};
+
+// Cuts the bytes where their statistics change, as they do from column to column: zstd has one table of frequencies a
+// block. Returns the ends of the parts.
+std::vector<size_t> AlikeParts(std::string_view bytes) {
+  constexpr size_t kChunk = 512;
+  constexpr int64_t kBlockCost = int64_t{256} * 8 * 60;  // a block's header and table
+  std::vector<size_t> ends;
+  ByteCounts part;
+  for (size_t begin = 0; begin < bytes.size(); begin += kChunk) {
+    const std::string_view chunk = bytes.substr(begin, kChunk);
+    ByteCounts alone;
+    alone.Add(chunk);
+    ByteCounts together = part;
+    together.Add(chunk);
+    if (begin > 0 && part.Cost() + alone.Cost() + kBlockCost < together.Cost()) {
+      ends.push_back(begin);
+      part = alone;
+    } else {
+      part = together;
+    }
+  }
+  ends.push_back(bytes.size());
+  return ends;
+}
+
+// One frame with a block, or more, for each part.
+std::string Compress(std::string_view bytes, const std::vector<size_t>& ends) {
+  ZSTD_CCtx* const context = Compressor();
+  ZSTD_CCtx_reset(context, ZSTD_reset_session_and_parameters);
+  ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, kZstdLevel);
+  ZSTD_CCtx_setParameter(context, ZSTD_c_minMatch, kMinMatch);
+  ZSTD_CCtx_setPledgedSrcSize(context, bytes.size());
+  std::string packed(ZSTD_compressBound(bytes.size()) + 64 * ends.size(), '\0');
+  ZSTD_outBuffer out{packed.data(), packed.size(), 0};
+  size_t begin = 0;
+  for (const size_t end : ends) {
+    ZSTD_inBuffer in{bytes.data(), end, std::exchange(begin, end)};
+    const bool last = end == ends.back();
+    const size_t left = ZSTD_compressStream2(context, &out, &in, last ? ZSTD_e_end : ZSTD_e_flush);
+    LOCKSTEP_CHECK(ZSTD_isError(left) == 0 && left == 0 && in.pos == end);
+  }
+  packed.resize(out.pos);
+  return packed;
 }
 
 absl::StatusOr<std::string> Inflate(std::string_view what, const v1::CompressedColumns& in, size_t max_bytes) {
@@ -44,7 +126,9 @@ absl::StatusOr<std::string> Inflate(std::string_view what, const v1::CompressedC
 }
 
 constexpr uint32_t kPlainValues = 1;
-constexpr uint32_t kMaxCoding = 16;
+constexpr uint32_t kMaxCoding = 1 << 16;
+constexpr uint32_t kMaxLowBits = 24;
+constexpr uint64_t kMaxUnit = uint64_t{1} << 32;
 // Collectives of a layer or two repeat: what is tried when encoding.
 constexpr uint32_t kCodings[] = {0, kPlainValues, 2, 4};
 
@@ -55,36 +139,182 @@ int64_t Predicted(std::span<const int64_t> values, size_t i, uint32_t coding) {
   return WrapAdd(values[i - 1], WrapSub(values[i - coding], values[i - coding - 1]));
 }
 
-// Bits of all differences to the prediction: close to what is left after compression.
-int64_t CostOf(std::span<const int64_t> values, uint32_t coding) {
-  int64_t bits = 0;
-  for (size_t i = 0; i < values.size(); ++i) {
-    const int64_t difference = WrapSub(values[i], Predicted(values, i, coding));
-    bits += std::bit_width(static_cast<uint64_t>(difference < 0 ? ~difference : difference));
-  }
-  return bits;
+std::vector<int64_t> DifferencesOf(std::span<const int64_t> values, uint32_t coding) {
+  std::vector<int64_t> differences;
+  differences.reserve(values.size());
+  for (size_t i = 0; i < values.size(); ++i) differences.push_back(WrapSub(values[i], Predicted(values, i, coding)));
+  return differences;
 }
 
-void PutPredicted(std::span<const int64_t> values, v1::SparseColumn* out) {
-  uint32_t best = 0;
-  int64_t best_cost = INT64_MAX;
-  for (const uint32_t coding : kCodings) {
-    const int64_t cost = CostOf(values, coding);
-    if (cost < best_cost) {
-      best = coding;
-      best_cost = cost;
+// The tick that at least nine of ten are multiples of; 1 when there is none. Devices tick every 32 ns or every us.
+int64_t CommonUnit(std::span<const int64_t> differences) {
+  for (const int64_t unit : {int64_t{1'000}, int64_t{32}}) {
+    const auto whole = std::count_if(differences.begin(), differences.end(), [&](int64_t d) { return d % unit == 0; });
+    const auto zeros = std::count(differences.begin(), differences.end(), int64_t{0});
+    if (whole > zeros && 10 * (whole - zeros) >= 9 * (std::ssize(differences) - zeros)) return unit;
+  }
+  return 1;
+}
+
+// Towards minus infinity, so that the rest is never negative.
+int64_t FloorDivide(int64_t number, int64_t unit) { return number / unit - (number % unit < 0 ? 1 : 0); }
+
+// 256 times the bits that packing `low_bits` of each number leaves: whole bytes of long varints, the entropy of short
+// ones.
+int64_t PackedCost(std::span<const int64_t> numbers, uint32_t low_bits) {
+  std::array<uint64_t, 128> short_ones{};
+  auto cost = static_cast<int64_t>(numbers.size()) * low_bits * 256;
+  uint64_t shorts = 0;
+  for (const int64_t number : numbers) {
+    const int64_t high = number >> low_bits;
+    const uint64_t zigzag = (static_cast<uint64_t>(high) << 1) ^ static_cast<uint64_t>(high >> 63);
+    if (zigzag < short_ones.size()) {
+      ++short_ones[zigzag];
+      ++shorts;
+    } else {
+      cost += int64_t{8} * 256 * static_cast<int64_t>((std::bit_width(zigzag) + 6) / 7);
     }
   }
-  out->set_coding(best);
-  for (size_t i = 0; i < values.size(); ++i) out->add_values(WrapSub(values[i], Predicted(values, i, best)));
+  for (const uint64_t count : short_ones) {
+    if (count > 0) cost += static_cast<int64_t>(count) * (Log2Times256(shorts) - Log2Times256(count));
+  }
+  return cost;
+}
+
+// One way of sending values; numbers are the differences to the prediction in units, rounded down.
+struct PackedForm {
+  uint32_t coding = 0;
+  int64_t unit = 1;
+  uint32_t low_bits = 0;
+  int64_t cost = INT64_MAX;
+  std::vector<int64_t> rests;  // empty: all 0
+  std::vector<int64_t> numbers;
+};
+
+// Bits of the number that nine of ten do not exceed in size.
+uint32_t UsualWidth(const std::vector<int64_t>& numbers) {
+  std::vector<uint64_t> sizes;
+  sizes.reserve(numbers.size());
+  for (const int64_t number : numbers) sizes.push_back(static_cast<uint64_t>(number < 0 ? ~number : number));
+  if (sizes.empty()) return 0;
+  const auto at = sizes.begin() + std::ssize(sizes) * 9 / 10;
+  std::nth_element(sizes.begin(), at, sizes.end());
+  return static_cast<uint32_t>(std::bit_width(*at));
+}
+
+// The rest above the low bits does best with one byte each, seven bits of it and a sign in the first.
+void ChooseLowBits(PackedForm* form) {
+  const uint32_t width = UsualWidth(form->numbers);
+  const uint32_t first = width > 8 ? std::min(width - 8, kMaxLowBits) : 0;
+  for (uint32_t low_bits = first; low_bits <= std::min(first + 5, kMaxLowBits); ++low_bits) {
+    const int64_t cost = PackedCost(form->numbers, low_bits);
+    if (cost >= form->cost) continue;
+    form->cost = cost;
+    form->low_bits = low_bits;
+  }
+}
+
+PackedForm FormOf(std::span<const int64_t> values, uint32_t coding) {
+  PackedForm form{.coding = coding};
+  form.numbers = DifferencesOf(values, coding);
+  form.unit = CommonUnit(form.numbers);
+  for (int64_t& number : form.numbers) {
+    const int64_t whole = FloorDivide(number, form.unit);
+    form.rests.push_back(number - whole * form.unit);
+    number = whole;
+  }
+  if (std::all_of(form.rests.begin(), form.rests.end(), [](int64_t rest) { return rest == 0; })) form.rests.clear();
+  ChooseLowBits(&form);
+  return form;
+}
+
+// The distance at which unusually large changes recur most often: the collectives of a step. 0: they do not.
+uint32_t PeriodOf(std::span<const int64_t> values) {
+  constexpr size_t kLeast = 8;
+  if (values.size() < kLeast) return 0;
+  std::vector<int64_t> changes = DifferencesOf(values, 0);
+  changes.front() = 0;
+  std::vector<int64_t> sorted = changes;
+  const auto upper = sorted.begin() + std::ssize(sorted) * 19 / 20;
+  std::nth_element(sorted.begin(), upper, sorted.end());
+  std::map<size_t, int64_t> distances;
+  size_t previous = 0;
+  for (size_t i = 1; i < changes.size(); ++i) {
+    if (changes[i] / 2 <= *upper) continue;
+    if (previous > 0) ++distances[i - previous];
+    previous = i;
+  }
+  const auto most = std::max_element(distances.begin(), distances.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == distances.end() || most->first > kMaxCoding ? 0 : static_cast<uint32_t>(most->first);
+}
+
+PackedForm CheapestForm(std::span<const int64_t> values) {
+  PackedForm best;
+  std::vector<uint32_t> codings(std::begin(kCodings), std::end(kCodings));
+  if (const uint32_t period = PeriodOf(values); period > 1) codings.push_back(period);
+  for (const uint32_t coding : codings) {
+    PackedForm form = FormOf(values, coding);
+    if (form.cost < best.cost) best = std::move(form);
+  }
+  return best;
+}
+
+std::string PackBits(std::span<const int64_t> numbers, uint32_t low_bits) {
+  std::string packed((numbers.size() * low_bits + 7) / 8, '\0');
+  size_t bit = 0;
+  for (const int64_t number : numbers) {
+    for (uint32_t k = 0; k < low_bits; ++k, ++bit) {
+      if ((static_cast<uint64_t>(number) >> k & 1) != 0) packed[bit / 8] |= static_cast<char>(1 << (bit % 8));
+    }
+  }
+  return packed;
+}
+
+// The low bits of entry i; the string was checked to be long enough.
+uint64_t LowBits(const std::string& packed, uint32_t low_bits, size_t i) {
+  uint64_t low = 0;
+  for (uint32_t k = 0; k < low_bits; ++k) {
+    const size_t bit = i * low_bits + k;
+    low |= static_cast<uint64_t>(static_cast<unsigned char>(packed[bit / 8]) >> (bit % 8) & 1) << k;
+  }
+  return low;
+}
+
+void Put(const PackedForm& form, v1::SparseColumn* out) {
+  out->set_coding(form.coding);
+  out->set_unit(form.unit == 1 ? 0 : static_cast<uint64_t>(form.unit));
+  out->set_low_bits(form.low_bits);
+  out->set_lows(PackBits(form.numbers, form.low_bits));
+  for (const int64_t rest : form.rests) out->add_rests(static_cast<uint32_t>(rest));
+  for (const int64_t number : form.numbers) out->add_values(number >> form.low_bits);
+}
+
+absl::Status CheckPrediction(std::string_view what, const v1::SparseColumn& in) {
+  LOCKSTEP_RETURN_IF_ERROR(CheckRange(fmt::format("{}: coding", what), in.coding(), {0, kMaxCoding}));
+  LOCKSTEP_RETURN_IF_ERROR(CheckRange(fmt::format("{}: low_bits", what), in.low_bits(), {0, kMaxLowBits}));
+  if (in.unit() > kMaxUnit) return absl::InvalidArgumentError(fmt::format("{}: unit {} is too large", what, in.unit()));
+  if (in.rests_size() != 0 && in.rests_size() != in.values_size()) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}: {} rests for {} values", what, in.rests_size(), in.values_size()));
+  }
+  const size_t bytes = (static_cast<size_t>(in.values_size()) * in.low_bits() + 7) / 8;
+  if (in.lows().size() == bytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      fmt::format("{}: {} bytes of low bits, expected {}", what, in.lows().size(), bytes));
 }
 
 absl::StatusOr<std::vector<int64_t>> GetPredicted(std::string_view what, const v1::SparseColumn& in, Limits limits) {
-  LOCKSTEP_RETURN_IF_ERROR(CheckRange(fmt::format("{}: coding", what), in.coding(), {0, kMaxCoding}));
+  LOCKSTEP_RETURN_IF_ERROR(CheckPrediction(what, in));
+  const uint64_t unit = in.unit() == 0 ? 1 : in.unit();
   std::vector<int64_t> values;
   values.reserve(static_cast<size_t>(in.values_size()));
   for (int i = 0; i < in.values_size(); ++i) {
-    const int64_t value = WrapAdd(Predicted(values, static_cast<size_t>(i), in.coding()), in.values(i));
+    const auto at = static_cast<size_t>(i);
+    const uint64_t number =
+        (static_cast<uint64_t>(in.values(i)) << in.low_bits()) | LowBits(in.lows(), in.low_bits(), at);
+    const uint64_t rest = in.rests_size() == 0 ? 0 : in.rests(i);
+    const int64_t value = WrapAdd(Predicted(values, at, in.coding()), static_cast<int64_t>(number * unit + rest));
     LOCKSTEP_RETURN_IF_ERROR(CheckRange(what, value, limits));
     values.push_back(value);
   }
@@ -134,6 +364,32 @@ absl::StatusOr<std::vector<int64_t>> GetColumn(std::string_view what, const Ints
   return values;
 }
 
+bool PutPacked(std::span<const int64_t> values, uint32_t field, PackedColumns* out) {
+  const PackedForm form = CheapestForm(values);
+  if (form.unit == 1 && form.low_bits == 0) return false;
+  v1::PackedColumn* const column = out->Add();
+  column->set_field(field);
+  Put(form, column->mutable_column());
+  return true;
+}
+
+absl::StatusOr<std::optional<std::vector<int64_t>>> GetPacked(std::string_view what, const PackedColumns& packed,
+                                                              uint32_t field, size_t rows, Limits limits) {
+  const v1::PackedColumn* found = nullptr;
+  for (const v1::PackedColumn& column : packed) {
+    if (column.field() != field) continue;
+    if (found != nullptr) return absl::InvalidArgumentError(fmt::format("{}: packed twice", what));
+    found = &column;
+  }
+  if (found == nullptr) return std::optional<std::vector<int64_t>>();
+  if (static_cast<size_t>(found->column().values_size()) != rows || found->column().runs_size() != 0) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}: {} packed values for {} rows", what, found->column().values_size(), rows));
+  }
+  LOCKSTEP_ASSIGN_OR_RETURN(std::vector<int64_t> values, GetPredicted(what, found->column(), limits));
+  return std::optional(std::move(values));
+}
+
 void PutSparse(const Sparse& values, v1::SparseColumn* out) {
   std::vector<int64_t> present;
   bool with = false;
@@ -148,7 +404,7 @@ void PutSparse(const Sparse& values, v1::SparseColumn* out) {
     if (value.has_value()) present.push_back(*value);
   }
   if (run > 0) out->add_runs(run);
-  PutPredicted(present, out);
+  Put(CheapestForm(present), out);
 }
 
 absl::StatusOr<Sparse> GetSparse(std::string_view what, const v1::SparseColumn& in, size_t rows, Limits limits) {
@@ -180,13 +436,8 @@ absl::StatusOr<Sparse> GetSparse(std::string_view what, const v1::SparseColumn& 
 void Pack(const google::protobuf::MessageLite& message, v1::CompressedColumns* out) {
   const std::string bytes = message.SerializeAsString();
   if (bytes.empty()) return;
-  std::string packed(ZSTD_compressBound(bytes.size()), '\0');
-  const size_t size =
-      ZSTD_compressCCtx(Compressor(), packed.data(), packed.size(), bytes.data(), bytes.size(), kZstdLevel);
-  LOCKSTEP_CHECK(ZSTD_isError(size) == 0);
-  packed.resize(size);
   out->set_decoded_bytes(static_cast<uint32_t>(bytes.size()));
-  out->set_zstd(packed);
+  out->set_zstd(Compress(bytes, AlikeParts(bytes)));
 }
 
 absl::Status Unpack(std::string_view what, const v1::CompressedColumns& in, size_t max_bytes,

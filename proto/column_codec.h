@@ -87,11 +87,27 @@ void PutSparse(const Sparse& values, v1::SparseColumn* out);
 [[nodiscard]] absl::StatusOr<Sparse> GetSparse(std::string_view what, const v1::SparseColumn& in, size_t rows,
                                                Limits limits);
 
+// A column of which every row has a value, packed (SparseColumn::low_bits, unit) under this field number. False, and
+// nothing added, where that has no advantage over plain deltas.
+using PackedColumns = google::protobuf::RepeatedPtrField<v1::PackedColumn>;
+[[nodiscard]] bool PutPacked(std::span<const int64_t> values, uint32_t field, PackedColumns* out);
+// The values of a packed column, one a row; null when `packed` has none of this field. Each field at most once.
+[[nodiscard]] absl::StatusOr<std::optional<std::vector<int64_t>>> GetPacked(std::string_view what,
+                                                                            const PackedColumns& packed, uint32_t field,
+                                                                            size_t rows, Limits limits);
+template <typename Columns>
+[[nodiscard]] uint32_t FieldNumber(std::string_view name) {
+  return static_cast<uint32_t>(Columns::descriptor()->FindFieldByName(std::string(name))->number());
+}
+
 template <typename Row, typename Columns>
 void EncodeColumns(std::span<const Column<Row, Columns>> columns, std::span<const Row* const> rows, Columns* out) {
   std::vector<int64_t> values(rows.size());
   for (const auto& column : columns) {
     for (size_t i = 0; i < rows.size(); ++i) values[i] = column.get(*rows[i]);
+    if constexpr (requires { out->mutable_packed(); }) {
+      if (PutPacked(values, FieldNumber<Columns>(column.name), out->mutable_packed())) continue;
+    }
     PutColumn(values, column.fallback, (out->*column.mutable_values)());
   }
 }
@@ -99,6 +115,13 @@ void EncodeColumns(std::span<const Column<Row, Columns>> columns, std::span<cons
 template <typename Row, typename Columns>
 absl::Status DecodeColumns(std::span<const Column<Row, Columns>> columns, const Columns& in, std::span<Row> rows) {
   for (const auto& column : columns) {
+    if constexpr (requires { in.packed(); }) {
+      LOCKSTEP_ASSIGN_OR_RETURN(
+          const auto packed,
+          GetPacked(column.name, in.packed(), FieldNumber<Columns>(column.name), rows.size(), column.limits));
+      for (size_t i = 0; packed && i < rows.size(); ++i) column.set(rows[i], (*packed)[i]);
+      if (packed) continue;
+    }
     const Ints& deltas = (in.*column.values)();
     LOCKSTEP_RETURN_IF_ERROR(CheckLength(column.name, deltas.size(), rows.size()));
     int64_t value = deltas.empty() ? column.fallback : 0;

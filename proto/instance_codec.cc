@@ -76,12 +76,15 @@ void PutSparseColumns(const RowPointers& rows, v1::InstanceColumns* out) {
 
 // Starts as gaps: the rows of a communicator seldom overlap, and a gap varies less than a distance of starts.
 void PutStarts(const RowPointers& rows, v1::InstanceColumns* out) {
+  std::vector<int64_t> gaps;
+  gaps.reserve(rows.size());
   int64_t previous_end = 0;
-  out->mutable_start_ns()->Reserve(static_cast<int>(rows.size()));
   for (const InstanceRow* row : rows) {
-    out->mutable_start_ns()->AddAlreadyReserved(codec::WrapSub(row->start_ns, previous_end));
+    gaps.push_back(codec::WrapSub(row->start_ns, previous_end));
     previous_end = codec::WrapAdd(row->start_ns, row->duration_ns);
   }
+  if (codec::PutPacked(gaps, v1::InstanceColumns::kStartNsFieldNumber, out->mutable_packed())) return;
+  out->mutable_start_ns()->Assign(gaps.begin(), gaps.end());
 }
 
 // All rows are of one communicator; positions may be empty.
@@ -98,12 +101,16 @@ void EncodeGroup(const RowPointers& rows, std::span<const int64_t> positions, v1
 
 // After the durations.
 absl::Status GetStarts(const v1::InstanceColumns& in, std::span<InstanceRow> rows) {
-  if (static_cast<size_t>(in.start_ns_size()) != rows.size()) {
+  LOCKSTEP_ASSIGN_OR_RETURN(
+      const auto packed,
+      codec::GetPacked("start_ns", in.packed(), v1::InstanceColumns::kStartNsFieldNumber, rows.size(), {}));
+  if (!packed && static_cast<size_t>(in.start_ns_size()) != rows.size()) {
     return absl::InvalidArgumentError(fmt::format("start_ns: {} entries for {} rows", in.start_ns_size(), rows.size()));
   }
   int64_t previous_end = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
-    const int64_t start = codec::WrapAdd(previous_end, in.start_ns(static_cast<int>(i)));
+    const int64_t gap = packed ? (*packed)[i] : in.start_ns(static_cast<int>(i));
+    const int64_t start = codec::WrapAdd(previous_end, gap);
     LOCKSTEP_RETURN_IF_ERROR(codec::CheckRange("start_ns", start, kTime));
     rows[i].start_ns = start;
     previous_end = rows[i].end_ns();

@@ -116,11 +116,8 @@ TEST(BatchCodec, ASentinelNeverTravels) {
   v1::InstanceBlock block;
   EncodeInstances(MakeStream(9, 1, 100)[0].instances, &block);
   for (const v1::InstanceColumns& columns : block.communicators()) {
-    int64_t step = 0;
-    for (const int64_t delta : columns.step().values()) {
-      step += delta;
-      EXPECT_GE(step, 0);
-    }
+    const auto steps = codec::GetSparse("step", columns.step(), columns.rows(), {0, codec::kAnyMax});
+    EXPECT_TRUE(steps.ok()) << steps.status();
   }
 }
 
@@ -189,10 +186,11 @@ TEST(BatchCodec, ASlackOfVersion1IsRead) {
 // Values of every kind of regularity come back whatever is chosen to predict them.
 TEST(BatchCodec, OptionalColumnsOfAnyShapeComeBack) {
   for (const int64_t period : {1, 2, 3, 4, 7}) {
+    const int64_t unit = period == 4 ? 32 : 1;
     codec::Sparse values(1);
     int64_t value = INT64_MAX - 5'000;  // wraps on its way
     for (int64_t i = 0; i < 300; ++i) {
-      value = codec::WrapAdd(value, (i % period) * 1'000 + (i * 7919) % 13);
+      value = codec::WrapAdd(value, unit * ((i % period) * 1'000 - (i * 7919) % 1'013));
       values.emplace_back(value == INT64_MIN ? 0 : value);
     }
     v1::SparseColumn column;
@@ -203,9 +201,23 @@ TEST(BatchCodec, OptionalColumnsOfAnyShapeComeBack) {
   }
 }
 
+TEST(BatchCodec, LowBitsThatAreNotThereAreRefused) {
+  v1::SparseColumn column;
+  column.set_low_bits(9);
+  column.add_runs(0);
+  column.add_runs(1);
+  column.add_values(1);
+  column.set_lows("x");
+  EXPECT_FALSE(codec::GetSparse("x", column, 1, {}).ok());
+  column.set_lows("xy");
+  EXPECT_TRUE(codec::GetSparse("x", column, 1, {}).ok());
+  column.set_low_bits(40);
+  EXPECT_FALSE(codec::GetSparse("x", column, 1, {}).ok());
+}
+
 TEST(BatchCodec, AnUnknownCodingIsRefused) {
   v1::SparseColumn column;
-  column.set_coding(17);
+  column.set_coding((1u << 16) + 1);
   column.add_runs(0);
   column.add_runs(1);
   column.add_values(1);
@@ -237,17 +249,57 @@ TEST(BatchCodec, ADamagedFrameIsRefused) {
                 "instances");
 }
 
+// The starts and durations of the first communicator as version 1 sent them.
+v1::InstanceColumns& PlainTimes(v1::InstanceBlock& block) {
+  v1::InstanceColumns& columns = *block.mutable_communicators(0);
+  columns.clear_packed();
+  columns.clear_segment();
+  columns.clear_start_ns();
+  columns.clear_duration_ns();
+  for (uint32_t i = 0; i < columns.rows(); ++i) {
+    columns.add_start_ns(1'000);
+    columns.add_duration_ns(i == 0 ? 500 : 0);
+  }
+  return columns;
+}
+
+TEST(BatchCodec, PlainColumnsAreRead) {
+  const auto decoded = DecodeChangedInstances(MakeDecodeBatch(1, 20), [](v1::InstanceBlock& b) { PlainTimes(b); });
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  EXPECT_EQ(decoded->instances[1].start_ns, 1'000 + 500 + 1'000);
+}
+
 TEST(BatchCodec, ColumnsOfUnequalLengthAreRefused) {
-  ExpectRefused(
-      DecodeChangedInstances(
-          SmallBatch(), [](v1::InstanceBlock& b) { b.mutable_communicators(0)->mutable_duration_ns()->RemoveLast(); }),
-      "duration_ns: 19 entries for 20 rows");
+  ExpectRefused(DecodeChangedInstances(SmallBatch(),
+                                       [](v1::InstanceBlock& b) { PlainTimes(b).mutable_duration_ns()->RemoveLast(); }),
+                "duration_ns: 19 entries for 20 rows");
+}
+
+TEST(BatchCodec, PackedColumnsOfUnequalLengthAreRefused) {
+  ExpectRefused(DecodeChangedInstances(SmallBatch(),
+                                       [](v1::InstanceBlock& b) {
+                                         v1::PackedColumn& packed = *PlainTimes(b).add_packed();
+                                         packed.set_field(v1::InstanceColumns::kDurationNsFieldNumber);
+                                         packed.mutable_column()->add_values(1);
+                                       }),
+                "duration_ns: 1 packed values for 20 rows");
+}
+
+TEST(BatchCodec, AColumnPackedTwiceIsRefused) {
+  ExpectRefused(DecodeChangedInstances(SmallBatch(),
+                                       [](v1::InstanceBlock& b) {
+                                         v1::InstanceColumns& columns = PlainTimes(b);
+                                         for (int i = 0; i < 2; ++i) {
+                                           columns.add_packed()->set_field(v1::InstanceColumns::kDurationNsFieldNumber);
+                                         }
+                                       }),
+                "packed twice");
 }
 
 TEST(BatchCodec, ANegativeDurationIsRefused) {
-  ExpectRefused(DecodeChangedInstances(
-                    SmallBatch(), [](v1::InstanceBlock& b) { b.mutable_communicators(0)->set_duration_ns(0, -1); }),
-                "duration_ns: value -1");
+  ExpectRefused(
+      DecodeChangedInstances(SmallBatch(), [](v1::InstanceBlock& b) { PlainTimes(b).set_duration_ns(0, -1); }),
+      "duration_ns: value -1");
 }
 
 TEST(BatchCodec, AnUnknownOperationIsRefused) {
