@@ -7,7 +7,10 @@
 namespace lockstep {
 namespace {
 
-constexpr int64_t kCrossStreamNs = 3'000;
+constexpr int64_t kCrossStreamNs = 6'000;
+// Times of records scatter by about a microsecond: what follows the end of work on another stream may show a start
+// before it.
+constexpr int64_t kOverlapNs = 4'000;
 constexpr int64_t kSlackNs = 50'000;
 constexpr int kCrossStreamLookback = 64;
 
@@ -88,7 +91,8 @@ SegmentBuilder::Predecessor SegmentBuilder::PredecessorOf(int64_t number) const 
   consider(At(on_stream), on_stream);
   for (int64_t back = number - 1; back > number - kCrossStreamLookback && At(back) != nullptr; --back) {
     const Entry& other = *At(back);
-    const bool just_ended = other.end_ns <= entry.start_ns && other.end_ns > entry.start_ns - kCrossStreamNs;
+    const bool just_ended =
+        other.end_ns <= entry.start_ns + kOverlapNs && other.end_ns > entry.start_ns - kCrossStreamNs;
     if (other.stream != entry.stream && just_ended) consider(&other, back);
   }
   return best;

@@ -141,7 +141,7 @@ FigureRow NamesOnly(const Plan& plan) {
     }));
     if (t % 3 != 0) continue;
     const std::string decoys =
-        "--program decode --tp 8 --hosts 2 --gpus-per-host 8 --layers 8 --steps 20 --ids names "
+        "--program decode --tp 8 --dp 2 --hosts 2 --gpus-per-host 8 --layers 8 --steps 20 --ids names "
         "--format nsys --defect decoy" +
         std::string(kClocks);
     row.tasks.push_back(TrialTask(row, Words(decoys), SeedOf(plan, "decoys", t), false, [](Trial& trial, Score& score) {

@@ -3,17 +3,11 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <unordered_map>
 #include <vector>
 
 namespace lockstep {
 namespace {
-
-struct HostTimes {
-  int64_t segments = 0;
-  int64_t pauses = 0;
-  double per_segment_ns = 0;
-  double pause_per_segment_ns = 0;
-};
 
 // The rows of the chain (rows linked by `previous`) that has the most of them; ties: the first.
 std::vector<size_t> LongestChain(const std::vector<ArrivalNode>& nodes) {
@@ -33,55 +27,62 @@ std::vector<size_t> LongestChain(const std::vector<ArrivalNode>& nodes) {
   return rows;
 }
 
-HostTimes TimesOf(const std::vector<ArrivalNode>& nodes) {
-  HostTimes out;
-  double host = 0;
-  double in_pauses = 0;
-  for (const size_t row : LongestChain(nodes)) {
-    const int64_t ns = nodes[row].segment.host_ns;
-    ++out.segments;
-    host += static_cast<double>(ns);
-    if (ns < kHostPauseNs) continue;
-    ++out.pauses;
-    in_pauses += static_cast<double>(ns);
+using HostOfInstance = std::unordered_map<int64_t, std::vector<int64_t>>;
+
+// Host parts of the other members of these instances.
+HostOfInstance HostOfOthers(const ArrivalGraph& graph, size_t own_rank, const std::vector<size_t>& rows) {
+  HostOfInstance out;
+  for (const size_t row : rows) {
+    const int64_t instance = graph.ranks[own_rank][row].instance;
+    if (instance >= 0) out[instance];
   }
-  if (out.segments == 0) return out;
-  out.per_segment_ns = host / static_cast<double>(out.segments);
-  out.pause_per_segment_ns = in_pauses / static_cast<double>(out.segments);
+  for (size_t r = 0; r < graph.ranks.size(); ++r) {
+    if (r == own_rank) continue;
+    for (const ArrivalNode& node : graph.ranks[r]) {
+      if (node.segment.begin_ns == kNoTime) continue;
+      const auto at = out.find(node.instance);
+      if (at != out.end()) at->second.push_back(node.segment.host_ns);
+    }
+  }
   return out;
 }
 
-double MedianOf(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values.empty() ? 0 : values[values.size() / 2];
+int64_t MedianOf(std::vector<int64_t>& values) {
+  const auto middle = values.begin() + static_cast<int64_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
 }
 
 }  // namespace
 
 HostExcess CompareHosts(const ArrivalGraph& graph, int32_t rank_index) {
   HostExcess out;
-  const std::vector<ArrivalNode>& own_nodes = graph.ranks[static_cast<size_t>(rank_index)];
-  const HostTimes own = TimesOf(own_nodes);
-  if (own.segments == 0) return out;
-  std::vector<double> host;
-  std::vector<double> pauses;
-  for (size_t r = 0; r < graph.ranks.size(); ++r) {
-    if (r == static_cast<size_t>(rank_index)) continue;
-    const HostTimes peer = TimesOf(graph.ranks[r]);
-    if (peer.segments == 0) continue;
-    host.push_back(peer.per_segment_ns);
-    pauses.push_back(peer.pause_per_segment_ns);
+  const auto own_rank = static_cast<size_t>(rank_index);
+  const std::vector<ArrivalNode>& own = graph.ranks[own_rank];
+  const std::vector<size_t> rows = LongestChain(own);
+  HostOfInstance others = HostOfOthers(graph, own_rank, rows);
+  int64_t compared = 0;
+  double excess = 0;
+  double in_pauses = 0;
+  for (const size_t row : rows) {
+    const auto at = others.find(own[row].instance);
+    if (at == others.end() || at->second.empty()) continue;
+    const int64_t surplus_ns = own[row].segment.host_ns - MedianOf(at->second);
+    ++compared;
+    excess += static_cast<double>(surplus_ns);
+    if (surplus_ns < kHostPauseNs) continue;
+    ++out.pauses;
+    in_pauses += static_cast<double>(surplus_ns);
   }
   std::set<int64_t> steps;
-  for (const ArrivalNode& node : own_nodes) {
+  for (const ArrivalNode& node : own) {
     if (node.step != kNoStep) steps.insert(node.step);
   }
-  out.compared = !host.empty();
   out.steps = std::max<int64_t>(1, static_cast<int64_t>(steps.size()));
-  out.pauses = own.pauses;
-  out.per_instance_ns = own.per_segment_ns - MedianOf(host);
-  const double in_pauses = own.pause_per_segment_ns - MedianOf(pauses);
-  if (out.per_instance_ns > 0) out.in_pauses = std::clamp(in_pauses / out.per_instance_ns, 0.0, 1.0);
+  out.compared = compared > 0;
+  if (!out.compared) return out;
+  out.per_instance_ns = excess / static_cast<double>(compared);
+  if (in_pauses > 0) out.in_pauses = std::clamp(in_pauses / std::max(excess, in_pauses), 0.0, 1.0);
   return out;
 }
 

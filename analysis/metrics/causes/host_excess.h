@@ -1,7 +1,7 @@
 // How a rank's host holds it up: little and often (late launches), or long and seldom (pauses).
 //
 // Looks at the host parts of the segments of the rank's most frequent communicator, which tile its time most finely,
-// against the same of the other ranks. Pure.
+// each against the median of the other members of the same instance. Pure.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace lockstep {
 
-inline constexpr int64_t kHostPauseNs = 1'000'000;  // a host part from here on is a pause
+inline constexpr int64_t kHostPauseNs = 1'000'000;  // an excess from here on is a pause
 
 struct HostExcess {
   bool compared = false;
-  double per_instance_ns = 0;  // host time beyond the peers' median
+  double per_instance_ns = 0;  // mean host time beyond the peers'
   double in_pauses = 0;        // share of it that lies in pauses, in [0, 1]
   int64_t pauses = 0;
   int64_t steps = 0;  // steps of the rank; 1 if it has none

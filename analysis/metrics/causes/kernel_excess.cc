@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <utility>
 #include <vector>
@@ -11,6 +12,8 @@ namespace {
 
 constexpr double kAlikeNames = 0.8;       // of the names either rank runs, both run
 constexpr double kAlikeLaunches = 1.25;   // launches per instance of ranks with one job differ by at most this factor
+constexpr double kSameLaunches = 0.005;   // and of ranks of one pipeline stage hardly
+constexpr double kExcessInStage = 0.005;  // against those of the own stage; less: compare with all alike
 constexpr double kShapesDiffer = 0.02;    // share of the launches that have another shape
 constexpr double kDeviceQuantile = 0.35;  // of the names' ratios, by time: what nearly all are slower by
 constexpr double kStandsOut = 0.01;       // a name is singled out when it is slower than the device by more
@@ -186,6 +189,23 @@ void Summarise(std::vector<NameExcess> names, KernelExcess& out) {
   }
 }
 
+KernelExcess CompareWith(const RankKernels& own, const std::vector<const RankKernels*>& peers) {
+  KernelExcess out;
+  if (own.empty() || peers.empty()) return out;
+  std::vector<NameExcess> names;
+  for (const auto& [name, total] : own) names.push_back(Compare(name, total, peers));
+  Summarise(std::move(names), out);
+  return out;
+}
+
+double LargestOf(const KernelExcess& excess) { return std::max({excess.work, excess.device, excess.kernel}); }
+
+// Launches as often: stages of a pipeline hardly ever do.
+bool IsSameStage(const RankKernels& a, const RankKernels& b) {
+  const double ratio = LaunchesOf(a) / std::max(LaunchesOf(b), 1e-9);
+  return Likeness(a, b) >= kAlikeNames && std::abs(ratio - 1) <= kSameLaunches;
+}
+
 }  // namespace
 
 std::vector<int32_t> JobsOf(const RunData& run, const RankResolution& ranks) {
@@ -204,20 +224,19 @@ KernelExcess CompareKernels(const RunData& run, const RankResolution& ranks, int
   std::vector<RankKernels> all;
   for (const ResolvedRank& rank : ranks.ranks) all.push_back(TotalsOf(run.sources[rank.source]));
   const RankKernels& own = all[static_cast<size_t>(rank_index)];
-  std::vector<const RankKernels*> peers;
+  std::vector<const RankKernels*> same;
+  std::vector<const RankKernels*> alike;
   std::vector<const RankKernels*> others;
   for (const RankKernels& other : all) {
     if (&other == &own || other.empty()) continue;
     others.push_back(&other);
-    if (Likeness(own, other) >= kAlikeNames) peers.push_back(&other);
+    if (Likeness(own, other) >= kAlikeNames) alike.push_back(&other);
+    if (IsSameStage(own, other)) same.push_back(&other);
   }
-  if (peers.empty()) peers = others;
-  KernelExcess out;
-  if (own.empty() || peers.empty()) return out;
-  std::vector<NameExcess> names;
-  for (const auto& [name, total] : own) names.push_back(Compare(name, total, peers));
-  Summarise(std::move(names), out);
-  return out;
+  if (alike.empty()) alike = others;
+  const KernelExcess close = CompareWith(own, same);
+  // Where those of its stage are as it is, the stage as a whole may be slower than the others.
+  return close.compared && LargestOf(close) >= kExcessInStage ? close : CompareWith(own, alike);
 }
 
 }  // namespace lockstep

@@ -15,6 +15,7 @@
 #include "analysis/metrics/causes/arrival_graph.h"
 #include "analysis/metrics/causes/blame.h"
 #include "analysis/metrics/causes/lateness.h"
+#include "analysis/metrics/causes/replay.h"
 
 namespace lockstep {
 
@@ -24,6 +25,7 @@ struct OriginSuspect {
   LatenessPart part = LatenessPart::kRest;  // kTransfer for a communicator
   int64_t excess_ns = 0;                    // of the part, beyond the peers
   int64_t critical_ns = 0;                  // blamed on the part, on the critical path
+  int64_t saving_ns_per_step = 0;           // by replay, without the part; FindOrigins only, never to be shown as such
 };
 
 // By excess times (critical time + what is blamed on a rank on average), descending, then ranks by index, then
@@ -31,5 +33,12 @@ struct OriginSuspect {
 [[nodiscard]] std::vector<OriginSuspect> RankOrigins(const RunData& run, const RankResolution& ranks,
                                                      const ArrivalGraph& graph, const MatchResult& match,
                                                      const BlameResult& blame);
+
+// The foremost of RankOrigins and of the blame, ordered by what the run would gain without them: a replay of each of
+// their parts decides. Where all that is below a thousandth of half a step, the order of RankOrigins stands. Bounded: a
+// dozen suspects, three replays of each.
+[[nodiscard]] std::vector<OriginSuspect> FindOrigins(const RunData& run, const RankResolution& ranks,
+                                                     const ArrivalGraph& graph, const MatchResult& match,
+                                                     const BlameResult& blame, const Replay& replay);
 
 }  // namespace lockstep

@@ -3,7 +3,9 @@
 // Every node starts when its determining predecessor has ended plus its own measured time; an instance ends one
 // measured transfer after its last arrival (each member with its measured end offset). Idealising a scope replaces its
 // own time by the peers' mean for the same ordinal. A what-if is only told if the unchanged replay reproduces the run
-// to 0.5 %. Its saving is per step. Source of the idea: ByteDance what-if analysis, arXiv 2505.05713. Pure. Units: ns.
+// to 0.5 % and no kind of a rank's communication mostly lacks its partners. Its saving is per step; ranks that never
+// wait for each other (replicas) form parties, and the run is as fast as the slowest of them. Source of the idea:
+// ByteDance what-if analysis, arXiv 2505.05713. Pure. Units: ns.
 #pragma once
 
 #include <cstdint>
@@ -53,8 +55,10 @@ class Replay {
   Replay& operator=(const Replay&) = delete;
 
   [[nodiscard]] const ReplayBase& base() const { return base_; }
-  // Null when the base is not faithful.
+  // Null when the base is not faithful, or nobody outside the scope does what is done in it.
   [[nodiscard]] std::optional<WhatIf> Saving(const Idealisation& ideal) const;
+  // The same saving for putting suspects in order, where the replay is not faithful too: a figure not to be shown.
+  [[nodiscard]] int64_t SuspicionNs(const Idealisation& ideal) const;
   // What ReplayBase::measured_ns would be with this idealised; null when the base is not faithful.
   [[nodiscard]] std::optional<int64_t> IdealNs(const Idealisation& ideal) const;
 

@@ -6,8 +6,9 @@
 namespace lockstep {
 namespace {
 
-constexpr int64_t kStreamOrderNs = 3'000;  // a start this soon after an end on the same stream follows from it
+constexpr int64_t kStreamOrderNs = 8'000;  // a start this soon after an end on the same stream follows from it
 constexpr int64_t kWorkNs = 15'000;        // an unexplained stretch longer than this is taken for work
+constexpr int64_t kOverlapNs = 4'000;      // what follows an end on another stream may show a start before it
 
 void Subtract(OwnGap& from, const OwnGap& piece, int64_t length_ns) {
   const int64_t whole = piece.length_ns();
@@ -54,7 +55,7 @@ class GapFinder {
   std::vector<OwnGap> Run() {
     for (size_t k = 0; k < rows_.size(); ++k) {
       const ArrivalNode& row = rows_[k];
-      AdvanceEnded(row.start_ns);
+      AdvanceEnded(row.start_ns + kOverlapNs);
       const bool told = row.segment.begin_ns != kNoTime && row.previous >= 0;
       if (!told) {
         Untold(k);
@@ -63,6 +64,7 @@ class GapFinder {
       } else {
         AfterPrevious(k);
       }
+      if (told) Doubt(k);
       Push(k);
     }
     return std::move(gaps_);
@@ -90,8 +92,22 @@ class GapFinder {
     if (gap.predecessor < 0) return;
     const int64_t from = rows_[static_cast<size_t>(gap.predecessor)].end_ns;
     const int64_t length = rows_[k].start_ns - from;
-    if (rows_[k].launch_end_ns != kNoTime) gap.host_ns = std::clamp<int64_t>(rows_[k].launch_end_ns - from, 0, length);
+    const int64_t most = std::max<int64_t>(0, length);
+    if (rows_[k].launch_end_ns != kNoTime) gap.host_ns = std::clamp<int64_t>(rows_[k].launch_end_ns - from, 0, most);
     (length - gap.host_ns > kWorkNs ? gap.compute_ns : gap.other_ns) = length - gap.host_ns;
+  }
+
+  // A long dependency on nothing that is known hides what determined the start.
+  void Doubt(size_t k) {
+    OwnGap& gap = gaps_[k];
+    if (gap.predecessor < 0 || rows_[k].segment.dependency_ns <= kWorkNs || gap.other_ns <= kWorkNs) return;
+    const int64_t last = std::max(EndOf(last_async_), EndOf(last_blocking_));
+    if (last > EndOf(gap.predecessor)) {
+      gap = OwnGap{};
+      return Untold(k);
+    }
+    gap.compute_ns += gap.other_ns;
+    gap.other_ns = 0;
   }
 
   void AfterTiles(size_t k) {
@@ -155,7 +171,7 @@ std::vector<bool> AsyncRows(const std::vector<ArrivalNode>& rows, const MatchRes
   for (size_t k = 0; k < rows.size(); ++k) {
     Count& count = counts[communicator_of(rows[k])];
     ++count.rows;
-    for (size_t next = k + 1; next < rows.size() && rows[next].start_ns < rows[k].end_ns; ++next) {
+    for (size_t next = k + 1; next < rows.size() && rows[next].start_ns + kOverlapNs < rows[k].end_ns; ++next) {
       if (rows[next].start_ns <= rows[k].start_ns + kWorkNs) continue;  // began together
       if (communicator_of(rows[next]) != communicator_of(rows[k])) ++count.beside;
       break;

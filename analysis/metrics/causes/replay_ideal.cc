@@ -161,14 +161,17 @@ class Idealiser {
     if (latest_other != INT64_MIN) lengths_.earlier_ns[first] = std::max<int64_t>(0, node.start_ns - latest_other);
   }
 
-  // What the host hid: the device's work would not have been done any sooner than that of the peers.
+  // What the host hid, as far as it now comes sooner: the device's work would not have been done before the peers'.
   void Uncover(int32_t n) {
     const ReplayNode& node = graph_.node(n);
-    if (node.host_ns <= 0 || node.predecessor < 0) return;
+    const auto at = static_cast<size_t>(n);
+    const int64_t sooner = node.is_anchor(n) ? node.host_ns - lengths_.host_ns[at] : lengths_.earlier_ns[at];
+    const int64_t hidden = std::min(node.host_ns, sooner);
+    if (hidden <= 0 || node.predecessor < 0) return;
     const auto level = peers_.Level(n, in_scope_, [](const ReplayNode& peer) { return peer.device_ns; });
     if (!level) return;
-    int64_t& device = lengths_.device_ns[static_cast<size_t>(n)];
-    device = std::max(device, std::min<int64_t>(std::llround(level->mean_ns), node.device_ns + node.host_ns));
+    int64_t& device = lengths_.device_ns[at];
+    device = std::max(device, std::min<int64_t>(std::llround(level->mean_ns), node.device_ns + hidden));
   }
 
   [[nodiscard]] int64_t TransferOf(const MatchedInstance& instance) const {

@@ -11,7 +11,7 @@
 namespace lockstep {
 namespace {
 
-constexpr int kRounds = 6;
+constexpr int kRounds = 12;
 constexpr double kLeastScaleNs = 50;
 constexpr double kOwnPositionNs = 3'000;    // position of a domain against one last arriver, where nothing measures it
 constexpr double kOwnPositionShare = 0.05;  // ... or this share of the duration
@@ -23,11 +23,14 @@ constexpr size_t kMaxClusters = 64;
 constexpr double kMedianToMean = 1.2533;  // standard error of a median against that of a mean
 // Of what sets the last arrivers' own durations apart, the share that belongs to their ends and not their starts, and
 // the variance that is left in doubt.
-constexpr double kEndShare = 0.9;
-constexpr double kLeftShare = 0.03;
+constexpr double kEndShare = 1.0;
+constexpr double kLeftShare = 0.06;
 constexpr double kLeastPosition = 0.003;  // ... and at the least, of instances longer than that
+constexpr double kLeastDoubt = 0.05;  // ... of which, beyond that length, this share of the duration is left in doubt
 constexpr double kFewInstances = 3;
 constexpr double kLargestPosition = 0.3;
+constexpr double kMixedShare = 0.1;      // own durations farther apart than this share are those of unlike instances
+constexpr double kMixedNs = 3'000;       // ... and this
 constexpr double kUsualPosition = 0.02;  // sd of what its position takes off an end, as a share of the duration
 constexpr double kSettled = 5;           // instances after which a last arriver has half of its full weight
 
@@ -222,11 +225,13 @@ class GroupFit {
     std::vector<std::vector<double>> weight(n, std::vector<double>(knots));
     std::vector<std::vector<double>> per_last(n, std::vector<double>(lasts));
     std::vector<double> durations;
+    double longest = 0;
     for (const Instance& k : instances_) {
       const Knots::Place place = knots_.Locate(k.event->t);
       const size_t last = k.members[k.last].domain % lasts;
       durations.push_back(k.members[k.last].times->shortest);
       for (const Member& m : k.members) {
+        longest = std::max(longest, m.times->shortest);
         const double w = WeightOf(k, m);
         const double r = Residual(k, m);
         per_last[m.domain][last] += w;
@@ -242,7 +247,7 @@ class GroupFit {
     // A handful of instances fits any clock: only their durations bound what it may be.
     const auto count = static_cast<double>(instances_.size());
     const double few = count > kFewInstances ? count / (count - kFewInstances) : 1;
-    const double unproven = count > kFewInstances ? 0 : Square(*std::max_element(durations.begin(), durations.end()));
+    const double unproven = count > kFewInstances ? 0 : Square(longest);
     const double unmeasured = std::max(kOwnPositionNs, kOwnPositionShare * Median(std::move(durations)));
     const bool everybody_last =
         std::all_of(out_.times_last.begin(), out_.times_last.end(), [](int64_t times) { return times >= 3; });
@@ -269,6 +274,7 @@ class GroupFit {
     std::vector<double> sum;     // weighted, against the class's median
     std::vector<double> weight;  // 1 / variance
     double typical = 0;
+    bool mixed = false;  // a class of unknown sizes: who is last in which size sets own durations apart
   };
 
   OwnDuration MeasureOwnDurations() {
@@ -277,7 +283,7 @@ class GroupFit {
       const Member& last = k.members[k.last];
       by_class[k.event->cls][last.domain].push_back(last.times->mean_end - last.times->last_start);
     }
-    OwnDuration out{std::vector<double>(x_.size()), std::vector<double>(x_.size()), 0};
+    OwnDuration out{std::vector<double>(x_.size()), std::vector<double>(x_.size()), 0, false};
     out_.self_duration.assign(classes_, 0);
     for (size_t c = 0; c < classes_; ++c) {
       if (!by_class[c].empty()) AddOwnDurations(by_class[c], out_.self_duration[c], out);
@@ -297,6 +303,7 @@ class GroupFit {
     usual = Median(all);
     out.typical = std::max(out.typical, usual);
     const double scale = std::max(kLeastScaleNs, about.empty() ? RobustScale(all, usual) : RobustScale(about, 0));
+    out.mixed = out.mixed || scale > std::max(kMixedNs, kMixedShare * usual);
     for (const auto& [domain, durations] : by_domain) {
       const double own = Median(durations);
       const double weight = static_cast<double>(durations.size()) / Square(kMedianToMean * scale);
@@ -354,11 +361,15 @@ class GroupFit {
       real = std::max(RealSpread(mean, own.weight, measured, centre), std::min(usual, doubt));
     }
     if (own.typical > kBandwidthBoundNs) real = std::max(real, Square(kLeastPosition * own.typical));
+    const bool mixed = own.mixed || real > Square(kMixedShare * own.typical);
+    if (mixed) real = usual;
     for (size_t d = 0; d < x_.size(); ++d) {
-      const double trust = own.weight[d] > 0 ? real / (real + 1 / own.weight[d]) : 0;
+      const double trust = own.weight[d] > 0 && !mixed ? real / (real + 1 / own.weight[d]) : 0;
       const double most = kLargestPosition * own.typical;
       position_[d] = std::clamp(kEndShare * trust * (mean[d] - centre), -most, most);
       position_variance_[d] = (kLeftShare + 1 - trust) * real;
+      // Where ends lie farther apart than arrivals do, who was last is a guess, and so is whose duration was measured.
+      if (own.typical > kBandwidthBoundNs) position_variance_[d] = Square(kLeastDoubt * own.typical);
     }
   }
 

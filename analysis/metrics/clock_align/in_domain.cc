@@ -48,6 +48,8 @@ PairEnds Collect(const std::vector<DomainMembers>& instances) {
   for (size_t i = 0; i < instances.size(); ++i) {
     if (i % stride != 0 && instances.size() > kMaxPairEnds) continue;
     const auto& members = instances[i].members;
+    int64_t last = INT64_MIN;
+    for (const ClockMember* m : members) last = std::max(last, m->start_ns);
     for (size_t a = 0; a < members.size(); ++a) {
       for (size_t b = a + 1; b < members.size(); ++b) {
         const bool ordered = members[a]->rank_index < members[b]->rank_index;
@@ -55,7 +57,8 @@ PairEnds Collect(const std::vector<DomainMembers>& instances) {
         const ClockMember& y = ordered ? *members[b] : *members[a];
         out[{x.rank_index, y.rank_index}].push_back({x.end_ns, x.end_ns - y.end_ns, x.start_ns - y.start_ns,
                                                      std::min(x.end_ns - x.start_ns, y.end_ns - y.start_ns),
-                                                     instances[i].instance->cls});
+                                                     instances[i].instance->cls,
+                                                     std::max(x.start_ns, y.start_ns) == last});
       }
     }
   }
@@ -116,6 +119,23 @@ class DomainMeasurement {
     for (const auto& [pair, all] : ends) {
       if (!all.empty()) centres_.emplace(pair, CentreOf(all, TickOf(pair)));
     }
+    BorrowEffects();
+  }
+
+  // A device that is nearly always the last one is measured from that side alone: what the side matters is known from
+  // the pairs of the other devices.
+  void BorrowEffects() {
+    constexpr double kShareInDoubt = 0.25;
+    std::vector<double> effects;
+    for (const auto& [pair, centre] : centres_) {
+      const std::vector<double> of_pair = centre.LastEffects();
+      effects.insert(effects.end(), of_pair.begin(), of_pair.end());
+    }
+    if (effects.size() < PairCentre::kEachSide) return;
+    const double effect = Median(effects);
+    const double se = RobustScale(effects, effect) / std::sqrt(static_cast<double>(effects.size()));
+    const double sd = std::hypot(se, kShareInDoubt * effect);
+    for (auto& [pair, centre] : centres_) centre.Borrow(effect, sd);
   }
 
   [[nodiscard]] PairEnds Between(int64_t from, int64_t to) const {
@@ -150,7 +170,7 @@ class DomainMeasurement {
 
   [[nodiscard]] bool Significant() const {
     return std::any_of(centres_.begin(), centres_.end(), [](const auto& item) {
-      return item.second.balanced() && std::abs(item.second.centre_ns) > 3 * item.second.se_ns;
+      return item.second.measured() && std::abs(item.second.centre_ns) > 3 * item.second.se_ns;
     });
   }
 
@@ -161,7 +181,7 @@ class DomainMeasurement {
     SymmetricMatrix normal(ranks_.size());
     std::vector<double> right(ranks_.size());
     for (const auto& [pair, centre] : centres_) {
-      if (!centre.balanced()) continue;
+      if (!centre.measured()) continue;
       const double weight = 1 / (centre.se_ns * centre.se_ns + kModelErrorNs * kModelErrorNs);
       const size_t a = index_.at(pair.first);
       const size_t b = index_.at(pair.second);
@@ -190,7 +210,7 @@ class DomainMeasurement {
       const double expected = bias[index_.at(pair.first)] - bias[index_.at(pair.second)];
       const int64_t tick = TickOf(pair);
       int64_t u = std::max(2 * tick, Percentile95(centre.used, std::llround(expected)));
-      if (centre.balanced()) {
+      if (centre.measured()) {
         const double left = centre.centre_ns - expected;
         const double fit = 4 * centre.se_ns * centre.se_ns + left * left;
         u = std::llround(std::sqrt(fit + centre.scatter95_ns * centre.scatter95_ns)) + tick;

@@ -82,6 +82,16 @@ std::vector<PairEnd> Quietest(const std::vector<PairEnd>& ends) {
 
 double Square(double x) { return x * x; }
 
+void MeasureLast(PairCentre& out) {
+  std::vector<PairEnd> last;
+  std::copy_if(out.used.begin(), out.used.end(), std::back_inserter(last), [](const PairEnd& e) { return e.last; });
+  const Sides sides = SidesOf(last, out.centre_ns);
+  out.a_last = sides.a_later.size();
+  out.b_last = sides.b_later.size();
+  out.last_a_ns = Median(sides.a_later);
+  out.last_b_ns = Median(sides.b_later);
+}
+
 }  // namespace
 
 PairCentre CentreOf(const std::vector<PairEnd>& ends, int64_t tick_ns) {
@@ -93,16 +103,19 @@ PairCentre CentreOf(const std::vector<PairEnd>& ends, int64_t tick_ns) {
   const Sides sides = SidesOf(out.used, out.centre_ns);
   out.a_later = sides.a_later.size();
   out.b_later = sides.b_later.size();
-  if (out.a_later == 0 || out.b_later == 0) return out;
+  if (out.a_later + out.b_later == 0) return out;
+  MeasureLast(out);
   const double level_a = Median(sides.a_later);
   const double level_b = Median(sides.b_later);
   const double least = static_cast<double>(tick_ns) / 2;
   const double scale_a = std::max(least, RobustScale(sides.a_later, level_a));
   const double scale_b = std::max(least, RobustScale(sides.b_later, level_b));
-  const double a_count = static_cast<double>(out.a_later);
-  const double b_count = static_cast<double>(out.b_later);
-  out.centre_ns = (level_a + level_b) / 2;
-  out.se_ns = kMedianToMean / 2 * std::sqrt(Square(scale_a) / a_count + Square(scale_b) / b_count);
+  const auto a_count = static_cast<double>(out.a_later);
+  const auto b_count = static_cast<double>(out.b_later);
+  if (out.a_later > 0 && out.b_later > 0) {
+    out.centre_ns = (level_a + level_b) / 2;
+    out.se_ns = kMedianToMean / 2 * std::sqrt(Square(scale_a) / a_count + Square(scale_b) / b_count);
+  }
   out.scale_ns = std::sqrt((Square(scale_a) * a_count + Square(scale_b) * b_count) / (a_count + b_count));
   std::vector<double> distances;
   for (double d : sides.a_later) distances.push_back(std::abs(d - level_a));
@@ -111,6 +124,24 @@ PairCentre CentreOf(const std::vector<PairEnd>& ends, int64_t tick_ns) {
   std::nth_element(distances.begin(), at, distances.end());
   out.scatter95_ns = *at;
   return out;
+}
+
+std::vector<double> PairCentre::LastEffects() const {
+  std::vector<double> out;
+  for (const PairEnd& e : used) {
+    if (!balanced() || !e.last) continue;
+    const double off = static_cast<double>(e.d_ns) - centre_ns;
+    out.push_back(static_cast<double>(e.later_ns) > centre_ns ? off : -off);
+  }
+  return out;
+}
+
+void PairCentre::Borrow(double effect_ns, double effect_sd_ns) {
+  const size_t count = std::max(a_last, b_last);
+  if (balanced() || count < kEachSide) return;
+  centre_ns = a_last >= b_last ? last_a_ns - effect_ns : last_b_ns + effect_ns;
+  se_ns = std::hypot(kMedianToMean * scale_ns / std::sqrt(static_cast<double>(count)), effect_sd_ns);
+  borrowed = true;
 }
 
 namespace {

@@ -14,6 +14,7 @@ struct PairEnd {
   int64_t later_ns = 0;    // start_a - start_b
   int64_t shorter_ns = 0;  // duration
   uint32_t cls = 0;
+  bool last = false;  // the later one of the two is the last of all that are compared
 };
 
 struct PairCentre {
@@ -23,10 +24,20 @@ struct PairCentre {
   double scale_ns = 0;      // standard deviation of the same
   size_t a_later = 0;       // instances on either side
   size_t b_later = 0;
+  double last_a_ns = 0;  // median of d where a, or b, was the last of all; 0 without such
+  double last_b_ns = 0;
+  size_t a_last = 0;  // instances of either
+  size_t b_last = 0;
+  bool borrowed = false;  // the centre follows from one side and from what the side matters in other pairs
   std::vector<PairEnd> used;
 
   static constexpr size_t kEachSide = 20;
   [[nodiscard]] bool balanced() const { return a_later >= kEachSide && b_later >= kEachSide; }
+  [[nodiscard]] bool measured() const { return balanced() || borrowed; }
+  // By how much single ends lie off the centre of a balanced pair, to the side of the one that was the last of all.
+  [[nodiscard]] std::vector<double> LastEffects() const;
+  // For a pair of which nearly always the same one is later: takes the effect from elsewhere, if one side has enough.
+  void Borrow(double effect_ns, double effect_sd_ns);
 };
 
 [[nodiscard]] PairCentre CentreOf(const std::vector<PairEnd>& ends, int64_t tick_ns);

@@ -1,7 +1,6 @@
 #include "analysis/metrics/match/coarse_clocks.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -119,7 +118,8 @@ class Placer {
     std::optional<LaneShift> best;
     for (const auto& [x, y] : PairsOf(a, b)) {
       std::optional<LaneShift> shift =
-          FindLaneShift(lanes_[x].events, lanes_[y].events, 0, reach, std::max(lanes_[x].tick_ns, lanes_[y].tick_ns));
+          FindLaneShift(lanes_[x].events, lanes_[y].events,
+                        {0, reach, std::max(lanes_[x].tick_ns, lanes_[y].tick_ns), lanes_[x].sole && lanes_[y].sole});
       if (!shift || !shift->accepted || (best && best->deviation_ns <= shift->deviation_ns)) continue;
       best = std::move(shift);
       if (best->deviation_ns <= kFineDeviationNs) break;
@@ -130,19 +130,19 @@ class Placer {
 
   // The lane pairs worth trying, the likeliest first.
   [[nodiscard]] std::vector<LanePair> PairsOf(size_t a, size_t b) const {
-    std::vector<std::tuple<bool, int32_t, int64_t, size_t, size_t>> ranked;
+    std::vector<std::tuple<bool, bool, int32_t, int64_t, size_t, size_t>> ranked;
     std::map<uint64_t, std::vector<size_t>> of_class;
     for (const size_t y : by_domain_[b]) of_class[lanes_[y].cls].push_back(y);
     for (const size_t x : by_domain_[a]) {
       for (const size_t y : of_class[lanes_[x].cls]) {
         const int32_t apart = std::abs(lanes_[x].position - lanes_[y].position);
-        const auto size = static_cast<int64_t>(std::min(lanes_[x].events.size(), lanes_[y].events.size()));
-        ranked.emplace_back(!lanes_[x].told, apart, -size, x, y);
+        const auto [size, other] = std::minmax({lanes_[x].events.size(), lanes_[y].events.size()});
+        ranked.emplace_back(2 * size < other, !lanes_[x].told, apart, -static_cast<int64_t>(size), x, y);
       }
     }
     std::sort(ranked.begin(), ranked.end());
     std::vector<LanePair> out;
-    for (const auto& [untold, apart, size, x, y] : ranked) {
+    for (const auto& [unequal, untold, apart, size, x, y] : ranked) {
       if (out.size() < limit_) out.emplace_back(x, y);
     }
     return out;

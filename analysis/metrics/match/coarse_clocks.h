@@ -22,6 +22,9 @@ struct RankLane {
   // Position of the rank in its domain: lanes of equal position are the likeliest partners.
   int32_t position = 0;
   bool told = false;  // the class is a communicator that the traces tell: any lane serves as well as another
+  // All lanes of the class are of one communicator: told, or the whole known world with one lane a rank. Then nothing
+  // that runs in lockstep can be taken for it.
+  bool sole = false;
   int64_t tick_ns = 32;
   std::vector<LaneEvent> events;  // in order of end
 };

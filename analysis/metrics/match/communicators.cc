@@ -30,16 +30,41 @@ struct Draft {
   Membership membership = Membership::kKnown;
 };
 
+bool IsKnown(const std::vector<LocalCommunicator>& locals, uint32_t id) {
+  return id < locals.size() && locals[id].known;
+}
+
+// Streams whose sends and receives are all of one communicator: frameworks give every group a stream of its own. A
+// kernel there that both sends and receives (coalesced calls, on which Kineto tells nothing) is of the same one.
+std::map<int32_t, uint32_t> PairwiseStreams(const std::vector<LocalCommunicator>& locals,
+                                            const std::vector<CollectiveRow>& rows) {
+  std::map<int32_t, std::set<uint32_t>> told;
+  std::set<int32_t> pairwise;
+  for (const CollectiveRow& row : rows) {
+    if (row.stream < 0 || !IsKnown(locals, row.communicator)) continue;
+    told[row.stream].insert(row.communicator);
+    if (IsPointToPoint(row.op)) pairwise.insert(row.stream);
+  }
+  std::map<int32_t, uint32_t> out;
+  for (const auto& [stream, ids] : told) {
+    if (ids.size() == 1 && pairwise.count(stream) > 0) out.emplace(stream, *ids.begin());
+  }
+  return out;
+}
+
 std::vector<Seed> SeedsOf(const RunData& run, const RankResolution& ranks, const std::vector<RankRows>& rows) {
   std::vector<Seed> seeds;
   static const LocalCommunicator kNothingKnown;
   for (size_t r = 0; r < ranks.ranks.size(); ++r) {
     const auto& locals = run.sources[ranks.ranks[r].source].communicators;
     std::map<uint32_t, std::vector<uint32_t>> by_local;
+    const std::map<int32_t, uint32_t> pairwise = PairwiseStreams(locals, rows[r].rows);
     for (size_t i = 0; i < rows[r].rows.size(); ++i) {
-      const uint32_t id = rows[r].rows[i].communicator;
-      const bool known = id < locals.size() && locals[id].known;
-      by_local[known ? id : UINT32_MAX].push_back(static_cast<uint32_t>(i));
+      const CollectiveRow& row = rows[r].rows[i];
+      uint32_t id = IsKnown(locals, row.communicator) ? row.communicator : UINT32_MAX;
+      const auto at = row.op == CollectiveOp::kSendRecv ? pairwise.find(row.stream) : pairwise.end();
+      if (id == UINT32_MAX && at != pairwise.end()) id = at->second;
+      by_local[id].push_back(static_cast<uint32_t>(i));
     }
     for (auto& [id, indices] : by_local) {
       const LocalCommunicator* local = id == UINT32_MAX ? &kNothingKnown : &locals[id];

@@ -32,6 +32,7 @@ struct CommunicatorPlan {
   Communicator info;
   Membership membership = Membership::kKnown;
   bool discovered = false;                  // the members' lanes were found to belong together (membership.h)
+  bool in_pairs = false;                    // found through exchanges of pairs: no kernel binds all members
   std::vector<int32_t> ranks;               // rank indices that carry instances of it, ascending
   std::vector<std::vector<uint32_t>> rows;  // per entry of `ranks`: indices into RankRows::rows, ascending
   // Global rank at each position of the communicator (-1 = not known): NCCL payloads speak of positions. Empty when

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "analysis/metrics/match/clock_join.h"
+#include "analysis/metrics/match/exchange_join.h"
 #include "analysis/metrics/match/id_join.h"
 #include "analysis/metrics/match/instance_builder.h"
 #include "analysis/metrics/match/order_join.h"
@@ -62,23 +63,31 @@ void JoinUntold(const JoinInput& input, const std::vector<std::vector<RowRef>>& 
   Append(std::move(by_order), out);
 }
 
+// What binds all members, and what binds two of them.
+void SplitRows(const JoinInput& input, std::vector<std::vector<RowRef>>& collectives,
+               std::vector<RowRef>& point_to_point) {
+  std::vector<std::vector<RowRef>> all(input.plan.ranks.size());
+  for (size_t m = 0; m < all.size(); ++m) {
+    for (const uint32_t row : input.plan.rows[m]) all[m].push_back({m, row});
+  }
+  const bool in_pairs = ExchangesInPairs(input, all);
+  for (size_t m = 0; m < all.size(); ++m) {
+    for (const RowRef& ref : all[m]) {
+      const CollectiveOp op = RowAt(input, ref).op;
+      const bool pair = IsPointToPoint(op) || (in_pairs && op == CollectiveOp::kSendRecv);
+      (pair ? point_to_point : collectives[m]).push_back(ref);
+    }
+  }
+}
+
 }  // namespace
 
 CommunicatorJoin JoinInstances(const JoinInput& input) {
   const CommunicatorPlan& plan = input.plan;
+  if (!CanJoin(input)) return JoinNothing(input);
   std::vector<std::vector<RowRef>> collectives(plan.ranks.size());
   std::vector<RowRef> point_to_point;
-  for (size_t m = 0; m < plan.ranks.size(); ++m) {
-    for (const uint32_t row : plan.rows[m]) {
-      const RowRef ref{m, row};
-      if (IsPointToPoint(RowAt(input, ref).op)) {
-        point_to_point.push_back(ref);
-      } else {
-        collectives[m].push_back(ref);
-      }
-    }
-  }
-  if (!CanJoin(input)) return JoinNothing(input);
+  SplitRows(input, collectives, point_to_point);
   CommunicatorJoin out;
   std::optional<std::vector<JoinedInstance>> by_id;
   if (plan.membership == Membership::kKnown) by_id = JoinById(input, Flatten(collectives));

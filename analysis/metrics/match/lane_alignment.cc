@@ -13,6 +13,9 @@ constexpr int64_t kMaxEndResidualNs = 50'000;
 constexpr int64_t kMinEvidencePairs = 3;
 constexpr size_t kMaxIslands = 8;
 constexpr int64_t kPaceSlackNs = 10'000;
+constexpr int64_t kPaceReach = 3;  // neighbouring shifts that compete
+constexpr size_t kMinPacePairs = 8;
+constexpr int64_t kLeastScatterNs = 32;
 // A single instance on either side, of a known communicator, with a common point and close ends: kernels of one
 // communicator never overlap on a rank, so no other partner could meet it.
 constexpr double kLoneConfidence = 0.995;
@@ -152,22 +155,56 @@ class LaneAligner {
     return out;
   }
 
-  // The ends of paired rows keep their distance from one pair to the next. A row that one side has lost, and later one
-  // that the other has, would leave the signatures as they are but not the distances.
+  // The ends of paired rows keep their distance from one pair to the next, but for one step of a clock. A row that one
+  // side has lost, and later one that the other has, would leave the signatures as they are but not the distances.
   [[nodiscard]] bool KeepsPace(size_t a, size_t b, int64_t shift) const {
     const std::vector<const CollectiveRow*> x = Rows(a);
     const std::vector<const CollectiveRow*> y = Rows(b);
-    const auto end_of = [&](int64_t i, bool other) {
-      return other ? y[static_cast<size_t>(i + shift)]->end_ns : x[static_cast<size_t>(i)]->end_ns;
-    };
     const int64_t first = std::max<int64_t>(0, -shift);
     const int64_t last = std::min(static_cast<int64_t>(x.size()), static_cast<int64_t>(y.size()) - shift);
+    std::optional<int64_t> step;
     for (int64_t i = first + 1; i < last; ++i) {
-      const int64_t gap = end_of(i, false) - end_of(i - 1, false);
-      const int64_t other = end_of(i, true) - end_of(i - 1, true);
-      if (std::abs(gap - other) > std::max(kPaceSlackNs, std::min(gap, other) / 2)) return false;
+      const int64_t gap = GapBefore(x, i);
+      const int64_t other = GapBefore(y, i + shift);
+      if (std::abs(gap - other) <= std::max(kPaceSlackNs, std::min(gap, other) / 2)) continue;
+      if (step) return false;
+      step = i;
+    }
+    return !step || (KeepsPaceOnlyAt(x, y, {first, *step}, shift) && KeepsPaceOnlyAt(x, y, {*step, last}, shift));
+  }
+
+  static int64_t GapBefore(const std::vector<const CollectiveRow*>& rows, int64_t i) {
+    return rows[static_cast<size_t>(i)]->end_ns - rows[static_cast<size_t>(i) - 1]->end_ns;
+  }
+
+  using Range = std::pair<int64_t, int64_t>;  // of a's rows
+
+  // Far better than with any neighbouring shift.
+  [[nodiscard]] static bool KeepsPaceOnlyAt(const std::vector<const CollectiveRow*>& x,
+                                            const std::vector<const CollectiveRow*>& y, Range range, int64_t shift) {
+    const std::optional<double> best = PaceScatter(x, y, range, shift);
+    if (!best) return false;
+    for (int64_t other = shift - kPaceReach; other <= shift + kPaceReach; ++other) {
+      if (other == shift) continue;
+      const std::optional<double> scatter = PaceScatter(x, y, range, other);
+      const auto pairs = static_cast<double>(range.second - range.first);
+      if (!scatter || pairs * std::log(*scatter / *best) < kMinExponent) return false;
     }
     return true;
+  }
+
+  // Median of how much paired gaps differ; null if there are too few.
+  [[nodiscard]] static std::optional<double> PaceScatter(const std::vector<const CollectiveRow*>& x,
+                                                         const std::vector<const CollectiveRow*>& y, Range range,
+                                                         int64_t shift) {
+    std::vector<int64_t> differences;
+    const auto rows = static_cast<int64_t>(y.size());
+    for (int64_t i = range.first + 1; i < range.second; ++i) {
+      if (i + shift < 1 || i + shift >= rows) continue;
+      differences.push_back(std::abs(GapBefore(x, i) - GapBefore(y, i + shift)));
+    }
+    if (differences.size() < kMinPacePairs) return std::nullopt;
+    return static_cast<double>(std::max<int64_t>(kLeastScatterNs, UpperMedian(std::move(differences))));
   }
 
   // A signature says something if it numbers steps or is of some length.

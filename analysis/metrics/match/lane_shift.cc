@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "analysis/metrics/match/order_score.h"
@@ -24,8 +25,15 @@ constexpr int64_t kMinPairs = 6;
 constexpr size_t kKnots = 64;
 constexpr size_t kWindowPoints = 25;
 constexpr int64_t kOtherShiftNs = 60'000;  // candidates closer than this are one
-constexpr double kMinShiftExponent = 20;
+constexpr double kMinShiftExponent = 40;
+// Of lanes of which every event is paired, where nothing else can be meant.
+constexpr double kMinWholeExponent = 14;
+constexpr int64_t kMinWholePairs = 7;
+constexpr double kMinLooseExponent = 60;      // where the ends lie less closely than those of collectives usually do:
+constexpr int64_t kUsualDeviationNs = 1'300;  // lanes that run on their own may come that close, somewhere
+constexpr size_t kMaxJumps = 2;               // a lane that must be sought anew all the time runs on its own
 constexpr double kMinCoverage = 0.9;
+constexpr size_t kTellingPairs = 12;  // of one kind: its ends may lie closer than those of others
 
 // Follows the offset by second-order tracking.
 struct Tracker {
@@ -39,9 +47,10 @@ struct Tracker {
     constexpr double kGain = 0.2;
     constexpr double kRateGain = 0.02;
     constexpr double kMaxRate = 2e-4;
-    const double elapsed = static_cast<double>(std::abs(t_ns - at_ns));
+    constexpr double kRateSpanNs = 2e7;  // ends closer than this say little of the rate
+    const double elapsed = std::max(kRateSpanNs, static_cast<double>(std::abs(t_ns - at_ns)));
     offset = Predict(t_ns) + kGain * residual;
-    if (++steps > 8 && elapsed > 0) {
+    if (++steps > 8) {
       const double sign = t_ns >= at_ns ? 1 : -1;
       rate = std::clamp(rate + sign * kRateGain * residual / elapsed, -kMaxRate, kMaxRate);
     }
@@ -69,9 +78,6 @@ class Walker {
     Step step{i, 0, offset, cap_ns_, want >= b_.front().start_ns && want <= b_.back().end_ns};
     const auto at =
         std::lower_bound(b_.begin(), b_.end(), want, [](const LaneEvent& e, int64_t t) { return e.end_ns < t; });
-    if (at != b_.begin() && at != b_.end() && at->end_ns - std::prev(at)->end_ns > kHole * cap_ns_) {
-      step.in_window = false;
-    }
     for (auto right = at; right != b_.end() && right->end_ns - want < step.distance_ns; ++right) {
       if (right->kind != a_[i].kind) continue;
       step.distance_ns = right->end_ns - want;
@@ -82,6 +88,8 @@ class Walker {
       step.distance_ns = want - std::prev(left)->end_ns;
       step.j = static_cast<size_t>(std::prev(left) - b_.begin());
     }
+    const bool hole = at != b_.begin() && at != b_.end() && at->end_ns - std::prev(at)->end_ns > kHole * cap_ns_;
+    if (hole && step.distance_ns >= cap_ns_) step.in_window = false;
     return step;
   }
 
@@ -191,6 +199,7 @@ class FullWalk {
     if (matched > 0) out.common_rate = static_cast<double>(common) / static_cast<double>(matched);
     if (out.pairs > 0) out.coverage = static_cast<double>(matched) / static_cast<double>(out.pairs);
     MakeKnots(out);
+    out.jumps = jumps_;
     return out;
   }
 
@@ -243,6 +252,7 @@ class FullWalk {
     const auto finalists = walker_.Finalists(at, expected, kJumpReachNs, 1);
     if (finalists.empty() || 4 * finalists.front().score > static_cast<double>(walker_.cap_ns())) return false;
     tracker = {static_cast<double>(finalists.front().offset), 0, t, 0};
+    ++jumps_;
     for (size_t n = steps_.size() - std::min(misses, steps_.size()); n < steps_.size(); ++n) {
       steps_[n] = walker_.Nearest(steps_[n].i, tracker.offset);
     }
@@ -332,6 +342,7 @@ class FullWalk {
 
   const Walker& walker_;
   std::vector<Walker::Step> steps_;  // ascending
+  size_t jumps_ = 0;
 };
 
 // A quarter of the usual distance between ends: what chance gives.
@@ -359,10 +370,37 @@ std::vector<size_t> ProbesOf(const std::vector<LaneEvent>& a, const std::vector<
   return out;
 }
 
+// Where the ends of one lane lie against those of another, and how closely.
+struct EndScatter {
+  int64_t centre_ns = 0;
+  int64_t deviation_ns = 0;
+};
+
+EndScatter ScatterOf(const std::vector<int64_t>& residuals, int64_t uncertainty_ns) {
+  const int64_t centre = std::clamp(UpperMedian(residuals), -uncertainty_ns, uncertainty_ns);
+  std::vector<int64_t> distances;
+  for (const int64_t r : residuals) distances.push_back(std::abs(r - centre));
+  return {centre, UpperMedian(std::move(distances))};
+}
+
+// Of each kind that is seen often enough by itself, of the others as of all together.
+std::map<uint32_t, EndScatter> ScatterByKind(const std::vector<LaneEvent>& a, const std::vector<Walker::Step>& steps,
+                                             const std::vector<int64_t>& residuals, int64_t cap_ns,
+                                             int64_t uncertainty_ns) {
+  std::map<uint32_t, std::vector<int64_t>> by_kind;
+  for (size_t n = 0; n < steps.size(); ++n) by_kind[a[steps[n].i].kind].push_back(residuals[n]);
+  const EndScatter all = residuals.empty() ? EndScatter{0, cap_ns} : ScatterOf(residuals, uncertainty_ns);
+  std::map<uint32_t, EndScatter> out;
+  for (const auto& [kind, of_kind] : by_kind) {
+    out[kind] = of_kind.size() >= kTellingPairs ? ScatterOf(of_kind, uncertainty_ns) : all;
+  }
+  return out;
+}
+
 }  // namespace
 
 std::optional<LaneShift> FindLaneShift(const std::vector<LaneEvent>& a, const std::vector<LaneEvent>& b,
-                                       int64_t expected_ns, int64_t reach_ns, int64_t tick_ns) {
+                                       const ShiftQuestion& question) {
   if (a.size() < static_cast<size_t>(kMinPairs) || b.size() < static_cast<size_t>(kMinPairs)) return std::nullopt;
   const Walker walker(a, b, std::max(CapOf(a), CapOf(b)));
   struct Tried {
@@ -371,11 +409,11 @@ std::optional<LaneShift> FindLaneShift(const std::vector<LaneEvent>& a, const st
   };
   const int64_t middle = a[a.size() / 2].end_ns;
   std::vector<Tried> tried;
-  for (const size_t probe : ProbesOf(a, b, expected_ns, reach_ns)) {
-    for (const Walker::Candidate& c : walker.Finalists(probe, expected_ns, reach_ns, kFinalists)) {
+  for (const size_t probe : ProbesOf(a, b, question.expected_ns, question.reach_ns)) {
+    for (const Walker::Candidate& c : walker.Finalists(probe, question.expected_ns, question.reach_ns, kFinalists)) {
       if (!walker.Promising(c.score, 1)) break;
       const FullWalk walk(walker, c);
-      tried.push_back({walk.Summarise(tick_ns), walk.OffsetAt(middle)});
+      tried.push_back({walk.Summarise(question.tick_ns), walk.OffsetAt(middle)});
     }
   }
   std::erase_if(tried, [](const Tried& t) { return t.shift.pairs < kMinPairs; });
@@ -396,7 +434,13 @@ std::optional<LaneShift> FindLaneShift(const std::vector<LaneEvent>& a, const st
   LaneShift out = best->shift;
   const double effective = std::min(120.0, static_cast<double>(out.pairs) / 2);
   out.exponent = effective * std::log(static_cast<double>(second) / static_cast<double>(out.deviation_ns));
-  out.accepted = out.exponent >= kMinShiftExponent && out.coverage >= kMinCoverage && out.common_rate >= kMinCommonRate;
+  const bool whole = question.sole && out.pairs >= kMinWholePairs && out.coverage >= 1 && out.common_rate >= 1 &&
+                     out.pairs + 1 >= static_cast<int64_t>(std::max(a.size(), b.size()));
+  const double needed = whole                                   ? kMinWholeExponent
+                        : out.deviation_ns <= kUsualDeviationNs ? kMinShiftExponent
+                                                                : kMinLooseExponent;
+  out.accepted = out.jumps <= kMaxJumps && out.exponent >= needed && out.coverage >= kMinCoverage &&
+                 out.common_rate >= kMinCommonRate;
   return out;
 }
 
@@ -418,19 +462,23 @@ std::optional<LaneShift> CompareLanes(const std::vector<LaneEvent>& a, const std
     residuals.push_back(a[i].end_ns - b[step.j].end_ns);
   }
   if (out.pairs == 0) return std::nullopt;
-  const int64_t centre = std::clamp(UpperMedian(residuals), -uncertainty_ns, uncertainty_ns);
-  for (int64_t& r : residuals) r = std::abs(r - centre);
-  out.deviation_ns = steps.empty() ? cap : UpperMedian(residuals);
-  const int64_t close = std::max<int64_t>(10'000, 8 * out.deviation_ns);
-  const int64_t slack = 64 + std::min<int64_t>(5'000, 3 * out.deviation_ns);
+  const std::map<uint32_t, EndScatter> scatter = ScatterByKind(a, steps, residuals, cap, uncertainty_ns);
+  EndScatter best{0, cap};
+  for (const auto& [kind, s] : scatter) {
+    if (s.deviation_ns < best.deviation_ns) best = s;
+  }
+  out.deviation_ns = best.deviation_ns;
   int64_t matched = 0;
   int64_t common = 0;
   for (size_t n = 0; n < steps.size(); ++n) {
     const LaneEvent& x = a[steps[n].i];
     const LaneEvent& y = b[steps[n].j];
-    if (residuals[n] > close) continue;
+    const EndScatter& usual = scatter.at(x.kind);
+    if (std::abs(residuals[n] - usual.centre_ns) > std::max<int64_t>(10'000, 8 * usual.deviation_ns)) continue;
+    const int64_t slack = 64 + std::min<int64_t>(5'000, 3 * usual.deviation_ns);
+    const int64_t start = std::max(x.start_ns, y.start_ns + best.centre_ns);
     ++matched;
-    common += std::max(x.start_ns, y.start_ns + centre) <= std::min(x.end_ns, y.end_ns + centre) + slack ? 1 : 0;
+    common += start <= std::min(x.end_ns, y.end_ns + best.centre_ns) + slack ? 1 : 0;
   }
   out.coverage = static_cast<double>(matched) / static_cast<double>(out.pairs);
   out.common_rate = matched == 0 ? 0 : static_cast<double>(common) / static_cast<double>(matched);

@@ -32,16 +32,25 @@ struct LaneShift {
   double common_rate = 0;         // share of the close pairs that have a common point
   double coverage = 0;            // share of the ends of a, while b runs, that have a close one in b
   double exponent = 0;            // n_eff ln(second deviation / deviation)
+  size_t jumps = 0;               // how often the offset had to be sought anew
   bool accepted = false;
 };
 
-// `expected_ns`: a - b as the sources claim; `reach_ns`: how far that may be wrong. Both in order of end. The best
-// offset found, accepted or not; null when there is nothing to compare.
+struct ShiftQuestion {
+  int64_t expected_ns = 0;  // a - b as the sources claim ...
+  int64_t reach_ns = 0;     // ... and how far that may be wrong
+  int64_t tick_ns = 32;
+  // Both lanes certainly are of one communicator: short ones are enough if every event of both is paired.
+  bool sole = false;
+};
+
+// Both in order of end. The best offset found, accepted or not; null when there is nothing to compare.
 [[nodiscard]] std::optional<LaneShift> FindLaneShift(const std::vector<LaneEvent>& a, const std::vector<LaneEvent>& b,
-                                                     int64_t expected_ns, int64_t reach_ns, int64_t tick_ns);
+                                                     const ShiftQuestion& question);
 
 // How two lanes lie against each other on one clock, which may be off by `uncertainty_ns`. At most `sample` ends of a
-// are looked at, spread over the lane. exponent and accepted are not filled.
+// are looked at, spread over the lane. The deviation is that of the kind whose ends lie closest: those of an uneven
+// exchange may scatter in one lane with others that do not. exponent and accepted are not filled.
 [[nodiscard]] std::optional<LaneShift> CompareLanes(const std::vector<LaneEvent>& a, const std::vector<LaneEvent>& b,
                                                     int64_t uncertainty_ns, size_t sample);
 

@@ -132,7 +132,7 @@ void CountDrops(const CommunicatorPlan& plan, const MatchedInstance& instance, M
 void AddBreaks(const Work& work, size_t c, MatchResult& out) {
   std::vector<const MatchedInstance*> collectives;
   for (const JoinedInstance& j : work.joins[c].instances) {
-    if (j.receiver < 0) collectives.push_back(&j.instance);
+    if (j.receiver < 0 && !j.pair) collectives.push_back(&j.instance);
   }
   if (work.plans[c].membership == Membership::kUnknown) return;
   const std::vector<SequenceBreak> found = FindBreaks(static_cast<uint32_t>(c), work.plans[c].ranks, collectives);
@@ -147,7 +147,7 @@ void Emit(Work& work, Executor& executor, MatchResult& out) {
     for (JoinedInstance& j : instances) AlignMembers(j.instance, out.clock);
     SortAndNumber(instances);
     for (JoinedInstance& j : instances) {
-      FillWords(j, BindsAllPairs(all_pairs[c], j), work.plans[c].info.size, out.clock);
+      FillWords(j, BindsAllPairs(all_pairs[c], j), j.pair ? 2 : work.plans[c].info.size, out.clock);
       arrivals[c].push_back(ArrivalsOf(j));
     }
   });

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "analysis/base/hash128.h"
+#include "analysis/metrics/match/exchange_links.h"
 #include "analysis/metrics/match/order_score.h"
 
 namespace lockstep {
@@ -18,6 +19,7 @@ namespace {
 
 constexpr size_t kSample = 400;
 constexpr size_t kQuickSample = 48;
+constexpr size_t kOverlapPart = 8;  // of a lane's rows, at least, lie where the other one runs
 constexpr int64_t kMinPairs = 6;
 constexpr int64_t kTellingPairs = 16;  // lanes this long show whether their ranks belong together
 constexpr double kMinCoverage = 0.9;
@@ -25,9 +27,13 @@ constexpr double kQuickCoverage = 0.75;
 constexpr double kQuickCommonRate = 0.9;
 constexpr double kMinPeerShare = 0.9;                        // of a set's other lanes that a lane must fit
 constexpr std::array<double, 3> kDecoyRatios = {3, 2, 1.5};  // against the best partner, ever more strictly
-constexpr int64_t kGapRatio = 2;                             // against the next better one
-constexpr int64_t kFineDeviationNs = 300;                    // scatter below this tells nothing
-constexpr int64_t kAcrossDeviationNs = 500;                  // what a coarse clock adds
+constexpr int64_t kEvenDeviationNs = 1'000;                  // ends of one collective scatter by as much
+constexpr double kEvenRatio = 1.7;                           // between neighbours of one kind
+constexpr std::array<double, 3> kSteps = {4, 2.5, kEvenRatio};
+constexpr size_t kUnevenPart = 4;            // of a set's lanes may seem to have partners of two kinds
+constexpr int64_t kGapRatio = 2;             // against the next better one
+constexpr int64_t kFineDeviationNs = 300;    // scatter below this tells nothing
+constexpr int64_t kAcrossDeviationNs = 500;  // what a coarse clock adds
 constexpr int64_t kMaxDeviationNs = 5'000;
 constexpr int64_t kDurationPart = 10;
 constexpr int64_t kCentrePart = 8;
@@ -92,7 +98,11 @@ class Finder {
     Compare();
     std::vector<size_t> all(lanes_.size());
     std::iota(all.begin(), all.end(), size_t{0});
-    Split(all, 0);
+    Peers peers(lanes_.size());
+    for (const size_t l : all) {
+      for (const Edge& e : edges_[l]) peers[l].insert(e.other);
+    }
+    TakeEven(all, peers, 0);
     std::sort(sets_.begin(), sets_.end());
     return std::move(sets_);
   }
@@ -104,6 +114,7 @@ class Finder {
     size_t other = 0;
     int64_t deviation_ns = 0;
   };
+  using Peers = std::vector<std::set<size_t>>;  // per lane
 
   [[nodiscard]] std::vector<LaneEvent> Aligned(const RankLane& lane) const {
     std::vector<LaneEvent> out = lane.events;
@@ -129,6 +140,11 @@ class Finder {
     return std::max(SameDomain(a, b) ? kInDomainNs : kBetweenDomainsNs, usual_duration_[a] / kCentrePart);
   }
 
+  // How far the ends of a lane's partners may scatter.
+  [[nodiscard]] int64_t LimitOf(size_t lane) const {
+    return std::max(kMaxDeviationNs, usual_duration_[lane] / kDurationPart);
+  }
+
   // Scatter of the ends of two lanes that fit; null if they do not.
   [[nodiscard]] std::optional<int64_t> Fit(size_t a, size_t b, bool& telling) const {
     const int64_t uncertainty = UncertaintyOf(a, b);
@@ -139,9 +155,9 @@ class Finder {
     int64_t deviation = 0;
     for (const auto& [x, y] : {std::pair(a, b), std::pair(b, a)}) {
       const auto whole = CompareLanes(aligned_[x], aligned_[y], uncertainty, kSample);
-      const bool fits = whole && whole->pairs >= kMinPairs && CoversEnough(*whole) &&
-                        whole->common_rate >= kMinCommonRate &&
-                        whole->deviation_ns <= std::max(kMaxDeviationNs, usual_duration_[x] / kDurationPart);
+      const auto least = static_cast<int64_t>(std::min(lanes_[x].events.size(), kSample) / kOverlapPart);
+      const bool fits = whole && whole->pairs >= std::max(kMinPairs, least) && CoversEnough(*whole) &&
+                        whole->common_rate >= kMinCommonRate && whole->deviation_ns <= LimitOf(x);
       if (!fits) return std::nullopt;
       deviation = std::max(deviation, whole->deviation_ns);
     }
@@ -175,10 +191,103 @@ class Finder {
     }
   }
 
+  // Takes the parts that all fit each other equally well. The others are split in two ways, and the way that leaves
+  // fewer lanes over counts, then that with fewer sets: too close a look takes true sets apart.
+  void TakeEven(const std::vector<size_t>& lanes, const Peers& peers, size_t strictness) {
+    for (const std::vector<size_t>& part : Parts(lanes, peers)) {
+      if (part.size() < 2) continue;
+      if (IsClique(part, peers) && IsEven(part)) {
+        sets_.push_back(part);
+        continue;
+      }
+      std::vector<std::vector<size_t>> before = std::exchange(sets_, {});
+      TakeCloser(part, peers, strictness);
+      std::vector<std::vector<size_t>> closer = std::exchange(sets_, {});
+      Split(part, 0);
+      if (Quality(closer) >= Quality(sets_)) sets_ = std::move(closer);
+      sets_.insert(sets_.end(), before.begin(), before.end());
+    }
+  }
+
+  static std::pair<size_t, std::ptrdiff_t> Quality(const std::vector<std::vector<size_t>>& sets) {
+    size_t lanes = 0;
+    for (const std::vector<size_t>& set : sets) lanes += set.size();
+    return {lanes, -static_cast<std::ptrdiff_t>(sets.size())};
+  }
+
+  // Every lane drops those partners whose ends scatter much more than the rest's, if there are any: those that are
+  // much worse first.
+  void TakeCloser(const std::vector<size_t>& part, const Peers& peers, size_t strictness) {
+    const std::set<size_t> among(part.begin(), part.end());
+    Peers closer(lanes_.size());
+    bool changed = false;
+    for (const size_t l : part) {
+      closer[l] = CloserOf(l, among, peers[l], kSteps[strictness]);
+      changed = changed || closer[l].size() < peers[l].size();
+    }
+    if (changed) return TakeEven(part, closer, strictness);
+    if (strictness + 1 < kSteps.size()) TakeCloser(part, peers, strictness + 1);
+  }
+
+  // Peers of a lane before the largest step from one deviation to the next larger one, if there is a large one.
+  [[nodiscard]] std::set<size_t> CloserOf(size_t lane, const std::set<size_t>& among, const std::set<size_t>& peers,
+                                          double least) const {
+    std::vector<Edge> edges;
+    for (const Edge& e : edges_[lane]) {
+      if (among.count(e.other) == 0 || peers.count(e.other) == 0) continue;
+      edges.push_back({e.other, std::max(e.deviation_ns, kEvenDeviationNs)});
+    }
+    std::stable_sort(edges.begin(), edges.end(),
+                     [](const Edge& a, const Edge& b) { return a.deviation_ns < b.deviation_ns; });
+    size_t kept = edges.size();
+    double widest = least;
+    for (size_t i = 1; i < edges.size(); ++i) {
+      const double step = static_cast<double>(edges[i].deviation_ns) / static_cast<double>(edges[i - 1].deviation_ns);
+      if (step <= widest) continue;
+      widest = step;
+      kept = i;
+    }
+    std::set<size_t> out;
+    for (size_t i = 0; i < kept; ++i) out.insert(edges[i].other);
+    return out;
+  }
+
+  // Whether hardly a lane has partners of two kinds, close ones and others that only run in lockstep.
+  [[nodiscard]] bool IsEven(const std::vector<size_t>& part) const {
+    const std::set<size_t> among(part.begin(), part.end());
+    const auto uneven = std::count_if(part.begin(), part.end(), [&](size_t l) { return HasTwoKinds(l, among); });
+    return static_cast<size_t>(uneven) * kUnevenPart <= part.size();
+  }
+
+  [[nodiscard]] bool HasTwoKinds(size_t lane, const std::set<size_t>& among) const {
+    std::vector<std::pair<int64_t, bool>> inside;  // deviation, on another clock
+    int64_t outside = LimitOf(lane);
+    for (const Edge& e : edges_[lane]) {
+      const int64_t deviation = std::max(e.deviation_ns, kEvenDeviationNs);
+      if (among.count(e.other) == 0) {
+        outside = std::min(outside, deviation);
+      } else {
+        inside.emplace_back(deviation, !SameDomain(lane, e.other));
+      }
+    }
+    if (inside.empty()) return false;
+    std::sort(inside.begin(), inside.end());
+    // The farther off the rest is, the less a step among these says.
+    const double apart = static_cast<double>(outside) / static_cast<double>(inside.back().first);
+    const double ratio = std::clamp(apart / 2, kEvenRatio, kDecoyRatios.front());
+    for (size_t i = 1; i < inside.size(); ++i) {
+      const auto own = [](const auto& d) { return !d.second; };
+      const auto at = inside.begin() + static_cast<std::ptrdiff_t>(i);
+      const bool by_clock = std::all_of(inside.begin(), at, own) && std::none_of(at, inside.end(), own);
+      if (inside[i].first > Times(by_clock ? kDecoyRatios.front() : ratio, inside[i - 1].first)) return true;
+    }
+    return false;
+  }
+
   // Takes the communicators among some lanes. Parts that are none are looked at more strictly: a decoy may come close.
   void Split(const std::vector<size_t>& lanes, size_t strictness) {
     const std::set<size_t> among(lanes.begin(), lanes.end());
-    std::vector<std::set<size_t>> peers(lanes_.size());
+    Peers peers(lanes_.size());
     for (const size_t l : lanes) peers[l] = PeersOf(l, among, kDecoyRatios[strictness]);
     for (const std::vector<size_t>& part : Parts(lanes, peers)) {
       if (part.size() < 2) continue;
@@ -219,8 +328,7 @@ class Finder {
   }
 
   // Connected parts of what both sides take for a peer.
-  [[nodiscard]] std::vector<std::vector<size_t>> Parts(const std::vector<size_t>& lanes,
-                                                       const std::vector<std::set<size_t>>& peers) const {
+  [[nodiscard]] std::vector<std::vector<size_t>> Parts(const std::vector<size_t>& lanes, const Peers& peers) const {
     std::vector<size_t> root(lanes_.size());
     std::iota(root.begin(), root.end(), size_t{0});
     const auto find = [&](size_t x) {
@@ -242,7 +350,7 @@ class Finder {
     return out;
   }
 
-  [[nodiscard]] bool IsClique(const std::vector<size_t>& part, const std::vector<std::set<size_t>>& peers) const {
+  [[nodiscard]] bool IsClique(const std::vector<size_t>& part, const Peers& peers) const {
     std::set<int32_t> ranks;
     const double needed = kMinPeerShare * static_cast<double>(part.size() - 1);
     return std::all_of(part.begin(), part.end(), [&](size_t l) {
@@ -274,6 +382,33 @@ bool IsWhole(const std::vector<size_t>& set, const std::vector<std::vector<size_
   });
 }
 
+std::set<int32_t> RanksOf(const std::vector<size_t>& set, const PlanLanes& found) {
+  std::set<int32_t> ranks;
+  for (const size_t l : set) ranks.insert(found.lanes[l].rank_index);
+  return ranks;
+}
+
+size_t RowsOf(const std::vector<size_t>& set, const PlanLanes& found) {
+  size_t rows = 0;
+  for (const size_t l : set) rows += found.rows[l].size();
+  return rows;
+}
+
+// A second set of the same ranks with fewer rows, while other hosts whose clocks are not connected have ranks like
+// these: most likely the part of a wider communicator that one host sees. Who else is in it cannot be told.
+bool MayBeAPart(const std::vector<size_t>& set, const std::vector<std::vector<size_t>>& sets, const PlanLanes& found,
+                const ClockModel& clock) {
+  const auto component = [&](size_t l) { return clock.ComponentOf(found.lanes[l].rank_index); };
+  const bool others = std::any_of(sets.begin(), sets.end(), [&](const std::vector<size_t>& other) {
+    return component(other.front()) != component(set.front()) && RowsOf(other, found) == RowsOf(set, found);
+  });
+  if (!others) return false;
+  const std::set<int32_t> ranks = RanksOf(set, found);
+  return std::any_of(sets.begin(), sets.end(), [&](const std::vector<size_t>& other) {
+    return RowsOf(other, found) > RowsOf(set, found) && RanksOf(other, found) == ranks;
+  });
+}
+
 CommunicatorPlan PlanOf(const std::vector<size_t>& set, bool whole, const PlanLanes& found,
                         const RankResolution& ranks) {
   CommunicatorPlan plan;
@@ -287,6 +422,39 @@ CommunicatorPlan PlanOf(const std::vector<size_t>& set, bool whole, const PlanLa
   }
   plan.info.size = whole ? static_cast<int32_t>(plan.info.members.size()) : -1;
   return plan;
+}
+
+// Sets of lanes of nothing but exchanges that hang together through their pairs.
+std::vector<std::vector<size_t>> FindExchangers(const PlanLanes& found, const std::set<size_t>& taken,
+                                                const ClockModel& clock) {
+  std::vector<size_t> number;
+  std::vector<ExchangeLane> lanes;
+  for (size_t l = 0; l < found.lanes.size(); ++l) {
+    if (taken.count(l) > 0 || found.lanes[l].cls != kExchangeClass) continue;
+    const int32_t rank = found.lanes[l].rank_index;
+    number.push_back(l);
+    lanes.push_back({rank, clock.ComponentOf(rank), found.lanes[l].events});
+    for (LaneEvent& e : lanes.back().events) {
+      const int64_t correction = clock.Correction(rank, LocalTime{e.end_ns}).ns;
+      e.start_ns -= correction;
+      e.end_ns -= correction;
+    }
+  }
+  std::vector<std::vector<size_t>> out;
+  const std::vector<ExchangeLink> links = FindExchangeLinks(lanes);
+  for (std::vector<size_t>& set : ConnectedLanes(lanes.size(), links)) {
+    // Rows that nobody answers: ranks that are not here, or no pairs at all.
+    const bool explained =
+        std::all_of(set.begin(), set.end(), [&](size_t l) { return LinkedShare(lanes, links, l) >= kMinCoverage; });
+    if (!explained) continue;
+    std::set<int32_t> ranks;
+    for (size_t& l : set) {
+      l = number[l];
+      ranks.insert(found.lanes[l].rank_index);
+    }
+    if (ranks.size() == set.size()) out.push_back(std::move(set));
+  }
+  return out;
 }
 
 // What no communicator took.
@@ -322,6 +490,7 @@ PlanLanes LanesOf(const CommunicatorPlan& plan, uint64_t plan_number, const std:
       RankLane lane = MakeLane(plan.ranks[m], indices, of_rank);
       if (told) lane.cls = (uint64_t{1} << 63) | plan_number;
       lane.told = told;
+      lane.sole = told || (plan.membership == Membership::kInferred && by_stream.size() == 1);
       lane.position = PositionOf(plan.ranks[m], clock);
       out.lanes.push_back(std::move(lane));
       out.rows.push_back(std::move(indices));
@@ -341,6 +510,8 @@ std::vector<CommunicatorPlan> DiscoverMembership(const CommunicatorPlan& plan, c
   std::erase_if(sets, [&](const std::vector<size_t>& set) {
     return set.size() < found.lanes.size() && found.lanes[set.front()].cls == kExchangeClass;
   });
+  const std::vector<std::vector<size_t>> all = sets;
+  std::erase_if(sets, [&](const std::vector<size_t>& set) { return MayBeAPart(set, all, found, clock); });
   const bool whole = sets.size() == 1 && sets.front().size() == found.lanes.size();
   const bool assumed = plan.membership == Membership::kInferred;
   if (whole && assumed) {
@@ -349,13 +520,19 @@ std::vector<CommunicatorPlan> DiscoverMembership(const CommunicatorPlan& plan, c
     return {std::move(confirmed)};
   }
   // Lanes too short to show anything refute no assumption.
-  if (assumed ? !finder.telling() : sets.empty()) return {plan};
+  if (assumed && !finder.telling()) return {plan};
   std::vector<CommunicatorPlan> out;
   std::set<size_t> taken;
   for (const std::vector<size_t>& set : sets) {
     out.push_back(PlanOf(set, IsWhole(set, sets, found, ranks), found, ranks));
     taken.insert(set.begin(), set.end());
   }
+  for (const std::vector<size_t>& set : FindExchangers(found, taken, clock)) {
+    out.push_back(PlanOf(set, ranks.missing_ranks.empty(), found, ranks));
+    out.back().in_pairs = true;
+    taken.insert(set.begin(), set.end());
+  }
+  if (taken.empty() && !assumed) return {plan};
   if (taken.size() < found.lanes.size()) out.push_back(RestOf(found, taken));
   return out;
 }

@@ -1,9 +1,11 @@
 #include "analysis/metrics/match/order_join.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <utility>
 
+#include "analysis/metrics/match/exchange_join.h"
 #include "analysis/metrics/match/lane_alignment.h"
 #include "analysis/metrics/match/route_join.h"
 
@@ -167,9 +169,11 @@ bool JoinRouteByTime(const JoinInput& input, const Lane& lane, CommunicatorJoin&
   std::vector<bool> sent(lane.rows[0].size(), false);
   std::vector<bool> received(lane.rows[1].size(), false);
   const MatchKind kind = input.plan.membership == Membership::kKnown ? MatchKind::kOrder : MatchKind::kInferred;
-  for (const auto& [s, r] : pairs) {
-    sent[s] = received[r] = true;
-    out.instances.push_back(MakeInstance(input, {lane.rows[0][s], lane.rows[1][r]}, kind, kSignatureConfidence));
+  for (const RoutePair& p : pairs) {
+    sent[p.send] = received[p.receive] = true;
+    out.instances.push_back(MakeInstance(input, {lane.rows[0][p.send], lane.rows[1][p.receive]},
+                                         p.clear ? kind : MatchKind::kAmbiguous,
+                                         p.clear ? kSignatureConfidence : kAmbiguousConfidence));
   }
   for (size_t i = 0; i < sent.size(); ++i) {
     if (!sent[i]) AddSingles(input, {lane.rows[0][i]}, MatchKind::kNone, out);
@@ -180,12 +184,32 @@ bool JoinRouteByTime(const JoinInput& input, const Lane& lane, CommunicatorJoin&
   return true;
 }
 
+// Whether the ends of the k-th rows of two sides keep their distance. Where either side has lost a row the order may
+// be off by one for a while, and signatures that repeat do not show it. On one clock the ends themselves tell.
+bool KeepsStep(const JoinInput& input, const Lane& lane) {
+  constexpr int64_t kJitterNs = 20'000;
+  constexpr int64_t kDriftPart = 10'000;  // of the time between two rows
+  if (lane.rows.size() != 2) return true;
+  const auto domain = [&](size_t side) {
+    return input.domain[static_cast<size_t>(input.plan.ranks[lane.rows[side].front().member])];
+  };
+  if (domain(0) == domain(1)) return true;
+  if (!EqualCounts(lane)) return false;
+  for (size_t i = 1; i < lane.rows[0].size(); ++i) {
+    const auto gap = [&](size_t side) {
+      return RowAt(input, lane.rows[side][i]).end_ns - RowAt(input, lane.rows[side][i - 1]).end_ns;
+    };
+    if (std::abs(gap(0) - gap(1)) > kJitterNs + gap(0) / kDriftPart) return false;
+  }
+  return true;
+}
+
 void JoinRoute(const JoinInput& input, const Lane& lane, CommunicatorJoin& out) {
   Lane present = WithoutEmptySlots(lane.rows);
   present.relation = lane.relation;
   if (present.rows.size() == 2 && JoinRouteById(input, lane, out)) return;
   CommunicatorJoin by_order;
-  const bool settled = JoinLane(input, present, 2, by_order);
+  const bool settled = JoinLane(input, present, 2, by_order) && KeepsStep(input, present);
   out.settled = out.settled && (settled || present.rows.size() < 2);
   std::move(by_order.evidence.begin(), by_order.evidence.end(), std::back_inserter(out.evidence));
   if (!settled && present.rows.size() == 2 && JoinRouteByTime(input, lane, out)) return;
@@ -218,12 +242,17 @@ CommunicatorJoin JoinPointToPoint(const JoinInput& input, const std::vector<RowR
   CommunicatorJoin out;
   out.settled = true;
   std::map<Route, Lane> routes;
+  std::vector<RowRef> untold;
   for (const RowRef& ref : rows) {
     const CollectiveRow& row = RowAt(input, ref);
     const int32_t own = input.plan.ranks[ref.member];
     const int32_t other = OtherSide(input, ref);
+    if (row.op == CollectiveOp::kSendRecv || (other < 0 && row.peer < 0)) {
+      untold.push_back(ref);
+      continue;
+    }
     if (other < 0 || other == own) {
-      AddSingles(input, {ref}, row.peer < 0 ? MatchKind::kAmbiguous : MatchKind::kNone, out);
+      AddSingles(input, {ref}, MatchKind::kNone, out);
       continue;
     }
     const bool sends = row.op == CollectiveOp::kSend;
@@ -240,6 +269,9 @@ CommunicatorJoin JoinPointToPoint(const JoinInput& input, const std::vector<RowR
       out.instances[i].receiver = route.second;
     }
   }
+  CommunicatorJoin exchanges = JoinExchanges(input, untold);
+  out.settled = out.settled && exchanges.settled;
+  std::move(exchanges.instances.begin(), exchanges.instances.end(), std::back_inserter(out.instances));
   return out;
 }
 

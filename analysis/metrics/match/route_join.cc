@@ -11,6 +11,7 @@ namespace {
 
 constexpr size_t kBand = 48;  // receives considered for one send
 constexpr int64_t kMinCapNs = 20'000;
+constexpr int64_t kTimesUsual = 4;
 
 // A quarter of the usual distance of the ends: what chance gives.
 int64_t CapOf(const std::vector<RouteRow>& rows) {
@@ -21,11 +22,28 @@ int64_t CapOf(const std::vector<RouteRow>& rows) {
 
 class Aligner {
  public:
-  Aligner(const std::vector<RouteRow>& sends, const std::vector<RouteRow>& receives, int64_t slack_ns)
-      : sends_(sends),
-        receives_(receives),
-        slack_ns_(slack_ns),
-        cap_ns_(std::max({kMinCapNs, CapOf(sends), CapOf(receives)})) {}
+  Aligner(const std::vector<RouteRow>& sends, const std::vector<RouteRow>& receives, int64_t slack_ns, int64_t cap_ns)
+      : sends_(sends), receives_(receives), slack_ns_(slack_ns), cap_ns_(cap_ns) {}
+
+  // Of the pairs that Run has found.
+  [[nodiscard]] int64_t UsualCost(const std::vector<std::pair<size_t, size_t>>& pairs) const {
+    std::vector<int64_t> costs;
+    for (const auto& [i, j] : pairs) costs.push_back(Cost(sends_[i], receives_[j]));
+    return UpperMedian(std::move(costs));
+  }
+
+  // Neither row would do about as well with a neighbour of the other one.
+  [[nodiscard]] bool IsClear(const std::pair<size_t, size_t>& pair) const {
+    const auto [i, j] = pair;
+    const int64_t limit = Cost(sends_[i], receives_[j]) + cap_ns_;
+    for (const size_t other : {j - 1, j + 1}) {
+      if (other < receives_.size() && Cost(sends_[i], receives_[other]) < limit) return false;
+    }
+    for (const size_t other : {i - 1, i + 1}) {
+      if (other < sends_.size() && Cost(sends_[other], receives_[j]) < limit) return false;
+    }
+    return true;
+  }
 
   std::vector<std::pair<size_t, size_t>> Run() {
     Fill();
@@ -108,9 +126,15 @@ class Aligner {
 
 }  // namespace
 
-std::vector<std::pair<size_t, size_t>> PairRoute(const std::vector<RouteRow>& sends,
-                                                 const std::vector<RouteRow>& receives, int64_t slack_ns) {
-  return Aligner(sends, receives, slack_ns).Run();
+std::vector<RoutePair> PairRoute(const std::vector<RouteRow>& sends, const std::vector<RouteRow>& receives,
+                                 int64_t slack_ns) {
+  // The first look shows how closely the ends of a pair lie; the second one pairs nothing that lies much worse.
+  Aligner wide(sends, receives, slack_ns, std::max({kMinCapNs, CapOf(sends), CapOf(receives)}));
+  const int64_t usual = wide.UsualCost(wide.Run());
+  Aligner narrow(sends, receives, slack_ns, std::max(kMinCapNs, kTimesUsual * usual));
+  std::vector<RoutePair> out;
+  for (const auto& pair : narrow.Run()) out.push_back({pair.first, pair.second, narrow.IsClear(pair)});
+  return out;
 }
 
 }  // namespace lockstep

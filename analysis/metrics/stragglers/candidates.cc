@@ -171,7 +171,8 @@ class OwnCandidates {
       const double own = input_.own[rank].own_ns[unit];
       if (!std::isnan(own)) own_of_members.push_back(own);
     }
-    if (count == 0 || own_of_members.empty()) return;
+    // Captures begin and end at different moments: the few that are there do not speak for the group.
+    if (count == 0 || own_of_members.empty() || 2 * own_of_members.size() < inside.size()) return;
     candidate.Add(unit, LowerMedian(own_of_members) - sum / count);
   }
 

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "analysis/metrics/stragglers/recurrence.h"
+#include "analysis/metrics/stragglers/series_bootstrap.h"
 #include "analysis/metrics/stragglers/series_statistics.h"
 
 namespace lockstep {
@@ -111,24 +112,28 @@ class Judges {
     out.mean_ns = std::accumulate(candidate.series.begin(), candidate.series.end(), 0.0) / n;
     out.late_share = late / n;
     out.n_eff = EffectiveCount(candidate.series.size(), own_[i], family.correlation);
-    const double sign = BinomialTail(out.n_eff, out.n_eff * out.late_share, 0.5);
     const auto members = static_cast<double>(family.members.size());
-    const double seldom = members < 2 ? 1 : BinomialTail(family.events, static_cast<double>(events_[i]), 1 / members);
-    return std::min({1.0, sign / kSignShare, seldom / (1 - kSignShare)});
+    if (members >= 2) out.p_seldom = BinomialTail(family.events, static_cast<double>(events_[i]), 1 / members);
+    if (out.n_eff < LeastUnits(candidates_.size())) return 1;
+    const double sign = BinomialTail(out.n_eff, out.n_eff * out.late_share, 0.5);
+    return std::min({1.0, sign / kSignShare, out.p_seldom / (1 - kSignShare)});
   }
 
   // By whichever of the two tests is sooner done.
   [[nodiscard]] double StepsNeeded(size_t i) const {
+    const auto n = static_cast<double>(candidates_[i].series.size());
+    return std::max(StepsToBeSignificant(i), kWorthMargin * LeastUnits(candidates_.size()) * n / out_[i].n_eff);
+  }
+
+  [[nodiscard]] double StepsToBeSignificant(size_t i) const {
     const Candidate& candidate = candidates_[i];
     const auto n = static_cast<double>(candidate.series.size());
     const double alpha = kStragglerAlpha / static_cast<double>(candidates_.size());
-    // Room for a step or two in which it is not late by chance.
-    constexpr double kMargin = 1.4;
-    const double sign = kMargin * CountNeeded(out_[i].late_share, kSignShare * alpha) * n / out_[i].n_eff;
+    const double sign = kStepMargin * CountNeeded(out_[i].late_share, kSignShare * alpha) * n / out_[i].n_eff;
     const auto members = static_cast<double>(families_.at(candidate.family).members.size());
     if (members < 2 || events_[i] == 0) return sign;
     const double events = std::log((1 - kSignShare) * alpha) / -std::log(members);
-    return std::min(sign, kMargin * std::max(1.0, events) * n / static_cast<double>(events_[i]));
+    return std::min(sign, kStepMargin * std::max(1.0, events) * n / static_cast<double>(events_[i]));
   }
 
   const std::vector<Candidate>& candidates_;
@@ -179,14 +184,48 @@ class Selector {
     std::optional<WhatIf> what_if = SavingOfOne(i);
     if (what_if && what_if->saving_ratio < kMinSavingRatio) what_if = SavingOfBurst(i);
     if (what_if && what_if->saving_ratio < kMinSavingRatio) what_if = SavingBesides(i);
-    if (what_if && what_if->saving_ratio >= kMinSavingRatio) selection_.found.push_back({i, *what_if});
+    if (what_if && what_if->saving_ratio >= kMinSavingRatio && !IsOneMembers(i, *what_if)) {
+      selection_.found.push_back({i, *what_if});
+    }
   }
 
   void TryUndecided(size_t i) {
-    if (judgements_[i].steps_needed >= kManySteps) return;
+    if (judgements_[i].steps_needed >= kManySteps || !LooksLate(i)) return;
     if (IsExplained(i, selection_.found) || IsExplained(i, selection_.undecided)) return;
-    const std::optional<WhatIf> what_if = SavingOfOne(i);
+    const std::optional<WhatIf> what_if = HoldsFound(i) ? SavingBesides(i) : SavingOfOne(i);
     if (what_if && what_if->saving_ratio >= kMinSavingRatio) selection_.undecided.push_back({i, *what_if});
+  }
+
+  // Late in most units, or with more large delays than its fair part: one long pause alone gives a large mean, too.
+  [[nodiscard]] bool LooksLate(size_t i) const {
+    constexpr double kMostUnits = 0.65;
+    constexpr double kSeldomAlpha = 0.005;
+    const Judgement& it = judgements_[i];
+    if (it.late_share < kMostUnits && it.p_seldom > kSeldomAlpha) return false;
+    const std::vector<double>& series = candidates_[i].series;
+    return BootstrapMean(series, BlockLength(series.size(), it.n_eff)).first > 0;
+  }
+
+  // A group that is a little late of which one member is very late: what it saves is that member's.
+  bool IsOneMembers(size_t group, const WhatIf& of_group) {
+    if (!IsGroup(candidates_[group]) || candidates_[group].is_transfer()) return false;
+    const size_t* latest = nullptr;
+    for (const size_t& i : order_) {
+      const Candidate& it = candidates_[i];
+      if (it.scope != StragglerScope::kRank || it.is_transfer()) continue;
+      if (!Includes(candidates_[group].rank_indices, it.rank_indices)) continue;
+      if (latest == nullptr || judgements_[i].mean_ns > judgements_[*latest].mean_ns) latest = &i;
+    }
+    if (latest == nullptr || judgements_[*latest].mean_ns < 2 * judgements_[group].mean_ns) return false;
+    const std::optional<WhatIf> alone = SavingOfOne(*latest);
+    return alone && of_group.saving_ratio - alone->saving_ratio < kMinSavingRatio;
+  }
+
+  // One of its members is told already: a group is only worth what it saves besides.
+  [[nodiscard]] bool HoldsFound(size_t i) const {
+    return std::any_of(selection_.found.begin(), selection_.found.end(), [&](const Selected& it) {
+      return Includes(candidates_[i].rank_indices, candidates_[it.candidate].rank_indices);
+    });
   }
 
   [[nodiscard]] std::optional<WhatIf> Replayed(const Idealisation& ideal) {
@@ -295,6 +334,10 @@ class Selector {
 };
 
 }  // namespace
+
+double LeastUnits(size_t candidates) {
+  return kStepMargin * std::log2(static_cast<double>(std::max<size_t>(1, candidates)) / kStragglerAlpha);
+}
 
 std::vector<Judgement> JudgeCandidates(const std::vector<Candidate>& candidates) { return Judges(candidates).Judge(); }
 

@@ -15,6 +15,7 @@ struct Judgement {
   double mean_ns = 0;     // per unit
   double late_share = 0;  // of the units, beyond the minimum effect
   double n_eff = 0;
+  double p_seldom = 1;    // of having by chance so many of its family's large delays
   double p_adjusted = 1;  // Holm over all candidates
   double steps_needed = 0;
 };
@@ -22,6 +23,13 @@ struct Judgement {
 // Of each candidate two tests share alpha: the sign test on its units (kSignShare of alpha), and for seldom but large
 // delays whether it has more of them than its family would give it by chance.
 inline constexpr double kSignShare = 0.9;
+// More steps than the least that would do leave room for one or two in which a straggler is not late by chance.
+inline constexpr double kStepMargin = 1.4;
+
+// Independent units below which nothing is decided: who is late in nearly all of so many is told from chance.
+[[nodiscard]] double LeastUnits(size_t candidates);
+// What a series is worth is itself estimated: units told as enough leave this much room.
+inline constexpr double kWorthMargin = 1.25;
 [[nodiscard]] std::vector<Judgement> JudgeCandidates(const std::vector<Candidate>& candidates);
 
 using SavingOf = std::function<std::optional<WhatIf>(const Idealisation&)>;

@@ -1,6 +1,7 @@
 #include "analysis/metrics/stragglers/series_bootstrap.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 namespace lockstep {
@@ -26,6 +27,11 @@ std::vector<double> PrefixSums(const std::vector<double>& series) {
 }
 
 }  // namespace
+
+size_t BlockLength(size_t values, double n_eff) {
+  const auto n = static_cast<double>(values);
+  return static_cast<size_t>(std::ceil(std::max(std::cbrt(n), n / std::max(1.0, n_eff))));
+}
 
 std::pair<double, double> BootstrapMean(const std::vector<double>& series, size_t block) {
   if (series.empty()) return {0, 0};

@@ -11,7 +11,6 @@
 #include "analysis/metrics/stragglers/positions.h"
 #include "analysis/metrics/stragglers/recurrence.h"
 #include "analysis/metrics/stragglers/series_bootstrap.h"
-#include "analysis/metrics/stragglers/series_statistics.h"
 
 namespace lockstep {
 
@@ -110,9 +109,7 @@ Straggler Describe(const StragglerInput& input, const Candidate& candidate, cons
   out.kind = recurrence.kind;
   out.period_steps = recurrence.period;
   out.effect_ns_per_step = std::llround(judgement.mean_ns);
-  const auto n = static_cast<double>(candidate.series.size());
-  const auto block = static_cast<size_t>(std::ceil(std::max(std::cbrt(n), n / std::max(1.0, judgement.n_eff))));
-  const auto [low, high] = BootstrapMean(candidate.series, block);
+  const auto [low, high] = BootstrapMean(candidate.series, BlockLength(candidate.series.size(), judgement.n_eff));
   out.confidence_ns = {std::llround(low), std::llround(high)};
   out.p_adjusted = judgement.p_adjusted;
   out.what_if = what_if;
@@ -136,8 +133,32 @@ void Tell(const StragglerInput& input, const std::vector<Candidate>& candidates,
     const Judgement& judgement = judgements[it.candidate];
     result.undecided.push_back({candidate.scope, candidate.id, static_cast<int64_t>(candidate.series.size()),
                                 judgement.n_eff, static_cast<int64_t>(std::ceil(judgement.steps_needed)),
-                                candidate.rank_indices});
+                                candidate.rank_indices, Describe(input, candidate, judgement, it.what_if)});
   }
+}
+
+// By rank index.
+std::vector<double> RankCounts(size_t ranks, const std::vector<Candidate>& candidates,
+                               const std::vector<Judgement>& judgements) {
+  std::vector<double> counts(ranks);
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    if (candidates[i].scope != StragglerScope::kRank) continue;
+    counts[static_cast<size_t>(candidates[i].rank_indices.front())] = judgements[i].n_eff;
+  }
+  return counts;
+}
+
+// With so few independent steps not even who is late in every one of them could be told from chance.
+std::string WhyUndecidable(const std::vector<Judgement>& judgements, const StragglerResult& result) {
+  double most = 0;
+  for (const Judgement& it : judgements) most = std::max(most, it.n_eff);
+  if (most >= LeastUnits(static_cast<size_t>(result.tests))) return "";
+  const double worth = most / static_cast<double>(result.steps);
+  const double enough = kWorthMargin * static_cast<double>(result.least_steps) / std::max(worth, 1e-3);
+  return fmt::format(
+      "not enough data: {} {}s are worth {:.1f} independent ones, and who is late in nearly all of them is told from "
+      "chance by {} at least; about {:.0f} {}s would do",
+      result.steps, result.unit, most, result.least_steps, std::ceil(enough), result.unit);
 }
 
 }  // namespace
@@ -157,8 +178,7 @@ StragglerResult FindStragglers(const StragglerInput& input, Executor&) {
   const std::vector<Candidate> candidates =
       BuildCandidates({input.ranks, input.match, input.graph, units, own, positions});
   result.tests = static_cast<int64_t>(candidates.size());
-  result.least_steps = std::llround(
-      std::ceil(CountNeeded(1, kSignShare * kStragglerAlpha / std::max(1.0, static_cast<double>(result.tests)))));
+  result.least_steps = std::llround(std::ceil(LeastUnits(candidates.size())));
   if (candidates.empty()) {
     result.reason = "no rank's own time between collectives is known in two steps or more";
     return result;
@@ -170,6 +190,8 @@ StragglerResult FindStragglers(const StragglerInput& input, Executor&) {
     result.reason = "the replay does not reproduce the run, so no saving can be told and nothing is called a straggler";
   }
   Tell(input, candidates, judgements, selection, result);
+  result.rank_n_eff = RankCounts(input.ranks.ranks.size(), candidates, judgements);
+  if (result.reason.empty()) result.reason = WhyUndecidable(judgements, result);
   return result;
 }
 

@@ -67,6 +67,7 @@ struct Undecided {
   double n_eff = 0;
   int64_t steps_needed = 0;           // with the same autocorrelation
   std::vector<int32_t> rank_indices;  // ascending
+  Straggler looks;                    // what it would be told as; its p is not significant
 };
 
 struct StragglerResult {
@@ -74,9 +75,10 @@ struct StragglerResult {
   std::vector<Undecided> undecided;   // "not enough data"
   int64_t tests = 0;
   int64_t steps = 0;
-  int64_t least_steps = 0;  // with fewer independent ones nothing can be significant
-  std::string unit;         // "step" | "block"
-  std::string reason;       // why nothing could be tested at all; "" = it was
+  int64_t least_steps = 0;         // with fewer independent ones nothing is decided
+  std::vector<double> rank_n_eff;  // by rank index: independent steps of its own test; 0 = it was not tested
+  std::string unit;                // "step" | "block"
+  std::string reason;              // why nothing could be decided at all; "" = it was tested
 };
 
 struct StragglerInput {

@@ -9,6 +9,8 @@ namespace {
 
 constexpr double kOnceShareOfOwn = 0.5;  // of what it caused lies in one instance
 constexpr double kOnceShareOfAll = 0.2;  // of all waiting
+constexpr double kOnceOfRankTime = 0.02;
+constexpr double kOnceOfShortRun = 0.1;  // where a usual pause of a host is a large part of everything
 constexpr double kMoreThanFair = 1.5;    // times one rank's even part of all waiting
 
 double Share(int64_t part, int64_t whole) {
@@ -65,17 +67,30 @@ Culprit FromStraggler(const Straggler& straggler, const std::vector<size_t>& mem
   return culprit;
 }
 
-bool IsOnce(const LateArrivals& rank, const FleetMeasures& measures, int64_t wait_ns) {
+bool IsOnce(const LateArrivals& rank, const FleetMeasures& measures, int64_t wait_ns, bool told) {
   const auto worst = static_cast<double>(rank.worst_ns);
   return worst >= kOnceShareOfOwn * static_cast<double>(rank.caused_ns) &&
          worst >= kOnceShareOfAll * static_cast<double>(wait_ns) &&
-         Share(rank.worst_ns, measures.RankTime()) >= kMaterialShare;
+         Share(rank.worst_ns, measures.RankTime()) >= (told ? kOnceOfRankTime : kOnceOfShortRun);
 }
 
-bool IsUndecided(const Fleet& fleet, const StragglerResult& stragglers, size_t member) {
+// More than its even part of all waiting, and not by one long instance alone.
+bool IsMuch(const Culprit& culprit, const Fleet& fleet, const WaitBlame& waiting) {
+  const auto ranks = static_cast<double>(fleet.members.size());
+  if (culprit.share_of_wait * ranks < kMoreThanFair) return false;
+  const LateArrivals& rank = waiting.by_member[culprit.member];
+  return Share(rank.caused_ns - rank.worst_ns, waiting.wait_ns - rank.worst_ns) * ranks >= kMoreThanFair;
+}
+
+// The undecided scope that the member belongs to, the rank itself first; null: none.
+const Undecided* UndecidedOf(const Fleet& fleet, const StragglerResult& stragglers, size_t member) {
   const FleetRank& rank = fleet.members[member];
-  return std::any_of(stragglers.undecided.begin(), stragglers.undecided.end(),
-                     [&](const Undecided& it) { return Holds(it.rank_indices, static_cast<int64_t>(rank.index)); });
+  const Undecided* found = nullptr;
+  for (const Undecided& it : stragglers.undecided) {
+    if (!Holds(it.rank_indices, static_cast<int64_t>(rank.index))) continue;
+    if (found == nullptr || it.rank_indices.size() < found->rank_indices.size()) found = &it;
+  }
+  return found;
 }
 
 }  // namespace
@@ -119,11 +134,12 @@ void NameCulprits(const Fleet& fleet, const FleetMeasures& measures, const Strag
              Holds(it.straggler->rank_indices, static_cast<int64_t>(fleet.members[culprit.member].index));
     });
     if (known) continue;
-    const bool much = culprit.share_of_wait * static_cast<double>(fleet.members.size()) >= kMoreThanFair;
-    if (IsOnce(waiting.by_member[culprit.member], measures, waiting.wait_ns)) {
+    const bool much = IsMuch(culprit, fleet, waiting);
+    if (IsOnce(waiting.by_member[culprit.member], measures, waiting.wait_ns, told)) {
       culprit.kind = CulpritKind::kOnce;
-    } else if (IsUndecided(fleet, stragglers, culprit.member)) {
+    } else if (const Undecided* it = UndecidedOf(fleet, stragglers, culprit.member); much && it != nullptr) {
       culprit.kind = CulpritKind::kUndecided;
+      if (it->scope == StragglerScope::kRank) culprit.looks = &it->looks;
     } else if (told || !much) {
       continue;
     }

@@ -56,6 +56,7 @@ struct Culprit {
   std::optional<int64_t> worst_start_ns;  // arrival of the culprit in the instance that cost most
   CulpritKind kind = CulpritKind::kNotTested;
   const Straggler* straggler = nullptr;  // kStraggler; borrowed from the StragglerResult
+  const Straggler* looks = nullptr;      // kUndecided, of one rank: what mending it would save; borrowed likewise
 };
 
 // Half of the interval that a what-if's saving is told with, as a share of the step: the scatter of the steps and the

@@ -56,9 +56,10 @@ void AddStatement(const Culprit& culprit, Json& json) {
   json["excess_ratio"] = part != nullptr && part->excess_ratio > 0 ? Json(part->excess_ratio) : Json(nullptr);
   json["saving_ratio"] = nullptr;
   json["saving_interval_ratio"] = nullptr;
-  if (straggler == nullptr) return;
-  const double saving = straggler->what_if.saving_ratio;
-  const double half = SavingHalfWidth(*straggler);
+  const Straggler* saver = straggler != nullptr ? straggler : culprit.looks;
+  if (saver == nullptr) return;
+  const double saving = saver->what_if.saving_ratio;
+  const double half = SavingHalfWidth(*saver);
   json["saving_ratio"] = saving;
   json["saving_interval_ratio"] = {saving - half, saving + half};
 }

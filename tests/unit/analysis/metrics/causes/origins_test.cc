@@ -51,6 +51,37 @@ TEST(Origins, ATransferSlowerThanThoseOfEqualCommunicatorsIsNamed) {
             (std::vector<int32_t>{2, 3}));
 }
 
+// Ranks 1 and 3 are slow in groups of their own, then all meet: without rank 1 the run still waits for rank 3.
+TEST(Origins, WhoHoldsNobodyUpIsBehindWhoDoes) {
+  TimelineRun run(4, {{0, 1}, {2, 3}, {0, 1, 2, 3}});
+  for (int64_t step = 0; step < 30; ++step) {
+    run.SetStep(step);
+    for (int i = 0; i < 6; ++i) {
+      run.WorkAll(100'000);
+      run.Work(1, 20'000, LatenessPart::kHost);
+      run.Work(3, 30'000);
+      run.Meet(0, 10'000);
+      run.Meet(1, 10'000);
+    }
+    run.WorkAll(100'000);
+    run.Meet(2, 10'000);
+  }
+  const GraphedRun graphed = MakeGraph(run);
+  const MatchedRun& matched = graphed.matched;
+  const Replay replay(graphed.graph, matched.match);
+  const std::vector<OriginSuspect> origins = FindOrigins(matched.built.run, matched.ranks, graphed.graph, matched.match,
+                                                         PropagateBlame(graphed.graph, matched.match), replay);
+  ASSERT_FALSE(origins.empty());
+  EXPECT_EQ(origins.front().rank_index, 3);
+  EXPECT_EQ(origins.front().part, LatenessPart::kCompute);
+  EXPECT_NEAR(static_cast<double>(origins.front().saving_ns_per_step), 6 * 10'000, 6 * 1'000);
+  for (const OriginSuspect& suspect : origins) {
+    if (suspect.rank_index == 1) {
+      EXPECT_EQ(suspect.saving_ns_per_step, 0);
+    }
+  }
+}
+
 TEST(Origins, RanksAlikeAreNobodysOrigin) {
   TimelineRun run(4, {{0, 1, 2, 3}});
   for (int i = 0; i < 20; ++i) {

@@ -199,6 +199,76 @@ TEST(Replay, WithoutTransfersWorkAndWaitsRemain) {
   EXPECT_EQ(*zero, end - begin - kSteps * 100 * kUs);  // the data meetings took their time in that one
 }
 
+// Two groups that never wait for each other.
+TimelineRun Replicas(int64_t first_ns, int64_t second_ns) {
+  TimelineRun run(4, {{0, 1}, {2, 3}});
+  for (int64_t step = 0; step < kSteps; ++step) {
+    run.SetStep(step);
+    for (int64_t nth = 0; nth < 4; ++nth) {
+      run.WorkAll(400 * kUs);
+      run.Work(0, first_ns);
+      run.Work(2, second_ns);
+      run.Meet(0, 20 * kUs);
+      run.Meet(1, 20 * kUs);
+    }
+  }
+  return run;
+}
+
+TEST(Replay, OfIndependentGroupsTheSlowestDecidesWhatTheRunGains) {
+  const Replayed r(Replicas(100 * kUs, 0));
+  const auto saving = r.replay.Saving({.rank_indices = {0}});
+  ASSERT_TRUE(saving);
+  EXPECT_NEAR(static_cast<double>(saving->saving_ns_per_step), 4.0 * 100 * kUs, 4.0 * 5 * kUs);
+}
+
+TEST(Replay, AGroupBesideASlowerOneGainsTheRunNothing) {
+  const Replayed r(Replicas(100 * kUs, 150 * kUs));
+  const auto saving = r.replay.Saving({.rank_indices = {0}});
+  ASSERT_TRUE(saving);
+  EXPECT_EQ(saving->saving_ns_per_step, 0);
+}
+
+TEST(Replay, WithoutAnybodyToCompareWithNothingIsTold) {
+  const Replayed r(Grid(Usual()));
+  EXPECT_FALSE(r.replay.Saving({.rank_indices = {0, 1, 2, 3}}));
+  EXPECT_TRUE(r.replay.Saving({.rank_indices = {0, 1, 2}}));
+}
+
+// A fourteenth of the meetings lack a partner: few, but of all that rank 2 does on one of its streams.
+TEST(Replay, AKindOfCommunicationWithoutPartnersForbidsAWhatIf) {
+  TimelineRun run(4, {{0, 1}, {2, 3}, {0, 2}});
+  for (int64_t step = 0; step < kSteps; ++step) {
+    run.SetStep(step);
+    for (int64_t nth = 0; nth < 13; ++nth) {
+      run.WorkAll(400 * kUs);
+      run.Meet(0, 20 * kUs);
+      run.Meet(1, 20 * kUs);
+    }
+    run.Work(0, 300 * kUs);
+    run.Meet(2, 20 * kUs, /*lost=*/0);
+  }
+  GraphedRun graphed = MakeGraph(run);
+  ASSERT_TRUE(Replay(graphed.graph, graphed.matched.match).base().faithful);
+  for (size_t row = 13; row < graphed.graph.ranks[2].size(); row += 14) graphed.graph.ranks[2][row].stream = 9;
+  EXPECT_FALSE(Replay(graphed.graph, graphed.matched.match).base().faithful);
+}
+
+// Clocks of a device's records scatter: some of the segments lost what came before and tell a dependency instead.
+TEST(Replay, ADependencyOnNothingKnownIsTakenForWork) {
+  GraphedRun graphed = MakeGraph(Grid(SlowRank(1, 1'200)));
+  const auto told = Replay(graphed.graph, graphed.matched.match).Saving({.rank_indices = {1}});
+  for (size_t row = 3; row < graphed.graph.ranks[1].size(); row += 7) {
+    Segment& segment = graphed.graph.ranks[1][row].segment;
+    segment.dependency_ns = segment.compute_ns;
+    segment.compute_ns = 0;
+  }
+  const auto still = Replay(graphed.graph, graphed.matched.match).Saving({.rank_indices = {1}});
+  ASSERT_TRUE(told && still);
+  EXPECT_GT(told->saving_ns_per_step, 0);
+  EXPECT_EQ(still->saving_ns_per_step, told->saving_ns_per_step);
+}
+
 TEST(Replay, ARankAloneIsNotToldAnything) {
   TimelineRun run(1, {{0}});
   for (int64_t step = 0; step < kSteps; ++step) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <set>
 
 #include "tests/unit/analysis/metrics/clock_align/clock_world.h"
@@ -268,6 +269,40 @@ TEST(AlignClocks, ASingleInstanceResolvesNothingBelowItsDuration) {
   ASSERT_TRUE(model.PairUncertainty(0, 1).has_value());
   EXPECT_GT(model.PairUncertainty(0, 1)->ns, 18'000'000) << "ends 18 ms apart are no clock";
   EXPECT_NE(model.ClockOf(DomainId{1}).method, ClockMethod::kBand);
+}
+
+TEST(AlignClocks, AShortKernelOfTheLastArriverProvesNothingAlone) {
+  ClockInput input;
+  input.domain = {0, 1, 2};
+  input.tick_ns = {32, 32, 32};
+  input.instances = {{0, 3}};
+  input.members = {{0, 0, 20'000'000}, {1, 19'000'000, 19'400'000}, {2, 1'000'000, 25'000'000}};
+  InOrder executor;
+  const ClockModel model = AlignClocks(input, executor).model;
+  EXPECT_GT(model.PairUncertainty(0, 1)->ns, 20'000'000) << "no spread of one instance is that large";
+}
+
+// Sizes are not known: who is last differs from size to size, and how long its own kernel takes is no position.
+TEST(AlignClocks, UnlikeInstancesOfOneClassMoveNoClock) {
+  constexpr int64_t kTransfersNs[] = {10'000, 40'000, 80'000};
+  ClockInput input;
+  input.domain = {0, 1, 2};
+  input.tick_ns = {32, 32, 32};
+  for (int64_t k = 0; k < 300; ++k) {
+    const int64_t last = k % 3;
+    const int64_t arrival = k * 1'000'000;
+    input.instances.push_back({static_cast<uint32_t>(input.members.size()), 3});
+    for (int32_t r = 0; r < 3; ++r) {
+      const int64_t noise = (k * 7'919 + r * 104'729) % 1'000;
+      const int64_t early = r == last ? 0 : 20'000 + 10 * noise;
+      input.members.push_back({r, arrival - early, arrival + kTransfersNs[last] + noise});
+    }
+  }
+  InOrder executor;
+  const ClockModel model = AlignClocks(input, executor).model;
+  for (int32_t r = 1; r < 3; ++r) {
+    EXPECT_LE(std::abs(model.Correction(r, LocalTime{150'000'000}).ns), 1'000) << "their clocks agree";
+  }
 }
 
 TEST(AlignClocks, ManyDomainsAreBoundedThroughChains) {

@@ -72,6 +72,21 @@ TEST(InDomainClock, TheStatedUncertaintyCoversDifferencesOfRecords) {
   }
 }
 
+TEST(InDomainClock, ADeviceThatIsNearlyAlwaysLastIsCorrectedToo) {
+  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    World world = OneHost(seed);
+    world.gpus = 8;
+    world.rounds = 1'000;
+    world.late_rank = 2;
+    world.late_share = 0.985;
+    const Simulated run = Simulate(world);
+    InOrder executor;
+    const ClockModel model = AlignClocks(run.input, executor).model;
+    const int64_t found = model.BiasOf(2, LocalTime{run.end_ns}) - model.BiasOf(0, LocalTime{run.end_ns});
+    EXPECT_NEAR(static_cast<double>(found), static_cast<double>(run.bias_ns[2] - run.bias_ns[0]), 1'000) << seed;
+  }
+}
+
 TEST(InDomainClock, FewInstancesAreNotCorrected) {
   World world = OneHost(5);
   world.gpus = 2;

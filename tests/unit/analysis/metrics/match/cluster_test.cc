@@ -1,7 +1,10 @@
 // Joins of whole simulated clusters, against their truth.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "tests/unit/analysis/metrics/match/cluster_run.h"
 
@@ -96,6 +99,58 @@ TEST(ClusterMembership, DecoysInLockstepAreNeverMerged) {
     for (const Communicator& c : run.match.communicators) EXPECT_LE(c.members.size(), 4U);
     EXPECT_EQ(score.right, score.claimed);
   }
+}
+
+// Every rank's trace is of another run of the same program: the operations agree, the times do not.
+TEST(ClusterBadInput, RanksOfDifferentRunsAreNeverAConfidentMatchByTime) {
+  ClusterShape shape = Decode(1, 4);
+  shape.told = Told::kNames;
+  RunBuilder builder;
+  for (int32_t r = 0; r < 4; ++r) {
+    shape.seed = static_cast<uint64_t>(r + 1);
+    RunBuilder other;
+    ClusterRun(shape).Tell(other);
+    const BuiltRun built = other.Build();
+    SourceBuilder& source = builder.AddRank(r);
+    source.World(4).Host("host0");
+    const uint32_t unknown = source.UnknownGroup();
+    const auto from = std::find_if(built.run.sources.begin(), built.run.sources.end(),
+                                   [&](const SourceData& s) { return s.context.device == r; });
+    ASSERT_NE(from, built.run.sources.end());
+    VectorInstanceSource rows = built.instances;
+    for (const InstanceRow& row : rows.rows()[static_cast<size_t>(from - built.run.sources.begin())]) {
+      InstanceRow& copy = source.Collective(unknown, row.op, row.start_ns, row.duration_ns);
+      copy.stream = row.stream;
+      copy.dtype = row.dtype;
+    }
+  }
+  const MatchedRun run = Match(builder);
+  for (const MatchedInstance& i : run.match.instances) EXPECT_FALSE(i.usable());
+  EXPECT_GT(run.match.drops.Of(DropReason::kNoGroup) + run.match.drops.Of(DropReason::kAmbiguousInstance), 0);
+}
+
+TEST(ClusterBadInput, ARankWithHalfItsRowsSpoilsNoMatchOfTheOthers) {
+  ClusterShape shape = Decode(1, 4);
+  shape.told = Told::kGroups;
+  const ClusterRun truth(shape);
+  RunBuilder whole;
+  truth.Tell(whole);
+  BuiltRun built = whole.Build();
+  for (size_t s = 0; s < built.run.sources.size(); ++s) {
+    if (built.run.sources[s].context.device != 2) continue;
+    std::vector<InstanceRow>& rows = built.instances.rows()[s];
+    std::vector<InstanceRow> kept;
+    for (size_t i = 0; i < rows.size(); i += 2) kept.push_back(rows[i]);
+    rows = std::move(kept);
+  }
+  const RankResolution ranks = ResolveRanks(built.run, {});
+  InlineExecutor executor;
+  MatchedRun run{std::move(built), ranks, {}};
+  run.match = *MatchRun(run.built.run, run.built.instances, ranks, executor);
+  const ClusterRun::Score score = truth.Compare(run);
+  EXPECT_EQ(score.right, score.claimed);
+  EXPECT_GE(score.recall(), 0.45);
+  EXPECT_FALSE(run.match.breaks.empty());
 }
 
 INSTANTIATE_TEST_SUITE_P(Cluster, EveryLevel,

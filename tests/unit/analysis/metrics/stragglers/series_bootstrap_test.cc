@@ -40,5 +40,11 @@ TEST(BootstrapMean, TakesAnyBlockAndAnyLength) {
   EXPECT_LE(BootstrapMean({1, 2, 3}, 100).first, 3);
 }
 
+TEST(BlockLength, IsWhatOneIndependentValueSpansAtLeastTheCubeRoot) {
+  EXPECT_EQ(BlockLength(64, 64), 4u);
+  EXPECT_EQ(BlockLength(64, 4), 16u);
+  EXPECT_EQ(BlockLength(64, 0), 64u);
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -140,6 +140,32 @@ TEST(FindStragglers, SaysNotEnoughDataAndHowManyStepsWouldDo) {
   EXPECT_EQ(Names(FindIn(MakePacedRun(Cluster(1, 8, enough + 1), 13, Slow({5}, 0.03)))), NameList{"rank 5"});
 }
 
+TEST(FindStragglers, WithTooFewStepsSaysSoEvenIfNobodyLooksLate) {
+  const StragglerResult few = FindIn(MakePacedRun(Cluster(1, 8, 7), 20));
+  EXPECT_TRUE(few.stragglers.empty());
+  EXPECT_TRUE(few.undecided.empty());
+  EXPECT_EQ(few.reason.rfind("not enough data: 7 steps", 0), 0u) << few.reason;
+  EXPECT_EQ(FindIn(MakePacedRun(Cluster(1, 8, 40), 20)).reason, "");
+}
+
+// Every host pauses now and then: three pauses of one rank are nobody's habit yet.
+TEST(FindStragglers, AFewPausesAreNotEvenUndecided) {
+  const StragglerResult result = FindIn(MakePacedRun(Cluster(1, 8, 60), 21, [](int32_t rank, int step, int layer) {
+    return (rank == 3 && step % 20 == 7 && layer == 0) || (rank == 6 && step == 30 && layer == 0) ? 1'000'000 : 0;
+  }));
+  EXPECT_EQ(Names(result), NameList{});
+  EXPECT_TRUE(result.undecided.empty());
+}
+
+TEST(FindStragglers, TellsTheIndependentStepsOfEveryRanksTest) {
+  const StragglerResult result = FindIn(MakePacedRun(Cluster(1, 8, 40), 22));
+  ASSERT_EQ(result.rank_n_eff.size(), 8u);
+  for (const double count : result.rank_n_eff) {
+    EXPECT_GT(count, 10);
+    EXPECT_LE(count, 40);
+  }
+}
+
 TEST(FindStragglers, SlowNoiseIsNotEnoughDataHoweverManyStepsThereAre) {
   PacedShape shape = Cluster(1, 8, 60);
   shape.rho = 0.97;

@@ -101,10 +101,12 @@ TEST(NameCulprits, WhoLooksLateButIsNotDecidedIsNamedAsSuch) {
   FleetFixture fixture = ThreeRanks();
   for (int i = 0; i < 12; ++i) fixture.match.instances.push_back(Waiting(2, 100));
   StragglerResult stragglers = Tested();
-  stragglers.undecided = {{StragglerScope::kRank, "2", 40, 5, 90, {2}}};
+  stragglers.undecided = {{StragglerScope::kRank, "2", 40, 5, 90, {2}, Rank(2)}};
   const std::vector<Culprit> named = Named(fixture, stragglers, nullptr);
   ASSERT_EQ(named.size(), 1u);
   EXPECT_EQ(named[0].kind, CulpritKind::kUndecided);
+  ASSERT_NE(named[0].looks, nullptr);
+  EXPECT_EQ(named[0].looks->what_if.saving_ratio, 0.02);
 }
 
 TEST(NameCulprits, WithTooFewStepsForATestTheLastArriverOfMostWaitingIsNamed) {
@@ -118,6 +120,24 @@ TEST(NameCulprits, WithTooFewStepsForATestTheLastArriverOfMostWaitingIsNamed) {
   ASSERT_EQ(named.size(), 1u);
   EXPECT_EQ(named[0].member, 2u);
   EXPECT_EQ(named[0].kind, CulpritKind::kNotTested);
+}
+
+TEST(NameCulprits, OnePauseInARunTooShortForATestNamesNobody) {
+  FleetFixture fixture = ThreeRanks();
+  for (int i = 0; i < 6; ++i) fixture.match.instances.push_back(Waiting(i % 3, 100));
+  fixture.match.instances.push_back(Waiting(1, 450));
+  StragglerResult stragglers;
+  stragglers.steps = 4;
+  stragglers.least_steps = 10;
+  EXPECT_TRUE(Named(fixture, stragglers, nullptr).empty());
+}
+
+TEST(NameCulprits, WhoIsNotDecidedAndHasNoMoreThanItsPartOfTheWaitingIsNotNamed) {
+  FleetFixture fixture = ThreeRanks();
+  for (int i = 0; i < 12; ++i) fixture.match.instances.push_back(Waiting(i % 3, 100));
+  StragglerResult stragglers = Tested();
+  stragglers.undecided = {{StragglerScope::kRank, "2", 40, 5, 90, {2}, Rank(2)}};
+  EXPECT_TRUE(Named(fixture, stragglers, nullptr).empty());
 }
 
 TEST(SavingHalfWidth, IsNeverBelowWhatReplaysAreTestedTo) {

@@ -1,0 +1,77 @@
+#include "analysis/metrics/match/exchange_links.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <utility>
+#include <vector>
+
+namespace lockstep {
+namespace {
+
+using Pairs = std::vector<std::pair<size_t, size_t>>;
+
+// Lanes of a pipeline of `stages` with `width` parallel chains: lane = stage * width + chain. The ends of a pair lie
+// within `jitter_ns`, those of parallel chains within `apart_ns`.
+std::vector<ExchangeLane> Chains(size_t stages, size_t width, int64_t jitter_ns, int64_t apart_ns, unsigned seed) {
+  std::mt19937 random(seed);
+  const auto below = [&](int64_t limit) { return static_cast<int64_t>(random() % static_cast<uint64_t>(limit)); };
+  std::vector<ExchangeLane> lanes(stages * width);
+  for (size_t l = 0; l < lanes.size(); ++l) lanes[l].rank_index = static_cast<int32_t>(l);
+  int64_t t = 0;
+  for (int round = 0; round < 120; ++round) {
+    for (size_t s = 0; s + 1 < stages; ++s) {
+      t += 400'000 + below(300'000);
+      for (size_t c = 0; c < width; ++c) {
+        const int64_t end = t + below(apart_ns);
+        for (const size_t l : {s * width + c, (s + 1) * width + c}) {
+          const int64_t own = end + below(jitter_ns);
+          lanes[l].events.push_back({own - 300'000, own, 0});
+        }
+      }
+    }
+  }
+  return lanes;
+}
+
+Pairs PairsOf(const std::vector<ExchangeLink>& links) {
+  Pairs out;
+  for (const ExchangeLink& link : links) out.emplace_back(link.a, link.b);
+  return out;
+}
+
+TEST(ExchangeLinks, AChainIsFoundStageByStage) {
+  EXPECT_EQ(PairsOf(FindExchangeLinks(Chains(4, 1, 2'000, 1, 1))), (Pairs{{0, 1}, {1, 2}, {2, 3}}));
+}
+
+TEST(ExchangeLinks, ParallelChainsAreNotMixedUp) {
+  EXPECT_EQ(PairsOf(FindExchangeLinks(Chains(3, 2, 2'000, 40'000, 2))), (Pairs{{0, 2}, {1, 3}, {2, 4}, {3, 5}}));
+}
+
+TEST(ExchangeLinks, ChainsThatEndAsCloselyAsPairsLeaveThePartnerOpen) {
+  EXPECT_TRUE(FindExchangeLinks(Chains(2, 2, 2'000, 1'000, 3)).empty());
+}
+
+TEST(ExchangeLinks, LanesOnClocksThatNothingConnectsAreNotCompared) {
+  std::vector<ExchangeLane> lanes = Chains(2, 1, 2'000, 1, 4);
+  lanes[1].component = 1;
+  EXPECT_TRUE(FindExchangeLinks(lanes).empty());
+}
+
+TEST(ExchangeLinks, RowsThatNobodyAnswersLowerTheShare) {
+  std::vector<ExchangeLane> lanes = Chains(3, 1, 2'000, 1, 5);
+  const std::vector<ExchangeLane> without_last(lanes.begin(), lanes.begin() + 2);
+  EXPECT_NEAR(LinkedShare(lanes, FindExchangeLinks(lanes), 1), 1, 0.01);
+  EXPECT_LT(LinkedShare(without_last, FindExchangeLinks(without_last), 1), 0.6);
+}
+
+TEST(ExchangeLinks, ConnectedLanesAreTheChains) {
+  const std::vector<ExchangeLink> links = FindExchangeLinks(Chains(3, 2, 2'000, 40'000, 6));
+  EXPECT_THAT(ConnectedLanes(7, links),
+              testing::ElementsAre(testing::ElementsAre(0, 2, 4), testing::ElementsAre(1, 3, 5)));
+}
+
+}  // namespace
+}  // namespace lockstep
