@@ -61,6 +61,13 @@ void ClockModel::SetBias(int32_t rank_index, std::vector<BiasPiece> pieces) {
   biases_[static_cast<size_t>(rank_index)] = std::move(pieces);
 }
 
+void ClockModel::AddBias(int32_t rank_index, int64_t bias_ns) {
+  LOCKSTEP_CHECK(rank_index >= 0 && static_cast<size_t>(rank_index) < biases_.size());
+  std::vector<BiasPiece>& pieces = biases_[static_cast<size_t>(rank_index)];
+  if (pieces.empty()) pieces.emplace_back();
+  for (BiasPiece& piece : pieces) piece.bias_ns += bias_ns;
+}
+
 void ClockModel::SetPair(int32_t rank_a, int32_t rank_b, int64_t uncertainty_ns, int64_t instances) {
   constexpr int64_t kMinInstances = 3;
   pairs_[std::minmax(rank_a, rank_b)] = instances < kMinInstances ? kDefaultPairUncertaintyNs : uncertainty_ns;

@@ -75,6 +75,8 @@ class ClockModel {
   void SetDomain(int32_t rank_index, DomainId domain);
   void SetDomainClock(DomainId domain, DomainClock clock);
   void SetBias(int32_t rank_index, std::vector<BiasPiece> pieces);
+  // Adds to every piece; a device without pieces gets one.
+  void AddBias(int32_t rank_index, int64_t bias_ns);
   // Half-width U of the 95 % interval of a start difference of two ranks of one domain, measured from `instances`
   // matched instances.
   void SetPair(int32_t rank_a, int32_t rank_b, int64_t uncertainty_ns, int64_t instances);

@@ -10,6 +10,7 @@
 #include "analysis/metrics/match/coarse_clocks.h"
 #include "analysis/metrics/match/collective_rows.h"
 #include "analysis/metrics/match/communicators.h"
+#include "analysis/metrics/match/device_bias.h"
 #include "analysis/metrics/match/instance_join.h"
 #include "analysis/metrics/match/instance_words.h"
 #include "analysis/metrics/match/membership.h"
@@ -229,6 +230,28 @@ ClockModel JoinAndAlign(Work& work, Executor& executor) {
   return AlignJoins(work, clock, true, executor);
 }
 
+// Takes large biases of devices off for the joining, and gives them to the clock model.
+ClockModel JoinWithoutBiases(Work& work, Executor& executor) {
+  const std::vector<int64_t> biases = FindLargeBiases(work.plans, work.domains, work.rows, executor);
+  std::vector<int64_t> off;
+  for (const int64_t bias : biases) off.push_back(-bias);
+  MoveRows(off, work.rows);
+  ClockModel clock = JoinAndAlign(work, executor);
+  MoveRows(biases, work.rows);
+  for (CommunicatorJoin& join : work.joins) {
+    for (JoinedInstance& j : join.instances) {
+      for (MatchedMember& m : j.instance.members) {
+        m.start_ns += biases[static_cast<size_t>(m.rank_index)];
+        m.end_ns += biases[static_cast<size_t>(m.rank_index)];
+      }
+    }
+  }
+  for (size_t r = 0; r < biases.size(); ++r) {
+    if (biases[r] != 0) clock.AddBias(static_cast<int32_t>(r), biases[r]);
+  }
+  return clock;
+}
+
 }  // namespace
 
 std::string_view Name(MatchKind kind) {
@@ -255,7 +278,7 @@ absl::StatusOr<MatchResult> MatchRun(const RunData& run, InstanceSource& instanc
   work.domains = PlanDomains(run, ranks.ranks);
 
   MatchResult out;
-  out.clock = JoinAndAlign(work, executor);
+  out.clock = JoinWithoutBiases(work, executor);
   const DomainPlan& domains = work.domains;
   out.host_conflict = domains.host_conflict;
   out.rank_drops.resize(ranks.ranks.size());
