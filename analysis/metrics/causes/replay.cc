@@ -113,6 +113,7 @@ struct Replay::Parts {
 
   void AddParties(int64_t step_ns);
   [[nodiscard]] int64_t SavingPerStep(const std::vector<int64_t>& ends) const;
+  [[nodiscard]] double SlowestStepNs() const;
   [[nodiscard]] int64_t SoloDamageNs(const Idealisation& ideal) const;
   [[nodiscard]] std::vector<bool> ScopeOf(const Idealisation& ideal) const;
   [[nodiscard]] bool LacksPeers(const Idealisation& ideal) const;
@@ -203,6 +204,13 @@ int64_t Replay::Parts::SavingPerStep(const std::vector<int64_t>& ends) const {
     slowest_ideal = std::max(slowest_ideal, static_cast<double>(party.covered_ns - saved) / party.steps);
   }
   return std::llround(slowest - slowest_ideal);
+}
+
+// What a saving is a part of: ranks that never wait for the slowest ones do not shorten their step.
+double Replay::Parts::SlowestStepNs() const {
+  double slowest = 0;
+  for (const Party& party : parties) slowest = std::max(slowest, static_cast<double>(party.covered_ns) / party.steps);
+  return slowest;
 }
 
 std::vector<bool> Replay::Parts::ScopeOf(const Idealisation& ideal) const {
@@ -298,7 +306,8 @@ std::optional<WhatIf> Replay::Saving(const Idealisation& ideal) const {
   const ReplayTimes times = RunReplay(p.graph, IdealLengths(p.graph, p.source, p.match, p.peers, ideal));
   WhatIf out;
   out.saving_ns_per_step = p.SavingPerStep(times.end_ns);
-  out.saving_ratio = static_cast<double>(out.saving_ns_per_step) / static_cast<double>(base_.step_ns);
+  const double step = p.SlowestStepNs();
+  out.saving_ratio = step > 0 ? static_cast<double>(out.saving_ns_per_step) / step : 0;
   const double steps = static_cast<double>(base_.measured_ns) / static_cast<double>(base_.step_ns);
   const int64_t solo = ideal.rank_indices.empty() ? out.saving_ns_per_step
                                                   : std::llround(static_cast<double>(p.SoloDamageNs(ideal)) / steps);

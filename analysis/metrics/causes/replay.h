@@ -40,7 +40,7 @@ struct ReplayBase {
 
 struct WhatIf {
   int64_t saving_ns_per_step = 0;    // may be negative
-  double saving_ratio = 0;           // of the step
+  double saving_ratio = 0;           // of the slowest party's step: of the ranks that wait for each other
   int64_t bound_lo_ns_per_step = 0;  // sum of solo damage of the scope ... replay
   int64_t bound_hi_ns_per_step = 0;
 };

@@ -222,6 +222,15 @@ TEST(Replay, OfIndependentGroupsTheSlowestDecidesWhatTheRunGains) {
   EXPECT_NEAR(static_cast<double>(saving->saving_ns_per_step), 4.0 * 100 * kUs, 4.0 * 5 * kUs);
 }
 
+// However short the steps of the others are: the part is of the step that is shortened.
+TEST(Replay, NoSavingIsAllOfAStep) {
+  const Replayed r(Replicas(20'000 * kUs, 0));
+  const auto saving = r.replay.Saving({.rank_indices = {0}});
+  ASSERT_TRUE(saving);
+  EXPECT_GT(saving->saving_ratio, 0.5);
+  EXPECT_LT(saving->saving_ratio, 1);
+}
+
 TEST(Replay, AGroupBesideASlowerOneGainsTheRunNothing) {
   const Replayed r(Replicas(100 * kUs, 150 * kUs));
   const auto saving = r.replay.Saving({.rank_indices = {0}});
