@@ -207,7 +207,7 @@ FigureRow BandRow(const Plan& plan) {
                 .unit = "ns",
                 .tasks = {}};
   const std::string bad = " --defect absurd:p=0.02";
-  for (int t = 0; t < plan.Trials(2, 150, 450); ++t) {
+  for (int t = 0; t < plan.Trials(2, 170, 450); ++t) {
     for (const bool clean : {true, false}) {
       const std::string flags = Scenarios()[static_cast<size_t>(t) % Scenarios().size()] + (clean ? "" : bad);
       const std::string claim = row.claims[clean ? 0 : 1].name;

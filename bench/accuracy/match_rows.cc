@@ -132,7 +132,7 @@ FigureRow NamesOnly(const Plan& plan) {
                            {.name = "recall >= 99.5 %", .target = 0.995}},
                 .unit = "",
                 .tasks = {}};
-  for (int t = 0; t < plan.Trials(6, 60, 240); ++t) {
+  for (int t = 0; t < plan.Trials(6, 78, 240); ++t) {
     const std::string flags = Programs()[static_cast<size_t>(t) % Programs().size()] + " --ids names --format nsys" +
                               std::string(kClocks) + " --defect loss:p=0.005 --defect stagger:s=0.02";
     row.tasks.push_back(TrialTask(row, Words(flags), SeedOf(plan, row.id, t), false, [](Trial& trial, Score& score) {

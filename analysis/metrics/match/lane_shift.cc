@@ -29,6 +29,7 @@ constexpr double kMinShiftExponent = 40;
 // Of lanes of which every event is paired, where nothing else can be meant.
 constexpr double kMinWholeExponent = 14;
 constexpr int64_t kMinWholePairs = 7;
+constexpr int64_t kCentredNs = 2'000;
 constexpr double kMinLooseExponent = 60;      // where the ends lie less closely than those of collectives usually do:
 constexpr int64_t kUsualDeviationNs = 1'300;  // lanes that run on their own may come that close, somewhere
 constexpr size_t kMaxJumps = 2;               // a lane that must be sought anew all the time runs on its own
@@ -397,6 +398,27 @@ std::map<uint32_t, EndScatter> ScatterByKind(const std::vector<LaneEvent>& a, co
   return out;
 }
 
+// The ends of a, every stride-th, that have a close one in b at this offset.
+struct CloseEnds {
+  int64_t pairs = 0;  // looked at while b runs
+  std::vector<Walker::Step> steps;
+  std::vector<int64_t> residuals;
+};
+
+CloseEnds CloseEndsAt(const Walker& walker, const std::vector<LaneEvent>& a, const std::vector<LaneEvent>& b,
+                      size_t stride, double offset) {
+  CloseEnds out;
+  for (size_t i = 0; i < a.size(); i += stride) {
+    const Walker::Step step = walker.Nearest(i, offset);
+    if (!step.in_window) continue;
+    ++out.pairs;
+    if (step.distance_ns >= walker.cap_ns()) continue;
+    out.steps.push_back(step);
+    out.residuals.push_back(a[i].end_ns - b[step.j].end_ns);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::optional<LaneShift> FindLaneShift(const std::vector<LaneEvent>& a, const std::vector<LaneEvent>& b,
@@ -445,22 +467,19 @@ std::optional<LaneShift> FindLaneShift(const std::vector<LaneEvent>& a, const st
 }
 
 std::optional<LaneShift> CompareLanes(const std::vector<LaneEvent>& a, const std::vector<LaneEvent>& b,
-                                      int64_t uncertainty_ns, size_t sample) {
+                                      int64_t uncertainty_ns, size_t sample, bool one_clock) {
   if (a.empty() || b.empty()) return std::nullopt;
   const int64_t cap = std::max(CapOf(a), CapOf(b));
   const Walker walker(a, b, cap);
-  std::vector<int64_t> residuals;
-  std::vector<Walker::Step> steps;
-  LaneShift out;
   const size_t stride = std::max<size_t>(1, a.size() / std::max<size_t>(1, sample));
-  for (size_t i = 0; i < a.size(); i += stride) {
-    const Walker::Step step = walker.Nearest(i, 0);
-    if (!step.in_window) continue;
-    ++out.pairs;
-    if (step.distance_ns >= cap) continue;
-    steps.push_back(step);
-    residuals.push_back(a[i].end_ns - b[step.j].end_ns);
-  }
+  CloseEnds ends = CloseEndsAt(walker, a, b, stride, 0);
+  // A bias between devices of one clock moves some ends beyond the cap, or nearer to a neighbour: look again around the
+  // centre.
+  const int64_t centre = ends.residuals.empty() ? 0 : ScatterOf(ends.residuals, uncertainty_ns).centre_ns;
+  if (one_clock && std::abs(centre) > kCentredNs) ends = CloseEndsAt(walker, a, b, stride, static_cast<double>(centre));
+  const auto& [pairs, steps, residuals] = ends;
+  LaneShift out;
+  out.pairs = pairs;
   if (out.pairs == 0) return std::nullopt;
   const std::map<uint32_t, EndScatter> scatter = ScatterByKind(a, steps, residuals, cap, uncertainty_ns);
   EndScatter best{0, cap};

@@ -50,8 +50,9 @@ struct ShiftQuestion {
 
 // How two lanes lie against each other on one clock, which may be off by `uncertainty_ns`. At most `sample` ends of a
 // are looked at, spread over the lane. The deviation is that of the kind whose ends lie closest: those of an uneven
-// exchange may scatter in one lane with others that do not. exponent and accepted are not filled.
+// exchange may scatter in one lane with others that do not. `one_clock`: only a bias of their devices lies between
+// them, which is looked for first. exponent and accepted are not filled.
 [[nodiscard]] std::optional<LaneShift> CompareLanes(const std::vector<LaneEvent>& a, const std::vector<LaneEvent>& b,
-                                                    int64_t uncertainty_ns, size_t sample);
+                                                    int64_t uncertainty_ns, size_t sample, bool one_clock);
 
 }  // namespace lockstep

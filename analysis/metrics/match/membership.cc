@@ -148,13 +148,13 @@ class Finder {
   // Scatter of the ends of two lanes that fit; null if they do not.
   [[nodiscard]] std::optional<int64_t> Fit(size_t a, size_t b, bool& telling) const {
     const int64_t uncertainty = UncertaintyOf(a, b);
-    const auto quick = CompareLanes(aligned_[a], aligned_[b], uncertainty, kQuickSample);
+    const auto quick = CompareLanes(aligned_[a], aligned_[b], uncertainty, kQuickSample, SameDomain(a, b));
     if (!quick) return std::nullopt;
     telling = telling || quick->pairs >= std::min<int64_t>(kTellingPairs, kQuickSample);
     if (quick->coverage < kQuickCoverage || quick->common_rate < kQuickCommonRate) return std::nullopt;
     int64_t deviation = 0;
     for (const auto& [x, y] : {std::pair(a, b), std::pair(b, a)}) {
-      const auto whole = CompareLanes(aligned_[x], aligned_[y], uncertainty, kSample);
+      const auto whole = CompareLanes(aligned_[x], aligned_[y], uncertainty, kSample, SameDomain(a, b));
       const auto least = static_cast<int64_t>(std::min(lanes_[x].events.size(), kSample) / kOverlapPart);
       const bool fits = whole && whole->pairs >= std::max(kMinPairs, least) && CoversEnough(*whole) &&
                         whole->common_rate >= kMinCommonRate && whole->deviation_ns <= LimitOf(x);
