@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/metrics/causes/lateness.h"
+#include "analysis/metrics/arrivals/lateness.h"
 #include "analysis/metrics/causes/origins.h"
 #include "bench/accuracy/rows.h"
 

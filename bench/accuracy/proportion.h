@@ -13,7 +13,4 @@ struct Interval {
 // The exact 95 % interval of a share of which `hits` of `trials` were seen. No trials: [0, 1].
 [[nodiscard]] Interval ClopperPearson(int64_t hits, int64_t trials);
 
-// Regularised incomplete beta function I_x(a, b), a and b > 0, by Lentz's continued fraction.
-[[nodiscard]] double IncompleteBeta(double x, double a, double b);
-
 }  // namespace lockstep

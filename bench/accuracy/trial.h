@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "analysis/metrics/causes/arrival_graph.h"
+#include "analysis/metrics/arrivals/arrival_graph.h"
 #include "analysis/metrics/causes/blame.h"
-#include "analysis/metrics/causes/replay.h"
 #include "analysis/metrics/match/match.h"
+#include "analysis/metrics/replay/replay.h"
 #include "analysis/metrics/run/ranks.h"
 #include "analysis/metrics/stragglers/stragglers.h"
-#include "bench/simulator/condensed_run.h"
+#include "bench/simulator/run/condensed_run.h"
 
 namespace lockstep {
 

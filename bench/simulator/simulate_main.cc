@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <string>
 
-#include "bench/simulator/simulate_command.h"
+#include "bench/simulator/command/simulate_command.h"
 
 int main(int argc, char** argv) {
   const lockstep::CommandLine command = lockstep::ParseCommandLine(argc, argv);

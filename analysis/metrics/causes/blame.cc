@@ -5,8 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/metrics/arrivals/member_chains.h"
 #include "analysis/metrics/causes/blame_weights.h"
-#include "analysis/metrics/causes/member_chains.h"
 #include "analysis/stats/sketch.h"
 
 namespace lockstep {

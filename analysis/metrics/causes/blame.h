@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/metrics/causes/arrival_graph.h"
-#include "analysis/metrics/causes/lateness.h"
+#include "analysis/metrics/arrivals/arrival_graph.h"
+#include "analysis/metrics/arrivals/lateness.h"
 
 namespace lockstep {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/metrics/causes/lateness.h"
+#include "analysis/metrics/arrivals/lateness.h"
 #include "analysis/stats/sketch.h"
 
 namespace lockstep {

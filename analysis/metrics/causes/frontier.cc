@@ -4,7 +4,7 @@
 #include <map>
 #include <optional>
 
-#include "analysis/metrics/causes/segment_chain.h"
+#include "analysis/metrics/arrivals/segment_chain.h"
 
 namespace lockstep {
 namespace {

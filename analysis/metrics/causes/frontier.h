@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "analysis/metrics/causes/arrival_graph.h"
+#include "analysis/metrics/arrivals/arrival_graph.h"
 
 namespace lockstep {
 

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "analysis/metrics/causes/arrival_graph.h"
+#include "analysis/metrics/arrivals/arrival_graph.h"
 
 namespace lockstep {
 

@@ -12,10 +12,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "analysis/metrics/causes/arrival_graph.h"
+#include "analysis/metrics/arrivals/arrival_graph.h"
+#include "analysis/metrics/arrivals/lateness.h"
 #include "analysis/metrics/causes/blame.h"
-#include "analysis/metrics/causes/lateness.h"
-#include "analysis/metrics/causes/replay.h"
+#include "analysis/metrics/replay/replay.h"
 
 namespace lockstep {
 

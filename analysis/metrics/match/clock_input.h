@@ -9,7 +9,7 @@
 
 #include "analysis/metrics/clock_align/clock_align.h"
 #include "analysis/metrics/match/collective_rows.h"
-#include "analysis/metrics/match/instance_join.h"
+#include "analysis/metrics/match/join/instance_join.h"
 
 namespace lockstep {
 

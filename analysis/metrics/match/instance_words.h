@@ -2,7 +2,7 @@
 #pragma once
 
 #include "analysis/metrics/clock_align/clock_model.h"
-#include "analysis/metrics/match/instance_join.h"
+#include "analysis/metrics/match/join/instance_join.h"
 
 namespace lockstep {
 

@@ -7,13 +7,13 @@
 
 #include "analysis/base/status_macros.h"
 #include "analysis/metrics/match/clock_input.h"
-#include "analysis/metrics/match/coarse_clocks.h"
 #include "analysis/metrics/match/collective_rows.h"
 #include "analysis/metrics/match/communicators.h"
-#include "analysis/metrics/match/device_bias.h"
-#include "analysis/metrics/match/instance_join.h"
 #include "analysis/metrics/match/instance_words.h"
-#include "analysis/metrics/match/membership.h"
+#include "analysis/metrics/match/join/instance_join.h"
+#include "analysis/metrics/match/lanes/coarse_clocks.h"
+#include "analysis/metrics/match/lanes/device_bias.h"
+#include "analysis/metrics/match/lanes/membership.h"
 #include "analysis/metrics/match/sequence_breaks.h"
 #include "analysis/metrics/run/host_domains.h"
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "analysis/metrics/causes/replay.h"
+#include "analysis/metrics/replay/replay.h"
 #include "analysis/metrics/stragglers/candidates.h"
 
 namespace lockstep {

@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "analysis/metrics/causes/arrival_graph.h"
-#include "analysis/metrics/causes/lateness.h"
+#include "analysis/metrics/arrivals/arrival_graph.h"
+#include "analysis/metrics/arrivals/lateness.h"
 #include "analysis/metrics/match/match.h"
 
 namespace lockstep {

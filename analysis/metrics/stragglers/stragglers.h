@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "analysis/metrics/causes/blame.h"
-#include "analysis/metrics/causes/replay.h"
 #include "analysis/metrics/match/match.h"
+#include "analysis/metrics/replay/replay.h"
 #include "analysis/metrics/run/analysis_options.h"
 #include "analysis/metrics/run/ranks.h"
 

@@ -22,12 +22,6 @@ TEST(ClopperPearson, WithoutTrialsSaysNothing) {
   EXPECT_EQ(ClopperPearson(0, 0).hi, 1);
 }
 
-TEST(IncompleteBeta, OfIntegersIsABinomialTail) {
-  // I_0.3(4, 7) = P(Bin(10, 0.3) >= 4)
-  EXPECT_NEAR(IncompleteBeta(0.3, 4, 7), 0.350389, 1e-6);
-  EXPECT_NEAR(IncompleteBeta(0.7, 7, 4), 1 - 0.350389, 1e-6);
-}
-
 TEST(Judge, AnIntervalThatContainsTheTargetHolds) {
   const Claim claim{.name = "p", .target = 0.99};
   EXPECT_EQ(Judge(claim, {297, 300}), Verdict::kHeld);

@@ -1,4 +1,4 @@
-#include "bench/simulator/causes.h"
+#include "bench/simulator/cluster/causes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,8 @@
 #include <optional>
 #include <set>
 
-#include "bench/simulator/simulation.h"
+#include "bench/simulator/engine/simulation.h"
+#include "tests/unit/bench/simulator/simulator_fixture.h"
 
 namespace lockstep {
 namespace {
@@ -15,47 +16,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr int64_t kStartNs = 1'000'000'000;
-
 Spec Of(std::string kind, std::map<std::string, std::string> values) { return {std::move(kind), std::move(values)}; }
 
-// A run of the program with causes, to be simulated with all of them or without one.
-struct CausedRun {
-  explicit CausedRun(SimulatorOptions given) : options(std::move(given)), rng(options.seed) {
-    EXPECT_TRUE(CompleteLayout(options).ok());
-    cluster = MakeCluster(options, rng);
-    program = MakeProgram(options);
-    auto placed = PlaceCauses(options.causes, cluster, rng);
-    EXPECT_TRUE(placed.ok()) << placed.status();
-    if (placed.ok()) causes = *std::move(placed);
-  }
-  [[nodiscard]] CauseEffects Effects(std::optional<size_t> without = std::nullopt) const {
-    return {causes, without, cluster.world(), rng, &cluster, program.get()};
-  }
-  [[nodiscard]] std::vector<RankTimeline> Simulated(std::optional<size_t> without = std::nullopt) const {
-    const CauseEffects effects = Effects(without);
-    return Simulate({.cluster = &cluster,
-                     .program = program.get(),
-                     .effects = &effects,
-                     .rng = rng,
-                     .noise = options.noise,
-                     .steps = options.steps,
-                     .start_ns = kStartNs});
-  }
-  [[nodiscard]] const Op& OpOf(size_t rank, const Activity& activity) const {
-    return program->StepOf(activity.step, static_cast<int32_t>(rank)).ops[activity.op];
-  }
-
-  SimulatorOptions options;
-  CounterRng rng;
-  Cluster cluster;
-  std::unique_ptr<StepProgram> program;
-  std::vector<Cause> causes;
-};
-
-SimulatorOptions Decode(std::vector<Spec> causes) {
-  return {.program = ProgramKind::kDecode, .tp = 8, .steps = 12, .layers = 6, .seed = 3, .causes = std::move(causes)};
-}
 SimulatorOptions Moe(std::vector<Spec> causes) {
   return {.program = ProgramKind::kMoe,
           .tp = 2,
@@ -80,13 +42,13 @@ SimulatorOptions Pipeline(std::vector<Spec> causes) {
 
 TEST(Causes, EveryKindCostsTimeAndIsUndoneByLeavingItOut) {
   const std::vector<SimulatorOptions> runs = {
-      Decode({Of("slow_gpu", {{"rank", "2"}, {"factor", "1.3"}})}),
-      Decode({Of("slow_kernel", {{"rank", "2"}, {"factor", "4"}})}),
-      Decode({Of("more_work", {{"rank", "2"}, {"factor", "1.5"}})}),
-      Decode({Of("late_host", {{"rank", "2"}, {"p", "0.2"}})}),
-      Decode({Of("periodic_pause", {{"rank", "2"}, {"every", "3"}, {"ms", "5"}})}),
-      Decode({Of("data_stall", {{"rank", "2"}, {"p", "0.5"}, {"ms", "5"}})}),
-      Decode({Of("transient", {{"rank", "2"}, {"from", "4"}, {"to", "8"}, {"factor", "2"}})}),
+      SmallDecode({Of("slow_gpu", {{"rank", "2"}, {"factor", "1.3"}})}),
+      SmallDecode({Of("slow_kernel", {{"rank", "2"}, {"factor", "4"}})}),
+      SmallDecode({Of("more_work", {{"rank", "2"}, {"factor", "1.5"}})}),
+      SmallDecode({Of("late_host", {{"rank", "2"}, {"p", "0.2"}})}),
+      SmallDecode({Of("periodic_pause", {{"rank", "2"}, {"every", "3"}, {"ms", "5"}})}),
+      SmallDecode({Of("data_stall", {{"rank", "2"}, {"p", "0.5"}, {"ms", "5"}})}),
+      SmallDecode({Of("transient", {{"rank", "2"}, {"from", "4"}, {"to", "8"}, {"factor", "2"}})}),
       Moe({Of("slow_rail", {{"rail", "1"}, {"factor", "5"}})}),
       Moe({Of("expert_imbalance", {{"skew", "1.5"}})}),
       Pipeline({Of("stage_imbalance", {{"stage", "2"}, {"factor", "1.6"}})}),
@@ -105,13 +67,13 @@ TEST(Causes, EveryKindCostsTimeAndIsUndoneByLeavingItOut) {
 TEST(Causes, TwoAtOnceShiftNoneOfEachOthersNumbers) {
   const Spec late = Of("late_host", {{"rank", "1"}});
   const Spec stall = Of("data_stall", {{"rank", "1"}, {"p", "0.5"}});
-  const CausedRun both(Decode({late, stall}));
-  EXPECT_EQ(MeanStepNs(both.Simulated(0)), MeanStepNs(CausedRun(Decode({stall})).Simulated()));
-  EXPECT_EQ(MeanStepNs(both.Simulated(1)), MeanStepNs(CausedRun(Decode({late})).Simulated()));
+  const CausedRun both(SmallDecode({late, stall}));
+  EXPECT_EQ(MeanStepNs(both.Simulated(0)), MeanStepNs(CausedRun(SmallDecode({stall})).Simulated()));
+  EXPECT_EQ(MeanStepNs(both.Simulated(1)), MeanStepNs(CausedRun(SmallDecode({late})).Simulated()));
 }
 
 TEST(Causes, ASlowKernelStretchesThatKernelOnly) {
-  const CausedRun run(Decode({Of("slow_kernel", {{"rank", "3"}, {"factor", "2"}})}));
+  const CausedRun run(SmallDecode({Of("slow_kernel", {{"rank", "3"}, {"factor", "2"}})}));
   const std::vector<uint32_t> hit = KernelsHit(run.causes.front(), *run.program, run.rng);
   ASSERT_EQ(hit.size(), 1U);
   const auto with = run.Simulated();
@@ -133,9 +95,9 @@ TEST(Causes, ASlowKernelStretchesThatKernelOnly) {
 }
 
 TEST(Causes, AKernelIsGivenByAPartOfItsName) {
-  const CausedRun plain(Decode({}));
+  const CausedRun plain(SmallDecode({}));
   const std::string name = plain.program->kernels()[plain.program->StepOf(0, 0).ops.front().kernel].name;
-  const CausedRun run(Decode({Of("slow_kernel", {{"rank", "3"}, {"kernel", name.substr(0, name.size() - 1)}})}));
+  const CausedRun run(SmallDecode({Of("slow_kernel", {{"rank", "3"}, {"kernel", name.substr(0, name.size() - 1)}})}));
   const std::vector<uint32_t> hit = KernelsHit(run.causes.front(), *run.program, run.rng);
   ASSERT_FALSE(hit.empty());
   for (const uint32_t kernel : hit) {
@@ -144,7 +106,7 @@ TEST(Causes, AKernelIsGivenByAPartOfItsName) {
 }
 
 TEST(Causes, ATransientStrikesItsStepsOnly) {
-  const CausedRun run(Decode({Of("transient", {{"rank", "1"}, {"from", "3"}, {"to", "5"}, {"factor", "2"}})}));
+  const CausedRun run(SmallDecode({Of("transient", {{"rank", "1"}, {"from", "3"}, {"to", "5"}, {"factor", "2"}})}));
   const CauseEffects effects = run.Effects();
   for (const auto& [step, factor] : {std::pair{2, 1.0}, {3, 2.0}, {4, 2.0}, {5, 1.0}}) {
     EXPECT_DOUBLE_EQ(effects.KernelFactor(1, step, 0), factor) << step;
@@ -153,7 +115,7 @@ TEST(Causes, ATransientStrikesItsStepsOnly) {
 }
 
 TEST(Causes, APauseComesEveryNthStep) {
-  const CausedRun run(Decode({Of("periodic_pause", {{"rank", "1"}, {"every", "4"}, {"ms", "2"}})}));
+  const CausedRun run(SmallDecode({Of("periodic_pause", {{"rank", "1"}, {"every", "4"}, {"ms", "2"}})}));
   const CauseEffects effects = run.Effects();
   int pauses = 0;
   for (int64_t step = 0; step < 40; ++step) {
@@ -167,7 +129,7 @@ TEST(Causes, APauseComesEveryNthStep) {
 }
 
 TEST(Causes, StallsComeAtTheirRate) {
-  const CausedRun run(Decode({Of("data_stall", {{"rank", "1"}, {"p", "0.2"}, {"ms", "1"}})}));
+  const CausedRun run(SmallDecode({Of("data_stall", {{"rank", "1"}, {"p", "0.2"}, {"ms", "1"}})}));
   const CauseEffects effects = run.Effects();
   int stalls = 0;
   for (int64_t step = 0; step < 4000; ++step) stalls += effects.StepDelay(1, step) > 0 ? 1 : 0;
@@ -202,10 +164,10 @@ TEST(Causes, UnevenExpertsLeaveTheSumOfTokens) {
   EXPECT_DOUBLE_EQ(*factors.rbegin(), 1.9);
 }
 
-TEST(Causes, NoneIsNoCause) { EXPECT_TRUE(CausedRun(Decode({Of("none", {})})).causes.empty()); }
+TEST(Causes, NoneIsNoCause) { EXPECT_TRUE(CausedRun(SmallDecode({Of("none", {})})).causes.empty()); }
 
 TEST(Causes, WhatCannotBePlacedIsNamedWithItsRange) {
-  const CausedRun run(Decode({}));
+  const CausedRun run(SmallDecode({}));
   const auto says = [&](const Spec& spec) {
     return std::string(PlaceCauses({spec}, run.cluster, run.rng).status().message());
   };
@@ -220,7 +182,7 @@ TEST(Causes, WhatCannotBePlacedIsNamedWithItsRange) {
 }
 
 TEST(Causes, WhatNeedsSeveralStagesExpertsOrHostsSaysSo) {
-  const CausedRun run(Decode({}));
+  const CausedRun run(SmallDecode({}));
   for (const auto& [kind, flag] :
        {std::pair{"stage_imbalance", "--pp"}, {"expert_imbalance", "--ep"}, {"slow_rail", "--hosts"}}) {
     const absl::Status status = PlaceCauses({Of(kind, {})}, run.cluster, run.rng).status();

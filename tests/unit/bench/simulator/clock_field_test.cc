@@ -1,4 +1,4 @@
-#include "bench/simulator/clock_field.h"
+#include "bench/simulator/cluster/clock_field.h"
 
 #include <gtest/gtest.h>
 

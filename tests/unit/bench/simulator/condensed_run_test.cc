@@ -1,5 +1,5 @@
 // The in-memory run against what the product's readers and condenser make of the written files.
-#include "bench/simulator/condensed_run.h"
+#include "bench/simulator/run/condensed_run.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -11,7 +11,7 @@
 
 #include "agent/pipeline/condense_file.h"
 #include "aggregator/store/memory/memory_store.h"
-#include "bench/simulator/simulate_command.h"
+#include "bench/simulator/command/simulate_command.h"
 
 namespace lockstep {
 namespace {

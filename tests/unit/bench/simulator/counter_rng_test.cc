@@ -1,4 +1,4 @@
-#include "bench/simulator/counter_rng.h"
+#include "bench/simulator/cluster/counter_rng.h"
 
 #include <gtest/gtest.h>
 

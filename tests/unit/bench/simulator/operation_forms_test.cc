@@ -12,8 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "bench/simulator/simulate_command.h"
+#include "bench/simulator/command/simulate_command.h"
 #include "platform/sqlite.h"
+#include "tests/unit/bench/simulator/simulator_fixture.h"
 
 namespace lockstep {
 namespace {
@@ -21,24 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 using ::testing::ElementsAre;
-
-class TempDir {
- public:
-  TempDir() {
-    std::string pattern = (fs::temp_directory_path() / "lockstep-simulator-XXXXXX").string();
-    if (mkdtemp(pattern.data()) != nullptr) path_ = pattern;
-  }
-  ~TempDir() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TempDir(const TempDir&) = delete;
-  TempDir& operator=(const TempDir&) = delete;
-  [[nodiscard]] std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-
- private:
-  fs::path path_;
-};
 
 void Simulate(SimulatorOptions options) {
   options.argv = {"lockstep-simulate"};
@@ -92,7 +75,7 @@ SimulatorOptions Pipeline(const std::string& out) {
 }
 
 TEST(KinetoPairs, SendsNameTheirTargetAndReceivesTheirSource) {
-  const TempDir dir;
+  const ScratchFolder dir;
   Simulate(Pipeline(dir / "k"));
   int sends = 0;
   for (const Json& kernel : Kernels(dir / "k/rank1.json", "SendRecv")) {
@@ -110,7 +93,7 @@ TEST(KinetoPairs, SendsNameTheirTargetAndReceivesTheirSource) {
 }
 
 TEST(KinetoPairs, CoalescedKernelsBearNoMetadataTheirCallsDo) {
-  const TempDir dir;
+  const ScratchFolder dir;
   Simulate(Pipeline(dir / "k"));
   int bare = 0;
   for (const Json& kernel : Kernels(dir / "k/rank1.json", "SendRecv")) {
@@ -130,7 +113,7 @@ TEST(KinetoPairs, CoalescedKernelsBearNoMetadataTheirCallsDo) {
 }
 
 TEST(NsysPairs, CallsThatShareAKernelStandInAGroup) {
-  const TempDir dir;
+  const ScratchFolder dir;
   SimulatorOptions options = Pipeline(dir / "n");
   options.form = TraceForm::kNsys;
   options.ids = IdLevel::kGroups;
@@ -152,7 +135,7 @@ TEST(NsysPairs, CallsThatShareAKernelStandInAGroup) {
 }
 
 TEST(NsysPairs, BothSidesOfAPairHaveOneOperationId) {
-  const TempDir dir;
+  const ScratchFolder dir;
   SimulatorOptions options = Pipeline(dir / "n");
   options.form = TraceForm::kNsys;
   Simulate(options);
@@ -168,7 +151,7 @@ TEST(NsysPairs, BothSidesOfAPairHaveOneOperationId) {
 }
 
 TEST(KinetoExchange, ShowsWhatEachRankSends) {
-  const TempDir dir;
+  const ScratchFolder dir;
   Simulate({.program = ProgramKind::kMoe, .tp = 1, .dp = 4, .ep = 4, .steps = 1, .layers = 1, .out = dir / "k"});
   std::set<int64_t> sizes;
   for (int rank = 0; rank < 4; ++rank) {
@@ -181,7 +164,7 @@ TEST(KinetoExchange, ShowsWhatEachRankSends) {
 }
 
 TEST(NsysExchange, SendsToAPeerWhatThePeerReceives) {
-  const TempDir dir;
+  const ScratchFolder dir;
   Simulate({.program = ProgramKind::kMoe,
             .tp = 1,
             .dp = 4,
@@ -205,7 +188,7 @@ TEST(NsysExchange, SendsToAPeerWhatThePeerReceives) {
 }
 
 TEST(CustomKernels, BearNoMetadataAtAnyLevel) {
-  const TempDir dir;
+  const ScratchFolder dir;
   SimulatorOptions options{.tp = 2, .steps = 1, .layers = 2, .all_reduce = AllReduceKind::kCustom, .out = dir / "k"};
   Simulate(options);
   const std::vector<Json> kernels = Kernels(dir / "k/rank0.json", "cross_device_reduce_1stage");
@@ -223,7 +206,7 @@ SimulatorOptions Graphs(const std::string& out) {
 }
 
 TEST(NsysGraphs, NodesOfALaunchShareItsCorrelation) {
-  const TempDir dir;
+  const ScratchFolder dir;
   Simulate(Graphs(dir / "n"));
   Database db = OpenExport(dir / "n/rank0-1.sqlite");
   EXPECT_EQ(Number(db,
@@ -247,7 +230,7 @@ TEST(NsysGraphs, NodesOfALaunchShareItsCorrelation) {
 }
 
 TEST(NsysGraphs, OpaqueOnesAreOneSpanALaunch) {
-  const TempDir dir;
+  const ScratchFolder dir;
   Simulate(Graphs(dir / "nodes"));
   SimulatorOptions options = Graphs(dir / "spans");
   options.defects = {{"opaque_graphs", {}}};
@@ -263,7 +246,7 @@ TEST(NsysGraphs, OpaqueOnesAreOneSpanALaunch) {
 }
 
 TEST(KinetoGraphs, ReplayedKernelsNameTheirNodeAndNoOperator) {
-  const TempDir dir;
+  const ScratchFolder dir;
   SimulatorOptions options = Graphs(dir / "k");
   options.form = TraceForm::kKineto;
   Simulate(options);
@@ -278,7 +261,7 @@ TEST(KinetoGraphs, ReplayedKernelsNameTheirNodeAndNoOperator) {
 }
 
 TEST(MoreWork, ShowsInGrids) {
-  const TempDir dir;
+  const ScratchFolder dir;
   SimulatorOptions options{.program = ProgramKind::kTrain, .tp = 2, .steps = 1, .layers = 1, .out = dir / "k"};
   options.causes = {{"more_work", {{"rank", "1"}, {"factor", "1.5"}}}};
   Simulate(options);

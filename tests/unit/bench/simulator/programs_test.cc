@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "analysis/model/kernel_class.h"
-#include "bench/simulator/device_model.h"
-#include "bench/simulator/exchange.h"
-#include "bench/simulator/op_draws.h"
-#include "bench/simulator/simulation.h"
+#include "bench/simulator/engine/device_model.h"
+#include "bench/simulator/engine/exchange.h"
+#include "bench/simulator/engine/op_draws.h"
+#include "bench/simulator/engine/simulation.h"
 
 namespace lockstep {
 namespace {

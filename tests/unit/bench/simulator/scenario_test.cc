@@ -1,4 +1,4 @@
-#include "bench/simulator/scenario.h"
+#include "bench/simulator/run/scenario.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "bench/simulator/simulation.h"
+#include "bench/simulator/engine/simulation.h"
 
 namespace lockstep {
 namespace {

@@ -1,4 +1,4 @@
-#include "bench/simulator/simulation.h"
+#include "bench/simulator/engine/simulation.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,49 +9,14 @@
 #include <memory>
 #include <optional>
 
-#include "bench/simulator/clock_field.h"
-#include "bench/simulator/device_model.h"
-#include "bench/simulator/exchange.h"
+#include "bench/simulator/cluster/clock_field.h"
+#include "bench/simulator/engine/device_model.h"
+#include "bench/simulator/engine/exchange.h"
+#include "tests/unit/bench/simulator/simulator_fixture.h"
 
 namespace lockstep {
 namespace {
 
-constexpr int64_t kStartNs = 1'000'000'000;
-
-// A small run with everything that the simulation needs.
-struct SimulatedRun {
-  explicit SimulatedRun(SimulatorOptions given) : options(std::move(given)), rng(options.seed) {
-    EXPECT_TRUE(CompleteLayout(options).ok());
-    cluster = MakeCluster(options, rng);
-    program = MakeProgram(options);
-    auto placed = PlaceCauses(options.causes, cluster, rng);
-    EXPECT_TRUE(placed.ok()) << placed.status();
-    causes = *std::move(placed);
-  }
-  std::vector<RankTimeline> Simulated(std::optional<size_t> without = std::nullopt) const {
-    const CauseEffects effects(causes, without, cluster.world(), rng);
-    return Simulate({.cluster = &cluster,
-                     .program = program.get(),
-                     .effects = &effects,
-                     .rng = rng,
-                     .noise = options.noise,
-                     .steps = options.steps,
-                     .start_ns = kStartNs});
-  }
-  [[nodiscard]] const Op& OpOf(int32_t rank, const Activity& activity) const {
-    return program->StepOf(activity.step, rank).ops[activity.op];
-  }
-
-  SimulatorOptions options;
-  CounterRng rng;
-  Cluster cluster;
-  std::unique_ptr<StepProgram> program;
-  std::vector<Cause> causes;
-};
-
-SimulatorOptions Decode(std::vector<Spec> causes = {}) {
-  return {.program = ProgramKind::kDecode, .tp = 8, .steps = 12, .layers = 6, .seed = 3, .causes = std::move(causes)};
-}
 SimulatorOptions Train(std::vector<Spec> causes = {}) {
   return {.program = ProgramKind::kTrain,
           .tp = 4,
@@ -73,7 +38,7 @@ struct Member {
 };
 // Members by (meeting, ordinal).
 using InstanceMap = std::map<std::pair<uint32_t, size_t>, std::vector<Member>>;
-InstanceMap Instances(const SimulatedRun& run, const std::vector<RankTimeline>& ranks) {
+InstanceMap Instances(const CausedRun& run, const std::vector<RankTimeline>& ranks) {
   InstanceMap instances;
   for (int32_t rank = 0; rank < run.cluster.world(); ++rank) {
     std::map<uint32_t, size_t> count;
@@ -86,7 +51,7 @@ InstanceMap Instances(const SimulatedRun& run, const std::vector<RankTimeline>& 
   }
   return instances;
 }
-const RankGroup& GroupOf(const SimulatedRun& run, const Member& member) {
+const RankGroup& GroupOf(const CausedRun& run, const Member& member) {
   const int32_t index = run.cluster.CommunicatorOf(member.rank, run.OpOf(member.rank, member.activity).group);
   return run.cluster.communicators[static_cast<size_t>(index)];
 }
@@ -107,7 +72,7 @@ struct Workload {
   SimulatorOptions options;
 };
 const Workload kWorkloads[] = {
-    {"decode", Decode()},
+    {"decode", SmallDecode()},
     {"train", Train()},
     {"graphs", {.program = ProgramKind::kDecode, .tp = 4, .steps = 8, .layers = 4, .graphs = true}},
     {"symmetric",
@@ -124,10 +89,10 @@ const Workload kWorkloads[] = {
 
 class Programs : public ::testing::TestWithParam<Workload> {
  protected:
-  static SimulatedRun MakeRun(std::vector<Spec> causes = {}) {
+  static CausedRun MakeRun(std::vector<Spec> causes = {}) {
     SimulatorOptions options = GetParam().options;
     options.causes = std::move(causes);
-    return SimulatedRun(options);
+    return CausedRun(options);
   }
 };
 INSTANTIATE_TEST_SUITE_P(All, Programs, ::testing::ValuesIn(kWorkloads),
@@ -138,7 +103,7 @@ TEST_P(Programs, SameSeedGivesTheSameTimelines) {
 }
 
 TEST_P(Programs, EveryInstanceHasAllItsMembers) {
-  const SimulatedRun run = MakeRun();
+  const CausedRun run = MakeRun();
   const InstanceMap instances = Instances(run, run.Simulated());
   ASSERT_GT(instances.size(), 12U);
   for (const auto& [key, members] : instances) {
@@ -150,7 +115,7 @@ TEST_P(Programs, EveryInstanceHasAllItsMembers) {
 
 // The relation that holds for an operation: who cannot end before whom has started.
 TEST_P(Programs, NobodyEndsBeforeThoseItWaitsForHaveStarted) {
-  const SimulatedRun run = MakeRun({LateHost("2")});
+  const CausedRun run = MakeRun({LateHost("2")});
   int64_t checked = 0;
   for (const auto& [key, members] : Instances(run, run.Simulated())) {
     const RankGroup& group = GroupOf(run, members[0]);
@@ -174,7 +139,7 @@ TEST_P(Programs, AnInstanceEndsForAllTogetherExceptForTheNoise) {
   SimulatorOptions options = GetParam().options;
   options.noise.end_frac = 0;
   options.noise.end_jitter_us = 0;
-  const SimulatedRun run(options);
+  const CausedRun run(options);
   for (const auto& [key, members] : Instances(run, run.Simulated())) {
     if (!IsAllPairs(run.OpOf(members[0].rank, members[0].activity).collective)) continue;
     for (const Member& member : members) EXPECT_EQ(member.activity.end_ns, members[0].activity.end_ns);
@@ -182,7 +147,7 @@ TEST_P(Programs, AnInstanceEndsForAllTogetherExceptForTheNoise) {
 }
 
 TEST_P(Programs, StreamsRunOneThingAtATimeAndNothingBeforeItsLaunch) {
-  const SimulatedRun run = MakeRun();
+  const CausedRun run = MakeRun();
   const auto ranks = run.Simulated();
   for (int32_t rank = 0; rank < run.cluster.world(); ++rank) {
     std::array<int64_t, kStreams> free{};
@@ -199,7 +164,7 @@ TEST_P(Programs, StreamsRunOneThingAtATimeAndNothingBeforeItsLaunch) {
 }
 
 TEST_P(Programs, HostCallsLeaveRoomForTheRangesAroundThem) {
-  const SimulatedRun run = MakeRun();
+  const CausedRun run = MakeRun();
   const auto ranks = run.Simulated();
   for (int32_t rank = 0; rank < run.cluster.world(); ++rank) {
     int64_t free = 0;
@@ -212,7 +177,7 @@ TEST_P(Programs, HostCallsLeaveRoomForTheRangesAroundThem) {
 }
 
 TEST_P(Programs, StepsTileTheHostsTime) {
-  const SimulatedRun run = MakeRun();
+  const CausedRun run = MakeRun();
   for (const RankTimeline& timeline : run.Simulated()) {
     ASSERT_EQ(timeline.steps.size(), static_cast<size_t>(run.options.steps));
     for (size_t i = 0; i < timeline.steps.size(); ++i) {
@@ -225,7 +190,7 @@ TEST_P(Programs, StepsTileTheHostsTime) {
 }
 
 TEST_P(Programs, RemovingACauseGivesTheRunThatNeverHadIt) {
-  const SimulatedRun with = MakeRun({LateHost("1"), SlowGpu("2", "1.3")});
+  const CausedRun with = MakeRun({LateHost("1"), SlowGpu("2", "1.3")});
   EXPECT_TRUE(Same(with.Simulated(0), MakeRun({SlowGpu("2", "1.3")}).Simulated()));
   EXPECT_TRUE(Same(with.Simulated(1), MakeRun({LateHost("1")}).Simulated()));
 }
@@ -235,7 +200,7 @@ TEST_P(Programs, ACauseOfNoStrengthChangesNothing) {
 }
 
 TEST_P(Programs, RunTimesDoNotDependOnKeepingRecords) {
-  const SimulatedRun run = MakeRun({LateHost("1")});
+  const CausedRun run = MakeRun({LateHost("1")});
   const CauseEffects effects(run.causes, std::nullopt, run.cluster.world(), run.rng);
   const auto lean = Simulate({.cluster = &run.cluster,
                               .program = run.program.get(),
@@ -243,13 +208,13 @@ TEST_P(Programs, RunTimesDoNotDependOnKeepingRecords) {
                               .rng = run.rng,
                               .noise = run.options.noise,
                               .steps = run.options.steps,
-                              .start_ns = kStartNs,
+                              .start_ns = CausedRun::kStartNs,
                               .keep_records = false});
   EXPECT_EQ(MeanStepNs(lean), MeanStepNs(run.Simulated()));
 }
 
 // Mean of (own start - mean start) over the instances of a rank's tensor-parallel group.
-double MeanLateness(const SimulatedRun& run, const std::vector<RankTimeline>& ranks, int32_t rank) {
+double MeanLateness(const CausedRun& run, const std::vector<RankTimeline>& ranks, int32_t rank) {
   double sum = 0;
   int count = 0;
   for (const auto& [key, members] : Instances(run, ranks)) {
@@ -257,8 +222,8 @@ double MeanLateness(const SimulatedRun& run, const std::vector<RankTimeline>& ra
     double mean = 0;
     std::optional<int64_t> own;
     for (const Member& member : members) {
-      mean += static_cast<double>(member.activity.start_ns - kStartNs) / static_cast<double>(members.size());
-      if (member.rank == rank) own = member.activity.start_ns - kStartNs;
+      mean += static_cast<double>(member.activity.start_ns - CausedRun::kStartNs) / static_cast<double>(members.size());
+      if (member.rank == rank) own = member.activity.start_ns - CausedRun::kStartNs;
     }
     if (!own) continue;
     sum += static_cast<double>(*own) - mean;
@@ -268,7 +233,7 @@ double MeanLateness(const SimulatedRun& run, const std::vector<RankTimeline>& ra
 }
 
 TEST(Simulation, ALateHostArrivesLateAndCostsTime) {
-  const SimulatedRun run(Decode({LateHost("5")}));
+  const CausedRun run(SmallDecode({LateHost("5")}));
   const auto with = run.Simulated();
   const auto without = run.Simulated(0);
   EXPECT_GT(MeanLateness(run, with, 5), 5'000);
@@ -278,7 +243,7 @@ TEST(Simulation, ALateHostArrivesLateAndCostsTime) {
 }
 
 TEST(Simulation, ASlowGpuStretchesItsComputeKernelsAndNothingElse) {
-  const SimulatedRun run(Train({SlowGpu("3", "1.25")}));
+  const CausedRun run(Train({SlowGpu("3", "1.25")}));
   const auto with = run.Simulated();
   const auto without = run.Simulated(0);
   for (size_t rank = 0; rank < with.size(); ++rank) {
@@ -295,7 +260,7 @@ TEST(Simulation, ASlowGpuStretchesItsComputeKernelsAndNothingElse) {
 }
 
 TEST(Simulation, GradientsAreReducedWhileBackwardGoesOn) {
-  const SimulatedRun run(Train());
+  const CausedRun run(Train());
   const auto ranks = run.Simulated();
   int overlapped = 0;
   const std::vector<Activity>& activities = ranks[0].activities;
@@ -312,7 +277,7 @@ TEST(Simulation, GradientsAreReducedWhileBackwardGoesOn) {
 
 TEST(Simulation, CommunicatorsWithCollectivesHaveDifferentMembers) {
   for (const auto& [tp, dp] : {std::pair{8, 1}, {1, 8}, {4, 2}}) {
-    const SimulatedRun run({.program = ProgramKind::kTrain, .tp = tp, .dp = dp, .steps = 1, .layers = 2});
+    const CausedRun run({.program = ProgramKind::kTrain, .tp = tp, .dp = dp, .steps = 1, .layers = 2});
     std::map<std::vector<int32_t>, uint64_t> seen;
     for (const auto& [key, members] : Instances(run, run.Simulated())) {
       const RankGroup& group = GroupOf(run, members[0]);
@@ -323,7 +288,7 @@ TEST(Simulation, CommunicatorsWithCollectivesHaveDifferentMembers) {
 
 TEST(Simulation, OneRankRunsAlone) {
   for (const ProgramKind program : {ProgramKind::kDecode, ProgramKind::kTrain}) {
-    const SimulatedRun run({.program = program, .tp = 1, .steps = 3, .layers = 2});
+    const CausedRun run({.program = program, .tp = 1, .steps = 3, .layers = 2});
     const auto ranks = run.Simulated();
     EXPECT_TRUE(Instances(run, ranks).empty());
     EXPECT_GT(MeanStepNs(ranks), 100'000);
@@ -333,9 +298,9 @@ TEST(Simulation, OneRankRunsAlone) {
 TEST(Causes, TheSeedPlacesACauseWithoutARank) {
   std::map<int32_t, int> places;
   for (uint64_t seed = 0; seed < 64; ++seed) {
-    SimulatorOptions options = Decode({{"slow_gpu", {}}});
+    SimulatorOptions options = SmallDecode({{"slow_gpu", {}}});
     options.seed = seed;
-    const SimulatedRun run(options);
+    const CausedRun run(options);
     ASSERT_EQ(run.causes.front().ranks.size(), 1U);
     ++places[run.causes.front().ranks.front()];
   }
@@ -344,11 +309,11 @@ TEST(Causes, TheSeedPlacesACauseWithoutARank) {
 
 TEST(Causes, AHostStandsForAllItsRanks) {
   SimulatorOptions options = Train({{"late_host", {{"host", "1"}}}});
-  EXPECT_EQ(SimulatedRun(options).causes.front().ranks, (std::vector<int32_t>{4, 5, 6, 7}));
+  EXPECT_EQ(CausedRun(options).causes.front().ranks, (std::vector<int32_t>{4, 5, 6, 7}));
 }
 
 TEST(Causes, AnUnknownRankIsRefusedWithTheRange) {
-  SimulatorOptions options = Decode();
+  SimulatorOptions options = SmallDecode();
   ASSERT_TRUE(CompleteLayout(options).ok());
   const CounterRng rng(1);
   const auto causes = PlaceCauses({SlowGpu("8", "2")}, MakeCluster(options, rng), rng);
@@ -357,8 +322,8 @@ TEST(Causes, AnUnknownRankIsRefusedWithTheRange) {
 }
 
 TEST(ClockField, WithoutMagnitudesTheRecordIsTheTruth) {
-  const SimulatedRun run(Decode());
-  const ClockField clocks(run.options, run.cluster, run.rng, kStartNs, 2 * kStartNs);
+  const CausedRun run(SmallDecode());
+  const ClockField clocks(run.options, run.cluster, run.rng, CausedRun::kStartNs, 2 * CausedRun::kStartNs);
   const auto truth = run.Simulated();
   auto recorded = truth;
   for (size_t rank = 0; rank < recorded.size(); ++rank) {
@@ -368,11 +333,11 @@ TEST(ClockField, WithoutMagnitudesTheRecordIsTheTruth) {
 }
 
 TEST(ClockField, RecordsAreShiftedByTheHostAndTheDevice) {
-  SimulatedRun run(Train());
+  CausedRun run(Train());
   run.options.clock = {.offset_ms = 5, .drift_ppm = 10, .bias_us = 2};
-  const ClockField clocks(run.options, run.cluster, run.rng, kStartNs, 2 * kStartNs);
-  EXPECT_NE(clocks.Theta(0, kStartNs), clocks.Theta(1, kStartNs));
-  EXPECT_LE(std::abs(clocks.Theta(1, kStartNs)), 5'000'000);
+  const ClockField clocks(run.options, run.cluster, run.rng, CausedRun::kStartNs, 2 * CausedRun::kStartNs);
+  EXPECT_NE(clocks.Theta(0, CausedRun::kStartNs), clocks.Theta(1, CausedRun::kStartNs));
+  EXPECT_LE(std::abs(clocks.Theta(1, CausedRun::kStartNs)), 5'000'000);
   const auto truth = run.Simulated();
   for (int32_t rank = 0; rank < run.cluster.world(); ++rank) {
     RankTimeline recorded = truth[static_cast<size_t>(rank)];
@@ -393,11 +358,11 @@ TEST(ClockField, RecordsAreShiftedByTheHostAndTheDevice) {
 }
 
 TEST(ClockField, AStepHappensOnceOnOneHost) {
-  SimulatedRun run(Train());
+  CausedRun run(Train());
   run.options.clock = {.step_us = 400};
-  const ClockField clocks(run.options, run.cluster, run.rng, kStartNs, 2 * kStartNs);
-  const int64_t change = clocks.Theta(0, 2 * kStartNs) + clocks.Theta(1, 2 * kStartNs) - clocks.Theta(0, kStartNs) -
-                         clocks.Theta(1, kStartNs);
+  const ClockField clocks(run.options, run.cluster, run.rng, CausedRun::kStartNs, 2 * CausedRun::kStartNs);
+  const int64_t change = clocks.Theta(0, 2 * CausedRun::kStartNs) + clocks.Theta(1, 2 * CausedRun::kStartNs) -
+                         clocks.Theta(0, CausedRun::kStartNs) - clocks.Theta(1, CausedRun::kStartNs);
   EXPECT_EQ(change, 400'000);
   EXPECT_EQ(clocks.StepsOf(0).size() + clocks.StepsOf(1).size(), 1U);
 }

@@ -1,4 +1,4 @@
-#include "bench/simulator/simulator_options.h"
+#include "bench/simulator/command/simulator_options.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -11,11 +11,12 @@
 #include <sstream>
 #include <tuple>
 
-#include "bench/simulator/nsys_payload.h"
-#include "bench/simulator/nsys_schema.h"
-#include "bench/simulator/simulate_command.h"
-#include "bench/simulator/trace_writer.h"
+#include "bench/simulator/command/simulate_command.h"
+#include "bench/simulator/nsys/nsys_payload.h"
+#include "bench/simulator/nsys/nsys_schema.h"
+#include "bench/simulator/run/trace_writer.h"
 #include "platform/sqlite.h"
+#include "tests/unit/bench/simulator/simulator_fixture.h"
 
 namespace lockstep {
 namespace {
@@ -23,24 +24,6 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 using ::testing::HasSubstr;
-
-class TempDir {
- public:
-  TempDir() {
-    std::string pattern = (fs::temp_directory_path() / "lockstep-simulator-XXXXXX").string();
-    if (mkdtemp(pattern.data()) != nullptr) path_ = pattern;
-  }
-  ~TempDir() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TempDir(const TempDir&) = delete;
-  TempDir& operator=(const TempDir&) = delete;
-  [[nodiscard]] std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-
- private:
-  fs::path path_;
-};
 
 std::string Bytes(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -147,7 +130,7 @@ std::vector<DeviceRow> NsysDeviceRows(Database& db, int64_t pid) {
 }
 
 TEST(TraceForms, BothFormsHoldTheSameDeviceRecords) {
-  const TempDir dir;
+  const ScratchFolder dir;
   for (const bool train : {false, true}) {
     const std::string name = train ? "train" : "decode";
     SimulatorOptions options = train ? SmallTrain(dir / (name + "k")) : Small(dir / (name + "k"));
@@ -168,7 +151,7 @@ TEST(TraceForms, BothFormsHoldTheSameDeviceRecords) {
 }
 
 TEST(TraceForms, BothFormsHoldTheSameLaunchesAndSteps) {
-  const TempDir dir;
+  const ScratchFolder dir;
   SimulatorOptions options = Small(dir / "k");
   Simulate(options);
   options.form = TraceForm::kNsys;
@@ -206,7 +189,7 @@ TEST(TraceForms, BothFormsHoldTheSameLaunchesAndSteps) {
 }
 
 TEST(TraceForms, SameSeedGivesTheSameBytes) {
-  const TempDir dir;
+  const ScratchFolder dir;
   for (const char* out : {"a", "b"}) {
     SimulatorOptions options = SmallTrain(dir / out);
     options.form = TraceForm::kMixed;
@@ -223,7 +206,7 @@ TEST(TraceForms, SameSeedGivesTheSameBytes) {
 }
 
 TEST(TraceForms, AnotherSeedGivesOtherTimes) {
-  const TempDir dir;
+  const ScratchFolder dir;
   SimulatorOptions options = Small(dir / "a");
   Simulate(options);
   options.out = dir / "b";
@@ -233,7 +216,7 @@ TEST(TraceForms, AnotherSeedGivesOtherTimes) {
 }
 
 TEST(TraceForms, CompressedFileHoldsThePlainOnesBytes) {
-  const TempDir dir;
+  const ScratchFolder dir;
   SimulatorOptions options = Small(dir / "plain");
   Simulate(options);
   options.gzip = true;
@@ -246,7 +229,7 @@ class KinetoVersions : public ::testing::TestWithParam<int32_t> {};
 INSTANTIATE_TEST_SUITE_P(All, KinetoVersions, ::testing::Values(2021, 2023, 2024, 2026));
 
 TEST_P(KinetoVersions, LookAsOfTheirTime) {
-  const TempDir dir;
+  const ScratchFolder dir;
   SimulatorOptions options = Small(dir / "k");
   options.kineto_version = GetParam();
   options.stacks = true;
@@ -276,7 +259,7 @@ TEST_P(KinetoVersions, LookAsOfTheirTime) {
 }
 
 TEST(Kineto, KernelsNameTheRecordParamCommsRowThatAsksForThem) {
-  const TempDir dir;
+  const ScratchFolder dir;
   Simulate(Small(dir / "k"));
   const Json trace = Json::parse(Bytes(dir / "k/rank0.json"));
   std::map<int64_t, Json> asked;
@@ -296,7 +279,7 @@ TEST(Kineto, KernelsNameTheRecordParamCommsRowThatAsksForThem) {
 }
 
 TEST(Kineto, SequenceAndCommsIdAreEqualOnAllMembers) {
-  const TempDir dir;
+  const ScratchFolder dir;
   SimulatorOptions options = SmallTrain(dir / "k");
   Simulate(options);
   std::map<std::string, int> shared;  // (name, ranks, seq, id) -> members seen
@@ -314,7 +297,7 @@ TEST(Kineto, SequenceAndCommsIdAreEqualOnAllMembers) {
 }
 
 TEST(Kineto, NamesOnlyTellNothingButKernelNames) {
-  const TempDir dir;
+  const ScratchFolder dir;
   SimulatorOptions options = Small(dir / "k");
   options.ids = IdLevel::kNames;
   Simulate(options);
@@ -326,7 +309,7 @@ TEST(Kineto, NamesOnlyTellNothingButKernelNames) {
 }
 
 TEST(Kineto, RankListsAreCutAtThirtyAndStandInFullInTheConfig) {
-  const TempDir dir;
+  const ScratchFolder dir;
   SimulatorOptions options{.tp = 40, .steps = 1, .layers = 1, .out = dir / "k", .gzip = false};
   for (const auto& [version, list] : {std::pair{2024, "28, 29, ...]"}, {2026, "27, 28, ..., 39]"}}) {
     options.kineto_version = version;
@@ -343,7 +326,7 @@ class NsysSchemas : public ::testing::TestWithParam<int32_t> {};
 INSTANTIATE_TEST_SUITE_P(All, NsysSchemas, ::testing::Values(kSchema27, 0, 7, 13, 25, 28));
 
 TEST_P(NsysSchemas, HoldExactlyTheirTablesAndColumns) {
-  const TempDir dir;
+  const ScratchFolder dir;
   SimulatorOptions options = Small(dir / "n");
   options.form = TraceForm::kNsys;
   options.nsys_schema_minor = GetParam();
@@ -387,7 +370,7 @@ uint64_t PayloadField(Database& db, std::string_view blob, const std::string& fi
 }
 
 TEST(Nsys, PayloadsTellCommunicatorsRanksAndSizes) {
-  const TempDir dir;
+  const ScratchFolder dir;
   SimulatorOptions options = SmallTrain(dir / "n");
   options.form = TraceForm::kNsys;
   options.ids = IdLevel::kGroups;
@@ -430,7 +413,7 @@ TEST(Nsys, PayloadsTellCommunicatorsRanksAndSizes) {
 }
 
 TEST(Nsys, AdvancedTracingGivesOneIdToAllMembers) {
-  const TempDir dir;
+  const ScratchFolder dir;
   SimulatorOptions options = Small(dir / "n");
   options.form = TraceForm::kNsys;
   Simulate(options);
@@ -449,7 +432,7 @@ TEST(Nsys, AdvancedTracingGivesOneIdToAllMembers) {
 }
 
 TEST(Nsys, AWorldThatIsTheTensorParallelGroupHasOneCommunicator) {
-  const TempDir dir;
+  const ScratchFolder dir;
   SimulatorOptions options = Small(dir / "n");
   options.form = TraceForm::kNsys;
   Simulate(options);
@@ -459,7 +442,7 @@ TEST(Nsys, AWorldThatIsTheTensorParallelGroupHasOneCommunicator) {
 }
 
 TEST(Nsys, NamesOnlyHaveNoNcclRanges) {
-  const TempDir dir;
+  const ScratchFolder dir;
   SimulatorOptions options = Small(dir / "n");
   options.form = TraceForm::kNsys;
   options.ids = IdLevel::kNames;
@@ -470,7 +453,7 @@ TEST(Nsys, NamesOnlyHaveNoNcclRanges) {
 }
 
 TEST(Nsys, OneGpuAHostGivesOneFileARank) {
-  const TempDir dir;
+  const ScratchFolder dir;
   SimulatorOptions options{.tp = 2, .hosts = 2, .steps = 1, .layers = 1, .form = TraceForm::kNsys, .out = dir / "n"};
   ASSERT_TRUE(CompleteLayout(options).ok());
   Simulate(options);
@@ -506,7 +489,7 @@ std::vector<CsvRow> Instances(const std::string& path) {
 }
 
 TEST(Truth, ListsEveryCollectiveKernelOfTheTraces) {
-  const TempDir dir;
+  const ScratchFolder dir;
   const SimulatorOptions options = Small(dir / "k");  // true clocks: recorded = true
   Simulate(options);
   std::map<int32_t, std::vector<std::pair<int64_t, int64_t>>> truth;
@@ -522,7 +505,7 @@ TEST(Truth, ListsEveryCollectiveKernelOfTheTraces) {
 }
 
 TEST(Truth, EveryInstanceIsWholeAndCounted) {
-  const TempDir dir;
+  const ScratchFolder dir;
   const SimulatorOptions options = SmallTrain(dir / "k");
   Simulate(options);
   const Json truth = Json::parse(Bytes(dir / "k/truth.json"));
@@ -540,7 +523,7 @@ TEST(Truth, EveryInstanceIsWholeAndCounted) {
 }
 
 TEST(Truth, ACauseSavesWhatItCosts) {
-  const TempDir dir;
+  const ScratchFolder dir;
   SimulatorOptions options = Small(dir / "k");
   options.causes = {{"late_host", {{"rank", "2"}, {"us", "400"}, {"p", "0.1"}}}};
   Simulate(options);
@@ -569,7 +552,7 @@ TEST(Truth, ACauseSavesWhatItCosts) {
 }
 
 TEST(SimulateCommand, AFolderWithOtherFilesIsLeftAlone) {
-  const TempDir dir;
+  const ScratchFolder dir;
   const SimulatorOptions options = Small(dir / "k");
   fs::create_directories(options.out);
   std::ofstream(options.out + "/notes.txt") << "mine";
@@ -580,7 +563,7 @@ TEST(SimulateCommand, AFolderWithOtherFilesIsLeftAlone) {
 }
 
 TEST(SimulateCommand, AnEarlierRunIsReplacedOnlyWhenAsked) {
-  const TempDir dir;
+  const ScratchFolder dir;
   SimulatorOptions options = Small(dir / "k");
   Simulate(options);
   options.tp = 2;
@@ -592,7 +575,7 @@ TEST(SimulateCommand, AnEarlierRunIsReplacedOnlyWhenAsked) {
 }
 
 TEST(SimulateCommand, AFolderThatCannotBeMadeIsNamed) {
-  const TempDir dir;
+  const ScratchFolder dir;
   std::ofstream(dir / "file") << "x";
   const SimulatorOptions options = Small(dir / "file/k");
   const absl::Status status = RunSimulation(options, {});

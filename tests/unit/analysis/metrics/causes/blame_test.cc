@@ -7,7 +7,7 @@
 
 #include "analysis/metrics/causes/blame_weights.h"
 #include "analysis/metrics/causes/frontier.h"
-#include "tests/unit/analysis/metrics/causes/timeline_run.h"
+#include "tests/unit/analysis/metrics/timeline_run.h"
 
 namespace lockstep {
 namespace {

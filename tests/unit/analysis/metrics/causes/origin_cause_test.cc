@@ -6,7 +6,7 @@
 #include "analysis/metrics/causes/blame.h"
 #include "analysis/metrics/causes/host_excess.h"
 #include "analysis/metrics/causes/kernel_excess.h"
-#include "tests/unit/analysis/metrics/causes/timeline_run.h"
+#include "tests/unit/analysis/metrics/timeline_run.h"
 
 namespace lockstep {
 namespace {

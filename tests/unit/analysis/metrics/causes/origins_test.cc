@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "tests/unit/analysis/metrics/causes/timeline_run.h"
+#include "tests/unit/analysis/metrics/timeline_run.h"
 
 namespace lockstep {
 namespace {

@@ -1,4 +1,4 @@
-#include "analysis/metrics/match/exchange_links.h"
+#include "analysis/metrics/match/lanes/exchange_links.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "analysis/metrics/match/pair_matching.h"
+#include "analysis/metrics/match/join/pair_matching.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

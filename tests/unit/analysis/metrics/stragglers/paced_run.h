@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/metrics/causes/arrival_graph.h"
+#include "analysis/metrics/arrivals/arrival_graph.h"
 #include "analysis/metrics/match/match.h"
 #include "analysis/metrics/run/ranks.h"
 #include "analysis/metrics/stragglers/stragglers.h"

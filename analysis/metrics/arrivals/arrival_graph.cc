@@ -1,0 +1,150 @@
+#include "analysis/metrics/arrivals/arrival_graph.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "analysis/base/status_macros.h"
+#include "analysis/base/time.h"
+#include "analysis/metrics/arrivals/segment_chain.h"
+
+namespace lockstep {
+namespace {
+
+// Which instance each row of each rank belongs to; -1: of a communicator without others.
+std::vector<std::vector<int64_t>> InstanceOfRow(const MatchResult& match, size_t ranks) {
+  std::vector<std::vector<int64_t>> out(ranks);
+  for (size_t r = 0; r < ranks; ++r) out[r].assign(match.arrivals[r].size(), -1);
+  for (size_t i = 0; i < match.instances.size(); ++i) {
+    const MatchedInstance& instance = match.instances[i];
+    const Communicator& communicator = match.communicators[instance.communicator];
+    if (!instance.matched() && communicator.size < 2) continue;
+    for (const MatchedMember& m : instance.members) {
+      out[static_cast<size_t>(m.rank_index)][static_cast<size_t>(m.row)] = static_cast<int64_t>(i);
+    }
+  }
+  return out;
+}
+
+// The rows of one rank on its own clock, before anything is aligned.
+struct LocalRows {
+  std::vector<ArrivalNode> nodes;
+  std::vector<uint32_t> communicator;  // LocalCommunicator::id
+};
+
+ArrivalNode LocalNode(InstanceRow& row) {
+  ArrivalNode node;
+  node.start_ns = std::clamp(row.start_ns, -kMaxAbsTimeNs, kMaxAbsTimeNs);
+  node.end_ns = node.start_ns + std::clamp<int64_t>(row.duration_ns, 0, kMaxAbsTimeNs);
+  node.launch_start_ns = row.launch_start_ns;
+  node.launch_end_ns = row.launch_end_ns;
+  node.step = row.step;
+  node.graph_launch = row.graph_launch;
+  node.stream = row.stream;
+  node.name = row.name;
+  node.segment = std::move(row.segment);
+  return node;
+}
+
+absl::StatusOr<LocalRows> LoadRows(InstanceSource& instances, size_t source) {
+  LocalRows out;
+  LOCKSTEP_ASSIGN_OR_RETURN(std::unique_ptr<InstanceStream> stream,
+                            instances.Open(source, InstanceSource::kAllCommunicators));
+  while (true) {
+    LOCKSTEP_ASSIGN_OR_RETURN(std::vector<InstanceRow> block, stream->Next());
+    if (block.empty()) return out;
+    for (InstanceRow& row : block) {
+      out.communicator.push_back(row.communicator);
+      out.nodes.push_back(LocalNode(row));
+    }
+  }
+}
+
+// previous = the rank's last row of the same matched communicator.
+void LinkPrevious(const MatchResult& match, const std::vector<int64_t>& instance_of_row, LocalRows& rows) {
+  std::map<uint32_t, int64_t> last;
+  for (size_t row = 0; row < rows.nodes.size() && row < instance_of_row.size(); ++row) {
+    const int64_t instance = instance_of_row[row];
+    rows.nodes[row].instance = instance;
+    if (instance < 0) continue;
+    const auto [at, is_new] =
+        last.emplace(match.instances[static_cast<size_t>(instance)].communicator, static_cast<int64_t>(row));
+    if (is_new) continue;
+    rows.nodes[row].previous = at->second;
+    at->second = static_cast<int64_t>(row);
+  }
+}
+
+// Drift makes the stretch on the common axis a little longer or shorter than its parts; their longest takes that. What
+// a clock step cut out of a stretch, or put into it, is nobody's work: rest.
+void FitToAxis(Segment& segment, int64_t length_ns) {
+  const int64_t parts = PartsOf(segment);
+  const int64_t difference = length_ns - parts;
+  int64_t* longest = &segment.rest_ns;
+  if (difference >= -parts / 1'000 && difference <= parts / 1'000) {
+    for (int64_t* part :
+         {&segment.compute_ns, &segment.copy_ns, &segment.host_ns, &segment.launch_ns, &segment.dependency_ns}) {
+      if (*part > *longest) longest = part;
+    }
+  }
+  *longest += difference;
+}
+
+void AlignRows(const ClockModel& clock, int32_t rank_index, std::vector<ArrivalNode>& nodes) {
+  for (ArrivalNode& node : nodes) {
+    const int64_t correction = clock.Correction(rank_index, LocalTime{node.start_ns}).ns;
+    node.start_ns -= correction;
+    node.end_ns -= correction;
+    if (node.launch_start_ns != kNoTime) node.launch_start_ns -= correction;
+    if (node.launch_end_ns != kNoTime) node.launch_end_ns -= correction;
+    if (node.segment.begin_ns == kNoTime) continue;
+    node.segment.begin_ns = nodes[static_cast<size_t>(node.previous)].end_ns;
+    FitToAxis(node.segment, node.start_ns - node.segment.begin_ns);
+  }
+}
+
+absl::StatusOr<std::vector<ArrivalNode>> LoadRank(InstanceSource& instances, const RankResolution& ranks,
+                                                  const MatchResult& match, size_t rank,
+                                                  const std::vector<int64_t>& instance_of_row) {
+  LOCKSTEP_ASSIGN_OR_RETURN(LocalRows rows, LoadRows(instances, ranks.ranks[rank].source));
+  LinkPrevious(match, instance_of_row, rows);
+  ChainSegments(rows.communicator, rows.nodes);
+  AlignRows(match.clock, static_cast<int32_t>(rank), rows.nodes);
+  return std::move(rows.nodes);
+}
+
+std::vector<uint32_t> OrderByLastStart(const MatchResult& match) {
+  std::vector<std::pair<int64_t, uint32_t>> keys;
+  for (size_t i = 0; i < match.instances.size(); ++i) {
+    const MatchedInstance& instance = match.instances[i];
+    if (!instance.usable()) continue;
+    int64_t last = INT64_MIN;
+    for (const MatchedMember& m : instance.members) last = std::max(last, m.start_ns);
+    keys.emplace_back(last, static_cast<uint32_t>(i));
+  }
+  std::sort(keys.begin(), keys.end());
+  std::vector<uint32_t> order;
+  order.reserve(keys.size());
+  for (const auto& key : keys) order.push_back(key.second);
+  return order;
+}
+
+}  // namespace
+
+absl::StatusOr<ArrivalGraph> LoadArrivalGraph(const RunData&, InstanceSource& instances, const RankResolution& ranks,
+                                              const MatchResult& match, Executor& executor) {
+  const std::vector<std::vector<int64_t>> instance_of_row = InstanceOfRow(match, ranks.ranks.size());
+  std::vector<absl::StatusOr<std::vector<ArrivalNode>>> slots(ranks.ranks.size(), absl::UnknownError("not loaded"));
+  executor.ParallelFor(slots.size(),
+                       [&](size_t r) { slots[r] = LoadRank(instances, ranks, match, r, instance_of_row[r]); });
+  ArrivalGraph graph;
+  for (auto& slot : slots) {
+    LOCKSTEP_RETURN_IF_ERROR(slot.status());
+    graph.ranks.push_back(*std::move(slot));
+  }
+  graph.order = OrderByLastStart(match);
+  return graph;
+}
+
+}  // namespace lockstep

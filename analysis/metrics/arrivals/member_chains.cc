@@ -1,0 +1,209 @@
+#include "analysis/metrics/arrivals/member_chains.h"
+
+#include <algorithm>
+
+#include "analysis/stats/sketch.h"
+
+namespace lockstep {
+namespace {
+
+constexpr int kMaxHops = 64;  // how far back a shared instance is looked for
+
+int64_t& At(std::array<int64_t, kLatenessParts>& parts, LatenessPart part) { return parts[static_cast<size_t>(part)]; }
+
+class Walker {
+ public:
+  Walker(const ArrivalGraph& graph, const MatchResult& match, int32_t rank_index)
+      : nodes_(graph.ranks[static_cast<size_t>(rank_index)]),
+        arrivals_(match.arrivals[static_cast<size_t>(rank_index)]) {}
+
+  [[nodiscard]] const ArrivalNode& Node(int64_t row) const { return nodes_[static_cast<size_t>(row)]; }
+  [[nodiscard]] int64_t Previous(int64_t row) const { return Node(row).previous; }
+  [[nodiscard]] int64_t InstanceBefore(int64_t row) const {
+    return Previous(row) < 0 ? -1 : Node(Previous(row)).instance;
+  }
+
+  // Fills the chain from its `previous` to `row`; false where it is not told.
+  bool Walk(int64_t row, MemberChain& chain) const {
+    while (true) {
+      const ArrivalNode& node = Node(row);
+      if (node.segment.begin_ns == kNoTime || node.previous < 0) return false;
+      Add(node.segment, chain);
+      if (node.previous == chain.previous) {
+        chain.begin_ns = node.segment.begin_ns;
+        std::reverse(chain.tiles.begin(), chain.tiles.end());
+        return true;
+      }
+      row = node.previous;
+      AddTile(row, Node(row).start_ns, Node(row).end_ns, chain);
+    }
+  }
+
+ private:
+  static void AddOwn(const Segment& segment, MemberChain& chain) {
+    At(chain.parts, LatenessPart::kCompute) += segment.compute_ns;
+    At(chain.parts, LatenessPart::kCopy) += segment.copy_ns;
+    At(chain.parts, LatenessPart::kHost) += segment.host_ns;
+    At(chain.parts, LatenessPart::kLaunch) += segment.launch_ns;
+    At(chain.parts, LatenessPart::kDependency) += segment.dependency_ns;
+    At(chain.parts, LatenessPart::kRest) += segment.rest_ns;
+  }
+
+  void Add(const Segment& segment, MemberChain& chain) const {
+    AddOwn(segment, chain);
+    for (auto tile = segment.tiles.rbegin(); tile != segment.tiles.rend(); ++tile) {
+      const int64_t from = segment.begin_ns + tile->offset_ns;
+      AddTile(tile->instance, from, from + tile->length_ns, chain);
+    }
+  }
+
+  void AddTile(int64_t row, int64_t from_ns, int64_t to_ns, MemberChain& chain) const {
+    const ArrivalOfRow& arrival = arrivals_[static_cast<size_t>(row)];
+    const int64_t split = arrival.usable ? std::clamp(arrival.arrival_ns, from_ns, to_ns) : from_ns;
+    if (chain.tiles.empty() || chain.tiles.back().row != row) chain.tiles.push_back({row, 0, 0});
+    chain.tiles.back().wait_ns += split - from_ns;
+    chain.tiles.back().transfer_ns += to_ns - split;
+    At(chain.parts, LatenessPart::kWait) += split - from_ns;
+    At(chain.parts, LatenessPart::kTransfer) += to_ns - split;
+  }
+
+  const std::vector<ArrivalNode>& nodes_;
+  const std::vector<ArrivalOfRow>& arrivals_;
+};
+
+// The instance before this one that most members have in common; ties: the later one.
+int64_t CommonBefore(const std::vector<Walker>& walkers, const MatchedInstance& instance) {
+  std::vector<int64_t> before;
+  before.reserve(walkers.size());
+  for (size_t i = 0; i < walkers.size(); ++i) before.push_back(walkers[i].InstanceBefore(instance.members[i].row));
+  if (std::all_of(before.begin(), before.end(), [&](int64_t b) { return b == before.front(); })) return before.front();
+  std::sort(before.begin(), before.end());
+  int64_t best = -1;
+  int64_t best_count = 0;
+  for (size_t i = 0; i < before.size();) {
+    size_t end = i;
+    while (end < before.size() && before[end] == before[i]) ++end;
+    const auto count = static_cast<int64_t>(end - i);
+    if (before[i] >= 0 && count >= best_count) {
+      best = before[i];
+      best_count = count;
+    }
+    i = end;
+  }
+  return best_count >= 2 ? best : -1;
+}
+
+// The last instance that both members of a pair took part in.
+int64_t PairBefore(const std::vector<Walker>& walkers, const MatchedInstance& instance) {
+  int64_t row[2] = {walkers[0].Previous(instance.members[0].row), walkers[1].Previous(instance.members[1].row)};
+  for (int hop = 0; hop < 2 * kMaxHops && row[0] >= 0 && row[1] >= 0; ++hop) {
+    const int64_t a = walkers[0].Node(row[0]).instance;
+    const int64_t b = walkers[1].Node(row[1]).instance;
+    if (a == b) return a;
+    const size_t later = a > b ? 0 : 1;
+    row[later] = walkers[later].Previous(row[later]);
+  }
+  return -1;
+}
+
+// The row of that instance among a member's earlier ones; -1: it lacks it.
+int64_t RowOf(const Walker& walker, int64_t row, int64_t instance) {
+  for (int hop = 0; hop < kMaxHops; ++hop) {
+    row = walker.Previous(row);
+    if (row < 0) return -1;
+    if (walker.Node(row).instance == instance) return row;
+  }
+  return -1;
+}
+
+void Clear(MemberChain& chain) {
+  chain.told = false;
+  chain.previous = -1;
+  chain.begin_ns = 0;
+  chain.parts.fill(0);
+  chain.tiles.clear();
+}
+
+// Means of the told members, rounded down; begins relative to `origin`.
+MemberChain MeanOf(const MemberChains& chains, int64_t origin) {
+  MemberChain mean;
+  int128 begin = 0;
+  std::array<int128, kLatenessParts> sums{};
+  for (const MemberChain& chain : chains.members) {
+    if (!chain.told) continue;
+    begin += chain.begin_ns - origin;
+    for (size_t p = 0; p < kLatenessParts; ++p) sums[p] += chain.parts[p];
+  }
+  const auto count = static_cast<int128>(chains.told);
+  mean.begin_ns = origin + static_cast<int64_t>(begin / count);
+  for (size_t p = 0; p < kLatenessParts; ++p) mean.parts[p] = static_cast<int64_t>(sums[p] / count);
+  return mean;
+}
+
+// One row per member: begin relative to `origin` in place of the carry-in, then the parts; they sum to its start.
+std::array<int64_t, kLatenessParts> TermsOf(const MemberChain& chain, const MemberChain& mean, int64_t origin,
+                                            int64_t start_ns) {
+  std::array<int64_t, kLatenessParts> terms = chain.told ? chain.parts : mean.parts;
+  At(terms, LatenessPart::kCarryIn) = (chain.told ? chain.begin_ns : mean.begin_ns) - origin;
+  if (!chain.told) {
+    int64_t sum = 0;
+    for (const int64_t term : terms) sum += term;
+    At(terms, LatenessPart::kRest) += start_ns - origin - sum;
+  }
+  return terms;
+}
+
+int64_t Narrow(int128 value) {
+  return static_cast<int64_t>(std::clamp<int128>(value, -int128{INT64_MAX}, int128{INT64_MAX}));
+}
+
+}  // namespace
+
+void FillMemberChains(const ArrivalGraph& graph, const MatchResult& match, uint32_t instance, MemberChains& out) {
+  const MatchedInstance& matched = match.instances[instance];
+  out.members.resize(matched.members.size());
+  out.told = 0;
+  out.previous_instance = -1;
+  for (MemberChain& chain : out.members) Clear(chain);
+  if (!matched.usable()) return;
+  std::vector<Walker> walkers;
+  walkers.reserve(matched.members.size());
+  for (const MatchedMember& m : matched.members) walkers.emplace_back(graph, match, m.rank_index);
+  const bool pair = matched.members.size() == 2;
+  out.previous_instance = pair ? PairBefore(walkers, matched) : CommonBefore(walkers, matched);
+  if (out.previous_instance < 0) return;
+  for (size_t i = 0; i < out.members.size(); ++i) {
+    MemberChain& chain = out.members[i];
+    chain.previous = RowOf(walkers[i], matched.members[i].row, out.previous_instance);
+    chain.told = chain.previous >= 0 && walkers[i].Walk(matched.members[i].row, chain);
+    if (chain.told) ++out.told;
+  }
+}
+
+bool CanDecompose(const MemberChains& chains) { return chains.told >= 2 && 2 * chains.told >= chains.members.size(); }
+
+InstanceLateness Decompose(const MatchedInstance& instance, const MemberChains& chains) {
+  InstanceLateness out;
+  out.decomposed = true;
+  const int64_t origin = instance.members.front().start_ns;
+  const MemberChain mean = MeanOf(chains, origin);
+  const auto count = static_cast<int128>(instance.members.size());
+  std::vector<std::array<int64_t, kLatenessParts>> terms;
+  std::array<int128, kLatenessParts> sums{};
+  for (size_t i = 0; i < chains.members.size(); ++i) {
+    terms.push_back(TermsOf(chains.members[i], mean, origin, instance.members[i].start_ns));
+    for (size_t p = 0; p < kLatenessParts; ++p) sums[p] += terms.back()[p];
+  }
+  for (size_t i = 0; i < terms.size(); ++i) {
+    MemberLateness member;
+    member.rank_index = instance.members[i].rank_index;
+    member.row = instance.members[i].row;
+    member.told = chains.members[i].told;
+    member.lateness_times_m_ns = instance.members[i].lateness_times_m_ns;
+    for (size_t p = 0; p < kLatenessParts; ++p) member.times_m_ns[p] = Narrow(count * terms[i][p] - sums[p]);
+    out.members.push_back(member);
+  }
+  return out;
+}
+
+}  // namespace lockstep

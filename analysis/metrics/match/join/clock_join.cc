@@ -1,0 +1,179 @@
+#include "analysis/metrics/match/join/clock_join.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "analysis/metrics/match/join/timed_join.h"
+#include "analysis/metrics/match/order_score.h"
+
+namespace lockstep {
+namespace {
+
+constexpr int64_t kInDomainNs = 20'000;  // devices of one session differ by as much
+constexpr int64_t kMinUncertaintyNs = 15'000;
+// A told communicator may lack half of a rank; an assumed one must show that its ranks do nothing else.
+constexpr double kMinKnownCoverage = 0.4;
+constexpr double kMinInferredCoverage = 0.9;
+constexpr int64_t kMinJoined = 3;
+
+// The members that lie in the largest clock component.
+std::vector<size_t> ComparableMembers(const JoinInput& input, const std::vector<std::vector<RowRef>>& rows) {
+  std::map<int32_t, std::vector<size_t>> by_component;
+  for (size_t m = 0; m < rows.size(); ++m) {
+    if (!rows[m].empty()) by_component[input.clock.ComponentOf(input.plan.ranks[m])].push_back(m);
+  }
+  std::vector<size_t> largest;
+  for (auto& [component, members] : by_component) {
+    if (members.size() > largest.size()) largest = std::move(members);
+  }
+  return largest;
+}
+
+// How far the clock of a rank may be off against the first of them.
+int64_t UncertaintyOf(const JoinInput& input, int32_t first, int32_t rank, int64_t at_ns) {
+  if (first == rank || input.domain[static_cast<size_t>(first)] == input.domain[static_cast<size_t>(rank)]) {
+    return kInDomainNs;
+  }
+  const auto told = input.clock.PairUncertainty(first, rank, AlignedTime{at_ns});
+  return std::max(kMinUncertaintyNs, told ? told->ns : INT64_MAX / 2);
+}
+
+class ClockJoiner {
+ public:
+  ClockJoiner(const JoinInput& input, const std::vector<std::vector<RowRef>>& rows)
+      : input_(input), rows_(rows), members_(ComparableMembers(input, rows)) {}
+
+  std::optional<CommunicatorJoin> Run() {
+    if (members_.size() < 2 || (inferred() && members_.size() < rows_.size())) return std::nullopt;
+    std::vector<TimedSlot> slots;
+    for (const size_t m : members_) slots.push_back(SlotOf(m));
+    if (!ClocksDecide(slots)) return std::nullopt;
+    TimedJoin joined = JoinByTime(input_, slots);
+    if (!Convinces(joined)) return std::nullopt;
+    confidence_ = 1 - std::exp(-joined.exponent);
+    for (TimedCluster& cluster : joined.clusters) Add(std::move(cluster.members), cluster.confidence);
+    JoinRooted();
+    AddIncomparable();
+    return std::move(out_);
+  }
+
+ private:
+  [[nodiscard]] bool inferred() const { return input_.plan.membership != Membership::kKnown; }
+  // Operations whose kernels end together.
+  [[nodiscard]] bool Binds(const RowRef& ref) const { return MayBeAllPairs(RowAt(input_, ref).op); }
+
+  [[nodiscard]] TimedSlot SlotOf(size_t member) const {
+    const int32_t rank = input_.plan.ranks[member];
+    TimedSlot slot;
+    slot.tick_ns = input_.rows[static_cast<size_t>(rank)].tick_ns;
+    const bool one_clock = std::all_of(members_.begin(), members_.end(), [&](size_t m) {
+      return input_.domain[static_cast<size_t>(input_.plan.ranks[m])] == input_.domain[static_cast<size_t>(rank)];
+    });
+    for (const RowRef& ref : rows_[member]) {
+      if (!Binds(ref)) continue;
+      const CollectiveRow& row = RowAt(input_, ref);
+      // Without the device's bias: the join measures that itself, and nothing it got wrong comes back to it.
+      const LocalTime at{row.start_ns};
+      const int64_t correction = one_clock ? 0 : input_.clock.Correction(rank, at).ns - input_.clock.BiasOf(rank, at);
+      slot.rows.push_back({row.start_ns - correction, row.end_ns - correction, ref});
+    }
+    const int64_t middle = slot.rows.empty() ? 0 : slot.rows[slot.rows.size() / 2].start_ns;
+    slot.uncertainty_ns = UncertaintyOf(input_, input_.plan.ranks[members_.front()], rank, middle);
+    return slot;
+  }
+
+  // Clocks that may be off by half the distance of two instances cannot tell one from the other.
+  [[nodiscard]] static bool ClocksDecide(const std::vector<TimedSlot>& slots) {
+    int64_t uncertainty = 0;
+    for (const TimedSlot& slot : slots) uncertainty = std::max(uncertainty, slot.uncertainty_ns);
+    return uncertainty <= kInDomainNs || uncertainty <= SpacingOf(slots) / 2;
+  }
+
+  [[nodiscard]] bool Convinces(const TimedJoin& joined) const {
+    const double coverage = inferred() ? kMinInferredCoverage : kMinKnownCoverage;
+    return joined.joined >= kMinJoined && joined.exponent >= kMinExponent && joined.coverage >= coverage;
+  }
+
+  void Add(std::vector<RowRef> members, double confidence) {
+    const bool matched = members.size() > 1;
+    const MatchKind kind = inferred() ? MatchKind::kInferred : MatchKind::kOrder;
+    const double total = std::min(confidence, confidence_);
+    for (const RowRef& ref : members) anchors_[ref.member].push_back({ref.row, matched ? next_anchor_ : -1});
+    next_anchor_ += matched ? 1 : 0;
+    out_.instances.push_back(
+        MakeInstance(input_, std::move(members), matched ? kind : MatchKind::kNone, matched ? total : 0));
+  }
+
+  // Rows of operations whose ends need not coincide, between the anchors before and after them: joined in order where
+  // all ranks have equally many of the same kinds there.
+  void JoinRooted() {
+    using Gap = std::pair<int64_t, int64_t>;  // numbers of the anchors around
+    std::map<Gap, std::map<size_t, std::vector<RowRef>>> gaps;
+    for (const size_t m : members_) {
+      auto& anchors = anchors_[m];
+      std::erase_if(anchors, [](const Anchor& a) { return a.number < 0; });
+      std::sort(anchors.begin(), anchors.end(), [](const Anchor& a, const Anchor& b) { return a.row < b.row; });
+      for (const RowRef& ref : rows_[m]) {
+        if (Binds(ref)) continue;
+        const auto after = std::upper_bound(anchors.begin(), anchors.end(), ref.row,
+                                            [](uint32_t row, const Anchor& a) { return row < a.row; });
+        const int64_t before = after == anchors.begin() ? -1 : std::prev(after)->number;
+        gaps[{before, after == anchors.end() ? -1 : after->number}][m].push_back(ref);
+      }
+    }
+    for (const auto& [gap, by_member] : gaps) JoinGap(gap.first >= 0 && gap.second >= 0, by_member);
+  }
+
+  void JoinGap(bool closed, const std::map<size_t, std::vector<RowRef>>& by_member) {
+    const std::vector<RowRef>& first = by_member.begin()->second;
+    bool equal = closed && by_member.size() == members_.size();
+    for (const auto& [member, refs] : by_member) {
+      equal = equal && refs.size() == first.size();
+      for (size_t i = 0; equal && i < refs.size(); ++i) {
+        equal = SameSignature(RowAt(input_, first[i]), RowAt(input_, refs[i]), false);
+      }
+    }
+    for (size_t i = 0; equal && i < first.size(); ++i) {
+      std::vector<RowRef> members;
+      for (const auto& [member, refs] : by_member) members.push_back(refs[i]);
+      Add(std::move(members), 1);
+    }
+    if (equal) return;
+    for (const auto& [member, refs] : by_member) {
+      for (const RowRef& ref : refs) Add({ref}, 0);
+    }
+  }
+
+  // Members on clocks that nothing connects with the others'.
+  void AddIncomparable() {
+    for (size_t m = 0; m < rows_.size(); ++m) {
+      if (std::find(members_.begin(), members_.end(), m) != members_.end()) continue;
+      for (const RowRef& ref : rows_[m]) {
+        out_.instances.push_back(MakeInstance(input_, {ref}, MatchKind::kAmbiguous, 0));
+      }
+    }
+  }
+
+  struct Anchor {
+    uint32_t row = 0;
+    int64_t number = -1;
+  };
+
+  const JoinInput& input_;
+  const std::vector<std::vector<RowRef>>& rows_;
+  std::vector<size_t> members_;
+  double confidence_ = 0;
+  int64_t next_anchor_ = 0;
+  std::map<size_t, std::vector<Anchor>> anchors_;  // by member
+  CommunicatorJoin out_;
+};
+
+}  // namespace
+
+std::optional<CommunicatorJoin> JoinOnClock(const JoinInput& input, const std::vector<std::vector<RowRef>>& rows) {
+  return ClockJoiner(input, rows).Run();
+}
+
+}  // namespace lockstep

@@ -1,0 +1,179 @@
+#include "analysis/metrics/match/join/exchange_join.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <utility>
+
+#include "analysis/metrics/match/join/pair_matching.h"
+#include "analysis/metrics/match/lanes/exchange_links.h"
+#include "analysis/metrics/match/order_score.h"
+
+namespace lockstep {
+namespace {
+
+constexpr int64_t kMinSigmaNs = 1'000;
+constexpr double kTailSigmas = 1.5;  // from there on the cost grows linearly: ends have long tails
+constexpr int64_t kMaxReachNs = 60'000;
+
+bool MayMeet(const CollectiveRow& a, const CollectiveRow& b) {
+  const bool untold = a.op == CollectiveOp::kSendRecv || b.op == CollectiveOp::kSendRecv;
+  const bool bytes = a.bytes == b.bytes || a.bytes == kUnknownBytes || b.bytes == kUnknownBytes;
+  return bytes && (untold || a.op != b.op);
+}
+
+class ExchangeJoiner {
+ public:
+  explicit ExchangeJoiner(const JoinInput& input) : input_(input) { out_.settled = true; }
+
+  CommunicatorJoin Run(const std::vector<RowRef>& rows) {
+    const std::vector<RowRef> rest = JoinIds(rows);
+    if (!rest.empty()) JoinByEnds(rest);
+    return std::move(out_);
+  }
+
+ private:
+  [[nodiscard]] int32_t RankOf(const RowRef& ref) const { return input_.plan.ranks[ref.member]; }
+  [[nodiscard]] const CollectiveRow& Row(const RowRef& ref) const { return RowAt(input_, ref); }
+
+  void AddPair(const RowRef& a, const RowRef& b, MatchKind kind, double confidence) {
+    JoinedInstance joined = MakeInstance(input_, {a, b}, kind, confidence);
+    joined.pair = true;
+    for (const auto& [x, y] : {std::pair(a, b), std::pair(b, a)}) {
+      if (Row(x).op != CollectiveOp::kSend && Row(y).op != CollectiveOp::kRecv) continue;
+      joined.sender = RankOf(x);
+      joined.receiver = RankOf(y);
+    }
+    out_.instances.push_back(std::move(joined));
+  }
+
+  // Ids that exactly two rows share, of different ranks and opposite directions. What is left; all where ids are each
+  // process' own count.
+  std::vector<RowRef> JoinIds(const std::vector<RowRef>& rows) {
+    std::map<uint64_t, std::vector<RowRef>> by_id;
+    for (const RowRef& ref : rows) {
+      if (Row(ref).has_comms_id) by_id[Row(ref).comms_id].push_back(ref);
+    }
+    const auto serves = [&](const std::vector<RowRef>& pair) {
+      return pair.size() == 2 && pair[0].member != pair[1].member && MayMeet(Row(pair[0]), Row(pair[1]));
+    };
+    const auto pairs = std::count_if(by_id.begin(), by_id.end(), [&](const auto& e) { return serves(e.second); });
+    if (static_cast<size_t>(4 * pairs) < rows.size()) return rows;
+    std::vector<RowRef> rest;
+    for (const RowRef& ref : rows) {
+      if (!Row(ref).has_comms_id) rest.push_back(ref);
+    }
+    for (const auto& [id, members] : by_id) {
+      if (serves(members)) {
+        AddPair(members[0], members[1], MatchKind::kId, 1);
+        continue;
+      }
+      const MatchKind kind = members.size() == 1 ? MatchKind::kNone : MatchKind::kAmbiguous;
+      for (const RowRef& ref : members) out_.instances.push_back(MakeInstance(input_, {ref}, kind, 0));
+    }
+    return rest;
+  }
+
+  void JoinByEnds(const std::vector<RowRef>& rows) {
+    out_.settled = false;
+    MakeLanes(rows);
+    std::vector<PossiblePair> possible;
+    const std::vector<ExchangeLink> links = FindExchangeLinks(lanes_);
+    for (const ExchangeLink& link : links) AddPossible(link, possible);
+    std::vector<bool> paired(numbered_.size(), false);
+    const bool known = input_.plan.membership == Membership::kKnown;
+    for (const ChosenPair& c : MatchPairs(numbered_.size(), possible)) {
+      const PossiblePair& p = possible[c.pair];
+      const bool certain = c.confidence >= 0.99;
+      const MatchKind kind = !certain ? MatchKind::kAmbiguous : known ? MatchKind::kOrder : MatchKind::kInferred;
+      paired[p.x] = paired[p.y] = true;
+      AddPair(numbered_[p.x], numbered_[p.y], kind,
+              certain ? c.confidence : std::min(c.confidence, kAmbiguousConfidence));
+    }
+    std::vector<bool> linked(lanes_.size(), false);
+    for (const ExchangeLink& link : links) linked[link.a] = linked[link.b] = true;
+    for (size_t l = 0; l < lanes_.size(); ++l) {
+      for (size_t i = 0; i < lanes_[l].events.size(); ++i) {
+        const size_t n = first_[l] + i;
+        if (paired[n]) continue;
+        const MatchKind kind = linked[l] ? MatchKind::kNone : MatchKind::kAmbiguous;
+        out_.instances.push_back(MakeInstance(input_, {numbered_[n]}, kind, 0));
+      }
+    }
+  }
+
+  // One lane a rank, on the common axis of its component.
+  void MakeLanes(const std::vector<RowRef>& rows) {
+    std::map<size_t, std::vector<std::pair<LaneEvent, RowRef>>> by_member;
+    for (const RowRef& ref : rows) {
+      const CollectiveRow& row = Row(ref);
+      const int64_t correction = input_.clock.Correction(RankOf(ref), LocalTime{row.start_ns}).ns;
+      by_member[ref.member].push_back({{row.start_ns - correction, row.end_ns - correction, 0}, ref});
+    }
+    for (auto& [member, events] : by_member) {
+      std::stable_sort(events.begin(), events.end(),
+                       [](const auto& a, const auto& b) { return a.first.end_ns < b.first.end_ns; });
+      const int32_t rank = input_.plan.ranks[member];
+      ExchangeLane lane{rank, input_.clock.ComponentOf(rank), {}};
+      first_.push_back(numbered_.size());
+      for (const auto& [event, ref] : events) {
+        lane.events.push_back(event);
+        numbered_.push_back(ref);
+      }
+      lanes_.push_back(std::move(lane));
+    }
+  }
+
+  void AddPossible(const ExchangeLink& link, std::vector<PossiblePair>& out) const {
+    const std::vector<LaneEvent>& a = lanes_[link.a].events;
+    const std::vector<LaneEvent>& b = lanes_[link.b].events;
+    const int64_t sigma = std::max(kMinSigmaNs, link.deviation_ns * 3 / 2);
+    const int64_t reach = std::min(kMaxReachNs, 8 * sigma);
+    size_t from = 0;
+    for (size_t i = 0; i < a.size(); ++i) {
+      const int64_t want = a[i].end_ns + link.centre_ns;
+      while (from < b.size() && b[from].end_ns < want - reach) ++from;
+      for (size_t j = from; j < b.size() && b[j].end_ns <= want + reach; ++j) {
+        if (!MayMeet(Row(numbered_[first_[link.a] + i]), Row(numbered_[first_[link.b] + j]))) continue;
+        const double z = static_cast<double>(std::abs(b[j].end_ns - want)) / static_cast<double>(sigma);
+        const double cost = z <= kTailSigmas ? z * z / 2 : kTailSigmas * (z - kTailSigmas / 2);
+        out.push_back({first_[link.a] + i, first_[link.b] + j, cost});
+      }
+    }
+  }
+
+  const JoinInput& input_;
+  CommunicatorJoin out_;
+  std::vector<ExchangeLane> lanes_;
+  std::vector<size_t> first_;     // per lane: number of its first row
+  std::vector<RowRef> numbered_;  // rows in the order of the lanes' events
+};
+
+}  // namespace
+
+CommunicatorJoin JoinExchanges(const JoinInput& input, const std::vector<RowRef>& rows) {
+  return ExchangeJoiner(input).Run(rows);
+}
+
+bool ExchangesInPairs(const JoinInput& input, const std::vector<std::vector<RowRef>>& rows) {
+  if (input.plan.in_pairs) return true;
+  if (input.plan.info.size == 2) return false;
+  size_t most = 0;
+  size_t least = SIZE_MAX;
+  bool one_way = false;
+  for (const std::vector<RowRef>& of_member : rows) {
+    size_t both = 0;
+    for (const RowRef& ref : of_member) {
+      const CollectiveOp op = RowAt(input, ref).op;
+      both += op == CollectiveOp::kSendRecv ? 1 : 0;
+      one_way = one_way || IsPointToPoint(op);
+    }
+    most = std::max(most, both);
+    if (both > 0) least = std::min(least, both);
+  }
+  // A chain's inner members have two partners.
+  constexpr size_t kFewRows = 8;
+  return most > 0 && (one_way || (least >= kFewRows && 3 * least <= 2 * most));
+}
+
+}  // namespace lockstep

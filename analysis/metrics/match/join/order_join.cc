@@ -1,0 +1,278 @@
+#include "analysis/metrics/match/join/order_join.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <utility>
+
+#include "analysis/metrics/match/join/exchange_join.h"
+#include "analysis/metrics/match/join/lane_alignment.h"
+#include "analysis/metrics/match/join/route_join.h"
+
+namespace lockstep {
+namespace {
+
+// The rows of every index of an aligned lane.
+std::vector<std::vector<RowRef>> Gather(const Lane& lane, const std::vector<std::optional<int64_t>>& shift) {
+  int64_t first = INT64_MAX;
+  int64_t last = INT64_MIN;
+  for (size_t s = 0; s < lane.rows.size(); ++s) {
+    if (!shift[s]) continue;
+    first = std::min(first, -*shift[s]);
+    last = std::max(last, static_cast<int64_t>(lane.rows[s].size()) - *shift[s]);
+  }
+  std::vector<std::vector<RowRef>> out(first < last ? static_cast<size_t>(last - first) : 0);
+  for (size_t s = 0; s < lane.rows.size(); ++s) {
+    if (!shift[s]) continue;
+    for (size_t i = 0; i < lane.rows[s].size(); ++i) {
+      out[static_cast<size_t>(static_cast<int64_t>(i) - *shift[s] - first)].push_back(lane.rows[s][i]);
+    }
+  }
+  // Shifts far apart leave indices that no slot reaches.
+  std::erase_if(out, [](const auto& members) { return members.empty(); });
+  return out;
+}
+
+bool OperationsAgree(const JoinInput& input, const std::vector<std::vector<RowRef>>& instances) {
+  return std::all_of(instances.begin(), instances.end(), [&](const std::vector<RowRef>& members) {
+    const CollectiveOp op = RowAt(input, members.front()).op;
+    return std::all_of(members.begin(), members.end(),
+                       [&](const RowRef& ref) { return Compatible(op, RowAt(input, ref).op); });
+  });
+}
+
+void AddSingles(const JoinInput& input, const std::vector<RowRef>& rows, MatchKind kind, CommunicatorJoin& out) {
+  for (const RowRef& ref : rows) out.instances.push_back(MakeInstance(input, {ref}, kind, 0));
+}
+
+bool EqualCounts(const Lane& lane) {
+  return std::all_of(lane.rows.begin(), lane.rows.end(),
+                     [&](const auto& rows) { return rows.size() == lane.rows.front().size(); });
+}
+
+bool Complete(const LaneAlignment& alignment) {
+  return std::all_of(alignment.shift.begin(), alignment.shift.end(), [](const auto& s) { return s.has_value(); });
+}
+
+MatchKind KindOf(const JoinInput& input, const LaneAlignment& alignment) {
+  if (!alignment.certain) return MatchKind::kAmbiguous;
+  return input.plan.membership == Membership::kKnown ? MatchKind::kOrder : MatchKind::kInferred;
+}
+
+void EmitLane(const JoinInput& input, const Lane& lane, LaneAlignment alignment, CommunicatorJoin& out) {
+  std::move(alignment.evidence.begin(), alignment.evidence.end(), std::back_inserter(out.evidence));
+  const bool known = input.plan.membership == Membership::kKnown;
+  if (!alignment.certain) {
+    // The members are told and their counts agree: the likely join is shown, marked as what it is.
+    const bool likely = known && EqualCounts(lane);
+    for (auto& s : alignment.shift) s = likely ? std::optional<int64_t>(0) : std::nullopt;
+  }
+  for (std::vector<RowRef>& members : Gather(lane, alignment.shift)) {
+    const bool matched = members.size() > 1;
+    out.instances.push_back(MakeInstance(input, std::move(members),
+                                         matched ? KindOf(input, alignment) : MatchKind::kNone,
+                                         matched ? alignment.confidence : 0));
+  }
+  for (size_t s = 0; s < lane.rows.size(); ++s) {
+    if (!alignment.shift[s]) AddSingles(input, lane.rows[s], MatchKind::kAmbiguous, out);
+  }
+}
+
+Lane WithoutEmptySlots(const std::vector<std::vector<RowRef>>& rows) {
+  Lane lane;
+  std::copy_if(rows.begin(), rows.end(), std::back_inserter(lane.rows), [](const auto& r) { return !r.empty(); });
+  return lane;
+}
+
+// False if some rank does not fit.
+bool JoinLane(const JoinInput& input, const Lane& lane, size_t slots_wanted, CommunicatorJoin& out) {
+  if (lane.rows.size() < 2) {
+    for (const auto& rows : lane.rows) AddSingles(input, rows, MatchKind::kNone, out);
+    return slots_wanted < 2;
+  }
+  LaneAlignment alignment = AlignLane(input, lane);
+  // An assumed membership is refuted by a rank that has nothing of the operation.
+  if (input.plan.membership != Membership::kKnown && lane.rows.size() < slots_wanted) alignment.certain = false;
+  const bool settled = alignment.certain && alignment.exact && Complete(alignment) && lane.rows.size() == slots_wanted;
+  EmitLane(input, lane, std::move(alignment), out);
+  return settled;
+}
+
+using RowsByOp = std::map<CollectiveOp, std::vector<std::vector<RowRef>>>;
+
+RowsByOp SplitByOp(const JoinInput& input, const std::vector<std::vector<RowRef>>& rows) {
+  RowsByOp out;
+  for (size_t m = 0; m < rows.size(); ++m) {
+    for (const RowRef& ref : rows[m]) {
+      auto& of_op = out[RowAt(input, ref).op];
+      of_op.resize(rows.size());
+      of_op[m].push_back(ref);
+    }
+  }
+  return out;
+}
+
+using Route = std::pair<int32_t, int32_t>;  // rank indices of sender and receiver
+
+// The other side of a point-to-point row: as told, else the other one of two.
+int32_t OtherSide(const JoinInput& input, const RowRef& ref) {
+  const CollectiveRow& row = RowAt(input, ref);
+  if (row.peer >= 0) return ResolvePeer(input, ref, row.peer);
+  if (input.plan.ranks.size() != 2 || input.plan.info.size != 2) return -1;
+  return input.plan.ranks[1 - ref.member];
+}
+
+// Pairs whose rows carry one id, however many rows are lost. False if the ids do not serve.
+bool JoinRouteById(const JoinInput& input, const Lane& lane, CommunicatorJoin& out) {
+  using Key = std::pair<uint64_t, size_t>;  // id, occurrence
+  std::map<Key, std::vector<RowRef>> keyed;
+  size_t both = 0;
+  for (const std::vector<RowRef>& side : lane.rows) {
+    std::map<uint64_t, size_t> seen;
+    for (const RowRef& ref : side) {
+      const CollectiveRow& row = RowAt(input, ref);
+      if (!row.has_comms_id) return false;
+      std::vector<RowRef>& members = keyed[{row.comms_id, seen[row.comms_id]++}];
+      members.push_back(ref);
+      both += members.size() == 2 && members.front().member != ref.member ? 1 : 0;
+    }
+  }
+  if (both * 4 < lane.rows[0].size() + lane.rows[1].size()) return false;
+  for (auto& [key, members] : keyed) {
+    const bool matched = members.size() > 1;
+    out.instances.push_back(
+        MakeInstance(input, std::move(members), matched ? MatchKind::kId : MatchKind::kNone, matched ? 1 : 0));
+  }
+  return true;
+}
+
+std::vector<RouteRow> Timed(const JoinInput& input, const std::vector<RowRef>& rows) {
+  std::vector<RouteRow> out;
+  for (const RowRef& ref : rows) {
+    const CollectiveRow& row = RowAt(input, ref);
+    const int64_t correction = input.clock.Correction(input.plan.ranks[ref.member], LocalTime{row.start_ns}).ns;
+    out.push_back({row.start_ns - correction, row.end_ns - correction});
+  }
+  return out;
+}
+
+// Pairs by time where the clocks of the two are comparable.
+bool JoinRouteByTime(const JoinInput& input, const Lane& lane, CommunicatorJoin& out) {
+  constexpr int64_t kSlackNs = 60'000;
+  constexpr size_t kMinShare = 2;  // at least half of the shorter side finds a partner
+  const int32_t sender = input.plan.ranks[lane.rows[0].front().member];
+  const int32_t receiver = input.plan.ranks[lane.rows[1].front().member];
+  if (input.clock.ComponentOf(sender) != input.clock.ComponentOf(receiver)) return false;
+  const auto pairs = PairRoute(Timed(input, lane.rows[0]), Timed(input, lane.rows[1]), kSlackNs);
+  const size_t shorter = std::min(lane.rows[0].size(), lane.rows[1].size());
+  if (pairs.size() < 3 || pairs.size() * kMinShare < shorter) return false;
+  std::vector<bool> sent(lane.rows[0].size(), false);
+  std::vector<bool> received(lane.rows[1].size(), false);
+  const MatchKind kind = input.plan.membership == Membership::kKnown ? MatchKind::kOrder : MatchKind::kInferred;
+  for (const RoutePair& p : pairs) {
+    sent[p.send] = received[p.receive] = true;
+    out.instances.push_back(MakeInstance(input, {lane.rows[0][p.send], lane.rows[1][p.receive]},
+                                         p.clear ? kind : MatchKind::kAmbiguous,
+                                         p.clear ? kSignatureConfidence : kAmbiguousConfidence));
+  }
+  for (size_t i = 0; i < sent.size(); ++i) {
+    if (!sent[i]) AddSingles(input, {lane.rows[0][i]}, MatchKind::kNone, out);
+  }
+  for (size_t i = 0; i < received.size(); ++i) {
+    if (!received[i]) AddSingles(input, {lane.rows[1][i]}, MatchKind::kNone, out);
+  }
+  return true;
+}
+
+// Whether the ends of the k-th rows of two sides keep their distance. Where either side has lost a row the order may
+// be off by one for a while, and signatures that repeat do not show it. On one clock the ends themselves tell.
+bool KeepsStep(const JoinInput& input, const Lane& lane) {
+  constexpr int64_t kJitterNs = 20'000;
+  constexpr int64_t kDriftPart = 10'000;  // of the time between two rows
+  if (lane.rows.size() != 2) return true;
+  const auto domain = [&](size_t side) {
+    return input.domain[static_cast<size_t>(input.plan.ranks[lane.rows[side].front().member])];
+  };
+  if (domain(0) == domain(1)) return true;
+  if (!EqualCounts(lane)) return false;
+  for (size_t i = 1; i < lane.rows[0].size(); ++i) {
+    const auto gap = [&](size_t side) {
+      return RowAt(input, lane.rows[side][i]).end_ns - RowAt(input, lane.rows[side][i - 1]).end_ns;
+    };
+    if (std::abs(gap(0) - gap(1)) > kJitterNs + gap(0) / kDriftPart) return false;
+  }
+  return true;
+}
+
+void JoinRoute(const JoinInput& input, const Lane& lane, CommunicatorJoin& out) {
+  Lane present = WithoutEmptySlots(lane.rows);
+  present.relation = lane.relation;
+  if (present.rows.size() == 2 && JoinRouteById(input, lane, out)) return;
+  CommunicatorJoin by_order;
+  const bool settled = JoinLane(input, present, 2, by_order) && KeepsStep(input, present);
+  out.settled = out.settled && (settled || present.rows.size() < 2);
+  std::move(by_order.evidence.begin(), by_order.evidence.end(), std::back_inserter(out.evidence));
+  if (!settled && present.rows.size() == 2 && JoinRouteByTime(input, lane, out)) return;
+  std::move(by_order.instances.begin(), by_order.instances.end(), std::back_inserter(out.instances));
+}
+
+}  // namespace
+
+CommunicatorJoin JoinByOrder(const JoinInput& input, const std::vector<std::vector<RowRef>>& rows) {
+  CommunicatorJoin out;
+  const Lane whole = WithoutEmptySlots(rows);
+  if (whole.rows.size() > 1 && (input.plan.membership == Membership::kKnown || whole.rows.size() == rows.size())) {
+    LaneAlignment alignment = AlignLane(input, whole);
+    if (alignment.certain && Complete(alignment) && OperationsAgree(input, Gather(whole, alignment.shift))) {
+      out.settled = alignment.exact && whole.rows.size() == rows.size();
+      EmitLane(input, whole, std::move(alignment), out);
+      return out;
+    }
+    out.evidence = std::move(alignment.evidence);
+  }
+  out.settled = true;
+  for (const auto& [op, of_op] : SplitByOp(input, rows)) {
+    const bool settled = JoinLane(input, WithoutEmptySlots(of_op), rows.size(), out);
+    out.settled = out.settled && settled;
+  }
+  return out;
+}
+
+CommunicatorJoin JoinPointToPoint(const JoinInput& input, const std::vector<RowRef>& rows) {
+  CommunicatorJoin out;
+  out.settled = true;
+  std::map<Route, Lane> routes;
+  std::vector<RowRef> untold;
+  for (const RowRef& ref : rows) {
+    const CollectiveRow& row = RowAt(input, ref);
+    const int32_t own = input.plan.ranks[ref.member];
+    const int32_t other = OtherSide(input, ref);
+    if (row.op == CollectiveOp::kSendRecv || (other < 0 && row.peer < 0)) {
+      untold.push_back(ref);
+      continue;
+    }
+    if (other < 0 || other == own) {
+      AddSingles(input, {ref}, MatchKind::kNone, out);
+      continue;
+    }
+    const bool sends = row.op == CollectiveOp::kSend;
+    Lane& lane = routes[sends ? Route(own, other) : Route(other, own)];
+    lane.relation = PairRelation::kSendToReceive;
+    lane.rows.resize(2);
+    lane.rows[sends ? 0 : 1].push_back(ref);
+  }
+  for (const auto& [route, lane] : routes) {
+    const size_t before = out.instances.size();
+    JoinRoute(input, lane, out);
+    for (size_t i = before; i < out.instances.size(); ++i) {
+      out.instances[i].sender = route.first;
+      out.instances[i].receiver = route.second;
+    }
+  }
+  CommunicatorJoin exchanges = JoinExchanges(input, untold);
+  out.settled = out.settled && exchanges.settled;
+  std::move(exchanges.instances.begin(), exchanges.instances.end(), std::back_inserter(out.instances));
+  return out;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,238 @@
+#include "analysis/metrics/match/lanes/coarse_clocks.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+namespace lockstep {
+namespace {
+
+constexpr int64_t kNearNs = 50'000'000;
+constexpr int64_t kFarNs = 5'000'000'000;
+constexpr size_t kMaxLanePairs = 24;  // tried for one pair of domains, fewer when there are many
+constexpr size_t kAllLanePairs = 8'192;
+constexpr size_t kFarLanePairs = 4;
+constexpr int64_t kFineDeviationNs = 1'000;  // no need to look further
+constexpr int64_t kMinSigmaNs = 1'000;
+constexpr int64_t kFineModelNs = 5'000;  // an alignment this sure needs no lanes
+constexpr int kModelKnots = 65;
+
+using LanePair = std::pair<size_t, size_t>;
+
+class Placer {
+ public:
+  Placer(const std::vector<RankLane>& lanes, const ClockModel& model, size_t ranks, Executor& executor)
+      : lanes_(lanes),
+        model_(model),
+        ranks_(ranks),
+        executor_(executor),
+        by_domain_(static_cast<size_t>(model.domains())) {
+    for (size_t l = 0; l < lanes.size(); ++l) {
+      if (!lanes[l].events.empty()) by_domain_[DomainOf(l)].push_back(l);
+    }
+    for (size_t r = ranks; r-- > 0;) {
+      lowest_[static_cast<size_t>(model.DomainOf(static_cast<int32_t>(r)).value)] = static_cast<int32_t>(r);
+    }
+  }
+
+  ClockModel Run() {
+    placed_.assign(by_domain_.size(), false);
+    offset_.resize(by_domain_.size());
+    sigma_.assign(by_domain_.size(), 0);
+    component_.assign(by_domain_.size(), -1);
+    const size_t pairs = by_domain_.size() * by_domain_.size() / 2 + 1;
+    limit_ = std::clamp<size_t>(kAllLanePairs / pairs, 2, kMaxLanePairs);
+    for (const size_t first : InOrder()) {
+      if (placed_[first]) continue;
+      Place(first, static_cast<int32_t>(first), {}, 0);
+      Grow(first);
+    }
+    return Model();
+  }
+
+ private:
+  [[nodiscard]] size_t DomainOf(size_t lane) const {
+    return static_cast<size_t>(model_.DomainOf(lanes_[lane].rank_index).value);
+  }
+
+  // Domains by their lowest rank.
+  [[nodiscard]] std::vector<size_t> InOrder() const {
+    std::vector<size_t> out;
+    for (const auto& [domain, rank] : lowest_) out.push_back(domain);
+    std::sort(out.begin(), out.end(), [&](size_t a, size_t b) { return lowest_.at(a) < lowest_.at(b); });
+    return out;
+  }
+
+  void Place(size_t domain, int32_t component, std::vector<OffsetKnot> knots, int64_t sigma_ns) {
+    sigma_[domain] = sigma_ns;
+    placed_[domain] = true;
+    component_[domain] = component;
+    offset_[domain] = std::move(knots);
+    order_.push_back(domain);
+  }
+
+  // Everything that can be connected to `first`, breadth first; far offsets are sought when no near one is left.
+  void Grow(size_t first) {
+    const size_t near_limit = limit_;
+    for (const int64_t reach : {kNearNs, kFarNs}) {
+      if (reach == kFarNs) limit_ = std::min(limit_, kFarLanePairs);
+      for (size_t at = PositionOf(first); at < order_.size(); ++at) Connect(order_[at], reach);
+    }
+    limit_ = near_limit;
+  }
+
+  [[nodiscard]] size_t PositionOf(size_t domain) const {
+    return static_cast<size_t>(std::find(order_.begin(), order_.end(), domain) - order_.begin());
+  }
+
+  void Connect(size_t a, int64_t reach) {
+    std::vector<size_t> open;
+    for (const size_t d : InOrder()) {
+      if (!placed_[d]) open.push_back(d);
+    }
+    std::vector<std::optional<Link>> links(open.size());
+    executor_.ParallelFor(open.size(), [&](size_t i) { links[i] = LinkOf(a, open[i], reach); });
+    for (size_t i = 0; i < open.size(); ++i) {
+      if (links[i]) Place(open[i], component_[a], Chain(a, links[i]->knots), sigma_[a] + links[i]->sigma_ns);
+    }
+  }
+
+  struct Link {
+    std::vector<OffsetKnot> knots;  // a - b
+    int64_t sigma_ns = 0;
+  };
+
+  // A time in the middle of a domain's lanes.
+  [[nodiscard]] int64_t MiddleOf(size_t domain) const {
+    if (by_domain_[domain].empty()) return 0;
+    const std::vector<LaneEvent>& events = lanes_[by_domain_[domain].front()].events;
+    return events[events.size() / 2].end_ns;
+  }
+
+  [[nodiscard]] std::optional<Link> LinkOf(size_t a, size_t b, int64_t reach) const {
+    const auto told = model_.PairUncertainty(lowest_.at(a), lowest_.at(b), AlignedTime{MiddleOf(a)});
+    if (told && told->ns <= kFineModelNs) return Link{FromModel(a, b), told->ns / 2};
+    // The lanes whose ends scatter least: others may only run in lockstep.
+    std::optional<LaneShift> best;
+    for (const auto& [x, y] : PairsOf(a, b)) {
+      std::optional<LaneShift> shift =
+          FindLaneShift(lanes_[x].events, lanes_[y].events,
+                        {0, reach, std::max(lanes_[x].tick_ns, lanes_[y].tick_ns), lanes_[x].sole && lanes_[y].sole});
+      if (!shift || !shift->accepted || (best && best->deviation_ns <= shift->deviation_ns)) continue;
+      best = std::move(shift);
+      if (best->deviation_ns <= kFineDeviationNs) break;
+    }
+    if (best) return Link{std::move(best->knots), std::max(kMinSigmaNs, best->deviation_ns / 2)};
+    return told ? std::optional(Link{FromModel(a, b), told->ns / 2}) : std::nullopt;
+  }
+
+  // The lane pairs worth trying, the likeliest first.
+  [[nodiscard]] std::vector<LanePair> PairsOf(size_t a, size_t b) const {
+    std::vector<std::tuple<bool, bool, int32_t, int64_t, size_t, size_t>> ranked;
+    std::map<uint64_t, std::vector<size_t>> of_class;
+    for (const size_t y : by_domain_[b]) of_class[lanes_[y].cls].push_back(y);
+    for (const size_t x : by_domain_[a]) {
+      for (const size_t y : of_class[lanes_[x].cls]) {
+        const int32_t apart = std::abs(lanes_[x].position - lanes_[y].position);
+        const auto [size, other] = std::minmax({lanes_[x].events.size(), lanes_[y].events.size()});
+        ranked.emplace_back(2 * size < other, !lanes_[x].told, apart, -static_cast<int64_t>(size), x, y);
+      }
+    }
+    std::sort(ranked.begin(), ranked.end());
+    std::vector<LanePair> out;
+    for (const auto& [unequal, untold, apart, size, x, y] : ranked) {
+      if (out.size() < limit_) out.emplace_back(x, y);
+    }
+    return out;
+  }
+
+  // What an earlier alignment says, as knots over the time that both have lanes in.
+  [[nodiscard]] std::vector<OffsetKnot> FromModel(size_t a, size_t b) const {
+    int64_t from = INT64_MAX;
+    int64_t to = INT64_MIN;
+    for (const size_t l : by_domain_[a]) {
+      from = std::min(from, lanes_[l].events.front().end_ns);
+      to = std::max(to, lanes_[l].events.back().end_ns);
+    }
+    std::vector<OffsetKnot> out;
+    if (from > to) return {{0, 0}};
+    for (int k = 0; k < kModelKnots; ++k) {
+      const int64_t t = from + (to - from) / (kModelKnots - 1) * k;
+      if (!out.empty() && out.back().t_ns >= t) continue;
+      const AlignedTime aligned = Aligned(a, t);
+      const int64_t there = model_.ToLocal(lowest_.at(b), aligned).ns - model_.BiasOf(lowest_.at(b), LocalTime{t});
+      out.push_back({t, t - there});
+    }
+    return out;
+  }
+
+  [[nodiscard]] AlignedTime Aligned(size_t domain, int64_t local) const {
+    const int32_t rank = lowest_.at(domain);
+    return AlignedTime{model_.Align(rank, LocalTime{local}).ns + model_.BiasOf(rank, LocalTime{local})};
+  }
+
+  static int64_t At(const std::vector<OffsetKnot>& knots, int64_t t) {
+    if (knots.empty()) return 0;
+    const auto after =
+        std::upper_bound(knots.begin(), knots.end(), t, [](int64_t x, const OffsetKnot& k) { return x < k.t_ns; });
+    if (after == knots.begin()) return knots.front().offset_ns;
+    if (after == knots.end()) return knots.back().offset_ns;
+    const OffsetKnot& x = *std::prev(after);
+    const double part = static_cast<double>(t - x.t_ns) / static_cast<double>(after->t_ns - x.t_ns);
+    return x.offset_ns + static_cast<int64_t>(part * static_cast<double>(after->offset_ns - x.offset_ns));
+  }
+
+  // Offset of b against the reference, on b's clock, from that of a and a link a - b.
+  [[nodiscard]] std::vector<OffsetKnot> Chain(size_t a, const std::vector<OffsetKnot>& link) const {
+    std::vector<OffsetKnot> out;
+    for (const OffsetKnot& k : link) {
+      OffsetKnot knot{k.t_ns - k.offset_ns, At(offset_[a], k.t_ns) - k.offset_ns};
+      // A jump is one of b or of a: on b's clock its two sides may come in either order.
+      if (!out.empty()) knot.t_ns = std::max(knot.t_ns, out.back().t_ns);
+      out.push_back(knot);
+    }
+    return out;
+  }
+
+  [[nodiscard]] ClockModel Model() const {
+    ClockModel out;
+    for (size_t r = 0; r < ranks_; ++r) {
+      const auto rank = static_cast<int32_t>(r);
+      out.SetDomain(rank, model_.DomainOf(rank));
+    }
+    for (const size_t d : order_) {
+      DomainClock clock;
+      clock.component = component_[d];
+      clock.method = ClockMethod::kEnds;
+      for (const OffsetKnot& k : offset_[d]) {
+        clock.knots.push_back({k.t_ns, k.offset_ns, k.offset_ns, k.offset_ns, sigma_[d]});
+      }
+      out.SetDomainClock(DomainId{static_cast<int32_t>(d)}, std::move(clock));
+    }
+    return out;
+  }
+
+  const std::vector<RankLane>& lanes_;
+  const ClockModel& model_;
+  size_t ranks_;
+  Executor& executor_;
+  std::vector<std::vector<size_t>> by_domain_;
+  std::map<size_t, int32_t> lowest_;  // domain -> lowest rank index
+  std::vector<bool> placed_;
+  std::vector<std::vector<OffsetKnot>> offset_;
+  std::vector<int32_t> component_;
+  std::vector<int64_t> sigma_;  // of the offset
+  std::vector<size_t> order_;
+  size_t limit_ = kMaxLanePairs;
+};
+
+}  // namespace
+
+ClockModel FindCoarseClocks(const std::vector<RankLane>& lanes, const ClockModel& model, size_t ranks,
+                            Executor& executor) {
+  return Placer(lanes, model, ranks, executor).Run();
+}
+
+}  // namespace lockstep

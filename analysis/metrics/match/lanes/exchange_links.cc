@@ -1,0 +1,178 @@
+#include "analysis/metrics/match/lanes/exchange_links.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <set>
+
+#include "analysis/metrics/match/order_score.h"
+
+namespace lockstep {
+namespace {
+
+constexpr int64_t kReachNs = 60'000;  // biases and what an alignment leaves
+constexpr size_t kMinRows = 6;        // in common, to tell anything
+constexpr size_t kMinPart = 12;       // of a lane's rows that a partner shares, at least
+constexpr int64_t kMaxQuartileNs = 20'000;
+constexpr int64_t kFloorNs = 500;
+constexpr double kClearRatio = 1.7;       // of another rank's scatter over the same rows, where these are many
+constexpr double kClearFewRows = 5;       // ... and what few rows may show by chance
+constexpr int64_t kClearFloorNs = 2'000;  // differences below are those of clocks
+
+struct Near {
+  size_t row = 0;
+  int64_t distance_ns = 0;  // signed
+};
+
+// For each event of a with an end of b in reach, the nearest one.
+std::vector<Near> NearRows(const ExchangeLane& a, const ExchangeLane& b) {
+  std::vector<Near> out;
+  size_t j = 0;
+  for (size_t i = 0; i < a.events.size(); ++i) {
+    const int64_t end = a.events[i].end_ns;
+    while (j + 1 < b.events.size() && std::abs(b.events[j + 1].end_ns - end) <= std::abs(b.events[j].end_ns - end)) ++j;
+    if (b.events.empty() || std::abs(b.events[j].end_ns - end) > kReachNs) continue;
+    out.push_back({i, b.events[j].end_ns - end});
+  }
+  return out;
+}
+
+struct Scatter {
+  size_t rows = 0;
+  int64_t centre_ns = 0;
+  int64_t deviation_ns = 0;  // median distance from the centre
+  int64_t quartile_ns = 0;   // upper quartile of it: a sender may be done a little before its receiver, by design
+};
+
+Scatter ScatterOf(const std::vector<Near>& near, const std::vector<bool>& open) {
+  std::vector<int64_t> distances;
+  for (const Near& n : near) {
+    if (open[n.row]) distances.push_back(n.distance_ns);
+  }
+  Scatter out;
+  out.rows = distances.size();
+  out.centre_ns = UpperMedian(distances);
+  for (int64_t& d : distances) d = std::abs(d - out.centre_ns);
+  std::sort(distances.begin(), distances.end());
+  if (distances.empty()) return out;
+  out.deviation_ns = std::max(kFloorNs, distances[distances.size() / 2]);
+  out.quartile_ns = std::max(kFloorNs, distances[distances.size() * 3 / 4]);
+  return out;
+}
+
+// Finds the partners of one lane.
+class Chooser {
+ public:
+  Chooser(const std::vector<ExchangeLane>& lanes, size_t lane) : open_(lanes[lane].events.size(), true) {
+    least_ = std::max(kMinRows, lanes[lane].events.size() / kMinPart);
+    for (size_t other = 0; other < lanes.size(); ++other) {
+      const bool possible =
+          lanes[other].rank_index != lanes[lane].rank_index && lanes[other].component == lanes[lane].component;
+      if (!possible) continue;
+      std::vector<Near> near = NearRows(lanes[lane], lanes[other]);
+      if (near.size() >= least_) near_.emplace(other, std::move(near));
+    }
+  }
+
+  std::map<size_t, Scatter> Run() {
+    std::map<size_t, Scatter> out;
+    while (const auto best = Best()) {
+      const Scatter scatter = ScatterOf(near_.at(*best), open_);
+      if (IsClear(*best, scatter)) out.emplace(*best, scatter);
+      for (const Near& n : near_.at(*best)) open_[n.row] = false;
+      near_.erase(*best);
+    }
+    return out;
+  }
+
+ private:
+  [[nodiscard]] std::optional<size_t> Best() const {
+    std::optional<size_t> best;
+    int64_t least = kMaxQuartileNs + 1;
+    for (const auto& [other, near] : near_) {
+      const Scatter s = ScatterOf(near, open_);
+      if (s.rows < least_ || s.quartile_ns >= least) continue;
+      best = other;
+      least = s.quartile_ns;
+    }
+    return best;
+  }
+
+  // No other rank ends as closely at the same rows.
+  [[nodiscard]] bool IsClear(size_t best, const Scatter& scatter) const {
+    std::vector<bool> shared(open_.size(), false);
+    for (const Near& n : near_.at(best)) shared[n.row] = open_[n.row];
+    const double ratio = std::max(kClearRatio, std::exp(kClearFewRows / std::sqrt(static_cast<double>(scatter.rows))));
+    const auto own = static_cast<double>(std::max(kClearFloorNs, scatter.quartile_ns));
+    const auto limit = static_cast<int64_t>(ratio * own);
+    return std::all_of(near_.begin(), near_.end(), [&](const auto& entry) {
+      const Scatter s = ScatterOf(entry.second, shared);
+      return entry.first == best || 2 * s.rows < scatter.rows || s.quartile_ns >= limit;
+    });
+  }
+
+  std::vector<bool> open_;  // rows that no partner has taken
+  size_t least_ = 0;
+  std::map<size_t, std::vector<Near>> near_;  // by other lane
+};
+
+}  // namespace
+
+std::vector<ExchangeLink> FindExchangeLinks(const std::vector<ExchangeLane>& lanes) {
+  std::vector<std::map<size_t, Scatter>> partners;
+  for (size_t l = 0; l < lanes.size(); ++l) partners.push_back(Chooser(lanes, l).Run());
+  std::vector<ExchangeLink> out;
+  for (size_t a = 0; a < lanes.size(); ++a) {
+    for (const auto& [b, scatter] : partners[a]) {
+      if (a < b && partners[b].count(a) > 0) out.push_back({a, b, scatter.centre_ns, scatter.deviation_ns});
+    }
+  }
+  return out;
+}
+
+double LinkedShare(const std::vector<ExchangeLane>& lanes, const std::vector<ExchangeLink>& links, size_t lane) {
+  const std::vector<LaneEvent>& events = lanes[lane].events;
+  int64_t from = INT64_MIN;
+  int64_t to = INT64_MAX;
+  std::vector<bool> linked(events.size(), false);
+  for (const ExchangeLink& link : links) {
+    if (link.a != lane && link.b != lane) continue;
+    const ExchangeLane& other = lanes[link.a == lane ? link.b : link.a];
+    from = std::max(from, other.events.front().end_ns - kReachNs);
+    to = std::min(to, other.events.back().end_ns + kReachNs);
+    for (const Near& n : NearRows(lanes[lane], other)) linked[n.row] = true;
+  }
+  int64_t all = 0;
+  int64_t found = 0;
+  for (size_t i = 0; i < events.size(); ++i) {
+    if (events[i].end_ns < from || events[i].end_ns > to) continue;
+    ++all;
+    found += linked[i] ? 1 : 0;
+  }
+  return all == 0 ? 0 : static_cast<double>(found) / static_cast<double>(all);
+}
+
+std::vector<std::vector<size_t>> ConnectedLanes(size_t lanes, const std::vector<ExchangeLink>& links) {
+  std::vector<size_t> root(lanes);
+  std::iota(root.begin(), root.end(), size_t{0});
+  const auto find = [&](size_t x) {
+    while (root[x] != x) x = root[x] = root[root[x]];
+    return x;
+  };
+  for (const ExchangeLink& link : links) {
+    const auto [low, high] = std::minmax({find(link.a), find(link.b)});
+    root[high] = low;
+  }
+  std::map<size_t, std::vector<size_t>> sets;
+  for (size_t l = 0; l < lanes; ++l) sets[find(l)].push_back(l);
+  std::vector<std::vector<size_t>> out;
+  for (auto& [first, set] : sets) {
+    if (set.size() > 1) out.push_back(std::move(set));
+  }
+  return out;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,41 @@
+// Which ranks exchange with each other in pairs, from the ends of their kernels alone.
+//
+// A lane of such kernels belongs to several partners: a stage of a pipeline meets the one before and the one after.
+// The kernels of a pair end together; those of ranks that only run in lockstep with a partner end near them, but
+// scatter more. A lane takes the partner whose ends scatter least, then among the rows that are left the next one.
+// A partner counts if no other rank comes close over the same rows, and if it takes the lane for its own partner too.
+//
+// Internal to the joining of instances.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analysis/metrics/match/lanes/lane_shift.h"
+
+namespace lockstep {
+
+struct ExchangeLane {
+  int32_t rank_index = 0;
+  int32_t component = 0;          // lanes of different ones have no common axis
+  std::vector<LaneEvent> events;  // on the common axis, in order of end
+};
+
+struct ExchangeLink {
+  size_t a = 0;  // lanes; a < b
+  size_t b = 0;
+  int64_t centre_ns = 0;     // how much later the ends of b lie
+  int64_t deviation_ns = 0;  // median distance from there
+};
+
+// Ordered by (a, b).
+[[nodiscard]] std::vector<ExchangeLink> FindExchangeLinks(const std::vector<ExchangeLane>& lanes);
+
+// Share of a lane's rows, among those that end while all its partners run, that end with a row of a partner.
+[[nodiscard]] double LinkedShare(const std::vector<ExchangeLane>& lanes, const std::vector<ExchangeLink>& links,
+                                 size_t lane);
+
+// Lanes connected by links, each set ascending; lanes without a link are in none.
+[[nodiscard]] std::vector<std::vector<size_t>> ConnectedLanes(size_t lanes, const std::vector<ExchangeLink>& links);
+
+}  // namespace lockstep

@@ -1,0 +1,340 @@
+#include "analysis/metrics/match/lanes/lane_sets.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "analysis/metrics/match/order_score.h"
+
+namespace lockstep {
+namespace {
+
+constexpr size_t kSample = 400;
+constexpr size_t kQuickSample = 48;
+constexpr size_t kOverlapPart = 8;  // of a lane's rows, at least, lie where the other one runs
+constexpr int64_t kMinPairs = 6;
+constexpr int64_t kTellingPairs = 16;  // lanes this long show whether their ranks belong together
+constexpr double kMinCoverage = 0.9;
+constexpr double kQuickCoverage = 0.75;
+constexpr double kQuickCommonRate = 0.9;
+constexpr double kMinPeerShare = 0.9;                        // of a set's other lanes that a lane must fit
+constexpr std::array<double, 3> kDecoyRatios = {3, 2, 1.5};  // against the best partner, ever more strictly
+constexpr int64_t kEvenDeviationNs = 1'000;                  // ends of one collective scatter by as much
+constexpr double kEvenRatio = 1.7;                           // between neighbours of one kind
+constexpr std::array<double, 3> kSteps = {4, 2.5, kEvenRatio};
+constexpr size_t kUnevenPart = 4;            // of a set's lanes may seem to have partners of two kinds
+constexpr int64_t kGapRatio = 2;             // against the next better one
+constexpr int64_t kFineDeviationNs = 300;    // scatter below this tells nothing
+constexpr int64_t kAcrossDeviationNs = 500;  // what a coarse clock adds
+constexpr int64_t kMaxDeviationNs = 5'000;
+constexpr int64_t kDurationPart = 10;
+constexpr int64_t kCentrePart = 8;
+constexpr int64_t kInDomainNs = 20'000;
+constexpr int64_t kBetweenDomainsNs = 30'000;
+
+class Finder {
+ public:
+  Finder(const std::vector<RankLane>& lanes, const ClockModel& clock, Executor& executor)
+      : lanes_(lanes), clock_(clock), executor_(executor) {
+    aligned_.resize(lanes_.size());
+    for (const RankLane& lane : lanes_) {
+      std::vector<int64_t> durations;
+      for (const LaneEvent& e : lane.events) durations.push_back(e.end_ns - e.start_ns);
+      usual_duration_.push_back(UpperMedian(std::move(durations)));
+    }
+    executor.ParallelFor(lanes_.size(), [&](size_t l) { aligned_[l] = Aligned(lanes_[l]); });
+  }
+
+  // Sets of lanes, each a communicator; ascending.
+  std::vector<std::vector<size_t>> Run() {
+    Compare();
+    std::vector<size_t> all(lanes_.size());
+    std::iota(all.begin(), all.end(), size_t{0});
+    Peers peers(lanes_.size());
+    for (const size_t l : all) {
+      for (const Edge& e : edges_[l]) peers[l].insert(e.other);
+    }
+    TakeEven(all, peers, 0);
+    std::sort(sets_.begin(), sets_.end());
+    return std::move(sets_);
+  }
+
+  [[nodiscard]] bool telling() const { return telling_; }
+
+ private:
+  struct Edge {
+    size_t other = 0;
+    int64_t deviation_ns = 0;
+  };
+  using Peers = std::vector<std::set<size_t>>;  // per lane
+
+  [[nodiscard]] std::vector<LaneEvent> Aligned(const RankLane& lane) const {
+    std::vector<LaneEvent> out = lane.events;
+    for (LaneEvent& e : out) {
+      const int64_t correction = clock_.Correction(lane.rank_index, LocalTime{e.end_ns}).ns;
+      e.start_ns -= correction;
+      e.end_ns -= correction;
+    }
+    return out;
+  }
+
+  [[nodiscard]] bool Comparable(size_t a, size_t b) const {
+    return lanes_[a].cls == lanes_[b].cls && lanes_[a].rank_index != lanes_[b].rank_index &&
+           clock_.ComponentOf(lanes_[a].rank_index) == clock_.ComponentOf(lanes_[b].rank_index);
+  }
+
+  [[nodiscard]] bool SameDomain(size_t a, size_t b) const {
+    return clock_.DomainOf(lanes_[a].rank_index) == clock_.DomainOf(lanes_[b].rank_index);
+  }
+
+  // How far the ends of two lanes may lie apart for good: by their clocks, or by their places in a large transfer.
+  [[nodiscard]] int64_t UncertaintyOf(size_t a, size_t b) const {
+    return std::max(SameDomain(a, b) ? kInDomainNs : kBetweenDomainsNs, usual_duration_[a] / kCentrePart);
+  }
+
+  // How far the ends of a lane's partners may scatter.
+  [[nodiscard]] int64_t LimitOf(size_t lane) const {
+    return std::max(kMaxDeviationNs, usual_duration_[lane] / kDurationPart);
+  }
+
+  // Scatter of the ends of two lanes that fit; null if they do not.
+  [[nodiscard]] std::optional<int64_t> Fit(size_t a, size_t b, bool& telling) const {
+    const int64_t uncertainty = UncertaintyOf(a, b);
+    const auto quick = CompareLanes(aligned_[a], aligned_[b], uncertainty, kQuickSample, SameDomain(a, b));
+    if (!quick) return std::nullopt;
+    telling = telling || quick->pairs >= std::min<int64_t>(kTellingPairs, kQuickSample);
+    if (quick->coverage < kQuickCoverage || quick->common_rate < kQuickCommonRate) return std::nullopt;
+    int64_t deviation = 0;
+    for (const auto& [x, y] : {std::pair(a, b), std::pair(b, a)}) {
+      const auto whole = CompareLanes(aligned_[x], aligned_[y], uncertainty, kSample, SameDomain(a, b));
+      const auto least = static_cast<int64_t>(std::min(lanes_[x].events.size(), kSample) / kOverlapPart);
+      const bool fits = whole && whole->pairs >= std::max(kMinPairs, least) && CoversEnough(*whole) &&
+                        whole->common_rate >= kMinCommonRate && whole->deviation_ns <= LimitOf(x);
+      if (!fits) return std::nullopt;
+      deviation = std::max(deviation, whole->deviation_ns);
+    }
+    return std::max(deviation, kFineDeviationNs);
+  }
+
+  // Short lanes may miss two of each other's rows.
+  static bool CoversEnough(const LaneShift& shift) {
+    const auto pairs = static_cast<double>(shift.pairs);
+    return (1 - shift.coverage) * pairs <= std::max((1 - kMinCoverage) * pairs, std::min(2.0, pairs / 5)) + 1e-6;
+  }
+
+  void Compare() {
+    edges_.assign(lanes_.size(), {});
+    std::vector<std::vector<Edge>> later(lanes_.size());
+    std::vector<uint8_t> telling(lanes_.size(), 0);
+    executor_.ParallelFor(lanes_.size(), [&](size_t a) {
+      bool told = false;
+      for (size_t b = a + 1; b < lanes_.size(); ++b) {
+        if (!Comparable(a, b)) continue;
+        if (const auto deviation = Fit(a, b, told)) later[a].push_back({b, *deviation});
+      }
+      telling[a] = told ? 1 : 0;
+    });
+    for (size_t a = 0; a < lanes_.size(); ++a) {
+      telling_ = telling_ || telling[a] != 0;
+      for (const Edge& e : later[a]) {
+        edges_[a].push_back(e);
+        edges_[e.other].push_back({a, e.deviation_ns});
+      }
+    }
+  }
+
+  // Takes the parts that all fit each other equally well. The others are split in two ways, and the way that leaves
+  // fewer lanes over counts, then that with fewer sets: too close a look takes true sets apart.
+  void TakeEven(const std::vector<size_t>& lanes, const Peers& peers, size_t strictness) {
+    for (const std::vector<size_t>& part : Parts(lanes, peers)) {
+      if (part.size() < 2) continue;
+      if (IsClique(part, peers) && IsEven(part)) {
+        sets_.push_back(part);
+        continue;
+      }
+      std::vector<std::vector<size_t>> before = std::exchange(sets_, {});
+      TakeCloser(part, peers, strictness);
+      std::vector<std::vector<size_t>> closer = std::exchange(sets_, {});
+      Split(part, 0);
+      if (Quality(closer) >= Quality(sets_)) sets_ = std::move(closer);
+      sets_.insert(sets_.end(), before.begin(), before.end());
+    }
+  }
+
+  static std::pair<size_t, std::ptrdiff_t> Quality(const std::vector<std::vector<size_t>>& sets) {
+    size_t lanes = 0;
+    for (const std::vector<size_t>& set : sets) lanes += set.size();
+    return {lanes, -static_cast<std::ptrdiff_t>(sets.size())};
+  }
+
+  // Every lane drops those partners whose ends scatter much more than the rest's, if there are any: those that are
+  // much worse first.
+  void TakeCloser(const std::vector<size_t>& part, const Peers& peers, size_t strictness) {
+    const std::set<size_t> among(part.begin(), part.end());
+    Peers closer(lanes_.size());
+    bool changed = false;
+    for (const size_t l : part) {
+      closer[l] = CloserOf(l, among, peers[l], kSteps[strictness]);
+      changed = changed || closer[l].size() < peers[l].size();
+    }
+    if (changed) return TakeEven(part, closer, strictness);
+    if (strictness + 1 < kSteps.size()) TakeCloser(part, peers, strictness + 1);
+  }
+
+  // Peers of a lane before the largest step from one deviation to the next larger one, if there is a large one.
+  [[nodiscard]] std::set<size_t> CloserOf(size_t lane, const std::set<size_t>& among, const std::set<size_t>& peers,
+                                          double least) const {
+    std::vector<Edge> edges;
+    for (const Edge& e : edges_[lane]) {
+      if (among.count(e.other) == 0 || peers.count(e.other) == 0) continue;
+      edges.push_back({e.other, std::max(e.deviation_ns, kEvenDeviationNs)});
+    }
+    std::stable_sort(edges.begin(), edges.end(),
+                     [](const Edge& a, const Edge& b) { return a.deviation_ns < b.deviation_ns; });
+    size_t kept = edges.size();
+    double widest = least;
+    for (size_t i = 1; i < edges.size(); ++i) {
+      const double step = static_cast<double>(edges[i].deviation_ns) / static_cast<double>(edges[i - 1].deviation_ns);
+      if (step <= widest) continue;
+      widest = step;
+      kept = i;
+    }
+    std::set<size_t> out;
+    for (size_t i = 0; i < kept; ++i) out.insert(edges[i].other);
+    return out;
+  }
+
+  // Whether hardly a lane has partners of two kinds, close ones and others that only run in lockstep.
+  [[nodiscard]] bool IsEven(const std::vector<size_t>& part) const {
+    const std::set<size_t> among(part.begin(), part.end());
+    const auto uneven = std::count_if(part.begin(), part.end(), [&](size_t l) { return HasTwoKinds(l, among); });
+    return static_cast<size_t>(uneven) * kUnevenPart <= part.size();
+  }
+
+  [[nodiscard]] bool HasTwoKinds(size_t lane, const std::set<size_t>& among) const {
+    std::vector<std::pair<int64_t, bool>> inside;  // deviation, on another clock
+    int64_t outside = LimitOf(lane);
+    for (const Edge& e : edges_[lane]) {
+      const int64_t deviation = std::max(e.deviation_ns, kEvenDeviationNs);
+      if (among.count(e.other) == 0) {
+        outside = std::min(outside, deviation);
+      } else {
+        inside.emplace_back(deviation, !SameDomain(lane, e.other));
+      }
+    }
+    if (inside.empty()) return false;
+    std::sort(inside.begin(), inside.end());
+    // The farther off the rest is, the less a step among these says.
+    const double apart = static_cast<double>(outside) / static_cast<double>(inside.back().first);
+    const double ratio = std::clamp(apart / 2, kEvenRatio, kDecoyRatios.front());
+    for (size_t i = 1; i < inside.size(); ++i) {
+      const auto own = [](const auto& d) { return !d.second; };
+      const auto at = inside.begin() + static_cast<std::ptrdiff_t>(i);
+      const bool by_clock = std::all_of(inside.begin(), at, own) && std::none_of(at, inside.end(), own);
+      if (inside[i].first > Times(by_clock ? kDecoyRatios.front() : ratio, inside[i - 1].first)) return true;
+    }
+    return false;
+  }
+
+  // Takes the communicators among some lanes. Parts that are none are looked at more strictly: a decoy may come close.
+  void Split(const std::vector<size_t>& lanes, size_t strictness) {
+    const std::set<size_t> among(lanes.begin(), lanes.end());
+    Peers peers(lanes_.size());
+    for (const size_t l : lanes) peers[l] = PeersOf(l, among, kDecoyRatios[strictness]);
+    for (const std::vector<size_t>& part : Parts(lanes, peers)) {
+      if (part.size() < 2) continue;
+      if (IsClique(part, peers)) {
+        sets_.push_back(part);
+      } else if (strictness + 1 < kDecoyRatios.size()) {
+        Split(part, strictness + 1);
+      }
+    }
+  }
+
+  // The partners of a lane: those on its own clock and those on others, each up to where the ends begin to scatter
+  // more than the best ones' do.
+  [[nodiscard]] std::set<size_t> PeersOf(size_t lane, const std::set<size_t>& among, double ratio) const {
+    std::vector<Edge> own;
+    std::vector<Edge> other;
+    int64_t best = INT64_MAX / 8;
+    for (const Edge& e : edges_[lane]) {
+      if (among.count(e.other) == 0) continue;
+      (SameDomain(lane, e.other) ? own : other).push_back(e);
+      best = std::min(best, e.deviation_ns);
+    }
+    std::set<size_t> out;
+    TakePeers(std::move(own), Times(ratio, best), out);
+    TakePeers(std::move(other), Times(ratio, std::max(best, kAcrossDeviationNs)), out);
+    return out;
+  }
+
+  static int64_t Times(double ratio, int64_t ns) { return static_cast<int64_t>(ratio * static_cast<double>(ns)); }
+
+  static void TakePeers(std::vector<Edge> edges, int64_t limit, std::set<size_t>& out) {
+    std::stable_sort(edges.begin(), edges.end(),
+                     [](const Edge& a, const Edge& b) { return a.deviation_ns < b.deviation_ns; });
+    for (size_t i = 0; i < edges.size() && edges[i].deviation_ns <= limit; ++i) {
+      if (i > 0 && edges[i].deviation_ns >= kGapRatio * edges[i - 1].deviation_ns) break;
+      out.insert(edges[i].other);
+    }
+  }
+
+  // Connected parts of what both sides take for a peer.
+  [[nodiscard]] std::vector<std::vector<size_t>> Parts(const std::vector<size_t>& lanes, const Peers& peers) const {
+    std::vector<size_t> root(lanes_.size());
+    std::iota(root.begin(), root.end(), size_t{0});
+    const auto find = [&](size_t x) {
+      while (root[x] != x) x = root[x] = root[root[x]];
+      return x;
+    };
+    for (const size_t a : lanes) {
+      for (const size_t b : peers[a]) {
+        if (b < a || peers[b].count(a) == 0) continue;
+        const size_t x = find(a);
+        const size_t y = find(b);
+        root[std::max(x, y)] = std::min(x, y);
+      }
+    }
+    std::map<size_t, std::vector<size_t>> parts;
+    for (const size_t l : lanes) parts[find(l)].push_back(l);
+    std::vector<std::vector<size_t>> out;
+    for (auto& [first, part] : parts) out.push_back(std::move(part));
+    return out;
+  }
+
+  [[nodiscard]] bool IsClique(const std::vector<size_t>& part, const Peers& peers) const {
+    std::set<int32_t> ranks;
+    const double needed = kMinPeerShare * static_cast<double>(part.size() - 1);
+    return std::all_of(part.begin(), part.end(), [&](size_t l) {
+      const auto mutual = std::count_if(part.begin(), part.end(), [&](size_t other) {
+        return peers[l].count(other) > 0 && peers[other].count(l) > 0;
+      });
+      return ranks.insert(lanes_[l].rank_index).second && static_cast<double>(mutual) >= needed;
+    });
+  }
+
+  const std::vector<RankLane>& lanes_;
+  const ClockModel& clock_;
+  Executor& executor_;
+  std::vector<std::vector<LaneEvent>> aligned_;
+  std::vector<int64_t> usual_duration_;  // per lane
+  std::vector<std::vector<Edge>> edges_;
+  bool telling_ = false;
+  std::vector<std::vector<size_t>> sets_;
+};
+
+}  // namespace
+
+LaneSets FindLaneSets(const std::vector<RankLane>& lanes, const ClockModel& clock, Executor& executor) {
+  Finder finder(lanes, clock, executor);
+  LaneSets out;
+  out.sets = finder.Run();
+  out.telling = finder.telling();
+  return out;
+}
+
+}  // namespace lockstep

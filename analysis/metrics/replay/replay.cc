@@ -1,0 +1,338 @@
+#include "analysis/metrics/replay/replay.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "analysis/metrics/replay/replay_graph.h"
+#include "analysis/metrics/replay/replay_ideal.h"
+#include "analysis/metrics/replay/replay_peers.h"
+#include "analysis/metrics/replay/replay_run.h"
+
+namespace lockstep {
+namespace {
+
+constexpr int64_t kFaithfulPermille = 5;
+constexpr int64_t kFewRows = 5;
+constexpr int64_t kOftenOneIn = 4;
+constexpr int64_t kBlockNs = 1'000'000'000;  // stands for a step where the trace tells none
+
+// The stretch of one rank whose length is compared: from the end of its first row of its first step to that of its last
+// step, so that it holds whole steps.
+struct Stretch {
+  int32_t from = -1;
+  int32_t to = -1;
+  int64_t steps = 0;
+};
+
+// Ranks that wait for each other, directly or through others. What one party gains is nothing to the others; the run is
+// as fast as the slowest.
+struct Party {
+  std::vector<size_t> ranks;
+  int64_t covered_ns = 0;  // from first start to last end, summed over ranks
+  double steps = 0;        // in that
+};
+
+// Steps that a rank's rows make up; of the first and the last of them only the share that was recorded.
+double StepsOf(const std::vector<ArrivalNode>& rows) {
+  std::map<int64_t, int64_t> rows_of;
+  for (const ArrivalNode& row : rows) {
+    if (row.step != kNoStep) ++rows_of[row.step];
+  }
+  if (rows_of.size() < 2) return 0;
+  std::vector<int64_t> counts;
+  for (const auto& [step, count] : rows_of) counts.push_back(count);
+  const auto share = [&](int64_t count) {
+    auto middle = counts.begin() + static_cast<int64_t>(counts.size() / 2);
+    std::nth_element(counts.begin(), middle, counts.end());
+    return std::min(1.0, static_cast<double>(count) / static_cast<double>(*middle));
+  };
+  return static_cast<double>(rows_of.size() - 2) + share(rows_of.begin()->second) + share(rows_of.rbegin()->second);
+}
+
+std::vector<Stretch> StretchesOf(const ArrivalGraph& source, const ReplayGraph& graph) {
+  std::vector<Stretch> out;
+  for (size_t r = 0; r < source.ranks.size(); ++r) {
+    Stretch stretch;
+    int64_t first_step = kNoStep;
+    int64_t last_step = kNoStep;
+    for (size_t k = 0; k < source.ranks[r].size(); ++k) {
+      const int64_t step = source.ranks[r][k].step;
+      if (step == kNoStep || (last_step != kNoStep && step <= last_step)) continue;
+      const auto n = static_cast<int32_t>(graph.first[r] + k);
+      if (first_step == kNoStep) {
+        first_step = step;
+        stretch.from = n;
+      }
+      last_step = step;
+      stretch.to = n;
+      ++stretch.steps;
+    }
+    --stretch.steps;
+    if (stretch.steps > 0) out.push_back(stretch);
+  }
+  return out;
+}
+
+int64_t LastOf(const std::vector<int64_t>& ends) {
+  return ends.empty() ? 0 : *std::max_element(ends.begin(), ends.end());
+}
+
+}  // namespace
+
+struct Replay::Parts {
+  Parts(const ArrivalGraph& arrivals, const MatchResult& matched)
+      : source(arrivals),
+        match(matched),
+        graph(BuildReplayGraph(arrivals, matched)),
+        peers(graph, matched),
+        stretches(StretchesOf(arrivals, graph)),
+        unchanged(RunReplay(graph, MeasuredLengths(graph))) {}
+
+  // Sum over the ranks of what their stretches take.
+  [[nodiscard]] int64_t StretchNs(const std::vector<int64_t>& ends) const {
+    int64_t sum = 0;
+    for (const Stretch& stretch : stretches) {
+      sum += ends[static_cast<size_t>(stretch.to)] - ends[static_cast<size_t>(stretch.from)];
+    }
+    return sum;
+  }
+
+  // How much sooner the last row of a rank ends.
+  [[nodiscard]] int64_t SavedNs(size_t rank, const std::vector<int64_t>& ends) const {
+    if (graph.first[rank] == graph.first[rank + 1]) return 0;
+    const auto begin = static_cast<int64_t>(graph.first[rank]);
+    const auto end = static_cast<int64_t>(graph.first[rank + 1]);
+    return *std::max_element(unchanged.end_ns.begin() + begin, unchanged.end_ns.begin() + end) -
+           *std::max_element(ends.begin() + begin, ends.begin() + end);
+  }
+
+  void AddParties(int64_t step_ns);
+  [[nodiscard]] int64_t SavingPerStep(const std::vector<int64_t>& ends) const;
+  [[nodiscard]] double SlowestStepNs() const;
+  [[nodiscard]] int64_t SoloDamageNs(const Idealisation& ideal) const;
+  [[nodiscard]] std::vector<bool> ScopeOf(const Idealisation& ideal) const;
+  [[nodiscard]] bool LacksPeers(const Idealisation& ideal) const;
+
+  const ArrivalGraph& source;
+  const MatchResult& match;
+  ReplayGraph graph;
+  ReplayPeers peers;
+  std::vector<Stretch> stretches;
+  ReplayTimes unchanged;
+  int64_t begin_ns = 0;
+  int64_t stretch_steps = 0;  // summed over ranks
+  std::vector<Party> parties;
+};
+
+// Whether a rank's rows of one kind (stream and kernel) often meet nobody: then nothing is known of whom it waits for
+// there, however well the rest is joined. Rows that a capture or a lost record took away are few of each kind.
+bool LacksAKind(const ArrivalGraph& source, const MatchResult& match) {
+  struct Count {
+    int64_t rows = 0;
+    int64_t alone = 0;
+  };
+  using Kinds = std::map<std::pair<int32_t, uint32_t>, Count>;  // by stream and name
+  std::vector<Kinds> kinds(source.ranks.size());
+  for (const MatchedInstance& instance : match.instances) {
+    if (match.communicators[instance.communicator].size == 1) continue;
+    for (const MatchedMember& m : instance.members) {
+      const ArrivalNode& row = source.ranks[static_cast<size_t>(m.rank_index)][static_cast<size_t>(m.row)];
+      Count& count = kinds[static_cast<size_t>(m.rank_index)][{row.stream, row.name}];
+      ++count.rows;
+      if (!instance.usable()) ++count.alone;
+    }
+  }
+  const auto lacks = [](const auto& kind) {
+    return kind.second.alone >= kFewRows && kind.second.alone * kOftenOneIn > kind.second.rows;
+  };
+  return std::any_of(kinds.begin(), kinds.end(),
+                     [&](const Kinds& of_rank) { return std::any_of(of_rank.begin(), of_rank.end(), lacks); });
+}
+
+// The first rank of the party that each rank belongs to.
+std::vector<size_t> PartyOfRank(const MatchResult& match, size_t ranks) {
+  std::vector<size_t> party(ranks);
+  std::iota(party.begin(), party.end(), size_t{0});
+  const auto first_of = [&party](size_t r) {
+    while (party[r] != r) r = party[r] = party[party[r]];
+    return r;
+  };
+  for (const MatchedInstance& instance : match.instances) {
+    if (!instance.usable()) continue;
+    const size_t a = first_of(static_cast<size_t>(instance.members.front().rank_index));
+    for (const MatchedMember& m : instance.members) {
+      const size_t b = first_of(static_cast<size_t>(m.rank_index));
+      party[std::max(party[a], b)] = std::min(party[a], b);
+    }
+  }
+  for (size_t r = 0; r < ranks; ++r) party[r] = first_of(r);
+  return party;
+}
+
+void Replay::Parts::AddParties(int64_t step_ns) {
+  const std::vector<size_t> party_of = PartyOfRank(match, source.ranks.size());
+  std::vector<Party> by_first(party_of.size());
+  for (size_t r = 0; r < party_of.size(); ++r) {
+    int64_t last = INT64_MIN;
+    const size_t begin = graph.first[r];
+    for (size_t n = begin; n < graph.first[r + 1]; ++n) last = std::max(last, graph.nodes[n].end_ns);
+    if (last == INT64_MIN) continue;
+    Party& party = by_first[party_of[r]];
+    const int64_t covered_ns = last - graph.nodes[begin].start_ns;
+    const double steps = StepsOf(source.ranks[r]);
+    party.ranks.push_back(r);
+    party.covered_ns += covered_ns;
+    party.steps += steps > 0 ? steps : static_cast<double>(covered_ns) / static_cast<double>(step_ns);
+  }
+  for (Party& party : by_first) {
+    if (party.steps > 0) parties.push_back(std::move(party));
+  }
+}
+
+int64_t Replay::Parts::SavingPerStep(const std::vector<int64_t>& ends) const {
+  double slowest = 0;
+  double slowest_ideal = 0;
+  for (const Party& party : parties) {
+    int64_t saved = 0;
+    for (const size_t r : party.ranks) saved += SavedNs(r, ends);
+    slowest = std::max(slowest, static_cast<double>(party.covered_ns) / party.steps);
+    slowest_ideal = std::max(slowest_ideal, static_cast<double>(party.covered_ns - saved) / party.steps);
+  }
+  return std::llround(slowest - slowest_ideal);
+}
+
+// What a saving is a part of: ranks that never wait for the slowest ones do not shorten their step.
+double Replay::Parts::SlowestStepNs() const {
+  double slowest = 0;
+  for (const Party& party : parties) slowest = std::max(slowest, static_cast<double>(party.covered_ns) / party.steps);
+  return slowest;
+}
+
+std::vector<bool> Replay::Parts::ScopeOf(const Idealisation& ideal) const {
+  std::vector<bool> in_scope(source.ranks.size());
+  for (const int32_t r : ideal.rank_indices) {
+    if (r >= 0 && static_cast<size_t>(r) < in_scope.size()) in_scope[static_cast<size_t>(r)] = true;
+  }
+  return in_scope;
+}
+
+// Nobody does the same elsewhere: there is nothing to idealise to.
+bool Replay::Parts::LacksPeers(const Idealisation& ideal) const {
+  const std::vector<bool> in_scope = ScopeOf(ideal);
+  const auto compared = [](const ReplayNode& node) { return node.device_ns; };
+  bool asked = false;
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    if (!in_scope[static_cast<size_t>(graph.nodes[n].rank)]) continue;
+    if (peers.Level(static_cast<int32_t>(n), in_scope, compared)) return false;
+    asked = true;
+  }
+  const std::set<uint32_t> chosen(ideal.communicators.begin(), ideal.communicators.end());
+  for (size_t i = 0; i < match.instances.size() && !chosen.empty(); ++i) {
+    if (!chosen.contains(match.instances[i].communicator)) continue;
+    asked = true;
+    for (const int32_t like : peers.InstancesLike(static_cast<int32_t>(i))) {
+      if (!chosen.contains(match.instances[static_cast<size_t>(like)].communicator)) return false;
+    }
+  }
+  return asked;
+}
+
+// What would be gained at once if nobody of the scope came after the last of the others.
+int64_t Replay::Parts::SoloDamageNs(const Idealisation& ideal) const {
+  const std::vector<bool> in_scope = ScopeOf(ideal);
+  int64_t sum = 0;
+  for (const uint32_t i : source.order) {
+    const MatchedInstance& instance = match.instances[i];
+    int64_t last = INT64_MIN;
+    int64_t last_other = INT64_MIN;
+    for (const MatchedMember& m : instance.members) {
+      int64_t& latest = in_scope[static_cast<size_t>(m.rank_index)] ? last : last_other;
+      latest = std::max(latest, m.start_ns);
+    }
+    const bool in_time = !ideal.time_ns || (last >= ideal.time_ns->first && last < ideal.time_ns->second);
+    if (last != INT64_MIN && last_other != INT64_MIN && last > last_other && in_time) sum += last - last_other;
+  }
+  return sum;
+}
+
+Replay::Replay(const ArrivalGraph& graph, const MatchResult& match) {
+  auto parts = std::make_unique<Parts>(graph, match);
+  const std::vector<ReplayNode>& nodes = parts->graph.nodes;
+  if (nodes.empty()) {
+    parts_ = std::move(parts);
+    return;
+  }
+  int64_t first = INT64_MAX;
+  int64_t last = INT64_MIN;
+  for (const ReplayNode& node : nodes) {
+    first = std::min(first, node.start_ns);
+    last = std::max(last, node.end_ns);
+  }
+  parts->begin_ns = first;
+  base_.measured_ns = last - first;
+  base_.replayed_ns = LastOf(parts->unchanged.end_ns) - first;
+  for (const Stretch& stretch : parts->stretches) {
+    parts->stretch_steps += stretch.steps;
+    base_.steps = std::max(base_.steps, stretch.steps + 1);
+  }
+  if (parts->stretch_steps > 0) {
+    std::vector<int64_t> measured_ends;
+    for (const ReplayNode& node : nodes) measured_ends.push_back(node.end_ns);
+    base_.step_ns = parts->StretchNs(measured_ends) / parts->stretch_steps;
+  } else {
+    base_.steps = std::max<int64_t>(1, base_.measured_ns / kBlockNs);
+    base_.step_ns = base_.measured_ns / base_.steps;
+  }
+  parts->AddParties(std::max<int64_t>(1, base_.step_ns));
+  const auto count = static_cast<int64_t>(nodes.size());
+  const bool same = std::abs(base_.replayed_ns - base_.measured_ns) * 1'000 <= base_.measured_ns * kFaithfulPermille;
+  // Without most of the couplings a replay proves nothing about what ranks do to each other.
+  base_.faithful = same && base_.step_ns > 0 && parts->graph.coupled * 10 >= count * 9 &&
+                   parts->graph.forced * 100 < count && !LacksAKind(graph, match);
+  parts_ = std::move(parts);
+}
+
+Replay::~Replay() = default;
+
+std::optional<WhatIf> Replay::Saving(const Idealisation& ideal) const {
+  if (!base_.faithful) return std::nullopt;
+  const Parts& p = *parts_;
+  if (p.LacksPeers(ideal)) return std::nullopt;
+  const ReplayTimes times = RunReplay(p.graph, IdealLengths(p.graph, p.source, p.match, p.peers, ideal));
+  WhatIf out;
+  out.saving_ns_per_step = p.SavingPerStep(times.end_ns);
+  const double step = p.SlowestStepNs();
+  out.saving_ratio = step > 0 ? static_cast<double>(out.saving_ns_per_step) / step : 0;
+  const double steps = static_cast<double>(base_.measured_ns) / static_cast<double>(base_.step_ns);
+  const int64_t solo = ideal.rank_indices.empty() ? out.saving_ns_per_step
+                                                  : std::llround(static_cast<double>(p.SoloDamageNs(ideal)) / steps);
+  out.bound_lo_ns_per_step = std::min(solo, out.saving_ns_per_step);
+  out.bound_hi_ns_per_step = std::max(solo, out.saving_ns_per_step);
+  return out;
+}
+
+int64_t Replay::SuspicionNs(const Idealisation& ideal) const {
+  const Parts& p = *parts_;
+  if (p.graph.nodes.empty() || base_.step_ns <= 0) return 0;
+  return p.SavingPerStep(RunReplay(p.graph, IdealLengths(p.graph, p.source, p.match, p.peers, ideal)).end_ns);
+}
+
+std::optional<int64_t> Replay::IdealNs(const Idealisation& ideal) const {
+  if (!base_.faithful) return std::nullopt;
+  const Parts& p = *parts_;
+  const ReplayTimes times = RunReplay(p.graph, IdealLengths(p.graph, p.source, p.match, p.peers, ideal));
+  return LastOf(times.end_ns) - p.begin_ns;
+}
+
+std::optional<int64_t> ZeroTransferNs(const Replay& replay) {
+  Idealisation ideal;
+  ideal.all_transfers_zero = true;
+  return replay.IdealNs(ideal);
+}
+
+}  // namespace lockstep

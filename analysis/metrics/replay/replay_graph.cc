@@ -1,0 +1,81 @@
+#include "analysis/metrics/replay/replay_graph.h"
+
+#include <algorithm>
+
+#include "analysis/metrics/replay/replay_coupling.h"
+#include "analysis/metrics/replay/replay_gaps.h"
+#include "analysis/metrics/replay/replay_host.h"
+#include "analysis/metrics/replay/replay_joins.h"
+#include "analysis/metrics/replay/replay_order.h"
+
+namespace lockstep {
+namespace {
+
+void AddRank(const std::vector<ArrivalNode>& rows, const MatchResult& match, int32_t rank, ReplayGraph& graph,
+             std::vector<bool>& async) {
+  const std::vector<bool> own_async = AsyncRows(rows, match);
+  const std::vector<OwnGap> gaps = OwnGaps(rows, own_async);
+  const auto first = static_cast<int32_t>(graph.nodes.size());
+  for (size_t k = 0; k < rows.size(); ++k) {
+    ReplayNode node;
+    node.start_ns = rows[k].start_ns;
+    node.end_ns = rows[k].end_ns;
+    node.launch_ns = rows[k].launch_start_ns;
+    node.device_ns = gaps[k].device_ns();
+    node.host_ns = gaps[k].host_ns;
+    node.compute_ns = gaps[k].compute_ns;
+    node.copy_ns = gaps[k].copy_ns;
+    node.instance = static_cast<int32_t>(rows[k].instance);
+    node.rank = rank;
+    node.told = gaps[k].told;
+    if (gaps[k].predecessor >= 0) node.predecessor = first + static_cast<int32_t>(gaps[k].predecessor);
+    const int64_t previous = rows[k].previous;
+    if (previous >= 0 && rows[static_cast<size_t>(previous)].end_ns <= node.start_ns) {
+      node.serial = first + static_cast<int32_t>(previous);
+    }
+    graph.nodes.push_back(node);
+  }
+  async.insert(async.end(), own_async.begin(), own_async.end());
+}
+
+void AddPositions(const MatchResult& match, ReplayGraph& graph) {
+  graph.position_of_instance.assign(match.instances.size(), -1);
+  int64_t step = kNoStep;
+  uint32_t communicator = UINT32_MAX;
+  int32_t ordinal = 0;
+  size_t base = 0;
+  for (size_t i = 0; i < match.instances.size(); ++i) {  // by communicator, then index
+    const MatchedInstance& instance = match.instances[i];
+    if (instance.communicator != communicator) base = graph.positions.size();
+    if (instance.communicator != communicator || instance.step != step) ordinal = 0;
+    communicator = instance.communicator;
+    step = instance.step;
+    const size_t at = base + static_cast<size_t>(ordinal);
+    if (at == graph.positions.size()) graph.positions.push_back({communicator, ordinal});
+    graph.position_of_instance[i] = static_cast<int32_t>(at);
+    ++ordinal;
+  }
+  for (ReplayNode& node : graph.nodes) {
+    if (node.instance >= 0) node.position = graph.position_of_instance[static_cast<size_t>(node.instance)];
+  }
+}
+
+}  // namespace
+
+ReplayGraph BuildReplayGraph(const ArrivalGraph& source, const MatchResult& match) {
+  ReplayGraph graph;
+  std::vector<bool> async;
+  for (size_t r = 0; r < source.ranks.size(); ++r) {
+    graph.first.push_back(graph.nodes.size());
+    AddRank(source.ranks[r], match, static_cast<int32_t>(r), graph, async);
+  }
+  graph.first.push_back(graph.nodes.size());
+  AddPositions(match, graph);
+  AddCoupling(match, graph);
+  AddJoins(async, match, graph);
+  AddHost(source, async, match, graph);
+  AddOrder(graph);
+  return graph;
+}
+
+}  // namespace lockstep

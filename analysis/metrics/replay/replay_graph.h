@@ -1,0 +1,70 @@
+// The arrival graph as flat arrays, with everything that a replay needs worked out once: what each start waits for on
+// the device and on the host, whom each end waits for, and an order in which one pass computes all times.
+//
+// Nodes are numbered rank by rank in order of start. Immutable after building; thread safe. Units: ns.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analysis/metrics/arrivals/arrival_graph.h"
+#include "analysis/metrics/match/match.h"
+
+namespace lockstep {
+
+// Whom the end of a node waits for besides its own start.
+inline constexpr int32_t kNobody = -1;  // its duration stays
+inline constexpr int32_t kEverybody = -2;
+
+struct ReplayNode {
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+  int64_t device_ns = 0;   // own gap without the host's part
+  int64_t host_ns = 0;     // the host's part
+  int64_t compute_ns = 0;  // of device_ns
+  int64_t copy_ns = 0;
+  int64_t launch_ns = kNoTime;
+  int64_t join_gap_ns = 0;
+  int64_t launch_gap_ns = 0;  // least time from launch to start
+  int64_t host_step_ns = 0;   // launch - launch of the rank's launch before; 0 where that is no host time
+  int32_t predecessor = -1;   // node whose end determined the start
+  int32_t serial = -1;        // node of the same communicator before it: never overtaken
+  int32_t join = -1;          // other work it waits for, seen as the determining one elsewhere; join_gap_ns after it
+  int32_t anchor = -1;        // first launch after the host was last blocked by the device; itself: is such a one
+  int32_t instance = -1;
+  int32_t awaits = kNobody;  // node, or as above
+  int32_t rank = 0;
+  int32_t position = -1;     // index into ReplayGraph::positions
+  float after_host = 0;      // share of device_ns after the last time that the host held the device up
+  bool told = true;          // see OwnGap
+  bool after_async = false;  // the predecessor ran beside the compute
+  bool host_bound = false;   // launch limits the start; false where unknown, or the host is far ahead
+
+  [[nodiscard]] bool is_anchor(int32_t self) const { return anchor == self; }
+};
+
+// A place in the program: the n-th instance of a communicator in its step.
+struct ReplayPosition {
+  uint32_t communicator = 0;
+  int32_t ordinal = 0;
+};
+
+struct ReplayGraph {
+  std::vector<ReplayNode> nodes;
+  std::vector<size_t> first;                   // of each rank; one more than ranks
+  std::vector<std::vector<int32_t>> launched;  // nodes of each rank in order of launch
+  std::vector<size_t> member_first;            // of each instance into members; one more than instances
+  std::vector<int32_t> members;                // nodes
+  std::vector<ReplayPosition> positions;
+  std::vector<int32_t> position_of_instance;
+  // What to compute, in order: node n starts (n), or instance i ends (-1 - i).
+  std::vector<int32_t> order;
+  int64_t coupled = 0;  // nodes whose end may wait for another rank
+  int64_t forced = 0;   // nodes that had to be taken as they are because their instances contradict each other
+
+  [[nodiscard]] const ReplayNode& node(int32_t n) const { return nodes[static_cast<size_t>(n)]; }
+};
+
+[[nodiscard]] ReplayGraph BuildReplayGraph(const ArrivalGraph& graph, const MatchResult& match);
+
+}  // namespace lockstep

@@ -1,0 +1,185 @@
+#include "analysis/metrics/replay/replay_host.h"
+
+#include <algorithm>
+
+namespace lockstep {
+namespace {
+
+constexpr int64_t kAheadNs = 20'000;  // a host this far ahead of its device was not the limit
+constexpr int64_t kUsualLatencyNs = 5'000;
+constexpr int32_t kFewSteps = 4;
+
+struct Evidence {
+  int32_t members = 0;
+  int32_t blocked = 0;   // launched only after the work launched before had ended,
+  int32_t ahead = 0;     // though the host had been well ahead with that
+  int32_t boundary = 0;  // first launch of a step
+};
+
+void OrderLaunches(ReplayGraph& graph) {
+  for (size_t r = 0; r + 1 < graph.first.size(); ++r) {
+    std::vector<int32_t>& order = graph.launched.emplace_back();
+    for (size_t n = graph.first[r]; n < graph.first[r + 1]; ++n) {
+      if (graph.nodes[n].launch_ns != kNoTime) order.push_back(static_cast<int32_t>(n));
+    }
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int32_t a, int32_t b) { return graph.node(a).launch_ns < graph.node(b).launch_ns; });
+  }
+}
+
+void AddLatencies(ReplayGraph& graph) {
+  for (const std::vector<int32_t>& order : graph.launched) {
+    int64_t least = kUsualLatencyNs;
+    for (const int32_t n : order) {
+      const int64_t latency = graph.node(n).start_ns - graph.node(n).launch_ns;
+      if (latency > 0) least = std::min(least, latency);
+    }
+    for (const int32_t n : order) {
+      ReplayNode& node = graph.nodes[static_cast<size_t>(n)];
+      node.launch_gap_ns = std::min(least, node.start_ns - node.launch_ns);
+    }
+  }
+}
+
+class BlockFinder {
+ public:
+  BlockFinder(const ArrivalGraph& source, const std::vector<bool>& async, const MatchResult& match, ReplayGraph& graph)
+      : source_(source), async_(async), graph_(graph), evidence_(match.instances.size()), own_(graph.nodes.size()) {}
+
+  void Run() {
+    for (const std::vector<int32_t>& order : graph_.launched) Collect(order);
+    CountSteps();
+    for (const std::vector<int32_t>& order : graph_.launched) Decide(order);
+  }
+
+ private:
+  [[nodiscard]] int64_t StepOf(const ReplayNode& node, int32_t n) const {
+    const auto rank = static_cast<size_t>(node.rank);
+    return source_.ranks[rank][static_cast<size_t>(n) - graph_.first[rank]].step;
+  }
+
+  void Collect(const std::vector<int32_t>& order) {
+    int32_t last = -1;  // launched before, on the compute's side
+    int64_t step = kNoStep;
+    for (const int32_t n : order) {
+      const ReplayNode& node = graph_.node(n);
+      Evidence& own = own_[static_cast<size_t>(n)];
+      own.members = 1;
+      if (last >= 0) {
+        const ReplayNode& before = graph_.node(last);
+        own.blocked = node.launch_ns >= before.end_ns ? 1 : 0;
+        own.ahead = before.start_ns - before.launch_ns > kAheadNs ? 1 : 0;
+        own.boundary = StepOf(node, n) != step ? 1 : 0;
+      }
+      if (!async_[static_cast<size_t>(n)]) last = n;
+      step = StepOf(node, n);
+      if (node.instance < 0) continue;
+      Evidence& all = evidence_[static_cast<size_t>(node.instance)];
+      all.members += own.members;
+      all.blocked += own.blocked;
+      all.ahead += own.blocked * own.ahead;
+      all.boundary += own.boundary;
+    }
+  }
+
+  // A rank whose host is blocked at the begin of nearly every step has a program that waits there, even where its
+  // instance's other members are elsewhere in theirs.
+  void CountSteps() {
+    steps_.resize(graph_.launched.size());
+    for (size_t n = 0; n < own_.size(); ++n) {
+      if (own_[n].boundary == 0) continue;
+      Evidence& all = steps_[static_cast<size_t>(graph_.nodes[n].rank)];
+      ++all.members;
+      all.blocked += own_[n].blocked;
+    }
+  }
+
+  [[nodiscard]] bool IsBlock(const ReplayNode& node, const Evidence& own) const {
+    if (own.blocked == 0) return false;
+    const Evidence& steps = steps_[static_cast<size_t>(node.rank)];
+    if (own.boundary > 0 && steps.members >= kFewSteps && steps.blocked * 10 >= steps.members * 9) return true;
+    const Evidence& all = node.instance < 0 ? own : evidence_[static_cast<size_t>(node.instance)];
+    if (all.blocked * 2 <= all.members) return false;
+    return all.boundary * 2 > all.members || all.ahead * 2 > all.members;
+  }
+
+  // A blocked host waited for all that it had launched: the last of that to end came before, whatever the streams say.
+  void FollowLast(const std::vector<int32_t>& order, size_t at) {
+    constexpr size_t kLookback = 64;
+    ReplayNode& node = graph_.nodes[static_cast<size_t>(order[at])];
+    int32_t last = node.predecessor;
+    for (size_t i = at; i-- > 0 && at - i <= kLookback;) {
+      const bool ended = order[i] < order[at] && graph_.node(order[i]).end_ns <= node.launch_ns;
+      if (ended && graph_.node(order[i]).end_ns > graph_.node(last).end_ns) last = order[i];
+    }
+    const int64_t nearer = graph_.node(last).end_ns - graph_.node(node.predecessor).end_ns;
+    if (nearer <= 0) return;
+    node.predecessor = last;
+    const int64_t from_host = std::min(nearer, node.host_ns);
+    node.host_ns -= from_host;
+    node.device_ns -= nearer - from_host;
+    node.compute_ns = std::clamp<int64_t>(node.compute_ns, 0, std::max<int64_t>(0, node.device_ns));
+    node.copy_ns = std::clamp<int64_t>(node.copy_ns, 0, std::max<int64_t>(0, node.device_ns - node.compute_ns));
+  }
+
+  void Decide(const std::vector<int32_t>& order) {
+    int32_t anchor = -1;
+    const ReplayNode* before = nullptr;
+    for (size_t i = 0; i < order.size(); ++i) {
+      const int32_t n = order[i];
+      ReplayNode& node = graph_.nodes[static_cast<size_t>(n)];
+      const bool block = node.predecessor >= 0 && IsBlock(node, own_[static_cast<size_t>(n)]);
+      if (block) FollowLast(order, i);
+      if (block || node.predecessor < 0) anchor = n;
+      node.anchor = anchor;
+      if (before != nullptr && !block) node.host_step_ns = node.launch_ns - before->launch_ns;
+      before = &node;
+    }
+  }
+
+  const ArrivalGraph& source_;
+  const std::vector<bool>& async_;
+  ReplayGraph& graph_;
+  std::vector<Evidence> evidence_;
+  std::vector<Evidence> own_;
+  std::vector<Evidence> steps_;  // of each rank, its first launches of steps
+};
+
+// With the launch queue full the host is as far ahead as it ever gets, and follows the device.
+void MarkHostBound(ReplayGraph& graph) {
+  constexpr int64_t kManyRows = 16;
+  for (const std::vector<int32_t>& order : graph.launched) {
+    std::vector<int64_t> ahead(order.size());
+    size_t done = 0;
+    int64_t most = 0;
+    for (size_t i = 0; i < order.size(); ++i) {
+      while (done < i && graph.node(order[done]).start_ns <= graph.node(order[i]).launch_ns) ++done;
+      ahead[i] = static_cast<int64_t>(i - done);
+      most = std::max(most, ahead[i]);
+    }
+    for (size_t i = 0; i < order.size(); ++i) {
+      const bool full = most >= kManyRows && ahead[i] * 4 >= most * 3;
+      graph.nodes[static_cast<size_t>(order[i])].host_bound = !full;
+    }
+  }
+}
+
+void AddShareAfterHost(ReplayGraph& graph) {
+  for (ReplayNode& node : graph.nodes) {
+    if (node.launch_ns == kNoTime || node.device_ns <= 0) continue;
+    const int64_t lead = std::clamp<int64_t>(node.start_ns - node.launch_ns - node.launch_gap_ns, 0, node.device_ns);
+    node.after_host = static_cast<float>(static_cast<double>(lead) / static_cast<double>(node.device_ns));
+  }
+}
+
+}  // namespace
+
+void AddHost(const ArrivalGraph& source, const std::vector<bool>& async, const MatchResult& match, ReplayGraph& graph) {
+  OrderLaunches(graph);
+  AddLatencies(graph);
+  BlockFinder(source, async, match, graph).Run();
+  MarkHostBound(graph);
+  AddShareAfterHost(graph);
+}
+
+}  // namespace lockstep

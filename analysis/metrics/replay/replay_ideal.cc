@@ -1,0 +1,222 @@
+#include "analysis/metrics/replay/replay_ideal.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "analysis/metrics/replay/replay_scale.h"
+
+namespace lockstep {
+namespace {
+
+class Idealiser {
+ public:
+  Idealiser(const ReplayGraph& graph, const ArrivalGraph& source, const MatchResult& match, const ReplayPeers& peers,
+            const Idealisation& ideal)
+      : graph_(graph),
+        source_(source),
+        match_(match),
+        peers_(peers),
+        ideal_(ideal),
+        in_scope_(source.ranks.size()),
+        lengths_(MeasuredLengths(graph)) {
+    for (const int32_t r : ideal.rank_indices) {
+      if (r >= 0 && static_cast<size_t>(r) < in_scope_.size()) in_scope_[static_cast<size_t>(r)] = true;
+    }
+  }
+
+  ReplayLengths Run() {
+    lengths_.transfers_zero = ideal_.all_transfers_zero;
+    for (size_t r = 0; r < in_scope_.size(); ++r) {
+      if (in_scope_[r]) Rank(static_cast<int32_t>(r));
+    }
+    Transfers();
+    return std::move(lengths_);
+  }
+
+ private:
+  [[nodiscard]] bool Wants(LatenessPart part) const { return !ideal_.part || *ideal_.part == part; }
+  [[nodiscard]] bool InTime(const ReplayNode& node) const {
+    return !ideal_.time_ns || (node.start_ns >= ideal_.time_ns->first && node.start_ns < ideal_.time_ns->second);
+  }
+
+  void Rank(int32_t rank) {
+    if (Wants(LatenessPart::kCompute)) {
+      Scale(rank, [](const ReplayNode& node) { return node.compute_ns; });
+    }
+    if (Wants(LatenessPart::kCopy)) {
+      Scale(rank, [](const ReplayNode& node) { return node.copy_ns; });
+    }
+    const bool launch = Wants(LatenessPart::kLaunch);
+    if (launch || Wants(LatenessPart::kDependency) || Wants(LatenessPart::kRest)) ReplaceOther(rank);
+    if (Wants(LatenessPart::kHost)) Host(rank);
+  }
+
+  template <typename Value>
+  void Scale(int32_t rank, const Value& value) {
+    const auto first = graph_.first[static_cast<size_t>(rank)];
+    const auto end = graph_.first[static_cast<size_t>(rank) + 1];
+    std::vector<ScaledWork> work;
+    for (size_t n = first; n < end; ++n) {
+      const ReplayNode& node = graph_.nodes[n];
+      if (!InTime(node) || node.predecessor < 0 || value(node) <= 0) continue;
+      ScaledWork item;
+      item.node = static_cast<int32_t>(n);
+      item.position = node.position;
+      item.step = source_.ranks[static_cast<size_t>(rank)][n - first].step;
+      item.own_ns = value(node);
+      if (const auto level = peers_.Level(item.node, in_scope_, value)) item.peers_ns = level->mean_ns;
+      work.push_back(item);
+    }
+    const double elsewhere = RatioOfOthers(rank, value);
+    for (const ScaledResult& result : ScaleToPeers(work, elsewhere)) {
+      const ReplayNode& node = graph_.node(result.node);
+      lengths_.device_ns[static_cast<size_t>(result.node)] += result.length_ns - value(node);
+    }
+  }
+
+  // Work of the ranks outside the scope against this one's.
+  template <typename Value>
+  [[nodiscard]] double RatioOfOthers(int32_t rank, const Value& value) const {
+    double own = 0;
+    double others = 0;
+    int64_t count = 0;
+    for (size_t r = 0; r < in_scope_.size(); ++r) {
+      if (in_scope_[r] && static_cast<int32_t>(r) != rank) continue;
+      double sum = 0;
+      for (size_t n = graph_.first[r]; n < graph_.first[r + 1]; ++n) {
+        if (InTime(graph_.nodes[n])) sum += static_cast<double>(value(graph_.nodes[n]));
+      }
+      if (static_cast<int32_t>(r) == rank) {
+        own = sum;
+      } else {
+        others += sum;
+        ++count;
+      }
+    }
+    return own > 0 && count > 0 ? others / static_cast<double>(count) / own : 1;
+  }
+
+  // Lengths of nodes with peers, in the order of `nodes`, as the peers have them.
+  template <typename Value>
+  [[nodiscard]] std::vector<ScaledResult> Levelled(const std::vector<int32_t>& nodes, const Value& value) const {
+    std::vector<ComparedLength> lengths;
+    for (const int32_t n : nodes) {
+      const ReplayNode& node = graph_.node(n);
+      if (!InTime(node) || node.predecessor < 0) continue;
+      const auto level = peers_.Level(n, in_scope_, value);
+      if (level) lengths.push_back({n, value(node), level->mean_ns, level->variance_ns2, level->largest_ns});
+    }
+    return LevelToPeers(lengths);
+  }
+
+  void ReplaceOther(int32_t rank) {
+    const auto other = [](const ReplayNode& node) { return node.device_ns - node.compute_ns - node.copy_ns; };
+    std::vector<int32_t> nodes;
+    for (size_t n = graph_.first[static_cast<size_t>(rank)]; n < graph_.first[static_cast<size_t>(rank) + 1]; ++n) {
+      nodes.push_back(static_cast<int32_t>(n));
+    }
+    for (const ScaledResult& result : Levelled(nodes, other)) {
+      lengths_.device_ns[static_cast<size_t>(result.node)] += result.length_ns - other(graph_.node(result.node));
+    }
+  }
+
+  void Host(int32_t rank) {
+    std::vector<int32_t> blocked;
+    std::vector<int32_t> launches;
+    for (const int32_t n : graph_.launched[static_cast<size_t>(rank)]) {
+      (graph_.node(n).is_anchor(n) ? blocked : launches).push_back(n);
+    }
+    for (const ScaledResult& result : Levelled(blocked, [](const ReplayNode& node) { return node.host_ns; })) {
+      lengths_.host_ns[static_cast<size_t>(result.node)] = result.length_ns;
+    }
+    const auto step = [](const ReplayNode& node) { return node.host_step_ns; };
+    for (const ScaledResult& result : Levelled(launches, step)) {
+      lengths_.earlier_ns[static_cast<size_t>(result.node)] = step(graph_.node(result.node)) - result.length_ns;
+    }
+    int64_t earlier = 0;
+    for (const int32_t n : graph_.launched[static_cast<size_t>(rank)]) {
+      int64_t& own = lengths_.earlier_ns[static_cast<size_t>(n)];
+      earlier = graph_.node(n).is_anchor(n) ? 0 : earlier + own;
+      own = earlier;
+      if (InTime(graph_.node(n))) Uncover(n);
+    }
+    HostAtFirst(rank);
+  }
+
+  // All members of the first instance begin out of nothing: one that came late there was held up by its host.
+  void HostAtFirst(int32_t rank) {
+    const size_t first = graph_.first[static_cast<size_t>(rank)];
+    if (first == graph_.first[static_cast<size_t>(rank) + 1]) return;
+    const ReplayNode& node = graph_.nodes[first];
+    if (node.instance < 0 || !InTime(node)) return;
+    const auto at = static_cast<size_t>(node.instance);
+    int64_t latest_other = INT64_MIN;
+    for (size_t m = graph_.member_first[at]; m < graph_.member_first[at + 1]; ++m) {
+      const ReplayNode& member = graph_.node(graph_.members[m]);
+      if (member.predecessor >= 0) return;
+      if (!in_scope_[static_cast<size_t>(member.rank)]) latest_other = std::max(latest_other, member.start_ns);
+    }
+    if (latest_other != INT64_MIN) lengths_.earlier_ns[first] = std::max<int64_t>(0, node.start_ns - latest_other);
+  }
+
+  // What the host hid, as far as it now comes sooner: the device's work would not have been done before the peers'.
+  void Uncover(int32_t n) {
+    const ReplayNode& node = graph_.node(n);
+    const auto at = static_cast<size_t>(n);
+    const int64_t sooner = node.is_anchor(n) ? node.host_ns - lengths_.host_ns[at] : lengths_.earlier_ns[at];
+    const int64_t hidden = std::min(node.host_ns, sooner);
+    if (hidden <= 0 || node.predecessor < 0) return;
+    const auto level = peers_.Level(n, in_scope_, [](const ReplayNode& peer) { return peer.device_ns; });
+    if (!level) return;
+    int64_t& device = lengths_.device_ns[at];
+    device = std::max(device, std::min<int64_t>(std::llround(level->mean_ns), node.device_ns + hidden));
+  }
+
+  [[nodiscard]] int64_t TransferOf(const MatchedInstance& instance) const {
+    int64_t last_start = INT64_MIN;
+    int64_t first_end = INT64_MAX;
+    for (const MatchedMember& m : instance.members) {
+      last_start = std::max(last_start, m.start_ns);
+      first_end = std::min(first_end, m.end_ns);
+    }
+    return std::max<int64_t>(0, first_end - last_start);
+  }
+
+  void Transfers() {
+    const std::set<uint32_t> chosen(ideal_.communicators.begin(), ideal_.communicators.end());
+    if (chosen.empty()) return;
+    for (size_t i = 0; i < match_.instances.size(); ++i) {
+      const MatchedInstance& instance = match_.instances[i];
+      if (!instance.usable() || !chosen.contains(instance.communicator)) continue;
+      const ReplayNode& any = graph_.node(graph_.members[graph_.member_first[i]]);
+      if (!InTime(any)) continue;
+      std::vector<int64_t> others;
+      for (const int32_t like : peers_.InstancesLike(static_cast<int32_t>(i))) {
+        const MatchedInstance& other = match_.instances[static_cast<size_t>(like)];
+        if (other.usable() && !chosen.contains(other.communicator)) others.push_back(TransferOf(other));
+      }
+      if (others.empty()) continue;
+      std::nth_element(others.begin(), others.begin() + static_cast<int64_t>(others.size() / 2), others.end());
+      lengths_.transfer_cut_ns[i] = TransferOf(instance) - others[others.size() / 2];
+    }
+  }
+
+  const ReplayGraph& graph_;
+  const ArrivalGraph& source_;
+  const MatchResult& match_;
+  const ReplayPeers& peers_;
+  const Idealisation& ideal_;
+  std::vector<bool> in_scope_;
+  ReplayLengths lengths_;
+};
+
+}  // namespace
+
+ReplayLengths IdealLengths(const ReplayGraph& graph, const ArrivalGraph& source, const MatchResult& match,
+                           const ReplayPeers& peers, const Idealisation& ideal) {
+  return Idealiser(graph, source, match, peers, ideal).Run();
+}
+
+}  // namespace lockstep

@@ -1,0 +1,95 @@
+#include "analysis/metrics/replay/replay_order.h"
+
+#include <algorithm>
+
+namespace lockstep {
+namespace {
+
+class Orderer {
+ public:
+  explicit Orderer(ReplayGraph& graph) : graph_(graph), ended_(graph.nodes.size()) {
+    for (size_t r = 0; r + 1 < graph.first.size(); ++r) next_.push_back(graph.first[r]);
+    for (size_t i = 0; i + 1 < graph.member_first.size(); ++i) {
+      open_.push_back(static_cast<int32_t>(graph.member_first[i + 1] - graph.member_first[i]));
+    }
+  }
+
+  void Run() {
+    for (size_t r = next_.size(); r-- > 0;) ready_.push_back(static_cast<int32_t>(r));
+    while (true) {
+      while (!ready_.empty()) {
+        const int32_t rank = ready_.back();
+        ready_.pop_back();
+        Advance(static_cast<size_t>(rank));
+      }
+      if (!Force()) return;
+    }
+  }
+
+ private:
+  // The node that this one has to see the end of first; -1: none.
+  [[nodiscard]] int32_t Missing(const ReplayNode& node) const {
+    for (const int32_t n : {node.predecessor, node.serial, node.join}) {
+      if (n >= 0 && !ended_[static_cast<size_t>(n)]) return n;
+    }
+    return -1;
+  }
+
+  void Advance(size_t rank) {
+    while (next_[rank] < graph_.first[rank + 1]) {
+      const size_t n = next_[rank];
+      ReplayNode& node = graph_.nodes[n];
+      if (Missing(node) >= 0) return;
+      if (node.anchor >= 0 && static_cast<size_t>(node.anchor) > n) node.anchor = -1;
+      ++next_[rank];
+      Start(static_cast<int32_t>(n));
+    }
+  }
+
+  void Start(int32_t n) {
+    const ReplayNode& node = graph_.node(n);
+    graph_.order.push_back(n);
+    if (node.awaits == kNobody) ended_[static_cast<size_t>(n)] = true;
+    if (node.instance < 0) return;
+    if (--open_[static_cast<size_t>(node.instance)] == 0) Finish(node.instance);
+  }
+
+  void Finish(int32_t instance) {
+    graph_.order.push_back(-1 - instance);
+    const auto at = static_cast<size_t>(instance);
+    for (size_t m = graph_.member_first[at]; m < graph_.member_first[at + 1]; ++m) {
+      const int32_t n = graph_.members[m];
+      ended_[static_cast<size_t>(n)] = true;
+      ready_.push_back(graph_.node(n).rank);
+    }
+  }
+
+  // Lets the first of the ranks that stand go on. False when all are through.
+  bool Force() {
+    int32_t first = -1;
+    for (size_t r = 0; r < next_.size(); ++r) {
+      if (next_[r] == graph_.first[r + 1]) continue;
+      const auto n = static_cast<int32_t>(next_[r]);
+      if (first < 0 || graph_.node(n).start_ns < graph_.node(first).start_ns) first = n;
+    }
+    if (first < 0) return false;
+    const int32_t missing = Missing(graph_.node(first));
+    graph_.nodes[static_cast<size_t>(missing)].awaits = kNobody;  // it has started: it lies before on the same rank
+    ended_[static_cast<size_t>(missing)] = true;
+    ++graph_.forced;
+    ready_.push_back(graph_.node(first).rank);
+    return true;
+  }
+
+  ReplayGraph& graph_;
+  std::vector<bool> ended_;
+  std::vector<size_t> next_;
+  std::vector<int32_t> open_;
+  std::vector<int32_t> ready_;
+};
+
+}  // namespace
+
+void AddOrder(ReplayGraph& graph) { Orderer(graph).Run(); }
+
+}  // namespace lockstep

@@ -1,0 +1,86 @@
+#include "analysis/metrics/replay/replay_peers.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace lockstep {
+namespace {
+
+// Communicators that do the same job: of one size, with the same operations at the same places.
+using JobKey = std::tuple<size_t, int32_t, CollectiveOp, int64_t>;
+
+constexpr int32_t kMostMembers = 32'768;  // so that two numbers make one
+
+// The two ends of a transfer are at different places of their programs, also where each sends to the other.
+bool IsPairwise(const MatchedInstance& instance) {
+  return instance.members.size() <= 2 && (instance.op == CollectiveOp::kSendRecv || IsPointToPoint(instance.op));
+}
+
+// Ranks that take part in each communicator, ascending.
+std::vector<std::vector<int32_t>> RanksOf(const MatchResult& match) {
+  std::vector<std::vector<int32_t>> out(match.communicators.size());
+  for (const MatchedInstance& instance : match.instances) {
+    for (const MatchedMember& m : instance.members) out[instance.communicator].push_back(m.rank_index);
+  }
+  for (std::vector<int32_t>& ranks : out) {
+    std::sort(ranks.begin(), ranks.end());
+    ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  }
+  return out;
+}
+
+int32_t PairOf(const MatchedInstance& instance, const std::vector<int32_t>& ranks) {
+  int32_t pair = 0;
+  for (const MatchedMember& m : instance.members) {
+    const auto at = std::lower_bound(ranks.begin(), ranks.end(), m.rank_index);
+    pair = pair * kMostMembers + static_cast<int32_t>(at - ranks.begin()) % kMostMembers;
+  }
+  return pair;
+}
+
+}  // namespace
+
+ReplayPeers::ReplayPeers(const ReplayGraph& graph, const MatchResult& match)
+    : graph_(graph), places_(match.communicators.size()), like_(match.communicators.size()) {
+  std::vector<JobKey> keys(match.communicators.size());
+  const std::vector<std::vector<int32_t>> members = RanksOf(match);
+  std::map<std::tuple<uint32_t, int64_t, int32_t>, int32_t> pairs;  // how many of communicator, step and pair
+  for (size_t i = 0; i < match.instances.size(); ++i) {
+    const MatchedInstance& instance = match.instances[i];
+    const int32_t ordinal = graph.positions[static_cast<size_t>(graph.position_of_instance[i])].ordinal;
+    const int32_t pair = IsPairwise(instance) ? PairOf(instance, members[instance.communicator]) : -1;
+    const int32_t place = pair < 0 ? ordinal : pairs[{instance.communicator, instance.step, pair}]++;
+    key_.push_back({instance.step, pair, place, static_cast<int32_t>(i)});
+    places_[instance.communicator].push_back(key_.back());
+    JobKey& key = keys[instance.communicator];
+    if (ordinal >= std::get<1>(key)) {
+      key = {match.communicators[instance.communicator].members.size(), ordinal, instance.op, instance.bytes};
+    }
+  }
+  std::map<JobKey, std::vector<uint32_t>> jobs;
+  for (uint32_t c = 0; c < keys.size(); ++c) jobs[keys[c]].push_back(c);
+  for (uint32_t c = 0; c < keys.size(); ++c) {
+    for (const uint32_t other : jobs[keys[c]]) {
+      if (other != c && like_[c].size() < kMost) like_[c].push_back(other);
+    }
+    std::sort(places_[c].begin(), places_[c].end(), [](const Place& a, const Place& b) {
+      return std::tuple(a.key(), a.instance) < std::tuple(b.key(), b.instance);
+    });
+  }
+}
+
+std::vector<int32_t> ReplayPeers::InstancesLike(int32_t instance) const {
+  std::vector<int32_t> out = {instance};
+  const ReplayPosition& position =
+      graph_.positions[static_cast<size_t>(graph_.position_of_instance[static_cast<size_t>(instance)])];
+  const Place& wanted = key_[static_cast<size_t>(instance)];
+  for (const uint32_t c : like_[position.communicator]) {
+    const auto at = std::lower_bound(places_[c].begin(), places_[c].end(), wanted,
+                                     [](const Place& a, const Place& b) { return a.key() < b.key(); });
+    if (at != places_[c].end() && at->key() == wanted.key()) out.push_back(at->instance);
+  }
+  return out;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,119 @@
+// What the peers of a scope did at the same place: members of the same instance outside the scope; where there are
+// none, the members of the same instance (step and ordinal) of equal communicators. Pure. Units: ns.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "analysis/metrics/replay/replay_graph.h"
+
+namespace lockstep {
+
+struct PeerLevel {
+  double mean_ns = 0;
+  double variance_ns2 = 0;  // between peers; 0 with one peer
+  double largest_ns = 0;
+  int64_t peers = 0;
+};
+
+class ReplayPeers {
+ public:
+  ReplayPeers(const ReplayGraph& graph, const MatchResult& match);
+
+  // Instances at the same place of equal communicators, the own one first; at most kMost + 1.
+  static constexpr size_t kMost = 16;
+  [[nodiscard]] std::vector<int32_t> InstancesLike(int32_t instance) const;
+
+  // value(node) over the peers of this node: those of the own instance, else of instances like it (of pairs: only
+  // there, the same end). Nothing without peers. `in_scope`: by rank.
+  template <typename Value>
+  [[nodiscard]] std::optional<PeerLevel> Level(int32_t n, const std::vector<bool>& in_scope, const Value& value) const {
+    const ReplayNode& node = graph_.node(n);
+    if (node.instance < 0) return std::nullopt;
+    const bool is_pair = IsPair(node.instance);
+    Sums sums;
+    if (!is_pair) Add(node.instance, node, in_scope, value, sums);
+    if (sums.count > 0) return sums.level();
+    for (const int32_t like : InstancesLike(node.instance)) {
+      if (like == node.instance) continue;
+      if (is_pair) {
+        AddSameEnd(like, n, in_scope, value, sums);
+      } else {
+        Add(like, node, in_scope, value, sums);
+      }
+    }
+    if (sums.count == 0) return std::nullopt;
+    return sums.level();
+  }
+
+ private:
+  [[nodiscard]] bool IsPair(int32_t instance) const { return key_[static_cast<size_t>(instance)].pair >= 0; }
+  // Only what came about in the same way is comparable: both on a blocked host, or neither; both after the same kind.
+  [[nodiscard]] bool Comparable(const ReplayNode& node, const ReplayNode& other, int32_t other_number) const {
+    const bool anchor = node.anchor >= 0 && &graph_.node(node.anchor) == &node;
+    return other.predecessor >= 0 && other.is_anchor(other_number) == anchor && other.after_async == node.after_async;
+  }
+
+  struct Sums {
+    double sum = 0;
+    double squares = 0;
+    double largest = 0;
+    int64_t count = 0;
+    void Take(double x) {
+      sum += x;
+      squares += x * x;
+      largest = count == 0 ? x : std::max(largest, x);
+      ++count;
+    }
+    [[nodiscard]] PeerLevel level() const {
+      const auto n = static_cast<double>(count);
+      const double mean = sum / n;
+      const double variance = count < 2 ? 0 : (squares - sum * mean) / (n - 1);
+      return {.mean_ns = mean, .variance_ns2 = variance > 0 ? variance : 0, .largest_ns = largest, .peers = count};
+    }
+  };
+
+  template <typename Value>
+  void Add(int32_t instance, const ReplayNode& node, const std::vector<bool>& in_scope, const Value& value,
+           Sums& sums) const {
+    const auto at = static_cast<size_t>(instance);
+    for (size_t m = graph_.member_first[at]; m < graph_.member_first[at + 1]; ++m) {
+      const ReplayNode& other = graph_.node(graph_.members[m]);
+      if (in_scope[static_cast<size_t>(other.rank)] || !Comparable(node, other, graph_.members[m])) continue;
+      sums.Take(static_cast<double>(value(other)));
+    }
+  }
+
+  // The end of a pair's instance that does what node n does at its own.
+  template <typename Value>
+  void AddSameEnd(int32_t instance, int32_t n, const std::vector<bool>& in_scope, const Value& value,
+                  Sums& sums) const {
+    const ReplayNode& node = graph_.node(n);
+    const size_t own = graph_.member_first[static_cast<size_t>(node.instance)];
+    const size_t at = graph_.member_first[static_cast<size_t>(instance)] + (graph_.members[own] == n ? 0 : 1);
+    if (at >= graph_.member_first[static_cast<size_t>(instance) + 1]) return;
+    const ReplayNode& other = graph_.node(graph_.members[at]);
+    if (in_scope[static_cast<size_t>(other.rank)] || !Comparable(node, other, graph_.members[at])) return;
+    sums.Take(static_cast<double>(value(other)));
+  }
+
+  // Where in its communicator's program an instance stands: the n-th of its step, of pairs the n-th of the same two.
+  struct Place {
+    int64_t step = 0;
+    int32_t pair = -1;  // numbers of the two members in the communicator, as one; -1: no pair
+    int32_t ordinal = 0;
+    int32_t instance = 0;
+
+    [[nodiscard]] auto key() const { return std::tuple(step, pair, ordinal); }
+  };
+
+  const ReplayGraph& graph_;
+  std::vector<Place> key_;                   // by instance
+  std::vector<std::vector<Place>> places_;   // by communicator, ascending
+  std::vector<std::vector<uint32_t>> like_;  // by communicator: equal ones
+};
+
+}  // namespace lockstep

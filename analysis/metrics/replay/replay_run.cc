@@ -1,0 +1,112 @@
+#include "analysis/metrics/replay/replay_run.h"
+
+#include <algorithm>
+
+namespace lockstep {
+namespace {
+
+class Runner {
+ public:
+  Runner(const ReplayGraph& graph, const ReplayLengths& lengths) : graph_(graph), lengths_(lengths) {
+    times_.start_ns.resize(graph.nodes.size());
+    times_.end_ns.resize(graph.nodes.size());
+  }
+
+  ReplayTimes Run() {
+    for (const int32_t op : graph_.order) {
+      if (op >= 0) {
+        Start(static_cast<size_t>(op));
+      } else {
+        Finish(static_cast<size_t>(-1 - op));
+      }
+    }
+    return std::move(times_);
+  }
+
+ private:
+  [[nodiscard]] int64_t EndOf(int32_t n) const { return times_.end_ns[static_cast<size_t>(n)]; }
+
+  // How much later than measured the host makes this launch.
+  [[nodiscard]] int64_t LaunchShift(const ReplayNode& node, size_t n) const {
+    int64_t shift = -lengths_.earlier_ns[n];
+    if (node.anchor < 0) return shift;
+    const auto anchor = static_cast<size_t>(node.anchor);
+    return shift + times_.start_ns[anchor] - graph_.nodes[anchor].start_ns;
+  }
+
+  [[nodiscard]] int64_t AfterHost(const ReplayNode& node, size_t n, int64_t start_ns) const {
+    if (node.is_anchor(static_cast<int32_t>(n))) return start_ns + lengths_.host_ns[n];
+    if (node.launch_ns == kNoTime) return start_ns + node.host_ns;
+    const int64_t shift = LaunchShift(node, n);
+    if (node.host_ns > 0) {
+      const auto less = static_cast<double>(node.device_ns - lengths_.device_ns[n]);
+      const auto after = static_cast<int64_t>(less * static_cast<double>(node.after_host));
+      start_ns = std::max(start_ns, node.start_ns + shift - std::max<int64_t>(0, after));
+    }
+    if (node.host_bound) start_ns = std::max(start_ns, node.launch_ns + shift + node.launch_gap_ns);
+    return start_ns;
+  }
+
+  void Start(size_t n) {
+    const ReplayNode& node = graph_.nodes[n];
+    int64_t start = node.start_ns - lengths_.earlier_ns[n];
+    if (node.predecessor >= 0) start = AfterHost(node, n, EndOf(node.predecessor) + lengths_.device_ns[n]);
+    if (node.serial >= 0) start = std::max(start, EndOf(node.serial));
+    if (node.join >= 0) start = std::max(start, EndOf(node.join) + node.join_gap_ns);
+    times_.start_ns[n] = start;
+    if (node.awaits == kNobody) times_.end_ns[n] = start + (node.end_ns - node.start_ns);
+  }
+
+  [[nodiscard]] int64_t EndAfter(const ReplayNode& node, size_t n, int64_t measured_arrival_ns, int64_t arrival_ns,
+                                 int64_t cut_ns) const {
+    const int64_t transfer = lengths_.transfers_zero ? 0 : node.end_ns - measured_arrival_ns - cut_ns;
+    return std::max(times_.start_ns[n], arrival_ns + transfer);
+  }
+
+  void Finish(size_t instance) {
+    const size_t begin = graph_.member_first[instance];
+    const size_t end = graph_.member_first[instance + 1];
+    int64_t measured_last = INT64_MIN;
+    int64_t last = INT64_MIN;
+    for (size_t m = begin; m < end; ++m) {
+      const auto n = static_cast<size_t>(graph_.members[m]);
+      measured_last = std::max(measured_last, graph_.nodes[n].start_ns);
+      last = std::max(last, times_.start_ns[n]);
+    }
+    const int64_t cut = lengths_.transfer_cut_ns[instance];
+    for (size_t m = begin; m < end; ++m) {
+      const auto n = static_cast<size_t>(graph_.members[m]);
+      const ReplayNode& node = graph_.nodes[n];
+      if (node.awaits == kEverybody) {
+        times_.end_ns[n] = EndAfter(node, n, measured_last, last, cut);
+      } else if (node.awaits >= 0) {
+        const auto other = static_cast<size_t>(node.awaits);
+        times_.end_ns[n] = EndAfter(node, n, std::max(node.start_ns, graph_.nodes[other].start_ns),
+                                    std::max(times_.start_ns[n], times_.start_ns[other]), cut);
+      }
+    }
+  }
+
+  const ReplayGraph& graph_;
+  const ReplayLengths& lengths_;
+  ReplayTimes times_;
+};
+
+}  // namespace
+
+ReplayLengths MeasuredLengths(const ReplayGraph& graph) {
+  ReplayLengths out;
+  out.device_ns.reserve(graph.nodes.size());
+  out.host_ns.reserve(graph.nodes.size());
+  for (const ReplayNode& node : graph.nodes) {
+    out.device_ns.push_back(node.device_ns);
+    out.host_ns.push_back(node.host_ns);
+  }
+  out.earlier_ns.assign(graph.nodes.size(), 0);
+  out.transfer_cut_ns.assign(graph.position_of_instance.size(), 0);
+  return out;
+}
+
+ReplayTimes RunReplay(const ReplayGraph& graph, const ReplayLengths& lengths) { return Runner(graph, lengths).Run(); }
+
+}  // namespace lockstep

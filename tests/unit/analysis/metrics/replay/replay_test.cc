@@ -1,0 +1,310 @@
+#include "analysis/metrics/replay/replay.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "tests/unit/analysis/metrics/timeline_run.h"
+
+namespace lockstep {
+namespace {
+
+constexpr int64_t kUs = 1'000;
+constexpr int64_t kSteps = 10;
+
+// What a rank does itself before its n-th meeting in a step.
+using WorkOf = std::function<void(TimelineRun&, int32_t rank, int64_t step, int64_t nth)>;
+
+// Four ranks in two tensor groups {0,1}, {2,3} and two data groups {0,2}, {1,3}: per step six tensor meetings, then one
+// data meeting.
+TimelineRun Grid(const WorkOf& work, int64_t tensor_transfer_ns = 20 * kUs) {
+  TimelineRun run(4, {{0, 1}, {2, 3}, {0, 2}, {1, 3}});
+  for (int64_t step = 0; step < kSteps; ++step) {
+    run.SetStep(step);
+    for (int64_t nth = 0; nth < 7; ++nth) {
+      for (int32_t rank = 0; rank < 4; ++rank) work(run, rank, step, nth);
+      for (const size_t group : nth < 6 ? std::vector<size_t>{0, 1} : std::vector<size_t>{2, 3}) {
+        run.Meet(group, nth < 6 ? tensor_transfer_ns : 100 * kUs);
+      }
+    }
+  }
+  return run;
+}
+
+// Uneven but repeating, so that neither ranks nor places are alike.
+int64_t UsualNs(int32_t rank, int64_t step, int64_t nth) {
+  return (500 + 40 * nth + (rank * 7 + step * 3 + nth * 5) % 11) * kUs;
+}
+
+WorkOf Usual() {
+  return [](TimelineRun& run, int32_t rank, int64_t step, int64_t nth) { run.Work(rank, UsualNs(rank, step, nth)); };
+}
+
+WorkOf SlowRank(int32_t slow, int64_t permille) {
+  return [=](TimelineRun& run, int32_t rank, int64_t step, int64_t nth) {
+    const int64_t usual = UsualNs(rank, step, nth);
+    run.Work(rank, rank == slow ? usual * permille / 1'000 : usual);
+  };
+}
+
+// Mean distance of the ends of the first meetings of the first and the last step.
+int64_t StepNs(const GraphedRun& run) {
+  int64_t sum = 0;
+  for (const auto& rows : run.graph.ranks) sum += rows[rows.size() - 7].end_ns - rows[0].end_ns;
+  return sum / static_cast<int64_t>(run.graph.ranks.size()) / (kSteps - 1);
+}
+
+struct Replayed {
+  explicit Replayed(const TimelineRun& timeline) : run(MakeGraph(timeline)), replay(run.graph, run.matched.match) {}
+  GraphedRun run;
+  Replay replay;
+};
+
+TEST(Replay, UnchangedReproducesTheRunToTheNanosecond) {
+  const Replayed r(Grid(SlowRank(1, 1'200)));
+  EXPECT_TRUE(r.replay.base().faithful);
+  EXPECT_GT(r.replay.base().measured_ns, 0);
+  EXPECT_EQ(r.replay.base().replayed_ns, r.replay.base().measured_ns);
+}
+
+TEST(Replay, TellsTheStepsAndTheirLength) {
+  const Replayed r(Grid(Usual()));
+  EXPECT_EQ(r.replay.base().steps, kSteps);
+  EXPECT_EQ(r.replay.base().step_ns, StepNs(r.run));
+}
+
+TEST(Replay, IdealisingNothingSavesNothing) {
+  const Replayed r(Grid(SlowRank(1, 1'200)));
+  const auto saving = r.replay.Saving({});
+  ASSERT_TRUE(saving);
+  EXPECT_EQ(saving->saving_ns_per_step, 0);
+}
+
+TEST(Replay, SavingOfASlowRankIsThatOfARerunWithoutIt) {
+  const Replayed slow(Grid(SlowRank(1, 1'200)));
+  const GraphedRun without = MakeGraph(Grid(Usual()));
+  const auto saving = slow.replay.Saving({.rank_indices = {1}});
+  ASSERT_TRUE(saving);
+  const int64_t truth = StepNs(slow.run) - StepNs(without);
+  EXPECT_NEAR(static_cast<double>(saving->saving_ns_per_step), static_cast<double>(truth),
+              0.05 * static_cast<double>(truth));
+}
+
+TEST(Replay, SavingOfOneOfTwoSlowRanksIsLimitedByTheOther) {
+  const auto both = [](TimelineRun& run, int32_t rank, int64_t step, int64_t nth) {
+    const int64_t permille = rank == 1 ? 1'300 : rank == 0 ? 1'200 : 1'000;
+    run.Work(rank, UsualNs(rank, step, nth) * permille / 1'000);
+  };
+  const Replayed slow(Grid(both));
+  const GraphedRun without = MakeGraph(Grid(SlowRank(0, 1'200)));
+  // The only peer in its tensor group is the other slow one: to that level the rank is brought.
+  const auto saving = slow.replay.Saving({.rank_indices = {1}});
+  ASSERT_TRUE(saving);
+  const int64_t truth = StepNs(slow.run) - StepNs(without);
+  EXPECT_NEAR(static_cast<double>(saving->saving_ns_per_step), static_cast<double>(truth),
+              0.1 * static_cast<double>(truth));
+}
+
+TEST(Replay, AWholeGroupIsBroughtToTheLevelOfEqualGroups) {
+  const auto slow_host = [](TimelineRun& run, int32_t rank, int64_t step, int64_t nth) {
+    run.Work(rank, UsualNs(rank, step, nth) * (rank < 2 ? 1'200 : 1'000) / 1'000);
+  };
+  const Replayed slow(Grid(slow_host));
+  const GraphedRun without = MakeGraph(Grid(Usual()));
+  const auto saving = slow.replay.Saving({.rank_indices = {0, 1}});
+  ASSERT_TRUE(saving);
+  const int64_t truth = StepNs(slow.run) - StepNs(without);
+  EXPECT_NEAR(static_cast<double>(saving->saving_ns_per_step), static_cast<double>(truth),
+              0.1 * static_cast<double>(truth));
+}
+
+WorkOf Copies(int32_t slow, int64_t slow_us) {
+  return [=](TimelineRun& run, int32_t rank, int64_t step, int64_t nth) {
+    run.Work(rank, UsualNs(rank, step, nth));
+    run.Work(rank, (rank == slow ? slow_us : 20) * kUs, LatenessPart::kCopy);
+  };
+}
+
+TEST(Replay, TheGuiltyPartAloneSavesWhatARerunWithoutItDoes) {
+  const Replayed slow(Grid(Copies(2, 200)));
+  const GraphedRun without = MakeGraph(Grid(Copies(2, 20)));
+  const auto saving = slow.replay.Saving({.rank_indices = {2}, .part = LatenessPart::kCopy});
+  ASSERT_TRUE(saving);
+  // Parts of the first piece of work of each communicator are not told: a tenth of the steps here.
+  const int64_t truth = StepNs(slow.run) - StepNs(without);
+  EXPECT_NEAR(static_cast<double>(saving->saving_ns_per_step), static_cast<double>(truth),
+              0.1 * static_cast<double>(truth));
+}
+
+TEST(Replay, AnInnocentPartSavesNextToNothing) {
+  const Replayed slow(Grid(Copies(2, 200)));
+  const auto saving = slow.replay.Saving({.rank_indices = {2}, .part = LatenessPart::kCompute});
+  ASSERT_TRUE(saving);
+  EXPECT_LT(std::abs(saving->saving_ns_per_step), 7 * 10 * kUs);
+}
+
+TEST(Replay, ATimeLimitKeepsTheRestAsMeasured) {
+  const Replayed r(Grid(SlowRank(3, 1'500)));
+  const int64_t begin = r.run.graph.ranks[0].front().start_ns;
+  const int64_t middle = begin + r.replay.base().measured_ns / 2;
+  const auto all = r.replay.Saving({.rank_indices = {3}});
+  const auto half = r.replay.Saving({.rank_indices = {3}, .time_ns = std::make_pair(begin, middle)});
+  ASSERT_TRUE(all && half);
+  const double share = static_cast<double>(half->saving_ns_per_step) / static_cast<double>(all->saving_ns_per_step);
+  EXPECT_NEAR(share, 0.5, 0.1);
+}
+
+TEST(Replay, BoundsAreOrderedAndHoldTheSaving) {
+  const Replayed r(Grid(SlowRank(1, 1'200)));
+  const auto saving = r.replay.Saving({.rank_indices = {1}});
+  ASSERT_TRUE(saving);
+  EXPECT_LE(saving->bound_lo_ns_per_step, saving->saving_ns_per_step);
+  EXPECT_GE(saving->bound_hi_ns_per_step, saving->saving_ns_per_step);
+  EXPECT_GT(saving->bound_lo_ns_per_step, 0);
+}
+
+TEST(Replay, ASlowCommunicatorIsBroughtToEqualOnes) {
+  TimelineRun run(4, {{0, 1}, {2, 3}, {0, 1, 2, 3}});
+  for (int64_t step = 0; step < kSteps; ++step) {
+    run.SetStep(step);
+    for (int64_t nth = 0; nth < 5; ++nth) {
+      run.WorkAll(300 * kUs);
+      run.Meet(0, 90 * kUs);
+      run.Meet(1, 30 * kUs);
+    }
+    run.WorkAll(100 * kUs);
+    run.Meet(2, 50 * kUs);
+  }
+  const Replayed r(run);
+  uint32_t slow = UINT32_MAX;
+  for (uint32_t c = 0; c < r.run.matched.match.communicators.size(); ++c) {
+    if (r.run.matched.match.communicators[c].members == std::vector<int32_t>{0, 1}) slow = c;
+  }
+  const auto saving = r.replay.Saving({.communicators = {slow}});
+  ASSERT_TRUE(saving);
+  EXPECT_NEAR(static_cast<double>(saving->saving_ns_per_step), 5 * 60 * kUs, 6 * kUs);
+}
+
+TEST(Replay, WithoutTransfersWorkAndWaitsRemain) {
+  const Replayed r(Grid(Usual()));
+  const GraphedRun instant = MakeGraph(Grid(Usual(), 0));
+  const auto zero = ZeroTransferNs(r.replay);
+  ASSERT_TRUE(zero);
+  int64_t begin = INT64_MAX;
+  int64_t end = INT64_MIN;
+  for (const auto& rows : instant.graph.ranks) {
+    begin = std::min(begin, rows.front().start_ns);
+    end = std::max(end, rows.back().end_ns);
+  }
+  EXPECT_EQ(*zero, end - begin - kSteps * 100 * kUs);  // the data meetings took their time in that one
+}
+
+// Two groups that never wait for each other.
+TimelineRun Replicas(int64_t first_ns, int64_t second_ns) {
+  TimelineRun run(4, {{0, 1}, {2, 3}});
+  for (int64_t step = 0; step < kSteps; ++step) {
+    run.SetStep(step);
+    for (int64_t nth = 0; nth < 4; ++nth) {
+      run.WorkAll(400 * kUs);
+      run.Work(0, first_ns);
+      run.Work(2, second_ns);
+      run.Meet(0, 20 * kUs);
+      run.Meet(1, 20 * kUs);
+    }
+  }
+  return run;
+}
+
+TEST(Replay, OfIndependentGroupsTheSlowestDecidesWhatTheRunGains) {
+  const Replayed r(Replicas(100 * kUs, 0));
+  const auto saving = r.replay.Saving({.rank_indices = {0}});
+  ASSERT_TRUE(saving);
+  EXPECT_NEAR(static_cast<double>(saving->saving_ns_per_step), 4.0 * 100 * kUs, 4.0 * 5 * kUs);
+}
+
+// However short the steps of the others are: the part is of the step that is shortened.
+TEST(Replay, NoSavingIsAllOfAStep) {
+  const Replayed r(Replicas(20'000 * kUs, 0));
+  const auto saving = r.replay.Saving({.rank_indices = {0}});
+  ASSERT_TRUE(saving);
+  EXPECT_GT(saving->saving_ratio, 0.5);
+  EXPECT_LT(saving->saving_ratio, 1);
+}
+
+TEST(Replay, AGroupBesideASlowerOneGainsTheRunNothing) {
+  const Replayed r(Replicas(100 * kUs, 150 * kUs));
+  const auto saving = r.replay.Saving({.rank_indices = {0}});
+  ASSERT_TRUE(saving);
+  EXPECT_EQ(saving->saving_ns_per_step, 0);
+}
+
+TEST(Replay, WithoutAnybodyToCompareWithNothingIsTold) {
+  const Replayed r(Grid(Usual()));
+  EXPECT_FALSE(r.replay.Saving({.rank_indices = {0, 1, 2, 3}}));
+  EXPECT_TRUE(r.replay.Saving({.rank_indices = {0, 1, 2}}));
+}
+
+// A fourteenth of the meetings lack a partner: few, but of all that rank 2 does on one of its streams.
+TEST(Replay, AKindOfCommunicationWithoutPartnersForbidsAWhatIf) {
+  TimelineRun run(4, {{0, 1}, {2, 3}, {0, 2}});
+  for (int64_t step = 0; step < kSteps; ++step) {
+    run.SetStep(step);
+    for (int64_t nth = 0; nth < 13; ++nth) {
+      run.WorkAll(400 * kUs);
+      run.Meet(0, 20 * kUs);
+      run.Meet(1, 20 * kUs);
+    }
+    run.Work(0, 300 * kUs);
+    run.Meet(2, 20 * kUs, /*lost=*/0);
+  }
+  GraphedRun graphed = MakeGraph(run);
+  ASSERT_TRUE(Replay(graphed.graph, graphed.matched.match).base().faithful);
+  for (size_t row = 13; row < graphed.graph.ranks[2].size(); row += 14) graphed.graph.ranks[2][row].stream = 9;
+  EXPECT_FALSE(Replay(graphed.graph, graphed.matched.match).base().faithful);
+}
+
+// Clocks of a device's records scatter: some of the segments lost what came before and tell a dependency instead.
+TEST(Replay, ADependencyOnNothingKnownIsTakenForWork) {
+  GraphedRun graphed = MakeGraph(Grid(SlowRank(1, 1'200)));
+  const auto told = Replay(graphed.graph, graphed.matched.match).Saving({.rank_indices = {1}});
+  for (size_t row = 3; row < graphed.graph.ranks[1].size(); row += 7) {
+    Segment& segment = graphed.graph.ranks[1][row].segment;
+    segment.dependency_ns = segment.compute_ns;
+    segment.compute_ns = 0;
+  }
+  const auto still = Replay(graphed.graph, graphed.matched.match).Saving({.rank_indices = {1}});
+  ASSERT_TRUE(told && still);
+  EXPECT_GT(told->saving_ns_per_step, 0);
+  EXPECT_EQ(still->saving_ns_per_step, told->saving_ns_per_step);
+}
+
+TEST(Replay, ARankAloneIsNotToldAnything) {
+  TimelineRun run(1, {{0}});
+  for (int64_t step = 0; step < kSteps; ++step) {
+    run.SetStep(step);
+    run.Work(0, 300 * kUs);
+    run.Meet(0, 10 * kUs);
+  }
+  const Replayed r(run);
+  EXPECT_FALSE(r.replay.base().faithful);
+  EXPECT_FALSE(r.replay.Saving({.rank_indices = {0}}));
+  EXPECT_FALSE(ZeroTransferNs(r.replay));
+}
+
+TEST(Replay, AnEmptyGraphIsNotToldAnything) {
+  const ArrivalGraph graph;
+  const MatchResult match;
+  const Replay replay(graph, match);
+  EXPECT_FALSE(replay.base().faithful);
+  EXPECT_FALSE(replay.Saving({}));
+}
+
+TEST(Replay, ARankThatDoesNotExistIsLeftOut) {
+  const Replayed r(Grid(Usual()));
+  const auto saving = r.replay.Saving({.rank_indices = {-1, 99}});
+  ASSERT_TRUE(saving);
+  EXPECT_EQ(saving->saving_ns_per_step, 0);
+}
+
+}  // namespace
+}  // namespace lockstep
