@@ -39,13 +39,14 @@ class Forwarder : public BatchConsumer {
   bool begun_ = false;
 };
 
-FileNote NoteOf(const FileReport& report) {
+FileNote NoteOf(const FileReport& report, const std::string& host) {
   return {.path = report.path,
           .format = report.format,
           .status = report.status,
           .reason = report.reason,
           .offset = report.offset,
-          .drops = report.drops};
+          .drops = report.drops,
+          .host = host};
 }
 
 // The work on one list of files, shared by the threads.
@@ -125,7 +126,7 @@ class Job {
     } else {
       return report.status();
     }
-    return uplink_.AddNote(NoteOf(reports_[index]));
+    return uplink_.AddNote(NoteOf(reports_[index], options_.condense.host));
   }
 
   const std::vector<std::string>& files_;
@@ -151,7 +152,7 @@ absl::StatusOr<std::vector<FileReport>> CondenseAndSend(const InputFiles& inputs
   }
   for (const PathProblem& problem : inputs.problems) {
     reports->push_back({.path = problem.path, .format = "", .status = "refused", .reason = problem.reason});
-    const absl::Status noted = uplink.AddNote(NoteOf(reports->back()));
+    const absl::Status noted = uplink.AddNote(NoteOf(reports->back(), options.condense.host));
     if (!noted.ok()) {
       return noted;
     }

@@ -8,7 +8,9 @@
 
 #include "analysis/base/status_macros.h"
 #include "analysis/base/time.h"
+#include "analysis/metrics/run/family_names.h"
 #include "analysis/report/report.h"
+#include "platform/file_system.h"
 #include "platform/log.h"
 
 namespace lockstep {
@@ -109,6 +111,14 @@ absl::Status SetRestrictions(const ReportFlags& flags, AnalysisOptions& options)
   return absl::OkStatus();
 }
 
+absl::Status SetFamilies(const ReportFlags& flags, AnalysisOptions& options) {
+  if (flags.families.empty()) return absl::OkStatus();
+  constexpr int64_t kMaxFileBytes = int64_t{4} << 20;
+  LOCKSTEP_ASSIGN_OR_RETURN(const std::string text, ReadSmallFile(flags.families, kMaxFileBytes));
+  LOCKSTEP_ASSIGN_OR_RETURN(options.families, ParseFamilies(text));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void AddReportFlags(CLI::App& verb, ReportFlags& flags) {
@@ -135,7 +145,8 @@ void AddReportFlags(CLI::App& verb, ReportFlags& flags) {
   verb.add_option("--group-by", flags.group_by, "kernels by full, base, mangled, shape, family or category")
       ->check(CLI::IsMember(std::vector<std::string>(kGroupings.begin(), kGroupings.end())))
       ->default_str("full");
-  verb.add_option("--families", flags.families, "file with families of kernel names (not built yet)");
+  verb.add_option("--families", flags.families,
+                  "file of lines 'family, text in the kernel's name', before the built-in ones");
   verb.add_option("--layout", flags.layout, "positions of the ranks, such as tp=8,pp=2,dp=4");
   verb.add_option("--output", flags.output, "write the result to this file instead of stdout");
   verb.add_option("--color", flags.color, "auto, always or never (NO_COLOR is honoured)")
@@ -153,9 +164,7 @@ absl::StatusOr<AnalysisOptions> OptionsFrom(const ReportFlags& flags) {
   LOCKSTEP_RETURN_IF_ERROR(SetInstances(flags, options));
   LOCKSTEP_RETURN_IF_ERROR(SetCapture(flags, options));
   LOCKSTEP_RETURN_IF_ERROR(SetRestrictions(flags, options));
-  if (!flags.families.empty()) {
-    return absl::InvalidArgumentError("--families is not built yet in this release: the built-in families are used");
-  }
+  LOCKSTEP_RETURN_IF_ERROR(SetFamilies(flags, options));
   if (flags.format == "csv" && options.views.size() != 1) {
     return absl::InvalidArgumentError("--format csv shows one view: choose it with --view");
   }

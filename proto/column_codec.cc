@@ -365,8 +365,10 @@ absl::StatusOr<std::vector<int64_t>> GetColumn(std::string_view what, const Ints
 }
 
 bool PutPacked(std::span<const int64_t> values, uint32_t field, PackedColumns* out) {
+  if (values.empty()) return false;
+  if (std::equal(values.begin() + 1, values.end(), values.begin())) return false;
   const PackedForm form = CheapestForm(values);
-  if (form.unit == 1 && form.low_bits == 0) return false;
+  if (form.unit == 1 && form.low_bits == 0 && form.coding == 0) return false;
   v1::PackedColumn* const column = out->Add();
   column->set_field(field);
   Put(form, column->mutable_column());

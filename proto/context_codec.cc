@@ -101,6 +101,7 @@ absl::Status GetClaims(const v1::SourceContext& in, SourceContext* out) {
     LOCKSTEP_RETURN_IF_ERROR(CheckRange("world_size", in.world_size(), {1, kMaxInt32}));
     out->world_size = in.world_size();
   }
+  LOCKSTEP_RETURN_IF_ERROR(codec::GetEnum("step_source", in.step_source(), StepSource::kEngine, &out->step_source));
   return codec::GetEnum("host_source", in.host_source(), HostSource::kUnknown, &out->host_source);
 }
 
@@ -197,6 +198,7 @@ void ToProto(const FileNote& note, v1::FileNote* out) {
   out->set_reason(RepairUtf8(note.reason));
   out->set_offset(note.offset);
   ToProto(note.drops, out->mutable_drops());
+  out->set_host(RepairUtf8(note.host));
 }
 
 absl::StatusOr<FileNote> FromProto(const v1::FileNote& in) {
@@ -211,6 +213,7 @@ absl::StatusOr<FileNote> FromProto(const v1::FileNote& in) {
   note.status = in.status();
   note.reason = in.reason();
   note.offset = in.offset();
+  note.host = in.host();
   LOCKSTEP_RETURN_IF_ERROR(CheckRange("file note offset", note.offset, {-1, codec::kAnyMax}));
   LOCKSTEP_ASSIGN_OR_RETURN(note.drops, FromProto(in.drops()));
   return note;
@@ -232,6 +235,7 @@ void ToProto(const SourceContext& context, v1::SourceContext* out) {
   if (context.world_size.has_value()) out->set_world_size(*context.world_size);
   out->set_host(RepairUtf8(context.host));
   out->set_host_source(static_cast<uint32_t>(context.host_source));
+  out->set_step_source(static_cast<uint32_t>(context.step_source));
   out->set_session(RepairUtf8(context.session));
   PutDevice(context.gpu, out->mutable_gpu());
   PutNamedValues(context.versions, out->mutable_versions());

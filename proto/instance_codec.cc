@@ -74,13 +74,15 @@ void PutSparseColumns(const RowPointers& rows, v1::InstanceColumns* out) {
   PutOptional(rows, comms_id, [out] { return out->mutable_comms_id(); });
 }
 
-// Starts as gaps: the rows of a communicator seldom overlap, and a gap varies less than a distance of starts.
+// Starts as gaps: the rows of a communicator seldom overlap, and a gap varies less than a distance of starts. Less what
+// is told of the gap anyhow, compute is left.
 void PutStarts(const RowPointers& rows, v1::InstanceColumns* out) {
   std::vector<int64_t> gaps;
   gaps.reserve(rows.size());
   int64_t previous_end = 0;
+  out->set_start_less_parts(true);
   for (const InstanceRow* row : rows) {
-    gaps.push_back(codec::WrapSub(row->start_ns, previous_end));
+    gaps.push_back(codec::WrapSub(codec::WrapSub(row->start_ns, previous_end), codec::PartsBesidesCompute(*row)));
     previous_end = codec::WrapAdd(row->start_ns, row->duration_ns);
   }
   if (codec::PutPacked(gaps, v1::InstanceColumns::kStartNsFieldNumber, out->mutable_packed())) return;
@@ -99,7 +101,7 @@ void EncodeGroup(const RowPointers& rows, std::span<const int64_t> positions, v1
   codec::EncodeCovers(rows, out);
 }
 
-// After the durations.
+// After the durations and the parts of segments.
 absl::Status GetStarts(const v1::InstanceColumns& in, std::span<InstanceRow> rows) {
   LOCKSTEP_ASSIGN_OR_RETURN(
       const auto packed,
@@ -110,7 +112,8 @@ absl::Status GetStarts(const v1::InstanceColumns& in, std::span<InstanceRow> row
   int64_t previous_end = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
     const int64_t gap = packed ? (*packed)[i] : in.start_ns(static_cast<int>(i));
-    const int64_t start = codec::WrapAdd(previous_end, gap);
+    const int64_t parts = in.start_less_parts() ? codec::PartsBesidesCompute(rows[i]) : 0;
+    const int64_t start = codec::WrapAdd(previous_end, codec::WrapAdd(gap, parts));
     LOCKSTEP_RETURN_IF_ERROR(codec::CheckRange("start_ns", start, kTime));
     rows[i].start_ns = start;
     previous_end = rows[i].end_ns();
@@ -163,6 +166,7 @@ absl::StatusOr<UnpackedInstances> DecodeGroup(const v1::InstanceColumns& in) {
   for (InstanceRow& row : out.rows) row.communicator = in.communicator();
   const std::span<InstanceRow> rows(out.rows);
   LOCKSTEP_RETURN_IF_ERROR((codec::DecodeColumns<InstanceRow, v1::InstanceColumns>(kColumns, in, rows)));
+  LOCKSTEP_RETURN_IF_ERROR(codec::DecodeParts(in.segment(), rows));
   LOCKSTEP_RETURN_IF_ERROR(GetStarts(in, rows));
   LOCKSTEP_RETURN_IF_ERROR(GetPositions(in, &out));
   LOCKSTEP_RETURN_IF_ERROR(GetLaunches(in, rows));

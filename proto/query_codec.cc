@@ -42,6 +42,11 @@ void ToProto(const std::string& run, const AnalysisOptions& options, v1::ViewsRe
     out->set_instances(*options.instances);
   }
   out->set_sort(options.sort);
+  for (const FamilyWord& word : options.families) {
+    v1::FamilyWord* entry = out->add_families();
+    entry->set_family(word.family);
+    entry->set_text(word.text);
+  }
   if (options.limit) {
     out->set_limit(*options.limit);
   }
@@ -50,6 +55,10 @@ void ToProto(const std::string& run, const AnalysisOptions& options, v1::ViewsRe
 absl::StatusOr<AnalysisOptions> FromProto(const v1::ViewsRequest& request) {
   if (request.group_by() > static_cast<uint32_t>(GroupBy::kCategory)) {
     return absl::InvalidArgumentError(fmt::format("group_by {} is unknown to this release", request.group_by()));
+  }
+  if (request.families_size() > kMaxFamilyWords) {
+    return absl::InvalidArgumentError(
+        fmt::format("families: {} lines, at most {} are accepted", request.families_size(), kMaxFamilyWords));
   }
   AnalysisOptions options;
   options.views.assign(request.views().begin(), request.views().end());
@@ -64,6 +73,7 @@ absl::StatusOr<AnalysisOptions> FromProto(const v1::ViewsRequest& request) {
   options.layout = request.layout();
   options.instances = request.has_instances() ? std::optional<int64_t>(request.instances()) : std::nullopt;
   options.sort = request.sort();
+  for (const v1::FamilyWord& word : request.families()) options.families.push_back({word.family(), word.text()});
   options.limit = request.has_limit() ? std::optional<int64_t>(request.limit()) : std::nullopt;
   return options;
 }

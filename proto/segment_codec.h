@@ -14,7 +14,11 @@ namespace lockstep::codec {
 void EncodeSegments(std::span<const InstanceRow* const> rows, v1::InstanceColumns* out);
 void EncodeCovers(std::span<const InstanceRow* const> rows, v1::InstanceColumns* out);
 
-// The rows' start and duration must be decoded already. Errors: kInvalidArgument.
+// Sum of all parts of the row's segment but compute; 0 without a segment. Modulo 2^64.
+[[nodiscard]] int64_t PartsBesidesCompute(const InstanceRow& row);
+
+// First the parts, which need nothing, then what hangs on the rows' start and duration. Errors: kInvalidArgument.
+[[nodiscard]] absl::Status DecodeParts(const v1::SegmentColumns& in, std::span<InstanceRow> rows);
 [[nodiscard]] absl::Status DecodeSegments(const v1::SegmentColumns& in, std::span<InstanceRow> rows);
 [[nodiscard]] absl::Status DecodeCovers(const v1::CoverColumns& in, std::span<InstanceRow> rows);
 

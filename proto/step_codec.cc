@@ -41,7 +41,12 @@ constexpr Column<StepRow, v1::StepColumns> kStepColumns[] = {
     LOCKSTEP_STEP(launches, {kLength}),          LOCKSTEP_STEP(kernels, {kLength}),
     LOCKSTEP_STEP(collectives, {kLength}),       LOCKSTEP_STEP(collective_time_ns, {kLength}),
     LOCKSTEP_STEP(collective_max_ns, {kLength}), LOCKSTEP_STEP(kernel_time_ns, {kLength}),
-    LOCKSTEP_STEP(longest_gap_ns, {kLength}),
+    LOCKSTEP_STEP(longest_gap_ns, {kLength}),    LOCKSTEP_STEP(launch_ns, {kLength}),
+    LOCKSTEP_STEP(graph_launches, {kLength}),    LOCKSTEP_STEP(sync_calls, {kLength}),
+    LOCKSTEP_STEP(sync_ns, {kLength}),           LOCKSTEP_STEP(alloc_calls, {kLength}),
+    LOCKSTEP_STEP(alloc_ns, {kLength}),          LOCKSTEP_STEP(alloc_max_ns, {kLength}),
+    LOCKSTEP_STEP(host_copies, {kLength}),       LOCKSTEP_STEP(host_copy_ns, {kLength}),
+    LOCKSTEP_STEP(host_copy_bytes, {kLength}),
 };
 
 constexpr Column<BucketRow, v1::BucketColumns> kBucketColumns[] = {
@@ -159,6 +164,7 @@ void PutSteps(const std::vector<StepRow>& rows, v1::StepColumns* out) {
   PutMeasures(rows, &StepRow::tile, out->mutable_tile());
   PutMeasures(rows, &StepRow::before, out->mutable_before());
   PutMeasures(rows, &StepRow::after, out->mutable_after());
+  PutMeasures(rows, &StepRow::foreign, out->mutable_foreign());
   PutPhases(rows, out);
 }
 
@@ -170,6 +176,7 @@ absl::Status GetSteps(const v1::StepColumns& in, std::vector<StepRow>* rows) {
   LOCKSTEP_RETURN_IF_ERROR(GetMeasures(in.tile(), &StepRow::tile, rows));
   LOCKSTEP_RETURN_IF_ERROR(GetMeasures(in.before(), &StepRow::before, rows));
   LOCKSTEP_RETURN_IF_ERROR(GetMeasures(in.after(), &StepRow::after, rows));
+  LOCKSTEP_RETURN_IF_ERROR(GetMeasures(in.foreign(), &StepRow::foreign, rows));
   return GetPhases(in, rows);
 }
 

@@ -16,7 +16,6 @@ using codec::PutSketch;
 constexpr Limits kTime = {-codec::kMaxTimeNs, codec::kMaxTimeNs};
 constexpr Limits kLength = {0, codec::kMaxTimeNs};
 constexpr Limits kName = {0, kNoId - 1};
-constexpr int kMaxExemplars = 8;
 constexpr int kShapeNumbers = 6;
 
 void PutKind(const KernelClass& kind, v1::KernelClass* out) {
@@ -29,7 +28,7 @@ void PutKind(const KernelClass& kind, v1::KernelClass* out) {
 
 absl::Status GetKind(const v1::KernelClass& in, KernelClass* out) {
   LOCKSTEP_RETURN_IF_ERROR(GetEnum("kernel category", in.category(), Category::kCommunication, &out->category));
-  LOCKSTEP_RETURN_IF_ERROR(GetEnum("kernel family", in.family(), Family::kTriton, &out->family));
+  LOCKSTEP_RETURN_IF_ERROR(GetEnum("kernel family", in.family(), kLastFamily, &out->family));
   LOCKSTEP_RETURN_IF_ERROR(GetEnum("kernel library", in.library(), CollectiveLibrary::kHccl, &out->library));
   LOCKSTEP_RETURN_IF_ERROR(GetEnum("kernel op", in.op(), CollectiveOp::kAllGatherV, &out->op));
   return GetEnum("kernel dtype", in.dtype(), DataType::kComplex128, &out->dtype);
@@ -84,7 +83,7 @@ absl::Status GetSlices(const v1::Kernel& in, KernelRow* row) {
 }
 
 absl::Status GetLongest(const v1::Kernel& in, KernelRow* row) {
-  LOCKSTEP_RETURN_IF_ERROR(CheckRange("kernel longest: entries", in.longest_size(), {0, kMaxExemplars}));
+  LOCKSTEP_RETURN_IF_ERROR(CheckRange("kernel longest: entries", in.longest_size(), {0, int64_t{kMaxExemplars}}));
   for (const v1::Exemplar& entry : in.longest()) {
     Exemplar exemplar;
     exemplar.start_ns = entry.start_ns();
@@ -161,6 +160,7 @@ void PutRange(const RangeRow& row, v1::Ranges* out) {
   if (row.domain != kNoId) out->set_domain(row.domain);
   out->set_style(static_cast<uint32_t>(row.style));
   PutSketch(row.duration, out->mutable_duration_ns());
+  PutSketch(row.projected, out->mutable_projected_ns());
 }
 
 absl::StatusOr<RangeRow> GetRange(const v1::Ranges& in) {
@@ -170,6 +170,7 @@ absl::StatusOr<RangeRow> GetRange(const v1::Ranges& in) {
   LOCKSTEP_RETURN_IF_ERROR(CheckRange("range name", row.name, kName));
   LOCKSTEP_RETURN_IF_ERROR(GetEnum("range style", in.style(), HostKind::kCollective, &row.style));
   LOCKSTEP_ASSIGN_OR_RETURN(row.duration, GetSketch("range duration", in.duration_ns()));
+  LOCKSTEP_ASSIGN_OR_RETURN(row.projected, GetSketch("range projected", in.projected_ns()));
   return row;
 }
 

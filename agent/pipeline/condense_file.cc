@@ -9,8 +9,10 @@
 #include "agent/pipeline/host_sweep.h"
 #include "agent/pipeline/launch_join.h"
 #include "agent/pipeline/nsys_export.h"
+#include "agent/pipeline/range_projection.h"
 #include "agent/pipeline/record_collector.h"
 #include "agent/pipeline/source_identity.h"
+#include "agent/pipeline/step_detection.h"
 #include "analysis/base/check.h"
 #include "analysis/base/status_macros.h"
 #include "analysis/condense/condenser.h"
@@ -57,10 +59,13 @@ class FileCondenser {
   absl::Status SortAndJoin() {
     if (file().processes.empty()) collector_.AddProcess(-1);
     LOCKSTEP_RETURN_IF_ERROR(collector_.Finish());
+    LOCKSTEP_RETURN_IF_ERROR(DetectSteps(collector_));
     LaunchSorter launches(options_.tmp_dir, options_.sort_memory_bytes / 4);
-    LOCKSTEP_RETURN_IF_ERROR(SweepHost(collector_, launches, launches_by_step_));
+    RangeProjection ranges;
+    LOCKSTEP_RETURN_IF_ERROR(SweepHost(collector_, launches, ranges, host_by_step_));
     LOCKSTEP_RETURN_IF_ERROR(launches.Finish());
-    LOCKSTEP_ASSIGN_OR_RETURN(join_, JoinLaunches(collector_, launches));
+    LOCKSTEP_ASSIGN_OR_RETURN(join_, JoinLaunches(collector_, launches, ranges));
+    ranges.Finish(collector_.host_totals());
     LOCKSTEP_RETURN_IF_ERROR(collector_.activities().Finish());
     base_ns_ = file().has_base ? std::clamp(file().base_unix_ns, int64_t{0}, kMaxBaseNs) : 0;
     return absl::OkStatus();
@@ -109,7 +114,7 @@ class FileCondenser {
     LOCKSTEP_RETURN_IF_ERROR(consumer_.BeginSource(context));
     ++report_.sources;
     Condenser condenser(
-        CondenseInput{context, collector_.interner(), steps, launches_by_step_[process], LargestNames(stats)},
+        CondenseInput{context, collector_.interner(), steps, host_by_step_[process], LargestNames(stats)},
         [&](Batch batch) { return consumer_.Consume(context, std::move(batch)); });
     while (more && record.source == source) {
       Shift(record);
@@ -163,7 +168,7 @@ class FileCondenser {
     return names;
   }
 
-  [[nodiscard]] HostRows HostRowsOf(uint32_t process) const {
+  [[nodiscard]] HostRows HostRowsOf(uint32_t process) {
     HostRows rows;
     const HostTotals& totals = collector_.host_totals()[process];
     for (const auto& [name, row] : totals.apis) {
@@ -255,6 +260,7 @@ class FileCondenser {
     // The nsys reader counts over the whole file itself; for the other formats the join knows.
     context.opaque_graph_launches =
         std::max(file().processes.size() == 1 ? file().opaque_graph_launches : 0, join_.opaque_graph_launches[process]);
+    context.step_source = collector_.step_source(process);
     context.classifier_version = kClassifierVersion;
     context.condense_version = kCondenseVersion;
   }
@@ -277,7 +283,7 @@ class FileCondenser {
   FileReport report_;
   Hash128 fingerprint_;
   JoinResult join_;
-  std::vector<std::vector<int64_t>> launches_by_step_;
+  std::vector<std::vector<HostOfStep>> host_by_step_;
   std::vector<uint32_t> main_source_;
   uint32_t first_main_ = kNoId;
   int64_t base_ns_ = 0;

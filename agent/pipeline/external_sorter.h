@@ -47,14 +47,14 @@ class ExternalSorter {
     if (runs_.empty()) return absl::OkStatus();
     LOCKSTEP_RETURN_IF_ERROR(Spill());
     buffer_ = {};
-    const size_t share = std::max<size_t>(64, capacity_ / runs_.size());
-    for (size_t i = 0; i < runs_.size(); ++i) {
-      runs_[i].share = share;
-      LOCKSTEP_RETURN_IF_ERROR(Refill(runs_[i]));
-      heap_.push_back(i);
-    }
-    std::make_heap(heap_.begin(), heap_.end(), HeapOrder{this});
-    return absl::OkStatus();
+    return Merge();
+  }
+
+  // After Finish: the next record is the first one again.
+  absl::Status Rewind() {
+    position_ = 0;
+    heap_.clear();
+    return Merge();
   }
 
   // False at the end.
@@ -82,6 +82,8 @@ class ExternalSorter {
 
  private:
   struct Run {
+    int64_t first_offset = 0;
+    size_t size = 0;       // records
     int64_t offset = 0;    // next byte to read
     size_t remaining = 0;  // records not yet read
     size_t share = 0;
@@ -99,6 +101,22 @@ class ExternalSorter {
     }
   };
 
+  // Every run from its begin.
+  absl::Status Merge() {
+    if (runs_.empty()) return absl::OkStatus();
+    const size_t share = std::max<size_t>(64, capacity_ / runs_.size());
+    for (size_t i = 0; i < runs_.size(); ++i) {
+      Run& run = runs_[i];
+      run.share = share;
+      run.offset = run.first_offset;
+      run.remaining = run.size;
+      LOCKSTEP_RETURN_IF_ERROR(Refill(run));
+      heap_.push_back(i);
+    }
+    std::make_heap(heap_.begin(), heap_.end(), HeapOrder{this});
+    return absl::OkStatus();
+  }
+
   absl::Status Spill() {
     if (buffer_.empty()) return absl::OkStatus();
     if (!file_.has_value()) {
@@ -108,8 +126,8 @@ class ExternalSorter {
     std::sort(buffer_.begin(), buffer_.end(), less_);
     LOCKSTEP_ASSIGN_OR_RETURN(const int64_t offset, file_->Append(std::as_bytes(std::span(buffer_))));
     Run run;
-    run.offset = offset;
-    run.remaining = buffer_.size();
+    run.first_offset = offset;
+    run.size = buffer_.size();
     runs_.push_back(std::move(run));
     buffer_.clear();
     return absl::OkStatus();

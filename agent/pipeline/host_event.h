@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <tuple>
 
+#include "analysis/condense/phase.h"
 #include "analysis/model/trace_record.h"
 
 namespace lockstep {
@@ -17,8 +18,10 @@ struct HostEvent {
   int64_t seq = kNoSeq;
   uint32_t process = 0;
   NameId name = kNoId;
+  NameId domain = kNoId;  // of a range
   MetaId meta = kNoId;
   bool is_api = false;
+  bool is_group_call = false;  // ncclGroupStart, ncclGroupEnd
   ApiKind api_kind = ApiKind::kOther;
   HostKind host_kind = HostKind::kRange;
   bool has_correlation = false;
@@ -30,8 +33,8 @@ struct HostEvent {
 // By process and time; of two that start together the longer (outer) one first.
 struct HostEventOrder {
   bool operator()(const HostEvent& a, const HostEvent& b) const {
-    return std::tie(a.process, a.start_ns, b.duration_ns, a.is_api, a.tid, a.correlation, a.name) <
-           std::tie(b.process, b.start_ns, a.duration_ns, b.is_api, b.tid, b.correlation, b.name);
+    return std::tie(a.process, a.start_ns, b.duration_ns, a.is_api, a.tid, a.correlation, a.name, a.domain) <
+           std::tie(b.process, b.start_ns, a.duration_ns, b.is_api, b.tid, b.correlation, b.name, b.domain);
   }
 };
 
@@ -47,6 +50,8 @@ struct Launch {
   NameId api = kNoId;
   MetaId meta = kNoId;
   int32_t step = -1;
+  int32_t range = -1;  // RangeProjection's number of the innermost range around the call
+  Phase phase = Phase::kNone;
   ApiKind kind = ApiKind::kOther;
   bool has_comms_id = false;
 };

@@ -1,7 +1,9 @@
 #include "agent/pipeline/host_sweep.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "analysis/base/status_macros.h"
@@ -18,7 +20,18 @@ struct OpenCall {
   bool has_comms_id = false;
 };
 
+// An open range of one thread.
+struct OpenRange {
+  int64_t end_ns = 0;
+  NameId domain = kNoId;
+  NameId name = kNoId;
+  Phase phase = Phase::kNone;
+  int32_t number = kNotAsked;  // RangeProjection's, once something was launched inside
+  static constexpr int32_t kNotAsked = -2;
+};
+
 struct ThreadState {
+  std::vector<OpenRange> ranges;  // nested, outermost first
   std::vector<OpenCall> calls;    // nested, outermost first
   std::vector<OpenCall> grouped;  // calls since ncclGroupStart
   int group_depth = 0;
@@ -27,10 +40,11 @@ struct ThreadState {
 
 class HostSweep {
  public:
-  HostSweep(RecordCollector& collector, LaunchSorter& launches, std::vector<std::vector<int64_t>>& per_step)
-      : collector_(collector), launches_(launches), per_step_(per_step) {
+  HostSweep(RecordCollector& collector, LaunchSorter& launches, RangeProjection& ranges,
+            std::vector<std::vector<HostOfStep>>& per_step)
+      : collector_(collector), launches_(launches), ranges_(ranges), per_step_(per_step) {
     per_step_.resize(collector.steps().size());
-    for (size_t i = 0; i < per_step_.size(); ++i) per_step_[i].assign(collector.steps()[i].size(), 0);
+    for (size_t i = 0; i < per_step_.size(); ++i) per_step_[i].assign(collector.steps()[i].size(), HostOfStep());
     graph_ordinals_.assign(collector.steps().size(), 0);
   }
 
@@ -40,7 +54,10 @@ class HostSweep {
     while (true) {
       LOCKSTEP_ASSIGN_OR_RETURN(const bool more, collector_.host_events().Next(event));
       if (!more) return absl::OkStatus();
-      if (event.process != process) threads_.clear();
+      if (event.process != process) {
+        threads_.clear();
+        phases_.clear();
+      }
       process = event.process;
       LOCKSTEP_RETURN_IF_ERROR(Take(event));
     }
@@ -50,13 +67,59 @@ class HostSweep {
   absl::Status Take(const HostEvent& event) {
     ThreadState& thread = threads_[event.tid];
     while (!thread.calls.empty() && thread.calls.back().end_ns <= event.start_ns) thread.calls.pop_back();
-    if (event.is_api) return TakeLaunch(event, thread);
-    if (event.host_kind == HostKind::kCollective) {
+    if (event.is_api) {
+      const int32_t step = StepAt(collector_.steps()[event.process], event.start_ns);
+      if (step >= 0 && !IsNested(event)) {
+        CountCall(event.api_kind, event.duration_ns, per_step_[event.process][static_cast<size_t>(step)]);
+      }
+      const bool launches = event.api_kind != ApiKind::kSync && event.api_kind != ApiKind::kAlloc;
+      return launches ? TakeLaunch(event, step, thread) : absl::OkStatus();
+    }
+    TakeRange(event, thread);
+    if (event.host_kind == HostKind::kCollective && event.meta != kNoId) {
       TakeCall(event, thread);
-    } else {
+    } else if (event.is_group_call) {
       TakeGroup(event, thread);
     }
     return absl::OkStatus();
+  }
+
+  void TakeRange(const HostEvent& event, ThreadState& thread) {
+    while (!thread.ranges.empty() && thread.ranges.back().end_ns <= event.start_ns) thread.ranges.pop_back();
+    if (thread.ranges.size() >= kMaxDepth) return;
+    OpenRange range{.end_ns = event.end_ns(), .domain = event.domain, .name = event.name};
+    range.phase = PhaseOf(event.name);
+    if (range.phase != Phase::kNone) phases_.push_back(range);
+    thread.ranges.push_back(range);
+  }
+
+  Phase PhaseOf(NameId name) {
+    const auto [found, is_new] = phase_of_name_.emplace(name, Phase::kNone);
+    if (is_new) found->second = PhaseOfRange(collector_.interner().NameOf(name));
+    return found->second;
+  }
+
+  // The innermost phase on the launching thread; else, as when autograd launches for the main thread, the one begun
+  // last on any.
+  Phase PhaseAt(int64_t t, const ThreadState& thread) {
+    for (auto range = thread.ranges.rbegin(); range != thread.ranges.rend(); ++range) {
+      if (range->phase != Phase::kNone && range->end_ns > t) return range->phase;
+    }
+    std::erase_if(phases_, [&](const OpenRange& range) { return range.end_ns <= t; });
+    return phases_.empty() ? Phase::kNone : phases_.back().phase;
+  }
+
+  // The number of the innermost range around a launch. Ranges that overlap without nesting end where they say.
+  int32_t RangeAt(const HostEvent& event, ThreadState& thread) {
+    int32_t innermost = -1;
+    for (OpenRange& range : thread.ranges) {
+      if (range.end_ns <= event.start_ns) continue;
+      if (range.number == OpenRange::kNotAsked) {
+        range.number = ranges_.Open(event.process, range.domain, range.name, innermost);
+      }
+      if (range.number >= 0) innermost = range.number;
+    }
+    return innermost;
   }
 
   static void TakeCall(const HostEvent& event, ThreadState& thread) {
@@ -75,7 +138,7 @@ class HostSweep {
     if (thread.group_depth == 0) thread.release_end_ns = event.end_ns();
   }
 
-  absl::Status TakeLaunch(const HostEvent& event, ThreadState& thread) {
+  absl::Status TakeLaunch(const HostEvent& event, int32_t step, ThreadState& thread) {
     Launch launch;
     launch.correlation = event.correlation;
     launch.start_ns = event.start_ns;
@@ -83,9 +146,9 @@ class HostSweep {
     launch.process = event.process;
     launch.api = event.name;
     launch.kind = event.api_kind;
-    launch.step = StepAt(collector_.steps()[event.process], event.start_ns);
-    const bool launches_work = event.api_kind == ApiKind::kLaunch || event.api_kind == ApiKind::kGraphLaunch;
-    if (launch.step >= 0 && launches_work) ++per_step_[event.process][static_cast<size_t>(launch.step)];
+    launch.step = step;
+    launch.range = RangeAt(event, thread);
+    launch.phase = PhaseAt(event.start_ns, thread);
     if (event.api_kind == ApiKind::kGraphLaunch) launch.graph_launch = GraphOrdinal(event);
     if (const OpenCall call = CallAround(event, thread); call.meta != kNoId) {
       launch.meta = call.meta;
@@ -94,6 +157,14 @@ class HostSweep {
       launch.seq = call.seq;
     }
     return launches_.Add(launch);
+  }
+
+  // A driver call inside the runtime call of the same correlation: one call.
+  bool IsNested(const HostEvent& event) {
+    if (!event.has_correlation) return false;
+    const bool nested = last_call_ == std::pair(event.process, event.correlation);
+    last_call_ = {event.process, event.correlation};
+    return nested;
   }
 
   // A runtime call can hold a nested driver call of the same correlation: one launch.
@@ -144,18 +215,24 @@ class HostSweep {
   }
 
   RecordCollector& collector_;
+  static constexpr size_t kMaxDepth = 256;
+
   LaunchSorter& launches_;
-  std::vector<std::vector<int64_t>>& per_step_;
+  RangeProjection& ranges_;
+  std::vector<std::vector<HostOfStep>>& per_step_;
+  std::vector<OpenRange> phases_;  // of the process, by start
+  std::unordered_map<NameId, Phase> phase_of_name_;
   std::unordered_map<int64_t, ThreadState> threads_;
   std::vector<int64_t> graph_ordinals_;
   uint64_t last_graph_correlation_ = 0;
+  std::optional<std::pair<uint32_t, uint64_t>> last_call_;
 };
 
 }  // namespace
 
-absl::Status SweepHost(RecordCollector& collector, LaunchSorter& launches,
-                       std::vector<std::vector<int64_t>>& per_step) {
-  return HostSweep(collector, launches, per_step).Run();
+absl::Status SweepHost(RecordCollector& collector, LaunchSorter& launches, RangeProjection& ranges,
+                       std::vector<std::vector<HostOfStep>>& per_step) {
+  return HostSweep(collector, launches, ranges, per_step).Run();
 }
 
 }  // namespace lockstep

@@ -15,7 +15,8 @@ constexpr int64_t kClockOrderToleranceNs = 20'000;
 
 class LaunchJoin {
  public:
-  LaunchJoin(RecordCollector& collector, LaunchSorter& launches) : collector_(collector), launches_(launches) {
+  LaunchJoin(RecordCollector& collector, LaunchSorter& launches, RangeProjection& ranges)
+      : collector_(collector), launches_(launches), ranges_(ranges) {
     result_.opaque_graph_launches.assign(collector.context().processes.size(), 0);
   }
 
@@ -103,9 +104,13 @@ class LaunchJoin {
     ActivityRecord activity = ActivityOf(device, source);
     if (device.has_correlation && current_.has_value() && Matches(*current_, device)) {
       AddLaunch(*current_, activity, stats);
+      ranges_.Extend(current_->range, activity.start_ns, activity.end_ns());
       if (device.kind != DeviceKind::kGraphSpan) current_has_work_ = true;
     } else {
       stats.drops.Add(DropReason::kMissingLaunch);
+      if (collector_.steps_by_device(device.process)) {
+        activity.step = StepAt(collector_.steps()[device.process], device.start_ns);
+      }
     }
     if (activity.meta == kNoId && device.external_id != 0) {
       activity.meta = collector_.MetaOfExternalId(device.external_id);
@@ -148,6 +153,7 @@ class LaunchJoin {
     activity.launch_end_ns = launch.end_ns;
     activity.api = launch.api;
     activity.step = launch.step;
+    activity.phase = launch.phase;
     activity.graph_launch = launch.graph_launch;
     if (launch.kind == ApiKind::kGraphLaunch) activity.from_graph = true;
     if (activity.meta == kNoId) activity.meta = launch.meta;
@@ -196,6 +202,7 @@ class LaunchJoin {
 
   RecordCollector& collector_;
   LaunchSorter& launches_;
+  RangeProjection& ranges_;
   std::optional<Launch> next_;
   std::optional<Launch> current_;
   std::optional<Launch> skipped_;
@@ -206,8 +213,8 @@ class LaunchJoin {
 
 }  // namespace
 
-absl::StatusOr<JoinResult> JoinLaunches(RecordCollector& collector, LaunchSorter& launches) {
-  return LaunchJoin(collector, launches).Run();
+absl::StatusOr<JoinResult> JoinLaunches(RecordCollector& collector, LaunchSorter& launches, RangeProjection& ranges) {
+  return LaunchJoin(collector, launches, ranges).Run();
 }
 
 }  // namespace lockstep

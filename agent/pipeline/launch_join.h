@@ -35,6 +35,6 @@ struct JoinResult {
   std::vector<int64_t> opaque_graph_launches;  // by process: graph launches without any node row
 };
 
-absl::StatusOr<JoinResult> JoinLaunches(RecordCollector& collector, LaunchSorter& launches);
+absl::StatusOr<JoinResult> JoinLaunches(RecordCollector& collector, LaunchSorter& launches, RangeProjection& ranges);
 
 }  // namespace lockstep

@@ -4,6 +4,7 @@
 
 #include "analysis/base/status_macros.h"
 #include "analysis/base/time.h"
+#include "analysis/condense/phase.h"
 
 namespace lockstep {
 namespace {
@@ -15,8 +16,20 @@ bool IsTimeSane(int64_t start_ns, int64_t duration_ns) {
 // A day: nothing on a device lasts longer, and sums of such durations stay far from overflow.
 constexpr int64_t kMaxDurationNs = 24 * kNsPerHour;
 
-// Calls that never put work on a device need no join.
+// Calls that never put work on a device need no join: they are only counted in their step.
 bool MayLaunch(ApiKind kind) { return kind != ApiKind::kSync && kind != ApiKind::kAlloc; }
+
+// An engine may mark one pass by several ranges inside one another.
+std::vector<StepRange> Outermost(std::vector<StepRange> ranges) {
+  std::sort(ranges.begin(), ranges.end(), [](const StepRange& a, const StepRange& b) {
+    return std::tie(a.start_ns, b.end_ns, a.name) < std::tie(b.start_ns, a.end_ns, b.name);
+  });
+  std::vector<StepRange> outermost;
+  for (const StepRange& range : ranges) {
+    if (outermost.empty() || range.end_ns > outermost.back().end_ns) outermost.push_back(range);
+  }
+  return outermost;
+}
 
 bool IsGroupCall(std::string_view name) { return name == "ncclGroupStart" || name == "ncclGroupEnd"; }
 
@@ -38,6 +51,9 @@ uint32_t RecordCollector::AddProcess(int64_t pid) {
     process.pid = pid;
     context_.processes.push_back(std::move(process));
     steps_.emplace_back();
+    engine_steps_.emplace_back();
+    steps_by_device_.push_back(false);
+    step_sources_.push_back(StepSource::kNone);
     host_totals_.emplace_back();
   }
   return found->second;
@@ -49,6 +65,7 @@ uint32_t RecordCollector::SourceIndex(uint32_t process, int32_t device) {
   if (source_keys_.size() >= kMaxSources) return kNoId;
   const auto index = static_cast<uint32_t>(source_keys_.size());
   source_keys_.emplace_back(process, device);
+  kernels_.push_back(0);
   source_index_.emplace(std::pair{process, device}, index);
   return index;
 }
@@ -62,10 +79,12 @@ absl::Status RecordCollector::Device(const DeviceRecord& record) {
     Drop(DropReason::kAbsurdDuration, -1);
     return absl::OkStatus();
   }
-  if (SourceIndex(record.process, record.device) == kNoId) {
+  const uint32_t source = SourceIndex(record.process, record.device);
+  if (source == kNoId) {
     Drop(DropReason::kStrayDevice, -1);
     return absl::OkStatus();
   }
+  if (record.kind == DeviceKind::kKernel) ++kernels_[source];
   return devices_.Add(record);
 }
 
@@ -81,7 +100,7 @@ absl::Status RecordCollector::Api(const ApiRecord& record) {
   }
   SeeHostTime(record.start_ns, record.duration_ns);
   AddApiTotals(record);
-  if (!record.has_correlation || !MayLaunch(record.kind)) return absl::OkStatus();
+  if (!record.has_correlation && MayLaunch(record.kind)) return absl::OkStatus();
   HostEvent event;
   event.start_ns = record.start_ns;
   event.duration_ns = record.duration_ns;
@@ -91,7 +110,7 @@ absl::Status RecordCollector::Api(const ApiRecord& record) {
   event.name = record.name;
   event.is_api = true;
   event.api_kind = record.kind;
-  event.has_correlation = true;
+  event.has_correlation = record.has_correlation;
   return host_events_.Add(event);
 }
 
@@ -114,32 +133,34 @@ absl::Status RecordCollector::Host(const HostRecord& record) {
   }
   SeeHostTime(record.start_ns, record.duration_ns);
   if (record.kind == HostKind::kMark) return absl::OkStatus();
-  if (record.kind == HostKind::kStep) AddStep(record);
+  if (record.kind == HostKind::kStep) AddStep(record, steps_[record.process]);
+  if (record.kind == HostKind::kRange && record.name != kNoId && IsEngineStep(interner_.NameOf(record.name))) {
+    AddStep(record, engine_steps_[record.process]);
+  }
   AddRangeTotals(record);
   if (record.kind == HostKind::kCollective && record.meta != kNoId) {
     if (record.external_id != 0 && external_ids_.size() < kMaxExternalIds) {
       external_ids_.emplace(record.external_id, record.meta);
     }
-    return AddCollectiveRange(record, HostKind::kCollective);
   }
-  if (record.name != kNoId && IsGroupCall(interner_.NameOf(record.name))) {
-    return AddCollectiveRange(record, HostKind::kRange);
-  }
-  return absl::OkStatus();
+  // Ranges that end on another thread than they began on surround nothing on theirs.
+  return record.kind == HostKind::kStartEnd || record.name == kNoId ? absl::OkStatus() : AddRange(record);
 }
 
-absl::Status RecordCollector::AddCollectiveRange(const HostRecord& record, HostKind kind) {
+absl::Status RecordCollector::AddRange(const HostRecord& record) {
   HostEvent event;
   event.start_ns = record.start_ns;
   event.duration_ns = record.duration_ns;
   event.tid = record.tid;
   event.process = record.process;
   event.name = record.name;
+  event.domain = record.domain;
   event.meta = record.meta;
   event.seq = record.seq;
   event.comms_id = record.comms_id;
   event.has_comms_id = record.has_comms_id;
-  event.host_kind = kind;
+  event.host_kind = record.kind;
+  event.is_group_call = IsGroupCall(interner_.NameOf(record.name));
   return host_events_.Add(event);
 }
 
@@ -158,7 +179,7 @@ void RecordCollector::AddRangeTotals(const HostRecord& record) {
   found->second.duration.Add(record.duration_ns);
 }
 
-void RecordCollector::AddStep(const HostRecord& record) {
+void RecordCollector::AddStep(const HostRecord& record, std::vector<StepRange>& steps) {
   if (step_count_ >= kMaxSteps) return Drop(DropReason::kKeyLimit, -1);
   ++step_count_;
   StepRange step;
@@ -167,7 +188,7 @@ void RecordCollector::AddStep(const HostRecord& record) {
   step.number = record.step_number;
   step.tid = record.tid;
   step.name = record.name;
-  steps_[record.process].push_back(step);
+  steps.push_back(step);
 }
 
 absl::Status RecordCollector::Sync(const SyncRecord& record) {
@@ -202,10 +223,23 @@ absl::Status RecordCollector::Allocation(const AllocationRecord& record) {
 void RecordCollector::Drop(DropReason reason, int64_t /*place*/) { context_.drops.Add(reason); }
 
 absl::Status RecordCollector::Finish() {
+  ChooseSteps();
   OrderSteps();
   ExpandElidedGroups();
   LOCKSTEP_RETURN_IF_ERROR(host_events_.Finish());
   return devices_.Finish();
+}
+
+// Passes of a serving engine are the steps where nothing else marks them.
+void RecordCollector::ChooseSteps() {
+  for (size_t process = 0; process < steps_.size(); ++process) {
+    std::vector<StepRange>& steps = steps_[process];
+    const bool numbered = std::any_of(steps.begin(), steps.end(), [](const StepRange& s) { return s.number >= 0; });
+    if (!steps.empty()) step_sources_[process] = numbered ? StepSource::kProfiler : StepSource::kRange;
+    if (!steps.empty() || engine_steps_[process].empty()) continue;
+    steps = Outermost(std::move(engine_steps_[process]));
+    step_sources_[process] = StepSource::kEngine;
+  }
 }
 
 void RecordCollector::OrderSteps() {
@@ -223,6 +257,12 @@ void RecordCollector::OrderSteps() {
       ++ordinal;
     }
   }
+}
+
+void RecordCollector::SetDetectedSteps(uint32_t process, std::vector<StepRange> steps, bool by_device) {
+  steps_[process] = std::move(steps);
+  step_sources_[process] = StepSource::kDetected;
+  steps_by_device_[process] = by_device;
 }
 
 void RecordCollector::ExpandElidedGroups() {

@@ -62,9 +62,15 @@ class RecordCollector : public RecordSink {
   [[nodiscard]] ExternalSorter<DeviceRecord, DeviceByCorrelation>& devices() { return devices_; }
   [[nodiscard]] ExternalSorter<ActivityRecord, ActivityOrder>& activities() { return activities_; }
   [[nodiscard]] const std::vector<std::vector<StepRange>>& steps() const { return steps_; }  // by process
-  [[nodiscard]] const std::vector<HostTotals>& host_totals() const { return host_totals_; }  // by process
+  [[nodiscard]] StepSource step_source(uint32_t process) const { return step_sources_[process]; }
+  // Steps of a process that shows none, found by the rhythm of its device; `by_device`: on the axis of the device's
+  // activities, because the launches are not in the trace.
+  void SetDetectedSteps(uint32_t process, std::vector<StepRange> steps, bool by_device);
+  [[nodiscard]] bool steps_by_device(uint32_t process) const { return steps_by_device_[process]; }
+  [[nodiscard]] std::vector<HostTotals>& host_totals() { return host_totals_; }  // by process
   // Sources in order of first sight: (process, device).
   [[nodiscard]] const std::vector<std::pair<uint32_t, int32_t>>& sources() const { return source_keys_; }
+  [[nodiscard]] int64_t kernels_of(size_t source) const { return kernels_[source]; }
   // kNoId when there are too many.
   uint32_t SourceIndex(uint32_t process, int32_t device);
   [[nodiscard]] MetaId MetaOfExternalId(uint64_t external_id) const;
@@ -77,8 +83,9 @@ class RecordCollector : public RecordSink {
   void SeeHostTime(int64_t start_ns, int64_t duration_ns);
   void AddApiTotals(const ApiRecord& record);
   void AddRangeTotals(const HostRecord& record);
-  void AddStep(const HostRecord& record);
-  absl::Status AddCollectiveRange(const HostRecord& record, HostKind kind);
+  void AddStep(const HostRecord& record, std::vector<StepRange>& steps);
+  absl::Status AddRange(const HostRecord& record);
+  void ChooseSteps();
   void OrderSteps();
   void ExpandElidedGroups();
 
@@ -89,9 +96,13 @@ class RecordCollector : public RecordSink {
   ExternalSorter<ActivityRecord, ActivityOrder> activities_;
   std::unordered_map<int64_t, uint32_t> process_index_;
   std::vector<std::vector<StepRange>> steps_;
+  std::vector<std::vector<StepRange>> engine_steps_;  // passes of a serving engine
+  std::vector<StepSource> step_sources_;
+  std::vector<bool> steps_by_device_;
   size_t step_count_ = 0;
   std::vector<HostTotals> host_totals_;
   std::vector<std::pair<uint32_t, int32_t>> source_keys_;
+  std::vector<int64_t> kernels_;  // by source
   std::map<std::pair<uint32_t, int32_t>, uint32_t> source_index_;
   std::unordered_map<uint64_t, MetaId> external_ids_;
   int64_t host_first_ns_ = INT64_MAX;

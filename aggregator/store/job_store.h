@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "analysis/base/hash128.h"
+#include "analysis/base/natural_order.h"
 #include "analysis/model/batch.h"
 #include "analysis/model/run_data.h"
 
@@ -34,6 +35,11 @@ struct LoadedRun {
   RunData data;
   std::unique_ptr<InstanceSource> instances;
 };
+
+// The order of RunData::files.
+[[nodiscard]] inline bool NoteBefore(const FileNote& a, const FileNote& b) {
+  return a.path == b.path ? a.host < b.host : NaturalPathLess(a.path, b.path);
+}
 
 class JobStore {
  public:
@@ -55,7 +61,8 @@ class JobStore {
   // `hash` is the content hash of the serialised batch. A sequence beyond last_sequence + 1 is kOutOfRange.
   virtual absl::Status PutBatch(const std::string& run, const Hash128& source_id, const Hash128& hash,
                                 const Batch& batch) = 0;
-  virtual absl::Status PutFileNote(const std::string& run, const FileNote& note) = 0;  // replaces the note of that path
+  virtual absl::Status PutFileNote(const std::string& run,
+                                   const FileNote& note) = 0;  // replaces that of the path and host
 
   // The rank that was resolved for each of these sources: shown by the views of a store that has some, never read back.
   virtual absl::Status PutRanks(const std::string& run, const std::vector<std::pair<Hash128, int32_t>>& ranks) = 0;

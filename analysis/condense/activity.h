@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <tuple>
 
+#include "analysis/condense/phase.h"
 #include "analysis/model/batch.h"
 #include "analysis/model/trace_record.h"
 
@@ -40,6 +41,7 @@ struct ActivityRecord {
   MemoryKind source_memory = MemoryKind::kUnknown;
   MemoryKind target_memory = MemoryKind::kUnknown;
   SyncKind sync = SyncKind::kUnknown;
+  Phase phase = Phase::kNone;  // as annotations around the launch tell it
   bool has_comms_id = false;
   bool from_graph = false;
 

@@ -16,6 +16,7 @@
 #include "analysis/condense/memory_table.h"
 #include "analysis/condense/segment_builder.h"
 #include "analysis/condense/step_measures.h"
+#include "analysis/condense/step_phases.h"
 #include "analysis/condense/stream_idle.h"
 
 namespace lockstep {
@@ -49,7 +50,7 @@ class Condenser::Impl {
         cutter_(input_.names, std::move(emit)),
         communicators_(input_.names, input_.context.groups,
                        [this](LocalCommunicator c) { cutter_.Define(std::move(c)); }),
-        kernels_(input_.names, input_.context.slice_ns),
+        kernels_(input_.names, input_.context.slice_ns, input_.largest_names),
         instances_([this](InstanceRow row) { return EmitInstance(std::move(row)); }),
         steps_(input_.steps, [this](int32_t step, StepRow row) { EmitStep(step, std::move(row)); }),
         buckets_(input_.context.bucket_ns, [this](BucketRow row) { Keep(cutter_.Add(row)); }) {
@@ -101,7 +102,7 @@ class Condenser::Impl {
     steps_.Reach(step, record.start_ns);
     const KernelClass& kind = ClassOf(record);
     const ActivitySet set = SetOf(record, kind);
-    CountInStep(record, step, set);
+    CountInStep(record, step, kind, set);
     const bool is_instance = record.kind == DeviceKind::kKernel && kind.category == Category::kCommunication;
     segments_.Add(record, set, is_instance ? instances_.next_ordinal() : -1);
     if (is_instance) OpenInstance(record, kind, step);
@@ -160,11 +161,16 @@ class Condenser::Impl {
     }
   }
 
+  static bool IsHostCopy(const ActivityRecord& record) {
+    return record.kind == DeviceKind::kMemcpy &&
+           (record.copy_kind == CopyKind::kHostToDevice || record.copy_kind == CopyKind::kDeviceToHost);
+  }
+
   [[nodiscard]] int64_t NumberOf(int32_t step) const {
     return step < 0 ? kNoStep : input_.steps[static_cast<size_t>(step)].number;
   }
 
-  void CountInStep(const ActivityRecord& record, int32_t step, ActivitySet set) {
+  void CountInStep(const ActivityRecord& record, int32_t step, const KernelClass& kind, ActivitySet set) {
     // Activities of no step count in the row before the first step only while that is the current one.
     if (step < 0 && steps_.current() >= 0) return;
     StepRow* row = steps_.RowOf(step);
@@ -172,9 +178,15 @@ class Condenser::Impl {
     row->first_start_ns =
         row->first_start_ns == kNoTime ? record.start_ns : std::min(row->first_start_ns, record.start_ns);
     row->last_end_ns = std::max(row->last_end_ns, record.end_ns());
+    if (IsHostCopy(record)) {
+      ++row->host_copies;
+      row->host_copy_ns += record.duration_ns;
+      row->host_copy_bytes += std::max<int64_t>(record.bytes, 0);
+    }
     if (record.kind != DeviceKind::kKernel) return;
     ++row->kernels;
     row->kernel_time_ns += record.duration_ns;
+    if (step >= 0) phases_.Add(step, record.phase, kind.family, record.duration_ns);
     if (set == ActivitySet::kComm) {
       ++row->collectives;
       row->collective_time_ns += record.duration_ns;
@@ -248,9 +260,23 @@ class Condenser::Impl {
     return cutter_.Add(std::move(row));
   }
 
+  static void AddHost(const HostOfStep& host, StepRow& row) {
+    row.launches = host.launches;
+    row.launch_ns = host.launch_ns;
+    row.graph_launches = host.graph_launches;
+    row.sync_calls = host.sync_calls;
+    row.sync_ns = host.sync_ns;
+    row.alloc_calls = host.alloc_calls;
+    row.alloc_ns = host.alloc_ns;
+    row.alloc_max_ns = host.alloc_max_ns;
+  }
+
   void EmitStep(int32_t step, StepRow row) {
     row.name = cutter_.Name(row.name);
-    if (step >= 0) row.launches = input_.launches_by_step[static_cast<size_t>(step)];
+    if (step >= 0) {
+      AddHost(input_.host_by_step[static_cast<size_t>(step)], row);
+      row.phase = Name(phases_.Take(step));
+    }
     Keep(cutter_.Add(std::move(row)));
     if (step < 0) return;
     for (auto it = step_kernels_.begin(); it != step_kernels_.end() && it->first.first <= step;) {
@@ -297,6 +323,7 @@ class Condenser::Impl {
   KernelTable kernels_;
   InstanceTracker instances_;
   StepMeasures steps_;
+  StepPhases phases_;
   BucketMeasures buckets_;
   SegmentBuilder segments_;
   MemoryTable memory_;

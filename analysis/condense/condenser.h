@@ -22,11 +22,11 @@
 namespace lockstep {
 
 struct CondenseInput {
-  const SourceContext& context;         // must outlive the condenser; slice_ns and bucket_ns set
-  const FileInterner& names;            // must outlive it
-  const std::vector<StepRange>& steps;  // of the process, by start, on the Unix axis; must outlive it
-  std::vector<int64_t> launches_by_step;
-  std::vector<NameId> largest_names;  // kernels whose totals are kept per step, at most 32
+  const SourceContext& context;          // must outlive the condenser; slice_ns and bucket_ns set
+  const FileInterner& names;             // must outlive it
+  const std::vector<StepRange>& steps;   // of the process, by start, on the Unix axis; must outlive it
+  std::vector<HostOfStep> host_by_step;  // as long as `steps`
+  std::vector<NameId> largest_names;     // kernels whose totals are kept per step, at most 32
 };
 
 // Host-side rows of the process, written into the source that stands for it; names are file NameIds.

@@ -16,8 +16,8 @@ bool IsLonger(const Exemplar& a, const Exemplar& b) {
 
 size_t KernelTable::KeyHash::operator()(const Key& key) const {
   uint64_t h = key.name;
-  for (const uint64_t part :
-       {uint64_t{key.mangled}, uint64_t{key.shape}, uint64_t{key.from_graph}, uint64_t{key.is_rest}}) {
+  for (const uint64_t part : {uint64_t{key.mangled}, uint64_t{key.shape}, uint64_t{key.from_graph},
+                              uint64_t{key.is_rest}, static_cast<uint64_t>(key.phase)}) {
     h = (h ^ part) * 0x9e3779b97f4a7c15ULL;
     h ^= h >> 29;
   }
@@ -25,17 +25,18 @@ size_t KernelTable::KeyHash::operator()(const Key& key) const {
 }
 
 KernelTable::Entry& KernelTable::EntryOf(const ActivityRecord& kernel, const KernelClass& kind, DropCounters& drops) {
-  const Key key{kernel.name, kernel.mangled, kernel.shape, kernel.from_graph, false};
+  const Key key{kernel.name, kernel.mangled, kernel.shape, kernel.from_graph, kernel.phase, false};
   if (const auto found = entries_.find(key); found != entries_.end()) return found->second;
   if (entries_.size() < kMaxKeys) {
     Entry& entry = entries_[key];
     entry.kind = kind;
+    if (largest_.contains(kernel.name)) entry.most_exemplars = kMaxExemplars;
     return entry;
   }
   drops.Add(DropReason::kKeyLimit);
   // One remainder for compute and one for communication, told apart by the shape field, which a remainder has no use
   // for.
-  const Key rest{kNoId, kNoId, static_cast<ShapeId>(kind.category), false, true};
+  const Key rest{kNoId, kNoId, static_cast<ShapeId>(kind.category), false, Phase::kNone, true};
   Entry& entry = entries_[rest];
   entry.kind.category = kind.category;
   entry.kind.family = kind.category == Category::kCommunication ? Family::kCommunication : Family::kOther;
@@ -54,9 +55,9 @@ void KernelTable::Add(const ActivityRecord& kernel, const KernelClass& kind, int
 
 void KernelTable::AddExemplar(Entry& entry, const Exemplar& exemplar) {
   std::vector<Exemplar>& longest = entry.longest;
-  if (longest.size() == kExemplars && !IsLonger(exemplar, longest.back())) return;
+  if (longest.size() == entry.most_exemplars && !IsLonger(exemplar, longest.back())) return;
   longest.insert(std::upper_bound(longest.begin(), longest.end(), exemplar, IsLonger), exemplar);
-  if (longest.size() > kExemplars) longest.pop_back();
+  if (longest.size() > entry.most_exemplars) longest.pop_back();
 }
 
 // Slices are exact only while the key as a whole is: nothing that any merge could show is lost.
@@ -94,8 +95,9 @@ std::vector<KernelRow> KernelTable::TakeRows() {
   };
   std::sort(all.begin(), all.end(), [&](const auto& a, const auto& b) {
     return std::tuple(a.first.is_rest, text(a.first.name), text(a.first.mangled), shape(a.first), a.first.from_graph,
-                      a.second.kind.category) < std::tuple(b.first.is_rest, text(b.first.name), text(b.first.mangled),
-                                                           shape(b.first), b.first.from_graph, b.second.kind.category);
+                      a.first.phase, a.second.kind.category) <
+           std::tuple(b.first.is_rest, text(b.first.name), text(b.first.mangled), shape(b.first), b.first.from_graph,
+                      b.first.phase, b.second.kind.category);
   });
   std::vector<KernelRow> rows;
   for (auto& [key, entry] : all) {
@@ -106,6 +108,7 @@ std::vector<KernelRow> KernelTable::TakeRows() {
     row.has_shape = key.shape != kNoId && !key.is_rest;
     row.shape = shape(key);
     row.from_graph = key.from_graph;
+    row.phase = Name(key.phase);
     row.is_rest = key.is_rest;
     row.kind = entry.kind;
     row.slices.assign(std::make_move_iterator(entry.slices.begin()), std::make_move_iterator(entry.slices.end()));

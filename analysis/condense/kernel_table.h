@@ -7,6 +7,7 @@
 #include <string>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "analysis/condense/activity.h"
@@ -18,10 +19,11 @@ namespace lockstep {
 class KernelTable {
  public:
   static constexpr size_t kMaxKeys = 4'096;
-  static constexpr size_t kExemplars = 8;
+  static constexpr size_t kExemplars = 8;  // longest instances of a key; of the largest names kMaxExemplars
   static constexpr size_t kMaxExactValues = 1'500'000;  // over all keys and slices
 
-  KernelTable(const FileInterner& names, int64_t slice_ns) : names_(names), slice_ns_(slice_ns) {}
+  KernelTable(const FileInterner& names, int64_t slice_ns, const std::vector<NameId>& largest)
+      : names_(names), slice_ns_(slice_ns), largest_(largest.begin(), largest.end()) {}
 
   void Add(const ActivityRecord& kernel, const KernelClass& kind, int64_t step, DropCounters& drops);
 
@@ -34,6 +36,7 @@ class KernelTable {
     NameId mangled = kNoId;
     ShapeId shape = kNoId;
     bool from_graph = false;
+    Phase phase = Phase::kNone;
     bool is_rest = false;
     friend bool operator==(const Key&, const Key&) = default;
   };
@@ -45,6 +48,7 @@ class KernelTable {
     Sketch total;  // decides whether the slices may stay exact
     std::map<int64_t, Sketch> slices;
     std::vector<Exemplar> longest;
+    size_t most_exemplars = kExemplars;
     int64_t until_check = 512;
   };
 
@@ -55,6 +59,7 @@ class KernelTable {
 
   const FileInterner& names_;
   int64_t slice_ns_;
+  std::unordered_set<NameId> largest_;
   std::unordered_map<Key, Entry, KeyHash> entries_;
   int64_t until_bound_ = 1 << 20;
 };

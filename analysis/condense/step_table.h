@@ -17,6 +17,42 @@ struct StepRange {
   NameId name = kNoId;
 };
 
+// What the host did during one step: calls by their start. See StepRow.
+struct HostOfStep {
+  int64_t launches = 0;
+  int64_t launch_ns = 0;
+  int64_t graph_launches = 0;
+  int64_t sync_calls = 0;
+  int64_t sync_ns = 0;
+  int64_t alloc_calls = 0;
+  int64_t alloc_ns = 0;
+  int64_t alloc_max_ns = 0;
+  friend bool operator==(const HostOfStep&, const HostOfStep&) = default;
+};
+
+inline void CountCall(ApiKind kind, int64_t duration_ns, HostOfStep& step) {
+  switch (kind) {
+    case ApiKind::kGraphLaunch:
+      ++step.graph_launches;
+      [[fallthrough]];
+    case ApiKind::kLaunch:
+      ++step.launches;
+      step.launch_ns += duration_ns;
+      return;
+    case ApiKind::kSync:
+      ++step.sync_calls;
+      step.sync_ns += duration_ns;
+      return;
+    case ApiKind::kAlloc:
+      ++step.alloc_calls;
+      step.alloc_ns += duration_ns;
+      step.alloc_max_ns = std::max(step.alloc_max_ns, duration_ns);
+      return;
+    default:
+      return;
+  }
+}
+
 // Position of the step whose range contains t (the latest started one when ranges overlap), else -1. A launch belongs
 // to the step that contains the *start* of the launch call.
 [[nodiscard]] inline int32_t StepAt(const std::vector<StepRange>& steps, int64_t t) {

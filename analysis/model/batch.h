@@ -21,9 +21,12 @@
 
 namespace lockstep {
 
-inline constexpr int32_t kCondenseVersion = 2;  // 2: batch version 2; no redundant Comms Ids
-inline constexpr int64_t kNoStep = INT64_MIN;   // an activity or instance of no step
-inline constexpr int64_t kNoTime = INT64_MIN;   // a time that was not recorded
+// 2: batch version 2; no redundant Comms Ids. 3: what the host did in each step, ranges projected onto the device,
+// steps found by their rhythm, phases, batch version 3.
+inline constexpr int32_t kCondenseVersion = 3;
+inline constexpr int64_t kNoStep = INT64_MIN;  // an activity or instance of no step
+inline constexpr int64_t kNoTime = INT64_MIN;  // a time that was not recorded
+inline constexpr size_t kMaxExemplars = 64;    // longest instances kept of one kernel key
 
 // INT64_MIN never travels: optional fields on the wire stand for kNoStep and kNoTime.
 
@@ -156,7 +159,19 @@ struct StepRow {
   int64_t collective_max_ns = 0;
   int64_t kernel_time_ns = 0;
   int64_t longest_gap_ns = 0;
-  std::string phase;  // "" = unknown
+  // What the host did, by the start of each call.
+  int64_t launch_ns = 0;       // time in the calls that `launches` counts
+  int64_t graph_launches = 0;  // those of them that launch a CUDA graph
+  int64_t sync_calls = 0;      // calls that wait for the device
+  int64_t sync_ns = 0;
+  int64_t alloc_calls = 0;  // device memory allocated or released
+  int64_t alloc_ns = 0;
+  int64_t alloc_max_ns = 0;
+  // Copies between host and device memory, members by launch.
+  int64_t host_copies = 0;
+  int64_t host_copy_ns = 0;
+  int64_t host_copy_bytes = 0;  // of those whose size is known
+  std::string phase;            // "" = unknown
   friend bool operator==(const StepRow&, const StepRow&) = default;
 };
 
@@ -183,7 +198,7 @@ struct KernelRow {
   std::string phase;
   KernelClass kind;
   std::vector<std::pair<int64_t, Sketch>> slices;  // (slice index = floor(start / slice_ns), durations), ascending
-  std::vector<Exemplar> longest;                   // at most 8, longest first, then earliest
+  std::vector<Exemplar> longest;                   // at most kMaxExemplars, longest first, then earliest
   bool is_rest = false;                            // the counted remainder beyond the key limit
   friend bool operator==(const KernelRow&, const KernelRow&) = default;
 };
@@ -226,6 +241,8 @@ struct RangeRow {
   uint32_t domain = kNoId;
   HostKind style = HostKind::kRange;
   Sketch duration;
+  // Of the ranges inside which device work was launched (on their thread): first start to last end of that work.
+  Sketch projected;
   friend bool operator==(const RangeRow&, const RangeRow&) = default;
 };
 

@@ -215,10 +215,31 @@ Family FamilyOf(std::string_view name, const KernelNameParts& parts) {
 std::string_view Name(Category category) { return category == Category::kCommunication ? "communication" : "compute"; }
 
 std::string_view Name(Family family) {
-  static constexpr std::array kNames = std::to_array<std::string_view>(
-      {"other",    "communication", "gemm",      "attention",   "norm",     "elementwise", "reduction",
-       "copy",     "embedding",     "softmax",   "convolution", "moe",      "activation",  "rotary",
-       "sampling", "sort",          "optimizer", "gemv",        "kv_cache", "triton"});
+  static constexpr std::array kNames = std::to_array<std::string_view>({"other",
+                                                                        "communication",
+                                                                        "gemm",
+                                                                        "attention",
+                                                                        "norm",
+                                                                        "elementwise",
+                                                                        "reduction",
+                                                                        "copy",
+                                                                        "embedding",
+                                                                        "softmax",
+                                                                        "convolution",
+                                                                        "moe",
+                                                                        "activation",
+                                                                        "rotary",
+                                                                        "sampling",
+                                                                        "sort",
+                                                                        "optimizer",
+                                                                        "gemv",
+                                                                        "kv_cache",
+                                                                        "triton",
+                                                                        "attention_prefill",
+                                                                        "attention_decode",
+                                                                        "moe_routing",
+                                                                        "moe_experts",
+                                                                        "quantization"});
   const auto index = static_cast<size_t>(family);
   return index < kNames.size() ? kNames[index] : std::string_view();
 }

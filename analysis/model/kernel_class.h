@@ -14,7 +14,7 @@
 namespace lockstep {
 
 // Bump with every change of the table that changes an answer; travels with the data.
-inline constexpr int32_t kClassifierVersion = 1;
+inline constexpr int32_t kClassifierVersion = 2;
 
 enum class Category : uint8_t { kCompute = 0, kCommunication = 1 };
 [[nodiscard]] std::string_view Name(Category category);  // "compute" | "communication"
@@ -41,7 +41,13 @@ enum class Family : uint8_t {
   kGemv = 17,
   kKvCache = 18,
   kTriton = 19,
+  kAttentionPrefill = 20,
+  kAttentionDecode = 21,
+  kMoeRouting = 22,
+  kMoeExperts = 23,
+  kQuantization = 24,
 };
+inline constexpr Family kLastFamily = Family::kQuantization;
 [[nodiscard]] std::string_view Name(Family family);
 
 struct KernelClass {

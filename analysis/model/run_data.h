@@ -27,6 +27,7 @@ struct FileNote {
   std::string reason;
   int64_t offset = -1;
   DropCounters drops;
+  std::string host;  // of the agent that read it; "" = not said
   friend bool operator==(const FileNote&, const FileNote&) = default;
 };
 
@@ -61,7 +62,7 @@ struct RunData {
   RunInfo info;
   std::vector<std::string> names;   // the run's dictionary
   std::vector<SourceData> sources;  // ordered by source id
-  std::vector<FileNote> files;      // ordered by path, naturally
+  std::vector<FileNote> files;      // ordered by path, naturally, then host
 };
 
 // Pulls the instances of one source, in order of start, in blocks; names translated to RunData::names. Implemented by

@@ -18,4 +18,11 @@ std::string_view Name(HostSource source) {
   return index < kNames.size() ? kNames[index] : std::string_view();
 }
 
+std::string_view Name(StepSource source) {
+  static constexpr std::array kNames =
+      std::to_array<std::string_view>({"", "profiler_step", "range", "detected", "engine"});
+  const auto index = static_cast<size_t>(source);
+  return index < kNames.size() ? kNames[index] : std::string_view();
+}
+
 }  // namespace lockstep

@@ -28,6 +28,20 @@ enum class RankSource : uint8_t {
 enum class HostSource : uint8_t { kRankMap = 0, kTrace = 1, kFileName = 2, kOption = 3, kAssumed = 4, kUnknown = 5 };
 [[nodiscard]] std::string_view Name(HostSource source);
 
+// What marks the steps of a source. Wire values: append only.
+enum class StepSource : uint8_t {
+  kNone = 0,
+  kProfiler = 1,  // ProfilerStep#N
+  kRange = 2,     // the NVTX ranges or annotations that --step-range names
+  kDetected = 3,  // the rhythm of the launched kernels
+  kEngine = 4,    // the passes that a serving engine annotates
+};
+// Numbers of such steps count from the source's own first: they mean nothing on another rank.
+[[nodiscard]] constexpr bool NumbersItsOwnSteps(StepSource source) {
+  return source == StepSource::kDetected || source == StepSource::kEngine;
+}
+[[nodiscard]] std::string_view Name(StepSource source);  // "", "profiler_step", "range", "detected", "engine"
+
 struct RankClaim {
   int32_t rank = -1;
   RankSource source = RankSource::kAssumed;
@@ -123,6 +137,7 @@ struct SourceContext {
   int64_t slice_ns = 0;   // width of a time slice of the sketches: a power of two, aligned to the Unix epoch
   int64_t bucket_ns = 0;  // width of an interval-measure bucket, likewise
   int32_t processes_in_file = 1;
+  StepSource step_source = StepSource::kNone;
   int32_t classifier_version = 0;
   int32_t condense_version = 0;
 };

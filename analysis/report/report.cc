@@ -7,11 +7,13 @@
 #include <optional>
 #include <set>
 
+#include "analysis/base/check.h"
 #include "analysis/base/status_macros.h"
 #include "analysis/report/cross_rank.h"
 #include "analysis/report/list_options.h"
 #include "analysis/report/views/clock_view.h"
 #include "analysis/report/views/collectives_view.h"
+#include "analysis/report/views/findings_view.h"
 #include "analysis/report/views/host_views.h"
 #include "analysis/report/views/imbalance_view.h"
 #include "analysis/report/views/kernels_view.h"
@@ -95,6 +97,7 @@ class ReportBuilder {
     if (view == "imbalance") return BuildImbalance();
     if (view == "tails") return Tails();
     if (view == "stragglers") return Stragglers();
+    if (view == "findings") return Findings();
     return BuildPlain(view);
   }
 
@@ -107,9 +110,8 @@ class ReportBuilder {
     if (view == "memory") return MemoryView(input_);
     if (view == "steps") return StepsView(input_);
     if (view == "pace") return PaceView(input_);
-    if (view == "clock") return ClockView(input_);
-    input_.Notify(view, "not computed in this version");
-    return Json::array();
+    LOCKSTEP_CHECK(view == "clock");  // CheckOptions let nothing else through
+    return ClockView(input_);
   }
 
   absl::StatusOr<Json> Summary() {
@@ -126,6 +128,14 @@ class ReportBuilder {
   absl::StatusOr<Json> Stragglers() {
     LOCKSTEP_RETURN_IF_ERROR(FindCauses());
     return StragglersView(input_, cross_rank_->stragglers);
+  }
+
+  absl::StatusOr<Json> Findings() {
+    LOCKSTEP_RETURN_IF_ERROR(FindCauses());
+    LOCKSTEP_ASSIGN_OR_RETURN(const KernelSummary kernels,
+                              ComputeKernels(input_.fleet, GroupBy::kShape, StepFigures::kDistributions));
+    return FindingsView(
+        input_, ComputeFindings({input_.fleet, input_.measures, kernels, QualityOf(), cross_rank_->stragglers}));
   }
 
   absl::StatusOr<Json> BuildImbalance() {

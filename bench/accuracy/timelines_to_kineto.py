@@ -84,21 +84,37 @@ def read(path, first_steps):
     return by_thread, names
 
 
+def begin_when_ready(job, stage, replica, rows):
+    """The timelines note a transfer from when both sides are there. A kernel starts once its own side is: at the end of
+    what the worker did before in that step. Gives (begin, row) in order."""
+    ready = {}
+    out = []
+    for row in sorted(rows, key=lambda r: (r["ts"], -r["dur"])):
+        step, begin = row["args"]["step"], row["ts"]
+        if args_of(job, row["name"], stage, replica)[0]:
+            ended = [end for end in ready.get(step, []) if end <= begin]
+            begin = max(ended, default=begin)
+        ready.setdefault(step, []).append(row["ts"] + row["dur"])
+        out.append((begin, row))
+    return sorted(out, key=lambda item: item[0])
+
+
 def trace(job, stage, replica, rows):
     rank = job.rank(stage, replica)
     events = []
     streams = {}
     spans = collections.defaultdict(list)
-    for number, row in enumerate(rows):
+    for number, (start, row) in enumerate(begin_when_ready(job, stage, replica, rows)):
+        end = row["ts"] + row["dur"]
         name, args = args_of(job, row["name"], stage, replica)
         lane = row["name"].split("-")[-1] if name else "compute"
         stream = streams.setdefault(lane, 7 + len(streams))
-        spans[row["args"]["step"]].append((row["ts"], row["ts"] + row["dur"]))
+        spans[row["args"]["step"]].append((start, end))
         events.append({"ph": "X", "cat": "kernel", "name": name or COMPUTE.get(row["name"], row["name"]), "pid": 0, "tid": stream,
-                       "ts": round(BASE_US + row["ts"], 3), "dur": round(row["dur"], 3),
+                       "ts": round(BASE_US + start, 3), "dur": round(end - start, 3),
                        "args": {"device": 0, "stream": stream, "correlation": number + 1, **args}})
         events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1000 + rank, "tid": 1,
-                       "ts": round(BASE_US + row["ts"] - LAUNCH_US, 3), "dur": 1, "args": {"correlation": number + 1}})
+                       "ts": round(BASE_US + start - LAUNCH_US, 3), "dur": 1, "args": {"correlation": number + 1}})
     for step, times in spans.items():
         begin, end = min(t[0] for t in times), max(t[1] for t in times)
         events.append({"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{step}", "pid": 1000 + rank, "tid": 1,

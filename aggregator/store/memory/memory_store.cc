@@ -4,7 +4,6 @@
 
 #include "aggregator/store/memory/run_assembly.h"
 #include "analysis/base/check.h"
-#include "analysis/base/natural_order.h"
 #include "analysis/base/status_macros.h"
 
 namespace lockstep {
@@ -165,9 +164,10 @@ absl::Status MemoryStore::PutFileNote(const std::string& run, const FileNote& no
   const MutexLock lock(mutex_);
   Run* const stored = Find(run);
   if (stored == nullptr) return NoSuchRun(run);
-  const auto found = stored->files.find(note.path);
+  const std::pair place{note.path, note.host};
+  const auto found = stored->files.find(place);
   if (found != stored->files.end() && found->second == note) return absl::OkStatus();
-  stored->files[note.path] = note;
+  stored->files[place] = note;
   ++stored->revision;
   return absl::OkStatus();
 }
@@ -221,9 +221,8 @@ absl::StatusOr<LoadedRun> MemoryStore::LoadRun(const std::string& run) {
     instances->Add({source.instances, std::move(names)});
   }
   loaded.data.names = dictionary.Take();
-  for (const auto& [path, note] : stored->files) loaded.data.files.push_back(note);
-  std::sort(loaded.data.files.begin(), loaded.data.files.end(),
-            [](const FileNote& a, const FileNote& b) { return NaturalPathLess(a.path, b.path); });
+  for (const auto& [place, note] : stored->files) loaded.data.files.push_back(note);
+  std::sort(loaded.data.files.begin(), loaded.data.files.end(), NoteBefore);
   loaded.instances = std::move(instances);
   return loaded;
 }

@@ -43,7 +43,7 @@ class MemoryStore final : public JobStore {
   struct Run {
     RunInfo info;  // state and counts are derived when asked
     std::map<Hash128, Source> sources;
-    std::map<std::string, FileNote> files;
+    std::map<std::pair<std::string, std::string>, FileNote> files;  // by path and host
     int64_t revision = 0;
     int64_t analysed_revision = -1;
   };

@@ -12,8 +12,6 @@
 namespace lockstep {
 namespace {
 
-constexpr size_t kMaxExemplars = 8;
-
 auto KeyOf(const KernelRow& r) {
   return std::make_tuple(r.name, r.mangled, r.has_shape, r.shape, r.from_graph, r.phase, r.is_rest, r.kind.category,
                          r.kind.family, r.kind.library, r.kind.op, r.kind.dtype);
@@ -53,7 +51,10 @@ void MergeInto(ApiRow& into, const ApiRow& from) {
   into.duration.Merge(from.duration);
   into.launch_delay.Merge(from.launch_delay);
 }
-void MergeInto(RangeRow& into, const RangeRow& from) { into.duration.Merge(from.duration); }
+void MergeInto(RangeRow& into, const RangeRow& from) {
+  into.duration.Merge(from.duration);
+  into.projected.Merge(from.projected);
+}
 void MergeInto(LaunchRow& into, const LaunchRow& from) {
   into.queue_count += from.queue_count;
   into.total.Merge(from.total);

@@ -41,6 +41,7 @@ inline constexpr std::array kStepMeasures = {
     StepMeasure{"", &StepRow::tile},
     StepMeasure{"before_", &StepRow::before},
     StepMeasure{"after_", &StepRow::after},
+    StepMeasure{"foreign_", &StepRow::foreign},
 };
 
 // Plain numbers of a step; kNoTime is NULL in the store.
@@ -63,6 +64,16 @@ inline constexpr std::array kStepFields = {
     StepField{"collective_max_ns", &StepRow::collective_max_ns},
     StepField{"kernel_time_ns", &StepRow::kernel_time_ns},
     StepField{"longest_gap_ns", &StepRow::longest_gap_ns},
+    StepField{"launch_ns", &StepRow::launch_ns},
+    StepField{"graph_launches", &StepRow::graph_launches},
+    StepField{"sync_calls", &StepRow::sync_calls},
+    StepField{"sync_ns", &StepRow::sync_ns},
+    StepField{"alloc_calls", &StepRow::alloc_calls},
+    StepField{"alloc_ns", &StepRow::alloc_ns},
+    StepField{"alloc_max_ns", &StepRow::alloc_max_ns},
+    StepField{"host_copies", &StepRow::host_copies},
+    StepField{"host_copy_ns", &StepRow::host_copy_ns},
+    StepField{"host_copy_bytes", &StepRow::host_copy_bytes},
 };
 static_assert(kNoStep == kNoTime);
 

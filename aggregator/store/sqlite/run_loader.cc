@@ -10,7 +10,6 @@
 #include "aggregator/store/sqlite/binding.h"
 #include "aggregator/store/sqlite/instance_reader.h"
 #include "aggregator/store/sqlite/row_fields.h"
-#include "analysis/base/natural_order.h"
 #include "analysis/base/status_macros.h"
 #include "proto/batch_codec.h"
 #include "proto/step_codec.h"
@@ -179,8 +178,7 @@ absl::Status LoadFileNotes(Database& db, int64_t run, std::vector<FileNote>* fil
         files->push_back(std::move(note));
         return absl::OkStatus();
       }));
-  std::sort(files->begin(), files->end(),
-            [](const FileNote& a, const FileNote& b) { return NaturalPathLess(a.path, b.path); });
+  std::sort(files->begin(), files->end(), NoteBefore);
   return absl::OkStatus();
 }
 

@@ -218,6 +218,43 @@ SELECT run.name AS run, source.rank AS rank, lower(hex(source.source_id)) AS sou
 FROM collective_op JOIN source ON source.id = collective_op.source JOIN run ON run.id = source.run
   JOIN communicator ON communicator.source = collective_op.source
     AND communicator.local = collective_op.communicator;
+)sql",
+                                        R"sql(
+ALTER TABLE step ADD COLUMN foreign_span_ns INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE step ADD COLUMN foreign_compute_ns INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE step ADD COLUMN foreign_comm_ns INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE step ADD COLUMN foreign_copy_ns INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE step ADD COLUMN foreign_opaque_ns INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE step ADD COLUMN foreign_overlap_ns INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE step ADD COLUMN foreign_strict_exposed_comm_ns INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE step ADD COLUMN foreign_copy_only_ns INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE step ADD COLUMN foreign_opaque_only_ns INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE step ADD COLUMN foreign_idle_host_ns INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE step ADD COLUMN foreign_idle_launch_ns INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE step ADD COLUMN foreign_idle_dependency_ns INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE step ADD COLUMN foreign_idle_other_ns INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE step ADD COLUMN launch_ns INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE step ADD COLUMN graph_launches INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE step ADD COLUMN sync_calls INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE step ADD COLUMN sync_ns INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE step ADD COLUMN alloc_calls INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE step ADD COLUMN alloc_ns INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE step ADD COLUMN alloc_max_ns INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE step ADD COLUMN host_copies INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE step ADD COLUMN host_copy_ns INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE step ADD COLUMN host_copy_bytes INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE file_note_2 (
+  run INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE,
+  path TEXT NOT NULL,
+  host TEXT NOT NULL DEFAULT '',
+  status TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  note BLOB NOT NULL,
+  PRIMARY KEY (run, path, host)
+);
+INSERT INTO file_note_2 (run, path, status, reason, note) SELECT run, path, status, reason, note FROM file_note;
+DROP TABLE file_note;
+ALTER TABLE file_note_2 RENAME TO file_note;
 )sql"};
 
 const std::string_view kStoreTables[18] = {

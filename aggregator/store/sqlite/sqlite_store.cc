@@ -249,14 +249,17 @@ absl::Status SqliteStore::PutFileNote(const std::string& run, const FileNote& no
   const std::string bytes = message.SerializeAsString();
   return InTransaction([&]() LOCKSTEP_UNCHECKED_THREAD_SAFETY -> absl::Status {
     LOCKSTEP_ASSIGN_OR_RETURN(const int64_t run_id, RunId(run));
-    LOCKSTEP_ASSIGN_OR_RETURN(Statement find, db_.Prepare("SELECT note FROM file_note WHERE run = ? AND path = ?"));
-    Binder(find).Int(run_id).Text(message.path());
+    LOCKSTEP_ASSIGN_OR_RETURN(Statement find,
+                              db_.Prepare("SELECT note FROM file_note WHERE run = ? AND path = ? AND host = ?"));
+    Binder(find).Int(run_id).Text(message.path()).Text(message.host());
     LOCKSTEP_ASSIGN_OR_RETURN(const bool known, find.Step());
     if (known && find.Blob(0) == bytes) return absl::OkStatus();
     find.Reset();
-    LOCKSTEP_ASSIGN_OR_RETURN(Statement put, db_.Prepare("INSERT OR REPLACE INTO file_note (run, path, status, reason, "
-                                                         "note) VALUES (?, ?, ?, ?, ?)"));
-    Binder(put).Int(run_id).Text(message.path()).Text(message.status()).Text(message.reason()).Blob(bytes);
+    LOCKSTEP_ASSIGN_OR_RETURN(Statement put, db_.Prepare("INSERT OR REPLACE INTO file_note (run, path, host, status, "
+                                                         "reason, note) VALUES (?, ?, ?, ?, ?, ?)"));
+    Binder binder(put);
+    binder.Int(run_id).Text(message.path()).Text(message.host()).Text(message.status()).Text(message.reason());
+    binder.Blob(bytes);
     LOCKSTEP_RETURN_IF_ERROR(put.Run());
     return Touch(run_id);
   });

@@ -249,6 +249,23 @@ BlameResult PropagateBlame(const ArrivalGraph& graph, const MatchResult& match) 
   return Propagation(graph, match).Run();
 }
 
+BlameSum BlameOn(const BlameResult& blame, const std::vector<int32_t>& rank_indices,
+                 const std::vector<uint32_t>& communicators) {
+  BlameSum sum;
+  for (const BlameShare& share : blame.shares) {
+    const bool transfer = share.rank_index < 0 && share.communicator >= 0;
+    const bool theirs =
+        communicators.empty()
+            ? share.rank_index >= 0 && std::binary_search(rank_indices.begin(), rank_indices.end(), share.rank_index)
+            : transfer && std::find(communicators.begin(), communicators.end(),
+                                    static_cast<uint32_t>(share.communicator)) != communicators.end();
+    if (!theirs) continue;
+    sum.wait_ns += share.wait_ns;
+    sum.critical_ns += share.critical_ns;
+  }
+  return sum;
+}
+
 std::vector<RankBlame> BlameByRank(const BlameResult& blame) {
   std::map<int32_t, RankBlame> by_rank;
   for (const BlameShare& share : blame.shares) {

@@ -57,6 +57,14 @@ struct RankBlame {
 // By wait_ns, descending, then rank index. Blame of communicators and what was never told is left out.
 [[nodiscard]] std::vector<RankBlame> BlameByRank(const BlameResult& blame);
 
+struct BlameSum {
+  int64_t wait_ns = 0;
+  int64_t critical_ns = 0;
+};
+// What is blamed on the own doing of ranks (ascending), or, where communicators are given, on their transfers.
+[[nodiscard]] BlameSum BlameOn(const BlameResult& blame, const std::vector<int32_t>& rank_indices,
+                               const std::vector<uint32_t>& communicators);
+
 // The kind of an origin's compute, from the kernels of its source against those of its peers; `kernel` is set for
 // kSlowKernel and, where one stands out, kMoreWork.
 struct OriginCause {

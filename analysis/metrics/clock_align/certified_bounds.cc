@@ -16,6 +16,7 @@ constexpr double kContradictionNs = 3'000;
 constexpr double kLeastOutlierNs = 12'000;
 constexpr double kOutlierScales = 8;
 constexpr double kUnknownOutlierNs = 50'000;
+constexpr double kOddTimes = 1.5;     // so many times the usual contradictions are the doing of the domain itself
 constexpr double kImplausible = 0.4;  // of the usual duration of the last arriver: no transfer is that short
 
 using Edge = std::pair<size_t, size_t>;  // indices into NetworkClock::domains, ascending
@@ -47,11 +48,11 @@ class Certifier {
     for (size_t d = 0; d < index_.size(); ++d) {
       for (size_t j = 0; j < in_.knots.size(); ++j) by_domain_[d][j] = in_.clock.value[j][d];
     }
-    out_.contradictory.resize(index_.size());
     for (const DomainEvent& event : in_.events.events) {
       if (!index_.contains(in_.events.times[event.first].domain)) continue;
       AddEvent(event);
     }
+    Attribute();
     std::sort(out_.suspicious.begin(), out_.suspicious.end());
   }
 
@@ -99,10 +100,7 @@ class Certifier {
     bool contradicts = false;
     const auto bind = [&](const EventMember& first, const EventMember& then) {
       const bool against = Bind(event, first, then, least);
-      if (against) {
-        ++out_.contradictory[first.domain];
-        ++out_.contradictory[then.domain];
-      }
+      if (against) ++against_[std::minmax(first.domain, then.domain)];
       contradicts |= against;
     };
     const size_t n = members.size();
@@ -120,6 +118,23 @@ class Certifier {
       }
     }
     if (contradicts) out_.suspicious.push_back(event.instance);
+  }
+
+  // A domain that contradicts far more than is usual is what the others contradict: it alone is told.
+  void Attribute() {
+    std::vector<double> total(index_.size());
+    for (const auto& [edge, count] : against_) {
+      total[edge.first] += static_cast<double>(count);
+      total[edge.second] += static_cast<double>(count);
+    }
+    const double odd = kOddTimes * Median(total);
+    out_.contradictory.resize(index_.size());
+    for (const auto& [edge, count] : against_) {
+      const bool first_odd = total[edge.first] > odd;
+      const bool second_odd = total[edge.second] > odd;
+      if (first_odd || !second_odd) out_.contradictory[edge.first] += count;
+      if (second_odd || !first_odd) out_.contradictory[edge.second] += count;
+    }
   }
 
   // `first` must have started before `then` ended. True if it contradicts the estimate.
@@ -204,6 +219,7 @@ class Certifier {
   std::map<int32_t, size_t> index_;
   std::vector<std::vector<double>> by_domain_;  // [domain][knot]
   std::map<Edge, std::vector<Stretch>> edges_;
+  std::map<Edge, int64_t> against_;  // contradictions
   CertifiedBounds out_;
 };
 

@@ -12,6 +12,7 @@
 #include "analysis/metrics/clock_align/in_domain.h"
 #include "analysis/metrics/clock_align/network.h"
 #include "analysis/metrics/clock_align/one_way.h"
+#include "analysis/metrics/clock_align/record_scatter.h"
 
 namespace lockstep {
 namespace {
@@ -330,6 +331,32 @@ void AlignComponent(DomainEvents& events, const Component& component, std::vecto
   ComponentWriter(events, component, solved, bounds, noise).Write(steps, out.model);
 }
 
+// The uncertainty of comparing with a scattered device of the same domain holds its scatter.
+void WidenPairs(const ClockInput& input, const std::vector<double>& excess, size_t device, ClockModel& model) {
+  const auto rank = static_cast<int32_t>(device);
+  for (size_t other = 0; other < excess.size(); ++other) {
+    const auto other_rank = static_cast<int32_t>(other);
+    if (other == device || model.DomainOf(other_rank) != model.DomainOf(rank)) continue;
+    const int64_t least = std::llround(kNormal95 * std::hypot(excess[device], excess[other]));
+    if (model.ClockUncertainty(rank, other_rank)->ns >= least) continue;
+    model.SetPair(rank, other_rank, least, static_cast<int64_t>(input.instances.size()));
+  }
+}
+
+// A device whose records scatter about its own clock says so in the uncertainty of every comparison with its domain.
+void StateScatter(const ClockInput& input, ClockModel& model) {
+  const std::vector<double> excess = ExcessScatter(input, model);
+  for (size_t r = 0; r < excess.size(); ++r) {
+    if (excess[r] <= 0) continue;
+    const DomainId domain = model.DomainOf(static_cast<int32_t>(r));
+    DomainClock clock = model.ClockOf(domain);
+    clock.record_sd_ns = std::max<int64_t>(clock.record_sd_ns, std::llround(excess[r]));
+    clock.certified = false;
+    model.SetDomainClock(domain, std::move(clock));
+    WidenPairs(input, excess, r, model);
+  }
+}
+
 }  // namespace
 
 ClockSolution AlignClocks(const ClockInput& input, Executor& executor) {
@@ -349,6 +376,7 @@ ClockSolution AlignClocks(const ClockInput& input, Executor& executor) {
       AlignComponent(events, component, steps, noise, executor, out);
     }
   }
+  StateScatter(input, out.model);
   std::sort(out.suspicious.begin(), out.suspicious.end());
   return out;
 }

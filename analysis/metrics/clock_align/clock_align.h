@@ -32,6 +32,8 @@ struct ClockInstance {
   ClockRelation relation = ClockRelation::kAllPairs;
   // Instances of one class (communicator, operation, bytes) behave alike: their end spreads are comparable.
   uint32_t cls = 0;
+  // Each member ends with its own volume (uneven exchanges): what depends on whom holds, but ends are not comparable.
+  bool own_ends = false;
 };
 
 struct ClockInput {

@@ -20,6 +20,7 @@ constexpr double kBendAtTenSecondsNs = 150;
 constexpr double kFewClusters = 3;  // last arrivers below which their positions are not averaged out
 constexpr double kChance = 2;       // the clustered variance may exceed the plain one by so much without meaning
 constexpr size_t kMaxClusters = 64;
+constexpr double kOwnScatter = 4;  // a domain whose ends scatter so many times as others' is fitted with its own scale
 constexpr double kMedianToMean = 1.2533;  // standard error of a median against that of a mean
 // Of what sets the last arrivers' own durations apart, the share that belongs to their ends and not their starts, and
 // the variance that is left in doubt.
@@ -179,10 +180,25 @@ class GroupFit {
     for (size_t c = 0; c < classes_; ++c) {
       if (!residuals[c].empty()) out_.class_scale[c] = std::max(kLeastScaleNs, RobustScale(residuals[c], 0));
     }
+    MeasureOwnScatter();
+  }
+
+  // Most records of a clock that contradicts itself would else count as wrong, and the few that by chance do not as
+  // exact.
+  void MeasureOwnScatter() {
+    std::vector<std::vector<double>> residuals(x_.size());
+    for (const Instance& k : instances_) {
+      for (const Member& m : k.members) residuals[m.domain].push_back(Residual(k, m) / out_.class_scale[k.event->cls]);
+    }
+    own_scatter_.assign(x_.size(), 1);
+    for (size_t d = 0; d < x_.size(); ++d) {
+      const double own = RobustScale(residuals[d], 0);
+      if (own > kOwnScatter) own_scatter_[d] = own;
+    }
   }
 
   [[nodiscard]] double WeightOf(const Instance& k, const Member& m) const {
-    const double scale = out_.class_scale[k.event->cls];
+    const double scale = out_.class_scale[k.event->cls] * own_scatter_[m.domain];
     return k.balance / Square(scale) * HuberWeight(Residual(k, m), scale);
   }
 
@@ -392,6 +408,7 @@ class GroupFit {
   GroupClock out_;
   std::vector<Instance> instances_;
   std::vector<std::vector<double>> x_;  // clock and position of the end, which the ends alone cannot tell apart
+  std::vector<double> own_scatter_;     // per domain of the group: its scale against that of the class
   std::vector<double> position_;        // per domain of the group
   std::vector<double> position_variance_;
   size_t classes_ = 0;

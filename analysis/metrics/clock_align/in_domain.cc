@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analysis/metrics/clock_align/dense.h"
+#include "analysis/metrics/clock_align/group_clock.h"
 #include "analysis/metrics/clock_align/pair_ends.h"
 
 namespace lockstep {
@@ -24,11 +25,12 @@ struct DomainMembers {
   std::vector<const ClockMember*> members;  // of this domain, two or more
 };
 
-// Instances that bind the ends of at least two ranks of the domain, by domain.
+// Instances that bind comparable ends of at least two ranks of the domain, by domain.
 std::vector<std::vector<DomainMembers>> ByDomain(const ClockInput& input, size_t domains) {
   std::vector<std::vector<DomainMembers>> out(domains);
   std::map<int32_t, std::vector<const ClockMember*>> here;
   for (const ClockInstance& instance : input.instances) {
+    if (instance.own_ends) continue;
     if (instance.relation != ClockRelation::kAllPairs && instance.members != 2) continue;
     here.clear();
     for (uint32_t m = 0; m < instance.members; ++m) {
@@ -48,6 +50,7 @@ PairEnds Collect(const std::vector<DomainMembers>& instances) {
   for (size_t i = 0; i < instances.size(); ++i) {
     if (i % stride != 0 && instances.size() > kMaxPairEnds) continue;
     const auto& members = instances[i].members;
+    const bool whole = members.size() == instances[i].instance->members;
     int64_t last = INT64_MIN;
     for (const ClockMember* m : members) last = std::max(last, m->start_ns);
     for (size_t a = 0; a < members.size(); ++a) {
@@ -55,10 +58,11 @@ PairEnds Collect(const std::vector<DomainMembers>& instances) {
         const bool ordered = members[a]->rank_index < members[b]->rank_index;
         const ClockMember& x = ordered ? *members[a] : *members[b];
         const ClockMember& y = ordered ? *members[b] : *members[a];
+        const ClockMember& later = x.start_ns > y.start_ns ? x : y;
         out[{x.rank_index, y.rank_index}].push_back({x.end_ns, x.end_ns - y.end_ns, x.start_ns - y.start_ns,
                                                      std::min(x.end_ns - x.start_ns, y.end_ns - y.start_ns),
-                                                     instances[i].instance->cls,
-                                                     std::max(x.start_ns, y.start_ns) == last});
+                                                     instances[i].instance->cls, later.start_ns == last,
+                                                     whole ? later.end_ns - later.start_ns : 0});
       }
     }
   }
@@ -210,9 +214,13 @@ class DomainMeasurement {
       const double expected = bias[index_.at(pair.first)] - bias[index_.at(pair.second)];
       const int64_t tick = TickOf(pair);
       int64_t u = std::max(2 * tick, Percentile95(centre.used, std::llround(expected)));
+      const bool corrected = std::abs(expected) > 0;  // from other pairs: their places are in it
+      if (corrected || centre.duration_ns > kBandwidthBoundNs) {
+        u = std::llround(std::hypot(static_cast<double>(u), centre.position_ns));
+      }
       if (centre.measured()) {
         const double left = centre.centre_ns - expected;
-        const double fit = 4 * centre.se_ns * centre.se_ns + left * left;
+        const double fit = 4 * centre.se_ns * centre.se_ns + left * left + centre.position_ns * centre.position_ns;
         u = std::llround(std::sqrt(fit + centre.scatter95_ns * centre.scatter95_ns)) + tick;
         u = std::max(u, kLeastUncertaintyNs);
         jitters_[pair.first].push_back(centre.scale_ns / std::sqrt(2.0));

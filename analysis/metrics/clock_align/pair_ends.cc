@@ -9,10 +9,14 @@
 namespace lockstep {
 namespace {
 
-constexpr size_t kFewest = 5;             // instances of a class before its scatter says anything
-constexpr double kPositionShare = 0.01;   // of the duration: ends may be so far apart by position alone
-constexpr double kAlike = 3;              // classes up to this many times the least scatter are used together
-constexpr double kMedianToMean = 1.2533;  // standard error of a median against that of a mean
+constexpr size_t kFewest = 5;              // instances of a class before its scatter says anything
+constexpr double kPositionShare = 0.01;    // of the duration: ends may be so far apart by position alone
+constexpr double kLargestPosition = 0.18;  // of the shorter duration: 15 % of the transfer, whose end it comes before
+constexpr double kUsualBiasNs = 4'000;     // by so much two devices' clocks usually differ at most
+constexpr double kAlike = 3;               // classes up to this many times the least scatter are used together
+constexpr double kMedianToMean = 1.2533;   // standard error of a median against that of a mean
+
+double Square(double x) { return x * x; }
 
 struct ClassScatter {
   double scale = 0;
@@ -80,7 +84,49 @@ std::vector<PairEnd> Quietest(const std::vector<PairEnd>& ends) {
   return out;
 }
 
-double Square(double x) { return x * x; }
+struct LastDurations {
+  std::vector<double> a;  // of a where it was the last of all
+  std::vector<double> b;
+  std::vector<double> all;  // shorter one of the pair, of all instances
+};
+
+// By how much the ends of a class may lie apart by place, not by clock: what one device's own duration exceeds the
+// other's by where each was the last of all. As far as that says nothing, all that is seen may be the place's, up to a
+// share of the duration. Unlike instances of one class, of which each device is last in others, say nothing.
+double PositionOf(const LastDurations& own, double centre) {
+  constexpr size_t kEnough = 8;
+  constexpr double kSignificant = 3;
+  constexpr double kLargestShare = 0.2;
+  const double duration = Median(own.all);
+  const double unmeasured = std::min(kLargestPosition * duration, std::abs(centre) + kUsualBiasNs);
+  if (own.a.size() < kEnough || own.b.size() < kEnough) return unmeasured;
+  const double a = Median(own.a);
+  const double b = Median(own.b);
+  const double se = kMedianToMean * std::sqrt(Square(RobustScale(own.a, a)) / static_cast<double>(own.a.size()) +
+                                              Square(RobustScale(own.b, b)) / static_cast<double>(own.b.size()));
+  const double apart = std::abs(a - b);
+  if (apart > kLargestShare * duration) return unmeasured;
+  return apart > kSignificant * se ? apart + 2 * se : std::min(unmeasured, apart + 2 * se);
+}
+
+double PositionOf(const std::vector<PairEnd>& used, double centre) {
+  std::map<uint32_t, LastDurations> classes;
+  for (const PairEnd& e : used) {
+    LastDurations& own = classes[e.cls];
+    own.all.push_back(static_cast<double>(e.shorter_ns));
+    if (!e.last || e.later_ns == 0 || e.own_ns == 0) continue;
+    (static_cast<double>(e.later_ns) > centre ? own.a : own.b).push_back(static_cast<double>(e.own_ns));
+  }
+  double sum = 0;
+  for (const auto& [cls, own] : classes) sum += PositionOf(own, centre) * static_cast<double>(own.all.size());
+  return used.empty() ? 0 : sum / static_cast<double>(used.size());
+}
+
+double DurationOf(const std::vector<PairEnd>& used) {
+  std::vector<double> durations;
+  for (const PairEnd& e : used) durations.push_back(static_cast<double>(e.shorter_ns));
+  return Median(std::move(durations));
+}
 
 void MeasureLast(PairCentre& out) {
   std::vector<PairEnd> last;
@@ -116,6 +162,8 @@ PairCentre CentreOf(const std::vector<PairEnd>& ends, int64_t tick_ns) {
     out.centre_ns = (level_a + level_b) / 2;
     out.se_ns = kMedianToMean / 2 * std::sqrt(Square(scale_a) / a_count + Square(scale_b) / b_count);
   }
+  out.duration_ns = DurationOf(out.used);
+  out.position_ns = PositionOf(out.used, out.centre_ns);
   out.scale_ns = std::sqrt((Square(scale_a) * a_count + Square(scale_b) * b_count) / (a_count + b_count));
   std::vector<double> distances;
   for (double d : sides.a_later) distances.push_back(std::abs(d - level_a));

@@ -14,7 +14,8 @@ struct PairEnd {
   int64_t later_ns = 0;    // start_a - start_b
   int64_t shorter_ns = 0;  // duration
   uint32_t cls = 0;
-  bool last = false;  // the later one of the two is the last of all that are compared
+  bool last = false;   // the later one of the two is the last of all that are compared
+  int64_t own_ns = 0;  // duration of the later one; 0 where others, on other clocks, may have come later
 };
 
 struct PairCentre {
@@ -28,7 +29,9 @@ struct PairCentre {
   double last_b_ns = 0;
   size_t a_last = 0;  // instances of either
   size_t b_last = 0;
-  bool borrowed = false;  // the centre follows from one side and from what the side matters in other pairs
+  double position_ns = 0;  // by how much ends may lie apart by the devices' places in the operation, up to the sign
+  double duration_ns = 0;  // typical one of the instances used
+  bool borrowed = false;   // the centre follows from one side and from what the side matters in other pairs
   std::vector<PairEnd> used;
 
   static constexpr size_t kEachSide = 20;

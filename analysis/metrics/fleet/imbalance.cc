@@ -6,6 +6,9 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <utility>
+
+#include "analysis/metrics/run/family_names.h"
 
 namespace lockstep {
 namespace {
@@ -49,11 +52,16 @@ struct FamilyOfRank {
   double total_ns = 0;
 };
 
-std::map<Family, std::vector<FamilyOfRank>> SumFamilies(const Fleet& fleet) {
-  std::map<Family, std::vector<FamilyOfRank>> families;
+std::vector<std::pair<std::string, std::vector<FamilyOfRank>>> SumFamilies(const Fleet& fleet) {
+  FamilyNames names(fleet.run, fleet.options);
+  // Built-in families in the order of their numbers, then those of the person.
+  std::map<std::pair<int, std::string>, std::vector<FamilyOfRank>> families;
   for (size_t member = 0; member < fleet.members.size(); ++member) {
     for (const KernelRow& row : fleet.members[member].source->kernels) {
-      std::vector<FamilyOfRank>& ranks = families[row.kind.family];
+      const std::string& name = names.Of(row);
+      const bool built_in = name == Name(row.kind.family);
+      const int place = built_in ? static_cast<int>(row.kind.family) : static_cast<int>(kLastFamily) + 1;
+      std::vector<FamilyOfRank>& ranks = families[{place, name}];
       ranks.resize(fleet.members.size());
       for (const auto& [slice, sketch] : row.slices) {
         ranks[member].instances += static_cast<double>(sketch.count());
@@ -61,7 +69,9 @@ std::map<Family, std::vector<FamilyOfRank>> SumFamilies(const Fleet& fleet) {
       }
     }
   }
-  return families;
+  std::vector<std::pair<std::string, std::vector<FamilyOfRank>>> list;
+  for (auto& [place, ranks] : families) list.emplace_back(place.second, std::move(ranks));
+  return list;
 }
 
 double Mean(const std::vector<double>& values) {
@@ -227,7 +237,7 @@ class QuantityList {
         totals.push_back(rank.total_ns);
         counts.push_back(rank.instances);
       }
-      list_.push_back(Describe(fleet_, fmt::format("family:{}", Name(family)), "ns", false, std::move(totals)));
+      list_.push_back(Describe(fleet_, fmt::format("family:{}", family), "ns", false, std::move(totals)));
       list_.back().kind = KindOf(list_.back(), counts);
     }
   }

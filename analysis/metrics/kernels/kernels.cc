@@ -8,6 +8,7 @@
 
 #include "analysis/base/status_macros.h"
 #include "analysis/metrics/kernels/kernel_selection.h"
+#include "analysis/metrics/run/family_names.h"
 
 namespace lockstep {
 namespace {
@@ -62,7 +63,6 @@ std::string ShapeSuffix(const LaunchShape& shape) {
 }
 
 std::string GroupName(const RunData& run, const KernelRow& row, GroupBy group_by) {
-  if (group_by == GroupBy::kFamily) return std::string(Name(row.kind.family));
   if (group_by == GroupBy::kCategory) return std::string(Name(row.kind.category));
   if (row.is_rest) return "(rest)";
   const std::string& name = NameOf(run, row.name);
@@ -78,13 +78,16 @@ std::string GroupName(const RunData& run, const KernelRow& row, GroupBy group_by
   }
 }
 
-void AddToGroup(KernelGroup& group, const KernelRow& row, size_t member, const KernelDurations& durations) {
+void AddToGroup(KernelGroup& group, const KernelRow& row, const std::string& family, size_t member,
+                const KernelDurations& durations) {
   if (group.instances == 0 && group.by_rank.empty()) {
     group.category = row.kind.category;
     group.family = row.kind.family;
+    group.family_name = family;
   }
   if (group.category != row.kind.category) group.category.reset();
   if (group.family != row.kind.family) group.family.reset();
+  if (group.family_name != family) group.family_name.clear();
   if (group.by_rank.empty() || group.by_rank.back().member != member) group.by_rank.push_back({member, 0, 0, {}});
   KernelOfRank& rank = group.by_rank.back();
   rank.instances += durations.instances;
@@ -113,6 +116,7 @@ absl::StatusOr<KernelSummary> ComputeKernels(const Fleet& fleet, GroupBy group_b
   NameFilter filter(fleet.run, std::move(pattern));
   const bool use_step_totals =
       figures == StepFigures::kExactTotals && group_by != GroupBy::kShape && group_by != GroupBy::kMangled;
+  FamilyNames families(fleet.run, fleet.options);
   std::map<std::string, KernelGroup> groups;
   KernelSummary table;
   for (size_t member = 0; member < fleet.members.size(); ++member) {
@@ -124,8 +128,9 @@ absl::StatusOr<KernelSummary> ComputeKernels(const Fleet& fleet, GroupBy group_b
       const KernelDurations durations = selector.Of(row);
       table.by_slice = table.by_slice || durations.by_slice;
       if (durations.instances == 0) continue;
-      std::string name = GroupName(fleet.run, row, group_by);
-      AddToGroup(groups[std::move(name)], row, member, durations);
+      const std::string& family = families.Of(row);
+      std::string name = group_by == GroupBy::kFamily ? family : GroupName(fleet.run, row, group_by);
+      AddToGroup(groups[std::move(name)], row, family, member, durations);
     }
   }
   for (auto& [name, group] : groups) {

@@ -28,7 +28,8 @@ struct KernelOfRank {
 struct KernelGroup {
   std::string name;
   std::optional<Category> category;  // null when the group mixes them
-  std::optional<Family> family;
+  std::optional<Family> family;      // of the built-in table
+  std::string family_name;           // with --families; "" when the group mixes them
   int64_t instances = 0;
   int64_t total_ns = 0;
   bool complete = true;  // the sketches hold all instances

@@ -10,7 +10,7 @@
 namespace lockstep {
 namespace {
 
-constexpr size_t kMaxExemplars = 8;
+constexpr size_t kMaxShown = 8;
 
 std::vector<KernelSelector> MakeSelectors(const Fleet& fleet) {
   std::vector<KernelSelector> selectors;
@@ -94,7 +94,7 @@ void CollectExemplars(const Fleet& fleet, const KernelGroup& group, TailRow& row
   };
   std::sort(row.exemplars.begin(), row.exemplars.end(),
             [&](const TailExemplar& a, const TailExemplar& b) { return key(a) < key(b); });
-  if (row.exemplars.size() > kMaxExemplars) row.exemplars.resize(kMaxExemplars);
+  if (row.exemplars.size() > kMaxShown) row.exemplars.resize(kMaxShown);
 }
 
 // Waits are kept by name: groups that split a name (by shape) all show those of the name.

@@ -38,6 +38,12 @@ bool CommonPointsHold(const std::vector<const JoinedInstance*>& joined, const st
   return certificate.checked > 0 && certificate.rate() >= kMinCommonRate;
 }
 
+// An exchange of unequal parts: who gets more ends later.
+bool EndsByVolume(const JoinedInstance& joined) {
+  const CollectiveOp op = joined.instance.op;
+  return op == CollectiveOp::kAllToAllV || (op == CollectiveOp::kSendRecv && joined.instance.members.size() > 2);
+}
+
 }  // namespace
 
 AllPairs FindAllPairs(const CommunicatorJoin& join, const std::vector<RankRows>& rows, const ClockModel& clock) {
@@ -92,7 +98,7 @@ void ClockInputBuilder::AddOne(size_t communicator, size_t position, const Joine
   const auto cls = classes_.try_emplace({communicator, joined.instance.op, joined.instance.bytes},
                                         static_cast<uint32_t>(classes_.size()));
   input_.instances.push_back({static_cast<uint32_t>(input_.members.size()), static_cast<uint32_t>(members.size()),
-                              relation, cls.first->second});
+                              relation, cls.first->second, EndsByVolume(joined)});
   input_.members.insert(input_.members.end(), members.begin(), members.end());
   origin_.emplace_back(communicator, position);
 }

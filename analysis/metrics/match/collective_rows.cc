@@ -31,7 +31,17 @@ CollectiveRow Compact(const InstanceRow& row) {
   return out;
 }
 
-absl::StatusOr<RankRows> LoadRank(InstanceSource& instances, size_t source) {
+// A device runs no two kernels of one stream at once: a row equal in everything to one before it is the same record.
+bool RepeatsOneOf(const std::vector<CollectiveRow>& before, const CollectiveRow& row) {
+  constexpr int kReach = 8;
+  int seen = 0;
+  for (auto at = before.rbegin(); at != before.rend() && at->start_ns == row.start_ns && seen < kReach; ++at, ++seen) {
+    if (!at->duplicate && *at == row) return row.end_ns > row.start_ns && row.stream >= 0;
+  }
+  return false;
+}
+
+absl::StatusOr<RankRows> LoadRank(InstanceSource& instances, size_t source, bool steps_are_shared) {
   RankRows out;
   bool whole_us = true;
   LOCKSTEP_ASSIGN_OR_RETURN(std::unique_ptr<InstanceStream> stream,
@@ -41,7 +51,10 @@ absl::StatusOr<RankRows> LoadRank(InstanceSource& instances, size_t source) {
     if (block.empty()) break;
     for (const InstanceRow& row : block) {
       whole_us = whole_us && row.start_ns % kNsPerUs == 0 && row.duration_ns % kNsPerUs == 0;
-      out.rows.push_back(Compact(row));
+      CollectiveRow compact = Compact(row);
+      if (!steps_are_shared) compact.step = kNoStep;
+      compact.duplicate = RepeatsOneOf(out.rows, compact);
+      out.rows.push_back(compact);
     }
   }
   out.tick_ns = whole_us ? kNsPerUs : kFineTickNs;
@@ -54,8 +67,10 @@ absl::StatusOr<std::vector<RankRows>> LoadCollectiveRows(const RunData& run, Ins
                                                          const RankResolution& ranks) {
   std::vector<RankRows> out;
   for (const ResolvedRank& rank : ranks.ranks) {
-    LOCKSTEP_ASSIGN_OR_RETURN(RankRows rows, LoadRank(instances, rank.source));
-    rows.nsys = run.sources[rank.source].context.format == "nsys";
+    const SourceContext& context = run.sources[rank.source].context;
+    const bool steps_are_shared = ranks.ranks.size() == 1 || !NumbersItsOwnSteps(context.step_source);
+    LOCKSTEP_ASSIGN_OR_RETURN(RankRows rows, LoadRank(instances, rank.source, steps_are_shared));
+    rows.nsys = context.format == "nsys";
     out.push_back(std::move(rows));
   }
   return out;

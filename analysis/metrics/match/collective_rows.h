@@ -28,6 +28,9 @@ struct CollectiveRow {
   DataType dtype = DataType::kUnknown;
   CollectiveLibrary library = CollectiveLibrary::kNone;
   bool has_comms_id = false;
+  bool duplicate = false;  // equal in everything to a row before it: the record was told twice, and is not joined
+
+  friend bool operator==(const CollectiveRow&, const CollectiveRow&) = default;
 };
 
 struct RankRows {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analysis/base/hash128.h"
+#include "analysis/metrics/match/order_score.h"
 
 namespace lockstep {
 namespace {
@@ -34,20 +35,33 @@ bool IsKnown(const std::vector<LocalCommunicator>& locals, uint32_t id) {
   return id < locals.size() && locals[id].known;
 }
 
-// Streams whose sends and receives are all of one communicator: frameworks give every group a stream of its own. A
-// kernel there that both sends and receives (coalesced calls, on which Kineto tells nothing) is of the same one.
-std::map<int32_t, uint32_t> PairwiseStreams(const std::vector<LocalCommunicator>& locals,
-                                            const std::vector<CollectiveRow>& rows) {
-  std::map<int32_t, std::set<uint32_t>> told;
-  std::set<int32_t> pairwise;
-  for (const CollectiveRow& row : rows) {
-    if (row.stream < 0 || !IsKnown(locals, row.communicator)) continue;
-    told[row.stream].insert(row.communicator);
-    if (IsPointToPoint(row.op)) pairwise.insert(row.stream);
+// What the told rows of one stream are of.
+struct StreamOwner {
+  uint32_t communicator = UINT32_MAX;  // UINT32_MAX: of several
+  int64_t told = 0;
+  std::set<CollectiveOp> ops;
+
+  void Take(const CollectiveRow& row) {
+    communicator = told == 0 || communicator == row.communicator ? row.communicator : UINT32_MAX;
+    ++told;
+    ops.insert(row.op);
   }
-  std::map<int32_t, uint32_t> out;
-  for (const auto& [stream, ids] : told) {
-    if (ids.size() == 1 && pairwise.count(stream) > 0) out.emplace(stream, *ids.begin());
+  [[nodiscard]] bool Owns(const CollectiveRow& row) const {
+    // One sent or received row says as much as three others: nothing else gives a stream such rows.
+    constexpr int64_t kMinTold = 3;
+    const bool pairwise = std::any_of(ops.begin(), ops.end(), IsPointToPoint);
+    return communicator != UINT32_MAX && (told >= kMinTold || pairwise) &&
+           std::any_of(ops.begin(), ops.end(), [&](CollectiveOp op) { return Compatible(op, row.op); });
+  }
+};
+
+// Frameworks give every group a stream of its own. A kernel about which the trace tells nothing (its call lies before
+// the capture; coalesced sends and receives in Kineto) is of the communicator that the rest of its stream is of.
+std::map<int32_t, StreamOwner> StreamOwners(const std::vector<LocalCommunicator>& locals,
+                                            const std::vector<CollectiveRow>& rows) {
+  std::map<int32_t, StreamOwner> out;
+  for (const CollectiveRow& row : rows) {
+    if (row.stream >= 0 && IsKnown(locals, row.communicator)) out[row.stream].Take(row);
   }
   return out;
 }
@@ -58,12 +72,13 @@ std::vector<Seed> SeedsOf(const RunData& run, const RankResolution& ranks, const
   for (size_t r = 0; r < ranks.ranks.size(); ++r) {
     const auto& locals = run.sources[ranks.ranks[r].source].communicators;
     std::map<uint32_t, std::vector<uint32_t>> by_local;
-    const std::map<int32_t, uint32_t> pairwise = PairwiseStreams(locals, rows[r].rows);
+    const std::map<int32_t, StreamOwner> owners = StreamOwners(locals, rows[r].rows);
     for (size_t i = 0; i < rows[r].rows.size(); ++i) {
       const CollectiveRow& row = rows[r].rows[i];
+      if (row.duplicate) continue;
       uint32_t id = IsKnown(locals, row.communicator) ? row.communicator : UINT32_MAX;
-      const auto at = row.op == CollectiveOp::kSendRecv ? pairwise.find(row.stream) : pairwise.end();
-      if (id == UINT32_MAX && at != pairwise.end()) id = at->second;
+      const auto owner = id == UINT32_MAX ? owners.find(row.stream) : owners.end();
+      if (owner != owners.end() && owner->second.Owns(row)) id = owner->second.communicator;
       by_local[id].push_back(static_cast<uint32_t>(i));
     }
     for (auto& [id, indices] : by_local) {

@@ -1,6 +1,7 @@
 #include "analysis/metrics/match/match.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "analysis/metrics/match/join/instance_join.h"
 #include "analysis/metrics/match/lanes/coarse_clocks.h"
 #include "analysis/metrics/match/lanes/device_bias.h"
+#include "analysis/metrics/match/lanes/host_clocks.h"
 #include "analysis/metrics/match/lanes/membership.h"
 #include "analysis/metrics/match/sequence_breaks.h"
 #include "analysis/metrics/run/host_domains.h"
@@ -37,9 +39,13 @@ ClockModel UnknownClocks(const DomainPlan& domains) {
   return out;
 }
 
-int64_t Confident(const CommunicatorJoin& join) {
-  return std::count_if(join.instances.begin(), join.instances.end(),
-                       [](const JoinedInstance& j) { return j.instance.matched() && j.instance.confidence >= 0.99; });
+// Rows in confident instances: two halves of an instance that are put together are no fewer.
+int64_t ConfidentRows(const CommunicatorJoin& join) {
+  int64_t rows = 0;
+  for (const JoinedInstance& j : join.instances) {
+    if (j.instance.matched() && j.instance.confidence >= 0.99) rows += static_cast<int64_t>(j.instance.members.size());
+  }
+  return rows;
 }
 
 // Joins again on better clocks what these can decide; keeps what they could not.
@@ -48,7 +54,7 @@ void Rejoin(Work& work, const ClockModel& clock, Executor& executor) {
     if (work.joins[c].settled) return;
     CommunicatorJoin again =
         JoinInstances({work.plans[c], static_cast<uint32_t>(c), work.ranks, work.rows, work.domains.domain, clock});
-    if (2 * Confident(again) >= Confident(work.joins[c])) work.joins[c] = std::move(again);
+    if (2 * ConfidentRows(again) >= ConfidentRows(work.joins[c])) work.joins[c] = std::move(again);
   });
 }
 
@@ -64,9 +70,14 @@ void JoinAll(Work& work, const ClockModel& clock, bool settled_too, Executor& ex
 // Joins with the planned domains; where the joined instances refute one, splits it and joins again.
 void JoinAndRefine(Work& work, Executor& executor) {
   JoinAll(work, UnknownClocks(work.domains), true, executor);
-  std::vector<ClockEvidence> evidence;
+  std::vector<ClockEvidence> evidence = ClocksOfHosts(work.plans, work.domains, work.rows);
+  std::set<int32_t> refuted;
+  for (const ClockEvidence& e : evidence) refuted.insert(work.domains.domain[static_cast<size_t>(e.rank_a)]);
   for (const CommunicatorJoin& join : work.joins) {
-    evidence.insert(evidence.end(), join.evidence.begin(), join.evidence.end());
+    // What was joined as if on one clock, on clocks that are not one, says nothing of them.
+    std::copy_if(join.evidence.begin(), join.evidence.end(), std::back_inserter(evidence), [&](const ClockEvidence& e) {
+      return refuted.count(work.domains.domain[static_cast<size_t>(e.rank_a)]) == 0;
+    });
   }
   DomainPlan refined = RefineDomains(work.domains, evidence);
   const bool changed = refined.domain != work.domains.domain;
@@ -284,6 +295,9 @@ absl::StatusOr<MatchResult> MatchRun(const RunData& run, InstanceSource& instanc
   out.rank_drops.resize(ranks.ranks.size());
   for (size_t r = 0; r < ranks.ranks.size(); ++r) {
     out.arrivals.emplace_back(work.rows[r].rows.size());
+    for (const CollectiveRow& row : work.rows[r].rows) {
+      if (row.duplicate) out.rank_drops[r].Add(DropReason::kDuplicateRecord);
+    }
     out.host_sources.push_back(domains.assumed_host[r] ? HostSource::kAssumed : ranks.ranks[r].host_source);
   }
   Emit(work, executor, out);

@@ -99,8 +99,9 @@ struct MatchResult {
   std::vector<MatchedInstance> instances;           // ordered by (communicator, index)
   std::vector<std::vector<ArrivalOfRow>> arrivals;  // [rank index][row]
   ClockModel clock;  // with the final domains: assumptions about hosts are confirmed or split by the matching
-  std::vector<SequenceBreak> breaks;     // by communicator, rank, time; bounded per rank, the counters hold all
-  DropCounters drops;                    // unmatched_instance, ambiguous_instance, no_group; the sum of rank_drops
+  std::vector<SequenceBreak> breaks;  // by communicator, rank, time; bounded per rank, the counters hold all
+  // unmatched_instance, ambiguous_instance, no_group, duplicate_record (in no instance); the sum of rank_drops
+  DropCounters drops;
   std::vector<DropCounters> rank_drops;  // by rank index
   std::vector<HostSource> host_sources;  // by rank index: kAssumed where an unknown host was confirmed to be one
   bool host_conflict = false;            // ranks of one host name are on different clocks: split

@@ -200,10 +200,12 @@ SignatureVerdict FindSignatureShift(const std::vector<const CollectiveRow*>& a,
   return verdict;
 }
 
+bool MovesUnevenly(CollectiveOp op) { return op == CollectiveOp::kAllToAllV || op == CollectiveOp::kSendRecv; }
+
 bool SameSignature(const CollectiveRow& a, const CollectiveRow& b, bool with_step) {
   const bool dtype = a.dtype == b.dtype || a.dtype == DataType::kUnknown || b.dtype == DataType::kUnknown;
   const bool bytes = a.bytes == b.bytes || a.bytes == kUnknownBytes || b.bytes == kUnknownBytes ||
-                     a.op == CollectiveOp::kAllToAllV || b.op == CollectiveOp::kAllToAllV;
+                     MovesUnevenly(a.op) || MovesUnevenly(b.op);
   const bool step = !with_step || a.step == b.step || a.step == kNoStep || b.step == kNoStep;
   return Compatible(a.op, b.op) && dtype && bytes && step;
 }

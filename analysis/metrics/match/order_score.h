@@ -56,6 +56,9 @@ struct SignatureVerdict {
 // Operations that two traces of one instance may show: equal, or one of them does not tell.
 [[nodiscard]] bool Compatible(CollectiveOp a, CollectiveOp b);
 
+// Each member sends and receives bytes of its own, and ends when it is done with them.
+[[nodiscard]] bool MovesUnevenly(CollectiveOp op);
+
 // Operation, type and bytes agree where both rows tell them; the step too if asked. Steps are each source's own count.
 [[nodiscard]] bool SameSignature(const CollectiveRow& a, const CollectiveRow& b, bool with_step);
 

@@ -4,12 +4,12 @@
 #include <cmath>
 #include <cstdlib>
 #include <map>
-#include <numeric>
 #include <set>
 #include <utility>
 
 #include "analysis/metrics/replay/replay_graph.h"
 #include "analysis/metrics/replay/replay_ideal.h"
+#include "analysis/metrics/replay/replay_party.h"
 #include "analysis/metrics/replay/replay_peers.h"
 #include "analysis/metrics/replay/replay_run.h"
 
@@ -28,31 +28,6 @@ struct Stretch {
   int32_t to = -1;
   int64_t steps = 0;
 };
-
-// Ranks that wait for each other, directly or through others. What one party gains is nothing to the others; the run is
-// as fast as the slowest.
-struct Party {
-  std::vector<size_t> ranks;
-  int64_t covered_ns = 0;  // from first start to last end, summed over ranks
-  double steps = 0;        // in that
-};
-
-// Steps that a rank's rows make up; of the first and the last of them only the share that was recorded.
-double StepsOf(const std::vector<ArrivalNode>& rows) {
-  std::map<int64_t, int64_t> rows_of;
-  for (const ArrivalNode& row : rows) {
-    if (row.step != kNoStep) ++rows_of[row.step];
-  }
-  if (rows_of.size() < 2) return 0;
-  std::vector<int64_t> counts;
-  for (const auto& [step, count] : rows_of) counts.push_back(count);
-  const auto share = [&](int64_t count) {
-    auto middle = counts.begin() + static_cast<int64_t>(counts.size() / 2);
-    std::nth_element(counts.begin(), middle, counts.end());
-    return std::min(1.0, static_cast<double>(count) / static_cast<double>(*middle));
-  };
-  return static_cast<double>(rows_of.size() - 2) + share(rows_of.begin()->second) + share(rows_of.rbegin()->second);
-}
 
 std::vector<Stretch> StretchesOf(const ArrivalGraph& source, const ReplayGraph& graph) {
   std::vector<Stretch> out;
@@ -102,20 +77,11 @@ struct Replay::Parts {
     return sum;
   }
 
-  // How much sooner the last row of a rank ends.
-  [[nodiscard]] int64_t SavedNs(size_t rank, const std::vector<int64_t>& ends) const {
-    if (graph.first[rank] == graph.first[rank + 1]) return 0;
-    const auto begin = static_cast<int64_t>(graph.first[rank]);
-    const auto end = static_cast<int64_t>(graph.first[rank + 1]);
-    return *std::max_element(unchanged.end_ns.begin() + begin, unchanged.end_ns.begin() + end) -
-           *std::max_element(ends.begin() + begin, ends.begin() + end);
-  }
-
-  void AddParties(int64_t step_ns);
   [[nodiscard]] int64_t SavingPerStep(const std::vector<int64_t>& ends) const;
   [[nodiscard]] double SlowestStepNs() const;
   [[nodiscard]] int64_t SoloDamageNs(const Idealisation& ideal) const;
   [[nodiscard]] std::vector<bool> ScopeOf(const Idealisation& ideal) const;
+  [[nodiscard]] bool IsStageAmongOthers(const ReplayNode& node, const std::vector<bool>& in_scope) const;
   [[nodiscard]] bool LacksPeers(const Idealisation& ideal) const;
 
   const ArrivalGraph& source;
@@ -126,7 +92,7 @@ struct Replay::Parts {
   ReplayTimes unchanged;
   int64_t begin_ns = 0;
   int64_t stretch_steps = 0;  // summed over ranks
-  std::vector<Party> parties;
+  std::vector<ReplayParty> parties;
 };
 
 // Whether a rank's rows of one kind (stream and kernel) often meet nobody: then nothing is known of whom it waits for
@@ -154,52 +120,14 @@ bool LacksAKind(const ArrivalGraph& source, const MatchResult& match) {
                      [&](const Kinds& of_rank) { return std::any_of(of_rank.begin(), of_rank.end(), lacks); });
 }
 
-// The first rank of the party that each rank belongs to.
-std::vector<size_t> PartyOfRank(const MatchResult& match, size_t ranks) {
-  std::vector<size_t> party(ranks);
-  std::iota(party.begin(), party.end(), size_t{0});
-  const auto first_of = [&party](size_t r) {
-    while (party[r] != r) r = party[r] = party[party[r]];
-    return r;
-  };
-  for (const MatchedInstance& instance : match.instances) {
-    if (!instance.usable()) continue;
-    const size_t a = first_of(static_cast<size_t>(instance.members.front().rank_index));
-    for (const MatchedMember& m : instance.members) {
-      const size_t b = first_of(static_cast<size_t>(m.rank_index));
-      party[std::max(party[a], b)] = std::min(party[a], b);
-    }
-  }
-  for (size_t r = 0; r < ranks; ++r) party[r] = first_of(r);
-  return party;
-}
-
-void Replay::Parts::AddParties(int64_t step_ns) {
-  const std::vector<size_t> party_of = PartyOfRank(match, source.ranks.size());
-  std::vector<Party> by_first(party_of.size());
-  for (size_t r = 0; r < party_of.size(); ++r) {
-    int64_t last = INT64_MIN;
-    const size_t begin = graph.first[r];
-    for (size_t n = begin; n < graph.first[r + 1]; ++n) last = std::max(last, graph.nodes[n].end_ns);
-    if (last == INT64_MIN) continue;
-    Party& party = by_first[party_of[r]];
-    const int64_t covered_ns = last - graph.nodes[begin].start_ns;
-    const double steps = StepsOf(source.ranks[r]);
-    party.ranks.push_back(r);
-    party.covered_ns += covered_ns;
-    party.steps += steps > 0 ? steps : static_cast<double>(covered_ns) / static_cast<double>(step_ns);
-  }
-  for (Party& party : by_first) {
-    if (party.steps > 0) parties.push_back(std::move(party));
-  }
-}
-
 int64_t Replay::Parts::SavingPerStep(const std::vector<int64_t>& ends) const {
   double slowest = 0;
   double slowest_ideal = 0;
-  for (const Party& party : parties) {
+  for (const ReplayParty& party : parties) {
     int64_t saved = 0;
-    for (const size_t r : party.ranks) saved += SavedNs(r, ends);
+    for (const int32_t n : party.last) {
+      saved += unchanged.end_ns[static_cast<size_t>(n)] - ends[static_cast<size_t>(n)];
+    }
     slowest = std::max(slowest, static_cast<double>(party.covered_ns) / party.steps);
     slowest_ideal = std::max(slowest_ideal, static_cast<double>(party.covered_ns - saved) / party.steps);
   }
@@ -209,7 +137,8 @@ int64_t Replay::Parts::SavingPerStep(const std::vector<int64_t>& ends) const {
 // What a saving is a part of: ranks that never wait for the slowest ones do not shorten their step.
 double Replay::Parts::SlowestStepNs() const {
   double slowest = 0;
-  for (const Party& party : parties) slowest = std::max(slowest, static_cast<double>(party.covered_ns) / party.steps);
+  for (const ReplayParty& party : parties)
+    slowest = std::max(slowest, static_cast<double>(party.covered_ns) / party.steps);
   return slowest;
 }
 
@@ -221,6 +150,18 @@ std::vector<bool> Replay::Parts::ScopeOf(const Idealisation& ideal) const {
   return in_scope;
 }
 
+// A pipeline's other stages do the same on other layers. Of two, neither is the usual one.
+bool Replay::Parts::IsStageAmongOthers(const ReplayNode& node, const std::vector<bool>& in_scope) const {
+  constexpr size_t kFewestStages = 3;
+  if (node.instance < 0) return false;
+  const MatchedInstance& instance = match.instances[static_cast<size_t>(node.instance)];
+  const bool pair = instance.op == CollectiveOp::kSendRecv || IsPointToPoint(instance.op);
+  if (!pair || instance.members.size() != 2) return false;
+  if (match.communicators[instance.communicator].members.size() < kFewestStages) return false;
+  return std::any_of(instance.members.begin(), instance.members.end(),
+                     [&](const MatchedMember& m) { return !in_scope[static_cast<size_t>(m.rank_index)]; });
+}
+
 // Nobody does the same elsewhere: there is nothing to idealise to.
 bool Replay::Parts::LacksPeers(const Idealisation& ideal) const {
   const std::vector<bool> in_scope = ScopeOf(ideal);
@@ -229,6 +170,7 @@ bool Replay::Parts::LacksPeers(const Idealisation& ideal) const {
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     if (!in_scope[static_cast<size_t>(graph.nodes[n].rank)]) continue;
     if (peers.Level(static_cast<int32_t>(n), in_scope, compared)) return false;
+    if (IsStageAmongOthers(graph.nodes[n], in_scope)) return false;
     asked = true;
   }
   const std::set<uint32_t> chosen(ideal.communicators.begin(), ideal.communicators.end());
@@ -288,7 +230,7 @@ Replay::Replay(const ArrivalGraph& graph, const MatchResult& match) {
     base_.steps = std::max<int64_t>(1, base_.measured_ns / kBlockNs);
     base_.step_ns = base_.measured_ns / base_.steps;
   }
-  parts->AddParties(std::max<int64_t>(1, base_.step_ns));
+  parts->parties = FindParties(graph, match, parts->graph, std::max<int64_t>(1, base_.step_ns));
   const auto count = static_cast<int64_t>(nodes.size());
   const bool same = std::abs(base_.replayed_ns - base_.measured_ns) * 1'000 <= base_.measured_ns * kFaithfulPermille;
   // Without most of the couplings a replay proves nothing about what ranks do to each other.

@@ -1,11 +1,13 @@
 #include "analysis/metrics/replay/replay_graph.h"
 
 #include <algorithm>
+#include <map>
 
 #include "analysis/metrics/replay/replay_coupling.h"
 #include "analysis/metrics/replay/replay_gaps.h"
 #include "analysis/metrics/replay/replay_host.h"
 #include "analysis/metrics/replay/replay_joins.h"
+#include "analysis/metrics/replay/replay_lost.h"
 #include "analysis/metrics/replay/replay_order.h"
 
 namespace lockstep {
@@ -38,22 +40,41 @@ void AddRank(const std::vector<ArrivalNode>& rows, const MatchResult& match, int
   async.insert(async.end(), own_async.begin(), own_async.end());
 }
 
+// The n-th of a step as its members count: what one of them lost, or what was joined apart, shifts nobody. Transfers of
+// a pair are counted together.
+class OrdinalCounter {
+ public:
+  int32_t Next(const MatchedInstance& instance) {
+    if (instance.op == CollectiveOp::kSendRecv || IsPointToPoint(instance.op)) return next_++;
+    int32_t ordinal = 0;
+    for (const MatchedMember& m : instance.members) ordinal = std::max(ordinal, of_rank_[m.rank_index]);
+    for (const MatchedMember& m : instance.members) of_rank_[m.rank_index] = ordinal + 1;
+    next_ = std::max(next_, ordinal + 1);
+    return ordinal;
+  }
+
+ private:
+  std::map<int32_t, int32_t> of_rank_;
+  int32_t next_ = 0;
+};
+
 void AddPositions(const MatchResult& match, ReplayGraph& graph) {
   graph.position_of_instance.assign(match.instances.size(), -1);
   int64_t step = kNoStep;
   uint32_t communicator = UINT32_MAX;
-  int32_t ordinal = 0;
+  OrdinalCounter ordinals;
   size_t base = 0;
   for (size_t i = 0; i < match.instances.size(); ++i) {  // by communicator, then index
     const MatchedInstance& instance = match.instances[i];
     if (instance.communicator != communicator) base = graph.positions.size();
-    if (instance.communicator != communicator || instance.step != step) ordinal = 0;
+    if (instance.communicator != communicator || instance.step != step) ordinals = OrdinalCounter();
     communicator = instance.communicator;
     step = instance.step;
-    const size_t at = base + static_cast<size_t>(ordinal);
-    if (at == graph.positions.size()) graph.positions.push_back({communicator, ordinal});
-    graph.position_of_instance[i] = static_cast<int32_t>(at);
-    ++ordinal;
+    const int32_t ordinal = ordinals.Next(instance);
+    while (base + static_cast<size_t>(ordinal) >= graph.positions.size()) {
+      graph.positions.push_back({communicator, static_cast<int32_t>(graph.positions.size() - base)});
+    }
+    graph.position_of_instance[i] = static_cast<int32_t>(base) + ordinal;
   }
   for (ReplayNode& node : graph.nodes) {
     if (node.instance >= 0) node.position = graph.position_of_instance[static_cast<size_t>(node.instance)];
@@ -72,6 +93,7 @@ ReplayGraph BuildReplayGraph(const ArrivalGraph& source, const MatchResult& matc
   graph.first.push_back(graph.nodes.size());
   AddPositions(match, graph);
   AddCoupling(match, graph);
+  AddLost(source, async, match, graph);
   AddJoins(async, match, graph);
   AddHost(source, async, match, graph);
   AddOrder(graph);

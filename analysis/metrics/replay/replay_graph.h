@@ -28,6 +28,8 @@ struct ReplayNode {
   int64_t launch_gap_ns = 0;  // least time from launch to start
   int64_t host_step_ns = 0;   // launch - launch of the rank's launch before; 0 where that is no host time
   int32_t predecessor = -1;   // node whose end determined the start
+  int32_t passed = -1;        // node of another rank: end of an instance that this one took part in unrecorded; own
+                              // times count from there
   int32_t serial = -1;        // node of the same communicator before it: never overtaken
   int32_t join = -1;          // other work it waits for, seen as the determining one elsewhere; join_gap_ns after it
   int32_t anchor = -1;        // first launch after the host was last blocked by the device; itself: is such a one

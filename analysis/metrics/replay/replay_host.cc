@@ -107,6 +107,7 @@ class BlockFinder {
   void FollowLast(const std::vector<int32_t>& order, size_t at) {
     constexpr size_t kLookback = 64;
     ReplayNode& node = graph_.nodes[static_cast<size_t>(order[at])];
+    if (node.passed >= 0) return;
     int32_t last = node.predecessor;
     for (size_t i = at; i-- > 0 && at - i <= kLookback;) {
       const bool ended = order[i] < order[at] && graph_.node(order[i]).end_ns <= node.launch_ns;

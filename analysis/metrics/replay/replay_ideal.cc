@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 
+#include "analysis/metrics/replay/replay_exchange.h"
 #include "analysis/metrics/replay/replay_scale.h"
 
 namespace lockstep {
@@ -43,7 +45,9 @@ class Idealiser {
 
   void Rank(int32_t rank) {
     if (Wants(LatenessPart::kCompute)) {
+      Exchanged(rank);
       Scale(rank, [](const ReplayNode& node) { return node.compute_ns; });
+      dealt_out_.clear();
     }
     if (Wants(LatenessPart::kCopy)) {
       Scale(rank, [](const ReplayNode& node) { return node.copy_ns; });
@@ -51,6 +55,16 @@ class Idealiser {
     const bool launch = Wants(LatenessPart::kLaunch);
     if (launch || Wants(LatenessPart::kDependency) || Wants(LatenessPart::kRest)) ReplaceOther(rank);
     if (Wants(LatenessPart::kHost)) Host(rank);
+  }
+
+  // Work that an exchange dealt out is shared with the others; what is done here is not done again by Scale.
+  void Exchanged(int32_t rank) {
+    const ReplayExchanges exchanges(graph_, match_, in_scope_, [this](const ReplayNode& node) { return InTime(node); });
+    if (!exchanges.LevelTransfers(rank, lengths_)) return;
+    const ExchangedWork work = exchanges.WorkOf(rank);
+    if (!work.dealt_out) return;
+    exchanges.ShareOut(work, lengths_);
+    dealt_out_.insert(work.work.nodes.begin(), work.work.nodes.end());
   }
 
   template <typename Value>
@@ -61,12 +75,16 @@ class Idealiser {
     for (size_t n = first; n < end; ++n) {
       const ReplayNode& node = graph_.nodes[n];
       if (!InTime(node) || node.predecessor < 0 || value(node) <= 0) continue;
+      if (dealt_out_.contains(static_cast<int32_t>(n))) continue;
       ScaledWork item;
       item.node = static_cast<int32_t>(n);
       item.position = node.position;
       item.step = source_.ranks[static_cast<size_t>(rank)][n - first].step;
       item.own_ns = value(node);
-      if (const auto level = peers_.Level(item.node, in_scope_, value)) item.peers_ns = level->mean_ns;
+      if (const auto level = peers_.Level(item.node, in_scope_, value)) {
+        item.peers_ns = level->mean_ns;
+        item.elsewhere = level->elsewhere;
+      }
       work.push_back(item);
     }
     const double elsewhere = RatioOfOthers(rank, value);
@@ -76,25 +94,40 @@ class Idealiser {
     }
   }
 
+  // Work of a rank in a step. What ends in two rows at once counts once; steps cut off by the capture do not count.
+  template <typename Value>
+  [[nodiscard]] double WorkPerStep(size_t rank, const Value& value) const {
+    std::map<int64_t, double> steps;
+    std::map<int32_t, int64_t> longest_after;
+    for (size_t n = graph_.first[rank]; n < graph_.first[rank + 1]; ++n) {
+      const ReplayNode& node = graph_.nodes[n];
+      if (!InTime(node) || node.predecessor < 0) continue;
+      int64_t& longest = longest_after[node.predecessor];
+      const int64_t more = std::max<int64_t>(0, value(node) - longest);
+      longest += more;
+      steps[source_.ranks[rank][n - graph_.first[rank]].step] += static_cast<double>(more);
+    }
+    constexpr size_t kCutOff = 2;
+    if (steps.size() > kCutOff) {
+      steps.erase(steps.begin());
+      steps.erase(std::prev(steps.end()));
+    }
+    double sum = 0;
+    for (const auto& [step, work] : steps) sum += work;
+    return steps.empty() ? 0 : sum / static_cast<double>(steps.size());
+  }
+
   // Work of the ranks outside the scope against this one's.
   template <typename Value>
   [[nodiscard]] double RatioOfOthers(int32_t rank, const Value& value) const {
-    double own = 0;
     double others = 0;
     int64_t count = 0;
     for (size_t r = 0; r < in_scope_.size(); ++r) {
-      if (in_scope_[r] && static_cast<int32_t>(r) != rank) continue;
-      double sum = 0;
-      for (size_t n = graph_.first[r]; n < graph_.first[r + 1]; ++n) {
-        if (InTime(graph_.nodes[n])) sum += static_cast<double>(value(graph_.nodes[n]));
-      }
-      if (static_cast<int32_t>(r) == rank) {
-        own = sum;
-      } else {
-        others += sum;
-        ++count;
-      }
+      if (in_scope_[r] || graph_.first[r] == graph_.first[r + 1]) continue;
+      others += WorkPerStep(r, value);
+      ++count;
     }
+    const double own = WorkPerStep(static_cast<size_t>(rank), value);
     return own > 0 && count > 0 ? others / static_cast<double>(count) / own : 1;
   }
 
@@ -209,6 +242,7 @@ class Idealiser {
   const ReplayPeers& peers_;
   const Idealisation& ideal_;
   std::vector<bool> in_scope_;
+  std::set<int32_t> dealt_out_;  // nodes of one rank
   ReplayLengths lengths_;
 };
 

@@ -66,7 +66,7 @@ class LastEnded {
 
 // Work beside the compute ended just before something started: the compute since the last blocking work was the cause.
 void Repoint(int32_t blocking, const ReplayGraph& graph, ReplayNode& node) {
-  if (blocking < 0) return;
+  if (blocking < 0 || node.passed >= 0) return;
   const int64_t hidden = graph.node(node.predecessor).end_ns - graph.node(blocking).end_ns;
   if (hidden < 0) return;
   node.predecessor = blocking;

@@ -1,6 +1,7 @@
 #include "analysis/metrics/replay/replay_order.h"
 
 #include <algorithm>
+#include <map>
 
 namespace lockstep {
 namespace {
@@ -29,7 +30,7 @@ class Orderer {
  private:
   // The node that this one has to see the end of first; -1: none.
   [[nodiscard]] int32_t Missing(const ReplayNode& node) const {
-    for (const int32_t n : {node.predecessor, node.serial, node.join}) {
+    for (const int32_t n : {node.predecessor, node.passed, node.serial, node.join}) {
       if (n >= 0 && !ended_[static_cast<size_t>(n)]) return n;
     }
     return -1;
@@ -39,7 +40,10 @@ class Orderer {
     while (next_[rank] < graph_.first[rank + 1]) {
       const size_t n = next_[rank];
       ReplayNode& node = graph_.nodes[n];
-      if (Missing(node) >= 0) return;
+      if (const int32_t missing = Missing(node); missing >= 0) {
+        if (missing == node.passed) waiting_[missing].push_back(static_cast<int32_t>(rank));
+        return;
+      }
       if (node.anchor >= 0 && static_cast<size_t>(node.anchor) > n) node.anchor = -1;
       ++next_[rank];
       Start(static_cast<int32_t>(n));
@@ -49,9 +53,17 @@ class Orderer {
   void Start(int32_t n) {
     const ReplayNode& node = graph_.node(n);
     graph_.order.push_back(n);
-    if (node.awaits == kNobody) ended_[static_cast<size_t>(n)] = true;
+    if (node.awaits == kNobody) End(n);
     if (node.instance < 0) return;
     if (--open_[static_cast<size_t>(node.instance)] == 0) Finish(node.instance);
+  }
+
+  void End(int32_t n) {
+    ended_[static_cast<size_t>(n)] = true;
+    const auto at = waiting_.find(n);
+    if (at == waiting_.end()) return;
+    ready_.insert(ready_.end(), at->second.begin(), at->second.end());
+    waiting_.erase(at);
   }
 
   void Finish(int32_t instance) {
@@ -59,7 +71,7 @@ class Orderer {
     const auto at = static_cast<size_t>(instance);
     for (size_t m = graph_.member_first[at]; m < graph_.member_first[at + 1]; ++m) {
       const int32_t n = graph_.members[m];
-      ended_[static_cast<size_t>(n)] = true;
+      End(n);
       ready_.push_back(graph_.node(n).rank);
     }
   }
@@ -74,6 +86,12 @@ class Orderer {
     }
     if (first < 0) return false;
     const int32_t missing = Missing(graph_.node(first));
+    if (missing == graph_.node(first).passed) {
+      ForgetPassed(graph_.nodes[static_cast<size_t>(first)]);
+      ready_.push_back(graph_.node(first).rank);
+      ++graph_.forced;
+      return true;
+    }
     graph_.nodes[static_cast<size_t>(missing)].awaits = kNobody;  // it has started: it lies before on the same rank
     ended_[static_cast<size_t>(missing)] = true;
     ++graph_.forced;
@@ -81,7 +99,14 @@ class Orderer {
     return true;
   }
 
+  // Its own time is again all since its predecessor.
+  void ForgetPassed(ReplayNode& node) {
+    node.device_ns += graph_.node(node.passed).end_ns - graph_.node(node.predecessor).end_ns;
+    node.passed = -1;
+  }
+
   ReplayGraph& graph_;
+  std::map<int32_t, std::vector<int32_t>> waiting_;  // ranks, by the node of another rank that they wait for
   std::vector<bool> ended_;
   std::vector<size_t> next_;
   std::vector<int32_t> open_;

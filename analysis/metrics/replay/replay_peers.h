@@ -17,6 +17,7 @@ struct PeerLevel {
   double variance_ns2 = 0;  // between peers; 0 with one peer
   double largest_ns = 0;
   int64_t peers = 0;
+  bool elsewhere = false;  // of equal communicators, whose programs need not be at the same place
 };
 
 class ReplayPeers {
@@ -46,7 +47,9 @@ class ReplayPeers {
       }
     }
     if (sums.count == 0) return std::nullopt;
-    return sums.level();
+    PeerLevel level = sums.level();
+    level.elsewhere = true;
+    return level;
   }
 
  private:

@@ -26,6 +26,11 @@ class Runner {
  private:
   [[nodiscard]] int64_t EndOf(int32_t n) const { return times_.end_ns[static_cast<size_t>(n)]; }
 
+  [[nodiscard]] int64_t FreeFrom(const ReplayNode& node) const {
+    const int64_t end_ns = EndOf(node.predecessor);
+    return node.passed < 0 ? end_ns : std::max(end_ns, EndOf(node.passed));
+  }
+
   // How much later than measured the host makes this launch.
   [[nodiscard]] int64_t LaunchShift(const ReplayNode& node, size_t n) const {
     int64_t shift = -lengths_.earlier_ns[n];
@@ -50,7 +55,7 @@ class Runner {
   void Start(size_t n) {
     const ReplayNode& node = graph_.nodes[n];
     int64_t start = node.start_ns - lengths_.earlier_ns[n];
-    if (node.predecessor >= 0) start = AfterHost(node, n, EndOf(node.predecessor) + lengths_.device_ns[n]);
+    if (node.predecessor >= 0) start = AfterHost(node, n, FreeFrom(node) + lengths_.device_ns[n]);
     if (node.serial >= 0) start = std::max(start, EndOf(node.serial));
     if (node.join >= 0) start = std::max(start, EndOf(node.join) + node.join_gap_ns);
     times_.start_ns[n] = start;
@@ -59,7 +64,8 @@ class Runner {
 
   [[nodiscard]] int64_t EndAfter(const ReplayNode& node, size_t n, int64_t measured_arrival_ns, int64_t arrival_ns,
                                  int64_t cut_ns) const {
-    const int64_t transfer = lengths_.transfers_zero ? 0 : node.end_ns - measured_arrival_ns - cut_ns;
+    const int64_t transfer =
+        lengths_.transfers_zero ? 0 : node.end_ns - measured_arrival_ns - cut_ns - lengths_.member_cut_ns[n];
     return std::max(times_.start_ns[n], arrival_ns + transfer);
   }
 
@@ -103,6 +109,7 @@ ReplayLengths MeasuredLengths(const ReplayGraph& graph) {
     out.host_ns.push_back(node.host_ns);
   }
   out.earlier_ns.assign(graph.nodes.size(), 0);
+  out.member_cut_ns.assign(graph.nodes.size(), 0);
   out.transfer_cut_ns.assign(graph.position_of_instance.size(), 0);
   return out;
 }

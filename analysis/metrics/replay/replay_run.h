@@ -15,6 +15,7 @@ struct ReplayLengths {
   std::vector<int64_t> earlier_ns;  // of nodes: how much sooner the host launches, counted from its anchor; of those
                                     // without predecessor, how much sooner they start
   std::vector<int64_t> transfer_cut_ns;  // of instances: how much sooner they end after the last arrival
+  std::vector<int64_t> member_cut_ns;    // of nodes: the same of one member alone
   bool transfers_zero = false;
 };
 

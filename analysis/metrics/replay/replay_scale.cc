@@ -10,6 +10,8 @@ namespace {
 constexpr size_t kFewSteps = 4;
 constexpr double kStepDeviation = 0.02;  // below this, a step's own deviation is taken for noise
 constexpr double kMostScale = 20;
+constexpr double kAlike = 0.1;
+constexpr double kGoTogether = 0.8;
 constexpr double kNoiseWidths = 3;
 constexpr double kBeyondAnyPeer = 1.5;
 constexpr double kTimerNs = 1'000;
@@ -47,6 +49,27 @@ Sums SumUp(const std::vector<ScaledWork>& work) {
     sums.by_step[item.step].Add(item);
   }
   return sums;
+}
+
+// Whether the lengths at the places of a program go with those of the peers; so they do where all are alike.
+bool GoTogether(const std::map<int32_t, Sum>& by_position) {
+  double own = 0;
+  double peers = 0;
+  for (const auto& [position, sum] : by_position) {
+    own += sum.own_ns / static_cast<double>(by_position.size());
+    peers += sum.peers_ns / static_cast<double>(by_position.size());
+  }
+  double own_squares = 0;
+  double peers_squares = 0;
+  double products = 0;
+  for (const auto& [position, sum] : by_position) {
+    own_squares += (sum.own_ns - own) * (sum.own_ns - own);
+    peers_squares += (sum.peers_ns - peers) * (sum.peers_ns - peers);
+    products += (sum.own_ns - own) * (sum.peers_ns - peers);
+  }
+  const double alike = kAlike * kAlike * static_cast<double>(by_position.size());
+  if (own_squares < alike * own * own || peers_squares < alike * peers * peers) return true;
+  return products >= kGoTogether * std::sqrt(own_squares * peers_squares);
 }
 
 double StepDeviation(const Sums& sums, int64_t step) {
@@ -116,14 +139,17 @@ std::vector<ScaledResult> LevelToPeers(const std::vector<ComparedLength>& length
 std::vector<ScaledResult> ScaleToPeers(const std::vector<ScaledWork>& work, double elsewhere) {
   const Sums sums = SumUp(work);
   const bool few = sums.by_step.size() < kFewSteps;
-  const double without_peers = sums.all.own_ns >= sums.without_peers_ns ? sums.all.ratio() : elsewhere;
+  const bool most_have_peers = sums.all.own_ns >= sums.without_peers_ns;
+  const bool trusted = most_have_peers && GoTogether(sums.by_position);
+  const double for_the_rest = most_have_peers ? sums.all.ratio() : elsewhere;
   std::vector<ScaledResult> out;
   out.reserve(work.size());
   for (const ScaledWork& item : work) {
     const auto own = static_cast<double>(item.own_ns);
-    double length = own * without_peers;
-    if (item.peers_ns && few) length = *item.peers_ns;
-    if (item.peers_ns && !few) {
+    const bool compared = item.peers_ns && (trusted || !item.elsewhere);
+    double length = own * for_the_rest * (most_have_peers ? StepDeviation(sums, item.step) : 1);
+    if (compared && few) length = *item.peers_ns;
+    if (compared && !few) {
       length = own * sums.by_position.at(item.position).ratio() * StepDeviation(sums, item.step);
     }
     out.push_back({item.node, std::llround(length)});

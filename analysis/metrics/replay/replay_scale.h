@@ -14,6 +14,7 @@ struct ScaledWork {
   int64_t step = 0;
   int64_t own_ns = 0;
   std::optional<double> peers_ns;  // mean of the peers at the same place; nothing: no peers there
+  bool elsewhere = false;          // those peers are in equal communicators only
 };
 
 struct ScaledResult {
@@ -34,7 +35,9 @@ struct ComparedLength {
 // Rare long ones as the peers have them too, and no more of them, stay.
 [[nodiscard]] std::vector<ScaledResult> LevelToPeers(const std::vector<ComparedLength>& lengths);
 
-// `elsewhere`: factor for work without peers if too little of the work has any.
+// Peers of equal communicators are compared place by place only if most of the work has them and its lengths go with
+// theirs from place to place: stages of a pipeline are at different places of their programs. Else, and where there are
+// no peers, one factor holds for all: that of the work with peers, or `elsewhere` if too little of it has any.
 [[nodiscard]] std::vector<ScaledResult> ScaleToPeers(const std::vector<ScaledWork>& work, double elsewhere);
 
 }  // namespace lockstep

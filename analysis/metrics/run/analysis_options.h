@@ -11,6 +11,15 @@ namespace lockstep {
 
 enum class GroupBy : uint8_t { kFull = 0, kBase = 1, kMangled = 2, kShape = 3, kFamily = 4, kCategory = 5 };
 
+// A kernel is of that family where the text occurs in its name, whatever the case.
+struct FamilyWord {
+  std::string family;
+  std::string text;
+  friend bool operator==(const FamilyWord&, const FamilyWord&) = default;
+};
+
+inline constexpr int kMaxFamilyWords = 10'000;
+
 struct AnalysisOptions {
   std::vector<std::string> views;                      // names of interface.md, "all" expanded
   std::optional<std::pair<int64_t, int64_t>> steps;    // inclusive
@@ -26,6 +35,7 @@ struct AnalysisOptions {
   std::string sort;
   std::optional<int64_t> limit;
   int32_t expected_ranks = -1;
+  std::vector<FamilyWord> families;  // --families, before the built-in table; first match counts
 };
 
 }  // namespace lockstep

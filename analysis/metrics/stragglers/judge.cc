@@ -150,8 +150,8 @@ bool IsGroup(const Candidate& candidate) {
 class Selector {
  public:
   Selector(const std::vector<Candidate>& candidates, const std::vector<Judgement>& judgements,
-           const std::vector<RankOwnTime>& own, const TestUnits& units, const SavingOf& saving)
-      : candidates_(candidates), judgements_(judgements), own_(own), units_(units), saving_(saving) {
+           const std::vector<RankOwnTime>& own, const TestUnits& units, const Costs& costs)
+      : candidates_(candidates), judgements_(judgements), own_(own), units_(units), costs_(costs) {
     order_.resize(candidates.size());
     std::iota(order_.begin(), order_.end(), size_t{0});
     std::stable_sort(order_.begin(), order_.end(), [&](size_t a, size_t b) {
@@ -181,6 +181,7 @@ class Selector {
 
   void TryFound(size_t i) {
     if (IsExplained(i, selection_.found)) return;
+    if (!costs_.saving) return TryUntold(i);
     std::optional<WhatIf> what_if = SavingOfOne(i);
     if (what_if && what_if->saving_ratio < kMinSavingRatio) what_if = SavingOfBurst(i);
     if (what_if && what_if->saving_ratio < kMinSavingRatio) what_if = SavingBesides(i);
@@ -189,7 +190,16 @@ class Selector {
     }
   }
 
+  // Without a replay: late by much, and the cause of as much waiting.
+  void TryUntold(size_t i) {
+    const double least = kMinUntoldRatio * static_cast<double>(units_.unit_ns);
+    if (judgements_[i].mean_ns < least) return;
+    const double critical = static_cast<double>(costs_.critical_ns(candidates_[i])) / static_cast<double>(units_.count);
+    if (critical >= least && !IsMostlyOneMember(i)) selection_.found.push_back({i, std::nullopt});
+  }
+
   void TryUndecided(size_t i) {
+    if (!costs_.saving) return;
     if (judgements_[i].steps_needed >= kManySteps || !LooksLate(i)) return;
     if (IsExplained(i, selection_.found) || IsExplained(i, selection_.undecided)) return;
     const std::optional<WhatIf> what_if = HoldsFound(i) ? SavingBesides(i) : SavingOfOne(i);
@@ -208,17 +218,28 @@ class Selector {
 
   // A group that is a little late of which one member is very late: what it saves is that member's.
   bool IsOneMembers(size_t group, const WhatIf& of_group) {
-    if (!IsGroup(candidates_[group]) || candidates_[group].is_transfer()) return false;
-    const size_t* latest = nullptr;
-    for (const size_t& i : order_) {
+    const std::optional<size_t> latest = LatestMember(group);
+    if (!latest || judgements_[*latest].mean_ns < 2 * judgements_[group].mean_ns) return false;
+    const std::optional<WhatIf> alone = SavingOfOne(*latest);
+    return alone && of_group.saving_ratio - alone->saving_ratio < kMinSavingRatio;
+  }
+
+  [[nodiscard]] bool IsMostlyOneMember(size_t group) const {
+    const std::optional<size_t> latest = LatestMember(group);
+    return latest && judgements_[*latest].mean_ns >= 2 * judgements_[group].mean_ns;
+  }
+
+  // Null for what is no group of ranks.
+  [[nodiscard]] std::optional<size_t> LatestMember(size_t group) const {
+    if (!IsGroup(candidates_[group]) || candidates_[group].is_transfer()) return std::nullopt;
+    std::optional<size_t> latest;
+    for (const size_t i : order_) {
       const Candidate& it = candidates_[i];
       if (it.scope != StragglerScope::kRank || it.is_transfer()) continue;
       if (!Includes(candidates_[group].rank_indices, it.rank_indices)) continue;
-      if (latest == nullptr || judgements_[i].mean_ns > judgements_[*latest].mean_ns) latest = &i;
+      if (!latest || judgements_[i].mean_ns > judgements_[*latest].mean_ns) latest = i;
     }
-    if (latest == nullptr || judgements_[*latest].mean_ns < 2 * judgements_[group].mean_ns) return false;
-    const std::optional<WhatIf> alone = SavingOfOne(*latest);
-    return alone && of_group.saving_ratio - alone->saving_ratio < kMinSavingRatio;
+    return latest;
   }
 
   // One of its members is told already: a group is only worth what it saves besides.
@@ -230,7 +251,7 @@ class Selector {
 
   [[nodiscard]] std::optional<WhatIf> Replayed(const Idealisation& ideal) {
     if (what_ifs_++ >= kMostWhatIfs) return std::nullopt;
-    return saving_(ideal);
+    return costs_.saving(ideal);
   }
 
   std::optional<WhatIf> SavingOfOne(size_t i) {
@@ -327,7 +348,7 @@ class Selector {
   const std::vector<Judgement>& judgements_;
   const std::vector<RankOwnTime>& own_;
   const TestUnits& units_;
-  const SavingOf& saving_;
+  const Costs& costs_;
   std::vector<size_t> order_;
   Selection selection_;
   int what_ifs_ = 0;
@@ -342,8 +363,8 @@ double LeastUnits(size_t candidates) {
 std::vector<Judgement> JudgeCandidates(const std::vector<Candidate>& candidates) { return Judges(candidates).Judge(); }
 
 Selection SelectStragglers(const std::vector<Candidate>& candidates, const std::vector<Judgement>& judgements,
-                           const std::vector<RankOwnTime>& own, const TestUnits& units, const SavingOf& saving) {
-  return Selector(candidates, judgements, own, units, saving).Select();
+                           const std::vector<RankOwnTime>& own, const TestUnits& units, const Costs& costs) {
+  return Selector(candidates, judgements, own, units, costs).Select();
 }
 
 }  // namespace lockstep

@@ -32,11 +32,15 @@ inline constexpr double kStepMargin = 1.4;
 inline constexpr double kWorthMargin = 1.25;
 [[nodiscard]] std::vector<Judgement> JudgeCandidates(const std::vector<Candidate>& candidates);
 
-using SavingOf = std::function<std::optional<WhatIf>(const Idealisation&)>;
+// What decides whether a late candidate costs enough to be told.
+struct Costs {
+  std::function<std::optional<WhatIf>(const Idealisation&)> saving;  // empty: the replay does not reproduce the run
+  std::function<int64_t(const Candidate&)> critical_ns;              // blamed on it on the critical path, whole run
+};
 
 struct Selected {
   size_t candidate = 0;
-  WhatIf what_if;
+  std::optional<WhatIf> what_if;  // null: the replay cannot tell
 };
 
 struct Selection {
@@ -47,6 +51,6 @@ struct Selection {
 // Groups before their members: what a group explains is not told again of the members.
 [[nodiscard]] Selection SelectStragglers(const std::vector<Candidate>& candidates,
                                          const std::vector<Judgement>& judgements, const std::vector<RankOwnTime>& own,
-                                         const TestUnits& units, const SavingOf& saving);
+                                         const TestUnits& units, const Costs& costs);
 
 }  // namespace lockstep

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 namespace lockstep {
 namespace {
@@ -135,7 +136,10 @@ class OwnTimeMeter {
       const int64_t unit = units_.UnitOf(match_.instances[index]);
       if (unit >= 0) AddInstance(match_.instances[index], static_cast<size_t>(unit));
     }
-    for (size_t rank = 0; rank < ranks_.size(); ++rank) Finish(ranks_[rank], counts_[rank]);
+    const std::map<int32_t, Usual> usual = UsualOfCommunicators();
+    for (size_t rank = 0; rank < ranks_.size(); ++rank) {
+      if (ranks_[rank].communicator >= 0) Finish(ranks_[rank], counts_[rank], usual.at(ranks_[rank].communicator));
+    }
     return std::move(ranks_);
   }
 
@@ -212,24 +216,53 @@ class OwnTimeMeter {
     }
   }
 
-  // Units of which less than half was seen tell nothing. Blocks hold one instance more or less: per instance.
-  void Finish(RankOwnTime& rank, const std::vector<int64_t>& counts) const {
+  // Median of the counts that are not 0.
+  static int64_t UsualOf(const std::vector<int64_t>& counts) {
     std::vector<int64_t> seen;
     std::copy_if(counts.begin(), counts.end(), std::back_inserter(seen), [](int64_t count) { return count > 0; });
-    int64_t usual = 0;
-    if (!seen.empty()) {
-      const auto middle = seen.begin() + static_cast<std::ptrdiff_t>(seen.size() / 2);
-      std::nth_element(seen.begin(), middle, seen.end());
-      usual = *middle;
+    if (seen.empty()) return 0;
+    const auto middle = seen.begin() + static_cast<std::ptrdiff_t>(seen.size() / 2);
+    std::nth_element(seen.begin(), middle, seen.end());
+    return *middle;
+  }
+
+  // How many instances a rank of the communicator has that lost none.
+  struct Usual {
+    int64_t count = 0;             // in most units
+    std::vector<int64_t> in_unit;  // of steps
+  };
+
+  [[nodiscard]] std::map<int32_t, Usual> UsualOfCommunicators() const {
+    std::map<int32_t, Usual> out;
+    for (size_t rank = 0; rank < ranks_.size(); ++rank) {
+      Usual& usual = out[ranks_[rank].communicator];
+      usual.count = std::max(usual.count, UsualOf(counts_[rank]));
+      usual.in_unit.resize(units_.count);
+      for (size_t unit = 0; unit < units_.count; ++unit) {
+        usual.in_unit[unit] = std::max(usual.in_unit[unit], counts_[rank][unit]);
+      }
     }
+    return out;
+  }
+
+  // Units of which less than half was seen tell nothing. Who lost some instances, or has one more or less in a block,
+  // is told per instance.
+  void Finish(RankOwnTime& rank, const std::vector<int64_t>& counts, const Usual& usual) const {
+    const int64_t own_usual = UsualOf(counts);
+    double seen = 0;
+    double expected = 0;
     for (size_t unit = 0; unit < counts.size(); ++unit) {
-      if (counts[unit] == 0 || 2 * counts[unit] < usual) {
+      if (counts[unit] == 0 || 2 * counts[unit] < own_usual) {
         rank.own_ns[unit] = rank.excess_ns[unit] = std::numeric_limits<double>::quiet_NaN();
         continue;
       }
       ++rank.units;
-      if (!units_.are_steps) rank.own_ns[unit] *= static_cast<double>(usual) / static_cast<double>(counts[unit]);
+      const int64_t whole = units_.are_steps ? usual.in_unit[unit] : usual.count;
+      rank.own_ns[unit] *= static_cast<double>(whole) / static_cast<double>(counts[unit]);
+      seen += static_cast<double>(counts[unit]);
+      expected += static_cast<double>(whole);
     }
+    for (double& part : rank.own_parts) part *= seen > 0 ? expected / seen : 1;
   }
 
   const ArrivalGraph& graph_;

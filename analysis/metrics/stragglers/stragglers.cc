@@ -99,7 +99,7 @@ std::vector<StragglerPart> PartsOf(const StragglerInput& input, const Candidate&
 }
 
 Straggler Describe(const StragglerInput& input, const Candidate& candidate, const Judgement& judgement,
-                   const WhatIf& what_if) {
+                   const std::optional<WhatIf>& what_if) {
   Straggler out;
   out.scope = candidate.scope;
   out.id = candidate.id;
@@ -113,6 +113,7 @@ Straggler Describe(const StragglerInput& input, const Candidate& candidate, cons
   out.confidence_ns = {std::llround(low), std::llround(high)};
   out.p_adjusted = judgement.p_adjusted;
   out.what_if = what_if;
+  out.blame = BlameOn(input.blame, out.rank_indices, out.communicators);
   out.parts = PartsOf(input, candidate);
   out.persistence = judgement.late_share;
   out.steps = static_cast<int64_t>(candidate.series.size());
@@ -120,14 +121,30 @@ Straggler Describe(const StragglerInput& input, const Candidate& candidate, cons
   return out;
 }
 
+int64_t CostOf(const Straggler& it) { return it.what_if ? it.what_if->saving_ns_per_step : it.effect_ns_per_step; }
+
+// Each of them is checked besides the others: behind a slower one nobody leads.
+void CrossCheck(const StragglerInput& input, const TestUnits& units, StragglerResult& result) {
+  if (result.stragglers.empty()) return;
+  const std::vector<FrontierLeads> leads = MeasureFrontier(
+      input.graph, input.match, [&](const MatchedInstance& instance) { return units.UnitOf(instance); });
+  std::vector<int32_t> named;
+  for (const Straggler& it : result.stragglers) {
+    if (it.communicators.empty()) named.insert(named.end(), it.rank_indices.begin(), it.rank_indices.end());
+  }
+  std::sort(named.begin(), named.end());
+  for (Straggler& it : result.stragglers) {
+    if (it.communicators.empty()) it.frontier = AskFrontier(leads, it.rank_indices, named);
+  }
+}
+
 void Tell(const StragglerInput& input, const std::vector<Candidate>& candidates,
           const std::vector<Judgement>& judgements, const Selection& selection, StragglerResult& result) {
   for (const Selected& it : selection.found) {
     result.stragglers.push_back(Describe(input, candidates[it.candidate], judgements[it.candidate], it.what_if));
   }
-  std::stable_sort(result.stragglers.begin(), result.stragglers.end(), [](const Straggler& a, const Straggler& b) {
-    return a.what_if.saving_ns_per_step > b.what_if.saving_ns_per_step;
-  });
+  std::stable_sort(result.stragglers.begin(), result.stragglers.end(),
+                   [](const Straggler& a, const Straggler& b) { return CostOf(a) > CostOf(b); });
   for (const Selected& it : selection.undecided) {
     const Candidate& candidate = candidates[it.candidate];
     const Judgement& judgement = judgements[it.candidate];
@@ -161,6 +178,17 @@ std::string WhyUndecidable(const std::vector<Judgement>& judgements, const Strag
       result.steps, result.unit, most, result.least_steps, std::ceil(enough), result.unit);
 }
 
+Costs CostsOf(const StragglerInput& input) {
+  Costs costs;
+  if (input.replay.base().faithful) {
+    costs.saving = [&](const Idealisation& ideal) { return input.replay.Saving(ideal); };
+  }
+  costs.critical_ns = [&](const Candidate& it) {
+    return BlameOn(input.blame, it.rank_indices, it.communicators).critical_ns;
+  };
+  return costs;
+}
+
 }  // namespace
 
 StragglerResult FindStragglers(const StragglerInput& input, Executor&) {
@@ -184,14 +212,17 @@ StragglerResult FindStragglers(const StragglerInput& input, Executor&) {
     return result;
   }
   const std::vector<Judgement> judgements = JudgeCandidates(candidates);
-  const SavingOf saving = [&](const Idealisation& ideal) { return input.replay.Saving(ideal); };
-  const Selection selection = SelectStragglers(candidates, judgements, own, units, saving);
+  const Selection selection = SelectStragglers(candidates, judgements, own, units, CostsOf(input));
   if (!input.replay.base().faithful) {
-    result.reason = "the replay does not reproduce the run, so no saving can be told and nothing is called a straggler";
+    result.reason =
+        "the replay does not reproduce the run: no saving is told, and only who is late by 1 % of the step is named";
   }
   Tell(input, candidates, judgements, selection, result);
+  CrossCheck(input, units, result);
   result.rank_n_eff = RankCounts(input.ranks.ranks.size(), candidates, judgements);
-  if (result.reason.empty()) result.reason = WhyUndecidable(judgements, result);
+  const std::string too_few = WhyUndecidable(judgements, result);
+  result.decides = too_few.empty() && result.steps >= result.least_steps;
+  if (result.reason.empty()) result.reason = too_few;
   return result;
 }
 

@@ -3,8 +3,10 @@
 // The unit of the test is the step (or a block of time where there are no steps), never the instance: instances of a
 // step are correlated. Sign test on the step sums of lateness beyond a minimum effect, with an effective sample size
 // from the autocorrelation, Holm over everything tested; a finding also needs an estimated saving (what-if) of at least
-// kMinSavingRatio of the step. A scope that explains its members better than they do themselves is reported instead of
-// them. Formulas and their sources: METRICS.md "Stragglers". Pure. Units: ns.
+// kMinSavingRatio of the step. Where the replay does not reproduce the run, no saving is told: then a finding needs an
+// excess of kMinUntoldRatio of the step, and blame for as much on the critical path. A scope that explains its members
+// better than they do themselves is reported instead of them. Formulas and their sources: METRICS.md "Stragglers".
+// Pure. Units: ns.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +17,7 @@
 #include <vector>
 
 #include "analysis/metrics/causes/blame.h"
+#include "analysis/metrics/causes/frontier.h"
 #include "analysis/metrics/match/match.h"
 #include "analysis/metrics/replay/replay.h"
 #include "analysis/metrics/run/analysis_options.h"
@@ -23,6 +26,7 @@
 namespace lockstep {
 
 inline constexpr double kMinSavingRatio = 0.003;
+inline constexpr double kMinUntoldRatio = 0.01;
 inline constexpr double kStragglerAlpha = 0.01;
 
 enum class StragglerScope : uint8_t { kRank = 0, kGpu, kHost, kRail, kStage, kCommunicator };
@@ -51,8 +55,10 @@ struct Straggler {
   int64_t effect_ns_per_step = 0;             // mean lateness of the scope per step
   std::pair<int64_t, int64_t> confidence_ns;  // 95 %, moving block bootstrap
   double p_adjusted = 1;
-  WhatIf what_if;
-  std::vector<StragglerPart> parts;    // of its lateness, largest first
+  std::optional<WhatIf> what_if;                          // null: the replay cannot tell
+  BlameSum blame;                                         // what the others lost to it, over the whole run
+  FrontierAnswer frontier = FrontierAnswer::kCannotTell;  // clock-free cross-check
+  std::vector<StragglerPart> parts;                       // of its lateness, largest first
   double persistence = 0;              // share of the steps in which it was late beyond the minimum effect
   std::optional<double> period_steps;  // kPeriodic
   int64_t steps = 0;
@@ -71,14 +77,15 @@ struct Undecided {
 };
 
 struct StragglerResult {
-  std::vector<Straggler> stragglers;  // by saving, descending
+  std::vector<Straggler> stragglers;  // by saving, descending; without one by effect
   std::vector<Undecided> undecided;   // "not enough data"
   int64_t tests = 0;
   int64_t steps = 0;
   int64_t least_steps = 0;         // with fewer independent ones nothing is decided
   std::vector<double> rank_n_eff;  // by rank index: independent steps of its own test; 0 = it was not tested
   std::string unit;                // "step" | "block"
-  std::string reason;              // why nothing could be decided at all; "" = it was tested
+  std::string reason;              // why nothing could be decided, or no saving is told; "" = it was tested
+  bool decides = false;            // there were steps enough: who is not named was not late by much
 };
 
 struct StragglerInput {

@@ -11,6 +11,7 @@ constexpr double kOnceShareOfOwn = 0.5;  // of what it caused lies in one instan
 constexpr double kOnceShareOfAll = 0.2;  // of all waiting
 constexpr double kOnceOfRankTime = 0.02;
 constexpr double kOnceOfShortRun = 0.1;  // where a usual pause of a host is a large part of everything
+constexpr double kContradicted = 0.5;    // at most, where durations alone tell of somebody else
 constexpr double kMoreThanFair = 1.5;    // times one rank's even part of all waiting
 
 double Share(int64_t part, int64_t whole) {
@@ -19,21 +20,6 @@ double Share(int64_t part, int64_t whole) {
 
 bool Holds(const std::vector<int32_t>& ascending, int64_t value) {
   return std::binary_search(ascending.begin(), ascending.end(), static_cast<int32_t>(value));
-}
-
-// What the others lost to the straggler, by blame carried forward to its origin.
-int64_t CausedBy(const Straggler& straggler, const BlameResult& blame) {
-  int64_t sum = 0;
-  for (const BlameShare& share : blame.shares) {
-    const bool transfer = share.rank_index < 0 && share.communicator >= 0;
-    const bool its_link =
-        transfer && std::find(straggler.communicators.begin(), straggler.communicators.end(),
-                              static_cast<uint32_t>(share.communicator)) != straggler.communicators.end();
-    const bool its_own =
-        straggler.communicators.empty() && share.rank_index >= 0 && Holds(straggler.rank_indices, share.rank_index);
-    if (its_link || its_own) sum += share.wait_ns;
-  }
-  return sum;
 }
 
 std::vector<size_t> MembersOf(const Fleet& fleet, const Straggler& straggler) {
@@ -60,9 +46,13 @@ Culprit FromStraggler(const Straggler& straggler, const std::vector<size_t>& mem
     worst = rank.worst_ns;
     culprit.worst_start_ns = rank.worst_start_ns;
   }
-  culprit.caused_wait_ns = blame != nullptr ? CausedBy(straggler, *blame) : last;
+  culprit.caused_wait_ns =
+      blame != nullptr ? BlameOn(*blame, straggler.rank_indices, straggler.communicators).wait_ns : last;
   culprit.share_of_wait = Share(culprit.caused_wait_ns, blame != nullptr ? blame->total_wait_ns : waiting.wait_ns);
   culprit.confidence = std::clamp(1 - straggler.p_adjusted, 0.0, 1.0);
+  if (straggler.frontier == FrontierAnswer::kDisagrees) {
+    culprit.confidence = std::min(culprit.confidence, kContradicted);
+  }
   if (!straggler.parts.empty()) culprit.cause = Name(straggler.parts.front().cause);
   return culprit;
 }
@@ -112,7 +102,8 @@ std::string_view Name(CulpritKind kind) {
 double SavingHalfWidth(const Straggler& straggler) {
   constexpr double kReplayRatio = 0.1;
   constexpr double kReplayLeast = 0.001;
-  const double saving = straggler.what_if.saving_ratio;
+  if (!straggler.what_if) return 0;
+  const double saving = straggler.what_if->saving_ratio;
   const auto effect = static_cast<double>(straggler.effect_ns_per_step);
   const auto width = static_cast<double>(straggler.confidence_ns.second - straggler.confidence_ns.first);
   const double scatter = effect > 0 ? saving * width / (2 * effect) : 0;
@@ -127,7 +118,7 @@ void NameCulprits(const Fleet& fleet, const FleetMeasures& measures, const Strag
     const std::vector<size_t> members = MembersOf(fleet, straggler);
     if (!members.empty()) named.push_back(FromStraggler(straggler, members, blame, waiting));
   }
-  const bool told = stragglers.reason.empty() && stragglers.steps >= stragglers.least_steps;
+  const bool told = stragglers.decides;
   for (Culprit culprit : waiting.culprits) {
     const bool known = std::any_of(named.begin(), named.end(), [&](const Culprit& it) {
       return it.straggler != nullptr &&

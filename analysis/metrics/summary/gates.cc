@@ -7,6 +7,8 @@
 #include <map>
 #include <set>
 
+#include "analysis/metrics/summary/lost_collectives.h"
+
 namespace lockstep {
 namespace {
 
@@ -98,6 +100,16 @@ Gate FilesWhole(const GateInput& in) {
   return Good(fmt::format("{} files read to their end", in.files.size()));
 }
 
+// The rank that lacks most of the collectives that the others have; "" where none lacks many.
+std::string LackingText(const Fleet& fleet) {
+  for (const LostCollectives& it : FindLostCollectives(fleet.ranks, fleet.match)) {
+    if (!it.IsMuch()) break;
+    return fmt::format("; rank {} lacks {} of {} collectives that others of its groups have",
+                       fleet.ranks.ranks[static_cast<size_t>(it.rank_index)].rank, it.lost, it.expected);
+  }
+  return "";
+}
+
 Gate DroppedRecords(const GateInput& in) {
   const int64_t lost = SumOver(in.fleet, [](const SourceData& s) { return s.summary.drops.Lost(); });
   const int64_t kept = SumOver(in.fleet, [](const SourceData& s) {
@@ -107,8 +119,9 @@ Gate DroppedRecords(const GateInput& in) {
   if (lost + kept == 0) return NotApplicable("no record at all");
   const std::string detail =
       fmt::format("{} of {} records were lost ({:.3g} %)", lost, lost + kept, Percent(lost, lost + kept));
-  if (lost * 1000 <= lost + kept) return Good(detail);
-  return Bad(detail,
+  const std::string lacking = LackingText(in.fleet);
+  if (lost * 1000 <= lost + kept && lacking.empty()) return Good(detail);
+  return Bad(detail + lacking,
              "see the counters of each rank in the quality view; a shorter capture, or larger profiler buffers");
 }
 
@@ -194,10 +207,23 @@ Gate Matching(const GateInput& in) {
   const std::string detail = fmt::format("{:.4g} % of communication time is matched with confidence",
                                          std::min(Percent(confident, total), 100.0));
   if (Percent(confident, total) >= 95) return Good(detail);
+  if (2 * confident < total)
+    return Bad(detail, "check that all files are of one run and one time: most in them does not belong together");
   return Bad(
       detail,
       "capture process groups (torch 2.4 or later, or NCCL 2.25 or later exported with --include-blobs=true) or, "
       "better, sequence numbers (torch 2.12 or later); and add missing ranks");
+}
+
+// On both sides, everywhere.
+// Records of a sound clock scatter by no more (clock_align/record_scatter.h).
+constexpr int64_t kUsualRecordNs = 1'000;
+
+bool IsBounded(const DomainClock& clock) {
+  constexpr int64_t kBoundless = kNsPerS;
+  return !clock.knots.empty() && std::all_of(clock.knots.begin(), clock.knots.end(), [](const ClockKnot& knot) {
+    return knot.hi_ns - knot.lo_ns < kBoundless && knot.hi_ns >= knot.lo_ns;
+  });
 }
 
 Gate Clock(const GateInput& in) {
@@ -205,11 +231,23 @@ Gate Clock(const GateInput& in) {
   if (in.fleet.members.size() < 2) return NotApplicable("one rank alone");
   if (domains == 1) return Good("all ranks share one clock");
   if (const size_t groups = in.fleet.Components(); groups > 1) {
-    return Bad(fmt::format("{} groups of clocks share no collective: between them no arrival can be compared", groups),
-               "capture at a time when collectives span the hosts, on all of them; and the ranks of one host in one "
-               "session");
+    return Bad(
+        fmt::format("{} groups of clocks share no usable collective: between them no arrival can be compared", groups),
+        "capture at a time when collectives span the hosts, on all of them; and the ranks of one host in one "
+        "session");
   }
   const ClockModel& clock = in.fleet.match.clock;
+  const auto contradicts = RanksWhere(in.fleet, [&](const FleetRank& member) {
+    const DomainClock& it = clock.ClockOf(DomainId{member.domain});
+    const bool scatters = it.record_sd_ns > kUsualRecordNs;
+    return !it.certified && (scatters || (it.method == ClockMethod::kBand && IsBounded(it)));
+  });
+  if (!contradicts.empty()) {
+    return Bad(
+        fmt::format("the clock of rank {} contradicts itself, or others in over 1 % of what they share",
+                    List(contradicts)),
+        "the times of some ranks are damaged, or a clock was set often: see --view clock, record those hosts anew");
+  }
   const bool coarse = std::any_of(in.fleet.members.begin(), in.fleet.members.end(), [&](const FleetRank& member) {
     return clock.ClockOf(DomainId{member.domain}).method == ClockMethod::kEnds;
   });

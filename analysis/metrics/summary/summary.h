@@ -49,8 +49,8 @@ struct Culprit {
   size_t member = 0;  // into Fleet::members; of several ranks the one that most waiting comes from
   int64_t caused_wait_ns = 0;
   double share_of_wait = 0;  // of all waiting
-  // Of a straggler: 1 - its adjusted p value. Else waiting it certainly caused / waiting in instances where it arrived
-  // last at all.
+  // Of a straggler: 1 - its adjusted p value, at most 0.5 where the clock-free frontier disagrees. Else waiting it
+  // certainly caused / waiting in instances where it arrived last at all.
   double confidence = 0;
   std::string_view cause;                 // "slow_compute" | a Name(CauseKind) | "" = not told
   std::optional<int64_t> worst_start_ns;  // arrival of the culprit in the instance that cost most
@@ -60,7 +60,7 @@ struct Culprit {
 };
 
 // Half of the interval that a what-if's saving is told with, as a share of the step: the scatter of the steps and the
-// accuracy that replays are tested to (a tenth of the saving, at least 0.1 % of the step).
+// accuracy that replays are tested to (a tenth of the saving, at least 0.1 % of the step). 0 if none is told.
 [[nodiscard]] double SavingHalfWidth(const Straggler& straggler);
 
 enum class RunVerdict : uint8_t { kInconclusive = 0, kTransfer, kSkew, kMixed, kCompute, kHost };

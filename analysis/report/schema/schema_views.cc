@@ -138,6 +138,8 @@ Json CulpritRow() {
                  {"kernel?", OrNull(Text())},
                  {"excess_ratio?", OrNull(Number())},
                  {"saving_interval_ratio?", OrNull(Pair(Number()))},
+                 {"blamed_critical_ns?", OrNull(Count())},
+                 {"frontier?", OrNull(OneOf({"agrees", "disagrees", "cannot_tell"}))},
                  {"worst_at_ns?", OrNull(Integer())},
                  {"worst_at_unix_ns?", OrNull(Digits())}});
 }
@@ -491,6 +493,9 @@ Json StragglerRow() {
        {"saving_ns_per_step", OrNull(Number())},
        {"saving_ratio", OrNull(Number())},
        {"saving_bound_ns", OrNull(Pair(Number()))},
+       {"blamed_wait_ns?", OrNull(Count())},
+       {"blamed_critical_ns?", OrNull(Count())},
+       {"frontier?", OneOf({"agrees", "disagrees", "cannot_tell"})},
        {"ranks?", List(Integer())},
        {"parts",
         List(Object(

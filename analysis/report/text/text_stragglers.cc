@@ -35,6 +35,24 @@ Json StragglerRows(const Json& view) {
   return rows;
 }
 
+std::string FrontierText(const Json& row) {
+  const std::string& answer = TextOf(FieldOf(row, "frontier"));
+  if (answer == "agrees") return "durations alone, without any clock, say the same";
+  if (answer == "disagrees") return "but durations alone, without any clock, point elsewhere: take it as not sure";
+  return "durations alone, without any clock, cannot tell";
+}
+
+// What the others lost to each of the foremost, and whether it is told without clocks too.
+void WriteLosses(const Json& rows, TextPage& page) {
+  constexpr size_t kMost = 3;
+  for (size_t i = 0; i < rows.size() && i < kMost; ++i) {
+    const Json& lost = FieldOf(rows[i], "blamed_wait_ns");
+    if (!lost.is_number()) continue;
+    page.Line(fmt::format("{}: the others lost {} of GPU time to it, {} on the critical path; {}", WhoText(rows[i]),
+                          FormatTime(lost), FormatTime(FieldOf(rows[i], "blamed_critical_ns")), FrontierText(rows[i])));
+  }
+}
+
 // What stands behind the first of them, in a line.
 void WriteFirst(const Json& row, TextPage& page) {
   const Json& interval = ListOf(row, "confidence_interval_ns");
@@ -61,7 +79,9 @@ void StragglersSection(const Json& view, TextPage& page) {
               {"in steps", "persistence", CellKind::kPercent, 1},
               {"because", "cause", CellKind::kText}},
              "(nobody)");
-  if (view.is_array() && !view.empty()) WriteFirst(view[0], page);
+  if (!view.is_array() || view.empty()) return;
+  WriteFirst(view[0], page);
+  WriteLosses(view, page);
 }
 
 }  // namespace lockstep

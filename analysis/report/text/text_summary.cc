@@ -112,15 +112,25 @@ std::string GainText(const Json& culprit) {
   return text + " if it were as the others";
 }
 
+// Durations alone contradict the finding; "" where they agree or cannot tell.
+std::string DoubtText(const Json& culprit) {
+  return TextOf(FieldOf(culprit, "frontier")) == "disagrees" ? ", durations alone point elsewhere" : "";
+}
+
 void WriteCulprit(const Json& culprit, TextPage& page) {
   const std::string often = HowOften(culprit);
   page.Item("sure", kLabelWidth,
-            fmt::format("{}{}{}", HowSure(FieldOf(culprit, "confidence")), often.empty() ? "" : ", ", often));
+            fmt::format("{}{}{}{}", HowSure(FieldOf(culprit, "confidence")), often.empty() ? "" : ", ", often,
+                        DoubtText(culprit)));
   page.Item("where", kLabelWidth, WhereText(culprit));
   page.Item("why", kLabelWidth, CauseWords(culprit));
   const std::string worst = WorstText(culprit);
   if (!worst.empty()) page.Item("worst", kLabelWidth, worst);
-  if (FieldOf(culprit, "saving_ratio").is_number()) page.Item("gain", kLabelWidth, GainText(culprit));
+  if (FieldOf(culprit, "saving_ratio").is_number()) {
+    page.Item("gain", kLabelWidth, GainText(culprit));
+  } else if (FieldOf(culprit, "persistence").is_number()) {
+    page.Item("gain", kLabelWidth, "not told: the replay does not reproduce the run");
+  }
 }
 
 void WriteCulprits(const Json& report, const Json& culprits, TextPage& page) {

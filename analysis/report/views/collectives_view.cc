@@ -1,8 +1,14 @@
 #include "analysis/report/views/collectives_view.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
 #include <string>
 
+#include "analysis/metrics/match/group_contradictions.h"
 #include "analysis/metrics/skew/collectives.h"
+#include "analysis/metrics/summary/lost_collectives.h"
 #include "analysis/report/views/percentiles.h"
 
 namespace lockstep {
@@ -87,6 +93,70 @@ void Notify(const AnalysisContext& context, const std::vector<CollectiveRowResul
   }
 }
 
+std::string SinceStart(const AnalysisContext& context, int64_t at_ns) {
+  return fmt::format("{:.4g} ms after the run's start", static_cast<double>(at_ns - context.run_start_ns) * 1e-6);
+}
+
+// Who lacks what the others have: those that lack much, else the worst alone.
+void NotifyOfLosses(const AnalysisContext& context) {
+  constexpr size_t kMost = 3;
+  const std::vector<LostCollectives> losses = FindLostCollectives(context.ranks, context.match);
+  for (size_t i = 0; i < losses.size() && i < kMost && (i == 0 || losses[i].IsMuch()); ++i) {
+    const LostCollectives& it = losses[i];
+    const int32_t rank = context.ranks.ranks[static_cast<size_t>(it.rank_index)].rank;
+    const std::string others = i == 0 && losses.size() > 1 ? fmt::format(" ({} ranks lack any)", losses.size()) : "";
+    context.notices.push_back(
+        {"collectives",
+         fmt::format("rank {} lacks {} of {} collectives that others of its groups have{}, the first {}: lost or not "
+                     "joined, so what it did there is not known",
+                     rank, it.lost, it.expected, others, SinceStart(context, it.first_ns))});
+  }
+}
+
+// Where sequences broke for long; the largest.
+void NotifyOfBreaks(const AnalysisContext& context) {
+  constexpr size_t kMost = 3;
+  constexpr int64_t kLong = 5;
+  std::vector<SequenceBreak> breaks;
+  for (const SequenceBreak& it : context.match.breaks) {
+    if (!it.at_edge && std::abs(it.missing) >= kLong) breaks.push_back(it);
+  }
+  std::stable_sort(breaks.begin(), breaks.end(), [](const SequenceBreak& a, const SequenceBreak& b) {
+    return std::abs(a.missing) > std::abs(b.missing);
+  });
+  for (size_t i = 0; i < breaks.size() && i < kMost; ++i) {
+    const SequenceBreak& it = breaks[i];
+    context.notices.push_back(
+        {"collectives",
+         fmt::format("the sequence of rank {} in group {} broke {}: {} {}",
+                     context.ranks.ranks[static_cast<size_t>(it.rank_index)].rank,
+                     context.match.communicators[it.communicator].id, SinceStart(context, it.at_ns),
+                     std::abs(it.missing), it.missing > 0 ? "collectives are missing there" : "are too many there")});
+  }
+}
+
+std::string InWords(const GroupContradiction& it) {
+  const std::string group = it.group.empty() ? "a group" : fmt::format("group \"{}\"", it.group);
+  const std::string_view right =
+      it.equal_votes ? "who is right is not known" : "the collectives it has there are not joined with theirs";
+  if (it.said_size == it.others_size) {
+    return fmt::format("rank {} names other members of {} than {} of its ranks do: {}", it.rank, group, it.others,
+                       right);
+  }
+  return fmt::format("rank {} says that {} has {} members, {} of its ranks say {}: {}", it.rank, group, it.said_size,
+                     it.others, it.others_size, right);
+}
+
+// Who contradicts the others about the members of a group; the first.
+void NotifyOfContradictions(const AnalysisContext& context) {
+  constexpr size_t kMost = 3;
+  const std::vector<GroupContradiction> found = FindGroupContradictions(context.run, context.ranks);
+  for (size_t i = 0; i < found.size() && i < kMost; ++i) {
+    const std::string more = i == 0 && found.size() > 1 ? fmt::format(" ({} such contradictions)", found.size()) : "";
+    context.notices.push_back({"collectives", InWords(found[i]) + more});
+  }
+}
+
 }  // namespace
 
 Json CollectivesView(const AnalysisContext& context) {
@@ -95,6 +165,9 @@ Json CollectivesView(const AnalysisContext& context) {
   Json out = Json::array();
   for (const CollectiveRowResult& row : rows) out.push_back(RowOf(context.match, row));
   Notify(context, rows);
+  NotifyOfLosses(context);
+  NotifyOfBreaks(context);
+  NotifyOfContradictions(context);
   return out;
 }
 

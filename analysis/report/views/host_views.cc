@@ -118,27 +118,32 @@ Json LaunchesView(const ViewInput& input) {
 
 Json NvtxView(const ViewInput& input) {
   NotifyOfRestriction(input, "nvtx");
-  std::map<std::tuple<std::string, std::string, HostKind>, Sketch> ranges;
+  struct Lengths {
+    Sketch host;
+    Sketch device;
+  };
+  std::map<std::tuple<std::string, std::string, HostKind>, Lengths> ranges;
   for (const FleetRank& member : input.fleet.members) {
     for (const RangeRow& row : member.source->ranges) {
-      ranges[{NameOf(input.fleet.run, row.name), NameOf(input.fleet.run, row.domain), row.style}].Merge(row.duration);
+      Lengths& lengths = ranges[{NameOf(input.fleet.run, row.name), NameOf(input.fleet.run, row.domain), row.style}];
+      lengths.host.Merge(row.duration);
+      lengths.device.Merge(row.projected);
     }
   }
   std::vector<std::pair<Json, int64_t>> rows;
-  for (const auto& [key, duration] : ranges) {
+  for (const auto& [key, lengths] : ranges) {
     Json row;
     row["range"] = std::get<0>(key);
     row["domain"] = TextOrNull(std::get<1>(key));
     row["style"] = StyleName(std::get<2>(key));
     row["rank"] = nullptr;
-    row["instances"] = duration.count();
-    row["total_ns"] = duration.sum();
-    row["duration_ns"] = Percentiles(duration, PercentileMedian::kInclude);
-    row["projected_ns"] = Percentiles(Sketch());
-    rows.emplace_back(std::move(row), duration.sum());
+    row["instances"] = lengths.host.count();
+    row["total_ns"] = lengths.host.sum();
+    row["duration_ns"] = Percentiles(lengths.host, PercentileMedian::kInclude);
+    row["projected_ns"] = Percentiles(lengths.device, PercentileMedian::kInclude);
+    rows.emplace_back(std::move(row), lengths.host.sum());
   }
-  input.Notify("nvtx", rows.empty() ? "the traces hold no ranges or annotations"
-                                    : "ranges are summed over the ranks and not projected onto the device");
+  input.Notify("nvtx", rows.empty() ? "the traces hold no ranges or annotations" : "ranges are summed over the ranks");
   return Unwrap(std::move(rows));
 }
 

@@ -53,7 +53,7 @@ Json KernelRowOf(const ViewInput& input, const KernelGroup& group, int64_t total
   Json row;
   row["name"] = group.name;
   row["category"] = group.category ? Json(Name(*group.category)) : Json(nullptr);
-  row["family"] = group.family ? Json(Name(*group.family)) : Json(nullptr);
+  row["family"] = TextOrNull(group.family_name);
   row["ranks"] = group.by_rank.size();
   row["instances"] = group.instances;
   row["total_ns"] = group.total_ns;

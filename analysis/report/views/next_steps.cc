@@ -86,7 +86,37 @@ void AddVerdict(const ViewInput& input, const NextStepsInput& next, std::vector<
   }
 }
 
-void AddOthers(const NextStepsInput& next, std::vector<std::string>& lines) {
+// The ranks with at least so many times the mean.
+std::string ThatExceed(const ViewInput& input, const Quantity& quantity, double times) {
+  constexpr size_t kMost = 8;
+  double sum = 0;
+  for (const double value : quantity.values) sum += value;
+  const double least = times * sum / static_cast<double>(quantity.values.size());
+  std::vector<int32_t> ranks;
+  for (size_t member = 0; member < quantity.values.size(); ++member) {
+    if (quantity.values[member] >= least) ranks.push_back(input.RankOf(member));
+  }
+  const size_t more = ranks.size() > kMost ? ranks.size() - kMost : 0;
+  ranks.resize(ranks.size() - more);
+  return fmt::format("{}{}", fmt::join(ranks, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
+}
+
+// Who computes longer than the others. It need not cost anything: where the traces do not show what waits for it, that
+// cannot be told.
+void AddImbalance(const ViewInput& input, const NextStepsInput& next, std::vector<std::string>& lines) {
+  constexpr double kMuch = 1.2;
+  if (next.parts.imbalance.quantities.empty()) return;
+  const Quantity& compute = next.parts.imbalance.quantities.front();
+  const double excess = compute.max_over_mean.value_or(1);
+  if (next.blame.culprits.empty() && excess >= kMuch) {
+    lines.push_back(fmt::format("--view imbalance: rank {} computes up to {:.2f} times as long as the mean of all",
+                                ThatExceed(input, compute, kMuch), excess));
+  } else if (next.verdict == RunVerdict::kCompute && excess >= 1.05) {
+    lines.push_back("--view imbalance: the ranks do not compute equally long");
+  }
+}
+
+void AddOthers(const ViewInput& input, const NextStepsInput& next, std::vector<std::string>& lines) {
   if (next.share && next.share->idle >= 0.1 && next.verdict != RunVerdict::kHost) {
     lines.push_back(
         fmt::format("--view idle: {:.0f} % of the time the device does nothing", Percent(next.share->idle)));
@@ -98,12 +128,7 @@ void AddOthers(const NextStepsInput& next, std::vector<std::string>& lines) {
         "--view tails: {:.1f} % of the time lies in long instances of {:.50} ({})", Percent(tail.score.value),
         BaseName(tail.name), collective ? "there split into wait and transfer" : "--group-by shape tells sizes apart"));
   }
-  if (next.verdict == RunVerdict::kCompute && !next.parts.imbalance.quantities.empty()) {
-    const Quantity& compute = next.parts.imbalance.quantities.front();
-    if (compute.max_over_mean.value_or(1) >= 1.05) {
-      lines.push_back("--view imbalance: the ranks do not compute equally long");
-    }
-  }
+  AddImbalance(input, next, lines);
 }
 
 }  // namespace
@@ -113,7 +138,7 @@ std::vector<std::string> NextSteps(const ViewInput& input, const NextStepsInput&
   AddCulprits(input, next, lines);
   AddUndecided(next, lines);
   AddVerdict(input, next, lines);
-  AddOthers(next, lines);
+  AddOthers(input, next, lines);
   if (lines.size() > kMaxLines) lines.resize(kMaxLines);
   return lines;
 }

@@ -1,5 +1,7 @@
 #include "analysis/report/views/rank_views.h"
 
+#include <fmt/format.h>
+
 #include "analysis/metrics/fleet/idle.h"
 #include "analysis/metrics/fleet/pace.h"
 #include "analysis/metrics/fleet/steps.h"
@@ -87,13 +89,31 @@ Json IdleView(const ViewInput& input) {
   return rows;
 }
 
+// Which ranks' steps were found by their rhythm alone.
+void TellOfDetectedSteps(const ViewInput& input) {
+  std::string ranks;
+  size_t detected = 0;
+  for (const FleetRank& member : input.fleet.members) {
+    if (member.source->context.step_source != StepSource::kDetected) continue;
+    if (++detected <= 8) ranks += fmt::format("{}{}", ranks.empty() ? "" : ", ", member.rank);
+  }
+  if (detected == 0) return;
+  const std::string more = detected > 8 ? fmt::format(" and {} more", detected - 8) : "";
+  input.Notify("steps", fmt::format("nothing marks the steps of rank {}{}: they are the unit that the launches repeat, "
+                                    "numbered from the first whole one; --step-range NAME takes marked ones",
+                                    ranks, more));
+}
+
 Json StepsView(const ViewInput& input) {
+  TellOfDetectedSteps(input);
   Json rows = Json::array();
   for (const StepOfRank& step : ComputeSteps(input.fleet, input.measures)) rows.push_back(StepJson(input, step));
   if (rows.empty()) {
-    input.Notify("steps", input.fleet.Restricted()
-                              ? "no step lies in what was asked for"
-                              : "the traces mark no steps: call profiler.step(), or --step-range NAME");
+    input.Notify(
+        "steps",
+        input.fleet.Restricted()
+            ? "no step lies in what was asked for"
+            : "the traces mark no steps and their launches repeat no unit: call profiler.step(), or --step-range NAME");
   }
   return rows;
 }

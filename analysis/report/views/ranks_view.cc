@@ -12,8 +12,8 @@ Json TextOrNull(std::string_view text) { return text.empty() ? Json(nullptr) : J
 
 Json NumberOrNull(int64_t value) { return value < 0 ? Json(nullptr) : Json(value); }
 
-// "ProfilerStep" of "ProfilerStep#12": what kind of range marked the steps.
-std::string_view StepSource(const AnalysisContext& context, const StepRow& step) {
+// "ProfilerStep" of "ProfilerStep#12".
+std::string_view NameWithoutNumber(const AnalysisContext& context, const StepRow& step) {
   if (step.name >= context.run.names.size()) return {};
   std::string_view name = context.run.names[step.name];
   const size_t end = name.find_last_not_of("0123456789");
@@ -27,18 +27,23 @@ Json StepsOf(const AnalysisContext& context, const SourceData& source) {
   int64_t last = INT64_MIN;
   int64_t count = 0;
   std::string_view marked_by;
+  bool one_name = true;
   for (const StepRow& step : source.steps) {
     if (step.step == kNoStep) continue;
     first = std::min(first, step.step);
     last = std::max(last, step.step);
     ++count;
-    if (marked_by.empty()) marked_by = StepSource(context, step);
+    const std::string_view name = NameWithoutNumber(context, step);
+    if (marked_by.empty()) marked_by = name;
+    one_name = one_name && name == marked_by;
   }
   Json out;
   out["first"] = count == 0 ? Json(nullptr) : Json(first);
   out["last"] = count == 0 ? Json(nullptr) : Json(last);
   out["count"] = count;
-  out["source"] = TextOrNull(marked_by);
+  // Ranges of many names, as the passes of a serving engine have, are just that.
+  const bool named = one_name && !marked_by.empty();
+  out["source"] = TextOrNull(named ? marked_by : Name(source.context.step_source));
   return out;
 }
 

@@ -41,6 +41,13 @@ Json RanksOf(const ViewInput& input, const Straggler& straggler) {
   return list;
 }
 
+void AddSaving(const std::optional<WhatIf>& what_if, Json& json) {
+  json["saving_ns_per_step"] = what_if ? Json(what_if->saving_ns_per_step) : Json(nullptr);
+  json["saving_ratio"] = what_if ? Json(what_if->saving_ratio) : Json(nullptr);
+  json["saving_bound_ns"] =
+      what_if ? Json({what_if->bound_lo_ns_per_step, what_if->bound_hi_ns_per_step}) : Json(nullptr);
+}
+
 Json StragglerJson(const ViewInput& input, const Straggler& straggler) {
   Json json;
   json["scope"] = Name(straggler.scope);
@@ -52,9 +59,10 @@ Json StragglerJson(const ViewInput& input, const Straggler& straggler) {
   json["effect_ns_per_step"] = straggler.effect_ns_per_step;
   json["confidence_interval_ns"] = {straggler.confidence_ns.first, straggler.confidence_ns.second};
   json["p_adjusted"] = straggler.p_adjusted;
-  json["saving_ns_per_step"] = straggler.what_if.saving_ns_per_step;
-  json["saving_ratio"] = straggler.what_if.saving_ratio;
-  json["saving_bound_ns"] = {straggler.what_if.bound_lo_ns_per_step, straggler.what_if.bound_hi_ns_per_step};
+  AddSaving(straggler.what_if, json);
+  json["blamed_wait_ns"] = straggler.blame.wait_ns;
+  json["blamed_critical_ns"] = straggler.blame.critical_ns;
+  json["frontier"] = Name(straggler.frontier);
   json["parts"] = PartsJson(straggler);
   json["persistence"] = straggler.persistence;
   json["period_steps"] = OrNull(straggler.period_steps);

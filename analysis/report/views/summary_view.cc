@@ -53,12 +53,14 @@ void AddStatement(const Culprit& culprit, Json& json) {
   json["steps"] = straggler != nullptr ? Json(straggler->steps) : Json(nullptr);
   const StragglerPart* part = straggler != nullptr && !straggler->parts.empty() ? &straggler->parts.front() : nullptr;
   json["kernel"] = part != nullptr ? TextOrNull(part->kernel) : Json(nullptr);
+  json["frontier"] = straggler != nullptr ? Json(Name(straggler->frontier)) : Json(nullptr);
+  json["blamed_critical_ns"] = straggler != nullptr ? Json(straggler->blame.critical_ns) : Json(nullptr);
   json["excess_ratio"] = part != nullptr && part->excess_ratio > 0 ? Json(part->excess_ratio) : Json(nullptr);
   json["saving_ratio"] = nullptr;
   json["saving_interval_ratio"] = nullptr;
   const Straggler* saver = straggler != nullptr ? straggler : culprit.looks;
-  if (saver == nullptr) return;
-  const double saving = saver->what_if.saving_ratio;
+  if (saver == nullptr || !saver->what_if) return;
+  const double saving = saver->what_if->saving_ratio;
   const double half = SavingHalfWidth(*saver);
   json["saving_ratio"] = saving;
   json["saving_interval_ratio"] = {saving - half, saving + half};

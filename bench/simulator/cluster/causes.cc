@@ -1,221 +1,16 @@
 #include "bench/simulator/cluster/causes.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <set>
 #include <utility>
 
-#include "analysis/base/check.h"
-#include "analysis/base/status_macros.h"
-#include "bench/simulator/command/spec_values.h"
-
 namespace lockstep {
 namespace {
 
-constexpr double kMostUs = 10e6;
-constexpr double kUsualCopyGbps = 50;  // of the copies of an undisturbed rank
 constexpr double kNotableShare = 0.05;
 
-// A row for each kind: what it is called, where it strikes, and what an analysis should call it.
-struct KindRow {
-  std::string_view name;
-  InjectedKind kind;
-  std::string_view place_key;
-  std::string_view category;
-};
-constexpr std::array kKinds = {
-    KindRow{"slow_gpu", InjectedKind::kSlowGpu, "rank", "slow_device"},
-    KindRow{"slow_kernel", InjectedKind::kSlowKernel, "rank", "slow_kernel"},
-    KindRow{"more_work", InjectedKind::kMoreWork, "rank", "more_work"},
-    KindRow{"late_host", InjectedKind::kLateHost, "rank", "host_delay"},
-    KindRow{"periodic_pause", InjectedKind::kPeriodicPause, "rank", "host_pause"},
-    KindRow{"data_stall", InjectedKind::kDataStall, "rank", "host_pause"},
-    KindRow{"copy_contention", InjectedKind::kCopyContention, "rank", "copies"},
-    KindRow{"slow_rail", InjectedKind::kSlowRail, "rail", "transfer"},
-    KindRow{"stage_imbalance", InjectedKind::kStageImbalance, "stage", "more_work"},
-    KindRow{"expert_imbalance", InjectedKind::kExpertImbalance, "expert", "more_work"},
-    KindRow{"transient", InjectedKind::kTransient, "rank", "slow_device"},
-    KindRow{"always_last", InjectedKind::kAlwaysLast, "host", "dependency"},
-};
-
-const KindRow& RowOf(std::string_view name) {
-  const auto row = std::find_if(kKinds.begin(), kKinds.end(), [&](const KindRow& r) { return r.name == name; });
-  LOCKSTEP_CHECK(row != kKinds.end());  // the command line knows the same kinds
-  return *row;
-}
-
-int32_t StagesOf(const Cluster& cluster) {
-  int32_t last = 0;
-  for (const RankPlace& place : cluster.ranks) last = std::max(last, place.stage);
-  return last + 1;
-}
-
-// Position in the expert-parallel group; 0 = there is none.
-int32_t ExpertOf(const Cluster& cluster, int32_t rank) {
-  const int32_t group = cluster.CommunicatorOf(rank, GroupKind::kEp);
-  return group < 0 ? 0 : cluster.PositionIn(cluster.communicators[static_cast<size_t>(group)], rank);
-}
-
-int32_t ExpertsOf(const Cluster& cluster) {
-  const int32_t group = cluster.CommunicatorOf(0, GroupKind::kEp);
-  return group < 0 ? 1 : static_cast<int32_t>(cluster.communicators[static_cast<size_t>(group)].members.size());
-}
-
-// How many places of this kind there are.
-int32_t CountOf(std::string_view scope, const Cluster& cluster) {
-  if (scope == "host") return cluster.hosts;
-  if (scope == "rail") return cluster.gpus_per_host;
-  if (scope == "stage") return StagesOf(cluster);
-  if (scope == "expert") return ExpertsOf(cluster);
-  return cluster.world();
-}
-
-bool IsAt(std::string_view scope, int32_t place, const Cluster& cluster, int32_t rank) {
-  const RankPlace& at = cluster.ranks[static_cast<size_t>(rank)];
-  if (scope == "host") return at.host == place;
-  if (scope == "rail") return at.device == place;
-  if (scope == "stage") return at.stage == place;
-  if (scope == "expert") return ExpertOf(cluster, rank) == place;
-  return rank == place;
-}
-
-absl::Status Place(const Spec& spec, const Cluster& cluster, const CounterRng& rng, std::string_view usual,
-                   Cause& cause) {
-  const bool by_host = spec.values.contains("host");
-  if (by_host && spec.values.contains("rank")) {
-    return absl::InvalidArgumentError(fmt::format("--cause {}: give rank or host, not both", spec.kind));
-  }
-  cause.scope = by_host ? "host" : std::string(usual);
-  const int32_t count = CountOf(cause.scope, cluster);
-  LOCKSTEP_ASSIGN_OR_RETURN(const std::optional<int32_t> given, IndexOf("--cause", spec, cause.scope, count));
-  const DrawKey key{.step = static_cast<int64_t>(cause.kind), .op = cause.ordinal, .purpose = Purpose::kCauseRank};
-  cause.place = given ? *given : static_cast<int32_t>(rng.UniformInt(key, 0, count - 1));
-  for (int32_t rank = 0; rank < cluster.world(); ++rank) {
-    if (IsAt(cause.scope, cause.place, cluster, rank)) cause.ranks.push_back(rank);
-  }
-  if (cause.scope != "expert") {
-    cause.parameters[cause.scope] = cause.place;
-  } else {
-    cause.scope = "rank";
-    cause.place = cause.ranks.front();
-  }
-  return absl::OkStatus();
-}
-
-// Reads a parameter into the cause's list and gives it back.
-absl::StatusOr<double> Parameter(const Spec& spec, const std::string& key, const RealRange& range, Cause& cause) {
-  LOCKSTEP_ASSIGN_OR_RETURN(const double value, RealOr("--cause", spec, key, range));
-  cause.parameters[key] = value;
-  return value;
-}
-
-absl::Status TakePause(const Spec& spec, const std::string& key, const RealRange& range, Cause& cause) {
-  LOCKSTEP_ASSIGN_OR_RETURN(const double length, Parameter(spec, key, range, cause));
-  cause.delay_ns = std::llround(length * (key == "us" ? 1e3 : 1e6));
-  return absl::OkStatus();
-}
-
-absl::Status TakeFactor(const Spec& spec, double usual, Cause& cause) {
-  LOCKSTEP_ASSIGN_OR_RETURN(cause.factor, Parameter(spec, "factor", {usual, 0.01, 1000}, cause));
-  return absl::OkStatus();
-}
-
-absl::Status TakeProbability(const Spec& spec, double usual, Cause& cause) {
-  LOCKSTEP_ASSIGN_OR_RETURN(cause.probability, Parameter(spec, "p", {usual, 0, 1}, cause));
-  return absl::OkStatus();
-}
-
-absl::Status TakeSteps(const Spec& spec, Cause& cause) {
-  LOCKSTEP_ASSIGN_OR_RETURN(const double from, Parameter(spec, "from", {0, 0, 1e9}, cause));
-  LOCKSTEP_ASSIGN_OR_RETURN(const double to, Parameter(spec, "to", {from + 10, from, 1e9}, cause));
-  cause.from_step = std::llround(from);
-  cause.to_step = std::llround(to);
-  return TakeFactor(spec, 1.3, cause);
-}
-
-absl::Status TakeStrength(const Spec& spec, const Cluster& cluster, Cause& cause) {
-  switch (cause.kind) {
-    case InjectedKind::kSlowGpu:
-      return TakeFactor(spec, 1.1, cause);
-    case InjectedKind::kSlowKernel:
-      if (const auto name = spec.values.find("kernel"); name != spec.values.end()) cause.kernel = name->second;
-      return TakeFactor(spec, 1.5, cause);
-    case InjectedKind::kMoreWork:
-    case InjectedKind::kStageImbalance:
-      return TakeFactor(spec, 1.2, cause);
-    case InjectedKind::kSlowRail:
-      return TakeFactor(spec, 2, cause);
-    case InjectedKind::kTransient:
-      return TakeSteps(spec, cause);
-    case InjectedKind::kLateHost:
-      LOCKSTEP_RETURN_IF_ERROR(TakePause(spec, "us", {300, 0, kMostUs}, cause));
-      return TakeProbability(spec, 0.02, cause);
-    case InjectedKind::kAlwaysLast:
-      return TakePause(spec, "us", {60, 0, kMostUs}, cause);
-    case InjectedKind::kDataStall:
-      LOCKSTEP_RETURN_IF_ERROR(TakePause(spec, "ms", {20, 0, kMostUs / 1e3}, cause));
-      return TakeProbability(spec, 0.1, cause);
-    case InjectedKind::kPeriodicPause: {
-      LOCKSTEP_ASSIGN_OR_RETURN(const double every, Parameter(spec, "every", {10, 1, 1e9}, cause));
-      cause.every = std::llround(every);
-      return TakePause(spec, "ms", {20, 0, kMostUs / 1e3}, cause);
-    }
-    case InjectedKind::kCopyContention: {
-      LOCKSTEP_ASSIGN_OR_RETURN(const double gbps, Parameter(spec, "gbps", {5, 0.001, kUsualCopyGbps}, cause));
-      cause.factor = kUsualCopyGbps / gbps;
-      return absl::OkStatus();
-    }
-    case InjectedKind::kExpertImbalance: {
-      const double most = ExpertsOf(cluster) - 1;
-      LOCKSTEP_ASSIGN_OR_RETURN(const double skew, Parameter(spec, "skew", {std::min(0.5, most), 0, most}, cause));
-      cause.factor = 1 + skew;
-      return absl::OkStatus();
-    }
-  }
-  return absl::OkStatus();
-}
-
-// A cause of a place that this cluster has but once would strike everybody, or nobody.
-absl::Status CheckSense(const KindRow& row, const Cluster& cluster) {
-  const auto needs = [&](std::string_view flag) {
-    return absl::InvalidArgumentError(fmt::format("--cause {} needs {} above 1", row.name, flag));
-  };
-  if (row.kind == InjectedKind::kStageImbalance && StagesOf(cluster) < 2) return needs("--pp");
-  if (row.kind == InjectedKind::kExpertImbalance && ExpertsOf(cluster) < 2) return needs("--ep");
-  if (row.kind == InjectedKind::kSlowRail && cluster.hosts < 2) return needs("--hosts");
-  return absl::OkStatus();
-}
-
-absl::StatusOr<Cause> MakeCause(const Spec& spec, uint32_t ordinal, const Cluster& cluster, const CounterRng& rng) {
-  const KindRow& row = RowOf(spec.kind);
-  Cause cause{.kind = row.kind, .name = spec.kind, .ordinal = ordinal};
-  LOCKSTEP_RETURN_IF_ERROR(CheckSense(row, cluster));
-  LOCKSTEP_RETURN_IF_ERROR(Place(spec, cluster, rng, row.place_key, cause));
-  LOCKSTEP_RETURN_IF_ERROR(TakeStrength(spec, cluster, cause));
-  return cause;
-}
-
 }  // namespace
-
-std::string_view CategoryOf(InjectedKind kind) {
-  const auto row = std::find_if(kKinds.begin(), kKinds.end(), [&](const KindRow& r) { return r.kind == kind; });
-  return row->category;
-}
-
-absl::StatusOr<std::vector<Cause>> PlaceCauses(const std::vector<Spec>& specs, const Cluster& cluster,
-                                               const CounterRng& rng) {
-  std::vector<Cause> causes;
-  std::map<std::string, uint32_t> count;
-  for (const Spec& spec : specs) {
-    if (spec.kind == "none") continue;
-    LOCKSTEP_ASSIGN_OR_RETURN(Cause cause, MakeCause(spec, count[spec.kind]++, cluster, rng));
-    causes.push_back(std::move(cause));
-  }
-  return causes;
-}
 
 std::vector<uint32_t> KernelsHit(const Cause& cause, const StepProgram& program, const CounterRng& rng) {
   std::map<uint32_t, int64_t> time;
@@ -237,14 +32,18 @@ std::vector<uint32_t> KernelsHit(const Cause& cause, const StepProgram& program,
 }
 
 CauseEffects::CauseEffects(const std::vector<Cause>& causes, std::optional<size_t> without, int32_t world,
-                           const CounterRng& rng, const Cluster* cluster, const StepProgram* program)
-    : ranks_(static_cast<size_t>(world)), rng_(rng), program_(program) {
+                           const CounterRng& rng, const Cluster* cluster, const StepProgram* program, int64_t steps)
+    : ranks_(static_cast<size_t>(world)), rng_(rng), program_(program), steps_(steps) {
   for (size_t i = 0; i < causes.size(); ++i) {
     if (without == i) continue;
     if (causes[i].kind == InjectedKind::kSlowRail) {
       rails_.emplace(causes[i].place, 1.0).first->second *= causes[i].factor;
     } else if (causes[i].kind == InjectedKind::kExpertImbalance) {
       if (cluster != nullptr) SpreadTokens(causes[i], *cluster);
+    } else if (causes[i].kind == InjectedKind::kSlowTransfer) {
+      transfer_ *= causes[i].factor;
+    } else if (causes[i].kind == InjectedKind::kOutlier) {
+      PlaceOutliers(causes[i]);
     } else {
       for (const int32_t rank : causes[i].ranks) Take(causes[i], rank);
     }
@@ -258,10 +57,9 @@ void CauseEffects::Take(const Cause& cause, int32_t rank) {
       own.device *= cause.factor;
       break;
     case InjectedKind::kSlowKernel:
-      if (program_ == nullptr) break;
-      for (const uint32_t kernel : KernelsHit(cause, *program_, rng_)) {
-        own.kernels.emplace(kernel, 1.0).first->second *= cause.factor;
-      }
+    case InjectedKind::kLongAttention:
+    case InjectedKind::kKernelTail:
+      TakeKernels(cause, rank);
       break;
     case InjectedKind::kMoreWork:
     case InjectedKind::kStageImbalance:
@@ -273,7 +71,14 @@ void CauseEffects::Take(const Cause& cause, int32_t rank) {
     case InjectedKind::kAlwaysLast:
       own.arrival_ns += cause.delay_ns;
       break;
+    case InjectedKind::kSlowLaunch:
+      own.launch_call_ns += cause.delay_ns;
+      break;
+    case InjectedKind::kJitter:
+      own.scatter.push_back(&cause);
+      break;
     case InjectedKind::kLateHost:
+    case InjectedKind::kHostBound:
       own.late.push_back(&cause);
       break;
     case InjectedKind::kPeriodicPause:
@@ -283,9 +88,44 @@ void CauseEffects::Take(const Cause& cause, int32_t rank) {
     case InjectedKind::kCopyContention:
       own.copy *= cause.factor;
       break;
-    case InjectedKind::kSlowRail:
-    case InjectedKind::kExpertImbalance:
-      break;  // of rails and of all ranks
+    default:
+      break;  // of rails and transfers, of all ranks together, or of the program
+  }
+}
+
+void CauseEffects::TakeKernels(const Cause& cause, int32_t rank) {
+  if (program_ == nullptr) return;
+  OfRank& own = ranks_[static_cast<size_t>(rank)];
+  std::vector<uint32_t> hit = KernelsHit(cause, *program_, rng_);
+  if (cause.kind == InjectedKind::kKernelTail) {
+    own.tails.emplace_back(&cause, std::move(hit));
+    return;
+  }
+  for (const uint32_t kernel : hit) own.kernels.emplace(kernel, 1.0).first->second *= cause.factor;
+}
+
+// Each is one instance of a kernel that is hit, of a rank and step that the seed takes.
+void CauseEffects::PlaceOutliers(const Cause& cause) {
+  if (program_ == nullptr || steps_ == 0) return;
+  const std::vector<uint32_t> hit = KernelsHit(cause, *program_, rng_);
+  for (int64_t i = 0; i < cause.count; ++i) {
+    const auto draw = [&](uint32_t lane, int64_t most) {
+      const DrawKey key{
+          .rank = static_cast<int32_t>(lane), .step = i, .op = cause.ordinal, .purpose = Purpose::kOutlierPlace};
+      return rng_.UniformInt(key, 0, most);
+    };
+    const int64_t step = draw(0, steps_ - 1);
+    const int32_t rank = cause.ranks[static_cast<size_t>(draw(1, static_cast<int64_t>(cause.ranks.size()) - 1))];
+    const std::vector<Op>& ops = program_->StepOf(static_cast<int32_t>(step), rank).ops;
+    std::vector<uint32_t> places;
+    for (uint32_t op = 0; op < ops.size(); ++op) {
+      const bool strikes =
+          ops[op].kind == OpKind::kKernel && std::find(hit.begin(), hit.end(), ops[op].kernel) != hit.end();
+      if (strikes) places.push_back(DrawNumber(ops[op], op));
+    }
+    if (places.empty()) continue;
+    const uint32_t at = places[static_cast<size_t>(draw(2, static_cast<int64_t>(places.size()) - 1))];
+    ranks_[static_cast<size_t>(rank)].outliers.emplace(std::pair{step, at}, cause.factor);
   }
 }
 
@@ -300,9 +140,13 @@ void CauseEffects::SpreadTokens(const Cause& cause, const Cluster& cluster) {
   }
 }
 
-bool CauseEffects::Strikes(const Cause& cause, DrawKey key) const {
+DrawKey CauseEffects::KeyOf(const Cause& cause, DrawKey key) const {
   key.step += static_cast<int64_t>(cause.ordinal) << 40;
-  return rng_.Chance(key, cause.probability);
+  return key;
+}
+
+bool CauseEffects::Strikes(const Cause& cause, DrawKey key) const {
+  return rng_.Chance(KeyOf(cause, key), cause.probability);
 }
 
 double CauseEffects::KernelFactor(int32_t rank, int64_t step, uint32_t kernel) const {
@@ -317,7 +161,44 @@ double CauseEffects::KernelFactor(int32_t rank, int64_t step, uint32_t kernel) c
   return factor;
 }
 
-double CauseEffects::WorkFactor(int32_t rank, int64_t) const { return ranks_[static_cast<size_t>(rank)].work; }
+// A long instance of a kernel has its reason in the data, which all ranks of a job share: they draw alike. What
+// scatters is a rank's whole way from one collective to the next, evenly within bounds, so that no kernel has a tail.
+double CauseEffects::InstanceFactor(const OpPlace& place, uint32_t kernel) const {
+  const OfRank& own = ranks_[static_cast<size_t>(place.rank)];
+  double factor = 1;
+  for (const auto& [cause, hit] : own.tails) {
+    const DrawKey key{.step = place.step, .op = place.draw, .purpose = Purpose::kKernelTail};
+    if (std::find(hit.begin(), hit.end(), kernel) != hit.end() && Strikes(*cause, key)) factor *= cause->factor;
+  }
+  if (!own.outliers.empty()) {
+    if (const auto at = own.outliers.find({place.step, place.draw}); at != own.outliers.end()) factor *= at->second;
+  }
+  for (const Cause* cause : own.scatter) {
+    const DrawKey key{.rank = place.rank, .step = place.step, .op = place.segment, .purpose = Purpose::kScatter};
+    factor *= 1 + cause->sigma * std::sqrt(3.0) * rng_.Uniform(KeyOf(*cause, key), -1, 1);
+  }
+  return factor;
+}
+
+double CauseEffects::WorkFactor(int32_t rank, int64_t step) const {
+  const double work = ranks_[static_cast<size_t>(rank)].work;
+  return length_sigma_ > 0 ? work * LengthFactor(rank, step) : work;
+}
+
+void CauseEffects::VaryLengths(double sigma, const Cluster& cluster) {
+  length_sigma_ = sigma;
+  for (int32_t rank = 0; rank < cluster.world(); ++rank) {
+    const int32_t group = cluster.CommunicatorOf(rank, GroupKind::kDp);
+    const bool alone = group < 0;
+    replica_.push_back(alone ? 0 : cluster.PositionIn(cluster.communicators[static_cast<size_t>(group)], rank));
+  }
+}
+
+double CauseEffects::LengthFactor(int32_t rank, int64_t step) const {
+  constexpr double kParts = 32;  // a batch is filled up to whole blocks of tokens
+  const DrawKey key{.rank = replica_[static_cast<size_t>(rank)], .step = step, .purpose = Purpose::kSequenceLength};
+  return std::max(1.0, std::round(kParts * (1 + length_sigma_ * rng_.Normal(key)))) / kParts;
+}
 
 double CauseEffects::ExpertFactor(int32_t rank, int64_t) const { return ranks_[static_cast<size_t>(rank)].expert; }
 

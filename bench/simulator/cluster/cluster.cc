@@ -37,11 +37,15 @@ std::vector<int32_t> Strided(int32_t first, int32_t count, int32_t stride) {
   return members;
 }
 
-// Groups of `count` ranks that are `stride` apart, over the whole world.
-void AddGroups(Cluster& cluster, const CounterRng& rng, GroupKind kind, int32_t count, int32_t stride) {
+// Groups of `count` ranks that are `stride` apart, over the whole world. `closed`: the last meets the first, too.
+void AddGroups(Cluster& cluster, const CounterRng& rng, GroupKind kind, int32_t count, int32_t stride,
+               bool closed = false) {
   if (count < 2) return;
   for (int32_t block = 0; block < cluster.world(); block += count * stride) {
-    for (int32_t i = 0; i < stride; ++i) AddGroup(cluster, rng, kind, Strided(block + i, count, stride));
+    for (int32_t i = 0; i < stride; ++i) {
+      AddGroup(cluster, rng, kind, Strided(block + i, count, stride));
+      if (closed) ++cluster.meetings;
+    }
   }
 }
 
@@ -146,7 +150,7 @@ Cluster MakeCluster(const SimulatorOptions& options, const CounterRng& rng) {
   AddGroup(cluster, rng, GroupKind::kWorld, Strided(0, world, 1));
   AddGroups(cluster, rng, GroupKind::kTp, options.tp, 1);
   AddGroups(cluster, rng, GroupKind::kDp, options.dp, options.tp);
-  AddGroups(cluster, rng, GroupKind::kPp, options.pp, stage_size);
+  AddGroups(cluster, rng, GroupKind::kPp, options.pp, stage_size, options.interleave > 1);
   if (options.ep != options.dp) AddGroups(cluster, rng, GroupKind::kEp, options.ep, options.tp);
   ShareGroups(cluster, options);
   return cluster;

@@ -65,7 +65,8 @@ struct Cluster {
     return ranks[static_cast<size_t>(a)].host == ranks[static_cast<size_t>(b)].host;
   }
   // Where the kernels of one instance meet, below `meetings`: all members of the communicator, or two neighbours in it
-  // (`position` and the next one). The n-th kernels of all ranks at one meeting are one instance.
+  // (`position` and the next one; the last and the first where a pipeline is interleaved). The n-th kernels of all
+  // ranks at one meeting are one instance.
   [[nodiscard]] uint32_t MeetingOf(int32_t communicator) const {
     return communicators[static_cast<size_t>(communicator)].first_meeting;
   }

@@ -45,7 +45,8 @@ enum class Purpose : uint32_t {
   kRingOrder = 68,   // where a communicator's ring begins
   kEarlyStart = 69,  // how long before its predecessor's end a dependent kernel starts
   kGraphLatency = 70,
-  kBatchKind = 71,  // what a serving step holds
+  kBatchKind = 71,       // what a serving step holds
+  kSequenceLength = 72,  // tokens of a step of one data-parallel replica
   kCauseKernel = 128,
   kPausePhase = 129,
   kDataStall = 130,
@@ -57,6 +58,10 @@ enum class Purpose : uint32_t {
   kAbsurd = 136,
   kDefectPlace = 137,
   kDecoy = 138,
+  kKernelTail = 139,
+  kOutlierPlace = 140,
+  kScatter = 141,
+  kAllocLength = 142,
 };
 
 struct DrawKey {

@@ -26,6 +26,7 @@ struct RawFlags {
   std::string overlap = "on";
   std::string all_reduce = "nccl";
   std::string algorithm = "ring";
+  std::string shard = "none";
   std::string clock;
   std::string noise;
   std::string stream_to;
@@ -81,6 +82,19 @@ constexpr std::array kCauseKinds = {
     KindRow{"stage_imbalance", "stage factor"},
     KindRow{"expert_imbalance", "skew"},
     KindRow{"transient", "rank from to factor"},
+    KindRow{"host_bound", "rank us"},
+    KindRow{"slow_launch", "rank us"},
+    KindRow{"small_kernels", "rank split"},
+    KindRow{"sync", "rank every"},
+    KindRow{"alloc", "rank calls us"},
+    KindRow{"host_copies", "rank mb count"},
+    KindRow{"big_copies", "rank factor"},
+    KindRow{"long_attention", "rank factor"},
+    KindRow{"kernel_tail", "rank kernel p factor"},
+    KindRow{"outlier", "rank kernel count factor"},
+    KindRow{"slow_transfer", "factor"},
+    KindRow{"jitter", "rank sigma"},
+    KindRow{"prefill_mix", "every factor"},
 };
 constexpr std::array kDefectKinds = {
     KindRow{"stagger", "s"},
@@ -158,14 +172,15 @@ absl::Status ParseClock(const std::string& text, ClockMagnitudes& clock) {
 }
 
 absl::Status ParseNoise(const std::string& text, NoiseModel& noise) {
-  const std::array<RealField, 8> fields = {{{"device_spread", &noise.device_spread, 1},
+  const std::array<RealField, 9> fields = {{{"device_spread", &noise.device_spread, 1},
                                             {"kernel_sigma_lo", &noise.kernel_sigma_lo, 1},
                                             {"kernel_sigma_hi", &noise.kernel_sigma_hi, 1},
                                             {"rho", &noise.rho, 0.9999},
                                             {"rho_sigma", &noise.rho_sigma, 1},
                                             {"transfer_sigma", &noise.transfer_sigma, 1},
                                             {"end_frac", &noise.end_frac, 1},
-                                            {"end_jitter_us", &noise.end_jitter_us, 1000}}};
+                                            {"end_jitter_us", &noise.end_jitter_us, 1000},
+                                            {"length_sigma", &noise.length_sigma, 0.5}}};
   LOCKSTEP_RETURN_IF_ERROR(ParseReals("--noise", text, fields));
   if (noise.kernel_sigma_lo > noise.kernel_sigma_hi) {
     return absl::InvalidArgumentError("--noise: kernel_sigma_lo must not be above kernel_sigma_hi");
@@ -177,6 +192,7 @@ absl::Status ParseNoise(const std::string& text, NoiseModel& noise) {
 constexpr std::array<std::string_view, 6> kPrograms = {"decode", "prefill", "train", "batching", "pipeline", "moe"};
 constexpr std::array<std::string_view, 3> kAllReduces = {"nccl", "custom", "symmetric"};
 constexpr std::array<std::string_view, 3> kAlgorithms = {"ring", "tree", "nvls"};
+constexpr std::array<std::string_view, 3> kShardings = {"none", "optimizer", "full"};
 constexpr std::array<std::string_view, 2> kSwitch = {"off", "on"};
 constexpr std::array<std::string_view, 3> kIds = {"full", "groups", "names"};
 constexpr std::array<std::string_view, 3> kForms = {"kineto", "nsys", "mixed"};
@@ -194,6 +210,7 @@ absl::Status UnderstandChoices(const RawFlags& raw, SimulatorOptions& options) {
   LOCKSTEP_ASSIGN_OR_RETURN(const size_t overlap, Choose("--overlap", raw.overlap, kSwitch));
   LOCKSTEP_ASSIGN_OR_RETURN(const size_t all_reduce, Choose("--all-reduce", raw.all_reduce, kAllReduces));
   LOCKSTEP_ASSIGN_OR_RETURN(const size_t algorithm, Choose("--algorithm", raw.algorithm, kAlgorithms));
+  LOCKSTEP_ASSIGN_OR_RETURN(const size_t shard, Choose("--shard", raw.shard, kShardings));
   options.program = static_cast<ProgramKind>(program);
   options.ids = static_cast<IdLevel>(ids);
   options.form = static_cast<TraceForm>(form);
@@ -202,6 +219,7 @@ absl::Status UnderstandChoices(const RawFlags& raw, SimulatorOptions& options) {
   options.overlap = overlap == 1;
   options.all_reduce = static_cast<AllReduceKind>(all_reduce);
   options.algorithm = static_cast<Algorithm>(algorithm);
+  options.shard = static_cast<Sharding>(shard);
   return absl::OkStatus();
 }
 
@@ -227,7 +245,11 @@ constexpr const char* kCauseHelp =
     "slow_gpu:rank=,factor= | slow_kernel:rank=,kernel=,factor= | more_work:rank=,factor= | "
     "late_host:rank=|host=,us=,p= | periodic_pause:rank=,every=,ms= | data_stall:rank=,p=,ms= | "
     "copy_contention:rank=,gbps= | slow_rail:rail=,factor= | stage_imbalance:stage=,factor= | "
-    "expert_imbalance:skew= | transient:rank=,from=,to=,factor= (from, to: steps)";
+    "expert_imbalance:skew= | transient:rank=,from=,to=,factor= (from, to: steps); on all ranks, unless rank= is "
+    "given: host_bound:us= | slow_launch:us= | small_kernels:split= | sync:every= (layers) | alloc:calls=,us= | "
+    "host_copies:mb=,count= | big_copies:factor= (of compute time) | long_attention:factor= | "
+    "kernel_tail:kernel=,p=,factor= | outlier:kernel=,count=,factor= | jitter:sigma= | and always on all: "
+    "slow_transfer:factor= | prefill_mix:every=,factor= (steps; times 2048 tokens)";
 constexpr const char* kDefectHelp =
     "what is wrong with the traces (repeatable): stagger:s= | loss:p= | burst:n= | head:n= | absurd:p= | "
     "duplicate_rank:rank= | missing_rank:rank= | no_metadata | elided_groups | decoy | always_last:host=,us= | "
@@ -237,6 +259,13 @@ void AddModelFlags(CLI::App& app, RawFlags& raw, SimulatorOptions& options) {
   app.add_option("--model-scale", options.model_scale, "compute kernels take this many times as long")
       ->capture_default_str();
   app.add_option("--micro-batches", options.micro_batches, "micro-batches of a pipelined step")->capture_default_str();
+  app.add_option("--interleave", options.interleave,
+                 "parts of the model that each stage has (interleaved one forward, one backward)")
+      ->capture_default_str();
+  app.add_option("--shard", raw.shard,
+                 "none | optimizer | full: what data-parallel ranks divide (gradients reduced to owners and parameters "
+                 "broadcast by them; or parameters gathered and gradients scattered layer by layer)")
+      ->capture_default_str();
   app.add_option("--overlap", raw.overlap, "on | off: exchange gradients under the backward pass")
       ->capture_default_str();
   app.add_flag("--graphs", options.graphs, "launch a step as one CUDA graph (decode, batching)");
@@ -246,7 +275,7 @@ void AddModelFlags(CLI::App& app, RawFlags& raw, SimulatorOptions& options) {
       ->capture_default_str();
   app.add_option("--noise", raw.noise,
                  "device_spread=,kernel_sigma_lo=,kernel_sigma_hi=,rho=,rho_sigma=,transfer_sigma=,end_frac=,"
-                 "end_jitter_us=");
+                 "end_jitter_us=,length_sigma= (tokens of a step, between data-parallel replicas)");
   app.add_option("--cause", raw.causes, kCauseHelp);
   app.add_option("--defect", raw.defects, kDefectHelp);
   app.add_option("--clock", raw.clock,
@@ -315,13 +344,14 @@ CommandLine ParseCommandLine(int argc, const char* const* argv) {
 namespace {
 
 absl::Status CheckPositive(const SimulatorOptions& options) {
-  const std::array<std::pair<std::string_view, int32_t>, 7> counts = {{{"--pp", options.pp},
+  const std::array<std::pair<std::string_view, int32_t>, 8> counts = {{{"--pp", options.pp},
                                                                        {"--dp", options.dp},
                                                                        {"--ep", options.ep},
                                                                        {"--hosts", options.hosts},
                                                                        {"--steps", options.steps},
                                                                        {"--layers", options.layers},
-                                                                       {"--micro-batches", options.micro_batches}}};
+                                                                       {"--micro-batches", options.micro_batches},
+                                                                       {"--interleave", options.interleave}}};
   for (const auto& [flag, value] : counts) {
     if (value < 1 || value > 10'000'000) {
       return absl::InvalidArgumentError(fmt::format("{} {}: must be at least 1 and at most 10000000", flag, value));
@@ -343,10 +373,37 @@ absl::Status CheckPositive(const SimulatorOptions& options) {
   return absl::OkStatus();
 }
 
+bool Trains(ProgramKind program) {
+  return program == ProgramKind::kTrain || program == ProgramKind::kPipeline || program == ProgramKind::kMoe;
+}
+
+absl::Status CheckTraining(const SimulatorOptions& options) {
+  const bool interleaves = options.interleave > 1;
+  if (!interleaves && options.shard == Sharding::kNone) return absl::OkStatus();
+  if (!Trains(options.program)) {
+    return absl::InvalidArgumentError("--interleave and --shard need --program train, pipeline or moe");
+  }
+  if (options.shard != Sharding::kNone && options.dp < 2) {
+    return absl::InvalidArgumentError("--shard divides among data-parallel ranks: needs --dp above 1");
+  }
+  if (!interleaves) return absl::OkStatus();
+  if (options.pp < 2) return absl::InvalidArgumentError("--interleave needs --pp above 1");
+  if (options.micro_batches % options.pp != 0) {
+    return absl::InvalidArgumentError(fmt::format("--interleave: --micro-batches {} must be a multiple of --pp {}",
+                                                  options.micro_batches, options.pp));
+  }
+  if (options.layers / options.pp < options.interleave) {
+    return absl::InvalidArgumentError(fmt::format("--layers {}: at least --pp {} times --interleave {}", options.layers,
+                                                  options.pp, options.interleave));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status CompleteLayout(SimulatorOptions& options) {
   LOCKSTEP_RETURN_IF_ERROR(CheckPositive(options));
+  LOCKSTEP_RETURN_IF_ERROR(CheckTraining(options));
   const int64_t rest = int64_t{options.pp} * options.dp;
   if (options.tp == 0) {
     const int64_t places = options.gpus_per_host > 0 ? int64_t{options.hosts} * options.gpus_per_host : 8 * rest;

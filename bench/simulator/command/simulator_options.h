@@ -18,6 +18,9 @@ namespace lockstep {
 enum class ProgramKind : uint8_t { kDecode, kPrefill, kTrain, kBatching, kPipeline, kMoe };
 enum class AllReduceKind : uint8_t { kNccl, kCustom, kSymmetric };  // who does small tensor-parallel all-reduces
 enum class Algorithm : uint8_t { kRing, kTree, kNvls };
+// What data-parallel replicas divide among them: nothing; the optimizer's state (gradients are reduced to owners,
+// parameters broadcast by them); everything (parameters are gathered for each layer).
+enum class Sharding : uint8_t { kNone, kOptimizer, kFull };
 enum class IdLevel : uint8_t { kFull, kGroups, kNames };
 enum class TraceForm : uint8_t { kKineto, kNsys, kMixed };
 
@@ -56,6 +59,7 @@ struct NoiseModel {
   double transfer_sigma = 0.02;
   double end_frac = 0.001;   // ends of one collective are spread by up to this share of its transfer, by position
   double end_jitter_us = 1;  // and by an exponential of this mean (0.3 to 1 us are usual)
+  double length_sigma = 0;   // sd of the tokens of a step between data-parallel replicas, relative
 };
 
 // Damage that is done while files are written rather than to the recorded times; follows from
@@ -85,8 +89,10 @@ struct SimulatorOptions {
   int32_t nsys_schema_minor = 25;  // of schema 3; -7 stands for 2.7 so that versions order as numbers
   double model_scale = 1;          // all compute kernels take this many times as long
   int32_t micro_batches = 4;       // of pipelines and training with pp > 1
-  bool overlap = true;             // gradients are exchanged under the backward pass
-  bool graphs = false;             // a step is one CUDA-graph launch (decode, batching)
+  int32_t interleave = 1;          // parts of the model that each stage of a pipeline has
+  Sharding shard = Sharding::kNone;
+  bool overlap = true;  // gradients are exchanged under the backward pass
+  bool graphs = false;  // a step is one CUDA-graph launch (decode, batching)
   AllReduceKind all_reduce = AllReduceKind::kNccl;
   Algorithm algorithm = Algorithm::kRing;
   NoiseModel noise;

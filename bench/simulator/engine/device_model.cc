@@ -31,6 +31,7 @@ int64_t Rounded(double ns) { return std::llround(ns); }
 double RingBytes(const Op& op, double members) {
   const auto bytes = static_cast<double>(op.bytes);
   if (op.collective == CollectiveOp::kAllReduce) return 2 * bytes * (members - 1) / members;
+  if (op.root >= 0) return bytes;
   return bytes * (members - 1);  // the size counts one member's share
 }
 
@@ -106,7 +107,7 @@ void DeviceModel::BeginStep(int64_t step) {
   }
 }
 
-HostTimes DeviceModel::TimesOfHost(const OpDraws& draws, const Op& op) const {
+HostTimes DeviceModel::TimesOfHost(const OpDraws& draws, int32_t rank, const Op& op) const {
   const bool launches = StartsDeviceWork(op.kind) || op.kind == OpKind::kGraphLaunch;
   const uint64_t bits = draws.Bits(Purpose::kHostTimes);
   HostTimes times{.dispatch_ns = OpDraws::Part(bits, 0, 1'300, 2'500),
@@ -119,6 +120,16 @@ HostTimes DeviceModel::TimesOfHost(const OpDraws& draws, const Op& op) const {
   if (draws.Unit(Purpose::kHiccup) < kHiccupChance) {
     times.dispatch_ns += draws.Int(Purpose::kHiccupLength, 100'000, 200'000);
   }
+  if (op.call_ns > 0) {
+    // All ranks of a job ask their allocators for the same.
+    const OpDraws shared(rng_, -1, step_, op.draw);
+    times.call_ns += Scaled(op.call_ns, shared.Exponential(Purpose::kAllocLength));
+  }
+  if (StartsKernels(op.kind)) {
+    const int64_t longer = effects_.LaunchCall(rank);
+    times.call_ns += longer;
+    times.latency_ns += longer;
+  }
   if (op.kind == OpKind::kGraphLaunch) times.latency_ns += draws.Int(Purpose::kGraphLatency, 3'000, 6'000);
   return times;
 }
@@ -127,13 +138,14 @@ int64_t DeviceModel::SyncReturn(const OpDraws& draws) const { return draws.Int(P
 
 int64_t DeviceModel::EarlyStart(const OpDraws& draws) const { return draws.Int(Purpose::kEarlyStart, 800, 2'500); }
 
-int64_t DeviceModel::Length(const OpDraws& draws, int32_t rank, const Op& op) const {
-  const auto at = static_cast<size_t>(rank);
+int64_t DeviceModel::Length(const OpDraws& draws, const OpPlace& place, const Op& op) const {
+  const auto at = static_cast<size_t>(place.rank);
   if (op.kind == OpKind::kCollective) return 0;
   if (op.kind != OpKind::kKernel) {
     return Scaled(op.device_ns, copy_factor_[at] * ExpNearZero(kCopySigma * draws.Normal(Purpose::kCopyNoise)));
   }
-  double factor = speed_[at] * effects_.KernelFactor(rank, step_, op.kernel);
+  double factor = speed_[at] * effects_.KernelFactor(place.rank, step_, op.kernel);
+  factor *= effects_.InstanceFactor(place, op.kernel);
   if (op.expert) factor *= expert_factor_[at];
   return Scaled(op.device_ns, factor * ExpNearZero(kernel_sigma_[op.kernel] * draws.Normal(Purpose::kKernelNoise)));
 }
@@ -172,19 +184,20 @@ double DeviceModel::TransferNoise(uint32_t meeting, uint32_t instance) const {
 }
 
 int64_t DeviceModel::EndJitter(const Arrival& arrival) const {
-  const OpDraws draws(rng_, arrival.rank, step_, arrival.op_index);
+  const OpDraws draws(rng_, arrival.rank, step_, arrival.draw);
   return Rounded(noise_.end_jitter_us * 1e3 * draws.Exponential(Purpose::kEndJitter));
 }
 
 void DeviceModel::CompleteInstance(int32_t communicator, uint32_t meeting, uint32_t instance,
                                    std::span<Arrival> arrivals) const {
   const auto index = static_cast<size_t>(communicator);
-  const double noise = TransferNoise(meeting, instance);
+  const double noise = TransferNoise(meeting, instance) * effects_.TransferFactor();
   const Op& op = *arrivals.front().op;
   if (IsPairwise(op)) return CompletePair(noise, arrivals);
   if (op.collective == CollectiveOp::kAllToAllV) {
     return CompleteExchange(cluster_.communicators[index], groups_[index], noise, arrivals);
   }
+  if (op.root >= 0) return CompleteRooted(groups_[index], noise, arrivals);
   CompleteAll(groups_[index], noise, arrivals);
 }
 
@@ -218,6 +231,26 @@ void DeviceModel::CompletePair(double noise, std::span<Arrival> arrivals) const 
     const int64_t received = std::max(begin + transfer, receiver.start_ns + Rounded(kPushNs));
     sender.end_ns = std::max(sender.end_ns, sent);
     receiver.end_ns = std::max(receiver.end_ns, received);
+  }
+  for (Arrival& arrival : arrivals) arrival.end_ns += EndJitter(arrival);
+}
+
+// Data flows along the ring: from the root onwards, or from the root's successor round to it. Who only passes on or
+// takes in needs those before it, and with a large message, which fills the buffers on the way, those after it too.
+void DeviceModel::CompleteRooted(const GroupModel& group, double noise, std::span<Arrival> arrivals) const {
+  const Op& op = *arrivals.front().op;
+  const auto size = static_cast<int32_t>(arrivals.size());
+  const int32_t begin = op.collective == CollectiveOp::kReduce ? (op.root + 1) % size : op.root;
+  std::vector<Arrival*> chain(arrivals.size());
+  for (Arrival& arrival : arrivals) chain[static_cast<size_t>((arrival.position - begin + size) % size)] = &arrival;
+  const bool handed_over = op.bytes <= kBufferBytes;
+  const int64_t transfer = Rounded(UsualTransfer(op, group) * noise);
+  const int64_t push = Rounded(kPushNs + static_cast<double>(std::min(op.bytes, kBufferBytes)) / kLinkBytesPerNs);
+  int64_t reached = handed_over ? chain.front()->start_ns : LastStart(arrivals);
+  chain.front()->end_ns = reached + (handed_over ? push : std::max(push, transfer - push));
+  for (size_t i = 1; i < chain.size(); ++i) {
+    reached = std::max(reached + (i == 1 ? transfer : Rounded(kHopNs)), chain[i]->start_ns + push);
+    chain[i]->end_ns = reached;
   }
   for (Arrival& arrival : arrivals) arrival.end_ns += EndJitter(arrival);
 }

@@ -36,7 +36,7 @@ struct Arrival {
   int32_t position = 0;  // in the communicator
   int64_t start_ns = 0;  // from here on its kernel sends and receives
   const Op* op = nullptr;
-  uint32_t op_index = 0;
+  uint32_t draw = 0;   // DrawNumber of the op
   int64_t end_ns = 0;  // result of CompleteInstance
 };
 
@@ -49,12 +49,12 @@ class DeviceModel {
   // Steps in order from 0: draws the slow part of every rank's speed.
   void BeginStep(int64_t step);
 
-  [[nodiscard]] HostTimes TimesOfHost(const OpDraws& draws, const Op& op) const;
+  [[nodiscard]] HostTimes TimesOfHost(const OpDraws& draws, int32_t rank, const Op& op) const;
   [[nodiscard]] int64_t SyncReturn(const OpDraws& draws) const;
   // How long before its predecessor's end an Op::early_start begins.
   [[nodiscard]] int64_t EarlyStart(const OpDraws& draws) const;
   // Of a kernel, copy or memset; a collective's length follows from all its members.
-  [[nodiscard]] int64_t Length(const OpDraws& draws, int32_t rank, const Op& op) const;
+  [[nodiscard]] int64_t Length(const OpDraws& draws, const OpPlace& place, const Op& op) const;
 
   // All members have come: sets their ends. `instance`: ordinal among those of its meeting.
   void CompleteInstance(int32_t communicator, uint32_t meeting, uint32_t instance, std::span<Arrival> arrivals) const;
@@ -74,6 +74,7 @@ class DeviceModel {
   [[nodiscard]] double TransferNoise(uint32_t meeting, uint32_t instance) const;
   [[nodiscard]] int64_t EndJitter(const Arrival& arrival) const;
   void CompleteAll(const GroupModel& group, double noise, std::span<Arrival> arrivals) const;
+  void CompleteRooted(const GroupModel& group, double noise, std::span<Arrival> arrivals) const;
   void CompletePair(double noise, std::span<Arrival> arrivals) const;
   void CompleteExchange(const RankGroup& group, const GroupModel& model, double noise,
                         std::span<Arrival> arrivals) const;

@@ -24,6 +24,7 @@ struct RankState {
   std::vector<int64_t> started_ns = std::vector<int64_t>(kLaunchQueue);  // starts of the last launches, a ring
   size_t launched = 0;
   uint32_t cursor = 0;            // next op of the current step
+  uint32_t segment = 0;           // collectives so far in it
   const StepOps* step = nullptr;  // the current one
 };
 
@@ -78,6 +79,7 @@ class Engine {
     RankTimeline& timeline = ranks_[rank];
     RankState& state = states_[rank];
     state.cursor = 0;
+    state.segment = 0;
     state.step = &input_.program->StepOf(step_, static_cast<int32_t>(rank));
     if (!input_.keep_records) timeline.activities.clear();
     if (step_ == 0) {
@@ -97,30 +99,32 @@ class Engine {
     while (state.cursor < ops.size()) {
       const uint32_t index = state.cursor++;
       const Op& op = ops[index];
-      const OpDraws draws(input_.rng, rank, step_, index);
-      const HostTimes times = device_.TimesOfHost(draws, op);
+      const OpPlace place{.rank = rank, .step = step_, .draw = DrawNumber(op, index), .segment = state.segment};
+      const OpDraws draws(input_.rng, rank, step_, place.draw);
+      const HostTimes times = device_.TimesOfHost(draws, rank, op);
       Activity activity{.step = step_, .op = index};
-      Call(rank, op, times, state, activity);
+      Call(place, op, times, state, activity);
       int64_t arrival = 0;
-      if (StartsDeviceWork(op.kind)) arrival = Start(draws, times, rank, op, state, activity);
-      if (!op.in_graph && !StartsDeviceWork(op.kind)) Synchronise(draws, times, op, state, activity);
+      if (StartsDeviceWork(op.kind)) arrival = Start(draws, times, place, op, state, activity);
+      if (!op.in_graph) Synchronise(draws, times, op, state, activity);
       if (!op.in_graph) state.host_ns = activity.call_end_ns;
       ranks_[static_cast<size_t>(rank)].activities.push_back(activity);
-      if (op.kind == OpKind::kCollective) return Arrive(rank, op, index, arrival);
+      if (op.kind == OpKind::kCollective) {
+        ++state.segment;
+        return Arrive(rank, op, place.draw, arrival);
+      }
     }
   }
 
   // The host's part. What a graph replays has none: it shows the graph's launch.
-  void Call(int32_t rank, const Op& op, const HostTimes& times, RankState& state, Activity& activity) {
+  void Call(const OpPlace& place, const Op& op, const HostTimes& times, RankState& state, Activity& activity) {
     if (op.in_graph) {
       activity.call_start_ns = state.graph_call_start_ns;
       activity.call_end_ns = state.graph_call_end_ns;
       return;
     }
     state.host_ns += times.dispatch_ns;
-    const bool launches =
-        op.kind == OpKind::kKernel || op.kind == OpKind::kCollective || op.kind == OpKind::kGraphLaunch;
-    if (launches) state.host_ns += input_.effects->LaunchDelay(rank, step_, activity.op);
+    if (StartsKernels(op.kind)) state.host_ns += input_.effects->LaunchDelay(place.rank, step_, place.draw);
     if (StartsDeviceWork(op.kind)) {
       state.host_ns = std::max(state.host_ns, state.started_ns[state.launched % kLaunchQueue]);
     }
@@ -136,6 +140,8 @@ class Engine {
     } else if (op.kind == OpKind::kStreamSync) {
       const int64_t returns = std::max(state.stream_end_ns[stream], state.stream_ready_ns[stream]);
       activity.call_end_ns = std::max(activity.call_end_ns, returns + device_.SyncReturn(draws));
+    } else if (op.pageable) {
+      activity.call_end_ns = std::max(activity.call_end_ns, activity.end_ns + device_.SyncReturn(draws));
     } else if (op.kind == OpKind::kGraphLaunch) {
       state.graph_call_start_ns = activity.call_start_ns;
       state.graph_call_end_ns = activity.call_end_ns;
@@ -145,13 +151,13 @@ class Engine {
 
   // Gives the time from which on a collective's kernel takes part: its start, or with an early start the end of its
   // predecessor.
-  int64_t Start(const OpDraws& draws, const HostTimes& times, int32_t rank, const Op& op, RankState& state,
+  int64_t Start(const OpDraws& draws, const HostTimes& times, const OpPlace& place, const Op& op, RankState& state,
                 Activity& activity) {
     const auto stream = static_cast<size_t>(op.stream);
     const int64_t launched = op.in_graph ? state.graph_ready_ns : activity.call_start_ns + times.latency_ns;
     const int64_t ready = std::max(state.stream_ready_ns[stream], launched);
     const int64_t free = state.stream_end_ns[stream];
-    const int64_t held = op.kind == OpKind::kCollective ? input_.effects->ArrivalDelay(rank) : 0;
+    const int64_t held = op.kind == OpKind::kCollective ? input_.effects->ArrivalDelay(place.rank) : 0;
     int64_t arrival = 0;
     if (op.early_start) {
       const int64_t early = std::max(state.stream_start_ns[stream] + kDeviceTickNs, free - device_.EarlyStart(draws));
@@ -162,23 +168,20 @@ class Engine {
       activity.start_ns = OnTick(std::max(unblocked, launched) + held);
       arrival = activity.start_ns;
     }
-    activity.end_ns = OnTick(activity.start_ns + device_.Length(draws, rank, op));
+    activity.end_ns = OnTick(activity.start_ns + device_.Length(draws, place, op));
     if (!op.in_graph) state.started_ns[state.launched++ % kLaunchQueue] = activity.start_ns;
     state.stream_start_ns[stream] = activity.start_ns;
     state.stream_end_ns[stream] = activity.end_ns;  // of a collective: until all members have arrived
     return arrival;
   }
 
-  void Arrive(int32_t rank, const Op& op, uint32_t index, int64_t arrival_ns) {
+  void Arrive(int32_t rank, const Op& op, uint32_t draw, int64_t arrival_ns) {
     const int32_t communicator = cluster_.CommunicatorOf(rank, op.group);
     const uint32_t number = MeetingOf(cluster_, op, rank);
     const RankGroup& group = cluster_.communicators[static_cast<size_t>(communicator)];
     Meeting& meeting = meetings_[number];
-    meeting.arrived.push_back({.rank = rank,
-                               .position = cluster_.PositionIn(group, rank),
-                               .start_ns = arrival_ns,
-                               .op = &op,
-                               .op_index = index});
+    meeting.arrived.push_back(
+        {.rank = rank, .position = cluster_.PositionIn(group, rank), .start_ns = arrival_ns, .op = &op, .draw = draw});
     if (meeting.arrived.size() < (IsPairwise(op) ? 2 : group.members.size())) return;
     device_.CompleteInstance(communicator, number, meeting.instance++, meeting.arrived);
     for (const Arrival& member : meeting.arrived) Complete(member);

@@ -5,7 +5,8 @@
 // has ended and what its stream waits for is done; kernels of a CUDA graph start one after the other once its launch
 // has reached the device. Collectives are NCCL's: a member's kernel starts on its own; all-pairs operations end one
 // transfer after the last member has started, so that early members' kernels are long, and no member ends before the
-// last has started; a sender may end before its receiver starts, a receiver never before its sender starts. Pure: the
+// last has started; in a broadcast or reduction nobody ends before those whose data it needs have started; a sender may
+// end before its receiver starts, a receiver never before its sender starts. Pure: the
 // same arguments give the same timelines.
 #pragma once
 

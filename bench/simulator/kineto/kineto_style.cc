@@ -83,6 +83,10 @@ C10dNames C10dNamesOf(CollectiveOp op) {
       return {"_allgather_base", "nccl:_all_gather_base", "c10d::_allgather_base_"};
     case CollectiveOp::kReduceScatter:
       return {"_reduce_scatter_base", "nccl:_reduce_scatter_base", "c10d::_reduce_scatter_base_"};
+    case CollectiveOp::kBroadcast:
+      return {"broadcast", "nccl:broadcast", "c10d::broadcast_"};
+    case CollectiveOp::kReduce:
+      return {"reduce", "nccl:reduce", "c10d::reduce_"};
     case CollectiveOp::kAllToAllV:
       return {"all_to_allv", "nccl:all_to_all", "c10d::alltoall_base_"};
     case CollectiveOp::kSend:

@@ -160,8 +160,8 @@ class RankFile {
       const RankGroup& group = GroupOf(op);
       const bool pairwise = call.source >= 0 || call.target >= 0;
       const int32_t peer = std::max(call.source, call.target);
-      args = fmt::format(R"(, {}, "Rank": {})", CollectiveArgs(style_, call, group),
-                         run_.cluster->PositionIn(group, pairwise ? peer : rank_));
+      const int32_t own = op.root >= 0 ? op.root : run_.cluster->PositionIn(group, pairwise ? peer : rank_);
+      args = fmt::format(R"(, {}, "Rank": {})", CollectiveArgs(style_, call, group), own);
       if (style_.strides) {
         args += fmt::format(R"(, "Global rank start": {}, "Global rank stride": {})", group.members.front(),
                             group.members[1] - group.members[0]);
@@ -248,11 +248,16 @@ class RankFile {
     rows_.Complete(style_.kernel, kernel.name, OnDevice(op.stream), activity.start_ns, activity.end_ns, args);
   }
 
+  static std::string CopyName(const Op& op) {
+    const std::string_view host = op.pageable ? "Pageable" : "Pinned";
+    if (op.copy == CopyKind::kHostToDevice) return fmt::format("Memcpy HtoD ({} -> Device)", host);
+    if (op.copy == CopyKind::kDeviceToHost) return fmt::format("Memcpy DtoH (Device -> {})", host);
+    return "Memcpy DtoD (Device -> Device)";
+  }
+
   void CopyRow(size_t index, const Activity& activity, const Op& op) {
     const bool copy = op.kind == OpKind::kMemcpy;
-    const std::string_view name = !copy                                ? "Memset (Device)"
-                                  : op.copy == CopyKind::kHostToDevice ? "Memcpy HtoD (Pinned -> Device)"
-                                                                       : "Memcpy DtoH (Device -> Pinned)";
+    const std::string name = copy ? CopyName(op) : "Memset (Device)";
     const int64_t length = std::max<int64_t>(1, activity.end_ns - activity.start_ns);
     rows_.Complete(
         copy ? style_.memcpy : style_.memset, name, OnDevice(op.stream), activity.start_ns, activity.end_ns,

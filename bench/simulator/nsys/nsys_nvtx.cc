@@ -174,6 +174,7 @@ class NvtxExport {
                   .bytes = BytesOf(run_, rank, capture_.ranks[index].activities[activity].step, op),
                   .own_position = run_.cluster->PositionIn(group, rank),
                   .peer = op.send_to >= 0 ? op.send_to : op.receive_from,
+                  .root = op.root,
                   .seq = number.seq,
                   .shared = number.shared};
     const HostInterval around = *IntervalOf(capture_.ranks[index], activity, activity, kInnerMarginNs);

@@ -18,6 +18,7 @@ constexpr int64_t kTypeSize = 22;
 constexpr int64_t kTypeRedop = kStaticSchemaBase + 16;
 constexpr std::string_view kCommunicatorField = "NCCL communicator ID";
 constexpr std::string_view kSizeField = "Message size [bytes]";
+constexpr std::string_view kRootField = "Root";
 
 constexpr std::array kInitEntries = {
     PayloadEntry{kTypeUint64, kCommunicatorField, 0},
@@ -34,6 +35,17 @@ constexpr std::array kReduceEntries = {
     PayloadEntry{kTypeSize, kSizeField, 8},
     PayloadEntry{kTypeRedop, "Reduction operation", 16},
 };
+constexpr std::array kBroadcastEntries = {
+    PayloadEntry{kTypeUint64, kCommunicatorField, 0},
+    PayloadEntry{kTypeSize, kSizeField, 8},
+    PayloadEntry{kTypeInt, kRootField, 16},
+};
+constexpr std::array kToRootEntries = {
+    PayloadEntry{kTypeUint64, kCommunicatorField, 0},
+    PayloadEntry{kTypeSize, kSizeField, 8},
+    PayloadEntry{kTypeInt, kRootField, 16},
+    PayloadEntry{kTypeRedop, "Reduction operation", 20},
+};
 constexpr std::array kPairEntries = {
     PayloadEntry{kTypeUint64, kCommunicatorField, 0},
     PayloadEntry{kTypeSize, kSizeField, 8},
@@ -43,7 +55,9 @@ constexpr std::array kSchemas = {
     PayloadSchema{kNcclInitRange, kStaticSchemaBase + 11, 24, kInitEntries},
     PayloadSchema{"ncclAllGather", kStaticSchemaBase + 4, 16, kGatherEntries},
     PayloadSchema{"ncclAllReduce", kStaticSchemaBase + 5, 24, kReduceEntries},
+    PayloadSchema{"ncclBroadcast", kStaticSchemaBase + 6, 24, kBroadcastEntries},
     PayloadSchema{"ncclReduceScatter", kStaticSchemaBase + 7, 24, kReduceEntries},
+    PayloadSchema{"ncclReduce", kStaticSchemaBase + 8, 24, kToRootEntries},
     PayloadSchema{"ncclSend", kStaticSchemaBase + 9, 24, kPairEntries},
     PayloadSchema{"ncclRecv", kStaticSchemaBase + 10, 24, kPairEntries},
 };
@@ -81,6 +95,10 @@ std::string_view NcclRangeOf(CollectiveOp op) {
       return "ncclAllGather";
     case CollectiveOp::kReduceScatter:
       return "ncclReduceScatter";
+    case CollectiveOp::kBroadcast:
+      return "ncclBroadcast";
+    case CollectiveOp::kReduce:
+      return "ncclReduce";
     case CollectiveOp::kSend:
       return "ncclSend";
     case CollectiveOp::kRecv:
@@ -103,7 +121,8 @@ std::string CollectivePayload(const NcclCall& call, const RankGroup& group) {
   std::string payload;
   PutLittleEndian(payload, group.hash, 8);
   PutLittleEndian(payload, static_cast<uint64_t>(call.bytes), 8);  // the reduction, sum, is 0
-  if (call.peer >= 0) PutLittleEndian(payload, static_cast<uint64_t>(call.peer), 4);
+  const int32_t other = std::max(call.peer, call.root);
+  if (other >= 0) PutLittleEndian(payload, static_cast<uint64_t>(other), 4);
   return WithHeader(SchemaOf(NcclRangeOf(call.op)), std::move(payload));
 }
 

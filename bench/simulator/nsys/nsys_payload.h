@@ -32,13 +32,14 @@ inline constexpr std::string_view kNcclInitRange = "ncclCommInitRankConfig";
 
 // Blobs with nsys' 32-byte header.
 [[nodiscard]] std::string InitPayload(const RankGroup& group, int32_t own_position, int32_t device);
-// One NCCL call. `peer`: position in the group of pairwise operations, else -1.
+// One NCCL call. `peer`, `root`: position in the group for pairwise and rooted operations, else -1.
 struct NcclCall {
   CollectiveOp op = CollectiveOp::kUnknown;
   DataType dtype = DataType::kUnknown;
   int64_t bytes = 0;
   int32_t own_position = 0;
   int32_t peer = -1;
+  int32_t root = -1;
   int64_t seq = -1;     // CallNumber's
   int64_t shared = -1;  // -1: one of many calls of an operation, without an id
 };

@@ -147,6 +147,11 @@ class HostExport {
     return absl::OkStatus();
   }
 
+  // ENUM_CUDA_MEM_KIND.
+  static int64_t CodeOf(MemoryKind memory) {
+    return memory == MemoryKind::kPageable ? 0 : memory == MemoryKind::kPinned ? 1 : 2;
+  }
+
   absl::Status WriteCopies() {
     NsysTable table(&db_, minor_, "CUPTI_ACTIVITY_KIND_MEMCPY",
                     {"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "bytes",
@@ -154,11 +159,10 @@ class HostExport {
     for (const RowRef& row : DeviceRows(OpKind::kMemcpy, OpKind::kMemcpy)) {
       const Activity& activity = At(row);
       const Op& op = OpOf(row);
-      const bool to_device = op.copy == CopyKind::kHostToDevice;
       LOCKSTEP_RETURN_IF_ERROR(table.Row({Local(activity.start_ns), Local(activity.end_ns), DeviceOf(row.rank),
                                           kContext, int64_t{StreamNumber(op.stream)}, Correlation(row),
                                           GlobalPid(PidOf(row.rank)), op.bytes, static_cast<int64_t>(op.copy),
-                                          int64_t{to_device ? 1 : 2}, int64_t{to_device ? 2 : 1}, int64_t{1}}));
+                                          CodeOf(SourceMemoryOf(op)), CodeOf(TargetMemoryOf(op)), int64_t{1}}));
     }
     return absl::OkStatus();
   }

@@ -7,7 +7,9 @@
 namespace lockstep {
 namespace {
 
-bool MovesOnly(CollectiveOp op) { return op != CollectiveOp::kAllReduce && op != CollectiveOp::kReduceScatter; }
+bool MovesOnly(CollectiveOp op) {
+  return op != CollectiveOp::kAllReduce && op != CollectiveOp::kReduceScatter && op != CollectiveOp::kReduce;
+}
 
 bool IsSendReceive(CollectiveOp op) {
   return op == CollectiveOp::kSend || op == CollectiveOp::kRecv || op == CollectiveOp::kSendRecv ||
@@ -20,6 +22,10 @@ std::string_view NcclOpName(CollectiveOp op) {
       return "AllGather";
     case CollectiveOp::kReduceScatter:
       return "ReduceScatter";
+    case CollectiveOp::kBroadcast:
+      return "Broadcast";
+    case CollectiveOp::kReduce:
+      return "Reduce";
     default:
       return "AllReduce";
   }

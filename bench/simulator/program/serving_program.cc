@@ -61,7 +61,10 @@ class ServingProgram : public StepProgram {
   void Pass(int64_t tokens, bool prefill) {
     builder_.Kernel(serving::Embedding(tokens));
     builder_.LayerAllReduce(MessageBytes(tokens));
-    for (int32_t layer = 0; layer < options_.layers; ++layer) Layer(tokens, prefill);
+    for (int32_t layer = 0; layer < options_.layers; ++layer) {
+      Layer(tokens, prefill);
+      builder_.EndLayer();
+    }
   }
 
   void Layer(int64_t tokens, bool prefill) {
@@ -99,8 +102,8 @@ class ServingProgram : public StepProgram {
 // The same in every step.
 class SteadyProgram : public ServingProgram {
  public:
-  SteadyProgram(const SimulatorOptions& options, int64_t prompts, int64_t batch)
-      : ServingProgram(options), step_(Step(prompts, kPromptTokens, batch)) {}
+  SteadyProgram(const SimulatorOptions& options, int64_t prompts, int64_t prompt_tokens, int64_t batch)
+      : ServingProgram(options), step_(Step(prompts, prompt_tokens, batch)) {}
 
   const StepOps& StepOf(int32_t /*step*/, int32_t /*rank*/) const override { return step_; }
 
@@ -141,7 +144,11 @@ class BatchingProgram : public ServingProgram {
 std::unique_ptr<StepProgram> MakeServingProgram(const SimulatorOptions& options) {
   if (options.program == ProgramKind::kBatching) return std::make_unique<BatchingProgram>(options);
   const bool prefill = options.program == ProgramKind::kPrefill;
-  return std::make_unique<SteadyProgram>(options, prefill ? 1 : 0, prefill ? 0 : kBatch);
+  return std::make_unique<SteadyProgram>(options, prefill ? 1 : 0, kPromptTokens, prefill ? 0 : kBatch);
+}
+
+std::unique_ptr<StepProgram> MakePromptProgram(const SimulatorOptions& options, int64_t tokens) {
+  return std::make_unique<SteadyProgram>(options, 1, tokens, 0);
 }
 
 }  // namespace lockstep

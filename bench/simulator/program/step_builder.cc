@@ -78,11 +78,17 @@ void StepBuilder::Communicate(Op op, bool compute_waits) {
 }
 
 void StepBuilder::Collective(GroupKind group, CollectiveOp op, DataType dtype, int64_t bytes, bool compute_waits) {
+  Rooted(group, op, dtype, bytes, -1, compute_waits);
+}
+
+void StepBuilder::Rooted(GroupKind group, CollectiveOp op, DataType dtype, int64_t bytes, int32_t root,
+                         bool compute_waits) {
   Communicate({.group = SharedKind(options_, group),
                .collective = op,
                .dtype = dtype,
                .transport = nccl_,
                .kernel = KernelIndex(CollectiveKernel(op, dtype, bytes, nccl_, old_nccl_names_, 0)),
+               .root = root,
                .bytes = bytes},
               compute_waits);
 }

@@ -29,6 +29,8 @@ class StepBuilder {
   // A framework collective: the group's stream waits for the compute stream, the kernel is launched, and if
   // `compute_waits` the compute stream waits for it. Only for groups of two and more members.
   void Collective(GroupKind group, CollectiveOp op, DataType dtype, int64_t bytes, bool compute_waits);
+  // The same from or to one member: a broadcast or a reduction. `root`: position in the group.
+  void Rooted(GroupKind group, CollectiveOp op, DataType dtype, int64_t bytes, int32_t root, bool compute_waits);
   // The all-reduce inside a layer of a tensor-parallel model: small ones may be done by the model's own kernels, on the
   // compute stream.
   void LayerAllReduce(int64_t bytes);
@@ -42,6 +44,8 @@ class StepBuilder {
   void Copy(CopyKind kind, int64_t bytes, int64_t device_ns);
   void Set(int64_t bytes, int64_t device_ns);
   void Sync();
+  // The op added last is the last one of a layer.
+  void EndLayer() { step_.ops.back().ends_layer = true; }
   // What comes in between is replayed by one launch, on the compute stream alone.
   void BeginGraph();
   void EndGraph() { in_graph_ = false; }

@@ -52,8 +52,10 @@ uint32_t MeetingOf(const Cluster& cluster, const Op& op, int32_t rank) {
   if (!IsPairwise(op)) return cluster.MeetingOf(index);
   const int32_t own = cluster.PositionIn(cluster.communicators[static_cast<size_t>(index)], rank);
   const int32_t peer = op.send_to >= 0 ? op.send_to : op.receive_from;
-  LOCKSTEP_CHECK(own - peer == 1 || peer - own == 1);
-  return cluster.PairMeetingOf(index, std::min(own, peer));
+  if (own - peer == 1 || peer - own == 1) return cluster.PairMeetingOf(index, std::min(own, peer));
+  const auto size = static_cast<int32_t>(cluster.communicators[static_cast<size_t>(index)].members.size());
+  LOCKSTEP_CHECK(own - peer == size - 1 || peer - own == size - 1);
+  return cluster.PairMeetingOf(index, size - 1);
 }
 
 std::unique_ptr<StepProgram> MakeProgram(const SimulatorOptions& options) {

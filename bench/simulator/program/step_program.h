@@ -34,6 +34,8 @@ enum class OpKind : uint8_t {
   kStreamWait,
   kStreamSync,
   kGraphLaunch,  // the ops after it that are `in_graph` run without further calls of the host
+  kAllocate,
+  kFree,
 };
 
 // Streams of a rank. Each group kind has its own, as torch's process groups do.
@@ -46,6 +48,8 @@ inline constexpr size_t kStreams = 6;
 // How a communication kernel is done. The algorithms of NCCL differ in time only; the others also in what is traced.
 enum class Transport : uint8_t { kRing, kTree, kNvls, kSymmetric, kCustom };
 
+inline constexpr uint32_t kByPosition = UINT32_MAX;
+
 struct Op {
   OpKind kind = OpKind::kKernel;
   Stream stream = Stream::kCompute;
@@ -55,27 +59,41 @@ struct Op {
   DataType dtype = DataType::kUnknown;
   CopyKind copy = CopyKind::kUnknown;
   Transport transport = Transport::kRing;
-  bool in_graph = false;       // launched by the last kGraphLaunch, not by a call of its own
-  bool early_start = false;    // programmatic dependent launch: may start before its stream predecessor has ended
-  bool expert = false;         // work of a rank's experts: grows with their tokens
-  bool returns = false;        // of an uneven all-to-all: tokens go back from the experts
-  uint32_t kernel = 0;         // index into StepProgram::kernels (kKernel, kCollective)
-  uint32_t first_of_call = 0;  // of kCollective: first op of the same framework call; of in_graph: the launch
-  uint32_t exchange = 0;       // of an uneven all-to-all: equal on the way there and back; see Exchange
-  int32_t send_to = -1;        // point to point: position in the group of who receives from this rank; -1 = nobody
-  int32_t receive_from = -1;   // ... and who sends to it. Both: one fused kernel, with one and the same peer
-  int64_t bytes = 0;           // message size per rank, or size of the copy
-  int64_t device_ns = 0;       // length on a usual device; of a collective: latency apart from what its size costs
-  int64_t host_before_ns = 0;  // host work before this call beyond the usual dispatch
+  bool in_graph = false;        // launched by the last kGraphLaunch, not by a call of its own
+  bool early_start = false;     // programmatic dependent launch: may start before its stream predecessor has ended
+  bool expert = false;          // work of a rank's experts: grows with their tokens
+  bool pageable = false;        // of a copy: host memory that is not pinned, so that the call lasts until it is done
+  bool ends_layer = false;      // the last op of a layer
+  bool returns = false;         // of an uneven all-to-all: tokens go back from the experts
+  uint32_t draw = kByPosition;  // see DrawNumber
+  uint32_t kernel = 0;          // index into StepProgram::kernels (kKernel, kCollective)
+  uint32_t first_of_call = 0;   // of kCollective: first op of the same framework call; of in_graph: the launch
+  uint32_t exchange = 0;        // of an uneven all-to-all: equal on the way there and back; see Exchange
+  int32_t send_to = -1;         // point to point: position in the group of who receives from this rank; -1 = nobody
+  int32_t receive_from = -1;    // ... and who sends to it. Both: one fused kernel, with one and the same peer
+  int32_t root = -1;            // of a broadcast or reduction: position in the group
+  int64_t bytes = 0;            // message size per rank, or size of the copy
+  int64_t device_ns = 0;        // length on a usual device; of a collective: latency apart from what its size costs
+  int64_t host_before_ns = 0;   // host work before this call beyond the usual dispatch
+  int64_t call_ns = 0;          // of an allocation: mean length of the call
 };
 
 [[nodiscard]] constexpr bool IsPairwise(const Op& op) { return op.send_to >= 0 || op.receive_from >= 0; }
+// What an op's random numbers are keyed by: where it stands in the step, or would stand without the ops that a cause
+// has added.
+[[nodiscard]] constexpr uint32_t DrawNumber(const Op& op, uint32_t position) {
+  return op.draw == kByPosition ? position : op.draw;
+}
 // A trace can tell the group at all: by NCCL, called by a framework, and not replayed.
 [[nodiscard]] constexpr bool TellsGroup(const Op& op) { return op.transport != Transport::kCustom && !op.in_graph; }
 // The host makes a call of its own for it.
 [[nodiscard]] constexpr bool HasCall(const Op& op) { return !op.in_graph; }
 [[nodiscard]] constexpr bool StartsDeviceWork(OpKind kind) {
   return kind == OpKind::kKernel || kind == OpKind::kCollective || kind == OpKind::kMemcpy || kind == OpKind::kMemset;
+}
+// Its call launches kernels.
+[[nodiscard]] constexpr bool StartsKernels(OpKind kind) {
+  return kind == OpKind::kKernel || kind == OpKind::kCollective || kind == OpKind::kGraphLaunch;
 }
 // Where the kernel of this rank meets its partners' (Cluster::MeetingOf). Of kCollective only.
 [[nodiscard]] uint32_t MeetingOf(const Cluster& cluster, const Op& op, int32_t rank);
@@ -108,6 +126,8 @@ class StepProgram {
 // NCCL's kernel names changed with its versions: before 2.19 "ncclKernel_...", then "ncclDevKernel_...".
 [[nodiscard]] bool OldNcclNames(const SimulatorOptions& options);
 
+// Steps that take in one prompt of so many tokens and decode nothing.
+[[nodiscard]] std::unique_ptr<StepProgram> MakePromptProgram(const SimulatorOptions& options, int64_t tokens);
 [[nodiscard]] std::unique_ptr<StepProgram> MakeServingProgram(const SimulatorOptions& options);
 [[nodiscard]] std::unique_ptr<StepProgram> MakeTrainProgram(const SimulatorOptions& options);
 [[nodiscard]] std::unique_ptr<StepProgram> MakeProgram(const SimulatorOptions& options);

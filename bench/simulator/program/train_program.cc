@@ -2,11 +2,17 @@
 // all-reduces a layer each, gradients all-reduced in buckets while backward goes on (or after it), three small
 // all-reduces over the world (gradient norm, overflow, loss), the optimizer. Layers with experts exchange tokens before
 // and after them. A pipeline runs its micro-batches one forward, one backward; both directions of neighbours that
-// exchange at the same time share a kernel.
+// exchange at the same time share a kernel. Interleaved, each stage has several parts of the model (PipelineSchedule)
+// and every transfer a kernel of its own.
+//
+// With a sharded optimizer gradients are reduced to owners, who broadcast the parameters after the step; a broadcast of
+// small buffers begins a step, and the loss is reduced to the first replica. Fully sharded, every layer's parameters
+// are gathered one layer ahead, forward and again backward, and its gradients scattered while backward goes on.
 #include <algorithm>
 #include <utility>
 #include <vector>
 
+#include "bench/simulator/program/pipeline_schedule.h"
 #include "bench/simulator/program/step_builder.h"
 #include "bench/simulator/program/train_kernels.h"
 
@@ -29,6 +35,7 @@ constexpr int64_t kLayerParameters = 12 * kHidden * kHidden;
 constexpr int32_t kLayersPerBucket = 4;
 constexpr int32_t kLogEvery = 4;  // steps between two copies of statistics to the host
 constexpr int64_t kLoaderNs = 400'000;
+constexpr int64_t kBufferBytes = 64 * 1024;  // of a model's running statistics
 constexpr int32_t kSmallerMicroBatches = 2;  // a pipeline's have this share of the tokens
 
 class TrainProgram : public StepProgram {
@@ -38,6 +45,9 @@ class TrainProgram : public StepProgram {
         stage_ranks_(options.tp * options.dp),
         tokens_(options.pp > 1 ? kTrainTokens / kSmallerMicroBatches : kTrainTokens),
         builder_(&kernels_, options_) {
+    if (options.interleave > 1) {
+      schedule_ = InterleavedSchedule(options.pp, options.interleave, options.micro_batches);
+    }
     for (stage_ = 0; stage_ < options.pp; ++stage_) {
       steps_.push_back(Build(false));
       steps_.push_back(Build(true));
@@ -53,23 +63,36 @@ class TrainProgram : public StepProgram {
   [[nodiscard]] bool first_stage() const { return stage_ == 0; }
   [[nodiscard]] bool last_stage() const { return stage_ == options_.pp - 1; }
   [[nodiscard]] int64_t activation_bytes() const { return tokens_ * kHidden * 2; }
-  // Layers of this stage: the first stages have one more where they do not divide.
-  [[nodiscard]] int32_t layers() const {
-    return options_.layers / options_.pp + (stage_ < options_.layers % options_.pp ? 1 : 0);
+  [[nodiscard]] bool shards(Sharding what) const { return options_.shard == what; }
+  // Layers of the part of this stage: the first ones of the pipeline have one more where they do not divide.
+  [[nodiscard]] int32_t LayersOf(int32_t part) const {
+    const int32_t parts = options_.pp * options_.interleave;
+    return options_.layers / parts + (part * options_.pp + stage_ < options_.layers % parts ? 1 : 0);
   }
-  [[nodiscard]] int32_t buckets() const { return (layers() + kLayersPerBucket - 1) / kLayersPerBucket; }
+  [[nodiscard]] int32_t layers() const { return LayersOf(part_); }
+  [[nodiscard]] int32_t StageLayers() const {
+    int32_t layers = 0;
+    for (int32_t part = 0; part < options_.interleave; ++part) layers += LayersOf(part);
+    return layers;
+  }
+  [[nodiscard]] int32_t buckets() const { return (StageLayers() + kLayersPerBucket - 1) / kLayersPerBucket; }
   [[nodiscard]] bool has_experts(int32_t layer) const {
     return options_.ep > 1 && (options_.program == ProgramKind::kMoe || layer % 2 == 1);
   }
 
   StepOps Build(bool logging) {
     exchange_ = 0;
+    bucket_ = 0;
+    part_ = 0;
     builder_.HostWork(kLoaderNs);
     if (first_stage() || last_stage()) {
       builder_.Copy(CopyKind::kHostToDevice, tokens_ * 8, 3'200);
       builder_.Copy(CopyKind::kHostToDevice, tokens_ * 8, 3'200);
     }
-    if (options_.pp > 1) {
+    if (shards(Sharding::kOptimizer)) Owned(CollectiveOp::kBroadcast, kBufferBytes, 0, true);
+    if (options_.interleave > 1) {
+      Interleaved();
+    } else if (options_.pp > 1) {
       Pipeline();
     } else {
       Forward();
@@ -108,6 +131,27 @@ class TrainProgram : public StepProgram {
     }
   }
 
+  void Interleaved() {
+    std::vector<int32_t> backward(static_cast<size_t>(options_.interleave));  // passes done, by part
+    for (const PipelineItem& item : schedule_[static_cast<size_t>(stage_)]) {
+      part_ = item.part;
+      switch (item.work) {
+        case PipelineWork::kForward:
+          Forward();
+          break;
+        case PipelineWork::kBackward:
+          Backward(++backward[static_cast<size_t>(part_)] == options_.micro_batches);
+          break;
+        case PipelineWork::kSend:
+          builder_.PointToPoint(GroupKind::kPp, item.peer, -1, activation_bytes());
+          break;
+        case PipelineWork::kReceive:
+          builder_.PointToPoint(GroupKind::kPp, -1, item.peer, activation_bytes());
+          break;
+      }
+    }
+  }
+
   // With the stage before: receive activations, send gradients, or both at once.
   void FromPrevious(bool activations, bool gradients) {
     if (first_stage()) return;
@@ -128,23 +172,31 @@ class TrainProgram : public StepProgram {
 
   void Forward() {
     builder_.BeginRange("## forward ##");
+    GatherLayer();
     for (int32_t layer = 0; layer < layers(); ++layer) {
-      Run(Norm(false));
-      Run(Gemm("256x128_64x4_2x1_v_bz_coopA_TNT", 132, 330'000));
-      Run(AttentionForward());
-      Run(Gemm("128x256_64x4_1x2_h_bz_coopA_TNT", 132, 120'000));
-      builder_.LayerAllReduce(activation_bytes());
-      Run(Norm(false));
-      if (has_experts(layer)) {
-        Experts(false);
-      } else {
-        Run(Gemm("192x192_64x4_2x1_v_bz_coopA_TNT", 132, 440'000));
-        Run(Elementwise("GeluCUDAKernelImpl", "aten::gelu", 62'000));
-        Run(Gemm("128x256_64x4_2x1_v_bz_coopA_TNT", 132, 430'000));
-      }
-      builder_.LayerAllReduce(activation_bytes());
+      AwaitShards();
+      if (layer + 1 < layers()) GatherLayer();
+      ForwardLayer(has_experts(layer));
+      builder_.EndLayer();
     }
     builder_.EndRange();
+  }
+
+  void ForwardLayer(bool experts) {
+    Run(Norm(false));
+    Run(Gemm("256x128_64x4_2x1_v_bz_coopA_TNT", 132, 330'000));
+    Run(AttentionForward());
+    Run(Gemm("128x256_64x4_1x2_h_bz_coopA_TNT", 132, 120'000));
+    builder_.LayerAllReduce(activation_bytes());
+    Run(Norm(false));
+    if (experts) {
+      Experts(false);
+    } else {
+      Run(Gemm("192x192_64x4_2x1_v_bz_coopA_TNT", 132, 440'000));
+      Run(Elementwise("GeluCUDAKernelImpl", "aten::gelu", 62'000));
+      Run(Gemm("128x256_64x4_2x1_v_bz_coopA_TNT", 132, 430'000));
+    }
+    builder_.LayerAllReduce(activation_bytes());
   }
 
   // Tokens to their experts, the experts' work, tokens back.
@@ -158,12 +210,19 @@ class TrainProgram : public StepProgram {
     Run(Permute(true));
   }
 
-  // `last`: of the step; gradients are complete afterwards.
+  // `last`: of the step; gradients are complete afterwards. The next layer's parameters are awaited before this one's
+  // gradients go out on the same stream.
   void Backward(bool last) {
     builder_.BeginRange("## backward ##");
     int32_t in_bucket = 0;
+    GatherLayer();
+    AwaitShards();
     for (int32_t layer = layers() - 1; layer >= 0; --layer) {
+      if (layer > 0) GatherLayer();
       BackwardLayer(has_experts(layer));
+      builder_.EndLayer();
+      if (layer > 0) AwaitShards();
+      ScatterLayer();
       if (!last || !options_.overlap) continue;
       if (++in_bucket == kLayersPerBucket || layer == 0) ReduceGradients(std::exchange(in_bucket, 0));
     }
@@ -193,26 +252,61 @@ class TrainProgram : public StepProgram {
 
   [[nodiscard]] int64_t GradientBytes(int32_t layers) const { return kLayerParameters * 2 / options_.tp * layers; }
 
+  // Fully sharded: a layer's parameters, and its gradients.
+  void GatherLayer() { ShardedLayer(CollectiveOp::kAllGather); }
+  void ScatterLayer() { ShardedLayer(CollectiveOp::kReduceScatter); }
+  void ShardedLayer(CollectiveOp op) {
+    if (!shards(Sharding::kFull)) return;
+    builder_.Collective(GroupKind::kDp, op, DataType::kBfloat16, GradientBytes(1) / options_.dp, false);
+  }
+  void AwaitShards() {
+    if (shards(Sharding::kFull)) builder_.WaitFor(GroupKind::kDp);
+  }
+
+  // From or to the owner of something among the replicas.
+  void Owned(CollectiveOp op, int64_t bytes, int32_t owner, bool compute_waits) {
+    builder_.Rooted(GroupKind::kDp, op, DataType::kBfloat16, bytes, owner % options_.dp, compute_waits);
+  }
+
   void ReduceGradients(int32_t layers) {
-    if (options_.dp == 1) return;
+    if (options_.dp == 1 || shards(Sharding::kFull)) return;
+    if (shards(Sharding::kOptimizer)) {
+      return Owned(CollectiveOp::kReduce, GradientBytes(layers), bucket_++, false);
+    }
     builder_.Collective(GroupKind::kDp, CollectiveOp::kAllReduce, DataType::kBfloat16, GradientBytes(layers), false);
   }
 
   void Optimizer() {
     builder_.BeginRange("Optimizer.step#AdamW.step");
-    for (int32_t left = layers(); !options_.overlap && left > 0; left -= kLayersPerBucket) {
+    for (int32_t left = StageLayers(); !options_.overlap && left > 0; left -= kLayersPerBucket) {
       ReduceGradients(std::min(left, kLayersPerBucket));
     }
     if (options_.dp > 1) builder_.WaitFor(GroupKind::kDp);
     builder_.Kernel(Elementwise("NormOpsImpl", "aten::_foreach_norm", 140'000));
+    if (shards(Sharding::kOptimizer)) {
+      builder_.Collective(GroupKind::kDp, CollectiveOp::kAllReduce, DataType::kFloat32, 4, true);
+    }
     SmallAllReduce();
     builder_.Kernel(Elementwise("NonFiniteCheckImpl", "aten::_amp_foreach_non_finite_check", 60'000));
     SmallAllReduce();
-    for (int32_t bucket = 0; bucket < buckets(); ++bucket) builder_.Kernel(Adam());
+    UpdateParameters();
     builder_.Set(64 * int64_t{1} << 20, 45'000);
     builder_.Kernel(Elementwise("MeanOpsImpl", "aten::mean", 4'000));
+    if (shards(Sharding::kOptimizer)) Owned(CollectiveOp::kReduce, 4, 0, true);
     SmallAllReduce();
     builder_.EndRange();
+  }
+
+  // Replicas that divide the optimizer's state divide its work, too.
+  void UpdateParameters() {
+    TimedKernel update = Adam();
+    if (!shards(Sharding::kNone)) update.device_ns /= options_.dp;
+    for (int32_t bucket = 0; bucket < buckets(); ++bucket) builder_.Kernel(update);
+    if (!shards(Sharding::kOptimizer)) return;
+    for (int32_t left = StageLayers(), owner = 0; left > 0; left -= kLayersPerBucket) {
+      Owned(CollectiveOp::kBroadcast, GradientBytes(std::min(left, kLayersPerBucket)), owner++,
+            left <= kLayersPerBucket);
+    }
   }
 
   // Gradient norm, overflow, loss: over all ranks. A bare pipeline has none, so that its stages meet in pairs only.
@@ -226,8 +320,11 @@ class TrainProgram : public StepProgram {
   int32_t stage_ranks_;
   int64_t tokens_;
   StepBuilder builder_;
-  int32_t stage_ = 0;      // the one that is being built
-  uint32_t exchange_ = 0;  // the next layer with experts
+  int32_t stage_ = 0;                                // the one that is being built
+  int32_t part_ = 0;                                 // ... and its part
+  int32_t bucket_ = 0;                               // the next one of gradients
+  uint32_t exchange_ = 0;                            // the next layer with experts
+  std::vector<std::vector<PipelineItem>> schedule_;  // of an interleaved pipeline
   std::vector<StepOps> steps_;
 };
 

@@ -119,10 +119,12 @@ CollectiveMeta CollectiveTeller::MetaOf(const Op& op, int64_t bytes) const {
     if (!meta.members_elided) meta.members = group.members;
   }
   TakePeer(group, op, meta);
+  if (telling_.nsys && !telling_.sequence) meta.root = op.root;
   return meta;
 }
 
-// Kineto tells the other side's global rank, NCCL its position in the communicator; advanced tracing tells neither.
+// Only NCCL's payloads tell roots. Kineto tells the other side's global rank, NCCL its position in the communicator;
+// advanced tracing tells neither.
 void CollectiveTeller::TakePeer(const RankGroup& group, const Op& op, CollectiveMeta& meta) const {
   const int32_t peer = IsPointToPoint(op.collective) ? PeerOf(s_.run, rank_, op) : -1;
   if (peer < 0 || op.collective == CollectiveOp::kSendRecv || (telling_.nsys && telling_.sequence)) return;

@@ -24,7 +24,7 @@ absl::StatusOr<KeptSource> Condense(RankRecords records, int32_t rank, MemorySto
   LOCKSTEP_RETURN_IF_ERROR(store.PutSource(kRunName, records.context).status());
   const Hash128 id = records.context.source_id;
   Condenser condenser(
-      CondenseInput{records.context, records.names, records.steps, records.launches_by_step, records.largest_names},
+      CondenseInput{records.context, records.names, records.steps, records.host_by_step, records.largest_names},
       [&](const Batch& batch) {
         // Each batch comes once: its number is all the identity that it needs.
         return store.PutBatch(kRunName, id, {.high = 0, .low = static_cast<uint64_t>(batch.sequence)}, batch);

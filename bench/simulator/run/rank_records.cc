@@ -119,7 +119,8 @@ class Reader {
       range.name = out_.names.Name(fmt::format("ProfilerStep#{}", span.step), out_.drops);
       out_.steps.push_back(range);
     }
-    out_.launches_by_step.assign(out_.steps.size(), 0);
+    if (!out_.steps.empty()) out_.context.step_source = StepSource::kProfiler;
+    out_.host_by_step.assign(out_.steps.size(), HostOfStep());
   }
 
   void TakeHostWindow() {
@@ -138,7 +139,7 @@ class Reader {
     const Activity& activity = timeline_.activities[index];
     const Op& op = OpOf(activity);
     const bool has_call = activity.call_end_ns != 0;
-    if (has_call && !op.in_graph) CountCall(activity, op);
+    if (has_call && !op.in_graph) TakeCall(activity, op);
     if (op.kind == OpKind::kStreamWait || op.kind == OpKind::kStreamSync) {
       if (has_call && (telling_.nsys || style_.sync_rows)) TakeSync(activity, op);
       return;
@@ -162,13 +163,31 @@ class Reader {
     return which_ == TraceOfRank::kOwn ? s_.instance_of[static_cast<size_t>(rank_)][index] : -1;
   }
 
-  void CountCall(const Activity& activity, const Op& op) {
+  void TakeCall(const Activity& activity, const Op& op) {
     if (op.kind == OpKind::kGraphLaunch) ++graph_launches_;
-    const bool launches =
-        op.kind == OpKind::kKernel || op.kind == OpKind::kCollective || op.kind == OpKind::kGraphLaunch;
     ++out_.context.api_rows;
-    const int32_t step = StepAt(out_.steps, Shown(activity.call_start_ns));
-    if (launches && step >= 0) ++out_.launches_by_step[static_cast<size_t>(step)];
+    const int64_t start_ns = Shown(activity.call_start_ns);
+    const int32_t step = StepAt(out_.steps, start_ns);
+    if (step < 0) return;
+    const int64_t duration_ns = Shown(activity.call_end_ns) - start_ns;
+    CountCall(CallKindOf(op.kind), duration_ns, out_.host_by_step[static_cast<size_t>(step)]);
+  }
+
+  static ApiKind CallKindOf(OpKind kind) {
+    switch (kind) {
+      case OpKind::kKernel:
+      case OpKind::kCollective:
+        return ApiKind::kLaunch;
+      case OpKind::kGraphLaunch:
+        return ApiKind::kGraphLaunch;
+      case OpKind::kStreamSync:
+        return ApiKind::kSync;
+      case OpKind::kAllocate:
+      case OpKind::kFree:
+        return ApiKind::kAlloc;
+      default:
+        return ApiKind::kOther;
+    }
   }
 
   void TakeSync(const Activity& activity, const Op& op) {
@@ -179,6 +198,28 @@ class Reader {
     joined.record.stream = StreamNumber(op.stream);
     joined.record.sync = op.kind == OpKind::kStreamWait ? SyncKind::kStreamWaitEvent : SyncKind::kStreamSync;
     joined_.push_back(std::move(joined));
+  }
+
+  // What the innermost range around the launch says that the model does.
+  Phase PhaseAt(const Activity& activity, uint32_t launch) {
+    if (phase_step_ != activity.step) {
+      phase_step_ = activity.step;
+      TakePhases(timeline_.steps[static_cast<size_t>(activity.step)]);
+    }
+    return phases_[launch];
+  }
+
+  void TakePhases(const StepSpan& span) {
+    const StepOps& step = s_.program->StepOf(span.step, rank_);
+    phases_.assign(step.ops.size(), Phase::kNone);
+    if (!telling_.nsys && style_.annotation == style_.cpu_op) return;  // ranges look like operators
+    for (const OpRange& range : step.ranges) {
+      const Phase phase = PhaseOfRange(range.name);
+      if (phase == Phase::kNone) continue;
+      const size_t first = span.first_activity + range.first_op;
+      if (!IntervalOf(timeline_, first, span.first_activity + range.last_op, 0)) continue;
+      std::fill(phases_.begin() + range.first_op, phases_.begin() + range.last_op + 1, phase);
+    }
   }
 
   // The readers' and the join's judgement of damaged times.
@@ -209,11 +250,8 @@ class Reader {
       record.kind = op.kind == OpKind::kMemcpy ? DeviceKind::kMemcpy : DeviceKind::kMemset;
       record.copy_kind = op.copy;
       record.bytes = op.bytes;
-      const bool in = op.copy == CopyKind::kHostToDevice;
-      record.source_memory = op.kind == OpKind::kMemset ? MemoryKind::kUnknown
-                             : in                       ? MemoryKind::kPinned
-                                                        : MemoryKind::kDevice;
-      record.target_memory = op.kind == OpKind::kMemset || in ? MemoryKind::kDevice : MemoryKind::kPinned;
+      record.source_memory = op.kind == OpKind::kMemset ? MemoryKind::kUnknown : SourceMemoryOf(op);
+      record.target_memory = op.kind == OpKind::kMemset ? MemoryKind::kDevice : TargetMemoryOf(op);
     }
     if (activity.call_end_ns != 0) {
       AddLaunch(activity, op, record);
@@ -227,6 +265,7 @@ class Reader {
     record.launch_start_ns = Shown(activity.call_start_ns);
     record.launch_end_ns = Shown(activity.call_end_ns);
     record.step = StepAt(out_.steps, record.launch_start_ns);
+    record.phase = PhaseAt(activity, op.in_graph ? op.first_of_call : activity.op);
     if (op.in_graph) {
       record.graph_launch = graph_launches_ - 1;
       record.from_graph = true;
@@ -295,7 +334,7 @@ class Reader {
     close();
   }
 
-  [[nodiscard]] Joined SpanAt(const Activity& activity, const Op& op, int64_t ordinal) const {
+  [[nodiscard]] Joined SpanAt(const Activity& activity, const Op& op, int64_t ordinal) {
     Joined joined;
     joined.record.kind = DeviceKind::kGraphSpan;
     joined.record.start_ns = activity.start_ns;
@@ -305,6 +344,7 @@ class Reader {
     joined.record.launch_start_ns = activity.call_start_ns;
     joined.record.launch_end_ns = activity.call_end_ns;
     joined.record.step = StepAt(out_.steps, activity.call_start_ns);
+    joined.record.phase = PhaseAt(activity, op.first_of_call);
     joined.record.graph_launch = ordinal;
     joined.record.from_graph = true;
     return joined;
@@ -367,6 +407,8 @@ class Reader {
   std::vector<bool> is_communication_;
   std::set<NameId> row_names_;  // of communication kernels
   std::vector<int64_t> kernel_time_;
+  int32_t phase_step_ = -1;    // the step of `phases_`
+  std::vector<Phase> phases_;  // by op
   int64_t graph_launches_ = 0;
   int64_t host_first_ns_ = INT64_MAX;
   int64_t host_last_ns_ = INT64_MIN;

@@ -19,7 +19,7 @@ struct RankRecords {
   SourceContext context;
   FileInterner names;
   std::vector<StepRange> steps;
-  std::vector<int64_t> launches_by_step;
+  std::vector<HostOfStep> host_by_step;
   std::vector<NameId> largest_names;
   std::vector<ActivityRecord> records;  // in ActivityOrder
   std::vector<int64_t> instances;       // of the communication kernels among them, in order: into Scenario::instances

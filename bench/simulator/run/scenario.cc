@@ -12,6 +12,7 @@
 #include "bench/simulator/kineto/kineto_rows.h"
 #include "bench/simulator/kineto/kineto_style.h"
 #include "bench/simulator/nsys/nsys_target_info.h"
+#include "bench/simulator/program/conditioned_program.h"
 
 namespace lockstep {
 namespace {
@@ -64,16 +65,18 @@ class Maker {
     files.opaque_graphs |= early.files.opaque_graphs;
     if (files.no_metadata) s_.options.ids = IdLevel::kNames;
     s_.cluster = MakeCluster(s_.options, s_.rng);
-    s_.program = MakeProgram(s_.options);
+    s_.plain_program = MakeProgram(s_.options);
     if (early.decoy) {
       const int32_t world = s_.cluster.world();
       s_.cluster = WithDecoy(s_.cluster, MakeCluster(s_.options, DecoyRng(s_.rng)));
-      s_.program = DoubledProgram(std::move(s_.program), world);
+      s_.plain_program = DoubledProgram(std::move(s_.plain_program), world);
       decoy_from_ = world;
     }
     std::vector<Spec> causes = s_.options.causes;
     causes.insert(causes.end(), early.causes.begin(), early.causes.end());
     LOCKSTEP_ASSIGN_OR_RETURN(s_.causes, PlaceCauses(causes, s_.cluster, s_.rng));
+    LOCKSTEP_RETURN_IF_ERROR(CheckChanges());
+    s_.program = AnyChangesProgram(s_.causes) ? Program(std::nullopt) : std::move(s_.plain_program);
     LOCKSTEP_ASSIGN_OR_RETURN(s_.defects, PlanDefects(s_.options.defects, s_.cluster, s_.rng));
     s_.effects = Effects(std::nullopt);
     s_.run = {.options = &s_.options,
@@ -86,15 +89,35 @@ class Maker {
   }
 
  private:
+  // Prompts stand between decode steps only.
+  [[nodiscard]] absl::Status CheckChanges() const {
+    const bool decodes = s_.options.program == ProgramKind::kDecode || s_.options.program == ProgramKind::kBatching;
+    for (const Cause& cause : s_.causes) {
+      if (cause.kind == InjectedKind::kPrefillMix && !decodes) {
+        return absl::InvalidArgumentError("--cause prefill_mix needs --program decode or batching");
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  [[nodiscard]] std::unique_ptr<StepProgram> Program(std::optional<size_t> without) const {
+    const PlainProgram plain{.options = &s_.options, .program = s_.plain_program.get(), .world = s_.cluster.world()};
+    return std::make_unique<ConditionedProgram>(plain, s_.causes, without);
+  }
+
   [[nodiscard]] std::unique_ptr<CauseEffects> Effects(std::optional<size_t> without) const {
-    return std::make_unique<CauseEffects>(s_.causes, without, s_.cluster.world(), s_.rng, &s_.cluster,
-                                          s_.program.get());
+    auto effects = std::make_unique<CauseEffects>(s_.causes, without, s_.cluster.world(), s_.rng, &s_.cluster,
+                                                  s_.program.get(), s_.options.steps);
+    if (s_.options.noise.length_sigma > 0) effects->VaryLengths(s_.options.noise.length_sigma, s_.cluster);
+    return effects;
   }
 
   [[nodiscard]] std::vector<RankTimeline> Simulated(std::optional<size_t> without, bool keep) const {
     const std::unique_ptr<CauseEffects> effects = Effects(without);
+    const bool changed = without && ChangesProgram(s_.causes[*without].kind);
+    const std::unique_ptr<StepProgram> other = changed ? Program(without) : nullptr;
     SimulationInput input{.cluster = &s_.cluster,
-                          .program = s_.program.get(),
+                          .program = changed ? other.get() : s_.program.get(),
                           .effects = effects.get(),
                           .rng = s_.rng,
                           .noise = s_.options.noise,
@@ -146,7 +169,7 @@ class Maker {
       known.origin_ranks = known.cause.ranks;
       known.step_ns_with = s_.truth.step_ns;
       if (what_.step_times_without) known.step_ns_without = MeanStepNs(Simulated(i, false));
-      if (known.cause.kind == InjectedKind::kSlowKernel) {
+      if (HitsKernels(known.cause.kind)) {
         for (const uint32_t kernel : KernelsHit(known.cause, *s_.program, s_.rng)) {
           known.kernels.push_back(s_.program->kernels()[kernel].name);
         }
@@ -259,7 +282,9 @@ class Maker {
                         .why = "both jobs' communicators claim the same ranks"});
       }
     }
-    if (s_.options.files.opaque_graphs && s_.options.graphs && s_.options.form != TraceForm::kKineto) {
+    s_.truth.opaque_graphs =
+        s_.options.files.opaque_graphs && s_.options.graphs && s_.options.form != TraceForm::kKineto;
+    if (s_.truth.opaque_graphs) {
       list.push_back({.what = "collectives inside graphs on hosts with nsys traces",
                       .why = "a graph launch is recorded as one span"});
     }

@@ -33,6 +33,7 @@ struct Scenario {
   SimulatorOptions options;  // as the writers should see them (`ids` after no_metadata, `files`)
   CounterRng rng;
   Cluster cluster;
+  std::unique_ptr<StepProgram> plain_program;  // what causes have made `program` of; none if they leave it alone
   std::unique_ptr<StepProgram> program;
   std::vector<Cause> causes;
   std::unique_ptr<CauseEffects> effects;

@@ -83,7 +83,7 @@ HostInterval CaptureOf(const RankTimeline& timeline) {
 }
 
 const CudaCall& CallOf(OpKind kind) {
-  static constexpr std::array<CudaCall, 8> kCalls = {{
+  static constexpr std::array<CudaCall, 10> kCalls = {{
       {"cudaLaunchKernel", "cudaLaunchKernel_v7000", 211},
       {"cudaLaunchKernelExC", "cudaLaunchKernelExC_v11060", 430},
       {"cudaMemcpyAsync", "cudaMemcpyAsync_v3020", 41},
@@ -92,6 +92,8 @@ const CudaCall& CallOf(OpKind kind) {
       {"cudaStreamWaitEvent", "cudaStreamWaitEvent_v3020", 147},
       {"cudaStreamSynchronize", "cudaStreamSynchronize_v3020", 131},
       {"cudaGraphLaunch", "cudaGraphLaunch_v10000", 311},
+      {"cudaMalloc", "cudaMalloc_v3020", 20},
+      {"cudaFree", "cudaFree_v3020", 22},
   }};
   return kCalls[static_cast<size_t>(kind)];
 }

@@ -101,6 +101,17 @@ inline constexpr int64_t kInnerMarginNs = 250;
 // CUDA's correlation number of an activity; unique within its process only.
 [[nodiscard]] constexpr uint64_t CorrelationOf(size_t activity) { return 1'000 + activity; }
 
+// Where a copy comes from and goes to.
+[[nodiscard]] constexpr MemoryKind HostMemoryOf(const Op& op) {
+  return op.pageable ? MemoryKind::kPageable : MemoryKind::kPinned;
+}
+[[nodiscard]] constexpr MemoryKind SourceMemoryOf(const Op& op) {
+  return op.copy == CopyKind::kHostToDevice ? HostMemoryOf(op) : MemoryKind::kDevice;
+}
+[[nodiscard]] constexpr MemoryKind TargetMemoryOf(const Op& op) {
+  return op.copy == CopyKind::kDeviceToHost ? HostMemoryOf(op) : MemoryKind::kDevice;
+}
+
 // The CUDA call of an op, as the tools name it.
 struct CudaCall {
   const char* name;       // as Kineto prints it

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "analysis/base/status_macros.h"
 #include "bench/simulator/run/output_file.h"
@@ -65,6 +66,7 @@ Json Params(const Cause& cause) {
 }
 
 std::string PlaceId(const RunDescription& run, const Cause& cause) {
+  if (cause.scope == "all") return "";
   return cause.scope == "host" ? run.cluster->HostName(cause.place) : std::to_string(cause.place);
 }
 
@@ -96,17 +98,13 @@ Json UndecidableList(const Truth& truth) {
 }  // namespace
 
 std::vector<std::string> ExpectedFindings(const Truth& truth) {
-  bool straggler = false;
-  bool slow_device = false;
+  std::set<std::string> findings;
   for (const TruthOfCause& known : truth.causes) {
     if (known.saving_ratio() < kFindableSaving) continue;
-    straggler = true;
-    slow_device = slow_device || known.category == "slow_device";
+    findings.emplace(FindingOf(known.cause));
   }
-  std::vector<std::string> findings;
-  if (straggler) findings.emplace_back("persistent_straggler");
-  if (slow_device) findings.emplace_back("slow_device");
-  return findings;
+  if (truth.opaque_graphs) findings.emplace("opaque_graphs");
+  return {findings.begin(), findings.end()};
 }
 
 absl::Status WriteInstances(const Cluster& cluster, const std::vector<TrueInstance>& instances,

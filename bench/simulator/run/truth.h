@@ -46,7 +46,7 @@ struct TruthOfCause {
   Cause cause;
   std::string category;               // what an analysis should call it (names of metrics/causes)
   std::vector<int32_t> origin_ranks;  // ascending
-  std::vector<std::string> kernels;   // of slow_kernel: those hit
+  std::vector<std::string> kernels;   // those hit, of a cause that hits kernels
   int64_t step_ns_with = 0;
   int64_t step_ns_without = 0;  // of the same seed without this cause; 0 = not computed
 
@@ -68,7 +68,8 @@ struct Truth {
   std::vector<Undecidable> undecidable;
   int64_t start_ns = 0;
   int64_t end_ns = 0;
-  int64_t step_ns = 0;  // mean length of a step
+  int64_t step_ns = 0;         // mean length of a step
+  bool opaque_graphs = false;  // some trace hides what its graphs ran
 };
 
 // One row for each member of each instance, in the order given.
@@ -77,7 +78,7 @@ absl::Status WriteInstances(const Cluster& cluster, const std::vector<TrueInstan
 absl::Status WriteTruth(const RunDescription& run, const ClockField& clocks, const Truth& truth,
                         const std::string& folder);
 
-// The findings that the causes of this run should lead to, each once.
+// The findings that the causes and defects of this run should lead to, each once, in alphabetical order.
 [[nodiscard]] std::vector<std::string> ExpectedFindings(const Truth& truth);
 
 }  // namespace lockstep

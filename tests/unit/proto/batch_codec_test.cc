@@ -156,7 +156,7 @@ TEST(BatchCodec, StartAndDurationOfRegularDecodeTakeAtMostThreeAndAHalfBytes) {
 }
 
 TEST(BatchCodec, AnotherVersionIsRefused) {
-  ExpectRefused(DecodeChanged(SmallBatch(), [](v1::Batch& m) { m.set_version(kBatchVersion + 1); }), "version 3");
+  ExpectRefused(DecodeChanged(SmallBatch(), [](v1::Batch& m) { m.set_version(kBatchVersion + 1); }), "version 4");
   ExpectRefused(DecodeChanged(SmallBatch(), [](v1::Batch& m) { m.set_version(0); }), "version 0");
 }
 
@@ -269,6 +269,26 @@ TEST(BatchCodec, PlainColumnsAreRead) {
   EXPECT_EQ(decoded->instances[1].start_ns, 1'000 + 500 + 1'000);
 }
 
+// As version 2 sent them: starts as mere gaps, covers as counts, gaps and lengths.
+TEST(BatchCodec, StartsAndCoversOfVersion2AreRead) {
+  Batch batch = SmallBatch();
+  const auto decoded = DecodeChangedInstances(batch, [&batch](v1::InstanceBlock& block) {
+    v1::InstanceColumns& columns = PlainTimes(block);
+    columns.set_start_less_parts(false);
+    columns.clear_cover();
+    for (uint32_t i = 0; i < columns.rows(); ++i) columns.mutable_cover()->add_pieces(i == 0 ? 2 : i == 1 ? -2 : 0);
+    for (const int64_t gap : {40, -10}) columns.mutable_cover()->add_gap_ns(gap);
+    for (const int64_t length : {100, 50}) columns.mutable_cover()->add_length_ns(length);
+  });
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  const auto row = std::find_if(decoded->instances.begin(), decoded->instances.end(),
+                                [](const InstanceRow& r) { return r.cover.size() == 2; });
+  ASSERT_NE(row, decoded->instances.end());
+  EXPECT_EQ(row->start_ns, 1'000);
+  EXPECT_EQ(row->cover[0], (std::pair<int64_t, int64_t>{40, 100}));
+  EXPECT_EQ(row->cover[1], (std::pair<int64_t, int64_t>{30, 150}));
+}
+
 TEST(BatchCodec, ColumnsOfUnequalLengthAreRefused) {
   ExpectRefused(DecodeChangedInstances(SmallBatch(),
                                        [](v1::InstanceBlock& b) { PlainTimes(b).mutable_duration_ns()->RemoveLast(); }),
@@ -334,6 +354,35 @@ TEST(BatchCodec, ACoverBeyondTheInstanceIsRefused) {
   Batch batch = SmallBatch();
   batch.instances[3].cover.emplace_back(0, batch.instances[3].duration_ns);
   ExpectRefused(DecodeBatch(EncodeBatch(batch)), "cover");
+}
+
+// Pieces at the start, in the middle and at the end, next to instances without any.
+TEST(BatchCodec, CoversOfAnyShapeComeBack) {
+  Batch batch = MakeDecodeBatch(21, 2'000);
+  samples::Random random(22);
+  for (InstanceRow& row : batch.instances) {
+    row.cover.clear();
+    const int64_t third = row.duration_ns / 3;
+    if (random.Chance(30)) row.cover.emplace_back(0, random.Below(third + 1));
+    if (random.Chance(30)) row.cover.emplace_back(random.Below(third / 2 + 1), random.Below(third / 2 + 1));
+    int64_t left = row.duration_ns;
+    for (const auto& [gap, length] : row.cover) left -= gap + length;
+    if (random.Chance(30)) row.cover.emplace_back(left - left / 4, left / 4);
+  }
+  const auto decoded = DecodeBatch(EncodeBatch(batch));
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  EXPECT_EQ(decoded->instances, batch.instances);
+}
+
+TEST(BatchCodec, CoversOfThousandsOfPiecesComeBack) {
+  Batch batch = SmallBatch();
+  InstanceRow& row = batch.instances[3];
+  row.cover.clear();
+  row.duration_ns = 1'000'000;
+  for (int i = 0; i < 5'000; ++i) row.cover.emplace_back(10, 20 + i % 7);
+  const auto decoded = DecodeBatch(EncodeBatch(batch));
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  EXPECT_EQ(decoded->instances[3].cover, row.cover);
 }
 
 TEST(BatchCodec, SparseRunsThatMissTheRowsAreRefused) {

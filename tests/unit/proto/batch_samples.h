@@ -139,6 +139,7 @@ inline StepRow RandomStep(Random& random, int64_t number, const Known& known) {
   row.tile = RandomMeasure(random, false);
   row.before = RandomMeasure(random, true);
   row.after = RandomMeasure(random, true);
+  row.foreign = RandomMeasure(random, true);
   row.launches = random.Below(1'000);
   row.kernels = random.Below(1'000);
   row.collectives = random.Below(100);
@@ -146,6 +147,16 @@ inline StepRow RandomStep(Random& random, int64_t number, const Known& known) {
   row.collective_max_ns = random.Below(1'000'000);
   row.kernel_time_ns = random.Below(1'000'000);
   row.longest_gap_ns = random.Below(100'000);
+  row.launch_ns = random.Below(1'000'000);
+  row.graph_launches = random.Below(10);
+  row.sync_calls = random.Below(10);
+  row.sync_ns = random.Below(1'000'000);
+  row.alloc_calls = random.Below(10);
+  row.alloc_ns = random.Below(1'000'000);
+  row.alloc_max_ns = random.Below(100'000);
+  row.host_copies = random.Below(10);
+  row.host_copy_ns = random.Below(1'000'000);
+  row.host_copy_bytes = random.Below(1'000'000);
   static const char* const kPhases[] = {"", "decode", "prefill", "forward"};
   row.phase = kPhases[random.Below(4)];
   return row;
@@ -180,7 +191,7 @@ inline void AddTables(Random& random, const Known& known, Batch* batch) {
     batch->apis.push_back({random.As<uint32_t>(known.names), random.As<ApiKind>(7), RandomSketch(random, 20),
                            RandomSketch(random, random.Below(3))});
     batch->ranges.push_back({random.As<uint32_t>(known.names), random.Chance(50) ? 0 : kNoId, random.As<HostKind>(5),
-                             RandomSketch(random, 11)});
+                             RandomSketch(random, 11), RandomSketch(random, random.Below(4))});
     batch->launches.push_back({random.As<uint32_t>(known.names), random.As<uint32_t>(known.names), random.Below(50),
                                RandomSketch(random, 5), RandomSketch(random, 6), RandomSketch(random, 7),
                                RandomSketch(random, 8)});

@@ -28,6 +28,7 @@ TEST(QueryCodec, RestrictionsSurviveTheWire) {
   options.instances = -1;
   options.sort = "total_ns";
   options.limit = 0;
+  options.families = {{"ours", "my_gemm"}, {"theirs", "x"}};
   const AnalysisOptions got = RoundTrip(options);
   EXPECT_EQ(got.views, options.views);
   EXPECT_EQ(got.steps, options.steps);
@@ -42,6 +43,7 @@ TEST(QueryCodec, RestrictionsSurviveTheWire) {
   EXPECT_EQ(got.instances, options.instances);
   EXPECT_EQ(got.sort, options.sort);
   EXPECT_EQ(got.limit, options.limit);
+  EXPECT_EQ(got.families, options.families);
 }
 
 TEST(QueryCodec, WhatWasNotAskedStaysAbsent) {

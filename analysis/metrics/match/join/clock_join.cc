@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <map>
+#include <set>
 #include <utility>
 
+#include "analysis/metrics/match/join/gap_join.h"
 #include "analysis/metrics/match/join/timed_join.h"
 #include "analysis/metrics/match/order_score.h"
 
@@ -13,9 +16,9 @@ namespace {
 
 constexpr int64_t kInDomainNs = 20'000;  // devices of one session differ by as much
 constexpr int64_t kMinUncertaintyNs = 15'000;
-// A told communicator may lack half of a rank; an assumed one must show that its ranks do nothing else.
-constexpr double kMinKnownCoverage = 0.4;
-constexpr double kMinInferredCoverage = 0.9;
+// A communicator that is told, or that its lanes have shown, may lack half of a rank: a burst of records that was lost
+// must not cost the others.
+constexpr double kMinCoverage = 0.4;
 constexpr int64_t kMinJoined = 3;
 
 // The members that lie in the largest clock component.
@@ -53,13 +56,21 @@ class ClockJoiner {
     TimedJoin joined = JoinByTime(input_, slots);
     if (!Convinces(joined)) return std::nullopt;
     confidence_ = 1 - std::exp(-joined.exponent);
-    for (TimedCluster& cluster : joined.clusters) Add(std::move(cluster.members), cluster.confidence);
+    for (TimedCluster& cluster : joined.clusters) {
+      AddAnchor(cluster.members);
+      Add(std::move(cluster.members), cluster.confidence);
+    }
     JoinRooted();
     AddIncomparable();
     return std::move(out_);
   }
 
  private:
+  struct Anchor {
+    uint32_t row = 0;
+    int64_t number = 0;
+  };
+
   [[nodiscard]] bool inferred() const { return input_.plan.membership != Membership::kKnown; }
   // Operations whose kernels end together.
   [[nodiscard]] bool Binds(const RowRef& ref) const { return MayBeAllPairs(RowAt(input_, ref).op); }
@@ -92,38 +103,62 @@ class ClockJoiner {
   }
 
   [[nodiscard]] bool Convinces(const TimedJoin& joined) const {
-    const double coverage = inferred() ? kMinInferredCoverage : kMinKnownCoverage;
-    return joined.joined >= kMinJoined && joined.exponent >= kMinExponent && joined.coverage >= coverage;
+    return joined.joined >= kMinJoined && joined.exponent >= kMinExponent && joined.coverage >= kMinCoverage;
   }
 
   void Add(std::vector<RowRef> members, double confidence) {
     const bool matched = members.size() > 1;
     const MatchKind kind = inferred() ? MatchKind::kInferred : MatchKind::kOrder;
     const double total = std::min(confidence, confidence_);
-    for (const RowRef& ref : members) anchors_[ref.member].push_back({ref.row, matched ? next_anchor_ : -1});
-    next_anchor_ += matched ? 1 : 0;
     out_.instances.push_back(
         MakeInstance(input_, std::move(members), matched ? kind : MatchKind::kNone, matched ? total : 0));
   }
 
+  [[nodiscard]] TimedRow Aligned(const RowRef& ref) const {
+    const CollectiveRow& row = RowAt(input_, ref);
+    const int64_t correction = input_.clock.Correction(input_.plan.ranks[ref.member], LocalTime{row.start_ns}).ns;
+    return {row.start_ns - correction, row.end_ns - correction, ref};
+  }
+
+  // Clusters come in order of time.
+  void AddAnchor(const std::vector<RowRef>& members) {
+    std::vector<int64_t> ends;
+    for (const RowRef& ref : members) {
+      anchors_[ref.member].push_back({ref.row, static_cast<int64_t>(anchor_ends_.size())});
+      ends.push_back(Aligned(ref).end_ns);
+    }
+    anchor_ends_.push_back(UpperMedian(std::move(ends)));
+  }
+
+  // Number of the last anchor before a row: by order among those its rank has, by time among those it has lost.
+  [[nodiscard]] int64_t AnchorBefore(const std::vector<Anchor>& anchors, const RowRef& ref) const {
+    const auto after = std::upper_bound(anchors.begin(), anchors.end(), ref.row,
+                                        [](uint32_t row, const Anchor& a) { return row < a.row; });
+    int64_t before = after == anchors.begin() ? -1 : std::prev(after)->number;
+    const int64_t next = after == anchors.end() ? static_cast<int64_t>(anchor_ends_.size()) : after->number;
+    const int64_t end = Aligned(ref).end_ns;
+    while (before + 1 < next && anchor_ends_[static_cast<size_t>(before + 1)] <= end) ++before;
+    return before;
+  }
+
   // Rows of operations whose ends need not coincide, between the anchors before and after them: joined in order where
-  // all ranks have equally many of the same kinds there.
+  // all ranks have equally many of the same kinds there, else as their times allow.
   void JoinRooted() {
-    using Gap = std::pair<int64_t, int64_t>;  // numbers of the anchors around
-    std::map<Gap, std::map<size_t, std::vector<RowRef>>> gaps;
+    std::map<int64_t, std::map<size_t, std::vector<RowRef>>> gaps;  // by number of the anchor before
     for (const size_t m : members_) {
       auto& anchors = anchors_[m];
-      std::erase_if(anchors, [](const Anchor& a) { return a.number < 0; });
       std::sort(anchors.begin(), anchors.end(), [](const Anchor& a, const Anchor& b) { return a.row < b.row; });
       for (const RowRef& ref : rows_[m]) {
-        if (Binds(ref)) continue;
-        const auto after = std::upper_bound(anchors.begin(), anchors.end(), ref.row,
-                                            [](uint32_t row, const Anchor& a) { return row < a.row; });
-        const int64_t before = after == anchors.begin() ? -1 : std::prev(after)->number;
-        gaps[{before, after == anchors.end() ? -1 : after->number}][m].push_back(ref);
+        if (!Binds(ref)) gaps[AnchorBefore(anchors, ref)][m].push_back(ref);
       }
     }
-    for (const auto& [gap, by_member] : gaps) JoinGap(gap.first >= 0 && gap.second >= 0, by_member);
+    for (const auto& [before, by_member] : gaps) {
+      for (const auto& [member, refs] : by_member) AddRepeated(input_, refs, repeated_);
+    }
+    for (const auto& [before, by_member] : gaps) {
+      const bool closed = before >= 0 && before + 1 < static_cast<int64_t>(anchor_ends_.size());
+      JoinGap(closed, by_member);
+    }
   }
 
   void JoinGap(bool closed, const std::map<size_t, std::vector<RowRef>>& by_member) {
@@ -135,14 +170,44 @@ class ClockJoiner {
         equal = SameSignature(RowAt(input_, first[i]), RowAt(input_, refs[i]), false);
       }
     }
+    equal = equal && EndsKeepOrder(by_member);
     for (size_t i = 0; equal && i < first.size(); ++i) {
       std::vector<RowRef> members;
       for (const auto& [member, refs] : by_member) members.push_back(refs[i]);
       Add(std::move(members), 1);
     }
-    if (equal) return;
+    if (!equal) JoinBrokenGap(by_member);
+  }
+
+  // Ranks that have lost equally many, but not the same, have rows that end with none of the others'.
+  [[nodiscard]] bool EndsKeepOrder(const std::map<size_t, std::vector<RowRef>>& by_member) const {
+    const std::vector<RowRef>& first = by_member.begin()->second;
+    for (size_t i = 0; i < first.size(); ++i) {
+      std::vector<TimedRow> column;
+      for (const auto& [member, refs] : by_member) column.push_back(Aligned(refs[i]));
+      if (IsRepeated(RowAt(input_, first[i]), repeated_) && !EndTogether(column)) return false;
+    }
+    return true;
+  }
+
+  void JoinBrokenGap(const std::map<size_t, std::vector<RowRef>>& by_member) {
+    // Who the members are must be told: ends that need not coincide prove no membership.
+    const bool known = input_.plan.membership == Membership::kKnown;
+    std::vector<std::vector<TimedRow>> rows;
     for (const auto& [member, refs] : by_member) {
-      for (const RowRef& ref : refs) Add({ref}, 0);
+      rows.emplace_back();
+      for (const RowRef& ref : refs) {
+        rows.back().push_back(Aligned(ref));
+        if (!known) Add({ref}, 0);
+      }
+    }
+    if (!known) return;
+    for (GapColumn& column : JoinGapRows(input_, rows, repeated_)) {
+      if (column.certain) {
+        Add(std::move(column.members), 1);
+      } else {
+        out_.instances.push_back(MakeInstance(input_, std::move(column.members), MatchKind::kAmbiguous, 0));
+      }
     }
   }
 
@@ -156,16 +221,12 @@ class ClockJoiner {
     }
   }
 
-  struct Anchor {
-    uint32_t row = 0;
-    int64_t number = -1;
-  };
-
   const JoinInput& input_;
   const std::vector<std::vector<RowRef>>& rows_;
   std::vector<size_t> members_;
   double confidence_ = 0;
-  int64_t next_anchor_ = 0;
+  std::set<GapSignature> repeated_;                // of rooted operations, in some gap
+  std::vector<int64_t> anchor_ends_;               // by number
   std::map<size_t, std::vector<Anchor>> anchors_;  // by member
   CommunicatorJoin out_;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "analysis/metrics/match/join/pair_matching.h"
@@ -26,9 +27,9 @@ class ExchangeJoiner {
  public:
   explicit ExchangeJoiner(const JoinInput& input) : input_(input) { out_.settled = true; }
 
-  CommunicatorJoin Run(const std::vector<RowRef>& rows) {
+  CommunicatorJoin Run(const std::vector<RowRef>& all, const std::vector<RowRef>& rows) {
     const std::vector<RowRef> rest = JoinIds(rows);
-    if (!rest.empty()) JoinByEnds(rest);
+    if (!rest.empty()) JoinByEnds(all, rest);
     return std::move(out_);
   }
 
@@ -47,8 +48,8 @@ class ExchangeJoiner {
     out_.instances.push_back(std::move(joined));
   }
 
-  // Ids that exactly two rows share, of different ranks and opposite directions. What is left; all where ids are each
-  // process' own count.
+  // Ids that exactly two rows share, of different ranks and opposite directions. What is left: rows without an id, and
+  // where there are such, ids that no other row has. All, where ids are each process' own count.
   std::vector<RowRef> JoinIds(const std::vector<RowRef>& rows) {
     std::map<uint64_t, std::vector<RowRef>> by_id;
     for (const RowRef& ref : rows) {
@@ -58,14 +59,20 @@ class ExchangeJoiner {
       return pair.size() == 2 && pair[0].member != pair[1].member && MayMeet(Row(pair[0]), Row(pair[1]));
     };
     const auto pairs = std::count_if(by_id.begin(), by_id.end(), [&](const auto& e) { return serves(e.second); });
-    if (static_cast<size_t>(4 * pairs) < rows.size()) return rows;
+    ids_serve_ = pairs > 0 && 4 * static_cast<size_t>(pairs) >= by_id.size();
+    if (!ids_serve_) return rows;
     std::vector<RowRef> rest;
     for (const RowRef& ref : rows) {
       if (!Row(ref).has_comms_id) rest.push_back(ref);
     }
+    const bool mixed = !rest.empty() || TwoFormats(rows);
     for (const auto& [id, members] : by_id) {
       if (serves(members)) {
         AddPair(members[0], members[1], MatchKind::kId, 1);
+        continue;
+      }
+      if (members.size() == 1 && mixed) {
+        rest.push_back(members.front());
         continue;
       }
       const MatchKind kind = members.size() == 1 ? MatchKind::kNone : MatchKind::kAmbiguous;
@@ -74,9 +81,12 @@ class ExchangeJoiner {
     return rest;
   }
 
-  void JoinByEnds(const std::vector<RowRef>& rows) {
+  void JoinByEnds(const std::vector<RowRef>& all, const std::vector<RowRef>& rest) {
     out_.settled = false;
-    MakeLanes(rows);
+    MakeLanes(all);
+    std::set<std::pair<size_t, uint32_t>> wanted;
+    for (const RowRef& ref : rest) wanted.emplace(ref.member, ref.row);
+    for (const RowRef& ref : numbered_) open_.push_back(wanted.count({ref.member, ref.row}) > 0);
     std::vector<PossiblePair> possible;
     const std::vector<ExchangeLink> links = FindExchangeLinks(lanes_);
     for (const ExchangeLink& link : links) AddPossible(link, possible);
@@ -95,11 +105,26 @@ class ExchangeJoiner {
     for (size_t l = 0; l < lanes_.size(); ++l) {
       for (size_t i = 0; i < lanes_[l].events.size(); ++i) {
         const size_t n = first_[l] + i;
-        if (paired[n]) continue;
+        if (paired[n] || !open_[n]) continue;
         const MatchKind kind = linked[l] ? MatchKind::kNone : MatchKind::kAmbiguous;
         out_.instances.push_back(MakeInstance(input_, {numbered_[n]}, kind, 0));
       }
     }
+  }
+
+  [[nodiscard]] bool IsNsys(const RowRef& ref) const { return input_.rows[static_cast<size_t>(RankOf(ref))].nsys; }
+  [[nodiscard]] bool TwoFormats(const std::vector<RowRef>& rows) const {
+    return std::any_of(rows.begin(), rows.end(), [&](const RowRef& r) { return IsNsys(r) != IsNsys(rows.front()); });
+  }
+
+  // Whether what two rows left without a partner tell allows them to be one exchange.
+  [[nodiscard]] bool MayPair(const RowRef& a, const RowRef& b) const {
+    const bool told_apart = ids_serve_ && Row(a).has_comms_id && Row(b).has_comms_id && IsNsys(a) == IsNsys(b);
+    const auto allows = [&](const RowRef& x, const RowRef& y) {
+      const int32_t peer = ResolvePeer(input_, x, Row(x).peer);
+      return peer < 0 || peer == RankOf(y);
+    };
+    return !told_apart && MayMeet(Row(a), Row(b)) && allows(a, b) && allows(b, a);
   }
 
   // One lane a rank, on the common axis of its component.
@@ -134,32 +159,36 @@ class ExchangeJoiner {
       const int64_t want = a[i].end_ns + link.centre_ns;
       while (from < b.size() && b[from].end_ns < want - reach) ++from;
       for (size_t j = from; j < b.size() && b[j].end_ns <= want + reach; ++j) {
-        if (!MayMeet(Row(numbered_[first_[link.a] + i]), Row(numbered_[first_[link.b] + j]))) continue;
+        const size_t x = first_[link.a] + i;
+        const size_t y = first_[link.b] + j;
+        if (!open_[x] || !open_[y] || !MayPair(numbered_[x], numbered_[y])) continue;
         const double z = static_cast<double>(std::abs(b[j].end_ns - want)) / static_cast<double>(sigma);
         const double cost = z <= kTailSigmas ? z * z / 2 : kTailSigmas * (z - kTailSigmas / 2);
-        out.push_back({first_[link.a] + i, first_[link.b] + j, cost});
+        out.push_back({x, y, cost});
       }
     }
   }
 
   const JoinInput& input_;
   CommunicatorJoin out_;
+  bool ids_serve_ = false;  // two rows of one exchange carry one id: rows of different ids never meet
   std::vector<ExchangeLane> lanes_;
   std::vector<size_t> first_;     // per lane: number of its first row
   std::vector<RowRef> numbered_;  // rows in the order of the lanes' events
+  std::vector<bool> open_;        // per number: not joined yet
 };
 
 }  // namespace
 
-CommunicatorJoin JoinExchanges(const JoinInput& input, const std::vector<RowRef>& rows) {
-  return ExchangeJoiner(input).Run(rows);
+CommunicatorJoin JoinExchanges(const JoinInput& input, const std::vector<RowRef>& all,
+                               const std::vector<RowRef>& rows) {
+  return ExchangeJoiner(input).Run(all, rows);
 }
 
 bool ExchangesInPairs(const JoinInput& input, const std::vector<std::vector<RowRef>>& rows) {
   if (input.plan.in_pairs) return true;
   if (input.plan.info.size == 2) return false;
-  size_t most = 0;
-  size_t least = SIZE_MAX;
+  std::vector<size_t> counts;
   bool one_way = false;
   for (const std::vector<RowRef>& of_member : rows) {
     size_t both = 0;
@@ -168,12 +197,14 @@ bool ExchangesInPairs(const JoinInput& input, const std::vector<std::vector<RowR
       both += op == CollectiveOp::kSendRecv ? 1 : 0;
       one_way = one_way || IsPointToPoint(op);
     }
-    most = std::max(most, both);
-    if (both > 0) least = std::min(least, both);
+    if (both > 0) counts.push_back(both);
   }
-  // A chain's inner members have two partners.
+  if (counts.size() < 2) return !counts.empty() && one_way;
+  // A chain's inner members have two partners and its two ends have one. A single member with few rows has lost some.
   constexpr size_t kFewRows = 8;
-  return most > 0 && (one_way || (least >= kFewRows && 3 * least <= 2 * most));
+  std::sort(counts.begin(), counts.end());
+  const bool chain = counts[0] >= kFewRows && 3 * counts[1] <= 2 * counts.back();
+  return one_way || chain;
 }
 
 }  // namespace lockstep

@@ -8,8 +8,10 @@
 
 namespace lockstep {
 
-// `rows`: sends, receives, or both in one kernel, of one communicator. All that is not joined is ambiguous.
-[[nodiscard]] CommunicatorJoin JoinExchanges(const JoinInput& input, const std::vector<RowRef>& rows);
+// `all`: sends, receives, or both in one kernel, of one communicator; they show which ranks talk to each other. `rows`:
+// those to join. All that is not joined is ambiguous.
+[[nodiscard]] CommunicatorJoin JoinExchanges(const JoinInput& input, const std::vector<RowRef>& all,
+                                             const std::vector<RowRef>& rows);
 
 // Whether kernels that send and receive are exchanges of pairs rather than of all members. `rows`: per member.
 [[nodiscard]] bool ExchangesInPairs(const JoinInput& input, const std::vector<std::vector<RowRef>>& rows);

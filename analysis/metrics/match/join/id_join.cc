@@ -1,13 +1,17 @@
 #include "analysis/metrics/match/join/id_join.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <tuple>
+
+#include "analysis/metrics/match/join/id_clocks.h"
 
 namespace lockstep {
 namespace {
 
 constexpr double kMinIdCommonRate = 0.999;
+constexpr int64_t kFewRows = 3;
 
 enum class IdKind { kCommsId, kSequence };
 
@@ -78,22 +82,27 @@ bool MetadataAgrees(const JoinInput& input, const std::vector<RowRef>& members) 
 }
 
 // Ids of different tools never agree by design: an id that keeps the formats apart joins nothing.
-bool JoinsAllFormats(const JoinInput& input, const std::vector<JoinedInstance>& joined) {
+bool JoinsAllFormats(const JoinInput& input, const std::vector<KeyedRow>& keyed,
+                     const std::vector<JoinedInstance>& joined) {
+  const auto is_nsys = [&](int32_t rank_index) { return input.rows[static_cast<size_t>(rank_index)].nsys; };
   std::set<bool> formats;
-  for (const int32_t r : input.plan.ranks) formats.insert(input.rows[static_cast<size_t>(r)].nsys);
+  for (const KeyedRow& k : keyed) formats.insert(is_nsys(input.plan.ranks[k.ref.member]));
   if (formats.size() < 2) return true;
   return std::any_of(joined.begin(), joined.end(), [&](const JoinedInstance& j) {
     std::set<bool> met;
-    for (const MatchedMember& m : j.instance.members) met.insert(input.rows[static_cast<size_t>(m.rank_index)].nsys);
+    for (const MatchedMember& m : j.instance.members) met.insert(is_nsys(m.rank_index));
     return met.size() == 2;
   });
 }
 
-// A rank none of whose ids another one has counts differently.
-bool JoinsAllRanks(const std::vector<RowRef>& rows, const std::set<size_t>& matched_members) {
-  std::set<size_t> with_rows;
-  for (const RowRef& ref : rows) with_rows.insert(ref.member);
-  return with_rows == matched_members;
+// A rank none of whose ids another one has counts differently, unless it has so few that the others may have lost them.
+bool JoinsAllRanks(const std::vector<KeyedRow>& keyed, const std::set<size_t>& matched_members) {
+  std::map<size_t, int64_t> alone;
+  for (const KeyedRow& k : keyed) {
+    if (matched_members.count(k.ref.member) == 0) ++alone[k.ref.member];
+  }
+  return !matched_members.empty() &&
+         std::all_of(alone.begin(), alone.end(), [](const auto& e) { return e.second <= kFewRows; });
 }
 
 bool CommonPointsHold(const JoinInput& input, const std::vector<JoinedInstance>& joined) {
@@ -104,11 +113,11 @@ bool CommonPointsHold(const JoinInput& input, const std::vector<JoinedInstance>&
   return Certify(binding, input.domain, input.rows).rate() >= kMinIdCommonRate;
 }
 
-std::optional<std::vector<JoinedInstance>> TryJoin(const JoinInput& input, const std::vector<RowRef>& rows,
-                                                   IdKind kind) {
-  std::vector<RowRef> without;
-  const std::vector<KeyedRow> keyed = KeyRows(input, rows, kind, without);
-  std::vector<JoinedInstance> joined;
+std::optional<IdJoin> TryJoin(const JoinInput& input, const std::vector<RowRef>& rows, IdKind kind,
+                              std::vector<ClockEvidence>& clocks) {
+  IdJoin out;
+  const std::vector<KeyedRow> keyed = KeyRows(input, rows, kind, out.without);
+  if (out.without.size() * 2 > rows.size()) return std::nullopt;
   std::set<size_t> matched_members;
   for (size_t i = 0; i < keyed.size();) {
     std::vector<RowRef> members;
@@ -118,20 +127,21 @@ std::optional<std::vector<JoinedInstance>> TryJoin(const JoinInput& input, const
     if (members.size() > 1) {
       for (const RowRef& ref : members) matched_members.insert(ref.member);
     }
-    joined.push_back(MakeInstance(input, std::move(members), MatchKind::kId, 1.0));
+    out.instances.push_back(MakeInstance(input, std::move(members), MatchKind::kId, 1.0));
   }
-  // Rows without an id among rows with one: if they were many, order would serve better.
-  if (!JoinsAllRanks(rows, matched_members) || without.size() * 2 > rows.size()) return std::nullopt;
-  for (const RowRef& ref : without) joined.push_back(MakeInstance(input, {ref}, MatchKind::kNone, 0));
-  if (!JoinsAllFormats(input, joined) || !CommonPointsHold(input, joined)) return std::nullopt;
-  return joined;
+  if (!JoinsAllRanks(keyed, matched_members) || !JoinsAllFormats(input, keyed, out.instances)) return std::nullopt;
+  if (CommonPointsHold(input, out.instances)) return out;
+  const std::vector<ClockEvidence> found = ClocksByIds(input, out.instances);
+  clocks.insert(clocks.end(), found.begin(), found.end());
+  return std::nullopt;
 }
 
 }  // namespace
 
-std::optional<std::vector<JoinedInstance>> JoinById(const JoinInput& input, const std::vector<RowRef>& rows) {
-  auto joined = TryJoin(input, rows, IdKind::kCommsId);
-  return joined ? std::move(joined) : TryJoin(input, rows, IdKind::kSequence);
+std::optional<IdJoin> JoinById(const JoinInput& input, const std::vector<RowRef>& rows,
+                               std::vector<ClockEvidence>& clocks) {
+  auto joined = TryJoin(input, rows, IdKind::kCommsId, clocks);
+  return joined || !clocks.empty() ? std::move(joined) : TryJoin(input, rows, IdKind::kSequence, clocks);
 }
 
 }  // namespace lockstep

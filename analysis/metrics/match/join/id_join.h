@@ -8,9 +8,15 @@
 
 namespace lockstep {
 
-// `rows`: the rows to join (no point-to-point ones). Null when the rows carry no id that serves, or when the joined
-// instances fail a check.
-[[nodiscard]] std::optional<std::vector<JoinedInstance>> JoinById(const JoinInput& input,
-                                                                  const std::vector<RowRef>& rows);
+struct IdJoin {
+  std::vector<JoinedInstance> instances;  // of every row with an id
+  std::vector<RowRef> without;            // rows without one
+};
+
+// `rows`: the rows to join (no point-to-point ones). Null when fewer than half of them carry an id, when no kind of id
+// serves, or when the joined instances fail a check. Where the only fault is that ranks of one planned domain are on
+// different clocks, that is told in `clocks` (id_clocks.h): once the domain is split, the ids serve.
+[[nodiscard]] std::optional<IdJoin> JoinById(const JoinInput& input, const std::vector<RowRef>& rows,
+                                             std::vector<ClockEvidence>& clocks);
 
 }  // namespace lockstep

@@ -49,6 +49,12 @@ int32_t ResolvePeer(const JoinInput& input, const RowRef& ref, int32_t peer) {
   return at != ranks.end() && at->rank == global ? static_cast<int32_t>(at - ranks.begin()) : -1;
 }
 
+RowRef RefOf(const JoinInput& input, const MatchedMember& member) {
+  const std::vector<int32_t>& ranks = input.plan.ranks;
+  const auto at = std::lower_bound(ranks.begin(), ranks.end(), member.rank_index);
+  return {static_cast<size_t>(at - ranks.begin()), static_cast<uint32_t>(member.row)};
+}
+
 JoinedInstance MakeInstance(const JoinInput& input, std::vector<RowRef> members, MatchKind kind, double confidence) {
   std::sort(members.begin(), members.end(), [](const RowRef& a, const RowRef& b) { return a.member < b.member; });
   JoinedInstance out;

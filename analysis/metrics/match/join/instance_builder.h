@@ -22,6 +22,9 @@ struct RowRef {
 // Rank index of a position or global rank as the row states it; -1 if unknown or not present in the run.
 [[nodiscard]] int32_t ResolvePeer(const JoinInput& input, const RowRef& ref, int32_t peer);
 
+// The row that a member was made of.
+[[nodiscard]] RowRef RefOf(const JoinInput& input, const MatchedMember& member);
+
 // `members` in any order, at most one row a rank, at least one.
 [[nodiscard]] JoinedInstance MakeInstance(const JoinInput& input, std::vector<RowRef> members, MatchKind kind,
                                           double confidence);

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "analysis/metrics/match/join/attach_join.h"
 #include "analysis/metrics/match/join/clock_join.h"
 #include "analysis/metrics/match/join/exchange_join.h"
+#include "analysis/metrics/match/join/foreign_rows.h"
 #include "analysis/metrics/match/join/id_join.h"
 #include "analysis/metrics/match/join/instance_builder.h"
 #include "analysis/metrics/match/join/order_join.h"
+#include "analysis/metrics/match/order_score.h"
 
 namespace lockstep {
 namespace {
@@ -51,15 +54,24 @@ void AddEvidence(const JoinInput& input, CommunicatorJoin& out) {
   out.evidence.insert(out.evidence.end(), certificate.evidence.begin(), certificate.evidence.end());
 }
 
+// Whether rows of other communicators may be among the joined ones: nobody told the members, and they are not simply
+// all ranks of the run, two of them or keeping one order throughout.
+bool MayShareStreams(const JoinInput& input, const CommunicatorJoin& by_order) {
+  if (input.plan.membership == Membership::kKnown) return false;
+  const bool whole_run = input.plan.ranks.size() == input.ranks.ranks.size();
+  return !whole_run || (input.plan.ranks.size() > 2 && !by_order.settled);
+}
+
 // By order where every rank keeps it, else by time.
 void JoinUntold(const JoinInput& input, const std::vector<std::vector<RowRef>>& rows, CommunicatorJoin& out) {
   CommunicatorJoin by_order = JoinByOrder(input, rows);
-  out.settled = by_order.settled;
+  out.settled = out.settled && by_order.settled;
   const bool sure = input.plan.membership == Membership::kKnown || input.plan.discovered;
   if (sure && !by_order.settled) {
     std::optional<CommunicatorJoin> by_time = JoinOnClock(input, rows);
     if (by_time) by_order.instances = std::move(by_time->instances);
   }
+  if (MayShareStreams(input, by_order)) MarkForeign(input, by_order);
   Append(std::move(by_order), out);
 }
 
@@ -80,6 +92,44 @@ void SplitRows(const JoinInput& input, std::vector<std::vector<RowRef>>& collect
   }
 }
 
+// Joins collectives by their ids, and by time what has none. What ids do not join stays in `rows`; if that is for the
+// ranks' clocks, `clocks` says which.
+void JoinTold(const JoinInput& input, std::vector<std::vector<RowRef>>& rows, CommunicatorJoin& out,
+              std::vector<ClockEvidence>& clocks) {
+  std::optional<IdJoin> by_id = JoinById(input, Flatten(rows), clocks);
+  if (!by_id) return;
+  out.settled = out.settled && by_id->without.empty();
+  if (!by_id->without.empty()) AttachByTime(input, rows, *by_id);
+  std::move(by_id->instances.begin(), by_id->instances.end(), std::back_inserter(out.instances));
+  for (auto& member : rows) member.clear();
+}
+
+// Formats differ in what they call an exchange of all members, and in whether it has an id.
+bool IsExchange(CollectiveOp op) { return Compatible(op, CollectiveOp::kSendRecv) && op != CollectiveOp::kUnknown; }
+
+void JoinCollectives(const JoinInput& input, std::vector<std::vector<RowRef>> rows, CommunicatorJoin& out,
+                     std::vector<ClockEvidence>& clocks) {
+  out.settled = true;
+  if (input.plan.membership == Membership::kKnown) {
+    std::vector<std::vector<RowRef>> exchanges(rows.size());
+    for (size_t m = 0; m < rows.size(); ++m) {
+      const auto rest = std::stable_partition(rows[m].begin(), rows[m].end(),
+                                              [&](const RowRef& ref) { return !IsExchange(RowAt(input, ref).op); });
+      exchanges[m].assign(rest, rows[m].end());
+      rows[m].erase(rest, rows[m].end());
+    }
+    JoinTold(input, rows, out, clocks);
+    JoinTold(input, exchanges, out, clocks);
+    for (size_t m = 0; m < rows.size(); ++m) {
+      const auto middle = rows[m].insert(rows[m].end(), exchanges[m].begin(), exchanges[m].end());
+      std::inplace_merge(rows[m].begin(), middle, rows[m].end(),
+                         [](const RowRef& a, const RowRef& b) { return a.row < b.row; });
+    }
+  }
+  const bool left = std::any_of(rows.begin(), rows.end(), [](const auto& member) { return !member.empty(); });
+  if (left) JoinUntold(input, rows, out);
+}
+
 }  // namespace
 
 CommunicatorJoin JoinInstances(const JoinInput& input) {
@@ -89,18 +139,16 @@ CommunicatorJoin JoinInstances(const JoinInput& input) {
   std::vector<RowRef> point_to_point;
   SplitRows(input, collectives, point_to_point);
   CommunicatorJoin out;
-  std::optional<std::vector<JoinedInstance>> by_id;
-  if (plan.membership == Membership::kKnown) by_id = JoinById(input, Flatten(collectives));
-  if (by_id) {
-    out.instances = std::move(*by_id);
-    out.settled = true;
-  } else {
-    JoinUntold(input, collectives, out);
-  }
+  std::vector<ClockEvidence> clocks;
+  JoinCollectives(input, std::move(collectives), out, clocks);
   CommunicatorJoin routes = JoinPointToPoint(input, point_to_point);
   out.settled = out.settled && routes.settled;
   Append(std::move(routes), out);
-  AddEvidence(input, out);
+  if (clocks.empty()) {
+    AddEvidence(input, out);
+  } else {
+    out.evidence = std::move(clocks);  // what was joined on one clock all the same says nothing of clocks
+  }
   return out;
 }
 

@@ -83,7 +83,9 @@ class LaneAligner {
     const ShiftVerdict verdict = FindShift(a, b, lane_.relation, tick);
     confidence = verdict.common_rate * ConfidenceOf(verdict, a.size() == b.size());
     const double least = verdict.exponent ? 1 - std::exp(-kMinExponent) : kLoneConfidence;
-    out_.exact = out_.exact && verdict.common_rate == 1;
+    // Between pairs that need no common point, ranks that have lost equally many but not the same contradict nothing.
+    const bool proves = std::all_of(a.begin(), a.end(), [](const OrderedInstance& i) { return i.binding; });
+    out_.exact = out_.exact && verdict.common_rate == 1 && proves;
     const bool fits = verdict.common_rate >= kMinCommonRate && ConfidenceOf(verdict, a.size() == b.size()) >= least;
     const bool one_clock = fits && verdict.pairs >= kMinEvidencePairs && verdict.end_residual_ns <= kMaxEndResidualNs;
     if (one_clock || (!fits && verdict.constant_offset && EndsCoincide(reference))) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "analysis/metrics/match/join/exchange_join.h"
@@ -216,6 +217,72 @@ void JoinRoute(const JoinInput& input, const Lane& lane, CommunicatorJoin& out) 
   std::move(by_order.instances.begin(), by_order.instances.end(), std::back_inserter(out.instances));
 }
 
+// Rows of the routes that their traces tell.
+class Routes {
+ public:
+  explicit Routes(const JoinInput& input) : input_(input) {}
+
+  void Take(const RowRef& ref, CommunicatorJoin& out) {
+    const CollectiveRow& row = RowAt(input_, ref);
+    const int32_t own = input_.plan.ranks[ref.member];
+    const int32_t other = OtherSide(input_, ref);
+    if (row.op == CollectiveOp::kSendRecv || (other < 0 && row.peer < 0)) {
+      untold_.push_back(ref);
+      untold_ranks_.insert(own);
+    } else if (other < 0 || other == own) {
+      AddSingles(input_, {ref}, MatchKind::kNone, out);
+    } else {
+      const bool sends = row.op == CollectiveOp::kSend;
+      Lane& lane = routes_[sends ? Route(own, other) : Route(other, own)];
+      lane.relation = PairRelation::kSendToReceive;
+      lane.rows.resize(2);
+      lane.rows[sends ? 0 : 1].push_back(ref);
+    }
+  }
+
+  // Joins the routes of which both sides tell; what is left has to find its partner by other means.
+  std::vector<RowRef> Join(CommunicatorJoin& out) {
+    for (const auto& [route, lane] : routes_) {
+      if (IsOneSided(route, lane)) {
+        for (const auto& side : lane.rows) untold_.insert(untold_.end(), side.begin(), side.end());
+        continue;
+      }
+      CommunicatorJoin joined;
+      joined.settled = out.settled;
+      JoinRoute(input_, lane, joined);
+      out.settled = joined.settled;
+      std::move(joined.evidence.begin(), joined.evidence.end(), std::back_inserter(out.evidence));
+      for (JoinedInstance& j : joined.instances) Add(route, std::move(j), out);
+    }
+    return std::move(untold_);
+  }
+
+ private:
+  // A row that found no partner on its route may have one among those that tell no peer.
+  void Add(const Route& route, JoinedInstance joined, CommunicatorJoin& out) {
+    const MatchedMember& first = joined.instance.members.front();
+    const int32_t other = first.rank_index == route.first ? route.second : route.first;
+    if (!joined.instance.matched() && untold_ranks_.count(other) > 0) {
+      untold_.push_back(RefOf(input_, first));
+      return;
+    }
+    joined.sender = route.first;
+    joined.receiver = route.second;
+    out.instances.push_back(std::move(joined));
+  }
+
+  // The other side's rows are among those that tell no peer.
+  [[nodiscard]] bool IsOneSided(const Route& route, const Lane& lane) const {
+    return (lane.rows[0].empty() && untold_ranks_.count(route.first) > 0) ||
+           (lane.rows[1].empty() && untold_ranks_.count(route.second) > 0);
+  }
+
+  const JoinInput& input_;
+  std::map<Route, Lane> routes_;
+  std::vector<RowRef> untold_;
+  std::set<int32_t> untold_ranks_;
+};
+
 }  // namespace
 
 CommunicatorJoin JoinByOrder(const JoinInput& input, const std::vector<std::vector<RowRef>>& rows) {
@@ -241,35 +308,9 @@ CommunicatorJoin JoinByOrder(const JoinInput& input, const std::vector<std::vect
 CommunicatorJoin JoinPointToPoint(const JoinInput& input, const std::vector<RowRef>& rows) {
   CommunicatorJoin out;
   out.settled = true;
-  std::map<Route, Lane> routes;
-  std::vector<RowRef> untold;
-  for (const RowRef& ref : rows) {
-    const CollectiveRow& row = RowAt(input, ref);
-    const int32_t own = input.plan.ranks[ref.member];
-    const int32_t other = OtherSide(input, ref);
-    if (row.op == CollectiveOp::kSendRecv || (other < 0 && row.peer < 0)) {
-      untold.push_back(ref);
-      continue;
-    }
-    if (other < 0 || other == own) {
-      AddSingles(input, {ref}, MatchKind::kNone, out);
-      continue;
-    }
-    const bool sends = row.op == CollectiveOp::kSend;
-    Lane& lane = routes[sends ? Route(own, other) : Route(other, own)];
-    lane.relation = PairRelation::kSendToReceive;
-    lane.rows.resize(2);
-    lane.rows[sends ? 0 : 1].push_back(ref);
-  }
-  for (const auto& [route, lane] : routes) {
-    const size_t before = out.instances.size();
-    JoinRoute(input, lane, out);
-    for (size_t i = before; i < out.instances.size(); ++i) {
-      out.instances[i].sender = route.first;
-      out.instances[i].receiver = route.second;
-    }
-  }
-  CommunicatorJoin exchanges = JoinExchanges(input, untold);
+  Routes routes(input);
+  for (const RowRef& ref : rows) routes.Take(ref, out);
+  CommunicatorJoin exchanges = JoinExchanges(input, rows, routes.Join(out));
   out.settled = out.settled && exchanges.settled;
   std::move(exchanges.instances.begin(), exchanges.instances.end(), std::back_inserter(out.instances));
   return out;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <limits>
 
 #include "analysis/metrics/match/order_score.h"
@@ -25,10 +26,17 @@ class Aligner {
   Aligner(const std::vector<RouteRow>& sends, const std::vector<RouteRow>& receives, int64_t slack_ns, int64_t cap_ns)
       : sends_(sends), receives_(receives), slack_ns_(slack_ns), cap_ns_(cap_ns) {}
 
-  // Of the pairs that Run has found.
-  [[nodiscard]] int64_t UsualCost(const std::vector<std::pair<size_t, size_t>>& pairs) const {
+  // Median over the receives of the cost with the send that ends nearest: what pairs usually cost, whatever is lost.
+  [[nodiscard]] int64_t UsualCost() const {
     std::vector<int64_t> costs;
-    for (const auto& [i, j] : pairs) costs.push_back(Cost(sends_[i], receives_[j]));
+    for (const RouteRow& receive : receives_) {
+      const auto after = std::lower_bound(sends_.begin(), sends_.end(), receive.end_ns,
+                                          [](const RouteRow& send, int64_t end) { return send.end_ns < end; });
+      int64_t least = cap_ns_;
+      if (after != sends_.end()) least = std::min(least, Cost(*after, receive));
+      if (after != sends_.begin()) least = std::min(least, Cost(*std::prev(after), receive));
+      costs.push_back(least);
+    }
     return UpperMedian(std::move(costs));
   }
 
@@ -129,9 +137,8 @@ class Aligner {
 std::vector<RoutePair> PairRoute(const std::vector<RouteRow>& sends, const std::vector<RouteRow>& receives,
                                  int64_t slack_ns) {
   // The first look shows how closely the ends of a pair lie; the second one pairs nothing that lies much worse.
-  Aligner wide(sends, receives, slack_ns, std::max({kMinCapNs, CapOf(sends), CapOf(receives)}));
-  const int64_t usual = wide.UsualCost(wide.Run());
-  Aligner narrow(sends, receives, slack_ns, std::max(kMinCapNs, kTimesUsual * usual));
+  const Aligner wide(sends, receives, slack_ns, std::max({kMinCapNs, CapOf(sends), CapOf(receives)}));
+  Aligner narrow(sends, receives, slack_ns, std::max(kMinCapNs, kTimesUsual * wide.UsualCost()));
   std::vector<RoutePair> out;
   for (const auto& pair : narrow.Run()) out.push_back({pair.first, pair.second, narrow.IsClear(pair)});
   return out;

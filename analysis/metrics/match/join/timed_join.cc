@@ -42,11 +42,6 @@ struct Group {
 
 int64_t ScaleOf(int64_t shortest_ns) { return std::max(kEndScaleNs, shortest_ns / kScalePart); }
 
-// Ranks with little to exchange are done long before the others: only that all have started together binds them.
-bool EndsUnevenly(const CollectiveRow& row) {
-  return row.op == CollectiveOp::kAllToAllV || row.op == CollectiveOp::kSendRecv;
-}
-
 class Sweep {
  public:
   Sweep(const JoinInput& input, const std::vector<TimedSlot>& slots, std::vector<Limits> limits)
@@ -104,7 +99,8 @@ class Sweep {
     const Limits& b = limits_[x.slot];
     const int64_t start = slots_[x.slot].rows[x.at].start_ns - b.centre_ns;
     if (start > seed_end + a.slack_ns + b.slack_ns) return false;
-    if (EndsUnevenly(Row(seed)) && EndsUnevenly(Row(x))) return SameSignature(Row(seed), Row(x), false);
+    // Ranks with little to exchange are done long before the others: only that all have started binds them.
+    if (MovesUnevenly(Row(seed).op) && MovesUnevenly(Row(x).op)) return SameSignature(Row(seed), Row(x), false);
     const int64_t shortest = std::min(Duration(seed), Duration(x));
     const auto scaled =
         static_cast<int64_t>(std::max(a.end_scale, b.end_scale) * static_cast<double>(ScaleOf(shortest)));

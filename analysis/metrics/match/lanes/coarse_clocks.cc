@@ -1,8 +1,10 @@
 #include "analysis/metrics/match/lanes/coarse_clocks.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -16,6 +18,12 @@ constexpr size_t kAllLanePairs = 8'192;
 constexpr size_t kFarLanePairs = 4;
 constexpr int64_t kFineDeviationNs = 1'000;  // no need to look further
 constexpr int64_t kMinSigmaNs = 1'000;
+// Short lanes: several pairs of them that share no lane, each close to what one pair would need, all of one offset.
+constexpr size_t kWitnesses = 3;
+constexpr double kWitnessExponent = 25;
+constexpr double kWitnessCoverage = 0.85;
+constexpr int64_t kWitnessDeviationNs = 1'500;
+constexpr int64_t kWitnessApartNs = 10'000;
 constexpr int64_t kFineModelNs = 5'000;  // an alignment this sure needs no lanes
 constexpr int kModelKnots = 65;
 
@@ -116,16 +124,48 @@ class Placer {
     if (told && told->ns <= kFineModelNs) return Link{FromModel(a, b), told->ns / 2};
     // The lanes whose ends scatter least: others may only run in lockstep.
     std::optional<LaneShift> best;
+    std::vector<Witness> witnesses;
     for (const auto& [x, y] : PairsOf(a, b)) {
       std::optional<LaneShift> shift =
           FindLaneShift(lanes_[x].events, lanes_[y].events,
                         {0, reach, std::max(lanes_[x].tick_ns, lanes_[y].tick_ns), lanes_[x].sole && lanes_[y].sole});
+      if (shift && IsWitness(*shift)) witnesses.push_back({x, y, *shift});
       if (!shift || !shift->accepted || (best && best->deviation_ns <= shift->deviation_ns)) continue;
       best = std::move(shift);
       if (best->deviation_ns <= kFineDeviationNs) break;
     }
+    if (!best) best = Agreed(witnesses, MiddleOf(a));
     if (best) return Link{std::move(best->knots), std::max(kMinSigmaNs, best->deviation_ns / 2)};
     return told ? std::optional(Link{FromModel(a, b), told->ns / 2}) : std::nullopt;
+  }
+
+  // A pair of lanes that alone is too short to settle the offset.
+  struct Witness {
+    size_t x = 0;
+    size_t y = 0;
+    LaneShift shift;
+  };
+
+  static bool IsWitness(const LaneShift& shift) {
+    return shift.jumps == 0 && shift.exponent >= kWitnessExponent && shift.deviation_ns <= kWitnessDeviationNs &&
+           shift.coverage >= kWitnessCoverage && shift.common_rate >= 1;
+  }
+
+  // Pairs of lanes of different ranks on both sides that say the same: the one whose ends scatter least.
+  static std::optional<LaneShift> Agreed(const std::vector<Witness>& witnesses, int64_t t_ns) {
+    std::optional<LaneShift> best;
+    for (const Witness& w : witnesses) {
+      std::set<size_t> lanes;
+      size_t agreeing = 0;
+      for (const Witness& other : witnesses) {
+        if (std::abs(At(w.shift.knots, t_ns) - At(other.shift.knots, t_ns)) > kWitnessApartNs) continue;
+        if (lanes.count(other.x) + lanes.count(other.y) > 0) continue;
+        lanes.insert({other.x, other.y});
+        ++agreeing;
+      }
+      if (agreeing >= kWitnesses && (!best || w.shift.deviation_ns < best->deviation_ns)) best = w.shift;
+    }
+    return best;
   }
 
   // The lane pairs worth trying, the likeliest first.

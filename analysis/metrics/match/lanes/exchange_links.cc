@@ -16,6 +16,8 @@ namespace {
 constexpr int64_t kReachNs = 60'000;  // biases and what an alignment leaves
 constexpr size_t kMinRows = 6;        // in common, to tell anything
 constexpr size_t kMinPart = 12;       // of a lane's rows that a partner shares, at least
+constexpr size_t kHoleRows = 6;       // in a row without an answer: the partner has lost as many
+constexpr size_t kMaxHoles = 4;       // more of them are no bursts
 constexpr int64_t kMaxQuartileNs = 20'000;
 constexpr int64_t kFloorNs = 500;
 constexpr double kClearRatio = 1.7;       // of another rank's scatter over the same rows, where these are many
@@ -38,6 +40,12 @@ std::vector<Near> NearRows(const ExchangeLane& a, const ExchangeLane& b) {
     out.push_back({i, b.events[j].end_ns - end});
   }
   return out;
+}
+
+size_t LowerBound(const std::vector<LaneEvent>& events, int64_t end_ns) {
+  const auto at = std::lower_bound(events.begin(), events.end(), end_ns,
+                                   [](const LaneEvent& e, int64_t t) { return e.end_ns < t; });
+  return static_cast<size_t>(at - events.begin());
 }
 
 struct Scatter {
@@ -133,6 +141,33 @@ std::vector<ExchangeLink> FindExchangeLinks(const std::vector<ExchangeLane>& lan
   return out;
 }
 
+namespace {
+
+// Rows without an answer that lie where a partner recorded nothing for a long while: it has lost a burst of rows.
+std::vector<bool> PartnerLost(const std::vector<ExchangeLane>& lanes, const std::vector<ExchangeLink>& links,
+                              size_t lane, const std::vector<bool>& linked) {
+  const std::vector<LaneEvent>& events = lanes[lane].events;
+  std::vector<bool> out(events.size(), false);
+  size_t holes = 0;
+  for (const ExchangeLink& link : links) {
+    if (link.a != lane && link.b != lane) continue;
+    const std::vector<LaneEvent>& other = lanes[link.a == lane ? link.b : link.a].events;
+    for (size_t j = 1; j < other.size(); ++j) {
+      std::vector<size_t> inside;
+      for (size_t i = LowerBound(events, other[j - 1].end_ns + kReachNs); i < events.size(); ++i) {
+        if (events[i].end_ns >= other[j].end_ns - kReachNs) break;
+        if (!linked[i]) inside.push_back(i);
+      }
+      if (inside.size() < kHoleRows) continue;
+      ++holes;
+      for (const size_t i : inside) out[i] = true;
+    }
+  }
+  return holes <= kMaxHoles ? out : std::vector<bool>(events.size(), false);
+}
+
+}  // namespace
+
 double LinkedShare(const std::vector<ExchangeLane>& lanes, const std::vector<ExchangeLink>& links, size_t lane) {
   const std::vector<LaneEvent>& events = lanes[lane].events;
   int64_t from = INT64_MIN;
@@ -145,10 +180,11 @@ double LinkedShare(const std::vector<ExchangeLane>& lanes, const std::vector<Exc
     to = std::min(to, other.events.back().end_ns + kReachNs);
     for (const Near& n : NearRows(lanes[lane], other)) linked[n.row] = true;
   }
+  const std::vector<bool> lost = PartnerLost(lanes, links, lane, linked);
   int64_t all = 0;
   int64_t found = 0;
   for (size_t i = 0; i < events.size(); ++i) {
-    if (events[i].end_ns < from || events[i].end_ns > to) continue;
+    if (events[i].end_ns < from || events[i].end_ns > to || lost[i]) continue;
     ++all;
     found += linked[i] ? 1 : 0;
   }

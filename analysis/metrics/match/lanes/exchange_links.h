@@ -31,7 +31,8 @@ struct ExchangeLink {
 // Ordered by (a, b).
 [[nodiscard]] std::vector<ExchangeLink> FindExchangeLinks(const std::vector<ExchangeLane>& lanes);
 
-// Share of a lane's rows, among those that end while all its partners run, that end with a row of a partner.
+// Share of a lane's rows, among those that end while all its partners run, that end with a row of a partner. Rows
+// where a partner has lost a burst of records do not count.
 [[nodiscard]] double LinkedShare(const std::vector<ExchangeLane>& lanes, const std::vector<ExchangeLink>& links,
                                  size_t lane);
 

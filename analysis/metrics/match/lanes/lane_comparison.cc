@@ -13,6 +13,12 @@ namespace {
 
 constexpr int64_t kCentredNs = 2'000;  // a centre nearer than this is none
 constexpr size_t kTellingPairs = 12;   // of one kind: its ends may lie closer than those of others
+constexpr int64_t kHoleRows = 3;       // in a row that one lane has lost, at least
+constexpr int kMaxHoles = 2;           // more are no bursts: the lanes are of different communicators
+constexpr size_t kFarLag = 8;          // pairs later a wandering distance is another one
+constexpr size_t kMinLagged = 48;      // pairs that tell whether it wanders
+constexpr double kWanderRatio = 1.5;   // of the change over kFarLag pairs to that over one, ...
+constexpr double kWanderChance = 5;    // ... and what chance adds, times 1 / sqrt(pairs)
 
 // Where the ends of one lane lie against those of another, and how closely.
 struct EndScatter {
@@ -49,18 +55,90 @@ struct CloseEnds {
   std::vector<int64_t> residuals;
 };
 
+// Rows of a in a row, without a close end, while b recorded nothing at all: b has lost a burst of rows there.
+class Holes {
+ public:
+  Holes(const std::vector<LaneEvent>& a, const std::vector<LaneEvent>& b, int64_t cap_ns, double offset)
+      : a_(a), b_(b), cap_ns_(cap_ns), offset_(std::llround(offset)) {}
+
+  void Miss(size_t i) {
+    if (run_++ == 0) first_ = i;
+    last_ = i;
+  }
+  void Hit() {
+    if (run_ >= kHoleRows && IsEmpty(a_[first_].end_ns - offset_ - cap_ns_, a_[last_].end_ns - offset_ + cap_ns_)) {
+      ++holes_;
+      rows_ += run_;
+    }
+    run_ = 0;
+  }
+  // All holes together; 0 where there are too many to be bursts.
+  [[nodiscard]] int64_t rows() const { return holes_ <= kMaxHoles ? rows_ : 0; }
+
+ private:
+  [[nodiscard]] bool IsEmpty(int64_t from_ns, int64_t to_ns) const {
+    const auto at =
+        std::lower_bound(b_.begin(), b_.end(), from_ns, [](const LaneEvent& e, int64_t t) { return e.end_ns < t; });
+    return at == b_.end() || at->end_ns > to_ns;
+  }
+
+  const std::vector<LaneEvent>& a_;
+  const std::vector<LaneEvent>& b_;
+  int64_t cap_ns_;
+  int64_t offset_;
+  int64_t run_ = 0;
+  size_t first_ = 0;
+  size_t last_ = 0;
+  int holes_ = 0;
+  int64_t rows_ = 0;
+};
+
 CloseEnds CloseEndsAt(const LaneWalker& walker, const std::vector<LaneEvent>& a, const std::vector<LaneEvent>& b,
                       size_t stride, double offset) {
   CloseEnds out;
+  Holes holes(a, b, walker.cap_ns(), offset);
   for (size_t i = 0; i < a.size(); i += stride) {
     const LaneWalker::Step step = walker.Nearest(i, offset);
     if (!step.in_window) continue;
     ++out.pairs;
-    if (step.distance_ns >= walker.cap_ns()) continue;
+    if (step.distance_ns >= walker.cap_ns()) {
+      holes.Miss(i);
+      continue;
+    }
+    holes.Hit();
     out.steps.push_back(step);
     out.residuals.push_back(a[i].end_ns - b[step.j].end_ns);
   }
+  if (2 * holes.rows() <= out.pairs) out.pairs -= holes.rows();
   return out;
+}
+
+// Whether two pairs are of one kind and of about one duration: their ends lie alike.
+bool Alike(const LaneEvent& x, const LaneEvent& y) {
+  const int64_t dx = x.end_ns - x.start_ns;
+  const int64_t dy = y.end_ns - y.start_ns;
+  return x.kind == y.kind && !MovesUnevenly(static_cast<CollectiveOp>(x.kind / 256)) &&
+         2 * std::min(dx, dy) >= std::max(dx, dy);
+}
+
+// How much the distance of the ends changes over `lag` pairs, of those that are alike.
+std::vector<int64_t> ChangesOver(const std::vector<LaneEvent>& a, const CloseEnds& ends, size_t lag) {
+  std::vector<int64_t> out;
+  for (size_t n = 0; n + lag < ends.steps.size(); ++n) {
+    if (Alike(a[ends.steps[n].i], a[ends.steps[n + lag].i]))
+      out.push_back(std::abs(ends.residuals[n + lag] - ends.residuals[n]));
+  }
+  return out;
+}
+
+void MeasureWander(const std::vector<LaneEvent>& a, const CloseEnds& ends, LaneShift& out) {
+  std::vector<int64_t> near = ChangesOver(a, ends, 1);
+  std::vector<int64_t> far = ChangesOver(a, ends, kFarLag);
+  const size_t pairs = std::min(near.size(), far.size());
+  if (pairs < kMinLagged) return;
+  const auto least = static_cast<double>(std::max<int64_t>(1'000, UpperMedian(std::move(near))));
+  out.wander = static_cast<double>(UpperMedian(std::move(far))) / least;
+  out.wanders = out.wander > kWanderRatio + kWanderChance / std::sqrt(static_cast<double>(pairs));
 }
 
 }  // namespace
@@ -79,6 +157,7 @@ std::optional<LaneShift> CompareLanes(const std::vector<LaneEvent>& a, const std
   const auto& [pairs, steps, residuals] = ends;
   LaneShift out;
   out.pairs = pairs;
+  MeasureWander(a, ends, out);
   if (out.pairs == 0) return std::nullopt;
   const std::map<uint32_t, EndScatter> scatter = ScatterByKind(a, steps, residuals, cap, uncertainty_ns);
   EndScatter best{0, cap};

@@ -33,6 +33,8 @@ constexpr int64_t kAcrossDeviationNs = 500;  // what a coarse clock adds
 constexpr int64_t kMaxDeviationNs = 5'000;
 constexpr int64_t kDurationPart = 10;
 constexpr int64_t kCentrePart = 8;
+constexpr size_t kMinCrossing = 9;      // pairs of lanes on different clocks that tell about a set
+constexpr double kMaxSetWander = 1.25;  // median of theirs; 1.0 to 1.05 where nothing wanders
 constexpr int64_t kInDomainNs = 20'000;
 constexpr int64_t kBetweenDomainsNs = 30'000;
 
@@ -69,6 +71,7 @@ class Finder {
   struct Edge {
     size_t other = 0;
     int64_t deviation_ns = 0;
+    double wander = 0;
   };
   using Peers = std::vector<std::set<size_t>>;  // per lane
 
@@ -101,23 +104,24 @@ class Finder {
     return std::max(kMaxDeviationNs, usual_duration_[lane] / kDurationPart);
   }
 
-  // Scatter of the ends of two lanes that fit; null if they do not.
-  [[nodiscard]] std::optional<int64_t> Fit(size_t a, size_t b, bool& telling) const {
+  // a's edge to b if the two lanes fit.
+  [[nodiscard]] std::optional<Edge> Fit(size_t a, size_t b, bool& telling) const {
     const int64_t uncertainty = UncertaintyOf(a, b);
     const auto quick = CompareLanes(aligned_[a], aligned_[b], uncertainty, kQuickSample, SameDomain(a, b));
     if (!quick) return std::nullopt;
     telling = telling || quick->pairs >= std::min<int64_t>(kTellingPairs, kQuickSample);
     if (quick->coverage < kQuickCoverage || quick->common_rate < kQuickCommonRate) return std::nullopt;
-    int64_t deviation = 0;
+    Edge edge{b, kFineDeviationNs, 0};
     for (const auto& [x, y] : {std::pair(a, b), std::pair(b, a)}) {
       const auto whole = CompareLanes(aligned_[x], aligned_[y], uncertainty, kSample, SameDomain(a, b));
       const auto least = static_cast<int64_t>(std::min(lanes_[x].events.size(), kSample) / kOverlapPart);
       const bool fits = whole && whole->pairs >= std::max(kMinPairs, least) && CoversEnough(*whole) &&
-                        whole->common_rate >= kMinCommonRate && whole->deviation_ns <= LimitOf(x);
+                        whole->common_rate >= kMinCommonRate && whole->deviation_ns <= LimitOf(x) && !whole->wanders;
       if (!fits) return std::nullopt;
-      deviation = std::max(deviation, whole->deviation_ns);
+      edge.deviation_ns = std::max(edge.deviation_ns, whole->deviation_ns);
+      edge.wander = std::max(edge.wander, whole->wander);
     }
-    return std::max(deviation, kFineDeviationNs);
+    return edge;
   }
 
   // Short lanes may miss two of each other's rows.
@@ -134,7 +138,7 @@ class Finder {
       bool told = false;
       for (size_t b = a + 1; b < lanes_.size(); ++b) {
         if (!Comparable(a, b)) continue;
-        if (const auto deviation = Fit(a, b, told)) later[a].push_back({b, *deviation});
+        if (const auto edge = Fit(a, b, told)) later[a].push_back(*edge);
       }
       telling[a] = told ? 1 : 0;
     });
@@ -142,7 +146,7 @@ class Finder {
       telling_ = telling_ || telling[a] != 0;
       for (const Edge& e : later[a]) {
         edges_[a].push_back(e);
-        edges_[e.other].push_back({a, e.deviation_ns});
+        edges_[e.other].push_back({a, e.deviation_ns, e.wander});
       }
     }
   }
@@ -153,7 +157,7 @@ class Finder {
     for (const std::vector<size_t>& part : Parts(lanes, peers)) {
       if (part.size() < 2) continue;
       if (IsClique(part, peers) && IsEven(part)) {
-        sets_.push_back(part);
+        Accept(part);
         continue;
       }
       std::vector<std::vector<size_t>> before = std::exchange(sets_, {});
@@ -162,6 +166,28 @@ class Finder {
       Split(part, 0);
       if (Quality(closer) >= Quality(sets_)) sets_ = std::move(closer);
       sets_.insert(sets_.end(), before.begin(), before.end());
+    }
+  }
+
+  // A set over several clocks whose lanes wander against those of other clocks, as a whole, is one set for each clock:
+  // a single pair of short lanes may seem to keep its distance by chance, all of them do not.
+  void Accept(const std::vector<size_t>& part) {
+    const std::set<size_t> among(part.begin(), part.end());
+    std::vector<double> wander;
+    std::map<int32_t, std::vector<size_t>> by_domain;
+    for (const size_t l : part) {
+      by_domain[clock_.DomainOf(lanes_[l].rank_index).value].push_back(l);
+      for (const Edge& e : edges_[l]) {
+        if (e.other > l && among.count(e.other) > 0 && !SameDomain(l, e.other)) wander.push_back(e.wander);
+      }
+    }
+    std::sort(wander.begin(), wander.end());
+    if (wander.size() < kMinCrossing || wander[wander.size() / 2] <= kMaxSetWander) {
+      sets_.push_back(part);
+      return;
+    }
+    for (auto& [domain, lanes] : by_domain) {
+      if (lanes.size() > 1) sets_.push_back(std::move(lanes));
     }
   }
 
@@ -191,7 +217,7 @@ class Finder {
     std::vector<Edge> edges;
     for (const Edge& e : edges_[lane]) {
       if (among.count(e.other) == 0 || peers.count(e.other) == 0) continue;
-      edges.push_back({e.other, std::max(e.deviation_ns, kEvenDeviationNs)});
+      edges.push_back({e.other, std::max(e.deviation_ns, kEvenDeviationNs), e.wander});
     }
     std::stable_sort(edges.begin(), edges.end(),
                      [](const Edge& a, const Edge& b) { return a.deviation_ns < b.deviation_ns; });
@@ -248,7 +274,7 @@ class Finder {
     for (const std::vector<size_t>& part : Parts(lanes, peers)) {
       if (part.size() < 2) continue;
       if (IsClique(part, peers)) {
-        sets_.push_back(part);
+        Accept(part);
       } else if (strictness + 1 < kDecoyRatios.size()) {
         Split(part, strictness + 1);
       }

@@ -34,6 +34,10 @@ struct LaneShift {
   double exponent = 0;            // n_eff ln(second deviation / deviation)
   size_t jumps = 0;               // how often the offset had to be sought anew
   bool accepted = false;
+  // The distance of the ends wanders: each pair adds to that of the one before. Members of one collective end together
+  // anew each time; lanes that only run in lockstep drift apart and back.
+  bool wanders = false;
+  double wander = 0;  // change of the distance over several pairs to that over one; 0 = too few pairs to tell
 };
 
 struct ShiftQuestion {
@@ -51,7 +55,7 @@ struct ShiftQuestion {
 // How two lanes lie against each other on one clock, which may be off by `uncertainty_ns`. At most `sample` ends of a
 // are looked at, spread over the lane. The deviation is that of the kind whose ends lie closest: those of an uneven
 // exchange may scatter in one lane with others that do not. `one_clock`: only a bias of their devices lies between
-// them, which is looked for first. exponent and accepted are not filled.
+// them, which is looked for first. exponent and accepted are not filled, wanders only here.
 [[nodiscard]] std::optional<LaneShift> CompareLanes(const std::vector<LaneEvent>& a, const std::vector<LaneEvent>& b,
                                                     int64_t uncertainty_ns, size_t sample, bool one_clock);
 

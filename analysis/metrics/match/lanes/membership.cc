@@ -128,6 +128,10 @@ std::vector<std::vector<size_t>> FindExchangers(const PlanLanes& found, const st
       e.end_ns -= correction;
     }
   }
+  // Where the partner may be a rank whose clock nothing connects, the nearest end is that of a rank in lockstep.
+  const bool one_clock = std::all_of(
+      lanes.begin(), lanes.end(), [&](const ExchangeLane& lane) { return lane.component == lanes.front().component; });
+  if (!one_clock) return {};
   std::vector<std::vector<size_t>> out;
   const std::vector<ExchangeLink> links = FindExchangeLinks(lanes);
   for (std::vector<size_t>& set : ConnectedLanes(lanes.size(), links)) {

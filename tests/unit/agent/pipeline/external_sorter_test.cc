@@ -42,6 +42,12 @@ void ExpectSorted(size_t n, int64_t memory_bytes, bool spills) {
     ASSERT_EQ(got, want);
   }
   EXPECT_FALSE(*sorter.Next(got));
+  ASSERT_TRUE(sorter.Rewind().ok());
+  for (const Record& want : records) {
+    ASSERT_TRUE(*sorter.Next(got));
+    ASSERT_EQ(got, want);
+  }
+  EXPECT_FALSE(*sorter.Next(got));
 }
 
 TEST(ExternalSorter, OneRunIsSortedInMemory) { ExpectSorted(1'000, 1 << 20, false); }

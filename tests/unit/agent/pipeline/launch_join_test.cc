@@ -13,7 +13,7 @@ constexpr int64_t kUs = 1'000;
 struct File {
   RecordCollector collector{CollectorOptions{testing::TempDir(), 1 << 20}};
   uint32_t process = collector.AddProcess(42);
-  std::vector<std::vector<int64_t>> launches_by_step;
+  std::vector<std::vector<HostOfStep>> host_by_step;
 
   void Step(int64_t number, int64_t start, int64_t duration) {
     HostRecord step;
@@ -45,6 +45,17 @@ struct File {
     kernel.name = collector.InternName(name);
     EXPECT_TRUE(collector.Device(kernel).ok());
   }
+  void Range(std::string_view name, int64_t start, int64_t duration, int64_t tid = 1) {
+    HostRecord range;
+    range.start_ns = start;
+    range.duration_ns = duration;
+    range.tid = tid;
+    range.name = collector.InternName(name);
+    EXPECT_TRUE(collector.Host(range).ok());
+  }
+  Sketch ProjectionOf(std::string_view name) {
+    return collector.host_totals()[process].ranges.at({kNoId, collector.InternName(name)}).projected;
+  }
   void NcclCall(std::string_view name, int64_t start, int64_t duration, int64_t bytes = -1, uint64_t hash = 0xabc) {
     HostRecord call;
     call.start_ns = start;
@@ -65,9 +76,11 @@ struct File {
   std::vector<ActivityRecord> Join() {
     EXPECT_TRUE(collector.Finish().ok());
     LaunchSorter launches(testing::TempDir(), 1 << 20);
-    EXPECT_TRUE(SweepHost(collector, launches, launches_by_step).ok());
+    RangeProjection ranges;
+    EXPECT_TRUE(SweepHost(collector, launches, ranges, host_by_step).ok());
     EXPECT_TRUE(launches.Finish().ok());
-    auto joined = JoinLaunches(collector, launches);
+    auto joined = JoinLaunches(collector, launches, ranges);
+    ranges.Finish(collector.host_totals());
     EXPECT_TRUE(joined.ok());
     result = *std::move(joined);
     EXPECT_TRUE(collector.activities().Finish().ok());
@@ -94,7 +107,34 @@ TEST(LaunchJoin, AStepOwnsWhatWasLaunchedInItNotWhatRanInIt) {
   ASSERT_EQ(activities.size(), 2U);
   EXPECT_EQ(activities[0].step, 0);
   EXPECT_EQ(activities[1].step, 1);
-  EXPECT_EQ(file.launches_by_step[0], (std::vector<int64_t>{1, 1}));
+  const HostOfStep one{.launches = 1, .launch_ns = kUs};
+  EXPECT_EQ(file.host_by_step[0], (std::vector<HostOfStep>{one, one}));
+}
+
+TEST(LaunchJoin, AStepCountsTheCallsThatStartInIt) {
+  File file;
+  file.Step(0, 0, 100 * kUs);
+  file.Step(1, 100 * kUs, 100 * kUs);
+  file.Launch(1, 10 * kUs, 2 * kUs, ApiKind::kGraphLaunch);
+  file.Launch(2, 20 * kUs, 90 * kUs, ApiKind::kSync);
+  file.Launch(3, 120 * kUs, 5 * kUs, ApiKind::kAlloc);
+  file.Launch(4, 130 * kUs, 7 * kUs, ApiKind::kAlloc);
+  file.Launch(5, 250 * kUs, 7 * kUs, ApiKind::kSync);  // in no step
+  EXPECT_TRUE(file.Join().empty());
+  const HostOfStep first{
+      .launches = 1, .launch_ns = 2 * kUs, .graph_launches = 1, .sync_calls = 1, .sync_ns = 90 * kUs};
+  const HostOfStep second{.alloc_calls = 2, .alloc_ns = 12 * kUs, .alloc_max_ns = 7 * kUs};
+  EXPECT_EQ(file.host_by_step[0], (std::vector<HostOfStep>{first, second}));
+  EXPECT_EQ(file.result.opaque_graph_launches[0], 1);
+}
+
+TEST(LaunchJoin, ADriverCallInsideARuntimeCallIsOneCall) {
+  File file;
+  file.Step(0, 0, 100 * kUs);
+  file.Launch(1, 10 * kUs, 5 * kUs);
+  file.Launch(1, 11 * kUs, 3 * kUs);
+  file.Join();
+  EXPECT_EQ(file.host_by_step[0][0], (HostOfStep{.launches = 1, .launch_ns = 5 * kUs}));
 }
 
 TEST(LaunchJoin, AKernelWithoutLaunchRowIsKeptAndCounted) {
@@ -199,6 +239,59 @@ TEST(HostSweep, FusedSendsAndReceivesBecomeOneOperationWithTheBytesSent) {
   const auto activities = file.Join();
   EXPECT_EQ(file.MetaOf(activities[0]).op, CollectiveOp::kSendRecv);
   EXPECT_EQ(file.MetaOf(activities[0]).bytes, 300);
+}
+
+TEST(LaunchJoin, ARangeSpansOnTheDeviceWhatWasLaunchedInsideIt) {
+  File file;
+  file.Range("outer", 0, 100 * kUs);
+  file.Range("inner", 20 * kUs, 20 * kUs);
+  file.Range("elsewhere", 0, 100 * kUs, 2);
+  file.Range("empty", 60 * kUs, 5 * kUs);
+  file.Launch(1, 10 * kUs, kUs);
+  file.Launch(2, 30 * kUs, kUs);
+  file.Launch(3, 150 * kUs, kUs);
+  file.Kernel(1, 200 * kUs);  // 5 us each
+  file.Kernel(2, 300 * kUs);
+  file.Kernel(3, 400 * kUs);
+  file.Join();
+  EXPECT_EQ(file.ProjectionOf("inner").sum(), 5 * kUs);
+  EXPECT_EQ(file.ProjectionOf("outer").sum(), 105 * kUs);
+  EXPECT_EQ(file.ProjectionOf("empty").count(), 0);
+  EXPECT_EQ(file.ProjectionOf("elsewhere").count(), 0);
+}
+
+TEST(LaunchJoin, ALaunchHasThePhaseThatSurroundsItOnItsThreadElseTheOneBegunLast) {
+  File file;
+  file.Range("## forward ##", 0, 50 * kUs);
+  file.Range("## backward ##", 60 * kUs, 40 * kUs);
+  file.Range("Optimizer.step#SGD.step", 60 * kUs, 10 * kUs, 3);
+  file.Launch(1, 10 * kUs, kUs);
+  file.Launch(2, 65 * kUs, kUs);                       // on the main thread
+  file.Launch(3, 80 * kUs, kUs, ApiKind::kLaunch, 2);  // autograd's own thread
+  file.Launch(4, 120 * kUs, kUs);
+  for (uint64_t i = 1; i <= 4; ++i) file.Kernel(i, static_cast<int64_t>(100 + 20 * i) * kUs);
+  const auto activities = file.Join();
+  ASSERT_EQ(activities.size(), 4U);
+  EXPECT_EQ(activities[0].phase, Phase::kForward);
+  EXPECT_EQ(activities[1].phase, Phase::kBackward);
+  EXPECT_EQ(activities[2].phase, Phase::kBackward);
+  EXPECT_EQ(activities[3].phase, Phase::kNone);
+}
+
+TEST(LaunchJoin, PassesOfAServingEngineAreTheStepsWhereNothingElseMarksThem) {
+  File file;
+  file.Range("execute_context_1(8_64)_generation_0(0)", 0, 50 * kUs);
+  file.Range("step[EXTEND bs=1]", 5 * kUs, 40 * kUs);  // the same pass
+  file.Range("execute_context_0(0)_generation_4(4_99)", 60 * kUs, 30 * kUs);
+  file.Launch(1, 10 * kUs, kUs);
+  file.Launch(2, 70 * kUs, kUs);
+  file.Kernel(1, 100 * kUs);
+  file.Kernel(2, 120 * kUs);
+  const auto activities = file.Join();
+  ASSERT_EQ(file.collector.steps()[0].size(), 2U);
+  EXPECT_EQ(activities[0].step, 0);
+  EXPECT_EQ(activities[1].step, 1);
+  EXPECT_EQ(file.collector.step_source(0), StepSource::kEngine);
 }
 
 }  // namespace

@@ -422,6 +422,18 @@ TEST_P(JobStoreTest, FileNotesComeInNaturalOrderAndReplaceEachOther) {
   EXPECT_EQ(loaded.data.files[2].path, "rank_10.json");
 }
 
+TEST_P(JobStoreTest, EqualPathsOnTwoHostsAreTwoFiles) {
+  for (const char* host : {"node1", "node0"}) {
+    FileNote note = {"/tmp/rank.json", "kineto", "used"};
+    note.host = host;
+    ASSERT_TRUE(store_->PutFileNote("run", note).ok());
+  }
+  const LoadedRun loaded = Load();
+  ASSERT_EQ(loaded.data.files.size(), 2u);
+  EXPECT_EQ(loaded.data.files[0].host, "node0");
+  EXPECT_EQ(loaded.data.files[1].host, "node1");
+}
+
 TEST_P(JobStoreTest, ARunIsCompleteOnceTheExpectedRanksAre) {
   ASSERT_TRUE(store_->OpenRun("run", 2).ok());
   PutAll(Announce(1), MakeStream(1, 1, 1));

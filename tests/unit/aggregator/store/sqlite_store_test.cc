@@ -9,6 +9,7 @@
 #include <iterator>
 #include <optional>
 
+#include "aggregator/store/sqlite/row_fields.h"
 #include "aggregator/store/sqlite/schema.h"
 #include "platform/temp_dir.h"
 #include "proto/batch_codec.h"
@@ -54,6 +55,13 @@ class SqliteStoreTest : public testing::Test {
     const absl::StatusOr<bool> row = statement->Step();
     EXPECT_TRUE(row.ok() && *row) << sql;
     return std::string(statement->Text(0));
+  }
+
+  void Change(const std::string& sql) {
+    absl::StatusOr<Database> db = Database::Open(path_, Database::Mode::kReadWriteCreate);
+    ASSERT_TRUE(db.ok()) << db.status();
+    const absl::Status done = db->Execute(sql);
+    ASSERT_TRUE(done.ok()) << done;
   }
 
   void WriteFile(const std::string& bytes) { std::ofstream(path_, std::ios::binary) << bytes; }
@@ -208,6 +216,28 @@ TEST_F(SqliteStoreTest, ACutStoreIsRefusedAsDamaged) {
 TEST_F(SqliteStoreTest, AMissingFolderIsToldByName) {
   path_ = dir_->path() + "/no/such/folder/runs.db";
   EXPECT_THAT(Refusal(absl::StatusCode::kNotFound), HasSubstr(path_));
+}
+
+TEST_F(SqliteStoreTest, AStoreOfTheFirstSchemaIsTakenOverWithItsSteps) {
+  Fill(*OpenFile(), 1, MakeStream(1, 2, 200));
+  const std::string steps = Ask("SELECT count(*) FROM step");
+  std::string undo;
+  for (const std::string& column : StepColumnNames()) {
+    const bool is_new = column.starts_with("foreign_") || column.starts_with("sync_") || column.starts_with("alloc_") ||
+                        column.starts_with("host_copy_") || column.starts_with("graph_") || column == "launch_ns" ||
+                        column == "host_copies";
+    if (is_new) undo += "ALTER TABLE step DROP COLUMN " + column + ";";
+  }
+  Change(
+      undo +
+      "DROP TABLE file_note; CREATE TABLE file_note (run INTEGER NOT NULL, path TEXT NOT NULL, status TEXT NOT NULL, "
+      "reason TEXT NOT NULL, note BLOB NOT NULL, PRIMARY KEY (run, path));"
+      "INSERT INTO file_note VALUES (1, 'a.json', 'used', '', x''); PRAGMA user_version=1");
+  ASSERT_EQ(Ask("SELECT count(*) FROM pragma_table_info('step') WHERE name = 'sync_ns'"), "0");
+  OpenFile();
+  EXPECT_EQ(Ask("PRAGMA user_version"), std::to_string(kStoreSchemaVersion));
+  EXPECT_EQ(Ask("SELECT count(*) FROM step WHERE sync_ns = 0 AND foreign_span_ns = 0"), steps);
+  EXPECT_EQ(Ask("SELECT path || host || status FROM file_note"), "a.jsonused");
 }
 
 TEST_F(SqliteStoreTest, TheSchemaVersionIsInTheFile) {

@@ -59,11 +59,12 @@ struct RandomDevice {
 
   [[nodiscard]] std::vector<Batch> Condense() const {
     std::vector<Batch> batches;
-    Condenser condenser(CondenseInput{context, names, steps, std::vector<int64_t>(steps.size(), 3), {}},
-                        [&](Batch batch) {
-                          batches.push_back(std::move(batch));
-                          return absl::OkStatus();
-                        });
+    Condenser condenser(
+        CondenseInput{context, names, steps, std::vector<HostOfStep>(steps.size(), {.launches = 3}), {}},
+        [&](Batch batch) {
+          batches.push_back(std::move(batch));
+          return absl::OkStatus();
+        });
     for (const ActivityRecord& record : activities) EXPECT_TRUE(condenser.Add(record).ok());
     EXPECT_TRUE(condenser.Finish({}, {}).ok());
     return batches;

@@ -144,7 +144,7 @@ TEST(KernelClass, ComputeThatSpeaksOfCollectivesStaysCompute) {
   ExpectCompute({
       {"void cub::DeviceReduceByKeyKernel<cub::DispatchReduceByKey<long*, int>::PtxReduceByKeyPolicy>(int)",
        Family::kReduction},
-      {"_combined_routing_compute", Family::kMoe},
+      {"_combined_routing_compute", Family::kMoeRouting},
       {"void at::native::(anonymous namespace)::CatArrayBatchedCopy<float, unsigned int, 2, 128, 1>(float*)",
        Family::kCopy},
       {"void gather_kernel<int>(int*)", Family::kCopy},
@@ -152,7 +152,7 @@ TEST(KernelClass, ComputeThatSpeaksOfCollectivesStaysCompute) {
        Family::kReduction},
       {"void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float> >(int)", Family::kElementwise},
       {"void oneRankReduce<FuncPreMulSum<float> >(void*, void*, unsigned long)", Family::kCopy},
-      {"void deep_ep::layout::get_dispatch_layout<256, 32>(x)", Family::kMoe},
+      {"void deep_ep::layout::get_dispatch_layout<256, 32>(x)", Family::kMoeRouting},
       {"small_reduce_kernel", Family::kReduction},
       {"triton_poi_fused_all_gather_into_tensor_out_3", Family::kTriton},
       {"void broadcast_add_kernel<float>(x)", Family::kElementwise},
@@ -166,12 +166,12 @@ TEST(KernelClass, TellsTheFamiliesOfRealKernels) {
       {"sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_execute_kernel__5x_cublas", Family::kGemm},
       {"void cutlass::Kernel2<cutlass_80_simt_sgemm_128x32_8x5_nn_align1>(x)", Family::kGemm},
       {"void splitKreduce_kernel<32, 16, int, float, float>(cublasSplitKParams<float>)", Family::kGemm},
-      {"_matmul_ogs_NNT_bf16xbf16xmxfp4_16x128x256x1_swiglu", Family::kGemm},
+      {"_matmul_ogs_NNT_bf16xbf16xmxfp4_16x128x256x1_swiglu", Family::kMoeExperts},
       {"std::enable_if<!(false), void>::type internal::gemvx::kernel<int, int, float>(x)", Family::kGemv},
       {"void pytorch_flash::flash_fwd_kernel<pytorch_flash::Flash_fwd_kernel_traits<64, 128> >(x)", Family::kAttention},
       {"void cutlass::device_kernel<flash::enable_sm90_or_later<flash::FlashAttnFwdSm90<x> > >(x)", Family::kAttention},
       {"fmhaSm100aKernel_QkvE4m3OBfloat16H64PagedKvCausalP16VarSeqQ128Kv128PersistentContext", Family::kAttention},
-      {"void paged_attention_ll4mi_reduce_kernel<__hip_bfloat16, 128>(x)", Family::kAttention},
+      {"void paged_attention_ll4mi_reduce_kernel<__hip_bfloat16, 128>(x)", Family::kAttentionDecode},
       {"kernel_unified_attention_2d", Family::kAttention},
       {"void vllm::reshape_and_cache_flash_kernel<__nv_bfloat16, unsigned char>(x)", Family::kKvCache},
       {"create_flashinfer_kv_indices_triton", Family::kKvCache},
@@ -188,7 +188,8 @@ TEST(KernelClass, TellsTheFamiliesOfRealKernels) {
       {"void multi_tensor_apply_kernel<TensorListMetadata<4>, AdamFunctor<float>, float>(x)", Family::kOptimizer},
       {"_ZN7sgl_hip10activation18act_and_mul_kernelI14__hip_bfloat16EEvPS3_PS4_i", Family::kActivation},
       {"void cub::DeviceRadixSortOnesweepKernel<cub::DeviceRadixSortPolicy<long>::Policy800>(x)", Family::kSort},
-      {"void moe::dev::routing::routingIndicesOffsetsKernel<moe::dev::routing::KernelParams<8> >(x)", Family::kMoe},
+      {"void moe::dev::routing::routingIndicesOffsetsKernel<moe::dev::routing::KernelParams<8> >(x)",
+       Family::kMoeRouting},
       {"void at::native::elementwise_kernel<128, 2, "
        "at::native::gpu_kernel_impl<at::native::direct_copy_kernel_cuda(at::"
        "T&)::{lambda()#2}> >(x)",
@@ -197,6 +198,49 @@ TEST(KernelClass, TellsTheFamiliesOfRealKernels) {
       {"triton_poi_fused_add_cos_sin_0", Family::kTriton},
       {"some_unheard_of_kernel", Family::kOther},
       {"", Family::kOther},
+  });
+}
+
+TEST(KernelClass, TellsPrefillFromDecodeAttentionWhereTheKernelIsMadeForOne) {
+  ExpectCompute({
+      {"void vllm::paged_attention_v2_kernel<__half, unsigned char, 128, 16, 128>(x)", Family::kAttentionDecode},
+      {"void flash_fwd_splitkv_kernel<Flash_fwd_kernel_traits<128, 64, 128, 4> >(x)", Family::kAttention},
+      {"void flashinfer::BatchDecodeWithPagedKVCacheKernel<2, 4, 8>(x)", Family::kAttentionDecode},
+      {"void flashinfer::BatchPrefillWithRaggedKVCacheKernel<x>(x)", Family::kAttentionPrefill},
+      {"void flashinfer::BatchPrefillWithPagedKVCacheKernel<x>(x)", Family::kAttention},  // decodes as well
+      {"void tensorrt_llm::kernels::mmha::masked_multihead_attention_kernel<uint16_t, 128>(x)",
+       Family::kAttentionDecode},
+      {"_fwd_grouped_kernel_stage1", Family::kAttentionDecode},
+      {"_fwd_kernel_stage2", Family::kAttentionDecode},
+      {"kernel_unified_attention_3d", Family::kAttentionDecode},
+      {"void flash_fwd_splitkv_mla_kernel<x>(x)", Family::kAttentionDecode},
+      {"void sm100::fmha::kernel::Sm100FmhaMlaKernelTmaWarpspecialized<x>(x)", Family::kAttentionDecode},
+      {"void pytorch_flash::flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel<x>(x)", Family::kAttention},
+  });
+}
+
+TEST(KernelClass, TellsTheRoutingOfExpertsFromTheirWork) {
+  ExpectCompute({
+      {"void vllm::moe::topkGatingSoftmax<4, 8, 4, 16>(x)", Family::kMoeRouting},
+      {"void vllm::moe::moe_align_block_size_kernel<int, unsigned short>(x)", Family::kMoeRouting},
+      {"void count_and_sort_expert_tokens_kernel<int>(x)", Family::kMoeRouting},
+      {"fused_moe_kernel", Family::kMoeExperts},
+      {"void vllm::moe::moe_sum_kernel<c10::BFloat16, 4>(x)", Family::kMoeExperts},
+      {"void moe::dev::finalize::finalizeKernelVecLoad<x>(x)", Family::kMoeExperts},
+      {"void tensorrt_llm::kernels::cutlass_kernels::expandInputRowsKernel<__nv_bfloat16>(x)", Family::kMoeRouting},
+  });
+}
+
+TEST(KernelClass, TellsWhatServingAddsAroundTheModel) {
+  ExpectCompute({
+      {"void vllm::concat_and_cache_mla_kernel<__nv_bfloat16, unsigned char>(x)", Family::kKvCache},
+      {"void flashinfer::AppendPagedKVCacheKernel<128, 8>(x)", Family::kKvCache},
+      {"void vllm::dynamic_per_token_scaled_fp8_quant_kernel<c10::BFloat16>(x)", Family::kQuantization},
+      {"void per_token_group_quant_8bit_kernel<c10::BFloat16, c10::Float8_e4m3fn>(x)", Family::kQuantization},
+      {"void vllm::apply_repetition_penalties_kernel<float>(x)", Family::kSampling},
+      {"void vllm::silu_and_mul<c10::BFloat16>(x)", Family::kActivation},
+      {"void flashinfer::norm::FusedAddRMSNormKernel<8, __nv_bfloat16>(x)", Family::kNorm},
+      {"void flashinfer::BatchQKApplyRotaryPosIdsCosSinCacheKernel<true>(x)", Family::kRotary},
   });
 }
 
@@ -229,8 +273,8 @@ TEST(KernelClass, AgreesWithTheReferenceOnTheNamesOfTheRealTraces) {
 
 TEST(KernelClass, FamilyNamesAreDistinct) {
   std::set<std::string_view> names;
-  for (int i = 0; i <= static_cast<int>(Family::kTriton); ++i) names.insert(Name(static_cast<Family>(i)));
-  EXPECT_EQ(names.size(), static_cast<size_t>(Family::kTriton) + 1);
+  for (int i = 0; i <= static_cast<int>(kLastFamily); ++i) names.insert(Name(static_cast<Family>(i)));
+  EXPECT_EQ(names.size(), static_cast<size_t>(kLastFamily) + 1);
   EXPECT_EQ(Name(static_cast<Family>(99)), "");
 }
 

@@ -74,14 +74,6 @@ TEST(Report, AcceptsEveryViewAndGivesNoneAsNull) {
   }
 }
 
-TEST(Report, SaysWhichViewsAreNotComputed) {
-  const auto report = Report(Views({"findings"}));
-  ASSERT_TRUE(report.ok()) << report.status();
-  EXPECT_TRUE((*report)["findings"].empty());
-  ASSERT_EQ((*report)["notices"].size(), 1u);
-  EXPECT_EQ((*report)["notices"][0]["view"], "findings");
-}
-
 TEST(Report, RefusesAnUnknownView) {
   EXPECT_EQ(Report(Views({"colours"})).status().code(), absl::StatusCode::kInvalidArgument);
 }

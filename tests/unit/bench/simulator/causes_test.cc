@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <set>
@@ -49,6 +51,13 @@ TEST(Causes, EveryKindCostsTimeAndIsUndoneByLeavingItOut) {
       SmallDecode({Of("periodic_pause", {{"rank", "2"}, {"every", "3"}, {"ms", "5"}})}),
       SmallDecode({Of("data_stall", {{"rank", "2"}, {"p", "0.5"}, {"ms", "5"}})}),
       SmallDecode({Of("transient", {{"rank", "2"}, {"from", "4"}, {"to", "8"}, {"factor", "2"}})}),
+      SmallDecode({Of("host_bound", {})}),
+      SmallDecode({Of("slow_launch", {})}),
+      SmallDecode({Of("long_attention", {})}),
+      SmallDecode({Of("kernel_tail", {{"kernel", "nvjet"}, {"p", "0.3"}})}),
+      SmallDecode({Of("outlier", {})}),
+      SmallDecode({Of("slow_transfer", {})}),
+      SmallDecode({Of("jitter", {{"sigma", "0.4"}})}),
       Moe({Of("slow_rail", {{"rail", "1"}, {"factor", "5"}})}),
       Moe({Of("expert_imbalance", {{"skew", "1.5"}})}),
       Pipeline({Of("stage_imbalance", {{"stage", "2"}, {"factor", "1.6"}})}),
@@ -103,6 +112,95 @@ TEST(Causes, AKernelIsGivenByAPartOfItsName) {
   for (const uint32_t kernel : hit) {
     EXPECT_THAT(run.program->kernels()[kernel].name, HasSubstr(name.substr(0, name.size() - 1)));
   }
+}
+
+// Of one rank's instances of a kernel, by length against what they would be without the cause.
+std::vector<double> Stretches(const CausedRun& run, size_t rank, uint32_t kernel) {
+  std::vector<double> stretches;
+  const auto with = run.Simulated();
+  const auto without = run.Simulated(0);
+  for (size_t i = 0; i < with[rank].activities.size(); ++i) {
+    const Activity& a = with[rank].activities[i];
+    const Activity& b = without[rank].activities[i];
+    if (run.OpOf(rank, a).kind != OpKind::kKernel || run.OpOf(rank, a).kernel != kernel) continue;
+    stretches.push_back(static_cast<double>(a.end_ns - a.start_ns) / static_cast<double>(b.end_ns - b.start_ns));
+  }
+  return stretches;
+}
+
+TEST(Causes, ATailIsAShareOfTheInstancesOfOneKernelAlikeOnAllRanks) {
+  SimulatorOptions options = SmallDecode({Of("kernel_tail", {{"p", "0.2"}, {"factor", "1.8"}})});
+  options.steps = 100;
+  const CausedRun run(options);
+  const uint32_t kernel = KernelsHit(run.causes.front(), *run.program, run.rng).front();
+  const std::vector<double> of_first = Stretches(run, 0, kernel);
+  const auto large = std::count_if(of_first.begin(), of_first.end(), [](double s) { return s > 1.7; });
+  EXPECT_NEAR(static_cast<double>(large), 0.2 * static_cast<double>(of_first.size()),
+              4 * std::sqrt(0.2 * static_cast<double>(of_first.size())));
+  const std::vector<double> of_last = Stretches(run, 7, kernel);
+  for (size_t i = 0; i < of_first.size(); ++i) EXPECT_EQ(of_first[i] > 1.7, of_last[i] > 1.7);
+}
+
+TEST(Causes, OutliersAreAsManyAsAskedFor) {
+  const CausedRun run(SmallDecode({Of("outlier", {{"count", "4"}, {"factor", "50"}})}));
+  const uint32_t kernel = KernelsHit(run.causes.front(), *run.program, run.rng).front();
+  int64_t long_ones = 0;
+  for (size_t rank = 0; rank < 8; ++rank) {
+    const std::vector<double> stretches = Stretches(run, rank, kernel);
+    long_ones += std::count_if(stretches.begin(), stretches.end(), [](double s) { return s > 40; });
+  }
+  EXPECT_EQ(long_ones, 4);
+}
+
+TEST(Causes, LongAttentionStretchesAttentionOnly) {
+  const CausedRun run(SmallDecode({Of("long_attention", {{"factor", "3"}})}));
+  const CauseEffects effects = run.Effects();
+  const std::vector<KernelShape>& kernels = run.program->kernels();
+  int attention = 0;
+  for (uint32_t kernel = 0; kernel < kernels.size(); ++kernel) {
+    const bool is_attention = kernels[kernel].short_name.starts_with("flash_fwd");
+    attention += is_attention ? 1 : 0;
+    EXPECT_DOUBLE_EQ(effects.KernelFactor(1, 0, kernel), is_attention ? 3 : 1) << kernels[kernel].name;
+  }
+  EXPECT_EQ(attention, 1);
+}
+
+TEST(Causes, ScatterIsCommonToTheKernelsBetweenTwoCollectivesAndBounded) {
+  const CausedRun run(SmallDecode({Of("jitter", {{"sigma", "0.2"}})}));
+  const CauseEffects effects = run.Effects();
+  double sum = 0;
+  double squares = 0;
+  constexpr uint32_t kSegments = 4000;
+  for (uint32_t segment = 0; segment < kSegments; ++segment) {
+    const double factor = effects.InstanceFactor({.rank = 2, .step = 1, .draw = 5, .segment = segment}, 0);
+    EXPECT_EQ(factor, effects.InstanceFactor({.rank = 2, .step = 1, .draw = 9, .segment = segment}, 3));
+    EXPECT_NEAR(factor, 1, 0.2 * 1.7321);
+    sum += factor - 1;
+    squares += (factor - 1) * (factor - 1);
+  }
+  EXPECT_NEAR(sum / kSegments, 0, 0.015);
+  EXPECT_NEAR(std::sqrt(squares / kSegments), 0.2, 0.01);
+}
+
+TEST(Causes, ASlowLaunchMakesTheCallsLonger) {
+  const CausedRun run(SmallDecode({Of("slow_launch", {{"us", "12"}, {"rank", "3"}})}));
+  const auto with = run.Simulated();
+  for (const size_t rank : {2U, 3U}) {
+    for (const Activity& activity : with[rank].activities) {
+      if (run.OpOf(rank, activity).kind != OpKind::kKernel) continue;
+      EXPECT_EQ(activity.call_end_ns - activity.call_start_ns > 12'000, rank == 3);
+    }
+  }
+}
+
+TEST(Causes, WhatStrikesAllRanksHasNoPlaceUnlessARankIsGiven) {
+  const CausedRun all(SmallDecode({Of("host_bound", {})}));
+  EXPECT_EQ(all.causes.front().scope, "all");
+  EXPECT_EQ(all.causes.front().ranks.size(), 8U);
+  EXPECT_FALSE(all.causes.front().parameters.contains("all"));
+  const CausedRun one(SmallDecode({Of("host_bound", {{"rank", "3"}})}));
+  EXPECT_EQ(one.causes.front().scope, "rank");
+  EXPECT_THAT(one.causes.front().ranks, ElementsAre(3));
 }
 
 TEST(Causes, ATransientStrikesItsStepsOnly) {
@@ -194,6 +292,16 @@ TEST(Causes, CategoriesAreTheAnalysisWords) {
   EXPECT_EQ(CategoryOf(InjectedKind::kSlowGpu), "slow_device");
   EXPECT_EQ(CategoryOf(InjectedKind::kPeriodicPause), "host_pause");
   EXPECT_EQ(CategoryOf(InjectedKind::kSlowRail), "transfer");
+}
+
+TEST(Causes, WhatSlowsOneRankAloneLeadsToAStraggler) {
+  const auto finding = [](const std::string& kind, const std::map<std::string, std::string>& values) {
+    return std::string(FindingOf(CausedRun(SmallDecode({Of(kind, values)})).causes.front()));
+  };
+  EXPECT_EQ(finding("sync", {}), "sync_in_step");
+  EXPECT_EQ(finding("sync", {{"rank", "3"}}), "persistent_straggler");
+  EXPECT_EQ(finding("late_host", {{"rank", "3"}}), "persistent_straggler");
+  EXPECT_EQ(finding("slow_gpu", {{"rank", "3"}}), "slow_device");
 }
 
 }  // namespace

@@ -242,6 +242,27 @@ TEST_P(CondensedRun, OfAPipelineEqualsWhatTheReadersMakeOfTheFiles) {
   ExpectSameAsFiles(options);
 }
 
+TEST_P(CondensedRun, OfBroadcastsReductionsAndUnequalSequencesEqualsWhatTheReadersMakeOfTheFiles) {
+  SimulatorOptions options = Options(ProgramKind::kTrain);
+  options.tp = 1;
+  options.dp = 4;
+  options.shard = Sharding::kOptimizer;
+  options.noise.length_sigma = 0.1;
+  ExpectSameAsFiles(options);
+}
+
+TEST_P(CondensedRun, OfFullShardingInAnInterleavedPipelineEqualsWhatTheReadersMakeOfTheFiles) {
+  SimulatorOptions options = Options(ProgramKind::kPipeline);
+  options.tp = 1;
+  options.pp = 3;
+  options.dp = 2;
+  options.layers = 6;
+  options.micro_batches = 3;
+  options.interleave = 2;
+  options.shard = Sharding::kFull;
+  ExpectSameAsFiles(options);
+}
+
 TEST_P(CondensedRun, OfExpertsEqualsWhatTheReadersMakeOfTheFiles) {
   SimulatorOptions options = Options(ProgramKind::kMoe);
   options.tp = 1;
@@ -255,6 +276,15 @@ TEST_P(CondensedRun, OfGraphReplaysEqualsWhatTheReadersMakeOfTheFiles) {
   SimulatorOptions options = Options(ProgramKind::kDecode);
   options.graphs = true;
   options.all_reduce = AllReduceKind::kCustom;
+  ExpectSameAsFiles(options);
+}
+
+TEST_P(CondensedRun, OfStepsThatCausesChangeEqualsWhatTheReadersMakeOfTheFiles) {
+  SimulatorOptions options = Options(ProgramKind::kDecode);
+  options.causes = {{"sync", {{"every", "2"}}},          {"alloc", {{"calls", "3"}}},
+                    {"host_copies", {{"count", "2"}}},   {"big_copies", {}},
+                    {"small_kernels", {{"split", "3"}}}, {"prefill_mix", {{"every", "3"}}},
+                    {"slow_launch", {{"rank", "1"}}},    {"outlier", {{"count", "2"}}}};
   ExpectSameAsFiles(options);
 }
 

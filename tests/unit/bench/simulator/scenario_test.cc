@@ -50,9 +50,49 @@ TEST(Scenario, SavingIsTheSameSeedWithoutTheCause) {
 TEST(Scenario, FindingsAreExpectedOfCausesThatCostSomething) {
   SimulatorOptions options = Decode();
   options.causes = {{"slow_gpu", {{"rank", "3"}, {"factor", "1.3"}}}};
-  EXPECT_THAT(ExpectedFindings(Made(options)->truth), ::testing::ElementsAre("persistent_straggler", "slow_device"));
+  EXPECT_THAT(ExpectedFindings(Made(options)->truth), ::testing::ElementsAre("slow_device"));
   options.causes = {{"slow_gpu", {{"rank", "3"}, {"factor", "1"}}}};
   EXPECT_THAT(ExpectedFindings(Made(options)->truth), IsEmpty());
+}
+
+TEST(Scenario, AConditionOfAllRanksLeadsToItsOwnFindingWithItsWhatIfTruth) {
+  SimulatorOptions options = Decode();
+  const int64_t healthy = Made(options)->truth.step_ns;
+  const std::map<std::string, std::string> findings = {{"host_bound", "gpu_idle_host_bound"},
+                                                       {"slow_launch", "launch_bound"},
+                                                       {"small_kernels", "small_kernels"},
+                                                       {"sync", "sync_in_step"},
+                                                       {"alloc", "alloc_hot_path"},
+                                                       {"host_copies", "host_copies_in_loop"},
+                                                       {"big_copies", "copies_dominate"},
+                                                       {"long_attention", "attention_dominates"},
+                                                       {"outlier", "outliers"},
+                                                       {"slow_transfer", "exposed_transfer"},
+                                                       {"jitter", "exposed_wait"},
+                                                       {"prefill_mix", "prefill_blocks_decode"}};
+  for (const auto& [kind, finding] : findings) {
+    options.causes = {{kind, {}}};
+    if (kind == "prefill_mix") options.causes.front().values["every"] = "2";
+    const auto run = Made(options);
+    EXPECT_THAT(ExpectedFindings(run->truth), ::testing::ElementsAre(finding)) << kind;
+    EXPECT_EQ(run->truth.causes.front().step_ns_without, healthy) << kind;
+  }
+}
+
+TEST(Scenario, OpaqueGraphsAreAFinding) {
+  SimulatorOptions options = Decode();
+  options.graphs = true;
+  options.defects = {{"opaque_graphs", {}}};
+  EXPECT_THAT(ExpectedFindings(Made(options)->truth), IsEmpty());  // Kineto shows what a graph runs
+  options.form = TraceForm::kNsys;
+  EXPECT_THAT(ExpectedFindings(Made(options)->truth), ::testing::ElementsAre("opaque_graphs"));
+}
+
+TEST(Scenario, PromptsBetweenTrainingStepsAreRefused) {
+  SimulatorOptions options = Train();
+  ASSERT_TRUE(CompleteLayout(options).ok());
+  options.causes = {{"prefill_mix", {}}};
+  EXPECT_THAT(std::string(CheckPlaces(options).message()), ::testing::HasSubstr("needs --program decode"));
 }
 
 TEST(Scenario, EveryInstanceHasItsMembersOnceByRank) {

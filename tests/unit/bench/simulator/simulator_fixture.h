@@ -44,7 +44,7 @@ struct CausedRun {
     if (placed.ok()) causes = *std::move(placed);
   }
   [[nodiscard]] CauseEffects Effects(std::optional<size_t> without = std::nullopt) const {
-    return {causes, without, cluster.world(), rng, &cluster, program.get()};
+    return {causes, without, cluster.world(), rng, &cluster, program.get(), options.steps};
   }
   [[nodiscard]] std::vector<RankTimeline> Simulated(std::optional<size_t> without = std::nullopt) const {
     const CauseEffects effects = Effects(without);

@@ -51,11 +51,31 @@ TEST(SimulatorOptions, EveryValueOfTheContractIsKnown) {
 }
 
 TEST(SimulatorOptions, EveryCauseAndDefectOfTheContractIsKnown) {
-  for (const char* cause :
-       {"none", "slow_gpu:rank=1,factor=1.2", "slow_kernel:rank=1,kernel=gemm,factor=2", "more_work:rank=1,factor=1.1",
-        "late_host:host=0,us=5,p=0.1", "periodic_pause:rank=1,every=5,ms=3", "data_stall:rank=1,p=0.1,ms=3",
-        "copy_contention:rank=1,gbps=3", "slow_rail:rail=1,factor=2", "stage_imbalance:stage=1,factor=1.2",
-        "expert_imbalance:skew=0.4", "transient:rank=1,from=1,to=2,factor=2"}) {
+  for (const char* cause : {"none",
+                            "slow_gpu:rank=1,factor=1.2",
+                            "slow_kernel:rank=1,kernel=gemm,factor=2",
+                            "more_work:rank=1,factor=1.1",
+                            "late_host:host=0,us=5,p=0.1",
+                            "periodic_pause:rank=1,every=5,ms=3",
+                            "data_stall:rank=1,p=0.1,ms=3",
+                            "copy_contention:rank=1,gbps=3",
+                            "slow_rail:rail=1,factor=2",
+                            "stage_imbalance:stage=1,factor=1.2",
+                            "expert_imbalance:skew=0.4",
+                            "transient:rank=1,from=1,to=2,factor=2",
+                            "host_bound:us=9",
+                            "slow_launch:us=9",
+                            "small_kernels:split=4",
+                            "sync:every=2",
+                            "alloc:calls=3,us=900",
+                            "host_copies:mb=2,count=3",
+                            "big_copies:factor=1",
+                            "long_attention:factor=3",
+                            "kernel_tail:kernel=gemm,p=0.1,factor=3",
+                            "outlier:kernel=gemm,count=3,factor=9",
+                            "slow_transfer:factor=2",
+                            "jitter:rank=1,sigma=0.1",
+                            "prefill_mix:every=4,factor=2"}) {
     EXPECT_TRUE(Parse({"--cause", cause, "--out", "x"}).run) << cause;
   }
   for (const char* defect : {"stagger:s=2", "loss:p=0.01", "burst:n=10", "head:n=3", "absurd:p=0.1",
@@ -80,14 +100,24 @@ TEST(SimulatorOptions, ModelFlagsReachTheirFields) {
   EXPECT_DOUBLE_EQ(command.options.model_scale, 1.5);
 }
 
+TEST(SimulatorOptions, TrainingFlagsReachTheirFields) {
+  const CommandLine command = Parse({"--program", "train", "--pp", "2", "--dp", "4", "--interleave", "3",
+                                     "--micro-batches", "6", "--shard", "full", "--out", "x"});
+  ASSERT_TRUE(command.run) << command.message;
+  EXPECT_EQ(command.options.interleave, 3);
+  EXPECT_EQ(command.options.shard, Sharding::kFull);
+}
+
 TEST(SimulatorOptions, NoiseAndClockKeysReachTheirFields) {
-  const CommandLine command = Parse({"--noise", "rho=0.9,device_spread=0,end_frac=0.15,kernel_sigma_hi=0.03", "--clock",
-                                     "offset_ms=5,wander_ppm=0.02,jitter_us=1,tick_ns=1000", "--out", "x"});
+  const CommandLine command =
+      Parse({"--noise", "rho=0.9,device_spread=0,end_frac=0.15,kernel_sigma_hi=0.03,length_sigma=0.2", "--clock",
+             "offset_ms=5,wander_ppm=0.02,jitter_us=1,tick_ns=1000", "--out", "x"});
   ASSERT_TRUE(command.run) << command.message;
   EXPECT_DOUBLE_EQ(command.options.noise.rho, 0.9);
   EXPECT_DOUBLE_EQ(command.options.noise.device_spread, 0);
   EXPECT_DOUBLE_EQ(command.options.noise.end_frac, 0.15);
   EXPECT_DOUBLE_EQ(command.options.noise.kernel_sigma_hi, 0.03);
+  EXPECT_DOUBLE_EQ(command.options.noise.length_sigma, 0.2);
   EXPECT_DOUBLE_EQ(command.options.clock.wander_ppm, 0.02);
   EXPECT_DOUBLE_EQ(command.options.clock.jitter_us, 1);
   EXPECT_DOUBLE_EQ(command.options.clock.tick_ns, 1000);
@@ -127,6 +157,13 @@ INSTANTIATE_TEST_SUITE_P(
                       WrongCommand{{"--noise", "rho=1"}, "rho=1: must be a number from 0 to 0.9999"},
                       WrongCommand{{"--noise", "kernel_sigma_lo=0.1,kernel_sigma_hi=0.01"}, "must not be above"},
                       WrongCommand{{"--overlap", "maybe"}, "choose one of off, on"},
+                      WrongCommand{{"--shard", "full", "--dp", "2"}, "need --program train"},
+                      WrongCommand{{"--program", "train", "--shard", "full"}, "needs --dp above 1"},
+                      WrongCommand{{"--program", "train", "--interleave", "2"}, "needs --pp above 1"},
+                      WrongCommand{{"--program", "train", "--pp", "2", "--interleave", "2", "--micro-batches", "3"},
+                                   "must be a multiple of --pp 2"},
+                      WrongCommand{{"--program", "train", "--pp", "2", "--interleave", "9", "--layers", "16"},
+                                   "at least --pp 2 times --interleave 9"},
                       WrongCommand{{"--all-reduce", "abacus"}, "choose one of nccl, custom, symmetric"},
                       WrongCommand{{"--dp", "4", "--ep", "3"}, "--ep 3 must divide --dp 4"},
                       WrongCommand{{"--model-scale", "0"}, "--model-scale 0"},

@@ -6,7 +6,6 @@
 #include <random>
 
 #include "analysis/metrics/causes/blame_weights.h"
-#include "analysis/metrics/causes/frontier.h"
 #include "tests/unit/analysis/metrics/timeline_run.h"
 
 namespace lockstep {
@@ -50,6 +49,19 @@ int64_t WaitOn(const BlameResult& blame, int32_t rank, LatenessPart part) {
 int64_t SumOfShares(const BlameResult& blame) {
   return std::accumulate(blame.shares.begin(), blame.shares.end(), int64_t{0},
                          [](int64_t sum, const BlameShare& share) { return sum + share.wait_ns; });
+}
+
+TEST(Blame, WhatIsBlamedOnRanksAndOnTransfersIsSummedApart) {
+  BlameResult blame;
+  blame.shares = {{1, -1, LatenessPart::kHost, 30, 3},
+                  {1, -1, LatenessPart::kCompute, 20, 2},
+                  {2, -1, LatenessPart::kHost, 10, 1},
+                  {-1, 1, LatenessPart::kTransfer, 5, 4},
+                  {-1, -1, LatenessPart::kRest, 100, 100}};
+  EXPECT_EQ(BlameOn(blame, {1}, {}).wait_ns, 50);
+  EXPECT_EQ(BlameOn(blame, {1}, {}).critical_ns, 5);
+  EXPECT_EQ(BlameOn(blame, {1, 2}, {}).wait_ns, 60);
+  EXPECT_EQ(BlameOn(blame, {1, 2}, {1}).wait_ns, 5);
 }
 
 TEST(Blame, WaitsAcrossAreBlamedOnTheRankThatHeldItsPairUp) {
@@ -211,36 +223,6 @@ TEST(BlameWeights, RoundingKeepsTheSum) {
   const std::vector<int64_t> rounded = RoundToSum(values);
   EXPECT_EQ(std::accumulate(rounded.begin(), rounded.end(), int64_t{0}), 7);
   EXPECT_EQ(rounded[3], 5);
-}
-
-TEST(Frontier, TheRankThatHoldsOthersUpLeads) {
-  const GraphedRun run = MakeGraph(RunGrid([](TimelineRun& r, int, int) { r.Work(1, 60'000); }, 5));
-  const std::vector<FrontierSuspect> suspects = FrontierRanking(run.graph, run.matched.match);
-  ASSERT_FALSE(suspects.empty());
-  EXPECT_EQ(suspects.front().rank_index, 1);
-  EXPECT_EQ(suspects.front().rank_index, BlameByRank(BlameOf(run)).front().rank_index);
-}
-
-TEST(Frontier, ClocksChangeNothing) {
-  const TimelineRun timeline = RunGrid([](TimelineRun& r, int, int) { r.Work(2, 30'000); }, 6);
-  const GraphedRun run = MakeGraph(timeline);
-  GraphedRun shifted = MakeGraph(timeline);
-  for (size_t rank = 0; rank < shifted.graph.ranks.size(); ++rank) {
-    const int64_t offset = 7'000'000 * static_cast<int64_t>(rank);
-    for (ArrivalNode& node : shifted.graph.ranks[rank]) {
-      node.start_ns += offset;
-      node.end_ns += offset;
-      if (node.segment.begin_ns != kNoTime) node.segment.begin_ns += offset;
-    }
-  }
-  const auto plain = FrontierRanking(run.graph, run.matched.match);
-  const auto other = FrontierRanking(shifted.graph, shifted.matched.match);
-  ASSERT_EQ(plain.size(), other.size());
-  ASSERT_FALSE(plain.empty());
-  for (size_t i = 0; i < plain.size(); ++i) {
-    EXPECT_EQ(plain[i].rank_index, other[i].rank_index);
-    EXPECT_EQ(plain[i].lead_ns, other[i].lead_ns);
-  }
 }
 
 }  // namespace

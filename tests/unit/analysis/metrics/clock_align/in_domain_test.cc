@@ -87,6 +87,58 @@ TEST(InDomainClock, ADeviceThatIsNearlyAlwaysLastIsCorrectedToo) {
   }
 }
 
+// Ends of large transfers come early by place in the ring: U holds what nothing tells from a bias.
+void ExpectPlacesAreHeld(double late_share) {
+  for (double end_frac : {0.002, 0.15}) {
+    for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+      World world = OneHost(seed);
+      world.step = {{2'000, 5'000, 30}};
+      world.end_frac = end_frac;
+      world.late_rank = 2;
+      world.late_share = late_share;
+      const Simulated run = Simulate(world);
+      InOrder executor;
+      const ClockModel model = AlignClocks(run.input, executor).model;
+      for (int32_t r = 1; r < 4; ++r) {
+        const LocalTime at{run.end_ns};
+        const int64_t found = model.BiasOf(r, at) - model.BiasOf(0, at);
+        const int64_t error = found - (run.bias_ns[static_cast<size_t>(r)] - run.bias_ns[0]);
+        EXPECT_LE(std::abs(error), model.PairUncertainty(0, r)->ns) << end_frac << " seed " << seed;
+      }
+    }
+  }
+}
+
+TEST(InDomainClock, LargeTransfersAloneLeaveTheirPlacesInDoubt) { ExpectPlacesAreHeld(0); }
+
+TEST(InDomainClock, PlacesOfDevicesThatAreNeverLastAreInDoubtToo) { ExpectPlacesAreHeld(1); }
+
+// Four times as many exchanges in which rank 3, which gets the most, ends 40 us after the others.
+TEST(InDomainClock, EndsByVolumeMoveNoDevice) {
+  const Simulated run = Simulate(OneHost(3));
+  ClockInput input = run.input;
+  for (int copy = 0; copy < 4; ++copy) {
+    for (const ClockInstance& known : run.input.instances) {
+      ClockInstance exchange = known;
+      exchange.first_member = static_cast<uint32_t>(input.members.size());
+      exchange.cls = 7;
+      exchange.own_ends = true;
+      input.instances.push_back(exchange);
+      for (uint32_t m = 0; m < known.members; ++m) {
+        ClockMember member = run.input.members[known.first_member + m];
+        if (member.rank_index == 3) member.end_ns += 40'000;
+        input.members.push_back(member);
+      }
+    }
+  }
+  InOrder executor;
+  const ClockModel without = AlignClocks(run.input, executor).model;
+  const ClockModel with = AlignClocks(input, executor).model;
+  for (int32_t r = 0; r < 4; ++r) {
+    EXPECT_EQ(with.BiasOf(r, LocalTime{run.end_ns}), without.BiasOf(r, LocalTime{run.end_ns})) << r;
+  }
+}
+
 TEST(InDomainClock, FewInstancesAreNotCorrected) {
   World world = OneHost(5);
   world.gpus = 2;

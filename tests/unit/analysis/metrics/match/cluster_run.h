@@ -41,6 +41,9 @@ struct ClusterShape {
   double loss = 0;
   int64_t stagger_ns = 0;    // ranks' captures start and end apart by up to this
   int64_t step_size_ns = 0;  // clock step of host 1 in the middle of the run
+  bool one_stream = false;   // the kernels of all communicators run on one stream
+  bool one_name = false;     // all machines bear one host name
+  int32_t burst_rank = -1;   // loses the second quarter of its records, all in a row
   uint64_t seed = 1;
 };
 
@@ -63,13 +66,15 @@ class ClusterRun {
     const int64_t end = *std::max_element(busy_.begin(), busy_.end());
     for (int32_t r = 0; r < world(); ++r) {
       SourceBuilder& source = builder.AddRank(r);
-      source.World(world()).Host("host" + std::to_string(HostOf(r)));
+      source.World(world()).Host(shape_.one_name ? "host" : "host" + std::to_string(HostOf(r)));
       const std::vector<uint32_t> local = TellGroups(source, r);
       const int64_t from = kBase + Scaled(shape_.stagger_ns, 1, r, 0);
       const int64_t to = end - Scaled(shape_.stagger_ns, 2, r, 0);
-      for (const Record& record : records_[static_cast<size_t>(r)]) {
-        if (!Recorded(r, record) || record.start_ns < from || record.end_ns > to) continue;
-        TellRow(source, r, record, local[record.kind]);
+      const std::vector<Record>& records = records_[static_cast<size_t>(r)];
+      for (size_t i = 0; i < records.size(); ++i) {
+        const bool in_window = records[i].start_ns >= from && records[i].end_ns <= to;
+        const bool in_burst = r == shape_.burst_rank && i >= records.size() / 4 && i < records.size() / 2;
+        if (in_window && !in_burst && Recorded(r, records[i])) TellRow(source, r, records[i], local[records[i].kind]);
       }
     }
   }
@@ -211,7 +216,7 @@ class ClusterRun {
     const int64_t start = Local(rank, record.start_ns, record);
     const int64_t end = Local(rank, record.end_ns, record);
     InstanceRow& row = source.Collective(local, shape_.kinds[record.kind].op, start, end - start);
-    row.stream = 7 + static_cast<int32_t>(record.kind);
+    row.stream = shape_.one_stream ? 7 : 7 + static_cast<int32_t>(record.kind);
     row.dtype = DataType::kBfloat16;
     if (shape_.told == Told::kNames) return;
     row.bytes = shape_.kinds[record.kind].transfer_ns;
@@ -233,6 +238,21 @@ class ClusterRun {
   std::vector<std::vector<Record>> records_;  // by rank
   int64_t next_id_ = 0;
 };
+
+// A cluster matched, and how well.
+struct Scored {
+  MatchedRun run;
+  ClusterRun::Score score;
+};
+
+inline Scored Score(const ClusterShape& shape) {
+  const ClusterRun truth(shape);
+  RunBuilder builder;
+  truth.Tell(builder);
+  Scored out{Match(builder), {}};
+  out.score = truth.Compare(out.run);
+  return out;
+}
 
 // Ranks 0 .. n-1 in groups of neighbours.
 inline std::vector<std::vector<int32_t>> Neighbours(int32_t ranks, int32_t size) {

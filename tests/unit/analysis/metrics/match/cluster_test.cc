@@ -14,20 +14,6 @@ namespace {
 constexpr int64_t kUs = 1'000;
 constexpr int64_t kMs = 1'000'000;
 
-struct Scored {
-  MatchedRun run;
-  ClusterRun::Score score;
-};
-
-Scored Score(const ClusterShape& shape) {
-  const ClusterRun truth(shape);
-  RunBuilder builder;
-  truth.Tell(builder);
-  Scored out{Match(builder), {}};
-  out.score = truth.Compare(out.run);
-  return out;
-}
-
 // Tensor-parallel decoding: one group a host, in lockstep only as far as a collective over all ranks makes it.
 ClusterShape Decode(int32_t hosts, int32_t tp) {
   ClusterShape shape;

@@ -199,6 +199,58 @@ TEST(Replay, WithoutTransfersWorkAndWaitsRemain) {
   EXPECT_EQ(*zero, end - begin - kSteps * 100 * kUs);  // the data meetings took their time in that one
 }
 
+// In each of the inner steps another rank of four loses its record of a meeting: its gap holds its wait there.
+TimelineRun AllMeet(int64_t slow_us, bool with_loss) {
+  TimelineRun run(4, {{0, 1, 2, 3}});
+  for (int64_t step = 0; step < kSteps; ++step) {
+    run.SetStep(step);
+    for (int64_t nth = 0; nth < 6; ++nth) {
+      for (int32_t rank = 0; rank < 4; ++rank)
+        run.Work(rank, UsualNs(rank, step, nth) + (rank == 3 ? slow_us * kUs : 0));
+      const bool inner = step > 0 && step + 1 < kSteps;
+      run.Meet(0, 20 * kUs, with_loss && inner && nth > 0 ? static_cast<int32_t>(nth % 3) : -1);
+    }
+  }
+  return run;
+}
+
+TEST(Replay, ALostRecordDoesNotKeepTheWaitItHides) {
+  const Replayed whole(AllMeet(200, false));
+  const Replayed lossy(AllMeet(200, true));
+  const auto told = whole.replay.Saving({.rank_indices = {3}});
+  const auto still = lossy.replay.Saving({.rank_indices = {3}});
+  ASSERT_TRUE(told && still);
+  EXPECT_NEAR(static_cast<double>(still->saving_ns_per_step), static_cast<double>(told->saving_ns_per_step),
+              0.03 * static_cast<double>(told->saving_ns_per_step));
+}
+
+// Stages whose steps have their long and short pieces in another order: place by place nothing can be compared.
+TimelineRun Stages(int64_t permille_of_second) {
+  TimelineRun run(4, {{0, 1}, {2, 3}, {0, 1, 2, 3}});
+  for (int64_t step = 0; step < kSteps; ++step) {
+    run.SetStep(step);
+    for (int64_t nth = 0; nth < 6; ++nth) {
+      const int64_t ahead_us = nth < 3 ? 300 : 900;
+      const int64_t mixed_us = nth % 2 == 0 ? 300 : 900;
+      for (int32_t rank = 0; rank < 2; ++rank) run.Work(rank, ahead_us * kUs);
+      for (int32_t rank = 2; rank < 4; ++rank) run.Work(rank, mixed_us * permille_of_second);
+      run.Meet(0, 20 * kUs);
+      run.Meet(1, 20 * kUs);
+    }
+    run.WorkAll(50 * kUs);
+    run.Meet(2, 20 * kUs);
+  }
+  return run;
+}
+
+TEST(Replay, AStageInAnotherOrderIsBroughtToTheOthersAsAWhole) {
+  const Replayed slow(Stages(1'200));
+  const auto saving = slow.replay.Saving({.rank_indices = {2, 3}});
+  ASSERT_TRUE(saving);
+  const double truth = 0.2 * 3'600 * kUs;
+  EXPECT_NEAR(static_cast<double>(saving->saving_ns_per_step), truth, 0.1 * truth);
+}
+
 // Two groups that never wait for each other.
 TimelineRun Replicas(int64_t first_ns, int64_t second_ns) {
   TimelineRun run(4, {{0, 1}, {2, 3}});

@@ -88,6 +88,7 @@ class PacedRunMaker {
     }
     out_.run.sources.resize(world);
     out_.graph.ranks.resize(world);
+    out_.match.arrivals.resize(world);
     busy_.assign(world, 0);
     asked_.assign(world, 0);
   }
@@ -200,8 +201,10 @@ class PacedRunMaker {
     member.end_ns = end;
     member.arrival_ns = last;
     member.wait_ns = last - start;
+    if (rank != matched.last_rank_index) member.awaits = matched.last_rank_index;
     matched.members.push_back(member);
     rows.push_back(std::move(node));
+    out_.match.arrivals[r].push_back({true, last, true});
     busy_[r] = end;
   }
 
@@ -250,7 +253,7 @@ inline PacedRun MakePacedRun(const PacedShape& shape, unsigned seed, const Extra
 
 inline StragglerResult FindIn(const PacedRun& run, const std::string& layout = "") {
   const Replay replay(run.graph, run.match);
-  const BlameResult blame;
+  const BlameResult blame = PropagateBlame(run.graph, run.match);
   InlineExecutor executor;
   return FindStragglers({run.run, run.ranks, run.match, run.graph, replay, blame, layout}, executor);
 }

@@ -52,7 +52,7 @@ Straggler Rank(int32_t rank) {
   straggler.parts = {{CauseKind::kHostDelay, "", 100, 0}};
   straggler.effect_ns_per_step = 100;
   straggler.confidence_ns = {90, 110};
-  straggler.what_if.saving_ratio = 0.02;
+  straggler.what_if = WhatIf{.saving_ratio = 0.02};
   return straggler;
 }
 
@@ -60,7 +60,19 @@ StragglerResult Tested() {
   StragglerResult result;
   result.steps = 40;
   result.least_steps = 10;
+  result.decides = true;
   return result;
+}
+
+TEST(NameCulprits, AFindingThatDurationsContradictIsNotSure) {
+  FleetFixture fixture = ThreeRanks();
+  fixture.match.instances = {Waiting(2, 100)};
+  StragglerResult stragglers = Tested();
+  stragglers.stragglers = {Rank(2)};
+  stragglers.stragglers[0].frontier = FrontierAnswer::kCannotTell;
+  EXPECT_NEAR(Named(fixture, stragglers, nullptr).at(0).confidence, 0.999, 1e-9);
+  stragglers.stragglers[0].frontier = FrontierAnswer::kDisagrees;
+  EXPECT_EQ(Named(fixture, stragglers, nullptr).at(0).confidence, 0.5);
 }
 
 TEST(NameCulprits, AStragglerIsNamedWithItsCauseAndTheBlameItOriginates) {
@@ -106,7 +118,7 @@ TEST(NameCulprits, WhoLooksLateButIsNotDecidedIsNamedAsSuch) {
   ASSERT_EQ(named.size(), 1u);
   EXPECT_EQ(named[0].kind, CulpritKind::kUndecided);
   ASSERT_NE(named[0].looks, nullptr);
-  EXPECT_EQ(named[0].looks->what_if.saving_ratio, 0.02);
+  EXPECT_EQ(named[0].looks->what_if->saving_ratio, 0.02);
 }
 
 TEST(NameCulprits, WithTooFewStepsForATestTheLastArriverOfMostWaitingIsNamed) {
@@ -116,6 +128,7 @@ TEST(NameCulprits, WithTooFewStepsForATestTheLastArriverOfMostWaitingIsNamed) {
   StragglerResult stragglers;
   stragglers.steps = 4;
   stragglers.least_steps = 10;
+  stragglers.decides = false;
   const std::vector<Culprit> named = Named(fixture, stragglers, nullptr);
   ASSERT_EQ(named.size(), 1u);
   EXPECT_EQ(named[0].member, 2u);
@@ -129,6 +142,7 @@ TEST(NameCulprits, OnePauseInARunTooShortForATestNamesNobody) {
   StragglerResult stragglers;
   stragglers.steps = 4;
   stragglers.least_steps = 10;
+  stragglers.decides = false;
   EXPECT_TRUE(Named(fixture, stragglers, nullptr).empty());
 }
 
@@ -143,7 +157,7 @@ TEST(NameCulprits, WhoIsNotDecidedAndHasNoMoreThanItsPartOfTheWaitingIsNotNamed)
 TEST(SavingHalfWidth, IsNeverBelowWhatReplaysAreTestedTo) {
   Straggler straggler = Rank(0);
   EXPECT_GE(SavingHalfWidth(straggler), 0.002);
-  straggler.what_if.saving_ratio = 0.004;
+  straggler.what_if = WhatIf{.saving_ratio = 0.004};
   EXPECT_GE(SavingHalfWidth(straggler), 0.001);
 }
 

@@ -120,6 +120,51 @@ TEST(Quality, WantsMostCommunicationTimeMatched) {
   EXPECT_EQ(GateOf(fixture, "matching").ok, true);
 }
 
+TEST(Quality, ARankThatLacksMuchOfWhatTheOthersHaveIsTold) {
+  RunBuilder run;
+  for (const int32_t rank : {0, 1, 2}) AddGoodRank(run, rank);
+  FleetFixture fixture(run);
+  fixture.match.communicators.push_back({"abc", "", "", {0, 1, 2}, 3, false});
+  MatchedInstance whole;
+  whole.confidence = 1;
+  whole.complete = true;
+  whole.members = {{0, 0, 0, 100, 0, 0, 0}, {1, 0, 0, 100, 0, 0, 0}, {2, 0, 0, 100, 0, 0, 0}};
+  MatchedInstance lacking = whole;
+  lacking.complete = false;
+  lacking.members.pop_back();
+  fixture.match.instances = {whole, lacking, whole};
+  const Gate gate = GateOf(fixture, "dropped_records");
+  EXPECT_EQ(gate.ok, false);
+  EXPECT_NE(gate.detail.find("rank 2 lacks 1 of 3 collectives"), std::string::npos) << gate.detail;
+}
+
+// Two clocks whose bounds are known on both sides.
+FleetFixture TwoClocks(RunBuilder& run, bool certified) {
+  AddGoodRank(run, 0);
+  AddGoodRank(run, 1);
+  FleetFixture fixture(run);
+  for (const int32_t rank : {0, 1}) {
+    fixture.match.clock.SetDomain(rank, DomainId{rank});
+    DomainClock clock;
+    clock.method = rank == 0 ? ClockMethod::kShared : ClockMethod::kBand;
+    clock.certified = certified;
+    clock.knots = {{0, 0, -100, 100, 10}};
+    fixture.match.clock.SetDomainClock(DomainId{rank}, clock);
+  }
+  return fixture;
+}
+
+TEST(Quality, AClockThatContradictsTheOthersIsTold) {
+  RunBuilder good;
+  FleetFixture agreeing = TwoClocks(good, true);
+  EXPECT_EQ(GateOf(agreeing, "clock").ok, true);
+  RunBuilder bad;
+  FleetFixture contradicting = TwoClocks(bad, false);
+  const Gate gate = GateOf(contradicting, "clock");
+  EXPECT_EQ(gate.ok, false);
+  EXPECT_NE(gate.detail.find("rank 1 contradicts"), std::string::npos) << gate.detail;
+}
+
 TEST(Quality, CountsUnmatchedAndAmbiguousInstancesAtTheirRanks) {
   RunBuilder run;
   AddGoodRank(run, 0);

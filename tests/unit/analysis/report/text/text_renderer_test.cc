@@ -131,6 +131,40 @@ TEST(TextStragglers, NamesScopeRecurrenceAndInterval) {
   EXPECT_TRUE(Says(text, "worth 40.5 independent ones")) << text;
 }
 
+TEST(TextStragglers, SaysWhatTheOthersLostAndWhetherDurationsAgree) {
+  Json row = {{"scope", "rank"},
+              {"id", "3"},
+              {"blamed_wait_ns", 4'500'000},
+              {"blamed_critical_ns", 1'500'000},
+              {"frontier", "agrees"}};
+  const std::string agreed = RenderText({{"stragglers", Json::array({row})}}, {});
+  EXPECT_TRUE(Says(agreed, "the others lost 4.50 ms of GPU time to it, 1.50 ms on the critical path")) << agreed;
+  row["frontier"] = "disagrees";
+  EXPECT_TRUE(Says(RenderText({{"stragglers", Json::array({row})}}, {}), "point elsewhere"));
+  row["frontier"] = "cannot_tell";
+  EXPECT_TRUE(Says(RenderText({{"stragglers", Json::array({row})}}, {}), "cannot tell"));
+}
+
+TEST(TextSummary, SaysThatDurationsAlonePointElsewhere) {
+  Json summary = Summary();
+  Json culprit = Culprit();
+  culprit["frontier"] = "disagrees";
+  culprit["confidence"] = 0.5;
+  summary["culprits"].push_back(culprit);
+  const std::string text = Render(summary);
+  EXPECT_TRUE(Says(text, "not sure (50.0 %), durations alone point elsewhere")) << text;
+}
+
+TEST(TextSummary, AStragglerWithoutASavingSaysWhy) {
+  Json summary = Summary();
+  Json culprit = Culprit();
+  culprit["recurrence"] = "persistent";
+  culprit["persistence"] = 1.0;
+  culprit["saving_ratio"] = nullptr;
+  summary["culprits"].push_back(culprit);
+  EXPECT_TRUE(Says(Render(summary), "gain    not told: the replay does not reproduce the run"));
+}
+
 TEST(TextSummary, BlamesNobodyWhereNoRankStandsOut) {
   EXPECT_TRUE(Says(Render(Summary()), "Nobody in particular makes the others wait: 15.1 ms of waiting"));
 }

@@ -69,6 +69,46 @@ class RankSkewViews : public testing::Test {
   std::vector<Notice> notices_;
 };
 
+TEST_F(RankSkewViews, CollectivesTellWhoLacksWhatAndWhereItsSequenceBroke) {
+  size_t whole = 0;
+  for (MatchedInstance& instance : run_.match.instances) {
+    if (instance.members.size() < 4 || ++whole % 3 != 0) continue;
+    instance.members.pop_back();
+    instance.complete = false;
+  }
+  run_.match.breaks = {{0, 3, kStart + 6'000 * kUs, 5, false}, {0, 2, kStart, 1, false}, {0, 1, kStart, 40, true}};
+  const AnalysisContext context = Context();
+  (void)CollectivesView(context);
+  std::string told;
+  for (const Notice& notice : notices_) told += notice.view + ": " + notice.reason + "\n";
+  EXPECT_NE(told.find("collectives: rank 3 lacks 3 of 10 collectives"), std::string::npos) << told;
+  EXPECT_NE(told.find("the sequence of rank 3"), std::string::npos) << told;
+  EXPECT_NE(told.find("broke 6 ms after the run's start: 5 collectives are missing"), std::string::npos) << told;
+  EXPECT_EQ(told.find("the sequence of rank 2"), std::string::npos) << told;
+  EXPECT_EQ(told.find("the sequence of rank 1"), std::string::npos) << told;
+}
+
+TEST(CollectivesNotices, ARankThatContradictsTheOthersAboutAGroupIsNamed) {
+  RunBuilder builder;
+  for (int32_t r = 0; r < 3; ++r) {
+    SourceBuilder& source = builder.AddRank(r);
+    source.World(3);
+    const uint32_t group =
+        source.Group("tp", r == 2 ? std::vector<int32_t>{0, 1, 2, 3} : std::vector<int32_t>{0, 1, 2});
+    source.Collective(group, CollectiveOp::kAllReduce, 1'000'000, 50'000);
+  }
+  MatchedRun run = Match(builder);
+  InlineExecutor executor;
+  std::vector<Notice> notices;
+  const AnalysisOptions options;
+  const AnalysisContext context{
+      run.built.run, run.built.instances, options, run.ranks, run.match, executor, 0, {true, true, true}, notices};
+  (void)CollectivesView(context);
+  std::string told;
+  for (const Notice& notice : notices) told += notice.reason + "\n";
+  EXPECT_NE(told.find("rank 2 says that group \"tp\" has 4 members, 2 of its ranks say 3"), std::string::npos) << told;
+}
+
 TEST_F(RankSkewViews, ARankSaysWhereItRanAndHowThatIsKnown) {
   const Json row = RanksView(Context())[2];
   EXPECT_EQ(row["rank"], 2);

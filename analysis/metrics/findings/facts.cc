@@ -1,0 +1,101 @@
+#include "analysis/metrics/findings/facts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace lockstep {
+namespace {
+
+void AddTo(const RankFacts& part, RankFacts& total) {
+  total.measure.Add(part.measure);
+  total.exposure.Add(part.exposure);
+  total.capture_ns += part.capture_ns;
+  total.launch_calls += part.launch_calls;
+  total.launch_call_ns += part.launch_call_ns;
+  total.steps += part.steps;
+  total.step_ns += part.step_ns;
+  total.sync_calls += part.sync_calls;
+  total.sync_ns += part.sync_ns;
+  total.alloc_calls += part.alloc_calls;
+  total.alloc_ns += part.alloc_ns;
+  total.alloc_max_ns = std::max(total.alloc_max_ns, part.alloc_max_ns);
+  total.host_copies += part.host_copies;
+  total.host_copy_ns += part.host_copy_ns;
+}
+
+RankFacts FactsOfStep(const StepRow& row) {
+  RankFacts facts;
+  facts.steps = 1;
+  facts.step_ns = row.tile.span_ns;
+  facts.sync_calls = row.sync_calls;
+  facts.sync_ns = row.sync_ns;
+  facts.alloc_calls = row.alloc_calls;
+  facts.alloc_ns = row.alloc_ns;
+  facts.alloc_max_ns = row.alloc_max_ns;
+  facts.host_copies = row.host_copies;
+  facts.host_copy_ns = row.host_copy_ns;
+  return facts;
+}
+
+RankFacts FactsOf(const FindingsInput& input, size_t member) {
+  const SourceData& source = *input.fleet.members[member].source;
+  RankFacts facts;
+  facts.member = member;
+  facts.measure = input.measures.ranks[member].selected;
+  facts.exposure = input.measures.ranks[member].selected_exposure;
+  facts.capture_ns = std::max<int64_t>(0, source.context.last_end_ns - source.context.first_start_ns);
+  for (const ApiRow& row : source.apis) {
+    if (row.kind != ApiKind::kLaunch && row.kind != ApiKind::kGraphLaunch) continue;
+    facts.launch_calls += row.duration.count();
+    facts.launch_call_ns += row.duration.sum();
+  }
+  for (const StepRow& row : source.steps) {
+    if (row.step != kNoStep && input.fleet.SelectsStep(row)) AddTo(FactsOfStep(row), facts);
+  }
+  return facts;
+}
+
+}  // namespace
+
+double Share(int64_t part, int64_t whole) {
+  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
+}
+
+Facts CollectFacts(const FindingsInput& input) {
+  Facts facts;
+  for (size_t member = 0; member < input.fleet.members.size(); ++member) {
+    RankFacts rank = FactsOf(input, member);
+    if (rank.measure.span_ns <= 0) continue;
+    AddTo(rank, facts.total);
+    facts.ranks.push_back(std::move(rank));
+  }
+  for (const KernelGroup& group : input.kernels.groups) {
+    if (group.category == Category::kCommunication) continue;
+    facts.compute_kernel_ns += group.total_ns;
+    if (group.family) facts.family_ns[static_cast<size_t>(*group.family)] += group.total_ns;
+  }
+  return facts;
+}
+
+std::string PlaceOf(const Fleet& fleet, size_t member) {
+  const FleetRank& rank = fleet.members[member];
+  return rank.host.empty() ? fmt::format("rank {}", rank.rank) : fmt::format("rank {} on {}", rank.rank, rank.host);
+}
+
+std::string WhereLargest(const Fleet& fleet, const Facts& facts, const std::function<double(const RankFacts&)>& share) {
+  if (facts.ranks.empty()) return "";
+  if (facts.ranks.size() == 1) return PlaceOf(fleet, facts.ranks.front().member);
+  std::vector<double> shares;
+  const RankFacts* largest = nullptr;
+  for (const RankFacts& rank : facts.ranks) {
+    shares.push_back(share(rank));
+    if (largest == nullptr || shares.back() > share(*largest)) largest = &rank;
+  }
+  const double most = *std::max_element(shares.begin(), shares.end());
+  const auto middle = shares.begin() + static_cast<std::ptrdiff_t>((shares.size() - 1) / 2);
+  std::nth_element(shares.begin(), middle, shares.end());
+  return most <= 1.25 * *middle ? "all ranks" : PlaceOf(fleet, largest->member);
+}
+
+}  // namespace lockstep

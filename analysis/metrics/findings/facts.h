@@ -1,0 +1,56 @@
+// Sums that several findings rest on, once for each rank and for all of them. Pure. Units: ns.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "analysis/metrics/findings/findings.h"
+
+namespace lockstep {
+
+struct RankFacts {
+  size_t member = 0;        // into Fleet::members
+  IntervalMeasure measure;  // of what was asked for
+  Exposure exposure;
+  int64_t capture_ns = 0;    // span of the whole capture
+  int64_t launch_calls = 0;  // of the whole capture
+  int64_t launch_call_ns = 0;
+  // Sums over the selected steps.
+  int64_t steps = 0;
+  int64_t step_ns = 0;
+  int64_t sync_calls = 0;
+  int64_t sync_ns = 0;
+  int64_t alloc_calls = 0;
+  int64_t alloc_ns = 0;
+  int64_t alloc_max_ns = 0;
+  int64_t host_copies = 0;
+  int64_t host_copy_ns = 0;
+
+  [[nodiscard]] int64_t idle_for_host_ns() const { return measure.idle_host_ns + measure.idle_launch_ns; }
+};
+
+inline constexpr size_t kFamilies = static_cast<size_t>(kLastFamily) + 1;
+
+struct Facts {
+  std::vector<RankFacts> ranks;  // with device time, ascending
+  RankFacts total;               // sums; `member` means nothing
+  std::array<int64_t, kFamilies> family_ns = {};
+  int64_t compute_kernel_ns = 0;  // sum of the durations of all kernels but communication
+};
+
+[[nodiscard]] Facts CollectFacts(const FindingsInput& input);
+
+// part / whole; 0 where there is no whole.
+[[nodiscard]] double Share(int64_t part, int64_t whole);
+
+// "rank 3 on node1"
+[[nodiscard]] std::string PlaceOf(const Fleet& fleet, size_t member);
+
+// Where a share is largest: that rank, or "all ranks" if it is within a quarter of the lower median.
+[[nodiscard]] std::string WhereLargest(const Fleet& fleet, const Facts& facts,
+                                       const std::function<double(const RankFacts&)>& share);
+
+}  // namespace lockstep

@@ -1,0 +1,203 @@
+// What the devices do: kernels that dominate, tails, prefill among decode, and the class of the workload.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/metrics/findings/checks.h"
+
+namespace lockstep {
+namespace {
+
+constexpr double kAttention = 0.40;
+constexpr double kCopies = 0.20;
+constexpr double kTailRatio = 1.5;     // p99 / p50
+constexpr double kNoTailRatio = 1.25;  // p90 / p50: beyond it the kernel runs at several sizes, which is no tail
+constexpr double kTailScore = 0.005;
+constexpr double kOutlierRatio = 2;  // max / p50
+constexpr double kOutlierScore = 0.001;
+constexpr double kRare = 0.01;
+constexpr size_t kMaxNamed = 3;
+constexpr double kLongPrefill = 3;  // times the median decode step
+constexpr double kPrefillTime = 0.10;
+constexpr double kClass = 0.50;
+
+double FamilyShare(const Facts& facts, std::initializer_list<Family> families) {
+  int64_t sum = 0;
+  for (const Family family : families) sum += facts.family_ns[static_cast<size_t>(family)];
+  return Share(sum, facts.compute_kernel_ns);
+}
+
+double AttentionShare(const Facts& facts) {
+  return FamilyShare(facts, {Family::kAttention, Family::kAttentionPrefill, Family::kAttentionDecode});
+}
+
+std::optional<double> RatioToMedian(const KernelGroup& group, double quantile) {
+  const auto median = group.durations.Quantile(0.5);
+  const auto value = group.durations.Quantile(quantile);
+  if (!median || !value || median->value <= 0) return std::nullopt;
+  return static_cast<double>(value->value) / static_cast<double>(median->value);
+}
+
+struct Tail {
+  const KernelGroup* kernel = nullptr;
+  double ratio = 0;
+  double score = 0;
+};
+
+// Compute kernels that `take` accepts, by score, at most kMaxNamed.
+template <typename Take>
+std::vector<Tail> WorstTails(const FindingsInput& input, Take take) {
+  std::vector<Tail> tails;
+  for (const KernelGroup& group : input.kernels.groups) {
+    if (group.category != Category::kCompute || !group.complete) continue;
+    const auto score = ComputeTailScore(group.durations, input.measures.RankTime());
+    if (!score) continue;
+    const Tail tail{&group, take(group, score->lower), score->value};
+    if (tail.ratio > 0) tails.push_back(tail);
+  }
+  std::stable_sort(tails.begin(), tails.end(), [](const Tail& a, const Tail& b) { return a.score > b.score; });
+  if (tails.size() > kMaxNamed) tails.resize(kMaxNamed);
+  return tails;
+}
+
+Finding OfTails(const std::vector<Tail>& tails, std::string_view ratio, double threshold, double score_threshold) {
+  Finding finding;
+  finding.severity = tails.front().score > 10 * score_threshold ? Severity::kMajor : Severity::kMinor;
+  double score = 0;
+  for (const Tail& tail : tails) {
+    finding.evidence.push_back({std::string(ratio), tail.ratio, threshold, tail.kernel->name});
+    finding.evidence.push_back({"tail_score", tail.score, score_threshold, tail.kernel->name});
+    score += tail.score;
+  }
+  finding.saving_ratio = score;
+  return finding;
+}
+
+struct PhaseTimes {
+  std::vector<int64_t> decode_ns;
+  int64_t longest_prefill_ns = 0;
+  int64_t prefill_ns = 0;
+  int64_t all_ns = 0;
+};
+
+PhaseTimes PhasesOf(const FindingsInput& input, const SourceData& source) {
+  PhaseTimes times;
+  for (const StepRow& row : source.steps) {
+    if (row.step == kNoStep || !input.fleet.SelectsStep(row)) continue;
+    times.all_ns += row.tile.span_ns;
+    if (row.phase == "decode") times.decode_ns.push_back(row.tile.span_ns);
+    if (row.phase != "prefill" && row.phase != "mixed") continue;
+    times.prefill_ns += row.tile.span_ns;
+    times.longest_prefill_ns = std::max(times.longest_prefill_ns, row.tile.span_ns);
+  }
+  return times;
+}
+
+int64_t LowerMedian(std::vector<int64_t> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+}  // namespace
+
+std::vector<Finding> AttentionDominates(const FindingsInput& /*input*/, const Facts& facts) {
+  const double share = AttentionShare(facts);
+  if (share <= kAttention) return {};
+  Finding finding;
+  finding.severity = Severity::kMinor;
+  finding.title = fmt::format("attention takes {:.0f} % of the kernel time", 100 * share);
+  finding.evidence = {{"attention_ratio", share, kAttention, ""}};
+  finding.cause = "long sequences, or an attention kernel that does not fit the shapes";
+  finding.next_action =
+      "compare attention back ends (FlashAttention, FlashInfer, cuDNN); shorter or shared prefixes; "
+      "a quantised KV cache";
+  return {finding};
+}
+
+std::vector<Finding> CopiesDominate(const FindingsInput& input, const Facts& facts) {
+  const auto share = [](const RankFacts& r) { return Share(r.measure.copy_ns, r.measure.busy_ns()); };
+  const double copies = share(facts.total);
+  if (copies <= kCopies) return {};
+  Finding finding;
+  finding.severity = Severity::kMinor;
+  finding.title = fmt::format("copies run {:.0f} % of the time in which the devices are busy", 100 * copies);
+  finding.evidence = {{"copy_ratio", copies, kCopies, WhereLargest(input.fleet, facts, share)}};
+  finding.cause = "data is moved or set more than computed on";
+  finding.next_action = "--view memory: kinds, sizes and bandwidth; avoid .contiguous(), clones and cache copies";
+  finding.saving_ratio = Share(facts.total.measure.copy_only_ns, facts.total.measure.span_ns);
+  return {finding};
+}
+
+std::vector<Finding> KernelTail(const FindingsInput& input, const Facts& /*facts*/) {
+  const auto tails = WorstTails(input, [](const KernelGroup& group, double score) {
+    const auto p99 = RatioToMedian(group, 0.99);
+    const auto p90 = RatioToMedian(group, 0.90);
+    const bool is_tail = p99 && p90 && *p99 > kTailRatio && *p90 <= kNoTailRatio && score > kTailScore;
+    return is_tail ? *p99 : 0;
+  });
+  if (tails.empty()) return {};
+  Finding finding = OfTails(tails, "p99_over_p50_ratio", kTailRatio, kTailScore);
+  finding.title = "now and then a kernel takes much longer than it usually does";
+  finding.cause = "the same launch runs longer: contention for memory or power, other work on the device, cold caches";
+  finding.next_action = "--view tails: whose instances they are, and when";
+  return {finding};
+}
+
+std::vector<Finding> Outliers(const FindingsInput& input, const Facts& /*facts*/) {
+  const auto tails = WorstTails(input, [](const KernelGroup& group, double score) {
+    const auto median = group.durations.Quantile(0.5);
+    if (!median || score <= kOutlierScore) return 0.0;
+    const double ratio = Share(group.durations.max(), median->value);
+    const auto above = group.durations.CountAboveBucketOf(2 * median->value);
+    const bool rare = static_cast<double>(above) <= std::max(1.0, kRare * static_cast<double>(group.instances));
+    return ratio > kOutlierRatio && rare ? ratio : 0.0;
+  });
+  if (tails.empty()) return {};
+  Finding finding = OfTails(tails, "max_over_p50_ratio", kOutlierRatio, kOutlierScore);
+  finding.title = "a few instances of a kernel take many times as long as the others";
+  finding.cause = "something else held the device: a preemption, a lazy load, a page fault";
+  finding.next_action = "--view tails: the longest instances, with rank, time and step";
+  return {finding};
+}
+
+std::vector<Finding> PrefillBlocksDecode(const FindingsInput& input, const Facts& facts) {
+  Finding worst;
+  double most = 0;
+  for (const RankFacts& rank : facts.ranks) {
+    const PhaseTimes times = PhasesOf(input, *input.fleet.members[rank.member].source);
+    if (times.decode_ns.empty() || times.prefill_ns == 0) continue;
+    const double longer = Share(times.longest_prefill_ns, LowerMedian(times.decode_ns));
+    const double share = Share(times.prefill_ns, times.all_ns);
+    if (longer < kLongPrefill || share < kPrefillTime || share <= most) continue;
+    most = share;
+    const std::string where = PlaceOf(input.fleet, rank.member);
+    worst.evidence = {{"longest_prefill_over_median_decode", longer, kLongPrefill, where},
+                      {"prefill_time_ratio", share, kPrefillTime, where}};
+  }
+  if (worst.evidence.empty()) return {};
+  worst.severity = Severity::kMinor;
+  worst.title = fmt::format("prefill steps take {:.0f} % of the time, decoding sequences wait for them", 100 * most);
+  worst.cause = "a prompt is processed in one piece between decode steps";
+  worst.next_action = "chunked prefill, smaller chunks, or separate instances for prefill and decode";
+  return {worst};
+}
+
+std::vector<Finding> WorkloadClass(const FindingsInput& /*input*/, const Facts& facts) {
+  // Kernels that move more bytes than they compute on, by what they are.
+  const double memory = FamilyShare(
+      facts, {Family::kNorm, Family::kElementwise, Family::kReduction, Family::kCopy, Family::kEmbedding,
+              Family::kSoftmax, Family::kActivation, Family::kRotary, Family::kSort, Family::kOptimizer, Family::kGemv,
+              Family::kKvCache, Family::kTriton, Family::kQuantization, Family::kAttentionDecode});
+  const double busy = Share(facts.total.measure.compute_ns, facts.total.measure.span_ns);
+  if (memory <= kClass || busy <= kClass) return {};
+  Finding finding;
+  finding.severity = Severity::kInfo;
+  finding.title = fmt::format("the work is bound by memory: {:.0f} % of the kernel time moves data", 100 * memory);
+  finding.evidence = {{"memory_bound_kernel_ratio", memory, kClass, ""}, {"compute_ratio", busy, kClass, ""}};
+  finding.cause = "elementwise work, normalisation, caches and small matrix-vector products, by their kernels' names";
+  finding.next_action = "fuse elementwise work, quantise weights and cache, or batch more";
+  return {finding};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,108 @@
+#include "analysis/metrics/replay/replay_lost.h"
+
+#include <algorithm>
+#include <map>
+
+namespace lockstep {
+namespace {
+
+constexpr int64_t kWorkNs = 15'000;  // an unexplained stretch longer than this is taken for work
+
+bool IsPair(const MatchedInstance& instance) {
+  return instance.op == CollectiveOp::kSendRecv || IsPointToPoint(instance.op);
+}
+
+class LostFinder {
+ public:
+  LostFinder(const ArrivalGraph& source, const std::vector<bool>& async, const MatchResult& match, ReplayGraph& graph)
+      : source_(source), async_(async), match_(match), graph_(graph) {}
+
+  void Run() {
+    size_t begin = 0;
+    while (begin < match_.instances.size()) {  // by communicator, then index
+      size_t end = begin;
+      const uint32_t communicator = match_.instances[begin].communicator;
+      while (end < match_.instances.size() && match_.instances[end].communicator == communicator) ++end;
+      Communicator(begin, end);
+      begin = end;
+    }
+  }
+
+ private:
+  struct OfRank {
+    bool blocking = false;  // its last record was of work that runs alone
+    bool certain = false;   // no record of uncertain place since
+    size_t since = 0;       // number of usable instances up to and with its last record
+  };
+
+  void Communicator(size_t begin, size_t end) {
+    std::map<int32_t, OfRank> ranks;
+    std::vector<size_t> usable;
+    for (size_t i = begin; i < end; ++i) {
+      const MatchedInstance& instance = match_.instances[i];
+      const bool counts = instance.usable() && !IsPair(instance);
+      if (counts) usable.push_back(i);
+      for (const MatchedMember& m : instance.members) {
+        const auto [at, is_first] = ranks.try_emplace(m.rank_index);
+        OfRank& rank = at->second;
+        if (!counts) {
+          rank.certain = false;
+          continue;
+        }
+        for (size_t k = rank.since; !is_first && rank.certain && k + 1 < usable.size(); ++k) {
+          if (rank.blocking) Lose(m.rank_index, usable[k]);
+        }
+        const size_t node = graph_.first[static_cast<size_t>(m.rank_index)] + static_cast<size_t>(m.row);
+        rank = {.blocking = !async_[node], .certain = true, .since = usable.size()};
+      }
+    }
+  }
+
+  // The end of the instance that the rank's next row can have waited for, and that row.
+  void Lose(int32_t rank, size_t instance) {
+    int64_t earliest = INT64_MAX;
+    for (size_t m = graph_.member_first[instance]; m < graph_.member_first[instance + 1]; ++m) {
+      earliest = std::min(earliest, graph_.node(graph_.members[m]).end_ns);
+    }
+    const auto first = graph_.nodes.begin() + static_cast<int64_t>(graph_.first[static_cast<size_t>(rank)]);
+    const auto last = graph_.nodes.begin() + static_cast<int64_t>(graph_.first[static_cast<size_t>(rank) + 1]);
+    const auto next =
+        std::lower_bound(first, last, earliest, [](const ReplayNode& node, int64_t ns) { return node.start_ns < ns; });
+    if (next == last || next->predecessor < 0 || async_[static_cast<size_t>(next - graph_.nodes.begin())]) return;
+    int32_t passed = next->passed;
+    const auto end_of = [&](int32_t n) { return n < 0 ? INT64_MIN : graph_.node(n).end_ns; };
+    for (size_t m = graph_.member_first[instance]; m < graph_.member_first[instance + 1]; ++m) {
+      const int32_t member = graph_.members[m];
+      if (end_of(member) <= next->start_ns && end_of(member) > end_of(passed)) passed = member;
+    }
+    if (passed != next->passed && end_of(passed) > end_of(next->predecessor)) Pass(*next, passed);
+  }
+
+  // What comes after the end of the instance is the rank's own.
+  void Pass(ReplayNode& node, int32_t passed) {
+    const auto rank = static_cast<size_t>(node.rank);
+    const auto row = static_cast<size_t>(&node - graph_.nodes.data()) - graph_.first[rank];
+    const int64_t from_ns = graph_.node(passed).end_ns;
+    const int64_t length_ns = node.start_ns - from_ns;
+    const int64_t launched_ns = source_.ranks[rank][row].launch_end_ns;
+    node.passed = passed;
+    node.told = false;
+    node.host_ns = launched_ns == kNoTime ? 0 : std::clamp<int64_t>(launched_ns - from_ns, 0, length_ns);
+    node.device_ns = length_ns - node.host_ns;
+    node.copy_ns = 0;
+    node.compute_ns = node.device_ns > kWorkNs ? node.device_ns : 0;
+  }
+
+  const ArrivalGraph& source_;
+  const std::vector<bool>& async_;
+  const MatchResult& match_;
+  ReplayGraph& graph_;
+};
+
+}  // namespace
+
+void AddLost(const ArrivalGraph& source, const std::vector<bool>& async, const MatchResult& match, ReplayGraph& graph) {
+  LostFinder(source, async, match, graph).Run();
+}
+
+}  // namespace lockstep

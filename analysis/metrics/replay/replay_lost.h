@@ -1,0 +1,18 @@
+// Instances that a rank took part in though its record of them is lost (part of BuildReplayGraph). What looks like a
+// gap of that rank holds its wait for the others there: it goes on when the instance has ended, not when it is done
+// itself.
+//
+// A rank took part where it did before and afterwards, its communicator's work does not run beside the compute, and
+// nothing else of it lies there. Pure.
+#pragma once
+
+#include <vector>
+
+#include "analysis/metrics/replay/replay_graph.h"
+
+namespace lockstep {
+
+// Fills ReplayNode::passed; own time is what comes after it. `async`: of each node, see AsyncRows.
+void AddLost(const ArrivalGraph& source, const std::vector<bool>& async, const MatchResult& match, ReplayGraph& graph);
+
+}  // namespace lockstep

@@ -1,0 +1,152 @@
+#include "analysis/metrics/replay/replay_party.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <numeric>
+#include <utility>
+
+namespace lockstep {
+namespace {
+
+struct TimeRange {
+  int64_t from_ns = INT64_MIN;
+  int64_t to_ns = INT64_MAX;
+};
+
+bool Holds(const TimeRange& range, int64_t start_ns, int64_t end_ns) {
+  return start_ns >= range.from_ns && end_ns <= range.to_ns;
+}
+
+// Steps that a rank's rows make up; of the first and the last of them only the share that lies in the range.
+double StepsOf(const std::vector<ArrivalNode>& rows, const TimeRange& range) {
+  std::map<int64_t, int64_t> rows_of;
+  for (const ArrivalNode& row : rows) {
+    if (row.step != kNoStep && Holds(range, row.start_ns, row.end_ns)) ++rows_of[row.step];
+  }
+  if (rows_of.size() < 2) return 0;
+  std::vector<int64_t> counts;
+  for (const auto& [step, count] : rows_of) counts.push_back(count);
+  const auto share = [&](int64_t count) {
+    auto middle = counts.begin() + static_cast<int64_t>(counts.size() / 2);
+    std::nth_element(counts.begin(), middle, counts.end());
+    return std::min(1.0, static_cast<double>(count) / static_cast<double>(*middle));
+  };
+  return static_cast<double>(rows_of.size() - 2) + share(rows_of.begin()->second) + share(rows_of.rbegin()->second);
+}
+
+// The first rank of the party that each rank belongs to.
+std::vector<size_t> PartyOfRank(const MatchResult& match, size_t ranks) {
+  std::vector<size_t> party(ranks);
+  std::iota(party.begin(), party.end(), size_t{0});
+  const auto first_of = [&party](size_t r) {
+    while (party[r] != r) r = party[r] = party[party[r]];
+    return r;
+  };
+  for (const MatchedInstance& instance : match.instances) {
+    if (!instance.usable()) continue;
+    const size_t a = first_of(static_cast<size_t>(instance.members.front().rank_index));
+    for (const MatchedMember& m : instance.members) {
+      const size_t b = first_of(static_cast<size_t>(m.rank_index));
+      party[std::max(party[a], b)] = std::min(party[a], b);
+    }
+  }
+  for (size_t r = 0; r < ranks; ++r) party[r] = first_of(r);
+  return party;
+}
+
+bool IsPair(const MatchedInstance& instance) {
+  return instance.op == CollectiveOp::kSendRecv || IsPointToPoint(instance.op);
+}
+
+// Rows after which the same rank has another one of the same communicator.
+std::vector<bool> Followed(const ReplayGraph& graph) {
+  std::vector<bool> out(graph.nodes.size());
+  for (const ReplayNode& node : graph.nodes) {
+    if (node.serial >= 0) out[static_cast<size_t>(node.serial)] = true;
+  }
+  return out;
+}
+
+// What the capture of one rank leaves out of what the others do: before it began, after it ended.
+TimeRange CapturedRange(const ReplayGraph& graph, const MatchResult& match, const std::vector<bool>& followed,
+                        size_t rank) {
+  TimeRange range;
+  const auto any_member = [&](const ReplayNode& node, const auto& holds) {
+    const auto at = static_cast<size_t>(node.instance);
+    return std::any_of(graph.members.begin() + static_cast<int64_t>(graph.member_first[at]),
+                       graph.members.begin() + static_cast<int64_t>(graph.member_first[at + 1]), holds);
+  };
+  const auto meets = [&](const ReplayNode& node) {
+    return node.instance >= 0 && !IsPair(match.instances[static_cast<size_t>(node.instance)]);
+  };
+  const auto begin = graph.nodes.begin() + static_cast<int64_t>(graph.first[rank]);
+  const auto end = graph.nodes.begin() + static_cast<int64_t>(graph.first[rank + 1]);
+  const auto first = std::find_if(begin, end, meets);
+  if (first == end) return range;
+  const auto last = std::find_if(std::make_reverse_iterator(end), std::make_reverse_iterator(begin), meets);
+  if (any_member(*first, [&](int32_t m) { return graph.node(m).serial >= 0; })) range.from_ns = first->start_ns;
+  if (any_member(*last, [&](int32_t m) { return followed[static_cast<size_t>(m)]; })) range.to_ns = last->end_ns;
+  return range;
+}
+
+// Where captures begin and end at different moments: before all are there and after the first has gone nothing can be
+// gained, because whom the others wait for is not seen. Not where little is common to all.
+TimeRange CommonRange(const ReplayGraph& graph, const MatchResult& match, const std::vector<bool>& followed,
+                      const std::vector<size_t>& ranks) {
+  TimeRange common;
+  int64_t first_ns = INT64_MAX;
+  int64_t last_ns = INT64_MIN;
+  for (const size_t rank : ranks) {
+    const TimeRange own = CapturedRange(graph, match, followed, rank);
+    common.from_ns = std::max(common.from_ns, own.from_ns);
+    common.to_ns = std::min(common.to_ns, own.to_ns);
+    for (size_t n = graph.first[rank]; n < graph.first[rank + 1]; ++n) {
+      first_ns = std::min(first_ns, graph.nodes[n].start_ns);
+      last_ns = std::max(last_ns, graph.nodes[n].end_ns);
+    }
+  }
+  const int64_t length_ns = std::min(common.to_ns, last_ns) - std::max(common.from_ns, first_ns);
+  return length_ns < (last_ns - first_ns) / 2 ? TimeRange{} : common;
+}
+
+void AddRank(const ArrivalGraph& source, const ReplayGraph& graph, size_t rank, const TimeRange& range, int64_t step_ns,
+             ReplayParty& party) {
+  int32_t last = -1;
+  int64_t first_start_ns = INT64_MAX;
+  for (size_t n = graph.first[rank]; n < graph.first[rank + 1]; ++n) {
+    const ReplayNode& node = graph.nodes[n];
+    if (!Holds(range, node.start_ns, node.end_ns)) continue;
+    first_start_ns = std::min(first_start_ns, node.start_ns);
+    if (last < 0 || node.end_ns > graph.node(last).end_ns) last = static_cast<int32_t>(n);
+  }
+  if (last < 0) return;
+  const int64_t covered_ns = graph.node(last).end_ns - first_start_ns;
+  const double steps = StepsOf(source.ranks[rank], range);
+  party.last.push_back(last);
+  party.covered_ns += covered_ns;
+  party.steps += steps > 0 ? steps : static_cast<double>(covered_ns) / static_cast<double>(step_ns);
+}
+
+}  // namespace
+
+std::vector<ReplayParty> FindParties(const ArrivalGraph& source, const MatchResult& match, const ReplayGraph& graph,
+                                     int64_t step_ns) {
+  std::vector<ReplayParty> parties;
+  const std::vector<size_t> party_of = PartyOfRank(match, source.ranks.size());
+  std::vector<std::vector<size_t>> by_first(party_of.size());
+  for (size_t r = 0; r < party_of.size(); ++r) {
+    if (graph.first[r] < graph.first[r + 1]) by_first[party_of[r]].push_back(r);
+  }
+  const std::vector<bool> followed = Followed(graph);
+  for (const std::vector<size_t>& ranks : by_first) {
+    if (ranks.empty()) continue;
+    const TimeRange range = CommonRange(graph, match, followed, ranks);
+    ReplayParty party;
+    for (const size_t r : ranks) AddRank(source, graph, r, range, step_ns, party);
+    if (party.steps > 0) parties.push_back(std::move(party));
+  }
+  return parties;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,79 @@
+#include "analysis/metrics/run/family_names.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace lockstep {
+namespace {
+
+std::string Lowered(std::string_view text) {
+  std::string lowered(text);
+  std::transform(lowered.begin(), lowered.end(), lowered.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return lowered;
+}
+
+std::string_view Trimmed(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r";
+  const size_t begin = text.find_first_not_of(kSpace);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
+}
+
+absl::StatusOr<FamilyWord> ParseLine(std::string_view line, size_t number) {
+  const size_t comma = line.find(',');
+  FamilyWord word;
+  if (comma != std::string_view::npos) {
+    word.family = std::string(Trimmed(line.substr(0, comma)));
+    word.text = std::string(Trimmed(line.substr(comma + 1)));
+  }
+  if (word.family.empty() || word.text.empty()) {
+    return absl::InvalidArgumentError(
+        fmt::format("families, line {}: '{:.80}' is not 'family, text in the kernel's name'", number, line));
+  }
+  return word;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<FamilyWord>> ParseFamilies(std::string_view text) {
+  std::vector<FamilyWord> words;
+  for (size_t number = 1; !text.empty(); ++number) {
+    const size_t end = text.find('\n');
+    const std::string_view whole = text.substr(0, end);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    const std::string_view line = Trimmed(whole.substr(0, whole.find('#')));
+    if (line.empty()) continue;
+    absl::StatusOr<FamilyWord> word = ParseLine(line, number);
+    if (!word.ok()) return word.status();
+    if (words.size() == size_t{kMaxFamilyWords}) {
+      return absl::InvalidArgumentError(fmt::format("families: more than {} lines", kMaxFamilyWords));
+    }
+    words.push_back(*std::move(word));
+  }
+  return words;
+}
+
+FamilyNames::FamilyNames(const RunData& run, const AnalysisOptions& options) : run_(run), words_(options.families) {
+  for (FamilyWord& word : words_) word.text = Lowered(word.text);
+}
+
+const std::string& FamilyNames::Of(const KernelRow& row) {
+  const auto [found, is_new] = known_.emplace(std::pair(row.name, row.kind.family), std::string());
+  if (is_new) found->second = Told(row);
+  return found->second;
+}
+
+std::string FamilyNames::Told(const KernelRow& row) const {
+  if (!words_.empty() && row.name < run_.names.size() && !row.is_rest) {
+    const std::string name = Lowered(run_.names[row.name]);
+    for (const FamilyWord& word : words_) {
+      if (name.find(word.text) != std::string::npos) return word.family;
+    }
+  }
+  return std::string(Name(row.kind.family));
+}
+
+}  // namespace lockstep

@@ -1,0 +1,229 @@
+#include "analysis/metrics/findings/findings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tests/unit/analysis/metrics/fleet_fixture.h"
+
+namespace lockstep {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr int64_t kMs = 1'000'000;
+
+// Two ranks of ten steps of 10 ms that are busy computing all the time; a test changes what it is about.
+struct Quiet {
+  Quiet() {
+    for (int32_t r = 0; r < 2; ++r) {
+      auto& rank = run.AddRank(r);
+      ranks.push_back(&rank);
+      rank.Kernel("gemm_kernel", std::vector<int64_t>(100, kMs));
+      for (int64_t step = 0; step < 10; ++step) {
+        StepRow& row = rank.Step(step, step * 10 * kMs, (step + 1) * 10 * kMs);
+        row.tile.compute_ns = 10 * kMs;
+        row.sync_calls = 1;
+        row.sync_ns = kMs;
+      }
+      rank.Window(0, 100 * kMs);
+    }
+  }
+  template <typename Change>
+  void EachStep(Change change) {
+    for (SourceBuilder* rank : ranks) {
+      for (StepRow& row : rank->data().steps) change(row);
+    }
+  }
+  // Turns this much of every step's compute into idle for the host.
+  void Idle(int64_t ns) {
+    EachStep([&](StepRow& row) {
+      row.tile.compute_ns -= ns;
+      row.tile.idle_host_ns += ns;
+    });
+  }
+
+  std::vector<Finding> Find() {
+    FleetFixture fixture(run);
+    const FleetMeasures measures = fixture.Measure();
+    const Fleet fleet = fixture.Make();
+    const auto kernels = ComputeKernels(fleet, GroupBy::kShape, StepFigures::kDistributions);
+    EXPECT_TRUE(kernels.ok());
+    return ComputeFindings({fleet, measures, *kernels, ComputeQuality(fleet, measures), stragglers});
+  }
+  std::vector<std::string> Ids() {
+    std::vector<std::string> ids;
+    for (const Finding& finding : Find()) ids.push_back(finding.id);
+    return ids;
+  }
+
+  RunBuilder run;
+  std::vector<SourceBuilder*> ranks;
+  StragglerResult stragglers;
+};
+
+TEST(Findings, AQuietRunHasNone) { EXPECT_THAT(Quiet().Ids(), IsEmpty()); }
+
+TEST(Findings, TheCatalogueIsThatOfTheInterface) {
+  const std::vector<std::string_view> ids = FindingIds();
+  const std::set<std::string_view> known(ids.begin(), ids.end());
+  EXPECT_EQ(known, (std::set<std::string_view>{"gpu_idle_host_bound", "launch_bound", "sync_in_step", "alloc_hot_path",
+                                               "opaque_graphs", "exposed_wait", "exposed_transfer", "nccl_imbalance",
+                                               "attention_dominates", "copies_dominate", "small_kernels",
+                                               "host_copies_in_loop", "kernel_tail", "outliers", "persistent_straggler",
+                                               "slow_device", "prefill_blocks_decode", "workload_class"}));
+}
+
+TEST(Findings, ADeviceThatWaitsForItsHostIsOne) {
+  Quiet quiet;
+  quiet.Idle(5 * kMs);
+  const std::vector<Finding> found = quiet.Find();
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].id, "gpu_idle_host_bound");
+  EXPECT_NEAR(*found[0].saving_ratio, 0.5, 1e-9);
+  EXPECT_NEAR(found[0].evidence[0].value, 0.5, 1e-9);
+  EXPECT_EQ(found[0].evidence[0].where, "all ranks");
+}
+
+TEST(Findings, APlaceIsNamedWhereOneRankIsWorse) {
+  Quiet quiet;
+  quiet.Idle(3 * kMs);
+  for (StepRow& row : quiet.ranks[1]->data().steps) {
+    row.tile.compute_ns -= 4 * kMs;
+    row.tile.idle_host_ns += 4 * kMs;
+  }
+  const std::vector<Finding> found = quiet.Find();
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].evidence[0].where, "rank 1 on node0");
+}
+
+TEST(Findings, ASynchronisationExplainsTheIdleDevice) {
+  Quiet quiet;
+  quiet.Idle(5 * kMs);
+  quiet.EachStep([](StepRow& row) {
+    row.sync_calls = 40;
+    row.sync_ns = 4 * kMs;
+  });
+  EXPECT_THAT(quiet.Ids(), ElementsAre("sync_in_step"));
+}
+
+TEST(Findings, AllocationsInTheStepAreOne) {
+  Quiet quiet;
+  quiet.Idle(5 * kMs);
+  quiet.EachStep([](StepRow& row) {
+    row.alloc_calls = 8;
+    row.alloc_ns = 3 * kMs;
+    row.alloc_max_ns = 2 * kMs;
+  });
+  const std::vector<Finding> found = quiet.Find();
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].id, "alloc_hot_path");
+  EXPECT_THAT(found[0].cause, testing::HasSubstr("fragmentation"));
+}
+
+TEST(Findings, CopiesToAndFromTheHostAreOneWhereTheyTakeTime) {
+  Quiet quiet;
+  quiet.EachStep([](StepRow& row) {
+    row.host_copies = 12;
+    row.host_copy_ns = 2 * kMs;
+    row.tile.copy_ns = row.tile.copy_only_ns = 3 * kMs;
+    row.tile.compute_ns -= 3 * kMs;
+  });
+  EXPECT_THAT(quiet.Ids(), ElementsAre("host_copies_in_loop")) << "they are also what copies_dominate sees";
+}
+
+TEST(Findings, CopiesOnTheDeviceAreOneOfTheirOwn) {
+  Quiet quiet;
+  quiet.EachStep([](StepRow& row) {
+    row.tile.copy_ns = row.tile.copy_only_ns = 3 * kMs;
+    row.tile.compute_ns -= 3 * kMs;
+  });
+  EXPECT_THAT(quiet.Ids(), ElementsAre("copies_dominate"));
+}
+
+TEST(Findings, AttentionThatTakesMostIsOne) {
+  Quiet quiet;
+  for (SourceBuilder* rank : quiet.ranks) rank->Kernel("flash_fwd_kernel", std::vector<int64_t>(100, kMs));
+  EXPECT_THAT(quiet.Ids(), ElementsAre("attention_dominates"));
+}
+
+TEST(Findings, AKernelThatSometimesTakesLongHasATail) {
+  Quiet quiet;
+  std::vector<int64_t> durations(1'000, kMs / 10);
+  for (size_t i = 0; i < 40; ++i) durations[i * 25] = kMs;
+  quiet.ranks[0]->Kernel("tailed_gemm_kernel", durations);
+  const std::vector<Finding> found = quiet.Find();
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].id, "kernel_tail");
+  EXPECT_THAT(found[0].evidence[0].where, testing::HasSubstr("tailed_gemm_kernel"));
+}
+
+TEST(Findings, AKernelOfTwoSizesHasNoTail) {
+  Quiet quiet;
+  std::vector<int64_t> durations(1'000, kMs / 10);
+  for (size_t i = 0; i < 400; ++i) durations[i] = kMs;
+  quiet.ranks[0]->Kernel("two_gemm_kernel", durations);
+  EXPECT_THAT(quiet.Ids(), IsEmpty());
+}
+
+TEST(Findings, AFewVeryLongInstancesAreOutliers) {
+  Quiet quiet;
+  std::vector<int64_t> durations(1'000, kMs / 100);
+  durations[500] = 5 * kMs;
+  quiet.ranks[1]->Kernel("once_gemm_kernel", durations);
+  EXPECT_THAT(quiet.Ids(), ElementsAre("outliers"));
+}
+
+TEST(Findings, APrefillAmongDecodeStepsIsOne) {
+  Quiet quiet;
+  quiet.EachStep([](StepRow& row) { row.phase = row.step == 4 ? "prefill" : "decode"; });
+  quiet.EachStep([](StepRow& row) {
+    if (row.step != 4) row.tile.span_ns = row.tile.compute_ns = 2 * kMs;
+  });
+  EXPECT_THAT(quiet.Ids(), ElementsAre("prefill_blocks_decode"));
+}
+
+Straggler Late(CauseKind cause) {
+  Straggler straggler;
+  straggler.id = "1";
+  straggler.rank_indices = {1};
+  straggler.p_adjusted = 1e-4;
+  straggler.persistence = 1;
+  straggler.effect_ns_per_step = kMs;
+  straggler.parts = {{cause, "", kMs, 0}};
+  straggler.what_if = WhatIf{.saving_ratio = 0.1};
+  return straggler;
+}
+
+TEST(Findings, ARankThatIsLateAgainAndAgainIsOneASlowDeviceAnother) {
+  Quiet host;
+  host.stragglers.stragglers = {Late(CauseKind::kHostDelay)};
+  EXPECT_THAT(host.Ids(), ElementsAre("persistent_straggler"));
+  Quiet device;
+  device.stragglers.stragglers = {Late(CauseKind::kSlowDevice)};
+  EXPECT_THAT(device.Ids(), ElementsAre("slow_device"));
+  EXPECT_EQ(device.Find()[0].saving_ratio, 0.1);
+}
+
+TEST(Findings, WhatSavesMostComesFirst) {
+  Quiet quiet;
+  quiet.Idle(5 * kMs);
+  quiet.stragglers.stragglers = {Late(CauseKind::kHostDelay)};
+  EXPECT_THAT(quiet.Ids(), ElementsAre("gpu_idle_host_bound", "persistent_straggler"));
+}
+
+TEST(Findings, EveryFindingHasEvidenceACauseAndANextAction) {
+  Quiet quiet;
+  quiet.Idle(5 * kMs);
+  quiet.stragglers.stragglers = {Late(CauseKind::kHostDelay)};
+  for (const Finding& finding : quiet.Find()) {
+    EXPECT_FALSE(finding.evidence.empty()) << finding.id;
+    EXPECT_NE(finding.cause, "") << finding.id;
+    EXPECT_NE(finding.next_action, "") << finding.id;
+  }
+}
+
+}  // namespace
+}  // namespace lockstep

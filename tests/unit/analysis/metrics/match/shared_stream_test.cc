@@ -1,0 +1,52 @@
+// Kernel names alone, and several communicators on one stream: apart, or ambiguous, never merged.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <tuple>
+
+#include "tests/unit/analysis/metrics/match/cluster_run.h"
+
+namespace lockstep {
+namespace {
+
+constexpr int64_t kUs = 1'000;
+constexpr int64_t kMs = 1'000'000;
+
+// Tensor groups of neighbours and rails across them, all on one stream.
+ClusterShape Shared(int32_t hosts, CollectiveOp rails, int32_t rails_per_step) {
+  ClusterShape shape;
+  shape.hosts = hosts;
+  shape.gpus_per_host = 4;
+  shape.one_stream = true;
+  shape.offset_ns = hosts > 1 ? 3 * kMs : 0;
+  const int32_t world = hosts * 4;
+  const int32_t tp = hosts > 1 ? 4 : 2;
+  shape.kinds = {{Neighbours(world, tp), 24}, {Rails(world, tp), rails_per_step, 100 * kUs, 40 * kUs, rails}};
+  return shape;
+}
+
+class SharedStream : public testing::TestWithParam<std::tuple<int32_t, CollectiveOp, int32_t>> {};
+
+TEST_P(SharedStream, CommunicatorsOnItAreNeverMerged) {
+  const auto& [hosts, rails, per_step] = GetParam();
+  for (const uint64_t seed : {1U, 2U, 3U}) {
+    ClusterShape shape = Shared(hosts, rails, per_step);
+    shape.seed = seed;
+    const auto [run, score] = Score(shape);
+    EXPECT_EQ(score.right, score.claimed);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, SharedStream,
+                         testing::Combine(testing::Values(1, 2),
+                                          testing::Values(CollectiveOp::kAllReduce, CollectiveOp::kAllGather),
+                                          testing::Values(1, 8, 24)));
+
+TEST(SharedStreamRows, TheBusyCommunicatorIsJoinedAndTheOtherOneIsAmbiguous) {
+  const auto [run, score] = Score(Shared(2, CollectiveOp::kAllReduce, 2));
+  EXPECT_GE(score.found, 24 * 40 * 2 * 9 / 10);
+  EXPECT_GE(run.match.drops.Of(DropReason::kAmbiguousInstance), 2 * 40 * 8 * 95 / 100);
+}
+
+}  // namespace
+}  // namespace lockstep
