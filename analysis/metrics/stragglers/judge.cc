@@ -116,7 +116,20 @@ class Judges {
     if (members >= 2) out.p_seldom = BinomialTail(family.events, static_cast<double>(events_[i]), 1 / members);
     if (out.n_eff < LeastUnits(candidates_.size())) return 1;
     const double sign = BinomialTail(out.n_eff, out.n_eff * out.late_share, 0.5);
-    return std::min({1.0, sign / kSignShare, out.p_seldom / (1 - kSignShare)});
+    const double mean = MeanTail(candidate.series, family, out.n_eff);
+    return std::min({1.0, sign / kSignShare, out.p_seldom / kSeldomShare, mean / kMeanShare});
+  }
+
+  // One-sided normal tail of the mean of all but the largest fifth, against twice its family's noise. A family of few
+  // members has no noise but theirs.
+  static double MeanTail(std::vector<double> series, const Family& family, double n_eff) {
+    constexpr size_t kLeastMembers = 4;
+    constexpr double kAllowance = 2;
+    if (family.members.size() < kLeastMembers || family.deviation <= 0) return 1;
+    std::sort(series.begin(), series.end());
+    series.resize(series.size() - series.size() / 5);
+    const double mean = std::accumulate(series.begin(), series.end(), 0.0) / static_cast<double>(series.size());
+    return std::erfc(mean / (kAllowance * family.deviation) * std::sqrt(n_eff / 2)) / 2;
   }
 
   // By whichever of the two tests is sooner done.
@@ -132,7 +145,7 @@ class Judges {
     const double sign = kStepMargin * CountNeeded(out_[i].late_share, kSignShare * alpha) * n / out_[i].n_eff;
     const auto members = static_cast<double>(families_.at(candidate.family).members.size());
     if (members < 2 || events_[i] == 0) return sign;
-    const double events = std::log((1 - kSignShare) * alpha) / -std::log(members);
+    const double events = std::log(kSeldomShare * alpha) / -std::log(members);
     return std::min(sign, kStepMargin * std::max(1.0, events) * n / static_cast<double>(events_[i]));
   }
 
