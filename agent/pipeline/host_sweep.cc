@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "analysis/base/status_macros.h"
@@ -35,6 +34,7 @@ struct ThreadState {
   std::vector<OpenCall> calls;    // nested, outermost first
   std::vector<OpenCall> grouped;  // calls since ncclGroupStart
   int group_depth = 0;
+  std::optional<uint64_t> last_call;   // correlation
   int64_t release_end_ns = INT64_MIN;  // end of the ncclGroupEnd that releases `grouped`
 };
 
@@ -69,7 +69,7 @@ class HostSweep {
     while (!thread.calls.empty() && thread.calls.back().end_ns <= event.start_ns) thread.calls.pop_back();
     if (event.is_api) {
       const int32_t step = StepAt(collector_.steps()[event.process], event.start_ns);
-      if (step >= 0 && !IsNested(event)) {
+      if (!IsNested(event, thread) && step >= 0) {
         CountCall(event.api_kind, event.duration_ns, per_step_[event.process][static_cast<size_t>(step)]);
       }
       const bool launches = event.api_kind != ApiKind::kSync && event.api_kind != ApiKind::kAlloc;
@@ -85,12 +85,20 @@ class HostSweep {
   }
 
   void TakeRange(const HostEvent& event, ThreadState& thread) {
-    while (!thread.ranges.empty() && thread.ranges.back().end_ns <= event.start_ns) thread.ranges.pop_back();
-    if (thread.ranges.size() >= kMaxDepth) return;
+    std::vector<OpenRange>& open = thread.ranges;
+    while (!open.empty() && open.back().end_ns <= event.start_ns) open.pop_back();
+    if (open.size() >= kMaxDepth) std::erase_if(open, [&](const OpenRange& r) { return r.end_ns <= event.start_ns; });
+    if (open.size() >= kMaxDepth) open.erase(open.begin());  // never ended, as a push without its pop
     OpenRange range{.end_ns = event.end_ns(), .domain = event.domain, .name = event.name};
     range.phase = PhaseOf(event.name);
-    if (range.phase != Phase::kNone) phases_.push_back(range);
-    thread.ranges.push_back(range);
+    if (range.phase != Phase::kNone) TakePhase(range);
+    open.push_back(range);
+  }
+
+  // Only the open phase begun last is ever asked for: what ends no later than a new one is done with.
+  void TakePhase(const OpenRange& range) {
+    while (!phases_.empty() && phases_.back().end_ns <= range.end_ns) phases_.pop_back();
+    if (phases_.size() < kMaxDepth) phases_.push_back(range);
   }
 
   Phase PhaseOf(NameId name) {
@@ -105,21 +113,31 @@ class HostSweep {
     for (auto range = thread.ranges.rbegin(); range != thread.ranges.rend(); ++range) {
       if (range->phase != Phase::kNone && range->end_ns > t) return range->phase;
     }
-    std::erase_if(phases_, [&](const OpenRange& range) { return range.end_ns <= t; });
+    while (!phases_.empty() && phases_.back().end_ns <= t) phases_.pop_back();
     return phases_.empty() ? Phase::kNone : phases_.back().phase;
   }
 
-  // The number of the innermost range around a launch. Ranges that overlap without nesting end where they say.
+  // The number of the innermost range around a launch.
   int32_t RangeAt(const HostEvent& event, ThreadState& thread) {
     int32_t innermost = -1;
-    for (OpenRange& range : thread.ranges) {
+    for (size_t i = 0; i < thread.ranges.size(); ++i) {
+      OpenRange& range = thread.ranges[i];
       if (range.end_ns <= event.start_ns) continue;
-      if (range.number == OpenRange::kNotAsked) {
-        range.number = ranges_.Open(event.process, range.domain, range.name, innermost);
-      }
+      if (range.number == OpenRange::kNotAsked) Open(event.process, thread.ranges, i);
       if (range.number >= 0) innermost = range.number;
     }
     return innermost;
+  }
+
+  // Its parent is the innermost range that holds all of it: ranges of one thread may overlap without nesting.
+  void Open(uint32_t process, std::vector<OpenRange>& open, size_t place) {
+    OpenRange& range = open[place];
+    int32_t parent = -1;
+    for (size_t i = place; i-- > 0 && parent < 0;) {
+      if (open[i].end_ns >= range.end_ns && open[i].number >= 0) parent = open[i].number;
+    }
+    range.number = ranges_.Open(process, range.domain, range.name, parent);
+    if (range.number < 0) collector_.Drop(DropReason::kKeyLimit, -1);
   }
 
   static void TakeCall(const HostEvent& event, ThreadState& thread) {
@@ -160,10 +178,10 @@ class HostSweep {
   }
 
   // A driver call inside the runtime call of the same correlation: one call.
-  bool IsNested(const HostEvent& event) {
+  static bool IsNested(const HostEvent& event, ThreadState& thread) {
     if (!event.has_correlation) return false;
-    const bool nested = last_call_ == std::pair(event.process, event.correlation);
-    last_call_ = {event.process, event.correlation};
+    const bool nested = thread.last_call == event.correlation;
+    thread.last_call = event.correlation;
     return nested;
   }
 
@@ -220,12 +238,11 @@ class HostSweep {
   LaunchSorter& launches_;
   RangeProjection& ranges_;
   std::vector<std::vector<HostOfStep>>& per_step_;
-  std::vector<OpenRange> phases_;  // of the process, by start
+  std::vector<OpenRange> phases_;  // of the process: begun later, ends earlier
   std::unordered_map<NameId, Phase> phase_of_name_;
   std::unordered_map<int64_t, ThreadState> threads_;
   std::vector<int64_t> graph_ordinals_;
   uint64_t last_graph_correlation_ = 0;
-  std::optional<std::pair<uint32_t, uint64_t>> last_call_;
 };
 
 }  // namespace

@@ -108,9 +108,9 @@ class LaunchJoin {
       if (device.kind != DeviceKind::kGraphSpan) current_has_work_ = true;
     } else {
       stats.drops.Add(DropReason::kMissingLaunch);
-      if (collector_.steps_by_device(device.process)) {
-        activity.step = StepAt(collector_.steps()[device.process], device.start_ns);
-      }
+    }
+    if (collector_.steps_by_device(device.process)) {
+      activity.step = StepAt(collector_.steps()[device.process], device.start_ns);
     }
     if (activity.meta == kNoId && device.external_id != 0) {
       activity.meta = collector_.MetaOfExternalId(device.external_id);

@@ -12,7 +12,7 @@ namespace lockstep {
 namespace {
 
 constexpr size_t kMaxUnits = 262'144;
-constexpr size_t kMaxAnchors = RecordCollector::kMaxSteps;
+constexpr size_t kMaxSteps = 100'000;  // of all processes; what repeats more often is no step
 constexpr uint32_t kGraphMark = uint32_t{1} << 31;
 
 // Puts together the records of one launch. Fed with one device's records in order of launch.
@@ -72,15 +72,16 @@ class Detection {
     bool any = false;
     for (Process& process : processes_) {
       if (process.wanted) process.rhythm = FindRhythm(process.units);
-      process.wanted = process.rhythm.has_value();
+      process.wanted = process.rhythm.has_value() && IsStep(*process.rhythm);
       process.units = {};
       process.walker = UnitWalker();
       any = any || process.wanted;
     }
     if (!any) return absl::OkStatus();
     LOCKSTEP_RETURN_IF_ERROR(
-        ForEachRecord([](Process& process, const DeviceRecord& record) { TakeAnchor(process, record); }));
+        ForEachRecord([this](Process& process, const DeviceRecord& record) { TakeAnchor(process, record); }));
     LOCKSTEP_RETURN_IF_ERROR(FindLaunches());
+    if (steps_ > kMaxSteps) return absl::OkStatus();
     for (uint32_t i = 0; i < processes_.size(); ++i) {
       if (processes_[i].wanted) GiveSteps(i);
     }
@@ -115,10 +116,13 @@ class Detection {
     }
   }
 
-  static void TakeAnchor(Process& process, const DeviceRecord& record) {
+  // One kernel over and over, as in a bandwidth test, is no step; one graph is.
+  static bool IsStep(const Rhythm& rhythm) { return rhythm.units_per_step > 1 || (rhythm.anchor & kGraphMark) != 0; }
+
+  void TakeAnchor(Process& process, const DeviceRecord& record) {
     if (!process.walker.Take(record)) return;
     const size_t unit = process.all_units++;
-    if (process.walker.unit().token != process.rhythm->anchor || process.anchors.size() >= kMaxAnchors) return;
+    if (process.walker.unit().token != process.rhythm->anchor || ++steps_ > kMaxSteps) return;
     if (record.has_correlation) process.by_correlation.emplace(record.correlation, process.anchors.size());
     process.anchors.push_back({.device_ns = record.start_ns, .unit = unit});
   }
@@ -139,32 +143,45 @@ class Detection {
 
   void GiveSteps(uint32_t index) {
     Process& process = processes_[index];
-    const auto launched = std::count_if(process.anchors.begin(), process.anchors.end(),
-                                        [](const Anchor& anchor) { return anchor.launch_ns != INT64_MIN; });
-    const bool by_device = launched * 10 < static_cast<int64_t>(process.anchors.size()) * 9;
+    std::vector<int64_t> lags;  // from the launch of an anchor to its start
+    for (const Anchor& anchor : process.anchors) {
+      if (anchor.launch_ns != INT64_MIN) lags.push_back(anchor.device_ns - anchor.launch_ns);
+    }
+    const bool by_device = lags.size() * 10 < process.anchors.size() * 9;
+    const int64_t lag_ns = by_device ? 0 : Quantile(std::move(lags), 0.5);
     std::vector<int64_t> starts;
     for (const Anchor& anchor : process.anchors) {
-      const int64_t start_ns = by_device ? anchor.device_ns : anchor.launch_ns;
-      if (start_ns != INT64_MIN) starts.push_back(start_ns);
+      const bool launched = !by_device && anchor.launch_ns != INT64_MIN;
+      starts.push_back(launched ? anchor.launch_ns : anchor.device_ns - lag_ns);
     }
     std::sort(starts.begin(), starts.end());
     starts.erase(std::unique(starts.begin(), starts.end()), starts.end());
     std::vector<StepRange> steps;
+    std::vector<int64_t> lengths;
     for (size_t i = 0; i + 1 < starts.size(); ++i) {
       steps.push_back({.start_ns = starts[i], .end_ns = starts[i + 1], .number = static_cast<int64_t>(i)});
+      lengths.push_back(starts[i + 1] - starts[i]);
     }
+    if (steps.empty()) return;
     const bool last_is_whole = process.all_units - process.anchors.back().unit >= process.rhythm->units_per_step;
-    if (last_is_whole && !starts.empty()) {
-      steps.push_back({.start_ns = starts.back(), .end_ns = kEnd, .number = static_cast<int64_t>(starts.size()) - 1});
+    if (last_is_whole) {
+      // What the host does after the loop is no part of its last step.
+      const int64_t end_ns = starts.back() + Quantile(std::move(lengths), 0.9);
+      steps.push_back({.start_ns = starts.back(), .end_ns = end_ns, .number = static_cast<int64_t>(steps.size())});
     }
-    if (!steps.empty()) collector_.SetDetectedSteps(index, std::move(steps), by_device);
+    collector_.SetDetectedSteps(index, std::move(steps), by_device);
   }
 
-  // Beyond every time a reader lets through, and far from overflow when the base is added.
-  static constexpr int64_t kEnd = int64_t{1} << 61;
+  // Of at least one value.
+  static int64_t Quantile(std::vector<int64_t> values, double q) {
+    const auto place = static_cast<std::ptrdiff_t>(q * static_cast<double>(values.size() - 1));
+    std::nth_element(values.begin(), values.begin() + place, values.end());
+    return values[static_cast<size_t>(place)];
+  }
 
   RecordCollector& collector_;
   std::vector<Process> processes_;
+  size_t steps_ = 0;
 };
 
 }  // namespace

@@ -255,6 +255,11 @@ absl::Status SqliteStore::PutFileNote(const std::string& run, const FileNote& no
     LOCKSTEP_ASSIGN_OR_RETURN(const bool known, find.Step());
     if (known && find.Blob(0) == bytes) return absl::OkStatus();
     find.Reset();
+    // A note from before notes told their host (schema 1) is replaced, too.
+    LOCKSTEP_ASSIGN_OR_RETURN(Statement old,
+                              db_.Prepare("DELETE FROM file_note WHERE run = ? AND path = ? AND host = ''"));
+    Binder(old).Int(run_id).Text(message.path());
+    LOCKSTEP_RETURN_IF_ERROR(old.Run());
     LOCKSTEP_ASSIGN_OR_RETURN(Statement put, db_.Prepare("INSERT OR REPLACE INTO file_note (run, path, host, status, "
                                                          "reason, note) VALUES (?, ?, ?, ?, ?, ?)"));
     Binder binder(put);

@@ -10,7 +10,7 @@ namespace {
 void AddTo(const RankFacts& part, RankFacts& total) {
   total.measure.Add(part.measure);
   total.exposure.Add(part.exposure);
-  total.capture_ns += part.capture_ns;
+  total.host_ns += part.host_ns;
   total.launch_calls += part.launch_calls;
   total.launch_call_ns += part.launch_call_ns;
   total.steps += part.steps;
@@ -27,7 +27,9 @@ void AddTo(const RankFacts& part, RankFacts& total) {
 RankFacts FactsOfStep(const StepRow& row) {
   RankFacts facts;
   facts.steps = 1;
-  facts.step_ns = row.tile.span_ns;
+  facts.step_ns = facts.host_ns = row.tile.span_ns;
+  facts.launch_calls = row.launches;
+  facts.launch_call_ns = row.launch_ns;
   facts.sync_calls = row.sync_calls;
   facts.sync_ns = row.sync_ns;
   facts.alloc_calls = row.alloc_calls;
@@ -38,21 +40,43 @@ RankFacts FactsOfStep(const StepRow& row) {
   return facts;
 }
 
+// What the host does is told once a process: by the source that holds its calls. A process may have several devices.
+bool TellsOfHost(const Fleet& fleet, const SourceData& source) {
+  if (!source.apis.empty()) return true;
+  return std::none_of(fleet.members.begin(), fleet.members.end(), [&](const FleetRank& member) {
+    const SourceContext& context = member.source->context;
+    return !member.source->apis.empty() && context.pid == source.context.pid && context.path == source.context.path;
+  });
+}
+
+// Launch calls of a capture without steps. A runtime call may hold a driver call, which is no second launch.
+void AddLaunchCalls(const RunData& run, const SourceData& source, RankFacts& facts) {
+  RankFacts runtime;
+  RankFacts driver;
+  for (const ApiRow& row : source.apis) {
+    if (row.kind != ApiKind::kLaunch && row.kind != ApiKind::kGraphLaunch) continue;
+    const std::string& name = NameOf(run, row.name);
+    RankFacts& of = name.starts_with("cu") && !name.starts_with("cuda") ? driver : runtime;
+    of.launch_calls += row.duration.count();
+    of.launch_call_ns += row.duration.sum();
+  }
+  const RankFacts& outer = runtime.launch_calls > 0 ? runtime : driver;
+  facts.launch_calls = outer.launch_calls;
+  facts.launch_call_ns = outer.launch_call_ns;
+  facts.host_ns = std::max<int64_t>(0, source.context.last_end_ns - source.context.first_start_ns);
+}
+
 RankFacts FactsOf(const FindingsInput& input, size_t member) {
   const SourceData& source = *input.fleet.members[member].source;
   RankFacts facts;
   facts.member = member;
   facts.measure = input.measures.ranks[member].selected;
   facts.exposure = input.measures.ranks[member].selected_exposure;
-  facts.capture_ns = std::max<int64_t>(0, source.context.last_end_ns - source.context.first_start_ns);
-  for (const ApiRow& row : source.apis) {
-    if (row.kind != ApiKind::kLaunch && row.kind != ApiKind::kGraphLaunch) continue;
-    facts.launch_calls += row.duration.count();
-    facts.launch_call_ns += row.duration.sum();
-  }
+  if (!TellsOfHost(input.fleet, source)) return facts;
   for (const StepRow& row : source.steps) {
     if (row.step != kNoStep && input.fleet.SelectsStep(row)) AddTo(FactsOfStep(row), facts);
   }
+  if (facts.steps == 0) AddLaunchCalls(input.fleet.run, source, facts);
   return facts;
 }
 

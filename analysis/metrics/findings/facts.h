@@ -15,10 +15,11 @@ struct RankFacts {
   size_t member = 0;        // into Fleet::members
   IntervalMeasure measure;  // of what was asked for
   Exposure exposure;
-  int64_t capture_ns = 0;    // span of the whole capture
-  int64_t launch_calls = 0;  // of the whole capture
+  // What the host did, told by one source of each process: sums over the selected steps; of launch calls over the whole
+  // capture where there are no steps.
+  int64_t host_ns = 0;  // the time that launch calls are a part of
+  int64_t launch_calls = 0;
   int64_t launch_call_ns = 0;
-  // Sums over the selected steps.
   int64_t steps = 0;
   int64_t step_ns = 0;
   int64_t sync_calls = 0;

@@ -51,10 +51,10 @@ std::vector<Finding> GpuIdleHostBound(const FindingsInput& input, const Facts& f
 
 std::vector<Finding> LaunchBound(const FindingsInput& input, const Facts& facts) {
   const RankFacts& all = facts.total;
-  const double launching = Share(all.launch_call_ns, all.capture_ns);
+  const double launching = Share(all.launch_call_ns, all.host_ns);
   if (launching <= kLaunching || IdleForHost(all) <= kLaunchIdle) return {};
-  const auto calls_per_ms = [](const RankFacts& r) { return 1e6 * Share(r.launch_calls, r.capture_ns); };
-  const auto share = [](const RankFacts& r) { return Share(r.launch_call_ns, r.capture_ns); };
+  const auto calls_per_ms = [](const RankFacts& r) { return 1e6 * Share(r.launch_calls, r.host_ns); };
+  const auto share = [](const RankFacts& r) { return Share(r.launch_call_ns, r.host_ns); };
   Finding finding;
   finding.severity = Severity::kMajor;
   finding.title = fmt::format("launch calls take {:.0f} % of the time: {:.0f} a millisecond, {:.1f} us each",

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "analysis/base/utf8.h"
+
 namespace lockstep {
 namespace {
 
@@ -28,6 +30,9 @@ absl::StatusOr<FamilyWord> ParseLine(std::string_view line, size_t number) {
   if (comma != std::string_view::npos) {
     word.family = std::string(Trimmed(line.substr(0, comma)));
     word.text = std::string(Trimmed(line.substr(comma + 1)));
+  }
+  if (RepairUtf8(line) != line) {
+    return absl::InvalidArgumentError(fmt::format("families, line {}: not UTF-8 text", number));
   }
   if (word.family.empty() || word.text.empty()) {
     return absl::InvalidArgumentError(

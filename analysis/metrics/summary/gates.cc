@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "analysis/metrics/match/group_contradictions.h"
 #include "analysis/metrics/summary/lost_collectives.h"
 
 namespace lockstep {
@@ -156,6 +157,13 @@ Gate HostIdentity(const GateInput& in) {
   return Good("no two machines share a host name");
 }
 
+// A rank that alone claims more members may be wrong about them.
+std::string Contradiction(const Fleet& fleet) {
+  const std::vector<GroupContradiction> found = FindGroupContradictions(fleet.run, fleet.ranks);
+  if (found.empty()) return "";
+  return fmt::format("; but rank {} contradicts the others about the members of its group", found.front().rank);
+}
+
 Gate CompleteRanks(const GateInput& in) {
   std::set<int32_t> present;
   for (const ResolvedRank& rank : in.fleet.ranks.ranks) present.insert(rank.rank);
@@ -173,7 +181,7 @@ Gate CompleteRanks(const GateInput& in) {
                "add the other ranks' traces");
   }
   if (!missing.empty()) {
-    return Bad(fmt::format("no trace of rank {}", List(missing)),
+    return Bad(fmt::format("no trace of rank {}{}", List(missing), Contradiction(in.fleet)),
                "add the missing ranks' traces: without them it cannot be said who makes whom wait");
   }
   if (!known && expected < 0) return NotApplicable("no trace says how many ranks there are");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 #include <string>
 
 #include "analysis/metrics/match/group_contradictions.h"
@@ -117,9 +118,14 @@ void NotifyOfLosses(const AnalysisContext& context) {
 void NotifyOfBreaks(const AnalysisContext& context) {
   constexpr size_t kMost = 3;
   constexpr int64_t kLong = 5;
+  // Where nothing is joined there is no sequence that could break.
+  std::set<uint32_t> joined;
+  for (const MatchedInstance& instance : context.match.instances) {
+    if (instance.matched()) joined.insert(instance.communicator);
+  }
   std::vector<SequenceBreak> breaks;
   for (const SequenceBreak& it : context.match.breaks) {
-    if (!it.at_edge && std::abs(it.missing) >= kLong) breaks.push_back(it);
+    if (!it.at_edge && std::abs(it.missing) >= kLong && joined.contains(it.communicator)) breaks.push_back(it);
   }
   std::stable_sort(breaks.begin(), breaks.end(), [](const SequenceBreak& a, const SequenceBreak& b) {
     return std::abs(a.missing) > std::abs(b.missing);

@@ -294,5 +294,39 @@ TEST(LaunchJoin, PassesOfAServingEngineAreTheStepsWhereNothingElseMarksThem) {
   EXPECT_EQ(file.collector.step_source(0), StepSource::kEngine);
 }
 
+TEST(LaunchJoin, NestedCallsOfTwoThreadsThatLaunchAtOnceAreStillOneEach) {
+  File file;
+  file.Step(0, 0, 100 * kUs);
+  file.Launch(1, 10 * kUs, 9 * kUs, ApiKind::kLaunch, 1);
+  file.Launch(2, 11 * kUs, 9 * kUs, ApiKind::kLaunch, 2);
+  file.Launch(1, 12 * kUs, 5 * kUs, ApiKind::kLaunch, 1);
+  file.Launch(2, 13 * kUs, 5 * kUs, ApiKind::kLaunch, 2);
+  file.Join();
+  EXPECT_EQ(file.host_by_step[0][0], (HostOfStep{.launches = 2, .launch_ns = 18 * kUs}));
+}
+
+TEST(LaunchJoin, RangesThatOverlapWithoutNestingDoNotWidenEachOther) {
+  File file;
+  file.Range("first", 1'000 * kUs, 100 * kUs);
+  file.Range("second", 1'050 * kUs, 100 * kUs);
+  file.Launch(1, 1'060 * kUs, kUs);
+  file.Launch(2, 1'120 * kUs, kUs);
+  file.Kernel(1, 1'200 * kUs);
+  file.Kernel(2, 2'000 * kUs);
+  file.Join();
+  EXPECT_EQ(file.ProjectionOf("second").sum(), 805 * kUs);
+  EXPECT_LE(file.ProjectionOf("first").sum(), 5 * kUs);
+}
+
+TEST(LaunchJoin, RangesThatNeverEndHideNeitherPhasesNorWhatIsLaunched) {
+  File file;
+  for (int i = 0; i < 300; ++i) file.Range("leaked", i, 1'000'000 * kUs);
+  file.Range("decode", 1'000, 100 * kUs);
+  file.Launch(1, 10 * kUs, kUs);
+  file.Kernel(1, 200 * kUs);
+  EXPECT_EQ(file.Join().at(0).phase, Phase::kDecode);
+  EXPECT_EQ(file.ProjectionOf("decode").count(), 1);
+}
+
 }  // namespace
 }  // namespace lockstep

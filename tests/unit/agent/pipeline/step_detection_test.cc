@@ -112,5 +112,28 @@ TEST(StepDetection, WhatDoesNotRepeatHasNoSteps) {
   EXPECT_EQ(capture.collector.step_source(0), StepSource::kNone);
 }
 
+TEST(StepDetection, OneKernelOverAndOverIsNoStep) {
+  Capture capture(true);
+  for (int i = 0; i < 1'000; ++i) capture.Launch("copy_kernel");
+  EXPECT_TRUE(capture.Detect().empty());
+}
+
+TEST(StepDetection, TheLastStepEndsWithItsWork) {
+  Capture capture(true);
+  capture.Steps(6, 10);
+  const auto& steps = capture.Detect();
+  ASSERT_EQ(steps.size(), 6U);
+  EXPECT_EQ(steps[5].end_ns - steps[5].start_ns, steps[4].end_ns - steps[4].start_ns);
+}
+
+TEST(StepDetection, AFewLaunchesThatAreMissingMergeNoSteps) {
+  Capture capture(true);
+  for (int step = 0; step < 40; ++step) {
+    capture.with_launches = step != 17;
+    capture.Steps(1, 10);
+  }
+  EXPECT_EQ(capture.Detect().size(), 40U);
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -238,6 +238,10 @@ TEST_F(SqliteStoreTest, AStoreOfTheFirstSchemaIsTakenOverWithItsSteps) {
   EXPECT_EQ(Ask("PRAGMA user_version"), std::to_string(kStoreSchemaVersion));
   EXPECT_EQ(Ask("SELECT count(*) FROM step WHERE sync_ns = 0 AND foreign_span_ns = 0"), steps);
   EXPECT_EQ(Ask("SELECT path || host || status FROM file_note"), "a.jsonused");
+  FileNote again = {"a.json", "kineto", "partial"};
+  again.host = "node0";
+  ASSERT_TRUE(OpenFile()->PutFileNote("run", again).ok());
+  EXPECT_EQ(Ask("SELECT group_concat(path || ' ' || host) FROM file_note"), "a.json node0") << "one file, one note";
 }
 
 TEST_F(SqliteStoreTest, TheSchemaVersionIsInTheFile) {

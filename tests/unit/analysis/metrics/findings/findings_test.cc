@@ -225,5 +225,21 @@ TEST(Findings, EveryFindingHasEvidenceACauseAndANextAction) {
   }
 }
 
+TEST(Findings, ADriverCallInsideARuntimeCallIsNoSecondLaunch) {
+  Quiet quiet;
+  quiet.Idle(2 * kMs);
+  for (SourceBuilder* rank : quiet.ranks) {
+    rank->data().steps.clear();
+    for (const char* name : {"cudaLaunchKernel", "cuLaunchKernel"}) {
+      ApiRow row;
+      row.name = quiet.run.Name(name);
+      row.kind = ApiKind::kLaunch;
+      for (int i = 0; i < 300; ++i) row.duration.Add(kMs / 10);  // 30 of 100 ms each
+      rank->data().apis.push_back(row);
+    }
+  }
+  EXPECT_THAT(quiet.Ids(), testing::Not(testing::Contains("launch_bound")));
+}
+
 }  // namespace
 }  // namespace lockstep

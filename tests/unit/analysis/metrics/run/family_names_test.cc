@@ -46,5 +46,11 @@ TEST(FamilyNames, WithoutAFileTheTableTells) {
   EXPECT_EQ(names.Of(Row(7, Family::kAttentionDecode)), "attention_decode") << "an index beyond the names is no harm";
 }
 
+TEST(FamilyNames, TextThatIsNotUtf8IsRefusedWithItsLine) {
+  const auto words = ParseFamilies("ours, x\nmy\xff, y\n");
+  ASSERT_FALSE(words.ok());
+  EXPECT_THAT(std::string(words.status().message()), HasSubstr("line 2"));
+}
+
 }  // namespace
 }  // namespace lockstep
