@@ -4,20 +4,19 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <set>
 #include <utility>
 
 #include "agent/agent_flags.h"
+#include "agent/agent_service.h"
 #include "agent/condense_and_send.h"
 #include "agent/progress_line.h"
 #include "agent/rank_map.h"
 #include "agent/uplink/grpc/grpc_transport.h"
-#include "agent/watch_list.h"
 #include "analysis/base/status_macros.h"
 #include "analysis/base/time.h"
-#include "platform/clock.h"
 #include "platform/host.h"
 #include "platform/log.h"
+#include "platform/process.h"
 #include "platform/random.h"
 #include "platform/signals.h"
 #include "platform/temp_dir.h"
@@ -25,8 +24,8 @@
 namespace lockstep {
 namespace {
 
-// How long a watching agent that was told to end may need for what it has read.
-constexpr int64_t kLastDrainNs = 30 * kNsPerS;
+// How long one attempt waits for a connection.
+constexpr int64_t kConnectNs = 500 * kNsPerMs;
 
 std::string HostFrom(const std::string& flag) {
   if (flag == "auto") {
@@ -41,6 +40,7 @@ absl::StatusOr<CondenseAndSendOptions> SendOptionsFrom(const AgentFlags& flags) 
   options.condense.tmp_dir = flags.tmp.empty() ? DefaultTempParent() : flags.tmp;
   options.condense.host = HostFrom(flags.host);
   options.jobs = static_cast<size_t>(flags.jobs);
+  options.sort_memory_bytes = static_cast<int64_t>(std::min<uint64_t>(flags.memory_bytes, INT64_MAX));
   if (!flags.rank_map.empty()) {
     LOCKSTEP_ASSIGN_OR_RETURN(options.condense.rank_map, ReadRankMap(flags.rank_map));
   }
@@ -95,55 +95,31 @@ absl::Status SendFiles(const AgentFlags& flags, const CondenseAndSendOptions& op
   return absl::OkStatus();
 }
 
-std::vector<SeenFile> LookAt(const std::vector<std::string>& paths) {
-  std::vector<SeenFile> seen;
-  for (const std::string& path : paths) {
-    const auto size = FileSize(path);
-    const auto changed = FileChangeNs(path);
-    if (size.ok() && changed.ok()) {  // else it has gone meanwhile
-      seen.push_back({.path = path, .size_bytes = *size, .modified_ns = *changed});
-    }
-  }
-  return seen;
-}
-
-// Sends what appears in the folder until the stop.
-absl::Status WatchFolder(const AgentFlags& flags, const CondenseAndSendOptions& options, UplinkClient& uplink,
-                         const std::stop_token& stop) {
-  WatchList watch;
-  std::set<std::string> known_problems;
-  do {
-    InputFiles present = ListInputs({flags.watch});
-    for (const PathProblem& problem : present.problems) {
-      if (known_problems.insert(problem.path).second) {
-        LogWarning("{}: {}", problem.path, problem.reason);
-      }
-    }
-    const InputFiles finished{.files = watch.Observe(LookAt(present.files), SystemClock().MonotonicNs()),
-                              .problems = {}};
-    const absl::StatusOr<std::vector<FileReport>> reports = CondenseAndSend(finished, options, uplink, stop);
-    if (reports.ok()) {
-      LogReports(*reports);
-    } else if (!absl::IsCancelled(reports.status())) {
-      return reports.status();
-    }
-  } while (WaitUnlessStopped(stop, kNsPerS));
-  LOCKSTEP_ASSIGN_OR_RETURN(const UplinkSummary summary, uplink.Drain(flags.finish, kLastDrainNs));
-  LogSummary(summary);
-  return absl::OkStatus();
+AgentServiceOptions ServiceOptionsFrom(const AgentFlags& flags, CondenseAndSendOptions send) {
+  return {.paths = flags.paths,
+          .watch = flags.watch,
+          .pattern = flags.pattern,
+          .spool = flags.spool,
+          .spool_bytes = static_cast<int64_t>(std::min<uint64_t>(flags.spool_bytes, INT64_MAX)),
+          .drain_ns = flags.drain_timeout_s * kNsPerS,
+          .finish = flags.finish,
+          .send = std::move(send),
+          .uplink = UplinkOptionsFrom(flags)};
 }
 
 absl::Status RunAgent(const AgentFlags& flags, CondenseAndSendOptions options, const std::stop_token& stop) {
+  if (flags.nice != 0) {
+    LOCKSTEP_RETURN_IF_ERROR(SetNiceness(flags.nice));
+  }
   ProgressLine line;
   options.progress = [&line](const SendProgress& progress) { line.Show(progress); };
-  auto transport = MakeGrpcTransport(ConnectTo(flags.aggregator));
-  if (flags.watch.empty()) {
-    UplinkClient uplink(std::move(transport), UplinkOptionsFrom(flags), stop);
-    return SendFiles(flags, options, uplink, stop);
+  auto transport = MakeGrpcTransport(ConnectTo(flags.aggregator, flags.connection.security),
+                                     flags.connection.token_file, kConnectNs);
+  if (!flags.watch.empty() || !flags.spool.empty()) {
+    return RunAgentService(ServiceOptionsFrom(flags, std::move(options)), std::move(transport), stop);
   }
-  // The stop ends the watching only: what was read is still to be sent.
-  UplinkClient uplink(std::move(transport), UplinkOptionsFrom(flags), std::stop_token());
-  return WatchFolder(flags, options, uplink, stop);
+  UplinkClient uplink(std::move(transport), UplinkOptionsFrom(flags), stop);
+  return SendFiles(flags, options, uplink, stop);
 }
 
 int Complain(const absl::Status& status, int exit_code) {

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 
-#include "platform/host.h"
+#include "agent/spool/spool.h"
 #include "platform/log.h"
 
 namespace lockstep {
@@ -17,8 +20,17 @@ constexpr const char* kExamples = R"(Examples:
     lockstep-agent --aggregator 127.0.0.1:7700 --run monday traces/
   Watch a folder until SIGTERM, sending each trace once it is finished:
     lockstep-agent --aggregator 127.0.0.1:7700 --run monday --watch /var/traces
+  The same, surviving restarts, lost connections and full disks:
+    lockstep-agent --aggregator 127.0.0.1:7700 --run monday --watch /var/traces --spool /var/lib/lockstep
+  Send to another machine, encrypted, with a token that lets this node in (docs/security.md):
+    lockstep-agent --aggregator agg.example:7700 --tls --token-file agent.token --run monday traces/
   Say that no more ranks will come, so that the run counts as complete:
     lockstep-agent --aggregator 127.0.0.1:7700 --run monday --finish rank0.json.gz
+
+With --spool, what was taken is on disk before it counts as taken: an agent that was killed and is started again on the
+same folder neither repeats a file nor forgets one. One agent and one run a folder.
+SIGTERM: no new files, what was taken is sent within --drain-timeout, the rest stays in the spool. A second signal
+ends at once; what is in the spool is not lost.
 
 Exit codes: 0 done, 1 wrong usage, 2 no usable trace or the aggregator cannot be used, 130 or 143 interrupted.)";
 
@@ -26,7 +38,13 @@ void AddFlags(CLI::App& app, AgentFlags& flags) {
   app.add_option("--aggregator", flags.aggregator, "HOST:PORT of the aggregator")->required();
   app.add_option("--run", flags.run, "name of the run that the traces belong to")->required();
   app.add_option("PATH", flags.paths, "trace files, or folders to search");
-  app.add_option("--watch", flags.watch, "send traces as they appear in this folder, until SIGTERM");
+  app.add_option("--watch", flags.watch, "send traces as they are finished in this folder, until SIGTERM; repeatable")
+      ->allow_extra_args(false);
+  app.add_option("--pattern", flags.pattern, "with --watch: only files whose name matches, such as '*.json.gz'");
+  app.add_option("--spool", flags.spool, "folder where batches wait on disk until they are acknowledged");
+  app.add_option("--spool-bytes", flags.spool_bytes, "bound of the spool (16M, 4G ...); when full, no files are taken")
+      ->transform(CLI::AsSizeValue(false))
+      ->capture_default_str();
   app.add_option("--host", flags.host, "this node's name where the traces do not tell: auto, none or a name")
       ->capture_default_str();
   app.add_option("--rank-map", flags.rank_map, "CSV with header path,pid,device,rank,host");
@@ -35,33 +53,55 @@ void AddFlags(CLI::App& app, AgentFlags& flags) {
   app.add_flag("--finish", flags.finish, "no more sources will come from anybody");
   app.add_flag("--replace", flags.replace, "drop what the aggregator has of this run first");
   app.add_option("--jobs", flags.jobs, "files at a time (default: one a core)")->check(CLI::PositiveNumber);
+  app.add_option("--memory", flags.memory_bytes, "room in memory for sorting, shared by the files in work (96M)")
+      ->transform(CLI::AsSizeValue(false))
+      ->capture_default_str();
+  app.add_option("--nice", flags.nice, "niceness of the process, 0 to 19")
+      ->check(CLI::Range(0, 19))
+      ->capture_default_str();
   app.add_option("--tmp", flags.tmp, "folder with room for sorting (default: $TMPDIR)");
   app.add_option("--connect-timeout", flags.connect_timeout_s, "seconds to try to reach the aggregator")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  app.add_flag("--insecure", flags.insecure, "allow a plaintext connection to another machine");
+  app.add_option("--drain-timeout", flags.drain_timeout_s, "seconds after SIGTERM for what was taken")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  AddConnectionFlags(app, flags.connection);
   app.add_option("--log-level", flags.log_level, "debug, info, warning, error or off")->capture_default_str();
 }
 
+// Whether a path, there or not yet, lies in a folder or is it.
+bool IsInside(const std::string& path, const std::string& folder) {
+  std::error_code error;
+  const std::filesystem::path inner = std::filesystem::weakly_canonical(path, error);
+  const std::filesystem::path outer = std::filesystem::weakly_canonical(folder, error);
+  return std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first == outer.end();
+}
+
 // What is wrong with flags that are each well-formed; null = nothing.
-std::optional<std::string> Complaint(const AgentFlags& flags, const std::string& spool) {
-  const std::optional<Address> address = ParseAddress(flags.aggregator);
-  if (!spool.empty()) {
-    return "--spool is not built yet in this release: batches wait in memory, and an agent started again resumes where "
-           "the "
-           "aggregator stands";
-  }
-  if (!address || address->port == 0) {
-    return fmt::format("--aggregator '{}' is not HOST:PORT", flags.aggregator);
-  }
-  if (!IsLoopback(address->host) && !flags.insecure) {
-    return fmt::format(
-        "{} is another machine, and connections are not encrypted in this release: use a tunnel, or accept "
-        "plaintext with --insecure",
-        flags.aggregator);
+std::optional<std::string> Complaint(const AgentFlags& flags) {
+  if (const auto complaint = ConnectionComplaint(flags.aggregator, flags.connection)) {
+    return complaint;
   }
   if (flags.paths.empty() == flags.watch.empty()) {
     return "give either PATHs or --watch DIR";
+  }
+  if (!flags.pattern.empty() && flags.watch.empty()) {
+    return "--pattern chooses among the files of --watch folders";
+  }
+  if (flags.replace && !flags.spool.empty()) {
+    return "--replace and --spool exclude each other: an agent started again would drop what it has delivered; give "
+           "the "
+           "new data a --run of its own";
+  }
+  for (const std::string& folder : flags.watch) {
+    if (!flags.spool.empty() && IsInside(flags.spool, folder)) {
+      return fmt::format("the spool {} lies in the watched folder {}: its own files would be taken for traces",
+                         flags.spool, folder);
+    }
+  }
+  if (static_cast<int64_t>(std::min<uint64_t>(flags.spool_bytes, INT64_MAX)) < kLeastSpoolBytes) {
+    return fmt::format("--spool-bytes {} is too little: at least {}", flags.spool_bytes, kLeastSpoolBytes);
   }
   if (!LogLevelFromName(flags.log_level)) {
     return fmt::format("--log-level '{}' is none of debug, info, warning, error, off", flags.log_level);
@@ -74,9 +114,7 @@ std::optional<std::string> Complaint(const AgentFlags& flags, const std::string&
 std::variant<AgentFlags, int> ParseAgentFlags(int argc, const char* const* argv) {
   CLI::App app("Condenses the rank traces of this node and streams them to a lockstep aggregator.", "lockstep-agent");
   AgentFlags flags;
-  std::string spool;
   AddFlags(app, flags);
-  app.add_option("--spool", spool, "folder for unsent batches (not built yet)");
   app.set_version_flag("--version", "lockstep-agent " LOCKSTEP_VERSION);
   app.footer(kExamples);
   try {
@@ -84,7 +122,8 @@ std::variant<AgentFlags, int> ParseAgentFlags(int argc, const char* const* argv)
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 1;
   }
-  if (const auto complaint = Complaint(flags, spool)) {
+  SettleConnectionFlags(flags.connection);
+  if (const auto complaint = Complaint(flags)) {
     fmt::print(stderr, "lockstep-agent: {}\n", *complaint);
     return 1;
   }

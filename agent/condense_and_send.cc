@@ -4,6 +4,7 @@
 #include <atomic>
 #include <utility>
 
+#include "analysis/base/status_macros.h"
 #include "platform/executor.h"
 #include "proto/batch_codec.h"
 
@@ -12,58 +13,49 @@ namespace {
 
 constexpr int64_t kLeastSortBytes = int64_t{8} << 20;
 
-// Hands the batches of one file to the uplink, encoding only what the aggregator does not have.
+// Hands the batches of one file to the outlet, encoding only what is wanted.
 class Forwarder : public BatchConsumer {
  public:
-  explicit Forwarder(UplinkClient& uplink) : uplink_(uplink) {}
+  explicit Forwarder(Outlet& outlet) : outlet_(outlet) {}
 
   absl::Status BeginSource(const SourceContext& source) override {
-    begun_ = true;
-    return uplink_.BeginSource(source);
+    sources_.push_back({.id = source.source_id, .batches = 0});
+    return outlet_.BeginSource(source);
   }
 
   absl::Status Consume(const SourceContext& source, Batch batch) override {
-    if (!uplink_.Wants(source.source_id, batch.sequence)) {
+    ++sources_.back().batches;
+    if (!outlet_.Wants(source.source_id, batch.sequence)) {
       return absl::OkStatus();
     }
     OutgoingBatch outgoing{.source_id = source.source_id, .sequence = batch.sequence, .body = EncodeBatch(batch)};
     outgoing.content_hash = HashOf(outgoing.body);
-    return uplink_.Push(std::move(outgoing));
+    return outlet_.Push(std::move(outgoing));
   }
 
-  // Whether the aggregator has heard of this file.
-  [[nodiscard]] bool begun() const { return begun_; }
+  // Of which the outlet has heard.
+  [[nodiscard]] const std::vector<SpooledSource>& sources() const { return sources_; }
 
  private:
-  UplinkClient& uplink_;
-  bool begun_ = false;
+  Outlet& outlet_;
+  std::vector<SpooledSource> sources_;
 };
-
-FileNote NoteOf(const FileReport& report, const std::string& host) {
-  return {.path = report.path,
-          .format = report.format,
-          .status = report.status,
-          .reason = report.reason,
-          .offset = report.offset,
-          .drops = report.drops,
-          .host = host};
-}
 
 // The work on one list of files, shared by the threads.
 class Job {
  public:
-  Job(const InputFiles& inputs, const CondenseAndSendOptions& options, UplinkClient& uplink,
-      const std::stop_token& stop)
+  Job(const InputFiles& inputs, const CondenseAndSendOptions& options, Outlet& outlet, const std::stop_token& stop)
       : files_(inputs.files),
         options_(options),
-        uplink_(uplink),
+        outlet_(outlet),
         stop_(stop),
         reports_(files_.size()),
         failures_(files_.size()) {}
 
   void Run(size_t jobs) {
     ThreadPool pool(jobs);
-    share_bytes_ = ShareOf(std::min(jobs, files_.size()));
+    share_bytes_ =
+        SortShare(options_.sort_memory_bytes, std::min(jobs, files_.size()), options_.condense.sort_memory_bytes);
     pool.ParallelFor(files_.size(), [this](size_t i) { RunFile(i); });
   }
 
@@ -80,11 +72,6 @@ class Job {
   }
 
  private:
-  [[nodiscard]] int64_t ShareOf(size_t together) const {
-    const int64_t share = options_.sort_memory_bytes / static_cast<int64_t>(std::max<size_t>(1, together));
-    return std::clamp(share, kLeastSortBytes, std::max(kLeastSortBytes, options_.condense.sort_memory_bytes));
-  }
-
   [[nodiscard]] bool Ended() {
     if (stop_.stop_requested()) {
       ended_ = true;
@@ -115,23 +102,14 @@ class Job {
       }
       return !Ended();
     };
-    Forwarder forwarder(uplink_);
-    absl::StatusOr<FileReport> report = CondenseFile(path, options, forwarder);
-    if (report.ok()) {
-      reports_[index] = *std::move(report);
-    } else if (absl::IsResourceExhausted(report.status()) && !forwarder.begun()) {
-      // No room to sort this file; a smaller one may still find some.
-      reports_[index] = {
-          .path = path, .format = "", .status = "refused", .reason = std::string(report.status().message())};
-    } else {
-      return report.status();
-    }
-    return uplink_.AddNote(NoteOf(reports_[index], options_.condense.host));
+    LOCKSTEP_ASSIGN_OR_RETURN(SentFile sent, CondenseAndSendFile(path, options, outlet_));
+    reports_[index] = std::move(sent.report);
+    return absl::OkStatus();
   }
 
   const std::vector<std::string>& files_;
   const CondenseAndSendOptions& options_;
-  UplinkClient& uplink_;
+  Outlet& outlet_;
   const std::stop_token& stop_;
   int64_t share_bytes_ = 0;
   std::vector<FileReport> reports_;     // slot by file: no lock needed
@@ -142,9 +120,44 @@ class Job {
 
 }  // namespace
 
+FileNote NoteOf(const FileReport& report, const std::string& host) {
+  return {.path = report.path,
+          .format = report.format,
+          .status = report.status,
+          .reason = report.reason,
+          .offset = report.offset,
+          .drops = report.drops,
+          .host = host};
+}
+
+int64_t SortShare(int64_t memory_bytes, size_t jobs, int64_t most_bytes) {
+  const int64_t share = memory_bytes / static_cast<int64_t>(std::max<size_t>(1, jobs));
+  return std::clamp(share, kLeastSortBytes, std::max(kLeastSortBytes, most_bytes));
+}
+
+absl::StatusOr<SentFile> CondenseAndSendFile(const std::string& path, const CondenseFileOptions& options,
+                                             Outlet& outlet) {
+  Forwarder forwarder(outlet);
+  absl::StatusOr<FileReport> report = CondenseFile(path, options, forwarder);
+  SentFile sent;
+  if (report.ok()) {
+    sent.report = *std::move(report);
+  } else if (absl::IsResourceExhausted(report.status()) && forwarder.sources().empty()) {
+    // No room to sort this file; a smaller one may still find some.
+    sent.lacked_room = true;
+    sent.report = {.path = path, .format = "", .status = "refused", .reason = std::string(report.status().message())};
+  } else {
+    return report.status();
+  }
+  sent.note = NoteOf(sent.report, options.host);
+  sent.sources = forwarder.sources();
+  LOCKSTEP_RETURN_IF_ERROR(outlet.AddNote(sent.note));
+  return sent;
+}
+
 absl::StatusOr<std::vector<FileReport>> CondenseAndSend(const InputFiles& inputs, const CondenseAndSendOptions& options,
-                                                        UplinkClient& uplink, const std::stop_token& stop) {
-  Job job(inputs, options, uplink, stop);
+                                                        Outlet& outlet, const std::stop_token& stop) {
+  Job job(inputs, options, outlet, stop);
   job.Run(options.jobs == 0 ? CpuCount() : options.jobs);
   absl::StatusOr<std::vector<FileReport>> reports = job.Finish();
   if (!reports.ok()) {
@@ -152,7 +165,7 @@ absl::StatusOr<std::vector<FileReport>> CondenseAndSend(const InputFiles& inputs
   }
   for (const PathProblem& problem : inputs.problems) {
     reports->push_back({.path = problem.path, .format = "", .status = "refused", .reason = problem.reason});
-    const absl::Status noted = uplink.AddNote(NoteOf(reports->back(), options.condense.host));
+    const absl::Status noted = outlet.AddNote(NoteOf(reports->back(), options.condense.host));
     if (!noted.ok()) {
       return noted;
     }

@@ -1,4 +1,4 @@
-// Trace files to an aggregator: condenses several at a time and pushes the batches through one uplink. The same code
+// Trace files to an aggregator: condenses several at a time and pushes the batches through one outlet. The same code
 // runs in lockstep-agent and, over an in-process channel, in `lockstep analyze`.
 #pragma once
 
@@ -12,7 +12,8 @@
 #include <vector>
 
 #include "agent/pipeline/condense_file.h"
-#include "agent/uplink/uplink_client.h"
+#include "agent/spool/ledger.h"
+#include "agent/uplink/outlet.h"
 #include "platform/file_system.h"
 
 namespace lockstep {
@@ -37,7 +38,20 @@ struct CondenseAndSendOptions {
 // order given. A file that cannot be used is a report; a Status is what stops the whole work: no room to sort,
 // kCancelled after a stop, or what the uplink said.
 absl::StatusOr<std::vector<FileReport>> CondenseAndSend(const InputFiles& inputs, const CondenseAndSendOptions& options,
-                                                        UplinkClient& uplink, const std::stop_token& stop);
+                                                        Outlet& outlet, const std::stop_token& stop);
+
+// One file, with its note. `read.progress` of the options is the caller's: a false from it gives kCancelled.
+struct SentFile {
+  FileReport report;
+  FileNote note;
+  std::vector<SpooledSource> sources;  // without the note
+  bool lacked_room = false;            // refused for want of room to sort: worth another try
+};
+absl::StatusOr<SentFile> CondenseAndSendFile(const std::string& path, const CondenseFileOptions& options,
+                                             Outlet& outlet);
+// What each of `jobs` files at a time may use of `memory_bytes` for sorting; at least 8 MiB.
+[[nodiscard]] int64_t SortShare(int64_t memory_bytes, size_t jobs, int64_t most_bytes);
+[[nodiscard]] FileNote NoteOf(const FileReport& report, const std::string& host);
 
 // "used" or "partial": something of the file reached the analysis.
 [[nodiscard]] bool IsUsable(const FileReport& report);

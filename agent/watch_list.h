@@ -1,36 +1,57 @@
-// Which files of a watched folder are finished: size and time of change have not moved for a while, and no writer's
-// journal lies beside them. Pure: what is seen and when are given. Not thread safe.
+// Which files of watched folders are finished: renamed into place, closed and left alone for a moment, or not changed
+// for some seconds; never while a writer's journal lies beside them. Pure: what is seen and when are given. Not thread
+// safe.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "agent/spool/ledger.h"
 
 namespace lockstep {
 
+// How a file came to notice. A file that was only seen may still be open in a writer's hands.
+enum class FileSign : uint8_t { kSeen, kClosed, kMovedIn };
+
 struct SeenFile {
-  std::string path;
-  int64_t size_bytes = 0;
-  int64_t modified_ns = 0;
+  FileKey key;
+  bool has_journal = false;
+};
+
+// Files that SQLite keeps beside a database while it is written; never traces themselves.
+[[nodiscard]] bool IsJournal(std::string_view path);
+[[nodiscard]] std::vector<std::string> JournalsOf(const std::string& path);
+
+struct WatchTimes {
+  int64_t seen_quiet_ns = 5'000'000'000;
+  int64_t closed_quiet_ns = 1'000'000'000;
 };
 
 class WatchList {
  public:
-  explicit WatchList(int64_t quiet_ns = 2'000'000'000) : quiet_ns_(quiet_ns) {}
+  explicit WatchList(const WatchTimes& times = {}) : times_(times) {}
 
-  // All files that are there now. Returns those that have just become finished, in the order given; each path once for
-  // ever (a file that changes later is not read again).
-  std::vector<std::string> Observe(const std::vector<SeenFile>& files, int64_t now_ns);
+  // A file that may be new. Said again, the quiet time goes on unless the file has changed.
+  void Note(const SeenFile& file, FileSign sign, int64_t now_ns);
+  // Takes off the list what is finished now; `look` tells a file as it is, null = gone (and off the list).
+  std::vector<std::string> TakeFinished(const std::function<std::optional<SeenFile>(const std::string&)>& look,
+                                        int64_t now_ns);
+  // When the next one may be finished; null = nothing is on the list.
+  [[nodiscard]] std::optional<int64_t> NextDueNs() const;
 
  private:
   struct Entry {
-    int64_t size_bytes = 0;
-    int64_t modified_ns = 0;
+    SeenFile seen;
     int64_t quiet_since_ns = 0;
-    bool finished = false;
+    int64_t quiet_ns = 0;
   };
-  int64_t quiet_ns_;
+  [[nodiscard]] int64_t QuietFor(FileSign sign) const;
+  WatchTimes times_;
   std::map<std::string, Entry> entries_;
 };
 

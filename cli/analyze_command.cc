@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -14,6 +15,7 @@
 #include "cli/embedded_cluster.h"
 #include "cli/report_flags.h"
 #include "cli/report_output.h"
+#include "cli/time_windows.h"
 #include "platform/host.h"
 #include "platform/log.h"
 #include "platform/signals.h"
@@ -36,6 +38,15 @@ struct AnalyzeFlags {
   ReportFlags report;
 };
 
+// "rank3.v0.5.pt.trace.json.gz" -> "rank3.v0.5"
+std::string StemOf(std::string name) {
+  constexpr std::array<std::string_view, 6> kEndings = {".gz", ".json", ".pt.trace", ".sqlite", ".nsys-rep", ".qdrep"};
+  for (const std::string_view ending : kEndings) {
+    if (name.size() > ending.size() && name.ends_with(ending)) name.resize(name.size() - ending.size());
+  }
+  return name;
+}
+
 // The common parent folder; for one file its stem.
 std::string RunNameOf(const std::vector<std::string>& files) {
   if (files.empty()) {
@@ -43,8 +54,7 @@ std::string RunNameOf(const std::vector<std::string>& files) {
   }
   const std::filesystem::path first = std::filesystem::absolute(files.front()).lexically_normal();
   if (files.size() == 1) {
-    const std::string name = first.filename().string();
-    return name.substr(0, name.find('.', 1));
+    return StemOf(first.filename().string());
   }
   std::filesystem::path common = first.parent_path();
   for (const std::string& file : files) {
@@ -67,8 +77,8 @@ absl::StatusOr<EmbeddedIngest> IngestFrom(const AnalyzeFlags& flags) {
   ingest.expected_ranks = flags.expect_ranks;
   ingest.replace = flags.replace;
   CondenseFileOptions& condense = ingest.send.condense;
-  // Restricting to ranges of a name needs them condensed as steps.
-  condense.read.step_range = flags.step_range.empty() ? flags.report.nvtx : flags.step_range;
+  // Restricting to ranges of a name needs them condensed as steps. What is stored does not depend on what is asked.
+  condense.read.step_range = flags.step_range.empty() && flags.store.empty() ? flags.report.nvtx : flags.step_range;
   condense.tmp_dir = flags.tmp.empty() ? DefaultTempParent() : flags.tmp;
   condense.host = flags.host == "auto" ? HostName() : flags.host == "none" ? "" : flags.host;
   if (!flags.rank_map.empty()) {
@@ -118,32 +128,56 @@ absl::StatusOr<IngestOutcome> IngestWithProgress(EmbeddedCluster& cluster, Embed
   return cluster.Ingest(ingest, stop);
 }
 
+// The condensed files, and what became of them.
+struct Condensed {
+  std::unique_ptr<EmbeddedCluster> cluster;
+  IngestOutcome outcome;
+};
+
+absl::StatusOr<Condensed> CondenseFiles(const AnalyzeFlags& flags, const EmbeddedIngest& ingest,
+                                        const std::stop_token& stop) {
+  Condensed condensed;
+  LOCKSTEP_ASSIGN_OR_RETURN(condensed.cluster, EmbeddedCluster::Open({.store_path = flags.store,
+                                                                      .threads = static_cast<size_t>(flags.jobs)}));
+  LOCKSTEP_ASSIGN_OR_RETURN(condensed.outcome, IngestWithProgress(*condensed.cluster, ingest, stop));
+  return condensed;
+}
+
+// What is stored is whole, and restricted as any stored run is. What is not is condensed as it was asked for, exactly;
+// a time counts from the run's start on the aligned clocks, so the files are read once more when these are known.
+absl::StatusOr<Condensed> CondenseAsAsked(const AnalyzeFlags& flags, const AnalysisOptions& asked,
+                                          EmbeddedIngest ingest, const std::stop_token& stop) {
+  if (!flags.store.empty()) {
+    return CondenseFiles(flags, ingest, stop);
+  }
+  FileSelection& selection = ingest.send.condense.selection;
+  selection.steps = asked.steps;
+  selection.nvtx = asked.nvtx;
+  LOCKSTEP_ASSIGN_OR_RETURN(Condensed condensed, CondenseFiles(flags, ingest, stop));
+  const std::vector<FileReport>& files = condensed.outcome.files;
+  if (!asked.time_ns || std::none_of(files.begin(), files.end(), IsUsable)) {
+    return condensed;
+  }
+  LOCKSTEP_ASSIGN_OR_RETURN(selection.windows, TimeWindows(condensed.cluster->store(), ingest.run, asked));
+  return CondenseFiles(flags, ingest, stop);
+}
+
 int AnalyzeFiles(const AnalyzeFlags& flags, const AnalysisOptions& asked, const EmbeddedIngest& ingest,
                  const StopOnSignals& signals) {
-  const auto fail = [&](const absl::Status& status) {
-    const bool interrupted = signals.signal() != 0 && absl::IsCancelled(status);
-    return Complain(status, interrupted ? 128 + signals.signal() : ExitCodeOf(status));
-  };
-  auto cluster = EmbeddedCluster::Open({.store_path = flags.store, .threads = static_cast<size_t>(flags.jobs)});
-  if (!cluster.ok()) {
-    return fail(cluster.status());
+  const absl::StatusOr<Condensed> condensed = CondenseAsAsked(flags, asked, ingest, signals.token());
+  if (!condensed.ok()) {
+    const bool interrupted = signals.signal() != 0 && absl::IsCancelled(condensed.status());
+    return Complain(condensed.status(), interrupted ? 128 + signals.signal() : ExitCodeOf(condensed.status()));
   }
-  const absl::StatusOr<IngestOutcome> outcome = IngestWithProgress(**cluster, ingest, signals.token());
-  if (!outcome.ok()) {
-    return fail(outcome.status());
-  }
-  TellProblems(*outcome, flags.paths);
-  if (std::none_of(outcome->files.begin(), outcome->files.end(), IsUsable)) {
+  const IngestOutcome& outcome = condensed->outcome;
+  TellProblems(outcome, flags.paths);
+  if (std::none_of(outcome.files.begin(), outcome.files.end(), IsUsable)) {
     return Complain(
         absl::NotFoundError("no usable trace among the inputs: nsys exports (*.sqlite, made by `nsys export "
                             "--type sqlite`) and Kineto traces (*.json, *.json.gz) are read"),
         kExitNoInput);
   }
-  absl::StatusOr<Json> report = (*cluster)->query().Views(ingest.run, WithStrictViews(asked, flags.report));
-  if (!report.ok()) {
-    return fail(report.status());
-  }
-  return WriteReport(*std::move(report), flags.report, asked);
+  return ShowReport(condensed->cluster->query(), ingest.run, flags.report, asked);
 }
 
 int Analyze(const AnalyzeFlags& flags) {
@@ -174,7 +208,8 @@ std::function<int()> AddAnalyzeCommand(CLI::App& verb) {
       ->default_str("none");
   verb.add_option("--expect-ranks", flags->expect_ranks, "ranks that make the run complete")
       ->check(CLI::PositiveNumber);
-  verb.add_option("--step-range", flags->step_range, "name of the NVTX ranges or annotations that mark steps");
+  verb.add_option("--step-range", flags->step_range,
+                  "name of the NVTX ranges or annotations that mark steps (a stored run keeps its own: --replace)");
   verb.add_option("--jobs", flags->jobs, "files at a time (default: one a core)")->check(CLI::PositiveNumber);
   verb.add_option("--tmp", flags->tmp, "folder with room for sorting (default: $TMPDIR)");
   AddReportFlags(verb, flags->report);
@@ -184,6 +219,7 @@ std::function<int()> AddAnalyzeCommand(CLI::App& verb) {
       "  lockstep analyze rank*.json.gz --view skew,collectives --instances=all --format json\n"
       "  lockstep analyze report.sqlite --view kernels --format csv --csv-style nsys\n"
       "  lockstep analyze traces/ --steps 10..20 --view overlap\n"
+      "  lockstep analyze report.sqlite --nvtx NCCL:ncclAllReduce --view launches,kernels\n"
       "  lockstep analyze traces/ --store runs.db --run monday");
   return [flags] { return Analyze(*flags); };
 }

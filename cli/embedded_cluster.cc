@@ -37,6 +37,7 @@ absl::StatusOr<IngestOutcome> EmbeddedCluster::Ingest(const EmbeddedIngest& what
   LOCKSTEP_ASSIGN_OR_RETURN(outcome.files, CondenseAndSend(what.inputs, what.send, uplink, stop));
   LOCKSTEP_ASSIGN_OR_RETURN(UplinkSummary summary, uplink.Drain(/*finish_run=*/false));
   outcome.refused = std::move(summary.refused);
+  ReturnFreeMemory();  // the report is made by other threads, in arenas of their own
   return outcome;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "agent/condense_and_send.h"
+#include "agent/uplink/uplink_client.h"
 #include "aggregator/grpc/server.h"
 #include "aggregator/store/job_store.h"
 #include "cli/query_client.h"
@@ -43,6 +44,7 @@ class EmbeddedCluster {
   // Condenses the files into the run and waits until the store has them. Errors: kCancelled after a stop, and those of
   // the store (kResourceExhausted: no room for it).
   absl::StatusOr<IngestOutcome> Ingest(const EmbeddedIngest& what, const std::stop_token& stop);
+  [[nodiscard]] JobStore& store() const { return *store_; }
   // Lives as long as the cluster.
   [[nodiscard]] const QueryClient& query() const { return *query_; }
 

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "agent/uplink/grpc/grpc_transport.h"
 #include "analysis/base/status_macros.h"
 #include "lockstep/v1/query.grpc.pb.h"
 #include "proto/query_codec.h"
@@ -14,6 +15,7 @@ namespace lockstep {
 struct QueryClient::Connection {
   std::unique_ptr<v1::Query::Stub> stub;
   std::string name;
+  std::string token_file;
 
   [[nodiscard]] absl::Status FromGrpc(const grpc::Status& status) const {
     if (status.ok()) {
@@ -21,15 +23,19 @@ struct QueryClient::Connection {
     }
     if (status.error_code() == grpc::StatusCode::UNAVAILABLE) {
       return absl::UnavailableError(
-          fmt::format("the aggregator {} cannot be reached ({}): does it run there?", name, status.error_message()));
+          fmt::format("the aggregator {} cannot be reached ({}): does it run there, and with the TLS that these "
+                      "flags ask for?",
+                      name, status.error_message()));
     }
     return {static_cast<absl::StatusCode>(status.error_code()), status.error_message()};
   }
 
-  [[nodiscard]] absl::Status Administer(const v1::AdministerRequest& request) const {
+  [[nodiscard]] absl::StatusOr<v1::AdministerResponse> Administer(const v1::AdministerRequest& request) const {
     grpc::ClientContext context;
+    AddToken(token_file, context);
     v1::AdministerResponse response;
-    return FromGrpc(stub->Administer(&context, request, &response));
+    LOCKSTEP_RETURN_IF_ERROR(FromGrpc(stub->Administer(&context, request, &response)));
+    return response;
   }
 };
 
@@ -41,15 +47,17 @@ absl::Status StatusOf(const v1::QueryError& error) {
 
 }  // namespace
 
-QueryClient::QueryClient(std::shared_ptr<grpc::Channel> channel, std::string name)
-    : connection_(std::make_unique<Connection>(
-          Connection{.stub = v1::Query::NewStub(std::move(channel)), .name = std::move(name)})) {}
+QueryClient::QueryClient(std::shared_ptr<grpc::Channel> channel, std::string name, std::string token_file)
+    : connection_(std::make_unique<Connection>(Connection{.stub = v1::Query::NewStub(std::move(channel)),
+                                                          .name = std::move(name),
+                                                          .token_file = std::move(token_file)})) {}
 QueryClient::~QueryClient() = default;
 QueryClient::QueryClient(QueryClient&&) noexcept = default;
 QueryClient& QueryClient::operator=(QueryClient&&) noexcept = default;
 
 absl::StatusOr<std::vector<RunInfo>> QueryClient::Runs() const {
   grpc::ClientContext context;
+  AddToken(connection_->token_file, context);
   const auto reader = connection_->stub->Runs(&context, v1::RunsRequest());
   std::vector<RunInfo> runs;
   absl::Status decoded;
@@ -68,10 +76,11 @@ absl::StatusOr<std::vector<RunInfo>> QueryClient::Runs() const {
   return runs;
 }
 
-absl::StatusOr<Json> QueryClient::Views(const std::string& run, const AnalysisOptions& options) const {
+absl::StatusOr<std::string> QueryClient::ViewsText(const std::string& run, const AnalysisOptions& options) const {
   v1::ViewsRequest request;
   ToProto(run, options, &request);
   grpc::ClientContext context;
+  AddToken(connection_->token_file, context);
   const auto reader = connection_->stub->Views(&context, request);
   std::string text;
   absl::Status error;
@@ -83,6 +92,11 @@ absl::StatusOr<Json> QueryClient::Views(const std::string& run, const AnalysisOp
   }
   LOCKSTEP_RETURN_IF_ERROR(connection_->FromGrpc(reader->Finish()));
   LOCKSTEP_RETURN_IF_ERROR(error);
+  return text;
+}
+
+absl::StatusOr<Json> QueryClient::Views(const std::string& run, const AnalysisOptions& options) const {
+  LOCKSTEP_ASSIGN_OR_RETURN(const std::string text, ViewsText(run, options));
   Json report = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (report.is_discarded()) {
     return absl::DataLossError(fmt::format("the answer of {} is no JSON document ({} bytes): is it of this release?",
@@ -94,13 +108,24 @@ absl::StatusOr<Json> QueryClient::Views(const std::string& run, const AnalysisOp
 absl::Status QueryClient::FinishRun(const std::string& run) const {
   v1::AdministerRequest request;
   request.set_finish_run(run);
-  return connection_->Administer(request);
+  return connection_->Administer(request).status();
 }
 
 absl::Status QueryClient::DropRun(const std::string& run) const {
   v1::AdministerRequest request;
   request.set_drop_run(run);
-  return connection_->Administer(request);
+  return connection_->Administer(request).status();
+}
+
+absl::StatusOr<std::vector<PruneVerdict>> QueryClient::Prune(const PruneRequest& request) const {
+  v1::AdministerRequest message;
+  ToProto(request, message.mutable_prune());
+  LOCKSTEP_ASSIGN_OR_RETURN(const v1::AdministerResponse response, connection_->Administer(message));
+  std::vector<PruneVerdict> verdicts;
+  for (const v1::PruneVerdict& verdict : response.pruned()) {
+    verdicts.push_back(FromProto(verdict));
+  }
+  return verdicts;
 }
 
 }  // namespace lockstep

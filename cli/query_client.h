@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "aggregator/query/prune.h"
 #include "analysis/metrics/run/analysis_options.h"
 #include "analysis/model/run_data.h"
 #include "analysis/report/report.h"
@@ -22,18 +23,21 @@ namespace lockstep {
 // kUnavailable when it cannot be reached. Thread safe.
 class QueryClient {
  public:
-  // `name` is for messages: HOST:PORT or the path of a store.
-  QueryClient(std::shared_ptr<grpc::Channel> channel, std::string name);
+  // `name` is for messages: HOST:PORT or the path of a store. The token of the file goes with each call; "" = none.
+  QueryClient(std::shared_ptr<grpc::Channel> channel, std::string name, std::string token_file = "");
   ~QueryClient();
   QueryClient(QueryClient&&) noexcept;
   QueryClient& operator=(QueryClient&&) noexcept;
 
   // By name.
   [[nodiscard]] absl::StatusOr<std::vector<RunInfo>> Runs() const;
-  // The report document of the views asked for. RenderJson of it gives the aggregator's own bytes.
+  // The report document of the views asked for, as the aggregator wrote it. RenderJson of Views gives the same bytes.
+  [[nodiscard]] absl::StatusOr<std::string> ViewsText(const std::string& run, const AnalysisOptions& options) const;
   [[nodiscard]] absl::StatusOr<Json> Views(const std::string& run, const AnalysisOptions& options) const;
   [[nodiscard]] absl::Status FinishRun(const std::string& run) const;
   [[nodiscard]] absl::Status DropRun(const std::string& run) const;
+  // What became of each run, or would become with dry_run; those that went before come first.
+  [[nodiscard]] absl::StatusOr<std::vector<PruneVerdict>> Prune(const PruneRequest& request) const;
 
  private:
   struct Connection;  // keeps gRPC out of this header

@@ -139,7 +139,8 @@ void AddReportFlags(CLI::App& verb, ReportFlags& flags) {
   verb.add_option("--steps", flags.steps, "A..B: these steps only, by launch, inclusive");
   verb.add_option("--time", flags.time, "A..B from the run's start, such as 5s..7s or 1m2s500ms..2m");
   verb.add_option("--ranks", flags.ranks, "these ranks only: 0,2,8-15");
-  verb.add_option("--nvtx", flags.nvtx, "inside NVTX ranges or annotations of this name only");
+  verb.add_option("--nvtx", flags.nvtx,
+                  "what is launched inside ranges of this name only: NVTX or annotations; DOMAIN:NAME or NAME@DOMAIN");
   verb.add_option("--kernels", flags.kernels, "kernels whose name matches this regular expression");
   verb.add_option("--capture", flags.capture, "which capture of a rank that has several: a number from 0, or last");
   verb.add_option("--group-by", flags.group_by, "kernels by full, base, mangled, shape, family or category")

@@ -50,14 +50,36 @@ bool Asked(const AnalysisOptions& options, const std::string& view) {
   return std::find(options.views.begin(), options.views.end(), view) != options.views.end();
 }
 
-}  // namespace
-
+// The views to compute: those asked for, and quality if --strict needs it.
 AnalysisOptions WithStrictViews(AnalysisOptions options, const ReportFlags& flags) {
   if (flags.strict && !Asked(options, "quality")) {
     options.views.push_back("quality");
   }
   return options;
 }
+
+int WriteAnswer(const std::string& text, const ReportFlags& flags) {
+  const absl::Status written = WriteText(text, flags.output);
+  return written.ok() ? kExitDone : Complain(written, kExitNoInput);
+}
+
+int WriteReport(Json report, const ReportFlags& flags, const AnalysisOptions& asked) {
+  const bool failed = flags.strict && AnyGateFailed(report);
+  if (!Asked(asked, "quality")) {
+    report.erase("quality");
+  }
+  const absl::StatusOr<std::string> text = Render(report, flags, asked);
+  if (!text.ok()) {
+    return Complain(text.status(), kExitUsage);
+  }
+  const int code = WriteAnswer(*text, flags);
+  if (failed) {
+    fmt::print(stderr, "lockstep: a quality gate failed; see --view quality\n");
+  }
+  return code == kExitDone && failed ? kExitGate : code;
+}
+
+}  // namespace
 
 absl::Status WriteText(const std::string& text, const std::string& output) {
   std::FILE* file = output.empty() ? stdout : std::fopen(output.c_str(), "wb");
@@ -76,22 +98,16 @@ absl::Status WriteText(const std::string& text, const std::string& output) {
       fmt::format("{}: cannot write: {}", output.empty() ? "stdout" : output, std::strerror(error)));
 }
 
-int WriteReport(Json report, const ReportFlags& flags, const AnalysisOptions& asked) {
-  const bool failed = flags.strict && AnyGateFailed(report);
-  if (!Asked(asked, "quality")) {
-    report.erase("quality");
+int ShowReport(const QueryClient& client, const std::string& run, const ReportFlags& flags,
+               const AnalysisOptions& asked) {
+  const auto fail = [](const absl::Status& status) { return Complain(status, ExitCodeOf(status)); };
+  // The answer is the document: large ones are not taken apart to be written again.
+  if (flags.format == "json" && !flags.strict) {
+    const absl::StatusOr<std::string> text = client.ViewsText(run, asked);
+    return text.ok() ? WriteAnswer(*text, flags) : fail(text.status());
   }
-  const absl::StatusOr<std::string> text = Render(report, flags, asked);
-  if (!text.ok()) {
-    return Complain(text.status(), kExitUsage);
-  }
-  if (const absl::Status written = WriteText(*text, flags.output); !written.ok()) {
-    return Complain(written, kExitNoInput);
-  }
-  if (failed) {
-    fmt::print(stderr, "lockstep: a quality gate failed; see --view quality\n");
-  }
-  return failed ? kExitGate : kExitDone;
+  absl::StatusOr<Json> report = client.Views(run, WithStrictViews(asked, flags));
+  return report.ok() ? WriteReport(*std::move(report), flags, asked) : fail(report.status());
 }
 
 int Complain(const absl::Status& status, int exit_code) {

@@ -6,16 +6,15 @@
 #include <string>
 
 #include "analysis/report/report.h"
+#include "cli/query_client.h"
 #include "cli/report_flags.h"
 
 namespace lockstep {
 
-// Renders and writes; a closed pipe is no error. With --strict the document must hold the quality view: it is taken out
-// again if it was not asked for. Returns an exit code; problems are told on stderr.
-int WriteReport(Json report, const ReportFlags& flags, const AnalysisOptions& asked);
-
-// The views to compute: those asked for, and quality if --strict needs it.
-[[nodiscard]] AnalysisOptions WithStrictViews(AnalysisOptions options, const ReportFlags& flags);
+// Asks for the report of a run, renders and writes it; a closed pipe is no error. Returns an exit code; problems are
+// told on stderr.
+int ShowReport(const QueryClient& client, const std::string& run, const ReportFlags& flags,
+               const AnalysisOptions& asked);
 
 // Writes text to --output or stdout.
 absl::Status WriteText(const std::string& text, const std::string& output);

@@ -7,14 +7,13 @@
 #include "agent/uplink/grpc/grpc_transport.h"
 #include "analysis/base/status_macros.h"
 #include "platform/file_system.h"
-#include "platform/host.h"
 
 namespace lockstep {
 
 void AddRunSourceFlags(CLI::App& verb, RunSourceFlags& flags) {
   auto* store = verb.add_option("--store", flags.store, "SQLite store that holds the run");
   verb.add_option("--aggregator", flags.aggregator, "HOST:PORT of an aggregator")->excludes(store);
-  verb.add_flag("--insecure", flags.insecure, "allow a plaintext connection to another machine");
+  AddConnectionFlags(verb, flags.connection);
 }
 
 absl::StatusOr<RunSource> RunSource::Open(const RunSourceFlags& flags) {
@@ -27,17 +26,16 @@ absl::StatusOr<RunSource> RunSource::Open(const RunSourceFlags& flags) {
     LOCKSTEP_ASSIGN_OR_RETURN(source.cluster_, EmbeddedCluster::Open({.store_path = flags.store}));
     return source;
   }
-  const auto address = ParseAddress(flags.aggregator);
-  if (!address || address->port == 0) {
+  if (flags.aggregator.empty()) {
     return absl::InvalidArgumentError("say where the runs are: --store FILE or --aggregator HOST:PORT");
   }
-  if (!IsLoopback(address->host) && !flags.insecure) {
-    return absl::InvalidArgumentError(
-        fmt::format("{} is another machine, and connections are not encrypted in this release: use a tunnel, or accept "
-                    "plaintext with --insecure",
-                    flags.aggregator));
+  ConnectionFlags connection = flags.connection;
+  SettleConnectionFlags(connection);
+  if (const auto complaint = ConnectionComplaint(flags.aggregator, connection)) {
+    return absl::InvalidArgumentError(*complaint);
   }
-  source.client_ = std::make_unique<QueryClient>(ConnectTo(flags.aggregator), flags.aggregator);
+  source.client_ = std::make_unique<QueryClient>(ConnectTo(flags.aggregator, connection.security), flags.aggregator,
+                                                 connection.token_file);
   return source;
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "agent/connection_flags.h"
 #include "cli/embedded_cluster.h"
 #include "cli/query_client.h"
 
@@ -15,7 +16,7 @@ namespace lockstep {
 struct RunSourceFlags {
   std::string store;
   std::string aggregator;
-  bool insecure = false;
+  ConnectionFlags connection;
 };
 
 void AddRunSourceFlags(CLI::App& verb, RunSourceFlags& flags);

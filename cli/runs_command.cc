@@ -6,9 +6,13 @@
 #include <memory>
 #include <string>
 
+#include "analysis/base/status_macros.h"
 #include "analysis/report/report.h"
+#include "analysis/report/text/text_words.h"
+#include "cli/prune_report.h"
 #include "cli/report_output.h"
 #include "cli/run_source.h"
+#include "platform/clock.h"
 
 namespace lockstep {
 namespace {
@@ -18,7 +22,10 @@ struct RunsFlags {
   std::string finish;
   std::string format = "text";
   std::string output;
+  std::string older_than;
+  std::string keep_bytes;
   bool prune = false;
+  bool dry_run = false;
 };
 
 std::string AsText(const std::vector<RunInfo>& runs) {
@@ -29,7 +36,7 @@ std::string AsText(const std::vector<RunInfo>& runs) {
   std::string text =
       fmt::format("{:{}}  {:9}  {:>8}  {:>8}  {:>8}\n", "run", width, "state", "sources", "complete", "expected");
   for (const RunInfo& run : runs) {
-    text += fmt::format("{:{}}  {:9}  {:>8}  {:>8}  {:>8}\n", run.name, width, Name(run.state), run.sources,
+    text += fmt::format("{:{}}  {:9}  {:>8}  {:>8}  {:>8}\n", Printable(run.name), width, Name(run.state), run.sources,
                         run.complete_sources, run.expected_ranks < 0 ? "-" : std::to_string(run.expected_ranks));
   }
   return runs.empty() ? "no runs\n" : text;
@@ -53,9 +60,49 @@ std::string AsJson(const std::vector<RunInfo>& runs) {
   return RenderJson(document);
 }
 
-int ListOrFinish(const RunsFlags& flags) {
-  if (flags.prune) {
-    return Complain(absl::UnimplementedError("--prune is not built yet in this release"), kExitUsage);
+absl::StatusOr<PruneRequest> RequestFrom(const RunsFlags& flags) {
+  PruneRequest request{.dry_run = flags.dry_run};
+  if (!flags.older_than.empty()) {
+    LOCKSTEP_ASSIGN_OR_RETURN(request.older_than_ns, ParseAge(flags.older_than));
+  }
+  if (!flags.keep_bytes.empty()) {
+    LOCKSTEP_ASSIGN_OR_RETURN(request.keep_bytes, ParseByteCount(flags.keep_bytes));
+  }
+  if (!request.older_than_ns && !request.keep_bytes) {
+    return absl::InvalidArgumentError("--prune needs --older-than AGE or --keep-bytes SIZE");
+  }
+  return request;
+}
+
+int Prune(const RunsFlags& flags, const PruneRequest& request, const QueryClient& query) {
+  const absl::StatusOr<std::vector<PruneVerdict>> verdicts = query.Prune(request);
+  if (!verdicts.ok()) {
+    return Complain(verdicts.status(), kExitNoInput);
+  }
+  const std::string text = flags.format == "json" ? PruneAsJson(*verdicts, flags.dry_run)
+                                                  : PruneAsText(*verdicts, flags.dry_run, SystemClock().UnixNs());
+  const absl::Status written = WriteText(text, flags.output);
+  return written.ok() ? kExitDone : Complain(written, kExitNoInput);
+}
+
+int List(const RunsFlags& flags, const QueryClient& query) {
+  const absl::StatusOr<std::vector<RunInfo>> runs = query.Runs();
+  if (!runs.ok()) {
+    return Complain(runs.status(), kExitNoInput);
+  }
+  const absl::Status written = WriteText(flags.format == "json" ? AsJson(*runs) : AsText(*runs), flags.output);
+  return written.ok() ? kExitDone : Complain(written, kExitNoInput);
+}
+
+int RunRuns(const RunsFlags& flags) {
+  const bool limits = !flags.older_than.empty() || !flags.keep_bytes.empty() || flags.dry_run;
+  if (limits && !flags.prune) {
+    return Complain(absl::InvalidArgumentError("--older-than, --keep-bytes and --dry-run belong to --prune"),
+                    kExitUsage);
+  }
+  const absl::StatusOr<PruneRequest> request = flags.prune ? RequestFrom(flags) : PruneRequest();
+  if (!request.ok()) {
+    return Complain(request.status(), kExitUsage);
   }
   const absl::StatusOr<RunSource> source = RunSource::Open(flags.source);
   if (!source.ok()) {
@@ -65,12 +112,7 @@ int ListOrFinish(const RunsFlags& flags) {
     const absl::Status finished = source->query().FinishRun(flags.finish);
     return finished.ok() ? kExitDone : Complain(finished, kExitNoInput);
   }
-  const absl::StatusOr<std::vector<RunInfo>> runs = source->query().Runs();
-  if (!runs.ok()) {
-    return Complain(runs.status(), kExitNoInput);
-  }
-  const absl::Status written = WriteText(flags.format == "json" ? AsJson(*runs) : AsText(*runs), flags.output);
-  return written.ok() ? kExitDone : Complain(written, kExitNoInput);
+  return flags.prune ? Prune(flags, *request, source->query()) : List(flags, source->query());
 }
 
 }  // namespace
@@ -78,8 +120,11 @@ int ListOrFinish(const RunsFlags& flags) {
 std::function<int()> AddRunsCommand(CLI::App& verb) {
   auto flags = std::make_shared<RunsFlags>();
   AddRunSourceFlags(verb, flags->source);
-  verb.add_option("--finish", flags->finish, "say that no more sources of this run will come");
-  verb.add_flag("--prune", flags->prune, "remove old runs (not built yet)");
+  auto* const finish = verb.add_option("--finish", flags->finish, "say that no more sources of this run will come");
+  verb.add_flag("--prune", flags->prune, "remove old runs, but none that is being written")->excludes(finish);
+  verb.add_option("--older-than", flags->older_than, "with --prune: runs unchanged for so long: 7d, 12h, 30m, 90s");
+  verb.add_option("--keep-bytes", flags->keep_bytes, "with --prune: the oldest, until the rest fits: 10G, 500M");
+  verb.add_flag("--dry-run", flags->dry_run, "with --prune: only say what would go");
   verb.add_option("--format", flags->format, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->default_str("text");
@@ -87,8 +132,10 @@ std::function<int()> AddRunsCommand(CLI::App& verb) {
   verb.footer(
       "Examples:\n"
       "  lockstep runs --store runs.db\n"
-      "  lockstep runs --aggregator 127.0.0.1:7700 --finish monday");
-  return [flags] { return ListOrFinish(*flags); };
+      "  lockstep runs --store runs.db --prune --older-than 7d --dry-run\n"
+      "  lockstep runs --aggregator 127.0.0.1:7700 --finish monday\n"
+      "  lockstep runs --aggregator agg.example:7700 --tls --token-file admin.token --prune --keep-bytes 10G");
+  return [flags] { return RunRuns(*flags); };
 }
 
 }  // namespace lockstep

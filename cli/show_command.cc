@@ -27,11 +27,7 @@ int Show(const ShowFlags& flags) {
   if (!source.ok()) {
     return Complain(source.status(), ExitCodeOf(source.status()));
   }
-  absl::StatusOr<Json> report = source->query().Views(flags.run, WithStrictViews(*asked, flags.report));
-  if (!report.ok()) {
-    return Complain(report.status(), ExitCodeOf(report.status()));
-  }
-  return WriteReport(*std::move(report), flags.report, *asked);
+  return ShowReport(source->query(), flags.run, flags.report, *asked);
 }
 
 }  // namespace

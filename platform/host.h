@@ -12,6 +12,10 @@ namespace lockstep {
 [[nodiscard]] std::string HostName();
 [[nodiscard]] bool StderrIsTerminal();
 
+// Hands memory that is free but kept for later back to the system: between stages of work that need little of each
+// other's. Thread safe.
+void ReturnFreeMemory();
+
 // HOST:PORT, [V6]:PORT. Port 0 is for listening: the system chooses.
 struct Address {
   std::string host;

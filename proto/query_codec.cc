@@ -104,4 +104,36 @@ absl::StatusOr<RunInfo> FromProto(const v1::Run& run) {
       fmt::format("run {}: state '{}' is unknown to this release", run.name(), run.state()));
 }
 
+void ToProto(const PruneRequest& request, v1::Prune* out) {
+  if (request.older_than_ns) {
+    out->set_older_than_ns(*request.older_than_ns);
+  }
+  if (request.keep_bytes) {
+    out->set_keep_bytes(*request.keep_bytes);
+  }
+  out->set_dry_run(request.dry_run);
+}
+
+PruneRequest FromProto(const v1::Prune& request) {
+  return {.older_than_ns = request.has_older_than_ns() ? std::optional<int64_t>(request.older_than_ns()) : std::nullopt,
+          .keep_bytes = request.has_keep_bytes() ? std::optional<int64_t>(request.keep_bytes()) : std::nullopt,
+          .dry_run = request.dry_run()};
+}
+
+void ToProto(const PruneVerdict& verdict, v1::PruneVerdict* out) {
+  out->set_run(verdict.run);
+  out->set_bytes(verdict.bytes);
+  out->set_changed_unix_ns(verdict.changed_unix_ns);
+  out->set_removed(verdict.removed);
+  out->set_reason(verdict.reason);
+}
+
+PruneVerdict FromProto(const v1::PruneVerdict& verdict) {
+  return {.run = verdict.run(),
+          .bytes = verdict.bytes(),
+          .changed_unix_ns = verdict.changed_unix_ns(),
+          .removed = verdict.removed(),
+          .reason = verdict.reason()};
+}
+
 }  // namespace lockstep

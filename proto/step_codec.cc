@@ -46,7 +46,8 @@ constexpr Column<StepRow, v1::StepColumns> kStepColumns[] = {
     LOCKSTEP_STEP(sync_ns, {kLength}),           LOCKSTEP_STEP(alloc_calls, {kLength}),
     LOCKSTEP_STEP(alloc_ns, {kLength}),          LOCKSTEP_STEP(alloc_max_ns, {kLength}),
     LOCKSTEP_STEP(host_copies, {kLength}),       LOCKSTEP_STEP(host_copy_ns, {kLength}),
-    LOCKSTEP_STEP(host_copy_bytes, {kLength}),
+    LOCKSTEP_STEP(host_copy_bytes, {kLength}),   LOCKSTEP_STEP(forward_ns, {kLength}),
+    LOCKSTEP_STEP(backward_ns, {kLength}),       LOCKSTEP_STEP(optimizer_ns, {kLength}),
 };
 
 constexpr Column<BucketRow, v1::BucketColumns> kBucketColumns[] = {

@@ -30,7 +30,10 @@ bool StopsTheWork(const absl::Status& status) {
 class FileCondenser {
  public:
   FileCondenser(const std::string& path, const CondenseFileOptions& options, BatchConsumer& consumer)
-      : path_(path), options_(options), consumer_(consumer), collector_({options.tmp_dir, options.sort_memory_bytes}) {}
+      : path_(path),
+        options_(options),
+        consumer_(consumer),
+        collector_({options.tmp_dir, options.sort_memory_bytes, options.selection.active()}) {}
 
   // Reads `content`: the file itself, or what was exported from it.
   absl::StatusOr<FileReport> Run(const TraceFormat& format, const std::string& content) {
@@ -60,15 +63,28 @@ class FileCondenser {
     if (file().processes.empty()) collector_.AddProcess(-1);
     LOCKSTEP_RETURN_IF_ERROR(collector_.Finish());
     LOCKSTEP_RETURN_IF_ERROR(DetectSteps(collector_));
+    base_ns_ = file().has_base ? std::clamp(file().base_unix_ns, int64_t{0}, kMaxBaseNs) : 0;
     LaunchSorter launches(options_.tmp_dir, options_.sort_memory_bytes / 4);
     RangeProjection ranges;
-    LOCKSTEP_RETURN_IF_ERROR(SweepHost(collector_, launches, ranges, host_by_step_));
+    LOCKSTEP_RETURN_IF_ERROR(SweepHost(collector_, launches, ranges, host_by_step_, HostSelected()));
     LOCKSTEP_RETURN_IF_ERROR(launches.Finish());
     LOCKSTEP_ASSIGN_OR_RETURN(join_, JoinLaunches(collector_, launches, ranges));
     ranges.Finish(collector_.host_totals());
-    LOCKSTEP_RETURN_IF_ERROR(collector_.activities().Finish());
-    base_ns_ = file().has_base ? std::clamp(file().base_unix_ns, int64_t{0}, kMaxBaseNs) : 0;
-    return absl::OkStatus();
+    return collector_.activities().Finish();
+  }
+
+  HostSelection HostSelected() {
+    HostSelection selection;
+    if (!options_.selection.nvtx.empty()) selection.named_steps = StepThreads::kOwn;
+    for (uint32_t i = 0; options_.selection.active() && i < file().processes.size(); ++i) {
+      selection.selected.push_back(Selection(i, -1, -base_ns_));
+    }
+    return selection;
+  }
+
+  CondenseSelection Selection(uint32_t process, int32_t device, int64_t shift_ns) {
+    return SelectionOf(options_.selection, collector_.steps()[process], collector_.interner(), path_,
+                       file().processes[process].pid, device, shift_ns);
   }
 
   // The activities come by source; a source that shows only synchronisation rows or none is passed over.
@@ -113,9 +129,9 @@ class FileCondenser {
     const std::vector<StepRange> steps = StepsOf(process);
     LOCKSTEP_RETURN_IF_ERROR(consumer_.BeginSource(context));
     ++report_.sources;
-    Condenser condenser(
-        CondenseInput{context, collector_.interner(), steps, host_by_step_[process], LargestNames(stats)},
-        [&](Batch batch) { return consumer_.Consume(context, std::move(batch)); });
+    Condenser condenser(CondenseInput{context, collector_.interner(), steps, host_by_step_[process],
+                                      LargestNames(stats), Selection(process, device, 0)},
+                        [&](Batch batch) { return consumer_.Consume(context, std::move(batch)); });
     while (more && record.source == source) {
       Shift(record);
       LOCKSTEP_RETURN_IF_ERROR(condenser.Add(record));
@@ -132,7 +148,7 @@ class FileCondenser {
     const std::vector<StepRange> steps;
     LOCKSTEP_RETURN_IF_ERROR(consumer_.BeginSource(context));
     ++report_.sources;
-    Condenser condenser(CondenseInput{context, collector_.interner(), steps, {}, {}},
+    Condenser condenser(CondenseInput{context, collector_.interner(), steps, {}, {}, {}},
                         [&](Batch batch) { return consumer_.Consume(context, std::move(batch)); });
     return condenser.Finish(HostRowsOf(0), file().drops);
   }
@@ -142,6 +158,9 @@ class FileCondenser {
     if (record.launch_start_ns == kNoTime) return;
     record.launch_start_ns += base_ns_;
     record.launch_end_ns += base_ns_;
+    if (record.host_wait.from_ns == kNoTime) return;
+    record.host_wait.from_ns += base_ns_;
+    record.host_wait.until_ns += base_ns_;
   }
 
   [[nodiscard]] std::vector<StepRange> StepsOf(uint32_t process) const {
@@ -191,6 +210,7 @@ class FileCondenser {
     context.groups = process.groups;
     context.versions = file().versions;
     context.options = file().options;
+    if (options_.selection.active()) context.options.emplace(kSelectedTables, "");
     context.diagnostics = file().diagnostics;
     context.session = file().session;
     context.processes_in_file = static_cast<int32_t>(file().processes.size());
@@ -270,7 +290,6 @@ class FileCondenser {
     hash.Add(fingerprint_.Bytes()).Add(context.pid).Add(int64_t{context.device});
     hash.Add(context.base_unix_ns).Add(context.tool_version).Add(context.schema_version);
     hash.Add(context.kernels).Add(context.memcpys).Add(context.memsets).Add(context.graph_spans).Add(context.api_rows);
-    hash.Add(options_.read.step_range);  // another choice of steps condenses to other rows
     return hash.Finish();
   }
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/pipeline/file_selection.h"
 #include "agent/readers/trace_reader.h"
 #include "analysis/model/batch.h"
 #include "analysis/model/source.h"
@@ -32,6 +33,7 @@ struct CondenseFileOptions {
   int64_t sort_memory_bytes = int64_t{48} << 20;  // all sorters of one file together
   std::string host;                               // --host: "" = none; used when trace and file name say nothing
   std::vector<RankMapRow> rank_map;
+  FileSelection selection;
 };
 
 // Receives the sources of a file one after the other. All calls from one thread, a batch at a time, in sequence.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <tuple>
 
+#include "analysis/condense/host_wait.h"
 #include "analysis/condense/phase.h"
 #include "analysis/model/trace_record.h"
 
@@ -30,6 +31,12 @@ struct HostEvent {
   [[nodiscard]] int64_t end_ns() const { return start_ns + duration_ns; }
 };
 
+// Calls that never put work on a device need no join: they are only counted in their step.
+constexpr bool MayLaunch(ApiKind kind) { return kind != ApiKind::kSync && kind != ApiKind::kAlloc; }
+
+// Ranges that end on another thread than they began on surround nothing on theirs.
+constexpr bool Surrounds(HostKind kind) { return kind != HostKind::kStartEnd; }
+
 // By process and time; of two that start together the longer (outer) one first.
 struct HostEventOrder {
   bool operator()(const HostEvent& a, const HostEvent& b) const {
@@ -46,6 +53,7 @@ struct Launch {
   uint64_t comms_id = 0;
   int64_t seq = kNoSeq;
   int64_t graph_launch = -1;
+  HostWait host_wait;  // the last before this call
   uint32_t process = 0;
   NameId api = kNoId;
   MetaId meta = kNoId;

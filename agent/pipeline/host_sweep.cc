@@ -25,6 +25,7 @@ struct OpenRange {
   NameId domain = kNoId;
   NameId name = kNoId;
   Phase phase = Phase::kNone;
+  bool counts = true;          // was selected
   int32_t number = kNotAsked;  // RangeProjection's, once something was launched inside
   static constexpr int32_t kNotAsked = -2;
 };
@@ -41,11 +42,19 @@ struct ThreadState {
 class HostSweep {
  public:
   HostSweep(RecordCollector& collector, LaunchSorter& launches, RangeProjection& ranges,
-            std::vector<std::vector<HostOfStep>>& per_step)
-      : collector_(collector), launches_(launches), ranges_(ranges), per_step_(per_step) {
+            std::vector<std::vector<HostOfStep>>& per_step, const HostSelection& selection)
+      : collector_(collector),
+        launches_(launches),
+        ranges_(ranges),
+        per_step_(per_step),
+        selected_(selection.selected) {
     per_step_.resize(collector.steps().size());
     for (size_t i = 0; i < per_step_.size(); ++i) per_step_[i].assign(collector.steps()[i].size(), HostOfStep());
     graph_ordinals_.assign(collector.steps().size(), 0);
+    for (uint32_t i = 0; i < per_step_.size(); ++i) {
+      const bool named = collector.step_source(i) == StepSource::kRange;
+      step_cursors_.emplace_back(collector.steps()[i], named ? selection.named_steps : StepThreads::kAny);
+    }
   }
 
   absl::Status Run() {
@@ -57,6 +66,7 @@ class HostSweep {
       if (event.process != process) {
         threads_.clear();
         phases_.clear();
+        waits_ = HostWaits();
       }
       process = event.process;
       LOCKSTEP_RETURN_IF_ERROR(Take(event));
@@ -67,16 +77,20 @@ class HostSweep {
   absl::Status Take(const HostEvent& event) {
     ThreadState& thread = threads_[event.tid];
     while (!thread.calls.empty() && thread.calls.back().end_ns <= event.start_ns) thread.calls.pop_back();
+    const int32_t step = step_cursors_[event.process].At(event.start_ns, event.tid);
+    const bool counts = selected_.empty() || selected_[event.process].Has(step, event.start_ns);
+    if (counts && !selected_.empty()) collector_.Count(event);
     if (event.is_api) {
-      const int32_t step = StepAt(collector_.steps()[event.process], event.start_ns);
+      if (event.api_kind == ApiKind::kSync) waits_.Add({event.start_ns, event.end_ns()});
       if (!IsNested(event, thread) && step >= 0) {
         CountCall(event.api_kind, event.duration_ns, per_step_[event.process][static_cast<size_t>(step)]);
       }
-      const bool launches = event.api_kind != ApiKind::kSync && event.api_kind != ApiKind::kAlloc;
+      const bool launches = event.has_correlation && MayLaunch(event.api_kind);
       return launches ? TakeLaunch(event, step, thread) : absl::OkStatus();
     }
-    TakeRange(event, thread);
-    if (event.host_kind == HostKind::kCollective && event.meta != kNoId) {
+    if (!Surrounds(event.host_kind)) return absl::OkStatus();
+    TakeRange(event, counts, thread);
+    if (event.meta != kNoId) {
       TakeCall(event, thread);
     } else if (event.is_group_call) {
       TakeGroup(event, thread);
@@ -84,12 +98,12 @@ class HostSweep {
     return absl::OkStatus();
   }
 
-  void TakeRange(const HostEvent& event, ThreadState& thread) {
+  void TakeRange(const HostEvent& event, bool counts, ThreadState& thread) {
     std::vector<OpenRange>& open = thread.ranges;
     while (!open.empty() && open.back().end_ns <= event.start_ns) open.pop_back();
     if (open.size() >= kMaxDepth) std::erase_if(open, [&](const OpenRange& r) { return r.end_ns <= event.start_ns; });
     if (open.size() >= kMaxDepth) open.erase(open.begin());  // never ended, as a push without its pop
-    OpenRange range{.end_ns = event.end_ns(), .domain = event.domain, .name = event.name};
+    OpenRange range{.end_ns = event.end_ns(), .domain = event.domain, .name = event.name, .counts = counts};
     range.phase = PhaseOf(event.name);
     if (range.phase != Phase::kNone) TakePhase(range);
     open.push_back(range);
@@ -122,7 +136,7 @@ class HostSweep {
     int32_t innermost = -1;
     for (size_t i = 0; i < thread.ranges.size(); ++i) {
       OpenRange& range = thread.ranges[i];
-      if (range.end_ns <= event.start_ns) continue;
+      if (range.end_ns <= event.start_ns || !range.counts) continue;
       if (range.number == OpenRange::kNotAsked) Open(event.process, thread.ranges, i);
       if (range.number >= 0) innermost = range.number;
     }
@@ -161,6 +175,7 @@ class HostSweep {
     launch.correlation = event.correlation;
     launch.start_ns = event.start_ns;
     launch.end_ns = event.end_ns();
+    launch.host_wait = waits_.AtLaunch(event.start_ns);
     launch.process = event.process;
     launch.api = event.name;
     launch.kind = event.api_kind;
@@ -238,9 +253,12 @@ class HostSweep {
   LaunchSorter& launches_;
   RangeProjection& ranges_;
   std::vector<std::vector<HostOfStep>>& per_step_;
-  std::vector<OpenRange> phases_;  // of the process: begun later, ends earlier
+  const std::vector<CondenseSelection>& selected_;
+  std::vector<StepCursor> step_cursors_;  // by process
+  std::vector<OpenRange> phases_;         // of the process: begun later, ends earlier
   std::unordered_map<NameId, Phase> phase_of_name_;
   std::unordered_map<int64_t, ThreadState> threads_;
+  HostWaits waits_;
   std::vector<int64_t> graph_ordinals_;
   uint64_t last_graph_correlation_ = 0;
 };
@@ -248,8 +266,8 @@ class HostSweep {
 }  // namespace
 
 absl::Status SweepHost(RecordCollector& collector, LaunchSorter& launches, RangeProjection& ranges,
-                       std::vector<std::vector<HostOfStep>>& per_step) {
-  return HostSweep(collector, launches, ranges, per_step).Run();
+                       std::vector<std::vector<HostOfStep>>& per_step, const HostSelection& selection) {
+  return HostSweep(collector, launches, ranges, per_step, selection).Run();
 }
 
 }  // namespace lockstep

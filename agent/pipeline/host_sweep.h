@@ -7,13 +7,21 @@
 
 #include "agent/pipeline/range_projection.h"
 #include "agent/pipeline/record_collector.h"
+#include "agent/pipeline/step_cursor.h"
+#include "analysis/condense/selection.h"
 
 namespace lockstep {
 
 using LaunchSorter = ExternalSorter<Launch, LaunchOrder>;
 
+struct HostSelection {
+  StepThreads named_steps = StepThreads::kOwnIfNamed;  // whose calls steps hold that are named ranges
+  // By process, on the file's axis: the calls and ranges to count in the host totals; empty: all are counted already.
+  std::vector<CondenseSelection> selected;
+};
+
 // Also sums what the host did per step ([process][position in the step table]).
 absl::Status SweepHost(RecordCollector& collector, LaunchSorter& launches, RangeProjection& ranges,
-                       std::vector<std::vector<HostOfStep>>& per_step);
+                       std::vector<std::vector<HostOfStep>>& per_step, const HostSelection& selection);
 
 }  // namespace lockstep

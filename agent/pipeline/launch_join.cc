@@ -151,6 +151,7 @@ class LaunchJoin {
   static void AddLaunch(const Launch& launch, ActivityRecord& activity, SourceStats& stats) {
     activity.launch_start_ns = launch.start_ns;
     activity.launch_end_ns = launch.end_ns;
+    activity.host_wait = launch.host_wait;
     activity.api = launch.api;
     activity.step = launch.step;
     activity.phase = launch.phase;

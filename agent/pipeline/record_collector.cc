@@ -1,6 +1,7 @@
 #include "agent/pipeline/record_collector.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "analysis/base/status_macros.h"
 #include "analysis/base/time.h"
@@ -16,9 +17,6 @@ bool IsTimeSane(int64_t start_ns, int64_t duration_ns) {
 // A day: nothing on a device lasts longer, and sums of such durations stay far from overflow.
 constexpr int64_t kMaxDurationNs = 24 * kNsPerHour;
 
-// Calls that never put work on a device need no join: they are only counted in their step.
-bool MayLaunch(ApiKind kind) { return kind != ApiKind::kSync && kind != ApiKind::kAlloc; }
-
 // An engine may mark one pass by several ranges inside one another.
 std::vector<StepRange> Outermost(std::vector<StepRange> ranges) {
   std::sort(ranges.begin(), ranges.end(), [](const StepRange& a, const StepRange& b) {
@@ -31,12 +29,23 @@ std::vector<StepRange> Outermost(std::vector<StepRange> ranges) {
   return outermost;
 }
 
+// The entry of the key; once there are too many, for new keys that of all the rest, and they are counted.
+template <typename Key, typename Row>
+std::pair<const Key, Row>& RowOf(std::map<Key, Row>& rows, const Key& key, const Key& rest, DropCounters& drops) {
+  const auto found = rows.find(key);
+  if (found != rows.end()) return *found;
+  if (rows.size() < RecordCollector::kMaxHostKeys) return *rows.emplace(key, Row{}).first;
+  drops.Add(DropReason::kKeyLimit);
+  return *rows.emplace(rest, Row{}).first;
+}
+
 bool IsGroupCall(std::string_view name) { return name == "ncclGroupStart" || name == "ncclGroupEnd"; }
 
 }  // namespace
 
 RecordCollector::RecordCollector(const CollectorOptions& options)
-    : host_events_(options.tmp_dir, options.memory_bytes / 4),
+    : totals_later_(options.totals_later),
+      host_events_(options.tmp_dir, options.memory_bytes / 4),
       devices_(options.tmp_dir, options.memory_bytes / 4),
       activities_(options.tmp_dir, options.memory_bytes / 4) {}
 
@@ -99,8 +108,6 @@ absl::Status RecordCollector::Api(const ApiRecord& record) {
     return absl::OkStatus();
   }
   SeeHostTime(record.start_ns, record.duration_ns);
-  AddApiTotals(record);
-  if (!record.has_correlation && MayLaunch(record.kind)) return absl::OkStatus();
   HostEvent event;
   event.start_ns = record.start_ns;
   event.duration_ns = record.duration_ns;
@@ -111,19 +118,26 @@ absl::Status RecordCollector::Api(const ApiRecord& record) {
   event.is_api = true;
   event.api_kind = record.kind;
   event.has_correlation = record.has_correlation;
-  return host_events_.Add(event);
+  if (totals_later_) return host_events_.Add(event);
+  Count(event);
+  return event.has_correlation || !MayLaunch(event.api_kind) ? host_events_.Add(event) : absl::OkStatus();
 }
 
-void RecordCollector::AddApiTotals(const ApiRecord& record) {
-  auto& apis = host_totals_[record.process].apis;
-  auto found = apis.find(record.name);
-  if (found == apis.end()) {
-    if (apis.size() >= kMaxHostKeys) return Drop(DropReason::kKeyLimit, -1);
-    found = apis.emplace(record.name, ApiRow{}).first;
-    found->second.name = record.name;
-    found->second.kind = record.kind;
+void RecordCollector::Count(const HostEvent& event) {
+  if (event.is_api) {
+    CountCall(event);
+  } else {
+    CountRange(event);
   }
-  found->second.duration.Add(record.duration_ns);
+}
+
+void RecordCollector::CountCall(const HostEvent& call) {
+  auto& [name, row] = RowOf(host_totals_[call.process].apis, call.name, FileInterner::rest(), context_.drops);
+  if (row.duration.empty()) {
+    row.name = name;
+    row.kind = call.api_kind;
+  }
+  row.duration.Add(call.duration_ns);
 }
 
 absl::Status RecordCollector::Host(const HostRecord& record) {
@@ -137,14 +151,12 @@ absl::Status RecordCollector::Host(const HostRecord& record) {
   if (record.kind == HostKind::kRange && record.name != kNoId && IsEngineStep(interner_.NameOf(record.name))) {
     AddStep(record, engine_steps_[record.process]);
   }
-  AddRangeTotals(record);
   if (record.kind == HostKind::kCollective && record.meta != kNoId) {
     if (record.external_id != 0 && external_ids_.size() < kMaxExternalIds) {
       external_ids_.emplace(record.external_id, record.meta);
     }
   }
-  // Ranges that end on another thread than they began on surround nothing on theirs.
-  return record.kind == HostKind::kStartEnd || record.name == kNoId ? absl::OkStatus() : AddRange(record);
+  return record.name == kNoId ? absl::OkStatus() : AddRange(record);
 }
 
 absl::Status RecordCollector::AddRange(const HostRecord& record) {
@@ -161,22 +173,20 @@ absl::Status RecordCollector::AddRange(const HostRecord& record) {
   event.has_comms_id = record.has_comms_id;
   event.host_kind = record.kind;
   event.is_group_call = IsGroupCall(interner_.NameOf(record.name));
-  return host_events_.Add(event);
+  if (totals_later_) return host_events_.Add(event);
+  Count(event);
+  return Surrounds(event.host_kind) ? host_events_.Add(event) : absl::OkStatus();
 }
 
-void RecordCollector::AddRangeTotals(const HostRecord& record) {
-  if (record.name == kNoId) return;
-  auto& ranges = host_totals_[record.process].ranges;
-  const std::pair key{record.domain, record.name};
-  auto found = ranges.find(key);
-  if (found == ranges.end()) {
-    if (ranges.size() >= kMaxHostKeys) return Drop(DropReason::kKeyLimit, -1);
-    found = ranges.emplace(key, RangeRow{}).first;
-    found->second.name = record.name;
-    found->second.domain = record.domain;
-    found->second.style = record.kind;
+void RecordCollector::CountRange(const HostEvent& range) {
+  const std::pair rest{kNoId, FileInterner::rest()};
+  auto& [key, row] =
+      RowOf(host_totals_[range.process].ranges, std::pair{range.domain, range.name}, rest, context_.drops);
+  if (row.duration.empty()) {
+    std::tie(row.domain, row.name) = key;
+    row.style = range.host_kind;
   }
-  found->second.duration.Add(record.duration_ns);
+  row.duration.Add(range.duration_ns);
 }
 
 void RecordCollector::AddStep(const HostRecord& record, std::vector<StepRange>& steps) {

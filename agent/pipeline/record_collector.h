@@ -25,6 +25,8 @@ namespace lockstep {
 struct CollectorOptions {
   std::string tmp_dir;
   int64_t memory_bytes = int64_t{48} << 20;
+  // Leave the host totals to whoever walks the host events, which then are all of them: see Count.
+  bool totals_later = false;
 };
 
 // Host-side totals of one process, in any order of arrival.
@@ -35,8 +37,8 @@ struct HostTotals {
 
 class RecordCollector : public RecordSink {
  public:
-  static constexpr size_t kMaxSteps = 1'000'000;
-  static constexpr size_t kMaxHostKeys = 8'192;
+  static constexpr size_t kMaxSteps = 32'768;    // of all processes; later ones are counted and mark no step
+  static constexpr size_t kMaxHostKeys = 8'192;  // of a process and kind; beyond them one remainder
   static constexpr size_t kMaxSources = 256;
   static constexpr size_t kMaxExternalIds = 262'144;
 
@@ -68,6 +70,8 @@ class RecordCollector : public RecordSink {
   void SetDetectedSteps(uint32_t process, std::vector<StepRange> steps, bool by_device);
   [[nodiscard]] bool steps_by_device(uint32_t process) const { return steps_by_device_[process]; }
   [[nodiscard]] std::vector<HostTotals>& host_totals() { return host_totals_; }  // by process
+  // Adds a call or range to the totals of its process.
+  void Count(const HostEvent& event);
   // Sources in order of first sight: (process, device).
   [[nodiscard]] const std::vector<std::pair<uint32_t, int32_t>>& sources() const { return source_keys_; }
   [[nodiscard]] int64_t kernels_of(size_t source) const { return kernels_[source]; }
@@ -81,14 +85,15 @@ class RecordCollector : public RecordSink {
 
  private:
   void SeeHostTime(int64_t start_ns, int64_t duration_ns);
-  void AddApiTotals(const ApiRecord& record);
-  void AddRangeTotals(const HostRecord& record);
+  void CountCall(const HostEvent& call);
+  void CountRange(const HostEvent& range);
   void AddStep(const HostRecord& record, std::vector<StepRange>& steps);
   absl::Status AddRange(const HostRecord& record);
   void ChooseSteps();
   void OrderSteps();
   void ExpandElidedGroups();
 
+  bool totals_later_;
   FileContext context_;
   FileInterner interner_;
   ExternalSorter<HostEvent, HostEventOrder> host_events_;

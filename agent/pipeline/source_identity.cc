@@ -11,6 +11,8 @@
 #include <charconv>
 #include <cstring>
 
+#include "analysis/base/ascii.h"
+
 namespace lockstep {
 namespace {
 
@@ -19,13 +21,6 @@ constexpr int64_t kEdgeBytes = 64 << 10;
 std::string_view FileNameOf(std::string_view path) {
   const size_t slash = path.rfind('/');
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
-}
-
-std::string Lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
 }
 
 std::optional<int64_t> NumberAt(std::string_view text) {
@@ -72,7 +67,7 @@ absl::StatusOr<Hash128> FingerprintOf(const std::string& path) {
 }
 
 std::optional<int32_t> RankInFileName(std::string_view path) {
-  const std::string name = Lower(FileNameOf(path));
+  const std::string name = Lowered(FileNameOf(path));
   if (const auto rank = NumberAfterWord(name, "rank")) return rank;
   if (const auto rank = NumberAfterWord(name, "worker")) return rank;
   const bool composite = name.find("-dp-") != std::string::npos || name.find("-pp-") != std::string::npos ||

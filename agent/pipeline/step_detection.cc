@@ -7,12 +7,12 @@
 
 #include "analysis/base/status_macros.h"
 #include "analysis/condense/rhythm.h"
+#include "analysis/stats/order_statistic.h"
 
 namespace lockstep {
 namespace {
 
 constexpr size_t kMaxUnits = 262'144;
-constexpr size_t kMaxSteps = 100'000;  // of all processes; what repeats more often is no step
 constexpr uint32_t kGraphMark = uint32_t{1} << 31;
 
 // Puts together the records of one launch. Fed with one device's records in order of launch.
@@ -81,7 +81,7 @@ class Detection {
     LOCKSTEP_RETURN_IF_ERROR(
         ForEachRecord([this](Process& process, const DeviceRecord& record) { TakeAnchor(process, record); }));
     LOCKSTEP_RETURN_IF_ERROR(FindLaunches());
-    if (steps_ > kMaxSteps) return absl::OkStatus();
+    if (steps_ > RecordCollector::kMaxSteps) return absl::OkStatus();
     for (uint32_t i = 0; i < processes_.size(); ++i) {
       if (processes_[i].wanted) GiveSteps(i);
     }
@@ -122,7 +122,7 @@ class Detection {
   void TakeAnchor(Process& process, const DeviceRecord& record) {
     if (!process.walker.Take(record)) return;
     const size_t unit = process.all_units++;
-    if (process.walker.unit().token != process.rhythm->anchor || ++steps_ > kMaxSteps) return;
+    if (process.walker.unit().token != process.rhythm->anchor || ++steps_ > RecordCollector::kMaxSteps) return;
     if (record.has_correlation) process.by_correlation.emplace(record.correlation, process.anchors.size());
     process.anchors.push_back({.device_ns = record.start_ns, .unit = unit});
   }
@@ -172,16 +172,14 @@ class Detection {
     collector_.SetDetectedSteps(index, std::move(steps), by_device);
   }
 
-  // Of at least one value.
   static int64_t Quantile(std::vector<int64_t> values, double q) {
-    const auto place = static_cast<std::ptrdiff_t>(q * static_cast<double>(values.size() - 1));
-    std::nth_element(values.begin(), values.begin() + place, values.end());
-    return values[static_cast<size_t>(place)];
+    const auto place = static_cast<size_t>(q * static_cast<double>(values.size() - 1));
+    return OrderStatistic(std::move(values), place);
   }
 
   RecordCollector& collector_;
   std::vector<Process> processes_;
-  size_t steps_ = 0;
+  size_t steps_ = 0;  // of all processes; what repeats more often than RecordCollector::kMaxSteps is no step
 };
 
 }  // namespace

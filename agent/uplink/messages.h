@@ -53,6 +53,10 @@ struct AckEvent {
   int64_t sequence = -1;
   bool complete = false;
 };
+// So many of the notes said on this stream are durable.
+struct FilesStoredEvent {
+  int64_t count = 0;
+};
 struct DrainedEvent {};
 struct RefusalEvent {
   Hash128 source_id;
@@ -60,6 +64,7 @@ struct RefusalEvent {
   std::string reason;
   std::string detail;
 };
-using UplinkEvent = std::variant<WelcomeEvent, SourceWelcomeEvent, AckEvent, DrainedEvent, RefusalEvent>;
+using UplinkEvent =
+    std::variant<WelcomeEvent, SourceWelcomeEvent, AckEvent, FilesStoredEvent, DrainedEvent, RefusalEvent>;
 
 }  // namespace lockstep

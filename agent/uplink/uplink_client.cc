@@ -22,12 +22,19 @@ bool IsTransient(absl::StatusCode code) {
     case absl::StatusCode::kCancelled:
     case absl::StatusCode::kAborted:
     case absl::StatusCode::kDeadlineExceeded:
+    case absl::StatusCode::kResourceExhausted:  // its disk is full, or it has enough to do
     case absl::StatusCode::kUnknown:
     case absl::StatusCode::kInternal:
       return true;
     default:
       return false;
   }
+}
+
+// A token or a certificate is missing, wrong or out of date: somebody may mend that while an agent that never gives up
+// waits.
+bool IsRefused(absl::StatusCode code) {
+  return code == absl::StatusCode::kUnauthenticated || code == absl::StatusCode::kPermissionDenied;
 }
 
 }  // namespace
@@ -104,6 +111,21 @@ absl::Status UplinkClient::AddNote(FileNote note) {
   return failure_;
 }
 
+std::optional<int64_t> UplinkClient::NextWanted(const Hash128& source_id) {
+  const MutexLock lock(mutex_);
+  return session_.NextWanted(source_id);
+}
+
+void UplinkClient::Forget(const Hash128& source_id) {
+  const MutexLock lock(mutex_);
+  session_.Forget(source_id);
+}
+
+absl::Status UplinkClient::failure() {
+  const MutexLock lock(mutex_);
+  return failure_;
+}
+
 absl::StatusOr<UplinkSummary> UplinkClient::Drain(bool finish_run, std::optional<int64_t> within_ns) {
   const MutexLock lock(mutex_);
   session_.RequestDrain(finish_run);
@@ -176,6 +198,7 @@ void UplinkClient::ReadEvents(UplinkStream& stream) {
     const MutexLock lock(mutex_);
     if (!std::exchange(heard_, true)) {
       ++streams_;
+      TellIfBack();
     }
     if (event_error_.ok()) {
       event_error_ = session_.OnEvent(*event);
@@ -211,7 +234,8 @@ void UplinkClient::WriteMessages(UplinkStream& stream) {
 
 bool UplinkClient::WorthAnotherTry(const absl::Status& failure) {
   const MutexLock lock(mutex_);
-  if (!event_error_.ok() || !IsTransient(failure.code())) {
+  if (!event_error_.ok() ||
+      !(IsTransient(failure.code()) || (!options_.give_up_after_ns && IsRefused(failure.code())))) {
     Fail(failure);
     return false;
   }
@@ -231,13 +255,21 @@ bool UplinkClient::WorthAnotherTry(const absl::Status& failure) {
 
 void UplinkClient::WaitBeforeRetry(const absl::Status& failure) {
   const int64_t delay_ns = back_off_.NextDelayNs();
-  LogInfo("no stream to the aggregator ({}), trying again in {} ms", std::string(failure.message()),
-          delay_ns / kNsPerMs);
   // Real time, whatever clock judges the silence: this only paces the attempts.
-  const int64_t end_ns = SystemClock().MonotonicNs() + delay_ns;
+  const int64_t now_ns = SystemClock().MonotonicNs();
+  const int64_t end_ns = now_ns + delay_ns;
   const MutexLock lock(mutex_);
+  if (!stopped_ && outage_.Met(now_ns)) {
+    LogInfo("no stream to the aggregator ({}); trying on", std::string(failure.message()));
+  }
   for (int64_t left_ns = delay_ns; !stopped_ && left_ns > 0; left_ns = end_ns - SystemClock().MonotonicNs()) {
     changed_.WaitFor(mutex_, left_ns);
+  }
+}
+
+void UplinkClient::TellIfBack() {
+  if (const auto lasted_ns = outage_.Over(SystemClock().MonotonicNs())) {
+    LogInfo("the aggregator is back after {} s", *lasted_ns / kNsPerS);
   }
 }
 

@@ -2,7 +2,8 @@
 // waits and reconnects. Producers push from any thread and are held back while the window is full.
 //
 // A failure is final when the aggregator says that trying again is useless, or when no stream got anywhere (an
-// acknowledgement, or ten seconds of life) for `give_up_after_ns`; then every call returns it.
+// acknowledgement, or ten seconds of life) for `give_up_after_ns`; then every call returns it. Who never gives up waits
+// for a token or a certificate to be mended, too.
 #pragma once
 
 #include <absl/status/status.h>
@@ -16,10 +17,12 @@
 #include <vector>
 
 #include "agent/uplink/back_off.h"
+#include "agent/uplink/outlet.h"
 #include "agent/uplink/transport.h"
 #include "agent/uplink/uplink_session.h"
 #include "platform/clock.h"
 #include "platform/mutex.h"
+#include "platform/outage.h"
 
 namespace lockstep {
 
@@ -38,22 +41,26 @@ struct UplinkSummary {
   int64_t streams = 0;  // connections that the aggregator welcomed
 };
 
-class UplinkClient {
+class UplinkClient : public Outlet {
  public:
   // Starts to connect at once. A stop makes every call return kCancelled soon.
   UplinkClient(std::unique_ptr<UplinkTransport> transport, UplinkClientOptions options, std::stop_token stop);
   // Ends without waiting for what is not acknowledged.
-  ~UplinkClient();
+  ~UplinkClient() override;
   UplinkClient(const UplinkClient&) = delete;
   UplinkClient& operator=(const UplinkClient&) = delete;
 
-  // Announces the source and waits until the aggregator has answered.
-  absl::Status BeginSource(const SourceContext& context) LOCKSTEP_EXCLUDES(mutex_);
-  // False: the aggregator has this batch, or will not have it; no need to encode it.
-  [[nodiscard]] bool Wants(const Hash128& source_id, int64_t sequence) LOCKSTEP_EXCLUDES(mutex_);
-  // Waits for room in the window. A batch that is not wanted any more is dropped.
-  absl::Status Push(OutgoingBatch batch) LOCKSTEP_EXCLUDES(mutex_);
-  absl::Status AddNote(FileNote note) LOCKSTEP_EXCLUDES(mutex_);
+  // Waits until the aggregator has answered.
+  absl::Status BeginSource(const SourceContext& context) override LOCKSTEP_EXCLUDES(mutex_);
+  [[nodiscard]] bool Wants(const Hash128& source_id, int64_t sequence) override LOCKSTEP_EXCLUDES(mutex_);
+  // Waits for room in the window.
+  absl::Status Push(OutgoingBatch batch) override LOCKSTEP_EXCLUDES(mutex_);
+  absl::Status AddNote(FileNote note) override LOCKSTEP_EXCLUDES(mutex_);
+  // See UplinkSession.
+  [[nodiscard]] std::optional<int64_t> NextWanted(const Hash128& source_id) LOCKSTEP_EXCLUDES(mutex_);
+  void Forget(const Hash128& source_id) LOCKSTEP_EXCLUDES(mutex_);
+  // Why every call fails from now on; OK while there is hope.
+  [[nodiscard]] absl::Status failure() LOCKSTEP_EXCLUDES(mutex_);
   // Waits until everything given is durable, at most for `within_ns` (kDeadlineExceeded). The last call: afterwards
   // nothing may be given.
   absl::StatusOr<UplinkSummary> Drain(bool finish_run, std::optional<int64_t> within_ns = std::nullopt)
@@ -68,6 +75,7 @@ class UplinkClient {
   // Whether to try again after this failure.
   bool WorthAnotherTry(const absl::Status& failure) LOCKSTEP_EXCLUDES(mutex_);
   void WaitBeforeRetry(const absl::Status& failure) LOCKSTEP_EXCLUDES(mutex_);
+  void TellIfBack() LOCKSTEP_REQUIRES(mutex_);
   absl::Status WaitUntilDrained(std::optional<int64_t> within_ns) LOCKSTEP_REQUIRES(mutex_);
   void Stop() LOCKSTEP_EXCLUDES(mutex_);
   void Fail(absl::Status status) LOCKSTEP_REQUIRES(mutex_);
@@ -90,6 +98,7 @@ class UplinkClient {
   int64_t opened_ns_ LOCKSTEP_GUARDED_BY(mutex_) = 0;            // the present stream
   int64_t acknowledged_before_ LOCKSTEP_GUARDED_BY(mutex_) = 0;  // batches, when it was opened
   int64_t trouble_since_ns_ LOCKSTEP_GUARDED_BY(mutex_) = 0;     // no stream got anywhere since
+  Outage outage_ LOCKSTEP_GUARDED_BY(mutex_);
 
   std::thread runner_;
   std::optional<std::stop_callback<std::function<void()>>> on_stop_;

@@ -39,10 +39,26 @@ bool UplinkSession::SourceReady(const Hash128& source_id) const {
 }
 
 bool UplinkSession::Wants(const Hash128& source_id, int64_t sequence) const {
+  LOCKSTEP_CHECK(sources_.contains(source_id));
+  return NextWanted(source_id) == sequence;
+}
+
+std::optional<int64_t> UplinkSession::NextWanted(const Hash128& source_id) const {
   const auto found = sources_.find(source_id);
-  LOCKSTEP_CHECK(found != sources_.end());
+  if (found == sources_.end()) {
+    return std::nullopt;
+  }
   const Source& source = found->second;
-  return source.known && !source.refused && !source.complete && sequence == source.given + 1;
+  const bool wanted = source.known && !source.refused && !source.complete;
+  return wanted ? std::optional(source.given + 1) : std::nullopt;
+}
+
+void UplinkSession::Forget(const Hash128& source_id) {
+  const auto found = sources_.find(source_id);
+  if (found != sources_.end() && (found->second.complete || found->second.refused)) {
+    SourceContext& context = found->second.context;
+    context = SourceContext{.source_id = context.source_id, .path = context.path};
+  }
 }
 
 absl::Status UplinkSession::AddBatch(OutgoingBatchPtr batch) {
@@ -71,6 +87,7 @@ void UplinkSession::OnDisconnected() {
   hello_sent_ = false;
   welcomed_ = false;
   notes_sent_ = 0;
+  notes_stored_ = 0;
   finish_sent_ = false;
   drain_sent_ = false;
   window_.Rewind();
@@ -169,6 +186,10 @@ absl::StatusOr<UplinkSession::Source*> UplinkSession::Find(const Hash128& source
 
 absl::Status UplinkSession::On(const SourceWelcomeEvent& event) {
   LOCKSTEP_ASSIGN_OR_RETURN(Source * source, Find(event.source_id, "a welcome"));
+  if (!event.complete && event.last_sequence < source->acknowledged && options_.can_begin_anew) {
+    window_.Forget(event.source_id);
+    source->acknowledged = source->given = event.last_sequence;
+  }
   if (!event.complete && event.last_sequence < source->acknowledged) {
     return absl::DataLossError(fmt::format(
         "{}: the aggregator has batches up to {}, but acknowledged {} before: its run was dropped or its store "
@@ -196,6 +217,24 @@ void UplinkSession::Acknowledge(Source& source, int64_t sequence, bool complete)
   source.acknowledged = std::max(source.acknowledged, sequence);
   source.complete = source.complete || complete;
   acknowledged_batches_ += static_cast<int64_t>(window_.Acknowledge(source.context.source_id, sequence));
+  if (options_.observer != nullptr) {
+    options_.observer->OnAcknowledged(source.context.source_id, sequence, complete);
+  }
+}
+
+absl::Status UplinkSession::On(const FilesStoredEvent& event) {
+  const int64_t more = event.count - notes_stored_;
+  if (more < 0 || more > static_cast<int64_t>(notes_sent_)) {
+    return ProtocolError(fmt::format("it stored {} file notes, {} were sent", event.count,
+                                     notes_stored_ + static_cast<int64_t>(notes_sent_)));
+  }
+  notes_stored_ = event.count;
+  notes_sent_ -= static_cast<size_t>(more);
+  notes_.erase(notes_.begin(), notes_.begin() + more);
+  if (options_.observer != nullptr) {
+    options_.observer->OnNotesStored(more);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status UplinkSession::On(const DrainedEvent&) {
@@ -211,6 +250,9 @@ absl::Status UplinkSession::On(const RefusalEvent& event) {
   if (!source->refused) {
     source->refused = true;
     refused_.push_back({event.source_id, source->context.path, event.reason, event.detail});
+    if (options_.observer != nullptr) {
+      options_.observer->OnRefused(event.source_id);
+    }
   }
   window_.Forget(event.source_id);
   return absl::OkStatus();

@@ -7,6 +7,7 @@
 #include <absl/status/status.h>
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -17,10 +18,25 @@
 
 namespace lockstep {
 
+// Learns what is durable, as it becomes known. Called inside OnEvent: must be quick and must not call back.
+class UplinkObserver {
+ public:
+  virtual ~UplinkObserver() = default;
+  // Everything of the source up to `sequence` (-1: nothing), and with `complete` all there ever is.
+  virtual void OnAcknowledged(const Hash128& source_id, int64_t sequence, bool complete) = 0;
+  // `count` more notes, in the order in which they were given.
+  virtual void OnNotesStored(int64_t count) = 0;
+  virtual void OnRefused(const Hash128& source_id) = 0;
+};
+
 struct UplinkSessionOptions {
   UplinkHello hello;
   size_t window_batches = 16;  // the aggregator may ask for less
   int64_t window_bytes = int64_t{8} << 20;
+  // The giver can give a source again from any batch on: an aggregator that has less than it acknowledged is given the
+  // rest again, instead of failing.
+  bool can_begin_anew = false;
+  UplinkObserver* observer = nullptr;  // outlives the session; may be null
 };
 
 // A source that the aggregator will not take; the other sources go on.
@@ -43,6 +59,10 @@ class UplinkSession {
   // Whether this batch is still to be given: it is the next one, and the source is not refused. A batch that the
   // aggregator already has, or that was already given, is not wanted.
   [[nodiscard]] bool Wants(const Hash128& source_id, int64_t sequence) const;
+  // The batch that Wants wants; null when none is (any more), or nothing is known of the source yet.
+  [[nodiscard]] std::optional<int64_t> NextWanted(const Hash128& source_id) const;
+  // Nothing will be given of this source any more: a complete or refused one leaves little behind.
+  void Forget(const Hash128& source_id);
   [[nodiscard]] bool HasRoom() const { return window_.HasRoom(); }
   // Takes a wanted batch. kInvalidArgument when it is larger than what the aggregator takes.
   absl::Status AddBatch(OutgoingBatchPtr batch);
@@ -76,6 +96,7 @@ class UplinkSession {
   absl::Status On(const WelcomeEvent& event);
   absl::Status On(const SourceWelcomeEvent& event);
   absl::Status On(const AckEvent& event);
+  absl::Status On(const FilesStoredEvent& event);
   absl::Status On(const DrainedEvent& event);
   absl::Status On(const RefusalEvent& event);
   absl::StatusOr<Source*> Find(const Hash128& source_id, const char* what);
@@ -88,7 +109,7 @@ class UplinkSession {
   AckWindow window_;
   std::map<Hash128, Source> sources_;
   std::vector<Hash128> to_announce_;  // on this stream
-  std::vector<FileNote> notes_;       // kept until drained: notes have no acknowledgement of their own
+  std::deque<FileNote> notes_;        // not known to be stored
   std::vector<RefusedUplinkSource> refused_;
   int64_t max_message_bytes_ = 0;
   int64_t acknowledged_batches_ = 0;
@@ -99,7 +120,8 @@ class UplinkSession {
   // Of the present stream.
   bool hello_sent_ = false;
   bool welcomed_ = false;
-  size_t notes_sent_ = 0;
+  size_t notes_sent_ = 0;     // of notes_
+  int64_t notes_stored_ = 0;  // on this stream
   bool finish_sent_ = false;
   bool drain_sent_ = false;
 };

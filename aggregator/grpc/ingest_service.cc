@@ -12,13 +12,6 @@
 namespace lockstep {
 namespace {
 
-// A status travels in a trailer of limited size.
-constexpr size_t kMaxStatusBytes = 4096;
-
-grpc::Status ToGrpc(const absl::Status& status) {
-  return {static_cast<grpc::StatusCode>(status.code()), std::string(status.message()).substr(0, kMaxStatusBytes)};
-}
-
 absl::StatusOr<Hash128> HashFrom(const std::string& bytes, const char* what) {
   if (bytes.size() != 16) {
     return absl::InvalidArgumentError(fmt::format("{} has {} bytes instead of 16", what, bytes.size()));
@@ -97,6 +90,11 @@ bool Fill(const IngestAck& ack, v1::IngestResponse& response) {
   return true;
 }
 
+bool Fill(const IngestFilesStored& files, v1::IngestResponse& response) {
+  response.mutable_files()->set_count(files.count);
+  return true;
+}
+
 bool Fill(const IngestDrained&, v1::IngestResponse& response) {
   response.mutable_drained();
   return true;
@@ -113,14 +111,21 @@ bool Fill(const IngestRefusal& refusal, v1::IngestResponse& response) {
 
 class IngestService : public v1::Ingest::Service {
  public:
-  explicit IngestService(const IngestEnvironment& environment) : environment_(environment) {}
+  IngestService(const IngestEnvironment& environment, CallGuard& guard) : environment_(environment), guard_(guard) {}
 
-  grpc::Status Stream(grpc::ServerContext* /*context*/,
+  grpc::Status Stream(grpc::ServerContext* context,
                       grpc::ServerReaderWriter<v1::IngestResponse, v1::IngestRequest>* stream) override {
+    const DrainGate::Pass pass(guard_.gate());
+    if (!pass) {
+      return CallGuard::GoingDown(*context);
+    }
+    if (const absl::Status allowed = guard_.Allow(*context, Action::kIngest, std::nullopt); !allowed.ok()) {
+      return ToGrpc(allowed);
+    }
     IngestSession session(environment_);
     v1::IngestRequest request;
     while (stream->Read(&request)) {
-      const absl::StatusOr<IngestReply> reply = Answer(session, request);
+      const absl::StatusOr<IngestReply> reply = Answer(*context, session, request);
       if (!reply.ok()) {
         LogWarning("stream of agent '{}' for run '{}' ended: {}", session.agent(), session.run(),
                    std::string(reply.status().message()));
@@ -135,18 +140,24 @@ class IngestService : public v1::Ingest::Service {
   }
 
  private:
-  static absl::StatusOr<IngestReply> Answer(IngestSession& session, const v1::IngestRequest& request) {
+  // Asks for every message: a token that was taken back must not go on on an open stream.
+  absl::StatusOr<IngestReply> Answer(const grpc::ServerContext& context, IngestSession& session,
+                                     const v1::IngestRequest& request) const {
+    const bool is_hello = request.has_hello();
+    const Action action = is_hello && request.hello().replace() ? Action::kReplace : Action::kIngest;
+    LOCKSTEP_RETURN_IF_ERROR(guard_.Allow(context, action, is_hello ? request.hello().run() : session.run()));
     LOCKSTEP_ASSIGN_OR_RETURN(const IngestMessage message, MessageOf(request));
     return session.On(message);
   }
 
   const IngestEnvironment& environment_;
+  CallGuard& guard_;
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeIngestService(const IngestEnvironment& environment) {
-  return std::make_unique<IngestService>(environment);
+std::unique_ptr<grpc::Service> MakeIngestService(const IngestEnvironment& environment, CallGuard& guard) {
+  return std::make_unique<IngestService>(environment, guard);
 }
 
 }  // namespace lockstep

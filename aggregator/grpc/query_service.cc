@@ -1,13 +1,17 @@
 #include <grpcpp/grpcpp.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "aggregator/grpc/services.h"
+#include "aggregator/query/prune.h"
 #include "aggregator/query/run_query.h"
 #include "analysis/base/status_macros.h"
 #include "lockstep/v1/query.grpc.pb.h"
+#include "platform/clock.h"
+#include "platform/log.h"
 #include "proto/query_codec.h"
 
 namespace lockstep {
@@ -15,10 +19,6 @@ namespace {
 
 constexpr size_t kChunkBytes = size_t{1} << 20;
 constexpr int kRunsAChunk = 1000;
-
-grpc::Status ToGrpc(const absl::Status& status) {
-  return {static_cast<grpc::StatusCode>(status.code()), std::string(status.message())};
-}
 
 void WriteError(const absl::Status& status, grpc::ServerWriter<v1::ReportChunk>& writer) {
   v1::ReportChunk chunk;
@@ -39,44 +39,39 @@ void WriteJson(std::string_view json, grpc::ServerWriter<v1::ReportChunk>& write
 
 class QueryService : public v1::Query::Service {
  public:
-  QueryService(JobStore& store, Executor& executor) : store_(store), executor_(executor) {}
+  QueryService(JobStore& store, RunOpener& opener, Executor& executor, CallGuard& guard)
+      : store_(store), opener_(opener), executor_(executor), guard_(guard) {}
 
-  grpc::Status Runs(grpc::ServerContext* /*context*/, const v1::RunsRequest* /*request*/,
+  grpc::Status Runs(grpc::ServerContext* context, const v1::RunsRequest* /*request*/,
                     grpc::ServerWriter<v1::RunsChunk>* writer) override {
-    const absl::StatusOr<std::vector<RunInfo>> runs = store_.ListRuns();
-    if (!runs.ok()) {
-      return ToGrpc(runs.status());
-    }
-    v1::RunsChunk chunk;
-    for (const RunInfo& run : *runs) {
-      ToProto(run, chunk.add_runs());
-      if (chunk.runs_size() == kRunsAChunk) {
-        writer->Write(chunk);
-        chunk.Clear();
-      }
-    }
-    writer->Write(chunk);
-    return grpc::Status::OK;
+    return Guarded(*context, Action::kList, std::nullopt, [&] { return ToGrpc(List(*context, *writer)); });
   }
 
-  grpc::Status Views(grpc::ServerContext* /*context*/, const v1::ViewsRequest* request,
+  grpc::Status Views(grpc::ServerContext* context, const v1::ViewsRequest* request,
                      grpc::ServerWriter<v1::ReportChunk>* writer) override {
-    const absl::StatusOr<std::string> answer = Answer(*request);
-    if (answer.ok()) {
-      WriteJson(*answer, *writer);
-    } else {
-      WriteError(answer.status(), *writer);
-    }
-    return grpc::Status::OK;
+    return Guarded(*context, Action::kRead, request->run(), [&] {
+      const absl::StatusOr<std::string> answer = Answer(*request);
+      if (answer.ok()) {
+        WriteJson(*answer, *writer);
+      } else {
+        WriteError(answer.status(), *writer);
+      }
+      return grpc::Status::OK;
+    });
   }
 
-  grpc::Status Administer(grpc::ServerContext* /*context*/, const v1::AdministerRequest* request,
-                          v1::AdministerResponse* /*response*/) override {
+  grpc::Status Administer(grpc::ServerContext* context, const v1::AdministerRequest* request,
+                          v1::AdministerResponse* response) override {
     switch (request->action_case()) {
       case v1::AdministerRequest::kFinishRun:
-        return ToGrpc(Finish(request->finish_run()));
+        return Guarded(*context, Action::kFinish, request->finish_run(),
+                       [&] { return ToGrpc(Finish(request->finish_run())); });
       case v1::AdministerRequest::kDropRun:
-        return ToGrpc(store_.DropRun(request->drop_run()));
+        return Guarded(*context, Action::kDrop, request->drop_run(),
+                       [&] { return ToGrpc(store_.DropRun(request->drop_run())); });
+      case v1::AdministerRequest::kPrune:
+        return Guarded(*context, Action::kPrune, std::nullopt,
+                       [&] { return ToGrpc(PruneRuns(*context, request->prune(), *response)); });
       case v1::AdministerRequest::ACTION_NOT_SET:
         break;
     }
@@ -84,6 +79,34 @@ class QueryService : public v1::Query::Service {
   }
 
  private:
+  // Does the work if the caller may have it done and the server is not going down.
+  template <typename Work>
+  grpc::Status Guarded(grpc::ServerContext& context, Action action, std::optional<std::string_view> run, Work work) {
+    const DrainGate::Pass pass(guard_.gate());
+    if (!pass) {
+      return CallGuard::GoingDown(context);
+    }
+    const absl::Status allowed = guard_.Allow(context, action, run);
+    return allowed.ok() ? work() : ToGrpc(allowed);
+  }
+
+  // Only runs that the caller may read are named.
+  absl::Status List(const grpc::ServerContext& context, grpc::ServerWriter<v1::RunsChunk>& writer) {
+    LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<RunInfo> runs, store_.ListRuns());
+    v1::RunsChunk chunk;
+    for (const RunInfo& run : runs) {
+      if (guard_.Allow(context, Action::kList, run.name).ok()) {
+        ToProto(run, chunk.add_runs());
+      }
+      if (chunk.runs_size() == kRunsAChunk) {
+        writer.Write(chunk);
+        chunk.Clear();
+      }
+    }
+    writer.Write(chunk);
+    return absl::OkStatus();
+  }
+
   absl::StatusOr<std::string> Answer(const v1::ViewsRequest& request) {
     LOCKSTEP_ASSIGN_OR_RETURN(const AnalysisOptions options, FromProto(request));
     return AnswerViews(store_, request.run(), options, executor_);
@@ -94,14 +117,31 @@ class QueryService : public v1::Query::Service {
     return PublishRanks(store_, run);
   }
 
+  absl::Status PruneRuns(const grpc::ServerContext& context, const v1::Prune& request,
+                         v1::AdministerResponse& response) {
+    const auto may = [&](const std::string& run) { return guard_.Allow(context, Action::kPrune, run).ok(); };
+    LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<PruneVerdict> verdicts,
+                              Prune(store_, opener_, FromProto(request), SystemClock().UnixNs(), may));
+    for (const PruneVerdict& verdict : verdicts) {
+      ToProto(verdict, response.add_pruned());
+      if (verdict.removed && !request.dry_run()) {
+        LogInfo("run '{}' pruned, {} bytes", verdict.run, verdict.bytes);
+      }
+    }
+    return absl::OkStatus();
+  }
+
   JobStore& store_;
+  RunOpener& opener_;
   Executor& executor_;
+  CallGuard& guard_;
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeQueryService(JobStore& store, Executor& executor) {
-  return std::make_unique<QueryService>(store, executor);
+std::unique_ptr<grpc::Service> MakeQueryService(JobStore& store, RunOpener& opener, Executor& executor,
+                                                CallGuard& guard) {
+  return std::make_unique<QueryService>(store, opener, executor, guard);
 }
 
 }  // namespace lockstep

@@ -1,18 +1,24 @@
 #include "aggregator/grpc/server.h"
 
 #include <fmt/format.h>
+#include <grpc/support/log.h>
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/impl/service_type.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <utility>
 
+#include "aggregator/grpc/call_guard.h"
 #include "aggregator/grpc/services.h"
 #include "aggregator/ingest/run_opener.h"
 #include "aggregator/query/run_query.h"
+#include "analysis/base/status_macros.h"
 #include "platform/executor.h"
 #include "platform/host.h"
 #include "platform/log.h"
+#include "platform/pem.h"
 #include "proto/batch_codec.h"
 
 namespace lockstep {
@@ -20,8 +26,10 @@ namespace {
 
 class Server : public AggregatorServer {
  public:
-  Server(JobStore& store, const AggregatorServerOptions& options)
+  Server(JobStore& store, const AggregatorServerOptions& options, std::shared_ptr<AccessControl> access)
       : options_(options),
+        access_(std::move(access)),
+        guard_(access_),
         executor_(options.analysis_threads),
         opener_(store),
         environment_{.store = store,
@@ -29,8 +37,8 @@ class Server : public AggregatorServer {
                      .limits = options.limits,
                      .decode = [](std::string_view body) { return DecodeBatch(body); },
                      .on_drained = [&store](const std::string& run) { Publish(store, run); }},
-        ingest_(MakeIngestService(environment_)),
-        query_(MakeQueryService(store, executor_)) {}
+        ingest_(MakeIngestService(environment_, guard_)),
+        query_(MakeQueryService(store, opener_, executor_, guard_)) {}
 
   ~Server() override { Shutdown(); }
 
@@ -39,7 +47,8 @@ class Server : public AggregatorServer {
     Harden(builder);
     int port = 0;
     if (!options_.listen.empty()) {
-      builder.AddListeningPort(options_.listen, grpc::InsecureServerCredentials(), &port);
+      grpc::EnableDefaultHealthCheckService(true);
+      builder.AddListeningPort(options_.listen, ServerCredentialsFor(options_.tls, access_), &port);
     }
     builder.RegisterService(ingest_.get());
     builder.RegisterService(query_.get());
@@ -64,10 +73,15 @@ class Server : public AggregatorServer {
   }
 
   void Shutdown() override {
-    if (server_ != nullptr) {
-      server_->Shutdown(std::chrono::system_clock::now() + std::chrono::nanoseconds(options_.grace_ns));
-      server_->Wait();
+    if (server_ == nullptr) {
+      return;
     }
+    if (auto* const health = server_->GetHealthCheckService()) {
+      health->SetServingStatus(false);
+    }
+    guard_.gate().CloseAndWait(options_.grace_ns);
+    server_->Shutdown(std::chrono::system_clock::now());  // what is still open is cancelled
+    server_->Wait();
   }
 
  private:
@@ -92,6 +106,8 @@ class Server : public AggregatorServer {
   }
 
   const AggregatorServerOptions options_;
+  const std::shared_ptr<AccessControl> access_;  // null: everybody may do everything
+  CallGuard guard_;
   ThreadPool executor_;
   RunOpener opener_;
   const IngestEnvironment environment_;
@@ -101,6 +117,13 @@ class Server : public AggregatorServer {
   std::unique_ptr<grpc::Server> server_;  // last: its threads use all the others
 };
 
+// Or else every failed handshake of a stranger would be a line on stderr. GRPC_VERBOSITY brings them back.
+void QuietenGrpc() {
+  if (std::getenv("GRPC_VERBOSITY") == nullptr) {
+    gpr_set_log_verbosity(static_cast<gpr_log_severity>(GPR_LOG_SEVERITY_ERROR + 1));
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<AggregatorServer>> AggregatorServer::Start(JobStore& store,
@@ -109,11 +132,14 @@ absl::StatusOr<std::unique_ptr<AggregatorServer>> AggregatorServer::Start(JobSto
     return absl::InvalidArgumentError(
         fmt::format("cannot listen on '{}': HOST:PORT is needed, for example 127.0.0.1:7700", options.listen));
   }
-  auto server = std::make_unique<Server>(store, options);
-  const absl::Status listening = server->Listen();
-  if (!listening.ok()) {
-    return listening;
+  QuietenGrpc();
+  LOCKSTEP_RETURN_IF_ERROR(CheckPemFiles(options.tls.certificate, options.tls.key, options.tls.client_ca));
+  std::shared_ptr<AccessControl> access;
+  if (!options.tokens.empty()) {
+    LOCKSTEP_ASSIGN_OR_RETURN(access, AccessControl::Open(options.tokens));
   }
+  auto server = std::make_unique<Server>(store, options, std::move(access));
+  LOCKSTEP_RETURN_IF_ERROR(server->Listen());
   return server;
 }
 

@@ -17,8 +17,18 @@ class Channel;
 
 namespace lockstep {
 
+// PEM files of a listening port. All "": plaintext.
+struct ServerTls {
+  std::string certificate;  // the server's, with what leads to its root
+  std::string key;
+  std::string client_ca;   // "" = clients need no certificate; else one that this authority signed
+  uint32_t refresh_s = 5;  // how often the files are looked at
+};
+
 struct AggregatorServerOptions {
   std::string listen;  // HOST:PORT, port 0 = the system chooses; "" = in-process only
+  ServerTls tls;
+  std::string tokens;  // path of the token file; "" = everybody may do everything
   IngestLimits limits;
   size_t analysis_threads = 0;       // 0 = as many as the machine has
   int64_t grace_ns = 2'000'000'000;  // for streams still open at Shutdown
@@ -27,7 +37,8 @@ struct AggregatorServerOptions {
 // Owns its threads. Thread safe.
 class AggregatorServer {
  public:
-  // The store must outlive the server. kUnavailable when the address cannot be listened on.
+  // The store must outlive the server. kUnavailable when the address cannot be listened on; what ReadSecretFile and
+  // TokenTable say of the token file; what CheckPemFiles says of the TLS files. Answers grpc.health.v1 on the port.
   static absl::StatusOr<std::unique_ptr<AggregatorServer>> Start(JobStore& store,
                                                                  const AggregatorServerOptions& options);
   virtual ~AggregatorServer() = default;  // shuts down
@@ -35,8 +46,8 @@ class AggregatorServer {
   [[nodiscard]] virtual const std::string& address() const = 0;
   // A channel that never leaves this process; must not be used after Shutdown.
   [[nodiscard]] virtual std::shared_ptr<grpc::Channel> InProcessChannel() = 0;
-  // Takes no new calls, lets running ones go on for the grace, then cancels them. Acknowledged batches are in the
-  // store.
+  // Takes no new calls (kUnavailable with a hint when to try again), lets running ones go on for the grace, then
+  // cancels them. Acknowledged batches are in the store.
   virtual void Shutdown() = 0;
 };
 

@@ -4,7 +4,9 @@
 
 #include <memory>
 
+#include "aggregator/grpc/call_guard.h"
 #include "aggregator/ingest/ingest_session.h"
+#include "aggregator/ingest/run_opener.h"
 #include "aggregator/store/job_store.h"
 #include "analysis/model/run_data.h"
 
@@ -14,8 +16,9 @@ class Service;
 
 namespace lockstep {
 
-// The environment, the store and the executor must outlive the services.
-[[nodiscard]] std::unique_ptr<grpc::Service> MakeIngestService(const IngestEnvironment& environment);
-[[nodiscard]] std::unique_ptr<grpc::Service> MakeQueryService(JobStore& store, Executor& executor);
+// Everything given must outlive the services. The guard is asked before each answer.
+[[nodiscard]] std::unique_ptr<grpc::Service> MakeIngestService(const IngestEnvironment& environment, CallGuard& guard);
+[[nodiscard]] std::unique_ptr<grpc::Service> MakeQueryService(JobStore& store, RunOpener& opener, Executor& executor,
+                                                              CallGuard& guard);
 
 }  // namespace lockstep

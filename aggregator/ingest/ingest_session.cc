@@ -23,8 +23,8 @@ bool IsConflict(const absl::Status& status) {
 }  // namespace
 
 IngestSession::~IngestSession() {
-  if (replaces_) {
-    environment_.opener.Close(run_);
+  if (welcomed_) {
+    environment_.opener.Close(run_, replaces_);
   }
 }
 
@@ -118,7 +118,7 @@ IngestReply IngestSession::Refuse(const IngestBatch& envelope, Source& source, s
 
 absl::StatusOr<IngestReply> IngestSession::Handle(const FileNote& note) {
   LOCKSTEP_RETURN_IF_ERROR(environment_.store.PutFileNote(run_, note));
-  return IngestReply();
+  return IngestFilesStored{.count = ++files_stored_};
 }
 
 absl::StatusOr<IngestReply> IngestSession::Handle(const IngestFinish&) {

@@ -71,6 +71,7 @@ class IngestSession {
   std::string agent_;
   bool welcomed_ = false;
   bool replaces_ = false;
+  int64_t files_stored_ = 0;
   std::map<Hash128, Source> sources_;
 };
 

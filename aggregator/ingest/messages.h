@@ -50,6 +50,10 @@ struct IngestAck {
   int64_t sequence = -1;
   bool complete = false;
 };
+// File notes of this stream that are durable.
+struct IngestFilesStored {
+  int64_t count = 0;
+};
 struct IngestDrained {};
 struct IngestRefusal {
   Hash128 source_id;
@@ -58,7 +62,7 @@ struct IngestRefusal {
   std::string detail;
 };
 // monostate: nothing to answer.
-using IngestReply =
-    std::variant<std::monostate, IngestWelcome, IngestSourceWelcome, IngestAck, IngestDrained, IngestRefusal>;
+using IngestReply = std::variant<std::monostate, IngestWelcome, IngestSourceWelcome, IngestAck, IngestFilesStored,
+                                 IngestDrained, IngestRefusal>;
 
 }  // namespace lockstep

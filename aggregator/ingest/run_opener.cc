@@ -8,23 +8,39 @@ namespace lockstep {
 absl::Status RunOpener::Open(const std::string& run, int32_t expected_ranks, bool replace) {
   // Held while dropping, so that no other stream can put something into the run in between.
   const MutexLock lock(mutex_);
-  if (replace && !replacing_.contains(run)) {
+  const auto found = runs_.find(run);
+  if (replace && (found == runs_.end() || found->second.replacing == 0)) {
     LOCKSTEP_RETURN_IF_ERROR(store_.DropRun(run));
   }
   LOCKSTEP_RETURN_IF_ERROR(store_.OpenRun(run, expected_ranks));
-  if (replace) {
-    ++replacing_[run];
-  }
+  Streams& streams = runs_[run];
+  ++streams.open;
+  streams.replacing += replace ? 1 : 0;
   return absl::OkStatus();
 }
 
-void RunOpener::Close(const std::string& run) {
+void RunOpener::Close(const std::string& run, bool replace) {
   const MutexLock lock(mutex_);
-  const auto found = replacing_.find(run);
-  LOCKSTEP_CHECK(found != replacing_.end());
-  if (--found->second == 0) {
-    replacing_.erase(found);
+  const auto found = runs_.find(run);
+  LOCKSTEP_CHECK(found != runs_.end());
+  found->second.replacing -= replace ? 1 : 0;
+  if (--found->second.open == 0) {
+    runs_.erase(found);
   }
+}
+
+bool RunOpener::IsOpen(const std::string& run) {
+  const MutexLock lock(mutex_);
+  return runs_.contains(run);
+}
+
+absl::StatusOr<bool> RunOpener::DropUnlessOpen(const std::string& run) {
+  const MutexLock lock(mutex_);
+  if (runs_.contains(run)) {
+    return false;
+  }
+  LOCKSTEP_RETURN_IF_ERROR(store_.DropRun(run));
+  return true;
 }
 
 }  // namespace lockstep

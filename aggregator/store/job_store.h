@@ -21,6 +21,7 @@
 #include "analysis/base/natural_order.h"
 #include "analysis/model/batch.h"
 #include "analysis/model/run_data.h"
+#include "platform/clock.h"
 
 namespace lockstep {
 
@@ -40,6 +41,13 @@ struct LoadedRun {
 [[nodiscard]] inline bool NoteBefore(const FileNote& a, const FileNote& b) {
   return a.path == b.path ? a.host < b.host : NaturalPathLess(a.path, b.path);
 }
+
+// What a run takes and since when nothing was added: for pruning.
+struct RunUsage {
+  RunInfo info;
+  int64_t bytes = 0;            // estimated
+  int64_t changed_unix_ns = 0;  // when content last arrived
+};
 
 class JobStore {
  public:
@@ -69,10 +77,14 @@ class JobStore {
 
   [[nodiscard]] virtual absl::StatusOr<std::vector<RunInfo>> ListRuns() = 0;            // by name
   [[nodiscard]] virtual absl::StatusOr<LoadedRun> LoadRun(const std::string& run) = 0;  // kNotFound
+  [[nodiscard]] virtual absl::StatusOr<std::vector<RunUsage>> Usage() = 0;              // by name
+  // Gives the room of dropped runs back to the disk, as far as the store can without copying all of itself.
+  virtual absl::Status Reclaim() = 0;
 };
 
 struct StoreOptions {
-  std::string path;  // "" = in memory
+  std::string path;                     // "" = in memory
+  const Clock* clock = &SystemClock();  // tells when runs change; must outlive the store
 };
 // The visible list of backends: "sqlite" (path, or in-memory database when empty) and "memory".
 absl::StatusOr<std::unique_ptr<JobStore>> OpenStore(std::string_view backend, const StoreOptions& options);

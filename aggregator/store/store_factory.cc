@@ -8,9 +8,10 @@
 namespace lockstep {
 
 absl::StatusOr<std::unique_ptr<JobStore>> OpenStore(std::string_view backend, const StoreOptions& options) {
-  if (backend == "memory" || (backend == "sqlite" && options.path.empty())) return std::make_unique<MemoryStore>();
+  if (backend == "memory" || (backend == "sqlite" && options.path.empty()))
+    return std::make_unique<MemoryStore>(*options.clock);
   if (backend == "sqlite") {
-    LOCKSTEP_ASSIGN_OR_RETURN(std::unique_ptr<SqliteStore> store, SqliteStore::Open(options.path));
+    LOCKSTEP_ASSIGN_OR_RETURN(std::unique_ptr<SqliteStore> store, SqliteStore::Open(options.path, *options.clock));
     return store;
   }
   return absl::InvalidArgumentError(fmt::format("store backend '{}': there are 'sqlite' and 'memory'", backend));

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <tuple>
 
+#include "analysis/condense/host_wait.h"
 #include "analysis/condense/phase.h"
 #include "analysis/model/batch.h"
 #include "analysis/model/trace_record.h"
@@ -23,6 +24,7 @@ struct ActivityRecord {
   int64_t duration_ns = 0;  // kAllocation: delta in bytes
   int64_t launch_start_ns = kNoTime;
   int64_t launch_end_ns = kNoTime;
+  HostWait host_wait;  // the last before the launch
   int64_t seq = kNoSeq;
   int64_t bytes = kUnknownBytes;
   int64_t graph_launch = -1;  // ordinal of the graph launch within the process

@@ -5,11 +5,16 @@
 
 namespace lockstep {
 
-BucketMeasures::BucketMeasures(int64_t bucket_ns, std::function<void(BucketRow)> emit)
-    : bucket_ns_(bucket_ns), emit_(std::move(emit)) {}
+BucketMeasures::BucketMeasures(int64_t bucket_ns, std::optional<std::pair<int64_t, int64_t>> window_ns,
+                               std::function<void(BucketRow)> emit)
+    : bucket_ns_(bucket_ns), window_ns_(window_ns), emit_(std::move(emit)) {}
 
 template <typename Add>
 void BucketMeasures::Split(int64_t from_ns, int64_t to_ns, const Add& add) {
+  if (window_ns_) {
+    from_ns = std::max(from_ns, window_ns_->first);
+    to_ns = std::min(to_ns, window_ns_->second);
+  }
   while (from_ns < to_ns) {
     const int64_t index = GridIndex(from_ns, bucket_ns_);
     if (index != row_.index) {

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <utility>
 
 #include "analysis/condense/gap.h"
 #include "analysis/condense/interval_sets.h"
@@ -12,7 +14,9 @@ namespace lockstep {
 
 class BucketMeasures {
  public:
-  BucketMeasures(int64_t bucket_ns, std::function<void(BucketRow)> emit);
+  // With a window only what lies inside it is measured.
+  BucketMeasures(int64_t bucket_ns, std::optional<std::pair<int64_t, int64_t>> window_ns,
+                 std::function<void(BucketRow)> emit);
 
   void Segment(int64_t from_ns, int64_t to_ns, const ActiveCounts& all);
   void Idle(const Gap& gap);
@@ -24,6 +28,7 @@ class BucketMeasures {
   void Split(int64_t from_ns, int64_t to_ns, const Add& add);
 
   int64_t bucket_ns_;
+  std::optional<std::pair<int64_t, int64_t>> window_ns_;
   std::function<void(BucketRow)> emit_;
   BucketRow row_;
 };

@@ -15,6 +15,7 @@
 #include "analysis/condense/launch_table.h"
 #include "analysis/condense/memory_table.h"
 #include "analysis/condense/segment_builder.h"
+#include "analysis/condense/selected_gaps.h"
 #include "analysis/condense/step_measures.h"
 #include "analysis/condense/step_phases.h"
 #include "analysis/condense/stream_idle.h"
@@ -53,7 +54,8 @@ class Condenser::Impl {
         kernels_(input_.names, input_.context.slice_ns, input_.largest_names),
         instances_([this](InstanceRow row) { return EmitInstance(std::move(row)); }),
         steps_(input_.steps, [this](int32_t step, StepRow row) { EmitStep(step, std::move(row)); }),
-        buckets_(input_.context.bucket_ns, [this](BucketRow row) { Keep(cutter_.Add(row)); }) {
+        buckets_(input_.context.bucket_ns, input_.selection.time_ns,
+                 [this](BucketRow row) { Keep(cutter_.Add(row)); }) {
     for (const NameId name : input_.largest_names) largest_[name] = true;
   }
 
@@ -63,7 +65,7 @@ class Condenser::Impl {
     } else if (record.type == ActivityType::kAllocation) {
       allocation_.Add(record.start_ns, record.duration_ns);
     } else if (IsOffDevice(record)) {
-      memory_.Add(record);
+      if (input_.selection.Has(record.step, record.start_ns)) memory_.Add(record);
     } else {
       LOCKSTEP_RETURN_IF_ERROR(AddActivity(record));
     }
@@ -80,8 +82,8 @@ class Condenser::Impl {
     SourceSummary summary;
     summary.drops = drops;
     summary.drops.Merge(drops_);
-    summary.gaps = std::move(gaps_);
-    summary.streams = idle_streams_.TakeRows();
+    summary.gaps = gaps_.Take();
+    summary.streams = input_.selection.active() ? selected_streams_.TakeRows() : idle_streams_.TakeRows();
     allocation_.FillIn(summary);
     return cutter_.Finish(std::move(summary));
   }
@@ -94,24 +96,21 @@ class Condenser::Impl {
       const Gap gap = ClassifyGap(now_ns_, record.start_ns, record.launch_end_ns, waited);
       steps_.Idle(gap);
       buckets_.Idle(gap);
-      gaps_.Add(gap.end_ns - gap.begin_ns);
+      if (!input_.selection.steps) gaps_.AddGap(gap.begin_ns, gap.end_ns, input_.selection);
     }
     now_ns_ = record.start_ns;
     started_ = true;
     const int32_t step = record.step == kNoLaunchRow ? steps_.current() : record.step;
     steps_.Reach(step, record.start_ns);
+    const bool selected = input_.selection.Has(step, record.start_ns);
+    if (input_.selection.active() && selected) NoteSelected(record, step);
     const KernelClass& kind = ClassOf(record);
     const ActivitySet set = SetOf(record, kind);
     CountInStep(record, step, kind, set);
     const bool is_instance = record.kind == DeviceKind::kKernel && kind.category == Category::kCommunication;
     segments_.Add(record, set, is_instance ? instances_.next_ordinal() : -1);
     if (is_instance) OpenInstance(record, kind, step);
-    if (record.kind == DeviceKind::kKernel) {
-      kernels_.Add(record, kind, NumberOf(step), drops_);
-      launches_.Add(record);
-    } else if (record.kind != DeviceKind::kGraphSpan) {
-      memory_.Add(record);
-    }
+    if (selected) AddToTables(record, kind, step);
     if (record.duration_ns > 0) {
       running_.push({record.end_ns(), step, set});
       active_.Start(set);
@@ -120,6 +119,21 @@ class Condenser::Impl {
       steps_.Point(step, record.start_ns);
     }
     return status_;
+  }
+
+  void AddToTables(const ActivityRecord& record, const KernelClass& kind, int32_t step) {
+    if (record.kind == DeviceKind::kKernel) {
+      kernels_.Add(record, kind, NumberOf(step), drops_);
+      launches_.Add(record, drops_);
+    } else if (record.kind != DeviceKind::kGraphSpan) {
+      memory_.Add(record);
+    }
+  }
+
+  // The streams and gaps of a selection are those between what was selected.
+  void NoteSelected(const ActivityRecord& record, int32_t step) {
+    selected_streams_.Start(record);
+    if (input_.selection.steps) gaps_.AddActivity(record, step, input_.selection);
   }
 
   // Moves the present to t, segment by segment between the ends of what is running.
@@ -245,7 +259,11 @@ class Condenser::Impl {
   void FillSegment(InstanceRow& row) {
     const auto [last, is_new] = last_end_.emplace(row.communicator, row.end_ns());
     if (is_new) return;
-    row.segment = segments_.Before(last->second);
+    // A segment has a tile for each instance of other communicators in it: thousands of communicators in turn would
+    // make thousands of tiles an instance.
+    tile_budget_ = std::min(tile_budget_ + kTilesPerInstance, kMaxTileBudget);
+    row.segment = segments_.Before(last->second, tile_budget_);
+    tile_budget_ -= row.segment.tiles.size();
     last->second = std::max(last->second, row.end_ns());
   }
 
@@ -275,6 +293,9 @@ class Condenser::Impl {
     row.name = cutter_.Name(row.name);
     if (step >= 0) {
       AddHost(input_.host_by_step[static_cast<size_t>(step)], row);
+      row.forward_ns = phases_.Annotated(step, Phase::kForward);
+      row.backward_ns = phases_.Annotated(step, Phase::kBackward);
+      row.optimizer_ns = phases_.Annotated(step, Phase::kOptimizer);
       row.phase = Name(phases_.Take(step));
     }
     Keep(cutter_.Add(std::move(row)));
@@ -330,7 +351,8 @@ class Condenser::Impl {
   AllocationLevel allocation_;
   LaunchTable launches_;
   StreamIdle idle_streams_;
-  Sketch gaps_;
+  StreamIdle selected_streams_;
+  SelectedGaps gaps_;
   DropCounters drops_;
   ActiveCounts active_;
   std::priority_queue<Running, std::vector<Running>, std::greater<>> running_;
@@ -341,6 +363,9 @@ class Condenser::Impl {
   std::map<std::pair<int32_t, NameId>, StepKernelRow> step_kernels_;
   std::unordered_map<uint32_t, int64_t> last_end_;
   std::map<int64_t, int64_t> graph_positions_;
+  static constexpr size_t kTilesPerInstance = 32;  // on average
+  static constexpr size_t kMaxTileBudget = 65'536;
+  size_t tile_budget_ = kMaxTileBudget;
 };
 
 Condenser::Condenser(CondenseInput input, std::function<absl::Status(Batch)> emit)

@@ -16,6 +16,7 @@
 
 #include "analysis/condense/activity.h"
 #include "analysis/condense/file_interner.h"
+#include "analysis/condense/selection.h"
 #include "analysis/condense/step_table.h"
 #include "analysis/model/batch.h"
 
@@ -27,6 +28,7 @@ struct CondenseInput {
   const std::vector<StepRange>& steps;   // of the process, by start, on the Unix axis; must outlive it
   std::vector<HostOfStep> host_by_step;  // as long as `steps`
   std::vector<NameId> largest_names;     // kernels whose totals are kept per step, at most 32
+  CondenseSelection selection = {};      // what the tables are restricted to
 };
 
 // Host-side rows of the process, written into the source that stands for it; names are file NameIds.

@@ -10,16 +10,21 @@ namespace {
 
 constexpr std::string_view kRestName = "(rest)";
 
+std::string GroupOf(const CollectiveMeta& meta) {
+  std::string group = fmt::format("{}\x1f{}\x1f{}\x1f{}\x1f{}", meta.group_name, meta.group_desc, meta.members_elided,
+                                  meta.group_size, meta.comm_hash);
+  for (const int32_t member : meta.members) group += fmt::format(",{}", member);
+  return group;
+}
+
 std::string KeyOf(const CollectiveMeta& meta) {
-  std::string key =
-      fmt::format("{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}", meta.group_name, meta.group_desc,
-                  meta.members_elided, meta.group_size, meta.comm_hash, static_cast<int>(meta.op),
-                  static_cast<int>(meta.dtype), meta.bytes, meta.peer, meta.root);
-  for (const int32_t member : meta.members) key += fmt::format(",{}", member);
-  return key;
+  return fmt::format("{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}", GroupOf(meta), static_cast<int>(meta.op),
+                     static_cast<int>(meta.dtype), meta.bytes, meta.peer, meta.root);
 }
 
 }  // namespace
+
+FileInterner::FileInterner() { AddName(std::string(kRestName)); }
 
 NameId FileInterner::AddName(std::string name) {
   const auto id = static_cast<NameId>(names_.size());
@@ -27,12 +32,6 @@ NameId FileInterner::AddName(std::string name) {
   names_.push_back(std::move(name));
   name_index_.emplace(names_.back(), id);
   return id;
-}
-
-NameId FileInterner::Rest(DropCounters& drops) {
-  drops.Add(DropReason::kNameLimit);
-  if (rest_ == kNoId) rest_ = AddName(std::string(kRestName));
-  return rest_;
 }
 
 NameId FileInterner::Name(std::string_view name, DropCounters& drops) {
@@ -49,7 +48,10 @@ NameId FileInterner::Name(std::string_view name, DropCounters& drops) {
     text = RepairUtf8(text);
   }
   if (const auto found = name_index_.find(text); found != name_index_.end()) return found->second;
-  if (names_.size() >= kMaxNames || name_bytes_ + text.size() > kMaxNameBytes) return Rest(drops);
+  if (names_.size() >= kMaxNames || name_bytes_ + text.size() > kMaxNameBytes) {
+    drops.Add(DropReason::kNameLimit);
+    return rest();
+  }
   return AddName(std::move(text));
 }
 
@@ -68,10 +70,13 @@ ShapeId FileInterner::Shape(const LaunchShape& shape, DropCounters& drops) {
 MetaId FileInterner::Meta(const CollectiveMeta& meta, DropCounters& drops) {
   std::string key = KeyOf(meta);
   if (const auto found = meta_index_.find(key); found != meta_index_.end()) return found->second;
-  if (metas_.size() >= kMaxMetas) {
+  std::string group = GroupOf(meta);
+  const bool full = groups_.size() >= kMaxGroups && !groups_.contains(group);
+  if (metas_.size() >= kMaxMetas || full) {
     drops.Add(DropReason::kKeyLimit);
     return kNoId;
   }
+  groups_.insert(std::move(group));
   const auto id = static_cast<MetaId>(metas_.size());
   metas_.push_back(meta);
   meta_index_.emplace(std::move(key), id);

@@ -1,7 +1,7 @@
 // Interned strings, launch shapes and collective metadata of one file, bounded.
 //
-// Limits: kMaxNames names or kMaxNameBytes bytes of text; beyond them a name becomes "(rest)" and name_limit is
-// counted. Names longer than kMaxNameLength are cut with a hash suffix. Invalid UTF-8 is repaired and counted. One
+// Limits: kMaxNames names or kMaxNameBytes bytes of text; beyond them a name becomes rest() and name_limit is counted.
+// Names longer than kMaxNameLength are cut with a hash suffix. Invalid UTF-8 is repaired and counted. One
 // thread.
 #pragma once
 
@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "analysis/model/drop_reason.h"
@@ -25,11 +26,16 @@ class FileInterner {
   static constexpr size_t kMaxNameLength = 4096;
   static constexpr size_t kMaxShapes = 65'536;
   static constexpr size_t kMaxMetas = 65'536;
+  static constexpr size_t kMaxGroups = 4'096;  // whose collectives have metadata; beyond them none, counted
+
+  FileInterner();
 
   NameId Name(std::string_view name, DropCounters& drops);
   ShapeId Shape(const LaunchShape& shape, DropCounters& drops);
   MetaId Meta(const CollectiveMeta& meta, DropCounters& drops);
 
+  // "(rest)": what stands for all that lies beyond a limit, here and in the tables by name.
+  [[nodiscard]] static constexpr NameId rest() { return 0; }
   [[nodiscard]] const std::string& NameOf(NameId id) const { return names_[id]; }
   [[nodiscard]] const LaunchShape& ShapeOf(ShapeId id) const { return shapes_[id]; }
   [[nodiscard]] const CollectiveMeta& MetaOf(MetaId id) const { return metas_[id]; }
@@ -39,16 +45,15 @@ class FileInterner {
 
  private:
   NameId AddName(std::string name);
-  NameId Rest(DropCounters& drops);
 
   std::deque<std::string> names_;  // stable addresses: the index below views them
   std::unordered_map<std::string_view, NameId> name_index_;
   size_t name_bytes_ = 0;
-  NameId rest_ = kNoId;
   std::vector<LaunchShape> shapes_;
   std::map<LaunchShape, ShapeId> shape_index_;
   std::vector<CollectiveMeta> metas_;
   std::unordered_map<std::string, MetaId> meta_index_;
+  std::unordered_set<std::string> groups_;
 };
 
 }  // namespace lockstep

@@ -27,16 +27,18 @@ size_t KernelTable::KeyHash::operator()(const Key& key) const {
 KernelTable::Entry& KernelTable::EntryOf(const ActivityRecord& kernel, const KernelClass& kind, DropCounters& drops) {
   const Key key{kernel.name, kernel.mangled, kernel.shape, kernel.from_graph, kernel.phase, false};
   if (const auto found = entries_.find(key); found != entries_.end()) return found->second;
-  if (entries_.size() < kMaxKeys) {
+  // What comes late and weighs most still has a row of its own.
+  const bool is_large = largest_.contains(kernel.name);
+  if (entries_.size() < (is_large ? 2 * kMaxKeys : kMaxKeys)) {
     Entry& entry = entries_[key];
     entry.kind = kind;
-    if (largest_.contains(kernel.name)) entry.most_exemplars = kMaxExemplars;
+    if (is_large) entry.most_exemplars = kMaxExemplars;
     return entry;
   }
   drops.Add(DropReason::kKeyLimit);
   // One remainder for compute and one for communication, told apart by the shape field, which a remainder has no use
   // for.
-  const Key rest{kNoId, kNoId, static_cast<ShapeId>(kind.category), false, Phase::kNone, true};
+  const Key rest{FileInterner::rest(), kNoId, static_cast<ShapeId>(kind.category), false, Phase::kNone, true};
   Entry& entry = entries_[rest];
   entry.kind.category = kind.category;
   entry.kind.family = kind.category == Category::kCommunication ? Family::kCommunication : Family::kOther;
@@ -112,6 +114,9 @@ std::vector<KernelRow> KernelTable::TakeRows() {
     row.is_rest = key.is_rest;
     row.kind = entry.kind;
     row.slices.assign(std::make_move_iterator(entry.slices.begin()), std::make_move_iterator(entry.slices.end()));
+    const auto most = std::max(kExemplars, static_cast<size_t>(entry.total.count() / 8));
+    entry.total = Sketch();
+    if (entry.longest.size() > most) entry.longest.resize(most);
     row.longest = std::move(entry.longest);
     rows.push_back(std::move(row));
   }

@@ -1,5 +1,5 @@
-// Durations by kernel key and time slice, and per-step totals of the largest names. Bounded: kMaxKeys keys (then one
-// counted remainder a category), and a limit on exact values held. One thread, no I/O.
+// Durations by kernel key and time slice. Bounded: kMaxKeys keys, as many again of the largest names (then one counted
+// remainder a category), and a limit on exact values held. One thread, no I/O.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,9 @@ namespace lockstep {
 class KernelTable {
  public:
   static constexpr size_t kMaxKeys = 4'096;
-  static constexpr size_t kExemplars = 8;  // longest instances of a key; of the largest names kMaxExemplars
+  // Longest instances of a key; of the largest names kMaxExemplars, but never more than one in eight instances: what
+  // travels is a summary.
+  static constexpr size_t kExemplars = 8;
   static constexpr size_t kMaxExactValues = 1'500'000;  // over all keys and slices
 
   KernelTable(const FileInterner& names, int64_t slice_ns, const std::vector<NameId>& largest)

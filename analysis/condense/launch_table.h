@@ -1,5 +1,6 @@
 // Launch -> queue -> run by (API name, kernel name), and launch delays by API name. Queue times are those of nsys's
-// cuda_kern_exec_sum: kernel start - call end, only when not negative. Bounded to kMaxKeys pairs. One thread, no I/O.
+// cuda_kern_exec_sum: kernel start - call end, only when not negative. Beyond kMaxKeys pairs new ones are merged into
+// one rest, and counted. One thread, no I/O.
 #pragma once
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "analysis/condense/activity.h"
+#include "analysis/condense/file_interner.h"
 #include "analysis/model/batch.h"
 
 namespace lockstep {
@@ -16,15 +18,18 @@ class LaunchTable {
  public:
   static constexpr size_t kMaxKeys = 512;
 
-  void Add(const ActivityRecord& kernel) {
+  void Add(const ActivityRecord& kernel, DropCounters& drops) {
     if (kernel.launch_start_ns == kNoTime || kernel.api == kNoId) return;
     const int64_t queue = kernel.start_ns - kernel.launch_end_ns;
-    if (queue >= 0 && (delays_.size() < kMaxKeys || delays_.contains(kernel.api))) delays_[kernel.api].Add(queue);
-    const std::pair key{kernel.api, kernel.name};
-    if (rows_.size() >= kMaxKeys && !rows_.contains(key)) return;
+    std::pair key{kernel.api, kernel.name};
+    if (rows_.size() >= kMaxKeys && !rows_.contains(key)) {
+      drops.Add(DropReason::kKeyLimit);
+      key = {FileInterner::rest(), FileInterner::rest()};
+    }
+    if (queue >= 0) delays_[key.first].Add(queue);
     LaunchRow& row = rows_[key];
-    row.api = kernel.api;
-    row.kernel = kernel.name;
+    row.api = key.first;
+    row.kernel = key.second;
     row.api_time.Add(kernel.launch_end_ns - kernel.launch_start_ns);
     row.kernel_time.Add(kernel.duration_ns);
     // Clocks of host and device differ a little: a kernel that "starts before its call" must not give a negative total.

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <optional>
 
+#include "analysis/base/ascii.h"
+
 namespace lockstep {
 namespace {
 
@@ -19,6 +21,14 @@ constexpr std::array kWholeNames = std::to_array<Word>({
     {"forward", Phase::kForward},
     {"backward", Phase::kBackward},
     {"optimizer", Phase::kOptimizer},
+});
+
+// What torch annotates by itself; the autograd engine has a range for each node of the backward pass.
+constexpr std::array kBeginnings = std::to_array<Word>({
+    {"Optimizer.step#", Phase::kOptimizer},
+    {"autograd::engine::evaluate_function", Phase::kBackward},
+    {"DistributedDataParallel.forward", Phase::kForward},
+    {"FullyShardedDataParallel.forward", Phase::kForward},
 });
 
 // SGLang's forward modes.
@@ -64,13 +74,7 @@ std::optional<Phase> OfStepMode(std::string_view name) {
 }
 
 // "## Forward ##" and "forward" are equal.
-bool IsNothingBut(std::string_view name, std::string_view word) {
-  const size_t begin = name.find_first_not_of("# ");
-  if (begin == std::string_view::npos) return false;
-  const std::string_view core = name.substr(begin, name.find_last_not_of("# ") - begin + 1);
-  return std::equal(core.begin(), core.end(), word.begin(), word.end(),
-                    [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b; });
-}
+bool IsNothingBut(std::string_view name, std::string_view word) { return EqualIgnoringCase(Trimmed(name, "# "), word); }
 
 }  // namespace
 
@@ -84,7 +88,9 @@ std::string_view Name(Phase phase) {
 Phase PhaseOfRange(std::string_view name) {
   if (const auto phase = OfEngine(name)) return *phase;
   if (const auto phase = OfStepMode(name)) return *phase;
-  if (name.starts_with("Optimizer.step#")) return Phase::kOptimizer;
+  for (const Word& word : kBeginnings) {
+    if (name.starts_with(word.text)) return word.phase;
+  }
   for (const Word& word : kWholeNames) {
     if (IsNothingBut(name, word.text)) return word.phase;
   }

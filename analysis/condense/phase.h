@@ -18,7 +18,8 @@ enum class Phase : uint8_t {
 [[nodiscard]] std::string_view Name(Phase phase);  // "", "prefill", "decode", "mixed", "forward", ...
 
 // Told by: vLLM's and SGLang's "execute_[N_]context_C(...)_generation_G(...)" (C prompts, G decoding sequences),
-// SGLang's "step[DECODE ...]" (EXTEND is a prefill, verification of drafts decodes), torch's "Optimizer.step#...", and
+// SGLang's "step[DECODE ...]" (EXTEND is a prefill, verification of drafts decodes), torch's "Optimizer.step#...",
+// "DistributedDataParallel.forward", "autograd::engine::evaluate_function..." (backward), and
 // ranges whose name is nothing but the phase ("decode", "## forward ##"). kNone: anything else.
 [[nodiscard]] Phase PhaseOfRange(std::string_view name);
 

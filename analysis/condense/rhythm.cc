@@ -5,6 +5,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "analysis/stats/order_statistic.h"
+
 namespace lockstep {
 namespace {
 
@@ -101,10 +103,9 @@ class RhythmFinder {
     for (const uint32_t id : ids) {
       std::vector<int64_t> pauses;
       for (const size_t place : places_[id]) pauses.push_back(units_[place].pause_before_ns);
-      const auto middle = pauses.begin() + static_cast<std::ptrdiff_t>(pauses.size() / 2);
-      std::nth_element(pauses.begin(), middle, pauses.end());
-      if (*middle <= longest) continue;
-      longest = *middle;
+      const int64_t usual = UpperMedian(std::move(pauses));
+      if (usual <= longest) continue;
+      longest = usual;
       best = id;
     }
     return best;

@@ -50,6 +50,7 @@ void SegmentBuilder::Add(const ActivityRecord& activity, ActivitySet set, int64_
   entry.start_ns = activity.start_ns;
   entry.end_ns = activity.end_ns();
   entry.launch_end_ns = activity.launch_end_ns;
+  entry.host_wait = activity.host_wait;
   entry.instance = instance;
   entry.stream = activity.stream;
   entry.set = set;
@@ -72,6 +73,10 @@ const SegmentBuilder::Entry* SegmentBuilder::At(int64_t number) const {
   return &entries_[static_cast<size_t>(number - first_number_)];
 }
 
+bool SegmentBuilder::JustEnded(const Entry& other, const Entry& entry) {
+  return other.end_ns <= entry.start_ns + kOverlapNs && other.end_ns > entry.start_ns - kCrossStreamNs;
+}
+
 SegmentBuilder::Predecessor SegmentBuilder::PredecessorOf(int64_t number) const {
   const Entry& entry = *At(number);
   Predecessor best;
@@ -91,14 +96,13 @@ SegmentBuilder::Predecessor SegmentBuilder::PredecessorOf(int64_t number) const 
   consider(At(on_stream), on_stream);
   for (int64_t back = number - 1; back > number - kCrossStreamLookback && At(back) != nullptr; --back) {
     const Entry& other = *At(back);
-    const bool just_ended =
-        other.end_ns <= entry.start_ns + kOverlapNs && other.end_ns > entry.start_ns - kCrossStreamNs;
-    if (other.stream != entry.stream && just_ended) consider(&other, back);
+    if (other.stream == entry.stream) continue;
+    if (JustEnded(other, entry) || entry.host_wait.Saw(other.end_ns)) consider(&other, back);
   }
   return best;
 }
 
-Segment SegmentBuilder::Before(int64_t begin_ns) const {
+Segment SegmentBuilder::Before(int64_t begin_ns, size_t most_tiles) const {
   Segment segment;
   segment.begin_ns = begin_ns;
   int64_t number = first_number_ + static_cast<int64_t>(entries_.size()) - 1;
@@ -106,6 +110,10 @@ Segment SegmentBuilder::Before(int64_t begin_ns) const {
   if (t < begin_ns) return Segment{};  // overlaps its predecessor: no segment between them
   bool is_first = true;
   while (t > begin_ns) {
+    if (segment.tiles.size() >= most_tiles) {
+      segment.rest_ns += t - begin_ns;
+      break;
+    }
     const Entry& entry = *At(number);
     const Predecessor before = PredecessorOf(number);
     if (before.entry == nullptr || before.end_ns <= begin_ns) {

@@ -1,5 +1,6 @@
 // The segment of a source before each collective instance, tiled into its parts (Segment in batch.h; the backward walk
-// of the exact decomposition: stream predecessor, launch call, or a kernel of another stream that ended just before).
+// of the exact decomposition: stream predecessor, launch call, or work of another stream that ended just before, or for
+// which the host waited before it launched).
 //
 // Remembers the last kHistory activities of the device; what lies further back becomes `rest`. One thread, no I/O.
 #pragma once
@@ -23,19 +24,23 @@ class SegmentBuilder {
   void Add(const ActivityRecord& activity, ActivitySet set, int64_t instance);
 
   // The segment before the activity that was added last, from begin_ns.
-  [[nodiscard]] Segment Before(int64_t begin_ns) const;
+  // With `most_tiles` of other communication the walk ends: what lies further back is `rest`.
+  [[nodiscard]] Segment Before(int64_t begin_ns, size_t most_tiles = kHistory) const;
 
  private:
   struct Entry {
     int64_t start_ns = 0;
     int64_t end_ns = 0;
     int64_t launch_end_ns = kNoTime;
+    HostWait host_wait;
     int64_t instance = -1;
     int64_t previous_on_stream = -1;  // absolute number of the entry
     int32_t stream = -1;
     ActivitySet set = ActivitySet::kCompute;
   };
 
+  // Ended so shortly before that its end may have let the other one start.
+  static bool JustEnded(const Entry& other, const Entry& entry);
   [[nodiscard]] const Entry* At(int64_t number) const;
   // Latest ended entry that started before `from` and determines the start of the entry `number`; null if none is
   // known.

@@ -22,6 +22,12 @@ class StepPhases {
     if (family == Family::kAttentionDecode) times.decode += duration_ns;
   }
 
+  // Kernel time launched inside annotations of this phase so far.
+  [[nodiscard]] int64_t Annotated(int32_t step, Phase phase) const {
+    const auto found = steps_.find(step);
+    return found == steps_.end() ? 0 : found->second.annotated[static_cast<size_t>(phase)];
+  }
+
   // Forgets the step.
   [[nodiscard]] Phase Take(int32_t step) {
     const auto found = steps_.find(step);
@@ -41,14 +47,19 @@ class StepPhases {
     int64_t decode = 0;
   };
 
-  // One phase has (nearly) all; a step that trains has several.
+  static bool IsNearlyAll(int64_t part, int64_t whole) { return part > 0 && part >= whole - whole / 20; }
+
+  // One phase has (nearly) all; a step that trains has several. Backward and optimizer are annotated by torch where
+  // forward is not: such a phase must have (nearly) all kernels, told or not.
   static Phase OfAnnotations(const Times& times, int64_t annotated) {
     int64_t serving = 0;
-    for (const Phase phase :
-         {Phase::kPrefill, Phase::kDecode, Phase::kMixed, Phase::kForward, Phase::kBackward, Phase::kOptimizer}) {
+    for (const Phase phase : {Phase::kPrefill, Phase::kDecode, Phase::kMixed}) {
       const int64_t time = times.annotated[static_cast<size_t>(phase)];
-      if (annotated > 0 && time >= annotated - annotated / 20) return phase;
-      if (phase <= Phase::kMixed) serving += time;
+      if (IsNearlyAll(time, annotated)) return phase;
+      serving += time;
+    }
+    for (const Phase phase : {Phase::kForward, Phase::kBackward, Phase::kOptimizer}) {
+      if (IsNearlyAll(times.annotated[static_cast<size_t>(phase)], times.kernels)) return phase;
     }
     return annotated > 0 && serving == annotated ? Phase::kMixed : Phase::kNone;
   }

@@ -1,5 +1,6 @@
 // Per stream: idle gaps by HolisticTraceAnalysis's categories, and whether a recorded wait precedes the next activity.
-// host wait: the launch started after the previous end; kernel wait: else, and the gap is under 30 us; other: the rest.
+// host wait: the launch started after the previous end, or is not in the trace; kernel wait: else, and the gap is under
+// 30 us; other: the rest.
 // At most kMaxStreams streams are told apart. One thread, no I/O.
 #pragma once
 
@@ -68,7 +69,7 @@ class StreamIdle {
 
   static void AddGap(Stream& stream, const ActivityRecord& activity) {
     const int64_t gap = activity.start_ns - stream.last_end_ns;
-    if (activity.launch_start_ns != kNoTime && activity.launch_start_ns > stream.last_end_ns) {
+    if (activity.launch_start_ns == kNoTime || activity.launch_start_ns > stream.last_end_ns) {
       stream.row.host_wait_ns += gap;
     } else if (gap < kKernelWaitNs) {
       stream.row.kernel_wait_ns += gap;

@@ -22,11 +22,12 @@
 namespace lockstep {
 
 // 2: batch version 2; no redundant Comms Ids. 3: what the host did in each step, ranges projected onto the device,
-// steps found by their rhythm, phases, batch version 3.
-inline constexpr int32_t kCondenseVersion = 3;
+// steps found by their rhythm, phases, batch version 3. 4: more of the longest instances, one row for calls and ranges
+// beyond the limit, time by phase in a step.
+inline constexpr int32_t kCondenseVersion = 4;
 inline constexpr int64_t kNoStep = INT64_MIN;  // an activity or instance of no step
 inline constexpr int64_t kNoTime = INT64_MIN;  // a time that was not recorded
-inline constexpr size_t kMaxExemplars = 64;    // longest instances kept of one kernel key
+inline constexpr size_t kMaxExemplars = 256;   // longest instances kept of one kernel key
 
 // INT64_MIN never travels: optional fields on the wire stand for kNoStep and kNoTime.
 
@@ -171,7 +172,11 @@ struct StepRow {
   int64_t host_copies = 0;
   int64_t host_copy_ns = 0;
   int64_t host_copy_bytes = 0;  // of those whose size is known
-  std::string phase;            // "" = unknown
+  // Kernel time launched inside annotations of these phases; what stands in none is in neither.
+  int64_t forward_ns = 0;
+  int64_t backward_ns = 0;
+  int64_t optimizer_ns = 0;
+  std::string phase;  // "" = unknown
   friend bool operator==(const StepRow&, const StepRow&) = default;
 };
 

@@ -4,23 +4,17 @@
 #include <array>
 #include <optional>
 
+#include "analysis/base/ascii.h"
 #include "analysis/model/kernel_class_table.h"
 #include "analysis/model/kernel_name.h"
 
 namespace lockstep {
 namespace {
 
-char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 bool IsUpper(char c) { return c >= 'A' && c <= 'Z'; }
 bool IsLetter(char c) { return Lower(c) >= 'a' && Lower(c) <= 'z'; }
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool Contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
-
-std::string Lowered(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), Lower);
-  return out;
-}
 
 std::string_view WithoutLeadingUnderscores(std::string_view text) {
   return text.substr(std::min(text.find_first_not_of('_'), text.size()));
@@ -110,12 +104,6 @@ bool PrintsItsType(CollectiveOp op, CollectiveLibrary library) {
 
 // --- Template lists of the other libraries.
 
-std::string_view Trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(' ');
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(' ') - first + 1);
-}
-
 DataType TypeOfTemplateArgument(std::string_view argument) {
   for (const TypeWord& entry : TemplateTypeWords()) {
     if (entry.word == argument) return entry.type;
@@ -132,7 +120,7 @@ DataType TypeInTemplateList(std::string_view rest) {
     if (rest[i] == '<' || rest[i] == '(') ++depth;
     const bool closes = rest[i] == '>' || rest[i] == ')';
     if (depth == 1 && (rest[i] == ',' || closes)) {
-      const DataType type = TypeOfTemplateArgument(Trimmed(rest.substr(start, i - start)));
+      const DataType type = TypeOfTemplateArgument(Trimmed(rest.substr(start, i - start), " "));
       if (type != DataType::kUnknown) return type;
       start = i + 1;
     }

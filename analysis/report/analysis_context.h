@@ -1,6 +1,8 @@
 // What every view is computed from. Built once by BuildReport; views only read it, and add notices.
 #pragma once
 
+#include <absl/status/statusor.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -28,13 +30,21 @@ struct AnalysisContext {
   int64_t run_start_ns = 0;          // earliest device activity of the analysed sources, aligned
   std::vector<bool> selected_ranks;  // by rank index: passes --ranks
   std::vector<Notice>& notices;
+  std::vector<std::vector<bool>> named_rows = {};  // by rank index and row: passes --kernels; empty = all
 
   [[nodiscard]] const SourceData& SourceOf(size_t rank_index) const {
     return run.sources[ranks.ranks[rank_index].source];
   }
 };
 
-// Whether an instance passes --steps, --time and --ranks (exact: by step, by aligned start, by any selected member).
+// Which instances pass --kernels by the name of their kernel; empty without a pattern. Errors: those of the pattern and
+// of the instances.
+[[nodiscard]] absl::StatusOr<std::vector<std::vector<bool>>> NamedRows(const RunData& run, InstanceSource& instances,
+                                                                       const RankResolution& ranks,
+                                                                       const std::string& pattern);
+
+// Whether an instance passes --steps, --time, --kernels and --ranks (exact: by step, by aligned start, by any member
+// whose kernel passes, by any selected member).
 [[nodiscard]] bool Selects(const AnalysisContext& context, const MatchedInstance& instance);
 
 }  // namespace lockstep

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 #include <set>
@@ -13,6 +14,7 @@
 #include "analysis/report/list_options.h"
 #include "analysis/report/views/clock_view.h"
 #include "analysis/report/views/collectives_view.h"
+#include "analysis/report/views/empty_views.h"
 #include "analysis/report/views/findings_view.h"
 #include "analysis/report/views/host_views.h"
 #include "analysis/report/views/imbalance_view.h"
@@ -24,6 +26,7 @@
 #include "analysis/report/views/ranks_view.h"
 #include "analysis/report/views/run_object.h"
 #include "analysis/report/views/skew_view.h"
+#include "analysis/report/views/step_views.h"
 #include "analysis/report/views/stragglers_view.h"
 #include "analysis/report/views/summary_view.h"
 #include "analysis/report/views/tails_view.h"
@@ -191,8 +194,33 @@ void NotifyOfEmptySelection(const ViewInput& input) {
       last = std::max(last, row.step);
     }
   }
-  input.Notify("run", first > last ? std::string("the traces mark no steps: --steps and --nvtx select nothing")
+  if (!input.fleet.options.nvtx.empty()) {
+    input.Notify("run",
+                 fmt::format("no step is selected: none is a range '{}' (files: --view nvtx lists their ranges; a "
+                             "stored run has those of --step-range)",
+                             input.fleet.options.nvtx));
+    return;
+  }
+  input.Notify("run", first > last ? std::string("the traces mark no steps: --steps selects nothing")
                                    : fmt::format("no step is selected; the traces have steps {}..{}", first, last));
+}
+
+// Restrictions that do not reach every view are said.
+void NotifyOfReach(const ViewInput& input) {
+  constexpr std::array<std::string_view, 6> kByName = {"kernels",  "families",    "tails",
+                                                       "launches", "collectives", "skew"};
+  const AnalysisOptions& options = input.fleet.options;
+  const bool others = std::any_of(AllViews().begin(), AllViews().end(), [&](const std::string& view) {
+    return Asked(options, view) && std::find(kByName.begin(), kByName.end(), view) == kByName.end();
+  });
+  if (!options.kernels.empty() && others) {
+    input.Notify("run",
+                 fmt::format("--kernels restricts {}; the other views are of all kernels", fmt::join(kByName, ", ")));
+  }
+  if (!options.time_ns || !input.fleet.SelectsSteps()) return;
+  for (const std::string_view view : {"overlap", "idle"}) {
+    if (Asked(options, view)) input.Notify(view, "with --time the intervals are of that time, whatever the step");
+  }
 }
 
 Json NoticesJson(const std::vector<Notice>& notices) {
@@ -212,6 +240,7 @@ absl::StatusOr<Json> BuildViews(const ViewInput& input, const AnalysisOptions& o
     LOCKSTEP_ASSIGN_OR_RETURN(views[view], builder.Build(view));
     if (view == "memory") views["allocation"] = AllocationView(input);
   }
+  NotifyOfEmptyViews(input, views);
   LOCKSTEP_RETURN_IF_ERROR(ApplyListOptions(options, views));
   return views;
 }
@@ -235,10 +264,20 @@ absl::StatusOr<Json> BuildReport(const RunData& run, InstanceSource& instances, 
   const Fleet fleet = MakeFleet(run, ranks, match, options);
   LOCKSTEP_ASSIGN_OR_RETURN(const FleetMeasures measures, MeasureFleet(fleet, instances, executor));
   std::vector<Notice> notices;
-  const AnalysisContext context{
-      run, instances, options, ranks, match, executor, fleet.run_start_ns, SelectedRanks(ranks, options), notices};
+  LOCKSTEP_ASSIGN_OR_RETURN(auto named_rows, NamedRows(run, instances, ranks, options.kernels));
+  const AnalysisContext context{run,
+                                instances,
+                                options,
+                                ranks,
+                                match,
+                                executor,
+                                fleet.run_start_ns,
+                                SelectedRanks(ranks, options),
+                                notices,
+                                std::move(named_rows)};
   const ViewInput input{context, fleet, measures};
   NotifyOfEmptySelection(input);
+  NotifyOfReach(input);
   LOCKSTEP_ASSIGN_OR_RETURN(Json views, BuildViews(input, options));
   Json report;
   report["schema"] = kSchema;

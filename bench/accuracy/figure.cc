@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/stats/order_statistic.h"
+
 namespace lockstep {
 
 void Score::Count(std::string_view claim, int64_t hits, int64_t trials) {
@@ -64,9 +66,7 @@ double Percentile(std::vector<double> values, double q) {
   if (values.empty()) return 0;
   const auto n = static_cast<double>(values.size());
   const auto rank = std::clamp<int64_t>(std::llround(std::ceil(q * n - 1e-9)), 1, static_cast<int64_t>(values.size()));
-  const auto at = values.begin() + (rank - 1);
-  std::nth_element(values.begin(), at, values.end());
-  return *at;
+  return OrderStatistic(std::move(values), static_cast<size_t>(rank - 1));
 }
 
 }  // namespace lockstep

@@ -26,7 +26,9 @@ KERNEL = {"_allgather_base": "ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsS
 
 
 COMPUTE = {"layernorm-grads-all-reduce": "layernorm-grads"}  # of a group of one rank: nothing is exchanged
-LAUNCH_US = 5.0  # the timelines have no launches: every operation is given one just before it
+SCATTER_US = 200.0  # by so much the timers of operations that follow each other disagree
+LAUNCH_US = 5.0  # from a launch to the begin of what it launches, at least
+ISSUE_US = 200.0  # from one launch to the next
 
 
 class Job:
@@ -92,29 +94,60 @@ def begin_when_ready(job, stage, replica, rows):
     for row in sorted(rows, key=lambda r: (r["ts"], -r["dur"])):
         step, begin = row["args"]["step"], row["ts"]
         if args_of(job, row["name"], stage, replica)[0]:
-            ended = [end for end in ready.get(step, []) if end <= begin]
+            ended = [end for end in ready.get(step, []) if end <= min(begin + SCATTER_US, row["ts"] + row["dur"])]
             begin = max(ended, default=begin)
         ready.setdefault(step, []).append(row["ts"] + row["dur"])
         out.append((begin, row))
     return sorted(out, key=lambda item: item[0])
 
 
+class Streams:
+    """A worker's operations follow each other; what runs beside another one has a stream of its own. A stream is in
+    order: an operation recorded as ending just after the next has begun ends there."""
+
+    def __init__(self):
+        self.last = []
+
+    def put(self, start, end):
+        for stream, entry in enumerate(self.last):
+            if entry["end"] <= start + SCATTER_US and entry["start"] < start:
+                entry["end"] = min(entry["end"], start)
+                break
+        else:
+            stream = len(self.last)
+            self.last.append(None)
+        self.last[stream] = entry = {"stream": stream, "start": start, "end": end}
+        return entry
+
+
+class Host:
+    """The timelines have no launches. All of a step is launched from its begin on, so that no host holds a device up."""
+
+    def __init__(self):
+        self.step, self.last = None, 0.0
+
+    def launch(self, step, start):
+        self.last = start - LAUNCH_US if step != self.step else min(self.last + ISSUE_US, start - LAUNCH_US)
+        self.step = step
+        return self.last
+
+
 def trace(job, stage, replica, rows):
     rank = job.rank(stage, replica)
     events = []
-    streams = {}
+    streams = Streams()
     spans = collections.defaultdict(list)
-    for number, (start, row) in enumerate(begin_when_ready(job, stage, replica, rows)):
-        end = row["ts"] + row["dur"]
+    operations = [(streams.put(start, row["ts"] + row["dur"]), row) for start, row in begin_when_ready(job, stage, replica, rows)]
+    host = Host()
+    for number, (place, row) in enumerate(operations):
+        start, end = place["start"], place["end"]
         name, args = args_of(job, row["name"], stage, replica)
-        lane = row["name"].split("-")[-1] if name else "compute"
-        stream = streams.setdefault(lane, 7 + len(streams))
         spans[row["args"]["step"]].append((start, end))
-        events.append({"ph": "X", "cat": "kernel", "name": name or COMPUTE.get(row["name"], row["name"]), "pid": 0, "tid": stream,
+        events.append({"ph": "X", "cat": "kernel", "name": name or COMPUTE.get(row["name"], row["name"]), "pid": 0, "tid": 7 + place["stream"],
                        "ts": round(BASE_US + start, 3), "dur": round(end - start, 3),
-                       "args": {"device": 0, "stream": stream, "correlation": number + 1, **args}})
+                       "args": {"device": 0, "stream": 7 + place["stream"], "correlation": number + 1, **args}})
         events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1000 + rank, "tid": 1,
-                       "ts": round(BASE_US + start - LAUNCH_US, 3), "dur": 1, "args": {"correlation": number + 1}})
+                       "ts": round(BASE_US + host.launch(row["args"]["step"], start), 3), "dur": 1, "args": {"correlation": number + 1}})
     for step, times in spans.items():
         begin, end = min(t[0] for t in times), max(t[1] for t in times)
         events.append({"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{step}", "pid": 1000 + rank, "tid": 1,

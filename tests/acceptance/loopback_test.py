@@ -13,14 +13,14 @@ VIEWS = ["--view", "all", "--instances=all", "--format", "json"]
 
 
 class Aggregator:
-    def __init__(self, store):
-        self.process = subprocess.Popen([os.path.join(BIN, "lockstep-aggregator"), "--listen", "127.0.0.1:0", "--store", store],
+    def __init__(self, store, *args):
+        self.process = subprocess.Popen([os.path.join(BIN, "lockstep-aggregator"), "--listen", "127.0.0.1:0", "--store", store, *args],
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
         self.address = self.process.stdout.readline().split()[-1]
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
-        self.process.communicate(timeout=60)
+        _, self.errors = self.process.communicate(timeout=60)
         return self.process.returncode
 
 

@@ -1,4 +1,5 @@
-"""Two published cases of serving, re-created by the simulator: what was measured there is measured here, and explained.
+"""Published cases: two of serving, re-created by the simulator, and two timelines of training jobs. What was measured there is
+measured here, and explained.
 
 The command lines are in bench/accuracy/README.md. Seeds are free: the simulated figures scatter by about two percent.
 """
@@ -6,9 +7,12 @@ import csv
 import gzip
 import json
 import os
+import re
+import subprocess
+import sys
 import unittest
 
-from support import TempDirTest, analyze, simulate
+from support import DATA, ROOT, TempDirTest, analyze, needs_traces, simulate
 
 SEED = os.environ.get("LOCKSTEP_SEED", "2024")
 
@@ -123,6 +127,39 @@ class SixtyFourRanksOnEightHosts(TempDirTest):
 
     def test_without_the_cause_nobody_is_named(self):
         self.assertEqual(analyze(simulate(self.path("healthy"), *SERVING))["summary"]["culprits"], [])
+
+
+@needs_traces
+class TrainingTimelines(TempDirTest):
+    """Two jobs of the ByteDance straggler study, whose authors replayed them without the delays of the worst stage."""
+
+    def case(self, job, data_parallel, stages):
+        folder = self.path(job)
+        source = os.path.join(DATA, "timelines_bytedance")
+        subprocess.run([sys.executable, os.path.join(ROOT, "bench", "accuracy", "timelines_to_kineto.py"),
+                        os.path.join(source, f"timeline-{job}.json.gz"), folder, "--dp", str(data_parallel), "--pp", str(stages)],
+                       check=True)
+        with open(os.path.join(source, f"ms-{job}.json"), encoding="utf-8") as file:
+            authors = json.load(file)
+        return analyze(folder, "--view", "summary,stragglers,imbalance"), 1 - authors["trem"] / authors["tori"]
+
+    def test_the_late_stage_of_two_is_named_with_the_authors_saving(self):
+        report, saving = self.case("SE", 32, 2)
+        first = report["stragglers"][0]
+        self.assertEqual((first["scope"], first["id"], first["kind"]), ("stage", "stage 1", "persistent"))
+        self.assertAlmostEqual(first["saving_ratio"], saving, delta=0.05)
+        self.assertEqual(report["summary"]["culprits"][0]["id"], "stage 1")
+
+    def test_the_late_stage_of_four_is_told_with_the_steps_it_still_takes(self):
+        report, saving = self.case("ST", 2, 4)
+        told = [it["id"] for it in report["stragglers"]]
+        notices = [re.search(r"(stage \d) looks late and worth ([\d.]+) %", it["reason"]) for it in report["notices"]]
+        open_cases = [it.groups() for it in notices if it]
+        self.assertEqual(told + [stage for stage, _ in open_cases], ["stage 3"])
+        for _, worth in open_cases:
+            self.assertAlmostEqual(float(worth) / 100, saving, delta=0.05)
+        compute = next(row for row in report["imbalance"]["quantities"] if row["quantity"] == "compute")
+        self.assertIn(compute["worst_rank"], (6, 7))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@
 
 #include "agent/condense_and_send.h"
 #include "agent/uplink/grpc/grpc_transport.h"
+#include "agent/uplink/uplink_client.h"
 #include "aggregator/grpc/server.h"
 #include "cli/embedded_cluster.h"
 #include "cli/query_client.h"

@@ -32,6 +32,8 @@ class ForwardingStore : public JobStore {
   }
   absl::StatusOr<std::vector<RunInfo>> ListRuns() override { return target_.ListRuns(); }
   absl::StatusOr<LoadedRun> LoadRun(const std::string& run) override { return target_.LoadRun(run); }
+  absl::StatusOr<std::vector<RunUsage>> Usage() override { return target_.Usage(); }
+  absl::Status Reclaim() override { return target_.Reclaim(); }
 
  private:
   JobStore& target_;

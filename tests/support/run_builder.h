@@ -94,6 +94,8 @@ class RunBuilder {
   SourceBuilder& AddRank(int32_t rank);
   // A source that claims nothing.
   SourceBuilder& AddSource(std::string path);
+  // The n-th one added.
+  [[nodiscard]] SourceBuilder& Source(size_t n) { return sources_.at(n); }
   // Index of a name in the run's dictionary.
   uint32_t Name(std::string_view text);
 

@@ -137,6 +137,9 @@ absl::Status EventDecoder::HostRow(const RawEvent& event, Category category) {
     return Range(event, HostKind::kStep, *number);
   }
   if (category == Category::kUserAnnotation) return Range(event, HostKind::kRange, -1);
+  // Operators tell the phases of training: what autograd runs, and in 2021 also the optimizer's step.
+  if (name.starts_with(name::kBackward)) return Range(event, HostKind::kRange, -1, name::kBackward);
+  if (name.starts_with(name::kOptimizerStep)) return Range(event, HostKind::kRange, -1);
   return absl::OkStatus();
 }
 
@@ -242,7 +245,7 @@ absl::Status EventDecoder::Collective(const RawEvent& event) {
   return sink_.Host(record);
 }
 
-absl::Status EventDecoder::Range(const RawEvent& event, HostKind kind, int64_t step_number) {
+absl::Status EventDecoder::Range(const RawEvent& event, HostKind kind, int64_t step_number, std::string_view label) {
   const std::optional<Times> times = UsableTimes(event, kLongestHostNs);
   if (!times.has_value()) return absl::OkStatus();
   ReadArgs(event);
@@ -252,7 +255,7 @@ absl::Status EventDecoder::Range(const RawEvent& event, HostKind kind, int64_t s
   record.duration_ns = times->duration_ns;
   record.process = process_;
   record.tid = ParseScaled(event.tid.text, 0).value_or(0);
-  record.name = Name(event.name);
+  record.name = label.empty() ? Name(event.name) : sink_.InternName(label);
   record.external_id = args_.Unsigned(Arg::kExternalId).value_or(0);
   record.step_number = step_number;
   return sink_.Host(record);

@@ -58,7 +58,8 @@ class EventDecoder {
   absl::Status Api(const RawEvent& event, bool is_driver);
   absl::Status HostRow(const RawEvent& event, Category category);
   absl::Status Collective(const RawEvent& event);
-  absl::Status Range(const RawEvent& event, HostKind kind, int64_t step_number);
+  // `label`: what the range is called instead of by its own name.
+  absl::Status Range(const RawEvent& event, HostKind kind, int64_t step_number, std::string_view label = {});
   void Overhead(const RawEvent& event);
 
   Category Classify(const JsonToken& category);

@@ -79,6 +79,8 @@ namespace name {
 inline constexpr std::string_view kCommParams = "record_param_comms";
 inline constexpr std::string_view kStepPrefix = "ProfilerStep#";
 inline constexpr std::string_view kMemory = "[memory]";
+inline constexpr std::string_view kBackward = "autograd::engine::evaluate_function";  // and the function's name
+inline constexpr std::string_view kOptimizerStep = "Optimizer.step#";
 inline constexpr std::string_view kStreamTid = "stream ";  // "stream 7" as tid, 2020/21
 }  // namespace name
 

@@ -6,10 +6,10 @@
 #include <initializer_list>
 #include <system_error>
 
+#include "analysis/base/ascii.h"
+
 namespace lockstep::kineto {
 namespace {
-
-char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
 
 bool Contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
@@ -64,11 +64,6 @@ std::string_view Parenthesised(std::string_view name) {
 }
 
 }  // namespace
-
-bool EqualIgnoringCase(std::string_view a, std::string_view b) {
-  return a.size() == b.size() &&
-         std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) { return Lower(x) == Lower(y); });
-}
 
 Category CategoryOf(std::string_view text) {
   for (const CategoryName& c : kCategories) {

@@ -9,7 +9,6 @@
 
 namespace lockstep::kineto {
 
-[[nodiscard]] bool EqualIgnoringCase(std::string_view a, std::string_view b);
 [[nodiscard]] Category CategoryOf(std::string_view text);
 [[nodiscard]] std::optional<Arg> ArgOf(std::string_view key);
 

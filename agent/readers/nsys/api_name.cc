@@ -60,6 +60,12 @@ std::string_view DisplayName(std::string_view name) {
   return display;
 }
 
+std::string_view NsysName(std::string_view name) {
+  constexpr size_t kSuffix = 6;
+  const bool versioned = name.size() > kSuffix && name.substr(name.size() - kSuffix).starts_with("_v");
+  return versioned ? name.substr(0, name.size() - kSuffix) : name;
+}
+
 ApiKind KindOfApi(std::string_view name) {
   const std::string_view stem = StemOf(name);
   if (stem.ends_with("Synchronize")) return ApiKind::kSync;

@@ -11,6 +11,10 @@ namespace lockstep::nsys {
 // "cudaGraphLaunch"; API generations stay: "cudaStreamGetCaptureInfo_v2_v11030" -> "cudaStreamGetCaptureInfo_v2".
 [[nodiscard]] std::string_view DisplayName(std::string_view name);
 
+// The name that nsys itself prints: it takes away version suffixes of four digits only, "cudaLaunchKernel_v7000" ->
+// "cudaLaunchKernel", and leaves "cudaLaunchKernelExC_v11060" as it is.
+[[nodiscard]] std::string_view NsysName(std::string_view name);
+
 // Of a display name.
 [[nodiscard]] ApiKind KindOfApi(std::string_view name);
 

@@ -37,7 +37,7 @@ ApiName ApiTable::NameOf(const Row& row) {
   const std::optional<std::string> text = session_.strings().Text(*id);
   if (!text.has_value()) return {session_.strings().UnknownName(row.id())};
   const std::string_view display = DisplayName(*text);
-  const ApiName name{session_.sink().InternName(display), KindOfApi(display), IsDriverName(display)};
+  const ApiName name{session_.sink().InternName(NsysName(*text)), KindOfApi(display), IsDriverName(display)};
   if (names_.size() < kMaxCachedNames) names_.emplace(*id, name);
   return name;
 }

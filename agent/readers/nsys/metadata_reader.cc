@@ -8,6 +8,7 @@
 
 #include "agent/readers/nsys/environment.h"
 #include "agent/readers/nsys/exact_number.h"
+#include "analysis/base/ascii.h"
 #include "analysis/base/hash128.h"
 #include "analysis/base/status_macros.h"
 #include "analysis/base/time.h"
@@ -49,12 +50,6 @@ bool MatchesKey(std::string_view name, std::string_view key) {
   return name.size() == key.size() || name[name.size() - key.size() - 1] == ':';
 }
 
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
-  return lower;
-}
-
 absl::Status ReadExportKeys(ReadSession& session, const Table& table, Metadata& found) {
   constexpr std::array kKeys = {metadata::kProductVersion, metadata::kSchemaVersion, metadata::kTimeNormalize,
                                 metadata::kTimeShift,      metadata::kIncludeJson,   metadata::kIncludeBlobs};
@@ -76,12 +71,12 @@ void NoteCaptureRow(std::string_view name, std::string_view value, ReadFacts& fa
   if (MatchesKey(name, metadata::kSessionUuid)) found.uuid = value;
   if (MatchesKey(name, metadata::kEventType)) {
     found.saw_event_types = true;
-    found.traced_cuda = found.traced_cuda || Lower(value).find("cuda") != std::string::npos;
+    found.traced_cuda = found.traced_cuda || Lowered(value).find("cuda") != std::string::npos;
   }
   for (const OptionKey& option : kCaptureOptions) {
     if (!MatchesKey(name, option.key)) continue;
     const bool bare = name.size() == option.key.size();
-    if (bare || !found.options.contains(option.name)) found.options[std::string(option.name)] = Lower(value);
+    if (bare || !found.options.contains(option.name)) found.options[std::string(option.name)] = Lowered(value);
   }
 }
 
@@ -153,7 +148,7 @@ absl::StatusOr<std::optional<bool>> SampleSaysUnix(ReadSession& session) {
 // times themselves do.
 bool IsNormalized(const Metadata& found, std::optional<bool> sample_says_unix) {
   const auto key = found.exported.find(metadata::kTimeNormalize);
-  if (key != found.exported.end() && Lower(key->second) == "true") return true;
+  if (key != found.exported.end() && Lowered(key->second) == "true") return true;
   return sample_says_unix.value_or(false);
 }
 
@@ -197,9 +192,10 @@ void SetIdentity(ReadSession& session, const Metadata& found) {
   if (context.tool_version.empty()) context.tool_version = VersionInPath(found.install_dir);
   context.schema_version = value_of(metadata::kSchemaVersion);
   context.options.insert(found.options.begin(), found.options.end());
-  if (const auto json = value_of(metadata::kIncludeJson); !json.empty()) context.options["include_json"] = Lower(json);
+  if (const auto json = value_of(metadata::kIncludeJson); !json.empty())
+    context.options["include_json"] = Lowered(json);
   if (const auto blobs = value_of(metadata::kIncludeBlobs); !blobs.empty()) {
-    context.options["include_blobs"] = Lower(blobs);
+    context.options["include_blobs"] = Lowered(blobs);
   }
   if (found.saw_event_types && !found.traced_cuda) {
     session.AddDiagnostic("the capture did not ask for CUDA: profile with --trace=cuda,nvtx");

@@ -29,11 +29,4 @@ bool IsCommunicatorInit(std::string_view text) {
          text == "ncclCommGrow";
 }
 
-bool IsStepRange(std::string_view step_range, std::string_view domain, std::string_view text) {
-  if (step_range.empty()) return false;
-  if (text == step_range) return true;
-  return step_range.size() == domain.size() + 1 + text.size() && step_range.starts_with(domain) &&
-         step_range[domain.size()] == ':' && step_range.ends_with(text);
-}
-
 }  // namespace lockstep::nsys

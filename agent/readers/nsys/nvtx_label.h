@@ -22,7 +22,4 @@ namespace lockstep::nsys {
 // The call creates a communicator.
 [[nodiscard]] bool IsCommunicatorInit(std::string_view text);
 
-// The range is the chosen step range: "name" in any domain, or "domain:name".
-[[nodiscard]] bool IsStepRange(std::string_view step_range, std::string_view domain, std::string_view text);
-
 }  // namespace lockstep::nsys

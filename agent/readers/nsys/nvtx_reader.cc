@@ -9,6 +9,7 @@
 #include "agent/readers/nsys/nccl_payload.h"
 #include "agent/readers/nsys/nvtx_label.h"
 #include "analysis/base/status_macros.h"
+#include "analysis/condense/selection.h"
 
 namespace lockstep::nsys {
 namespace {
@@ -141,15 +142,14 @@ void NvtxTable::DescribeNccl(const Row& row, std::string_view text, CollectiveOp
 
 void NvtxTable::Describe(const Row& row, const Domain& domain, const std::string& text, HostRecord& record) {
   if (record.kind == HostKind::kMark) return;
-  const std::string& step_range = session_.options().step_range;
-  const std::optional<int64_t> step = step_range.empty() ? ProfilerStepNumber(text) : std::nullopt;
-  if (step.has_value() || IsStepRange(step_range, domain.text, text)) {
-    record.kind = HostKind::kStep;
-    record.step_number = step.value_or(-1);
-    return;
-  }
   const bool in_nccl = domain.text == kNcclDomain;
   if (in_nccl || text.starts_with("nccl")) DescribeNccl(row, text, NcclOpOf(text, in_nccl), record);
+  const std::string& step_range = session_.options().step_range;
+  const std::optional<int64_t> step = step_range.empty() ? ProfilerStepNumber(text) : std::nullopt;
+  if (step.has_value() || IsRangeAskedFor(step_range, domain.text, text)) {
+    record.kind = HostKind::kStep;
+    record.step_number = step.value_or(-1);
+  }
 }
 
 absl::Status NvtxTable::Visit(const Row& row) {

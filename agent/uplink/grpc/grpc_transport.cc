@@ -1,10 +1,16 @@
 #include "agent/uplink/grpc/grpc_transport.h"
 
+#include <grpc/support/log.h>
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/security/tls_credentials_options.h>
 
+#include <chrono>
+#include <cstdlib>
 #include <utility>
 
 #include "lockstep/v1/ingest.grpc.pb.h"
+#include "platform/log.h"
+#include "platform/secret_file.h"
 #include "proto/batch_codec.h"
 
 namespace lockstep {
@@ -54,6 +60,8 @@ std::optional<UplinkEvent> EventOf(const v1::IngestResponse& response) {
       return AckEvent{.source_id = Hash128::FromBytes(response.ack().source_id()),
                       .sequence = response.ack().sequence(),
                       .complete = response.ack().complete()};
+    case v1::IngestResponse::kFiles:
+      return FilesStoredEvent{.count = response.files().count()};
     case v1::IngestResponse::kDrained:
       return DrainedEvent{};
     case v1::IngestResponse::kRefusal:
@@ -69,7 +77,10 @@ std::optional<UplinkEvent> EventOf(const v1::IngestResponse& response) {
 
 class GrpcUplinkStream : public UplinkStream {
  public:
-  explicit GrpcUplinkStream(v1::Ingest::Stub& stub) : stream_(stub.Stream(&context_)) {}
+  GrpcUplinkStream(v1::Ingest::Stub& stub, const std::string& token_file) {
+    AddToken(token_file, context_);
+    stream_ = stub.Stream(&context_);
+  }
 
   bool Write(const UplinkMessage& message) override {
     v1::IngestRequest request;
@@ -103,16 +114,57 @@ class GrpcUplinkStream : public UplinkStream {
 
 class GrpcTransport : public UplinkTransport {
  public:
-  explicit GrpcTransport(std::shared_ptr<grpc::Channel> channel) : stub_(v1::Ingest::NewStub(std::move(channel))) {}
-  std::unique_ptr<UplinkStream> Open() override { return std::make_unique<GrpcUplinkStream>(*stub_); }
+  GrpcTransport(std::shared_ptr<grpc::Channel> channel, std::string token_file, int64_t connect_ns)
+      : channel_(std::move(channel)),
+        stub_(v1::Ingest::NewStub(channel_)),
+        token_file_(std::move(token_file)),
+        connect_ns_(connect_ns) {}
+
+  std::unique_ptr<UplinkStream> Open() override {
+    if (connect_ns_ > 0) {
+      // A channel gets on with connecting only while somebody waits on it: without this, a server that is back would be
+      // found only by the next attempt but one.
+      channel_->WaitForConnected(std::chrono::system_clock::now() + std::chrono::nanoseconds(connect_ns_));
+    }
+    return std::make_unique<GrpcUplinkStream>(*stub_, token_file_);
+  }
 
  private:
-  std::unique_ptr<v1::Ingest::Stub> stub_;
+  const std::shared_ptr<grpc::Channel> channel_;
+  const std::unique_ptr<v1::Ingest::Stub> stub_;
+  const std::string token_file_;
+  const int64_t connect_ns_;
 };
+
+std::shared_ptr<grpc::ChannelCredentials> CredentialsOf(const ChannelSecurity& security) {
+  if (!security.tls) {
+    return grpc::InsecureChannelCredentials();
+  }
+  grpc::experimental::TlsChannelCredentialsOptions options;
+  if (!security.ca.empty() || !security.certificate.empty()) {
+    options.set_certificate_provider(std::make_shared<grpc::experimental::FileWatcherCertificateProvider>(
+        security.key, security.certificate, security.ca, security.refresh_s));
+  }
+  if (!security.ca.empty()) {
+    options.watch_root_certs();
+  }
+  if (!security.certificate.empty()) {
+    options.watch_identity_key_cert_pairs();
+  }
+  return grpc::experimental::TlsCredentials(options);
+}
+
+// What goes wrong is in the status of the call; gRPC's own lines on stderr only repeat it. GRPC_VERBOSITY shows them.
+void QuietenGrpc() {
+  if (std::getenv("GRPC_VERBOSITY") == nullptr) {
+    gpr_set_log_verbosity(static_cast<gpr_log_severity>(GPR_LOG_SEVERITY_ERROR + 1));
+  }
+}
 
 }  // namespace
 
-std::shared_ptr<grpc::Channel> ConnectTo(const std::string& address) {
+std::shared_ptr<grpc::Channel> ConnectTo(const std::string& address, const ChannelSecurity& security) {
+  QuietenGrpc();
   grpc::ChannelArguments arguments;
   // The uplink has its own back-off; the channel only has to be ready for the next attempt.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
@@ -122,11 +174,27 @@ std::shared_ptr<grpc::Channel> ConnectTo(const std::string& address) {
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetMaxReceiveMessageSize(16 << 20);
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+  if (!security.server_name.empty()) {
+    arguments.SetSslTargetNameOverride(security.server_name);
+  }
+  return grpc::CreateCustomChannel(address, CredentialsOf(security), arguments);
 }
 
-std::unique_ptr<UplinkTransport> MakeGrpcTransport(std::shared_ptr<grpc::Channel> channel) {
-  return std::make_unique<GrpcTransport>(std::move(channel));
+void AddToken(const std::string& token_file, grpc::ClientContext& context) {
+  if (token_file.empty()) {
+    return;
+  }
+  const absl::StatusOr<std::string> token = ReadTokenFile(token_file);
+  if (token.ok()) {
+    context.AddMetadata("authorization", "Bearer " + *token);
+  } else {
+    LogWarning("going without a token: {}", std::string(token.status().message()));
+  }
+}
+
+std::unique_ptr<UplinkTransport> MakeGrpcTransport(std::shared_ptr<grpc::Channel> channel,
+                                                   const std::string& token_file, int64_t connect_ns) {
+  return std::make_unique<GrpcTransport>(std::move(channel), token_file, connect_ns);
 }
 
 }  // namespace lockstep

@@ -71,9 +71,16 @@ MemoryStore::Run* MemoryStore::Find(const std::string& run) {
   return found == runs_.end() ? nullptr : &found->second;
 }
 
+void MemoryStore::Touch(Run& run) const {
+  ++run.revision;
+  run.changed_unix_ns = clock_.UnixNs();
+}
+
 absl::Status MemoryStore::OpenRun(const std::string& run, int32_t expected_ranks) {
   const MutexLock lock(mutex_);
-  Run& stored = runs_[run];
+  const auto [place, is_new] = runs_.try_emplace(run);
+  Run& stored = place->second;
+  if (is_new) stored.changed_unix_ns = clock_.UnixNs();
   LOCKSTEP_RETURN_IF_ERROR(CheckExpectedRanks(run, stored.info, expected_ranks));
   if (expected_ranks >= 0) stored.info.expected_ranks = expected_ranks;
   return absl::OkStatus();
@@ -109,7 +116,7 @@ absl::StatusOr<StoredSource> MemoryStore::PutSource(const std::string& run, cons
   Source& source = place->second;
   if (is_new || MustReplace(source.data.context, context)) {
     source.data.context = context;
-    ++stored->revision;
+    Touch(*stored);
   }
   return StoredSource{context.source_id, source.stream.next_sequence - 1, source.stream.complete};
 }
@@ -126,7 +133,7 @@ absl::Status MemoryStore::PutBatch(const std::string& run, const Hash128& source
     const Hash128& known = source.hashes[static_cast<size_t>(batch.sequence)];
     if (known == hash) return absl::OkStatus();
     ++source.conflicts;
-    ++stored->revision;
+    Touch(*stored);
     return ConflictingBatch(source_id, batch.sequence, known, hash);
   }
   if (batch.sequence != source.stream.next_sequence) {
@@ -136,7 +143,7 @@ absl::Status MemoryStore::PutBatch(const std::string& run, const Hash128& source
   source.hashes.push_back(hash);
   source.stream = After(source.stream, batch);
   Append(source, batch);
-  ++stored->revision;
+  Touch(*stored);
   return absl::OkStatus();
 }
 
@@ -168,7 +175,7 @@ absl::Status MemoryStore::PutFileNote(const std::string& run, const FileNote& no
   const auto found = stored->files.find(place);
   if (found != stored->files.end() && found->second == note) return absl::OkStatus();
   stored->files[place] = note;
-  ++stored->revision;
+  Touch(*stored);
   return absl::OkStatus();
 }
 
@@ -201,6 +208,20 @@ absl::StatusOr<std::vector<RunInfo>> MemoryStore::ListRuns() {
   std::vector<RunInfo> infos;
   for (const auto& [name, run] : runs_) infos.push_back(Describe(name, run));
   return infos;
+}
+
+absl::StatusOr<std::vector<RunUsage>> MemoryStore::Usage() {
+  const MutexLock lock(mutex_);
+  std::vector<RunUsage> usage;
+  for (const auto& [name, run] : runs_) {
+    RunUsage& entry = usage.emplace_back(
+        RunUsage{.info = Describe(name, run), .bytes = sizeof(Run), .changed_unix_ns = run.changed_unix_ns});
+    for (const auto& [id, source] : run.sources) {
+      entry.bytes += static_cast<int64_t>(sizeof(Source) + source.data.kernels.size() * sizeof(KernelRow) +
+                                          static_cast<size_t>(source.stream.instances) * sizeof(InstanceRow));
+    }
+  }
+  return usage;
 }
 
 absl::StatusOr<LoadedRun> MemoryStore::LoadRun(const std::string& run) {

@@ -17,6 +17,9 @@ namespace lockstep {
 
 class MemoryStore final : public JobStore {
  public:
+  // The clock must outlive the store.
+  explicit MemoryStore(const Clock& clock = SystemClock()) : clock_(clock) {}
+
   absl::Status OpenRun(const std::string& run, int32_t expected_ranks) override;
   absl::Status DropRun(const std::string& run) override;
   absl::Status FinishRun(const std::string& run) override;
@@ -28,6 +31,8 @@ class MemoryStore final : public JobStore {
   absl::Status PutRanks(const std::string& run, const std::vector<std::pair<Hash128, int32_t>>& ranks) override;
   absl::StatusOr<std::vector<RunInfo>> ListRuns() override;
   absl::StatusOr<LoadedRun> LoadRun(const std::string& run) override;
+  absl::StatusOr<std::vector<RunUsage>> Usage() override;
+  absl::Status Reclaim() override { return absl::OkStatus(); }
 
  private:
   using InstanceBlock = std::shared_ptr<const std::vector<InstanceRow>>;
@@ -45,13 +50,16 @@ class MemoryStore final : public JobStore {
     std::map<Hash128, Source> sources;
     std::map<std::pair<std::string, std::string>, FileNote> files;  // by path and host
     int64_t revision = 0;
+    int64_t changed_unix_ns = 0;
     int64_t analysed_revision = -1;
   };
 
   static RunInfo Describe(const std::string& name, const Run& run);
   static void Append(Source& source, const Batch& batch);
+  void Touch(Run& run) const;
   Run* Find(const std::string& run) LOCKSTEP_REQUIRES(mutex_);
 
+  const Clock& clock_;
   Mutex mutex_;
   std::map<std::string, Run> runs_ LOCKSTEP_GUARDED_BY(mutex_);
 };

@@ -74,6 +74,9 @@ inline constexpr std::array kStepFields = {
     StepField{"host_copies", &StepRow::host_copies},
     StepField{"host_copy_ns", &StepRow::host_copy_ns},
     StepField{"host_copy_bytes", &StepRow::host_copy_bytes},
+    StepField{"forward_ns", &StepRow::forward_ns},
+    StepField{"backward_ns", &StepRow::backward_ns},
+    StepField{"optimizer_ns", &StepRow::optimizer_ns},
 };
 static_assert(kNoStep == kNoTime);
 

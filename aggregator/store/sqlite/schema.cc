@@ -65,6 +65,8 @@ absl::Status CheckTables(Database& db) {
 absl::StatusOr<Database> Open(const std::string& path) {
   LOCKSTEP_ASSIGN_OR_RETURN(Database db, Database::Open(path, Database::Mode::kReadWriteCreate));
   LOCKSTEP_ASSIGN_OR_RETURN(const int64_t version, RecognisedVersion(db));
+  // Only a file without tables takes this: later, room of dropped runs could be given back by copying everything only.
+  if (version == 0) LOCKSTEP_RETURN_IF_ERROR(db.Execute("PRAGMA auto_vacuum=INCREMENTAL"));
   LOCKSTEP_RETURN_IF_ERROR(db.Execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON"));
   if (version < kStoreSchemaVersion) LOCKSTEP_RETURN_IF_ERROR(Migrate(db, version));
   LOCKSTEP_RETURN_IF_ERROR(CheckTables(db));

@@ -255,6 +255,16 @@ CREATE TABLE file_note_2 (
 INSERT INTO file_note_2 (run, path, status, reason, note) SELECT run, path, status, reason, note FROM file_note;
 DROP TABLE file_note;
 ALTER TABLE file_note_2 RENAME TO file_note;
+)sql",
+                                        R"sql(
+ALTER TABLE step ADD COLUMN forward_ns INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE step ADD COLUMN backward_ns INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE step ADD COLUMN optimizer_ns INTEGER NOT NULL DEFAULT 0;
+)sql",
+                                        // The age of older runs counts from here on.
+                                        R"sql(
+ALTER TABLE run ADD COLUMN changed_unix_ns INTEGER NOT NULL DEFAULT 0;
+UPDATE run SET changed_unix_ns = CAST(strftime('%s', 'now') AS INTEGER) * 1000000000;
 )sql"};
 
 const std::string_view kStoreTables[18] = {

@@ -6,7 +6,7 @@
 namespace lockstep {
 
 // kStoreMigrations[v] takes a store from schema v to v + 1; the first creates everything.
-extern const char* const kStoreMigrations[2];
+extern const char* const kStoreMigrations[4];
 // Every table of the newest schema.
 extern const std::string_view kStoreTables[18];
 

@@ -7,6 +7,7 @@
 #include "aggregator/store/sqlite/binding.h"
 #include "aggregator/store/sqlite/run_loader.h"
 #include "aggregator/store/sqlite/schema.h"
+#include "aggregator/store/sqlite/usage.h"
 #include "analysis/base/status_macros.h"
 #include "proto/context_codec.h"
 
@@ -40,9 +41,9 @@ constexpr std::string_view kUpdateSource =
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& path) {
+absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& path, const Clock& clock) {
   LOCKSTEP_ASSIGN_OR_RETURN(Database db, OpenStoreForWriting(path));
-  return std::unique_ptr<SqliteStore>(new SqliteStore(std::move(db), path));
+  return std::unique_ptr<SqliteStore>(new SqliteStore(std::move(db), path, clock));
 }
 
 absl::Status SqliteStore::LimitSize(int64_t bytes) {
@@ -81,15 +82,17 @@ absl::Status SqliteStore::UpdateRun(std::string_view sql, const std::string& run
 }
 
 absl::Status SqliteStore::Touch(int64_t run_id) {
-  LOCKSTEP_ASSIGN_OR_RETURN(Statement update, db_.Prepare("UPDATE run SET revision = revision + 1 WHERE id = ?"));
-  Binder(update).Int(run_id);
+  LOCKSTEP_ASSIGN_OR_RETURN(Statement update,
+                            db_.Prepare("UPDATE run SET revision = revision + 1, changed_unix_ns = ? WHERE id = ?"));
+  Binder(update).Int(clock_.UnixNs()).Int(run_id);
   return update.Run();
 }
 
 absl::Status SqliteStore::OpenRun(const std::string& run, int32_t expected_ranks) {
   return InTransaction([&]() LOCKSTEP_UNCHECKED_THREAD_SAFETY -> absl::Status {
-    LOCKSTEP_ASSIGN_OR_RETURN(Statement create, db_.Prepare("INSERT OR IGNORE INTO run (name) VALUES (?)"));
-    Binder(create).Text(run);
+    LOCKSTEP_ASSIGN_OR_RETURN(Statement create,
+                              db_.Prepare("INSERT OR IGNORE INTO run (name, changed_unix_ns) VALUES (?, ?)"));
+    Binder(create).Text(run).Int(clock_.UnixNs());
     LOCKSTEP_RETURN_IF_ERROR(create.Run());
     LOCKSTEP_ASSIGN_OR_RETURN(Statement find,
                               db_.Prepare("SELECT expected_ranks, finished_by_hand FROM run WHERE name = ?"));
@@ -289,6 +292,18 @@ absl::StatusOr<std::vector<RunInfo>> SqliteStore::ListRuns() {
   absl::StatusOr<std::vector<RunInfo>> infos = DescribeRuns(db_);
   if (!infos.ok()) return ExplainStoreError(infos.status(), path_);
   return infos;
+}
+
+absl::StatusOr<std::vector<RunUsage>> SqliteStore::Usage() {
+  LOCKSTEP_ASSIGN_OR_RETURN(Database db, OpenStoreForReading(path_));
+  absl::StatusOr<std::vector<RunUsage>> usage = MeasureRuns(db);
+  if (!usage.ok()) return ExplainStoreError(usage.status(), path_);
+  return usage;
+}
+
+absl::Status SqliteStore::Reclaim() {
+  const MutexLock lock(mutex_);
+  return ExplainStoreError(db_.Execute("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)"), path_);
 }
 
 absl::StatusOr<LoadedRun> SqliteStore::LoadRun(const std::string& run) {

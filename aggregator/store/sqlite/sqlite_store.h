@@ -19,7 +19,8 @@ namespace lockstep {
 class SqliteStore final : public JobStore {
  public:
   // Creates or opens the file; see OpenStoreForWriting for the refusals.
-  static absl::StatusOr<std::unique_ptr<SqliteStore>> Open(const std::string& path);
+  // The clock must outlive the store.
+  static absl::StatusOr<std::unique_ptr<SqliteStore>> Open(const std::string& path, const Clock& clock = SystemClock());
 
   // No more than so many bytes of database, rounded down to whole pages (sqlite's max_page_count): then writing fails
   // with kResourceExhausted, as on a full disk.
@@ -36,6 +37,8 @@ class SqliteStore final : public JobStore {
   absl::Status PutRanks(const std::string& run, const std::vector<std::pair<Hash128, int32_t>>& ranks) override;
   absl::StatusOr<std::vector<RunInfo>> ListRuns() override;
   absl::StatusOr<LoadedRun> LoadRun(const std::string& run) override;
+  absl::StatusOr<std::vector<RunUsage>> Usage() override;
+  absl::Status Reclaim() override;
 
  private:
   struct SourceRow {
@@ -43,7 +46,8 @@ class SqliteStore final : public JobStore {
     StreamState stream;
   };
 
-  SqliteStore(Database db, std::string path) : path_(std::move(path)), db_(std::move(db)) {}
+  SqliteStore(Database db, std::string path, const Clock& clock)
+      : path_(std::move(path)), clock_(clock), db_(std::move(db)) {}
 
   // Runs `work` inside one transaction; explains what sqlite says when it fails.
   template <typename Work>
@@ -62,6 +66,7 @@ class SqliteStore final : public JobStore {
                              int64_t sequence, absl::Status* conflict) LOCKSTEP_REQUIRES(mutex_);
 
   const std::string path_;
+  const Clock& clock_;
   Mutex mutex_;
   Database db_ LOCKSTEP_GUARDED_BY(mutex_);
 };

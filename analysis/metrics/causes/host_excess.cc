@@ -6,6 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "analysis/stats/order_statistic.h"
+
 namespace lockstep {
 namespace {
 
@@ -47,12 +49,6 @@ HostOfInstance HostOfOthers(const ArrivalGraph& graph, size_t own_rank, const st
   return out;
 }
 
-int64_t MedianOf(std::vector<int64_t>& values) {
-  const auto middle = values.begin() + static_cast<int64_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 }  // namespace
 
 HostExcess CompareHosts(const ArrivalGraph& graph, int32_t rank_index) {
@@ -67,7 +63,7 @@ HostExcess CompareHosts(const ArrivalGraph& graph, int32_t rank_index) {
   for (const size_t row : rows) {
     const auto at = others.find(own[row].instance);
     if (at == others.end() || at->second.empty()) continue;
-    const int64_t surplus_ns = own[row].segment.host_ns - MedianOf(at->second);
+    const int64_t surplus_ns = own[row].segment.host_ns - UpperMedian(at->second);
     ++compared;
     excess += static_cast<double>(surplus_ns);
     if (surplus_ns < kHostPauseNs) continue;

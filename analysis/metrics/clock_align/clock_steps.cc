@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "analysis/metrics/clock_align/robust.h"
+#include "analysis/stats/order_statistic.h"
 
 namespace lockstep {
 namespace {
@@ -70,9 +71,8 @@ struct PairJumps {
 
 // A tenth from below: bounds of the shortest events.
 double TypicalWidth(std::vector<double> widths) {
-  const auto at = widths.begin() + static_cast<std::ptrdiff_t>(widths.size() / 10);
-  std::nth_element(widths.begin(), at, widths.end());
-  return *at;
+  const size_t place = widths.size() / 10;
+  return OrderStatistic(std::move(widths), place);
 }
 
 PairJumps FindPairJumps(const DomainEvents& events) {

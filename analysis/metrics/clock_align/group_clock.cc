@@ -8,6 +8,8 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/stats/order_statistic.h"
+
 namespace lockstep {
 namespace {
 
@@ -346,8 +348,7 @@ class GroupFit {
         position_.assign(x_.size(), 0);
         return;
       }
-      std::nth_element(times[d].begin(), times[d].begin() + static_cast<std::ptrdiff_t>(at), times[d].end());
-      position_[d] = times[d][at];
+      position_[d] = OrderStatistic(std::move(times[d]), at);
       mean += position_[d] / static_cast<double>(x_.size());
     }
     for (double& p : position_) p -= mean;

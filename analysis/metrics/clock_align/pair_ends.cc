@@ -6,8 +6,16 @@
 #include <map>
 #include <utility>
 
+#include "analysis/stats/order_statistic.h"
+
 namespace lockstep {
 namespace {
+
+template <typename T>
+T Percentile95(std::vector<T> values) {
+  const size_t place = (values.size() * 95 + 99) / 100 - 1;
+  return OrderStatistic(std::move(values), place);
+}
 
 constexpr size_t kFewest = 5;              // instances of a class before its scatter says anything
 constexpr double kPositionShare = 0.01;    // of the duration: ends may be so far apart by position alone
@@ -168,9 +176,7 @@ PairCentre CentreOf(const std::vector<PairEnd>& ends, int64_t tick_ns) {
   std::vector<double> distances;
   for (double d : sides.a_later) distances.push_back(std::abs(d - level_a));
   for (double d : sides.b_later) distances.push_back(std::abs(d - level_b));
-  const auto at = distances.begin() + static_cast<std::ptrdiff_t>((distances.size() * 95 + 99) / 100 - 1);
-  std::nth_element(distances.begin(), at, distances.end());
-  out.scatter95_ns = *at;
+  out.scatter95_ns = Percentile95(std::move(distances));
   return out;
 }
 
@@ -229,9 +235,7 @@ std::vector<Jump> JumpsOf(const PairCentre& centre) {
 int64_t Percentile95(const std::vector<PairEnd>& ends, int64_t shift_ns) {
   std::vector<int64_t> distances;
   for (const PairEnd& e : ends) distances.push_back(std::abs(e.d_ns - shift_ns));
-  const auto at = distances.begin() + static_cast<std::ptrdiff_t>((distances.size() * 95 + 99) / 100 - 1);
-  std::nth_element(distances.begin(), at, distances.end());
-  return *at;
+  return Percentile95(std::move(distances));
 }
 
 }  // namespace lockstep

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "analysis/metrics/clock_align/robust.h"
+#include "analysis/stats/order_statistic.h"
 
 namespace lockstep {
 namespace {
@@ -32,9 +33,7 @@ struct Scatter {
 
 double Quantile(std::vector<double> distances) {
   const auto rank = static_cast<size_t>(std::ceil(kShare * static_cast<double>(distances.size())));
-  const auto at = distances.begin() + static_cast<std::ptrdiff_t>(rank - 1);
-  std::nth_element(distances.begin(), at, distances.end());
-  return *at / kShareSigmas;
+  return OrderStatistic(std::move(distances), rank - 1) / kShareSigmas;
 }
 
 double ScatterAbout(const std::vector<double>& off, double centre) {

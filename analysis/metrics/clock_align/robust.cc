@@ -4,6 +4,8 @@
 #include <cmath>
 #include <optional>
 
+#include "analysis/stats/order_statistic.h"
+
 namespace lockstep {
 namespace {
 
@@ -56,9 +58,8 @@ double NoiseOf(const std::vector<Sample>& samples) {
   std::vector<double> steps;
   for (size_t i = 1; i < samples.size(); ++i) steps.push_back(std::abs(samples[i].y - samples[i - 1].y));
   const double middle = 1.4826 * Median(steps);
-  const auto at = steps.begin() + static_cast<std::ptrdiff_t>(steps.size() * 85 / 100);
-  std::nth_element(steps.begin(), at, steps.end());
-  return std::max(middle, *at / 1.44) / std::sqrt(2.0);
+  const size_t place = steps.size() * 85 / 100;
+  return std::max(middle, OrderStatistic(std::move(steps), place) / 1.44) / std::sqrt(2.0);
 }
 
 // The split between samples [from, to) with the least sum of distances from the level on either side.
@@ -119,15 +120,6 @@ std::optional<Jump> FindOne(const std::vector<Sample>& series, const JumpRule& r
 }
 
 }  // namespace
-
-double Median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const size_t half = values.size() / 2;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(half);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
 
 double RobustScale(const std::vector<double>& values, double centre) {
   std::vector<double> distances;

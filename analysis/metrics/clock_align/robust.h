@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "analysis/stats/order_statistic.h"
+
 namespace lockstep {
 
 struct Sample {
@@ -11,8 +13,6 @@ struct Sample {
   double y = 0;
 };
 
-// The middle value, or the mean of the two middle ones; 0 of an empty sample.
-[[nodiscard]] double Median(std::vector<double> values);
 // 1.4826 times the median distance from `centre`: the standard deviation, were the values normal.
 [[nodiscard]] double RobustScale(const std::vector<double>& values, double centre);
 // Weight of a residual in Huber's least squares: 1 within 1.5 scales, falling as 1/|r| beyond; 0 beyond 8 scales.

@@ -32,6 +32,6 @@ using Check = std::vector<Finding> (*)(const FindingsInput& input, const Facts& 
 [[nodiscard]] std::vector<Finding> KernelTail(const FindingsInput& input, const Facts& facts);
 [[nodiscard]] std::vector<Finding> Outliers(const FindingsInput& input, const Facts& facts);
 [[nodiscard]] std::vector<Finding> PrefillBlocksDecode(const FindingsInput& input, const Facts& facts);
-[[nodiscard]] std::vector<Finding> WorkloadClass(const FindingsInput& input, const Facts& facts);
+[[nodiscard]] std::vector<Finding> WorkloadBound(const FindingsInput& input, const Facts& facts);
 
 }  // namespace lockstep

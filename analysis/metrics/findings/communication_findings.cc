@@ -2,8 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <optional>
 
 #include "analysis/metrics/findings/checks.h"
+#include "analysis/metrics/fleet/work_units.h"
 
 namespace lockstep {
 namespace {
@@ -12,6 +15,7 @@ constexpr double kExposed = 0.10;
 constexpr double kMuchExposed = 0.20;
 constexpr double kImbalance = 0.15;
 constexpr double kMaterial = 0.02;  // of the rank-time
+constexpr double kMatched = 0.9;    // of a rank's communication: less does not tell what is waiting
 
 Severity SeverityOf(double exposed) { return exposed > kMuchExposed ? Severity::kMajor : Severity::kMinor; }
 
@@ -67,11 +71,70 @@ std::vector<Finding> Stragglers(const FindingsInput& input, bool slow_devices) {
   return findings;
 }
 
-// Communication of a rank without its waiting: what it transfers.
-double OwnCommunicationNs(const RankMeasures& measures) {
-  int64_t waits = 0;
-  for (const auto& [name, wait] : measures.waits) waits += wait.wait.sum();
-  return static_cast<double>(std::max<int64_t>(0, measures.communication_ns - waits));
+// Of all waiting, that in sends and receives.
+double PairwiseShare(const Fleet& fleet) {
+  int64_t pairwise = 0;
+  int64_t all = 0;
+  for (const MatchedInstance& instance : fleet.match.instances) {
+    if (!instance.usable()) continue;
+    for (const MatchedMember& member : instance.members) {
+      all += member.wait_ns;
+      if (IsPointToPoint(instance.op)) pairwise += member.wait_ns;
+    }
+  }
+  return Share(pairwise, all);
+}
+
+// The rank whose late arrivals certainly cause most of all waiting, with its part.
+std::optional<Evidence> LargestCauser(const Fleet& fleet) {
+  std::map<int32_t, int64_t> caused;
+  int64_t all = 0;
+  for (const MatchedInstance& instance : fleet.match.instances) {
+    if (!instance.usable()) continue;
+    int64_t waits = 0;
+    for (const MatchedMember& member : instance.members) waits += member.wait_ns;
+    all += waits;
+    if (instance.last_certain) caused[instance.last_rank_index] += waits;
+  }
+  std::optional<Evidence> largest;
+  for (size_t member = 0; member < fleet.members.size(); ++member) {
+    const auto own = caused.find(static_cast<int32_t>(fleet.members[member].index));
+    if (own == caused.end()) continue;
+    const double share = Share(own->second, all);
+    if (!largest || share > largest->value)
+      largest = {"largest_part_of_waiting_ratio", share, 0, PlaceOf(fleet, member)};
+  }
+  return largest;
+}
+
+// "rank 3 on node1", "ranks 1, 3, 5": those that exceed the mean by at least half of what the worst does.
+std::string WhereAbove(const Fleet& fleet, const Facts& facts, const std::vector<double>& values, double mean,
+                       double most) {
+  constexpr size_t kMost = 8;
+  std::vector<size_t> members;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i] - mean >= 0.5 * (most - mean)) members.push_back(facts.ranks[i].member);
+  }
+  if (members.size() == 1) return PlaceOf(fleet, members.front());
+  std::string text = "ranks";
+  for (size_t i = 0; i < members.size(); ++i) {
+    if (i == kMost) return text + fmt::format(" and {} more", members.size() - kMost);
+    text += fmt::format("{} {}", i == 0 ? "" : ",", fleet.members[members[i]].rank);
+  }
+  return text;
+}
+
+// Whether the worst rank's messages are larger, or take longer.
+std::string CauseOfUnevenness(const std::vector<CommunicationWork>& work, size_t worst, double over_mean) {
+  double bytes = 0;
+  for (const CommunicationWork& rank : work) {
+    if (!rank.all_sized) return "more data, or a slower path: the traces do not tell all sizes";
+    bytes += static_cast<double>(rank.bytes);
+  }
+  if (bytes <= 0) return "more data, or a slower path";
+  const double times = static_cast<double>(work[worst].bytes) * static_cast<double>(work.size()) / bytes;
+  if (times - 1 >= 0.5 * over_mean) return fmt::format("more data: {:.2f} times the bytes of the mean rank", times);
+  return fmt::format("a slower path, or more latency: {:.2f} times the bytes of the mean rank", times);
 }
 
 }  // namespace
@@ -90,9 +153,15 @@ std::vector<Finding> ExposedWait(const FindingsInput& input, const Facts& facts)
   finding.severity = SeverityOf(wait);
   finding.title = fmt::format("{:.0f} % of the rank-time is waiting for a later rank", 100 * wait);
   finding.evidence = {{"exposed_wait_ratio", wait, kExposed, WhereLargest(input.fleet, facts, share)}};
-  finding.cause = "ranks arrive at collectives at different times, nobody in particular again and again last";
-  finding.next_action =
-      "--view skew,imbalance: unequal work (batches, experts, sequence lengths) or noise of the hosts";
+  if (const auto causer = LargestCauser(input.fleet)) finding.evidence.push_back(*causer);
+  if (PairwiseShare(input.fleet) > 0.5) {
+    finding.cause = "stages of a pipeline wait for each other, mostly while it fills and drains";
+    finding.next_action = "more micro-batches a step, interleaved stages, fewer stages; --view skew,imbalance";
+  } else {
+    finding.cause = "ranks arrive at collectives at different times, nobody in particular again and again last";
+    finding.next_action =
+        "--view skew,imbalance: unequal work (batches, experts, sequence lengths) or noise of the hosts";
+  }
   finding.saving_ratio = wait;
   return {finding};
 }
@@ -114,26 +183,30 @@ std::vector<Finding> ExposedTransfer(const FindingsInput& input, const Facts& fa
 }
 
 std::vector<Finding> NcclImbalance(const FindingsInput& input, const Facts& facts) {
+  const std::vector<CommunicationWork> work = CommunicationWorkOf(input.fleet);
+  std::vector<double> own;  // without waiting
   double sum = 0;
-  double most = 0;
   size_t worst = 0;
   for (const RankFacts& rank : facts.ranks) {
-    const double own = OwnCommunicationNs(input.measures.ranks[rank.member]);
-    sum += own;
-    if (own <= most) continue;
-    most = own;
-    worst = rank.member;
+    const auto all = static_cast<double>(input.measures.ranks[rank.member].communication_ns);
+    if (static_cast<double>(work[rank.member].total_ns) < kMatched * all) return {};
+    own.push_back(static_cast<double>(work[rank.member].own_ns));
+    sum += own.back();
+    if (own.back() > own[worst]) worst = own.size() - 1;
   }
-  const auto ranks = static_cast<double>(facts.ranks.size());
-  if (facts.ranks.size() < 2 || sum < kMaterial * static_cast<double>(facts.total.measure.span_ns)) return {};
-  const double over_mean = most * ranks / sum - 1;
+  if (own.size() < 2 || sum < kMaterial * static_cast<double>(facts.total.measure.span_ns)) return {};
+  const double mean = sum / static_cast<double>(own.size());
+  const double over_mean = own[worst] / mean - 1;
   if (over_mean <= kImbalance) return {};
+  const std::string where = WhereAbove(input.fleet, facts, own, mean, own[worst]);
   Finding finding;
   finding.severity = Severity::kMinor;
-  finding.title = fmt::format("communication without waiting takes {} {:.0f} % longer than the mean rank",
-                              PlaceOf(input.fleet, worst), 100 * over_mean);
-  finding.evidence = {{"nccl_time_over_mean_ratio", over_mean, kImbalance, PlaceOf(input.fleet, worst)}};
-  finding.cause = "it moves more data, or over a slower path";
+  finding.title =
+      fmt::format("communication without waiting takes {} {:.0f} % longer than the mean rank", where, 100 * over_mean);
+  finding.evidence = {
+      {"nccl_time_over_mean_ratio", over_mean, kImbalance, where},
+      {"nccl_time_ratio", Share(static_cast<int64_t>(sum), facts.total.measure.span_ns), kMaterial, "all ranks"}};
+  finding.cause = CauseOfUnevenness(work, facts.ranks[worst].member, over_mean);
   finding.next_action = "--view collectives,imbalance: bytes and bandwidth by communicator; check its links";
   return {finding};
 }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "analysis/stats/order_statistic.h"
+
 namespace lockstep {
 namespace {
 
@@ -117,9 +119,7 @@ std::string WhereLargest(const Fleet& fleet, const Facts& facts, const std::func
     if (largest == nullptr || shares.back() > share(*largest)) largest = &rank;
   }
   const double most = *std::max_element(shares.begin(), shares.end());
-  const auto middle = shares.begin() + static_cast<std::ptrdiff_t>((shares.size() - 1) / 2);
-  std::nth_element(shares.begin(), middle, shares.end());
-  return most <= 1.25 * *middle ? "all ranks" : PlaceOf(fleet, largest->member);
+  return most <= 1.25 * LowerMedian(std::move(shares)) ? "all ranks" : PlaceOf(fleet, largest->member);
 }
 
 }  // namespace lockstep

@@ -4,6 +4,9 @@
 #include <algorithm>
 
 #include "analysis/metrics/findings/checks.h"
+#include "analysis/metrics/fleet/bursts.h"
+#include "analysis/metrics/fleet/workload.h"
+#include "analysis/stats/order_statistic.h"
 
 namespace lockstep {
 namespace {
@@ -19,7 +22,6 @@ constexpr double kRare = 0.01;
 constexpr size_t kMaxNamed = 3;
 constexpr double kLongPrefill = 3;  // times the median decode step
 constexpr double kPrefillTime = 0.10;
-constexpr double kClass = 0.50;
 
 double FamilyShare(const Facts& facts, std::initializer_list<Family> families) {
   int64_t sum = 0;
@@ -29,6 +31,16 @@ double FamilyShare(const Facts& facts, std::initializer_list<Family> families) {
 
 double AttentionShare(const Facts& facts) {
   return FamilyShare(facts, {Family::kAttention, Family::kAttentionPrefill, Family::kAttentionDecode});
+}
+
+// The attention kernel of most time.
+std::string LargestAttention(const KernelSummary& kernels) {
+  for (const KernelGroup& group : kernels.groups) {
+    const bool attends = group.family == Family::kAttention || group.family == Family::kAttentionPrefill ||
+                         group.family == Family::kAttentionDecode;
+    if (attends) return group.name;
+  }
+  return "";
 }
 
 std::optional<double> RatioToMedian(const KernelGroup& group, double quantile) {
@@ -93,21 +105,83 @@ PhaseTimes PhasesOf(const FindingsInput& input, const SourceData& source) {
   return times;
 }
 
-int64_t LowerMedian(std::vector<int64_t> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+Finding BoundByMemory(const FindingsInput& input, const Facts& facts, const Workload& workload) {
+  const auto work = [](const RankFacts& r) { return Share(r.measure.compute_ns, r.measure.span_ns); };
+  const double memory = workload.memory.value_or(0);
+  Finding finding;
+  finding.severity = Severity::kInfo;
+  finding.title = fmt::format("the work is bound by memory: {:.0f} % of the kernel time moves data", 100 * memory);
+  const std::string where = WhereLargest(input.fleet, facts, work);
+  finding.evidence = {{"memory_bound_kernel_ratio", memory, kMemoryShare, where},
+                      {"work_ratio", workload.work, kBoundShare, where}};
+  finding.cause = "elementwise work, normalisation, caches and small matrix-vector products, by their kernels' names";
+  finding.next_action = "fuse elementwise work, quantise weights and cache, or batch more";
+  return finding;
+}
+
+Finding BoundByOverhead(const FindingsInput& input, const Facts& facts, const Workload& workload) {
+  const auto idle = [](const RankFacts& r) { return Share(r.idle_for_host_ns(), r.measure.span_ns); };
+  Finding finding;
+  finding.title = fmt::format("the run is bound by overhead: {:.0f} % of the time the devices wait for their hosts",
+                              100 * workload.overhead);
+  finding.evidence = {{"overhead_ratio", workload.overhead, kBoundShare, WhereLargest(input.fleet, facts, idle)}};
+  finding.cause = "the hosts ask for work more slowly than the devices do it";
+  finding.next_action = "CUDA graphs or torch.compile; --view idle,host: which gaps, which calls";
+  finding.saving_ratio = workload.overhead;
+  return finding;
+}
+
+Finding BoundByCommunication(const FindingsInput& input, const Facts& facts, const Workload& workload) {
+  const auto exposed = [](const RankFacts& r) { return Share(r.measure.exposed_comm_ns(), r.measure.span_ns); };
+  const double untold = Share(facts.total.exposure.unresolved_ns, facts.total.measure.span_ns);
+  const std::string where = WhereLargest(input.fleet, facts, exposed);
+  Finding finding;
+  finding.title = fmt::format("the run is bound by communication: {:.0f} % of the time nothing is computed under it",
+                              100 * workload.communication);
+  finding.evidence = {{"exposed_communication_ratio", workload.communication, kBoundShare, where},
+                      {"exposed_unresolved_ratio", untold, 0, where}};
+  finding.cause = "the ranks wait or transfer: the traces do not tell which";
+  finding.next_action = "give the traces of all ranks; --view overlap,quality: what is missing to tell more";
+  finding.saving_ratio = workload.communication;
+  return finding;
+}
+
+// How much prefill stands between the decode steps of a rank.
+struct Blocking {
+  size_t member = 0;
+  bool told = true;  // phases are known
+  double longer = 0;
+  double time_ratio = 0;
+};
+
+Blocking ByPhases(const FindingsInput& input, const SourceData& source) {
+  const PhaseTimes times = PhasesOf(input, source);
+  if (times.decode_ns.empty() || times.prefill_ns == 0) return {};
+  Blocking blocking;
+  blocking.longer = Share(times.longest_prefill_ns, LowerMedian(times.decode_ns));
+  blocking.time_ratio = Share(times.prefill_ns, times.all_ns);
+  return blocking;
+}
+
+Blocking ByLongSteps(const FindingsInput& input, const SourceData& source) {
+  const auto steps = FindLongSteps(input.fleet, source);
+  if (!steps || steps->count == 0 || !Serves(source)) return {};
+  Blocking blocking;
+  blocking.told = false;
+  blocking.longer = Share(steps->longest_ns, steps->median_ns);
+  blocking.time_ratio = Share(steps->span_ns, steps->all_span_ns);
+  return blocking;
 }
 
 }  // namespace
 
-std::vector<Finding> AttentionDominates(const FindingsInput& /*input*/, const Facts& facts) {
+std::vector<Finding> AttentionDominates(const FindingsInput& input, const Facts& facts) {
   const double share = AttentionShare(facts);
   if (share <= kAttention) return {};
   Finding finding;
   finding.severity = Severity::kMinor;
   finding.title = fmt::format("attention takes {:.0f} % of the kernel time", 100 * share);
-  finding.evidence = {{"attention_ratio", share, kAttention, ""}};
+  finding.evidence = {{"attention_ratio", share, kAttention, LargestAttention(input.kernels)}};
   finding.cause = "long sequences, or an attention kernel that does not fit the shapes";
   finding.next_action =
       "compare attention back ends (FlashAttention, FlashInfer, cuDNN); shorter or shared prefixes; "
@@ -147,7 +221,9 @@ std::vector<Finding> KernelTail(const FindingsInput& input, const Facts& /*facts
 std::vector<Finding> Outliers(const FindingsInput& input, const Facts& /*facts*/) {
   const auto tails = WorstTails(input, [](const KernelGroup& group, double score) {
     const auto median = group.durations.Quantile(0.5);
-    if (!median || score <= kOutlierScore) return 0.0;
+    const auto p90 = RatioToMedian(group, 0.90);
+    const bool one_size = !p90 || *p90 <= kNoTailRatio;  // null: too few to tell
+    if (!median || !one_size || score <= kOutlierScore) return 0.0;
     const double ratio = Share(group.durations.max(), median->value);
     const auto above = group.durations.CountAboveBucketOf(2 * median->value);
     const bool rare = static_cast<double>(above) <= std::max(1.0, kRare * static_cast<double>(group.instances));
@@ -162,42 +238,42 @@ std::vector<Finding> Outliers(const FindingsInput& input, const Facts& /*facts*/
 }
 
 std::vector<Finding> PrefillBlocksDecode(const FindingsInput& input, const Facts& facts) {
-  Finding worst;
-  double most = 0;
+  Blocking worst;
   for (const RankFacts& rank : facts.ranks) {
-    const PhaseTimes times = PhasesOf(input, *input.fleet.members[rank.member].source);
-    if (times.decode_ns.empty() || times.prefill_ns == 0) continue;
-    const double longer = Share(times.longest_prefill_ns, LowerMedian(times.decode_ns));
-    const double share = Share(times.prefill_ns, times.all_ns);
-    if (longer < kLongPrefill || share < kPrefillTime || share <= most) continue;
-    most = share;
-    const std::string where = PlaceOf(input.fleet, rank.member);
-    worst.evidence = {{"longest_prefill_over_median_decode", longer, kLongPrefill, where},
-                      {"prefill_time_ratio", share, kPrefillTime, where}};
+    const SourceData& source = *input.fleet.members[rank.member].source;
+    Blocking own = ByPhases(input, source);
+    if (own.time_ratio == 0) own = ByLongSteps(input, source);
+    own.member = rank.member;
+    if (own.longer >= kLongPrefill && own.time_ratio >= kPrefillTime && own.time_ratio > worst.time_ratio) worst = own;
   }
-  if (worst.evidence.empty()) return {};
-  worst.severity = Severity::kMinor;
-  worst.title = fmt::format("prefill steps take {:.0f} % of the time, decoding sequences wait for them", 100 * most);
-  worst.cause = "a prompt is processed in one piece between decode steps";
-  worst.next_action = "chunked prefill, smaller chunks, or separate instances for prefill and decode";
-  return {worst};
+  if (worst.time_ratio == 0) return {};
+  const std::string where = PlaceOf(input.fleet, worst.member);
+  Finding finding;
+  finding.severity = Severity::kMinor;
+  finding.title = fmt::format("{} take {:.0f} % of the time, decoding sequences wait for them",
+                              worst.told ? "prefill steps" : "bursts, probably of prefill,", 100 * worst.time_ratio);
+  finding.evidence = {{worst.told ? "longest_prefill_over_median_decode" : "longest_burst_over_median_step",
+                       worst.longer, kLongPrefill, where},
+                      {worst.told ? "prefill_time_ratio" : "burst_time_ratio", worst.time_ratio, kPrefillTime, where}};
+  finding.cause = worst.told ? "a prompt is processed in one piece between decode steps"
+                             : "steps of a serving engine compute far longer than the others; no phase is told";
+  finding.next_action = "chunked prefill, smaller chunks, or separate instances for prefill and decode";
+  return {finding};
 }
 
-std::vector<Finding> WorkloadClass(const FindingsInput& /*input*/, const Facts& facts) {
-  // Kernels that move more bytes than they compute on, by what they are.
-  const double memory = FamilyShare(
-      facts, {Family::kNorm, Family::kElementwise, Family::kReduction, Family::kCopy, Family::kEmbedding,
-              Family::kSoftmax, Family::kActivation, Family::kRotary, Family::kSort, Family::kOptimizer, Family::kGemv,
-              Family::kKvCache, Family::kTriton, Family::kQuantization, Family::kAttentionDecode});
-  const double busy = Share(facts.total.measure.compute_ns, facts.total.measure.span_ns);
-  if (memory <= kClass || busy <= kClass) return {};
-  Finding finding;
-  finding.severity = Severity::kInfo;
-  finding.title = fmt::format("the work is bound by memory: {:.0f} % of the kernel time moves data", 100 * memory);
-  finding.evidence = {{"memory_bound_kernel_ratio", memory, kClass, ""}, {"compute_ratio", busy, kClass, ""}};
-  finding.cause = "elementwise work, normalisation, caches and small matrix-vector products, by their kernels' names";
-  finding.next_action = "fuse elementwise work, quantise weights and cache, or batch more";
-  return {finding};
+// Computing is what a run should do: of that class nothing is found, the summary says it.
+std::vector<Finding> WorkloadBound(const FindingsInput& input, const Facts& facts) {
+  const Workload workload = ComputeWorkload(input.fleet, input.measures);
+  switch (workload.kind) {
+    case WorkloadClass::kMemory:
+      return {BoundByMemory(input, facts, workload)};
+    case WorkloadClass::kOverhead:
+      return {BoundByOverhead(input, facts, workload)};
+    case WorkloadClass::kCommunication:
+      return {BoundByCommunication(input, facts, workload)};
+    default:
+      return {};
+  }
 }
 
 }  // namespace lockstep

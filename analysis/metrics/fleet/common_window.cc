@@ -9,6 +9,9 @@
 namespace lockstep {
 namespace {
 
+// What captures leave out at an edge of the time asked for is at most this part of it.
+constexpr int64_t kLeastOfLost = 32;
+
 struct Intersection {
   int64_t start_ns = INT64_MIN;
   int64_t end_ns = INT64_MAX;
@@ -93,6 +96,13 @@ std::pair<StepIterator, StepIterator> LongestRun(const std::map<int64_t, SharedS
   return best;
 }
 
+bool HoldsAllSelected(const Fleet& fleet, const std::vector<const FleetRank*>& active, const CommonWindow& window) {
+  return std::all_of(active.begin(), active.end(), [&](const FleetRank* member) {
+    const std::vector<std::pair<size_t, size_t>> runs = SelectedStepRuns(fleet, *member->source);
+    return runs.size() == 1 && runs.front() == window.step_rows[static_cast<size_t>(member - fleet.members.data())];
+  });
+}
+
 bool UseSteps(const Fleet& fleet, const std::vector<const FleetRank*>& active, CommonWindow& window) {
   if (fleet.options.time_ns) return false;
   const std::map<int64_t, SharedStep> steps = StepsOfAll(fleet, active);
@@ -109,8 +119,38 @@ bool UseSteps(const Fleet& fleet, const std::vector<const FleetRank*>& active, C
     window.step_rows[member] = {first->second.rows[m], last->second.rows[m] + 1};
     const int64_t start = rows[first->second.rows[m]].window_start_ns;
     window.start_ns = std::min(window.start_ns, fleet.ToAligned(*active[m], start));
-    window.span_ns = std::max(window.span_ns, rows[last->second.rows[m]].window_end_ns - start);
+    const int64_t span = rows[last->second.rows[m]].window_end_ns - start;
+    window.span_ns =
+        std::max(window.span_ns, fleet.SelectsSteps() ? MeasureCommon(fleet, window, member).span_ns : span);
   }
+  window.of_selection = fleet.SelectsSteps() && HoldsAllSelected(fleet, active, window);
+  return true;
+}
+
+// Files are cut at the time itself: exact where the captures hold it but for less than whole buckets would leave out.
+bool UseTime(const Fleet& fleet, const std::vector<const FleetRank*>& active, const Intersection& captures,
+             CommonWindow& window) {
+  const auto asked = fleet.TimeWindow();
+  if (!asked || !fleet.TablesSelected()) return false;
+  Intersection shared = captures;
+  shared.Clip(asked->first, asked->second);
+  if (shared.Length() == 0) return false;
+  int64_t start_ns = INT64_MAX;
+  int64_t span_ns = 0;
+  for (const FleetRank* member : active) {
+    const SourceContext& context = member->source->context;
+    Intersection own;
+    own.Clip(asked->first, asked->second);
+    own.Clip(fleet.ToAligned(*member, context.first_start_ns), fleet.ToAligned(*member, context.last_end_ns));
+    const int64_t lost = std::max(shared.start_ns - own.start_ns, own.end_ns - shared.end_ns);
+    if (lost > std::min(context.bucket_ns, shared.Length() / kLeastOfLost)) return false;
+    start_ns = std::min(start_ns, own.start_ns);
+    span_ns = std::max(span_ns, own.Length());
+  }
+  window.kind = WindowKind::kTime;
+  window.start_ns = start_ns;
+  window.span_ns = span_ns;
+  window.of_selection = true;
   return true;
 }
 
@@ -163,6 +203,18 @@ void UseSpans(const Fleet& fleet, const std::vector<const FleetRank*>& active, C
   }
 }
 
+// Of the time asked for each rank has its own part, never the whole capture.
+void UseOwnTime(const Fleet& fleet, const std::vector<const FleetRank*>& active, CommonWindow& window) {
+  const auto asked = fleet.TimeWindow();
+  if (!asked) return;
+  window.of_selection = true;
+  window.start_ns = asked->first;
+  window.span_ns = 0;
+  for (const FleetRank* member : active) {
+    window.span_ns = std::max(window.span_ns, MeasureSelected(fleet, *member).span_ns);
+  }
+}
+
 }  // namespace
 
 std::string_view Name(WindowKind kind) {
@@ -175,6 +227,8 @@ std::string_view Name(WindowKind kind) {
       return "span";
     case WindowKind::kDisjoint:
       return "disjoint_spans";
+    case WindowKind::kTime:
+      return "time";
     case WindowKind::kNone:
       break;
   }
@@ -193,11 +247,13 @@ CommonWindow FindCommonWindow(const Fleet& fleet) {
   window.intersection_ns = common.Length();
   window.median_span_ns = MedianSpan(active);
   if (UseSteps(fleet, active, window) || fleet.SelectsSteps()) return window;
+  if (UseTime(fleet, active, common, window)) return window;
   if (const auto asked = fleet.TimeWindow()) common.Clip(asked->first, asked->second);
   if (active.size() == 1 && !fleet.Restricted()) {
     UseSpans(fleet, active, window);
   } else if (!UseBuckets(fleet, active, common, window)) {
     UseSpans(fleet, active, window);
+    UseOwnTime(fleet, active, window);
   }
   return window;
 }
@@ -205,15 +261,16 @@ CommonWindow FindCommonWindow(const Fleet& fleet) {
 IntervalMeasure MeasureCommon(const Fleet& fleet, const CommonWindow& window, size_t member) {
   const SourceData& source = *fleet.members[member].source;
   if (window.kind == WindowKind::kNone) return {};
+  if (window.of_selection) return MeasureSelected(fleet, fleet.members[member]);
   if (window.kind == WindowKind::kBuckets) {
     const auto [start, end] = window.local_ns[member];
     return MeasureBuckets(source, start, end);
   }
   if (window.kind != WindowKind::kSteps) return MeasureWhole(source);
+  const auto [first, last] = window.step_rows[member];
+  if (fleet.SelectsSteps()) return last > first ? MeasureStepRun(source, first, last) : IntervalMeasure();
   IntervalMeasure sum;
-  for (size_t i = window.step_rows[member].first; i < window.step_rows[member].second; ++i) {
-    sum.Add(source.steps[i].tile);
-  }
+  for (size_t i = first; i < last; ++i) sum.Add(source.steps[i].tile);
   return sum;
 }
 

@@ -6,8 +6,10 @@
 // identity stays exact; the window's length is the longest of them. Else buckets: each rank has a grid of its own, so
 // each is measured over as many whole buckets inside the intersection, the number that fits all of them. A single rank
 // without steps: its span. Spans: last resort when the ranks share nothing; the gate common_window then fails. None: no
-// rank has device activity, or steps were asked for that the ranks do not share. Ranks of several clock components are
-// compared on the UTC claims of their references. Units: ns. Pure.
+// rank has device activity, or steps were asked for that the ranks do not share. Time: --time of files, which are cut
+// at it: each rank over its part of exactly that time, where the captures leave out no more than a bucket of it. Of
+// selected steps a rank is measured as MeasureSelected does, so that all views tell the same of them. Ranks of several
+// clock components are compared on the UTC claims of their references. Units: ns. Pure.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +20,8 @@
 
 namespace lockstep {
 
-enum class WindowKind : uint8_t { kNone = 0, kSteps = 1, kBuckets = 2, kSpan = 3, kDisjoint = 4 };
-[[nodiscard]] std::string_view Name(WindowKind kind);  // "none" | "steps" | "buckets" | "span" | "disjoint_spans"
+enum class WindowKind : uint8_t { kNone = 0, kSteps = 1, kBuckets = 2, kSpan = 3, kDisjoint = 4, kTime = 5 };
+[[nodiscard]] std::string_view Name(WindowKind kind);  // as in METRICS.md, imbalance
 
 struct CommonWindow {
   WindowKind kind = WindowKind::kNone;
@@ -34,6 +36,9 @@ struct CommonWindow {
   // clock, span_ns long.
   std::vector<std::pair<size_t, size_t>> step_rows;
   std::vector<std::pair<int64_t, int64_t>> local_ns;
+
+  // Each rank is measured over all that was asked for of it, so what is swept for the selection is that of the window.
+  bool of_selection = false;
 
   // False when the ranks share less than half of the median span (gate common_window).
   [[nodiscard]] bool LongEnough() const {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "analysis/base/check.h"
+#include "analysis/condense/selection.h"
 
 namespace lockstep {
 namespace {
@@ -52,7 +53,13 @@ std::optional<std::pair<int64_t, int64_t>> Fleet::TimeWindowOf(const FleetRank& 
 bool Fleet::SelectsStep(const StepRow& row) const {
   if (row.step == kNoStep) return !SelectsSteps();
   if (options.steps && (row.step < options.steps->first || row.step > options.steps->second)) return false;
-  return options.nvtx.empty() || NameOf(run, row.name) == options.nvtx;
+  return options.nvtx.empty() || IsRangeAskedFor(options.nvtx, NameOf(run, row.name));
+}
+
+bool Fleet::TablesSelected() const {
+  return Restricted() && std::all_of(members.begin(), members.end(), [](const FleetRank& member) {
+           return member.source->context.options.contains(std::string(kSelectedTables));
+         });
 }
 
 size_t Fleet::Domains() const {

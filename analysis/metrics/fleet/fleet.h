@@ -47,6 +47,10 @@ struct Fleet {
   [[nodiscard]] bool SelectsSteps() const { return options.steps.has_value() || !options.nvtx.empty(); }
   [[nodiscard]] bool SelectsStep(const StepRow& row) const;
   [[nodiscard]] bool Restricted() const { return SelectsSteps() || options.time_ns.has_value(); }
+  // The tables hold what was asked for exactly, because the files were condensed with the selection.
+  [[nodiscard]] bool TablesSelected() const;
+  // The tables are of whole captures, or cut by slices, where less was asked for.
+  [[nodiscard]] bool TablesTooWide() const { return Restricted() && !TablesSelected(); }
   // Distinct clock domains among the members.
   [[nodiscard]] size_t Domains() const;
   // Distinct clock components among the members: between them times are only the sources' UTC claims.

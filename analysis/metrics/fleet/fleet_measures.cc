@@ -61,9 +61,12 @@ class RankSweep {
     }
     if (!fleet.Restricted()) return;
     if (const auto asked = fleet.TimeWindowOf(member_)) {
-      const int64_t width = member_.source->context.bucket_ns;
-      const BucketRange range = BucketsTouching(width, *asked);
-      asked_window_ = {range.first * width, range.last * width};
+      asked_window_ = {asked->first, asked->second};
+      if (!fleet.TablesSelected()) {
+        const int64_t width = member_.source->context.bucket_ns;
+        const BucketRange range = BucketsTouching(width, *asked);
+        asked_window_ = {range.first * width, range.last * width};
+      }
       selected_.emplace(std::vector<SweepWindow>{asked_window_});
     } else {
       selected_.emplace(std::vector<SweepWindow>{{INT64_MIN, INT64_MAX}});
@@ -95,7 +98,9 @@ class RankSweep {
     result_.selected_exposure = selected_ ? selected_->Finish()[0] : SumOfSteps(0, steps.size());
     Reconcile(result_.selected_exposure, selected.exposed_comm_ns());
     result_.common = common;
-    if (buckets_) {
+    if (window.of_selection) {
+      result_.common_exposure = result_.selected_exposure;
+    } else if (buckets_) {
       result_.common_exposure = buckets_->Finish()[0];
     } else if (window.kind == WindowKind::kSteps) {
       result_.common_exposure = SumOfSteps(window.step_rows[member].first, window.step_rows[member].second);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/metrics/fleet/interval_selection.h"
+#include "analysis/stats/order_statistic.h"
 
 namespace lockstep {
 namespace {
@@ -13,9 +14,7 @@ std::optional<int64_t> DominantGap(const Fleet& fleet, const SourceData& source)
     if (row.step != kNoStep && fleet.SelectsStep(row)) longest.push_back(row.longest_gap_ns);
   }
   if (longest.empty()) return std::nullopt;
-  const auto middle = longest.begin() + static_cast<std::ptrdiff_t>((longest.size() - 1) / 2);
-  std::nth_element(longest.begin(), middle, longest.end());
-  return *middle;
+  return LowerMedian(std::move(longest));
 }
 
 }  // namespace
@@ -28,7 +27,8 @@ std::vector<IdleOfRank> ComputeIdle(const Fleet& fleet) {
     idle.member = i;
     idle.measure = MeasureSelected(fleet, fleet.members[i]);
     if (!fleet.options.time_ns) idle.dominant_gap_ns = DominantGap(fleet, source);
-    if (!fleet.Restricted()) {
+    const bool two_selections = fleet.options.time_ns && fleet.SelectsSteps();
+    if (!fleet.TablesTooWide() && !two_selections) {
       idle.gaps = source.summary.gaps;
       idle.streams = source.summary.streams;
     }

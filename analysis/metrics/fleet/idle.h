@@ -12,7 +12,8 @@ namespace lockstep {
 struct IdleOfRank {
   size_t member = 0;        // into Fleet::members
   IntervalMeasure measure;  // of what was asked for
-  // The distribution of gaps and the streams are kept for the whole source only: null under --steps, --time, --nvtx.
+  // Of what was asked for where the files were condensed with it; null and empty of a stored run that is restricted,
+  // and where steps and a time are asked for together: the measure is of the time, the gaps would be of both.
   std::optional<Sketch> gaps;
   std::vector<StreamIdleRow> streams;
   std::optional<int64_t> dominant_gap_ns;  // median of the longest gap per step (lower middle); null without steps

@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <numeric>
 #include <utility>
 
-#include "analysis/metrics/run/family_names.h"
+#include "analysis/metrics/fleet/work_units.h"
 
 namespace lockstep {
 namespace {
@@ -20,12 +21,14 @@ constexpr size_t kMaxGroups = 64;
 // Sums over the steps of the window, or over all steps.
 struct StepSums {
   int64_t launches = 0;
-  int64_t kernels = 0;
   int64_t steps = 0;
   int64_t step_time_ns = 0;
   int64_t collectives = 0;
   int64_t collective_time_ns = 0;
   int64_t collective_max_ns = 0;
+  int64_t forward_ns = 0;
+  int64_t backward_ns = 0;
+  int64_t optimizer_ns = 0;
 };
 
 StepSums SumSteps(const Fleet& fleet, const CommonWindow& window, size_t member) {
@@ -36,10 +39,12 @@ StepSums SumSteps(const Fleet& fleet, const CommonWindow& window, size_t member)
   StepSums sums;
   for (size_t i = first; i < last; ++i) {
     sums.launches += rows[i].launches;
-    sums.kernels += rows[i].kernels;
     sums.collectives += rows[i].collectives;
     sums.collective_time_ns += rows[i].collective_time_ns;
     sums.collective_max_ns = std::max(sums.collective_max_ns, rows[i].collective_max_ns);
+    sums.forward_ns += rows[i].forward_ns;
+    sums.backward_ns += rows[i].backward_ns;
+    sums.optimizer_ns += rows[i].optimizer_ns;
     if (rows[i].step == kNoStep) continue;
     ++sums.steps;
     sums.step_time_ns += rows[i].tile.span_ns;
@@ -47,46 +52,78 @@ StepSums SumSteps(const Fleet& fleet, const CommonWindow& window, size_t member)
   return sums;
 }
 
-struct FamilyOfRank {
-  double instances = 0;
-  double total_ns = 0;
-};
-
-std::vector<std::pair<std::string, std::vector<FamilyOfRank>>> SumFamilies(const Fleet& fleet) {
-  FamilyNames names(fleet.run, fleet.options);
-  // Built-in families in the order of their numbers, then those of the person.
-  std::map<std::pair<int, std::string>, std::vector<FamilyOfRank>> families;
-  for (size_t member = 0; member < fleet.members.size(); ++member) {
-    for (const KernelRow& row : fleet.members[member].source->kernels) {
-      const std::string& name = names.Of(row);
-      const bool built_in = name == Name(row.kind.family);
-      const int place = built_in ? static_cast<int>(row.kind.family) : static_cast<int>(kLastFamily) + 1;
-      std::vector<FamilyOfRank>& ranks = families[{place, name}];
-      ranks.resize(fleet.members.size());
-      for (const auto& [slice, sketch] : row.slices) {
-        ranks[member].instances += static_cast<double>(sketch.count());
-        ranks[member].total_ns += static_cast<double>(sketch.sum());
-      }
-    }
+// Built-in families in the order of their numbers, then those of the person.
+std::vector<std::string> FamilyOrder(const ComputeWork& work) {
+  std::vector<std::string> order;
+  for (size_t i = 0; i <= static_cast<size_t>(kLastFamily); ++i) {
+    const std::string name(Name(static_cast<Family>(i)));
+    if (work.by_family.contains(name)) order.push_back(name);
   }
-  std::vector<std::pair<std::string, std::vector<FamilyOfRank>>> list;
-  for (auto& [place, ranks] : families) list.emplace_back(place.second, std::move(ranks));
-  return list;
+  for (const auto& [name, ranks] : work.by_family) {
+    if (std::find(order.begin(), order.end(), name) == order.end()) order.push_back(name);
+  }
+  return order;
 }
 
 double Mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
+bool IsNoteworthy(const Quantity& quantity) {
+  return quantity.worst && quantity.max_over_mean.value_or(0) >= kNoteworthyExcess;
+}
+
+// The worst rank's part of `values` over the mean; 0 where there is none.
+double OverMean(const Quantity& quantity, const std::vector<double>& values) {
+  if (!quantity.worst || values.empty()) return 0;
+  const double mean = Mean(values);
+  return mean > 0 ? values[*quantity.worst] / mean : 0;
+}
+
 // More units of work, or the same units slower: whichever explains more of the worst rank's excess.
-ImbalanceKind KindOf(const Quantity& quantity, const std::vector<double>& counts) {
-  if (!quantity.worst || quantity.max_over_mean.value_or(0) < kNoteworthyExcess) return ImbalanceKind::kUnknown;
-  const size_t worst = *quantity.worst;
-  const double mean_count = Mean(counts);
-  if (counts[worst] <= 0 || mean_count <= 0) return ImbalanceKind::kUnknown;
-  const double more = counts[worst] / mean_count;
+void SetKind(const KernelWork& work, Quantity& quantity) {
+  const double more = OverMean(quantity, work.expected_ns);
+  if (!IsNoteworthy(quantity) || more <= 0) return;
   const double slower = *quantity.max_over_mean / more;
-  return more > slower ? ImbalanceKind::kMoreWork : ImbalanceKind::kSlower;
+  quantity.kind = more > slower ? ImbalanceKind::kMoreWork : ImbalanceKind::kSlower;
+}
+
+// Of what communication takes: `take` gives the time, its part without waiting, and the messages behind it.
+struct Traffic {
+  double own_ns = 0;
+  double bytes = 0;
+  double messages = 0;
+};
+template <typename Take>
+void SetKindOfTraffic(const std::vector<CommunicationWork>& work, Take take, Quantity& quantity) {
+  if (!IsNoteworthy(quantity)) return;
+  std::vector<double> own;
+  std::vector<double> bytes;
+  std::vector<double> messages;
+  bool sized = true;
+  for (const CommunicationWork& rank : work) {
+    if (rank.instances == 0) return;
+    const Traffic traffic = take(rank);
+    own.push_back(traffic.own_ns);
+    bytes.push_back(traffic.bytes);
+    messages.push_back(traffic.messages);
+    sized = sized && rank.all_sized;
+  }
+  const double own_ratio = OverMean(quantity, own);
+  quantity.waits = own_ratio - 1 < 0.5 * (*quantity.max_over_mean - 1);
+  if (quantity.waits) return;
+  const double more = std::max(OverMean(quantity, messages), sized ? OverMean(quantity, bytes) : 0);
+  if (more <= 0 || (!sized && more < kNoteworthyExcess)) return;
+  quantity.kind = more > own_ratio / more ? ImbalanceKind::kMoreWork : ImbalanceKind::kSlower;
+}
+
+Traffic TotalOf(const CommunicationWork& w) {
+  return {static_cast<double>(w.own_ns), static_cast<double>(w.bytes), static_cast<double>(w.instances)};
+}
+
+Traffic MeanOf(const CommunicationWork& w) {
+  const auto instances = static_cast<double>(w.instances);
+  return {static_cast<double>(w.own_ns) / instances, static_cast<double>(w.bytes) / instances, 1};
 }
 
 std::vector<GroupValue> MeansByHost(const Fleet& fleet, const std::vector<double>& values) {
@@ -172,30 +209,25 @@ Efficiency ComputeEfficiency(const FleetMeasures& measures) {
 // Collects the quantities in the order of the definitions.
 class QuantityList {
  public:
-  QuantityList(const Fleet& fleet, const FleetMeasures& measures) : fleet_(fleet), measures_(measures) {
+  QuantityList(const Fleet& fleet, const FleetMeasures& measures)
+      : fleet_(fleet), measures_(measures), work_(ComputeWorkOf(fleet)), traffic_(CommunicationWorkOf(fleet)) {
     for (size_t i = 0; i < fleet.members.size(); ++i) sums_.push_back(SumSteps(fleet, measures.window, i));
   }
 
   std::vector<Quantity> Build() {
-    const std::vector<double> kernels = OfSteps([](const StepSums& s) { return s.kernels - s.collectives; });
     AddWindow("compute", [](const RankMeasures& m) { return m.common.compute_ns; });
-    list_.back().kind = KindOf(list_.back(), kernels);
+    SetKind(work_.all, list_.back());
     AddWindow("comm", [](const RankMeasures& m) { return m.common.comm_ns; });
+    SetKindOfTraffic(traffic_, TotalOf, list_.back());
     AddWindow("exposed_wait", [](const RankMeasures& m) { return m.common_exposure.wait_ns; });
+    list_.back().waits = IsNoteworthy(list_.back());
     AddWindow("exposed_transfer", [](const RankMeasures& m) { return m.common_exposure.transfer_ns; });
     AddWindow("copy", [](const RankMeasures& m) { return m.common.copy_ns; });
     AddWindow("idle", [](const RankMeasures& m) { return m.common.idle_ns(); });
     AddStepTime();
-    const std::vector<double> counts = OfSteps([](const StepSums& s) { return s.collectives; });
-    const std::vector<double> totals = OfSteps([](const StepSums& s) { return s.collective_time_ns; });
     AddSteps("launches", "count", OfSteps([](const StepSums& s) { return s.launches; }));
-    AddSteps("nccl_total", "ns", totals);
-    list_.back().kind = KindOf(list_.back(), counts);
-    AddSteps("nccl_count", "count", counts);
-    std::vector<double> means = totals;
-    for (size_t i = 0; i < means.size(); ++i) means[i] = counts[i] > 0 ? means[i] / counts[i] : 0;
-    AddSteps("nccl_mean", "ns", means);
-    AddSteps("nccl_max", "ns", OfSteps([](const StepSums& s) { return s.collective_max_ns; }));
+    AddCommunication();
+    AddPhases();
     AddFamilies();
     return std::move(list_);
   }
@@ -229,21 +261,53 @@ class QuantityList {
              }));
   }
 
-  void AddFamilies() {
-    for (const auto& [family, ranks] : SumFamilies(fleet_)) {
-      std::vector<double> totals;
-      std::vector<double> counts;
-      for (const FamilyOfRank& rank : ranks) {
-        totals.push_back(rank.total_ns);
-        counts.push_back(rank.instances);
+  void AddCommunication() {
+    const std::vector<double> counts = OfSteps([](const StepSums& s) { return s.collectives; });
+    const std::vector<double> totals = OfSteps([](const StepSums& s) { return s.collective_time_ns; });
+    AddSteps("nccl_total", "ns", totals);
+    SetKindOfTraffic(traffic_, TotalOf, list_.back());
+    AddSteps("nccl_count", "count", counts);
+    if (IsNoteworthy(list_.back())) list_.back().kind = ImbalanceKind::kMoreWork;
+    std::vector<double> means = totals;
+    for (size_t i = 0; i < means.size(); ++i) means[i] = counts[i] > 0 ? means[i] / counts[i] : 0;
+    AddSteps("nccl_mean", "ns", means);
+    SetKindOfTraffic(traffic_, MeanOf, list_.back());
+    AddSteps("nccl_max", "ns", OfSteps([](const StepSums& s) { return s.collective_max_ns; }));
+    if (!IsNoteworthy(list_.back())) return;
+    const CommunicationWork& worst = traffic_[*list_.back().worst];
+    list_.back().waits = worst.longest_ns > 0 && 2 * worst.longest_wait_ns > worst.longest_ns;
+  }
+
+  // Where annotations tell them.
+  void AddPhases() {
+    const std::array<std::pair<std::string_view, int64_t StepSums::*>, 3> phases = {
+        {{"phase:forward", &StepSums::forward_ns},
+         {"phase:backward", &StepSums::backward_ns},
+         {"phase:optimizer", &StepSums::optimizer_ns}}};
+    for (const auto& [name, part] : phases) {
+      std::vector<double> values = OfSteps([&](const StepSums& s) { return s.*part; });
+      if (std::any_of(values.begin(), values.end(), [](double v) { return v > 0; })) {
+        AddSteps(std::string(name), "ns", std::move(values));
       }
-      list_.push_back(Describe(fleet_, fmt::format("family:{}", family), "ns", false, std::move(totals)));
-      list_.back().kind = KindOf(list_.back(), counts);
+    }
+  }
+
+  void AddFamilies() {
+    for (const std::string& family : FamilyOrder(work_)) {
+      const KernelWork& work = work_.by_family.at(family);
+      list_.push_back(Describe(fleet_, fmt::format("family:{}", family), "ns", false, work.total_ns));
+      if (family == Name(Family::kCommunication)) {
+        SetKindOfTraffic(traffic_, TotalOf, list_.back());
+      } else {
+        SetKind(work, list_.back());
+      }
     }
   }
 
   const Fleet& fleet_;
   const FleetMeasures& measures_;
+  const ComputeWork work_;
+  const std::vector<CommunicationWork> traffic_;
   std::vector<StepSums> sums_;
   std::vector<Quantity> list_;
 };

@@ -2,7 +2,8 @@
 //
 // Definitions: METRICS.md "Imbalance" and "Efficiency". Time quantities of the window are exact over the window;
 // launches and nccl_* are of the steps of the window, or of the whole capture when the window is no run of steps;
-// family:<name> is always of the whole capture. Pure.
+// family:<name> is always of the whole capture; phase:<name> (kernel time launched inside annotations of forward,
+// backward, optimizer) like launches. Pure.
 #pragma once
 
 #include <cstdint>
@@ -36,6 +37,8 @@ struct Quantity {
   std::optional<double> cv;     // sample standard deviation / mean; null for one rank
   std::optional<size_t> worst;  // into Fleet::members
   ImbalanceKind kind = ImbalanceKind::kUnknown;
+  // Communication of which the worst rank has more because it waits longer for others: neither its work nor its speed.
+  bool waits = false;
 };
 
 // parallel = load_balance * communication; communication = busy_share * orchestration = serialisation * transfer, exact

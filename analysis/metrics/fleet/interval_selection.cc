@@ -22,18 +22,6 @@ int64_t MemberSpan(const SourceData& source, size_t first, size_t last) {
   return start == kNoTime ? 0 : end - start;
 }
 
-IntervalMeasure MeasureStepRun(const SourceData& source, size_t first, size_t last) {
-  IntervalMeasure sum;
-  for (size_t i = first; i < last; ++i) {
-    sum.Add(source.steps[i].tile);
-    sum.Subtract(source.steps[i].foreign);
-  }
-  sum.Subtract(source.steps[first].before);
-  sum.Add(source.steps[last - 1].after);
-  CloseIdentity(sum, MemberSpan(source, first, last));
-  return sum;
-}
-
 }  // namespace
 
 BucketRange BucketsTouching(int64_t bucket_ns, std::pair<int64_t, int64_t> window_ns) {
@@ -44,6 +32,18 @@ BucketRange BucketsTouching(int64_t bucket_ns, std::pair<int64_t, int64_t> windo
 IntervalMeasure MeasureWhole(const SourceData& source) {
   IntervalMeasure sum;
   for (const StepRow& row : source.steps) sum.Add(row.tile);
+  return sum;
+}
+
+IntervalMeasure MeasureStepRun(const SourceData& source, size_t first, size_t last) {
+  IntervalMeasure sum;
+  for (size_t i = first; i < last; ++i) {
+    sum.Add(source.steps[i].tile);
+    sum.Subtract(source.steps[i].foreign);
+  }
+  sum.Subtract(source.steps[first].before);
+  sum.Add(source.steps[last - 1].after);
+  CloseIdentity(sum, MemberSpan(source, first, last));
   return sum;
 }
 

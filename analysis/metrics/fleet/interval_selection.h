@@ -22,6 +22,9 @@ struct BucketRange {
 // All of the source: the sum of its step tiles.
 [[nodiscard]] IntervalMeasure MeasureWhole(const SourceData& source);
 
+// What was launched in the steps of rows [first, last) of source.steps, last > first: what a selection of them holds.
+[[nodiscard]] IntervalMeasure MeasureStepRun(const SourceData& source, size_t first, size_t last);
+
 // What the fleet's options select of a rank.
 [[nodiscard]] IntervalMeasure MeasureSelected(const Fleet& fleet, const FleetRank& member);
 

@@ -33,6 +33,30 @@ void Spread(const IntervalMeasure& measure, int64_t start_ns, int64_t end_ns, co
   }
 }
 
+// A step without device time is done at once.
+std::vector<double> StepsDone(const Fleet& fleet, const FleetRank& member, const Pace& pace, size_t buckets) {
+  std::vector<double> done;
+  const std::vector<StepRow>& steps = member.source->steps;
+  size_t next = 0;
+  double whole = 0;
+  for (size_t i = 0; i < buckets; ++i) {
+    const int64_t end = pace.start_ns + static_cast<int64_t>(i + 1) * pace.bucket_ns;
+    double part = 0;
+    for (; next < steps.size(); ++next) {
+      if (steps[next].step == kNoStep) continue;
+      const int64_t from = fleet.ToAligned(member, steps[next].window_start_ns);
+      const int64_t to = fleet.ToAligned(member, steps[next].window_end_ns);
+      if (to > end) {
+        if (from < end) part = static_cast<double>(end - from) / static_cast<double>(to - from);
+        break;
+      }
+      whole += 1;
+    }
+    done.push_back(whole + part);
+  }
+  return whole > 0 || (!done.empty() && done.back() > 0) ? done : std::vector<double>();
+}
+
 // Of the rank's own time in each bucket, so that a bucket cut by the rank's first or last activity shows no dip.
 PaceOfRank PaceOf(const Fleet& fleet, size_t index, const Pace& pace, size_t buckets) {
   const FleetRank& member = fleet.members[index];
@@ -50,6 +74,7 @@ PaceOfRank PaceOf(const Fleet& fleet, size_t index, const Pace& pace, size_t buc
     out.comm.push_back(share.comm / span);
     out.busy.push_back(share.busy / span);
   }
+  out.steps_done = StepsDone(fleet, member, pace, buckets);
   return out;
 }
 
@@ -69,6 +94,10 @@ Pace ComputePace(const Fleet& fleet) {
     pace.bucket_ns = std::max(pace.bucket_ns, context.bucket_ns);
     start = std::max(start, fleet.ToAligned(member, context.first_start_ns));
     end = std::min(end, fleet.ToAligned(member, context.last_end_ns));
+  }
+  if (const auto window = fleet.TimeWindow()) {
+    start = std::max(start, window->first);
+    end = std::min(end, window->second);
   }
   if (pace.bucket_ns <= 0 || start >= end) return {};
   while ((end - start) / pace.bucket_ns >= kMaxBuckets - 1) pace.bucket_ns *= 2;

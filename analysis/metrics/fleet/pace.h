@@ -14,6 +14,9 @@ struct PaceOfRank {
   std::vector<double> compute;
   std::vector<double> comm;
   std::vector<double> busy;
+  // Steps done by the end of each bucket, a step in progress by the part of its device window that has passed; counts
+  // from the rank's first step. Empty without steps.
+  std::vector<double> steps_done;
 };
 
 struct Pace {

@@ -1,10 +1,10 @@
 #include "analysis/metrics/fleet/steps.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <optional>
 #include <utility>
+
+#include "analysis/metrics/fleet/slow_steps.h"
 
 namespace lockstep {
 namespace {
@@ -17,16 +17,6 @@ struct Parts {
 
 Parts PartsOf(const IntervalMeasure& m) {
   return {m.compute_ns + m.copy_only_ns + m.opaque_only_ns, m.idle_host_ns + m.idle_launch_ns, m.exposed_comm_ns()};
-}
-
-std::string Why(const IntervalMeasure& measure) {
-  if (measure.span_ns <= 0) return "the step has no device time";
-  const Parts parts = PartsOf(measure);
-  const auto percent = [&](int64_t part) {
-    return 100.0 * static_cast<double>(part) / static_cast<double>(measure.span_ns);
-  };
-  return fmt::format("device work {:.1f} %, exposed communication {:.1f} %, idle for the host {:.1f} %",
-                     percent(parts.gpu), percent(parts.communication), percent(parts.host));
 }
 
 using TimeWindow = std::optional<std::pair<int64_t, int64_t>>;  // on the rank's own clock
@@ -62,13 +52,14 @@ StepVerdict VerdictOf(const IntervalMeasure& measure) {
 
 std::vector<StepOfRank> ComputeSteps(const Fleet& fleet, const FleetMeasures& measures) {
   std::vector<StepOfRank> result;
+  const SlowSteps slow(fleet, measures);
   for (size_t member = 0; member < fleet.members.size(); ++member) {
     const std::vector<StepRow>& rows = fleet.members[member].source->steps;
     const TimeWindow window = fleet.TimeWindowOf(fleet.members[member]);
     for (size_t i = 0; i < rows.size(); ++i) {
       if (!Selected(fleet, rows[i], window)) continue;
       result.push_back(
-          {member, &rows[i], measures.ranks[member].by_step[i], VerdictOf(rows[i].tile), Why(rows[i].tile)});
+          {member, &rows[i], measures.ranks[member].by_step[i], VerdictOf(rows[i].tile), slow.Why(member, i)});
     }
   }
   return result;

@@ -20,7 +20,7 @@ struct StepOfRank {
   const StepRow* row = nullptr;
   Exposure exposure;
   StepVerdict verdict = StepVerdict::kNone;
-  std::string why;
+  std::string why;  // of a slow step: see slow_steps.h; "" = within the noise
 };
 
 // Selected steps, by rank and then in the order of the source. Activities before the first step are no step.

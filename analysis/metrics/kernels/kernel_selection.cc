@@ -27,7 +27,8 @@ std::vector<std::pair<int64_t, int64_t>> StepTimes(const Fleet& fleet, const Sou
 }  // namespace
 
 KernelSelector::KernelSelector(const Fleet& fleet, const FleetRank& member, bool use_step_totals)
-    : source_(*member.source), restricted_(fleet.Restricted()) {
+    : source_(*member.source), restricted_(fleet.TablesTooWide()) {
+  if (!restricted_) return;
   if (const auto window = fleet.TimeWindowOf(member)) {
     windows_.push_back(*window);
     return;

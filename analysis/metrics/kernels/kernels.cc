@@ -4,58 +4,14 @@
 
 #include <algorithm>
 #include <map>
-#include <regex>
 
 #include "analysis/base/status_macros.h"
 #include "analysis/metrics/kernels/kernel_selection.h"
+#include "analysis/metrics/kernels/name_filter.h"
 #include "analysis/metrics/run/family_names.h"
 
 namespace lockstep {
 namespace {
-
-// Names longer than this are matched by their beginning only.
-constexpr size_t kMaxMatchedLength = 4'096;
-// The breadth-first matcher: polynomial time and no recursion per character, whatever the pattern; no back references.
-constexpr auto kSyntax = std::regex::ECMAScript | std::regex_constants::__polynomial;
-
-absl::StatusOr<std::optional<std::regex>> CompilePattern(const std::string& pattern) {
-  if (pattern.empty()) return std::optional<std::regex>();
-  if (pattern.size() > kMaxPatternLength) {
-    return absl::InvalidArgumentError(fmt::format("--kernels: the pattern has {} characters, at most {} are accepted",
-                                                  pattern.size(), kMaxPatternLength));
-  }
-  try {
-    return std::optional<std::regex>(std::regex(pattern, kSyntax));
-  } catch (const std::regex_error& error) {
-    return absl::InvalidArgumentError(
-        fmt::format("--kernels: '{}' is no regular expression (ECMAScript syntax without back references): {}", pattern,
-                    error.what()));
-  }
-}
-
-// Which names pass the pattern, asked once a name.
-class NameFilter {
- public:
-  NameFilter(const RunData& run, std::optional<std::regex> pattern) : run_(run), pattern_(std::move(pattern)) {}
-
-  absl::StatusOr<bool> Passes(uint32_t name) {
-    if (!pattern_) return true;
-    if (const auto known = known_.find(name); known != known_.end()) return known->second;
-    const std::string& text = NameOf(run_, name);
-    const auto end = text.begin() + static_cast<std::ptrdiff_t>(std::min(text.size(), kMaxMatchedLength));
-    try {
-      return known_[name] = std::regex_search(text.begin(), end, *pattern_);
-    } catch (const std::regex_error& error) {
-      return absl::InvalidArgumentError(
-          fmt::format("--kernels: the pattern is too complex for the name '{:.80}': {}", text, error.what()));
-    }
-  }
-
- private:
-  const RunData& run_;
-  std::optional<std::regex> pattern_;
-  std::map<uint32_t, bool> known_;
-};
 
 std::string ShapeSuffix(const LaunchShape& shape) {
   return fmt::format(" <<<({},{},{}),({},{},{})>>>", shape.grid[0], shape.grid[1], shape.grid[2], shape.block[0],
@@ -64,7 +20,7 @@ std::string ShapeSuffix(const LaunchShape& shape) {
 
 std::string GroupName(const RunData& run, const KernelRow& row, GroupBy group_by) {
   if (group_by == GroupBy::kCategory) return std::string(Name(row.kind.category));
-  if (row.is_rest) return "(rest)";
+  if (row.is_rest) return std::string(kRestOfKernels);
   const std::string& name = NameOf(run, row.name);
   switch (group_by) {
     case GroupBy::kBase:
@@ -112,8 +68,7 @@ void FinishGroup(KernelGroup& group) {
 }  // namespace
 
 absl::StatusOr<KernelSummary> ComputeKernels(const Fleet& fleet, GroupBy group_by, StepFigures figures) {
-  LOCKSTEP_ASSIGN_OR_RETURN(std::optional<std::regex> pattern, CompilePattern(fleet.options.kernels));
-  NameFilter filter(fleet.run, std::move(pattern));
+  LOCKSTEP_ASSIGN_OR_RETURN(NameFilter filter, NameFilter::Make(fleet.run, fleet.options.kernels));
   const bool use_step_totals =
       figures == StepFigures::kExactTotals && group_by != GroupBy::kShape && group_by != GroupBy::kMangled;
   FamilyNames families(fleet.run, fleet.options);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,8 +16,8 @@
 
 namespace lockstep {
 
-// The longest pattern that --kernels accepts.
-inline constexpr size_t kMaxPatternLength = 1'000;
+// The name of what lies beyond the limits of the condensed data.
+inline constexpr std::string_view kRestOfKernels = "(rest)";
 
 struct KernelOfRank {
   size_t member = 0;  // into Fleet::members

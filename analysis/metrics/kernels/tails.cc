@@ -18,7 +18,7 @@ std::vector<KernelSelector> MakeSelectors(const Fleet& fleet) {
   return selectors;
 }
 
-// Each part's instances above the fleet's p99 bucket, and its part of the tail score.
+// Each part's instances above the fleet's p99 bucket, and its part of the tail score. Of slices nothing else is shown.
 void MeasureParts(TailRow& row) {
   const std::optional<QuantileEstimate> p50 = row.durations.Quantile(0.5);
   const std::optional<QuantileEstimate> p99 = row.durations.Quantile(0.99);
@@ -29,6 +29,7 @@ void MeasureParts(TailRow& row) {
       if (p50) part.excess_ns = part.durations.ExcessOver(2 * p50->value, p50->value).value;
     }
   }
+  for (TailPart& part : row.by_slice) part.durations = Sketch();
 }
 
 void SplitByRankAndHost(const Fleet& fleet, const KernelGroup& group, TailRow& row) {
@@ -83,6 +84,48 @@ bool Selected(const Fleet& fleet, size_t member, const Exemplar& exemplar) {
   return exemplar.step >= fleet.options.steps->first && exemplar.step <= fleet.options.steps->second;
 }
 
+// The phase of each step of a source, as its steps tell it; of steps of one number the first.
+using PhaseByStep = std::map<int64_t, std::string_view>;
+
+PhaseByStep PhasesOf(const SourceData& source) {
+  PhaseByStep phases;
+  for (const StepRow& step : source.steps) {
+    if (step.step != kNoStep && !step.phase.empty()) phases.emplace(step.step, step.phase);
+  }
+  return phases;
+}
+
+TailPart& PhasePart(TailRow& row, std::string_view phase) {
+  const auto at = std::lower_bound(row.by_phase.begin(), row.by_phase.end(), phase,
+                                   [](const TailPart& part, std::string_view label) { return part.label < label; });
+  if (at != row.by_phase.end() && at->label == phase) return *at;
+  TailPart part;
+  part.label = phase;
+  return *row.by_phase.insert(at, std::move(part));
+}
+
+// Where the longest instances are kept, the step of each is known, and with it the phase. After MeasureParts.
+void SplitByStep(const Fleet& fleet, const std::vector<PhaseByStep>& phases, const KernelGroup& group, TailRow& row) {
+  const std::optional<QuantileEstimate> p99 = row.durations.Quantile(0.99);
+  if (!p99 || row.above == 0) return;
+  const int64_t last_of_bucket = BoundsOf(BucketIndex(p99->value)).upper;
+  std::map<int64_t, int64_t> steps;
+  for (const auto& [member, kernel] : group.rows) {
+    for (const Exemplar& exemplar : kernel->longest) {
+      if (exemplar.duration_ns <= last_of_bucket) break;  // longest first
+      if (!Selected(fleet, member, exemplar)) continue;
+      ++steps[exemplar.step];
+      ++row.above_of_known_step;
+      const auto phase = phases[member].find(exemplar.step);
+      if (kernel->phase.empty() && phase != phases[member].end()) ++PhasePart(row, phase->second).above;
+    }
+  }
+  for (const auto& [step, above] : steps) row.by_step.push_back({step, above});
+  std::stable_sort(row.by_step.begin(), row.by_step.end(),
+                   [](const TailStep& a, const TailStep& b) { return a.above > b.above; });
+  if (row.by_step.size() > kMaxShown) row.by_step.resize(kMaxShown);
+}
+
 void CollectExemplars(const Fleet& fleet, const KernelGroup& group, TailRow& row) {
   for (const auto& [member, kernel] : group.rows) {
     for (const Exemplar& exemplar : kernel->longest) {
@@ -113,15 +156,22 @@ void CollectWaits(const FleetMeasures& measures, const KernelGroup& group, TailR
 
 std::vector<TailRow> ComputeTails(const Fleet& fleet, const FleetMeasures& measures, const KernelSummary& table) {
   const std::vector<KernelSelector> selectors = MakeSelectors(fleet);
+  std::vector<PhaseByStep> phases;
+  for (const FleetRank& member : fleet.members) phases.push_back(PhasesOf(*member.source));
   const int64_t rank_time = measures.RankTime();
   std::vector<TailRow> tails;
   for (const KernelGroup& group : table.groups) {
     const std::optional<TailScore> score = ComputeTailScore(group.durations, rank_time);
     if (!score || score->value <= 0) continue;
-    TailRow row{group.name, group.category, group.durations, *score, 0, {}, {}, {}, {}, {}, {}, {}};
+    TailRow row;
+    row.name = group.name;
+    row.category = group.category;
+    row.durations = group.durations;
+    row.score = *score;
     SplitByRankAndHost(fleet, group, row);
     SplitBySliceAndPhase(fleet, selectors, group, row);
     MeasureParts(row);
+    SplitByStep(fleet, phases, group, row);
     CollectExemplars(fleet, group, row);
     if (group.category == Category::kCommunication) CollectWaits(measures, group, row);
     tails.push_back(std::move(row));

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "analysis/metrics/match/order_score.h"
+#include "analysis/stats/order_statistic.h"
 
 namespace lockstep {
 namespace {

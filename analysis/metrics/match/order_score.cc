@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "analysis/stats/order_statistic.h"
+
 namespace lockstep {
 namespace {
 
@@ -152,13 +154,6 @@ bool IsExchange(CollectiveOp op) {
 }
 
 }  // namespace
-
-int64_t UpperMedian(std::vector<int64_t> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<int64_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 ShiftVerdict FindShift(const std::vector<OrderedInstance>& a, const std::vector<OrderedInstance>& b,
                        PairRelation relation, int64_t tick_ns) {

@@ -62,7 +62,4 @@ struct SignatureVerdict {
 // Operation, type and bytes agree where both rows tell them; the step too if asked. Steps are each source's own count.
 [[nodiscard]] bool SameSignature(const CollectiveRow& a, const CollectiveRow& b, bool with_step);
 
-// The middle element (the upper of two) of a copy; 0 for none.
-[[nodiscard]] int64_t UpperMedian(std::vector<int64_t> values);
-
 }  // namespace lockstep

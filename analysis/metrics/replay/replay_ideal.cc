@@ -8,6 +8,7 @@
 
 #include "analysis/metrics/replay/replay_exchange.h"
 #include "analysis/metrics/replay/replay_scale.h"
+#include "analysis/stats/order_statistic.h"
 
 namespace lockstep {
 namespace {
@@ -231,8 +232,7 @@ class Idealiser {
         if (other.usable() && !chosen.contains(other.communicator)) others.push_back(TransferOf(other));
       }
       if (others.empty()) continue;
-      std::nth_element(others.begin(), others.begin() + static_cast<int64_t>(others.size() / 2), others.end());
-      lengths_.transfer_cut_ns[i] = TransferOf(instance) - others[others.size() / 2];
+      lengths_.transfer_cut_ns[i] = TransferOf(instance) - UpperMedian(std::move(others));
     }
   }
 

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <utility>
 
+#include "analysis/stats/order_statistic.h"
+
 namespace lockstep {
 namespace {
 
@@ -27,11 +29,8 @@ double StepsOf(const std::vector<ArrivalNode>& rows, const TimeRange& range) {
   if (rows_of.size() < 2) return 0;
   std::vector<int64_t> counts;
   for (const auto& [step, count] : rows_of) counts.push_back(count);
-  const auto share = [&](int64_t count) {
-    auto middle = counts.begin() + static_cast<int64_t>(counts.size() / 2);
-    std::nth_element(counts.begin(), middle, counts.end());
-    return std::min(1.0, static_cast<double>(count) / static_cast<double>(*middle));
-  };
+  const auto usual = static_cast<double>(UpperMedian(std::move(counts)));
+  const auto share = [&](int64_t count) { return std::min(1.0, static_cast<double>(count) / usual); };
   return static_cast<double>(rows_of.size() - 2) + share(rows_of.begin()->second) + share(rows_of.rbegin()->second);
 }
 

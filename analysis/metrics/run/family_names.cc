@@ -5,31 +5,20 @@
 #include <algorithm>
 #include <utility>
 
+#include "analysis/base/ascii.h"
 #include "analysis/base/utf8.h"
 
 namespace lockstep {
 namespace {
 
-std::string Lowered(std::string_view text) {
-  std::string lowered(text);
-  std::transform(lowered.begin(), lowered.end(), lowered.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return lowered;
-}
-
-std::string_view Trimmed(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r";
-  const size_t begin = text.find_first_not_of(kSpace);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
-}
+constexpr std::string_view kSpace = " \t\r";
 
 absl::StatusOr<FamilyWord> ParseLine(std::string_view line, size_t number) {
   const size_t comma = line.find(',');
   FamilyWord word;
   if (comma != std::string_view::npos) {
-    word.family = std::string(Trimmed(line.substr(0, comma)));
-    word.text = std::string(Trimmed(line.substr(comma + 1)));
+    word.family = std::string(Trimmed(line.substr(0, comma), kSpace));
+    word.text = std::string(Trimmed(line.substr(comma + 1), kSpace));
   }
   if (RepairUtf8(line) != line) {
     return absl::InvalidArgumentError(fmt::format("families, line {}: not UTF-8 text", number));
@@ -49,7 +38,7 @@ absl::StatusOr<std::vector<FamilyWord>> ParseFamilies(std::string_view text) {
     const size_t end = text.find('\n');
     const std::string_view whole = text.substr(0, end);
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-    const std::string_view line = Trimmed(whole.substr(0, whole.find('#')));
+    const std::string_view line = Trimmed(whole.substr(0, whole.find('#')), kSpace);
     if (line.empty()) continue;
     absl::StatusOr<FamilyWord> word = ParseLine(line, number);
     if (!word.ok()) return word.status();

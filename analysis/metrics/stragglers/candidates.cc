@@ -8,15 +8,10 @@
 #include <set>
 #include <utility>
 
+#include "analysis/stats/order_statistic.h"
+
 namespace lockstep {
 namespace {
-
-// Lower median: a group is late only if most of its members are; of two, both.
-double LowerMedian(std::vector<double>& values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 void KeepMeasured(const std::vector<double>& by_unit, Candidate& candidate) {
   for (size_t unit = 0; unit < by_unit.size(); ++unit) {

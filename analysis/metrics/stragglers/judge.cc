@@ -8,6 +8,7 @@
 #include "analysis/metrics/stragglers/recurrence.h"
 #include "analysis/metrics/stragglers/series_bootstrap.h"
 #include "analysis/metrics/stragglers/series_statistics.h"
+#include "analysis/stats/order_statistic.h"
 
 namespace lockstep {
 namespace {
@@ -16,7 +17,7 @@ constexpr int kMostWhatIfs = 48;
 
 // Stretches of units that stand out from the candidate's own median: seldom but large delays.
 int64_t CountEvents(const std::vector<double>& series, double threshold) {
-  const double middle = MedianOf(series);
+  const double middle = Median(series);
   int64_t events = 0;
   bool before = false;
   for (const double value : series) {
@@ -67,7 +68,7 @@ class Judges {
       family.correlation.mean.lag2 += noise.lag2 / static_cast<double>(family.members.size());
       deviations.push_back(RobustDeviation(candidates_[i].series));
     }
-    family.deviation = MedianOf(std::move(deviations));
+    family.deviation = Median(std::move(deviations));
     for (const size_t i : family.members) {
       events_[i] = EventsOf(i, family);
       family.events += static_cast<double>(events_[i]);
@@ -82,7 +83,7 @@ class Judges {
       for (size_t k = 0; k < candidate.series.size(); ++k) values[candidate.units[k]].push_back(candidate.series[k]);
     }
     std::map<size_t, double> middles;
-    for (auto& [unit, of_unit] : values) middles[unit] = MedianOf(std::move(of_unit));
+    for (auto& [unit, of_unit] : values) middles[unit] = Median(std::move(of_unit));
     return middles;
   }
 
@@ -194,27 +195,35 @@ class Selector {
 
   void TryFound(size_t i) {
     if (IsExplained(i, selection_.found)) return;
-    if (!costs_.saving) return TryUntold(i);
-    std::optional<WhatIf> what_if = SavingOfOne(i);
-    if (what_if && what_if->saving_ratio < kMinSavingRatio) what_if = SavingOfBurst(i);
+    std::optional<WhatIf> what_if = costs_.saving ? SavingOfOne(i) : std::nullopt;
+    if (!what_if) return TryUntold(i);
+    if (what_if->saving_ratio < kMinSavingRatio) what_if = SavingOfBurst(i);
     if (what_if && what_if->saving_ratio < kMinSavingRatio) what_if = SavingBesides(i);
     if (what_if && what_if->saving_ratio >= kMinSavingRatio && !IsOneMembers(i, *what_if)) {
       selection_.found.push_back({i, *what_if});
     }
   }
 
-  // Without a replay: late by much, and the cause of as much waiting.
+  // Where no saving can be told (no faithful replay, nobody who does the same elsewhere).
   void TryUntold(size_t i) {
+    if (CostsMuch(i)) selection_.found.push_back({i, std::nullopt});
+  }
+
+  // Late by much, and the cause of as much waiting.
+  [[nodiscard]] bool CostsMuch(size_t i) const {
     const double least = kMinUntoldRatio * static_cast<double>(units_.unit_ns);
-    if (judgements_[i].mean_ns < least) return;
+    if (judgements_[i].mean_ns < least) return false;
     const double critical = static_cast<double>(costs_.critical_ns(candidates_[i])) / static_cast<double>(units_.count);
-    if (critical >= least && !IsMostlyOneMember(i)) selection_.found.push_back({i, std::nullopt});
+    return critical >= least && !IsMostlyOneMember(i);
   }
 
   void TryUndecided(size_t i) {
-    if (!costs_.saving) return;
     if (judgements_[i].steps_needed >= kManySteps || !LooksLate(i)) return;
     if (IsExplained(i, selection_.found) || IsExplained(i, selection_.undecided)) return;
+    if (!costs_.saving) {
+      if (CostsMuch(i)) selection_.undecided.push_back({i, std::nullopt});
+      return;
+    }
     const std::optional<WhatIf> what_if = HoldsFound(i) ? SavingBesides(i) : SavingOfOne(i);
     if (what_if && what_if->saving_ratio >= kMinSavingRatio) selection_.undecided.push_back({i, *what_if});
   }

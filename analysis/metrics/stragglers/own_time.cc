@@ -5,6 +5,8 @@
 #include <limits>
 #include <map>
 
+#include "analysis/stats/order_statistic.h"
+
 namespace lockstep {
 namespace {
 
@@ -49,10 +51,7 @@ int64_t TypicalLength(const std::vector<StepStart>& starts) {
     const int64_t steps = starts[i].step - starts[i - 1].step;
     lengths.push_back((starts[i].start_ns - starts[i - 1].start_ns) / std::max<int64_t>(1, steps));
   }
-  if (lengths.empty()) return 0;
-  const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
-  std::nth_element(lengths.begin(), middle, lengths.end());
-  return *middle;
+  return UpperMedian(std::move(lengths));
 }
 
 // Instances of the busiest communicator: what a block must hold some of.
@@ -220,10 +219,7 @@ class OwnTimeMeter {
   static int64_t UsualOf(const std::vector<int64_t>& counts) {
     std::vector<int64_t> seen;
     std::copy_if(counts.begin(), counts.end(), std::back_inserter(seen), [](int64_t count) { return count > 0; });
-    if (seen.empty()) return 0;
-    const auto middle = seen.begin() + static_cast<std::ptrdiff_t>(seen.size() / 2);
-    std::nth_element(seen.begin(), middle, seen.end());
-    return *middle;
+    return UpperMedian(std::move(seen));
   }
 
   // How many instances a rank of the communicator has that lost none.

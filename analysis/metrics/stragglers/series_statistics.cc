@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "analysis/stats/incomplete_beta.h"
+#include "analysis/stats/order_statistic.h"
 
 namespace lockstep {
 namespace {
@@ -14,7 +15,7 @@ constexpr double kRounding = 1e-9;  // a scatter below this part of the mean is 
 
 std::vector<double> WithoutOutliers(const std::vector<double>& series) {
   constexpr double kDeviations = 4;
-  const double middle = MedianOf(series);
+  const double middle = Median(series);
   const double limit = kDeviations * RobustDeviation(series);
   std::vector<double> out = series;
   if (limit <= 0) return out;
@@ -46,20 +47,12 @@ double Inflation(const Autocorrelation& it, double error) {
 
 }  // namespace
 
-double MedianOf(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
-
 double RobustDeviation(const std::vector<double>& values) {
-  const double middle = MedianOf(values);
+  const double middle = Median(values);
   std::vector<double> deviations;
   deviations.reserve(values.size());
   for (const double value : values) deviations.push_back(std::abs(value - middle));
-  return 1.4826 * MedianOf(std::move(deviations));
+  return 1.4826 * Median(std::move(deviations));
 }
 
 double BinomialTail(double n, double k, double p) {

@@ -113,6 +113,10 @@ Straggler Describe(const StragglerInput& input, const Candidate& candidate, cons
   out.confidence_ns = {std::llround(low), std::llround(high)};
   out.p_adjusted = judgement.p_adjusted;
   out.what_if = what_if;
+  if (!what_if) {
+    out.why_no_saving = input.replay.base().faithful ? "nobody else does the same work to compare with"
+                                                     : "the replay does not reproduce the run";
+  }
   out.blame = BlameOn(input.blame, out.rank_indices, out.communicators);
   out.parts = PartsOf(input, candidate);
   out.persistence = judgement.late_share;

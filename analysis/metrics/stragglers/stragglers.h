@@ -56,6 +56,7 @@ struct Straggler {
   std::pair<int64_t, int64_t> confidence_ns;  // 95 %, moving block bootstrap
   double p_adjusted = 1;
   std::optional<WhatIf> what_if;                          // null: the replay cannot tell
+  std::string why_no_saving;                              // why it cannot; "" = it does
   BlameSum blame;                                         // what the others lost to it, over the whole run
   FrontierAnswer frontier = FrontierAnswer::kCannotTell;  // clock-free cross-check
   std::vector<StragglerPart> parts;                       // of its lateness, largest first

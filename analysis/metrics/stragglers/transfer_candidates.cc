@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "analysis/metrics/stragglers/candidates.h"
+#include "analysis/stats/order_statistic.h"
 
 namespace lockstep {
 namespace {
@@ -183,10 +184,7 @@ class TransferComparison {
         const double excess = series.at(communicator).excess_ns[unit];
         if (!std::isnan(excess)) values.push_back(excess);
       }
-      if (values.empty()) continue;
-      const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
-      std::nth_element(values.begin(), middle, values.end());
-      candidate.Add(unit, *middle);
+      if (!values.empty()) candidate.Add(unit, LowerMedian(std::move(values)));
     }
   }
 

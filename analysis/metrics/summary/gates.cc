@@ -7,13 +7,17 @@
 #include <map>
 #include <set>
 
+#include "analysis/metrics/fleet/bursts.h"
+#include "analysis/metrics/fleet/interval_selection.h"
 #include "analysis/metrics/match/group_contradictions.h"
+#include "analysis/metrics/summary/capture_facts.h"
 #include "analysis/metrics/summary/lost_collectives.h"
 
 namespace lockstep {
 namespace {
 
 constexpr size_t kMaxListed = 8;
+constexpr double kMuchNodeTracing = 0.05;
 
 struct GateInput {
   const Fleet& fleet;
@@ -62,7 +66,7 @@ Gate KernelsPresent(const GateInput& in) {
       in.fleet, [](const FleetRank& m) { return m.source->context.kernels + m.source->context.graph_spans == 0; });
   if (without.empty()) return Good("every rank has kernels");
   return Bad(
-      fmt::format("no kernel on rank {}", List(without)),
+      fmt::format("no kernel on rank {}{}", List(without), DiagnosticsOf(in.fleet, without)),
       "capture with GPU activities on: nsys profile --trace=cuda,nvtx, or ProfilerActivity.CUDA; let the process "
       "end by itself so that the buffers are flushed");
 }
@@ -98,6 +102,13 @@ Gate FilesWhole(const GateInput& in) {
   if (!open.empty()) {
     return Bad(fmt::format("rank {} is still arriving", List(open)), "wait for its agent, or finish the run by hand");
   }
+  for (const FleetRank& member : in.fleet.members) {
+    const auto cut = FindCutStep(*member.source);
+    if (!cut) continue;
+    return Bad(fmt::format("the capture of rank {} begins or ends inside step {}: {} of about {} kernels are there",
+                           member.rank, cut->step, cut->kernels, cut->expected),
+               "start and stop between two steps, and let the profiler flush (cudaDeviceSynchronize before stop)");
+  }
   return Good(fmt::format("{} files read to their end", in.files.size()));
 }
 
@@ -120,7 +131,8 @@ Gate DroppedRecords(const GateInput& in) {
   if (lost + kept == 0) return NotApplicable("no record at all");
   const std::string detail =
       fmt::format("{} of {} records were lost ({:.3g} %)", lost, lost + kept, Percent(lost, lost + kept));
-  const std::string lacking = LackingText(in.fleet);
+  std::string lacking = LackingText(in.fleet);
+  if (const std::string message = LossMessage(in.fleet); !message.empty()) lacking += "; the profiler says, " + message;
   if (lost * 1000 <= lost + kept && lacking.empty()) return Good(detail);
   return Bad(detail + lacking,
              "see the counters of each rank in the quality view; a shorter capture, or larger profiler buffers");
@@ -268,7 +280,10 @@ Gate StepsFound(const GateInput& in) {
                         [](const StepRow& row) { return row.step != kNoStep; });
   });
   if (without.empty()) return Good("every rank has steps");
-  return Bad(fmt::format("no step on rank {}", List(without)),
+  const bool decodes = std::any_of(in.fleet.members.begin(), in.fleet.members.end(),
+                                   [](const FleetRank& m) { return Serves(*m.source); });
+  return Bad(fmt::format("no step on rank {}{}", List(without),
+                         decodes ? "; its kernels serve a language model, but nothing repeats as decoding would" : ""),
              "call profiler.step() every iteration, or mark it with an NVTX range and give --step-range NAME");
 }
 
@@ -291,15 +306,29 @@ Gate CaptureLongEnough(const GateInput& in) {
                                      [](const StepRow& row) { return row.step != kNoStep; });
     return steps < 20 && context.last_end_ns - context.first_start_ns < kNsPerS;
   });
+  const auto idle = RanksWhere(in.fleet, [](const FleetRank& m) {
+    const IntervalMeasure whole = MeasureWhole(*m.source);
+    return whole.span_ns > 0 && 100 * whole.busy_ns() < whole.span_ns;
+  });
+  if (!idle.empty()) {
+    return Bad(fmt::format("the device of rank {} is busy for less than 1 % of its capture", List(idle)),
+               "capture while the job works: start after warm-up, under load");
+  }
   if (shortest.empty()) return Good("every rank has 20 steps or a second");
   return Bad(fmt::format("under 20 steps and under a second on rank {}", List(shortest)),
              "capture at least 20 steady steps: tails and confidence intervals need them");
 }
 
 Gate NodeTraceOverhead(const GateInput& in) {
-  const int64_t nodes = SumOver(in.fleet, [](const SourceData& s) { return s.context.graph_kernels; });
-  if (nodes == 0) return NotApplicable("no kernel from a CUDA graph");
-  return NotApplicable(fmt::format("{} kernels traced as graph nodes; what that cost is not recorded", nodes));
+  const std::optional<double> share = NodeTraceShare(in.fleet);
+  if (!share) return NotApplicable("no CUDA graph");
+  if (*share == 0) return Good("graphs are traced as a whole");
+  const std::string detail =
+      fmt::format("tracing every node of graphs adds about {:.2g} % to the kernels' time", 100 * *share);
+  if (*share <= kMuchNodeTracing) return Good(detail);
+  return Bad(detail,
+             "trust shares and order, not absolute times; take those from a capture with "
+             "--cuda-graph-trace=graph");
 }
 
 Gate ProfilerOverhead(const GateInput& in) {

@@ -21,6 +21,13 @@ std::string Decimal(const Json& value) {
   return real ? fmt::format("{:.1f}", *real) : "";
 }
 
+// From the exact sums: the document's mean has nine digits.
+std::string Average(const Json& row, std::string_view count_key) {
+  const auto total = RealOf(FieldOf(row, "total_ns"));
+  const auto count = RealOf(FieldOf(row, count_key));
+  return total && count && *count > 0 ? fmt::format("{:.1f}", *total / *count) : "";
+}
+
 double TotalOf(const Json& rows) {
   double total = 0;
   for (const Json& row : rows) total += RealOf(FieldOf(row, "total_ns")).value_or(0);
@@ -44,7 +51,7 @@ Cells SumRow(const Json& row, std::string_view count_key, double total) {
   return {TimeShare(row, total),
           PlainText(FieldOf(row, "total_ns")),
           PlainText(FieldOf(row, count_key)),
-          Decimal(FieldOf(durations, "mean")),
+          Average(row, count_key),
           Decimal(FieldOf(durations, "median")),
           PlainText(FieldOf(durations, "min")),
           PlainText(FieldOf(durations, "max")),
@@ -63,17 +70,54 @@ bool KernelBefore(const Json& a, const Json& b) {
   return TextOf(FieldOf(a, "name")) < TextOf(FieldOf(b, "name"));
 }
 
+// A kernel's name taken apart where it carries its launch shape: "name <<<(1,2,3),(4,5,6)>>>" of --group-by shape.
+struct NameAndShape {
+  std::string_view name;
+  std::string grid;  // as nsys writes three numbers; "" = no shape
+  std::string block;
+};
+
+std::string AlignedTriple(std::string_view numbers) {
+  std::string text;
+  while (true) {
+    const size_t comma = numbers.find(',');
+    text += fmt::format("{}{:>4}", text.empty() ? "" : " ", numbers.substr(0, comma));
+    if (comma == std::string_view::npos) return text;
+    numbers.remove_prefix(comma + 1);
+  }
+}
+
+NameAndShape TakeApart(std::string_view name) {
+  constexpr std::string_view kOpen = " <<<(";
+  constexpr std::string_view kBetween = "),(";
+  constexpr std::string_view kClose = ")>>>";
+  const size_t open = name.rfind(kOpen);
+  if (open == std::string_view::npos || !name.ends_with(kClose)) return {name, "", ""};
+  const std::string_view shape = name.substr(open + kOpen.size(), name.size() - open - kOpen.size() - kClose.size());
+  const size_t between = shape.find(kBetween);
+  if (between == std::string_view::npos) return {name, "", ""};
+  return {name.substr(0, open), AlignedTriple(shape.substr(0, between)),
+          AlignedTriple(shape.substr(between + kBetween.size()))};
+}
+
+// Grouped by shape the rows are those of nsys's cuda_gpu_kern_gb_sum, else of cuda_gpu_kern_sum.
 std::string Kernels(const Json& rows) {
   std::vector<const Json*> order;
   for (const Json& row : rows) order.push_back(&row);
   std::stable_sort(order.begin(), order.end(), [](const Json* a, const Json* b) { return KernelBefore(*a, *b); });
+  const bool shapes = std::any_of(order.begin(), order.end(), [](const Json* row) {
+    return !TakeApart(TextOf(FieldOf(*row, "name"))).grid.empty();
+  });
   Cells header = SumHeader("Instances");
+  if (shapes) header.insert(header.end(), {"GridXYZ", "BlockXYZ"});
   header.emplace_back("Name");
   std::string text = CsvLine(header);
   const double total = TotalOf(rows);
   for (const Json* row : order) {
     Cells cells = SumRow(*row, "instances", total);
-    cells.push_back(TextCellOf(*row, "name"));
+    const NameAndShape parts = TakeApart(TextOf(FieldOf(*row, "name")));
+    if (shapes) cells.insert(cells.end(), {parts.grid, parts.block});
+    cells.push_back(GuardFormula(parts.name));
     text += CsvLine(cells);
   }
   return text;

@@ -89,7 +89,8 @@ Json QuantityRow() {
                  {"max_minus_min_over_max_ratio", OrNull(Number())},
                  {"cv_ratio", OrNull(Number())},
                  {"worst_rank", OrNull(Integer())},
-                 {"kind", OneOf({"more_work", "slower", "unknown"})}});
+                 {"kind", OneOf({"more_work", "slower", "unknown"})},
+                 {"waits?", Boolean()}});
 }
 
 Json InstanceRow() {
@@ -128,6 +129,7 @@ Json CulpritRow() {
                  {"confidence", OrNull(Number())},
                  {"cause", OrNull(Text())},
                  {"saving_ratio", OrNull(Number())},
+                 {"saving_reason?", OrNull(Text())},
                  {"rank?", OrNull(Integer())},
                  {"ranks?", List(Integer())},
                  {"pci_bus?", OrNull(Text())},
@@ -181,6 +183,11 @@ Json Summary() {
       {{"time_share", TimeShare()},
        {"culprits", List(Reference("culprit"))},
        {"verdict", OneOf({"transfer", "skew", "mixed", "compute", "host", "inconclusive"})},
+       {"workload?", Object({{"class", OrNull(OneOf({"overhead", "communication", "compute", "memory"}))},
+                             {"overhead_ratio", Number()},
+                             {"communication_ratio", Number()},
+                             {"work_ratio", Number()},
+                             {"memory_ratio", OrNull(Number())}})},
        {"wait_total_ns", OrNull(Count())},
        {"unassigned_wait_ns?", OrNull(Count())},
        {"worst_collectives", List(WorstCollective())},
@@ -238,6 +245,7 @@ Json KernelRow() {
                  {"tail_score", OrNull(Number())},
                  {"p99_over_p50_ratio", OrNull(Number())},
                  {"max_over_p50_ratio", OrNull(Number())},
+                 {"tail_flags?", OrNull(List(OneOf({"systematic", "outliers"})))},
                  {"slowest_rank", OrNull(Integer())},
                  {"rank_imbalance_ratio", OrNull(Number())},
                  {"by_rank", List(Object({{"rank", Integer()},
@@ -356,6 +364,8 @@ Json TailRow() {
        {"by_phase", List(TailPart("phase", OrNull(Text())))},
        {"by_slice",
         List(Object({{"start_ns", Integer()}, {"span_ns", Count()}, {"share_of_tail_ratio", OrNull(Number())}}))},
+       {"by_step?", List(Object({{"step", OrNull(Integer())}, {"share_of_tail_ratio", OrNull(Number())}}))},
+       {"by_step_told_ratio?", OrNull(Number())},
        {"tail_score", Number()},
        {"wait_ns", OrNull(Pct())},
        {"transfer_ns", OrNull(Pct())},
@@ -378,7 +388,8 @@ Json IdleRow() {
        {"dominant_gap_ns", OrNull(Count())},
        {"streams",
         List(Object(
-            {{"stream", Integer()}, {"host_wait_ns", Count()}, {"kernel_wait_ns", Count()}, {"other_ns", Count()}}))}});
+            {{"stream", Integer()}, {"host_wait_ns", Count()}, {"kernel_wait_ns", Count()}, {"other_ns", Count()}}))},
+       {"bursts?", OrNull(Object({{"count", Count()}, {"busy_ns", Count()}, {"idle_after_ns", Count()}}))}});
 }
 
 Json HostRow() {
@@ -395,6 +406,8 @@ Json LaunchRow() {
   return Object({{"api", Text()},
                  {"kernel", Text()},
                  {"rank", Integer()},
+                 {"pid", OrNull(Count())},
+                 {"device", OrNull(Count())},
                  {"count", Count()},
                  {"queue_count", Count()},
                  {"total_ns", Pct()},
@@ -455,19 +468,33 @@ Json StepRow() {
        {"launches", Count()},
        {"phase", OrNull(Text())},
        {"verdict", OrNull(OneOf({"gpu", "host", "communication"}))},
-       {"why", OrNull(Text())}});
+       {"phases?",
+        OrNull(Object({{"forward_ratio", Number()}, {"backward_ratio", Number()}, {"optimizer_ratio", Number()}}))},
+       {"why", OrNull(Text())},
+       {"budget?", Object({{"busy_ratio", OrNull(Number())},
+                           {"host_gap_ratio", OrNull(Number())},
+                           {"communication_ratio", OrNull(Number())}})}});
 }
 
 Json PaceRankRow() {
   return Object({{"rank", Integer()},
                  {"compute_ratio", List(OrNull(Number()))},
                  {"comm_ratio", List(OrNull(Number()))},
-                 {"busy_ratio", List(OrNull(Number()))}});
+                 {"busy_ratio", List(OrNull(Number()))},
+                 {"steps_done?", List(Number())}});
+}
+
+Json PacedKernel() {
+  const Json slice =
+      Object({{"start_ns", Integer()}, {"span_ns", Count()}, {"instances", Count()}, {"mean_ns", Number()}});
+  return Object({{"name", Text()}, {"ranks", List(Object({{"rank", Integer()}, {"slices", List(slice)}}))}});
 }
 
 Json Pace() {
-  return Object(
-      {{"bucket_ns", OrNull(Number())}, {"start_ns", OrNull(Integer())}, {"ranks", List(Reference("pace_rank"))}});
+  return Object({{"bucket_ns", OrNull(Number())},
+                 {"start_ns", OrNull(Integer())},
+                 {"ranks", List(Reference("pace_rank"))},
+                 {"kernels?", List(PacedKernel())}});
 }
 
 Json Clock() {
@@ -493,6 +520,7 @@ Json StragglerRow() {
        {"saving_ns_per_step", OrNull(Number())},
        {"saving_ratio", OrNull(Number())},
        {"saving_bound_ns", OrNull(Pair(Number()))},
+       {"saving_reason?", OrNull(Text())},
        {"blamed_wait_ns?", OrNull(Count())},
        {"blamed_critical_ns?", OrNull(Count())},
        {"frontier?", OneOf({"agrees", "disagrees", "cannot_tell"})},

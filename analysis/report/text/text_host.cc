@@ -4,7 +4,7 @@
 namespace lockstep {
 
 void HostSection(const Json& view, TextPage& page) {
-  page.Heading("host calls", "delay = start of the call to start of the kernel; queue = end of the call to its start");
+  page.Heading("host calls", "queue = end of a launching call to the start of its kernel");
   page.Table(view, {{"call", "api", CellKind::kText},
                     {"ranks", "ranks", CellKind::kNumber, 2},
                     {"calls", "calls", CellKind::kCount},
@@ -12,7 +12,6 @@ void HostSection(const Json& view, TextPage& page) {
                     {"p50", "duration_ns.p50", CellKind::kTime},
                     {"p99", "duration_ns.p99", CellKind::kTime},
                     {"max", "duration_ns.max", CellKind::kTime},
-                    {"delay p50", "launch_delay_ns.p50", CellKind::kTime, 1},
                     {"queue p50", "queue_ns.p50", CellKind::kTime, 1}});
 }
 

@@ -40,6 +40,7 @@ void AddFigures(Json& quantity) {
   quantity["most"] = ValueText(largest, unit);
   const auto ratio = RealOf(FieldOf(quantity, "max_over_mean_ratio"));
   quantity["over"] = ratio ? Json(*ratio - 1) : Json(nullptr);
+  if (FieldOf(quantity, "waits") == Json(true)) quantity["kind"] = "waits for others";
 }
 
 struct Factor {

@@ -1,30 +1,35 @@
 // kernels[], families[], tails[].
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "analysis/report/text/text_sections.h"
 #include "analysis/report/views/report_fields.h"
 
 namespace lockstep {
 namespace {
 
-// The rank that holds most of a tail, and where its longest instance lies, as fields of the row.
-void AddWorst(Json& row) {
-  const Json* worst = nullptr;
-  for (const Json& part : ListOf(row, "by_rank")) {
-    const double share = RealOf(FieldOf(part, "share_of_tail_ratio")).value_or(0);
-    if (worst == nullptr || share > RealOf(FieldOf(*worst, "share_of_tail_ratio")).value_or(0)) worst = &part;
+// The entry of a list with the largest value of a field, the first of equal ones; null if the list is empty.
+Json Largest(const Json& row, std::string_view list, std::string_view field) {
+  const Json* largest = nullptr;
+  const auto value = [&](const Json& entry) { return RealOf(FieldOf(entry, field)).value_or(0); };
+  for (const Json& entry : ListOf(row, list)) {
+    if (largest == nullptr || value(entry) > value(*largest)) largest = &entry;
   }
+  return largest != nullptr ? *largest : Json();
+}
 
-  const Json* longest = nullptr;
-  for (const Json& exemplar : ListOf(row, "exemplars")) {
-    const double duration = RealOf(FieldOf(exemplar, "duration_ns")).value_or(0);
-    if (longest == nullptr || duration > RealOf(FieldOf(*longest, "duration_ns")).value_or(0)) longest = &exemplar;
-  }
-  // Copied first: adding a field moves the others, and what these point into with them.
-  const Json worst_part = worst != nullptr ? *worst : Json();
-  const Json longest_part = longest != nullptr ? *longest : Json();
-  row["worst"] = worst_part;
-  row["longest"] = longest_part;
+// The rank that holds most of a tail, the step that holds half of it or more, and where its longest instance lies, as
+// fields of the row.
+void AddWorst(Json& row) {
+  Json worst = Largest(row, "by_rank", "share_of_tail_ratio");
+  Json step = Largest(row, "by_step", "share_of_tail_ratio");
+  Json longest = Largest(row, "exemplars", "duration_ns");
+  row["worst"] = std::move(worst);
+  row["worst_step"] = RealOf(FieldOf(step, "share_of_tail_ratio")).value_or(0) >= 0.5 ? std::move(step) : Json();
+  row["longest"] = std::move(longest);
 }
 
 }  // namespace
@@ -57,16 +62,20 @@ void TailsSection(const Json& view, TextPage& page) {
   page.Heading("tails", "lost = part of the rank-time spent in instances over twice the median");
   Json rows = RowsOf(view);
   for (Json& row : rows) AddWorst(row);
-  page.Table(rows, {{"kernel", "name", CellKind::kKernel},
-                    {"lost", "tail_score", CellKind::kPercent},
-                    {"p50", "fleet_ns.p50", CellKind::kTime},
-                    {"p99", "fleet_ns.p99", CellKind::kTime},
-                    {"max", "fleet_ns.max", CellKind::kTime},
-                    {"rank", "worst.rank", CellKind::kNumber, 2},
-                    {"of tail", "worst.share_of_tail_ratio", CellKind::kPercent, 2},
-                    {"longest at", "longest.start_ns", CellKind::kInstant, 3},
-                    {"on rank", "longest.rank", CellKind::kNumber, 3},
-                    {"step", "longest.step", CellKind::kNumber, 4}});
+  std::vector<TableColumn> columns = {{"kernel", "name", CellKind::kKernel},
+                                      {"lost", "tail_score", CellKind::kPercent},
+                                      {"p50", "fleet_ns.p50", CellKind::kTime},
+                                      {"p99", "fleet_ns.p99", CellKind::kTime},
+                                      {"max", "fleet_ns.max", CellKind::kTime},
+                                      {"rank", "worst.rank", CellKind::kNumber, 2},
+                                      {"of tail", "worst.share_of_tail_ratio", CellKind::kPercent, 2},
+                                      {"longest at", "longest.start_ns", CellKind::kInstant, 3},
+                                      {"on rank", "longest.rank", CellKind::kNumber, 3},
+                                      {"step", "longest.step", CellKind::kNumber, 4}};
+  const bool any_step =
+      std::any_of(rows.begin(), rows.end(), [](const Json& row) { return !FieldOf(row, "worst_step").is_null(); });
+  if (any_step) columns.insert(columns.begin() + 7, {"in step", "worst_step.step", CellKind::kNumber, 2});
+  page.Table(rows, std::move(columns));
 }
 
 }  // namespace lockstep

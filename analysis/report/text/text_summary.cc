@@ -128,8 +128,8 @@ void WriteCulprit(const Json& culprit, TextPage& page) {
   if (!worst.empty()) page.Item("worst", kLabelWidth, worst);
   if (FieldOf(culprit, "saving_ratio").is_number()) {
     page.Item("gain", kLabelWidth, GainText(culprit));
-  } else if (FieldOf(culprit, "persistence").is_number()) {
-    page.Item("gain", kLabelWidth, "not told: the replay does not reproduce the run");
+  } else if (const std::string reason = TextOf(FieldOf(culprit, "saving_reason")); !reason.empty()) {
+    page.Item("gain", kLabelWidth, fmt::format("not told: {}", reason));
   }
 }
 
@@ -200,6 +200,14 @@ std::string_view VerdictText(std::string_view verdict) {
   if (verdict == "compute") return "The devices mostly compute: faster kernels help most.";
   if (verdict == "host") return "The devices mostly wait for their hosts to launch.";
   return "What bounds the run cannot be told from these traces.";
+}
+
+// The one class of workload that the verdict does not tell.
+void WriteMemoryBound(const Json& summary, TextPage& page) {
+  if (FieldOf(summary, "workload.class") != "memory") return;
+  page.Line(fmt::format("Their work is bound by memory: {} of the kernel time moves data, by the kernels' names.",
+                        FormatPercent(RatioOf(summary, "workload.memory_ratio"))),
+            0, 2);
 }
 
 struct Part {
@@ -290,6 +298,7 @@ void SummarySection(const Json& report, TextPage& page) {
     WriteCulprits(report, culprits, page);
   }
   page.Line(VerdictText(TextOf(FieldOf(summary, "verdict"))), 0, 2);
+  WriteMemoryBound(summary, page);
   WriteTimeShare(summary, page);
   WriteWorst(summary, page);
   WriteProblems(summary, page);

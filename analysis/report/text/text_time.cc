@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "analysis/report/text/text_sections.h"
+#include "analysis/report/text/text_table.h"
 #include "analysis/report/text/text_units.h"
 #include "analysis/report/views/report_fields.h"
 
@@ -47,6 +49,10 @@ void WriteStrips(const Json& ranks, std::string_view key, std::string_view title
   }
 }
 
+bool AnyHas(const Json& rows, std::string_view path) {
+  return std::any_of(rows.begin(), rows.end(), [&](const Json& row) { return FieldOf(row, path).is_number(); });
+}
+
 }  // namespace
 
 void OverlapSection(const Json& view, TextPage& page) {
@@ -68,37 +74,104 @@ void OverlapSection(const Json& view, TextPage& page) {
 
 void IdleSection(const Json& view, TextPage& page) {
   page.Heading("idle", "why the device had nothing to do");
-  page.Table(view, {{"rank", "rank", CellKind::kNumber},
-                    {"device", "device", CellKind::kNumber, 3},
-                    {"gaps", "gaps", CellKind::kCount},
-                    {"idle", "idle_ns", CellKind::kTime},
-                    {"host", "host_ns", CellKind::kTime},
-                    {"launch", "launch_ns", CellKind::kTime},
-                    {"dependency", "dependency_ns", CellKind::kTime},
-                    {"other", "other_ns", CellKind::kTime},
-                    {"gap p50", "gap_ns.p50", CellKind::kTime, 2},
-                    {"gap p99", "gap_ns.p99", CellKind::kTime, 4},
-                    {"gap max", "gap_ns.max", CellKind::kTime, 1},
-                    {"gap/step", "dominant_gap_ns", CellKind::kTime, 3}});
+  std::vector<TableColumn> columns = {{"rank", "rank", CellKind::kNumber},
+                                      {"device", "device", CellKind::kNumber, 3},
+                                      {"gaps", "gaps", CellKind::kCount},
+                                      {"idle", "idle_ns", CellKind::kTime},
+                                      {"host", "host_ns", CellKind::kTime},
+                                      {"launch", "launch_ns", CellKind::kTime},
+                                      {"dependency", "dependency_ns", CellKind::kTime},
+                                      {"other", "other_ns", CellKind::kTime},
+                                      {"gap p50", "gap_ns.p50", CellKind::kTime, 2},
+                                      {"gap p99", "gap_ns.p99", CellKind::kTime, 4},
+                                      {"gap max", "gap_ns.max", CellKind::kTime, 1},
+                                      {"gap/step", "dominant_gap_ns", CellKind::kTime, 3}};
+  if (AnyHas(view, "bursts.count")) columns.push_back({"bursts", "bursts.count", CellKind::kCount, 3});
+  page.Table(view, std::move(columns));
 }
 
-void StepsSection(const Json& view, TextPage& page) {
-  page.Heading("steps", "time of the device windows; why a verdict was given: --format json");
-  page.Table(view, {{"rank", "rank", CellKind::kNumber},
-                    {"step", "step", CellKind::kNumber},
-                    {"phase", "phase", CellKind::kText, 3},
-                    {"start", "start_ns", CellKind::kInstant},
-                    {"span", "span_ns", CellKind::kTime},
-                    {"compute", "compute_ns", CellKind::kTime},
-                    {"exposed", "exposed_comm_ns", CellKind::kTime},
-                    {"wait", "exposed_wait_ns", CellKind::kTime, 1},
-                    {"transfer", "exposed_transfer_ns", CellKind::kTime, 2},
-                    {"untold", "exposed_unresolved_ns", CellKind::kTime, 4},
-                    {"copies", "copy_only_ns", CellKind::kTime, 5},
-                    {"idle", "idle_ns", CellKind::kTime},
-                    {"launches", "launches", CellKind::kCount, 2},
-                    {"verdict", "verdict", CellKind::kText}});
+namespace {
+
+constexpr size_t kMaxReasons = 8;
+
+// The longest steps of which a reason is told.
+void WriteReasons(const Json& view, TextPage& page) {
+  std::vector<const Json*> slow;
+  for (const Json& step : view) {
+    if (FieldOf(step, "why").is_string()) slow.push_back(&step);
+  }
+  if (slow.empty()) return;
+  std::stable_sort(slow.begin(), slow.end(), [](const Json* a, const Json* b) {
+    return RealOf(FieldOf(*a, "span_ns")).value_or(0) > RealOf(FieldOf(*b, "span_ns")).value_or(0);
+  });
+  page.Heading("slow steps", fmt::format("{} beyond the noise; the longest first", slow.size()));
+  slow.resize(std::min(slow.size(), kMaxReasons));
+  for (const Json* step : slow) {
+    page.Line(fmt::format("rank {}, step {}: {}", PlainText(FieldOf(*step, "rank")), PlainText(FieldOf(*step, "step")),
+                          TextOf(FieldOf(*step, "why"))),
+              2, 2);
+  }
 }
+
+}  // namespace
+
+void StepsSection(const Json& view, TextPage& page) {
+  page.Heading("steps", "time of the device windows");
+  std::vector<TableColumn> columns = {{"rank", "rank", CellKind::kNumber},
+                                      {"step", "step", CellKind::kNumber},
+                                      {"phase", "phase", CellKind::kText, 3},
+                                      {"start", "start_ns", CellKind::kInstant},
+                                      {"span", "span_ns", CellKind::kTime},
+                                      {"compute", "compute_ns", CellKind::kTime},
+                                      {"exposed", "exposed_comm_ns", CellKind::kTime},
+                                      {"wait", "exposed_wait_ns", CellKind::kTime, 1},
+                                      {"transfer", "exposed_transfer_ns", CellKind::kTime, 2},
+                                      {"untold", "exposed_unresolved_ns", CellKind::kTime, 4},
+                                      {"copies", "copy_only_ns", CellKind::kTime, 5},
+                                      {"idle", "idle_ns", CellKind::kTime},
+                                      {"launches", "launches", CellKind::kCount, 2}};
+  if (AnyHas(view, "phases.backward_ratio")) {
+    columns.push_back({"forward", "phases.forward_ratio", CellKind::kPercent, 1});
+    columns.push_back({"backward", "phases.backward_ratio", CellKind::kPercent, 1});
+    columns.push_back({"optimizer", "phases.optimizer_ratio", CellKind::kPercent, 1});
+  }
+  columns.push_back({"verdict", "verdict", CellKind::kText});
+  page.Table(view, std::move(columns));
+  WriteReasons(view, page);
+}
+
+namespace {
+
+// How far each rank is after each tenth of the window.
+void WriteStepsDone(const Json& ranks, TextPage& page) {
+  constexpr size_t kParts = 10;
+  Json rows = Json::array();
+  for (const Json& rank : ranks) {
+    const Json& done = ListOf(rank, "steps_done");
+    if (done.empty()) continue;
+    Json row = {{"rank", FieldOf(rank, "rank")}};
+    for (size_t part = 1; part <= kParts; ++part) {
+      const size_t bucket = std::max<size_t>(part * done.size() / kParts, 1) - 1;
+      row[fmt::format("{} %", 10 * part)] = fmt::format("{:.1f}", RealOf(done[bucket]).value_or(0));
+    }
+    rows.push_back(std::move(row));
+  }
+  if (rows.empty()) return;
+  page.Raw("  steps done by then");
+  page.Table(rows, {{"rank", "rank", CellKind::kNumber},
+                    {"10 %", "10 %"},
+                    {"20 %", "20 %"},
+                    {"30 %", "30 %"},
+                    {"40 %", "40 %"},
+                    {"50 %", "50 %"},
+                    {"60 %", "60 %"},
+                    {"70 %", "70 %"},
+                    {"80 %", "80 %"},
+                    {"90 %", "90 %"},
+                    {"100 %", "100 %"}});
+}
+
+}  // namespace
 
 void PaceSection(const Json& view, TextPage& page) {
   const Json& ranks = ListOf(view, "ranks");
@@ -115,6 +188,7 @@ void PaceSection(const Json& view, TextPage& page) {
                         FormatTime(Json(window_ns / static_cast<double>(std::min(kPaceColumns, buckets))))));
   WriteStrips(ranks, "compute_ratio", "rank   computing", page);
   WriteStrips(ranks, "comm_ratio", "rank   communicating", page);
+  WriteStepsDone(ranks, page);
 }
 
 }  // namespace lockstep

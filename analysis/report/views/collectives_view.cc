@@ -10,14 +10,13 @@
 #include "analysis/metrics/match/group_contradictions.h"
 #include "analysis/metrics/skew/collectives.h"
 #include "analysis/metrics/summary/lost_collectives.h"
+#include "analysis/report/views/json_values.h"
 #include "analysis/report/views/percentiles.h"
 
 namespace lockstep {
 namespace {
 
 constexpr double kGigabytesPerByte = 1e-9;
-
-Json TextOrNull(std::string_view text) { return text.empty() ? Json(nullptr) : Json(std::string(text)); }
 
 Json RealOrNull(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 

@@ -3,7 +3,7 @@
 namespace lockstep {
 
 Json FindingsView(const ViewInput& input, const std::vector<Finding>& findings) {
-  if (input.fleet.Restricted()) {
+  if (input.fleet.TablesTooWide()) {
     input.Notify("findings", "kernels and launch calls are looked at by time slices or whole, the rest as asked for");
   }
   Json rows = Json::array();

@@ -6,6 +6,8 @@
 #include <string>
 #include <tuple>
 
+#include "analysis/base/status_macros.h"
+#include "analysis/metrics/kernels/name_filter.h"
 #include "analysis/report/views/percentiles.h"
 
 namespace lockstep {
@@ -53,10 +55,17 @@ std::string_view StyleName(HostKind kind) {
 
 // What the whole capture holds cannot be cut later.
 void NotifyOfRestriction(const ViewInput& input, std::string_view view) {
-  if (input.fleet.Restricted()) {
+  if (input.fleet.TablesTooWide()) {
     input.Notify(view, "condensed over whole captures: --steps, --time and --nvtx do not restrict this view");
   }
 }
+
+void NotifyOfNothing(const ViewInput& input, std::string_view view, std::string_view of_whole_traces) {
+  const bool asked_for_less = input.fleet.Restricted() || !input.fleet.options.kernels.empty();
+  input.Notify(view, std::string(asked_for_less ? "nothing of it lies in what was asked for" : of_whole_traces));
+}
+
+Json KnownOrNull(int64_t id) { return id >= 0 ? Json(id) : Json(nullptr); }
 
 template <typename Row>
 void SortByTotal(std::vector<std::pair<Row, int64_t>>& rows) {
@@ -86,33 +95,37 @@ Json HostView(const ViewInput& input) {
     row["queue_ns"] = Percentiles(total.queue);
     rows.emplace_back(std::move(row), total.duration.sum());
   }
-  if (rows.empty()) input.Notify("host", "the traces hold no runtime or driver calls");
+  if (rows.empty()) NotifyOfNothing(input, "host", "the traces hold no runtime or driver calls");
   return Unwrap(std::move(rows));
 }
 
-Json LaunchesView(const ViewInput& input) {
+absl::StatusOr<Json> LaunchesView(const ViewInput& input) {
+  LOCKSTEP_ASSIGN_OR_RETURN(NameFilter filter, NameFilter::Make(input.fleet.run, input.fleet.options.kernels));
   NotifyOfRestriction(input, "launches");
   std::vector<std::pair<Json, int64_t>> rows;
   for (const FleetRank& member : input.fleet.members) {
     std::map<std::pair<std::string, std::string>, const LaunchRow*> ordered;
     for (const LaunchRow& row : member.source->launches) {
-      ordered[{NameOf(input.fleet.run, row.api), NameOf(input.fleet.run, row.kernel)}] = &row;
+      LOCKSTEP_ASSIGN_OR_RETURN(const bool passes, filter.Passes(row.kernel));
+      if (passes) ordered[{NameOf(input.fleet.run, row.api), NameOf(input.fleet.run, row.kernel)}] = &row;
     }
     for (const auto& [names, launch] : ordered) {
       Json row;
       row["api"] = names.first;
       row["kernel"] = names.second;
       row["rank"] = member.rank;
+      row["pid"] = KnownOrNull(member.source->context.pid);
+      row["device"] = KnownOrNull(member.source->context.device);
       row["count"] = launch->total.count();
       row["queue_count"] = launch->queue_count;
-      row["total_ns"] = Percentiles(launch->total);
-      row["api_ns"] = Percentiles(launch->api_time);
-      row["queue_ns"] = Percentiles(launch->queue);
-      row["kernel_ns"] = Percentiles(launch->kernel_time);
+      row["total_ns"] = Percentiles(launch->total, PercentileMedian::kInclude);
+      row["api_ns"] = Percentiles(launch->api_time, PercentileMedian::kInclude);
+      row["queue_ns"] = Percentiles(launch->queue, PercentileMedian::kInclude);
+      row["kernel_ns"] = Percentiles(launch->kernel_time, PercentileMedian::kInclude);
       rows.emplace_back(std::move(row), launch->total.sum());
     }
   }
-  if (rows.empty()) input.Notify("launches", "the traces join no kernel with its launch call");
+  if (rows.empty()) NotifyOfNothing(input, "launches", "the traces join no kernel with its launch call");
   return Unwrap(std::move(rows));
 }
 
@@ -143,7 +156,11 @@ Json NvtxView(const ViewInput& input) {
     row["projected_ns"] = Percentiles(lengths.device, PercentileMedian::kInclude);
     rows.emplace_back(std::move(row), lengths.host.sum());
   }
-  input.Notify("nvtx", rows.empty() ? "the traces hold no ranges or annotations" : "ranges are summed over the ranks");
+  if (rows.empty()) {
+    NotifyOfNothing(input, "nvtx", "the traces hold no ranges or annotations");
+  } else {
+    input.Notify("nvtx", "ranges are summed over the ranks");
+  }
   return Unwrap(std::move(rows));
 }
 

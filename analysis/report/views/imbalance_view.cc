@@ -56,6 +56,7 @@ Json QuantityJson(const ViewInput& input, const Quantity& quantity) {
   json["cv_ratio"] = OrNull(quantity.cv);
   json["worst_rank"] = quantity.worst ? Json(input.RankOf(*quantity.worst)) : Json(nullptr);
   json["kind"] = Name(quantity.kind);
+  json["waits"] = quantity.waits;
   return json;
 }
 

@@ -1,5 +1,9 @@
 #include "analysis/report/views/kernels_view.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "analysis/base/status_macros.h"
 #include "analysis/metrics/kernels/kernels.h"
 #include "analysis/report/views/percentiles.h"
@@ -17,6 +21,27 @@ void NotifyOfSnapping(const ViewInput& input, std::string_view view, const Kerne
     input.Notify(view,
                  "a selection of steps gives exact counts and totals, without percentiles, for the largest kernels");
   }
+}
+
+void NotifyOfRest(const ViewInput& input, const KernelSummary& table) {
+  const auto rest = std::find_if(table.groups.begin(), table.groups.end(),
+                                 [](const KernelGroup& group) { return group.name == kRestOfKernels; });
+  if (rest == table.groups.end()) return;
+  input.Notify("kernels", fmt::format("{} instances of names or shapes beyond the limits of the condensed data are one "
+                                      "row, {}",
+                                      rest->instances, kRestOfKernels));
+}
+
+constexpr double kSystematicTail = 1.5;  // p99 / p50
+constexpr double kOutliers = 2;          // max / p50
+
+// Null where the ratios are not known.
+Json TailFlags(const Json& p99_over_p50, const Json& max_over_p50) {
+  if (max_over_p50.is_null()) return nullptr;
+  Json flags = Json::array();
+  if (p99_over_p50.is_number() && p99_over_p50.get<double>() > kSystematicTail) flags.push_back("systematic");
+  if (max_over_p50.get<double>() > kOutliers) flags.push_back("outliers");
+  return flags;
 }
 
 Json RankRow(const ViewInput& input, const KernelOfRank& rank, bool complete) {
@@ -47,6 +72,7 @@ void AddTail(const ViewInput& input, const KernelGroup& group, Json& row) {
   const auto p99 = group.durations.Quantile(0.99);
   row["p99_over_p50_ratio"] = p50 && p99 ? Ratio(p99->value, p50->value) : Json(nullptr);
   row["max_over_p50_ratio"] = p50 ? Ratio(group.durations.max(), p50->value) : Json(nullptr);
+  row["tail_flags"] = TailFlags(row["p99_over_p50_ratio"], row["max_over_p50_ratio"]);
 }
 
 Json KernelRowOf(const ViewInput& input, const KernelGroup& group, int64_t total_ns) {
@@ -74,6 +100,7 @@ Json KernelRowOf(const ViewInput& input, const KernelGroup& group, int64_t total
 absl::StatusOr<Json> KernelsView(const ViewInput& input) {
   LOCKSTEP_ASSIGN_OR_RETURN(const KernelSummary table, ComputeKernels(input.fleet, input.fleet.options.group_by));
   NotifyOfSnapping(input, "kernels", table);
+  NotifyOfRest(input, table);
   Json rows = Json::array();
   for (const KernelGroup& group : table.groups) rows.push_back(KernelRowOf(input, group, table.total_ns));
   return rows;

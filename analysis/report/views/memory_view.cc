@@ -35,7 +35,7 @@ Json Row(const MemoryGroup& group) {
 }  // namespace
 
 Json MemoryView(const ViewInput& input) {
-  if (input.fleet.Restricted()) {
+  if (input.fleet.TablesTooWide()) {
     input.Notify("memory", "copies are condensed over whole captures: --steps, --time and --nvtx do not restrict them");
   }
   Json rows = Json::array();

@@ -1,5 +1,7 @@
 #include "analysis/report/views/overlap_view.h"
 
+#include "analysis/report/views/empty_views.h"
+
 namespace lockstep {
 namespace {
 
@@ -31,7 +33,9 @@ Json Row(int32_t rank, const IntervalMeasure& measure, const Exposure& exposure)
 }  // namespace
 
 Json OverlapView(const ViewInput& input) {
-  if (input.fleet.options.time_ns) input.Notify("overlap", "--time is snapped outward to the buckets of each rank");
+  if (input.fleet.options.time_ns && !input.fleet.TablesSelected())
+    input.Notify("overlap", "--time is snapped outward to the buckets of each rank");
+  if (!input.fleet.options.nvtx.empty()) NotifyOfIdleInRanges(input, "overlap");
   Json rows = Json::array();
   bool opaque = false;
   for (size_t i = 0; i < input.fleet.members.size(); ++i) {

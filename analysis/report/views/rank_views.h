@@ -1,4 +1,4 @@
-// The views that show one rank after the other: idle[], steps[], pace{}.
+// idle[]: why each rank's device had nothing to do.
 #pragma once
 
 #include "analysis/report/views/view_input.h"
@@ -6,7 +6,5 @@
 namespace lockstep {
 
 [[nodiscard]] Json IdleView(const ViewInput& input);
-[[nodiscard]] Json StepsView(const ViewInput& input);
-[[nodiscard]] Json PaceView(const ViewInput& input);
 
 }  // namespace lockstep

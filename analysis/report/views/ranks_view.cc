@@ -4,11 +4,10 @@
 #include <string>
 
 #include "analysis/metrics/run/activity_window.h"
+#include "analysis/report/views/json_values.h"
 
 namespace lockstep {
 namespace {
-
-Json TextOrNull(std::string_view text) { return text.empty() ? Json(nullptr) : Json(std::string(text)); }
 
 Json NumberOrNull(int64_t value) { return value < 0 ? Json(nullptr) : Json(value); }
 

@@ -7,12 +7,11 @@
 #include <vector>
 
 #include "analysis/metrics/skew/skew.h"
+#include "analysis/report/views/json_values.h"
 #include "analysis/report/views/percentiles.h"
 
 namespace lockstep {
 namespace {
-
-Json TextOrNull(std::string_view text) { return text.empty() ? Json(nullptr) : Json(std::string(text)); }
 
 Json RankRow(int32_t rank, const RankSkew& skew) {
   Json out;

@@ -60,6 +60,7 @@ Json StragglerJson(const ViewInput& input, const Straggler& straggler) {
   json["confidence_interval_ns"] = {straggler.confidence_ns.first, straggler.confidence_ns.second};
   json["p_adjusted"] = straggler.p_adjusted;
   AddSaving(straggler.what_if, json);
+  json["saving_reason"] = TextOrNull(straggler.why_no_saving);
   json["blamed_wait_ns"] = straggler.blame.wait_ns;
   json["blamed_critical_ns"] = straggler.blame.critical_ns;
   json["frontier"] = Name(straggler.frontier);
@@ -75,10 +76,13 @@ void NotifyOfUndecided(const ViewInput& input, const StragglerResult& result) {
   constexpr size_t kMostTold = 5;
   for (size_t i = 0; i < result.undecided.size() && i < kMostTold; ++i) {
     const Undecided& it = result.undecided[i];
+    const std::optional<WhatIf>& what_if = it.looks.what_if;
+    const std::string worth =
+        what_if ? fmt::format(" and worth {:.1f} % of the {}", 100 * what_if->saving_ratio, result.unit) : "";
     input.Notify("stragglers",
-                 fmt::format("not enough data: {} looks late, but {} {}s are worth only {:.1f} independent ones; about "
-                             "{} would decide it",
-                             ScopedName(it.scope, it.id), it.steps, result.unit, it.n_eff, it.steps_needed));
+                 fmt::format("not enough data: {} looks late{}, but {} {}s are worth only {:.1f} independent ones; "
+                             "about {} would decide it",
+                             ScopedName(it.scope, it.id), worth, it.steps, result.unit, it.n_eff, it.steps_needed));
   }
   if (result.undecided.size() > kMostTold) {
     input.Notify("stragglers", fmt::format("not enough data for {} more", result.undecided.size() - kMostTold));

@@ -1,7 +1,9 @@
 #include "analysis/report/views/summary_view.h"
+#include "analysis/report/views/empty_views.h"
 
 #include <fmt/format.h>
 
+#include "analysis/metrics/fleet/workload.h"
 #include "analysis/report/views/next_steps.h"
 #include "analysis/report/views/worst_collectives.h"
 
@@ -56,6 +58,7 @@ void AddStatement(const Culprit& culprit, Json& json) {
   json["frontier"] = straggler != nullptr ? Json(Name(straggler->frontier)) : Json(nullptr);
   json["blamed_critical_ns"] = straggler != nullptr ? Json(straggler->blame.critical_ns) : Json(nullptr);
   json["excess_ratio"] = part != nullptr && part->excess_ratio > 0 ? Json(part->excess_ratio) : Json(nullptr);
+  json["saving_reason"] = straggler != nullptr ? TextOrNull(straggler->why_no_saving) : Json(nullptr);
   json["saving_ratio"] = nullptr;
   json["saving_interval_ratio"] = nullptr;
   const Straggler* saver = straggler != nullptr ? straggler : culprit.looks;
@@ -78,6 +81,15 @@ Json CulpritJson(const ViewInput& input, const Culprit& culprit) {
   json["worst_at_ns"] = has_worst ? Json(input.SinceStart(*culprit.worst_start_ns)) : Json(nullptr);
   json["worst_at_unix_ns"] = has_worst ? Json(fmt::format("{}", *culprit.worst_start_ns)) : Json(nullptr);
   return json;
+}
+
+Json WorkloadJson(const ViewInput& input) {
+  const Workload workload = ComputeWorkload(input.fleet, input.measures);
+  return {{"class", TextOrNull(Name(workload.kind))},
+          {"overhead_ratio", workload.overhead},
+          {"communication_ratio", workload.communication},
+          {"work_ratio", workload.work},
+          {"memory_ratio", OrNull(workload.memory)}};
 }
 
 Json WorstTails(const ViewInput& input, const std::vector<TailRow>& tails) {
@@ -106,6 +118,10 @@ Json SummaryView(const ViewInput& input, const SummaryParts& parts) {
     input.Notify("summary",
                  "the clocks of the ranks cannot all be aligned: their shares of time are compared on UTC claims");
   }
+  if (!input.fleet.options.nvtx.empty()) NotifyOfIdleInRanges(input, "summary");
+  if (input.fleet.options.time_ns && !input.measures.window.of_selection) {
+    input.Notify("summary", "the ranks are compared over whole buckets inside --time and the captures of all");
+  }
   const std::optional<TimeShare> share = ComputeTimeShare(input.measures);
   WaitBlame blame = ComputeWaitBlame(input.fleet, input.measures, parts.imbalance,
                                      [&](const MatchedInstance& instance) { return Selects(input.context, instance); });
@@ -119,6 +135,7 @@ Json SummaryView(const ViewInput& input, const SummaryParts& parts) {
   for (const Culprit& culprit : blame.culprits) culprits.push_back(CulpritJson(input, culprit));
   json["culprits"] = std::move(culprits);
   json["verdict"] = Name(verdict);
+  json["workload"] = WorkloadJson(input);
   json["wait_total_ns"] = blame.wait_ns;
   json["unassigned_wait_ns"] = blame.unassigned_ns;
   json["worst_collectives"] = WorstCollectives(input);

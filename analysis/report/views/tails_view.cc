@@ -50,6 +50,15 @@ Json SliceParts(const ViewInput& input, const TailRow& row) {
   return list;
 }
 
+Json StepParts(const TailRow& row) {
+  Json list = Json::array();
+  for (const TailStep& part : row.by_step) {
+    list.push_back({{"step", part.step == kNoStep ? Json(nullptr) : Json(part.step)},
+                    {"share_of_tail_ratio", Ratio(part.above, row.above)}});
+  }
+  return list;
+}
+
 Json Exemplars(const ViewInput& input, const TailRow& row) {
   Json list = Json::array();
   for (const TailExemplar& exemplar : row.exemplars) {
@@ -71,6 +80,8 @@ Json RowOf(const ViewInput& input, const TailRow& row) {
   json["by_host"] = LabelledParts(row, row.by_host, "host");
   json["by_phase"] = LabelledParts(row, row.by_phase, "phase");
   json["by_slice"] = SliceParts(input, row);
+  json["by_step"] = StepParts(row);
+  json["by_step_told_ratio"] = Ratio(row.above_of_known_step, row.above);
   json["tail_score"] = row.score.value;
   if (!row.durations.exact()) json["tail_score_bounds"] = {row.score.lower, row.score.upper};
   const bool collective = row.category == Category::kCommunication;
@@ -89,7 +100,7 @@ absl::StatusOr<std::vector<TailRow>> TailsOf(const ViewInput& input) {
 }
 
 Json TailsView(const ViewInput& input, const std::vector<TailRow>& tails) {
-  if (input.fleet.Restricted()) {
+  if (input.fleet.TablesTooWide()) {
     input.Notify("tails", "a selection of steps or time is snapped outward to the time slices of the condensed data");
   }
   Json rows = Json::array();

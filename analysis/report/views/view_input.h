@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -10,6 +9,7 @@
 #include "analysis/metrics/fleet/fleet_measures.h"
 #include "analysis/report/analysis_context.h"
 #include "analysis/report/report.h"
+#include "analysis/report/views/json_values.h"
 
 namespace lockstep {
 
@@ -25,15 +25,5 @@ struct ViewInput {
     context.notices.push_back({std::string(view), std::move(reason)});
   }
 };
-
-// Absent knowledge is null.
-template <typename Value>
-[[nodiscard]] Json OrNull(const std::optional<Value>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-[[nodiscard]] inline Json TextOrNull(std::string_view text) { return text.empty() ? Json(nullptr) : Json(text); }
-[[nodiscard]] inline Json Ratio(int64_t part, int64_t whole) {
-  return whole > 0 ? Json(static_cast<double>(part) / static_cast<double>(whole)) : Json(nullptr);
-}
 
 }  // namespace lockstep

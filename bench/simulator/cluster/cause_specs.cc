@@ -55,6 +55,8 @@ constexpr std::array kKinds = {
     KindRow{"host_copies", InjectedKind::kHostCopies, "all", "copies", "host_copies_in_loop"},
     KindRow{"big_copies", InjectedKind::kBigCopies, "all", "copies", "copies_dominate"},
     KindRow{"prefill_mix", InjectedKind::kPrefillMix, "all", "more_work", "prefill_blocks_decode"},
+    KindRow{"uneven_traffic", InjectedKind::kUnevenTraffic, "replicas", "more_work", "nccl_imbalance"},
+    KindRow{"memory_bound", InjectedKind::kMemoryBound, "all", "slow_kernel", "workload_class"},
 };
 
 const KindRow& RowOf(std::string_view name) {
@@ -98,6 +100,9 @@ bool IsAt(std::string_view scope, int32_t place, const Cluster& cluster, int32_t
   if (scope == "stage") return at.stage == place;
   if (scope == "expert") return ExpertOf(cluster, rank) == place;
   if (scope == "all") return true;
+  if (scope == "replicas") {
+    return cluster.CommunicatorOf(rank, GroupKind::kDp) == cluster.CommunicatorOf(place, GroupKind::kDp);
+  }
   return rank == place;
 }
 
@@ -108,15 +113,17 @@ absl::Status Place(const Spec& spec, const Cluster& cluster, const CounterRng& r
   if (by_host && by_rank) {
     return absl::InvalidArgumentError(fmt::format("--cause {}: give rank or host, not both", spec.kind));
   }
-  cause.scope = by_host ? "host" : by_rank ? "rank" : std::string(usual);
+  const bool of_place = by_rank && usual != "replicas";
+  cause.scope = by_host ? "host" : of_place ? "rank" : std::string(usual);
   const int32_t count = CountOf(cause.scope, cluster);
-  LOCKSTEP_ASSIGN_OR_RETURN(const std::optional<int32_t> given, IndexOf("--cause", spec, cause.scope, count));
+  const std::string key_of_place = cause.scope == "replicas" ? "rank" : cause.scope;
+  LOCKSTEP_ASSIGN_OR_RETURN(const std::optional<int32_t> given, IndexOf("--cause", spec, key_of_place, count));
   const DrawKey key{.step = static_cast<int64_t>(cause.kind), .op = cause.ordinal, .purpose = Purpose::kCauseRank};
   cause.place = given ? *given : static_cast<int32_t>(rng.UniformInt(key, 0, count - 1));
   for (int32_t rank = 0; rank < cluster.world(); ++rank) {
     if (IsAt(cause.scope, cause.place, cluster, rank)) cause.ranks.push_back(rank);
   }
-  if (cause.scope == "expert") {
+  if (cause.scope == "expert" || cause.scope == "replicas") {
     cause.scope = "rank";
     cause.place = cause.ranks.front();
   } else if (cause.scope != "all") {
@@ -186,6 +193,8 @@ absl::Status TakeOps(const Spec& spec, Cause& cause) {
     case InjectedKind::kPrefillMix:
       LOCKSTEP_RETURN_IF_ERROR(count("every", {10, 2, 1e9}, cause.every));
       return TakeFactor(spec, 1, cause);
+    case InjectedKind::kUnevenTraffic:
+      return TakeFactor(spec, 3, cause);
     default:
       return TakeFactor(spec, 0.5, cause);  // kBigCopies
   }
@@ -212,6 +221,8 @@ absl::Status TakeConditions(const Spec& spec, Cause& cause) {
       return TakeFactor(spec, 200, cause);
     case InjectedKind::kSlowTransfer:
       return TakeFactor(spec, 8, cause);
+    case InjectedKind::kMemoryBound:
+      return TakeFactor(spec, 6, cause);
     default: {  // kJitter
       LOCKSTEP_ASSIGN_OR_RETURN(cause.sigma, Parameter(spec, "sigma", {0.2, 0, kMostScatter}, cause));
       return absl::OkStatus();
@@ -271,6 +282,7 @@ absl::Status CheckSense(const KindRow& row, const Cluster& cluster) {
   if (row.kind == InjectedKind::kStageImbalance && StagesOf(cluster) < 2) return needs("--pp");
   if (row.kind == InjectedKind::kExpertImbalance && ExpertsOf(cluster) < 2) return needs("--ep");
   if (row.kind == InjectedKind::kSlowRail && cluster.hosts < 2) return needs("--hosts");
+  if (row.kind == InjectedKind::kUnevenTraffic && cluster.CommunicatorOf(0, GroupKind::kDp) < 0) return needs("--dp");
   return absl::OkStatus();
 }
 
@@ -295,10 +307,12 @@ std::string_view FindingOf(const Cause& cause) {
 
 bool HitsKernels(InjectedKind kind) {
   return kind == InjectedKind::kSlowKernel || kind == InjectedKind::kLongAttention ||
-         kind == InjectedKind::kKernelTail || kind == InjectedKind::kOutlier;
+         kind == InjectedKind::kKernelTail || kind == InjectedKind::kOutlier || kind == InjectedKind::kMemoryBound;
 }
 
-bool ChangesProgram(InjectedKind kind) { return kind >= InjectedKind::kSmallKernels; }
+bool ChangesProgram(InjectedKind kind) {
+  return kind >= InjectedKind::kSmallKernels && kind != InjectedKind::kMemoryBound;
+}
 
 int32_t ExpertsOf(const Cluster& cluster) {
   const int32_t group = cluster.CommunicatorOf(0, GroupKind::kEp);

@@ -21,6 +21,12 @@ std::vector<uint32_t> KernelsHit(const Cause& cause, const StepProgram& program,
     total += op.device_ns;
   }
   std::vector<uint32_t> hit;
+  if (cause.kind == InjectedKind::kMemoryBound) {
+    for (const auto& [kernel, ns] : time) {
+      if (MovesMemory(program.kernels()[kernel])) hit.push_back(kernel);
+    }
+    return hit;
+  }
   for (const auto& [kernel, ns] : time) {
     const bool fits = cause.kernel.empty() ? static_cast<double>(ns) >= kNotableShare * static_cast<double>(total)
                                            : program.kernels()[kernel].name.find(cause.kernel) != std::string::npos;
@@ -59,6 +65,7 @@ void CauseEffects::Take(const Cause& cause, int32_t rank) {
     case InjectedKind::kSlowKernel:
     case InjectedKind::kLongAttention:
     case InjectedKind::kKernelTail:
+    case InjectedKind::kMemoryBound:
       TakeKernels(cause, rank);
       break;
     case InjectedKind::kMoreWork:

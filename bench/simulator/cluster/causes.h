@@ -47,6 +47,9 @@ enum class InjectedKind : uint8_t {
   kHostCopies,
   kBigCopies,
   kPrefillMix,
+  kUnevenTraffic,
+  // By other kernels than its own: what moves memory takes longer.
+  kMemoryBound,
 };
 
 struct Cause {

@@ -95,6 +95,8 @@ constexpr std::array kCauseKinds = {
     KindRow{"slow_transfer", "factor"},
     KindRow{"jitter", "rank sigma"},
     KindRow{"prefill_mix", "every factor"},
+    KindRow{"uneven_traffic", "rank factor"},
+    KindRow{"memory_bound", "rank factor"},
 };
 constexpr std::array kDefectKinds = {
     KindRow{"stagger", "s"},
@@ -248,8 +250,10 @@ constexpr const char* kCauseHelp =
     "expert_imbalance:skew= | transient:rank=,from=,to=,factor= (from, to: steps); on all ranks, unless rank= is "
     "given: host_bound:us= | slow_launch:us= | small_kernels:split= | sync:every= (layers) | alloc:calls=,us= | "
     "host_copies:mb=,count= | big_copies:factor= (of compute time) | long_attention:factor= | "
-    "kernel_tail:kernel=,p=,factor= | outlier:kernel=,count=,factor= | jitter:sigma= | and always on all: "
-    "slow_transfer:factor= | prefill_mix:every=,factor= (steps; times 2048 tokens)";
+    "kernel_tail:kernel=,p=,factor= | outlier:kernel=,count=,factor= | jitter:sigma= | memory_bound:factor= | and "
+    "always on all: "
+    "slow_transfer:factor= | prefill_mix:every=,factor= (steps; times 2048 tokens) | "
+    "uneven_traffic:rank=,factor= (messages among the replicas of this rank)";
 constexpr const char* kDefectHelp =
     "what is wrong with the traces (repeatable): stagger:s= | loss:p= | burst:n= | head:n= | absurd:p= | "
     "duplicate_rank:rank= | missing_rank:rank= | no_metadata | elided_groups | decoy | always_last:host=,us= | "

@@ -78,8 +78,13 @@ StepOps ConditionedProgram::Changed(const StepOps& step, Changes which) const {
   for (size_t i = 0; i < changes_.size(); ++i) {
     const Cause& cause = changes_[i].cause;
     if ((which >> i & 1) == 0 || cause.kind == InjectedKind::kPrefillMix) continue;
-    changed = cause.kind == InjectedKind::kSmallKernels ? WithSmallKernels(changed, cause, kernels_, changes_[i].pieces)
-                                                        : WithFurtherOps(changed, cause);
+    if (cause.kind == InjectedKind::kSmallKernels) {
+      changed = WithSmallKernels(changed, cause, kernels_, changes_[i].pieces);
+    } else if (cause.kind == InjectedKind::kUnevenTraffic) {
+      changed = WithUnevenTraffic(changed, cause);
+    } else {
+      changed = WithFurtherOps(changed, cause);
+    }
   }
   return changed;
 }

@@ -17,18 +17,12 @@ constexpr int64_t kShortestKernelNs = 2'000;
 constexpr double kPageableBytesPerNs = 6;
 constexpr double kOnDeviceBytesPerNs = 1'300;
 constexpr int64_t kCopyLatencyNs = 2'000;
+constexpr int64_t kLargeMessage = 1'000'000;
 
 // Random numbers of what a cause adds: none that an op of the program has.
 uint32_t AddedDraw(const Cause& cause, uint32_t number) {
   constexpr uint32_t kAdded = 1U << 31;
   return kAdded | (static_cast<uint32_t>(cause.kind) << 24) | ((cause.ordinal & 0xf) << 20) | (number & 0xfffff);
-}
-
-bool IsElementwise(const KernelShape& kernel) {
-  static constexpr std::array<std::string_view, 5> kParts = {"norm_kernel", "layer_norm", "rotary_embedding",
-                                                             "act_and_mul", "vectorized_elementwise"};
-  return std::any_of(kParts.begin(), kParts.end(),
-                     [&](std::string_view part) { return kernel.short_name.find(part) != std::string::npos; });
 }
 
 // A step in the making: each op of the old one in order, with others in between.
@@ -140,7 +134,7 @@ StepOps WithSmallKernels(const StepOps& step, const Cause& cause, const std::vec
   uint32_t number = 0;
   for (uint32_t at = 0; at < step.ops.size(); ++at) {
     Op op = step.ops[at];
-    if (op.kind != OpKind::kKernel || !IsElementwise(kernels[op.kernel])) {
+    if (op.kind != OpKind::kKernel || !MovesMemory(kernels[op.kernel])) {
       remade.Keep(op, at);
       continue;
     }
@@ -165,6 +159,17 @@ StepOps WithFurtherOps(const StepOps& step, const Cause& cause) {
     if (IsGap(step.ops, at)) addition.AddAt(gap++, remade);
   }
   return remade.Take();
+}
+
+StepOps WithUnevenTraffic(const StepOps& step, const Cause& cause) {
+  StepOps changed = step;
+  Op* last = nullptr;
+  for (Op& op : changed.ops) {
+    if (op.kind != OpKind::kCollective || op.group != GroupKind::kDp || op.bytes < kLargeMessage) continue;
+    if (last != nullptr) last->bytes = std::llround(static_cast<double>(last->bytes) * cause.factor);
+    last = &op;
+  }
+  return changed;
 }
 
 std::vector<KernelShape> ElementwiseKernels() {

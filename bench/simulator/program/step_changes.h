@@ -17,6 +17,10 @@ namespace lockstep {
 // Synchronisations, allocations, copies: what the cause asks for.
 [[nodiscard]] StepOps WithFurtherOps(const StepOps& step, const Cause& cause);
 
+// The large messages that replicas exchange, but for the last of a step, which nothing runs beside, are `cause.factor`
+// times as large.
+[[nodiscard]] StepOps WithUnevenTraffic(const StepOps& step, const Cause& cause);
+
 // The kernels that element-wise work is done by without fusion.
 [[nodiscard]] std::vector<KernelShape> ElementwiseKernels();
 

@@ -1,10 +1,19 @@
 #include "bench/simulator/program/step_program.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include "analysis/base/check.h"
 
 namespace lockstep {
+
+bool MovesMemory(const KernelShape& kernel) {
+  static constexpr std::array<std::string_view, 5> kParts = {"norm_kernel", "layer_norm", "rotary_embedding",
+                                                             "act_and_mul", "vectorized_elementwise"};
+  return std::any_of(kParts.begin(), kParts.end(),
+                     [&](std::string_view part) { return kernel.short_name.find(part) != std::string::npos; });
+}
 
 int32_t StreamNumber(Stream stream) {
   switch (stream) {

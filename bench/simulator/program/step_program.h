@@ -25,6 +25,9 @@ struct KernelShape {
   std::string host_op;  // the framework's operator that launches it ("aten::mm")
 };
 
+// Little work for each byte that it moves: norms, rotary embeddings, activations, elementwise kernels.
+[[nodiscard]] bool MovesMemory(const KernelShape& kernel);
+
 enum class OpKind : uint8_t {
   kKernel,
   kCollective,

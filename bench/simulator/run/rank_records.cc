@@ -45,6 +45,7 @@ class Reader {
     FillIdentity();
     TakeSteps();
     TakeHostWindow();
+    TakeHostWaits();
     if (HidesGraphs()) TakeSpans();
     const std::vector<CallNumber> numbers = CallNumbersOf(s_.run, rank_, timeline_);
     for (size_t i = 0; i < timeline_.activities.size(); ++i) TakeActivity(i, numbers[i]);
@@ -135,6 +136,24 @@ class Reader {
     }
   }
 
+  // What the host waited for before each call that may launch. Activities stand in the order of the host's calls.
+  void TakeHostWaits() {
+    HostWaits waits;
+    host_waits_.resize(timeline_.activities.size());
+    for (size_t i = 0; i < timeline_.activities.size(); ++i) {
+      const Activity& activity = timeline_.activities[i];
+      if (activity.call_end_ns == 0) continue;
+      const ApiKind kind = CallKindOf(OpOf(activity).kind);
+      const int64_t start_ns = Shown(activity.call_start_ns);
+      if (kind == ApiKind::kSync) waits.Add({start_ns, Shown(activity.call_end_ns)});
+      if (kind != ApiKind::kSync && kind != ApiKind::kAlloc) host_waits_[i] = waits.AtLaunch(start_ns);
+    }
+  }
+
+  [[nodiscard]] HostWait WaitBefore(const Activity& activity) const {
+    return host_waits_[static_cast<size_t>(&activity - timeline_.activities.data())];
+  }
+
   void TakeActivity(size_t index, const CallNumber& number) {
     const Activity& activity = timeline_.activities[index];
     const Op& op = OpOf(activity);
@@ -148,6 +167,7 @@ class Reader {
     if (!IsUsable(activity)) return;
     Joined joined;
     joined.record = RecordOf(activity, op);
+    joined.record.host_wait = WaitBefore(activity);
     if (op.kind == OpKind::kCollective) {
       // Kineto's kernels bear it themselves, nsys knows it from the range around the call.
       if (TellsGroup(op) && (has_call || !telling_.nsys)) {
@@ -212,8 +232,9 @@ class Reader {
   void TakePhases(const StepSpan& span) {
     const StepOps& step = s_.program->StepOf(span.step, rank_);
     phases_.assign(step.ops.size(), Phase::kNone);
-    if (!telling_.nsys && style_.annotation == style_.cpu_op) return;  // ranges look like operators
+    const bool look_like_operators = !telling_.nsys && style_.annotation == style_.cpu_op;
     for (const OpRange& range : step.ranges) {
+      if (look_like_operators && !range.name.starts_with("Optimizer.step#")) continue;  // torch's own are known
       const Phase phase = PhaseOfRange(range.name);
       if (phase == Phase::kNone) continue;
       const size_t first = span.first_activity + range.first_op;
@@ -343,6 +364,7 @@ class Reader {
     if (activity.call_end_ns == 0) return joined;
     joined.record.launch_start_ns = activity.call_start_ns;
     joined.record.launch_end_ns = activity.call_end_ns;
+    joined.record.host_wait = WaitBefore(activity);
     joined.record.step = StepAt(out_.steps, activity.call_start_ns);
     joined.record.phase = PhaseAt(activity, op.first_of_call);
     joined.record.graph_launch = ordinal;
@@ -412,6 +434,7 @@ class Reader {
   int64_t graph_launches_ = 0;
   int64_t host_first_ns_ = INT64_MAX;
   int64_t host_last_ns_ = INT64_MIN;
+  std::vector<HostWait> host_waits_;  // before the call of each activity
   int64_t first_start_ns_ = INT64_MAX;
   int64_t last_end_ns_ = INT64_MIN;
 };

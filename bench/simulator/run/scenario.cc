@@ -284,6 +284,7 @@ class Maker {
     }
     s_.truth.opaque_graphs =
         s_.options.files.opaque_graphs && s_.options.graphs && s_.options.form != TraceForm::kKineto;
+    s_.truth.prompts_among_decodes = s_.options.program == ProgramKind::kBatching;
     if (s_.truth.opaque_graphs) {
       list.push_back({.what = "collectives inside graphs on hosts with nsys traces",
                       .why = "a graph launch is recorded as one span"});

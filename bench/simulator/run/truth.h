@@ -68,8 +68,9 @@ struct Truth {
   std::vector<Undecidable> undecidable;
   int64_t start_ns = 0;
   int64_t end_ns = 0;
-  int64_t step_ns = 0;         // mean length of a step
-  bool opaque_graphs = false;  // some trace hides what its graphs ran
+  int64_t step_ns = 0;                 // mean length of a step
+  bool opaque_graphs = false;          // some trace hides what its graphs ran
+  bool prompts_among_decodes = false;  // by the program itself
 };
 
 // One row for each member of each instance, in the order given.

@@ -3,50 +3,107 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 namespace lockstep {
 namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-constexpr int64_t kQuiet = 20;
+constexpr WatchTimes kTimes = {.seen_quiet_ns = 20, .closed_quiet_ns = 5};
 
-TEST(WatchList, AFileIsFinishedAfterTheQuietTime) {
-  WatchList watch(kQuiet);
-  EXPECT_THAT(watch.Observe({{"a", 5, 1}}, 100), IsEmpty());
-  EXPECT_THAT(watch.Observe({{"a", 5, 1}}, 119), IsEmpty());
-  EXPECT_THAT(watch.Observe({{"a", 5, 1}}, 120), ElementsAre("a"));
+class WatchListTest : public testing::Test {
+ protected:
+  // The folder as it is from now on.
+  void Write(const std::string& path, int64_t size_bytes, bool has_journal = false) {
+    files_[path] = {.key = {.path = path, .size_bytes = size_bytes, .modified_ns = size_bytes},
+                    .has_journal = has_journal};
+  }
+  void Note(const std::string& path, FileSign sign, int64_t now_ns) { watch_.Note(files_.at(path), sign, now_ns); }
+  std::vector<std::string> Finished(int64_t now_ns) {
+    return watch_.TakeFinished(
+        [this](const std::string& path) {
+          const auto found = files_.find(path);
+          return found == files_.end() ? std::nullopt : std::optional(found->second);
+        },
+        now_ns);
+  }
+
+  std::map<std::string, SeenFile> files_;
+  WatchList watch_{kTimes};
+};
+
+TEST_F(WatchListTest, ASeenFileIsFinishedAfterTheQuietTime) {
+  Write("a", 5);
+  Note("a", FileSign::kSeen, 100);
+  EXPECT_THAT(Finished(119), IsEmpty());
+  EXPECT_THAT(Finished(120), ElementsAre("a"));
+  EXPECT_THAT(Finished(200), IsEmpty()) << "once";
 }
 
-TEST(WatchList, AFileIsFinishedOnce) {
-  WatchList watch(kQuiet);
-  watch.Observe({{"a", 5, 1}}, 100);
-  watch.Observe({{"a", 5, 1}}, 120);
-  watch.Observe({{"a", 6, 2}}, 140);
-  EXPECT_THAT(watch.Observe({{"a", 6, 2}}, 200), IsEmpty());
+TEST_F(WatchListTest, AClosedFileIsFinishedSooner) {
+  Write("a", 5);
+  Note("a", FileSign::kSeen, 100);
+  Note("a", FileSign::kClosed, 101);
+  EXPECT_THAT(Finished(105), IsEmpty());
+  EXPECT_THAT(Finished(106), ElementsAre("a"));
 }
 
-TEST(WatchList, GrowingStartsTheQuietTimeAnew) {
-  WatchList watch(kQuiet);
-  watch.Observe({{"a", 5, 1}}, 100);
-  watch.Observe({{"a", 6, 1}}, 115);
-  EXPECT_THAT(watch.Observe({{"a", 6, 1}}, 125), IsEmpty());
-  EXPECT_THAT(watch.Observe({{"a", 6, 1}}, 135), ElementsAre("a"));
+TEST_F(WatchListTest, ARenamedFileIsFinishedAtOnce) {
+  Write("a", 5);
+  Note("a", FileSign::kMovedIn, 100);
+  EXPECT_THAT(Finished(100), ElementsAre("a"));
 }
 
-TEST(WatchList, RewritingInPlaceStartsTheQuietTimeAnew) {
-  WatchList watch(kQuiet);
-  watch.Observe({{"a", 5, 1}}, 100);
-  watch.Observe({{"a", 5, 2}}, 115);
-  EXPECT_THAT(watch.Observe({{"a", 5, 2}}, 125), IsEmpty());
+TEST_F(WatchListTest, GrowingStartsTheQuietTimeAnew) {
+  Write("a", 5);
+  Note("a", FileSign::kSeen, 100);
+  Write("a", 6);
+  EXPECT_THAT(Finished(120), IsEmpty());
+  EXPECT_THAT(Finished(139), IsEmpty());
+  EXPECT_THAT(Finished(140), ElementsAre("a"));
 }
 
-TEST(WatchList, ADatabaseWithAJournalIsBeingWritten) {
-  WatchList watch(kQuiet);
-  watch.Observe({{"a.sqlite", 5, 1}, {"a.sqlite-journal", 1, 1}}, 100);
-  EXPECT_THAT(watch.Observe({{"a.sqlite", 5, 1}, {"a.sqlite-journal", 1, 1}}, 200), IsEmpty());
-  EXPECT_THAT(watch.Observe({{"a.sqlite", 5, 1}}, 210), IsEmpty());
-  EXPECT_THAT(watch.Observe({{"a.sqlite", 5, 1}}, 220), ElementsAre("a.sqlite"));
+TEST_F(WatchListTest, SeeingAFileAgainDoesNotStartTheQuietTimeAnew) {
+  Write("a", 5);
+  Note("a", FileSign::kSeen, 100);
+  Note("a", FileSign::kSeen, 115);
+  EXPECT_THAT(Finished(120), ElementsAre("a"));
+}
+
+TEST_F(WatchListTest, AFileClosedAndOpenedAgainIsNotFinished) {
+  Write("a", 5);
+  Note("a", FileSign::kClosed, 100);
+  Write("a", 9);
+  EXPECT_THAT(Finished(105), IsEmpty());
+  EXPECT_THAT(Finished(125), ElementsAre("a"));
+}
+
+TEST_F(WatchListTest, ADatabaseWithAJournalIsBeingWritten) {
+  Write("a.sqlite", 5, true);
+  Note("a.sqlite", FileSign::kClosed, 100);
+  EXPECT_THAT(Finished(200), IsEmpty());
+  Write("a.sqlite", 5, false);
+  EXPECT_THAT(Finished(219), IsEmpty());
+  EXPECT_THAT(Finished(220), ElementsAre("a.sqlite"));
+}
+
+TEST_F(WatchListTest, AFileThatIsGoneIsForgotten) {
+  Write("a", 5);
+  Note("a", FileSign::kSeen, 100);
+  files_.clear();
+  EXPECT_THAT(Finished(120), IsEmpty());
+  EXPECT_EQ(watch_.NextDueNs(), std::nullopt);
+}
+
+TEST_F(WatchListTest, TellsWhenTheNextMayBeFinished) {
+  EXPECT_EQ(watch_.NextDueNs(), std::nullopt);
+  Write("a", 5);
+  Write("b", 5);
+  Note("a", FileSign::kSeen, 100);
+  Note("b", FileSign::kClosed, 102);
+  EXPECT_EQ(watch_.NextDueNs(), 107);
 }
 
 }  // namespace

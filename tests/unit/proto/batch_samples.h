@@ -157,6 +157,9 @@ inline StepRow RandomStep(Random& random, int64_t number, const Known& known) {
   row.host_copies = random.Below(10);
   row.host_copy_ns = random.Below(1'000'000);
   row.host_copy_bytes = random.Below(1'000'000);
+  row.forward_ns = random.Below(1'000'000);
+  row.backward_ns = random.Below(1'000'000);
+  row.optimizer_ns = random.Below(1'000'000);
   static const char* const kPhases[] = {"", "decode", "prefill", "forward"};
   row.phase = kPhases[random.Below(4)];
   return row;

@@ -10,6 +10,7 @@
 #include "analysis/metrics/match/join/gap_join.h"
 #include "analysis/metrics/match/join/timed_join.h"
 #include "analysis/metrics/match/order_score.h"
+#include "analysis/stats/order_statistic.h"
 
 namespace lockstep {
 namespace {

@@ -14,6 +14,7 @@
 
 #include "analysis/metrics/match/join/instance_builder.h"
 #include "analysis/metrics/match/order_score.h"
+#include "analysis/stats/order_statistic.h"
 
 namespace lockstep {
 namespace {

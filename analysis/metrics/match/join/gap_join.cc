@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analysis/metrics/match/order_score.h"
+#include "analysis/stats/order_statistic.h"
 
 namespace lockstep {
 namespace {

@@ -6,6 +6,8 @@
 #include <map>
 #include <utility>
 
+#include "analysis/stats/order_statistic.h"
+
 namespace lockstep {
 namespace {
 

@@ -185,22 +185,49 @@ bool JoinRouteByTime(const JoinInput& input, const Lane& lane, CommunicatorJoin&
   return true;
 }
 
+// Ends of the k-th rows of two sides and how far apart they lie.
+class EndSteps {
+ public:
+  EndSteps(const JoinInput& input, const Lane& lane) : input_(input), lane_(lane) {}
+
+  // From the row before; 0 for the first one.
+  [[nodiscard]] int64_t Gap(size_t side, size_t i) const {
+    if (i == 0 || i >= lane_.rows[side].size()) return 0;
+    return RowAt(input_, lane_.rows[side][i]).end_ns - RowAt(input_, lane_.rows[side][i - 1]).end_ns;
+  }
+
+  // The least distance of rows next to each other about row i: what losing one there would shift the order by.
+  [[nodiscard]] int64_t Least(size_t i) const {
+    int64_t least = INT64_MAX;
+    for (size_t side = 0; side < 2; ++side) {
+      for (size_t at = std::max<size_t>(2, i) - 1; at <= std::min(i + 1, lane_.rows[side].size() - 1); ++at) {
+        least = std::min(least, std::abs(Gap(side, at)));
+      }
+    }
+    return least;
+  }
+
+ private:
+  const JoinInput& input_;
+  const Lane& lane_;
+};
+
 // Whether the ends of the k-th rows of two sides keep their distance. Where either side has lost a row the order may
 // be off by one for a while, and signatures that repeat do not show it. On one clock the ends themselves tell.
 bool KeepsStep(const JoinInput& input, const Lane& lane) {
   constexpr int64_t kJitterNs = 20'000;
   constexpr int64_t kDriftPart = 10'000;  // of the time between two rows
+  constexpr int64_t kClearPart = 4;       // of the least distance of rows
   if (lane.rows.size() != 2) return true;
   const auto domain = [&](size_t side) {
     return input.domain[static_cast<size_t>(input.plan.ranks[lane.rows[side].front().member])];
   };
   if (domain(0) == domain(1)) return true;
   if (!EqualCounts(lane)) return false;
+  const EndSteps ends(input, lane);
   for (size_t i = 1; i < lane.rows[0].size(); ++i) {
-    const auto gap = [&](size_t side) {
-      return RowAt(input, lane.rows[side][i]).end_ns - RowAt(input, lane.rows[side][i - 1]).end_ns;
-    };
-    if (std::abs(gap(0) - gap(1)) > kJitterNs + gap(0) / kDriftPart) return false;
+    const int64_t apart = std::abs(ends.Gap(0, i) - ends.Gap(1, i));
+    if (apart > kJitterNs + ends.Gap(0, i) / kDriftPart && apart > ends.Least(i) / kClearPart) return false;
   }
   return true;
 }

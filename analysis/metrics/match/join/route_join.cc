@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "analysis/metrics/match/order_score.h"
+#include "analysis/stats/order_statistic.h"
 
 namespace lockstep {
 namespace {

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "analysis/metrics/match/order_score.h"
+#include "analysis/stats/order_statistic.h"
 
 namespace lockstep {
 namespace {

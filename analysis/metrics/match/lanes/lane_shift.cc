@@ -9,6 +9,7 @@
 
 #include "analysis/metrics/match/lanes/lane_walker.h"
 #include "analysis/metrics/match/order_score.h"
+#include "analysis/stats/order_statistic.h"
 
 namespace lockstep {
 namespace {

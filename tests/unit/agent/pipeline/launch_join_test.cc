@@ -77,7 +77,7 @@ struct File {
     EXPECT_TRUE(collector.Finish().ok());
     LaunchSorter launches(testing::TempDir(), 1 << 20);
     RangeProjection ranges;
-    EXPECT_TRUE(SweepHost(collector, launches, ranges, host_by_step).ok());
+    EXPECT_TRUE(SweepHost(collector, launches, ranges, host_by_step, {}).ok());
     EXPECT_TRUE(launches.Finish().ok());
     auto joined = JoinLaunches(collector, launches, ranges);
     ranges.Finish(collector.host_totals());
@@ -126,6 +126,26 @@ TEST(LaunchJoin, AStepCountsTheCallsThatStartInIt) {
   const HostOfStep second{.alloc_calls = 2, .alloc_ns = 12 * kUs, .alloc_max_ns = 7 * kUs};
   EXPECT_EQ(file.host_by_step[0], (std::vector<HostOfStep>{first, second}));
   EXPECT_EQ(file.result.opaque_graph_launches[0], 1);
+}
+
+TEST(LaunchJoin, ALaunchKnowsWhenTheHostLastWaitedForTheDevice) {
+  File file;
+  file.Launch(1, 10 * kUs, 2 * kUs);
+  file.Launch(2, 20 * kUs, 30 * kUs, ApiKind::kSync);
+  file.Launch(3, 60 * kUs, 5 * kUs, ApiKind::kSync, 2);  // another thread's; nothing was launched between
+  file.Launch(4, 70 * kUs, 2 * kUs);
+  file.Launch(5, 75 * kUs, 2 * kUs);
+  file.Launch(6, 80 * kUs, 100 * kUs, ApiKind::kSync, 2);
+  file.Launch(7, 90 * kUs, 2 * kUs);  // the other thread still waits
+  for (const uint64_t correlation : {1, 4, 5, 7})
+    file.Kernel(correlation, 200 * kUs + static_cast<int64_t>(correlation));
+  const auto activities = file.Join();
+  ASSERT_EQ(activities.size(), 4U);
+  EXPECT_EQ(activities[0].host_wait.from_ns, kNoTime);
+  for (const size_t waited : {1, 2, 3}) {
+    EXPECT_EQ(activities[waited].host_wait.from_ns, 20 * kUs) << waited;
+    EXPECT_EQ(activities[waited].host_wait.until_ns, 65 * kUs) << waited;
+  }
 }
 
 TEST(LaunchJoin, ADriverCallInsideARuntimeCallIsOneCall) {

@@ -37,6 +37,16 @@ class FakeAggregator {
     const MutexLock lock(mutex_);
     refused_source_ = source;
   }
+  // Forgets everything of a source behind its first `batches`, as an older store would.
+  void RollBack(const Hash128& source, size_t batches) {
+    const MutexLock lock(mutex_);
+    sources_[source].bodies.resize(batches);
+  }
+  // Sources of so many batches are complete.
+  void CompleteAfter(int64_t batches) {
+    const MutexLock lock(mutex_);
+    whole_ = batches;
+  }
   // Nothing is acknowledged until Release.
   void HoldAcks() {
     const MutexLock lock(mutex_);
@@ -79,7 +89,7 @@ class FakeAggregator {
   }
   std::optional<UplinkEvent> Answer(const SourceContext& source) LOCKSTEP_REQUIRES(mutex_) {
     const auto last = static_cast<int64_t>(sources_[source.source_id].bodies.size()) - 1;
-    return SourceWelcomeEvent{.source_id = source.source_id, .last_sequence = last, .complete = false};
+    return SourceWelcomeEvent{.source_id = source.source_id, .last_sequence = last, .complete = last + 1 == whole_};
   }
   std::optional<UplinkEvent> Answer(const OutgoingBatchPtr& batch) LOCKSTEP_REQUIRES(mutex_) {
     ++batches_;
@@ -97,11 +107,8 @@ class FakeAggregator {
     if (hold_) {
       return std::nullopt;
     }
-    return AckEvent{.source_id = batch->source_id, .sequence = batch->sequence, .complete = false};
-  }
-  std::optional<UplinkEvent> Answer(const FileNote& note) LOCKSTEP_REQUIRES(mutex_) {
-    notes_.push_back(note.path);
-    return std::nullopt;
+    return AckEvent{
+        .source_id = batch->source_id, .sequence = batch->sequence, .complete = batch->sequence + 1 == whole_};
   }
   std::optional<UplinkEvent> Answer(const FinishRun&) LOCKSTEP_REQUIRES(mutex_) {
     finished_ = true;
@@ -118,6 +125,7 @@ class FakeAggregator {
   std::vector<std::string> notes_ LOCKSTEP_GUARDED_BY(mutex_);
   int64_t streams_ LOCKSTEP_GUARDED_BY(mutex_) = 0;
   int64_t batches_ LOCKSTEP_GUARDED_BY(mutex_) = 0;
+  int64_t whole_ LOCKSTEP_GUARDED_BY(mutex_) = -1;
   bool finished_ LOCKSTEP_GUARDED_BY(mutex_) = false;
   bool hold_ LOCKSTEP_GUARDED_BY(mutex_) = false;
 };
@@ -162,9 +170,14 @@ class FakeAggregator::Stream : public UplinkStream {
   std::optional<UplinkEvent> AnswerTo(const T& what) LOCKSTEP_UNCHECKED_THREAD_SAFETY {
     return owner_.Answer(what);
   }
+  std::optional<UplinkEvent> AnswerTo(const FileNote& note) LOCKSTEP_UNCHECKED_THREAD_SAFETY {
+    owner_.notes_.push_back(note.path);
+    return FilesStoredEvent{.count = ++notes_};
+  }
 
   FakeAggregator& owner_;
   std::optional<size_t> left_;
+  int64_t notes_ = 0;
   const absl::Status end_;
   BoundedQueue<UplinkEvent> events_{1000};
 };

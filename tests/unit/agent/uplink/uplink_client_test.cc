@@ -169,6 +169,25 @@ TEST(UplinkClient, DoesNotRepeatWhatWouldFailAgain) {
   EXPECT_EQ(aggregator.streams(), 1);
 }
 
+TEST(UplinkClient, WithoutATokenOnlyWhoNeverGivesUpTriesAgain) {
+  FakeAggregator aggregator;
+  aggregator.RefuseWith(absl::UnauthenticatedError("no token"));
+  UplinkClient soon(aggregator.Transport(), FastOptions(), {});
+  EXPECT_TRUE(absl::IsUnauthenticated(soon.BeginSource(SourceOf(1))));
+
+  UplinkClientOptions options = FastOptions();
+  options.give_up_after_ns.reset();
+  int attempts = 0;
+  options.random = [&] {
+    if (++attempts == 3) aggregator.RefuseWith(absl::OkStatus());
+    return 0.5;
+  };
+  UplinkClient client(aggregator.Transport(), options, {});
+  EXPECT_TRUE(PushBatches(client, 1, 2).ok());
+  EXPECT_TRUE(client.Drain(false).ok());
+  EXPECT_EQ(aggregator.sources()[(Hash128{0, 1})].bodies, Bodies(1, 2));
+}
+
 TEST(UplinkClient, ARefusedSourceIsReportedAndTheOthersArrive) {
   FakeAggregator aggregator;
   aggregator.RefuseSource({0, 1});

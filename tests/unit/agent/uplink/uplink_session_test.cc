@@ -245,6 +245,78 @@ TEST_F(UplinkSessionTest, ALostStoreIsNoticed) {
   EXPECT_THAT(std::string(lost.message()), HasSubstr("trace1"));
 }
 
+// --- for a giver that can give again ---
+
+class Listener : public UplinkObserver {
+ public:
+  void OnAcknowledged(const Hash128& source_id, int64_t sequence, bool complete) override {
+    heard.push_back(std::to_string(source_id.low) + "/" + std::to_string(sequence) + (complete ? " complete" : ""));
+  }
+  void OnNotesStored(int64_t count) override { heard.push_back(std::to_string(count) + " notes"); }
+  void OnRefused(const Hash128& source_id) override { heard.push_back(std::to_string(source_id.low) + " refused"); }
+  std::vector<std::string> heard;
+};
+
+class RenewableSessionTest : public UplinkSessionTest {
+ protected:
+  RenewableSessionTest() {
+    session_ =
+        UplinkSession({.hello = {.run = "r"}, .window_batches = 4, .can_begin_anew = true, .observer = &listener_});
+    session_.AddSource(SourceOf(kA));
+    Connect();
+    Said();
+    HearWelcome(kA);
+  }
+  Listener listener_;
+};
+
+TEST_F(RenewableSessionTest, ALostStoreIsGivenAgainWhatItLost) {
+  Give(kA, 0);
+  Give(kA, 1);
+  Said();
+  Hear(AckEvent{.source_id = kA, .sequence = 1, .complete = false});
+  Give(kA, 2);
+  session_.OnDisconnected();
+  Connect();
+  Said();
+  HearWelcome(kA, 0);
+  EXPECT_EQ(session_.NextWanted(kA), 1);
+  EXPECT_THAT(Said(), IsEmpty()) << "what waited stands behind the hole";
+}
+
+TEST_F(RenewableSessionTest, TheObserverHearsWhatIsDurable) {
+  Give(kA, 0);
+  Said();
+  Hear(AckEvent{.source_id = kA, .sequence = 0, .complete = true});
+  EXPECT_THAT(listener_.heard, ElementsAre("1/-1", "1/0 complete"));
+  EXPECT_EQ(session_.NextWanted(kA), std::nullopt);
+}
+
+TEST_F(RenewableSessionTest, StoredNotesAreNotSaidAgain) {
+  for (const char* path : {"p", "q"}) {
+    session_.AddNote({.path = path, .format = {}, .status = {}, .reason = {}, .offset = -1, .drops = {}});
+  }
+  Said();
+  Hear(FilesStoredEvent{.count = 1});
+  EXPECT_EQ(listener_.heard.back(), "1 notes");
+  session_.OnDisconnected();
+  Connect();
+  EXPECT_THAT(Said(), ElementsAre("source 1", "note q"));
+  Hear(FilesStoredEvent{.count = 1});
+  EXPECT_EQ(listener_.heard.back(), "1 notes");
+}
+
+TEST_F(RenewableSessionTest, MoreStoredNotesThanWereSaidAreAnError) {
+  EXPECT_FALSE(session_.OnEvent(FilesStoredEvent{.count = 1}).ok());
+}
+
+TEST_F(RenewableSessionTest, ARefusalIsHeardOnce) {
+  const RefusalEvent refusal{.source_id = kA, .sequence = 0, .reason = "no", .detail = ""};
+  Hear(refusal);
+  Hear(refusal);
+  EXPECT_THAT(listener_.heard, ElementsAre("1/-1", "1 refused"));
+}
+
 TEST_F(UplinkSessionTest, ABatchTooLargeForTheAggregatorIsAnError) {
   session_.AddSource(SourceOf(kA));
   Connect();

@@ -230,6 +230,15 @@ TEST_F(IngestSessionTest, KeepsFileNotes) {
   EXPECT_EQ(store_.LoadRun("r")->data.files.at(0).path, "x.txt");
 }
 
+TEST_F(IngestSessionTest, SaysHowManyFileNotesAreStored) {
+  Tell(HelloOf("r"));
+  for (int64_t i = 1; i <= 3; ++i) {
+    const FileNote note{
+        .path = std::to_string(i), .format = "", .status = "used", .reason = "", .offset = -1, .drops = {}};
+    EXPECT_EQ(std::get<IngestFilesStored>(Tell(note)).count, i);
+  }
+}
+
 TEST_F(IngestSessionTest, FinishMakesTheRunComplete) {
   Tell(HelloOf("r"));
   Tell(SourceOf(kA));

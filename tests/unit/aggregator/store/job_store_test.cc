@@ -211,7 +211,7 @@ TEST_P(JobStoreTest, KernelRowsOfSeveralBatchesMergeExactly) {
     auto& [count, sum] = totals[loaded.data.names[row.name]];
     count += WholeDistribution(row).count();
     sum += WholeDistribution(row).sum();
-    EXPECT_LE(row.longest.size(), 8u);
+    EXPECT_LE(row.longest.size(), kMaxExemplars);
   }
   EXPECT_EQ(totals, NaiveKernels(stream));
 }
@@ -504,6 +504,35 @@ TEST_P(JobStoreTest, RunsAreListedByNameAndDoNotMix) {
   EXPECT_EQ((*infos)[0].sources, 0);
   EXPECT_EQ((*infos)[1].name, "run");
   EXPECT_EQ((*infos)[1].sources, 1);
+}
+
+TEST_P(JobStoreTest, UsageTellsWhenContentLastCame) {
+  ManualClock clock;
+  const auto store = OpenStore(GetParam(), {.path = dir_->path() + "/timed.db", .clock = &clock}).value();
+  const auto changed = [&] { return store->Usage().value().at(0).changed_unix_ns; };
+  clock.Advance(100);
+  ASSERT_TRUE(store->OpenRun("run", -1).ok());
+  EXPECT_EQ(changed(), 100);
+  clock.Advance(100);
+  ASSERT_TRUE(store->PutSource("run", MakeContext(1)).ok());
+  EXPECT_EQ(changed(), 200);
+  clock.Advance(100);
+  ASSERT_TRUE(store->OpenRun("run", -1).ok());
+  ASSERT_TRUE(store->FinishRun("run").ok());
+  ASSERT_TRUE(store->MarkAnalysed("run").ok());
+  EXPECT_EQ(changed(), 200) << "nothing was added";
+}
+
+TEST_P(JobStoreTest, UsageGrowsWithTheContentOfTheRunAlone) {
+  ASSERT_TRUE(store_->OpenRun("empty", -1).ok());
+  PutAll(Announce(1), MakeStream(1, 4, 500));
+  const auto measured = store_->Usage();
+  ASSERT_TRUE(measured.ok());
+  const std::vector<RunUsage>& usage = *measured;
+  ASSERT_EQ(usage.size(), 2u);
+  EXPECT_EQ(usage[0].info.name, "empty");
+  EXPECT_EQ(usage[1].info.name, "run");
+  EXPECT_GT(usage[1].bytes, 10 * usage[0].bytes);
 }
 
 TEST_P(JobStoreTest, RanksMustBelongToKnownSources) {

@@ -162,6 +162,40 @@ TEST_F(SqliteStoreTest, DroppingARunLeavesNoRows) {
   }
 }
 
+TEST_F(SqliteStoreTest, TheRoomOfADroppedRunGoesBackToTheDisk) {
+  const auto store = OpenFile();
+  Fill(*store, 1, MakeStream(1, 8, 2000));
+  ASSERT_TRUE(store->OpenRun("other", -1).ok());
+  ASSERT_TRUE(store->Reclaim().ok());  // the log is in the file now
+  const size_t full = ReadFile().size();
+  ASSERT_TRUE(store->DropRun("run").ok());
+  ASSERT_TRUE(store->Reclaim().ok());
+  EXPECT_LT(ReadFile().size(), full / 2);
+  EXPECT_EQ(store->ListRuns().value().size(), 1U);
+}
+
+TEST_F(SqliteStoreTest, TheRunsShareOutTheFile) {
+  const auto store = OpenFile();
+  Fill(*store, 1, MakeStream(1, 8, 2000));
+  ASSERT_TRUE(store->OpenRun("other", -1).ok());
+  ASSERT_TRUE(store->Reclaim().ok());
+  int64_t bytes = 0;
+  const auto usage = store->Usage();
+  for (const RunUsage& run : *usage) {
+    bytes += run.bytes;
+  }
+  EXPECT_NEAR(static_cast<double>(bytes), static_cast<double>(ReadFile().size()), 8.0);
+}
+
+TEST_F(SqliteStoreTest, ARunOfAnOlderSchemaIsAsOldAsItsTakeover) {
+  Fill(*OpenFile(), 1, MakeStream(1, 2, 10));
+  Change("ALTER TABLE run DROP COLUMN changed_unix_ns; PRAGMA user_version=3");
+  const int64_t before_ns = SystemClock().UnixNs() - 1'000'000'000;  // the file knows whole seconds
+  const int64_t changed_ns = OpenFile()->Usage().value().at(0).changed_unix_ns;
+  EXPECT_GE(changed_ns, before_ns);
+  EXPECT_LE(changed_ns, SystemClock().UnixNs());
+}
+
 TEST_F(SqliteStoreTest, AFullDiskIsToldWithTheFileAndNothingHalfWritten) {
   const std::unique_ptr<SqliteStore> store = OpenFile();
   const std::vector<Batch> stream = MakeStream(1, 2, 2'000);
@@ -225,14 +259,15 @@ TEST_F(SqliteStoreTest, AStoreOfTheFirstSchemaIsTakenOverWithItsSteps) {
   for (const std::string& column : StepColumnNames()) {
     const bool is_new = column.starts_with("foreign_") || column.starts_with("sync_") || column.starts_with("alloc_") ||
                         column.starts_with("host_copy_") || column.starts_with("graph_") || column == "launch_ns" ||
-                        column == "host_copies";
+                        column == "host_copies" || column == "forward_ns" || column == "backward_ns" ||
+                        column == "optimizer_ns";
     if (is_new) undo += "ALTER TABLE step DROP COLUMN " + column + ";";
   }
-  Change(
-      undo +
-      "DROP TABLE file_note; CREATE TABLE file_note (run INTEGER NOT NULL, path TEXT NOT NULL, status TEXT NOT NULL, "
-      "reason TEXT NOT NULL, note BLOB NOT NULL, PRIMARY KEY (run, path));"
-      "INSERT INTO file_note VALUES (1, 'a.json', 'used', '', x''); PRAGMA user_version=1");
+  Change(undo +
+         "ALTER TABLE run DROP COLUMN changed_unix_ns; DROP TABLE file_note; CREATE TABLE file_note (run INTEGER NOT "
+         "NULL, path TEXT NOT NULL, status TEXT NOT NULL, "
+         "reason TEXT NOT NULL, note BLOB NOT NULL, PRIMARY KEY (run, path));"
+         "INSERT INTO file_note VALUES (1, 'a.json', 'used', '', x''); PRAGMA user_version=1");
   ASSERT_EQ(Ask("SELECT count(*) FROM pragma_table_info('step') WHERE name = 'sync_ns'"), "0");
   OpenFile();
   EXPECT_EQ(Ask("PRAGMA user_version"), std::to_string(kStoreSchemaVersion));

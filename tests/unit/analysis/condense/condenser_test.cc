@@ -57,10 +57,10 @@ struct RandomDevice {
     return names.NameOf(record.name).starts_with("nccl") ? ActivitySet::kComm : ActivitySet::kCompute;
   }
 
-  [[nodiscard]] std::vector<Batch> Condense() const {
+  [[nodiscard]] std::vector<Batch> Condense(const CondenseSelection& selection = {}) const {
     std::vector<Batch> batches;
     Condenser condenser(
-        CondenseInput{context, names, steps, std::vector<HostOfStep>(steps.size(), {.launches = 3}), {}},
+        CondenseInput{context, names, steps, std::vector<HostOfStep>(steps.size(), {.launches = 3}), {}, selection},
         [&](Batch batch) {
           batches.push_back(std::move(batch));
           return absl::OkStatus();
@@ -291,6 +291,94 @@ TEST(Condenser, KernelTotalsAreExact) {
     }
   }
   EXPECT_EQ(got, want);
+}
+
+// Number and time of the kernels and copies, the gaps and the streams' idle time of some batches.
+struct Tables {
+  int64_t kernels = 0;
+  int64_t kernel_ns = 0;
+  int64_t copies = 0;
+  int64_t gaps = 0;
+  int64_t gap_ns = 0;
+  std::map<int32_t, int64_t> stream_idle_ns;
+  friend bool operator==(const Tables&, const Tables&) = default;
+};
+
+Tables TablesOf(const std::vector<Batch>& batches) {
+  Tables tables;
+  for (const Batch& batch : batches) {
+    for (const KernelRow& row : batch.kernels) {
+      for (const auto& [slice, sketch] : row.slices) {
+        tables.kernels += sketch.count();
+        tables.kernel_ns += sketch.sum();
+      }
+    }
+    for (const MemoryRow& row : batch.memory) tables.copies += row.duration.count();
+  }
+  const SourceSummary& summary = *batches.back().summary;
+  tables.gaps = summary.gaps.count();
+  tables.gap_ns = summary.gaps.sum();
+  for (const StreamIdleRow& row : summary.streams) {
+    tables.stream_idle_ns[row.stream] = row.host_wait_ns + row.kernel_wait_ns + row.other_ns;
+  }
+  return tables;
+}
+
+// Of the chosen activities alone; gaps are those between them.
+template <typename Choose>
+Tables NaiveTables(const RandomDevice& device, const Choose& choose) {
+  Tables tables;
+  std::map<int32_t, int64_t> ends;
+  int64_t reached = INT64_MAX;
+  for (const ActivityRecord& record : device.activities) {
+    if (!choose(record)) continue;
+    if (record.kind == DeviceKind::kKernel) ++tables.kernels;
+    if (record.kind == DeviceKind::kKernel) tables.kernel_ns += record.duration_ns;
+    if (record.kind == DeviceKind::kMemcpy) ++tables.copies;
+    if (record.start_ns > reached) {
+      ++tables.gaps;
+      tables.gap_ns += record.start_ns - reached;
+    }
+    reached = reached == INT64_MAX ? record.end_ns() : std::max(reached, record.end_ns());
+    const auto [end, is_new] = ends.emplace(record.stream, record.end_ns());
+    int64_t& idle = tables.stream_idle_ns[record.stream];
+    if (!is_new) idle += std::max<int64_t>(0, record.start_ns - end->second);
+    end->second = std::max(end->second, record.end_ns());
+  }
+  return tables;
+}
+
+TEST(Condenser, TablesHoldTheSelectedStepsAloneAndTheStepsStayWhole) {
+  for (uint32_t seed = 0; seed < 40; ++seed) {
+    const RandomDevice device(seed, true);
+    CondenseSelection selection;
+    selection.steps = {false, false, true, true, false, false};
+    const std::vector<Batch> batches = device.Condense(selection);
+    EXPECT_EQ(TablesOf(batches),
+              NaiveTables(device, [](const ActivityRecord& r) { return r.step == 2 || r.step == 3; }))
+        << "seed " << seed;
+    EXPECT_EQ(StepsIn(batches), StepsIn(device.Condense()));
+  }
+}
+
+TEST(Condenser, TablesHoldWhatStartsInTheSelectedTimeAndBucketsWhatLiesInIt) {
+  for (uint32_t seed = 0; seed < 40; ++seed) {
+    const RandomDevice device(seed, true);
+    CondenseSelection selection;
+    selection.time_ns = {1'003, 2'517};
+    const std::vector<Batch> batches = device.Condense(selection);
+    const Tables got = TablesOf(batches);
+    const Tables want = NaiveTables(
+        device, [](const ActivityRecord& record) { return record.start_ns >= 1'003 && record.start_ns < 2'517; });
+    EXPECT_EQ(std::tie(got.kernels, got.kernel_ns, got.copies), std::tie(want.kernels, want.kernel_ns, want.copies));
+    EXPECT_EQ(got.stream_idle_ns, want.stream_idle_ns);
+    IntervalMeasure sum;
+    for (const Batch& batch : batches) {
+      for (const BucketRow& row : batch.buckets) sum.Add(row.measure);
+    }
+    ExpectEqual(sum, device.Naive(1'003, 2'517, [](const auto&) { return true; }));
+    EXPECT_EQ(got.gap_ns, sum.idle_ns());
+  }
 }
 
 TEST(Condenser, TheLastBatchAndOnlyItSaysHowManyThereAre) {

@@ -28,8 +28,14 @@ TEST(Phase, ARangeThatIsNamedAfterThePhaseIsOne) {
   EXPECT_EQ(PhaseOfRange("Optimizer.step#AdamW.step"), Phase::kOptimizer);
   EXPECT_EQ(PhaseOfRange("prefill"), Phase::kPrefill);
   EXPECT_EQ(PhaseOfRange("prefill_attention"), Phase::kNone);
-  EXPECT_EQ(PhaseOfRange("DistributedDataParallel.forward"), Phase::kNone);
+  EXPECT_EQ(PhaseOfRange("MyModel.forward"), Phase::kNone);
   EXPECT_EQ(PhaseOfRange(""), Phase::kNone);
+}
+
+TEST(Phase, WhatTorchAnnotatesByItselfIsOne) {
+  EXPECT_EQ(PhaseOfRange("DistributedDataParallel.forward"), Phase::kForward);
+  EXPECT_EQ(PhaseOfRange("autograd::engine::evaluate_function: AddmmBackward0"), Phase::kBackward);
+  EXPECT_EQ(PhaseOfRange("Optimizer.zero_grad#SGD.zero_grad"), Phase::kNone);
 }
 
 TEST(Phase, OnlyPassesOfAnEngineAreSteps) {
@@ -50,6 +56,14 @@ TEST(StepPhases, AStepThatTrainsHasSeveralPhasesAndNoName) {
   phases.Add(0, Phase::kForward, Family::kGemm, 100);
   phases.Add(0, Phase::kBackward, Family::kGemm, 200);
   phases.Add(0, Phase::kOptimizer, Family::kOptimizer, 10);
+  EXPECT_EQ(phases.Annotated(0, Phase::kBackward), 200);
+  EXPECT_EQ(phases.Take(0), Phase::kNone);
+}
+
+TEST(StepPhases, AStepOfWhichOnlyTheBackwardPassIsAnnotatedIsNotBackward) {
+  StepPhases phases;
+  phases.Add(0, Phase::kBackward, Family::kGemm, 60);
+  phases.Add(0, Phase::kNone, Family::kGemm, 40);
   EXPECT_EQ(phases.Take(0), Phase::kNone);
 }
 

@@ -7,11 +7,13 @@
 #include <limits>
 #include <random>
 #include <set>
+#include <tuple>
 
 namespace lockstep {
 namespace {
 
 constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
+constexpr int64_t kMaxSane = int64_t{1} << 46;  // ns: 19 hours
 
 // Durations of several magnitudes, some of them zero.
 std::vector<int64_t> RandomValues(uint64_t seed, size_t n, int64_t spread) {
@@ -214,6 +216,40 @@ TEST(Sketch, MergingDependsOnTheUnionAlone) {
     EXPECT_EQ(whole.exact(), Distinct(values) <= Sketch::kMaxDistinct);
     for (uint64_t seed = 0; seed < 12; ++seed) {
       ASSERT_EQ(MergedInRandomOrder(values, seed, 1 + seed * 3), whole) << spread << " " << seed;
+    }
+  }
+}
+
+// Where a histogram is most easily wrong: at the ends of buckets, far apart, and few values many times.
+std::vector<int64_t> AdversarialValues(uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<int64_t> values = {0, 1, kMaxSane - 1, kMaxSane};
+  const auto near_an_end = [&] {
+    const int64_t upper = BoundsOf(BucketIndex(1 + static_cast<int64_t>(random() % kMaxSane))).upper;
+    return std::clamp<int64_t>(upper + static_cast<int64_t>(random() % 3) - 1, 0, kMaxSane);
+  };
+  const size_t distinct = 1 + random() % 3'000;
+  while (values.size() < distinct) values.push_back(near_an_end());
+  for (size_t i = random() % 2'000; i > 0; --i) values.push_back(values[random() % std::min<size_t>(distinct, 9)]);
+  for (size_t i = random() % 200; i > 0; --i) values.push_back(int64_t{1} << (random() % 46));
+  return values;
+}
+
+TEST(Sketch, QuantilesMergedInAnyOrderContainTheExactOnes) {
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    std::vector<int64_t> values = AdversarialValues(seed);
+    const Sketch merged = MergedInRandomOrder(values, seed, 1 + seed);
+    std::sort(values.begin(), values.end());
+    const size_t n = values.size();
+    for (const auto& [q, part, whole] :
+         {std::tuple{0.5, 1u, 2u}, {0.9, 9u, 10u}, {0.99, 99u, 100u}, {0.999, 999u, 1000u}}) {
+      const auto estimate = merged.Quantile(q);
+      ASSERT_EQ(estimate.has_value(), n * (whole - part) >= whole) << seed << " " << q;
+      if (!estimate) continue;
+      const int64_t exact = values[(n * part + whole - 1) / whole - 1];
+      ASSERT_LE(estimate->lower, exact) << seed << " " << q;
+      ASSERT_LE(exact, estimate->upper) << seed << " " << q;
+      ASSERT_EQ(estimate->exact, merged.exact());
     }
   }
 }

@@ -58,6 +58,7 @@ TEST(Causes, EveryKindCostsTimeAndIsUndoneByLeavingItOut) {
       SmallDecode({Of("outlier", {})}),
       SmallDecode({Of("slow_transfer", {})}),
       SmallDecode({Of("jitter", {{"sigma", "0.4"}})}),
+      SmallDecode({Of("memory_bound", {})}),
       Moe({Of("slow_rail", {{"rail", "1"}, {"factor", "5"}})}),
       Moe({Of("expert_imbalance", {{"skew", "1.5"}})}),
       Pipeline({Of("stage_imbalance", {{"stage", "2"}, {"factor", "1.6"}})}),

@@ -162,6 +162,26 @@ TEST(ConditionedProgram, APromptComesEveryNthStepOnAllRanks) {
   }
 }
 
+TEST(ConditionedProgram, UnevenTrafficEnlargesAllButTheLastLargeMessageAmongTheReplicasOfARank) {
+  const SimulatorOptions train{.program = ProgramKind::kTrain, .tp = 2, .dp = 4, .steps = 2, .layers = 12};
+  SimulatorOptions uneven = train;
+  uneven.causes = {{"uneven_traffic", {{"rank", "1"}, {"factor", "3"}}}};
+  const ChangedRun run(uneven);
+  EXPECT_EQ(run.plain.causes.front().ranks, (std::vector<int32_t>{1, 3, 5, 7}));
+  const CausedRun plain(train);
+  for (int32_t rank = 0; rank < 8; ++rank) {
+    const std::vector<Op>& changed = run.program->StepOf(0, rank).ops;
+    const std::vector<Op>& usual = plain.program->StepOf(0, rank).ops;
+    ASSERT_EQ(changed.size(), usual.size());
+    std::vector<int64_t> times;
+    for (size_t i = 0; i < usual.size(); ++i) {
+      const bool large = usual[i].kind == OpKind::kCollective && usual[i].group == GroupKind::kDp;
+      if (large) times.push_back(changed[i].bytes / usual[i].bytes);
+    }
+    EXPECT_EQ(times, rank % 2 == 1 ? (std::vector<int64_t>{3, 3, 1}) : (std::vector<int64_t>{1, 1, 1})) << rank;
+  }
+}
+
 TEST(ConditionedProgram, LeavingOneOutGivesTheProgramWithoutIt) {
   const ChangedRun both(SmallDecode({{"small_kernels", {}}, {"sync", {}}}));
   const ChangedRun split = Changed("small_kernels", {});

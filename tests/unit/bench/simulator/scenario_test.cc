@@ -69,6 +69,7 @@ TEST(Scenario, AConditionOfAllRanksLeadsToItsOwnFindingWithItsWhatIfTruth) {
                                                        {"outlier", "outliers"},
                                                        {"slow_transfer", "exposed_transfer"},
                                                        {"jitter", "exposed_wait"},
+                                                       {"memory_bound", "workload_class"},
                                                        {"prefill_mix", "prefill_blocks_decode"}};
   for (const auto& [kind, finding] : findings) {
     options.causes = {{kind, {}}};
@@ -77,6 +78,18 @@ TEST(Scenario, AConditionOfAllRanksLeadsToItsOwnFindingWithItsWhatIfTruth) {
     EXPECT_THAT(ExpectedFindings(run->truth), ::testing::ElementsAre(finding)) << kind;
     EXPECT_EQ(run->truth.causes.front().step_ns_without, healthy) << kind;
   }
+}
+
+TEST(Scenario, UnevenMessagesAreAFindingEvenWhereTheyCostNothing) {
+  SimulatorOptions options = Train();
+  options.causes = {{"uneven_traffic", {}}};
+  EXPECT_THAT(ExpectedFindings(Made(options)->truth), ::testing::ElementsAre("nccl_imbalance"));
+}
+
+TEST(Scenario, BatchingTakesInPromptsAmongDecodeSteps) {
+  SimulatorOptions options = Decode();
+  options.program = ProgramKind::kBatching;
+  EXPECT_THAT(ExpectedFindings(Made(options)->truth), ::testing::ElementsAre("prefill_blocks_decode"));
 }
 
 TEST(Scenario, OpaqueGraphsAreAFinding) {

@@ -75,6 +75,8 @@ TEST(SimulatorOptions, EveryCauseAndDefectOfTheContractIsKnown) {
                             "outlier:kernel=gemm,count=3,factor=9",
                             "slow_transfer:factor=2",
                             "jitter:rank=1,sigma=0.1",
+                            "memory_bound:rank=1,factor=3",
+                            "uneven_traffic:rank=1,factor=4",
                             "prefill_mix:every=4,factor=2"}) {
     EXPECT_TRUE(Parse({"--cause", cause, "--out", "x"}).run) << cause;
   }

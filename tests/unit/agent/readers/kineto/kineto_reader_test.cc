@@ -100,6 +100,18 @@ TEST(KinetoReader, ProfilerStepsAreStepsAndOtherAnnotationsRanges) {
   EXPECT_EQ(reading->sink.hosts[2].kind, HostKind::kRange);
 }
 
+TEST(KinetoReader, WhatAutogradRunsIsOneKindOfRangeAndOptimizerStepsKeepTheirNames) {
+  const auto reading = ReadText(Trace(
+      R"({"ph":"X","cat":"cpu_op","name":"autograd::engine::evaluate_function: MmBackward0","pid":9,"tid":2,"ts":1,"dur":2},)"
+      R"({"ph":"X","cat":"cpu_op","name":"autograd::engine::evaluate_function: AddBackward0","pid":9,"tid":2,"ts":4,"dur":2},)"
+      R"({"ph":"X","cat":"Operator","name":"Optimizer.step#SGD.step","pid":9,"tid":1,"ts":7,"dur":2})"));
+  std::vector<std::string> names;
+  for (const HostRecord& r : reading->sink.hosts) names.emplace_back(reading->sink.NameOf(r.name));
+  EXPECT_EQ(names, (std::vector<std::string>{"autograd::engine::evaluate_function",
+                                             "autograd::engine::evaluate_function", "Optimizer.step#SGD.step"}));
+  EXPECT_EQ(reading->sink.CountOf(HostKind::kRange), 3);
+}
+
 TEST(KinetoReader, AChosenStepRangeReplacesProfilerSteps) {
   ReadOptions options;
   options.step_range = "decode";

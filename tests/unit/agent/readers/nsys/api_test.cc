@@ -16,6 +16,10 @@ TEST(NsysApiName, VersionAndStreamSuffixesAreCutAndApiGenerationsStay) {
   EXPECT_EQ(nsys::DisplayName("cudaStreamGetCaptureInfo_v2_v11030"), "cudaStreamGetCaptureInfo_v2");
   EXPECT_EQ(nsys::DisplayName("cuMemAlloc_v2"), "cuMemAlloc_v2");
   EXPECT_EQ(nsys::DisplayName("_v7000"), "_v7000");
+  EXPECT_EQ(nsys::NsysName("cudaLaunchKernel_v7000"), "cudaLaunchKernel");
+  EXPECT_EQ(nsys::NsysName("cudaMemcpyAsync_ptsz_v7000"), "cudaMemcpyAsync_ptsz");
+  EXPECT_EQ(nsys::NsysName("cudaLaunchKernelExC_v11060"), "cudaLaunchKernelExC_v11060");
+  EXPECT_EQ(nsys::NsysName("_v7000"), "_v7000");
 }
 
 TEST(NsysApiName, KindsFollowTheFunction) {

@@ -47,6 +47,16 @@ struct World {
   double step_us = 0;
 };
 
+// A short one.
+inline World WorldOf(uint64_t seed, int32_t hosts, int32_t gpus) {
+  World world;
+  world.seed = seed;
+  world.hosts = hosts;
+  world.gpus = gpus;
+  world.rounds = 300;
+  return world;
+}
+
 struct Simulated {
   World world;
   ClockInput input;

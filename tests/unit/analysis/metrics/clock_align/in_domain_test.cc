@@ -14,17 +14,11 @@ using clock_world::InOrder;
 using clock_world::Simulate;
 using clock_world::Simulated;
 using clock_world::World;
+using clock_world::WorldOf;
 
 constexpr int kSeeds = 8;
 
-World OneHost(uint64_t seed) {
-  World world;
-  world.seed = seed;
-  world.hosts = 1;
-  world.gpus = 4;
-  world.rounds = 300;
-  return world;
-}
+World OneHost(uint64_t seed) { return WorldOf(seed, 1, 4); }
 
 TEST(InDomainClock, DeviceBiasIsFound) {
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) {

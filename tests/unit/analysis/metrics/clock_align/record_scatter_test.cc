@@ -14,17 +14,11 @@ using clock_world::InOrder;
 using clock_world::Simulate;
 using clock_world::Simulated;
 using clock_world::World;
+using clock_world::WorldOf;
 
 constexpr int kSeeds = 4;
 
-World FourHosts(uint64_t seed) {
-  World world;
-  world.seed = seed;
-  world.hosts = 4;
-  world.gpus = 2;
-  world.rounds = 300;
-  return world;
-}
+World FourHosts(uint64_t seed) { return WorldOf(seed, 4, 2); }
 
 World WithExactClocks(World world) {
   world.offset_ms = world.drift_ppm = world.wander_ppm = world.bias_us = world.jitter_us = 0;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <set>
 
 #include "tests/unit/analysis/metrics/fleet_fixture.h"
@@ -146,7 +147,10 @@ TEST(Findings, CopiesOnTheDeviceAreOneOfTheirOwn) {
 TEST(Findings, AttentionThatTakesMostIsOne) {
   Quiet quiet;
   for (SourceBuilder* rank : quiet.ranks) rank->Kernel("flash_fwd_kernel", std::vector<int64_t>(100, kMs));
-  EXPECT_THAT(quiet.Ids(), ElementsAre("attention_dominates"));
+  const std::vector<Finding> found = quiet.Find();
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].id, "attention_dominates");
+  EXPECT_THAT(found[0].evidence[0].where, testing::HasSubstr("flash_fwd_kernel"));
 }
 
 TEST(Findings, AKernelThatSometimesTakesLongHasATail) {
@@ -183,6 +187,144 @@ TEST(Findings, APrefillAmongDecodeStepsIsOne) {
     if (row.step != 4) row.tile.span_ns = row.tile.compute_ns = 2 * kMs;
   });
   EXPECT_THAT(quiet.Ids(), ElementsAre("prefill_blocks_decode"));
+}
+
+TEST(Findings, WhereGraphsHideTheirKernelsNothingIsToldOfWhatRuns) {
+  Quiet quiet;
+  quiet.EachStep([](StepRow& row) {
+    row.tile.copy_ns = row.tile.copy_only_ns = kMs;
+    row.tile.idle_host_ns = 9 * kMs;
+    row.tile.compute_ns = 0;
+    row.launches = 2;
+  });
+  for (SourceBuilder* rank : quiet.ranks) rank->context().opaque_graph_launches = 10;
+  EXPECT_THAT(quiet.Ids(), ElementsAre("opaque_graphs"));
+}
+
+TEST(Findings, AKernelOfThreeSizesHasNoOutliers) {
+  Quiet quiet;
+  std::vector<int64_t> durations(300, kMs / 10);
+  for (size_t i = 0; i < 60; ++i) durations[i] = kMs / 5;
+  for (size_t i = 60; i < 62; ++i) durations[i] = kMs / 2;
+  quiet.ranks[0]->Kernel("sized_gemm_kernel", durations);
+  EXPECT_THAT(quiet.Ids(), IsEmpty());
+}
+
+TEST(Findings, BurstsOfAServingEngineAreOneWhereNoPhaseIsTold) {
+  Quiet quiet;
+  quiet.EachStep([](StepRow& row) {
+    if (row.step != 4) row.tile.span_ns = row.tile.compute_ns = 2 * kMs;
+  });
+  EXPECT_THAT(quiet.Ids(), IsEmpty()) << "nothing says that it serves a model";
+  for (SourceBuilder* rank : quiet.ranks) rank->Kernel("reshape_and_cache_flash_kernel", {kMs});
+  const std::vector<Finding> found = quiet.Find();
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].id, "prefill_blocks_decode");
+  EXPECT_EQ(found[0].evidence[0].metric, "longest_burst_over_median_step");
+}
+
+// Every rank's communication, without waiting, and the bytes behind it.
+std::vector<Finding> Exchange(std::array<int64_t, 2> own_ns, std::array<int64_t, 2> bytes) {
+  Quiet quiet;
+  FleetFixture fixture(quiet.run);
+  for (const size_t rank : {0U, 1U}) {
+    MatchedInstance instance;
+    instance.confidence = 1;
+    instance.comparable = true;
+    instance.bytes = bytes[rank];
+    MatchedMember member;
+    member.rank_index = static_cast<int32_t>(rank);
+    member.end_ns = own_ns[rank] + kMs;
+    member.wait_ns = kMs;
+    instance.members = {member, {.rank_index = static_cast<int32_t>(rank)}};
+    fixture.match.instances.push_back(instance);
+  }
+  FleetMeasures measures = fixture.Measure();
+  for (const size_t rank : {0U, 1U}) measures.ranks[rank].communication_ns = own_ns[rank] + kMs;
+  const Fleet fleet = fixture.Make();
+  const auto kernels = ComputeKernels(fleet, GroupBy::kShape, StepFigures::kDistributions);
+  return ComputeFindings({fleet, measures, *kernels, ComputeQuality(fleet, measures), quiet.stragglers});
+}
+
+TEST(Findings, CommunicationThatTakesOneRankLongerIsOneWithItsReason) {
+  const std::vector<Finding> more = Exchange({10 * kMs, 5 * kMs}, {2'000, 1'000});
+  ASSERT_EQ(more.size(), 1U);
+  EXPECT_EQ(more[0].id, "nccl_imbalance");
+  EXPECT_EQ(more[0].evidence[0].where, "rank 0 on node0");
+  EXPECT_THAT(more[0].cause, testing::HasSubstr("1.33 times the bytes"));
+  const std::vector<Finding> slower = Exchange({10 * kMs, 5 * kMs}, {1'000, 1'000});
+  ASSERT_EQ(slower.size(), 1U);
+  EXPECT_THAT(slower[0].cause, testing::HasSubstr("slower path"));
+  EXPECT_THAT(Exchange({5 * kMs, 5 * kMs}, {1'000, 1'000}), IsEmpty());
+}
+
+// Rank 0 waits; rank 1 certainly comes last in one of two equally long waits.
+std::vector<Finding> Wait(CollectiveOp op) {
+  Quiet quiet;
+  FleetFixture fixture(quiet.run);
+  for (const bool certain : {true, false}) {
+    MatchedInstance instance;
+    instance.op = op;
+    instance.confidence = 1;
+    instance.comparable = true;
+    instance.last_certain = certain;
+    instance.last_rank_index = 1;
+    instance.members = {{.rank_index = 0, .end_ns = kMs, .wait_ns = kMs}, {.rank_index = 1}};
+    fixture.match.instances.push_back(instance);
+  }
+  FleetMeasures measures = fixture.Measure();
+  measures.ranks[0].selected_exposure.wait_ns = 60 * kMs;
+  const Fleet fleet = fixture.Make();
+  const auto kernels = ComputeKernels(fleet, GroupBy::kShape, StepFigures::kDistributions);
+  return ComputeFindings({fleet, measures, *kernels, ComputeQuality(fleet, measures), quiet.stragglers});
+}
+
+TEST(Findings, WaitingIsToldWithWhoCausesMostOfIt) {
+  const std::vector<Finding> found = Wait(CollectiveOp::kAllReduce);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].id, "exposed_wait");
+  EXPECT_EQ(found[0].evidence[0].where, "rank 0 on node0");
+  EXPECT_DOUBLE_EQ(found[0].evidence[1].value, 0.5);
+  EXPECT_EQ(found[0].evidence[1].where, "rank 1 on node0");
+}
+
+TEST(Findings, WaitingInSendsAndReceivesIsThatOfAPipeline) {
+  EXPECT_THAT(Wait(CollectiveOp::kRecv)[0].cause, testing::HasSubstr("pipeline"));
+  EXPECT_THAT(Wait(CollectiveOp::kAllReduce)[0].cause, testing::Not(testing::HasSubstr("pipeline")));
+}
+
+TEST(Findings, KernelsThatMoveMemoryMakeAClassOfTheWorkload) {
+  Quiet quiet;
+  for (SourceBuilder* rank : quiet.ranks) rank->Kernel("rms_norm_kernel", std::vector<int64_t>(100, 2 * kMs));
+  const std::vector<Finding> found = quiet.Find();
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].id, "workload_class");
+  EXPECT_NEAR(found[0].evidence[0].value, 2.0 / 3, 1e-9);
+}
+
+TEST(Findings, AnIdleDeviceExplainsAnOverheadBoundRunAndElseItIsOne) {
+  Quiet idle;
+  idle.Idle(6 * kMs);
+  EXPECT_THAT(idle.Ids(), ElementsAre("gpu_idle_host_bound"));
+  Quiet overhead;
+  overhead.Idle(38 * kMs / 10);
+  overhead.EachStep([](StepRow& row) {
+    row.tile.compute_ns -= 3 * kMs;
+    row.tile.comm_ns += 3 * kMs;  // not matched: wait or transfer cannot be told
+  });
+  EXPECT_THAT(overhead.Ids(), ElementsAre("workload_class"));
+}
+
+TEST(Findings, CommunicationThatNobodyCanTellIsAClassOfTheWorkload) {
+  Quiet quiet;
+  quiet.EachStep([](StepRow& row) {
+    row.tile.compute_ns -= 6 * kMs;
+    row.tile.comm_ns += 6 * kMs;
+  });
+  const std::vector<Finding> found = quiet.Find();
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].id, "workload_class");
+  EXPECT_NEAR(*found[0].saving_ratio, 0.6, 1e-9);
 }
 
 Straggler Late(CauseKind cause) {

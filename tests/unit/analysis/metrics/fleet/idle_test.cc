@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "analysis/condense/selection.h"
 #include "tests/unit/analysis/metrics/fleet_fixture.h"
 
 namespace lockstep {
@@ -39,6 +40,18 @@ TEST(Idle, DominantGapIsTheMedianOfTheLongestGapPerStep) {
   AddRankWithGaps(run);
   const FleetFixture fixture(run);
   EXPECT_EQ(ComputeIdle(fixture.Make()).at(0).dominant_gap_ns, 20);
+}
+
+TEST(Idle, OfTablesThatWereCondensedWithTheSelectionHasItsGapsAndStreams) {
+  RunBuilder run;
+  AddRankWithGaps(run).data().context.options.emplace(kSelectedTables, "");
+  AnalysisOptions options;
+  options.steps = {1, 2};
+  const FleetFixture fixture(run, options);
+  const IdleOfRank idle = ComputeIdle(fixture.Make()).at(0);
+  EXPECT_EQ(idle.measure.idle_ns(), 200);
+  EXPECT_EQ(idle.gaps->count(), 3);
+  EXPECT_EQ(idle.streams.size(), 1U);
 }
 
 TEST(Idle, OfAStepSelectionHasNoGapDistribution) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 
 #include "tests/unit/analysis/metrics/fleet_fixture.h"
@@ -59,6 +60,68 @@ TEST(Imbalance, CallsARankThatRunsMoreKernelsMoreWork) {
   AddRank(run, 0, 400, 4);
   AddRank(run, 1, 600, 6);
   EXPECT_EQ(Find(Compute(run), "compute")->kind, ImbalanceKind::kMoreWork);
+}
+
+// Two ranks that met nobody the other met: how long that took each, how long it waited, what it moved.
+Imbalance Met(std::array<int64_t, 2> durations, std::array<int64_t, 2> waits, std::array<int64_t, 2> bytes) {
+  RunBuilder run;
+  for (const size_t rank : {0U, 1U}) {
+    AddRank(run, static_cast<int32_t>(rank), 400, 4);
+    auto& source = run.Source(rank);
+    source.data().steps.back().collectives = 1;
+    source.data().steps.back().collective_time_ns = durations[rank];
+  }
+  FleetFixture fixture(run);
+  for (const size_t rank : {0U, 1U}) {
+    MatchedInstance instance;
+    instance.confidence = 1;
+    instance.comparable = true;
+    instance.bytes = bytes[rank];
+    instance.members = {{.rank_index = static_cast<int32_t>(rank), .end_ns = durations[rank], .wait_ns = waits[rank]},
+                        {.rank_index = static_cast<int32_t>(rank)}};
+    fixture.match.instances.push_back(instance);
+  }
+  const FleetMeasures measures = fixture.Measure();
+  return ComputeImbalance(fixture.Make(), measures);
+}
+
+TEST(Imbalance, ARankWhoseCommunicationIsLongBecauseItWaitsIsNotSlower) {
+  const Imbalance imbalance = Met({500, 100}, {400, 0}, {64, 64});
+  const Quantity* total = Find(imbalance, "nccl_total");
+  EXPECT_TRUE(total->waits);
+  EXPECT_EQ(total->kind, ImbalanceKind::kUnknown);
+}
+
+TEST(Imbalance, MoreBytesAreMoreWorkTheSameBytesInLongerTimeAreSlower) {
+  const Imbalance more = Met({500, 100}, {0, 0}, {500, 100});
+  EXPECT_EQ(Find(more, "nccl_total")->kind, ImbalanceKind::kMoreWork);
+  EXPECT_FALSE(Find(more, "nccl_total")->waits);
+  EXPECT_EQ(Find(Met({500, 100}, {0, 0}, {64, 64}), "nccl_total")->kind, ImbalanceKind::kSlower);
+}
+
+TEST(Imbalance, OfLargerGridsIsMoreWork) {
+  RunBuilder run;
+  AddRank(run, 0, 400, 4);
+  AddRank(run, 1, 600, 4);
+  for (const size_t rank : {0U, 1U}) {
+    KernelRow& row = run.Source(rank).data().kernels.back();
+    row.has_shape = true;
+    row.shape = {{rank == 0 ? 100 : 150, 1, 1}, {128, 1, 1}};
+  }
+  const Imbalance imbalance = Compute(run);
+  EXPECT_EQ(Find(imbalance, "compute")->kind, ImbalanceKind::kMoreWork);
+  EXPECT_EQ(Find(imbalance, "family:gemm")->kind, ImbalanceKind::kMoreWork);
+}
+
+TEST(Imbalance, ListsThePhasesThatAnnotationsTell) {
+  RunBuilder run;
+  AddRank(run, 0, 400, 4);
+  EXPECT_EQ(Find(Compute(run), "phase:forward"), nullptr);
+  run.Source(0).data().steps.back().forward_ns = 100;
+  const Imbalance imbalance = Compute(run);
+  ASSERT_NE(Find(imbalance, "phase:forward"), nullptr);
+  EXPECT_DOUBLE_EQ(Find(imbalance, "phase:forward")->values.at(0), 100);
+  EXPECT_EQ(Find(imbalance, "phase:backward"), nullptr);
 }
 
 TEST(Imbalance, GivesTheWorstOfEqualRanksAsTheLowest) {

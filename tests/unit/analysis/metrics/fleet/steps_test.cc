@@ -92,5 +92,19 @@ TEST(Pace, HasAtMost256BucketsOnTheCommonGrid) {
   }
 }
 
+TEST(Pace, CountsTheStepsDoneByTheEndOfEachBucket) {
+  RunBuilder run;
+  auto& rank = run.AddRank(0);
+  rank.Kernel("k", {1});
+  rank.Window(0, 4'096);
+  rank.context().bucket_ns = 1'024;
+  rank.Step(kNoStep, 0, 512);
+  rank.Step(0, 512, 1'024);
+  rank.Step(1, 1'024, 3'072);
+  rank.Step(2, 3'072, 4'096);
+  const FleetFixture fixture(run);
+  EXPECT_EQ(ComputePace(fixture.Make()).ranks.at(0).steps_done, (std::vector<double>{1, 1.5, 2, 3}));
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tests/unit/analysis/metrics/fleet_fixture.h"
@@ -86,6 +89,65 @@ TEST(Tails, ShowTheLongestInstancesOfAllRanks) {
   EXPECT_EQ(tails[0].exemplars[1].instance.duration_ns, 900);
 }
 
+// 1,000 instances of 100 ns on each of two ranks, and the long ones that are given as (duration, step).
+SourceBuilder& AddLong(RunBuilder& run, int32_t rank, std::string_view phase,
+                       std::vector<std::pair<int64_t, int64_t>> longest) {
+  std::vector<int64_t> durations(1'000, 100);
+  for (const auto& [duration, step] : longest) durations.push_back(duration);
+  SourceBuilder& source = run.AddRank(rank);
+  KernelRow& row = source.Kernel("gemm", durations);
+  row.phase = phase;
+  std::sort(longest.rbegin(), longest.rend());
+  for (const auto& [duration, step] : longest) row.longest.push_back({10, duration, step});
+  row.longest.push_back({10, 100, 3});  // no part of the tail
+  return source;
+}
+
+TEST(Tails, TellTheStepsOfTheLongInstancesMostFirst) {
+  RunBuilder run;
+  AddLong(run, 0, "", {{900, 4}, {910, 4}, {920, 9}});
+  AddLong(run, 1, "", {{930, 4}, {940, 9}, {950, kNoStep}});
+  FleetFixture fixture(run);
+  const auto tails = TailsOf(fixture, 10'000);
+  ASSERT_EQ(tails.size(), 1u);
+  ASSERT_EQ(tails[0].by_step.size(), 3u);
+  EXPECT_EQ(tails[0].by_step[0].step, 4);
+  EXPECT_EQ(tails[0].by_step[0].above, 3);
+  EXPECT_EQ(tails[0].by_step[1].step, 9);
+  EXPECT_EQ(tails[0].by_step[1].above, 2);
+  EXPECT_EQ(tails[0].by_step[2].step, kNoStep);
+  EXPECT_EQ(tails[0].above_of_known_step, 6);
+  EXPECT_EQ(tails[0].above, 6);
+}
+
+TEST(Tails, SayHowManyLongInstancesHaveNoKnownStep) {
+  RunBuilder run;
+  AddLong(run, 0, "", {{900, 4}, {910, 4}, {920, 9}});
+  run.AddRank(1).Kernel("gemm", {100, 100, 800, 810}).longest = {{10, 810, 4}};
+  FleetFixture fixture(run);
+  const auto tails = TailsOf(fixture, 10'000);
+  ASSERT_EQ(tails.size(), 1u);
+  EXPECT_EQ(tails[0].above, 5);
+  EXPECT_EQ(tails[0].above_of_known_step, 4);
+}
+
+TEST(Tails, TakeThePhaseFromTheStepWhereTheKernelsDoNotTellIt) {
+  RunBuilder run;
+  SourceBuilder& rank = AddLong(run, 0, "", {{900, 4}, {910, 4}, {920, 9}});
+  rank.Step(4, 0, 10).phase = "prefill";
+  rank.Step(9, 10, 20).phase = "decode";
+  AddLong(run, 1, "decode", {{930, 4}});
+  FleetFixture fixture(run);
+  const auto tails = TailsOf(fixture, 10'000);
+  ASSERT_EQ(tails.size(), 1u);
+  ASSERT_EQ(tails[0].by_phase.size(), 2u);
+  EXPECT_EQ(tails[0].by_phase[0].label, "decode");
+  EXPECT_EQ(tails[0].by_phase[0].above, 2);
+  EXPECT_EQ(tails[0].by_phase[1].label, "prefill");
+  EXPECT_EQ(tails[0].by_phase[1].above, 2);
+  EXPECT_TRUE(tails[0].by_phase[1].durations.empty());
+}
+
 TEST(Tails, PutSlicesOfDifferentWidthOnTheCoarsestGrid) {
   RunBuilder run;
   for (const int32_t rank : {0, 1}) {
@@ -102,7 +164,7 @@ TEST(Tails, PutSlicesOfDifferentWidthOnTheCoarsestGrid) {
   ASSERT_EQ(tails.size(), 1u);
   ASSERT_EQ(tails[0].by_slice.size(), 1u);
   EXPECT_EQ(tails[0].by_slice[0].start_ns, 256);
-  EXPECT_EQ(tails[0].by_slice[0].durations.count(), 12);
+  EXPECT_EQ(tails[0].by_slice[0].excess_ns, 2 * 900);
 }
 
 TEST(Tails, GroupedByShapeKeepTheSlicesOfEachShapeApart) {
@@ -120,7 +182,8 @@ TEST(Tails, GroupedByShapeKeepTheSlicesOfEachShapeApart) {
   const auto table = ComputeKernels(fleet, GroupBy::kShape, StepFigures::kDistributions);
   const auto tails = ComputeTails(fleet, measures, *table);
   ASSERT_EQ(tails.size(), 2u);
-  for (const TailRow& row : tails) EXPECT_EQ(row.by_slice.at(0).durations, row.durations);
+  for (const TailRow& row : tails)
+    EXPECT_DOUBLE_EQ(static_cast<double>(row.by_slice.at(0).excess_ns) / 10'000, row.score.value);
 }
 
 TEST(Tails, OfCollectivesSplitIntoWaitAndTransfer) {

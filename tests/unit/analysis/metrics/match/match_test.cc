@@ -380,6 +380,48 @@ TEST(Match, SendsAndReceivesAreJoinedPerRoute) {
   }
 }
 
+// Two hosts whose clocks differ by 3 ms; 96 transfers 60 to 400 ms apart whose recorded ends scatter by 150 us. The
+// sender lacks `lost_send`, the receiver `lost_receive` (-1: none).
+MatchedRun ScatteredTransfers(int64_t lost_send, int64_t lost_receive) {
+  RunBuilder builder;
+  SourceBuilder& sender = builder.AddRank(0).World(2).Host("a");
+  SourceBuilder& receiver = builder.AddRank(1).World(2).Host("b");
+  sender.Group("pp", {0, 1});
+  receiver.Group("pp", {0, 1});
+  std::mt19937_64 random(7);
+  std::uniform_int_distribution<int64_t> distance(60'000, 400'000);
+  std::uniform_int_distribution<int64_t> scatter(-150, 150);
+  int64_t t = 0;
+  for (int64_t i = 0; i < 96; ++i) {
+    t += distance(random) * kUs;
+    if (i != lost_send) sender.Collective(0, CollectiveOp::kSend, t, (900 + scatter(random)) * kUs).peer = 1;
+    const int64_t start = t - 30'000 * kUs + 3'000 * kUs;
+    if (i != lost_receive) {
+      receiver.Collective(0, CollectiveOp::kRecv, start, (30'950 + scatter(random)) * kUs).peer = 0;
+    }
+  }
+  return Match(builder);
+}
+
+size_t UsablePairs(const MatchedRun& run) {
+  return static_cast<size_t>(std::count_if(run.match.instances.begin(), run.match.instances.end(),
+                                           [](const auto& it) { return it.members.size() == 2 && it.usable(); }));
+}
+
+TEST(Match, TransfersFarApartAreJoinedInOrderThoughTheirEndsScatter) {
+  EXPECT_EQ(UsablePairs(ScatteredTransfers(-1, -1)), 96u);
+}
+
+TEST(Match, EquallyManyButNotTheSameTransfersLostAreNotJoinedInOrder) {
+  const MatchedRun run = ScatteredTransfers(20, 70);
+  for (const MatchedInstance& instance : run.match.instances) {
+    if (instance.members.size() != 2 || !instance.usable()) continue;
+    const int64_t send = instance.members[0].row;
+    const int64_t receive = instance.members[1].row;
+    EXPECT_EQ(receive - send, send >= 20 && send < 69 ? 1 : 0) << "send " << send;
+  }
+}
+
 TEST(Match, ABroadcastIsWaitedForAtItsRootOnly) {
   RunBuilder builder;
   for (int32_t r = 0; r < 3; ++r) {

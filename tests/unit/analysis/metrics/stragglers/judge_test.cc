@@ -49,5 +49,46 @@ TEST(Judge, OneLongPauseIsNoLatenessInMostUnits) {
   EXPECT_GE(JudgeCandidates(candidates)[5].p_adjusted, kStragglerAlpha);
 }
 
+// Who is selected of eight ranks of which rank 5 is late by 300 us of a step of 10 ms in 70 % of `units` steps.
+Selection Select(size_t units, const Costs& costs) {
+  const std::vector<Candidate> candidates = EightRanks(2, units, 0.7, 300'000);
+  TestUnits steps;
+  steps.are_steps = true;
+  steps.unit_ns = 10'000'000;
+  steps.count = units;
+  for (size_t unit = 0; unit < units; ++unit) steps.start_ns.push_back(static_cast<int64_t>(unit) * steps.unit_ns);
+  std::vector<RankOwnTime> own(8);
+  return SelectStragglers(candidates, JudgeCandidates(candidates), own, steps, costs);
+}
+
+// On the critical path for `critical_ns` a step.
+Costs CostsOf(size_t units, int64_t critical_ns) {
+  Costs costs;
+  costs.critical_ns = [=](const Candidate&) { return static_cast<int64_t>(units) * critical_ns; };
+  return costs;
+}
+
+TEST(SelectStragglers, WhomNobodyCanBeComparedWithIsFoundWithoutASaving) {
+  Costs costs = CostsOf(100, 200'000);
+  costs.saving = [](const Idealisation&) { return std::optional<WhatIf>(); };
+  const Selection selection = Select(100, costs);
+  ASSERT_EQ(selection.found.size(), 1u);
+  EXPECT_EQ(selection.found[0].candidate, 5u);
+  EXPECT_FALSE(selection.found[0].what_if);
+}
+
+TEST(SelectStragglers, WithoutASavingWhoHoldsNobodyUpIsNotFound) {
+  Costs costs = CostsOf(100, 50'000);
+  costs.saving = [](const Idealisation&) { return std::optional<WhatIf>(); };
+  EXPECT_TRUE(Select(100, costs).found.empty());
+}
+
+TEST(SelectStragglers, WithoutAReplayTooFewStepsAreTold) {
+  const Selection selection = Select(12, CostsOf(12, 200'000));
+  EXPECT_TRUE(selection.found.empty());
+  ASSERT_EQ(selection.undecided.size(), 1u);
+  EXPECT_EQ(selection.undecided[0].candidate, 5u);
+}
+
 }  // namespace
 }  // namespace lockstep

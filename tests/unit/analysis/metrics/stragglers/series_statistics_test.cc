@@ -100,10 +100,5 @@ TEST(CountNeeded, IsTheLeastAtWhichTheSignTestIsSignificant) {
   EXPECT_EQ(CountNeeded(0.5, 0.01), kManySteps);
 }
 
-TEST(MedianOf, IsTheMeanOfTheTwoMiddles) {
-  EXPECT_DOUBLE_EQ(MedianOf({4, 1, 3, 2}), 2.5);
-  EXPECT_DOUBLE_EQ(MedianOf({9, 1, 5}), 5);
-}
-
 }  // namespace
 }  // namespace lockstep

@@ -185,6 +185,27 @@ TEST(NsysCsv, AKernelIsWrittenAsNsysWritesIt) {
             "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<(unsigned long)4096>)\n");
 }
 
+TEST(NsysCsv, ByShapeTheGridAndTheBlockHaveColumnsOfTheirOwn) {
+  const Json row = {{"name", "gemm<(int)4> <<<(244,1,6),(1024,1,1)>>>"},
+                    {"instances", 2},
+                    {"total_ns", 10},
+                    {"duration_ns", Json::object()}};
+  const auto rows = ReadCsv(*RenderCsv({{"kernels", Json::array({row})}}, "kernels", "nsys"));
+  EXPECT_EQ(std::vector(rows[0].end() - 3, rows[0].end()), (std::vector<std::string>{"GridXYZ", "BlockXYZ", "Name"}));
+  EXPECT_EQ(std::vector(rows[1].end() - 3, rows[1].end()),
+            (std::vector<std::string>{" 244    1    6", "1024    1    1", "gemm<(int)4>"}));
+}
+
+// The mean of the document has nine digits.
+TEST(NsysCsv, AveragesComeFromTheExactSums) {
+  const Json row = {{"api", "cudaStreamSynchronize"},
+                    {"calls", 3},
+                    {"total_ns", 3703703703701},
+                    {"duration_ns", {{"mean", 1234567900000.0}}}};
+  const auto rows = ReadCsv(*RenderCsv({{"host", Json::array({row})}}, "host", "nsys"));
+  EXPECT_EQ(rows[1][3], "1234567901233.7");
+}
+
 TEST(NsysCsv, KernelsOfEqualTotalAreInNsysOrder) {
   const auto row = [](const char* name, int instances, int total) {
     return Json{{"name", name}, {"instances", instances}, {"total_ns", total}, {"duration_ns", Json::object()}};

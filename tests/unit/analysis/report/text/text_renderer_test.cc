@@ -161,6 +161,7 @@ TEST(TextSummary, AStragglerWithoutASavingSaysWhy) {
   culprit["recurrence"] = "persistent";
   culprit["persistence"] = 1.0;
   culprit["saving_ratio"] = nullptr;
+  culprit["saving_reason"] = "the replay does not reproduce the run";
   summary["culprits"].push_back(culprit);
   EXPECT_TRUE(Says(Render(summary), "gain    not told: the replay does not reproduce the run"));
 }

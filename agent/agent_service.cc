@@ -1,0 +1,315 @@
+#include "agent/agent_service.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "agent/file_workers.h"
+#include "agent/folder_watch.h"
+#include "agent/pipeline/source_identity.h"
+#include "agent/spool_folder.h"
+#include "analysis/base/status_macros.h"
+#include "analysis/base/time.h"
+#include "platform/clock.h"
+#include "platform/executor.h"
+#include "platform/log.h"
+
+namespace lockstep {
+namespace {
+
+// No wait is longer, so that whoever waits looks around now and then.
+constexpr int64_t kLongestWaitNs = 60 * kNsPerS;
+
+class AgentService {
+ public:
+  AgentService(const AgentServiceOptions& options, std::unique_ptr<UplinkTransport> transport, std::stop_token stop)
+      : options_(options), transport_(std::move(transport)), stop_(std::move(stop)) {}
+
+  absl::Status Run() {
+    LOCKSTEP_RETURN_IF_ERROR(Open());
+    Connect();
+    const absl::Status taken = options_.watch.empty() ? TakePaths() : WatchFolders();
+    const absl::Status sent = Finish(taken);
+    return taken.ok() || absl::IsCancelled(taken) ? sent : taken;
+  }
+
+ private:
+  absl::Status Open() {
+    if (options_.spool.empty()) {
+      ledger_ = Ledger::InMemory();
+      return absl::OkStatus();
+    }
+    LOCKSTEP_ASSIGN_OR_RETURN(folder_,
+                              OpenSpoolFolder(options_.spool, options_.spool_bytes, options_.uplink.session.hello.run));
+    return absl::OkStatus();
+  }
+
+  [[nodiscard]] Ledger& ledger() { return folder_ ? *folder_->ledger : *ledger_; }
+  [[nodiscard]] Outlet& outlet() { return spooled_ ? static_cast<Outlet&>(*spooled_) : *uplink_; }
+
+  void Connect() {
+    UplinkClientOptions uplink = options_.uplink;
+    if (folder_) {
+      spooled_.emplace(*folder_->spool, folder_->codec);
+      sender_.emplace(*folder_->spool, *folder_->ledger, folder_->codec,
+                      [this](const std::vector<std::string>& paths) { Submit(paths); });
+      uplink.session.observer = &*sender_;
+      uplink.session.can_begin_anew = true;
+    }
+    uplink_.emplace(std::move(transport_), std::move(uplink), hang_up_.get_token());
+    const size_t jobs = options_.send.jobs == 0 ? CpuCount() : options_.send.jobs;
+    share_bytes_ = SortShare(options_.send.sort_memory_bytes, jobs, options_.send.condense.sort_memory_bytes);
+    workers_.emplace(jobs, [this](const std::string& path) { Work(path); });
+    if (folder_) {
+      sender_->Start(*uplink_);
+      Submit(folder_->again);
+    }
+  }
+
+  void Submit(const std::vector<std::string>& paths) {
+    for (const std::string& path : paths) {
+      workers_->Submit(path);
+    }
+  }
+
+  // --- one file ---
+
+  void Work(const std::string& path) {
+    const absl::Status done = Take(path);
+    if (!done.ok() && !absl::IsCancelled(done)) {
+      const MutexLock lock(mutex_);
+      broken_ = broken_.ok() ? done : broken_;
+    }
+    if (!done.ok()) {
+      abandon_.request_stop();
+    }
+  }
+
+  absl::Status Take(const std::string& path) {
+    const std::optional<FileKey> key = KeyOf(path);
+    if (!key) {
+      LogWarning("{}: it is gone before it could be read", path);
+      return ledger().Gone(path);
+    }
+    if (!IsNews(*key)) {
+      usable_.fetch_add(1);
+      return absl::OkStatus();  // asked for twice
+    }
+    LOCKSTEP_RETURN_IF_ERROR(ledger().Take(*key, FingerprintOf(path).value_or(Hash128())));
+    CondenseFileOptions condense = options_.send.condense;
+    condense.sort_memory_bytes = share_bytes_;
+    condense.read.progress = [this, &path](int64_t done, int64_t total) {
+      if (options_.send.progress) {
+        options_.send.progress(
+            {.files_done = done_.load(), .files = files_.load(), .path = path, .done = done, .total = total});
+      }
+      return !abandon_.stop_requested();
+    };
+    absl::StatusOr<SentFile> sent = CondenseAndSendFile(path, condense, outlet());
+    if (absl::IsResourceExhausted(sent.status())) {
+      LogWarning("{}: {}; it will be tried again", path, std::string(sent.status().message()));
+      return ledger().Failed(path, std::string(sent.status().message()));
+    }
+    LOCKSTEP_RETURN_IF_ERROR(sent.status());
+    return Taken(path, *std::move(sent));
+  }
+
+  absl::Status Taken(const std::string& path, SentFile sent) {
+    done_.fetch_add(1);
+    usable_.fetch_add(IsUsable(sent.report) ? 1 : 0);
+    LogReport(sent.report);
+    if (sent.lacked_room) {
+      return ledger().Failed(path, sent.report.reason);
+    }
+    if (!folder_) {
+      return ledger().Spooled(path, {});
+    }
+    sent.sources.push_back({.id = spooled_->IdOf(sent.note), .batches = 1});
+    LOCKSTEP_RETURN_IF_ERROR(ledger().Spooled(path, std::move(sent.sources)));
+    // What was begun anew while the file was in work is not whole.
+    LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<std::string> again, folder_->ForgetWhatIsNotWhole());
+    Submit(again);
+    return absl::OkStatus();
+  }
+
+  void LogReport(const FileReport& report) {
+    if (report.status == "used") {
+      LogInfo("{}: {}, {} sources", report.path, folder_ ? "in the spool" : "sent", report.sources);
+      return;
+    }
+    const MutexLock lock(mutex_);
+    const std::string text = fmt::format("{}: {}", report.status, report.reason);
+    std::string& told = told_[report.path];
+    if (told != text) {  // a log file in a watched folder changes again and again
+      told = text;
+      LogWarning("{}: {}", report.path, text);
+    }
+  }
+
+  // --- where files come from ---
+
+  [[nodiscard]] bool IsNews(const FileKey& key) {
+    return ledger().IsNews(key, [&key] { return FingerprintOf(key.path).value_or(Hash128()); });
+  }
+
+  [[nodiscard]] bool HasEnded() { return stop_.stop_requested() || abandon_.stop_requested() || !Trouble().ok(); }
+
+  // What makes going on useless.
+  absl::Status Trouble() {
+    {
+      const MutexLock lock(mutex_);
+      if (!broken_.ok()) {
+        return broken_;
+      }
+    }
+    return uplink_->failure();
+  }
+
+  absl::Status TakePaths() {
+    const InputFiles inputs = ListInputs(options_.paths);
+    for (const PathProblem& problem : inputs.problems) {
+      const FileReport report{.path = problem.path, .format = "", .status = "refused", .reason = problem.reason};
+      LogReport(report);
+      LOCKSTEP_RETURN_IF_ERROR(outlet().AddNote(NoteOf(report, options_.send.condense.host)));
+    }
+    for (const std::string& path : inputs.files) {
+      const std::optional<FileKey> key = KeyOf(path);
+      if (key && !IsNews(*key)) {
+        LogInfo("{}: taken before", path);
+        usable_.fetch_add(1);
+        continue;
+      }
+      ++files_;
+      workers_->Submit(path);
+    }
+    while (!HasEnded() && !workers_->AwaitIdle(kNsPerS / 5)) {
+    }
+    LOCKSTEP_RETURN_IF_ERROR(Trouble());
+    if (stop_.stop_requested()) {
+      return absl::CancelledError("stopped before all files were read");
+    }
+    return usable_.load() > 0 ? absl::OkStatus()
+                              : absl::NotFoundError(
+                                    "no usable trace among the inputs: nsys exports (*.sqlite) and "
+                                    "Kineto traces (*.json, *.json.gz) are read");
+  }
+
+  absl::Status WatchFolders() {
+    FolderWatch watch({.folders = options_.watch,
+                       .pattern = options_.pattern,
+                       .is_news = [this](const FileKey& key) { return IsNews(key); },
+                       .times = {}});
+    const std::stop_callback wake(stop_, [&watch] { watch.Wake(); });
+    const std::stop_callback wake_too(abandon_.get_token(), [&watch] { watch.Wake(); });
+    while (!HasEnded()) {
+      Submit(watch.Next(kLongestWaitNs));
+    }
+    return Trouble();
+  }
+
+  // --- the end ---
+
+  absl::Status Finish(const absl::Status& taken) {
+    const int64_t begin_ns = SystemClock().MonotonicNs();
+    if (!taken.ok() || stop_.stop_requested()) {
+      workers_->Close();
+      workers_->AwaitIdle(taken.ok() || absl::IsCancelled(taken) ? options_.drain_ns / 2 : 0);
+    }
+    absl::Status drained = taken.ok() || absl::IsCancelled(taken) ? Drain(begin_ns) : taken;
+    abandon_.request_stop();
+    if (folder_) {
+      folder_->spool->Close();
+    }
+    hang_up_.request_stop();
+    workers_.reset();
+    if (folder_) {
+      const absl::Status stopped = sender_->Stop();
+      drained = drained.ok() ? stopped : drained;
+      LogRest();
+    }
+    if (absl::IsDeadlineExceeded(drained) && folder_) {
+      drained = absl::OkStatus();  // it is all on disk
+    }
+    return absl::IsCancelled(taken) && drained.ok() ? taken : drained;
+  }
+
+  // How long may still be waited, of the time after a stop; without a stop, long.
+  [[nodiscard]] int64_t LeftNs(int64_t begin_ns) const {
+    const int64_t used_ns = SystemClock().MonotonicNs() - begin_ns;
+    return stop_.stop_requested() ? std::max<int64_t>(0, options_.drain_ns - used_ns) : kNsPerS;
+  }
+
+  absl::Status Drain(int64_t begin_ns) {
+    absl::Status emptied = absl::OkStatus();
+    while (folder_) {
+      const bool was_stopped = stop_.stop_requested();
+      emptied = sender_->Drain(LeftNs(begin_ns));
+      const bool idle = was_stopped || workers_->AwaitIdle(0);
+      if ((emptied.ok() && idle) || (absl::IsDeadlineExceeded(emptied) && was_stopped)) {
+        break;
+      }
+      LOCKSTEP_RETURN_IF_ERROR(Trouble());
+      if (!emptied.ok() && !absl::IsDeadlineExceeded(emptied)) {
+        return emptied;
+      }
+      if (emptied.ok()) {
+        workers_->AwaitIdle(kNsPerS / 5);  // what had to be condensed again
+      }
+    }
+    LOCKSTEP_RETURN_IF_ERROR(emptied);
+    std::optional<int64_t> within_ns;
+    if (stop_.stop_requested() || !options_.watch.empty()) {
+      within_ns = LeftNs(begin_ns);
+    }
+    LOCKSTEP_ASSIGN_OR_RETURN(const UplinkSummary summary, uplink_->Drain(options_.finish, within_ns));
+    for (const RefusedUplinkSource& refused : summary.refused) {
+      LogWarning("{}: the aggregator refused it ({}): {}; to take the new data, drop the run first with --replace",
+                 refused.path, refused.reason, refused.detail);
+    }
+    LogInfo("drained: {} batches acknowledged on {} streams", summary.acknowledged_batches, summary.streams);
+    return absl::OkStatus();
+  }
+
+  void LogRest() {
+    const SpoolState rest = folder_->spool->State();
+    if (rest.unsent > 0) {
+      LogWarning("{}: {} records ({} KiB) stay in the spool; an agent started on it again sends them", options_.spool,
+                 rest.unsent, rest.bytes >> 10);
+    } else {
+      LogInfo("{}: everything in the spool is delivered", options_.spool);
+    }
+  }
+
+  const AgentServiceOptions& options_;
+  std::unique_ptr<UplinkTransport> transport_;
+  const std::stop_token stop_;
+  std::stop_source abandon_;  // files in work are left as they are
+  std::stop_source hang_up_;  // the uplink ends
+  int64_t share_bytes_ = 0;
+  std::atomic<size_t> files_{0};
+  std::atomic<size_t> done_{0};
+  std::atomic<int64_t> usable_{0};
+  Mutex mutex_;
+  absl::Status broken_ LOCKSTEP_GUARDED_BY(mutex_);
+  std::map<std::string, std::string> told_ LOCKSTEP_GUARDED_BY(mutex_);  // complaints by path
+
+  std::unique_ptr<Ledger> ledger_;  // without a spool
+  std::unique_ptr<SpoolFolder> folder_;
+  std::optional<SpoolOutlet> spooled_;
+  std::optional<SpoolSender> sender_;
+  std::optional<UplinkClient> uplink_;
+  std::optional<FileWorkers> workers_;
+};
+
+}  // namespace
+
+absl::Status RunAgentService(const AgentServiceOptions& options, std::unique_ptr<UplinkTransport> transport,
+                             const std::stop_token& stop) {
+  return AgentService(options, std::move(transport), stop).Run();
+}
+
+}  // namespace lockstep

@@ -1,0 +1,111 @@
+// Sends what is in the spool, on a thread of its own: the oldest source first, from where the aggregator stands. What
+// is acknowledged leaves the spool and is written into the ledger. In memory there is only the uplink's window.
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "agent/spool/ledger.h"
+#include "agent/spool/spool.h"
+#include "agent/uplink/uplink_client.h"
+#include "platform/mutex.h"
+
+namespace lockstep {
+
+// The forms in which contexts and notes stand in the spool.
+struct SpoolCodec {
+  std::function<std::string(const SourceContext&)> encode_context;
+  std::function<absl::StatusOr<SourceContext>(std::string_view)> decode_context;
+  std::function<std::string(const FileNote&)> encode_note;
+  std::function<absl::StatusOr<FileNote>(std::string_view)> decode_note;
+};
+
+// The producers' side: what is pushed is durable when the call returns.
+class SpoolOutlet : public Outlet {
+ public:
+  // Both outlive this.
+  SpoolOutlet(Spool& spool, const SpoolCodec& codec) : spool_(spool), codec_(codec) {}
+  absl::Status BeginSource(const SourceContext& context) override;
+  [[nodiscard]] bool Wants(const Hash128& source_id, int64_t sequence) override;
+  absl::Status Push(OutgoingBatch batch) override;
+  absl::Status AddNote(FileNote note) override;
+  // By its content: the same note again is the same record.
+  [[nodiscard]] Hash128 IdOf(const FileNote& note) const;
+
+ private:
+  Spool& spool_;
+  const SpoolCodec& codec_;
+};
+
+class SpoolSender : public UplinkObserver {
+ public:
+  // All outlive this. `redo` is given files that have to be condensed again, on the sender's thread.
+  SpoolSender(Spool& spool, Ledger& ledger, const SpoolCodec& codec,
+              std::function<void(const std::vector<std::string>&)> redo);
+  ~SpoolSender() override;
+  SpoolSender(const SpoolSender&) = delete;
+  SpoolSender& operator=(const SpoolSender&) = delete;
+
+  // Once. The uplink was made with this as its observer and can_begin_anew.
+  void Start(UplinkClient& uplink);
+  // Waits until everything that is in the spool is acknowledged, at most for `within_ns` (kDeadlineExceeded).
+  absl::Status Drain(int64_t within_ns);
+  // Ends the thread, after the uplink was told to stop or has drained, and writes down what is acknowledged.
+  absl::Status Stop();
+  [[nodiscard]] int64_t refused() const LOCKSTEP_EXCLUDES(mutex_);
+
+  void OnAcknowledged(const Hash128& source_id, int64_t sequence, bool complete) override LOCKSTEP_EXCLUDES(mutex_);
+  void OnNotesStored(int64_t count) override LOCKSTEP_EXCLUDES(mutex_);
+  void OnRefused(const Hash128& source_id) override LOCKSTEP_EXCLUDES(mutex_);
+
+ private:
+  // What the uplink told since it was looked at.
+  struct Heard {
+    Acknowledged acknowledged;
+    int64_t notes = 0;
+  };
+
+  void Run();
+  absl::Status RunOnce(bool& gave);
+  absl::Status TakeHeard() LOCKSTEP_EXCLUDES(mutex_);
+  absl::Status Collect(bool thoroughly);
+  absl::StatusOr<bool> GiveNotes();
+  absl::StatusOr<bool> GiveSource(const Hash128& source_id);
+  absl::StatusOr<bool> Announce(const Hash128& source_id);
+  absl::StatusOr<bool> GiveBatch(const Hash128& source_id, int64_t sequence);
+  absl::Status LetGo(const Hash128& id);
+  absl::Status Redo(const Hash128& source_id, int64_t wanted, std::string_view why);
+  absl::Status CondenseAgain(const Hash128& id, std::string_view why);
+  [[nodiscard]] bool stopping() const LOCKSTEP_EXCLUDES(mutex_);
+
+  Spool& spool_;
+  Ledger& ledger_;
+  const SpoolCodec& codec_;
+  const std::function<void(const std::vector<std::string>&)> redo_;
+  UplinkClient* uplink_ = nullptr;
+
+  // Of the thread alone.
+  std::set<Hash128> announced_;
+  std::deque<Hash128> notes_given_;  // not known to be stored
+  uint64_t last_note_ = 0;           // given, by its order in the spool
+
+  mutable Mutex mutex_;
+  Heard heard_ LOCKSTEP_GUARDED_BY(mutex_);
+  bool stopping_ LOCKSTEP_GUARDED_BY(mutex_) = false;
+  bool ended_ LOCKSTEP_GUARDED_BY(mutex_) = false;
+  int64_t refused_ LOCKSTEP_GUARDED_BY(mutex_) = 0;
+  absl::Status failure_ LOCKSTEP_GUARDED_BY(mutex_);
+  std::thread thread_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,93 @@
+#include "agent/spool_folder.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+#include "agent/folder_watch.h"
+#include "analysis/base/status_macros.h"
+#include "platform/log.h"
+#include "proto/context_codec.h"
+
+namespace lockstep {
+namespace {
+
+template <typename Message, typename Value>
+std::string Encode(const Value& value) {
+  Message message;
+  ToProto(value, &message);
+  return message.SerializeAsString();
+}
+
+template <typename Message, typename Value>
+absl::StatusOr<Value> Decode(std::string_view bytes, std::string_view what) {
+  Message message;
+  if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return absl::DataLossError(fmt::format("{} in the spool cannot be parsed", what));
+  }
+  return FromProto(message);
+}
+
+SpoolCodec MakeCodec() {
+  return {.encode_context = Encode<v1::SourceContext, SourceContext>,
+          .decode_context =
+              [](std::string_view bytes) { return Decode<v1::SourceContext, SourceContext>(bytes, "a source"); },
+          .encode_note = Encode<v1::FileNote, FileNote>,
+          .decode_note = [](std::string_view bytes) { return Decode<v1::FileNote, FileNote>(bytes, "a file note"); }};
+}
+
+void LogDamage(const std::string& folder, const SpoolDamage& damage) {
+  if (damage.places > 0) {
+    LogWarning("{}: {} bytes in {} places of the spool are damaged", folder, damage.bytes, damage.places);
+  }
+  for (const LostBatches& lost : damage.lost) {
+    LogWarning("{}: batches {} to {} of source {} are lost or stand behind lost ones", folder, lost.first, lost.last,
+               lost.source_id.Hex());
+  }
+}
+
+// Files to work on; those that are gone are told and forgotten.
+absl::Status Add(const std::vector<std::string>& paths, std::string_view why, SpoolFolder& folder) {
+  for (const std::string& path : paths) {
+    if (KeyOf(path)) {
+      LogWarning("{} is condensed again: {}", path, why);
+      folder.again.push_back(path);
+    } else {
+      LogError("{} cannot be condensed again ({}): it is gone", path, why);
+      LOCKSTEP_RETURN_IF_ERROR(folder.ledger->Gone(path));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::string>> SpoolFolder::ForgetWhatIsNotWhole() const {
+  return ledger->ForgetUnless([this](const Hash128& id, int64_t batches) { return spool->Holds(id, batches); });
+}
+
+absl::StatusOr<std::unique_ptr<SpoolFolder>> OpenSpoolFolder(const std::string& folder, int64_t max_bytes,
+                                                             const std::string& run) {
+  LOCKSTEP_RETURN_IF_ERROR(MakeFolder(folder));
+  absl::StatusOr<FileLock> lock = FileLock::Take(folder + "/lock");
+  if (absl::IsAlreadyExists(lock.status())) {
+    return absl::AlreadyExistsError(
+        fmt::format("another agent uses the spool {}: give each agent a folder of its own", folder));
+  }
+  LOCKSTEP_RETURN_IF_ERROR(lock.status());
+  LOCKSTEP_ASSIGN_OR_RETURN(
+      std::unique_ptr<Ledger> ledger,
+      Ledger::Open(folder + "/ledger", run, [](const std::string& path) { return KeyOf(path).has_value(); }));
+  LOCKSTEP_ASSIGN_OR_RETURN(std::unique_ptr<Spool> spool,
+                            Spool::Open({.folder = folder, .max_bytes = max_bytes}, ledger->acknowledged()));
+  LogDamage(folder, spool->damage());
+  auto opened = std::make_unique<SpoolFolder>(
+      SpoolFolder{*std::move(lock), std::move(ledger), std::move(spool), MakeCodec(), {}});
+  LOCKSTEP_RETURN_IF_ERROR(Add(opened->ledger->LeftInWork(), "it was in work when the agent ended", *opened));
+  LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<std::string> lost, opened->ForgetWhatIsNotWhole());
+  LOCKSTEP_RETURN_IF_ERROR(Add(lost, "not all of it is in the spool any more", *opened));
+  return opened;
+}
+
+}  // namespace lockstep

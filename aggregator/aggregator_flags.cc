@@ -1,0 +1,102 @@
+#include "aggregator/aggregator_flags.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <optional>
+
+#include "platform/host.h"
+#include "platform/log.h"
+
+namespace lockstep {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  Take agents of this machine, keep everything in runs.sqlite:
+    lockstep-aggregator --listen 127.0.0.1:7700 --store runs.sqlite
+  Let the system choose the port; the first line on stdout says which:
+    lockstep-aggregator --listen 127.0.0.1:0 --store runs.sqlite
+  Let other machines connect, encrypted, each with a token of its own:
+    lockstep-aggregator --listen 0.0.0.0:7700 --store runs.sqlite --tls-cert a.crt --tls-key a.key --tokens tokens
+  Ask it:
+    lockstep runs --aggregator 127.0.0.1:7700
+
+Certificates and tokens are read again when their files change (docs/security.md).
+SIGTERM or SIGINT ends it in order: what was acknowledged is in the store, agents come back on their own.
+Exit codes: 0 ended as asked, 1 wrong usage, 2 the store or the address cannot be used.)";
+
+// What is wrong with listening where other machines can connect.
+std::optional<std::string> ExposureComplaint(const AggregatorFlags& flags) {
+  if (flags.tls.certificate.empty()) {
+    return fmt::format(
+        "{} can be reached by other machines: encrypt with --tls-cert and --tls-key (see docs/security.md), listen on "
+        "127.0.0.1, or accept plaintext with --insecure",
+        flags.listen);
+  }
+  if (flags.tls.client_ca.empty() && flags.tokens.empty()) {
+    return fmt::format(
+        "{} can be reached by other machines, and anybody there could do everything: tell who may do what with "
+        "--tokens, require certificates with --tls-client-ca, or accept that with --insecure",
+        flags.listen);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> Complaint(const AggregatorFlags& flags) {
+  const std::optional<Address> address = ParseAddress(flags.listen);
+  if (flags.dump) {
+    return "--dump is not built yet in this release: use lockstep show RUN --view all --format json --store FILE";
+  }
+  if (!address) {
+    return fmt::format("--listen '{}' is not HOST:PORT", flags.listen);
+  }
+  if (flags.tls.certificate.empty() != flags.tls.key.empty()) {
+    return "--tls-cert and --tls-key belong together: give both or none";
+  }
+  if (!flags.tls.client_ca.empty() && flags.tls.certificate.empty()) {
+    return "--tls-client-ca needs --tls-cert and --tls-key";
+  }
+  if (!LogLevelFromName(flags.log_level)) {
+    return fmt::format("--log-level '{}' is none of debug, info, warning, error, off", flags.log_level);
+  }
+  return IsLoopback(address->host) || flags.insecure ? std::nullopt : ExposureComplaint(flags);
+}
+
+void AddFlags(CLI::App& app, AggregatorFlags& flags) {
+  app.add_option("--listen", flags.listen, "HOST:PORT to listen on; port 0: the system chooses")->capture_default_str();
+  app.add_option("--store", flags.store, "SQLite file that keeps the runs; made when it is not there")->required();
+  app.add_option("--tls-cert", flags.tls.certificate, "PEM file of this aggregator's certificate: turns TLS on");
+  app.add_option("--tls-key", flags.tls.key, "PEM file of its private key");
+  app.add_option("--tls-client-ca", flags.tls.client_ca, "PEM file: clients must have a certificate of this authority");
+  app.add_option("--tokens", flags.tokens, "file of lines ROLE TOKEN [RUN-PREFIX]: who may do what");
+  app.add_option("--drain-timeout", flags.drain_timeout_s, "seconds that open streams have to finish when it ends")
+      ->check(CLI::Range(0, 86'400))
+      ->capture_default_str();
+  app.add_flag("--insecure", flags.insecure, "allow other machines to connect, in plaintext or without tokens");
+  app.add_flag("--dump", flags.dump, "print the store in canonical form (not built yet)");
+  app.add_option("--log-level", flags.log_level, "debug, info, warning, error or off")->capture_default_str();
+}
+
+}  // namespace
+
+std::variant<AggregatorFlags, int> ParseAggregatorFlags(int argc, const char* const* argv) {
+  CLI::App app("Takes condensed traces from lockstep agents, stores them and answers questions about the runs.",
+               "lockstep-aggregator");
+  AggregatorFlags flags;
+  AddFlags(app, flags);
+  app.set_version_flag("--version", "lockstep-aggregator " LOCKSTEP_VERSION);
+  app.footer(kExamples);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 1;
+  }
+  if (const auto complaint = Complaint(flags)) {
+    fmt::print(stderr, "lockstep-aggregator: {}\n", *complaint);
+    return 1;
+  }
+  return flags;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,27 @@
+// The flags of lockstep-aggregator, parsed and checked.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+
+#include "aggregator/grpc/server.h"
+
+namespace lockstep {
+
+struct AggregatorFlags {
+  std::string listen = "127.0.0.1:7700";
+  std::string store;
+  ServerTls tls;
+  std::string tokens;  // "" = everybody may do everything
+  std::string log_level = "info";
+  int64_t drain_timeout_s = 10;
+  bool insecure = false;
+  bool dump = false;
+};
+
+// The flags, or the exit code when the program is already done (help, version, wrong usage; the message has been
+// printed).
+[[nodiscard]] std::variant<AggregatorFlags, int> ParseAggregatorFlags(int argc, const char* const* argv);
+
+}  // namespace lockstep

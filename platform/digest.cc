@@ -1,0 +1,33 @@
+#include "platform/digest.h"
+
+#include <openssl/crypto.h>
+#include <openssl/sha.h>
+
+#include <charconv>
+
+namespace lockstep {
+
+Digest Sha256(std::string_view bytes) {
+  Digest digest{};
+  SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), digest.data());
+  return digest;
+}
+
+std::optional<Digest> DigestFromHex(std::string_view hex) {
+  Digest digest{};
+  if (hex.size() != 2 * digest.size()) {
+    return std::nullopt;
+  }
+  for (size_t i = 0; i < digest.size(); ++i) {
+    const char* const at = hex.data() + 2 * i;
+    const auto [end, error] = std::from_chars(at, at + 2, digest[i], 16);
+    if (error != std::errc() || end != at + 2) {
+      return std::nullopt;
+    }
+  }
+  return digest;
+}
+
+bool SameDigest(const Digest& a, const Digest& b) { return CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0; }
+
+}  // namespace lockstep

@@ -1,0 +1,19 @@
+// SHA-256, and the comparison of secrets. Thread safe.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace lockstep {
+
+using Digest = std::array<uint8_t, 32>;
+
+[[nodiscard]] Digest Sha256(std::string_view bytes);
+// 64 hexadecimal digits of either case; null for anything else.
+[[nodiscard]] std::optional<Digest> DigestFromHex(std::string_view hex);
+// Takes the same time whatever the digests have in common.
+[[nodiscard]] bool SameDigest(const Digest& a, const Digest& b);
+
+}  // namespace lockstep

@@ -1,0 +1,193 @@
+#include "platform/durable_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "analysis/base/status_macros.h"
+
+namespace lockstep {
+namespace {
+
+constexpr mode_t kOwnerOnly = 0600;
+
+absl::Status Failure(std::string_view what, const std::string& path, int error) {
+  const std::string text = fmt::format("cannot {} {}", what, path);
+  if (error == ENOSPC || error == EDQUOT) {
+    return absl::ResourceExhaustedError(fmt::format("{}: the disk is full", text));
+  }
+  return absl::ErrnoToStatus(error, text);
+}
+
+}  // namespace
+
+absl::StatusOr<DurableFile> DurableFile::Open(const std::string& path) { return OpenWith(path, O_CREAT); }
+absl::StatusOr<DurableFile> DurableFile::OpenExisting(const std::string& path) { return OpenWith(path, 0); }
+
+absl::StatusOr<DurableFile> DurableFile::OpenWith(const std::string& path, int flags) {
+  const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC | flags, kOwnerOnly);
+  if (fd < 0) {
+    return Failure("open", path, errno);
+  }
+  struct stat info {};
+  if (::fstat(fd, &info) != 0) {
+    const int error = errno;
+    ::close(fd);
+    return Failure("tell the size of", path, error);
+  }
+  return DurableFile(fd, info.st_size, path);
+}
+
+DurableFile::~DurableFile() {
+  if (fd_ >= 0) {
+    ::close(fd_);
+  }
+}
+DurableFile::DurableFile(DurableFile&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)), size_(other.size_), path_(std::move(other.path_)) {}
+DurableFile& DurableFile::operator=(DurableFile&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  std::swap(size_, other.size_);
+  std::swap(path_, other.path_);
+  return *this;
+}
+
+absl::Status DurableFile::Append(std::string_view bytes) {
+  int64_t at = size_;
+  while (!bytes.empty()) {
+    const ssize_t written = ::pwrite(fd_, bytes.data(), bytes.size(), at);
+    if (written < 0 && errno == EINTR) {
+      continue;
+    }
+    if (written <= 0) {
+      const absl::Status failure = Failure("write to", path_, written == 0 ? EIO : errno);
+      if (at > size_) {
+        LOCKSTEP_RETURN_IF_ERROR(Truncate(size_));
+      }
+      return failure;
+    }
+    at += written;
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+  size_ = at;
+  return absl::OkStatus();
+}
+
+absl::Status DurableFile::Sync() const {
+  return ::fdatasync(fd_) == 0 ? absl::OkStatus() : Failure("sync", path_, errno);
+}
+
+absl::StatusOr<std::string> DurableFile::ReadAt(int64_t offset, int64_t size) const {
+  std::string bytes(static_cast<size_t>(size), '\0');
+  size_t filled = 0;
+  while (filled < bytes.size()) {
+    const ssize_t got =
+        ::pread(fd_, bytes.data() + filled, bytes.size() - filled, offset + static_cast<int64_t>(filled));
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got < 0) {
+      return Failure("read", path_, errno);
+    }
+    if (got == 0) {
+      break;
+    }
+    filled += static_cast<size_t>(got);
+  }
+  bytes.resize(filled);
+  return bytes;
+}
+
+absl::Status DurableFile::Truncate(int64_t size) {
+  if (::ftruncate(fd_, size) != 0) {
+    return Failure("shorten", path_, errno);
+  }
+  size_ = size;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<FileLock> FileLock::Take(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kOwnerOnly);
+  if (fd < 0) {
+    return Failure("open", path, errno);
+  }
+  if (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    const int error = errno;
+    ::close(fd);
+    if (error == EWOULDBLOCK) {
+      return absl::AlreadyExistsError(fmt::format("{} is held by another process", path));
+    }
+    return Failure("lock", path, error);
+  }
+  return FileLock(fd);
+}
+
+FileLock::~FileLock() {
+  if (fd_ >= 0) {
+    ::close(fd_);
+  }
+}
+FileLock::FileLock(FileLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+FileLock& FileLock::operator=(FileLock&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  return *this;
+}
+
+absl::Status SyncFolder(const std::string& folder) {
+  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) {
+    return Failure("open", folder, errno);
+  }
+  const int result = ::fsync(fd);
+  const int error = errno;
+  ::close(fd);
+  return result == 0 || error == EINVAL ? absl::OkStatus() : Failure("sync", folder, error);
+}
+
+absl::Status MakeFolder(const std::string& folder) {
+  std::error_code error;
+  if (std::filesystem::create_directories(folder, error)) {
+    std::filesystem::permissions(folder, std::filesystem::perms::owner_all, error);
+  }
+  return error ? Failure("make the folder", folder, error.value()) : absl::OkStatus();
+}
+
+absl::Status RemoveFile(const std::string& path) {
+  return ::unlink(path.c_str()) == 0 || errno == ENOENT ? absl::OkStatus() : Failure("remove", path, errno);
+}
+
+absl::Status ReplaceFile(const std::string& path, std::string_view content) {
+  const std::string fresh = path + ".new";
+  LOCKSTEP_RETURN_IF_ERROR(RemoveFile(fresh));
+  LOCKSTEP_ASSIGN_OR_RETURN(DurableFile file, DurableFile::Open(fresh));
+  LOCKSTEP_RETURN_IF_ERROR(file.Append(content));
+  LOCKSTEP_RETURN_IF_ERROR(file.Sync());
+  if (::rename(fresh.c_str(), path.c_str()) != 0) {
+    return Failure("replace", path, errno);
+  }
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  return SyncFolder(folder.empty() ? "." : folder);
+}
+
+absl::StatusOr<std::vector<std::string>> NamesIn(const std::string& folder) {
+  std::error_code error;
+  std::vector<std::string> names;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    names.push_back(entry->path().filename().string());
+  }
+  if (error) {
+    return Failure("list", folder, error.value());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,73 @@
+// Files that must survive the process and the machine: written at their end, synced on request; and the folder
+// operations around them.
+//
+// Errors: kResourceExhausted when the disk is full (the file keeps its old length, the same call may succeed later),
+// otherwise what the system said, with the path.
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lockstep {
+
+// Append and Truncate from one thread at a time; ReadAt and Sync from any.
+class DurableFile {
+ public:
+  // Opens or creates, readable by this user only.
+  static absl::StatusOr<DurableFile> Open(const std::string& path);
+  static absl::StatusOr<DurableFile> OpenExisting(const std::string& path);
+  ~DurableFile();
+  DurableFile(DurableFile&& other) noexcept;
+  DurableFile& operator=(DurableFile&& other) noexcept;
+  DurableFile(const DurableFile&) = delete;
+
+  // All or nothing.
+  absl::Status Append(std::string_view bytes);
+  // Returns once what was appended is on the disk.
+  absl::Status Sync() const;
+  // Up to `size` bytes; fewer at the end of the file.
+  [[nodiscard]] absl::StatusOr<std::string> ReadAt(int64_t offset, int64_t size) const;
+  absl::Status Truncate(int64_t size);
+  [[nodiscard]] int64_t size() const { return size_; }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  static absl::StatusOr<DurableFile> OpenWith(const std::string& path, int flags);
+  DurableFile(int fd, int64_t size, std::string path) : fd_(fd), size_(size), path_(std::move(path)) {}
+  int fd_ = -1;
+  int64_t size_ = 0;
+  std::string path_;
+};
+
+// One process at a time; held until the object goes or the process ends, however it ends.
+class FileLock {
+ public:
+  // kAlreadyExists when another process holds it.
+  static absl::StatusOr<FileLock> Take(const std::string& path);
+  ~FileLock();
+  FileLock(FileLock&& other) noexcept;
+  FileLock& operator=(FileLock&& other) noexcept;
+  FileLock(const FileLock&) = delete;
+
+ private:
+  explicit FileLock(int fd) : fd_(fd) {}
+  int fd_ = -1;
+};
+
+// Makes the names in a folder durable: after files were created, renamed or removed.
+absl::Status SyncFolder(const std::string& folder);
+// With all parents, for this user only; one that exists is good.
+absl::Status MakeFolder(const std::string& folder);
+// A file that is not there is good.
+absl::Status RemoveFile(const std::string& path);
+// The whole content at once: after a crash the file has the old content or the new one.
+absl::Status ReplaceFile(const std::string& path, std::string_view content);
+// Names of the entries, sorted.
+[[nodiscard]] absl::StatusOr<std::vector<std::string>> NamesIn(const std::string& folder);
+
+}  // namespace lockstep

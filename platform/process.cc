@@ -1,0 +1,24 @@
+#include "platform/process.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <cerrno>
+#include <ctime>
+
+namespace lockstep {
+
+absl::Status SetNiceness(int niceness) {
+  if (::setpriority(PRIO_PROCESS, 0, niceness) != 0) {
+    return absl::ErrnoToStatus(errno, fmt::format("cannot set the niceness to {}", niceness));
+  }
+  return absl::OkStatus();
+}
+
+int64_t ThreadCpuNs() {
+  timespec used{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return int64_t{used.tv_sec} * 1'000'000'000 + used.tv_nsec;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,321 @@
+#include "agent/spool/spool.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "platform/log.h"
+#include "platform/temp_dir.h"
+
+namespace lockstep {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+const Hash128 kA = {0, 1};
+const Hash128 kB = {0, 2};
+const Hash128 kNote = {9, 9};
+
+absl::Status Nothing() { return absl::OkStatus(); }
+
+std::string BodyOf(const Hash128& id, int64_t sequence) { return fmt::format("{}/{}", id.low, sequence); }
+
+class SpoolTest : public testing::Test {
+ protected:
+  SpoolTest() { SetLogLevel(LogLevel::kOff); }
+  std::unique_ptr<Spool> Open(const Acknowledged& acknowledged = {}) {
+    SpoolOptions options = options_;
+    options.folder = folder_.path();
+    return Spool::Open(options, acknowledged).value();
+  }
+  static void PutSource(Spool& spool, const Hash128& id, int64_t batches, size_t padding = 0) {
+    ASSERT_EQ(spool.Put(FrameKind::kContext, id, 0, "context"), absl::OkStatus());
+    for (int64_t i = spool.Range(id).second; i < batches; ++i) {
+      ASSERT_EQ(spool.Put(FrameKind::kBatch, id, i, BodyOf(id, i) + std::string(padding, ' ')), absl::OkStatus());
+    }
+  }
+  std::vector<std::string> Segments() {
+    std::vector<std::string> names;
+    const std::vector<std::string> all = NamesIn(folder_.path()).value();
+    for (const std::string& name : all) {
+      if (name.ends_with(".spool")) {
+        names.push_back(name);
+      }
+    }
+    return names;
+  }
+  std::string BytesOf(const std::string& name) {
+    std::ifstream file(folder_.path() + "/" + name, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  void Write(const std::string& name, const std::string& bytes) {
+    std::ofstream(folder_.path() + "/" + name, std::ios::binary | std::ios::trunc) << bytes;
+  }
+
+  const TempDir folder_ = TempDir::Create("", "lockstep-spool-test-").value();
+  SpoolOptions options_;
+};
+
+TEST_F(SpoolTest, WhatWasPutIsThereAfterARestart) {
+  PutSource(*Open(), kA, 3);
+  const auto spool = Open();
+  EXPECT_EQ(spool->damage().places, 0);
+  EXPECT_THAT(spool->Sendable(10), ElementsAre(kA));
+  EXPECT_EQ(spool->Range(kA), std::pair(int64_t{0}, int64_t{3}));
+  EXPECT_EQ(spool->Read(FrameKind::kBatch, kA, 2).value(), "1/2");
+  EXPECT_EQ(spool->Read(FrameKind::kContext, kA, 0).value(), "context");
+}
+
+TEST_F(SpoolTest, WantsTheNextBatchOfAKnownSourceOnly) {
+  const auto spool = Open();
+  EXPECT_FALSE(spool->Wants(kA, 0)) << "no context yet";
+  PutSource(*spool, kA, 2);
+  EXPECT_FALSE(spool->Wants(kA, 1));
+  EXPECT_TRUE(spool->Wants(kA, 2));
+  EXPECT_FALSE(spool->Wants(kA, 3));
+}
+
+TEST_F(SpoolTest, WhatIsNotWantedIsNotWritten) {
+  const auto spool = Open();
+  PutSource(*spool, kA, 2);
+  const int64_t before = spool->State().bytes;
+  EXPECT_EQ(spool->Put(FrameKind::kBatch, kA, 1, "again"), absl::OkStatus());
+  EXPECT_EQ(spool->State().bytes, before);
+}
+
+TEST_F(SpoolTest, AcknowledgedBatchesAreNotSentAgainAfterARestart) {
+  PutSource(*Open(), kA, 5);
+  const auto spool = Open({{kA, 2}});
+  EXPECT_EQ(spool->Range(kA), std::pair(int64_t{3}, int64_t{5}));
+  EXPECT_EQ(spool->State().unsent, 2);
+  EXPECT_THAT(spool->damage().lost, IsEmpty());
+}
+
+TEST_F(SpoolTest, AReleasedSourceTakesNothingMore) {
+  const auto spool = Open();
+  PutSource(*spool, kA, 2);
+  spool->Release(kA);
+  EXPECT_FALSE(spool->Wants(kA, 2));
+  EXPECT_EQ(spool->State().unsent, 0);
+}
+
+TEST_F(SpoolTest, ARewoundSourceIsTakenAgainFromThere) {
+  const auto spool = Open();
+  PutSource(*spool, kA, 4);
+  spool->Acknowledge(kA, 2);
+  spool->Rewind(kA, 0);
+  PutSource(*spool, kA, 4);
+  EXPECT_EQ(spool->Range(kA), std::pair(int64_t{1}, int64_t{4}));
+  EXPECT_EQ(spool->Read(FrameKind::kBatch, kA, 1).value(), "1/1");
+}
+
+TEST_F(SpoolTest, ANoteIsThereUntilItIsReleased) {
+  ASSERT_EQ(Open()->Put(FrameKind::kNote, kNote, 0, "note"), absl::OkStatus());
+  const auto spool = Open();
+  ASSERT_EQ(spool->NotesAfter(0).size(), 1U);
+  EXPECT_EQ(spool->NotesAfter(0)[0].second, kNote);
+  EXPECT_EQ(spool->Read(FrameKind::kNote, kNote, 0).value(), "note");
+  spool->Release(kNote);
+  EXPECT_EQ(spool->State().unsent, 0);
+  EXPECT_THAT(spool->NotesAfter(0), IsEmpty());
+}
+
+// --- segments ---
+
+TEST_F(SpoolTest, ASegmentGoesOnlyWhenAllOfItIsAcknowledged) {
+  options_.segment_bytes = 400;
+  const auto spool = Open();
+  PutSource(*spool, kA, 20);
+  PutSource(*spool, kB, 20);
+  const size_t all = Segments().size();
+  ASSERT_GT(all, 4U);
+  spool->Acknowledge(kA, 18);
+  ASSERT_EQ(spool->Collect(Nothing), absl::OkStatus());
+  EXPECT_LT(Segments().size(), all);
+  EXPECT_EQ(spool->Read(FrameKind::kBatch, kA, 19).value(), "1/19");
+  EXPECT_EQ(spool->Read(FrameKind::kBatch, kB, 0).value(), "2/0");
+  spool->Release(kA);
+  spool->Release(kB);
+  ASSERT_EQ(spool->Collect(Nothing, /*thoroughly=*/true), absl::OkStatus());
+  EXPECT_THAT(Segments(), IsEmpty());
+  EXPECT_EQ(spool->State().bytes, 0);
+}
+
+TEST_F(SpoolTest, WhatIsAcknowledgedIsWrittenDownBeforeAnythingIsDeleted) {
+  const auto spool = Open();
+  PutSource(*spool, kA, 3);
+  spool->Release(kA);
+  size_t at_the_call = 0;
+  const auto look = [&] {
+    at_the_call = Segments().size();
+    return absl::OkStatus();
+  };
+  ASSERT_EQ(spool->Collect(look, /*thoroughly=*/true), absl::OkStatus());
+  EXPECT_EQ(at_the_call, 1U);
+  PutSource(*spool, kB, 1);
+  spool->Release(kB);
+  EXPECT_FALSE(spool->Collect([] { return absl::InternalError("no"); }, true).ok());
+  EXPECT_EQ(Segments().size(), 1U);
+}
+
+TEST_F(SpoolTest, OneStuckSourceDoesNotHoldManySegments) {
+  options_.segment_bytes = 2000;
+  options_.max_bytes = 20'000;
+  const auto spool = Open();
+  ASSERT_EQ(spool->Put(FrameKind::kContext, kB, 0, "context"), absl::OkStatus());
+  PutSource(*spool, kA, 0);
+  for (int64_t i = 0; i < 200; ++i) {
+    ASSERT_EQ(spool->Put(FrameKind::kBatch, kA, i, std::string(200, 'a')), absl::OkStatus());
+    if (i % 10 == 0) {
+      ASSERT_EQ(spool->Put(FrameKind::kBatch, kB, i / 10, BodyOf(kB, i / 10)), absl::OkStatus());
+    }
+    spool->Acknowledge(kA, i);
+    ASSERT_EQ(spool->Collect(Nothing), absl::OkStatus());
+  }
+  EXPECT_LE(spool->State().bytes, options_.max_bytes);
+  for (int64_t i = 0; i < 20; ++i) {
+    EXPECT_EQ(spool->Read(FrameKind::kBatch, kB, i).value(), BodyOf(kB, i));
+  }
+  const auto again = Open({{kA, 199}});
+  EXPECT_EQ(again->Range(kB), std::pair(int64_t{0}, int64_t{20}));
+  EXPECT_THAT(again->damage().lost, IsEmpty());
+}
+
+TEST_F(SpoolTest, AFullSpoolHoldsProducersBackUntilThereIsRoom) {
+  options_.segment_bytes = 1000;
+  options_.max_bytes = 4000;
+  const auto spool = Open();
+  std::thread producer([&] { PutSource(*spool, kA, 100, 200); });
+  int64_t acknowledged = -1;
+  while (acknowledged < 99) {
+    const uint64_t seen = spool->News();
+    EXPECT_LE(spool->State().bytes, options_.max_bytes);
+    acknowledged = spool->Range(kA).second - 1;
+    spool->Acknowledge(kA, acknowledged);
+    EXPECT_EQ(spool->Collect(Nothing), absl::OkStatus());
+    spool->AwaitNews(seen, 10'000'000);
+  }
+  producer.join();
+  EXPECT_EQ(spool->Range(kA).second, 100);
+}
+
+TEST_F(SpoolTest, CloseEndsTheWaitForRoom) {
+  options_.max_bytes = 2000;
+  const auto spool = Open();
+  ASSERT_EQ(spool->Put(FrameKind::kContext, kA, 0, std::string(1900, 'c')), absl::OkStatus());
+  std::thread producer(
+      [&] { EXPECT_TRUE(absl::IsCancelled(spool->Put(FrameKind::kBatch, kA, 0, std::string(1000, 'b')))); });
+  spool->Close();
+  producer.join();
+}
+
+TEST_F(SpoolTest, ManyProducersShareOneSpool) {
+  options_.segment_bytes = 4000;
+  {
+    const auto spool = Open();
+    std::vector<std::thread> producers;
+    for (uint64_t id = 1; id <= 6; ++id) {
+      producers.emplace_back([&spool, id] { PutSource(*spool, {0, id}, 50); });
+    }
+    for (std::thread& producer : producers) {
+      producer.join();
+    }
+  }
+  const auto spool = Open();
+  for (uint64_t id = 1; id <= 6; ++id) {
+    EXPECT_EQ(spool->Range({0, id}), std::pair(int64_t{0}, int64_t{50}));
+  }
+}
+
+// --- damage ---
+
+TEST_F(SpoolTest, EveryTruncationRecoversAllRecordsBeforeIt) {
+  PutSource(*Open(), kA, 4);
+  const std::string name = Segments()[0];
+  const std::string bytes = BytesOf(name);
+  const auto record = static_cast<int64_t>((bytes.size() - (36 + 24 + 7)) / 4);
+  for (size_t size = 0; size <= bytes.size(); ++size) {
+    Write(name, bytes.substr(0, size));
+    const int64_t behind_context = static_cast<int64_t>(size) - (36 + 24 + 7);
+    const int64_t whole = behind_context < 0 ? 0 : behind_context / record;
+    const auto spool = Open();
+    ASSERT_EQ(spool->Range(kA).second, whole) << size;
+    ASSERT_EQ(spool->damage().places, size == 0 || (behind_context >= 0 && behind_context % record == 0) ? 0 : 1);
+    for (int64_t i = 0; i < whole; ++i) {
+      ASSERT_EQ(spool->Read(FrameKind::kBatch, kA, i).value(), BodyOf(kA, i));
+    }
+  }
+}
+
+TEST_F(SpoolTest, EveryFlippedByteIsToldAndCostsNoOtherSource) {
+  {
+    const auto spool = Open();
+    PutSource(*spool, kA, 2);
+    PutSource(*spool, kB, 2);
+  }
+  const std::string name = Segments()[0];
+  const std::string good = BytesOf(name);
+  for (size_t at = 0; at < good.size(); ++at) {
+    std::string bytes = good;
+    bytes[at] = static_cast<char>(bytes[at] ^ 0x10);
+    Write(name, bytes);
+    const auto spool = Open();
+    ASSERT_EQ(spool->damage().places, 1) << at;
+    ASSERT_EQ(spool->Holds(kA, 2) + spool->Holds(kB, 2), 1) << at;
+  }
+}
+
+TEST_F(SpoolTest, BatchesBehindAHoleAreToldAndAskedForAgain) {
+  PutSource(*Open(), kA, 4);
+  const std::string name = Segments()[0];
+  std::string bytes = BytesOf(name);
+  const size_t second = bytes.find("1/1");
+  bytes[second] = 'x';
+  Write(name, bytes);
+  const auto spool = Open();
+  EXPECT_THAT(spool->damage().lost, ElementsAre(LostBatches{kA, 1, 3}));
+  EXPECT_TRUE(spool->Wants(kA, 1));
+  PutSource(*spool, kA, 4);
+  EXPECT_TRUE(spool->Holds(kA, 4));
+}
+
+TEST_F(SpoolTest, AMissingSegmentIsSeenByWhatItHeld) {
+  options_.segment_bytes = 200;
+  PutSource(*Open(), kA, 10);
+  const std::vector<std::string> names = Segments();
+  ASSERT_GE(names.size(), 3U);
+  ASSERT_EQ(RemoveFile(folder_.path() + "/" + names[1]), absl::OkStatus());
+  const auto spool = Open();
+  ASSERT_EQ(spool->damage().lost.size(), 1U);
+  EXPECT_EQ(spool->damage().lost[0].last, 9);
+  EXPECT_FALSE(spool->Holds(kA, 10));
+}
+
+TEST_F(SpoolTest, ARecordSpoiltWhileInUseIsAnErrorOfItsReading) {
+  const auto spool = Open();
+  PutSource(*spool, kA, 2);
+  const std::string name = Segments()[0];
+  std::string bytes = BytesOf(name);
+  bytes.back() = '?';
+  Write(name, bytes);
+  EXPECT_EQ(spool->Read(FrameKind::kBatch, kA, 0).value(), "1/0");
+  EXPECT_EQ(spool->Read(FrameKind::kBatch, kA, 1).status().code(), absl::StatusCode::kDataLoss);
+}
+
+TEST_F(SpoolTest, NothingIsWrittenBehindATornTail) {
+  PutSource(*Open(), kA, 2);
+  const std::string name = Segments()[0];
+  Write(name, BytesOf(name) + "torn");
+  PutSource(*Open(), kA, 4);
+  EXPECT_EQ(Segments().size(), 2U);
+  EXPECT_EQ(Open()->Range(kA), std::pair(int64_t{0}, int64_t{4}));
+}
+
+}  // namespace
+}  // namespace lockstep

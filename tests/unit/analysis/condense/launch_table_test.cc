@@ -1,0 +1,51 @@
+#include "analysis/condense/launch_table.h"
+
+#include <gtest/gtest.h>
+
+namespace lockstep {
+namespace {
+
+ActivityRecord Launched(NameId kernel) {
+  ActivityRecord record;
+  record.launch_start_ns = 100;
+  record.launch_end_ns = 110;
+  record.start_ns = 130;
+  record.duration_ns = 5;
+  record.api = 1;
+  record.name = kernel;
+  return record;
+}
+
+TEST(LaunchTable, TellsCallQueueAndKernelOfEachPair) {
+  LaunchTable table;
+  DropCounters drops;
+  table.Add(Launched(7), drops);
+  ActivityRecord early = Launched(7);  // began before its call returned
+  early.start_ns = 105;
+  table.Add(early, drops);
+  const std::vector<LaunchRow> rows = table.TakeRows();
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].api_time.sum(), 20);
+  EXPECT_EQ(rows[0].queue.sum(), 20);
+  EXPECT_EQ(rows[0].queue_count, 1);
+  EXPECT_EQ(rows[0].total.sum(), 35 + 10);
+}
+
+TEST(LaunchTable, PairsBeyondTheLimitAreOneCountedRest) {
+  LaunchTable table;
+  DropCounters drops;
+  const auto most = static_cast<NameId>(LaunchTable::kMaxKeys);
+  for (NameId kernel = 1; kernel <= most + 3; ++kernel) table.Add(Launched(kernel), drops);
+  EXPECT_EQ(drops.Of(DropReason::kKeyLimit), 3);
+  int64_t launches = 0;
+  int64_t rest = 0;
+  for (const LaunchRow& row : table.TakeRows()) {
+    launches += row.total.count();
+    if (row.kernel == FileInterner::rest()) rest += row.total.count();
+  }
+  EXPECT_EQ(launches, static_cast<int64_t>(most) + 3);
+  EXPECT_EQ(rest, 3);
+}
+
+}  // namespace
+}  // namespace lockstep

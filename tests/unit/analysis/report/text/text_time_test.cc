@@ -1,0 +1,52 @@
+// The sections about time: steps, pace; and what imbalance says of who only waits.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/report/report.h"
+
+namespace lockstep {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+Json With(const char* view, Json content) {
+  Json report = {{"schema", "lockstep.report/1"}, {"notices", Json::array()}, {"run", {{"name", "r"}, {"ranks", 1}}}};
+  report[view] = std::move(content);
+  return report;
+}
+
+Json Step(int number, int64_t span_ns, Json why) {
+  return {{"rank", 0}, {"step", number}, {"start_ns", 0}, {"span_ns", span_ns}, {"why", std::move(why)}};
+}
+
+TEST(TextOfSteps, TellsWhyTheSlowOnesWereSlow) {
+  const Json steps = {Step(1, 100, nullptr), Step(2, 300, "waiting +2 ms, for rank 3"), Step(3, 200, "copies +1 ms")};
+  const std::string text = RenderText(With("steps", steps), {});
+  EXPECT_THAT(text, HasSubstr("2 beyond the noise"));
+  EXPECT_THAT(text, HasSubstr("rank 0, step 2: waiting +2 ms, for rank 3"));
+  EXPECT_LT(text.find("step 2:"), text.find("step 3:")) << "the longest first";
+}
+
+TEST(TextOfSteps, SaysNothingOfStepsWithinTheNoise) {
+  EXPECT_THAT(RenderText(With("steps", {Step(1, 100, nullptr)}), {}), Not(HasSubstr("slow steps")));
+}
+
+TEST(TextOfPace, TellsHowFarEachRankIs) {
+  Json rank = {{"rank", 7}, {"compute_ratio", {0.5, 0.5}}, {"comm_ratio", {0, 0}}, {"busy_ratio", {0.5, 0.5}}};
+  rank["steps_done"] = {1.25, 2.5};
+  const Json pace = {{"bucket_ns", 1'024}, {"start_ns", 0}, {"ranks", {rank}}};
+  const std::string text = RenderText(With("pace", pace), {});
+  EXPECT_THAT(text, HasSubstr("steps done"));
+  EXPECT_THAT(text, HasSubstr("2.5"));
+}
+
+TEST(TextOfImbalance, ARankThatOnlyWaitsIsCalledThat) {
+  const Json quantity = {
+      {"quantity", "nccl_total"}, {"unit", "ns"}, {"per_rank", Json::array()}, {"kind", "unknown"}, {"waits", true}};
+  const Json view = {{"window", {{"kind", "steps"}}}, {"quantities", {quantity}}};
+  EXPECT_THAT(RenderText(With("imbalance", view), {}), HasSubstr("waits for others"));
+}
+
+}  // namespace
+}  // namespace lockstep
