@@ -14,6 +14,7 @@ std::optional<std::string> FileComplaint(const ConnectionFlags& flags) {
   if (security.certificate.empty() != security.key.empty()) {
     return "--tls-cert and --tls-key belong together: give both or none";
   }
+  KeepOpenSslUntilTheEnd();
   const absl::Status pem = CheckPemFiles(security.certificate, security.key, security.ca);
   if (!pem.ok()) {
     return std::string(pem.message());

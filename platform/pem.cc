@@ -3,6 +3,7 @@
 #include <absl/status/statusor.h>
 #include <fmt/format.h>
 #include <openssl/bio.h>
+#include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
@@ -41,6 +42,8 @@ absl::StatusOr<Owned<T>> ReadPem(const std::string& path, const char* what, Read
 }
 
 }  // namespace
+
+void KeepOpenSslUntilTheEnd() { OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, nullptr); }
 
 absl::Status CheckPemFiles(const std::string& certificate, const std::string& key, const std::string& authority) {
   if (!authority.empty()) {

@@ -1,4 +1,4 @@
-// Checks of PEM files before a connection depends on them: TLS itself would only fail every handshake.
+// What a process does before a TLS connection depends on it: bad PEM files would only fail every handshake.
 #pragma once
 
 #include <absl/status/status.h>
@@ -6,6 +6,10 @@
 #include <string>
 
 namespace lockstep {
+
+// To be called before the process makes its first TLS connection, of either side; again does nothing. Without it
+// OpenSSL takes itself apart when the process exits, while threads of gRPC may still be using it. Thread safe.
+void KeepOpenSslUntilTheEnd();
 
 // The files of one side of a TLS connection; "" = not given. kInvalidArgument names the file that holds no certificate
 // or no key, or says that the two do not belong together; a file that cannot be read has its own error.

@@ -133,6 +133,7 @@ absl::StatusOr<std::unique_ptr<AggregatorServer>> AggregatorServer::Start(JobSto
         fmt::format("cannot listen on '{}': HOST:PORT is needed, for example 127.0.0.1:7700", options.listen));
   }
   QuietenGrpc();
+  KeepOpenSslUntilTheEnd();
   LOCKSTEP_RETURN_IF_ERROR(CheckPemFiles(options.tls.certificate, options.tls.key, options.tls.client_ca));
   std::shared_ptr<AccessControl> access;
   if (!options.tokens.empty()) {
