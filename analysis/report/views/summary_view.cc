@@ -1,9 +1,9 @@
 #include "analysis/report/views/summary_view.h"
-#include "analysis/report/views/empty_views.h"
 
 #include <fmt/format.h>
 
 #include "analysis/metrics/fleet/workload.h"
+#include "analysis/report/views/empty_views.h"
 #include "analysis/report/views/next_steps.h"
 #include "analysis/report/views/worst_collectives.h"
 

@@ -10,23 +10,10 @@
 #include "analysis/metrics/summary/capture_facts.h"
 #include "analysis/metrics/summary/quality.h"
 #include "tests/unit/analysis/metrics/fleet_fixture.h"
+#include "tests/unit/analysis/metrics/summary/good_rank.h"
 
 namespace lockstep {
 namespace {
-
-SourceBuilder& AddRank(RunBuilder& run, int32_t rank) {
-  auto& source = run.AddRank(rank);
-  source.Kernel("gemm", {100});
-  for (int64_t n = 0; n < 20; ++n) {
-    StepRow& step = source.Step(n, n * 100, (n + 1) * 100);
-    step.tile.compute_ns = 100;
-    step.launches = 5;
-    step.kernels = 5;
-  }
-  source.Window(0, 2'000);
-  source.context().classifier_version = kClassifierVersion;
-  return source;
-}
 
 // A run in the making: its sources, and what the ranks and the matching say of them.
 struct Case {
@@ -157,7 +144,7 @@ std::vector<Case> Cases() {
 Gate GateOf(const Case& it) {
   RunBuilder run;
   std::vector<SourceBuilder*> sources;
-  for (int32_t rank = 0; rank < it.ranks; ++rank) sources.push_back(&AddRank(run, rank));
+  for (int32_t rank = 0; rank < it.ranks; ++rank) sources.push_back(&AddGoodRank(run, rank));
   it.sources(sources);
   FleetFixture fixture(run);
   it.fixture(fixture);
@@ -188,7 +175,7 @@ TEST(Gates, EachHasACaseThatPassesAndOneThatFails) {
 
 TEST(Gates, WithoutKernelsTheCaptureIsAskedWhy) {
   RunBuilder run;
-  AddRank(run, 0);
+  AddGoodRank(run, 0);
   SourceBuilder& empty = run.AddRank(1);
   empty.context().diagnostics = {"nsys error: CUPTI could not be initialised"};
   empty.context().versions = {{"driver", "535.1"}, {"cuda", "12.4"}};
@@ -203,7 +190,7 @@ TEST(Gates, WithoutKernelsTheCaptureIsAskedWhy) {
 
 TEST(Gates, WhereDecodingShouldRepeatItIsSaidThatNothingDoes) {
   RunBuilder run;
-  SourceBuilder& rank = AddRank(run, 0);
+  SourceBuilder& rank = AddGoodRank(run, 0);
   rank.data().steps.clear();
   rank.Kernel("reshape_and_cache_flash_kernel", {100});
   FleetFixture fixture(run);
@@ -216,7 +203,7 @@ TEST(Gates, WhereDecodingShouldRepeatItIsSaidThatNothingDoes) {
 
 TEST(CutStep, IsOneThatLaunchesAsMuchAndRunsLess) {
   RunBuilder run;
-  SourceBuilder& rank = AddRank(run, 0);
+  SourceBuilder& rank = AddGoodRank(run, 0);
   EXPECT_FALSE(FindCutStep(rank.data()).has_value());
   rank.data().steps.front().kernels = 1;
   const auto cut = FindCutStep(rank.data());

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/unit/analysis/metrics/fleet_fixture.h"
+#include "tests/unit/analysis/metrics/summary/good_rank.h"
 
 namespace lockstep {
 namespace {
@@ -14,20 +15,6 @@ Gate GateOf(FleetFixture& fixture, std::string_view name) {
   }
   ADD_FAILURE() << "no gate " << name;
   return {};
-}
-
-// A rank of which nothing is to be complained about.
-SourceBuilder& AddGoodRank(RunBuilder& run, int32_t rank) {
-  auto& source = run.AddRank(rank);
-  source.Kernel("gemm", {100});
-  for (int64_t n = 0; n < 20; ++n) {
-    StepRow& step = source.Step(n, n * 100, (n + 1) * 100);
-    step.tile.compute_ns = 100;
-    step.launches = 5;
-  }
-  source.Window(0, 2'000);
-  source.context().classifier_version = kClassifierVersion;
-  return source;
 }
 
 TEST(Quality, HasAllGatesOfTheInterfaceInOrder) {
