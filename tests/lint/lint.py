@@ -34,7 +34,7 @@ IMPURE = {
 HEAVY = [
     (re.compile(r"^(grpcpp|grpc)/|\.grpc\.pb\.h$"), "gRPC", re.compile(
         r"^(agent/uplink/grpc/|aggregator/grpc/|cli/|tests/|bench/)")),
-    (re.compile(r"^sqlite3\.h$"), "sqlite3", re.compile(r"^platform/sqlite\.cc$")),
+    (re.compile(r"^sqlite3\.h$"), "sqlite3", re.compile(r"^(platform/sqlite\.cc$|bench/)")),
     (re.compile(r"^openssl/"), "OpenSSL", re.compile(r"^platform/(digest|pem)\.cc$")),
     (re.compile(r"^simdjson"), "simdjson", re.compile(r"^(agent/readers/|tests/|bench/)")),
     (re.compile(r"^spdlog/"), "spdlog", re.compile(r"^platform/log\.(cc|h)$")),
