@@ -2,13 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <variant>
 
 #include "aggregator/aggregator_flags.h"
 #include "aggregator/grpc/server.h"
+#include "aggregator/store/dump/store_dump.h"
 #include "aggregator/store/job_store.h"
 #include "analysis/base/time.h"
 #include "platform/clock.h"
@@ -40,6 +44,28 @@ absl::Status Serve(const AggregatorFlags& flags, const std::stop_token& stop) {
   return absl::OkStatus();
 }
 
+// To stdout. A reader that has seen enough ends it quietly.
+absl::Status Dump(const std::string& store, const std::stop_token& stop) {
+  bool closed = false;
+  const absl::Status dumped = DumpStore(store, [&](std::string_view text) -> absl::Status {
+    if (stop.stop_requested()) {
+      return absl::CancelledError("interrupted");
+    }
+    if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size()) {
+      return absl::OkStatus();
+    }
+    closed = errno == EPIPE;
+    return absl::ResourceExhaustedError(fmt::format("stdout: cannot write: {}", std::strerror(errno)));
+  });
+  if (closed) {
+    return absl::OkStatus();
+  }
+  if (dumped.ok() && std::fflush(stdout) != 0 && errno != EPIPE) {
+    return absl::ResourceExhaustedError(fmt::format("stdout: cannot write: {}", std::strerror(errno)));
+  }
+  return dumped;
+}
+
 }  // namespace
 
 int RunAggregatorCommand(int argc, const char* const* argv) {
@@ -50,7 +76,10 @@ int RunAggregatorCommand(int argc, const char* const* argv) {
   const AggregatorFlags& flags = std::get<AggregatorFlags>(parsed);
   SetLogLevel(*LogLevelFromName(flags.log_level));
   const StopOnSignals signals;
-  const absl::Status ended = Serve(flags, signals.token());
+  const absl::Status ended = flags.dump ? Dump(flags.store, signals.token()) : Serve(flags, signals.token());
+  if (absl::IsCancelled(ended)) {
+    return 128 + signals.signal();
+  }
   if (!ended.ok()) {
     fmt::print(stderr, "lockstep-aggregator: {}\n", std::string(ended.message()));
     return 2;

@@ -21,10 +21,13 @@ constexpr const char* kExamples = R"(Examples:
     lockstep-aggregator --listen 0.0.0.0:7700 --store runs.sqlite --tls-cert a.crt --tls-key a.key --tokens tokens
   Ask it:
     lockstep runs --aggregator 127.0.0.1:7700
+  Compare two stores, in use or not:
+    cmp <(lockstep-aggregator --dump --store a.sqlite) <(lockstep-aggregator --dump --store b.sqlite)
 
 Certificates and tokens are read again when their files change (docs/security.md).
 SIGTERM or SIGINT ends it in order: what was acknowledged is in the store, agents come back on their own.
-Exit codes: 0 ended as asked, 1 wrong usage, 2 the store or the address cannot be used.)";
+Exit codes: 0 ended as asked, 1 wrong usage, 2 the store or the address cannot be used, 130 and 143 a dump was ended by
+a signal.)";
 
 // What is wrong with listening where other machines can connect.
 std::optional<std::string> ExposureComplaint(const AggregatorFlags& flags) {
@@ -45,9 +48,6 @@ std::optional<std::string> ExposureComplaint(const AggregatorFlags& flags) {
 
 std::optional<std::string> Complaint(const AggregatorFlags& flags) {
   const std::optional<Address> address = ParseAddress(flags.listen);
-  if (flags.dump) {
-    return "--dump is not built yet in this release: use lockstep show RUN --view all --format json --store FILE";
-  }
   if (!address) {
     return fmt::format("--listen '{}' is not HOST:PORT", flags.listen);
   }
@@ -74,7 +74,7 @@ void AddFlags(CLI::App& app, AggregatorFlags& flags) {
       ->check(CLI::Range(0, 86'400))
       ->capture_default_str();
   app.add_flag("--insecure", flags.insecure, "allow other machines to connect, in plaintext or without tokens");
-  app.add_flag("--dump", flags.dump, "print the store in canonical form (not built yet)");
+  app.add_flag("--dump", flags.dump, "print what the store holds in canonical form, and end: equal data, equal bytes");
   app.add_option("--log-level", flags.log_level, "debug, info, warning, error or off")->capture_default_str();
 }
 
