@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <memory>
 #include <utility>
 
 #include "agent/agent_flags.h"
@@ -11,6 +12,7 @@
 #include "agent/condense_and_send.h"
 #include "agent/progress_line.h"
 #include "agent/rank_map.h"
+#include "agent/redact.h"
 #include "agent/uplink/grpc/grpc_transport.h"
 #include "analysis/base/status_macros.h"
 #include "analysis/base/time.h"
@@ -43,6 +45,10 @@ absl::StatusOr<CondenseAndSendOptions> SendOptionsFrom(const AgentFlags& flags) 
   options.sort_memory_bytes = static_cast<int64_t>(std::min<uint64_t>(flags.memory_bytes, INT64_MAX));
   if (!flags.rank_map.empty()) {
     LOCKSTEP_ASSIGN_OR_RETURN(options.condense.rank_map, ReadRankMap(flags.rank_map));
+  }
+  if (flags.redact) {
+    LOCKSTEP_ASSIGN_OR_RETURN(NameRedactor redactor, NameRedactor::FromFile(flags.redact_key));
+    options.condense.redactor = std::make_shared<const NameRedactor>(std::move(redactor));
   }
   return options;
 }

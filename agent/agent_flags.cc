@@ -66,6 +66,8 @@ void AddFlags(CLI::App& app, AgentFlags& flags) {
   app.add_option("--drain-timeout", flags.drain_timeout_s, "seconds after SIGTERM for what was taken")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
+  app.add_flag("--redact", flags.redact, "send kernel and range names as keyed hashes; needs --redact-key");
+  app.add_option("--redact-key", flags.redact_key, "file with the key of --redact: the same on every node");
   AddConnectionFlags(app, flags.connection);
   app.add_option("--log-level", flags.log_level, "debug, info, warning, error or off")->capture_default_str();
 }
@@ -88,6 +90,9 @@ std::optional<std::string> Complaint(const AgentFlags& flags) {
   }
   if (!flags.pattern.empty() && flags.watch.empty()) {
     return "--pattern chooses among the files of --watch folders";
+  }
+  if (flags.redact == flags.redact_key.empty()) {
+    return "--redact and --redact-key FILE belong together: give both or none";
   }
   if (flags.replace && !flags.spool.empty()) {
     return "--replace and --spool exclude each other: an agent started again would drop what it has delivered; give "

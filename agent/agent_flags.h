@@ -21,6 +21,8 @@ struct AgentFlags {
   std::string rank_map;
   std::string step_range;
   std::string tmp;
+  std::string redact_key;  // file; "" = names leave as they are
+  bool redact = false;
   std::string log_level = "info";
   int32_t expect_ranks = -1;
   int64_t jobs = 0;

@@ -11,6 +11,7 @@
 #include "agent/file_workers.h"
 #include "agent/folder_watch.h"
 #include "agent/pipeline/source_identity.h"
+#include "agent/redact.h"
 #include "agent/spool_folder.h"
 #include "analysis/base/status_macros.h"
 #include "analysis/base/time.h"
@@ -43,9 +44,15 @@ class AgentService {
       ledger_ = Ledger::InMemory();
       return absl::OkStatus();
     }
-    LOCKSTEP_ASSIGN_OR_RETURN(folder_,
-                              OpenSpoolFolder(options_.spool, options_.spool_bytes, options_.uplink.session.hello.run));
+    LOCKSTEP_ASSIGN_OR_RETURN(folder_, OpenSpoolFolder(options_.spool, options_.spool_bytes, SpooledRun()));
     return absl::OkStatus();
+  }
+
+  // What waits in a spool with its names, or under another key, is never sent by an agent told to redact.
+  [[nodiscard]] std::string SpooledRun() const {
+    const std::string& run = options_.uplink.session.hello.run;
+    const auto& redactor = options_.send.condense.redactor;
+    return redactor ? fmt::format("{} (--redact, key {})", run, redactor->KeyMark()) : run;
   }
 
   [[nodiscard]] Ledger& ledger() { return folder_ ? *folder_->ledger : *ledger_; }

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <utility>
 
+#include "agent/redact.h"
 #include "analysis/base/status_macros.h"
 #include "platform/executor.h"
 #include "proto/batch_codec.h"
@@ -13,20 +14,28 @@ namespace {
 
 constexpr int64_t kLeastSortBytes = int64_t{8} << 20;
 
-// Hands the batches of one file to the outlet, encoding only what is wanted.
+// Hands the batches of one file to the outlet, encoding only what is wanted, without names if they are to stay here.
 class Forwarder : public BatchConsumer {
  public:
-  explicit Forwarder(Outlet& outlet) : outlet_(outlet) {}
+  Forwarder(Outlet& outlet, const NameRedactor* redactor) : outlet_(outlet), redactor_(redactor) {}
 
   absl::Status BeginSource(const SourceContext& source) override {
     sources_.push_back({.id = source.source_id, .batches = 0});
-    return outlet_.BeginSource(source);
+    if (redactor_ == nullptr) {
+      return outlet_.BeginSource(source);
+    }
+    SourceContext redacted = source;
+    NameRedactor::Redact(redacted);
+    return outlet_.BeginSource(redacted);
   }
 
   absl::Status Consume(const SourceContext& source, Batch batch) override {
     ++sources_.back().batches;
     if (!outlet_.Wants(source.source_id, batch.sequence)) {
       return absl::OkStatus();
+    }
+    if (redactor_ != nullptr) {
+      redactor_->Redact(batch);
     }
     OutgoingBatch outgoing{.source_id = source.source_id, .sequence = batch.sequence, .body = EncodeBatch(batch)};
     outgoing.content_hash = HashOf(outgoing.body);
@@ -38,6 +47,7 @@ class Forwarder : public BatchConsumer {
 
  private:
   Outlet& outlet_;
+  const NameRedactor* redactor_;
   std::vector<SpooledSource> sources_;
 };
 
@@ -137,7 +147,7 @@ int64_t SortShare(int64_t memory_bytes, size_t jobs, int64_t most_bytes) {
 
 absl::StatusOr<SentFile> CondenseAndSendFile(const std::string& path, const CondenseFileOptions& options,
                                              Outlet& outlet) {
-  Forwarder forwarder(outlet);
+  Forwarder forwarder(outlet, options.redactor.get());
   absl::StatusOr<FileReport> report = CondenseFile(path, options, forwarder);
   SentFile sent;
   if (report.ok()) {

@@ -1,15 +1,28 @@
 #include "platform/digest.h"
 
 #include <openssl/crypto.h>
+#include <openssl/hmac.h>
 #include <openssl/sha.h>
 
 #include <charconv>
+
+#include "analysis/base/check.h"
 
 namespace lockstep {
 
 Digest Sha256(std::string_view bytes) {
   Digest digest{};
   SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), digest.data());
+  return digest;
+}
+
+Digest HmacSha256(std::string_view key, std::string_view bytes) {
+  Digest digest{};
+  unsigned int size = 0;
+  const unsigned char* const made =
+      HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), reinterpret_cast<const unsigned char*>(bytes.data()),
+           bytes.size(), digest.data(), &size);
+  LOCKSTEP_CHECK(made != nullptr && size == digest.size());
   return digest;
 }
 

@@ -1,4 +1,4 @@
-// SHA-256, and the comparison of secrets. Thread safe.
+// SHA-256, plain and keyed, and the comparison of secrets. Thread safe.
 #pragma once
 
 #include <array>
@@ -11,6 +11,8 @@ namespace lockstep {
 using Digest = std::array<uint8_t, 32>;
 
 [[nodiscard]] Digest Sha256(std::string_view bytes);
+// HMAC of RFC 2104: says nothing about the bytes to who has not the key.
+[[nodiscard]] Digest HmacSha256(std::string_view key, std::string_view bytes);
 // 64 hexadecimal digits of either case; null for anything else.
 [[nodiscard]] std::optional<Digest> DigestFromHex(std::string_view hex);
 // Takes the same time whatever the digests have in common.

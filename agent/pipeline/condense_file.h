@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +28,8 @@ struct RankMapRow {
   std::string host;
 };
 
+class NameRedactor;
+
 struct CondenseFileOptions {
   ReadOptions read;
   std::string tmp_dir;                            // room for sorting
@@ -34,6 +37,8 @@ struct CondenseFileOptions {
   std::string host;                               // --host: "" = none; used when trace and file name say nothing
   std::vector<RankMapRow> rank_map;
   FileSelection selection;
+  // For who sends the batches on: what takes the names out of them; null = they stay.
+  std::shared_ptr<const NameRedactor> redactor;
 };
 
 // Receives the sources of a file one after the other. All calls from one thread, a batch at a time, in sequence.

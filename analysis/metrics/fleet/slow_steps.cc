@@ -75,6 +75,9 @@ void SlowSteps::Take(size_t member) {
   const SourceData& source = *fleet_.members[member].source;
   OfMember& of = members_[member];
   for (const StepKernelRow& row : source.step_kernels) of.kernels[row.step].push_back(&row);
+  for (const KernelRow& row : source.kernels) {
+    if (!row.is_rest) of.classes.emplace(row.name, row.kind);
+  }
   std::map<std::string, std::vector<size_t>> phases;
   std::vector<size_t> all;
   for (size_t row = 0; row < source.steps.size(); ++row) {
@@ -222,7 +225,7 @@ std::string SlowSteps::OfKernels(size_t member, size_t row, const Usual& usual, 
   int64_t all_ns = 0;
   int64_t usual_ns = 0;
   for (const StepKernelRow* kernel : kept->second) {
-    if (ClassifyKernel(NameOf(fleet_.run, kernel->name)).category == Category::kCommunication) continue;
+    if (ClassOf(member, kernel->name).category == Category::kCommunication) continue;
     const auto known = usual.by_name.find(kernel->name);
     const int64_t before_ns = known == usual.by_name.end() ? 0 : known->second.first;
     all_ns += kernel->total_ns;
@@ -242,8 +245,14 @@ std::string SlowSteps::OfKernels(size_t member, size_t row, const Usual& usual, 
     text =
         fmt::format(", kernels take {:.2f} times as long", static_cast<double>(all_ns) / static_cast<double>(usual_ns));
   }
-  return text + fmt::format(", most in {:.60} ({}) +{} {}", BaseName(name), Name(ClassifyKernel(name).family),
+  return text + fmt::format(", most in {:.60} ({}) +{} {}", BaseName(name), Name(ClassOf(member, most->name).family),
                             Ms(most_ns), often);
+}
+
+KernelClass SlowSteps::ClassOf(size_t member, uint32_t name) const {
+  const auto& classes = members_[member].classes;
+  const auto found = classes.find(name);
+  return found != classes.end() ? found->second : ClassifyKernel(NameOf(fleet_.run, name));
 }
 
 std::string SlowSteps::OfAwaited(size_t member, size_t row) const {

@@ -41,6 +41,7 @@ class SlowSteps {
     std::map<std::string, Usual> by_phase;
     std::map<size_t, std::map<int32_t, int64_t>> awaited;          // slow row -> rank index -> time waited for it
     std::map<int64_t, std::vector<const StepKernelRow*>> kernels;  // by step number
+    std::map<uint32_t, KernelClass> classes;                       // by name
   };
 
   void Take(size_t member);
@@ -49,6 +50,8 @@ class SlowSteps {
   [[nodiscard]] const Usual* UsualFor(size_t member, size_t row) const;
   [[nodiscard]] bool IsSlow(size_t member, size_t row) const;
   [[nodiscard]] std::string OfKernels(size_t member, size_t row, const Usual& usual, int64_t excess_ns) const;
+  // As the node told it: the name may be redacted.
+  [[nodiscard]] KernelClass ClassOf(size_t member, uint32_t name) const;
   [[nodiscard]] std::string OfAwaited(size_t member, size_t row) const;
   [[nodiscard]] std::string Detail(size_t member, size_t row, size_t part, int64_t excess_ns) const;
 

@@ -20,6 +20,14 @@ TEST(Digest, KnownSha256) {
   EXPECT_EQ(Sha256(""), DigestFromHex("E3B0C44298FC1C149AFBF4C8996FB92427AE41E4649B934CA495991B7852B855"));
 }
 
+// RFC 4231, case 2, and a key longer than a block (case 6).
+TEST(Digest, KnownHmacSha256) {
+  EXPECT_EQ(HmacSha256("Jefe", "what do ya want for nothing?"),
+            DigestFromHex("5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"));
+  EXPECT_EQ(HmacSha256(std::string(131, '\xaa'), "Test Using Larger Than Block-Size Key - Hash Key First"),
+            DigestFromHex("60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"));
+}
+
 TEST(Digest, AnyOneBitMakesTwoDigestsDiffer) {
   const Digest one = Sha256("abc");
   EXPECT_TRUE(SameDigest(one, one));
