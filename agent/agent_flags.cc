@@ -5,11 +5,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <optional>
-#include <system_error>
 
 #include "agent/spool/spool.h"
+#include "platform/file_system.h"
 #include "platform/log.h"
 
 namespace lockstep {
@@ -70,14 +69,6 @@ void AddFlags(CLI::App& app, AgentFlags& flags) {
   app.add_option("--redact-key", flags.redact_key, "file with the key of --redact: the same on every node");
   AddConnectionFlags(app, flags.connection);
   app.add_option("--log-level", flags.log_level, "debug, info, warning, error or off")->capture_default_str();
-}
-
-// Whether a path, there or not yet, lies in a folder or is it.
-bool IsInside(const std::string& path, const std::string& folder) {
-  std::error_code error;
-  const std::filesystem::path inner = std::filesystem::weakly_canonical(path, error);
-  const std::filesystem::path outer = std::filesystem::weakly_canonical(folder, error);
-  return std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first == outer.end();
 }
 
 // What is wrong with flags that are each well-formed; null = nothing.

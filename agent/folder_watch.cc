@@ -10,6 +10,7 @@
 
 #include "analysis/base/time.h"
 #include "platform/clock.h"
+#include "platform/file_system.h"
 #include "platform/log.h"
 #include "platform/process.h"
 
@@ -49,7 +50,8 @@ std::optional<FileKey> KeyOf(const std::string& path) {
                  .inode = info.st_ino};
 }
 
-FolderWatch::FolderWatch(FolderWatchOptions options) : options_(std::move(options)), list_(options_.times) {
+FolderWatch::FolderWatch(FolderWatchOptions options)
+    : options_(std::move(options)), folders_(OutermostFolders(options_.folders)), list_(options_.times) {
   absl::StatusOr<DirectoryWatch> watch = DirectoryWatch::Create();
   if (watch.ok()) {
     watch_ = *std::move(watch);
@@ -57,7 +59,7 @@ FolderWatch::FolderWatch(FolderWatchOptions options) : options_(std::move(option
     must_poll_ = true;
     LogWarning("{}: looking into the folders every few seconds instead", std::string(watch.status().message()));
   }
-  must_poll_ = must_poll_ || std::any_of(options_.folders.begin(), options_.folders.end(), IsOnNetwork);
+  must_poll_ = must_poll_ || std::any_of(folders_.begin(), folders_.end(), IsOnNetwork);
 }
 
 void FolderWatch::Wake() const {
@@ -109,7 +111,7 @@ void FolderWatch::Consider(const std::string& path, FileSign sign, int64_t now_n
 
 void FolderWatch::Scan(int64_t now_ns) {
   const int64_t cpu_before_ns = ThreadCpuNs();
-  for (const std::string& folder : options_.folders) {
+  for (const std::string& folder : folders_) {
     ScanFolder(folder, now_ns);
   }
   const int64_t cost_ns = ThreadCpuNs() - cpu_before_ns;

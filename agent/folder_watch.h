@@ -18,8 +18,9 @@
 namespace lockstep {
 
 struct FolderWatchOptions {
-  std::vector<std::string> folders;  // with all below them
-  std::string pattern;               // of file names, as a shell matches them; "" = all
+  // With all below them; a file has one path, however often and by whatever links its folder is named.
+  std::vector<std::string> folders;
+  std::string pattern;  // of file names, as a shell matches them; "" = all
   // Whether a file is worth anything: not taken before.
   std::function<bool(const FileKey&)> is_news;
   WatchTimes times;
@@ -45,6 +46,7 @@ class FolderWatch {
   void Complain(const std::string& folder, const std::string& why);
 
   const FolderWatchOptions options_;
+  const std::vector<std::string> folders_;
   std::optional<DirectoryWatch> watch_;
   WatchList list_;
   bool must_poll_ = false;  // some folder's changes are not told

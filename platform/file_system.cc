@@ -92,6 +92,15 @@ absl::Status FileError(const std::error_code& error, std::string_view what, cons
   return absl::ErrnoToStatus(error.value(), fmt::format("{} {}", what, path));
 }
 
+// Absolute, without links, dots and a slash at the end; of what is not there yet, as far as can be told.
+fs::path TruePath(const fs::path& path) {
+  std::error_code error;
+  const fs::path absolute = fs::absolute(path, error);
+  const fs::path whole = fs::weakly_canonical(absolute, error);
+  const fs::path normal = (error ? absolute : whole).lexically_normal();
+  return normal.has_filename() || !normal.has_relative_path() ? normal : normal.parent_path();
+}
+
 }  // namespace
 
 InputFiles ListInputs(const std::vector<std::string>& paths) {
@@ -100,6 +109,28 @@ InputFiles ListInputs(const std::vector<std::string>& paths) {
     lister.Add(path);
   }
   return lister.Finish();
+}
+
+bool IsInside(const std::string& path, const std::string& folder) {
+  const fs::path inner = TruePath(path);
+  const fs::path outer = TruePath(folder);
+  return std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first == outer.end();
+}
+
+std::vector<std::string> OutermostFolders(const std::vector<std::string>& folders) {
+  std::set<std::string> paths;
+  for (const std::string& folder : folders) {
+    paths.insert(TruePath(folder).string());
+  }
+  std::vector<std::string> outermost;
+  for (const std::string& path : paths) {  // one that lies in another sorts behind it, though not always next to it
+    const bool inside = std::any_of(outermost.begin(), outermost.end(),
+                                    [&path](const std::string& other) { return IsInside(path, other); });
+    if (!inside) {
+      outermost.push_back(path);
+    }
+  }
+  return outermost;
 }
 
 absl::StatusOr<int64_t> FreeBytes(const std::string& path) {

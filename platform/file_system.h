@@ -24,6 +24,11 @@ struct InputFiles {
 // only when they were named themselves. Files whose name begins with a dot are left out of folders.
 [[nodiscard]] InputFiles ListInputs(const std::vector<std::string>& paths);
 
+// Whether a path, there or not yet, lies in a folder or is it, whatever links and dots they are written with.
+[[nodiscard]] bool IsInside(const std::string& path, const std::string& folder);
+// The folders by their one true path, each once, without those that lie in another one.
+[[nodiscard]] std::vector<std::string> OutermostFolders(const std::vector<std::string>& folders);
+
 // Bytes that this user may still write to the file system of `path` (a file or folder that exists).
 [[nodiscard]] absl::StatusOr<int64_t> FreeBytes(const std::string& path);
 [[nodiscard]] absl::StatusOr<int64_t> FileSize(const std::string& path);

@@ -21,7 +21,7 @@ using testing::UnorderedElementsAre;
 class FolderWatchTest : public testing::Test {
  protected:
   FolderWatch Watch(const std::string& pattern = "") {
-    return FolderWatch({.folders = {folder_.path()},
+    return FolderWatch({.folders = folders_,
                         .pattern = pattern,
                         .is_news = [this](const FileKey& key) { return !taken_.contains(key.path); },
                         .times = {.seen_quiet_ns = 1'000'000, .closed_quiet_ns = 1'000'000}});
@@ -41,6 +41,7 @@ class FolderWatchTest : public testing::Test {
   }
 
   const TempDir folder_ = TempDir::Create("", "lockstep-folder-test-").value();
+  std::vector<std::string> folders_ = {folder_.path()};
   std::set<std::string> taken_;
 };
 
@@ -50,6 +51,21 @@ TEST_F(FolderWatchTest, FindsWhatIsThereAndWhatComes) {
   EXPECT_THAT(Await(watch, 1), ElementsAre(Path("a")));
   Write("b");
   EXPECT_THAT(Await(watch, 1), ElementsAre(Path("b")));
+}
+
+TEST_F(FolderWatchTest, AFileHasOnePathHoweverItsFolderIsNamed) {
+  std::filesystem::create_directories(Path("x/y"));
+  std::filesystem::create_directory_symlink(Path("x"), Path("link"));
+  folders_ = {Path("x") + "/", Path("x"), Path("link"), Path("x/y")};
+  FolderWatch watch = Watch();
+  Write("x/y/a");
+  Write("x/b");
+  const std::string top = std::filesystem::canonical(folder_.path()).string();
+  EXPECT_THAT(Await(watch, 2), UnorderedElementsAre(top + "/x/y/a", top + "/x/b"));
+  Write("x/y/c");
+  EXPECT_THAT(Await(watch, 1), ElementsAre(top + "/x/y/c"));
+  EXPECT_THAT(watch.Next(20'000'000), IsEmpty());
+  EXPECT_EQ(taken_.size(), 3U);
 }
 
 TEST_F(FolderWatchTest, FindsFilesInFoldersThatAppear) {

@@ -97,5 +97,28 @@ TEST(TempDir, SaysWhereItCannotBeMade) {
   EXPECT_THAT(std::string(folder.status().message()), testing::HasSubstr("/nowhere/at/all/x"));
 }
 
+TEST_F(ListInputsTest, AFolderIsInsideAnotherWhateverLinksItIsNamedBy) {
+  Make("a/b/file");
+  const std::string top = folder_.path();
+  fs::create_directory_symlink(top + "/a", top + "/link");
+  EXPECT_TRUE(IsInside(top + "/link/b/", top + "/a/"));
+  EXPECT_TRUE(IsInside(top + "/a", top + "/a/b/.."));
+  EXPECT_TRUE(IsInside(top + "/a/not/there/", top + "/a"));
+  EXPECT_FALSE(IsInside(top + "/ab", top + "/a"));
+  EXPECT_FALSE(IsInside(top, top + "/a"));
+}
+
+TEST_F(ListInputsTest, FoldersAreEachNamedOnceWithoutThoseInsideOthers) {
+  Make("a/b/file");
+  Make("a.c/file");
+  const std::string top = fs::canonical(folder_.path()).string();
+  fs::create_directory_symlink(top + "/a", top + "/link");
+  EXPECT_THAT(OutermostFolders({top + "/a/", top + "/a", top + "//a/.", top + "/link", top + "/link/b", top + "/a.c",
+                                top + "/a/b/"}),
+              ElementsAre(top + "/a", top + "/a.c"));
+  EXPECT_THAT(OutermostFolders({"/", top}), ElementsAre("/"));
+  EXPECT_THAT(OutermostFolders({top + "/not/there/", top + "/not/there"}), ElementsAre(top + "/not/there"));
+}
+
 }  // namespace
 }  // namespace lockstep
