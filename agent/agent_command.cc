@@ -68,39 +68,6 @@ UplinkClientOptions UplinkOptionsFrom(const AgentFlags& flags) {
   return options;
 }
 
-void LogReports(const std::vector<FileReport>& reports) {
-  for (const FileReport& report : reports) {
-    if (report.status == "used") {
-      LogInfo("{}: sent, {} sources", report.path, report.sources);
-    } else {
-      LogWarning("{}: {}: {}", report.path, report.status, report.reason);
-    }
-  }
-}
-
-void LogSummary(const UplinkSummary& summary) {
-  for (const RefusedUplinkSource& refused : summary.refused) {
-    LogWarning("{}: the aggregator refused it ({}): {}; to take the new data, drop the run first with --replace",
-               refused.path, refused.reason, refused.detail);
-  }
-  LogInfo("drained: {} batches acknowledged on {} streams", summary.acknowledged_batches, summary.streams);
-}
-
-// Sends the files once.
-absl::Status SendFiles(const AgentFlags& flags, const CondenseAndSendOptions& options, UplinkClient& uplink,
-                       const std::stop_token& stop) {
-  LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<FileReport> reports,
-                            CondenseAndSend(ListInputs(flags.paths), options, uplink, stop));
-  LogReports(reports);
-  LOCKSTEP_ASSIGN_OR_RETURN(const UplinkSummary summary, uplink.Drain(flags.finish));
-  LogSummary(summary);
-  if (std::none_of(reports.begin(), reports.end(), IsUsable)) {
-    return absl::NotFoundError(
-        "no usable trace among the inputs: nsys exports (*.sqlite) and Kineto traces (*.json, *.json.gz) are read");
-  }
-  return absl::OkStatus();
-}
-
 AgentServiceOptions ServiceOptionsFrom(const AgentFlags& flags, CondenseAndSendOptions send) {
   return {.paths = flags.paths,
           .watch = flags.watch,
@@ -121,11 +88,7 @@ absl::Status RunAgent(const AgentFlags& flags, CondenseAndSendOptions options, c
   options.progress = [&line](const SendProgress& progress) { line.Show(progress); };
   auto transport = MakeGrpcTransport(ConnectTo(flags.aggregator, flags.connection.security),
                                      flags.connection.token_file, kConnectNs);
-  if (!flags.watch.empty() || !flags.spool.empty()) {
-    return RunAgentService(ServiceOptionsFrom(flags, std::move(options)), std::move(transport), stop);
-  }
-  UplinkClient uplink(std::move(transport), UplinkOptionsFrom(flags), stop);
-  return SendFiles(flags, options, uplink, stop);
+  return RunAgentService(ServiceOptionsFrom(flags, std::move(options)), std::move(transport), stop);
 }
 
 int Complain(const absl::Status& status, int exit_code) {

@@ -18,12 +18,16 @@
 #include "platform/clock.h"
 #include "platform/executor.h"
 #include "platform/log.h"
+#include "platform/outage.h"
 
 namespace lockstep {
 namespace {
 
 // No wait is longer, so that whoever waits looks around now and then.
-constexpr int64_t kLongestWaitNs = 60 * kNsPerS;
+constexpr int64_t kLongestWaitNs = 5 * kNsPerS;
+
+// Complaints that are remembered so as not to be made again.
+constexpr size_t kMostTold = 10'000;
 
 class AgentService {
  public:
@@ -34,12 +38,13 @@ class AgentService {
     LOCKSTEP_RETURN_IF_ERROR(Open());
     Connect();
     const absl::Status taken = options_.watch.empty() ? TakePaths() : WatchFolders();
-    const absl::Status sent = Finish(taken);
-    return taken.ok() || absl::IsCancelled(taken) ? sent : taken;
+    LOCKSTEP_RETURN_IF_ERROR(Finish(taken));
+    return options_.watch.empty() ? Shortfall() : absl::OkStatus();
   }
 
  private:
   absl::Status Open() {
+    inputs_ = ListInputs(options_.paths);
     if (options_.spool.empty()) {
       ledger_ = Ledger::InMemory();
       return absl::OkStatus();
@@ -68,13 +73,23 @@ class AgentService {
       uplink.session.can_begin_anew = true;
     }
     uplink_.emplace(std::move(transport_), std::move(uplink), hang_up_.get_token());
-    const size_t jobs = options_.send.jobs == 0 ? CpuCount() : options_.send.jobs;
+    const size_t jobs = Jobs();
     share_bytes_ = SortShare(options_.send.sort_memory_bytes, jobs, options_.send.condense.sort_memory_bytes);
     workers_.emplace(jobs, [this](const std::string& path) { Work(path); });
     if (folder_) {
       sender_->Start(*uplink_);
       Submit(folder_->again);
     }
+  }
+
+  // No more than there will ever be files: they share the room for sorting.
+  [[nodiscard]] size_t Jobs() const {
+    const size_t jobs = options_.send.jobs == 0 ? CpuCount() : options_.send.jobs;
+    if (!options_.watch.empty()) {
+      return jobs;
+    }
+    const size_t files = inputs_.files.size() + (folder_ ? folder_->again.size() : 0);
+    return std::clamp<size_t>(files, 1, jobs);
   }
 
   void Submit(const std::vector<std::string>& paths) {
@@ -100,13 +115,14 @@ class AgentService {
     const std::optional<FileKey> key = KeyOf(path);
     if (!key) {
       LogWarning("{}: it is gone before it could be read", path);
-      return ledger().Gone(path);
+      ledger().Gone(path);
+      return absl::OkStatus();
     }
     if (!IsNews(*key)) {
       usable_.fetch_add(1);
       return absl::OkStatus();  // asked for twice
     }
-    LOCKSTEP_RETURN_IF_ERROR(ledger().Take(*key, FingerprintOf(path).value_or(Hash128())));
+    ledger().Take(*key, FingerprintOf(path).value_or(Hash128()));
     CondenseFileOptions condense = options_.send.condense;
     condense.sort_memory_bytes = share_bytes_;
     condense.read.progress = [this, &path](int64_t done, int64_t total) {
@@ -118,29 +134,38 @@ class AgentService {
     };
     absl::StatusOr<SentFile> sent = CondenseAndSendFile(path, condense, outlet());
     if (absl::IsResourceExhausted(sent.status())) {
-      LogWarning("{}: {}; it will be tried again", path, std::string(sent.status().message()));
-      return ledger().Failed(path, std::string(sent.status().message()));
+      Failed(path, std::string(sent.status().message()));
+      return absl::OkStatus();
     }
     LOCKSTEP_RETURN_IF_ERROR(sent.status());
-    return Taken(path, *std::move(sent));
+    Taken(path, *std::move(sent));
+    return absl::OkStatus();
   }
 
-  absl::Status Taken(const std::string& path, SentFile sent) {
+  void Taken(const std::string& path, SentFile sent) {
     done_.fetch_add(1);
     usable_.fetch_add(IsUsable(sent.report) ? 1 : 0);
-    LogReport(sent.report);
+    if (!sent.lacked_room) {
+      LogReport(sent.report);
+    }
     if (sent.lacked_room) {
-      return ledger().Failed(path, sent.report.reason);
+      Failed(path, sent.report.reason);
+    } else if (folder_) {
+      sent.sources.push_back({.id = spooled_->IdOf(sent.note), .batches = 1});
+      ledger().Spooled(path, std::move(sent.sources));
+      Submit(folder_->ForgetWhatIsNotWhole());  // what was begun anew while the file was in work
+    } else {
+      ledger().Spooled(path, {});
     }
-    if (!folder_) {
-      return ledger().Spooled(path, {});
+  }
+
+  // For want of something here: to be tried again. One line a minute, however many files it concerns.
+  void Failed(const std::string& path, const std::string& reason) {
+    ledger().Failed(path, reason);
+    const MutexLock lock(mutex_);
+    if (wanting_.Met(SystemClock().MonotonicNs())) {
+      LogWarning("{}: {}; it is tried again later, as others that want the same", path, reason);
     }
-    sent.sources.push_back({.id = spooled_->IdOf(sent.note), .batches = 1});
-    LOCKSTEP_RETURN_IF_ERROR(ledger().Spooled(path, std::move(sent.sources)));
-    // What was begun anew while the file was in work is not whole.
-    LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<std::string> again, folder_->ForgetWhatIsNotWhole());
-    Submit(again);
-    return absl::OkStatus();
   }
 
   void LogReport(const FileReport& report) {
@@ -149,6 +174,9 @@ class AgentService {
       return;
     }
     const MutexLock lock(mutex_);
+    if (told_.size() > kMostTold) {
+      told_.clear();
+    }
     const std::string text = fmt::format("{}: {}", report.status, report.reason);
     std::string& told = told_[report.path];
     if (told != text) {  // a log file in a watched folder changes again and again
@@ -173,17 +201,17 @@ class AgentService {
         return broken_;
       }
     }
-    return uplink_->failure();
+    LOCKSTEP_RETURN_IF_ERROR(uplink_->failure());
+    return sender_ ? sender_->failure() : absl::OkStatus();
   }
 
   absl::Status TakePaths() {
-    const InputFiles inputs = ListInputs(options_.paths);
-    for (const PathProblem& problem : inputs.problems) {
+    for (const PathProblem& problem : inputs_.problems) {
       const FileReport report{.path = problem.path, .format = "", .status = "refused", .reason = problem.reason};
       LogReport(report);
       LOCKSTEP_RETURN_IF_ERROR(outlet().AddNote(NoteOf(report, options_.send.condense.host)));
     }
-    for (const std::string& path : inputs.files) {
+    for (const std::string& path : inputs_.files) {
       const std::optional<FileKey> key = KeyOf(path);
       if (key && !IsNews(*key)) {
         LogInfo("{}: taken before", path);
@@ -198,6 +226,16 @@ class AgentService {
     LOCKSTEP_RETURN_IF_ERROR(Trouble());
     if (stop_.stop_requested()) {
       return absl::CancelledError("stopped before all files were read");
+    }
+    return absl::OkStatus();
+  }
+
+  // What keeps PATHs that were all looked at from being all that they should be.
+  absl::Status Shortfall() {
+    if (const std::vector<std::string> failed = ledger().FailedFiles(); !failed.empty()) {
+      return absl::ResourceExhaustedError(
+          fmt::format("{} files could not be read for want of room, such as {}: give them again when there is some",
+                      failed.size(), failed[0]));
     }
     return usable_.load() > 0 ? absl::OkStatus()
                               : absl::NotFoundError(
@@ -222,11 +260,13 @@ class AgentService {
 
   absl::Status Finish(const absl::Status& taken) {
     const int64_t begin_ns = SystemClock().MonotonicNs();
-    if (!taken.ok() || stop_.stop_requested()) {
-      workers_->Close();
-      workers_->AwaitIdle(taken.ok() || absl::IsCancelled(taken) ? options_.drain_ns / 2 : 0);
+    const bool goes_on = taken.ok() || absl::IsCancelled(taken);
+    bool all_read = taken.ok();
+    if (!goes_on || stop_.stop_requested()) {
+      all_read = workers_->Close() == 0 && all_read;
+      all_read = workers_->AwaitIdle(goes_on ? options_.drain_ns / 2 : 0) && all_read;
     }
-    absl::Status drained = taken.ok() || absl::IsCancelled(taken) ? Drain(begin_ns) : taken;
+    absl::Status drained = goes_on ? Drain(begin_ns, all_read) : taken;
     abandon_.request_stop();
     if (folder_) {
       folder_->spool->Close();
@@ -241,7 +281,16 @@ class AgentService {
     if (absl::IsDeadlineExceeded(drained) && folder_) {
       drained = absl::OkStatus();  // it is all on disk
     }
-    return absl::IsCancelled(taken) && drained.ok() ? taken : drained;
+    return drained.ok() ? taken : drained;
+  }
+
+  // Whether to say that no more will come: not while something is missing that might.
+  [[nodiscard]] bool MayFinish(bool all_read) {
+    const bool may = all_read && ledger().FailedFiles().empty();
+    if (options_.finish && !may) {
+      LogWarning("the run is not finished: not all files were read");
+    }
+    return options_.finish && may;
   }
 
   // How long may still be waited, of the time after a stop; without a stop, long.
@@ -250,14 +299,36 @@ class AgentService {
     return stop_.stop_requested() ? std::max<int64_t>(0, options_.drain_ns - used_ns) : kNsPerS;
   }
 
-  absl::Status Drain(int64_t begin_ns) {
-    absl::Status emptied = absl::OkStatus();
-    while (folder_) {
+  absl::Status Drain(int64_t begin_ns, bool all_read) {
+    if (folder_) {
+      LOCKSTEP_RETURN_IF_ERROR(EmptySpool(begin_ns));
+    }
+    const bool finish = MayFinish(all_read);
+    absl::StatusOr<UplinkSummary> summary = absl::DeadlineExceededError("");
+    do {
+      const bool was_stopped = stop_.stop_requested() || !options_.watch.empty();
+      summary = uplink_->Drain(finish, LeftNs(begin_ns));
+      if (was_stopped) {
+        break;
+      }
+    } while (absl::IsDeadlineExceeded(summary.status()));
+    LOCKSTEP_RETURN_IF_ERROR(summary.status());
+    for (const RefusedUplinkSource& refused : summary->refused) {
+      LogWarning("{}: the aggregator refused it ({}): {}; to take the new data, drop the run first with --replace",
+                 refused.path, refused.reason, refused.detail);
+    }
+    LogInfo("drained: {} batches acknowledged on {} streams", summary->acknowledged_batches, summary->streams);
+    return absl::OkStatus();
+  }
+
+  // Until all of it is delivered, and all that had to be condensed again; or the stop's time is over.
+  absl::Status EmptySpool(int64_t begin_ns) {
+    while (true) {
       const bool was_stopped = stop_.stop_requested();
-      emptied = sender_->Drain(LeftNs(begin_ns));
+      const absl::Status emptied = sender_->Drain(LeftNs(begin_ns));
       const bool idle = was_stopped || workers_->AwaitIdle(0);
       if ((emptied.ok() && idle) || (absl::IsDeadlineExceeded(emptied) && was_stopped)) {
-        break;
+        return emptied;
       }
       LOCKSTEP_RETURN_IF_ERROR(Trouble());
       if (!emptied.ok() && !absl::IsDeadlineExceeded(emptied)) {
@@ -267,18 +338,6 @@ class AgentService {
         workers_->AwaitIdle(kNsPerS / 5);  // what had to be condensed again
       }
     }
-    LOCKSTEP_RETURN_IF_ERROR(emptied);
-    std::optional<int64_t> within_ns;
-    if (stop_.stop_requested() || !options_.watch.empty()) {
-      within_ns = LeftNs(begin_ns);
-    }
-    LOCKSTEP_ASSIGN_OR_RETURN(const UplinkSummary summary, uplink_->Drain(options_.finish, within_ns));
-    for (const RefusedUplinkSource& refused : summary.refused) {
-      LogWarning("{}: the aggregator refused it ({}): {}; to take the new data, drop the run first with --replace",
-                 refused.path, refused.reason, refused.detail);
-    }
-    LogInfo("drained: {} batches acknowledged on {} streams", summary.acknowledged_batches, summary.streams);
-    return absl::OkStatus();
   }
 
   void LogRest() {
@@ -296,12 +355,14 @@ class AgentService {
   const std::stop_token stop_;
   std::stop_source abandon_;  // files in work are left as they are
   std::stop_source hang_up_;  // the uplink ends
+  InputFiles inputs_;         // that PATHs mean
   int64_t share_bytes_ = 0;
   std::atomic<size_t> files_{0};
   std::atomic<size_t> done_{0};
   std::atomic<int64_t> usable_{0};
   Mutex mutex_;
   absl::Status broken_ LOCKSTEP_GUARDED_BY(mutex_);
+  Outage wanting_ LOCKSTEP_GUARDED_BY(mutex_);                           // room, descriptors
   std::map<std::string, std::string> told_ LOCKSTEP_GUARDED_BY(mutex_);  // complaints by path
 
   std::unique_ptr<Ledger> ledger_;  // without a spool

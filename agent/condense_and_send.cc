@@ -6,6 +6,7 @@
 
 #include "agent/redact.h"
 #include "analysis/base/status_macros.h"
+#include "platform/byte_source.h"
 #include "platform/executor.h"
 #include "proto/batch_codec.h"
 
@@ -128,6 +129,12 @@ class Job {
   std::atomic<size_t> done_{0};
 };
 
+// kResourceExhausted when no file can be opened here now: then nothing can be said about this one.
+absl::Status Openable(const std::string& path) {
+  const absl::Status opened = OpenByteSource(path).status();
+  return absl::IsResourceExhausted(opened) ? opened : absl::OkStatus();
+}
+
 }  // namespace
 
 FileNote NoteOf(const FileReport& report, const std::string& host) {
@@ -147,8 +154,12 @@ int64_t SortShare(int64_t memory_bytes, size_t jobs, int64_t most_bytes) {
 
 absl::StatusOr<SentFile> CondenseAndSendFile(const std::string& path, const CondenseFileOptions& options,
                                              Outlet& outlet) {
+  LOCKSTEP_RETURN_IF_ERROR(Openable(path));
   Forwarder forwarder(outlet, options.redactor.get());
   absl::StatusOr<FileReport> report = CondenseFile(path, options, forwarder);
+  if (report.ok() && !IsUsable(*report)) {
+    LOCKSTEP_RETURN_IF_ERROR(Openable(path));
+  }
   SentFile sent;
   if (report.ok()) {
     sent.report = *std::move(report);

@@ -28,12 +28,14 @@ void FileWorkers::Submit(const std::string& path) {
   }
 }
 
-void FileWorkers::Close() {
+size_t FileWorkers::Close() {
   const MutexLock lock(mutex_);
+  const size_t left = waiting_.size();
   closed_ = true;
   waiting_.clear();
   known_.clear();
   changed_.NotifyAll();
+  return left;
 }
 
 bool FileWorkers::AwaitIdle(int64_t timeout_ns) {

@@ -23,8 +23,8 @@ class FileWorkers {
 
   // Once more after the present work if the file is in work; once only if it waits.
   void Submit(const std::string& path) LOCKSTEP_EXCLUDES(mutex_);
-  // Nothing is begun any more.
-  void Close() LOCKSTEP_EXCLUDES(mutex_);
+  // Nothing is begun any more. How many files will not be.
+  size_t Close() LOCKSTEP_EXCLUDES(mutex_);
   // Waits until nothing waits or is in work, at most for `timeout_ns`; whether it is so.
   bool AwaitIdle(int64_t timeout_ns) LOCKSTEP_EXCLUDES(mutex_);
 

@@ -42,28 +42,27 @@ void LogDamage(const std::string& folder, const SpoolDamage& damage) {
     LogWarning("{}: {} bytes in {} places of the spool are damaged", folder, damage.bytes, damage.places);
   }
   for (const LostBatches& lost : damage.lost) {
-    LogWarning("{}: batches {} to {} of source {} are lost or stand behind lost ones", folder, lost.first, lost.last,
-               lost.source_id.Hex());
+    LogWarning("{}: batches {} to {} of source {} are not in the spool, or behind such ones", folder, lost.first,
+               lost.last, lost.source_id.Hex());
   }
 }
 
 // Files to work on; those that are gone are told and forgotten.
-absl::Status Add(const std::vector<std::string>& paths, std::string_view why, SpoolFolder& folder) {
+void Add(const std::vector<std::string>& paths, std::string_view why, SpoolFolder& folder) {
   for (const std::string& path : paths) {
     if (KeyOf(path)) {
       LogWarning("{} is condensed again: {}", path, why);
       folder.again.push_back(path);
     } else {
       LogError("{} cannot be condensed again ({}): it is gone", path, why);
-      LOCKSTEP_RETURN_IF_ERROR(folder.ledger->Gone(path));
+      folder.ledger->Gone(path);
     }
   }
-  return absl::OkStatus();
 }
 
 }  // namespace
 
-absl::StatusOr<std::vector<std::string>> SpoolFolder::ForgetWhatIsNotWhole() const {
+std::vector<std::string> SpoolFolder::ForgetWhatIsNotWhole() const {
   return ledger->ForgetUnless([this](const Hash128& id, int64_t batches) { return spool->Holds(id, batches); });
 }
 
@@ -79,14 +78,14 @@ absl::StatusOr<std::unique_ptr<SpoolFolder>> OpenSpoolFolder(const std::string& 
   LOCKSTEP_ASSIGN_OR_RETURN(
       std::unique_ptr<Ledger> ledger,
       Ledger::Open(folder + "/ledger", run, [](const std::string& path) { return KeyOf(path).has_value(); }));
-  LOCKSTEP_ASSIGN_OR_RETURN(std::unique_ptr<Spool> spool,
-                            Spool::Open({.folder = folder, .max_bytes = max_bytes}, ledger->acknowledged()));
+  SpoolOptions options{.folder = folder, .max_bytes = max_bytes};
+  options.first_segment = ledger->last_segment() + 1;
+  LOCKSTEP_ASSIGN_OR_RETURN(std::unique_ptr<Spool> spool, Spool::Open(options, ledger->acknowledged()));
   LogDamage(folder, spool->damage());
   auto opened = std::make_unique<SpoolFolder>(
       SpoolFolder{*std::move(lock), std::move(ledger), std::move(spool), MakeCodec(), {}});
-  LOCKSTEP_RETURN_IF_ERROR(Add(opened->ledger->LeftInWork(), "it was in work when the agent ended", *opened));
-  LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<std::string> lost, opened->ForgetWhatIsNotWhole());
-  LOCKSTEP_RETURN_IF_ERROR(Add(lost, "not all of it is in the spool any more", *opened));
+  Add(opened->ledger->LeftInWork(), "it was in work when the agent ended", *opened);
+  Add(opened->ForgetWhatIsNotWhole(), "not all of it is in the spool any more", *opened);
   return opened;
 }
 

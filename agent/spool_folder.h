@@ -23,7 +23,7 @@ struct SpoolFolder {
   std::vector<std::string> again;  // files to condense (again): left in work, or lost with what was damaged
 
   // Files of which something is neither acknowledged nor in the spool: no longer taken.
-  absl::StatusOr<std::vector<std::string>> ForgetWhatIsNotWhole() const;
+  [[nodiscard]] std::vector<std::string> ForgetWhatIsNotWhole() const;
 };
 
 // Makes the folder if it is not there. kAlreadyExists when another agent uses it; kFailedPrecondition when it holds

@@ -171,6 +171,10 @@ absl::Status OpenError(const std::string& path, int error) {
   const std::string message = fmt::format("cannot open '{}': {}", path, std::strerror(error));
   if (error == ENOENT || error == ENOTDIR) return absl::NotFoundError(message);
   if (error == EACCES || error == EPERM) return absl::PermissionDeniedError(message);
+  // Of this machine at this time, not of the file.
+  if (error == EMFILE || error == ENFILE || error == ENOMEM || error == EIO || error == ESTALE) {
+    return absl::ResourceExhaustedError(message);
+  }
   return absl::InvalidArgumentError(message);
 }
 

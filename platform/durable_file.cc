@@ -114,6 +114,11 @@ absl::Status DurableFile::Truncate(int64_t size) {
   return absl::OkStatus();
 }
 
+void DurableFile::Reserve(int64_t bytes) const {
+  // Without it an append may find the disk full, which it tells.
+  static_cast<void>(::fallocate(fd_, FALLOC_FL_KEEP_SIZE, size_, bytes));
+}
+
 absl::StatusOr<FileLock> FileLock::Take(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kOwnerOnly);
   if (fd < 0) {
@@ -139,6 +144,26 @@ FileLock::FileLock(FileLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)
 FileLock& FileLock::operator=(FileLock&& other) noexcept {
   std::swap(fd_, other.fd_);
   return *this;
+}
+
+absl::StatusOr<FolderIdentity> FolderIdentity::Of(const std::string& folder) {
+  struct stat info {};
+  if (::stat(folder.c_str(), &info) != 0) {
+    return Failure("find", folder, errno);
+  }
+  return FolderIdentity(folder, info.st_dev, info.st_ino);
+}
+
+absl::Status FolderIdentity::Check() const {
+  struct stat info {};
+  if (::stat(folder_.c_str(), &info) != 0) {
+    return absl::UnavailableError(Failure("find", folder_, errno).message());
+  }
+  if (info.st_dev != device_ || info.st_ino != inode_) {
+    return absl::UnavailableError(
+        fmt::format("{} is another folder than at the start: put the old one back, or start again", folder_));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status SyncFolder(const std::string& folder) {

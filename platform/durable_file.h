@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace lockstep {
@@ -33,6 +34,9 @@ class DurableFile {
   // Up to `size` bytes; fewer at the end of the file.
   [[nodiscard]] absl::StatusOr<std::string> ReadAt(int64_t offset, int64_t size) const;
   absl::Status Truncate(int64_t size);
+  // Sets room aside behind the end, so that this many bytes can be appended even when the disk has filled up; as far as
+  // the file system can.
+  void Reserve(int64_t bytes) const;
   [[nodiscard]] int64_t size() const { return size_; }
   [[nodiscard]] const std::string& path() const { return path_; }
 
@@ -57,6 +61,22 @@ class FileLock {
  private:
   explicit FileLock(int fd) : fd_(fd) {}
   int fd_ = -1;
+};
+
+// The folder that a path led to, to be told from one that has taken its place: a new one, or the empty place where
+// another disk was mounted. Thread safe.
+class FolderIdentity {
+ public:
+  static absl::StatusOr<FolderIdentity> Of(const std::string& folder);
+  // kUnavailable when the path leads elsewhere or nowhere now.
+  [[nodiscard]] absl::Status Check() const;
+
+ private:
+  FolderIdentity(std::string folder, uint64_t device, uint64_t inode)
+      : folder_(std::move(folder)), device_(device), inode_(inode) {}
+  std::string folder_;
+  uint64_t device_;
+  uint64_t inode_;
 };
 
 // Makes the names in a folder durable: after files were created, renamed or removed.

@@ -22,7 +22,12 @@ constexpr uint64_t kFileNumber = ~uint64_t{0};
 constexpr size_t kSourceBytes = 24;
 
 // What a frame says. Values on disk: append only.
-enum class Change : uint8_t { kRun = 1, kFile = 2, kState = 3, kAcknowledged = 4, kGone = 5 };
+enum class Change : uint8_t { kRun = 1, kFile = 2, kState = 3, kAcknowledged = 4, kGone = 5, kSegments = 6 };
+
+// A file of this much more than twice what is needed is written anew.
+constexpr int64_t kSlackBytes = int64_t{1} << 20;
+// Room set aside, so that acknowledgements can be written, and segments deleted, when the disk has filled up.
+constexpr int64_t kReserveBytes = int64_t{256} << 10;
 
 FieldWriter Begin(Change change) {
   FieldWriter fields;
@@ -56,24 +61,28 @@ std::string AcknowledgedChange(const Hash128& id, int64_t sequence) {
   return Begin(Change::kAcknowledged).Id(id).Signed(sequence).Finish();
 }
 
+std::string SegmentsChange(uint32_t last) { return Begin(Change::kSegments).Number(last, 4).Finish(); }
+
 std::string GoneChange(const std::string& path) { return Begin(Change::kGone).Text(path).Finish(); }
 
 }  // namespace
 
-std::unique_ptr<Ledger> Ledger::InMemory() { return std::unique_ptr<Ledger>(new Ledger()); }
+std::unique_ptr<Ledger> Ledger::InMemory() {
+  return std::unique_ptr<Ledger>(new Ledger([](const std::string&) { return true; }));
+}
 
 absl::StatusOr<std::unique_ptr<Ledger>> Ledger::Open(const std::string& path, const std::string& run,
                                                      const std::function<bool(const std::string&)>& exists) {
-  std::unique_ptr<Ledger> ledger(new Ledger());
+  std::unique_ptr<Ledger> ledger(new Ledger(exists));
   const MutexLock lock(ledger->mutex_);
-  LOCKSTEP_RETURN_IF_ERROR(ledger->Load(path, run, exists));
+  LOCKSTEP_RETURN_IF_ERROR(ledger->Load(path, run));
   return ledger;
 }
 
-absl::Status Ledger::Load(const std::string& path, const std::string& run,
-                          const std::function<bool(const std::string&)>& exists) {
-  LOCKSTEP_ASSIGN_OR_RETURN(const DurableFile old, DurableFile::Open(path));
-  LOCKSTEP_ASSIGN_OR_RETURN(const std::string bytes, old.ReadAt(0, old.size()));
+absl::Status Ledger::Load(const std::string& path, const std::string& run) {
+  LOCKSTEP_ASSIGN_OR_RETURN(folder_, FolderIdentity::Of(std::filesystem::path(path).parent_path().string()));
+  LOCKSTEP_ASSIGN_OR_RETURN(file_, DurableFile::Open(path));
+  LOCKSTEP_ASSIGN_OR_RETURN(const std::string bytes, file_->ReadAt(0, file_->size()));
   const FrameScan scan = ScanFrames(bytes, kFileNumber);
   for (const FrameDamage& damage : scan.damage) {
     damaged_bytes_ += damage.bytes;
@@ -85,6 +94,14 @@ absl::Status Ledger::Load(const std::string& path, const std::string& run,
   for (const Frame& frame : scan.frames) {
     Apply(frame.payload);
   }
+  LOCKSTEP_RETURN_IF_ERROR(BeginRun(run));
+  std::erase_if(acknowledged_, [this](const auto& what) LOCKSTEP_REQUIRES(mutex_) {
+    return files_of_.contains(what.first) && !IsNeeded(what.first);
+  });
+  return Rewrite();
+}
+
+absl::Status Ledger::BeginRun(const std::string& run) {
   if (!run_.empty() && run_ != run) {
     const bool idle = std::all_of(entries_.begin(), entries_.end(), [](const auto& entry) {
       return entry.second.state == FileState::kDelivered || entry.second.state == FileState::kFailed;
@@ -93,16 +110,13 @@ absl::Status Ledger::Load(const std::string& path, const std::string& run,
       return absl::FailedPreconditionError(
           fmt::format("{} holds files of run '{}' that are not delivered: let an agent finish that run, or give run "
                       "'{}' a folder of its own",
-                      std::filesystem::path(path).parent_path().string(), run_, run));
+                      std::filesystem::path(file_->path()).parent_path().string(), run_, run));
     }
     entries_.clear();
+    files_of_.clear();
     acknowledged_.clear();
   }
   run_ = run;
-  std::erase_if(entries_,
-                [&](const auto& entry) { return entry.second.state == FileState::kDelivered && !exists(entry.first); });
-  LOCKSTEP_RETURN_IF_ERROR(ReplaceFile(path, Compacted()));
-  LOCKSTEP_ASSIGN_OR_RETURN(file_, DurableFile::Open(path));
   return absl::OkStatus();
 }
 
@@ -112,16 +126,9 @@ void Ledger::Apply(std::string_view change) {
     case Change::kRun:
       run_ = fields.Text();
       return;
-    case Change::kFile: {
-      Entry entry{.key = {.path = std::string(fields.Text()),
-                          .size_bytes = fields.Signed(),
-                          .modified_ns = fields.Signed(),
-                          .inode = fields.Number()},
-                  .fingerprint = fields.Id(),
-                  .by_this_process = false};
-      entries_.insert_or_assign(entry.key.path, entry);
+    case Change::kFile:
+      ApplyFile(fields);
       return;
-    }
     case Change::kState:
       ApplyState(fields);
       return;
@@ -136,7 +143,22 @@ void Ledger::Apply(std::string_view change) {
         entries_.erase(found);
       }
       return;
+    case Change::kSegments:
+      last_segment_ = std::max(last_segment_, static_cast<uint32_t>(fields.Number(4)));
+      return;
   }
+}
+
+void Ledger::ApplyFile(FieldReader& fields) {
+  Entry entry{.key = {.path = std::string(fields.Text()),
+                      .size_bytes = fields.Signed(),
+                      .modified_ns = fields.Signed(),
+                      .inode = fields.Number()},
+              .fingerprint = fields.Id(),
+              .by_this_process = false};
+  Entry& place = entries_[entry.key.path];
+  Unlink(place);
+  place = std::move(entry);
 }
 
 void Ledger::ApplyState(FieldReader& fields) {
@@ -156,12 +178,27 @@ void Ledger::ApplyState(FieldReader& fields) {
   }
 }
 
+// Of a delivered or failed file there is nothing left to know.
+void Ledger::DropWhatIsGone() {
+  for (auto entry = entries_.begin(); entry != entries_.end();) {
+    const FileState state = entry->second.state;
+    const bool settled = state == FileState::kDelivered || state == FileState::kFailed;
+    if (settled && !exists_(entry->first)) {
+      DropSources(entry->second);
+      entry = entries_.erase(entry);
+    } else {
+      ++entry;
+    }
+  }
+}
+
 std::string Ledger::Compacted() const {
   std::string text;
   const auto add = [&text](const std::string& change) {
     text += EncodeFrame(FrameKind::kLedger, kFileNumber, static_cast<int64_t>(text.size()), change);
   };
   add(RunChange(run_));
+  add(SegmentsChange(last_segment_));
   for (const auto& [path, entry] : entries_) {
     add(FileChange(entry.key, entry.fingerprint));
     if (entry.state != FileState::kInWork) {
@@ -174,27 +211,55 @@ std::string Ledger::Compacted() const {
   return text;
 }
 
-// A full disk is no failure: an entry that is missing later costs work, no data.
-absl::Status Ledger::Write(std::string_view change) {
-  if (!file_) {
-    return absl::OkStatus();
+absl::Status Ledger::Rewrite() {
+  LOCKSTEP_RETURN_IF_ERROR(folder_->Check());
+  DropWhatIsGone();
+  const std::string path = file_->path();
+  const std::string text = Compacted();
+  const absl::Status replaced = ReplaceFile(path, text);
+  // Whichever of the two stands there now.
+  absl::StatusOr<DurableFile> file = DurableFile::Open(path);
+  if (!file.ok()) {
+    behind_ = true;
+    return file.status();
   }
-  const absl::Status written = file_->Append(EncodeFrame(FrameKind::kLedger, kFileNumber, file_->size(), change));
-  const int64_t now_ns = SystemClock().MonotonicNs();
-  if (!absl::IsResourceExhausted(written)) {
-    full_.Over(now_ns);
-    return written;
+  file_ = *std::move(file);
+  reserved_until_ = 0;
+  if (replaced.ok()) {
+    behind_ = false;
+    compacted_bytes_ = static_cast<int64_t>(text.size());
   }
-  if (full_.Met(now_ns)) {
-    LogWarning("{}: an agent started again may condense files again", std::string(written.message()));
-  }
-  return absl::OkStatus();
+  return replaced;
 }
 
-absl::Status Ledger::WriteState(Entry& entry, FileState state, std::string_view reason) {
+void Ledger::Write(std::string_view change) {
+  if (!file_ || behind_) {
+    return;
+  }
+  if (file_->size() + kReserveBytes / 2 > reserved_until_) {
+    file_->Reserve(kReserveBytes);
+    reserved_until_ = file_->size() + kReserveBytes;
+  }
+  const absl::Status written = file_->Append(EncodeFrame(FrameKind::kLedger, kFileNumber, file_->size(), change));
+  behind_ = !written.ok();
+  Tell(written);
+}
+
+void Ledger::Tell(const absl::Status& written) {
+  const int64_t now_ns = SystemClock().MonotonicNs();
+  if (!written.ok()) {
+    if (trouble_.Met(now_ns)) {
+      LogWarning("{}: an agent started again may condense files again", std::string(written.message()));
+    }
+  } else if (!behind_) {
+    trouble_.Over(now_ns);
+  }
+}
+
+void Ledger::WriteState(Entry& entry, FileState state, std::string_view reason) {
   entry.state = state;
   entry.reason = reason;
-  return Write(StateChange(entry.key.path, state, reason, entry.sources));
+  Write(StateChange(entry.key.path, state, reason, entry.sources));
 }
 
 bool Ledger::IsNews(const FileKey& key, const std::function<Hash128()>& fingerprint) const {
@@ -212,66 +277,59 @@ bool Ledger::IsNews(const FileKey& key, const std::function<Hash128()>& fingerpr
   return same_inode != entry.key || (key != entry.key && fingerprint() != entry.fingerprint);
 }
 
-absl::Status Ledger::Take(const FileKey& key, const Hash128& fingerprint) {
+void Ledger::Take(const FileKey& key, const Hash128& fingerprint) {
   const MutexLock lock(mutex_);
   Entry& entry = entries_[key.path];
   Unlink(entry);
   entry = {.key = key, .fingerprint = fingerprint};
-  return Write(FileChange(key, fingerprint));
+  Write(FileChange(key, fingerprint));
 }
 
-absl::Status Ledger::Spooled(const std::string& path, std::vector<SpooledSource> sources) {
+void Ledger::Spooled(const std::string& path, std::vector<SpooledSource> sources) {
   const MutexLock lock(mutex_);
   const auto found = entries_.find(path);
   LOCKSTEP_CHECK(found != entries_.end());
   Entry& entry = found->second;
+  Unlink(entry);
   entry.sources = std::move(sources);
   for (const SpooledSource& source : entry.sources) {
     files_of_.emplace(source.id, path);
   }
-  LOCKSTEP_RETURN_IF_ERROR(WriteState(entry, FileState::kSpooled, ""));
+  WriteState(entry, FileState::kSpooled, "");
   if (IsDelivered(entry)) {
-    LOCKSTEP_RETURN_IF_ERROR(Deliver(entry));
+    Deliver(entry);
   }
-  return file_ ? file_->Sync() : absl::OkStatus();
+  static_cast<void>(SyncNow());  // it has told, and is asked again before anything is deleted
 }
 
-absl::Status Ledger::Failed(const std::string& path, std::string_view reason) {
+void Ledger::Failed(const std::string& path, std::string_view reason) {
   const MutexLock lock(mutex_);
   const auto found = entries_.find(path);
   LOCKSTEP_CHECK(found != entries_.end());
-  return WriteState(found->second, FileState::kFailed, reason);
+  WriteState(found->second, FileState::kFailed, reason);
 }
 
-absl::Status Ledger::Acknowledge(const Hash128& source_id, int64_t sequence) {
+void Ledger::Acknowledge(const Hash128& source_id, int64_t sequence) {
   const MutexLock lock(mutex_);
   acknowledged_[source_id] = sequence;
-  LOCKSTEP_RETURN_IF_ERROR(Write(AcknowledgedChange(source_id, sequence)));
-  return Settle(source_id);
+  Write(AcknowledgedChange(source_id, sequence));
+  DeliverFilesOf(source_id);
 }
 
-// A file whose last source this was is delivered.
-absl::Status Ledger::Settle(const Hash128& source_id) {
-  std::vector<std::string> paths;
+// Those whose last source this was.
+void Ledger::DeliverFilesOf(const Hash128& source_id) {
   const auto [begin, end] = files_of_.equal_range(source_id);
   for (auto file = begin; file != end; ++file) {
-    if (IsDelivered(entries_.at(file->second))) {
-      paths.push_back(file->second);
+    Entry& entry = entries_.at(file->second);
+    if (entry.state == FileState::kSpooled && IsDelivered(entry)) {
+      Deliver(entry);
     }
   }
-  for (const std::string& path : paths) {
-    LOCKSTEP_RETURN_IF_ERROR(Deliver(entries_.at(path)));
-  }
-  return absl::OkStatus();
 }
 
 bool Ledger::IsDelivered(const Entry& entry) const {
-  for (const SpooledSource& source : entry.sources) {
-    if (!IsAcknowledged(source)) {
-      return false;
-    }
-  }
-  return true;
+  return std::all_of(entry.sources.begin(), entry.sources.end(),
+                     [this](const SpooledSource& source) LOCKSTEP_REQUIRES(mutex_) { return IsAcknowledged(source); });
 }
 
 bool Ledger::IsAcknowledged(const SpooledSource& source) const {
@@ -279,11 +337,21 @@ bool Ledger::IsAcknowledged(const SpooledSource& source) const {
   return found != acknowledged_.end() && found->second >= source.batches - 1;
 }
 
-// What is acknowledged stays known to this process, so that the same sources taken again are delivered at once.
-absl::Status Ledger::Deliver(Entry& entry) {
-  Unlink(entry);
-  entry.sources.clear();
-  return WriteState(entry, FileState::kDelivered, "");
+// What is acknowledged stays known until it is settled, so that the same sources taken again are delivered at once.
+void Ledger::Deliver(Entry& entry) { WriteState(entry, FileState::kDelivered, ""); }
+
+void Ledger::Settle(const Hash128& source_id) {
+  const MutexLock lock(mutex_);
+  if (!IsNeeded(source_id)) {
+    acknowledged_.erase(source_id);  // of which the next file written anew will know nothing
+  }
+}
+
+bool Ledger::IsNeeded(const Hash128& source_id) const {
+  const auto [begin, end] = files_of_.equal_range(source_id);
+  return std::any_of(begin, end, [this](const auto& file) LOCKSTEP_REQUIRES(mutex_) {
+    return entries_.at(file.second).state == FileState::kSpooled;
+  });
 }
 
 // With what is acknowledged of them, unless another file needs that.
@@ -306,18 +374,43 @@ void Ledger::Unlink(const Entry& entry) {
   }
 }
 
-absl::Status Ledger::Erase(const std::string& path) {
+void Ledger::Erase(const std::string& path) {
   Unlink(entries_.at(path));
   entries_.erase(path);
-  return Write(GoneChange(path));
+  Write(GoneChange(path));
+}
+
+void Ledger::UsedSegments(uint32_t last) {
+  const MutexLock lock(mutex_);
+  if (last > last_segment_) {
+    last_segment_ = last;
+    Write(SegmentsChange(last));
+  }
 }
 
 absl::Status Ledger::Sync() {
   const MutexLock lock(mutex_);
-  return file_ ? file_->Sync() : absl::OkStatus();
+  return SyncNow();
 }
 
-absl::StatusOr<std::vector<std::string>> Ledger::Forget(const Hash128& source_id) {
+absl::Status Ledger::SyncNow() {
+  if (!file_) {
+    return absl::OkStatus();
+  }
+  absl::Status status;
+  if (!behind_) {
+    status = file_->Sync();
+    behind_ = !status.ok();  // a sync that failed is never asked again of the same file: it may tell nothing then
+  }
+  if (behind_ || file_->size() > 2 * compacted_bytes_ + kSlackBytes) {
+    const absl::Status rewritten = Rewrite();
+    status = behind_ ? rewritten : absl::OkStatus();  // one that is too large does no harm
+  }
+  Tell(status);
+  return status;
+}
+
+std::vector<std::string> Ledger::Forget(const Hash128& source_id) {
   const MutexLock lock(mutex_);
   std::vector<std::string> paths;
   const auto [begin, end] = files_of_.equal_range(source_id);
@@ -325,13 +418,12 @@ absl::StatusOr<std::vector<std::string>> Ledger::Forget(const Hash128& source_id
     paths.push_back(file->second);
   }
   for (const std::string& path : paths) {
-    LOCKSTEP_RETURN_IF_ERROR(Erase(path));
+    Erase(path);
   }
   return paths;
 }
 
-absl::StatusOr<std::vector<std::string>> Ledger::ForgetUnless(
-    const std::function<bool(const Hash128&, int64_t)>& kept) {
+std::vector<std::string> Ledger::ForgetUnless(const std::function<bool(const Hash128&, int64_t)>& kept) {
   const MutexLock lock(mutex_);
   std::vector<std::string> paths;
   for (const auto& [path, entry] : entries_) {
@@ -344,14 +436,26 @@ absl::StatusOr<std::vector<std::string>> Ledger::ForgetUnless(
     }
   }
   for (const std::string& path : paths) {
-    LOCKSTEP_RETURN_IF_ERROR(Erase(path));
+    Erase(path);
   }
   return paths;
 }
 
-absl::Status Ledger::Gone(const std::string& path) {
+void Ledger::Gone(const std::string& path) {
   const MutexLock lock(mutex_);
-  return entries_.contains(path) ? Erase(path) : absl::OkStatus();
+  if (entries_.contains(path)) {
+    Erase(path);
+  }
+}
+
+uint32_t Ledger::last_segment() const {
+  const MutexLock lock(mutex_);
+  return last_segment_;
+}
+
+int64_t Ledger::file_bytes() const {
+  const MutexLock lock(mutex_);
+  return file_ ? file_->size() : 0;
 }
 
 Acknowledged Ledger::acknowledged() const {
@@ -363,6 +467,17 @@ std::optional<FileState> Ledger::StateOf(const std::string& path) const {
   const MutexLock lock(mutex_);
   const auto found = entries_.find(path);
   return found == entries_.end() ? std::nullopt : std::optional(found->second.state);
+}
+
+std::vector<std::string> Ledger::FailedFiles() const {
+  const MutexLock lock(mutex_);
+  std::vector<std::string> paths;
+  for (const auto& [path, entry] : entries_) {
+    if (entry.state == FileState::kFailed) {
+      paths.push_back(path);
+    }
+  }
+  return paths;
 }
 
 std::vector<std::string> Ledger::LeftInWork() const {

@@ -18,16 +18,13 @@ constexpr std::string_view kEnding = ".spool";
 // An active segment of this share of a whole one is closed when all of it is dead.
 constexpr int64_t kWorthClosing = 4;
 
-// "00000012.spool" -> 12.
+std::string NameOf(uint32_t number) { return fmt::format("{:08}{}", number, kEnding); }
+
+// "00000012.spool" -> 12; null for whatever is not written just so.
 std::optional<uint32_t> NumberOf(std::string_view name) {
-  if (!name.ends_with(kEnding)) {
-    return std::nullopt;
-  }
-  name.remove_suffix(kEnding.size());
   uint32_t number = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-  const bool whole = error == std::errc() && end == name.data() + name.size() && !name.empty();
-  return whole ? std::optional(number) : std::nullopt;
+  return error == std::errc() && name == NameOf(number) ? std::optional(number) : std::nullopt;
 }
 
 std::string PayloadOf(const Hash128& id, int64_t sequence, std::string_view body) {
@@ -47,15 +44,14 @@ std::optional<SpoolRecord> RecordOf(const Frame& frame, uint32_t segment) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Spool>> Spool::Open(const SpoolOptions& options, const Acknowledged& acknowledged) {
-  std::unique_ptr<Spool> spool(new Spool(options));
+  LOCKSTEP_ASSIGN_OR_RETURN(FolderIdentity folder, FolderIdentity::Of(options.folder));
+  std::unique_ptr<Spool> spool(new Spool(options, std::move(folder)));
   const MutexLock lock(spool->mutex_);
   LOCKSTEP_RETURN_IF_ERROR(spool->Recover(acknowledged));
   return spool;
 }
 
-std::string Spool::PathOf(uint32_t segment) const {
-  return fmt::format("{}/{:08}{}", options_.folder, segment, kEnding);
-}
+std::string Spool::PathOf(uint32_t segment) const { return options_.folder + "/" + NameOf(segment); }
 
 absl::Status Spool::Recover(const Acknowledged& acknowledged) {
   LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<std::string> names, NamesIn(options_.folder));
@@ -64,10 +60,10 @@ absl::Status Spool::Recover(const Acknowledged& acknowledged) {
   for (const std::string& name : names) {
     if (const auto number = NumberOf(name)) {
       LOCKSTEP_ASSIGN_OR_RETURN(sizes[*number], ReadSegment(*number, records));
-      active_ = *number;
+      active_ = std::max(active_, *number);
     }
   }
-  ++active_;  // nothing is ever written behind what an earlier agent left
+  active_ = std::max(active_ + 1, options_.first_segment);  // nothing is ever written behind what an earlier agent left
   index_ = SpoolIndex(records, acknowledged, damage_.lost);
   for (const auto& [number, size] : sizes) {
     index_.AddBytes(number, size);
@@ -108,34 +104,51 @@ bool Spool::Wants(const Hash128& source_id, int64_t sequence) const {
   return index_.Wants(FrameKind::kBatch, source_id, sequence);
 }
 
-absl::Status Spool::Put(FrameKind kind, const Hash128& id, int64_t sequence, std::string_view body) {
-  const MutexLock lock(mutex_);
-  while (failure_.ok() && index_.Wants(kind, id, sequence)) {
-    const absl::Status written = Write(kind, id, sequence, body);
-    TellIfFull(written);
-    if (written.ok()) {
-      return AwaitDurable();
-    }
-    if (!absl::IsResourceExhausted(written)) {
-      failure_ = written;
-      Changed();
-      break;
-    }
-    ++waiting_;
-    Changed();  // the sender may free something
-    changed_.WaitFor(mutex_, kNsPerS);
-    --waiting_;
+absl::Status Spool::Usable() const {
+  if (failure_.ok() && closed_) {
+    return absl::CancelledError("stopped before all files were read");
   }
   return failure_;
 }
 
-void Spool::TellIfFull(const absl::Status& written) {
-  const int64_t now_ns = options_.clock->MonotonicNs();
-  if (absl::IsResourceExhausted(written)) {
-    if (full_.Met(now_ns)) {
-      LogWarning("{}; no further traces are read until there is room", std::string(written.message()));
+absl::Status Spool::Put(FrameKind kind, const Hash128& id, int64_t sequence, std::string_view body) {
+  const MutexLock lock(mutex_);
+  while (true) {
+    LOCKSTEP_RETURN_IF_ERROR(Usable());
+    if (!index_.Wants(kind, id, sequence)) {
+      return SyncUpTo(written_);  // another producer may have written it just now
     }
-  } else if (const auto lasted_ns = full_.Over(now_ns)) {
+    if (index_.BytesOf(active_) >= options_.segment_bytes) {
+      LOCKSTEP_RETURN_IF_ERROR(Rotate());
+      continue;
+    }
+    const absl::Status written = Write(kind, id, sequence, body);
+    TellIfStuck(written);
+    if (written.ok()) {
+      Changed();
+      return SyncUpTo(written_);
+    }
+    AwaitRoom();
+  }
+}
+
+// The sender may free something; a disk that is full or a folder that is away is tried again a second later.
+void Spool::AwaitRoom() {
+  ++waiting_;
+  Changed();
+  if (failure_.ok() && !closed_) {
+    room_.WaitFor(mutex_, kNsPerS);
+  }
+  --waiting_;
+}
+
+void Spool::TellIfStuck(const absl::Status& written) {
+  const int64_t now_ns = options_.clock->MonotonicNs();
+  if (!written.ok()) {
+    if (stuck_.Met(now_ns)) {
+      LogWarning("{}; no further traces are read until that is over", std::string(written.message()));
+    }
+  } else if (const auto lasted_ns = stuck_.Over(now_ns)) {
     LogInfo("{}: there is room again after {} s", options_.folder, *lasted_ns / kNsPerS);
   }
 }
@@ -150,42 +163,53 @@ absl::Status Spool::Write(FrameKind kind, const Hash128& id, int64_t sequence, s
   }
   LOCKSTEP_ASSIGN_OR_RETURN(const RecordPlace place, AppendFrame(kind, payload));
   index_.Put({kind, id, sequence, place});
-  ++written_;
   return absl::OkStatus();
 }
 
 absl::StatusOr<RecordPlace> Spool::AppendFrame(FrameKind kind, std::string_view payload) {
-  if (index_.BytesOf(active_) >= options_.segment_bytes) {
-    LOCKSTEP_RETURN_IF_ERROR(Rotate());
-  }
   if (active_file_ == nullptr) {
-    LOCKSTEP_ASSIGN_OR_RETURN(DurableFile file, DurableFile::Open(PathOf(active_)));
-    LOCKSTEP_RETURN_IF_ERROR(SyncFolder(options_.folder));
-    active_file_ = std::make_shared<DurableFile>(std::move(file));
+    LOCKSTEP_RETURN_IF_ERROR(OpenActive());
   }
   const int64_t offset = active_file_->size();
   const std::string frame = EncodeFrame(kind, active_, offset, payload);
-  LOCKSTEP_RETURN_IF_ERROR(active_file_->Append(frame));
+  const absl::Status appended = active_file_->Append(frame);
+  if (!appended.ok() && !absl::IsResourceExhausted(appended)) {
+    Distrust(appended);
+  }
+  LOCKSTEP_RETURN_IF_ERROR(appended);
   index_.AddBytes(active_, static_cast<int64_t>(frame.size()));
+  ++written_;
   return RecordPlace{active_, static_cast<uint32_t>(offset), static_cast<uint32_t>(frame.size())};
 }
 
-// What is behind is synced: a sync covers the active segment alone.
+// Leaves nothing behind when it fails; then the same again may succeed.
+absl::Status Spool::OpenActive() {
+  LOCKSTEP_RETURN_IF_ERROR(folder_.Check());
+  LOCKSTEP_ASSIGN_OR_RETURN(DurableFile file, DurableFile::Open(PathOf(active_)));
+  if (const absl::Status named = SyncFolder(options_.folder); !named.ok()) {
+    const absl::Status ignored = RemoveFile(PathOf(active_));  // an empty one that stays is found at the next start
+    ++active_;                                                 // a name that may not be durable is not used again
+    return named;
+  }
+  active_file_ = std::make_shared<DurableFile>(std::move(file));
+  synced_bytes_ = 0;
+  return absl::OkStatus();
+}
+
 absl::Status Spool::Rotate() {
-  if (active_file_ != nullptr) {
-    LOCKSTEP_RETURN_IF_ERROR(active_file_->Sync());
-    synced_ = written_;
+  const uint32_t closing = active_;
+  LOCKSTEP_RETURN_IF_ERROR(SyncUpTo(written_));
+  if (active_ == closing && active_file_ != nullptr && synced_ == written_) {
     active_file_ = nullptr;
     ++active_;
   }
   return absl::OkStatus();
 }
 
-// One of those who wait syncs for all that have written meanwhile.
-absl::Status Spool::AwaitDurable() {
-  const uint64_t mine = written_;
-  Changed();
-  while (failure_.ok() && synced_ < mine) {
+// One of those who wait syncs for all that have written meanwhile. Never two at a time: the system tells a file's
+// failure only once.
+absl::Status Spool::SyncUpTo(uint64_t record) {
+  while (failure_.ok() && synced_ < record) {
     if (syncing_) {
       changed_.Wait(mutex_);
       continue;
@@ -193,26 +217,56 @@ absl::Status Spool::AwaitDurable() {
     syncing_ = true;
     const uint64_t upto = written_;
     const std::shared_ptr<const DurableFile> file = active_file_;
+    const int64_t bytes = file->size();
     mutex_.Unlock();
-    const absl::Status synced = file->Sync();
+    const absl::Status synced = options_.sync(*file);
     mutex_.Lock();
     syncing_ = false;
+    if (!failure_.ok()) {
+      break;  // a write has failed meanwhile, and what was not safe before was cut off
+    }
     if (synced.ok()) {
-      synced_ = std::max(synced_, upto);
+      synced_ = upto;
+      synced_bytes_ = bytes;
     } else {
-      failure_ = synced;
+      Distrust(synced);
     }
     Changed();
   }
-  return synced_ >= mine ? absl::OkStatus() : failure_;
+  return synced_ >= record ? absl::OkStatus() : failure_;
+}
+
+// After a failed write or sync nobody knows what of it is on the disk, and the system does not say so twice: what looks
+// well in memory may be gone tomorrow. So it is cut off, and this spool is at its end.
+void Spool::Distrust(const absl::Status& failure) {
+  if (!failure_.ok()) {
+    return;
+  }
+  failure_ = failure;
+  LogError("{}: the disk cannot be trusted; what was not yet safe is condensed again by the next agent",
+           std::string(failure.message()));
+  if (const absl::Status cut = active_file_->Truncate(synced_bytes_); !cut.ok()) {
+    LogError("{}", std::string(cut.message()));
+  }
+  Changed();
+  room_.NotifyAll();
+}
+
+absl::Status Spool::usable() const {
+  const MutexLock lock(mutex_);
+  return Usable();
+}
+
+absl::Status Spool::failure() const {
+  const MutexLock lock(mutex_);
+  return failure_;
 }
 
 void Spool::Close() {
   const MutexLock lock(mutex_);
-  if (failure_.ok()) {
-    failure_ = absl::CancelledError("stopped before all files were read");
-  }
+  closed_ = true;
   Changed();
+  room_.NotifyAll();
 }
 
 // --- the sender ---
@@ -222,9 +276,9 @@ std::vector<Hash128> Spool::Sendable(size_t limit) const {
   return index_.Sendable(limit);
 }
 
-std::vector<std::pair<uint64_t, Hash128>> Spool::NotesAfter(uint64_t after) const {
+std::vector<std::pair<uint64_t, Hash128>> Spool::NotesAfter(uint64_t after, size_t limit) const {
   const MutexLock lock(mutex_);
-  return index_.NotesAfter(after);
+  return index_.NotesAfter(after, limit);
 }
 
 std::pair<int64_t, int64_t> Spool::Range(const Hash128& source_id) const {
@@ -249,9 +303,11 @@ absl::StatusOr<std::string> Spool::Read(FrameKind kind, const Hash128& id, int64
     }
   }
   const absl::StatusOr<DurableFile> opened = DurableFile::OpenExisting(PathOf(place->segment));
-  if (!opened.ok()) {
+  if (absl::IsNotFound(opened.status())) {
+    LOCKSTEP_RETURN_IF_ERROR(folder_.Check());
     return absl::DataLossError(std::string(opened.status().message()));
   }
+  LOCKSTEP_RETURN_IF_ERROR(opened.status());
   const DurableFile& file = *opened;
   LOCKSTEP_ASSIGN_OR_RETURN(const std::string bytes, file.ReadAt(place->offset, place->bytes));
   const std::optional<Frame> frame = DecodeFrame(bytes, place->segment, place->offset);
@@ -284,17 +340,25 @@ void Spool::Rewind(const Hash128& source_id, int64_t last_sequence) {
   Changed();
 }
 
-absl::Status Spool::Collect(const std::function<absl::Status()>& before_delete, bool thoroughly) {
+void Spool::Settle(const Hash128& source_id) {
+  const MutexLock lock(mutex_);
+  index_.Settle(source_id);
+}
+
+absl::Status Spool::Collect(const std::function<absl::Status(uint32_t last)>& before_delete, bool thoroughly) {
   std::vector<uint32_t> dead;
   {
     const MutexLock lock(mutex_);
+    LOCKSTEP_RETURN_IF_ERROR(failure_);
     LOCKSTEP_RETURN_IF_ERROR(MakeRoom(thoroughly));
     dead = index_.Dead(active_);
+    if (dead.empty()) {
+      return absl::OkStatus();
+    }
+    LOCKSTEP_RETURN_IF_ERROR(SyncUpTo(written_));  // what was moved out of them, too
   }
-  if (dead.empty()) {
-    return absl::OkStatus();
-  }
-  LOCKSTEP_RETURN_IF_ERROR(before_delete());
+  LOCKSTEP_RETURN_IF_ERROR(before_delete(dead.back()));
+  LOCKSTEP_RETURN_IF_ERROR(folder_.Check());
   for (const uint32_t segment : dead) {
     LOCKSTEP_RETURN_IF_ERROR(RemoveFile(PathOf(segment)));
   }
@@ -304,6 +368,7 @@ absl::Status Spool::Collect(const std::function<absl::Status()>& before_delete, 
     index_.RemoveSegment(segment);
   }
   Changed();
+  room_.NotifyAll();
   return absl::OkStatus();
 }
 
@@ -312,7 +377,7 @@ absl::Status Spool::MakeRoom(bool thoroughly) {
   const int64_t bytes = index_.BytesOf(active_);
   const int64_t live = index_.LiveBytesOf(active_);
   const bool all_dead = live == 0 && (thoroughly || bytes >= options_.segment_bytes / kWorthClosing);
-  if (bytes > 0 && (all_dead || (tight && live <= bytes / 2))) {
+  if (bytes > 0 && (all_dead || bytes >= options_.segment_bytes || (tight && live <= bytes / 2))) {
     LOCKSTEP_RETURN_IF_ERROR(Rotate());
   }
   if (!tight) {
@@ -323,6 +388,7 @@ absl::Status Spool::MakeRoom(bool thoroughly) {
   return absl::IsResourceExhausted(moved) ? absl::OkStatus() : moved;  // without room nothing can move
 }
 
+// Holds the lock throughout, so that what is live stays so; the copies are synced before the originals go.
 absl::Status Spool::MoveForward(uint32_t segment) {
   const absl::StatusOr<DurableFile> from = DurableFile::OpenExisting(PathOf(segment));
   if (!from.ok()) {
@@ -337,7 +403,7 @@ absl::Status Spool::MoveForward(uint32_t segment) {
     LOCKSTEP_ASSIGN_OR_RETURN(const RecordPlace place, AppendFrame(record.kind, frame->payload));
     index_.Move(record, place);
   }
-  return active_file_ == nullptr ? absl::OkStatus() : active_file_->Sync();
+  return absl::OkStatus();
 }
 
 SpoolState Spool::State() const {

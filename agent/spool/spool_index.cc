@@ -53,12 +53,17 @@ SpoolIndex::SpoolIndex(const std::vector<SpoolRecord>& records, const Acknowledg
   }
   for (const Hash128& id : order) {
     const Found& what = found.at(id);
-    const int64_t first = AcknowledgedOf(acknowledged, id) + 1;
-    int64_t next = first;
+    const int64_t wanted = AcknowledgedOf(acknowledged, id) + 1;
+    auto batch = what.batches.lower_bound(wanted);
+    int64_t next = wanted;
     if (what.context) {
+      next = batch == what.batches.end() ? wanted : batch->first;
+      if (next > wanted) {
+        lost.push_back({id, wanted, next - 1});
+      }
       Put({FrameKind::kContext, id, 0, *what.context});
-      SourceOf(id).first = first;
-      for (auto batch = what.batches.find(first); batch != what.batches.end() && batch->first == next; ++batch) {
+      SourceOf(id).first = next;
+      for (; batch != what.batches.end() && batch->first == next; ++batch) {
         Put({FrameKind::kBatch, id, next++, batch->second});
       }
     }
@@ -233,8 +238,12 @@ std::vector<Hash128> SpoolIndex::Sendable(size_t limit) const {
   return ids;
 }
 
-std::vector<std::pair<uint64_t, Hash128>> SpoolIndex::NotesAfter(uint64_t after) const {
-  return {notes_by_order_.upper_bound(after), notes_by_order_.end()};
+std::vector<std::pair<uint64_t, Hash128>> SpoolIndex::NotesAfter(uint64_t after, size_t limit) const {
+  std::vector<std::pair<uint64_t, Hash128>> notes;
+  for (auto note = notes_by_order_.upper_bound(after); note != notes_by_order_.end() && notes.size() < limit; ++note) {
+    notes.push_back(*note);
+  }
+  return notes;
 }
 
 std::optional<RecordPlace> SpoolIndex::Context(const Hash128& id) const {

@@ -31,7 +31,7 @@ struct SpoolRecord {
   RecordPlace place;
 };
 
-// Batches first..last of a source are not there though they were not acknowledged.
+// Batches first..last of a source are not there though they are not known to be acknowledged.
 struct LostBatches {
   Hash128 source_id;
   int64_t first = 0;
@@ -46,9 +46,9 @@ inline constexpr int64_t kAllAcknowledged = std::numeric_limits<int64_t>::max();
 class SpoolIndex {
  public:
   SpoolIndex() = default;
-  // From all records found in the segments, in their order (of repeated ones the last counts). A source keeps its
-  // batches from the first unacknowledged one up to the first hole; what is lost or of no use behind a hole is appended
-  // to `lost`.
+  // From all records found in the segments, in their order (of repeated ones the last counts). A source keeps the first
+  // run of unacknowledged batches without a hole. What is missing before it and what stands behind it is appended to
+  // `lost`: the former may have been acknowledged without that being known here, which the aggregator will tell.
   SpoolIndex(const std::vector<SpoolRecord>& records, const Acknowledged& acknowledged, std::vector<LostBatches>& lost);
 
   // Of a segment, live or dead.
@@ -63,13 +63,15 @@ class SpoolIndex {
   void Acknowledge(const Hash128& id, int64_t sequence);
   // Nothing of this source or note is needed any more, now and later.
   void Release(const Hash128& id);
+  // A released source is not remembered any longer: it would be taken again.
+  void Settle(const Hash128& id) { released_.erase(id); }
   // The source is begun anew behind `last_sequence`: its context and batches are dropped.
   void Rewind(const Hash128& id, int64_t last_sequence);
 
   // Sources with batches, the oldest first, at most `limit`.
   [[nodiscard]] std::vector<Hash128> Sendable(size_t limit) const;
-  // Notes younger than the `after`-th record, oldest first, with their order.
-  [[nodiscard]] std::vector<std::pair<uint64_t, Hash128>> NotesAfter(uint64_t after) const;
+  // Notes younger than the `after`-th record, oldest first, with their order; at most `limit`.
+  [[nodiscard]] std::vector<std::pair<uint64_t, Hash128>> NotesAfter(uint64_t after, size_t limit) const;
   [[nodiscard]] std::optional<RecordPlace> Context(const Hash128& id) const;
   [[nodiscard]] std::optional<RecordPlace> Note(const Hash128& id) const;
   [[nodiscard]] std::optional<RecordPlace> Batch(const Hash128& id, int64_t sequence) const;

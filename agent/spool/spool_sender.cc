@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "analysis/base/check.h"
 #include "analysis/base/status_macros.h"
 #include "analysis/base/time.h"
+#include "platform/clock.h"
 #include "platform/log.h"
 
 namespace lockstep {
@@ -14,6 +16,13 @@ namespace {
 
 // More than can wait in an uplink's window, so that one that has something to give is among them.
 constexpr size_t kSourcesAtATime = 64;
+// Given to the uplink and not known to be stored.
+constexpr size_t kNotesAtATime = 64;
+// Sources and notes that are done with and still known, so that a copy of a file taken soon after it costs nothing.
+constexpr size_t kSettledKept = 10'000;
+
+// Not to be had from the spool, now or later; any other error of a reading is the disk's alone.
+bool IsGone(const absl::Status& read) { return absl::IsDataLoss(read) || absl::IsNotFound(read); }
 
 }  // namespace
 
@@ -22,12 +31,29 @@ constexpr size_t kSourcesAtATime = 64;
 absl::Status SpoolOutlet::BeginSource(const SourceContext& context) {
   // What another version of the agent began, and of which nothing was sent yet, is begun anew: its batches and ours
   // would not fit together.
-  const absl::StatusOr<std::string> before = spool_.Read(FrameKind::kContext, context.source_id, 0);
-  const absl::StatusOr<SourceContext> old = before.ok() ? codec_.decode_context(*before) : before.status();
-  if (old.ok() && old->condense_version != context.condense_version && spool_.Range(context.source_id).first == 0) {
-    spool_.Rewind(context.source_id, -1);
+  LOCKSTEP_ASSIGN_OR_RETURN(const std::string before, ReadContext(context.source_id));
+  if (!before.empty()) {
+    const absl::StatusOr<SourceContext> old = codec_.decode_context(before);
+    if (old.ok() && old->condense_version != context.condense_version && spool_.Range(context.source_id).first == 0) {
+      spool_.Rewind(context.source_id, -1);
+    }
   }
   return spool_.Put(FrameKind::kContext, context.source_id, 0, codec_.encode_context(context));
+}
+
+// "" = none that is of any use. Waits while the disk does not let it be read.
+absl::StatusOr<std::string> SpoolOutlet::ReadContext(const Hash128& source_id) {
+  while (true) {
+    absl::StatusOr<std::string> context = spool_.Read(FrameKind::kContext, source_id, 0);
+    if (context.ok()) {
+      return context;
+    }
+    if (absl::IsNotFound(context.status()) || absl::IsDataLoss(context.status())) {
+      return std::string();
+    }
+    LOCKSTEP_RETURN_IF_ERROR(spool_.usable());
+    spool_.AwaitNews(spool_.News(), kNsPerS);
+  }
 }
 
 bool SpoolOutlet::Wants(const Hash128& source_id, int64_t sequence) { return spool_.Wants(source_id, sequence); }
@@ -87,9 +113,9 @@ int64_t SpoolSender::refused() const {
   return refused_;
 }
 
-bool SpoolSender::stopping() const {
+absl::Status SpoolSender::failure() const {
   const MutexLock lock(mutex_);
-  return stopping_;
+  return failure_;
 }
 
 // --- the thread ---
@@ -100,26 +126,45 @@ void SpoolSender::Start(UplinkClient& uplink) {
 }
 
 void SpoolSender::Run() {
-  absl::Status status;
-  while (status.ok() && !stopping()) {
+  absl::Status end;
+  while (!stopping() && (end = End()).ok()) {
     const uint64_t seen = spool_.News();
     bool gave = false;
-    status = RunOnce(gave);
-    if (status.ok() && !gave && !stopping()) {
+    const absl::Status status = RunOnce(gave);
+    Tell(status);
+    if (!status.ok() && End().ok()) {
+      WaitUnlessStopped(stop_.get_token(), kNsPerS);  // whatever happens meanwhile
+    } else if (status.ok() && !gave && !stopping()) {
       spool_.AwaitNews(seen, kNsPerS);
     }
   }
   {
     const MutexLock lock(mutex_);
     ended_ = true;
-    failure_ = status;
+    failure_ = end;
   }
   spool_.Wake();
 }
 
-absl::Status SpoolSender::RunOnce(bool& gave) {
+absl::Status SpoolSender::End() {
   LOCKSTEP_RETURN_IF_ERROR(uplink_->failure());
-  LOCKSTEP_RETURN_IF_ERROR(TakeHeard());
+  return spool_.failure();
+}
+
+void SpoolSender::Tell(const absl::Status& status) {
+  const int64_t now_ns = SystemClock().MonotonicNs();
+  if (!status.ok() && End().ok()) {
+    if (trouble_.Met(now_ns)) {
+      LogWarning("the spool: {}; trying on", std::string(status.message()));
+    }
+  } else if (const auto lasted_ns = trouble_.Over(now_ns)) {
+    LogInfo("the spool can be used again after {} s", *lasted_ns / kNsPerS);
+  }
+}
+
+// After an error all of it is done again, from where it was.
+absl::Status SpoolSender::RunOnce(bool& gave) {
+  TakeHeard();
   LOCKSTEP_ASSIGN_OR_RETURN(gave, GiveNotes());
   for (const Hash128& source_id : spool_.Sendable(kSourcesAtATime)) {
     LOCKSTEP_ASSIGN_OR_RETURN(const bool some, GiveSource(source_id));
@@ -128,7 +173,7 @@ absl::Status SpoolSender::RunOnce(bool& gave) {
   return Collect(/*thoroughly=*/false);
 }
 
-absl::Status SpoolSender::TakeHeard() {
+void SpoolSender::TakeHeard() {
   Heard heard;
   {
     const MutexLock lock(mutex_);
@@ -136,41 +181,55 @@ absl::Status SpoolSender::TakeHeard() {
   }
   for (const auto& [source_id, sequence] : heard.acknowledged) {
     if (sequence == kAllAcknowledged) {
-      LOCKSTEP_RETURN_IF_ERROR(LetGo(source_id));
+      LetGo(source_id);
     } else {
       // The ledger first: what is neither acknowledged there nor kept in the spool is lost.
-      LOCKSTEP_RETURN_IF_ERROR(ledger_.Acknowledge(source_id, sequence));
+      ledger_.Acknowledge(source_id, sequence);
       spool_.Acknowledge(source_id, sequence);
     }
   }
   for (; heard.notes > 0 && !notes_given_.empty(); --heard.notes) {
-    LOCKSTEP_RETURN_IF_ERROR(LetGo(notes_given_.front()));
+    LetGo(notes_given_.front());
     notes_given_.pop_front();
   }
-  return absl::OkStatus();
 }
 
-absl::Status SpoolSender::LetGo(const Hash128& id) {
-  LOCKSTEP_RETURN_IF_ERROR(ledger_.Acknowledge(id, kAllAcknowledged));
+void SpoolSender::LetGo(const Hash128& id) {
+  ledger_.Acknowledge(id, kAllAcknowledged);
   spool_.Release(id);
   uplink_->Forget(id);
   announced_.erase(id);
-  return absl::OkStatus();
+  settled_.push_back(id);
+  if (settled_.size() > kSettledKept) {
+    const Hash128 oldest = settled_.front();
+    settled_.pop_front();
+    ledger_.Settle(oldest);
+    spool_.Settle(oldest);
+    uplink_->Settle(oldest);
+  }
 }
 
 absl::Status SpoolSender::Collect(bool thoroughly) {
-  return spool_.Collect([this] { return ledger_.Sync(); }, thoroughly);
+  return spool_.Collect(
+      [this](uint32_t last) {
+        ledger_.UsedSegments(last);
+        return ledger_.Sync();
+      },
+      thoroughly);
 }
 
 absl::StatusOr<bool> SpoolSender::GiveNotes() {
-  const auto notes = spool_.NotesAfter(last_note_);
+  const auto notes = spool_.NotesAfter(last_note_, kNotesAtATime - std::min(kNotesAtATime, notes_given_.size()));
   for (const auto& [order, id] : notes) {
-    last_note_ = order;
     const absl::StatusOr<std::string> body = spool_.Read(FrameKind::kNote, id, 0);
     absl::StatusOr<FileNote> note = body.ok() ? codec_.decode_note(*body) : body.status();
+    if (!body.ok() && !IsGone(body.status())) {
+      return body.status();
+    }
+    last_note_ = order;
     if (!note.ok()) {
       spool_.Release(id);
-      LOCKSTEP_RETURN_IF_ERROR(CondenseAgain(id, std::string(note.status().message())));
+      CondenseAgain(id, std::string(note.status().message()));
       continue;
     }
     LOCKSTEP_RETURN_IF_ERROR(uplink_->AddNote(*std::move(note)));
@@ -194,11 +253,11 @@ absl::StatusOr<bool> SpoolSender::GiveSource(const Hash128& source_id) {
       return gave;
     }
     if (!wanted) {  // complete or refused, perhaps before it was taken again
-      LOCKSTEP_RETURN_IF_ERROR(LetGo(source_id));
+      LetGo(source_id);
       return true;
     }
     if (*wanted < first) {
-      LOCKSTEP_RETURN_IF_ERROR(Redo(source_id, *wanted, "the aggregator does not have what is no longer in the spool"));
+      Redo(source_id, *wanted, "the aggregator does not have what is no longer in the spool");
       return true;
     }
     LOCKSTEP_ASSIGN_OR_RETURN(const bool some, GiveBatch(source_id, *wanted));
@@ -206,7 +265,7 @@ absl::StatusOr<bool> SpoolSender::GiveSource(const Hash128& source_id) {
       return true;
     }
     gave = true;
-    LOCKSTEP_RETURN_IF_ERROR(TakeHeard());
+    TakeHeard();
   }
   return gave;
 }
@@ -217,9 +276,12 @@ absl::StatusOr<bool> SpoolSender::Announce(const Hash128& source_id) {
   if (const auto [first, next] = spool_.Range(source_id); first == next) {
     return false;  // acknowledged meanwhile
   }
+  if (!body.ok() && !IsGone(body.status())) {
+    return body.status();
+  }
   const absl::StatusOr<SourceContext> context = body.ok() ? codec_.decode_context(*body) : body.status();
   if (!context.ok()) {
-    LOCKSTEP_RETURN_IF_ERROR(Redo(source_id, spool_.Range(source_id).first, std::string(context.status().message())));
+    Redo(source_id, spool_.Range(source_id).first, std::string(context.status().message()));
     return false;
   }
   LOCKSTEP_RETURN_IF_ERROR(uplink_->BeginSource(*context));
@@ -233,10 +295,11 @@ absl::StatusOr<bool> SpoolSender::GiveBatch(const Hash128& source_id, int64_t se
   if (absl::IsNotFound(body.status())) {
     return true;  // acknowledged or released meanwhile
   }
-  if (!body.ok()) {
-    LOCKSTEP_RETURN_IF_ERROR(Redo(source_id, sequence, std::string(body.status().message())));
+  if (absl::IsDataLoss(body.status())) {
+    Redo(source_id, sequence, std::string(body.status().message()));
     return false;
   }
+  LOCKSTEP_RETURN_IF_ERROR(body.status());
   OutgoingBatch batch{.source_id = source_id, .sequence = sequence, .body = *std::move(body)};
   batch.content_hash = HashOf(batch.body);
   const absl::Status pushed = uplink_->Push(std::move(batch));
@@ -250,15 +313,15 @@ absl::StatusOr<bool> SpoolSender::GiveBatch(const Hash128& source_id, int64_t se
 }
 
 // The files that gave it are condensed again; the spool begins behind what was given to the uplink.
-absl::Status SpoolSender::Redo(const Hash128& source_id, int64_t wanted, std::string_view why) {
+void SpoolSender::Redo(const Hash128& source_id, int64_t wanted, std::string_view why) {
   spool_.Rewind(source_id, wanted - 1);
   announced_.erase(source_id);
-  LOCKSTEP_RETURN_IF_ERROR(ledger_.Acknowledge(source_id, wanted - 1));
-  return CondenseAgain(source_id, why);
+  ledger_.Acknowledge(source_id, wanted - 1);
+  CondenseAgain(source_id, why);
 }
 
-absl::Status SpoolSender::CondenseAgain(const Hash128& id, std::string_view why) {
-  LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<std::string> paths, ledger_.Forget(id));
+void SpoolSender::CondenseAgain(const Hash128& id, std::string_view why) {
+  const std::vector<std::string> paths = ledger_.Forget(id);
   for (const std::string& path : paths) {
     LogWarning("{} is condensed again: {}", path, why);
   }
@@ -266,7 +329,6 @@ absl::Status SpoolSender::CondenseAgain(const Hash128& id, std::string_view why)
     LogWarning("source {} is not whole ({}), and its file is not known or still in work", id.Hex(), why);
   }
   redo_(paths);
-  return absl::OkStatus();
 }
 
 // --- the end ---
@@ -293,13 +355,10 @@ absl::Status SpoolSender::Drain(int64_t within_ns) {
 }
 
 absl::Status SpoolSender::Stop() {
-  {
-    const MutexLock lock(mutex_);
-    stopping_ = true;
-  }
+  stop_.request_stop();
   spool_.Wake();
   thread_.join();
-  LOCKSTEP_RETURN_IF_ERROR(TakeHeard());
+  TakeHeard();
   LOCKSTEP_RETURN_IF_ERROR(Collect(/*thoroughly=*/true));
   return ledger_.Sync();
 }

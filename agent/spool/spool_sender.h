@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -19,6 +20,7 @@
 #include "agent/spool/spool.h"
 #include "agent/uplink/uplink_client.h"
 #include "platform/mutex.h"
+#include "platform/outage.h"
 
 namespace lockstep {
 
@@ -43,6 +45,7 @@ class SpoolOutlet : public Outlet {
   [[nodiscard]] Hash128 IdOf(const FileNote& note) const;
 
  private:
+  absl::StatusOr<std::string> ReadContext(const Hash128& source_id);
   Spool& spool_;
   const SpoolCodec& codec_;
 };
@@ -60,6 +63,9 @@ class SpoolSender : public UplinkObserver {
   void Start(UplinkClient& uplink);
   // Waits until everything that is in the spool is acknowledged, at most for `within_ns` (kDeadlineExceeded).
   absl::Status Drain(int64_t within_ns);
+  // Why the thread has ended by itself: what the uplink said, or that the spool's disk cannot be trusted. Every other
+  // trouble with the disk it outlasts.
+  [[nodiscard]] absl::Status failure() const LOCKSTEP_EXCLUDES(mutex_);
   // Ends the thread, after the uplink was told to stop or has drained, and writes down what is acknowledged.
   absl::Status Stop();
   [[nodiscard]] int64_t refused() const LOCKSTEP_EXCLUDES(mutex_);
@@ -77,31 +83,36 @@ class SpoolSender : public UplinkObserver {
 
   void Run();
   absl::Status RunOnce(bool& gave);
-  absl::Status TakeHeard() LOCKSTEP_EXCLUDES(mutex_);
+  // Why there is no use in going on.
+  [[nodiscard]] absl::Status End();
+  void Tell(const absl::Status& status);
+  void TakeHeard() LOCKSTEP_EXCLUDES(mutex_);
   absl::Status Collect(bool thoroughly);
   absl::StatusOr<bool> GiveNotes();
   absl::StatusOr<bool> GiveSource(const Hash128& source_id);
   absl::StatusOr<bool> Announce(const Hash128& source_id);
   absl::StatusOr<bool> GiveBatch(const Hash128& source_id, int64_t sequence);
-  absl::Status LetGo(const Hash128& id);
-  absl::Status Redo(const Hash128& source_id, int64_t wanted, std::string_view why);
-  absl::Status CondenseAgain(const Hash128& id, std::string_view why);
-  [[nodiscard]] bool stopping() const LOCKSTEP_EXCLUDES(mutex_);
+  void LetGo(const Hash128& id);
+  void Redo(const Hash128& source_id, int64_t wanted, std::string_view why);
+  void CondenseAgain(const Hash128& id, std::string_view why);
+  [[nodiscard]] bool stopping() const { return stop_.stop_requested(); }
 
   Spool& spool_;
   Ledger& ledger_;
   const SpoolCodec& codec_;
   const std::function<void(const std::vector<std::string>&)> redo_;
   UplinkClient* uplink_ = nullptr;
+  std::stop_source stop_;
 
   // Of the thread alone.
   std::set<Hash128> announced_;
   std::deque<Hash128> notes_given_;  // not known to be stored
   uint64_t last_note_ = 0;           // given, by its order in the spool
+  std::deque<Hash128> settled_;      // let go, and still known
+  Outage trouble_;                   // with the disk
 
   mutable Mutex mutex_;
   Heard heard_ LOCKSTEP_GUARDED_BY(mutex_);
-  bool stopping_ LOCKSTEP_GUARDED_BY(mutex_) = false;
   bool ended_ LOCKSTEP_GUARDED_BY(mutex_) = false;
   int64_t refused_ LOCKSTEP_GUARDED_BY(mutex_) = 0;
   absl::Status failure_ LOCKSTEP_GUARDED_BY(mutex_);

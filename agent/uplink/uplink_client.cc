@@ -121,6 +121,11 @@ void UplinkClient::Forget(const Hash128& source_id) {
   session_.Forget(source_id);
 }
 
+void UplinkClient::Settle(const Hash128& source_id) {
+  const MutexLock lock(mutex_);
+  session_.Settle(source_id);
+}
+
 absl::Status UplinkClient::failure() {
   const MutexLock lock(mutex_);
   return failure_;

@@ -59,6 +59,7 @@ class UplinkClient : public Outlet {
   // See UplinkSession.
   [[nodiscard]] std::optional<int64_t> NextWanted(const Hash128& source_id) LOCKSTEP_EXCLUDES(mutex_);
   void Forget(const Hash128& source_id) LOCKSTEP_EXCLUDES(mutex_);
+  void Settle(const Hash128& source_id) LOCKSTEP_EXCLUDES(mutex_);
   // Why every call fails from now on; OK while there is hope.
   [[nodiscard]] absl::Status failure() LOCKSTEP_EXCLUDES(mutex_);
   // Waits until everything given is durable, at most for `within_ns` (kDeadlineExceeded). The last call: afterwards

@@ -61,6 +61,14 @@ void UplinkSession::Forget(const Hash128& source_id) {
   }
 }
 
+void UplinkSession::Settle(const Hash128& source_id) {
+  const auto found = sources_.find(source_id);
+  if (found != sources_.end() && (found->second.complete || found->second.refused)) {
+    std::erase(to_announce_, source_id);
+    sources_.erase(found);
+  }
+}
+
 absl::Status UplinkSession::AddBatch(OutgoingBatchPtr batch) {
   LOCKSTEP_CHECK(Wants(batch->source_id, batch->sequence));
   Source& source = sources_.at(batch->source_id);

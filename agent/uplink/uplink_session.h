@@ -63,6 +63,8 @@ class UplinkSession {
   [[nodiscard]] std::optional<int64_t> NextWanted(const Hash128& source_id) const;
   // Nothing will be given of this source any more: a complete or refused one leaves little behind.
   void Forget(const Hash128& source_id);
+  // As Forget, and it leaves nothing behind: the source may be announced again.
+  void Settle(const Hash128& source_id);
   [[nodiscard]] bool HasRoom() const { return window_.HasRoom(); }
   // Takes a wanted batch. kInvalidArgument when it is larger than what the aggregator takes.
   absl::Status AddBatch(OutgoingBatchPtr batch);

@@ -67,7 +67,7 @@ void CheckIndex(const FrameScan& scan) {
     index.Acknowledge(id, first);
     index.Release(id);
   }
-  for (const auto& [order, id] : index.NotesAfter(0)) {
+  for (const auto& [order, id] : index.NotesAfter(0, 1000)) {
     index.Release(id);
   }
   LOCKSTEP_CHECK(index.unsent() == 0);

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <atomic>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -22,9 +25,24 @@ const Hash128 kA = {0, 1};
 const Hash128 kB = {0, 2};
 const Hash128 kNote = {9, 9};
 
-absl::Status Nothing() { return absl::OkStatus(); }
+absl::Status Nothing(uint32_t) { return absl::OkStatus(); }
 
 std::string BodyOf(const Hash128& id, int64_t sequence) { return fmt::format("{}/{}", id.low, sequence); }
+
+// No file can be opened while it lives.
+class NoDescriptors {
+ public:
+  NoDescriptors() {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit none{.rlim_cur = 0, .rlim_max = before_.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &none);
+  }
+  ~NoDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+  NoDescriptors(const NoDescriptors&) = delete;
+
+ private:
+  rlimit before_{};
+};
 
 class SpoolTest : public testing::Test {
  protected:
@@ -54,6 +72,7 @@ class SpoolTest : public testing::Test {
     std::ifstream file(folder_.path() + "/" + name, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
   }
+  [[nodiscard]] std::string AwayPath() const { return folder_.path() + ".away"; }
   void Write(const std::string& name, const std::string& bytes) {
     std::ofstream(folder_.path() + "/" + name, std::ios::binary | std::ios::trunc) << bytes;
   }
@@ -118,12 +137,12 @@ TEST_F(SpoolTest, ARewoundSourceIsTakenAgainFromThere) {
 TEST_F(SpoolTest, ANoteIsThereUntilItIsReleased) {
   ASSERT_EQ(Open()->Put(FrameKind::kNote, kNote, 0, "note"), absl::OkStatus());
   const auto spool = Open();
-  ASSERT_EQ(spool->NotesAfter(0).size(), 1U);
-  EXPECT_EQ(spool->NotesAfter(0)[0].second, kNote);
+  ASSERT_EQ(spool->NotesAfter(0, 10).size(), 1U);
+  EXPECT_EQ(spool->NotesAfter(0, 10)[0].second, kNote);
   EXPECT_EQ(spool->Read(FrameKind::kNote, kNote, 0).value(), "note");
   spool->Release(kNote);
   EXPECT_EQ(spool->State().unsent, 0);
-  EXPECT_THAT(spool->NotesAfter(0), IsEmpty());
+  EXPECT_THAT(spool->NotesAfter(0, 10), IsEmpty());
 }
 
 // --- segments ---
@@ -152,7 +171,7 @@ TEST_F(SpoolTest, WhatIsAcknowledgedIsWrittenDownBeforeAnythingIsDeleted) {
   PutSource(*spool, kA, 3);
   spool->Release(kA);
   size_t at_the_call = 0;
-  const auto look = [&] {
+  const auto look = [&](uint32_t) {
     at_the_call = Segments().size();
     return absl::OkStatus();
   };
@@ -160,7 +179,7 @@ TEST_F(SpoolTest, WhatIsAcknowledgedIsWrittenDownBeforeAnythingIsDeleted) {
   EXPECT_EQ(at_the_call, 1U);
   PutSource(*spool, kB, 1);
   spool->Release(kB);
-  EXPECT_FALSE(spool->Collect([] { return absl::InternalError("no"); }, true).ok());
+  EXPECT_FALSE(spool->Collect([](uint32_t) { return absl::InternalError("no"); }, true).ok());
   EXPECT_EQ(Segments().size(), 1U);
 }
 
@@ -267,7 +286,8 @@ TEST_F(SpoolTest, EveryFlippedByteIsToldAndCostsNoOtherSource) {
     Write(name, bytes);
     const auto spool = Open();
     ASSERT_EQ(spool->damage().places, 1) << at;
-    ASSERT_EQ(spool->Holds(kA, 2) + spool->Holds(kB, 2), 1) << at;
+    const auto whole = std::pair(int64_t{0}, int64_t{2});
+    ASSERT_EQ((spool->Range(kA) == whole) + (spool->Range(kB) == whole), 1) << at;
   }
 }
 
@@ -306,6 +326,190 @@ TEST_F(SpoolTest, ARecordSpoiltWhileInUseIsAnErrorOfItsReading) {
   Write(name, bytes);
   EXPECT_EQ(spool->Read(FrameKind::kBatch, kA, 0).value(), "1/0");
   EXPECT_EQ(spool->Read(FrameKind::kBatch, kA, 1).status().code(), absl::StatusCode::kDataLoss);
+}
+
+TEST_F(SpoolTest, AReadingThatFailsForWantOfDescriptorsSaysNothingOfTheRecord) {
+  const auto spool = Open();
+  PutSource(*spool, kA, 2);
+  {
+    const NoDescriptors none;
+    const absl::Status read = spool->Read(FrameKind::kBatch, kA, 0).status();
+    EXPECT_TRUE(absl::IsResourceExhausted(read)) << read;
+  }
+  EXPECT_EQ(spool->Read(FrameKind::kBatch, kA, 0).value(), "1/0");
+}
+
+TEST_F(SpoolTest, AFolderThatIsAwayIsNoLossUntilItIsBack) {
+  const auto spool = Open();
+  PutSource(*spool, kA, 2);
+  spool->Release(kA);
+  std::filesystem::rename(folder_.path(), AwayPath());
+  EXPECT_TRUE(absl::IsNotFound(spool->Read(FrameKind::kBatch, kA, 0).status())) << "released";
+  PutSource(*spool, kB, 1);  // its segment is open
+  EXPECT_TRUE(absl::IsUnavailable(spool->Read(FrameKind::kBatch, kB, 0).status()));
+  // Another folder in its place, as under a disk that is no longer mounted, is not taken for it.
+  std::filesystem::create_directory(folder_.path());
+  EXPECT_TRUE(absl::IsUnavailable(spool->Read(FrameKind::kBatch, kB, 0).status()));
+  std::filesystem::remove(folder_.path());
+  std::filesystem::rename(AwayPath(), folder_.path());
+  EXPECT_EQ(spool->Read(FrameKind::kBatch, kB, 0).value(), "2/0");
+}
+
+TEST_F(SpoolTest, AProducerWaitsForAFolderThatIsAway) {
+  options_.segment_bytes = 100;
+  const auto spool = Open();
+  PutSource(*spool, kA, 1);
+  std::filesystem::rename(folder_.path(), AwayPath());
+  std::atomic<bool> done{false};
+  std::thread producer([&] {
+    PutSource(*spool, kA, 4);
+    done = true;
+  });
+  spool->AwaitNews(spool->News(), 50'000'000);
+  EXPECT_FALSE(done);
+  std::filesystem::rename(AwayPath(), folder_.path());
+  producer.join();
+  EXPECT_EQ(Open()->Range(kA), std::pair(int64_t{0}, int64_t{4}));
+}
+
+// --- a disk that loses what it took ---
+
+TEST_F(SpoolTest, AfterAFailedSyncNothingIsTakenOrDeletedAndWhatWasNotSafeIsCutOff) {
+  std::atomic<int> syncs{0};
+  std::atomic<bool> fails{false};
+  options_.sync = [&](const DurableFile& file) {
+    ++syncs;
+    return fails ? absl::UnknownError("EIO") : file.Sync();
+  };
+  const auto spool = Open();
+  PutSource(*spool, kA, 2);
+  PutSource(*spool, kB, 0);
+  const std::string safe = BytesOf(Segments()[0]);
+  fails = true;
+  EXPECT_FALSE(spool->Put(FrameKind::kBatch, kA, 2, "1/2").ok());
+  fails = false;
+  const int asked = syncs;
+  EXPECT_FALSE(spool->Put(FrameKind::kBatch, kB, 0, "2/0").ok());
+  EXPECT_EQ(syncs, asked) << "the system does not tell a failure twice";
+  EXPECT_FALSE(spool->failure().ok());
+  spool->Release(kA);
+  spool->Release(kB);
+  EXPECT_FALSE(spool->Collect(Nothing, /*thoroughly=*/true).ok());
+  EXPECT_EQ(BytesOf(Segments()[0]), safe);
+  EXPECT_EQ(Open()->Range(kA), std::pair(int64_t{0}, int64_t{2}));
+}
+
+TEST_F(SpoolTest, WhatIsMovedForwardIsSyncedBeforeItsOldPlaceIsDeleted) {
+  options_.segment_bytes = 2000;
+  options_.max_bytes = 6000;
+  std::atomic<bool> fails{false};
+  options_.sync = [&](const DurableFile& file) { return fails ? absl::UnknownError("EIO") : file.Sync(); };
+  const auto spool = Open();
+  PutSource(*spool, kB, 1);
+  PutSource(*spool, kA, 12, 300);
+  ASSERT_GE(Segments().size(), 2U);
+  const std::string first = Segments()[0];
+  spool->Acknowledge(kA, 10);
+  fails = true;
+  EXPECT_FALSE(spool->Collect(Nothing).ok());
+  EXPECT_THAT(Segments(), testing::Contains(first));
+  const auto again = Open({{kA, 10}});
+  EXPECT_EQ(again->Range(kB), std::pair(int64_t{0}, int64_t{1}));
+}
+
+// Two copies of a file at once: the second producer's record is not wanted, as the first one has just written it.
+TEST_F(SpoolTest, ARecordThatIsNotWantedIsDurableWhenItsPutReturns) {
+  std::atomic<int> syncs{0};
+  std::atomic<bool> go{true};
+  options_.sync = [&](const DurableFile& file) {
+    while (!go) {
+      std::this_thread::yield();
+    }
+    const absl::Status synced = file.Sync();
+    ++syncs;
+    return synced;
+  };
+  const auto spool = Open();
+  PutSource(*spool, kA, 1);
+  go = false;
+  const int before = syncs;
+  std::thread first([&] { EXPECT_EQ(spool->Put(FrameKind::kBatch, kA, 1, "1/1"), absl::OkStatus()); });
+  while (spool->Wants(kA, 1)) {
+    std::this_thread::yield();
+  }
+  std::atomic<int> syncs_at_return{-1};
+  std::thread second([&] {
+    EXPECT_EQ(spool->Put(FrameKind::kBatch, kA, 1, "1/1"), absl::OkStatus());
+    syncs_at_return = syncs.load();
+  });
+  spool->AwaitNews(spool->News(), 20'000'000);
+  EXPECT_EQ(syncs_at_return, -1);
+  go = true;
+  first.join();
+  second.join();
+  EXPECT_GT(syncs_at_return, before);
+}
+
+TEST_F(SpoolTest, ManyProducersWithoutRoomDoNotKeepEachOtherAwake) {
+  options_.max_bytes = 2000;
+  const auto spool = Open();
+  ASSERT_EQ(spool->Put(FrameKind::kContext, kA, 0, std::string(1900, 'c')), absl::OkStatus());
+  std::vector<std::thread> producers;
+  for (uint64_t id = 10; id < 14; ++id) {
+    producers.emplace_back([&spool, id] {
+      EXPECT_TRUE(absl::IsCancelled(spool->Put(FrameKind::kContext, {0, id}, 0, std::string(1000, 'b'))));
+    });
+  }
+  const uint64_t begin = spool->News();
+  for (int i = 0; i < 20; ++i) {
+    spool->AwaitNews(spool->News(), 10'000'000);
+  }
+  EXPECT_LE(spool->News() - begin, 8U) << "once a producer, and once a second";
+  spool->Close();
+  for (std::thread& producer : producers) {
+    producer.join();
+  }
+}
+
+// --- what else may lie in the folder ---
+
+TEST_F(SpoolTest, AFileThatIsNamedAlmostAsASegmentIsLeftAlone) {
+  Write("9.spool", "not ours");
+  Write("000000009.spool", "not ours");
+  Write("99999999999999.spool", "not ours");
+  PutSource(*Open(), kA, 1);
+  EXPECT_EQ(BytesOf("9.spool"), "not ours");
+  EXPECT_EQ(BytesOf("00000001.spool").substr(0, 4), "LSsp");
+  EXPECT_EQ(Open()->damage().places, 0);
+}
+
+TEST_F(SpoolTest, ASegmentsNumberIsNotUsedAgain) {
+  options_.first_segment = 8;
+  const auto spool = Open();
+  PutSource(*spool, kA, 1);
+  EXPECT_THAT(Segments(), ElementsAre("00000008.spool"));
+  spool->Release(kA);
+  uint32_t told = 0;
+  const auto before_delete = [&](uint32_t last) {
+    told = last;
+    return absl::OkStatus();
+  };
+  ASSERT_EQ(spool->Collect(before_delete, /*thoroughly=*/true), absl::OkStatus());
+  EXPECT_EQ(told, 8U);
+}
+
+TEST_F(SpoolTest, BatchesBehindOnesThatAreNotThereAreKeptUntilTheAggregatorSpeaks) {
+  {
+    const auto spool = Open();
+    PutSource(*spool, kA, 4);
+  }
+  const std::string name = Segments()[0];
+  std::string bytes = BytesOf(name);
+  bytes[bytes.find("1/1")] = 'x';
+  Write(name, bytes);
+  // Batches 0 and 1 were acknowledged, and the ledger that said so is lost. Of a source the first run is kept.
+  EXPECT_EQ(Open({{kA, 0}})->Range(kA), std::pair(int64_t{2}, int64_t{4}));
+  EXPECT_THAT(Open({{kA, 0}})->damage().lost, ElementsAre(LostBatches{kA, 1, 1}));
 }
 
 TEST_F(SpoolTest, NothingIsWrittenBehindATornTail) {
