@@ -23,13 +23,15 @@ namespace lockstep {
 namespace {
 
 absl::Status Serve(const AggregatorFlags& flags, const std::stop_token& stop) {
-  const auto store = OpenStore("sqlite", {.path = flags.store});
+  const auto store = OpenStore("sqlite", {.path = flags.store, .limits = flags.store_limits});
   if (!store.ok()) {
     return store.status();
   }
-  const auto server = AggregatorServer::Start(
-      **store,
-      {.listen = flags.listen, .tls = flags.tls, .tokens = flags.tokens, .grace_ns = flags.drain_timeout_s * kNsPerS});
+  const auto server = AggregatorServer::Start(**store, {.listen = flags.listen,
+                                                        .tls = flags.tls,
+                                                        .tokens = flags.tokens,
+                                                        .limits = flags.limits,
+                                                        .grace_ns = flags.drain_timeout_s * kNsPerS});
   if (!server.ok()) {
     return server.status();
   }

@@ -24,6 +24,8 @@ constexpr const char* kExamples = R"(Examples:
   Compare two stores, in use or not:
     cmp <(lockstep-aggregator --dump --store a.sqlite) <(lockstep-aggregator --dump --store b.sqlite)
 
+Beyond a limit a stream is ended with RESOURCE_EXHAUSTED and a hint when to try again; agents wait and go on, and what
+they hold is not lost (docs/operations.md).
 Certificates and tokens are read again when their files change (docs/security.md).
 SIGTERM or SIGINT ends it in order: what was acknowledged is in the store, agents come back on their own.
 Exit codes: 0 ended as asked, 1 wrong usage, 2 the store or the address cannot be used, 130 and 143 a dump was ended by
@@ -78,6 +80,36 @@ void AddFlags(CLI::App& app, AggregatorFlags& flags) {
   app.add_option("--log-level", flags.log_level, "debug, info, warning, error or off")->capture_default_str();
 }
 
+// A flag for a number of at least 1.
+void AddLimit(CLI::App& app, const char* flag, int64_t& value, const char* what) {
+  app.add_option(flag, value, what)
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 40))
+      ->capture_default_str()
+      ->group("Limits");
+}
+
+void AddByteLimits(CLI::App& app, IngestLimits& limits) {
+  app.add_option("--max-message-bytes", limits.max_message_bytes, "largest message that is read (4M to 1G)")
+      ->transform(CLI::AsSizeValue(false) & CLI::Range(uint32_t{4} << 20, uint32_t{1} << 30))
+      ->capture_default_str()
+      ->group("Limits");
+  app.add_option("--max-held-bytes", limits.max_held_bytes, "of messages of all streams that wait for the store")
+      ->transform(CLI::AsSizeValue(false) & CLI::Range(int64_t{1} << 20, int64_t{1} << 40))
+      ->capture_default_str()
+      ->group("Limits");
+}
+
+void AddLimits(CLI::App& app, AggregatorFlags& flags) {
+  AddLimit(app, "--max-streams", flags.limits.max_streams, "agents connected at once");
+  AddLimit(app, "--max-messages-per-s", flags.limits.max_messages_per_s, "of one agent; more wait on its side");
+  AddLimit(app, "--max-working", flags.limits.max_working, "batches being decoded and stored at once");
+  AddByteLimits(app, flags.limits);
+  AddLimit(app, "--max-runs", flags.store_limits.max_runs, "kept in the store");
+  AddLimit(app, "--max-ranks", flags.store_limits.max_sources, "sources of a run, each capture of a rank counted");
+  AddLimit(app, "--max-names", flags.store_limits.max_names, "names of kernels and ranges of a run");
+  AddLimit(app, "--max-files", flags.store_limits.max_files, "notes about input files of a run");
+}
+
 }  // namespace
 
 std::variant<AggregatorFlags, int> ParseAggregatorFlags(int argc, const char* const* argv) {
@@ -85,6 +117,7 @@ std::variant<AggregatorFlags, int> ParseAggregatorFlags(int argc, const char* co
                "lockstep-aggregator");
   AggregatorFlags flags;
   AddFlags(app, flags);
+  AddLimits(app, flags);
   app.set_version_flag("--version", "lockstep-aggregator " LOCKSTEP_VERSION);
   app.footer(kExamples);
   try {

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "aggregator/grpc/server.h"
+#include "aggregator/store/memory/store_limits.h"
 
 namespace lockstep {
 
@@ -16,6 +17,8 @@ struct AggregatorFlags {
   std::string tokens;  // "" = everybody may do everything
   std::string log_level = "info";
   int64_t drain_timeout_s = 10;
+  IngestLimits limits;
+  StoreLimits store_limits{.max_runs = 10'000, .max_sources = 65'536, .max_names = 1'000'000, .max_files = 1'000'000};
   bool insecure = false;
   bool dump = false;
 };

@@ -120,8 +120,16 @@ absl::Status CallGuard::Allow(const grpc::ServerContext& context, Action action,
 }
 
 grpc::Status CallGuard::GoingDown(grpc::ServerContext& context) {
-  context.AddTrailingMetadata(kRetryHint, "1000");
-  return {grpc::StatusCode::UNAVAILABLE, "the aggregator is going down: try again in a second"};
+  return WithRetryHint(context, absl::UnavailableError("the aggregator is going down: try again in a second"));
+}
+
+grpc::Status CallGuard::WithRetryHint(grpc::ServerContext& context, const absl::Status& status) {
+  if (absl::IsUnavailable(status)) {
+    context.AddTrailingMetadata(kRetryHint, "1000");
+  } else if (absl::IsResourceExhausted(status)) {
+    context.AddTrailingMetadata(kRetryHint, "5000");
+  }
+  return ToGrpc(status);
 }
 
 std::shared_ptr<grpc::ServerCredentials> ServerCredentialsFor(const ServerTls& tls,

@@ -34,6 +34,8 @@ class CallGuard {
 
   // kUnavailable, with a hint when to try again.
   static grpc::Status GoingDown(grpc::ServerContext& context);
+  // The status as it travels; one that another try may mend (kResourceExhausted, kUnavailable) gets such a hint.
+  static grpc::Status WithRetryHint(grpc::ServerContext& context, const absl::Status& status);
 
  private:
   const std::shared_ptr<AccessControl> access_;

@@ -4,9 +4,13 @@
 #include <utility>
 
 #include "aggregator/grpc/services.h"
+#include "aggregator/ingest/message_pacer.h"
 #include "analysis/base/status_macros.h"
 #include "lockstep/v1/ingest.grpc.pb.h"
+#include "platform/clock.h"
 #include "platform/log.h"
+#include "platform/mutex.h"
+#include "platform/outage.h"
 #include "proto/batch_codec.h"
 
 namespace lockstep {
@@ -111,7 +115,8 @@ bool Fill(const IngestRefusal& refusal, v1::IngestResponse& response) {
 
 class IngestService : public v1::Ingest::Service {
  public:
-  IngestService(const IngestEnvironment& environment, CallGuard& guard) : environment_(environment), guard_(guard) {}
+  IngestService(const IngestEnvironment& environment, CallGuard& guard)
+      : environment_(environment), admission_(*environment.admission), guard_(guard) {}
 
   grpc::Status Stream(grpc::ServerContext* context,
                       grpc::ServerReaderWriter<v1::IngestResponse, v1::IngestRequest>* stream) override {
@@ -122,24 +127,56 @@ class IngestService : public v1::Ingest::Service {
     if (const absl::Status allowed = guard_.Allow(*context, Action::kIngest, std::nullopt); !allowed.ok()) {
       return ToGrpc(allowed);
     }
+    const Admission::StreamPass stream_pass(admission_);
+    if (!stream_pass) {
+      return CallGuard::WithRetryHint(*context, admission_.TooManyStreams());
+    }
     IngestSession session(environment_);
+    MessagePacer pacer(environment_.limits);
     v1::IngestRequest request;
-    while (stream->Read(&request)) {
-      const absl::StatusOr<IngestReply> reply = Answer(*context, session, request);
+    while (Next(*stream, pacer, request)) {
+      const absl::StatusOr<IngestReply> reply = Admit(*context, session, request);
       if (!reply.ok()) {
-        LogWarning("stream of agent '{}' for run '{}' ended: {}", session.agent(), session.run(),
-                   std::string(reply.status().message()));
-        return ToGrpc(reply.status());
+        TellEnd(session, reply.status());
+        return CallGuard::WithRetryHint(*context, reply.status());
       }
       v1::IngestResponse response;
       if (std::visit([&](const auto& what) { return Fill(what, response); }, *reply)) {
         stream->Write(response);  // a broken stream shows at the next read
       }
+      request.Clear();  // an idle stream keeps no message
     }
-    return grpc::Status::OK;
+    return admission_.closed().stop_requested() ? CallGuard::GoingDown(*context) : grpc::Status::OK;
   }
 
  private:
+  using AgentStream = grpc::ServerReaderWriter<v1::IngestResponse, v1::IngestRequest>;
+
+  // Reads nothing while there is no room for it or it is too early: what the agent has waits on its side.
+  bool Next(AgentStream& stream, MessagePacer& pacer, v1::IngestRequest& request) const {
+    const int64_t early_ns = pacer.EarlyNs(SystemClock().MonotonicNs());
+    return (early_ns == 0 || WaitUnlessStopped(admission_.closed(), early_ns)) && admission_.WaitForRoom() &&
+           stream.Read(&request);
+  }
+
+  // Calmly: agents that meet a limit come again and again.
+  void TellEnd(const IngestSession& session, const absl::Status& status) LOCKSTEP_EXCLUDES(mutex_) {
+    if (absl::IsResourceExhausted(status)) {
+      const MutexLock lock(mutex_);
+      if (!limited_.Met(SystemClock().MonotonicNs())) {
+        return;
+      }
+    }
+    LogWarning("stream of agent '{}' for run '{}' ended: {}", session.agent(), session.run(),
+               std::string(status.message()));
+  }
+
+  absl::StatusOr<IngestReply> Admit(const grpc::ServerContext& context, IngestSession& session,
+                                    const v1::IngestRequest& request) const {
+    const Admission::Hold hold(admission_, static_cast<int64_t>(request.ByteSizeLong()));
+    return hold ? Answer(context, session, request) : admission_.TooManyBytes();
+  }
+
   // Asks for every message: a token that was taken back must not go on on an open stream.
   absl::StatusOr<IngestReply> Answer(const grpc::ServerContext& context, IngestSession& session,
                                      const v1::IngestRequest& request) const {
@@ -151,7 +188,10 @@ class IngestService : public v1::Ingest::Service {
   }
 
   const IngestEnvironment& environment_;
+  Admission& admission_;
   CallGuard& guard_;
+  Mutex mutex_;
+  Outage limited_ LOCKSTEP_GUARDED_BY(mutex_);
 };
 
 }  // namespace

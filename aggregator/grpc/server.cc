@@ -24,6 +24,8 @@
 namespace lockstep {
 namespace {
 
+constexpr int kStreamsOfAConnection = 256;
+
 class Server : public AggregatorServer {
  public:
   Server(JobStore& store, const AggregatorServerOptions& options, std::shared_ptr<AccessControl> access)
@@ -32,9 +34,11 @@ class Server : public AggregatorServer {
         guard_(access_),
         executor_(options.analysis_threads),
         opener_(store),
+        admission_(options.limits),
         environment_{.store = store,
                      .opener = opener_,
                      .limits = options.limits,
+                     .admission = &admission_,
                      .decode = [](std::string_view body) { return DecodeBatch(body); },
                      .on_drained = [&store](const std::string& run) { Publish(store, run); }},
         ingest_(MakeIngestService(environment_, guard_)),
@@ -80,9 +84,12 @@ class Server : public AggregatorServer {
       health->SetServingStatus(false);
     }
     guard_.gate().CloseAndWait(options_.grace_ns);
+    admission_.Close();
     server_->Shutdown(std::chrono::system_clock::now());  // what is still open is cancelled
     server_->Wait();
   }
+
+  [[nodiscard]] Admission::Load load() const override { return admission_.load(); }
 
  private:
   static void Publish(JobStore& store, const std::string& run) {
@@ -101,6 +108,9 @@ class Server : public AggregatorServer {
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+    // What arrives unasked on a stream stays within the fixed window, however fast the line.
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsOfAConnection);
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 10'000);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   }
@@ -110,6 +120,7 @@ class Server : public AggregatorServer {
   CallGuard guard_;
   ThreadPool executor_;
   RunOpener opener_;
+  Admission admission_;
   const IngestEnvironment environment_;
   const std::unique_ptr<grpc::Service> ingest_;
   const std::unique_ptr<grpc::Service> query_;

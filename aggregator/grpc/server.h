@@ -49,6 +49,8 @@ class AggregatorServer {
   // Takes no new calls (kUnavailable with a hint when to try again), lets running ones go on for the grace, then
   // cancels them. Acknowledged batches are in the store.
   virtual void Shutdown() = 0;
+  // What the streams of agents take at this moment.
+  [[nodiscard]] virtual Admission::Load load() const = 0;
 };
 
 }  // namespace lockstep

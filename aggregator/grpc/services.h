@@ -16,7 +16,7 @@ class Service;
 
 namespace lockstep {
 
-// Everything given must outlive the services. The guard is asked before each answer.
+// Everything given must outlive the services; the environment has an admission. The guard is asked before each answer.
 [[nodiscard]] std::unique_ptr<grpc::Service> MakeIngestService(const IngestEnvironment& environment, CallGuard& guard);
 [[nodiscard]] std::unique_ptr<grpc::Service> MakeQueryService(JobStore& store, RunOpener& opener, Executor& executor,
                                                               CallGuard& guard);

@@ -85,6 +85,14 @@ absl::StatusOr<IngestReply> IngestSession::Handle(const IngestBatch& envelope) {
   if (HashOf(envelope.body) != envelope.content_hash) {
     return Refuse(envelope, source, "damaged_batch", "the body does not have the hash that came with it");
   }
+  if (environment_.admission == nullptr) {
+    return Take(envelope, source);
+  }
+  const Admission::WorkPass pass(*environment_.admission);
+  return pass ? Take(envelope, source) : absl::UnavailableError("the aggregator is going down: try again in a second");
+}
+
+absl::StatusOr<IngestReply> IngestSession::Take(const IngestBatch& envelope, Source& source) {
   const absl::StatusOr<Batch> batch = environment_.decode(envelope.body);
   if (!batch.ok()) {
     return Refuse(envelope, source, "undecodable_batch", std::string(batch.status().message()));

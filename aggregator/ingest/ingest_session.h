@@ -2,7 +2,8 @@
 // writes through a JobStore, and says what to answer. No socket, no thread, no protobuf.
 //
 // Each message gets at most one reply. What concerns one source is a refusal and the stream goes on; an error ends the
-// stream: kInvalidArgument (the agent breaks the protocol), or what the store said (disk full, ...).
+// stream: kInvalidArgument (the agent breaks the protocol), kResourceExhausted (a limit: the agent waits and tries
+// again), or what the store said (disk full, ...).
 // Thread rule: a session belongs to one thread at a time; many sessions share one store and one RunOpener.
 #pragma once
 
@@ -15,23 +16,20 @@
 #include <string>
 #include <string_view>
 
+#include "aggregator/ingest/admission.h"
+#include "aggregator/ingest/ingest_limits.h"
 #include "aggregator/ingest/messages.h"
 #include "aggregator/ingest/run_opener.h"
 #include "aggregator/store/job_store.h"
 
 namespace lockstep {
 
-struct IngestLimits {
-  uint32_t max_message_bytes = uint32_t{16} << 20;
-  uint32_t window_batches = 16;
-  int64_t max_sources = 65'536;  // a stream
-  size_t max_run_name_bytes = 256;
-};
-
 struct IngestEnvironment {
   JobStore& store;
   RunOpener& opener;
   IngestLimits limits;
+  // What all streams share; null: nobody else is there. Outlives the sessions.
+  Admission* admission = nullptr;
   // Decodes the body of a batch (a stranger's bytes).
   std::function<absl::StatusOr<Batch>(std::string_view)> decode;
   // Called with the run when a stream has drained; may be empty. Its failure does not concern the agent.
@@ -63,6 +61,7 @@ class IngestSession {
   absl::StatusOr<IngestReply> Handle(const FileNote& note);
   absl::StatusOr<IngestReply> Handle(const IngestFinish& finish);
   absl::StatusOr<IngestReply> Handle(const IngestDrain& drain);
+  absl::StatusOr<IngestReply> Take(const IngestBatch& envelope, Source& source);
   absl::StatusOr<IngestReply> Store(const IngestBatch& envelope, const Batch& batch, Source& source);
   IngestReply Refuse(const IngestBatch& envelope, Source& source, std::string_view reason, std::string detail);
 

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "aggregator/store/memory/store_limits.h"
 #include "analysis/base/hash128.h"
 #include "analysis/base/natural_order.h"
 #include "analysis/model/batch.h"
@@ -85,6 +86,7 @@ class JobStore {
 struct StoreOptions {
   std::string path;                     // "" = in memory
   const Clock* clock = &SystemClock();  // tells when runs change; must outlive the store
+  StoreLimits limits;                   // what would go beyond is kResourceExhausted (IsLimit) and changes nothing
 };
 // The visible list of backends: "sqlite" (path, or in-memory database when empty) and "memory".
 absl::StatusOr<std::unique_ptr<JobStore>> OpenStore(std::string_view backend, const StoreOptions& options);

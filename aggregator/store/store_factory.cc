@@ -9,9 +9,10 @@ namespace lockstep {
 
 absl::StatusOr<std::unique_ptr<JobStore>> OpenStore(std::string_view backend, const StoreOptions& options) {
   if (backend == "memory" || (backend == "sqlite" && options.path.empty()))
-    return std::make_unique<MemoryStore>(*options.clock);
+    return std::make_unique<MemoryStore>(*options.clock, options.limits);
   if (backend == "sqlite") {
-    LOCKSTEP_ASSIGN_OR_RETURN(std::unique_ptr<SqliteStore> store, SqliteStore::Open(options.path, *options.clock));
+    LOCKSTEP_ASSIGN_OR_RETURN(std::unique_ptr<SqliteStore> store,
+                              SqliteStore::Open(options.path, *options.clock, options.limits));
     return store;
   }
   return absl::InvalidArgumentError(fmt::format("store backend '{}': there are 'sqlite' and 'memory'", backend));

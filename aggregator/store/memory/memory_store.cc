@@ -78,6 +78,9 @@ void MemoryStore::Touch(Run& run) const {
 
 absl::Status MemoryStore::OpenRun(const std::string& run, int32_t expected_ranks) {
   const MutexLock lock(mutex_);
+  if (Find(run) == nullptr) {
+    LOCKSTEP_RETURN_IF_ERROR(CheckRuns(limits_, static_cast<int64_t>(runs_.size()) + 1));
+  }
   const auto [place, is_new] = runs_.try_emplace(run);
   Run& stored = place->second;
   if (is_new) stored.changed_unix_ns = clock_.UnixNs();
@@ -112,6 +115,9 @@ absl::StatusOr<StoredSource> MemoryStore::PutSource(const std::string& run, cons
   const MutexLock lock(mutex_);
   Run* const stored = Find(run);
   if (stored == nullptr) return NoSuchRun(run);
+  if (!stored->sources.contains(context.source_id)) {
+    LOCKSTEP_RETURN_IF_ERROR(CheckSources(limits_, run, static_cast<int64_t>(stored->sources.size()) + 1));
+  }
   const auto [place, is_new] = stored->sources.try_emplace(context.source_id);
   Source& source = place->second;
   if (is_new || MustReplace(source.data.context, context)) {
@@ -140,10 +146,21 @@ absl::Status MemoryStore::PutBatch(const std::string& run, const Hash128& source
     return SequenceHole(source_id, batch.sequence, source.stream.next_sequence);
   }
   LOCKSTEP_RETURN_IF_ERROR(CheckBatch(source.stream, batch));
+  LOCKSTEP_RETURN_IF_ERROR(TakeNames(run, *stored, batch));
   source.hashes.push_back(hash);
   source.stream = After(source.stream, batch);
   Append(source, batch);
   Touch(*stored);
+  return absl::OkStatus();
+}
+
+absl::Status MemoryStore::TakeNames(const std::string& name, Run& run, const Batch& batch) const {
+  std::set<Hash128> fresh;
+  for (const NameDef& each : batch.names) {
+    if (!run.names.contains(each.hash)) fresh.insert(each.hash);
+  }
+  LOCKSTEP_RETURN_IF_ERROR(CheckNames(limits_, name, static_cast<int64_t>(run.names.size() + fresh.size())));
+  run.names.merge(fresh);
   return absl::OkStatus();
 }
 
@@ -174,6 +191,9 @@ absl::Status MemoryStore::PutFileNote(const std::string& run, const FileNote& no
   const std::pair place{note.path, note.host};
   const auto found = stored->files.find(place);
   if (found != stored->files.end() && found->second == note) return absl::OkStatus();
+  if (found == stored->files.end()) {
+    LOCKSTEP_RETURN_IF_ERROR(CheckFiles(limits_, run, static_cast<int64_t>(stored->files.size()) + 1));
+  }
   stored->files[place] = note;
   Touch(*stored);
   return absl::OkStatus();

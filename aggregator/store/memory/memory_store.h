@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,7 +19,8 @@ namespace lockstep {
 class MemoryStore final : public JobStore {
  public:
   // The clock must outlive the store.
-  explicit MemoryStore(const Clock& clock = SystemClock()) : clock_(clock) {}
+  explicit MemoryStore(const Clock& clock = SystemClock(), const StoreLimits& limits = {})
+      : clock_(clock), limits_(limits) {}
 
   absl::Status OpenRun(const std::string& run, int32_t expected_ranks) override;
   absl::Status DropRun(const std::string& run) override;
@@ -48,6 +50,7 @@ class MemoryStore final : public JobStore {
   struct Run {
     RunInfo info;  // state and counts are derived when asked
     std::map<Hash128, Source> sources;
+    std::set<Hash128> names;                                        // of all sources
     std::map<std::pair<std::string, std::string>, FileNote> files;  // by path and host
     int64_t revision = 0;
     int64_t changed_unix_ns = 0;
@@ -56,10 +59,12 @@ class MemoryStore final : public JobStore {
 
   static RunInfo Describe(const std::string& name, const Run& run);
   static void Append(Source& source, const Batch& batch);
+  [[nodiscard]] absl::Status TakeNames(const std::string& name, Run& run, const Batch& batch) const;
   void Touch(Run& run) const;
   Run* Find(const std::string& run) LOCKSTEP_REQUIRES(mutex_);
 
   const Clock& clock_;
+  const StoreLimits limits_;
   Mutex mutex_;
   std::map<std::string, Run> runs_ LOCKSTEP_GUARDED_BY(mutex_);
 };

@@ -41,9 +41,10 @@ constexpr std::string_view kUpdateSource =
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& path, const Clock& clock) {
+absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& path, const Clock& clock,
+                                                               const StoreLimits& limits) {
   LOCKSTEP_ASSIGN_OR_RETURN(Database db, OpenStoreForWriting(path));
-  return std::unique_ptr<SqliteStore>(new SqliteStore(std::move(db), path, clock));
+  return std::unique_ptr<SqliteStore>(new SqliteStore(std::move(db), path, clock, limits));
 }
 
 absl::Status SqliteStore::LimitSize(int64_t bytes) {
@@ -63,7 +64,14 @@ absl::Status SqliteStore::InTransaction(Work work) {
     return transaction.Commit();
   }();
   // What the batch itself has wrong is not the file's fault.
-  return status.code() == absl::StatusCode::kInvalidArgument ? status : ExplainStoreError(status, path_);
+  return absl::IsInvalidArgument(status) || IsLimit(status) ? status : ExplainStoreError(status, path_);
+}
+
+absl::StatusOr<int64_t> SqliteStore::Count(std::string_view sql, std::optional<int64_t> run_id) {
+  LOCKSTEP_ASSIGN_OR_RETURN(Statement count, db_.Prepare(sql));
+  if (run_id) count.BindInt(1, *run_id);
+  LOCKSTEP_RETURN_IF_ERROR(count.Step().status());
+  return count.Int(0);
 }
 
 absl::StatusOr<int64_t> SqliteStore::RunId(const std::string& run) {
@@ -94,6 +102,10 @@ absl::Status SqliteStore::OpenRun(const std::string& run, int32_t expected_ranks
                               db_.Prepare("INSERT OR IGNORE INTO run (name, changed_unix_ns) VALUES (?, ?)"));
     Binder(create).Text(run).Int(clock_.UnixNs());
     LOCKSTEP_RETURN_IF_ERROR(create.Run());
+    if (db_.Changes() > 0) {
+      LOCKSTEP_ASSIGN_OR_RETURN(const int64_t runs, Count("SELECT count(*) FROM run", std::nullopt));
+      LOCKSTEP_RETURN_IF_ERROR(CheckRuns(limits_, runs));
+    }
     LOCKSTEP_ASSIGN_OR_RETURN(Statement find,
                               db_.Prepare("SELECT expected_ranks, finished_by_hand FROM run WHERE name = ?"));
     Binder(find).Text(run);
@@ -185,7 +197,11 @@ absl::StatusOr<StoredSource> SqliteStore::PutSource(const std::string& run, cons
   const absl::Status status = InTransaction([&]() LOCKSTEP_UNCHECKED_THREAD_SAFETY -> absl::Status {
     LOCKSTEP_ASSIGN_OR_RETURN(const int64_t run_id, RunId(run));
     const absl::StatusOr<SourceRow> row = FindSource(run, run_id, context.source_id);
-    if (absl::IsNotFound(row.status())) return WriteContext(run_id, context, true);
+    if (absl::IsNotFound(row.status())) {
+      LOCKSTEP_ASSIGN_OR_RETURN(const int64_t sources, Count("SELECT count(*) FROM source WHERE run = ?", run_id));
+      LOCKSTEP_RETURN_IF_ERROR(CheckSources(limits_, run, sources + 1));
+      return WriteContext(run_id, context, true);
+    }
     LOCKSTEP_RETURN_IF_ERROR(row.status());
     stored.last_sequence = row->stream.next_sequence - 1;
     stored.complete = row->stream.complete;
@@ -240,6 +256,10 @@ absl::Status SqliteStore::PutBatch(const std::string& run, const Hash128& source
     }
     LOCKSTEP_RETURN_IF_ERROR(CheckBatch(source.stream, batch));
     LOCKSTEP_RETURN_IF_ERROR(BatchWriter(db_, run_id, source.id).Write(hash, batch));
+    if (!batch.names.empty() && limits_.max_names < StoreLimits::kNone) {
+      LOCKSTEP_ASSIGN_OR_RETURN(const int64_t names, Count("SELECT count(*) FROM name WHERE run = ?", run_id));
+      LOCKSTEP_RETURN_IF_ERROR(CheckNames(limits_, run, names));
+    }
     LOCKSTEP_RETURN_IF_ERROR(WriteStream(source.id, After(source.stream, batch)));
     return Touch(run_id);
   });
@@ -258,6 +278,10 @@ absl::Status SqliteStore::PutFileNote(const std::string& run, const FileNote& no
     LOCKSTEP_ASSIGN_OR_RETURN(const bool known, find.Step());
     if (known && find.Blob(0) == bytes) return absl::OkStatus();
     find.Reset();
+    if (!known && limits_.max_files < StoreLimits::kNone) {
+      LOCKSTEP_ASSIGN_OR_RETURN(const int64_t files, Count("SELECT count(*) FROM file_note WHERE run = ?", run_id));
+      LOCKSTEP_RETURN_IF_ERROR(CheckFiles(limits_, run, files + 1));
+    }
     // A note from before notes told their host (schema 1) is replaced, too.
     LOCKSTEP_ASSIGN_OR_RETURN(Statement old,
                               db_.Prepare("DELETE FROM file_note WHERE run = ? AND path = ? AND host = ''"));

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,7 +21,8 @@ class SqliteStore final : public JobStore {
  public:
   // Creates or opens the file; see OpenStoreForWriting for the refusals.
   // The clock must outlive the store.
-  static absl::StatusOr<std::unique_ptr<SqliteStore>> Open(const std::string& path, const Clock& clock = SystemClock());
+  static absl::StatusOr<std::unique_ptr<SqliteStore>> Open(const std::string& path, const Clock& clock = SystemClock(),
+                                                           const StoreLimits& limits = {});
 
   // No more than so many bytes of database, rounded down to whole pages (sqlite's max_page_count): then writing fails
   // with kResourceExhausted, as on a full disk.
@@ -46,14 +48,16 @@ class SqliteStore final : public JobStore {
     StreamState stream;
   };
 
-  SqliteStore(Database db, std::string path, const Clock& clock)
-      : path_(std::move(path)), clock_(clock), db_(std::move(db)) {}
+  SqliteStore(Database db, std::string path, const Clock& clock, const StoreLimits& limits)
+      : path_(std::move(path)), clock_(clock), limits_(limits), db_(std::move(db)) {}
 
   // Runs `work` inside one transaction; explains what sqlite says when it fails.
   template <typename Work>
   absl::Status InTransaction(Work work) LOCKSTEP_EXCLUDES(mutex_);
   // Runs a statement whose one parameter is the name of the run; kNotFound when it changes nothing.
   absl::Status UpdateRun(std::string_view sql, const std::string& run) LOCKSTEP_REQUIRES(mutex_);
+  // Number of rows of a table, or of those of one run.
+  absl::StatusOr<int64_t> Count(std::string_view sql, std::optional<int64_t> run_id) LOCKSTEP_REQUIRES(mutex_);
   absl::StatusOr<int64_t> RunId(const std::string& run) LOCKSTEP_REQUIRES(mutex_);
   absl::StatusOr<SourceRow> FindSource(const std::string& run, int64_t run_id, const Hash128& source)
       LOCKSTEP_REQUIRES(mutex_);
@@ -67,6 +71,7 @@ class SqliteStore final : public JobStore {
 
   const std::string path_;
   const Clock& clock_;
+  const StoreLimits limits_;
   Mutex mutex_;
   Database db_ LOCKSTEP_GUARDED_BY(mutex_);
 };

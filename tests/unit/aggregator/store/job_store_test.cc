@@ -41,8 +41,9 @@ class JobStoreTest : public testing::TestWithParam<std::string> {
     ASSERT_TRUE(store_->OpenRun("run", -1).ok());
   }
 
-  std::unique_ptr<JobStore> NewStore(const std::string& file) {
-    absl::StatusOr<std::unique_ptr<JobStore>> store = OpenStore(GetParam(), {dir_->path() + "/" + file});
+  std::unique_ptr<JobStore> NewStore(const std::string& file, const StoreLimits& limits = {}) {
+    absl::StatusOr<std::unique_ptr<JobStore>> store =
+        OpenStore(GetParam(), {.path = dir_->path() + "/" + file, .limits = limits});
     EXPECT_TRUE(store.ok()) << store.status();
     return *std::move(store);
   }
@@ -182,6 +183,64 @@ TEST_P(JobStoreTest, TheStreamOfACommunicatorHasItsRowsInOrder) {
     }
     EXPECT_TRUE(Drain(*loaded.instances, 0, communicator) == expected) << communicator;
   }
+}
+
+// --- limits: what would go beyond is refused with the way out and changes nothing ---
+
+TEST_P(JobStoreTest, ARunBeyondTheLimitIsRefusedAndKnownOnesGoOn) {
+  store_ = NewStore("limited.db", {.max_runs = 2});
+  ASSERT_TRUE(store_->OpenRun("a", -1).ok());
+  ASSERT_TRUE(store_->OpenRun("b", -1).ok());
+  const absl::Status refused = store_->OpenRun("c", -1);
+  EXPECT_TRUE(absl::IsResourceExhausted(refused) && IsLimit(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), testing::AllOf(HasSubstr("2 runs"), HasSubstr("--prune")));
+  EXPECT_EQ(store_->ListRuns()->size(), 2U);
+  EXPECT_TRUE(store_->OpenRun("b", -1).ok());
+  ASSERT_TRUE(store_->DropRun("a").ok());
+  EXPECT_TRUE(store_->OpenRun("c", -1).ok());
+}
+
+TEST_P(JobStoreTest, ASourceBeyondTheLimitOfARunIsRefusedAndKnownOnesGoOn) {
+  store_ = NewStore("limited.db", {.max_sources = 2});
+  for (const std::string run : {"run", "other"}) {
+    ASSERT_TRUE(store_->OpenRun(run, -1).ok());
+    ASSERT_TRUE(store_->PutSource(run, MakeContext(1)).ok());
+  }
+  ASSERT_TRUE(store_->PutSource("run", MakeContext(2)).ok());
+  const absl::Status refused = store_->PutSource("run", MakeContext(3)).status();
+  EXPECT_TRUE(absl::IsResourceExhausted(refused) && IsLimit(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("2 sources"));
+  EXPECT_TRUE(store_->PutSource("run", MakeContext(2)).ok());
+  EXPECT_TRUE(store_->PutSource("other", MakeContext(3)).ok());
+  EXPECT_EQ(Load().data.sources.size(), 2U);
+}
+
+TEST_P(JobStoreTest, ABatchWithNamesBeyondTheLimitOfARunIsRefusedWhole) {
+  const std::vector<Batch> stream = MakeStream(1, 3, 4);
+  store_ = NewStore("limited.db", {.max_names = 10});  // five a batch
+  ASSERT_TRUE(store_->OpenRun("run", -1).ok());
+  const Hash128 source = Announce(1);
+  const Hash128 twin = Announce(2);
+  ASSERT_TRUE(Put(source, stream[0]).ok());
+  ASSERT_TRUE(Put(twin, stream[0]).ok()) << "the same names count once";
+  ASSERT_TRUE(Put(source, stream[1]).ok());
+  const absl::Status refused = Put(source, stream[2]);
+  EXPECT_TRUE(absl::IsResourceExhausted(refused) && IsLimit(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("10 names"));
+  EXPECT_EQ(Load().data.sources[0].instance_count + Load().data.sources[1].instance_count, 12);
+  EXPECT_EQ(Load().data.names.size(), 10U);
+  EXPECT_TRUE(Put(twin, stream[1]).ok());
+}
+
+TEST_P(JobStoreTest, ANoteBeyondTheLimitOfARunIsRefusedAndKnownOnesAreReplaced) {
+  store_ = NewStore("limited.db", {.max_files = 2});
+  ASSERT_TRUE(store_->OpenRun("run", -1).ok());
+  ASSERT_TRUE(store_->PutFileNote("run", {"a", "kineto", "used"}).ok());
+  ASSERT_TRUE(store_->PutFileNote("run", {"b", "kineto", "used"}).ok());
+  const absl::Status refused = store_->PutFileNote("run", {"c", "kineto", "used"});
+  EXPECT_TRUE(absl::IsResourceExhausted(refused) && IsLimit(refused)) << refused;
+  EXPECT_TRUE(store_->PutFileNote("run", {"b", "kineto", "partial"}).ok());
+  EXPECT_EQ(Load().data.files.size(), 2U);
 }
 
 // The distribution of every kernel key, told naively from the batches.
