@@ -9,8 +9,10 @@ from cluster import Cluster
 from compare import differences, progress_of, reached
 from workload import Feeder
 
-# For everything to be delivered after the last fault; keepalive alone may take 40 s to find a dead connection.
-SETTLE_S = 240
+# For everything to be delivered after the last fault: keepalive alone may take 40 s to find a dead connection. All in
+# all, and without any progress.
+SETTLE_S = 300
+STUCK_S = 90
 
 
 class Wanted:
@@ -20,12 +22,15 @@ class Wanted:
         self.progress, self.report, self.dump = progress, report, dump
 
 
-def _settle(stage, done, timeout_s=SETTLE_S):
-    """Waits until `done` says so, reviving who ends; whether it came to that."""
-    deadline = time.monotonic() + timeout_s
-    while time.monotonic() < deadline:
-        if done():
+def _settle(stage, store, wanted):
+    """Waits until as much is stored as is wanted, reviving who ends; whether it came to that."""
+    deadline, last, moved = time.monotonic() + SETTLE_S, None, time.monotonic()
+    while time.monotonic() < min(deadline, moved + STUCK_S):
+        now = progress_of(store)
+        if reached(now, wanted):
             return True
+        if now != last:
+            last, moved = now, time.monotonic()
         stage.revive()
         time.sleep(0.1)
     return False
@@ -99,9 +104,9 @@ class Round:
         stage.calm()
         calm_at = time.monotonic()
         problems = stage.replay_complaints()
-        if not problems and not _settle(stage, lambda: reached(progress_of(cluster.store), self.wanted.progress)):
-            problems.append("not delivered in %d s: (sources, batches, notes) %s, expected %s" % (
-                SETTLE_S, progress_of(cluster.store), self.wanted.progress))
+        if not problems and not _settle(stage, cluster.store, self.wanted.progress):
+            problems.append("not delivered after %.0f s: (sources, batches, notes) %s, expected %s" % (
+                time.monotonic() - calm_at, progress_of(cluster.store), self.wanted.progress))
         settled_s = time.monotonic() - calm_at
         exits = {daemon.where: list(daemon.exits) for daemon in cluster.daemons()}
         problems += _end_in_order(cluster)
