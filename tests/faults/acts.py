@@ -116,11 +116,16 @@ class Stage:
         self.kill_agent(act, host)
 
     def damage_spool(self, act, host):
-        self._kill(host.agent)
-        if os.path.isdir(host.spool):
-            self.damages.append(f"{host.name}: " + damage.damage(host.spool, act["what"], act["how"],
-                                                                 random.Random(act["seed"])))
-        self._start_agent_later(act, host)
+        """The network is silent first, so that something waits in the spool."""
+        host.link.silence(act["silent_s"])
+
+        def damaged():
+            self._kill(host.agent)
+            if os.path.isdir(host.spool):
+                done = damage.damage(host.spool, act["what"], act["how"], random.Random(act["seed"]))
+                self.damages.append(f"{host.name}: {done or 'nothing there'}")
+            self._start_agent_later(act, host)
+        self.later(act["silent_s"], damaged)
 
     def old_store(self, act, _host):
         self._kill(self.cluster.aggregator)

@@ -43,7 +43,7 @@ class Daemon:
         self.name, self.where, self.log, self.disk = name, where, log, disk
         self.away = 0  # reasons for which nobody may start it now
         self.process = None
-        self.exits = []
+        self.exits, self.last_words = [], []  # codes of all, what those said that failed
 
     def start(self, *args):
         with open(self.log, "ab") as log:
@@ -59,6 +59,8 @@ class Daemon:
         if self.process.poll() is None:
             return True
         self.exits.append(self.process.returncode)
+        if self.process.returncode != 0:
+            self.last_words.append(self.text().rstrip().rsplit("\n", 1)[-1])
         self.process = None
         return False
 

@@ -109,16 +109,17 @@ class Round:
                 time.monotonic() - calm_at, progress_of(cluster.store), self.wanted.progress))
         settled_s = time.monotonic() - calm_at
         exits = {daemon.where: list(daemon.exits) for daemon in cluster.daemons()}
+        words = [f"{daemon.where}: {said}" for daemon in cluster.daemons() for said in daemon.last_words]
         problems += _end_in_order(cluster)
-        self.have = {}
+        self.have, self.rows = {}, {"lost": None, "doubled": None}  # rows of the dump; None: there is no dump
         problems += self._compare("report.json", self.wanted.report, cluster.report)
         cluster.aggregator.end(30)
         problems += self._compare("dump", self.wanted.dump, cluster.dump)
         problems += [f"{where} did not end {END_S} s after SIGTERM" for where in stage.late_ends]
         problems += [f"{d.where} crashed: {d.crashes()}" for d in cluster.daemons() if d.crashes()]
         return {"kills": dict(stage.kills), "acts": dict(stage.done), "damages": stage.damages, "problems": problems,
-                "replays": len(stage.replays), "own_exits": exits, "settle_s": round(settled_s, 2),
-                "seconds": round(time.monotonic() - stage.began, 2)}
+                "rows": self.rows, "replays": len(stage.replays), "own_exits": exits, "last_words": words,
+                "settle_s": round(settled_s, 2), "seconds": round(time.monotonic() - stage.began, 2)}
 
     def _compare(self, name, want, ask):
         try:
@@ -127,6 +128,8 @@ class Round:
             return [f"{name}: {error}"]
         self.have[name] = have
         found = differences(want, have)
+        if name == "dump":
+            self.rows = {what: found.get(what + "_lines", 0) for what in self.rows}
         return [f"{name} differs: {json.dumps(found)}"] if found else []
 
     def _keep(self, cluster, number, result):

@@ -39,7 +39,8 @@ def _away_s(rng):
 def _act(kind, rng, hosts):
     act = {"kind": kind, "host": rng.randrange(hosts), "away_s": _away_s(rng)}
     if kind == "damage_spool":
-        act |= {"what": rng.choice(damage.WHAT), "how": rng.choice(damage.HOW), "seed": rng.randrange(1 << 30)}
+        act |= {"what": rng.choice(damage.WHAT), "how": rng.choice(damage.HOW), "seed": rng.randrange(1 << 30),
+                "silent_s": round(rng.uniform(0, 3), 3)}
     elif kind == "old_store":
         act |= {"copy": rng.random()}
     elif kind == "end_agent":
