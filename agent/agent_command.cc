@@ -8,12 +8,14 @@
 #include <utility>
 
 #include "agent/agent_flags.h"
+#include "agent/agent_metrics.h"
 #include "agent/agent_service.h"
 #include "agent/condense_and_send.h"
 #include "agent/progress_line.h"
 #include "agent/rank_map.h"
 #include "agent/redact.h"
 #include "agent/uplink/grpc/grpc_transport.h"
+#include "agent/uplink/measured_transport.h"
 #include "analysis/base/status_macros.h"
 #include "analysis/base/time.h"
 #include "platform/host.h"
@@ -81,13 +83,17 @@ AgentServiceOptions ServiceOptionsFrom(const AgentFlags& flags, CondenseAndSendO
 }
 
 absl::Status RunAgent(const AgentFlags& flags, CondenseAndSendOptions options, const std::stop_token& stop) {
+  MetricsRegistry registry;
+  UplinkMetrics metrics(registry);
+  LOCKSTEP_ASSIGN_OR_RETURN(const auto figures, ServeMetrics(flags.metrics, flags.spool, registry, metrics));
   if (flags.nice != 0) {
     LOCKSTEP_RETURN_IF_ERROR(SetNiceness(flags.nice));
   }
   ProgressLine line;
   options.progress = [&line](const SendProgress& progress) { line.Show(progress); };
-  auto transport = MakeGrpcTransport(ConnectTo(flags.aggregator, flags.connection.security),
-                                     flags.connection.token_file, kConnectNs);
+  auto transport = Measured(MakeGrpcTransport(ConnectTo(flags.aggregator, flags.connection.security),
+                                              flags.connection.token_file, kConnectNs),
+                            metrics);
   return RunAgentService(ServiceOptionsFrom(flags, std::move(options)), std::move(transport), stop);
 }
 

@@ -9,6 +9,7 @@
 
 #include "agent/spool/spool.h"
 #include "platform/file_system.h"
+#include "platform/http/metrics_server.h"
 #include "platform/log.h"
 
 namespace lockstep {
@@ -68,6 +69,7 @@ void AddFlags(CLI::App& app, AgentFlags& flags) {
   app.add_flag("--redact", flags.redact, "send kernel and range names as keyed hashes; needs --redact-key");
   app.add_option("--redact-key", flags.redact_key, "file with the key of --redact: the same on every node");
   AddConnectionFlags(app, flags.connection);
+  app.add_option("--metrics", flags.metrics, "HOST:PORT for /metrics (Prometheus), /healthz, /readyz; loopback");
   app.add_option("--log-level", flags.log_level, "debug, info, warning, error or off")->capture_default_str();
 }
 
@@ -98,6 +100,11 @@ std::optional<std::string> Complaint(const AgentFlags& flags) {
   }
   if (static_cast<int64_t>(std::min<uint64_t>(flags.spool_bytes, INT64_MAX)) < kLeastSpoolBytes) {
     return fmt::format("--spool-bytes {} is too little: at least {}", flags.spool_bytes, kLeastSpoolBytes);
+  }
+  if (!flags.metrics.empty()) {
+    if (std::string complaint = MetricsAddressComplaint(flags.metrics, flags.connection.insecure); !complaint.empty()) {
+      return complaint;
+    }
   }
   if (!LogLevelFromName(flags.log_level)) {
     return fmt::format("--log-level '{}' is none of debug, info, warning, error, off", flags.log_level);

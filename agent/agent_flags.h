@@ -23,6 +23,7 @@ struct AgentFlags {
   std::string tmp;
   std::string redact_key;  // file; "" = names leave as they are
   bool redact = false;
+  std::string metrics;  // HOST:PORT; "" = none
   std::string log_level = "info";
   int32_t expect_ranks = -1;
   int64_t jobs = 0;

@@ -11,9 +11,11 @@
 #include <variant>
 
 #include "aggregator/aggregator_flags.h"
+#include "aggregator/aggregator_metrics.h"
 #include "aggregator/grpc/server.h"
 #include "aggregator/store/dump/store_dump.h"
 #include "aggregator/store/job_store.h"
+#include "aggregator/store/measured_store.h"
 #include "analysis/base/time.h"
 #include "platform/clock.h"
 #include "platform/log.h"
@@ -27,11 +29,15 @@ absl::Status Serve(const AggregatorFlags& flags, const std::stop_token& stop) {
   if (!store.ok()) {
     return store.status();
   }
-  const auto server = AggregatorServer::Start(**store, {.listen = flags.listen,
-                                                        .tls = flags.tls,
-                                                        .tokens = flags.tokens,
-                                                        .limits = flags.limits,
-                                                        .grace_ns = flags.drain_timeout_s * kNsPerS});
+  MetricsRegistry registry;
+  MeasuredStore measured(**store, registry);
+  IngestMetrics ingest(registry);
+  const auto server = AggregatorServer::Start(measured, {.listen = flags.listen,
+                                                         .tls = flags.tls,
+                                                         .tokens = flags.tokens,
+                                                         .limits = flags.limits,
+                                                         .metrics = &ingest,
+                                                         .grace_ns = flags.drain_timeout_s * kNsPerS});
   if (!server.ok()) {
     return server.status();
   }
@@ -40,6 +46,12 @@ absl::Status Serve(const AggregatorFlags& flags, const std::stop_token& stop) {
   LogInfo("listening on {} ({}, {}), store {}", (*server)->address(),
           flags.tls.certificate.empty() ? "plaintext" : "TLS", flags.tokens.empty() ? "no tokens" : "tokens",
           flags.store);
+  const auto figures = ServeMetrics(flags.metrics, registry, **server, [&measured, stop] {
+    return stop.stop_requested() ? std::string("going down") : measured.Trouble();
+  });
+  if (!figures.ok()) {
+    return figures.status();
+  }
   WaitUnlessStopped(stop, std::numeric_limits<int32_t>::max() * kNsPerS);
   LogInfo("ending: no new calls, open streams have {} s to finish", flags.drain_timeout_s);
   (*server)->Shutdown();

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "platform/host.h"
+#include "platform/http/metrics_server.h"
 #include "platform/log.h"
 
 namespace lockstep {
@@ -62,6 +63,11 @@ std::optional<std::string> Complaint(const AggregatorFlags& flags) {
   if (!LogLevelFromName(flags.log_level)) {
     return fmt::format("--log-level '{}' is none of debug, info, warning, error, off", flags.log_level);
   }
+  if (!flags.metrics.empty()) {
+    if (std::string complaint = MetricsAddressComplaint(flags.metrics, flags.insecure); !complaint.empty()) {
+      return complaint;
+    }
+  }
   return IsLoopback(address->host) || flags.insecure ? std::nullopt : ExposureComplaint(flags);
 }
 
@@ -75,6 +81,7 @@ void AddFlags(CLI::App& app, AggregatorFlags& flags) {
   app.add_option("--drain-timeout", flags.drain_timeout_s, "seconds that open streams have to finish when it ends")
       ->check(CLI::Range(0, 86'400))
       ->capture_default_str();
+  app.add_option("--metrics", flags.metrics, "HOST:PORT for /metrics (Prometheus), /healthz, /readyz; loopback");
   app.add_flag("--insecure", flags.insecure, "allow other machines to connect, in plaintext or without tokens");
   app.add_flag("--dump", flags.dump, "print what the store holds in canonical form, and end: equal data, equal bytes");
   app.add_option("--log-level", flags.log_level, "debug, info, warning, error or off")->capture_default_str();

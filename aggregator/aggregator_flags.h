@@ -14,7 +14,8 @@ struct AggregatorFlags {
   std::string listen = "127.0.0.1:7700";
   std::string store;
   ServerTls tls;
-  std::string tokens;  // "" = everybody may do everything
+  std::string tokens;   // "" = everybody may do everything
+  std::string metrics;  // HOST:PORT; "" = none
   std::string log_level = "info";
   int64_t drain_timeout_s = 10;
   IngestLimits limits;

@@ -131,6 +131,9 @@ class IngestService : public v1::Ingest::Service {
     if (!stream_pass) {
       return CallGuard::WithRetryHint(*context, admission_.TooManyStreams());
     }
+    if (environment_.metrics != nullptr) {
+      environment_.metrics->OnStream();
+    }
     IngestSession session(environment_);
     MessagePacer pacer(environment_.limits);
     v1::IngestRequest request;
@@ -161,6 +164,9 @@ class IngestService : public v1::Ingest::Service {
 
   // Calmly: agents that meet a limit come again and again.
   void TellEnd(const IngestSession& session, const absl::Status& status) LOCKSTEP_EXCLUDES(mutex_) {
+    if (environment_.metrics != nullptr) {
+      environment_.metrics->OnEndedStream(absl::StatusCodeToString(status.code()));
+    }
     if (absl::IsResourceExhausted(status)) {
       const MutexLock lock(mutex_);
       if (!limited_.Met(SystemClock().MonotonicNs())) {
@@ -174,7 +180,15 @@ class IngestService : public v1::Ingest::Service {
   absl::StatusOr<IngestReply> Admit(const grpc::ServerContext& context, IngestSession& session,
                                     const v1::IngestRequest& request) const {
     const Admission::Hold hold(admission_, static_cast<int64_t>(request.ByteSizeLong()));
-    return hold ? Answer(context, session, request) : admission_.TooManyBytes();
+    if (!hold) {
+      return admission_.TooManyBytes();
+    }
+    const int64_t start_ns = SystemClock().MonotonicNs();
+    absl::StatusOr<IngestReply> reply = Answer(context, session, request);
+    if (environment_.metrics != nullptr && request.has_batch()) {
+      environment_.metrics->OnAnswered(SystemClock().MonotonicNs() - start_ns);
+    }
+    return reply;
   }
 
   // Asks for every message: a token that was taken back must not go on on an open stream.

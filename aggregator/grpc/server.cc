@@ -39,6 +39,7 @@ class Server : public AggregatorServer {
                      .opener = opener_,
                      .limits = options.limits,
                      .admission = &admission_,
+                     .metrics = options.metrics,
                      .decode = [](std::string_view body) { return DecodeBatch(body); },
                      .on_drained = [&store](const std::string& run) { Publish(store, run); }},
         ingest_(MakeIngestService(environment_, guard_)),

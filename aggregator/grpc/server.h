@@ -30,6 +30,7 @@ struct AggregatorServerOptions {
   ServerTls tls;
   std::string tokens;  // path of the token file; "" = everybody may do everything
   IngestLimits limits;
+  IngestMetrics* metrics = nullptr;  // outlives the server; may be null
   size_t analysis_threads = 0;       // 0 = as many as the machine has
   int64_t grace_ns = 2'000'000'000;  // for streams still open at Shutdown
 };

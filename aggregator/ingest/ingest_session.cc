@@ -110,6 +110,9 @@ absl::StatusOr<IngestReply> IngestSession::Store(const IngestBatch& envelope, co
     return Refuse(envelope, source, Name(DropReason::kConflictingBatch), std::string(written.message()));
   }
   LOCKSTEP_RETURN_IF_ERROR(written);
+  if (environment_.metrics != nullptr) {
+    environment_.metrics->OnStored(batch, envelope.body.size(), envelope.sequence <= source.last_sequence);
+  }
   source.last_sequence = std::max(source.last_sequence, envelope.sequence);
   source.complete = source.complete || batch.total_batches.has_value();
   return IngestAck{.source_id = envelope.source_id, .sequence = source.last_sequence, .complete = source.complete};
@@ -118,6 +121,9 @@ absl::StatusOr<IngestReply> IngestSession::Store(const IngestBatch& envelope, co
 IngestReply IngestSession::Refuse(const IngestBatch& envelope, Source& source, std::string_view reason,
                                   std::string detail) {
   source.refused = true;
+  if (environment_.metrics != nullptr) {
+    environment_.metrics->OnRefusedSource(reason);
+  }
   return IngestRefusal{.source_id = envelope.source_id,
                        .sequence = envelope.sequence,
                        .reason = std::string(reason),

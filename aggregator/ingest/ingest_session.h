@@ -18,6 +18,7 @@
 
 #include "aggregator/ingest/admission.h"
 #include "aggregator/ingest/ingest_limits.h"
+#include "aggregator/ingest/ingest_metrics.h"
 #include "aggregator/ingest/messages.h"
 #include "aggregator/ingest/run_opener.h"
 #include "aggregator/store/job_store.h"
@@ -30,6 +31,8 @@ struct IngestEnvironment {
   IngestLimits limits;
   // What all streams share; null: nobody else is there. Outlives the sessions.
   Admission* admission = nullptr;
+  // Counts; may be null. Outlives the sessions.
+  IngestMetrics* metrics = nullptr;
   // Decodes the body of a batch (a stranger's bytes).
   std::function<absl::StatusOr<Batch>(std::string_view)> decode;
   // Called with the run when a stream has drained; may be empty. Its failure does not concern the agent.

@@ -15,10 +15,10 @@
 #include "agent/uplink/grpc/grpc_transport.h"
 #include "agent/uplink/uplink_client.h"
 #include "aggregator/grpc/server.h"
+#include "aggregator/store/forwarding_store.h"
 #include "lockstep/v1/ingest.grpc.pb.h"
 #include "platform/clock.h"
 #include "proto/batch_codec.h"
-#include "tests/support/forwarding_store.h"
 
 namespace lockstep {
 namespace {

@@ -36,6 +36,7 @@ HEAVY = [
         r"^(agent/uplink/grpc/|aggregator/grpc/|cli/|tests/|bench/)")),
     (re.compile(r"^sqlite3\.h$"), "sqlite3", re.compile(r"^(platform/sqlite\.cc$|bench/)")),
     (re.compile(r"^openssl/"), "OpenSSL", re.compile(r"^platform/(digest|pem)\.cc$")),
+    (re.compile(r"^httplib\.h$"), "cpp-httplib", re.compile(r"^(platform/http/|tests/)")),
     (re.compile(r"^simdjson"), "simdjson", re.compile(r"^(agent/readers/|tests/|bench/)")),
     (re.compile(r"^spdlog/"), "spdlog", re.compile(r"^platform/log\.(cc|h)$")),
     (re.compile(r"^(isa-l|zlib\.h)"), "inflate", re.compile(r"^(platform/|bench/|tests/)")),

@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "aggregator/store/forwarding_store.h"
 #include "aggregator/store/memory/memory_store.h"
-#include "tests/support/forwarding_store.h"
 
 namespace lockstep {
 namespace {

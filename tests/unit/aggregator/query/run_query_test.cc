@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "aggregator/store/forwarding_store.h"
 #include "aggregator/store/memory/memory_store.h"
 #include "analysis/report/report.h"
 #include "platform/executor.h"
-#include "tests/support/forwarding_store.h"
 
 namespace lockstep {
 namespace {

@@ -1,4 +1,4 @@
-// A JobStore that passes everything on to another one: tests override what they want to see or to break.
+// A JobStore that passes everything on to another one: override what is to be seen, or in tests to be broken.
 #pragma once
 
 #include <string>
