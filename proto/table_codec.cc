@@ -182,6 +182,7 @@ void PutLaunch(const LaunchRow& row, v1::Launches* out) {
   PutSketch(row.api_time, out->mutable_api_ns());
   PutSketch(row.queue, out->mutable_queue_ns());
   PutSketch(row.kernel_time, out->mutable_kernel_ns());
+  if (row.tid >= 0) out->set_tid(row.tid);
 }
 
 absl::StatusOr<LaunchRow> GetLaunch(const v1::Launches& in) {
@@ -196,6 +197,10 @@ absl::StatusOr<LaunchRow> GetLaunch(const v1::Launches& in) {
   LOCKSTEP_ASSIGN_OR_RETURN(row.api_time, GetSketch("launch api time", in.api_ns()));
   LOCKSTEP_ASSIGN_OR_RETURN(row.queue, GetSketch("launch queue", in.queue_ns()));
   LOCKSTEP_ASSIGN_OR_RETURN(row.kernel_time, GetSketch("launch kernel time", in.kernel_ns()));
+  if (in.has_tid()) {
+    row.tid = in.tid();
+    LOCKSTEP_RETURN_IF_ERROR(CheckRange("launch tid", row.tid, kLength));
+  }
   return row;
 }
 

@@ -129,9 +129,10 @@ class FileCondenser {
     const std::vector<StepRange> steps = StepsOf(process);
     LOCKSTEP_RETURN_IF_ERROR(consumer_.BeginSource(context));
     ++report_.sources;
-    Condenser condenser(CondenseInput{context, collector_.interner(), steps, host_by_step_[process],
-                                      LargestNames(stats), Selection(process, device, 0)},
-                        [&](Batch batch) { return consumer_.Consume(context, std::move(batch)); });
+    Condenser condenser(
+        CondenseInput{context, collector_.interner(), steps, host_by_step_[process], LargestNames(stats),
+                      Selection(process, device, 0), ActivitiesByStep(stats, steps.size())},
+        [&](Batch batch) { return consumer_.Consume(context, std::move(batch)); });
     while (more && record.source == source) {
       Shift(record);
       LOCKSTEP_RETURN_IF_ERROR(condenser.Add(record));
@@ -140,6 +141,12 @@ class FileCondenser {
     DropCounters drops = stats.drops;
     if (source == first_main_) drops.Merge(file().drops);
     return condenser.Finish(source == main_source_[process] ? HostRowsOf(process) : HostRows{}, drops);
+  }
+
+  static std::vector<uint32_t> ActivitiesByStep(const SourceStats& stats, size_t steps) {
+    std::vector<uint32_t> counts = stats.activities_by_step;
+    counts.resize(steps, 0);
+    return counts;
   }
 
   // A trace without any device activity still tells its rank, its host and what is wrong with the capture.
@@ -210,7 +217,10 @@ class FileCondenser {
     context.groups = process.groups;
     context.versions = file().versions;
     context.options = file().options;
+    // Keys of our own say how we condensed; what a file says under them is not believed.
+    std::erase_if(context.options, [](const auto& option) { return option.first.starts_with("lockstep."); });
     if (options_.selection.active()) context.options.emplace(kSelectedTables, "");
+    if (!options_.read.step_range.empty()) context.options.emplace(kStepRange, options_.read.step_range);
     context.diagnostics = file().diagnostics;
     context.session = file().session;
     context.processes_in_file = static_cast<int32_t>(file().processes.size());

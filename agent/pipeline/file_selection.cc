@@ -26,6 +26,7 @@ CondenseSelection SelectionOf(const FileSelection& asked, const std::vector<Step
   }
   if (!asked.steps && asked.nvtx.empty()) return selection;
   selection.steps.emplace();
+  selection.launched_only = !asked.nvtx.empty();
   for (const StepRange& step : steps) {
     const bool in_steps = !asked.steps || (step.number >= asked.steps->first && step.number <= asked.steps->second);
     const bool named = step.name != kNoId && IsRangeAskedFor(asked.nvtx, names.NameOf(step.name));

@@ -53,6 +53,7 @@ struct Launch {
   uint64_t comms_id = 0;
   int64_t seq = kNoSeq;
   int64_t graph_launch = -1;
+  int64_t tid = -1;
   HostWait host_wait;  // the last before this call
   uint32_t process = 0;
   NameId api = kNoId;

@@ -176,6 +176,7 @@ class HostSweep {
     launch.start_ns = event.start_ns;
     launch.end_ns = event.end_ns();
     launch.host_wait = waits_.AtLaunch(event.start_ns);
+    launch.tid = event.tid;
     launch.process = event.process;
     launch.api = event.name;
     launch.kind = event.api_kind;

@@ -152,6 +152,7 @@ class LaunchJoin {
     activity.launch_start_ns = launch.start_ns;
     activity.launch_end_ns = launch.end_ns;
     activity.host_wait = launch.host_wait;
+    activity.tid = launch.tid;
     activity.api = launch.api;
     activity.step = launch.step;
     activity.phase = launch.phase;
@@ -191,6 +192,12 @@ class LaunchJoin {
     if (IsOffDevice(activity)) return;
     stats.first_start_ns = std::min(stats.first_start_ns, activity.start_ns);
     stats.last_end_ns = std::max(stats.last_end_ns, activity.end_ns());
+    if (activity.step >= 0) CountInStep(static_cast<size_t>(activity.step), stats.activities_by_step);
+  }
+
+  static void CountInStep(size_t step, std::vector<uint32_t>& counts) {
+    if (counts.size() <= step) counts.resize(step + 1, 0);
+    if (counts[step] < UINT32_MAX) ++counts[step];
   }
 
   bool IsCommunication(NameId name) {

@@ -26,6 +26,8 @@ struct SourceStats {
   int64_t last_end_ns = INT64_MIN;
   DropCounters drops;
   std::map<NameId, int64_t> time_by_name;  // kernels only; bounded by the interner
+  // Activities launched in each step, up to the last that has any; stops at the largest number.
+  std::vector<uint32_t> activities_by_step;
 
   [[nodiscard]] int64_t activities() const { return kernels + memcpys + memsets + graph_spans; }
 };

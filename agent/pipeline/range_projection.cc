@@ -29,7 +29,7 @@ void RangeProjection::Finish(std::vector<HostTotals>& totals) {
     if (instance.start_ns > instance.end_ns) continue;
     Extend(instance.parent, instance.start_ns, instance.end_ns);
     auto& ranges = totals[instance.process].ranges;
-    const auto row = ranges.find({instance.domain, instance.name});
+    const auto row = ranges.find({instance.domain, instance.name, false});
     if (row != ranges.end()) row->second.projected.Add(instance.end_ns - instance.start_ns);
   }
   instances_.clear();

@@ -179,18 +179,18 @@ absl::Status RecordCollector::AddRange(const HostRecord& record) {
 }
 
 void RecordCollector::CountRange(const HostEvent& range) {
-  const std::pair rest{kNoId, FileInterner::rest()};
-  auto& [key, row] =
-      RowOf(host_totals_[range.process].ranges, std::pair{range.domain, range.name}, rest, context_.drops);
+  const RangeKey own{range.domain, range.name, range.host_kind == HostKind::kStartEnd};
+  auto& [key, row] = RowOf(host_totals_[range.process].ranges, own, {kNoId, FileInterner::rest()}, context_.drops);
   if (row.duration.empty()) {
-    std::tie(row.domain, row.name) = key;
+    row.domain = key.domain;
+    row.name = key.name;
     row.style = range.host_kind;
   }
   row.duration.Add(range.duration_ns);
 }
 
 void RecordCollector::AddStep(const HostRecord& record, std::vector<StepRange>& steps) {
-  if (step_count_ >= kMaxSteps) return Drop(DropReason::kKeyLimit, -1);
+  if (step_count_ >= kMaxSteps) return Drop(DropReason::kStepLimit, -1);
   ++step_count_;
   StepRange step;
   step.start_ns = record.start_ns;

@@ -5,6 +5,7 @@
 // are pulled in order. One thread.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -29,10 +30,18 @@ struct CollectorOptions {
   bool totals_later = false;
 };
 
+// A range that may end on another thread than it began on is no push and pop of the same name.
+struct RangeKey {
+  NameId domain = kNoId;
+  NameId name = kNoId;
+  bool start_end = false;
+  friend auto operator<=>(const RangeKey&, const RangeKey&) = default;
+};
+
 // Host-side totals of one process, in any order of arrival.
 struct HostTotals {
   std::map<NameId, ApiRow> apis;
-  std::map<std::pair<NameId, NameId>, RangeRow> ranges;  // (domain, name)
+  std::map<RangeKey, RangeRow> ranges;
 };
 
 class RecordCollector : public RecordSink {

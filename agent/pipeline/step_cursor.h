@@ -20,37 +20,40 @@ enum class StepThreads : uint8_t {
 class StepCursor {
  public:
   // `steps`, ordered by start, must outlive the cursor.
-  StepCursor(const std::vector<StepRange>& steps, StepThreads threads) : steps_(&steps), mode_(threads) {
-    for (size_t i = 0; threads != StepThreads::kAny && i < steps.size(); ++i) {
-      threads_[steps[i].tid].positions.push_back(static_cast<int32_t>(i));
+  StepCursor(const std::vector<StepRange>& steps, StepThreads threads) : steps_(&steps) {
+    for (size_t i = 0; i < steps.size(); ++i) {
+      const auto position = static_cast<int32_t>(i);
+      if (threads != StepThreads::kOwn) all_.positions.push_back(position);
+      if (threads != StepThreads::kAny) threads_[steps[i].tid].positions.push_back(position);
     }
   }
 
   // Position in the steps, -1 in none. `t` never goes back.
   [[nodiscard]] int32_t At(int64_t t, int64_t tid) {
-    if (const auto found = threads_.find(tid); found != threads_.end()) return AtThread(t, found->second);
-    return mode_ == StepThreads::kOwn ? -1 : StepAt(*steps_, t);
+    if (const auto found = threads_.find(tid); found != threads_.end()) return InnermostAt(t, found->second);
+    return InnermostAt(t, all_);
   }
 
  private:
-  struct Thread {
-    std::vector<int32_t> positions;  // of its steps
-    size_t next = 0;                 // the first that has not begun
-    std::vector<int32_t> open;       // begun, in order of start; the last one has not ended after AtThread
+  // Those of the steps that are looked at, and how far the time has come in them.
+  struct Walk {
+    std::vector<int32_t> positions;
+    size_t next = 0;            // the first that has not begun
+    std::vector<int32_t> open;  // begun, in order of start; the last one has not ended after InnermostAt
   };
 
-  int32_t AtThread(int64_t t, Thread& thread) const {
+  int32_t InnermostAt(int64_t t, Walk& walk) const {
     const auto step = [&](int32_t position) -> const StepRange& { return (*steps_)[static_cast<size_t>(position)]; };
-    while (thread.next < thread.positions.size() && step(thread.positions[thread.next]).start_ns <= t) {
-      thread.open.push_back(thread.positions[thread.next++]);
+    while (walk.next < walk.positions.size() && step(walk.positions[walk.next]).start_ns <= t) {
+      walk.open.push_back(walk.positions[walk.next++]);
     }
-    while (!thread.open.empty() && step(thread.open.back()).end_ns <= t) thread.open.pop_back();
-    return thread.open.empty() ? -1 : thread.open.back();
+    while (!walk.open.empty() && step(walk.open.back()).end_ns <= t) walk.open.pop_back();
+    return walk.open.empty() ? -1 : walk.open.back();
   }
 
   const std::vector<StepRange>* steps_;
-  StepThreads mode_;
-  std::map<int64_t, Thread> threads_;
+  std::map<int64_t, Walk> threads_;  // by thread; none where the thread does not matter
+  Walk all_;                         // none where only the range's own thread counts
 };
 
 }  // namespace lockstep

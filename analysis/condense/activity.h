@@ -28,6 +28,7 @@ struct ActivityRecord {
   int64_t seq = kNoSeq;
   int64_t bytes = kUnknownBytes;
   int64_t graph_launch = -1;  // ordinal of the graph launch within the process
+  int64_t tid = -1;           // of the launching thread; -1: not known
   uint64_t comms_id = 0;
   uint32_t source = 0;  // index of the source within the file
   NameId name = kNoId;

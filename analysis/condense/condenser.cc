@@ -53,7 +53,8 @@ class Condenser::Impl {
                        [this](LocalCommunicator c) { cutter_.Define(std::move(c)); }),
         kernels_(input_.names, input_.context.slice_ns, input_.largest_names),
         instances_([this](InstanceRow row) { return EmitInstance(std::move(row)); }),
-        steps_(input_.steps, [this](int32_t step, StepRow row) { EmitStep(step, std::move(row)); }),
+        steps_(input_.steps, std::move(input_.activities_by_step),
+               [this](int32_t step, StepRow row) { EmitStep(step, std::move(row)); }),
         buckets_(input_.context.bucket_ns, input_.selection.time_ns,
                  [this](BucketRow row) { Keep(cutter_.Add(row)); }) {
     for (const NameId name : input_.largest_names) largest_[name] = true;
@@ -100,8 +101,9 @@ class Condenser::Impl {
     }
     now_ns_ = record.start_ns;
     started_ = true;
-    const int32_t step = record.step == kNoLaunchRow ? steps_.current() : record.step;
-    steps_.Reach(step, record.start_ns);
+    const bool launch_known = record.step != kNoLaunchRow;
+    const int32_t step = launch_known ? record.step : StepWithoutLaunch();
+    if (launch_known || step < 0) steps_.Reach(step, record.start_ns);
     const bool selected = input_.selection.Has(step, record.start_ns);
     if (input_.selection.active() && selected) NoteSelected(record, step);
     const KernelClass& kind = ClassOf(record);
@@ -114,11 +116,16 @@ class Condenser::Impl {
     if (record.duration_ns > 0) {
       running_.push({record.end_ns(), step, set});
       active_.Start(set);
-      steps_.Start(set, step);
+      steps_.Start(set, step, record.end_ns());
     } else {
       steps_.Point(step, record.start_ns);
     }
     return status_;
+  }
+
+  // The step whose device window holds the start; of ranges that are asked for by name only what they launched counts.
+  [[nodiscard]] int32_t StepWithoutLaunch() const {
+    return input_.selection.launched_only ? StepMeasures::kForeign : steps_.current();
   }
 
   void AddToTables(const ActivityRecord& record, const KernelClass& kind, int32_t step) {
@@ -300,8 +307,8 @@ class Condenser::Impl {
     }
     Keep(cutter_.Add(std::move(row)));
     if (step < 0) return;
-    for (auto it = step_kernels_.begin(); it != step_kernels_.end() && it->first.first <= step;) {
-      it->second.step = NumberOf(it->first.first);
+    for (auto it = step_kernels_.lower_bound({step, 0}); it != step_kernels_.end() && it->first.first == step;) {
+      it->second.step = NumberOf(step);
       it->second.name = cutter_.Name(it->first.second);
       Keep(cutter_.Add(it->second));
       it = step_kernels_.erase(it);

@@ -29,6 +29,8 @@ struct CondenseInput {
   std::vector<HostOfStep> host_by_step;  // as long as `steps`
   std::vector<NameId> largest_names;     // kernels whose totals are kept per step, at most 32
   CondenseSelection selection = {};      // what the tables are restricted to
+  // How many activities of this source each step launched: lets rows go out before the end. Empty: not known.
+  std::vector<uint32_t> activities_by_step = {};
 };
 
 // Host-side rows of the process, written into the source that stands for it; names are file NameIds.

@@ -20,6 +20,11 @@ struct ActiveCounts {
   void End(ActivitySet set) { --running[static_cast<size_t>(set)]; }
   [[nodiscard]] bool Has(ActivitySet set) const { return running[static_cast<size_t>(set)] > 0; }
   [[nodiscard]] bool None() const { return running == std::array<int32_t, kActivitySets>{}; }
+  friend ActiveCounts operator+(const ActiveCounts& a, const ActiveCounts& b) {
+    ActiveCounts out;
+    for (size_t i = 0; i < kActivitySets; ++i) out.running[i] = a.running[i] + b.running[i];
+    return out;
+  }
   friend ActiveCounts operator-(const ActiveCounts& a, const ActiveCounts& b) {
     ActiveCounts out;
     for (size_t i = 0; i < kActivitySets; ++i) out.running[i] = a.running[i] - b.running[i];

@@ -1,11 +1,11 @@
-// Launch -> queue -> run by (API name, kernel name), and launch delays by API name. Queue times are those of nsys's
-// cuda_kern_exec_sum: kernel start - call end, only when not negative. Beyond kMaxKeys pairs new ones are merged into
-// one rest, and counted. One thread, no I/O.
+// Launch -> queue -> run by (API name, kernel name, launching thread), and launch delays by API name. Queue times are
+// those of nsys's cuda_kern_exec_sum: kernel start - call end, only when not negative. Beyond kMaxKeys keys new ones
+// are merged into one rest, and counted. One thread, no I/O.
 #pragma once
 
 #include <algorithm>
 #include <map>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "analysis/condense/activity.h"
@@ -16,20 +16,20 @@ namespace lockstep {
 
 class LaunchTable {
  public:
-  static constexpr size_t kMaxKeys = 512;
+  static constexpr size_t kMaxKeys = 1'024;
 
   void Add(const ActivityRecord& kernel, DropCounters& drops) {
     if (kernel.launch_start_ns == kNoTime || kernel.api == kNoId) return;
     const int64_t queue = kernel.start_ns - kernel.launch_end_ns;
-    std::pair key{kernel.api, kernel.name};
+    const bool sane = kernel.tid >= 0 && kernel.tid <= kMaxTid;
+    std::tuple key{kernel.api, kernel.name, sane ? kernel.tid : LaunchRow().tid};
     if (rows_.size() >= kMaxKeys && !rows_.contains(key)) {
       drops.Add(DropReason::kKeyLimit);
-      key = {FileInterner::rest(), FileInterner::rest()};
+      key = {FileInterner::rest(), FileInterner::rest(), LaunchRow().tid};
     }
-    if (queue >= 0) delays_[key.first].Add(queue);
     LaunchRow& row = rows_[key];
-    row.api = key.first;
-    row.kernel = key.second;
+    std::tie(row.api, row.kernel, row.tid) = key;
+    if (queue >= 0) delays_[row.api].Add(queue);
     row.api_time.Add(kernel.launch_end_ns - kernel.launch_start_ns);
     row.kernel_time.Add(kernel.duration_ns);
     // Clocks of host and device differ a little: a kernel that "starts before its call" must not give a negative total.
@@ -52,7 +52,9 @@ class LaunchTable {
   }
 
  private:
-  std::map<std::pair<NameId, NameId>, LaunchRow> rows_;
+  static constexpr int64_t kMaxTid = int64_t{1} << 53;  // whole in a double, as JSON readers keep numbers
+
+  std::map<std::tuple<NameId, NameId, int64_t>, LaunchRow> rows_;
   std::map<NameId, Sketch> delays_;
 };
 

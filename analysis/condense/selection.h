@@ -17,10 +17,13 @@ namespace lockstep {
 
 // Key of SourceContext::options that marks a source whose tables were condensed with a selection.
 inline constexpr std::string_view kSelectedTables = "lockstep.selected_tables";
+// Key whose value is the name of the ranges that mark the source's steps, as it was asked for; absent without one.
+inline constexpr std::string_view kStepRange = "lockstep.step_range";
 
 struct CondenseSelection {
   std::optional<std::vector<bool>> steps;              // by position in the source's step table; none = all
   std::optional<std::pair<int64_t, int64_t>> time_ns;  // half open, on the source's axis; none = all
+  bool launched_only = false;  // the steps are ranges asked for by name: what has no launch row is in none of them
 
   [[nodiscard]] bool active() const { return steps.has_value() || time_ns.has_value(); }
   // Something that starts at `start_ns` and belongs to the step at this position (negative: to none).

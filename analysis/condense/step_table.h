@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <vector>
 
 #include "analysis/model/trace_record.h"
@@ -53,17 +54,13 @@ inline void CountCall(ApiKind kind, int64_t duration_ns, HostOfStep& step) {
   }
 }
 
-// Position of the step whose range contains t (the latest started one when ranges overlap), else -1. A launch belongs
-// to the step that contains the *start* of the launch call.
+// Position of the step whose range contains t, else -1, of steps that do not overlap (those that do: StepCursor). A
+// launch belongs to the step that contains the *start* of the launch call.
 [[nodiscard]] inline int32_t StepAt(const std::vector<StepRange>& steps, int64_t t) {
-  auto after = std::upper_bound(steps.begin(), steps.end(), t,
-                                [](int64_t value, const StepRange& step) { return value < step.start_ns; });
-  // Ranges that overlap do so by little: a handful of steps back is enough to find an enclosing one.
-  for (int back = 0; back < 8 && after != steps.begin(); ++back) {
-    --after;
-    if (t < after->end_ns) return static_cast<int32_t>(after - steps.begin());
-  }
-  return -1;
+  const auto after = std::upper_bound(steps.begin(), steps.end(), t,
+                                      [](int64_t value, const StepRange& step) { return value < step.start_ns; });
+  if (after == steps.begin() || t >= std::prev(after)->end_ns) return -1;
+  return static_cast<int32_t>(after - steps.begin()) - 1;
 }
 
 }  // namespace lockstep

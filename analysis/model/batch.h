@@ -23,8 +23,9 @@ namespace lockstep {
 
 // 2: batch version 2; no redundant Comms Ids. 3: what the host did in each step, ranges projected onto the device,
 // steps found by their rhythm, phases, batch version 3. 4: more of the longest instances, one row for calls and ranges
-// beyond the limit, time by phase in a step.
-inline constexpr int32_t kCondenseVersion = 4;
+// beyond the limit, time by phase in a step. 5: a row for every step that has an activity, in order of their windows;
+// launches by thread; ranges of one name by whether they are tied to a thread.
+inline constexpr int32_t kCondenseVersion = 5;
 inline constexpr int64_t kNoStep = INT64_MIN;  // an activity or instance of no step
 inline constexpr int64_t kNoTime = INT64_MIN;  // a time that was not recorded
 inline constexpr size_t kMaxExemplars = 256;   // longest instances kept of one kernel key
@@ -134,12 +135,13 @@ struct IntervalMeasure {
   friend bool operator==(const IntervalMeasure&, const IntervalMeasure&) = default;
 };
 
-// One step of the source. `tile` measures the device window [window_start, window_end), the windows tile the span.
-// Selecting steps A..B by launch: sum of (tile - foreign) - before(A) + after(B), where
-//   before  what activities launched before this step add inside this and later windows (to be taken away), and
-//   after   what activities of this and earlier steps add beyond window_end (to be added), the idle tail trimmed
+// One step of the source. `tile` measures the device window [window_start, window_end): from its first activity to the
+// first one of any later row. The windows tile the span; rows come in order of their windows, which need not be that of
+// the steps' numbers. Selecting rows A..B by launch: sum of (tile - foreign) - before(A) + after(B), where
+//   before  what activities of earlier rows add inside this and later windows (to be taken away), and
+//   after   what activities of this and earlier rows add beyond window_end (to be added), the idle tail trimmed
 //          (exact as long as such leftovers end inside the windows and span selected), and
-// foreign  (every step selected) what activities launched in no step add inside the window (to be taken away).
+// foreign  (every row selected) what activities launched in no step add inside the window (to be taken away).
 struct StepRow {
   int64_t step = kNoStep;  // the trace's number, else ordinal; kNoStep: before the first step
   uint32_t name = kNoId;   // NameDef::id of the range
@@ -251,10 +253,11 @@ struct RangeRow {
   friend bool operator==(const RangeRow&, const RangeRow&) = default;
 };
 
-// Launch -> queue -> run by (API name, kernel name).
+// Launch -> queue -> run by (API name, kernel name, launching thread).
 struct LaunchRow {
   uint32_t api = 0;
   uint32_t kernel = 0;
+  int64_t tid = -1;  // -1: not known
   int64_t queue_count = 0;
   Sketch total;
   Sketch api_time;

@@ -23,7 +23,7 @@ namespace lockstep {
   X(kElidedGroupUnresolved, "elided_group_unresolved") X(kNoGroup, "no_group") \
   X(kClockOrderViolation, "clock_order_violation") X(kUnmatchedInstance, "unmatched_instance") \
   X(kAmbiguousInstance, "ambiguous_instance") X(kConflictingBatch, "conflicting_batch") \
-  X(kDuplicateRank, "duplicate_rank")
+  X(kDuplicateRank, "duplicate_rank") X(kStepLimit, "step_limit")
 // clang-format on
 
 enum class DropReason : uint8_t {

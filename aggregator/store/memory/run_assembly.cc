@@ -19,7 +19,7 @@ auto KeyOf(const KernelRow& r) {
 auto KeyOf(const MemoryRow& r) { return std::make_tuple(r.is_memset, r.kind, r.source, r.target, r.on_device); }
 auto KeyOf(const ApiRow& r) { return std::make_tuple(r.name, r.kind); }
 auto KeyOf(const RangeRow& r) { return std::make_tuple(r.name, r.domain, r.style); }
-auto KeyOf(const LaunchRow& r) { return std::make_tuple(r.api, r.kernel); }
+auto KeyOf(const LaunchRow& r) { return std::make_tuple(r.api, r.kernel, r.tid); }
 
 void MergeSlices(std::vector<std::pair<int64_t, Sketch>>& into, const std::vector<std::pair<int64_t, Sketch>>& from) {
   for (const auto& [index, sketch] : from) {

@@ -407,6 +407,7 @@ Json LaunchRow() {
                  {"kernel", Text()},
                  {"rank", Integer()},
                  {"pid", OrNull(Count())},
+                 {"tid?", OrNull(Count())},
                  {"device", OrNull(Count())},
                  {"count", Count()},
                  {"queue_count", Count()},

@@ -20,6 +20,7 @@ void LaunchesSection(const Json& view, TextPage& page) {
   page.Table(view, {{"kernel", "kernel", CellKind::kKernel},
                     {"call", "api", CellKind::kText, 1},
                     {"rank", "rank", CellKind::kNumber},
+                    {"thread", "tid", CellKind::kNumber, 3},
                     {"count", "count", CellKind::kCount},
                     {"queued", "queue_count", CellKind::kCount, 2},
                     {"whole", "total_ns.p50", CellKind::kTime},

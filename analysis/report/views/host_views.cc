@@ -104,17 +104,18 @@ absl::StatusOr<Json> LaunchesView(const ViewInput& input) {
   NotifyOfRestriction(input, "launches");
   std::vector<std::pair<Json, int64_t>> rows;
   for (const FleetRank& member : input.fleet.members) {
-    std::map<std::pair<std::string, std::string>, const LaunchRow*> ordered;
+    std::map<std::tuple<std::string, std::string, int64_t>, const LaunchRow*> ordered;
     for (const LaunchRow& row : member.source->launches) {
       LOCKSTEP_ASSIGN_OR_RETURN(const bool passes, filter.Passes(row.kernel));
-      if (passes) ordered[{NameOf(input.fleet.run, row.api), NameOf(input.fleet.run, row.kernel)}] = &row;
+      if (passes) ordered[{NameOf(input.fleet.run, row.api), NameOf(input.fleet.run, row.kernel), row.tid}] = &row;
     }
-    for (const auto& [names, launch] : ordered) {
+    for (const auto& [key, launch] : ordered) {
       Json row;
-      row["api"] = names.first;
-      row["kernel"] = names.second;
+      row["api"] = std::get<0>(key);
+      row["kernel"] = std::get<1>(key);
       row["rank"] = member.rank;
       row["pid"] = KnownOrNull(member.source->context.pid);
+      row["tid"] = KnownOrNull(launch->tid);
       row["device"] = KnownOrNull(member.source->context.device);
       row["count"] = launch->total.count();
       row["queue_count"] = launch->queue_count;

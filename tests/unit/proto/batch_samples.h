@@ -195,9 +195,9 @@ inline void AddTables(Random& random, const Known& known, Batch* batch) {
                            RandomSketch(random, random.Below(3))});
     batch->ranges.push_back({random.As<uint32_t>(known.names), random.Chance(50) ? 0 : kNoId, random.As<HostKind>(5),
                              RandomSketch(random, 11), RandomSketch(random, random.Below(4))});
-    batch->launches.push_back({random.As<uint32_t>(known.names), random.As<uint32_t>(known.names), random.Below(50),
-                               RandomSketch(random, 5), RandomSketch(random, 6), RandomSketch(random, 7),
-                               RandomSketch(random, 8)});
+    batch->launches.push_back({random.As<uint32_t>(known.names), random.As<uint32_t>(known.names), random.Below(4) - 1,
+                               random.Below(50), RandomSketch(random, 5), RandomSketch(random, 6),
+                               RandomSketch(random, 7), RandomSketch(random, 8)});
   }
 }
 

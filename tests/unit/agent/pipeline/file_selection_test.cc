@@ -31,6 +31,12 @@ TEST(FileSelection, TakesStepsByTheirNumbersAndTheirRange) {
   EXPECT_EQ(named.Of({.steps = {{4, 6}}, .nvtx = "send"}).steps, Steps({false, false, true, false}));
 }
 
+TEST(FileSelection, OfRangesAskedForByNameOnlyWhatTheyLaunchedCounts) {
+  const Named named;
+  EXPECT_TRUE(named.Of({.nvtx = "send"}).launched_only);
+  EXPECT_FALSE(named.Of({.steps = {{4, 5}}}).launched_only);
+}
+
 TEST(FileSelection, TakesTheTimeOfTheSourceOnTheAxisAskedFor) {
   const Named named;
   const FileSelection asked{

@@ -168,6 +168,55 @@ TEST(LaunchJoin, AKernelWithoutLaunchRowIsKeptAndCounted) {
   EXPECT_EQ(file.result.sources[0].drops.Of(DropReason::kMissingLaunch), 2);
 }
 
+TEST(LaunchJoin, TellsTheThreadOfTheLaunchAndHowManyActivitiesEachStepLaunched) {
+  File file;
+  file.Step(10, 0, 100 * kUs);
+  file.Step(11, 100 * kUs, 100 * kUs);
+  file.Step(12, 200 * kUs, 100 * kUs);
+  file.Launch(1, 10 * kUs, kUs, ApiKind::kLaunch, 3);
+  file.Launch(2, 110 * kUs, kUs, ApiKind::kLaunch, 4);
+  file.Launch(3, 120 * kUs, kUs, ApiKind::kLaunch, 4);
+  for (const uint64_t correlation : {1, 2, 3, 99}) {
+    file.Kernel(correlation, static_cast<int64_t>(150 + 10 * correlation) * kUs);
+  }
+  const auto activities = file.Join();
+  ASSERT_EQ(activities.size(), 4U);
+  EXPECT_EQ(activities[0].tid, 3);
+  EXPECT_EQ(activities[1].tid, 4);
+  EXPECT_EQ(activities[3].tid, -1);
+  EXPECT_EQ(file.result.sources[0].activities_by_step, (std::vector<uint32_t>{1, 2}));
+}
+
+TEST(RecordCollector, KeepsRangesThatEndElsewhereApartFromPushAndPopOfTheSameName) {
+  File file;
+  file.Range("send", 0, 10 * kUs);
+  HostRecord other;
+  other.kind = HostKind::kStartEnd;
+  other.start_ns = 5 * kUs;
+  other.duration_ns = 20 * kUs;
+  other.name = file.collector.InternName("send");
+  ASSERT_TRUE(file.collector.Host(other).ok());
+  file.Launch(1, kUs, kUs);
+  file.Kernel(1, 20 * kUs);
+  file.Join();
+  const auto& ranges = file.collector.host_totals()[file.process].ranges;
+  ASSERT_EQ(ranges.size(), 2U);
+  const RangeRow& push_pop = ranges.at({kNoId, other.name, false});
+  const RangeRow& start_end = ranges.at({kNoId, other.name, true});
+  EXPECT_EQ(push_pop.duration.sum(), 10 * kUs);
+  EXPECT_EQ(push_pop.projected.count(), 1);
+  EXPECT_EQ(start_end.duration.sum(), 20 * kUs);
+  EXPECT_EQ(start_end.style, HostKind::kStartEnd);
+  EXPECT_TRUE(start_end.projected.empty());
+}
+
+TEST(RecordCollector, CountsStepsBeyondTheLimitAsSuch) {
+  File file;
+  for (int64_t n = 0; n < static_cast<int64_t>(RecordCollector::kMaxSteps) + 5; ++n) file.Step(n, n * 10, 10);
+  EXPECT_EQ(file.collector.context().drops.Of(DropReason::kStepLimit), 5);
+  EXPECT_EQ(file.collector.context().drops.Of(DropReason::kKeyLimit), 0);
+}
+
 TEST(LaunchJoin, OfNestedCallsWithOneCorrelationTheOuterCounts) {
   File file;
   file.Launch(1, 2 * kUs, 3 * kUs);

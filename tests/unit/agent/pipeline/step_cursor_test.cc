@@ -8,11 +8,14 @@
 namespace lockstep {
 namespace {
 
+constexpr int64_t kAnyThread = -1;
+
 // The range begun last of those on the thread that contain t.
 int32_t Naive(const std::vector<StepRange>& steps, int64_t t, int64_t tid) {
   int32_t found = -1;
   for (size_t i = 0; i < steps.size(); ++i) {
-    if (steps[i].tid == tid && steps[i].start_ns <= t && t < steps[i].end_ns) found = static_cast<int32_t>(i);
+    if ((tid == kAnyThread || steps[i].tid == tid) && steps[i].start_ns <= t && t < steps[i].end_ns)
+      found = static_cast<int32_t>(i);
   }
   return found;
 }
@@ -35,6 +38,17 @@ TEST(StepCursor, FindsTheInnermostRangeOfTheThreadHoweverManyEndedInsideIt) {
       const int64_t tid = pick(1, 4);
       EXPECT_EQ(cursor.At(t, tid), Naive(steps, t, tid)) << "at " << t << " on " << tid;
     }
+  }
+}
+
+TEST(StepCursor, OfAnyThreadFindsTheOuterRangeHoweverManyEndedInsideIt) {
+  std::vector<StepRange> steps = {{0, 100'000, 0, 1}, {5, 90'000, 1, 2}};
+  for (int64_t i = 0; i < 500; ++i) steps.push_back({100 + 100 * i, 150 + 100 * i, 2 + i, 1 + i % 3});
+  StepCursor any(steps, StepThreads::kAny);
+  StepCursor of_others(steps, StepThreads::kOwnIfNamed);
+  for (int64_t t = 0; t < 110'000; t += 37) {
+    EXPECT_EQ(any.At(t, 1), Naive(steps, t, kAnyThread)) << "at " << t;
+    EXPECT_EQ(of_others.At(t, 9), Naive(steps, t, kAnyThread)) << "at " << t;
   }
 }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 namespace lockstep {
 namespace {
 
@@ -29,6 +31,23 @@ TEST(LaunchTable, TellsCallQueueAndKernelOfEachPair) {
   EXPECT_EQ(rows[0].queue.sum(), 20);
   EXPECT_EQ(rows[0].queue_count, 1);
   EXPECT_EQ(rows[0].total.sum(), 35 + 10);
+}
+
+TEST(LaunchTable, TellsTheThreadsThatLaunchOneKernelApart) {
+  LaunchTable table;
+  DropCounters drops;
+  for (const int64_t tid : {11, 12, 11}) {
+    ActivityRecord record = Launched(7);
+    record.tid = tid;
+    table.Add(record, drops);
+  }
+  ActivityRecord absurd = Launched(7);
+  absurd.tid = INT64_MAX;
+  table.Add(absurd, drops);
+  std::map<int64_t, int64_t> launches;
+  for (const LaunchRow& row : table.TakeRows()) launches[row.tid] = row.total.count();
+  EXPECT_EQ(launches, (std::map<int64_t, int64_t>{{-1, 1}, {11, 2}, {12, 1}}));
+  EXPECT_EQ(table.DelayOf(1).count(), 4);
 }
 
 TEST(LaunchTable, PairsBeyondTheLimitAreOneCountedRest) {
