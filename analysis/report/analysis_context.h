@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/metrics/fleet/fleet.h"
 #include "analysis/metrics/match/match.h"
 #include "analysis/metrics/run/analysis_options.h"
 #include "analysis/metrics/run/ranks.h"
@@ -31,6 +32,7 @@ struct AnalysisContext {
   std::vector<bool> selected_ranks;  // by rank index: passes --ranks
   std::vector<Notice>& notices;
   std::vector<std::vector<bool>> named_rows = {};  // by rank index and row: passes --kernels; empty = all
+  std::vector<std::vector<bool>> range_rows = {};  // by rank index and row: passes --nvtx; none where it is empty
 
   [[nodiscard]] const SourceData& SourceOf(size_t rank_index) const {
     return run.sources[ranks.ranks[rank_index].source];
@@ -43,8 +45,12 @@ struct AnalysisContext {
                                                                        const RankResolution& ranks,
                                                                        const std::string& pattern);
 
-// Whether an instance passes --steps, --time, --kernels and --ranks (exact: by step, by aligned start, by any member
-// whose kernel passes, by any selected member).
+// Which instances were launched in a range that --nvtx asks for, and by --steps in one of those numbers, each on its
+// own rank; none of ranks that are not selected. Empty without --nvtx. Errors: those of the instances.
+[[nodiscard]] absl::StatusOr<std::vector<std::vector<bool>>> RangeRows(const Fleet& fleet, InstanceSource& instances);
+
+// Whether an instance passes --steps, --nvtx, --time, --kernels and --ranks (exact: by step, by any member that was
+// launched in such a range, by aligned start, by any member whose kernel passes, by any selected member).
 [[nodiscard]] bool Selects(const AnalysisContext& context, const MatchedInstance& instance);
 
 }  // namespace lockstep

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <set>
@@ -25,6 +25,7 @@
 #include "analysis/report/views/rank_views.h"
 #include "analysis/report/views/ranks_view.h"
 #include "analysis/report/views/run_object.h"
+#include "analysis/report/views/selection_notices.h"
 #include "analysis/report/views/skew_view.h"
 #include "analysis/report/views/step_views.h"
 #include "analysis/report/views/stragglers_view.h"
@@ -181,46 +182,11 @@ class ReportBuilder {
   std::unique_ptr<const CrossRank> cross_rank_;
 };
 
-// A selection that nothing answers to is said, with what there is.
-void NotifyOfEmptySelection(const ViewInput& input) {
-  if (!input.fleet.SelectsSteps()) return;
-  int64_t first = INT64_MAX;
-  int64_t last = INT64_MIN;
-  for (const FleetRank& member : input.fleet.members) {
-    for (const StepRow& row : member.source->steps) {
-      if (row.step == kNoStep) continue;
-      if (input.fleet.SelectsStep(row)) return;
-      first = std::min(first, row.step);
-      last = std::max(last, row.step);
-    }
-  }
-  if (!input.fleet.options.nvtx.empty()) {
-    input.Notify("run",
-                 fmt::format("no step is selected: none is a range '{}' (files: --view nvtx lists their ranges; a "
-                             "stored run has those of --step-range)",
-                             input.fleet.options.nvtx));
-    return;
-  }
-  input.Notify("run", first > last ? std::string("the traces mark no steps: --steps selects nothing")
-                                   : fmt::format("no step is selected; the traces have steps {}..{}", first, last));
-}
-
-// Restrictions that do not reach every view are said.
-void NotifyOfReach(const ViewInput& input) {
-  constexpr std::array<std::string_view, 6> kByName = {"kernels",  "families",    "tails",
-                                                       "launches", "collectives", "skew"};
-  const AnalysisOptions& options = input.fleet.options;
-  const bool others = std::any_of(AllViews().begin(), AllViews().end(), [&](const std::string& view) {
-    return Asked(options, view) && std::find(kByName.begin(), kByName.end(), view) == kByName.end();
-  });
-  if (!options.kernels.empty() && others) {
-    input.Notify("run",
-                 fmt::format("--kernels restricts {}; the other views are of all kernels", fmt::join(kByName, ", ")));
-  }
-  if (!options.time_ns || !input.fleet.SelectsSteps()) return;
-  for (const std::string_view view : {"overlap", "idle"}) {
-    if (Asked(options, view)) input.Notify(view, "with --time the intervals are of that time, whatever the step");
-  }
+std::vector<std::string> ShownViews(const AnalysisOptions& options) {
+  std::vector<std::string> shown;
+  std::copy_if(AllViews().begin(), AllViews().end(), std::back_inserter(shown),
+               [&](const std::string& view) { return Asked(options, view); });
+  return shown;
 }
 
 Json NoticesJson(const std::vector<Notice>& notices) {
@@ -265,6 +231,7 @@ absl::StatusOr<Json> BuildReport(const RunData& run, InstanceSource& instances, 
   LOCKSTEP_ASSIGN_OR_RETURN(const FleetMeasures measures, MeasureFleet(fleet, instances, executor));
   std::vector<Notice> notices;
   LOCKSTEP_ASSIGN_OR_RETURN(auto named_rows, NamedRows(run, instances, ranks, options.kernels));
+  LOCKSTEP_ASSIGN_OR_RETURN(auto range_rows, RangeRows(fleet, instances));
   const AnalysisContext context{run,
                                 instances,
                                 options,
@@ -274,10 +241,10 @@ absl::StatusOr<Json> BuildReport(const RunData& run, InstanceSource& instances, 
                                 fleet.run_start_ns,
                                 SelectedRanks(ranks, options),
                                 notices,
-                                std::move(named_rows)};
+                                std::move(named_rows),
+                                std::move(range_rows)};
   const ViewInput input{context, fleet, measures};
-  NotifyOfEmptySelection(input);
-  NotifyOfReach(input);
+  NotifyOfSelection(input, ShownViews(options));
   LOCKSTEP_ASSIGN_OR_RETURN(Json views, BuildViews(input, options));
   Json report;
   report["schema"] = kSchema;

@@ -203,16 +203,34 @@ void UseSpans(const Fleet& fleet, const std::vector<const FleetRank*>& active, C
   }
 }
 
-// Of the time asked for each rank has its own part, never the whole capture.
-void UseOwnTime(const Fleet& fleet, const std::vector<const FleetRank*>& active, CommonWindow& window) {
+// Of the time asked for each rank has its own part, never the whole capture. `common`: what of it all ranks share.
+void UseOwnTime(const Fleet& fleet, const std::vector<const FleetRank*>& active, const Intersection& common,
+                CommonWindow& window) {
   const auto asked = fleet.TimeWindow();
   if (!asked) return;
   window.of_selection = true;
+  if (common.Length() > 0) window.kind = WindowKind::kTime;
   window.start_ns = asked->first;
   window.span_ns = 0;
   for (const FleetRank* member : active) {
     window.span_ns = std::max(window.span_ns, MeasureSelected(fleet, *member).span_ns);
   }
+}
+
+bool UseRanges(const Fleet& fleet, const std::vector<const FleetRank*>& active, CommonWindow& window) {
+  if (fleet.options.nvtx.empty() || fleet.options.time_ns) return false;
+  int64_t start_ns = INT64_MAX;
+  for (const FleetRank* member : active) {
+    for (const auto& [first, last] : SelectedStepRuns(fleet, *member->source)) {
+      start_ns = std::min(start_ns, fleet.ToAligned(*member, member->source->steps[first].window_start_ns));
+    }
+    window.span_ns = std::max(window.span_ns, MeasureSelected(fleet, *member).span_ns);
+  }
+  if (start_ns == INT64_MAX) return true;  // nothing is selected: no window
+  window.kind = WindowKind::kRanges;
+  window.start_ns = start_ns;
+  window.of_selection = true;
+  return true;
 }
 
 }  // namespace
@@ -229,6 +247,8 @@ std::string_view Name(WindowKind kind) {
       return "disjoint_spans";
     case WindowKind::kTime:
       return "time";
+    case WindowKind::kRanges:
+      return "ranges";
     case WindowKind::kNone:
       break;
   }
@@ -246,14 +266,15 @@ CommonWindow FindCommonWindow(const Fleet& fleet) {
   }
   window.intersection_ns = common.Length();
   window.median_span_ns = MedianSpan(active);
-  if (UseSteps(fleet, active, window) || fleet.SelectsSteps()) return window;
+  if (UseRanges(fleet, active, window) || UseSteps(fleet, active, window)) return window;
+  if (fleet.SelectsSteps() && !fleet.options.time_ns) return window;
   if (UseTime(fleet, active, common, window)) return window;
   if (const auto asked = fleet.TimeWindow()) common.Clip(asked->first, asked->second);
   if (active.size() == 1 && !fleet.Restricted()) {
     UseSpans(fleet, active, window);
   } else if (!UseBuckets(fleet, active, common, window)) {
     UseSpans(fleet, active, window);
-    UseOwnTime(fleet, active, window);
+    UseOwnTime(fleet, active, common, window);
   }
   return window;
 }

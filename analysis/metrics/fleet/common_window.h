@@ -7,9 +7,11 @@
 // each is measured over as many whole buckets inside the intersection, the number that fits all of them. A single rank
 // without steps: its span. Spans: last resort when the ranks share nothing; the gate common_window then fails. None: no
 // rank has device activity, or steps were asked for that the ranks do not share. Time: --time of files, which are cut
-// at it: each rank over its part of exactly that time, where the captures leave out no more than a bucket of it. Of
-// selected steps a rank is measured as MeasureSelected does, so that all views tell the same of them. Ranks of several
-// clock components are compared on the UTC claims of their references. Units: ns. Pure.
+// at it: each rank over its part of exactly that time, where the captures leave out no more than a bucket of it; also
+// of a time that is shorter than the buckets. Ranges: --nvtx: each rank over all that its own ranges of that name
+// launched; their numbers are those of each rank alone. Of selected steps a rank is measured as MeasureSelected does,
+// so that all views tell the same of them. Ranks of several clock components are compared on the UTC claims of their
+// references. Units: ns. Pure.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +22,15 @@
 
 namespace lockstep {
 
-enum class WindowKind : uint8_t { kNone = 0, kSteps = 1, kBuckets = 2, kSpan = 3, kDisjoint = 4, kTime = 5 };
+enum class WindowKind : uint8_t {
+  kNone = 0,
+  kSteps = 1,
+  kBuckets = 2,
+  kSpan = 3,
+  kDisjoint = 4,
+  kTime = 5,
+  kRanges = 6,
+};
 [[nodiscard]] std::string_view Name(WindowKind kind);  // as in METRICS.md, imbalance
 
 struct CommonWindow {

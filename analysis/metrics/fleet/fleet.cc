@@ -53,7 +53,7 @@ std::optional<std::pair<int64_t, int64_t>> Fleet::TimeWindowOf(const FleetRank& 
 bool Fleet::SelectsStep(const StepRow& row) const {
   if (row.step == kNoStep) return !SelectsSteps();
   if (options.steps && (row.step < options.steps->first || row.step > options.steps->second)) return false;
-  return options.nvtx.empty() || IsRangeAskedFor(options.nvtx, NameOf(run, row.name));
+  return options.nvtx.empty() || (row.name < ranges.names.size() && ranges.names[row.name]);
 }
 
 bool Fleet::TablesSelected() const {
@@ -100,7 +100,8 @@ RunSpan SpanOf(const RunData& run, const RankResolution& ranks, const ClockModel
 
 Fleet MakeFleet(const RunData& run, const RankResolution& ranks, const MatchResult& match,
                 const AnalysisOptions& options) {
-  Fleet fleet{run, ranks, match, options, SpanOf(run, ranks, match.clock).start_ns, {}};
+  Fleet fleet{
+      run, ranks, match, options, SpanOf(run, ranks, match.clock).start_ns, {}, FindAskedRanges(run, options.nvtx)};
   const std::vector<bool> selected = SelectedRanks(ranks, options);
   for (size_t i = 0; i < ranks.ranks.size(); ++i) {
     const ResolvedRank& rank = ranks.ranks[i];

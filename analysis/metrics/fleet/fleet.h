@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/metrics/fleet/asked_ranges.h"
 #include "analysis/metrics/match/match.h"
 #include "analysis/metrics/run/analysis_options.h"
 #include "analysis/metrics/run/ranks.h"
@@ -33,6 +34,7 @@ struct Fleet {
   const AnalysisOptions& options;
   int64_t run_start_ns = 0;        // aligned: earliest device activity of the run
   std::vector<FleetRank> members;  // selected ranks, ascending
+  AskedRanges ranges = {};         // of --nvtx
 
   // Between a rank's own clock and the aligned axis of its component. Absurd times are clamped, nothing overflows.
   [[nodiscard]] int64_t ToAligned(const FleetRank& member, int64_t local_ns) const;

@@ -18,7 +18,7 @@ namespace {
 constexpr double kNoteworthyExcess = 1.01;
 constexpr size_t kMaxGroups = 64;
 
-// Sums over the steps of the window, or over all steps.
+// Sums over the steps of the window, or over all that are selected.
 struct StepSums {
   int64_t launches = 0;
   int64_t steps = 0;
@@ -38,6 +38,7 @@ StepSums SumSteps(const Fleet& fleet, const CommonWindow& window, size_t member)
   const size_t last = steps ? window.step_rows[member].second : rows.size();
   StepSums sums;
   for (size_t i = first; i < last; ++i) {
+    if (!fleet.SelectsStep(rows[i])) continue;
     sums.launches += rows[i].launches;
     sums.collectives += rows[i].collectives;
     sums.collective_time_ns += rows[i].collective_time_ns;
@@ -248,7 +249,8 @@ class QuantityList {
   }
 
   void AddSteps(std::string name, std::string unit, std::vector<double> values) {
-    const bool over_window = measures_.window.kind == WindowKind::kSteps;
+    const WindowKind kind = measures_.window.kind;
+    const bool over_window = kind == WindowKind::kSteps || kind == WindowKind::kRanges;
     list_.push_back(Describe(fleet_, std::move(name), std::move(unit), over_window, std::move(values)));
   }
 

@@ -202,7 +202,8 @@ Gate CompleteRanks(const GateInput& in) {
 
 Gate CommonWindowShared(const GateInput& in) {
   const CommonWindow& window = in.measures.window;
-  if (in.fleet.members.size() < 2 || window.kind == WindowKind::kNone) return NotApplicable("one rank alone");
+  if (in.fleet.members.size() < 2) return NotApplicable("one rank alone");
+  if (window.kind == WindowKind::kNone) return NotApplicable("the ranks have nothing in what was asked for");
   const std::string detail = fmt::format("the ranks share {:.6g} ms of a median span of {:.6g} ms",
                                          static_cast<double>(window.intersection_ns) * 1e-6,
                                          static_cast<double>(window.median_span_ns) * 1e-6);
@@ -276,9 +277,13 @@ Gate Clock(const GateInput& in) {
 
 Gate StepsFound(const GateInput& in) {
   const auto without = RanksWhere(in.fleet, [](const FleetRank& m) {
-    return std::none_of(m.source->steps.begin(), m.source->steps.end(),
-                        [](const StepRow& row) { return row.step != kNoStep; });
+    return HasActivity(m.source->context) && std::none_of(m.source->steps.begin(), m.source->steps.end(),
+                                                          [](const StepRow& row) { return row.step != kNoStep; });
   });
+  if (std::none_of(in.fleet.members.begin(), in.fleet.members.end(),
+                   [](const FleetRank& m) { return HasActivity(m.source->context); })) {
+    return NotApplicable("nothing ran on a device: a step is measured by what it launched");
+  }
   if (without.empty()) return Good("every rank has steps");
   const bool decodes = std::any_of(in.fleet.members.begin(), in.fleet.members.end(),
                                    [](const FleetRank& m) { return Serves(*m.source); });

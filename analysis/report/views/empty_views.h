@@ -8,7 +8,4 @@ namespace lockstep {
 // `views`: the views as they were built, before --limit.
 void NotifyOfEmptyViews(const ViewInput& input, const Json& views);
 
-// Under --nvtx: what `idle` of a view of intervals is.
-void NotifyOfIdleInRanges(const ViewInput& input, std::string_view view);
-
 }  // namespace lockstep

@@ -1,6 +1,6 @@
 #include "analysis/report/views/overlap_view.h"
 
-#include "analysis/report/views/empty_views.h"
+#include "analysis/report/views/selection_notices.h"
 
 namespace lockstep {
 namespace {

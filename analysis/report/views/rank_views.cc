@@ -2,8 +2,8 @@
 
 #include "analysis/metrics/fleet/bursts.h"
 #include "analysis/metrics/fleet/idle.h"
-#include "analysis/report/views/empty_views.h"
 #include "analysis/report/views/percentiles.h"
+#include "analysis/report/views/selection_notices.h"
 
 namespace lockstep {
 namespace {

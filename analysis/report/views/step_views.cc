@@ -93,6 +93,17 @@ void TellOfDetectedSteps(const ViewInput& input) {
                                     ranks, more));
 }
 
+std::string WhyNoSteps(const Fleet& fleet) {
+  const bool active = std::any_of(fleet.members.begin(), fleet.members.end(),
+                                  [](const FleetRank& member) { return HasActivity(member.source->context); });
+  if (!active) {
+    return "nothing ran on a device: a step is measured by what it launched, whatever the host marks (--view nvtx "
+           "lists its ranges)";
+  }
+  if (fleet.Restricted()) return "no step lies in what was asked for";
+  return "the traces mark no steps and their launches repeat no unit: call profiler.step(), or --step-range NAME";
+}
+
 Json KernelProgress(const ViewInput& input, const KernelPace& kernel) {
   Json ranks = Json::array();
   for (const KernelPaceOfRank& rank : kernel.ranks) {
@@ -122,11 +133,7 @@ Json StepsView(const ViewInput& input) {
                              steps.size(), most));
   }
   if (rows.empty()) {
-    input.Notify(
-        "steps",
-        input.fleet.Restricted()
-            ? "no step lies in what was asked for"
-            : "the traces mark no steps and their launches repeat no unit: call profiler.step(), or --step-range NAME");
+    input.Notify("steps", WhyNoSteps(input.fleet));
   }
   return rows;
 }

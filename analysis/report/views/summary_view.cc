@@ -5,6 +5,7 @@
 #include "analysis/metrics/fleet/workload.h"
 #include "analysis/report/views/empty_views.h"
 #include "analysis/report/views/next_steps.h"
+#include "analysis/report/views/selection_notices.h"
 #include "analysis/report/views/worst_collectives.h"
 
 namespace lockstep {
@@ -111,6 +112,23 @@ Json Problems(const Quality& quality) {
   return list;
 }
 
+// What the shares are of, where it is not all that was asked for.
+void NotifyOfWindow(const ViewInput& input) {
+  const CommonWindow& window = input.measures.window;
+  const AnalysisOptions& options = input.fleet.options;
+  if (options.time_ns && window.kind == WindowKind::kBuckets) {
+    input.Notify("summary", "the ranks are compared over whole buckets inside --time and the captures of all");
+  }
+  if (window.kind == WindowKind::kDisjoint) {
+    input.Notify("summary", "the ranks share no time of what was asked for: each is measured over its own");
+  }
+  if (options.steps && window.kind == WindowKind::kSteps && !window.of_selection) {
+    input.Notify("summary", fmt::format("the ranks are compared over the steps {}..{}: of those asked for the longest "
+                                        "run that all of them have",
+                                        window.first_step, window.last_step));
+  }
+}
+
 }  // namespace
 
 Json SummaryView(const ViewInput& input, const SummaryParts& parts) {
@@ -119,9 +137,7 @@ Json SummaryView(const ViewInput& input, const SummaryParts& parts) {
                  "the clocks of the ranks cannot all be aligned: their shares of time are compared on UTC claims");
   }
   if (!input.fleet.options.nvtx.empty()) NotifyOfIdleInRanges(input, "summary");
-  if (input.fleet.options.time_ns && !input.measures.window.of_selection) {
-    input.Notify("summary", "the ranks are compared over whole buckets inside --time and the captures of all");
-  }
+  NotifyOfWindow(input);
   const std::optional<TimeShare> share = ComputeTimeShare(input.measures);
   WaitBlame blame = ComputeWaitBlame(input.fleet, input.measures, parts.imbalance,
                                      [&](const MatchedInstance& instance) { return Selects(input.context, instance); });

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "analysis/condense/selection.h"
 #include "analysis/report/views/run_object.h"
 #include "tests/support/run_builder.h"
 
@@ -129,6 +130,49 @@ TEST(Report, SaysWhichStepsThereAreWhenNoneIsSelected) {
   ASSERT_EQ((*report)["notices"].size(), 1u);
   EXPECT_EQ((*report)["notices"][0]["reason"], "no step is selected; the traces have steps 0..1");
   EXPECT_EQ((*report)["overlap"][0]["span_ns"], 0);
+}
+
+// What the notices of these two ranks say of a view; `change` alters them first.
+template <typename Change>
+std::string Told(const AnalysisOptions& options, std::string_view view, const Change& change) {
+  RunBuilder builder;
+  BuildTwoRanks(builder);
+  for (const size_t n : {0, 1}) builder.Source(n).context().bucket_ns = 65'536;
+  change(builder);
+  BuiltRun built = builder.Build();
+  InlineExecutor executor;
+  const auto report = BuildReport(built.run, built.instances, options, executor);
+  EXPECT_TRUE(report.ok()) << report.status();
+  std::string told;
+  for (const Json& notice : (*report)["notices"]) {
+    if (notice["view"] == view) told += notice["reason"].get<std::string>() + "\n";
+  }
+  return told;
+}
+
+TEST(Report, TheSummarySaysOfWhichStepsItIsWhereARankLacksSome) {
+  AnalysisOptions options = Views({"summary"});
+  options.steps = {0, 1};
+  EXPECT_EQ(Told(options, "summary", [](RunBuilder&) {}), "");
+  const auto lacks_the_first = [](RunBuilder& run) {
+    std::vector<StepRow>& steps = run.Source(1).data().steps;
+    steps.erase(steps.begin());
+  };
+  EXPECT_NE(Told(options, "summary", lacks_the_first).find("over the steps 1..1"), std::string::npos);
+}
+
+TEST(Report, TheSummarySpeaksOfBucketsOnlyWhereItIsMadeOfThem) {
+  AnalysisOptions options = Views({"summary"});
+  options.time_ns = {0, 1'000'000};
+  EXPECT_NE(Told(options, "summary", [](RunBuilder&) {}).find("over whole buckets"), std::string::npos);
+  const auto of_files = [](RunBuilder& run) {
+    for (const size_t n : {0, 1}) run.Source(n).context().options.emplace(kSelectedTables, "");
+  };
+  EXPECT_EQ(Told(options, "summary", of_files), "");
+  options.steps = {0, 0};  // and a time: of the time
+  const std::string told = Told(options, "summary", of_files);
+  EXPECT_EQ(told.find("buckets"), std::string::npos) << told;
+  EXPECT_NE(told.find("of that time, whatever the step"), std::string::npos) << told;
 }
 
 TEST(Report, NamesWhatWasRestricted) {

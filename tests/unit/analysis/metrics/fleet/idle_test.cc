@@ -54,6 +54,24 @@ TEST(Idle, OfTablesThatWereCondensedWithTheSelectionHasItsGapsAndStreams) {
   EXPECT_EQ(idle.streams.size(), 1U);
 }
 
+TEST(Idle, OfStepsAndATimeAskedForTogetherHasNoGapsOfEither) {
+  RunBuilder run;
+  AddRankWithGaps(run).data().context.options.emplace(kSelectedTables, "");
+  run.Source(0).context().bucket_ns = 64;
+  IntervalMeasure bucket;
+  bucket.span_ns = bucket.idle_host_ns = 64;
+  run.Source(0).data().buckets = {{1, bucket}, {2, bucket}};
+  AnalysisOptions options;
+  options.steps = {1, 2};
+  options.time_ns = {64, 128};
+  const FleetFixture fixture(run, options);
+  const IdleOfRank idle = ComputeIdle(fixture.Make()).at(0);
+  EXPECT_EQ(idle.measure.idle_ns(), 64);  // of the time, whatever the step
+  EXPECT_FALSE(idle.gaps.has_value());
+  EXPECT_TRUE(idle.streams.empty());
+  EXPECT_FALSE(idle.dominant_gap_ns.has_value());
+}
+
 TEST(Idle, OfAStepSelectionHasNoGapDistribution) {
   RunBuilder run;
   AddRankWithGaps(run);

@@ -188,6 +188,17 @@ TEST(Gates, WithoutKernelsTheCaptureIsAskedWhy) {
   }
 }
 
+TEST(Gates, WhereNothingRanOnADeviceNoStepIsMissed) {
+  RunBuilder run;
+  run.AddRank(0);
+  FleetFixture fixture(run);
+  const FleetMeasures measures = fixture.Measure();
+  for (const Gate& gate : ComputeQuality(fixture.Make(), measures).gates) {
+    if (gate.name != "steps_found") continue;
+    EXPECT_FALSE(gate.ok.has_value()) << gate.detail;
+  }
+}
+
 TEST(Gates, WhereDecodingShouldRepeatItIsSaidThatNothingDoes) {
   RunBuilder run;
   SourceBuilder& rank = AddGoodRank(run, 0);

@@ -50,8 +50,18 @@ class RankSkewViews : public testing::Test {
     for (size_t i = 0; i < selected.size() && !options_.ranks.empty(); ++i) {
       selected[i] = std::count(options_.ranks.begin(), options_.ranks.end(), run_.ranks.ranks[i].rank) > 0;
     }
-    return {run_.built.run, run_.built.instances, options_, run_.ranks, run_.match, executor_, kStart, selected,
-            notices_};
+    const Fleet fleet = MakeFleet(run_.built.run, run_.ranks, run_.match, options_);
+    return {run_.built.run,
+            run_.built.instances,
+            options_,
+            run_.ranks,
+            run_.match,
+            executor_,
+            kStart,
+            selected,
+            notices_,
+            {},
+            *RangeRows(fleet, run_.built.instances)};
   }
 
   // As if the clocks of the hosts could not be aligned.

@@ -58,5 +58,16 @@ TEST(StepsView, ShowsABoundedNumberOfRowsAndSaysSo) {
   EXPECT_EQ(Seen(25'000, asked).Steps().size(), 24'000U);
 }
 
+TEST(StepsView, OfATraceWithoutDeviceActivitySaysThatNothingRanAndNotThatNoStepIsMarked) {
+  Seen host_only(0);
+  EXPECT_TRUE(host_only.Steps().empty());
+  ASSERT_EQ(host_only.notices.size(), 1U);
+  EXPECT_NE(host_only.notices[0].reason.find("nothing ran on a device"), std::string::npos);
+  Seen unmarked(0);
+  unmarked.builder.Source(0).Kernel("k", {1});
+  EXPECT_TRUE(unmarked.Steps().empty());
+  EXPECT_NE(unmarked.notices[0].reason.find("mark no steps"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace lockstep
