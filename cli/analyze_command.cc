@@ -12,9 +12,11 @@
 #include "agent/progress_line.h"
 #include "agent/rank_map.h"
 #include "analysis/base/status_macros.h"
+#include "analysis/condense/selection.h"
 #include "cli/embedded_cluster.h"
 #include "cli/report_flags.h"
 #include "cli/report_output.h"
+#include "cli/stored_steps.h"
 #include "cli/time_windows.h"
 #include "platform/host.h"
 #include "platform/log.h"
@@ -70,6 +72,14 @@ std::string RunNameOf(const std::vector<std::string>& files) {
   return name.empty() ? "run" : name;
 }
 
+// Restricting to ranges of a name needs them condensed as steps, also where only a domain says which of the ranges that
+// mark steps are meant. What is stored does not depend on what is asked.
+std::string StepRangeOf(const AnalyzeFlags& flags) {
+  const std::string& asked = flags.report.nvtx;
+  const bool narrows = flags.step_range.empty() || IsRangeAskedFor(asked, flags.step_range);
+  return flags.store.empty() && !asked.empty() && narrows ? asked : flags.step_range;
+}
+
 absl::StatusOr<EmbeddedIngest> IngestFrom(const AnalyzeFlags& flags) {
   EmbeddedIngest ingest;
   ingest.inputs = ListInputs(flags.paths);
@@ -77,8 +87,7 @@ absl::StatusOr<EmbeddedIngest> IngestFrom(const AnalyzeFlags& flags) {
   ingest.expected_ranks = flags.expect_ranks;
   ingest.replace = flags.replace;
   CondenseFileOptions& condense = ingest.send.condense;
-  // Restricting to ranges of a name needs them condensed as steps. What is stored does not depend on what is asked.
-  condense.read.step_range = flags.step_range.empty() && flags.store.empty() ? flags.report.nvtx : flags.step_range;
+  condense.read.step_range = StepRangeOf(flags);
   condense.tmp_dir = flags.tmp.empty() ? DefaultTempParent() : flags.tmp;
   condense.host = flags.host == "auto" ? HostName() : flags.host == "none" ? "" : flags.host;
   if (!flags.rank_map.empty()) {
@@ -134,12 +143,15 @@ struct Condensed {
   IngestOutcome outcome;
 };
 
-absl::StatusOr<Condensed> CondenseFiles(const AnalyzeFlags& flags, const EmbeddedIngest& ingest,
-                                        const std::stop_token& stop) {
+absl::StatusOr<Condensed> CondenseFiles(const AnalyzeFlags& flags, EmbeddedIngest ingest, const std::stop_token& stop) {
   Condensed condensed;
   LOCKSTEP_ASSIGN_OR_RETURN(condensed.cluster, EmbeddedCluster::Open({.store_path = flags.store,
                                                                       .threads = static_cast<size_t>(flags.jobs)}));
-  LOCKSTEP_ASSIGN_OR_RETURN(condensed.outcome, IngestWithProgress(*condensed.cluster, ingest, stop));
+  if (!flags.store.empty() && !flags.replace) {
+    std::string& step_range = ingest.send.condense.read.step_range;
+    LOCKSTEP_ASSIGN_OR_RETURN(step_range, StepRangeOfRun(condensed.cluster->store(), ingest.run, step_range));
+  }
+  LOCKSTEP_ASSIGN_OR_RETURN(condensed.outcome, IngestWithProgress(*condensed.cluster, std::move(ingest), stop));
   return condensed;
 }
 
@@ -209,7 +221,8 @@ std::function<int()> AddAnalyzeCommand(CLI::App& verb) {
   verb.add_option("--expect-ranks", flags->expect_ranks, "ranks that make the run complete")
       ->check(CLI::PositiveNumber);
   verb.add_option("--step-range", flags->step_range,
-                  "name of the NVTX ranges or annotations that mark steps (a stored run keeps its own: --replace)");
+                  "name of the NVTX ranges or annotations that mark steps (a stored run keeps those it was first "
+                  "stored with: --replace)");
   verb.add_option("--jobs", flags->jobs, "files at a time (default: one a core)")->check(CLI::PositiveNumber);
   verb.add_option("--tmp", flags->tmp, "folder with room for sorting (default: $TMPDIR)");
   AddReportFlags(verb, flags->report);

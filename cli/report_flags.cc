@@ -129,8 +129,9 @@ void AddReportFlags(CLI::App& verb, ReportFlags& flags) {
   verb.add_option("--format", flags.format, "text, json (one document) or csv (one view)")
       ->check(CLI::IsMember({"text", "json", "csv"}))
       ->default_str("text");
-  verb.add_option("--csv-style", flags.csv_style, "plain, or nsys: nsys's headers and units")
-      ->check(CLI::IsMember({"plain", "nsys"}))
+  verb.add_option("--csv-style", flags.csv_style,
+                  "plain; nsys: nsys's headers and units; nsys-size: the same of the sizes of copies (--view memory)")
+      ->check(CLI::IsMember({"plain", "nsys", "nsys-size"}))
       ->default_str("plain");
   verb.add_flag("--instances{1000}", flags.instances,
                 "also list matched collective instances: =N or =all (default 1000)");
@@ -139,8 +140,10 @@ void AddReportFlags(CLI::App& verb, ReportFlags& flags) {
   verb.add_option("--steps", flags.steps, "A..B: these steps only, by launch, inclusive");
   verb.add_option("--time", flags.time, "A..B from the run's start, such as 5s..7s or 1m2s500ms..2m");
   verb.add_option("--ranks", flags.ranks, "these ranks only: 0,2,8-15");
-  verb.add_option("--nvtx", flags.nvtx,
-                  "what is launched inside ranges of this name only: NVTX or annotations; DOMAIN:NAME or NAME@DOMAIN");
+  verb.add_option(
+      "--nvtx", flags.nvtx,
+      "what is launched inside ranges of this name only, on their thread: NVTX or annotations; DOMAIN:NAME or "
+      "NAME@DOMAIN (a stored run: only the ranges of its --step-range, told apart by domain no longer)");
   verb.add_option("--kernels", flags.kernels, "kernels whose name matches this regular expression");
   verb.add_option("--capture", flags.capture, "which capture of a rank that has several: a number from 0, or last");
   verb.add_option("--group-by", flags.group_by, "kernels by full, base, mangled, shape, family or category")

@@ -58,8 +58,8 @@ def kernels(path, key="demangled.value"):
         LEFT JOIN StringIds AS short ON short.id = k.shortName {mangled}""")
 
 
-def nsys_csv(path, view, *args):
-    done = run("lockstep", "analyze", path, "--view", view, "--format", "csv", "--csv-style", "nsys", *args)
+def nsys_csv(path, view, *args, style="nsys"):
+    done = run("lockstep", "analyze", path, "--view", view, "--format", "csv", "--csv-style", style, *args)
     assert done.returncode == 0, done.stderr
     return list(csv.DictReader(io.StringIO(done.stdout)))
 
@@ -182,18 +182,20 @@ class Host(Sums):
                         SELECT k.globalPid {PID}, r.globalTid % 16777216, k.deviceId, api.value, name.value, r.start, r.end, k.start, k.end
                         FROM {KERNEL} AS k JOIN {RUNTIME} AS r ON r.correlationId = k.correlationId AND r.globalTid {PID} = k.globalPid {PID}
                         JOIN StringIds AS api ON api.id = r.nameId JOIN StringIds AS name ON name.id = k.demangledName"""):
-                    entry = want[str(pid), str(device), api_name(api), kernel]
+                    entry = want[str(pid), str(tid), str(device), api_name(api), kernel]
                     entry["T"].append(max(a1, k1) - a0)
                     entry["A"].append(a1 - a0)
                     entry["K"].append(k1 - k0)
                     if k0 >= a1:
                         entry["Q"].append(k0 - a1)
                 table = nsys_csv(path, "launches")
-                self.assertEqual({(r["PID"], r["DevId"], r["API Name"], r["Kernel Name"]) for r in table}, set(want))
+                key = ("PID", "TID", "DevId", "API Name", "Kernel Name")
+                self.assertEqual({tuple(r[k] for k in key) for r in table}, set(want))
+                self.assertEqual(len(table), len(want))
                 averages = [float(row["TAvg (ns)"]) for row in table]
                 self.assertEqual(averages, sorted(averages, reverse=True))
                 for row in table:
-                    entry = want[row["PID"], row["DevId"], row["API Name"], row["Kernel Name"]]
+                    entry = want[tuple(row[k] for k in key)]
                     self.assertEqual((row["Count"], row["QCount"]), (str(len(entry["T"])), str(len(entry["Q"]))))
                     for part in "TAQK":
                         if not entry[part]:
@@ -230,6 +232,25 @@ class Memory(Sums):
                 labels = grouped(("[CUDA memset]" if kind == "memset" else f"[CUDA memcpy {COPIES[kind]}]", duration)
                                  for kind, duration, _ in operations)
                 self.same_table(nsys_csv(path, "memory"), "Count", "Operation", labels)
+
+    def test_the_csv_of_sizes_has_nsys_headers_units_and_order(self):
+        for path in FILES + SMALL[:1]:
+            with self.subTest(path):
+                want = grouped(("[CUDA memset]" if kind == "memset" else f"[CUDA memcpy {COPIES[kind]}]", size)
+                               for kind, _, size in self.operations(path))
+                table = nsys_csv(path, "memory", style="nsys-size")
+                self.assertEqual(list(table[0]), ["Total (MB)", "Count", "Avg (MB)", "Med (MB)", "Min (MB)", "Max (MB)",
+                                                  "StdDev (MB)", "Operation"])
+                self.assertEqual({row["Operation"] for row in table}, set(want))
+                order = [want[row["Operation"]]["total"] for row in table]
+                self.assertEqual(order, sorted(order, reverse=True))
+                for row in table:
+                    figure = want[row["Operation"]]
+                    self.assertEqual(row["Count"], str(figure["count"]))
+                    for column, key in (("Total", "total"), ("Avg", "mean"), ("Med", "median"), ("Min", "min"), ("Max", "max"), ("StdDev", "stddev")):
+                        got = row[f"{column} (MB)"]
+                        self.assertAlmostEqual(float(got), figure[key] / 1e6, delta=0.00051, msg=(row["Operation"], column))
+                        self.assertEqual(len(got.split(".")[1]), 3)
 
 
 @needs_traces

@@ -132,8 +132,8 @@ int64_t CountViews(const Json& report) {
 }  // namespace
 
 absl::StatusOr<std::string> RenderCsv(const Json& report, std::string_view view, std::string_view style) {
-  if (!style.empty() && style != "plain" && style != "nsys") {
-    return absl::InvalidArgumentError(fmt::format("--csv-style '{}': there are plain and nsys", style));
+  if (!style.empty() && style != "plain" && style != "nsys" && style != "nsys-size") {
+    return absl::InvalidArgumentError(fmt::format("--csv-style '{}': there are plain, nsys and nsys-size", style));
   }
   if (CountViews(report) > 1) {
     return absl::InvalidArgumentError("--format csv shows one view: ask for one with --view, or for --format json");
@@ -142,8 +142,9 @@ absl::StatusOr<std::string> RenderCsv(const Json& report, std::string_view view,
   if (content.is_null()) {
     return absl::InvalidArgumentError(fmt::format("--format csv: the report holds no view '{}'", view));
   }
-  if (style == "nsys") return NsysCsv(view, content.is_array() ? content : Json::array());
-  return PlainCsv(view, content);
+  if (!style.starts_with("nsys")) return PlainCsv(view, content);
+  const Json rows = content.is_array() ? content : Json::array();
+  return style == "nsys" ? NsysCsv(view, rows) : NsysSizeCsv(view, rows);
 }
 
 }  // namespace lockstep

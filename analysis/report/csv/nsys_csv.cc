@@ -170,6 +170,34 @@ std::string Memory(const Json& rows) {
   return text;
 }
 
+// Megabytes of 10^6 bytes, as nsys writes sizes.
+std::string Megabytes(const Json& bytes) {
+  const auto real = RealOf(bytes);
+  return real ? fmt::format("{:.3f}", *real * 1e-6) : "";
+}
+
+// nsys's cuda_gpu_mem_size_sum: the operations whose size is known, most bytes first.
+std::string MemorySizes(const Json& rows) {
+  std::vector<const Json*> order;
+  for (const Json& row : rows) {
+    if (!FieldOf(row, "bytes").is_null()) order.push_back(&row);
+  }
+  const auto total = [](const Json* row) { return IntegerOf(FieldOf(*row, "bytes")).value_or(0); };
+  std::stable_sort(order.begin(), order.end(), [&](const Json* a, const Json* b) { return total(a) > total(b); });
+  std::string text =
+      CsvLine({"Total (MB)", "Count", "Avg (MB)", "Med (MB)", "Min (MB)", "Max (MB)", "StdDev (MB)", "Operation"});
+  for (const Json* row : order) {
+    const Json& sizes = FieldOf(*row, "size_bytes");
+    Cells cells = {Megabytes(FieldOf(*row, "bytes")), PlainText(FieldOf(sizes, "count"))};
+    for (const std::string_view figure : {"mean", "median", "min", "max", "stddev"}) {
+      cells.push_back(Megabytes(FieldOf(sizes, figure)));
+    }
+    cells.push_back(OperationLabel(TextOf(FieldOf(*row, "kind"))));
+    text += CsvLine(cells);
+  }
+  return text;
+}
+
 // Marks have no duration and are in no sum of nsys.
 Json RangesOf(const Json& rows) {
   Json ranges = Json::array();
@@ -232,6 +260,12 @@ std::string Launches(const Json& rows) {
 }
 
 }  // namespace
+
+absl::StatusOr<std::string> NsysSizeCsv(std::string_view view, const Json& rows) {
+  if (view == "memory") return MemorySizes(rows);
+  return absl::InvalidArgumentError(
+      fmt::format("--csv-style nsys-size: the sizes of copies are in the view memory, not in '{}'", view));
+}
 
 absl::StatusOr<std::string> NsysCsv(std::string_view view, const Json& rows) {
   if (view == "kernels") return Kernels(rows);

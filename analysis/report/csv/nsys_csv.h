@@ -15,4 +15,7 @@ namespace lockstep {
 // the view. kInvalidArgument: another view.
 [[nodiscard]] absl::StatusOr<std::string> NsysCsv(std::string_view view, const Json& rows);
 
+// The other table of nsys about the view memory: cuda_gpu_mem_size_sum. kInvalidArgument: another view.
+[[nodiscard]] absl::StatusOr<std::string> NsysSizeCsv(std::string_view view, const Json& rows);
+
 }  // namespace lockstep

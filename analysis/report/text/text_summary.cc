@@ -236,7 +236,7 @@ void WriteTimeShare(const Json& summary, TextPage& page) {
     page.Raw(std::string_view(line).substr(0, line.find_last_not_of(' ') + 1));
     any = true;
   }
-  if (!any) page.Line("not known: the ranks share no common window", 2, 0, Emphasis::kFaint);
+  if (!any) page.Line("not known: no device activity that all ranks have", 2, 0, Emphasis::kFaint);
 }
 
 // Those that would not be shown as 0.0 %.

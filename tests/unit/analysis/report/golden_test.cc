@@ -74,6 +74,9 @@ TEST(Golden, NsysCsvIsAsReviewed) {
     ASSERT_TRUE(csv.ok()) << csv.status();
     ExpectGolden("tests/golden/csv/nsys_" + view + ".csv", *csv);
   }
+  const auto sizes = RenderCsv(Only(document, "memory"), "memory", "nsys-size");
+  ASSERT_TRUE(sizes.ok()) << sizes.status();
+  ExpectGolden("tests/golden/csv/nsys_size_memory.csv", *sizes);
 }
 
 TEST(Golden, NoLineOfTextIsWiderThanThePage) {

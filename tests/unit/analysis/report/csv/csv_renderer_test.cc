@@ -216,6 +216,37 @@ TEST(NsysCsv, KernelsOfEqualTotalAreInNsysOrder) {
   EXPECT_EQ(rows[1].back() + rows[2].back() + rows[3].back() + rows[4].back(), "dcab");
 }
 
+// cuda_gpu_mem_size_sum: megabytes of 10^6 bytes with three decimals, most bytes first.
+TEST(NsysCsv, SizesOfCopiesAreWrittenAsNsysWritesThem) {
+  const Json rows = {
+      {{"kind", "host_to_device"},
+       {"bytes", 1'500},
+       {"size_bytes", {{"count", 2}, {"mean", 750}, {"median", 750}, {"min", 500}, {"max", 1'000}, {"stddev", 353.6}}}},
+      {{"kind", "memset"}, {"bytes", nullptr}, {"size_bytes", Json::object()}},
+      {{"kind", "device_to_device"},
+       {"bytes", 12'345'678'900},
+       {"size_bytes",
+        {{"count", 3},
+         {"mean", 4'115'226'300.0},
+         {"median", nullptr},
+         {"min", 1},
+         {"max", 9'000'000'000},
+         {"stddev", 5e9}}}}};
+  EXPECT_EQ(*RenderCsv({{"memory", rows}}, "memory", "nsys-size"),
+            "Total (MB),Count,Avg (MB),Med (MB),Min (MB),Max (MB),StdDev (MB),Operation\n"
+            "12345.679,3,4115.226,,0.000,9000.000,5000.000,[CUDA memcpy Device-to-Device]\n"
+            "0.002,2,0.001,0.001,0.001,0.001,0.000,[CUDA memcpy Host-to-Device]\n");
+  EXPECT_EQ(RenderCsv({{"kernels", Json::array()}}, "kernels", "nsys-size").status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST(NsysCsv, ALaunchHasItsThread) {
+  const auto rows = ReadCsv(*RenderCsv(Only(Golden("all_views"), "launches"), "launches", "nsys"));
+  EXPECT_EQ(rows[0][1], "TID");
+  EXPECT_EQ(rows[1][1], "");  // not known
+  EXPECT_EQ(rows[2][1], "77");
+}
+
 TEST(NsysCsv, MarksAreInNoSumOfRanges) {
   const auto rows = ReadCsv(*RenderCsv(Only(Golden("all_views"), "nvtx"), "nvtx", "nsys"));
   ASSERT_EQ(rows.size(), 3U);

@@ -1,0 +1,42 @@
+#include "cli/stored_steps.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "analysis/base/status_macros.h"
+#include "analysis/condense/selection.h"
+
+namespace lockstep {
+namespace {
+
+std::set<std::string> StepRangesOf(const RunData& run) {
+  std::set<std::string> ranges;
+  for (const SourceData& source : run.sources) {
+    const auto range = source.context.options.find(std::string(kStepRange));
+    ranges.insert(range == source.context.options.end() ? "" : range->second);
+  }
+  return ranges;
+}
+
+std::string Told(const std::string& range) {
+  return range.empty() ? "without --step-range" : fmt::format("with --step-range '{}'", range);
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> StepRangeOfRun(JobStore& store, const std::string& run, const std::string& asked) {
+  const absl::StatusOr<LoadedRun> stored = store.LoadRun(run);
+  if (absl::IsNotFound(stored.status())) return asked;
+  LOCKSTEP_RETURN_IF_ERROR(stored.status());
+  const std::set<std::string> ranges = StepRangesOf(stored->data);
+  if (ranges.empty() || (ranges.size() == 1 && *ranges.begin() == asked)) return asked;
+  if (asked.empty()) return *ranges.rbegin();
+  const std::string& other = *ranges.begin() == asked ? *ranges.rbegin() : *ranges.begin();
+  return absl::InvalidArgumentError(fmt::format(
+      "--step-range '{}': the run '{}' is stored {}, and its steps stay those; --replace condenses it anew, "
+      "--run NAME makes another run",
+      asked, run, Told(other)));
+}
+
+}  // namespace lockstep

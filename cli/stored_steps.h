@@ -1,0 +1,17 @@
+// Which ranges mark the steps of a run that a store holds already: one name for all of it.
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <string>
+
+#include "aggregator/store/job_store.h"
+
+namespace lockstep {
+
+// The --step-range with which more files of this run are condensed: `asked`, or where none is asked for that of the
+// run. kInvalidArgument when the run's sources were condensed with another one, which their steps keep.
+[[nodiscard]] absl::StatusOr<std::string> StepRangeOfRun(JobStore& store, const std::string& run,
+                                                         const std::string& asked);
+
+}  // namespace lockstep
