@@ -189,13 +189,13 @@ class Host(Sums):
                     if k0 >= a1:
                         entry["Q"].append(k0 - a1)
                 table = nsys_csv(path, "launches")
-                key = ("PID", "TID", "DevId", "API Name", "Kernel Name")
-                self.assertEqual({tuple(r[k] for k in key) for r in table}, set(want))
+                names = ("PID", "TID", "DevId", "API Name", "Kernel Name")
+                self.assertEqual({tuple(r[name] for name in names) for r in table}, set(want))
                 self.assertEqual(len(table), len(want))
                 averages = [float(row["TAvg (ns)"]) for row in table]
                 self.assertEqual(averages, sorted(averages, reverse=True))
                 for row in table:
-                    entry = want[tuple(row[k] for k in key)]
+                    entry = want[tuple(row[name] for name in names)]
                     self.assertEqual((row["Count"], row["QCount"]), (str(len(entry["T"])), str(len(entry["Q"]))))
                     for part in "TAQK":
                         if not entry[part]:
