@@ -442,7 +442,7 @@ class WhatIsStoredIsWhole(TempDirTest):
         self.assertIn("the run 'r' is stored without --step-range, and its steps stay those; --replace", done.stderr)
 
     def test_more_files_of_a_run_have_its_steps_and_no_others(self):
-        traces = simulate(self.path("traces"), "--tp", 2, "--steps", 8, "--layers", 2, "--format", "nsys")
+        traces = simulate(self.path("traces"), "--tp", 2, "--hosts", 2, "--gpus-per-host", 1, "--steps", 8, "--layers", 2, "--format", "nsys")
         first, second = sorted(glob.glob(os.path.join(traces, "*.sqlite")))
         store = ["--store", self.path("runs.db"), "--run", "r"]
         ranges = "NCCL:ncclAllReduce"
