@@ -111,6 +111,7 @@ int RunAgentCommand(int argc, const char* const* argv) {
   }
   const AgentFlags& flags = std::get<AgentFlags>(parsed);
   SetLogLevel(*LogLevelFromName(flags.log_level));
+  SetLogFormat(*LogFormatFromName(flags.log_format));
   const auto options = SendOptionsFrom(flags);
   if (!options.ok()) {
     return Complain(options.status(), 1);

@@ -71,6 +71,7 @@ void AddFlags(CLI::App& app, AgentFlags& flags) {
   AddConnectionFlags(app, flags.connection);
   app.add_option("--metrics", flags.metrics, "HOST:PORT for /metrics (Prometheus), /healthz, /readyz; loopback");
   app.add_option("--log-level", flags.log_level, "debug, info, warning, error or off")->capture_default_str();
+  app.add_option("--log-format", flags.log_format, "text, or json: one object a line")->capture_default_str();
 }
 
 // What is wrong with flags that are each well-formed; null = nothing.
@@ -108,6 +109,9 @@ std::optional<std::string> Complaint(const AgentFlags& flags) {
   }
   if (!LogLevelFromName(flags.log_level)) {
     return fmt::format("--log-level '{}' is none of debug, info, warning, error, off", flags.log_level);
+  }
+  if (!LogFormatFromName(flags.log_format)) {
+    return fmt::format("--log-format '{}' is neither text nor json", flags.log_format);
   }
   return std::nullopt;
 }

@@ -25,6 +25,7 @@ struct AgentFlags {
   bool redact = false;
   std::string metrics;  // HOST:PORT; "" = none
   std::string log_level = "info";
+  std::string log_format = "text";
   int32_t expect_ranks = -1;
   int64_t jobs = 0;
   int64_t connect_timeout_s = 60;

@@ -89,6 +89,7 @@ int RunAggregatorCommand(int argc, const char* const* argv) {
   }
   const AggregatorFlags& flags = std::get<AggregatorFlags>(parsed);
   SetLogLevel(*LogLevelFromName(flags.log_level));
+  SetLogFormat(*LogFormatFromName(flags.log_format));
   const StopOnSignals signals;
   const absl::Status ended = flags.dump ? Dump(flags.store, signals.token()) : Serve(flags, signals.token());
   if (absl::IsCancelled(ended)) {

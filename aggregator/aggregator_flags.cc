@@ -63,6 +63,9 @@ std::optional<std::string> Complaint(const AggregatorFlags& flags) {
   if (!LogLevelFromName(flags.log_level)) {
     return fmt::format("--log-level '{}' is none of debug, info, warning, error, off", flags.log_level);
   }
+  if (!LogFormatFromName(flags.log_format)) {
+    return fmt::format("--log-format '{}' is neither text nor json", flags.log_format);
+  }
   if (!flags.metrics.empty()) {
     if (std::string complaint = MetricsAddressComplaint(flags.metrics, flags.insecure); !complaint.empty()) {
       return complaint;
@@ -85,6 +88,7 @@ void AddFlags(CLI::App& app, AggregatorFlags& flags) {
   app.add_flag("--insecure", flags.insecure, "allow other machines to connect, in plaintext or without tokens");
   app.add_flag("--dump", flags.dump, "print what the store holds in canonical form, and end: equal data, equal bytes");
   app.add_option("--log-level", flags.log_level, "debug, info, warning, error or off")->capture_default_str();
+  app.add_option("--log-format", flags.log_format, "text, or json: one object a line")->capture_default_str();
 }
 
 // A flag for a number of at least 1.

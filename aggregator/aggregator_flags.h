@@ -17,6 +17,7 @@ struct AggregatorFlags {
   std::string tokens;   // "" = everybody may do everything
   std::string metrics;  // HOST:PORT; "" = none
   std::string log_level = "info";
+  std::string log_format = "text";
   int64_t drain_timeout_s = 10;
   IngestLimits limits;
   StoreLimits store_limits{.max_runs = 10'000, .max_sources = 65'536, .max_names = 1'000'000, .max_files = 1'000'000};
