@@ -37,12 +37,18 @@ absl::StatusOr<int64_t> RecognisedVersion(Database& db) {
   return version;
 }
 
+// A file that says it has a schema and lacks what belongs to it is damaged.
+absl::Status Apply(Database& db, const char* migration) {
+  const absl::Status applied = db.Execute(migration);
+  return absl::IsInternal(applied) ? absl::DataLossError(std::string(applied.message())) : applied;
+}
+
 absl::Status Migrate(Database& db, int64_t version) {
   LOCKSTEP_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(db));
   // Another program may have been faster.
   LOCKSTEP_ASSIGN_OR_RETURN(version, QueryInt(db, "PRAGMA user_version"));
   for (; version < kStoreSchemaVersion; ++version) {
-    LOCKSTEP_RETURN_IF_ERROR(db.Execute(kStoreMigrations[version]));
+    LOCKSTEP_RETURN_IF_ERROR(Apply(db, kStoreMigrations[version]));
   }
   LOCKSTEP_RETURN_IF_ERROR(db.Execute(fmt::format("PRAGMA application_id={}", kStoreApplicationId)));
   LOCKSTEP_RETURN_IF_ERROR(db.Execute(fmt::format("PRAGMA user_version={}", kStoreSchemaVersion)));
