@@ -10,12 +10,13 @@
 namespace lockstep {
 namespace {
 
-// As the agent's own, but for the connection that is not shared: each is a machine of its own.
+// As the agent's own, but for the connection that is not shared: each stands for a machine of its own. Since this one
+// process has the work of all of them, it waits longer for the answer to a ping.
 std::shared_ptr<grpc::Channel> ChannelOfItsOwn(const CrowdOptions& options) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 60'000);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 60'000);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   return grpc::CreateCustomChannel(options.aggregator, options.credentials, arguments);
