@@ -67,8 +67,9 @@ class AgentService {
     UplinkClientOptions uplink = options_.uplink;
     if (folder_) {
       spooled_.emplace(*folder_->spool, folder_->codec);
-      sender_.emplace(*folder_->spool, *folder_->ledger, folder_->codec,
-                      [this](const std::vector<std::string>& paths) { Submit(paths); });
+      sender_.emplace(
+          *folder_->spool, *folder_->ledger, folder_->codec,
+          [this](const std::vector<std::string>& paths, std::string_view why) { Submit(StillThere(paths, why)); });
       uplink.session.observer = &*sender_;
       uplink.session.can_begin_anew = true;
     }

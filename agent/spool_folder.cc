@@ -47,20 +47,20 @@ void LogDamage(const std::string& folder, const SpoolDamage& damage) {
   }
 }
 
-// Files to work on; those that are gone are told and forgotten.
-void Add(const std::vector<std::string>& paths, std::string_view why, SpoolFolder& folder) {
+}  // namespace
+
+std::vector<std::string> StillThere(const std::vector<std::string>& paths, std::string_view why) {
+  std::vector<std::string> there;
   for (const std::string& path : paths) {
     if (KeyOf(path)) {
       LogWarning("{} is condensed again: {}", path, why);
-      folder.again.push_back(path);
+      there.push_back(path);
     } else {
-      LogError("{} cannot be condensed again ({}): it is gone", path, why);
-      folder.ledger->Gone(path);
+      LogError("{} is lost ({}): it is gone and cannot be condensed again", path, why);
     }
   }
+  return there;
 }
-
-}  // namespace
 
 std::vector<std::string> SpoolFolder::ForgetWhatIsNotWhole() const {
   return ledger->ForgetUnless([this](const Hash128& id, int64_t batches) { return spool->Holds(id, batches); });
@@ -84,8 +84,16 @@ absl::StatusOr<std::unique_ptr<SpoolFolder>> OpenSpoolFolder(const std::string& 
   LogDamage(folder, spool->damage());
   auto opened = std::make_unique<SpoolFolder>(
       SpoolFolder{*std::move(lock), std::move(ledger), std::move(spool), MakeCodec(), {}});
-  Add(opened->ledger->LeftInWork(), "it was in work when the agent ended", *opened);
-  Add(opened->ForgetWhatIsNotWhole(), "not all of it is in the spool any more", *opened);
+  const std::vector<std::string> in_work = opened->ledger->LeftInWork();
+  opened->again = StillThere(in_work, "it was in work when the agent ended");
+  for (const std::string& path : in_work) {
+    if (!KeyOf(path)) {
+      opened->ledger->Gone(path);
+    }
+  }
+  const std::vector<std::string> lost =
+      StillThere(opened->ForgetWhatIsNotWhole(), "not all of it is in the spool any more");
+  opened->again.insert(opened->again.end(), lost.begin(), lost.end());
   return opened;
 }
 

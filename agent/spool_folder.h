@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "agent/spool/ledger.h"
@@ -25,6 +26,9 @@ struct SpoolFolder {
   // Files of which something is neither acknowledged nor in the spool: no longer taken.
   [[nodiscard]] std::vector<std::string> ForgetWhatIsNotWhole() const;
 };
+
+// Those of files to be condensed again that are there; each is told, with `why`.
+[[nodiscard]] std::vector<std::string> StillThere(const std::vector<std::string>& paths, std::string_view why);
 
 // Makes the folder if it is not there. kAlreadyExists when another agent uses it; kFailedPrecondition when it holds
 // another run's data. What was lost is logged.

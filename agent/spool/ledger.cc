@@ -178,7 +178,8 @@ void Ledger::ApplyState(FieldReader& fields) {
   }
 }
 
-// Of a delivered or failed file there is nothing left to know.
+// Of a delivered or failed file there is little left to know: that it is lost if the aggregator loses it. So it is
+// known as long as there is room.
 void Ledger::DropWhatIsGone() {
   for (auto entry = entries_.begin(); entry != entries_.end();) {
     const FileState state = entry->second.state;
@@ -213,9 +214,12 @@ std::string Ledger::Compacted() const {
 
 absl::Status Ledger::Rewrite() {
   LOCKSTEP_RETURN_IF_ERROR(folder_->Check());
-  DropWhatIsGone();
   const std::string path = file_->path();
-  const std::string text = Compacted();
+  std::string text = Compacted();
+  if (static_cast<int64_t>(text.size()) > kSlackBytes) {
+    DropWhatIsGone();
+    text = Compacted();
+  }
   const absl::Status replaced = ReplaceFile(path, text);
   // Whichever of the two stands there now.
   absl::StatusOr<DurableFile> file = DurableFile::Open(path);
@@ -421,6 +425,37 @@ std::vector<std::string> Ledger::Forget(const Hash128& source_id) {
     Erase(path);
   }
   return paths;
+}
+
+std::vector<std::string> Ledger::TakeBack(const Hash128& source_id) {
+  {
+    const MutexLock lock(mutex_);
+    acknowledged_.erase(source_id);
+    Write(AcknowledgedChange(source_id, -1));
+  }
+  return Forget(source_id);
+}
+
+std::vector<SourceExtent> Ledger::Given() const {
+  const MutexLock lock(mutex_);
+  std::map<Hash128, int64_t> given;
+  for (const auto& [id, sequence] : acknowledged_) {
+    if (sequence == kAllAcknowledged) {
+      given[id] = 0;
+    }
+  }
+  for (const auto& [path, entry] : entries_) {
+    for (const SpooledSource& source : entry.sources) {
+      if (entry.state == FileState::kDelivered || IsAcknowledged(source)) {
+        given[source.id] = source.batches;
+      }
+    }
+  }
+  std::vector<SourceExtent> extents;
+  for (const auto& [id, batches] : given) {
+    extents.push_back({.id = id, .batches = batches});
+  }
+  return extents;
 }
 
 std::vector<std::string> Ledger::ForgetUnless(const std::function<bool(const Hash128&, int64_t)>& kept) {

@@ -23,6 +23,7 @@
 
 #include "agent/spool/fields.h"
 #include "agent/spool/spool_index.h"
+#include "analysis/model/source_extent.h"
 #include "platform/durable_file.h"
 #include "platform/mutex.h"
 #include "platform/outage.h"
@@ -46,10 +47,7 @@ enum class FileState : uint8_t {
 };
 
 // What a file gave; a note counts as a source of one batch.
-struct SpooledSource {
-  Hash128 id;
-  int64_t batches = 0;
-};
+using SpooledSource = SourceExtent;
 
 class Ledger {
  public:
@@ -79,6 +77,10 @@ class Ledger {
   absl::Status Sync() LOCKSTEP_EXCLUDES(mutex_);
   // The files that gave this source are not taken any more. Returns their paths.
   std::vector<std::string> Forget(const Hash128& source_id) LOCKSTEP_EXCLUDES(mutex_);
+  // Nothing of this source is acknowledged after all; then as Forget.
+  std::vector<std::string> TakeBack(const Hash128& source_id) LOCKSTEP_EXCLUDES(mutex_);
+  // All that the aggregator should have.
+  [[nodiscard]] std::vector<SourceExtent> Given() const LOCKSTEP_EXCLUDES(mutex_);
   // Forgets all spooled files of which a source of so many batches is neither acknowledged nor kept.
   std::vector<std::string> ForgetUnless(const std::function<bool(const Hash128&, int64_t batches)>& kept)
       LOCKSTEP_EXCLUDES(mutex_);

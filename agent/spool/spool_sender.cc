@@ -18,6 +18,8 @@ namespace {
 constexpr size_t kSourcesAtATime = 64;
 // Given to the uplink and not known to be stored.
 constexpr size_t kNotesAtATime = 64;
+// In one offer; the aggregator takes as many.
+constexpr size_t kMostOffered = 1000;
 // Sources and notes that are done with and still known, so that a copy of a file taken soon after it costs nothing.
 constexpr size_t kSettledKept = 10'000;
 
@@ -67,13 +69,12 @@ absl::Status SpoolOutlet::AddNote(FileNote note) {
 }
 
 Hash128 SpoolOutlet::IdOf(const FileNote& note) const {
-  return HashBuilder().Add("note").Add(codec_.encode_note(note)).Finish();
+  return FileNoteId(codec_.decode_note(codec_.encode_note(note)).value_or(note));
 }
 
 // --- what the uplink tells, on its threads ---
 
-SpoolSender::SpoolSender(Spool& spool, Ledger& ledger, const SpoolCodec& codec,
-                         std::function<void(const std::vector<std::string>&)> redo)
+SpoolSender::SpoolSender(Spool& spool, Ledger& ledger, const SpoolCodec& codec, Redo redo)
     : spool_(spool), ledger_(ledger), codec_(codec), redo_(std::move(redo)) {}
 
 SpoolSender::~SpoolSender() {
@@ -104,6 +105,29 @@ void SpoolSender::OnRefused(const Hash128& source_id) {
     const MutexLock lock(mutex_);
     ++refused_;
     heard_.acknowledged[source_id] = kAllAcknowledged;
+  }
+  spool_.Wake();
+}
+
+void SpoolSender::OnWelcome(uint64_t store_start) {
+  {
+    const MutexLock lock(mutex_);
+    if (store_start == 0) {
+      checked_ = true;
+    } else if (store_start != store_start_) {
+      checked_ = false;
+      heard_.another_store = true;
+    }
+    store_start_ = store_start;
+  }
+  spool_.Wake();
+}
+
+void SpoolSender::OnLacking(const std::vector<Hash128>& ids, size_t open) {
+  {
+    const MutexLock lock(mutex_);
+    heard_.lacking.insert(heard_.lacking.end(), ids.begin(), ids.end());
+    heard_.open_offers = open;
   }
   spool_.Wake();
 }
@@ -192,6 +216,47 @@ void SpoolSender::TakeHeard() {
     LetGo(notes_given_.front());
     notes_given_.pop_front();
   }
+  GiveAgain(heard.lacking);
+  if (heard.another_store) {
+    OfferWhatWasGiven();
+  } else if (heard.open_offers == 0) {
+    const MutexLock lock(mutex_);
+    checked_ = checked_ || !heard_.another_store;
+  }
+}
+
+// The store was opened anew: it may be an older copy, or another one.
+void SpoolSender::OfferWhatWasGiven() {
+  std::vector<UplinkOffer> offers;
+  for (const SourceExtent& extent : ledger_.Given()) {
+    if (offers.empty() || offers.back().extents.size() == kMostOffered) {
+      offers.emplace_back();
+    }
+    offers.back().extents.push_back(extent);
+  }
+  if (offers.empty()) {
+    const MutexLock lock(mutex_);
+    checked_ = checked_ || !heard_.another_store;
+  }
+  uplink_->Offer(std::move(offers));
+}
+
+void SpoolSender::GiveAgain(const std::vector<Hash128>& lacking) {
+  std::set<std::string> paths;
+  for (const Hash128& id : lacking) {
+    for (const std::string& path : ledger_.TakeBack(id)) {
+      paths.insert(path);
+    }
+    if (spool_.Range(id).second > 0) {
+      spool_.Rewind(id, -1);
+    }
+    spool_.Settle(id);
+    uplink_->Settle(id);
+    announced_.erase(id);
+  }
+  if (!paths.empty()) {
+    redo_({paths.begin(), paths.end()}, "the aggregator has lost what it gave");
+  }
 }
 
 void SpoolSender::LetGo(const Hash128& id) {
@@ -257,7 +322,7 @@ absl::StatusOr<bool> SpoolSender::GiveSource(const Hash128& source_id) {
       return true;
     }
     if (*wanted < first) {
-      Redo(source_id, *wanted, "the aggregator does not have what is no longer in the spool");
+      BeginAgain(source_id, *wanted, "the aggregator does not have what is no longer in the spool");
       return true;
     }
     LOCKSTEP_ASSIGN_OR_RETURN(const bool some, GiveBatch(source_id, *wanted));
@@ -266,6 +331,9 @@ absl::StatusOr<bool> SpoolSender::GiveSource(const Hash128& source_id) {
     }
     gave = true;
     TakeHeard();
+    if (!announced_.contains(source_id)) {
+      return true;  // let go, or begun again
+    }
   }
   return gave;
 }
@@ -281,7 +349,7 @@ absl::StatusOr<bool> SpoolSender::Announce(const Hash128& source_id) {
   }
   const absl::StatusOr<SourceContext> context = body.ok() ? codec_.decode_context(*body) : body.status();
   if (!context.ok()) {
-    Redo(source_id, spool_.Range(source_id).first, std::string(context.status().message()));
+    BeginAgain(source_id, spool_.Range(source_id).first, std::string(context.status().message()));
     return false;
   }
   LOCKSTEP_RETURN_IF_ERROR(uplink_->BeginSource(*context));
@@ -296,7 +364,7 @@ absl::StatusOr<bool> SpoolSender::GiveBatch(const Hash128& source_id, int64_t se
     return true;  // acknowledged or released meanwhile
   }
   if (absl::IsDataLoss(body.status())) {
-    Redo(source_id, sequence, std::string(body.status().message()));
+    BeginAgain(source_id, sequence, std::string(body.status().message()));
     return false;
   }
   LOCKSTEP_RETURN_IF_ERROR(body.status());
@@ -313,7 +381,7 @@ absl::StatusOr<bool> SpoolSender::GiveBatch(const Hash128& source_id, int64_t se
 }
 
 // The files that gave it are condensed again; the spool begins behind what was given to the uplink.
-void SpoolSender::Redo(const Hash128& source_id, int64_t wanted, std::string_view why) {
+void SpoolSender::BeginAgain(const Hash128& source_id, int64_t wanted, std::string_view why) {
   spool_.Rewind(source_id, wanted - 1);
   announced_.erase(source_id);
   ledger_.Acknowledge(source_id, wanted - 1);
@@ -322,13 +390,10 @@ void SpoolSender::Redo(const Hash128& source_id, int64_t wanted, std::string_vie
 
 void SpoolSender::CondenseAgain(const Hash128& id, std::string_view why) {
   const std::vector<std::string> paths = ledger_.Forget(id);
-  for (const std::string& path : paths) {
-    LogWarning("{} is condensed again: {}", path, why);
-  }
   if (paths.empty()) {
     LogWarning("source {} is not whole ({}), and its file is not known or still in work", id.Hex(), why);
   }
-  redo_(paths);
+  redo_(paths, why);
 }
 
 // --- the end ---
@@ -337,13 +402,15 @@ absl::Status SpoolSender::Drain(int64_t within_ns) {
   const int64_t end_ns = SystemClock().MonotonicNs() + within_ns;
   while (true) {
     const uint64_t seen = spool_.News();
+    bool checked = false;
     {
       const MutexLock lock(mutex_);
       if (ended_) {
         return failure_;
       }
+      checked = checked_;
     }
-    if (spool_.State().unsent == 0) {
+    if (checked && spool_.State().unsent == 0) {
       return absl::OkStatus();
     }
     const int64_t left_ns = end_ns - SystemClock().MonotonicNs();

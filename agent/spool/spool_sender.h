@@ -9,6 +9,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <stop_token>
 #include <string>
@@ -41,7 +42,7 @@ class SpoolOutlet : public Outlet {
   [[nodiscard]] bool Wants(const Hash128& source_id, int64_t sequence) override;
   absl::Status Push(OutgoingBatch batch) override;
   absl::Status AddNote(FileNote note) override;
-  // By its content: the same note again is the same record.
+  // By its content as it will arrive: the same note again is the same record.
   [[nodiscard]] Hash128 IdOf(const FileNote& note) const;
 
  private:
@@ -52,16 +53,18 @@ class SpoolOutlet : public Outlet {
 
 class SpoolSender : public UplinkObserver {
  public:
-  // All outlive this. `redo` is given files that have to be condensed again, on the sender's thread.
-  SpoolSender(Spool& spool, Ledger& ledger, const SpoolCodec& codec,
-              std::function<void(const std::vector<std::string>&)> redo);
+  // Is given files that have to be condensed again, and why, on the sender's thread; tells of those that are gone.
+  using Redo = std::function<void(const std::vector<std::string>& paths, std::string_view why)>;
+  // All outlive this.
+  SpoolSender(Spool& spool, Ledger& ledger, const SpoolCodec& codec, Redo redo);
   ~SpoolSender() override;
   SpoolSender(const SpoolSender&) = delete;
   SpoolSender& operator=(const SpoolSender&) = delete;
 
   // Once. The uplink was made with this as its observer and can_begin_anew.
   void Start(UplinkClient& uplink);
-  // Waits until everything that is in the spool is acknowledged, at most for `within_ns` (kDeadlineExceeded).
+  // Waits until everything that is in the spool is acknowledged, and the aggregator was found to have what was given to
+  // it before; at most for `within_ns` (kDeadlineExceeded).
   absl::Status Drain(int64_t within_ns);
   // Why the thread has ended by itself: what the uplink said, or that the spool's disk cannot be trusted. Every other
   // trouble with the disk it outlasts.
@@ -73,12 +76,17 @@ class SpoolSender : public UplinkObserver {
   void OnAcknowledged(const Hash128& source_id, int64_t sequence, bool complete) override LOCKSTEP_EXCLUDES(mutex_);
   void OnNotesStored(int64_t count) override LOCKSTEP_EXCLUDES(mutex_);
   void OnRefused(const Hash128& source_id) override LOCKSTEP_EXCLUDES(mutex_);
+  void OnWelcome(uint64_t store_start) override LOCKSTEP_EXCLUDES(mutex_);
+  void OnLacking(const std::vector<Hash128>& ids, size_t open) override LOCKSTEP_EXCLUDES(mutex_);
 
  private:
   // What the uplink told since it was looked at.
   struct Heard {
     Acknowledged acknowledged;
     int64_t notes = 0;
+    bool another_store = false;
+    std::vector<Hash128> lacking;
+    std::optional<size_t> open_offers;
   };
 
   void Run();
@@ -93,14 +101,16 @@ class SpoolSender : public UplinkObserver {
   absl::StatusOr<bool> Announce(const Hash128& source_id);
   absl::StatusOr<bool> GiveBatch(const Hash128& source_id, int64_t sequence);
   void LetGo(const Hash128& id);
-  void Redo(const Hash128& source_id, int64_t wanted, std::string_view why);
+  void OfferWhatWasGiven();
+  void GiveAgain(const std::vector<Hash128>& lacking);
+  void BeginAgain(const Hash128& source_id, int64_t wanted, std::string_view why);
   void CondenseAgain(const Hash128& id, std::string_view why);
   [[nodiscard]] bool stopping() const { return stop_.stop_requested(); }
 
   Spool& spool_;
   Ledger& ledger_;
   const SpoolCodec& codec_;
-  const std::function<void(const std::vector<std::string>&)> redo_;
+  const Redo redo_;
   UplinkClient* uplink_ = nullptr;
   std::stop_source stop_;
 
@@ -113,6 +123,8 @@ class SpoolSender : public UplinkObserver {
 
   mutable Mutex mutex_;
   Heard heard_ LOCKSTEP_GUARDED_BY(mutex_);
+  uint64_t store_start_ LOCKSTEP_GUARDED_BY(mutex_) = 0;  // of the last welcome
+  bool checked_ LOCKSTEP_GUARDED_BY(mutex_) = false;      // that store was asked for what it should have
   bool ended_ LOCKSTEP_GUARDED_BY(mutex_) = false;
   int64_t refused_ LOCKSTEP_GUARDED_BY(mutex_) = 0;
   absl::Status failure_ LOCKSTEP_GUARDED_BY(mutex_);

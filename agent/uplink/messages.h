@@ -5,10 +5,12 @@
 #include <memory>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "analysis/base/hash128.h"
 #include "analysis/model/run_data.h"
 #include "analysis/model/source.h"
+#include "analysis/model/source_extent.h"
 
 namespace lockstep {
 
@@ -30,17 +32,24 @@ struct OutgoingBatch {
   std::string body;
 };
 
+// What was given before, on any stream: is it still there?
+struct UplinkOffer {
+  std::vector<SourceExtent> extents;
+};
+
 struct FinishRun {};
 struct DrainRequest {};
 
 // Shared: the window keeps a batch until it is acknowledged while the stream writes it.
 using OutgoingBatchPtr = std::shared_ptr<const OutgoingBatch>;
-using UplinkMessage = std::variant<UplinkHello, SourceContext, OutgoingBatchPtr, FileNote, FinishRun, DrainRequest>;
+using UplinkMessage =
+    std::variant<UplinkHello, SourceContext, OutgoingBatchPtr, FileNote, UplinkOffer, FinishRun, DrainRequest>;
 
 struct WelcomeEvent {
   uint32_t protocol_version = 0;
   int64_t max_message_bytes = 0;
   int64_t window_batches = 0;
+  uint64_t store_start = 0;  // another one when the store was opened anew; 0 = offers are not understood
 };
 // Batches up to last_sequence are durable; -1 = none.
 struct SourceWelcomeEvent {
@@ -57,6 +66,10 @@ struct AckEvent {
 struct FilesStoredEvent {
   int64_t count = 0;
 };
+// What of the oldest offer that is not answered is not there any more.
+struct LackingEvent {
+  std::vector<Hash128> ids;
+};
 struct DrainedEvent {};
 struct RefusalEvent {
   Hash128 source_id;
@@ -64,7 +77,7 @@ struct RefusalEvent {
   std::string reason;
   std::string detail;
 };
-using UplinkEvent =
-    std::variant<WelcomeEvent, SourceWelcomeEvent, AckEvent, FilesStoredEvent, DrainedEvent, RefusalEvent>;
+using UplinkEvent = std::variant<WelcomeEvent, SourceWelcomeEvent, AckEvent, FilesStoredEvent, LackingEvent,
+                                 DrainedEvent, RefusalEvent>;
 
 }  // namespace lockstep

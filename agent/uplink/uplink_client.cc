@@ -126,6 +126,14 @@ void UplinkClient::Settle(const Hash128& source_id) {
   session_.Settle(source_id);
 }
 
+void UplinkClient::Offer(std::vector<UplinkOffer> offers) {
+  const MutexLock lock(mutex_);
+  for (UplinkOffer& offer : offers) {
+    session_.AddOffer(std::move(offer));
+  }
+  changed_.NotifyAll();
+}
+
 absl::Status UplinkClient::failure() {
   const MutexLock lock(mutex_);
   return failure_;

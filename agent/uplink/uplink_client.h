@@ -60,6 +60,7 @@ class UplinkClient : public Outlet {
   [[nodiscard]] std::optional<int64_t> NextWanted(const Hash128& source_id) LOCKSTEP_EXCLUDES(mutex_);
   void Forget(const Hash128& source_id) LOCKSTEP_EXCLUDES(mutex_);
   void Settle(const Hash128& source_id) LOCKSTEP_EXCLUDES(mutex_);
+  void Offer(std::vector<UplinkOffer> offers) LOCKSTEP_EXCLUDES(mutex_);
   // Why every call fails from now on; OK while there is hope.
   [[nodiscard]] absl::Status failure() LOCKSTEP_EXCLUDES(mutex_);
   // Waits until everything given is durable, at most for `within_ns` (kDeadlineExceeded). The last call: afterwards

@@ -96,6 +96,7 @@ void UplinkSession::OnDisconnected() {
   welcomed_ = false;
   notes_sent_ = 0;
   notes_stored_ = 0;
+  offers_sent_ = 0;
   finish_sent_ = false;
   drain_sent_ = false;
   window_.Rewind();
@@ -120,6 +121,9 @@ std::optional<UplinkMessage> UplinkSession::NextMessage() {
   }
   if (!welcomed_) {
     return std::nullopt;
+  }
+  if (offers_sent_ < offers_.size()) {
+    return offers_[offers_sent_++];
   }
   if (auto source = NextSource()) {
     return source;
@@ -178,6 +182,12 @@ absl::Status UplinkSession::On(const WelcomeEvent& event) {
   welcomed_ = true;
   ever_welcomed_ = true;
   max_message_bytes_ = event.max_message_bytes;
+  if (event.store_start == 0) {
+    offers_.clear();
+  }
+  if (options_.observer != nullptr) {
+    options_.observer->OnWelcome(event.store_start);
+  }
   if (event.window_batches > 0) {
     window_.SetMaxBatches(std::min(options_.window_batches, static_cast<size_t>(event.window_batches)));
   }
@@ -241,6 +251,18 @@ absl::Status UplinkSession::On(const FilesStoredEvent& event) {
   notes_.erase(notes_.begin(), notes_.begin() + more);
   if (options_.observer != nullptr) {
     options_.observer->OnNotesStored(more);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status UplinkSession::On(const LackingEvent& event) {
+  if (offers_sent_ == 0) {
+    return ProtocolError("it answered an offer that was not made");
+  }
+  --offers_sent_;
+  offers_.pop_front();
+  if (options_.observer != nullptr) {
+    options_.observer->OnLacking(event.ids, offers_.size());
   }
   return absl::OkStatus();
 }

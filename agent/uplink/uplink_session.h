@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "agent/uplink/ack_window.h"
@@ -27,6 +28,11 @@ class UplinkObserver {
   // `count` more notes, in the order in which they were given.
   virtual void OnNotesStored(int64_t count) = 0;
   virtual void OnRefused(const Hash128& source_id) = 0;
+  // On each stream. Another number than before (0: offers are not understood): the store was opened anew, perhaps from
+  // an older copy; what is offered after a welcome is asked of that store.
+  virtual void OnWelcome(uint64_t /*store_start*/) {}
+  // These of what was offered are not there. `open`: offers that are not answered yet.
+  virtual void OnLacking(const std::vector<Hash128>& /*ids*/, size_t /*open*/) {}
 };
 
 struct UplinkSessionOptions {
@@ -69,6 +75,7 @@ class UplinkSession {
   // Takes a wanted batch. kInvalidArgument when it is larger than what the aggregator takes.
   absl::Status AddBatch(OutgoingBatchPtr batch);
   void AddNote(FileNote note);
+  void AddOffer(UplinkOffer offer) { offers_.push_back(std::move(offer)); }
   // Nothing more will be given: say so, after everything else.
   void RequestDrain(bool finish_run);
   [[nodiscard]] bool drained() const { return drained_; }
@@ -99,6 +106,7 @@ class UplinkSession {
   absl::Status On(const SourceWelcomeEvent& event);
   absl::Status On(const AckEvent& event);
   absl::Status On(const FilesStoredEvent& event);
+  absl::Status On(const LackingEvent& event);
   absl::Status On(const DrainedEvent& event);
   absl::Status On(const RefusalEvent& event);
   absl::StatusOr<Source*> Find(const Hash128& source_id, const char* what);
@@ -112,6 +120,7 @@ class UplinkSession {
   std::map<Hash128, Source> sources_;
   std::vector<Hash128> to_announce_;  // on this stream
   std::deque<FileNote> notes_;        // not known to be stored
+  std::deque<UplinkOffer> offers_;    // not answered
   std::vector<RefusedUplinkSource> refused_;
   int64_t max_message_bytes_ = 0;
   int64_t acknowledged_batches_ = 0;
@@ -124,6 +133,7 @@ class UplinkSession {
   bool welcomed_ = false;
   size_t notes_sent_ = 0;     // of notes_
   int64_t notes_stored_ = 0;  // on this stream
+  size_t offers_sent_ = 0;    // of offers_
   bool finish_sent_ = false;
   bool drain_sent_ = false;
 };

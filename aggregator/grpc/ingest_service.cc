@@ -30,6 +30,15 @@ absl::StatusOr<IngestMessage> BatchOf(const v1::BatchEnvelope& envelope) {
       .source_id = source_id, .sequence = envelope.sequence(), .content_hash = hash, .body = envelope.body()};
 }
 
+absl::StatusOr<IngestMessage> OfferOf(const v1::Offer& offer) {
+  IngestOffer out;
+  for (const v1::Extent& extent : offer.extents()) {
+    LOCKSTEP_ASSIGN_OR_RETURN(const Hash128 id, HashFrom(extent.id(), "an id of an offer"));
+    out.extents.push_back({.id = id, .batches = extent.batches()});
+  }
+  return out;
+}
+
 IngestMessage HelloOf(const v1::Hello& hello) {
   return IngestHello{.protocol_version = hello.protocol_version(),
                      .run = hello.run(),
@@ -58,6 +67,8 @@ absl::StatusOr<IngestMessage> MessageOf(const v1::IngestRequest& request) {
       return BatchOf(request.batch());
     case v1::IngestRequest::kFile:
       return Lift(FromProto(request.file()));
+    case v1::IngestRequest::kOffer:
+      return OfferOf(request.offer());
     case v1::IngestRequest::kFinish:
       return IngestFinish{};
     case v1::IngestRequest::kDrain:
@@ -77,6 +88,7 @@ bool Fill(const IngestWelcome& welcome, v1::IngestResponse& response) {
   response.mutable_welcome()->set_protocol_version(welcome.protocol_version);
   response.mutable_welcome()->set_max_message_bytes(welcome.max_message_bytes);
   response.mutable_welcome()->set_window_batches(welcome.window_batches);
+  response.mutable_welcome()->set_store_start(welcome.store_start);
   return true;
 }
 
@@ -96,6 +108,14 @@ bool Fill(const IngestAck& ack, v1::IngestResponse& response) {
 
 bool Fill(const IngestFilesStored& files, v1::IngestResponse& response) {
   response.mutable_files()->set_count(files.count);
+  return true;
+}
+
+bool Fill(const IngestLacking& lacking, v1::IngestResponse& response) {
+  response.mutable_lacking();
+  for (const Hash128& id : lacking.ids) {
+    response.mutable_lacking()->add_ids(id.Bytes());
+  }
   return true;
 }
 

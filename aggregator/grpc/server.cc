@@ -15,6 +15,7 @@
 #include "aggregator/ingest/run_opener.h"
 #include "aggregator/query/run_query.h"
 #include "analysis/base/status_macros.h"
+#include "platform/clock.h"
 #include "platform/executor.h"
 #include "platform/host.h"
 #include "platform/log.h"
@@ -41,7 +42,8 @@ class Server : public AggregatorServer {
                      .admission = &admission_,
                      .metrics = options.metrics,
                      .decode = [](std::string_view body) { return DecodeBatch(body); },
-                     .on_drained = [&store](const std::string& run) { Publish(store, run); }},
+                     .on_drained = [&store](const std::string& run) { Publish(store, run); },
+                     .store_start = static_cast<uint64_t>(SystemClock().UnixNs())},
         ingest_(MakeIngestService(environment_, guard_)),
         query_(MakeQueryService(store, opener_, executor_, guard_)) {}
 

@@ -10,6 +10,9 @@
 namespace lockstep {
 namespace {
 
+// In one message.
+constexpr size_t kMostOffered = 1'000;
+
 bool IsGoodRunName(std::string_view name, size_t max_bytes) {
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
   return !name.empty() && name.size() <= max_bytes && std::none_of(name.begin(), name.end(), is_control);
@@ -54,7 +57,8 @@ absl::StatusOr<IngestReply> IngestSession::Handle(const IngestHello& hello) {
   welcomed_ = true;
   return IngestWelcome{.protocol_version = kIngestProtocolVersion,
                        .max_message_bytes = environment_.limits.max_message_bytes,
-                       .window_batches = environment_.limits.window_batches};
+                       .window_batches = environment_.limits.window_batches,
+                       .store_start = environment_.store_start};
 }
 
 absl::StatusOr<IngestReply> IngestSession::Handle(const SourceContext& context) {
@@ -133,6 +137,15 @@ IngestReply IngestSession::Refuse(const IngestBatch& envelope, Source& source, s
 absl::StatusOr<IngestReply> IngestSession::Handle(const FileNote& note) {
   LOCKSTEP_RETURN_IF_ERROR(environment_.store.PutFileNote(run_, note));
   return IngestFilesStored{.count = ++files_stored_};
+}
+
+absl::StatusOr<IngestReply> IngestSession::Handle(const IngestOffer& offer) {
+  if (offer.extents.size() > kMostOffered) {
+    return absl::InvalidArgumentError(fmt::format("agent {}: an offer of {} sources, at most {} are allowed", agent_,
+                                                  offer.extents.size(), kMostOffered));
+  }
+  LOCKSTEP_ASSIGN_OR_RETURN(std::vector<Hash128> ids, environment_.store.Lacking(run_, offer.extents));
+  return IngestLacking{.ids = std::move(ids)};
 }
 
 absl::StatusOr<IngestReply> IngestSession::Handle(const IngestFinish&) {

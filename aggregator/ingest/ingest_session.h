@@ -37,6 +37,9 @@ struct IngestEnvironment {
   std::function<absl::StatusOr<Batch>(std::string_view)> decode;
   // Called with the run when a stream has drained; may be empty. Its failure does not concern the agent.
   std::function<void(const std::string&)> on_drained;
+  // Another number each time the store is opened, so that agents ask then whether what they gave is still there: the
+  // file may be an older copy. 0 = they need not.
+  uint64_t store_start = 0;
 };
 
 class IngestSession {
@@ -62,6 +65,7 @@ class IngestSession {
   absl::StatusOr<IngestReply> Handle(const SourceContext& context);
   absl::StatusOr<IngestReply> Handle(const IngestBatch& batch);
   absl::StatusOr<IngestReply> Handle(const FileNote& note);
+  absl::StatusOr<IngestReply> Handle(const IngestOffer& offer);
   absl::StatusOr<IngestReply> Handle(const IngestFinish& finish);
   absl::StatusOr<IngestReply> Handle(const IngestDrain& drain);
   absl::StatusOr<IngestReply> Take(const IngestBatch& envelope, Source& source);

@@ -5,10 +5,12 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "analysis/base/hash128.h"
 #include "analysis/model/run_data.h"
 #include "analysis/model/source.h"
+#include "analysis/model/source_extent.h"
 
 namespace lockstep {
 
@@ -31,14 +33,21 @@ struct IngestBatch {
   std::string_view body;
 };
 
+// What the agent has given before.
+struct IngestOffer {
+  std::vector<SourceExtent> extents;
+};
+
 struct IngestFinish {};
 struct IngestDrain {};
-using IngestMessage = std::variant<IngestHello, SourceContext, IngestBatch, FileNote, IngestFinish, IngestDrain>;
+using IngestMessage =
+    std::variant<IngestHello, SourceContext, IngestBatch, FileNote, IngestOffer, IngestFinish, IngestDrain>;
 
 struct IngestWelcome {
   uint32_t protocol_version = kIngestProtocolVersion;
   uint32_t max_message_bytes = 0;
   uint32_t window_batches = 0;
+  uint64_t store_start = 0;
 };
 struct IngestSourceWelcome {
   Hash128 source_id;
@@ -54,6 +63,10 @@ struct IngestAck {
 struct IngestFilesStored {
   int64_t count = 0;
 };
+// What of an offer is not there (any more).
+struct IngestLacking {
+  std::vector<Hash128> ids;
+};
 struct IngestDrained {};
 struct IngestRefusal {
   Hash128 source_id;
@@ -63,6 +76,6 @@ struct IngestRefusal {
 };
 // monostate: nothing to answer.
 using IngestReply = std::variant<std::monostate, IngestWelcome, IngestSourceWelcome, IngestAck, IngestFilesStored,
-                                 IngestDrained, IngestRefusal>;
+                                 IngestLacking, IngestDrained, IngestRefusal>;
 
 }  // namespace lockstep

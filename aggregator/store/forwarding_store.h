@@ -27,6 +27,10 @@ class ForwardingStore : public JobStore {
   absl::Status PutFileNote(const std::string& run, const FileNote& note) override {
     return target_.PutFileNote(run, note);
   }
+  absl::StatusOr<std::vector<Hash128>> Lacking(const std::string& run,
+                                               const std::vector<SourceExtent>& extents) override {
+    return target_.Lacking(run, extents);
+  }
   absl::Status PutRanks(const std::string& run, const std::vector<std::pair<Hash128, int32_t>>& ranks) override {
     return target_.PutRanks(run, ranks);
   }

@@ -22,6 +22,7 @@
 #include "analysis/base/natural_order.h"
 #include "analysis/model/batch.h"
 #include "analysis/model/run_data.h"
+#include "analysis/model/source_extent.h"
 #include "platform/clock.h"
 
 namespace lockstep {
@@ -72,6 +73,10 @@ class JobStore {
                                 const Batch& batch) = 0;
   virtual absl::Status PutFileNote(const std::string& run,
                                    const FileNote& note) = 0;  // replaces that of the path and host
+
+  // Those of the extents that are not there, or not so much of them, in the order given. kNotFound without the run.
+  [[nodiscard]] virtual absl::StatusOr<std::vector<Hash128>> Lacking(const std::string& run,
+                                                                     const std::vector<SourceExtent>& extents) = 0;
 
   // The rank that was resolved for each of these sources: shown by the views of a store that has some, never read back.
   virtual absl::Status PutRanks(const std::string& run, const std::vector<std::pair<Hash128, int32_t>>& ranks) = 0;

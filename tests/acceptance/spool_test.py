@@ -1,4 +1,5 @@
 """Agents with a spool that are killed, lose their aggregator and find their spool damaged: what arrives is the same."""
+import json
 import os
 import random
 import shutil
@@ -99,6 +100,68 @@ class Spool(TempDirTest):
         self.assertEqual(self.show(aggregator), want, f"seed {SEED}\n{self.log()}")
         self.assertEqual(self.segments(), [])
         aggregator.end()
+
+    def copy_store(self, source, target):
+        """A copy as a backup makes it, of a store that nobody uses."""
+        for ending in ("", "-wal", "-shm"):
+            if os.path.exists(self.path(target + ending)):
+                os.remove(self.path(target + ending))
+            if os.path.exists(self.path(source + ending)):
+                shutil.copy(self.path(source + ending), self.path(target + ending))
+
+    def test_an_older_copy_of_the_store_gets_again_what_the_files_still_give(self):
+        want = self.undisturbed()
+        aggregator = Aggregator(self.path("store.db"))
+        folder = self.path("watched")
+        os.mkdir(folder)
+        open(self.path("agent.log"), "w", encoding="utf-8").close()
+        agent = self.agent(aggregator.address, "--spool", self.path("spool"), "--watch", self.traces, "--watch", folder,
+                           "--pattern", "*.json.gz")
+        try:
+            self.await_log(" in the spool, ", len(self.files))
+            self.assertEqual(self.await_report(aggregator, want), want, self.log())
+            aggregator.end()
+            self.copy_store("store.db", "whole.db")
+            # Nothing of it; then all of it again, which asks for nothing.
+            for older, again in (("nothing.db", len(self.files)), ("whole.db", 0)):
+                self.copy_store(older, "store.db")
+                aggregator = Aggregator(self.path("store.db"), aggregator.address)
+                self.assertEqual(self.await_report(aggregator, want), want, self.log())
+                self.assertEqual(self.log().count("the aggregator has lost what it gave"), again, self.log())
+                aggregator.end()
+                open(self.path("agent.log"), "w", encoding="utf-8").close()
+            # A file that is gone by then is told, once.
+            os.remove(self.files[0])
+            for times in (1, 2):
+                self.copy_store("nothing.db", "store.db")
+                aggregator = Aggregator(self.path("store.db"), aggregator.address)
+                self.await_log("is condensed again: the aggregator has lost what it gave", times * (len(self.files) - 1))
+                self.await_log(" in the spool, ", times * (len(self.files) - 1))
+                self.await_ranks(aggregator, len(self.files) - 1)
+                self.assertEqual(self.log().count("rank0.json.gz is lost (the aggregator has lost"), 1, self.log())
+                aggregator.end()
+        finally:
+            agent.kill()
+            agent.wait()
+
+    def await_ranks(self, aggregator, count):
+        deadline = time.time() + 60
+        ranks = []
+        while len(ranks) != count and time.time() < deadline:
+            time.sleep(0.2)
+            done = run("lockstep", "show", "r", "--aggregator", aggregator.address, "--view", "ranks", "--format", "json")
+            ranks = json.loads(done.stdout)["ranks"] if done.returncode == 0 else []
+        self.assertEqual(len(ranks), count, self.log())
+
+    def await_report(self, aggregator, want):
+        deadline = time.time() + 60
+        got = None
+        while got != want and time.time() < deadline:
+            time.sleep(0.2)
+            done = run("lockstep", "show", "r", "--aggregator", aggregator.address, "--view", "all", "--instances=all",
+                       "--format", "json")
+            got = done.stdout
+        return got
 
     def await_log(self, text, count):
         deadline = time.time() + 30

@@ -41,6 +41,16 @@ void Fill(const OutgoingBatchPtr& batch, v1::IngestRequest& request) {
 }
 
 void Fill(const FileNote& note, v1::IngestRequest& request) { ToProto(note, request.mutable_file()); }
+
+void Fill(const UplinkOffer& offer, v1::IngestRequest& request) {
+  request.mutable_offer();
+  for (const SourceExtent& extent : offer.extents) {
+    v1::Extent& out = *request.mutable_offer()->add_extents();
+    out.set_id(extent.id.Bytes());
+    out.set_batches(extent.batches);
+  }
+}
+
 void Fill(const FinishRun&, v1::IngestRequest& request) { request.mutable_finish(); }
 void Fill(const DrainRequest&, v1::IngestRequest& request) { request.mutable_drain(); }
 
@@ -51,7 +61,8 @@ std::optional<UplinkEvent> EventOf(const v1::IngestResponse& response) {
     case v1::IngestResponse::kWelcome:
       return WelcomeEvent{.protocol_version = response.welcome().protocol_version(),
                           .max_message_bytes = response.welcome().max_message_bytes(),
-                          .window_batches = response.welcome().window_batches()};
+                          .window_batches = response.welcome().window_batches(),
+                          .store_start = response.welcome().store_start()};
     case v1::IngestResponse::kSource:
       return SourceWelcomeEvent{.source_id = Hash128::FromBytes(response.source().source_id()),
                                 .last_sequence = response.source().last_sequence(),
@@ -62,6 +73,13 @@ std::optional<UplinkEvent> EventOf(const v1::IngestResponse& response) {
                       .complete = response.ack().complete()};
     case v1::IngestResponse::kFiles:
       return FilesStoredEvent{.count = response.files().count()};
+    case v1::IngestResponse::kLacking: {
+      LackingEvent lacking;
+      for (const std::string& id : response.lacking().ids()) {
+        lacking.ids.push_back(Hash128::FromBytes(id));
+      }
+      return lacking;
+    }
     case v1::IngestResponse::kDrained:
       return DrainedEvent{};
     case v1::IngestResponse::kRefusal:

@@ -1,6 +1,7 @@
 #include "aggregator/store/memory/memory_store.h"
 
 #include <algorithm>
+#include <set>
 
 #include "aggregator/store/memory/run_assembly.h"
 #include "analysis/base/check.h"
@@ -197,6 +198,22 @@ absl::Status MemoryStore::PutFileNote(const std::string& run, const FileNote& no
   stored->files[place] = note;
   Touch(*stored);
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<Hash128>> MemoryStore::Lacking(const std::string& run,
+                                                          const std::vector<SourceExtent>& extents) {
+  const MutexLock lock(mutex_);
+  const Run* const stored = Find(run);
+  if (stored == nullptr) return NoSuchRun(run);
+  std::set<Hash128> notes;
+  for (const auto& [place, note] : stored->files) notes.insert(FileNoteId(note));
+  std::vector<Hash128> lacking;
+  for (const SourceExtent& extent : extents) {
+    const auto found = stored->sources.find(extent.id);
+    const bool known = found != stored->sources.end();
+    if (!(known ? Covers(found->second.stream, extent) : notes.contains(extent.id))) lacking.push_back(extent.id);
+  }
+  return lacking;
 }
 
 absl::Status MemoryStore::PutRanks(const std::string& run, const std::vector<std::pair<Hash128, int32_t>>& ranks) {

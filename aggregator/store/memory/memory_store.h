@@ -30,6 +30,8 @@ class MemoryStore final : public JobStore {
   absl::Status PutBatch(const std::string& run, const Hash128& source_id, const Hash128& hash,
                         const Batch& batch) override;
   absl::Status PutFileNote(const std::string& run, const FileNote& note) override;
+  absl::StatusOr<std::vector<Hash128>> Lacking(const std::string& run,
+                                               const std::vector<SourceExtent>& extents) override;
   absl::Status PutRanks(const std::string& run, const std::vector<std::pair<Hash128, int32_t>>& ranks) override;
   absl::StatusOr<std::vector<RunInfo>> ListRuns() override;
   absl::StatusOr<LoadedRun> LoadRun(const std::string& run) override;

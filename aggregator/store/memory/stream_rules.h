@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "analysis/model/batch.h"
+#include "analysis/model/source_extent.h"
 
 namespace lockstep {
 
@@ -24,5 +25,10 @@ struct StreamState {
 [[nodiscard]] absl::Status CheckBatch(const StreamState& state, const Batch& batch);
 // The state after this batch.
 [[nodiscard]] StreamState After(const StreamState& state, const Batch& batch);
+
+// Whether so much of the source is there.
+[[nodiscard]] inline bool Covers(const StreamState& state, const SourceExtent& extent) {
+  return state.complete || (extent.batches > 0 && state.next_sequence >= extent.batches);
+}
 
 }  // namespace lockstep

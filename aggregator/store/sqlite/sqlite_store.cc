@@ -297,6 +297,40 @@ absl::Status SqliteStore::PutFileNote(const std::string& run, const FileNote& no
   });
 }
 
+absl::StatusOr<std::set<Hash128>> SqliteStore::NoteIds(int64_t run_id) {
+  LOCKSTEP_ASSIGN_OR_RETURN(Statement find, db_.Prepare("SELECT note FROM file_note WHERE run = ?"));
+  Binder(find).Int(run_id);
+  std::set<Hash128> ids;
+  while (true) {
+    LOCKSTEP_ASSIGN_OR_RETURN(const bool more, find.Step());
+    if (!more) return ids;
+    v1::FileNote message;
+    if (!message.ParseFromString(std::string(find.Blob(0)))) return absl::DataLossError("a file note does not parse");
+    LOCKSTEP_ASSIGN_OR_RETURN(const FileNote note, ReadBack(FromProto(message)));
+    ids.insert(FileNoteId(note));
+  }
+}
+
+absl::StatusOr<std::vector<Hash128>> SqliteStore::Lacking(const std::string& run,
+                                                          const std::vector<SourceExtent>& extents) {
+  std::vector<Hash128> lacking;
+  const absl::Status status = InTransaction([&]() LOCKSTEP_UNCHECKED_THREAD_SAFETY -> absl::Status {
+    LOCKSTEP_ASSIGN_OR_RETURN(const int64_t run_id, RunId(run));
+    std::optional<std::set<Hash128>> notes;  // read when one is asked for
+    for (const SourceExtent& extent : extents) {
+      const absl::StatusOr<SourceRow> row = FindSource(run, run_id, extent.id);
+      if (!row.ok() && !absl::IsNotFound(row.status())) return row.status();
+      if (!row.ok() && !notes) {
+        LOCKSTEP_ASSIGN_OR_RETURN(notes, NoteIds(run_id));
+      }
+      if (!(row.ok() ? Covers(row->stream, extent) : notes->contains(extent.id))) lacking.push_back(extent.id);
+    }
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return lacking;
+}
+
 absl::Status SqliteStore::PutRanks(const std::string& run, const std::vector<std::pair<Hash128, int32_t>>& ranks) {
   return InTransaction([&]() LOCKSTEP_UNCHECKED_THREAD_SAFETY -> absl::Status {
     LOCKSTEP_ASSIGN_OR_RETURN(const int64_t run_id, RunId(run));

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,6 +37,8 @@ class SqliteStore final : public JobStore {
   absl::Status PutBatch(const std::string& run, const Hash128& source_id, const Hash128& hash,
                         const Batch& batch) override;
   absl::Status PutFileNote(const std::string& run, const FileNote& note) override;
+  absl::StatusOr<std::vector<Hash128>> Lacking(const std::string& run,
+                                               const std::vector<SourceExtent>& extents) override;
   absl::Status PutRanks(const std::string& run, const std::vector<std::pair<Hash128, int32_t>>& ranks) override;
   absl::StatusOr<std::vector<RunInfo>> ListRuns() override;
   absl::StatusOr<LoadedRun> LoadRun(const std::string& run) override;
@@ -61,6 +64,8 @@ class SqliteStore final : public JobStore {
   absl::StatusOr<int64_t> RunId(const std::string& run) LOCKSTEP_REQUIRES(mutex_);
   absl::StatusOr<SourceRow> FindSource(const std::string& run, int64_t run_id, const Hash128& source)
       LOCKSTEP_REQUIRES(mutex_);
+  // Of the file notes, by FileNoteId.
+  absl::StatusOr<std::set<Hash128>> NoteIds(int64_t run_id) LOCKSTEP_REQUIRES(mutex_);
   absl::StatusOr<SourceContext> ReadContext(int64_t source) LOCKSTEP_REQUIRES(mutex_);
   absl::Status WriteContext(int64_t run_id, const SourceContext& context, bool is_new) LOCKSTEP_REQUIRES(mutex_);
   absl::Status WriteStream(int64_t source, const StreamState& stream) LOCKSTEP_REQUIRES(mutex_);

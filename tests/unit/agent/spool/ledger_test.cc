@@ -154,10 +154,12 @@ TEST_F(LedgerTest, FilesThatAreNotWholeAreForgotten) {
   EXPECT_THAT(lost, ElementsAre("lost"));
 }
 
-TEST_F(LedgerTest, ADeliveredFileThatIsGoneIsNotRemembered) {
+TEST_F(LedgerTest, ADeliveredFileThatIsGoneIsRememberedOnlyAsLongAsTheLedgerIsSmall) {
   Spool(*Open(), "a", {});
-  Spool(*Open(), "b", {});
   gone_ = "a";
+  EXPECT_EQ(Open()->StateOf("a"), FileState::kDelivered) << "so that its loss can be told";
+  Spool(*Open(), "b", {});
+  Spool(*Open(), std::string(2 << 20, 'x'), {});
   const auto ledger = Open();
   EXPECT_EQ(ledger->StateOf("a"), std::nullopt);
   EXPECT_EQ(ledger->StateOf("b"), FileState::kDelivered);
@@ -259,6 +261,23 @@ TEST_F(LedgerTest, WhatCouldNotBeWrittenHoldsTheSyncUntilItIs) {
   EXPECT_EQ(ledger->Sync(), absl::OkStatus());
   std::signal(SIGXFSZ, ignored);
   EXPECT_EQ(Open()->StateOf("a"), FileState::kDelivered);
+}
+
+TEST_F(LedgerTest, WhatWasGivenIsKnownAfterARestartAndCanBeTakenBack) {
+  {
+    const auto ledger = Open();
+    Spool(*ledger, "a", {{kSource, 3}, {kPrint, 1}});
+    ledger->Acknowledge(kSource, kAllAcknowledged);
+    ledger->Acknowledge(kPrint, kAllAcknowledged);
+    Spool(*ledger, "b", {{kOther, 5}});
+    ledger->Acknowledge(kOther, 3);
+  }
+  const auto ledger = Open();
+  EXPECT_THAT(ledger->Given(), ElementsAre(SourceExtent{kSource, 3}, SourceExtent{kPrint, 1})) << "not half a source";
+  EXPECT_THAT(ledger->TakeBack(kPrint), ElementsAre("a"));
+  EXPECT_TRUE(ledger->IsNews(KeyFor("a"), Print));
+  Spool(*ledger, "a", {{kSource, 3}, {kPrint, 1}});
+  EXPECT_EQ(ledger->StateOf("a"), FileState::kSpooled);
 }
 
 TEST_F(LedgerTest, TheNumbersOfSegmentsAreRemembered) {

@@ -64,7 +64,7 @@ class Agent {
       : ledger_(Ledger::Open(folder + "/ledger", "r", [](const std::string&) { return true; }).value()),
         spool_(Spool::Open({.folder = folder, .segment_bytes = 300}, ledger_->acknowledged()).value()),
         sender_(*spool_, *ledger_, codec_,
-                [this](const std::vector<std::string>& paths) {
+                [this](const std::vector<std::string>& paths, std::string_view) {
                   const MutexLock lock(mutex_);
                   again_.insert(again_.end(), paths.begin(), paths.end());
                 }),
@@ -232,6 +232,52 @@ TEST_F(SpoolSenderTest, WhatTheAggregatorHasLostIsCondensedAgain) {
   }
   EXPECT_THAT(agent.again(), ElementsAre("trace1"));
   EXPECT_EQ(agent.spool().Range({0, 1}), std::pair(int64_t{4}, int64_t{4}));
+}
+
+// An older copy of the store under an aggregator that was started again.
+TEST_F(SpoolSenderTest, WhatAnAggregatorWithAnOlderStoreLacksOfDeliveredFilesIsCondensedAgain) {
+  aggregator_.OpenStore(1);
+  Agent agent(folder_.path(), aggregator_);
+  for (uint64_t source = 1; source <= 3; ++source) {
+    ASSERT_EQ(agent.TakeFile(source), absl::OkStatus());
+  }
+  ASSERT_EQ(agent.Drain(), absl::OkStatus());
+  EXPECT_THAT(agent.again(), IsEmpty());
+  aggregator_.RollBack({0, 2}, 4);
+  aggregator_.ForgetNotes();
+  aggregator_.OpenStore(2);
+  aggregator_.AwaitOffered(6);
+  ASSERT_EQ(agent.Drain(), absl::OkStatus());
+  EXPECT_THAT(agent.again(), testing::UnorderedElementsAre("trace1", "trace2", "trace3")) << "notes count, too";
+  for (uint64_t source = 1; source <= 3; ++source) {
+    ASSERT_EQ(agent.TakeFile(source), absl::OkStatus());
+  }
+  ASSERT_EQ(agent.Drain(), absl::OkStatus());
+  EXPECT_EQ(aggregator_.sources().at({0, 2}).bodies, Bodies(2));
+  EXPECT_EQ(aggregator_.sources().at({0, 1}).duplicates, 0);
+  EXPECT_THAT(aggregator_.notes(), testing::UnorderedElementsAre("trace1", "trace2", "trace3"));
+}
+
+TEST_F(SpoolSenderTest, AnAgentStartedAgainAsksWhetherWhatItGaveIsStillThere) {
+  aggregator_.OpenStore(1);
+  {
+    Agent agent(folder_.path(), aggregator_);
+    ASSERT_EQ(agent.TakeFile(1), absl::OkStatus());
+    ASSERT_EQ(agent.Drain(), absl::OkStatus());
+  }
+  aggregator_.RollBack({0, 1}, 0);
+  Agent agent(folder_.path(), aggregator_);
+  ASSERT_EQ(agent.Drain(), absl::OkStatus());
+  EXPECT_THAT(agent.again(), ElementsAre("trace1"));
+}
+
+TEST_F(SpoolSenderTest, ALostConnectionAloneAsksNothing) {
+  aggregator_.OpenStore(1);
+  aggregator_.BreakAfter({1, 5, 7});
+  Agent agent(folder_.path(), aggregator_);
+  ASSERT_EQ(agent.TakeFile(1), absl::OkStatus());
+  ASSERT_EQ(agent.Drain(), absl::OkStatus());
+  EXPECT_EQ(aggregator_.offered(), 0);
 }
 
 TEST_F(SpoolSenderTest, ASourceThatIsTakenAgainAfterItsEndIsLetGo) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,6 +42,30 @@ class FakeAggregator {
   void RollBack(const Hash128& source, size_t batches) {
     const MutexLock lock(mutex_);
     sources_[source].bodies.resize(batches);
+  }
+  // As an aggregator started again does: streams end, and the next ones tell another start.
+  void OpenStore(uint64_t start) {
+    const MutexLock lock(mutex_);
+    store_start_ = start;
+    for (BoundedQueue<UplinkEvent>* events : live_) {
+      events->Close();
+    }
+  }
+  void ForgetNotes() {
+    const MutexLock lock(mutex_);
+    notes_.clear();
+    note_ids_.clear();
+  }
+  // Ids that were asked for.
+  int64_t offered() {
+    const MutexLock lock(mutex_);
+    return offered_;
+  }
+  void AwaitOffered(int64_t n) {
+    const MutexLock lock(mutex_);
+    while (offered_ < n) {
+      changed_.Wait(mutex_);
+    }
   }
   // Sources of so many batches are complete.
   void CompleteAfter(int64_t batches) {
@@ -85,7 +110,10 @@ class FakeAggregator {
 
   // The answer to one message, if any.
   std::optional<UplinkEvent> Answer(const UplinkHello&) LOCKSTEP_REQUIRES(mutex_) {
-    return WelcomeEvent{.protocol_version = kUplinkProtocolVersion, .max_message_bytes = 1 << 20, .window_batches = 4};
+    return WelcomeEvent{.protocol_version = kUplinkProtocolVersion,
+                        .max_message_bytes = 1 << 20,
+                        .window_batches = 4,
+                        .store_start = store_start_};
   }
   std::optional<UplinkEvent> Answer(const SourceContext& source) LOCKSTEP_REQUIRES(mutex_) {
     const auto last = static_cast<int64_t>(sources_[source.source_id].bodies.size()) - 1;
@@ -110,6 +138,20 @@ class FakeAggregator {
     return AckEvent{
         .source_id = batch->source_id, .sequence = batch->sequence, .complete = batch->sequence + 1 == whole_};
   }
+  std::optional<UplinkEvent> Answer(const UplinkOffer& offer) LOCKSTEP_REQUIRES(mutex_) {
+    LackingEvent lacking;
+    for (const SourceExtent& extent : offer.extents) {
+      const auto found = sources_.find(extent.id);
+      const auto batches = found == sources_.end() ? 0 : static_cast<int64_t>(found->second.bodies.size());
+      const bool covered = batches == whole_ || (extent.batches > 0 && batches >= extent.batches);
+      if (!covered && !note_ids_.contains(extent.id)) {
+        lacking.ids.push_back(extent.id);
+      }
+    }
+    offered_ += static_cast<int64_t>(offer.extents.size());
+    changed_.NotifyAll();
+    return lacking;
+  }
   std::optional<UplinkEvent> Answer(const FinishRun&) LOCKSTEP_REQUIRES(mutex_) {
     finished_ = true;
     return std::nullopt;
@@ -126,17 +168,26 @@ class FakeAggregator {
   int64_t streams_ LOCKSTEP_GUARDED_BY(mutex_) = 0;
   int64_t batches_ LOCKSTEP_GUARDED_BY(mutex_) = 0;
   int64_t whole_ LOCKSTEP_GUARDED_BY(mutex_) = -1;
+  uint64_t store_start_ LOCKSTEP_GUARDED_BY(mutex_) = 0;
+  int64_t offered_ LOCKSTEP_GUARDED_BY(mutex_) = 0;
+  std::set<Hash128> note_ids_ LOCKSTEP_GUARDED_BY(mutex_);
+  std::set<BoundedQueue<UplinkEvent>*> live_ LOCKSTEP_GUARDED_BY(mutex_);
   bool finished_ LOCKSTEP_GUARDED_BY(mutex_) = false;
   bool hold_ LOCKSTEP_GUARDED_BY(mutex_) = false;
 };
 
 class FakeAggregator::Stream : public UplinkStream {
  public:
-  Stream(FakeAggregator& owner, std::optional<size_t> break_after, absl::Status end)
+  Stream(FakeAggregator& owner, std::optional<size_t> break_after, absl::Status end) LOCKSTEP_REQUIRES(owner.mutex_)
       : owner_(owner), left_(break_after), end_(std::move(end)) {
     if (!end_.ok()) {
       events_.Close();
     }
+    owner_.live_.insert(&events_);
+  }
+  ~Stream() override {
+    const MutexLock lock(owner_.mutex_);
+    owner_.live_.erase(&events_);
   }
 
   bool Write(const UplinkMessage& message) override {
@@ -172,6 +223,7 @@ class FakeAggregator::Stream : public UplinkStream {
   }
   std::optional<UplinkEvent> AnswerTo(const FileNote& note) LOCKSTEP_UNCHECKED_THREAD_SAFETY {
     owner_.notes_.push_back(note.path);
+    owner_.note_ids_.insert(FileNoteId(note));
     return FilesStoredEvent{.count = ++notes_};
   }
 

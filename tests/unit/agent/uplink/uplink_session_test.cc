@@ -38,6 +38,7 @@ std::string WordFor(const UplinkMessage& message) {
       return "batch " + std::to_string(batch->source_id.low) + "/" + std::to_string(batch->sequence);
     }
     std::string operator()(const FileNote& note) const { return "note " + note.path; }
+    std::string operator()(const UplinkOffer& offer) const { return "offer " + std::to_string(offer.extents.size()); }
     std::string operator()(const FinishRun&) const { return "finish"; }
     std::string operator()(const DrainRequest&) const { return "drain"; }
   };
@@ -254,6 +255,9 @@ class Listener : public UplinkObserver {
   }
   void OnNotesStored(int64_t count) override { heard.push_back(std::to_string(count) + " notes"); }
   void OnRefused(const Hash128& source_id) override { heard.push_back(std::to_string(source_id.low) + " refused"); }
+  void OnLacking(const std::vector<Hash128>& ids, size_t open) override {
+    heard.push_back(std::to_string(ids.size()) + " lacking, " + std::to_string(open) + " open");
+  }
   std::vector<std::string> heard;
 };
 
@@ -344,6 +348,33 @@ TEST_F(UplinkSessionTest, AnAcknowledgementOfWhatWasNeverSentIsAnError) {
   Said();
   HearWelcome(kA);
   EXPECT_FALSE(session_.OnEvent(AckEvent{.source_id = kA, .sequence = 0, .complete = false}).ok());
+}
+
+TEST_F(RenewableSessionTest, AnOfferThatIsNotAnsweredIsMadeAgainOnTheNextStream) {
+  session_.AddOffer({.extents = {{kA, 3}}});
+  session_.AddOffer({.extents = {{kA, 3}, {kB, 1}}});
+  EXPECT_THAT(Said(), ElementsAre("offer 1", "offer 2"));
+  listener_.heard.clear();
+  ASSERT_EQ(session_.OnEvent(LackingEvent{.ids = {kA}}), absl::OkStatus());
+  EXPECT_THAT(listener_.heard, ElementsAre("1 lacking, 1 open"));
+  session_.OnDisconnected();
+  session_.OnConnected();
+  EXPECT_THAT(Said(), ElementsAre("hello"));
+  ASSERT_EQ(session_.OnEvent(WelcomeEvent{.protocol_version = kUplinkProtocolVersion, .store_start = 7}),
+            absl::OkStatus());
+  EXPECT_THAT(Said(), testing::Contains("offer 2"));
+  ASSERT_EQ(session_.OnEvent(LackingEvent{}), absl::OkStatus());
+  EXPECT_TRUE(absl::IsFailedPrecondition(session_.OnEvent(LackingEvent{}))) << "to none";
+}
+
+TEST_F(RenewableSessionTest, AnAggregatorThatKnowsNoOffersIsMadeNone) {
+  session_.OnDisconnected();
+  session_.OnConnected();
+  Said();
+  session_.AddOffer({.extents = {{kA, 3}}});
+  ASSERT_EQ(session_.OnEvent(WelcomeEvent{.protocol_version = kUplinkProtocolVersion, .store_start = 0}),
+            absl::OkStatus());
+  EXPECT_THAT(Said(), testing::Not(testing::Contains("offer 1")));
 }
 
 }  // namespace

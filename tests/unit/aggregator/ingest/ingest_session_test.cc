@@ -116,6 +116,17 @@ TEST_F(IngestSessionTest, BadRunNamesAreRefused) {
   }
 }
 
+TEST_F(IngestSessionTest, AnOfferIsAnsweredWithWhatIsNotThere) {
+  EXPECT_TRUE(absl::IsInvalidArgument(session_.On(IngestOffer{}).status())) << "before the hello";
+  Tell(HelloOf("r"));
+  Tell(SourceOf(kA));
+  Tell(BatchOf(kA, 0, "0"));
+  const auto lacking = std::get<IngestLacking>(Tell(IngestOffer{.extents = {{kA, 1}, {kB, 1}, {kA, 2}}}));
+  EXPECT_EQ(lacking.ids, (std::vector<Hash128>{kB, kA}));
+  const IngestOffer too_much{.extents = std::vector<SourceExtent>(1001, {kA, 1})};
+  EXPECT_TRUE(absl::IsInvalidArgument(session_.On(too_much).status()));
+}
+
 TEST_F(IngestSessionTest, ANewSourceStartsFromNothing) {
   Tell(HelloOf("r"));
   const auto welcome = std::get<IngestSourceWelcome>(Tell(SourceOf(kA)));
