@@ -3,9 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <span>
 
 #include "analysis/base/time.h"
 #include "analysis/report/report.h"
@@ -13,27 +10,6 @@
 
 namespace lockstep {
 namespace {
-
-struct Unit {
-  std::string_view name;
-  int64_t size;
-};
-constexpr std::array kAges = {Unit{"d", 86'400 * kNsPerS}, Unit{"h", 3'600 * kNsPerS}, Unit{"m", 60 * kNsPerS},
-                              Unit{"s", kNsPerS}};
-constexpr std::array kSizes = {Unit{"T", int64_t{1} << 40}, Unit{"G", int64_t{1} << 30}, Unit{"M", int64_t{1} << 20},
-                               Unit{"K", int64_t{1} << 10}, Unit{"", 1}};
-
-absl::StatusOr<int64_t> ParseWithUnit(std::string_view text, std::span<const Unit> units, std::string_view flag,
-                                      std::string_view understood) {
-  int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const std::string_view rest = text.substr(static_cast<size_t>(end - text.data()));
-  const auto unit = std::find_if(units.begin(), units.end(), [&](const Unit& u) { return u.name == rest; });
-  if (error != std::errc() || number < 0 || unit == units.end() || number > INT64_MAX / unit->size) {
-    return absl::InvalidArgumentError(fmt::format("{} '{}' is not understood: give {}", flag, text, understood));
-  }
-  return number * unit->size;
-}
 
 std::string Outcome(const PruneVerdict& verdict, bool dry_run) {
   if (verdict.removed) {
@@ -53,14 +29,6 @@ int64_t RemovedBytes(const std::vector<PruneVerdict>& verdicts) {
 double Mib(int64_t bytes) { return static_cast<double>(bytes) / static_cast<double>(1 << 20); }
 
 }  // namespace
-
-absl::StatusOr<int64_t> ParseAge(std::string_view text) {
-  return ParseWithUnit(text, kAges, "--older-than", "a number with d, h, m or s, such as 7d");
-}
-
-absl::StatusOr<int64_t> ParseByteCount(std::string_view text) {
-  return ParseWithUnit(text, kSizes, "--keep-bytes", "a number with K, M, G or T, such as 10G");
-}
 
 std::string PruneAsText(const std::vector<PruneVerdict>& verdicts, bool dry_run, int64_t now_unix_ns) {
   size_t width = 4;

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "analysis/metrics/run/analysis_options.h"
@@ -40,14 +39,5 @@ void AddReportFlags(CLI::App& verb, ReportFlags& flags);
 
 // kInvalidArgument names the flag, what was met and what is understood.
 absl::StatusOr<AnalysisOptions> OptionsFrom(const ReportFlags& flags);
-
-// "1m2s500ms", "250us", "90" (seconds) -> ns.
-absl::StatusOr<int64_t> ParseDuration(std::string_view text);
-// "4..5", "7" (that one alone).
-absl::StatusOr<std::pair<int64_t, int64_t>> ParseStepRange(std::string_view text);
-// "5s..7s"
-absl::StatusOr<std::pair<int64_t, int64_t>> ParseTimeRange(std::string_view text);
-// "0,2,8-15"
-absl::StatusOr<std::vector<int32_t>> ParseRanks(std::string_view text);
 
 }  // namespace lockstep

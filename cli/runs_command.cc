@@ -9,6 +9,7 @@
 #include "analysis/base/status_macros.h"
 #include "analysis/report/report.h"
 #include "analysis/report/text/text_words.h"
+#include "cli/filter_text.h"
 #include "cli/prune_report.h"
 #include "cli/report_output.h"
 #include "cli/run_source.h"

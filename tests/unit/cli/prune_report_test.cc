@@ -1,4 +1,5 @@
 #include "cli/prune_report.h"
+#include "cli/filter_text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
