@@ -129,7 +129,8 @@ class Stage:
 
     def old_store(self, act, _host):
         self._kill(self.cluster.aggregator)
-        if self.cluster.copies and not self.full.get("store"):
+        self.cluster.keep_copy()
+        if not self.full.get("store"):
             self.cluster.restore(self.cluster.copies[int(act["copy"] * len(self.cluster.copies))])
         self._start_aggregator_later(act)
 

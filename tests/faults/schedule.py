@@ -10,7 +10,7 @@ KINDS = {
     "kill_aggregator": (3.0, 1),
     "kill_both": (0.5, 2),
     "damage_spool": (1.5, 1),      # between a kill and the next start
-    "old_store": (0.5, 1),         # the aggregator comes back with a store as it was earlier
+    "old_store": (1.0, 1),         # the aggregator comes back with a store as it was earlier
     "end_agent": (0.7, 0),         # SIGTERM, sometimes twice
     "end_aggregator": (0.3, 0),
     "pause": (0.5, 0),             # SIGSTOP for a while: alive, and silent
