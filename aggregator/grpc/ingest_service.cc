@@ -157,7 +157,9 @@ class IngestService : public v1::Ingest::Service {
     IngestSession session(environment_);
     MessagePacer pacer(environment_.limits);
     v1::IngestRequest request;
+    bool drained = false;
     while (Next(*stream, pacer, request)) {
+      drained = request.has_drain();
       const absl::StatusOr<IngestReply> reply = Admit(*context, session, request);
       if (!reply.ok()) {
         TellEnd(session, reply.status());
@@ -169,7 +171,16 @@ class IngestService : public v1::Ingest::Service {
       }
       request.Clear();  // an idle stream keeps no message
     }
-    return admission_.closed().stop_requested() ? CallGuard::GoingDown(*context) : grpc::Status::OK;
+    if (admission_.closed().stop_requested()) {
+      return CallGuard::GoingDown(*context);
+    }
+    // The library tells of a message that cannot be read no more than of the end.
+    if (drained || context->IsCancelled()) {
+      return grpc::Status::OK;
+    }
+    return ToGrpc(absl::InvalidArgumentError(
+        fmt::format("the stream ended without a drain, or with a message that is no IngestRequest of at most {} bytes",
+                    environment_.limits.max_message_bytes)));
   }
 
  private:

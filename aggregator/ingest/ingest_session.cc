@@ -69,8 +69,7 @@ absl::StatusOr<IngestReply> IngestSession::Handle(const SourceContext& context) 
   }
   LOCKSTEP_ASSIGN_OR_RETURN(const StoredSource stored, environment_.store.PutSource(run_, context));
   Source& source = sources_[context.source_id];
-  source.last_sequence = stored.last_sequence;
-  source.complete = stored.complete;
+  source.seen = std::max(source.seen, stored.last_sequence);
   return IngestSourceWelcome{
       .source_id = context.source_id, .last_sequence = stored.last_sequence, .complete = stored.complete};
 }
@@ -115,11 +114,12 @@ absl::StatusOr<IngestReply> IngestSession::Store(const IngestBatch& envelope, co
   }
   LOCKSTEP_RETURN_IF_ERROR(written);
   if (environment_.metrics != nullptr) {
-    environment_.metrics->OnStored(batch, envelope.body.size(), envelope.sequence <= source.last_sequence);
+    environment_.metrics->OnStored(batch, envelope.body.size(), envelope.sequence <= source.seen);
   }
-  source.last_sequence = std::max(source.last_sequence, envelope.sequence);
-  source.complete = source.complete || batch.total_batches.has_value();
-  return IngestAck{.source_id = envelope.source_id, .sequence = source.last_sequence, .complete = source.complete};
+  source.seen = std::max(source.seen, envelope.sequence);
+  // What this write proves and no more: the run may have been replaced since an earlier one.
+  return IngestAck{
+      .source_id = envelope.source_id, .sequence = envelope.sequence, .complete = batch.total_batches.has_value()};
 }
 
 IngestReply IngestSession::Refuse(const IngestBatch& envelope, Source& source, std::string_view reason,

@@ -56,8 +56,7 @@ class IngestSession {
 
  private:
   struct Source {
-    int64_t last_sequence = -1;
-    bool complete = false;
+    int64_t seen = -1;  // latest batch; tells repetitions apart for the figures, proves nothing
     bool refused = false;
   };
 
