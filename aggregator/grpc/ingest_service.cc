@@ -165,11 +165,11 @@ class IngestService : public v1::Ingest::Service {
         TellEnd(session, reply.status());
         return CallGuard::WithRetryHint(*context, reply.status());
       }
+      request.Clear();  // neither a stream whose agent does not read nor an idle one keeps a message
       v1::IngestResponse response;
       if (std::visit([&](const auto& what) { return Fill(what, response); }, *reply)) {
         stream->Write(response);  // a broken stream shows at the next read
       }
-      request.Clear();  // an idle stream keeps no message
     }
     if (admission_.closed().stop_requested()) {
       return CallGuard::GoingDown(*context);
