@@ -176,12 +176,16 @@ absl::Status Database::Execute(std::string_view sql) {
   return code == SQLITE_OK ? absl::OkStatus() : StatusOf(db_, code, fmt::format("{}: {}", path_, sql.substr(0, 120)));
 }
 
-void Database::DistrustSchema() {
+void Database::DisableSchemaCode() {
   sqlite3_db_config(db_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(db_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   sqlite3_db_config(db_, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
   sqlite3_db_config(db_, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
   sqlite3_db_config(db_, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, nullptr);
+}
+
+void Database::DistrustSchema() {
+  DisableSchemaCode();
   sqlite3_limit(db_, SQLITE_LIMIT_LENGTH, 64 << 20);
   sqlite3_limit(db_, SQLITE_LIMIT_SQL_LENGTH, 1 << 20);
   sqlite3_limit(db_, SQLITE_LIMIT_COLUMN, 500);

@@ -78,7 +78,10 @@ class Database {
 
   absl::StatusOr<Statement> Prepare(std::string_view sql);
   absl::Status Execute(std::string_view sql);  // one or more statements, rows ignored
-  // Hardening for files of strangers: defensive mode, untrusted schema, no extensions, limits on lengths and depth.
+  // Nothing that the file itself brings is run: no view, no trigger, no function with effects, no extension.
+  void DisableSchemaCode();
+  // Hardening for files of strangers: the same, defensive mode, untrusted schema, no extensions, limits on lengths and
+  // depth.
   void DistrustSchema();
   // Lets a read-only database that is shorter than its header says be read as far as it goes (otherwise every statement
   // fails). Lifts the defensive mode of DistrustSchema, which guards writes only; its other limits stay.

@@ -27,6 +27,9 @@ absl::StatusOr<int64_t> RecognisedVersion(Database& db) {
         "{} is a SQLite database, but no lockstep store; nothing was changed: name another file with --store",
         db.path()));
   }
+  if (version < 0) {
+    return absl::DataLossError(fmt::format("{} names schema {}, which there never was", db.path(), version));
+  }
   if (version > kStoreSchemaVersion) {
     return absl::FailedPreconditionError(
         fmt::format("store {} has schema {} of a newer lockstep, this one knows up to {}: use the newer program, or "
@@ -55,6 +58,18 @@ absl::Status Migrate(Database& db, int64_t version) {
   return transaction.Commit();
 }
 
+// A file made by a stranger may hold anything under the names of our tables. Views and triggers are switched off for
+// the connection; virtual tables would run code of their own.
+absl::Status RefuseVirtualTables(Database& db) {
+  LOCKSTEP_ASSIGN_OR_RETURN(const int64_t virtual_tables,
+                            QueryInt(db, "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND rootpage = 0"));
+  if (virtual_tables == 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(fmt::format(
+      "{} holds {} virtual tables, which no lockstep store has; nothing was changed: name another file with "
+      "--store",
+      db.path(), virtual_tables));
+}
+
 // Reads from every table, so that a cut or edited file is found at once.
 absl::Status CheckTables(Database& db) {
   for (const std::string_view table : kStoreTables) {
@@ -70,7 +85,9 @@ absl::Status CheckTables(Database& db) {
 
 absl::StatusOr<Database> Open(const std::string& path) {
   LOCKSTEP_ASSIGN_OR_RETURN(Database db, Database::Open(path, Database::Mode::kReadWriteCreate));
+  db.DisableSchemaCode();
   LOCKSTEP_ASSIGN_OR_RETURN(const int64_t version, RecognisedVersion(db));
+  LOCKSTEP_RETURN_IF_ERROR(RefuseVirtualTables(db));
   // Only a file without tables takes this: later, room of dropped runs could be given back by copying everything only.
   if (version == 0) LOCKSTEP_RETURN_IF_ERROR(db.Execute("PRAGMA auto_vacuum=INCREMENTAL"));
   LOCKSTEP_RETURN_IF_ERROR(db.Execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON"));
@@ -113,6 +130,7 @@ absl::StatusOr<Database> OpenStoreForWriting(const std::string& path) {
 
 absl::StatusOr<Database> OpenStoreForReading(const std::string& path) {
   LOCKSTEP_ASSIGN_OR_RETURN(Database db, Database::Open(path, Database::Mode::kReadWriteCreate));
+  db.DisableSchemaCode();
   LOCKSTEP_RETURN_IF_ERROR(db.Execute("PRAGMA query_only=ON"));
   return db;
 }

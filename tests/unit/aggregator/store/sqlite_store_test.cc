@@ -247,6 +247,39 @@ TEST_F(SqliteStoreTest, ACutStoreIsRefusedAsDamaged) {
   EXPECT_THAT(Refusal(absl::StatusCode::kDataLoss), HasSubstr("damaged"));
 }
 
+TEST_F(SqliteStoreTest, AStoreOfASchemaThatNeverWasIsRefused) {
+  OpenFile();
+  Change("PRAGMA user_version=-1");
+  EXPECT_THAT(Refusal(absl::StatusCode::kDataLoss), HasSubstr("schema -1"));
+}
+
+// Unguarded, opening would count rows of this for ever.
+TEST_F(SqliteStoreTest, AStoreWhoseTableIsAViewIsRefused) {
+  OpenFile();
+  Change(
+      "DROP TABLE summary; CREATE VIEW summary AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) "
+      "SELECT x AS row, x AS source FROM n WHERE x < 0");
+  EXPECT_THAT(Refusal(absl::StatusCode::kDataLoss), HasSubstr("summary"));
+}
+
+TEST_F(SqliteStoreTest, TriggersOfAStrangerDoNotFire) {
+  OpenFile();
+  Change(
+      "CREATE TABLE seen (name TEXT); CREATE TRIGGER spy AFTER INSERT ON run BEGIN INSERT INTO seen VALUES (new.name); "
+      "END");
+  EXPECT_TRUE(OpenFile()->OpenRun("secret", -1).ok());
+  EXPECT_EQ(Ask("SELECT count(*) FROM run"), "1");
+  EXPECT_EQ(Ask("SELECT count(*) FROM seen"), "0");
+}
+
+TEST_F(SqliteStoreTest, AStoreWithVirtualTablesIsRefusedUntouched) {
+  OpenFile();
+  Change("CREATE VIRTUAL TABLE more USING fts5(text)");
+  const std::string before = ReadFile();
+  EXPECT_THAT(Refusal(absl::StatusCode::kFailedPrecondition), HasSubstr("virtual tables"));
+  EXPECT_EQ(ReadFile(), before);
+}
+
 TEST_F(SqliteStoreTest, AMissingFolderIsToldByName) {
   path_ = dir_->path() + "/no/such/folder/runs.db";
   EXPECT_THAT(Refusal(absl::StatusCode::kNotFound), HasSubstr(path_));
