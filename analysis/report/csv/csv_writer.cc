@@ -5,6 +5,7 @@
 #include <set>
 
 #include "analysis/report/schema/report_schema.h"
+#include "analysis/report/text/text_words.h"
 #include "analysis/report/views/report_fields.h"
 
 namespace lockstep {
@@ -88,7 +89,7 @@ void AddFurtherColumns(const std::vector<CsvFields>& rows, std::vector<std::stri
 std::string GuardFormula(std::string_view text) {
   constexpr std::string_view kStarts = "=+-@\t\r";
   const bool formula = !text.empty() && kStarts.find(text.front()) != std::string_view::npos;
-  return (formula ? "'" : "") + std::string(text);
+  return (formula ? "'" : "") + Printable(text);
 }
 
 std::string QuoteCell(std::string_view cell) {

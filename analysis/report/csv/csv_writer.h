@@ -11,7 +11,8 @@
 
 namespace lockstep {
 
-// Text from a trace that begins with = + - @ or a control character gets an apostrophe in front.
+// Text from a trace: what would move a cursor or hide is a question mark; what begins with = + - @ or a control
+// character gets an apostrophe in front.
 [[nodiscard]] std::string GuardFormula(std::string_view text);
 
 // Quoted only where it must be.

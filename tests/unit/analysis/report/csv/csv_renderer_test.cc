@@ -125,6 +125,11 @@ TEST(CsvRenderer, NamesThatLookLikeFormulasAreDefused) {
   EXPECT_EQ(CellOf(rows, 3, "name"), "");
 }
 
+TEST(CsvRenderer, NamesMoveNoCursorAndHideNothing) {
+  EXPECT_EQ(CsvCell(Json("\x1b[2Jevil\u202e")), "?[2Jevil?");
+  EXPECT_EQ(CsvCell(Json("tall\nname")), "tall?name");
+}
+
 TEST(CsvRenderer, NegativeNumbersAreNoFormulas) { EXPECT_EQ(CsvCell(Json(-5)), "-5"); }
 
 TEST(CsvRenderer, CellsAreQuotedOnlyWhereTheyMustBe) {
