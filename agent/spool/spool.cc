@@ -63,6 +63,8 @@ absl::Status Spool::Recover(const Acknowledged& acknowledged) {
       active_ = std::max(active_, *number);
     }
   }
+  // The names, too: an agent may have been killed between making a segment and this.
+  LOCKSTEP_RETURN_IF_ERROR(SyncFolder(options_.folder));
   active_ = std::max(active_ + 1, options_.first_segment);  // nothing is ever written behind what an earlier agent left
   index_ = SpoolIndex(records, acknowledged, damage_.lost);
   for (const auto& [number, size] : sizes) {
@@ -73,6 +75,8 @@ absl::Status Spool::Recover(const Acknowledged& acknowledged) {
 
 absl::StatusOr<int64_t> Spool::ReadSegment(uint32_t number, std::vector<SpoolRecord>& records) {
   LOCKSTEP_ASSIGN_OR_RETURN(const DurableFile file, DurableFile::OpenExisting(PathOf(number)));
+  // What a killed agent wrote may be in the system's memory alone; what is found here counts as taken.
+  LOCKSTEP_RETURN_IF_ERROR(options_.sync(file));
   // A file larger than any that was written is somebody else's: what is beyond counts as damage.
   const int64_t limit = options_.segment_bytes + kMaxFramePayloadBytes + kFrameHeaderBytes;
   LOCKSTEP_ASSIGN_OR_RETURN(const std::string bytes, file.ReadAt(0, std::min(file.size(), limit)));

@@ -399,6 +399,22 @@ TEST_F(SpoolTest, AfterAFailedSyncNothingIsTakenOrDeletedAndWhatWasNotSafeIsCutO
   EXPECT_EQ(Open()->Range(kA), std::pair(int64_t{0}, int64_t{2}));
 }
 
+TEST_F(SpoolTest, WhatAKilledAgentLeftUnsyncedIsSyncedBeforeItCounts) {
+  options_.segment_bytes = 200;
+  PutSource(*Open(), kA, 6);
+  std::vector<std::string> synced;
+  options_.sync = [&](const DurableFile& file) {
+    synced.push_back(std::filesystem::path(file.path()).filename().string());
+    return file.Sync();
+  };
+  Open();
+  EXPECT_EQ(synced, Segments());
+  options_.sync = [](const DurableFile&) { return absl::UnknownError("EIO"); };
+  SpoolOptions options = options_;
+  options.folder = folder_.path();
+  EXPECT_FALSE(Spool::Open(options, {}).ok());
+}
+
 TEST_F(SpoolTest, WhatIsMovedForwardIsSyncedBeforeItsOldPlaceIsDeleted) {
   options_.segment_bytes = 2000;
   options_.max_bytes = 6000;
@@ -413,6 +429,7 @@ TEST_F(SpoolTest, WhatIsMovedForwardIsSyncedBeforeItsOldPlaceIsDeleted) {
   fails = true;
   EXPECT_FALSE(spool->Collect(Nothing).ok());
   EXPECT_THAT(Segments(), testing::Contains(first));
+  fails = false;
   const auto again = Open({{kA, 10}});
   EXPECT_EQ(again->Range(kB), std::pair(int64_t{0}, int64_t{1}));
 }
