@@ -65,6 +65,9 @@ class LimitsTest : public testing::Test {
     }
     // The last call: how the stream ended, and the hint in milliseconds ("" = none).
     std::pair<grpc::Status, std::string> End() {
+      v1::IngestRequest drain;
+      drain.mutable_drain();
+      stream_->Write(drain);
       stream_->WritesDone();
       v1::IngestResponse response;
       while (stream_->Read(&response)) {
