@@ -46,6 +46,15 @@ std::string TellingOf(int trial, size_t programs) {
 constexpr std::string_view kClocks = " --clock offset_ms=5,drift_ppm=10,bias_us=2,jitter_us=0.5";
 constexpr std::string_view kLoss = " --defect loss:p=0.01 --defect head:n=200 --defect stagger:s=0.02";
 
+std::string WrongJoin(const Trial& trial, const MatchedInstance& instance) {
+  std::string text = fmt::format("joined at confidence {:.4f}:", instance.confidence);
+  for (const MatchedMember& m : instance.members) {
+    text += fmt::format(" row {} of rank {} (true instance {})", m.row, m.rank_index,
+                        trial.TrueInstanceOf(m.rank_index, m.row));
+  }
+  return text;
+}
+
 // A matched pair of members is right if both rows are of one true instance.
 void ScorePairs(const Trial& trial, std::string_view precision, std::string_view recall, Score& score) {
   std::map<int64_t, int64_t> joined;  // true instance -> members in its largest joined part
@@ -58,6 +67,7 @@ void ScorePairs(const Trial& trial, std::string_view precision, std::string_view
     const auto most =
         std::max_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
     stated += static_cast<int64_t>(instance.members.size());
+    if (parts.size() > 1 || most->first < 0) score.Note(WrongJoin(trial, instance));
     if (most->first < 0) continue;
     right += most->second;
     int64_t& best = joined[most->first];

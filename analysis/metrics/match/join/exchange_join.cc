@@ -56,7 +56,8 @@ class ExchangeJoiner {
       if (Row(ref).has_comms_id) by_id[Row(ref).comms_id].push_back(ref);
     }
     const auto serves = [&](const std::vector<RowRef>& pair) {
-      return pair.size() == 2 && pair[0].member != pair[1].member && MayMeet(Row(pair[0]), Row(pair[1]));
+      return pair.size() == 2 && pair[0].member != pair[1].member && MayMeet(Row(pair[0]), Row(pair[1])) &&
+             PeersAllow(pair[0], pair[1]);
     };
     const auto pairs = std::count_if(by_id.begin(), by_id.end(), [&](const auto& e) { return serves(e.second); });
     ids_serve_ = pairs > 0 && 4 * static_cast<size_t>(pairs) >= by_id.size();
@@ -75,7 +76,9 @@ class ExchangeJoiner {
         rest.push_back(members.front());
         continue;
       }
-      const MatchKind kind = members.size() == 1 ? MatchKind::kNone : MatchKind::kAmbiguous;
+      // Two routes of a group may count alike: then each of the two has lost its own partner.
+      const bool alone = members.size() == 1 || (members.size() == 2 && !PeersAllow(members[0], members[1]));
+      const MatchKind kind = alone ? MatchKind::kNone : MatchKind::kAmbiguous;
       for (const RowRef& ref : members) out_.instances.push_back(MakeInstance(input_, {ref}, kind, 0));
     }
     return rest;
@@ -117,14 +120,19 @@ class ExchangeJoiner {
     return std::any_of(rows.begin(), rows.end(), [&](const RowRef& r) { return IsNsys(r) != IsNsys(rows.front()); });
   }
 
-  // Whether what two rows left without a partner tell allows them to be one exchange.
-  [[nodiscard]] bool MayPair(const RowRef& a, const RowRef& b) const {
-    const bool told_apart = ids_serve_ && Row(a).has_comms_id && Row(b).has_comms_id && IsNsys(a) == IsNsys(b);
+  // Neither tells another rank as its other side.
+  [[nodiscard]] bool PeersAllow(const RowRef& a, const RowRef& b) const {
     const auto allows = [&](const RowRef& x, const RowRef& y) {
       const int32_t peer = ResolvePeer(input_, x, Row(x).peer);
       return peer < 0 || peer == RankOf(y);
     };
-    return !told_apart && MayMeet(Row(a), Row(b)) && allows(a, b) && allows(b, a);
+    return allows(a, b) && allows(b, a);
+  }
+
+  // Whether what two rows left without a partner tell allows them to be one exchange.
+  [[nodiscard]] bool MayPair(const RowRef& a, const RowRef& b) const {
+    const bool told_apart = ids_serve_ && Row(a).has_comms_id && Row(b).has_comms_id && IsNsys(a) == IsNsys(b);
+    return !told_apart && MayMeet(Row(a), Row(b)) && PeersAllow(a, b);
   }
 
   // One lane a rank, on the common axis of its component.

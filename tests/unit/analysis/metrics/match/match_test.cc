@@ -465,6 +465,35 @@ TEST(Match, OperationsCoalescedUnderOneIdKeepTheirOrder) {
   }
 }
 
+// Ranks 0 and 3 tell their peers, 1 and 2 between them nothing; both routes count from one.
+TEST(Match, RoutesOfAGroupThatCountAlikeAreNotTakenForOne) {
+  RunBuilder builder;
+  std::vector<SourceBuilder*> sources;
+  for (int32_t r = 0; r < 4; ++r) {
+    sources.push_back(&builder.AddRank(r).World(4));
+    sources.back()->Group("pp", {0, 1, 2, 3});
+  }
+  const auto numbered = [](InstanceRow& row, int64_t i, int32_t peer) {
+    row.peer = peer;
+    row.has_comms_id = true;
+    row.comms_id = static_cast<uint64_t>(i + 1);
+  };
+  int64_t t = 0;
+  for (int64_t i = 0; i < 24; ++i) {
+    t += (300 + i * i % 11 * 90) * kUs;
+    numbered(sources[0]->Collective(0, CollectiveOp::kSend, t, 30 * kUs), i, 1);
+    sources[1]->Collective(0, CollectiveOp::kSendRecv, t - 40 * kUs, 70 * kUs);
+    sources[2]->Collective(0, CollectiveOp::kSendRecv, t + (100 + i % 5 * 8) * kUs, 30 * kUs);
+    numbered(sources[3]->Collective(0, CollectiveOp::kRecv, t + (90 + i % 5 * 8) * kUs, 40 * kUs), i, 2);
+  }
+  const MatchedRun run = Match(builder);
+  for (const MatchedInstance& instance : run.match.instances) {
+    std::set<int32_t> ranks;
+    for (const MatchedMember& m : instance.members) ranks.insert(m.rank_index);
+    EXPECT_FALSE(ranks.contains(0) && ranks.contains(3)) << "instance " << instance.index;
+  }
+}
+
 TEST(Match, ASingleRankKeepsItsInstancesUnmatched) {
   RunBuilder builder;
   auto& source = builder.AddRank(0).World(2);
