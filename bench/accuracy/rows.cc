@@ -26,6 +26,8 @@ Task TrialTask(const FigureRow& row, std::vector<std::string> flags, uint64_t se
       return out;
     }
     score(**trial, out);
+    if (!out.notes().empty())
+      out.Note(fmt::format("  in: lockstep-simulate {} --seed {}", fmt::join(flags, " "), seed));
     return out;
   };
 }
