@@ -220,9 +220,20 @@ void SpoolSender::TakeHeard() {
   if (heard.another_store) {
     OfferWhatWasGiven();
   } else if (heard.open_offers == 0) {
-    const MutexLock lock(mutex_);
-    checked_ = checked_ || !heard_.another_store;
+    HaveChecked();
   }
+}
+
+// The store is known to have what it was given, unless it was opened anew meanwhile. A drain waits for this.
+void SpoolSender::HaveChecked() {
+  {
+    const MutexLock lock(mutex_);
+    if (checked_ || heard_.another_store) {
+      return;
+    }
+    checked_ = true;
+  }
+  spool_.Wake();
 }
 
 // The store was opened anew: it may be an older copy, or another one.
@@ -235,8 +246,7 @@ void SpoolSender::OfferWhatWasGiven() {
     offers.back().extents.push_back(extent);
   }
   if (offers.empty()) {
-    const MutexLock lock(mutex_);
-    checked_ = checked_ || !heard_.another_store;
+    HaveChecked();
   }
   uplink_->Offer(std::move(offers));
 }

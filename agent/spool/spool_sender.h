@@ -101,6 +101,7 @@ class SpoolSender : public UplinkObserver {
   absl::StatusOr<bool> Announce(const Hash128& source_id);
   absl::StatusOr<bool> GiveBatch(const Hash128& source_id, int64_t sequence);
   void LetGo(const Hash128& id);
+  void HaveChecked() LOCKSTEP_EXCLUDES(mutex_);
   void OfferWhatWasGiven();
   void GiveAgain(const std::vector<Hash128>& lacking);
   void BeginAgain(const Hash128& source_id, int64_t wanted, std::string_view why);
