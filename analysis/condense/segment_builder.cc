@@ -1,6 +1,7 @@
 #include "analysis/condense/segment_builder.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "analysis/condense/gap.h"
 
@@ -122,9 +123,9 @@ Segment SegmentBuilder::Before(int64_t begin_ns, size_t most_tiles) const {
     }
     if (is_first) {
       const int64_t second = std::max(before.second_end_ns, std::min(entry.launch_end_ns, t));
-      const int64_t slack = std::max(before.end_ns, second) - std::min(before.end_ns, second);
-      if (second != kNoTime && slack < kSlackNs) segment.second_slack_ns = slack;
       is_first = false;
+      const int64_t slack = second == kNoTime ? kSlackNs : std::abs(before.end_ns - second);
+      if (slack < kSlackNs) segment.second_slack_ns = slack;
     }
     AddGapPart(segment, before.end_ns, t, entry.launch_end_ns);
     const int64_t from = std::max(begin_ns, before.entry->start_ns);

@@ -109,11 +109,11 @@ absl::Status ReplaySession::Exchange(const RecordedSource& source, int64_t seque
     return Broken();
   }
   LOCKSTEP_ASSIGN_OR_RETURN(const auto ack, Expect<AckEvent>("an acknowledgement"));
-  if (ack.source_id != source.context.source_id || ack.sequence < std::max(known.stored, sequence)) {
+  if (ack.source_id != source.context.source_id || ack.sequence < sequence) {
     return Against(
         fmt::format("batch {} is acknowledged as {}, {} was stored before", sequence, ack.sequence, known.stored));
   }
-  known.stored = ack.sequence;
+  known.stored = std::max(known.stored, ack.sequence);
   known.complete = known.complete || ack.complete;
   return absl::OkStatus();
 }
