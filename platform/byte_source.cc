@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "platform/unique_fd.h"
+
 namespace lockstep {
 namespace {
 
@@ -26,16 +28,13 @@ bool IsGzip(std::string_view head) {
 
 class FileSource : public ByteSource {
  public:
-  FileSource(int fd, int64_t size) : fd_(fd), size_(size) {}
-  FileSource(const FileSource&) = delete;
-  FileSource& operator=(const FileSource&) = delete;
-  ~FileSource() override { ::close(fd_); }
+  FileSource(UniqueFd fd, int64_t size) : fd_(std::move(fd)), size_(size) {}
 
   size_t Read(std::span<char> buffer) override {
     if (damage_.has_value() || buffer.empty()) return 0;
     ssize_t n = 0;
     do {
-      n = ::read(fd_, buffer.data(), buffer.size());
+      n = ::read(fd_.get(), buffer.data(), buffer.size());
     } while (n < 0 && errno == EINTR);
     if (n < 0) {
       damage_ = ByteDamage{fmt::format("read error at byte {}: {}", consumed_, std::strerror(errno)), consumed_, false};
@@ -50,7 +49,7 @@ class FileSource : public ByteSource {
   const std::optional<ByteDamage>& damage() const override { return damage_; }
 
  private:
-  const int fd_;
+  const UniqueFd fd_;
   const int64_t size_;
   int64_t consumed_ = 0;
   std::optional<ByteDamage> damage_;
@@ -182,16 +181,15 @@ absl::Status OpenError(const std::string& path, int error) {
 
 absl::StatusOr<std::unique_ptr<ByteSource>> OpenByteSource(const std::string& path) {
   // O_NONBLOCK: opening a pipe nobody writes to must not hang; it is refused below.
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return OpenError(path, errno);
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd) return OpenError(path, errno);
   struct stat info {};
-  if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
-    ::close(fd);
+  if (::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode)) {
     return absl::InvalidArgumentError(fmt::format("'{}' is not a regular file", path));
   }
-  auto file = std::make_unique<FileSource>(fd, info.st_size);
   char head[2];
-  const ssize_t n = ::pread(fd, head, sizeof head, 0);
+  const ssize_t n = ::pread(fd.get(), head, sizeof head, 0);
+  auto file = std::make_unique<FileSource>(std::move(fd), info.st_size);
   if (n != 2 || !IsGzip(std::string_view(head, 2))) return file;
   return std::make_unique<GzipSource>(std::move(file), kInputBytes);
 }

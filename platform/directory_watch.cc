@@ -26,33 +26,16 @@ constexpr std::array<uint32_t, 11> kNetworkTypes = {0x6969,     0x517B,     0xFE
 }  // namespace
 
 absl::StatusOr<DirectoryWatch> DirectoryWatch::Create() {
-  DirectoryWatch watch(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK), ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (watch.events_fd_ < 0 || watch.wake_fd_ < 0) {
+  UniqueFd events(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  UniqueFd wake(events ? ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1);
+  if (!wake) {
     return absl::ErrnoToStatus(errno, "cannot watch folders");
   }
-  return watch;
-}
-
-DirectoryWatch::~DirectoryWatch() {
-  for (const int fd : {events_fd_, wake_fd_}) {
-    if (fd >= 0) {
-      ::close(fd);
-    }
-  }
-}
-DirectoryWatch::DirectoryWatch(DirectoryWatch&& other) noexcept
-    : events_fd_(std::exchange(other.events_fd_, -1)),
-      wake_fd_(std::exchange(other.wake_fd_, -1)),
-      folders_(std::move(other.folders_)) {}
-DirectoryWatch& DirectoryWatch::operator=(DirectoryWatch&& other) noexcept {
-  std::swap(events_fd_, other.events_fd_);
-  std::swap(wake_fd_, other.wake_fd_);
-  std::swap(folders_, other.folders_);
-  return *this;
+  return DirectoryWatch(std::move(events), std::move(wake));
 }
 
 absl::Status DirectoryWatch::Add(const std::string& folder) {
-  const int descriptor = ::inotify_add_watch(events_fd_, folder.c_str(), kMask);
+  const int descriptor = ::inotify_add_watch(events_fd_.get(), folder.c_str(), kMask);
   if (descriptor < 0) {
     return absl::ErrnoToStatus(errno, fmt::format("cannot watch {}", folder));
   }
@@ -61,11 +44,11 @@ absl::Status DirectoryWatch::Add(const std::string& folder) {
 }
 
 DirectoryEvents DirectoryWatch::Wait(int64_t timeout_ns) {
-  std::array<pollfd, 2> fds = {pollfd{events_fd_, POLLIN, 0}, pollfd{wake_fd_, POLLIN, 0}};
+  std::array<pollfd, 2> fds = {pollfd{events_fd_.get(), POLLIN, 0}, pollfd{wake_fd_.get(), POLLIN, 0}};
   const int64_t timeout_ms = std::clamp<int64_t>((timeout_ns + 999'999) / 1'000'000, 0, 1'000'000'000);
   ::poll(fds.data(), fds.size(), static_cast<int>(timeout_ms));
   uint64_t wakes = 0;
-  const ssize_t ignored = ::read(wake_fd_, &wakes, sizeof wakes);
+  const ssize_t ignored = ::read(wake_fd_.get(), &wakes, sizeof wakes);
   static_cast<void>(ignored);
   DirectoryEvents events;
   Read(events);
@@ -74,7 +57,7 @@ DirectoryEvents DirectoryWatch::Wait(int64_t timeout_ns) {
 
 void DirectoryWatch::Read(DirectoryEvents& events) {
   alignas(inotify_event) std::array<char, 64 << 10> buffer;
-  for (ssize_t got; (got = ::read(events_fd_, buffer.data(), buffer.size())) > 0;) {
+  for (ssize_t got; (got = ::read(events_fd_.get(), buffer.data(), buffer.size())) > 0;) {
     for (ssize_t at = 0; at < got;) {
       inotify_event event{};
       std::memcpy(&event, buffer.data() + at, sizeof event);
@@ -101,7 +84,7 @@ void DirectoryWatch::Read(DirectoryEvents& events) {
 
 void DirectoryWatch::Wake() const {
   const uint64_t one = 1;
-  const ssize_t ignored = ::write(wake_fd_, &one, sizeof one);
+  const ssize_t ignored = ::write(wake_fd_.get(), &one, sizeof one);
   static_cast<void>(ignored);  // it takes it unless it is already awake
 }
 

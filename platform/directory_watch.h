@@ -8,7 +8,10 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "platform/unique_fd.h"
 
 namespace lockstep {
 
@@ -22,10 +25,6 @@ struct DirectoryEvents {
 class DirectoryWatch {
  public:
   static absl::StatusOr<DirectoryWatch> Create();
-  ~DirectoryWatch();
-  DirectoryWatch(DirectoryWatch&& other) noexcept;
-  DirectoryWatch& operator=(DirectoryWatch&& other) noexcept;
-  DirectoryWatch(const DirectoryWatch&) = delete;
 
   // One folder, without those below it; again for a watched one changes nothing.
   absl::Status Add(const std::string& folder);
@@ -34,10 +33,10 @@ class DirectoryWatch {
   void Wake() const;
 
  private:
-  DirectoryWatch(int events_fd, int wake_fd) : events_fd_(events_fd), wake_fd_(wake_fd) {}
+  DirectoryWatch(UniqueFd events, UniqueFd wake) : events_fd_(std::move(events)), wake_fd_(std::move(wake)) {}
   void Read(DirectoryEvents& events);
-  int events_fd_ = -1;
-  int wake_fd_ = -1;
+  UniqueFd events_fd_;
+  UniqueFd wake_fd_;
   std::map<int, std::string> folders_;  // by watch descriptor
 };
 

@@ -33,37 +33,21 @@ absl::StatusOr<DurableFile> DurableFile::Open(const std::string& path) { return 
 absl::StatusOr<DurableFile> DurableFile::OpenExisting(const std::string& path) { return OpenWith(path, 0); }
 
 absl::StatusOr<DurableFile> DurableFile::OpenWith(const std::string& path, int flags) {
-  const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC | flags, kOwnerOnly);
-  if (fd < 0) {
+  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC | flags, kOwnerOnly));
+  if (!fd) {
     return Failure("open", path, errno);
   }
   struct stat info {};
-  if (::fstat(fd, &info) != 0) {
-    const int error = errno;
-    ::close(fd);
-    return Failure("tell the size of", path, error);
+  if (::fstat(fd.get(), &info) != 0) {
+    return Failure("tell the size of", path, errno);
   }
-  return DurableFile(fd, info.st_size, path);
-}
-
-DurableFile::~DurableFile() {
-  if (fd_ >= 0) {
-    ::close(fd_);
-  }
-}
-DurableFile::DurableFile(DurableFile&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)), size_(other.size_), path_(std::move(other.path_)) {}
-DurableFile& DurableFile::operator=(DurableFile&& other) noexcept {
-  std::swap(fd_, other.fd_);
-  std::swap(size_, other.size_);
-  std::swap(path_, other.path_);
-  return *this;
+  return DurableFile(std::move(fd), info.st_size, path);
 }
 
 absl::Status DurableFile::Append(std::string_view bytes) {
   int64_t at = size_;
   while (!bytes.empty()) {
-    const ssize_t written = ::pwrite(fd_, bytes.data(), bytes.size(), at);
+    const ssize_t written = ::pwrite(fd_.get(), bytes.data(), bytes.size(), at);
     if (written < 0 && errno == EINTR) {
       continue;
     }
@@ -82,7 +66,7 @@ absl::Status DurableFile::Append(std::string_view bytes) {
 }
 
 absl::Status DurableFile::Sync() const {
-  return ::fdatasync(fd_) == 0 ? absl::OkStatus() : Failure("sync", path_, errno);
+  return ::fdatasync(fd_.get()) == 0 ? absl::OkStatus() : Failure("sync", path_, errno);
 }
 
 absl::StatusOr<std::string> DurableFile::ReadAt(int64_t offset, int64_t size) const {
@@ -90,7 +74,7 @@ absl::StatusOr<std::string> DurableFile::ReadAt(int64_t offset, int64_t size) co
   size_t filled = 0;
   while (filled < bytes.size()) {
     const ssize_t got =
-        ::pread(fd_, bytes.data() + filled, bytes.size() - filled, offset + static_cast<int64_t>(filled));
+        ::pread(fd_.get(), bytes.data() + filled, bytes.size() - filled, offset + static_cast<int64_t>(filled));
     if (got < 0 && errno == EINTR) {
       continue;
     }
@@ -107,7 +91,7 @@ absl::StatusOr<std::string> DurableFile::ReadAt(int64_t offset, int64_t size) co
 }
 
 absl::Status DurableFile::Truncate(int64_t size) {
-  if (::ftruncate(fd_, size) != 0) {
+  if (::ftruncate(fd_.get(), size) != 0) {
     return Failure("shorten", path_, errno);
   }
   size_ = size;
@@ -116,34 +100,21 @@ absl::Status DurableFile::Truncate(int64_t size) {
 
 void DurableFile::Reserve(int64_t bytes) const {
   // Without it an append may find the disk full, which it tells.
-  static_cast<void>(::fallocate(fd_, FALLOC_FL_KEEP_SIZE, size_, bytes));
+  static_cast<void>(::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, size_, bytes));
 }
 
 absl::StatusOr<FileLock> FileLock::Take(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kOwnerOnly);
-  if (fd < 0) {
+  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kOwnerOnly));
+  if (!fd) {
     return Failure("open", path, errno);
   }
-  if (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
-    const int error = errno;
-    ::close(fd);
-    if (error == EWOULDBLOCK) {
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK) {
       return absl::AlreadyExistsError(fmt::format("{} is held by another process", path));
     }
-    return Failure("lock", path, error);
+    return Failure("lock", path, errno);
   }
-  return FileLock(fd);
-}
-
-FileLock::~FileLock() {
-  if (fd_ >= 0) {
-    ::close(fd_);
-  }
-}
-FileLock::FileLock(FileLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-FileLock& FileLock::operator=(FileLock&& other) noexcept {
-  std::swap(fd_, other.fd_);
-  return *this;
+  return FileLock(std::move(fd));
 }
 
 absl::StatusOr<FolderIdentity> FolderIdentity::Of(const std::string& folder) {
@@ -167,14 +138,11 @@ absl::Status FolderIdentity::Check() const {
 }
 
 absl::Status SyncFolder(const std::string& folder) {
-  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) {
+  const UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd) {
     return Failure("open", folder, errno);
   }
-  const int result = ::fsync(fd);
-  const int error = errno;
-  ::close(fd);
-  return result == 0 || error == EINVAL ? absl::OkStatus() : Failure("sync", folder, error);
+  return ::fsync(fd.get()) == 0 || errno == EINVAL ? absl::OkStatus() : Failure("sync", folder, errno);
 }
 
 absl::Status MakeFolder(const std::string& folder) {

@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "platform/unique_fd.h"
+
 namespace lockstep {
 
 // Append and Truncate from one thread at a time; ReadAt and Sync from any.
@@ -22,10 +24,6 @@ class DurableFile {
   // Opens or creates, readable by this user only.
   static absl::StatusOr<DurableFile> Open(const std::string& path);
   static absl::StatusOr<DurableFile> OpenExisting(const std::string& path);
-  ~DurableFile();
-  DurableFile(DurableFile&& other) noexcept;
-  DurableFile& operator=(DurableFile&& other) noexcept;
-  DurableFile(const DurableFile&) = delete;
 
   // All or nothing.
   absl::Status Append(std::string_view bytes);
@@ -42,8 +40,8 @@ class DurableFile {
 
  private:
   static absl::StatusOr<DurableFile> OpenWith(const std::string& path, int flags);
-  DurableFile(int fd, int64_t size, std::string path) : fd_(fd), size_(size), path_(std::move(path)) {}
-  int fd_ = -1;
+  DurableFile(UniqueFd fd, int64_t size, std::string path) : fd_(std::move(fd)), size_(size), path_(std::move(path)) {}
+  UniqueFd fd_;
   int64_t size_ = 0;
   std::string path_;
 };
@@ -53,14 +51,10 @@ class FileLock {
  public:
   // kAlreadyExists when another process holds it.
   static absl::StatusOr<FileLock> Take(const std::string& path);
-  ~FileLock();
-  FileLock(FileLock&& other) noexcept;
-  FileLock& operator=(FileLock&& other) noexcept;
-  FileLock(const FileLock&) = delete;
 
  private:
-  explicit FileLock(int fd) : fd_(fd) {}
-  int fd_ = -1;
+  explicit FileLock(UniqueFd fd) : fd_(std::move(fd)) {}
+  UniqueFd fd_;
 };
 
 // The folder that a path led to, to be told from one that has taken its place: a new one, or the empty place where

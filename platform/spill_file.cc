@@ -54,29 +54,17 @@ absl::StatusOr<SpillFile> SpillFile::Create(const std::string& folder) {
   std::string pattern = folder + "/lockstep-sort-XXXXXX";
   std::vector<char> name(pattern.begin(), pattern.end());
   name.push_back('\0');
-  const int fd = ::mkostemp(name.data(), O_CLOEXEC);
-  if (fd < 0) return Failure(folder, "create", errno);
+  UniqueFd fd(::mkostemp(name.data(), O_CLOEXEC));
+  if (!fd) return Failure(folder, "create", errno);
   ::unlink(name.data());
-  return SpillFile(fd, folder);
-}
-
-SpillFile::~SpillFile() {
-  if (fd_ >= 0) ::close(fd_);
-}
-SpillFile::SpillFile(SpillFile&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)), size_(other.size_), folder_(std::move(other.folder_)) {}
-SpillFile& SpillFile::operator=(SpillFile&& other) noexcept {
-  std::swap(fd_, other.fd_);
-  std::swap(size_, other.size_);
-  std::swap(folder_, other.folder_);
-  return *this;
+  return SpillFile(std::move(fd), folder);
 }
 
 absl::StatusOr<int64_t> SpillFile::Append(std::span<const std::byte> bytes) {
   if (absl::Status room = CheckRoom(folder_, bytes.size()); !room.ok()) return room;
   const int64_t begin = size_;
   while (!bytes.empty()) {
-    const ssize_t written = ::pwrite(fd_, bytes.data(), bytes.size(), size_);
+    const ssize_t written = ::pwrite(fd_.get(), bytes.data(), bytes.size(), size_);
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) return Failure(folder_, "write", errno);
     size_ += written;
@@ -87,7 +75,7 @@ absl::StatusOr<int64_t> SpillFile::Append(std::span<const std::byte> bytes) {
 
 absl::Status SpillFile::Read(int64_t offset, std::span<std::byte> into) const {
   while (!into.empty()) {
-    const ssize_t got = ::pread(fd_, into.data(), into.size(), offset);
+    const ssize_t got = ::pread(fd_.get(), into.data(), into.size(), offset);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return Failure(folder_, "read back", got == 0 ? EIO : errno);
     offset += got;

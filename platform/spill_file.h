@@ -10,16 +10,15 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
+
+#include "platform/unique_fd.h"
 
 namespace lockstep {
 
 class SpillFile {
  public:
   static absl::StatusOr<SpillFile> Create(const std::string& folder);
-  ~SpillFile();
-  SpillFile(SpillFile&& other) noexcept;
-  SpillFile& operator=(SpillFile&& other) noexcept;
-  SpillFile(const SpillFile&) = delete;
 
   // Appends and returns the offset at which the bytes stand.
   absl::StatusOr<int64_t> Append(std::span<const std::byte> bytes);
@@ -27,8 +26,8 @@ class SpillFile {
   [[nodiscard]] int64_t size() const { return size_; }
 
  private:
-  SpillFile(int fd, std::string folder) : fd_(fd), folder_(std::move(folder)) {}
-  int fd_ = -1;
+  SpillFile(UniqueFd fd, std::string folder) : fd_(std::move(fd)), folder_(std::move(folder)) {}
+  UniqueFd fd_;
   int64_t size_ = 0;
   std::string folder_;
 };

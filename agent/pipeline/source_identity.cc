@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "analysis/base/ascii.h"
+#include "platform/unique_fd.h"
 
 namespace lockstep {
 namespace {
@@ -54,15 +55,14 @@ std::string ReadAt(int fd, int64_t offset, int64_t size) {
 }  // namespace
 
 absl::StatusOr<Hash128> FingerprintOf(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return absl::NotFoundError(fmt::format("{}: cannot open: {}", path, std::strerror(errno)));
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) return absl::NotFoundError(fmt::format("{}: cannot open: {}", path, std::strerror(errno)));
   struct stat info {};
-  ::fstat(fd, &info);
+  ::fstat(fd.get(), &info);
   HashBuilder hash;
   hash.Add(int64_t{info.st_size});
-  hash.Add(ReadAt(fd, 0, kEdgeBytes));
-  hash.Add(ReadAt(fd, std::max<int64_t>(0, info.st_size - kEdgeBytes), kEdgeBytes));
-  ::close(fd);
+  hash.Add(ReadAt(fd.get(), 0, kEdgeBytes));
+  hash.Add(ReadAt(fd.get(), std::max<int64_t>(0, info.st_size - kEdgeBytes), kEdgeBytes));
   return hash.Finish();
 }
 
