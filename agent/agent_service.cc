@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "agent/file_workers.h"
-#include "agent/folder_watch.h"
 #include "agent/pipeline/source_identity.h"
 #include "agent/redact.h"
 #include "agent/spool_folder.h"
+#include "agent/watch/folder_watch.h"
 #include "analysis/base/status_macros.h"
 #include "analysis/base/time.h"
 #include "platform/clock.h"

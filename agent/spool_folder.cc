@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "agent/folder_watch.h"
+#include "agent/watch/folder_watch.h"
 #include "analysis/base/status_macros.h"
 #include "platform/log.h"
 #include "proto/context_codec.h"

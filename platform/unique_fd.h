@@ -1,5 +1,5 @@
-// An owned file descriptor: closed when it goes. Moved from, it owns none (-1). As a raw descriptor: one thread at a time
-// for who moves it, any for who uses get().
+// An owned file descriptor: closed when it goes. Moved from, it owns none (-1). As a raw descriptor: one thread at a
+// time for who moves it, any for who uses get().
 #pragma once
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "agent/watch_list.h"
+#include "agent/watch/watch_list.h"
 
 #include <algorithm>
 #include <array>

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/watch_list.h"
+#include "agent/watch/watch_list.h"
 #include "platform/directory_watch.h"
 
 namespace lockstep {

@@ -1,4 +1,4 @@
-#include "agent/folder_watch.h"
+#include "agent/watch/folder_watch.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

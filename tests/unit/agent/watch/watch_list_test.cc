@@ -1,4 +1,4 @@
-#include "agent/watch_list.h"
+#include "agent/watch/watch_list.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
