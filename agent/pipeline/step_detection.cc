@@ -64,7 +64,7 @@ class Detection {
 
   absl::Status Run() {
     if (!ChooseProcesses()) return absl::OkStatus();
-    LOCKSTEP_RETURN_IF_ERROR(ForEachRecord([this](Process& process, const DeviceRecord& record) {
+    LOCKSTEP_RETURN_IF_ERROR(ForEachRecord([](Process& process, const DeviceRecord& record) {
       if (process.walker.Take(record) && process.units.size() < kMaxUnits) {
         process.units.push_back(process.walker.unit());
       }

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "aggregator/ingest/ingest_session.h"
+#include "aggregator/store/forwarding_store.h"
 #include "aggregator/store/memory/memory_store.h"
 #include "analysis/base/check.h"
-#include "tests/support/forwarding_store.h"
 
 namespace lockstep {
 namespace {

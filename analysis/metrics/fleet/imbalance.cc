@@ -287,7 +287,7 @@ class QuantityList {
          {"phase:backward", &StepSums::backward_ns},
          {"phase:optimizer", &StepSums::optimizer_ns}}};
     for (const auto& [name, part] : phases) {
-      std::vector<double> values = OfSteps([&](const StepSums& s) { return s.*part; });
+      std::vector<double> values = OfSteps([part = part](const StepSums& s) { return s.*part; });
       if (std::any_of(values.begin(), values.end(), [](double v) { return v > 0; })) {
         AddSteps(std::string(name), "ns", std::move(values));
       }

@@ -272,7 +272,7 @@ TEST(BatchCodec, PlainColumnsAreRead) {
 // As version 2 sent them: starts as mere gaps, covers as counts, gaps and lengths.
 TEST(BatchCodec, StartsAndCoversOfVersion2AreRead) {
   Batch batch = SmallBatch();
-  const auto decoded = DecodeChangedInstances(batch, [&batch](v1::InstanceBlock& block) {
+  const auto decoded = DecodeChangedInstances(batch, [](v1::InstanceBlock& block) {
     v1::InstanceColumns& columns = PlainTimes(block);
     columns.set_start_less_parts(false);
     columns.clear_cover();

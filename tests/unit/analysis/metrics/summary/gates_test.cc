@@ -99,7 +99,7 @@ std::vector<Case> Cases() {
       "common_window", kNone, [](FleetFixture&) {}, 1);
   for (const auto& [ok, confidence] : std::map<bool, double>{{true, 1.0}, {false, 0.5}}) {
     cases.push_back(
-        {"matching", ok, 2, Communicate, [confidence](FleetFixture& f) { f.match.instances = {Both(confidence)}; }});
+        {"matching", ok, 2, Communicate, [value = confidence](FleetFixture& f) { f.match.instances = {Both(value)}; }});
   }
   fixture("matching", kNone, [](FleetFixture&) {});
   fixture("clock", true, [](FleetFixture& f) { TwoClocks(f, true); });
