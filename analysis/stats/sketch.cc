@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 
 #include "analysis/base/check.h"
@@ -17,7 +18,10 @@ int64_t AddStopping(int64_t a, int64_t b) { return a > kMaxInt64 - b ? kMaxInt64
 
 uint128 AddStopping(uint128 a, uint128 b) { return a > kMaxUint128 - b ? kMaxUint128 : a + b; }
 
-uint128 MultiplyStopping(uint128 a, uint128 b) { return a != 0 && b > kMaxUint128 / a ? kMaxUint128 : a * b; }
+uint128 MultiplyStopping(uint128 a, uint128 b) {
+  uint128 product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? kMaxUint128 : product;
+}
 
 int64_t Narrow(uint128 value) {
   return value > static_cast<uint128>(kMaxInt64) ? kMaxInt64 : static_cast<int64_t>(value);
@@ -25,11 +29,23 @@ int64_t Narrow(uint128 value) {
 
 uint128 Product(int64_t a, int64_t b) { return static_cast<uint128>(a) * static_cast<uint128>(b); }
 
+// Where std::lower_bound would point. Without branches on the comparison: values come in no order, so that each of them
+// would be mispredicted half of the time, and this is asked for every event.
+template <typename Key>
+std::ptrdiff_t FirstNotBelow(const std::vector<std::pair<Key, int64_t>>& entries, Key key) {
+  const std::pair<Key, int64_t>* first = entries.data();
+  for (size_t left = entries.size(); left > 0;) {
+    const size_t half = (left + 1) / 2;
+    first += half * static_cast<size_t>(first[half - 1].first < key);
+    left -= half;
+  }
+  return first - entries.data();
+}
+
 // Adds to the entry of the key in an ascending vector of (key, times).
 template <typename Key>
 void AddEntry(std::vector<std::pair<Key, int64_t>>& entries, Key key, int64_t times) {
-  const auto at = std::lower_bound(entries.begin(), entries.end(), key,
-                                   [](const auto& entry, Key wanted) { return entry.first < wanted; });
+  const auto at = entries.begin() + FirstNotBelow(entries, key);
   if (at != entries.end() && at->first == key) {
     at->second = AddStopping(at->second, times);
   } else {

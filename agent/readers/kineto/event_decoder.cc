@@ -46,19 +46,6 @@ JsonToken* MemberOf(RawEvent& e, std::string_view key) {
   }
 }
 
-// Of several processes with rows, the one with the most; the smaller pid on a tie; -1 without any.
-int64_t MostFrequent(const std::map<int64_t, int64_t>& counts) {
-  int64_t best = -1;
-  int64_t rows = 0;
-  for (const auto& [pid, n] : counts) {
-    if (n > rows) {
-      best = pid;
-      rows = n;
-    }
-  }
-  return best;
-}
-
 std::optional<LaunchShape> ShapeOf(const JsonToken& grid, const JsonToken& block) {
   if (grid.kind != JsonToken::Kind::kArray || block.kind != JsonToken::Kind::kArray) return std::nullopt;
   LaunchShape shape;
@@ -76,9 +63,33 @@ std::optional<LaunchShape> ShapeOf(const JsonToken& grid, const JsonToken& block
 }  // namespace
 
 Scan ScanEvent(JsonScanner& scanner, RawEvent& event) {
+  event = RawEvent();
   return scanner.Object([&event](const JsonToken& key, const JsonToken& value) {
     if (JsonToken* const member = MemberOf(event, key.text)) *member = value;
   });
+}
+
+void ProcessCounts::Count(std::string_view pid) {
+  if (pid != last_text_) {
+    last_text_.assign(pid);
+    last_ = nullptr;
+    const std::optional<int64_t> number = ParseScaled(pid, 0);
+    if (!number.has_value() || *number < 0) return;
+    if (rows_.size() < kMaxProcesses || rows_.contains(*number)) last_ = &rows_[*number];
+  }
+  if (last_ != nullptr) ++*last_;
+}
+
+int64_t ProcessCounts::MostFrequent() const {
+  int64_t best = -1;
+  int64_t most = 0;
+  for (const auto& [pid, rows] : rows_) {
+    if (rows > most) {
+      best = pid;
+      most = rows;
+    }
+  }
+  return best;
 }
 
 EventDecoder::EventDecoder(RecordSink& sink, std::string step_range)
@@ -97,6 +108,9 @@ absl::Status EventDecoder::Decode(const RawEvent& event, int64_t offset) {
 absl::Status EventDecoder::Complete(const RawEvent& event) {
   const Category category = Classify(event.category);
   ++(category == Category::kUnknown ? foreign_rows_ : known_rows_);
+  if (category == Category::kOther || category == Category::kInstant) return absl::OkStatus();
+  // Some writers leave the duration of an instantaneous row out.
+  stated_ = {TimeOf(event.time), event.duration.present() ? ParseScaled(event.duration.text, kMicrosecondScale) : 0};
   switch (category) {
     case Category::kKernel:
       return Device(event, DeviceKind::kKernel);
@@ -111,7 +125,7 @@ absl::Status EventDecoder::Complete(const RawEvent& event) {
     case Category::kDriver:
       return Api(event, true);
     case Category::kOverhead:
-      Overhead(event);
+      Overhead();
       return absl::OkStatus();
     case Category::kOther:
     case Category::kInstant:
@@ -162,7 +176,7 @@ absl::Status EventDecoder::Instant(const RawEvent& event) {
 }
 
 absl::Status EventDecoder::Device(const RawEvent& event, DeviceKind kind) {
-  const std::optional<Times> times = UsableTimes(event, kLongestDeviceNs);
+  const std::optional<Times> times = UsableTimes(kLongestDeviceNs);
   if (!times.has_value()) return absl::OkStatus();
   if (times->start_ns == 0 && times->duration_ns == 0) {
     Drop(DropReason::kZeroTime);
@@ -192,7 +206,7 @@ absl::Status EventDecoder::Device(const RawEvent& event, DeviceKind kind) {
 }
 
 absl::Status EventDecoder::Sync(const RawEvent& event) {
-  const std::optional<Times> times = UsableTimes(event, kLongestHostNs);
+  const std::optional<Times> times = UsableTimes(kLongestHostNs);
   if (!times.has_value()) return absl::OkStatus();
   ReadArgs(event);
   SyncRecord record;
@@ -209,8 +223,8 @@ absl::Status EventDecoder::Sync(const RawEvent& event) {
 
 absl::Status EventDecoder::Api(const RawEvent& event, bool is_driver) {
   NoteHostRow(event);
-  CountProcess(runtime_pids_, event.pid);
-  const std::optional<Times> times = UsableTimes(event, kLongestHostNs);
+  runtime_pids_.Count(event.pid.text);
+  const std::optional<Times> times = UsableTimes(kLongestHostNs);
   if (!times.has_value()) return absl::OkStatus();
   ReadArgs(event);
   ApiRecord record;
@@ -229,7 +243,7 @@ absl::Status EventDecoder::Api(const RawEvent& event, bool is_driver) {
 
 // The name of the row is the collective's ("allreduce", "wait", ...), so that rows which launch nothing can be told.
 absl::Status EventDecoder::Collective(const RawEvent& event) {
-  const std::optional<Times> times = UsableTimes(event, kLongestHostNs);
+  const std::optional<Times> times = UsableTimes(kLongestHostNs);
   if (!times.has_value()) return absl::OkStatus();
   ReadArgs(event);
   HostRecord record;
@@ -246,7 +260,7 @@ absl::Status EventDecoder::Collective(const RawEvent& event) {
 }
 
 absl::Status EventDecoder::Range(const RawEvent& event, HostKind kind, int64_t step_number, std::string_view label) {
-  const std::optional<Times> times = UsableTimes(event, kLongestHostNs);
+  const std::optional<Times> times = UsableTimes(kLongestHostNs);
   if (!times.has_value()) return absl::OkStatus();
   ReadArgs(event);
   HostRecord record;
@@ -261,8 +275,8 @@ absl::Status EventDecoder::Range(const RawEvent& event, HostKind kind, int64_t s
   return sink_.Host(record);
 }
 
-void EventDecoder::Overhead(const RawEvent& event) {
-  const std::optional<Times> times = UsableTimes(event, kLongestHostNs);
+void EventDecoder::Overhead() {
+  const std::optional<Times> times = UsableTimes(kLongestHostNs);
   if (!times.has_value()) return;
   int64_t& sum = sink_.context().overhead_ns;
   if (__builtin_add_overflow(sum, times->duration_ns, &sum)) sum = kMaxAbsTimeNs;
@@ -276,11 +290,8 @@ Category EventDecoder::Classify(const JsonToken& category) {
   return last_category_;
 }
 
-std::optional<EventDecoder::Times> EventDecoder::UsableTimes(const RawEvent& event, int64_t longest_ns) {
-  const std::optional<int64_t> start = TimeOf(event.time);
-  // Some writers leave the duration of an instantaneous row out.
-  const std::optional<int64_t> duration =
-      event.duration.present() ? ParseScaled(event.duration.text, kMicrosecondScale) : 0;
+std::optional<EventDecoder::Times> EventDecoder::UsableTimes(int64_t longest_ns) {
+  const auto& [start, duration] = stated_;
   if (!start.has_value() || !duration.has_value()) {
     Drop(DropReason::kBadNumber);
   } else if (*duration < 0) {
@@ -296,9 +307,8 @@ std::optional<EventDecoder::Times> EventDecoder::UsableTimes(const RawEvent& eve
 }
 
 void EventDecoder::NoteHostRow(const RawEvent& event) {
-  CountProcess(host_pids_, event.pid);
-  const std::optional<int64_t> start = TimeOf(event.time);
-  const std::optional<int64_t> duration = TimeOf(event.duration);
+  host_pids_.Count(event.pid.text);
+  const auto& [start, duration] = stated_;
   if (!start.has_value() || *start < 0) return;
   const int64_t length = duration.value_or(0);
   if (length < 0 || length > kLongestHostNs) return;
@@ -306,16 +316,6 @@ void EventDecoder::NoteHostRow(const RawEvent& event) {
   capture_start_ns_ = has_capture_ ? std::min(capture_start_ns_, *start) : *start;
   capture_end_ns_ = has_capture_ ? std::max(capture_end_ns_, end) : end;
   has_capture_ = true;
-}
-
-void EventDecoder::CountProcess(std::map<int64_t, int64_t>& counts, const JsonToken& pid) const {
-  const std::optional<int64_t> number = ParseScaled(pid.text, 0);
-  if (!number.has_value() || *number < 0) return;
-  if (const auto known = counts.find(*number); known != counts.end()) {
-    ++known->second;
-  } else if (counts.size() < kMaxProcesses) {
-    counts.emplace(*number, 1);
-  }
 }
 
 void EventDecoder::ReadArgs(const RawEvent& event) {
@@ -383,7 +383,7 @@ NameId EventDecoder::Name(const JsonToken& token) {
 
 void EventDecoder::Finish() {
   FileContext& context = sink_.context();
-  context.processes[process_].pid = MostFrequent(runtime_pids_.empty() ? host_pids_ : runtime_pids_);
+  context.processes[process_].pid = (runtime_pids_.size() == 0 ? host_pids_ : runtime_pids_).MostFrequent();
   context.capture_start_ns = capture_start_ns_;
   context.capture_end_ns = capture_end_ns_;
   if (runtime_pids_.size() > 1) {

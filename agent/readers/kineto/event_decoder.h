@@ -30,6 +30,20 @@ struct RawEvent {
 // Scans the event that starts at the scanner's next significant byte.
 Scan ScanEvent(JsonScanner& scanner, RawEvent& event);
 
+// Rows of each process, fed with pids as they stand in the trace: mostly the one of the row before.
+class ProcessCounts {
+ public:
+  void Count(std::string_view pid);
+  [[nodiscard]] size_t size() const { return rows_.size(); }
+  // The process with the most rows; the smaller pid on a tie; -1 without any.
+  [[nodiscard]] int64_t MostFrequent() const;
+
+ private:
+  std::map<int64_t, int64_t> rows_;
+  std::string last_text_;
+  int64_t* last_ = nullptr;  // into rows_; none for what is no pid
+};
+
 class EventDecoder {
  public:
   // The sink must outlive the decoder. `step_range`: the annotation that marks steps, "" = ProfilerStep.
@@ -50,6 +64,11 @@ class EventDecoder {
     int64_t start_ns = 0;
     int64_t duration_ns = 0;
   };
+  // As far as they are numbers.
+  struct StatedTimes {
+    std::optional<int64_t> start_ns;
+    std::optional<int64_t> duration_ns;
+  };
 
   absl::Status Complete(const RawEvent& event);
   absl::Status Instant(const RawEvent& event);
@@ -60,14 +79,13 @@ class EventDecoder {
   absl::Status Collective(const RawEvent& event);
   // `label`: what the range is called instead of by its own name.
   absl::Status Range(const RawEvent& event, HostKind kind, int64_t step_number, std::string_view label = {});
-  void Overhead(const RawEvent& event);
+  void Overhead();
 
   Category Classify(const JsonToken& category);
   // Times of a row that becomes a record; counts and gives nothing when they are unusable.
-  std::optional<Times> UsableTimes(const RawEvent& event, int64_t longest_ns);
+  std::optional<Times> UsableTimes(int64_t longest_ns);
   // Widens the capture window and counts the process.
   void NoteHostRow(const RawEvent& event);
-  void CountProcess(std::map<int64_t, int64_t>& counts, const JsonToken& pid) const;
   void ReadArgs(const RawEvent& event);
   void SetLaunchShape(DeviceRecord& record);
   void SetCopy(const RawEvent& event, DeviceRecord& record);
@@ -84,11 +102,12 @@ class EventDecoder {
   const std::string step_range_;
   const uint32_t process_;
   int64_t offset_ = 0;
+  StatedTimes stated_;  // of the event at hand
   Args args_;
   std::string last_category_text_;
   Category last_category_ = Category::kUnknown;
-  std::map<int64_t, int64_t> runtime_pids_;  // pid -> rows
-  std::map<int64_t, int64_t> host_pids_;
+  ProcessCounts runtime_pids_;
+  ProcessCounts host_pids_;
   bool has_capture_ = false;
   int64_t capture_start_ns_ = 0;
   int64_t capture_end_ns_ = 0;

@@ -1,103 +1,13 @@
 #include "agent/readers/kineto/json_scanner.h"
 
-#include <array>
 #include <bitset>
-#include <cstring>
 
 namespace lockstep::kineto {
 namespace {
 
 constexpr size_t kMaxDepth = 256;
-constexpr uint64_t kOnes = 0x0101010101010101ULL;
-constexpr uint64_t kHighs = 0x8080808080808080ULL;
-
-// Sets the high bit of (at least) the first byte of `word` that equals `c`; 0 if none does.
-uint64_t MatchByte(uint64_t word, char c) {
-  const uint64_t x = word ^ (kOnes * static_cast<unsigned char>(c));
-  return (x - kOnes) & ~x & kHighs;
-}
-
-// First quote or backslash in [p, end); end if there is none.
-const char* FindStringSpecial(const char* p, const char* end) {
-  while (end - p >= 8) {
-    uint64_t word = 0;
-    std::memcpy(&word, p, sizeof word);
-    if ((MatchByte(word, '"') | MatchByte(word, '\\')) != 0) break;
-    p += 8;
-  }
-  while (p != end && *p != '"' && *p != '\\') ++p;
-  return p;
-}
-
-// Bytes of numbers, true, false, null, NaN, inf, -Infinity, 1.#INF and the like.
-constexpr std::array<bool, 256> kScalarBytes = [] {
-  std::array<bool, 256> table{};
-  for (const char c : std::string_view("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+-._#")) {
-    table[static_cast<unsigned char>(c)] = true;
-  }
-  return table;
-}();
-
-bool IsScalarByte(char c) { return kScalarBytes[static_cast<unsigned char>(c)]; }
 
 }  // namespace
-
-Scan JsonScanner::String(JsonToken& token) {
-  resync_hint_ = position_;
-  const char* const start = position_ + 1;
-  const char* p = start;
-  bool escaped = false;
-  while (true) {
-    p = FindStringSpecial(p, end_);
-    if (p == end_) return Scan::kMore;
-    if (*p == '"') break;
-    escaped = true;
-    if (end_ - p < 2) return Scan::kMore;
-    p += 2;
-  }
-  token = {std::string_view(start, static_cast<size_t>(p - start)), JsonToken::Kind::kString, escaped};
-  position_ = p + 1;
-  return Scan::kOk;
-}
-
-Scan JsonScanner::Scalar(JsonToken& token) {
-  const char* const start = position_;
-  const char* p = start;
-  while (p != end_ && IsScalarByte(*p)) ++p;
-  if (p == end_) return Scan::kMore;
-  if (p == start) return Scan::kBroken;
-  token = {std::string_view(start, static_cast<size_t>(p - start)), JsonToken::Kind::kScalar, false};
-  position_ = p;
-  return Scan::kOk;
-}
-
-Scan JsonScanner::Value(JsonToken& token) {
-  switch (Peek()) {
-    case '\0':
-      return position_ == end_ ? Scan::kMore : Scan::kBroken;
-    case '"':
-      return String(token);
-    case '{':
-    case '[':
-      return Container(token);
-    default:
-      return Scalar(token);
-  }
-}
-
-Scan JsonScanner::Key(JsonToken& key) {
-  if (Peek() != '"') return position_ == end_ ? Scan::kMore : Scan::kBroken;
-  if (const Scan s = String(key); s != Scan::kOk) return s;
-  if (Peek() != ':') return position_ == end_ ? Scan::kMore : Scan::kBroken;
-  Advance();
-  return Scan::kOk;
-}
-
-Scan JsonScanner::Separator(char close) {
-  const char c = Peek();
-  if (c == ',' || c == close) return Scan::kOk;
-  return position_ == end_ ? Scan::kMore : Scan::kBroken;
-}
 
 // Iterative, so that no nesting overruns the stack. `value_ended` is true right after a value, when only a separator, a
 // closing bracket or (after a key) a colon may follow: a stray quote breaks that at once.
@@ -105,13 +15,12 @@ Scan JsonScanner::Container(JsonToken& token) {
   const char* const start = position_;
   std::bitset<kMaxDepth> is_object;
   size_t depth = 0;
+  bool in_object = false;
   bool value_ended = false;
   bool may_be_key = false;
   do {
     const char c = Peek();
     if (position_ == end_) return Scan::kMore;
-    JsonToken inner;
-    const bool in_object = depth != 0 && is_object[depth - 1];
     if (c == ',') {
       value_ended = may_be_key = false;
       Advance();
@@ -122,6 +31,7 @@ Scan JsonScanner::Container(JsonToken& token) {
     } else if (c == '}' || c == ']') {
       if (in_object != (c == '}')) return Scan::kBroken;
       --depth;
+      in_object = depth != 0 && is_object[depth - 1];
       value_ended = true;
       may_be_key = false;
       Advance();
@@ -129,9 +39,11 @@ Scan JsonScanner::Container(JsonToken& token) {
       return Scan::kBroken;
     } else if (c == '{' || c == '[') {
       if (depth == kMaxDepth) return Scan::kBroken;
-      is_object[depth++] = c == '{';
+      in_object = c == '{';
+      is_object[depth++] = in_object;
       Advance();
     } else {
+      JsonToken inner;
       if (const Scan s = c == '"' ? String(inner) : Scalar(inner); s != Scan::kOk) return s;
       value_ended = true;
       may_be_key = inner.is_string();

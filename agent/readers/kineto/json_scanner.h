@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "agent/readers/kineto/token_end.h"
+
 namespace lockstep::kineto {
 
 enum class Scan : uint8_t {
@@ -69,6 +71,63 @@ class JsonScanner {
   const char* end_;
   const char* resync_hint_;
 };
+
+inline Scan JsonScanner::String(JsonToken& token) {
+  resync_hint_ = position_;
+  const char* const start = position_ + 1;
+  const char* p = start;
+  bool escaped = false;
+  while (true) {
+    p = FindStringSpecial(p, end_);
+    if (p == end_) return Scan::kMore;
+    if (*p == '"') break;
+    escaped = true;
+    if (end_ - p < 2) return Scan::kMore;
+    p += 2;
+  }
+  token = {std::string_view(start, static_cast<size_t>(p - start)), JsonToken::Kind::kString, escaped};
+  position_ = p + 1;
+  return Scan::kOk;
+}
+
+inline Scan JsonScanner::Scalar(JsonToken& token) {
+  const char* const start = position_;
+  const char* p = start;
+  while (p != end_ && IsScalarByte(*p)) ++p;
+  if (p == end_) return Scan::kMore;
+  if (p == start) return Scan::kBroken;
+  token = {std::string_view(start, static_cast<size_t>(p - start)), JsonToken::Kind::kScalar, false};
+  position_ = p;
+  return Scan::kOk;
+}
+
+inline Scan JsonScanner::Value(JsonToken& token) {
+  switch (Peek()) {
+    case '\0':
+      return position_ == end_ ? Scan::kMore : Scan::kBroken;
+    case '"':
+      return String(token);
+    case '{':
+    case '[':
+      return Container(token);
+    default:
+      return Scalar(token);
+  }
+}
+
+inline Scan JsonScanner::Key(JsonToken& key) {
+  if (Peek() != '"') return position_ == end_ ? Scan::kMore : Scan::kBroken;
+  if (const Scan s = String(key); s != Scan::kOk) return s;
+  if (Peek() != ':') return position_ == end_ ? Scan::kMore : Scan::kBroken;
+  Advance();
+  return Scan::kOk;
+}
+
+inline Scan JsonScanner::Separator(char close) {
+  const char c = Peek();
+  if (c == ',' || c == close) return Scan::kOk;
+  return position_ == end_ ? Scan::kMore : Scan::kBroken;
+}
 
 template <typename Member>
 Scan JsonScanner::Object(Member&& member) {

@@ -11,6 +11,44 @@
 namespace lockstep::kineto {
 namespace {
 
+// Finds an argument by its key with a comparison or two: most keys of a trace are not wanted, and there are many.
+class ArgIndex {
+ public:
+  constexpr ArgIndex() {
+    for (size_t i = 0; i < kArgNames.size(); ++i) {
+      size_t slot = SlotOf(kArgNames[i].text);
+      while (slots_[slot] != kEmpty) slot = (slot + 1) % kSlots;
+      slots_[slot] = static_cast<uint8_t>(i);
+    }
+  }
+
+  [[nodiscard]] constexpr std::optional<Arg> Find(std::string_view key) const {
+    if (key.empty()) return std::nullopt;
+    for (size_t slot = SlotOf(key); slots_[slot] != kEmpty; slot = (slot + 1) % kSlots) {
+      const ArgName& name = kArgNames[slots_[slot]];
+      if (name.text == key) return name.arg;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  static constexpr size_t kSlots = 128;
+  static constexpr uint8_t kEmpty = 255;
+  static_assert(kArgNames.size() < kSlots / 2);
+
+  static constexpr size_t SlotOf(std::string_view key) {
+    const auto byte = [](char c) { return static_cast<size_t>(static_cast<unsigned char>(c)); };
+    return (byte(key.front()) * 7 + byte(key.back()) * 31 + key.size() * 5) % kSlots;
+  }
+
+  std::array<uint8_t, kSlots> slots_ = [] {
+    std::array<uint8_t, kSlots> empty{};
+    empty.fill(kEmpty);
+    return empty;
+  }();
+};
+constexpr ArgIndex kArgIndex;
+
 bool Contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 // The name of a call without its library's prefix; empty for other names.
@@ -72,12 +110,7 @@ Category CategoryOf(std::string_view text) {
   return Category::kUnknown;
 }
 
-std::optional<Arg> ArgOf(std::string_view key) {
-  for (const ArgName& a : kArgNames) {
-    if (a.text == key) return a.arg;
-  }
-  return std::nullopt;
-}
+std::optional<Arg> ArgOf(std::string_view key) { return kArgIndex.Find(key); }
 
 ApiKind ApiKindOf(std::string_view name) {
   const std::string_view call = CallOf(name);

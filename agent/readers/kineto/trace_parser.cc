@@ -167,10 +167,7 @@ void TraceParser::ReadEvents() {
 
 void TraceParser::ReadEvent() {
   RawEvent event;
-  const Step step = ScanAtFront([&event](JsonScanner& scanner) {
-    event = RawEvent();
-    return ScanEvent(scanner, event);
-  });
+  const Step step = ScanAtFront([&event](JsonScanner& scanner) { return ScanEvent(scanner, event); });
   switch (step) {
     case Step::kOk:
       status_ = decoder_.Decode(event, window_.offset());
