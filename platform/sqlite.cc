@@ -115,6 +115,12 @@ ColumnType Statement::Type(int column) const {
   }
 }
 int64_t Statement::Int(int column) const { return sqlite3_column_int64(statement_, column); }
+std::optional<int64_t> Statement::IntIfInteger(int column) const {
+  // A connection without a mutex may read an unprotected value (sqlite3_value, "protected and unprotected").
+  sqlite3_value* const value = sqlite3_column_value(statement_, column);
+  if (sqlite3_value_type(value) != SQLITE_INTEGER) return std::nullopt;
+  return sqlite3_value_int64(value);
+}
 double Statement::Real(int column) const { return sqlite3_column_double(statement_, column); }
 std::string_view Statement::Text(int column) const {
   const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -49,6 +50,8 @@ class Statement {
   [[nodiscard]] ColumnType Type(int column) const;
   [[nodiscard]] bool IsNull(int column) const { return Type(column) == ColumnType::kNull; }
   [[nodiscard]] int64_t Int(int column) const;
+  // Nothing for what SQLite holds as another type.
+  [[nodiscard]] std::optional<int64_t> IntIfInteger(int column) const;
   [[nodiscard]] double Real(int column) const;
   [[nodiscard]] std::string_view Text(int column) const;
   [[nodiscard]] std::string_view Blob(int column) const;

@@ -61,7 +61,8 @@ std::vector<std::string> OverheardSelects::statements() const { return Overheard
 absl::StatusOr<SqliteScan> RunSelects(const std::string& path, const std::vector<std::string>& statements) {
   sqlite3* raw = nullptr;
   const std::string uri = "file:" + path + "?immutable=1";
-  const int opened = sqlite3_open_v2(uri.c_str(), &raw, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nullptr);
+  const int opened =
+      sqlite3_open_v2(uri.c_str(), &raw, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
   const std::unique_ptr<sqlite3, Closer> connection(raw);
   if (opened != SQLITE_OK) return absl::InvalidArgumentError(fmt::format("{}: {}", path, sqlite3_errmsg(raw)));
   SqliteScan scan;

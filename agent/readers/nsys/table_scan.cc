@@ -50,8 +50,7 @@ ScanDamage DamageFrom(int64_t after_row, const absl::Status& status) {
 
 std::optional<int64_t> Row::Int(int field) const {
   const int at = At(field);
-  if (at < 0 || statement_.Type(at) != ColumnType::kInteger) return std::nullopt;
-  return statement_.Int(at);
+  return at < 0 ? std::nullopt : statement_.IntIfInteger(at);
 }
 
 int32_t Row::Int32Or(int field, int32_t fallback) const {
