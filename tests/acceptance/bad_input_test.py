@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import unittest
 
-from support import BIN, TempDirTest, analyze, run, simulate
+from support import BIN, TempDirTest, analyze, nsys_export, run, simulate
 
 PROGRAM = ["--program", "decode", "--tp", 4, "--hosts", 1, "--gpus-per-host", 4, "--layers", 2, "--steps", 4]
 ALL = ["--view", "all", "--format", "json"]
@@ -66,12 +66,7 @@ class BadInput(TempDirTest):
 
     def test_an_export_without_cuda_tables_says_so(self):
         path = self.path("empty.sqlite")
-        db = sqlite3.connect(path)
-        db.execute("CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT NOT NULL)")
-        db.execute("CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER, utcTime TEXT, localTime TEXT)")
-        db.execute("INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1700000000000000000, '', '')")
-        db.execute("CREATE TABLE META_DATA_EXPORT (name TEXT NOT NULL, value TEXT)")
-        db.execute("INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_SCHEMA_VERSION', '3.13.2')")
+        db = nsys_export(path)
         db.commit()
         db.close()
         report = analyze(path, "--view", "quality,ranks")

@@ -6,12 +6,11 @@ import glob
 import itertools
 import json
 import os
-import sqlite3
 import subprocess
 import unittest
 from collections import defaultdict
 
-from support import BIN, DATA, ROOT, TempDirTest, needs_traces, simulate
+from support import BIN, DATA, ROOT, TempDirTest, needs_traces, nsys_export, simulate
 
 MOST_MEMORY_KB = 256 * 1024
 MOST_SECONDS = 60  # quadratic work on these inputs takes hours
@@ -114,12 +113,7 @@ class ManyNames(Bounds):
         numbers = ["start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "demangledName",
                    "shortName", "mangledName", "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ"]
         path, count = self.path("names.sqlite"), 400_000
-        db = sqlite3.connect(path)
-        db.execute("CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT NOT NULL)")
-        db.execute("CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER, utcTime TEXT, localTime TEXT)")
-        db.execute("INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1700000000000000000, '', '')")
-        db.execute("CREATE TABLE META_DATA_EXPORT (name TEXT NOT NULL, value TEXT)")
-        db.execute("INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_SCHEMA_VERSION', '3.13.2')")
+        db = nsys_export(path)
         db.execute(f"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL ({', '.join(number + ' INTEGER' for number in numbers)})")
         db.executemany("INSERT INTO StringIds VALUES (?, ?)", ((i, f"kernel_number_{i}" if i else "hot") for i in range(count)))
 

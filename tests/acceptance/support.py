@@ -5,6 +5,7 @@ LOCKSTEP_BIN is the folder of the built programs. Tests on real traces are skipp
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import tempfile
 import unittest
@@ -33,6 +34,17 @@ def simulate(out, *args):
     done = run("lockstep-simulate", *args, "--out", out)
     assert done.returncode == 0, done.stderr
     return out
+
+
+def nsys_export(path):
+    """A new export of nsys without any record, open: what every one has."""
+    db = sqlite3.connect(path)
+    db.execute("CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT NOT NULL)")
+    db.execute("CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER, utcTime TEXT, localTime TEXT)")
+    db.execute("INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1700000000000000000, '', '')")
+    db.execute("CREATE TABLE META_DATA_EXPORT (name TEXT NOT NULL, value TEXT)")
+    db.execute("INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_SCHEMA_VERSION', '3.13.2')")
+    return db
 
 
 class TempDirTest(unittest.TestCase):

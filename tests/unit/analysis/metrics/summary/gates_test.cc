@@ -37,17 +37,6 @@ void Communicate(std::vector<SourceBuilder*>& ranks) {
   }
 }
 
-void TwoClocks(FleetFixture& fixture, bool certified) {
-  for (const int32_t rank : {0, 1}) {
-    fixture.match.clock.SetDomain(rank, DomainId{rank});
-    DomainClock clock;
-    clock.method = rank == 0 ? ClockMethod::kShared : ClockMethod::kBand;
-    clock.certified = certified;
-    clock.knots = {{0, 0, -100, 100, 10}};
-    fixture.match.clock.SetDomainClock(DomainId{rank}, clock);
-  }
-}
-
 std::vector<Case> Cases() {
   constexpr std::nullopt_t kNone = std::nullopt;
   std::vector<Case> cases;
@@ -102,8 +91,8 @@ std::vector<Case> Cases() {
         {"matching", ok, 2, Communicate, [value = confidence](FleetFixture& f) { f.match.instances = {Both(value)}; }});
   }
   fixture("matching", kNone, [](FleetFixture&) {});
-  fixture("clock", true, [](FleetFixture& f) { TwoClocks(f, true); });
-  fixture("clock", false, [](FleetFixture& f) { TwoClocks(f, false); });
+  fixture("clock", true, [](FleetFixture& f) { SetTwoClocks(f, true); });
+  fixture("clock", false, [](FleetFixture& f) { SetTwoClocks(f, false); });
   fixture(
       "clock", kNone, [](FleetFixture&) {}, 1);
   sources("steps_found", true, [](SourceBuilder&) {});

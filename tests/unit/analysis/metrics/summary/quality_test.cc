@@ -125,19 +125,11 @@ TEST(Quality, ARankThatLacksMuchOfWhatTheOthersHaveIsTold) {
   EXPECT_NE(gate.detail.find("rank 2 lacks 1 of 3 collectives"), std::string::npos) << gate.detail;
 }
 
-// Two clocks whose bounds are known on both sides.
 FleetFixture TwoClocks(RunBuilder& run, bool certified) {
   AddGoodRank(run, 0);
   AddGoodRank(run, 1);
   FleetFixture fixture(run);
-  for (const int32_t rank : {0, 1}) {
-    fixture.match.clock.SetDomain(rank, DomainId{rank});
-    DomainClock clock;
-    clock.method = rank == 0 ? ClockMethod::kShared : ClockMethod::kBand;
-    clock.certified = certified;
-    clock.knots = {{0, 0, -100, 100, 10}};
-    fixture.match.clock.SetDomainClock(DomainId{rank}, clock);
-  }
+  SetTwoClocks(fixture, certified);
   return fixture;
 }
 
