@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "agent/readers/step_mark.h"
 #include "analysis/base/status_macros.h"
 #include "analysis/base/time.h"
 #include "analysis/condense/phase.h"
@@ -147,7 +148,7 @@ absl::Status RecordCollector::Host(const HostRecord& record) {
   }
   SeeHostTime(record.start_ns, record.duration_ns);
   if (record.kind == HostKind::kMark) return absl::OkStatus();
-  if (record.kind == HostKind::kStep) AddStep(record, steps_[record.process]);
+  if (MarksStep(record)) AddStep(record, steps_[record.process]);
   if (record.kind == HostKind::kRange && record.name != kNoId && IsEngineStep(interner_.NameOf(record.name))) {
     AddStep(record, engine_steps_[record.process]);
   }
@@ -195,7 +196,7 @@ void RecordCollector::AddStep(const HostRecord& record, std::vector<StepRange>& 
   StepRange step;
   step.start_ns = record.start_ns;
   step.end_ns = record.start_ns + record.duration_ns;
-  step.number = record.step_number;
+  step.number = StepNumberOf(record);
   step.tid = record.tid;
   step.name = record.name;
   steps.push_back(step);

@@ -8,6 +8,7 @@
 
 #include "agent/readers/nsys/nccl_payload.h"
 #include "agent/readers/nsys/nvtx_label.h"
+#include "agent/readers/step_mark.h"
 #include "analysis/base/status_macros.h"
 #include "analysis/condense/selection.h"
 
@@ -147,8 +148,7 @@ void NvtxTable::Describe(const Row& row, const Domain& domain, const std::string
   const std::string& step_range = session_.options().step_range;
   const std::optional<int64_t> step = step_range.empty() ? ProfilerStepNumber(text) : std::nullopt;
   if (step.has_value() || IsRangeAskedFor(step_range, domain.text, text)) {
-    record.kind = HostKind::kStep;
-    record.step_number = step.value_or(-1);
+    MarkStep(step.value_or(-1), record);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "agent/readers/step_mark.h"
 #include "analysis/base/time.h"
 
 namespace lockstep {
@@ -208,6 +209,28 @@ TEST(RecordCollector, KeepsRangesThatEndElsewhereApartFromPushAndPopOfTheSameNam
   EXPECT_EQ(start_end.duration.sum(), 20 * kUs);
   EXPECT_EQ(start_end.style, HostKind::kStartEnd);
   EXPECT_TRUE(start_end.projected.empty());
+}
+
+TEST(RecordCollector, StepsOfTwoStylesOfOneNameAreTwoRowsAndBothSteps) {
+  File file;
+  HostRecord mark;
+  mark.name = file.collector.InternName("step");
+  for (const HostKind kind : {HostKind::kRange, HostKind::kStartEnd}) {
+    mark.kind = kind;
+    mark.start_ns += 10 * kUs;
+    mark.duration_ns += 10 * kUs;
+    MarkStep(-1, mark);
+    ASSERT_TRUE(file.collector.Host(mark).ok());
+  }
+  file.Join();
+  const auto& ranges = file.collector.host_totals()[file.process].ranges;
+  ASSERT_EQ(ranges.size(), 2U);
+  EXPECT_EQ(ranges.at({kNoId, mark.name, false}).duration.sum(), 10 * kUs);
+  EXPECT_EQ(ranges.at({kNoId, mark.name, true}).duration.sum(), 20 * kUs);
+  const std::vector<StepRange>& steps = file.collector.steps()[file.process];
+  ASSERT_EQ(steps.size(), 2U);
+  EXPECT_EQ(steps[0].number, 0);
+  EXPECT_EQ(steps[1].number, 1);
 }
 
 TEST(RecordCollector, CountsStepsBeyondTheLimitAsSuch) {

@@ -1,5 +1,6 @@
 #include "agent/readers/nsys/nccl_payload.h"
 #include "agent/readers/nsys/nvtx_label.h"
+#include "agent/readers/step_mark.h"
 #include "tests/unit/agent/readers/nsys/nsys_fixture.h"
 
 namespace lockstep {
@@ -116,6 +117,21 @@ TEST_F(NsysNvtx, AStepRangeCanNameItsDomain) {
   Read(file, {.step_range = "engine:step"});
   EXPECT_EQ(sink_.hosts.at(0).kind, HostKind::kStep);
   EXPECT_EQ(sink_.hosts.at(1).kind, HostKind::kRange);
+}
+
+TEST_F(NsysNvtx, AStartEndRangeThatMarksAStepKeepsItsStyle) {
+  NsysBuilder file = File();
+  file.Nvtx(60, "decode", 10, 20, {}).Nvtx(60, "ProfilerStep#7", 30, 40, {}).Nvtx(60, "other", 50, 60, {});
+  Read(file, {.step_range = "decode"});
+  EXPECT_EQ(sink_.hosts.at(0).kind, HostKind::kStartEnd);
+  EXPECT_TRUE(MarksStep(sink_.hosts.at(0)));
+  EXPECT_EQ(StepNumberOf(sink_.hosts.at(0)), -1);
+  EXPECT_FALSE(MarksStep(sink_.hosts.at(2)));
+  sink_ = CollectingSink();
+  Read(file);
+  EXPECT_FALSE(MarksStep(sink_.hosts.at(0)));
+  EXPECT_TRUE(MarksStep(sink_.hosts.at(1)));
+  EXPECT_EQ(StepNumberOf(sink_.hosts.at(1)), 7);
 }
 
 TEST_F(NsysNvtx, CallNumbersOfPyTorchAreNotPartOfTheName) {
