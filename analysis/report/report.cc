@@ -147,7 +147,7 @@ class ReportBuilder {
     Imbalance imbalance = ImbalanceOf();
     const int64_t measured_ns = cross_rank_->replay->base().measured_ns;
     const auto ideal_ns = ZeroTransferNs(*cross_rank_->replay);
-    if (ideal_ns && measured_ns > 0) {
+    if (ideal_ns && measured_ns > 0 && !JudgedOnMore(input_.fleet)) {
       SetIdealTime(static_cast<double>(*ideal_ns) / static_cast<double>(measured_ns), imbalance.efficiency);
     }
     return ImbalanceView(input_, imbalance);

@@ -309,6 +309,32 @@ class NestedRanges(TempDirTest):
                 reasons = " ".join(notice["reason"] for notice in report["notices"])
                 self.assertIn(f"{lost} kernels and copies have no launch call", reasons)
 
+    def test_steps_of_them_are_exact_where_no_notice_says_otherwise(self):
+        exact = told = 0
+        for seed in range(8):
+            path, ranges, calls, kernels = self.trace(seed)
+            order = sorted(range(len(ranges)), key=lambda i: (ranges[i][1], -ranges[i][2]))
+            for first, last in ((0, 39), (0, 5), (20, 39), (17, 19)):
+                asked = {order[number] for number in range(first, last + 1)}
+                launched = set()
+                for tid, at, _, number in calls:
+                    around = [(a, -b, i) for i, (owner, a, b) in enumerate(ranges) if owner == tid and a <= at < b]
+                    if around and max(around)[2] in asked:
+                        launched.add(number)
+                inside = [k for k in kernels if k[2] in launched]
+                report = analyze(path, "--nvtx", "work", "--steps", f"{first}..{last}", "--view", "overlap,kernels")
+                self.assertEqual(sum(row["instances"] for row in report["kernels"]), len(inside))
+                span = max(b for _, b, _, _ in inside) - min(a for a, _, _, _ in inside) if inside else 0
+                want = [1000 * union((a, b) for a, b, _, name in inside if not is_comm(name)), 1000 * (span - union((a, b) for a, b, _, _ in inside))]
+                (overlap,) = report["overlap"]
+                if any("run interleaved" in notice["reason"] for notice in report["notices"]):
+                    told += 1
+                else:
+                    exact += 1
+                    self.assertEqual([overlap["compute_ns"], overlap["idle_ns"]], want, (seed, first, last))
+        self.assertGreater(exact, 7)  # at least those of all ranges
+        self.assertGreater(told, 0)
+
     def test_of_one_rank_that_is_empty_take_no_collective_away(self):
         traces = simulate(self.path("run"), "--tp", 2, "--steps", 8, "--layers", 2, "--seed", 3)
         whole = analyze(traces, "--view", "collectives")["collectives"]

@@ -9,8 +9,8 @@ int64_t PartsOf(const IntervalMeasure& m) {
   return m.compute_ns + m.exposed_comm_ns() + m.copy_only_ns + m.opaque_only_ns + m.idle_ns();
 }
 
-// First start and last end of the members of a run of steps; span 0 when no step has a member.
-int64_t MemberSpan(const SourceData& source, size_t first, size_t last) {
+// First start and last end of the members of steps; equal when none has a member.
+std::pair<int64_t, int64_t> MemberExtent(const SourceData& source, size_t first, size_t last) {
   int64_t start = kNoTime;
   int64_t end = kNoTime;
   for (size_t i = first; i < last; ++i) {
@@ -19,10 +19,20 @@ int64_t MemberSpan(const SourceData& source, size_t first, size_t last) {
     start = start == kNoTime ? row.first_start_ns : std::min(start, row.first_start_ns);
     end = std::max(end, row.last_end_ns);
   }
-  return start == kNoTime ? 0 : end - start;
+  return start == kNoTime ? std::pair<int64_t, int64_t>() : std::pair(start, end);
+}
+
+int64_t MemberSpan(const SourceData& source, size_t first, size_t last) {
+  const auto [start, end] = MemberExtent(source, first, last);
+  return end - start;
 }
 
 }  // namespace
+
+bool NothingRan(const Fleet& fleet) {
+  return std::none_of(fleet.members.begin(), fleet.members.end(),
+                      [](const FleetRank& member) { return HasActivity(member.source->context); });
+}
 
 BucketRange BucketsTouching(int64_t bucket_ns, std::pair<int64_t, int64_t> window_ns) {
   if (bucket_ns <= 0 || window_ns.second <= window_ns.first) return {};
@@ -90,6 +100,23 @@ std::vector<std::pair<size_t, size_t>> SelectedStepRuns(const Fleet& fleet, cons
     }
   }
   return runs;
+}
+
+bool IsStepSelectionExact(const Fleet& fleet, const SourceData& source) {
+  int64_t reached_ns = INT64_MIN;   // by the stretches before
+  int64_t launched_ns = INT64_MIN;  // reached by what rows before were launched in any step
+  size_t passed = 0;
+  for (const auto& [first, last] : SelectedStepRuns(fleet, source)) {
+    for (; passed < first; ++passed) {
+      const StepRow& row = source.steps[passed];
+      if (row.step != kNoStep) launched_ns = std::max(launched_ns, row.last_end_ns);
+    }
+    const auto [start, end] = MemberExtent(source, first, last);
+    if (start < reached_ns) return false;
+    if (last < source.steps.size() && launched_ns > source.steps[last - 1].window_end_ns) return false;
+    reached_ns = std::max(reached_ns, end);
+  }
+  return true;
 }
 
 void CloseIdentity(IntervalMeasure& measure, int64_t span_ns) {

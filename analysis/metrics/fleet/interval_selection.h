@@ -12,6 +12,9 @@
 
 namespace lockstep {
 
+// No selected rank has any device activity: there is nothing to measure.
+[[nodiscard]] bool NothingRan(const Fleet& fleet);
+
 // Half-open index range of the buckets that touch [start, end) of the sources' axis.
 struct BucketRange {
   int64_t first = 0;
@@ -34,6 +37,11 @@ struct BucketRange {
 
 // First and last index (one past) of source.steps of each run of consecutive selected rows.
 [[nodiscard]] std::vector<std::pair<size_t, size_t>> SelectedStepRuns(const Fleet& fleet, const SourceData& source);
+
+// Whether MeasureSelected of steps is exact: no two stretches of consecutive rows have work at the same time (it would
+// count twice), and nothing launched before a stretch runs on beyond its end. Ranges that nest or interleave, and work
+// that runs late by more than what was selected, make it inexact.
+[[nodiscard]] bool IsStepSelectionExact(const Fleet& fleet, const SourceData& source);
 
 // Makes the parts tile span_ns again: what is missing becomes other idle, what is too much is taken from idle.
 void CloseIdentity(IntervalMeasure& measure, int64_t span_ns);

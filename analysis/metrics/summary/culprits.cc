@@ -116,7 +116,10 @@ void NameCulprits(const Fleet& fleet, const FleetMeasures& measures, const Strag
   std::vector<Culprit> named;
   for (const Straggler& straggler : stragglers.stragglers) {
     const std::vector<size_t> members = MembersOf(fleet, straggler);
-    if (!members.empty()) named.push_back(FromStraggler(straggler, members, blame, waiting));
+    if (members.empty()) continue;
+    Culprit culprit = FromStraggler(straggler, members, blame, waiting);
+    const bool material = Share(culprit.caused_wait_ns, measures.RankTime()) >= kMaterialShare;
+    if (blame != nullptr || material) named.push_back(culprit);
   }
   const bool told = stragglers.decides;
   for (Culprit culprit : waiting.culprits) {

@@ -61,6 +61,18 @@ void AddInstance(const MatchedInstance& instance, int64_t wait_ns, std::map<int3
   }
 }
 
+std::optional<WaitBlame::LeftOut> WorstLeftOut(const Fleet& fleet, const std::map<int32_t, LateArrivals>& blame) {
+  std::optional<WaitBlame::LeftOut> worst;
+  for (const auto& [index, late] : blame) {
+    const bool is_member = std::any_of(fleet.members.begin(), fleet.members.end(), [&](const FleetRank& member) {
+      return static_cast<int32_t>(member.index) == index;
+    });
+    if (is_member || late.caused_ns <= (worst ? worst->caused_ns : 0)) continue;
+    worst = {fleet.ranks.ranks[static_cast<size_t>(index)].rank, late.caused_ns};
+  }
+  return worst;
+}
+
 double Share(int64_t part, int64_t whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
 }
@@ -100,6 +112,19 @@ std::optional<TimeShare> ComputeTimeShare(const FleetMeasures& measures) {
                    share(sum.idle_ns()),        share(sum.idle_host_ns + sum.idle_launch_ns)};
 }
 
+TimeShare BusyShare(const TimeShare& share) {
+  const double busy = 1 - share.idle;
+  if (busy <= 0) return share;
+  return TimeShare{share.compute / busy,
+                   share.exposed_wait / busy,
+                   share.exposed_transfer / busy,
+                   share.exposed_unresolved / busy,
+                   share.copy / busy,
+                   share.opaque / busy,
+                   0,
+                   0};
+}
+
 WaitBlame ComputeWaitBlame(const Fleet& fleet, const FleetMeasures& measures, const Imbalance& imbalance,
                            const std::function<bool(const MatchedInstance&)>& selects) {
   WaitBlame result;
@@ -112,6 +137,7 @@ WaitBlame ComputeWaitBlame(const Fleet& fleet, const FleetMeasures& measures, co
   }
   result.unassigned_ns = result.wait_ns;
   for (const auto& [index, rank] : blame) result.unassigned_ns -= rank.caused_ns;
+  result.left_out = WorstLeftOut(fleet, blame);
   for (size_t member = 0; member < fleet.members.size(); ++member) {
     const auto found = blame.find(static_cast<int32_t>(fleet.members[member].index));
     result.by_member.push_back(found == blame.end() ? LateArrivals{} : found->second);

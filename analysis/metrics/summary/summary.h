@@ -79,9 +79,18 @@ struct WaitBlame {
   int64_t unassigned_ns = 0;      // not certainly caused by one rank
   std::vector<Culprit> culprits;  // material ones, worst first, at most kMaxCulprits
   std::vector<LateArrivals> by_member;
+  // Of the ranks that are no members of the fleet (--ranks) the one that certainly caused most.
+  struct LeftOut {
+    int32_t rank = -1;
+    int64_t caused_ns = 0;
+  };
+  std::optional<LeftOut> left_out;
 };
 
 [[nodiscard]] std::optional<TimeShare> ComputeTimeShare(const FleetMeasures& measures);
+
+// The same shares of the time that is not idle; of a time that is all idle unchanged.
+[[nodiscard]] TimeShare BusyShare(const TimeShare& share);
 
 // `selects` tells which instances count.
 [[nodiscard]] WaitBlame ComputeWaitBlame(const Fleet& fleet, const FleetMeasures& measures, const Imbalance& imbalance,
@@ -89,7 +98,8 @@ struct WaitBlame {
 
 // Who is to be named when stragglers were looked for: the stragglers; else who was late once for long; else, while the
 // steps do not decide it, who would be named without the test if its part is more than its fair one. A null `blame`
-// counts the waiting by who certainly arrived last.
+// counts the waiting by who certainly arrived last, and leaves out stragglers that caused nothing material of it: for
+// less than the whole run, of which the blame is.
 void NameCulprits(const Fleet& fleet, const FleetMeasures& measures, const StragglerResult& stragglers,
                   const BlameResult* blame, WaitBlame& waiting);
 

@@ -182,6 +182,7 @@ Json Summary() {
   return Object(
       {{"time_share", TimeShare()},
        {"culprits", List(Reference("culprit"))},
+       {"left_out_culprit?", OrNull(Object({{"rank", Integer()}, {"caused_wait_total_ns", Count()}}))},
        {"verdict", OneOf({"transfer", "skew", "mixed", "compute", "host", "inconclusive"})},
        {"workload?", Object({{"class", OrNull(OneOf({"overhead", "communication", "compute", "memory"}))},
                              {"overhead_ratio", Number()},
@@ -399,7 +400,10 @@ Json HostRow() {
                  {"total_ns", Count()},
                  {"duration_ns", Pct()},
                  {"launch_delay_ns", Pct()},
-                 {"queue_ns", Pct()}});
+                 {"queue_ns", Pct()},
+                 {"p99_over_p50_ratio?", OrNull(Number())},
+                 {"max_over_p50_ratio?", OrNull(Number())},
+                 {"tail_flags?", OrNull(List(OneOf({"systematic", "outliers"})))}});
 }
 
 Json LaunchRow() {
@@ -467,6 +471,15 @@ Json StepRow() {
        {"idle",
         Object({{"host_ns", Count()}, {"launch_ns", Count()}, {"dependency_ns", Count()}, {"other_ns", Count()}})},
        {"launches", Count()},
+       {"host?", Object({{"launch_ns", Count()},
+                         {"graph_launches", Count()},
+                         {"sync_calls", Count()},
+                         {"sync_ns", Count()},
+                         {"alloc_calls", Count()},
+                         {"alloc_ns", Count()},
+                         {"alloc_max_ns", Count()},
+                         {"host_copies", Count()},
+                         {"host_copy_ns", Count()}})},
        {"phase", OrNull(Text())},
        {"verdict", OrNull(OneOf({"gpu", "host", "communication"}))},
        {"phases?",

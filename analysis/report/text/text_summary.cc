@@ -167,9 +167,22 @@ std::string WhyNotTold(const Json& report) {
   return "no collective could be matched across the ranks with confidence";
 }
 
+// Most waiting is for a rank that is not shown; "" where it is not.
+std::string LeftOutText(const Json& summary) {
+  constexpr double kMost = 0.5;
+  const Json& caused = FieldOf(summary, "left_out_culprit.caused_wait_total_ns");
+  const Json& total = FieldOf(summary, "wait_total_ns");
+  const double share = RealOf(caused).value_or(0) / std::max(RealOf(total).value_or(0), 1.0);
+  if (share < kMost) return "";
+  return fmt::format("Rank {}, which --ranks leaves out, makes the others wait: {} of {} waiting ({}).",
+                     PlainText(FieldOf(summary, "left_out_culprit.rank")), FormatTime(caused), FormatTime(total),
+                     FormatPercent(share));
+}
+
 // The first sentence where no rank is to blame.
 std::string NobodyText(const Json& report) {
   const Json& summary = FieldOf(report, "summary");
+  if (std::string left_out = LeftOutText(summary); !left_out.empty()) return left_out;
   const double wait = RealOf(FieldOf(summary, "wait_total_ns")).value_or(0);
   const double unresolved = RatioOf(summary, "time_share.exposed_unresolved_ratio");
   const double transfer = RatioOf(summary, "time_share.exposed_transfer_ratio");
@@ -193,10 +206,12 @@ std::string NobodyText(const Json& report) {
       FormatTime(FieldOf(summary, "wait_total_ns")), ShareOfRankTime(report, wait), FormatPercent(unassigned / wait));
 }
 
-std::string_view VerdictText(std::string_view verdict) {
+// `of_ranges`: under --nvtx, where the verdict is of what the ranges launched.
+std::string_view VerdictText(std::string_view verdict, bool of_ranges) {
   if (verdict == "skew") return "Communication is mostly waiting for late ranks, not moving data.";
   if (verdict == "transfer") return "Communication is mostly moving data, not waiting for late ranks.";
   if (verdict == "mixed") return "Communication is partly waiting for late ranks, partly moving data.";
+  if (verdict == "compute" && of_ranges) return "What the ranges launch mostly computes: faster kernels help most.";
   if (verdict == "compute") return "The devices mostly compute: faster kernels help most.";
   if (verdict == "host") return "The devices mostly wait for their hosts to launch.";
   return "What bounds the run cannot be told from these traces.";
@@ -297,7 +312,7 @@ void SummarySection(const Json& report, TextPage& page) {
   } else {
     WriteCulprits(report, culprits, page);
   }
-  page.Line(VerdictText(TextOf(FieldOf(summary, "verdict"))), 0, 2);
+  page.Line(VerdictText(TextOf(FieldOf(summary, "verdict")), FieldOf(report, "run.analysed.nvtx").is_string()), 0, 2);
   WriteMemoryBound(summary, page);
   WriteTimeShare(summary, page);
   WriteWorst(summary, page);

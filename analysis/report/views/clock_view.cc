@@ -287,6 +287,7 @@ Json HostRow(const ViewInput& input, const Clocks& clocks, const Domain& domain)
 }
 
 void Notify(const ViewInput& input, const Clocks& clocks) {
+  if (input.fleet.Restricted()) input.Notify("clock", "clocks are aligned over the whole run, whatever is asked for");
   if (clocks.components.size() > 1) {
     input.Notify("clock", fmt::format("{} groups of clocks share no collective, directly or through others: between "
                                       "them no arrival is compared, and times are only the hosts' own UTC claims",

@@ -1,11 +1,19 @@
 #include "analysis/report/views/findings_view.h"
 
+#include <algorithm>
+
+#include "analysis/report/views/selection_notices.h"
+
 namespace lockstep {
 
 Json FindingsView(const ViewInput& input, const std::vector<Finding>& findings) {
   if (input.fleet.TablesTooWide()) {
     input.Notify("findings", "kernels and launch calls are looked at by time slices or whole, the rest as asked for");
   }
+  const bool of_stragglers = std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
+    return finding.id == "persistent_straggler" || finding.id == "slow_device";
+  });
+  if (of_stragglers) NotifyOfStragglersOfAll(input, "findings");
   Json rows = Json::array();
   for (const Finding& finding : findings) {
     Json evidence = Json::array();

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "analysis/report/views/selection_notices.h"
+
 namespace lockstep {
 namespace {
 
@@ -86,8 +88,10 @@ void NotifyOfWindow(const ViewInput& input, const Efficiency& efficiency) {
     input.Notify("imbalance", "the ranks share no time: each is measured over its own span");
   }
   if (!efficiency.transfer) {
-    input.Notify("imbalance",
-                 "serialisation and transfer efficiency need a replay that reproduces the run: there is none");
+    input.Notify("imbalance", JudgedOnMore(input.fleet)
+                                  ? "serialisation and transfer efficiency are of whole runs: they need its replay"
+                                  : "serialisation and transfer efficiency need a replay that reproduces the run: "
+                                    "there is none");
   }
 }
 

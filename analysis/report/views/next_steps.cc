@@ -116,11 +116,22 @@ void AddImbalance(const ViewInput& input, const NextStepsInput& next, std::vecto
   }
 }
 
-void AddOthers(const ViewInput& input, const NextStepsInput& next, std::vector<std::string>& lines) {
-  if (next.share && next.share->idle >= 0.1 && next.verdict != RunVerdict::kHost) {
+// Of ranges idle is the time in which nothing of them runs: whether the device does anything else is not said by it.
+void AddIdle(const ViewInput& input, const NextStepsInput& next, std::vector<std::string>& lines) {
+  if (!next.share || next.share->idle < 0.1 || next.verdict == RunVerdict::kHost) return;
+  const double idle = Percent(next.share->idle);
+  if (input.fleet.options.nvtx.empty()) {
+    lines.push_back(fmt::format("--view idle: {:.0f} % of the time the device does nothing", idle));
+  } else {
     lines.push_back(
-        fmt::format("--view idle: {:.0f} % of the time the device does nothing", Percent(next.share->idle)));
+        fmt::format("--view idle without --nvtx: {:.0f} % of the time nothing of '{}' runs, and whether "
+                    "anything else does is seen there",
+                    idle, input.fleet.options.nvtx));
   }
+}
+
+void AddOthers(const ViewInput& input, const NextStepsInput& next, std::vector<std::string>& lines) {
+  AddIdle(input, next, lines);
   if (!next.parts.tails.empty() && next.parts.tails.front().score.value >= 0.01) {
     const TailRow& tail = next.parts.tails.front();
     const bool collective = tail.category == Category::kCommunication;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "analysis/condense/selection.h"
+#include "analysis/metrics/fleet/interval_selection.h"
 
 namespace lockstep {
 namespace {
@@ -69,6 +70,23 @@ void NotifyOfLostSteps(const ViewInput& input) {
                                   lost));
 }
 
+// Stretches of steps are measured one by one and added: where they run at the same time the sum counts that twice.
+void NotifyOfInterleavedSteps(const ViewInput& input) {
+  if (input.fleet.options.time_ns) return;
+  std::vector<int32_t> ranks;
+  for (const FleetRank& member : input.fleet.members) {
+    if (!IsStepSelectionExact(input.fleet, *member.source)) ranks.push_back(member.rank);
+  }
+  if (ranks.empty()) return;
+  const size_t count = ranks.size();
+  if (count > kMaxAbsent) ranks.resize(kMaxAbsent);
+  input.Notify("run",
+               fmt::format("steps of rank {}{} run interleaved with steps that are not selected, as nested ranges "
+                           "do: the time measures (summary, overlap, idle, imbalance) count what overlaps there "
+                           "more than once, or what was not selected; no other figure does",
+                           fmt::join(ranks, ", "), count > kMaxAbsent ? ", ..." : ""));
+}
+
 // Ranges of the files themselves hold exactly what their thread launched.
 void NotifyOfUnknownLaunches(const ViewInput& input) {
   int64_t unknown = 0;
@@ -123,6 +141,8 @@ void NotifyOfAbsentRanks(const ViewInput& input) {
 
 }  // namespace
 
+bool JudgedOnMore(const Fleet& fleet) { return fleet.Restricted() || !fleet.options.ranks.empty(); }
+
 void NotifyOfSelection(const ViewInput& input, const std::vector<std::string>& asked) {
   NotifyOfReach(input, asked);
   NotifyOfTime(input);
@@ -130,12 +150,20 @@ void NotifyOfSelection(const ViewInput& input, const std::vector<std::string>& a
   if (!input.fleet.SelectsSteps()) return;
   NotifyOfNoStep(input);
   NotifyOfLostSteps(input);
+  NotifyOfInterleavedSteps(input);
   if (input.fleet.options.nvtx.empty()) return;
   if (input.fleet.TablesSelected()) {
     NotifyOfUnknownLaunches(input);
   } else {
     NotifyOfStoredRanges(input);
   }
+}
+
+void NotifyOfStragglersOfAll(const ViewInput& input, std::string_view view) {
+  if (!JudgedOnMore(input.fleet) && input.fleet.options.kernels.empty()) return;
+  input.Notify(view,
+               "stragglers, and what mending them saves, are judged over the whole run and all ranks, whatever is "
+               "asked for");
 }
 
 void NotifyOfIdleInRanges(const ViewInput& input, std::string_view view) {

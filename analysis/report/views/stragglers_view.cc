@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "analysis/report/views/selection_notices.h"
+
 namespace lockstep {
 namespace {
 
@@ -92,6 +94,7 @@ void NotifyOfUndecided(const ViewInput& input, const StragglerResult& result) {
 }  // namespace
 
 Json StragglersView(const ViewInput& input, const StragglerResult& result) {
+  NotifyOfStragglersOfAll(input, "stragglers");
   if (!result.reason.empty()) input.Notify("stragglers", result.reason);
   NotifyOfUndecided(input, result);
   Json list = Json::array();

@@ -129,6 +129,11 @@ void NotifyOfWindow(const ViewInput& input) {
   }
 }
 
+// What bounds the run; of ranges, whose idle time is not the device's, what bounds what they launched.
+RunVerdict VerdictOf(const ViewInput& input, const std::optional<TimeShare>& share) {
+  return ComputeVerdict(share && !input.fleet.options.nvtx.empty() ? BusyShare(*share) : share);
+}
+
 }  // namespace
 
 Json SummaryView(const ViewInput& input, const SummaryParts& parts) {
@@ -142,14 +147,21 @@ Json SummaryView(const ViewInput& input, const SummaryParts& parts) {
   WaitBlame blame = ComputeWaitBlame(input.fleet, input.measures, parts.imbalance,
                                      [&](const MatchedInstance& instance) { return Selects(input.context, instance); });
   if (parts.stragglers != nullptr) {
-    NameCulprits(input.fleet, input.measures, *parts.stragglers, parts.blame, blame);
+    // The blame of the whole run would be more than the waiting of a part of it.
+    const bool whole = !JudgedOnMore(input.fleet) && input.fleet.options.kernels.empty();
+    const BlameResult* of_all = whole ? parts.blame : nullptr;
+    NameCulprits(input.fleet, input.measures, *parts.stragglers, of_all, blame);
+    if (!parts.stragglers->stragglers.empty()) NotifyOfStragglersOfAll(input, "summary");
   }
-  const RunVerdict verdict = ComputeVerdict(share);
+  const RunVerdict verdict = VerdictOf(input, share);
   Json json;
   json["time_share"] = TimeShareJson(share);
   Json culprits = Json::array();
   for (const Culprit& culprit : blame.culprits) culprits.push_back(CulpritJson(input, culprit));
   json["culprits"] = std::move(culprits);
+  json["left_out_culprit"] =
+      blame.left_out ? Json({{"rank", blame.left_out->rank}, {"caused_wait_total_ns", blame.left_out->caused_ns}})
+                     : Json(nullptr);
   json["verdict"] = Name(verdict);
   json["workload"] = WorkloadJson(input);
   json["wait_total_ns"] = blame.wait_ns;

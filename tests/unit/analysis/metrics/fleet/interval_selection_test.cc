@@ -88,6 +88,31 @@ TEST(MeasureSelected, TakesStepsByTheNameOfTheirRange) {
   EXPECT_EQ(MeasureSelected(fleet, fleet.members[0]).compute_ns, 80);
 }
 
+// What is launched in the first step ends at `first_ends`; `swapped`: the device begins the third step before the
+// second.
+bool IsExact(std::pair<int64_t, int64_t> steps, int64_t first_ends, bool swapped) {
+  RunBuilder run;
+  SourceBuilder& rank = run.AddRank(0);
+  AddThreeSteps(rank);
+  std::vector<StepRow>& rows = rank.data().steps;
+  rows[0].last_end_ns = first_ends;
+  if (swapped) std::swap(rows[1].step, rows[2].step);
+  AnalysisOptions options;
+  options.steps = steps;
+  const FleetFixture fixture(run, options);
+  const Fleet fleet = fixture.Make();
+  return IsStepSelectionExact(fleet, *fleet.members[0].source);
+}
+
+TEST(IsStepSelectionExact, UnlessStretchesRunAtTheSameTimeOrSomethingEarlierRunsOnBeyondThem) {
+  EXPECT_TRUE(IsExact({1, 3}, 290, false)) << "everything";
+  EXPECT_TRUE(IsExact({2, 2}, 110, false)) << "what was launched earlier ends inside";
+  EXPECT_FALSE(IsExact({2, 2}, 250, false)) << "it runs on beyond the end";
+  EXPECT_TRUE(IsExact({3, 3}, 290, false)) << "nothing begins after the end";
+  EXPECT_TRUE(IsExact({1, 2}, 110, true)) << "two stretches, one after the other";
+  EXPECT_FALSE(IsExact({1, 2}, 250, true)) << "two stretches at the same time";
+}
+
 TEST(MeasureSelected, SnapsTimeOutwardToBuckets) {
   RunBuilder run;
   auto& rank = run.AddRank(0);

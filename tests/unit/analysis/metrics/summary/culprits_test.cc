@@ -93,6 +93,17 @@ TEST(NameCulprits, AStragglerIsNamedWithItsCauseAndTheBlameItOriginates) {
   EXPECT_EQ(named[0].cause, Name(CauseKind::kHostDelay));
 }
 
+TEST(NameCulprits, OfAPartOfTheRunAStragglerIsNamedByWhatItCausedThere) {
+  FleetFixture fixture = ThreeRanks();
+  fixture.match.instances = {Waiting(2, 500), Waiting(0, 20)};
+  StragglerResult stragglers = Tested();
+  stragglers.stragglers = {Rank(2), Rank(0)};
+  const std::vector<Culprit> named = Named(fixture, stragglers, nullptr);
+  ASSERT_EQ(named.size(), 1U) << "what rank 0 caused there is nothing";
+  EXPECT_EQ(named[0].caused_wait_ns, 1'000);
+  EXPECT_NEAR(named[0].share_of_wait, 1'000.0 / 1'040, 1e-9);
+}
+
 TEST(NameCulprits, AHealthyRunThatWasTestedNamesNobody) {
   FleetFixture fixture = ThreeRanks();
   for (int i = 0; i < 12; ++i) fixture.match.instances.push_back(Waiting(i % 3, 400));

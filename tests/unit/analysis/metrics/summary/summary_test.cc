@@ -110,6 +110,14 @@ TEST(RunVerdict, FollowsTheLargestLoss) {
   EXPECT_EQ(ComputeVerdict(Share(0.3, 0.05, 0.05, 0, 0.6, 0.4)), RunVerdict::kHost);
 }
 
+TEST(RunVerdict, OfTheTimeThatIsNotIdleIsOfWhatRuns) {
+  const TimeShare share = Share(0.06, 0.002, 0.001, 0, 0.937, 0.8);
+  EXPECT_EQ(ComputeVerdict(share), RunVerdict::kHost);
+  EXPECT_EQ(ComputeVerdict(BusyShare(share)), RunVerdict::kCompute);
+  EXPECT_NEAR(BusyShare(share).compute, 0.06 / 0.063, 1e-12);
+  EXPECT_EQ(BusyShare(Share(0, 0, 0, 0, 1, 1)).idle, 1) << "nothing runs";
+}
+
 TEST(WorstProblems, AreThreeByWeight) {
   const std::vector<Gate> gates = {{"steps_found", false, "d", "f"},
                                    {"clock", false, "d", "f"},

@@ -102,6 +102,13 @@ TEST(SelectionNotices, SayThatNoSuchRangeLaunchedAnything) {
   EXPECT_THAT(Selected(Steps(7, 9)).Told(), ElementsAre(HasSubstr("the traces have steps 0..1")));
 }
 
+TEST(SelectionNotices, SayWhereStepsRunInterleaved) {
+  Selected selected(Steps(1, 1));
+  selected.builder.Source(0).Step(2, 200, 300);
+  selected.builder.Source(0).data().steps[0].last_end_ns = 250;
+  EXPECT_THAT(selected.Told(), ElementsAre(HasSubstr("steps of rank 0 run interleaved")));
+}
+
 TEST(SelectionNotices, BlameTheLimitOfStepsForStepsAlone) {
   FileNote file;
   file.drops.Add(DropReason::kKeyLimit, 1'000);  // names of calls, launches, groups: no step is lost
