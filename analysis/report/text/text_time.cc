@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -94,6 +96,58 @@ namespace {
 
 constexpr size_t kMaxReasons = 8;
 
+// What the host did in the steps of one rank, summed.
+struct HostInSteps {
+  double steps = 0;
+  double longest_alloc_ns = 0;
+  std::map<std::string, double> sums;
+};
+
+std::map<int64_t, HostInSteps> HostByRank(const Json& view) {
+  constexpr std::array<std::string_view, 9> kSummed = {"launches",        "host.launch_ns",   "host.graph_launches",
+                                                       "host.sync_calls", "host.sync_ns",     "host.alloc_calls",
+                                                       "host.alloc_ns",   "host.host_copies", "host.host_copy_ns"};
+  std::map<int64_t, HostInSteps> ranks;
+  for (const Json& step : view) {
+    HostInSteps& rank = ranks[IntegerOf(FieldOf(step, "rank")).value_or(-1)];
+    ++rank.steps;
+    rank.longest_alloc_ns = std::max(rank.longest_alloc_ns, RealOf(FieldOf(step, "host.alloc_max_ns")).value_or(0));
+    for (const std::string_view key : kSummed) {
+      rank.sums[std::string(key)] += RealOf(FieldOf(step, key)).value_or(0);
+    }
+  }
+  return ranks;
+}
+
+// Means of the steps of each rank; nothing where no call was traced.
+void WriteHost(const Json& view, TextPage& page) {
+  if (!AnyHas(view, "host.launch_ns")) return;
+  Json rows = Json::array();
+  double calls = 0;
+  for (const auto& [rank, host] : HostByRank(view)) {
+    Json row = {{"rank", rank}, {"longest_alloc_ns", host.longest_alloc_ns}};
+    for (const auto& [key, sum] : host.sums) {
+      const double mean = sum / host.steps;
+      calls += key.ends_with("_ns") ? 0 : sum;
+      row[key.substr(key.find('.') + 1)] = key.ends_with("_ns") ? Json(mean) : Json(fmt::format("{:.1f}", mean));
+    }
+    rows.push_back(std::move(row));
+  }
+  if (calls == 0) return;
+  page.Heading("the host in a step", "means of the steps above; longest = the longest allocation of any");
+  page.Table(rows, {{"rank", "rank", CellKind::kNumber},
+                    {"launches", "launches", CellKind::kNumber},
+                    {"taking", "launch_ns", CellKind::kTime},
+                    {"graphs", "graph_launches", CellKind::kNumber, 3},
+                    {"syncs", "sync_calls", CellKind::kNumber},
+                    {"taking", "sync_ns", CellKind::kTime},
+                    {"allocs", "alloc_calls", CellKind::kNumber},
+                    {"taking", "alloc_ns", CellKind::kTime},
+                    {"longest", "longest_alloc_ns", CellKind::kTime, 1},
+                    {"copies", "host_copies", CellKind::kNumber, 2},
+                    {"taking", "host_copy_ns", CellKind::kTime, 2}});
+}
+
 // The longest steps of which a reason is told.
 void WriteReasons(const Json& view, TextPage& page) {
   std::vector<const Json*> slow;
@@ -137,6 +191,7 @@ void StepsSection(const Json& view, TextPage& page) {
   }
   columns.push_back({"verdict", "verdict", CellKind::kText});
   page.Table(view, std::move(columns));
+  WriteHost(view, page);
   WriteReasons(view, page);
 }
 

@@ -91,6 +91,7 @@ Json HostView(const ViewInput& input) {
     row["calls"] = total.duration.count();
     row["total_ns"] = total.duration.sum();
     row["duration_ns"] = Percentiles(total.duration, PercentileMedian::kInclude);
+    AddTailRatios(total.duration, row);
     row["launch_delay_ns"] = Percentiles(total.launch_delay);
     row["queue_ns"] = Percentiles(total.queue);
     rows.emplace_back(std::move(row), total.duration.sum());

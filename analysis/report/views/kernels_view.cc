@@ -32,18 +32,6 @@ void NotifyOfRest(const ViewInput& input, const KernelSummary& table) {
                                       rest->instances, kRestOfKernels));
 }
 
-constexpr double kSystematicTail = 1.5;  // p99 / p50
-constexpr double kOutliers = 2;          // max / p50
-
-// Null where the ratios are not known.
-Json TailFlags(const Json& p99_over_p50, const Json& max_over_p50) {
-  if (max_over_p50.is_null()) return nullptr;
-  Json flags = Json::array();
-  if (p99_over_p50.is_number() && p99_over_p50.get<double>() > kSystematicTail) flags.push_back("systematic");
-  if (max_over_p50.get<double>() > kOutliers) flags.push_back("outliers");
-  return flags;
-}
-
 Json RankRow(const ViewInput& input, const KernelOfRank& rank, bool complete) {
   const Sketch& durations = rank.durations;
   const auto known = [&](int64_t value) { return complete ? Json(value) : Json(nullptr); };
@@ -68,11 +56,7 @@ void AddTail(const ViewInput& input, const KernelGroup& group, Json& row) {
   const auto score = ComputeTailScore(group.durations, input.measures.RankTime());
   row["tail_score"] = score ? Json(score->value) : Json(nullptr);
   if (score && !group.durations.exact()) row["tail_score_bounds"] = {score->lower, score->upper};
-  const auto p50 = group.durations.Quantile(0.5);
-  const auto p99 = group.durations.Quantile(0.99);
-  row["p99_over_p50_ratio"] = p50 && p99 ? Ratio(p99->value, p50->value) : Json(nullptr);
-  row["max_over_p50_ratio"] = p50 ? Ratio(group.durations.max(), p50->value) : Json(nullptr);
-  row["tail_flags"] = TailFlags(row["p99_over_p50_ratio"], row["max_over_p50_ratio"]);
+  AddTailRatios(group.durations, row);
 }
 
 Json KernelRowOf(const ViewInput& input, const KernelGroup& group, int64_t total_ns) {

@@ -3,6 +3,8 @@
 #include <array>
 #include <cstdint>
 
+#include "analysis/report/views/json_values.h"
+
 namespace lockstep {
 namespace {
 
@@ -42,6 +44,18 @@ Json Build(const AnySketch& sketch, const Show& show) {
   return out;
 }
 
+constexpr double kSystematicTail = 1.5;  // p99 / p50
+constexpr double kOutliers = 2;          // max / p50
+
+// Null where the ratios are not known.
+Json TailFlags(const Json& p99_over_p50, const Json& max_over_p50) {
+  if (max_over_p50.is_null()) return nullptr;
+  Json flags = Json::array();
+  if (p99_over_p50.is_number() && p99_over_p50.get<double>() > kSystematicTail) flags.push_back("systematic");
+  if (max_over_p50.get<double>() > kOutliers) flags.push_back("outliers");
+  return flags;
+}
+
 }  // namespace
 
 Json Percentiles(const Sketch& sketch, PercentileMedian median) {
@@ -56,5 +70,13 @@ Json Percentiles(const Sketch& sketch, PercentileMedian median) {
 Json ScaledPercentiles(const Sketch& sketch, double scale) { return Build(sketch, AsScaledReal{scale}); }
 
 Json Percentiles(const SignedSketch& sketch) { return Build(sketch, AsInteger{}); }
+
+void AddTailRatios(const Sketch& durations, Json& row) {
+  const auto p50 = durations.Quantile(0.5);
+  const auto p99 = durations.Quantile(0.99);
+  row["p99_over_p50_ratio"] = p50 && p99 ? Ratio(p99->value, p50->value) : Json(nullptr);
+  row["max_over_p50_ratio"] = p50 ? Ratio(durations.max(), p50->value) : Json(nullptr);
+  row["tail_flags"] = TailFlags(row["p99_over_p50_ratio"], row["max_over_p50_ratio"]);
+}
 
 }  // namespace lockstep

@@ -20,4 +20,8 @@ enum class PercentileMedian : uint8_t { kOmit = 0, kInclude = 1 };
 
 [[nodiscard]] Json Percentiles(const SignedSketch& sketch);
 
+// How far the tail reaches: p99_over_p50_ratio, max_over_p50_ratio, tail_flags ("systematic": p99 / p50 > 1.5,
+// "outliers": max / p50 > 2); null without a p50 above zero.
+void AddTailRatios(const Sketch& durations, Json& row);
+
 }  // namespace lockstep

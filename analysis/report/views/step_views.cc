@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analysis/base/status_macros.h"
+#include "analysis/metrics/fleet/interval_selection.h"
 #include "analysis/metrics/fleet/pace.h"
 #include "analysis/metrics/fleet/steps.h"
 #include "analysis/metrics/kernels/kernel_pace.h"
@@ -61,6 +62,14 @@ Json Phases(const StepRow& row) {
           {"optimizer_ratio", Ratio(row.optimizer_ns, row.kernel_time_ns)}};
 }
 
+// What the host did in the step, besides `launches`: calls by their start, copies between host and device by launch.
+Json HostOfStepJson(const StepRow& row) {
+  return {
+      {"launch_ns", row.launch_ns},       {"graph_launches", row.graph_launches}, {"sync_calls", row.sync_calls},
+      {"sync_ns", row.sync_ns},           {"alloc_calls", row.alloc_calls},       {"alloc_ns", row.alloc_ns},
+      {"alloc_max_ns", row.alloc_max_ns}, {"host_copies", row.host_copies},       {"host_copy_ns", row.host_copy_ns}};
+}
+
 Json StepJson(const ViewInput& input, const StepOfRank& step) {
   const StepRow& row = *step.row;
   Json json;
@@ -70,6 +79,7 @@ Json StepJson(const ViewInput& input, const StepOfRank& step) {
   AddTimes(input, input.fleet.members[step.member], row, json);
   AddParts(step, json);
   json["launches"] = row.launches;
+  json["host"] = HostOfStepJson(row);
   json["phase"] = TextOrNull(row.phase);
   json["phases"] = Phases(row);
   json["verdict"] = TextOrNull(Name(step.verdict));
@@ -94,9 +104,7 @@ void TellOfDetectedSteps(const ViewInput& input) {
 }
 
 std::string WhyNoSteps(const Fleet& fleet) {
-  const bool active = std::any_of(fleet.members.begin(), fleet.members.end(),
-                                  [](const FleetRank& member) { return HasActivity(member.source->context); });
-  if (!active) {
+  if (NothingRan(fleet)) {
     return "nothing ran on a device: a step is measured by what it launched, whatever the host marks (--view nvtx "
            "lists its ranges)";
   }
@@ -151,7 +159,7 @@ absl::StatusOr<Json> PaceView(const ViewInput& input) {
                      {"busy_ratio", rank.busy},
                      {"steps_done", rank.steps_done}});
   }
-  if (ranks.empty()) input.Notify("pace", "the ranks share no time");
+  if (ranks.empty() && !NothingRan(input.fleet)) input.Notify("pace", "the ranks share no time");
   if (input.fleet.SelectsSteps()) input.Notify("pace", "of all steps: --steps and --nvtx do not restrict this view");
   json["ranks"] = std::move(ranks);
   LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<KernelPace> kernels, ComputeKernelPace(input.fleet));

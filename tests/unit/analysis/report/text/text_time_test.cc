@@ -28,6 +28,21 @@ TEST(TextOfSteps, TellsWhyTheSlowOnesWereSlow) {
   EXPECT_LT(text.find("step 2:"), text.find("step 3:")) << "the longest first";
 }
 
+TEST(TextOfSteps, TellsWhatTheHostDidInThemAsMeans) {
+  Json first = Step(1, 100, nullptr);
+  first["launches"] = 10;
+  first["host"] = {{"launch_ns", 4'000}, {"graph_launches", 1}, {"sync_calls", 3},
+                   {"sync_ns", 600},     {"alloc_calls", 0},    {"alloc_ns", 0},
+                   {"alloc_max_ns", 0},  {"host_copies", 0},    {"host_copy_ns", 0}};
+  Json second = first;
+  second["launches"] = 13;
+  second["host"]["alloc_calls"] = 1;
+  second["host"]["alloc_ns"] = second["host"]["alloc_max_ns"] = 8'000;
+  const std::string text = RenderText(With("steps", {first, second}), {});
+  EXPECT_THAT(text, testing::ContainsRegex("\n +0 +11\\.5 +4 +1\\.0 +3\\.0 +600 +0\\.5 +4 +8 +0\\.0 +0\n"));
+  EXPECT_THAT(RenderText(With("steps", {Step(1, 100, nullptr)}), {}), Not(HasSubstr("the host in a step")));
+}
+
 TEST(TextOfSteps, SaysNothingOfStepsWithinTheNoise) {
   EXPECT_THAT(RenderText(With("steps", {Step(1, 100, nullptr)}), {}), Not(HasSubstr("slow steps")));
 }
