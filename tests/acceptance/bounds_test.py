@@ -1,4 +1,4 @@
-"""Traces made to exhaust memory or time, and traces that lack something: bounded, right in the rest, and told.
+"""Traces made to exhaust memory or time: bounded, right in the rest, and told. Those that lack something: lacking_test.
 
 Each is analysed with all views in a process of its own, whose peak memory is measured.
 """
@@ -300,68 +300,6 @@ class AllViews(Bounds):
         for name in ("kineto/**/trace_diff_control*.json.gz", "nsys/**/h100_2gpu_1s.sqlite"):
             (path,) = glob.glob(os.path.join(DATA, name), recursive=True)
             self.check(path)
-
-
-class Lacking(Bounds):
-    """What cannot be computed is an empty list with a reason; the rest is right."""
-    LISTS = ("kernels", "families", "collectives", "tails", "host", "launches", "nvtx", "memory", "allocation", "steps")
-
-    def check_told(self, report):
-        for view in self.LISTS:
-            if not report[view]:
-                self.assertTrue(any(about == view for about, _ in self.told), (view, sorted(self.told)))
-
-    def test_everything_but_the_host(self):
-        def events():
-            for i in range(1000):
-                yield event("cpu_op", "aten::add", 10 * i, 5, pid=1, tid=1)
-                if i % 100 == 0:
-                    yield annotation(10 * i, 1000, f"ProfilerStep#{i // 100}")
-        report = self.report(events())
-        self.check_told(report)
-        self.assertEqual((report["kernels"], report["tails"], report["steps"]), ([], [], []))
-        self.assert_told("kernels", "no kernels")
-        self.assert_told("tails", "no kernels")
-        self.assertEqual(sum(row["instances"] for row in report["nvtx"]), 10)
-        gate = {gate["name"]: gate["ok"] for gate in report["quality"]["gates"]}
-        self.assertIs(gate["kernels_present"], False)
-
-    def test_the_host(self):
-        report = self.report(kernel(10 * i, 5, f"gemm_{i % 3}", correlation=i) for i in range(1000))
-        self.check_told(report)
-        for view in ("host", "launches", "nvtx", "memory"):
-            self.assertEqual(report[view], [], view)
-        self.assert_told("host", "no runtime or driver calls")
-        self.assert_told("nvtx", "no ranges")
-        self.assertEqual([row["instances"] for row in report["kernels"]], [334, 333, 333])
-        self.assertEqual(report["idle"][0]["other_ns"], 999 * 5000)  # no cause is told without launches
-
-    def test_ranges(self):
-        def events():
-            for i in range(1000):
-                yield call(10 * i - 3, 2, "cudaLaunchKernel", i + 1)
-                yield kernel(10 * i, 5, f"gemm_{i % 3}", correlation=i + 1)
-        report = self.report(events())
-        self.check_told(report)
-        self.assertEqual(report["nvtx"], [])
-        self.assertEqual(report["host"][0]["calls"], 1000)
-        self.assertEqual(sum(row["count"] for row in report["launches"]), 1000)
-
-    def test_names_of_nvidia(self):
-        """An AMD trace: other names for the calls and kernels, streams of their own numbers."""
-        def events():
-            for i in range(600):
-                yield call(10 * i - 3, 2, "hipLaunchKernel", i + 1)
-                name = ("Cijk_Ailk_Bljk_HHS_BH_MT128x128x16", "ncclDevKernel_Generic_4(ncclDevKernelArgsStorage<4096ul>)",
-                        "void at::native::vectorized_elementwise_kernel<4>(int)")[i % 3]
-                yield kernel(10 * i, 5, name, stream=0, correlation=i + 1)
-        report = self.report(events())
-        self.check_told(report)
-        families = {row["name"][:4]: (row["category"], row["family"]) for row in report["kernels"]}
-        self.assertEqual(families, {"Cijk": ("compute", "gemm"), "nccl": ("communication", "communication"),
-                                    "void": ("compute", "elementwise")})
-        self.assertEqual(report["host"][0]["calls"], 600)
-        self.assertEqual({row["queue_count"] for row in report["launches"]}, {200})
 
 
 if __name__ == "__main__":

@@ -71,15 +71,24 @@ Gate KernelsPresent(const GateInput& in) {
       "end by itself so that the buffers are flushed");
 }
 
+int64_t OpaqueLaunches(const SourceData& source) {
+  return std::max(source.context.opaque_graph_launches, source.context.graph_spans);
+}
+
+// Those of the steps; where there are more outside, or no steps, at least one for each kernel that ran outside graphs.
+// 0 where no call was recorded.
+int64_t LaunchesOf(const SourceData& source) {
+  const SourceContext& context = source.context;
+  const int64_t opaque = OpaqueLaunches(source);
+  int64_t in_steps = 0;
+  for (const StepRow& row : source.steps) in_steps += row.launches;
+  if (context.api_rows == 0) return std::max(in_steps, opaque);
+  return std::max(in_steps, context.kernels - context.graph_kernels + opaque);
+}
+
 Gate GraphsVisible(const GateInput& in) {
-  const int64_t opaque = SumOver(
-      in.fleet, [](const SourceData& s) { return std::max(s.context.opaque_graph_launches, s.context.graph_spans); });
-  int64_t launches = SumOver(in.fleet, [](const SourceData& s) {
-    int64_t sum = 0;
-    for (const StepRow& row : s.steps) sum += row.launches;
-    return sum;
-  });
-  launches = std::max(launches, opaque);
+  const int64_t opaque = SumOver(in.fleet, OpaqueLaunches);
+  const int64_t launches = SumOver(in.fleet, LaunchesOf);
   if (launches == 0) return NotApplicable("no launch was recorded");
   const std::string detail =
       fmt::format("{} of {} launches are CUDA graphs whose kernels are not in the trace", opaque, launches);
@@ -280,8 +289,7 @@ Gate StepsFound(const GateInput& in) {
     return HasActivity(m.source->context) && std::none_of(m.source->steps.begin(), m.source->steps.end(),
                                                           [](const StepRow& row) { return row.step != kNoStep; });
   });
-  if (std::none_of(in.fleet.members.begin(), in.fleet.members.end(),
-                   [](const FleetRank& m) { return HasActivity(m.source->context); })) {
+  if (NothingRan(in.fleet)) {
     return NotApplicable("nothing ran on a device: a step is measured by what it launched");
   }
   if (without.empty()) return Good("every rank has steps");
@@ -305,11 +313,12 @@ Gate DecodePure(const GateInput& in) {
 }
 
 Gate CaptureLongEnough(const GateInput& in) {
+  if (NothingRan(in.fleet)) return NotApplicable("nothing ran on a device");
   const auto shortest = RanksWhere(in.fleet, [](const FleetRank& m) {
     const SourceContext& context = m.source->context;
     const auto steps = std::count_if(m.source->steps.begin(), m.source->steps.end(),
                                      [](const StepRow& row) { return row.step != kNoStep; });
-    return steps < 20 && context.last_end_ns - context.first_start_ns < kNsPerS;
+    return HasActivity(context) && steps < 20 && context.last_end_ns - context.first_start_ns < kNsPerS;
   });
   const auto idle = RanksWhere(in.fleet, [](const FleetRank& m) {
     const IntervalMeasure whole = MeasureWhole(*m.source);

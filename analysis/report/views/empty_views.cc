@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/metrics/fleet/interval_selection.h"
+
 namespace lockstep {
 namespace {
 
@@ -23,6 +25,17 @@ constexpr std::array kEmptyViews = std::to_array<EmptyView>({
     {"allocation", "the traces hold no allocations: nsys --cuda-memory-usage=true, or profile_memory=True"},
 });
 
+// Views of measures have figures of zero, or nothing to look at, where the traces show only the host.
+constexpr std::array<std::string_view, 7> kOfDevices = {"summary", "skew", "overlap", "imbalance",
+                                                        "idle",    "pace", "findings"};
+
+void NotifyOfNothingRun(const ViewInput& input, const Json& views) {
+  if (!NothingRan(input.fleet)) return;
+  for (const std::string_view view : kOfDevices) {
+    if (views.contains(std::string(view))) input.Notify(view, "nothing ran on a device: there is nothing to measure");
+  }
+}
+
 bool HasKernels(const Fleet& fleet) {
   return std::any_of(fleet.members.begin(), fleet.members.end(),
                      [](const FleetRank& member) { return member.source->context.kernels > 0; });
@@ -37,6 +50,7 @@ std::string ReasonOf(const EmptyView& empty, const Fleet& fleet) {
 }  // namespace
 
 void NotifyOfEmptyViews(const ViewInput& input, const Json& views) {
+  NotifyOfNothingRun(input, views);
   for (const EmptyView& empty : kEmptyViews) {
     const auto view = views.find(std::string(empty.view));
     if (view == views.end() || !view->is_array() || !view->empty()) continue;

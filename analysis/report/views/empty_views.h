@@ -1,4 +1,5 @@
-// A list without rows says why: a notice for each empty list view that has told nothing yet.
+// A list without rows says why: a notice for each empty list view that has told nothing yet, and for the views of
+// measures where nothing ran on any device.
 #pragma once
 
 #include "analysis/report/views/view_input.h"

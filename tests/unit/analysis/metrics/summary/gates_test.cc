@@ -53,6 +53,11 @@ std::vector<Case> Cases() {
   sources("kernels_present", false, [](SourceBuilder& rank) { rank.context().kernels = 0; });
   sources("graphs_visible", true, [](SourceBuilder& rank) { rank.context().opaque_graph_launches = 1; });
   sources("graphs_visible", false, [](SourceBuilder& rank) { rank.context().opaque_graph_launches = 50; });
+  sources("graphs_visible", true, [](SourceBuilder& rank) {  // launched outside the steps, or where there are none
+    rank.data().steps.clear();
+    rank.context().api_rows = rank.context().kernels = 500;
+    rank.context().opaque_graph_launches = 1;
+  });
   sources("graphs_visible", kNone, [](SourceBuilder& rank) { rank.data().steps.clear(); });
   fixture("files_whole", true, [](FleetFixture& f) { f.built().run.files = {{"a", "kineto", "used", "", -1, {}}}; });
   fixture("files_whole", false, [](FleetFixture& f) {
