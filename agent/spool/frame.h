@@ -16,6 +16,7 @@ enum class FrameKind : uint8_t {
   kBatch = 2,
   kNote = 3,
   kLedger = 4,  // of the ledger: one change
+  kRewind = 5,  // of a segment: what stands of a source before a place is void
 };
 
 inline constexpr int64_t kFrameHeaderBytes = 36;

@@ -31,13 +31,22 @@ std::string PayloadOf(const Hash128& id, int64_t sequence, std::string_view body
   return FieldWriter().Id(id).Signed(sequence).Raw(body).Finish();
 }
 
+// Of a rewind: a copy of it that was moved voids what the first one did, and nothing behind it.
+std::string BodyOf(const SpoolPosition& before) {
+  return FieldWriter().Number(before.segment, 4).Number(before.offset, 4).Finish();
+}
+
 // Null for a kind that this release does not write.
 std::optional<SpoolRecord> RecordOf(const Frame& frame, uint32_t segment) {
   FieldReader fields(frame.payload);
   SpoolRecord record{.kind = frame.kind, .id = fields.Id(), .sequence = fields.Signed(), .place = {}};
   record.place = {segment, static_cast<uint32_t>(frame.offset), static_cast<uint32_t>(frame.bytes())};
-  const bool known =
-      frame.kind == FrameKind::kContext || frame.kind == FrameKind::kBatch || frame.kind == FrameKind::kNote;
+  if (frame.kind == FrameKind::kRewind) {
+    record.before.segment = static_cast<uint32_t>(fields.Number(4));
+    record.before.offset = static_cast<uint32_t>(fields.Number(4));
+  }
+  const bool known = frame.kind == FrameKind::kContext || frame.kind == FrameKind::kBatch ||
+                     frame.kind == FrameKind::kNote || frame.kind == FrameKind::kRewind;
   return known && fields.ok() ? std::optional(record) : std::nullopt;
 }
 
@@ -70,6 +79,7 @@ absl::Status Spool::Recover(const Acknowledged& acknowledged) {
   for (const auto& [number, size] : sizes) {
     index_.AddBytes(number, size);
   }
+  index_.DropIdleRewinds();
   return absl::OkStatus();
 }
 
@@ -126,13 +136,19 @@ absl::Status Spool::Put(FrameKind kind, const Hash128& id, int64_t sequence, std
       LOCKSTEP_RETURN_IF_ERROR(Rotate());
       continue;
     }
-    const absl::Status written = Write(kind, id, sequence, body);
+    const bool rewinds = kind == FrameKind::kContext && index_.NeedsRewind(id);
+    const absl::Status written = rewinds ? WriteRewind(id) : Write(kind, id, sequence, body);
     TellIfStuck(written);
-    if (written.ok()) {
-      Changed();
-      return SyncUpTo(written_);
+    if (!written.ok()) {
+      AwaitRoom();
+      continue;
     }
-    AwaitRoom();
+    Changed();
+    const absl::Status synced = SyncUpTo(written_);
+    if (!rewinds || !synced.ok()) {
+      return synced;
+    }
+    index_.RewindIsSafe(id);
   }
 }
 
@@ -159,14 +175,32 @@ void Spool::TellIfStuck(const absl::Status& written) {
 
 absl::Status Spool::Write(FrameKind kind, const Hash128& id, int64_t sequence, std::string_view body) {
   const std::string payload = PayloadOf(id, sequence, body);
-  const int64_t bytes = kFrameHeaderBytes + static_cast<int64_t>(payload.size());
+  LOCKSTEP_RETURN_IF_ERROR(RoomFor(static_cast<int64_t>(payload.size())));
+  LOCKSTEP_ASSIGN_OR_RETURN(const RecordPlace place, AppendFrame(kind, payload));
+  index_.Put({kind, id, sequence, place});
+  return absl::OkStatus();
+}
+
+// Voids what of the source stands before the rewind itself.
+absl::Status Spool::WriteRewind(const Hash128& id) {
+  if (active_file_ == nullptr) {
+    LOCKSTEP_RETURN_IF_ERROR(OpenActive());
+  }
+  const SpoolPosition here = {active_, static_cast<uint32_t>(active_file_->size())};
+  const std::string payload = PayloadOf(id, 0, BodyOf(here));
+  LOCKSTEP_RETURN_IF_ERROR(RoomFor(static_cast<int64_t>(payload.size())));
+  LOCKSTEP_ASSIGN_OR_RETURN(const RecordPlace place, AppendFrame(FrameKind::kRewind, payload));
+  index_.Put({FrameKind::kRewind, id, 0, place, here});
+  return absl::OkStatus();
+}
+
+absl::Status Spool::RoomFor(int64_t payload_bytes) const {
+  const int64_t bytes = kFrameHeaderBytes + payload_bytes;
   if (index_.total_bytes() > 0 && index_.total_bytes() + bytes > options_.max_bytes) {
     return absl::ResourceExhaustedError(fmt::format("the spool {} holds {} MiB, --spool-bytes allows {} MiB",
                                                     options_.folder, index_.total_bytes() >> 20,
                                                     options_.max_bytes >> 20));
   }
-  LOCKSTEP_ASSIGN_OR_RETURN(const RecordPlace place, AppendFrame(kind, payload));
-  index_.Put({kind, id, sequence, place});
   return absl::OkStatus();
 }
 
@@ -344,12 +378,27 @@ void Spool::Rewind(const Hash128& source_id, int64_t last_sequence) {
   Changed();
 }
 
+void Spool::TakeBack(const Hash128& id) {
+  const MutexLock lock(mutex_);
+  index_.TakeBack(id);
+  Changed();
+}
+
 void Spool::Settle(const Hash128& source_id) {
   const MutexLock lock(mutex_);
   index_.Settle(source_id);
 }
 
-absl::Status Spool::Collect(const std::function<absl::Status(uint32_t last)>& before_delete, bool thoroughly) {
+absl::Status Spool::Collect(const BeforeDelete& before_delete, bool thoroughly) {
+  // A segment that is gone may have been the last for which another one was needed.
+  bool deleted = true;
+  while (deleted) {
+    LOCKSTEP_ASSIGN_OR_RETURN(deleted, DeleteDead(before_delete, thoroughly));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> Spool::DeleteDead(const BeforeDelete& before_delete, bool thoroughly) {
   std::vector<uint32_t> dead;
   {
     const MutexLock lock(mutex_);
@@ -357,7 +406,7 @@ absl::Status Spool::Collect(const std::function<absl::Status(uint32_t last)>& be
     LOCKSTEP_RETURN_IF_ERROR(MakeRoom(thoroughly));
     dead = index_.Dead(active_);
     if (dead.empty()) {
-      return absl::OkStatus();
+      return false;
     }
     LOCKSTEP_RETURN_IF_ERROR(SyncUpTo(written_));  // what was moved out of them, too
   }
@@ -373,7 +422,7 @@ absl::Status Spool::Collect(const std::function<absl::Status(uint32_t last)>& be
   }
   Changed();
   room_.NotifyAll();
-  return absl::OkStatus();
+  return true;
 }
 
 absl::Status Spool::MakeRoom(bool thoroughly) {

@@ -80,13 +80,15 @@ class Spool {
       LOCKSTEP_EXCLUDES(mutex_);
   void Acknowledge(const Hash128& source_id, int64_t sequence) LOCKSTEP_EXCLUDES(mutex_);
   void Release(const Hash128& id) LOCKSTEP_EXCLUDES(mutex_);
+  // Made durable with the next context of the source: a kill before that leaves what was there.
   void Rewind(const Hash128& source_id, int64_t last_sequence) LOCKSTEP_EXCLUDES(mutex_);
+  void TakeBack(const Hash128& id) LOCKSTEP_EXCLUDES(mutex_);
   void Settle(const Hash128& source_id) LOCKSTEP_EXCLUDES(mutex_);
   // Deletes segments that are dead, and makes more of them so when room is short (or `thoroughly`: whatever can go).
   // `before_delete` must make durable what is acknowledged, and that segments up to `last` were used; it is called only
   // if something is deleted, and nothing is if it fails. Worth another try, unless failure() says otherwise.
-  absl::Status Collect(const std::function<absl::Status(uint32_t last)>& before_delete, bool thoroughly = false)
-      LOCKSTEP_EXCLUDES(mutex_);
+  using BeforeDelete = std::function<absl::Status(uint32_t last)>;
+  absl::Status Collect(const BeforeDelete& before_delete, bool thoroughly = false) LOCKSTEP_EXCLUDES(mutex_);
   // Why nothing more is written or deleted: the disk took something and lost it. An agent started again goes on with
   // what is on the disk.
   [[nodiscard]] absl::Status failure() const LOCKSTEP_EXCLUDES(mutex_);
@@ -109,6 +111,8 @@ class Spool {
   [[nodiscard]] absl::Status Usable() const LOCKSTEP_REQUIRES(mutex_);
   absl::Status Write(FrameKind kind, const Hash128& id, int64_t sequence, std::string_view body)
       LOCKSTEP_REQUIRES(mutex_);
+  absl::Status WriteRewind(const Hash128& id) LOCKSTEP_REQUIRES(mutex_);
+  [[nodiscard]] absl::Status RoomFor(int64_t payload_bytes) const LOCKSTEP_REQUIRES(mutex_);
   // Into the active segment, whatever the bounds say.
   absl::StatusOr<RecordPlace> AppendFrame(FrameKind kind, std::string_view payload) LOCKSTEP_REQUIRES(mutex_);
   absl::Status OpenActive() LOCKSTEP_REQUIRES(mutex_);
@@ -119,6 +123,8 @@ class Spool {
   void Distrust(const absl::Status& failure) LOCKSTEP_REQUIRES(mutex_);
   void AwaitRoom() LOCKSTEP_REQUIRES(mutex_);
   void TellIfStuck(const absl::Status& written) LOCKSTEP_REQUIRES(mutex_);
+  // Whether there was something to delete.
+  absl::StatusOr<bool> DeleteDead(const BeforeDelete& before_delete, bool thoroughly) LOCKSTEP_EXCLUDES(mutex_);
   absl::Status MakeRoom(bool thoroughly) LOCKSTEP_REQUIRES(mutex_);
   absl::Status MoveForward(uint32_t segment) LOCKSTEP_REQUIRES(mutex_);
   void Changed() LOCKSTEP_REQUIRES(mutex_);

@@ -1,5 +1,6 @@
 #include "agent/spool/spool_index.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "analysis/base/check.h"
@@ -15,6 +16,20 @@ struct Found {
 
 // No source has so many batches.
 constexpr int64_t kMaxSequence = int64_t{1} << 60;
+
+SpoolPosition PositionOf(const RecordPlace& place) { return {place.segment, place.offset}; }
+
+// From where on the records of each rewound source count.
+std::map<Hash128, SpoolPosition> RewoundFrom(const std::vector<SpoolRecord>& records) {
+  std::map<Hash128, SpoolPosition> from;
+  for (const SpoolRecord& record : records) {
+    if (record.kind == FrameKind::kRewind) {
+      SpoolPosition& position = from[record.id];
+      position = std::max(position, record.before);
+    }
+  }
+  return from;
+}
 
 bool IsSequence(int64_t sequence) { return sequence >= 0 && sequence < kMaxSequence; }
 
@@ -33,7 +48,16 @@ SpoolIndex::SpoolIndex(const std::vector<SpoolRecord>& records, const Acknowledg
                        std::vector<LostBatches>& lost) {
   std::map<Hash128, Found> found;
   std::vector<Hash128> order;
+  const std::map<Hash128, SpoolPosition> rewound = RewoundFrom(records);
   for (const SpoolRecord& record : records) {
+    if (record.kind == FrameKind::kRewind) {
+      PutRewind(record.id, {record.place, record.before});
+      continue;
+    }
+    if (const auto from = rewound.find(record.id);
+        from != rewound.end() && record.kind != FrameKind::kNote && PositionOf(record.place) < from->second) {
+      continue;
+    }
     if (AcknowledgedOf(acknowledged, record.id) == kAllAcknowledged) {
       continue;
     }
@@ -106,7 +130,7 @@ SpoolIndex::Source& SpoolIndex::SourceOf(const Hash128& id) {
 }
 
 bool SpoolIndex::Wants(FrameKind kind, const Hash128& id, int64_t sequence) const {
-  if (kind == FrameKind::kNote) {
+  if (kind == FrameKind::kNote || kind == FrameKind::kRewind) {
     return true;
   }
   if (released_.contains(id)) {
@@ -121,6 +145,11 @@ bool SpoolIndex::Wants(FrameKind kind, const Hash128& id, int64_t sequence) cons
 
 void SpoolIndex::Put(const SpoolRecord& record) {
   LOCKSTEP_CHECK(Wants(record.kind, record.id, record.sequence));
+  if (record.kind == FrameKind::kRewind) {
+    PutRewind(record.id, {record.place, record.before});
+    DropIdleRewinds();
+    return;
+  }
   Live(record.place);
   switch (record.kind) {
     case FrameKind::kContext:
@@ -155,11 +184,26 @@ void SpoolIndex::PutNote(const Hash128& id, const RecordPlace& place) {
   ++unsent_;
 }
 
+// Of two of a source the one that voids more is enough: the other one may be a copy that was moved.
+void SpoolIndex::PutRewind(const Hash128& id, const RewindEntry& entry) {
+  const auto [known, added] = rewinds_.try_emplace(id, entry);
+  if (!added) {
+    if (entry.before < known->second.before) {
+      return;
+    }
+    Dead(known->second.place);
+    known->second = entry;
+  }
+  Live(entry.place);
+}
+
 void SpoolIndex::Move(const SpoolRecord& record, const RecordPlace& place) {
   Dead(record.place);
   Live(place);
   if (record.kind == FrameKind::kNote) {
     notes_.at(record.id).place = place;
+  } else if (record.kind == FrameKind::kRewind) {
+    rewinds_.at(record.id).place = place;
   } else if (record.kind == FrameKind::kContext) {
     sources_.at(record.id).context = place;
   } else {
@@ -228,6 +272,39 @@ void SpoolIndex::Rewind(const Hash128& id, int64_t last_sequence) {
     source.context.reset();
   }
   source.first = last_sequence + 1;
+  source.needs_rewind = true;
+}
+
+void SpoolIndex::TakeBack(const Hash128& id) {
+  if (released_.contains(id) || sources_.contains(id)) {
+    Rewind(id, -1);
+  }
+}
+
+bool SpoolIndex::NeedsRewind(const Hash128& id) const {
+  const auto found = sources_.find(id);
+  return found != sources_.end() && found->second.needs_rewind;
+}
+
+void SpoolIndex::RewindIsSafe(const Hash128& id) {
+  if (const auto found = sources_.find(id); found != sources_.end()) {
+    found->second.needs_rewind = false;
+  }
+}
+
+// What is void stands in a segment before that of `before`, or in that one; if the rewind stands there itself, both go
+// together.
+void SpoolIndex::DropIdleRewinds() {
+  const uint32_t first = segments_.empty() ? 0 : segments_.begin()->first;
+  for (auto entry = rewinds_.begin(); entry != rewinds_.end();) {
+    const auto& [place, before] = entry->second;
+    if (first < before.segment || (first == before.segment && place.segment != before.segment)) {
+      ++entry;
+    } else {
+      Dead(place);
+      entry = rewinds_.erase(entry);
+    }
+  }
 }
 
 std::vector<Hash128> SpoolIndex::Sendable(size_t limit) const {
@@ -327,6 +404,9 @@ std::vector<SpoolRecord> SpoolIndex::LiveIn(uint32_t segment) const {
   for (const auto& [id, note] : notes_) {
     add(FrameKind::kNote, id, 0, note.place);
   }
+  for (const auto& [id, rewind] : rewinds_) {
+    add(FrameKind::kRewind, id, 0, rewind.place);
+  }
   return records;
 }
 
@@ -335,6 +415,7 @@ void SpoolIndex::RemoveSegment(uint32_t segment) {
   LOCKSTEP_CHECK(found != segments_.end() && found->second.live_records == 0);
   total_bytes_ -= found->second.bytes;
   segments_.erase(found);
+  DropIdleRewinds();
 }
 
 }  // namespace lockstep

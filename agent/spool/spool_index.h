@@ -24,11 +24,19 @@ struct RecordPlace {
   uint32_t bytes = 0;  // of the whole frame
 };
 
+// A place in the order in which records were written.
+struct SpoolPosition {
+  uint32_t segment = 0;
+  uint32_t offset = 0;
+  friend auto operator<=>(const SpoolPosition&, const SpoolPosition&) = default;
+};
+
 struct SpoolRecord {
   FrameKind kind = FrameKind::kBatch;
   Hash128 id;            // of the source or the note
   int64_t sequence = 0;  // of a batch
   RecordPlace place;
+  SpoolPosition before{};  // of a rewind: what stands before it of its source is void
 };
 
 // Batches first..last of a source are not there though they are not known to be acknowledged.
@@ -46,9 +54,10 @@ inline constexpr int64_t kAllAcknowledged = std::numeric_limits<int64_t>::max();
 class SpoolIndex {
  public:
   SpoolIndex() = default;
-  // From all records found in the segments, in their order (of repeated ones the last counts). A source keeps the first
-  // run of unacknowledged batches without a hole. What is missing before it and what stands behind it is appended to
-  // `lost`: the former may have been acknowledged without that being known here, which the aggregator will tell.
+  // From all records found in the segments, in their order (of repeated ones the last counts; none that a rewind
+  // voids). A source keeps the first run of unacknowledged batches without a hole. What is missing before it and what
+  // stands behind it is appended to `lost`: the former may have been acknowledged without that being known here, which
+  // the aggregator will tell.
   SpoolIndex(const std::vector<SpoolRecord>& records, const Acknowledged& acknowledged, std::vector<LostBatches>& lost);
 
   // Of a segment, live or dead.
@@ -67,6 +76,15 @@ class SpoolIndex {
   void Settle(const Hash128& id) { released_.erase(id); }
   // The source is begun anew behind `last_sequence`: its context and batches are dropped.
   void Rewind(const Hash128& id, int64_t last_sequence);
+  // Nothing of the source or note counts any longer, whatever became of it: it will be given again.
+  void TakeBack(const Hash128& id);
+  // Whether a rewind has to be safe on the disk before the source's next context: after a kill what is void would be
+  // taken for a part of what is put from now on.
+  [[nodiscard]] bool NeedsRewind(const Hash128& id) const;
+  // It is.
+  void RewindIsSafe(const Hash128& id);
+  // Rewinds with no segment left that could hold anything void are not needed any longer.
+  void DropIdleRewinds();
 
   // Sources with batches, the oldest first, at most `limit`.
   [[nodiscard]] std::vector<Hash128> Sendable(size_t limit) const;
@@ -96,6 +114,7 @@ class SpoolIndex {
  private:
   struct Source {
     uint64_t order = 0;
+    bool needs_rewind = false;
     std::optional<RecordPlace> context;
     int64_t first = 0;
     std::deque<RecordPlace> batches;
@@ -104,6 +123,10 @@ class SpoolIndex {
   struct NoteEntry {
     uint64_t order = 0;
     RecordPlace place;
+  };
+  struct RewindEntry {
+    RecordPlace place;
+    SpoolPosition before;
   };
   struct Segment {
     int64_t bytes = 0;
@@ -116,6 +139,7 @@ class SpoolIndex {
   Source& SourceOf(const Hash128& id);
   void PutBatch(const Hash128& id, const RecordPlace& place);
   void PutNote(const Hash128& id, const RecordPlace& place);
+  void PutRewind(const Hash128& id, const RewindEntry& entry);
   void DropFront(const Hash128& id, Source& source);
   void DropBatches(const Hash128& id, Source& source);
 
@@ -123,7 +147,8 @@ class SpoolIndex {
   std::map<Hash128, NoteEntry> notes_;
   std::map<uint64_t, Hash128> sendable_;  // by order
   std::map<uint64_t, Hash128> notes_by_order_;
-  std::set<Hash128> released_;  // sources
+  std::map<Hash128, RewindEntry> rewinds_;  // the last of each source
+  std::set<Hash128> released_;              // sources
   std::map<uint32_t, Segment> segments_;
   uint64_t next_order_ = 1;
   int64_t unsent_ = 0;

@@ -257,10 +257,7 @@ void SpoolSender::GiveAgain(const std::vector<Hash128>& lacking) {
     for (const std::string& path : ledger_.TakeBack(id)) {
       paths.insert(path);
     }
-    if (spool_.Range(id).second > 0) {
-      spool_.Rewind(id, -1);
-    }
-    spool_.Settle(id);
+    spool_.TakeBack(id);
     uplink_->Settle(id);
     announced_.erase(id);
   }

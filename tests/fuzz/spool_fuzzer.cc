@@ -21,7 +21,7 @@ std::string Framed(std::string_view bytes) {
   std::string file;
   FieldReader fields(bytes);
   while (fields.ok() && !fields.rest().empty()) {
-    const auto kind = static_cast<FrameKind>(fields.Number(1) % 6);
+    const auto kind = static_cast<FrameKind>(fields.Number(1) % 7);
     const std::string payload(fields.Raw(fields.Number(1) % 48));
     const std::string frame = EncodeFrame(kind, kFile, static_cast<int64_t>(file.size()), payload);
     file += fields.Number(1) % 8 == 0 ? frame.substr(0, frame.size() / 2) : frame;
@@ -53,6 +53,9 @@ void CheckIndex(const FrameScan& scan) {
     SpoolRecord record{.kind = frame.kind, .id = fields.Id(), .sequence = fields.Signed(), .place = {}};
     record.place = {static_cast<uint32_t>(kFile), static_cast<uint32_t>(frame.offset),
                     static_cast<uint32_t>(frame.bytes())};
+    if (frame.kind == FrameKind::kRewind) {
+      record.before = {static_cast<uint32_t>(fields.Number(4)), static_cast<uint32_t>(fields.Number(4))};
+    }
     if (frame.kind == FrameKind::kLedger) {
       acknowledged[record.id] = record.sequence;
     } else {
@@ -61,6 +64,8 @@ void CheckIndex(const FrameScan& scan) {
   }
   std::vector<LostBatches> lost;
   SpoolIndex index(records, acknowledged, lost);
+  index.AddBytes(static_cast<uint32_t>(kFile), 1);
+  index.DropIdleRewinds();
   for (const Hash128& id : index.Sendable(1000)) {
     const auto [first, next] = index.Range(id);
     LOCKSTEP_CHECK(first < next && index.Context(id) && index.Batch(id, first) && index.Batch(id, next - 1));

@@ -134,6 +134,147 @@ TEST_F(SpoolTest, ARewoundSourceIsTakenAgainFromThere) {
   EXPECT_EQ(spool->Read(FrameKind::kBatch, kA, 1).value(), "1/1");
 }
 
+// --- begun anew: whenever the agent is killed (it never says goodbye to its spool), batches of two kinds never mix ---
+
+TEST_F(SpoolTest, AfterAKillARewoundSourceHasNothingOfWhatItWasBefore) {
+  {
+    const auto spool = Open();
+    PutSource(*spool, kA, 4);
+    PutSource(*spool, kB, 2);
+    spool->Rewind(kA, -1);
+    ASSERT_EQ(spool->Put(FrameKind::kContext, kA, 0, "new context"), absl::OkStatus());
+    ASSERT_EQ(spool->Put(FrameKind::kBatch, kA, 0, "new"), absl::OkStatus());
+  }
+  for (int restart = 0; restart < 2; ++restart) {
+    const auto spool = Open();
+    EXPECT_EQ(spool->Range(kA), std::pair(int64_t{0}, int64_t{1}));
+    EXPECT_EQ(spool->Read(FrameKind::kContext, kA, 0).value(), "new context");
+    EXPECT_EQ(spool->Read(FrameKind::kBatch, kA, 0).value(), "new");
+    EXPECT_EQ(spool->Range(kB), std::pair(int64_t{0}, int64_t{2}));
+    EXPECT_EQ(spool->damage().places, 0);
+    EXPECT_THAT(spool->damage().lost, IsEmpty());
+  }
+}
+
+TEST_F(SpoolTest, AKillAfterEveryRecordLeavesOneKindOfBatchesOnly) {
+  std::vector<size_t> ends;  // of the segment, after each record
+  {
+    const auto spool = Open();
+    const auto put = [&](FrameKind kind, int64_t sequence, const std::string& body) {
+      ASSERT_EQ(spool->Put(kind, kA, sequence, body), absl::OkStatus());
+      ends.push_back(BytesOf(Segments()[0]).size());
+    };
+    put(FrameKind::kContext, 0, "old");
+    for (int64_t i = 0; i < 3; ++i) put(FrameKind::kBatch, i, "old");
+    spool->Rewind(kA, -1);
+    put(FrameKind::kContext, 0, "new");
+    for (int64_t i = 0; i < 2; ++i) put(FrameKind::kBatch, i, "new");
+  }
+  const std::string name = Segments()[0];
+  const std::string bytes = BytesOf(name);
+  const size_t before_rewind = ends[3];
+  for (size_t size = ends[0]; size <= bytes.size(); ++size) {
+    Write(name, bytes.substr(0, size));
+    const auto spool = Open();
+    const auto context = spool->Read(FrameKind::kContext, kA, 0);
+    const auto [first, next] = spool->Range(kA);
+    for (int64_t i = first; i < next; ++i) {
+      ASSERT_EQ(spool->Read(FrameKind::kBatch, kA, i).value(), context.value()) << size;
+    }
+    if (size == before_rewind) {
+      ASSERT_EQ(next, 3) << "a kill before the rewind costs nothing";
+    }
+  }
+}
+
+TEST_F(SpoolTest, ARewindIsSafeBeforeTheContextThatFollowsIt) {
+  std::vector<std::string> at_syncs;
+  options_.sync = [&](const DurableFile& file) {
+    at_syncs.push_back(file.ReadAt(0, file.size()).value());
+    return file.Sync();
+  };
+  const auto spool = Open();
+  PutSource(*spool, kA, 1);
+  spool->Rewind(kA, -1);
+  at_syncs.clear();
+  ASSERT_EQ(spool->Put(FrameKind::kContext, kA, 0, "new context"), absl::OkStatus());
+  ASSERT_EQ(at_syncs.size(), 2U);
+  EXPECT_EQ(at_syncs[0].find("new context"), std::string::npos);
+  EXPECT_NE(at_syncs[1].find("new context"), std::string::npos);
+  EXPECT_GT(at_syncs[0].size(), BytesOf(Segments()[0]).find("1/0") + 3) << "the rewind";
+}
+
+TEST_F(SpoolTest, ARewindStaysAsLongAsASegmentThatMayHoldWhatItVoids) {
+  options_.segment_bytes = 400;
+  const auto spool = Open();
+  PutSource(*spool, kA, 3, /*padding=*/1);  // beside the stuck one in the first segment
+  PutSource(*spool, kB, 1);
+  const std::string first = Segments()[0];
+  ASSERT_NE(BytesOf(first).find("2/0"), std::string::npos);
+  for (int round = 0; round < 3; ++round) {
+    spool->Rewind(kA, -1);
+    PutSource(*spool, kA, 20);
+    spool->Acknowledge(kA, 18);
+    ASSERT_EQ(spool->Collect(Nothing), absl::OkStatus());
+    ASSERT_EQ(Segments()[0], first) << "held by the other source";
+    const auto again = Open();  // the ledger is lost, too
+    const auto [begin, end] = again->Range(kA);
+    ASSERT_LT(begin, end);
+    for (int64_t i = begin; i < end; ++i) {
+      ASSERT_EQ(again->Read(FrameKind::kBatch, kA, i).value(), BodyOf(kA, i)) << "a batch of the first kind";
+    }
+  }
+  spool->Release(kA);
+  spool->Release(kB);
+  ASSERT_EQ(spool->Collect(Nothing, /*thoroughly=*/true), absl::OkStatus());
+  EXPECT_THAT(Segments(), IsEmpty()) << "nothing is left that a rewind would void";
+}
+
+TEST_F(SpoolTest, ARewindAloneKeepsNoSegment) {
+  const auto spool = Open();
+  PutSource(*spool, kA, 2);
+  spool->Rewind(kA, -1);
+  PutSource(*spool, kA, 2);
+  spool->Release(kA);
+  ASSERT_EQ(spool->Collect(Nothing, /*thoroughly=*/true), absl::OkStatus());
+  EXPECT_THAT(Segments(), IsEmpty());
+}
+
+TEST_F(SpoolTest, ARewindThatIsMovedVoidsNothingMoreThanBefore) {
+  options_.segment_bytes = 2000;
+  options_.max_bytes = 12'000;
+  const auto spool = Open();
+  PutSource(*spool, kA, 3);
+  PutSource(*spool, kB, 5, 300);  // most of the first segment, and stuck
+  spool->Rewind(kA, -1);
+  PutSource(*spool, kA, 4);
+  const Hash128 other = {0, 3};
+  PutSource(*spool, other, 0);
+  for (int64_t i = 0; i < 60; ++i) {
+    ASSERT_EQ(spool->Put(FrameKind::kBatch, other, i, std::string(300, 'o')), absl::OkStatus());
+    spool->Acknowledge(other, i);
+    ASSERT_EQ(spool->Collect(Nothing), absl::OkStatus());
+  }
+  ASSERT_GT(Segments().back(), "00000005.spool");
+  const auto again = Open({{other, 59}});
+  EXPECT_EQ(again->Range(kA), std::pair(int64_t{0}, int64_t{4}));
+  EXPECT_EQ(again->Range(kB), std::pair(int64_t{0}, int64_t{5}));
+  EXPECT_THAT(again->damage().lost, IsEmpty());
+}
+
+TEST_F(SpoolTest, ASourceTakenBackAfterItsEndBeginsAnewOnTheDiskToo) {
+  options_.segment_bytes = 4000;
+  {
+    const auto spool = Open();
+    PutSource(*spool, kB, 1);
+    PutSource(*spool, kA, 4);
+    spool->Release(kA);
+    spool->TakeBack(kA);
+    ASSERT_EQ(spool->Put(FrameKind::kContext, kA, 0, "new context"), absl::OkStatus());
+  }
+  EXPECT_EQ(Open()->Range(kA), std::pair(int64_t{0}, int64_t{0}));
+}
+
 TEST_F(SpoolTest, ANoteIsThereUntilItIsReleased) {
   ASSERT_EQ(Open()->Put(FrameKind::kNote, kNote, 0, "note"), absl::OkStatus());
   const auto spool = Open();
