@@ -105,6 +105,7 @@ int Complain(const absl::Status& status, int exit_code) {
 }  // namespace
 
 int RunAgentCommand(int argc, const char* const* argv) {
+  const StopOnSignals signals;  // first: whoever is told to end while it begins ends in order, too
   const auto parsed = ParseAgentFlags(argc, argv);
   if (const int* done = std::get_if<int>(&parsed)) {
     return *done;
@@ -116,7 +117,6 @@ int RunAgentCommand(int argc, const char* const* argv) {
   if (!options.ok()) {
     return Complain(options.status(), 1);
   }
-  const StopOnSignals signals;
   const absl::Status ended = RunAgent(flags, *options, signals.token());
   if (ended.ok()) {
     return 0;

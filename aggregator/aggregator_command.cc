@@ -83,6 +83,7 @@ absl::Status Dump(const std::string& store, const std::stop_token& stop) {
 }  // namespace
 
 int RunAggregatorCommand(int argc, const char* const* argv) {
+  const StopOnSignals signals;  // first: whoever is told to end while it begins ends in order, too
   const auto parsed = ParseAggregatorFlags(argc, argv);
   if (const int* done = std::get_if<int>(&parsed)) {
     return *done;
@@ -90,7 +91,6 @@ int RunAggregatorCommand(int argc, const char* const* argv) {
   const AggregatorFlags& flags = std::get<AggregatorFlags>(parsed);
   SetLogLevel(*LogLevelFromName(flags.log_level));
   SetLogFormat(*LogFormatFromName(flags.log_format));
-  const StopOnSignals signals;
   const absl::Status ended = flags.dump ? Dump(flags.store, signals.token()) : Serve(flags, signals.token());
   if (absl::IsCancelled(ended)) {
     return 128 + signals.signal();

@@ -19,11 +19,13 @@ class Host:
         self.spool = os.path.join(self.folder, "disk", "spool")
         os.makedirs(self.watched)
         self.disk = disk_at(os.path.join(self.folder, "disk"), SPOOL_MB)
+        self.watches = True
         self.link = Link(loop, target)
         self.agent = Daemon("lockstep-agent", self.name, os.path.join(self.folder, "agent.log"), self.disk)
 
     def start(self, paths=None):
         """Watching its folder, or for the files that are given."""
+        self.watches = not paths
         what = ["--watch", self.watched, "--pattern", "rank*"] if not paths else list(paths)
         self.agent.start("--aggregator", self.link.address, "--run", RUN, "--host", self.name, "--spool", self.spool,
                          "--spool-bytes", "32M", "--jobs", "2", "--drain-timeout", "2", *what)

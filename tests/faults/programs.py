@@ -36,6 +36,16 @@ def run_to_end(name, *args, timeout=600):
     return done.stdout
 
 
+def catches(pid, number):
+    """Whether the process has a handler for the signal; False once it is gone."""
+    try:
+        with open(f"/proc/{pid}/status", encoding="ascii") as file:
+            caught = next(line for line in file if line.startswith("SigCgt:"))
+    except (OSError, StopIteration):
+        return False
+    return bool(int(caught.split()[1], 16) >> (number - 1) & 1)
+
+
 class Daemon:
     """One program that may be dead. Its exits that nobody asked for are kept as codes."""
 
@@ -75,6 +85,7 @@ class Daemon:
 
     def end(self, timeout_s):
         """In order; its exit code, or None when it had to be killed. Of one that has ended already, how it did."""
+        self._await_handler(timeout_s)
         if not self.lives():
             return self.exits[-1] if self.exits else None
         self.process.send_signal(signal.SIGTERM)
@@ -84,6 +95,12 @@ class Daemon:
             return None
         finally:
             self.kill()
+
+    def _await_handler(self, timeout_s):
+        """Before a program has begun, in its loader, nothing of it can catch SIGTERM and end in order."""
+        deadline = time.monotonic() + timeout_s
+        while self.lives() and not catches(self.process.pid, signal.SIGTERM) and time.monotonic() < deadline:
+            time.sleep(0.002)
 
     def crashes(self):
         return [code for code in self.exits if code < 0 and code != -signal.SIGTERM]  # too early to be caught

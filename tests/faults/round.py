@@ -2,6 +2,7 @@
 import json
 import os
 import shutil
+import signal
 import time
 
 from acts import END_S, Stage
@@ -43,8 +44,10 @@ def _end_in_order(cluster):
         if host.agent.away:
             continue  # a round of other clients
         code = host.agent.end(30)
-        if code != 0:
-            problems.append(f"{host.name}: the agent ended with {code} after SIGTERM, expected 0")
+        # One with PATHs says so when it was ended before it had looked at all of them; what it had taken is delivered.
+        allowed = (0,) if host.watches else (0, 128 + signal.SIGTERM)
+        if code not in allowed:
+            problems.append(f"{host.name}: the agent ended with {code} after SIGTERM, expected one of {allowed}")
         if host.undelivered():
             problems.append(f"{host.name}: in the spool are left {host.undelivered()}")
     return problems
