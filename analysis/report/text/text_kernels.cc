@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -11,12 +12,16 @@
 namespace lockstep {
 namespace {
 
-// The entry of a list with the largest value of a field, the first of equal ones; null if the list is empty.
+// The entry of a list with the largest value of a field, the first of equal ones; null if no entry has one.
 Json Largest(const Json& row, std::string_view list, std::string_view field) {
   const Json* largest = nullptr;
-  const auto value = [&](const Json& entry) { return RealOf(FieldOf(entry, field)).value_or(0); };
+  std::optional<double> most;
   for (const Json& entry : ListOf(row, list)) {
-    if (largest == nullptr || value(entry) > value(*largest)) largest = &entry;
+    const std::optional<double> value = RealOf(FieldOf(entry, field));
+    if (value.has_value() && (!most.has_value() || *value > *most)) {
+      largest = &entry;
+      most = value;
+    }
   }
   return largest != nullptr ? *largest : Json();
 }

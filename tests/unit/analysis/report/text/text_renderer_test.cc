@@ -218,6 +218,16 @@ TEST(TextSummary, TailsThatLoseNothingAreNotListed) {
   EXPECT_FALSE(Says(text, "fine"));
 }
 
+TEST(TextRenderer, ATailWithoutAP99IsNoRanksInParticular) {
+  const Json parts = Json::array({{{"rank", 7}, {"share_of_tail_ratio", nullptr}}});
+  const Json tail = {{"name", "k"}, {"tail_score", 0.2}, {"by_rank", parts}};
+  EXPECT_FALSE(Says(RenderText({{"tails", Json::array({tail})}}, {}), "7"));
+  Json told = tail;
+  told["by_rank"][0]["share_of_tail_ratio"] = 0.75;
+  EXPECT_TRUE(Says(RenderText({{"tails", Json::array({told})}}, {}), "7     75"))
+      << RenderText({{"tails", Json::array({told})}}, {});
+}
+
 TEST(TextRenderer, ARunThatIsStillOpenSaysSo) {
   EXPECT_TRUE(Says(RenderText({{"run", {{"name", "r"}, {"ranks", 1}, {"state", "open"}}}}, {}), "(still open)"));
 }
