@@ -24,6 +24,10 @@ constexpr double kWitnessExponent = 25;
 constexpr double kWitnessCoverage = 0.85;
 constexpr int64_t kWitnessDeviationNs = 1'500;
 constexpr int64_t kWitnessApartNs = 10'000;
+// Lanes beside those of a link, on the same clocks.
+constexpr int64_t kBesideNs = 20'000;
+constexpr size_t kBesideSample = 2'048;
+constexpr double kBesideCoverage = 0.8;
 constexpr int64_t kFineModelNs = 5'000;  // an alignment this sure needs no lanes
 constexpr int kModelKnots = 65;
 
@@ -123,20 +127,26 @@ class Placer {
     const auto told = model_.PairUncertainty(lowest_.at(a), lowest_.at(b), AlignedTime{MiddleOf(a)});
     if (told && told->ns <= kFineModelNs) return Link{FromModel(a, b), told->ns / 2};
     // The lanes whose ends scatter least: others may only run in lockstep.
-    std::optional<LaneShift> best;
+    std::optional<Witness> best;
     std::vector<Witness> witnesses;
     for (const auto& [x, y] : PairsOf(a, b)) {
-      std::optional<LaneShift> shift =
-          FindLaneShift(lanes_[x].events, lanes_[y].events,
-                        {0, reach, std::max(lanes_[x].tick_ns, lanes_[y].tick_ns), lanes_[x].sole && lanes_[y].sole});
+      std::optional<LaneShift> shift = Shift(x, y, 0, reach);
       if (shift && IsWitness(*shift)) witnesses.push_back({x, y, *shift});
-      if (!shift || !shift->accepted || (best && best->deviation_ns <= shift->deviation_ns)) continue;
-      best = std::move(shift);
-      if (best->deviation_ns <= kFineDeviationNs) break;
+      if (!shift || !shift->accepted || (best && best->shift.deviation_ns <= shift->deviation_ns)) continue;
+      Witness found{x, y, *std::move(shift)};
+      if (!HoldsTogether(found)) continue;
+      best = std::move(found);
+      if (best->shift.deviation_ns <= kFineDeviationNs) break;
     }
     if (!best) best = Agreed(witnesses, MiddleOf(a));
-    if (best) return Link{std::move(best->knots), std::max(kMinSigmaNs, best->deviation_ns / 2)};
+    if (best) return Link{std::move(best->shift.knots), std::max(kMinSigmaNs, best->shift.deviation_ns / 2)};
     return told ? std::optional(Link{FromModel(a, b), told->ns / 2}) : std::nullopt;
+  }
+
+  [[nodiscard]] std::optional<LaneShift> Shift(size_t x, size_t y, int64_t expected_ns, int64_t reach_ns) const {
+    return FindLaneShift(
+        lanes_[x].events, lanes_[y].events,
+        {expected_ns, reach_ns, std::max(lanes_[x].tick_ns, lanes_[y].tick_ns), lanes_[x].sole && lanes_[y].sole});
   }
 
   // A pair of lanes that alone is too short to settle the offset.
@@ -152,8 +162,8 @@ class Placer {
   }
 
   // Pairs of lanes of different ranks on both sides that say the same: the one whose ends scatter least.
-  static std::optional<LaneShift> Agreed(const std::vector<Witness>& witnesses, int64_t t_ns) {
-    std::optional<LaneShift> best;
+  [[nodiscard]] std::optional<Witness> Agreed(const std::vector<Witness>& witnesses, int64_t t_ns) const {
+    std::optional<Witness> best;
     for (const Witness& w : witnesses) {
       std::set<size_t> lanes;
       size_t agreeing = 0;
@@ -163,9 +173,44 @@ class Placer {
         lanes.insert({other.x, other.y});
         ++agreeing;
       }
-      if (agreeing >= kWitnesses && (!best || w.shift.deviation_ns < best->deviation_ns)) best = w.shift;
+      if (agreeing < kWitnesses || (best && best->shift.deviation_ns <= w.shift.deviation_ns)) continue;
+      if (HoldsTogether(w)) best = w;
     }
     return best;
+  }
+
+  // Whether the lanes of a link end together anew each time, at its offset. Where their rows are too few to tell, the
+  // lanes that end with them on the same clocks are looked at as well. If that does not tell either, they must be most
+  // of the shorter lane: of two long ones that run in lockstep, some ends will come close for a while at some offset.
+  [[nodiscard]] bool HoldsTogether(const Witness& link) const {
+    if (lanes_[link.x].sole && lanes_[link.y].sole) return true;  // nothing else can be meant
+    WanderPool pool;
+    pool.Add(link.x, link.y, link.shift.end_wander);
+    if (pool.Verdict() != Wandering::kUntold) return pool.Verdict() == Wandering::kNone;
+    const size_t shorter = std::min(lanes_[link.x].events.size(), lanes_[link.y].events.size());
+    const std::vector<size_t> beside_x = EndingWith(link.x);
+    const std::vector<size_t> beside_y = EndingWith(link.y);
+    const int64_t offset = link.shift.knots[link.shift.knots.size() / 2].offset_ns;
+    for (size_t n = 0; n < std::min(beside_x.size(), beside_y.size()); ++n) {
+      const auto shift = Shift(beside_x[n], beside_y[n], offset, kBesideNs);
+      if (shift && shift->coverage >= kBesideCoverage) pool.Add(beside_x[n], beside_y[n], shift->end_wander);
+    }
+    if (pool.Verdict() != Wandering::kUntold) return pool.Verdict() == Wandering::kNone;
+    return 2 * static_cast<size_t>(link.shift.pairs) >= shorter;
+  }
+
+  // Other lanes on the clock of one that end with it anew each time.
+  [[nodiscard]] std::vector<size_t> EndingWith(size_t lane) const {
+    std::vector<size_t> out;
+    for (const size_t l : by_domain_[DomainOf(lane)]) {
+      if (lanes_[l].rank_index == lanes_[lane].rank_index || lanes_[l].cls != lanes_[lane].cls) continue;
+      const auto shift = CompareLanes(lanes_[lane].events, lanes_[l].events, kBesideNs, kBesideSample, true);
+      if (!shift || shift->coverage < kBesideCoverage) continue;
+      WanderPool pool;
+      pool.Add(lane, l, shift->end_wander);
+      if (pool.Verdict() == Wandering::kNone) out.push_back(l);
+    }
+    return out;
   }
 
   // The lane pairs worth trying, the likeliest first.

@@ -138,8 +138,18 @@ void MeasureWander(const std::vector<LaneEvent>& a, const CloseEnds& ends, LaneS
   const size_t pairs = std::min(near.size(), far.size());
   if (pairs < kMinLagged) return;
   const auto least = static_cast<double>(std::max<int64_t>(1'000, UpperMedian(std::move(near))));
-  out.wander = static_cast<double>(UpperMedian(std::move(far))) / least;
-  out.wanders = out.wander > kWanderRatio + kWanderChance / std::sqrt(static_cast<double>(pairs));
+  const double wander = static_cast<double>(UpperMedian(std::move(far))) / least;
+  out.wanders = wander > kWanderRatio + kWanderChance / std::sqrt(static_cast<double>(pairs));
+}
+
+// On the clocks of their domains: a model of the clocks has followed the distances, and hides what they do.
+std::vector<EndDistance> DistancesOf(const std::vector<LaneEvent>& a, const std::vector<LaneEvent>& b,
+                                     const CloseEnds& ends) {
+  std::vector<EndDistance> out;
+  for (size_t n = 0; n < ends.steps.size(); ++n) {
+    out.push_back(DistanceOf(a[ends.steps[n].i], b[ends.steps[n].j]));
+  }
+  return out;
 }
 
 }  // namespace
@@ -159,6 +169,7 @@ std::optional<LaneShift> CompareLanes(const std::vector<LaneEvent>& a, const std
   LaneShift out;
   out.pairs = pairs;
   MeasureWander(a, ends, out);
+  out.end_wander = MeasureEndWander(DistancesOf(a, b, ends));
   if (out.pairs == 0) return std::nullopt;
   const std::map<uint32_t, EndScatter> scatter = ScatterByKind(a, steps, residuals, cap, uncertainty_ns);
   EndScatter best{0, cap};

@@ -34,8 +34,6 @@ constexpr int64_t kAcrossDeviationNs = 500;  // what a coarse clock adds
 constexpr int64_t kMaxDeviationNs = 5'000;
 constexpr int64_t kDurationPart = 10;
 constexpr int64_t kCentrePart = 8;
-constexpr size_t kMinCrossing = 9;      // pairs of lanes on different clocks that tell about a set
-constexpr double kMaxSetWander = 1.25;  // median of theirs; 1.0 to 1.05 where nothing wanders
 constexpr int64_t kInDomainNs = 20'000;
 constexpr int64_t kBetweenDomainsNs = 30'000;
 
@@ -55,15 +53,12 @@ class Finder {
   // Sets of lanes, each a communicator; ascending.
   std::vector<std::vector<size_t>> Run() {
     Compare();
+    DropLockstep();
     std::vector<size_t> all(lanes_.size());
     std::iota(all.begin(), all.end(), size_t{0});
-    Peers peers(lanes_.size());
-    for (const size_t l : all) {
-      for (const Edge& e : edges_[l]) peers[l].insert(e.other);
-    }
-    TakeEven(all, peers, 0);
-    std::sort(sets_.begin(), sets_.end());
-    return std::move(sets_);
+    std::vector<std::vector<size_t>> sets = SetsAmong(all);
+    std::sort(sets.begin(), sets.end());
+    return sets;
   }
 
   [[nodiscard]] bool telling() const { return telling_; }
@@ -72,16 +67,20 @@ class Finder {
   struct Edge {
     size_t other = 0;
     int64_t deviation_ns = 0;
-    double wander = 0;
+  };
+  // Two lanes on different clocks that end alike, whether they fit or not.
+  struct Crossing {
+    size_t other = 0;
+    EndWander wander;
   };
   using Peers = std::vector<std::set<size_t>>;  // per lane
 
   [[nodiscard]] std::vector<LaneEvent> Aligned(const RankLane& lane) const {
     std::vector<LaneEvent> out = lane.events;
     for (LaneEvent& e : out) {
-      const int64_t correction = clock_.Correction(lane.rank_index, LocalTime{e.end_ns}).ns;
-      e.start_ns -= correction;
-      e.end_ns -= correction;
+      e.moved_ns = clock_.Correction(lane.rank_index, LocalTime{e.end_ns}).ns;
+      e.start_ns -= e.moved_ns;
+      e.end_ns -= e.moved_ns;
     }
     return out;
   }
@@ -105,22 +104,29 @@ class Finder {
     return std::max(kMaxDeviationNs, usual_duration_[lane] / kDurationPart);
   }
 
+  // What the lanes of one clock show of those of others.
+  struct Seen {
+    std::vector<Edge> edges;  // to later lanes
+    std::vector<Crossing> crossings;
+    bool telling = false;
+  };
+
   // a's edge to b if the two lanes fit.
-  [[nodiscard]] std::optional<Edge> Fit(size_t a, size_t b, bool& telling) const {
+  [[nodiscard]] std::optional<Edge> Fit(size_t a, size_t b, Seen& seen) const {
     const int64_t uncertainty = UncertaintyOf(a, b);
     const auto quick = CompareLanes(aligned_[a], aligned_[b], uncertainty, kQuickSample, SameDomain(a, b));
     if (!quick) return std::nullopt;
-    telling = telling || quick->pairs >= std::min<int64_t>(kTellingPairs, kQuickSample);
+    seen.telling = seen.telling || quick->pairs >= std::min<int64_t>(kTellingPairs, kQuickSample);
     if (quick->coverage < kQuickCoverage || quick->common_rate < kQuickCommonRate) return std::nullopt;
-    Edge edge{b, kFineDeviationNs, 0};
+    Edge edge{b, kFineDeviationNs};
     for (const auto& [x, y] : {std::pair(a, b), std::pair(b, a)}) {
       const auto whole = CompareLanes(aligned_[x], aligned_[y], uncertainty, kSample, SameDomain(a, b));
+      if (x == a && whole && !SameDomain(a, b)) seen.crossings.push_back({b, whole->end_wander});
       const auto least = static_cast<int64_t>(std::min(lanes_[x].events.size(), kSample) / kOverlapPart);
       const bool fits = whole && whole->pairs >= std::max(kMinPairs, least) && CoversEnough(*whole) &&
                         whole->common_rate >= kMinCommonRate && whole->deviation_ns <= LimitOf(x) && !whole->wanders;
       if (!fits) return std::nullopt;
       edge.deviation_ns = std::max(edge.deviation_ns, whole->deviation_ns);
-      edge.wander = std::max(edge.wander, whole->wander);
     }
     return edge;
   }
@@ -133,23 +139,70 @@ class Finder {
 
   void Compare() {
     edges_.assign(lanes_.size(), {});
-    std::vector<std::vector<Edge>> later(lanes_.size());
-    std::vector<uint8_t> telling(lanes_.size(), 0);
+    std::vector<Seen> seen(lanes_.size());
     executor_.ParallelFor(lanes_.size(), [&](size_t a) {
-      bool told = false;
       for (size_t b = a + 1; b < lanes_.size(); ++b) {
         if (!Comparable(a, b)) continue;
-        if (const auto edge = Fit(a, b, told)) later[a].push_back(*edge);
+        if (const auto edge = Fit(a, b, seen[a])) seen[a].edges.push_back(*edge);
       }
-      telling[a] = told ? 1 : 0;
     });
     for (size_t a = 0; a < lanes_.size(); ++a) {
-      telling_ = telling_ || telling[a] != 0;
-      for (const Edge& e : later[a]) {
+      telling_ = telling_ || seen[a].telling;
+      for (const Edge& e : seen[a].edges) {
         edges_[a].push_back(e);
-        edges_[e.other].push_back({a, e.deviation_ns, e.wander});
+        edges_[e.other].push_back({a, e.deviation_ns});
+      }
+      crossings_.push_back(std::move(seen[a].crossings));
+    }
+  }
+
+  // Sets of one clock whose ends, taken together, wander against those of a set of another clock only run in lockstep
+  // with it, however well some of their lanes seem to fit: a single pair of short lanes may keep its distance by
+  // chance, all of them do not.
+  void DropLockstep() {
+    const std::vector<size_t> set_of = SetsOfClocks();
+    const auto by_set = [&](size_t a, size_t b) { return set_of[a] < set_of[b] ? std::pair(a, b) : std::pair(b, a); };
+    std::map<std::pair<size_t, size_t>, WanderPool> pools;
+    for (size_t a = 0; a < lanes_.size(); ++a) {
+      for (const Crossing& c : crossings_[a]) {
+        const auto [x, y] = by_set(a, c.other);
+        pools[{set_of[x], set_of[y]}].Add(x, y, c.wander);
       }
     }
+    const auto apart = [&](size_t a, size_t b) {
+      const auto [x, y] = by_set(a, b);
+      const auto at = pools.find({set_of[x], set_of[y]});
+      return at != pools.end() && at->second.Verdict(pools.size()) == Wandering::kApart;
+    };
+    for (size_t a = 0; a < lanes_.size(); ++a) {
+      std::erase_if(edges_[a], [&](const Edge& e) { return !SameDomain(a, e.other) && apart(a, e.other); });
+    }
+  }
+
+  // Per lane the number of its set among the lanes on its clock: a set of its own where it is in none.
+  [[nodiscard]] std::vector<size_t> SetsOfClocks() {
+    std::map<int32_t, std::vector<size_t>> by_domain;
+    for (size_t l = 0; l < lanes_.size(); ++l) by_domain[clock_.DomainOf(lanes_[l].rank_index).value].push_back(l);
+    std::vector<size_t> out(lanes_.size());
+    std::iota(out.begin(), out.end(), size_t{0});
+    for (const auto& [domain, lanes] : by_domain) {
+      for (const std::vector<size_t>& set : SetsAmong(lanes)) {
+        for (const size_t l : set) out[l] = set.front();
+      }
+    }
+    return out;
+  }
+
+  [[nodiscard]] std::vector<std::vector<size_t>> SetsAmong(const std::vector<size_t>& lanes) {
+    const std::set<size_t> among(lanes.begin(), lanes.end());
+    Peers peers(lanes_.size());
+    for (const size_t l : lanes) {
+      for (const Edge& e : edges_[l]) {
+        if (among.count(e.other) > 0) peers[l].insert(e.other);
+      }
+    }
+    TakeEven(lanes, peers, 0);
+    return std::exchange(sets_, {});
   }
 
   // Takes the parts that all fit each other equally well. The others are split in two ways, and the way that leaves
@@ -158,7 +211,7 @@ class Finder {
     for (const std::vector<size_t>& part : Parts(lanes, peers)) {
       if (part.size() < 2) continue;
       if (IsClique(part, peers) && IsEven(part)) {
-        Accept(part);
+        sets_.push_back(part);
         continue;
       }
       std::vector<std::vector<size_t>> before = std::exchange(sets_, {});
@@ -167,28 +220,6 @@ class Finder {
       Split(part, 0);
       if (Quality(closer) >= Quality(sets_)) sets_ = std::move(closer);
       sets_.insert(sets_.end(), before.begin(), before.end());
-    }
-  }
-
-  // A set over several clocks whose lanes wander against those of other clocks, as a whole, is one set for each clock:
-  // a single pair of short lanes may seem to keep its distance by chance, all of them do not.
-  void Accept(const std::vector<size_t>& part) {
-    const std::set<size_t> among(part.begin(), part.end());
-    std::vector<double> wander;
-    std::map<int32_t, std::vector<size_t>> by_domain;
-    for (const size_t l : part) {
-      by_domain[clock_.DomainOf(lanes_[l].rank_index).value].push_back(l);
-      for (const Edge& e : edges_[l]) {
-        if (e.other > l && among.count(e.other) > 0 && !SameDomain(l, e.other)) wander.push_back(e.wander);
-      }
-    }
-    std::sort(wander.begin(), wander.end());
-    if (wander.size() < kMinCrossing || wander[wander.size() / 2] <= kMaxSetWander) {
-      sets_.push_back(part);
-      return;
-    }
-    for (auto& [domain, lanes] : by_domain) {
-      if (lanes.size() > 1) sets_.push_back(std::move(lanes));
     }
   }
 
@@ -218,7 +249,7 @@ class Finder {
     std::vector<Edge> edges;
     for (const Edge& e : edges_[lane]) {
       if (among.count(e.other) == 0 || peers.count(e.other) == 0) continue;
-      edges.push_back({e.other, std::max(e.deviation_ns, kEvenDeviationNs), e.wander});
+      edges.push_back({e.other, std::max(e.deviation_ns, kEvenDeviationNs)});
     }
     std::stable_sort(edges.begin(), edges.end(),
                      [](const Edge& a, const Edge& b) { return a.deviation_ns < b.deviation_ns; });
@@ -275,7 +306,7 @@ class Finder {
     for (const std::vector<size_t>& part : Parts(lanes, peers)) {
       if (part.size() < 2) continue;
       if (IsClique(part, peers)) {
-        Accept(part);
+        sets_.push_back(part);
       } else if (strictness + 1 < kDecoyRatios.size()) {
         Split(part, strictness + 1);
       }
@@ -350,6 +381,7 @@ class Finder {
   std::vector<std::vector<LaneEvent>> aligned_;
   std::vector<int64_t> usual_duration_;  // per lane
   std::vector<std::vector<Edge>> edges_;
+  std::vector<std::vector<Crossing>> crossings_;  // to later lanes
   bool telling_ = false;
   std::vector<std::vector<size_t>> sets_;
 };

@@ -61,6 +61,7 @@ class FullWalk {
     }
     if (matched > 0) out.common_rate = static_cast<double>(common) / static_cast<double>(matched);
     if (out.pairs > 0) out.coverage = static_cast<double>(matched) / static_cast<double>(out.pairs);
+    out.end_wander = MeasureEndWander(Distances());
     MakeKnots(out);
     out.jumps = jumps_;
     return out;
@@ -121,6 +122,15 @@ class FullWalk {
       steps_[n] = walker_.Nearest(steps_[n].i, tracker.offset);
     }
     return true;
+  }
+
+  [[nodiscard]] std::vector<EndDistance> Distances() const {
+    std::vector<EndDistance> out;
+    for (const LaneWalker::Step& step : steps_) {
+      if (!step.in_window || step.distance_ns >= walker_.cap_ns()) continue;
+      out.push_back(DistanceOf(walker_.a()[step.i], walker_.b()[step.j]));
+    }
+    return out;
   }
 
   struct Point {

@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "analysis/metrics/match/lanes/end_wander.h"
 #include "analysis/model/collective.h"
 
 namespace lockstep {
@@ -18,6 +19,8 @@ struct LaneEvent {
   int64_t start_ns = 0;  // on the clock of its domain
   int64_t end_ns = 0;
   uint32_t kind = 0;  // events of different kinds never belong together
+  // What has been taken off both times to have them on a common clock.
+  int64_t moved_ns = 0;
 };
 
 struct OffsetKnot {
@@ -37,7 +40,7 @@ struct LaneShift {
   // The distance of the ends wanders: each pair adds to that of the one before. Members of one collective end together
   // anew each time; lanes that only run in lockstep drift apart and back.
   bool wanders = false;
-  double wander = 0;  // change of the distance over several pairs to that over one; 0 = too few pairs to tell
+  EndWander end_wander;  // the same from one pair to the next: several lanes of one communicator tell it together
 };
 
 struct ShiftQuestion {

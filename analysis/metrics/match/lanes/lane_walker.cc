@@ -94,6 +94,11 @@ bool LaneWalker::Promising(double sum, int64_t seen) const {
   return sum < kPromisingPart * static_cast<double>(seen * cap_ns_);
 }
 
+EndDistance DistanceOf(const LaneEvent& a, const LaneEvent& b) {
+  const int64_t distance = a.end_ns + a.moved_ns - b.end_ns - b.moved_ns;
+  return {a.end_ns, distance, std::min(a.end_ns - a.start_ns, b.end_ns - b.start_ns), a.kind};
+}
+
 int64_t CapOf(const std::vector<LaneEvent>& lane) {
   std::vector<int64_t> gaps;
   for (size_t i = 1; i < lane.size(); ++i) gaps.push_back(lane[i].end_ns - lane[i - 1].end_ns);

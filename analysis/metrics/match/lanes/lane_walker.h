@@ -81,6 +81,9 @@ class LaneWalker {
   int64_t cap_ns_;
 };
 
+// How two events lie against each other on the clocks of their domains.
+[[nodiscard]] EndDistance DistanceOf(const LaneEvent& a, const LaneEvent& b);
+
 // A quarter of the usual distance between ends: what chance gives.
 [[nodiscard]] int64_t CapOf(const std::vector<LaneEvent>& lane);
 
