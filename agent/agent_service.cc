@@ -235,7 +235,7 @@ class AgentService {
   absl::Status Shortfall() {
     if (const std::vector<std::string> failed = ledger().FailedFiles(); !failed.empty()) {
       return absl::ResourceExhaustedError(
-          fmt::format("{} files could not be read for want of room, such as {}: give them again when there is some",
+          fmt::format("{} files were not taken for want of room, such as {}: give them again when there is some",
                       failed.size(), failed[0]));
     }
     return usable_.load() > 0 ? absl::OkStatus()
@@ -319,6 +319,12 @@ class AgentService {
                  refused.path, refused.reason, refused.detail);
     }
     LogInfo("drained: {} batches acknowledged on {} streams", summary->acknowledged_batches, summary->streams);
+    if (!folder_ && !summary->put_off.empty()) {
+      const RefusedUplinkSource& first = summary->put_off.front();
+      return absl::ResourceExhaustedError(
+          fmt::format("{} sources are not delivered, such as that of {}: the aggregator does not take it now: {}",
+                      summary->put_off.size(), first.path, first.detail));
+    }
     return absl::OkStatus();
   }
 
@@ -332,6 +338,7 @@ class AgentService {
         return emptied;
       }
       LOCKSTEP_RETURN_IF_ERROR(Trouble());
+      LOCKSTEP_RETURN_IF_ERROR(PutOffForLong());
       if (!emptied.ok() && !absl::IsDeadlineExceeded(emptied)) {
         return emptied;
       }
@@ -339,6 +346,19 @@ class AgentService {
         workers_->AwaitIdle(kNsPerS / 5);  // what had to be condensed again
       }
     }
+  }
+
+  // PATHs do not wait for ever for a limit of the aggregator to be lifted.
+  absl::Status PutOffForLong() {
+    const absl::Status put_off = sender_->PutOff();
+    const int64_t now_ns = SystemClock().MonotonicNs();
+    if (put_off.ok() || !options_.watch.empty()) {
+      put_off_since_ns_.reset();
+      return absl::OkStatus();
+    }
+    put_off_since_ns_ = put_off_since_ns_.value_or(now_ns);
+    const auto& patience_ns = options_.uplink.give_up_after_ns;
+    return patience_ns && now_ns - *put_off_since_ns_ >= *patience_ns ? put_off : absl::OkStatus();
   }
 
   void LogRest() {
@@ -361,6 +381,7 @@ class AgentService {
   std::atomic<size_t> files_{0};
   std::atomic<size_t> done_{0};
   std::atomic<int64_t> usable_{0};
+  std::optional<int64_t> put_off_since_ns_;  // nothing but what a limit of the aggregator holds back is left
   Mutex mutex_;
   absl::Status broken_ LOCKSTEP_GUARDED_BY(mutex_);
   Outage wanting_ LOCKSTEP_GUARDED_BY(mutex_);                           // room, descriptors

@@ -384,6 +384,17 @@ void Spool::TakeBack(const Hash128& id) {
   Changed();
 }
 
+void Spool::Park(const Hash128& source_id) {
+  const MutexLock lock(mutex_);
+  index_.Park(source_id);
+}
+
+void Spool::Resume(const Hash128& source_id) {
+  const MutexLock lock(mutex_);
+  index_.Resume(source_id);
+  Changed();
+}
+
 void Spool::Settle(const Hash128& source_id) {
   const MutexLock lock(mutex_);
   index_.Settle(source_id);
@@ -461,7 +472,7 @@ absl::Status Spool::MoveForward(uint32_t segment) {
 
 SpoolState Spool::State() const {
   const MutexLock lock(mutex_);
-  return {.unsent = index_.unsent(), .bytes = index_.total_bytes()};
+  return {.unsent = index_.unsent(), .parked = index_.parked(), .bytes = index_.total_bytes()};
 }
 
 uint64_t Spool::News() const {

@@ -46,6 +46,7 @@ struct SpoolDamage {
 
 struct SpoolState {
   int64_t unsent = 0;  // batches and notes that are not acknowledged
+  int64_t parked = 0;  // of the batches
   int64_t bytes = 0;   // on disk
 };
 
@@ -83,6 +84,8 @@ class Spool {
   // Made durable with the next context of the source: a kill before that leaves what was there.
   void Rewind(const Hash128& source_id, int64_t last_sequence) LOCKSTEP_EXCLUDES(mutex_);
   void TakeBack(const Hash128& id) LOCKSTEP_EXCLUDES(mutex_);
+  void Park(const Hash128& source_id) LOCKSTEP_EXCLUDES(mutex_);
+  void Resume(const Hash128& source_id) LOCKSTEP_EXCLUDES(mutex_);
   void Settle(const Hash128& source_id) LOCKSTEP_EXCLUDES(mutex_);
   // Deletes segments that are dead, and makes more of them so when room is short (or `thoroughly`: whatever can go).
   // `before_delete` must make durable what is acknowledged, and that segments up to `last` were used; it is called only

@@ -167,7 +167,9 @@ void SpoolIndex::Put(const SpoolRecord& record) {
 void SpoolIndex::PutBatch(const Hash128& id, const RecordPlace& place) {
   Source& source = sources_.at(id);
   source.batches.push_back(place);
-  sendable_[source.order] = id;
+  if (!source.parked) {
+    sendable_[source.order] = id;
+  }
   ++unsent_;
 }
 
@@ -305,6 +307,28 @@ void SpoolIndex::DropIdleRewinds() {
       entry = rewinds_.erase(entry);
     }
   }
+}
+
+void SpoolIndex::Park(const Hash128& id) {
+  if (const auto found = sources_.find(id); found != sources_.end()) {
+    found->second.parked = true;
+    sendable_.erase(found->second.order);
+  }
+}
+
+void SpoolIndex::Resume(const Hash128& id) {
+  const auto found = sources_.find(id);
+  if (found != sources_.end() && std::exchange(found->second.parked, false) && !found->second.batches.empty()) {
+    sendable_[found->second.order] = id;
+  }
+}
+
+int64_t SpoolIndex::parked() const {
+  int64_t batches = 0;
+  for (const auto& [id, source] : sources_) {
+    batches += source.parked ? static_cast<int64_t>(source.batches.size()) : 0;
+  }
+  return batches;
 }
 
 std::vector<Hash128> SpoolIndex::Sendable(size_t limit) const {

@@ -86,7 +86,11 @@ class SpoolIndex {
   // Rewinds with no segment left that could hold anything void are not needed any longer.
   void DropIdleRewinds();
 
-  // Sources with batches, the oldest first, at most `limit`.
+  // A source that cannot be sent for now is not sendable until it is resumed.
+  void Park(const Hash128& id);
+  void Resume(const Hash128& id);
+
+  // Sources with batches that are not parked, the oldest first, at most `limit`.
   [[nodiscard]] std::vector<Hash128> Sendable(size_t limit) const;
   // Notes younger than the `after`-th record, oldest first, with their order; at most `limit`.
   [[nodiscard]] std::vector<std::pair<uint64_t, Hash128>> NotesAfter(uint64_t after, size_t limit) const;
@@ -101,6 +105,8 @@ class SpoolIndex {
 
   // Live batches and notes.
   [[nodiscard]] int64_t unsent() const { return unsent_; }
+  // Batches of parked sources.
+  [[nodiscard]] int64_t parked() const;
   [[nodiscard]] int64_t total_bytes() const { return total_bytes_; }
   [[nodiscard]] int64_t BytesOf(uint32_t segment) const;
   [[nodiscard]] int64_t LiveBytesOf(uint32_t segment) const;
@@ -115,6 +121,7 @@ class SpoolIndex {
   struct Source {
     uint64_t order = 0;
     bool needs_rewind = false;
+    bool parked = false;
     std::optional<RecordPlace> context;
     int64_t first = 0;
     std::deque<RecordPlace> batches;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "agent/uplink/retry_hint.h"
 #include "analysis/base/check.h"
 #include "analysis/base/status_macros.h"
 #include "analysis/base/time.h"
@@ -22,6 +23,9 @@ constexpr size_t kNotesAtATime = 64;
 constexpr size_t kMostOffered = 1000;
 // Sources and notes that are done with and still known, so that a copy of a file taken soon after it costs nothing.
 constexpr size_t kSettledKept = 10'000;
+
+// The aggregator's limit, not our disk's.
+bool IsPutOff(const absl::Status& status) { return absl::IsResourceExhausted(status) && RetryAfterNs(status) > 0; }
 
 // Not to be had from the spool, now or later; any other error of a reading is the disk's alone.
 bool IsGone(const absl::Status& read) { return absl::IsDataLoss(read) || absl::IsNotFound(read); }
@@ -92,10 +96,10 @@ void SpoolSender::OnAcknowledged(const Hash128& source_id, int64_t sequence, boo
   spool_.Wake();
 }
 
-void SpoolSender::OnNotesStored(int64_t count) {
+void SpoolSender::OnNoteStored(const Hash128& id) {
   {
     const MutexLock lock(mutex_);
-    heard_.notes += count;
+    heard_.notes.push_back(id);
   }
   spool_.Wake();
 }
@@ -189,6 +193,7 @@ void SpoolSender::Tell(const absl::Status& status) {
 // After an error all of it is done again, from where it was.
 absl::Status SpoolSender::RunOnce(bool& gave) {
   TakeHeard();
+  ResumeWhatIsDue();
   LOCKSTEP_ASSIGN_OR_RETURN(gave, GiveNotes());
   for (const Hash128& source_id : spool_.Sendable(kSourcesAtATime)) {
     LOCKSTEP_ASSIGN_OR_RETURN(const bool some, GiveSource(source_id));
@@ -212,9 +217,9 @@ void SpoolSender::TakeHeard() {
       spool_.Acknowledge(source_id, sequence);
     }
   }
-  for (; heard.notes > 0 && !notes_given_.empty(); --heard.notes) {
-    LetGo(notes_given_.front());
-    notes_given_.pop_front();
+  for (const Hash128& id : heard.notes) {
+    LetGo(id);
+    notes_given_.erase(id);
   }
   GiveAgain(heard.lacking);
   if (heard.another_store) {
@@ -266,6 +271,44 @@ void SpoolSender::GiveAgain(const std::vector<Hash128>& lacking) {
   }
 }
 
+// It stays where it is, and those behind it go on.
+void SpoolSender::Park(const Hash128& source_id, const absl::Status& why) {
+  const int64_t now_ns = SystemClock().MonotonicNs();
+  // Not all at once, and not all agents at once: their sources differ.
+  const int64_t wait_ns = Spread(RetryAfterNs(why), static_cast<double>(source_id.low % 1024) / 1024);
+  parked_until_ns_[source_id] = now_ns + wait_ns;
+  announced_.erase(source_id);
+  spool_.Park(source_id);
+  if (limited_.Met(now_ns)) {
+    LogWarning("source {}, and {} more: {}; it waits in the spool and is offered again in {} s, the others go on",
+               source_id.Hex(), parked_until_ns_.size() - 1, std::string(why.message()), wait_ns / kNsPerS);
+  }
+  const MutexLock lock(mutex_);
+  put_off_ = why;
+}
+
+void SpoolSender::ResumeWhatIsDue() {
+  const int64_t now_ns = SystemClock().MonotonicNs();
+  for (auto parked = parked_until_ns_.begin(); parked != parked_until_ns_.end();) {
+    if (parked->second > now_ns) {
+      ++parked;
+      continue;
+    }
+    spool_.Resume(parked->first);
+    parked = parked_until_ns_.erase(parked);
+  }
+}
+
+absl::Status SpoolSender::PutOff() const {
+  const SpoolState state = spool_.State();
+  const auto notes = static_cast<int64_t>(uplink_->notes_put_off());
+  const MutexLock lock(mutex_);
+  if (state.unsent == 0 || state.unsent > state.parked + notes) {
+    return absl::OkStatus();
+  }
+  return put_off_.ok() ? absl::ResourceExhaustedError("the aggregator takes no more notes about files") : put_off_;
+}
+
 void SpoolSender::LetGo(const Hash128& id) {
   ledger_.Acknowledge(id, kAllAcknowledged);
   spool_.Release(id);
@@ -305,7 +348,7 @@ absl::StatusOr<bool> SpoolSender::GiveNotes() {
       continue;
     }
     LOCKSTEP_RETURN_IF_ERROR(uplink_->AddNote(*std::move(note)));
-    notes_given_.push_back(id);
+    notes_given_.insert(id);
   }
   return !notes.empty();
 }
@@ -323,6 +366,10 @@ absl::StatusOr<bool> SpoolSender::GiveSource(const Hash128& source_id) {
     const auto [first, next] = spool_.Range(source_id);
     if (first == next || (wanted && *wanted >= next)) {
       return gave;
+    }
+    if (const absl::Status put_off = uplink_->PutOff(source_id); !put_off.ok()) {
+      Park(source_id, put_off);
+      return true;
     }
     if (!wanted) {  // complete or refused, perhaps before it was taken again
       LetGo(source_id);
@@ -359,7 +406,12 @@ absl::StatusOr<bool> SpoolSender::Announce(const Hash128& source_id) {
     BeginAgain(source_id, spool_.Range(source_id).first, std::string(context.status().message()));
     return false;
   }
-  LOCKSTEP_RETURN_IF_ERROR(uplink_->BeginSource(*context));
+  const absl::Status begun = uplink_->BeginSource(*context);
+  if (IsPutOff(begun)) {
+    Park(source_id, begun);
+    return false;
+  }
+  LOCKSTEP_RETURN_IF_ERROR(begun);
   announced_.insert(source_id);
   return true;
 }
@@ -381,6 +433,10 @@ absl::StatusOr<bool> SpoolSender::GiveBatch(const Hash128& source_id, int64_t se
   if (absl::IsInvalidArgument(pushed) && uplink_->failure().ok()) {
     LogError("{}", std::string(pushed.message()));
     OnRefused(source_id);
+    return false;
+  }
+  if (IsPutOff(pushed)) {
+    Park(source_id, pushed);
     return false;
   }
   LOCKSTEP_RETURN_IF_ERROR(pushed);

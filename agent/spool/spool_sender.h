@@ -69,12 +69,15 @@ class SpoolSender : public UplinkObserver {
   // Why the thread has ended by itself: what the uplink said, or that the spool's disk cannot be trusted. Every other
   // trouble with the disk it outlasts.
   [[nodiscard]] absl::Status failure() const LOCKSTEP_EXCLUDES(mutex_);
+  // What keeps everything that is left from being delivered, if a limit of the aggregator does; it is asked again and
+  // again.
+  [[nodiscard]] absl::Status PutOff() const LOCKSTEP_EXCLUDES(mutex_);
   // Ends the thread, after the uplink was told to stop or has drained, and writes down what is acknowledged.
   absl::Status Stop();
   [[nodiscard]] int64_t refused() const LOCKSTEP_EXCLUDES(mutex_);
 
   void OnAcknowledged(const Hash128& source_id, int64_t sequence, bool complete) override LOCKSTEP_EXCLUDES(mutex_);
-  void OnNotesStored(int64_t count) override LOCKSTEP_EXCLUDES(mutex_);
+  void OnNoteStored(const Hash128& id) override LOCKSTEP_EXCLUDES(mutex_);
   void OnRefused(const Hash128& source_id) override LOCKSTEP_EXCLUDES(mutex_);
   void OnWelcome(uint64_t store_start) override LOCKSTEP_EXCLUDES(mutex_);
   void OnLacking(const std::vector<Hash128>& ids, size_t open) override LOCKSTEP_EXCLUDES(mutex_);
@@ -83,7 +86,7 @@ class SpoolSender : public UplinkObserver {
   // What the uplink told since it was looked at.
   struct Heard {
     Acknowledged acknowledged;
-    int64_t notes = 0;
+    std::vector<Hash128> notes;
     bool another_store = false;
     std::vector<Hash128> lacking;
     std::optional<size_t> open_offers;
@@ -100,6 +103,8 @@ class SpoolSender : public UplinkObserver {
   absl::StatusOr<bool> GiveSource(const Hash128& source_id);
   absl::StatusOr<bool> Announce(const Hash128& source_id);
   absl::StatusOr<bool> GiveBatch(const Hash128& source_id, int64_t sequence);
+  void Park(const Hash128& source_id, const absl::Status& why) LOCKSTEP_EXCLUDES(mutex_);
+  void ResumeWhatIsDue() LOCKSTEP_EXCLUDES(mutex_);
   void LetGo(const Hash128& id);
   void HaveChecked() LOCKSTEP_EXCLUDES(mutex_);
   void OfferWhatWasGiven();
@@ -117,10 +122,12 @@ class SpoolSender : public UplinkObserver {
 
   // Of the thread alone.
   std::set<Hash128> announced_;
-  std::deque<Hash128> notes_given_;  // not known to be stored
-  uint64_t last_note_ = 0;           // given, by its order in the spool
-  std::deque<Hash128> settled_;      // let go, and still known
-  Outage trouble_;                   // with the disk
+  std::set<Hash128> notes_given_;  // not known to be stored
+  uint64_t last_note_ = 0;         // given, by its order in the spool
+  std::deque<Hash128> settled_;    // let go, and still known
+  Outage trouble_;                 // with the disk
+  std::map<Hash128, int64_t> parked_until_ns_;
+  Outage limited_;  // by the aggregator
 
   mutable Mutex mutex_;
   Heard heard_ LOCKSTEP_GUARDED_BY(mutex_);
@@ -129,6 +136,7 @@ class SpoolSender : public UplinkObserver {
   bool ended_ LOCKSTEP_GUARDED_BY(mutex_) = false;
   int64_t refused_ LOCKSTEP_GUARDED_BY(mutex_) = 0;
   absl::Status failure_ LOCKSTEP_GUARDED_BY(mutex_);
+  absl::Status put_off_ LOCKSTEP_GUARDED_BY(mutex_);  // the last reason; OK = nothing is parked
   std::thread thread_;
 };
 

@@ -63,7 +63,9 @@ UplinkMetrics::UplinkMetrics(MetricsRegistry& registry)
       bytes_(registry.AddCounter("lockstep_agent_batch_bytes_sent_total", "Bytes of these batches.")),
       acks_(registry.AddCounter("lockstep_agent_batches_acknowledged_total",
                                 "Batches that the aggregator said are durable, of those sent on the same stream.")),
-      refused_(registry.AddCounter("lockstep_agent_refused_sources_total", "Sources that the aggregator refused.")) {
+      refused_(registry.AddCounter("lockstep_agent_refused_sources_total", "Sources that the aggregator refused.")),
+      put_off_(registry.AddCounter("lockstep_agent_put_off_sources_total",
+                                   "Times that the aggregator put a source off because of a limit.")) {
   for (const char* status : {"used", "partial", "skipped", "refused"}) {
     files_[status] = &registry.AddCounter("lockstep_agent_files_total",
                                           "Input files whose fate the aggregator has stored, by what became of them.",
@@ -108,7 +110,7 @@ void UplinkMetrics::OnEvent(const UplinkEvent& event) {
   } else if (const auto* files = std::get_if<FilesStoredEvent>(&event)) {
     On(*files);
   } else if (const auto* refusal = std::get_if<RefusalEvent>(&event)) {
-    refused_.Add();
+    (refusal->retry_after_ms > 0 ? put_off_ : refused_).Add();
     waiting_.erase(refusal->source_id);
   }
 }
@@ -130,6 +132,9 @@ void UplinkMetrics::On(const FilesStoredEvent& files) {
     CountNote(notes_.front());
     notes_.pop_front();
     ++notes_stored_;
+  }
+  if (files.retry_after_ms > 0 && !notes_.empty()) {
+    notes_.pop_front();  // it is said again on a later stream
   }
 }
 

@@ -40,6 +40,7 @@ class UplinkMetrics {
   MetricCounter& bytes_;
   MetricCounter& acks_;
   MetricCounter& refused_;
+  MetricCounter& put_off_;
   std::map<std::string, MetricCounter*> files_;  // by status
   std::map<std::string, MetricCounter*> drops_;  // by reason
 

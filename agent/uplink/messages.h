@@ -65,6 +65,8 @@ struct AckEvent {
 // So many of the notes said on this stream are durable.
 struct FilesStoredEvent {
   int64_t count = 0;
+  int64_t retry_after_ms = 0;  // > 0: the oldest one that is not answered is not stored, because of a limit
+  std::string detail{};
 };
 // What of the oldest offer that is not answered is not there any more.
 struct LackingEvent {
@@ -76,6 +78,7 @@ struct RefusalEvent {
   int64_t sequence = -1;
   std::string reason;
   std::string detail;
+  int64_t retry_after_ms = 0;  // > 0: not now, because of a limit; 0: never
 };
 using UplinkEvent = std::variant<WelcomeEvent, SourceWelcomeEvent, AckEvent, FilesStoredEvent, LackingEvent,
                                  DrainedEvent, RefusalEvent>;

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "agent/uplink/retry_hint.h"
 #include "analysis/base/status_macros.h"
 #include "analysis/base/time.h"
 #include "platform/log.h"
@@ -82,12 +84,13 @@ absl::Status UplinkClient::BeginSource(const SourceContext& context) {
   while (failure_.ok() && !session_.SourceReady(context.source_id)) {
     changed_.Wait(mutex_);
   }
-  return failure_;
+  LOCKSTEP_RETURN_IF_ERROR(failure_);
+  return session_.PutOff(context.source_id);
 }
 
 bool UplinkClient::Wants(const Hash128& source_id, int64_t sequence) {
   const MutexLock lock(mutex_);
-  return session_.Wants(source_id, sequence);
+  return session_.Wants(source_id, sequence) || !session_.PutOff(source_id).ok();  // then its Push says why
 }
 
 absl::Status UplinkClient::Push(OutgoingBatch batch) {
@@ -97,6 +100,7 @@ absl::Status UplinkClient::Push(OutgoingBatch batch) {
     changed_.Wait(mutex_);
   }
   LOCKSTEP_RETURN_IF_ERROR(failure_);
+  LOCKSTEP_RETURN_IF_ERROR(session_.PutOff(shared->source_id));
   if (session_.Wants(shared->source_id, shared->sequence)) {
     LOCKSTEP_RETURN_IF_ERROR(session_.AddBatch(shared));
     changed_.NotifyAll();
@@ -114,6 +118,16 @@ absl::Status UplinkClient::AddNote(FileNote note) {
 std::optional<int64_t> UplinkClient::NextWanted(const Hash128& source_id) {
   const MutexLock lock(mutex_);
   return session_.NextWanted(source_id);
+}
+
+absl::Status UplinkClient::PutOff(const Hash128& source_id) {
+  const MutexLock lock(mutex_);
+  return session_.PutOff(source_id);
+}
+
+size_t UplinkClient::notes_put_off() {
+  const MutexLock lock(mutex_);
+  return session_.notes_put_off();
 }
 
 void UplinkClient::Forget(const Hash128& source_id) {
@@ -144,8 +158,10 @@ absl::StatusOr<UplinkSummary> UplinkClient::Drain(bool finish_run, std::optional
   session_.RequestDrain(finish_run);
   changed_.NotifyAll();
   LOCKSTEP_RETURN_IF_ERROR(WaitUntilDrained(within_ns));
-  return UplinkSummary{
-      .refused = session_.refused(), .acknowledged_batches = session_.acknowledged_batches(), .streams = streams_};
+  return UplinkSummary{.refused = session_.refused(),
+                       .put_off = session_.put_off(),
+                       .acknowledged_batches = session_.acknowledged_batches(),
+                       .streams = streams_};
 }
 
 absl::Status UplinkClient::WaitUntilDrained(std::optional<int64_t> within_ns) {
@@ -267,7 +283,10 @@ bool UplinkClient::WorthAnotherTry(const absl::Status& failure) {
 }
 
 void UplinkClient::WaitBeforeRetry(const absl::Status& failure) {
-  const int64_t delay_ns = back_off_.NextDelayNs();
+  int64_t delay_ns = back_off_.NextDelayNs();
+  if (const int64_t asked_ns = RetryAfterNs(failure); asked_ns > 0) {
+    delay_ns = std::max(delay_ns, Spread(asked_ns, options_.random()));
+  }
   // Real time, whatever clock judges the silence: this only paces the attempts.
   const int64_t now_ns = SystemClock().MonotonicNs();
   const int64_t end_ns = now_ns + delay_ns;

@@ -37,6 +37,7 @@ struct UplinkClientOptions {
 // What became of the sources of a drained session.
 struct UplinkSummary {
   std::vector<RefusedUplinkSource> refused;
+  std::vector<RefusedUplinkSource> put_off;  // because of a limit: not delivered
   int64_t acknowledged_batches = 0;
   int64_t streams = 0;  // connections that the aggregator welcomed
 };
@@ -50,7 +51,8 @@ class UplinkClient : public Outlet {
   UplinkClient(const UplinkClient&) = delete;
   UplinkClient& operator=(const UplinkClient&) = delete;
 
-  // Waits until the aggregator has answered.
+  // Waits until the aggregator has answered. kResourceExhausted with a retry hint: a limit does not let it in now, but
+  // the other sources go on; the same of a Push.
   absl::Status BeginSource(const SourceContext& context) override LOCKSTEP_EXCLUDES(mutex_);
   [[nodiscard]] bool Wants(const Hash128& source_id, int64_t sequence) override LOCKSTEP_EXCLUDES(mutex_);
   // Waits for room in the window.
@@ -58,6 +60,8 @@ class UplinkClient : public Outlet {
   absl::Status AddNote(FileNote note) override LOCKSTEP_EXCLUDES(mutex_);
   // See UplinkSession.
   [[nodiscard]] std::optional<int64_t> NextWanted(const Hash128& source_id) LOCKSTEP_EXCLUDES(mutex_);
+  [[nodiscard]] absl::Status PutOff(const Hash128& source_id) LOCKSTEP_EXCLUDES(mutex_);
+  [[nodiscard]] size_t notes_put_off() LOCKSTEP_EXCLUDES(mutex_);
   void Forget(const Hash128& source_id) LOCKSTEP_EXCLUDES(mutex_);
   void Settle(const Hash128& source_id) LOCKSTEP_EXCLUDES(mutex_);
   void Offer(std::vector<UplinkOffer> offers) LOCKSTEP_EXCLUDES(mutex_);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "agent/uplink/retry_hint.h"
 #include "analysis/base/check.h"
 #include "analysis/base/status_macros.h"
 
@@ -27,15 +28,37 @@ UplinkSession::UplinkSession(UplinkSessionOptions options)
 
 void UplinkSession::AddSource(const SourceContext& context) {
   const auto [place, added] = sources_.try_emplace(context.source_id);
-  if (added) {
+  if (added || place->second.put_off) {
     place->second.context = context;
+    place->second.put_off.reset();
     to_announce_.push_back(context.source_id);
   }
 }
 
 bool UplinkSession::SourceReady(const Hash128& source_id) const {
   const auto found = sources_.find(source_id);
-  return found != sources_.end() && (found->second.known || found->second.refused);
+  return found != sources_.end() && (found->second.known || found->second.refused || found->second.put_off);
+}
+
+absl::Status UplinkSession::PutOff(const Hash128& source_id) const {
+  const auto found = sources_.find(source_id);
+  if (found == sources_.end() || !found->second.put_off) {
+    return absl::OkStatus();
+  }
+  absl::Status status = absl::ResourceExhaustedError(
+      fmt::format("the aggregator does not take it now: {}", found->second.put_off->detail));
+  SetRetryAfterMs(status, found->second.put_off->retry_after_ms);
+  return status;
+}
+
+std::vector<RefusedUplinkSource> UplinkSession::put_off() const {
+  std::vector<RefusedUplinkSource> sources;
+  for (const auto& [id, source] : sources_) {
+    if (source.put_off) {
+      sources.push_back({id, source.context.path, source.put_off->reason, source.put_off->detail});
+    }
+  }
+  return sources;
 }
 
 bool UplinkSession::Wants(const Hash128& source_id, int64_t sequence) const {
@@ -49,7 +72,7 @@ std::optional<int64_t> UplinkSession::NextWanted(const Hash128& source_id) const
     return std::nullopt;
   }
   const Source& source = found->second;
-  const bool wanted = source.known && !source.refused && !source.complete;
+  const bool wanted = source.known && !source.refused && !source.complete && !source.put_off;
   return wanted ? std::optional(source.given + 1) : std::nullopt;
 }
 
@@ -104,11 +127,13 @@ void UplinkSession::OnDisconnected() {
   for (auto& [id, source] : sources_) {
     source.announced = false;
     source.welcomed = false;
-    if (!source.complete && !source.refused) {
+    if (!source.complete && !source.refused && !source.put_off) {
       again.push_back(id);
     }
   }
   to_announce_ = std::move(again);
+  notes_.insert(notes_.end(), notes_put_off_.begin(), notes_put_off_.end());
+  notes_put_off_.clear();
 }
 
 std::optional<UplinkMessage> UplinkSession::NextMessage() {
@@ -248,9 +273,16 @@ absl::Status UplinkSession::On(const FilesStoredEvent& event) {
   }
   notes_stored_ = event.count;
   notes_sent_ -= static_cast<size_t>(more);
-  notes_.erase(notes_.begin(), notes_.begin() + more);
-  if (options_.observer != nullptr) {
-    options_.observer->OnNotesStored(more);
+  for (int64_t i = 0; i < more; ++i) {
+    if (options_.observer != nullptr) {
+      options_.observer->OnNoteStored(FileNoteId(notes_.front()));
+    }
+    notes_.pop_front();
+  }
+  if (event.retry_after_ms > 0 && notes_sent_ > 0) {
+    --notes_sent_;
+    notes_put_off_.push_back(std::move(notes_.front()));
+    notes_.pop_front();
   }
   return absl::OkStatus();
 }
@@ -277,6 +309,10 @@ absl::Status UplinkSession::On(const DrainedEvent&) {
 
 absl::Status UplinkSession::On(const RefusalEvent& event) {
   LOCKSTEP_ASSIGN_OR_RETURN(Source * source, Find(event.source_id, "a refusal"));
+  if (event.retry_after_ms > 0) {
+    PutOff(*source, event);
+    return absl::OkStatus();
+  }
   if (!source->refused) {
     source->refused = true;
     refused_.push_back({event.source_id, source->context.path, event.reason, event.detail});
@@ -286,6 +322,14 @@ absl::Status UplinkSession::On(const RefusalEvent& event) {
   }
   window_.Forget(event.source_id);
   return absl::OkStatus();
+}
+
+void UplinkSession::PutOff(Source& source, const RefusalEvent& event) {
+  source.put_off = event;
+  source.known = false;
+  source.welcomed = false;
+  source.given = source.acknowledged;
+  window_.Forget(event.source_id);
 }
 
 }  // namespace lockstep

@@ -25,8 +25,8 @@ class UplinkObserver {
   virtual ~UplinkObserver() = default;
   // Everything of the source up to `sequence` (-1: nothing), and with `complete` all there ever is.
   virtual void OnAcknowledged(const Hash128& source_id, int64_t sequence, bool complete) = 0;
-  // `count` more notes, in the order in which they were given.
-  virtual void OnNotesStored(int64_t count) = 0;
+  // The note with this id (FileNoteId).
+  virtual void OnNoteStored(const Hash128& id) = 0;
   virtual void OnRefused(const Hash128& source_id) = 0;
   // On each stream. Another number than before (0: offers are not understood): the store was opened anew, perhaps from
   // an older copy; what is offered after a welcome is asked of that store.
@@ -45,7 +45,7 @@ struct UplinkSessionOptions {
   UplinkObserver* observer = nullptr;  // outlives the session; may be null
 };
 
-// A source that the aggregator will not take; the other sources go on.
+// A source that the aggregator will not take, or not now; the other sources go on.
 struct RefusedUplinkSource {
   Hash128 source_id;
   std::string path;
@@ -60,10 +60,13 @@ class UplinkSession {
   // --- what the agent gives ---
   // Announces a source; again for a known one changes nothing.
   void AddSource(const SourceContext& context);
-  // True once the aggregator has said where to go on with this source (or refused it).
+  // True once the aggregator has said where to go on with this source (or refused it, or put it off).
   [[nodiscard]] bool SourceReady(const Hash128& source_id) const;
-  // Whether this batch is still to be given: it is the next one, and the source is not refused. A batch that the
-  // aggregator already has, or that was already given, is not wanted.
+  // kResourceExhausted with a retry hint while a source is put off because of a limit: what was given of it and not
+  // acknowledged is forgotten. Announcing it again tries again.
+  [[nodiscard]] absl::Status PutOff(const Hash128& source_id) const;
+  // Whether this batch is still to be given: it is the next one, and the source is not refused or put off. A batch that
+  // the aggregator already has, or that was already given, is not wanted.
   [[nodiscard]] bool Wants(const Hash128& source_id, int64_t sequence) const;
   // The batch that Wants wants; null when none is (any more), or nothing is known of the source yet.
   [[nodiscard]] std::optional<int64_t> NextWanted(const Hash128& source_id) const;
@@ -80,6 +83,10 @@ class UplinkSession {
   void RequestDrain(bool finish_run);
   [[nodiscard]] bool drained() const { return drained_; }
   [[nodiscard]] const std::vector<RefusedUplinkSource>& refused() const { return refused_; }
+  // Sources that are put off now.
+  [[nodiscard]] std::vector<RefusedUplinkSource> put_off() const;
+  // Notes that are: said again on the next stream.
+  [[nodiscard]] size_t notes_put_off() const { return notes_put_off_.size(); }
   [[nodiscard]] int64_t acknowledged_batches() const { return acknowledged_batches_; }
 
   // --- the stream ---
@@ -100,6 +107,7 @@ class UplinkSession {
     bool refused = false;
     bool announced = false;  // on this stream
     bool welcomed = false;   // on this stream
+    std::optional<RefusalEvent> put_off;
   };
 
   absl::Status On(const WelcomeEvent& event);
@@ -111,6 +119,7 @@ class UplinkSession {
   absl::Status On(const RefusalEvent& event);
   absl::StatusOr<Source*> Find(const Hash128& source_id, const char* what);
   void Acknowledge(Source& source, int64_t sequence, bool complete);
+  void PutOff(Source& source, const RefusalEvent& event);
   std::optional<UplinkMessage> NextSource();
   std::optional<UplinkMessage> NextBatch();
   std::optional<UplinkMessage> NextEnding();
@@ -120,7 +129,8 @@ class UplinkSession {
   std::map<Hash128, Source> sources_;
   std::vector<Hash128> to_announce_;  // on this stream
   std::deque<FileNote> notes_;        // not known to be stored
-  std::deque<UplinkOffer> offers_;    // not answered
+  std::deque<FileNote> notes_put_off_;
+  std::deque<UplinkOffer> offers_;  // not answered
   std::vector<RefusedUplinkSource> refused_;
   int64_t max_message_bytes_ = 0;
   int64_t acknowledged_batches_ = 0;

@@ -45,7 +45,8 @@ IngestMessage HelloOf(const v1::Hello& hello) {
                      .agent = hello.agent(),
                      .agent_version = hello.agent_version(),
                      .expected_ranks = hello.expected_ranks(),
-                     .replace = hello.replace()};
+                     .replace = hello.replace(),
+                     .parks = hello.parks()};
 }
 
 template <typename T>
@@ -108,6 +109,8 @@ bool Fill(const IngestAck& ack, v1::IngestResponse& response) {
 
 bool Fill(const IngestFilesStored& files, v1::IngestResponse& response) {
   response.mutable_files()->set_count(files.count);
+  response.mutable_files()->set_retry_after_ms(static_cast<uint32_t>(files.retry_after_ms));
+  response.mutable_files()->set_detail(files.detail);
   return true;
 }
 
@@ -125,11 +128,11 @@ bool Fill(const IngestDrained&, v1::IngestResponse& response) {
 }
 
 bool Fill(const IngestRefusal& refusal, v1::IngestResponse& response) {
-  LogWarning("source {} refused: {}: {}", refusal.source_id.Hex(), refusal.reason, refusal.detail);
   response.mutable_refusal()->set_source_id(refusal.source_id.Bytes());
   response.mutable_refusal()->set_sequence(refusal.sequence);
   response.mutable_refusal()->set_reason(refusal.reason);
   response.mutable_refusal()->set_detail(refusal.detail);
+  response.mutable_refusal()->set_retry_after_ms(static_cast<uint32_t>(refusal.retry_after_ms));
   return true;
 }
 
@@ -165,6 +168,7 @@ class IngestService : public v1::Ingest::Service {
         TellEnd(session, reply.status());
         return CallGuard::WithRetryHint(*context, reply.status());
       }
+      TellRefusal(session, *reply);
       request.Clear();  // neither a stream whose agent does not read nor an idle one keeps a message
       v1::IngestResponse response;
       if (std::visit([&](const auto& what) { return Fill(what, response); }, *reply)) {
@@ -193,16 +197,32 @@ class IngestService : public v1::Ingest::Service {
            stream.Read(&request);
   }
 
+  // What waits because of a limit comes again and again.
+  void TellRefusal(const IngestSession& session, const IngestReply& reply) LOCKSTEP_EXCLUDES(mutex_) {
+    const auto* refusal = std::get_if<IngestRefusal>(&reply);
+    const auto* files = std::get_if<IngestFilesStored>(&reply);
+    if (refusal != nullptr && refusal->retry_after_ms == 0) {
+      LogWarning("source {} of agent '{}' refused: {}: {}", refusal->source_id.Hex(), session.agent(), refusal->reason,
+                 refusal->detail);
+    } else if (refusal != nullptr && MayTellLimit()) {
+      LogWarning("source {} of agent '{}' has to wait: {}", refusal->source_id.Hex(), session.agent(), refusal->detail);
+    } else if (files != nullptr && files->retry_after_ms > 0 && MayTellLimit()) {
+      LogWarning("a note of agent '{}' has to wait: {}", session.agent(), files->detail);
+    }
+  }
+
+  bool MayTellLimit() LOCKSTEP_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    return limited_.Met(SystemClock().MonotonicNs());
+  }
+
   // Calmly: agents that meet a limit come again and again.
   void TellEnd(const IngestSession& session, const absl::Status& status) LOCKSTEP_EXCLUDES(mutex_) {
     if (environment_.metrics != nullptr) {
       environment_.metrics->OnEndedStream(absl::StatusCodeToString(status.code()));
     }
-    if (absl::IsResourceExhausted(status)) {
-      const MutexLock lock(mutex_);
-      if (!limited_.Met(SystemClock().MonotonicNs())) {
-        return;
-      }
+    if (absl::IsResourceExhausted(status) && !MayTellLimit()) {
+      return;
     }
     LogWarning("stream of agent '{}' for run '{}' ended: {}", session.agent(), session.run(),
                std::string(status.message()));

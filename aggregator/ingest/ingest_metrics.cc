@@ -37,7 +37,7 @@ IngestMetrics::IngestMetrics(MetricsRegistry& registry)
                                         LatencyBoundsNs())),
       refused_(AddEach(registry, "lockstep_aggregator_refused_sources_total",
                        "Sources refused because of one of their batches, by reason.", "reason",
-                       {"damaged_batch", "undecodable_batch", "conflicting_batch", kOther})),
+                       {"damaged_batch", "undecodable_batch", "conflicting_batch", "admission_limit", kOther})),
       ended_(AddEach(registry, "lockstep_aggregator_ended_streams_total",
                      "Streams that the aggregator ended with an error, by gRPC status.", "code",
                      {"INVALID_ARGUMENT", "RESOURCE_EXHAUSTED", "UNAVAILABLE", "UNAUTHENTICATED", "PERMISSION_DENIED",

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "aggregator/store/memory/store_limits.h"
 #include "analysis/base/status_macros.h"
 
 namespace lockstep {
@@ -12,6 +13,10 @@ namespace {
 
 // In one message.
 constexpr size_t kMostOffered = 1'000;
+
+constexpr std::string_view kLimitReason = "admission_limit";
+// When a source beyond a limit may be announced again: a person has to make room.
+constexpr int64_t kParkedMs = 30'000;
 
 bool IsGoodRunName(std::string_view name, size_t max_bytes) {
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
@@ -54,6 +59,7 @@ absl::StatusOr<IngestReply> IngestSession::Handle(const IngestHello& hello) {
   run_ = hello.run;
   agent_ = hello.agent;
   replaces_ = hello.replace;
+  parks_ = hello.parks;
   welcomed_ = true;
   return IngestWelcome{.protocol_version = kIngestProtocolVersion,
                        .max_message_bytes = environment_.limits.max_message_bytes,
@@ -67,11 +73,16 @@ absl::StatusOr<IngestReply> IngestSession::Handle(const SourceContext& context) 
     return absl::ResourceExhaustedError(fmt::format("agent {}: more than {} sources on one stream: use several agents",
                                                     agent_, environment_.limits.max_sources));
   }
-  LOCKSTEP_ASSIGN_OR_RETURN(const StoredSource stored, environment_.store.PutSource(run_, context));
+  const absl::StatusOr<StoredSource> stored = environment_.store.PutSource(run_, context);
+  if (MayPark(stored.status())) {
+    return Park(context.source_id, -1, stored.status());
+  }
+  LOCKSTEP_RETURN_IF_ERROR(stored.status());
   Source& source = sources_[context.source_id];
-  source.seen = std::max(source.seen, stored.last_sequence);
+  source.seen = std::max(source.seen, stored->last_sequence);
+  source.parked = false;
   return IngestSourceWelcome{
-      .source_id = context.source_id, .last_sequence = stored.last_sequence, .complete = stored.complete};
+      .source_id = context.source_id, .last_sequence = stored->last_sequence, .complete = stored->complete};
 }
 
 absl::StatusOr<IngestReply> IngestSession::Handle(const IngestBatch& envelope) {
@@ -82,7 +93,7 @@ absl::StatusOr<IngestReply> IngestSession::Handle(const IngestBatch& envelope) {
                     envelope.source_id.Hex()));
   }
   Source& source = found->second;
-  if (source.refused) {
+  if (source.refused || source.parked) {
     return IngestReply();  // sent before the agent read the refusal
   }
   if (HashOf(envelope.body) != envelope.content_hash) {
@@ -112,6 +123,10 @@ absl::StatusOr<IngestReply> IngestSession::Store(const IngestBatch& envelope, co
   if (IsConflict(written)) {
     return Refuse(envelope, source, Name(DropReason::kConflictingBatch), std::string(written.message()));
   }
+  if (MayPark(written)) {
+    source.parked = true;
+    return Park(envelope.source_id, envelope.sequence, written);
+  }
   LOCKSTEP_RETURN_IF_ERROR(written);
   if (environment_.metrics != nullptr) {
     environment_.metrics->OnStored(batch, envelope.body.size(), envelope.sequence <= source.seen);
@@ -134,8 +149,26 @@ IngestReply IngestSession::Refuse(const IngestBatch& envelope, Source& source, s
                        .detail = std::move(detail)};
 }
 
+bool IngestSession::MayPark(const absl::Status& status) const { return parks_ && IsLimit(status); }
+
+IngestReply IngestSession::Park(const Hash128& source_id, int64_t sequence, const absl::Status& limit) {
+  if (environment_.metrics != nullptr) {
+    environment_.metrics->OnRefusedSource(kLimitReason);
+  }
+  return IngestRefusal{.source_id = source_id,
+                       .sequence = sequence,
+                       .reason = std::string(kLimitReason),
+                       .detail = std::string(limit.message()),
+                       .retry_after_ms = kParkedMs};
+}
+
 absl::StatusOr<IngestReply> IngestSession::Handle(const FileNote& note) {
-  LOCKSTEP_RETURN_IF_ERROR(environment_.store.PutFileNote(run_, note));
+  const absl::Status stored = environment_.store.PutFileNote(run_, note);
+  if (MayPark(stored)) {
+    return IngestFilesStored{
+        .count = files_stored_, .retry_after_ms = kParkedMs, .detail = std::string(stored.message())};
+  }
+  LOCKSTEP_RETURN_IF_ERROR(stored);
   return IngestFilesStored{.count = ++files_stored_};
 }
 

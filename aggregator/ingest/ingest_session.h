@@ -1,9 +1,9 @@
 // One agent's stream as the aggregator understands it: checks the order of messages, the hashes and the sequences,
 // writes through a JobStore, and says what to answer. No socket, no thread, no protobuf.
 //
-// Each message gets at most one reply. What concerns one source is a refusal and the stream goes on; an error ends the
-// stream: kInvalidArgument (the agent breaks the protocol), kResourceExhausted (a limit: the agent waits and tries
-// again), or what the store said (disk full, ...).
+// Each message gets at most one reply. What concerns one source is a refusal and the stream goes on: for good, or until
+// later if a limit of the run is reached. An error ends the stream: kInvalidArgument (the agent breaks the protocol),
+// kResourceExhausted (a limit: the agent waits and tries again), or what the store said (disk full, ...).
 // Thread rule: a session belongs to one thread at a time; many sessions share one store and one RunOpener.
 #pragma once
 
@@ -58,6 +58,7 @@ class IngestSession {
   struct Source {
     int64_t seen = -1;  // latest batch; tells repetitions apart for the figures, proves nothing
     bool refused = false;
+    bool parked = false;  // until it is announced again
   };
 
   absl::StatusOr<IngestReply> Handle(const IngestHello& hello);
@@ -70,12 +71,16 @@ class IngestSession {
   absl::StatusOr<IngestReply> Take(const IngestBatch& envelope, Source& source);
   absl::StatusOr<IngestReply> Store(const IngestBatch& envelope, const Batch& batch, Source& source);
   IngestReply Refuse(const IngestBatch& envelope, Source& source, std::string_view reason, std::string detail);
+  // A limit that concerns one source or note only, told to an agent that keeps it and tries again.
+  [[nodiscard]] bool MayPark(const absl::Status& status) const;
+  IngestReply Park(const Hash128& source_id, int64_t sequence, const absl::Status& limit);
 
   const IngestEnvironment& environment_;
   std::string run_;
   std::string agent_;
   bool welcomed_ = false;
   bool replaces_ = false;
+  bool parks_ = false;
   int64_t files_stored_ = 0;
   std::map<Hash128, Source> sources_;
 };

@@ -23,6 +23,7 @@ struct IngestHello {
   std::string agent_version;
   int32_t expected_ranks = -1;  // -1 = not said
   bool replace = false;
+  bool parks = false;  // it understands that one source has to wait
 };
 
 // Views: valid during the call.
@@ -62,6 +63,8 @@ struct IngestAck {
 // File notes of this stream that are durable.
 struct IngestFilesStored {
   int64_t count = 0;
+  int64_t retry_after_ms = 0;  // > 0: this one is not, because of a limit
+  std::string detail{};
 };
 // What of an offer is not there (any more).
 struct IngestLacking {
@@ -73,6 +76,7 @@ struct IngestRefusal {
   int64_t sequence = -1;
   std::string reason;
   std::string detail;
+  int64_t retry_after_ms = 0;  // > 0: not now, because of a limit; 0: never
 };
 // monostate: nothing to answer.
 using IngestReply = std::variant<std::monostate, IngestWelcome, IngestSourceWelcome, IngestAck, IngestFilesStored,

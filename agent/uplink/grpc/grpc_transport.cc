@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "agent/uplink/retry_hint.h"
 #include "lockstep/v1/ingest.grpc.pb.h"
 #include "platform/log.h"
 #include "platform/secret_file.h"
@@ -26,6 +27,7 @@ void Fill(const UplinkHello& hello, v1::IngestRequest& request) {
   out.set_agent_version(hello.agent_version);
   out.set_expected_ranks(hello.expected_ranks < 0 ? 0 : hello.expected_ranks);
   out.set_replace(hello.replace);
+  out.set_parks(true);
 }
 
 void Fill(const SourceContext& context, v1::IngestRequest& request) {
@@ -72,7 +74,9 @@ std::optional<UplinkEvent> EventOf(const v1::IngestResponse& response) {
                       .sequence = response.ack().sequence(),
                       .complete = response.ack().complete()};
     case v1::IngestResponse::kFiles:
-      return FilesStoredEvent{.count = response.files().count()};
+      return FilesStoredEvent{.count = response.files().count(),
+                              .retry_after_ms = response.files().retry_after_ms(),
+                              .detail = response.files().detail()};
     case v1::IngestResponse::kLacking: {
       LackingEvent lacking;
       for (const std::string& id : response.lacking().ids()) {
@@ -86,7 +90,8 @@ std::optional<UplinkEvent> EventOf(const v1::IngestResponse& response) {
       return RefusalEvent{.source_id = Hash128::FromBytes(response.refusal().source_id()),
                           .sequence = response.refusal().sequence(),
                           .reason = response.refusal().reason(),
-                          .detail = response.refusal().detail()};
+                          .detail = response.refusal().detail(),
+                          .retry_after_ms = response.refusal().retry_after_ms()};
     case v1::IngestResponse::MESSAGE_NOT_SET:
       break;
   }
@@ -120,7 +125,12 @@ class GrpcUplinkStream : public UplinkStream {
 
   absl::Status Finish() override {
     const grpc::Status status = stream_->Finish();
-    return {static_cast<absl::StatusCode>(status.error_code()), status.error_message()};
+    absl::Status ended(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+    const auto& trailers = context_.GetServerTrailingMetadata();
+    if (const auto hint = trailers.find("grpc-retry-pushback-ms"); hint != trailers.end()) {
+      SetRetryAfterMs(ended, {hint->second.data(), hint->second.size()});
+    }
+    return ended;
   }
 
   void Cancel() override { context_.TryCancel(); }

@@ -209,6 +209,33 @@ TEST_F(SpoolSenderTest, ARefusedSourceIsLetGoAndTheOthersArrive) {
   EXPECT_EQ(agent.ledger().StateOf("trace1"), FileState::kDelivered);
 }
 
+// More of them than are looked at in one go.
+TEST_F(SpoolSenderTest, SourcesBeyondALimitWaitAndTheOthersArrive) {
+  for (uint64_t source = 1; source <= 70; ++source) {
+    aggregator_.PutOff({0, source}, source % 2 == 0 ? 0 : 4);
+  }
+  Agent agent(folder_.path(), aggregator_);
+  for (uint64_t source = 1; source <= 72; ++source) {
+    ASSERT_EQ(agent.TakeFile(source), absl::OkStatus());
+  }
+  EXPECT_TRUE(agent.sender().PutOff().ok() || agent.spool().State().parked > 0);
+  while (agent.ledger().StateOf("trace71") != FileState::kDelivered ||
+         agent.ledger().StateOf("trace72") != FileState::kDelivered) {
+    agent.spool().AwaitNews(agent.spool().News(), 10'000'000);
+  }
+  EXPECT_EQ(agent.ledger().StateOf("trace1"), FileState::kSpooled);
+  EXPECT_TRUE(absl::IsDeadlineExceeded(agent.Drain(1'000'000)));
+  for (uint64_t source = 1; source <= 70; ++source) {
+    aggregator_.PutOff({0, source}, std::nullopt);
+  }
+  ASSERT_EQ(agent.Drain(), absl::OkStatus());
+  for (uint64_t source = 1; source <= 72; ++source) {
+    EXPECT_EQ(aggregator_.sources().at({0, source}).bodies, Bodies(source));
+    EXPECT_EQ(aggregator_.sources().at({0, source}).holes, 0);
+  }
+  EXPECT_TRUE(agent.sender().PutOff().ok());
+}
+
 // The aggregator was restored from an older copy: it lacks batches that have already left the spool.
 TEST_F(SpoolSenderTest, WhatTheAggregatorHasLostIsCondensedAgain) {
   aggregator_.CompleteAfter(-1);

@@ -38,6 +38,15 @@ class FakeAggregator {
     const MutexLock lock(mutex_);
     refused_source_ = source;
   }
+  // Beyond a limit from its batch `from` on; null = there is room again.
+  void PutOff(const Hash128& source, std::optional<int64_t> from) {
+    const MutexLock lock(mutex_);
+    if (from) {
+      put_off_[source] = *from;
+    } else {
+      put_off_.erase(source);
+    }
+  }
   // Forgets everything of a source behind its first `batches`, as an older store would.
   void RollBack(const Hash128& source, size_t batches) {
     const MutexLock lock(mutex_);
@@ -117,6 +126,10 @@ class FakeAggregator {
   }
   std::optional<UplinkEvent> Answer(const SourceContext& source) LOCKSTEP_REQUIRES(mutex_) {
     const auto last = static_cast<int64_t>(sources_[source.source_id].bodies.size()) - 1;
+    if (const auto limit = put_off_.find(source.source_id); limit != put_off_.end() && limit->second == 0) {
+      return Later(source.source_id, -1);
+    }
+    waits_.erase(source.source_id);
     return SourceWelcomeEvent{.source_id = source.source_id, .last_sequence = last, .complete = last + 1 == whole_};
   }
   std::optional<UplinkEvent> Answer(const OutgoingBatchPtr& batch) LOCKSTEP_REQUIRES(mutex_) {
@@ -124,6 +137,13 @@ class FakeAggregator {
     changed_.NotifyAll();
     if (refused_source_ == batch->source_id) {
       return RefusalEvent{.source_id = batch->source_id, .sequence = batch->sequence, .reason = "no", .detail = ""};
+    }
+    if (waits_.contains(batch->source_id)) {
+      return std::nullopt;
+    }
+    if (const auto limit = put_off_.find(batch->source_id);
+        limit != put_off_.end() && batch->sequence >= limit->second) {
+      return Later(batch->source_id, batch->sequence);
     }
     SourceLog& log = sources_[batch->source_id];
     const auto next = static_cast<int64_t>(log.bodies.size());
@@ -158,8 +178,16 @@ class FakeAggregator {
   }
   std::optional<UplinkEvent> Answer(const DrainRequest&) LOCKSTEP_REQUIRES(mutex_) { return DrainedEvent{}; }
 
+  UplinkEvent Later(const Hash128& source, int64_t sequence) LOCKSTEP_REQUIRES(mutex_) {
+    waits_.insert(source);
+    return RefusalEvent{
+        .source_id = source, .sequence = sequence, .reason = "limit", .detail = "full", .retry_after_ms = 1};
+  }
+
   Mutex mutex_;
   CondVar changed_;
+  std::map<Hash128, int64_t> put_off_ LOCKSTEP_GUARDED_BY(mutex_);
+  std::set<Hash128> waits_ LOCKSTEP_GUARDED_BY(mutex_);
   std::vector<size_t> breaks_ LOCKSTEP_GUARDED_BY(mutex_);
   absl::Status refusal_ LOCKSTEP_GUARDED_BY(mutex_);
   std::optional<Hash128> refused_source_ LOCKSTEP_GUARDED_BY(mutex_);

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "agent/uplink/retry_hint.h"
 #include "tests/unit/agent/uplink/fake_aggregator.h"
 
 namespace lockstep {
@@ -199,6 +200,33 @@ TEST(UplinkClient, ARefusedSourceIsReportedAndTheOthersArrive) {
   ASSERT_EQ(summary->refused.size(), 1U);
   EXPECT_EQ(summary->refused[0].path, "trace1");
   EXPECT_EQ(aggregator.sources().at({0, 2}).bodies, Bodies(2, 20));
+}
+
+TEST(UplinkClient, ASourceBeyondALimitIsToldToItsGiverAndTheOthersArrive) {
+  FakeAggregator aggregator;
+  aggregator.PutOff({0, 1}, 0);
+  aggregator.PutOff({0, 2}, 3);
+  UplinkClient client(aggregator.Transport(), FastOptions(), {});
+  EXPECT_TRUE(absl::IsResourceExhausted(PushBatches(client, 1, 10)));
+  EXPECT_TRUE(absl::IsResourceExhausted(PushBatches(client, 2, 100)));
+  EXPECT_EQ(PushBatches(client, 3, 10), absl::OkStatus());
+  const absl::StatusOr<UplinkSummary> summary = client.Drain(false);
+  ASSERT_EQ(summary.status(), absl::OkStatus());
+  EXPECT_EQ(summary->put_off.size(), 2U);
+  EXPECT_EQ(aggregator.sources().at({0, 2}).bodies, Bodies(2, 3));
+  EXPECT_EQ(aggregator.sources().at({0, 3}).bodies, Bodies(3, 10));
+}
+
+TEST(UplinkClient, WaitsAsLongAsTheAggregatorAsks) {
+  FakeAggregator aggregator;
+  absl::Status full = absl::ResourceExhaustedError("full");
+  SetRetryAfterMs(full, 200);
+  aggregator.RefuseWith(full);
+  UplinkClientOptions options = FastOptions();
+  options.give_up_after_ns = 500'000'000;
+  UplinkClient client(aggregator.Transport(), options, {});
+  EXPECT_TRUE(absl::IsUnavailable(client.Drain(false).status()));
+  EXPECT_LE(aggregator.streams(), 4) << "its own back-off is a microsecond";
 }
 
 TEST(UplinkClient, AStopEndsEveryWait) {

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "agent/uplink/retry_hint.h"
+
 namespace lockstep {
 namespace {
 
@@ -253,7 +255,7 @@ class Listener : public UplinkObserver {
   void OnAcknowledged(const Hash128& source_id, int64_t sequence, bool complete) override {
     heard.push_back(std::to_string(source_id.low) + "/" + std::to_string(sequence) + (complete ? " complete" : ""));
   }
-  void OnNotesStored(int64_t count) override { heard.push_back(std::to_string(count) + " notes"); }
+  void OnNoteStored(const Hash128& /*id*/) override { heard.emplace_back("note"); }
   void OnRefused(const Hash128& source_id) override { heard.push_back(std::to_string(source_id.low) + " refused"); }
   void OnLacking(const std::vector<Hash128>& ids, size_t open) override {
     heard.push_back(std::to_string(ids.size()) + " lacking, " + std::to_string(open) + " open");
@@ -302,12 +304,12 @@ TEST_F(RenewableSessionTest, StoredNotesAreNotSaidAgain) {
   }
   Said();
   Hear(FilesStoredEvent{.count = 1});
-  EXPECT_EQ(listener_.heard.back(), "1 notes");
+  EXPECT_EQ(listener_.heard.back(), "note");
   session_.OnDisconnected();
   Connect();
   EXPECT_THAT(Said(), ElementsAre("source 1", "note q"));
   Hear(FilesStoredEvent{.count = 1});
-  EXPECT_EQ(listener_.heard.back(), "1 notes");
+  EXPECT_EQ(listener_.heard.back(), "note");
 }
 
 TEST_F(RenewableSessionTest, MoreStoredNotesThanWereSaidAreAnError) {
@@ -319,6 +321,52 @@ TEST_F(RenewableSessionTest, ARefusalIsHeardOnce) {
   Hear(refusal);
   Hear(refusal);
   EXPECT_THAT(listener_.heard, ElementsAre("1/-1", "1 refused"));
+}
+
+// --- a limit of the aggregator ---
+
+TEST_F(UplinkSessionTest, ASourceThatIsPutOffIsForgottenUntilItIsAnnouncedAgainAndTheOthersGoOn) {
+  session_.AddSource(SourceOf(kA));
+  session_.AddSource(SourceOf(kB));
+  Connect();
+  Said();
+  HearWelcome(kA);
+  HearWelcome(kB);
+  Give(kA, 0);
+  Give(kA, 1);
+  Give(kB, 0);
+  Said();
+  Hear(AckEvent{.source_id = kA, .sequence = 0, .complete = false});
+  Hear(RefusalEvent{.source_id = kA, .sequence = 1, .reason = "limit", .detail = "names", .retry_after_ms = 70});
+  EXPECT_EQ(RetryAfterNs(session_.PutOff(kA)), 70'000'000);
+  EXPECT_THAT(std::string(session_.PutOff(kA).message()), HasSubstr("names"));
+  EXPECT_TRUE(session_.PutOff(kB).ok() && session_.refused().empty());
+  EXPECT_EQ(session_.NextWanted(kA), std::nullopt);
+  Give(kB, 1);
+  EXPECT_THAT(Said(), ElementsAre("batch 2/1"));
+  session_.OnDisconnected();
+  Connect();
+  EXPECT_THAT(Said(), ElementsAre("source 2")) << "a new stream alone does not bring it back";
+  session_.AddSource(SourceOf(kA));
+  EXPECT_THAT(Said(), ElementsAre("source 1"));
+  HearWelcome(kA, 0);
+  EXPECT_TRUE(session_.PutOff(kA).ok());
+  EXPECT_EQ(session_.NextWanted(kA), 1);
+}
+
+TEST_F(RenewableSessionTest, ANoteThatIsPutOffIsSaidAgainOnTheNextStream) {
+  for (const char* path : {"p", "q"}) {
+    session_.AddNote({.path = path, .format = {}, .status = {}, .reason = {}, .offset = -1, .drops = {}});
+  }
+  Said();
+  Hear(FilesStoredEvent{.count = 0, .retry_after_ms = 1});
+  Hear(FilesStoredEvent{.count = 1});
+  EXPECT_EQ(session_.notes_put_off(), 1U);
+  EXPECT_THAT(listener_.heard, ElementsAre("1/-1", "note"));
+  EXPECT_THAT(Said(), IsEmpty());
+  session_.OnDisconnected();
+  Connect();
+  EXPECT_THAT(Said(), ElementsAre("source 1", "note p"));
 }
 
 TEST_F(UplinkSessionTest, ABatchTooLargeForTheAggregatorIsAnError) {

@@ -229,6 +229,69 @@ TEST_F(IngestSessionTest, TooManySourcesEndTheStream) {
   EXPECT_TRUE(absl::IsResourceExhausted(session_.On(SourceOf({0, 3})).status()));
 }
 
+// --- a limit of the run, told to an agent that understands it ---
+
+class LimitedSessionTest : public testing::Test {
+ protected:
+  IngestReply Tell(const IngestMessage& message) { return session_.On(message).value(); }
+  void Begin(bool parks) {
+    IngestHello hello = HelloOf("r");
+    hello.parks = parks;
+    Tell(hello);
+  }
+  static int64_t RetryAfterMs(const IngestReply& reply) { return std::get<IngestRefusal>(reply).retry_after_ms; }
+
+  MemoryStore memory_{SystemClock(), {.max_sources = 1, .max_names = 1, .max_files = 1}};
+  TroubledStore store_{memory_};
+  RunOpener opener_{store_};
+  const IngestEnvironment environment_{.store = store_, .opener = opener_, .limits = {}, .decode = &DecodeWords};
+  IngestSession session_{environment_};
+};
+
+TEST_F(LimitedSessionTest, ASourceTooManyWaitsAndTheOthersGoOn) {
+  Begin(/*parks=*/true);
+  Tell(SourceOf(kA));
+  EXPECT_GT(RetryAfterMs(Tell(SourceOf(kB))), 0);
+  EXPECT_EQ(std::get<IngestAck>(Tell(BatchOf(kA, 0, "0"))).sequence, 0);
+}
+
+TEST_F(LimitedSessionTest, ABatchBeyondALimitPutsItsSourceOffUntilItIsAnnouncedAgain) {
+  Begin(/*parks=*/true);
+  Tell(SourceOf(kA));
+  Tell(BatchOf(kA, 0, "0"));
+  store_.trouble = CheckNames({.max_names = 1}, "r", 2);
+  EXPECT_GT(RetryAfterMs(Tell(BatchOf(kA, 1, "1"))), 0);
+  store_.trouble = absl::OkStatus();
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(Tell(BatchOf(kA, 2, "2")))) << "sent before the answer was read";
+  EXPECT_EQ(std::get<IngestSourceWelcome>(Tell(SourceOf(kA))).last_sequence, 0);
+  EXPECT_EQ(std::get<IngestAck>(Tell(BatchOf(kA, 1, "1"))).sequence, 1);
+}
+
+TEST_F(LimitedSessionTest, ANoteTooManyIsToldAndTheOthersCountOn) {
+  Begin(/*parks=*/true);
+  const auto note = [](const char* path) {
+    return FileNote{.path = path, .format = {}, .status = {}, .reason = {}, .offset = -1, .drops = {}, .host = {}};
+  };
+  EXPECT_EQ(std::get<IngestFilesStored>(Tell(note("a"))).count, 1);
+  const auto too_many = std::get<IngestFilesStored>(Tell(note("b")));
+  EXPECT_EQ(too_many.count, 1);
+  EXPECT_GT(too_many.retry_after_ms, 0);
+  EXPECT_EQ(std::get<IngestFilesStored>(Tell(note("a"))).count, 2);
+}
+
+TEST_F(LimitedSessionTest, AnAgentThatDoesNotUnderstandItLosesItsStreamOnly) {
+  Begin(/*parks=*/false);
+  Tell(SourceOf(kA));
+  EXPECT_TRUE(absl::IsResourceExhausted(session_.On(SourceOf(kB)).status()));
+}
+
+TEST_F(LimitedSessionTest, AFullDiskIsNoLimitOfOneSource) {
+  Begin(/*parks=*/true);
+  Tell(SourceOf(kA));
+  store_.trouble = absl::ResourceExhaustedError("the disk is full");
+  EXPECT_TRUE(absl::IsResourceExhausted(session_.On(BatchOf(kA, 0, "0")).status()));
+}
+
 TEST_F(IngestSessionTest, AKnownSourceAnnouncedAgainTakesNoPlace) {
   Tell(HelloOf("r"));
   Tell(SourceOf(kA));
