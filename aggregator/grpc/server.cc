@@ -6,6 +6,7 @@
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/impl/service_type.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <utility>
@@ -102,15 +103,27 @@ class Server : public AggregatorServer {
     }
   }
 
+  // Of connections, streams and the messages that are just being put together for them: beyond it gRPC ends streams.
+  void BoundMemory(grpc::ServerBuilder& builder) const {
+    constexpr int64_t kOfAStream = int64_t{128} << 10;  // with TLS
+    const int64_t most = int64_t{1} << 40;
+    const IngestLimits& limits = options_.limits;
+    const int64_t streams = std::min(limits.max_streams, most / kOfAStream) * kOfAStream;
+    grpc::ResourceQuota quota("lockstep-aggregator");
+    quota.Resize(static_cast<size_t>(std::min(limits.max_held_bytes, most) + streams));
+    builder.SetResourceQuota(quota);
+  }
+
   void Harden(grpc::ServerBuilder& builder) const {
     builder.SetMaxReceiveMessageSize(static_cast<int>(options_.limits.max_message_bytes));
+    BoundMemory(builder);
     // This gRPC inflates a message before it checks the size; columns are compressed inside the batch instead.
     builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
     builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
     // Two aggregators on one port would each get half of the agents.
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
-    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 30'000);
     // What arrives unasked on a stream stays within the fixed window, however fast the line.
     builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsOfAConnection);

@@ -10,7 +10,7 @@ from cluster import Cluster
 from compare import differences, progress_of, reached
 from workload import Feeder
 
-# For everything to be delivered after the last fault: keepalive alone may take 40 s to find a dead connection. All in
+# For everything to be delivered after the last fault: keepalive alone may take 60 s to find a dead connection. All in
 # all, and without any progress.
 SETTLE_S = 300
 STUCK_S = 90

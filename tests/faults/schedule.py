@@ -27,7 +27,7 @@ KINDS = {
 REPLAY_ROUND = 8
 REPLAY_ROUND_KINDS = {"kill_aggregator", "end_aggregator", "fill_store"}
 MEAN_GAP_S = 0.35
-# A connection whose other side vanished without a word: found out by keepalive only, after half a minute.
+# A connection whose other side vanished without a word: found out by keepalive only, after a minute.
 NEVER_TOLD = 0.03
 
 

@@ -199,7 +199,9 @@ std::shared_ptr<grpc::Channel> ConnectTo(const std::string& address, const Chann
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5'000);  // in truth the time that one attempt is given
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2'000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+  // An aggregator with 12,000 streams on a starved machine was seen to answer after more than 10 s; a dead one is found
+  // out after 50 s, and costs nothing until then.
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 30'000);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetMaxReceiveMessageSize(16 << 20);
   if (!security.server_name.empty()) {
