@@ -85,7 +85,8 @@ AgentServiceOptions ServiceOptionsFrom(const AgentFlags& flags, CondenseAndSendO
 absl::Status RunAgent(const AgentFlags& flags, CondenseAndSendOptions options, const std::stop_token& stop) {
   MetricsRegistry registry;
   UplinkMetrics metrics(registry);
-  LOCKSTEP_ASSIGN_OR_RETURN(const auto figures, ServeMetrics(flags.metrics, flags.spool, registry, metrics));
+  SpoolDepth depth;
+  LOCKSTEP_ASSIGN_OR_RETURN(const auto figures, ServeMetrics(flags.metrics, flags.spool, depth, registry, metrics));
   if (flags.nice != 0) {
     LOCKSTEP_RETURN_IF_ERROR(SetNiceness(flags.nice));
   }
@@ -94,7 +95,9 @@ absl::Status RunAgent(const AgentFlags& flags, CondenseAndSendOptions options, c
   auto transport = Measured(MakeGrpcTransport(ConnectTo(flags.aggregator, flags.connection.security),
                                               flags.connection.token_file, kConnectNs),
                             metrics);
-  return RunAgentService(ServiceOptionsFrom(flags, std::move(options)), std::move(transport), stop);
+  AgentServiceOptions service = ServiceOptionsFrom(flags, std::move(options));
+  service.depth = &depth;
+  return RunAgentService(service, std::move(transport), stop);
 }
 
 int Complain(const absl::Status& status, int exit_code) {

@@ -31,7 +31,14 @@ FolderSize SizeOf(const std::string& folder) {
   return size;
 }
 
-void AddSpool(MetricsRegistry& registry, const std::string& spool) {
+void AddSpool(MetricsRegistry& registry, const std::string& spool, const SpoolDepth& depth) {
+  registry.AddGauge("lockstep_agent_spool_batches", "Batches in the spool that are not acknowledged.", [&depth] {
+    const SpoolState state = depth.State();
+    return static_cast<double>(state.unsent - state.notes);
+  });
+  registry.AddGauge("lockstep_agent_spool_put_off_batches",
+                    "Batches in the spool that the aggregator puts off because of a limit.",
+                    [&depth] { return static_cast<double>(depth.State().parked); });
   registry.AddGauge("lockstep_agent_spool_bytes", "Size of the files in the spool folder.",
                     [spool] { return static_cast<double>(SizeOf(spool).bytes); });
   registry.AddGauge("lockstep_agent_spool_files", "Files in the spool folder: segments of batches, the ledger.",
@@ -41,13 +48,14 @@ void AddSpool(MetricsRegistry& registry, const std::string& spool) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<MetricsServer>> ServeMetrics(const std::string& listen, const std::string& spool,
-                                                            MetricsRegistry& registry, const UplinkMetrics& uplink) {
+                                                            const SpoolDepth& depth, MetricsRegistry& registry,
+                                                            const UplinkMetrics& uplink) {
   if (listen.empty()) {
     return nullptr;
   }
   AddProcessMetrics(registry);
   if (!spool.empty()) {
-    AddSpool(registry, spool);
+    AddSpool(registry, spool, depth);
   }
   LOCKSTEP_ASSIGN_OR_RETURN(auto metrics, MetricsServer::Start(listen, registry, [&uplink] {
                               return std::string(uplink.connected() ? "" : "no connection to the aggregator");

@@ -34,8 +34,20 @@ class AgentService {
   AgentService(const AgentServiceOptions& options, std::unique_ptr<UplinkTransport> transport, std::stop_token stop)
       : options_(options), transport_(std::move(transport)), stop_(std::move(stop)) {}
 
+  ~AgentService() {
+    if (options_.depth != nullptr) {
+      options_.depth->Follow(nullptr);
+    }
+  }
+  AgentService(const AgentService&) = delete;
+  AgentService& operator=(const AgentService&) = delete;
+
   absl::Status Run() {
-    LOCKSTEP_RETURN_IF_ERROR(Open());
+    const absl::Status opened = Open();
+    if (absl::IsCancelled(opened)) {
+      return absl::OkStatus();  // nothing was taken yet
+    }
+    LOCKSTEP_RETURN_IF_ERROR(opened);
     Connect();
     const absl::Status taken = options_.watch.empty() ? TakePaths() : WatchFolders();
     LOCKSTEP_RETURN_IF_ERROR(Finish(taken));
@@ -49,8 +61,33 @@ class AgentService {
       ledger_ = Ledger::InMemory();
       return absl::OkStatus();
     }
-    LOCKSTEP_ASSIGN_OR_RETURN(folder_, OpenSpoolFolder(options_.spool, options_.spool_bytes, SpooledRun()));
+    LOCKSTEP_ASSIGN_OR_RETURN(folder_, AwaitSpoolFolder());
+    if (options_.depth != nullptr) {
+      options_.depth->Follow(folder_->spool.get());
+    }
     return absl::OkStatus();
+  }
+
+  // One that watches outlasts a full disk from its start on, too.
+  absl::StatusOr<std::unique_ptr<SpoolFolder>> AwaitSpoolFolder() {
+    Outage full;
+    while (true) {
+      auto folder = OpenSpoolFolder(options_.spool, options_.spool_bytes, SpooledRun());
+      const int64_t now_ns = SystemClock().MonotonicNs();
+      if (!absl::IsResourceExhausted(folder.status()) || options_.watch.empty()) {
+        if (const auto lasted_ns = full.Over(now_ns)) {
+          LogInfo("{}: there is room again after {} s", options_.spool, *lasted_ns / kNsPerS);
+        }
+        return folder;
+      }
+      if (full.Met(now_ns)) {
+        LogWarning("{}; no traces are read until there is room", std::string(folder.status().message()));
+      }
+      WaitUnlessStopped(stop_, kNsPerS);
+      if (stop_.stop_requested()) {
+        return absl::CancelledError("stopped before the spool could be used");
+      }
+    }
   }
 
   // What waits in a spool with its names, or under another key, is never sent by an agent told to redact.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "agent/condense_and_send.h"
+#include "agent/spool/spool_depth.h"
 #include "agent/uplink/uplink_client.h"
 
 namespace lockstep {
@@ -23,6 +24,7 @@ struct AgentServiceOptions {
   int64_t spool_bytes = 0;
   int64_t drain_ns = 0;  // after a stop, for what was taken
   bool finish = false;
+  SpoolDepth* depth = nullptr;  // is told the spool; may be null, outlives the service
   CondenseAndSendOptions send;
   UplinkClientOptions uplink;  // observer and can_begin_anew are set here
 };

@@ -67,6 +67,12 @@ std::optional<T> NumberIn(std::string_view text) {
   return good ? std::optional<T>(value) : std::nullopt;
 }
 
+// Of a line, for an error: a file that is no rank map may be one line of a megabyte.
+std::string_view Beginning(std::string_view line) {
+  constexpr size_t kShown = 120;
+  return line.substr(0, kShown);
+}
+
 absl::Status BadLine(std::string_view name, int64_t line, std::string_view what) {
   return absl::InvalidArgumentError(fmt::format("{}, line {}: {}; needed is {}", name, line, what, kHeader));
 }
@@ -74,14 +80,15 @@ absl::Status BadLine(std::string_view name, int64_t line, std::string_view what)
 absl::StatusOr<RankMapRow> ParseLine(std::string_view line, std::string_view name, int64_t number) {
   const auto fields = SplitLine(line);
   if (!fields) {
-    return BadLine(name, number, fmt::format("'{}' does not have {} fields", line, kColumns));
+    return BadLine(name, number, fmt::format("'{}' does not have {} fields", Beginning(line), kColumns));
   }
   const auto& [path, pid, device, rank, host] = *fields;
   RankMapRow row{.path = path, .pid = NumberIn<int64_t>(pid), .device = NumberIn<int32_t>(device), .host = host};
   const std::optional<int32_t> rank_number = NumberIn<int32_t>(rank);
   if (path.empty() || !rank_number || (!row.pid && !pid.empty()) || (!row.device && !device.empty())) {
-    return BadLine(name, number,
-                   fmt::format("'{}' needs a path and a rank from 0; pid and device are numbers or empty", line));
+    return BadLine(
+        name, number,
+        fmt::format("'{}' needs a path and a rank from 0; pid and device are numbers or empty", Beginning(line)));
   }
   row.rank = *rank_number;
   return row;
@@ -94,7 +101,7 @@ absl::StatusOr<std::vector<RankMapRow>> ParseRankMap(std::string_view text, std:
     text.remove_prefix(3);  // the mark that spreadsheets put before UTF-8
   }
   if (const std::string_view header = TakeLine(text); header != kHeader) {
-    return BadLine(name, 1, fmt::format("the header is '{}'", header));
+    return BadLine(name, 1, fmt::format("the header is '{}'", Beginning(header)));
   }
   std::vector<RankMapRow> rows;
   for (int64_t number = 2; !text.empty(); ++number) {

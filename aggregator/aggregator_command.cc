@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -19,15 +20,31 @@
 #include "analysis/base/time.h"
 #include "platform/clock.h"
 #include "platform/log.h"
+#include "platform/outage.h"
 #include "platform/signals.h"
 
 namespace lockstep {
 namespace {
 
+// Waits while the disk is full: agents keep what they have and come again.
+absl::StatusOr<std::unique_ptr<JobStore>> AwaitStore(const AggregatorFlags& flags, const std::stop_token& stop) {
+  Outage full;
+  while (true) {
+    auto store = OpenStore("sqlite", {.path = flags.store, .limits = flags.store_limits});
+    if (!absl::IsResourceExhausted(store.status()) || stop.stop_requested()) {
+      return store;
+    }
+    if (full.Met(SystemClock().MonotonicNs())) {
+      LogWarning("{}; waiting for room", std::string(store.status().message()));
+    }
+    WaitUnlessStopped(stop, kNsPerS);
+  }
+}
+
 absl::Status Serve(const AggregatorFlags& flags, const std::stop_token& stop) {
-  const auto store = OpenStore("sqlite", {.path = flags.store, .limits = flags.store_limits});
+  const auto store = AwaitStore(flags, stop);
   if (!store.ok()) {
-    return store.status();
+    return stop.stop_requested() ? absl::OkStatus() : store.status();
   }
   MetricsRegistry registry;
   MeasuredStore measured(**store, registry);

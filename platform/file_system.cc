@@ -161,13 +161,23 @@ absl::StatusOr<int64_t> FileChangeNs(const std::string& path) {
 }
 
 absl::StatusOr<std::string> ReadSmallFile(const std::string& path, int64_t limit_bytes) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (fs::exists(status) && !fs::is_regular_file(status)) {
+    return absl::InvalidArgumentError(fmt::format("cannot read {}: it is no regular file", path));
+  }
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   if (!file) {
     return absl::ErrnoToStatus(errno == 0 ? ENOENT : errno, fmt::format("cannot read {}", path));
   }
-  std::string text(static_cast<size_t>(limit_bytes) + 1, '\0');
+  const uintmax_t size = fs::file_size(path, error);
+  const auto most = static_cast<uintmax_t>(limit_bytes) + 1;
+  std::string text(static_cast<size_t>(error ? most : std::min(size + 1, most)), '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (file.bad()) {
+    return absl::UnavailableError(fmt::format("cannot read {}: input/output error", path));
+  }
   text.resize(static_cast<size_t>(file.gcount()));
   if (static_cast<int64_t>(text.size()) > limit_bytes) {
     return absl::InvalidArgumentError(fmt::format("{} is larger than {} bytes", path, limit_bytes));

@@ -34,7 +34,8 @@ struct InputFiles {
 [[nodiscard]] absl::StatusOr<int64_t> FileSize(const std::string& path);
 // Time of the last change, on an axis of its own: only for telling whether a file has changed.
 [[nodiscard]] absl::StatusOr<int64_t> FileChangeNs(const std::string& path);
-// The whole text of a small file; kInvalidArgument beyond `limit_bytes`.
+// The whole text of a small file; kInvalidArgument beyond `limit_bytes`, and of what is no regular file: a pipe or a
+// device might never end.
 [[nodiscard]] absl::StatusOr<std::string> ReadSmallFile(const std::string& path, int64_t limit_bytes);
 
 }  // namespace lockstep

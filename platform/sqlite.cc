@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -10,6 +11,13 @@
 
 namespace lockstep {
 namespace {
+
+// A full disk shows as an input/output error where SQLite did not expect one, such as a -shm file that cannot grow.
+bool IsForWantOfRoom(sqlite3* db) {
+  if (db == nullptr) return false;
+  const int error = sqlite3_system_errno(db);
+  return sqlite3_extended_errcode(db) == SQLITE_IOERR_SHMSIZE || error == ENOSPC || error == EDQUOT || error == EFBIG;
+}
 
 absl::Status StatusOf(sqlite3* db, int code, std::string_view what) {
   const std::string text = fmt::format("{}: {}", what, db != nullptr ? sqlite3_errmsg(db) : sqlite3_errstr(code));
@@ -30,11 +38,13 @@ absl::Status StatusOf(sqlite3* db, int code, std::string_view what) {
     case SQLITE_READONLY:
       return absl::PermissionDeniedError(text);
     case SQLITE_CANTOPEN:
-      return absl::NotFoundError(text);
+      return IsForWantOfRoom(db) ? absl::ResourceExhaustedError(text + " (no room on the disk)")
+                                 : absl::NotFoundError(text);
     case SQLITE_INTERRUPT:
       return absl::CancelledError(text);
     case SQLITE_IOERR:
-      return absl::DataLossError(text + " (input/output error)");
+      return IsForWantOfRoom(db) ? absl::ResourceExhaustedError(text + " (no room on the disk)")
+                                 : absl::DataLossError(text + " (input/output error)");
     default:
       return absl::InternalError(text);
   }

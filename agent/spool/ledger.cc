@@ -94,11 +94,19 @@ absl::Status Ledger::Load(const std::string& path, const std::string& run) {
   for (const Frame& frame : scan.frames) {
     Apply(frame.payload);
   }
+  const std::string run_before = run_;
   LOCKSTEP_RETURN_IF_ERROR(BeginRun(run));
   std::erase_if(acknowledged_, [this](const auto& what) LOCKSTEP_REQUIRES(mutex_) {
     return files_of_.contains(what.first) && !IsNeeded(what.first);
   });
-  return Rewrite();
+  const bool same_run = run_before == run;
+  const absl::Status rewritten = Rewrite();
+  if (absl::IsResourceExhausted(rewritten) && same_run) {
+    LogWarning("{}: going on with the ledger as it is", std::string(rewritten.message()));
+    behind_ = false;  // nothing is missing in it, and what it has set aside may be enough until segments go
+    return absl::OkStatus();
+  }
+  return rewritten;
 }
 
 absl::Status Ledger::BeginRun(const std::string& run) {

@@ -472,7 +472,7 @@ absl::Status Spool::MoveForward(uint32_t segment) {
 
 SpoolState Spool::State() const {
   const MutexLock lock(mutex_);
-  return {.unsent = index_.unsent(), .parked = index_.parked(), .bytes = index_.total_bytes()};
+  return {.unsent = index_.unsent(), .notes = index_.notes(), .parked = index_.parked(), .bytes = index_.total_bytes()};
 }
 
 uint64_t Spool::News() const {

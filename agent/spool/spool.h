@@ -46,6 +46,7 @@ struct SpoolDamage {
 
 struct SpoolState {
   int64_t unsent = 0;  // batches and notes that are not acknowledged
+  int64_t notes = 0;   // of these
   int64_t parked = 0;  // of the batches
   int64_t bytes = 0;   // on disk
 };

@@ -105,6 +105,7 @@ class SpoolIndex {
 
   // Live batches and notes.
   [[nodiscard]] int64_t unsent() const { return unsent_; }
+  [[nodiscard]] int64_t notes() const { return static_cast<int64_t>(notes_.size()); }
   // Batches of parked sources.
   [[nodiscard]] int64_t parked() const;
   [[nodiscard]] int64_t total_bytes() const { return total_bytes_; }

@@ -75,7 +75,7 @@ absl::Status CheckTables(Database& db) {
   for (const std::string_view table : kStoreTables) {
     const absl::StatusOr<int64_t> probe =
         QueryInt(db, fmt::format("SELECT count(*) FROM (SELECT 1 FROM {} LIMIT 1)", table));
-    if (!probe.ok() && probe.status().code() != absl::StatusCode::kUnavailable) {
+    if (!probe.ok() && !absl::IsUnavailable(probe.status()) && !absl::IsResourceExhausted(probe.status())) {
       return absl::DataLossError(std::string(probe.status().message()));
     }
     LOCKSTEP_RETURN_IF_ERROR(probe.status());
