@@ -2,6 +2,7 @@
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -58,7 +59,20 @@ class Spool(TempDirTest):
         return report
 
     def segments(self):
-        return sorted(name for name in os.listdir(self.path("spool")) if name.endswith(".spool"))
+        """None before an agent lived long enough to make the folder."""
+        spool = self.path("spool")
+        return sorted(name for name in os.listdir(spool) if name.endswith(".spool")) if os.path.isdir(spool) else []
+
+    def kinds_of_frames(self):
+        """What the segments hold, to tell why one was left (agent/spool/README.md)."""
+        found = []
+        for name in self.segments():
+            with open(self.path("spool", name), "rb") as file:
+                content = file.read()
+            for frame in re.finditer(b"LSsp", content):
+                kind, at = content[frame.start() + 13:frame.start() + 14], frame.start() + 36
+                found.append((name, frame.start(), kind.hex(), content[at:at + 16].hex(), content[at + 16:at + 24].hex()))
+        return found
 
     def damage_the_tail(self):
         """A torn or spoilt end of what was written last, as after a power cut."""
@@ -98,7 +112,7 @@ class Spool(TempDirTest):
         agent = self.agent(aggregator.address, "--spool", self.path("spool"), *self.files)
         self.assertEqual(agent.wait(120), 0, f"seed {SEED}\n{self.log()}")
         self.assertEqual(self.show(aggregator), want, f"seed {SEED}\n{self.log()}")
-        self.assertEqual(self.segments(), [])
+        self.assertEqual(self.segments(), [], f"seed {SEED}\n{self.kinds_of_frames()}\n{self.log()}")
         aggregator.end()
 
     def copy_store(self, source, target):
