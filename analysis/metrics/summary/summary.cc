@@ -64,9 +64,9 @@ void AddInstance(const MatchedInstance& instance, int64_t wait_ns, std::map<int3
 std::optional<WaitBlame::LeftOut> WorstLeftOut(const Fleet& fleet, const std::map<int32_t, LateArrivals>& blame) {
   std::optional<WaitBlame::LeftOut> worst;
   for (const auto& [index, late] : blame) {
-    const bool is_member = std::any_of(fleet.members.begin(), fleet.members.end(), [&](const FleetRank& member) {
-      return static_cast<int32_t>(member.index) == index;
-    });
+    const bool is_member =
+        std::any_of(fleet.members.begin(), fleet.members.end(),
+                    [wanted = index](const FleetRank& member) { return static_cast<int32_t>(member.index) == wanted; });
     if (is_member || late.caused_ns <= (worst ? worst->caused_ns : 0)) continue;
     worst = {fleet.ranks.ranks[static_cast<size_t>(index)].rank, late.caused_ns};
   }
