@@ -178,7 +178,7 @@ class Spool(TempDirTest):
         return got
 
     def await_log(self, text, count):
-        deadline = time.time() + 30
+        deadline = time.time() + 120
         while self.log().count(text) < count and time.time() < deadline:
             time.sleep(0.05)
         self.assertEqual(self.log().count(text), count, self.log())
