@@ -318,7 +318,12 @@ void SpoolIndex::Park(const Hash128& id) {
 
 void SpoolIndex::Resume(const Hash128& id) {
   const auto found = sources_.find(id);
-  if (found != sources_.end() && std::exchange(found->second.parked, false) && !found->second.batches.empty()) {
+  if (found == sources_.end() || !std::exchange(found->second.parked, false)) {
+    return;
+  }
+  // Behind all others: many that are put off again and again must not keep those from their turn that are not.
+  found->second.order = next_order_++;
+  if (!found->second.batches.empty()) {
     sendable_[found->second.order] = id;
   }
 }
