@@ -80,8 +80,10 @@ SpoolIndex::SpoolIndex(const std::vector<SpoolRecord>& records, const Acknowledg
     const int64_t wanted = AcknowledgedOf(acknowledged, id) + 1;
     auto batch = what.batches.lower_bound(wanted);
     int64_t next = wanted;
-    if (what.context) {
-      next = batch == what.batches.end() ? wanted : batch->first;
+    // A context with nothing to send is let go: whoever has more of the source writes it again, and if all of it was
+    // given, nobody would ever release it.
+    if (what.context && batch != what.batches.end()) {
+      next = batch->first;
       if (next > wanted) {
         lost.push_back({id, wanted, next - 1});
       }

@@ -641,6 +641,30 @@ TEST_F(SpoolTest, AFileThatIsNamedAlmostAsASegmentIsLeftAlone) {
   EXPECT_EQ(Open()->damage().places, 0);
 }
 
+// Of a file that is delivered the ledger forgets what was acknowledged, and its records may still stand beside others'.
+TEST_F(SpoolTest, ASourceOfWhichTheContextAloneIsLeftKeepsNoSegment) {
+  PutSource(*Open(), kA, 1, 100);
+  PutSource(*Open({{kA, 0}}), kB, 1);
+  const std::string name = Segments().at(0);
+  std::string bytes = BytesOf(name);
+  bytes[bytes.size() - 1] ^= 1;  // the only batch
+  Write(name, bytes);
+  const auto spool = Open();
+  EXPECT_EQ(spool->damage().places, 1);
+  EXPECT_THAT(spool->Sendable(10), ElementsAre(kB));
+  spool->Release(kB);
+  ASSERT_EQ(spool->Collect(Nothing, /*thoroughly=*/true), absl::OkStatus());
+  EXPECT_THAT(Segments(), IsEmpty());
+}
+
+TEST_F(SpoolTest, ASourceOfWhichTheContextAloneIsLeftIsTakenAgainWhole) {
+  ASSERT_EQ(Open()->Put(FrameKind::kContext, kA, 0, "context"), absl::OkStatus());
+  PutSource(*Open(), kA, 2);
+  const auto spool = Open();
+  EXPECT_EQ(spool->Range(kA), std::pair(int64_t{0}, int64_t{2}));
+  EXPECT_EQ(spool->Read(FrameKind::kContext, kA, 0).value(), "context");
+}
+
 TEST_F(SpoolTest, ASegmentsNumberIsNotUsedAgain) {
   options_.first_segment = 8;
   const auto spool = Open();
