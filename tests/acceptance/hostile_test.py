@@ -254,12 +254,15 @@ class Exports(Measured):
 
 
 class Stores(Measured):
-    def test_of_a_stranger_are_refused_or_read(self):
+    def good_store(self):
         traces = simulate(self.path("traces"), "--program", "decode", "--tp", 2, "--hosts", 1, "--gpus-per-host", 2, "--layers", 2,
                           "--steps", 2, "--format", "kineto")
         self.measured("analyze", traces, "--run", "kept", "--store", self.path("good.db"))
         with open(self.path("good.db"), "rb") as file:
-            good = file.read()
+            return file.read()
+
+    def test_of_a_stranger_are_refused_or_read(self):
+        good = self.good_store()
         for name, (sql, word) in STORES.items():
             with self.subTest(name):
                 path = self.write("store.db", good)
@@ -277,11 +280,7 @@ class Stores(Measured):
 
     def test_whose_blobs_are_bombs_or_noise_are_told_by_run(self):
         from raw_wire import zstd_zeros
-        traces = simulate(self.path("traces"), "--program", "decode", "--tp", 2, "--hosts", 1, "--gpus-per-host", 2, "--layers", 2,
-                          "--steps", 2, "--format", "kineto")
-        self.measured("analyze", traces, "--run", "kept", "--store", self.path("good.db"))
-        with open(self.path("good.db"), "rb") as file:
-            good = file.read()
+        good = self.good_store()
         for table, column in (("kernel", "rows"), ("bucket", "columns"), ("instance_block", "columns"), ("summary", "row")):
             for blob in (zstd_zeros(1 << 30), b"\xff" * 1000, b""):
                 with self.subTest(table=table, bytes=len(blob)):

@@ -70,6 +70,14 @@ class UplinkSessionTest : public testing::Test {
   void Give(const Hash128& source, int64_t sequence) {
     ASSERT_EQ(session_.AddBatch(BatchOf(source, sequence)), absl::OkStatus());
   }
+  void WelcomeBoth() {
+    session_.AddSource(SourceOf(kA));
+    session_.AddSource(SourceOf(kB));
+    Connect();
+    Said();
+    HearWelcome(kA);
+    HearWelcome(kB);
+  }
 
   UplinkSession session_{{.hello = {.run = "r"}, .window_batches = 4, .window_bytes = 1000}};
 };
@@ -207,12 +215,7 @@ TEST_F(UplinkSessionTest, ADrainedThatNobodyAskedForIsAnError) {
 }
 
 TEST_F(UplinkSessionTest, ARefusedSourceIsGivenUpAndTheOthersGoOn) {
-  session_.AddSource(SourceOf(kA));
-  session_.AddSource(SourceOf(kB));
-  Connect();
-  Said();
-  HearWelcome(kA);
-  HearWelcome(kB);
+  WelcomeBoth();
   Give(kA, 0);
   Give(kB, 0);
   Hear(RefusalEvent{.source_id = kA, .sequence = 0, .reason = "conflicting_batch", .detail = "d"});
@@ -326,12 +329,7 @@ TEST_F(RenewableSessionTest, ARefusalIsHeardOnce) {
 // --- a limit of the aggregator ---
 
 TEST_F(UplinkSessionTest, ASourceThatIsPutOffIsForgottenUntilItIsAnnouncedAgainAndTheOthersGoOn) {
-  session_.AddSource(SourceOf(kA));
-  session_.AddSource(SourceOf(kB));
-  Connect();
-  Said();
-  HearWelcome(kA);
-  HearWelcome(kB);
+  WelcomeBoth();
   Give(kA, 0);
   Give(kA, 1);
   Give(kB, 0);
