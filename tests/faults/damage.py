@@ -1,4 +1,5 @@
 """What a power cut, a bad disk or a careless hand does to a spool between two agents."""
+import errno
 import os
 
 
@@ -41,6 +42,11 @@ def damage(folder, what, how, rng):
     path = os.path.join(folder, name)
     if how == "removed":
         os.remove(path)
-    else:
+        return f"{name} {how}"
+    try:
         _spoil(path, how, rng)
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        return f"{name} {how}, as far as the full disk let it"
     return f"{name} {how}"
