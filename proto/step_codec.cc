@@ -54,6 +54,13 @@ constexpr Column<BucketRow, v1::BucketColumns> kBucketColumns[] = {
     LOCKSTEP_COLUMN(BucketRow, v1::BucketColumns, index, index, 0, {kTime}),
 };
 
+#define LOCKSTEP_STEP_OVERLAP(wire) \
+  LOCKSTEP_COLUMN(StepOverlapRow, v1::StepOverlapColumns, wire, wire, 0, {kNoStep + 1, codec::kAnyMax})
+constexpr Column<StepOverlapRow, v1::StepOverlapColumns> kStepOverlapColumns[] = {
+    LOCKSTEP_STEP_OVERLAP(lower),
+    LOCKSTEP_STEP_OVERLAP(upper),
+};
+
 #define LOCKSTEP_STEP_KERNEL(wire, ...) \
   LOCKSTEP_COLUMN(StepKernelRow, v1::StepKernelColumns, wire, wire, 0, __VA_ARGS__)
 constexpr Column<StepKernelRow, v1::StepKernelColumns> kStepKernelColumns[] = {
@@ -220,6 +227,29 @@ absl::Status DecodeSteps(const v1::StepBlock& in, Batch* batch) {
   LOCKSTEP_RETURN_IF_ERROR(GetSteps(in.steps(), &batch->steps));
   LOCKSTEP_RETURN_IF_ERROR(GetBuckets(in.buckets(), &batch->buckets));
   return GetStepKernels(in.step_kernels(), &batch->step_kernels);
+}
+
+void EncodeStepOverlaps(const std::vector<StepOverlapRow>& rows, v1::StepOverlapColumns* out) {
+  out->set_rows(static_cast<uint32_t>(rows.size()));
+  codec::EncodeColumns<StepOverlapRow, v1::StepOverlapColumns>(kStepOverlapColumns, codec::PointersTo(rows), out);
+  PutMeasures(rows, &StepOverlapRow::measure, out->mutable_measure());
+}
+
+absl::Status DecodeStepOverlaps(const v1::StepOverlapColumns& in, std::vector<StepOverlapRow>* rows) {
+  LOCKSTEP_RETURN_IF_ERROR(codec::CheckRange("step_overlaps", in.rows(), {0, kMaxStepOverlaps}));
+  rows->resize(in.rows());
+  LOCKSTEP_RETURN_IF_ERROR(
+      (codec::DecodeColumns<StepOverlapRow, v1::StepOverlapColumns>(kStepOverlapColumns, in, std::span(*rows))));
+  LOCKSTEP_RETURN_IF_ERROR(GetMeasures(in.measure(), &StepOverlapRow::measure, rows));
+  for (size_t i = 0; i < rows->size(); ++i) {
+    const StepOverlapRow& row = (*rows)[i];
+    const bool ascends =
+        i == 0 || std::pair((*rows)[i - 1].lower, (*rows)[i - 1].upper) < std::pair(row.lower, row.upper);
+    if (row.lower <= row.upper && ascends) continue;
+    return absl::InvalidArgumentError(
+        fmt::format("step_overlaps: steps {}, {} in row {} are out of order", row.lower, row.upper, i));
+  }
+  return absl::OkStatus();
 }
 
 std::string PackBuckets(const std::vector<BucketRow>& buckets) {

@@ -18,6 +18,10 @@ namespace lockstep {
 void EncodeSteps(const Batch& batch, v1::StepBlock* out);
 [[nodiscard]] absl::Status DecodeSteps(const v1::StepBlock& in, Batch* batch);
 
+// Of the summary: ascending pairs, at most kMaxStepOverlaps. `out` of none stays as it is.
+void EncodeStepOverlaps(const std::vector<StepOverlapRow>& rows, v1::StepOverlapColumns* out);
+[[nodiscard]] absl::Status DecodeStepOverlaps(const v1::StepOverlapColumns& in, std::vector<StepOverlapRow>* rows);
+
 // Buckets alone, compressed, for stores.
 [[nodiscard]] std::string PackBuckets(const std::vector<BucketRow>& buckets);
 [[nodiscard]] absl::StatusOr<std::vector<BucketRow>> UnpackBuckets(std::string_view bytes);

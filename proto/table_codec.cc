@@ -3,6 +3,7 @@
 #include "analysis/base/utf8.h"
 #include "proto/column_codec.h"
 #include "proto/context_codec.h"
+#include "proto/step_codec.h"
 
 namespace lockstep {
 namespace {
@@ -223,6 +224,7 @@ void PutSummary(const SourceSummary& summary, v1::SourceSummary* out) {
   codec::PutDeltas(levels, out->mutable_allocation_level_bytes());
   if (summary.allocation_peak_bytes >= 0) out->set_allocation_peak_bytes(summary.allocation_peak_bytes);
   if (summary.allocation_peak_at_ns != kNoTime) out->set_allocation_peak_at_ns(summary.allocation_peak_at_ns);
+  if (!summary.step_overlaps.empty()) EncodeStepOverlaps(summary.step_overlaps, out->mutable_step_overlaps());
 }
 
 absl::Status GetStreams(const v1::SourceSummary& in, SourceSummary* summary) {
@@ -258,6 +260,7 @@ absl::StatusOr<SourceSummary> GetSummary(const v1::SourceSummary& in) {
   LOCKSTEP_ASSIGN_OR_RETURN(summary.gaps, GetSketch("gaps", in.gap_ns()));
   LOCKSTEP_RETURN_IF_ERROR(GetStreams(in, &summary));
   LOCKSTEP_RETURN_IF_ERROR(GetAllocation(in, &summary));
+  LOCKSTEP_RETURN_IF_ERROR(DecodeStepOverlaps(in.step_overlaps(), &summary.step_overlaps));
   return summary;
 }
 

@@ -17,6 +17,7 @@
 #include "analysis/condense/segment_builder.h"
 #include "analysis/condense/selected_gaps.h"
 #include "analysis/condense/step_measures.h"
+#include "analysis/condense/step_overlaps.h"
 #include "analysis/condense/step_phases.h"
 #include "analysis/condense/stream_idle.h"
 
@@ -55,6 +56,7 @@ class Condenser::Impl {
         instances_([this](InstanceRow row) { return EmitInstance(std::move(row)); }),
         steps_(input_.steps, std::move(input_.activities_by_step),
                [this](int32_t step, StepRow row) { EmitStep(step, std::move(row)); }),
+        overlaps_(input_.steps),
         buckets_(input_.context.bucket_ns, input_.selection.time_ns,
                  [this](BucketRow row) { Keep(cutter_.Add(row)); }) {
     for (const NameId name : input_.largest_names) largest_[name] = true;
@@ -86,6 +88,7 @@ class Condenser::Impl {
     summary.gaps = gaps_.Take();
     summary.streams = input_.selection.active() ? selected_streams_.TakeRows() : idle_streams_.TakeRows();
     allocation_.FillIn(summary);
+    summary.step_overlaps = overlaps_.Take();
     return cutter_.Finish(std::move(summary));
   }
 
@@ -117,6 +120,7 @@ class Condenser::Impl {
       running_.push({record.end_ns(), step, set});
       active_.Start(set);
       steps_.Start(set, step, record.end_ns());
+      overlaps_.Start(set, step);
     } else {
       steps_.Point(step, record.start_ns);
     }
@@ -149,6 +153,7 @@ class Condenser::Impl {
       const int64_t to = std::min(t, running_.top().end_ns);
       if (to > now_ns_) {
         steps_.Segment(now_ns_, to, active_);
+        overlaps_.Segment(to - now_ns_);
         buckets_.Segment(now_ns_, to, active_);
         instances_.Segment(now_ns_, to, active_.Has(ActivitySet::kCompute));
         now_ns_ = to;
@@ -156,6 +161,7 @@ class Condenser::Impl {
       while (!running_.empty() && running_.top().end_ns <= now_ns_) {
         active_.End(running_.top().set);
         steps_.End(running_.top().set, running_.top().step);
+        overlaps_.End(running_.top().set, running_.top().step);
         running_.pop();
       }
       LOCKSTEP_RETURN_IF_ERROR(instances_.Advance(now_ns_));
@@ -297,6 +303,7 @@ class Condenser::Impl {
   }
 
   void EmitStep(int32_t step, StepRow row) {
+    overlaps_.AddRow(row);
     row.name = cutter_.Name(row.name);
     if (step >= 0) {
       AddHost(input_.host_by_step[static_cast<size_t>(step)], row);
@@ -351,6 +358,7 @@ class Condenser::Impl {
   KernelTable kernels_;
   InstanceTracker instances_;
   StepMeasures steps_;
+  StepOverlaps overlaps_;
   StepPhases phases_;
   BucketMeasures buckets_;
   SegmentBuilder segments_;

@@ -25,7 +25,7 @@ namespace lockstep {
 // steps found by their rhythm, phases, batch version 3. 4: more of the longest instances, one row for calls and ranges
 // beyond the limit, time by phase in a step. 5: a row for every step that has an activity, in order of their windows;
 // launches by thread; ranges of one name by whether they are tied to a thread.
-inline constexpr int32_t kCondenseVersion = 5;
+inline constexpr int32_t kCondenseVersion = 6;
 inline constexpr int64_t kNoStep = INT64_MIN;  // an activity or instance of no step
 inline constexpr int64_t kNoTime = INT64_MIN;  // a time that was not recorded
 inline constexpr size_t kMaxExemplars = 256;   // longest instances kept of one kernel key
@@ -282,6 +282,16 @@ struct AllocationPoint {
 };
 
 // What is known only at the end of a source.
+// Work of steps that interleave, as ranges inside one another do. The time in which anything of the steps A..B runs is
+// the sum of the rows of single steps in it (lower == upper), less that of the rows of two steps both in it.
+struct StepOverlapRow {
+  int64_t lower = 0;  // numbers of steps
+  int64_t upper = 0;
+  IntervalMeasure measure;  // span: anything runs; no idle. Of two steps a correction: fields may be negative
+  friend bool operator==(const StepOverlapRow&, const StepOverlapRow&) = default;
+};
+inline constexpr size_t kMaxStepOverlaps = size_t{1} << 15;
+
 struct SourceSummary {
   DropCounters drops;
   Sketch gaps;  // idle gaps of the device
@@ -289,6 +299,9 @@ struct SourceSummary {
   std::vector<AllocationPoint> allocation;
   int64_t allocation_peak_bytes = -1;
   int64_t allocation_peak_at_ns = kNoTime;
+  // Ascending by (lower, upper). Empty where the step rows tell of every selection, where too many steps interleave,
+  // and of sources condensed before version 6.
+  std::vector<StepOverlapRow> step_overlaps;
   friend bool operator==(const SourceSummary&, const SourceSummary&) = default;
 };
 

@@ -6,6 +6,7 @@ import collections
 import decimal
 import glob
 import gzip
+import itertools
 import json
 import os
 import random
@@ -14,7 +15,7 @@ import shutil
 import sqlite3
 import unittest
 
-from support import DATA, TempDirTest, analyze, needs_traces, run, simulate
+from support import DATA, TempDirTest, analyze, needs_traces, nsys_export, run, simulate
 
 KINETO = os.path.join(DATA, "kineto")
 DLRM = os.path.join(KINETO, "param_dlrm_8rank_v100", "kineto")
@@ -44,6 +45,25 @@ def read(path):
             start = ns(event["ts"])
             events.append(Event(kind, event["name"], start, start + ns(event["dur"]), event.get("args", {}).get("correlation"), event.get("tid")))
     return events
+
+
+def without_field(message, left_out):
+    """A protobuf message of numbers and bytes without one of its fields."""
+    def varint(at):
+        value = shift = 0
+        while True:
+            value |= (message[at] & 0x7f) << shift
+            at, shift = at + 1, shift + 7
+            if message[at - 1] < 0x80:
+                return value, at
+    at, kept = 0, b""
+    while at < len(message):
+        begin = at
+        key, at = varint(at)
+        value, at = varint(at)
+        at += value if key & 7 == 2 else 0
+        kept += b"" if key >> 3 == left_out else message[begin:at]
+    return kept
 
 
 def is_comm(name):
@@ -249,7 +269,7 @@ class Nvtx(TempDirTest):
 class NestedRanges(TempDirTest):
     """Ranges that nest and overlap, launches that run late or have no row: against a naive reading."""
 
-    def trace(self, seed):
+    def trace(self, seed, threads=(1, 2, 3), lost=0.05):
         chance = random.Random(seed)
         ranges, calls, kernels = [], [], []  # (tid, start, end), (tid, start, end, id), (start, end, id or None, name), all in us
         for _ in range(40):
@@ -258,9 +278,9 @@ class NestedRanges(TempDirTest):
         for number in range(1, 401):
             at = chance.randrange(0, 9_800)
             late = chance.randrange(0, 3_000) if chance.random() < 0.2 else chance.randrange(5, 80)
-            calls.append((chance.choice((1, 2, 3)), at, at + 3, number))
+            calls.append((chance.choice(threads), at, at + 3, number))
             name = chance.choice(("gemm_kernel", "elementwise_kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL"))
-            kernels.append((at + late, at + late + chance.randrange(1, 60), None if chance.random() < 0.05 else number, name))
+            kernels.append((at + late, at + late + chance.randrange(1, 60), None if chance.random() < lost else number, name))
         events = [{"ph": "X", "cat": "user_annotation", "name": "work", "pid": 100, "tid": tid, "ts": a, "dur": b - a} for tid, a, b in ranges]
         events += [{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 100, "tid": tid, "ts": a, "dur": b - a,
                     "args": {"correlation": number}} for tid, a, b, number in calls]
@@ -309,31 +329,108 @@ class NestedRanges(TempDirTest):
                 reasons = " ".join(notice["reason"] for notice in report["notices"])
                 self.assertIn(f"{lost} kernels and copies have no launch call", reasons)
 
-    def test_steps_of_them_are_exact_where_no_notice_says_otherwise(self):
-        exact = told = 0
+    def steps_and_spans(self, ranges, calls, kernels):
+        """Kernels of each range that launched some, by its place in host order, and the order of the ranges on the device."""
+        order = sorted(range(len(ranges)), key=lambda i: (ranges[i][1], -ranges[i][2]))
+        at_of = {number: (tid, at) for tid, at, _, number in calls}
+        held = collections.defaultdict(list)
+        for kernel in kernels:
+            if kernel[2] is None:
+                continue
+            tid, at = at_of[kernel[2]]
+            around = [(a, -b, i) for i, (owner, a, b) in enumerate(ranges) if owner == tid and a <= at < b]
+            if around:
+                held[order.index(max(around)[2])].append(kernel)
+        return held, sorted(held, key=lambda place: min(a for a, _, _, _ in held[place]))
+
+    def check_steps(self, report, first, last, held, on_device):
+        inside = [k for place, ks in held.items() if first <= place <= last for k in ks]
+        stretches = [list(group) for asked, group in itertools.groupby(on_device, lambda place: first <= place <= last) if asked]
+        extents = [(min(a for place in s for a, _, _, _ in held[place]), max(b for place in s for _, b, _, _ in held[place])) for s in stretches]
+        (overlap,) = report["overlap"]
+        compute = [(a, b) for a, b, _, name in inside if not is_comm(name)]
+        comm = [(a, b) for a, b, _, name in inside if is_comm(name)]
+        busy = union(compute + comm)
+        want = [union(extents), union(compute), union(comm), union(compute) + union(comm) - busy, union(extents) - busy]
+        self.assertEqual([overlap[k] for k in ("span_ns", "compute_ns", "comm_ns", "overlap_ns", "idle_ns")], [1000 * v for v in want])
+        if "kernels" in report:
+            self.assertEqual(sum(row["instances"] for row in report["kernels"]), len(inside))
+        if "idle" in report:
+            self.assertEqual([row["idle_ns"] for row in report["idle"]], [1000 * want[-1]])
+        self.assertEqual([n for n in report["notices"] if "interleaved" in n["reason"]], [])
+
+    def test_steps_of_them_count_what_runs_once_however_they_nest(self):
         for seed in range(8):
             path, ranges, calls, kernels = self.trace(seed)
-            order = sorted(range(len(ranges)), key=lambda i: (ranges[i][1], -ranges[i][2]))
-            for first, last in ((0, 39), (0, 5), (20, 39), (17, 19)):
-                asked = {order[number] for number in range(first, last + 1)}
-                launched = set()
-                for tid, at, _, number in calls:
-                    around = [(a, -b, i) for i, (owner, a, b) in enumerate(ranges) if owner == tid and a <= at < b]
-                    if around and max(around)[2] in asked:
-                        launched.add(number)
-                inside = [k for k in kernels if k[2] in launched]
-                report = analyze(path, "--nvtx", "work", "--steps", f"{first}..{last}", "--view", "overlap,kernels")
-                self.assertEqual(sum(row["instances"] for row in report["kernels"]), len(inside))
-                span = max(b for _, b, _, _ in inside) - min(a for a, _, _, _ in inside) if inside else 0
-                want = [1000 * union((a, b) for a, b, _, name in inside if not is_comm(name)), 1000 * (span - union((a, b) for a, b, _, _ in inside))]
-                (overlap,) = report["overlap"]
-                if any("run interleaved" in notice["reason"] for notice in report["notices"]):
-                    told += 1
-                else:
-                    exact += 1
-                    self.assertEqual([overlap["compute_ns"], overlap["idle_ns"]], want, (seed, first, last))
-        self.assertGreater(exact, 7)  # at least those of all ranges
-        self.assertGreater(told, 0)
+            held, on_device = self.steps_and_spans(ranges, calls, kernels)
+            for first, last in ((0, 39), (0, 5), (20, 39), (17, 19), (9, 9)):
+                with self.subTest((seed, first, last)):
+                    report = analyze(path, "--nvtx", "work", "--steps", f"{first}..{last}", "--view", "overlap,kernels,idle")
+                    self.check_steps(report, first, last, held, on_device)
+
+    def test_steps_of_them_count_what_runs_once_of_a_stored_run_too(self):
+        for seed, kind in ((0, "kineto"), (1, "nsys"), (2, "kineto"), (3, "nsys")):
+            # Nothing that a stored run sees otherwise: launches of threads without such ranges, and without a call.
+            path, ranges, calls, kernels = self.trace(seed, (1, 2), 0)
+            if kind == "nsys":
+                path = self.as_nsys(seed, ranges, calls, kernels)
+            held, on_device = self.steps_and_spans(ranges, calls, kernels)
+            store = ["--store", self.path(f"runs{seed}.db")]
+            analyze(path, *store, "--run", "r", "--step-range", "work", "--view", "ranks")
+            for first, last in ((0, 39), (0, 5), (20, 39), (17, 19), (9, 9)):
+                with self.subTest((seed, first, last)):
+                    done = run("lockstep", "show", "r", *store, "--nvtx", "work", "--steps", f"{first}..{last}", "--view", "overlap,idle", "--format", "json")
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    self.check_steps(json.loads(done.stdout), first, last, held, on_device)
+                    files = analyze(path, "--nvtx", "work", "--steps", f"{first}..{last}", "--view", "overlap,idle")
+                    self.assertEqual(json.loads(done.stdout)["overlap"], files["overlap"])
+
+    def test_steps_of_them_in_an_older_store_are_added_and_that_is_told(self):
+        path, _, _, _ = self.trace(0, (1, 2), 0)
+        store = ["--store", self.path("runs.db")]
+        analyze(path, *store, "--run", "r", "--step-range", "work", "--view", "ranks")
+
+        def shown():
+            done = run("lockstep", "show", "r", *store, "--nvtx", "work", "--steps", "17..19", "--view", "overlap", "--format", "json")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            report = json.loads(done.stdout)
+            return report["overlap"][0]["compute_ns"], [n for n in report["notices"] if "run interleaved" in n["reason"]]
+        exact, told = shown()
+        self.assertEqual(told, [])
+        with sqlite3.connect(store[1]) as db:  # what was stored before overlaps were kept
+            for source, row in db.execute("SELECT source, row FROM summary").fetchall():
+                self.assertNotEqual(without_field(row, 8), row)
+                db.execute("UPDATE summary SET row = ? WHERE source = ?", (without_field(row, 8), source))
+        added, told = shown()
+        self.assertGreater(added, exact)
+        self.assertEqual(len(told), 1)
+
+    def as_nsys(self, seed, ranges, calls, kernels):
+        path = self.path(f"rank0_{seed}.sqlite")
+        with nsys_export(path) as db:
+            names = {}
+
+            def name_of(text):
+                if text not in names:
+                    names[text] = len(names) + 1
+                    db.execute("INSERT INTO StringIds VALUES (?, ?)", (names[text], text))
+                return names[text]
+
+            process = 100 << 24
+            db.execute("CREATE TABLE NVTX_EVENTS (start INT, end INT, eventType INT, domainId INT, text TEXT, textId INT, globalTid INT)")
+            db.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INT, end INT, eventClass INT, globalTid INT, correlationId INT, nameId INT, returnValue INT)")
+            db.execute("""CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT, end INT, deviceId INT, contextId INT, streamId INT, correlationId INT,
+                globalPid INT, demangledName INT, shortName INT)""")
+            for tid, a, b in ranges:
+                db.execute("INSERT INTO NVTX_EVENTS VALUES (?, ?, 59, 0, 'work', NULL, ?)", (1000 * a, 1000 * b, process | tid))
+            for tid, a, b, number in calls:
+                db.execute("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, 0, ?, ?, ?, 0)",
+                           (1000 * a, 1000 * b, process | tid, number, name_of("cudaLaunchKernel_v7000")))
+            for stream, (a, b, number, name) in enumerate(kernels):
+                db.execute("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, 0, 1, ?, ?, ?, ?, ?)",
+                           (1000 * a, 1000 * b, stream % 5, number, process, name_of(name), name_of(name)))
+        db.close()
+        return path
 
     def test_of_one_rank_that_is_empty_take_no_collective_away(self):
         traces = simulate(self.path("run"), "--tp", 2, "--steps", 8, "--layers", 2, "--seed", 3)

@@ -1,6 +1,8 @@
 #include "analysis/metrics/fleet/interval_selection.h"
 
 #include <algorithm>
+#include <optional>
+#include <vector>
 
 namespace lockstep {
 namespace {
@@ -27,6 +29,98 @@ int64_t MemberSpan(const SourceData& source, size_t first, size_t last) {
   return end - start;
 }
 
+// What the rows tell, parts not yet made to tile.
+IntervalMeasure SumStepRun(const SourceData& source, size_t first, size_t last) {
+  IntervalMeasure sum;
+  for (size_t i = first; i < last; ++i) {
+    sum.Add(source.steps[i].tile);
+    sum.Subtract(source.steps[i].foreign);
+  }
+  sum.Subtract(source.steps[first].before);
+  sum.Add(source.steps[last - 1].after);
+  return sum;
+}
+
+using Stretches = std::vector<std::pair<size_t, size_t>>;
+
+bool DoRowsTell(const SourceData& source, const Stretches& stretches) {
+  int64_t reached_ns = INT64_MIN;   // by the stretches before
+  int64_t launched_ns = INT64_MIN;  // reached by what rows before were launched in any step
+  size_t passed = 0;
+  for (const auto& [first, last] : stretches) {
+    for (; passed < first; ++passed) {
+      const StepRow& row = source.steps[passed];
+      if (row.step != kNoStep) launched_ns = std::max(launched_ns, row.last_end_ns);
+    }
+    const auto [start, end] = MemberExtent(source, first, last);
+    if (start < reached_ns) return false;
+    if (last < source.steps.size() && launched_ns > source.steps[last - 1].window_end_ns) return false;
+    reached_ns = std::max(reached_ns, end);
+  }
+  return true;
+}
+
+// First and last number of the selected steps, if all between them are selected and their overlaps are known.
+std::optional<std::pair<int64_t, int64_t>> NumbersThatOverlapsTell(const Fleet& fleet, const SourceData& source) {
+  if (source.summary.step_overlaps.empty()) return std::nullopt;
+  std::pair<int64_t, int64_t> numbers = {INT64_MAX, INT64_MIN};
+  for (const StepRow& row : source.steps) {
+    if (!fleet.SelectsStep(row)) continue;
+    numbers = {std::min(numbers.first, row.step), std::max(numbers.second, row.step)};
+  }
+  const bool between = std::any_of(source.steps.begin(), source.steps.end(), [&](const StepRow& row) {
+    return row.step >= numbers.first && row.step <= numbers.second && !fleet.SelectsStep(row);
+  });
+  if (between || numbers.first > numbers.second) return std::nullopt;
+  return numbers;
+}
+
+// Time from the first start to the last end of each stretch; where they overlap it counts once.
+int64_t SpanOfStretches(const SourceData& source, const Stretches& stretches) {
+  std::vector<std::pair<int64_t, int64_t>> extents;
+  for (const auto& [first, last] : stretches) extents.push_back(MemberExtent(source, first, last));
+  std::sort(extents.begin(), extents.end());
+  int64_t span_ns = 0;
+  int64_t reached_ns = INT64_MIN;
+  for (const auto& [start, end] : extents) {
+    if (end > reached_ns) span_ns += end - std::max(start, reached_ns);
+    reached_ns = std::max(reached_ns, end);
+  }
+  return span_ns;
+}
+
+IntervalMeasure MeasureByOverlaps(const SourceData& source, const Stretches& stretches,
+                                  std::pair<int64_t, int64_t> numbers) {
+  IntervalMeasure sum;
+  for (const StepOverlapRow& row : source.summary.step_overlaps) {
+    if (row.lower < numbers.first || row.upper > numbers.second) continue;
+    if (row.lower == row.upper) {
+      sum.Add(row.measure);
+    } else {
+      sum.Subtract(row.measure);
+    }
+  }
+  IntervalMeasure idle;
+  for (const auto& [first, last] : stretches) idle.Add(SumStepRun(source, first, last));
+  sum.idle_host_ns = std::max<int64_t>(idle.idle_host_ns, 0);
+  sum.idle_launch_ns = std::max<int64_t>(idle.idle_launch_ns, 0);
+  sum.idle_dependency_ns = std::max<int64_t>(idle.idle_dependency_ns, 0);
+  sum.idle_other_ns = 0;
+  CloseIdentity(sum, SpanOfStretches(source, stretches));
+  return sum;
+}
+
+IntervalMeasure MeasureSteps(const Fleet& fleet, const SourceData& source) {
+  const Stretches stretches = SelectedStepRuns(fleet, source);
+  if (!DoRowsTell(source, stretches)) {
+    const auto numbers = NumbersThatOverlapsTell(fleet, source);
+    if (numbers) return MeasureByOverlaps(source, stretches, *numbers);
+  }
+  IntervalMeasure sum;
+  for (const auto& [first, last] : stretches) sum.Add(MeasureStepRun(source, first, last));
+  return sum;
+}
+
 }  // namespace
 
 bool NothingRan(const Fleet& fleet) {
@@ -46,13 +140,7 @@ IntervalMeasure MeasureWhole(const SourceData& source) {
 }
 
 IntervalMeasure MeasureStepRun(const SourceData& source, size_t first, size_t last) {
-  IntervalMeasure sum;
-  for (size_t i = first; i < last; ++i) {
-    sum.Add(source.steps[i].tile);
-    sum.Subtract(source.steps[i].foreign);
-  }
-  sum.Subtract(source.steps[first].before);
-  sum.Add(source.steps[last - 1].after);
+  IntervalMeasure sum = SumStepRun(source, first, last);
   CloseIdentity(sum, MemberSpan(source, first, last));
   return sum;
 }
@@ -67,9 +155,7 @@ IntervalMeasure MeasureSelected(const Fleet& fleet, const FleetRank& member) {
     }
     return sum;
   }
-  if (!fleet.SelectsSteps()) return MeasureWhole(source);
-  for (const auto& [first, last] : SelectedStepRuns(fleet, source)) sum.Add(MeasureStepRun(source, first, last));
-  return sum;
+  return fleet.SelectsSteps() ? MeasureSteps(fleet, source) : MeasureWhole(source);
 }
 
 IntervalMeasure MeasureBuckets(const SourceData& source, int64_t start_ns, int64_t end_ns) {
@@ -103,20 +189,7 @@ std::vector<std::pair<size_t, size_t>> SelectedStepRuns(const Fleet& fleet, cons
 }
 
 bool IsStepSelectionExact(const Fleet& fleet, const SourceData& source) {
-  int64_t reached_ns = INT64_MIN;   // by the stretches before
-  int64_t launched_ns = INT64_MIN;  // reached by what rows before were launched in any step
-  size_t passed = 0;
-  for (const auto& [first, last] : SelectedStepRuns(fleet, source)) {
-    for (; passed < first; ++passed) {
-      const StepRow& row = source.steps[passed];
-      if (row.step != kNoStep) launched_ns = std::max(launched_ns, row.last_end_ns);
-    }
-    const auto [start, end] = MemberExtent(source, first, last);
-    if (start < reached_ns) return false;
-    if (last < source.steps.size() && launched_ns > source.steps[last - 1].window_end_ns) return false;
-    reached_ns = std::max(reached_ns, end);
-  }
-  return true;
+  return DoRowsTell(source, SelectedStepRuns(fleet, source)) || NumbersThatOverlapsTell(fleet, source).has_value();
 }
 
 void CloseIdentity(IntervalMeasure& measure, int64_t span_ns) {

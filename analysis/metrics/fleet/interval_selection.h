@@ -2,7 +2,9 @@
 //
 // Whole source and steps are exact. Steps are selected by launch: for each run of consecutive selected steps the sum of
 // the tiles, minus what activities launched in no step or before it add inside, plus what its own activities add beyond
-// it. A time selection is snapped outward to buckets. Units: ns. Pure.
+// it; where steps interleave, what runs of them counts once (SourceSummary::step_overlaps), in the time from the first
+// start to the last end of each stretch, and idle whose cause no tile of the selection tells is "other". A time
+// selection is snapped outward to buckets. Units: ns. Pure.
 #pragma once
 
 #include <cstdint>
@@ -38,9 +40,10 @@ struct BucketRange {
 // First and last index (one past) of source.steps of each run of consecutive selected rows.
 [[nodiscard]] std::vector<std::pair<size_t, size_t>> SelectedStepRuns(const Fleet& fleet, const SourceData& source);
 
-// Whether MeasureSelected of steps is exact: no two stretches of consecutive rows have work at the same time (it would
-// count twice), and nothing launched before a stretch runs on beyond its end. Ranges that nest or interleave, and work
-// that runs late by more than what was selected, make it inexact.
+// Whether MeasureSelected of steps is exact. Rows tell it where no two stretches of consecutive ones have work at the
+// same time (it would count twice), and nothing launched before a stretch runs on beyond its end. Where ranges nest or
+// interleave, or work runs late by more than what was selected, the source's step_overlaps tell it, of steps whose
+// numbers follow one another; else it is not.
 [[nodiscard]] bool IsStepSelectionExact(const Fleet& fleet, const SourceData& source);
 
 // Makes the parts tile span_ns again: what is missing becomes other idle, what is too much is taken from idle.

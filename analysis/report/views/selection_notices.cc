@@ -70,7 +70,8 @@ void NotifyOfLostSteps(const ViewInput& input) {
                                   lost));
 }
 
-// Stretches of steps are measured one by one and added: where they run at the same time the sum counts that twice.
+// Of old sources, of choices that leave steps out, and beyond the limits stretches of steps are measured one by one and
+// added: where they run at the same time the sum counts that twice.
 void NotifyOfInterleavedSteps(const ViewInput& input) {
   if (input.fleet.options.time_ns) return;
   std::vector<int32_t> ranks;

@@ -417,6 +417,50 @@ TEST(BatchCodec, ADamagedSketchIsRefused) {
                 "kernel slice");
 }
 
+// A batch whose summary has these overlaps of steps, decoded after the test changed the message.
+template <typename Change>
+absl::StatusOr<Batch> DecodeChangedOverlaps(Change change) {
+  Batch batch;
+  batch.total_batches = 1;
+  batch.summary.emplace();
+  batch.summary->step_overlaps = {{1, 1, {}}, {1, 2, {}}, {2, 2, {}}};
+  return DecodeChanged(batch, [&](v1::Batch& message) {
+    v1::TableBlock block;
+    EXPECT_TRUE(codec::Unpack("tables", message.tables(), codec::kMaxTableBytes, &block).ok());
+    change(*block.mutable_summary()->mutable_step_overlaps());
+    message.clear_tables();
+    codec::Pack(block, message.mutable_tables());
+  });
+}
+
+TEST(BatchCodec, OverlapsOfStepsOutOfOrderAreRefused) {
+  EXPECT_TRUE(DecodeChangedOverlaps([](v1::StepOverlapColumns&) {}).ok());
+  const auto set = [](codec::Ints* column, std::initializer_list<int64_t> values) {
+    column->Clear();
+    codec::PutDeltas(std::vector<int64_t>(values), column);
+  };
+  ExpectRefused(DecodeChangedOverlaps([&](v1::StepOverlapColumns& in) {
+                  set(in.mutable_upper(), {1, 0, 2});
+                }),
+                "step_overlaps: steps 1, 0 in row 1 are out of order");
+  ExpectRefused(DecodeChangedOverlaps([&](v1::StepOverlapColumns& in) {
+                  set(in.mutable_upper(), {1, 1, 2});
+                }),
+                "out of order");
+  ExpectRefused(DecodeChangedOverlaps([&](v1::StepOverlapColumns& in) {
+                  set(in.mutable_lower(), {1, 1, INT64_MIN});
+                }),
+                "lower");
+}
+
+TEST(BatchCodec, OverlapsOfStepsBeyondTheirLimitAreRefused) {
+  ExpectRefused(DecodeChangedOverlaps([](v1::StepOverlapColumns& in) { in.set_rows(kMaxStepOverlaps + 1); }),
+                "step_overlaps");
+  ExpectRefused(DecodeChangedOverlaps([](v1::StepOverlapColumns& in) { in.set_rows(2); }), "lower");
+  ExpectRefused(DecodeChangedOverlaps([](v1::StepOverlapColumns& in) { in.mutable_measure()->add_span_ns(1); }),
+                "span_ns");
+}
+
 TEST(BatchCodec, EveryPrefixOfABatchIsRefusedOrDecodesWithoutACrash) {
   const std::string bytes = EncodeBatch(MakeStream(4, 1, 30)[0]);
   size_t refused = 0;

@@ -210,6 +210,10 @@ inline SourceSummary RandomSummary(Random& random) {
   summary.allocation = {{kEpochNs, 4'096}, {kEpochNs + 1'000, random.Below(1'000'000)}, {kEpochNs + 2'000, -512}};
   summary.allocation_peak_bytes = 1 << 30;
   summary.allocation_peak_at_ns = kEpochNs + 1'000;
+  for (int64_t step = 0; step < 3; ++step) {
+    summary.step_overlaps.push_back({step, step, RandomMeasure(random, false)});
+    summary.step_overlaps.push_back({step, step + 1 + random.Below(5), RandomMeasure(random, true)});
+  }
   return summary;
 }
 

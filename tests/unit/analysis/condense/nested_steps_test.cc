@@ -2,8 +2,10 @@
 
 #include <map>
 #include <set>
+#include <utility>
 
 #include "analysis/condense/step_measures.h"
+#include "analysis/condense/step_overlaps.h"
 #include "tests/unit/analysis/condense/random_device.h"
 
 namespace lockstep {
@@ -109,6 +111,79 @@ TEST(NestedSteps, AnyRunOfRowsHoldsTheActivitiesOfItsRangesAlone) {
     }
   }
   EXPECT_GT(checked, 2'000);
+}
+
+std::vector<StepOverlapRow> OverlapsIn(const std::vector<Batch>& batches) {
+  return batches.back().summary->step_overlaps;
+}
+
+// What the rows of overlaps tell of the steps first..last.
+IntervalMeasure Told(const std::vector<StepOverlapRow>& overlaps, int64_t first, int64_t last) {
+  IntervalMeasure sum;
+  for (const StepOverlapRow& row : overlaps) {
+    if (row.lower < first || row.upper > last) continue;
+    row.lower == row.upper ? sum.Add(row.measure) : sum.Subtract(row.measure);
+  }
+  return sum;
+}
+
+TEST(NestedSteps, OverlapsTellWhatRunsOfAnyStepsThatFollowOneAnother) {
+  size_t told = 0;
+  for (uint32_t seed = 0; seed < 60; ++seed) {
+    const RandomDevice device = NestedDevice(seed, seed % 2 == 1);
+    const std::vector<StepOverlapRow> overlaps = OverlapsIn(device.Condense());
+    if (overlaps.empty()) continue;
+    ++told;
+    const auto count = static_cast<int64_t>(device.steps.size());
+    for (int64_t first = 0; first < count; ++first) {
+      for (int64_t last = first; last < count; ++last) {
+        SCOPED_TRACE(testing::Message() << "seed " << seed << " steps " << first << ".." << last);
+        IntervalMeasure want = device.Naive(
+            0, kLength, [&](const ActivityRecord& record) { return record.step >= first && record.step <= last; });
+        want.span_ns -= std::exchange(want.idle_other_ns, 0);
+        EXPECT_EQ(Told(overlaps, first, last), want);
+      }
+    }
+  }
+  EXPECT_GT(told, 50U);
+}
+
+// Steps of one kernel each, from the first to the last number: [start, end) of each.
+std::vector<StepOverlapRow> OverlapsOf(const std::vector<std::pair<int64_t, int64_t>>& kernels) {
+  RandomDevice device(1);
+  device.steps.clear();
+  device.activities.clear();
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    const auto place = static_cast<int64_t>(i);
+    device.steps.push_back({place, place + 1, place, 0, 0});
+    ActivityRecord record;
+    record.start_ns = kernels[i].first;
+    record.duration_ns = kernels[i].second - kernels[i].first;
+    record.launch_start_ns = place;
+    record.launch_end_ns = place;
+    record.step = static_cast<int32_t>(i);
+    record.kind = DeviceKind::kMemcpy;
+    device.activities.push_back(record);
+  }
+  std::sort(device.activities.begin(), device.activities.end(), ActivityOrder());
+  return OverlapsIn(device.Condense());
+}
+
+TEST(NestedSteps, OverlapsAreNotKeptWhereTheRowsTellAll) {
+  EXPECT_TRUE(OverlapsOf({{0, 100}, {100, 200}, {250, 300}}).empty()) << "one after the other";
+  EXPECT_TRUE(OverlapsOf({{0, 140}, {100, 230}, {200, 300}}).empty()) << "each runs into the next";
+  EXPECT_FALSE(OverlapsOf({{0, 220}, {100, 150}, {200, 300}}).empty()) << "one outlasts the next";
+  EXPECT_FALSE(OverlapsOf({{100, 150}, {0, 50}, {200, 300}}).empty()) << "in another order on the device";
+}
+
+TEST(NestedSteps, OverlapsOfMoreStepsAtOnceThanTheLimitAreNotTold) {
+  const auto overlaps = [](size_t at_once) {
+    std::vector<std::pair<int64_t, int64_t>> kernels;
+    for (size_t i = 0; i < at_once; ++i) kernels.emplace_back(static_cast<int64_t>(i), 1'000 - static_cast<int64_t>(i));
+    return OverlapsOf(kernels);
+  };
+  EXPECT_EQ(overlaps(StepOverlaps::kMaxRunning).size(), 2 * StepOverlaps::kMaxRunning - 1);
+  EXPECT_TRUE(overlaps(StepOverlaps::kMaxRunning + 1).empty());
 }
 
 TEST(NestedSteps, RowsAreTheSameWhetherOrNotItIsKnownHowManyActivitiesEachHas) {

@@ -113,6 +113,46 @@ TEST(IsStepSelectionExact, UnlessStretchesRunAtTheSameTimeOrSomethingEarlierRuns
   EXPECT_FALSE(IsExact({1, 2}, 250, true)) << "two stretches at the same time";
 }
 
+// Step 1 runs 60 ns, 2 and 3 run 30 ns each, all of which step 1 covers; the device begins step 3 before step 2.
+IntervalMeasure OfNested(std::pair<int64_t, int64_t> steps, bool with_overlaps, bool* exact) {
+  RunBuilder run;
+  SourceBuilder& rank = run.AddRank(0);
+  AddThreeSteps(rank);
+  std::vector<StepRow>& rows = rank.data().steps;
+  rows[0].last_end_ns = 290;
+  std::swap(rows[1].step, rows[2].step);
+  if (with_overlaps) {
+    const auto runs = [](int64_t length) { return Compute(length, 0); };
+    rank.data().summary.step_overlaps = {
+        {1, 1, runs(60)}, {1, 2, runs(30)}, {1, 3, runs(30)}, {2, 2, runs(30)}, {3, 3, runs(30)}};
+  }
+  AnalysisOptions options;
+  options.steps = steps;
+  const FleetFixture fixture(run, options);
+  const Fleet fleet = fixture.Make();
+  *exact = IsStepSelectionExact(fleet, *fleet.members[0].source);
+  return MeasureSelected(fleet, fleet.members[0]);
+}
+
+TEST(MeasureSelected, CountsWhatRunsOfStepsThatInterleaveOnce) {
+  bool exact = false;
+  IntervalMeasure m = OfNested({1, 2}, true, &exact);
+  EXPECT_TRUE(exact);
+  EXPECT_EQ(m.compute_ns, 60);
+  EXPECT_EQ(m.span_ns, 290) << "the second stretch lies within the first";
+  EXPECT_EQ(m.idle_ns(), 230);
+  m = OfNested({3, 3}, true, &exact);
+  EXPECT_TRUE(exact);
+  EXPECT_EQ(m.compute_ns, 30);
+  EXPECT_EQ(m.span_ns, 80);
+}
+
+TEST(MeasureSelected, OfStepsThatInterleaveAddsStretchesWhereOverlapsAreNotKnown) {
+  bool exact = true;
+  EXPECT_GT(OfNested({1, 2}, false, &exact).compute_ns, 60);
+  EXPECT_FALSE(exact);
+}
+
 TEST(MeasureSelected, SnapsTimeOutwardToBuckets) {
   RunBuilder run;
   auto& rank = run.AddRank(0);
