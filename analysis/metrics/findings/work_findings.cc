@@ -6,6 +6,7 @@
 #include "analysis/metrics/findings/checks.h"
 #include "analysis/metrics/fleet/bursts.h"
 #include "analysis/metrics/fleet/workload.h"
+#include "analysis/metrics/kernels/tails.h"
 #include "analysis/stats/order_statistic.h"
 
 namespace lockstep {
@@ -62,7 +63,7 @@ std::vector<Tail> WorstTails(const FindingsInput& input, Take take) {
   std::vector<Tail> tails;
   for (const KernelGroup& group : input.kernels.groups) {
     if (group.category != Category::kCompute || !group.complete) continue;
-    const auto score = ComputeTailScore(group.durations, input.measures.RankTime());
+    const auto score = ComputeTailScore(group.durations, TimeOfTails(input.measures, input.kernels));
     if (!score) continue;
     const Tail tail{&group, take(group, score->lower), score->value};
     if (tail.ratio > 0) tails.push_back(tail);

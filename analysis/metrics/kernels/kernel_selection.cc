@@ -65,6 +65,19 @@ KernelDurations KernelSelector::Of(const KernelRow& row) {
   return durations;
 }
 
+int64_t KernelSelector::TimeOfSlices() const {
+  const SourceContext& context = source_.context;
+  if (!HasActivity(context)) return 0;
+  const int64_t width = context.slice_ns;
+  if (!restricted_ || width <= 0) return context.last_end_ns - context.first_start_ns;
+  int64_t time_ns = 0;
+  for (int64_t slice = FloorIndex(context.first_start_ns, width); slice * width < context.last_end_ns; ++slice) {
+    if (!Touches(slice)) continue;
+    time_ns += std::min((slice + 1) * width, context.last_end_ns) - std::max(slice * width, context.first_start_ns);
+  }
+  return time_ns;
+}
+
 bool KernelSelector::Touches(int64_t slice) const {
   const int64_t width = source_.context.slice_ns;
   if (!restricted_ || width <= 0) return true;

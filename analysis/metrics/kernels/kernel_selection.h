@@ -30,6 +30,8 @@ class KernelSelector {
 
   // Durations of one row. Rows of one name share its step totals: they are given to the first of them.
   [[nodiscard]] KernelDurations Of(const KernelRow& row);
+  // Time of the capture that lies in the slices that touch what was asked for: what `by_slice` figures are of.
+  [[nodiscard]] int64_t TimeOfSlices() const;
   // Whether a time slice touches what was asked for.
   [[nodiscard]] bool Touches(int64_t slice) const;
 

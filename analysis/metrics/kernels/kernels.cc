@@ -77,6 +77,7 @@ absl::StatusOr<KernelSummary> ComputeKernels(const Fleet& fleet, GroupBy group_b
   for (size_t member = 0; member < fleet.members.size(); ++member) {
     const SourceData& source = *fleet.members[member].source;
     KernelSelector selector(fleet, fleet.members[member], use_step_totals);
+    if (fleet.TablesTooWide()) table.slices_ns = table.slices_ns.value_or(0) + selector.TimeOfSlices();
     for (const KernelRow& row : source.kernels) {
       LOCKSTEP_ASSIGN_OR_RETURN(const bool passes, filter.Passes(row.name));
       if (!passes) continue;

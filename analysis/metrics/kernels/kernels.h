@@ -44,6 +44,7 @@ struct KernelSummary {
   int64_t total_ns = 0;               // of all groups
   bool by_slice = false;              // some figures were snapped to time slices
   bool without_distribution = false;  // some groups have counts and totals only
+  std::optional<int64_t> slices_ns;   // of all ranks, where distributions are those of slices: the time of these
 };
 
 // What a selection of steps gives for the names that are kept per step: exact counts and totals without a distribution,

@@ -154,11 +154,15 @@ void CollectWaits(const FleetMeasures& measures, const KernelGroup& group, TailR
 
 }  // namespace
 
+int64_t TimeOfTails(const FleetMeasures& measures, const KernelSummary& table) {
+  return table.slices_ns.value_or(measures.RankTime());
+}
+
 std::vector<TailRow> ComputeTails(const Fleet& fleet, const FleetMeasures& measures, const KernelSummary& table) {
   const std::vector<KernelSelector> selectors = MakeSelectors(fleet);
   std::vector<PhaseByStep> phases;
   for (const FleetRank& member : fleet.members) phases.push_back(PhasesOf(*member.source));
-  const int64_t rank_time = measures.RankTime();
+  const int64_t rank_time = TimeOfTails(measures, table);
   std::vector<TailRow> tails;
   for (const KernelGroup& group : table.groups) {
     const std::optional<TailScore> score = ComputeTailScore(group.durations, rank_time);

@@ -56,6 +56,9 @@ struct TailRow {
   Sketch transfer;
 };
 
+// The time that tail scores are shares of: the ranks' of what was asked for, or of the slices that `table` had to take.
+[[nodiscard]] int64_t TimeOfTails(const FleetMeasures& measures, const KernelSummary& table);
+
 // Rows with a positive score, highest first, then by name. `table` must hold distributions (StepFigures).
 [[nodiscard]] std::vector<TailRow> ComputeTails(const Fleet& fleet, const FleetMeasures& measures,
                                                 const KernelSummary& table);

@@ -1,5 +1,6 @@
 #include "analysis/report/views/imbalance_view.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "analysis/report/views/selection_notices.h"
@@ -99,6 +100,11 @@ void NotifyOfWindow(const ViewInput& input, const Efficiency& efficiency) {
 
 Json ImbalanceView(const ViewInput& input, const Imbalance& imbalance) {
   NotifyOfWindow(input, imbalance.efficiency);
+  const bool of_families = std::any_of(imbalance.quantities.begin(), imbalance.quantities.end(),
+                                       [](const Quantity& quantity) { return quantity.name.starts_with("family:"); });
+  if (input.fleet.TablesTooWide() && of_families) {
+    input.Notify("imbalance", "families of kernels, and work told apart from slowness, are of whole captures");
+  }
   Json json;
   json["window"] = WindowJson(input);
   Json quantities = Json::array();

@@ -6,6 +6,7 @@
 
 #include "analysis/base/status_macros.h"
 #include "analysis/metrics/kernels/kernels.h"
+#include "analysis/metrics/kernels/tails.h"
 #include "analysis/report/views/percentiles.h"
 
 namespace lockstep {
@@ -52,14 +53,14 @@ Json RankRow(const ViewInput& input, const KernelOfRank& rank, bool complete) {
   return row;
 }
 
-void AddTail(const ViewInput& input, const KernelGroup& group, Json& row) {
-  const auto score = ComputeTailScore(group.durations, input.measures.RankTime());
+void AddTail(const KernelGroup& group, int64_t time_ns, Json& row) {
+  const auto score = ComputeTailScore(group.durations, time_ns);
   row["tail_score"] = score ? Json(score->value) : Json(nullptr);
   if (score && !group.durations.exact()) row["tail_score_bounds"] = {score->lower, score->upper};
   AddTailRatios(group.durations, row);
 }
 
-Json KernelRowOf(const ViewInput& input, const KernelGroup& group, int64_t total_ns) {
+Json KernelRowOf(const ViewInput& input, const KernelGroup& group, const KernelSummary& table) {
   Json row;
   row["name"] = group.name;
   row["category"] = group.category ? Json(Name(*group.category)) : Json(nullptr);
@@ -67,9 +68,9 @@ Json KernelRowOf(const ViewInput& input, const KernelGroup& group, int64_t total
   row["ranks"] = group.by_rank.size();
   row["instances"] = group.instances;
   row["total_ns"] = group.total_ns;
-  row["share_ratio"] = Ratio(group.total_ns, total_ns);
+  row["share_ratio"] = Ratio(group.total_ns, table.total_ns);
   row["duration_ns"] = Percentiles(group.durations, PercentileMedian::kInclude);
-  AddTail(input, group, row);
+  AddTail(group, TimeOfTails(input.measures, table), row);
   const auto slowest = SlowestRank(group);
   row["slowest_rank"] = slowest ? Json(input.RankOf(*slowest)) : Json(nullptr);
   row["rank_imbalance_ratio"] = RankImbalance(group);
@@ -86,7 +87,7 @@ absl::StatusOr<Json> KernelsView(const ViewInput& input) {
   NotifyOfSnapping(input, "kernels", table);
   NotifyOfRest(input, table);
   Json rows = Json::array();
-  for (const KernelGroup& group : table.groups) rows.push_back(KernelRowOf(input, group, table.total_ns));
+  for (const KernelGroup& group : table.groups) rows.push_back(KernelRowOf(input, group, table));
   return rows;
 }
 

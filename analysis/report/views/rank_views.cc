@@ -19,6 +19,13 @@ Json Streams(const IdleOfRank& idle) {
   return list;
 }
 
+Json BurstsOf(const ViewInput& input, const FleetRank& member) {
+  if (input.fleet.options.time_ns) return nullptr;  // what is cut out of a capture begins and ends with a busy bucket
+  const auto bursts = FindBursts(*member.source);
+  if (!bursts) return nullptr;
+  return {{"count", bursts->count}, {"busy_ns", bursts->busy_ns}, {"idle_after_ns", bursts->idle_ns}};
+}
+
 Json IdleRow(const ViewInput& input, const IdleOfRank& idle) {
   const FleetRank& member = input.fleet.members[idle.member];
   Json row;
@@ -33,10 +40,7 @@ Json IdleRow(const ViewInput& input, const IdleOfRank& idle) {
   row["gap_ns"] = idle.gaps ? Percentiles(*idle.gaps) : Json(nullptr);
   row["dominant_gap_ns"] = OrNull(idle.dominant_gap_ns);
   row["streams"] = Streams(idle);
-  const auto bursts = FindBursts(*member.source);
-  row["bursts"] =
-      bursts ? Json({{"count", bursts->count}, {"busy_ns", bursts->busy_ns}, {"idle_after_ns", bursts->idle_ns}})
-             : Json(nullptr);
+  row["bursts"] = BurstsOf(input, member);
   return row;
 }
 

@@ -161,6 +161,9 @@ absl::StatusOr<Json> PaceView(const ViewInput& input) {
   }
   if (ranks.empty() && !NothingRan(input.fleet)) input.Notify("pace", "the ranks share no time");
   if (input.fleet.SelectsSteps()) input.Notify("pace", "of all steps: --steps and --nvtx do not restrict this view");
+  if (input.fleet.options.time_ns && input.fleet.TablesTooWide()) {
+    input.Notify("pace", "of the whole run: --time does not cut its buckets and slices");
+  }
   json["ranks"] = std::move(ranks);
   LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<KernelPace> kernels, ComputeKernelPace(input.fleet));
   Json list = Json::array();

@@ -143,6 +143,11 @@ Json SummaryView(const ViewInput& input, const SummaryParts& parts) {
   }
   if (!input.fleet.options.nvtx.empty()) NotifyOfIdleInRanges(input, "summary");
   NotifyOfWindow(input);
+  if (input.fleet.TablesTooWide() && !parts.tails.empty()) {
+    input.Notify(
+        "summary",
+        "worst tails and the share of memory-bound kernels are of the time slices that touch what was asked for");
+  }
   const std::optional<TimeShare> share = ComputeTimeShare(input.measures);
   WaitBlame blame = ComputeWaitBlame(input.fleet, input.measures, parts.imbalance,
                                      [&](const MatchedInstance& instance) { return Selects(input.context, instance); });

@@ -153,7 +153,7 @@ std::string Told(const AnalysisOptions& options, std::string_view view, const Ch
 TEST(Report, TheSummarySaysOfWhichStepsItIsWhereARankLacksSome) {
   AnalysisOptions options = Views({"summary"});
   options.steps = {0, 1};
-  EXPECT_EQ(Told(options, "summary", [](RunBuilder&) {}), "");
+  EXPECT_EQ(Told(options, "summary", [](RunBuilder&) {}).find("over the steps"), std::string::npos);
   const auto lacks_the_first = [](RunBuilder& run) {
     std::vector<StepRow>& steps = run.Source(1).data().steps;
     steps.erase(steps.begin());

@@ -39,6 +39,20 @@ TEST(Tails, ListOnlyKernelsThatLoseTimeInLongInstances) {
   EXPECT_DOUBLE_EQ(tails[0].score.value, 3 * 900 / 100'000.0);
 }
 
+TEST(Tails, OfSlicesThatReachBeyondWhatWasAskedForAreSharesOfTheirTime) {
+  RunBuilder run;
+  auto& rank = run.AddRank(0);
+  rank.context().slice_ns = 1'024;
+  rank.Window(100, 5'000);
+  rank.Kernel("gemm", {100, 100, 100, 500});
+  AnalysisOptions options;
+  options.time_ns = {0, 10};  // touches the slice [0, 1024), of which [100, 1024) lies in the capture
+  FleetFixture fixture(run, options);
+  const auto tails = TailsOf(fixture, 10);
+  ASSERT_EQ(tails.size(), 1u);
+  EXPECT_DOUBLE_EQ(tails[0].score.value, 400 / 924.0);
+}
+
 TEST(Tails, GiveTheWholeTailToTheRankAndHostThatHaveIt) {
   RunBuilder run;
   AddTail(run, 3);
