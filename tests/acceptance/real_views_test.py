@@ -117,6 +117,25 @@ class EveryView(unittest.TestCase):
                 if not report[view] and view not in ("findings", "collectives", "tails"):
                     self.assertIn(view, told, name)
 
+    def test_devices_that_mostly_copy_are_not_said_to_compute(self):
+        done = run("lockstep", "analyze", TRACES["h100 nsys"][0])
+        self.assertIn("The devices mostly copy: ", done.stdout)
+        self.assertIn("--view memory: which copies take the time", done.stdout)
+        self.assertNotIn("faster kernels help", done.stdout)
+
+    def test_ranks_that_wait_are_not_said_not_to(self):
+        # Detected steps are numbered by each rank alone: no collective lies in them.
+        done = run("lockstep", "analyze", TRACES["mfu nsys"][0], "--steps", "3..5")
+        self.assertIn("waiting for a later rank", done.stdout)
+        self.assertNotIn("Nobody waits", done.stdout)
+        self.assertIn("for whom cannot be told", done.stdout)
+
+    def test_what_would_save_most_of_the_time_is_not_minor(self):
+        for name, report in self.each():
+            for finding in report["findings"]:
+                if finding["id"] == "small_kernels" and finding["saving_ratio"] > 0.4:
+                    self.assertEqual(finding["severity"], "major", name)
+
     def test_the_text_fits_a_terminal(self):
         for name, (path, *_) in TRACES.items():
             done = run("lockstep", "analyze", path, "--view", "all")

@@ -87,7 +87,7 @@ std::vector<Finding> SmallKernels(const FindingsInput& input, const Facts& facts
   const double of_time = Share(short_ns, facts.compute_kernel_ns);
   if (of_calls < kShortCalls || of_time < kShortTime || IdleForHost(facts.total) <= kLaunchIdle) return {};
   Finding finding;
-  finding.severity = Severity::kMinor;
+  finding.severity = IdleForHost(facts.total) > kMuchIdle ? Severity::kMajor : Severity::kMinor;
   finding.title =
       fmt::format("{:.0f} % of the kernels are shorter than 10 us, and the devices wait between them", 100 * of_calls);
   finding.evidence = {

@@ -180,10 +180,11 @@ std::string SlowSteps::Why(size_t member, size_t row) const {
   for (size_t part = 0; part < kParts; ++part) excess[part] -= usual.parts[part];
   const auto largest = static_cast<size_t>(std::max_element(excess.begin(), excess.end()) - excess.begin());
   const int64_t longer = step.tile.span_ns - usual.span_ns;
-  std::string text =
-      fmt::format("{} ({:.3g} %) longer than the median step: {} +{}{}", Ms(longer),
-                  100.0 * static_cast<double>(longer) / static_cast<double>(usual.span_ns), kPartNames[largest],
-                  Ms(excess[largest]), Detail(member, row, largest, excess[largest]));
+  std::string text = fmt::format("{} ({:.3g} %) longer than the median step: ", Ms(longer),
+                                 100.0 * static_cast<double>(longer) / static_cast<double>(usual.span_ns));
+  if (const std::string at_end = OfCaptureEnd(member, row, longer); !at_end.empty()) return text + at_end;
+  text +=
+      fmt::format("{} +{}{}", kPartNames[largest], Ms(excess[largest]), Detail(member, row, largest, excess[largest]));
   excess[largest] = 0;
   const auto second = static_cast<size_t>(std::max_element(excess.begin(), excess.end()) - excess.begin());
   if (static_cast<double>(excess[second]) < kSecond * static_cast<double>(longer)) return text;
@@ -191,9 +192,22 @@ std::string SlowSteps::Why(size_t member, size_t row) const {
          fmt::format("; {} +{}{}", kPartNames[second], Ms(excess[second]), Detail(member, row, second, excess[second]));
 }
 
+// The window of the last step goes on to the end of the capture, whatever is launched after it.
+std::string SlowSteps::OfCaptureEnd(size_t member, size_t row, int64_t longer_ns) const {
+  const std::vector<StepRow>& steps = fleet_.members[member].source->steps;
+  const StepRow& step = steps[row];
+  if (row + 1 < steps.size() || step.last_end_ns == kNoTime) return "";
+  const int64_t beyond_ns = step.window_end_ns - step.last_end_ns;
+  if (!IsMostOf(beyond_ns, longer_ns)) return "";
+  return fmt::format("the last one, whose window reaches {} beyond its own work to the end of the capture",
+                     Ms(beyond_ns));
+}
+
 std::string SlowSteps::Detail(size_t member, size_t row, size_t part, int64_t excess_ns) const {
   const StepRow& step = fleet_.members[member].source->steps[row];
   const Usual& usual = *UsualFor(member, row);
+  if (part == kCompute && IsMostOf(step.foreign.compute_ns, excess_ns)) return ", launched in no step";
+  if (part == kCopy && IsMostOf(step.foreign.copy_only_ns, excess_ns)) return ", launched in no step";
   if (part == kCompute) return OfKernels(member, row, usual, excess_ns);
   if (part == kWait) return OfAwaited(member, row);
   if (part == kCopy && step.host_copies != usual.host_copies) {

@@ -52,6 +52,7 @@ class SlowSteps {
   [[nodiscard]] std::string OfKernels(size_t member, size_t row, const Usual& usual, int64_t excess_ns) const;
   // As the node told it: the name may be redacted.
   [[nodiscard]] KernelClass ClassOf(size_t member, uint32_t name) const;
+  [[nodiscard]] std::string OfCaptureEnd(size_t member, size_t row, int64_t longer_ns) const;  // "" = not that
   [[nodiscard]] std::string OfAwaited(size_t member, size_t row) const;
   [[nodiscard]] std::string Detail(size_t member, size_t row, size_t part, int64_t excess_ns) const;
 

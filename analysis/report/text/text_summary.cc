@@ -189,6 +189,12 @@ std::string NobodyText(const Json& report) {
   const double exposed_wait = RatioOf(summary, "time_share.exposed_wait_ratio");
   const bool collectives = !ListOf(summary, "worst_collectives").empty();
   const bool shares_known = FieldOf(summary, "time_share.compute_ratio").is_number();
+  // Steps that each rank numbers alone hold no collective.
+  if (wait <= 0 && exposed_wait > 0 && FieldOf(report, "run.analysed").is_object()) {
+    return fmt::format(
+        "Ranks wait for {} of the time; for whom cannot be told: no collective lies in what was asked for.",
+        FormatPercent(exposed_wait));
+  }
   if (wait <= 0 && unresolved <= 0 && shares_known) {
     if (transfer > 0) return "Nobody waits: in every collective that can be compared the ranks arrive together.";
     if (!collectives) return "Nobody waits for anybody: there is no communication in what was analysed.";
@@ -206,13 +212,23 @@ std::string NobodyText(const Json& report) {
       FormatTime(FieldOf(summary, "wait_total_ns")), ShareOfRankTime(report, wait), FormatPercent(unassigned / wait));
 }
 
+// What the devices mostly do where they work, by name "compute", which counts copies.
+std::string_view WorkText(bool of_copies, bool of_ranges) {
+  if (of_copies && of_ranges)
+    return "What the ranges launch mostly copies: less data, or copies under compute, help most.";
+  if (of_copies) return "The devices mostly copy: less data, or copies under compute, help most.";
+  if (of_ranges) return "What the ranges launch mostly computes: faster kernels help most.";
+  return "The devices mostly compute: faster kernels help most.";
+}
+
 // `of_ranges`: under --nvtx, where the verdict is of what the ranges launched.
-std::string_view VerdictText(std::string_view verdict, bool of_ranges) {
+std::string_view VerdictText(const Json& summary, bool of_ranges) {
+  const std::string verdict = TextOf(FieldOf(summary, "verdict"));
+  const bool of_copies = RatioOf(summary, "time_share.copy_ratio") > RatioOf(summary, "time_share.compute_ratio");
   if (verdict == "skew") return "Communication is mostly waiting for late ranks, not moving data.";
   if (verdict == "transfer") return "Communication is mostly moving data, not waiting for late ranks.";
   if (verdict == "mixed") return "Communication is partly waiting for late ranks, partly moving data.";
-  if (verdict == "compute" && of_ranges) return "What the ranges launch mostly computes: faster kernels help most.";
-  if (verdict == "compute") return "The devices mostly compute: faster kernels help most.";
+  if (verdict == "compute") return WorkText(of_copies, of_ranges);
   if (verdict == "host") return "The devices mostly wait for their hosts to launch.";
   return "What bounds the run cannot be told from these traces.";
 }
@@ -312,7 +328,7 @@ void SummarySection(const Json& report, TextPage& page) {
   } else {
     WriteCulprits(report, culprits, page);
   }
-  page.Line(VerdictText(TextOf(FieldOf(summary, "verdict")), FieldOf(report, "run.analysed.nvtx").is_string()), 0, 2);
+  page.Line(VerdictText(summary, FieldOf(report, "run.analysed.nvtx").is_string()), 0, 2);
   WriteMemoryBound(summary, page);
   WriteTimeShare(summary, page);
   WriteWorst(summary, page);

@@ -73,7 +73,9 @@ void AddVerdict(const ViewInput& input, const NextStepsInput& next, std::vector<
       }
       break;
     case RunVerdict::kCompute:
-      lines.push_back("--view kernels: the largest kernels; --group-by family for the overview");
+      lines.push_back(next.share && next.share->copy > next.share->compute
+                          ? "--view memory: which copies take the time, and how fast they are"
+                          : "--view kernels: the largest kernels; --group-by family for the overview");
       break;
     case RunVerdict::kHost:
       lines.push_back("--view idle: how long the device waits for the host, and its gaps");

@@ -68,6 +68,26 @@ TEST(SlowSteps, FewStepsDoNotTell) {
   EXPECT_EQ(slow.Why(3), "");
 }
 
+TEST(SlowSteps, OfTheLastStepTheWindowThatGoesOnToTheEndOfTheCaptureIsToldAndNothingElse) {
+  Slow slow;
+  slow.last().tile.compute_ns = 15 * kMs;
+  slow.last().last_end_ns = slow.last().window_end_ns - 4 * kMs;
+  EXPECT_EQ(
+      slow.Why(),
+      "5 ms (50 %) longer than the median step: the last one, whose window reaches 4 ms beyond its own work to the "
+      "end of the capture");
+  slow.last().last_end_ns = slow.last().window_end_ns - 2 * kMs;  // not most of it
+  EXPECT_THAT(slow.Why(), HasSubstr("computing +5 ms"));
+}
+
+TEST(SlowSteps, WorkThatIsLaunchedInNoStepIsNotLaidToItsKernels) {
+  Slow slow;
+  slow.last().tile.compute_ns = 15 * kMs;
+  slow.last().foreign.compute_ns = 4 * kMs;
+  slow.Kernels("slow_gemm_kernel", 4 * kMs, 4 * kMs + 1'000, 40, 40);
+  EXPECT_EQ(slow.Why(), "5 ms (50 %) longer than the median step: computing +5 ms, launched in no step");
+}
+
 TEST(SlowSteps, TheKernelThatTookLongerIsNamedWithItsFamily) {
   Slow slow;
   slow.last().tile.compute_ns = 15 * kMs;
