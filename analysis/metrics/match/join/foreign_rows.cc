@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <limits>
 #include <map>
-#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -33,6 +33,7 @@ struct InstanceShape {
   int64_t shortest_ns = 0;  // duration of its shortest row
   int64_t gap_ns = 0;       // from that rank's row before to that row's start
   int64_t spread_ns = 0;    // of its ends, what the ranks always differ by taken out
+  int64_t jitter_ns = 0;    // the same, what they differ by in instances of its kind taken out
   bool uneven = false;      // its ends lie where its data puts them: nothing follows from the spread
 };
 
@@ -42,78 +43,149 @@ int Octave(int64_t ns) { return static_cast<int>(std::bit_width(static_cast<uint
 
 Kind KindOf(const InstanceShape& shape) { return {Octave(shape.shortest_ns), Octave(shape.gap_ns)}; }
 
-// In units of what is usual for its length; ns for short ones.
-int64_t Scaled(const InstanceShape& shape) {
-  const int64_t scale = std::max(kScaleNs, shape.shortest_ns / kScalePart);
-  return shape.spread_ns / scale * kScaleNs + shape.spread_ns % scale * kScaleNs / scale;
+int64_t ScaleOf(int64_t shortest_ns) { return std::max(kScaleNs, shortest_ns / kScalePart); }
+
+// What is usual among the instances of one kind.
+struct KindUsual {
+  size_t instances = 0;
+  int64_t shortest_ns = 0;
+  int64_t spread_ns = 0;
+  int64_t jitter_ns = 0;
+};
+
+using Shapes = std::vector<const InstanceShape*>;
+
+KindUsual UsualOf(const Shapes& shapes) {
+  const auto middle = [&](int64_t InstanceShape::*value) {
+    std::vector<int64_t> values;
+    for (const InstanceShape* shape : shapes) values.push_back(shape->*value);
+    return UpperMedian(std::move(values));
+  };
+  return {shapes.size(), middle(&InstanceShape::shortest_ns), middle(&InstanceShape::spread_ns),
+          middle(&InstanceShape::jitter_ns)};
 }
+
+// How far apart ends may lie by what the common kinds show, the closest of them. What the course of a transfer adds
+// grows with its length. What is left without that, the jitter of the kernels' ends, is no less in a short one than in
+// a long one: but that says something only of lengths that are common, not of a few short rows between long ones.
+class Measure {
+ public:
+  explicit Measure(const std::map<Kind, Shapes>& by_kind) {
+    for (const auto& [kind, shapes] : by_kind) {
+      for (const InstanceShape* shape : shapes) lengths_.push_back(shape->shortest_ns);
+    }
+    std::sort(lengths_.begin(), lengths_.end());
+  }
+
+  void Take(const KindUsual& usual) {
+    if (usual.instances * kCommonPart >= lengths_.size()) common_.push_back(usual);
+  }
+  [[nodiscard]] bool empty() const { return common_.empty(); }
+
+  // Whether many instances are about as long.
+  [[nodiscard]] bool IsCommonLength(int64_t shortest_ns) const {
+    const auto from = std::lower_bound(lengths_.begin(), lengths_.end(), shortest_ns / 2);
+    const auto to = std::upper_bound(from, lengths_.end(), 2 * shortest_ns);
+    return static_cast<size_t>(to - from) * kCommonPart >= lengths_.size();
+  }
+
+  [[nodiscard]] double Of(int64_t shortest_ns, bool common_length) const {
+    const auto scale = static_cast<double>(ScaleOf(shortest_ns));
+    double least = std::numeric_limits<double>::max();
+    for (const KindUsual& usual : common_) {
+      const double part = scale / static_cast<double>(ScaleOf(usual.shortest_ns));
+      const auto spread = static_cast<double>(usual.spread_ns);
+      const bool shorter = part < 1 && common_length;
+      const double with_jitter = std::min(spread, static_cast<double>(usual.jitter_ns) + part * spread);
+      least = std::min(least, shorter ? with_jitter : part * spread);
+    }
+    return std::max(static_cast<double>(kFloorNs) * scale / static_cast<double>(kScaleNs), least);
+  }
+
+ private:
+  std::vector<int64_t> lengths_;  // of all instances, ascending
+  std::vector<KindUsual> common_;
+};
+
+// The shapes of one kind against the measure.
+class KindVerdict {
+ public:
+  KindVerdict(const Measure& measure, const Shapes& shapes)
+      : measure_(measure), usual_(UsualOf(shapes)), common_length_(measure.IsCommonLength(usual_.shortest_ns)) {}
+
+  [[nodiscard]] bool IsRare() const { return usual_.instances < kCommon; }
+  [[nodiscard]] bool LiesFar(const InstanceShape& shape) const {
+    return static_cast<double>(shape.spread_ns) > kFarTimes * measure_.Of(shape.shortest_ns, common_length_);
+  }
+  // As a whole, and more than by chance.
+  [[nodiscard]] bool IsFar() const {
+    const double chance = 1 + kChance / std::sqrt(static_cast<double>(usual_.instances));
+    const double most = kFarTimes * chance * measure_.Of(usual_.shortest_ns, common_length_);
+    return !IsRare() && static_cast<double>(usual_.spread_ns) > most;
+  }
+  [[nodiscard]] bool IsMixed(const Shapes& shapes) const {
+    const auto beyond = std::count_if(shapes.begin(), shapes.end(), [&](const auto* s) { return LiesFar(*s); });
+    return static_cast<size_t>(beyond) * kMixedPart > shapes.size();
+  }
+
+ private:
+  const Measure& measure_;
+  KindUsual usual_;
+  bool common_length_;
+};
 
 // Per instance.
 std::vector<bool> FindForeign(const std::vector<InstanceShape>& instances) {
-  std::map<Kind, std::vector<int64_t>> spreads;
-  size_t even = 0;
+  std::map<Kind, Shapes> by_kind;
   for (const InstanceShape& shape : instances) {
-    if (shape.uneven) continue;
-    spreads[KindOf(shape)].push_back(Scaled(shape));
-    ++even;
+    if (!shape.uneven) by_kind[KindOf(shape)].push_back(&shape);
   }
-  std::map<Kind, int64_t> usual;
-  std::optional<int64_t> measure;
-  for (const auto& [kind, of_kind] : spreads) {
-    if (of_kind.size() < kCommon) continue;
-    usual[kind] = UpperMedian(of_kind);
-    if (of_kind.size() * kCommonPart >= even) measure = std::min(measure.value_or(INT64_MAX), usual[kind]);
+  Measure measure(by_kind);
+  for (const auto& [kind, shapes] : by_kind) {
+    if (shapes.size() >= kCommon) measure.Take(UsualOf(shapes));
   }
   std::vector<bool> out(instances.size(), false);
-  if (!measure) return out;
-  std::set<Kind> far;
-  for (const auto& [kind, spread] : usual) {
-    const double chance = 1 + kChance / std::sqrt(static_cast<double>(spreads[kind].size()));
-    const auto most = kFarTimes * chance * static_cast<double>(std::max(kFloorNs, *measure));
-    if (static_cast<double>(spread) > most) far.insert(kind);
-  }
-  if (far.empty()) return out;
-  const auto limit = static_cast<int64_t>(kFarTimes * static_cast<double>(std::max(kFloorNs, *measure)));
-  for (const auto& [kind, of_kind] : spreads) {
-    const auto beyond = std::count_if(of_kind.begin(), of_kind.end(), [&](int64_t s) { return s > limit; });
-    if (static_cast<size_t>(beyond) * kMixedPart > of_kind.size()) far.insert(kind);
+  if (measure.empty()) return out;
+  std::map<Kind, KindVerdict> verdicts;
+  for (const auto& [kind, shapes] : by_kind) verdicts.emplace(kind, KindVerdict(measure, shapes));
+  if (std::none_of(verdicts.begin(), verdicts.end(), [](const auto& v) { return v.second.IsFar(); })) return out;
+  std::set<Kind> doubtful;
+  for (const auto& [kind, verdict] : verdicts) {
+    if (verdict.IsRare() || verdict.IsFar() || verdict.IsMixed(by_kind[kind])) doubtful.insert(kind);
   }
   for (size_t i = 0; i < instances.size(); ++i) {
+    if (instances[i].uneven) continue;
     const Kind kind = KindOf(instances[i]);
-    const bool doubtful = far.count(kind) > 0 || usual.count(kind) == 0 || Scaled(instances[i]) > limit;
-    out[i] = !instances[i].uneven && doubtful;
+    out[i] = doubtful.count(kind) > 0 || verdicts.at(kind).LiesFar(instances[i]);
   }
   return out;
 }
 
-class Shapes {
+// What the ranks' ends usually differ by.
+class Centres {
  public:
-  Shapes(const JoinInput& input, const std::vector<JoinedInstance*>& instances) : input_(input) {
-    std::map<int32_t, std::vector<int64_t>> distances;
-    for (const JoinedInstance* j : instances) {
-      std::vector<int64_t> ends;
-      for (const MatchedMember& m : j->instance.members) ends.push_back(EndOf(m));
-      const int64_t middle = UpperMedian(std::move(ends));
-      for (const MatchedMember& m : j->instance.members) distances[m.rank_index].push_back(EndOf(m) - middle);
-    }
-    for (auto& [rank, of_rank] : distances) centre_[rank] = UpperMedian(std::move(of_rank));
+  explicit Centres(const JoinInput& input) : input_(input) {}
+
+  void Add(const MatchedInstance& instance) {
+    std::vector<int64_t> ends;
+    for (const MatchedMember& m : instance.members) ends.push_back(EndOf(m));
+    const int64_t middle = UpperMedian(std::move(ends));
+    for (const MatchedMember& m : instance.members) distances_[m.rank_index].push_back(EndOf(m) - middle);
+  }
+  void Settle() {
+    for (auto& [rank, of_rank] : distances_) centre_[rank] = UpperMedian(std::move(of_rank));
   }
 
-  [[nodiscard]] InstanceShape Of(const MatchedInstance& instance) const {
-    InstanceShape shape{.shortest_ns = INT64_MAX};
+  // Of the ends of one of the instances.
+  [[nodiscard]] int64_t SpreadOf(const MatchedInstance& instance) const {
     int64_t first = INT64_MAX;
     int64_t last = INT64_MIN;
     for (const MatchedMember& m : instance.members) {
       const int64_t end = EndOf(m) - centre_.at(m.rank_index);
       first = std::min(first, end);
       last = std::max(last, end);
-      shape.uneven = shape.uneven || MovesUnevenly(RowAt(input_, RefOf(input_, m)).op);
-      if (m.end_ns - m.start_ns >= shape.shortest_ns) continue;
-      shape.shortest_ns = m.end_ns - m.start_ns;
-      shape.gap_ns = GapBefore(m);
     }
-    shape.spread_ns = last - first;
-    return shape;
+    return last - first;
   }
 
  private:
@@ -121,16 +193,47 @@ class Shapes {
     return m.end_ns - input_.clock.Correction(m.rank_index, LocalTime{m.start_ns}).ns;
   }
 
-  [[nodiscard]] int64_t GapBefore(const MatchedMember& m) const {
-    const RowRef ref = RefOf(input_, m);
-    const std::vector<uint32_t>& rows = input_.plan.rows[ref.member];
-    const auto at = std::lower_bound(rows.begin(), rows.end(), ref.row);
-    return at == rows.begin() ? 0 : m.start_ns - RowAt(input_, {ref.member, *std::prev(at)}).end_ns;
-  }
-
   const JoinInput& input_;
-  std::map<int32_t, int64_t> centre_;  // by rank index
+  std::map<int32_t, std::vector<int64_t>> distances_;  // by rank index
+  std::map<int32_t, int64_t> centre_;
 };
+
+int64_t GapBefore(const JoinInput& input, const MatchedMember& m) {
+  const RowRef ref = RefOf(input, m);
+  const std::vector<uint32_t>& rows = input.plan.rows[ref.member];
+  const auto at = std::lower_bound(rows.begin(), rows.end(), ref.row);
+  return at == rows.begin() ? 0 : m.start_ns - RowAt(input, {ref.member, *std::prev(at)}).end_ns;
+}
+
+// Without what is said of the ends.
+InstanceShape OutlineOf(const JoinInput& input, const MatchedInstance& instance) {
+  InstanceShape shape{.shortest_ns = INT64_MAX};
+  for (const MatchedMember& m : instance.members) {
+    shape.uneven = shape.uneven || MovesUnevenly(RowAt(input, RefOf(input, m)).op);
+    if (m.end_ns - m.start_ns >= shape.shortest_ns) continue;
+    shape.shortest_ns = m.end_ns - m.start_ns;
+    shape.gap_ns = GapBefore(input, m);
+  }
+  return shape;
+}
+
+std::vector<InstanceShape> ShapesOf(const JoinInput& input, const std::vector<JoinedInstance*>& instances) {
+  std::vector<InstanceShape> out;
+  Centres all(input);
+  std::map<Kind, Centres> by_kind;
+  for (const JoinedInstance* j : instances) {
+    out.push_back(OutlineOf(input, j->instance));
+    all.Add(j->instance);
+    by_kind.try_emplace(KindOf(out.back()), input).first->second.Add(j->instance);
+  }
+  all.Settle();
+  for (auto& [kind, centres] : by_kind) centres.Settle();
+  for (size_t i = 0; i < instances.size(); ++i) {
+    out[i].spread_ns = all.SpreadOf(instances[i]->instance);
+    out[i].jitter_ns = by_kind.at(KindOf(out[i])).SpreadOf(instances[i]->instance);
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -139,10 +242,7 @@ void MarkForeign(const JoinInput& input, CommunicatorJoin& join) {
   for (JoinedInstance& j : join.instances) {
     if (j.instance.matched()) matched.push_back(&j);
   }
-  const Shapes shapes(input, matched);
-  std::vector<InstanceShape> of_matched;
-  for (const JoinedInstance* j : matched) of_matched.push_back(shapes.Of(j->instance));
-  const std::vector<bool> foreign = FindForeign(of_matched);
+  const std::vector<bool> foreign = FindForeign(ShapesOf(input, matched));
   for (size_t i = 0; i < matched.size(); ++i) {
     if (!foreign[i]) continue;
     MatchedInstance& instance = matched[i]->instance;

@@ -48,5 +48,36 @@ TEST(SharedStreamRows, TheBusyCommunicatorIsJoinedAndTheOtherOneIsAmbiguous) {
   EXPECT_GE(run.match.drops.Of(DropReason::kAmbiguousInstance), 2 * 40 * 8 * 95 / 100);
 }
 
+// A batch that grows and shrinks: many short collectives, then a few long ones, all of all ranks.
+TEST(SharedStreamRows, ShortOnesOfACommunicatorEndNoCloserThanItsLongOnes) {
+  for (const uint64_t seed : {1U, 2U, 3U}) {
+    ClusterShape shape;
+    shape.gpus_per_host = 8;
+    shape.one_stream = true;
+    shape.offset_ns = 3 * kMs;
+    shape.loss = 0.005;
+    shape.steps = 20;
+    shape.kinds = {{Neighbours(16, 16), 16, 60 * kUs, 30 * kUs}, {Neighbours(16, 16), 8, 400 * kUs, 700 * kUs}};
+    shape.seed = seed;
+    const auto [run, score] = Score(shape);
+    EXPECT_EQ(score.right, score.claimed);
+    EXPECT_GE(score.recall(), 0.995);
+    EXPECT_LE(score.open(), 0.005);
+  }
+}
+
+TEST(SharedStreamRows, AFewShortOnesOfOthersBetweenLongOnesAreNeverMerged) {
+  for (const uint64_t seed : {1U, 2U, 3U}) {
+    ClusterShape shape = Shared(2, CollectiveOp::kAllReduce, 3);
+    shape.kinds[0] = {Neighbours(8, 4), 12, 60 * kUs, 150 * kUs};
+    shape.kinds[1].compute_ns = 60 * kUs;
+    shape.kinds[1].transfer_ns = 12 * kUs;
+    shape.seed = seed;
+    const auto [run, score] = Score(shape);
+    EXPECT_EQ(score.right, score.claimed);
+    EXPECT_GT(score.claimed, 12 * 40);
+  }
+}
+
 }  // namespace
 }  // namespace lockstep
