@@ -9,6 +9,7 @@ from support import TempDirTest, analyze, run, simulate
 
 EIGHT = ["--program", "decode", "--tp", 8, "--hosts", 1, "--gpus-per-host", 8, "--layers", 4, "--steps", 6]
 SIXTY_FOUR = ["--program", "train", "--tp", 8, "--dp", 8, "--hosts", 8, "--gpus-per-host", 8, "--layers", 3, "--steps", 4]
+BATCHING = ["--program", "batching", "--tp", 16, "--hosts", 2, "--gpus-per-host", 8, "--layers", 8, "--steps", 24]
 LATE = ["--cause", "late_host:rank=3,us=60,p=0.3"]
 VIEWS = "collectives,skew,overlap,kernels,steps"
 
@@ -122,6 +123,19 @@ class SimulatedRuns(TempDirTest):
                 true_ids = {row["communicator_id"] for row in truth_of(folder)["communicators"]}
                 inferred = [row for row in report["collectives"] if row["match"] == "inferred"]
                 self.assertTrue({row["communicator"]["communicator_id"] for row in inferred} <= true_ids)
+
+    def test_kernel_names_alone_join_a_changing_batch_across_hosts(self):
+        folder = simulate(self.path("batching"), *BATCHING, "--ids", "names", "--format", "nsys", "--clock",
+                          "offset_ms=5,drift_ppm=10,bias_us=2,jitter_us=0.5", "--defect", "loss:p=0.005", "--defect",
+                          "stagger:s=0.02")
+        report = analyze(folder, "--view", "collectives,skew", "--instances=all")
+        joined = [instance for instance in report["skew"]["instances"] if instance["confidence"] >= 0.99]
+        whole = instances_of(folder)
+        recorded = sum(sum(kept for _, _, kept in members.values()) > 1 for members in whole.values())
+        self.assertLessEqual(len(joined), recorded)
+        self.assertGreaterEqual(len(joined), 0.98 * recorded)
+        (group,) = truth_of(folder)["communicators"]
+        self.assertEqual({instance["communicator_id"] for instance in joined}, {group["communicator_id"]})
 
     def test_damage_costs_instances_but_never_mixes_them(self):
         for defect in ("loss:p=0.02", "burst:n=60", "head:n=30", "absurd:p=0.01", "stagger:s=1", "missing_rank:rank=3"):

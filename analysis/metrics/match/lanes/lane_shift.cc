@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <utility>
@@ -30,6 +31,7 @@ constexpr double kMinLooseExponent = 60;      // where the ends lie less closely
 constexpr int64_t kUsualDeviationNs = 1'300;  // lanes that run on their own may come that close, somewhere
 constexpr size_t kMaxJumps = 2;               // a lane that must be sought anew all the time runs on its own
 constexpr double kMinCoverage = 0.9;
+constexpr size_t kCompared = 64;  // places where two walks are compared
 
 // A candidate followed over both lanes.
 class FullWalk {
@@ -68,18 +70,31 @@ class FullWalk {
   }
 
   [[nodiscard]] double OffsetAt(int64_t t_ns) const {
-    double best = 0;
-    int64_t nearest = INT64_MAX;
-    for (const LaneWalker::Step& step : steps_) {
-      const int64_t distance = std::abs(walker_.a()[step.i].end_ns - t_ns);
-      if (distance >= nearest) continue;
-      nearest = distance;
-      best = step.offset;
+    const auto after = std::partition_point(steps_.begin(), steps_.end(),
+                                            [&](const LaneWalker::Step& step) { return TimeOf(step) < t_ns; });
+    if (after == steps_.begin()) return steps_.empty() ? 0 : after->offset;
+    const auto before = std::prev(after);
+    if (after == steps_.end() || t_ns - TimeOf(*before) <= TimeOf(*after) - t_ns) return before->offset;
+    return after->offset;
+  }
+
+  // Whether it comes to the offsets of another one for most of the lanes.
+  [[nodiscard]] bool EndsUpAs(const FullWalk& other) const {
+    const size_t stride = std::max<size_t>(1, steps_.size() / kCompared);
+    size_t seen = 0;
+    size_t alike = 0;
+    for (size_t n = 0; n < steps_.size(); n += stride) {
+      if (!steps_[n].in_window) continue;
+      ++seen;
+      const double apart = std::abs(steps_[n].offset - other.OffsetAt(TimeOf(steps_[n])));
+      alike += apart < static_cast<double>(kOtherShiftNs) ? 1 : 0;
     }
-    return best;
+    return 2 * alike > seen;
   }
 
  private:
+  [[nodiscard]] int64_t TimeOf(const LaneWalker::Step& step) const { return walker_.a()[step.i].end_ns; }
+
   [[nodiscard]] bool HasCommonPoint(const LaneWalker::Step& step, int64_t slack) const {
     const LaneEvent& x = walker_.a()[step.i];
     const LaneEvent& y = walker_.b()[step.j];
@@ -219,6 +234,35 @@ class FullWalk {
   size_t jumps_ = 0;
 };
 
+struct Tried {
+  FullWalk walk;
+  LaneShift shift;
+  double middle = 0;  // offset at one common time
+};
+
+double ScoreOf(const LaneShift& s) { return static_cast<double>(s.deviation_ns) / std::max(0.05, s.coverage); }
+
+// The one whose ends lie closest, but one with fewer jumps to about the same if it explains the ends about as well: in
+// a stretch of even distances a jump to a neighbour and back is no worse.
+const Tried& BestOf(const std::vector<Tried>& tried) {
+  constexpr double kAboutAsWell = 1.25;
+  const Tried& closest = *std::min_element(
+      tried.begin(), tried.end(), [](const Tried& x, const Tried& y) { return ScoreOf(x.shift) < ScoreOf(y.shift); });
+  const Tried* out = &closest;
+  for (const Tried& t : tried) {
+    const bool simpler = std::pair(t.shift.jumps, ScoreOf(t.shift)) < std::pair(out->shift.jumps, ScoreOf(out->shift));
+    if (!simpler || ScoreOf(t.shift) > kAboutAsWell * ScoreOf(closest.shift)) continue;
+    if (t.walk.EndsUpAs(closest.walk)) out = &t;
+  }
+  return *out;
+}
+
+// Whether it speaks for another shift: not if it needed a jump to come to most of what the best one is throughout.
+bool IsOther(const Tried& t, const Tried& best) {
+  if (std::abs(t.middle - best.middle) < static_cast<double>(kOtherShiftNs)) return false;
+  return best.shift.jumps > 0 || t.shift.jumps == 0 || !t.walk.EndsUpAs(best.walk);
+}
+
 std::vector<size_t> ProbesOf(const std::vector<LaneEvent>& a, const std::vector<LaneEvent>& b, int64_t expected_ns,
                              int64_t reach_ns) {
   const auto before = [](const LaneEvent& e, int64_t t) { return e.end_ns < t; };
@@ -243,36 +287,26 @@ std::optional<LaneShift> FindLaneShift(const std::vector<LaneEvent>& a, const st
                                        const ShiftQuestion& question) {
   if (a.size() < static_cast<size_t>(kMinPairs) || b.size() < static_cast<size_t>(kMinPairs)) return std::nullopt;
   const LaneWalker walker(a, b, std::max(CapOf(a), CapOf(b)));
-  struct Tried {
-    LaneShift shift;
-    double middle = 0;  // offset at one common time
-  };
   const int64_t middle = a[a.size() / 2].end_ns;
   std::vector<Tried> tried;
   for (const size_t probe : ProbesOf(a, b, question.expected_ns, question.reach_ns)) {
     for (const LaneWalker::Candidate& c :
          walker.Finalists(probe, question.expected_ns, question.reach_ns, kFinalists)) {
       if (!walker.Promising(c.score, 1)) break;
-      const FullWalk walk(walker, c);
-      tried.push_back({walk.Summarise(question.tick_ns), walk.OffsetAt(middle)});
+      FullWalk walk(walker, c);
+      LaneShift shift = walk.Summarise(question.tick_ns);
+      if (shift.pairs < kMinPairs) continue;
+      const double at_middle = walk.OffsetAt(middle);
+      tried.push_back({std::move(walk), std::move(shift), at_middle});
     }
   }
-  std::erase_if(tried, [](const Tried& t) { return t.shift.pairs < kMinPairs; });
   if (tried.empty()) return std::nullopt;
-  const auto better = [](const Tried& x, const Tried& y) {
-    const auto score = [](const LaneShift& s) {
-      return static_cast<double>(s.deviation_ns) / std::max(0.05, s.coverage);
-    };
-    return score(x.shift) < score(y.shift);
-  };
-  const auto best = std::min_element(tried.begin(), tried.end(), better);
+  const Tried& best = BestOf(tried);
   int64_t second = walker.cap_ns();
   for (const Tried& t : tried) {
-    if (std::abs(t.middle - best->middle) >= static_cast<double>(kOtherShiftNs)) {
-      second = std::min(second, t.shift.deviation_ns);
-    }
+    if (IsOther(t, best)) second = std::min(second, t.shift.deviation_ns);
   }
-  LaneShift out = best->shift;
+  LaneShift out = best.shift;
   const double effective = std::min(120.0, static_cast<double>(out.pairs) / 2);
   out.exponent = effective * std::log(static_cast<double>(second) / static_cast<double>(out.deviation_ns));
   const bool whole = question.sole && out.pairs >= kMinWholePairs && out.coverage >= 1 && out.common_rate >= 1 &&
