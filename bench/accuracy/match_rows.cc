@@ -16,6 +16,7 @@ const std::vector<std::string>& Programs() {
       "--program decode --tp 8 --dp 4 --hosts 4 --gpus-per-host 8 --layers 12 --steps 24",
       "--program train --tp 4 --dp 8 --hosts 4 --gpus-per-host 8 --layers 8 --steps 10",
       "--program batching --tp 8 --dp 2 --hosts 2 --gpus-per-host 8 --layers 8 --steps 24",
+      "--program batching --tp 16 --hosts 2 --gpus-per-host 8 --layers 8 --steps 24",
       "--program pipeline --tp 2 --pp 4 --dp 2 --hosts 4 --gpus-per-host 4 --layers 8 --steps 12",
       "--program moe --tp 2 --dp 8 --ep 8 --hosts 2 --gpus-per-host 8 --layers 6 --steps 12",
       "--program prefill --tp 16 --hosts 2 --gpus-per-host 8 --layers 12 --steps 12"};
@@ -143,7 +144,7 @@ FigureRow WithIds(const Plan& plan) {
                            {.name = "recall >= 99.9 %", .target = 0.999}},
                 .unit = "",
                 .tasks = {}};
-  for (int t = 0; t < plan.Trials(8, 96, 192); ++t) {
+  for (int t = 0; t < plan.Trials(9, 108, 216); ++t) {
     const std::vector<std::string>& programs = ToldPrograms();
     const std::string flags = programs[static_cast<size_t>(t) % programs.size()] + TellingOf(t, programs.size()) +
                               std::string(kClocks) + std::string(kLoss);
@@ -163,7 +164,7 @@ FigureRow NamesOnly(const Plan& plan) {
                            {.name = "recall >= 99.5 %", .target = 0.995}},
                 .unit = "",
                 .tasks = {}};
-  for (int t = 0; t < plan.Trials(6, 78, 240); ++t) {
+  for (int t = 0; t < plan.Trials(7, 91, 280); ++t) {
     const std::string flags = Programs()[static_cast<size_t>(t) % Programs().size()] + " --ids names --format nsys" +
                               std::string(kClocks) + " --defect loss:p=0.005 --defect stagger:s=0.02";
     row.tasks.push_back(TrialTask(row, Words(flags), SeedOf(plan, row.id, t), false, [](Trial& trial, Score& score) {
@@ -189,7 +190,7 @@ FigureRow Coverage(const Plan& plan) {
                            {.name = "with ids: all", .kind = ClaimKind::kExact, .min_trials = 1'000}},
                 .unit = "",
                 .tasks = {}};
-  for (int t = 0; t < plan.Trials(6, 36, 120); ++t) {
+  for (int t = 0; t < plan.Trials(7, 42, 140); ++t) {
     for (const bool names : {true, false}) {
       const std::string flags = Programs()[static_cast<size_t>(t) % Programs().size()] +
                                 (names ? " --ids names --format nsys" : TellingOf(t, Programs().size())) +
