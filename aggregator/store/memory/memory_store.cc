@@ -30,7 +30,7 @@ class MemoryInstanceStream final : public InstanceStream {
         return communicator_ == InstanceSource::kAllCommunicators || row.communicator == communicator_;
       });
     }
-    TranslateNames(source_->names, &rows);
+    LOCKSTEP_RETURN_IF_ERROR(TranslateNames(source_->names, &rows));
     return rows;
   }
 
@@ -275,7 +275,7 @@ absl::StatusOr<LoadedRun> MemoryStore::LoadRun(const std::string& run) {
     data.summary.drops.Add(DropReason::kConflictingBatch, source.conflicts);
     data.kernels = MergeKernels(std::move(data.kernels));
     MergeSummaries(&data);
-    TranslateNames(names, &data);
+    LOCKSTEP_RETURN_IF_ERROR(TranslateNames(names, &data));
     instances->Add({source.instances, std::move(names)});
   }
   loaded.data.names = dictionary.Take();

@@ -79,8 +79,17 @@ std::vector<Row> MergeEqual(std::vector<Row> rows) {
   return merged;
 }
 
-void Translate(std::span<const uint32_t> ids, uint32_t* name) {
-  if (*name < ids.size()) *name = ids[*name];
+// False: there is no such name.
+bool Translate(std::span<const uint32_t> ids, uint32_t* name) {
+  if (*name >= ids.size()) return false;
+  *name = ids[*name];
+  return true;
+}
+
+bool TranslateOptional(std::span<const uint32_t> ids, uint32_t* name) { return *name == kNoId || Translate(ids, name); }
+
+absl::Status AllKnown(bool known) {
+  return known ? absl::OkStatus() : absl::DataLossError("a row refers to a name that is not there");
 }
 
 RankSource BestClaim(const SourceContext& context) {
@@ -117,26 +126,27 @@ uint32_t RunDictionary::Intern(const Hash128& hash, const std::string& text) {
   return place->second;
 }
 
-void TranslateNames(std::span<const uint32_t> ids, SourceData* source) {
-  for (StepRow& row : source->steps) Translate(ids, &row.name);
+absl::Status TranslateNames(std::span<const uint32_t> ids, SourceData* source) {
+  bool known = true;
+  for (StepRow& row : source->steps) known = TranslateOptional(ids, &row.name) && known;
   for (KernelRow& row : source->kernels) {
-    Translate(ids, &row.name);
-    Translate(ids, &row.mangled);
+    known = Translate(ids, &row.name) && TranslateOptional(ids, &row.mangled) && known;
   }
-  for (StepKernelRow& row : source->step_kernels) Translate(ids, &row.name);
-  for (ApiRow& row : source->apis) Translate(ids, &row.name);
+  for (StepKernelRow& row : source->step_kernels) known = Translate(ids, &row.name) && known;
+  for (ApiRow& row : source->apis) known = Translate(ids, &row.name) && known;
   for (RangeRow& row : source->ranges) {
-    Translate(ids, &row.name);
-    Translate(ids, &row.domain);
+    known = Translate(ids, &row.name) && TranslateOptional(ids, &row.domain) && known;
   }
   for (LaunchRow& row : source->launches) {
-    Translate(ids, &row.api);
-    Translate(ids, &row.kernel);
+    known = Translate(ids, &row.api) && Translate(ids, &row.kernel) && known;
   }
+  return AllKnown(known);
 }
 
-void TranslateNames(std::span<const uint32_t> ids, std::vector<InstanceRow>* rows) {
-  for (InstanceRow& row : *rows) Translate(ids, &row.name);
+absl::Status TranslateNames(std::span<const uint32_t> ids, std::vector<InstanceRow>* rows) {
+  bool known = true;
+  for (InstanceRow& row : *rows) known = Translate(ids, &row.name) && known;
+  return AllKnown(known);
 }
 
 SourcePresence PresenceOf(const SourceContext& context, bool complete) {

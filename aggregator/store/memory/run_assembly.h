@@ -39,9 +39,10 @@ class RunDictionary {
   std::vector<std::string> texts_;
 };
 
-// Replaces the stream's name ids by those of the run; `ids` is indexed by the stream's ids.
-void TranslateNames(std::span<const uint32_t> ids, SourceData* source);
-void TranslateNames(std::span<const uint32_t> ids, std::vector<InstanceRow>* rows);
+// Replaces the stream's name ids by those of the run; `ids` is indexed by the stream's ids. kDataLoss: a row of a
+// damaged store refers to a name that is not there.
+[[nodiscard]] absl::Status TranslateNames(std::span<const uint32_t> ids, SourceData* source);
+[[nodiscard]] absl::Status TranslateNames(std::span<const uint32_t> ids, std::vector<InstanceRow>* rows);
 
 // What decides about the state of a run.
 struct SourcePresence {

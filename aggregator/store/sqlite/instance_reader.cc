@@ -67,7 +67,12 @@ class StoredInstanceStream final : public InstanceStream {
     if (batch.blocks.empty()) return std::vector<InstanceRow>();
     sequence_ = batch.sequence;
     LOCKSTEP_ASSIGN_OR_RETURN(std::vector<InstanceRow> rows, ReadBack(Decode(batch)));
-    TranslateNames(source_.names, &rows);
+    LOCKSTEP_RETURN_IF_ERROR(TranslateNames(source_.names, &rows));
+    for (const InstanceRow& row : rows) {
+      if (row.communicator >= source_.communicators) {
+        return absl::DataLossError("an instance refers to a communicator that is not there");
+      }
+    }
     return rows;
   }
 

@@ -13,6 +13,7 @@ namespace lockstep {
 struct StoredInstances {
   int64_t source = 0;           // row id
   std::vector<uint32_t> names;  // id of the run's dictionary by id of the stream
+  size_t communicators = 0;     // of the source
 };
 
 // `sources` in the order of RunData::sources; `db` is in a reading transaction. The result is thread safe: a mutex

@@ -242,9 +242,9 @@ absl::StatusOr<LoadedRun> LoadStoredRun(Database db, const std::string& run) {
     LOCKSTEP_RETURN_IF_ERROR(loader.Load(&head.data));
     head.data.summary.drops.Add(DropReason::kConflictingBatch, head.conflicts);
     LOCKSTEP_ASSIGN_OR_RETURN(std::vector<uint32_t> names, loader.LoadNames(dictionary));
-    TranslateNames(names, &head.data);
+    LOCKSTEP_RETURN_IF_ERROR(TranslateNames(names, &head.data));
     loaded.data.sources.push_back(std::move(head.data));
-    stored.push_back({head.id, std::move(names)});
+    stored.push_back({head.id, std::move(names), loaded.data.sources.back().communicators.size()});
   }
   loaded.data.names = dictionary.Take();
   LOCKSTEP_RETURN_IF_ERROR(LoadFileNotes(db, found.first, &loaded.data.files));

@@ -253,6 +253,15 @@ TEST_F(SqliteStoreTest, AStoreOfASchemaThatNeverWasIsRefused) {
   EXPECT_THAT(Refusal(absl::StatusCode::kDataLoss), HasSubstr("schema -1"));
 }
 
+TEST_F(SqliteStoreTest, ARunWhoseRowsReferToNamesThatAreNotThereIsToldAsDamaged) {
+  Fill(*OpenFile(), 1, MakeStream(1, 2, 200));
+  EXPECT_TRUE(OpenFile()->LoadRun("run").ok());
+  Change("DELETE FROM source_name");
+  const auto loaded = OpenFile()->LoadRun("run");
+  EXPECT_EQ(loaded.status().code(), absl::StatusCode::kDataLoss) << loaded.status();
+  EXPECT_THAT(std::string(loaded.status().message()), HasSubstr("not there"));
+}
+
 // Unguarded, opening would count rows of this for ever.
 TEST_F(SqliteStoreTest, AStoreWhoseTableIsAViewIsRefused) {
   OpenFile();
