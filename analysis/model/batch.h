@@ -24,7 +24,7 @@ namespace lockstep {
 // 2: batch version 2; no redundant Comms Ids. 3: what the host did in each step, ranges projected onto the device,
 // steps found by their rhythm, phases, batch version 3. 4: more of the longest instances, one row for calls and ranges
 // beyond the limit, time by phase in a step. 5: a row for every step that has an activity, in order of their windows;
-// launches by thread; ranges of one name by whether they are tied to a thread.
+// launches by thread; ranges of one name by whether they are tied to a thread. 6: what steps that interleave add twice.
 inline constexpr int32_t kCondenseVersion = 6;
 inline constexpr int64_t kNoStep = INT64_MIN;  // an activity or instance of no step
 inline constexpr int64_t kNoTime = INT64_MIN;  // a time that was not recorded
@@ -281,7 +281,6 @@ struct AllocationPoint {
   friend bool operator==(const AllocationPoint&, const AllocationPoint&) = default;
 };
 
-// What is known only at the end of a source.
 // Work of steps that interleave, as ranges inside one another do. The time in which anything of the steps A..B runs is
 // the sum of the rows of single steps in it (lower == upper), less that of the rows of two steps both in it.
 struct StepOverlapRow {
@@ -292,6 +291,7 @@ struct StepOverlapRow {
 };
 inline constexpr size_t kMaxStepOverlaps = size_t{1} << 15;
 
+// What is known only at the end of a source.
 struct SourceSummary {
   DropCounters drops;
   Sketch gaps;  // idle gaps of the device

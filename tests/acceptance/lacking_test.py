@@ -8,7 +8,7 @@ import json
 import os
 import unittest
 
-from support import TempDirTest, analyze, nsys_export, run
+from support import TempDirTest, analyze, nsys_export, run, string_ids
 
 START_US = 1_769_904_000_000_000
 NCCL = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
@@ -47,13 +47,7 @@ class Trace:
 
     def write_nsys(self, path):
         db = nsys_export(path)
-        ids = {}
-
-        def text(value):
-            if value not in ids:
-                ids[value] = len(ids) + 1
-                db.execute("INSERT INTO StringIds VALUES (?, ?)", (ids[value], value))
-            return ids[value]
+        text = string_ids(db)
 
         def fill(table, columns, rows):
             if not rows:

@@ -15,7 +15,7 @@ import shutil
 import sqlite3
 import unittest
 
-from support import DATA, TempDirTest, analyze, needs_traces, nsys_export, run, simulate
+from support import DATA, TempDirTest, analyze, needs_traces, nsys_export, run, simulate, string_ids
 
 KINETO = os.path.join(DATA, "kineto")
 DLRM = os.path.join(KINETO, "param_dlrm_8rank_v100", "kineto")
@@ -408,14 +408,7 @@ class NestedRanges(TempDirTest):
     def as_nsys(self, seed, ranges, calls, kernels):
         path = self.path(f"rank0_{seed}.sqlite")
         with nsys_export(path) as db:
-            names = {}
-
-            def name_of(text):
-                if text not in names:
-                    names[text] = len(names) + 1
-                    db.execute("INSERT INTO StringIds VALUES (?, ?)", (names[text], text))
-                return names[text]
-
+            name_of = string_ids(db)
             process = 100 << 24
             db.execute("CREATE TABLE NVTX_EVENTS (start INT, end INT, eventType INT, domainId INT, text TEXT, textId INT, globalTid INT)")
             db.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INT, end INT, eventClass INT, globalTid INT, correlationId INT, nameId INT, returnValue INT)")

@@ -47,6 +47,18 @@ def nsys_export(path):
     return db
 
 
+def string_ids(db):
+    """A function that gives the id of a text in StringIds, where it puts each once."""
+    ids = {}
+
+    def id_of(text):
+        if text not in ids:
+            ids[text] = len(ids) + 1
+            db.execute("INSERT INTO StringIds VALUES (?, ?)", (ids[text], text))
+        return ids[text]
+    return id_of
+
+
 class TempDirTest(unittest.TestCase):
     def setUp(self):
         self.dir = tempfile.mkdtemp(prefix="lockstep-acceptance-")
