@@ -249,6 +249,9 @@ absl::Status GetAllocation(const v1::SourceSummary& in, SourceSummary* summary) 
                             codec::GetColumn("allocation level", in.allocation_level_bytes(), points, 0, {}));
   for (size_t i = 0; i < points; ++i) summary->allocation.push_back({times[i], levels[i]});
   summary->allocation_peak_bytes = in.has_allocation_peak_bytes() ? in.allocation_peak_bytes() : -1;
+  if (in.has_allocation_peak_bytes()) {
+    LOCKSTEP_RETURN_IF_ERROR(CheckRange("allocation_peak_bytes", summary->allocation_peak_bytes, {0, codec::kAnyMax}));
+  }
   if (!in.has_allocation_peak_at_ns()) return absl::OkStatus();
   summary->allocation_peak_at_ns = in.allocation_peak_at_ns();
   return CheckRange("allocation_peak_at_ns", summary->allocation_peak_at_ns, kTime);

@@ -4,6 +4,7 @@
 
 #include "analysis/metrics/match/certificate.h"
 #include "analysis/metrics/match/order_score.h"
+#include "analysis/metrics/match/sparse_exchange.h"
 
 namespace lockstep {
 namespace {
@@ -38,12 +39,6 @@ bool CommonPointsHold(const std::vector<const JoinedInstance*>& joined, const st
   return certificate.checked > 0 && certificate.rate() >= kMinCommonRate;
 }
 
-// An exchange of unequal parts: who gets more ends later.
-bool EndsByVolume(const JoinedInstance& joined) {
-  const CollectiveOp op = joined.instance.op;
-  return op == CollectiveOp::kAllToAllV || (op == CollectiveOp::kSendRecv && joined.instance.members.size() > 2);
-}
-
 }  // namespace
 
 AllPairs FindAllPairs(const CommunicatorJoin& join, const std::vector<RankRows>& rows, const ClockModel& clock) {
@@ -62,7 +57,7 @@ AllPairs FindAllPairs(const CommunicatorJoin& join, const std::vector<RankRows>&
 
 bool BindsAllPairs(const AllPairs& all_pairs, const JoinedInstance& joined) {
   const auto at = all_pairs.find(joined.instance.op);
-  return joined.receiver < 0 && (at == all_pairs.end() ? IsAllPairs(joined.instance.op) : at->second);
+  return joined.receiver < 0 && !joined.sparse && (at == all_pairs.end() ? IsAllPairs(joined.instance.op) : at->second);
 }
 
 ClockInputBuilder::ClockInputBuilder(const std::vector<int32_t>& domain, const std::vector<RankRows>& rows) {

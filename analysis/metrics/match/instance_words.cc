@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/metrics/match/sparse_exchange.h"
 #include "analysis/stats/sketch.h"
 
 namespace lockstep {
@@ -53,6 +54,7 @@ const MatchedMember* WaitsFor(const JoinedInstance& joined, bool all_pairs, cons
   const MatchedInstance& instance = joined.instance;
   if (joined.receiver >= 0) return m.rank_index == joined.receiver ? MemberOf(instance, joined.sender) : nullptr;
   if (all_pairs) return extremes.last;
+  if (joined.sparse) return AwaitedInSparse(instance, m);
   if (joined.root < 0) return nullptr;
   const bool is_root = m.rank_index == joined.root;
   switch (instance.op) {

@@ -17,6 +17,7 @@
 #include "analysis/metrics/match/lanes/host_clocks.h"
 #include "analysis/metrics/match/lanes/membership.h"
 #include "analysis/metrics/match/sequence_breaks.h"
+#include "analysis/metrics/match/sparse_exchange.h"
 #include "analysis/metrics/run/host_domains.h"
 
 namespace lockstep {
@@ -91,12 +92,15 @@ std::vector<AllPairs> AllPairsOf(const Work& work, const ClockModel& clock, Exec
   return out;
 }
 
-// Instances that contradict the rest were joined wrongly, unless ids say otherwise: then their times are damaged.
-void Demote(Work& work, const ClockInputBuilder& input, const std::vector<uint32_t>& suspicious) {
-  for (const uint32_t s : suspicious) {
+// Instances that contradict the rest were joined wrongly, unless ids say otherwise: then their times are damaged. An
+// uneven exchange of members that the trace tells may merely have had nothing for one of them.
+void Demote(Work& work, const ClockInputBuilder& input, const ClockSolution& solution) {
+  for (const uint32_t s : solution.suspicious) {
     const auto [c, i] = input.Origin(s);
-    MatchedInstance& instance = work.joins[c].instances[i].instance;
-    if (instance.kind == MatchKind::kId) continue;
+    JoinedInstance& joined = work.joins[c].instances[i];
+    MatchedInstance& instance = joined.instance;
+    joined.sparse = instance.kind != MatchKind::kInferred && IsSparseExchange(joined, solution.model);
+    if (instance.kind == MatchKind::kId || joined.sparse) continue;
     instance.kind = MatchKind::kAmbiguous;
     instance.confidence = std::min(instance.confidence, kAmbiguousConfidence);
   }
@@ -111,7 +115,7 @@ ClockModel AlignJoins(Work& work, const ClockModel& clock, bool last, Executor& 
     if (sure) input.Add(c, work.joins[c], all_pairs[c]);
   }
   ClockSolution solution = AlignClocks(input.input(), executor);
-  if (last) Demote(work, input, solution.suspicious);
+  if (last) Demote(work, input, solution);
   return std::move(solution.model);
 }
 
@@ -156,7 +160,10 @@ void Emit(Work& work, Executor& executor, MatchResult& out) {
   std::vector<std::vector<std::vector<ArrivalOfRow>>> arrivals(work.plans.size());
   executor.ParallelFor(work.plans.size(), [&](size_t c) {
     auto& instances = work.joins[c].instances;
-    for (JoinedInstance& j : instances) AlignMembers(j.instance, out.clock);
+    for (JoinedInstance& j : instances) {
+      AlignMembers(j.instance, out.clock);
+      j.sparse = j.sparse || ShowsSparseExchange(j, out.clock);
+    }
     SortAndNumber(instances);
     for (JoinedInstance& j : instances) {
       FillWords(j, BindsAllPairs(all_pairs[c], j), j.pair ? 2 : work.plans[c].info.size, out.clock);

@@ -2,13 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <utility>
 
 namespace lockstep {
 namespace {
 
-constexpr double kNoiseWidths = 3;
+constexpr double kNoiseWidths = 4;
+constexpr double kTransferShare = 0.25;      // whoever gets so much more work exchanges at least this share of it more
 constexpr double kMoreThanElsewhere = 0.02;  // by how much exchanged work stands out beside all other work
 
 }  // namespace
@@ -35,38 +37,66 @@ void ReplayExchanges::ForMembers(const ReplayNode& node, const Visit& visit) con
   for (size_t m = graph_.member_first[at]; m < graph_.member_first[at + 1]; ++m) visit(graph_.members[m]);
 }
 
-bool ReplayExchanges::LevelTransfers(int32_t rank, ReplayLengths& lengths) const {
-  std::vector<std::pair<size_t, double>> own;  // node, its part of the exchange
+std::optional<ReplayExchanges::Parts> ReplayExchanges::PartsOf(const ReplayNode& node) const {
+  int64_t last_start_ns = INT64_MIN;
+  ForMembers(node, [&](int32_t m) { last_start_ns = std::max(last_start_ns, graph_.node(m).start_ns); });
+  Parts out;
+  out.own_ns = static_cast<double>(node.end_ns - last_start_ns);
   double sum = 0;
-  double surplus = 0;
+  ForMembers(node, [&](int32_t m) {
+    const ReplayNode& member = graph_.node(m);
+    if (in_scope_[static_cast<size_t>(member.rank)] || member.awaits != kEverybody) return;
+    sum += static_cast<double>(member.end_ns - last_start_ns);
+    ++out.peers;
+  });
+  if (out.peers == 0) return std::nullopt;
+  out.peers_ns = sum / static_cast<double>(out.peers);
+  return out;
+}
+
+LevelledTransfers ReplayExchanges::LevelTransfers(int32_t rank, ReplayLengths& lengths) const {
+  LevelledTransfers out;
   double squares = 0;
+  std::vector<std::pair<size_t, double>> own;  // node, its part of the exchange
   for (size_t n = graph_.first[static_cast<size_t>(rank)]; n < graph_.first[static_cast<size_t>(rank) + 1]; ++n) {
     const ReplayNode& node = graph_.nodes[n];
     if (!counts_(node) || !IsExchange(node)) continue;
-    int64_t last_start_ns = INT64_MIN;
-    double peers = 0;
-    double count = 0;
-    ForMembers(node, [&](int32_t m) { last_start_ns = std::max(last_start_ns, graph_.node(m).start_ns); });
-    ForMembers(node, [&](int32_t m) {
-      const ReplayNode& member = graph_.node(m);
-      if (in_scope_[static_cast<size_t>(member.rank)] || member.awaits != kEverybody) return;
-      peers += static_cast<double>(member.end_ns - last_start_ns);
-      ++count;
-    });
-    if (count == 0) continue;
-    const auto part = static_cast<double>(node.end_ns - last_start_ns);
-    const double more = part - peers / count;
-    own.emplace_back(n, part);
-    sum += part;
-    surplus += more;
-    squares += more * more;
+    const std::optional<Parts> parts = PartsOf(node);
+    if (!parts) continue;
+    own.emplace_back(n, parts->own_ns);
+    out.own_ns += parts->own_ns;
+    out.peers_ns += parts->peers_ns;
+    out.everybody_ns += (parts->own_ns + parts->peers_ns * parts->peers) / (parts->peers + 1);
+    squares += (parts->own_ns - parts->peers_ns) * (parts->own_ns - parts->peers_ns);
   }
   const auto count = static_cast<double>(own.size());
-  if (count < 2 || sum <= 0) return false;
+  if (count < 2 || out.own_ns <= 0) return out;
+  const double surplus = out.own_ns - out.peers_ns;
   const double variance = std::max(0.0, squares - surplus * surplus / count) / (count - 1);
-  if (surplus <= kNoiseWidths * std::sqrt(variance * count)) return false;
-  for (const auto& [n, part] : own) lengths.member_cut_ns[n] = std::llround(part * surplus / sum);
-  return true;
+  out.longer = surplus > kNoiseWidths * std::sqrt(variance * count);
+  if (!out.longer) return out;
+  for (const auto& [n, part] : own) {
+    lengths.member_cut_ns[n] = std::llround(part * surplus / out.own_ns);
+    out.nodes.push_back(static_cast<int32_t>(n));
+  }
+  return out;
+}
+
+void ReplayExchanges::ShareTransfers(const LevelledTransfers& transfers, ReplayLengths& lengths) const {
+  if (transfers.own_ns <= 0 || transfers.peers_ns <= 0) return;
+  const double own = 1 - transfers.everybody_ns / transfers.own_ns;
+  const double peers = 1 - transfers.everybody_ns / transfers.peers_ns;  // below zero: theirs becomes longer
+  for (const int32_t n : transfers.nodes) {
+    int64_t last_start_ns = INT64_MIN;
+    ForMembers(graph_.node(n), [&](int32_t m) { last_start_ns = std::max(last_start_ns, graph_.node(m).start_ns); });
+    ForMembers(graph_.node(n), [&](int32_t m) {
+      const ReplayNode& member = graph_.node(m);
+      const bool is_own = m == n;
+      if (member.awaits != kEverybody || (!is_own && in_scope_[static_cast<size_t>(member.rank)])) return;
+      const auto part = static_cast<double>(member.end_ns - last_start_ns);
+      lengths.member_cut_ns[static_cast<size_t>(m)] = std::llround(part * (is_own ? own : peers));
+    });
+  }
 }
 
 void ReplayExchanges::Compare(const ReplayNode& node, int32_t n, Compared& to) const {
@@ -90,20 +120,37 @@ void ReplayExchanges::Compare(const ReplayNode& node, int32_t n, Compared& to) c
   to.everybody_ns += all / count;
 }
 
-ExchangedWork ReplayExchanges::WorkOf(int32_t rank) const {
-  Compared exchanged[2];  // before every other exchange of a step: the work between the ways there and back, and other
+void ReplayExchanges::Add(const Compared& more, Compared& to) {
+  to.nodes.insert(to.nodes.end(), more.nodes.begin(), more.nodes.end());
+  to.own_ns += more.own_ns;
+  to.peers_ns += more.peers_ns;
+  to.everybody_ns += more.everybody_ns;
+}
+
+// Own time from one exchange to the next one of the same communicator lies between the way there and the way back at
+// some places of the program, and between layers at others: these have all of the surplus, those none.
+ExchangedWork ReplayExchanges::WorkOf(int32_t rank, const LevelledTransfers& transfers) const {
+  std::map<int32_t, Compared> places;
   Compared other;
   for (size_t n = graph_.first[static_cast<size_t>(rank)]; n < graph_.first[static_cast<size_t>(rank) + 1]; ++n) {
     const ReplayNode& node = graph_.nodes[n];
     if (!counts_(node) || node.instance < 0 || node.predecessor < 0) continue;
-    const int32_t ordinal = graph_.positions[static_cast<size_t>(node.position)].ordinal;
-    Compare(node, static_cast<int32_t>(n), FollowsExchange(node) ? exchanged[ordinal % 2] : other);
+    Compare(node, static_cast<int32_t>(n), FollowsExchange(node) ? places[node.position] : other);
   }
-  if (exchanged[0].surplus() > exchanged[1].surplus()) std::swap(exchanged[0], exchanged[1]);
-  other.own_ns += exchanged[0].own_ns;
-  other.peers_ns += exchanged[0].peers_ns;
-  const bool dealt_out = exchanged[1].surplus() > 2 * std::max(0.0, other.surplus()) + kMoreThanElsewhere;
-  return {std::move(exchanged[1]), dealt_out};
+  double least = 1;
+  double most = 0;
+  for (const auto& [position, place] : places) {
+    least = std::min(least, place.surplus());
+    most = std::max(most, place.surplus());
+  }
+  const bool all_alike = most - least < kMoreThanElsewhere;
+  ExchangedWork out;
+  for (const auto& [position, place] : places) {
+    Add(place, all_alike || place.surplus() > (least + most) / 2 ? out.work : other);
+  }
+  out.dealt_out = out.work.surplus() > 2 * std::max(0.0, other.surplus()) + kMoreThanElsewhere &&
+                  transfers.surplus() > kTransferShare * out.work.surplus();
+  return out;
 }
 
 void ReplayExchanges::ShareOut(const ExchangedWork& exchanged, ReplayLengths& lengths) const {

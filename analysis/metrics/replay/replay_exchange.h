@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "analysis/metrics/replay/replay_graph.h"
@@ -20,6 +21,17 @@ struct Compared {
   [[nodiscard]] double surplus() const { return peers_ns > 0 ? own_ns / peers_ns - 1 : 0; }
 };
 
+// One rank's own parts of its exchanges, beside those of the other members; summed.
+struct LevelledTransfers {
+  std::vector<int32_t> nodes;
+  bool longer = false;  // than the others', beyond their noise
+  double own_ns = 0;
+  double peers_ns = 0;      // mean of the members outside the scope
+  double everybody_ns = 0;  // mean of these and the rank itself
+
+  [[nodiscard]] double surplus() const { return peers_ns > 0 ? own_ns / peers_ns - 1 : 0; }
+};
+
 // What one rank does between the way there and the way back.
 struct ExchangedWork {
   Compared work;
@@ -33,18 +45,29 @@ class ReplayExchanges {
                   std::function<bool(const ReplayNode&)> counts);
 
   // Cuts what the rank's own part of the exchanges takes longer than that of the members outside the scope, if that is
-  // beyond their noise. True if something was cut.
-  bool LevelTransfers(int32_t rank, ReplayLengths& lengths) const;
+  // beyond their noise.
+  LevelledTransfers LevelTransfers(int32_t rank, ReplayLengths& lengths) const;
 
-  // Needs LevelTransfers to have been true: who computes more though it did not exchange more is merely slow.
-  [[nodiscard]] ExchangedWork WorkOf(int32_t rank) const;
+  // Needs the transfers to be longer: who computes more though it did not exchange more is merely slow.
+  [[nodiscard]] ExchangedWork WorkOf(int32_t rank, const LevelledTransfers& transfers) const;
+  // Gives everybody the same share of the transfers, in place of the cuts of LevelTransfers.
+  void ShareTransfers(const LevelledTransfers& transfers, ReplayLengths& lengths) const;
   // Gives everybody the same share of that work.
   void ShareOut(const ExchangedWork& work, ReplayLengths& lengths) const;
 
  private:
+  struct Parts {
+    double own_ns = 0;
+    double peers_ns = 0;
+    int32_t peers = 0;
+  };
+
+  // From the last start of the instance to the ends; nothing where no member outside the scope waited for it.
+  [[nodiscard]] std::optional<Parts> PartsOf(const ReplayNode& node) const;
   [[nodiscard]] bool IsExchange(const ReplayNode& node) const;
   // Its own time begins at the end of the exchange before it.
   [[nodiscard]] bool FollowsExchange(const ReplayNode& node) const;
+  static void Add(const Compared& more, Compared& to);
   void Compare(const ReplayNode& node, int32_t n, Compared& to) const;
   template <typename Visit>
   void ForMembers(const ReplayNode& node, const Visit& visit) const;

@@ -61,9 +61,11 @@ class Idealiser {
   // Work that an exchange dealt out is shared with the others; what is done here is not done again by Scale.
   void Exchanged(int32_t rank) {
     const ReplayExchanges exchanges(graph_, match_, in_scope_, [this](const ReplayNode& node) { return InTime(node); });
-    if (!exchanges.LevelTransfers(rank, lengths_)) return;
-    const ExchangedWork work = exchanges.WorkOf(rank);
+    const LevelledTransfers transfers = exchanges.LevelTransfers(rank, lengths_);
+    if (!transfers.longer) return;
+    const ExchangedWork work = exchanges.WorkOf(rank, transfers);
     if (!work.dealt_out) return;
+    exchanges.ShareTransfers(transfers, lengths_);
     exchanges.ShareOut(work, lengths_);
     dealt_out_.insert(work.work.nodes.begin(), work.work.nodes.end());
   }
@@ -179,20 +181,30 @@ class Idealiser {
     HostAtFirst(rank);
   }
 
-  // All members of the first instance begin out of nothing: one that came late there was held up by its host.
+  // A rank whose first row comes later than those of others at the same place of their programs, who begin there out of
+  // nothing too, was held up by its host.
   void HostAtFirst(int32_t rank) {
     const size_t first = graph_.first[static_cast<size_t>(rank)];
     if (first == graph_.first[static_cast<size_t>(rank) + 1]) return;
     const ReplayNode& node = graph_.nodes[first];
     if (node.instance < 0 || !InTime(node)) return;
-    const auto at = static_cast<size_t>(node.instance);
     int64_t latest_other = INT64_MIN;
-    for (size_t m = graph_.member_first[at]; m < graph_.member_first[at + 1]; ++m) {
-      const ReplayNode& member = graph_.node(graph_.members[m]);
-      if (member.predecessor >= 0) return;
-      if (!in_scope_[static_cast<size_t>(member.rank)]) latest_other = std::max(latest_other, member.start_ns);
+    for (const int32_t like : peers_.InstancesLike(node.instance)) {
+      latest_other = std::max(latest_other, LatestFirst(static_cast<size_t>(like)));
     }
     if (latest_other != INT64_MIN) lengths_.earlier_ns[first] = std::max<int64_t>(0, node.start_ns - latest_other);
+  }
+
+  // Start of the last of the members outside the scope that begin with this instance.
+  [[nodiscard]] int64_t LatestFirst(size_t instance) const {
+    int64_t latest = INT64_MIN;
+    for (size_t m = graph_.member_first[instance]; m < graph_.member_first[instance + 1]; ++m) {
+      const ReplayNode& member = graph_.node(graph_.members[m]);
+      if (member.predecessor < 0 && !in_scope_[static_cast<size_t>(member.rank)]) {
+        latest = std::max(latest, member.start_ns);
+      }
+    }
+    return latest;
   }
 
   // What the host hid, as far as it now comes sooner: the device's work would not have been done before the peers'.

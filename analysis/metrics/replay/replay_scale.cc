@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 namespace lockstep {
 namespace {
@@ -10,6 +11,7 @@ namespace {
 constexpr size_t kFewSteps = 4;
 constexpr double kStepDeviation = 0.02;  // below this, a step's own deviation is taken for noise
 constexpr double kMostScale = 20;
+constexpr double kOtherWork = 1.4;  // beyond this factor, what peers do at one place of the program is not the same
 constexpr double kAlike = 0.1;
 constexpr double kGoTogether = 0.8;
 constexpr double kNoiseWidths = 3;
@@ -19,9 +21,9 @@ constexpr double kTimerNs = 1'000;
 struct Sum {
   double own_ns = 0;
   double peers_ns = 0;
-  void Add(const ScaledWork& item) {
-    own_ns += static_cast<double>(item.own_ns);
-    peers_ns += *item.peers_ns;
+  void Add(double own, double peers) {
+    own_ns += own;
+    peers_ns += peers;
   }
   [[nodiscard]] double ratio() const {
     if (own_ns <= 0) return 1;
@@ -30,53 +32,88 @@ struct Sum {
   }
 };
 
+// A place of the program, and which of the kinds of work done there: one place may hold a prefill in one step and a
+// decode in another.
+using WorkKind = std::pair<int32_t, int32_t>;
+
 struct Sums {
+  std::vector<WorkKind> kind;  // of each item that has peers
   Sum all;
-  std::map<int32_t, Sum> by_position;
-  std::map<int64_t, Sum> by_step;
+  std::map<WorkKind, Sum> by_kind;
+  std::map<int64_t, Sum> by_step;  // own lengths as their kinds' ratios make them
   double without_peers_ns = 0;
+
+  [[nodiscard]] double Levelled(const std::vector<ScaledWork>& work, size_t i) const {
+    return static_cast<double>(work[i].own_ns) * by_kind.at(kind[i]).ratio();
+  }
 };
+
+// Items of one place belong together where each is not much longer, for the peers, than the next shorter one.
+void SplitPlace(const std::vector<ScaledWork>& work, std::vector<size_t>& place, std::vector<WorkKind>& out) {
+  std::sort(place.begin(), place.end(),
+            [&](size_t a, size_t b) { return std::pair(*work[a].peers_ns, a) < std::pair(*work[b].peers_ns, b); });
+  int32_t kind = 0;
+  double shorter_ns = *work[place.front()].peers_ns;
+  for (const size_t i : place) {
+    if (*work[i].peers_ns > kOtherWork * std::max(shorter_ns, kTimerNs)) ++kind;
+    shorter_ns = *work[i].peers_ns;
+    out[i] = {work[i].position, kind};
+  }
+}
+
+std::vector<WorkKind> KindsOf(const std::vector<ScaledWork>& work) {
+  std::map<int32_t, std::vector<size_t>> places;
+  for (size_t i = 0; i < work.size(); ++i) {
+    if (work[i].peers_ns) places[work[i].position].push_back(i);
+  }
+  std::vector<WorkKind> out(work.size());
+  for (auto& [position, place] : places) SplitPlace(work, place, out);
+  return out;
+}
 
 Sums SumUp(const std::vector<ScaledWork>& work) {
   Sums sums;
-  for (const ScaledWork& item : work) {
+  sums.kind = KindsOf(work);
+  for (size_t i = 0; i < work.size(); ++i) {
+    const ScaledWork& item = work[i];
     if (!item.peers_ns) {
       sums.without_peers_ns += static_cast<double>(item.own_ns);
       continue;
     }
-    sums.all.Add(item);
-    sums.by_position[item.position].Add(item);
-    sums.by_step[item.step].Add(item);
+    sums.all.Add(static_cast<double>(item.own_ns), *item.peers_ns);
+    sums.by_kind[sums.kind[i]].Add(static_cast<double>(item.own_ns), *item.peers_ns);
+  }
+  for (size_t i = 0; i < work.size(); ++i) {
+    if (work[i].peers_ns) sums.by_step[work[i].step].Add(sums.Levelled(work, i), *work[i].peers_ns);
   }
   return sums;
 }
 
-// Whether the lengths at the places of a program go with those of the peers; so they do where all are alike.
-bool GoTogether(const std::map<int32_t, Sum>& by_position) {
+// Whether the lengths of the kinds of work go with those of the peers; so they do where all are alike.
+bool GoTogether(const std::map<WorkKind, Sum>& by_kind) {
   double own = 0;
   double peers = 0;
-  for (const auto& [position, sum] : by_position) {
-    own += sum.own_ns / static_cast<double>(by_position.size());
-    peers += sum.peers_ns / static_cast<double>(by_position.size());
+  for (const auto& [kind, sum] : by_kind) {
+    own += sum.own_ns / static_cast<double>(by_kind.size());
+    peers += sum.peers_ns / static_cast<double>(by_kind.size());
   }
   double own_squares = 0;
   double peers_squares = 0;
   double products = 0;
-  for (const auto& [position, sum] : by_position) {
+  for (const auto& [kind, sum] : by_kind) {
     own_squares += (sum.own_ns - own) * (sum.own_ns - own);
     peers_squares += (sum.peers_ns - peers) * (sum.peers_ns - peers);
     products += (sum.own_ns - own) * (sum.peers_ns - peers);
   }
-  const double alike = kAlike * kAlike * static_cast<double>(by_position.size());
+  const double alike = kAlike * kAlike * static_cast<double>(by_kind.size());
   if (own_squares < alike * own * own || peers_squares < alike * peers * peers) return true;
   return products >= kGoTogether * std::sqrt(own_squares * peers_squares);
 }
 
 double StepDeviation(const Sums& sums, int64_t step) {
-  const double all = sums.all.ratio();
   const auto at = sums.by_step.find(step);
-  if (at == sums.by_step.end() || all <= 0) return 1;
-  const double deviation = at->second.ratio() / all;
+  if (at == sums.by_step.end()) return 1;
+  const double deviation = at->second.ratio();
   return std::abs(deviation - 1) < kStepDeviation ? 1 : deviation;
 }
 
@@ -140,17 +177,18 @@ std::vector<ScaledResult> ScaleToPeers(const std::vector<ScaledWork>& work, doub
   const Sums sums = SumUp(work);
   const bool few = sums.by_step.size() < kFewSteps;
   const bool most_have_peers = sums.all.own_ns >= sums.without_peers_ns;
-  const bool trusted = most_have_peers && GoTogether(sums.by_position);
+  const bool trusted = most_have_peers && GoTogether(sums.by_kind);
   const double for_the_rest = most_have_peers ? sums.all.ratio() : elsewhere;
   std::vector<ScaledResult> out;
   out.reserve(work.size());
-  for (const ScaledWork& item : work) {
+  for (size_t i = 0; i < work.size(); ++i) {
+    const ScaledWork& item = work[i];
     const auto own = static_cast<double>(item.own_ns);
     const bool compared = item.peers_ns && (trusted || !item.elsewhere);
     double length = own * for_the_rest * (most_have_peers ? StepDeviation(sums, item.step) : 1);
     if (compared && few) length = *item.peers_ns;
     if (compared && !few) {
-      length = own * sums.by_position.at(item.position).ratio() * StepDeviation(sums, item.step);
+      length = sums.Levelled(work, i) * StepDeviation(sums, item.step);
     }
     out.push_back({item.node, std::llround(length)});
   }

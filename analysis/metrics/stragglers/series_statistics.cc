@@ -34,14 +34,14 @@ double Unbiased(double correlation, double n) {
   return std::clamp((n * correlation + 1) / (n - 3), -1.0, kMaxCorrelation);
 }
 
-// 1 + 2 * sum of all autocorrelations, each taken one standard error `error` lower than estimated.
-double Inflation(const Autocorrelation& it, double error) {
+// 1 + 2 * sum of all autocorrelations, each taken one standard error `error` lower than estimated; of `lags` of them.
+double Inflation(const Autocorrelation& it, double error, size_t lags) {
   const double rho = std::clamp(it.lag1 - error, 0.0, kMaxCorrelation);
   const double plain = (1 + rho) / (1 - rho);
   // Slow noise under fast one: the lags fall off more slowly than the first of them tells.
-  const double second = it.lag2 - error;
-  if (rho <= 3 * error || second <= rho * rho) return plain;
-  const double decay = std::min(second / rho, kMaxCorrelation);
+  if (rho <= 3 * error || it.lag2 - error <= rho * rho || it.from_first <= 0) return plain;
+  const double sum_error = error * std::sqrt(static_cast<double>(lags));
+  const double decay = std::clamp((it.from_second - sum_error) / it.from_first, 0.0, kMaxCorrelation);
   return std::max(plain, 1 + 2 * rho / (1 - decay));
 }
 
@@ -84,8 +84,19 @@ Autocorrelation AutocorrelationOf(const std::vector<double>& series) {
     power += value * value;
   }
   if (power <= n * kRounding * kRounding * mean * mean) return {};
-  return {Unbiased(Correlation(deviations, 1, power), n), Unbiased(Correlation(deviations, 2, power), n)};
+  Autocorrelation out;
+  const size_t lags = LagsOf(deviations.size());
+  for (size_t lag = 1; lag <= lags; ++lag) {
+    const double value = Unbiased(Correlation(deviations, lag, power), n);
+    if (lag == 1) out.lag1 = value;
+    if (lag == 2) out.lag2 = value;
+    if (lag < lags) out.from_first += value;
+    if (lag > 1) out.from_second += value;
+  }
+  return out;
 }
+
+size_t LagsOf(size_t values) { return std::clamp<size_t>(values / 5, 2, 8); }
 
 double EffectiveCount(size_t values, const Autocorrelation& own, const FamilyCorrelation& family) {
   constexpr double kClearly = 4;  // standard errors
@@ -93,8 +104,9 @@ double EffectiveCount(size_t values, const Autocorrelation& own, const FamilyCor
   const double power = std::max(1 - family.mean.lag1 * family.mean.lag1, 0.05);
   const double error = std::sqrt(power / n);
   const double of_family = std::sqrt(power / (n * static_cast<double>(std::max<size_t>(1, family.members))));
-  double inflation = Inflation(family.mean, of_family);
-  if (own.lag1 > family.mean.lag1 + kClearly * error) inflation = std::max(inflation, Inflation(own, error));
+  double inflation = Inflation(family.mean, of_family, LagsOf(values));
+  if (own.lag1 > family.mean.lag1 + kClearly * error)
+    inflation = std::max(inflation, Inflation(own, error, LagsOf(values)));
   return n / inflation;
 }
 

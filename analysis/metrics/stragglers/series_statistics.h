@@ -13,12 +13,15 @@ namespace lockstep {
 // Adjusted p values by Holm's step-down, in the order of the input.
 [[nodiscard]] std::vector<double> HolmAdjusted(const std::vector<double>& p);
 
-// Lag-1 and lag-2 autocorrelation of a series without its outliers (beyond 4 robust standard deviations), corrected
-// for the bias of the estimated mean. Zeros for fewer than 4 values or a constant series.
+// Autocorrelation of a series without its outliers (beyond 4 robust standard deviations), corrected for the bias of the
+// estimated mean. Zeros for fewer than 4 values or a constant series.
 struct Autocorrelation {
   double lag1 = 0;
   double lag2 = 0;
+  double from_first = 0;   // sum of the lags 1 to K - 1, K = LagsOf(number of values): how fast they fall off shows
+  double from_second = 0;  // in that of the lags 2 to K
 };
+[[nodiscard]] size_t LagsOf(size_t values);
 [[nodiscard]] Autocorrelation AutocorrelationOf(const std::vector<double>& series);
 
 // The mean over a family of series that are alike but for what is looked for.

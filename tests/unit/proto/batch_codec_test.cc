@@ -453,6 +453,21 @@ TEST(BatchCodec, OverlapsOfStepsOutOfOrderAreRefused) {
                 "lower");
 }
 
+TEST(BatchCodec, ANegativePeakOfTheAllocationIsRefused) {
+  Batch batch;
+  batch.summary.emplace();
+  ExpectRefused(
+      DecodeChanged(batch,
+                    [](v1::Batch& message) {
+                      v1::TableBlock block;
+                      EXPECT_TRUE(codec::Unpack("tables", message.tables(), codec::kMaxTableBytes, &block).ok());
+                      block.mutable_summary()->set_allocation_peak_bytes(-3'120);
+                      message.clear_tables();
+                      codec::Pack(block, message.mutable_tables());
+                    }),
+      "allocation_peak_bytes");
+}
+
 TEST(BatchCodec, OverlapsOfStepsBeyondTheirLimitAreRefused) {
   ExpectRefused(DecodeChangedOverlaps([](v1::StepOverlapColumns& in) { in.set_rows(kMaxStepOverlaps + 1); }),
                 "step_overlaps");

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analysis/metrics/match/join/gap_join.h"
+#include "analysis/metrics/match/join/sparse_join.h"
 #include "analysis/metrics/match/join/timed_join.h"
 #include "analysis/metrics/match/order_score.h"
 #include "analysis/stats/order_statistic.h"
@@ -57,6 +58,7 @@ class ClockJoiner {
     TimedJoin joined = JoinByTime(input_, slots);
     if (!Convinces(joined)) return std::nullopt;
     confidence_ = 1 - std::exp(-joined.exponent);
+    if (!inferred()) JoinSparse(input_, slots, joined.clusters);
     for (TimedCluster& cluster : joined.clusters) {
       AddAnchor(cluster.members);
       Add(std::move(cluster.members), cluster.confidence);

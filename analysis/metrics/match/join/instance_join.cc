@@ -107,6 +107,33 @@ void JoinTold(const JoinInput& input, std::vector<std::vector<RowRef>>& rows, Co
 // Formats differ in what they call an exchange of all members, and in whether it has an id.
 bool IsExchange(CollectiveOp op) { return Compatible(op, CollectiveOp::kSendRecv) && op != CollectiveOp::kUnknown; }
 
+bool Any(const std::vector<std::vector<RowRef>>& rows) {
+  return std::any_of(rows.begin(), rows.end(), [](const auto& member) { return !member.empty(); });
+}
+
+// Whether exchanges run beside other collectives of their communicator, as gradients do on a stream of their own: rows
+// of a rank that overlap are no sequence in time.
+bool RunBeside(const JoinInput& input, const std::vector<std::vector<RowRef>>& rows,
+               const std::vector<std::vector<RowRef>>& exchanges) {
+  for (size_t m = 0; m < rows.size(); ++m) {
+    size_t e = 0;
+    for (const RowRef& ref : rows[m]) {
+      const CollectiveRow& row = RowAt(input, ref);
+      while (e < exchanges[m].size() && RowAt(input, exchanges[m][e]).end_ns <= row.start_ns) ++e;
+      if (e < exchanges[m].size() && RowAt(input, exchanges[m][e]).start_ns < row.end_ns) return true;
+    }
+  }
+  return false;
+}
+
+void MergeInto(std::vector<std::vector<RowRef>>& rows, const std::vector<std::vector<RowRef>>& more) {
+  for (size_t m = 0; m < rows.size(); ++m) {
+    const auto middle = rows[m].insert(rows[m].end(), more[m].begin(), more[m].end());
+    std::inplace_merge(rows[m].begin(), middle, rows[m].end(),
+                       [](const RowRef& a, const RowRef& b) { return a.row < b.row; });
+  }
+}
+
 void JoinCollectives(const JoinInput& input, std::vector<std::vector<RowRef>> rows, CommunicatorJoin& out,
                      std::vector<ClockEvidence>& clocks) {
   out.settled = true;
@@ -120,14 +147,14 @@ void JoinCollectives(const JoinInput& input, std::vector<std::vector<RowRef>> ro
     }
     JoinTold(input, rows, out, clocks);
     JoinTold(input, exchanges, out, clocks);
-    for (size_t m = 0; m < rows.size(); ++m) {
-      const auto middle = rows[m].insert(rows[m].end(), exchanges[m].begin(), exchanges[m].end());
-      std::inplace_merge(rows[m].begin(), middle, rows[m].end(),
-                         [](const RowRef& a, const RowRef& b) { return a.row < b.row; });
+    // Exchanges may tear where others keep their order.
+    if (Any(exchanges) && Any(rows) && (RunBeside(input, rows, exchanges) || JoinByOrder(input, rows).settled)) {
+      JoinUntold(input, exchanges, out);
+    } else {
+      MergeInto(rows, exchanges);
     }
   }
-  const bool left = std::any_of(rows.begin(), rows.end(), [](const auto& member) { return !member.empty(); });
-  if (left) JoinUntold(input, rows, out);
+  if (Any(rows)) JoinUntold(input, rows, out);
 }
 
 }  // namespace

@@ -90,6 +90,48 @@ TEST(Replay, SavingOfASlowRankIsThatOfARerunWithoutIt) {
               0.05 * static_cast<double>(truth));
 }
 
+// A place of the program that holds long work in some steps and short work in others, as batches come and go.
+WorkOf Changing(int32_t slow, int64_t permille_of_long) {
+  return [=](TimelineRun& run, int32_t rank, int64_t step, int64_t nth) {
+    const bool is_long = (step * 5 + nth * 3) % 7 < 3;
+    const int64_t usual = ((is_long ? 400 : 90) + (rank * 7 + step * 3 + nth * 5) % 5) * kUs;
+    run.Work(rank, rank == slow && is_long ? usual * permille_of_long / 1'000 : usual);
+  };
+}
+
+TEST(Replay, WhatOnlySomeStepsDoAtAPlaceIsLevelledApart) {
+  const Replayed slow(Grid(Changing(1, 1'300)));
+  const Replayed usual(Grid(Changing(1, 1'000)));
+  const auto saving = slow.replay.Saving({.rank_indices = {1}});
+  ASSERT_TRUE(saving);
+  const int64_t truth = StepNs(slow.run) - StepNs(usual.run);
+  EXPECT_NEAR(static_cast<double>(saving->saving_ns_per_step), static_cast<double>(truth),
+              0.03 * static_cast<double>(truth));
+}
+
+// Ranks 1 and 3 begin with the second meeting of the others.
+TimelineRun BeginningLater(int64_t delay_ns) {
+  TimelineRun run(4, {{0, 1}, {2, 3}, {0, 2}, {1, 3}});
+  run.Work(1, delay_ns, LatenessPart::kHost);
+  for (int64_t step = 0; step < kSteps; ++step) {
+    run.SetStep(step);
+    for (const size_t group : {2, 0, 1, 3}) {
+      if (group == 2 || group == 3) run.WorkAll(500 * kUs);
+      run.Meet(group, 20 * kUs);
+    }
+  }
+  return run;
+}
+
+TEST(Replay, ARankThatBeginsLaterThanOthersAtItsPlaceWasHeldUp) {
+  constexpr int64_t kDelayNs = 20'000 * kUs;
+  const Replayed late(BeginningLater(kDelayNs));
+  const auto saving = late.replay.Saving({.rank_indices = {1}});
+  ASSERT_TRUE(saving);
+  EXPECT_NEAR(static_cast<double>(saving->saving_ns_per_step), static_cast<double>(kDelayNs) / kSteps,
+              0.1 * static_cast<double>(kDelayNs) / kSteps);
+}
+
 TEST(Replay, SavingOfOneOfTwoSlowRanksIsLimitedByTheOther) {
   const auto both = [](TimelineRun& run, int32_t rank, int64_t step, int64_t nth) {
     const int64_t permille = rank == 1 ? 1'300 : rank == 0 ? 1'200 : 1'000;

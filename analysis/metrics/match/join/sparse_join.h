@@ -1,0 +1,15 @@
+// Uneven exchanges that time alone tears apart: a member that got nothing from the last one ends before that one
+// starts. Internal to the joining of instances.
+#pragma once
+
+#include <vector>
+
+#include "analysis/metrics/match/join/timed_join.h"
+
+namespace lockstep {
+
+// Joins by order what lies between two instances of all members, where every member has equally many rows there, all of
+// uneven exchanges, and the n-th rows run beside each other. Of a communicator whose members are told.
+void JoinSparse(const JoinInput& input, const std::vector<TimedSlot>& slots, std::vector<TimedCluster>& clusters);
+
+}  // namespace lockstep
