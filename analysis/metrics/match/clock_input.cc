@@ -1,6 +1,7 @@
 #include "analysis/metrics/match/clock_input.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "analysis/metrics/match/certificate.h"
 #include "analysis/metrics/match/order_score.h"
@@ -28,6 +29,16 @@ MatchedInstance Aligned(const MatchedInstance& instance, const ClockModel& clock
   return out;
 }
 
+// Without the sparse exchanges, if these are few: what they lack says nothing against the others.
+std::vector<const JoinedInstance*> WithoutSparse(const std::vector<const JoinedInstance*>& joined,
+                                                 const ClockModel& clock) {
+  constexpr size_t kFewOneIn = 5;
+  std::vector<const JoinedInstance*> out;
+  std::copy_if(joined.begin(), joined.end(), std::back_inserter(out),
+               [&](const JoinedInstance* j) { return !IsSparseExchange(*j, clock); });
+  return (joined.size() - out.size()) * kFewOneIn <= joined.size() ? out : joined;
+}
+
 bool CommonPointsHold(const std::vector<const JoinedInstance*>& joined, const std::vector<RankRows>& rows,
                       const ClockModel& clock) {
   std::vector<MatchedInstance> aligned;
@@ -50,7 +61,7 @@ AllPairs FindAllPairs(const CommunicatorJoin& join, const std::vector<RankRows>&
   }
   AllPairs out;
   for (const auto& [op, instances] : by_op) {
-    out[op] = IsAllPairs(op) || (MayBeAllPairs(op) && CommonPointsHold(instances, rows, clock));
+    out[op] = IsAllPairs(op) || (MayBeAllPairs(op) && CommonPointsHold(WithoutSparse(instances, clock), rows, clock));
   }
   return out;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "analysis/metrics/match/sparse_exchange.h"
 #include "analysis/stats/sketch.h"
@@ -54,7 +55,6 @@ const MatchedMember* WaitsFor(const JoinedInstance& joined, bool all_pairs, cons
   const MatchedInstance& instance = joined.instance;
   if (joined.receiver >= 0) return m.rank_index == joined.receiver ? MemberOf(instance, joined.sender) : nullptr;
   if (all_pairs) return extremes.last;
-  if (joined.sparse) return AwaitedInSparse(instance, m);
   if (joined.root < 0) return nullptr;
   const bool is_root = m.rank_index == joined.root;
   switch (instance.op) {
@@ -133,8 +133,10 @@ void FillWaits(JoinedInstance& joined, bool all_pairs, const Extremes& extremes,
                const ClockModel& clock) {
   ComparedWith compared(clock, *extremes.last);
   const double factor = TieFactor(contenders, 1);
+  std::optional<SparseArrivals> sparse;
+  if (joined.sparse) sparse.emplace(joined.instance);
   for (MatchedMember& m : joined.instance.members) {
-    const MatchedMember* awaited = WaitsFor(joined, all_pairs, m, extremes);
+    const MatchedMember* awaited = sparse ? sparse->AwaitedBy(m) : WaitsFor(joined, all_pairs, m, extremes);
     const bool waits = awaited != nullptr && awaited->start_ns > m.start_ns;
     m.awaits = waits ? awaited->rank_index : -1;
     m.arrival_ns = waits ? awaited->start_ns : m.start_ns;

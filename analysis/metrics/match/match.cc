@@ -162,7 +162,7 @@ void Emit(Work& work, Executor& executor, MatchResult& out) {
     auto& instances = work.joins[c].instances;
     for (JoinedInstance& j : instances) {
       AlignMembers(j.instance, out.clock);
-      j.sparse = j.sparse || ShowsSparseExchange(j, out.clock);
+      j.sparse = j.sparse || (BindsAllPairs(all_pairs[c], j) && ShowsSparseExchange(j, out.clock));
     }
     SortAndNumber(instances);
     for (JoinedInstance& j : instances) {

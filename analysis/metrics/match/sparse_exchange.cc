@@ -2,8 +2,28 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
+#include <map>
+#include <utility>
 
 namespace lockstep {
+namespace {
+
+using Stretch = std::pair<int64_t, int64_t>;  // start, end
+
+// Of several, in order of start: whether one runs beside none of the others.
+bool AnyAlone(const std::vector<Stretch>& stretches) {
+  int64_t latest_end = INT64_MIN;
+  for (size_t i = 0; i < stretches.size() && stretches.size() > 1; ++i) {
+    const bool before = i > 0 && latest_end >= stretches[i].first;
+    const bool after = i + 1 < stretches.size() && stretches[i + 1].first <= stretches[i].second;
+    if (!before && !after) return true;
+    latest_end = std::max(latest_end, stretches[i].second);
+  }
+  return false;
+}
+
+}  // namespace
 
 bool EndsByVolume(const JoinedInstance& joined) {
   const CollectiveOp op = joined.instance.op;
@@ -12,15 +32,20 @@ bool EndsByVolume(const JoinedInstance& joined) {
 
 bool IsSparseExchange(const JoinedInstance& joined, const ClockModel& clock) {
   if (!EndsByVolume(joined) || joined.receiver >= 0) return false;
-  const auto aligned = [&](const MatchedMember& m, int64_t time_ns) {
-    return time_ns - clock.Correction(m.rank_index, LocalTime{m.start_ns}).ns;
-  };
-  const std::vector<MatchedMember>& members = joined.instance.members;
-  int64_t last_start_ns = INT64_MIN;
-  for (const MatchedMember& m : members) last_start_ns = std::max(last_start_ns, aligned(m, m.start_ns));
-  const auto without = std::count_if(members.begin(), members.end(),
-                                     [&](const MatchedMember& m) { return aligned(m, m.end_ns) < last_start_ns; });
-  return 2 * static_cast<size_t>(without) < members.size() - 1;
+  std::map<int32_t, std::vector<Stretch>> components;
+  for (const MatchedMember& m : joined.instance.members) {
+    const int64_t correction = clock.Correction(m.rank_index, LocalTime{m.start_ns}).ns;
+    components[clock.ComponentOf(m.rank_index)].push_back({m.start_ns - correction, m.end_ns - correction});
+  }
+  size_t without = 0;
+  for (auto& [component, stretches] : components) {
+    std::sort(stretches.begin(), stretches.end());
+    if (AnyAlone(stretches)) return false;
+    const int64_t last_start_ns = stretches.back().first;
+    without += static_cast<size_t>(
+        std::count_if(stretches.begin(), stretches.end(), [&](const Stretch& s) { return s.second < last_start_ns; }));
+  }
+  return without > 0 && 2 * without < joined.instance.members.size() - 1;
 }
 
 bool ShowsSparseExchange(const JoinedInstance& aligned, const ClockModel& clock) {
@@ -37,13 +62,16 @@ bool ShowsSparseExchange(const JoinedInstance& aligned, const ClockModel& clock)
   return without > 0 && 2 * static_cast<size_t>(without) < members.size() - 1;
 }
 
-const MatchedMember* AwaitedInSparse(const MatchedInstance& instance, const MatchedMember& member) {
-  const MatchedMember* awaited = nullptr;
-  for (const MatchedMember& m : instance.members) {
-    if (m.start_ns > member.end_ns) continue;
-    if (awaited == nullptr || m.start_ns > awaited->start_ns) awaited = &m;
-  }
-  return awaited;
+SparseArrivals::SparseArrivals(const MatchedInstance& instance) {
+  for (const MatchedMember& m : instance.members) by_start_.push_back(&m);
+  std::stable_sort(by_start_.begin(), by_start_.end(),
+                   [](const MatchedMember* a, const MatchedMember* b) { return a->start_ns < b->start_ns; });
+}
+
+const MatchedMember* SparseArrivals::AwaitedBy(const MatchedMember& member) const {
+  const auto after = std::upper_bound(by_start_.begin(), by_start_.end(), member.end_ns,
+                                      [](int64_t end_ns, const MatchedMember* m) { return end_ns < m->start_ns; });
+  return after == by_start_.begin() ? nullptr : *std::prev(after);
 }
 
 }  // namespace lockstep

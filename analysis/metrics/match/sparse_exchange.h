@@ -2,6 +2,8 @@
 // that one may end before the rank has even started. Pure.
 #pragma once
 
+#include <vector>
+
 #include "analysis/metrics/clock_align/clock_model.h"
 #include "analysis/metrics/match/join/instance_join.h"
 
@@ -10,15 +12,24 @@ namespace lockstep {
 // Each member ends with its own volume: what depends on whom holds, but ends are not comparable.
 [[nodiscard]] bool EndsByVolume(const JoinedInstance& joined);
 
-// Whether an instance that lacks a point common to all members is an uneven exchange that explains it: fewer than half
-// of the others ended before the last one started. Damaged times and wrong joins leave nearly all of them without.
+// Whether an instance (times as recorded) lacks a point common to all members because it is a sparse exchange: a few,
+// and fewer than half, of the others ended before the last one started, but each ran beside another one. Damaged times
+// and wrong joins leave nearly all of them without, or one alone. Members are compared as far as their clocks are.
 [[nodiscard]] bool IsSparseExchange(const JoinedInstance& joined, const ClockModel& clock);
 
 // The same of an instance whose members are aligned (AlignMembers), beyond the uncertainty of their clocks: at least
 // one ended before the last one started.
 [[nodiscard]] bool ShowsSparseExchange(const JoinedInstance& aligned, const ClockModel& clock);
 
-// Whom a member of such an exchange may have waited for at most: the last one that started before it ended.
-[[nodiscard]] const MatchedMember* AwaitedInSparse(const MatchedInstance& instance, const MatchedMember& member);
+// Whom a member of such an exchange may have waited for at most: the last one that started before it ended. Borrows the
+// instance, whose times must stay.
+class SparseArrivals {
+ public:
+  explicit SparseArrivals(const MatchedInstance& instance);
+  [[nodiscard]] const MatchedMember* AwaitedBy(const MatchedMember& member) const;
+
+ private:
+  std::vector<const MatchedMember*> by_start_;
+};
 
 }  // namespace lockstep

@@ -63,6 +63,13 @@ std::vector<bool> SendersWait(const MatchResult& match, const ReplayGraph& graph
   return out;
 }
 
+void AwaitOne(const MatchedInstance& instance, const MatchedMember& waiting, ReplayGraph& graph) {
+  const auto awaited = std::find_if(instance.members.begin(), instance.members.end(),
+                                    [&](const MatchedMember& m) { return m.rank_index == waiting.awaits; });
+  if (awaited == instance.members.end()) return;
+  graph.nodes[static_cast<size_t>(NodeOf(graph, waiting))].awaits = NodeOf(graph, *awaited);
+}
+
 void CoupleExchange(const MatchedInstance& instance, ReplayGraph& graph) {
   int64_t last_start_ns = INT64_MIN;
   for (const MatchedMember& m : instance.members) last_start_ns = std::max(last_start_ns, m.start_ns);
@@ -70,6 +77,7 @@ void CoupleExchange(const MatchedInstance& instance, ReplayGraph& graph) {
     // Without data from the last one, a member of an uneven exchange ends before that one starts.
     const bool waits = instance.all_pairs || m.end_ns >= last_start_ns;
     if (waits) graph.nodes[static_cast<size_t>(NodeOf(graph, m))].awaits = kEverybody;
+    if (!waits && m.awaits >= 0) AwaitOne(instance, m, graph);
   }
 }
 

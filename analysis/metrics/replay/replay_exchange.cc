@@ -10,6 +10,7 @@ namespace lockstep {
 namespace {
 
 constexpr double kNoiseWidths = 4;
+constexpr double kShortPlace = 0.05;         // of the longest place: shorter ones are noise
 constexpr double kTransferShare = 0.25;      // whoever gets so much more work exchanges at least this share of it more
 constexpr double kMoreThanElsewhere = 0.02;  // by how much exchanged work stands out beside all other work
 
@@ -94,7 +95,8 @@ void ReplayExchanges::ShareTransfers(const LevelledTransfers& transfers, ReplayL
       const bool is_own = m == n;
       if (member.awaits != kEverybody || (!is_own && in_scope_[static_cast<size_t>(member.rank)])) return;
       const auto part = static_cast<double>(member.end_ns - last_start_ns);
-      lengths.member_cut_ns[static_cast<size_t>(m)] = std::llround(part * (is_own ? own : peers));
+      int64_t& cut = lengths.member_cut_ns[static_cast<size_t>(m)];
+      cut = std::llround(part * (is_own ? own : peers)) + (is_own ? 0 : cut);
     });
   }
 }
@@ -137,16 +139,21 @@ ExchangedWork ReplayExchanges::WorkOf(int32_t rank, const LevelledTransfers& tra
     if (!counts_(node) || node.instance < 0 || node.predecessor < 0) continue;
     Compare(node, static_cast<int32_t>(n), FollowsExchange(node) ? places[node.position] : other);
   }
-  double least = 1;
-  double most = 0;
+  double longest_ns = 0;
+  for (const auto& [position, place] : places) longest_ns = std::max(longest_ns, place.peers_ns);
+  const auto tells = [&](const Compared& place) { return place.peers_ns >= kShortPlace * longest_ns; };
+  double least = INFINITY;
+  double most = -INFINITY;
   for (const auto& [position, place] : places) {
+    if (!tells(place)) continue;
     least = std::min(least, place.surplus());
     most = std::max(most, place.surplus());
   }
   const bool all_alike = most - least < kMoreThanElsewhere;
   ExchangedWork out;
   for (const auto& [position, place] : places) {
-    Add(place, all_alike || place.surplus() > (least + most) / 2 ? out.work : other);
+    const bool high = tells(place) && (all_alike || place.surplus() > (least + most) / 2);
+    Add(place, high ? out.work : other);
   }
   out.dealt_out = out.work.surplus() > 2 * std::max(0.0, other.surplus()) + kMoreThanElsewhere &&
                   transfers.surplus() > kTransferShare * out.work.surplus();

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "analysis/metrics/replay/replay_exchange.h"
+#include "analysis/metrics/replay/replay_party.h"
 #include "analysis/metrics/replay/replay_scale.h"
 #include "analysis/stats/order_statistic.h"
 
@@ -190,17 +191,20 @@ class Idealiser {
     if (node.instance < 0 || !InTime(node)) return;
     int64_t latest_other = INT64_MIN;
     for (const int32_t like : peers_.InstancesLike(node.instance)) {
-      latest_other = std::max(latest_other, LatestFirst(static_cast<size_t>(like)));
+      latest_other = std::max(latest_other, LatestFirst(static_cast<size_t>(like), rank));
     }
     if (latest_other != INT64_MIN) lengths_.earlier_ns[first] = std::max<int64_t>(0, node.start_ns - latest_other);
   }
 
-  // Start of the last of the members outside the scope that begin with this instance.
-  [[nodiscard]] int64_t LatestFirst(size_t instance) const {
+  // Start of the last of the members outside the scope that begin with this instance. Ranks that this one never waits
+  // for begin when they like.
+  [[nodiscard]] int64_t LatestFirst(size_t instance, int32_t rank) {
+    if (party_.empty()) party_ = PartyOfRank(match_, in_scope_.size());
     int64_t latest = INT64_MIN;
     for (size_t m = graph_.member_first[instance]; m < graph_.member_first[instance + 1]; ++m) {
       const ReplayNode& member = graph_.node(graph_.members[m]);
-      if (member.predecessor < 0 && !in_scope_[static_cast<size_t>(member.rank)]) {
+      const bool together = party_[static_cast<size_t>(member.rank)] == party_[static_cast<size_t>(rank)];
+      if (member.predecessor < 0 && together && !in_scope_[static_cast<size_t>(member.rank)]) {
         latest = std::max(latest, member.start_ns);
       }
     }
@@ -254,6 +258,7 @@ class Idealiser {
   const ReplayPeers& peers_;
   const Idealisation& ideal_;
   std::vector<bool> in_scope_;
+  std::vector<size_t> party_;    // by rank, once it is asked for
   std::set<int32_t> dealt_out_;  // nodes of one rank
   ReplayLengths lengths_;
 };

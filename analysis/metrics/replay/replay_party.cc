@@ -34,26 +34,6 @@ double StepsOf(const std::vector<ArrivalNode>& rows, const TimeRange& range) {
   return static_cast<double>(rows_of.size() - 2) + share(rows_of.begin()->second) + share(rows_of.rbegin()->second);
 }
 
-// The first rank of the party that each rank belongs to.
-std::vector<size_t> PartyOfRank(const MatchResult& match, size_t ranks) {
-  std::vector<size_t> party(ranks);
-  std::iota(party.begin(), party.end(), size_t{0});
-  const auto first_of = [&party](size_t r) {
-    while (party[r] != r) r = party[r] = party[party[r]];
-    return r;
-  };
-  for (const MatchedInstance& instance : match.instances) {
-    if (!instance.usable()) continue;
-    const size_t a = first_of(static_cast<size_t>(instance.members.front().rank_index));
-    for (const MatchedMember& m : instance.members) {
-      const size_t b = first_of(static_cast<size_t>(m.rank_index));
-      party[std::max(party[a], b)] = std::min(party[a], b);
-    }
-  }
-  for (size_t r = 0; r < ranks; ++r) party[r] = first_of(r);
-  return party;
-}
-
 bool IsPair(const MatchedInstance& instance) {
   return instance.op == CollectiveOp::kSendRecv || IsPointToPoint(instance.op);
 }
@@ -128,6 +108,25 @@ void AddRank(const ArrivalGraph& source, const ReplayGraph& graph, size_t rank, 
 }
 
 }  // namespace
+
+std::vector<size_t> PartyOfRank(const MatchResult& match, size_t ranks) {
+  std::vector<size_t> party(ranks);
+  std::iota(party.begin(), party.end(), size_t{0});
+  const auto first_of = [&party](size_t r) {
+    while (party[r] != r) r = party[r] = party[party[r]];
+    return r;
+  };
+  for (const MatchedInstance& instance : match.instances) {
+    if (!instance.usable()) continue;
+    const size_t a = first_of(static_cast<size_t>(instance.members.front().rank_index));
+    for (const MatchedMember& m : instance.members) {
+      const size_t b = first_of(static_cast<size_t>(m.rank_index));
+      party[std::max(party[a], b)] = std::min(party[a], b);
+    }
+  }
+  for (size_t r = 0; r < ranks; ++r) party[r] = first_of(r);
+  return party;
+}
 
 std::vector<ReplayParty> FindParties(const ArrivalGraph& source, const MatchResult& match, const ReplayGraph& graph,
                                      int64_t step_ns) {

@@ -40,7 +40,9 @@ struct Sums {
   std::vector<WorkKind> kind;  // of each item that has peers
   Sum all;
   std::map<WorkKind, Sum> by_kind;
-  std::map<int64_t, Sum> by_step;  // own lengths as their kinds' ratios make them
+  std::map<int32_t, Sum> by_position;
+  std::map<int64_t, Sum> by_step;
+  std::map<int64_t, Sum> by_step_levelled;  // own lengths as their kinds' ratios make them
   double without_peers_ns = 0;
 
   [[nodiscard]] double Levelled(const std::vector<ScaledWork>& work, size_t i) const {
@@ -82,38 +84,41 @@ Sums SumUp(const std::vector<ScaledWork>& work) {
     }
     sums.all.Add(static_cast<double>(item.own_ns), *item.peers_ns);
     sums.by_kind[sums.kind[i]].Add(static_cast<double>(item.own_ns), *item.peers_ns);
+    sums.by_position[item.position].Add(static_cast<double>(item.own_ns), *item.peers_ns);
+    sums.by_step[item.step].Add(static_cast<double>(item.own_ns), *item.peers_ns);
   }
   for (size_t i = 0; i < work.size(); ++i) {
-    if (work[i].peers_ns) sums.by_step[work[i].step].Add(sums.Levelled(work, i), *work[i].peers_ns);
+    if (work[i].peers_ns) sums.by_step_levelled[work[i].step].Add(sums.Levelled(work, i), *work[i].peers_ns);
   }
   return sums;
 }
 
-// Whether the lengths of the kinds of work go with those of the peers; so they do where all are alike.
-bool GoTogether(const std::map<WorkKind, Sum>& by_kind) {
+// Whether the lengths at the places of a program go with those of the peers; so they do where all are alike.
+bool GoTogether(const std::map<int32_t, Sum>& by_position) {
   double own = 0;
   double peers = 0;
-  for (const auto& [kind, sum] : by_kind) {
-    own += sum.own_ns / static_cast<double>(by_kind.size());
-    peers += sum.peers_ns / static_cast<double>(by_kind.size());
+  for (const auto& [position, sum] : by_position) {
+    own += sum.own_ns / static_cast<double>(by_position.size());
+    peers += sum.peers_ns / static_cast<double>(by_position.size());
   }
   double own_squares = 0;
   double peers_squares = 0;
   double products = 0;
-  for (const auto& [kind, sum] : by_kind) {
+  for (const auto& [position, sum] : by_position) {
     own_squares += (sum.own_ns - own) * (sum.own_ns - own);
     peers_squares += (sum.peers_ns - peers) * (sum.peers_ns - peers);
     products += (sum.own_ns - own) * (sum.peers_ns - peers);
   }
-  const double alike = kAlike * kAlike * static_cast<double>(by_kind.size());
+  const double alike = kAlike * kAlike * static_cast<double>(by_position.size());
   if (own_squares < alike * own * own || peers_squares < alike * peers * peers) return true;
   return products >= kGoTogether * std::sqrt(own_squares * peers_squares);
 }
 
-double StepDeviation(const Sums& sums, int64_t step) {
-  const auto at = sums.by_step.find(step);
-  if (at == sums.by_step.end()) return 1;
-  const double deviation = at->second.ratio();
+// Of a step's ratio from the usual one.
+double StepDeviation(const std::map<int64_t, Sum>& by_step, int64_t step, double usual) {
+  const auto at = by_step.find(step);
+  if (at == by_step.end() || usual <= 0) return 1;
+  const double deviation = at->second.ratio() / usual;
   return std::abs(deviation - 1) < kStepDeviation ? 1 : deviation;
 }
 
@@ -177,7 +182,7 @@ std::vector<ScaledResult> ScaleToPeers(const std::vector<ScaledWork>& work, doub
   const Sums sums = SumUp(work);
   const bool few = sums.by_step.size() < kFewSteps;
   const bool most_have_peers = sums.all.own_ns >= sums.without_peers_ns;
-  const bool trusted = most_have_peers && GoTogether(sums.by_kind);
+  const bool trusted = most_have_peers && GoTogether(sums.by_position);
   const double for_the_rest = most_have_peers ? sums.all.ratio() : elsewhere;
   std::vector<ScaledResult> out;
   out.reserve(work.size());
@@ -185,10 +190,11 @@ std::vector<ScaledResult> ScaleToPeers(const std::vector<ScaledWork>& work, doub
     const ScaledWork& item = work[i];
     const auto own = static_cast<double>(item.own_ns);
     const bool compared = item.peers_ns && (trusted || !item.elsewhere);
-    double length = own * for_the_rest * (most_have_peers ? StepDeviation(sums, item.step) : 1);
+    double length = own * for_the_rest;
+    if (most_have_peers) length *= StepDeviation(sums.by_step, item.step, sums.all.ratio());
     if (compared && few) length = *item.peers_ns;
     if (compared && !few) {
-      length = sums.Levelled(work, i) * StepDeviation(sums, item.step);
+      length = sums.Levelled(work, i) * StepDeviation(sums.by_step_levelled, item.step, 1);
     }
     out.push_back({item.node, std::llround(length)});
   }

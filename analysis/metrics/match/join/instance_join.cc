@@ -115,15 +115,19 @@ bool Any(const std::vector<std::vector<RowRef>>& rows) {
 // of a rank that overlap are no sequence in time.
 bool RunBeside(const JoinInput& input, const std::vector<std::vector<RowRef>>& rows,
                const std::vector<std::vector<RowRef>>& exchanges) {
+  constexpr size_t kSeldomOneIn = 20;
+  size_t beside = 0;
+  size_t all = 0;
   for (size_t m = 0; m < rows.size(); ++m) {
     size_t e = 0;
+    all += rows[m].size();
     for (const RowRef& ref : rows[m]) {
       const CollectiveRow& row = RowAt(input, ref);
       while (e < exchanges[m].size() && RowAt(input, exchanges[m][e]).end_ns <= row.start_ns) ++e;
-      if (e < exchanges[m].size() && RowAt(input, exchanges[m][e]).start_ns < row.end_ns) return true;
+      if (e < exchanges[m].size() && RowAt(input, exchanges[m][e]).start_ns < row.end_ns) ++beside;
     }
   }
-  return false;
+  return beside * kSeldomOneIn > all;
 }
 
 void MergeInto(std::vector<std::vector<RowRef>>& rows, const std::vector<std::vector<RowRef>>& more) {

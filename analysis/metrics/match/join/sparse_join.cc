@@ -7,6 +7,8 @@
 #include <set>
 #include <utility>
 
+#include "analysis/metrics/match/order_score.h"
+
 namespace lockstep {
 namespace {
 
@@ -86,16 +88,17 @@ class SparseJoiner {
     Replace(columns);
   }
 
-  // All of them beside some of those half of them and more were joined with.
+  // Most of them are joined already, and all run beside some of these.
   [[nodiscard]] bool RunBesideEachOther(const Column& column) const {
     std::map<size_t, size_t> sizes;
     for (const Cell& cell : column) {
-      if (!IsUneven(RowAt(input_, cell.row.ref).op)) return false;
+      const CollectiveRow& row = RowAt(input_, cell.row.ref);
+      if (!IsUneven(row.op) || !SameSignature(RowAt(input_, column.front().row.ref), row, false)) return false;
       ++sizes[cell.cluster];
     }
     const auto most =
         std::max_element(sizes.begin(), sizes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-    if (most->second * 2 < column.size()) return false;
+    if (most->second < 2 || most->second * 2 <= column.size()) return false;
     return std::all_of(column.begin(), column.end(), [&](const Cell& cell) {
       return std::any_of(column.begin(), column.end(), [&](const Cell& other) {
         return other.cluster == most->first && cell.row.start_ns <= other.row.end_ns &&

@@ -9,7 +9,7 @@
 namespace lockstep {
 
 // Joins by order what lies between two instances of all members, where every member has equally many rows there, all of
-// uneven exchanges, and the n-th rows run beside each other. Of a communicator whose members are told.
+// uneven exchanges, most of the n-th rows are joined and the others run beside these. Of told members.
 void JoinSparse(const JoinInput& input, const std::vector<TimedSlot>& slots, std::vector<TimedCluster>& clusters);
 
 }  // namespace lockstep

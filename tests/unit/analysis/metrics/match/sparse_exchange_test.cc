@@ -21,7 +21,8 @@ constexpr int64_t kDelayNs = 3'000 * kUs;
 struct Exchanges {
   int32_t count = 600;
   std::set<int32_t> sparse = {20, 21, 500};  // the late rank is late there, and has nothing for one
-  int32_t damaged = -1;                      // the late rank's record lies a second after all others
+  int32_t damaged = -1;                      // the late rank's record lies this much off there
+  int64_t damage_ns = 400 * kUs;
 };
 
 int64_t Jitter(int32_t rank, int32_t n) { return (rank * 37 + n * 11 + rank * n * 5) % 29 * 200; }
@@ -45,7 +46,7 @@ MatchedRun MatchedOf(const Exchanges& shape) {
       int64_t start = now + Jitter(r, n) + (sparse && r == kLate ? kDelayNs : 0);
       const int64_t end = (without ? now + 6 * kUs : last_ns) + (60 + 3 * r) * kUs;
       const int64_t length = end - start;
-      if (n == shape.damaged && r == kLate) start += 400 * kUs;
+      if (n == shape.damaged && r == kLate) start += shape.damage_ns;
       builder.Source(static_cast<size_t>(r))
           .Collective(group[static_cast<size_t>(r)], CollectiveOp::kAllToAllV, start, length);
     }
@@ -77,19 +78,31 @@ TEST(SparseExchange, MembersWaitForWhomTheyMayHaveWaitedForAlone) {
   }
 }
 
-TEST(SparseExchange, DamagedTimesAreNotTakenForOne) {
+TEST(SparseExchange, SomeDoNotUnbindTheOthers) {
   Exchanges shape;
-  shape.sparse.clear();
-  shape.damaged = 50;
+  for (int32_t n = 5; n < shape.count; n += 20) shape.sparse.insert(n);
   const MatchedRun run = MatchedOf(shape);
-  const auto whole =
-      std::count_if(run.match.instances.begin(), run.match.instances.end(), [](const MatchedInstance& i) {
-        return i.members.size() == static_cast<size_t>(kRanks) && i.usable() && i.all_pairs;
+  for (const MatchedInstance& i : run.match.instances) {
+    EXPECT_TRUE(i.usable()) << i.index;
+    EXPECT_EQ(i.all_pairs, !shape.sparse.contains(static_cast<int32_t>(i.index))) << i.index;
+  }
+}
+
+TEST(SparseExchange, DamagedTimesAreNotTakenForOne) {
+  for (const int64_t damage_ns : {400 * kUs, -400 * kUs}) {
+    Exchanges shape;
+    shape.sparse.clear();
+    shape.damaged = 50;
+    shape.damage_ns = damage_ns;
+    const MatchedRun run = MatchedOf(shape);
+    const auto count = [&](bool all_pairs) {
+      return std::count_if(run.match.instances.begin(), run.match.instances.end(), [&](const MatchedInstance& i) {
+        return i.members.size() == static_cast<size_t>(kRanks) && i.usable() && i.all_pairs == all_pairs;
       });
-  EXPECT_EQ(whole, shape.count - 1);
-  const auto sparse = std::count_if(run.match.instances.begin(), run.match.instances.end(),
-                                    [](const MatchedInstance& i) { return i.usable() && !i.all_pairs; });
-  EXPECT_EQ(sparse, 0);
+    };
+    EXPECT_EQ(count(true), shape.count - 1) << damage_ns;
+    EXPECT_EQ(count(false), 0) << damage_ns;
+  }
 }
 
 }  // namespace
