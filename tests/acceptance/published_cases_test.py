@@ -18,8 +18,9 @@ SEED = os.environ.get("LOCKSTEP_SEED", "2024")
 
 PACED_STEPS = 100
 PACED = ["--program", "decode", "--tp", 2, "--layers", 79, "--steps", PACED_STEPS, "--model-scale", 17.3, "--all-reduce",
-         "custom", "--noise", "kernel_sigma_lo=0.051,kernel_sigma_hi=0.102", "--cause", "late_host:rank=0,us=168,p=0.56",
-         "--cause", "late_host:rank=0,us=950,p=0.058", "--cause", "periodic_pause:rank=1,every=1,ms=13", "--seed", SEED]
+         "custom", "--noise", "kernel_sigma_lo=0.051,kernel_sigma_hi=0.102,device_spread=0",
+         "--cause", "late_host:rank=0,us=168,p=0.56", "--cause", "late_host:rank=0,us=950,p=0.058",
+         "--cause", "periodic_pause:rank=1,every=1,ms=13", "--seed", SEED]
 
 REPLAYS, CALLS = 63, 87
 GRAPHS = ["--program", "decode", "--tp", 8, "--layers", 43, "--steps", REPLAYS, "--graphs", "--all-reduce", "custom",
