@@ -52,8 +52,10 @@ void AddFlags(CLI::App& app, AgentFlags& flags) {
   app.add_option("--expect-ranks", flags.expect_ranks, "ranks that make the run complete")->check(CLI::PositiveNumber);
   app.add_flag("--finish", flags.finish, "no more sources will come from anybody");
   app.add_flag("--replace", flags.replace, "drop what the aggregator has of this run first");
-  app.add_option("--jobs", flags.jobs, "files at a time (default: one a core)")->check(CLI::PositiveNumber);
-  app.add_option("--memory", flags.memory_bytes, "room in memory for sorting, shared by the files in work (96M)")
+  app.add_option("--jobs", flags.jobs, "files at a time (default: one a core, and one for each 8M of --memory)")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--memory", flags.memory_bytes,
+                 "room for sorting (24M), shared by the files in work; the agent takes about twice that and 30M")
       ->transform(CLI::AsSizeValue(false))
       ->capture_default_str();
   app.add_option("--nice", flags.nice, "niceness of the process, 0 to 19")

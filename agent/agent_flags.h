@@ -31,7 +31,7 @@ struct AgentFlags {
   int64_t connect_timeout_s = 60;
   int64_t drain_timeout_s = 30;
   uint64_t spool_bytes = uint64_t{4} << 30;
-  uint64_t memory_bytes = uint64_t{96} << 20;
+  uint64_t memory_bytes = uint64_t{24} << 20;
   int32_t nice = 0;
   bool finish = false;
   bool replace = false;

@@ -1,3 +1,7 @@
 #include "agent/agent_command.h"
+#include "platform/host.h"
 
-int main(int argc, char** argv) { return lockstep::RunAgentCommand(argc, argv); }
+int main(int argc, char** argv) {
+  lockstep::ShareFreeMemory();
+  return lockstep::RunAgentCommand(argc, argv);
+}

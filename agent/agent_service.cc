@@ -122,7 +122,8 @@ class AgentService {
 
   // No more than there will ever be files: they share the room for sorting.
   [[nodiscard]] size_t Jobs() const {
-    const size_t jobs = options_.send.jobs == 0 ? CpuCount() : options_.send.jobs;
+    const size_t jobs =
+        options_.send.jobs == 0 ? JobsWithin(options_.send.sort_memory_bytes, CpuCount()) : options_.send.jobs;
     if (!options_.watch.empty()) {
       return jobs;
     }

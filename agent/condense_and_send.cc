@@ -147,6 +147,10 @@ FileNote NoteOf(const FileReport& report, const std::string& host) {
           .host = host};
 }
 
+size_t JobsWithin(int64_t memory_bytes, size_t cores) {
+  return std::clamp<size_t>(static_cast<size_t>(std::max<int64_t>(0, memory_bytes) / kLeastSortBytes), 1, cores);
+}
+
 int64_t SortShare(int64_t memory_bytes, size_t jobs, int64_t most_bytes) {
   const int64_t share = memory_bytes / static_cast<int64_t>(std::max<size_t>(1, jobs));
   return std::clamp(share, kLeastSortBytes, std::max(kLeastSortBytes, most_bytes));

@@ -49,6 +49,8 @@ struct SentFile {
 };
 absl::StatusOr<SentFile> CondenseAndSendFile(const std::string& path, const CondenseFileOptions& options,
                                              Outlet& outlet);
+// How many files at a time find at least 8 MiB each; 1 to `cores`.
+[[nodiscard]] size_t JobsWithin(int64_t memory_bytes, size_t cores);
 // What each of `jobs` files at a time may use of `memory_bytes` for sorting; at least 8 MiB.
 [[nodiscard]] int64_t SortShare(int64_t memory_bytes, size_t jobs, int64_t most_bytes);
 [[nodiscard]] FileNote NoteOf(const FileReport& report, const std::string& host);

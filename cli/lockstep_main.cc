@@ -1,3 +1,7 @@
 #include "cli/command_table.h"
+#include "platform/host.h"
 
-int main(int argc, char** argv) { return lockstep::RunLockstep(argc, argv); }
+int main(int argc, char** argv) {
+  lockstep::ShareFreeMemory();
+  return lockstep::RunLockstep(argc, argv);
+}

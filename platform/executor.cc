@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <memory>
+#include <thread>
+
+#include "platform/mutex.h"
 
 namespace lockstep {
 
@@ -34,7 +38,6 @@ struct ThreadPool::Loop {
       all_done.Wait(mutex);
     }
   }
-  [[nodiscard]] bool exhausted() const { return next.load() >= n; }
 
   const size_t n;
   const std::function<void(size_t)>* const fn;
@@ -44,57 +47,18 @@ struct ThreadPool::Loop {
   size_t done LOCKSTEP_GUARDED_BY(mutex) = 0;
 };
 
-ThreadPool::ThreadPool(size_t threads) {
-  const size_t wanted = threads == 0 ? CpuCount() : threads;
-  for (size_t i = 1; i < wanted; ++i) {
-    threads_.emplace_back([this] { Work(); });
-  }
-}
-
-ThreadPool::~ThreadPool() {
-  {
-    const MutexLock lock(mutex_);
-    closed_ = true;
-    changed_.NotifyAll();
-  }
-  for (std::thread& thread : threads_) {
-    thread.join();
-  }
-}
+ThreadPool::ThreadPool(size_t threads) : helpers_((threads == 0 ? CpuCount() : threads) - 1), threads_(helpers_) {}
 
 void ThreadPool::ParallelFor(size_t n, const std::function<void(size_t)>& fn) {
   if (n == 0) {
     return;
   }
   const auto loop = std::make_shared<Loop>(n, fn);
-  if (n > 1 && !threads_.empty()) {
-    const MutexLock lock(mutex_);
-    waiting_.push_back(loop);
-    changed_.NotifyAll();
+  for (size_t i = 0; i < std::min(helpers_, n - 1); ++i) {
+    threads_.Post([loop] { loop->Run(); });
   }
   loop->Run();
   loop->WaitUntilDone();
-}
-
-void ThreadPool::Work() {
-  while (true) {
-    std::shared_ptr<Loop> loop;
-    {
-      const MutexLock lock(mutex_);
-      while (!waiting_.empty() && waiting_.front()->exhausted()) {
-        waiting_.pop_front();
-      }
-      if (waiting_.empty()) {
-        if (closed_) {
-          return;
-        }
-        changed_.Wait(mutex_);
-        continue;
-      }
-      loop = waiting_.front();
-    }
-    loop->Run();
-  }
 }
 
 }  // namespace lockstep

@@ -2,14 +2,10 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
 #include <functional>
-#include <memory>
-#include <thread>
-#include <vector>
 
 #include "analysis/model/run_data.h"
-#include "platform/mutex.h"
+#include "platform/task_threads.h"
 
 namespace lockstep {
 
@@ -24,21 +20,14 @@ class ThreadPool : public Executor {
  public:
   // threads >= 1; 0 = as many as the machine has.
   explicit ThreadPool(size_t threads);
-  ~ThreadPool() override;
-  ThreadPool(const ThreadPool&) = delete;
-  ThreadPool& operator=(const ThreadPool&) = delete;
 
-  void ParallelFor(size_t n, const std::function<void(size_t)>& fn) override LOCKSTEP_EXCLUDES(mutex_);
+  void ParallelFor(size_t n, const std::function<void(size_t)>& fn) override;
 
  private:
   struct Loop;
-  void Work() LOCKSTEP_EXCLUDES(mutex_);
 
-  Mutex mutex_;
-  CondVar changed_;
-  std::deque<std::shared_ptr<Loop>> waiting_ LOCKSTEP_GUARDED_BY(mutex_);
-  bool closed_ LOCKSTEP_GUARDED_BY(mutex_) = false;
-  std::vector<std::thread> threads_;
+  const size_t helpers_;
+  TaskThreads threads_;
 };
 
 // Threads of this machine, at least 1.

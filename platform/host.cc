@@ -8,6 +8,8 @@
 #include <array>
 #include <charconv>
 
+#include "platform/executor.h"
+
 namespace lockstep {
 
 std::string HostName() {
@@ -20,6 +22,15 @@ bool StderrIsTerminal() { return isatty(STDERR_FILENO) == 1; }
 void ReturnFreeMemory() {
 #ifdef __GLIBC__
   malloc_trim(0);
+#endif
+}
+
+void ShareFreeMemory() {
+#ifdef __GLIBC__
+  constexpr int kLarge = 1 << 20;
+  mallopt(M_ARENA_MAX, static_cast<int>(CpuCount()));  // else eight for each core, and none gives to another
+  mallopt(M_MMAP_THRESHOLD, kLarge);                   // else it grows with what was freed, up to 32 MiB
+  mallopt(M_TRIM_THRESHOLD, 2 * kLarge);
 #endif
 }
 

@@ -109,7 +109,7 @@ std::shared_ptr<grpc::ServerCredentials> TlsCredentialsFor(const ServerTls& tls)
 
 }  // namespace
 
-absl::Status CallGuard::Allow(const grpc::ServerContext& context, Action action,
+absl::Status CallGuard::Allow(const grpc::ServerContextBase& context, Action action,
                               std::optional<std::string_view> run) const {
   if (access_ == nullptr) {
     return absl::OkStatus();
@@ -119,11 +119,11 @@ absl::Status CallGuard::Allow(const grpc::ServerContext& context, Action action,
   return access_->Allow(found == metadata.end() ? std::string_view() : View(found->second), action, run);
 }
 
-grpc::Status CallGuard::GoingDown(grpc::ServerContext& context) {
+grpc::Status CallGuard::GoingDown(grpc::ServerContextBase& context) {
   return WithRetryHint(context, absl::UnavailableError("the aggregator is going down: try again in a second"));
 }
 
-grpc::Status CallGuard::WithRetryHint(grpc::ServerContext& context, const absl::Status& status) {
+grpc::Status CallGuard::WithRetryHint(grpc::ServerContextBase& context, const absl::Status& status) {
   if (absl::IsUnavailable(status)) {
     context.AddTrailingMetadata(kRetryHint, "1000");
   } else if (absl::IsResourceExhausted(status)) {

@@ -16,7 +16,7 @@
 #include "aggregator/ingest/drain_gate.h"
 
 namespace grpc {
-class ServerContext;
+class ServerContextBase;
 class ServerCredentials;
 class Status;
 }  // namespace grpc
@@ -29,13 +29,13 @@ class CallGuard {
   explicit CallGuard(std::shared_ptr<AccessControl> access) : access_(std::move(access)) {}
 
   // Whether the caller may do this; null run: on some run.
-  absl::Status Allow(const grpc::ServerContext& context, Action action, std::optional<std::string_view> run) const;
+  absl::Status Allow(const grpc::ServerContextBase& context, Action action, std::optional<std::string_view> run) const;
   [[nodiscard]] DrainGate& gate() { return gate_; }
 
   // kUnavailable, with a hint when to try again.
-  static grpc::Status GoingDown(grpc::ServerContext& context);
+  static grpc::Status GoingDown(grpc::ServerContextBase& context);
   // The status as it travels; one that another try may mend (kResourceExhausted, kUnavailable) gets such a hint.
-  static grpc::Status WithRetryHint(grpc::ServerContext& context, const absl::Status& status);
+  static grpc::Status WithRetryHint(grpc::ServerContextBase& context, const absl::Status& status);
 
  private:
   const std::shared_ptr<AccessControl> access_;

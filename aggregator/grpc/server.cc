@@ -27,6 +27,7 @@ namespace lockstep {
 namespace {
 
 constexpr int kStreamsOfAConnection = 256;
+constexpr int kTlsRecordBytes = 4'096;
 
 class Server : public AggregatorServer {
  public:
@@ -45,7 +46,8 @@ class Server : public AggregatorServer {
                      .decode = [](std::string_view body) { return DecodeBatch(body); },
                      .on_drained = [&store](const std::string& run) { Publish(store, run); },
                      .store_start = static_cast<uint64_t>(SystemClock().UnixNs())},
-        ingest_(MakeIngestService(environment_, guard_)),
+        answering_(static_cast<size_t>(options.limits.max_working)),
+        ingest_(MakeIngestService(environment_, guard_, answering_)),
         query_(MakeQueryService(store, opener_, executor_, guard_)) {}
 
   ~Server() override { Shutdown(); }
@@ -91,6 +93,7 @@ class Server : public AggregatorServer {
     admission_.Close();
     server_->Shutdown(std::chrono::system_clock::now());  // what is still open is cancelled
     server_->Wait();
+    guard_.gate().WaitUntilEmpty();  // whatever gRPC waits for: nothing of a stream is left
   }
 
   [[nodiscard]] Admission::Load load() const override { return admission_.load(); }
@@ -131,6 +134,8 @@ class Server : public AggregatorServer {
     // (gRPC 1.51), without any limit over connections. That of frames that ask for an answer (10,000) bounds them.
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+    // With TLS every connection keeps a buffer for one record to be sent, of 16 KiB if nothing is said.
+    builder.AddChannelArgument(GRPC_ARG_TSI_MAX_FRAME_SIZE, kTlsRecordBytes);
   }
 
   const AggregatorServerOptions options_;
@@ -140,6 +145,7 @@ class Server : public AggregatorServer {
   RunOpener opener_;
   Admission admission_;
   const IngestEnvironment environment_;
+  AnsweringThreads answering_;
   const std::unique_ptr<grpc::Service> ingest_;
   const std::unique_ptr<grpc::Service> query_;
   std::string address_;

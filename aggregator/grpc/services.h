@@ -1,10 +1,11 @@
 // The two services of lockstep.v1, as thin skins: messages to values, a call of the session or the query, values to
-// messages. One thread a stream; no logic lives here.
+// messages. No logic lives here. Ingest has no thread a stream, Query one a call.
 #pragma once
 
 #include <memory>
 
 #include "aggregator/grpc/call_guard.h"
+#include "aggregator/ingest/answering_threads.h"
 #include "aggregator/ingest/ingest_session.h"
 #include "aggregator/ingest/run_opener.h"
 #include "aggregator/store/job_store.h"
@@ -17,7 +18,8 @@ class Service;
 namespace lockstep {
 
 // Everything given must outlive the services; the environment has an admission. The guard is asked before each answer.
-[[nodiscard]] std::unique_ptr<grpc::Service> MakeIngestService(const IngestEnvironment& environment, CallGuard& guard);
+[[nodiscard]] std::unique_ptr<grpc::Service> MakeIngestService(const IngestEnvironment& environment, CallGuard& guard,
+                                                               AnsweringThreads& answering);
 [[nodiscard]] std::unique_ptr<grpc::Service> MakeQueryService(JobStore& store, RunOpener& opener, Executor& executor,
                                                               CallGuard& guard);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace lockstep {
 
@@ -33,11 +34,16 @@ bool Admission::TakeBytes(int64_t bytes) {
 }
 
 void Admission::GiveBytes(int64_t bytes) {
-  const MutexLock lock(mutex_);
-  const bool had_room = HasRoom();
-  load_.held_bytes -= bytes;
-  if (!had_room && HasRoom()) {
-    room_.NotifyAll();
+  std::vector<std::function<void()>> waiting;
+  {
+    const MutexLock lock(mutex_);
+    load_.held_bytes -= bytes;
+    if (HasRoom()) {
+      waiting.swap(waiting_for_room_);
+    }
+  }
+  for (const std::function<void()>& go_on : waiting) {
+    go_on();
   }
 }
 
@@ -59,19 +65,28 @@ void Admission::LeaveWork() {
   turn_.NotifyOne();
 }
 
-bool Admission::WaitForRoom() {
-  const MutexLock lock(mutex_);
-  while (!closed_.stop_requested() && !HasRoom()) {
-    room_.Wait(mutex_);
+void Admission::WhenRoom(std::function<void()> go_on) {
+  {
+    const MutexLock lock(mutex_);
+    if (!closed_.stop_requested() && !HasRoom()) {
+      waiting_for_room_.push_back(std::move(go_on));
+      return;
+    }
   }
-  return !closed_.stop_requested();
+  go_on();
 }
 
 void Admission::Close() {
   closed_.request_stop();
-  const MutexLock lock(mutex_);
-  room_.NotifyAll();
-  turn_.NotifyAll();
+  std::vector<std::function<void()>> waiting;
+  {
+    const MutexLock lock(mutex_);
+    waiting.swap(waiting_for_room_);
+    turn_.NotifyAll();
+  }
+  for (const std::function<void()>& go_on : waiting) {
+    go_on();
+  }
 }
 
 absl::Status Admission::TooManyStreams() const {

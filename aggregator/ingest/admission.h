@@ -6,7 +6,9 @@
 #include <absl/status/status.h>
 
 #include <cstdint>
+#include <functional>
 #include <stop_token>
+#include <vector>
 
 #include "aggregator/ingest/ingest_limits.h"
 #include "platform/mutex.h"
@@ -68,8 +70,9 @@ class Admission {
     const bool admitted_;
   };
 
-  // Waits until less than half of the bytes are held: only then another message should be read. False: closed.
-  bool WaitForRoom() LOCKSTEP_EXCLUDES(mutex_);
+  // Calls `go_on` once less than half of the bytes are held, or this is closed: only then another message should be
+  // read. At once, or from the thread that makes the room.
+  void WhenRoom(std::function<void()> go_on) LOCKSTEP_EXCLUDES(mutex_);
   // Ends all waiting, now and later.
   void Close() LOCKSTEP_EXCLUDES(mutex_);
   [[nodiscard]] std::stop_token closed() const { return closed_.get_token(); }
@@ -101,7 +104,7 @@ class Admission {
   const IngestLimits limits_;
   std::stop_source closed_;
   mutable Mutex mutex_;
-  CondVar room_;
+  std::vector<std::function<void()>> waiting_for_room_ LOCKSTEP_GUARDED_BY(mutex_);
   CondVar turn_;
   Load load_ LOCKSTEP_GUARDED_BY(mutex_);
 };

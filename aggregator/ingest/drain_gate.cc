@@ -27,4 +27,11 @@ bool DrainGate::CloseAndWait(int64_t timeout_ns) {
   return inside_ == 0;
 }
 
+void DrainGate::WaitUntilEmpty() {
+  const MutexLock lock(mutex_);
+  while (inside_ > 0) {
+    empty_.Wait(mutex_);
+  }
+}
+
 }  // namespace lockstep

@@ -27,6 +27,8 @@ class DrainGate {
 
   // Lets nobody in any more and waits until everybody is out; false when the time was over before.
   bool CloseAndWait(int64_t timeout_ns) LOCKSTEP_EXCLUDES(mutex_);
+  // However long it takes.
+  void WaitUntilEmpty() LOCKSTEP_EXCLUDES(mutex_);
 
  private:
   bool Enter() LOCKSTEP_EXCLUDES(mutex_);

@@ -132,6 +132,9 @@ bool IsAllPairs(CollectiveOp op) {
 }
 
 bool IsPointToPoint(CollectiveOp op) { return op == CollectiveOp::kSend || op == CollectiveOp::kRecv; }
+bool IsUnevenExchange(CollectiveOp op, size_t members) {
+  return op == CollectiveOp::kAllToAllV || (op == CollectiveOp::kSendRecv && members > 2);
+}
 
 CollectiveOp CollectiveOpFromC10d(std::string_view name) { return Find(kC10dOps, name); }
 DataType DataTypeFromC10(std::string_view name) { return Find(kC10Types, name); }

@@ -1,6 +1,7 @@
 // The words of a collective: operation, data type, library. Values are wire values: append, never renumber.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -79,6 +80,9 @@ enum class CollectiveLibrary : uint8_t {
 // receive. SendRecv kernels are all-pairs only by assumption: see the matching's certificate.
 [[nodiscard]] bool IsAllPairs(CollectiveOp op);
 [[nodiscard]] bool IsPointToPoint(CollectiveOp op);
+// Each of `members` sends and receives bytes of its own, and ends when it is done with them. A SendRecv kernel of two
+// members ends on both sides at once.
+[[nodiscard]] bool IsUnevenExchange(CollectiveOp op, size_t members);
 
 // c10d collective names of Kineto ("_allgather_base", "all_to_allv", ...) and c10 scalar type names ("BFloat16").
 [[nodiscard]] CollectiveOp CollectiveOpFromC10d(std::string_view name);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "bench/simulator/command/simulate_command.h"
+#include "bench/simulator/stream/fleet_stream.h"
 
 int main(int argc, char** argv) {
   const lockstep::CommandLine command = lockstep::ParseCommandLine(argc, argv);
@@ -17,7 +18,11 @@ int main(int argc, char** argv) {
   const auto progress = [&](std::string_view what, double done) {
     if (terminal) std::fprintf(stderr, "\r%.*s %3.0f %% ", static_cast<int>(what.size()), what.data(), done * 100);
   };
-  const absl::Status status = lockstep::RunSimulation(command.options, progress);
+  const auto stream = [&](const lockstep::Scenario& scenario) {
+    return lockstep::StreamFleet(scenario, {.address = command.options.stream_to, .run = command.options.run},
+                                 progress);
+  };
+  const absl::Status status = lockstep::RunSimulation(command.options, stream, progress);
   if (terminal) std::fputs("\r                    \r", stderr);
   if (status.ok()) return 0;
   std::fprintf(stderr, "lockstep-simulate: %s\n", std::string(status.message()).c_str());

@@ -185,13 +185,15 @@ class Frames(Stranger):
             self.check(connection)
 
     def test_in_floods_are_cut_off_or_borne(self):
-        reset = (lambda i: wire.frame(wire.HEADERS, wire.END_HEADERS, 2 * i + 1, wire.request_headers(RUNS))
-                 + wire.frame(wire.RST_STREAM, 0, 2 * i + 1, b"\0\0\0\x08"))
+        def reset_of(headers):
+            return lambda i: (wire.frame(wire.HEADERS, wire.END_HEADERS, 2 * i + 1, headers)
+                              + wire.frame(wire.RST_STREAM, 0, 2 * i + 1, b"\0\0\0\x08"))
         for name, make, times in (
                 ("settings", lambda i: wire.frame(wire.SETTINGS, 0, 0, b"\0\4\0\0\xff\xff") * 100, 200),
                 ("pings", lambda i: wire.frame(wire.PING, 0, 0, bytes(8)) * 100, 200),
                 ("empty data", lambda i: wire.frame(wire.DATA, 0, 1) * 1000, 100),
-                ("calls that are reset at once", reset, 5000),
+                ("calls that are reset at once", reset_of(wire.request_headers(RUNS)), 5000),
+                ("streams that are reset at once", reset_of(wire.request_headers(STREAM, token=TOKENS["agent"])), 2000),
                 ("unknown frames", lambda i: wire.frame(0x77, 0xff, 0, bytes(16000)), 500),
                 ("noise", lambda i: bytes(range(256)) * 64, 20)):
             with self.subTest(name):

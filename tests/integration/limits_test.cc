@@ -5,6 +5,8 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <future>
 #include <map>
 #include <memory>
 #include <string>
@@ -20,6 +22,17 @@
 #include "platform/clock.h"
 #include "proto/batch_codec.h"
 
+#if defined(__SANITIZE_ADDRESS__)
+#define LOCKSTEP_ADDRESS_SANITIZER
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define LOCKSTEP_ADDRESS_SANITIZER
+#endif
+#endif
+#ifdef LOCKSTEP_ADDRESS_SANITIZER
+#include <sanitizer/allocator_interface.h>
+#endif
+
 namespace lockstep {
 namespace {
 
@@ -32,6 +45,21 @@ SourceContext SourceOf(uint64_t number) {
   context.path = fmt::format("trace{}.json", number);
   context.format = "kineto";
   return context;
+}
+
+// What this process holds. The sanitizer keeps what is freed for a while, but counts what is not.
+int64_t HeldMiB() {
+#ifdef LOCKSTEP_ADDRESS_SANITIZER
+  return static_cast<int64_t>(__sanitizer_get_current_allocated_bytes() >> 20);
+#else
+  std::ifstream status("/proc/self/status");
+  std::string word;
+  while (status >> word && word != "VmRSS:") {
+  }
+  int64_t kib = 0;
+  status >> kib;
+  return kib / 1024;
+#endif
 }
 
 // A server over a store in memory, and one plain stream to it, without any of the agent's own care.
@@ -48,10 +76,11 @@ class LimitsTest : public testing::Test {
     explicit Stream(v1::Ingest::Stub& stub) : stream_(stub.Stream(&context_)) {}
     bool Say(const v1::IngestRequest& request) { return stream_->Write(request); }
     // Whether it was answered.
-    bool Hello(const std::string& run) {
+    bool Hello(const std::string& run, bool replace = false) {
       v1::IngestRequest request;
       request.mutable_hello()->set_protocol_version(1);
       request.mutable_hello()->set_run(run);
+      request.mutable_hello()->set_replace(replace);
       return Ask(request);
     }
     bool Source(uint64_t number) {
@@ -59,9 +88,10 @@ class LimitsTest : public testing::Test {
       ToProto(SourceOf(number), request.mutable_source()->mutable_context());
       return Ask(request);
     }
-    bool Ask(const v1::IngestRequest& request) {
+    bool Ask(const v1::IngestRequest& request) { return Say(request) && Answered(); }
+    bool Answered() {
       v1::IngestResponse response;
-      return stream_->Write(request) && stream_->Read(&response);
+      return stream_->Read(&response);
     }
     // The last call: how the stream ended, and the hint in milliseconds ("" = none).
     std::pair<grpc::Status, std::string> End() {
@@ -107,6 +137,32 @@ TEST_F(LimitsTest, AStreamTooManyIsRefusedWithAHintAndTakenLater) {
   }
   Stream third(*stub_);
   EXPECT_TRUE(third.Hello("r"));
+}
+
+TEST_F(LimitsTest, WhoHasSeenTheEndOfAStreamMayComeAgainAtOnce) {
+  Start({.max_streams = 1});
+  for (int i = 0; i < 500; ++i) {
+    Stream stream(*stub_);
+    ASSERT_TRUE(stream.Hello("r", true)) << i;
+    EXPECT_TRUE(store_->LoadRun("r")->data.sources.empty()) << i << ": not replaced, its last agent was still there";
+    ASSERT_TRUE(stream.Source(1));
+    ASSERT_TRUE(stream.End().first.ok());
+  }
+}
+
+TEST_F(LimitsTest, FieldsThatNobodyKnowsStayWithNoIdleStream) {
+  Start({});
+  v1::IngestRequest padded;
+  padded.mutable_hello()->set_protocol_version(1);
+  padded.mutable_hello()->set_run("r");
+  for (int i = 0; i < 2'000'000; ++i) padded.GetReflection()->MutableUnknownFields(&padded)->AddVarint(1000, 1);
+  std::vector<std::unique_ptr<Stream>> idle;
+  const int64_t before = HeldMiB();
+  for (int i = 0; i < 8; ++i) {
+    idle.push_back(std::make_unique<Stream>(*stub_));
+    ASSERT_TRUE(idle.back()->Ask(padded));
+  }
+  EXPECT_LT(HeldMiB() - before, 128) << "each of them took 32 MiB for a moment";
 }
 
 TEST_F(LimitsTest, ARunTooManyIsRefusedWithAHint) {
@@ -264,6 +320,80 @@ TEST_P(SlowStoreTest, HoldsAgentsBackWithinItsBytesAndAllArrives) {
   const auto arrived = Arrived(*memory);
   EXPECT_EQ(arrived.size(), static_cast<size_t>(kAgents));
   for (const auto& [source, rows] : arrived) EXPECT_EQ(rows, kBatches * kRows) << source;
+}
+
+// Batches of the run "stored" and the dropping of the run "dropped" take until they are let go.
+class HeldStore : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  absl::Status PutBatch(const std::string& run, const Hash128& source, const Hash128& hash,
+                        const Batch& batch) override {
+    if (run == "stored") let_go_.wait();
+    return ForwardingStore::PutBatch(run, source, hash, batch);
+  }
+  absl::Status DropRun(const std::string& run) override {
+    if (run == "dropped") let_go_.wait();
+    return ForwardingStore::DropRun(run);
+  }
+  void LetGo() { gate_.set_value(); }
+
+ private:
+  std::promise<void> gate_;
+  std::shared_future<void> let_go_ = gate_.get_future().share();
+};
+
+v1::IngestRequest FirstBatchOf(uint64_t source) {
+  const OutgoingBatch batch = BatchOf(SourceOf(source), 0);
+  v1::IngestRequest request;
+  request.mutable_batch()->set_source_id(batch.source_id.Bytes());
+  request.mutable_batch()->set_body(batch.body);
+  request.mutable_batch()->set_content_hash(batch.content_hash.Bytes());
+  return request;
+}
+
+constexpr uint64_t kMoreThanThreads = 60;
+
+class LanesTest : public LimitsTest {
+ protected:
+  void SetUp() override {
+    server_ =
+        AggregatorServer::Start(held_, {.listen = "127.0.0.1:0", .limits = {.max_working = 2}, .grace_ns = 0}).value();
+    stub_ = v1::Ingest::NewStub(ConnectTo(server_->address()));
+  }
+  void TearDown() override {
+    held_.LetGo();
+    streams_.clear();
+    server_.reset();
+  }
+
+  Stream& Another() { return *streams_.emplace_back(std::make_unique<Stream>(*stub_)); }
+
+ private:
+  const std::unique_ptr<JobStore> memory_ = OpenStore("memory", {}).value();
+  HeldStore held_{*memory_};
+  std::vector<std::unique_ptr<Stream>> streams_;
+};
+
+TEST_F(LanesTest, WhoComesWhileBatchesWaitForTheStoreIsWelcomed) {
+  for (uint64_t i = 0; i < kMoreThanThreads; ++i) {
+    Stream& stream = Another();
+    ASSERT_TRUE(stream.Hello("stored") && stream.Source(i) && stream.Say(FirstBatchOf(i)));
+  }
+  Stream& other = Another();
+  EXPECT_TRUE(other.Hello("other") && other.Source(kMoreThanThreads));
+  EXPECT_TRUE(other.End().first.ok());
+}
+
+TEST_F(LanesTest, BatchesAreStoredWhileARunIsBeingDropped) {
+  Stream& stream = Another();
+  ASSERT_TRUE(stream.Hello("other") && stream.Source(1));
+  v1::IngestRequest hello;
+  hello.mutable_hello()->set_protocol_version(1);
+  hello.mutable_hello()->set_run("dropped");
+  hello.mutable_hello()->set_replace(true);
+  for (uint64_t i = 0; i < kMoreThanThreads; ++i) ASSERT_TRUE(Another().Say(hello));
+  EXPECT_TRUE(stream.Ask(FirstBatchOf(1)));
+  EXPECT_TRUE(stream.Source(2));
 }
 
 INSTANTIATE_TEST_SUITE_P(Caps, SlowStoreTest, testing::Values(int64_t{8} << 20, int64_t{150'000}));

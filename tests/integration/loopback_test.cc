@@ -323,5 +323,14 @@ TEST_F(RealTraces, AnAgentStoppedInTheMiddleAndStartedAgainChangesNothing) {
   EXPECT_EQ(Answer(aggregator.Query()), Analyze(inputs_, 1));
 }
 
+TEST(JobsWithin, AreAsManyFilesAtATimeAsFindRoomToSort) {
+  constexpr int64_t kMiB = int64_t{1} << 20;
+  EXPECT_EQ(JobsWithin(24 * kMiB, 64), 3U) << "many cores are no reason to take more memory than was allowed";
+  EXPECT_EQ(JobsWithin(24 * kMiB, 2), 2U);
+  EXPECT_EQ(JobsWithin(1 * kMiB, 64), 1U);
+  EXPECT_EQ(JobsWithin(0, 1), 1U);
+  EXPECT_EQ(SortShare(24 * kMiB, 3, 48 * kMiB), 8 * kMiB);
+}
+
 }  // namespace
 }  // namespace lockstep

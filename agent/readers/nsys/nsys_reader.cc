@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <string>
 
 #include "agent/readers/nsys/activity_reader.h"
 #include "agent/readers/nsys/api_reader.h"
@@ -30,9 +31,13 @@ void LimitSteps(Database& db, int64_t file_bytes) {
   db.SetInterruptCheck([ticks = int64_t{0}, budget]() mutable { return ++ticks > budget; });
 }
 
+// Whoever reports a file names it: the database's own message need not.
 absl::Status Unreadable(const Database& db, const absl::Status& cause) {
-  return absl::InvalidArgumentError(fmt::format("{}: cannot be read as an SQLite database: {}; export the report again",
-                                                db.path(), std::string(cause.message())));
+  std::string what(cause.message());
+  const std::string path = db.path() + ": ";
+  if (what.starts_with(path)) what.erase(0, path.size());
+  return absl::InvalidArgumentError(
+      fmt::format("cannot be read as an SQLite database: {}; export the report again", what));
 }
 
 struct OpenedCatalog {

@@ -23,11 +23,13 @@ bool AnyAlone(const std::vector<Stretch>& stretches) {
   return false;
 }
 
+// Some, but the minority of those that may have got nothing from the last one: all others.
+bool AreFew(size_t without, size_t members) { return without > 0 && 2 * without < members - 1; }
+
 }  // namespace
 
 bool EndsByVolume(const JoinedInstance& joined) {
-  const CollectiveOp op = joined.instance.op;
-  return op == CollectiveOp::kAllToAllV || (op == CollectiveOp::kSendRecv && joined.instance.members.size() > 2);
+  return IsUnevenExchange(joined.instance.op, joined.instance.members.size());
 }
 
 bool IsSparseExchange(const JoinedInstance& joined, const ClockModel& clock) {
@@ -45,7 +47,7 @@ bool IsSparseExchange(const JoinedInstance& joined, const ClockModel& clock) {
     without += static_cast<size_t>(
         std::count_if(stretches.begin(), stretches.end(), [&](const Stretch& s) { return s.second < last_start_ns; }));
   }
-  return without > 0 && 2 * without < joined.instance.members.size() - 1;
+  return AreFew(without, joined.instance.members.size());
 }
 
 bool ShowsSparseExchange(const JoinedInstance& aligned, const ClockModel& clock) {
@@ -54,12 +56,12 @@ bool ShowsSparseExchange(const JoinedInstance& aligned, const ClockModel& clock)
   const MatchedMember& last =
       *std::max_element(members.begin(), members.end(),
                         [](const MatchedMember& a, const MatchedMember& b) { return a.start_ns < b.start_ns; });
-  const auto without = std::count_if(members.begin(), members.end(), [&](const MatchedMember& m) {
+  const auto got_nothing = [&](const MatchedMember& m) {
     if (m.end_ns >= last.start_ns) return false;
     const auto uncertainty = clock.PairUncertainty(m.rank_index, last.rank_index, AlignedTime{last.start_ns});
     return uncertainty && m.end_ns + uncertainty->ns < last.start_ns;
-  });
-  return without > 0 && 2 * static_cast<size_t>(without) < members.size() - 1;
+  };
+  return AreFew(static_cast<size_t>(std::count_if(members.begin(), members.end(), got_nothing)), members.size());
 }
 
 SparseArrivals::SparseArrivals(const MatchedInstance& instance) {

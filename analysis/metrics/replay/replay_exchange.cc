@@ -14,7 +14,40 @@ constexpr double kShortPlace = 0.05;         // of the longest place: shorter on
 constexpr double kTransferShare = 0.25;      // whoever gets so much more work exchanges at least this share of it more
 constexpr double kMoreThanElsewhere = 0.02;  // by how much exchanged work stands out beside all other work
 
+// Where the surplus of a rank's places of the program begins to be high: half way from the least to the most, and
+// everywhere if these are alike. Short places are noise.
+class HighPlaces {
+ public:
+  explicit HighPlaces(const std::map<int32_t, Compared>& places) {
+    for (const auto& [position, place] : places) longest_ns_ = std::max(longest_ns_, place.peers_ns);
+    for (const auto& [position, place] : places) {
+      if (!Tells(place)) continue;
+      least_ = std::min(least_, place.surplus());
+      most_ = std::max(most_, place.surplus());
+    }
+  }
+
+  [[nodiscard]] bool Hold(const Compared& place) const {
+    const bool all_alike = most_ - least_ < kMoreThanElsewhere;
+    return Tells(place) && (all_alike || place.surplus() > (least_ + most_) / 2);
+  }
+
+ private:
+  [[nodiscard]] bool Tells(const Compared& place) const { return place.peers_ns >= kShortPlace * longest_ns_; }
+
+  double longest_ns_ = 0;
+  double least_ = INFINITY;
+  double most_ = -INFINITY;
+};
+
 }  // namespace
+
+void Compared::Add(const Compared& more) {
+  nodes.insert(nodes.end(), more.nodes.begin(), more.nodes.end());
+  own_ns += more.own_ns;
+  peers_ns += more.peers_ns;
+  everybody_ns += more.everybody_ns;
+}
 
 ReplayExchanges::ReplayExchanges(const ReplayGraph& graph, const MatchResult& match, const std::vector<bool>& in_scope,
                                  std::function<bool(const ReplayNode&)> counts)
@@ -23,8 +56,7 @@ ReplayExchanges::ReplayExchanges(const ReplayGraph& graph, const MatchResult& ma
 bool ReplayExchanges::IsExchange(const ReplayNode& node) const {
   if (node.instance < 0 || node.awaits != kEverybody) return false;
   const MatchedInstance& instance = match_.instances[static_cast<size_t>(node.instance)];
-  const bool many = instance.members.size() > 2;
-  return instance.op == CollectiveOp::kAllToAllV || (many && instance.op == CollectiveOp::kSendRecv);
+  return IsUnevenExchange(instance.op, instance.members.size());
 }
 
 bool ReplayExchanges::FollowsExchange(const ReplayNode& node) const {
@@ -38,9 +70,14 @@ void ReplayExchanges::ForMembers(const ReplayNode& node, const Visit& visit) con
   for (size_t m = graph_.member_first[at]; m < graph_.member_first[at + 1]; ++m) visit(graph_.members[m]);
 }
 
+int64_t ReplayExchanges::LastStart(const ReplayNode& node) const {
+  int64_t last_ns = INT64_MIN;
+  ForMembers(node, [&](int32_t m) { last_ns = std::max(last_ns, graph_.node(m).start_ns); });
+  return last_ns;
+}
+
 std::optional<ReplayExchanges::Parts> ReplayExchanges::PartsOf(const ReplayNode& node) const {
-  int64_t last_start_ns = INT64_MIN;
-  ForMembers(node, [&](int32_t m) { last_start_ns = std::max(last_start_ns, graph_.node(m).start_ns); });
+  const int64_t last_start_ns = LastStart(node);
   Parts out;
   out.own_ns = static_cast<double>(node.end_ns - last_start_ns);
   double sum = 0;
@@ -88,8 +125,7 @@ void ReplayExchanges::ShareTransfers(const LevelledTransfers& transfers, ReplayL
   const double own = 1 - transfers.everybody_ns / transfers.own_ns;
   const double peers = 1 - transfers.everybody_ns / transfers.peers_ns;  // below zero: theirs becomes longer
   for (const int32_t n : transfers.nodes) {
-    int64_t last_start_ns = INT64_MIN;
-    ForMembers(graph_.node(n), [&](int32_t m) { last_start_ns = std::max(last_start_ns, graph_.node(m).start_ns); });
+    const int64_t last_start_ns = LastStart(graph_.node(n));
     ForMembers(graph_.node(n), [&](int32_t m) {
       const ReplayNode& member = graph_.node(m);
       const bool is_own = m == n;
@@ -122,13 +158,6 @@ void ReplayExchanges::Compare(const ReplayNode& node, int32_t n, Compared& to) c
   to.everybody_ns += all / count;
 }
 
-void ReplayExchanges::Add(const Compared& more, Compared& to) {
-  to.nodes.insert(to.nodes.end(), more.nodes.begin(), more.nodes.end());
-  to.own_ns += more.own_ns;
-  to.peers_ns += more.peers_ns;
-  to.everybody_ns += more.everybody_ns;
-}
-
 // Own time from one exchange to the next one of the same communicator lies between the way there and the way back at
 // some places of the program, and between layers at others: these have all of the surplus, those none.
 ExchangedWork ReplayExchanges::WorkOf(int32_t rank, const LevelledTransfers& transfers) const {
@@ -139,22 +168,9 @@ ExchangedWork ReplayExchanges::WorkOf(int32_t rank, const LevelledTransfers& tra
     if (!counts_(node) || node.instance < 0 || node.predecessor < 0) continue;
     Compare(node, static_cast<int32_t>(n), FollowsExchange(node) ? places[node.position] : other);
   }
-  double longest_ns = 0;
-  for (const auto& [position, place] : places) longest_ns = std::max(longest_ns, place.peers_ns);
-  const auto tells = [&](const Compared& place) { return place.peers_ns >= kShortPlace * longest_ns; };
-  double least = INFINITY;
-  double most = -INFINITY;
-  for (const auto& [position, place] : places) {
-    if (!tells(place)) continue;
-    least = std::min(least, place.surplus());
-    most = std::max(most, place.surplus());
-  }
-  const bool all_alike = most - least < kMoreThanElsewhere;
+  const HighPlaces high(places);
   ExchangedWork out;
-  for (const auto& [position, place] : places) {
-    const bool high = tells(place) && (all_alike || place.surplus() > (least + most) / 2);
-    Add(place, high ? out.work : other);
-  }
+  for (const auto& [position, place] : places) (high.Hold(place) ? out.work : other).Add(place);
   out.dealt_out = out.work.surplus() > 2 * std::max(0.0, other.surplus()) + kMoreThanElsewhere &&
                   transfers.surplus() > kTransferShare * out.work.surplus();
   return out;

@@ -19,6 +19,7 @@ struct Compared {
   double everybody_ns = 0;  // mean of all members, summed
 
   [[nodiscard]] double surplus() const { return peers_ns > 0 ? own_ns / peers_ns - 1 : 0; }
+  void Add(const Compared& more);
 };
 
 // One rank's own parts of its exchanges, beside those of the other members; summed.
@@ -62,12 +63,12 @@ class ReplayExchanges {
     int32_t peers = 0;
   };
 
+  [[nodiscard]] int64_t LastStart(const ReplayNode& node) const;
   // From the last start of the instance to the ends; nothing where no member outside the scope waited for it.
   [[nodiscard]] std::optional<Parts> PartsOf(const ReplayNode& node) const;
   [[nodiscard]] bool IsExchange(const ReplayNode& node) const;
   // Its own time begins at the end of the exchange before it.
   [[nodiscard]] bool FollowsExchange(const ReplayNode& node) const;
-  static void Add(const Compared& more, Compared& to);
   void Compare(const ReplayNode& node, int32_t n, Compared& to) const;
   template <typename Visit>
   void ForMembers(const ReplayNode& node, const Visit& visit) const;

@@ -64,7 +64,7 @@ class Judges {
     const std::map<size_t, double> middles = MiddlesOf(family);
     for (const size_t i : family.members) {
       const Autocorrelation noise = AutocorrelationOf(Besides(candidates_[i], middles));
-      AddShare(noise, 1 / static_cast<double>(family.members.size()), family.correlation.mean);
+      family.correlation.mean.AddShare(noise, 1 / static_cast<double>(family.members.size()));
       deviations.push_back(RobustDeviation(candidates_[i].series));
     }
     family.deviation = Median(std::move(deviations));
@@ -72,13 +72,6 @@ class Judges {
       events_[i] = EventsOf(i, family);
       family.events += static_cast<double>(events_[i]);
     }
-  }
-
-  static void AddShare(const Autocorrelation& one, double share, Autocorrelation& mean) {
-    mean.lag1 += one.lag1 * share;
-    mean.lag2 += one.lag2 * share;
-    mean.from_first += one.from_first * share;
-    mean.from_second += one.from_second * share;
   }
 
   // The median of the family in each unit: what one late member does to all others' excess over their mean.

@@ -73,6 +73,13 @@ std::vector<double> HolmAdjusted(const std::vector<double>& p) {
   return adjusted;
 }
 
+void Autocorrelation::AddShare(const Autocorrelation& one, double share) {
+  lag1 += share * one.lag1;
+  lag2 += share * one.lag2;
+  from_first += share * one.from_first;
+  from_second += share * one.from_second;
+}
+
 Autocorrelation AutocorrelationOf(const std::vector<double>& series) {
   if (series.size() < 4) return {};
   std::vector<double> deviations = WithoutOutliers(series);

@@ -20,6 +20,9 @@ struct Autocorrelation {
   double lag2 = 0;
   double from_first = 0;   // sum of the lags 1 to K - 1, K = LagsOf(number of values): how fast they fall off shows
   double from_second = 0;  // in that of the lags 2 to K
+
+  // Adds `share` of another one, towards a mean.
+  void AddShare(const Autocorrelation& one, double share);
 };
 [[nodiscard]] size_t LagsOf(size_t values);
 [[nodiscard]] Autocorrelation AutocorrelationOf(const std::vector<double>& series);

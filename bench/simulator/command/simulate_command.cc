@@ -130,14 +130,17 @@ class FilesOfRun {
 
 }  // namespace
 
-absl::Status RunSimulation(const SimulatorOptions& options, const ProgressFunction& progress) {
+absl::Status RunSimulation(const SimulatorOptions& options, const StreamFunction& stream,
+                           const ProgressFunction& progress) {
   // What cannot be placed is said before a folder is touched; a full run is worth nothing without one.
   LOCKSTEP_RETURN_IF_ERROR(CheckPlaces(options));
-  LOCKSTEP_RETURN_IF_ERROR(PrepareFolder(options));
-  LOCKSTEP_ASSIGN_OR_RETURN(const std::unique_ptr<Scenario> scenario, MakeScenario(options, {}, progress));
-  LOCKSTEP_RETURN_IF_ERROR(FilesOfRun(*scenario, progress).Write());
-  if (progress) progress("writing", 1);
-  return absl::OkStatus();
+  const bool files = !options.out.empty();
+  if (files) LOCKSTEP_RETURN_IF_ERROR(PrepareFolder(options));
+  LOCKSTEP_ASSIGN_OR_RETURN(const std::unique_ptr<Scenario> scenario,
+                            MakeScenario(options, {.step_times_without = files}, progress));
+  if (files) LOCKSTEP_RETURN_IF_ERROR(FilesOfRun(*scenario, progress).Write());
+  if (files && progress) progress("writing", 1);
+  return options.stream_to.empty() ? absl::OkStatus() : stream(*scenario);
 }
 
 namespace {

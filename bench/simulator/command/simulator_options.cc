@@ -8,6 +8,7 @@
 #include <span>
 
 #include "analysis/base/status_macros.h"
+#include "platform/host.h"
 
 namespace lockstep {
 namespace {
@@ -29,8 +30,6 @@ struct RawFlags {
   std::string shard = "none";
   std::string clock;
   std::string noise;
-  std::string stream_to;
-  std::string run;
   std::vector<std::string> causes;
   std::vector<std::string> defects;
   bool no_gzip = false;
@@ -43,7 +42,7 @@ constexpr std::string_view kExamples = R"(Examples:
       32 ranks on four hosts whose clocks differ; one nsys export a host
   lockstep-simulate --tp 2 --steps 40 --layers 80 --stacks --host-rows 4 --no-gzip --out big
       few ranks with large files
-Exit codes: 0 done, 1 wrong usage or not built yet, 2 cannot write.)";
+Exit codes: 0 done, 1 wrong usage, 2 cannot write or send.)";
 
 // Of a closed set of values: its position, else an error that lists the set.
 absl::StatusOr<size_t> Choose(std::string_view flag, std::string_view value, std::span<const std::string_view> values) {
@@ -235,10 +234,15 @@ absl::Status Understand(const RawFlags& raw, SimulatorOptions& options) {
   if (!seed.ok()) return absl::InvalidArgumentError("--seed: " + std::string(seed.status().message()));
   options.seed = *seed;
   options.gzip = !raw.no_gzip;
-  if (!raw.stream_to.empty() || !raw.run.empty()) {
-    return absl::UnimplementedError("not built yet: --stream-to and --run; write files with --out DIR");
+  if (options.stream_to.empty() != options.run.empty()) {
+    return absl::InvalidArgumentError("--stream-to HOST:PORT and --run NAME go together");
   }
-  if (options.out.empty()) return absl::InvalidArgumentError("say where to write: --out DIR");
+  if (!options.stream_to.empty() && !ParseAddress(options.stream_to)) {
+    return absl::InvalidArgumentError(fmt::format("--stream-to: '{}' is not HOST:PORT", options.stream_to));
+  }
+  if (options.out.empty() && options.stream_to.empty()) {
+    return absl::InvalidArgumentError("say where to write: --out DIR, or --stream-to HOST:PORT --run NAME");
+  }
   return CompleteLayout(options);
 }
 
@@ -303,9 +307,12 @@ void AddFlags(CLI::App& app, RawFlags& raw, SimulatorOptions& options) {
   app.add_option("--format", raw.format, "kineto | nsys | mixed (alternating by host)")->capture_default_str();
   app.add_option("--kineto-version", raw.kineto_version, "2021 | 2023 | 2024 | 2026")->capture_default_str();
   app.add_option("--nsys-schema", raw.nsys_schema, "2.7 | 3.0 | 3.7 | 3.13 | 3.25 | 3.28")->capture_default_str();
-  app.add_option("--out", options.out, "folder to write to, made if missing");
-  app.add_option("--stream-to", raw.stream_to, "HOST:PORT of an aggregator");
-  app.add_option("--run", raw.run, "name of the streamed run");
+  app.add_option("--out", options.out, "folder to write traces and truth to, made if missing");
+  app.add_option(
+      "--stream-to", options.stream_to,
+      "HOST:PORT of an aggregator (plaintext) that gets the run as from its agents; without --out nothing is "
+      "written");
+  app.add_option("--run", options.run, "name of the streamed run");
   app.add_flag("--no-gzip", raw.no_gzip, "write Kineto files plain");
   app.add_flag("--stacks", options.stacks, "add python_function rows (Kineto), as with_stack does");
   app.add_option("--host-rows", options.host_rows, "further host rows before each launch (large files)");

@@ -1,7 +1,7 @@
 // The command line of lockstep-simulate as values.
 //
-// Every flag of the contract is parsed. What is well-formed but not built gives kUnimplemented ("not built yet: ..."),
-// everything else that is wrong gives kInvalidArgument; both messages name the flag, the value and what is possible.
+// Every flag of the contract is parsed. What is wrong gives kInvalidArgument, naming the flag, the value and what is
+// possible.
 #pragma once
 
 #include <absl/status/status.h>
@@ -100,7 +100,9 @@ struct SimulatorOptions {
   std::vector<Spec> defects;
   FileDefects files;
   ClockMagnitudes clock;
-  std::string out;
+  std::string out;        // "" = no files
+  std::string stream_to;  // HOST:PORT of an aggregator; "" = none
+  std::string run;        // there
   bool gzip = true;
   bool stacks = false;
   bool overwrite = false;

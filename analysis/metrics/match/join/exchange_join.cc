@@ -16,6 +16,8 @@ namespace {
 constexpr int64_t kMinSigmaNs = 1'000;
 constexpr double kTailSigmas = 1.5;  // from there on the cost grows linearly: ends have long tails
 constexpr int64_t kMaxReachNs = 60'000;
+constexpr double kLeastPaired = 0.4;  // of the rows with an id, where ids tell what belongs together
+constexpr size_t kMaxRowsOfId = 64;   // more rows than a chain of stages that count alike would put under one id
 
 bool MayMeet(const CollectiveRow& a, const CollectiveRow& b) {
   const bool untold = a.op == CollectiveOp::kSendRecv || b.op == CollectiveOp::kSendRecv;
@@ -28,7 +30,8 @@ class ExchangeJoiner {
   explicit ExchangeJoiner(const JoinInput& input) : input_(input) { out_.settled = true; }
 
   CommunicatorJoin Run(const std::vector<RowRef>& all, const std::vector<RowRef>& rows) {
-    const std::vector<RowRef> rest = JoinIds(rows);
+    ids_serve_ = IdsServe(all);
+    const std::vector<RowRef> rest = ids_serve_ ? JoinIds(rows) : rows;
     if (!rest.empty()) JoinByEnds(all, rest);
     return std::move(out_);
   }
@@ -48,27 +51,54 @@ class ExchangeJoiner {
     out_.instances.push_back(std::move(joined));
   }
 
-  // Ids that exactly two rows share, of different ranks and opposite directions. What is left: rows without an id, and
-  // where there are such, ids that no other row has. All, where ids are each process' own count.
-  std::vector<RowRef> JoinIds(const std::vector<RowRef>& rows) {
-    std::map<uint64_t, std::vector<RowRef>> by_id;
+  using RowsById = std::map<uint64_t, std::vector<RowRef>>;
+
+  [[nodiscard]] RowsById ById(const std::vector<RowRef>& rows) const {
+    RowsById out;
     for (const RowRef& ref : rows) {
-      if (Row(ref).has_comms_id) by_id[Row(ref).comms_id].push_back(ref);
+      if (Row(ref).has_comms_id) out[Row(ref).comms_id].push_back(ref);
     }
-    const auto serves = [&](const std::vector<RowRef>& pair) {
-      return pair.size() == 2 && pair[0].member != pair[1].member && MayMeet(Row(pair[0]), Row(pair[1])) &&
-             PeersAllow(pair[0], pair[1]);
+    return out;
+  }
+
+  // Different ranks and opposite directions.
+  [[nodiscard]] bool MayBePair(const RowRef& a, const RowRef& b) const {
+    return a.member != b.member && MayMeet(Row(a), Row(b)) && PeersAllow(a, b);
+  }
+
+  // Rows of one id that can be of an exchange with just one of the others.
+  [[nodiscard]] size_t PairedRows(const std::vector<RowRef>& of_id) const {
+    if (of_id.size() > kMaxRowsOfId) return 0;
+    const auto partners = [&](const RowRef& a) {
+      return std::count_if(of_id.begin(), of_id.end(), [&](const RowRef& b) { return MayBePair(a, b); });
     };
-    const auto pairs = std::count_if(by_id.begin(), by_id.end(), [&](const auto& e) { return serves(e.second); });
-    ids_serve_ = pairs > 0 && 4 * static_cast<size_t>(pairs) >= by_id.size();
-    if (!ids_serve_) return rows;
+    return static_cast<size_t>(
+        std::count_if(of_id.begin(), of_id.end(), [&](const RowRef& a) { return partners(a) == 1; }));
+  }
+
+  // Not where ids are each process' own count: few rows find a partner by them then, and those by chance. All rows are
+  // asked: among the few that routes left over, chance would look like a rule.
+  [[nodiscard]] bool IdsServe(const std::vector<RowRef>& all) const {
+    size_t with_id = 0;
+    size_t paired = 0;
+    for (const auto& [id, rows] : ById(all)) {
+      with_id += rows.size();
+      paired += PairedRows(rows);
+    }
+    return static_cast<double>(paired) > kLeastPaired * static_cast<double>(with_id);
+  }
+
+  // Ids that exactly two rows share. What is left: rows without an id, and where there are such, ids that no other row
+  // has.
+  std::vector<RowRef> JoinIds(const std::vector<RowRef>& rows) {
+    const RowsById by_id = ById(rows);
     std::vector<RowRef> rest;
     for (const RowRef& ref : rows) {
       if (!Row(ref).has_comms_id) rest.push_back(ref);
     }
     const bool mixed = !rest.empty() || TwoFormats(rows);
     for (const auto& [id, members] : by_id) {
-      if (serves(members)) {
+      if (members.size() == 2 && MayBePair(members[0], members[1])) {
         AddPair(members[0], members[1], MatchKind::kId, 1);
         continue;
       }

@@ -63,8 +63,8 @@ bool MayShareStreams(const JoinInput& input, const CommunicatorJoin& by_order) {
 }
 
 // By order where every rank keeps it, else by time.
-void JoinUntold(const JoinInput& input, const std::vector<std::vector<RowRef>>& rows, CommunicatorJoin& out) {
-  CommunicatorJoin by_order = JoinByOrder(input, rows);
+void JoinUntold(const JoinInput& input, const std::vector<std::vector<RowRef>>& rows, CommunicatorJoin by_order,
+                CommunicatorJoin& out) {
   out.settled = out.settled && by_order.settled;
   const bool sure = input.plan.membership == Membership::kKnown || input.plan.discovered;
   if (sure && !by_order.settled) {
@@ -138,27 +138,44 @@ void MergeInto(std::vector<std::vector<RowRef>>& rows, const std::vector<std::ve
   }
 }
 
+std::vector<std::vector<RowRef>> TakeExchanges(const JoinInput& input, std::vector<std::vector<RowRef>>& rows) {
+  std::vector<std::vector<RowRef>> out(rows.size());
+  for (size_t m = 0; m < rows.size(); ++m) {
+    const auto rest = std::stable_partition(rows[m].begin(), rows[m].end(),
+                                            [&](const RowRef& ref) { return !IsExchange(RowAt(input, ref).op); });
+    out[m].assign(rest, rows[m].end());
+    rows[m].erase(rest, rows[m].end());
+  }
+  return out;
+}
+
+void JoinAll(const JoinInput& input, const std::vector<std::vector<RowRef>>& rows, CommunicatorJoin& out) {
+  if (Any(rows)) JoinUntold(input, rows, JoinByOrder(input, rows), out);
+}
+
+// What no ids join. Exchanges may tear where others keep their order: then, and where they run beside the others, they
+// are joined by themselves.
+void JoinRest(const JoinInput& input, std::vector<std::vector<RowRef>>& rows,
+              const std::vector<std::vector<RowRef>>& exchanges, CommunicatorJoin& out) {
+  if (Any(exchanges) && Any(rows)) {
+    CommunicatorJoin by_order = JoinByOrder(input, rows);
+    if (by_order.settled || RunBeside(input, rows, exchanges)) {
+      JoinAll(input, exchanges, out);
+      return JoinUntold(input, rows, std::move(by_order), out);
+    }
+  }
+  MergeInto(rows, exchanges);
+  JoinAll(input, rows, out);
+}
+
 void JoinCollectives(const JoinInput& input, std::vector<std::vector<RowRef>> rows, CommunicatorJoin& out,
                      std::vector<ClockEvidence>& clocks) {
   out.settled = true;
-  if (input.plan.membership == Membership::kKnown) {
-    std::vector<std::vector<RowRef>> exchanges(rows.size());
-    for (size_t m = 0; m < rows.size(); ++m) {
-      const auto rest = std::stable_partition(rows[m].begin(), rows[m].end(),
-                                              [&](const RowRef& ref) { return !IsExchange(RowAt(input, ref).op); });
-      exchanges[m].assign(rest, rows[m].end());
-      rows[m].erase(rest, rows[m].end());
-    }
-    JoinTold(input, rows, out, clocks);
-    JoinTold(input, exchanges, out, clocks);
-    // Exchanges may tear where others keep their order.
-    if (Any(exchanges) && Any(rows) && (RunBeside(input, rows, exchanges) || JoinByOrder(input, rows).settled)) {
-      JoinUntold(input, exchanges, out);
-    } else {
-      MergeInto(rows, exchanges);
-    }
-  }
-  if (Any(rows)) JoinUntold(input, rows, out);
+  if (input.plan.membership != Membership::kKnown) return JoinAll(input, rows, out);
+  std::vector<std::vector<RowRef>> exchanges = TakeExchanges(input, rows);
+  JoinTold(input, rows, out, clocks);
+  JoinTold(input, exchanges, out, clocks);
+  JoinRest(input, rows, exchanges, out);
 }
 
 }  // namespace

@@ -213,16 +213,12 @@ class EndSteps {
 };
 
 // Whether the ends of the k-th rows of two sides keep their distance. Where either side has lost a row the order may
-// be off by one for a while, and signatures that repeat do not show it. On one clock the ends themselves tell.
+// be off by one for a while, and neither signatures that repeat nor most of the ends show it.
 bool KeepsStep(const JoinInput& input, const Lane& lane) {
   constexpr int64_t kJitterNs = 20'000;
   constexpr int64_t kDriftPart = 10'000;  // of the time between two rows
   constexpr int64_t kClearPart = 4;       // of the least distance of rows
   if (lane.rows.size() != 2) return true;
-  const auto domain = [&](size_t side) {
-    return input.domain[static_cast<size_t>(input.plan.ranks[lane.rows[side].front().member])];
-  };
-  if (domain(0) == domain(1)) return true;
   if (!EqualCounts(lane)) return false;
   const EndSteps ends(input, lane);
   for (size_t i = 1; i < lane.rows[0].size(); ++i) {

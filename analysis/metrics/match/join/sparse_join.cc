@@ -14,8 +14,6 @@ namespace {
 
 using Places = std::vector<size_t>;  // of each slot, an index into its rows
 
-bool IsUneven(CollectiveOp op) { return op == CollectiveOp::kAllToAllV || op == CollectiveOp::kSendRecv; }
-
 class SparseJoiner {
  public:
   SparseJoiner(const JoinInput& input, const std::vector<TimedSlot>& slots, std::vector<TimedCluster>& clusters)
@@ -93,7 +91,7 @@ class SparseJoiner {
     std::map<size_t, size_t> sizes;
     for (const Cell& cell : column) {
       const CollectiveRow& row = RowAt(input_, cell.row.ref);
-      if (!IsUneven(row.op) || !SameSignature(RowAt(input_, column.front().row.ref), row, false)) return false;
+      if (!MovesUnevenly(row.op) || !SameSignature(RowAt(input_, column.front().row.ref), row, false)) return false;
       ++sizes[cell.cluster];
     }
     const auto most =
@@ -129,7 +127,7 @@ class SparseJoiner {
 
 bool AnyUneven(const JoinInput& input, const TimedSlot& slot) {
   return std::any_of(slot.rows.begin(), slot.rows.end(),
-                     [&](const TimedRow& row) { return IsUneven(RowAt(input, row.ref).op); });
+                     [&](const TimedRow& row) { return MovesUnevenly(RowAt(input, row.ref).op); });
 }
 
 }  // namespace

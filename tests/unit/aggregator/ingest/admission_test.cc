@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <future>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -48,18 +49,38 @@ TEST(Admission, NothingMoreIsReadUntilHalfOfTheBytesAreFree) {
   Admission admission({.max_held_bytes = 100});
   std::optional<Admission::Hold> most(std::in_place, admission, 45);
   std::optional<Admission::Hold> rest(std::in_place, admission, 20);
-  std::atomic<bool> may_read{false};
-  std::thread reader([&] {
-    EXPECT_TRUE(admission.WaitForRoom());
+  int reads = 0;
+  admission.WhenRoom([&] {
     EXPECT_LT(admission.load().held_bytes, 50);
-    may_read = true;
+    ++reads;
   });
-  std::this_thread::yield();
-  EXPECT_FALSE(may_read.load());
+  EXPECT_EQ(reads, 0);
   rest.reset();
-  reader.join();
+  EXPECT_EQ(reads, 1);
+  admission.WhenRoom([&] { ++reads; });
+  EXPECT_EQ(reads, 2) << "there is room already";
   most.reset();
-  EXPECT_TRUE(admission.WaitForRoom());
+  EXPECT_EQ(reads, 2) << "everybody goes on once";
+}
+
+TEST(Admission, WhoWaitsForRoomGoesOnWhicheverThreadMakesIt) {
+  Admission admission({.max_held_bytes = 100});
+  std::atomic<int> went_on{0};
+  std::vector<std::thread> streams;
+  for (int i = 0; i < 8; ++i) {
+    streams.emplace_back([&] {
+      for (int message = 0; message < 500; ++message) {
+        std::promise<void> room;
+        admission.WhenRoom([&] { room.set_value(); });
+        room.get_future().wait();
+        const Admission::Hold hold(admission, 30);
+        ++went_on;
+      }
+    });
+  }
+  for (std::thread& stream : streams) stream.join();
+  EXPECT_EQ(went_on.load(), 8 * 500);
+  EXPECT_EQ(admission.load().held_bytes, 0);
 }
 
 TEST(Admission, NoMoreBatchesAreWorkedOnAtOnceThanAllowed) {
@@ -93,12 +114,14 @@ TEST(Admission, ClosingEndsAllWaiting) {
   Admission admission({.max_held_bytes = 100, .max_working = 1});
   const Admission::Hold full(admission, 100);
   const Admission::WorkPass busy(admission);
-  std::thread reader([&] { EXPECT_FALSE(admission.WaitForRoom()); });
+  int went_on = 0;
+  admission.WhenRoom([&] { ++went_on; });
   std::thread worker([&] { EXPECT_FALSE(Admission::WorkPass(admission)); });
   admission.Close();
-  reader.join();
   worker.join();
-  EXPECT_FALSE(admission.WaitForRoom());
+  EXPECT_EQ(went_on, 1);
+  admission.WhenRoom([&] { ++went_on; });
+  EXPECT_EQ(went_on, 2);
   EXPECT_TRUE(admission.closed().stop_requested());
 }
 

@@ -49,7 +49,7 @@ class StoreConsumer : public BatchConsumer {
 };
 
 LoadedRun FromFiles(const SimulatorOptions& options) {
-  EXPECT_TRUE(RunSimulation(options, {}).ok());
+  EXPECT_TRUE(RunSimulation(options, {}, {}).ok());
   MemoryStore store;
   EXPECT_TRUE(store.OpenRun("r", -1).ok());
   StoreConsumer consumer(store);

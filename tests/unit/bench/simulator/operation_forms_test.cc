@@ -27,7 +27,7 @@ void Simulate(SimulatorOptions options) {
   options.argv = {"lockstep-simulate"};
   options.gzip = false;
   ASSERT_TRUE(CompleteLayout(options).ok());
-  const absl::Status status = RunSimulation(options, {});
+  const absl::Status status = RunSimulation(options, {}, {});
   ASSERT_TRUE(status.ok()) << status;
 }
 

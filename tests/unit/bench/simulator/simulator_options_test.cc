@@ -125,10 +125,15 @@ TEST(SimulatorOptions, NoiseAndClockKeysReachTheirFields) {
   EXPECT_DOUBLE_EQ(command.options.clock.tick_ns, 1000);
 }
 
-TEST(SimulatorOptions, StreamingIsToldFromAMistake) {
-  const CommandLine command = Parse({"--stream-to", "localhost:1", "--run", "r", "--out", "x"});
-  EXPECT_EQ(command.exit_code, 1);
-  EXPECT_THAT(command.message, HasSubstr("not built yet: --stream-to"));
+TEST(SimulatorOptions, AStreamNeedsNoFolderButARun) {
+  const CommandLine streamed = Parse({"--stream-to", "localhost:1", "--run", "r"});
+  EXPECT_TRUE(streamed.run) << streamed.message;
+  EXPECT_EQ(streamed.options.stream_to, "localhost:1");
+  EXPECT_EQ(streamed.options.run, "r");
+  EXPECT_THAT(Parse({"--stream-to", "localhost:1"}).message, HasSubstr("go together"));
+  EXPECT_THAT(Parse({"--stream-to", "nowhere", "--run", "r"}).message, HasSubstr("'nowhere' is not HOST:PORT"));
+  EXPECT_THAT(Parse({"--run", "r", "--out", "x"}).message, HasSubstr("go together"));
+  EXPECT_THAT(Parse({}).message, HasSubstr("say where to write"));
 }
 
 struct WrongCommand {

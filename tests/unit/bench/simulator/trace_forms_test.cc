@@ -64,7 +64,7 @@ SimulatorOptions SmallTrain(const std::string& out) {
 }
 
 void Simulate(const SimulatorOptions& options) {
-  const absl::Status status = RunSimulation(options, {});
+  const absl::Status status = RunSimulation(options, {}, {});
   ASSERT_TRUE(status.ok()) << status;
 }
 
@@ -556,7 +556,7 @@ TEST(SimulateCommand, AFolderWithOtherFilesIsLeftAlone) {
   const SimulatorOptions options = Small(dir / "k");
   fs::create_directories(options.out);
   std::ofstream(options.out + "/notes.txt") << "mine";
-  const absl::Status status = RunSimulation(options, {});
+  const absl::Status status = RunSimulation(options, {}, {});
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(status.message()), HasSubstr("notes.txt"));
   EXPECT_EQ(std::distance(fs::directory_iterator(options.out), fs::directory_iterator()), 1);
@@ -568,7 +568,7 @@ TEST(SimulateCommand, AnEarlierRunIsReplacedOnlyWhenAsked) {
   Simulate(options);
   options.tp = 2;
   options.gpus_per_host = 2;
-  EXPECT_THAT(std::string(RunSimulation(options, {}).message()), HasSubstr("--overwrite"));
+  EXPECT_THAT(std::string(RunSimulation(options, {}, {}).message()), HasSubstr("--overwrite"));
   options.overwrite = true;
   Simulate(options);
   EXPECT_FALSE(fs::exists(options.out + "/rank3.json"));
@@ -578,7 +578,7 @@ TEST(SimulateCommand, AFolderThatCannotBeMadeIsNamed) {
   const ScratchFolder dir;
   std::ofstream(dir / "file") << "x";
   const SimulatorOptions options = Small(dir / "file/k");
-  const absl::Status status = RunSimulation(options, {});
+  const absl::Status status = RunSimulation(options, {}, {});
   EXPECT_FALSE(status.ok());
   EXPECT_THAT(std::string(status.message()), HasSubstr("file/k"));
 }

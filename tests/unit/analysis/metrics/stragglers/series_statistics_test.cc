@@ -55,11 +55,7 @@ std::vector<double> AutoRegressive(double rho, size_t n, unsigned seed) {
 Autocorrelation MeanCorrelation(double rho, size_t n, unsigned families) {
   Autocorrelation mean;
   for (unsigned seed = 0; seed < families; ++seed) {
-    const Autocorrelation it = AutocorrelationOf(AutoRegressive(rho, n, seed));
-    mean.lag1 += it.lag1 / families;
-    mean.lag2 += it.lag2 / families;
-    mean.from_first += it.from_first / families;
-    mean.from_second += it.from_second / families;
+    mean.AddShare(AutocorrelationOf(AutoRegressive(rho, n, seed)), 1.0 / families);
   }
   return mean;
 }

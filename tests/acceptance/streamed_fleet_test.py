@@ -1,0 +1,55 @@
+"""A simulated run streamed into an aggregator, against the same run written to files and sent by an agent."""
+import json
+import os
+import unittest
+
+from loopback_test import Aggregator
+from support import TempDirTest, run, simulate
+
+# What is not about host calls, devices' names and versions, which only files tell.
+VIEWS = ("collectives", "skew", "imbalance", "clock", "stragglers", "overlap")
+FLAGS = ["--tp", "4", "--dp", "2", "--hosts", "2", "--gpus-per-host", "4", "--layers", "4", "--steps", "30", "--clock",
+         "offset_ms=5,drift_ppm=10", "--cause", "late_host:rank=3,us=60,p=0.3", "--defect", "loss:p=0.005"]
+
+
+def report(name, aggregator, *more):
+    done = run("lockstep", "show", name, "--aggregator", aggregator.address, "--format", "json", "--view", ",".join(("ranks", *VIEWS)), *more)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+class StreamedFleet(TempDirTest):
+    def setUp(self):
+        super().setUp()
+        self.aggregator = Aggregator(self.path("store.db"))
+        self.addCleanup(self.aggregator.stop)
+
+    def stream(self, name, *flags):
+        return run("lockstep-simulate", *flags, "--stream-to", self.aggregator.address, "--run", name)
+
+    def test_equals_what_an_agent_sends_of_the_files(self):
+        for form in ("kineto", "nsys"):
+            with self.subTest(form):
+                flags = [*FLAGS, "--format", form, "--seed", os.environ.get("LOCKSTEP_SEED", "7")]
+                traces = simulate(self.path("traces-" + form), *flags)
+                sent = run("lockstep-agent", "--aggregator", self.aggregator.address, "--run", "sent-" + form, "--finish", traces)
+                self.assertEqual(sent.returncode, 0, sent.stderr)
+                streamed = self.stream("streamed-" + form, *flags)
+                self.assertEqual(streamed.returncode, 0, streamed.stderr)
+                self.assertEqual(streamed.stdout, "")
+                want, got = (report(which + form, self.aggregator, "--instances=all") for which in ("sent-", "streamed-"))
+                for told in (got, want):
+                    told["ranks"] = [[rank[key] for key in ("rank", "host", "kernels")] for rank in told["ranks"]]
+                self.assertEqual(got["ranks"], want["ranks"])
+                for view in VIEWS:
+                    self.assertEqual(self.without_files(got[view]), self.without_files(want[view]), view)
+
+    def without_files(self, value):
+        """Where a trace lay is no fact of the run."""
+        if isinstance(value, dict):
+            return {key: self.without_files(inner) for key, inner in value.items() if key not in ("path", "paths", "source_id")}
+        return [self.without_files(inner) for inner in value] if isinstance(value, list) else value
+
+
+if __name__ == "__main__":
+    unittest.main()
