@@ -66,7 +66,8 @@ struct Replay::Parts {
         graph(BuildReplayGraph(arrivals, matched)),
         peers(graph, matched),
         stretches(StretchesOf(arrivals, graph)),
-        unchanged(RunReplay(graph, MeasuredLengths(graph))) {}
+        measured(MeasuredLengths(graph)),
+        unchanged(RunReplay(graph, measured)) {}
 
   // Sum over the ranks of what their stretches take.
   [[nodiscard]] int64_t StretchNs(const std::vector<int64_t>& ends) const {
@@ -77,9 +78,12 @@ struct Replay::Parts {
     return sum;
   }
 
+  [[nodiscard]] ReplayTimes Run(const Idealisation& ideal) const;
   [[nodiscard]] int64_t SavingPerStep(const std::vector<int64_t>& ends) const;
   [[nodiscard]] double SlowestStepNs() const;
   [[nodiscard]] int64_t SoloDamageNs(const Idealisation& ideal) const;
+  [[nodiscard]] static int64_t SoloDamageNs(const MatchedInstance& instance, int32_t rank,
+                                            const std::vector<bool>& in_scope, const Idealisation& ideal);
   [[nodiscard]] std::vector<bool> ScopeOf(const Idealisation& ideal) const;
   [[nodiscard]] bool IsStageAmongOthers(const ReplayNode& node, const std::vector<bool>& in_scope) const;
   [[nodiscard]] bool LacksPeers(const Idealisation& ideal) const;
@@ -89,6 +93,7 @@ struct Replay::Parts {
   ReplayGraph graph;
   ReplayPeers peers;
   std::vector<Stretch> stretches;
+  ReplayLengths measured;
   ReplayTimes unchanged;
   int64_t begin_ns = 0;
   int64_t stretch_steps = 0;  // summed over ranks
@@ -102,15 +107,19 @@ bool LacksAKind(const ArrivalGraph& source, const MatchResult& match) {
     int64_t rows = 0;
     int64_t alone = 0;
   };
-  using Kinds = std::map<std::pair<int32_t, uint32_t>, Count>;  // by stream and name
+  using Kind = std::pair<int32_t, uint32_t>;  // stream and name
+  using Kinds = std::map<Kind, Count>;
   std::vector<Kinds> kinds(source.ranks.size());
+  std::vector<Kinds::value_type*> latest(source.ranks.size());  // most rows are of the kind of the one before
   for (const MatchedInstance& instance : match.instances) {
     if (match.communicators[instance.communicator].size == 1) continue;
     for (const MatchedMember& m : instance.members) {
-      const ArrivalNode& row = source.ranks[static_cast<size_t>(m.rank_index)][static_cast<size_t>(m.row)];
-      Count& count = kinds[static_cast<size_t>(m.rank_index)][{row.stream, row.name}];
-      ++count.rows;
-      if (!instance.usable()) ++count.alone;
+      const auto rank = static_cast<size_t>(m.rank_index);
+      const ArrivalNode& row = source.ranks[rank][static_cast<size_t>(m.row)];
+      const Kind kind(row.stream, row.name);
+      if (latest[rank] == nullptr || latest[rank]->first != kind) latest[rank] = &*kinds[rank].try_emplace(kind).first;
+      ++latest[rank]->second.rows;
+      if (!instance.usable()) ++latest[rank]->second.alone;
     }
   }
   const auto lacks = [](const auto& kind) {
@@ -118,6 +127,12 @@ bool LacksAKind(const ArrivalGraph& source, const MatchResult& match) {
   };
   return std::any_of(kinds.begin(), kinds.end(),
                      [&](const Kinds& of_rank) { return std::any_of(of_rank.begin(), of_rank.end(), lacks); });
+}
+
+// Most suspects have nothing of most parts to idealise.
+ReplayTimes Replay::Parts::Run(const Idealisation& ideal) const {
+  const ReplayLengths lengths = IdealLengths(graph, source, match, peers, ideal);
+  return lengths == measured ? unchanged : RunReplay(graph, lengths);
 }
 
 int64_t Replay::Parts::SavingPerStep(const std::vector<int64_t>& ends) const {
@@ -188,18 +203,30 @@ bool Replay::Parts::LacksPeers(const Idealisation& ideal) const {
 int64_t Replay::Parts::SoloDamageNs(const Idealisation& ideal) const {
   const std::vector<bool> in_scope = ScopeOf(ideal);
   int64_t sum = 0;
-  for (const uint32_t i : source.order) {
-    const MatchedInstance& instance = match.instances[i];
-    int64_t last = INT64_MIN;
-    int64_t last_other = INT64_MIN;
-    for (const MatchedMember& m : instance.members) {
-      int64_t& latest = in_scope[static_cast<size_t>(m.rank_index)] ? last : last_other;
-      latest = std::max(latest, m.start_ns);
+  for (size_t r = 0; r < in_scope.size(); ++r) {
+    if (!in_scope[r]) continue;
+    for (const ArrivalNode& node : source.ranks[r]) {
+      if (node.instance < 0) continue;
+      const MatchedInstance& instance = match.instances[static_cast<size_t>(node.instance)];
+      if (instance.usable()) sum += SoloDamageNs(instance, static_cast<int32_t>(r), in_scope, ideal);
     }
-    const bool in_time = !ideal.time_ns || (last >= ideal.time_ns->first && last < ideal.time_ns->second);
-    if (last != INT64_MIN && last_other != INT64_MIN && last > last_other && in_time) sum += last - last_other;
   }
   return sum;
+}
+
+// The same of one instance; of several members in the scope it counts for the first.
+int64_t Replay::Parts::SoloDamageNs(const MatchedInstance& instance, int32_t rank, const std::vector<bool>& in_scope,
+                                    const Idealisation& ideal) {
+  int64_t last = INT64_MIN;
+  int64_t last_other = INT64_MIN;
+  for (const MatchedMember& m : instance.members) {
+    const bool own = in_scope[static_cast<size_t>(m.rank_index)];
+    if (own && m.rank_index < rank) return 0;
+    int64_t& latest = own ? last : last_other;
+    latest = std::max(latest, m.start_ns);
+  }
+  const bool in_time = !ideal.time_ns || (last >= ideal.time_ns->first && last < ideal.time_ns->second);
+  return last_other != INT64_MIN && last > last_other && in_time ? last - last_other : 0;
 }
 
 Replay::Replay(const ArrivalGraph& graph, const MatchResult& match) {
@@ -245,7 +272,7 @@ std::optional<WhatIf> Replay::Saving(const Idealisation& ideal) const {
   if (!base_.faithful) return std::nullopt;
   const Parts& p = *parts_;
   if (p.LacksPeers(ideal)) return std::nullopt;
-  const ReplayTimes times = RunReplay(p.graph, IdealLengths(p.graph, p.source, p.match, p.peers, ideal));
+  const ReplayTimes times = p.Run(ideal);
   WhatIf out;
   out.saving_ns_per_step = p.SavingPerStep(times.end_ns);
   const double step = p.SlowestStepNs();
@@ -261,14 +288,13 @@ std::optional<WhatIf> Replay::Saving(const Idealisation& ideal) const {
 int64_t Replay::SuspicionNs(const Idealisation& ideal) const {
   const Parts& p = *parts_;
   if (p.graph.nodes.empty() || base_.step_ns <= 0) return 0;
-  return p.SavingPerStep(RunReplay(p.graph, IdealLengths(p.graph, p.source, p.match, p.peers, ideal)).end_ns);
+  return p.SavingPerStep(p.Run(ideal).end_ns);
 }
 
 std::optional<int64_t> Replay::IdealNs(const Idealisation& ideal) const {
   if (!base_.faithful) return std::nullopt;
   const Parts& p = *parts_;
-  const ReplayTimes times = RunReplay(p.graph, IdealLengths(p.graph, p.source, p.match, p.peers, ideal));
-  return LastOf(times.end_ns) - p.begin_ns;
+  return LastOf(p.Run(ideal).end_ns) - p.begin_ns;
 }
 
 std::optional<int64_t> ZeroTransferNs(const Replay& replay) {

@@ -1,7 +1,7 @@
 #include "analysis/metrics/replay/replay_graph.h"
 
 #include <algorithm>
-#include <map>
+#include <numeric>
 
 #include "analysis/metrics/replay/replay_coupling.h"
 #include "analysis/metrics/replay/replay_gaps.h"
@@ -44,17 +44,33 @@ void AddRank(const std::vector<ArrivalNode>& rows, const MatchResult& match, int
 // a pair are counted together.
 class OrdinalCounter {
  public:
+  explicit OrdinalCounter(size_t ranks) : of_rank_(ranks) {}
+
+  void StartOver() {
+    ++round_;
+    next_ = 0;
+  }
   int32_t Next(const MatchedInstance& instance) {
     if (instance.op == CollectiveOp::kSendRecv || IsPointToPoint(instance.op)) return next_++;
     int32_t ordinal = 0;
-    for (const MatchedMember& m : instance.members) ordinal = std::max(ordinal, of_rank_[m.rank_index]);
-    for (const MatchedMember& m : instance.members) of_rank_[m.rank_index] = ordinal + 1;
+    for (const MatchedMember& m : instance.members) {
+      const OfRank& own = of_rank_[static_cast<size_t>(m.rank_index)];
+      if (own.round == round_) ordinal = std::max(ordinal, own.ordinal);
+    }
+    for (const MatchedMember& m : instance.members) {
+      of_rank_[static_cast<size_t>(m.rank_index)] = {round_, ordinal + 1};
+    }
     next_ = std::max(next_, ordinal + 1);
     return ordinal;
   }
 
  private:
-  std::map<int32_t, int32_t> of_rank_;
+  struct OfRank {
+    int64_t round = -1;
+    int32_t ordinal = 0;
+  };
+  std::vector<OfRank> of_rank_;
+  int64_t round_ = 0;
   int32_t next_ = 0;
 };
 
@@ -62,12 +78,12 @@ void AddPositions(const MatchResult& match, ReplayGraph& graph) {
   graph.position_of_instance.assign(match.instances.size(), -1);
   int64_t step = kNoStep;
   uint32_t communicator = UINT32_MAX;
-  OrdinalCounter ordinals;
+  OrdinalCounter ordinals(graph.party.size());
   size_t base = 0;
   for (size_t i = 0; i < match.instances.size(); ++i) {  // by communicator, then index
     const MatchedInstance& instance = match.instances[i];
     if (instance.communicator != communicator) base = graph.positions.size();
-    if (instance.communicator != communicator || instance.step != step) ordinals = OrdinalCounter();
+    if (instance.communicator != communicator || instance.step != step) ordinals.StartOver();
     communicator = instance.communicator;
     step = instance.step;
     const int32_t ordinal = ordinals.Next(instance);
@@ -81,6 +97,26 @@ void AddPositions(const MatchResult& match, ReplayGraph& graph) {
   }
 }
 
+// Ranks that each waits for, directly or through others, have one party.
+std::vector<size_t> PartyOfRank(const MatchResult& match, size_t ranks) {
+  std::vector<size_t> party(ranks);
+  std::iota(party.begin(), party.end(), size_t{0});
+  const auto first_of = [&party](size_t r) {
+    while (party[r] != r) r = party[r] = party[party[r]];
+    return r;
+  };
+  for (const MatchedInstance& instance : match.instances) {
+    if (!instance.usable()) continue;
+    const size_t a = first_of(static_cast<size_t>(instance.members.front().rank_index));
+    for (const MatchedMember& m : instance.members) {
+      const size_t b = first_of(static_cast<size_t>(m.rank_index));
+      party[std::max(party[a], b)] = std::min(party[a], b);
+    }
+  }
+  for (size_t r = 0; r < ranks; ++r) party[r] = first_of(r);
+  return party;
+}
+
 }  // namespace
 
 ReplayGraph BuildReplayGraph(const ArrivalGraph& source, const MatchResult& match) {
@@ -91,6 +127,7 @@ ReplayGraph BuildReplayGraph(const ArrivalGraph& source, const MatchResult& matc
     AddRank(source.ranks[r], match, static_cast<int32_t>(r), graph, async);
   }
   graph.first.push_back(graph.nodes.size());
+  graph.party = PartyOfRank(match, source.ranks.size());
   AddPositions(match, graph);
   AddCoupling(match, graph);
   AddLost(source, async, match, graph);

@@ -59,6 +59,7 @@ struct ReplayGraph {
   std::vector<int32_t> members;                // nodes
   std::vector<ReplayPosition> positions;
   std::vector<int32_t> position_of_instance;
+  std::vector<size_t> party;  // by rank: the first of the ranks that wait for each other, directly or through others
   // What to compute, in order: node n starts (n), or instance i ends (-1 - i).
   std::vector<int32_t> order;
   int64_t coupled = 0;  // nodes whose end may wait for another rank

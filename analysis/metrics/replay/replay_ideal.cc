@@ -91,8 +91,7 @@ class Idealiser {
       }
       work.push_back(item);
     }
-    const double elsewhere = RatioOfOthers(rank, value);
-    for (const ScaledResult& result : ScaleToPeers(work, elsewhere)) {
+    for (const ScaledResult& result : ScaleToPeers(work, [&] { return RatioOfOthers(rank, value); })) {
       const ReplayNode& node = graph_.node(result.node);
       lengths_.device_ns[static_cast<size_t>(result.node)] += result.length_ns - value(node);
     }
@@ -102,14 +101,16 @@ class Idealiser {
   template <typename Value>
   [[nodiscard]] double WorkPerStep(size_t rank, const Value& value) const {
     std::map<int64_t, double> steps;
-    std::map<int32_t, int64_t> longest_after;
-    for (size_t n = graph_.first[rank]; n < graph_.first[rank + 1]; ++n) {
+    const size_t first = graph_.first[rank];
+    const size_t end = graph_.first[rank + 1];
+    std::vector<int64_t> longest_after(end - first);
+    for (size_t n = first; n < end; ++n) {
       const ReplayNode& node = graph_.nodes[n];
       if (!InTime(node) || node.predecessor < 0) continue;
-      int64_t& longest = longest_after[node.predecessor];
+      int64_t& longest = longest_after[static_cast<size_t>(node.predecessor) - first];
       const int64_t more = std::max<int64_t>(0, value(node) - longest);
       longest += more;
-      steps[source_.ranks[rank][n - graph_.first[rank]].step] += static_cast<double>(more);
+      steps[source_.ranks[rank][n - first].step] += static_cast<double>(more);
     }
     constexpr size_t kCutOff = 2;
     if (steps.size() > kCutOff) {
@@ -198,12 +199,11 @@ class Idealiser {
 
   // Start of the last of the members outside the scope that begin with this instance. Ranks that this one never waits
   // for begin when they like.
-  [[nodiscard]] int64_t LatestFirst(size_t instance, int32_t rank) {
-    if (party_.empty()) party_ = PartyOfRank(match_, in_scope_.size());
+  [[nodiscard]] int64_t LatestFirst(size_t instance, int32_t rank) const {
     int64_t latest = INT64_MIN;
     for (size_t m = graph_.member_first[instance]; m < graph_.member_first[instance + 1]; ++m) {
       const ReplayNode& member = graph_.node(graph_.members[m]);
-      const bool together = party_[static_cast<size_t>(member.rank)] == party_[static_cast<size_t>(rank)];
+      const bool together = graph_.party[static_cast<size_t>(member.rank)] == graph_.party[static_cast<size_t>(rank)];
       if (member.predecessor < 0 && together && !in_scope_[static_cast<size_t>(member.rank)]) {
         latest = std::max(latest, member.start_ns);
       }
@@ -258,7 +258,6 @@ class Idealiser {
   const ReplayPeers& peers_;
   const Idealisation& ideal_;
   std::vector<bool> in_scope_;
-  std::vector<size_t> party_;    // by rank, once it is asked for
   std::set<int32_t> dealt_out_;  // nodes of one rank
   ReplayLengths lengths_;
 };

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <numeric>
 #include <utility>
 
 #include "analysis/stats/order_statistic.h"
@@ -109,32 +108,12 @@ void AddRank(const ArrivalGraph& source, const ReplayGraph& graph, size_t rank, 
 
 }  // namespace
 
-std::vector<size_t> PartyOfRank(const MatchResult& match, size_t ranks) {
-  std::vector<size_t> party(ranks);
-  std::iota(party.begin(), party.end(), size_t{0});
-  const auto first_of = [&party](size_t r) {
-    while (party[r] != r) r = party[r] = party[party[r]];
-    return r;
-  };
-  for (const MatchedInstance& instance : match.instances) {
-    if (!instance.usable()) continue;
-    const size_t a = first_of(static_cast<size_t>(instance.members.front().rank_index));
-    for (const MatchedMember& m : instance.members) {
-      const size_t b = first_of(static_cast<size_t>(m.rank_index));
-      party[std::max(party[a], b)] = std::min(party[a], b);
-    }
-  }
-  for (size_t r = 0; r < ranks; ++r) party[r] = first_of(r);
-  return party;
-}
-
 std::vector<ReplayParty> FindParties(const ArrivalGraph& source, const MatchResult& match, const ReplayGraph& graph,
                                      int64_t step_ns) {
   std::vector<ReplayParty> parties;
-  const std::vector<size_t> party_of = PartyOfRank(match, source.ranks.size());
-  std::vector<std::vector<size_t>> by_first(party_of.size());
-  for (size_t r = 0; r < party_of.size(); ++r) {
-    if (graph.first[r] < graph.first[r + 1]) by_first[party_of[r]].push_back(r);
+  std::vector<std::vector<size_t>> by_first(graph.party.size());
+  for (size_t r = 0; r < graph.party.size(); ++r) {
+    if (graph.first[r] < graph.first[r + 1]) by_first[graph.party[r]].push_back(r);
   }
   const std::vector<bool> followed = Followed(graph);
   for (const std::vector<size_t>& ranks : by_first) {

@@ -16,9 +16,6 @@ struct ReplayParty {
   double steps = 0;           // in that
 };
 
-// The first rank of the ranks that each waits for, directly or through others.
-[[nodiscard]] std::vector<size_t> PartyOfRank(const MatchResult& match, size_t ranks);
-
 // `step_ns`: length of a step where the trace tells none. Where captures begin and end at different moments, what all
 // of a party's captures hold is counted.
 [[nodiscard]] std::vector<ReplayParty> FindParties(const ArrivalGraph& source, const MatchResult& match,

@@ -17,6 +17,8 @@ struct ReplayLengths {
   std::vector<int64_t> transfer_cut_ns;  // of instances: how much sooner they end after the last arrival
   std::vector<int64_t> member_cut_ns;    // of nodes: the same of one member alone
   bool transfers_zero = false;
+
+  friend bool operator==(const ReplayLengths&, const ReplayLengths&) = default;
 };
 
 struct ReplayTimes {

@@ -178,12 +178,12 @@ std::vector<ScaledResult> LevelToPeers(const std::vector<ComparedLength>& length
   return out;
 }
 
-std::vector<ScaledResult> ScaleToPeers(const std::vector<ScaledWork>& work, double elsewhere) {
+std::vector<ScaledResult> ScaleToPeers(const std::vector<ScaledWork>& work, const std::function<double()>& elsewhere) {
   const Sums sums = SumUp(work);
   const bool few = sums.by_step.size() < kFewSteps;
   const bool most_have_peers = sums.all.own_ns >= sums.without_peers_ns;
   const bool trusted = most_have_peers && GoTogether(sums.by_position);
-  const double for_the_rest = most_have_peers ? sums.all.ratio() : elsewhere;
+  const double for_the_rest = most_have_peers ? sums.all.ratio() : elsewhere();
   std::vector<ScaledResult> out;
   out.reserve(work.size());
   for (size_t i = 0; i < work.size(); ++i) {

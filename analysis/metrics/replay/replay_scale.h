@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -37,7 +38,8 @@ struct ComparedLength {
 
 // Peers of equal communicators are compared place by place only if most of the work has them and its lengths go with
 // theirs from place to place: stages of a pipeline are at different places of their programs. Else, and where there are
-// no peers, one factor holds for all: that of the work with peers, or `elsewhere` if too little of it has any.
-[[nodiscard]] std::vector<ScaledResult> ScaleToPeers(const std::vector<ScaledWork>& work, double elsewhere);
+// no peers, one factor holds for all: that of the work with peers, or elsewhere() if too little of it has any.
+[[nodiscard]] std::vector<ScaledResult> ScaleToPeers(const std::vector<ScaledWork>& work,
+                                                     const std::function<double()>& elsewhere);
 
 }  // namespace lockstep
