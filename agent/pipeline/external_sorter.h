@@ -1,8 +1,9 @@
 // A bounded external merge sort of trivially copyable records.
 //
-// Records are collected up to the memory budget; a full buffer is sorted and spilled as a run to an unlinked file, and
-// reading merges the runs. Nothing is spilled while one run suffices. The order must be total for the result to be
-// deterministic; equal records keep no particular order. One thread.
+// Records are collected up to the memory budget; a full buffer is sorted and spilled as a run to an unlinked file, in
+// packed blocks (record_block.h): copying to the file costs more than packing. Reading merges the runs. Nothing is
+// spilled while one run suffices. The order must be total for the result to be deterministic; equal records keep no
+// particular order. One thread.
 //   sorter.Add(r)...; sorter.Finish(); while (sorter.Next(r)) ...
 #pragma once
 
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "agent/pipeline/record_block.h"
 #include "analysis/base/status_macros.h"
 #include "platform/spill_file.h"
 
@@ -25,7 +28,7 @@ namespace lockstep {
 
 template <typename Record, typename Less>
 class ExternalSorter {
-  static_assert(std::is_trivially_copyable_v<Record>);
+  static_assert(std::is_trivially_copyable_v<Record> && sizeof(Record) % 4 == 0);
 
  public:
   ExternalSorter(std::string folder, int64_t memory_bytes, Less less = Less())
@@ -83,10 +86,10 @@ class ExternalSorter {
  private:
   struct Run {
     int64_t first_offset = 0;
-    size_t size = 0;       // records
-    int64_t offset = 0;    // next byte to read
-    size_t remaining = 0;  // records not yet read
-    size_t share = 0;
+    size_t size = 0;                    // records
+    std::vector<uint32_t> block_bytes;  // of each kBlock records; the last may hold fewer
+    int64_t offset = 0;                 // next byte to read
+    size_t block = 0;                   // next to read
     std::vector<Record> window;
     size_t position = 0;
   };
@@ -104,12 +107,10 @@ class ExternalSorter {
   // Every run from its begin.
   absl::Status Merge() {
     if (runs_.empty()) return absl::OkStatus();
-    const size_t share = std::max<size_t>(64, capacity_ / runs_.size());
     for (size_t i = 0; i < runs_.size(); ++i) {
       Run& run = runs_[i];
-      run.share = share;
       run.offset = run.first_offset;
-      run.remaining = run.size;
+      run.block = 0;
       LOCKSTEP_RETURN_IF_ERROR(Refill(run));
       heap_.push_back(i);
     }
@@ -124,25 +125,58 @@ class ExternalSorter {
       file_.emplace(std::move(file));
     }
     std::sort(buffer_.begin(), buffer_.end(), less_);
-    LOCKSTEP_ASSIGN_OR_RETURN(const int64_t offset, file_->Append(std::as_bytes(std::span(buffer_))));
     Run run;
-    run.first_offset = offset;
+    run.first_offset = file_->size();
     run.size = buffer_.size();
+    for (size_t first = 0; first < buffer_.size(); first += kBlock) {
+      const auto records = std::span(buffer_).subspan(first, std::min(kBlock, buffer_.size() - first));
+      const size_t before = packed_.size();
+      PackRecords(std::as_bytes(records), sizeof(Record), packed_);
+      run.block_bytes.push_back(static_cast<uint32_t>(packed_.size() - before));
+      if (packed_.size() >= kWriteBytes) LOCKSTEP_RETURN_IF_ERROR(Write());
+    }
+    LOCKSTEP_RETURN_IF_ERROR(Write());
     runs_.push_back(std::move(run));
     buffer_.clear();
     return absl::OkStatus();
   }
 
-  absl::Status Refill(Run& run) {
-    const size_t n = std::min(run.share, run.remaining);
-    run.window.resize(n);
-    run.position = 0;
-    if (n == 0) return absl::OkStatus();
-    LOCKSTEP_RETURN_IF_ERROR(file_->Read(run.offset, std::as_writable_bytes(std::span(run.window))));
-    run.offset += static_cast<int64_t>(n * sizeof(Record));
-    run.remaining -= n;
+  absl::Status Write() {
+    LOCKSTEP_RETURN_IF_ERROR(file_->Append(packed_).status());
+    packed_.clear();
     return absl::OkStatus();
   }
+
+  // The next blocks of a run, as many as its share of the memory holds.
+  absl::Status Refill(Run& run) {
+    const size_t share = std::max<size_t>(1, capacity_ / runs_.size() / kBlock);
+    const size_t blocks = std::min(share, run.block_bytes.size() - run.block);
+    const auto sizes = std::span(run.block_bytes).subspan(run.block, blocks);
+    run.window.resize(std::min(blocks * kBlock, run.size - std::min(run.size, run.block * kBlock)));
+    run.position = 0;
+    run.block += blocks;
+    const size_t bytes = std::accumulate(sizes.begin(), sizes.end(), size_t{0});
+    packed_.resize(bytes + PackedSlack(sizeof(Record)));
+    LOCKSTEP_RETURN_IF_ERROR(file_->Read(run.offset, std::span(packed_).first(bytes)));
+    run.offset += static_cast<int64_t>(bytes);
+    return Unpack(sizes, run.window);
+  }
+
+  absl::Status Unpack(std::span<const uint32_t> sizes, std::span<Record> records) const {
+    std::span<const std::byte> packed(packed_);
+    for (const uint32_t size : sizes) {
+      const auto block = records.first(std::min(kBlock, records.size()));
+      if (!UnpackRecords(packed, size, sizeof(Record), std::as_writable_bytes(block))) {
+        return absl::DataLossError("a temporary file does not hold what was written to it");
+      }
+      packed = packed.subspan(size);
+      records = records.subspan(block.size());
+    }
+    return absl::OkStatus();
+  }
+
+  static constexpr size_t kBlock = 64;
+  static constexpr size_t kWriteBytes = size_t{64} << 10;
 
   std::string folder_;
   size_t capacity_;
@@ -152,6 +186,7 @@ class ExternalSorter {
   int64_t count_ = 0;
   std::vector<Run> runs_;
   std::vector<size_t> heap_;
+  std::vector<std::byte> packed_;  // what is written or read
   std::optional<SpillFile> file_;
 };
 

@@ -8,6 +8,8 @@
 namespace lockstep {
 namespace {
 
+constexpr size_t kMostPending = 128;
+
 bool IsLonger(const Exemplar& a, const Exemplar& b) {
   return std::tie(b.duration_ns, a.start_ns) < std::tie(a.duration_ns, b.start_ns);
 }
@@ -47,9 +49,10 @@ KernelTable::Entry& KernelTable::EntryOf(const ActivityRecord& kernel, const Ker
 
 void KernelTable::Add(const ActivityRecord& kernel, const KernelClass& kind, int64_t step, DropCounters& drops) {
   Entry& entry = EntryOf(kernel, kind, drops);
-  entry.total.Add(kernel.duration_ns);
-  Sketch& slice = entry.slices[GridIndex(kernel.start_ns, slice_ns_)];
-  slice.Add(kernel.duration_ns);
+  const int64_t slice = GridIndex(kernel.start_ns, slice_ns_);
+  if (entry.pending_slice != slice || entry.pending.size() == kMostPending) TakePending(entry);
+  entry.pending_slice = slice;
+  entry.pending.push_back(kernel.duration_ns);
   AddExemplar(entry, {kernel.start_ns, kernel.duration_ns, step});
   if (--entry.until_check == 0) Bound(entry);
   if (--until_bound_ == 0) BoundAll();
@@ -62,9 +65,19 @@ void KernelTable::AddExemplar(Entry& entry, const Exemplar& exemplar) {
   if (longest.size() > entry.most_exemplars) longest.pop_back();
 }
 
+void KernelTable::TakePending(Entry& entry) {
+  if (entry.pending.empty()) return;
+  std::sort(entry.pending.begin(), entry.pending.end());
+  const Sketch more = Sketch::OfSorted(entry.pending);
+  entry.total.Merge(more);
+  entry.slices[entry.pending_slice].Merge(more);
+  entry.pending.clear();
+}
+
 // Slices are exact only while the key as a whole is: nothing that any merge could show is lost.
 void KernelTable::Bound(Entry& entry) {
   entry.until_check = 512;
+  TakePending(entry);
   if (entry.total.exact()) return;
   for (auto& [index, slice] : entry.slices) slice.ForgetExact();
 }

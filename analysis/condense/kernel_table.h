@@ -52,11 +52,14 @@ class KernelTable {
     std::vector<Exemplar> longest;
     size_t most_exemplars = kExemplars;
     int64_t until_check = 512;
+    std::vector<int64_t> pending;  // durations of one slice that its sketch and the total lack
+    int64_t pending_slice = 0;
   };
 
   Entry& EntryOf(const ActivityRecord& kernel, const KernelClass& kind, DropCounters& drops);
   void AddExemplar(Entry& entry, const Exemplar& exemplar);
-  void Bound(Entry& entry);
+  static void TakePending(Entry& entry);
+  static void Bound(Entry& entry);
   void BoundAll();
 
   const FileInterner& names_;

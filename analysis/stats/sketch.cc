@@ -134,6 +134,18 @@ void Sketch::Add(int64_t value, int64_t times) {
   if (values_.size() > kMaxDistinct) ForgetExact();
 }
 
+Sketch Sketch::OfSorted(std::span<const int64_t> values) {
+  Sketch out;
+  for (const int64_t value : values) {
+    LOCKSTEP_CHECK(value >= out.max_);
+    out.AddToMoments(value, 1);
+    if (out.values_.empty() || out.values_.back().first != value) out.values_.emplace_back(value, 0);
+    ++out.values_.back().second;
+  }
+  if (out.values_.size() > kMaxDistinct) out.ForgetExact();
+  return out;
+}
+
 void Sketch::ForgetExact() {
   if (!exact_) return;
   buckets_ = BucketsOf(values_);

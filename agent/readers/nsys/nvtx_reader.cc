@@ -25,6 +25,13 @@ struct Domain {
   NameId name = kNoId;
 };
 
+// What the text of a range says, whoever pushed it.
+struct Label {
+  std::string text;  // without the numbers of single calls
+  NameId name = kNoId;
+  std::optional<int64_t> step;  // of the profiler's own marks
+};
+
 class NvtxTable {
  public:
   NvtxTable(ReadSession& session, CommunicatorLog& communicators) : session_(session), communicators_(communicators) {}
@@ -34,10 +41,12 @@ class NvtxTable {
 
  private:
   std::string TextOf(const Row& row);
+  Label LabelFrom(std::string_view whole);
+  const Label& LabelOf(const Row& row);
   const Domain& DomainOf(uint32_t process, int64_t id) const;
   std::optional<TimeSpan> SpanOf(const Row& row, HostKind kind);
   std::optional<NcclFields> PayloadOf(const Row& row);
-  void Describe(const Row& row, const Domain& domain, const std::string& text, HostRecord& record);
+  void Describe(const Row& row, const Domain& domain, const Label& label, HostRecord& record);
   void DescribeNccl(const Row& row, std::string_view text, CollectiveOp op, HostRecord& record);
 
   ReadSession& session_;
@@ -46,7 +55,8 @@ class NvtxTable {
   NcclJson json_;
   const Domain default_domain_;
   std::map<std::pair<uint32_t, int64_t>, Domain> domains_;
-  std::unordered_map<int64_t, std::string> registered_;  // texts by StringIds id
+  std::unordered_map<int64_t, Label> registered_;  // by StringIds id
+  Label latest_;                                   // of what is not registered
 };
 
 std::optional<HostKind> KindOfEvent(int64_t type) {
@@ -86,14 +96,33 @@ std::string NvtxTable::TextOf(const Row& row) {
   if (const std::string_view inline_text = row.Text(nvtx::kText); !inline_text.empty()) return std::string(inline_text);
   const std::optional<int64_t> id = row.Int(nvtx::kTextId);
   if (!id.has_value()) return {};
-  if (const auto known = registered_.find(*id); known != registered_.end()) return known->second;
   std::optional<std::string> text = session_.strings().Text(*id);
-  if (!text.has_value()) {
-    session_.sink().Drop(DropReason::kBadString, row.id());
-    return {};
+  if (!text.has_value()) session_.sink().Drop(DropReason::kBadString, row.id());
+  return std::move(text).value_or("");
+}
+
+Label NvtxTable::LabelFrom(std::string_view whole) {
+  Label label;
+  label.text = WithoutCallNumbers(whole);
+  label.name = session_.sink().InternName(label.text.empty() ? "(no text)" : label.text);
+  label.step = ProfilerStepNumber(label.text);
+  return label;
+}
+
+// Valid until the next call.
+const Label& NvtxTable::LabelOf(const Row& row) {
+  if (const std::string_view inline_text = row.Text(nvtx::kText); !inline_text.empty()) {
+    latest_ = LabelFrom(inline_text);
+    return latest_;
   }
-  if (registered_.size() < kMaxCachedLabels && text->size() <= kMaxCachedBytes) registered_.emplace(*id, *text);
-  return *std::move(text);
+  const std::optional<int64_t> id = row.Int(nvtx::kTextId);
+  if (id.has_value()) {
+    if (const auto known = registered_.find(*id); known != registered_.end()) return known->second;
+  }
+  const std::string text = TextOf(row);
+  latest_ = LabelFrom(text);
+  if (text.empty() || registered_.size() >= kMaxCachedLabels || text.size() > kMaxCachedBytes) return latest_;
+  return registered_.emplace(*id, latest_).first->second;
 }
 
 std::optional<TimeSpan> NvtxTable::SpanOf(const Row& row, HostKind kind) {
@@ -141,12 +170,13 @@ void NvtxTable::DescribeNccl(const Row& row, std::string_view text, CollectiveOp
   record.meta = session_.sink().InternMeta(meta);
 }
 
-void NvtxTable::Describe(const Row& row, const Domain& domain, const std::string& text, HostRecord& record) {
+void NvtxTable::Describe(const Row& row, const Domain& domain, const Label& label, HostRecord& record) {
   if (record.kind == HostKind::kMark) return;
+  const std::string& text = label.text;
   const bool in_nccl = domain.text == kNcclDomain;
   if (in_nccl || text.starts_with("nccl")) DescribeNccl(row, text, NcclOpOf(text, in_nccl), record);
   const std::string& step_range = session_.options().step_range;
-  const std::optional<int64_t> step = step_range.empty() ? ProfilerStepNumber(text) : std::nullopt;
+  const std::optional<int64_t> step = step_range.empty() ? label.step : std::nullopt;
   if (step.has_value() || IsRangeAskedFor(step_range, domain.text, text)) {
     MarkStep(step.value_or(-1), record);
   }
@@ -160,18 +190,17 @@ absl::Status NvtxTable::Visit(const Row& row) {
   if (!span.has_value()) return absl::OkStatus();
   const std::optional<uint32_t> process = session_.ProcessOf(row, nvtx::kGlobalTid);
   if (!process.has_value()) return absl::OkStatus();
-  const std::string whole = TextOf(row);
-  const std::string text(WithoutCallNumbers(whole));
+  const Label& label = LabelOf(row);
   const Domain& domain = DomainOf(*process, row.IntOr(nvtx::kDomain, 0));
   HostRecord record;
   record.start_ns = span->start_ns;
   record.duration_ns = span->duration_ns;
   record.tid = TidOf(row.IntOr(nvtx::kGlobalTid, 0));
   record.process = *process;
-  record.name = session_.sink().InternName(text.empty() ? "(no text)" : text);
+  record.name = label.name;
   record.domain = domain.name;
   record.kind = *kind;
-  Describe(row, domain, text, record);
+  Describe(row, domain, label, record);
   return session_.sink().Host(record);
 }
 

@@ -100,7 +100,11 @@ std::optional<TimeSpan> ReadSession::DeviceSpanOf(const Row& row, int start_fiel
 std::optional<uint32_t> ReadSession::ProcessOf(const Row& row, int global_id_field) {
   const std::optional<int64_t> global_id = one_process_ ? std::nullopt : row.Int(global_id_field);
   const int64_t pid = global_id.has_value() ? PidOf(*global_id) : -1;
-  if (const auto known = processes_.find(pid); known != processes_.end()) return known->second;
+  if (latest_process_ != nullptr && latest_process_->first == pid) return latest_process_->second;
+  if (const auto known = processes_.find(pid); known != processes_.end()) {
+    latest_process_ = &*known;
+    return known->second;
+  }
   if (processes_.size() >= kMaxProcesses) {
     sink_.Drop(DropReason::kKeyLimit, row.id());
     return std::nullopt;

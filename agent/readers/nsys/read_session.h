@@ -103,7 +103,8 @@ class ReadSession {
   ReadResult result_;
   bool one_process_ = false;
   int64_t rows_ = 0;
-  std::unordered_map<int64_t, uint32_t> processes_;  // by pid
+  std::unordered_map<int64_t, uint32_t> processes_;                     // by pid
+  const std::pair<const int64_t, uint32_t>* latest_process_ = nullptr;  // of these: most rows are of the same
 };
 
 }  // namespace lockstep::nsys

@@ -24,6 +24,7 @@ std::vector<Record> RandomRecords(size_t n) {
   for (size_t i = 0; i < n; ++i) {
     records[i].key = static_cast<int64_t>(random() % 1000);
     records[i].payload[0] = static_cast<int64_t>(i);
+    records[i].payload[1 + i % 6] = static_cast<int64_t>(random() >> (random() % 64));
   }
   return records;
 }

@@ -7,6 +7,7 @@
 #include <limits>
 #include <random>
 #include <set>
+#include <span>
 #include <tuple>
 
 namespace lockstep {
@@ -266,6 +267,23 @@ TEST(Sketch, MergingTwoExactSketchesConvertsOnlyWhenTheUnionIsTooWide) {
   EXPECT_EQ(same.distinct(), 700U);
   low.Merge(high);
   EXPECT_FALSE(low.exact());
+}
+
+TEST(Sketch, OfSortedIsWhatAddingOneByOneGives) {
+  std::mt19937_64 random(5);
+  for (const size_t distinct : {1, 3, 1'024, 1'025, 5'000}) {
+    std::vector<int64_t> values(2 * distinct);
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i] = static_cast<int64_t>((i % distinct) * (random() % 2 + 1) * 97);
+    Sketch added;
+    for (const int64_t value : values) added.Add(value);
+    std::sort(values.begin(), values.end());
+    EXPECT_EQ(Encoded(Sketch::OfSorted(values)), Encoded(added)) << distinct;
+    Sketch merged = Sketch::OfSorted(std::span(values).first(distinct));
+    merged.Merge(Sketch::OfSorted(std::span(values).subspan(distinct)));
+    EXPECT_EQ(Encoded(merged), Encoded(added)) << distinct;
+  }
+  EXPECT_EQ(Encoded(Sketch::OfSorted({})), Encoded(Sketch()));
 }
 
 TEST(Sketch, MergingWithItselfDoubles) {
