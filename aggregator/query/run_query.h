@@ -13,9 +13,10 @@
 
 namespace lockstep {
 
-// The report document (lockstep.report/1) as JSON text. A complete run counts as analysed from then on. Errors:
-// kNotFound (no such run), and those of BuildReport.
-absl::StatusOr<std::string> AnswerViews(JobStore& store, const std::string& run, AnalysisOptions options,
+// The report document (lockstep.report/1) as JSON text. A complete run counts as analysed from then on, and the store
+// may keep what was answered: the same request gets the same text without being computed again, until the run changes.
+// Errors: kNotFound (no such run), and those of BuildReport.
+absl::StatusOr<std::string> AnswerViews(JobStore& store, const std::string& run, const AnalysisOptions& asked,
                                         Executor& executor);
 
 // Writes the resolved ranks of a run that is complete into the store, for the people who read it with SQL. An open run

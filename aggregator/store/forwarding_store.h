@@ -1,6 +1,7 @@
 // A JobStore that passes everything on to another one: override what is to be seen, or in tests to be broken.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,6 +37,13 @@ class ForwardingStore : public JobStore {
   }
   absl::StatusOr<std::vector<RunInfo>> ListRuns() override { return target_.ListRuns(); }
   absl::StatusOr<LoadedRun> LoadRun(const std::string& run) override { return target_.LoadRun(run); }
+  absl::StatusOr<std::optional<std::string>> FindAnswer(const std::string& run, const Hash128& key) override {
+    return target_.FindAnswer(run, key);
+  }
+  absl::Status KeepAnswers(const std::string& run, const RunContent& content,
+                           const std::vector<KeptAnswer>& answers) override {
+    return target_.KeepAnswers(run, content, answers);
+  }
   absl::StatusOr<std::vector<RunUsage>> Usage() override { return target_.Usage(); }
   absl::Status Reclaim() override { return target_.Reclaim(); }
 

@@ -33,10 +33,26 @@ struct StoredSource {
   bool complete = false;
 };
 
+// Which content of a run was loaded, and what was said about the run then.
+struct RunContent {
+  int64_t run_id = 0;
+  int64_t revision = 0;
+  int64_t changed_unix_ns = 0;  // a run that was dropped and made again is another one
+  int32_t expected_ranks = -1;
+  bool finished_by_hand = false;
+};
+
 // A loaded run. `instances` stays usable while the store is open; it reads a snapshot.
 struct LoadedRun {
   RunData data;
   std::unique_ptr<InstanceSource> instances;
+  std::optional<RunContent> content;  // of a store that keeps answers
+};
+
+// An answer about a run, and what was asked (query/answer_key.h).
+struct KeptAnswer {
+  Hash128 key;
+  std::string text;
 };
 
 // The order of RunData::files.
@@ -83,7 +99,14 @@ class JobStore {
 
   [[nodiscard]] virtual absl::StatusOr<std::vector<RunInfo>> ListRuns() = 0;            // by name
   [[nodiscard]] virtual absl::StatusOr<LoadedRun> LoadRun(const std::string& run) = 0;  // kNotFound
-  [[nodiscard]] virtual absl::StatusOr<std::vector<RunUsage>> Usage() = 0;              // by name
+  // An answer that was kept about exactly the present content; nullopt without one. A store may keep none at all.
+  [[nodiscard]] virtual absl::StatusOr<std::optional<std::string>> FindAnswer(const std::string& run,
+                                                                              const Hash128& key) = 0;
+  // Keeps answers computed from that content; nothing if the run is another by now. Bounded: the oldest go first. No
+  // part of the content: neither dumped nor counted as a change.
+  virtual absl::Status KeepAnswers(const std::string& run, const RunContent& content,
+                                   const std::vector<KeptAnswer>& answers) = 0;
+  [[nodiscard]] virtual absl::StatusOr<std::vector<RunUsage>> Usage() = 0;  // by name
   // Gives the room of dropped runs back to the disk, as far as the store can without copying all of itself.
   virtual absl::Status Reclaim() = 0;
 };

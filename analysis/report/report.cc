@@ -221,6 +221,25 @@ const std::vector<std::string>& AllViews() {
   return views;
 }
 
+Json ReportOfViews(const Json& report, const std::vector<std::string>& views) {
+  // Also true for what belongs to no view.
+  const auto is_shown = [&](std::string_view part) {
+    const std::string_view view = part == "allocation" ? "memory" : part;
+    const auto is_view = [&](const std::string& known) { return known == view; };
+    const auto is_asked = [&](const std::string& asked) { return asked == view || asked == "all"; };
+    return std::none_of(AllViews().begin(), AllViews().end(), is_view) ||
+           std::any_of(views.begin(), views.end(), is_asked);
+  };
+  Json shown;
+  for (const auto& [part, value] : report.items()) {
+    if (is_shown(part)) shown[part] = value;
+  }
+  Json& notices = shown["notices"];
+  const auto of_others = [&](const Json& notice) { return !is_shown(notice.at("view").get<std::string>()); };
+  notices.erase(std::remove_if(notices.begin(), notices.end(), of_others), notices.end());
+  return shown;
+}
+
 absl::StatusOr<Json> BuildReport(const RunData& run, InstanceSource& instances, const AnalysisOptions& options,
                                  Executor& executor) {
   LOCKSTEP_RETURN_IF_ERROR(CheckOptions(options));

@@ -25,6 +25,9 @@ using Json = nlohmann::ordered_json;
 [[nodiscard]] absl::StatusOr<Json> BuildReport(const RunData& run, InstanceSource& instances,
                                                const AnalysisOptions& options, Executor& executor);
 
+// What BuildReport gives for these views with the same options, out of a report that holds them.
+[[nodiscard]] Json ReportOfViews(const Json& report, const std::vector<std::string>& views);
+
 // Reals in 9 significant digits, shortest form; 2-space indentation; a final newline.
 [[nodiscard]] std::string RenderJson(const Json& report);
 

@@ -26,9 +26,10 @@ class Aggregator:
 
 def without_paths(text):
     report = json.loads(text)
-    for row in report["ranks"]:
+    for row in report.get("ranks", []):
         row["path"] = None
-    report["quality"]["files"] = [row["status"] for row in report["quality"]["files"] if row["status"] != "skipped"]
+    if "quality" in report:
+        report["quality"]["files"] = [row["status"] for row in report["quality"]["files"] if row["status"] != "skipped"]
     return report
 
 

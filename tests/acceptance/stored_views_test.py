@@ -43,6 +43,16 @@ class StoredViews(TempDirTest):
                 for view in analysed:
                     self.assertEqual(shown[view], analysed[view], view)
 
+    def check_kept(self, aggregator, traces):
+        """What was kept when all views were asked for, against each view computed alone."""
+        whole, _ = self.both(aggregator, traces, [])
+        for view in set(whole) - {"schema", "notices", "run", "allocation"}:
+            with self.subTest(view):
+                arguments = ("--view", view, "--format", "json")
+                shown = run("lockstep", "show", "r", "--aggregator", aggregator.address, *arguments)
+                analysed = run("lockstep", "analyze", traces, "--run", "r", *arguments)
+                self.assertEqual(without_paths(shown.stdout), without_paths(analysed.stdout))
+
     def check_cut(self, aggregator, traces, kind, *restriction):
         with self.subTest(restriction):
             shown, analysed = self.both(aggregator, traces, restriction)
@@ -60,6 +70,7 @@ class StoredViews(TempDirTest):
     def check(self, name, traces, steps, time):
         aggregator = self.stored(name, traces)
         self.check_whole(aggregator, traces)
+        self.check_kept(aggregator, traces)
         self.check_cut(aggregator, traces, "steps", "--steps", steps)
         self.check_cut(aggregator, traces, "time", "--time", time)
         self.check_cut(aggregator, traces, "time", "--time", time, "--ranks", "0", "--kernels", "gemm")

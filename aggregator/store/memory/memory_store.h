@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -35,6 +36,14 @@ class MemoryStore final : public JobStore {
   absl::Status PutRanks(const std::string& run, const std::vector<std::pair<Hash128, int32_t>>& ranks) override;
   absl::StatusOr<std::vector<RunInfo>> ListRuns() override;
   absl::StatusOr<LoadedRun> LoadRun(const std::string& run) override;
+  // Keeps no answers: who asks a store in memory asks once.
+  absl::StatusOr<std::optional<std::string>> FindAnswer(const std::string& /*run*/, const Hash128& /*key*/) override {
+    return std::nullopt;
+  }
+  absl::Status KeepAnswers(const std::string& /*run*/, const RunContent& /*content*/,
+                           const std::vector<KeptAnswer>& /*answers*/) override {
+    return absl::OkStatus();
+  }
   absl::StatusOr<std::vector<RunUsage>> Usage() override;
   absl::Status Reclaim() override { return absl::OkStatus(); }
 

@@ -204,16 +204,22 @@ absl::StatusOr<RunInfo> DescribeRun(Database& db, int64_t run, const Statement& 
 }
 
 constexpr std::string_view kRunColumns =
-    "SELECT id, name, expected_ranks, finished_by_hand, analysed_revision IS revision FROM run ";
+    "SELECT id, name, expected_ranks, finished_by_hand, analysed_revision IS revision, revision, changed_unix_ns FROM "
+    "run ";
 
-absl::StatusOr<std::pair<int64_t, RunInfo>> FindRun(Database& db, const std::string& run) {
+absl::StatusOr<std::pair<RunContent, RunInfo>> FindRun(Database& db, const std::string& run) {
   LOCKSTEP_ASSIGN_OR_RETURN(Statement statement, db.Prepare(std::string(kRunColumns) + "WHERE name = ?"));
   statement.BindText(1, run);
   LOCKSTEP_ASSIGN_OR_RETURN(const bool known, statement.Step());
   if (!known) return NoSuchRun(run);
-  const int64_t id = statement.Int(0);
-  LOCKSTEP_ASSIGN_OR_RETURN(RunInfo info, DescribeRun(db, id, statement));
-  return std::make_pair(id, std::move(info));
+  RunContent content;
+  content.run_id = statement.Int(0);
+  content.revision = statement.Int(5);
+  content.changed_unix_ns = statement.Int(6);
+  LOCKSTEP_ASSIGN_OR_RETURN(RunInfo info, DescribeRun(db, content.run_id, statement));
+  content.expected_ranks = info.expected_ranks;
+  content.finished_by_hand = info.finished_by_hand;
+  return std::make_pair(content, std::move(info));
 }
 
 }  // namespace
@@ -233,8 +239,9 @@ absl::StatusOr<LoadedRun> LoadStoredRun(Database db, const std::string& run) {
   LOCKSTEP_RETURN_IF_ERROR(db.Execute("BEGIN"));
   LOCKSTEP_ASSIGN_OR_RETURN(auto found, FindRun(db, run));
   LoadedRun loaded;
+  loaded.content = found.first;
   loaded.data.info = std::move(found.second);
-  LOCKSTEP_ASSIGN_OR_RETURN(std::vector<SourceHead> heads, LoadHeads(db, found.first));
+  LOCKSTEP_ASSIGN_OR_RETURN(std::vector<SourceHead> heads, LoadHeads(db, found.first.run_id));
   RunDictionary dictionary;
   std::vector<StoredInstances> stored;
   for (SourceHead& head : heads) {
@@ -247,7 +254,7 @@ absl::StatusOr<LoadedRun> LoadStoredRun(Database db, const std::string& run) {
     stored.push_back({head.id, std::move(names), loaded.data.sources.back().communicators.size()});
   }
   loaded.data.names = dictionary.Take();
-  LOCKSTEP_RETURN_IF_ERROR(LoadFileNotes(db, found.first, &loaded.data.files));
+  LOCKSTEP_RETURN_IF_ERROR(LoadFileNotes(db, found.first.run_id, &loaded.data.files));
   loaded.instances = MakeInstanceSource(std::move(db), std::move(stored));
   return loaded;
 }

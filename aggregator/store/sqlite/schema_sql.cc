@@ -265,12 +265,24 @@ ALTER TABLE step ADD COLUMN optimizer_ns INTEGER NOT NULL DEFAULT 0;
                                         R"sql(
 ALTER TABLE run ADD COLUMN changed_unix_ns INTEGER NOT NULL DEFAULT 0;
 UPDATE run SET changed_unix_ns = CAST(strftime('%s', 'now') AS INTEGER) * 1000000000;
+)sql",
+                                        // Answers about the content of a run, no part of it.
+                                        R"sql(
+CREATE TABLE answer (
+  run INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE,
+  key BLOB NOT NULL,
+  revision INTEGER NOT NULL,
+  expected_ranks INTEGER,
+  finished_by_hand INTEGER NOT NULL,
+  report BLOB NOT NULL,
+  UNIQUE (run, key)
+);
 )sql"};
 
-const std::string_view kStoreTables[18] = {
+const std::string_view kStoreTables[19] = {
     "run",    "source", "name",        "source_name", "communicator",  "batch",  "instance_block",
     "kernel", "step",   "step_kernel", "bucket",      "collective_op", "memory", "api",
-    "range",  "launch", "summary",     "file_note",
+    "range",  "launch", "summary",     "file_note",   kAnswerTable,
 };
 
 }  // namespace lockstep

@@ -6,8 +6,10 @@
 namespace lockstep {
 
 // kStoreMigrations[v] takes a store from schema v to v + 1; the first creates everything.
-extern const char* const kStoreMigrations[4];
+extern const char* const kStoreMigrations[5];
+// The answers that were kept; all others hold content.
+inline constexpr std::string_view kAnswerTable = "answer";
 // Every table of the newest schema.
-extern const std::string_view kStoreTables[18];
+extern const std::string_view kStoreTables[19];
 
 }  // namespace lockstep

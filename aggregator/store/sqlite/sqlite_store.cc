@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "aggregator/store/memory/run_assembly.h"
+#include "aggregator/store/sqlite/answers.h"
 #include "aggregator/store/sqlite/batch_writer.h"
 #include "aggregator/store/sqlite/binding.h"
 #include "aggregator/store/sqlite/run_loader.h"
@@ -350,6 +351,19 @@ absl::StatusOr<std::vector<RunInfo>> SqliteStore::ListRuns() {
   absl::StatusOr<std::vector<RunInfo>> infos = DescribeRuns(db_);
   if (!infos.ok()) return ExplainStoreError(infos.status(), path_);
   return infos;
+}
+
+absl::StatusOr<std::optional<std::string>> SqliteStore::FindAnswer(const std::string& run, const Hash128& key) {
+  const MutexLock lock(mutex_);
+  absl::StatusOr<std::optional<std::string>> found = ReadAnswer(db_, run, key);
+  if (!found.ok()) return ExplainStoreError(found.status(), path_);
+  return found;
+}
+
+absl::Status SqliteStore::KeepAnswers(const std::string& run, const RunContent& content,
+                                      const std::vector<KeptAnswer>& answers) {
+  const std::vector<PackedAnswer> packed = PackAnswers(answers);
+  return InTransaction([&]() LOCKSTEP_UNCHECKED_THREAD_SAFETY { return WriteAnswers(db_, run, content, packed); });
 }
 
 absl::StatusOr<std::vector<RunUsage>> SqliteStore::Usage() {

@@ -42,6 +42,9 @@ class SqliteStore final : public JobStore {
   absl::Status PutRanks(const std::string& run, const std::vector<std::pair<Hash128, int32_t>>& ranks) override;
   absl::StatusOr<std::vector<RunInfo>> ListRuns() override;
   absl::StatusOr<LoadedRun> LoadRun(const std::string& run) override;
+  absl::StatusOr<std::optional<std::string>> FindAnswer(const std::string& run, const Hash128& key) override;
+  absl::Status KeepAnswers(const std::string& run, const RunContent& content,
+                           const std::vector<KeptAnswer>& answers) override;
   absl::StatusOr<std::vector<RunUsage>> Usage() override;
   absl::Status Reclaim() override;
 

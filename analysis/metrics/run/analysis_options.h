@@ -36,6 +36,7 @@ struct AnalysisOptions {
   std::optional<int64_t> limit;
   int32_t expected_ranks = -1;
   std::vector<FamilyWord> families;  // --families, before the built-in table; first match counts
+  friend bool operator==(const AnalysisOptions&, const AnalysisOptions&) = default;
 };
 
 }  // namespace lockstep

@@ -3,13 +3,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "aggregator/store/forwarding_store.h"
 #include "aggregator/store/memory/memory_store.h"
+#include "aggregator/store/sqlite/sqlite_store.h"
 #include "analysis/report/report.h"
 #include "platform/executor.h"
+#include "platform/temp_dir.h"
 
 namespace lockstep {
 namespace {
@@ -23,16 +27,28 @@ class WatchedStore : public ForwardingStore {
   using ForwardingStore::ForwardingStore;
   std::vector<std::pair<Hash128, int32_t>> ranks;
 
+  int loads = 0;
+  bool is_full = false;
+
   absl::Status PutRanks(const std::string& run, const std::vector<std::pair<Hash128, int32_t>>& resolved) override {
     ranks = resolved;
     return ForwardingStore::PutRanks(run, resolved);
+  }
+  absl::StatusOr<LoadedRun> LoadRun(const std::string& run) override {
+    ++loads;
+    return ForwardingStore::LoadRun(run);
+  }
+  absl::Status KeepAnswers(const std::string& run, const RunContent& content,
+                           const std::vector<KeptAnswer>& answers) override {
+    if (is_full) return absl::ResourceExhaustedError("no room");
+    return ForwardingStore::KeepAnswers(run, content, answers);
   }
 };
 
 class RunQueryTest : public testing::Test {
  protected:
   // A source of one kernel-less batch, claimed by this rank.
-  void AddSource(uint64_t id, int32_t rank, bool complete) {
+  static SourceContext ContextOf(uint64_t id, int32_t rank) {
     SourceContext context;
     context.source_id = {0, id};
     context.path = "trace";
@@ -41,14 +57,20 @@ class RunQueryTest : public testing::Test {
     context.last_end_ns = 2'000;
     context.kernels = 1;
     context.kernel_time_ns = 1'000;
-    ASSERT_TRUE(store_.OpenRun("r", -1).ok());
-    ASSERT_TRUE(store_.PutSource("r", context).ok());
+    return context;
+  }
+
+  void AddSource(uint64_t id, int32_t rank, bool complete) { AddSource(store_, ContextOf(id, rank), complete); }
+
+  static void AddSource(JobStore& store, const SourceContext& context, bool complete) {
+    ASSERT_TRUE(store.OpenRun("r", -1).ok());
+    ASSERT_TRUE(store.PutSource("r", context).ok());
     Batch batch;
     if (complete) {
       batch.total_batches = 1;
       batch.summary.emplace();
     }
-    ASSERT_TRUE(store_.PutBatch("r", context.source_id, HashOf("batch"), batch).ok());
+    ASSERT_TRUE(store.PutBatch("r", context.source_id, HashOf("batch"), batch).ok());
   }
 
   std::string StateAnswered() {
@@ -82,6 +104,80 @@ TEST_F(RunQueryTest, AnOpenRunIsAnsweredAndStaysOpen) {
   AddSource(1, 0, false);
   EXPECT_EQ(StateAnswered(), "open");
   EXPECT_EQ(store_.ListRuns().value()[0].state, RunState::kOpen);
+}
+
+// What is kept in a file, against what a store that keeps nothing computes.
+class KeptAnswersTest : public RunQueryTest {
+ protected:
+  void SetUp() override {
+    absl::StatusOr<TempDir> dir = TempDir::Create("", "query-test-");
+    ASSERT_TRUE(dir.ok()) << dir.status();
+    dir_.emplace(*std::move(dir));
+    file_ = SqliteStore::Open(dir_->path() + "/runs.db").value();
+    keeping_.emplace(*file_);
+  }
+
+  void AddToBoth(uint64_t id, int32_t rank, bool complete) {
+    AddSource(*keeping_, ContextOf(id, rank), complete);
+    AddSource(store_, ContextOf(id, rank), complete);
+  }
+
+  // The answer of the file is that of the memory; whether it had to be computed.
+  bool IsComputed(const AnalysisOptions& options) {
+    const int before = keeping_->loads;
+    const auto kept = AnswerViews(*keeping_, "r", options, executor_);
+    const auto computed = AnswerViews(store_, "r", options, executor_);
+    EXPECT_EQ(kept.status(), absl::OkStatus());
+    EXPECT_TRUE(kept.ok() && computed.ok() && *kept == *computed) << options.views[0];
+    return keeping_->loads > before;
+  }
+
+  std::optional<TempDir> dir_;
+  std::unique_ptr<SqliteStore> file_;
+  std::optional<WatchedStore> keeping_;
+};
+
+TEST_F(KeptAnswersTest, AnAnswerIsComputedOnce) {
+  AddToBoth(1, 0, true);
+  EXPECT_TRUE(IsComputed({.views = {"ranks"}}));
+  EXPECT_FALSE(IsComputed({.views = {"ranks"}}));
+  EXPECT_TRUE(IsComputed({.views = {"ranks"}, .ranks = {0}})) << "another question";
+  EXPECT_FALSE(IsComputed({.views = {"ranks"}, .ranks = {0}}));
+}
+
+TEST_F(KeptAnswersTest, WhoSawTheSummaryHasEveryViewWaiting) {
+  AddToBoth(1, 0, true);
+  EXPECT_TRUE(IsComputed({.views = {"summary"}}));
+  for (const std::string& view : AllViews()) EXPECT_FALSE(IsComputed({.views = {view}})) << view;
+  EXPECT_TRUE(IsComputed({.views = {"kernels"}, .limit = 3}));
+  EXPECT_FALSE(IsComputed({.views = {"kernels"}, .limit = 3}));
+}
+
+TEST_F(KeptAnswersTest, ARestrictedSummaryMakesNoOtherViews) {
+  AddToBoth(1, 0, true);
+  EXPECT_TRUE(IsComputed({.views = {"summary"}, .ranks = {0}}));
+  EXPECT_TRUE(IsComputed({.views = {"ranks"}}));
+}
+
+TEST_F(KeptAnswersTest, AChangedRunIsComputedAgain) {
+  AddToBoth(1, 0, true);
+  EXPECT_TRUE(IsComputed({.views = {"ranks"}}));
+  AddToBoth(2, 1, true);
+  EXPECT_TRUE(IsComputed({.views = {"ranks"}}));
+  EXPECT_FALSE(IsComputed({.views = {"ranks"}}));
+}
+
+TEST_F(KeptAnswersTest, OfAnOpenRunNothingIsKept) {
+  AddToBoth(1, 0, false);
+  EXPECT_TRUE(IsComputed({.views = {"ranks"}}));
+  EXPECT_TRUE(IsComputed({.views = {"ranks"}}));
+}
+
+TEST_F(KeptAnswersTest, WithoutRoomTheAnswerIsGivenAndNotKept) {
+  AddToBoth(1, 0, true);
+  keeping_->is_full = true;
+  EXPECT_TRUE(IsComputed({.views = {"ranks"}}));
+  EXPECT_TRUE(IsComputed({.views = {"ranks"}}));
 }
 
 TEST_F(RunQueryTest, RanksOfACompleteRunArePublished) {

@@ -189,7 +189,7 @@ TEST_F(SqliteStoreTest, TheRunsShareOutTheFile) {
 
 TEST_F(SqliteStoreTest, ARunOfAnOlderSchemaIsAsOldAsItsTakeover) {
   Fill(*OpenFile(), 1, MakeStream(1, 2, 10));
-  Change("ALTER TABLE run DROP COLUMN changed_unix_ns; PRAGMA user_version=3");
+  Change("DROP TABLE answer; ALTER TABLE run DROP COLUMN changed_unix_ns; PRAGMA user_version=3");
   const int64_t before_ns = SystemClock().UnixNs() - 1'000'000'000;  // the file knows whole seconds
   const int64_t changed_ns = OpenFile()->Usage().value().at(0).changed_unix_ns;
   EXPECT_GE(changed_ns, before_ns);
@@ -306,7 +306,8 @@ TEST_F(SqliteStoreTest, AStoreOfTheFirstSchemaIsTakenOverWithItsSteps) {
     if (is_new) undo += "ALTER TABLE step DROP COLUMN " + column + ";";
   }
   Change(undo +
-         "ALTER TABLE run DROP COLUMN changed_unix_ns; DROP TABLE file_note; CREATE TABLE file_note (run INTEGER NOT "
+         "DROP TABLE answer; ALTER TABLE run DROP COLUMN changed_unix_ns; DROP TABLE file_note; CREATE TABLE file_note "
+         "(run INTEGER NOT "
          "NULL, path TEXT NOT NULL, status TEXT NOT NULL, "
          "reason TEXT NOT NULL, note BLOB NOT NULL, PRIMARY KEY (run, path));"
          "INSERT INTO file_note VALUES (1, 'a.json', 'used', '', x''); PRAGMA user_version=1");

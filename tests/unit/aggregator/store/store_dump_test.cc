@@ -155,6 +155,7 @@ TEST_F(OneRunTest, AChangeOfAnyColumnThatIsNoBookkeepingShows) {
   {
     absl::StatusOr<Database> db = Database::Open(Path("base.db"), Database::Mode::kReadWriteCreate);
     for (const std::string_view table : kStoreTables) {
+      if (table == kAnswerTable) continue;
       absl::StatusOr<Statement> names = db->Prepare(fmt::format("SELECT name FROM pragma_table_info('{}')", table));
       while (*names->Step()) columns.emplace_back(table, names->Text(0));
     }

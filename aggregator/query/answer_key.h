@@ -1,0 +1,13 @@
+// What an answer depends on beside the content of its run: the request, and the code that answers it.
+#pragma once
+
+#include "analysis/base/hash128.h"
+#include "analysis/metrics/run/analysis_options.h"
+
+namespace lockstep {
+
+// Equal only for requests of the same meaning, made to programs of the same sources. The expected ranks are said by the
+// run, not by the request. Pure.
+[[nodiscard]] Hash128 AnswerKey(const AnalysisOptions& options);
+
+}  // namespace lockstep
