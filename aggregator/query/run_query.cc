@@ -29,6 +29,7 @@ std::vector<KeptAnswer> EachView(const Json& report) {
   for (const std::string& view : AllViews()) {
     answers.push_back({AnswerKey({.views = {view}}), RenderJson(ReportOfViews(report, {view}))});
   }
+  answers.push_back({AnswerKey({.views = {"all"}}), RenderJson(report)});
   return answers;
 }
 

@@ -19,6 +19,7 @@
 #include "bench/readers/json_limit.h"
 #include "bench/readers/sqlite_limit.h"
 #include "platform/temp_dir.h"
+#include "proto/batch_codec.h"
 
 namespace lockstep {
 namespace {
@@ -36,28 +37,33 @@ struct Condensed {
   int64_t kernels = 0;
   int64_t drops = 0;
   int64_t batches = 0;
+  int64_t wire_bytes = 0;  // if asked for
 };
 
 class Counter : public BatchConsumer {
  public:
+  explicit Counter(bool encodes) : encodes_(encodes) {}
+
   absl::Status BeginSource(const SourceContext& source) override {
     counted_.kernels += source.kernels;
     return absl::OkStatus();
   }
-  absl::Status Consume(const SourceContext& /*source*/, Batch /*batch*/) override {
+  absl::Status Consume(const SourceContext& /*source*/, Batch batch) override {
     ++counted_.batches;
+    if (encodes_) counted_.wire_bytes += static_cast<int64_t>(EncodeBatch(batch).size());
     return absl::OkStatus();
   }
   [[nodiscard]] const Condensed& counted() const { return counted_; }
 
  private:
+  const bool encodes_;
   Condensed counted_;
 };
 
-absl::StatusOr<Condensed> Condense(const std::string& path, const std::string& tmp) {
+absl::StatusOr<Condensed> Condense(const std::string& path, const std::string& tmp, bool encodes = false) {
   CondenseFileOptions options;
   options.tmp_dir = tmp;
-  Counter counter;
+  Counter counter(encodes);
   LOCKSTEP_ASSIGN_OR_RETURN(const FileReport report, CondenseFile(path, options, counter));
   if (report.status != "used") {
     return absl::InvalidArgumentError(fmt::format("{}: {}: {}", path, report.status, report.reason));
@@ -125,6 +131,7 @@ absl::StatusOr<Json> Measure(const std::string& path, int repeats) {
     ours.push_back(end - middle);
     ratios.push_back(limits.back() / ours.back());
   }
+  LOCKSTEP_ASSIGN_OR_RETURN(const Condensed encoded, Condense(path, tmp.path(), true));
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
   return Json{{"path", path},
@@ -132,6 +139,7 @@ absl::StatusOr<Json> Measure(const std::string& path, int repeats) {
               {"bytes", limit.bytes},
               {"kernels", condensed.kernels},
               {"drops", condensed.drops},
+              {"wire_bytes", encoded.wire_bytes},
               {"limit", limit.name},
               {"limit_cpu_s", Median(limits)},
               {"condense_cpu_s", Median(ours)},

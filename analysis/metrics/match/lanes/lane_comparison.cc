@@ -98,8 +98,9 @@ CloseEnds CloseEndsAt(const LaneWalker& walker, const std::vector<LaneEvent>& a,
                       size_t stride, double offset) {
   CloseEnds out;
   Holes holes(a, b, walker.cap_ns(), offset);
+  size_t near = 0;
   for (size_t i = 0; i < a.size(); i += stride) {
-    const LaneWalker::Step step = walker.Nearest(i, offset);
+    const LaneWalker::Step step = walker.Nearest(i, offset, near);
     if (!step.in_window) continue;
     ++out.pairs;
     if (step.distance_ns >= walker.cap_ns()) {

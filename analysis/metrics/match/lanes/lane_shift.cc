@@ -110,7 +110,7 @@ class FullWalk {
     while (from < walker_.a().size()) {
       size_t misses = 0;
       std::optional<size_t> lost;
-      walker_.Walk(from, stride, walker_.a().size(), tracker,
+      walker_.Walk(from, stride, walker_.a().size(), walker_.b().size() / 2, tracker,
                    [&](const LaneWalker::Step& step, const OffsetTracker& now) {
                      steps_.push_back(step);
                      steps_.back().offset = now.Predict(walker_.a()[step.i].end_ns);
@@ -133,8 +133,9 @@ class FullWalk {
     if (finalists.empty() || 4 * finalists.front().score > static_cast<double>(walker_.cap_ns())) return false;
     tracker = {static_cast<double>(finalists.front().offset), 0, t, 0};
     ++jumps_;
+    size_t near = 0;
     for (size_t n = steps_.size() - std::min(misses, steps_.size()); n < steps_.size(); ++n) {
-      steps_[n] = walker_.Nearest(steps_[n].i, tracker.offset);
+      steps_[n] = walker_.Nearest(steps_[n].i, tracker.offset, near);
     }
     return true;
   }

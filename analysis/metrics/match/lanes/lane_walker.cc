@@ -33,11 +33,29 @@ void OffsetTracker::Update(int64_t t_ns, double residual) {
   at_ns = t_ns;
 }
 
-LaneWalker::Step LaneWalker::Nearest(size_t i, double offset) const {
+size_t LaneWalker::FirstEndFrom(int64_t t_ns, size_t near) const {
+  size_t low = std::min(near, b_.size());  // [low, high): all before low end sooner, those from high on do not
+  size_t high = low;
+  for (size_t step = 1; low > 0 && b_[low - 1].end_ns >= t_ns; step *= 2) {
+    high = low - 1;
+    low -= std::min(step, low);
+  }
+  for (size_t step = 1; high < b_.size() && b_[high].end_ns < t_ns; step *= 2) {
+    low = high + 1;
+    high += std::min(step, b_.size() - high);
+  }
+  const auto sooner = [](const LaneEvent& e, int64_t t) { return e.end_ns < t; };
+  const auto begin = b_.begin();
+  return static_cast<size_t>(std::lower_bound(begin + static_cast<std::ptrdiff_t>(low),
+                                              begin + static_cast<std::ptrdiff_t>(high), t_ns, sooner) -
+                             begin);
+}
+
+LaneWalker::Step LaneWalker::Nearest(size_t i, double offset, size_t& near) const {
   const int64_t want = a_[i].end_ns - std::llround(offset);
   Step step{i, 0, offset, cap_ns_, want >= b_.front().start_ns && want <= b_.back().end_ns};
-  const auto at =
-      std::lower_bound(b_.begin(), b_.end(), want, [](const LaneEvent& e, int64_t t) { return e.end_ns < t; });
+  near = FirstEndFrom(want, near);
+  const auto at = b_.begin() + static_cast<std::ptrdiff_t>(near);
   for (auto right = at; right != b_.end() && right->end_ns - want < step.distance_ns; ++right) {
     if (right->kind != a_[i].kind) continue;
     step.distance_ns = right->end_ns - want;
@@ -53,7 +71,7 @@ LaneWalker::Step LaneWalker::Nearest(size_t i, double offset) const {
   return step;
 }
 
-double LaneWalker::LocalScore(size_t probe, int64_t offset) const {
+double LaneWalker::LocalScore(size_t probe, int64_t offset, size_t near) const {
   double sum = 0;
   int64_t seen = 0;
   const auto visit = [&](const Step& step, const OffsetTracker&) {
@@ -64,7 +82,7 @@ double LaneWalker::LocalScore(size_t probe, int64_t offset) const {
   for (const std::ptrdiff_t direction : {1, -1}) {
     if (seen > 0 && !Promising(sum, seen)) break;
     OffsetTracker tracker{static_cast<double>(offset), 0, a_[probe].end_ns, 0};
-    Walk(probe, direction, kLocalEvents, tracker, visit);
+    Walk(probe, direction, kLocalEvents, near, tracker, visit);
   }
   return seen == 0 ? static_cast<double>(cap_ns_) : sum / static_cast<double>(seen);
 }
@@ -77,7 +95,7 @@ std::vector<LaneWalker::Candidate> LaneWalker::Finalists(size_t probe, int64_t e
   for (; at != b_.end() && at->end_ns <= first + 2 * reach_ns; ++at) {
     if (at->kind != a_[probe].kind) continue;
     const int64_t offset = a_[probe].end_ns - at->end_ns;
-    all.push_back({LocalScore(probe, offset), offset, probe});
+    all.push_back({LocalScore(probe, offset, static_cast<size_t>(at - b_.begin())), offset, probe});
   }
   std::stable_sort(all.begin(), all.end(), [](const Candidate& x, const Candidate& y) { return x.score < y.score; });
   std::vector<Candidate> out;

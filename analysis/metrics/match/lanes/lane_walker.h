@@ -37,16 +37,19 @@ class LaneWalker {
     bool in_window = false;   // b runs there
   };
 
-  // Nearest end of the same kind; cap if there is none.
-  [[nodiscard]] Step Nearest(size_t i, double offset) const;
+  // Nearest end of the same kind; cap if there is none. `near` is any place in b, at best close to it, and becomes the
+  // first one that ends no sooner.
+  [[nodiscard]] Step Nearest(size_t i, double offset, size_t& near) const;
 
-  // Visits `count` events from `from` on in `stride`s (backwards if negative) and follows the offset.
+  // Visits `count` events from `from` on in `stride`s (backwards if negative) and follows the offset. `near`: a place
+  // in b, at best close to where the first one lies.
   template <typename Visit>
-  void Walk(size_t from, std::ptrdiff_t stride, size_t count, OffsetTracker& tracker, const Visit& visit) const {
+  void Walk(size_t from, std::ptrdiff_t stride, size_t count, size_t near, OffsetTracker& tracker,
+            const Visit& visit) const {
     auto i = static_cast<std::ptrdiff_t>(from);
     for (size_t n = 0; n < count && i >= 0 && i < static_cast<std::ptrdiff_t>(a_.size()); ++n, i += stride) {
       const auto index = static_cast<size_t>(i);
-      const Step step = Nearest(index, tracker.Predict(a_[index].end_ns));
+      const Step step = Nearest(index, tracker.Predict(a_[index].end_ns), near);
       if (step.distance_ns < cap_ns_) {
         const double found = static_cast<double>(a_[index].end_ns - b_[step.j].end_ns);
         tracker.Update(a_[index].end_ns, found - tracker.Predict(a_[index].end_ns));
@@ -59,7 +62,7 @@ class LaneWalker {
   [[nodiscard]] bool Promising(double sum, int64_t seen) const;
 
   // Mean capped distance of the events around a probe.
-  [[nodiscard]] double LocalScore(size_t probe, int64_t offset) const;
+  [[nodiscard]] double LocalScore(size_t probe, int64_t offset, size_t near) const;
 
   struct Candidate {
     double score = 0;
@@ -76,6 +79,9 @@ class LaneWalker {
   [[nodiscard]] const std::vector<LaneEvent>& b() const { return b_; }
 
  private:
+  // The first event of b that ends no sooner, sought outwards from a place in doubling steps.
+  [[nodiscard]] size_t FirstEndFrom(int64_t t_ns, size_t near) const;
+
   const std::vector<LaneEvent>& a_;
   const std::vector<LaneEvent>& b_;
   int64_t cap_ns_;

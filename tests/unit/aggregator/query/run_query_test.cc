@@ -149,6 +149,7 @@ TEST_F(KeptAnswersTest, WhoSawTheSummaryHasEveryViewWaiting) {
   AddToBoth(1, 0, true);
   EXPECT_TRUE(IsComputed({.views = {"summary"}}));
   for (const std::string& view : AllViews()) EXPECT_FALSE(IsComputed({.views = {view}})) << view;
+  EXPECT_FALSE(IsComputed({.views = {"all"}}));
   EXPECT_TRUE(IsComputed({.views = {"kernels"}, .limit = 3}));
   EXPECT_FALSE(IsComputed({.views = {"kernels"}, .limit = 3}));
 }

@@ -1,0 +1,131 @@
+"""Whole answers: of files, and of stored runs."""
+import json
+import os
+import shutil
+import subprocess
+
+from figures.bench import ROOT, median_run, row
+
+DLRM = os.path.join(ROOT, "..", "shared", "data", "kineto", "param_dlrm_8rank_v100", "kineto")
+# HolisticTraceAnalysis loaded eight ranks of this size in 82 s, where baseline_pandas.py takes 15.1 s.
+HTA_OF_BASELINE = 82 / 15.1
+
+
+def dlrm_cold(bench):
+    """`analyze` of eight real DLRM ranks, a process each time."""
+    if not os.path.isdir(DLRM):
+        return None
+    done = median_run(11, lambda: bench.run("lockstep", "analyze", DLRM, "--view", "summary", "--format", "json"))
+    if done.json()["run"]["ranks"] != 8:
+        raise SystemExit("the DLRM ranks were not all read")
+    return row(f"{done.wall_s:.3f} s", done.wall_s / 0.15, "<= 0.15 s", done.wall_s <= 0.15, raw=done.figures())
+
+
+def eight_ranks(bench):
+    """`analyze` of eight ranks of 208 MB each, a complete answer, against what HTA would take to load them."""
+    files = bench.simulate("eight", "--program", "decode", "--tp", "8", "--hosts", "1", "--gpus-per-host", "8", "--layers", "80", "--steps",
+                           "6" if bench.quick else "58", "--ids", "groups", "--stacks")
+    done = median_run(3, lambda: bench.run("lockstep", "analyze", *files, "--format", "json"))
+    if done.json()["run"]["ranks"] != 8:
+        raise SystemExit("not all ranks were read")
+    base = json.loads(subprocess.run([os.path.join(ROOT, "bench", "baseline_pandas.py"), *files], check=True, stdout=subprocess.PIPE,
+                                     text=True).stdout)
+    times = base["wall_s"] * HTA_OF_BASELINE / done.wall_s
+    memory = base["peak_mib"] / done.peak_mib
+    return row(f"{done.wall_s:.2f} s", times, ">= 40, 20 x", times >= 40 and memory >= 20,
+               f"pandas {base['wall_s']:.1f} s, {base['peak_mib']:.0f} MiB; here {done.peak_mib:.0f} MiB",
+               {"baseline": base, "memory_ratio": memory, **done.figures()})
+
+
+def fleet(bench, ranks, instances, ids):
+    """A decode of `ranks`, eight a host, of about that many instances a rank."""
+    layers, tp = 80, 8
+    steps = max(2, round(instances / (2 * layers + 1)))
+    return bench.stored(f"fleet-{ranks}-{steps}-{ids}", "--program", "decode", "--tp", str(tp), "--dp", str(ranks // tp), "--hosts",
+                        str(ranks // tp), "--layers", str(layers), "--steps", str(steps), "--ids", ids, "--cause",
+                        "late_host:rank=3,us=300,p=0.02", "--clock", "offset_ms=5,drift_ppm=5")
+
+
+def run_of(store):
+    return os.path.basename(store)[:-len(".db")]
+
+
+def analyse(bench, store):
+    """The summary of a stored run that nobody asked about before."""
+    fresh = bench.path("fresh.db")
+    shutil.copyfile(store, fresh)
+    done = bench.run("lockstep", "show", run_of(store), "--store", fresh, "--format", "json")
+    return fresh, done
+
+
+def instances_of(bench, store):
+    done = bench.run("lockstep", "show", run_of(store), "--store", store, "--view", "ranks", "--format", "json")
+    return sum(rank["collectives"] for rank in done.json()["ranks"])
+
+
+def stored_view(bench):
+    """The slowest view of an analysed stored run."""
+    ranks = 64 if bench.quick else 1024
+    fresh, _ = analyse(bench, fleet(bench, ranks, 500, "full"))
+    run = f"fleet-{ranks}-3-full"
+    views = ["summary", "ranks", "quality", "kernels", "families", "collectives", "skew", "overlap", "imbalance", "tails", "idle", "host",
+             "launches", "nvtx", "memory", "steps", "pace", "clock", "stragglers", "findings"]
+    walls = {view: median_run(3, lambda v=view: bench.run("lockstep", "show", run, "--store", fresh, "--view", v)).wall_s for view in views}
+    slowest = max(walls, key=walls.get)
+    return row(f"{walls[slowest]:.3f} s", walls[slowest] / 0.3, "<= 0.3 s", walls[slowest] <= 0.3, f"{slowest}, of {ranks} ranks", walls)
+
+
+def scale(bench, ids, seconds):
+    """The first summary of 1,024 ranks: three sizes, and what 50,000 instances a rank would take at the rate of the largest."""
+    ranks = 64 if bench.quick else 1024
+    points = []
+    for instances in (350, 700, 1400):
+        store = fleet(bench, ranks, instances, ids)
+        count = instances_of(bench, store)
+        _, done = analyse(bench, store)
+        points.append({"instances": count, **done.figures()})
+    last = points[-1]
+    factor = 1024 * 50_000 / last["instances"]
+    wall, peak_gib = last["wall_s"] * factor, last["peak_mib"] * factor / 1024
+    held = wall <= seconds and peak_gib <= 4
+    rate = ", ".join(f"{p['wall_s'] / p['instances'] * 1e6:.2f}" for p in points)
+    return row(f"{wall:.0f} s {peak_gib:.0f} GiB", wall / seconds, f"<= {seconds} s", held, f"us a row at {ranks} ranks: {rate}", points)
+
+
+def analysis_ids(bench):
+    """1,024 ranks x 50,000 instances with ids, extrapolated from smaller ones."""
+    return scale(bench, "full", 25)
+
+
+def analysis_names(bench):
+    """The same by names only."""
+    return scale(bench, "names", 60)
+
+
+def ingest(bench):
+    """Collective instances from the wire to durable blocks of a store, two streams, against decoding alone."""
+    store = fleet(bench, 64 if bench.quick else 128, 5000, "full")
+    out = subprocess.run([bench.binary("lockstep-bench-ingest"), store, run_of(store), "--copies", "2" if bench.quick else "8"], check=True,
+                         stdout=subprocess.PIPE, text=True).stdout
+    got = json.loads(out)
+    rate = got["put_m_per_s"]
+    return row(f"{rate:.2f} M/s", rate / 5, ">= 5 M/s", rate >= 5, f"{got['decode_m_per_s']:.1f} M/s decoded", got)
+
+
+def threads(bench):
+    """One thread and as many as there are cores give the same bytes."""
+    files = bench.simulate("threads", "--program", "train", "--tp", "4", "--dp", "2", "--hosts", "2", "--steps", "8")
+    flags = ("analyze", *files, "--view", "all", "--format", "json")
+    cores = os.sched_getaffinity(0)
+    many = bench.run("lockstep", *flags).text
+    os.sched_setaffinity(0, {min(cores)})
+    try:
+        one = bench.run("lockstep", *flags, "--jobs", "1").text
+    finally:
+        os.sched_setaffinity(0, cores)
+    same = one == many
+    return row("same" if same else "differ", 1 if same else 0, "same", same)
+
+
+FIGURES = {"dlrm_cold": dlrm_cold, "eight_ranks": eight_ranks, "stored_view": stored_view, "analysis_ids": analysis_ids,
+           "analysis_names": analysis_names, "ingest": ingest, "threads": threads}

@@ -1,0 +1,58 @@
+#include "bench/ingest/wire_batches.h"
+
+#include <memory>
+#include <unordered_map>
+#include <utility>
+
+#include "analysis/base/status_macros.h"
+#include "proto/batch_codec.h"
+
+namespace lockstep {
+namespace {
+
+// Gives the names of a run the dense ids of one source again, in order of first use.
+class SourceNames {
+ public:
+  explicit SourceNames(const std::vector<std::string>& names) : names_(names) {}
+
+  void Translate(Batch& batch) {
+    for (InstanceRow& row : batch.instances) {
+      const auto [known, is_new] = ids_.try_emplace(row.name, static_cast<uint32_t>(ids_.size()));
+      if (is_new) {
+        const std::string& text = names_[row.name];
+        batch.names.push_back({.id = known->second, .hash = HashOf(text), .text = text});
+      }
+      row.name = known->second;
+    }
+  }
+
+ private:
+  const std::vector<std::string>& names_;
+  std::unordered_map<uint32_t, uint32_t> ids_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::vector<WireSource>> WireSourcesOf(LoadedRun& run) {
+  std::vector<WireSource> sources;
+  for (size_t i = 0; i < run.data.sources.size(); ++i) {
+    WireSource source{.context = run.data.sources[i].context};
+    SourceNames names(run.data.names);
+    LOCKSTEP_ASSIGN_OR_RETURN(const std::unique_ptr<InstanceStream> stream,
+                              run.instances->Open(i, InstanceSource::kAllCommunicators));
+    while (true) {
+      Batch batch;
+      LOCKSTEP_ASSIGN_OR_RETURN(batch.instances, stream->Next());
+      if (batch.instances.empty()) break;
+      batch.sequence = static_cast<int64_t>(source.bodies.size());
+      if (batch.sequence == 0) batch.communicators = run.data.sources[i].communicators;
+      names.Translate(batch);
+      source.instances += static_cast<int64_t>(batch.instances.size());
+      source.bodies.push_back(EncodeBatch(batch));
+    }
+    sources.push_back(std::move(source));
+  }
+  return sources;
+}
+
+}  // namespace lockstep
