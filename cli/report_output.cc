@@ -107,7 +107,15 @@ int ShowReport(const QueryClient& client, const std::string& run, const ReportFl
     return text.ok() ? WriteAnswer(*text, flags) : fail(text.status());
   }
   absl::StatusOr<Json> report = client.Views(run, WithStrictViews(asked, flags));
-  return report.ok() ? WriteReport(*std::move(report), flags, asked) : fail(report.status());
+  if (!report.ok()) return fail(report.status());
+  try {
+    return WriteReport(*std::move(report), flags, asked);
+  } catch (const Json::exception& error) {
+    return fail(absl::DataLossError(
+        fmt::format("the answer about run '{}' is no report that this release can show ({}): is the aggregator of this "
+                    "release, and its store unharmed?",
+                    run, error.what())));
+  }
 }
 
 int Complain(const absl::Status& status, int exit_code) {

@@ -119,6 +119,15 @@ absl::Status GetGroups(const v1::Batch& in, Batch* batch) {
   return DecodeTables(block, batch);
 }
 
+absl::StatusOr<v1::Batch> Parse(std::string_view bytes) {
+  v1::Batch message;
+  if (bytes.size() > std::numeric_limits<int>::max() ||
+      !message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return absl::InvalidArgumentError(fmt::format("batch: {} bytes are no lockstep.v1.Batch", bytes.size()));
+  }
+  return message;
+}
+
 }  // namespace
 
 std::string EncodeBatch(const Batch& batch) {
@@ -138,16 +147,17 @@ std::string EncodeBatch(const Batch& batch) {
 }
 
 absl::StatusOr<Batch> DecodeBatch(std::string_view bytes) {
-  v1::Batch in;
-  if (bytes.size() > std::numeric_limits<int>::max() ||
-      !in.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return absl::InvalidArgumentError(fmt::format("batch: {} bytes are no lockstep.v1.Batch", bytes.size()));
-  }
+  LOCKSTEP_ASSIGN_OR_RETURN(const v1::Batch in, Parse(bytes));
   Batch batch;
   LOCKSTEP_RETURN_IF_ERROR(GetHead(in, &batch));
   LOCKSTEP_RETURN_IF_ERROR(GetCommunicators(in, &batch.communicators));
   LOCKSTEP_RETURN_IF_ERROR(GetGroups(in, &batch));
   return batch;
+}
+
+absl::StatusOr<std::string> PackedInstancesOf(std::string_view bytes) {
+  LOCKSTEP_ASSIGN_OR_RETURN(const v1::Batch in, Parse(bytes));
+  return in.instances().SerializeAsString();
 }
 
 std::string EncodeRow(const LocalCommunicator& communicator) {

@@ -24,6 +24,10 @@ inline constexpr uint32_t kBatchVersion = 3;
 [[nodiscard]] std::string EncodeBatch(const Batch& batch);
 [[nodiscard]] absl::StatusOr<Batch> DecodeBatch(std::string_view bytes);
 
+// The instances of an encoded batch as they stand in it, for UnpackInstances; "" when it has none. Decodes nothing:
+// `bytes` has been decoded before.
+[[nodiscard]] absl::StatusOr<std::string> PackedInstancesOf(std::string_view bytes);
+
 // One definition of a communicator, as a plain serialised message, for stores.
 [[nodiscard]] std::string EncodeRow(const LocalCommunicator& communicator);
 [[nodiscard]] absl::Status DecodeRow(std::string_view bytes, LocalCommunicator* communicator);

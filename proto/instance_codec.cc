@@ -244,24 +244,19 @@ absl::StatusOr<std::vector<InstanceRow>> DecodeInstances(const v1::InstanceBlock
   return rows;
 }
 
-std::vector<PackedInstances> PackInstances(std::span<const InstanceRow> rows) {
-  std::vector<PackedInstances> packed;
-  for (const auto& [communicator, numbers] : GroupRows(rows)) {
-    const RowPointers picked = Pick(rows, numbers);
-    v1::InstanceColumns columns;
-    EncodeGroup(picked, numbers, &columns);
-    PackedInstances& part = packed.emplace_back();
-    part.communicator = communicator;
-    part.count = static_cast<int64_t>(numbers.size());
-    part.first_start_ns = picked.front()->start_ns;
-    part.last_end_ns = picked.front()->end_ns();
-    for (const InstanceRow* row : picked) part.last_end_ns = std::max(part.last_end_ns, row->end_ns());
-    part.columns = codec::PackToBytes(columns);
-  }
-  return packed;
+std::string PackInstances(std::span<const InstanceRow> rows) {
+  v1::InstanceBlock block;
+  EncodeInstances(rows, &block);
+  return codec::PackToBytes(block);
 }
 
-absl::StatusOr<UnpackedInstances> UnpackInstances(std::string_view columns) {
+absl::StatusOr<std::vector<InstanceRow>> UnpackInstances(std::string_view block) {
+  v1::InstanceBlock message;
+  LOCKSTEP_RETURN_IF_ERROR(codec::UnpackBytes("instances", block, codec::kMaxInstanceBytes, &message));
+  return DecodeInstances(message);
+}
+
+absl::StatusOr<UnpackedInstances> UnpackCommunicator(std::string_view columns) {
   v1::InstanceColumns group;
   LOCKSTEP_RETURN_IF_ERROR(codec::UnpackBytes("instances", columns, codec::kMaxInstanceBytes, &group));
   LOCKSTEP_ASSIGN_OR_RETURN(UnpackedInstances out, DecodeGroup(group));

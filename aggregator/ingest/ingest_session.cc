@@ -119,7 +119,8 @@ absl::StatusOr<IngestReply> IngestSession::Take(const IngestBatch& envelope, Sou
 }
 
 absl::StatusOr<IngestReply> IngestSession::Store(const IngestBatch& envelope, const Batch& batch, Source& source) {
-  const absl::Status written = environment_.store.PutBatch(run_, envelope.source_id, envelope.content_hash, batch);
+  const absl::Status written =
+      environment_.store.PutBatch(run_, envelope.source_id, envelope.content_hash, batch, envelope.body);
   if (IsConflict(written)) {
     return Refuse(envelope, source, Name(DropReason::kConflictingBatch), std::string(written.message()));
   }

@@ -1,14 +1,30 @@
 #include "aggregator/query/answer_key.h"
 
+#include <algorithm>
+#include <iterator>
+#include <string>
+
+#include "analysis/report/report.h"
 #include "lockstep/source_digest.h"
 #include "proto/query_codec.h"
 
 namespace lockstep {
 
 Hash128 AnswerKey(const AnalysisOptions& options) {
+  AnalysisOptions canonical = options;
+  canonical.views.clear();
+  const auto is_asked = [&](const std::string& view) {
+    const auto names_it = [&](const std::string& asked) { return asked == view || asked == "all"; };
+    return std::any_of(options.views.begin(), options.views.end(), names_it);
+  };
+  std::copy_if(AllViews().begin(), AllViews().end(), std::back_inserter(canonical.views), is_asked);
+  const auto is_unknown = [](const std::string& view) {
+    return view != "all" && std::find(AllViews().begin(), AllViews().end(), view) == AllViews().end();
+  };
+  std::copy_if(options.views.begin(), options.views.end(), std::back_inserter(canonical.views), is_unknown);
   v1::ViewsRequest request;
-  ToProto("", options, &request);
-  return HashBuilder().Add(kSourceDigest).Add(request.SerializeAsString()).Finish();
+  ToProto("", canonical, &request);
+  return HashBuilder().Add(LOCKSTEP_VERSION).Add(kSourceDigest).Add(request.SerializeAsString()).Finish();
 }
 
 }  // namespace lockstep

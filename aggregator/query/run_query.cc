@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "aggregator/query/answer_key.h"
 #include "analysis/base/status_macros.h"
+#include "analysis/base/utf8.h"
 #include "analysis/metrics/run/ranks.h"
 #include "analysis/report/report.h"
 #include "platform/log.h"
@@ -17,20 +19,20 @@ namespace {
 
 // The summary of all that was recorded needs most of what the other views show: all are made at once then, so that
 // whoever looks closer has the answer waiting.
-bool MakesAll(const AnalysisOptions& asked) {
-  AnalysisOptions unrestricted;
-  unrestricted.views = asked.views;
-  const auto takes_most = [](const std::string& view) { return view == "summary" || view == "all"; };
-  return asked == unrestricted && std::any_of(asked.views.begin(), asked.views.end(), takes_most);
+bool MakesAll(const AnalysisOptions& asked) { return asked == AnalysisOptions{.views = {"summary"}}; }
+
+// A file may be damaged, or made by a stranger: what no renderer writes is no answer, and is computed again.
+bool IsReportText(std::string_view text) {
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 && c != '\n'; };
+  return text.starts_with('{') && std::none_of(text.begin(), text.end(), is_control) && IsValidUtf8(text);
 }
 
-std::vector<KeptAnswer> EachView(const Json& report) {
-  std::vector<KeptAnswer> answers;
-  for (const std::string& view : AllViews()) {
-    answers.push_back({AnswerKey({.views = {view}}), RenderJson(ReportOfViews(report, {view}))});
-  }
-  answers.push_back({AnswerKey({.views = {"all"}}), RenderJson(report)});
-  return answers;
+std::optional<std::string> FindKept(JobStore& store, const std::string& run, const Hash128& key) {
+  absl::StatusOr<std::optional<std::string>> found = store.FindAnswer(run, key);
+  if (found.ok() && (!found->has_value() || IsReportText(**found))) return *std::move(found);
+  LogWarning("a kept answer about run '{}' is computed again: {}", run,
+             found.ok() ? "it is no report" : std::string(found.status().message()));
+  return std::nullopt;
 }
 
 // For whoever asks next. Not to keep an answer costs time, no truth.
@@ -44,8 +46,7 @@ void Keep(JobStore& store, const std::string& run, const RunContent& content, co
 absl::StatusOr<std::string> AnswerViews(JobStore& store, const std::string& run, const AnalysisOptions& asked,
                                         Executor& executor) {
   const Hash128 key = AnswerKey(asked);
-  LOCKSTEP_ASSIGN_OR_RETURN(std::optional<std::string> kept, store.FindAnswer(run, key));
-  if (kept) return *std::move(kept);
+  if (std::optional<std::string> kept = FindKept(store, run, key)) return *std::move(kept);
   LOCKSTEP_ASSIGN_OR_RETURN(LoadedRun loaded, store.LoadRun(run));
   RunInfo& info = loaded.data.info;
   const bool complete = info.state != RunState::kOpen;
@@ -53,22 +54,23 @@ absl::StatusOr<std::string> AnswerViews(JobStore& store, const std::string& run,
     info.state = RunState::kAnalysed;  // by this answer, so that the first one says the same as all later ones
   }
   const bool keeps = complete && loaded.content.has_value();
-  const bool makes_all = keeps && MakesAll(asked);
   AnalysisOptions options = asked;
   options.expected_ranks = info.expected_ranks;
-  if (makes_all) options.views = {"all"};
-  LOCKSTEP_ASSIGN_OR_RETURN(Json report, BuildReport(loaded.data, *loaded.instances, options, executor));
-  if (complete) LOCKSTEP_RETURN_IF_ERROR(store.MarkAnalysed(run));
-  if (!keeps) return RenderJson(report);
   std::vector<KeptAnswer> answers;
-  if (makes_all) {
-    answers = EachView(report);
-    report = ReportOfViews(report, asked.views);
+  if (keeps && MakesAll(asked)) {
+    options.views = {"all"};
+    LOCKSTEP_RETURN_IF_ERROR(BuildReports(loaded.data, *loaded.instances, options, executor,
+                                          [&](const std::string& view, const Json& report) {
+                                            answers.push_back({AnswerKey({.views = {view}}), RenderJson(report)});
+                                          }));
+  } else {
+    LOCKSTEP_ASSIGN_OR_RETURN(const Json report, BuildReport(loaded.data, *loaded.instances, options, executor));
+    answers.push_back({key, RenderJson(report)});
   }
-  std::string answer = RenderJson(report);
-  answers.push_back({key, answer});
-  Keep(store, run, *loaded.content, answers);
-  return answer;
+  if (complete) LOCKSTEP_RETURN_IF_ERROR(store.MarkAnalysed(run));
+  if (keeps) Keep(store, run, *loaded.content, answers);
+  const auto asked_for = [&](const KeptAnswer& answer) { return answer.key == key; };
+  return std::move(std::find_if(answers.begin(), answers.end(), asked_for)->text);
 }
 
 absl::Status PublishRanks(JobStore& store, const std::string& run) {

@@ -84,9 +84,11 @@ class JobStore {
   // sent again with other claims, equal copies of a file) one is kept whatever the order of arrival: MustReplace in
   // memory/run_assembly.h says which.
   virtual absl::StatusOr<StoredSource> PutSource(const std::string& run, const SourceContext& context) = 0;
-  // `hash` is the content hash of the serialised batch. A sequence beyond last_sequence + 1 is kOutOfRange.
+  // `hash` is the content hash of the serialised batch, `body` that batch as it was sent, which decoded to `batch`: a
+  // store may keep parts of it as they are. "": it never was serialised. A sequence beyond last_sequence + 1 is
+  // kOutOfRange.
   virtual absl::Status PutBatch(const std::string& run, const Hash128& source_id, const Hash128& hash,
-                                const Batch& batch) = 0;
+                                const Batch& batch, std::string_view body) = 0;
   virtual absl::Status PutFileNote(const std::string& run,
                                    const FileNote& note) = 0;  // replaces that of the path and host
 

@@ -76,9 +76,8 @@ class InstanceStream {
 class InstanceSource {
  public:
   virtual ~InstanceSource() = default;
-  // Instances of one communicator of RunData::sources[source]; communicator kAllCommunicators = all, in order of start.
-  static constexpr uint32_t kAllCommunicators = UINT32_MAX;
-  virtual absl::StatusOr<std::unique_ptr<InstanceStream>> Open(size_t source, uint32_t communicator) = 0;
+  // Instances of RunData::sources[source], in order of start.
+  virtual absl::StatusOr<std::unique_ptr<InstanceStream>> Open(size_t source) = 0;
 };
 
 // Runs fn(0..n-1), perhaps in parallel. Results must be put into slots by index and reduced in order by the caller, so

@@ -36,7 +36,7 @@ bool HasPassing(const PassingRows& passing, const MatchedInstance& instance) {
 template <typename Passes>
 absl::StatusOr<std::vector<bool>> RowsThatPass(InstanceSource& instances, size_t source, Passes passes) {
   std::vector<bool> rows;
-  LOCKSTEP_ASSIGN_OR_RETURN(auto stream, instances.Open(source, InstanceSource::kAllCommunicators));
+  LOCKSTEP_ASSIGN_OR_RETURN(auto stream, instances.Open(source));
   while (true) {
     LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<InstanceRow> block, stream->Next());
     if (block.empty()) return rows;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "analysis/base/check.h"
 #include "analysis/base/status_macros.h"
@@ -189,59 +190,63 @@ std::vector<std::string> ShownViews(const AnalysisOptions& options) {
   return shown;
 }
 
-Json NoticesJson(const std::vector<Notice>& notices) {
+bool IsView(std::string_view name) { return std::find(AllViews().begin(), AllViews().end(), name) != AllViews().end(); }
+
+// A view as it stands in the document; memory comes with the allocations.
+absl::StatusOr<Json> BuildView(const ViewInput& input, ReportBuilder& builder, const std::string& view) {
+  Json part = Json::object();
+  LOCKSTEP_ASSIGN_OR_RETURN(part[view], builder.Build(view));
+  if (view == "memory") part["allocation"] = AllocationView(input);
+  NotifyOfEmptyViews(input, part);
+  return part;
+}
+
+// Of what was told so far that of the views shown, and of what is no view.
+Json NoticesJson(const std::vector<Notice>& notices, const Json& views) {
   Json list = Json::array();
   std::set<Notice> seen;
   for (const Notice& notice : notices) {
+    const std::string view = notice.view == "allocation" ? "memory" : notice.view;
+    if (IsView(view) && !views.contains(view)) continue;
     if (seen.insert(notice).second) list.push_back({{"view", notice.view}, {"reason", notice.reason}});
   }
   return list;
 }
 
-absl::StatusOr<Json> BuildViews(const ViewInput& input, const AnalysisOptions& options) {
+Json Document(const ViewInput& input, Json views) {
+  Json report;
+  report["schema"] = kSchema;
+  report["notices"] = NoticesJson(input.context.notices, views);
+  report["run"] = RunObject(input);
+  for (auto& [view, content] : views.items()) report[view] = std::move(content);
+  return report;
+}
+
+absl::StatusOr<Json> BuildWhole(const ViewInput& input, const AnalysisOptions& options) {
   Json views = Json::object();
   ReportBuilder builder(input);
-  for (const std::string& view : AllViews()) {
-    if (!Asked(options, view)) continue;
-    LOCKSTEP_ASSIGN_OR_RETURN(views[view], builder.Build(view));
-    if (view == "memory") views["allocation"] = AllocationView(input);
+  for (const std::string& view : ShownViews(options)) {
+    LOCKSTEP_ASSIGN_OR_RETURN(Json part, BuildView(input, builder, view));
+    for (auto& [key, content] : part.items()) views[key] = std::move(content);
   }
-  NotifyOfEmptyViews(input, views);
   LOCKSTEP_RETURN_IF_ERROR(ApplyListOptions(options, views));
-  return views;
+  return Document(input, std::move(views));
 }
 
-}  // namespace
-
-const std::vector<std::string>& AllViews() {
-  static const std::vector<std::string> views = {"summary",     "ranks", "quality",  "kernels",    "families",
-                                                 "collectives", "skew",  "overlap",  "imbalance",  "tails",
-                                                 "idle",        "host",  "launches", "nvtx",       "memory",
-                                                 "steps",       "pace",  "clock",    "stragglers", "findings"};
-  return views;
-}
-
-Json ReportOfViews(const Json& report, const std::vector<std::string>& views) {
-  // Also true for what belongs to no view.
-  const auto is_shown = [&](std::string_view part) {
-    const std::string_view view = part == "allocation" ? "memory" : part;
-    const auto is_view = [&](const std::string& known) { return known == view; };
-    const auto is_asked = [&](const std::string& asked) { return asked == view || asked == "all"; };
-    return std::none_of(AllViews().begin(), AllViews().end(), is_view) ||
-           std::any_of(views.begin(), views.end(), is_asked);
-  };
-  Json shown;
-  for (const auto& [part, value] : report.items()) {
-    if (is_shown(part)) shown[part] = value;
+absl::Status BuildEach(const ViewInput& input, const AnalysisOptions& options, const ViewSink& sink) {
+  ReportBuilder builder(input);
+  for (const std::string& view : ShownViews(options)) {
+    LOCKSTEP_ASSIGN_OR_RETURN(Json part, BuildView(input, builder, view));
+    LOCKSTEP_RETURN_IF_ERROR(ApplyListOptions(options, part));
+    sink(view, Document(input, std::move(part)));
   }
-  Json& notices = shown["notices"];
-  const auto of_others = [&](const Json& notice) { return !is_shown(notice.at("view").get<std::string>()); };
-  notices.erase(std::remove_if(notices.begin(), notices.end(), of_others), notices.end());
-  return shown;
+  return absl::OkStatus();
 }
 
-absl::StatusOr<Json> BuildReport(const RunData& run, InstanceSource& instances, const AnalysisOptions& options,
-                                 Executor& executor) {
+// What all views are computed from, handed to `build`.
+template <typename Build>
+auto Analyse(const RunData& run, InstanceSource& instances, const AnalysisOptions& options, Executor& executor,
+             const Build& build) -> decltype(build(std::declval<const ViewInput&>())) {
   LOCKSTEP_RETURN_IF_ERROR(CheckOptions(options));
   const RankResolution ranks = ResolveRanks(run, options);
   LOCKSTEP_RETURN_IF_ERROR(CheckRanks(run, ranks, options));
@@ -264,13 +269,28 @@ absl::StatusOr<Json> BuildReport(const RunData& run, InstanceSource& instances, 
                                 std::move(range_rows)};
   const ViewInput input{context, fleet, measures};
   NotifyOfSelection(input, ShownViews(options));
-  LOCKSTEP_ASSIGN_OR_RETURN(Json views, BuildViews(input, options));
-  Json report;
-  report["schema"] = kSchema;
-  report["notices"] = NoticesJson(notices);
-  report["run"] = RunObject(input);
-  for (auto& [view, content] : views.items()) report[view] = std::move(content);
-  return report;
+  return build(input);
+}
+
+}  // namespace
+
+const std::vector<std::string>& AllViews() {
+  static const std::vector<std::string> views = {"summary",     "ranks", "quality",  "kernels",    "families",
+                                                 "collectives", "skew",  "overlap",  "imbalance",  "tails",
+                                                 "idle",        "host",  "launches", "nvtx",       "memory",
+                                                 "steps",       "pace",  "clock",    "stragglers", "findings"};
+  return views;
+}
+
+absl::StatusOr<Json> BuildReport(const RunData& run, InstanceSource& instances, const AnalysisOptions& options,
+                                 Executor& executor) {
+  return Analyse(run, instances, options, executor, [&](const ViewInput& input) { return BuildWhole(input, options); });
+}
+
+absl::Status BuildReports(const RunData& run, InstanceSource& instances, const AnalysisOptions& options,
+                          Executor& executor, const ViewSink& sink) {
+  return Analyse(run, instances, options, executor,
+                 [&](const ViewInput& input) { return BuildEach(input, options, sink); });
 }
 
 }  // namespace lockstep

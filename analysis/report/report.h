@@ -5,6 +5,7 @@
 
 #include <absl/status/statusor.h>
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -25,8 +26,11 @@ using Json = nlohmann::ordered_json;
 [[nodiscard]] absl::StatusOr<Json> BuildReport(const RunData& run, InstanceSource& instances,
                                                const AnalysisOptions& options, Executor& executor);
 
-// What BuildReport gives for these views with the same options, out of a report that holds them.
-[[nodiscard]] Json ReportOfViews(const Json& report, const std::vector<std::string>& views);
+// Computes each of the views asked for as a report of its own, the same as BuildReport gives for it alone, one after
+// the other; what they share is computed once. Errors: those of BuildReport.
+using ViewSink = std::function<void(const std::string& view, const Json& report)>;
+[[nodiscard]] absl::Status BuildReports(const RunData& run, InstanceSource& instances, const AnalysisOptions& options,
+                                        Executor& executor, const ViewSink& sink);
 
 // Reals in 9 significant digits, shortest form; 2-space indentation; a final newline.
 [[nodiscard]] std::string RenderJson(const Json& report);

@@ -41,7 +41,7 @@ int64_t WireBytes(const std::vector<InstanceRow>& rows, bool all_columns) {
 
 absl::StatusOr<std::vector<InstanceRow>> RowsOf(InstanceSource& source) {
   std::vector<InstanceRow> rows;
-  auto stream = source.Open(0, InstanceSource::kAllCommunicators);
+  auto stream = source.Open(0);
   if (!stream.ok()) return stream.status();
   while (true) {
     auto block = (*stream)->Next();

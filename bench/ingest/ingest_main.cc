@@ -67,7 +67,7 @@ absl::Status PutAll(JobStore& store, const WireSource& source, const Hash128& id
   LOCKSTEP_RETURN_IF_ERROR(store.PutSource("bench", context).status());
   for (const std::string& body : source.bodies) {
     LOCKSTEP_ASSIGN_OR_RETURN(const Batch batch, DecodeBatch(body));
-    LOCKSTEP_RETURN_IF_ERROR(store.PutBatch("bench", id, HashOf(body), batch));
+    LOCKSTEP_RETURN_IF_ERROR(store.PutBatch("bench", id, HashOf(body), batch, body));
   }
   return absl::OkStatus();
 }

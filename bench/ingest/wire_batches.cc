@@ -38,8 +38,7 @@ absl::StatusOr<std::vector<WireSource>> WireSourcesOf(LoadedRun& run) {
   for (size_t i = 0; i < run.data.sources.size(); ++i) {
     WireSource source{.context = run.data.sources[i].context};
     SourceNames names(run.data.names);
-    LOCKSTEP_ASSIGN_OR_RETURN(const std::unique_ptr<InstanceStream> stream,
-                              run.instances->Open(i, InstanceSource::kAllCommunicators));
+    LOCKSTEP_ASSIGN_OR_RETURN(const std::unique_ptr<InstanceStream> stream, run.instances->Open(i));
     while (true) {
       Batch batch;
       LOCKSTEP_ASSIGN_OR_RETURN(batch.instances, stream->Next());

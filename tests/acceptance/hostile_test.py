@@ -281,13 +281,14 @@ class Stores(Measured):
     def test_whose_blobs_are_bombs_or_noise_are_told_by_run(self):
         from raw_wire import zstd_zeros
         good = self.good_store()
-        for table, column in (("kernel", "rows"), ("bucket", "columns"), ("instance_block", "columns"), ("summary", "row")):
+        for table, column in (("kernel", "rows"), ("bucket", "columns"), ("batch_instances", "block"), ("summary", "row")):
             for blob in (zstd_zeros(1 << 30), b"\xff" * 1000, b""):
                 with self.subTest(table=table, bytes=len(blob)):
                     path = self.write("store.db", good)
                     db = sqlite3.connect(path)
                     columns = [row[1] for row in db.execute(f"PRAGMA table_info({table})") if row[2] == "BLOB"]
                     self.assertTrue(columns, table)
+                    db.execute("DELETE FROM answer")
                     for name in columns:
                         db.execute(f"UPDATE {table} SET {name} = ?", (blob,))
                     db.commit()
@@ -295,6 +296,35 @@ class Stores(Measured):
                     code, _, err = self.measured("show", "kept", "--store", path, "--view", "all", "--format", "json")
                     self.assertEqual(code, 2 if blob else code, err)
                     self.assertTrue(err or not blob)
+
+    def test_whose_kept_answers_are_forged_do_no_harm(self):
+        from raw_wire import compressed_columns, varint
+        good = self.good_store()
+        for text in (b"{}", b'{"run": 1}', b'{"schema": "lockstep.report/1", "notices": [], "run": {}, "summary": []}', b"{\x1b[2J", b"{" * 9999):
+            with self.subTest(text[:20]):
+                path = self.write("store.db", good)
+                db = sqlite3.connect(path)
+                db.execute("UPDATE answer SET report = ?", (compressed_columns(b"\x0a" + varint(len(text)) + text),))
+                db.commit()
+                db.close()
+                for more in ([], ["--format", "json"], ["--view", "ranks", "--format", "csv"]):
+                    code, out, err = self.measured("show", "kept", "--store", path, *more)
+                    self.assertIn(code, (0, 1, 2), err)
+                    self.assertNotIn("\x1b", out + err)
+
+    def test_whose_kept_answers_are_noise_are_analysed_again(self):
+        from raw_wire import zstd_zeros
+        good = self.good_store()
+        text = self.measured("show", "kept", "--store", self.path("good.db"))[1]
+        for blob in (zstd_zeros(1 << 30), b"\xff" * 1000, b""):
+            with self.subTest(bytes=len(blob)):
+                path = self.write("store.db", good)
+                db = sqlite3.connect(path)
+                db.execute("UPDATE answer SET report = ?", (blob,))
+                db.commit()
+                db.close()
+                code, out, _ = self.measured("show", "kept", "--store", path)
+                self.assertEqual((code, out), (0, text))
 
 
 class Outputs(Measured):

@@ -57,7 +57,7 @@ bool IsGood(const absl::StatusOr<Value>& answer) {
 
 void ReadInstances(InstanceSource& instances, const RunData& run) {
   for (size_t source = 0; source < run.sources.size(); ++source) {
-    auto stream = instances.Open(source, InstanceSource::kAllCommunicators);
+    auto stream = instances.Open(source);
     if (!IsGood(stream)) return;
     bool more = true;
     while (more) {
@@ -88,7 +88,7 @@ void WriteSome(SqliteStore& store) {
   if (!IsGood(before)) return;
   Batch batch;
   batch.sequence = before->last_sequence + 1;
-  if (!store.PutBatch("new", context.source_id, {3, 4}, batch).ok()) return;
+  if (!store.PutBatch("new", context.source_id, {3, 4}, batch, "").ok()) return;
   const auto after = store.PutSource("new", context);
   if (IsGood(after)) LOCKSTEP_CHECK(after->last_sequence >= batch.sequence);
 }

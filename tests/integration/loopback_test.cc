@@ -117,7 +117,7 @@ absl::Status SendBatches(UplinkClient& uplink, uint64_t source, int64_t n) {
 }
 
 std::vector<InstanceRow> InstancesOf(const LoadedRun& run, size_t source) {
-  auto stream = run.instances->Open(source, InstanceSource::kAllCommunicators).value();
+  auto stream = run.instances->Open(source).value();
   std::vector<InstanceRow> rows;
   for (auto block = stream->Next().value(); !block.empty(); block = stream->Next().value()) {
     rows.insert(rows.end(), block.begin(), block.end());

@@ -38,12 +38,8 @@ VectorInstanceSource::VectorInstanceSource(std::vector<std::vector<InstanceRow>>
   for (auto& source : rows_) std::stable_sort(source.begin(), source.end(), EarlierRow);
 }
 
-absl::StatusOr<std::unique_ptr<InstanceStream>> VectorInstanceSource::Open(size_t source, uint32_t communicator) {
-  std::vector<InstanceRow> rows;
-  for (const InstanceRow& row : rows_.at(source)) {
-    if (communicator == kAllCommunicators || row.communicator == communicator) rows.push_back(row);
-  }
-  return std::make_unique<VectorInstanceStream>(std::move(rows), block_);
+absl::StatusOr<std::unique_ptr<InstanceStream>> VectorInstanceSource::Open(size_t source) {
+  return std::make_unique<VectorInstanceStream>(rows_.at(source), block_);
 }
 
 SourceBuilder::SourceBuilder(RunBuilder& run, std::string path) : run_(run) {

@@ -27,7 +27,7 @@ class VectorInstanceSource : public InstanceSource {
  public:
   VectorInstanceSource() = default;
   explicit VectorInstanceSource(std::vector<std::vector<InstanceRow>> rows, size_t block = 64);
-  absl::StatusOr<std::unique_ptr<InstanceStream>> Open(size_t source, uint32_t communicator) override;
+  absl::StatusOr<std::unique_ptr<InstanceStream>> Open(size_t source) override;
 
   [[nodiscard]] std::vector<std::vector<InstanceRow>>& rows() { return rows_; }
 

@@ -44,7 +44,17 @@ absl::Status Distribution(std::string_view label, std::string_view bytes, std::s
 }
 
 absl::Status Instances(std::string_view /*label*/, std::string_view bytes, std::string* out) {
-  LOCKSTEP_ASSIGN_OR_RETURN(const UnpackedInstances block, UnpackInstances(bytes));
+  LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<InstanceRow> rows, UnpackInstances(bytes));
+  for (size_t i = 0; i < rows.size(); ++i) {
+    fmt::format_to(std::back_inserter(*out), "  instance at={}", i);
+    AppendInstance(rows[i], out);
+    out->push_back('\n');
+  }
+  return absl::OkStatus();
+}
+
+absl::Status InstancesOfCommunicator(std::string_view /*label*/, std::string_view bytes, std::string* out) {
+  LOCKSTEP_ASSIGN_OR_RETURN(const UnpackedInstances block, UnpackCommunicator(bytes));
   for (size_t i = 0; i < block.rows.size(); ++i) {
     fmt::format_to(std::back_inserter(*out), "  instance at={}", block.positions[i]);
     AppendInstance(block.rows[i], out);
@@ -71,7 +81,8 @@ struct BlobColumn {
 constexpr std::array kColumns = {
     BlobColumn{"source", "context", &PlainMessage<v1::SourceContext>},
     BlobColumn{"communicator", "definition", &PlainMessage<v1::LocalCommunicator>},
-    BlobColumn{"instance_block", "columns", &Instances},
+    BlobColumn{"batch_instances", "block", &Instances},
+    BlobColumn{"instance_block", "columns", &InstancesOfCommunicator},
     BlobColumn{"kernel", "duration_ns", &Distribution},
     BlobColumn{"kernel", "rows", &KernelRows},
     BlobColumn{"bucket", "columns", &Buckets},

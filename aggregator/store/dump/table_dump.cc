@@ -33,6 +33,7 @@ constexpr std::array kRules = {
     TableRule{"source_name", Owner::kSource, "local"},
     TableRule{"communicator", Owner::kSource, "local"},
     TableRule{"batch", Owner::kSource, "sequence"},
+    TableRule{"batch_instances", Owner::kSource, "sequence"},
     TableRule{"instance_block", Owner::kSource, "sequence, communicator"},
     TableRule{"kernel", Owner::kSource, "name"},
     TableRule{"step", Owner::kSource, "sequence, ordinal"},

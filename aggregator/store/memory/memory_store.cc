@@ -19,24 +19,17 @@ struct SourceInstances {
 
 class MemoryInstanceStream final : public InstanceStream {
  public:
-  MemoryInstanceStream(std::shared_ptr<const SourceInstances> source, uint32_t communicator)
-      : source_(std::move(source)), communicator_(communicator) {}
+  explicit MemoryInstanceStream(std::shared_ptr<const SourceInstances> source) : source_(std::move(source)) {}
 
   absl::StatusOr<std::vector<InstanceRow>> Next() override {
     std::vector<InstanceRow> rows;
-    while (rows.empty() && next_ < source_->blocks.size()) {
-      const std::vector<InstanceRow>& block = *source_->blocks[next_++];
-      std::copy_if(block.begin(), block.end(), std::back_inserter(rows), [this](const InstanceRow& row) {
-        return communicator_ == InstanceSource::kAllCommunicators || row.communicator == communicator_;
-      });
-    }
+    while (rows.empty() && next_ < source_->blocks.size()) rows = *source_->blocks[next_++];
     LOCKSTEP_RETURN_IF_ERROR(TranslateNames(source_->names, &rows));
     return rows;
   }
 
  private:
   const std::shared_ptr<const SourceInstances> source_;
-  const uint32_t communicator_;
   size_t next_ = 0;
 };
 
@@ -44,9 +37,9 @@ class MemoryInstanceSource final : public InstanceSource {
  public:
   void Add(SourceInstances source) { sources_.push_back(std::make_shared<const SourceInstances>(std::move(source))); }
 
-  absl::StatusOr<std::unique_ptr<InstanceStream>> Open(size_t source, uint32_t communicator) override {
+  absl::StatusOr<std::unique_ptr<InstanceStream>> Open(size_t source) override {
     LOCKSTEP_CHECK(source < sources_.size());
-    return std::make_unique<MemoryInstanceStream>(sources_[source], communicator);
+    return std::make_unique<MemoryInstanceStream>(sources_[source]);
   }
 
  private:
@@ -129,7 +122,7 @@ absl::StatusOr<StoredSource> MemoryStore::PutSource(const std::string& run, cons
 }
 
 absl::Status MemoryStore::PutBatch(const std::string& run, const Hash128& source_id, const Hash128& hash,
-                                   const Batch& batch) {
+                                   const Batch& batch, std::string_view /*body*/) {
   const MutexLock lock(mutex_);
   Run* const stored = Find(run);
   if (stored == nullptr) return NoSuchRun(run);

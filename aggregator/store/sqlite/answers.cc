@@ -28,7 +28,7 @@ constexpr std::string_view kPut =
     "?, ?)";
 constexpr std::string_view kDropOldest =
     "DELETE FROM answer WHERE rowid IN (SELECT id FROM (SELECT rowid AS id, sum(length(report)) OVER (ORDER BY rowid "
-    "DESC) AS held FROM answer WHERE run = ?) WHERE held > ?)";
+    "DESC) AS held FROM answer WHERE run = ?1 OR ?1 IS NULL) WHERE held > ?2)";
 
 absl::StatusOr<bool> IsPresent(Database& db, const std::string& run, const RunContent& content) {
   LOCKSTEP_ASSIGN_OR_RETURN(Statement present, db.Prepare(kIsPresent));
@@ -52,6 +52,13 @@ absl::Status DropOutdated(Database& db, const RunContent& content) {
   return drop.Run();
 }
 
+// Of one run, or of all.
+absl::Status DropOldest(Database& db, std::optional<int64_t> run_id, int64_t most_bytes) {
+  LOCKSTEP_ASSIGN_OR_RETURN(Statement drop, db.Prepare(kDropOldest));
+  Binder(drop).OptionalInt(run_id.value_or(-1), -1).Int(most_bytes);
+  return drop.Run();
+}
+
 }  // namespace
 
 std::vector<PackedAnswer> PackAnswers(const std::vector<KeptAnswer>& answers) {
@@ -61,7 +68,7 @@ std::vector<PackedAnswer> PackAnswers(const std::vector<KeptAnswer>& answers) {
     v1::ReportChunk message;
     message.set_json(answer.text);
     packed.push_back({answer.key, codec::PackToBytes(message)});
-    if (static_cast<int64_t>(packed.back().bytes.size()) > kMaxAnswersOfRunBytes) packed.pop_back();
+    if (static_cast<int64_t>(packed.back().bytes.size()) > kMaxOfRunBytes) packed.pop_back();
   }
   return packed;
 }
@@ -82,19 +89,21 @@ absl::Status WriteAnswers(Database& db, const std::string& run, const RunContent
         .Blob(answer.bytes);
     LOCKSTEP_RETURN_IF_ERROR(put.Run());
   }
-  LOCKSTEP_ASSIGN_OR_RETURN(Statement drop, db.Prepare(kDropOldest));
-  Binder(drop).Int(content.run_id).Int(kMaxAnswersOfRunBytes);
-  return drop.Run();
+  LOCKSTEP_RETURN_IF_ERROR(DropOldest(db, content.run_id, kMaxOfRunBytes));
+  return DropOldest(db, std::nullopt, kMaxOfStoreBytes);
 }
 
 absl::StatusOr<std::optional<std::string>> ReadAnswer(Database& db, const std::string& run, const Hash128& key) {
   LOCKSTEP_ASSIGN_OR_RETURN(Statement find, db.Prepare(kFind));
   Binder(find).Text(run).Blob(key.Bytes());
   LOCKSTEP_ASSIGN_OR_RETURN(const bool known, find.Step());
-  if (!known) return std::nullopt;
+  return known ? std::optional(std::string(find.Blob(0))) : std::nullopt;
+}
+
+absl::StatusOr<std::string> UnpackAnswer(std::string_view bytes) {
   v1::ReportChunk message;
   LOCKSTEP_RETURN_IF_ERROR(
-      ReadBack(codec::UnpackBytes("a kept answer", find.Blob(0), kMaxAnswerBytes + kMessageBytes, &message)));
+      ReadBack(codec::UnpackBytes("a kept answer", bytes, kMaxAnswerBytes + kMessageBytes, &message)));
   return std::move(*message.mutable_json());
 }
 

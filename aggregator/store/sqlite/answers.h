@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "aggregator/store/job_store.h"
@@ -15,8 +16,9 @@
 
 namespace lockstep {
 
-inline constexpr int64_t kMaxAnswerBytes = int64_t{256} << 20;       // of one, as text
-inline constexpr int64_t kMaxAnswersOfRunBytes = int64_t{64} << 20;  // of a run, as stored
+inline constexpr int64_t kMaxAnswerBytes = int64_t{64} << 20;    // of one, as text
+inline constexpr int64_t kMaxOfRunBytes = int64_t{64} << 20;     // of a run, as stored
+inline constexpr int64_t kMaxOfStoreBytes = int64_t{256} << 20;  // of all runs
 
 struct PackedAnswer {
   Hash128 key;
@@ -28,8 +30,10 @@ struct PackedAnswer {
 
 absl::Status WriteAnswers(Database& db, const std::string& run, const RunContent& content,
                           const std::vector<PackedAnswer>& answers);
-// kDataLoss when it does not decode.
+// As it was packed; nullopt = none.
 [[nodiscard]] absl::StatusOr<std::optional<std::string>> ReadAnswer(Database& db, const std::string& run,
                                                                     const Hash128& key);
+// kDataLoss when it does not decode. Pure.
+[[nodiscard]] absl::StatusOr<std::string> UnpackAnswer(std::string_view bytes);
 
 }  // namespace lockstep

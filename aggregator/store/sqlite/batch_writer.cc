@@ -60,10 +60,10 @@ void BindStep(const StepRow& row, Binder& bind) {
 
 }  // namespace
 
-absl::Status BatchWriter::Write(const Hash128& hash, const Batch& batch) {
+absl::Status BatchWriter::Write(const Hash128& hash, const Batch& batch, std::string_view instances) {
   LOCKSTEP_RETURN_IF_ERROR(WriteNames(batch));
   LOCKSTEP_RETURN_IF_ERROR(WriteCommunicators(batch));
-  LOCKSTEP_RETURN_IF_ERROR(WriteInstances(hash, batch));
+  LOCKSTEP_RETURN_IF_ERROR(WriteInstances(hash, batch, instances));
   LOCKSTEP_RETURN_IF_ERROR(WriteCollectiveOps(batch));
   LOCKSTEP_RETURN_IF_ERROR(WriteKernels(batch));
   LOCKSTEP_RETURN_IF_ERROR(WriteSteps(batch));
@@ -113,30 +113,22 @@ absl::Status BatchWriter::WriteCommunicators(const Batch& batch) {
   return absl::OkStatus();
 }
 
-absl::Status BatchWriter::WriteInstances(const Hash128& hash, const Batch& batch) {
-  LOCKSTEP_ASSIGN_OR_RETURN(Statement insert, db_.Prepare("INSERT INTO instance_block (source, sequence, communicator, "
-                                                          "first_start_ns, last_end_ns, count, columns) "
-                                                          "VALUES (?, ?, ?, ?, ?, ?, ?)"));
-  int64_t bytes = 0;
-  for (const PackedInstances& block : PackInstances(batch.instances)) {
-    bytes += static_cast<int64_t>(block.columns.size());
-    Binder(insert)
-        .Int(source_)
-        .Int(batch.sequence)
-        .Int(block.communicator)
-        .Int(block.first_start_ns)
-        .Int(block.last_end_ns)
-        .Int(block.count)
-        .Blob(block.columns);
-    LOCKSTEP_RETURN_IF_ERROR(insert.Run());
-  }
+absl::Status BatchWriter::WriteInstances(const Hash128& hash, const Batch& batch, std::string_view instances) {
   LOCKSTEP_ASSIGN_OR_RETURN(
       Statement note,
       db_.Prepare("INSERT INTO batch (source, sequence, hash, instances, instance_bytes) VALUES (?, ?, ?, ?, ?)"));
-  Binder(note).Int(source_).Int(batch.sequence).Blob(hash.Bytes());
-  note.BindInt(4, static_cast<int64_t>(batch.instances.size()));
-  note.BindInt(5, bytes);
-  return note.Run();
+  Binder(note)
+      .Int(source_)
+      .Int(batch.sequence)
+      .Blob(hash.Bytes())
+      .Int(static_cast<int64_t>(batch.instances.size()))
+      .Int(static_cast<int64_t>(instances.size()));
+  LOCKSTEP_RETURN_IF_ERROR(note.Run());
+  if (batch.instances.empty()) return absl::OkStatus();
+  LOCKSTEP_ASSIGN_OR_RETURN(Statement insert,
+                            db_.Prepare("INSERT INTO batch_instances (source, sequence, block) VALUES (?, ?, ?)"));
+  Binder(insert).Int(source_).Int(batch.sequence).Blob(instances);
+  return insert.Run();
 }
 
 absl::Status BatchWriter::WriteCollectiveOps(const Batch& batch) {
@@ -153,7 +145,7 @@ absl::Status BatchWriter::WriteCollectiveOps(const Batch& batch) {
       db_.Prepare("INSERT OR REPLACE INTO collective_op (source, communicator, op, dtype, bytes, library, "
                   "instances, total_ns, min_ns, max_ns, duration_ns) "
                   "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
-  for (const auto& [key, values] : durations) {
+  for (auto& [key, values] : durations) {
     const auto& [communicator, op, dtype, bytes, library] = key;
     const auto bind_key = [&, &c = communicator, &o = op, &d = dtype, &b = bytes, &l = library](Statement& statement) {
       return Binder(statement).Int(source_).Int(c).Text(Name(o)).Text(Name(d)).Int(b).Text(Name(l));
@@ -165,7 +157,8 @@ absl::Status BatchWriter::WriteCollectiveOps(const Batch& batch) {
       LOCKSTEP_ASSIGN_OR_RETURN(sketch, ReadBack(codec::GetSketch("collective_op", find.Blob(0))));
     }
     find.Reset();
-    for (const int64_t value : values) sketch.Add(value);
+    std::sort(values.begin(), values.end());
+    sketch.Merge(Sketch::OfSorted(values));
     bind_key(put).Int(sketch.count()).Int(sketch.sum()).Int(sketch.min()).Int(sketch.max()).Blob(EncodeSketch(sketch));
     LOCKSTEP_RETURN_IF_ERROR(put.Run());
   }

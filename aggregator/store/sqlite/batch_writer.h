@@ -4,6 +4,7 @@
 #include <absl/status/status.h>
 
 #include <cstdint>
+#include <string_view>
 
 #include "analysis/base/hash128.h"
 #include "analysis/model/batch.h"
@@ -17,12 +18,13 @@ class BatchWriter {
   BatchWriter(Database& db, int64_t run, int64_t source) : db_(db), run_(run), source_(source) {}
 
   // The batch has passed CheckBatch. Errors are sqlite's, or kDataLoss when a stored blob cannot be read back.
-  [[nodiscard]] absl::Status Write(const Hash128& hash, const Batch& batch);
+  // `instances`: those of the batch as PackInstances gives them.
+  [[nodiscard]] absl::Status Write(const Hash128& hash, const Batch& batch, std::string_view instances);
 
  private:
   absl::Status WriteNames(const Batch& batch);
   absl::Status WriteCommunicators(const Batch& batch);
-  absl::Status WriteInstances(const Hash128& hash, const Batch& batch);
+  absl::Status WriteInstances(const Hash128& hash, const Batch& batch, std::string_view instances);
   absl::Status WriteCollectiveOps(const Batch& batch);
   absl::Status WriteKernels(const Batch& batch);
   absl::Status WriteKernel(std::vector<KernelRow> rows);

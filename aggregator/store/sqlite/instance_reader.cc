@@ -14,10 +14,11 @@
 namespace lockstep {
 namespace {
 
-// All blocks of one batch; empty = the end.
+// The instances of one batch; sequence -1 = the end.
 struct StoredBatch {
   int64_t sequence = -1;
-  std::vector<std::string> blocks;
+  std::string block;                  // whole, or
+  std::vector<std::string> by_group;  // as stores before schema 5 split them
 };
 
 class Snapshot {
@@ -27,30 +28,40 @@ class Snapshot {
   [[nodiscard]] size_t size() const { return sources_.size(); }
   [[nodiscard]] const StoredInstances& source(size_t index) const { return sources_[index]; }
 
-  // The first batch after `sequence` with rows of the communicator (or of any).
-  absl::StatusOr<StoredBatch> BatchAfter(int64_t source, uint32_t communicator, int64_t sequence) {
+  // The first batch after `sequence` that has instances.
+  absl::StatusOr<StoredBatch> BatchAfter(int64_t source, int64_t sequence) {
     const MutexLock lock(mutex_);
-    const bool all = communicator == InstanceSource::kAllCommunicators;
-    LOCKSTEP_ASSIGN_OR_RETURN(Statement find, db_.Prepare(all ? kNextBatch : kNextBlock));
-    Binder bind(find);
-    bind.Int(source).Int(sequence);
-    if (!all) bind.Int(communicator);
+    LOCKSTEP_ASSIGN_OR_RETURN(Statement find, db_.Prepare(kNextBatch));
+    Binder(find).Int(source).Int(sequence);
+    LOCKSTEP_ASSIGN_OR_RETURN(const bool more, find.Step());
     StoredBatch batch;
-    while (true) {
-      LOCKSTEP_ASSIGN_OR_RETURN(const bool more, find.Step());
-      if (!more) return batch;
-      batch.sequence = find.Int(0);
-      batch.blocks.emplace_back(find.Blob(1));
+    if (!more) return batch;
+    batch.sequence = find.Int(0);
+    if (find.IsNull(1)) {
+      LOCKSTEP_RETURN_IF_ERROR(ReadGroups(source, batch));
+    } else {
+      batch.block = std::string(find.Blob(1));
     }
+    return batch;
   }
 
  private:
   static constexpr std::string_view kNextBatch =
-      "SELECT sequence, columns FROM instance_block WHERE source = ?1 AND sequence = (SELECT min(sequence) FROM "
-      "instance_block WHERE source = ?1 AND sequence > ?2) ORDER BY communicator";
-  static constexpr std::string_view kNextBlock =
-      "SELECT sequence, columns FROM instance_block WHERE source = ?1 AND sequence > ?2 AND communicator = ?3 "
-      "ORDER BY sequence LIMIT 1";
+      "SELECT batch.sequence, block FROM batch LEFT JOIN batch_instances USING (source, sequence) WHERE batch.source = "
+      "? AND batch.sequence > ? AND batch.instances > 0 ORDER BY batch.sequence LIMIT 1";
+  static constexpr std::string_view kGroups =
+      "SELECT columns FROM instance_block WHERE source = ? AND sequence = ? ORDER BY communicator";
+
+  absl::Status ReadGroups(int64_t source, StoredBatch& batch) LOCKSTEP_REQUIRES(mutex_) {
+    LOCKSTEP_ASSIGN_OR_RETURN(Statement groups, db_.Prepare(kGroups));
+    Binder(groups).Int(source).Int(batch.sequence);
+    while (true) {
+      LOCKSTEP_ASSIGN_OR_RETURN(const bool more, groups.Step());
+      if (!more) break;
+      batch.by_group.emplace_back(groups.Blob(0));
+    }
+    return batch.by_group.empty() ? absl::DataLossError("the instances of a batch are not there") : absl::OkStatus();
+  }
 
   const std::vector<StoredInstances> sources_;
   Mutex mutex_;
@@ -59,14 +70,16 @@ class Snapshot {
 
 class StoredInstanceStream final : public InstanceStream {
  public:
-  StoredInstanceStream(std::shared_ptr<Snapshot> snapshot, size_t source, uint32_t communicator)
-      : snapshot_(std::move(snapshot)), source_(snapshot_->source(source)), communicator_(communicator) {}
+  StoredInstanceStream(std::shared_ptr<Snapshot> snapshot, size_t source)
+      : snapshot_(std::move(snapshot)), source_(snapshot_->source(source)) {}
 
   absl::StatusOr<std::vector<InstanceRow>> Next() override {
-    LOCKSTEP_ASSIGN_OR_RETURN(const StoredBatch batch, snapshot_->BatchAfter(source_.source, communicator_, sequence_));
-    if (batch.blocks.empty()) return std::vector<InstanceRow>();
+    LOCKSTEP_ASSIGN_OR_RETURN(const StoredBatch batch, snapshot_->BatchAfter(source_.source, sequence_));
+    if (batch.sequence < 0) return std::vector<InstanceRow>();
     sequence_ = batch.sequence;
     LOCKSTEP_ASSIGN_OR_RETURN(std::vector<InstanceRow> rows, ReadBack(Decode(batch)));
+    // An empty answer would be the end.
+    if (rows.empty()) return absl::DataLossError("a batch lacks the instances that it has");
     LOCKSTEP_RETURN_IF_ERROR(TranslateNames(source_.names, &rows));
     for (const InstanceRow& row : rows) {
       if (row.communicator >= source_.communicators) {
@@ -77,19 +90,18 @@ class StoredInstanceStream final : public InstanceStream {
   }
 
  private:
-  [[nodiscard]] absl::StatusOr<std::vector<InstanceRow>> Decode(const StoredBatch& batch) const {
+  static absl::StatusOr<std::vector<InstanceRow>> Decode(const StoredBatch& batch) {
+    if (batch.by_group.empty()) return UnpackInstances(batch.block);
     std::vector<UnpackedInstances> parts;
-    for (const std::string& block : batch.blocks) {
-      LOCKSTEP_ASSIGN_OR_RETURN(UnpackedInstances part, UnpackInstances(block));
+    for (const std::string& group : batch.by_group) {
+      LOCKSTEP_ASSIGN_OR_RETURN(UnpackedInstances part, UnpackCommunicator(group));
       parts.push_back(std::move(part));
     }
-    if (communicator_ != InstanceSource::kAllCommunicators) return std::move(parts.front().rows);
     return JoinInstances(std::move(parts));
   }
 
   const std::shared_ptr<Snapshot> snapshot_;
   const StoredInstances& source_;  // lives in the snapshot
-  const uint32_t communicator_;
   int64_t sequence_ = -1;
 };
 
@@ -97,9 +109,9 @@ class StoredInstanceSource final : public InstanceSource {
  public:
   explicit StoredInstanceSource(std::shared_ptr<Snapshot> snapshot) : snapshot_(std::move(snapshot)) {}
 
-  absl::StatusOr<std::unique_ptr<InstanceStream>> Open(size_t source, uint32_t communicator) override {
+  absl::StatusOr<std::unique_ptr<InstanceStream>> Open(size_t source) override {
     LOCKSTEP_CHECK(source < snapshot_->size());
-    return std::make_unique<StoredInstanceStream>(snapshot_, source, communicator);
+    return std::make_unique<StoredInstanceStream>(snapshot_, source);
   }
 
  private:

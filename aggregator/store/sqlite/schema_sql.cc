@@ -266,8 +266,15 @@ ALTER TABLE step ADD COLUMN optimizer_ns INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE run ADD COLUMN changed_unix_ns INTEGER NOT NULL DEFAULT 0;
 UPDATE run SET changed_unix_ns = CAST(strftime('%s', 'now') AS INTEGER) * 1000000000;
 )sql",
-                                        // Answers about the content of a run, no part of it.
+                                        // Instances as they were sent, which instance_block split by communicator;
+                                        // answers about the content of a run, no part of it.
                                         R"sql(
+CREATE TABLE batch_instances (
+  source INTEGER NOT NULL REFERENCES source(id) ON DELETE CASCADE,
+  sequence INTEGER NOT NULL,
+  block BLOB NOT NULL,
+  UNIQUE (source, sequence)
+);
 CREATE TABLE answer (
   run INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE,
   key BLOB NOT NULL,
@@ -279,10 +286,11 @@ CREATE TABLE answer (
 );
 )sql"};
 
-const std::string_view kStoreTables[19] = {
-    "run",    "source", "name",        "source_name", "communicator",  "batch",  "instance_block",
-    "kernel", "step",   "step_kernel", "bucket",      "collective_op", "memory", "api",
-    "range",  "launch", "summary",     "file_note",   kAnswerTable,
+const std::string_view kStoreTables[20] = {
+    "run",         "source",          "name",           "source_name", "communicator",
+    "batch",       "batch_instances", "instance_block", "kernel",      "step",
+    "step_kernel", "bucket",          "collective_op",  "memory",      "api",
+    "range",       "launch",          "summary",        "file_note",   kAnswerTable,
 };
 
 }  // namespace lockstep

@@ -10,6 +10,6 @@ extern const char* const kStoreMigrations[5];
 // The answers that were kept; all others hold content.
 inline constexpr std::string_view kAnswerTable = "answer";
 // Every table of the newest schema.
-extern const std::string_view kStoreTables[19];
+extern const std::string_view kStoreTables[20];
 
 }  // namespace lockstep

@@ -10,7 +10,9 @@
 #include "aggregator/store/sqlite/schema.h"
 #include "aggregator/store/sqlite/usage.h"
 #include "analysis/base/status_macros.h"
+#include "proto/batch_codec.h"
 #include "proto/context_codec.h"
+#include "proto/instance_codec.h"
 
 namespace lockstep {
 namespace {
@@ -21,6 +23,11 @@ std::string ClaimsText(const std::vector<RankClaim>& claims) {
     text += fmt::format("{}{}:{}", text.empty() ? "" : " ", Name(claim.source), claim.rank);
   }
   return text;
+}
+
+absl::StatusOr<std::string> PackedInstances(const Batch& batch, std::string_view body) {
+  if (batch.instances.empty()) return "";
+  return body.empty() ? PackInstances(batch.instances) : PackedInstancesOf(body);
 }
 
 std::string Serialise(const SourceContext& context) {
@@ -244,7 +251,8 @@ absl::Status SqliteStore::CompareStored(int64_t run_id, const SourceRow& source,
 }
 
 absl::Status SqliteStore::PutBatch(const std::string& run, const Hash128& source_id, const Hash128& hash,
-                                   const Batch& batch) {
+                                   const Batch& batch, std::string_view body) {
+  LOCKSTEP_ASSIGN_OR_RETURN(const std::string instances, PackedInstances(batch, body));
   absl::Status conflict = absl::OkStatus();
   const absl::Status status = InTransaction([&]() LOCKSTEP_UNCHECKED_THREAD_SAFETY -> absl::Status {
     LOCKSTEP_ASSIGN_OR_RETURN(const int64_t run_id, RunId(run));
@@ -256,7 +264,7 @@ absl::Status SqliteStore::PutBatch(const std::string& run, const Hash128& source
       return SequenceHole(source_id, batch.sequence, source.stream.next_sequence);
     }
     LOCKSTEP_RETURN_IF_ERROR(CheckBatch(source.stream, batch));
-    LOCKSTEP_RETURN_IF_ERROR(BatchWriter(db_, run_id, source.id).Write(hash, batch));
+    LOCKSTEP_RETURN_IF_ERROR(BatchWriter(db_, run_id, source.id).Write(hash, batch, instances));
     if (!batch.names.empty() && limits_.max_names < StoreLimits::kNone) {
       LOCKSTEP_ASSIGN_OR_RETURN(const int64_t names, Count("SELECT count(*) FROM name WHERE run = ?", run_id));
       LOCKSTEP_RETURN_IF_ERROR(CheckNames(limits_, run, names));
@@ -354,10 +362,14 @@ absl::StatusOr<std::vector<RunInfo>> SqliteStore::ListRuns() {
 }
 
 absl::StatusOr<std::optional<std::string>> SqliteStore::FindAnswer(const std::string& run, const Hash128& key) {
-  const MutexLock lock(mutex_);
-  absl::StatusOr<std::optional<std::string>> found = ReadAnswer(db_, run, key);
+  const auto read = [&]() -> absl::StatusOr<std::optional<std::string>> {
+    const MutexLock lock(mutex_);
+    return ReadAnswer(db_, run, key);
+  };
+  absl::StatusOr<std::optional<std::string>> found = read();
   if (!found.ok()) return ExplainStoreError(found.status(), path_);
-  return found;
+  if (!found->has_value()) return std::nullopt;
+  return UnpackAnswer(**found);
 }
 
 absl::Status SqliteStore::KeepAnswers(const std::string& run, const RunContent& content,

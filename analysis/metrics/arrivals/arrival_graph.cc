@@ -49,8 +49,7 @@ ArrivalNode LocalNode(InstanceRow& row) {
 
 absl::StatusOr<LocalRows> LoadRows(InstanceSource& instances, size_t source) {
   LocalRows out;
-  LOCKSTEP_ASSIGN_OR_RETURN(std::unique_ptr<InstanceStream> stream,
-                            instances.Open(source, InstanceSource::kAllCommunicators));
+  LOCKSTEP_ASSIGN_OR_RETURN(std::unique_ptr<InstanceStream> stream, instances.Open(source));
   while (true) {
     LOCKSTEP_ASSIGN_OR_RETURN(std::vector<InstanceRow> block, stream->Next());
     if (block.empty()) return out;

@@ -156,8 +156,7 @@ absl::StatusOr<RankMeasures> MeasureRank(const Fleet& fleet, const CommonWindow&
                                          const std::vector<int64_t>& transfers, InstanceSource& instances) {
   const FleetRank& rank = fleet.members[member];
   RankSweep sweep(fleet, window, member, transfers);
-  LOCKSTEP_ASSIGN_OR_RETURN(auto stream,
-                            instances.Open(fleet.ranks.ranks[rank.index].source, InstanceSource::kAllCommunicators));
+  LOCKSTEP_ASSIGN_OR_RETURN(auto stream, instances.Open(fleet.ranks.ranks[rank.index].source));
   while (true) {
     LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<InstanceRow> block, stream->Next());
     if (block.empty()) break;

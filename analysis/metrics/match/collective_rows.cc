@@ -44,8 +44,7 @@ bool RepeatsOneOf(const std::vector<CollectiveRow>& before, const CollectiveRow&
 absl::StatusOr<RankRows> LoadRank(InstanceSource& instances, size_t source, bool steps_are_shared) {
   RankRows out;
   bool whole_us = true;
-  LOCKSTEP_ASSIGN_OR_RETURN(std::unique_ptr<InstanceStream> stream,
-                            instances.Open(source, InstanceSource::kAllCommunicators));
+  LOCKSTEP_ASSIGN_OR_RETURN(std::unique_ptr<InstanceStream> stream, instances.Open(source));
   while (true) {
     LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<InstanceRow> block, stream->Next());
     if (block.empty()) break;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "aggregator/query/answer_key.h"
 #include "aggregator/store/forwarding_store.h"
 #include "aggregator/store/memory/memory_store.h"
 #include "aggregator/store/sqlite/sqlite_store.h"
@@ -70,7 +71,7 @@ class RunQueryTest : public testing::Test {
       batch.total_batches = 1;
       batch.summary.emplace();
     }
-    ASSERT_TRUE(store.PutBatch("r", context.source_id, HashOf("batch"), batch).ok());
+    ASSERT_TRUE(store.PutBatch("r", context.source_id, HashOf("batch"), batch, "").ok());
   }
 
   std::string StateAnswered() {
@@ -149,9 +150,18 @@ TEST_F(KeptAnswersTest, WhoSawTheSummaryHasEveryViewWaiting) {
   AddToBoth(1, 0, true);
   EXPECT_TRUE(IsComputed({.views = {"summary"}}));
   for (const std::string& view : AllViews()) EXPECT_FALSE(IsComputed({.views = {view}})) << view;
+  EXPECT_TRUE(IsComputed({.views = {"all"}}));
   EXPECT_FALSE(IsComputed({.views = {"all"}}));
   EXPECT_TRUE(IsComputed({.views = {"kernels"}, .limit = 3}));
   EXPECT_FALSE(IsComputed({.views = {"kernels"}, .limit = 3}));
+}
+
+TEST_F(KeptAnswersTest, AnUnknownViewBesideTheSummaryIsWrongUsage) {
+  AddToBoth(1, 0, true);
+  const AnalysisOptions asked{.views = {"summary", "nonsense"}};
+  EXPECT_TRUE(absl::IsInvalidArgument(AnswerViews(*keeping_, "r", asked, executor_).status()));
+  EXPECT_TRUE(IsComputed({.views = {"summary"}}));
+  EXPECT_TRUE(absl::IsInvalidArgument(AnswerViews(*keeping_, "r", asked, executor_).status()));
 }
 
 TEST_F(KeptAnswersTest, ARestrictedSummaryMakesNoOtherViews) {
@@ -172,6 +182,28 @@ TEST_F(KeptAnswersTest, OfAnOpenRunNothingIsKept) {
   AddToBoth(1, 0, false);
   EXPECT_TRUE(IsComputed({.views = {"ranks"}}));
   EXPECT_TRUE(IsComputed({.views = {"ranks"}}));
+}
+
+TEST_F(KeptAnswersTest, WhatIsNoReportIsComputedAgain) {
+  AddToBoth(1, 0, true);
+  const AnalysisOptions asked{.views = {"ranks"}};
+  for (const std::string text : {"", "report", "{\x1b[2J}", "{\"\xff\"}"}) {
+    const LoadedRun run = file_->LoadRun("r").value();
+    ASSERT_TRUE(file_->KeepAnswers("r", *run.content, {{AnswerKey(asked), text}}).ok());
+    EXPECT_TRUE(IsComputed(asked)) << text;
+    EXPECT_FALSE(IsComputed(asked)) << text;
+  }
+}
+
+TEST(AnswerKeyTest, IsThatOfTheQuestionHoweverItIsPut) {
+  const Hash128 all = AnswerKey({.views = {"all"}});
+  EXPECT_EQ(AnswerKey({.views = AllViews()}), all);
+  EXPECT_EQ(AnswerKey({.views = {"clock", "ranks", "clock"}}), AnswerKey({.views = {"ranks", "clock"}}));
+  EXPECT_NE(AnswerKey({.views = {"clock"}}), AnswerKey({.views = {"ranks"}}));
+  EXPECT_NE(AnswerKey({.views = {"clock", "nonsense"}}), AnswerKey({.views = {"clock"}}));
+  EXPECT_NE(AnswerKey({.views = {"all"}, .kernels = "x"}), all);
+  EXPECT_NE(AnswerKey({.views = {"all"}, .limit = 20}), all);
+  EXPECT_NE(AnswerKey({.views = {"all"}, .families = {{"gemm", "mm"}}}), all);
 }
 
 TEST_F(KeptAnswersTest, WithoutRoomTheAnswerIsGivenAndNotKept) {

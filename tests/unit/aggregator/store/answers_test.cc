@@ -45,7 +45,7 @@ class AnswersTest : public testing::Test {
     const SourceContext context = samples::MakeContext(1);
     ASSERT_TRUE(store_->PutSource(run, context).ok());
     const Batch batch = samples::MakeStream(1, 1, 3)[0];
-    ASSERT_TRUE(store_->PutBatch(run, context.source_id, HashOf(EncodeBatch(batch)), batch).ok());
+    ASSERT_TRUE(store_->PutBatch(run, context.source_id, HashOf(EncodeBatch(batch)), batch, "").ok());
   }
 
   RunContent Content(const std::string& run = "run") { return store_->LoadRun(run).value().content.value(); }
@@ -114,7 +114,7 @@ TEST_F(AnswersTest, ARunMadeAgainUnderTheNameIsAnother) {
 
 TEST_F(AnswersTest, TheOldestGoWhenARunHasMuch) {
   std::mt19937_64 random(3);
-  std::string noise(static_cast<size_t>(kMaxAnswersOfRunBytes / 3), ' ');
+  std::string noise(static_cast<size_t>(kMaxOfRunBytes / 3), ' ');
   for (char& c : noise) c = static_cast<char>(random());
   for (uint64_t i = 0; i < 4; ++i) Keep(noise, {9, i});
   EXPECT_EQ(Find({9, 0}), std::nullopt);
@@ -123,6 +123,15 @@ TEST_F(AnswersTest, TheOldestGoWhenARunHasMuch) {
   Keep(std::string(noise + noise + noise + noise), {9, 4});
   EXPECT_EQ(Find({9, 4}), std::nullopt) << "too large by itself";
   EXPECT_EQ(Find({9, 3}), noise);
+}
+
+TEST_F(AnswersTest, TheyAreNotCountedAsWhatTheRunTakes) {
+  const int64_t before = store_->Usage().value()[0].bytes;
+  std::string noise(size_t{4} << 20, ' ');
+  std::mt19937_64 random(3);
+  for (char& c : noise) c = static_cast<char>(random());
+  Keep(noise);
+  EXPECT_NEAR(static_cast<double>(store_->Usage().value()[0].bytes), static_cast<double>(before), 64'000.0);
 }
 
 TEST_F(AnswersTest, ADamagedOneIsNoAnswer) {

@@ -16,14 +16,16 @@ class TroubledStore : public ForwardingStore {
  public:
   using ForwardingStore::ForwardingStore;
   absl::Status trouble;
-  absl::Status PutBatch(const std::string&, const Hash128&, const Hash128&, const Batch&) override { return trouble; }
+  absl::Status PutBatch(const std::string&, const Hash128&, const Hash128&, const Batch&, std::string_view) override {
+    return trouble;
+  }
 };
 
 class MeasuredStoreTest : public testing::Test {
  protected:
   absl::Status Put(absl::Status trouble) {
     troubled_.trouble = std::move(trouble);
-    return store_.PutBatch("run", {0, 1}, {0, 2}, Batch());
+    return store_.PutBatch("run", {0, 1}, {0, 2}, Batch(), "");
   }
 
   MetricsRegistry registry_;

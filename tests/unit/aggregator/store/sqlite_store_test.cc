@@ -41,7 +41,8 @@ class SqliteStoreTest : public testing::Test {
     ASSERT_TRUE(store.OpenRun("run", -1).ok());
     ASSERT_TRUE(store.PutSource("run", MakeContext(seed)).ok());
     for (const Batch& batch : stream) {
-      const absl::Status status = store.PutBatch("run", MakeContext(seed).source_id, HashOf(EncodeBatch(batch)), batch);
+      const absl::Status status =
+          store.PutBatch("run", MakeContext(seed).source_id, HashOf(EncodeBatch(batch)), batch, "");
       ASSERT_TRUE(status.ok()) << status;
     }
   }
@@ -156,8 +157,8 @@ TEST_F(SqliteStoreTest, DroppingARunLeavesNoRows) {
   ASSERT_TRUE(store->PutFileNote("run", {"a", "", "used"}).ok());
   ASSERT_TRUE(store->DropRun("run").ok());
   for (const char* table :
-       {"run", "source", "name", "source_name", "communicator", "batch", "instance_block", "kernel", "step",
-        "step_kernel", "bucket", "collective_op", "memory", "api", "range", "launch", "summary", "file_note"}) {
+       {"run", "source", "name", "source_name", "communicator", "batch", "batch_instances", "instance_block", "kernel",
+        "step", "step_kernel", "bucket", "collective_op", "memory", "api", "range", "launch", "summary", "file_note"}) {
     EXPECT_EQ(Ask(std::string("SELECT count(*) FROM ") + table), "0") << table;
   }
 }
@@ -189,7 +190,9 @@ TEST_F(SqliteStoreTest, TheRunsShareOutTheFile) {
 
 TEST_F(SqliteStoreTest, ARunOfAnOlderSchemaIsAsOldAsItsTakeover) {
   Fill(*OpenFile(), 1, MakeStream(1, 2, 10));
-  Change("DROP TABLE answer; ALTER TABLE run DROP COLUMN changed_unix_ns; PRAGMA user_version=3");
+  Change(
+      "DROP TABLE answer; DROP TABLE batch_instances; ALTER TABLE run DROP COLUMN changed_unix_ns; PRAGMA "
+      "user_version=3");
   const int64_t before_ns = SystemClock().UnixNs() - 1'000'000'000;  // the file knows whole seconds
   const int64_t changed_ns = OpenFile()->Usage().value().at(0).changed_unix_ns;
   EXPECT_GE(changed_ns, before_ns);
@@ -201,13 +204,13 @@ TEST_F(SqliteStoreTest, AFullDiskIsToldWithTheFileAndNothingHalfWritten) {
   const std::vector<Batch> stream = MakeStream(1, 2, 2'000);
   Fill(*store, 1, {stream[0]});
   ASSERT_TRUE(store->LimitSize(4'096).ok());
-  const absl::Status status = store->PutBatch("run", MakeContext(1).source_id, HashOf("x"), stream[1]);
+  const absl::Status status = store->PutBatch("run", MakeContext(1).source_id, HashOf("x"), stream[1], "");
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr(path_));
   EXPECT_THAT(std::string(status.message()), HasSubstr("make room"));
   EXPECT_EQ(store->PutSource("run", MakeContext(1))->last_sequence, 0);
   ASSERT_TRUE(store->LimitSize(1 << 30).ok());
-  EXPECT_TRUE(store->PutBatch("run", MakeContext(1).source_id, HashOf("x"), stream[1]).ok());
+  EXPECT_TRUE(store->PutBatch("run", MakeContext(1).source_id, HashOf("x"), stream[1], "").ok());
 }
 
 TEST_F(SqliteStoreTest, ATextFileIsRefusedUntouched) {
@@ -306,7 +309,8 @@ TEST_F(SqliteStoreTest, AStoreOfTheFirstSchemaIsTakenOverWithItsSteps) {
     if (is_new) undo += "ALTER TABLE step DROP COLUMN " + column + ";";
   }
   Change(undo +
-         "DROP TABLE answer; ALTER TABLE run DROP COLUMN changed_unix_ns; DROP TABLE file_note; CREATE TABLE file_note "
+         "DROP TABLE answer; DROP TABLE batch_instances; ALTER TABLE run DROP COLUMN changed_unix_ns; DROP TABLE "
+         "file_note; CREATE TABLE file_note "
          "(run INTEGER NOT "
          "NULL, path TEXT NOT NULL, status TEXT NOT NULL, "
          "reason TEXT NOT NULL, note BLOB NOT NULL, PRIMARY KEY (run, path));"

@@ -41,7 +41,7 @@ class StoreConsumer : public BatchConsumer {
   explicit StoreConsumer(MemoryStore& store) : store_(store) {}
   absl::Status BeginSource(const SourceContext& source) override { return store_.PutSource("r", source).status(); }
   absl::Status Consume(const SourceContext& source, Batch batch) override {
-    return store_.PutBatch("r", source.source_id, {.high = 1, .low = static_cast<uint64_t>(batch.sequence)}, batch);
+    return store_.PutBatch("r", source.source_id, {.high = 1, .low = static_cast<uint64_t>(batch.sequence)}, batch, "");
   }
 
  private:
@@ -70,7 +70,7 @@ LoadedRun FromFiles(const SimulatorOptions& options) {
 }
 
 std::vector<InstanceRow> RowsOf(InstanceSource& instances, size_t source) {
-  auto stream = instances.Open(source, InstanceSource::kAllCommunicators);
+  auto stream = instances.Open(source);
   EXPECT_TRUE(stream.ok());
   std::vector<InstanceRow> rows;
   while (true) {
