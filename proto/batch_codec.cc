@@ -155,8 +155,10 @@ absl::StatusOr<Batch> DecodeBatch(std::string_view bytes) {
   return batch;
 }
 
-absl::StatusOr<std::string> PackedInstancesOf(std::string_view bytes) {
-  LOCKSTEP_ASSIGN_OR_RETURN(const v1::Batch in, Parse(bytes));
+absl::StatusOr<std::string> PackedInstancesOf(const Batch& batch, std::string_view body) {
+  if (batch.instances.empty()) return "";
+  if (body.empty()) return PackInstances(batch.instances);
+  LOCKSTEP_ASSIGN_OR_RETURN(const v1::Batch in, Parse(body));
   return in.instances().SerializeAsString();
 }
 

@@ -24,9 +24,9 @@ inline constexpr uint32_t kBatchVersion = 3;
 [[nodiscard]] std::string EncodeBatch(const Batch& batch);
 [[nodiscard]] absl::StatusOr<Batch> DecodeBatch(std::string_view bytes);
 
-// The instances of an encoded batch as they stand in it, for UnpackInstances; "" when it has none. Decodes nothing:
-// `bytes` has been decoded before.
-[[nodiscard]] absl::StatusOr<std::string> PackedInstancesOf(std::string_view bytes);
+// The instances of a batch for UnpackInstances: as they stand in `body`, which decoded to the batch, or encoded where
+// the body is ""; "" when it has none.
+[[nodiscard]] absl::StatusOr<std::string> PackedInstancesOf(const Batch& batch, std::string_view body);
 
 // One definition of a communicator, as a plain serialised message, for stores.
 [[nodiscard]] std::string EncodeRow(const LocalCommunicator& communicator);

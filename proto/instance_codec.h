@@ -21,7 +21,7 @@ namespace lockstep {
 void EncodeInstances(std::span<const InstanceRow> rows, v1::InstanceBlock* out);
 [[nodiscard]] absl::StatusOr<std::vector<InstanceRow>> DecodeInstances(const v1::InstanceBlock& in);
 
-// The same as one string, for stores: a compressed InstanceBlock, as a batch carries it (PackedInstancesOf).
+// The same as one string, for stores: a compressed InstanceBlock, as a batch carries it.
 [[nodiscard]] std::string PackInstances(std::span<const InstanceRow> rows);
 [[nodiscard]] absl::StatusOr<std::vector<InstanceRow>> UnpackInstances(std::string_view block);
 

@@ -10,40 +10,50 @@
 namespace lockstep {
 namespace {
 
-using InstanceBlock = std::shared_ptr<const std::vector<InstanceRow>>;
+using InstanceBlocks = std::vector<std::shared_ptr<const InstanceBlock>>;
 
-struct SourceInstances {
-  std::vector<InstanceBlock> blocks;
-  std::vector<uint32_t> names;  // id of the run by id of the stream
-};
-
+// Reads the blocks of one source; shared with the store, which never changes them.
 class MemoryInstanceStream final : public InstanceStream {
  public:
-  explicit MemoryInstanceStream(std::shared_ptr<const SourceInstances> source) : source_(std::move(source)) {}
+  MemoryInstanceStream(const InstanceBlocks& blocks, const std::vector<uint32_t>& names, InstancePacking packing)
+      : blocks_(blocks), names_(names), packing_(std::move(packing)) {}
 
   absl::StatusOr<std::vector<InstanceRow>> Next() override {
-    std::vector<InstanceRow> rows;
-    while (rows.empty() && next_ < source_->blocks.size()) rows = *source_->blocks[next_++];
-    LOCKSTEP_RETURN_IF_ERROR(TranslateNames(source_->names, &rows));
+    if (next_ == blocks_.size()) return std::vector<InstanceRow>();
+    const InstanceBlock& block = *blocks_[next_++];
+    std::vector<InstanceRow> rows = block.rows;
+    if (!block.packed.empty()) {
+      LOCKSTEP_ASSIGN_OR_RETURN(rows, packing_.unpack(block.packed));
+    }
+    LOCKSTEP_RETURN_IF_ERROR(TranslateNames(names_, &rows));
     return rows;
   }
 
  private:
-  const std::shared_ptr<const SourceInstances> source_;
+  const InstanceBlocks blocks_;
+  const std::vector<uint32_t> names_;
+  const InstancePacking packing_;
   size_t next_ = 0;
 };
 
 class MemoryInstanceSource final : public InstanceSource {
  public:
-  void Add(SourceInstances source) { sources_.push_back(std::make_shared<const SourceInstances>(std::move(source))); }
+  explicit MemoryInstanceSource(InstancePacking packing) : packing_(std::move(packing)) {}
+
+  // `names`: id of the run by id of the stream.
+  void Add(InstanceBlocks blocks, std::vector<uint32_t> names) {
+    sources_.emplace_back(std::move(blocks), std::move(names));
+  }
 
   absl::StatusOr<std::unique_ptr<InstanceStream>> Open(size_t source) override {
     LOCKSTEP_CHECK(source < sources_.size());
-    return std::make_unique<MemoryInstanceStream>(sources_[source]);
+    const auto& [blocks, names] = sources_[source];
+    return std::make_unique<MemoryInstanceStream>(blocks, names, packing_);
   }
 
  private:
-  std::vector<std::shared_ptr<const SourceInstances>> sources_;
+  const InstancePacking packing_;
+  std::vector<std::pair<InstanceBlocks, std::vector<uint32_t>>> sources_;
 };
 
 template <typename Row>
@@ -122,7 +132,8 @@ absl::StatusOr<StoredSource> MemoryStore::PutSource(const std::string& run, cons
 }
 
 absl::Status MemoryStore::PutBatch(const std::string& run, const Hash128& source_id, const Hash128& hash,
-                                   const Batch& batch, std::string_view /*body*/) {
+                                   const Batch& batch, std::string_view body) {
+  LOCKSTEP_ASSIGN_OR_RETURN(SharedBlock instances, BlockOf(batch, body));
   const MutexLock lock(mutex_);
   Run* const stored = Find(run);
   if (stored == nullptr) return NoSuchRun(run);
@@ -143,7 +154,7 @@ absl::Status MemoryStore::PutBatch(const std::string& run, const Hash128& source
   LOCKSTEP_RETURN_IF_ERROR(TakeNames(run, *stored, batch));
   source.hashes.push_back(hash);
   source.stream = After(source.stream, batch);
-  Append(source, batch);
+  Append(source, batch, std::move(instances));
   Touch(*stored);
   return absl::OkStatus();
 }
@@ -158,7 +169,18 @@ absl::Status MemoryStore::TakeNames(const std::string& name, Run& run, const Bat
   return absl::OkStatus();
 }
 
-void MemoryStore::Append(Source& source, const Batch& batch) {
+absl::StatusOr<MemoryStore::SharedBlock> MemoryStore::BlockOf(const Batch& batch, std::string_view body) const {
+  if (batch.instances.empty()) return nullptr;
+  auto block = std::make_shared<InstanceBlock>();
+  if (packing_.pack) {
+    LOCKSTEP_ASSIGN_OR_RETURN(block->packed, packing_.pack(batch, body));
+  } else {
+    block->rows = batch.instances;
+  }
+  return block;
+}
+
+void MemoryStore::Append(Source& source, const Batch& batch, SharedBlock instances) {
   AppendAll(source.names, batch.names);
   SourceData& data = source.data;
   AppendAll(data.communicators, batch.communicators);
@@ -171,9 +193,7 @@ void MemoryStore::Append(Source& source, const Batch& batch) {
   AppendAll(data.launches, batch.launches);
   AppendAll(data.kernels, batch.kernels);
   if (batch.summary.has_value()) data.summary = *batch.summary;
-  if (!batch.instances.empty()) {
-    source.instances.push_back(std::make_shared<const std::vector<InstanceRow>>(batch.instances));
-  }
+  if (instances != nullptr) source.instances.push_back(std::move(instances));
   data.instance_count = source.stream.instances;
   data.complete = source.stream.complete;
 }
@@ -247,8 +267,10 @@ absl::StatusOr<std::vector<RunUsage>> MemoryStore::Usage() {
     RunUsage& entry = usage.emplace_back(
         RunUsage{.info = Describe(name, run), .bytes = sizeof(Run), .changed_unix_ns = run.changed_unix_ns});
     for (const auto& [id, source] : run.sources) {
-      entry.bytes += static_cast<int64_t>(sizeof(Source) + source.data.kernels.size() * sizeof(KernelRow) +
-                                          static_cast<size_t>(source.stream.instances) * sizeof(InstanceRow));
+      entry.bytes += static_cast<int64_t>(sizeof(Source) + source.data.kernels.size() * sizeof(KernelRow));
+      for (const SharedBlock& block : source.instances) {
+        entry.bytes += static_cast<int64_t>(block->packed.size() + block->rows.size() * sizeof(InstanceRow));
+      }
     }
   }
   return usage;
@@ -260,7 +282,7 @@ absl::StatusOr<LoadedRun> MemoryStore::LoadRun(const std::string& run) {
   if (stored == nullptr) return NoSuchRun(run);
   LoadedRun loaded;
   loaded.data.info = Describe(run, *stored);
-  auto instances = std::make_unique<MemoryInstanceSource>();
+  auto instances = std::make_unique<MemoryInstanceSource>(packing_);
   RunDictionary dictionary;
   for (const auto& [id, source] : stored->sources) {
     std::vector<uint32_t> names = InternAll(source.names, dictionary);
@@ -269,7 +291,7 @@ absl::StatusOr<LoadedRun> MemoryStore::LoadRun(const std::string& run) {
     data.kernels = MergeKernels(std::move(data.kernels));
     MergeSummaries(&data);
     LOCKSTEP_RETURN_IF_ERROR(TranslateNames(names, &data));
-    instances->Add({source.instances, std::move(names)});
+    instances->Add(source.instances, std::move(names));
   }
   loaded.data.names = dictionary.Take();
   for (const auto& [place, note] : stored->files) loaded.data.files.push_back(note);

@@ -3,6 +3,7 @@
 // snapshots that share the (immutable) instance blocks.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -17,11 +18,23 @@
 
 namespace lockstep {
 
+// How instances are held: packed they take a thirtieth of the room and must be unpacked for every reader.
+struct InstancePacking {
+  std::function<absl::StatusOr<std::string>(const Batch& batch, std::string_view body)> pack;
+  std::function<absl::StatusOr<std::vector<InstanceRow>>(std::string_view packed)> unpack;
+};
+
+// The instances of one batch: rows, or packed.
+struct InstanceBlock {
+  std::vector<InstanceRow> rows;
+  std::string packed;
+};
+
 class MemoryStore final : public JobStore {
  public:
-  // The clock must outlive the store.
-  explicit MemoryStore(const Clock& clock = SystemClock(), const StoreLimits& limits = {})
-      : clock_(clock), limits_(limits) {}
+  // The clock must outlive the store. Without a packing instances are held as they are.
+  explicit MemoryStore(const Clock& clock = SystemClock(), const StoreLimits& limits = {}, InstancePacking packing = {})
+      : clock_(clock), limits_(limits), packing_(std::move(packing)) {}
 
   absl::Status OpenRun(const std::string& run, int32_t expected_ranks) override;
   absl::Status DropRun(const std::string& run) override;
@@ -48,12 +61,12 @@ class MemoryStore final : public JobStore {
   absl::Status Reclaim() override { return absl::OkStatus(); }
 
  private:
-  using InstanceBlock = std::shared_ptr<const std::vector<InstanceRow>>;
+  using SharedBlock = std::shared_ptr<const InstanceBlock>;
 
   struct Source {
     SourceData data;  // names are ids of the stream
     std::vector<NameDef> names;
-    std::vector<InstanceBlock> instances;
+    std::vector<SharedBlock> instances;
     std::vector<Hash128> hashes;  // by sequence
     StreamState stream;
     int64_t conflicts = 0;
@@ -69,13 +82,15 @@ class MemoryStore final : public JobStore {
   };
 
   static RunInfo Describe(const std::string& name, const Run& run);
-  static void Append(Source& source, const Batch& batch);
+  static void Append(Source& source, const Batch& batch, SharedBlock instances);
+  [[nodiscard]] absl::StatusOr<SharedBlock> BlockOf(const Batch& batch, std::string_view body) const;
   [[nodiscard]] absl::Status TakeNames(const std::string& name, Run& run, const Batch& batch) const;
   void Touch(Run& run) const;
   Run* Find(const std::string& run) LOCKSTEP_REQUIRES(mutex_);
 
   const Clock& clock_;
   const StoreLimits limits_;
+  const InstancePacking packing_;
   Mutex mutex_;
   std::map<std::string, Run> runs_ LOCKSTEP_GUARDED_BY(mutex_);
 };

@@ -12,7 +12,6 @@
 #include "analysis/base/status_macros.h"
 #include "proto/batch_codec.h"
 #include "proto/context_codec.h"
-#include "proto/instance_codec.h"
 
 namespace lockstep {
 namespace {
@@ -23,11 +22,6 @@ std::string ClaimsText(const std::vector<RankClaim>& claims) {
     text += fmt::format("{}{}:{}", text.empty() ? "" : " ", Name(claim.source), claim.rank);
   }
   return text;
-}
-
-absl::StatusOr<std::string> PackedInstances(const Batch& batch, std::string_view body) {
-  if (batch.instances.empty()) return "";
-  return body.empty() ? PackInstances(batch.instances) : PackedInstancesOf(body);
 }
 
 std::string Serialise(const SourceContext& context) {
@@ -252,7 +246,7 @@ absl::Status SqliteStore::CompareStored(int64_t run_id, const SourceRow& source,
 
 absl::Status SqliteStore::PutBatch(const std::string& run, const Hash128& source_id, const Hash128& hash,
                                    const Batch& batch, std::string_view body) {
-  LOCKSTEP_ASSIGN_OR_RETURN(const std::string instances, PackedInstances(batch, body));
+  LOCKSTEP_ASSIGN_OR_RETURN(const std::string instances, PackedInstancesOf(batch, body));
   absl::Status conflict = absl::OkStatus();
   const absl::Status status = InTransaction([&]() LOCKSTEP_UNCHECKED_THREAD_SAFETY -> absl::Status {
     LOCKSTEP_ASSIGN_OR_RETURN(const int64_t run_id, RunId(run));

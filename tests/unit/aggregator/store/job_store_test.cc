@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "aggregator/store/memory/memory_store.h"
 #include "aggregator/store/memory/run_assembly.h"
 #include "platform/temp_dir.h"
 #include "proto/batch_codec.h"
@@ -41,9 +42,11 @@ class JobStoreTest : public testing::TestWithParam<std::string> {
     ASSERT_TRUE(store_->OpenRun("run", -1).ok());
   }
 
-  std::unique_ptr<JobStore> NewStore(const std::string& file, const StoreLimits& limits = {}) {
+  std::unique_ptr<JobStore> NewStore(const std::string& file, const StoreLimits& limits = {},
+                                     const Clock& clock = SystemClock()) {
+    if (GetParam() == "memory_of_rows") return std::make_unique<MemoryStore>(clock, limits);
     absl::StatusOr<std::unique_ptr<JobStore>> store =
-        OpenStore(GetParam(), {.path = dir_->path() + "/" + file, .limits = limits});
+        OpenStore(GetParam(), {.path = dir_->path() + "/" + file, .clock = &clock, .limits = limits});
     EXPECT_TRUE(store.ok()) << store.status();
     return *std::move(store);
   }
@@ -579,7 +582,7 @@ TEST_P(JobStoreTest, RunsAreListedByNameAndDoNotMix) {
 
 TEST_P(JobStoreTest, UsageTellsWhenContentLastCame) {
   ManualClock clock;
-  const auto store = OpenStore(GetParam(), {.path = dir_->path() + "/timed.db", .clock = &clock}).value();
+  const auto store = NewStore("timed.db", {}, clock);
   const auto changed = [&] { return store->Usage().value().at(0).changed_unix_ns; };
   clock.Advance(100);
   ASSERT_TRUE(store->OpenRun("run", -1).ok());
@@ -657,7 +660,7 @@ TEST_P(JobStoreTest, InstanceStreamsOfOneSourceMayRunInSeveralThreads) {
   EXPECT_THAT(counts, testing::Each(300u));
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, JobStoreTest, testing::Values("sqlite", "memory"),
+INSTANTIATE_TEST_SUITE_P(Backends, JobStoreTest, testing::Values("sqlite", "memory", "memory_of_rows"),
                          [](const testing::TestParamInfo<std::string>& backend) { return backend.param; });
 
 TEST(OpenStore, AnUnknownBackendIsRefused) {
