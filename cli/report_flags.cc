@@ -23,7 +23,7 @@ absl::Status SetViews(const ReportFlags& flags, AnalysisOptions& options) {
       options.views = AllViews();
       return absl::OkStatus();
     }
-    if (std::find(AllViews().begin(), AllViews().end(), view) == AllViews().end()) {
+    if (!IsView(view)) {
       return Complain("--view", view, fmt::format("some of {} or all", fmt::join(AllViews(), " ")));
     }
     if (std::find(options.views.begin(), options.views.end(), view) == options.views.end()) {

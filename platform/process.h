@@ -11,5 +11,7 @@ namespace lockstep {
 absl::Status SetNiceness(int niceness);
 // CPU time that this thread has used.
 [[nodiscard]] int64_t ThreadCpuNs();
+// CPU time that all threads of the process have used.
+[[nodiscard]] int64_t ProcessCpuNs();
 
 }  // namespace lockstep

@@ -18,9 +18,7 @@ Hash128 AnswerKey(const AnalysisOptions& options) {
     return std::any_of(options.views.begin(), options.views.end(), names_it);
   };
   std::copy_if(AllViews().begin(), AllViews().end(), std::back_inserter(canonical.views), is_asked);
-  const auto is_unknown = [](const std::string& view) {
-    return view != "all" && std::find(AllViews().begin(), AllViews().end(), view) == AllViews().end();
-  };
+  const auto is_unknown = [](const std::string& view) { return view != "all" && !IsView(view); };
   std::copy_if(options.views.begin(), options.views.end(), std::back_inserter(canonical.views), is_unknown);
   v1::ViewsRequest request;
   ToProto("", canonical, &request);

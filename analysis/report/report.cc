@@ -44,11 +44,10 @@ bool Asked(const AnalysisOptions& options, std::string_view view) {
 }
 
 absl::Status CheckOptions(const AnalysisOptions& options) {
-  const std::vector<std::string>& known = AllViews();
   for (const std::string& view : options.views) {
-    if (view != "all" && std::find(known.begin(), known.end(), view) == known.end()) {
+    if (view != "all" && !IsView(view)) {
       return absl::InvalidArgumentError(
-          fmt::format("--view '{}': there is no such view; there are {}, all", view, fmt::join(known, ", ")));
+          fmt::format("--view '{}': there is no such view; there are {}, all", view, fmt::join(AllViews(), ", ")));
     }
   }
   if (!options.layout.empty()) LOCKSTEP_RETURN_IF_ERROR(ParseLayout(options.layout).status());
@@ -190,8 +189,6 @@ std::vector<std::string> ShownViews(const AnalysisOptions& options) {
   return shown;
 }
 
-bool IsView(std::string_view name) { return std::find(AllViews().begin(), AllViews().end(), name) != AllViews().end(); }
-
 // A view as it stands in the document; memory comes with the allocations.
 absl::StatusOr<Json> BuildView(const ViewInput& input, ReportBuilder& builder, const std::string& view) {
   Json part = Json::object();
@@ -281,6 +278,8 @@ const std::vector<std::string>& AllViews() {
                                                  "steps",       "pace",  "clock",    "stragglers", "findings"};
   return views;
 }
+
+bool IsView(std::string_view name) { return std::find(AllViews().begin(), AllViews().end(), name) != AllViews().end(); }
 
 absl::StatusOr<Json> BuildReport(const RunData& run, InstanceSource& instances, const AnalysisOptions& options,
                                  Executor& executor) {

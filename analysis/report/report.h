@@ -20,6 +20,7 @@ using Json = nlohmann::ordered_json;
 
 // All views of interface.md, in its order.
 [[nodiscard]] const std::vector<std::string>& AllViews();
+[[nodiscard]] bool IsView(std::string_view name);
 
 // Computes the views asked for. Errors: kInvalidArgument (unknown view, bad regular expression), kFailedPrecondition
 // with the groups found when the sources are several runs (exit 2).

@@ -1,6 +1,5 @@
 // lockstep-bench-ingest: batches from the wire to durable blocks of a store.
 #include <fmt/format.h>
-#include <time.h>
 
 #include <CLI/CLI.hpp>
 #include <atomic>
@@ -15,6 +14,7 @@
 
 #include "analysis/base/status_macros.h"
 #include "bench/ingest/wire_batches.h"
+#include "platform/process.h"
 #include "platform/temp_dir.h"
 #include "proto/batch_codec.h"
 
@@ -23,12 +23,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using Work = std::function<absl::Status(const WireSource&, const Hash128& id)>;
-
-double CpuSeconds() {
-  timespec time{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
 
 struct Timed {
   double wall_s = 0;
@@ -39,7 +33,7 @@ struct Timed {
 absl::StatusOr<Timed> ForAll(const std::vector<WireSource>& sources, int copies, int threads, const Work& work) {
   std::atomic<size_t> next = 0;
   std::vector<absl::Status> failed(static_cast<size_t>(threads));
-  const double cpu = CpuSeconds();
+  const int64_t cpu_ns = ProcessCpuNs();
   const auto begin = std::chrono::steady_clock::now();
   std::vector<std::jthread> pool;
   for (absl::Status& status : failed) {
@@ -53,7 +47,7 @@ absl::StatusOr<Timed> ForAll(const std::vector<WireSource>& sources, int copies,
   pool.clear();
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
   for (const absl::Status& status : failed) LOCKSTEP_RETURN_IF_ERROR(status);
-  return Timed{wall.count(), CpuSeconds() - cpu};
+  return Timed{wall.count(), static_cast<double>(ProcessCpuNs() - cpu_ns) * 1e-9};
 }
 
 absl::Status Decode(const WireSource& source) {

@@ -1,7 +1,6 @@
 // lockstep-bench-readers: trace files to condensed batches, against the least that any reader must do.
 #include <fmt/format.h>
 #include <sys/resource.h>
-#include <time.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -18,6 +17,7 @@
 #include "analysis/base/status_macros.h"
 #include "bench/readers/json_limit.h"
 #include "bench/readers/sqlite_limit.h"
+#include "platform/process.h"
 #include "platform/temp_dir.h"
 #include "proto/batch_codec.h"
 
@@ -26,12 +26,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// CPU time of all threads of the process, so that a reader gains nothing by threads.
-double CpuSeconds() {
-  timespec time{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
+// Of all threads, so that a reader gains nothing by them.
+double CpuSeconds() { return static_cast<double>(ProcessCpuNs()) * 1e-9; }
 
 struct Condensed {
   int64_t kernels = 0;
