@@ -168,7 +168,8 @@ Idealisation ScopeOf(const Trial& trial, const TruthOfCause& cause) {
 void ScoreWhatIfOf(Trial& trial, const TruthOfCause& cause, const std::string& flags, Score& score) {
   const auto step = static_cast<double>(cause.step_ns_with);
   const double truth = static_cast<double>(cause.step_ns_with - cause.step_ns_without);
-  const auto what_if = trial.replay().Saving(ScopeOf(trial, cause));
+  ReplayScratch scratch;
+  const auto what_if = trial.replay().Saving(ScopeOf(trial, cause), scratch);
   score.Count("told", what_if.has_value());
   if (!what_if) return score.Note(fmt::format("{}: not told; {}", cause.cause.name, flags));
   const double error = std::abs(static_cast<double>(what_if->saving_ns_per_step) - truth);

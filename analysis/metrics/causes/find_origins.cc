@@ -48,7 +48,7 @@ class Finder {
     Idealisation ideal;
     if (suspect.rank_index < 0) {
       ideal.communicators = {static_cast<uint32_t>(suspect.communicator)};
-      suspect.saving_ns_per_step = replay_.SuspicionNs(ideal);
+      suspect.saving_ns_per_step = replay_.SuspicionNs(ideal, scratch_);
       tried_.push_back(suspect);
       return;
     }
@@ -56,7 +56,7 @@ class Finder {
     LatenessPart best = suspect.part;
     for (const LatenessPart part : kOwnParts) {
       ideal.part = part;
-      const int64_t saving = replay_.SuspicionNs(ideal);
+      const int64_t saving = replay_.SuspicionNs(ideal, scratch_);
       if (saving <= suspect.saving_ns_per_step) continue;
       suspect.saving_ns_per_step = saving;
       best = part;
@@ -67,6 +67,7 @@ class Finder {
   }
 
   const Replay& replay_;
+  ReplayScratch scratch_;
   std::vector<OriginSuspect> ranking_;
   std::vector<OriginSuspect> tried_;
   std::set<std::pair<int32_t, int32_t>> seen_;

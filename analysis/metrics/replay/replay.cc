@@ -66,8 +66,7 @@ struct Replay::Parts {
         graph(BuildReplayGraph(arrivals, matched)),
         peers(graph, matched),
         stretches(StretchesOf(arrivals, graph)),
-        measured(MeasuredLengths(graph)),
-        unchanged(RunReplay(graph, measured)) {}
+        unchanged(RunReplay(graph, MeasuredLengths(graph))) {}
 
   // Sum over the ranks of what their stretches take.
   [[nodiscard]] int64_t StretchNs(const std::vector<int64_t>& ends) const {
@@ -78,7 +77,6 @@ struct Replay::Parts {
     return sum;
   }
 
-  [[nodiscard]] ReplayTimes Run(const Idealisation& ideal) const;
   [[nodiscard]] int64_t SavingPerStep(const std::vector<int64_t>& ends) const;
   [[nodiscard]] double SlowestStepNs() const;
   [[nodiscard]] int64_t SoloDamageNs(const Idealisation& ideal) const;
@@ -93,7 +91,6 @@ struct Replay::Parts {
   ReplayGraph graph;
   ReplayPeers peers;
   std::vector<Stretch> stretches;
-  ReplayLengths measured;
   ReplayTimes unchanged;
   int64_t begin_ns = 0;
   int64_t stretch_steps = 0;  // summed over ranks
@@ -127,12 +124,6 @@ bool LacksAKind(const ArrivalGraph& source, const MatchResult& match) {
   };
   return std::any_of(kinds.begin(), kinds.end(),
                      [&](const Kinds& of_rank) { return std::any_of(of_rank.begin(), of_rank.end(), lacks); });
-}
-
-// Most suspects have nothing of most parts to idealise.
-ReplayTimes Replay::Parts::Run(const Idealisation& ideal) const {
-  const ReplayLengths lengths = IdealLengths(graph, source, match, peers, ideal);
-  return lengths == measured ? unchanged : RunReplay(graph, lengths);
 }
 
 int64_t Replay::Parts::SavingPerStep(const std::vector<int64_t>& ends) const {
@@ -182,11 +173,12 @@ bool Replay::Parts::LacksPeers(const Idealisation& ideal) const {
   const std::vector<bool> in_scope = ScopeOf(ideal);
   const auto compared = [](const ReplayNode& node) { return node.device_ns; };
   bool asked = false;
-  for (size_t n = 0; n < graph.nodes.size(); ++n) {
-    if (!in_scope[static_cast<size_t>(graph.nodes[n].rank)]) continue;
-    if (peers.Level(static_cast<int32_t>(n), in_scope, compared)) return false;
-    if (IsStageAmongOthers(graph.nodes[n], in_scope)) return false;
-    asked = true;
+  for (size_t r = 0; r < in_scope.size(); ++r) {
+    for (size_t n = graph.first[r]; n < graph.first[r + 1] && in_scope[r]; ++n) {
+      if (peers.Level(static_cast<int32_t>(n), in_scope, compared)) return false;
+      if (IsStageAmongOthers(graph.nodes[n], in_scope)) return false;
+      asked = true;
+    }
   }
   const std::set<uint32_t> chosen(ideal.communicators.begin(), ideal.communicators.end());
   for (size_t i = 0; i < match.instances.size() && !chosen.empty(); ++i) {
@@ -268,13 +260,28 @@ Replay::Replay(const ArrivalGraph& graph, const MatchResult& match) {
 
 Replay::~Replay() = default;
 
-std::optional<WhatIf> Replay::Saving(const Idealisation& ideal) const {
+ReplayScratch::ReplayScratch() = default;
+ReplayScratch::~ReplayScratch() = default;
+
+template <typename Use>
+auto Replay::With(const Idealisation& ideal, ReplayScratch& scratch, const Use& use) const {
+  const Parts& p = *parts_;
+  if (scratch.room_ == nullptr) scratch.room_ = std::make_unique<ReplayWorkspace>(p.graph, p.unchanged);
+  ReplayWorkspace& room = *scratch.room_;
+  const std::vector<size_t> groups = GroupsOf(p.graph, p.match, ideal);
+  Idealise(p.graph, p.source, p.match, p.peers, ideal, room.lengths());
+  const auto figure = use(room.Run(groups));
+  room.Restore(groups);
+  return figure;
+}
+
+std::optional<WhatIf> Replay::Saving(const Idealisation& ideal, ReplayScratch& scratch) const {
   if (!base_.faithful) return std::nullopt;
   const Parts& p = *parts_;
   if (p.LacksPeers(ideal)) return std::nullopt;
-  const ReplayTimes times = p.Run(ideal);
   WhatIf out;
-  out.saving_ns_per_step = p.SavingPerStep(times.end_ns);
+  out.saving_ns_per_step =
+      With(ideal, scratch, [&](const ReplayTimes& times) { return p.SavingPerStep(times.end_ns); });
   const double step = p.SlowestStepNs();
   out.saving_ratio = step > 0 ? static_cast<double>(out.saving_ns_per_step) / step : 0;
   const double steps = static_cast<double>(base_.measured_ns) / static_cast<double>(base_.step_ns);
@@ -285,16 +292,16 @@ std::optional<WhatIf> Replay::Saving(const Idealisation& ideal) const {
   return out;
 }
 
-int64_t Replay::SuspicionNs(const Idealisation& ideal) const {
+int64_t Replay::SuspicionNs(const Idealisation& ideal, ReplayScratch& scratch) const {
   const Parts& p = *parts_;
   if (p.graph.nodes.empty() || base_.step_ns <= 0) return 0;
-  return p.SavingPerStep(p.Run(ideal).end_ns);
+  return With(ideal, scratch, [&](const ReplayTimes& times) { return p.SavingPerStep(times.end_ns); });
 }
 
 std::optional<int64_t> Replay::IdealNs(const Idealisation& ideal) const {
   if (!base_.faithful) return std::nullopt;
-  const Parts& p = *parts_;
-  return LastOf(p.Run(ideal).end_ns) - p.begin_ns;
+  ReplayScratch scratch;
+  return With(ideal, scratch, [&](const ReplayTimes& times) { return LastOf(times.end_ns) - parts_->begin_ns; });
 }
 
 std::optional<int64_t> ZeroTransferNs(const Replay& replay) {

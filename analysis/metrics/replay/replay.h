@@ -45,7 +45,23 @@ struct WhatIf {
   int64_t bound_hi_ns_per_step = 0;
 };
 
-// Thread safe after building: const calls may run at once.
+class ReplayWorkspace;
+
+// What the what-ifs of one replay, asked for one after the other, share: room of the run's size. Of one thread at a
+// time.
+class ReplayScratch {
+ public:
+  ReplayScratch();
+  ~ReplayScratch();
+  ReplayScratch(const ReplayScratch&) = delete;
+  ReplayScratch& operator=(const ReplayScratch&) = delete;
+
+ private:
+  friend class Replay;
+  std::unique_ptr<ReplayWorkspace> room_;  // made by the first that asks
+};
+
+// Thread safe after building: const calls may run at once, each with its own scratch.
 class Replay {
  public:
   // Borrows both; they must outlive it.
@@ -56,14 +72,18 @@ class Replay {
 
   [[nodiscard]] const ReplayBase& base() const { return base_; }
   // Null when the base is not faithful, or nobody outside the scope does what is done in it.
-  [[nodiscard]] std::optional<WhatIf> Saving(const Idealisation& ideal) const;
+  [[nodiscard]] std::optional<WhatIf> Saving(const Idealisation& ideal, ReplayScratch& scratch) const;
   // The same saving for putting suspects in order, where the replay is not faithful too: a figure not to be shown.
-  [[nodiscard]] int64_t SuspicionNs(const Idealisation& ideal) const;
+  [[nodiscard]] int64_t SuspicionNs(const Idealisation& ideal, ReplayScratch& scratch) const;
   // What ReplayBase::measured_ns would be with this idealised; null when the base is not faithful.
   [[nodiscard]] std::optional<int64_t> IdealNs(const Idealisation& ideal) const;
 
  private:
   struct Parts;
+  // use(times of the idealised run) -> figure.
+  template <typename Use>
+  auto With(const Idealisation& ideal, ReplayScratch& scratch, const Use& use) const;
+
   std::unique_ptr<const Parts> parts_;
   ReplayBase base_;
 };

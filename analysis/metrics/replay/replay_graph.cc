@@ -1,8 +1,8 @@
 #include "analysis/metrics/replay/replay_graph.h"
 
 #include <algorithm>
-#include <numeric>
 
+#include "analysis/base/disjoint_sets.h"
 #include "analysis/metrics/replay/replay_coupling.h"
 #include "analysis/metrics/replay/replay_gaps.h"
 #include "analysis/metrics/replay/replay_host.h"
@@ -99,21 +99,14 @@ void AddPositions(const MatchResult& match, ReplayGraph& graph) {
 
 // Ranks that each waits for, directly or through others, have one party.
 std::vector<size_t> PartyOfRank(const MatchResult& match, size_t ranks) {
-  std::vector<size_t> party(ranks);
-  std::iota(party.begin(), party.end(), size_t{0});
-  const auto first_of = [&party](size_t r) {
-    while (party[r] != r) r = party[r] = party[party[r]];
-    return r;
-  };
+  DisjointSets sets(ranks);
   for (const MatchedInstance& instance : match.instances) {
     if (!instance.usable()) continue;
-    const size_t a = first_of(static_cast<size_t>(instance.members.front().rank_index));
-    for (const MatchedMember& m : instance.members) {
-      const size_t b = first_of(static_cast<size_t>(m.rank_index));
-      party[std::max(party[a], b)] = std::min(party[a], b);
-    }
+    const auto first = static_cast<size_t>(instance.members.front().rank_index);
+    for (const MatchedMember& m : instance.members) sets.Join(first, static_cast<size_t>(m.rank_index));
   }
-  for (size_t r = 0; r < ranks; ++r) party[r] = first_of(r);
+  std::vector<size_t> party(ranks);
+  for (size_t r = 0; r < ranks; ++r) party[r] = sets.Find(r);
   return party;
 }
 

@@ -51,6 +51,12 @@ struct ReplayPosition {
   int32_t ordinal = 0;
 };
 
+// Ranks whose times a replay computes without looking at the others: a party, or several where one passed by another.
+struct ReplayGroup {
+  std::vector<int32_t> ranks;  // ascending
+  std::vector<int32_t> order;  // what to compute: node n starts (n), or instance i ends (-1 - i)
+};
+
 struct ReplayGraph {
   std::vector<ReplayNode> nodes;
   std::vector<size_t> first;                   // of each rank; one more than ranks
@@ -60,8 +66,8 @@ struct ReplayGraph {
   std::vector<ReplayPosition> positions;
   std::vector<int32_t> position_of_instance;
   std::vector<size_t> party;  // by rank: the first of the ranks that wait for each other, directly or through others
-  // What to compute, in order: node n starts (n), or instance i ends (-1 - i).
-  std::vector<int32_t> order;
+  std::vector<ReplayGroup> groups;
+  std::vector<size_t> group_of_rank;
   int64_t coupled = 0;  // nodes whose end may wait for another rank
   int64_t forced = 0;   // nodes that had to be taken as they are because their instances contradict each other
 

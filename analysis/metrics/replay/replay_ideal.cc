@@ -17,26 +17,25 @@ namespace {
 class Idealiser {
  public:
   Idealiser(const ReplayGraph& graph, const ArrivalGraph& source, const MatchResult& match, const ReplayPeers& peers,
-            const Idealisation& ideal)
+            const Idealisation& ideal, ReplayLengths& lengths)
       : graph_(graph),
         source_(source),
         match_(match),
         peers_(peers),
         ideal_(ideal),
         in_scope_(source.ranks.size()),
-        lengths_(MeasuredLengths(graph)) {
+        lengths_(lengths) {
     for (const int32_t r : ideal.rank_indices) {
       if (r >= 0 && static_cast<size_t>(r) < in_scope_.size()) in_scope_[static_cast<size_t>(r)] = true;
     }
   }
 
-  ReplayLengths Run() {
+  void Run() {
     lengths_.transfers_zero = ideal_.all_transfers_zero;
     for (size_t r = 0; r < in_scope_.size(); ++r) {
       if (in_scope_[r]) Rank(static_cast<int32_t>(r));
     }
     Transfers();
-    return std::move(lengths_);
   }
 
  private:
@@ -259,14 +258,32 @@ class Idealiser {
   const Idealisation& ideal_;
   std::vector<bool> in_scope_;
   std::set<int32_t> dealt_out_;  // nodes of one rank
-  ReplayLengths lengths_;
+  ReplayLengths& lengths_;
 };
 
 }  // namespace
 
-ReplayLengths IdealLengths(const ReplayGraph& graph, const ArrivalGraph& source, const MatchResult& match,
-                           const ReplayPeers& peers, const Idealisation& ideal) {
-  return Idealiser(graph, source, match, peers, ideal).Run();
+std::vector<size_t> GroupsOf(const ReplayGraph& graph, const MatchResult& match, const Idealisation& ideal) {
+  std::set<size_t> groups;
+  for (size_t g = 0; g < graph.groups.size() && ideal.all_transfers_zero; ++g) groups.insert(g);
+  for (const int32_t r : ideal.rank_indices) {
+    if (r >= 0 && static_cast<size_t>(r) < graph.group_of_rank.size()) {
+      groups.insert(graph.group_of_rank[static_cast<size_t>(r)]);
+    }
+  }
+  const std::set<uint32_t> chosen(ideal.communicators.begin(), ideal.communicators.end());
+  for (size_t i = 0; i < match.instances.size() && !chosen.empty(); ++i) {
+    if (!chosen.contains(match.instances[i].communicator)) continue;
+    for (const MatchedMember& m : match.instances[i].members) {
+      groups.insert(graph.group_of_rank[static_cast<size_t>(m.rank_index)]);
+    }
+  }
+  return {groups.begin(), groups.end()};
+}
+
+void Idealise(const ReplayGraph& graph, const ArrivalGraph& source, const MatchResult& match, const ReplayPeers& peers,
+              const Idealisation& ideal, ReplayLengths& lengths) {
+  Idealiser(graph, source, match, peers, ideal, lengths).Run();
 }
 
 }  // namespace lockstep

@@ -13,7 +13,12 @@
 
 namespace lockstep {
 
-[[nodiscard]] ReplayLengths IdealLengths(const ReplayGraph& graph, const ArrivalGraph& source, const MatchResult& match,
-                                         const ReplayPeers& peers, const Idealisation& ideal);
+// The groups of ranks whose lengths an idealisation may change, ascending.
+[[nodiscard]] std::vector<size_t> GroupsOf(const ReplayGraph& graph, const MatchResult& match,
+                                           const Idealisation& ideal);
+
+// `lengths`: as measured.
+void Idealise(const ReplayGraph& graph, const ArrivalGraph& source, const MatchResult& match, const ReplayPeers& peers,
+              const Idealisation& ideal, ReplayLengths& lengths);
 
 }  // namespace lockstep

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
+
+#include "analysis/base/disjoint_sets.h"
 
 namespace lockstep {
 namespace {
@@ -15,7 +18,7 @@ class Orderer {
     }
   }
 
-  void Run() {
+  std::vector<int32_t> Run() {
     for (size_t r = next_.size(); r-- > 0;) ready_.push_back(static_cast<int32_t>(r));
     while (true) {
       while (!ready_.empty()) {
@@ -23,7 +26,7 @@ class Orderer {
         ready_.pop_back();
         Advance(static_cast<size_t>(rank));
       }
-      if (!Force()) return;
+      if (!Force()) return std::move(order_);
     }
   }
 
@@ -52,7 +55,7 @@ class Orderer {
 
   void Start(int32_t n) {
     const ReplayNode& node = graph_.node(n);
-    graph_.order.push_back(n);
+    order_.push_back(n);
     if (node.awaits == kNobody) End(n);
     if (node.instance < 0) return;
     if (--open_[static_cast<size_t>(node.instance)] == 0) Finish(node.instance);
@@ -67,7 +70,7 @@ class Orderer {
   }
 
   void Finish(int32_t instance) {
-    graph_.order.push_back(-1 - instance);
+    order_.push_back(-1 - instance);
     const auto at = static_cast<size_t>(instance);
     for (size_t m = graph_.member_first[at]; m < graph_.member_first[at + 1]; ++m) {
       const int32_t n = graph_.members[m];
@@ -111,10 +114,38 @@ class Orderer {
   std::vector<size_t> next_;
   std::vector<int32_t> open_;
   std::vector<int32_t> ready_;
+  std::vector<int32_t> order_;
 };
+
+int32_t RankOf(const ReplayGraph& graph, int32_t op) {
+  return graph.node(op >= 0 ? op : graph.members[graph.member_first[static_cast<size_t>(-1 - op)]]).rank;
+}
+
+void AddGroups(ReplayGraph& graph) {
+  const size_t ranks = graph.party.size();
+  DisjointSets sets(ranks);
+  for (size_t r = 0; r < ranks; ++r) sets.Join(r, graph.party[r]);
+  for (const ReplayNode& node : graph.nodes) {
+    if (node.passed < 0) continue;
+    sets.Join(static_cast<size_t>(node.rank), static_cast<size_t>(graph.node(node.passed).rank));
+  }
+  graph.group_of_rank.resize(ranks);
+  for (size_t r = 0; r < ranks; ++r) {
+    const size_t first = sets.Find(r);
+    if (first == r) graph.groups.emplace_back();
+    graph.group_of_rank[r] = first == r ? graph.groups.size() - 1 : graph.group_of_rank[first];
+    graph.groups[graph.group_of_rank[r]].ranks.push_back(static_cast<int32_t>(r));
+  }
+}
 
 }  // namespace
 
-void AddOrder(ReplayGraph& graph) { Orderer(graph).Run(); }
+void AddOrder(ReplayGraph& graph) {
+  const std::vector<int32_t> order = Orderer(graph).Run();
+  AddGroups(graph);
+  for (const int32_t op : order) {
+    graph.groups[graph.group_of_rank[static_cast<size_t>(RankOf(graph, op))]].order.push_back(op);
+  }
+}
 
 }  // namespace lockstep

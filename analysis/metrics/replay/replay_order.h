@@ -5,8 +5,8 @@
 
 namespace lockstep {
 
-// Fills order and forced. Where instances contradict each other (each waits for the other's end), the node with the
-// earliest start stops waiting for others: its duration stays.
+// Fills groups with their orders, group_of_rank and forced. Where instances contradict each other (each waits for the
+// other's end), the node with the earliest start stops waiting for others: its duration stays.
 void AddOrder(ReplayGraph& graph);
 
 }  // namespace lockstep

@@ -7,20 +7,17 @@ namespace {
 
 class Runner {
  public:
-  Runner(const ReplayGraph& graph, const ReplayLengths& lengths) : graph_(graph), lengths_(lengths) {
-    times_.start_ns.resize(graph.nodes.size());
-    times_.end_ns.resize(graph.nodes.size());
-  }
+  Runner(const ReplayGraph& graph, const ReplayLengths& lengths, ReplayTimes& times)
+      : graph_(graph), lengths_(lengths), times_(times) {}
 
-  ReplayTimes Run() {
-    for (const int32_t op : graph_.order) {
+  void Run(const ReplayGroup& group) {
+    for (const int32_t op : group.order) {
       if (op >= 0) {
         Start(static_cast<size_t>(op));
       } else {
         Finish(static_cast<size_t>(-1 - op));
       }
     }
-    return std::move(times_);
   }
 
  private:
@@ -95,8 +92,23 @@ class Runner {
 
   const ReplayGraph& graph_;
   const ReplayLengths& lengths_;
-  ReplayTimes times_;
+  ReplayTimes& times_;
 };
+
+// The nodes of one rank.
+struct NodeRange {
+  size_t first = 0;
+  size_t end = 0;
+};
+
+NodeRange NodesOf(const ReplayGraph& graph, int32_t rank) {
+  return {graph.first[static_cast<size_t>(rank)], graph.first[static_cast<size_t>(rank) + 1]};
+}
+
+void CopyRange(const std::vector<int64_t>& from, const NodeRange& range, std::vector<int64_t>& to) {
+  std::copy_n(from.begin() + static_cast<int64_t>(range.first), range.end - range.first,
+              to.begin() + static_cast<int64_t>(range.first));
+}
 
 }  // namespace
 
@@ -114,6 +126,57 @@ ReplayLengths MeasuredLengths(const ReplayGraph& graph) {
   return out;
 }
 
-ReplayTimes RunReplay(const ReplayGraph& graph, const ReplayLengths& lengths) { return Runner(graph, lengths).Run(); }
+ReplayTimes RunReplay(const ReplayGraph& graph, const ReplayLengths& lengths) {
+  ReplayTimes times;
+  times.start_ns.resize(graph.nodes.size());
+  times.end_ns.resize(graph.nodes.size());
+  Runner runner(graph, lengths, times);
+  for (const ReplayGroup& group : graph.groups) runner.Run(group);
+  return times;
+}
+
+ReplayWorkspace::ReplayWorkspace(const ReplayGraph& graph, const ReplayTimes& unchanged)
+    : graph_(graph), unchanged_(unchanged), lengths_(MeasuredLengths(graph)), times_(unchanged) {}
+
+const ReplayTimes& ReplayWorkspace::Run(const std::vector<size_t>& groups) {
+  const bool transfers =
+      lengths_.transfers_zero || std::any_of(lengths_.transfer_cut_ns.begin(), lengths_.transfer_cut_ns.end(),
+                                             [](int64_t cut) { return cut != 0; });
+  Runner runner(graph_, lengths_, times_);
+  for (const size_t g : groups) {
+    if (transfers || Differs(graph_.groups[g])) runner.Run(graph_.groups[g]);
+  }
+  return times_;
+}
+
+bool ReplayWorkspace::Differs(const ReplayGroup& group) const {
+  for (const int32_t rank : group.ranks) {
+    const NodeRange range = NodesOf(graph_, rank);
+    for (size_t n = range.first; n < range.end; ++n) {
+      const ReplayNode& node = graph_.nodes[n];
+      if (lengths_.device_ns[n] != node.device_ns || lengths_.host_ns[n] != node.host_ns) return true;
+      if (lengths_.earlier_ns[n] != 0 || lengths_.member_cut_ns[n] != 0) return true;
+    }
+  }
+  return false;
+}
+
+void ReplayWorkspace::Restore(const std::vector<size_t>& groups) {
+  lengths_.transfers_zero = false;
+  std::fill(lengths_.transfer_cut_ns.begin(), lengths_.transfer_cut_ns.end(), 0);
+  for (const size_t g : groups) {
+    for (const int32_t rank : graph_.groups[g].ranks) {
+      const NodeRange range = NodesOf(graph_, rank);
+      for (size_t n = range.first; n < range.end; ++n) {
+        lengths_.device_ns[n] = graph_.nodes[n].device_ns;
+        lengths_.host_ns[n] = graph_.nodes[n].host_ns;
+        lengths_.earlier_ns[n] = 0;
+        lengths_.member_cut_ns[n] = 0;
+      }
+      CopyRange(unchanged_.start_ns, range, times_.start_ns);
+      CopyRange(unchanged_.end_ns, range, times_.end_ns);
+    }
+  }
+}
 
 }  // namespace lockstep

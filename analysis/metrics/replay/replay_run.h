@@ -1,4 +1,4 @@
-// One pass over a replay graph with given lengths. Pure, linear, no allocation beyond the result. Units: ns.
+// Passes over a replay graph with given lengths. Pure, linear, no allocation beyond the result. Units: ns.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,6 @@ struct ReplayLengths {
   std::vector<int64_t> transfer_cut_ns;  // of instances: how much sooner they end after the last arrival
   std::vector<int64_t> member_cut_ns;    // of nodes: the same of one member alone
   bool transfers_zero = false;
-
-  friend bool operator==(const ReplayLengths&, const ReplayLengths&) = default;
 };
 
 struct ReplayTimes {
@@ -28,5 +26,29 @@ struct ReplayTimes {
 
 [[nodiscard]] ReplayLengths MeasuredLengths(const ReplayGraph& graph);
 [[nodiscard]] ReplayTimes RunReplay(const ReplayGraph& graph, const ReplayLengths& lengths);
+
+// Where what-ifs are computed one after the other: all is as measured, but for the groups of ranks that the one at hand
+// moves. Made once: arrays of the run's size cost more than what most of them move.
+class ReplayWorkspace {
+ public:
+  // Borrows both.
+  ReplayWorkspace(const ReplayGraph& graph, const ReplayTimes& unchanged);
+
+  // To be changed for the ranks of the groups that are run next, and for instances.
+  [[nodiscard]] ReplayLengths& lengths() { return lengths_; }
+  // The times with these lengths. Groups ascending.
+  [[nodiscard]] const ReplayTimes& Run(const std::vector<size_t>& groups);
+  // Makes them as measured again.
+  void Restore(const std::vector<size_t>& groups);
+
+ private:
+  // Most what-ifs have nothing of most parts to idealise.
+  [[nodiscard]] bool Differs(const ReplayGroup& group) const;
+
+  const ReplayGraph& graph_;
+  const ReplayTimes& unchanged_;
+  ReplayLengths lengths_;
+  ReplayTimes times_;
+};
 
 }  // namespace lockstep

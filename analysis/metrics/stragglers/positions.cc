@@ -4,9 +4,10 @@
 #include <cctype>
 #include <charconv>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <utility>
+
+#include "analysis/base/disjoint_sets.h"
 
 namespace lockstep {
 namespace {
@@ -90,28 +91,24 @@ std::vector<bool> OnlySends(const MatchResult& match) {
 // Joins ranks that stand in one pipeline.
 class Pipelines {
  public:
-  explicit Pipelines(size_t ranks) : parent_(ranks) { std::iota(parent_.begin(), parent_.end(), size_t{0}); }
+  explicit Pipelines(size_t ranks) : count_(ranks), ranks_(ranks) {}
 
-  void Join(size_t a, size_t b) { parent_[Root(a)] = Root(b); }
+  void Join(size_t a, size_t b) { ranks_.Join(a, b); }
 
   // Place of each rank in its pipeline by rank; nothing unless all pipelines are equally long and of two or more.
   [[nodiscard]] std::vector<int32_t> Stages() {
     std::map<size_t, int32_t> length;
-    std::vector<int32_t> stages(parent_.size());
-    for (size_t rank = 0; rank < parent_.size(); ++rank) stages[rank] = length[Root(rank)]++;
+    std::vector<int32_t> stages(count_);
+    for (size_t rank = 0; rank < count_; ++rank) stages[rank] = length[ranks_.Find(rank)]++;
     const int32_t first = length.empty() ? 0 : length.begin()->second;
     const bool even = std::all_of(length.begin(), length.end(), [&](const auto& it) { return it.second == first; });
-    if (!even || first < 2) stages.assign(parent_.size(), -1);
+    if (!even || first < 2) stages.assign(count_, -1);
     return stages;
   }
 
  private:
-  size_t Root(size_t rank) {
-    while (parent_[rank] != rank) rank = parent_[rank] = parent_[parent_[rank]];
-    return rank;
-  }
-
-  std::vector<size_t> parent_;
+  size_t count_;
+  DisjointSets ranks_;
 };
 
 std::vector<int32_t> StagesOfCommunicators(const RankResolution& ranks, const MatchResult& match) {

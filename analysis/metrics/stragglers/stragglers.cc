@@ -182,10 +182,10 @@ std::string WhyUndecidable(const std::vector<Judgement>& judgements, const Strag
       result.steps, result.unit, most, result.least_steps, std::ceil(enough), result.unit);
 }
 
-Costs CostsOf(const StragglerInput& input) {
+Costs CostsOf(const StragglerInput& input, ReplayScratch& scratch) {
   Costs costs;
   if (input.replay.base().faithful) {
-    costs.saving = [&](const Idealisation& ideal) { return input.replay.Saving(ideal); };
+    costs.saving = [&](const Idealisation& ideal) { return input.replay.Saving(ideal, scratch); };
   }
   costs.critical_ns = [&](const Candidate& it) {
     return BlameOn(input.blame, it.rank_indices, it.communicators).critical_ns;
@@ -216,7 +216,8 @@ StragglerResult FindStragglers(const StragglerInput& input, Executor&) {
     return result;
   }
   const std::vector<Judgement> judgements = JudgeCandidates(candidates);
-  const Selection selection = SelectStragglers(candidates, judgements, own, units, CostsOf(input));
+  ReplayScratch scratch;
+  const Selection selection = SelectStragglers(candidates, judgements, own, units, CostsOf(input, scratch));
   if (!input.replay.base().faithful) {
     result.reason =
         "the replay does not reproduce the run: no saving is told, and only who is late by 1 % of the step is named";

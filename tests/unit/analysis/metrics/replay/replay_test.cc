@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <optional>
+#include <vector>
 
 #include "tests/unit/analysis/metrics/timeline_run.h"
 
@@ -54,8 +56,14 @@ int64_t StepNs(const GraphedRun& run) {
   return sum / static_cast<int64_t>(run.graph.ranks.size()) / (kSteps - 1);
 }
 
+std::optional<WhatIf> SavingOn(const Replay& replay, const Idealisation& ideal) {
+  ReplayScratch scratch;
+  return replay.Saving(ideal, scratch);
+}
+
 struct Replayed {
   explicit Replayed(const TimelineRun& timeline) : run(MakeGraph(timeline)), replay(run.graph, run.matched.match) {}
+  [[nodiscard]] std::optional<WhatIf> Saving(const Idealisation& ideal) const { return SavingOn(replay, ideal); }
   GraphedRun run;
   Replay replay;
 };
@@ -75,7 +83,7 @@ TEST(Replay, TellsTheStepsAndTheirLength) {
 
 TEST(Replay, IdealisingNothingSavesNothing) {
   const Replayed r(Grid(SlowRank(1, 1'200)));
-  const auto saving = r.replay.Saving({});
+  const auto saving = r.Saving({});
   ASSERT_TRUE(saving);
   EXPECT_EQ(saving->saving_ns_per_step, 0);
 }
@@ -83,7 +91,7 @@ TEST(Replay, IdealisingNothingSavesNothing) {
 TEST(Replay, SavingOfASlowRankIsThatOfARerunWithoutIt) {
   const Replayed slow(Grid(SlowRank(1, 1'200)));
   const GraphedRun without = MakeGraph(Grid(Usual()));
-  const auto saving = slow.replay.Saving({.rank_indices = {1}});
+  const auto saving = slow.Saving({.rank_indices = {1}});
   ASSERT_TRUE(saving);
   const int64_t truth = StepNs(slow.run) - StepNs(without);
   EXPECT_NEAR(static_cast<double>(saving->saving_ns_per_step), static_cast<double>(truth),
@@ -102,7 +110,7 @@ WorkOf Changing(int32_t slow, int64_t permille_of_long) {
 TEST(Replay, WhatOnlySomeStepsDoAtAPlaceIsLevelledApart) {
   const Replayed slow(Grid(Changing(1, 1'300)));
   const Replayed usual(Grid(Changing(1, 1'000)));
-  const auto saving = slow.replay.Saving({.rank_indices = {1}});
+  const auto saving = slow.Saving({.rank_indices = {1}});
   ASSERT_TRUE(saving);
   const int64_t truth = StepNs(slow.run) - StepNs(usual.run);
   EXPECT_NEAR(static_cast<double>(saving->saving_ns_per_step), static_cast<double>(truth),
@@ -126,7 +134,7 @@ TimelineRun BeginningLater(int64_t delay_ns) {
 TEST(Replay, ARankThatBeginsLaterThanOthersAtItsPlaceWasHeldUp) {
   constexpr int64_t kDelayNs = 20'000 * kUs;
   const Replayed late(BeginningLater(kDelayNs));
-  const auto saving = late.replay.Saving({.rank_indices = {1}});
+  const auto saving = late.Saving({.rank_indices = {1}});
   ASSERT_TRUE(saving);
   EXPECT_NEAR(static_cast<double>(saving->saving_ns_per_step), static_cast<double>(kDelayNs) / kSteps,
               0.1 * static_cast<double>(kDelayNs) / kSteps);
@@ -140,7 +148,7 @@ TEST(Replay, SavingOfOneOfTwoSlowRanksIsLimitedByTheOther) {
   const Replayed slow(Grid(both));
   const GraphedRun without = MakeGraph(Grid(SlowRank(0, 1'200)));
   // The only peer in its tensor group is the other slow one: to that level the rank is brought.
-  const auto saving = slow.replay.Saving({.rank_indices = {1}});
+  const auto saving = slow.Saving({.rank_indices = {1}});
   ASSERT_TRUE(saving);
   const int64_t truth = StepNs(slow.run) - StepNs(without);
   EXPECT_NEAR(static_cast<double>(saving->saving_ns_per_step), static_cast<double>(truth),
@@ -153,7 +161,7 @@ TEST(Replay, AWholeGroupIsBroughtToTheLevelOfEqualGroups) {
   };
   const Replayed slow(Grid(slow_host));
   const GraphedRun without = MakeGraph(Grid(Usual()));
-  const auto saving = slow.replay.Saving({.rank_indices = {0, 1}});
+  const auto saving = slow.Saving({.rank_indices = {0, 1}});
   ASSERT_TRUE(saving);
   const int64_t truth = StepNs(slow.run) - StepNs(without);
   EXPECT_NEAR(static_cast<double>(saving->saving_ns_per_step), static_cast<double>(truth),
@@ -170,7 +178,7 @@ WorkOf Copies(int32_t slow, int64_t slow_us) {
 TEST(Replay, TheGuiltyPartAloneSavesWhatARerunWithoutItDoes) {
   const Replayed slow(Grid(Copies(2, 200)));
   const GraphedRun without = MakeGraph(Grid(Copies(2, 20)));
-  const auto saving = slow.replay.Saving({.rank_indices = {2}, .part = LatenessPart::kCopy});
+  const auto saving = slow.Saving({.rank_indices = {2}, .part = LatenessPart::kCopy});
   ASSERT_TRUE(saving);
   // Parts of the first piece of work of each communicator are not told: a tenth of the steps here.
   const int64_t truth = StepNs(slow.run) - StepNs(without);
@@ -180,7 +188,7 @@ TEST(Replay, TheGuiltyPartAloneSavesWhatARerunWithoutItDoes) {
 
 TEST(Replay, AnInnocentPartSavesNextToNothing) {
   const Replayed slow(Grid(Copies(2, 200)));
-  const auto saving = slow.replay.Saving({.rank_indices = {2}, .part = LatenessPart::kCompute});
+  const auto saving = slow.Saving({.rank_indices = {2}, .part = LatenessPart::kCompute});
   ASSERT_TRUE(saving);
   EXPECT_LT(std::abs(saving->saving_ns_per_step), 7 * 10 * kUs);
 }
@@ -189,8 +197,8 @@ TEST(Replay, ATimeLimitKeepsTheRestAsMeasured) {
   const Replayed r(Grid(SlowRank(3, 1'500)));
   const int64_t begin = r.run.graph.ranks[0].front().start_ns;
   const int64_t middle = begin + r.replay.base().measured_ns / 2;
-  const auto all = r.replay.Saving({.rank_indices = {3}});
-  const auto half = r.replay.Saving({.rank_indices = {3}, .time_ns = std::make_pair(begin, middle)});
+  const auto all = r.Saving({.rank_indices = {3}});
+  const auto half = r.Saving({.rank_indices = {3}, .time_ns = std::make_pair(begin, middle)});
   ASSERT_TRUE(all && half);
   const double share = static_cast<double>(half->saving_ns_per_step) / static_cast<double>(all->saving_ns_per_step);
   EXPECT_NEAR(share, 0.5, 0.1);
@@ -198,7 +206,7 @@ TEST(Replay, ATimeLimitKeepsTheRestAsMeasured) {
 
 TEST(Replay, BoundsAreOrderedAndHoldTheSaving) {
   const Replayed r(Grid(SlowRank(1, 1'200)));
-  const auto saving = r.replay.Saving({.rank_indices = {1}});
+  const auto saving = r.Saving({.rank_indices = {1}});
   ASSERT_TRUE(saving);
   EXPECT_LE(saving->bound_lo_ns_per_step, saving->saving_ns_per_step);
   EXPECT_GE(saving->bound_hi_ns_per_step, saving->saving_ns_per_step);
@@ -222,7 +230,7 @@ TEST(Replay, ASlowCommunicatorIsBroughtToEqualOnes) {
   for (uint32_t c = 0; c < r.run.matched.match.communicators.size(); ++c) {
     if (r.run.matched.match.communicators[c].members == std::vector<int32_t>{0, 1}) slow = c;
   }
-  const auto saving = r.replay.Saving({.communicators = {slow}});
+  const auto saving = r.Saving({.communicators = {slow}});
   ASSERT_TRUE(saving);
   EXPECT_NEAR(static_cast<double>(saving->saving_ns_per_step), 5 * 60 * kUs, 6 * kUs);
 }
@@ -259,8 +267,8 @@ TimelineRun AllMeet(int64_t slow_us, bool with_loss) {
 TEST(Replay, ALostRecordDoesNotKeepTheWaitItHides) {
   const Replayed whole(AllMeet(200, false));
   const Replayed lossy(AllMeet(200, true));
-  const auto told = whole.replay.Saving({.rank_indices = {3}});
-  const auto still = lossy.replay.Saving({.rank_indices = {3}});
+  const auto told = whole.Saving({.rank_indices = {3}});
+  const auto still = lossy.Saving({.rank_indices = {3}});
   ASSERT_TRUE(told && still);
   EXPECT_NEAR(static_cast<double>(still->saving_ns_per_step), static_cast<double>(told->saving_ns_per_step),
               0.03 * static_cast<double>(told->saving_ns_per_step));
@@ -287,7 +295,7 @@ TimelineRun Stages(int64_t permille_of_second) {
 
 TEST(Replay, AStageInAnotherOrderIsBroughtToTheOthersAsAWhole) {
   const Replayed slow(Stages(1'200));
-  const auto saving = slow.replay.Saving({.rank_indices = {2, 3}});
+  const auto saving = slow.Saving({.rank_indices = {2, 3}});
   ASSERT_TRUE(saving);
   const double truth = 0.2 * 3'600 * kUs;
   EXPECT_NEAR(static_cast<double>(saving->saving_ns_per_step), truth, 0.1 * truth);
@@ -311,7 +319,7 @@ TimelineRun Replicas(int64_t first_ns, int64_t second_ns) {
 
 TEST(Replay, OfIndependentGroupsTheSlowestDecidesWhatTheRunGains) {
   const Replayed r(Replicas(100 * kUs, 0));
-  const auto saving = r.replay.Saving({.rank_indices = {0}});
+  const auto saving = r.Saving({.rank_indices = {0}});
   ASSERT_TRUE(saving);
   EXPECT_NEAR(static_cast<double>(saving->saving_ns_per_step), 4.0 * 100 * kUs, 4.0 * 5 * kUs);
 }
@@ -319,7 +327,7 @@ TEST(Replay, OfIndependentGroupsTheSlowestDecidesWhatTheRunGains) {
 // However short the steps of the others are: the part is of the step that is shortened.
 TEST(Replay, NoSavingIsAllOfAStep) {
   const Replayed r(Replicas(20'000 * kUs, 0));
-  const auto saving = r.replay.Saving({.rank_indices = {0}});
+  const auto saving = r.Saving({.rank_indices = {0}});
   ASSERT_TRUE(saving);
   EXPECT_GT(saving->saving_ratio, 0.5);
   EXPECT_LT(saving->saving_ratio, 1);
@@ -327,15 +335,15 @@ TEST(Replay, NoSavingIsAllOfAStep) {
 
 TEST(Replay, AGroupBesideASlowerOneGainsTheRunNothing) {
   const Replayed r(Replicas(100 * kUs, 150 * kUs));
-  const auto saving = r.replay.Saving({.rank_indices = {0}});
+  const auto saving = r.Saving({.rank_indices = {0}});
   ASSERT_TRUE(saving);
   EXPECT_EQ(saving->saving_ns_per_step, 0);
 }
 
 TEST(Replay, WithoutAnybodyToCompareWithNothingIsTold) {
   const Replayed r(Grid(Usual()));
-  EXPECT_FALSE(r.replay.Saving({.rank_indices = {0, 1, 2, 3}}));
-  EXPECT_TRUE(r.replay.Saving({.rank_indices = {0, 1, 2}}));
+  EXPECT_FALSE(r.Saving({.rank_indices = {0, 1, 2, 3}}));
+  EXPECT_TRUE(r.Saving({.rank_indices = {0, 1, 2}}));
 }
 
 // A fourteenth of the meetings lack a partner: few, but of all that rank 2 does on one of its streams.
@@ -360,13 +368,13 @@ TEST(Replay, AKindOfCommunicationWithoutPartnersForbidsAWhatIf) {
 // Clocks of a device's records scatter: some of the segments lost what came before and tell a dependency instead.
 TEST(Replay, ADependencyOnNothingKnownIsTakenForWork) {
   GraphedRun graphed = MakeGraph(Grid(SlowRank(1, 1'200)));
-  const auto told = Replay(graphed.graph, graphed.matched.match).Saving({.rank_indices = {1}});
+  const auto told = SavingOn(Replay(graphed.graph, graphed.matched.match), {.rank_indices = {1}});
   for (size_t row = 3; row < graphed.graph.ranks[1].size(); row += 7) {
     Segment& segment = graphed.graph.ranks[1][row].segment;
     segment.dependency_ns = segment.compute_ns;
     segment.compute_ns = 0;
   }
-  const auto still = Replay(graphed.graph, graphed.matched.match).Saving({.rank_indices = {1}});
+  const auto still = SavingOn(Replay(graphed.graph, graphed.matched.match), {.rank_indices = {1}});
   ASSERT_TRUE(told && still);
   EXPECT_GT(told->saving_ns_per_step, 0);
   EXPECT_EQ(still->saving_ns_per_step, told->saving_ns_per_step);
@@ -381,7 +389,7 @@ TEST(Replay, ARankAloneIsNotToldAnything) {
   }
   const Replayed r(run);
   EXPECT_FALSE(r.replay.base().faithful);
-  EXPECT_FALSE(r.replay.Saving({.rank_indices = {0}}));
+  EXPECT_FALSE(r.Saving({.rank_indices = {0}}));
   EXPECT_FALSE(ZeroTransferNs(r.replay));
 }
 
@@ -390,12 +398,39 @@ TEST(Replay, AnEmptyGraphIsNotToldAnything) {
   const MatchResult match;
   const Replay replay(graph, match);
   EXPECT_FALSE(replay.base().faithful);
-  EXPECT_FALSE(replay.Saving({}));
+  EXPECT_FALSE(SavingOn(replay, {}));
+}
+
+// A program of coupled ranks, and one of ranks that never wait for each other.
+TEST(Replay, WhatIfsThatShareTheirRoomTellWhatEachTellsAlone) {
+  for (const TimelineRun& timeline : {Grid(SlowRank(1, 1'200)), Replicas(300 * kUs, 100 * kUs)}) {
+    const Replayed r(timeline);
+    ReplayScratch shared;
+    std::vector<Idealisation> ideals = {{}, {.communicators = {0}}, {.communicators = {0, 1}}};
+    for (int32_t rank = 0; rank < 4; ++rank) {
+      ideals.push_back({.rank_indices = {rank}});
+      ideals.push_back({.rank_indices = {rank}, .part = LatenessPart::kCompute});
+      ideals.push_back({.rank_indices = {rank}, .part = LatenessPart::kHost});
+      ideals.push_back({.rank_indices = {0, rank}});
+    }
+    for (int round = 0; round < 2; ++round) {
+      for (const Idealisation& ideal : ideals) {
+        const auto together = r.replay.Saving(ideal, shared);
+        const auto alone = r.Saving(ideal);
+        ASSERT_EQ(together.has_value(), alone.has_value());
+        if (!alone) continue;
+        EXPECT_EQ(together->saving_ns_per_step, alone->saving_ns_per_step);
+        EXPECT_EQ(together->bound_lo_ns_per_step, alone->bound_lo_ns_per_step);
+        EXPECT_EQ(together->bound_hi_ns_per_step, alone->bound_hi_ns_per_step);
+        EXPECT_EQ(r.replay.SuspicionNs(ideal, shared), alone->saving_ns_per_step);
+      }
+    }
+  }
 }
 
 TEST(Replay, ARankThatDoesNotExistIsLeftOut) {
   const Replayed r(Grid(Usual()));
-  const auto saving = r.replay.Saving({.rank_indices = {-1, 99}});
+  const auto saving = r.Saving({.rank_indices = {-1, 99}});
   ASSERT_TRUE(saving);
   EXPECT_EQ(saving->saving_ns_per_step, 0);
 }
