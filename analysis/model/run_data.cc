@@ -1,5 +1,6 @@
 #include "analysis/model/run_data.h"
 
+#include <algorithm>
 #include <array>
 
 namespace lockstep {
@@ -8,6 +9,11 @@ std::string_view Name(RunState state) {
   static constexpr std::array kNames = std::to_array<std::string_view>({"open", "complete", "analysed"});
   const auto index = static_cast<size_t>(state);
   return index < kNames.size() ? kNames[index] : std::string_view();
+}
+
+size_t ExpectedInstances(const SourceData& source) {
+  constexpr int64_t kMost = 1 << 20;
+  return static_cast<size_t>(std::clamp<int64_t>(source.instance_count, 0, kMost));
 }
 
 }  // namespace lockstep

@@ -58,6 +58,9 @@ struct SourceData {
   SourceSummary summary;
 };
 
+// Room to make for the instances of a source beforehand: a stored count is believed only so far.
+[[nodiscard]] size_t ExpectedInstances(const SourceData& source);
+
 struct RunData {
   RunInfo info;
   std::vector<std::string> names;   // the run's dictionary

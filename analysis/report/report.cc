@@ -4,15 +4,13 @@
 
 #include <algorithm>
 #include <iterator>
-#include <memory>
-#include <optional>
 #include <set>
 #include <utility>
 
 #include "analysis/base/check.h"
 #include "analysis/base/status_macros.h"
-#include "analysis/report/cross_rank.h"
 #include "analysis/report/list_options.h"
+#include "analysis/report/shared_parts.h"
 #include "analysis/report/views/clock_view.h"
 #include "analysis/report/views/collectives_view.h"
 #include "analysis/report/views/empty_views.h"
@@ -84,19 +82,21 @@ absl::Status CheckRanks(const RunData& run, const RankResolution& ranks, const A
       fmt::format("--ranks {}: none of them is in this run", fmt::join(options.ranks, ",")));
 }
 
-// Builds the views that were asked for; what several of them share is computed once, when first needed.
+// Builds the views that were asked for.
 class ReportBuilder {
  public:
-  explicit ReportBuilder(const ViewInput& input) : input_(input) {}
+  explicit ReportBuilder(const ViewInput& input) : input_(input), parts_(input) {}
+
+  absl::Status Prepare(const std::vector<std::string>& views) { return parts_.Prepare(views); }
 
   absl::StatusOr<Json> Build(std::string_view view) {
     if (view == "summary") return Summary();
     if (view == "ranks") return RanksView(input_.context);
-    if (view == "quality") return QualityView(input_, QualityOf());
+    if (view == "quality") return QualityView(input_, parts_.QualityOf());
     if (view == "kernels") return KernelsView(input_);
     if (view == "families") return FamiliesView(input_);
-    if (view == "collectives") return CollectivesView(input_.context);
-    if (view == "skew") return SkewView(input_.context);
+    if (view == "collectives") return CollectivesView(input_.context, parts_.Collectives());
+    if (view == "skew") return SkewView(input_.context, parts_.Skew());
     if (view == "overlap") return OverlapView(input_);
     if (view == "imbalance") return BuildImbalance();
     if (view == "tails") return Tails();
@@ -119,67 +119,43 @@ class ReportBuilder {
   }
 
   absl::StatusOr<Json> Summary() {
-    LOCKSTEP_RETURN_IF_ERROR(FindTails());
-    LOCKSTEP_RETURN_IF_ERROR(FindCauses());
-    return SummaryView(input_, {ImbalanceOf(), QualityOf(), *tails_, &cross_rank_->stragglers, &cross_rank_->blame});
+    LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<TailRow>* tails, parts_.Tails());
+    LOCKSTEP_ASSIGN_OR_RETURN(const CrossRank* causes, parts_.Causes());
+    return SummaryView(input_, {parts_.ImbalanceOf(), parts_.QualityOf(), *tails, parts_.Collectives(),
+                                &causes->stragglers, &causes->blame});
   }
 
   absl::StatusOr<Json> Tails() {
-    LOCKSTEP_RETURN_IF_ERROR(FindTails());
-    return TailsView(input_, *tails_);
+    LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<TailRow>* tails, parts_.Tails());
+    return TailsView(input_, *tails);
   }
 
   absl::StatusOr<Json> Stragglers() {
-    LOCKSTEP_RETURN_IF_ERROR(FindCauses());
-    return StragglersView(input_, cross_rank_->stragglers);
+    LOCKSTEP_ASSIGN_OR_RETURN(const CrossRank* causes, parts_.Causes());
+    return StragglersView(input_, causes->stragglers);
   }
 
   absl::StatusOr<Json> Findings() {
-    LOCKSTEP_RETURN_IF_ERROR(FindCauses());
+    LOCKSTEP_ASSIGN_OR_RETURN(const CrossRank* causes, parts_.Causes());
     LOCKSTEP_ASSIGN_OR_RETURN(const KernelSummary kernels,
                               ComputeKernels(input_.fleet, GroupBy::kShape, StepFigures::kDistributions));
     return FindingsView(
-        input_, ComputeFindings({input_.fleet, input_.measures, kernels, QualityOf(), cross_rank_->stragglers}));
+        input_, ComputeFindings({input_.fleet, input_.measures, kernels, parts_.QualityOf(), causes->stragglers}));
   }
 
   absl::StatusOr<Json> BuildImbalance() {
-    LOCKSTEP_RETURN_IF_ERROR(FindCauses());
-    Imbalance imbalance = ImbalanceOf();
-    const int64_t measured_ns = cross_rank_->replay->base().measured_ns;
-    const auto ideal_ns = ZeroTransferNs(*cross_rank_->replay);
+    LOCKSTEP_ASSIGN_OR_RETURN(const CrossRank* causes, parts_.Causes());
+    Imbalance imbalance = parts_.ImbalanceOf();
+    const int64_t measured_ns = causes->replay->base().measured_ns;
+    const auto ideal_ns = ZeroTransferNs(*causes->replay);
     if (ideal_ns && measured_ns > 0 && !JudgedOnMore(input_.fleet)) {
       SetIdealTime(static_cast<double>(*ideal_ns) / static_cast<double>(measured_ns), imbalance.efficiency);
     }
     return ImbalanceView(input_, imbalance);
   }
 
-  absl::Status FindCauses() {
-    if (cross_rank_ != nullptr) return absl::OkStatus();
-    LOCKSTEP_ASSIGN_OR_RETURN(cross_rank_, AnalyseCrossRank(input_.context));
-    return absl::OkStatus();
-  }
-
-  absl::Status FindTails() {
-    if (tails_) return absl::OkStatus();
-    LOCKSTEP_ASSIGN_OR_RETURN(tails_, TailsOf(input_));
-    return absl::OkStatus();
-  }
-
-  const Quality& QualityOf() {
-    if (!quality_) quality_ = ComputeQuality(input_.fleet, input_.measures);
-    return *quality_;
-  }
-
-  const Imbalance& ImbalanceOf() {
-    if (!imbalance_) imbalance_ = ComputeImbalance(input_.fleet, input_.measures);
-    return *imbalance_;
-  }
-
   const ViewInput& input_;
-  std::optional<Quality> quality_;
-  std::optional<Imbalance> imbalance_;
-  std::optional<std::vector<TailRow>> tails_;
-  std::unique_ptr<const CrossRank> cross_rank_;
+  SharedParts parts_;
 };
 
 std::vector<std::string> ShownViews(const AnalysisOptions& options) {
@@ -222,7 +198,9 @@ Json Document(const ViewInput& input, Json views) {
 absl::StatusOr<Json> BuildWhole(const ViewInput& input, const AnalysisOptions& options) {
   Json views = Json::object();
   ReportBuilder builder(input);
-  for (const std::string& view : ShownViews(options)) {
+  const std::vector<std::string> shown = ShownViews(options);
+  LOCKSTEP_RETURN_IF_ERROR(builder.Prepare(shown));
+  for (const std::string& view : shown) {
     LOCKSTEP_ASSIGN_OR_RETURN(Json part, BuildView(input, builder, view));
     for (auto& [key, content] : part.items()) views[key] = std::move(content);
   }
@@ -232,7 +210,9 @@ absl::StatusOr<Json> BuildWhole(const ViewInput& input, const AnalysisOptions& o
 
 absl::Status BuildEach(const ViewInput& input, const AnalysisOptions& options, const ViewSink& sink) {
   ReportBuilder builder(input);
-  for (const std::string& view : ShownViews(options)) {
+  const std::vector<std::string> shown = ShownViews(options);
+  LOCKSTEP_RETURN_IF_ERROR(builder.Prepare(shown));
+  for (const std::string& view : shown) {
     LOCKSTEP_ASSIGN_OR_RETURN(Json part, BuildView(input, builder, view));
     LOCKSTEP_RETURN_IF_ERROR(ApplyListOptions(options, part));
     sink(view, Document(input, std::move(part)));

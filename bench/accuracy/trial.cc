@@ -4,6 +4,7 @@
 
 #include "analysis/base/check.h"
 #include "analysis/base/status_macros.h"
+#include "analysis/metrics/stragglers/lateness_tests.h"
 #include "platform/executor.h"
 
 namespace lockstep {
@@ -58,8 +59,8 @@ const Replay& Trial::replay() {
 
 const StragglerResult& Trial::stragglers() {
   if (!stragglers_) {
-    SerialExecutor executor;
-    stragglers_ = FindStragglers({sim_->run, ranks_, match_, graph(), replay(), blame(), ""}, executor);
+    stragglers_ = FindStragglers({sim_->run, ranks_, match_, graph(), replay(), blame()},
+                                 TestLateness(ranks_, match_, graph(), ""));
   }
   return *stragglers_;
 }

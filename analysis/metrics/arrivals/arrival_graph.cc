@@ -47,8 +47,10 @@ ArrivalNode LocalNode(InstanceRow& row) {
   return node;
 }
 
-absl::StatusOr<LocalRows> LoadRows(InstanceSource& instances, size_t source) {
+absl::StatusOr<LocalRows> LoadRows(const RunData& run, InstanceSource& instances, size_t source) {
   LocalRows out;
+  out.communicator.reserve(ExpectedInstances(run.sources[source]));
+  out.nodes.reserve(ExpectedInstances(run.sources[source]));
   LOCKSTEP_ASSIGN_OR_RETURN(std::unique_ptr<InstanceStream> stream, instances.Open(source));
   while (true) {
     LOCKSTEP_ASSIGN_OR_RETURN(std::vector<InstanceRow> block, stream->Next());
@@ -103,10 +105,10 @@ void AlignRows(const ClockModel& clock, int32_t rank_index, std::vector<ArrivalN
   }
 }
 
-absl::StatusOr<std::vector<ArrivalNode>> LoadRank(InstanceSource& instances, const RankResolution& ranks,
-                                                  const MatchResult& match, size_t rank,
+absl::StatusOr<std::vector<ArrivalNode>> LoadRank(const RunData& run, InstanceSource& instances,
+                                                  const RankResolution& ranks, const MatchResult& match, size_t rank,
                                                   const std::vector<int64_t>& instance_of_row) {
-  LOCKSTEP_ASSIGN_OR_RETURN(LocalRows rows, LoadRows(instances, ranks.ranks[rank].source));
+  LOCKSTEP_ASSIGN_OR_RETURN(LocalRows rows, LoadRows(run, instances, ranks.ranks[rank].source));
   LinkPrevious(match, instance_of_row, rows);
   ChainSegments(rows.communicator, rows.nodes);
   AlignRows(match.clock, static_cast<int32_t>(rank), rows.nodes);
@@ -131,12 +133,13 @@ std::vector<uint32_t> OrderByLastStart(const MatchResult& match) {
 
 }  // namespace
 
-absl::StatusOr<ArrivalGraph> LoadArrivalGraph(const RunData&, InstanceSource& instances, const RankResolution& ranks,
-                                              const MatchResult& match, Executor& executor) {
+absl::StatusOr<ArrivalGraph> LoadArrivalGraph(const RunData& run, InstanceSource& instances,
+                                              const RankResolution& ranks, const MatchResult& match,
+                                              Executor& executor) {
   const std::vector<std::vector<int64_t>> instance_of_row = InstanceOfRow(match, ranks.ranks.size());
   std::vector<absl::StatusOr<std::vector<ArrivalNode>>> slots(ranks.ranks.size(), absl::UnknownError("not loaded"));
   executor.ParallelFor(slots.size(),
-                       [&](size_t r) { slots[r] = LoadRank(instances, ranks, match, r, instance_of_row[r]); });
+                       [&](size_t r) { slots[r] = LoadRank(run, instances, ranks, match, r, instance_of_row[r]); });
   ArrivalGraph graph;
   for (auto& slot : slots) {
     LOCKSTEP_RETURN_IF_ERROR(slot.status());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "analysis/base/status_macros.h"
 #include "analysis/base/time.h"
@@ -41,9 +42,13 @@ bool RepeatsOneOf(const std::vector<CollectiveRow>& before, const CollectiveRow&
   return false;
 }
 
-absl::StatusOr<RankRows> LoadRank(InstanceSource& instances, size_t source, bool steps_are_shared) {
+absl::StatusOr<RankRows> LoadRank(const RunData& run, InstanceSource& instances, size_t source, bool alone) {
+  const SourceData& data = run.sources[source];
+  const bool steps_are_shared = alone || !NumbersItsOwnSteps(data.context.step_source);
   RankRows out;
+  out.nsys = data.context.format == "nsys";
   bool whole_us = true;
+  out.rows.reserve(ExpectedInstances(data));
   LOCKSTEP_ASSIGN_OR_RETURN(std::unique_ptr<InstanceStream> stream, instances.Open(source));
   while (true) {
     LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<InstanceRow> block, stream->Next());
@@ -63,14 +68,15 @@ absl::StatusOr<RankRows> LoadRank(InstanceSource& instances, size_t source, bool
 }  // namespace
 
 absl::StatusOr<std::vector<RankRows>> LoadCollectiveRows(const RunData& run, InstanceSource& instances,
-                                                         const RankResolution& ranks) {
+                                                         const RankResolution& ranks, Executor& executor) {
+  const bool alone = ranks.ranks.size() == 1;
+  std::vector<absl::StatusOr<RankRows>> slots(ranks.ranks.size(), absl::UnknownError("not loaded"));
+  executor.ParallelFor(slots.size(),
+                       [&](size_t r) { slots[r] = LoadRank(run, instances, ranks.ranks[r].source, alone); });
   std::vector<RankRows> out;
-  for (const ResolvedRank& rank : ranks.ranks) {
-    const SourceContext& context = run.sources[rank.source].context;
-    const bool steps_are_shared = ranks.ranks.size() == 1 || !NumbersItsOwnSteps(context.step_source);
-    LOCKSTEP_ASSIGN_OR_RETURN(RankRows rows, LoadRank(instances, rank.source, steps_are_shared));
-    rows.nsys = context.format == "nsys";
-    out.push_back(std::move(rows));
+  for (auto& slot : slots) {
+    LOCKSTEP_RETURN_IF_ERROR(slot.status());
+    out.push_back(*std::move(slot));
   }
   return out;
 }

@@ -41,6 +41,6 @@ struct RankRows {
 
 // One entry per rank of the resolution. Errors: those of the instance source.
 [[nodiscard]] absl::StatusOr<std::vector<RankRows>> LoadCollectiveRows(const RunData& run, InstanceSource& instances,
-                                                                       const RankResolution& ranks);
+                                                                       const RankResolution& ranks, Executor& executor);
 
 }  // namespace lockstep

@@ -170,6 +170,9 @@ void Emit(Work& work, Executor& executor, MatchResult& out) {
       arrivals[c].push_back(ArrivalsOf(j));
     }
   });
+  size_t instances = 0;
+  for (const CommunicatorJoin& join : work.joins) instances += join.instances.size();
+  out.instances.reserve(instances);
   for (size_t c = 0; c < work.plans.size(); ++c) {
     AddBreaks(work, c, out);
     for (size_t i = 0; i < work.joins[c].instances.size(); ++i) {
@@ -291,7 +294,7 @@ std::string_view Name(MatchKind kind) {
 absl::StatusOr<MatchResult> MatchRun(const RunData& run, InstanceSource& instances, const RankResolution& ranks,
                                      Executor& executor) {
   Work work{ranks, {}, {}, {}, {}};
-  LOCKSTEP_ASSIGN_OR_RETURN(work.rows, LoadCollectiveRows(run, instances, ranks));
+  LOCKSTEP_ASSIGN_OR_RETURN(work.rows, LoadCollectiveRows(run, instances, ranks, executor));
   work.plans = PlanCommunicators(run, ranks, work.rows);
   work.domains = PlanDomains(run, ranks.ranks);
 

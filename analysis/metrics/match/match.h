@@ -80,9 +80,9 @@ struct MatchedInstance {
 
 // What an interval split needs of one instance of one rank, in the order of that source's stream.
 struct ArrivalOfRow {
-  bool resolved = false;   // matched confidently, comparable, and U <= wait (or no wait at all)
   int64_t arrival_ns = 0;  // a_i; meaningful if usable
   bool usable = false;
+  bool resolved = false;  // matched confidently, comparable, and U <= wait (or no wait at all)
 };
 
 // Where the sequence of a rank's instances broke: from here on its k-th is no longer the others' k-th.

@@ -111,6 +111,8 @@ void Couple(const MatchedInstance& instance, bool sender_waits, ReplayGraph& gra
 
 void AddCoupling(const MatchResult& match, ReplayGraph& graph) {
   const std::vector<bool> senders_wait = SendersWait(match, graph);
+  graph.member_first.reserve(match.instances.size() + 1);
+  graph.members.reserve(graph.nodes.size());
   for (const MatchedInstance& instance : match.instances) {
     graph.member_first.push_back(graph.members.size());
     for (const MatchedMember& m : instance.members) graph.members.push_back(NodeOf(graph, m));

@@ -115,6 +115,10 @@ std::vector<size_t> PartyOfRank(const MatchResult& match, size_t ranks) {
 ReplayGraph BuildReplayGraph(const ArrivalGraph& source, const MatchResult& match) {
   ReplayGraph graph;
   std::vector<bool> async;
+  size_t rows = 0;
+  for (const std::vector<ArrivalNode>& of_rank : source.ranks) rows += of_rank.size();
+  graph.nodes.reserve(rows);
+  async.reserve(rows);
   for (size_t r = 0; r < source.ranks.size(); ++r) {
     graph.first.push_back(graph.nodes.size());
     AddRank(source.ranks[r], match, static_cast<int32_t>(r), graph, async);

@@ -24,6 +24,7 @@ struct TestUnits {
   size_t count = 0;
   std::vector<int64_t> start_ns;  // of each unit, aligned: its first arrival
 
+  [[nodiscard]] bool CanTest() const { return count >= 2 && unit_ns > 0; }
   // -1: of no unit.
   [[nodiscard]] int64_t UnitOf(const MatchedInstance& instance) const;
 };

@@ -5,10 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/metrics/stragglers/candidates.h"
-#include "analysis/metrics/stragglers/judge.h"
-#include "analysis/metrics/stragglers/own_time.h"
-#include "analysis/metrics/stragglers/positions.h"
+#include "analysis/metrics/stragglers/lateness_tests.h"
 #include "analysis/metrics/stragglers/recurrence.h"
 #include "analysis/metrics/stragglers/series_bootstrap.h"
 
@@ -195,37 +192,33 @@ Costs CostsOf(const StragglerInput& input, ReplayScratch& scratch) {
 
 }  // namespace
 
-StragglerResult FindStragglers(const StragglerInput& input, Executor&) {
+StragglerResult FindStragglers(const StragglerInput& input, const LatenessTests& tests) {
   StragglerResult result;
-  const TestUnits units = ChooseUnits(input.graph, input.match);
-  result.unit = units.are_steps ? "step" : "block";
-  result.steps = static_cast<int64_t>(units.count);
-  if (units.count < 2 || units.unit_ns <= 0) {
+  result.unit = tests.units.are_steps ? "step" : "block";
+  result.steps = static_cast<int64_t>(tests.units.count);
+  if (!tests.units.CanTest()) {
     result.reason = input.graph.order.empty() ? "no collective can be compared across ranks"
                                               : "there are too few steps or collectives to compare the ranks over time";
     return result;
   }
-  const std::vector<RankOwnTime> own = MeasureOwnTime(input.graph, input.match, units);
-  const Positions positions = FindPositions(input.ranks, input.match, input.layout);
-  const std::vector<Candidate> candidates =
-      BuildCandidates({input.ranks, input.match, input.graph, units, own, positions});
+  const std::vector<Candidate>& candidates = tests.candidates;
   result.tests = static_cast<int64_t>(candidates.size());
   result.least_steps = std::llround(std::ceil(LeastUnits(candidates.size())));
   if (candidates.empty()) {
     result.reason = "no rank's own time between collectives is known in two steps or more";
     return result;
   }
-  const std::vector<Judgement> judgements = JudgeCandidates(candidates);
   ReplayScratch scratch;
-  const Selection selection = SelectStragglers(candidates, judgements, own, units, CostsOf(input, scratch));
+  const Selection selection =
+      SelectStragglers(candidates, tests.judgements, tests.own, tests.units, CostsOf(input, scratch));
   if (!input.replay.base().faithful) {
     result.reason =
         "the replay does not reproduce the run: no saving is told, and only who is late by 1 % of the step is named";
   }
-  Tell(input, candidates, judgements, selection, result);
-  CrossCheck(input, units, result);
-  result.rank_n_eff = RankCounts(input.ranks.ranks.size(), candidates, judgements);
-  const std::string too_few = WhyUndecidable(judgements, result);
+  Tell(input, candidates, tests.judgements, selection, result);
+  CrossCheck(input, tests.units, result);
+  result.rank_n_eff = RankCounts(input.ranks.ranks.size(), candidates, tests.judgements);
+  const std::string too_few = WhyUndecidable(tests.judgements, result);
   result.decides = too_few.empty() && result.steps >= result.least_steps;
   if (result.reason.empty()) result.reason = too_few;
   return result;

@@ -96,9 +96,11 @@ struct StragglerInput {
   const ArrivalGraph& graph;
   const Replay& replay;
   const BlameResult& blame;
-  std::string layout;  // --layout; "" = infer rails and stages from the communicators where they tell
 };
 
-[[nodiscard]] StragglerResult FindStragglers(const StragglerInput& input, Executor& executor);
+struct LatenessTests;  // lateness_tests.h
+
+// Those of the tested that cost something.
+[[nodiscard]] StragglerResult FindStragglers(const StragglerInput& input, const LatenessTests& tests);
 
 }  // namespace lockstep

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "analysis/metrics/match/group_contradictions.h"
-#include "analysis/metrics/skew/collectives.h"
 #include "analysis/metrics/summary/lost_collectives.h"
 #include "analysis/report/views/json_values.h"
 #include "analysis/report/views/percentiles.h"
@@ -164,9 +163,7 @@ void NotifyOfContradictions(const AnalysisContext& context) {
 
 }  // namespace
 
-Json CollectivesView(const AnalysisContext& context) {
-  const std::vector<CollectiveRowResult> rows =
-      ComputeCollectives(context.match, [&](const MatchedInstance& instance) { return Selects(context, instance); });
+Json CollectivesView(const AnalysisContext& context, const std::vector<CollectiveRowResult>& rows) {
   Json out = Json::array();
   for (const CollectiveRowResult& row : rows) out.push_back(RowOf(context.match, row));
   Notify(context, rows);

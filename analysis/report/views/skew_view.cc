@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "analysis/metrics/skew/skew.h"
 #include "analysis/report/views/json_values.h"
 #include "analysis/report/views/percentiles.h"
 
@@ -123,9 +122,7 @@ std::vector<const MatchedInstance*> Listed(const AnalysisContext& context) {
 
 }  // namespace
 
-Json SkewView(const AnalysisContext& context) {
-  const SkewTotals totals = ComputeSkew(context.match, context.ranks.ranks.size(),
-                                        [&](const MatchedInstance& instance) { return Selects(context, instance); });
+Json SkewView(const AnalysisContext& context, const SkewTotals& totals) {
   Json ranks = Json::array();
   for (size_t i = 0; i < totals.ranks.size(); ++i) {
     if (context.selected_ranks[i]) ranks.push_back(RankRow(context.ranks.ranks[i].rank, totals.ranks[i]));

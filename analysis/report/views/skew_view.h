@@ -3,11 +3,12 @@
 // the run's start.
 #pragma once
 
+#include "analysis/metrics/skew/skew.h"
 #include "analysis/report/analysis_context.h"
 #include "analysis/report/report.h"
 
 namespace lockstep {
 
-[[nodiscard]] Json SkewView(const AnalysisContext& context);
+[[nodiscard]] Json SkewView(const AnalysisContext& context, const SkewTotals& totals);
 
 }  // namespace lockstep

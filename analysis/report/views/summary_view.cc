@@ -171,7 +171,7 @@ Json SummaryView(const ViewInput& input, const SummaryParts& parts) {
   json["workload"] = WorkloadJson(input);
   json["wait_total_ns"] = blame.wait_ns;
   json["unassigned_wait_ns"] = blame.unassigned_ns;
-  json["worst_collectives"] = WorstCollectives(input);
+  json["worst_collectives"] = WorstCollectives(input.fleet.match, parts.collectives);
   json["worst_tails"] = WorstTails(input, parts.tails);
   json["problems"] = Problems(parts.quality);
   json["next"] = NextSteps(input, {verdict, share, blame, parts});

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "analysis/metrics/skew/collectives.h"
 #include "analysis/metrics/summary/summary.h"
 #include "analysis/report/views/view_input.h"
 
@@ -12,6 +13,7 @@ struct SummaryParts {
   const Imbalance& imbalance;
   const Quality& quality;
   const std::vector<TailRow>& tails;
+  const std::vector<CollectiveRowResult>& collectives;
   const StragglerResult* stragglers = nullptr;  // null: not looked for
   const BlameResult* blame = nullptr;           // null: not computed
 };

@@ -1,6 +1,6 @@
 #include "analysis/report/views/worst_collectives.h"
 
-#include "analysis/metrics/skew/collectives.h"
+#include "analysis/report/views/json_values.h"
 
 namespace lockstep {
 namespace {
@@ -9,10 +9,7 @@ constexpr size_t kMaxRows = 5;
 
 }  // namespace
 
-Json WorstCollectives(const ViewInput& input) {
-  const MatchResult& match = input.fleet.match;
-  const auto rows =
-      ComputeCollectives(match, [&](const MatchedInstance& instance) { return Selects(input.context, instance); });
+Json WorstCollectives(const MatchResult& match, const std::vector<CollectiveRowResult>& rows) {
   Json list = Json::array();
   for (const CollectiveRowResult& row : rows) {
     if (row.wait_total_ns <= 0 || list.size() == kMaxRows) break;

@@ -1,10 +1,14 @@
 // summary.worst_collectives[]: the rows of the collectives view that cost most waiting.
 #pragma once
 
-#include "analysis/report/views/view_input.h"
+#include <vector>
+
+#include "analysis/metrics/match/match.h"
+#include "analysis/metrics/skew/collectives.h"
+#include "analysis/report/report.h"
 
 namespace lockstep {
 
-[[nodiscard]] Json WorstCollectives(const ViewInput& input);
+[[nodiscard]] Json WorstCollectives(const MatchResult& match, const std::vector<CollectiveRowResult>& rows);
 
 }  // namespace lockstep

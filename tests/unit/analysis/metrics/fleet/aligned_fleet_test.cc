@@ -198,7 +198,7 @@ TEST(AlignedFleet, TheExposedWaitEndsAtTheAlignedArrival) {
   FleetFixture fixture(run);
   SetOffset(fixture, kOffset);
   // Everybody waits for something that arrives at 250 on the aligned axis.
-  fixture.match.arrivals.assign(2, {{.resolved = true, .arrival_ns = 250, .usable = true}});
+  fixture.match.arrivals.assign(2, {{.arrival_ns = 250, .usable = true, .resolved = true}});
   const FleetMeasures measures = fixture.Measure();
   for (const RankMeasures& rank : measures.ranks) {
     EXPECT_EQ(rank.by_step.at(0).wait_ns, 150);

@@ -127,7 +127,7 @@ TEST(SlowSteps, WhoWasWaitedForIsTold) {
   const uint32_t world = slow.sources[0]->Group("0", {0, 1});
   slow.sources[0]->Collective(world, CollectiveOp::kAllReduce, begin + 10 * kMs, 5 * kMs - 10);
   slow.last().tile.comm_ns = 5 * kMs;
-  slow.arrivals = {{{true, begin + 15 * kMs, true}}, {}};
+  slow.arrivals = {{{begin + 15 * kMs, true, true}}, {}};
   MatchedInstance instance;
   instance.kind = MatchKind::kId;
   instance.confidence = 1;

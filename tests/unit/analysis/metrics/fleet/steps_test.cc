@@ -19,7 +19,7 @@ TEST(Steps, SplitExposedCommunicationExactly) {
   first.tile.overlap_ns = 20;
   rank.Step(2, 100, 200).tile.comm_ns = 50;
   FleetFixture fixture(run);
-  fixture.match.arrivals = {{{true, 120, true}}};
+  fixture.match.arrivals = {{{120, true, true}}};
   const FleetMeasures measures = fixture.Measure();
   const auto steps = ComputeSteps(fixture.Make(), measures);
   ASSERT_EQ(steps.size(), 2u);

@@ -217,7 +217,7 @@ TEST(Tails, OfCollectivesSplitIntoWaitAndTransfer) {
   instance.transfer_ns = 70;
   instance.members = {{0, 0, 0, 100, 30, 30, 0}, {1, 0, 30, 100, 30, 0, 0}};
   fixture.match.instances = {instance};
-  fixture.match.arrivals = {{{true, 30, true}}, {{true, 30, true}}};
+  fixture.match.arrivals = {{{30, true, true}}, {{30, true, true}}};
   const auto tails = TailsOf(fixture, 10'000);
   ASSERT_EQ(tails.size(), 1u);
   EXPECT_EQ(tails[0].wait.count(), 2);

@@ -14,6 +14,7 @@
 #include "analysis/metrics/arrivals/arrival_graph.h"
 #include "analysis/metrics/match/match.h"
 #include "analysis/metrics/run/ranks.h"
+#include "analysis/metrics/stragglers/lateness_tests.h"
 #include "analysis/metrics/stragglers/stragglers.h"
 #include "tests/support/run_builder.h"
 
@@ -204,7 +205,7 @@ class PacedRunMaker {
     if (rank != matched.last_rank_index) member.awaits = matched.last_rank_index;
     matched.members.push_back(member);
     rows.push_back(std::move(node));
-    out_.match.arrivals[r].push_back({true, last, true});
+    out_.match.arrivals[r].push_back({last, true, true});
     busy_[r] = end;
   }
 
@@ -254,8 +255,8 @@ inline PacedRun MakePacedRun(const PacedShape& shape, unsigned seed, const Extra
 inline StragglerResult FindIn(const PacedRun& run, const std::string& layout = "") {
   const Replay replay(run.graph, run.match);
   const BlameResult blame = PropagateBlame(run.graph, run.match);
-  InlineExecutor executor;
-  return FindStragglers({run.run, run.ranks, run.match, run.graph, replay, blame, layout}, executor);
+  return FindStragglers({run.run, run.ranks, run.match, run.graph, replay, blame},
+                        TestLateness(run.ranks, run.match, run.graph, layout));
 }
 
 }  // namespace lockstep

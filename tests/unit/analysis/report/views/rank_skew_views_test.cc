@@ -79,6 +79,17 @@ class RankSkewViews : public testing::Test {
   std::vector<Notice> notices_;
 };
 
+Json CollectivesOf(const AnalysisContext& context) {
+  return CollectivesView(context, ComputeCollectives(context.match, [&](const MatchedInstance& instance) {
+                           return Selects(context, instance);
+                         }));
+}
+
+Json SkewOf(const AnalysisContext& context) {
+  return SkewView(context, ComputeSkew(context.match, context.ranks.ranks.size(),
+                                       [&](const MatchedInstance& instance) { return Selects(context, instance); }));
+}
+
 TEST_F(RankSkewViews, CollectivesTellWhoLacksWhatAndWhereItsSequenceBroke) {
   size_t whole = 0;
   for (MatchedInstance& instance : run_.match.instances) {
@@ -88,7 +99,7 @@ TEST_F(RankSkewViews, CollectivesTellWhoLacksWhatAndWhereItsSequenceBroke) {
   }
   run_.match.breaks = {{0, 3, kStart + 6'000 * kUs, 5, false}, {0, 2, kStart, 1, false}, {0, 1, kStart, 40, true}};
   const AnalysisContext context = Context();
-  (void)CollectivesView(context);
+  (void)CollectivesOf(context);
   std::string told;
   for (const Notice& notice : notices_) told += notice.view + ": " + notice.reason + "\n";
   EXPECT_NE(told.find("collectives: rank 3 lacks 3 of 10 collectives"), std::string::npos) << told;
@@ -113,7 +124,7 @@ TEST(CollectivesNotices, ARankThatContradictsTheOthersAboutAGroupIsNamed) {
   const AnalysisOptions options;
   const AnalysisContext context{
       run.built.run, run.built.instances, options, run.ranks, run.match, executor, 0, {true, true, true}, notices};
-  (void)CollectivesView(context);
+  (void)CollectivesOf(context);
   std::string told;
   for (const Notice& notice : notices) told += notice.reason + "\n";
   EXPECT_NE(told.find("rank 2 says that group \"tp\" has 4 members, 2 of its ranks say 3"), std::string::npos) << told;
@@ -142,7 +153,7 @@ TEST_F(RankSkewViews, OnlySelectedRanksAreListed) {
 }
 
 TEST_F(RankSkewViews, TheGroupWithTheLateRankComesFirst) {
-  const Json rows = CollectivesView(Context());
+  const Json rows = CollectivesOf(Context());
   ASSERT_EQ(rows.size(), 3U);
   EXPECT_EQ(rows[0]["members"], Json({0, 1}));
   EXPECT_EQ(rows[0]["communicator"]["desc"], "mesh_tp");
@@ -154,7 +165,7 @@ TEST_F(RankSkewViews, TheGroupWithTheLateRankComesFirst) {
 
 TEST_F(RankSkewViews, AcrossAlignedClocksEveryFigureHasItsUncertainty) {
   options_.instances = -1;
-  const Json skew = SkewView(Context());
+  const Json skew = SkewOf(Context());
   for (const Json& instance : skew["instances"]) {
     EXPECT_GT(instance["uncertainty_ns"], 0);
     EXPECT_GT(instance["members"][0]["wait_uncertainty_ns"], 0);
@@ -162,12 +173,12 @@ TEST_F(RankSkewViews, AcrossAlignedClocksEveryFigureHasItsUncertainty) {
     EXPECT_EQ(instance["last_certain"], instance["members"].size() == 2 && instance["members"][1]["rank"] == 1);
   }
   EXPECT_GT(skew["ranks"][1]["caused_wait_uncertainty_ns"], 0);
-  const Json rows = CollectivesView(Context());
+  const Json rows = CollectivesOf(Context());
   for (const Json& row : rows) EXPECT_GT(row["wait_uncertainty_ns"], 0);
 }
 
 TEST_F(RankSkewViews, EveryStepNamesWhoMadeTheOthersWait) {
-  const Json steps = SkewView(Context())["steps"];
+  const Json steps = SkewOf(Context())["steps"];
   ASSERT_EQ(steps.size(), 10U);
   for (size_t i = 0; i < 10; ++i) {
     EXPECT_EQ(steps[i]["step"], i);
@@ -179,7 +190,7 @@ TEST_F(RankSkewViews, EveryStepNamesWhoMadeTheOthersWait) {
 
 TEST_F(RankSkewViews, AcrossClocksARowIsMatchedButNothingIsResolved) {
   Disconnect();
-  const Json rows = CollectivesView(Context());
+  const Json rows = CollectivesOf(Context());
   const auto world = std::find_if(rows.begin(), rows.end(), [](const Json& r) { return r["members"].size() == 4; });
   ASSERT_NE(world, rows.end());
   EXPECT_EQ((*world)["matched"], 10);
@@ -191,7 +202,7 @@ TEST_F(RankSkewViews, AcrossClocksARowIsMatchedButNothingIsResolved) {
 }
 
 TEST_F(RankSkewViews, TheLateRankCausesTheWaiting) {
-  const Json skew = SkewView(Context());
+  const Json skew = SkewOf(Context());
   EXPECT_EQ(skew["ranks"][1]["caused_wait_total_ns"], 900 * kUs);
   EXPECT_EQ(skew["ranks"][1]["last_arrival_ratio"], 1.0);
   EXPECT_EQ(skew["ranks"][0]["wait_total_ns"], 900 * kUs);
@@ -200,14 +211,14 @@ TEST_F(RankSkewViews, TheLateRankCausesTheWaiting) {
 }
 
 TEST_F(RankSkewViews, InstancesAreListedOnlyWhenAsked) {
-  EXPECT_TRUE(SkewView(Context())["instances"].empty());
+  EXPECT_TRUE(SkewOf(Context())["instances"].empty());
   options_.instances = -1;
-  EXPECT_EQ(SkewView(Context())["instances"].size(), 30U);
+  EXPECT_EQ(SkewOf(Context())["instances"].size(), 30U);
 }
 
 TEST_F(RankSkewViews, ALimitKeepsTheInstancesWithTheMostWaiting) {
   options_.instances = 10;
-  const Json instances = SkewView(Context())["instances"];
+  const Json instances = SkewOf(Context())["instances"];
   ASSERT_EQ(instances.size(), 10U);
   for (size_t i = 0; i < 10; ++i) {
     EXPECT_EQ(instances[i]["members"].size(), 2U);
@@ -220,7 +231,7 @@ TEST_F(RankSkewViews, ALimitKeepsTheInstancesWithTheMostWaiting) {
 TEST_F(RankSkewViews, TimesOfMembersAreRelativeToTheRunsStart) {
   options_.instances = -1;
   options_.steps = {3, 3};
-  const Json instances = SkewView(Context())["instances"];
+  const Json instances = SkewOf(Context())["instances"];
   ASSERT_EQ(instances.size(), 3U);
   for (const Json& instance : instances) {
     EXPECT_EQ(instance["step"], 3);
@@ -231,7 +242,7 @@ TEST_F(RankSkewViews, TimesOfMembersAreRelativeToTheRunsStart) {
 TEST_F(RankSkewViews, AnInstanceAcrossClocksShowsNoArrivals) {
   Disconnect();
   options_.instances = -1;
-  const Json instances = SkewView(Context())["instances"];
+  const Json instances = SkewOf(Context())["instances"];
   for (const Json& instance : instances) {
     const bool across = instance["members"].size() == 4;
     EXPECT_EQ(instance["spread_ns"].is_null(), across);
@@ -244,7 +255,7 @@ TEST_F(RankSkewViews, AnInstanceAcrossClocksShowsNoArrivals) {
 TEST_F(RankSkewViews, TimeSelectsByTheFirstStart) {
   options_.instances = -1;
   options_.time_ns = {2'000 * kUs, 4'000 * kUs};
-  const Json instances = SkewView(Context())["instances"];
+  const Json instances = SkewOf(Context())["instances"];
   ASSERT_EQ(instances.size(), 3U);
   for (const Json& instance : instances) EXPECT_EQ(instance["step"], 1);
 }
@@ -252,14 +263,14 @@ TEST_F(RankSkewViews, TimeSelectsByTheFirstStart) {
 TEST_F(RankSkewViews, SelectingOneMemberSelectsTheInstance) {
   options_.instances = -1;
   options_.ranks = {1};
-  EXPECT_EQ(SkewView(Context())["instances"].size(), 20U);
-  EXPECT_EQ(SkewView(Context())["ranks"].size(), 1U);
+  EXPECT_EQ(SkewOf(Context())["instances"].size(), 20U);
+  EXPECT_EQ(SkewOf(Context())["ranks"].size(), 1U);
 }
 
 TEST_F(RankSkewViews, TheNameOfARangeSelectsItsStep) {
   options_.instances = -1;
   options_.nvtx = "ProfilerStep#4";
-  const Json instances = SkewView(Context())["instances"];
+  const Json instances = SkewOf(Context())["instances"];
   ASSERT_EQ(instances.size(), 3U);
   for (const Json& instance : instances) EXPECT_EQ(instance["step"], 4);
 }
