@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 
-from figures.bench import ROOT, median_run, row
+from figures.bench import ROOT, less, median_run, more, row
 
 DLRM = os.path.join(ROOT, "..", "shared", "data", "kineto", "param_dlrm_8rank_v100", "kineto")
 # HolisticTraceAnalysis loaded eight ranks of this size in 82 s, where baseline_pandas.py takes 15.1 s.
@@ -18,7 +18,8 @@ def dlrm_cold(bench):
     done = median_run(11, lambda: bench.run("lockstep", "analyze", DLRM, "--view", "summary", "--format", "json"))
     if done.json()["run"]["ranks"] != 8:
         raise SystemExit("the DLRM ranks were not all read")
-    return row(f"{done.wall_s:.3f} s", done.wall_s / 0.15, "<= 0.15 s", done.wall_s <= 0.15, raw=done.figures())
+    return row(f"{done.wall_s:.3f} s", done.wall_s / 0.15, "<= 0.15 s", done.wall_s <= 0.15, raw=done.figures(),
+               wall_s=less(done.wall_s, "time"))
 
 
 def eight_ranks(bench):
@@ -34,7 +35,8 @@ def eight_ranks(bench):
     memory = base["peak_mib"] / done.peak_mib
     return row(f"{done.wall_s:.2f} s", times, ">= 40, 20 x", times >= 40 and memory >= 20,
                f"pandas {base['wall_s']:.1f} s, {base['peak_mib']:.0f} MiB; here {done.peak_mib:.0f} MiB",
-               {"baseline": base, "memory_ratio": memory, **done.figures()})
+               {"baseline": base, "memory_ratio": memory, **done.figures()}, times_faster=more(times, "ratio"),
+               times_smaller=more(memory, "ratio"))
 
 
 def fleet(bench, ranks, instances, ids):
@@ -72,7 +74,8 @@ def stored_view(bench):
              "launches", "nvtx", "memory", "steps", "pace", "clock", "stragglers", "findings"]
     walls = {view: median_run(3, lambda v=view: bench.run("lockstep", "show", run, "--store", fresh, "--view", v)).wall_s for view in views}
     slowest = max(walls, key=walls.get)
-    return row(f"{walls[slowest]:.3f} s", walls[slowest] / 0.3, "<= 0.3 s", walls[slowest] <= 0.3, f"{slowest}, of {ranks} ranks", walls)
+    return row(f"{walls[slowest]:.3f} s", walls[slowest] / 0.3, "<= 0.3 s", walls[slowest] <= 0.3, f"{slowest}, of {ranks} ranks", walls,
+               wall_s=less(walls[slowest], "time"))
 
 
 def scale(bench, ids, seconds):
@@ -89,7 +92,8 @@ def scale(bench, ids, seconds):
     wall, peak_gib = last["wall_s"] * factor, last["peak_mib"] * factor / 1024
     held = wall <= seconds and peak_gib <= 4
     rate = ", ".join(f"{p['wall_s'] / p['instances'] * 1e6:.2f}" for p in points)
-    return row(f"{wall:.0f} s {peak_gib:.0f} GiB", wall / seconds, f"<= {seconds} s", held, f"us a row at {ranks} ranks: {rate}", points)
+    return row(f"{wall:.0f} s {peak_gib:.0f} GiB", wall / seconds, f"<= {seconds} s", held, f"us a row at {ranks} ranks: {rate}", points,
+               wall_s=less(wall, "time"), peak_gib=less(peak_gib, "memory"))
 
 
 def analysis_ids(bench):
@@ -109,7 +113,8 @@ def ingest(bench):
                          stdout=subprocess.PIPE, text=True).stdout
     got = json.loads(out)
     rate = got["put_m_per_s"]
-    return row(f"{rate:.2f} M/s", rate / 5, ">= 5 M/s", rate >= 5, f"{got['decode_m_per_s']:.1f} M/s decoded", got)
+    return row(f"{rate:.2f} M/s", rate / 5, ">= 5 M/s", rate >= 5, f"{got['decode_m_per_s']:.1f} M/s decoded", got,
+               m_per_s=more(rate, "time"))
 
 
 def threads(bench):

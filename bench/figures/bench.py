@@ -10,8 +10,25 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
-def row(figure, ratio, budget, held, limit="", raw=None):
-    return {"figure": figure, "limit": limit, "ratio": round(ratio, 3), "budget": budget, "held": held, "raw": raw}
+def less(value, kind):
+    """A value that bench/compare compares: the less the better. Kinds: comparing.NOISE."""
+    return {"value": value, "better": "less", "kind": kind}
+
+
+def more(value, kind):
+    return {"value": value, "better": "more", "kind": kind}
+
+
+def row(figure, ratio, budget, held, limit="", raw=None, **compared):
+    """Keywords are what bench/compare looks at, each by less() or more()."""
+    return {"figure": figure, "limit": limit, "ratio": round(ratio, 3), "budget": budget, "held": held, "compared": compared, "raw": raw}
+
+
+def machine():
+    """What absolute times depend on, as far as the system tells it."""
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        models = {line.split(":", 1)[1].strip() for line in file if line.startswith("model name")}
+    return f"{len(os.sched_getaffinity(0))} x {', '.join(sorted(models)) or os.uname().machine}"
 
 
 class Bench:

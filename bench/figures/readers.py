@@ -3,7 +3,7 @@ import json
 import os
 import subprocess
 
-from figures.bench import ROOT, row
+from figures.bench import ROOT, less, more, row
 
 
 def decode(bench, steps, *flags):
@@ -20,7 +20,8 @@ def speed(bench, path):
     got = condense(bench, path)
     rate = got["bytes"] / got["condense_cpu_s"] / 1e6
     limit = f"{got['bytes'] / got['limit_cpu_s'] / 1e6:.0f} MB/s ({got['limit']})"
-    return row(f"{rate:.0f} MB/s", got["ratio"], ">= 0.6", got["ratio"] >= 0.6, limit, got)
+    return row(f"{rate:.0f} MB/s", got["ratio"], ">= 0.6", got["ratio"] >= 0.6, limit, got,
+               ratio_to_limit=more(got["ratio"], "ratio"))
 
 
 def kineto_json(bench):
@@ -52,14 +53,16 @@ def agent_memory(bench):
     with open(out, encoding="utf-8") as file:
         rows = json.load(file)
     peak, budget = max(r["peak_mib"] for r in rows), rows[0]["budget_mib"]
-    return row(f"{peak} MiB", peak / budget, f"<= {budget} MiB", all(r["held"] for r in rows), raw=rows)
+    return row(f"{peak} MiB", peak / budget, f"<= {budget} MiB", all(r["held"] for r in rows), raw=rows,
+               **{f"{r['format']}_peak_mib": less(r["peak_mib"], "memory") for r in rows})
 
 
 def wire(bench, path, share):
     """Encoded batches of a trace, against the bytes of the trace."""
     got = condense(bench, path, "--repeats", "1")
     times = got["bytes"] / got["wire_bytes"]
-    return row(f"1/{times:.0f}", times / share, f"<= 1/{share}", times >= share, f"{got['bytes'] / 1e6:.0f} MB of trace", got)
+    return row(f"1/{times:.0f}", times / share, f"<= 1/{share}", times >= share, f"{got['bytes'] / 1e6:.0f} MB of trace", got,
+               times_smaller=more(times, "bytes"))
 
 
 def wire_decode_json(bench):
