@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <functional>
 #include <iostream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -33,8 +34,34 @@ struct Condensed {
   int64_t kernels = 0;
   int64_t drops = 0;
   int64_t batches = 0;
-  int64_t wire_bytes = 0;  // if asked for
+  int64_t wire_bytes = 0;                         // if asked for
+  std::map<std::string, int64_t> bytes_by_table;  // each encoded alone: together more or less what wire_bytes are
 };
+
+int64_t EncodedBytes(const Batch& batch) { return static_cast<int64_t>(EncodeBatch(batch).size()); }
+
+// What each table of a batch takes on the wire: the bytes of a batch of nothing else, less those of an empty one.
+void AddBytesByTable(Batch& batch, std::map<std::string, int64_t>& out) {
+  const int64_t empty = EncodedBytes({});
+  const auto add = [&](const char* name, auto Batch::*table) {
+    Batch alone;
+    std::swap(alone.*table, batch.*table);
+    out[name] += EncodedBytes(alone) - empty;
+    std::swap(alone.*table, batch.*table);
+  };
+  add("names", &Batch::names);
+  add("communicators", &Batch::communicators);
+  add("instances", &Batch::instances);
+  add("steps", &Batch::steps);
+  add("buckets", &Batch::buckets);
+  add("kernels", &Batch::kernels);
+  add("step_kernels", &Batch::step_kernels);
+  add("memory", &Batch::memory);
+  add("apis", &Batch::apis);
+  add("ranges", &Batch::ranges);
+  add("launches", &Batch::launches);
+  add("summary", &Batch::summary);
+}
 
 class Counter : public BatchConsumer {
  public:
@@ -46,7 +73,9 @@ class Counter : public BatchConsumer {
   }
   absl::Status Consume(const SourceContext& /*source*/, Batch batch) override {
     ++counted_.batches;
-    if (encodes_) counted_.wire_bytes += static_cast<int64_t>(EncodeBatch(batch).size());
+    if (!encodes_) return absl::OkStatus();
+    counted_.wire_bytes += EncodedBytes(batch);
+    AddBytesByTable(batch, counted_.bytes_by_table);
     return absl::OkStatus();
   }
   [[nodiscard]] const Condensed& counted() const { return counted_; }
@@ -136,6 +165,7 @@ absl::StatusOr<Json> Measure(const std::string& path, int repeats) {
               {"kernels", condensed.kernels},
               {"drops", condensed.drops},
               {"wire_bytes", encoded.wire_bytes},
+              {"wire_bytes_by_table", encoded.bytes_by_table},
               {"limit", limit.name},
               {"limit_cpu_s", Median(limits)},
               {"condense_cpu_s", Median(ours)},
