@@ -1,10 +1,11 @@
 """A simulated run streamed into an aggregator, against the same run written to files and sent by an agent."""
 import json
 import os
+import subprocess
 import unittest
 
 from loopback_test import Aggregator
-from support import TempDirTest, run, simulate
+from support import BIN, TempDirTest, run, simulate
 
 # What is not about host calls, devices' names and versions, which only files tell.
 VIEWS = ("collectives", "skew", "imbalance", "clock", "stragglers", "overlap")
@@ -43,6 +44,35 @@ class StreamedFleet(TempDirTest):
                 self.assertEqual(got["ranks"], want["ranks"])
                 for view in VIEWS:
                     self.assertEqual(self.without_files(got[view]), self.without_files(want[view]), view)
+
+    def test_sent_at_a_pace_equals_the_same_run_sent_at_once(self):
+        """And what the aggregator has meanwhile is what was told."""
+        for form in ("kineto", "nsys"):
+            with self.subTest(form):
+                flags = [*FLAGS, "--format", form, "--seed", os.environ.get("LOCKSTEP_SEED", "7")]
+                self.assertEqual(self.stream("once-" + form, *flags).returncode, 0)
+                paced = self.stream("paced-" + form, *flags, "--pace", "1e6", "--batch-seconds", "0.002")
+                self.assertEqual(paced.returncode, 0, paced.stderr)
+                lines = paced.stdout.splitlines()
+                self.assertGreater(len(lines), 5)
+                want, got = (report(which + form, self.aggregator, "--instances=all") for which in ("once-", "paced-"))
+                for view in ("ranks", *VIEWS):
+                    self.assertEqual(got[view], want[view], view)
+                told = sum(rank["collectives"] for rank in got["ranks"])
+                self.assertTrue(lines[-1].endswith(f", {told} collectives"), lines[-1])
+
+    def test_sent_at_a_pace_is_told_as_it_comes(self):
+        name = "live"
+        command = [os.path.join(BIN, "lockstep-simulate"), *FLAGS, "--stream-to", self.aggregator.address, "--run", name, "--pace", "0.02",
+                   "--batch-seconds", "0.005"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as sender:
+            for _ in range(3):
+                told = int(sender.stdout.readline().split()[-2])
+                rows = report(name, self.aggregator)["collectives"]
+                self.assertGreaterEqual(sum(row["instances"] * len(row["members"]) for row in rows), told)
+            rest = sender.stdout.read().splitlines()
+        self.assertEqual(sender.returncode, 0)
+        self.assertGreater(int(rest[-1].split()[-2]), told)
 
     def without_files(self, value):
         """Where a trace lay is no fact of the run."""

@@ -240,6 +240,16 @@ absl::Status Understand(const RawFlags& raw, SimulatorOptions& options) {
   if (!options.stream_to.empty() && !ParseAddress(options.stream_to)) {
     return absl::InvalidArgumentError(fmt::format("--stream-to: '{}' is not HOST:PORT", options.stream_to));
   }
+  if (!(options.pace >= 0 && options.pace <= 1e6)) {
+    return absl::InvalidArgumentError(fmt::format("--pace {}: between 0 and 1000000", options.pace));
+  }
+  if (options.pace > 0 && options.stream_to.empty()) {
+    return absl::InvalidArgumentError("--pace needs --stream-to HOST:PORT --run NAME");
+  }
+  if (!(options.batch_seconds >= 1e-6 && options.batch_seconds <= 1e6)) {
+    return absl::InvalidArgumentError(
+        fmt::format("--batch-seconds {}: between 0.000001 and 1000000", options.batch_seconds));
+  }
   if (options.out.empty() && options.stream_to.empty()) {
     return absl::InvalidArgumentError("say where to write: --out DIR, or --stream-to HOST:PORT --run NAME");
   }
@@ -313,6 +323,12 @@ void AddFlags(CLI::App& app, RawFlags& raw, SimulatorOptions& options) {
       "HOST:PORT of an aggregator (plaintext) that gets the run as from its agents; without --out nothing is "
       "written");
   app.add_option("--run", options.run, "name of the streamed run");
+  app.add_option("--pace", options.pace,
+                 "send as sources do that are watched while they run: so many seconds of the run in a second, each "
+                 "batch when its time has come; what the aggregator has is told line by line (0: all at once)")
+      ->capture_default_str();
+  app.add_option("--batch-seconds", options.batch_seconds, "of the run's time in a batch of a paced stream")
+      ->capture_default_str();
   app.add_flag("--no-gzip", raw.no_gzip, "write Kineto files plain");
   app.add_flag("--stacks", options.stacks, "add python_function rows (Kineto), as with_stack does");
   app.add_option("--host-rows", options.host_rows, "further host rows before each launch (large files)");

@@ -100,9 +100,11 @@ struct SimulatorOptions {
   std::vector<Spec> defects;
   FileDefects files;
   ClockMagnitudes clock;
-  std::string out;        // "" = no files
-  std::string stream_to;  // HOST:PORT of an aggregator; "" = none
-  std::string run;        // there
+  std::string out;           // "" = no files
+  std::string stream_to;     // HOST:PORT of an aggregator; "" = none
+  std::string run;           // there
+  double pace = 0;           // seconds of the run sent in a second; 0 = all at once, as when the traces are written
+  double batch_seconds = 1;  // of the run's time in a batch of a paced stream
   bool gzip = true;
   bool stacks = false;
   bool overwrite = false;

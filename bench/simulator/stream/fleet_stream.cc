@@ -1,18 +1,15 @@
 #include "bench/simulator/stream/fleet_stream.h"
 
-#include <fmt/format.h>
-
 #include <memory>
 #include <utility>
 #include <vector>
 
-#include "agent/uplink/grpc/grpc_transport.h"
 #include "agent/uplink/uplink_client.h"
 #include "analysis/base/status_macros.h"
 #include "bench/simulator/run/condensed_files.h"
+#include "bench/simulator/stream/fleet_agent.h"
 #include "platform/executor.h"
 #include "platform/mutex.h"
-#include "platform/random.h"
 #include "proto/batch_codec.h"
 
 namespace lockstep {
@@ -45,34 +42,18 @@ class Fleet {
       Note(Send(files_[i]));
     });
     LOCKSTEP_RETURN_IF_ERROR(failure());
-    return Close(*Connect("lockstep-simulate"), true);
+    return CloseAgent(*ConnectAgent(target(), s_, "lockstep-simulate", nullptr), true);
   }
 
  private:
-  [[nodiscard]] std::unique_ptr<UplinkClient> Connect(const std::string& agent) const {
-    UplinkClientOptions uplink;
-    uplink.session.hello = {
-        .run = options_.run, .agent = agent, .agent_version = LOCKSTEP_VERSION, .expected_ranks = s_.cluster.world()};
-    uplink.random = SystemRandom();
-    return std::make_unique<UplinkClient>(MakeGrpcTransport(ConnectTo(options_.address)), std::move(uplink),
-                                          std::stop_token());
-  }
-
   absl::Status Send(const FileOfRun& file) const {
-    const int32_t host = s_.cluster.ranks[static_cast<size_t>(file.ranks.first)].host;
-    const std::unique_ptr<UplinkClient> uplink = Connect(fmt::format("simulated host {}", host));
+    const std::unique_ptr<UplinkClient> uplink = ConnectAgent(target(), s_, AgentOf(s_, file.ranks.first), nullptr);
     UplinkSink sink(*uplink);
     LOCKSTEP_RETURN_IF_ERROR(CondenseRanks(s_, file, sink).status());
-    return Close(*uplink, false);
+    return CloseAgent(*uplink, false);
   }
 
-  static absl::Status Close(UplinkClient& uplink, bool finish_run) {
-    LOCKSTEP_ASSIGN_OR_RETURN(const UplinkSummary summary, uplink.Drain(finish_run));
-    const auto& lost = summary.refused.empty() ? summary.put_off : summary.refused;
-    if (lost.empty()) return absl::OkStatus();
-    return absl::FailedPreconditionError(
-        fmt::format("the aggregator refused {} of an agent's sources: {}", lost.size(), lost.front().detail));
-  }
+  [[nodiscard]] FleetTarget target() const { return {options_.address, options_.run}; }
 
   [[nodiscard]] absl::Status failure() LOCKSTEP_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);

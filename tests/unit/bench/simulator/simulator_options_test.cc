@@ -136,6 +136,18 @@ TEST(SimulatorOptions, AStreamNeedsNoFolderButARun) {
   EXPECT_THAT(Parse({}).message, HasSubstr("say where to write"));
 }
 
+TEST(SimulatorOptions, APaceNeedsAStreamAndHasLimits) {
+  const CommandLine live = Parse({"--stream-to", "localhost:1", "--run", "r", "--pace", "2", "--batch-seconds", "0.5"});
+  EXPECT_TRUE(live.run) << live.message;
+  EXPECT_DOUBLE_EQ(live.options.pace, 2);
+  EXPECT_DOUBLE_EQ(live.options.batch_seconds, 0.5);
+  EXPECT_DOUBLE_EQ(Parse({"--out", "x"}).options.pace, 0);
+  EXPECT_THAT(Parse({"--out", "x", "--pace", "1"}).message, HasSubstr("--pace needs --stream-to"));
+  EXPECT_THAT(Parse({"--stream-to", "localhost:1", "--run", "r", "--pace", "-1"}).message, HasSubstr("--pace -1"));
+  EXPECT_THAT(Parse({"--stream-to", "localhost:1", "--run", "r", "--batch-seconds", "0"}).message,
+              HasSubstr("--batch-seconds 0"));
+}
+
 struct WrongCommand {
   std::vector<const char*> arguments;
   const char* says;

@@ -1,0 +1,37 @@
+#include "bench/simulator/stream/fleet_agent.h"
+
+#include <fmt/format.h>
+
+#include <stop_token>
+#include <utility>
+
+#include "agent/uplink/grpc/grpc_transport.h"
+#include "analysis/base/status_macros.h"
+#include "platform/random.h"
+
+namespace lockstep {
+
+std::unique_ptr<UplinkClient> ConnectAgent(const FleetTarget& target, const Scenario& scenario,
+                                           const std::string& agent, UplinkObserver* observer) {
+  UplinkClientOptions uplink;
+  uplink.session.hello = {
+      .run = target.run, .agent = agent, .agent_version = LOCKSTEP_VERSION, .expected_ranks = scenario.cluster.world()};
+  uplink.session.observer = observer;
+  uplink.random = SystemRandom();
+  return std::make_unique<UplinkClient>(MakeGrpcTransport(ConnectTo(target.address)), std::move(uplink),
+                                        std::stop_token());
+}
+
+std::string AgentOf(const Scenario& scenario, int32_t first_rank) {
+  return fmt::format("simulated host {}", scenario.cluster.ranks[static_cast<size_t>(first_rank)].host);
+}
+
+absl::Status CloseAgent(UplinkClient& agent, bool finish_run) {
+  LOCKSTEP_ASSIGN_OR_RETURN(const UplinkSummary summary, agent.Drain(finish_run));
+  const auto& lost = summary.refused.empty() ? summary.put_off : summary.refused;
+  if (lost.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      fmt::format("the aggregator refused {} of an agent's sources: {}", lost.size(), lost.front().detail));
+}
+
+}  // namespace lockstep
