@@ -46,11 +46,11 @@ class Bounds(TempDirTest):
             file.write("\n]}")
         return path
 
-    def measured(self, path, views="all"):
+    def measured(self, path, views="all", *flags):
         """The report, and what the process used; nothing is complained about."""
         output = self.path("report.json")
         command = [os.path.join(BIN, "lockstep"), "analyze", path, "--view", views, "--format", "json", "--jobs", "1",
-                   "--output", output]
+                   "--output", output, *flags]
         with open(self.path("stderr"), "w+", encoding="utf-8") as stderr:
             process = subprocess.Popen(["timeout", str(MOST_SECONDS), *command], stderr=stderr, cwd=ROOT)
             _, status, usage = os.wait4(process.pid, 0)
