@@ -39,13 +39,14 @@ def eight_ranks(bench):
                times_smaller=more(memory, "ratio"))
 
 
-def fleet(bench, ranks, instances, ids):
+def fleet(bench, ranks, instances, ids, layers=80):
     """A decode of `ranks`, eight a host, of about that many instances a rank."""
-    layers, tp = 80, 8
+    tp = 8
     steps = max(2, round(instances / (2 * layers + 1)))
-    return bench.stored(f"fleet-{ranks}-{steps}-{ids}", "--program", "decode", "--tp", str(tp), "--dp", str(ranks // tp), "--hosts",
-                        str(ranks // tp), "--layers", str(layers), "--steps", str(steps), "--ids", ids, "--cause",
-                        "late_host:rank=3,us=300,p=0.02", "--clock", "offset_ms=5,drift_ppm=5")
+    name = f"fleet-{ranks}-{steps}-{ids}" + ("" if layers == 80 else f"-{layers}")
+    return bench.stored(name, "--program", "decode", "--tp", str(tp), "--dp", str(ranks // tp), "--hosts", str(ranks // tp), "--layers",
+                        str(layers), "--steps", str(steps), "--ids", ids, "--cause", "late_host:rank=3,us=300,p=0.02", "--clock",
+                        "offset_ms=5,drift_ppm=5")
 
 
 def run_of(store):
@@ -78,17 +79,16 @@ def stored_view(bench):
                wall_s=less(walls[slowest], "time"))
 
 
-def scale(bench, ids, seconds):
-    """The first summary of 1,024 ranks: three sizes, and what 50,000 instances a rank would take at the rate of the largest."""
-    ranks = 64 if bench.quick else 1024
+def scale(bench, ranks, ids, target, seconds, sizes=(350, 700, 1400), layers=80):
+    """The first summary of that many ranks: three sizes, and what the target of instances would take at the rate of the largest."""
     points = []
-    for instances in (350, 700, 1400):
-        store = fleet(bench, ranks, instances, ids)
+    for instances in sizes:
+        store = fleet(bench, ranks, instances, ids, layers)
         count = instances_of(bench, store)
         _, done = analyse(bench, store)
         points.append({"instances": count, **done.figures()})
     last = points[-1]
-    factor = 1024 * 50_000 / last["instances"]
+    factor = target / last["instances"]
     wall, peak_gib = last["wall_s"] * factor, last["peak_mib"] * factor / 1024
     held = wall <= seconds and peak_gib <= 4
     rate = ", ".join(f"{p['wall_s'] / p['instances'] * 1e6:.2f}" for p in points)
@@ -98,12 +98,18 @@ def scale(bench, ids, seconds):
 
 def analysis_ids(bench):
     """1,024 ranks x 50,000 instances with ids, extrapolated from smaller ones."""
-    return scale(bench, "full", 25)
+    return scale(bench, 64 if bench.quick else 1024, "full", 1024 * 50_000, 25)
 
 
 def analysis_names(bench):
     """The same by names only."""
-    return scale(bench, "names", 60)
+    return scale(bench, 64 if bench.quick else 1024, "names", 1024 * 50_000, 60)
+
+
+def analysis_wide(bench):
+    """4,096 ranks x 10,000 instances with ids, extrapolated from smaller ones: a bound, because what a rank costs counts as if every
+    instance did."""
+    return scale(bench, 128 if bench.quick else 4096, "full", 4096 * 10_000, 25, (162, 324, 486), 40)
 
 
 def ingest(bench):
@@ -133,4 +139,4 @@ def threads(bench):
 
 
 FIGURES = {"dlrm_cold": dlrm_cold, "eight_ranks": eight_ranks, "stored_view": stored_view, "analysis_ids": analysis_ids,
-           "analysis_names": analysis_names, "ingest": ingest, "threads": threads}
+           "analysis_names": analysis_names, "analysis_wide": analysis_wide, "ingest": ingest, "threads": threads}

@@ -56,7 +56,13 @@ class Bench:
         if os.path.exists(store):
             return store
         print(f"making {name} ...", file=sys.stderr)
-        aggregator = subprocess.Popen([self.binary("lockstep-aggregator"), "--listen", "127.0.0.1:0", "--store", store + ".part"],
+        self.stream(store + ".part", name, *flags)
+        os.rename(store + ".part", store)
+        return store
+
+    def stream(self, store, name, *flags):
+        """A simulated run of that name into a store, as by its agents; what it has already is not sent again."""
+        aggregator = subprocess.Popen([self.binary("lockstep-aggregator"), "--listen", "127.0.0.1:0", "--store", store],
                                       stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         address = aggregator.stdout.readline().split()[-1]
         subprocess.run([self.binary("lockstep-simulate"), *flags, "--seed", "1", "--stream-to", address, "--run", name], check=True,
@@ -64,8 +70,6 @@ class Bench:
         aggregator.send_signal(signal.SIGTERM)
         if aggregator.wait() != 0:
             raise SystemExit(f"the aggregator that stored {name} failed")
-        os.rename(store + ".part", store)
-        return store
 
     def run(self, program, *arguments):
         """Output, wall and CPU seconds and peak MiB of one process."""

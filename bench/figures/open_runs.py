@@ -1,0 +1,110 @@
+"""Runs that grow: watched while they run, and completed rank by rank."""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+from figures.bench import less, median_run, row
+
+LATE_RANK = 11
+# A step in 0.92 s, as of a large model: 180 collectives a second and rank.
+LIVE = ["--program", "train", "--layers", "32", "--model-scale", "4.3", "--tp", "8", "--cause", f"slow_gpu:rank={LATE_RANK},factor=1.1"]
+
+
+class LiveRun:
+    """A simulated run on its way into an aggregator of its own, at the pace of the wall."""
+
+    def __init__(self, bench, ranks, steps):
+        self.bench, store, hosts = bench, bench.path("live.db"), str(ranks // 8)
+        if os.path.exists(store):
+            os.remove(store)
+        self.aggregator = subprocess.Popen([bench.binary("lockstep-aggregator"), "--listen", "127.0.0.1:0", "--store", store],
+                                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.address = self.aggregator.stdout.readline().split()[-1]
+        self.sender = subprocess.Popen([bench.binary("lockstep-simulate"), *LIVE, "--dp", hosts, "--hosts", hosts, "--gpus-per-host", "8",
+                                        "--format", "nsys", "--steps", str(steps), "--seed", "1", "--stream-to", self.address, "--run",
+                                        "live", "--pace", "1"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+
+    def seconds(self):
+        """As soon as the aggregator has a second of all ranks: its number, how many there are, and the collectives until then."""
+        for number, line in enumerate(self.sender.stdout, 1):
+            words = line.split()
+            yield number, int(float(words[2])), int(words[-2])
+
+    def aggregator_cpu_s(self):
+        with open(f"/proc/{self.aggregator.pid}/stat", encoding="ascii") as file:
+            fields = file.read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def answer(self):
+        """The summary as of now; how long it took, of whose processor, and on how many collectives it stands."""
+        begin, cpu = time.monotonic(), self.aggregator_cpu_s()
+        done = self.bench.run("lockstep", "show", "live", "--aggregator", self.address, "--view", "summary,collectives", "--format", "json")
+        took = {"latency_s": time.monotonic() - begin, "aggregator_cpu_s": self.aggregator_cpu_s() - cpu}
+        report = done.json()
+        took["contained"] = sum(each["instances"] * len(each["members"]) for each in report["collectives"])
+        took["names_late_rank"] = [culprit["rank"] for culprit in report["summary"]["culprits"]][:1] == [LATE_RANK]
+        return took
+
+    def close(self):
+        for process in (self.sender, self.aggregator):
+            if process.poll() is None:
+                process.send_signal(signal.SIGTERM)
+            process.stdout.close()
+            process.wait()
+
+
+def live(bench):
+    """From the moment when one more second of all ranks is durable to the summary that contains it, while the next ones arrive. Asked
+    for early and late in the run: an answer is made of the whole run each time."""
+    ranks, steps = (64, 10) if bench.quick else (512, 30)
+    run, points = LiveRun(bench, ranks, steps), []
+    try:
+        for second, of, sent in run.seconds():
+            if second in (of // 3, of - 1):
+                points.append({"second": second, "sent": sent, **run.answer()})
+                if points[-1]["contained"] < sent:
+                    raise SystemExit(f"the answer stands on {points[-1]['contained']} collectives, {sent} were there")
+    finally:
+        run.close()
+    last = points[-1]
+    after = ", ".join(f"{p['latency_s']:.1f} s after {p['second']} s" for p in points)
+    named = all(p["names_late_rank"] for p in points)
+    return row(f"{last['latency_s']:.2f} s", last["latency_s"] / 2, "<= 2 s", last["latency_s"] <= 2 and named,
+               f"{ranks} ranks, the late one {'named' if named else 'NOT NAMED'}: {after}", points,
+               latency_s=less(last["latency_s"], "time"))
+
+
+def last_rank(bench):
+    """Processor time of the answer after the last rank was added to an analysed run, against the answer of the whole made from nothing."""
+    ranks = 64 if bench.quick else 512
+    flags = ["--program", "decode", "--tp", "8", "--dp", str(ranks // 8), "--hosts", str(ranks // 8), "--layers", "80", "--steps", "4", "--cause",
+             "late_host:rank=3,us=300,p=0.02", "--clock", "offset_ms=5,drift_ppm=5"]
+    name = f"last-{ranks}"
+    store, lacking = bench.stored(name, *flags), bench.path(f"{name}-lacking.db")
+    bench.stream(lacking, name, *flags, "--defect", f"missing_rank:rank={ranks - 1}")
+
+    def show(of):
+        return bench.run("lockstep", "show", name, "--store", of, "--format", "json")
+
+    def from_nothing():
+        shutil.copyfile(store, bench.path("fresh.db"))
+        return show(bench.path("fresh.db"))
+
+    def with_the_last():
+        grown = bench.path("grown.db")
+        shutil.copyfile(lacking, grown)
+        show(grown)
+        bench.stream(grown, name, *flags)
+        return show(grown)
+    whole, added = median_run(3, from_nothing), median_run(3, with_the_last)
+    if json.loads(whole.text) != json.loads(added.text):
+        raise SystemExit("the answer after the last rank was added is not that of the whole")
+    share = added.cpu_s / whole.cpu_s
+    return row(f"{share:.0%}", share / 0.05, "<= 5 %", share <= 0.05, f"{added.cpu_s:.2f} s of {whole.cpu_s:.2f} s CPU, {ranks} ranks",
+               {"whole": whole.figures(), "added": added.figures()}, share_of_whole=less(share, "ratio"))
+
+
+FIGURES = {"live": live, "last_rank": last_rank}
