@@ -8,11 +8,15 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/metrics/match/lanes/common_marks.h"
+
 namespace lockstep {
 namespace {
 
 constexpr int64_t kNearNs = 50'000'000;
 constexpr int64_t kFarNs = 5'000'000'000;
+constexpr size_t kFewDomains = 32;    // of more only those are tried that have something in common
+constexpr size_t kMarkedRows = 128;   // lanes this long show it
 constexpr size_t kMaxLanePairs = 24;  // tried for one pair of domains, fewer when there are many
 constexpr size_t kAllLanePairs = 8'192;
 constexpr size_t kFarLanePairs = 4;
@@ -44,9 +48,13 @@ class Placer {
     for (size_t l = 0; l < lanes.size(); ++l) {
       if (!lanes[l].events.empty()) by_domain_[DomainOf(l)].push_back(l);
     }
+    cap_.resize(lanes.size());
+    executor_.ParallelFor(lanes.size(), [&](size_t l) { cap_[l] = CapOf(lanes[l].events); });
     for (size_t r = ranks; r-- > 0;) {
       lowest_[static_cast<size_t>(model.DomainOf(static_cast<int32_t>(r)).value)] = static_cast<int32_t>(r);
     }
+    for (const auto& [domain, rank] : lowest_) by_rank_.push_back(domain);
+    std::sort(by_rank_.begin(), by_rank_.end(), [&](size_t a, size_t b) { return lowest_.at(a) < lowest_.at(b); });
   }
 
   ClockModel Run() {
@@ -56,7 +64,8 @@ class Placer {
     component_.assign(by_domain_.size(), -1);
     const size_t pairs = by_domain_.size() * by_domain_.size() / 2 + 1;
     limit_ = std::clamp<size_t>(kAllLanePairs / pairs, 2, kMaxLanePairs);
-    for (const size_t first : InOrder()) {
+    if (by_domain_.size() > kFewDomains) FindProspects();
+    for (const size_t first : by_rank_) {
       if (placed_[first]) continue;
       Place(first, static_cast<int32_t>(first), {}, 0);
       Grow(first);
@@ -69,20 +78,18 @@ class Placer {
     return static_cast<size_t>(model_.DomainOf(lanes_[lane].rank_index).value);
   }
 
-  // Domains by their lowest rank.
-  [[nodiscard]] std::vector<size_t> InOrder() const {
-    std::vector<size_t> out;
-    for (const auto& [domain, rank] : lowest_) out.push_back(domain);
-    std::sort(out.begin(), out.end(), [&](size_t a, size_t b) { return lowest_.at(a) < lowest_.at(b); });
-    return out;
-  }
-
   void Place(size_t domain, int32_t component, std::vector<OffsetKnot> knots, int64_t sigma_ns) {
     sigma_[domain] = sigma_ns;
     placed_[domain] = true;
     component_[domain] = component;
     offset_[domain] = std::move(knots);
     order_.push_back(domain);
+  }
+
+  void FindProspects() {
+    std::vector<size_t> domain_of(lanes_.size());
+    for (size_t l = 0; l < lanes_.size(); ++l) domain_of[l] = DomainOf(l);
+    prospects_.emplace(FindCommonMarks(lanes_, domain_of, executor_));
   }
 
   // Everything that can be connected to `first`, breadth first; far offsets are sought when no near one is left.
@@ -101,7 +108,7 @@ class Placer {
 
   void Connect(size_t a, int64_t reach) {
     std::vector<size_t> open;
-    for (const size_t d : InOrder()) {
+    for (const size_t d : by_rank_) {
       if (!placed_[d]) open.push_back(d);
     }
     std::vector<std::optional<Link>> links(open.size());
@@ -126,11 +133,37 @@ class Placer {
   [[nodiscard]] std::optional<Link> LinkOf(size_t a, size_t b, int64_t reach) const {
     const auto told = model_.PairUncertainty(lowest_.at(a), lowest_.at(b), AlignedTime{MiddleOf(a)});
     if (told && told->ns <= kFineModelNs) return Link{FromModel(a, b), told->ns / 2};
+    std::optional<Link> found = Sought(a, b, reach);
+    if (!found && told) return Link{FromModel(a, b), told->ns / 2};
+    return found;
+  }
+
+  // Where to seek the offset of two lanes.
+  struct Search {
+    int64_t expected_ns = 0;
+    int64_t reach_ns = 0;
+  };
+
+  // Among many domains lanes that are long enough to show common marks are tried only where there are some, and far off
+  // only at their offset.
+  [[nodiscard]] std::optional<Search> SearchOf(size_t x, size_t y, int64_t reach_ns) const {
+    const bool telling = std::max(lanes_[x].events.size(), lanes_[y].events.size()) >= kMarkedRows && !lanes_[x].told;
+    if (!prospects_ || !telling) return Search{0, reach_ns};
+    const std::optional<int64_t> marked = prospects_->OffsetOf(DomainOf(x), DomainOf(y));
+    if (!marked || std::abs(*marked) > kFarNs) return std::nullopt;
+    if (reach_ns == kNearNs) return Search{0, reach_ns};
+    if (2 * std::abs(*marked) < kNearNs) return std::nullopt;
+    return Search{*marked, kNearNs};
+  }
+
+  [[nodiscard]] std::optional<Link> Sought(size_t a, size_t b, int64_t reach_ns) const {
     // The lanes whose ends scatter least: others may only run in lockstep.
     std::optional<Witness> best;
     std::vector<Witness> witnesses;
     for (const auto& [x, y] : PairsOf(a, b)) {
-      std::optional<LaneShift> shift = Shift(x, y, 0, reach);
+      const std::optional<Search> search = SearchOf(x, y, reach_ns);
+      if (!search) continue;
+      std::optional<LaneShift> shift = Shift(x, y, search->expected_ns, search->reach_ns);
       if (shift && IsWitness(*shift)) witnesses.push_back({x, y, *shift});
       if (!shift || !shift->accepted || (best && best->shift.deviation_ns <= shift->deviation_ns)) continue;
       Witness found{x, y, *std::move(shift)};
@@ -139,14 +172,14 @@ class Placer {
       if (best->shift.deviation_ns <= kFineDeviationNs) break;
     }
     if (!best) best = Agreed(witnesses, MiddleOf(a));
-    if (best) return Link{std::move(best->shift.knots), std::max(kMinSigmaNs, best->shift.deviation_ns / 2)};
-    return told ? std::optional(Link{FromModel(a, b), told->ns / 2}) : std::nullopt;
+    if (!best) return std::nullopt;
+    return Link{std::move(best->shift.knots), std::max(kMinSigmaNs, best->shift.deviation_ns / 2)};
   }
 
   [[nodiscard]] std::optional<LaneShift> Shift(size_t x, size_t y, int64_t expected_ns, int64_t reach_ns) const {
-    return FindLaneShift(
-        lanes_[x].events, lanes_[y].events,
-        {expected_ns, reach_ns, std::max(lanes_[x].tick_ns, lanes_[y].tick_ns), lanes_[x].sole && lanes_[y].sole});
+    return FindLaneShift(lanes_[x].events, lanes_[y].events,
+                         {expected_ns, reach_ns, std::max(lanes_[x].tick_ns, lanes_[y].tick_ns),
+                          lanes_[x].sole && lanes_[y].sole, std::max(cap_[x], cap_[y])});
   }
 
   // A pair of lanes that alone is too short to settle the offset.
@@ -204,7 +237,8 @@ class Placer {
     std::vector<size_t> out;
     for (const size_t l : by_domain_[DomainOf(lane)]) {
       if (lanes_[l].rank_index == lanes_[lane].rank_index || lanes_[l].cls != lanes_[lane].cls) continue;
-      const auto shift = CompareLanes(lanes_[lane].events, lanes_[l].events, kBesideNs, kBesideSample, true);
+      const auto shift = CompareLanes(lanes_[lane].events, lanes_[l].events,
+                                      {kBesideNs, kBesideSample, true, true, std::max(cap_[lane], cap_[l])});
       if (!shift || shift->coverage < kBesideCoverage) continue;
       WanderPool pool;
       pool.Add(lane, l, shift->end_wander);
@@ -304,13 +338,16 @@ class Placer {
   size_t ranks_;
   Executor& executor_;
   std::vector<std::vector<size_t>> by_domain_;
+  std::vector<int64_t> cap_;          // per lane
   std::map<size_t, int32_t> lowest_;  // domain -> lowest rank index
+  std::vector<size_t> by_rank_;       // domains, by their lowest rank
   std::vector<bool> placed_;
   std::vector<std::vector<OffsetKnot>> offset_;
   std::vector<int32_t> component_;
   std::vector<int64_t> sigma_;  // of the offset
   std::vector<size_t> order_;
   size_t limit_ = kMaxLanePairs;
+  std::optional<Prospects> prospects_;  // none: every pair of domains is tried
 };
 
 }  // namespace

@@ -2,7 +2,8 @@
 //
 // Domains are placed one after the other against those that have been, through the offset of two lanes that may share
 // a communicator (lane_shift.h), within 50 ms of what the sources claim, else within 5 s. What an alignment has already
-// connected stays connected.
+// connected stays connected. Of many domains only those are compared that a first look (common_marks.h) does not
+// exclude.
 #pragma once
 
 #include <cstdint>

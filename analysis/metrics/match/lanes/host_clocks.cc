@@ -70,7 +70,8 @@ class HostTester {
     for (const auto& [plan, lane] : a) {
       const auto at = b.find(plan);
       if (at == b.end() || lane.events.empty() || at->second.events.empty()) continue;
-      const std::optional<LaneShift> here = CompareLanes(lane.events, at->second.events, kMinDistanceNs, kSample, true);
+      const std::optional<LaneShift> here =
+          CompareLanes(lane.events, at->second.events, {kMinDistanceNs, kSample, true, false});
       if (!here) continue;
       if (Meet(*here)) return true;
       refuted = OnTwoClocks(lane, at->second, refuted);

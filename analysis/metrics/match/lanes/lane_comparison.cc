@@ -156,22 +156,27 @@ std::vector<EndDistance> DistancesOf(const std::vector<LaneEvent>& a, const std:
 }  // namespace
 
 std::optional<LaneShift> CompareLanes(const std::vector<LaneEvent>& a, const std::vector<LaneEvent>& b,
-                                      int64_t uncertainty_ns, size_t sample, bool one_clock) {
+                                      const LaneQuestion& question) {
   if (a.empty() || b.empty()) return std::nullopt;
-  const int64_t cap = std::max(CapOf(a), CapOf(b));
+  const int64_t cap = question.cap_ns > 0 ? question.cap_ns : std::max(CapOf(a), CapOf(b));
+  const int64_t uncertainty_ns = question.uncertainty_ns;
   const LaneWalker walker(a, b, cap);
-  const size_t stride = std::max<size_t>(1, a.size() / std::max<size_t>(1, sample));
+  const size_t stride = std::max<size_t>(1, a.size() / std::max<size_t>(1, question.sample));
   CloseEnds ends = CloseEndsAt(walker, a, b, stride, 0);
   // A bias between devices of one clock moves some ends beyond the cap, or nearer to a neighbour: look again around the
   // centre.
   const int64_t centre = ends.residuals.empty() ? 0 : ScatterOf(ends.residuals, uncertainty_ns).centre_ns;
-  if (one_clock && std::abs(centre) > kCentredNs) ends = CloseEndsAt(walker, a, b, stride, static_cast<double>(centre));
+  if (question.one_clock && std::abs(centre) > kCentredNs) {
+    ends = CloseEndsAt(walker, a, b, stride, static_cast<double>(centre));
+  }
   const auto& [pairs, steps, residuals] = ends;
   LaneShift out;
   out.pairs = pairs;
-  MeasureWander(a, ends, out);
-  out.end_wander = MeasureEndWander(DistancesOf(a, b, ends));
   if (out.pairs == 0) return std::nullopt;
+  if (question.wander) {
+    MeasureWander(a, ends, out);
+    out.end_wander = MeasureEndWander(DistancesOf(a, b, ends));
+  }
   const std::map<uint32_t, EndScatter> scatter = ScatterByKind(a, steps, residuals, cap, uncertainty_ns);
   EndScatter best{0, cap};
   for (const auto& [kind, s] : scatter) {

@@ -47,7 +47,11 @@ class Finder {
       for (const LaneEvent& e : lane.events) durations.push_back(e.end_ns - e.start_ns);
       usual_duration_.push_back(UpperMedian(std::move(durations)));
     }
-    executor.ParallelFor(lanes_.size(), [&](size_t l) { aligned_[l] = Aligned(lanes_[l]); });
+    cap_.resize(lanes_.size());
+    executor.ParallelFor(lanes_.size(), [&](size_t l) {
+      aligned_[l] = Aligned(lanes_[l]);
+      cap_[l] = CapOf(aligned_[l]);
+    });
   }
 
   // Sets of lanes, each a communicator; ascending.
@@ -114,13 +118,16 @@ class Finder {
   // a's edge to b if the two lanes fit.
   [[nodiscard]] std::optional<Edge> Fit(size_t a, size_t b, Seen& seen) const {
     const int64_t uncertainty = UncertaintyOf(a, b);
-    const auto quick = CompareLanes(aligned_[a], aligned_[b], uncertainty, kQuickSample, SameDomain(a, b));
+    LaneQuestion question{uncertainty, kQuickSample, SameDomain(a, b), false, std::max(cap_[a], cap_[b])};
+    const auto quick = CompareLanes(aligned_[a], aligned_[b], question);
     if (!quick) return std::nullopt;
     seen.telling = seen.telling || quick->pairs >= std::min<int64_t>(kTellingPairs, kQuickSample);
     if (quick->coverage < kQuickCoverage || quick->common_rate < kQuickCommonRate) return std::nullopt;
+    question.sample = kSample;
+    question.wander = true;
     Edge edge{b, kFineDeviationNs};
     for (const auto& [x, y] : {std::pair(a, b), std::pair(b, a)}) {
-      const auto whole = CompareLanes(aligned_[x], aligned_[y], uncertainty, kSample, SameDomain(a, b));
+      const auto whole = CompareLanes(aligned_[x], aligned_[y], question);
       if (x == a && whole && !SameDomain(a, b)) seen.crossings.push_back({b, whole->end_wander});
       const auto least = static_cast<int64_t>(std::min(lanes_[x].events.size(), kSample) / kOverlapPart);
       const bool fits = whole && whole->pairs >= std::max(kMinPairs, least) && CoversEnough(*whole) &&
@@ -379,6 +386,7 @@ class Finder {
   const ClockModel& clock_;
   Executor& executor_;
   std::vector<std::vector<LaneEvent>> aligned_;
+  std::vector<int64_t> cap_;             // per lane
   std::vector<int64_t> usual_duration_;  // per lane
   std::vector<std::vector<Edge>> edges_;
   std::vector<std::vector<Crossing>> crossings_;  // to later lanes

@@ -44,6 +44,7 @@ class FullWalk {
     Follow(candidate, stride);
   }
 
+  // All but the knots and the wander.
   [[nodiscard]] LaneShift Summarise(int64_t tick_ns) const {
     LaneShift out;
     std::vector<int64_t> distances;
@@ -63,10 +64,14 @@ class FullWalk {
     }
     if (matched > 0) out.common_rate = static_cast<double>(common) / static_cast<double>(matched);
     if (out.pairs > 0) out.coverage = static_cast<double>(matched) / static_cast<double>(out.pairs);
-    out.end_wander = MeasureEndWander(Distances());
-    MakeKnots(out);
     out.jumps = jumps_;
     return out;
+  }
+
+  // What only the best of several walks is asked for.
+  void Complete(LaneShift& out) const {
+    out.end_wander = MeasureEndWander(Distances());
+    MakeKnots(out);
   }
 
   [[nodiscard]] double OffsetAt(int64_t t_ns) const {
@@ -287,13 +292,12 @@ std::vector<size_t> ProbesOf(const std::vector<LaneEvent>& a, const std::vector<
 std::optional<LaneShift> FindLaneShift(const std::vector<LaneEvent>& a, const std::vector<LaneEvent>& b,
                                        const ShiftQuestion& question) {
   if (a.size() < static_cast<size_t>(kMinPairs) || b.size() < static_cast<size_t>(kMinPairs)) return std::nullopt;
-  const LaneWalker walker(a, b, std::max(CapOf(a), CapOf(b)));
+  const LaneWalker walker(a, b, question.cap_ns > 0 ? question.cap_ns : std::max(CapOf(a), CapOf(b)));
   const int64_t middle = a[a.size() / 2].end_ns;
   std::vector<Tried> tried;
   for (const size_t probe : ProbesOf(a, b, question.expected_ns, question.reach_ns)) {
     for (const LaneWalker::Candidate& c :
          walker.Finalists(probe, question.expected_ns, question.reach_ns, kFinalists)) {
-      if (!walker.Promising(c.score, 1)) break;
       FullWalk walk(walker, c);
       LaneShift shift = walk.Summarise(question.tick_ns);
       if (shift.pairs < kMinPairs) continue;
@@ -308,6 +312,7 @@ std::optional<LaneShift> FindLaneShift(const std::vector<LaneEvent>& a, const st
     if (IsOther(t, best)) second = std::min(second, t.shift.deviation_ns);
   }
   LaneShift out = best.shift;
+  best.walk.Complete(out);
   const double effective = std::min(120.0, static_cast<double>(out.pairs) / 2);
   out.exponent = effective * std::log(static_cast<double>(second) / static_cast<double>(out.deviation_ns));
   const bool whole = question.sole && out.pairs >= kMinWholePairs && out.coverage >= 1 && out.common_rate >= 1 &&

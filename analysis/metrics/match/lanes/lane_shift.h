@@ -49,17 +49,28 @@ struct ShiftQuestion {
   int64_t tick_ns = 32;
   // Both lanes certainly are of one communicator: short ones are enough if every event of both is paired.
   bool sole = false;
+  int64_t cap_ns = 0;  // the larger CapOf of the lanes where it is known already
 };
 
 // Both in order of end. The best offset found, accepted or not; null when there is nothing to compare.
 [[nodiscard]] std::optional<LaneShift> FindLaneShift(const std::vector<LaneEvent>& a, const std::vector<LaneEvent>& b,
                                                      const ShiftQuestion& question);
 
-// How two lanes lie against each other on one clock, which may be off by `uncertainty_ns`. At most `sample` ends of a
-// are looked at, spread over the lane. The deviation is that of the kind whose ends lie closest: those of an uneven
-// exchange may scatter in one lane with others that do not. `one_clock`: only a bias of their devices lies between
-// them, which is looked for first. exponent and accepted are not filled, wanders only here.
+struct LaneQuestion {
+  int64_t uncertainty_ns = 0;  // how far the clock may be off
+  size_t sample = 0;           // ends of a that are looked at, at most, spread over the lane
+  bool one_clock = false;      // only a bias of their devices lies between the lanes, which is looked for first
+  bool wander = true;          // whether the distance of the ends wanders is asked as well
+  int64_t cap_ns = 0;          // the larger CapOf of the lanes where it is known already
+};
+
+// How two lanes lie against each other on one clock. The deviation is that of the kind whose ends lie closest: those of
+// an uneven exchange may scatter in one lane with others that do not. exponent and accepted are not filled, wanders
+// only here.
 [[nodiscard]] std::optional<LaneShift> CompareLanes(const std::vector<LaneEvent>& a, const std::vector<LaneEvent>& b,
-                                                    int64_t uncertainty_ns, size_t sample, bool one_clock);
+                                                    const LaneQuestion& question);
+
+// A quarter of the usual distance between ends: what chance gives.
+[[nodiscard]] int64_t CapOf(const std::vector<LaneEvent>& lane);
 
 }  // namespace lockstep

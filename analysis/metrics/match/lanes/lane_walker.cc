@@ -77,7 +77,7 @@ double LaneWalker::LocalScore(size_t probe, int64_t offset, size_t near) const {
   const auto visit = [&](const Step& step, const OffsetTracker&) {
     sum += static_cast<double>(step.distance_ns);
     ++seen;
-    return seen != kFirstLook || Promising(sum, seen);
+    return seen > kFirstLook || Promising(sum, kFirstLook);
   };
   for (const std::ptrdiff_t direction : {1, -1}) {
     if (seen > 0 && !Promising(sum, seen)) break;
@@ -95,7 +95,8 @@ std::vector<LaneWalker::Candidate> LaneWalker::Finalists(size_t probe, int64_t e
   for (; at != b_.end() && at->end_ns <= first + 2 * reach_ns; ++at) {
     if (at->kind != a_[probe].kind) continue;
     const int64_t offset = a_[probe].end_ns - at->end_ns;
-    all.push_back({LocalScore(probe, offset, static_cast<size_t>(at - b_.begin())), offset, probe});
+    const double score = LocalScore(probe, offset, static_cast<size_t>(at - b_.begin()));
+    if (Promising(score, 1)) all.push_back({score, offset, probe});
   }
   std::stable_sort(all.begin(), all.end(), [](const Candidate& x, const Candidate& y) { return x.score < y.score; });
   std::vector<Candidate> out;

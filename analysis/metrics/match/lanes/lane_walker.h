@@ -61,7 +61,7 @@ class LaneWalker {
   // Much closer than by chance, on average.
   [[nodiscard]] bool Promising(double sum, int64_t seen) const;
 
-  // Mean capped distance of the events around a probe.
+  // Mean capped distance of the events around a probe; no longer sought where it cannot be promising.
   [[nodiscard]] double LocalScore(size_t probe, int64_t offset, size_t near) const;
 
   struct Candidate {
@@ -70,7 +70,7 @@ class LaneWalker {
     size_t probe = 0;
   };
 
-  // The best offsets at a probe, best first, each at least kOtherShiftNs from the others.
+  // The best of the promising offsets at a probe, best first, each at least kOtherShiftNs from the others.
   [[nodiscard]] std::vector<Candidate> Finalists(size_t probe, int64_t expected_ns, int64_t reach_ns,
                                                  size_t limit) const;
 
@@ -89,8 +89,5 @@ class LaneWalker {
 
 // How two events lie against each other on the clocks of their domains.
 [[nodiscard]] EndDistance DistanceOf(const LaneEvent& a, const LaneEvent& b);
-
-// A quarter of the usual distance between ends: what chance gives.
-[[nodiscard]] int64_t CapOf(const std::vector<LaneEvent>& lane);
 
 }  // namespace lockstep
