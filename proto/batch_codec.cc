@@ -6,6 +6,9 @@
 #include "analysis/base/utf8.h"
 #include "proto/column_codec.h"
 #include "proto/instance_codec.h"
+#include "proto/instance_facts.h"
+#include "proto/instance_group.h"
+#include "proto/instance_rows.h"
 #include "proto/step_codec.h"
 #include "proto/table_codec.h"
 
@@ -98,25 +101,41 @@ absl::Status GetHead(const v1::Batch& in, Batch* batch) {
   return codec::CheckRange("total_batches", in.total_batches(), {batch->sequence + 1, batch->sequence + 1});
 }
 
-absl::Status GetGroups(const v1::Batch& in, Batch* batch) {
-  {
-    v1::NameTable names;
-    LOCKSTEP_RETURN_IF_ERROR(codec::Unpack("names", in.names(), codec::kMaxTableBytes, &names));
-    LOCKSTEP_RETURN_IF_ERROR(GetNames(names, &batch->names));
-  }
-  {
-    v1::InstanceBlock block;
-    LOCKSTEP_RETURN_IF_ERROR(codec::Unpack("instances", in.instances(), codec::kMaxInstanceBytes, &block));
-    LOCKSTEP_ASSIGN_OR_RETURN(batch->instances, DecodeInstances(block));
-  }
-  {
-    v1::StepBlock block;
-    LOCKSTEP_RETURN_IF_ERROR(codec::Unpack("steps", in.steps(), codec::kMaxTableBytes, &block));
-    LOCKSTEP_RETURN_IF_ERROR(DecodeSteps(block, batch));
-  }
+absl::Status GetNameTable(const v1::Batch& in, Batch* batch) {
+  v1::NameTable names;
+  LOCKSTEP_RETURN_IF_ERROR(codec::Unpack("names", in.names(), codec::kMaxTableBytes, &names));
+  return GetNames(names, &batch->names);
+}
+
+absl::Status GetSteps(const v1::Batch& in, Batch* batch) {
+  v1::StepBlock block;
+  LOCKSTEP_RETURN_IF_ERROR(codec::Unpack("steps", in.steps(), codec::kMaxTableBytes, &block));
+  return DecodeSteps(block, batch);
+}
+
+absl::Status GetTables(const v1::Batch& in, Batch* batch) {
   v1::TableBlock block;
   LOCKSTEP_RETURN_IF_ERROR(codec::Unpack("tables", in.tables(), codec::kMaxTableBytes, &block));
   return DecodeTables(block, batch);
+}
+
+// What `instances` does with their columns stands for reading them.
+template <typename Instances>
+absl::StatusOr<Batch> Get(const v1::Batch& in, Instances instances) {
+  Batch batch;
+  LOCKSTEP_RETURN_IF_ERROR(GetHead(in, &batch));
+  LOCKSTEP_RETURN_IF_ERROR(GetCommunicators(in, &batch.communicators));
+  LOCKSTEP_RETURN_IF_ERROR(GetNameTable(in, &batch));
+  LOCKSTEP_RETURN_IF_ERROR(instances(&batch));
+  LOCKSTEP_RETURN_IF_ERROR(GetSteps(in, &batch));
+  LOCKSTEP_RETURN_IF_ERROR(GetTables(in, &batch));
+  return batch;
+}
+
+absl::StatusOr<codec::InstanceGroups> GetInstances(const v1::Batch& in) {
+  v1::InstanceBlock block;
+  LOCKSTEP_RETURN_IF_ERROR(codec::Unpack("instances", in.instances(), codec::kMaxInstanceBytes, &block));
+  return codec::ReadGroups(block);
 }
 
 absl::StatusOr<v1::Batch> Parse(std::string_view bytes) {
@@ -148,18 +167,29 @@ std::string EncodeBatch(const Batch& batch) {
 
 absl::StatusOr<Batch> DecodeBatch(std::string_view bytes) {
   LOCKSTEP_ASSIGN_OR_RETURN(const v1::Batch in, Parse(bytes));
-  Batch batch;
-  LOCKSTEP_RETURN_IF_ERROR(GetHead(in, &batch));
-  LOCKSTEP_RETURN_IF_ERROR(GetCommunicators(in, &batch.communicators));
-  LOCKSTEP_RETURN_IF_ERROR(GetGroups(in, &batch));
-  return batch;
+  return Get(in, [&in](Batch* batch) -> absl::Status {
+    LOCKSTEP_ASSIGN_OR_RETURN(const codec::InstanceGroups groups, GetInstances(in));
+    batch->instances = codec::RowsOf(groups);
+    return absl::OkStatus();
+  });
 }
 
-absl::StatusOr<std::string> PackedInstancesOf(const Batch& batch, std::string_view body) {
-  if (batch.instances.empty()) return "";
-  if (body.empty()) return PackInstances(batch.instances);
-  LOCKSTEP_ASSIGN_OR_RETURN(const v1::Batch in, Parse(body));
-  return in.instances().SerializeAsString();
+absl::StatusOr<ReceivedBatch> DecodeForStore(std::string_view bytes) {
+  LOCKSTEP_ASSIGN_OR_RETURN(const v1::Batch in, Parse(bytes));
+  ReceivedBatch received;
+  LOCKSTEP_ASSIGN_OR_RETURN(received.batch, Get(in, [&](Batch*) -> absl::Status {
+                              LOCKSTEP_ASSIGN_OR_RETURN(const codec::InstanceGroups groups, GetInstances(in));
+                              received.instances = FactsOf(groups);
+                              received.ops = CollectiveOpsOf(groups);
+                              return absl::OkStatus();
+                            }));
+  if (received.instances.count > 0) received.packed = in.instances().SerializeAsString();
+  return received;
+}
+
+std::string PackedInstancesOf(const ReceivedBatch& received) {
+  if (!received.packed.empty() || received.batch.instances.empty()) return received.packed;
+  return PackInstances(received.batch.instances);
 }
 
 std::string EncodeRow(const LocalCommunicator& communicator) {

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "analysis/model/batch.h"
+#include "analysis/model/received_batch.h"
 #include "proto/context_codec.h"
 
 namespace lockstep {
@@ -24,9 +25,10 @@ inline constexpr uint32_t kBatchVersion = 3;
 [[nodiscard]] std::string EncodeBatch(const Batch& batch);
 [[nodiscard]] absl::StatusOr<Batch> DecodeBatch(std::string_view bytes);
 
-// The instances of a batch for UnpackInstances: as they stand in `body`, which decoded to the batch, or encoded where
-// the body is ""; "" when it has none.
-[[nodiscard]] absl::StatusOr<std::string> PackedInstancesOf(const Batch& batch, std::string_view body);
+// The same checks, but the instances stay packed as they stand in the body, for UnpackInstances: a store needs no rows.
+[[nodiscard]] absl::StatusOr<ReceivedBatch> DecodeForStore(std::string_view body);
+// The instances of a batch for UnpackInstances; "" when it has none.
+[[nodiscard]] std::string PackedInstancesOf(const ReceivedBatch& received);
 
 // One definition of a communicator, as a plain serialised message, for stores.
 [[nodiscard]] std::string EncodeRow(const LocalCommunicator& communicator);

@@ -125,10 +125,6 @@ absl::StatusOr<std::string> Inflate(std::string_view what, const v1::CompressedC
   return bytes;
 }
 
-constexpr uint32_t kPlainValues = 1;
-constexpr uint32_t kMaxCoding = 1 << 16;
-constexpr uint32_t kMaxLowBits = 24;
-constexpr uint64_t kMaxUnit = uint64_t{1} << 32;
 // Collectives of a layer or two repeat: what is tried when encoding.
 constexpr uint32_t kCodings[] = {0, kPlainValues, 2, 4};
 
@@ -271,16 +267,6 @@ std::string PackBits(std::span<const int64_t> numbers, uint32_t low_bits) {
   return packed;
 }
 
-// The low bits of entry i; the string was checked to be long enough.
-uint64_t LowBits(const std::string& packed, uint32_t low_bits, size_t i) {
-  uint64_t low = 0;
-  for (uint32_t k = 0; k < low_bits; ++k) {
-    const size_t bit = i * low_bits + k;
-    low |= static_cast<uint64_t>(static_cast<unsigned char>(packed[bit / 8]) >> (bit % 8) & 1) << k;
-  }
-  return low;
-}
-
 void Put(const PackedForm& form, v1::SparseColumn* out) {
   out->set_coding(form.coding);
   out->set_unit(form.unit == 1 ? 0 : static_cast<uint64_t>(form.unit));
@@ -288,37 +274,6 @@ void Put(const PackedForm& form, v1::SparseColumn* out) {
   out->set_lows(PackBits(form.numbers, form.low_bits));
   for (const int64_t rest : form.rests) out->add_rests(static_cast<uint32_t>(rest));
   for (const int64_t number : form.numbers) out->add_values(number >> form.low_bits);
-}
-
-absl::Status CheckPrediction(std::string_view what, const v1::SparseColumn& in) {
-  LOCKSTEP_RETURN_IF_ERROR(CheckRange(fmt::format("{}: coding", what), in.coding(), {0, kMaxCoding}));
-  LOCKSTEP_RETURN_IF_ERROR(CheckRange(fmt::format("{}: low_bits", what), in.low_bits(), {0, kMaxLowBits}));
-  if (in.unit() > kMaxUnit) return absl::InvalidArgumentError(fmt::format("{}: unit {} is too large", what, in.unit()));
-  if (in.rests_size() != 0 && in.rests_size() != in.values_size()) {
-    return absl::InvalidArgumentError(
-        fmt::format("{}: {} rests for {} values", what, in.rests_size(), in.values_size()));
-  }
-  const size_t bytes = (static_cast<size_t>(in.values_size()) * in.low_bits() + 7) / 8;
-  if (in.lows().size() == bytes) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      fmt::format("{}: {} bytes of low bits, expected {}", what, in.lows().size(), bytes));
-}
-
-absl::StatusOr<std::vector<int64_t>> GetPredicted(std::string_view what, const v1::SparseColumn& in, Limits limits) {
-  LOCKSTEP_RETURN_IF_ERROR(CheckPrediction(what, in));
-  const uint64_t unit = in.unit() == 0 ? 1 : in.unit();
-  std::vector<int64_t> values;
-  values.reserve(static_cast<size_t>(in.values_size()));
-  for (int i = 0; i < in.values_size(); ++i) {
-    const auto at = static_cast<size_t>(i);
-    const uint64_t number =
-        (static_cast<uint64_t>(in.values(i)) << in.low_bits()) | LowBits(in.lows(), in.low_bits(), at);
-    const uint64_t rest = in.rests_size() == 0 ? 0 : in.rests(i);
-    const int64_t value = WrapAdd(Predicted(values, at, in.coding()), static_cast<int64_t>(number * unit + rest));
-    LOCKSTEP_RETURN_IF_ERROR(CheckRange(what, value, limits));
-    values.push_back(value);
-  }
-  return values;
 }
 
 }  // namespace
@@ -351,19 +306,6 @@ void PutColumn(std::span<const int64_t> values, int64_t fallback, Ints* out) {
   if (!std::all_of(values.begin(), values.end(), plain)) PutDeltas(values, out);
 }
 
-absl::StatusOr<std::vector<int64_t>> GetColumn(std::string_view what, const Ints& in, size_t rows, int64_t fallback,
-                                               Limits limits) {
-  LOCKSTEP_RETURN_IF_ERROR(CheckLength(what, in.size(), rows));
-  std::vector<int64_t> values(rows, fallback);
-  int64_t value = 0;
-  for (int i = 0; i < in.size(); ++i) {
-    value = WrapAdd(value, in.Get(i));
-    if (value < limits.min || value > limits.max) return CheckRange(what, value, limits);
-    values[static_cast<size_t>(i)] = value;
-  }
-  return values;
-}
-
 bool PutPacked(std::span<const int64_t> values, uint32_t field, PackedColumns* out) {
   if (values.empty()) return false;
   if (std::equal(values.begin() + 1, values.end(), values.begin())) return false;
@@ -373,23 +315,6 @@ bool PutPacked(std::span<const int64_t> values, uint32_t field, PackedColumns* o
   column->set_field(field);
   Put(form, column->mutable_column());
   return true;
-}
-
-absl::StatusOr<std::optional<std::vector<int64_t>>> GetPacked(std::string_view what, const PackedColumns& packed,
-                                                              uint32_t field, size_t rows, Limits limits) {
-  const v1::PackedColumn* found = nullptr;
-  for (const v1::PackedColumn& column : packed) {
-    if (column.field() != field) continue;
-    if (found != nullptr) return absl::InvalidArgumentError(fmt::format("{}: packed twice", what));
-    found = &column;
-  }
-  if (found == nullptr) return std::optional<std::vector<int64_t>>();
-  if (static_cast<size_t>(found->column().values_size()) != rows || found->column().runs_size() != 0) {
-    return absl::InvalidArgumentError(
-        fmt::format("{}: {} packed values for {} rows", what, found->column().values_size(), rows));
-  }
-  LOCKSTEP_ASSIGN_OR_RETURN(std::vector<int64_t> values, GetPredicted(what, found->column(), limits));
-  return std::optional(std::move(values));
 }
 
 void PutSparse(const Sparse& values, v1::SparseColumn* out) {
@@ -407,32 +332,6 @@ void PutSparse(const Sparse& values, v1::SparseColumn* out) {
   }
   if (run > 0) out->add_runs(run);
   Put(CheapestForm(present), out);
-}
-
-absl::StatusOr<Sparse> GetSparse(std::string_view what, const v1::SparseColumn& in, size_t rows, Limits limits) {
-  LOCKSTEP_RETURN_IF_ERROR(CheckRange(fmt::format("{}: values", what), in.values_size(), {0, int64_t{kMaxRows}}));
-  LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<int64_t> present, GetPredicted(what, in, limits));
-  Sparse values;
-  values.reserve(rows);
-  int taken = 0;
-  for (int i = 0; i < in.runs_size(); ++i) {
-    const uint32_t run = in.runs(i);
-    const bool with = i % 2 == 1;
-    const bool fits = run <= rows - values.size() && (run > 0 || i == 0);
-    if (!fits || (with && run > static_cast<uint32_t>(in.values_size() - taken))) {
-      return absl::InvalidArgumentError(fmt::format("{}: run {} of {} rows does not fit", what, i, run));
-    }
-    if (!with) values.resize(values.size() + run);
-    for (uint32_t k = 0; with && k < run; ++k) {
-      values.emplace_back(present[static_cast<size_t>(taken++)]);
-    }
-  }
-  if ((in.runs_size() > 0 && values.size() != rows) || taken != in.values_size()) {
-    return absl::InvalidArgumentError(fmt::format("{}: runs of {} rows for {}, {} of {} values used", what,
-                                                  values.size(), rows, taken, in.values_size()));
-  }
-  values.resize(rows);
-  return values;
 }
 
 void Pack(const google::protobuf::MessageLite& message, v1::CompressedColumns* out) {

@@ -1,4 +1,5 @@
 // The shared pieces of the wire form: delta columns, optional columns, compressed groups, sketches and checked numbers.
+// What is read for whole blocks at once: column_reader.h.
 //
 // Decoding treats every byte as a stranger's: lengths, ranges and sizes are checked before use, errors are
 // kInvalidArgument naming the column. Arithmetic is modulo 2^64, so that no input overflows. Pure, thread safe.
@@ -26,6 +27,11 @@
 namespace lockstep::codec {
 
 using Ints = google::protobuf::RepeatedField<int64_t>;
+
+// SparseColumn::coding: 0, plain values, or a distance up to this. Width of packed low bits.
+inline constexpr uint32_t kPlainValues = 1;
+inline constexpr uint32_t kMaxCoding = 1 << 16;
+inline constexpr uint32_t kMaxLowBits = 24;
 
 // Bounds of decoded numbers: times lie within 2^62 of the epoch and lengths below 2^61, so that start + length fits.
 inline constexpr int64_t kMaxTimeNs = int64_t{1} << 62;
@@ -91,10 +97,6 @@ void PutSparse(const Sparse& values, v1::SparseColumn* out);
 // nothing added, where that has no advantage over plain deltas.
 using PackedColumns = google::protobuf::RepeatedPtrField<v1::PackedColumn>;
 [[nodiscard]] bool PutPacked(std::span<const int64_t> values, uint32_t field, PackedColumns* out);
-// The values of a packed column, one a row; null when `packed` has none of this field. Each field at most once.
-[[nodiscard]] absl::StatusOr<std::optional<std::vector<int64_t>>> GetPacked(std::string_view what,
-                                                                            const PackedColumns& packed, uint32_t field,
-                                                                            size_t rows, Limits limits);
 template <typename Columns>
 [[nodiscard]] uint32_t FieldNumber(std::string_view name) {
   return static_cast<uint32_t>(Columns::descriptor()->FindFieldByName(std::string(name))->number());
@@ -115,13 +117,6 @@ void EncodeColumns(std::span<const Column<Row, Columns>> columns, std::span<cons
 template <typename Row, typename Columns>
 absl::Status DecodeColumns(std::span<const Column<Row, Columns>> columns, const Columns& in, std::span<Row> rows) {
   for (const auto& column : columns) {
-    if constexpr (requires { in.packed(); }) {
-      LOCKSTEP_ASSIGN_OR_RETURN(
-          const auto packed,
-          GetPacked(column.name, in.packed(), FieldNumber<Columns>(column.name), rows.size(), column.limits));
-      for (size_t i = 0; packed && i < rows.size(); ++i) column.set(rows[i], (*packed)[i]);
-      if (packed) continue;
-    }
     const Ints& deltas = (in.*column.values)();
     LOCKSTEP_RETURN_IF_ERROR(CheckLength(column.name, deltas.size(), rows.size()));
     int64_t value = deltas.empty() ? column.fallback : 0;

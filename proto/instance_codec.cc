@@ -3,37 +3,26 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "proto/column_codec.h"
+#include "proto/instance_group.h"
+#include "proto/instance_rows.h"
 #include "proto/segment_codec.h"
 
 namespace lockstep {
 namespace {
 
 using codec::Column;
+using codec::InstanceGroup;
+using codec::InstanceGroups;
 using codec::Limits;
 using codec::Sparse;
 
-constexpr Limits kTime = {-codec::kMaxTimeNs, codec::kMaxTimeNs};
-constexpr Limits kInt32 = {INT32_MIN, INT32_MAX};
-constexpr Limits kOrNone = {-1, codec::kAnyMax};
-
-#define LOCKSTEP_INSTANCE(wire, fallback, ...) \
-  LOCKSTEP_COLUMN(InstanceRow, v1::InstanceColumns, wire, wire, fallback, __VA_ARGS__)
-constexpr Column<InstanceRow, v1::InstanceColumns> kColumns[] = {
-    LOCKSTEP_INSTANCE(duration_ns, 0, {0, codec::kMaxLengthNs}),
-    LOCKSTEP_INSTANCE(seq, kNoSeq, {}),
-    LOCKSTEP_INSTANCE(bytes, kUnknownBytes, {kOrNone}),
-    LOCKSTEP_INSTANCE(graph_launch, -1, {kOrNone}),
-    LOCKSTEP_INSTANCE(graph_position, -1, {kOrNone}),
-    LOCKSTEP_INSTANCE(name, 0, {0, kNoId - 1}),
-    LOCKSTEP_INSTANCE(stream, -1, {kInt32}),
-    LOCKSTEP_INSTANCE(peer, -1, {kInt32}),
-    LOCKSTEP_INSTANCE(root, -1, {kInt32}),
-    LOCKSTEP_INSTANCE(op, 0, {0, static_cast<int64_t>(CollectiveOp::kAllGatherV)}),
-    LOCKSTEP_INSTANCE(dtype, 0, {0, static_cast<int64_t>(DataType::kComplex128)}),
-    LOCKSTEP_INSTANCE(library, 0, {0, static_cast<int64_t>(CollectiveLibrary::kHccl)}),
-};
+#define LOCKSTEP_INSTANCE(wire, number, fallback, ...) \
+  LOCKSTEP_COLUMN(InstanceRow, v1::InstanceColumns, wire, wire, fallback, __VA_ARGS__),
+constexpr Column<InstanceRow, v1::InstanceColumns> kColumns[] = {LOCKSTEP_INSTANCE_COLUMNS(LOCKSTEP_INSTANCE)};
+#undef LOCKSTEP_INSTANCE
 
 auto OrderKey(const InstanceRow& row) { return std::tie(row.start_ns, row.stream, row.name, row.communicator); }
 bool Before(const InstanceRow& a, const InstanceRow& b) { return OrderKey(a) < OrderKey(b); }
@@ -101,90 +90,6 @@ void EncodeGroup(const RowPointers& rows, std::span<const int64_t> positions, v1
   codec::EncodeCovers(rows, out);
 }
 
-// After the durations and the parts of segments.
-absl::Status GetStarts(const v1::InstanceColumns& in, std::span<InstanceRow> rows) {
-  LOCKSTEP_ASSIGN_OR_RETURN(
-      const auto packed,
-      codec::GetPacked("start_ns", in.packed(), v1::InstanceColumns::kStartNsFieldNumber, rows.size(), {}));
-  if (!packed && static_cast<size_t>(in.start_ns_size()) != rows.size()) {
-    return absl::InvalidArgumentError(fmt::format("start_ns: {} entries for {} rows", in.start_ns_size(), rows.size()));
-  }
-  int64_t previous_end = 0;
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const int64_t gap = packed ? (*packed)[i] : in.start_ns(static_cast<int>(i));
-    const int64_t parts = in.start_less_parts() ? codec::PartsBesidesCompute(rows[i]) : 0;
-    const int64_t start = codec::WrapAdd(previous_end, codec::WrapAdd(gap, parts));
-    LOCKSTEP_RETURN_IF_ERROR(codec::CheckRange("start_ns", start, kTime));
-    rows[i].start_ns = start;
-    previous_end = rows[i].end_ns();
-  }
-  return absl::OkStatus();
-}
-
-absl::Status GetLaunches(const v1::InstanceColumns& in, std::span<InstanceRow> rows) {
-  LOCKSTEP_ASSIGN_OR_RETURN(const Sparse starts,
-                            codec::GetSparse("launch_start_ns", in.launch_start_ns(), rows.size(), kTime));
-  LOCKSTEP_ASSIGN_OR_RETURN(const Sparse lengths,
-                            codec::GetSparse("launch_end_ns", in.launch_end_ns(), rows.size(), {}));
-  for (size_t i = 0; i < rows.size(); ++i) {
-    if (starts[i].has_value()) rows[i].launch_start_ns = *starts[i];
-    if (!lengths[i].has_value()) continue;
-    rows[i].launch_end_ns = codec::WrapAdd(starts[i].value_or(0), *lengths[i]);
-    LOCKSTEP_RETURN_IF_ERROR(codec::CheckRange("launch_end_ns", rows[i].launch_end_ns, kTime));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status GetStepsAndIds(const v1::InstanceColumns& in, std::span<InstanceRow> rows) {
-  LOCKSTEP_ASSIGN_OR_RETURN(const Sparse steps,
-                            codec::GetSparse("step", in.step(), rows.size(), {kNoStep + 1, codec::kAnyMax}));
-  LOCKSTEP_ASSIGN_OR_RETURN(const Sparse ids, codec::GetSparse("comms_id", in.comms_id(), rows.size(), {}));
-  for (size_t i = 0; i < rows.size(); ++i) {
-    rows[i].step = steps[i].value_or(kNoStep);
-    rows[i].has_comms_id = ids[i].has_value();
-    rows[i].comms_id = static_cast<uint64_t>(ids[i].value_or(0));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status GetPositions(const v1::InstanceColumns& in, UnpackedInstances* out) {
-  LOCKSTEP_RETURN_IF_ERROR(codec::CheckLength("position", in.position_size(), out->rows.size()));
-  const auto entries = static_cast<size_t>(in.position_size());
-  LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<int64_t> positions,
-                            codec::GetColumn("position", in.position(), entries, 0, {0, codec::kMaxRows - 1}));
-  for (size_t i = 1; i < positions.size(); ++i) {
-    if (positions[i] <= positions[i - 1]) return absl::InvalidArgumentError("position: not ascending");
-  }
-  out->positions.assign(positions.begin(), positions.end());
-  return absl::OkStatus();
-}
-
-absl::StatusOr<UnpackedInstances> DecodeGroup(const v1::InstanceColumns& in) {
-  LOCKSTEP_RETURN_IF_ERROR(codec::CheckRows("instances", in.rows()));
-  UnpackedInstances out;
-  out.rows.resize(in.rows());
-  for (InstanceRow& row : out.rows) row.communicator = in.communicator();
-  const std::span<InstanceRow> rows(out.rows);
-  LOCKSTEP_RETURN_IF_ERROR((codec::DecodeColumns<InstanceRow, v1::InstanceColumns>(kColumns, in, rows)));
-  LOCKSTEP_RETURN_IF_ERROR(codec::DecodeParts(in.segment(), rows));
-  LOCKSTEP_RETURN_IF_ERROR(GetStarts(in, rows));
-  LOCKSTEP_RETURN_IF_ERROR(GetPositions(in, &out));
-  LOCKSTEP_RETURN_IF_ERROR(GetLaunches(in, rows));
-  LOCKSTEP_RETURN_IF_ERROR(GetStepsAndIds(in, rows));
-  LOCKSTEP_RETURN_IF_ERROR(codec::DecodeSegments(in.segment(), rows));
-  LOCKSTEP_RETURN_IF_ERROR(codec::DecodeCovers(in.cover(), rows));
-  return out;
-}
-
-absl::Status CheckOrder(const std::vector<InstanceRow>& rows) {
-  for (size_t i = 1; i < rows.size(); ++i) {
-    if (rows[i].start_ns >= rows[i - 1].start_ns) continue;
-    return absl::InvalidArgumentError(fmt::format("instances: row {} starts at {}, before row {} at {}", i,
-                                                  rows[i].start_ns, i - 1, rows[i - 1].start_ns));
-  }
-  return absl::OkStatus();
-}
-
 // Row numbers by communicator.
 std::map<uint32_t, std::vector<int64_t>> GroupRows(std::span<const InstanceRow> rows) {
   std::map<uint32_t, std::vector<int64_t>> groups;
@@ -199,16 +104,6 @@ RowPointers Pick(std::span<const InstanceRow> rows, const std::vector<int64_t>& 
   return picked;
 }
 
-// Groups come ascending by communicator, each sorted: a stable sort by key restores what the encoder verified.
-std::vector<InstanceRow> MergeByKey(std::vector<UnpackedInstances> parts) {
-  std::vector<InstanceRow> rows;
-  for (UnpackedInstances& part : parts) {
-    rows.insert(rows.end(), std::make_move_iterator(part.rows.begin()), std::make_move_iterator(part.rows.end()));
-  }
-  if (parts.size() > 1) std::stable_sort(rows.begin(), rows.end(), Before);
-  return rows;
-}
-
 }  // namespace
 
 void EncodeInstances(std::span<const InstanceRow> rows, v1::InstanceBlock* out) {
@@ -221,27 +116,8 @@ void EncodeInstances(std::span<const InstanceRow> rows, v1::InstanceBlock* out) 
 }
 
 absl::StatusOr<std::vector<InstanceRow>> DecodeInstances(const v1::InstanceBlock& in) {
-  std::vector<UnpackedInstances> parts;
-  uint64_t total = 0;
-  bool positioned = false;
-  for (const v1::InstanceColumns& group : in.communicators()) {
-    total += group.rows();
-    LOCKSTEP_RETURN_IF_ERROR(codec::CheckRange("instances", static_cast<int64_t>(total), {1, codec::kMaxRows}));
-    LOCKSTEP_ASSIGN_OR_RETURN(UnpackedInstances part, DecodeGroup(group));
-    if (part.rows.empty() || (!parts.empty() && parts.back().rows[0].communicator >= group.communicator())) {
-      return absl::InvalidArgumentError("instances: communicators not ascending, or one without rows");
-    }
-    positioned = positioned || !part.positions.empty();
-    parts.push_back(std::move(part));
-  }
-  std::vector<InstanceRow> rows;
-  if (positioned) {
-    LOCKSTEP_ASSIGN_OR_RETURN(rows, JoinInstances(std::move(parts)));
-  } else {
-    rows = MergeByKey(std::move(parts));
-  }
-  LOCKSTEP_RETURN_IF_ERROR(CheckOrder(rows));
-  return rows;
+  LOCKSTEP_ASSIGN_OR_RETURN(const InstanceGroups groups, codec::ReadGroups(in));
+  return codec::RowsOf(groups);
 }
 
 std::string PackInstances(std::span<const InstanceRow> rows) {
@@ -257,11 +133,12 @@ absl::StatusOr<std::vector<InstanceRow>> UnpackInstances(std::string_view block)
 }
 
 absl::StatusOr<UnpackedInstances> UnpackCommunicator(std::string_view columns) {
-  v1::InstanceColumns group;
-  LOCKSTEP_RETURN_IF_ERROR(codec::UnpackBytes("instances", columns, codec::kMaxInstanceBytes, &group));
-  LOCKSTEP_ASSIGN_OR_RETURN(UnpackedInstances out, DecodeGroup(group));
-  LOCKSTEP_RETURN_IF_ERROR(CheckOrder(out.rows));
-  return out;
+  v1::InstanceColumns message;
+  LOCKSTEP_RETURN_IF_ERROR(codec::UnpackBytes("instances", columns, codec::kMaxInstanceBytes, &message));
+  LOCKSTEP_ASSIGN_OR_RETURN(InstanceGroup group, codec::ReadGroup(message));
+  LOCKSTEP_RETURN_IF_ERROR(codec::CheckOrder(group.start_ns));
+  std::vector<InstanceRow> rows = codec::RowsOf(group);
+  return UnpackedInstances{.rows = std::move(rows), .positions = std::move(group.positions)};
 }
 
 absl::StatusOr<std::vector<InstanceRow>> JoinInstances(std::vector<UnpackedInstances> parts) {

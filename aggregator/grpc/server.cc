@@ -43,7 +43,7 @@ class Server : public AggregatorServer {
                      .limits = options.limits,
                      .admission = &admission_,
                      .metrics = options.metrics,
-                     .decode = [](std::string_view body) { return DecodeBatch(body); },
+                     .decode = [](std::string_view body) { return DecodeForStore(body); },
                      .on_drained = [&store](const std::string& run) { Publish(store, run); },
                      .store_start = static_cast<uint64_t>(SystemClock().UnixNs())},
         answering_(static_cast<size_t>(options.limits.max_working)),

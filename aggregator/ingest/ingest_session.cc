@@ -107,20 +107,21 @@ absl::StatusOr<IngestReply> IngestSession::Handle(const IngestBatch& envelope) {
 }
 
 absl::StatusOr<IngestReply> IngestSession::Take(const IngestBatch& envelope, Source& source) {
-  const absl::StatusOr<Batch> batch = environment_.decode(envelope.body);
-  if (!batch.ok()) {
-    return Refuse(envelope, source, "undecodable_batch", std::string(batch.status().message()));
+  const absl::StatusOr<ReceivedBatch> received = environment_.decode(envelope.body);
+  if (!received.ok()) {
+    return Refuse(envelope, source, "undecodable_batch", std::string(received.status().message()));
   }
-  if (batch->sequence != envelope.sequence) {
+  if (received->batch.sequence != envelope.sequence) {
     return Refuse(envelope, source, "undecodable_batch",
-                  fmt::format("the envelope says batch {}, the body {}", envelope.sequence, batch->sequence));
+                  fmt::format("the envelope says batch {}, the body {}", envelope.sequence, received->batch.sequence));
   }
-  return Store(envelope, *batch, source);
+  return Store(envelope, *received, source);
 }
 
-absl::StatusOr<IngestReply> IngestSession::Store(const IngestBatch& envelope, const Batch& batch, Source& source) {
-  const absl::Status written =
-      environment_.store.PutBatch(run_, envelope.source_id, envelope.content_hash, batch, envelope.body);
+absl::StatusOr<IngestReply> IngestSession::Store(const IngestBatch& envelope, const ReceivedBatch& received,
+                                                 Source& source) {
+  const Batch& batch = received.batch;
+  const absl::Status written = environment_.store.PutBatch(run_, envelope.source_id, envelope.content_hash, received);
   if (IsConflict(written)) {
     return Refuse(envelope, source, Name(DropReason::kConflictingBatch), std::string(written.message()));
   }

@@ -34,7 +34,7 @@ struct IngestEnvironment {
   // Counts; may be null. Outlives the sessions.
   IngestMetrics* metrics = nullptr;
   // Decodes the body of a batch (a stranger's bytes).
-  std::function<absl::StatusOr<Batch>(std::string_view)> decode;
+  std::function<absl::StatusOr<ReceivedBatch>(std::string_view)> decode;
   // Called with the run when a stream has drained; may be empty. Its failure does not concern the agent.
   std::function<void(const std::string&)> on_drained;
   // Another number each time the store is opened, so that agents ask then whether what they gave is still there: the
@@ -69,7 +69,7 @@ class IngestSession {
   absl::StatusOr<IngestReply> Handle(const IngestFinish& finish);
   absl::StatusOr<IngestReply> Handle(const IngestDrain& drain);
   absl::StatusOr<IngestReply> Take(const IngestBatch& envelope, Source& source);
-  absl::StatusOr<IngestReply> Store(const IngestBatch& envelope, const Batch& batch, Source& source);
+  absl::StatusOr<IngestReply> Store(const IngestBatch& envelope, const ReceivedBatch& received, Source& source);
   IngestReply Refuse(const IngestBatch& envelope, Source& source, std::string_view reason, std::string detail);
   // A limit that concerns one source or note only, told to an agent that keeps it and tries again.
   [[nodiscard]] bool MayPark(const absl::Status& status) const;

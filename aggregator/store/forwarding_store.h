@@ -21,9 +21,9 @@ class ForwardingStore : public JobStore {
   absl::StatusOr<StoredSource> PutSource(const std::string& run, const SourceContext& context) override {
     return target_.PutSource(run, context);
   }
-  absl::Status PutBatch(const std::string& run, const Hash128& source, const Hash128& hash, const Batch& batch,
-                        std::string_view body) override {
-    return target_.PutBatch(run, source, hash, batch, body);
+  absl::Status PutBatch(const std::string& run, const Hash128& source, const Hash128& hash,
+                        const ReceivedBatch& batch) override {
+    return target_.PutBatch(run, source, hash, batch);
   }
   absl::Status PutFileNote(const std::string& run, const FileNote& note) override {
     return target_.PutFileNote(run, note);

@@ -20,7 +20,7 @@
 #include "aggregator/store/memory/store_limits.h"
 #include "analysis/base/hash128.h"
 #include "analysis/base/natural_order.h"
-#include "analysis/model/batch.h"
+#include "analysis/model/received_batch.h"
 #include "analysis/model/run_data.h"
 #include "analysis/model/source_extent.h"
 #include "platform/clock.h"
@@ -84,11 +84,9 @@ class JobStore {
   // sent again with other claims, equal copies of a file) one is kept whatever the order of arrival: MustReplace in
   // memory/run_assembly.h says which.
   virtual absl::StatusOr<StoredSource> PutSource(const std::string& run, const SourceContext& context) = 0;
-  // `hash` is the content hash of the serialised batch, `body` that batch as it was sent, which decoded to `batch`: a
-  // store may keep parts of it as they are. "": it never was serialised. A sequence beyond last_sequence + 1 is
-  // kOutOfRange.
+  // `hash` is the content hash of the serialised batch. A sequence beyond last_sequence + 1 is kOutOfRange.
   virtual absl::Status PutBatch(const std::string& run, const Hash128& source_id, const Hash128& hash,
-                                const Batch& batch, std::string_view body) = 0;
+                                const ReceivedBatch& batch) = 0;
   virtual absl::Status PutFileNote(const std::string& run,
                                    const FileNote& note) = 0;  // replaces that of the path and host
 

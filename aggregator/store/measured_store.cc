@@ -32,9 +32,9 @@ MeasuredStore::MeasuredStore(JobStore& target, MetricsRegistry& registry)
 }
 
 absl::Status MeasuredStore::PutBatch(const std::string& run, const Hash128& source, const Hash128& hash,
-                                     const Batch& batch, std::string_view body) {
+                                     const ReceivedBatch& batch) {
   const int64_t start_ns = SystemClock().MonotonicNs();
-  absl::Status put = ForwardingStore::PutBatch(run, source, hash, batch, body);
+  absl::Status put = ForwardingStore::PutBatch(run, source, hash, batch);
   put_time_.Observe(SystemClock().MonotonicNs() - start_ns);
   CountError(put);
   return put;

@@ -15,8 +15,8 @@ class MeasuredStore : public ForwardingStore {
   // Both must outlive this.
   MeasuredStore(JobStore& target, MetricsRegistry& registry);
 
-  absl::Status PutBatch(const std::string& run, const Hash128& source, const Hash128& hash, const Batch& batch,
-                        std::string_view body) override;
+  absl::Status PutBatch(const std::string& run, const Hash128& source, const Hash128& hash,
+                        const ReceivedBatch& batch) override;
   absl::StatusOr<LoadedRun> LoadRun(const std::string& run) override;
 
   // Why batches cannot be stored, by the last attempt; "" = they can. Names no path.

@@ -1,6 +1,7 @@
 // Any bytes as a batch: the decoder answers with a batch or an error. The first byte chooses where the rest goes,
 // because random bytes rarely pass the compression: the whole message, or the columns behind it. What decodes must come
-// back equal from its own encoding.
+// back equal from its own encoding, instances must be read as the reference reads them, and a store must be told of
+// them what their rows say.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -10,13 +11,28 @@
 #include "proto/instance_codec.h"
 #include "proto/step_codec.h"
 #include "proto/table_codec.h"
+#include "tests/support/codec/reference_instances.h"
 
 namespace {
+
+// What stays packed for a store.
+void CheckReceived(std::string_view body) {
+  const absl::StatusOr<lockstep::Batch> batch = lockstep::DecodeBatch(body);
+  const absl::StatusOr<lockstep::ReceivedBatch> received = lockstep::DecodeForStore(body);
+  LOCKSTEP_CHECK(batch.status() == received.status());
+  if (!batch.ok()) return;
+  LOCKSTEP_CHECK(received->instances == lockstep::FactsOf(batch->instances));
+  LOCKSTEP_CHECK(received->ops == lockstep::CollectiveOpsOf(batch->instances));
+  if (batch->instances.empty()) return;
+  const absl::StatusOr<std::vector<lockstep::InstanceRow>> rows = lockstep::UnpackInstances(received->packed);
+  LOCKSTEP_CHECK(rows.ok() && *rows == batch->instances);
+}
 
 void CheckRoundTrip(const lockstep::Batch& batch) {
   const absl::StatusOr<lockstep::Batch> again = lockstep::DecodeBatch(lockstep::EncodeBatch(batch));
   LOCKSTEP_CHECK(again.ok());
   LOCKSTEP_CHECK(*again == batch);
+  CheckReceived(lockstep::EncodeBatch(batch));
 }
 
 template <typename Message>
@@ -28,7 +44,10 @@ void FuzzInstances(std::string_view bytes) {
   lockstep::v1::InstanceBlock block;
   if (!Parse(bytes, &block)) return;
   const absl::StatusOr<std::vector<lockstep::InstanceRow>> rows = lockstep::DecodeInstances(block);
+  const absl::StatusOr<std::vector<lockstep::InstanceRow>> expected = lockstep::reference::DecodeInstances(block);
+  LOCKSTEP_CHECK(rows.status() == expected.status());
   if (!rows.ok()) return;
+  LOCKSTEP_CHECK(*rows == *expected);
   lockstep::Batch batch;
   batch.instances = *rows;
   CheckRoundTrip(batch);
@@ -63,6 +82,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data + 1), size - 1);
   switch (data[0] % 5) {
     case 0: {
+      CheckReceived(bytes);
       const absl::StatusOr<lockstep::Batch> batch = lockstep::DecodeBatch(bytes);
       if (batch.ok()) CheckRoundTrip(*batch);
       break;

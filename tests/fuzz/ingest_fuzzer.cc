@@ -65,10 +65,10 @@ class WatchedStore : public ForwardingStore {
     if (stored.ok()) durable[run].try_emplace(context.source_id);
     return stored;
   }
-  absl::Status PutBatch(const std::string& run, const Hash128& source, const Hash128& hash, const Batch& batch,
-                        std::string_view body) override {
+  absl::Status PutBatch(const std::string& run, const Hash128& source, const Hash128& hash,
+                        const ReceivedBatch& batch) override {
     if (fails) return absl::ResourceExhaustedError("the disk is full");
-    absl::Status put = ForwardingStore::PutBatch(run, source, hash, batch, body);
+    absl::Status put = ForwardingStore::PutBatch(run, source, hash, batch);
     if (put.ok()) Note(durable[run][source], hash, batch);
     return put;
   }

@@ -88,7 +88,7 @@ void WriteSome(SqliteStore& store) {
   if (!IsGood(before)) return;
   Batch batch;
   batch.sequence = before->last_sequence + 1;
-  if (!store.PutBatch("new", context.source_id, {3, 4}, batch, "").ok()) return;
+  if (!store.PutBatch("new", context.source_id, {3, 4}, batch).ok()) return;
   const auto after = store.PutSource("new", context);
   if (IsGood(after)) LOCKSTEP_CHECK(after->last_sequence >= batch.sequence);
 }

@@ -234,11 +234,11 @@ TEST_F(LimitsTest, ABatchThatDeclaresTooMuchIsRefusedBeforeItIsDecoded) {
 class SlowStore : public ForwardingStore {
  public:
   using ForwardingStore::ForwardingStore;
-  absl::Status PutBatch(const std::string& run, const Hash128& source, const Hash128& hash, const Batch& batch,
-                        std::string_view body) override {
+  absl::Status PutBatch(const std::string& run, const Hash128& source, const Hash128& hash,
+                        const ReceivedBatch& batch) override {
     const MutexLock lock(mutex_);  // one disk
     WaitUnlessStopped({}, 4'000'000);
-    return ForwardingStore::PutBatch(run, source, hash, batch, body);
+    return ForwardingStore::PutBatch(run, source, hash, batch);
   }
 
  private:
@@ -327,10 +327,10 @@ TEST_P(SlowStoreTest, HoldsAgentsBackWithinItsBytesAndAllArrives) {
 class HeldStore : public ForwardingStore {
  public:
   using ForwardingStore::ForwardingStore;
-  absl::Status PutBatch(const std::string& run, const Hash128& source, const Hash128& hash, const Batch& batch,
-                        std::string_view body) override {
+  absl::Status PutBatch(const std::string& run, const Hash128& source, const Hash128& hash,
+                        const ReceivedBatch& batch) override {
     if (run == "stored") let_go_.wait();
-    return ForwardingStore::PutBatch(run, source, hash, batch, body);
+    return ForwardingStore::PutBatch(run, source, hash, batch);
   }
   absl::Status DropRun(const std::string& run) override {
     if (run == "dropped") let_go_.wait();

@@ -132,8 +132,9 @@ absl::StatusOr<StoredSource> MemoryStore::PutSource(const std::string& run, cons
 }
 
 absl::Status MemoryStore::PutBatch(const std::string& run, const Hash128& source_id, const Hash128& hash,
-                                   const Batch& batch, std::string_view body) {
-  LOCKSTEP_ASSIGN_OR_RETURN(SharedBlock instances, BlockOf(batch, body));
+                                   const ReceivedBatch& received) {
+  const Batch& batch = received.batch;
+  SharedBlock instances = BlockOf(received);
   const MutexLock lock(mutex_);
   Run* const stored = Find(run);
   if (stored == nullptr) return NoSuchRun(run);
@@ -150,10 +151,10 @@ absl::Status MemoryStore::PutBatch(const std::string& run, const Hash128& source
   if (batch.sequence != source.stream.next_sequence) {
     return SequenceHole(source_id, batch.sequence, source.stream.next_sequence);
   }
-  LOCKSTEP_RETURN_IF_ERROR(CheckBatch(source.stream, batch));
+  LOCKSTEP_RETURN_IF_ERROR(CheckBatch(source.stream, received));
   LOCKSTEP_RETURN_IF_ERROR(TakeNames(run, *stored, batch));
   source.hashes.push_back(hash);
-  source.stream = After(source.stream, batch);
+  source.stream = After(source.stream, received);
   Append(source, batch, std::move(instances));
   Touch(*stored);
   return absl::OkStatus();
@@ -169,13 +170,14 @@ absl::Status MemoryStore::TakeNames(const std::string& name, Run& run, const Bat
   return absl::OkStatus();
 }
 
-absl::StatusOr<MemoryStore::SharedBlock> MemoryStore::BlockOf(const Batch& batch, std::string_view body) const {
-  if (batch.instances.empty()) return nullptr;
+MemoryStore::SharedBlock MemoryStore::BlockOf(const ReceivedBatch& received) const {
+  if (received.instances.count == 0) return nullptr;
   auto block = std::make_shared<InstanceBlock>();
   if (packing_.pack) {
-    LOCKSTEP_ASSIGN_OR_RETURN(block->packed, packing_.pack(batch, body));
+    block->packed = packing_.pack(received);
   } else {
-    block->rows = batch.instances;
+    LOCKSTEP_CHECK(received.packed.empty());
+    block->rows = received.batch.instances;
   }
   return block;
 }

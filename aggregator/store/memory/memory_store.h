@@ -18,9 +18,10 @@
 
 namespace lockstep {
 
-// How instances are held: packed they take a thirtieth of the room and must be unpacked for every reader.
+// How instances are held: packed they take a thirtieth of the room and must be unpacked for every reader. A store
+// without a packing takes batches of rows only.
 struct InstancePacking {
-  std::function<absl::StatusOr<std::string>(const Batch& batch, std::string_view body)> pack;
+  std::function<std::string(const ReceivedBatch&)> pack;
   std::function<absl::StatusOr<std::vector<InstanceRow>>(std::string_view packed)> unpack;
 };
 
@@ -41,8 +42,8 @@ class MemoryStore final : public JobStore {
   absl::Status FinishRun(const std::string& run) override;
   absl::Status MarkAnalysed(const std::string& run) override;
   absl::StatusOr<StoredSource> PutSource(const std::string& run, const SourceContext& context) override;
-  absl::Status PutBatch(const std::string& run, const Hash128& source_id, const Hash128& hash, const Batch& batch,
-                        std::string_view body) override;
+  absl::Status PutBatch(const std::string& run, const Hash128& source_id, const Hash128& hash,
+                        const ReceivedBatch& received) override;
   absl::Status PutFileNote(const std::string& run, const FileNote& note) override;
   absl::StatusOr<std::vector<Hash128>> Lacking(const std::string& run,
                                                const std::vector<SourceExtent>& extents) override;
@@ -83,7 +84,7 @@ class MemoryStore final : public JobStore {
 
   static RunInfo Describe(const std::string& name, const Run& run);
   static void Append(Source& source, const Batch& batch, SharedBlock instances);
-  [[nodiscard]] absl::StatusOr<SharedBlock> BlockOf(const Batch& batch, std::string_view body) const;
+  [[nodiscard]] SharedBlock BlockOf(const ReceivedBatch& received) const;
   [[nodiscard]] absl::Status TakeNames(const std::string& name, Run& run, const Batch& batch) const;
   void Touch(Run& run) const;
   Run* Find(const std::string& run) LOCKSTEP_REQUIRES(mutex_);

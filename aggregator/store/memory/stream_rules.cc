@@ -29,11 +29,11 @@ absl::Status CheckDense(const Batch& batch, std::string_view what, const Rows& r
 
 class References {
  public:
-  References(const StreamState& state, const Batch& batch)
-      : batch_(batch),
-        names_(state.names + static_cast<int64_t>(batch.names.size())),
-        communicators_(state.communicators + static_cast<int64_t>(batch.communicators.size())),
-        instances_(state.instances + static_cast<int64_t>(batch.instances.size())) {}
+  References(const StreamState& state, const ReceivedBatch& received)
+      : batch_(received.batch),
+        names_(state.names + static_cast<int64_t>(batch_.names.size())),
+        communicators_(state.communicators + static_cast<int64_t>(batch_.communicators.size())),
+        instances_(state.instances + received.instances.count) {}
 
   [[nodiscard]] absl::Status Name(std::string_view what, uint32_t id) const {
     return id < names_ ? absl::OkStatus() : Wrong(batch_, what, id, names_);
@@ -41,16 +41,13 @@ class References {
   [[nodiscard]] absl::Status OptionalName(std::string_view what, uint32_t id) const {
     return id == kNoId ? absl::OkStatus() : Name(what, id);
   }
-  [[nodiscard]] absl::Status Instance(const InstanceRow& row) const {
-    if (row.communicator >= communicators_) {
-      return Wrong(batch_, "communicator of an instance", row.communicator, communicators_);
+  [[nodiscard]] absl::Status Instances(const InstanceFacts& facts) const {
+    if (facts.greatest_communicator >= communicators_) {
+      return Wrong(batch_, "communicator of an instance", facts.greatest_communicator, communicators_);
     }
-    for (const OtherCommTile& tile : row.segment.tiles) {
-      if (tile.instance < 0 || tile.instance >= instances_) {
-        return Wrong(batch_, "instance of a tile", tile.instance, instances_);
-      }
-    }
-    return Name("name of an instance", row.name);
+    if (facts.least_tile < 0) return Wrong(batch_, "instance of a tile", facts.least_tile, instances_);
+    if (facts.greatest_tile >= instances_) return Wrong(batch_, "instance of a tile", facts.greatest_tile, instances_);
+    return Name("name of an instance", facts.greatest_name);
   }
 
  private:
@@ -60,17 +57,18 @@ class References {
   int64_t instances_;
 };
 
-absl::Status CheckInstances(const StreamState& state, const Batch& batch, const References& known) {
-  int64_t last = state.last_start_ns;
-  for (const InstanceRow& row : batch.instances) {
-    if (row.start_ns < last) {
-      return absl::InvalidArgumentError(fmt::format(
-          "batch {}: an instance starts at {}, before the one before it at {}", batch.sequence, row.start_ns, last));
-    }
-    last = row.start_ns;
-    LOCKSTEP_RETURN_IF_ERROR(known.Instance(row));
+absl::Status CheckInstances(const StreamState& state, const ReceivedBatch& received, const References& known) {
+  const InstanceFacts& facts = received.instances;
+  if (facts.count == 0) return absl::OkStatus();
+  if (facts.first_start_ns < state.last_start_ns) {
+    return absl::InvalidArgumentError(fmt::format("batch {}: an instance starts at {}, before the one before it at {}",
+                                                  received.batch.sequence, facts.first_start_ns, state.last_start_ns));
   }
-  return absl::OkStatus();
+  if (!facts.ascending) {
+    return absl::InvalidArgumentError(
+        fmt::format("batch {}: an instance starts before the one before it", received.batch.sequence));
+  }
+  return known.Instances(facts);
 }
 
 absl::Status CheckTables(const Batch& batch, const References& known) {
@@ -98,7 +96,8 @@ absl::Status CheckTables(const Batch& batch, const References& known) {
 
 }  // namespace
 
-absl::Status CheckBatch(const StreamState& state, const Batch& batch) {
+absl::Status CheckBatch(const StreamState& state, const ReceivedBatch& received) {
+  const Batch& batch = received.batch;
   if (state.complete) {
     return absl::InvalidArgumentError(
         fmt::format("batch {}: the source is complete with {} batches", batch.sequence, state.next_sequence));
@@ -109,18 +108,19 @@ absl::Status CheckBatch(const StreamState& state, const Batch& batch) {
   }
   LOCKSTEP_RETURN_IF_ERROR(CheckDense(batch, "a name", batch.names, state.names));
   LOCKSTEP_RETURN_IF_ERROR(CheckDense(batch, "a communicator", batch.communicators, state.communicators));
-  const References known(state, batch);
-  LOCKSTEP_RETURN_IF_ERROR(CheckInstances(state, batch, known));
+  const References known(state, received);
+  LOCKSTEP_RETURN_IF_ERROR(CheckInstances(state, received, known));
   return CheckTables(batch, known);
 }
 
-StreamState After(const StreamState& state, const Batch& batch) {
+StreamState After(const StreamState& state, const ReceivedBatch& received) {
+  const Batch& batch = received.batch;
   StreamState next = state;
   ++next.next_sequence;
   next.names += static_cast<int64_t>(batch.names.size());
   next.communicators += static_cast<int64_t>(batch.communicators.size());
-  next.instances += static_cast<int64_t>(batch.instances.size());
-  if (!batch.instances.empty()) next.last_start_ns = batch.instances.back().start_ns;
+  next.instances += received.instances.count;
+  if (received.instances.count > 0) next.last_start_ns = received.instances.last_start_ns;
   next.complete = batch.total_batches.has_value();
   return next;
 }

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "analysis/model/batch.h"
+#include "analysis/model/received_batch.h"
 #include "analysis/model/source_extent.h"
 
 namespace lockstep {
@@ -22,9 +22,9 @@ struct StreamState {
 };
 
 // kInvalidArgument naming what is wrong. The caller has checked that the sequence is the next one.
-[[nodiscard]] absl::Status CheckBatch(const StreamState& state, const Batch& batch);
+[[nodiscard]] absl::Status CheckBatch(const StreamState& state, const ReceivedBatch& received);
 // The state after this batch.
-[[nodiscard]] StreamState After(const StreamState& state, const Batch& batch);
+[[nodiscard]] StreamState After(const StreamState& state, const ReceivedBatch& received);
 
 // Whether so much of the source is there.
 [[nodiscard]] inline bool Covers(const StreamState& state, const SourceExtent& extent) {

@@ -6,7 +6,6 @@
 #include <iterator>
 #include <map>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -40,8 +39,6 @@ std::string DropsText(const DropCounters& drops) {
   return text;
 }
 
-using OpKey = std::tuple<uint32_t, CollectiveOp, DataType, int64_t, CollectiveLibrary>;
-
 std::string InsertStepSql() {
   const std::vector<std::string> names = StepColumnNames();
   std::string marks;
@@ -60,11 +57,19 @@ void BindStep(const StepRow& row, Binder& bind) {
 
 }  // namespace
 
-absl::Status BatchWriter::Write(const Hash128& hash, const Batch& batch, std::string_view instances) {
+BatchToWrite::BatchToWrite(const Hash128& content_hash, const ReceivedBatch& received_batch)
+    : hash(content_hash), received(received_batch) {
+  if (!received.packed.empty()) return;
+  packed_rows = PackedInstancesOf(received);
+  ops_of_rows = CollectiveOpsOf(received.batch.instances);
+}
+
+absl::Status BatchWriter::Write(const BatchToWrite& to_write) {
+  const Batch& batch = to_write.received.batch;
   LOCKSTEP_RETURN_IF_ERROR(WriteNames(batch));
   LOCKSTEP_RETURN_IF_ERROR(WriteCommunicators(batch));
-  LOCKSTEP_RETURN_IF_ERROR(WriteInstances(hash, batch, instances));
-  LOCKSTEP_RETURN_IF_ERROR(WriteCollectiveOps(batch));
+  LOCKSTEP_RETURN_IF_ERROR(WriteInstances(to_write));
+  LOCKSTEP_RETURN_IF_ERROR(WriteCollectiveOps(to_write));
   LOCKSTEP_RETURN_IF_ERROR(WriteKernels(batch));
   LOCKSTEP_RETURN_IF_ERROR(WriteSteps(batch));
   LOCKSTEP_RETURN_IF_ERROR(WriteStepKernels(batch));
@@ -113,30 +118,27 @@ absl::Status BatchWriter::WriteCommunicators(const Batch& batch) {
   return absl::OkStatus();
 }
 
-absl::Status BatchWriter::WriteInstances(const Hash128& hash, const Batch& batch, std::string_view instances) {
+absl::Status BatchWriter::WriteInstances(const BatchToWrite& to_write) {
+  const int64_t sequence = to_write.received.batch.sequence;
   LOCKSTEP_ASSIGN_OR_RETURN(
       Statement note,
       db_.Prepare("INSERT INTO batch (source, sequence, hash, instances, instance_bytes) VALUES (?, ?, ?, ?, ?)"));
   Binder(note)
       .Int(source_)
-      .Int(batch.sequence)
-      .Blob(hash.Bytes())
-      .Int(static_cast<int64_t>(batch.instances.size()))
-      .Int(static_cast<int64_t>(instances.size()));
+      .Int(sequence)
+      .Blob(to_write.hash.Bytes())
+      .Int(to_write.received.instances.count)
+      .Int(static_cast<int64_t>(to_write.packed().size()));
   LOCKSTEP_RETURN_IF_ERROR(note.Run());
-  if (batch.instances.empty()) return absl::OkStatus();
+  if (to_write.packed().empty()) return absl::OkStatus();
   LOCKSTEP_ASSIGN_OR_RETURN(Statement insert,
                             db_.Prepare("INSERT INTO batch_instances (source, sequence, block) VALUES (?, ?, ?)"));
-  Binder(insert).Int(source_).Int(batch.sequence).Blob(instances);
+  Binder(insert).Int(source_).Int(sequence).Blob(to_write.packed());
   return insert.Run();
 }
 
-absl::Status BatchWriter::WriteCollectiveOps(const Batch& batch) {
-  if (batch.instances.empty()) return absl::OkStatus();
-  std::map<OpKey, std::vector<int64_t>> durations;
-  for (const InstanceRow& row : batch.instances) {
-    durations[{row.communicator, row.op, row.dtype, row.bytes, row.library}].push_back(row.duration_ns);
-  }
+absl::Status BatchWriter::WriteCollectiveOps(const BatchToWrite& to_write) {
+  if (to_write.ops().empty()) return absl::OkStatus();
   LOCKSTEP_ASSIGN_OR_RETURN(Statement find, db_.Prepare("SELECT duration_ns FROM collective_op WHERE source = ? AND "
                                                         "communicator = ? AND op = ? AND dtype = ? AND bytes = ? AND "
                                                         "library = ?"));
@@ -145,20 +147,24 @@ absl::Status BatchWriter::WriteCollectiveOps(const Batch& batch) {
       db_.Prepare("INSERT OR REPLACE INTO collective_op (source, communicator, op, dtype, bytes, library, "
                   "instances, total_ns, min_ns, max_ns, duration_ns) "
                   "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
-  for (auto& [key, values] : durations) {
-    const auto& [communicator, op, dtype, bytes, library] = key;
-    const auto bind_key = [&, &c = communicator, &o = op, &d = dtype, &b = bytes, &l = library](Statement& statement) {
-      return Binder(statement).Int(source_).Int(c).Text(Name(o)).Text(Name(d)).Int(b).Text(Name(l));
+  for (const CollectiveOpRow& row : to_write.ops()) {
+    const auto bind_key = [this, &key = row.key](Statement& statement) {
+      return Binder(statement)
+          .Int(source_)
+          .Int(key.communicator)
+          .Text(Name(key.op))
+          .Text(Name(key.dtype))
+          .Int(key.bytes)
+          .Text(Name(key.library));
     };
     bind_key(find);
     LOCKSTEP_ASSIGN_OR_RETURN(const bool known, find.Step());
-    Sketch sketch;
+    Sketch sketch = row.duration;
     if (known) {
-      LOCKSTEP_ASSIGN_OR_RETURN(sketch, ReadBack(codec::GetSketch("collective_op", find.Blob(0))));
+      LOCKSTEP_ASSIGN_OR_RETURN(const Sketch stored, ReadBack(codec::GetSketch("collective_op", find.Blob(0))));
+      sketch.Merge(stored);
     }
     find.Reset();
-    std::sort(values.begin(), values.end());
-    sketch.Merge(Sketch::OfSorted(values));
     bind_key(put).Int(sketch.count()).Int(sketch.sum()).Int(sketch.min()).Int(sketch.max()).Blob(EncodeSketch(sketch));
     LOCKSTEP_RETURN_IF_ERROR(put.Run());
   }

@@ -245,8 +245,9 @@ absl::Status SqliteStore::CompareStored(int64_t run_id, const SourceRow& source,
 }
 
 absl::Status SqliteStore::PutBatch(const std::string& run, const Hash128& source_id, const Hash128& hash,
-                                   const Batch& batch, std::string_view body) {
-  LOCKSTEP_ASSIGN_OR_RETURN(const std::string instances, PackedInstancesOf(batch, body));
+                                   const ReceivedBatch& received) {
+  const Batch& batch = received.batch;
+  const BatchToWrite to_write = {hash, received};
   absl::Status conflict = absl::OkStatus();
   const absl::Status status = InTransaction([&]() LOCKSTEP_UNCHECKED_THREAD_SAFETY -> absl::Status {
     LOCKSTEP_ASSIGN_OR_RETURN(const int64_t run_id, RunId(run));
@@ -257,13 +258,13 @@ absl::Status SqliteStore::PutBatch(const std::string& run, const Hash128& source
     if (batch.sequence != source.stream.next_sequence) {
       return SequenceHole(source_id, batch.sequence, source.stream.next_sequence);
     }
-    LOCKSTEP_RETURN_IF_ERROR(CheckBatch(source.stream, batch));
-    LOCKSTEP_RETURN_IF_ERROR(BatchWriter(db_, run_id, source.id).Write(hash, batch, instances));
+    LOCKSTEP_RETURN_IF_ERROR(CheckBatch(source.stream, received));
+    LOCKSTEP_RETURN_IF_ERROR(BatchWriter(db_, run_id, source.id).Write(to_write));
     if (!batch.names.empty() && limits_.max_names < StoreLimits::kNone) {
       LOCKSTEP_ASSIGN_OR_RETURN(const int64_t names, Count("SELECT count(*) FROM name WHERE run = ?", run_id));
       LOCKSTEP_RETURN_IF_ERROR(CheckNames(limits_, run, names));
     }
-    LOCKSTEP_RETURN_IF_ERROR(WriteStream(source.id, After(source.stream, batch)));
+    LOCKSTEP_RETURN_IF_ERROR(WriteStream(source.id, After(source.stream, received)));
     return Touch(run_id);
   });
   return status.ok() ? conflict : status;

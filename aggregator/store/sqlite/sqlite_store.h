@@ -34,8 +34,8 @@ class SqliteStore final : public JobStore {
   absl::Status FinishRun(const std::string& run) override;
   absl::Status MarkAnalysed(const std::string& run) override;
   absl::StatusOr<StoredSource> PutSource(const std::string& run, const SourceContext& context) override;
-  absl::Status PutBatch(const std::string& run, const Hash128& source_id, const Hash128& hash, const Batch& batch,
-                        std::string_view body) override;
+  absl::Status PutBatch(const std::string& run, const Hash128& source_id, const Hash128& hash,
+                        const ReceivedBatch& received) override;
   absl::Status PutFileNote(const std::string& run, const FileNote& note) override;
   absl::StatusOr<std::vector<Hash128>> Lacking(const std::string& run,
                                                const std::vector<SourceExtent>& extents) override;

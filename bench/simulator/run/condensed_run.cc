@@ -19,7 +19,7 @@ class StoreSink : public SourceSink {
   absl::Status Begin(const SourceContext& context) override { return store_.PutSource(kRunName, context).status(); }
   absl::Status Take(const Hash128& source_id, const Batch& batch) override {
     // Each batch comes once: its number is all the identity that it needs.
-    return store_.PutBatch(kRunName, source_id, {.high = 0, .low = static_cast<uint64_t>(batch.sequence)}, batch, "");
+    return store_.PutBatch(kRunName, source_id, {.high = 0, .low = static_cast<uint64_t>(batch.sequence)}, batch);
   }
 
  private:

@@ -26,7 +26,7 @@ std::unique_ptr<JobStore> StoreWith(const std::vector<std::string>& step_ranges)
     Batch batch;
     batch.total_batches = 1;
     batch.summary.emplace();
-    EXPECT_TRUE(store->PutBatch("monday", context.source_id, context.source_id, batch, "").ok());
+    EXPECT_TRUE(store->PutBatch("monday", context.source_id, context.source_id, batch).ok());
   }
   return store;
 }

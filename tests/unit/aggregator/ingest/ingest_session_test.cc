@@ -25,9 +25,9 @@ class TroubledStore : public ForwardingStore {
   using ForwardingStore::ForwardingStore;
   absl::Status trouble;
 
-  absl::Status PutBatch(const std::string& run, const Hash128& source, const Hash128& hash, const Batch& batch,
-                        std::string_view body) override {
-    return trouble.ok() ? ForwardingStore::PutBatch(run, source, hash, batch, body) : trouble;
+  absl::Status PutBatch(const std::string& run, const Hash128& source, const Hash128& hash,
+                        const ReceivedBatch& batch) override {
+    return trouble.ok() ? ForwardingStore::PutBatch(run, source, hash, batch) : trouble;
   }
 };
 

@@ -71,7 +71,7 @@ class RunQueryTest : public testing::Test {
       batch.total_batches = 1;
       batch.summary.emplace();
     }
-    ASSERT_TRUE(store.PutBatch("r", context.source_id, HashOf("batch"), batch, "").ok());
+    ASSERT_TRUE(store.PutBatch("r", context.source_id, HashOf("batch"), batch).ok());
   }
 
   std::string StateAnswered() {

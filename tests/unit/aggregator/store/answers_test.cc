@@ -45,7 +45,7 @@ class AnswersTest : public testing::Test {
     const SourceContext context = samples::MakeContext(1);
     ASSERT_TRUE(store_->PutSource(run, context).ok());
     const Batch batch = samples::MakeStream(1, 1, 3)[0];
-    ASSERT_TRUE(store_->PutBatch(run, context.source_id, HashOf(EncodeBatch(batch)), batch, "").ok());
+    ASSERT_TRUE(store_->PutBatch(run, context.source_id, HashOf(EncodeBatch(batch)), batch).ok());
   }
 
   RunContent Content(const std::string& run = "run") { return store_->LoadRun(run).value().content.value(); }

@@ -32,7 +32,7 @@ class LackingTest : public testing::TestWithParam<std::string> {
     EXPECT_TRUE(store_->PutSource("run", context).ok());
     const std::vector<Batch> stream = MakeStream(seed, 3, 5);
     for (size_t i = 0; i < std::min<size_t>(batches, stream.size()); ++i) {
-      EXPECT_TRUE(store_->PutBatch("run", context.source_id, HashOf(EncodeBatch(stream[i])), stream[i], "").ok());
+      EXPECT_TRUE(store_->PutBatch("run", context.source_id, HashOf(EncodeBatch(stream[i])), stream[i]).ok());
     }
     return context.source_id;
   }

@@ -16,7 +16,7 @@ class TroubledStore : public ForwardingStore {
  public:
   using ForwardingStore::ForwardingStore;
   absl::Status trouble;
-  absl::Status PutBatch(const std::string&, const Hash128&, const Hash128&, const Batch&, std::string_view) override {
+  absl::Status PutBatch(const std::string&, const Hash128&, const Hash128&, const ReceivedBatch&) override {
     return trouble;
   }
 };
@@ -25,7 +25,7 @@ class MeasuredStoreTest : public testing::Test {
  protected:
   absl::Status Put(absl::Status trouble) {
     troubled_.trouble = std::move(trouble);
-    return store_.PutBatch("run", {0, 1}, {0, 2}, Batch(), "");
+    return store_.PutBatch("run", {0, 1}, {0, 2}, Batch());
   }
 
   MetricsRegistry registry_;

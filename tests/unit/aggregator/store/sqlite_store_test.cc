@@ -41,8 +41,7 @@ class SqliteStoreTest : public testing::Test {
     ASSERT_TRUE(store.OpenRun("run", -1).ok());
     ASSERT_TRUE(store.PutSource("run", MakeContext(seed)).ok());
     for (const Batch& batch : stream) {
-      const absl::Status status =
-          store.PutBatch("run", MakeContext(seed).source_id, HashOf(EncodeBatch(batch)), batch, "");
+      const absl::Status status = store.PutBatch("run", MakeContext(seed).source_id, HashOf(EncodeBatch(batch)), batch);
       ASSERT_TRUE(status.ok()) << status;
     }
   }
@@ -204,13 +203,13 @@ TEST_F(SqliteStoreTest, AFullDiskIsToldWithTheFileAndNothingHalfWritten) {
   const std::vector<Batch> stream = MakeStream(1, 2, 2'000);
   Fill(*store, 1, {stream[0]});
   ASSERT_TRUE(store->LimitSize(4'096).ok());
-  const absl::Status status = store->PutBatch("run", MakeContext(1).source_id, HashOf("x"), stream[1], "");
+  const absl::Status status = store->PutBatch("run", MakeContext(1).source_id, HashOf("x"), stream[1]);
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr(path_));
   EXPECT_THAT(std::string(status.message()), HasSubstr("make room"));
   EXPECT_EQ(store->PutSource("run", MakeContext(1))->last_sequence, 0);
   ASSERT_TRUE(store->LimitSize(1 << 30).ok());
-  EXPECT_TRUE(store->PutBatch("run", MakeContext(1).source_id, HashOf("x"), stream[1], "").ok());
+  EXPECT_TRUE(store->PutBatch("run", MakeContext(1).source_id, HashOf("x"), stream[1]).ok());
 }
 
 TEST_F(SqliteStoreTest, ATextFileIsRefusedUntouched) {

@@ -65,7 +65,7 @@ class StoreDumpTest : public testing::Test {
 };
 
 void Put(SqliteStore& store, const std::string& run, uint64_t seed, const Batch& batch) {
-  const absl::Status put = store.PutBatch(run, MakeContext(seed).source_id, HashOf(EncodeBatch(batch)), batch, "");
+  const absl::Status put = store.PutBatch(run, MakeContext(seed).source_id, HashOf(EncodeBatch(batch)), batch);
   ASSERT_TRUE(put.ok()) << put;
 }
 
@@ -119,7 +119,8 @@ TEST_F(StoreDumpTest, WhetherABatchWasSentOrMadeHereChangesNoByte) {
     for (const Batch& batch : MakeStream(1, 3, 50)) {
       const std::string body = EncodeBatch(batch);
       const Hash128 id = MakeContext(1).source_id;
-      ASSERT_TRUE(store->PutBatch("run", id, HashOf(body), batch, was_sent ? body : "").ok());
+      ASSERT_TRUE(
+          store->PutBatch("run", id, HashOf(body), was_sent ? *DecodeForStore(body) : ReceivedBatch(batch)).ok());
     }
   }
   EXPECT_EQ(Dump("sent.db"), Dump("made.db"));
@@ -149,7 +150,7 @@ class OneRunTest : public StoreDumpTest {
     ASSERT_TRUE(store->OpenRun("run", 4).ok());
     ASSERT_TRUE(store->PutSource("run", context).ok());
     for (const Batch& batch : stream) {
-      const absl::Status put = store->PutBatch("run", context.source_id, HashOf("same"), batch, "");
+      const absl::Status put = store->PutBatch("run", context.source_id, HashOf("same"), batch);
       ASSERT_TRUE(put.ok()) << put;
     }
     ASSERT_TRUE(store->PutFileNote("run", note).ok());

@@ -41,7 +41,7 @@ class StoreConsumer : public BatchConsumer {
   explicit StoreConsumer(MemoryStore& store) : store_(store) {}
   absl::Status BeginSource(const SourceContext& source) override { return store_.PutSource("r", source).status(); }
   absl::Status Consume(const SourceContext& source, Batch batch) override {
-    return store_.PutBatch("r", source.source_id, {.high = 1, .low = static_cast<uint64_t>(batch.sequence)}, batch, "");
+    return store_.PutBatch("r", source.source_id, {.high = 1, .low = static_cast<uint64_t>(batch.sequence)}, batch);
   }
 
  private:

@@ -1,0 +1,215 @@
+// The decoder of columns against the reference that goes row by row, on good blocks and on damaged ones.
+#include <google/protobuf/message.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "analysis/model/received_batch.h"
+#include "proto/batch_codec.h"
+#include "proto/column_codec.h"
+#include "proto/instance_codec.h"
+#include "tests/support/codec/reference_instances.h"
+#include "tests/unit/proto/batch_samples.h"
+
+namespace lockstep {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::Reflection;
+using samples::MakeDecodeBatch;
+using samples::MakeStream;
+using samples::Random;
+
+v1::InstanceBlock BlockOf(const std::vector<InstanceRow>& rows) {
+  v1::InstanceBlock block;
+  EncodeInstances(rows, &block);
+  return block;
+}
+
+// Blocks of one and of several communicators, with and without positions, of every kind of column.
+std::vector<v1::InstanceBlock> GoodBlocks() {
+  std::vector<v1::InstanceBlock> blocks;
+  for (uint64_t seed = 1; seed <= 6; ++seed) {
+    for (const Batch& batch : MakeStream(seed, 3, 60)) blocks.push_back(BlockOf(batch.instances));
+  }
+  blocks.push_back(BlockOf(MakeDecodeBatch(7, 400).instances));
+  Batch unsorted = MakeStream(8, 2, 80)[1];
+  for (InstanceRow& row : unsorted.instances) row.start_ns = unsorted.instances.front().start_ns;
+  for (InstanceRow& row : unsorted.instances) row.segment = {};
+  blocks.push_back(BlockOf(unsorted.instances));
+  EXPECT_GT(blocks.back().communicators(0).position_size(), 0);
+  v1::InstanceColumns& plain = *blocks.emplace_back(BlockOf(MakeDecodeBatch(9, 40).instances)).mutable_communicators(0);
+  plain.clear_packed();
+  for (int64_t i = 0; i < 40; ++i) plain.add_start_ns(10'000'000 + i);
+  for (int64_t i = 0; i < 40; ++i) plain.add_duration_ns(i % 3 + 1);
+  return blocks;
+}
+
+// Both refuse for the same reason, or both give the same rows. Returns whether they took it.
+bool ExpectAgreement(const v1::InstanceBlock& block) {
+  const auto expected = reference::DecodeInstances(block);
+  const auto decoded = DecodeInstances(block);
+  EXPECT_EQ(expected.status(), decoded.status());
+  if (!expected.ok() || !decoded.ok()) return false;
+  EXPECT_EQ(*expected, *decoded);
+  return true;
+}
+
+int64_t AnyNumber(Random& random) {
+  static constexpr int64_t kEdges[] = {
+      0,  1,         -1, 2,     -2,    INT64_MIN,        INT64_MAX, INT64_MIN + 1, 14,      15,
+      18, INT32_MAX, 32, 1'000, kNoId, int64_t{1} << 61, 64,        -100,          1 << 17, (int64_t{1} << 62) + 1};
+  return random.Chance(70) ? kEdges[random.Below(std::size(kEdges))] : static_cast<int64_t>(random.Bits());
+}
+
+void AddNumber(const FieldDescriptor& field, Random& random, Message* message) {
+  const Reflection& reflection = *message->GetReflection();
+  const int64_t number = AnyNumber(random);
+  if (field.cpp_type() == FieldDescriptor::CPPTYPE_INT64) reflection.AddInt64(message, &field, number);
+  if (field.cpp_type() == FieldDescriptor::CPPTYPE_UINT32) {
+    reflection.AddUInt32(message, &field, static_cast<uint32_t>(number));
+  }
+}
+
+void ChangeNumber(const FieldDescriptor& field, int at, Random& random, Message* message) {
+  const Reflection& reflection = *message->GetReflection();
+  const int64_t number = AnyNumber(random);
+  if (field.cpp_type() == FieldDescriptor::CPPTYPE_INT64) reflection.SetRepeatedInt64(message, &field, at, number);
+  if (field.cpp_type() == FieldDescriptor::CPPTYPE_UINT32) {
+    reflection.SetRepeatedUInt32(message, &field, at, static_cast<uint32_t>(number));
+  }
+}
+
+void DamageList(const FieldDescriptor& field, Random& random, Message* message) {
+  const Reflection& reflection = *message->GetReflection();
+  const int size = reflection.FieldSize(*message, &field);
+  switch (random.Below(5)) {
+    case 0:
+      return AddNumber(field, random, message);
+    case 1:
+      return size > 0 ? reflection.RemoveLast(message, &field) : AddNumber(field, random, message);
+    case 2:
+      return reflection.ClearField(message, &field);
+    default:
+      if (size > 0) ChangeNumber(field, static_cast<int>(random.Below(size)), random, message);
+  }
+}
+
+void DamageScalar(const FieldDescriptor& field, Random& random, Message* message) {
+  const Reflection& reflection = *message->GetReflection();
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return reflection.SetUInt32(message, &field, static_cast<uint32_t>(random.Below(40)));
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return reflection.SetUInt64(message, &field, static_cast<uint64_t>(AnyNumber(random)));
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return reflection.SetBool(message, &field, random.Chance(50));
+    case FieldDescriptor::CPPTYPE_STRING:
+      return reflection.SetString(message, &field, std::string(static_cast<size_t>(random.Below(30)), '\x5a'));
+    default:
+      return;
+  }
+}
+
+// Changes one thing anywhere in the message.
+void Damage(Random& random, Message* message) {
+  const Reflection& reflection = *message->GetReflection();
+  const auto& descriptor = *message->GetDescriptor();
+  const FieldDescriptor& field = *descriptor.field(static_cast<int>(random.Below(descriptor.field_count())));
+  if (field.cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) {
+    return field.is_repeated() ? DamageList(field, random, message) : DamageScalar(field, random, message);
+  }
+  if (!field.is_repeated()) {
+    // Most of what there is, is inside; what is not there is seldom made.
+    if (reflection.HasField(*message, &field) || random.Chance(10)) {
+      Damage(random, reflection.MutableMessage(message, &field));
+    }
+    return;
+  }
+  const int size = reflection.FieldSize(*message, &field);
+  if (size == 0 || random.Chance(5)) {
+    Damage(random, reflection.AddMessage(message, &field));
+  } else {
+    Damage(random, reflection.MutableRepeatedMessage(message, &field, static_cast<int>(random.Below(size))));
+  }
+}
+
+TEST(InstanceReader, GoodBlocksGiveTheRowsOfTheReference) {
+  for (const v1::InstanceBlock& block : GoodBlocks()) EXPECT_TRUE(ExpectAgreement(block));
+}
+
+TEST(InstanceReader, DamagedColumnsAreRefusedOrReadAsByTheReference) {
+  Random random(11);
+  int taken = 0;
+  int refused = 0;
+  for (const v1::InstanceBlock& block : GoodBlocks()) {
+    for (int round = 0; round < 1'000 && !testing::Test::HasFailure(); ++round) {
+      v1::InstanceBlock damaged = block;
+      for (int64_t k = 1 + random.Below(3); k > 0; --k) Damage(random, &damaged);
+      ++(ExpectAgreement(damaged) ? taken : refused);
+    }
+  }
+  EXPECT_GT(taken, 1'000);
+  EXPECT_GT(refused, 1'000);
+}
+
+TEST(InstanceReader, DamagedBytesAreRefusedOrReadAsByTheReference) {
+  Random random(12);
+  for (const v1::InstanceBlock& block : GoodBlocks()) {
+    const std::string bytes = block.SerializeAsString();
+    for (int round = 0; round < 300 && !testing::Test::HasFailure(); ++round) {
+      std::string damaged = bytes;
+      for (int64_t k = 1 + random.Below(4); k > 0; --k) {
+        damaged[static_cast<size_t>(random.Below(std::ssize(damaged)))] = static_cast<char>(random.Bits());
+      }
+      v1::InstanceBlock parsed;
+      if (parsed.ParseFromString(damaged)) ExpectAgreement(parsed);
+    }
+  }
+}
+
+TEST(InstanceReader, WhatAStoreIsToldIsWhatTheRowsSay) {
+  for (uint64_t seed = 1; seed <= 5; ++seed) {
+    for (const Batch& batch : MakeStream(seed, 3, 200)) {
+      const std::string body = EncodeBatch(batch);
+      const auto received = DecodeForStore(body);
+      ASSERT_TRUE(received.ok()) << received.status();
+      EXPECT_EQ(received->instances, FactsOf(batch.instances));
+      EXPECT_EQ(received->ops, CollectiveOpsOf(batch.instances));
+      const auto rows = UnpackInstances(received->packed);
+      ASSERT_TRUE(rows.ok()) << rows.status();
+      EXPECT_EQ(*rows, batch.instances);
+      Batch rest = batch;
+      rest.instances.clear();
+      EXPECT_EQ(received->batch, rest);
+    }
+  }
+}
+
+TEST(InstanceReader, WhatTheDecoderRefusesNoStoreIsGiven) {
+  Batch batch = MakeDecodeBatch(3, 50);
+  batch.instances[30].duration_ns = -1;
+  const auto received = DecodeForStore(EncodeBatch(batch));
+  EXPECT_EQ(received.status(), DecodeBatch(EncodeBatch(batch)).status());
+  EXPECT_TRUE(absl::IsInvalidArgument(received.status())) << received.status();
+}
+
+TEST(InstanceReader, OperationsAreTotalledByAllThatTellsThemApart) {
+  Batch batch = MakeDecodeBatch(4, 6);
+  for (InstanceRow& row : batch.instances) row.duration_ns = 10;
+  batch.instances[1].bytes = 5;
+  batch.instances[2].op = CollectiveOp::kBroadcast;
+  batch.instances[3].dtype = DataType::kFloat32;
+  batch.instances[4].library = CollectiveLibrary::kNone;
+  for (InstanceRow& row : batch.instances) row.segment = {};
+  const auto received = DecodeForStore(EncodeBatch(batch));
+  ASSERT_TRUE(received.ok()) << received.status();
+  EXPECT_EQ(received->ops.size(), 5);
+  EXPECT_EQ(received->ops, CollectiveOpsOf(batch.instances));
+}
+
+}  // namespace
+}  // namespace lockstep
