@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <map>
 #include <utility>
 
 #include "analysis/base/status_macros.h"
@@ -68,15 +69,59 @@ int InterruptTrampoline(void* check) { return (*static_cast<std::function<bool()
 
 }  // namespace
 
-Statement::Statement(sqlite3* db, sqlite3_stmt* statement, std::string what)
-    : db_(db), statement_(statement), what_(std::move(what)) {}
-Statement::~Statement() { sqlite3_finalize(statement_); }
+// Statements of one connection that nobody uses at the moment, by their text.
+class StatementPool {
+ public:
+  StatementPool() = default;
+  ~StatementPool() {
+    for (const auto& [sql, statement] : statements_) sqlite3_finalize(statement);
+  }
+  StatementPool(const StatementPool&) = delete;
+  StatementPool& operator=(const StatementPool&) = delete;
+
+  // Null: there is none of this text.
+  sqlite3_stmt* Take(std::string_view sql) {
+    const auto found = statements_.find(sql);
+    return found == statements_.end() ? nullptr : std::exchange(found->second, nullptr);
+  }
+  void Give(sqlite3_stmt* statement) {
+    sqlite3_reset(statement);
+    sqlite3_clear_bindings(statement);
+    const std::string_view sql = sqlite3_sql(statement);
+    auto place = statements_.find(sql);
+    if (place == statements_.end() && statements_.size() < kMost)
+      place = statements_.try_emplace(std::string(sql)).first;
+    if (place == statements_.end() || place->second != nullptr) {
+      sqlite3_finalize(statement);
+    } else {
+      place->second = statement;
+    }
+  }
+
+ private:
+  static constexpr size_t kMost = 128;
+  std::map<std::string, sqlite3_stmt*, std::less<>> statements_;
+};
+
+Statement::Statement(sqlite3* db, sqlite3_stmt* statement, std::string what, std::shared_ptr<StatementPool> pool)
+    : db_(db), statement_(statement), what_(std::move(what)), pool_(std::move(pool)) {}
+Statement::~Statement() {
+  if (pool_ != nullptr && statement_ != nullptr) {
+    pool_->Give(statement_);
+  } else {
+    sqlite3_finalize(statement_);
+  }
+}
 Statement::Statement(Statement&& other) noexcept
-    : db_(other.db_), statement_(std::exchange(other.statement_, nullptr)), what_(std::move(other.what_)) {}
+    : db_(other.db_),
+      statement_(std::exchange(other.statement_, nullptr)),
+      what_(std::move(other.what_)),
+      pool_(std::move(other.pool_)) {}
 Statement& Statement::operator=(Statement&& other) noexcept {
   std::swap(db_, other.db_);
   std::swap(statement_, other.statement_);
   std::swap(what_, other.what_);
+  std::swap(pool_, other.pool_);
   return *this;
 }
 
@@ -144,13 +189,20 @@ std::string_view Statement::Blob(int column) const {
 }
 
 Database::Database(sqlite3* db, std::string path) : db_(db), path_(std::move(path)) {}
-Database::~Database() { sqlite3_close_v2(db_); }
+Database::~Database() {
+  pool_.reset();  // else they would keep the connection open
+  sqlite3_close_v2(db_);
+}
 Database::Database(Database&& other) noexcept
-    : db_(std::exchange(other.db_, nullptr)), path_(std::move(other.path_)), interrupt_(std::move(other.interrupt_)) {}
+    : db_(std::exchange(other.db_, nullptr)),
+      path_(std::move(other.path_)),
+      interrupt_(std::move(other.interrupt_)),
+      pool_(std::move(other.pool_)) {}
 Database& Database::operator=(Database&& other) noexcept {
   std::swap(db_, other.db_);
   std::swap(path_, other.path_);
   std::swap(interrupt_, other.interrupt_);
+  std::swap(pool_, other.pool_);
   return *this;
 }
 
@@ -179,12 +231,20 @@ absl::StatusOr<Database> Database::OpenBytes(std::string_view bytes) {
 }
 
 absl::StatusOr<Statement> Database::Prepare(std::string_view sql) {
+  std::string what = fmt::format("{}: {}", path_, sql.substr(0, 120));
+  if (pool_ != nullptr) {
+    if (sqlite3_stmt* const kept = pool_->Take(sql); kept != nullptr) {
+      return Statement(db_, kept, std::move(what), pool_);
+    }
+  }
+  const unsigned int flags = pool_ != nullptr ? SQLITE_PREPARE_PERSISTENT : 0;
   sqlite3_stmt* statement = nullptr;
-  const int code = sqlite3_prepare_v3(db_, sql.data(), static_cast<int>(sql.size()), 0, &statement, nullptr);
-  const std::string what = fmt::format("{}: {}", path_, sql.substr(0, 120));
+  const int code = sqlite3_prepare_v3(db_, sql.data(), static_cast<int>(sql.size()), flags, &statement, nullptr);
   if (code != SQLITE_OK) return StatusOf(db_, code, what);
-  return Statement(db_, statement, what);
+  return Statement(db_, statement, std::move(what), pool_);
 }
+
+void Database::KeepStatements() { pool_ = std::make_shared<StatementPool>(); }
 
 absl::Status Database::Execute(std::string_view sql) {
   const std::string text(sql);
@@ -222,7 +282,8 @@ int64_t Database::LastInsertRowId() const { return sqlite3_last_insert_rowid(db_
 int64_t Database::Changes() const { return sqlite3_changes64(db_); }
 
 absl::StatusOr<Transaction> Transaction::Begin(Database& db) {
-  LOCKSTEP_RETURN_IF_ERROR(db.Execute("BEGIN IMMEDIATE"));
+  LOCKSTEP_ASSIGN_OR_RETURN(Statement begin, db.Prepare("BEGIN IMMEDIATE"));
+  LOCKSTEP_RETURN_IF_ERROR(begin.Run());
   return Transaction(db);
 }
 Transaction::~Transaction() {
@@ -230,7 +291,8 @@ Transaction::~Transaction() {
 }
 Transaction::Transaction(Transaction&& other) noexcept : db_(std::exchange(other.db_, nullptr)) {}
 absl::Status Transaction::Commit() {
-  LOCKSTEP_RETURN_IF_ERROR(db_->Execute("COMMIT"));
+  LOCKSTEP_ASSIGN_OR_RETURN(Statement commit, db_->Prepare("COMMIT"));
+  LOCKSTEP_RETURN_IF_ERROR(commit.Run());
   db_ = nullptr;
   return absl::OkStatus();
 }

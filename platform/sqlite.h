@@ -22,10 +22,13 @@ namespace lockstep {
 
 enum class ColumnType : uint8_t { kNull, kInteger, kReal, kText, kBlob };
 
+class StatementPool;
+
 // A prepared statement. Views returned by Text and Blob stay valid until the next Step, Reset or destruction.
 class Statement {
  public:
-  Statement(sqlite3* db, sqlite3_stmt* statement, std::string what);
+  // Given back to the pool in the end, if there is one.
+  Statement(sqlite3* db, sqlite3_stmt* statement, std::string what, std::shared_ptr<StatementPool> pool);
   ~Statement();
   Statement(Statement&& other) noexcept;
   Statement& operator=(Statement&& other) noexcept;
@@ -60,6 +63,7 @@ class Statement {
   sqlite3* db_ = nullptr;
   sqlite3_stmt* statement_ = nullptr;
   std::string what_;
+  std::shared_ptr<StatementPool> pool_;
 };
 
 class Database {
@@ -80,6 +84,9 @@ class Database {
   Database& operator=(const Database&) = delete;
 
   absl::StatusOr<Statement> Prepare(std::string_view sql);
+  // From now on statements are kept when they are done with, and are there at once when the same text is prepared
+  // again.
+  void KeepStatements();
   absl::Status Execute(std::string_view sql);  // one or more statements, rows ignored
   // Nothing that the file itself brings is run: no view, no trigger, no function with effects, no extension.
   void DisableSchemaCode();
@@ -100,6 +107,7 @@ class Database {
   sqlite3* db_ = nullptr;
   std::string path_;
   std::unique_ptr<std::function<bool()>> interrupt_;
+  std::shared_ptr<StatementPool> pool_;  // null: statements are not kept
 };
 
 // BEGIN IMMEDIATE ... COMMIT; rolls back when destroyed uncommitted.

@@ -93,6 +93,7 @@ absl::StatusOr<Database> Open(const std::string& path) {
   LOCKSTEP_RETURN_IF_ERROR(db.Execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON"));
   if (version < kStoreSchemaVersion) LOCKSTEP_RETURN_IF_ERROR(Migrate(db, version));
   LOCKSTEP_RETURN_IF_ERROR(CheckTables(db));
+  db.KeepStatements();
   return db;
 }
 
@@ -132,6 +133,7 @@ absl::StatusOr<Database> OpenStoreForReading(const std::string& path) {
   LOCKSTEP_ASSIGN_OR_RETURN(Database db, Database::Open(path, Database::Mode::kReadWriteCreate));
   db.DisableSchemaCode();
   LOCKSTEP_RETURN_IF_ERROR(db.Execute("PRAGMA query_only=ON"));
+  db.KeepStatements();
   return db;
 }
 
