@@ -280,6 +280,7 @@ void Database::SetInterruptCheck(std::function<bool()> check) {
 
 int64_t Database::LastInsertRowId() const { return sqlite3_last_insert_rowid(db_); }
 int64_t Database::Changes() const { return sqlite3_changes64(db_); }
+int64_t Database::TotalChanges() const { return sqlite3_total_changes64(db_); }
 
 absl::StatusOr<Transaction> Transaction::Begin(Database& db) {
   LOCKSTEP_ASSIGN_OR_RETURN(Statement begin, db.Prepare("BEGIN IMMEDIATE"));

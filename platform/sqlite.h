@@ -101,6 +101,8 @@ class Database {
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] int64_t LastInsertRowId() const;
   [[nodiscard]] int64_t Changes() const;
+  // Rows that all statements so far have changed.
+  [[nodiscard]] int64_t TotalChanges() const;
 
  private:
   Database(sqlite3* db, std::string path);

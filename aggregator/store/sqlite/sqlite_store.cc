@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <memory>
+#include <utility>
+
 #include "aggregator/store/memory/run_assembly.h"
 #include "aggregator/store/sqlite/answers.h"
 #include "aggregator/store/sqlite/batch_writer.h"
@@ -10,6 +13,7 @@
 #include "aggregator/store/sqlite/schema.h"
 #include "aggregator/store/sqlite/usage.h"
 #include "analysis/base/status_macros.h"
+#include "platform/durable_file.h"
 #include "proto/batch_codec.h"
 #include "proto/context_codec.h"
 
@@ -41,12 +45,31 @@ constexpr std::string_view kUpdateSource =
     "gpu_name = ?, gpu_uuid = ?, pci_bus = ?, first_start_ns = ?, last_end_ns = ?, kernels = ?, collectives = ?, "
     "kernel_time_ns = ?, context = ? WHERE run = ? AND source_id = ?";
 
+using Sync = std::function<absl::Status()>;
+
+// From now on commits are written to the log and not waited for: what is returned puts the log on the disk. SQLite
+// itself still waits where the log is begun anew or copied into the database.
+absl::StatusOr<Sync> TakeOverSync(Database& db) {
+  absl::StatusOr<DurableFile> log = DurableFile::OpenExisting(db.path() + "-wal");
+  // A file system on which SQLite does without a log: then it waits itself.
+  if (absl::IsNotFound(log.status())) return Sync([] { return absl::OkStatus(); });
+  LOCKSTEP_RETURN_IF_ERROR(log.status());
+  LOCKSTEP_RETURN_IF_ERROR(db.Execute("PRAGMA synchronous=NORMAL"));
+  return Sync([file = std::make_shared<DurableFile>(*std::move(log))] { return file->Sync(); });
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& path, const Clock& clock,
                                                                const StoreLimits& limits) {
   LOCKSTEP_ASSIGN_OR_RETURN(Database db, OpenStoreForWriting(path));
-  return std::unique_ptr<SqliteStore>(new SqliteStore(std::move(db), path, clock, limits));
+  LOCKSTEP_ASSIGN_OR_RETURN(Sync sync, TakeOverSync(db));
+  return std::unique_ptr<SqliteStore>(new SqliteStore(std::move(db), path, std::move(sync), clock, limits));
+}
+
+absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::OpenWithSync(const std::string& path, Sync sync) {
+  LOCKSTEP_ASSIGN_OR_RETURN(Database db, OpenStoreForWriting(path));
+  return std::unique_ptr<SqliteStore>(new SqliteStore(std::move(db), path, std::move(sync), SystemClock(), {}));
 }
 
 absl::Status SqliteStore::LimitSize(int64_t bytes) {
@@ -58,15 +81,34 @@ absl::Status SqliteStore::LimitSize(int64_t bytes) {
 }
 
 template <typename Work>
-absl::Status SqliteStore::InTransaction(Work work) {
+absl::StatusOr<int64_t> SqliteStore::Commit(Work work) {
   const MutexLock lock(mutex_);
+  const int64_t changes = db_.TotalChanges();
   const absl::Status status = [&]() LOCKSTEP_UNCHECKED_THREAD_SAFETY -> absl::Status {
     LOCKSTEP_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(db_));
     LOCKSTEP_RETURN_IF_ERROR(work());
     return transaction.Commit();
   }();
   // What the batch itself has wrong is not the file's fault.
-  return absl::IsInvalidArgument(status) || IsLimit(status) ? status : ExplainStoreError(status, path_);
+  if (absl::IsInvalidArgument(status) || IsLimit(status)) return status;
+  if (!status.ok()) return ExplainStoreError(status, path_);
+  if (db_.TotalChanges() > changes) sync_.OnCommit();
+  return sync_.Latest();
+}
+
+absl::Status SqliteStore::WaitFor(int64_t commit) {
+  const absl::Status synced = sync_.WaitFor(commit);
+  if (synced.ok()) return synced;
+  return absl::InternalError(
+      fmt::format("store {}: the disk does not keep what was written ({}); what was acknowledged is safe: see to the "
+                  "disk, start the aggregator again, and send again",
+                  path_, std::string(synced.message())));
+}
+
+template <typename Work>
+absl::Status SqliteStore::InTransaction(Work work) {
+  LOCKSTEP_ASSIGN_OR_RETURN(const int64_t commit, Commit(std::move(work)));
+  return WaitFor(commit);
 }
 
 absl::StatusOr<int64_t> SqliteStore::Count(std::string_view sql, std::optional<int64_t> run_id) {
@@ -196,7 +238,7 @@ absl::Status SqliteStore::WriteContext(int64_t run_id, const SourceContext& cont
 absl::StatusOr<StoredSource> SqliteStore::PutSource(const std::string& run, const SourceContext& context) {
   StoredSource stored;
   stored.source_id = context.source_id;
-  const absl::Status status = InTransaction([&]() LOCKSTEP_UNCHECKED_THREAD_SAFETY -> absl::Status {
+  const auto put = [&]() LOCKSTEP_UNCHECKED_THREAD_SAFETY -> absl::Status {
     LOCKSTEP_ASSIGN_OR_RETURN(const int64_t run_id, RunId(run));
     const absl::StatusOr<SourceRow> row = FindSource(run, run_id, context.source_id);
     if (absl::IsNotFound(row.status())) {
@@ -209,8 +251,10 @@ absl::StatusOr<StoredSource> SqliteStore::PutSource(const std::string& run, cons
     stored.complete = row->stream.complete;
     LOCKSTEP_ASSIGN_OR_RETURN(const SourceContext known, ReadContext(row->id));
     return MustReplace(known, context) ? WriteContext(run_id, context, false) : absl::OkStatus();
-  });
-  if (!status.ok()) return status;
+  };
+  LOCKSTEP_ASSIGN_OR_RETURN(const int64_t commit, Commit(put));
+  // A source alone is nothing to keep: its first batch takes it along.
+  if (stored.last_sequence >= 0) LOCKSTEP_RETURN_IF_ERROR(WaitFor(commit));
   return stored;
 }
 

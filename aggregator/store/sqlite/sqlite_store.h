@@ -1,9 +1,11 @@
-// Runs in a SQLite file (WAL, synchronous=FULL): what PutBatch acknowledged survives a crash of process and machine.
+// Runs in a SQLite file (WAL): what PutBatch acknowledged survives a crash of process and machine.
 //
-// One writing connection under a mutex; each loaded run has a reading connection with a snapshot of its own. Schema,
-// views and migrations: aggregator/store/README.md. Thread safe.
+// One writing connection under a mutex, whose commits are put on the disk outside of it, several at once; each loaded
+// run has a reading connection with a snapshot of its own. Schema, views and migrations: aggregator/store/README.md.
+// Thread safe.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -13,6 +15,7 @@
 
 #include "aggregator/store/job_store.h"
 #include "aggregator/store/memory/stream_rules.h"
+#include "aggregator/store/sqlite/commit_sync.h"
 #include "platform/mutex.h"
 #include "platform/sqlite.h"
 
@@ -24,6 +27,9 @@ class SqliteStore final : public JobStore {
   // The clock must outlive the store.
   static absl::StatusOr<std::unique_ptr<SqliteStore>> Open(const std::string& path, const Clock& clock = SystemClock(),
                                                            const StoreLimits& limits = {});
+  // With a `sync` of the caller's (CommitSync), for tests.
+  static absl::StatusOr<std::unique_ptr<SqliteStore>> OpenWithSync(const std::string& path,
+                                                                   std::function<absl::Status()> sync);
 
   // No more than so many bytes of database, rounded down to whole pages (sqlite's max_page_count): then writing fails
   // with kResourceExhausted, as on a full disk.
@@ -54,10 +60,16 @@ class SqliteStore final : public JobStore {
     StreamState stream;
   };
 
-  SqliteStore(Database db, std::string path, const Clock& clock, const StoreLimits& limits)
-      : path_(std::move(path)), clock_(clock), limits_(limits), db_(std::move(db)) {}
+  SqliteStore(Database db, std::string path, std::function<absl::Status()> sync, const Clock& clock,
+              const StoreLimits& limits)
+      : path_(std::move(path)), clock_(clock), limits_(limits), sync_(std::move(sync)), db_(std::move(db)) {}
 
-  // Runs `work` inside one transaction; explains what sqlite says when it fails.
+  // Runs `work` inside one transaction; explains what sqlite says when it fails. Returns the commit to wait for before
+  // telling of what the transaction saw or wrote.
+  template <typename Work>
+  absl::StatusOr<int64_t> Commit(Work work) LOCKSTEP_EXCLUDES(mutex_);
+  absl::Status WaitFor(int64_t commit) LOCKSTEP_EXCLUDES(mutex_);
+  // Both.
   template <typename Work>
   absl::Status InTransaction(Work work) LOCKSTEP_EXCLUDES(mutex_);
   // Runs a statement whose one parameter is the name of the run; kNotFound when it changes nothing.
@@ -80,6 +92,7 @@ class SqliteStore final : public JobStore {
   const std::string path_;
   const Clock& clock_;
   const StoreLimits limits_;
+  CommitSync sync_;
   Mutex mutex_;
   Database db_ LOCKSTEP_GUARDED_BY(mutex_);
 };

@@ -212,6 +212,47 @@ TEST_F(SqliteStoreTest, AFullDiskIsToldWithTheFileAndNothingHalfWritten) {
   EXPECT_TRUE(store->PutBatch("run", MakeContext(1).source_id, HashOf("x"), stream[1]).ok());
 }
 
+TEST_F(SqliteStoreTest, ABatchIsAcknowledgedOnlyOnceItIsOnTheDisk) {
+  int calls = 0;
+  const auto count = [&calls] {
+    ++calls;
+    return absl::OkStatus();
+  };
+  const std::unique_ptr<SqliteStore> store = *SqliteStore::OpenWithSync(path_, count);
+  ASSERT_TRUE(store->OpenRun("run", -1).ok());
+  for (const Batch& batch : MakeStream(1, 3, 50)) {
+    ASSERT_TRUE(store->PutSource("run", MakeContext(1)).ok());
+    const int before = calls;
+    ASSERT_TRUE(store->PutBatch("run", MakeContext(1).source_id, HashOf(EncodeBatch(batch)), batch).ok());
+    EXPECT_EQ(calls, before + 1);
+    // Again: it is there.
+    ASSERT_TRUE(store->PutBatch("run", MakeContext(1).source_id, HashOf(EncodeBatch(batch)), batch).ok());
+    EXPECT_EQ(calls, before + 1);
+  }
+}
+
+TEST_F(SqliteStoreTest, WhatTheDiskDoesNotKeepIsNeitherAcknowledgedNorTold) {
+  bool fails = false;
+  const auto sync = [&fails] { return fails ? absl::UnknownError("EIO") : absl::OkStatus(); };
+  const std::vector<Batch> stream = MakeStream(1, 2, 50);
+  const Hash128 id = MakeContext(1).source_id;
+  {
+    const std::unique_ptr<SqliteStore> store = *SqliteStore::OpenWithSync(path_, sync);
+    Fill(*store, 1, {stream[0]});
+    fails = true;
+    const absl::Status status = store->PutBatch("run", id, HashOf(EncodeBatch(stream[1])), stream[1]);
+    EXPECT_TRUE(absl::IsInternal(status)) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("start the aggregator again"));
+    fails = false;  // too late: nobody knows what was lost
+    EXPECT_FALSE(store->PutBatch("run", id, HashOf(EncodeBatch(stream[1])), stream[1]).ok());
+    EXPECT_FALSE(store->PutSource("run", MakeContext(1)).ok());
+    EXPECT_FALSE(store->Lacking("run", {{.id = id, .batches = 2}}).ok());
+  }
+  const std::unique_ptr<SqliteStore> store = OpenFile();
+  EXPECT_GE(store->PutSource("run", MakeContext(1))->last_sequence, 0);
+  EXPECT_TRUE(store->PutBatch("run", id, HashOf(EncodeBatch(stream[1])), stream[1]).ok());
+}
+
 TEST_F(SqliteStoreTest, ATextFileIsRefusedUntouched) {
   const std::string text(5'000, 'x');
   WriteFile(text);
