@@ -170,12 +170,6 @@ ColumnType Statement::Type(int column) const {
   }
 }
 int64_t Statement::Int(int column) const { return sqlite3_column_int64(statement_, column); }
-std::optional<int64_t> Statement::IntIfInteger(int column) const {
-  // A connection without a mutex may read an unprotected value (sqlite3_value, "protected and unprotected").
-  sqlite3_value* const value = sqlite3_column_value(statement_, column);
-  if (sqlite3_value_type(value) != SQLITE_INTEGER) return std::nullopt;
-  return sqlite3_value_int64(value);
-}
 double Statement::Real(int column) const { return sqlite3_column_double(statement_, column); }
 std::string_view Statement::Text(int column) const {
   const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
@@ -188,6 +182,33 @@ std::string_view Statement::Blob(int column) const {
                           : std::string_view(bytes, static_cast<size_t>(sqlite3_column_bytes(statement_, column)));
 }
 
+bool RowValues::IsNull(int column) const { return sqlite3_value_type(values_[column]) == SQLITE_NULL; }
+bool RowValues::ReadInteger(int column, int64_t& value) const {
+  sqlite3_value* const cell = values_[column];
+  if (sqlite3_value_type(cell) != SQLITE_INTEGER) return false;
+  value = sqlite3_value_int64(cell);
+  return true;
+}
+std::string_view RowValues::TextIfText(int column) const {
+  sqlite3_value* const value = values_[column];
+  if (sqlite3_value_type(value) != SQLITE_TEXT) return {};
+  const auto* text = reinterpret_cast<const char*>(sqlite3_value_text(value));
+  if (text == nullptr) return {};
+  return {text, static_cast<size_t>(sqlite3_value_bytes(value))};
+}
+std::string_view RowValues::BlobIfBlob(int column) const {
+  sqlite3_value* const value = values_[column];
+  if (sqlite3_value_type(value) != SQLITE_BLOB) return {};
+  const auto* bytes = static_cast<const char*>(sqlite3_value_blob(value));
+  if (bytes == nullptr) return {};
+  return {bytes, static_cast<size_t>(sqlite3_value_bytes(value))};
+}
+
+struct Database::Visit {
+  absl::FunctionRef<bool(const RowValues&)> visit;
+  bool stopped = false;
+};
+
 Database::Database(sqlite3* db, std::string path) : db_(db), path_(std::move(path)) {}
 Database::~Database() {
   pool_.reset();  // else they would keep the connection open
@@ -197,12 +218,14 @@ Database::Database(Database&& other) noexcept
     : db_(std::exchange(other.db_, nullptr)),
       path_(std::move(other.path_)),
       interrupt_(std::move(other.interrupt_)),
-      pool_(std::move(other.pool_)) {}
+      pool_(std::move(other.pool_)),
+      visit_(std::move(other.visit_)) {}
 Database& Database::operator=(Database&& other) noexcept {
   std::swap(db_, other.db_);
   std::swap(path_, other.path_);
   std::swap(interrupt_, other.interrupt_);
   std::swap(pool_, other.pool_);
+  std::swap(visit_, other.visit_);
   return *this;
 }
 
@@ -250,6 +273,35 @@ absl::Status Database::Execute(std::string_view sql) {
   const std::string text(sql);
   const int code = sqlite3_exec(db_, text.c_str(), nullptr, nullptr, nullptr);
   return code == SQLITE_OK ? absl::OkStatus() : StatusOf(db_, code, fmt::format("{}: {}", path_, sql.substr(0, 120)));
+}
+
+void Database::VisitRow(sqlite3_context* context, int /*columns*/, sqlite3_value** values) {
+  Visit& visit = **static_cast<Visit**>(sqlite3_user_data(context));
+  if (visit.visit(RowValues(values))) return;
+  visit.stopped = true;
+  sqlite3_result_error_code(context, SQLITE_ABORT);
+}
+
+// An aggregate function: its steps are the visits, and its one result is not looked at. No schema can call it.
+absl::Status Database::RegisterVisits() {
+  visit_ = std::make_unique<Visit*>(nullptr);
+  const int code = sqlite3_create_function_v2(
+      db_, "visit_row", -1, SQLITE_UTF8 | SQLITE_DIRECTONLY, visit_.get(), nullptr, &VisitRow, [](sqlite3_context*) {},
+      nullptr);
+  if (code == SQLITE_OK) return absl::OkStatus();
+  visit_.reset();
+  return StatusOf(db_, code, fmt::format("cannot visit rows of {}", path_));
+}
+
+absl::Status Database::VisitRows(std::string_view columns, std::string_view from,
+                                 absl::FunctionRef<bool(const RowValues&)> visit) {
+  if (visit_ == nullptr) LOCKSTEP_RETURN_IF_ERROR(RegisterVisits());
+  LOCKSTEP_ASSIGN_OR_RETURN(Statement statement, Prepare(fmt::format("{}{}) FROM {}", kVisitRows, columns, from)));
+  Visit own{visit};
+  Visit* const outer = std::exchange(*visit_, &own);
+  const absl::Status status = statement.Step().status();
+  *visit_ = outer;
+  return own.stopped ? absl::OkStatus() : status;
 }
 
 void Database::DisableSchemaCode() {

@@ -5,6 +5,7 @@
 // Thread rule: a Database and its statements belong to one thread at a time.
 #pragma once
 
+#include <absl/functional/function_ref.h>
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 
@@ -16,7 +17,9 @@
 #include <string_view>
 
 struct sqlite3;
+struct sqlite3_context;
 struct sqlite3_stmt;
+struct sqlite3_value;
 
 namespace lockstep {
 
@@ -53,8 +56,6 @@ class Statement {
   [[nodiscard]] ColumnType Type(int column) const;
   [[nodiscard]] bool IsNull(int column) const { return Type(column) == ColumnType::kNull; }
   [[nodiscard]] int64_t Int(int column) const;
-  // Nothing for what SQLite holds as another type.
-  [[nodiscard]] std::optional<int64_t> IntIfInteger(int column) const;
   [[nodiscard]] double Real(int column) const;
   [[nodiscard]] std::string_view Text(int column) const;
   [[nodiscard]] std::string_view Blob(int column) const;
@@ -65,6 +66,26 @@ class Statement {
   std::string what_;
   std::shared_ptr<StatementPool> pool_;
 };
+
+// The values of a row while it is visited. Columns are 0-based; views stay valid until the visit ends.
+class RowValues {
+ public:
+  explicit RowValues(sqlite3_value** values) : values_(values) {}
+
+  [[nodiscard]] bool IsNull(int column) const;
+  // False, and the value as it was, for what SQLite holds as another type. No std::optional: this is done for every
+  // cell, and what is returned in pieces cannot be read back as a whole before it is written out.
+  [[nodiscard]] bool ReadInteger(int column, int64_t& value) const;
+  // Nothing for another type.
+  [[nodiscard]] std::string_view TextIfText(int column) const;
+  [[nodiscard]] std::string_view BlobIfBlob(int column) const;
+
+ private:
+  sqlite3_value** values_;
+};
+
+// How the statements of Database::VisitRows begin; behind it the columns, a closing parenthesis and " FROM ".
+inline constexpr std::string_view kVisitRows = "SELECT visit_row(";
 
 class Database {
  public:
@@ -88,6 +109,10 @@ class Database {
   // again.
   void KeepStatements();
   absl::Status Execute(std::string_view sql);  // one or more statements, rows ignored
+  // SELECT `columns` FROM `from`, its rows one after the other until `visit` returns false. Much cheaper than to step
+  // through them: the rows are handed over inside the database's machine. The visit may run other statements.
+  absl::Status VisitRows(std::string_view columns, std::string_view from,
+                         absl::FunctionRef<bool(const RowValues&)> visit);
   // Nothing that the file itself brings is run: no view, no trigger, no function with effects, no extension.
   void DisableSchemaCode();
   // Hardening for files of strangers: the same, defensive mode, untrusted schema, no extensions, limits on lengths and
@@ -105,11 +130,17 @@ class Database {
   [[nodiscard]] int64_t TotalChanges() const;
 
  private:
+  struct Visit;  // under way
+
   Database(sqlite3* db, std::string path);
+  absl::Status RegisterVisits();
+  static void VisitRow(sqlite3_context* context, int columns, sqlite3_value** values);
+
   sqlite3* db_ = nullptr;
   std::string path_;
   std::unique_ptr<std::function<bool()>> interrupt_;
   std::shared_ptr<StatementPool> pool_;  // null: statements are not kept
+  std::unique_ptr<Visit*> visit_;        // the innermost; null until the first one
 };
 
 // BEGIN IMMEDIATE ... COMMIT; rolls back when destroyed uncommitted.

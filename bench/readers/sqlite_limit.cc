@@ -7,6 +7,8 @@
 #include <memory>
 #include <string_view>
 
+#include "platform/sqlite.h"
+
 namespace lockstep {
 namespace {
 
@@ -15,9 +17,16 @@ std::vector<std::string>& Overheard() {
   return statements;
 }
 
+// The same columns of the same rows, to be stepped through: the reader has its rows handed over by the database.
+std::string PlainSelect(std::string_view sql) {
+  const size_t end = sql.find(") FROM ");
+  if (!sql.starts_with(kVisitRows) || end == std::string_view::npos) return std::string(sql);
+  return fmt::format("SELECT {}{}", sql.substr(kVisitRows.size(), end - kVisitRows.size()), sql.substr(end + 1));
+}
+
 int OnStatement(unsigned /*kind*/, void* /*context*/, void* statement, void* /*text*/) {
   const std::string_view sql = sqlite3_sql(static_cast<sqlite3_stmt*>(statement));
-  if (sql.substr(0, 7) == "SELECT ") Overheard().emplace_back(sql);
+  if (sql.substr(0, 7) == "SELECT ") Overheard().push_back(PlainSelect(sql));
   return 0;
 }
 

@@ -1,6 +1,6 @@
-// The least that any reader of an nsys export must do: the SELECTs of the columns used, over all tables read, stepped
-// through with every column fetched. The statements are those of lockstep's own reader, overheard while it reads, so
-// that the limit reads neither more nor less.
+// What a plain reader of an nsys export must do: the SELECTs of the columns used, over all tables read, stepped through
+// with every column fetched. Tables and columns are those of lockstep's own reader, overheard while it reads, so that
+// the limit reads neither more nor less. The reader itself does not step: see Database::VisitRows.
 #pragma once
 
 #include <absl/status/statusor.h>

@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "agent/readers/nsys/api_name.h"
+#include "agent/readers/nsys/recent_values.h"
 #include "analysis/base/status_macros.h"
 
 namespace lockstep::nsys {
@@ -28,17 +29,22 @@ class ApiTable {
   ReadSession& session_;
   GraphLaunches& graphs_;
   std::unordered_map<int64_t, ApiName> names_;
+  RecentValues<ApiName, 64> recent_names_;
 };
 
 ApiName ApiTable::NameOf(const Row& row) {
-  const std::optional<int64_t> id = row.Int(runtime::kName);
-  if (!id.has_value()) return {session_.strings().UnknownName(row.id())};
-  if (const auto known = names_.find(*id); known != names_.end()) return known->second;
-  const std::optional<std::string> text = session_.strings().Text(*id);
+  int64_t id = 0;
+  if (!row.Read(runtime::kName, id)) return {session_.strings().UnknownName(row.id())};
+  if (const ApiName* recent = recent_names_.Find(id)) return *recent;
+  if (const auto known = names_.find(id); known != names_.end()) {
+    recent_names_.Put(id, known->second);
+    return known->second;
+  }
+  const std::optional<std::string> text = session_.strings().Text(id);
   if (!text.has_value()) return {session_.strings().UnknownName(row.id())};
   const std::string_view display = DisplayName(*text);
   const ApiName name{session_.sink().InternName(NsysName(*text)), KindOfApi(display), IsDriverName(display)};
-  if (names_.size() < kMaxCachedNames) names_.emplace(*id, name);
+  if (names_.size() < kMaxCachedNames) names_.emplace(id, name);
   return name;
 }
 
@@ -53,23 +59,22 @@ void ApiTable::NoteGraphLaunch(const ApiRecord& record) {
 }
 
 absl::Status ApiTable::Visit(const Row& row) {
-  const std::optional<TimeSpan> span = session_.SpanOf(row, runtime::kStart, runtime::kEnd);
-  if (!span.has_value()) return absl::OkStatus();
-  const std::optional<uint32_t> process = session_.ProcessOf(row, runtime::kGlobalTid);
-  if (!process.has_value()) return absl::OkStatus();
-  const ApiName name = NameOf(row);
-  const std::optional<int64_t> correlation = row.Int(runtime::kCorrelation);
-  const std::optional<int64_t> event_class = row.Int(runtime::kEventClass);
   ApiRecord record;
-  record.start_ns = span->start_ns;
-  record.duration_ns = span->duration_ns;
-  record.correlation = static_cast<uint64_t>(correlation.value_or(0));
-  record.has_correlation = correlation.has_value();
+  TimeSpan span;
+  if (!session_.ReadSpan(row, runtime::kStart, runtime::kEnd, span)) return absl::OkStatus();
+  if (!session_.ReadProcess(row, runtime::kGlobalTid, record.process)) return absl::OkStatus();
+  const ApiName name = NameOf(row);
+  int64_t correlation = 0;
+  record.has_correlation = row.Read(runtime::kCorrelation, correlation);
+  record.correlation = static_cast<uint64_t>(correlation);
+  record.start_ns = span.start_ns;
+  record.duration_ns = span.duration_ns;
   record.tid = TidOf(row.IntOr(runtime::kGlobalTid, 0));
-  record.process = *process;
   record.name = name.name;
   record.kind = name.kind;
-  record.is_driver = event_class.has_value() ? *event_class == runtime::kDriverClass : name.is_driver;
+  int64_t event_class = 0;
+  const bool has_class = row.Read(runtime::kEventClass, event_class);
+  record.is_driver = has_class ? event_class == runtime::kDriverClass : name.is_driver;
   NoteGraphLaunch(record);
   ++session_.context().api_rows;
   return session_.sink().Api(record);

@@ -49,23 +49,23 @@ class CopyTables {
   CopyTables(ReadSession& session, GraphLaunches& graphs) : session_(session), graphs_(graphs) {}
 
   absl::Status Copy(const Row& row) {
-    std::optional<DeviceRecord> record = CommonDeviceRecord(session_, row, kCopyColumns, DeviceKind::kMemcpy);
-    if (!record.has_value()) return absl::OkStatus();
+    DeviceRecord record;
+    if (!ReadDeviceRecord(session_, row, kCopyColumns, DeviceKind::kMemcpy, record)) return absl::OkStatus();
     const int64_t kind = row.IntOr(memcpy_op::kCopyKind, 0);
     const bool known = kind >= 0 && kind < static_cast<int64_t>(kCopyNames.size());
-    record->copy_kind = known ? static_cast<CopyKind>(kind) : CopyKind::kUnknown;
-    record->source_memory = MemoryKindOf(row.Int(memcpy_op::kSourceKind));
-    record->target_memory = MemoryKindOf(row.Int(memcpy_op::kTargetKind));
-    record->bytes = BytesOf(row, memcpy_op::kBytes);
-    return Emit(*record, kCopyNames[static_cast<size_t>(record->copy_kind)]);
+    record.copy_kind = known ? static_cast<CopyKind>(kind) : CopyKind::kUnknown;
+    record.source_memory = MemoryKindOf(row.Int(memcpy_op::kSourceKind));
+    record.target_memory = MemoryKindOf(row.Int(memcpy_op::kTargetKind));
+    record.bytes = BytesOf(row, memcpy_op::kBytes);
+    return Emit(record, kCopyNames[static_cast<size_t>(record.copy_kind)]);
   }
 
   absl::Status Memset(const Row& row) {
-    std::optional<DeviceRecord> record = CommonDeviceRecord(session_, row, kMemsetColumns, DeviceKind::kMemset);
-    if (!record.has_value()) return absl::OkStatus();
-    record->target_memory = MemoryKindOf(row.Int(memset_op::kMemoryKind));
-    record->bytes = BytesOf(row, memset_op::kBytes);
-    return Emit(*record, "[CUDA memset]");
+    DeviceRecord record;
+    if (!ReadDeviceRecord(session_, row, kMemsetColumns, DeviceKind::kMemset, record)) return absl::OkStatus();
+    record.target_memory = MemoryKindOf(row.Int(memset_op::kMemoryKind));
+    record.bytes = BytesOf(row, memset_op::kBytes);
+    return Emit(record, "[CUDA memset]");
   }
 
  private:

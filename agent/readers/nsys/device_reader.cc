@@ -2,29 +2,24 @@
 
 namespace lockstep::nsys {
 
-std::optional<DeviceRecord> CommonDeviceRecord(ReadSession& session, const Row& row, const DeviceColumns& columns,
-                                               DeviceKind kind) {
-  const std::optional<TimeSpan> span = session.DeviceSpanOf(row, columns.start, columns.end);
-  if (!span.has_value()) return std::nullopt;
-  const std::optional<int32_t> device = session.DeviceOf(row, columns.device);
-  if (!device.has_value()) return std::nullopt;
-  const std::optional<uint32_t> process = session.ProcessOf(row, columns.global_pid);
-  if (!process.has_value()) return std::nullopt;
-  const std::optional<int64_t> correlation = row.Int(columns.correlation);
-  DeviceRecord record;
-  record.start_ns = span->start_ns;
-  record.duration_ns = span->duration_ns;
-  record.correlation = static_cast<uint64_t>(correlation.value_or(0));
-  record.has_correlation = correlation.has_value();
-  record.process = *process;
-  record.device = *device;
+bool ReadDeviceRecord(ReadSession& session, const Row& row, const DeviceColumns& columns, DeviceKind kind,
+                      DeviceRecord& record) {
+  TimeSpan span;
+  if (!session.ReadDeviceSpan(row, columns.start, columns.end, span)) return false;
+  if (!session.ReadDevice(row, columns.device, record.device)) return false;
+  if (!session.ReadProcess(row, columns.global_pid, record.process)) return false;
+  record.start_ns = span.start_ns;
+  record.duration_ns = span.duration_ns;
+  int64_t correlation = 0;
+  record.has_correlation = row.Read(columns.correlation, correlation);
+  record.correlation = static_cast<uint64_t>(correlation);
   record.stream = row.Int32Or(columns.stream, -1);
   record.kind = kind;
-  if (columns.graph_node >= 0 && !row.IsNull(columns.graph_node)) {
-    record.graph_node = static_cast<uint64_t>(row.IntOr(columns.graph_node, 0));
-    record.from_graph = true;
-  }
-  return record;
+  if (columns.graph_node < 0) return true;
+  int64_t graph_node = 0;
+  record.from_graph = row.Read(columns.graph_node, graph_node) || !row.IsNull(columns.graph_node);
+  record.graph_node = static_cast<uint64_t>(graph_node);
+  return true;
 }
 
 }  // namespace lockstep::nsys

@@ -12,7 +12,7 @@ absl::Status ReadKernels(ReadSession& session, GraphLaunches& graphs);
 absl::Status ReadCopies(ReadSession& session, GraphLaunches& graphs);  // copies and memsets
 absl::Status ReadGraphSpans(ReadSession& session);
 
-// What all four tables share: place and time of the row. Nothing, and counted, when it is unusable.
+// What all four tables share: place and time of the row. False, and counted, when it is unusable.
 struct DeviceColumns {
   int start;
   int end;
@@ -22,7 +22,7 @@ struct DeviceColumns {
   int global_pid;
   int graph_node;  // -1: the table has none
 };
-[[nodiscard]] std::optional<DeviceRecord> CommonDeviceRecord(ReadSession& session, const Row& row,
-                                                             const DeviceColumns& columns, DeviceKind kind);
+[[nodiscard]] bool ReadDeviceRecord(ReadSession& session, const Row& row, const DeviceColumns& columns, DeviceKind kind,
+                                    DeviceRecord& record);
 
 }  // namespace lockstep::nsys

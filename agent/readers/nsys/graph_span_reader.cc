@@ -14,13 +14,13 @@ constexpr DeviceColumns kColumns = {graph_trace::kStart,
                                     -1};
 
 absl::Status ReadGraphSpan(ReadSession& session, const Row& row) {
-  std::optional<DeviceRecord> record = CommonDeviceRecord(session, row, kColumns, DeviceKind::kGraphSpan);
-  if (!record.has_value()) return absl::OkStatus();
+  DeviceRecord record;
+  if (!ReadDeviceRecord(session, row, kColumns, DeviceKind::kGraphSpan, record)) return absl::OkStatus();
   const std::optional<int64_t> graph = row.Int(graph_trace::kGraph);
-  record->name = session.sink().InternName(graph.has_value() ? fmt::format("CUDA graph {}", *graph) : "CUDA graph");
-  record->from_graph = true;
-  session.NoteDeviceActivity(*record);
-  return session.sink().Device(*record);
+  record.name = session.sink().InternName(graph.has_value() ? fmt::format("CUDA graph {}", *graph) : "CUDA graph");
+  record.from_graph = true;
+  session.NoteDeviceActivity(record);
+  return session.sink().Device(record);
 }
 
 }  // namespace

@@ -26,14 +26,14 @@ NameId NameOfKernel(ReadSession& session, const Row& row) {
 }
 
 absl::Status ReadKernel(ReadSession& session, GraphLaunches& graphs, const Row& row) {
-  std::optional<DeviceRecord> record = CommonDeviceRecord(session, row, kColumns, DeviceKind::kKernel);
-  if (!record.has_value()) return absl::OkStatus();
-  record->name = NameOfKernel(session, row);
-  record->mangled = session.NameOf(row, kernel::kMangled);
-  record->shape = ShapeOf(session, row);
-  if (record->has_correlation) graphs.SawNode(record->process, record->correlation);
-  session.NoteDeviceActivity(*record);
-  return session.sink().Device(*record);
+  DeviceRecord record;
+  if (!ReadDeviceRecord(session, row, kColumns, DeviceKind::kKernel, record)) return absl::OkStatus();
+  record.name = NameOfKernel(session, row);
+  record.mangled = session.NameOf(row, kernel::kMangled);
+  record.shape = ShapeOf(session, row);
+  if (record.has_correlation) graphs.SawNode(record.process, record.correlation);
+  session.NoteDeviceActivity(record);
+  return session.sink().Device(record);
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ class NvtxTable {
   Label LabelFrom(std::string_view whole);
   const Label& LabelOf(const Row& row);
   const Domain& DomainOf(uint32_t process, int64_t id) const;
-  std::optional<TimeSpan> SpanOf(const Row& row, HostKind kind);
+  bool ReadSpan(const Row& row, HostKind kind, TimeSpan& span);
   std::optional<NcclFields> PayloadOf(const Row& row);
   void Describe(const Row& row, const Domain& domain, const Label& label, HostRecord& record);
   void DescribeNccl(const Row& row, std::string_view text, CollectiveOp op, HostRecord& record);
@@ -77,12 +77,14 @@ std::optional<HostKind> KindOfEvent(int64_t type) {
 absl::Status NvtxTable::ReadDomains() {
   const std::string where = fmt::format("\"{}\" = {}", nvtx::kColumns[nvtx::kEventType].name, nvtx::kDomainCreate);
   return session_.Scan(nvtx::kTable, {.where = where}, [&](const Row& row) {
-    const std::optional<int64_t> id = row.Int(nvtx::kDomain);
-    const std::optional<uint32_t> process = session_.ProcessOf(row, nvtx::kGlobalTid);
-    if (!id.has_value() || !process.has_value() || domains_.size() >= kMaxDomains) return absl::OkStatus();
+    int64_t id = 0;
+    const bool has_id = row.Read(nvtx::kDomain, id);
+    uint32_t process = 0;
+    const bool has_process = session_.ReadProcess(row, nvtx::kGlobalTid, process);
+    if (!has_id || !has_process || domains_.size() >= kMaxDomains) return absl::OkStatus();
     std::string text = TextOf(row);
     const NameId name = text.empty() ? kNoId : session_.sink().InternName(text);
-    domains_.insert_or_assign({*process, *id}, Domain{std::move(text), name});
+    domains_.insert_or_assign({process, id}, Domain{std::move(text), name});
     return absl::OkStatus();
   });
 }
@@ -125,15 +127,13 @@ const Label& NvtxTable::LabelOf(const Row& row) {
   return registered_.emplace(*id, latest_).first->second;
 }
 
-std::optional<TimeSpan> NvtxTable::SpanOf(const Row& row, HostKind kind) {
-  const std::optional<int64_t> start = row.Int(nvtx::kStart);
-  std::optional<int64_t> end = row.Int(nvtx::kEnd);
-  if (start.has_value() && row.IsNull(nvtx::kEnd)) {
-    const int64_t capture_end = session_.context().capture_end_ns;
-    const int64_t last = capture_end != 0 ? capture_end : session_.facts().last_ns;
-    end = kind == HostKind::kMark ? *start : std::max(*start, last);
-  }
-  return session_.SpanOf(row.id(), start, end);
+bool NvtxTable::ReadSpan(const Row& row, HostKind kind, TimeSpan& span) {
+  int64_t start = 0;
+  const bool is_open = row.IsNull(nvtx::kEnd) && row.Read(nvtx::kStart, start);
+  if (!is_open) return session_.ReadSpan(row, nvtx::kStart, nvtx::kEnd, span);
+  const int64_t capture_end = session_.context().capture_end_ns;
+  const int64_t last = capture_end != 0 ? capture_end : session_.facts().last_ns;
+  return session_.MakeSpan(row.id(), start, kind == HostKind::kMark ? start : std::max(start, last), span);
 }
 
 std::optional<NcclFields> NvtxTable::PayloadOf(const Row& row) {
@@ -183,20 +183,18 @@ void NvtxTable::Describe(const Row& row, const Domain& domain, const Label& labe
 }
 
 absl::Status NvtxTable::Visit(const Row& row) {
-  const std::optional<int64_t> type = row.Int(nvtx::kEventType);
-  const std::optional<HostKind> kind = type.has_value() ? KindOfEvent(*type) : std::nullopt;
+  int64_t type = 0;
+  const std::optional<HostKind> kind = row.Read(nvtx::kEventType, type) ? KindOfEvent(type) : std::nullopt;
   if (!kind.has_value()) return absl::OkStatus();
-  const std::optional<TimeSpan> span = SpanOf(row, *kind);
-  if (!span.has_value()) return absl::OkStatus();
-  const std::optional<uint32_t> process = session_.ProcessOf(row, nvtx::kGlobalTid);
-  if (!process.has_value()) return absl::OkStatus();
-  const Label& label = LabelOf(row);
-  const Domain& domain = DomainOf(*process, row.IntOr(nvtx::kDomain, 0));
   HostRecord record;
-  record.start_ns = span->start_ns;
-  record.duration_ns = span->duration_ns;
+  TimeSpan span;
+  if (!ReadSpan(row, *kind, span)) return absl::OkStatus();
+  if (!session_.ReadProcess(row, nvtx::kGlobalTid, record.process)) return absl::OkStatus();
+  const Label& label = LabelOf(row);
+  const Domain& domain = DomainOf(record.process, row.IntOr(nvtx::kDomain, 0));
+  record.start_ns = span.start_ns;
+  record.duration_ns = span.duration_ns;
   record.tid = TidOf(row.IntOr(nvtx::kGlobalTid, 0));
-  record.process = *process;
   record.name = label.name;
   record.domain = domain.name;
   record.kind = *kind;

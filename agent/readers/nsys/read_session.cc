@@ -53,8 +53,7 @@ absl::Status ReadSession::CountRow() {
   return absl::CancelledError(fmt::format("{}: reading was cancelled after {} rows", db_.path(), rows_));
 }
 
-absl::Status ReadSession::Scan(const Table& table, const ScanOptions& scan,
-                               const std::function<absl::Status(const Row&)>& visit) {
+absl::Status ReadSession::Scan(const Table& table, const ScanOptions& scan, RowVisitor visit) {
   const auto counted = [&](const Row& row) {
     LOCKSTEP_RETURN_IF_ERROR(CountRow());
     return visit(row);
@@ -64,73 +63,86 @@ absl::Status ReadSession::Scan(const Table& table, const ScanOptions& scan,
   return absl::OkStatus();
 }
 
-absl::Status ReadSession::Sample(const Table& table, int64_t rows,
-                                 const std::function<absl::Status(const Row&)>& visit) {
+absl::Status ReadSession::Sample(const Table& table, int64_t rows, RowVisitor visit) {
   return ScanTable(db_, catalog_, table, {.limit = rows}, visit).status();
 }
 
-std::optional<TimeSpan> ReadSession::SpanOf(int64_t row_id, std::optional<int64_t> start, std::optional<int64_t> end) {
+bool ReadSession::ReadSpan(const Row& row, int start_field, int end_field, TimeSpan& span) {
+  int64_t start = 0;
+  int64_t end = 0;
+  if (row.Read(start_field, start) && row.Read(end_field, end)) return MakeSpan(row.id(), start, end, span);
+  sink_.Drop(DropReason::kBadNumber, row.id());
+  return false;
+}
+
+bool ReadSession::MakeSpan(int64_t row_id, int64_t start_ns, int64_t end_ns, TimeSpan& span) {
   std::optional<DropReason> trouble;
-  if (!start.has_value() || !end.has_value()) {
-    trouble = DropReason::kBadNumber;
-  } else if (!IsSaneTime(*start) || !IsSaneTime(*end)) {
+  if (!IsSaneTime(start_ns) || !IsSaneTime(end_ns)) {
     trouble = DropReason::kAbsurdDuration;
-  } else if (*end < *start) {
+  } else if (end_ns < start_ns) {
     trouble = DropReason::kNegativeDuration;
-  } else if (*end - *start > kMaxHostDurationNs) {
+  } else if (end_ns - start_ns > kMaxHostDurationNs) {
     trouble = DropReason::kAbsurdDuration;
   }
   if (trouble.has_value()) {
     sink_.Drop(*trouble, row_id);
-    return std::nullopt;
+    return false;
   }
-  facts_.last_ns = std::max(facts_.last_ns, *end);
-  return TimeSpan{*start, *end - *start};
+  facts_.last_ns = std::max(facts_.last_ns, end_ns);
+  span = {start_ns, end_ns - start_ns};
+  return true;
 }
 
-std::optional<TimeSpan> ReadSession::DeviceSpanOf(const Row& row, int start_field, int end_field) {
-  const std::optional<TimeSpan> span = SpanOf(row, start_field, end_field);
-  if (!span.has_value()) return span;
-  const bool no_timing = span->start_ns == 0 && span->duration_ns == 0;
-  if (!no_timing && span->duration_ns <= kMaxDeviceDurationNs) return span;
+bool ReadSession::ReadDeviceSpan(const Row& row, int start_field, int end_field, TimeSpan& span) {
+  if (!ReadSpan(row, start_field, end_field, span)) return false;
+  const bool no_timing = span.start_ns == 0 && span.duration_ns == 0;
+  if (!no_timing && span.duration_ns <= kMaxDeviceDurationNs) return true;
   sink_.Drop(no_timing ? DropReason::kZeroTime : DropReason::kAbsurdDuration, row.id());
-  return std::nullopt;
+  return false;
 }
 
-std::optional<uint32_t> ReadSession::ProcessOf(const Row& row, int global_id_field) {
-  const std::optional<int64_t> global_id = one_process_ ? std::nullopt : row.Int(global_id_field);
-  const int64_t pid = global_id.has_value() ? PidOf(*global_id) : -1;
-  if (latest_process_ != nullptr && latest_process_->first == pid) return latest_process_->second;
-  if (const auto known = processes_.find(pid); known != processes_.end()) {
-    latest_process_ = &*known;
-    return known->second;
+bool ReadSession::ReadProcess(const Row& row, int global_id_field, uint32_t& process) {
+  int64_t global_id = 0;
+  const bool is_told = !one_process_ && row.Read(global_id_field, global_id);
+  const int64_t pid = is_told ? PidOf(global_id) : -1;
+  if (const uint32_t* recent = recent_processes_.Find(pid)) {
+    process = *recent;
+    return true;
   }
-  if (processes_.size() >= kMaxProcesses) {
-    sink_.Drop(DropReason::kKeyLimit, row.id());
-    return std::nullopt;
+  auto known = processes_.find(pid);
+  if (known == processes_.end()) {
+    if (processes_.size() >= kMaxProcesses) {
+      sink_.Drop(DropReason::kKeyLimit, row.id());
+      return false;
+    }
+    known = processes_.emplace(pid, sink_.AddProcess(pid)).first;
   }
-  return processes_.emplace(pid, sink_.AddProcess(pid)).first->second;
+  recent_processes_.Put(pid, known->second);
+  process = known->second;
+  return true;
 }
 
-std::optional<int32_t> ReadSession::DeviceOf(const Row& row, int device_field) {
-  const std::optional<int64_t> device = row.Int(device_field);
-  if (device.has_value() && *device >= 0 && *device < kMaxOrdinal) return static_cast<int32_t>(*device);
+bool ReadSession::ReadDevice(const Row& row, int device_field, int32_t& device) {
+  int64_t ordinal = -1;
+  if (row.Read(device_field, ordinal) && ordinal >= 0 && ordinal < kMaxOrdinal) {
+    device = static_cast<int32_t>(ordinal);
+    return true;
+  }
   sink_.Drop(DropReason::kBadNumber, row.id());
-  return std::nullopt;
+  return false;
 }
 
 NameId ReadSession::NameOf(const Row& row, int field) {
-  const std::optional<int64_t> id = row.Int(field);
-  return id.has_value() ? strings_.Name(*id, row.id()) : kNoId;
+  int64_t id = 0;
+  return row.Read(field, id) ? strings_.Name(id, row.id()) : kNoId;
 }
 
 void ReadSession::NoteDeviceActivity(const DeviceRecord& record) {
   ++facts_.device_rows;
   facts_.first_device_ns = std::min(facts_.first_device_ns, record.start_ns);
   facts_.last_device_ns = std::max(facts_.last_device_ns, record.start_ns + record.duration_ns);
-  if (facts_.devices.size() < kMaxDevices) {
-    facts_.devices.emplace(context().processes[record.process].pid, record.device);
-  }
+  const std::pair device(context().processes[record.process].pid, record.device);
+  if (!facts_.devices.contains(device) && facts_.devices.size() < kMaxDevices) facts_.devices.insert(device);
 }
 
 void ReadSession::NoteDamage(std::string_view table, const ScanDamage& damage) {

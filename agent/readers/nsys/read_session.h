@@ -6,7 +6,6 @@
 #include <absl/status/statusor.h>
 
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
@@ -16,6 +15,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "agent/readers/nsys/recent_values.h"
 #include "agent/readers/nsys/string_table.h"
 #include "agent/readers/nsys/table_catalog.h"
 #include "agent/readers/nsys/table_scan.h"
@@ -54,28 +54,23 @@ class ReadSession {
   ReadSession(Database& db, TableCatalog catalog, StringTable strings, const ReadOptions& options, RecordSink& sink);
 
   // ScanTable with progress, salvage and counting: damage is noted in the result and is no error.
-  absl::Status Scan(const Table& table, const std::function<absl::Status(const Row&)>& visit) {
-    return Scan(table, {}, visit);
-  }
-  absl::Status Scan(const Table& table, const ScanOptions& scan, const std::function<absl::Status(const Row&)>& visit);
+  absl::Status Scan(const Table& table, RowVisitor visit) { return Scan(table, {}, visit); }
+  absl::Status Scan(const Table& table, const ScanOptions& scan, RowVisitor visit);
 
   // The first rows of a table, uncounted and with damage left to the reader of that table.
-  absl::Status Sample(const Table& table, int64_t rows, const std::function<absl::Status(const Row&)>& visit);
+  absl::Status Sample(const Table& table, int64_t rows, RowVisitor visit);
 
-  // Start and end of a row as a span; nothing, and counted, when they are no sane times.
-  [[nodiscard]] std::optional<TimeSpan> SpanOf(const Row& row, int start_field, int end_field) {
-    return SpanOf(row.id(), row.Int(start_field), row.Int(end_field));
-  }
-  [[nodiscard]] std::optional<TimeSpan> SpanOf(int64_t row_id, std::optional<int64_t> start,
-                                               std::optional<int64_t> end);
-  // A row of a device table: as SpanOf, and 0/0 (CUPTI's "no timing") is counted as zero_time, more than an hour as
+  // Start and end of a row as a span; false, and counted, when they are no sane times.
+  [[nodiscard]] bool ReadSpan(const Row& row, int start_field, int end_field, TimeSpan& span);
+  [[nodiscard]] bool MakeSpan(int64_t row_id, int64_t start_ns, int64_t end_ns, TimeSpan& span);
+  // A row of a device table: as ReadSpan, and 0/0 (CUPTI's "no timing") is counted as zero_time, more than an hour as
   // absurd_duration (other rows: more than a day).
-  [[nodiscard]] std::optional<TimeSpan> DeviceSpanOf(const Row& row, int start_field, int end_field);
-  // Index of the process that a globalPid or globalTid names; nothing, and counted, beyond the limit of processes. In a
+  [[nodiscard]] bool ReadDeviceSpan(const Row& row, int start_field, int end_field, TimeSpan& span);
+  // Index of the process that a globalPid or globalTid names; false, and counted, beyond the limit of processes. In a
   // file whose device tables have no globalPid everything is one process, -1.
-  [[nodiscard]] std::optional<uint32_t> ProcessOf(const Row& row, int global_id_field);
-  // Device ordinal; nothing, and counted, when it is none (INT_MAX: the host).
-  [[nodiscard]] std::optional<int32_t> DeviceOf(const Row& row, int device_field);
+  [[nodiscard]] bool ReadProcess(const Row& row, int global_id_field, uint32_t& process);
+  // Device ordinal; false, and counted, when it is none (INT_MAX: the host).
+  [[nodiscard]] bool ReadDevice(const Row& row, int device_field, int32_t& device);
   // The name of a StringIds column; kNoId when it is NULL.
   [[nodiscard]] NameId NameOf(const Row& row, int field);
 
@@ -103,8 +98,8 @@ class ReadSession {
   ReadResult result_;
   bool one_process_ = false;
   int64_t rows_ = 0;
-  std::unordered_map<int64_t, uint32_t> processes_;                     // by pid
-  const std::pair<const int64_t, uint32_t>* latest_process_ = nullptr;  // of these: most rows are of the same
+  std::unordered_map<int64_t, uint32_t> processes_;  // by pid
+  RecentValues<uint32_t, 16> recent_processes_;      // by pid
 };
 
 }  // namespace lockstep::nsys

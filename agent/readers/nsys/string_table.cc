@@ -71,7 +71,11 @@ NameId StringTable::UnknownName(int64_t row) {
 }
 
 NameId StringTable::Name(int64_t id, int64_t row) {
-  if (const auto cached = names_.find(id); cached != names_.end()) return cached->second;
+  if (const NameId* recent = recent_names_.Find(id)) return *recent;
+  if (const auto cached = names_.find(id); cached != names_.end()) {
+    recent_names_.Put(id, cached->second);
+    return cached->second;
+  }
   const std::optional<std::string> text = Text(id);
   if (!text.has_value()) return UnknownName(row);
   const NameId name = sink_->InternName(*text);

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "agent/readers/nsys/recent_values.h"
 #include "agent/readers/nsys/table_catalog.h"
 #include "agent/readers/record_sink.h"
 #include "platform/sqlite.h"
@@ -38,6 +39,7 @@ class StringTable {
   bool keys_are_ids_ = true;
   std::vector<std::pair<int64_t, int64_t>> keys_;  // (id, row id), sorted; only when ids are no row ids
   std::unordered_map<int64_t, NameId> names_;
+  RecentValues<NameId, 1024> recent_names_;
 };
 
 }  // namespace lockstep::nsys

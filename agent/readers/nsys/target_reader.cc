@@ -46,12 +46,13 @@ DeviceInfo CudaDeviceOf(const Row& row, const std::map<int64_t, DeviceInfo>& gpu
 absl::Status ReadCudaDevices(ReadSession& session, const std::map<int64_t, DeviceInfo>& gpus) {
   return session.Scan(cuda_device::kTable, [&](const Row& row) {
     const std::optional<int64_t> pid = row.Int(cuda_device::kPid);
-    const std::optional<int32_t> ordinal = session.DeviceOf(row, cuda_device::kCuda);
+    int32_t ordinal = -1;
+    const bool has_ordinal = session.ReadDevice(row, cuda_device::kCuda, ordinal);
     std::vector<DeviceInfo>& devices = session.context().devices;
-    if (!pid.has_value() || !ordinal.has_value() || devices.size() >= kMaxRows) return absl::OkStatus();
+    if (!pid.has_value() || !has_ordinal || devices.size() >= kMaxRows) return absl::OkStatus();
     DeviceInfo info = CudaDeviceOf(row, gpus);
     info.pid = *pid;
-    info.ordinal = *ordinal;
+    info.ordinal = ordinal;
     devices.push_back(std::move(info));
     return absl::OkStatus();
   });

@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace lockstep {
 namespace {
@@ -83,6 +85,83 @@ TEST_F(KeptStatements, OfManyTextsAreNotAllKept) {
     EXPECT_TRUE(*statement.Step());
     EXPECT_EQ(statement.Int(0), 1 + i);
   }
+}
+
+std::optional<int64_t> IntegerOf(const RowValues& row, int column) {
+  int64_t value = 0;
+  return row.ReadInteger(column, value) ? std::optional(value) : std::nullopt;
+}
+
+Database WithTable() {
+  Database db = *Database::Open("", Database::Mode::kMemory);
+  EXPECT_TRUE(
+      db.Execute("CREATE TABLE t (number, text); INSERT INTO t VALUES (1, 'one'), (NULL, x'00ff'), (2.5, '3');").ok());
+  return db;
+}
+
+TEST(VisitRows, HandsOverEachRowInOrderOfItsId) {
+  Database db = WithTable();
+  std::vector<std::optional<int64_t>> numbers;
+  std::vector<std::string> texts;
+  std::vector<size_t> blobs;
+  ASSERT_TRUE(db.VisitRows("_rowid_, number, text", "t", [&](const RowValues& row) {
+                  EXPECT_EQ(IntegerOf(row, 0), static_cast<int64_t>(numbers.size()) + 1);
+                  EXPECT_EQ(row.IsNull(1), numbers.size() == 1);
+                  numbers.push_back(IntegerOf(row, 1));
+                  texts.emplace_back(row.TextIfText(2));
+                  blobs.push_back(row.BlobIfBlob(2).size());
+                  return true;
+                }).ok());
+  EXPECT_EQ(numbers, (std::vector<std::optional<int64_t>>{1, std::nullopt, std::nullopt}));
+  EXPECT_EQ(texts, (std::vector<std::string>{"one", "", "3"}));
+  EXPECT_EQ(blobs, (std::vector<size_t>{0, 2, 0}));
+}
+
+TEST(VisitRows, AVisitThatStopsIsNoError) {
+  Database db = WithTable();
+  int visits = 0;
+  EXPECT_TRUE(db.VisitRows("number", "t", [&](const RowValues&) { return ++visits < 2; }).ok());
+  EXPECT_EQ(visits, 2);
+  EXPECT_TRUE(db.VisitRows("number", "t WHERE number = 7", [&](const RowValues&) { return ++visits < 0; }).ok());
+  EXPECT_EQ(visits, 2) << "no row, no visit";
+}
+
+TEST(VisitRows, AVisitMayVisitOtherRows) {
+  Database db = WithTable();
+  int64_t inner = 0;
+  int64_t outer = 0;
+  ASSERT_TRUE(db.VisitRows("_rowid_", "t", [&](const RowValues& row) {
+                  outer += *IntegerOf(row, 0);
+                  EXPECT_TRUE(db.VisitRows("_rowid_", "t", [&](const RowValues& other) {
+                                  inner += *IntegerOf(other, 0);
+                                  return *IntegerOf(other, 0) < 2;
+                                }).ok());
+                  return true;
+                }).ok());
+  EXPECT_EQ(outer, 1 + 2 + 3);
+  EXPECT_EQ(inner, 3 * (1 + 2));
+}
+
+TEST(VisitRows, SurvivesAMoveOfTheDatabase) {
+  Database first = WithTable();
+  const auto all = [](const RowValues&) { return true; };
+  ASSERT_TRUE(first.VisitRows("number", "t", all).ok());
+  Database second = std::move(first);
+  int visits = 0;
+  EXPECT_TRUE(second.VisitRows("number", "t", [&](const RowValues&) { return ++visits > 0; }).ok());
+  EXPECT_EQ(visits, 3);
+}
+
+TEST(VisitRows, ATableThatIsNotThereIsAnError) {
+  Database db = WithTable();
+  EXPECT_FALSE(db.VisitRows("number", "missing", [](const RowValues&) { return true; }).ok());
+}
+
+TEST(VisitRows, NoViewOfAFileCanCallIt) {
+  Database db = WithTable();
+  ASSERT_TRUE(db.VisitRows("number", "t", [](const RowValues&) { return true; }).ok());
+  ASSERT_TRUE(db.Execute("CREATE VIEW v AS SELECT visit_row(number) AS n FROM t").ok());
+  EXPECT_FALSE(db.Execute("SELECT n FROM v").ok());
 }
 
 }  // namespace
