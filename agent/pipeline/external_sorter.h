@@ -1,9 +1,9 @@
 // A bounded external merge sort of trivially copyable records.
 //
-// Records are collected up to the memory budget; a full buffer is sorted and spilled as a run to an unlinked file, in
-// packed blocks (record_block.h): copying to the file costs more than packing. Reading merges the runs. Nothing is
-// spilled while one run suffices. The order must be total for the result to be deterministic; equal records keep no
-// particular order. One thread.
+// Records are collected up to the memory budget; a full buffer is ordered and spilled as a run to an unlinked file, in
+// packed blocks (record_block.h): copying to the file costs more than packing. A run that begins where the last one
+// ended makes it longer. Reading merges the runs. Nothing is spilled while one run suffices. The order must be total
+// for the result to be deterministic; equal records keep no particular order. One thread.
 //   sorter.Add(r)...; sorter.Finish(); while (sorter.Next(r)) ...
 #pragma once
 
@@ -11,6 +11,7 @@
 #include <absl/status/statusor.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <numeric>
 #include <optional>
@@ -20,6 +21,8 @@
 #include <utility>
 #include <vector>
 
+#include "agent/pipeline/lane_order.h"
+#include "agent/pipeline/merge_heap.h"
 #include "agent/pipeline/record_block.h"
 #include "analysis/base/status_macros.h"
 #include "platform/spill_file.h"
@@ -33,8 +36,10 @@ class ExternalSorter {
  public:
   ExternalSorter(std::string folder, int64_t memory_bytes, Less less = Less())
       : folder_(std::move(folder)),
-        capacity_(std::max<size_t>(1024, static_cast<size_t>(memory_bytes) / sizeof(Record))),
-        less_(less) {}
+        capacity_(std::max<size_t>(1024, static_cast<size_t>(memory_bytes) / sizeof(Record) / kBlock * kBlock)),
+        less_(less),
+        lanes_(less),
+        heap_(less) {}
 
   absl::Status Add(const Record& record) {
     if (buffer_.size() == capacity_) LOCKSTEP_RETURN_IF_ERROR(Spill());
@@ -46,17 +51,19 @@ class ExternalSorter {
   }
 
   absl::Status Finish() {
-    std::sort(buffer_.begin(), buffer_.end(), less_);
-    if (runs_.empty()) return absl::OkStatus();
+    if (runs_.empty()) {
+      Order();
+      return absl::OkStatus();
+    }
     LOCKSTEP_RETURN_IF_ERROR(Spill());
     buffer_ = {};
+    order_ = {};
     return Merge();
   }
 
   // After Finish: the next record is the first one again.
   absl::Status Rewind() {
     position_ = 0;
-    heap_.clear();
     return Merge();
   }
 
@@ -64,18 +71,17 @@ class ExternalSorter {
   absl::StatusOr<bool> Next(Record& record) {
     if (runs_.empty()) {
       if (position_ == buffer_.size()) return false;
-      record = buffer_[position_++];
+      record = buffer_[order_[position_++]];
       return true;
     }
     if (heap_.empty()) return false;
-    std::pop_heap(heap_.begin(), heap_.end(), HeapOrder{this});
-    Run& run = runs_[heap_.back()];
-    record = run.window[run.position++];
-    if (run.position == run.window.size()) LOCKSTEP_RETURN_IF_ERROR(Refill(run));
+    record = *heap_.top().record;
+    Run& run = runs_[heap_.top().sequence];
+    if (++run.position == run.window.size()) LOCKSTEP_RETURN_IF_ERROR(Refill(run));
     if (run.position == run.window.size()) {
-      heap_.pop_back();
+      heap_.Pop();
     } else {
-      std::push_heap(heap_.begin(), heap_.end(), HeapOrder{this});
+      heap_.Replace(&run.window[run.position]);
     }
     return true;
   }
@@ -88,33 +94,32 @@ class ExternalSorter {
     int64_t first_offset = 0;
     size_t size = 0;                    // records
     std::vector<uint32_t> block_bytes;  // of each kBlock records; the last may hold fewer
-    int64_t offset = 0;                 // next byte to read
-    size_t block = 0;                   // next to read
+    Record last;
+    int64_t offset = 0;  // next byte to read
+    size_t block = 0;    // next to read
     std::vector<Record> window;
     size_t position = 0;
   };
-  struct HeapOrder {
-    const ExternalSorter* self;
-    bool operator()(size_t a, size_t b) const {
-      const Run& ra = self->runs_[a];
-      const Run& rb = self->runs_[b];
-      if (self->less_(rb.window[rb.position], ra.window[ra.position])) return true;
-      if (self->less_(ra.window[ra.position], rb.window[rb.position])) return false;
-      return b < a;
-    }
-  };
+
+  // Makes `order_` that of the buffer.
+  void Order() {
+    if (lanes_.Find(buffer_, order_)) return;
+    std::sort(buffer_.begin(), buffer_.end(), less_);
+    order_.resize(buffer_.size());
+    std::iota(order_.begin(), order_.end(), uint32_t{0});
+  }
 
   // Every run from its begin.
   absl::Status Merge() {
-    if (runs_.empty()) return absl::OkStatus();
+    heap_.Clear();
     for (size_t i = 0; i < runs_.size(); ++i) {
       Run& run = runs_[i];
       run.offset = run.first_offset;
       run.block = 0;
       LOCKSTEP_RETURN_IF_ERROR(Refill(run));
-      heap_.push_back(i);
+      heap_.Add({run.window.data(), static_cast<uint32_t>(i)});
     }
-    std::make_heap(heap_.begin(), heap_.end(), HeapOrder{this});
+    heap_.Build();
     return absl::OkStatus();
   }
 
@@ -124,21 +129,30 @@ class ExternalSorter {
       LOCKSTEP_ASSIGN_OR_RETURN(SpillFile file, SpillFile::Create(folder_));
       file_.emplace(std::move(file));
     }
-    std::sort(buffer_.begin(), buffer_.end(), less_);
-    Run run;
-    run.first_offset = file_->size();
-    run.size = buffer_.size();
-    for (size_t first = 0; first < buffer_.size(); first += kBlock) {
-      const auto records = std::span(buffer_).subspan(first, std::min(kBlock, buffer_.size() - first));
+    Order();
+    Run& run = RunFor(buffer_[order_.front()]);
+    std::array<Record, kBlock> block;
+    for (size_t first = 0; first < order_.size(); first += kBlock) {
+      const size_t count = std::min(kBlock, order_.size() - first);
+      for (size_t i = 0; i < count; ++i) block[i] = buffer_[order_[first + i]];
       const size_t before = packed_.size();
-      PackRecords(std::as_bytes(records), sizeof(Record), packed_);
+      PackRecords(std::as_bytes(std::span(block).first(count)), sizeof(Record), packed_);
       run.block_bytes.push_back(static_cast<uint32_t>(packed_.size() - before));
       if (packed_.size() >= kWriteBytes) LOCKSTEP_RETURN_IF_ERROR(Write());
     }
     LOCKSTEP_RETURN_IF_ERROR(Write());
-    runs_.push_back(std::move(run));
+    run.size += order_.size();
+    run.last = buffer_[order_.back()];
     buffer_.clear();
     return absl::OkStatus();
+  }
+
+  // The last run if a run that begins so can follow it: its blocks are whole, and it stands at the end of the file.
+  Run& RunFor(const Record& first) {
+    if (runs_.empty() || runs_.back().size % kBlock != 0 || less_(first, runs_.back().last)) {
+      runs_.emplace_back().first_offset = file_->size();
+    }
+    return runs_.back();
   }
 
   absl::Status Write() {
@@ -149,7 +163,7 @@ class ExternalSorter {
 
   // The next blocks of a run, as many as its share of the memory holds.
   absl::Status Refill(Run& run) {
-    const size_t share = std::max<size_t>(1, capacity_ / runs_.size() / kBlock);
+    const size_t share = std::clamp<size_t>(capacity_ / runs_.size() / kBlock, 1, kWindowBlocks);
     const size_t blocks = std::min(share, run.block_bytes.size() - run.block);
     const auto sizes = std::span(run.block_bytes).subspan(run.block, blocks);
     run.window.resize(std::min(blocks * kBlock, run.size - std::min(run.size, run.block * kBlock)));
@@ -176,16 +190,19 @@ class ExternalSorter {
   }
 
   static constexpr size_t kBlock = 64;
+  static constexpr size_t kWindowBlocks = 32;  // stays in the processor's caches
   static constexpr size_t kWriteBytes = size_t{64} << 10;
 
   std::string folder_;
   size_t capacity_;
   Less less_;
   std::vector<Record> buffer_;
+  std::vector<uint32_t> order_;  // of the buffer
+  LaneOrder<Record, Less> lanes_;
   size_t position_ = 0;
   int64_t count_ = 0;
   std::vector<Run> runs_;
-  std::vector<size_t> heap_;
+  MergeHeap<Record, Less> heap_;
   std::vector<std::byte> packed_;  // what is written or read
   std::optional<SpillFile> file_;
 };

@@ -10,15 +10,16 @@
 
 namespace lockstep {
 
+// What differs between neighbours stands together: record_block.h packs it by groups of sixteen bytes.
 struct HostEvent {
   int64_t start_ns = 0;
   int64_t duration_ns = 0;
-  int64_t tid = 0;
   uint64_t correlation = 0;
+  NameId name = kNoId;
+  uint32_t process = 0;
+  int64_t tid = 0;
   uint64_t comms_id = 0;
   int64_t seq = kNoSeq;
-  uint32_t process = 0;
-  NameId name = kNoId;
   NameId domain = kNoId;  // of a range
   MetaId meta = kNoId;
   bool is_api = false;
@@ -47,9 +48,9 @@ struct HostEventOrder {
 
 // A call that may have put work on a device, with what the host sweep learned about it.
 struct Launch {
-  uint64_t correlation = 0;
   int64_t start_ns = 0;
   int64_t end_ns = 0;
+  uint64_t correlation = 0;
   uint64_t comms_id = 0;
   int64_t seq = kNoSeq;
   int64_t graph_launch = -1;

@@ -1,6 +1,6 @@
 #include "agent/pipeline/record_block.h"
 
-#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 
@@ -27,37 +27,68 @@ uint32_t CodeOf(uint32_t z) {
   return static_cast<uint32_t>(z > 0) + static_cast<uint32_t>(z > 0xff) + static_cast<uint32_t>(z > 0xffff);
 }
 
-// Writes up to a whole word beyond what it takes; returns the end.
-std::byte* PackOne(const std::byte* record, const std::byte* before, size_t words, std::byte* to) {
-  for (size_t first = 0; first < words; first += kGroup) {
-    std::byte* const lengths = to++;
-    uint32_t codes = 0;
-    const size_t count = std::min(kGroup, words - first);
-    for (size_t i = 0; i < count; ++i) {
-      const size_t at = (first + i) * kWord;
-      const uint32_t z = Zigzag(LoadWord(record + at) - LoadWord(before + at));
-      const uint32_t code = CodeOf(z);
-      codes |= code << (2 * i);
-      StoreWord(to, z);
-      to += kLength[code];
+// Where the words of a group begin and end behind its byte of lengths: known at once, none waits for the one before.
+struct Layout {
+  uint8_t begin[kGroup] = {};
+  uint8_t size = 0;
+};
+
+constexpr std::array<Layout, 256> MakeLayouts() {
+  std::array<Layout, 256> layouts;
+  for (uint32_t codes = 0; codes < layouts.size(); ++codes) {
+    for (size_t i = 0; i < kGroup; ++i) {
+      layouts[codes].begin[i] = layouts[codes].size;
+      layouts[codes].size += static_cast<uint8_t>(kLength[(codes >> (2 * i)) & 3U]);
     }
-    *lengths = static_cast<std::byte>(codes);
   }
-  return to;
+  return layouts;
+}
+
+constexpr auto kLayouts = MakeLayouts();
+
+// Writes up to a whole word beyond what it takes; returns the end.
+std::byte* PackGroup(const std::byte* record, const std::byte* before, size_t words, std::byte* to) {
+  uint32_t differences[kGroup] = {};
+  uint32_t codes = 0;
+  for (size_t i = 0; i < words; ++i) {
+    differences[i] = Zigzag(LoadWord(record + i * kWord) - LoadWord(before + i * kWord));
+    codes |= CodeOf(differences[i]) << (2 * i);
+  }
+  *to++ = static_cast<std::byte>(codes);
+  if (codes == 0) return to;
+  const Layout& layout = kLayouts[codes];
+  for (size_t i = 0; i < words; ++i) StoreWord(to + layout.begin[i], differences[i]);
+  return to + layout.size;
+}
+
+const std::byte* UnpackGroup(const std::byte* from, const std::byte* before, size_t words, std::byte* record) {
+  const auto codes = static_cast<uint32_t>(*from++);
+  if (codes == 0) {
+    std::memcpy(record, before, words * kWord);
+    return from;
+  }
+  const Layout& layout = kLayouts[codes];
+  for (size_t i = 0; i < words; ++i) {
+    const uint32_t difference = LoadWord(from + layout.begin[i]) & kMask[(codes >> (2 * i)) & 3U];
+    StoreWord(record + i * kWord, LoadWord(before + i * kWord) + Unzigzag(difference));
+  }
+  return from + layout.size;
+}
+
+std::byte* PackOne(const std::byte* record, const std::byte* before, size_t words, std::byte* to) {
+  size_t first = 0;
+  for (; first + kGroup <= words; first += kGroup) {
+    to = PackGroup(record + first * kWord, before + first * kWord, kGroup, to);
+  }
+  return first == words ? to : PackGroup(record + first * kWord, before + first * kWord, words - first, to);
 }
 
 const std::byte* UnpackOne(const std::byte* from, const std::byte* before, size_t words, std::byte* record) {
-  for (size_t first = 0; first < words; first += kGroup) {
-    auto codes = static_cast<uint32_t>(*from++);
-    const size_t count = std::min(kGroup, words - first);
-    for (size_t i = 0; i < count; ++i, codes >>= 2U) {
-      const size_t at = (first + i) * kWord;
-      const uint32_t z = LoadWord(from) & kMask[codes & 3U];
-      StoreWord(record + at, LoadWord(before + at) + Unzigzag(z));
-      from += kLength[codes & 3U];
-    }
+  size_t first = 0;
+  for (; first + kGroup <= words; first += kGroup) {
+    from = UnpackGroup(from, before + first * kWord, kGroup, record + first * kWord);
   }
-  return from;
+  return first == words ? from : UnpackGroup(from, before + first * kWord, words - first, record + first * kWord);
 }
 
 }  // namespace

@@ -24,6 +24,10 @@ struct ActivityRecord {
   int64_t duration_ns = 0;  // kAllocation: delta in bytes
   int64_t launch_start_ns = kNoTime;
   int64_t launch_end_ns = kNoTime;
+  NameId name = kNoId;
+  NameId mangled = kNoId;
+  ShapeId shape = kNoId;
+  int32_t stream = -1;
   HostWait host_wait;  // the last before the launch
   int64_t seq = kNoSeq;
   int64_t bytes = kUnknownBytes;
@@ -31,12 +35,8 @@ struct ActivityRecord {
   int64_t tid = -1;           // of the launching thread; -1: not known
   uint64_t comms_id = 0;
   uint32_t source = 0;  // index of the source within the file
-  NameId name = kNoId;
-  NameId mangled = kNoId;
   NameId api = kNoId;
-  ShapeId shape = kNoId;
   MetaId meta = kNoId;
-  int32_t stream = -1;
   int32_t step = kNoLaunchRow;
   ActivityType type = ActivityType::kDevice;
   DeviceKind kind = DeviceKind::kKernel;

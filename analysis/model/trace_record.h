@@ -43,23 +43,23 @@ enum class CopyKind : uint8_t {
 
 enum class MemoryKind : uint8_t { kUnknown = 0, kPageable = 1, kPinned = 2, kDevice = 3, kArray = 4, kManaged = 5 };
 
-// One activity of a device: kernel, copy, memset or graph-level span.
+// One activity of a device: kernel, copy, memset or graph-level span. What differs between neighbours stands first.
 struct DeviceRecord {
   int64_t start_ns = 0;
   int64_t duration_ns = 0;
-  uint64_t correlation = 0;       // joins with ApiRecord::correlation of the same process; see has_correlation
+  uint64_t correlation = 0;  // joins with ApiRecord::correlation of the same process; see has_correlation
+  NameId name = kNoId;       // demangled kernel name; operation label of a copy
+  NameId mangled = kNoId;    // kNoId = not recorded
+  ShapeId shape = kNoId;
+  int32_t stream = -1;
+  int32_t device = 0;             // ordinal as the process sees it
+  uint32_t process = 0;           // index given by RecordSink::AddProcess
   uint64_t external_id = 0;       // Kineto "External id"; 0 = none
   uint64_t graph_node = 0;        // nsys graphNodeId / Kineto "graph node id"; 0 = not from a graph
   uint64_t comms_id = 0;          // Kineto "Comms Id", nsys operationId; see has_comms_id
   int64_t seq = kNoSeq;           // the trace's own sequence number
   int64_t bytes = kUnknownBytes;  // copies and memsets
-  uint32_t process = 0;           // index given by RecordSink::AddProcess
-  int32_t device = 0;             // ordinal as the process sees it
-  int32_t stream = -1;
-  NameId name = kNoId;     // demangled kernel name; operation label of a copy
-  NameId mangled = kNoId;  // kNoId = not recorded
-  ShapeId shape = kNoId;
-  MetaId meta = kNoId;  // collective metadata on the row itself
+  MetaId meta = kNoId;            // collective metadata on the row itself
   DeviceKind kind = DeviceKind::kKernel;
   CopyKind copy_kind = CopyKind::kUnknown;
   MemoryKind source_memory = MemoryKind::kUnknown;

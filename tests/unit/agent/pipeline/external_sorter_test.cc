@@ -29,8 +29,20 @@ std::vector<Record> RandomRecords(size_t n) {
   return records;
 }
 
-void ExpectSorted(size_t n, int64_t memory_bytes, bool spills) {
-  std::vector<Record> records = RandomRecords(n);
+// As a trace has them: of each of some processes a few ascending streams, side by side in time.
+std::vector<Record> NearlySorted(size_t n, size_t streams) {
+  std::mt19937_64 random(n);
+  std::vector<Record> records(n);
+  for (size_t i = 0; i < n; ++i) {
+    const size_t stream = random() % streams;
+    records[i].key = static_cast<int64_t>(stream % 2);
+    records[i].payload[0] = static_cast<int64_t>((i - stream * 40) * 128 + stream);
+    records[i].payload[2] = static_cast<int64_t>(stream);
+  }
+  return records;
+}
+
+void ExpectSorted(std::vector<Record> records, int64_t memory_bytes, bool spills) {
   ExternalSorter<Record, ByKey> sorter(testing::TempDir(), memory_bytes);
   for (const Record& record : records) ASSERT_TRUE(sorter.Add(record).ok());
   ASSERT_TRUE(sorter.Finish().ok());
@@ -51,9 +63,27 @@ void ExpectSorted(size_t n, int64_t memory_bytes, bool spills) {
   EXPECT_FALSE(*sorter.Next(got));
 }
 
+void ExpectSorted(size_t n, int64_t memory_bytes, bool spills) { ExpectSorted(RandomRecords(n), memory_bytes, spills); }
+
 TEST(ExternalSorter, OneRunIsSortedInMemory) { ExpectSorted(1'000, 1 << 20, false); }
 TEST(ExternalSorter, ManyRunsAreMergedFromDisk) { ExpectSorted(50'000, 1024 * sizeof(Record), true); }
 TEST(ExternalSorter, AnExactlyFullBufferNeedsNoDisk) { ExpectSorted(1'024, 1024 * sizeof(Record), false); }
+TEST(ExternalSorter, StreamsSideBySideAreMerged) {
+  for (const size_t streams : {1, 2, 7, 12, 100}) {
+    ExpectSorted(NearlySorted(1'000, streams), 1 << 20, false);
+    ExpectSorted(NearlySorted(50'000, streams), 1024 * sizeof(Record), true);
+  }
+}
+TEST(ExternalSorter, RunsThatFollowOneAnotherAreOne) {
+  std::vector<Record> records(10'000);
+  for (size_t i = 0; i < records.size(); ++i) records[i].key = static_cast<int64_t>(i / 3);
+  ExpectSorted(records, 1024 * sizeof(Record), true);
+}
+TEST(ExternalSorter, DescendingRecordsAreSorted) {
+  std::vector<Record> records = NearlySorted(10'000, 1);
+  std::reverse(records.begin(), records.end());
+  ExpectSorted(records, 1024 * sizeof(Record), true);
+}
 TEST(ExternalSorter, NothingGivesNothing) { ExpectSorted(0, 1 << 20, false); }
 
 TEST(ExternalSorter, AFolderThatIsNotThereIsAnErrorThatNamesIt) {
