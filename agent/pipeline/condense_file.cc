@@ -195,12 +195,9 @@ class FileCondenser {
   }
 
   [[nodiscard]] HostRows HostRowsOf(uint32_t process) {
-    HostRows rows;
-    const HostTotals& totals = collector_.host_totals()[process];
-    for (const auto& [name, row] : totals.apis) {
-      if (name != kNoId) rows.apis.push_back(row);
-    }
-    for (const auto& [key, row] : totals.ranges) rows.ranges.push_back(row);
+    HostTotals& totals = collector_.host_totals()[process];
+    HostRows rows{totals.Calls(), totals.Ranges()};
+    std::erase_if(rows.apis, [](const ApiRow& row) { return row.name == kNoId; });
     return rows;
   }
 

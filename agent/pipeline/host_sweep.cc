@@ -65,6 +65,7 @@ class HostSweep {
       if (!more) return absl::OkStatus();
       if (event.process != process) {
         threads_.clear();
+        latest_thread_ = nullptr;
         phases_.clear();
         waits_ = HostWaits();
       }
@@ -75,7 +76,7 @@ class HostSweep {
 
  private:
   absl::Status Take(const HostEvent& event) {
-    ThreadState& thread = threads_[event.tid];
+    ThreadState& thread = ThreadOf(event.tid);
     while (!thread.calls.empty() && thread.calls.back().end_ns <= event.start_ns) thread.calls.pop_back();
     const int32_t step = step_cursors_[event.process].At(event.start_ns, event.tid);
     const bool counts = selected_.empty() || selected_[event.process].Has(step, event.start_ns);
@@ -98,6 +99,11 @@ class HostSweep {
     return absl::OkStatus();
   }
 
+  ThreadState& ThreadOf(int64_t tid) {
+    if (latest_thread_ == nullptr || latest_thread_->first != tid) latest_thread_ = &*threads_.try_emplace(tid).first;
+    return latest_thread_->second;
+  }
+
   void TakeRange(const HostEvent& event, bool counts, ThreadState& thread) {
     std::vector<OpenRange>& open = thread.ranges;
     while (!open.empty() && open.back().end_ns <= event.start_ns) open.pop_back();
@@ -116,9 +122,10 @@ class HostSweep {
   }
 
   Phase PhaseOf(NameId name) {
-    const auto [found, is_new] = phase_of_name_.emplace(name, Phase::kNone);
-    if (is_new) found->second = PhaseOfRange(collector_.interner().NameOf(name));
-    return found->second;
+    if (name >= phase_of_name_.size()) phase_of_name_.resize(name + 1);
+    std::optional<Phase>& known = phase_of_name_[name];
+    if (!known.has_value()) known = PhaseOfRange(collector_.interner().NameOf(name));
+    return *known;
   }
 
   // The innermost phase on the launching thread; else, as when autograd launches for the main thread, the one begun
@@ -257,8 +264,9 @@ class HostSweep {
   const std::vector<CondenseSelection>& selected_;
   std::vector<StepCursor> step_cursors_;  // by process
   std::vector<OpenRange> phases_;         // of the process: begun later, ends earlier
-  std::unordered_map<NameId, Phase> phase_of_name_;
+  std::vector<std::optional<Phase>> phase_of_name_;
   std::unordered_map<int64_t, ThreadState> threads_;
+  std::pair<const int64_t, ThreadState>* latest_thread_ = nullptr;  // of these
   HostWaits waits_;
   std::vector<int64_t> graph_ordinals_;
   uint64_t last_graph_correlation_ = 0;

@@ -1,7 +1,7 @@
 #include "agent/pipeline/launch_join.h"
 
 #include <optional>
-#include <unordered_map>
+#include <vector>
 
 #include "analysis/base/status_macros.h"
 #include "analysis/base/time.h"
@@ -201,11 +201,13 @@ class LaunchJoin {
   }
 
   bool IsCommunication(NameId name) {
-    const auto [found, is_new] = communication_.emplace(name, false);
-    if (is_new && name != kNoId) {
-      found->second = ClassifyKernel(collector_.interner().NameOf(name)).category == Category::kCommunication;
+    if (name == kNoId) return false;
+    if (name >= communication_.size()) communication_.resize(name + 1);
+    std::optional<bool>& known = communication_[name];
+    if (!known.has_value()) {
+      known = ClassifyKernel(collector_.interner().NameOf(name)).category == Category::kCommunication;
     }
-    return found->second;
+    return *known;
   }
 
   RecordCollector& collector_;
@@ -215,7 +217,7 @@ class LaunchJoin {
   std::optional<Launch> current_;
   std::optional<Launch> skipped_;
   bool current_has_work_ = false;
-  std::unordered_map<NameId, bool> communication_;
+  std::vector<std::optional<bool>> communication_;  // by name
   JoinResult result_;
 };
 

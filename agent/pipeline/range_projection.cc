@@ -28,9 +28,7 @@ void RangeProjection::Finish(std::vector<HostTotals>& totals) {
     const Instance instance = instances_[i];
     if (instance.start_ns > instance.end_ns) continue;
     Extend(instance.parent, instance.start_ns, instance.end_ns);
-    auto& ranges = totals[instance.process].ranges;
-    const auto row = ranges.find({instance.domain, instance.name, false});
-    if (row != ranges.end()) row->second.projected.Add(instance.end_ns - instance.start_ns);
+    totals[instance.process].AddProjected({instance.domain, instance.name, false}, instance.end_ns - instance.start_ns);
   }
   instances_.clear();
 }

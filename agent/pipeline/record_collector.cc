@@ -30,16 +30,6 @@ std::vector<StepRange> Outermost(std::vector<StepRange> ranges) {
   return outermost;
 }
 
-// The entry of the key; once there are too many, for new keys that of all the rest, and they are counted.
-template <typename Key, typename Row>
-std::pair<const Key, Row>& RowOf(std::map<Key, Row>& rows, const Key& key, const Key& rest, DropCounters& drops) {
-  const auto found = rows.find(key);
-  if (found != rows.end()) return *found;
-  if (rows.size() < RecordCollector::kMaxHostKeys) return *rows.emplace(key, Row{}).first;
-  drops.Add(DropReason::kKeyLimit);
-  return *rows.emplace(rest, Row{}).first;
-}
-
 bool IsGroupCall(std::string_view name) { return name == "ncclGroupStart" || name == "ncclGroupEnd"; }
 
 }  // namespace
@@ -124,22 +114,7 @@ absl::Status RecordCollector::Api(const ApiRecord& record) {
   return event.has_correlation || !MayLaunch(event.api_kind) ? host_events_.Add(event) : absl::OkStatus();
 }
 
-void RecordCollector::Count(const HostEvent& event) {
-  if (event.is_api) {
-    CountCall(event);
-  } else {
-    CountRange(event);
-  }
-}
-
-void RecordCollector::CountCall(const HostEvent& call) {
-  auto& [name, row] = RowOf(host_totals_[call.process].apis, call.name, FileInterner::rest(), context_.drops);
-  if (row.duration.empty()) {
-    row.name = name;
-    row.kind = call.api_kind;
-  }
-  row.duration.Add(call.duration_ns);
-}
+void RecordCollector::Count(const HostEvent& event) { host_totals_[event.process].Count(event, context_.drops); }
 
 absl::Status RecordCollector::Host(const HostRecord& record) {
   if (record.duration_ns < 0 || !IsTimeSane(record.start_ns, record.duration_ns)) {
@@ -177,17 +152,6 @@ absl::Status RecordCollector::AddRange(const HostRecord& record) {
   if (totals_later_) return host_events_.Add(event);
   Count(event);
   return Surrounds(event.host_kind) ? host_events_.Add(event) : absl::OkStatus();
-}
-
-void RecordCollector::CountRange(const HostEvent& range) {
-  const RangeKey own{range.domain, range.name, range.host_kind == HostKind::kStartEnd};
-  auto& [key, row] = RowOf(host_totals_[range.process].ranges, own, {kNoId, FileInterner::rest()}, context_.drops);
-  if (row.duration.empty()) {
-    row.domain = key.domain;
-    row.name = key.name;
-    row.style = range.host_kind;
-  }
-  row.duration.Add(range.duration_ns);
 }
 
 void RecordCollector::AddStep(const HostRecord& record, std::vector<StepRange>& steps) {

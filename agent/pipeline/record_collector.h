@@ -5,7 +5,6 @@
 // are pulled in order. One thread.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -15,6 +14,7 @@
 
 #include "agent/pipeline/external_sorter.h"
 #include "agent/pipeline/host_event.h"
+#include "agent/pipeline/host_totals.h"
 #include "agent/readers/record_sink.h"
 #include "analysis/condense/activity.h"
 #include "analysis/condense/file_interner.h"
@@ -30,24 +30,9 @@ struct CollectorOptions {
   bool totals_later = false;
 };
 
-// A range that may end on another thread than it began on is no push and pop of the same name.
-struct RangeKey {
-  NameId domain = kNoId;
-  NameId name = kNoId;
-  bool start_end = false;
-  friend auto operator<=>(const RangeKey&, const RangeKey&) = default;
-};
-
-// Host-side totals of one process, in any order of arrival.
-struct HostTotals {
-  std::map<NameId, ApiRow> apis;
-  std::map<RangeKey, RangeRow> ranges;
-};
-
 class RecordCollector : public RecordSink {
  public:
-  static constexpr size_t kMaxSteps = 32'768;    // of all processes; later ones are counted and mark no step
-  static constexpr size_t kMaxHostKeys = 8'192;  // of a process and kind; beyond them one remainder
+  static constexpr size_t kMaxSteps = 32'768;  // of all processes; later ones are counted and mark no step
   static constexpr size_t kMaxSources = 256;
   static constexpr size_t kMaxExternalIds = 262'144;
 
@@ -94,8 +79,6 @@ class RecordCollector : public RecordSink {
 
  private:
   void SeeHostTime(int64_t start_ns, int64_t duration_ns);
-  void CountCall(const HostEvent& call);
-  void CountRange(const HostEvent& range);
   void AddStep(const HostRecord& record, std::vector<StepRange>& steps);
   absl::Status AddRange(const HostRecord& record);
   void ChooseSteps();

@@ -1,9 +1,11 @@
 #include "analysis/condense/condenser.h"
 
 #include <algorithm>
+#include <optional>
 #include <queue>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "analysis/base/status_macros.h"
 #include "analysis/condense/batch_cutter.h"
@@ -46,6 +48,13 @@ int64_t SliceWidth(int64_t window_ns) { return WidthFor(window_ns, 16); }
 int64_t BucketWidth(int64_t window_ns) { return WidthFor(window_ns, 512); }
 
 class Condenser::Impl {
+  static constexpr uint32_t kNotLarge = UINT32_MAX;
+  // Where the total of a large name in a step stands.
+  struct StepTotal {
+    int32_t step = -1;
+    StepKernelRow* row = nullptr;
+  };
+
  public:
   Impl(CondenseInput input, std::function<absl::Status(Batch)> emit)
       : input_(std::move(input)),
@@ -59,7 +68,11 @@ class Condenser::Impl {
         overlaps_(input_.steps),
         buckets_(input_.context.bucket_ns, input_.selection.time_ns,
                  [this](BucketRow row) { Keep(cutter_.Add(row)); }) {
-    for (const NameId name : input_.largest_names) largest_[name] = true;
+    for (const NameId name : input_.largest_names) {
+      if (name >= large_.size()) large_.resize(name + 1, kNotLarge);
+      large_[name] = static_cast<uint32_t>(recent_totals_.size());
+      recent_totals_.emplace_back();
+    }
   }
 
   absl::Status Add(const ActivityRecord& record) {
@@ -172,9 +185,10 @@ class Condenser::Impl {
   const KernelClass& ClassOf(const ActivityRecord& record) {
     static constexpr KernelClass kNone;
     if (record.kind != DeviceKind::kKernel || record.name == kNoId) return kNone;
-    const auto [found, is_new] = classes_.emplace(record.name, KernelClass{});
-    if (is_new) found->second = ClassifyKernel(input_.names.NameOf(record.name));
-    return found->second;
+    if (record.name >= classes_.size()) classes_.resize(record.name + 1);
+    std::optional<KernelClass>& known = classes_[record.name];
+    if (!known.has_value()) known = ClassifyKernel(input_.names.NameOf(record.name));
+    return *known;
   }
 
   static ActivitySet SetOf(const ActivityRecord& record, const KernelClass& kind) {
@@ -219,11 +233,19 @@ class Condenser::Impl {
       row->collective_time_ns += record.duration_ns;
       row->collective_max_ns = std::max(row->collective_max_ns, record.duration_ns);
     }
-    if (step >= 0 && largest_.contains(record.name)) {
-      StepKernelRow& total = step_kernels_[{step, record.name}];
+    if (step >= 0 && IsLarge(record.name)) {
+      StepKernelRow& total = TotalOf(step, record.name);
       ++total.instances;
       total.total_ns += record.duration_ns;
     }
+  }
+
+  [[nodiscard]] bool IsLarge(NameId name) const { return name < large_.size() && large_[name] != kNotLarge; }
+
+  StepKernelRow& TotalOf(int32_t step, NameId name) {
+    StepTotal& recent = recent_totals_[large_[name]];
+    if (recent.row == nullptr || recent.step != step) recent = {step, &step_kernels_[{step, name}]};
+    return *recent.row;
   }
 
   // A collective's Comms Id is a hash of its group and sequence number: eight random bytes that say nothing more. Of
@@ -314,6 +336,9 @@ class Condenser::Impl {
     }
     Keep(cutter_.Add(std::move(row)));
     if (step < 0) return;
+    for (StepTotal& recent : recent_totals_) {
+      if (recent.step == step) recent = {};
+    }
     for (auto it = step_kernels_.lower_bound({step, 0}); it != step_kernels_.end() && it->first.first == step;) {
       it->second.step = NumberOf(step);
       it->second.name = cutter_.Name(it->first.second);
@@ -373,9 +398,10 @@ class Condenser::Impl {
   std::priority_queue<Running, std::vector<Running>, std::greater<>> running_;
   int64_t now_ns_ = 0;
   bool started_ = false;
-  std::unordered_map<NameId, KernelClass> classes_;
-  std::unordered_map<NameId, bool> largest_;
+  std::vector<std::optional<KernelClass>> classes_;  // by name
+  std::vector<uint32_t> large_;                      // by name: its number among the largest
   std::map<std::pair<int32_t, NameId>, StepKernelRow> step_kernels_;
+  std::vector<StepTotal> recent_totals_;  // by number
   std::unordered_map<uint32_t, int64_t> last_end_;
   std::map<int64_t, int64_t> graph_positions_;
   static constexpr size_t kTilesPerInstance = 32;  // on average

@@ -22,6 +22,20 @@ std::string KeyOf(const CollectiveMeta& meta) {
                      static_cast<int>(meta.dtype), meta.bytes, meta.peer, meta.root);
 }
 
+// Spreads the shapes that one program launches.
+size_t PlaceOf(const LaunchShape& shape) {
+  uint64_t place = 0;
+  for (const auto* numbers : {&shape.grid, &shape.block}) {
+    for (const int32_t number : *numbers) place = place * 0x9e3779b97f4a7c15ULL + static_cast<uint32_t>(number);
+  }
+  return static_cast<size_t>(place >> 32);
+}
+
+size_t PlaceOf(const CollectiveMeta& meta) {
+  const uint64_t place = (meta.comm_hash ^ static_cast<uint64_t>(meta.bytes)) * 0x9e3779b97f4a7c15ULL;
+  return static_cast<size_t>(place >> 32) + static_cast<size_t>(meta.op);
+}
+
 }  // namespace
 
 FileInterner::FileInterner() { AddName(std::string(kRestName)); }
@@ -56,7 +70,9 @@ NameId FileInterner::Name(std::string_view name, DropCounters& drops) {
 }
 
 ShapeId FileInterner::Shape(const LaunchShape& shape, DropCounters& drops) {
-  if (const auto found = shape_index_.find(shape); found != shape_index_.end()) return found->second;
+  ShapeId& recent = recent_shapes_[PlaceOf(shape) % recent_shapes_.size()];
+  if (recent < shapes_.size() && shapes_[recent] == shape) return recent;
+  if (const auto found = shape_index_.find(shape); found != shape_index_.end()) return recent = found->second;
   if (shapes_.size() >= kMaxShapes) {
     drops.Add(DropReason::kKeyLimit);
     return kNoId;
@@ -68,8 +84,10 @@ ShapeId FileInterner::Shape(const LaunchShape& shape, DropCounters& drops) {
 }
 
 MetaId FileInterner::Meta(const CollectiveMeta& meta, DropCounters& drops) {
+  MetaId& recent = recent_metas_[PlaceOf(meta) % recent_metas_.size()];
+  if (recent < metas_.size() && metas_[recent] == meta) return recent;
   std::string key = KeyOf(meta);
-  if (const auto found = meta_index_.find(key); found != meta_index_.end()) return found->second;
+  if (const auto found = meta_index_.find(key); found != meta_index_.end()) return recent = found->second;
   std::string group = GroupOf(meta);
   const bool full = groups_.size() >= kMaxGroups && !groups_.contains(group);
   if (metas_.size() >= kMaxMetas || full) {

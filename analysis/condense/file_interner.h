@@ -5,6 +5,7 @@
 // thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -51,8 +52,10 @@ class FileInterner {
   size_t name_bytes_ = 0;
   std::vector<LaunchShape> shapes_;
   std::map<LaunchShape, ShapeId> shape_index_;
+  std::array<ShapeId, 1024> recent_shapes_{};  // by a hash: shapes repeat; what stands there may be another's
   std::vector<CollectiveMeta> metas_;
   std::unordered_map<std::string, MetaId> meta_index_;
+  std::array<MetaId, 64> recent_metas_{};  // as recent_shapes_
   std::unordered_set<std::string> groups_;
 };
 

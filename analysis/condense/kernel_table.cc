@@ -28,7 +28,12 @@ size_t KernelTable::KeyHash::operator()(const Key& key) const {
 
 KernelTable::Entry& KernelTable::EntryOf(const ActivityRecord& kernel, const KernelClass& kind, DropCounters& drops) {
   const Key key{kernel.name, kernel.mangled, kernel.shape, kernel.from_graph, kernel.phase, false};
-  if (const auto found = entries_.find(key); found != entries_.end()) return found->second;
+  auto& recent = recent_[(kernel.name * 61 + kernel.shape) % recent_.size()];
+  if (recent != nullptr && recent->first == key) return recent->second;
+  if (const auto found = entries_.find(key); found != entries_.end()) {
+    recent = &*found;
+    return found->second;
+  }
   // What comes late and weighs most still has a row of its own.
   const bool is_large = largest_.contains(kernel.name);
   if (entries_.size() < (is_large ? 2 * kMaxKeys : kMaxKeys)) {
@@ -67,10 +72,10 @@ void KernelTable::AddExemplar(Entry& entry, const Exemplar& exemplar) {
 
 void KernelTable::TakePending(Entry& entry) {
   if (entry.pending.empty()) return;
-  std::sort(entry.pending.begin(), entry.pending.end());
-  const Sketch more = Sketch::OfSorted(entry.pending);
-  entry.total.Merge(more);
-  entry.slices[entry.pending_slice].Merge(more);
+  entry.total.AddAll(entry.pending);
+  Sketch& slice = entry.slices[entry.pending_slice];
+  if (!entry.total.exact()) slice.ForgetExact();
+  slice.AddAll(entry.pending);
   entry.pending.clear();
 }
 
@@ -104,6 +109,7 @@ std::vector<KernelRow> KernelTable::TakeRows() {
   std::vector<std::pair<Key, Entry>> all(std::make_move_iterator(entries_.begin()),
                                          std::make_move_iterator(entries_.end()));
   entries_.clear();
+  recent_ = {};
   const auto text = [&](NameId id) { return id == kNoId ? std::string_view() : std::string_view(names_.NameOf(id)); };
   const auto shape = [&](const Key& key) {
     return key.shape == kNoId || key.is_rest ? LaunchShape{} : names_.ShapeOf(key.shape);

@@ -2,6 +2,7 @@
 // remainder a category), and a limit on exact values held. One thread, no I/O.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -55,6 +56,7 @@ class KernelTable {
     std::vector<int64_t> pending;  // durations of one slice that its sketch and the total lack
     int64_t pending_slice = 0;
   };
+  using Entries = std::unordered_map<Key, Entry, KeyHash>;
 
   Entry& EntryOf(const ActivityRecord& kernel, const KernelClass& kind, DropCounters& drops);
   void AddExemplar(Entry& entry, const Exemplar& exemplar);
@@ -65,7 +67,8 @@ class KernelTable {
   const FileInterner& names_;
   int64_t slice_ns_;
   std::unordered_set<NameId> largest_;
-  std::unordered_map<Key, Entry, KeyHash> entries_;
+  Entries entries_;
+  std::array<Entries::value_type*, 512> recent_{};  // by name and shape: most kernels repeat
   int64_t until_bound_ = 1 << 20;
 };
 

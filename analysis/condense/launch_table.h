@@ -3,7 +3,9 @@
 // are merged into one rest, and counted. One thread, no I/O.
 #pragma once
 
-#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <tuple>
 #include <vector>
@@ -11,6 +13,7 @@
 #include "analysis/condense/activity.h"
 #include "analysis/condense/file_interner.h"
 #include "analysis/model/batch.h"
+#include "analysis/stats/sketch_feed.h"
 
 namespace lockstep {
 
@@ -18,44 +21,34 @@ class LaunchTable {
  public:
   static constexpr size_t kMaxKeys = 1'024;
 
-  void Add(const ActivityRecord& kernel, DropCounters& drops) {
-    if (kernel.launch_start_ns == kNoTime || kernel.api == kNoId) return;
-    const int64_t queue = kernel.start_ns - kernel.launch_end_ns;
-    const bool sane = kernel.tid >= 0 && kernel.tid <= kMaxTid;
-    std::tuple key{kernel.api, kernel.name, sane ? kernel.tid : LaunchRow().tid};
-    if (rows_.size() >= kMaxKeys && !rows_.contains(key)) {
-      drops.Add(DropReason::kKeyLimit);
-      key = {FileInterner::rest(), FileInterner::rest(), LaunchRow().tid};
-    }
-    LaunchRow& row = rows_[key];
-    std::tie(row.api, row.kernel, row.tid) = key;
-    if (queue >= 0) delays_[row.api].Add(queue);
-    row.api_time.Add(kernel.launch_end_ns - kernel.launch_start_ns);
-    row.kernel_time.Add(kernel.duration_ns);
-    // Clocks of host and device differ a little: a kernel that "starts before its call" must not give a negative total.
-    row.total.Add(std::max<int64_t>(0, std::max(kernel.launch_end_ns, kernel.end_ns()) - kernel.launch_start_ns));
-    if (queue < 0) return;
-    ++row.queue_count;
-    row.queue.Add(queue);
-  }
+  void Add(const ActivityRecord& kernel, DropCounters& drops);
 
-  [[nodiscard]] Sketch DelayOf(NameId api) const {
-    const auto found = delays_.find(api);
-    return found == delays_.end() ? Sketch() : found->second;
-  }
-
-  [[nodiscard]] std::vector<LaunchRow> TakeRows() {
-    std::vector<LaunchRow> rows;
-    for (auto& [key, row] : rows_) rows.push_back(std::move(row));
-    rows_.clear();
-    return rows;
-  }
+  [[nodiscard]] Sketch DelayOf(NameId api);
+  [[nodiscard]] std::vector<LaunchRow> TakeRows();
 
  private:
-  static constexpr int64_t kMaxTid = int64_t{1} << 53;  // whole in a double, as JSON readers keep numbers
+  using Key = std::tuple<NameId, NameId, int64_t>;
+  struct Delay {
+    Sketch sketch;
+    SketchFeed feed;
+  };
+  struct Entry {
+    LaunchRow row;
+    SketchFeed total;
+    SketchFeed api_time;
+    SketchFeed queue;
+    SketchFeed kernel_time;
+    Delay* delay = nullptr;  // of the API
+  };
+  using Entries = std::map<Key, Entry>;
 
-  std::map<std::tuple<NameId, NameId, int64_t>, LaunchRow> rows_;
-  std::map<NameId, Sketch> delays_;
+  Entry& EntryOf(const ActivityRecord& kernel, DropCounters& drops);
+
+  static constexpr size_t kRecent = 256;
+
+  Entries entries_;
+  std::array<Entries::value_type*, kRecent> recent_{};  // by a hash of the key: most launches repeat
+  std::map<NameId, Delay> delays_;
 };
 
 }  // namespace lockstep

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "analysis/condense/gap.h"
 
@@ -56,10 +57,11 @@ void SegmentBuilder::Add(const ActivityRecord& activity, ActivitySet set, int64_
   entry.stream = activity.stream;
   entry.set = set;
   const int64_t number = first_number_ + static_cast<int64_t>(entries_.size());
-  const auto [last, is_new] = last_on_stream_.emplace(activity.stream, number);
-  if (!is_new) {
-    entry.previous_on_stream = last->second;
-    last->second = number;
+  const auto last = last_on_stream_.find(activity.stream);
+  if (last == last_on_stream_.end()) {
+    last_on_stream_.emplace(activity.stream, number);
+  } else {
+    entry.previous_on_stream = std::exchange(last->second, number);
   }
   entries_.push_back(entry);
   if (entries_.size() > kHistory) {

@@ -1,6 +1,7 @@
 #include "analysis/stats/sketch.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -13,6 +14,10 @@ namespace {
 constexpr int64_t kMaxInt64 = std::numeric_limits<int64_t>::max();
 constexpr uint128 kMaxUint128 = ~uint128{0};
 constexpr int64_t kQuantileUnit = 1'000'000'000;  // quantiles are compared in integers: 1 - 0.9 is not 0.1 in binary
+
+// Values that are added at once; so many up to that size add up, and their squares, within 128 bits.
+constexpr size_t kMostQuickValues = 128;
+constexpr int64_t kLargestQuickValue = int64_t{1} << 60;
 
 int64_t AddStopping(int64_t a, int64_t b) { return a > kMaxInt64 - b ? kMaxInt64 : a + b; }
 
@@ -70,6 +75,49 @@ std::vector<std::pair<Key, int64_t>> MergeEntries(const std::vector<std::pair<Ke
   }
   out.resize(kept);
   return out;
+}
+
+template <typename Key>
+std::vector<std::pair<Key, int64_t>> EntriesOf(std::span<const Key> ascending) {
+  std::vector<std::pair<Key, int64_t>> out;
+  for (const Key key : ascending) {
+    if (out.empty() || out.back().first != key) out.emplace_back(key, 0);
+    ++out.back().second;
+  }
+  return out;
+}
+
+// FirstNotBelow of each key. The searches go side by side: one alone waits for each of its comparisons.
+template <typename Key>
+void FindPlaces(const std::vector<std::pair<Key, int64_t>>& entries, std::span<const Key> keys,
+                std::span<uint32_t> places) {
+  std::fill(places.begin(), places.end(), 0);
+  for (auto left = static_cast<uint32_t>(entries.size()); left > 0;) {
+    const uint32_t half = (left + 1) / 2;
+    for (size_t i = 0; i < keys.size(); ++i) {
+      places[i] += half * static_cast<uint32_t>(entries[places[i] + half - 1].first < keys[i]);
+    }
+    left -= half;
+  }
+}
+
+// AddEntry once for each key, of which there are at most kMostQuickValues.
+template <typename Key>
+void AddEntries(std::vector<std::pair<Key, int64_t>>& entries, std::span<const Key> keys) {
+  std::array<uint32_t, kMostQuickValues> places;
+  FindPlaces<Key>(entries, keys, std::span(places).first(keys.size()));
+  std::array<Key, kMostQuickValues> missing;
+  size_t count = 0;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (places[i] < entries.size() && entries[places[i]].first == keys[i]) {
+      entries[places[i]].second = AddStopping(entries[places[i]].second, 1);
+    } else {
+      missing[count++] = keys[i];
+    }
+  }
+  if (count == 0) return;
+  std::sort(missing.begin(), missing.begin() + static_cast<std::ptrdiff_t>(count));
+  entries = MergeEntries(entries, EntriesOf<Key>(std::span(missing).first(count)));
 }
 
 // Ascending values fall into ascending buckets.
@@ -134,16 +182,50 @@ void Sketch::Add(int64_t value, int64_t times) {
   if (values_.size() > kMaxDistinct) ForgetExact();
 }
 
-Sketch Sketch::OfSorted(std::span<const int64_t> values) {
-  Sketch out;
-  for (const int64_t value : values) {
-    LOCKSTEP_CHECK(value >= out.max_);
-    out.AddToMoments(value, 1);
-    if (out.values_.empty() || out.values_.back().first != value) out.values_.emplace_back(value, 0);
-    ++out.values_.back().second;
+void Sketch::AddToMoments(std::span<const int64_t> values) {
+  const auto [min, max] = std::minmax_element(values.begin(), values.end());
+  LOCKSTEP_CHECK(*min >= 0);
+  if (*max > kLargestQuickValue || values.size() > kMostQuickValues) {
+    for (const int64_t value : values) AddToMoments(value, 1);
+    return;
   }
+  uint128 sum = 0;
+  uint128 squares = 0;
+  for (const int64_t value : values) {
+    sum += static_cast<uint64_t>(value);
+    squares += Product(value, value);
+  }
+  min_ = count_ == 0 ? *min : std::min(min_, *min);
+  max_ = count_ == 0 ? *max : std::max(max_, *max);
+  count_ = AddStopping(count_, static_cast<int64_t>(values.size()));
+  sum_ = AddStopping(sum_, sum);
+  squares_ = AddStopping(squares_, squares);
+}
+
+Sketch Sketch::OfSorted(std::span<const int64_t> values) {
+  LOCKSTEP_CHECK(std::is_sorted(values.begin(), values.end()));
+  Sketch out;
+  if (values.empty()) return out;
+  out.AddToMoments(values);
+  out.values_ = EntriesOf<int64_t>(values);
   if (out.values_.size() > kMaxDistinct) out.ForgetExact();
   return out;
+}
+
+void Sketch::AddAll(std::span<const int64_t> values) {
+  while (!values.empty()) {
+    const std::span<const int64_t> some = values.first(std::min(values.size(), kMostQuickValues));
+    values = values.subspan(some.size());
+    AddToMoments(some);
+    if (exact_) {
+      AddEntries<int64_t>(values_, some);
+      if (values_.size() > kMaxDistinct) ForgetExact();
+    } else {
+      std::array<int16_t, kMostQuickValues> indices;
+      std::transform(some.begin(), some.end(), indices.begin(), BucketIndex);
+      AddEntries<int16_t>(buckets_, std::span(indices).first(some.size()));
+    }
+  }
 }
 
 void Sketch::ForgetExact() {

@@ -10,6 +10,8 @@
 #include <span>
 #include <tuple>
 
+#include "analysis/stats/sketch_feed.h"
+
 namespace lockstep {
 namespace {
 
@@ -284,6 +286,46 @@ TEST(Sketch, OfSortedIsWhatAddingOneByOneGives) {
     EXPECT_EQ(Encoded(merged), Encoded(added)) << distinct;
   }
   EXPECT_EQ(Encoded(Sketch::OfSorted({})), Encoded(Sketch()));
+}
+
+TEST(Sketch, AddAllIsWhatAddingOneByOneGives) {
+  std::mt19937_64 random(6);
+  for (const int bits : {1, 5, 9, 11, 30, 63}) {
+    for (const size_t count : {0, 1, 127, 128, 129, 3'000}) {
+      Sketch added;
+      Sketch at_once;
+      for (int round = 0; round < 3; ++round) {
+        std::vector<int64_t> values(count);
+        for (int64_t& value : values) value = static_cast<int64_t>(random() >> (64 - bits));
+        for (const int64_t value : values) added.Add(value);
+        at_once.AddAll(values);
+        EXPECT_EQ(at_once, added) << bits << " bits, " << count << " values, round " << round;
+      }
+    }
+  }
+}
+
+TEST(Sketch, AddAllStopsWhereSumsDoNotFit) {
+  const std::vector<int64_t> values(5'000, INT64_MAX);
+  Sketch added;
+  for (const int64_t value : values) added.Add(value);
+  Sketch at_once;
+  at_once.AddAll(values);
+  EXPECT_EQ(at_once, added);
+}
+
+TEST(SketchFeed, TheSketchHasEverythingAfterAFlush) {
+  SketchFeed feed;
+  Sketch fed;
+  Sketch added;
+  for (int64_t value = 0; value < 2'000; ++value) {
+    feed.Add(value * 37 % 1'500, fed);
+    added.Add(value * 37 % 1'500);
+  }
+  EXPECT_LT(fed.count(), added.count());
+  feed.Flush(fed);
+  EXPECT_EQ(fed, added);
+  EXPECT_TRUE(feed.empty());
 }
 
 TEST(Sketch, MergingWithItselfDoubles) {
