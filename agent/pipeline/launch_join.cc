@@ -1,6 +1,8 @@
 #include "agent/pipeline/launch_join.h"
 
+#include <array>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "analysis/base/status_macros.h"
@@ -36,9 +38,7 @@ class LaunchJoin {
 
  private:
   absl::Status NextLaunch() {
-    Launch launch;
-    LOCKSTEP_ASSIGN_OR_RETURN(const bool more, launches_.Next(launch));
-    next_ = more ? std::optional(launch) : std::nullopt;
+    LOCKSTEP_ASSIGN_OR_RETURN(has_next_, launches_.Next(next_));
     return absl::OkStatus();
   }
 
@@ -60,33 +60,31 @@ class LaunchJoin {
     if (current_.has_value() && Matches(*current_, device)) return absl::OkStatus();
     if (current_.has_value()) Retire(*current_, current_has_work_);
     current_.reset();
-    while (next_.has_value() && (Before(*next_, device) || Matches(*next_, device))) {
-      const bool matches = Matches(*next_, device);
+    while (has_next_ && (Before(next_, device) || Matches(next_, device))) {
+      const bool matches = Matches(next_, device);
       if (matches && !current_.has_value()) {
         current_ = next_;
         current_has_work_ = false;
       } else if (matches && current_->meta == kNoId) {
-        current_->meta = next_->meta;
+        current_->meta = next_.meta;
       }
-      if (!matches) LOCKSTEP_RETURN_IF_ERROR(RetireSkipped());
+      if (!matches) RetireSkipped();
       LOCKSTEP_RETURN_IF_ERROR(NextLaunch());
     }
     return absl::OkStatus();
   }
 
   // A call without device rows; nested calls of one correlation count once.
-  absl::Status RetireSkipped() {
-    const bool nested =
-        skipped_.has_value() && skipped_->process == next_->process && skipped_->correlation == next_->correlation;
-    if (!nested) Retire(*next_, false);
-    skipped_ = next_;
-    return absl::OkStatus();
+  void RetireSkipped() {
+    const std::pair skipped(next_.process, next_.correlation);
+    if (skipped_ != skipped) Retire(next_, false);
+    skipped_ = skipped;
   }
 
   absl::Status DrainLaunches() {
     if (current_.has_value()) Retire(*current_, current_has_work_);
-    while (next_.has_value()) {
-      LOCKSTEP_RETURN_IF_ERROR(RetireSkipped());
+    while (has_next_) {
+      RetireSkipped();
       LOCKSTEP_RETURN_IF_ERROR(NextLaunch());
     }
     return absl::OkStatus();
@@ -95,7 +93,10 @@ class LaunchJoin {
   absl::Status Emit(const DeviceRecord& device) {
     const uint32_t source = collector_.SourceIndex(device.process, device.device);
     if (source == kNoId) return absl::OkStatus();
-    if (result_.sources.size() <= source) result_.sources.resize(source + 1);
+    if (result_.sources.size() <= source) {
+      result_.sources.resize(source + 1);
+      recent_times_ = {};
+    }
     SourceStats& stats = result_.sources[source];
     if (IsOutsideWindow(device)) {
       stats.drops.Add(DropReason::kOutsideWindow);
@@ -175,7 +176,7 @@ class LaunchJoin {
       case DeviceKind::kKernel:
         ++stats.kernels;
         stats.kernel_time_ns += activity.duration_ns;
-        stats.time_by_name[activity.name] += activity.duration_ns;
+        TimeOf(activity, stats) += activity.duration_ns;
         if (activity.from_graph) ++stats.graph_kernels;
         if (IsCommunication(activity.name)) ++stats.collectives;
         break;
@@ -193,6 +194,13 @@ class LaunchJoin {
     stats.first_start_ns = std::min(stats.first_start_ns, activity.start_ns);
     stats.last_end_ns = std::max(stats.last_end_ns, activity.end_ns());
     if (activity.step >= 0) CountInStep(static_cast<size_t>(activity.step), stats.activities_by_step);
+  }
+
+  int64_t& TimeOf(const ActivityRecord& kernel, SourceStats& stats) {
+    RecentTime& recent = recent_times_[(kernel.name * 3 + kernel.source) % recent_times_.size()];
+    const bool known = recent.time_ns != nullptr && recent.name == kernel.name && recent.source == kernel.source;
+    if (!known) recent = {kernel.name, kernel.source, &stats.time_by_name[kernel.name]};
+    return *recent.time_ns;
   }
 
   static void CountInStep(size_t step, std::vector<uint32_t>& counts) {
@@ -213,10 +221,18 @@ class LaunchJoin {
   RecordCollector& collector_;
   LaunchSorter& launches_;
   RangeProjection& ranges_;
-  std::optional<Launch> next_;
+  Launch next_;
+  bool has_next_ = false;
   std::optional<Launch> current_;
-  std::optional<Launch> skipped_;
+  std::optional<std::pair<uint32_t, uint64_t>> skipped_;  // process and correlation
   bool current_has_work_ = false;
+  // Where the time of a kernel name in a source is summed.
+  struct RecentTime {
+    NameId name = kNoId;
+    uint32_t source = 0;
+    int64_t* time_ns = nullptr;
+  };
+  std::array<RecentTime, 256> recent_times_{};
   std::vector<std::optional<bool>> communication_;  // by name
   JoinResult result_;
 };

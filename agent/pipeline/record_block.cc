@@ -23,10 +23,6 @@ void StoreWord(std::byte* at, uint32_t word) { std::memcpy(at, &word, kWord); }
 uint32_t Zigzag(uint32_t difference) { return (difference << 1U) ^ (0U - (difference >> 31U)); }
 uint32_t Unzigzag(uint32_t z) { return (z >> 1U) ^ (0U - (z & 1U)); }
 
-uint32_t CodeOf(uint32_t z) {
-  return static_cast<uint32_t>(z > 0) + static_cast<uint32_t>(z > 0xff) + static_cast<uint32_t>(z > 0xffff);
-}
-
 // Where the words of a group begin and end behind its byte of lengths: known at once, none waits for the one before.
 struct Layout {
   uint8_t begin[kGroup] = {};
@@ -46,19 +42,48 @@ constexpr std::array<Layout, 256> MakeLayouts() {
 
 constexpr auto kLayouts = MakeLayouts();
 
-// Writes up to a whole word beyond what it takes; returns the end.
-std::byte* PackGroup(const std::byte* record, const std::byte* before, size_t words, std::byte* to) {
-  uint32_t differences[kGroup] = {};
-  uint32_t codes = 0;
-  for (size_t i = 0; i < words; ++i) {
-    differences[i] = Zigzag(LoadWord(record + i * kWord) - LoadWord(before + i * kWord));
-    codes |= CodeOf(differences[i]) << (2 * i);
-  }
+// Four words side by side: compilers have instructions for them.
+using Words [[gnu::vector_size(16)]] = uint32_t;
+using Halves [[gnu::vector_size(16)]] = uint64_t;
+
+Words LoadWords(const std::byte* at) {
+  Words words;
+  std::memcpy(&words, at, sizeof words);
+  return words;
+}
+
+// Their codes, two bits each.
+uint32_t CodesOf(Words differences) {
+  const auto codes = reinterpret_cast<Words>(differences != 0) + reinterpret_cast<Words>((differences >> 8) != 0) +
+                     reinterpret_cast<Words>((differences >> 16) != 0);
+  const auto halves = reinterpret_cast<Halves>(0 - codes);
+  const uint64_t low = halves[0] | (halves[0] >> 30U);
+  const uint64_t high = halves[1] | (halves[1] >> 30U);
+  return static_cast<uint32_t>((low & 0xfU) | ((high & 0xfU) << 4U));
+}
+
+// The differences of a group, fewer than four words as if followed by equal ones. Writes up to a whole word beyond what
+// it takes; returns the end.
+std::byte* PutGroup(Words differences, size_t words, std::byte* to) {
+  const uint32_t codes = CodesOf(differences);
   *to++ = static_cast<std::byte>(codes);
   if (codes == 0) return to;
   const Layout& layout = kLayouts[codes];
   for (size_t i = 0; i < words; ++i) StoreWord(to + layout.begin[i], differences[i]);
   return to + layout.size;
+}
+
+std::byte* PackGroup(const std::byte* record, const std::byte* before, std::byte* to) {
+  const Words difference = LoadWords(record) - LoadWords(before);
+  return PutGroup((difference << 1) ^ (0 - (difference >> 31)), kGroup, to);
+}
+
+std::byte* PackRest(const std::byte* record, const std::byte* before, size_t words, std::byte* to) {
+  Words differences = {};
+  for (size_t i = 0; i < words; ++i) {
+    differences[i] = Zigzag(LoadWord(record + i * kWord) - LoadWord(before + i * kWord));
+  }
+  return PutGroup(differences, words, to);
 }
 
 const std::byte* UnpackGroup(const std::byte* from, const std::byte* before, size_t words, std::byte* record) {
@@ -78,9 +103,9 @@ const std::byte* UnpackGroup(const std::byte* from, const std::byte* before, siz
 std::byte* PackOne(const std::byte* record, const std::byte* before, size_t words, std::byte* to) {
   size_t first = 0;
   for (; first + kGroup <= words; first += kGroup) {
-    to = PackGroup(record + first * kWord, before + first * kWord, kGroup, to);
+    to = PackGroup(record + first * kWord, before + first * kWord, to);
   }
-  return first == words ? to : PackGroup(record + first * kWord, before + first * kWord, words - first, to);
+  return first == words ? to : PackRest(record + first * kWord, before + first * kWord, words - first, to);
 }
 
 const std::byte* UnpackOne(const std::byte* from, const std::byte* before, size_t words, std::byte* record) {

@@ -19,7 +19,7 @@ struct ActiveCounts {
   void Start(ActivitySet set) { ++running[static_cast<size_t>(set)]; }
   void End(ActivitySet set) { --running[static_cast<size_t>(set)]; }
   [[nodiscard]] bool Has(ActivitySet set) const { return running[static_cast<size_t>(set)] > 0; }
-  [[nodiscard]] bool None() const { return running == std::array<int32_t, kActivitySets>{}; }
+  [[nodiscard]] bool None() const { return (running[0] | running[1] | running[2] | running[3]) == 0; }
   friend ActiveCounts operator+(const ActiveCounts& a, const ActiveCounts& b) {
     ActiveCounts out;
     for (size_t i = 0; i < kActivitySets; ++i) out.running[i] = a.running[i] + b.running[i];

@@ -56,24 +56,20 @@ void SegmentBuilder::Add(const ActivityRecord& activity, ActivitySet set, int64_
   entry.instance = instance;
   entry.stream = activity.stream;
   entry.set = set;
-  const int64_t number = first_number_ + static_cast<int64_t>(entries_.size());
+  const int64_t number = next_number_++;
   const auto last = last_on_stream_.find(activity.stream);
   if (last == last_on_stream_.end()) {
     last_on_stream_.emplace(activity.stream, number);
   } else {
     entry.previous_on_stream = std::exchange(last->second, number);
   }
-  entries_.push_back(entry);
-  if (entries_.size() > kHistory) {
-    entries_.pop_front();
+  if (entries_.size() < kHistory) {
+    entries_.push_back(entry);
+  } else {
+    entries_[static_cast<size_t>(number) % kHistory] = entry;
     ++first_number_;
   }
   if (last_on_stream_.size() > kHistory) last_on_stream_.clear();  // thousands of streams: start anew, bounded
-}
-
-const SegmentBuilder::Entry* SegmentBuilder::At(int64_t number) const {
-  if (number < first_number_) return nullptr;
-  return &entries_[static_cast<size_t>(number - first_number_)];
 }
 
 bool SegmentBuilder::JustEnded(const Entry& other, const Entry& entry) {
@@ -108,7 +104,7 @@ SegmentBuilder::Predecessor SegmentBuilder::PredecessorOf(int64_t number) const 
 Segment SegmentBuilder::Before(int64_t begin_ns, size_t most_tiles) const {
   Segment segment;
   segment.begin_ns = begin_ns;
-  int64_t number = first_number_ + static_cast<int64_t>(entries_.size()) - 1;
+  int64_t number = next_number_ - 1;
   int64_t t = At(number)->start_ns;
   if (t < begin_ns) return Segment{};  // overlaps its predecessor: no segment between them
   bool is_first = true;

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <unordered_map>
 #include <vector>
 
@@ -41,7 +40,11 @@ class SegmentBuilder {
 
   // Ended so shortly before that its end may have let the other one start.
   static bool JustEnded(const Entry& other, const Entry& entry);
-  [[nodiscard]] const Entry* At(int64_t number) const;
+  // Null for what is forgotten.
+  [[nodiscard]] const Entry* At(int64_t number) const {
+    if (number < first_number_) return nullptr;
+    return &entries_[static_cast<size_t>(number) % kHistory];
+  }
   // Latest ended entry that started before `from` and determines the start of the entry `number`; null if none is
   // known.
   struct Predecessor {
@@ -52,8 +55,9 @@ class SegmentBuilder {
   };
   [[nodiscard]] Predecessor PredecessorOf(int64_t number) const;
 
-  std::deque<Entry> entries_;
+  std::vector<Entry> entries_;  // by number, going round
   int64_t first_number_ = 0;
+  int64_t next_number_ = 0;
   std::unordered_map<int32_t, int64_t> last_on_stream_;
 };
 

@@ -7,7 +7,7 @@
 
 #include "analysis/condense/activity.h"
 #include "analysis/condense/selection.h"
-#include "analysis/stats/sketch.h"
+#include "analysis/stats/sketch_feed.h"
 
 namespace lockstep {
 
@@ -19,19 +19,22 @@ class SelectedGaps {
       begin_ns = std::max(begin_ns, selection.time_ns->first);
       end_ns = std::min(end_ns, selection.time_ns->second);
     }
-    if (begin_ns < end_ns) gaps_.Add(end_ns - begin_ns);
+    if (begin_ns < end_ns) feed_.Add(end_ns - begin_ns, gaps_);
   }
 
   // A selected activity, in order of start.
   void AddActivity(const ActivityRecord& activity, int32_t step, const CondenseSelection& selection) {
     if (last_step_ >= 0 && activity.start_ns > busy_to_ns_ && Follows(step, selection)) {
-      gaps_.Add(activity.start_ns - busy_to_ns_);
+      feed_.Add(activity.start_ns - busy_to_ns_, gaps_);
     }
     busy_to_ns_ = last_step_ < 0 ? activity.end_ns() : std::max(busy_to_ns_, activity.end_ns());
     last_step_ = std::max(last_step_, step);
   }
 
-  [[nodiscard]] Sketch Take() { return std::exchange(gaps_, Sketch()); }
+  [[nodiscard]] Sketch Take() {
+    feed_.Flush(gaps_);
+    return std::exchange(gaps_, Sketch());
+  }
 
  private:
   // No step between the last one and this one was left out.
@@ -41,6 +44,7 @@ class SelectedGaps {
   }
 
   Sketch gaps_;
+  SketchFeed feed_;
   int64_t busy_to_ns_ = 0;
   int32_t last_step_ = -1;
 };
