@@ -132,12 +132,6 @@ absl::StatusOr<Batch> Get(const v1::Batch& in, Instances instances) {
   return batch;
 }
 
-absl::StatusOr<codec::InstanceGroups> GetInstances(const v1::Batch& in) {
-  v1::InstanceBlock block;
-  LOCKSTEP_RETURN_IF_ERROR(codec::Unpack("instances", in.instances(), codec::kMaxInstanceBytes, &block));
-  return codec::ReadGroups(block);
-}
-
 absl::StatusOr<v1::Batch> Parse(std::string_view bytes) {
   v1::Batch message;
   if (bytes.size() > std::numeric_limits<int>::max() ||
@@ -168,7 +162,7 @@ std::string EncodeBatch(const Batch& batch) {
 absl::StatusOr<Batch> DecodeBatch(std::string_view bytes) {
   LOCKSTEP_ASSIGN_OR_RETURN(const v1::Batch in, Parse(bytes));
   return Get(in, [&in](Batch* batch) -> absl::Status {
-    LOCKSTEP_ASSIGN_OR_RETURN(const codec::InstanceGroups groups, GetInstances(in));
+    LOCKSTEP_ASSIGN_OR_RETURN(const codec::InstanceGroups groups, codec::UnpackGroups(in.instances()));
     batch->instances = codec::RowsOf(groups);
     return absl::OkStatus();
   });
@@ -178,7 +172,8 @@ absl::StatusOr<ReceivedBatch> DecodeForStore(std::string_view bytes) {
   LOCKSTEP_ASSIGN_OR_RETURN(const v1::Batch in, Parse(bytes));
   ReceivedBatch received;
   LOCKSTEP_ASSIGN_OR_RETURN(received.batch, Get(in, [&](Batch*) -> absl::Status {
-                              LOCKSTEP_ASSIGN_OR_RETURN(const codec::InstanceGroups groups, GetInstances(in));
+                              LOCKSTEP_ASSIGN_OR_RETURN(const codec::InstanceGroups groups,
+                                                        codec::UnpackGroups(in.instances()));
                               received.instances = FactsOf(groups);
                               received.ops = CollectiveOpsOf(groups);
                               return absl::OkStatus();

@@ -21,9 +21,19 @@ struct FreeCompressor {
   void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
 };
 
-// Making a context costs more than compressing a small group: keep one a thread.
+// Making a context costs more than a small group does: keep one a thread.
 ZSTD_CCtx* Compressor() {
   thread_local const std::unique_ptr<ZSTD_CCtx, FreeCompressor> context(ZSTD_createCCtx());
+  LOCKSTEP_CHECK(context != nullptr);
+  return context.get();
+}
+
+struct FreeDecompressor {
+  void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
+};
+
+ZSTD_DCtx* Decompressor() {
+  thread_local const std::unique_ptr<ZSTD_DCtx, FreeDecompressor> context(ZSTD_createDCtx());
   LOCKSTEP_CHECK(context != nullptr);
   return context.get();
 }
@@ -117,7 +127,7 @@ absl::StatusOr<std::string> Inflate(std::string_view what, const v1::CompressedC
         fmt::format("{}: no zstd frame of the declared {} decoded bytes", what, in.decoded_bytes()));
   }
   std::string bytes(in.decoded_bytes(), '\0');
-  const size_t size = ZSTD_decompress(bytes.data(), bytes.size(), packed.data(), packed.size());
+  const size_t size = ZSTD_decompressDCtx(Decompressor(), bytes.data(), bytes.size(), packed.data(), packed.size());
   if (ZSTD_isError(size) != 0 || size != bytes.size()) {
     return absl::InvalidArgumentError(
         fmt::format("{}: damaged zstd frame ({})", what, ZSTD_isError(size) != 0 ? ZSTD_getErrorName(size) : "short"));
@@ -356,12 +366,17 @@ std::string PackToBytes(const google::protobuf::MessageLite& message) {
   return packed.SerializeAsString();
 }
 
-absl::Status UnpackBytes(std::string_view what, std::string_view bytes, size_t max_bytes,
-                         google::protobuf::MessageLite* message) {
+absl::StatusOr<v1::CompressedColumns> ParseCompressed(std::string_view what, std::string_view bytes) {
   v1::CompressedColumns packed;
   if (!packed.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return absl::InvalidArgumentError(fmt::format("{}: {} bytes are no compressed columns", what, bytes.size()));
   }
+  return packed;
+}
+
+absl::Status UnpackBytes(std::string_view what, std::string_view bytes, size_t max_bytes,
+                         google::protobuf::MessageLite* message) {
+  LOCKSTEP_ASSIGN_OR_RETURN(const v1::CompressedColumns packed, ParseCompressed(what, bytes));
   return Unpack(what, packed, max_bytes, message);
 }
 

@@ -147,6 +147,7 @@ void Pack(const google::protobuf::MessageLite& message, v1::CompressedColumns* o
                                   google::protobuf::MessageLite* message);
 // The same as one self-contained string, for stores.
 [[nodiscard]] std::string PackToBytes(const google::protobuf::MessageLite& message);
+[[nodiscard]] absl::StatusOr<v1::CompressedColumns> ParseCompressed(std::string_view what, std::string_view bytes);
 [[nodiscard]] absl::Status UnpackBytes(std::string_view what, std::string_view bytes, size_t max_bytes,
                                        google::protobuf::MessageLite* message);
 

@@ -127,9 +127,9 @@ std::string PackInstances(std::span<const InstanceRow> rows) {
 }
 
 absl::StatusOr<std::vector<InstanceRow>> UnpackInstances(std::string_view block) {
-  v1::InstanceBlock message;
-  LOCKSTEP_RETURN_IF_ERROR(codec::UnpackBytes("instances", block, codec::kMaxInstanceBytes, &message));
-  return DecodeInstances(message);
+  LOCKSTEP_ASSIGN_OR_RETURN(const v1::CompressedColumns packed, codec::ParseCompressed("instances", block));
+  LOCKSTEP_ASSIGN_OR_RETURN(const InstanceGroups groups, codec::UnpackGroups(packed));
+  return codec::RowsOf(groups);
 }
 
 absl::StatusOr<UnpackedInstances> UnpackCommunicator(std::string_view columns) {

@@ -126,6 +126,28 @@ absl::Status CheckPlaces(const InstanceGroups& all) {
   return all.groups.size() == 1 ? CheckOrder(all.groups.front().start_ns) : absl::OkStatus();
 }
 
+// A message to parse a block into. It keeps its room for the thread's next one: making dozens of columns anew takes as
+// long as reading them.
+class KeptBlock {
+ public:
+  KeptBlock() { Kept().Clear(); }
+  ~KeptBlock() {
+    if (Kept().SpaceUsedLong() > kMostKept) Kept() = v1::InstanceBlock();
+  }
+  KeptBlock(const KeptBlock&) = delete;
+  KeptBlock& operator=(const KeptBlock&) = delete;
+
+  v1::InstanceBlock& operator*() { return Kept(); }
+
+ private:
+  static constexpr size_t kMostKept = size_t{4} << 20;
+
+  static v1::InstanceBlock& Kept() {
+    thread_local v1::InstanceBlock block;
+    return block;
+  }
+};
+
 }  // namespace
 
 absl::Status CheckOrder(const std::vector<int64_t>& starts) {
@@ -166,6 +188,12 @@ absl::StatusOr<InstanceGroups> ReadGroups(const v1::InstanceBlock& in) {
   }
   LOCKSTEP_RETURN_IF_ERROR(CheckPlaces(all));
   return all;
+}
+
+absl::StatusOr<InstanceGroups> UnpackGroups(const v1::CompressedColumns& in) {
+  KeptBlock block;
+  LOCKSTEP_RETURN_IF_ERROR(Unpack("instances", in, kMaxInstanceBytes, &*block));
+  return ReadGroups(*block);
 }
 
 }  // namespace lockstep::codec

@@ -118,5 +118,7 @@ struct InstanceGroups {
   bool has_positions = false;  // of all rows; else a sort by (start, stream, name, communicator) tells them
 };
 [[nodiscard]] absl::StatusOr<InstanceGroups> ReadGroups(const v1::InstanceBlock& in);
+// The same of a block as batches and stores carry it.
+[[nodiscard]] absl::StatusOr<InstanceGroups> UnpackGroups(const v1::CompressedColumns& in);
 
 }  // namespace lockstep::codec

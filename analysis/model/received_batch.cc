@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "analysis/stats/sort_values.h"
+
 namespace lockstep {
 
 InstanceFacts FactsOf(std::span<const InstanceRow> rows) {
@@ -38,7 +40,7 @@ void CollectiveOps::AddAll(const CollectiveOpKey& key, std::span<const int64_t> 
 std::vector<CollectiveOpRow> CollectiveOps::Take() {
   std::vector<CollectiveOpRow> rows;
   for (auto& [key, durations] : durations_) {
-    std::sort(durations.begin(), durations.end());
+    SortValues(durations);
     rows.push_back({key, Sketch::OfSorted(durations)});
   }
   durations_.clear();
