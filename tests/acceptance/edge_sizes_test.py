@@ -3,16 +3,14 @@ hundred times the events of the others. Right, told and bounded.
 
 What is large is written compressed or sparse, so that little of it lies on disk.
 """
-import glob
 import gzip
-import itertools
 import os
 import sqlite3
 import struct
 import unittest
 
 from bounds_test import Bounds, event, kernel
-from support import TempDirTest, nsys_export
+from support import nsys_export
 
 MIB = 1 << 20
 GIB = 1 << 30
@@ -165,8 +163,6 @@ class OneRankOfMany(Sizes):
         self.assertEqual([row["collectives"] for row in report["ranks"]],
                          [self.ROUNDS * (101 if rank == 3 else 1) for rank in range(self.RANKS)])
 
-
-del Bounds, TempDirTest  # their tests are run where they stand
 
 if __name__ == "__main__":
     unittest.main()

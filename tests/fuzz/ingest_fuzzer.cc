@@ -69,7 +69,7 @@ class WatchedStore : public ForwardingStore {
                         const ReceivedBatch& batch) override {
     if (fails) return absl::ResourceExhaustedError("the disk is full");
     absl::Status put = ForwardingStore::PutBatch(run, source, hash, batch);
-    if (put.ok()) Note(durable[run][source], hash, batch);
+    if (put.ok()) Note(durable[run][source], hash, batch.batch);
     return put;
   }
 
