@@ -35,7 +35,17 @@ constexpr double kBesideCoverage = 0.8;
 constexpr int64_t kFineModelNs = 5'000;  // an alignment this sure needs no lanes
 constexpr int kModelKnots = 65;
 
-using LanePair = std::pair<size_t, size_t>;
+// Where to seek the offset of two lanes.
+struct Search {
+  int64_t expected_ns = 0;
+  int64_t reach_ns = 0;
+};
+
+struct LanePair {
+  size_t x = 0;
+  size_t y = 0;
+  Search search;
+};
 
 class Placer {
  public:
@@ -138,12 +148,6 @@ class Placer {
     return found;
   }
 
-  // Where to seek the offset of two lanes.
-  struct Search {
-    int64_t expected_ns = 0;
-    int64_t reach_ns = 0;
-  };
-
   // Among many domains lanes that are long enough to show common marks are tried only where there are some, and far off
   // only at their offset.
   [[nodiscard]] std::optional<Search> SearchOf(size_t x, size_t y, int64_t reach_ns) const {
@@ -160,10 +164,8 @@ class Placer {
     // The lanes whose ends scatter least: others may only run in lockstep.
     std::optional<Witness> best;
     std::vector<Witness> witnesses;
-    for (const auto& [x, y] : PairsOf(a, b)) {
-      const std::optional<Search> search = SearchOf(x, y, reach_ns);
-      if (!search) continue;
-      std::optional<LaneShift> shift = Shift(x, y, search->expected_ns, search->reach_ns);
+    for (const auto& [x, y, search] : PairsOf(a, b, reach_ns)) {
+      std::optional<LaneShift> shift = Shift(x, y, search.expected_ns, search.reach_ns);
       if (shift && IsWitness(*shift)) witnesses.push_back({x, y, *shift});
       if (!shift || !shift->accepted || (best && best->shift.deviation_ns <= shift->deviation_ns)) continue;
       Witness found{x, y, *std::move(shift)};
@@ -248,7 +250,7 @@ class Placer {
   }
 
   // The lane pairs worth trying, the likeliest first.
-  [[nodiscard]] std::vector<LanePair> PairsOf(size_t a, size_t b) const {
+  [[nodiscard]] std::vector<LanePair> PairsOf(size_t a, size_t b, int64_t reach_ns) const {
     std::vector<std::tuple<bool, bool, int32_t, int64_t, size_t, size_t>> ranked;
     std::map<uint64_t, std::vector<size_t>> of_class;
     for (const size_t y : by_domain_[b]) of_class[lanes_[y].cls].push_back(y);
@@ -262,7 +264,9 @@ class Placer {
     std::sort(ranked.begin(), ranked.end());
     std::vector<LanePair> out;
     for (const auto& [unequal, untold, apart, size, x, y] : ranked) {
-      if (out.size() < limit_) out.emplace_back(x, y);
+      if (out.size() >= limit_) break;
+      const std::optional<Search> search = SearchOf(x, y, reach_ns);
+      if (search) out.push_back({x, y, *search});
     }
     return out;
   }

@@ -136,6 +136,30 @@ TEST_P(CommonMarksOf, ClocksThatAreSecondsApartAreFoundAmongManyHosts) {
   }
 }
 
+TEST_P(CommonMarksOf, ManyLongLanesOfEachHostAloneDoNotHideAShortOneThatTwoShare) {
+  constexpr size_t kOwnLanes = 6;
+  FleetShape shape;
+  shape.rows = 120;
+  shape.loss = 0;
+  shape.seed = GetParam();
+  std::vector<RankLane> lanes = Fleet(shape);
+  ClockModel model = OneDomainEach(lanes);
+  shape.rows = 300;
+  shape.domains *= 2 * kOwnLanes;
+  const std::vector<RankLane> own = Fleet(shape);
+  for (size_t l = 0; l < own.size(); l += 2) {  // one of each job
+    RankLane lane = own[l];
+    lane.rank_index = static_cast<int32_t>(lanes.size());
+    model.SetDomain(lane.rank_index, DomainId{static_cast<int32_t>(l / 2 / kOwnLanes)});
+    lanes.push_back(std::move(lane));
+  }
+  InlineExecutor executor;
+  const ClockModel found = FindCoarseClocks(lanes, model, lanes.size(), executor);
+  int32_t met = 0;
+  for (int32_t a = 0; a < 40; a += 2) met += found.ComponentOf(a) == found.ComponentOf(a + 1) ? 1 : 0;
+  EXPECT_GE(met, 18);
+}
+
 TEST(CommonMarks, LanesOfAnyContentAreTaken) {
   InlineExecutor executor;
   std::vector<RankLane> lanes(3);
