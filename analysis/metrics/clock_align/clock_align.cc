@@ -150,12 +150,13 @@ double MoveToReference(DomainEvents& events, const Component& component, const S
 ClassFigures FiguresOf(const std::vector<GroupClock>& groups) {
   ClassFigures out;
   for (const GroupClock& group : groups) {
-    const size_t classes = std::max(out.scale.size(), group.class_scale.size());
+    if (group.classes.empty()) continue;
+    const size_t classes = std::max(out.scale.size(), group.classes.back() + size_t{1});
     out.scale.resize(classes);
     out.self_duration.resize(classes);
-    for (size_t c = 0; c < group.class_scale.size(); ++c) {
-      if (group.class_scale[c] > 0) out.scale[c] = group.class_scale[c];
-      if (group.self_duration[c] > 0) out.self_duration[c] = group.self_duration[c];
+    for (size_t c = 0; c < group.classes.size(); ++c) {
+      if (group.class_scale[c] > 0) out.scale[group.classes[c]] = group.class_scale[c];
+      if (group.self_duration[c] > 0) out.self_duration[group.classes[c]] = group.self_duration[c];
     }
   }
   return out;

@@ -44,6 +44,7 @@ struct Member {
 
 struct Instance {
   const DomainEvent* event = nullptr;
+  size_t cls = 0;  // of the group
   std::vector<Member> members;
   double common_end = 0;
   size_t last = 0;  // into members
@@ -58,6 +59,10 @@ class GroupFit {
            const Knots& knots)
       : knots_(knots) {
     out_.domains = std::move(domains);
+    // Numbered within the group: a run may have a class, and a group, for every two ranks.
+    for (const DomainEvent* event : members) out_.classes.push_back(event->cls);
+    std::sort(out_.classes.begin(), out_.classes.end());
+    out_.classes.erase(std::unique(out_.classes.begin(), out_.classes.end()), out_.classes.end());
     for (const DomainEvent* event : members) AddInstance(events, *event);
     x_.assign(out_.domains.size(), std::vector<double>(knots.size()));
     position_.assign(x_.size(), 0);
@@ -98,7 +103,8 @@ class GroupFit {
       const auto at = std::lower_bound(out_.domains.begin(), out_.domains.end(), times.domain);
       instance.members.push_back({static_cast<size_t>(at - out_.domains.begin()), &times});
     }
-    classes_ = std::max<size_t>(classes_, event.cls + size_t{1});
+    const auto cls = std::lower_bound(out_.classes.begin(), out_.classes.end(), event.cls);
+    instance.cls = static_cast<size_t>(cls - out_.classes.begin());
     instances_.push_back(std::move(instance));
   }
 
@@ -167,19 +173,19 @@ class GroupFit {
   }
 
   [[nodiscard]] double ScaleOf(const Instance& k) const {
-    return k.event->cls < out_.class_scale.size() ? out_.class_scale[k.event->cls] : 0;
+    return k.cls < out_.class_scale.size() ? out_.class_scale[k.cls] : 0;
   }
 
   void MeasureScales() {
-    std::vector<std::vector<double>> residuals(classes_);
+    std::vector<std::vector<double>> residuals(out_.classes.size());
     for (const Instance& k : instances_) {
       // The mean took one of the members' freedoms.
       const auto n = static_cast<double>(k.members.size());
       const double freedom = std::sqrt(n / (n - 1));
-      for (const Member& m : k.members) residuals[k.event->cls].push_back(freedom * Residual(k, m));
+      for (const Member& m : k.members) residuals[k.cls].push_back(freedom * Residual(k, m));
     }
-    out_.class_scale.assign(classes_, 0);
-    for (size_t c = 0; c < classes_; ++c) {
+    out_.class_scale.assign(out_.classes.size(), 0);
+    for (size_t c = 0; c < out_.classes.size(); ++c) {
       if (!residuals[c].empty()) out_.class_scale[c] = std::max(kLeastScaleNs, RobustScale(residuals[c], 0));
     }
     MeasureOwnScatter();
@@ -190,7 +196,7 @@ class GroupFit {
   void MeasureOwnScatter() {
     std::vector<std::vector<double>> residuals(x_.size());
     for (const Instance& k : instances_) {
-      for (const Member& m : k.members) residuals[m.domain].push_back(Residual(k, m) / out_.class_scale[k.event->cls]);
+      for (const Member& m : k.members) residuals[m.domain].push_back(Residual(k, m) / out_.class_scale[k.cls]);
     }
     own_scatter_.assign(x_.size(), 1);
     for (size_t d = 0; d < x_.size(); ++d) {
@@ -200,7 +206,7 @@ class GroupFit {
   }
 
   [[nodiscard]] double WeightOf(const Instance& k, const Member& m) const {
-    const double scale = out_.class_scale[k.event->cls] * own_scatter_[m.domain];
+    const double scale = out_.class_scale[k.cls] * own_scatter_[m.domain];
     return k.balance / Square(scale) * HuberWeight(Residual(k, m), scale);
   }
 
@@ -296,14 +302,14 @@ class GroupFit {
   };
 
   OwnDuration MeasureOwnDurations() {
-    std::vector<std::map<size_t, std::vector<double>>> by_class(classes_);
+    std::vector<std::map<size_t, std::vector<double>>> by_class(out_.classes.size());
     for (const Instance& k : instances_) {
       const Member& last = k.members[k.last];
-      by_class[k.event->cls][last.domain].push_back(last.times->mean_end - last.times->last_start);
+      by_class[k.cls][last.domain].push_back(last.times->mean_end - last.times->last_start);
     }
     OwnDuration out{std::vector<double>(x_.size()), std::vector<double>(x_.size()), 0, false};
-    out_.self_duration.assign(classes_, 0);
-    for (size_t c = 0; c < classes_; ++c) {
+    out_.self_duration.assign(out_.classes.size(), 0);
+    for (size_t c = 0; c < out_.classes.size(); ++c) {
       if (!by_class[c].empty()) AddOwnDurations(by_class[c], out_.self_duration[c], out);
     }
     return out;
@@ -412,7 +418,6 @@ class GroupFit {
   std::vector<double> own_scatter_;     // per domain of the group: its scale against that of the class
   std::vector<double> position_;        // per domain of the group
   std::vector<double> position_variance_;
-  size_t classes_ = 0;
 };
 
 constexpr size_t kInstancesPerDomain = 4;  // of a class that stands alone
