@@ -25,4 +25,8 @@ Hash128 AnswerKey(const AnalysisOptions& options) {
   return HashBuilder().Add(LOCKSTEP_VERSION).Add(kSourceDigest).Add(request.SerializeAsString()).Finish();
 }
 
+Hash128 PublishedRanksKey() {
+  return HashBuilder().Add(LOCKSTEP_VERSION).Add(kSourceDigest).Add("published ranks").Finish();
+}
+
 }  // namespace lockstep

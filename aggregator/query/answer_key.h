@@ -10,4 +10,7 @@ namespace lockstep {
 // run, not by the request. Pure.
 [[nodiscard]] Hash128 AnswerKey(const AnalysisOptions& options);
 
+// Under which is kept that the ranks of a run were published; no answer to any request.
+[[nodiscard]] Hash128 PublishedRanksKey();
+
 }  // namespace lockstep

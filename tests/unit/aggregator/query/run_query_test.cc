@@ -219,6 +219,18 @@ TEST_F(RunQueryTest, RanksOfACompleteRunArePublished) {
   EXPECT_THAT(store_.ranks, ElementsAre(Pair(Hash128{0, 1}, 5)));
 }
 
+TEST_F(KeptAnswersTest, RanksArePublishedAgainOnlyWhenTheRunChanged) {
+  AddToBoth(1, 5, true);
+  ASSERT_EQ(PublishRanks(*keeping_, "r"), absl::OkStatus());
+  EXPECT_THAT(keeping_->ranks, ElementsAre(Pair(Hash128{0, 1}, 5)));
+  ASSERT_EQ(PublishRanks(*keeping_, "r"), absl::OkStatus());
+  EXPECT_EQ(keeping_->loads, 1);
+  AddToBoth(2, 6, true);
+  ASSERT_EQ(PublishRanks(*keeping_, "r"), absl::OkStatus());
+  EXPECT_EQ(keeping_->loads, 2);
+  EXPECT_THAT(keeping_->ranks, ElementsAre(Pair(Hash128{0, 1}, 5), Pair(Hash128{0, 2}, 6)));
+}
+
 TEST_F(RunQueryTest, RanksOfAnOpenRunAreNot) {
   AddSource(1, 5, true);
   AddSource(2, 6, false);
