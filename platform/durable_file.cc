@@ -66,7 +66,11 @@ absl::Status DurableFile::Append(std::string_view bytes) {
 }
 
 absl::Status DurableFile::Sync() const {
-  return ::fdatasync(fd_.get()) == 0 ? absl::OkStatus() : Failure("sync", path_, errno);
+  int result = 0;
+  do {
+    result = ::fdatasync(fd_.get());
+  } while (result != 0 && errno == EINTR);
+  return result == 0 ? absl::OkStatus() : Failure("sync", path_, errno);
 }
 
 absl::StatusOr<std::string> DurableFile::ReadAt(int64_t offset, int64_t size) const {

@@ -330,6 +330,11 @@ void Database::SetInterruptCheck(std::function<bool()> check) {
   sqlite3_progress_handler(db_, 10'000, *interrupt_ ? &InterruptTrampoline : nullptr, interrupt_.get());
 }
 
+std::string Database::LogPath() const {
+  const char* const file = sqlite3_db_filename(db_, "main");
+  return file == nullptr || *file == '\0' ? std::string() : sqlite3_filename_wal(file);
+}
+
 int64_t Database::LastInsertRowId() const { return sqlite3_last_insert_rowid(db_); }
 int64_t Database::Changes() const { return sqlite3_changes64(db_); }
 int64_t Database::TotalChanges() const { return sqlite3_total_changes64(db_); }

@@ -124,6 +124,8 @@ class Database {
   // Called every few thousand virtual machine steps; true interrupts (the statement then fails with kCancelled).
   void SetInterruptCheck(std::function<bool()> check);
   [[nodiscard]] const std::string& path() const { return path_; }
+  // Of the write-ahead log, which lies beside the file itself and not beside a link to it.
+  [[nodiscard]] std::string LogPath() const;
   [[nodiscard]] int64_t LastInsertRowId() const;
   [[nodiscard]] int64_t Changes() const;
   // Rows that all statements so far have changed.

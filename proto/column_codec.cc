@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "analysis/base/check.h"
+#include "proto/parsed_size.h"
 
 namespace lockstep::codec {
 namespace {
@@ -352,9 +353,13 @@ void Pack(const google::protobuf::MessageLite& message, v1::CompressedColumns* o
 }
 
 absl::Status Unpack(std::string_view what, const v1::CompressedColumns& in, size_t max_bytes,
-                    google::protobuf::MessageLite* message) {
+                    google::protobuf::Message* message) {
   if (in.decoded_bytes() == 0 && in.zstd().empty()) return absl::OkStatus();
   LOCKSTEP_ASSIGN_OR_RETURN(const std::string bytes, Inflate(what, in, max_bytes));
+  if (!ParsesWithin(bytes, *message->GetDescriptor(), kMaxParsedBytes)) {
+    return absl::InvalidArgumentError(fmt::format("{}: {} decoded bytes hold too many parts for {} bytes of memory",
+                                                  what, bytes.size(), kMaxParsedBytes));
+  }
   if (message->ParseFromString(bytes)) return absl::OkStatus();
   return absl::InvalidArgumentError(
       fmt::format("{}: {} decoded bytes are no {}", what, bytes.size(), message->GetTypeName()));
@@ -375,7 +380,7 @@ absl::StatusOr<v1::CompressedColumns> ParseCompressed(std::string_view what, std
 }
 
 absl::Status UnpackBytes(std::string_view what, std::string_view bytes, size_t max_bytes,
-                         google::protobuf::MessageLite* message) {
+                         google::protobuf::Message* message) {
   LOCKSTEP_ASSIGN_OR_RETURN(const v1::CompressedColumns packed, ParseCompressed(what, bytes));
   return Unpack(what, packed, max_bytes, message);
 }

@@ -43,8 +43,11 @@ inline constexpr int64_t kAnyMax = std::numeric_limits<int64_t>::max();
 // memory.
 inline constexpr size_t kMaxInstanceBytes = size_t{64} << 20;
 inline constexpr size_t kMaxTableBytes = size_t{8} << 20;
+// What the messages of one group of columns may take once they are read.
+inline constexpr size_t kMaxParsedBytes = size_t{128} << 20;
 // Rows of one kind in a batch; a batch is cut at 4,096 instances and 256 steps.
 inline constexpr uint32_t kMaxRows = uint32_t{1} << 17;
+inline constexpr uint32_t kMaxGroups = uint32_t{1} << 15;  // communicators of the instances of a batch
 
 constexpr int64_t WrapAdd(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
@@ -144,12 +147,12 @@ std::vector<const Row*> PointersTo(const std::vector<Row>& rows) {
 // Compressed groups. Pack leaves `out` untouched when the message is empty; it is deterministic for one zstd version.
 void Pack(const google::protobuf::MessageLite& message, v1::CompressedColumns* out);
 [[nodiscard]] absl::Status Unpack(std::string_view what, const v1::CompressedColumns& in, size_t max_bytes,
-                                  google::protobuf::MessageLite* message);
+                                  google::protobuf::Message* message);
 // The same as one self-contained string, for stores.
 [[nodiscard]] std::string PackToBytes(const google::protobuf::MessageLite& message);
 [[nodiscard]] absl::StatusOr<v1::CompressedColumns> ParseCompressed(std::string_view what, std::string_view bytes);
 [[nodiscard]] absl::Status UnpackBytes(std::string_view what, std::string_view bytes, size_t max_bytes,
-                                       google::protobuf::MessageLite* message);
+                                       google::protobuf::Message* message);
 
 // Sketches; an empty one is no bytes.
 void PutSketch(const Sketch& sketch, std::string* out);

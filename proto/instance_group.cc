@@ -176,6 +176,7 @@ absl::StatusOr<InstanceGroup> ReadGroup(const v1::InstanceColumns& in) {
 
 absl::StatusOr<InstanceGroups> ReadGroups(const v1::InstanceBlock& in) {
   InstanceGroups all;
+  LOCKSTEP_RETURN_IF_ERROR(CheckRange("instances: communicators", in.communicators_size(), {0, int64_t{kMaxGroups}}));
   for (const v1::InstanceColumns& columns : in.communicators()) {
     all.rows += columns.rows();
     LOCKSTEP_RETURN_IF_ERROR(CheckRange("instances", static_cast<int64_t>(all.rows), {1, kMaxRows}));

@@ -13,6 +13,7 @@
 #include "analysis/metrics/run/ranks.h"
 #include "analysis/report/report.h"
 #include "platform/log.h"
+#include "platform/mutex.h"
 
 namespace lockstep {
 
@@ -75,6 +76,9 @@ absl::StatusOr<std::string> AnswerViews(JobStore& store, const std::string& run,
 }
 
 absl::Status PublishRanks(JobStore& store, const std::string& run) {
+  // One at a time: a slow one must not write what it loaded over what was loaded later.
+  static Mutex publishing;
+  const MutexLock lock(publishing);
   LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<RunInfo> runs, store.ListRuns());
   const auto found = std::find_if(runs.begin(), runs.end(), [&](const RunInfo& info) { return info.name == run; });
   if (found == runs.end() || found->state == RunState::kOpen) {

@@ -50,10 +50,14 @@ using Sync = std::function<absl::Status()>;
 // From now on commits are written to the log and not waited for: what is returned puts the log on the disk. SQLite
 // itself still waits where the log is begun anew or copied into the database.
 absl::StatusOr<Sync> TakeOverSync(Database& db) {
-  absl::StatusOr<DurableFile> log = DurableFile::OpenExisting(db.path() + "-wal");
+  // What an earlier process left in the log may lie in the system's memory alone, and be told as durable: it is copied
+  // into the database, which waits for the disk.
+  LOCKSTEP_RETURN_IF_ERROR(db.Execute("PRAGMA wal_checkpoint(TRUNCATE)"));
+  absl::StatusOr<DurableFile> log = DurableFile::OpenExisting(db.LogPath());
   // A file system on which SQLite does without a log: then it waits itself.
   if (absl::IsNotFound(log.status())) return Sync([] { return absl::OkStatus(); });
   LOCKSTEP_RETURN_IF_ERROR(log.status());
+  LOCKSTEP_RETURN_IF_ERROR(log->Sync());  // what a reader beside us kept from being copied
   LOCKSTEP_RETURN_IF_ERROR(db.Execute("PRAGMA synchronous=NORMAL"));
   return Sync([file = std::make_shared<DurableFile>(*std::move(log))] { return file->Sync(); });
 }

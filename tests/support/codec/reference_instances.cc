@@ -468,6 +468,8 @@ std::vector<InstanceRow> MergeByKey(std::vector<UnpackedInstances> parts) {
 }  // namespace
 
 absl::StatusOr<std::vector<InstanceRow>> DecodeInstances(const v1::InstanceBlock& in) {
+  LOCKSTEP_RETURN_IF_ERROR(
+      CheckRange("instances: communicators", in.communicators_size(), {0, int64_t{codec::kMaxGroups}}));
   std::vector<UnpackedInstances> parts;
   uint64_t total = 0;
   bool positioned = false;

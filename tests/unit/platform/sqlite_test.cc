@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "platform/temp_dir.h"
 
 namespace lockstep {
 namespace {
@@ -162,6 +165,17 @@ TEST(VisitRows, NoViewOfAFileCanCallIt) {
   ASSERT_TRUE(db.VisitRows("number", "t", [](const RowValues&) { return true; }).ok());
   ASSERT_TRUE(db.Execute("CREATE VIEW v AS SELECT visit_row(number) AS n FROM t").ok());
   EXPECT_FALSE(db.Execute("SELECT n FROM v").ok());
+}
+
+TEST(DatabaseLog, LiesBesideTheFileAndNotBesideALinkToIt) {
+  const TempDir dir = *TempDir::Create("", "sqlite-test-");
+  const std::string file = dir.path() + "/file.db";
+  const std::string link = dir.path() + "/link.db";
+  std::filesystem::create_symlink(file, link);
+  Database db = *Database::Open(link, Database::Mode::kReadWriteCreate);
+  ASSERT_TRUE(db.Execute("PRAGMA journal_mode=WAL; CREATE TABLE t (x)").ok());
+  EXPECT_EQ(db.LogPath(), std::filesystem::canonical(file).string() + "-wal");
+  EXPECT_TRUE(std::filesystem::exists(db.LogPath()));
 }
 
 }  // namespace

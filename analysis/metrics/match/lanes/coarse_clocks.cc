@@ -151,7 +151,7 @@ class Placer {
   // Among many domains lanes that are long enough to show common marks are tried only where there are some, and far off
   // only at their offset.
   [[nodiscard]] std::optional<Search> SearchOf(size_t x, size_t y, int64_t reach_ns) const {
-    const bool telling = std::max(lanes_[x].events.size(), lanes_[y].events.size()) >= kMarkedRows && !lanes_[x].told;
+    const bool telling = std::min(lanes_[x].events.size(), lanes_[y].events.size()) >= kMarkedRows && !lanes_[x].told;
     if (!prospects_ || !telling) return Search{0, reach_ns};
     const std::optional<int64_t> marked = prospects_->OffsetOf(DomainOf(x), DomainOf(y));
     if (!marked || std::abs(*marked) > kFarNs) return std::nullopt;

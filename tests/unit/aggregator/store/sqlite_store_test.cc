@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -251,6 +252,22 @@ TEST_F(SqliteStoreTest, WhatTheDiskDoesNotKeepIsNeitherAcknowledgedNorTold) {
   const std::unique_ptr<SqliteStore> store = OpenFile();
   EXPECT_GE(store->PutSource("run", MakeContext(1))->last_sequence, 0);
   EXPECT_TRUE(store->PutBatch("run", id, HashOf(EncodeBatch(stream[1])), stream[1]).ok());
+}
+
+// What was written without waiting for the disk is there after a crash of the process, and perhaps not after one of the
+// machine: an aggregator that starts tells of it only once it is safe.
+TEST_F(SqliteStoreTest, WhatAnEarlierProcessLeftInTheLogIsPutOnTheDiskFirst) {
+  const std::string left = dir_->path() + "/left.db";
+  {
+    const std::unique_ptr<SqliteStore> store = OpenFile();
+    Fill(*store, 1, MakeStream(1, 2, 50));
+    std::filesystem::copy_file(path_, left);
+    std::filesystem::copy_file(path_ + "-wal", left + "-wal");
+  }
+  ASSERT_GT(std::filesystem::file_size(left + "-wal"), 0U);
+  const std::unique_ptr<SqliteStore> store = *SqliteStore::Open(left);
+  EXPECT_EQ(std::filesystem::file_size(left + "-wal"), 0U);
+  EXPECT_EQ(store->PutSource("run", MakeContext(1))->last_sequence, 1);
 }
 
 TEST_F(SqliteStoreTest, ATextFileIsRefusedUntouched) {
