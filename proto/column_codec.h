@@ -87,14 +87,10 @@ struct Column {
 void PutDeltas(std::span<const int64_t> values, Ints* out);
 // Appends; left out when all values equal the fallback.
 void PutColumn(std::span<const int64_t> values, int64_t fallback, Ints* out);
-[[nodiscard]] absl::StatusOr<std::vector<int64_t>> GetColumn(std::string_view what, const Ints& in, size_t rows,
-                                                             int64_t fallback, Limits limits);
 
 // Optional columns: nullopt = the row has no value.
 using Sparse = std::vector<std::optional<int64_t>>;
 void PutSparse(const Sparse& values, v1::SparseColumn* out);
-[[nodiscard]] absl::StatusOr<Sparse> GetSparse(std::string_view what, const v1::SparseColumn& in, size_t rows,
-                                               Limits limits);
 
 // A column of which every row has a value, packed (SparseColumn::low_bits, unit) under this field number. False, and
 // nothing added, where that has no advantage over plain deltas.

@@ -46,7 +46,9 @@ class Numbers {
 [[nodiscard]] absl::StatusOr<std::optional<std::vector<int64_t>>> GetPacked(std::string_view what,
                                                                             const PackedColumns& packed, int field,
                                                                             size_t rows, Limits limits);
-// Plain deltas, or nothing: the fallback for every row.
+// Plain deltas, or nothing: the fallback for every row. The same as Numbers, which need no room for the latter.
+[[nodiscard]] absl::StatusOr<std::vector<int64_t>> GetColumn(std::string_view what, const Ints& in, size_t rows,
+                                                             int64_t fallback, Limits limits);
 [[nodiscard]] absl::StatusOr<Numbers> GetNumbers(std::string_view what, const Ints& in, size_t rows, int64_t fallback,
                                                  Limits limits);
 // The same of a column that may have been packed instead.
@@ -78,6 +80,9 @@ struct OptionalColumn {
 };
 [[nodiscard]] absl::StatusOr<OptionalColumn> GetOptional(std::string_view what, const v1::SparseColumn& in, size_t rows,
                                                          Limits limits);
+// The same with a place for each row.
+[[nodiscard]] absl::StatusOr<Sparse> GetSparse(std::string_view what, const v1::SparseColumn& in, size_t rows,
+                                               Limits limits);
 
 // OK if all numbers are within the limits, else the error of CheckRange for the first that is not.
 [[nodiscard]] absl::Status CheckRanges(std::string_view what, std::span<const int64_t> values, Limits limits);

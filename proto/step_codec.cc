@@ -4,6 +4,7 @@
 
 #include "analysis/base/utf8.h"
 #include "proto/column_codec.h"
+#include "proto/column_reader.h"
 
 namespace lockstep {
 namespace {

@@ -2,6 +2,7 @@
 
 #include "analysis/base/utf8.h"
 #include "proto/column_codec.h"
+#include "proto/column_reader.h"
 #include "proto/context_codec.h"
 #include "proto/step_codec.h"
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "analysis/base/status_macros.h"
-#include "analysis/metrics/stragglers/lateness_tests.h"
+#include "analysis/metrics/stragglers/tested_lateness.h"
 
 namespace lockstep {
 
@@ -14,15 +14,15 @@ absl::StatusOr<std::unique_ptr<const CrossRank>> AnalyseCrossRank(const Analysis
   LOCKSTEP_ASSIGN_OR_RETURN(
       out->graph, LoadArrivalGraph(context.run, context.instances, context.ranks, context.match, context.executor));
   // The longest first: none needs another.
-  LatenessTests tests;
+  TestedLateness tested;
   const std::function<void()> parts[] = {
       [&] { out->replay = std::make_unique<const Replay>(out->graph, context.match); },
       [&] { out->blame = PropagateBlame(out->graph, context.match); },
-      [&] { tests = TestLateness(context.ranks, context.match, out->graph, context.options.layout); },
+      [&] { tested = TestLateness(context.ranks, context.match, out->graph, context.options.layout); },
   };
   context.executor.ParallelFor(std::size(parts), [&](size_t i) { parts[i](); });
   out->stragglers =
-      FindStragglers({context.run, context.ranks, context.match, out->graph, *out->replay, out->blame}, tests);
+      FindStragglers({context.run, context.ranks, context.match, out->graph, *out->replay, out->blame}, tested);
   return out;
 }
 

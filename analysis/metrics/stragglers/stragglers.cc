@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/metrics/stragglers/lateness_tests.h"
 #include "analysis/metrics/stragglers/recurrence.h"
 #include "analysis/metrics/stragglers/series_bootstrap.h"
+#include "analysis/metrics/stragglers/tested_lateness.h"
 
 namespace lockstep {
 
@@ -192,16 +192,16 @@ Costs CostsOf(const StragglerInput& input, ReplayScratch& scratch) {
 
 }  // namespace
 
-StragglerResult FindStragglers(const StragglerInput& input, const LatenessTests& tests) {
+StragglerResult FindStragglers(const StragglerInput& input, const TestedLateness& tested) {
   StragglerResult result;
-  result.unit = tests.units.are_steps ? "step" : "block";
-  result.steps = static_cast<int64_t>(tests.units.count);
-  if (!tests.units.CanTest()) {
+  result.unit = tested.units.are_steps ? "step" : "block";
+  result.steps = static_cast<int64_t>(tested.units.count);
+  if (!tested.units.CanTest()) {
     result.reason = input.graph.order.empty() ? "no collective can be compared across ranks"
                                               : "there are too few steps or collectives to compare the ranks over time";
     return result;
   }
-  const std::vector<Candidate>& candidates = tests.candidates;
+  const std::vector<Candidate>& candidates = tested.candidates;
   result.tests = static_cast<int64_t>(candidates.size());
   result.least_steps = std::llround(std::ceil(LeastUnits(candidates.size())));
   if (candidates.empty()) {
@@ -210,15 +210,15 @@ StragglerResult FindStragglers(const StragglerInput& input, const LatenessTests&
   }
   ReplayScratch scratch;
   const Selection selection =
-      SelectStragglers(candidates, tests.judgements, tests.own, tests.units, CostsOf(input, scratch));
+      SelectStragglers(candidates, tested.judgements, tested.own, tested.units, CostsOf(input, scratch));
   if (!input.replay.base().faithful) {
     result.reason =
         "the replay does not reproduce the run: no saving is told, and only who is late by 1 % of the step is named";
   }
-  Tell(input, candidates, tests.judgements, selection, result);
-  CrossCheck(input, tests.units, result);
-  result.rank_n_eff = RankCounts(input.ranks.ranks.size(), candidates, tests.judgements);
-  const std::string too_few = WhyUndecidable(tests.judgements, result);
+  Tell(input, candidates, tested.judgements, selection, result);
+  CrossCheck(input, tested.units, result);
+  result.rank_n_eff = RankCounts(input.ranks.ranks.size(), candidates, tested.judgements);
+  const std::string too_few = WhyUndecidable(tested.judgements, result);
   result.decides = too_few.empty() && result.steps >= result.least_steps;
   if (result.reason.empty()) result.reason = too_few;
   return result;

@@ -98,9 +98,9 @@ struct StragglerInput {
   const BlameResult& blame;
 };
 
-struct LatenessTests;  // lateness_tests.h
+struct TestedLateness;  // tested_lateness.h
 
 // Those of the tested that cost something.
-[[nodiscard]] StragglerResult FindStragglers(const StragglerInput& input, const LatenessTests& tests);
+[[nodiscard]] StragglerResult FindStragglers(const StragglerInput& input, const TestedLateness& tested);
 
 }  // namespace lockstep

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "proto/column_codec.h"
+#include "proto/column_reader.h"
 #include "proto/instance_codec.h"
 #include "tests/unit/proto/batch_samples.h"
 

@@ -10,6 +10,21 @@
 namespace lockstep {
 namespace {
 
+// Whose first call takes until it may go on.
+struct SlowDisk {
+  absl::Status Sync() {
+    if (++calls == 1) {
+      called.count_down();
+      go_on.wait();
+    }
+    return absl::OkStatus();
+  }
+
+  std::latch called{1};
+  std::latch go_on{1};
+  std::atomic<int> calls = 0;
+};
+
 TEST(CommitSync, WhatIsOnTheDiskNeedsNoCall) {
   int calls = 0;
   CommitSync sync([&calls] {
@@ -27,51 +42,35 @@ TEST(CommitSync, WhatIsOnTheDiskNeedsNoCall) {
 }
 
 TEST(CommitSync, ACommitWrittenDuringACallWaitsForTheNextOne) {
-  std::latch called(1);
-  std::latch go_on(1);
-  std::atomic<int> calls = 0;
-  CommitSync sync([&] {
-    if (++calls == 1) {
-      called.count_down();
-      go_on.wait();
-    }
-    return absl::OkStatus();
-  });
+  SlowDisk disk;
+  CommitSync sync([&disk] { return disk.Sync(); });
   sync.OnCommit();
   std::jthread first([&sync] { EXPECT_TRUE(sync.WaitFor(1).ok()); });
-  called.wait();
+  disk.called.wait();
   sync.OnCommit();
-  std::jthread second([&sync, &calls] {
+  std::jthread second([&sync, &disk] {
     EXPECT_TRUE(sync.WaitFor(2).ok());
-    EXPECT_EQ(calls, 2);
+    EXPECT_EQ(disk.calls, 2);
   });
-  go_on.count_down();
+  disk.go_on.count_down();
 }
 
 TEST(CommitSync, ThoseThatWaitShareACall) {
   constexpr int kWaiting = 16;
-  std::latch called(1);
-  std::latch go_on(1);
-  std::atomic<int> calls = 0;
-  CommitSync sync([&] {
-    if (++calls == 1) {
-      called.count_down();
-      go_on.wait();
-    }
-    return absl::OkStatus();
-  });
+  SlowDisk disk;
+  CommitSync sync([&disk] { return disk.Sync(); });
   sync.OnCommit();
   std::jthread first([&sync] { EXPECT_TRUE(sync.WaitFor(1).ok()); });
-  called.wait();
+  disk.called.wait();
   std::vector<std::jthread> waiting;
   for (int i = 0; i < kWaiting; ++i) {
     sync.OnCommit();
     waiting.emplace_back([&sync, commit = sync.Latest()] { EXPECT_TRUE(sync.WaitFor(commit).ok()); });
   }
-  go_on.count_down();
+  disk.go_on.count_down();
   waiting.clear();
   first.join();
-  EXPECT_EQ(calls, 2);
+  EXPECT_EQ(disk.calls, 2);
 }
 
 TEST(CommitSync, AFailureIsForGoodAndKeepsWhatWasDurable) {

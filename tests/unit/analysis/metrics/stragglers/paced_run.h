@@ -14,8 +14,8 @@
 #include "analysis/metrics/arrivals/arrival_graph.h"
 #include "analysis/metrics/match/match.h"
 #include "analysis/metrics/run/ranks.h"
-#include "analysis/metrics/stragglers/lateness_tests.h"
 #include "analysis/metrics/stragglers/stragglers.h"
+#include "analysis/metrics/stragglers/tested_lateness.h"
 #include "tests/support/run_builder.h"
 
 namespace lockstep {

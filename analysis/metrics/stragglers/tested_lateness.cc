@@ -1,12 +1,12 @@
-#include "analysis/metrics/stragglers/lateness_tests.h"
+#include "analysis/metrics/stragglers/tested_lateness.h"
 
 #include "analysis/metrics/stragglers/positions.h"
 
 namespace lockstep {
 
-LatenessTests TestLateness(const RankResolution& ranks, const MatchResult& match, const ArrivalGraph& graph,
-                           std::string_view layout) {
-  LatenessTests out;
+TestedLateness TestLateness(const RankResolution& ranks, const MatchResult& match, const ArrivalGraph& graph,
+                            std::string_view layout) {
+  TestedLateness out;
   out.units = ChooseUnits(graph, match);
   if (!out.units.CanTest()) return out;
   out.own = MeasureOwnTime(graph, match, out.units);

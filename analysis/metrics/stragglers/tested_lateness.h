@@ -10,7 +10,7 @@
 
 namespace lockstep {
 
-struct LatenessTests {
+struct TestedLateness {
   TestUnits units;
   std::vector<RankOwnTime> own;  // by rank index; empty without units
   std::vector<Candidate> candidates;
@@ -18,7 +18,7 @@ struct LatenessTests {
 };
 
 // `layout`: --layout; "" = infer rails and stages from the communicators where they tell.
-[[nodiscard]] LatenessTests TestLateness(const RankResolution& ranks, const MatchResult& match,
-                                         const ArrivalGraph& graph, std::string_view layout);
+[[nodiscard]] TestedLateness TestLateness(const RankResolution& ranks, const MatchResult& match,
+                                          const ArrivalGraph& graph, std::string_view layout);
 
 }  // namespace lockstep
