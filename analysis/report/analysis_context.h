@@ -26,7 +26,7 @@ struct AnalysisContext {
   InstanceSource& instances;
   const AnalysisOptions& options;
   const RankResolution& ranks;
-  const MatchResult& match;
+  const RunMatch& match;
   Executor& executor;
   int64_t run_start_ns = 0;          // earliest device activity of the analysed sources, aligned
   std::vector<bool> selected_ranks;  // by rank index: passes --ranks

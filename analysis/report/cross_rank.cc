@@ -1,29 +1,41 @@
 #include "analysis/report/cross_rank.h"
 
 #include <functional>
-#include <iterator>
 #include <utility>
+#include <vector>
 
+#include "analysis/base/check.h"
 #include "analysis/base/status_macros.h"
-#include "analysis/metrics/stragglers/tested_lateness.h"
 
 namespace lockstep {
 
-absl::StatusOr<std::unique_ptr<const CrossRank>> AnalyseCrossRank(const AnalysisContext& context) {
-  auto out = std::make_unique<CrossRank>();
-  LOCKSTEP_ASSIGN_OR_RETURN(
-      out->graph, LoadArrivalGraph(context.run, context.instances, context.ranks, context.match, context.executor));
+absl::Status CrossRankSums::Add(const Chapter& chapter, InstanceSource& instances,
+                                std::shared_ptr<const MatchResult> sample, Executor& executor) {
+  LOCKSTEP_ASSIGN_OR_RETURN(ArrivalGraph graph, LoadArrivalGraph(run_, instances, ranks_, chapter.match, executor));
+  ArrivalGraph& kept = sample != nullptr ? sample_->graph : graph;
+  if (sample != nullptr) {
+    kept = std::move(graph);
+    sample_->match = std::move(sample);
+  }
   // The longest first: none needs another.
-  TestedLateness tested;
-  const std::function<void()> parts[] = {
-      [&] { out->replay = std::make_unique<const Replay>(out->graph, context.match); },
-      [&] { out->blame = PropagateBlame(out->graph, context.match); },
-      [&] { tested = TestLateness(context.ranks, context.match, out->graph, context.options.layout); },
+  std::vector<std::function<void()>> parts = {
+      [&] { blame_.Add(chapter, kept); },
+      [&] { lateness_.Add(chapter, kept); },
   };
-  context.executor.ParallelFor(std::size(parts), [&](size_t i) { parts[i](); });
-  out->stragglers =
-      FindStragglers({context.run, context.ranks, context.match, out->graph, *out->replay, out->blame}, tested);
-  return out;
+  if (&kept == &sample_->graph) {
+    parts.insert(parts.begin(), [&] { sample_->replay = std::make_unique<const Replay>(kept, *sample_->match); });
+  }
+  executor.ParallelFor(parts.size(), [&](size_t i) { parts[i](); });
+  return absl::OkStatus();
+}
+
+std::unique_ptr<const CrossRank> CrossRankSums::Finish(const RunMatch& match, const AnalysisOptions& options) {
+  LOCKSTEP_CHECK(sample_->replay != nullptr);
+  CrossRank& out = *sample_;
+  out.blame = blame_.Finish();
+  const TestedLateness tested = lateness_.Finish(ranks_, match, options.layout);
+  out.stragglers = FindStragglers({run_, ranks_, *out.match, out.graph, *out.replay, out.blame}, tested);
+  return std::move(sample_);
 }
 
 }  // namespace lockstep

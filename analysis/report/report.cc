@@ -85,7 +85,7 @@ absl::Status CheckRanks(const RunData& run, const RankResolution& ranks, const A
 // Builds the views that were asked for.
 class ReportBuilder {
  public:
-  explicit ReportBuilder(const ViewInput& input) : input_(input), parts_(input) {}
+  ReportBuilder(const ViewInput& input, InstanceSums& sums) : input_(input), parts_(input, sums) {}
 
   absl::Status Prepare(const std::vector<std::string>& views) { return parts_.Prepare(views); }
 
@@ -96,11 +96,11 @@ class ReportBuilder {
     if (view == "kernels") return KernelsView(input_);
     if (view == "families") return FamiliesView(input_);
     if (view == "collectives") return CollectivesView(input_.context, parts_.Collectives());
-    if (view == "skew") return SkewView(input_.context, parts_.Skew());
+    if (view == "skew") return SkewView(input_.context, parts_.Skew(), parts_.Listed());
     if (view == "overlap") return OverlapView(input_);
     if (view == "imbalance") return BuildImbalance();
     if (view == "tails") return Tails();
-    if (view == "stragglers") return Stragglers();
+    if (view == "stragglers") return StragglersView(input_, parts_.Causes().stragglers);
     if (view == "findings") return Findings();
     return BuildPlain(view);
   }
@@ -120,9 +120,9 @@ class ReportBuilder {
 
   absl::StatusOr<Json> Summary() {
     LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<TailRow>* tails, parts_.Tails());
-    LOCKSTEP_ASSIGN_OR_RETURN(const CrossRank* causes, parts_.Causes());
-    return SummaryView(input_, {parts_.ImbalanceOf(), parts_.QualityOf(), *tails, parts_.Collectives(),
-                                &causes->stragglers, &causes->blame});
+    const CrossRank& causes = parts_.Causes();
+    return SummaryView(input_, {parts_.ImbalanceOf(), parts_.QualityOf(), *tails, parts_.Collectives(), parts_.Late(),
+                                &causes.stragglers, &causes.blame});
   }
 
   absl::StatusOr<Json> Tails() {
@@ -130,24 +130,18 @@ class ReportBuilder {
     return TailsView(input_, *tails);
   }
 
-  absl::StatusOr<Json> Stragglers() {
-    LOCKSTEP_ASSIGN_OR_RETURN(const CrossRank* causes, parts_.Causes());
-    return StragglersView(input_, causes->stragglers);
-  }
-
   absl::StatusOr<Json> Findings() {
-    LOCKSTEP_ASSIGN_OR_RETURN(const CrossRank* causes, parts_.Causes());
     LOCKSTEP_ASSIGN_OR_RETURN(const KernelSummary kernels,
                               ComputeKernels(input_.fleet, GroupBy::kShape, StepFigures::kDistributions));
-    return FindingsView(
-        input_, ComputeFindings({input_.fleet, input_.measures, kernels, parts_.QualityOf(), causes->stragglers}));
+    return FindingsView(input_, ComputeFindings({input_.fleet, input_.measures, kernels, parts_.QualityOf(),
+                                                 parts_.Causes().stragglers}));
   }
 
-  absl::StatusOr<Json> BuildImbalance() {
-    LOCKSTEP_ASSIGN_OR_RETURN(const CrossRank* causes, parts_.Causes());
+  Json BuildImbalance() {
+    const Replay& replay = *parts_.Causes().replay;
     Imbalance imbalance = parts_.ImbalanceOf();
-    const int64_t measured_ns = causes->replay->base().measured_ns;
-    const auto ideal_ns = ZeroTransferNs(*causes->replay);
+    const int64_t measured_ns = replay.base().measured_ns;
+    const auto ideal_ns = ZeroTransferNs(replay);
     if (ideal_ns && measured_ns > 0 && !JudgedOnMore(input_.fleet)) {
       SetIdealTime(static_cast<double>(*ideal_ns) / static_cast<double>(measured_ns), imbalance.efficiency);
     }
@@ -195,9 +189,9 @@ Json Document(const ViewInput& input, Json views) {
   return report;
 }
 
-absl::StatusOr<Json> BuildWhole(const ViewInput& input, const AnalysisOptions& options) {
+absl::StatusOr<Json> BuildWhole(const ViewInput& input, InstanceSums& sums, const AnalysisOptions& options) {
   Json views = Json::object();
-  ReportBuilder builder(input);
+  ReportBuilder builder(input, sums);
   const std::vector<std::string> shown = ShownViews(options);
   LOCKSTEP_RETURN_IF_ERROR(builder.Prepare(shown));
   for (const std::string& view : shown) {
@@ -208,8 +202,9 @@ absl::StatusOr<Json> BuildWhole(const ViewInput& input, const AnalysisOptions& o
   return Document(input, std::move(views));
 }
 
-absl::Status BuildEach(const ViewInput& input, const AnalysisOptions& options, const ViewSink& sink) {
-  ReportBuilder builder(input);
+absl::Status BuildEach(const ViewInput& input, InstanceSums& sums, const AnalysisOptions& options,
+                       const ViewSink& sink) {
+  ReportBuilder builder(input, sums);
   const std::vector<std::string> shown = ShownViews(options);
   LOCKSTEP_RETURN_IF_ERROR(builder.Prepare(shown));
   for (const std::string& view : shown) {
@@ -223,13 +218,13 @@ absl::Status BuildEach(const ViewInput& input, const AnalysisOptions& options, c
 // What all views are computed from, handed to `build`.
 template <typename Build>
 auto Analyse(const RunData& run, InstanceSource& instances, const AnalysisOptions& options, Executor& executor,
-             const Build& build) -> decltype(build(std::declval<const ViewInput&>())) {
+             const Build& build) -> decltype(build(std::declval<const ViewInput&>(), std::declval<InstanceSums&>())) {
   LOCKSTEP_RETURN_IF_ERROR(CheckOptions(options));
   const RankResolution ranks = ResolveRanks(run, options);
   LOCKSTEP_RETURN_IF_ERROR(CheckRanks(run, ranks, options));
-  LOCKSTEP_ASSIGN_OR_RETURN(const MatchResult match, MatchRun(run, instances, ranks, executor));
-  const Fleet fleet = MakeFleet(run, ranks, match, options);
-  LOCKSTEP_ASSIGN_OR_RETURN(const FleetMeasures measures, MeasureFleet(fleet, instances, executor));
+  LOCKSTEP_ASSIGN_OR_RETURN(MatchResult matched, MatchRun(run, instances, ranks, executor));
+  const auto match = std::make_shared<const MatchResult>(std::move(matched));
+  const Fleet fleet = MakeFleet(run, ranks, *match, options);
   std::vector<Notice> notices;
   LOCKSTEP_ASSIGN_OR_RETURN(auto named_rows, NamedRows(run, instances, ranks, options.kernels));
   LOCKSTEP_ASSIGN_OR_RETURN(auto range_rows, RangeRows(fleet, instances));
@@ -237,16 +232,22 @@ auto Analyse(const RunData& run, InstanceSource& instances, const AnalysisOption
                                 instances,
                                 options,
                                 ranks,
-                                match,
+                                *match,
                                 executor,
                                 fleet.run_start_ns,
                                 SelectedRanks(ranks, options),
                                 notices,
                                 std::move(named_rows),
                                 std::move(range_rows)};
+  const Chapter whole{*match};
+  FleetMeter meter(fleet);
+  LOCKSTEP_RETURN_IF_ERROR(meter.Add(whole, instances, executor));
+  InstanceSums sums(fleet, ShownViews(options), 0);
+  LOCKSTEP_RETURN_IF_ERROR(sums.Add(whole, context, match));
+  const FleetMeasures measures = meter.Finish();
   const ViewInput input{context, fleet, measures};
   NotifyOfSelection(input, ShownViews(options));
-  return build(input);
+  return build(input, sums);
 }
 
 }  // namespace
@@ -263,13 +264,14 @@ bool IsView(std::string_view name) { return std::find(AllViews().begin(), AllVie
 
 absl::StatusOr<Json> BuildReport(const RunData& run, InstanceSource& instances, const AnalysisOptions& options,
                                  Executor& executor) {
-  return Analyse(run, instances, options, executor, [&](const ViewInput& input) { return BuildWhole(input, options); });
+  return Analyse(run, instances, options, executor,
+                 [&](const ViewInput& input, InstanceSums& sums) { return BuildWhole(input, sums, options); });
 }
 
 absl::Status BuildReports(const RunData& run, InstanceSource& instances, const AnalysisOptions& options,
                           Executor& executor, const ViewSink& sink) {
   return Analyse(run, instances, options, executor,
-                 [&](const ViewInput& input) { return BuildEach(input, options, sink); });
+                 [&](const ViewInput& input, InstanceSums& sums) { return BuildEach(input, sums, options, sink); });
 }
 
 }  // namespace lockstep

@@ -10,10 +10,6 @@
 namespace lockstep {
 namespace {
 
-InstanceFilter SelectedBy(const AnalysisContext& context) {
-  return [&context](const MatchedInstance& instance) { return Selects(context, instance); };
-}
-
 struct Part {
   std::vector<std::string_view> views;  // that are made from it
   std::function<absl::Status()> compute;
@@ -35,7 +31,7 @@ absl::Status SharedParts::Prepare(const std::vector<std::string>& views) {
   };
   // The longest first. Each is a member of its own.
   std::vector<Part> parts = {
-      {{"summary", "imbalance", "stragglers", "findings"}, [this] { return Causes().status(); }},
+      {{"summary", "imbalance", "stragglers", "findings"}, always([this] { (void)Causes(); })},
       {{"summary", "collectives"}, always([this] { (void)Collectives(); })},
       {{"summary", "tails"}, [this] { return Tails().status(); }},
       {{"skew"}, always([this] { (void)Skew(); })},
@@ -49,11 +45,9 @@ absl::Status SharedParts::Prepare(const std::vector<std::string>& views) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<const CrossRank*> SharedParts::Causes() {
-  if (causes_ == nullptr) {
-    LOCKSTEP_ASSIGN_OR_RETURN(causes_, AnalyseCrossRank(input_.context));
-  }
-  return causes_.get();
+const CrossRank& SharedParts::Causes() {
+  if (causes_ == nullptr) causes_ = sums_.causes->Finish(input_.context.match, input_.context.options);
+  return *causes_;
 }
 
 absl::StatusOr<const std::vector<TailRow>*> SharedParts::Tails() {
@@ -64,13 +58,12 @@ absl::StatusOr<const std::vector<TailRow>*> SharedParts::Tails() {
 }
 
 const std::vector<CollectiveRowResult>& SharedParts::Collectives() {
-  if (!collectives_) collectives_ = ComputeCollectives(input_.context.match, SelectedBy(input_.context));
+  if (!collectives_) collectives_ = sums_.collectives->Finish(input_.context.match.communicators);
   return *collectives_;
 }
 
 const SkewTotals& SharedParts::Skew() {
-  const AnalysisContext& context = input_.context;
-  if (!skew_) skew_ = ComputeSkew(context.match, context.ranks.ranks.size(), SelectedBy(context));
+  if (!skew_) skew_ = sums_.skew->Finish();
   return *skew_;
 }
 

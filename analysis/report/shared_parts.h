@@ -15,6 +15,7 @@
 #include "analysis/metrics/skew/skew.h"
 #include "analysis/metrics/summary/summary.h"
 #include "analysis/report/cross_rank.h"
+#include "analysis/report/instance_sums.h"
 #include "analysis/report/views/view_input.h"
 
 namespace lockstep {
@@ -22,23 +23,26 @@ namespace lockstep {
 // Not thread safe. References and pointers stay valid as long as this lives.
 class SharedParts {
  public:
-  // Borrows the input.
-  explicit SharedParts(const ViewInput& input) : input_(input) {}
+  // Borrows both; uses the sums up.
+  SharedParts(const ViewInput& input, InstanceSums& sums) : input_(input), sums_(sums) {}
 
   // Computes what these views need on the executor of the context, several parts at once. Errors: those of the parts.
   [[nodiscard]] absl::Status Prepare(const std::vector<std::string>& views);
 
-  // Errors: those of the instance source.
-  [[nodiscard]] absl::StatusOr<const CrossRank*> Causes();
+  [[nodiscard]] const CrossRank& Causes();
   // Errors: a bad pattern of names.
   [[nodiscard]] absl::StatusOr<const std::vector<TailRow>*> Tails();
   [[nodiscard]] const std::vector<CollectiveRowResult>& Collectives();
   [[nodiscard]] const SkewTotals& Skew();
+  [[nodiscard]] const LateArrivalsSum& Late() const { return *sums_.late; }
+  // Null where none are to be listed.
+  [[nodiscard]] ListedInstances* Listed() { return sums_.listed.get(); }
   [[nodiscard]] const Quality& QualityOf();
   [[nodiscard]] const Imbalance& ImbalanceOf();
 
  private:
   const ViewInput& input_;
+  InstanceSums& sums_;
   std::unique_ptr<const CrossRank> causes_;
   std::optional<std::vector<TailRow>> tails_;
   std::optional<std::vector<CollectiveRowResult>> collectives_;

@@ -83,25 +83,65 @@ std::vector<int64_t> TileExcess(const MemberChains& chains, size_t member, int64
   return excess;
 }
 
+// What is charged to an origin, in units of 1 / kWeightOne ns.
+struct Charge {
+  int128 wait = 0;
+  int128 critical = 0;
+};
+
+struct Charges {
+  std::map<Origin, Charge> by_origin;
+  int64_t total_wait_ns = 0;
+  int64_t unassigned_ns = 0;
+};
+
+BlameResult ResultOf(const Charges& charges) {
+  BlameResult out;
+  out.total_wait_ns = charges.total_wait_ns;
+  out.unassigned_ns = charges.unassigned_ns;
+  std::vector<int128> waits;
+  std::vector<int128> criticals;
+  for (const auto& [origin, charge] : charges.by_origin) {
+    waits.push_back(charge.wait);
+    criticals.push_back(charge.critical);
+  }
+  const std::vector<int64_t> wait_ns = RoundToSum(waits);
+  const std::vector<int64_t> critical_ns = RoundToSum(criticals);
+  size_t i = 0;
+  for (const auto& [origin, charge] : charges.by_origin) {
+    const BlameShare share{origin.rank_index, origin.communicator, origin.part, wait_ns[i], critical_ns[i]};
+    ++i;
+    if (share.wait_ns != 0 || share.critical_ns != 0) out.shares.push_back(share);
+  }
+  std::stable_sort(out.shares.begin(), out.shares.end(),
+                   [](const BlameShare& a, const BlameShare& b) { return a.wait_ns > b.wait_ns; });
+  return out;
+}
+
+// Through one chapter.
 class Propagation {
  public:
-  Propagation(const ArrivalGraph& graph, const MatchResult& match)
-      : graph_(graph), match_(match), ledger_(match.instances.size()) {}
+  Propagation(const ArrivalGraph& graph, const Chapter& chapter, Charges& charges)
+      : graph_(graph),
+        match_(chapter.match),
+        chapter_(chapter),
+        ledger_(chapter.match.instances.size()),
+        charges_(charges) {}
 
-  BlameResult Run() {
+  void Run() {
     for (const uint32_t instance : graph_.order) Take(instance);
-    return Finish();
   }
 
  private:
   void Take(uint32_t index) {
     const MatchedInstance& instance = match_.instances[index];
+    const bool own = chapter_.Owns(instance);
     FillMemberChains(graph_, match_, index, chains_);
     const bool can = CanDecompose(chains_);
     lateness_ = can ? Decompose(instance, chains_) : InstanceLateness{};
     std::map<int32_t, std::pair<int64_t, int64_t>> waits;  // by awaited: sum and least of the waits
     for (const MatchedMember& m : instance.members) {
-      result_.total_wait_ns += m.wait_ns;
+      if (own) charges_.total_wait_ns += m.wait_ns;
       if (m.wait_ns == 0) continue;
       auto& [sum, least] = waits.emplace(m.awaits, std::pair<int64_t, int64_t>{0, INT64_MAX}).first->second;
       sum += m.wait_ns;
@@ -110,14 +150,15 @@ class Propagation {
     for (const auto& [awaited, lost] : waits) {
       const Weights weights = can ? WeightsOf(index, awaited) : Weights{};
       if (!weights.empty()) ledger_.Put(index, awaited, weights);
+      if (!own) continue;
       if (weights.empty() || !instance.resolvable) {
-        result_.unassigned_ns += lost.first;
+        charges_.unassigned_ns += lost.first;
         continue;
       }
       for (const Weight& w : weights) {
-        auto& [wait, critical] = charged_[w.origin];
-        wait += int128{w.weight} * lost.first;
-        critical += int128{w.weight} * lost.second;
+        Charge& charge = charges_.by_origin[w.origin];
+        charge.wait += int128{w.weight} * lost.first;
+        charge.critical += int128{w.weight} * lost.second;
       }
     }
   }
@@ -189,34 +230,13 @@ class Propagation {
     ledger_.AddShare(at, member == nullptr ? -1 : member->awaits, share, sum);
   }
 
-  BlameResult Finish() {
-    std::vector<Origin> origins;
-    std::vector<int128> waits;
-    std::vector<int128> criticals;
-    for (const auto& [origin, charge] : charged_) {
-      origins.push_back(origin);
-      waits.push_back(charge.first);
-      criticals.push_back(charge.second);
-    }
-    const std::vector<int64_t> wait_ns = RoundToSum(waits);
-    const std::vector<int64_t> critical_ns = RoundToSum(criticals);
-    for (size_t i = 0; i < origins.size(); ++i) {
-      if (wait_ns[i] == 0 && critical_ns[i] == 0) continue;
-      result_.shares.push_back(
-          {origins[i].rank_index, origins[i].communicator, origins[i].part, wait_ns[i], critical_ns[i]});
-    }
-    std::stable_sort(result_.shares.begin(), result_.shares.end(),
-                     [](const BlameShare& a, const BlameShare& b) { return a.wait_ns > b.wait_ns; });
-    return std::move(result_);
-  }
-
   const ArrivalGraph& graph_;
   const MatchResult& match_;
+  const Chapter& chapter_;
   Ledger ledger_;
   MemberChains chains_;
   InstanceLateness lateness_;
-  std::map<Origin, std::pair<int128, int128>> charged_;  // wait, critical; in units of 1 / kWeightOne ns
-  BlameResult result_;
+  Charges& charges_;
 };
 
 }  // namespace
@@ -245,8 +265,23 @@ std::string_view Name(CauseKind kind) {
   return "";
 }
 
+struct BlameSums::Sums {
+  Charges charges;
+};
+
+BlameSums::BlameSums() : sums_(std::make_unique<Sums>()) {}
+BlameSums::~BlameSums() = default;
+
+void BlameSums::Add(const Chapter& chapter, const ArrivalGraph& graph) {
+  Propagation(graph, chapter, sums_->charges).Run();
+}
+
+BlameResult BlameSums::Finish() { return ResultOf(sums_->charges); }
+
 BlameResult PropagateBlame(const ArrivalGraph& graph, const MatchResult& match) {
-  return Propagation(graph, match).Run();
+  BlameSums sums;
+  sums.Add(Chapter{match}, graph);
+  return sums.Finish();
 }
 
 BlameSum BlameOn(const BlameResult& blame, const std::vector<int32_t>& rank_indices,

@@ -8,12 +8,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "analysis/metrics/arrivals/arrival_graph.h"
 #include "analysis/metrics/arrivals/lateness.h"
+#include "analysis/metrics/match/chapter.h"
 
 namespace lockstep {
 
@@ -45,6 +47,26 @@ struct BlameResult {
   int64_t unassigned_ns = 0;       // waits of instances that are not resolvable or not decomposed
 };
 
+// Blame over the chapters of a run, in order of time. What was passed on before a chapter's first rows is not known to
+// it: that blame ends as never told.
+class BlameSums {
+ public:
+  BlameSums();
+  ~BlameSums();
+  BlameSums(const BlameSums&) = delete;
+  BlameSums& operator=(const BlameSums&) = delete;
+
+  // `graph`: of the chapter.
+  void Add(const Chapter& chapter, const ArrivalGraph& graph);
+  // The sums are used up.
+  [[nodiscard]] BlameResult Finish();
+
+ private:
+  struct Sums;
+  std::unique_ptr<Sums> sums_;
+};
+
+// Of a run that is one chapter.
 [[nodiscard]] BlameResult PropagateBlame(const ArrivalGraph& graph, const MatchResult& match);
 
 // What is blamed on one rank, all parts together.

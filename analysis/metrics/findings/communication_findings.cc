@@ -71,36 +71,13 @@ std::vector<Finding> Stragglers(const FindingsInput& input, bool slow_devices) {
   return findings;
 }
 
-// Of all waiting, that in sends and receives.
-double PairwiseShare(const Fleet& fleet) {
-  int64_t pairwise = 0;
-  int64_t all = 0;
-  for (const MatchedInstance& instance : fleet.match.instances) {
-    if (!instance.usable()) continue;
-    for (const MatchedMember& member : instance.members) {
-      all += member.wait_ns;
-      if (IsPointToPoint(instance.op)) pairwise += member.wait_ns;
-    }
-  }
-  return Share(pairwise, all);
-}
-
 // The rank whose late arrivals certainly cause most of all waiting, with its part.
-std::optional<Evidence> LargestCauser(const Fleet& fleet) {
-  std::map<int32_t, int64_t> caused;
-  int64_t all = 0;
-  for (const MatchedInstance& instance : fleet.match.instances) {
-    if (!instance.usable()) continue;
-    int64_t waits = 0;
-    for (const MatchedMember& member : instance.members) waits += member.wait_ns;
-    all += waits;
-    if (instance.last_certain) caused[instance.last_rank_index] += waits;
-  }
+std::optional<Evidence> LargestCauser(const Fleet& fleet, const JoinedTotals& joined) {
   std::optional<Evidence> largest;
   for (size_t member = 0; member < fleet.members.size(); ++member) {
-    const auto own = caused.find(static_cast<int32_t>(fleet.members[member].index));
-    if (own == caused.end()) continue;
-    const double share = Share(own->second, all);
+    const int64_t caused = joined.ranks[fleet.members[member].index].caused_ns;
+    if (caused < 0) continue;
+    const double share = Share(caused, joined.wait_ns);
     if (!largest || share > largest->value)
       largest = {"largest_part_of_waiting_ratio", share, 0, PlaceOf(fleet, member)};
   }
@@ -153,8 +130,9 @@ std::vector<Finding> ExposedWait(const FindingsInput& input, const Facts& facts)
   finding.severity = SeverityOf(wait);
   finding.title = fmt::format("{:.0f} % of the rank-time is waiting for a later rank", 100 * wait);
   finding.evidence = {{"exposed_wait_ratio", wait, kExposed, WhereLargest(input.fleet, facts, share)}};
-  if (const auto causer = LargestCauser(input.fleet)) finding.evidence.push_back(*causer);
-  if (PairwiseShare(input.fleet) > 0.5) {
+  const JoinedTotals& joined = input.measures.joined;
+  if (const auto causer = LargestCauser(input.fleet, joined)) finding.evidence.push_back(*causer);
+  if (Share(joined.pairwise_wait_ns, joined.wait_ns) > 0.5) {
     finding.cause = "stages of a pipeline wait for each other, mostly while it fills and drains";
     finding.next_action = "more micro-batches a step, interleaved stages, fewer stages; --view skew,imbalance";
   } else {
@@ -183,7 +161,7 @@ std::vector<Finding> ExposedTransfer(const FindingsInput& input, const Facts& fa
 }
 
 std::vector<Finding> NcclImbalance(const FindingsInput& input, const Facts& facts) {
-  const std::vector<CommunicationWork> work = CommunicationWorkOf(input.fleet);
+  const std::vector<CommunicationWork> work = CommunicationWorkOf(input.fleet, input.measures.joined);
   std::vector<double> own;  // without waiting
   double sum = 0;
   size_t worst = 0;

@@ -98,7 +98,7 @@ RunSpan SpanOf(const RunData& run, const RankResolution& ranks, const ClockModel
   return span.value_or(RunSpan{});
 }
 
-Fleet MakeFleet(const RunData& run, const RankResolution& ranks, const MatchResult& match,
+Fleet MakeFleet(const RunData& run, const RankResolution& ranks, const RunMatch& match,
                 const AnalysisOptions& options) {
   Fleet fleet{
       run, ranks, match, options, SpanOf(run, ranks, match.clock).start_ns, {}, FindAskedRanges(run, options.nvtx)};

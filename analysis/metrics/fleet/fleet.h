@@ -30,7 +30,7 @@ struct FleetRank {
 struct Fleet {
   const RunData& run;
   const RankResolution& ranks;
-  const MatchResult& match;
+  const RunMatch& match;
   const AnalysisOptions& options;
   int64_t run_start_ns = 0;        // aligned: earliest device activity of the run
   std::vector<FleetRank> members;  // selected ranks, ascending
@@ -70,7 +70,7 @@ struct RunSpan {
 };
 [[nodiscard]] RunSpan SpanOf(const RunData& run, const RankResolution& ranks, const ClockModel& clock);
 
-[[nodiscard]] Fleet MakeFleet(const RunData& run, const RankResolution& ranks, const MatchResult& match,
+[[nodiscard]] Fleet MakeFleet(const RunData& run, const RankResolution& ranks, const RunMatch& match,
                               const AnalysisOptions& options);
 
 // Whether a source has any device activity; its span is meaningless otherwise.

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "analysis/base/status_macros.h"
 #include "analysis/metrics/fleet/interval_selection.h"
@@ -12,9 +13,9 @@ namespace lockstep {
 namespace {
 
 // Transfer time of each row of one rank that is the lowest member of its instance; -1 elsewhere. By rank index.
-std::vector<std::vector<int64_t>> TransfersByRow(const Fleet& fleet) {
-  std::vector<std::vector<int64_t>> transfers(fleet.ranks.ranks.size());
-  for (const MatchedInstance& instance : fleet.match.instances) {
+std::vector<std::vector<int64_t>> TransfersByRow(const MatchResult& match, size_t ranks) {
+  std::vector<std::vector<int64_t>> transfers(ranks);
+  for (const MatchedInstance& instance : match.instances) {
     if (!instance.usable() || instance.transfer_ns < 0) continue;
     const MatchedMember& first = instance.members.front();
     if (first.rank_index < 0 || static_cast<size_t>(first.rank_index) >= transfers.size() || first.row < 0) continue;
@@ -26,12 +27,12 @@ std::vector<std::vector<int64_t>> TransfersByRow(const Fleet& fleet) {
   return transfers;
 }
 
-// The arrivals of one rank, moved from the aligned axis onto the rank's own.
+// The arrivals of one rank in a chapter, moved from the aligned axis onto the rank's own.
 class Arrivals {
  public:
-  Arrivals(const Fleet& fleet, const FleetRank& member)
-      : clock_(fleet.match.clock), rank_index_(static_cast<int32_t>(member.index)) {
-    if (member.index < fleet.match.arrivals.size()) rows_ = &fleet.match.arrivals[member.index];
+  Arrivals(const MatchResult& match, size_t rank_index)
+      : clock_(match.clock), rank_index_(static_cast<int32_t>(rank_index)) {
+    if (rank_index < match.arrivals.size()) rows_ = &match.arrivals[rank_index];
   }
   [[nodiscard]] ArrivalOfRow Of(size_t row, const InstanceRow& instance) const {
     if (rows_ == nullptr || row >= rows_->size()) return {};
@@ -46,15 +47,14 @@ class Arrivals {
   const std::vector<ArrivalOfRow>* rows_ = nullptr;
 };
 
-// The sweeps one rank needs; fed with every instance of its stream.
+}  // namespace
+
+// The sweeps one rank needs; fed with every instance of its stream, with its arrival on the rank's own clock, and its
+// transfer where the rank is its lowest (else -1).
 class RankSweep {
  public:
-  RankSweep(const Fleet& fleet, const CommonWindow& window, size_t member, const std::vector<int64_t>& transfers)
-      : fleet_(fleet),
-        member_(fleet.members[member]),
-        arrivals_(fleet, member_),
-        transfers_(transfers),
-        by_step_(StepWindows(*member_.source)) {
+  RankSweep(const Fleet& fleet, const CommonWindow& window, size_t member)
+      : fleet_(fleet), member_(fleet.members[member]), by_step_(StepWindows(*member_.source)) {
     if (window.kind == WindowKind::kBuckets) {
       const auto [start, end] = window.local_ns[member];
       buckets_.emplace(std::vector<SweepWindow>{{start, end}});
@@ -76,10 +76,7 @@ class RankSweep {
     }
   }
 
-  void Add(const InstanceRow& instance) {
-    const ArrivalOfRow arrival = arrivals_.Of(row_, instance);
-    const int64_t transfer = row_ < transfers_.size() ? transfers_[row_] : -1;
-    ++row_;
+  void Add(const InstanceRow& instance, const ArrivalOfRow& arrival, int64_t transfer) {
     result_.communication_ns += instance.duration_ns;
     by_step_.Add(instance, arrival);
     if (buckets_) buckets_->Add(instance, arrival);
@@ -141,28 +138,31 @@ class RankSweep {
 
   const Fleet& fleet_;
   const FleetRank& member_;
-  Arrivals arrivals_;
-  const std::vector<int64_t>& transfers_;
   ExposureSweep by_step_;
   std::optional<ExposureSweep> buckets_;
   std::optional<ExposureSweep> selected_;
   SweepWindow asked_window_;
   std::set<int64_t> selected_steps_;
-  size_t row_ = 0;
   RankMeasures result_;
 };
 
-absl::StatusOr<RankMeasures> MeasureRank(const Fleet& fleet, const CommonWindow& window, size_t member,
-                                         const std::vector<int64_t>& transfers, InstanceSource& instances) {
-  const FleetRank& rank = fleet.members[member];
-  RankSweep sweep(fleet, window, member, transfers);
-  LOCKSTEP_ASSIGN_OR_RETURN(auto stream, instances.Open(fleet.ranks.ranks[rank.index].source));
+namespace {
+
+absl::Status SweepChapter(const Fleet& fleet, const Chapter& chapter, InstanceSource& instances, size_t rank_index,
+                          const std::vector<int64_t>& transfers, RankSweep& sweep) {
+  const Arrivals arrivals(chapter.match, rank_index);
+  const RowRange own = chapter.OwnOf(rank_index);
+  LOCKSTEP_ASSIGN_OR_RETURN(auto stream, instances.Open(fleet.ranks.ranks[rank_index].source));
+  size_t row = 0;
   while (true) {
     LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<InstanceRow> block, stream->Next());
-    if (block.empty()) break;
-    for (const InstanceRow& instance : block) sweep.Add(instance);
+    if (block.empty()) return absl::OkStatus();
+    for (const InstanceRow& instance : block) {
+      const int64_t transfer = row < transfers.size() ? transfers[row] : -1;
+      if (own.Has(static_cast<int64_t>(row))) sweep.Add(instance, arrivals.Of(row, instance), transfer);
+      ++row;
+    }
   }
-  return sweep.Finish(MeasureSelected(fleet, rank), MeasureCommon(fleet, window, member), window, member);
 }
 
 }  // namespace
@@ -173,19 +173,42 @@ int64_t FleetMeasures::RankTime() const {
   return sum;
 }
 
-absl::StatusOr<FleetMeasures> MeasureFleet(const Fleet& fleet, InstanceSource& instances, Executor& executor) {
-  FleetMeasures result;
-  result.window = FindCommonWindow(fleet);
-  const std::vector<std::vector<int64_t>> transfers = TransfersByRow(fleet);
-  std::vector<absl::StatusOr<RankMeasures>> slots(fleet.members.size(), absl::UnknownError("not measured"));
-  executor.ParallelFor(slots.size(), [&](size_t i) {
-    slots[i] = MeasureRank(fleet, result.window, i, transfers[fleet.members[i].index], instances);
-  });
-  for (absl::StatusOr<RankMeasures>& slot : slots) {
-    LOCKSTEP_RETURN_IF_ERROR(slot.status());
-    result.ranks.push_back(*std::move(slot));
+FleetMeter::FleetMeter(const Fleet& fleet) : fleet_(fleet), slow_(fleet) {
+  result_.window = FindCommonWindow(fleet);
+  result_.joined = JoinedTotals(fleet.ranks.ranks.size());
+  for (size_t member = 0; member < fleet.members.size(); ++member) {
+    sweeps_.push_back(std::make_unique<RankSweep>(fleet, result_.window, member));
   }
-  return result;
+}
+
+FleetMeter::~FleetMeter() = default;
+
+absl::Status FleetMeter::Add(const Chapter& chapter, InstanceSource& instances, Executor& executor) {
+  const std::vector<std::vector<int64_t>> transfers = TransfersByRow(chapter.match, fleet_.ranks.ranks.size());
+  const size_t ranks = sweeps_.size();
+  std::vector<absl::Status> done(ranks);
+  executor.ParallelFor(ranks + 1, [&](size_t i) {
+    if (i == 0) {
+      return ForEachOwn(chapter, [&](const MatchedInstance& instance) {
+        result_.joined.Add(instance);
+        slow_.Add(instance);
+      });
+    }
+    const size_t rank_index = fleet_.members[i - 1].index;
+    done[i - 1] = SweepChapter(fleet_, chapter, instances, rank_index, transfers[rank_index], *sweeps_[i - 1]);
+  });
+  for (const absl::Status& status : done) LOCKSTEP_RETURN_IF_ERROR(status);
+  return absl::OkStatus();
+}
+
+FleetMeasures FleetMeter::Finish() {
+  for (size_t member = 0; member < sweeps_.size(); ++member) {
+    const FleetRank& rank = fleet_.members[member];
+    result_.ranks.push_back(sweeps_[member]->Finish(
+        MeasureSelected(fleet_, rank), MeasureCommon(fleet_, result_.window, member), result_.window, member));
+    result_.ranks.back().awaited = slow_.Of(member);
+  }
+  return std::move(result_);
 }
 
 }  // namespace lockstep

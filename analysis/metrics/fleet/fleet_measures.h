@@ -1,17 +1,20 @@
-// Interval measures and exposure of every selected rank, computed once and shared by overlap, steps, imbalance, tails
-// and the summary. One pass over the instances of each rank, ranks in parallel, results by slot. Memory: O(steps) a
-// rank plus what the matching already holds. Errors: those of the InstanceSource.
+// Interval measures and exposure of every selected rank, and what the joined instances add up to: computed once and
+// shared by overlap, steps, imbalance, tails and the summary. One pass over the chapters of a run, ranks in parallel,
+// results by slot. Memory: O(steps) a rank plus what a chapter holds. Errors: those of the InstanceSource.
 #pragma once
 
-#include <absl/status/statusor.h>
+#include <absl/status/status.h>
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <vector>
 
 #include "analysis/metrics/fleet/common_window.h"
 #include "analysis/metrics/fleet/exposure.h"
 #include "analysis/metrics/fleet/fleet.h"
+#include "analysis/metrics/fleet/joined_totals.h"
+#include "analysis/metrics/match/chapter.h"
 
 namespace lockstep {
 
@@ -27,19 +30,40 @@ struct RankMeasures {
   std::vector<Exposure> by_step;  // parallel to SourceData::steps, by device window
   IntervalMeasure common;         // over the common window
   Exposure common_exposure;
-  int64_t communication_ns = 0;          // sum of the durations of all instances
-  std::map<uint32_t, WaitOfName> waits;  // by index into RunData::names, of the selected instances
+  int64_t communication_ns = 0;                     // sum of the durations of all instances
+  std::map<uint32_t, WaitOfName> waits;             // by index into RunData::names, of the selected instances
+  std::map<size_t, SlowStepWaits::ByRank> awaited;  // by row of SourceData::steps: for whom it waited in slow ones
 };
 
 struct FleetMeasures {
   CommonWindow window;
   std::vector<RankMeasures> ranks;  // parallel to Fleet::members
+  JoinedTotals joined;              // of all ranks of the run
 
   // Sum of the selected spans: the fleet's rank-time.
   [[nodiscard]] int64_t RankTime() const;
 };
 
-[[nodiscard]] absl::StatusOr<FleetMeasures> MeasureFleet(const Fleet& fleet, InstanceSource& instances,
-                                                         Executor& executor);
+class RankSweep;
+
+// Fed with the chapters of a run in order of time. Borrows the fleet.
+class FleetMeter {
+ public:
+  explicit FleetMeter(const Fleet& fleet);
+  ~FleetMeter();
+  FleetMeter(const FleetMeter&) = delete;
+  FleetMeter& operator=(const FleetMeter&) = delete;
+
+  // `instances`: of each source the rows of the chapter.
+  [[nodiscard]] absl::Status Add(const Chapter& chapter, InstanceSource& instances, Executor& executor);
+  // The meter is used up.
+  [[nodiscard]] FleetMeasures Finish();
+
+ private:
+  const Fleet& fleet_;
+  FleetMeasures result_;
+  SlowStepWaits slow_;
+  std::vector<std::unique_ptr<RankSweep>> sweeps_;  // parallel to Fleet::members
+};
 
 }  // namespace lockstep

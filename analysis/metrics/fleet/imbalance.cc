@@ -211,7 +211,10 @@ Efficiency ComputeEfficiency(const FleetMeasures& measures) {
 class QuantityList {
  public:
   QuantityList(const Fleet& fleet, const FleetMeasures& measures)
-      : fleet_(fleet), measures_(measures), work_(ComputeWorkOf(fleet)), traffic_(CommunicationWorkOf(fleet)) {
+      : fleet_(fleet),
+        measures_(measures),
+        work_(ComputeWorkOf(fleet)),
+        traffic_(CommunicationWorkOf(fleet, measures.joined)) {
     for (size_t i = 0; i < fleet.members.size(); ++i) sums_.push_back(SumSteps(fleet, measures.window, i));
   }
 

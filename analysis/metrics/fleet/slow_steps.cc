@@ -13,9 +13,6 @@
 namespace lockstep {
 namespace {
 
-constexpr size_t kMinSteps = 5;
-constexpr double kDeviations = 3;
-constexpr double kMinExcess = 0.02;
 constexpr double kSecond = 0.25;   // of the excess: worth naming beside the largest part
 constexpr double kMostOfIt = 0.5;  // of a part's excess
 constexpr double kMoreKernels = 1.05;
@@ -68,7 +65,6 @@ bool IsMostOf(int64_t part_ns, int64_t whole_ns) {
 SlowSteps::SlowSteps(const Fleet& fleet, const FleetMeasures& measures) : fleet_(fleet), measures_(measures) {
   members_.resize(fleet.members.size());
   for (size_t member = 0; member < members_.size(); ++member) Take(member);
-  AddWaits();
 }
 
 void SlowSteps::Take(size_t member) {
@@ -78,21 +74,14 @@ void SlowSteps::Take(size_t member) {
   for (const KernelRow& row : source.kernels) {
     if (!row.is_rest) of.classes.emplace(row.name, row.kind);
   }
-  std::map<std::string, std::vector<size_t>> phases;
-  std::vector<size_t> all;
-  for (size_t row = 0; row < source.steps.size(); ++row) {
-    if (source.steps[row].step == kNoStep || source.steps[row].tile.span_ns <= 0) continue;
-    phases[source.steps[row].phase].push_back(row);
-    all.push_back(row);
-  }
-  if (all.size() < kMinSteps) return;
+  const ComparedSteps compared = FindComparedSteps(source);
   std::optional<Usual> of_all;
-  for (const auto& [phase, rows] : phases) {
-    if (rows.size() >= kMinSteps) {
+  for (const auto& [phase, rows] : compared.by_phase) {
+    if (rows.size() >= kMinComparedSteps) {
       of.by_phase.emplace(phase, UsualOf(member, rows));
       continue;
     }
-    if (!of_all) of_all = UsualOf(member, all);
+    if (!of_all) of_all = UsualOf(member, compared.all);
     of.by_phase.emplace(phase, *of_all);
   }
 }
@@ -118,8 +107,7 @@ SlowSteps::Usual SlowSteps::UsualOf(size_t member, const std::vector<size_t>& ro
     values.second.resize(rows.size());
     usual.by_name[name] = {LowerMedian(std::move(values.first)), LowerMedian(std::move(values.second))};
   }
-  usual.span_ns = MedianOver(steps, rows, [](const StepRow& r) { return r.tile.span_ns; });
-  usual.noise_ns = MedianOver(steps, rows, [&](const StepRow& r) { return std::abs(r.tile.span_ns - usual.span_ns); });
+  usual.span = UsualSpanOf(steps, rows);
   usual.kernels = MedianOver(steps, rows, [](const StepRow& r) { return r.kernels; });
   usual.longest_gap_ns = MedianOver(steps, rows, [](const StepRow& r) { return r.longest_gap_ns; });
   usual.sync_ns = MedianOver(steps, rows, [](const StepRow& r) { return r.sync_ns; });
@@ -127,34 +115,6 @@ SlowSteps::Usual SlowSteps::UsualOf(size_t member, const std::vector<size_t>& ro
   usual.launch_ns = MedianOver(steps, rows, [](const StepRow& r) { return r.launch_ns; });
   usual.host_copies = MedianOver(steps, rows, [](const StepRow& r) { return r.host_copies; });
   return usual;
-}
-
-// Whom the slow steps waited for, by when the instances started.
-void SlowSteps::AddWaits() {
-  std::vector<int64_t> member_of(fleet_.ranks.ranks.size(), -1);
-  std::vector<std::vector<std::pair<int64_t, size_t>>> slow(members_.size());  // window start -> row
-  for (size_t member = 0; member < members_.size(); ++member) {
-    const std::vector<StepRow>& steps = fleet_.members[member].source->steps;
-    member_of[fleet_.members[member].index] = static_cast<int64_t>(member);
-    for (size_t row = 0; row < steps.size(); ++row) {
-      if (IsSlow(member, row)) slow[member].emplace_back(steps[row].window_start_ns, row);
-    }
-    std::sort(slow[member].begin(), slow[member].end());
-  }
-  for (const MatchedInstance& instance : fleet_.match.instances) {
-    if (!instance.usable()) continue;
-    for (const MatchedMember& it : instance.members) {
-      const int64_t member = it.awaits >= 0 ? member_of[static_cast<size_t>(it.rank_index)] : -1;
-      if (member < 0 || slow[static_cast<size_t>(member)].empty()) continue;
-      const auto& rows = slow[static_cast<size_t>(member)];
-      const int64_t at = it.start_ns + it.correction_ns;
-      auto after = std::upper_bound(rows.begin(), rows.end(), std::pair(at, SIZE_MAX));
-      if (after == rows.begin()) continue;
-      const size_t row = (--after)->second;
-      const StepRow& step = fleet_.members[static_cast<size_t>(member)].source->steps[row];
-      if (at < step.window_end_ns) members_[static_cast<size_t>(member)].awaited[row][it.awaits] += it.wait_ns;
-    }
-  }
 }
 
 const SlowSteps::Usual* SlowSteps::UsualFor(size_t member, size_t row) const {
@@ -167,9 +127,7 @@ const SlowSteps::Usual* SlowSteps::UsualFor(size_t member, size_t row) const {
 bool SlowSteps::IsSlow(size_t member, size_t row) const {
   const Usual* usual = UsualFor(member, row);
   if (usual == nullptr) return false;
-  const auto excess = static_cast<double>(fleet_.members[member].source->steps[row].tile.span_ns - usual->span_ns);
-  const double noise = kDeviations * 1.4826 * static_cast<double>(usual->noise_ns);
-  return excess > std::max(noise, kMinExcess * static_cast<double>(usual->span_ns));
+  return usual->span.IsExceededBy(fleet_.members[member].source->steps[row]);
 }
 
 std::string SlowSteps::Why(size_t member, size_t row) const {
@@ -179,9 +137,9 @@ std::string SlowSteps::Why(size_t member, size_t row) const {
   std::vector<int64_t> excess = PartsOf(step, measures_.ranks[member].by_step[row]);
   for (size_t part = 0; part < kParts; ++part) excess[part] -= usual.parts[part];
   const auto largest = static_cast<size_t>(std::max_element(excess.begin(), excess.end()) - excess.begin());
-  const int64_t longer = step.tile.span_ns - usual.span_ns;
+  const int64_t longer = step.tile.span_ns - usual.span.span_ns;
   std::string text = fmt::format("{} ({:.3g} %) longer than the median step: ", Ms(longer),
-                                 100.0 * static_cast<double>(longer) / static_cast<double>(usual.span_ns));
+                                 100.0 * static_cast<double>(longer) / static_cast<double>(usual.span.span_ns));
   if (const std::string at_end = OfCaptureEnd(member, row, longer); !at_end.empty()) return text + at_end;
   text +=
       fmt::format("{} +{}{}", kPartNames[largest], Ms(excess[largest]), Detail(member, row, largest, excess[largest]));
@@ -270,8 +228,8 @@ KernelClass SlowSteps::ClassOf(size_t member, uint32_t name) const {
 }
 
 std::string SlowSteps::OfAwaited(size_t member, size_t row) const {
-  const auto waits = members_[member].awaited.find(row);
-  if (waits == members_[member].awaited.end()) return "";
+  const auto waits = measures_.ranks[member].awaited.find(row);
+  if (waits == measures_.ranks[member].awaited.end()) return "";
   std::pair<int32_t, int64_t> most{-1, 0};
   for (const auto& [rank, ns] : waits->second) {
     if (ns > most.second) most = {rank, ns};

@@ -1,8 +1,7 @@
 // Why a step took longer than the median step of its rank: the part that exceeds the median's by most, with numbers.
 //
-// Compared are steps of the same rank and phase (all of the rank's where fewer than five share the phase). A step is
-// slow if it exceeds the median by more than three robust deviations (1.4826 median absolute deviations) and by 2 %;
-// of others nothing is said. Units: ns. Pure. METRICS.md "steps".
+// Compared are steps of the same rank and phase; of those that are not slow (slow_rows.h) nothing is said. Units: ns.
+// Pure. METRICS.md "steps".
 #pragma once
 
 #include <cstdint>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "analysis/metrics/fleet/fleet_measures.h"
+#include "analysis/metrics/fleet/slow_rows.h"
 
 namespace lockstep {
 
@@ -27,8 +27,7 @@ class SlowSteps {
   // Medians of the steps that a step is compared with; parts are numbered as in slow_steps.cc.
   struct Usual {
     std::vector<int64_t> parts;
-    int64_t span_ns = 0;
-    int64_t noise_ns = 0;
+    UsualSpan span;
     int64_t kernels = 0;
     int64_t longest_gap_ns = 0;
     int64_t sync_ns = 0;
@@ -39,14 +38,12 @@ class SlowSteps {
   };
   struct OfMember {
     std::map<std::string, Usual> by_phase;
-    std::map<size_t, std::map<int32_t, int64_t>> awaited;          // slow row -> rank index -> time waited for it
     std::map<int64_t, std::vector<const StepKernelRow*>> kernels;  // by step number
     std::map<uint32_t, KernelClass> classes;                       // by name
   };
 
   void Take(size_t member);
   [[nodiscard]] Usual UsualOf(size_t member, const std::vector<size_t>& rows) const;
-  void AddWaits();
   [[nodiscard]] const Usual* UsualFor(size_t member, size_t row) const;
   [[nodiscard]] bool IsSlow(size_t member, size_t row) const;
   [[nodiscard]] std::string OfKernels(size_t member, size_t row, const Usual& usual, int64_t excess_ns) const;

@@ -72,26 +72,9 @@ ComputeWork ComputeWorkOf(const Fleet& fleet) {
   return work;
 }
 
-std::vector<CommunicationWork> CommunicationWorkOf(const Fleet& fleet) {
-  std::vector<CommunicationWork> work(fleet.members.size());
-  std::vector<CommunicationWork*> by_rank(fleet.ranks.ranks.size(), nullptr);
-  for (size_t member = 0; member < work.size(); ++member) by_rank[fleet.members[member].index] = &work[member];
-  for (const MatchedInstance& instance : fleet.match.instances) {
-    if (!instance.usable()) continue;
-    for (const MatchedMember& it : instance.members) {
-      CommunicationWork* own = by_rank[static_cast<size_t>(it.rank_index)];
-      if (own == nullptr) continue;
-      const int64_t duration_ns = it.end_ns - it.start_ns;
-      ++own->instances;
-      own->total_ns += duration_ns;
-      own->own_ns += std::max<int64_t>(0, duration_ns - it.wait_ns);
-      own->bytes += std::max<int64_t>(0, instance.bytes);
-      own->all_sized = own->all_sized && instance.bytes != kUnknownBytes;
-      if (duration_ns <= own->longest_ns) continue;
-      own->longest_ns = duration_ns;
-      own->longest_wait_ns = it.wait_ns;
-    }
-  }
+std::vector<CommunicationWork> CommunicationWorkOf(const Fleet& fleet, const JoinedTotals& joined) {
+  std::vector<CommunicationWork> work;
+  for (const FleetRank& member : fleet.members) work.push_back(joined.ranks[member.index].work);
   return work;
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "analysis/metrics/fleet/fleet.h"
+#include "analysis/metrics/fleet/joined_totals.h"
 #include "analysis/metrics/run/family_names.h"
 
 namespace lockstep {
@@ -28,16 +29,7 @@ struct ComputeWork {
 };
 [[nodiscard]] ComputeWork ComputeWorkOf(const Fleet& fleet);
 
-struct CommunicationWork {
-  int64_t instances = 0;
-  int64_t total_ns = 0;  // durations of what was matched confidently on one clock
-  int64_t own_ns = 0;    // the same without waiting
-  int64_t bytes = 0;     // of those of known size
-  bool all_sized = true;
-  int64_t longest_ns = 0;
-  int64_t longest_wait_ns = 0;  // ... the waiting in it
-};
 // Parallel to Fleet::members.
-[[nodiscard]] std::vector<CommunicationWork> CommunicationWorkOf(const Fleet& fleet);
+[[nodiscard]] std::vector<CommunicationWork> CommunicationWorkOf(const Fleet& fleet, const JoinedTotals& joined);
 
 }  // namespace lockstep

@@ -16,6 +16,7 @@
 #include "analysis/metrics/match/lanes/device_bias.h"
 #include "analysis/metrics/match/lanes/host_clocks.h"
 #include "analysis/metrics/match/lanes/membership.h"
+#include "analysis/metrics/match/match_counts.h"
 #include "analysis/metrics/match/sequence_breaks.h"
 #include "analysis/metrics/match/sparse_exchange.h"
 #include "analysis/metrics/run/host_domains.h"
@@ -132,22 +133,19 @@ void SortAndNumber(std::vector<JoinedInstance>& instances) {
   for (size_t i = 0; i < instances.size(); ++i) instances[i].instance.index = static_cast<int64_t>(i);
 }
 
-void CountDrops(const CommunicatorPlan& plan, const MatchedInstance& instance, MatchResult& out) {
-  const auto count = [&](DropReason reason) {
-    for (const MatchedMember& m : instance.members) out.rank_drops[static_cast<size_t>(m.rank_index)].Add(reason);
-  };
-  const bool unknown = plan.membership != Membership::kKnown && !instance.matched();
-  if (unknown) count(DropReason::kNoGroup);
-  if (instance.kind == MatchKind::kAmbiguous) {
-    count(DropReason::kAmbiguousInstance);
-  } else if (!instance.matched() && !unknown && plan.ranks.size() > 1) {
-    count(DropReason::kUnmatchedInstance);
-  }
+// Why a row is in no instance with others.
+void TellAlone(const CommunicatorPlan& plan, MatchedInstance& instance) {
+  if (instance.matched()) return;
+  instance.no_group = plan.membership != Membership::kKnown;
+  instance.unmatched = !instance.no_group && plan.ranks.size() > 1;
 }
 
 void AddBreaks(const Work& work, size_t c, MatchResult& out) {
+  // Where nothing is joined there is no sequence that could break.
+  const std::vector<JoinedInstance>& joined = work.joins[c].instances;
+  if (std::none_of(joined.begin(), joined.end(), [](const JoinedInstance& j) { return j.instance.matched(); })) return;
   std::vector<const MatchedInstance*> collectives;
-  for (const JoinedInstance& j : work.joins[c].instances) {
+  for (const JoinedInstance& j : joined) {
     if (j.receiver < 0 && !j.pair) collectives.push_back(&j.instance);
   }
   if (work.plans[c].membership == Membership::kUnknown) return;
@@ -167,6 +165,7 @@ void Emit(Work& work, Executor& executor, MatchResult& out) {
     SortAndNumber(instances);
     for (JoinedInstance& j : instances) {
       FillWords(j, BindsAllPairs(all_pairs[c], j), j.pair ? 2 : work.plans[c].info.size, out.clock);
+      TellAlone(work.plans[c], j.instance);
       arrivals[c].push_back(ArrivalsOf(j));
     }
   });
@@ -181,7 +180,6 @@ void Emit(Work& work, Executor& executor, MatchResult& out) {
         const MatchedMember& member = instance.members[m];
         out.arrivals[static_cast<size_t>(member.rank_index)][static_cast<size_t>(member.row)] = arrivals[c][i][m];
       }
-      CountDrops(work.plans[c], instance, out);
       out.instances.push_back(std::move(instance));
     }
     out.communicators.push_back(std::move(work.plans[c].info));
@@ -302,16 +300,15 @@ absl::StatusOr<MatchResult> MatchRun(const RunData& run, InstanceSource& instanc
   out.clock = JoinWithoutBiases(work, executor);
   const DomainPlan& domains = work.domains;
   out.host_conflict = domains.host_conflict;
-  out.rank_drops.resize(ranks.ranks.size());
   for (size_t r = 0; r < ranks.ranks.size(); ++r) {
-    out.arrivals.emplace_back(work.rows[r].rows.size());
-    for (const CollectiveRow& row : work.rows[r].rows) {
-      if (row.duplicate) out.rank_drops[r].Add(DropReason::kDuplicateRecord);
-    }
+    std::vector<ArrivalOfRow>& arrivals = out.arrivals.emplace_back(work.rows[r].rows.size());
+    for (size_t row = 0; row < arrivals.size(); ++row) arrivals[row].duplicate = work.rows[r].rows[row].duplicate;
     out.host_sources.push_back(domains.assumed_host[r] ? HostSource::kAssumed : ranks.ranks[r].host_source);
   }
   Emit(work, executor, out);
-  for (const DropCounters& drops : out.rank_drops) out.drops.Merge(drops);
+  MatchCounts counts(ranks);
+  counts.Add(Chapter{out});
+  counts.Finish(out);
   return out;
 }
 

@@ -72,6 +72,9 @@ struct MatchedInstance {
   int32_t last_rank_index = -1;
   std::vector<MatchedMember> members;  // by rank
   bool all_pairs = false;              // every member waits for every other one
+  // Of a row that is joined with none: nobody told with whom it could be; others of its communicator are there.
+  bool no_group = false;
+  bool unmatched = false;
 
   [[nodiscard]] bool matched() const { return members.size() >= 2; }
   // Confident and on one clock: what statistics of skew are made of.
@@ -82,7 +85,8 @@ struct MatchedInstance {
 struct ArrivalOfRow {
   int64_t arrival_ns = 0;  // a_i; meaningful if usable
   bool usable = false;
-  bool resolved = false;  // matched confidently, comparable, and U <= wait (or no wait at all)
+  bool resolved = false;   // matched confidently, comparable, and U <= wait (or no wait at all)
+  bool duplicate = false;  // of a record that was told twice: in no instance
 };
 
 // Where the sequence of a rank's instances broke: from here on its k-th is no longer the others' k-th.
@@ -94,17 +98,35 @@ struct SequenceBreak {
   bool at_edge = false;  // before its first or after its last instance: its capture is shorter, nothing was lost
 };
 
-struct MatchResult {
-  std::vector<Communicator> communicators;          // ordered by id
-  std::vector<MatchedInstance> instances;           // ordered by (communicator, index)
-  std::vector<std::vector<ArrivalOfRow>> arrivals;  // [rank index][row]
+// Collectives that a rank lacks although the others of its groups recorded them: lost by the tracer, or not joined.
+// Only between the rank's own first and last one of that group: a shorter capture has lost nothing.
+struct LostCollectives {
+  int32_t rank_index = -1;
+  int64_t lost = 0;
+  int64_t expected = 0;  // confident ones of its groups in its time
+  int64_t first_ns = 0;  // aligned: the others' first arrival in the first it lacks
+  // A tenth or more: too many for figures of that rank.
+  [[nodiscard]] bool IsMuch() const { return lost * 10 >= expected; }
+};
+
+// What the matching says of the run as a whole.
+struct RunMatch {
+  std::vector<Communicator> communicators;  // ordered by id
   ClockModel clock;  // with the final domains: assumptions about hosts are confirmed or split by the matching
-  std::vector<SequenceBreak> breaks;  // by communicator, rank, time; bounded per rank, the counters hold all
+  // Of communicators in which anything is joined; by communicator, rank, time; bounded per rank, the counters hold all.
+  std::vector<SequenceBreak> breaks;
+  // Of the ranks that lack any; by share lost, descending, then rank index. Groups of unknown members are passed over.
+  std::vector<LostCollectives> lost;
   // unmatched_instance, ambiguous_instance, no_group, duplicate_record (in no instance); the sum of rank_drops
   DropCounters drops;
   std::vector<DropCounters> rank_drops;  // by rank index
   std::vector<HostSource> host_sources;  // by rank index: kAssumed where an unknown host was confirmed to be one
   bool host_conflict = false;            // ranks of one host name are on different clocks: split
+};
+
+struct MatchResult : RunMatch {
+  std::vector<MatchedInstance> instances;           // ordered by (communicator, index)
+  std::vector<std::vector<ArrivalOfRow>> arrivals;  // [rank index][row]
 };
 
 [[nodiscard]] absl::StatusOr<MatchResult> MatchRun(const RunData& run, InstanceSource& instances,

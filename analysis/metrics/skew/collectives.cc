@@ -26,8 +26,9 @@ struct RowWork {
   Sketch uncertainty_ns;
   Sketch wait_uncertainty_ns;
   ClockFreeCheck clock_free;
+  ShareBlock all;
   std::map<int64_t, ShareBlock> by_step;
-  std::vector<ShareBlock> by_instance;
+  std::vector<ShareBlock> by_instance;  // while there are too few steps to be the blocks
 };
 
 bool IsLowSkew(const MatchedInstance& i) { return i.transfer_ns > 0 && i.spread_ns <= i.transfer_ns / kLowSkewDivisor; }
@@ -49,15 +50,34 @@ void AddBandwidth(const MatchedInstance& i, RowWork& work) {
   if (last > first) add(work.row.apparent_bus_bandwidth, last - first);
 }
 
+void AddTo(ShareBlock& sum, const ShareBlock& block) {
+  sum.part += block.part;
+  sum.rest += block.rest;
+}
+
+// The bootstrap puts neighbours together anyway, to far fewer.
+void KeepBounded(std::vector<ShareBlock>& blocks) {
+  constexpr size_t kMost = size_t{1} << 20;
+  if (blocks.size() < kMost) return;
+  for (size_t i = 0; i < kMost / 2; ++i) {
+    blocks[i] = blocks[2 * i];
+    AddTo(blocks[i], blocks[2 * i + 1]);
+  }
+  blocks.resize(kMost / 2);
+}
+
 void AddShare(const MatchedInstance& i, RowWork& work) {
   if (i.transfer_ns < 0) return;
   const ShareBlock block{static_cast<double>(TotalWaitNs(i)),
                          static_cast<double>(i.transfer_ns) * static_cast<double>(i.members.size())};
-  work.by_instance.push_back(block);
-  if (i.step == kNoStep) return;
-  ShareBlock& step = work.by_step[i.step];
-  step.part += block.part;
-  step.rest += block.rest;
+  AddTo(work.all, block);
+  if (i.step != kNoStep) AddTo(work.by_step[i.step], block);
+  if (work.by_step.size() >= kMinSteps) {
+    work.by_instance = {};
+  } else {
+    KeepBounded(work.by_instance);
+    work.by_instance.push_back(block);
+  }
 }
 
 void AddUsable(const MatchedInstance& i, RowWork& work) {
@@ -74,7 +94,7 @@ void AddUsable(const MatchedInstance& i, RowWork& work) {
   AddShare(i, work);
 }
 
-void Add(const MatchedInstance& i, RowWork& work) {
+void AddInstance(const MatchedInstance& i, RowWork& work) {
   ++work.row.instances;
   work.any_ambiguous = work.any_ambiguous || i.kind == MatchKind::kAmbiguous;
   if (!i.matched()) return;
@@ -122,7 +142,7 @@ void CompareWithBaseline(const Baselines& baselines, int32_t members, Collective
   row.transfer_excess = static_cast<double>(median->value) / static_cast<double>(*row.transfer_baseline_ns) - 1;
 }
 
-CollectiveRowResult Finish(RowWork work) {
+CollectiveRowResult ResultOf(RowWork work) {
   CollectiveRowResult& row = work.row;
   row.wait_total_ns = row.wait_ns.sum();
   row.uncertainty_total_ns = work.uncertainty_ns.sum();
@@ -135,14 +155,8 @@ CollectiveRowResult Finish(RowWork work) {
     row.kind = MatchKind::kAmbiguous;
     row.confidence = 0;
   }
-  double part = 0;
-  double rest = 0;
-  for (const ShareBlock& block : work.by_instance) {
-    part += block.part;
-    rest += block.rest;
-  }
-  if (part + rest > 0) {
-    row.skew_share = part / (part + rest);
+  if (work.all.part + work.all.rest > 0) {
+    row.skew_share = work.all.part / (work.all.part + work.all.rest);
     row.skew_share_interval = BootstrapShare(Blocks(work));
   }
   row.verdict = VerdictOf(row);
@@ -186,28 +200,42 @@ std::optional<double> BusBytes(CollectiveOp op, int64_t bytes, int32_t members) 
   }
 }
 
-std::vector<CollectiveRowResult> ComputeCollectives(const MatchResult& match, const InstanceFilter& selected) {
+struct CollectivesSum::Work {
   std::map<RowKey, RowWork> rows;
   Baselines baselines;
-  for (const MatchedInstance& instance : match.instances) {
-    if (!selected(instance)) continue;
-    RowWork& work = rows[KeyOf(instance)];
-    CollectiveRowResult& row = work.row;
-    std::tie(row.communicator, row.op, row.dtype, row.bytes, row.library) = KeyOf(instance);
-    Add(instance, work);
-    if (instance.usable() && IsLowSkew(instance)) {
-      baselines[SizeOf(row, static_cast<int32_t>(instance.members.size()))].Add(instance.transfer_ns);
-    }
+};
+
+CollectivesSum::CollectivesSum() : work_(std::make_unique<Work>()) {}
+CollectivesSum::~CollectivesSum() = default;
+
+void CollectivesSum::Add(const MatchedInstance& instance) {
+  RowWork& work = work_->rows[KeyOf(instance)];
+  CollectiveRowResult& row = work.row;
+  std::tie(row.communicator, row.op, row.dtype, row.bytes, row.library) = KeyOf(instance);
+  AddInstance(instance, work);
+  if (instance.usable() && IsLowSkew(instance)) {
+    work_->baselines[SizeOf(row, static_cast<int32_t>(instance.members.size()))].Add(instance.transfer_ns);
   }
+}
+
+std::vector<CollectiveRowResult> CollectivesSum::Finish(const std::vector<Communicator>& communicators) {
   std::vector<CollectiveRowResult> out;
-  for (auto& [key, work] : rows) {
-    out.push_back(Finish(std::move(work)));
-    CompareWithBaseline(baselines, match.communicators[out.back().communicator].size, out.back());
+  for (auto& [key, work] : work_->rows) {
+    out.push_back(ResultOf(std::move(work)));
+    CompareWithBaseline(work_->baselines, communicators[out.back().communicator].size, out.back());
   }
   std::stable_sort(out.begin(), out.end(), [](const CollectiveRowResult& a, const CollectiveRowResult& b) {
     return a.wait_total_ns > b.wait_total_ns;
   });
   return out;
+}
+
+std::vector<CollectiveRowResult> ComputeCollectives(const MatchResult& match, const InstanceFilter& selected) {
+  CollectivesSum sum;
+  for (const MatchedInstance& instance : match.instances) {
+    if (selected(instance)) sum.Add(instance);
+  }
+  return sum.Finish(match.communicators);
 }
 
 }  // namespace lockstep

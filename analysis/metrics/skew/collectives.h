@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -58,7 +59,24 @@ struct CollectiveRowResult {
   CollectiveVerdict verdict = CollectiveVerdict::kInconclusive;
 };
 
-// Ordered by wait_total_ns, descending, then by communicator, op, dtype, bytes, library.
+// Fed with the selected instances in the order of their match.
+class CollectivesSum {
+ public:
+  CollectivesSum();
+  ~CollectivesSum();
+  CollectivesSum(const CollectivesSum&) = delete;
+  CollectivesSum& operator=(const CollectivesSum&) = delete;
+
+  void Add(const MatchedInstance& instance);
+  // Ordered by wait_total_ns, descending, then by communicator, op, dtype, bytes, library. The sum is used up.
+  [[nodiscard]] std::vector<CollectiveRowResult> Finish(const std::vector<Communicator>& communicators);
+
+ private:
+  struct Work;
+  std::unique_ptr<Work> work_;
+};
+
+// Of a run that is one chapter.
 [[nodiscard]] std::vector<CollectiveRowResult> ComputeCollectives(const MatchResult& match,
                                                                   const InstanceFilter& selected);
 

@@ -1,6 +1,5 @@
 #include "analysis/metrics/skew/skew.h"
 
-#include <map>
 #include <utility>
 
 namespace lockstep {
@@ -18,8 +17,6 @@ int64_t DivideHalfToEven(int64_t value, int64_t by) {
   if (rest > by - rest || (rest == by - rest && quotient % 2 != 0)) ++quotient;
   return quotient;
 }
-
-using CausedByRank = std::map<int32_t, int64_t>;  // rank index -> waiting that it certainly caused
 
 void AddToRanks(const MatchedInstance& instance, SkewTotals& totals) {
   for (const MatchedMember& m : instance.members) {
@@ -42,7 +39,20 @@ void AddToRanks(const MatchedInstance& instance, SkewTotals& totals) {
   ++last.last_arrivals;
 }
 
-void AddToStep(const MatchedInstance& instance, StepSkew& step, CausedByRank& caused) {
+// Of equal ones the lowest rank.
+void NameWorst(const std::map<int32_t, int64_t>& caused, StepSkew& step) {
+  for (const auto& [rank_index, wait] : caused) {
+    if (wait <= step.worst_caused_wait_ns) continue;
+    step.worst_rank_index = rank_index;
+    step.worst_caused_wait_ns = wait;
+  }
+}
+
+}  // namespace
+
+SkewSum::SkewSum(size_t ranks) { totals_.ranks.resize(ranks); }
+
+void SkewSum::AddToStep(const MatchedInstance& instance, StepSkew& step, CausedByRank& caused) {
   const int64_t wait = TotalWaitNs(instance);
   step.step = instance.step;
   ++step.instances;
@@ -54,33 +64,28 @@ void AddToStep(const MatchedInstance& instance, StepSkew& step, CausedByRank& ca
   of_rank = AddStopping(of_rank, wait);
 }
 
-// Of equal ones the lowest rank.
-void NameWorst(const CausedByRank& caused, StepSkew& step) {
-  for (const auto& [rank_index, wait] : caused) {
-    if (wait <= step.worst_caused_wait_ns) continue;
-    step.worst_rank_index = rank_index;
-    step.worst_caused_wait_ns = wait;
-  }
+void SkewSum::Add(const MatchedInstance& instance) {
+  if (!instance.usable()) return;
+  AddToRanks(instance, totals_);
+  if (instance.step == kNoStep) return;
+  auto& [step, caused] = steps_[instance.step];
+  AddToStep(instance, step, caused);
 }
 
-}  // namespace
+SkewTotals SkewSum::Finish() {
+  for (auto& [number, step] : steps_) {
+    NameWorst(step.second, step.first);
+    totals_.steps.push_back(std::move(step.first));
+  }
+  return std::move(totals_);
+}
 
 SkewTotals ComputeSkew(const MatchResult& match, size_t ranks, const InstanceFilter& selected) {
-  SkewTotals totals;
-  totals.ranks.resize(ranks);
-  std::map<int64_t, std::pair<StepSkew, CausedByRank>> steps;
+  SkewSum sum(ranks);
   for (const MatchedInstance& instance : match.instances) {
-    if (!instance.usable() || !selected(instance)) continue;
-    AddToRanks(instance, totals);
-    if (instance.step == kNoStep) continue;
-    auto& [step, caused] = steps[instance.step];
-    AddToStep(instance, step, caused);
+    if (instance.usable() && selected(instance)) sum.Add(instance);
   }
-  for (auto& [number, step] : steps) {
-    NameWorst(step.second, step.first);
-    totals.steps.push_back(std::move(step.first));
-  }
-  return totals;
+  return sum.Finish();
 }
 
 int64_t LatenessNs(const MatchedInstance& instance, const MatchedMember& member) {

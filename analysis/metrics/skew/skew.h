@@ -9,6 +9,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "analysis/metrics/match/match.h"
@@ -48,7 +50,23 @@ struct SkewTotals {
 
 using InstanceFilter = std::function<bool(const MatchedInstance&)>;
 
-// Instances that are not usable() are left out. Sums stop at the limits of int64.
+// Fed with the selected instances, those that are not usable() left out by itself. Sums stop at the limits of int64.
+class SkewSum {
+ public:
+  explicit SkewSum(size_t ranks);
+  void Add(const MatchedInstance& instance);
+  // The sum is used up.
+  [[nodiscard]] SkewTotals Finish();
+
+ private:
+  using CausedByRank = std::map<int32_t, int64_t>;  // rank index -> waiting that it certainly caused
+  static void AddToStep(const MatchedInstance& instance, StepSkew& step, CausedByRank& caused);
+
+  SkewTotals totals_;
+  std::map<int64_t, std::pair<StepSkew, CausedByRank>> steps_;
+};
+
+// Of a run that is one chapter.
 [[nodiscard]] SkewTotals ComputeSkew(const MatchResult& match, size_t ranks, const InstanceFilter& selected);
 
 // (m * s_i - sum of s_j) / m, rounded half to even.

@@ -9,6 +9,7 @@
 #include "analysis/metrics/stragglers/own_time.h"
 #include "analysis/metrics/stragglers/positions.h"
 #include "analysis/metrics/stragglers/stragglers.h"
+#include "analysis/metrics/stragglers/transfer_sums.h"
 
 namespace lockstep {
 
@@ -35,9 +36,10 @@ struct Candidate {
 
 struct CandidateInput {
   const RankResolution& ranks;
-  const MatchResult& match;
-  const ArrivalGraph& graph;
+  const RunMatch& match;
   const TestUnits& units;
+  const std::vector<size_t>& order;  // number of each unit, by which the transfers are summed
+  const TransferSums& transfers;
   const std::vector<RankOwnTime>& own;
   const Positions& positions;
 };

@@ -10,75 +10,9 @@
 namespace lockstep {
 namespace {
 
-constexpr int64_t kBlockNs = 1'000'000'000;
-constexpr int64_t kShortRunBlocks = 50;
-constexpr int64_t kInstancesPerBlock = 4;
-
-int64_t FirstArrival(const MatchedInstance& instance) {
-  int64_t first = INT64_MAX;
-  for (const MatchedMember& member : instance.members) first = std::min(first, member.start_ns);
-  return first;
-}
-
-int64_t LastArrival(const MatchedInstance& instance) {
-  int64_t last = INT64_MIN;
-  for (const MatchedMember& member : instance.members) last = std::max(last, member.start_ns);
-  return last;
-}
-
-struct StepStart {
-  int64_t step = 0;
-  int64_t start_ns = 0;
-  friend auto operator<=>(const StepStart&, const StepStart&) = default;
-};
-
-// The first arrival in each step.
-std::vector<StepStart> StepStarts(const ArrivalGraph& graph, const MatchResult& match) {
-  std::vector<StepStart> starts;
-  for (const uint32_t index : graph.order) {
-    const MatchedInstance& instance = match.instances[index];
-    if (instance.step != kNoStep) starts.push_back({instance.step, FirstArrival(instance)});
-  }
-  std::sort(starts.begin(), starts.end());
-  const auto same = [](const StepStart& a, const StepStart& b) { return a.step == b.step; };
-  starts.erase(std::unique(starts.begin(), starts.end(), same), starts.end());
-  return starts;
-}
-
-int64_t TypicalLength(const std::vector<StepStart>& starts) {
-  std::vector<int64_t> lengths;
-  for (size_t i = 1; i < starts.size(); ++i) {
-    const int64_t steps = starts[i].step - starts[i - 1].step;
-    lengths.push_back((starts[i].start_ns - starts[i - 1].start_ns) / std::max<int64_t>(1, steps));
-  }
-  return UpperMedian(std::move(lengths));
-}
-
-// Instances of the busiest communicator: what a block must hold some of.
-int64_t BusiestCommunicator(const ArrivalGraph& graph, const MatchResult& match) {
-  std::vector<int64_t> counts(match.communicators.size());
-  for (const uint32_t index : graph.order) ++counts[match.instances[index].communicator];
-  return counts.empty() ? 0 : *std::max_element(counts.begin(), counts.end());
-}
-
-TestUnits BlocksOf(const ArrivalGraph& graph, const MatchResult& match) {
-  TestUnits units;
-  if (graph.order.empty()) return units;
-  units.origin_ns = LastArrival(match.instances[graph.order.front()]);
-  const int64_t span = LastArrival(match.instances[graph.order.back()]) - units.origin_ns;
-  const int64_t blocks = std::min(kShortRunBlocks, BusiestCommunicator(graph, match) / kInstancesPerBlock);
-  if (blocks < 2 || span <= 0) return units;
-  units.unit_ns = std::max<int64_t>(1, std::min(kBlockNs, span / blocks));
-  units.count = static_cast<size_t>(span / units.unit_ns);
-  for (size_t unit = 0; unit < units.count; ++unit) {
-    units.start_ns.push_back(units.origin_ns + static_cast<int64_t>(unit) * units.unit_ns);
-  }
-  return units;
-}
-
 // Which communicator's segments tell a rank's own time best: that of most usable instances, those in which everybody
-// waits for everybody first.
-std::vector<int32_t> BusiestOfRanks(const ArrivalGraph& graph, const MatchResult& match) {
+// waits for everybody first. By rank index; -1: it has none.
+std::vector<int32_t> BusiestOfRanks(const MatchResult& match, const ArrivalGraph& graph) {
   std::vector<std::vector<int64_t>> weights(graph.ranks.size());
   constexpr int64_t kAllPairsFirst = int64_t{1} << 40;
   for (const uint32_t index : graph.order) {
@@ -117,29 +51,54 @@ double SumOf(const OwnParts& parts) {
   return sum;
 }
 
-class OwnTimeMeter {
- public:
-  OwnTimeMeter(const ArrivalGraph& graph, const MatchResult& match, const TestUnits& units)
-      : graph_(graph), match_(match), units_(units), ranks_(graph.ranks.size()), counts_(graph.ranks.size()) {
-    const std::vector<int32_t> busiest = BusiestOfRanks(graph, match);
-    for (size_t rank = 0; rank < ranks_.size(); ++rank) {
-      ranks_[rank].communicator = busiest[rank];
-      ranks_[rank].own_ns.assign(units.count, 0);
-      ranks_[rank].excess_ns.assign(units.count, 0);
-      counts_[rank].assign(units.count, 0);
-    }
-  }
+// Median of the counts that are not 0.
+int64_t UsualOf(const std::vector<int64_t>& counts) {
+  std::vector<int64_t> seen;
+  std::copy_if(counts.begin(), counts.end(), std::back_inserter(seen), [](int64_t count) { return count > 0; });
+  return UpperMedian(std::move(seen));
+}
 
-  std::vector<RankOwnTime> Measure() {
+// How many instances a rank of the communicator has that lost none.
+struct Usual {
+  int64_t count = 0;             // in most units
+  std::vector<int64_t> in_unit;  // of steps
+};
+
+// Units of which less than half was seen tell nothing. Who lost some instances, or has one more or less in a block, is
+// told per instance.
+void Complete(const std::vector<int64_t>& counts, const Usual& usual, bool are_steps, RankOwnTime& rank) {
+  const int64_t own_usual = UsualOf(counts);
+  double seen = 0;
+  double expected = 0;
+  for (size_t unit = 0; unit < counts.size(); ++unit) {
+    if (counts[unit] == 0 || 2 * counts[unit] < own_usual) {
+      rank.own_ns[unit] = rank.excess_ns[unit] = std::numeric_limits<double>::quiet_NaN();
+      continue;
+    }
+    ++rank.units;
+    const int64_t whole = are_steps ? usual.in_unit[unit] : usual.count;
+    rank.own_ns[unit] *= static_cast<double>(whole) / static_cast<double>(counts[unit]);
+    seen += static_cast<double>(counts[unit]);
+    expected += static_cast<double>(whole);
+  }
+  for (double& part : rank.own_parts) part *= seen > 0 ? expected / seen : 1;
+}
+
+}  // namespace
+
+// Through one chapter.
+class OwnTimeSums::Meter {
+ public:
+  Meter(const Chapter& chapter, const ArrivalGraph& graph, std::vector<OfRank>& ranks)
+      : chapter_(chapter), graph_(graph), ranks_(ranks) {}
+
+  void Run(UnitNumbers& numbers) {
     for (const uint32_t index : graph_.order) {
-      const int64_t unit = units_.UnitOf(match_.instances[index]);
-      if (unit >= 0) AddInstance(match_.instances[index], static_cast<size_t>(unit));
+      const MatchedInstance& instance = chapter_.match.instances[index];
+      if (!chapter_.Owns(instance)) continue;
+      const int64_t unit = numbers.NumberOf(instance);
+      if (unit >= 0) AddInstance(instance, static_cast<size_t>(unit));
     }
-    const std::map<int32_t, Usual> usual = UsualOfCommunicators();
-    for (size_t rank = 0; rank < ranks_.size(); ++rank) {
-      if (ranks_[rank].communicator >= 0) Finish(ranks_[rank], counts_[rank], usual.at(ranks_[rank].communicator));
-    }
-    return std::move(ranks_);
   }
 
  private:
@@ -180,7 +139,7 @@ class OwnTimeMeter {
     for (const MatchedMember& member : instance.members) {
       const auto rank = static_cast<size_t>(member.rank_index);
       const ArrivalNode* node = NodeOf(member);
-      if (node == nullptr || ranks_[rank].communicator != static_cast<int32_t>(instance.communicator)) continue;
+      if (node == nullptr || ranks_[rank].result.communicator != static_cast<int32_t>(instance.communicator)) continue;
       if (instance.all_pairs && (previous < 0 || PreviousInstance(member, *node) != previous)) continue;
       const OwnParts parts = PartsOf(node->segment);
       own_.push_back({rank, parts, SumOf(parts)});
@@ -191,10 +150,10 @@ class OwnTimeMeter {
 
   void AddOwn(size_t unit) {
     for (const Own& own : own_) {
-      RankOwnTime& rank = ranks_[own.rank];
-      ++counts_[own.rank][unit];
-      rank.own_ns[unit] += own.sum;
-      for (size_t p = 0; p < kLatenessParts; ++p) rank.own_parts[p] += own.parts[p];
+      OfUnit& of = ranks_[own.rank].At(unit);
+      ++of.instances;
+      of.own_ns += own.sum;
+      for (size_t p = 0; p < kLatenessParts; ++p) ranks_[own.rank].result.own_parts[p] += own.parts[p];
     }
   }
 
@@ -206,98 +165,56 @@ class OwnTimeMeter {
     const double sum = SumOf(total);
     const auto others = static_cast<double>(own_.size() - 1);
     for (const Own& own : own_) {
-      RankOwnTime& rank = ranks_[own.rank];
+      RankOwnTime& rank = ranks_[own.rank].result;
       rank.compared = true;
-      rank.excess_ns[unit] += own.sum - (sum - own.sum) / others;
+      ranks_[own.rank].At(unit).excess_ns += own.sum - (sum - own.sum) / others;
       for (size_t p = 0; p < kLatenessParts; ++p) {
         rank.excess_parts[p] += own.parts[p] - (total[p] - own.parts[p]) / others;
       }
     }
   }
 
-  // Median of the counts that are not 0.
-  static int64_t UsualOf(const std::vector<int64_t>& counts) {
-    std::vector<int64_t> seen;
-    std::copy_if(counts.begin(), counts.end(), std::back_inserter(seen), [](int64_t count) { return count > 0; });
-    return UpperMedian(std::move(seen));
-  }
-
-  // How many instances a rank of the communicator has that lost none.
-  struct Usual {
-    int64_t count = 0;             // in most units
-    std::vector<int64_t> in_unit;  // of steps
-  };
-
-  [[nodiscard]] std::map<int32_t, Usual> UsualOfCommunicators() const {
-    std::map<int32_t, Usual> out;
-    for (size_t rank = 0; rank < ranks_.size(); ++rank) {
-      Usual& usual = out[ranks_[rank].communicator];
-      usual.count = std::max(usual.count, UsualOf(counts_[rank]));
-      usual.in_unit.resize(units_.count);
-      for (size_t unit = 0; unit < units_.count; ++unit) {
-        usual.in_unit[unit] = std::max(usual.in_unit[unit], counts_[rank][unit]);
-      }
-    }
-    return out;
-  }
-
-  // Units of which less than half was seen tell nothing. Who lost some instances, or has one more or less in a block,
-  // is told per instance.
-  void Finish(RankOwnTime& rank, const std::vector<int64_t>& counts, const Usual& usual) const {
-    const int64_t own_usual = UsualOf(counts);
-    double seen = 0;
-    double expected = 0;
-    for (size_t unit = 0; unit < counts.size(); ++unit) {
-      if (counts[unit] == 0 || 2 * counts[unit] < own_usual) {
-        rank.own_ns[unit] = rank.excess_ns[unit] = std::numeric_limits<double>::quiet_NaN();
-        continue;
-      }
-      ++rank.units;
-      const int64_t whole = units_.are_steps ? usual.in_unit[unit] : usual.count;
-      rank.own_ns[unit] *= static_cast<double>(whole) / static_cast<double>(counts[unit]);
-      seen += static_cast<double>(counts[unit]);
-      expected += static_cast<double>(whole);
-    }
-    for (double& part : rank.own_parts) part *= seen > 0 ? expected / seen : 1;
-  }
-
+  const Chapter& chapter_;
   const ArrivalGraph& graph_;
-  const MatchResult& match_;
-  const TestUnits& units_;
-  std::vector<RankOwnTime> ranks_;
-  std::vector<std::vector<int64_t>> counts_;  // [rank][unit] instances
-  std::vector<Own> own_;                      // of the instance in hand
+  std::vector<OfRank>& ranks_;
+  std::vector<Own> own_;  // of the instance in hand
 };
 
-}  // namespace
-
-int64_t TestUnits::UnitOf(const MatchedInstance& instance) const {
-  if (are_steps) {
-    const auto found = std::lower_bound(steps.begin(), steps.end(), instance.step);
-    if (instance.step == kNoStep || found == steps.end() || *found != instance.step) return -1;
-    return found - steps.begin();
+void OwnTimeSums::Add(const Chapter& chapter, const ArrivalGraph& graph, UnitNumbers& numbers) {
+  const bool open =
+      std::any_of(ranks_.begin(), ranks_.end(), [](const OfRank& rank) { return rank.result.communicator < 0; });
+  const std::vector<int32_t> busiest = open ? BusiestOfRanks(chapter.match, graph) : std::vector<int32_t>();
+  for (size_t rank = 0; rank < busiest.size(); ++rank) {
+    if (ranks_[rank].result.communicator < 0) ranks_[rank].result.communicator = busiest[rank];
   }
-  if (unit_ns <= 0) return -1;
-  const int64_t unit = (LastArrival(instance) - origin_ns) / unit_ns;
-  return unit >= 0 && unit < static_cast<int64_t>(count) ? unit : -1;
+  Meter(chapter, graph, ranks_).Run(numbers);
 }
 
-TestUnits ChooseUnits(const ArrivalGraph& graph, const MatchResult& match) {
-  const std::vector<StepStart> starts = StepStarts(graph, match);
-  if (starts.size() < 2) return BlocksOf(graph, match);
-  TestUnits units;
-  units.are_steps = true;
-  units.unit_ns = TypicalLength(starts);
-  for (const StepStart& start : starts) {
-    units.steps.push_back(start.step);
-    units.start_ns.push_back(start.start_ns);
+std::vector<RankOwnTime> OwnTimeSums::Finish(const TestUnits& units, const std::vector<size_t>& order) {
+  std::vector<RankOwnTime> out;
+  std::vector<std::vector<int64_t>> counts(ranks_.size());  // [rank][unit] instances
+  std::map<int32_t, Usual> usual;                           // by communicator
+  for (size_t rank = 0; rank < ranks_.size(); ++rank) {
+    OfRank& of = ranks_[rank];
+    for (const size_t number : order) {
+      const OfUnit unit = number < of.units.size() ? of.units[number] : OfUnit{};
+      counts[rank].push_back(unit.instances);
+      of.result.own_ns.push_back(unit.own_ns);
+      of.result.excess_ns.push_back(unit.excess_ns);
+    }
+    out.push_back(std::move(of.result));
+    Usual& its = usual[out[rank].communicator];
+    its.count = std::max(its.count, UsualOf(counts[rank]));
+    its.in_unit.resize(units.count);
+    for (size_t unit = 0; unit < units.count; ++unit) {
+      its.in_unit[unit] = std::max(its.in_unit[unit], counts[rank][unit]);
+    }
   }
-  units.count = units.steps.size();
-  return units;
-}
-
-std::vector<RankOwnTime> MeasureOwnTime(const ArrivalGraph& graph, const MatchResult& match, const TestUnits& units) {
-  return OwnTimeMeter(graph, match, units).Measure();
+  for (size_t rank = 0; rank < out.size(); ++rank) {
+    if (out[rank].communicator < 0) continue;
+    Complete(counts[rank], usual.at(out[rank].communicator), units.are_steps, out[rank]);
+  }
+  return out;
 }
 
 }  // namespace lockstep

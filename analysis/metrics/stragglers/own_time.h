@@ -11,25 +11,10 @@
 
 #include "analysis/metrics/arrivals/arrival_graph.h"
 #include "analysis/metrics/arrivals/lateness.h"
-#include "analysis/metrics/match/match.h"
+#include "analysis/metrics/match/chapter.h"
+#include "analysis/metrics/stragglers/test_units.h"
 
 namespace lockstep {
-
-// The units of the test: the steps of the trace, else blocks of time.
-struct TestUnits {
-  bool are_steps = false;
-  std::vector<int64_t> steps;  // ascending, of usable instances; empty for blocks
-  int64_t origin_ns = 0;       // of block 0
-  int64_t unit_ns = 0;         // typical length of a step, or the length of a block; 0 = nothing to test
-  size_t count = 0;
-  std::vector<int64_t> start_ns;  // of each unit, aligned: its first arrival
-
-  [[nodiscard]] bool CanTest() const { return count >= 2 && unit_ns > 0; }
-  // -1: of no unit.
-  [[nodiscard]] int64_t UnitOf(const MatchedInstance& instance) const;
-};
-
-[[nodiscard]] TestUnits ChooseUnits(const ArrivalGraph& graph, const MatchResult& match);
 
 using OwnParts = std::array<double, kLatenessParts>;  // by LatenessPart; carry-in, wait and transfer stay 0
 
@@ -44,8 +29,33 @@ struct RankOwnTime {
   int64_t units = 0;      // measured ones
 };
 
-// By rank index.
-[[nodiscard]] std::vector<RankOwnTime> MeasureOwnTime(const ArrivalGraph& graph, const MatchResult& match,
-                                                      const TestUnits& units);
+// Own time over the chapters of a run, in order of time. The communicator of a rank is that of its first chapter.
+class OwnTimeSums {
+ public:
+  explicit OwnTimeSums(size_t ranks) : ranks_(ranks) {}
+  // `graph`: of the chapter. Counts the units of `numbers`.
+  void Add(const Chapter& chapter, const ArrivalGraph& graph, UnitNumbers& numbers);
+  // By rank index. `order`: number of each unit, as UnitNumbers gives it. The sums are used up.
+  [[nodiscard]] std::vector<RankOwnTime> Finish(const TestUnits& units, const std::vector<size_t>& order);
+
+ private:
+  struct OfUnit {
+    int64_t instances = 0;
+    double own_ns = 0;
+    double excess_ns = 0;
+  };
+  struct OfRank {
+    RankOwnTime result;
+    std::vector<OfUnit> units;  // by number
+
+    [[nodiscard]] OfUnit& At(size_t number) {
+      if (units.size() <= number) units.resize(number + 1);
+      return units[number];
+    }
+  };
+  class Meter;
+
+  std::vector<OfRank> ranks_;
+};
 
 }  // namespace lockstep

@@ -12,7 +12,7 @@
 namespace lockstep {
 namespace {
 
-void FindHosts(const RankResolution& ranks, const MatchResult& match, Positions& positions) {
+void FindHosts(const RankResolution& ranks, const RunMatch& match, Positions& positions) {
   std::map<std::pair<std::string, int32_t>, int32_t> known;
   for (size_t rank = 0; rank < ranks.ranks.size(); ++rank) {
     const std::string& name = ranks.ranks[rank].host;
@@ -76,18 +76,6 @@ bool IsPipelineName(std::string_view name) {
          lower.rfind("pp_", 0) == 0 || lower.rfind("pp:", 0) == 0;
 }
 
-// Communicators whose instances are all sends and receives.
-std::vector<bool> OnlySends(const MatchResult& match) {
-  std::vector<bool> only(match.communicators.size(), false);
-  std::vector<bool> seen(match.communicators.size(), false);
-  for (const MatchedInstance& instance : match.instances) {
-    const bool send = instance.op == CollectiveOp::kSend || instance.op == CollectiveOp::kRecv;
-    only[instance.communicator] = send && (only[instance.communicator] || !seen[instance.communicator]);
-    seen[instance.communicator] = true;
-  }
-  return only;
-}
-
 // Joins ranks that stand in one pipeline.
 class Pipelines {
  public:
@@ -111,32 +99,41 @@ class Pipelines {
   DisjointSets ranks_;
 };
 
-std::vector<int32_t> StagesOfCommunicators(const RankResolution& ranks, const MatchResult& match) {
-  const std::vector<bool> only_sends = OnlySends(match);
-  Pipelines pipelines(ranks.ranks.size());
-  for (const MatchedInstance& instance : match.instances) {
-    const Communicator& communicator = match.communicators[instance.communicator];
-    const bool pipeline =
-        only_sends[instance.communicator] || IsPipelineName(communicator.name) || IsPipelineName(communicator.desc);
-    if (!pipeline) continue;
-    for (size_t i = 1; i < instance.members.size(); ++i) {
-      pipelines.Join(static_cast<size_t>(instance.members[0].rank_index),
-                     static_cast<size_t>(instance.members[i].rank_index));
-    }
+}  // namespace
+
+void PipelineLinks::Add(const MatchedInstance& instance, const Communicator& communicator) {
+  if (communicators_.size() <= instance.communicator) communicators_.resize(instance.communicator + size_t{1});
+  OfCommunicator& of = communicators_[instance.communicator];
+  const bool send = instance.op == CollectiveOp::kSend || instance.op == CollectiveOp::kRecv;
+  if (!of.seen) of.named = IsPipelineName(communicator.name) || IsPipelineName(communicator.desc);
+  of.only_sends = send && (of.only_sends || !of.seen);
+  of.seen = true;
+  if (!of.named && !of.only_sends) {
+    of.links.clear();
+    return;
+  }
+  for (size_t i = 1; i < instance.members.size(); ++i) {
+    of.links.emplace(instance.members[0].rank_index, instance.members[i].rank_index);
+  }
+}
+
+std::vector<int32_t> PipelineLinks::Stages(size_t ranks) const {
+  Pipelines pipelines(ranks);
+  for (const OfCommunicator& of : communicators_) {
+    for (const auto& [a, b] : of.links) pipelines.Join(static_cast<size_t>(a), static_cast<size_t>(b));
   }
   return pipelines.Stages();
 }
 
-}  // namespace
-
-Positions FindPositions(const RankResolution& ranks, const MatchResult& match, std::string_view layout) {
+Positions FindPositions(const RankResolution& ranks, const RunMatch& match, const PipelineLinks& links,
+                        std::string_view layout) {
   Positions positions;
   positions.host.assign(ranks.ranks.size(), -1);
   positions.local_index.assign(ranks.ranks.size(), -1);
   positions.stage.assign(ranks.ranks.size(), -1);
   FindHosts(ranks, match, positions);
   if (layout.empty()) {
-    positions.stage = StagesOfCommunicators(ranks, match);
+    positions.stage = links.Stages(ranks.ranks.size());
   } else if (const auto axis = PipelineAxis(layout); axis && axis->second > 1) {
     for (size_t rank = 0; rank < ranks.ranks.size(); ++rank) {
       positions.stage[rank] = static_cast<int32_t>(ranks.ranks[rank].rank / axis->first % axis->second);

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analysis/metrics/match/match.h"
@@ -23,8 +25,27 @@ struct Positions {
   std::vector<int32_t> stage;        // by rank index: pipeline stage from 0, -1 = not told
 };
 
-// `layout` as --layout writes it ("tp=8,pp=2,dp=4,order=tp-dp-pp"); "" = from the communicators, where their names or
-// their sends and receives tell the pipeline.
-[[nodiscard]] Positions FindPositions(const RankResolution& ranks, const MatchResult& match, std::string_view layout);
+// Which ranks stand in one pipeline, by their communicators' names, or by sends and receives between them. Fed with all
+// instances of a run, matched or not.
+class PipelineLinks {
+ public:
+  void Add(const MatchedInstance& instance, const Communicator& communicator);
+  // Pipeline stage by rank index; -1 where pipelines are not told or not equally long.
+  [[nodiscard]] std::vector<int32_t> Stages(size_t ranks) const;
+
+ private:
+  struct OfCommunicator {
+    bool seen = false;
+    bool named = false;
+    bool only_sends = false;
+    std::set<std::pair<int32_t, int32_t>> links;  // rank indices; of those that may be pipelines
+  };
+  std::vector<OfCommunicator> communicators_;
+};
+
+// `layout` as --layout writes it ("tp=8,pp=2,dp=4,order=tp-dp-pp"); "" = from the communicators, where they tell the
+// pipeline.
+[[nodiscard]] Positions FindPositions(const RankResolution& ranks, const RunMatch& match, const PipelineLinks& links,
+                                      std::string_view layout);
 
 }  // namespace lockstep

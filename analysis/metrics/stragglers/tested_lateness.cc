@@ -1,19 +1,35 @@
 #include "analysis/metrics/stragglers/tested_lateness.h"
 
-#include "analysis/metrics/stragglers/positions.h"
+#include <utility>
 
 namespace lockstep {
 
-TestedLateness TestLateness(const RankResolution& ranks, const MatchResult& match, const ArrivalGraph& graph,
-                            std::string_view layout) {
+void LatenessSums::Add(const Chapter& chapter, const ArrivalGraph& graph) {
+  numbers_.Open(chapter, graph);
+  own_.Add(chapter, graph, numbers_);
+  transfers_.Add(chapter, graph, numbers_);
+  ForEachOwn(chapter, [&](const MatchedInstance& instance) {
+    pipelines_.Add(instance, chapter.match.communicators[instance.communicator]);
+  });
+}
+
+TestedLateness LatenessSums::Finish(const RankResolution& ranks, const RunMatch& match, std::string_view layout) {
   TestedLateness out;
-  out.units = ChooseUnits(graph, match);
+  UnitNumbers::Result numbered = numbers_.Finish();
+  out.units = std::move(numbered.units);
   if (!out.units.CanTest()) return out;
-  out.own = MeasureOwnTime(graph, match, out.units);
-  const Positions positions = FindPositions(ranks, match, layout);
-  out.candidates = BuildCandidates({ranks, match, graph, out.units, out.own, positions});
+  out.own = own_.Finish(out.units, numbered.order);
+  const Positions positions = FindPositions(ranks, match, pipelines_, layout);
+  out.candidates = BuildCandidates({ranks, match, out.units, numbered.order, transfers_, out.own, positions});
   out.judgements = JudgeCandidates(out.candidates);
   return out;
+}
+
+TestedLateness TestLateness(const RankResolution& ranks, const MatchResult& match, const ArrivalGraph& graph,
+                            std::string_view layout) {
+  LatenessSums sums(ranks.ranks.size(), 0);
+  sums.Add(Chapter{match}, graph);
+  return sums.Finish(ranks, match, layout);
 }
 
 }  // namespace lockstep

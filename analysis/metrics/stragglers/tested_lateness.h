@@ -7,6 +7,7 @@
 #include "analysis/metrics/stragglers/candidates.h"
 #include "analysis/metrics/stragglers/judge.h"
 #include "analysis/metrics/stragglers/own_time.h"
+#include "analysis/metrics/stragglers/positions.h"
 
 namespace lockstep {
 
@@ -17,7 +18,24 @@ struct TestedLateness {
   std::vector<Judgement> judgements;  // of the candidates
 };
 
-// `layout`: --layout; "" = infer rails and stages from the communicators where they tell.
+// What the test is made from, over the chapters of a run in order of time.
+class LatenessSums {
+ public:
+  // `span_ns`: length of the run; 0 = one chapter is the run.
+  LatenessSums(size_t ranks, int64_t span_ns) : numbers_(span_ns), own_(ranks) {}
+  // `graph`: of the chapter.
+  void Add(const Chapter& chapter, const ArrivalGraph& graph);
+  // `layout`: --layout; "" = infer rails and stages from the communicators where they tell. The sums are used up.
+  [[nodiscard]] TestedLateness Finish(const RankResolution& ranks, const RunMatch& match, std::string_view layout);
+
+ private:
+  UnitNumbers numbers_;
+  OwnTimeSums own_;
+  TransferSums transfers_;
+  PipelineLinks pipelines_;
+};
+
+// Of a run that is one chapter.
 [[nodiscard]] TestedLateness TestLateness(const RankResolution& ranks, const MatchResult& match,
                                           const ArrivalGraph& graph, std::string_view layout);
 

@@ -25,11 +25,6 @@ struct TransferKey {
   friend auto operator<=>(const TransferKey&, const TransferKey&) = default;
 };
 
-struct TransferSum {
-  double ns = 0;
-  double count = 0;
-};
-
 struct CommunicatorShape {
   std::vector<int32_t> rank_indices;  // seen in its instances, ascending
   bool between_hosts = false;
@@ -46,7 +41,7 @@ class TransferComparison {
  public:
   explicit TransferComparison(const CandidateInput& input) : input_(input), shapes_(input.match.communicators.size()) {
     FindShapes();
-    for (const uint32_t index : input.graph.order) Add(input.match.instances[index]);
+    for (const auto& [of, by_number] : input.transfers.sums) Add(of, by_number);
   }
 
   std::vector<Candidate> Build() {
@@ -59,14 +54,8 @@ class TransferComparison {
 
  private:
   void FindShapes() {
-    for (const uint32_t index : input_.graph.order) {
-      const MatchedInstance& instance = input_.match.instances[index];
-      std::vector<int32_t>& ranks = shapes_[instance.communicator].rank_indices;
-      if (ranks.size() >= instance.members.size()) continue;
-      ranks.clear();
-      for (const MatchedMember& member : instance.members) ranks.push_back(member.rank_index);
-      std::sort(ranks.begin(), ranks.end());
-    }
+    const auto& members = input_.transfers.members;
+    for (size_t c = 0; c < members.size() && c < shapes_.size(); ++c) shapes_[c].rank_indices = members[c];
     for (CommunicatorShape& shape : shapes_) PlaceShape(shape);
   }
 
@@ -83,18 +72,13 @@ class TransferComparison {
     if (one_place && shape.between_hosts) shape.rail = positions.local_index[first];
   }
 
-  void Add(const MatchedInstance& instance) {
-    const int64_t unit = input_.units.UnitOf(instance);
-    if (unit < 0 || instance.transfer_ns < 0 || !instance.all_pairs) return;
-    const CommunicatorShape& shape = shapes_[instance.communicator];
-    const TransferKey key{static_cast<int32_t>(shape.rank_indices.size()), shape.between_hosts, instance.op,
-                          instance.bytes};
-    std::vector<TransferSum>& units = sums_[key][instance.communicator];
-    units.resize(input_.units.count);
-    units[static_cast<size_t>(unit)].ns += static_cast<double>(instance.transfer_ns);
-    ++units[static_cast<size_t>(unit)].count;
-    deviations_[instance.communicator] += static_cast<double>(std::max<int64_t>(0, instance.uncertainty_ns)) / 1.96;
-    ++instances_[instance.communicator];
+  void Add(const TransferClass& of, const std::vector<TransferSum>& by_number) {
+    const CommunicatorShape& shape = shapes_[of.communicator];
+    const TransferKey key{static_cast<int32_t>(shape.rank_indices.size()), shape.between_hosts, of.op, of.bytes};
+    std::vector<TransferSum>& units = sums_[key][of.communicator];
+    for (const size_t number : input_.order) {
+      units.push_back(number < by_number.size() ? by_number[number] : TransferSum{});
+    }
   }
 
   // Excess of each communicator over the mean of its equals, instance for instance, summed over a unit.
@@ -131,7 +115,8 @@ class TransferComparison {
 
   // The minimum effect: shifts of the clocks below three standard deviations look like slow transfers.
   [[nodiscard]] double FloorOf(uint32_t communicator, const TransferSeries& series) const {
-    const double deviation = deviations_.at(communicator) / instances_.at(communicator);
+    const double deviation =
+        input_.transfers.deviations_ns.at(communicator) / input_.transfers.instances.at(communicator);
     const double per_unit = series.instances / static_cast<double>(std::max<size_t>(1, input_.units.count));
     return std::max(kMinEffectRatio * static_cast<double>(input_.units.unit_ns), 3 * deviation * per_unit);
   }
@@ -214,8 +199,6 @@ class TransferComparison {
   const CandidateInput& input_;
   std::vector<CommunicatorShape> shapes_;  // by communicator
   std::map<TransferKey, std::map<uint32_t, std::vector<TransferSum>>> sums_;
-  std::map<uint32_t, double> deviations_;
-  std::map<uint32_t, double> instances_;
 };
 
 }  // namespace

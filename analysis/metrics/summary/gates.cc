@@ -11,7 +11,6 @@
 #include "analysis/metrics/fleet/interval_selection.h"
 #include "analysis/metrics/match/group_contradictions.h"
 #include "analysis/metrics/summary/capture_facts.h"
-#include "analysis/metrics/summary/lost_collectives.h"
 
 namespace lockstep {
 namespace {
@@ -123,7 +122,7 @@ Gate FilesWhole(const GateInput& in) {
 
 // The rank that lacks most of the collectives that the others have; "" where none lacks many.
 std::string LackingText(const Fleet& fleet) {
-  for (const LostCollectives& it : FindLostCollectives(fleet.ranks, fleet.match)) {
+  for (const LostCollectives& it : fleet.match.lost) {
     if (!it.IsMuch()) break;
     return fmt::format("; rank {} lacks {} of {} collectives that others of its groups have",
                        fleet.ranks.ranks[static_cast<size_t>(it.rank_index)].rank, it.lost, it.expected);
@@ -225,15 +224,8 @@ Gate Matching(const GateInput& in) {
   for (const RankMeasures& rank : in.measures.ranks) total += rank.communication_ns;
   if (in.fleet.members.size() < 2) return NotApplicable("one rank alone: nothing to match");
   if (total == 0) return NotApplicable("no communication kernel");
-  std::set<int32_t> selected;
-  for (const FleetRank& member : in.fleet.members) selected.insert(static_cast<int32_t>(member.index));
   int64_t confident = 0;
-  for (const MatchedInstance& instance : in.fleet.match.instances) {
-    if (!instance.matched() || instance.confidence < 0.99) continue;
-    for (const MatchedMember& member : instance.members) {
-      if (selected.contains(member.rank_index)) confident += member.end_ns - member.start_ns;
-    }
-  }
+  for (const FleetRank& member : in.fleet.members) confident += in.measures.joined.ranks[member.index].confident_ns;
   const std::string detail = fmt::format("{:.4g} % of communication time is matched with confidence",
                                          std::min(Percent(confident, total), 100.0));
   if (Percent(confident, total) >= 95) return Good(detail);

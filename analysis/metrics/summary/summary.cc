@@ -125,16 +125,18 @@ TimeShare BusyShare(const TimeShare& share) {
                    0};
 }
 
+void LateArrivalsSum::Add(const MatchedInstance& instance) {
+  if (!instance.usable()) return;
+  const int64_t wait = TotalWaitNs(instance);
+  wait_ns += wait;
+  AddInstance(instance, wait, by_rank);
+}
+
 WaitBlame ComputeWaitBlame(const Fleet& fleet, const FleetMeasures& measures, const Imbalance& imbalance,
-                           const std::function<bool(const MatchedInstance&)>& selects) {
+                           const LateArrivalsSum& late) {
+  const std::map<int32_t, LateArrivals>& blame = late.by_rank;
   WaitBlame result;
-  std::map<int32_t, LateArrivals> blame;
-  for (const MatchedInstance& instance : fleet.match.instances) {
-    if (!instance.usable() || !selects(instance)) continue;
-    const int64_t wait = TotalWaitNs(instance);
-    result.wait_ns += wait;
-    AddInstance(instance, wait, blame);
-  }
+  result.wait_ns = late.wait_ns;
   result.unassigned_ns = result.wait_ns;
   for (const auto& [index, rank] : blame) result.unassigned_ns -= rank.caused_ns;
   result.left_out = WorstLeftOut(fleet, blame);

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -92,9 +92,16 @@ struct WaitBlame {
 // The same shares of the time that is not idle; of a time that is all idle unchanged.
 [[nodiscard]] TimeShare BusyShare(const TimeShare& share);
 
-// `selects` tells which instances count.
+// Who arrived late, by rank index; fed with the selected instances, those that are not usable() left out by itself.
+struct LateArrivalsSum {
+  int64_t wait_ns = 0;  // of all
+  std::map<int32_t, LateArrivals> by_rank;
+
+  void Add(const MatchedInstance& instance);
+};
+
 [[nodiscard]] WaitBlame ComputeWaitBlame(const Fleet& fleet, const FleetMeasures& measures, const Imbalance& imbalance,
-                                         const std::function<bool(const MatchedInstance&)>& selects);
+                                         const LateArrivalsSum& late);
 
 // Who is to be named when stragglers were looked for: the stragglers; else who was late once for long; else, while the
 // steps do not decide it, who would be named without the test if its part is more than its fair one. A null `blame`

@@ -63,10 +63,10 @@ std::map<int32_t, int32_t> References(const ViewInput& input) {
 
 void CountInstances(const ViewInput& input, const std::map<int32_t, size_t>& at, Clocks& clocks) {
   const ClockModel& clock = input.fleet.match.clock;
-  for (const MatchedInstance& instance : input.fleet.match.instances) {
-    if (!instance.usable()) continue;
-    const auto found = at.find(clock.DomainOf(instance.members.front().rank_index).value);
-    if (found != at.end()) ++clocks.domains[found->second].instances;
+  const std::vector<JoinedRank>& ranks = input.measures.joined.ranks;
+  for (size_t r = 0; r < ranks.size(); ++r) {
+    const auto found = at.find(clock.DomainOf(static_cast<int32_t>(r)).value);
+    if (found != at.end()) clocks.domains[found->second].instances += ranks[r].lowest;
   }
 }
 

@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <set>
 #include <string>
 
 #include "analysis/metrics/match/group_contradictions.h"
-#include "analysis/metrics/summary/lost_collectives.h"
 #include "analysis/report/views/json_values.h"
 #include "analysis/report/views/percentiles.h"
 
@@ -31,7 +29,7 @@ Json ClockFreeJson(const std::optional<ClockFreeWaits>& waits) {
           {"agrees", waits->Agrees()}};
 }
 
-Json RowOf(const MatchResult& match, const CollectiveRowResult& row) {
+Json RowOf(const RunMatch& match, const CollectiveRowResult& row) {
   const Communicator& communicator = match.communicators[row.communicator];
   Json out;
   out["communicator"] = {{"communicator_id", communicator.id},
@@ -99,7 +97,7 @@ std::string SinceStart(const AnalysisContext& context, int64_t at_ns) {
 // Who lacks what the others have: those that lack much, else the worst alone.
 void NotifyOfLosses(const AnalysisContext& context) {
   constexpr size_t kMost = 3;
-  const std::vector<LostCollectives> losses = FindLostCollectives(context.ranks, context.match);
+  const std::vector<LostCollectives>& losses = context.match.lost;
   for (size_t i = 0; i < losses.size() && i < kMost && (i == 0 || losses[i].IsMuch()); ++i) {
     const LostCollectives& it = losses[i];
     const int32_t rank = context.ranks.ranks[static_cast<size_t>(it.rank_index)].rank;
@@ -116,14 +114,9 @@ void NotifyOfLosses(const AnalysisContext& context) {
 void NotifyOfBreaks(const AnalysisContext& context) {
   constexpr size_t kMost = 3;
   constexpr int64_t kLong = 5;
-  // Where nothing is joined there is no sequence that could break.
-  std::set<uint32_t> joined;
-  for (const MatchedInstance& instance : context.match.instances) {
-    if (instance.matched()) joined.insert(instance.communicator);
-  }
   std::vector<SequenceBreak> breaks;
   for (const SequenceBreak& it : context.match.breaks) {
-    if (!it.at_edge && std::abs(it.missing) >= kLong && joined.contains(it.communicator)) breaks.push_back(it);
+    if (!it.at_edge && std::abs(it.missing) >= kLong) breaks.push_back(it);
   }
   std::stable_sort(breaks.begin(), breaks.end(), [](const SequenceBreak& a, const SequenceBreak& b) {
     return std::abs(a.missing) > std::abs(b.missing);

@@ -99,46 +99,33 @@ class InstanceRows {
   const AnalysisContext& context_;
 };
 
-// The instances to list: all, or those with the most waiting, kept in the order of the match.
-std::vector<const MatchedInstance*> Listed(const AnalysisContext& context) {
-  std::vector<const MatchedInstance*> all;
-  for (const MatchedInstance& i : context.match.instances) {
-    if (i.matched() && Selects(context, i)) all.push_back(&i);
+Json ListJson(const AnalysisContext& context, ListedInstances& listed) {
+  const InstanceRows rows(context);
+  Json out = Json::array();
+  for (const MatchedInstance& instance : listed.Finish()) out.push_back(rows.RowOf(instance));
+  if (listed.leaves_out()) {
+    context.notices.push_back(
+        {"skew", fmt::format("{} of {} matched instances are listed: those with the most waiting; --instances=all "
+                             "lists every one",
+                             *context.options.instances, listed.count())});
   }
-  const int64_t limit = *context.options.instances;
-  if (limit < 0 || all.size() <= static_cast<size_t>(limit)) return all;
-  std::vector<const MatchedInstance*> worst = all;
-  std::stable_sort(worst.begin(), worst.end(), [](const MatchedInstance* a, const MatchedInstance* b) {
-    return TotalWaitNs(*a) > TotalWaitNs(*b);
-  });
-  worst.resize(static_cast<size_t>(limit));
-  std::sort(worst.begin(), worst.end());  // all point into one vector: the order of the match
-  context.notices.push_back(
-      {"skew", fmt::format("{} of {} matched instances are listed: those with the most waiting; --instances=all lists "
-                           "every one",
-                           limit, all.size())});
-  return worst;
+  return out;
 }
 
 }  // namespace
 
-Json SkewView(const AnalysisContext& context, const SkewTotals& totals) {
+Json SkewView(const AnalysisContext& context, const SkewTotals& totals, ListedInstances* listed) {
   Json ranks = Json::array();
   for (size_t i = 0; i < totals.ranks.size(); ++i) {
     if (context.selected_ranks[i]) ranks.push_back(RankRow(context.ranks.ranks[i].rank, totals.ranks[i]));
   }
   Json steps = Json::array();
   for (const StepSkew& step : totals.steps) steps.push_back(StepOf(context, step));
-  Json instances = Json::array();
-  if (context.options.instances) {
-    const InstanceRows rows(context);
-    for (const MatchedInstance* instance : Listed(context)) instances.push_back(rows.RowOf(*instance));
-  }
   Json out;
   out["unassigned_wait_ns"] = totals.unassigned_wait_ns;
   out["ranks"] = std::move(ranks);
   out["steps"] = std::move(steps);
-  out["instances"] = std::move(instances);
+  out["instances"] = listed != nullptr ? ListJson(context, *listed) : Json::array();
   return out;
 }
 

@@ -149,8 +149,7 @@ Json SummaryView(const ViewInput& input, const SummaryParts& parts) {
         "worst tails and the share of memory-bound kernels are of the time slices that touch what was asked for");
   }
   const std::optional<TimeShare> share = ComputeTimeShare(input.measures);
-  WaitBlame blame = ComputeWaitBlame(input.fleet, input.measures, parts.imbalance,
-                                     [&](const MatchedInstance& instance) { return Selects(input.context, instance); });
+  WaitBlame blame = ComputeWaitBlame(input.fleet, input.measures, parts.imbalance, parts.late);
   if (parts.stragglers != nullptr) {
     // The blame of the whole run would be more than the waiting of a part of it.
     const bool whole = !JudgedOnMore(input.fleet) && input.fleet.options.kernels.empty();

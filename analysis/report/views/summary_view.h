@@ -14,6 +14,7 @@ struct SummaryParts {
   const Quality& quality;
   const std::vector<TailRow>& tails;
   const std::vector<CollectiveRowResult>& collectives;
+  const LateArrivalsSum& late;
   const StragglerResult* stragglers = nullptr;  // null: not looked for
   const BlameResult* blame = nullptr;           // null: not computed
 };

@@ -9,7 +9,7 @@ constexpr size_t kMaxRows = 5;
 
 }  // namespace
 
-Json WorstCollectives(const MatchResult& match, const std::vector<CollectiveRowResult>& rows) {
+Json WorstCollectives(const RunMatch& match, const std::vector<CollectiveRowResult>& rows) {
   Json list = Json::array();
   for (const CollectiveRowResult& row : rows) {
     if (row.wait_total_ns <= 0 || list.size() == kMaxRows) break;

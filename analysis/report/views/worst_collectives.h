@@ -9,6 +9,6 @@
 
 namespace lockstep {
 
-[[nodiscard]] Json WorstCollectives(const MatchResult& match, const std::vector<CollectiveRowResult>& rows);
+[[nodiscard]] Json WorstCollectives(const RunMatch& match, const std::vector<CollectiveRowResult>& rows);
 
 }  // namespace lockstep

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <gtest/gtest.h>
+
 #include "analysis/metrics/fleet/fleet.h"
 #include "analysis/metrics/fleet/fleet_measures.h"
 #include "tests/support/run_builder.h"
@@ -29,8 +31,10 @@ class FleetFixture {
   [[nodiscard]] Fleet Make() const { return MakeFleet(built_.run, ranks, match, options); }
   [[nodiscard]] FleetMeasures Measure() {
     InlineExecutor executor;
-    auto measures = MeasureFleet(Make(), built_.instances, executor);
-    return *std::move(measures);
+    const Fleet fleet = Make();
+    FleetMeter meter(fleet);
+    EXPECT_TRUE(meter.Add(Chapter{match}, built_.instances, executor).ok());
+    return meter.Finish();
   }
   [[nodiscard]] BuiltRun& built() { return built_; }
 

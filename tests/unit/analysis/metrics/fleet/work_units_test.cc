@@ -64,7 +64,7 @@ TEST(CommunicationWork, LeavesWaitingOut) {
   run.AddRank(1);
   FleetFixture fixture(run);
   fixture.match.instances = {Instance(64, {{500, 400}, {100, 0}})};
-  const auto work = CommunicationWorkOf(fixture.Make());
+  const auto work = CommunicationWorkOf(fixture.Make(), fixture.Measure().joined);
   EXPECT_EQ(work[0].total_ns, 500);
   EXPECT_EQ(work[0].own_ns, 100);
   EXPECT_EQ(work[0].longest_wait_ns, 400);
@@ -78,7 +78,7 @@ TEST(CommunicationWork, AMessageOfUnknownSizeIsSaid) {
   run.AddRank(1);
   FleetFixture fixture(run);
   fixture.match.instances = {Instance(kUnknownBytes, {{500, 400}, {100, 0}})};
-  EXPECT_FALSE(CommunicationWorkOf(fixture.Make())[0].all_sized);
+  EXPECT_FALSE(CommunicationWorkOf(fixture.Make(), fixture.Measure().joined)[0].all_sized);
 }
 
 }  // namespace

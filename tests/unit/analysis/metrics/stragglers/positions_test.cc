@@ -28,8 +28,16 @@ MatchedInstance Between(uint32_t communicator, CollectiveOp op, const std::vecto
   return instance;
 }
 
+Positions PositionsOf(const RankResolution& ranks, const MatchResult& match, std::string_view layout) {
+  PipelineLinks links;
+  for (const MatchedInstance& instance : match.instances) {
+    links.Add(instance, match.communicators[instance.communicator]);
+  }
+  return FindPositions(ranks, match, links, layout);
+}
+
 TEST(FindPositions, CountsThePlaceOnEachHostAndLeavesUnknownHostsOut) {
-  const Positions positions = FindPositions(Ranks({"a", "b", "a", ""}), {}, "");
+  const Positions positions = PositionsOf(Ranks({"a", "b", "a", ""}), {}, "");
   ASSERT_EQ(positions.hosts.size(), 2u);
   EXPECT_EQ(positions.hosts[0].rank_indices, (std::vector<int32_t>{0, 2}));
   EXPECT_EQ(positions.local_index, (std::vector<int32_t>{0, 0, 1, -1}));
@@ -41,33 +49,33 @@ TEST(FindPositions, TwoMachinesOfOneNameAreTwoHosts) {
   match.host_conflict = true;
   match.clock.SetDomain(0, DomainId{0});
   match.clock.SetDomain(1, DomainId{1});
-  EXPECT_EQ(FindPositions(Ranks({"a", "a"}), match, "").hosts.size(), 2u);
+  EXPECT_EQ(PositionsOf(Ranks({"a", "a"}), match, "").hosts.size(), 2u);
 }
 
 TEST(FindPositions, StagesFollowTheLayoutInItsOrder) {
   const RankResolution ranks = Ranks(std::vector<std::string>(8, "a"));
-  EXPECT_EQ(FindPositions(ranks, {}, "tp=2,pp=2,dp=2").stage, (std::vector<int32_t>{0, 0, 0, 0, 1, 1, 1, 1}));
-  EXPECT_EQ(FindPositions(ranks, {}, "tp=2,pp=2,dp=2,order=tp-pp-dp").stage,
+  EXPECT_EQ(PositionsOf(ranks, {}, "tp=2,pp=2,dp=2").stage, (std::vector<int32_t>{0, 0, 0, 0, 1, 1, 1, 1}));
+  EXPECT_EQ(PositionsOf(ranks, {}, "tp=2,pp=2,dp=2,order=tp-pp-dp").stage,
             (std::vector<int32_t>{0, 0, 1, 1, 0, 0, 1, 1}));
 }
 
 TEST(FindPositions, ALayoutWithoutAPipelineHasNoStages) {
-  EXPECT_EQ(FindPositions(Ranks({"a", "a"}), {}, "tp=2").stage, (std::vector<int32_t>{-1, -1}));
-  EXPECT_EQ(FindPositions(Ranks({"a", "a"}), {}, "pp=99999999999999999999").stage, (std::vector<int32_t>{-1, -1}));
+  EXPECT_EQ(PositionsOf(Ranks({"a", "a"}), {}, "tp=2").stage, (std::vector<int32_t>{-1, -1}));
+  EXPECT_EQ(PositionsOf(Ranks({"a", "a"}), {}, "pp=99999999999999999999").stage, (std::vector<int32_t>{-1, -1}));
 }
 
 TEST(FindPositions, SendsAndReceivesTellThePipeline) {
   MatchResult match;
   match.communicators.resize(2);
   match.instances = {Between(0, CollectiveOp::kSend, {0, 2}), Between(1, CollectiveOp::kRecv, {1, 3})};
-  EXPECT_EQ(FindPositions(Ranks({"a", "a", "b", "b"}), match, "").stage, (std::vector<int32_t>{0, 0, 1, 1}));
+  EXPECT_EQ(PositionsOf(Ranks({"a", "a", "b", "b"}), match, "").stage, (std::vector<int32_t>{0, 0, 1, 1}));
 }
 
 TEST(FindPositions, PipelinesOfUnevenLengthTellNoStages) {
   MatchResult match;
   match.communicators.resize(1);
   match.instances = {Between(0, CollectiveOp::kSend, {0, 1})};
-  EXPECT_EQ(FindPositions(Ranks({"a", "a", "b"}), match, "").stage, (std::vector<int32_t>{-1, -1, -1}));
+  EXPECT_EQ(PositionsOf(Ranks({"a", "a", "b"}), match, "").stage, (std::vector<int32_t>{-1, -1, -1}));
 }
 
 }  // namespace

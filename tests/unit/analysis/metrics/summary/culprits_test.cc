@@ -35,11 +35,16 @@ MatchedInstance Waiting(int32_t last, int64_t wait_ns) {
   return instance;
 }
 
+LateArrivalsSum LateOf(const MatchResult& match) {
+  LateArrivalsSum late;
+  for (const MatchedInstance& instance : match.instances) late.Add(instance);
+  return late;
+}
+
 std::vector<Culprit> Named(FleetFixture& fixture, const StragglerResult& stragglers, const BlameResult* blame) {
   const FleetMeasures measures = fixture.Measure();
   const Fleet fleet = fixture.Make();
-  WaitBlame waiting =
-      ComputeWaitBlame(fleet, measures, ComputeImbalance(fleet, measures), [](const auto&) { return true; });
+  WaitBlame waiting = ComputeWaitBlame(fleet, measures, ComputeImbalance(fleet, measures), LateOf(fixture.match));
   NameCulprits(fleet, measures, stragglers, blame, waiting);
   return waiting.culprits;
 }

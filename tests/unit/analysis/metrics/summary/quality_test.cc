@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "analysis/metrics/match/match_counts.h"
 #include "tests/unit/analysis/metrics/fleet_fixture.h"
 #include "tests/unit/analysis/metrics/summary/good_rank.h"
 
@@ -120,6 +121,9 @@ TEST(Quality, ARankThatLacksMuchOfWhatTheOthersHaveIsTold) {
   lacking.complete = false;
   lacking.members.pop_back();
   fixture.match.instances = {whole, lacking, whole};
+  MatchCounts counts(fixture.ranks);
+  counts.Add(Chapter{fixture.match});
+  counts.Finish(fixture.match);
   const Gate gate = GateOf(fixture, "dropped_records");
   EXPECT_EQ(gate.ok, false);
   EXPECT_NE(gate.detail.find("rank 2 lacks 1 of 3 collectives"), std::string::npos) << gate.detail;

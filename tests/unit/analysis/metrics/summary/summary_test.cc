@@ -36,10 +36,16 @@ MatchedInstance Waiting(int32_t last, int64_t wait_ns, bool certain = true) {
   return instance;
 }
 
+LateArrivalsSum LateOf(const MatchResult& match) {
+  LateArrivalsSum late;
+  for (const MatchedInstance& instance : match.instances) late.Add(instance);
+  return late;
+}
+
 WaitBlame Blame(FleetFixture& fixture) {
   const FleetMeasures measures = fixture.Measure();
   const Fleet fleet = fixture.Make();
-  return ComputeWaitBlame(fleet, measures, ComputeImbalance(fleet, measures), [](const auto&) { return true; });
+  return ComputeWaitBlame(fleet, measures, ComputeImbalance(fleet, measures), LateOf(fixture.match));
 }
 
 TEST(WaitBlame, NamesTheRankThatMakesTheOthersWait) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "analysis/metrics/match/match_counts.h"
 #include "analysis/report/views/collectives_view.h"
 #include "analysis/report/views/ranks_view.h"
 #include "analysis/report/views/skew_view.h"
@@ -79,15 +80,20 @@ class RankSkewViews : public testing::Test {
   std::vector<Notice> notices_;
 };
 
-Json CollectivesOf(const AnalysisContext& context) {
-  return CollectivesView(context, ComputeCollectives(context.match, [&](const MatchedInstance& instance) {
-                           return Selects(context, instance);
-                         }));
+Json CollectivesOf(const AnalysisContext& context, const MatchResult& match) {
+  return CollectivesView(
+      context, ComputeCollectives(match, [&](const MatchedInstance& instance) { return Selects(context, instance); }));
 }
 
-Json SkewOf(const AnalysisContext& context) {
-  return SkewView(context, ComputeSkew(context.match, context.ranks.ranks.size(),
-                                       [&](const MatchedInstance& instance) { return Selects(context, instance); }));
+Json SkewOf(const AnalysisContext& context, const MatchResult& match) {
+  ListedInstances listed(context.options.instances.value_or(0));
+  for (const MatchedInstance& instance : match.instances) {
+    if (Selects(context, instance)) listed.Add(instance);
+  }
+  return SkewView(context,
+                  ComputeSkew(match, context.ranks.ranks.size(),
+                              [&](const MatchedInstance& instance) { return Selects(context, instance); }),
+                  context.options.instances ? &listed : nullptr);
 }
 
 TEST_F(RankSkewViews, CollectivesTellWhoLacksWhatAndWhereItsSequenceBroke) {
@@ -97,9 +103,12 @@ TEST_F(RankSkewViews, CollectivesTellWhoLacksWhatAndWhereItsSequenceBroke) {
     instance.members.pop_back();
     instance.complete = false;
   }
+  MatchCounts counts(run_.ranks);
+  counts.Add(Chapter{run_.match});
+  counts.Finish(run_.match);
   run_.match.breaks = {{0, 3, kStart + 6'000 * kUs, 5, false}, {0, 2, kStart, 1, false}, {0, 1, kStart, 40, true}};
   const AnalysisContext context = Context();
-  (void)CollectivesOf(context);
+  (void)CollectivesOf(context, run_.match);
   std::string told;
   for (const Notice& notice : notices_) told += notice.view + ": " + notice.reason + "\n";
   EXPECT_NE(told.find("collectives: rank 3 lacks 3 of 10 collectives"), std::string::npos) << told;
@@ -124,7 +133,7 @@ TEST(CollectivesNotices, ARankThatContradictsTheOthersAboutAGroupIsNamed) {
   const AnalysisOptions options;
   const AnalysisContext context{
       run.built.run, run.built.instances, options, run.ranks, run.match, executor, 0, {true, true, true}, notices};
-  (void)CollectivesOf(context);
+  (void)CollectivesOf(context, run.match);
   std::string told;
   for (const Notice& notice : notices) told += notice.reason + "\n";
   EXPECT_NE(told.find("rank 2 says that group \"tp\" has 4 members, 2 of its ranks say 3"), std::string::npos) << told;
@@ -153,7 +162,7 @@ TEST_F(RankSkewViews, OnlySelectedRanksAreListed) {
 }
 
 TEST_F(RankSkewViews, TheGroupWithTheLateRankComesFirst) {
-  const Json rows = CollectivesOf(Context());
+  const Json rows = CollectivesOf(Context(), run_.match);
   ASSERT_EQ(rows.size(), 3U);
   EXPECT_EQ(rows[0]["members"], Json({0, 1}));
   EXPECT_EQ(rows[0]["communicator"]["desc"], "mesh_tp");
@@ -165,7 +174,7 @@ TEST_F(RankSkewViews, TheGroupWithTheLateRankComesFirst) {
 
 TEST_F(RankSkewViews, AcrossAlignedClocksEveryFigureHasItsUncertainty) {
   options_.instances = -1;
-  const Json skew = SkewOf(Context());
+  const Json skew = SkewOf(Context(), run_.match);
   for (const Json& instance : skew["instances"]) {
     EXPECT_GT(instance["uncertainty_ns"], 0);
     EXPECT_GT(instance["members"][0]["wait_uncertainty_ns"], 0);
@@ -173,12 +182,12 @@ TEST_F(RankSkewViews, AcrossAlignedClocksEveryFigureHasItsUncertainty) {
     EXPECT_EQ(instance["last_certain"], instance["members"].size() == 2 && instance["members"][1]["rank"] == 1);
   }
   EXPECT_GT(skew["ranks"][1]["caused_wait_uncertainty_ns"], 0);
-  const Json rows = CollectivesOf(Context());
+  const Json rows = CollectivesOf(Context(), run_.match);
   for (const Json& row : rows) EXPECT_GT(row["wait_uncertainty_ns"], 0);
 }
 
 TEST_F(RankSkewViews, EveryStepNamesWhoMadeTheOthersWait) {
-  const Json steps = SkewOf(Context())["steps"];
+  const Json steps = SkewOf(Context(), run_.match)["steps"];
   ASSERT_EQ(steps.size(), 10U);
   for (size_t i = 0; i < 10; ++i) {
     EXPECT_EQ(steps[i]["step"], i);
@@ -190,7 +199,7 @@ TEST_F(RankSkewViews, EveryStepNamesWhoMadeTheOthersWait) {
 
 TEST_F(RankSkewViews, AcrossClocksARowIsMatchedButNothingIsResolved) {
   Disconnect();
-  const Json rows = CollectivesOf(Context());
+  const Json rows = CollectivesOf(Context(), run_.match);
   const auto world = std::find_if(rows.begin(), rows.end(), [](const Json& r) { return r["members"].size() == 4; });
   ASSERT_NE(world, rows.end());
   EXPECT_EQ((*world)["matched"], 10);
@@ -202,7 +211,7 @@ TEST_F(RankSkewViews, AcrossClocksARowIsMatchedButNothingIsResolved) {
 }
 
 TEST_F(RankSkewViews, TheLateRankCausesTheWaiting) {
-  const Json skew = SkewOf(Context());
+  const Json skew = SkewOf(Context(), run_.match);
   EXPECT_EQ(skew["ranks"][1]["caused_wait_total_ns"], 900 * kUs);
   EXPECT_EQ(skew["ranks"][1]["last_arrival_ratio"], 1.0);
   EXPECT_EQ(skew["ranks"][0]["wait_total_ns"], 900 * kUs);
@@ -211,14 +220,14 @@ TEST_F(RankSkewViews, TheLateRankCausesTheWaiting) {
 }
 
 TEST_F(RankSkewViews, InstancesAreListedOnlyWhenAsked) {
-  EXPECT_TRUE(SkewOf(Context())["instances"].empty());
+  EXPECT_TRUE(SkewOf(Context(), run_.match)["instances"].empty());
   options_.instances = -1;
-  EXPECT_EQ(SkewOf(Context())["instances"].size(), 30U);
+  EXPECT_EQ(SkewOf(Context(), run_.match)["instances"].size(), 30U);
 }
 
 TEST_F(RankSkewViews, ALimitKeepsTheInstancesWithTheMostWaiting) {
   options_.instances = 10;
-  const Json instances = SkewOf(Context())["instances"];
+  const Json instances = SkewOf(Context(), run_.match)["instances"];
   ASSERT_EQ(instances.size(), 10U);
   for (size_t i = 0; i < 10; ++i) {
     EXPECT_EQ(instances[i]["members"].size(), 2U);
@@ -231,7 +240,7 @@ TEST_F(RankSkewViews, ALimitKeepsTheInstancesWithTheMostWaiting) {
 TEST_F(RankSkewViews, TimesOfMembersAreRelativeToTheRunsStart) {
   options_.instances = -1;
   options_.steps = {3, 3};
-  const Json instances = SkewOf(Context())["instances"];
+  const Json instances = SkewOf(Context(), run_.match)["instances"];
   ASSERT_EQ(instances.size(), 3U);
   for (const Json& instance : instances) {
     EXPECT_EQ(instance["step"], 3);
@@ -242,7 +251,7 @@ TEST_F(RankSkewViews, TimesOfMembersAreRelativeToTheRunsStart) {
 TEST_F(RankSkewViews, AnInstanceAcrossClocksShowsNoArrivals) {
   Disconnect();
   options_.instances = -1;
-  const Json instances = SkewOf(Context())["instances"];
+  const Json instances = SkewOf(Context(), run_.match)["instances"];
   for (const Json& instance : instances) {
     const bool across = instance["members"].size() == 4;
     EXPECT_EQ(instance["spread_ns"].is_null(), across);
@@ -255,7 +264,7 @@ TEST_F(RankSkewViews, AnInstanceAcrossClocksShowsNoArrivals) {
 TEST_F(RankSkewViews, TimeSelectsByTheFirstStart) {
   options_.instances = -1;
   options_.time_ns = {2'000 * kUs, 4'000 * kUs};
-  const Json instances = SkewOf(Context())["instances"];
+  const Json instances = SkewOf(Context(), run_.match)["instances"];
   ASSERT_EQ(instances.size(), 3U);
   for (const Json& instance : instances) EXPECT_EQ(instance["step"], 1);
 }
@@ -263,14 +272,14 @@ TEST_F(RankSkewViews, TimeSelectsByTheFirstStart) {
 TEST_F(RankSkewViews, SelectingOneMemberSelectsTheInstance) {
   options_.instances = -1;
   options_.ranks = {1};
-  EXPECT_EQ(SkewOf(Context())["instances"].size(), 20U);
-  EXPECT_EQ(SkewOf(Context())["ranks"].size(), 1U);
+  EXPECT_EQ(SkewOf(Context(), run_.match)["instances"].size(), 20U);
+  EXPECT_EQ(SkewOf(Context(), run_.match)["ranks"].size(), 1U);
 }
 
 TEST_F(RankSkewViews, TheNameOfARangeSelectsItsStep) {
   options_.instances = -1;
   options_.nvtx = "ProfilerStep#4";
-  const Json instances = SkewOf(Context())["instances"];
+  const Json instances = SkewOf(Context(), run_.match)["instances"];
   ASSERT_EQ(instances.size(), 3U);
   for (const Json& instance : instances) EXPECT_EQ(instance["step"], 4);
 }

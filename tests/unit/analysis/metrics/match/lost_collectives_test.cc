@@ -1,4 +1,4 @@
-#include "analysis/metrics/summary/lost_collectives.h"
+#include "analysis/metrics/match/lost_collectives.h"
 
 #include <gtest/gtest.h>
 
@@ -17,6 +17,12 @@ struct SmallRun {
       ranks.ranks.push_back(rank);
     }
     match.communicators.push_back({"abc", "", "", {10, 11, 12}, 3, false});
+  }
+
+  [[nodiscard]] std::vector<LostCollectives> Lost() const {
+    LostCollectivesCount count(ranks);
+    for (const MatchedInstance& instance : match.instances) count.Add(instance, match.communicators[0]);
+    return count.Finish(match.communicators);
   }
 
   MatchedInstance& Meet(const std::vector<int32_t>& rank_indices) {
@@ -38,7 +44,7 @@ struct SmallRun {
 TEST(LostCollectives, NobodyLacksAnythingOfACompleteRun) {
   SmallRun run;
   for (int i = 0; i < 5; ++i) run.Meet({0, 1, 2});
-  EXPECT_TRUE(FindLostCollectives(run.ranks, run.match).empty());
+  EXPECT_TRUE(run.Lost().empty());
 }
 
 TEST(LostCollectives, CountsWhatTheOthersHaveAndSaysWhenItBegan) {
@@ -47,7 +53,7 @@ TEST(LostCollectives, CountsWhatTheOthersHaveAndSaysWhenItBegan) {
   run.Meet({0, 2});
   run.Meet({0, 2});
   run.Meet({0, 1, 2});
-  const std::vector<LostCollectives> lost = FindLostCollectives(run.ranks, run.match);
+  const std::vector<LostCollectives> lost = run.Lost();
   ASSERT_EQ(lost.size(), 1u);
   EXPECT_EQ(lost[0].rank_index, 1);
   EXPECT_EQ(lost[0].lost, 2);
@@ -62,7 +68,7 @@ TEST(LostCollectives, AShorterCaptureHasLostNothing) {
   run.Meet({0, 1, 2});
   run.Meet({0, 1, 2});
   run.Meet({0, 1});
-  EXPECT_TRUE(FindLostCollectives(run.ranks, run.match).empty());
+  EXPECT_TRUE(run.Lost().empty());
 }
 
 TEST(LostCollectives, WhatIsNotJoinedWithConfidenceSaysNothing) {
@@ -70,7 +76,7 @@ TEST(LostCollectives, WhatIsNotJoinedWithConfidenceSaysNothing) {
   run.Meet({0, 1, 2});
   run.Meet({0, 1}).confidence = 0.5;
   run.Meet({0, 1, 2});
-  EXPECT_TRUE(FindLostCollectives(run.ranks, run.match).empty());
+  EXPECT_TRUE(run.Lost().empty());
 }
 
 TEST(LostCollectives, TheLargestShareComesFirst) {
@@ -80,7 +86,7 @@ TEST(LostCollectives, TheLargestShareComesFirst) {
   run.Meet({1, 2});
   run.Meet({1, 2});
   for (int i = 0; i < 30; ++i) run.Meet({0, 1, 2});
-  const std::vector<LostCollectives> lost = FindLostCollectives(run.ranks, run.match);
+  const std::vector<LostCollectives> lost = run.Lost();
   ASSERT_EQ(lost.size(), 2u);
   EXPECT_EQ(lost[0].rank_index, 0);
   EXPECT_EQ(lost[1].rank_index, 2);

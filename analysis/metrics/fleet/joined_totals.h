@@ -1,0 +1,67 @@
+// What the joined instances of a run add up to, by rank: fed with one after the other, whatever was asked for. Pure.
+// Units: ns, bytes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "analysis/metrics/fleet/fleet.h"
+
+namespace lockstep {
+
+// The communication of one rank, of what was matched confidently on one clock.
+struct CommunicationWork {
+  int64_t instances = 0;
+  int64_t total_ns = 0;  // durations
+  int64_t own_ns = 0;    // the same without waiting
+  int64_t bytes = 0;     // of those of known size
+  bool all_sized = true;
+  int64_t longest_ns = 0;
+  int64_t longest_wait_ns = 0;  // ... the waiting in it
+};
+
+struct JoinedRank {
+  CommunicationWork work;
+  int64_t confident_ns = 0;  // durations in confident instances, comparable or not
+  int64_t lowest = 0;        // usable instances whose lowest rank it is
+  int64_t caused_ns = -1;    // waiting in the usable instances that it certainly arrived last in; -1: there are none
+};
+
+struct JoinedTotals {
+  std::vector<JoinedRank> ranks;  // by rank index
+  int64_t wait_ns = 0;            // in all usable instances
+  int64_t pairwise_wait_ns = 0;   // ... of it in sends and receives
+
+  explicit JoinedTotals(size_t ranks_count = 0) : ranks(ranks_count) {}
+  void Add(const MatchedInstance& instance);
+};
+
+// For whom each member waited in its slow steps (slow_rows.h), by when the instances started.
+class SlowStepWaits {
+ public:
+  using ByRank = std::map<int32_t, int64_t>;  // rank index that was waited for -> ns
+
+  // Borrows the fleet.
+  explicit SlowStepWaits(const Fleet& fleet);
+  void Add(const MatchedInstance& instance);
+  // Of a member, by row of its steps.
+  [[nodiscard]] const std::map<size_t, ByRank>& Of(size_t member) const { return members_[member].waits; }
+
+ private:
+  struct Window {
+    int64_t start_ns = 0;  // of the rank's own clock
+    size_t row = 0;
+    friend auto operator<=>(const Window&, const Window&) = default;
+  };
+  struct OfMember {
+    std::vector<Window> slow;  // ascending
+    std::map<size_t, ByRank> waits;
+  };
+
+  const Fleet& fleet_;
+  std::vector<int64_t> member_of_;  // by rank index; -1: not selected
+  std::vector<OfMember> members_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,59 @@
+#include "analysis/report/instance_sums.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "analysis/base/status_macros.h"
+
+namespace lockstep {
+namespace {
+
+bool Any(const std::vector<std::string>& views, std::initializer_list<std::string_view> of) {
+  return std::any_of(views.begin(), views.end(),
+                     [&](const std::string& view) { return std::find(of.begin(), of.end(), view) != of.end(); });
+}
+
+// Feeds a sum with the chapter's own instances that are selected.
+template <typename Sum>
+std::function<void()> Feeding(Sum& sum, const Chapter& chapter, const AnalysisContext& context) {
+  return [&sum, &chapter, &context] {
+    ForEachOwn(chapter, [&](const MatchedInstance& instance) {
+      if (Selects(context, instance)) sum.Add(instance);
+    });
+  };
+}
+
+}  // namespace
+
+InstanceSums::InstanceSums(const Fleet& fleet, const std::vector<std::string>& views, int64_t span_ns) {
+  const size_t ranks = fleet.ranks.ranks.size();
+  if (Any(views, {"summary", "imbalance", "stragglers", "findings"})) {
+    causes = std::make_unique<CrossRankSums>(fleet.run, fleet.ranks, span_ns);
+  }
+  if (Any(views, {"summary", "collectives"})) collectives = std::make_unique<CollectivesSum>();
+  if (Any(views, {"skew"})) {
+    skew = std::make_unique<SkewSum>(ranks);
+    if (fleet.options.instances) listed = std::make_unique<ListedInstances>(*fleet.options.instances);
+  }
+  if (Any(views, {"summary"})) late = std::make_unique<LateArrivalsSum>();
+}
+
+absl::Status InstanceSums::Add(const Chapter& chapter, const AnalysisContext& context,
+                               std::shared_ptr<const MatchResult> sample) {
+  absl::Status causes_done;
+  // The longest first: none needs another.
+  std::vector<std::function<void()>> parts;
+  if (causes != nullptr) {
+    parts.emplace_back(
+        [&] { causes_done = causes->Add(chapter, context.instances, std::move(sample), context.executor); });
+  }
+  if (collectives != nullptr) parts.push_back(Feeding(*collectives, chapter, context));
+  if (skew != nullptr) parts.push_back(Feeding(*skew, chapter, context));
+  if (listed != nullptr) parts.push_back(Feeding(*listed, chapter, context));
+  if (late != nullptr) parts.push_back(Feeding(*late, chapter, context));
+  context.executor.ParallelFor(parts.size(), [&](size_t i) { parts[i](); });
+  return causes_done;
+}
+
+}  // namespace lockstep
