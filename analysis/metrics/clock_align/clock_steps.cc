@@ -75,27 +75,52 @@ double TypicalWidth(std::vector<double> widths) {
   return OrderStatistic(std::move(widths), place);
 }
 
-PairJumps FindPairJumps(const DomainEvents& events) {
-  PairJumps out;
-  for (auto& [key, series] : SeriesOf(events)) {
-    if (series.ends.size() < 2 * kFewest) continue;
-    const int32_t a = std::get<0>(key);
-    const int32_t b = std::get<1>(key);
-    out.neighbours[a].insert(b);
-    out.neighbours[b].insert(a);
-    const double span = series.ends.back().t - series.ends.front().t;
-    const double gap = span / static_cast<double>(series.ends.size());
-    const JumpRule rule{std::max(kLeastStepNs, TypicalWidth(series.widths)), 8, kFewest};
-    for (const Jump& jump : FindJumps(series.ends, rule)) out.jumps.push_back({a, b, jump.t, jump.size, gap});
-  }
-  return out;
-}
-
 bool Alike(const PairJump& x, const PairJump& y, int32_t domain) {
   const double size_x = x.SizeOf(domain);
   const double size_y = y.SizeOf(domain);
   return std::abs(x.t - y.t) <= 4 * std::max(x.gap, y.gap) &&
          std::abs(size_x - size_y) <= 0.3 * std::max(std::abs(size_x), std::abs(size_y));
+}
+
+std::vector<PairJump> JumpsOf(const SeriesKey& key, const PairSeries& series) {
+  const double span = series.ends.back().t - series.ends.front().t;
+  const double gap = span / static_cast<double>(series.ends.size());
+  const JumpRule rule{std::max(kLeastStepNs, TypicalWidth(series.widths)), 8, kFewest};
+  std::vector<PairJump> out;
+  for (const Jump& jump : FindJumps(series.ends, rule)) {
+    out.push_back({std::get<0>(key), std::get<1>(key), jump.t, jump.size, gap});
+  }
+  return out;
+}
+
+// A clock that jumps does so in all that two domains share. What only one kind of it shows is a change of who waits for
+// whom: stages of a pipeline do that between its phases.
+void KeepConfirmed(const std::vector<std::vector<PairJump>>& of_series, PairJumps& out) {
+  for (size_t i = 0; i < of_series.size(); ++i) {
+    for (const PairJump& jump : of_series[i]) {
+      bool confirmed = of_series.size() == 1;
+      for (size_t j = 0; j < of_series.size() && !confirmed; ++j) {
+        confirmed = j != i && std::any_of(of_series[j].begin(), of_series[j].end(),
+                                          [&](const PairJump& other) { return Alike(jump, other, jump.a); });
+      }
+      if (confirmed) out.jumps.push_back(jump);
+    }
+  }
+}
+
+PairJumps FindPairJumps(const DomainEvents& events) {
+  PairJumps out;
+  std::map<std::pair<int32_t, int32_t>, std::vector<std::vector<PairJump>>> of_pair;
+  for (const auto& [key, series] : SeriesOf(events)) {
+    if (series.ends.size() < 2 * kFewest) continue;
+    const int32_t a = std::get<0>(key);
+    const int32_t b = std::get<1>(key);
+    out.neighbours[a].insert(b);
+    out.neighbours[b].insert(a);
+    of_pair[{a, b}].push_back(JumpsOf(key, series));
+  }
+  for (const auto& [pair, of_series] : of_pair) KeepConfirmed(of_series, out);
+  return out;
 }
 
 struct Suspect {
