@@ -6,6 +6,8 @@
 
 #include <functional>
 #include <memory>
+#include <span>
+#include <utility>
 
 #include <cstdint>
 #include <string>
@@ -69,11 +71,23 @@ struct RunData {
 };
 
 // Pulls the instances of one source, in order of start, in blocks; names translated to RunData::names. Implemented by
-// the stores and by a vector in tests. Not thread safe; make one per reader. An empty block is the end.
+// the stores and by a vector in tests. Not thread safe; make one per reader. An empty block is the end; a block lives
+// until the next one is asked for.
 class InstanceStream {
  public:
   virtual ~InstanceStream() = default;
-  virtual absl::StatusOr<std::vector<InstanceRow>> Next() = 0;
+  // The next block, to keep.
+  virtual absl::StatusOr<std::vector<InstanceRow>> Take() = 0;
+  // The next block, to look at.
+  virtual absl::StatusOr<std::span<const InstanceRow>> Next() {
+    absl::StatusOr<std::vector<InstanceRow>> block = Take();
+    if (!block.ok()) return block.status();
+    block_ = *std::move(block);
+    return block_;
+  }
+
+ private:
+  std::vector<InstanceRow> block_;  // looked at last
 };
 
 class InstanceSource {
@@ -81,6 +95,8 @@ class InstanceSource {
   virtual ~InstanceSource() = default;
   // Instances of RunData::sources[source], in order of start.
   virtual absl::StatusOr<std::unique_ptr<InstanceStream>> Open(size_t source) = 0;
+  // Ordinal of the first row that Open gives, in the source's stream of all instances: more than 0 of a stretch.
+  [[nodiscard]] virtual int64_t FirstRow(size_t /*source*/) const { return 0; }
 };
 
 // Runs fn(0..n-1), perhaps in parallel. Results must be put into slots by index and reduced in order by the caller, so

@@ -38,7 +38,7 @@ absl::StatusOr<std::vector<bool>> RowsThatPass(InstanceSource& instances, size_t
   std::vector<bool> rows;
   LOCKSTEP_ASSIGN_OR_RETURN(auto stream, instances.Open(source));
   while (true) {
-    LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<InstanceRow> block, stream->Next());
+    LOCKSTEP_ASSIGN_OR_RETURN(const std::span<const InstanceRow> block, stream->Next());
     if (block.empty()) return rows;
     for (const InstanceRow& row : block) {
       LOCKSTEP_ASSIGN_OR_RETURN(const bool pass, passes(row));

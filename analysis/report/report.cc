@@ -10,6 +10,7 @@
 #include "analysis/base/check.h"
 #include "analysis/base/status_macros.h"
 #include "analysis/report/list_options.h"
+#include "analysis/report/run_chapters.h"
 #include "analysis/report/shared_parts.h"
 #include "analysis/report/views/clock_view.h"
 #include "analysis/report/views/collectives_view.h"
@@ -215,38 +216,60 @@ absl::Status BuildEach(const ViewInput& input, InstanceSums& sums, const Analysi
   return absl::OkStatus();
 }
 
+// What-ifs of a run that is taken through in chapters are of one of them.
+void NotifyOfSample(const ViewInput& input, const RunChapters& chapters) {
+  if (chapters.span_ns() == 0) return;
+  const auto seconds = [](int64_t ns) { return static_cast<double>(ns) * 1e-9; };
+  const RunSpan sample = chapters.sample_span();
+  for (const std::string_view view : {"stragglers", "imbalance"}) {
+    input.Notify(view, fmt::format("what-ifs replay {:.4g} s from {:.4g} s after the run's start on, of {:.4g} s",
+                                   seconds(sample.end_ns - sample.start_ns), seconds(input.SinceStart(sample.start_ns)),
+                                   seconds(chapters.span_ns())));
+  }
+}
+
+// Takes every chapter of the run through the sums.
+absl::Status SumChapters(RunChapters& chapters, const Fleet& fleet, const std::vector<bool>& selected,
+                         std::vector<Notice>& notices, Executor& executor, FleetMeter& meter, InstanceSums& sums) {
+  while (true) {
+    LOCKSTEP_ASSIGN_OR_RETURN(const bool more, chapters.Next());
+    if (!more) return absl::OkStatus();
+    const Chapter& chapter = chapters.chapter();
+    LOCKSTEP_RETURN_IF_ERROR(meter.Add(chapter, chapters.rows(), executor));
+    LOCKSTEP_ASSIGN_OR_RETURN(auto named_rows,
+                              NamedRows(fleet.run, chapters.rows(), fleet.ranks, fleet.options.kernels));
+    LOCKSTEP_ASSIGN_OR_RETURN(auto range_rows, RangeRows(fleet, chapters.rows()));
+    const AnalysisContext context{
+        fleet.run,          chapters.rows(), fleet.options, fleet.ranks,           chapter.match,        executor,
+        fleet.run_start_ns, selected,        notices,       std::move(named_rows), std::move(range_rows)};
+    LOCKSTEP_RETURN_IF_ERROR(sums.Add(chapter, context, chapters.sample()));
+  }
+}
+
 // What all views are computed from, handed to `build`.
 template <typename Build>
 auto Analyse(const RunData& run, InstanceSource& instances, const AnalysisOptions& options, Executor& executor,
-             const Build& build) -> decltype(build(std::declval<const ViewInput&>(), std::declval<InstanceSums&>())) {
+             const ChapterLimits& limits, const Build& build)
+    -> decltype(build(std::declval<const ViewInput&>(), std::declval<InstanceSums&>())) {
   LOCKSTEP_RETURN_IF_ERROR(CheckOptions(options));
   const RankResolution ranks = ResolveRanks(run, options);
   LOCKSTEP_RETURN_IF_ERROR(CheckRanks(run, ranks, options));
-  LOCKSTEP_ASSIGN_OR_RETURN(MatchResult matched, MatchRun(run, instances, ranks, executor));
-  const auto match = std::make_shared<const MatchResult>(std::move(matched));
-  const Fleet fleet = MakeFleet(run, ranks, *match, options);
+  const std::vector<bool> selected = SelectedRanks(ranks, options);
+  const std::vector<std::string> shown = ShownViews(options);
   std::vector<Notice> notices;
-  LOCKSTEP_ASSIGN_OR_RETURN(auto named_rows, NamedRows(run, instances, ranks, options.kernels));
-  LOCKSTEP_ASSIGN_OR_RETURN(auto range_rows, RangeRows(fleet, instances));
-  const AnalysisContext context{run,
-                                instances,
-                                options,
-                                ranks,
-                                *match,
-                                executor,
-                                fleet.run_start_ns,
-                                SelectedRanks(ranks, options),
-                                notices,
-                                std::move(named_rows),
-                                std::move(range_rows)};
-  const Chapter whole{*match};
+  RunChapters chapters(run, instances, ranks, limits, executor);
+  LOCKSTEP_RETURN_IF_ERROR(chapters.Open());
+  Fleet fleet = MakeFleet(run, ranks, chapters.match(), options);
   FleetMeter meter(fleet);
-  LOCKSTEP_RETURN_IF_ERROR(meter.Add(whole, instances, executor));
-  InstanceSums sums(fleet, ShownViews(options), 0);
-  LOCKSTEP_RETURN_IF_ERROR(sums.Add(whole, context, match));
+  InstanceSums sums(fleet, shown, chapters.span_ns());
+  LOCKSTEP_RETURN_IF_ERROR(SumChapters(chapters, fleet, selected, notices, executor, meter, sums));
   const FleetMeasures measures = meter.Finish();
+  fleet.run_start_ns = SpanOf(run, ranks, chapters.match().clock).start_ns;  // on all that is known now
+  const AnalysisContext context{run,      instances,          options,  ranks,  chapters.match(),
+                                executor, fleet.run_start_ns, selected, notices};
   const ViewInput input{context, fleet, measures};
-  NotifyOfSelection(input, ShownViews(options));
+  NotifyOfSelection(input, shown);
+  NotifyOfSample(input, chapters);
   return build(input, sums);
 }
 
@@ -263,14 +286,14 @@ const std::vector<std::string>& AllViews() {
 bool IsView(std::string_view name) { return std::find(AllViews().begin(), AllViews().end(), name) != AllViews().end(); }
 
 absl::StatusOr<Json> BuildReport(const RunData& run, InstanceSource& instances, const AnalysisOptions& options,
-                                 Executor& executor) {
-  return Analyse(run, instances, options, executor,
+                                 Executor& executor, const ChapterLimits& limits) {
+  return Analyse(run, instances, options, executor, limits,
                  [&](const ViewInput& input, InstanceSums& sums) { return BuildWhole(input, sums, options); });
 }
 
 absl::Status BuildReports(const RunData& run, InstanceSource& instances, const AnalysisOptions& options,
-                          Executor& executor, const ViewSink& sink) {
-  return Analyse(run, instances, options, executor,
+                          Executor& executor, const ViewSink& sink, const ChapterLimits& limits) {
+  return Analyse(run, instances, options, executor, limits,
                  [&](const ViewInput& input, InstanceSums& sums) { return BuildEach(input, sums, options, sink); });
 }
 

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/metrics/run/analysis_options.h"
+#include "analysis/metrics/run/chapter_limits.h"
 #include "analysis/model/run_data.h"
 
 namespace lockstep {
@@ -22,16 +23,18 @@ using Json = nlohmann::ordered_json;
 [[nodiscard]] const std::vector<std::string>& AllViews();
 [[nodiscard]] bool IsView(std::string_view name);
 
-// Computes the views asked for. Errors: kInvalidArgument (unknown view, bad regular expression), kFailedPrecondition
+// Computes the views asked for. A run of more instances than the limits allow at once is taken through in chapters
+// (run_chapters.h). Errors: kInvalidArgument (unknown view, bad regular expression), kFailedPrecondition
 // with the groups found when the sources are several runs (exit 2).
 [[nodiscard]] absl::StatusOr<Json> BuildReport(const RunData& run, InstanceSource& instances,
-                                               const AnalysisOptions& options, Executor& executor);
+                                               const AnalysisOptions& options, Executor& executor,
+                                               const ChapterLimits& limits = {});
 
 // Computes each of the views asked for as a report of its own, the same as BuildReport gives for it alone, one after
 // the other; what they share is computed once. Errors: those of BuildReport.
 using ViewSink = std::function<void(const std::string& view, const Json& report)>;
 [[nodiscard]] absl::Status BuildReports(const RunData& run, InstanceSource& instances, const AnalysisOptions& options,
-                                        Executor& executor, const ViewSink& sink);
+                                        Executor& executor, const ViewSink& sink, const ChapterLimits& limits = {});
 
 // Reals in 9 significant digits, shortest form; 2-space indentation; a final newline.
 [[nodiscard]] std::string RenderJson(const Json& report);

@@ -79,9 +79,12 @@ def stored_view(bench):
                wall_s=less(walls[slowest], "time"))
 
 
-def scale(bench, ranks, ids, target, seconds, sizes=(350, 700, 1400), layers=80):
+CHAPTERED = 4 << 20  # instances from which on a run is analysed in chapters
+
+
+def scale(bench, ranks, ids, target, seconds, sizes, layers=80):
     """The first summary of that many ranks: three sizes (instances a rank), and what the target of instances would take at the rate of the
-    largest."""
+    largest. Memory: that of the largest where it is analysed in chapters, so that it does not grow with the run; else at its rate too."""
     points = []
     for instances in sizes:
         store = fleet(bench, ranks, instances, ids, layers)
@@ -90,27 +93,28 @@ def scale(bench, ranks, ids, target, seconds, sizes=(350, 700, 1400), layers=80)
         points.append({"instances": count, **done.figures()})
     last = points[-1]
     factor = target / last["instances"]
-    wall, peak_gib = last["wall_s"] * factor, last["peak_mib"] * factor / 1024
+    wall = last["wall_s"] * factor
+    peak_gib = last["peak_mib"] / 1024 * (1 if last["instances"] > CHAPTERED else factor)
     held = wall <= seconds and peak_gib <= 4
     rate = ", ".join(f"{p['wall_s'] / p['instances'] * 1e6:.2f}" for p in points)
-    return row(f"{wall:.0f} s {peak_gib:.0f} GiB", wall / seconds, f"<= {seconds} s", held, f"us a row at {ranks} ranks: {rate}", points,
+    return row(f"{wall:.0f} s {peak_gib:.1f} GiB", wall / seconds, f"<= {seconds} s", held, f"us a row at {ranks} ranks: {rate}", points,
                wall_s=less(wall, "time"), peak_gib=less(peak_gib, "memory"))
 
 
 def analysis_ids(bench):
-    """1,024 ranks x 50,000 instances with ids, from 128 ranks of up to as many: what a rank costs once is a small part of it, as there."""
-    return scale(bench, 32 if bench.quick else 128, "full", 1024 * 50_000, 25, (350, 1400, 5600) if bench.quick else (3200, 12800, 50_000))
+    """1,024 ranks x 50,000 instances with ids, from as many ranks of fewer."""
+    return scale(bench, 32 if bench.quick else 1024, "full", 1024 * 50_000, 25, (350, 1400, 5600) if bench.quick else (2000, 5000, 8000))
 
 
 def analysis_names(bench):
-    """The same by names only, from 1,024 ranks of fewer: hosts are sought among all hosts."""
-    return scale(bench, 64 if bench.quick else 1024, "names", 1024 * 50_000, 60)
+    """The same by names only: hosts are sought among all hosts."""
+    return scale(bench, 64 if bench.quick else 1024, "names", 1024 * 50_000, 60, (350, 700, 1400) if bench.quick else (1400, 2800, 5600))
 
 
 def analysis_wide(bench):
     """4,096 ranks x 10,000 instances with ids, extrapolated from smaller ones: a bound, because what a rank costs counts as if every
     instance did."""
-    return scale(bench, 128 if bench.quick else 4096, "full", 4096 * 10_000, 60, (162, 324, 486), 40)
+    return scale(bench, 128 if bench.quick else 4096, "full", 4096 * 10_000, 60, (162, 324, 486) if bench.quick else (324, 648, 1296), 40)
 
 
 def ingest(bench):

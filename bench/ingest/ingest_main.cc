@@ -71,7 +71,7 @@ absl::StatusOr<int64_t> CountRows(InstanceSource& instances, size_t source) {
   LOCKSTEP_ASSIGN_OR_RETURN(const std::unique_ptr<InstanceStream> stream, instances.Open(source));
   int64_t rows = 0;
   while (true) {
-    LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<InstanceRow> block, stream->Next());
+    LOCKSTEP_ASSIGN_OR_RETURN(const std::span<const InstanceRow> block, stream->Next());
     if (block.empty()) return rows;
     rows += static_cast<int64_t>(block.size());
   }

@@ -41,7 +41,7 @@ absl::StatusOr<std::vector<WireSource>> WireSourcesOf(LoadedRun& run) {
     LOCKSTEP_ASSIGN_OR_RETURN(const std::unique_ptr<InstanceStream> stream, run.instances->Open(i));
     while (true) {
       Batch batch;
-      LOCKSTEP_ASSIGN_OR_RETURN(batch.instances, stream->Next());
+      LOCKSTEP_ASSIGN_OR_RETURN(batch.instances, stream->Take());
       if (batch.instances.empty()) break;
       batch.sequence = static_cast<int64_t>(source.bodies.size());
       if (batch.sequence == 0) batch.communicators = run.data.sources[i].communicators;

@@ -14,7 +14,7 @@ class VectorInstanceStream : public InstanceStream {
  public:
   VectorInstanceStream(std::vector<InstanceRow> rows, size_t block) : rows_(std::move(rows)), block_(block) {}
 
-  absl::StatusOr<std::vector<InstanceRow>> Next() override {
+  absl::StatusOr<std::vector<InstanceRow>> Take() override {
     const size_t end = std::min(rows_.size(), at_ + block_);
     std::vector<InstanceRow> out(rows_.begin() + static_cast<int64_t>(at_), rows_.begin() + static_cast<int64_t>(end));
     at_ = end;

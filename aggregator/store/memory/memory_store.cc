@@ -18,7 +18,7 @@ class MemoryInstanceStream final : public InstanceStream {
   MemoryInstanceStream(const InstanceBlocks& blocks, const std::vector<uint32_t>& names, InstancePacking packing)
       : blocks_(blocks), names_(names), packing_(std::move(packing)) {}
 
-  absl::StatusOr<std::vector<InstanceRow>> Next() override {
+  absl::StatusOr<std::vector<InstanceRow>> Take() override {
     if (next_ == blocks_.size()) return std::vector<InstanceRow>();
     const InstanceBlock& block = *blocks_[next_++];
     std::vector<InstanceRow> rows = block.rows;

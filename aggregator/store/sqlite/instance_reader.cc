@@ -73,7 +73,7 @@ class StoredInstanceStream final : public InstanceStream {
   StoredInstanceStream(std::shared_ptr<Snapshot> snapshot, size_t source)
       : snapshot_(std::move(snapshot)), source_(snapshot_->source(source)) {}
 
-  absl::StatusOr<std::vector<InstanceRow>> Next() override {
+  absl::StatusOr<std::vector<InstanceRow>> Take() override {
     LOCKSTEP_ASSIGN_OR_RETURN(const StoredBatch batch, snapshot_->BatchAfter(source_.source, sequence_));
     if (batch.sequence < 0) return std::vector<InstanceRow>();
     sequence_ = batch.sequence;

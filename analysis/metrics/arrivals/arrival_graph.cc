@@ -33,7 +33,19 @@ struct LocalRows {
   std::vector<uint32_t> communicator;  // LocalCommunicator::id
 };
 
-ArrivalNode LocalNode(InstanceRow& row) {
+// What lies before a stretch of the source's rows is not there to be told of: other work.
+void MoveTiles(int64_t first_row, Segment& segment) {
+  if (first_row == 0) return;
+  for (OtherCommTile& tile : segment.tiles) {
+    tile.instance -= first_row;
+    if (tile.instance >= 0) continue;
+    segment.other_comm_ns -= tile.length_ns;
+    segment.rest_ns += tile.length_ns;
+  }
+  std::erase_if(segment.tiles, [](const OtherCommTile& tile) { return tile.instance < 0; });
+}
+
+ArrivalNode LocalNode(const InstanceRow& row, int64_t first_row) {
   ArrivalNode node;
   node.start_ns = std::clamp(row.start_ns, -kMaxAbsTimeNs, kMaxAbsTimeNs);
   node.end_ns = node.start_ns + std::clamp<int64_t>(row.duration_ns, 0, kMaxAbsTimeNs);
@@ -43,7 +55,8 @@ ArrivalNode LocalNode(InstanceRow& row) {
   node.graph_launch = row.graph_launch;
   node.stream = row.stream;
   node.name = row.name;
-  node.segment = std::move(row.segment);
+  node.segment = row.segment;
+  MoveTiles(first_row, node.segment);
   return node;
 }
 
@@ -53,11 +66,11 @@ absl::StatusOr<LocalRows> LoadRows(const RunData& run, InstanceSource& instances
   out.nodes.reserve(ExpectedInstances(run.sources[source]));
   LOCKSTEP_ASSIGN_OR_RETURN(std::unique_ptr<InstanceStream> stream, instances.Open(source));
   while (true) {
-    LOCKSTEP_ASSIGN_OR_RETURN(std::vector<InstanceRow> block, stream->Next());
+    LOCKSTEP_ASSIGN_OR_RETURN(const std::span<const InstanceRow> block, stream->Next());
     if (block.empty()) return out;
-    for (InstanceRow& row : block) {
+    for (const InstanceRow& row : block) {
       out.communicator.push_back(row.communicator);
-      out.nodes.push_back(LocalNode(row));
+      out.nodes.push_back(LocalNode(row, instances.FirstRow(source)));
     }
   }
 }

@@ -97,12 +97,12 @@ int64_t ClockModel::BiasOf(int32_t rank_index, LocalTime time) const {
   return bias;
 }
 
-int64_t ClockModel::OffsetOf(DomainId domain, int64_t local_ns) const {
-  return Interpolate(ClockOf(domain).knots, local_ns);
+Duration ClockModel::OffsetOf(DomainId domain, LocalTime time) const {
+  return Duration{Interpolate(ClockOf(domain).knots, time.ns)};
 }
 
 Duration ClockModel::Correction(int32_t rank_index, LocalTime time) const {
-  return Duration{OffsetOf(DomainOf(rank_index), time.ns) + BiasOf(rank_index, time)};
+  return Duration{OffsetOf(DomainOf(rank_index), time).ns + BiasOf(rank_index, time)};
 }
 
 LocalTime ClockModel::ToLocal(int32_t rank_index, AlignedTime time) const {

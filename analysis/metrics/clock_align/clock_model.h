@@ -84,12 +84,18 @@ class ClockModel {
   // from the sigmas of their knots.
   void SetDomainPair(DomainId a, DomainId b, std::vector<OffsetUncertainty> pieces);
 
+  // Goes on as `later` from this instant on; of the same ranks and domains. What either connects is connected; what
+  // either is unsure of, over the whole of its time, stays unsure.
+  void Append(const ClockModel& later, AlignedTime from);
+
   [[nodiscard]] DomainId DomainOf(int32_t rank_index) const;
   [[nodiscard]] int32_t ComponentOf(int32_t rank_index) const;
   [[nodiscard]] int32_t domains() const { return static_cast<int32_t>(clocks_.size()); }
   [[nodiscard]] const DomainClock& ClockOf(DomainId domain) const;
   [[nodiscard]] int64_t BiasOf(int32_t rank_index, LocalTime time) const;
 
+  // local - aligned of a domain, without the biases of its devices.
+  [[nodiscard]] Duration OffsetOf(DomainId domain, LocalTime time) const;
   // local - aligned for a rank's device at this local time.
   [[nodiscard]] Duration Correction(int32_t rank_index, LocalTime time) const;
   [[nodiscard]] AlignedTime Align(int32_t rank_index, LocalTime time) const {
@@ -108,9 +114,12 @@ class ClockModel {
                                                         AlignedTime at = AlignedTime{}) const;
 
  private:
-  [[nodiscard]] int64_t OffsetOf(DomainId domain, int64_t local_ns) const;
   [[nodiscard]] int64_t InDomainUncertainty(int32_t rank_a, int32_t rank_b) const;
   [[nodiscard]] int64_t BetweenDomains(DomainId a, DomainId b, int64_t at_ns) const;
+
+  void AppendClock(const ClockModel& later, DomainId domain, AlignedTime from);
+  void AppendPairs(const ClockModel& later, AlignedTime from);
+  void ConnectComponents(const ClockModel& later);
 
   std::vector<DomainId> domains_;    // per rank index
   std::vector<DomainClock> clocks_;  // per domain

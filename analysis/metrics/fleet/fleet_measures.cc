@@ -155,7 +155,7 @@ absl::Status SweepChapter(const Fleet& fleet, const Chapter& chapter, InstanceSo
   LOCKSTEP_ASSIGN_OR_RETURN(auto stream, instances.Open(fleet.ranks.ranks[rank_index].source));
   size_t row = 0;
   while (true) {
-    LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<InstanceRow> block, stream->Next());
+    LOCKSTEP_ASSIGN_OR_RETURN(const std::span<const InstanceRow> block, stream->Next());
     if (block.empty()) return absl::OkStatus();
     for (const InstanceRow& instance : block) {
       const int64_t transfer = row < transfers.size() ? transfers[row] : -1;

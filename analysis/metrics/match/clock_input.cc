@@ -50,6 +50,12 @@ bool CommonPointsHold(const std::vector<const JoinedInstance*>& joined, const st
   return certificate.checked > 0 && certificate.rate() >= kMinCommonRate;
 }
 
+// A number without the rhythm of the program that the positions have.
+uint64_t Scattered(size_t position) {
+  constexpr uint64_t kOddFraction = 0x9e3779b97f4a7c15;  // 2^64 by the golden ratio
+  return (static_cast<uint64_t>(position) * kOddFraction) >> 32;
+}
+
 }  // namespace
 
 AllPairs FindAllPairs(const CommunicatorJoin& join, const std::vector<RankRows>& rows, const ClockModel& clock) {
@@ -76,9 +82,11 @@ ClockInputBuilder::ClockInputBuilder(const std::vector<int32_t>& domain, const s
   for (const RankRows& r : rows) input_.tick_ns.push_back(r.tick_ns);
 }
 
-void ClockInputBuilder::Add(size_t communicator, const CommunicatorJoin& join, const AllPairs& all_pairs) {
+void ClockInputBuilder::Add(size_t communicator, const CommunicatorJoin& join, const AllPairs& all_pairs, size_t most) {
+  const size_t one_in = std::max<size_t>(1, join.instances.size() / most);
   for (size_t i = 0; i < join.instances.size(); ++i) {
     const JoinedInstance& j = join.instances[i];
+    if (j.instance.kind == MatchKind::kId && Scattered(i) % one_in != 0) continue;
     if (!j.instance.matched() || j.instance.confidence < kMinConfidence) continue;
     if (j.receiver >= 0) {
       AddOne(communicator, i, j, ClockRelation::kOneWay, j.sender);

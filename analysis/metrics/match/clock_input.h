@@ -26,8 +26,8 @@ class ClockInputBuilder {
  public:
   ClockInputBuilder(const std::vector<int32_t>& domain, const std::vector<RankRows>& rows);
 
-  // Takes the confident instances of a communicator.
-  void Add(size_t communicator, const CommunicatorJoin& join, const AllPairs& all_pairs);
+  // Takes the confident instances of a communicator; of those joined by id one in so many that about `most` are left.
+  void Add(size_t communicator, const CommunicatorJoin& join, const AllPairs& all_pairs, size_t most = SIZE_MAX);
 
   [[nodiscard]] const ClockInput& input() const { return input_; }
   // (communicator, position in its join) of an instance of the input.

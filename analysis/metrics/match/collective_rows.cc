@@ -51,7 +51,7 @@ absl::StatusOr<RankRows> LoadRank(const RunData& run, InstanceSource& instances,
   out.rows.reserve(ExpectedInstances(data));
   LOCKSTEP_ASSIGN_OR_RETURN(std::unique_ptr<InstanceStream> stream, instances.Open(source));
   while (true) {
-    LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<InstanceRow> block, stream->Next());
+    LOCKSTEP_ASSIGN_OR_RETURN(const std::span<const InstanceRow> block, stream->Next());
     if (block.empty()) break;
     for (const InstanceRow& row : block) {
       whole_us = whole_us && row.start_ns % kNsPerUs == 0 && row.duration_ns % kNsPerUs == 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "analysis/metrics/match/communicators.h"
 #include "analysis/metrics/match/instance_words.h"
 #include "analysis/metrics/match/join/instance_join.h"
+#include "analysis/metrics/match/known_groups.h"
 #include "analysis/metrics/match/lanes/coarse_clocks.h"
 #include "analysis/metrics/match/lanes/device_bias.h"
 #include "analysis/metrics/match/lanes/host_clocks.h"
@@ -32,6 +34,7 @@ struct Work {
   std::vector<CommunicatorPlan> plans;
   std::vector<CommunicatorJoin> joins;  // per plan
   DomainPlan domains;
+  bool domains_known = false;  // by an earlier stretch
 };
 
 ClockModel UnknownClocks(const DomainPlan& domains) {
@@ -54,8 +57,8 @@ int64_t ConfidentRows(const CommunicatorJoin& join) {
 void Rejoin(Work& work, const ClockModel& clock, Executor& executor) {
   executor.ParallelFor(work.plans.size(), [&](size_t c) {
     if (work.joins[c].settled) return;
-    CommunicatorJoin again =
-        JoinInstances({work.plans[c], static_cast<uint32_t>(c), work.ranks, work.rows, work.domains.domain, clock});
+    CommunicatorJoin again = JoinInstances({work.plans[c], static_cast<uint32_t>(c), work.ranks, work.rows,
+                                            work.domains.domain, clock, work.domains_known});
     if (2 * ConfidentRows(again) >= ConfidentRows(work.joins[c])) work.joins[c] = std::move(again);
   });
 }
@@ -64,8 +67,8 @@ void JoinAll(Work& work, const ClockModel& clock, bool settled_too, Executor& ex
   work.joins.resize(work.plans.size());
   executor.ParallelFor(work.plans.size(), [&](size_t c) {
     if (work.joins[c].settled && !settled_too) return;
-    work.joins[c] =
-        JoinInstances({work.plans[c], static_cast<uint32_t>(c), work.ranks, work.rows, work.domains.domain, clock});
+    work.joins[c] = JoinInstances({work.plans[c], static_cast<uint32_t>(c), work.ranks, work.rows, work.domains.domain,
+                                   clock, work.domains_known});
   });
 }
 
@@ -108,12 +111,13 @@ void Demote(Work& work, const ClockInputBuilder& input, const ClockSolution& sol
 }
 
 // Aligns the clocks with what is joined. `clock`: what was known before. `last`: also demotes what contradicts them.
-ClockModel AlignJoins(Work& work, const ClockModel& clock, bool last, Executor& executor) {
+// `most`: as ClockInputBuilder takes it.
+ClockModel AlignJoins(Work& work, const ClockModel& clock, bool last, Executor& executor, size_t most = SIZE_MAX) {
   const std::vector<AllPairs> all_pairs = AllPairsOf(work, clock, executor);
   ClockInputBuilder input(work.domains.domain, work.rows);
   for (size_t c = 0; c < work.plans.size(); ++c) {
     const bool sure = work.plans[c].membership == Membership::kKnown || work.plans[c].discovered || last;
-    if (sure) input.Add(c, work.joins[c], all_pairs[c]);
+    if (sure) input.Add(c, work.joins[c], all_pairs[c], most);
   }
   ClockSolution solution = AlignClocks(input.input(), executor);
   if (last) Demote(work, input, solution);
@@ -249,26 +253,75 @@ ClockModel JoinAndAlign(Work& work, Executor& executor) {
   return AlignJoins(work, clock, true, executor);
 }
 
-// Takes large biases of devices off for the joining, and gives them to the clock model.
-ClockModel JoinWithoutBiases(Work& work, Executor& executor) {
-  const std::vector<int64_t> biases = FindLargeBiases(work.plans, work.domains, work.rows, executor);
+// The same of a later stretch, on the clocks as they went on until it.
+ClockModel JoinOnKnown(Work& work, const ClockModel& known, Executor& executor) {
+  constexpr size_t kEnough = 1'024;  // instances of a communicator: a clock moves little within a stretch
+  JoinAll(work, known, true, executor);
+  ClockModel clock = known;
+  for (int round = 0; round < kAlignRounds && !Settled(work); ++round) {
+    ClockModel aligned = AlignJoins(work, clock, false, executor, kEnough);
+    if (Components(aligned) > Components(clock)) break;
+    clock = std::move(aligned);
+    Rejoin(work, clock, executor);
+  }
+  return AlignJoins(work, clock, true, executor, kEnough);
+}
+
+// join() -> clocks, with large biases of devices taken off the rows; what was joined has them again.
+template <typename Join>
+ClockModel JoinWithoutBiases(Work& work, const std::vector<int64_t>& biases, const Join& join) {
   std::vector<int64_t> off;
   for (const int64_t bias : biases) off.push_back(-bias);
   MoveRows(off, work.rows);
-  ClockModel clock = JoinAndAlign(work, executor);
+  ClockModel clock = join();
   MoveRows(biases, work.rows);
-  for (CommunicatorJoin& join : work.joins) {
-    for (JoinedInstance& j : join.instances) {
+  for (CommunicatorJoin& joined : work.joins) {
+    for (JoinedInstance& j : joined.instances) {
       for (MatchedMember& m : j.instance.members) {
         m.start_ns += biases[static_cast<size_t>(m.rank_index)];
         m.end_ns += biases[static_cast<size_t>(m.rank_index)];
       }
     }
   }
+  return clock;
+}
+
+ClockModel WithBiases(ClockModel clock, const std::vector<int64_t>& biases) {
   for (size_t r = 0; r < biases.size(); ++r) {
     if (biases[r] != 0) clock.AddBias(static_cast<int32_t>(r), biases[r]);
   }
   return clock;
+}
+
+// Domains that share nothing with the reference in this stretch stand where they stood before.
+void KeepApartWhereTheyStood(const ClockModel& known, AlignedTime from, ClockModel& clock, size_t ranks) {
+  std::map<int32_t, DomainId> reference;  // of each component: the domain of its lowest rank
+  for (size_t r = 0; r < ranks; ++r) {
+    const auto rank = static_cast<int32_t>(r);
+    reference.emplace(clock.ComponentOf(rank), clock.DomainOf(rank));
+  }
+  for (size_t r = 0; r < ranks; ++r) {
+    const auto rank = static_cast<int32_t>(r);
+    const DomainId of = reference.at(clock.ComponentOf(rank));
+    int64_t local_ns = from.ns;
+    for (int round = 0; round < 3; ++round) local_ns = from.ns + known.OffsetOf(of, LocalTime{local_ns}).ns;
+    if (const int64_t offset = known.OffsetOf(of, LocalTime{local_ns}).ns; offset != 0) clock.AddBias(rank, offset);
+  }
+}
+
+// Everything about what was joined, on these clocks.
+MatchResult ResultOf(Work& work, ClockModel clock, Executor& executor) {
+  MatchResult out;
+  out.clock = std::move(clock);
+  const DomainPlan& domains = work.domains;
+  out.host_conflict = domains.host_conflict;
+  for (size_t r = 0; r < work.rows.size(); ++r) {
+    std::vector<ArrivalOfRow>& arrivals = out.arrivals.emplace_back(work.rows[r].rows.size());
+    for (size_t row = 0; row < arrivals.size(); ++row) arrivals[row].duplicate = work.rows[r].rows[row].duplicate;
+    out.host_sources.push_back(domains.assumed_host[r] ? HostSource::kAssumed : work.ranks.ranks[r].host_source);
+  }
+  Emit(work, executor, out);
+  return out;
 }
 
 }  // namespace
@@ -289,23 +342,48 @@ std::string_view Name(MatchKind kind) {
   return "none";
 }
 
+struct RunMatcher::Known {
+  KnownGroups groups;
+  DomainPlan domains;
+  std::vector<int64_t> biases;
+  ClockModel unbiased;  // as the rows are joined, and
+  ClockModel clock;
+};
+
+RunMatcher::RunMatcher(const RunData& run, const RankResolution& ranks) : run_(run), ranks_(ranks) {}
+RunMatcher::~RunMatcher() = default;
+
+const ClockModel& RunMatcher::clock() const { return known_->clock; }
+
+absl::StatusOr<MatchResult> RunMatcher::Match(InstanceSource& instances, AlignedTime from, Executor& executor) {
+  Work work{ranks_, {}, {}, {}, {}, known_ != nullptr};
+  LOCKSTEP_ASSIGN_OR_RETURN(work.rows, LoadCollectiveRows(run_, instances, ranks_, executor));
+  work.plans = PlanCommunicators(run_, ranks_, work.rows);
+  if (known_ == nullptr) {
+    work.domains = PlanDomains(run_, ranks_.ranks);
+    known_ = std::make_unique<Known>(Known{KnownGroups(run_, ranks_), {}, {}, {}, {}});
+    known_->biases = FindLargeBiases(work.plans, work.domains, work.rows, executor);
+    known_->unbiased = JoinWithoutBiases(work, known_->biases, [&] { return JoinAndAlign(work, executor); });
+    known_->clock = WithBiases(known_->unbiased, known_->biases);
+    known_->domains = work.domains;
+    known_->groups.Learn(work.plans, work.rows);
+    return ResultOf(work, known_->clock, executor);
+  }
+  work.domains = known_->domains;
+  work.plans = known_->groups.Recognise(std::move(work.plans), work.rows);
+  ClockModel unbiased =
+      JoinWithoutBiases(work, known_->biases, [&] { return JoinOnKnown(work, known_->unbiased, executor); });
+  KeepApartWhereTheyStood(known_->unbiased, from, unbiased, ranks_.ranks.size());
+  ClockModel clock = WithBiases(unbiased, known_->biases);
+  known_->unbiased.Append(unbiased, from);
+  known_->clock.Append(clock, from);
+  return ResultOf(work, std::move(clock), executor);
+}
+
 absl::StatusOr<MatchResult> MatchRun(const RunData& run, InstanceSource& instances, const RankResolution& ranks,
                                      Executor& executor) {
-  Work work{ranks, {}, {}, {}, {}};
-  LOCKSTEP_ASSIGN_OR_RETURN(work.rows, LoadCollectiveRows(run, instances, ranks, executor));
-  work.plans = PlanCommunicators(run, ranks, work.rows);
-  work.domains = PlanDomains(run, ranks.ranks);
-
-  MatchResult out;
-  out.clock = JoinWithoutBiases(work, executor);
-  const DomainPlan& domains = work.domains;
-  out.host_conflict = domains.host_conflict;
-  for (size_t r = 0; r < ranks.ranks.size(); ++r) {
-    std::vector<ArrivalOfRow>& arrivals = out.arrivals.emplace_back(work.rows[r].rows.size());
-    for (size_t row = 0; row < arrivals.size(); ++row) arrivals[row].duplicate = work.rows[r].rows[row].duplicate;
-    out.host_sources.push_back(domains.assumed_host[r] ? HostSource::kAssumed : ranks.ranks[r].host_source);
-  }
-  Emit(work, executor, out);
+  RunMatcher matcher(run, ranks);
+  LOCKSTEP_ASSIGN_OR_RETURN(MatchResult out, matcher.Match(instances, AlignedTime{INT64_MIN / 2}, executor));
   MatchCounts counts(ranks);
   counts.Add(Chapter{out});
   counts.Finish(out);

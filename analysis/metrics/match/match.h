@@ -8,6 +8,7 @@
 #include <absl/status/statusor.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -129,7 +130,31 @@ struct MatchResult : RunMatch {
   std::vector<std::vector<ArrivalOfRow>> arrivals;  // [rank index][row]
 };
 
+// Matches a run that is one chapter.
 [[nodiscard]] absl::StatusOr<MatchResult> MatchRun(const RunData& run, InstanceSource& instances,
                                                    const RankResolution& ranks, Executor& executor);
+
+// Matches a run stretch by stretch, in order of time: communicators keep their places, clocks go on from what is known
+// of them, and what had to be found (members of lanes, clock domains, large biases of devices) is found in the first
+// stretch. Borrows both. Not thread safe.
+class RunMatcher {
+ public:
+  RunMatcher(const RunData& run, const RankResolution& ranks);
+  ~RunMatcher();
+  RunMatcher(const RunMatcher&) = delete;
+  RunMatcher& operator=(const RunMatcher&) = delete;
+
+  // `from`: where this stretch takes over from the one before. drops, rank_drops and lost are not filled (MatchCounts).
+  // Errors: those of the instances.
+  [[nodiscard]] absl::StatusOr<MatchResult> Match(InstanceSource& instances, AlignedTime from, Executor& executor);
+  // The clocks of all stretches so far, in one.
+  [[nodiscard]] const ClockModel& clock() const;
+
+ private:
+  struct Known;
+  const RunData& run_;
+  const RankResolution& ranks_;
+  std::unique_ptr<Known> known_;
+};
 
 }  // namespace lockstep

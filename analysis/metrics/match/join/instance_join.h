@@ -55,6 +55,7 @@ struct JoinInput {
   const std::vector<RankRows>& rows;
   const std::vector<int32_t>& domain;  // per rank index
   const ClockModel& clock;             // what is known of the clocks so far; ranks of one component are comparable
+  bool domains_known = false;          // no evidence about them is asked for
 };
 
 [[nodiscard]] CommunicatorJoin JoinInstances(const JoinInput& input);

@@ -92,7 +92,7 @@ std::vector<InstanceRow> Drain(InstanceSource& source, size_t index) {
   EXPECT_TRUE(stream.ok()) << stream.status();
   std::vector<InstanceRow> rows;
   while (true) {
-    absl::StatusOr<std::vector<InstanceRow>> block = (*stream)->Next();
+    absl::StatusOr<std::span<const InstanceRow>> block = (*stream)->Next();
     EXPECT_TRUE(block.ok()) << block.status();
     if (!block.ok() || block->empty()) return rows;
     rows.insert(rows.end(), block->begin(), block->end());

@@ -1,0 +1,127 @@
+// Clock models of stretches of a run that follow each other, made one.
+#include <algorithm>
+#include <cstdlib>
+
+#include "analysis/base/check.h"
+#include "analysis/base/disjoint_sets.h"
+#include "analysis/metrics/clock_align/clock_model.h"
+
+namespace lockstep {
+namespace {
+
+// The knot that a clock would have at this local time.
+ClockKnot KnotAt(const std::vector<ClockKnot>& knots, int64_t offset_ns, int64_t t_ns) {
+  ClockKnot out;
+  if (!knots.empty()) {
+    out = *std::min_element(knots.begin(), knots.end(), [&](const ClockKnot& a, const ClockKnot& b) {
+      return std::abs(a.t_ns - t_ns) < std::abs(b.t_ns - t_ns);
+    });
+  }
+  const int64_t moved = offset_ns - out.offset_ns;
+  out.t_ns = t_ns;
+  out.offset_ns = offset_ns;
+  out.lo_ns += moved;
+  out.hi_ns += moved;
+  return out;
+}
+
+ClockMethod Weaker(ClockMethod a, ClockMethod b) {
+  if (a == ClockMethod::kNone) return b;
+  return b == ClockMethod::kNone ? a : std::max(a, b);
+}
+
+std::optional<double> DriftOf(const DomainClock& clock) {
+  if (clock.knots.size() < 2) return clock.drift_ppm;
+  const ClockKnot& first = clock.knots.front();
+  const ClockKnot& last = clock.knots.back();
+  if (last.t_ns <= first.t_ns) return clock.drift_ppm;
+  return static_cast<double>(last.offset_ns - first.offset_ns) / static_cast<double>(last.t_ns - first.t_ns) * 1e6;
+}
+
+// Pieces that begin at or after `from` go, those of `later` from there on come.
+template <typename Piece, typename Time>
+void AppendPieces(const std::vector<Piece>& later, int64_t from_ns, Time Piece::*begin, std::vector<Piece>& pieces) {
+  std::erase_if(pieces, [&](const Piece& piece) { return piece.*begin >= from_ns; });
+  const Piece* running = nullptr;
+  for (const Piece& piece : later) {
+    if (piece.*begin <= from_ns) running = &piece;
+  }
+  if (running != nullptr) {
+    pieces.push_back(*running);
+    pieces.back().*begin = from_ns;
+  }
+  std::copy_if(later.begin(), later.end(), std::back_inserter(pieces),
+               [&](const Piece& piece) { return piece.*begin > from_ns; });
+}
+
+}  // namespace
+
+void ClockModel::Append(const ClockModel& later, AlignedTime from) {
+  LOCKSTEP_CHECK(later.domains_ == domains_);
+  for (size_t r = 0; r < biases_.size(); ++r) {
+    if (biases_[r].empty() && later.biases_[r].empty()) continue;
+    if (biases_[r].empty()) biases_[r].emplace_back();
+    const std::vector<BiasPiece> none(1);
+    AppendPieces(later.biases_[r].empty() ? none : later.biases_[r], later.ToLocal(static_cast<int32_t>(r), from).ns,
+                 &BiasPiece::from_ns, biases_[r]);
+  }
+  AppendPairs(later, from);
+  ConnectComponents(later);
+  for (int32_t d = 0; d < domains(); ++d) AppendClock(later, DomainId{d}, from);
+}
+
+void ClockModel::AppendClock(const ClockModel& later, DomainId domain, AlignedTime from) {
+  DomainClock& own = clocks_[static_cast<size_t>(domain.value)];
+  const DomainClock& next = later.ClockOf(domain);
+  int64_t t_ns = from.ns;
+  for (int round = 0; round < 3; ++round) t_ns = from.ns + later.OffsetOf(domain, LocalTime{t_ns}).ns;
+  const bool both = own.method != ClockMethod::kNone && next.method != ClockMethod::kNone;
+  own.certified = both ? own.certified && next.certified : own.certified || next.certified;
+  own.method = Weaker(own.method, next.method);
+  own.instances += next.instances;
+  own.record_sd_ns = std::max(own.record_sd_ns, next.record_sd_ns);
+  if (!next.knots.empty()) std::erase_if(own.steps, [&](const ClockStepEvent& step) { return step.t_ns >= t_ns; });
+  std::copy_if(next.steps.begin(), next.steps.end(), std::back_inserter(own.steps),
+               [&](const ClockStepEvent& step) { return step.t_ns >= t_ns; });
+  if (next.knots.empty()) return;  // it shares nothing with others here: it goes on as it went
+  if (own.knots.empty() || t_ns <= own.knots.front().t_ns) {
+    own.knots = next.knots;
+    own.drift_ppm = next.drift_ppm;
+    return;
+  }
+  const int64_t before_ns = OffsetOf(domain, LocalTime{t_ns}).ns;
+  const ClockKnot last = KnotAt(own.knots, before_ns, t_ns);
+  std::erase_if(own.knots, [&](const ClockKnot& knot) { return knot.t_ns >= t_ns; });
+  own.knots.push_back(last);
+  own.knots.push_back(KnotAt(next.knots, later.OffsetOf(domain, LocalTime{t_ns}).ns, t_ns));
+  std::copy_if(next.knots.begin(), next.knots.end(), std::back_inserter(own.knots),
+               [&](const ClockKnot& knot) { return knot.t_ns > t_ns; });
+  own.drift_ppm = DriftOf(own);
+}
+
+void ClockModel::AppendPairs(const ClockModel& later, AlignedTime from) {
+  for (const auto& [pair, uncertainty_ns] : later.pairs_) {
+    const auto [at, added] = pairs_.try_emplace(pair, uncertainty_ns);
+    at->second = std::max(at->second, uncertainty_ns);
+  }
+  for (const auto& [pair, pieces] : later.domain_pairs_) {
+    AppendPieces(pieces, from.ns, &OffsetUncertainty::t_ns, domain_pairs_[pair]);
+  }
+}
+
+void ClockModel::ConnectComponents(const ClockModel& later) {
+  const auto count = static_cast<size_t>(domains());
+  DisjointSets connected(count);
+  for (const ClockModel* model : {static_cast<const ClockModel*>(this), &later}) {
+    std::map<int32_t, size_t> first;  // domain of each component
+    for (size_t d = 0; d < count; ++d) {
+      connected.Join(first.emplace(model->clocks_[d].component, d).first->second, d);
+    }
+  }
+  std::map<size_t, int32_t> lowest;
+  for (size_t d = 0; d < count; ++d) {
+    clocks_[d].component = lowest.emplace(connected.Find(d), static_cast<int32_t>(d)).first->second;
+  }
+}
+
+}  // namespace lockstep

@@ -1,0 +1,80 @@
+// Cuts the instances of a run that is too large to be held at once into chapters: stretches of time, read one after the
+// other, each row once.
+//
+// A chapter ends where little is under way on any rank. Besides its own rows it has those of its neighbours near its
+// ends: at least an eighth of its length, and as far as collectives reach over the cut. Rows that are read but not yet
+// of a chapter are kept; how many are read ahead goes by each rank's part of all rows. Memory: a few chapters' rows.
+// Pure. Not thread safe.
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "analysis/metrics/clock_align/clock_model.h"
+#include "analysis/metrics/match/chapter.h"
+#include "analysis/metrics/run/chapter_limits.h"
+#include "analysis/metrics/run/ranks.h"
+#include "analysis/model/run_data.h"
+
+namespace lockstep {
+
+// Instances of all sources, as far as their counts can be believed.
+[[nodiscard]] int64_t CountInstances(const RunData& run, const RankResolution& ranks);
+
+class ChapterReader {
+ public:
+  // Borrows the run, the instances and the ranks. Of a run with instances.
+  ChapterReader(const RunData& run, InstanceSource& instances, const RankResolution& ranks,
+                const ChapterLimits& limits);
+  ~ChapterReader();
+  ChapterReader(const ChapterReader&) = delete;
+  ChapterReader& operator=(const ChapterReader&) = delete;
+
+  // The first rows of every rank, about a chapter's: what the clocks are first known from. They are of a chapter yet.
+  [[nodiscard]] absl::Status ReadFirst(Executor& executor);
+  // The next chapter; false: there is none. `clock`: as known so far. Errors: those of the instances.
+  [[nodiscard]] absl::StatusOr<bool> ReadNext(const ClockModel& clock, Executor& executor);
+
+  // Of what was read last.
+  [[nodiscard]] InstanceSource& rows();
+  [[nodiscard]] const std::vector<RowRange>& own() const { return own_; }  // counted within rows()
+  [[nodiscard]] AlignedTime from() const { return AlignedTime{from_ns_}; }
+  [[nodiscard]] AlignedTime to() const { return AlignedTime{to_ns_}; }
+  [[nodiscard]] bool is_first() const { return chapters_ <= 1; }
+  [[nodiscard]] bool is_last() const { return to_ns_ == INT64_MAX; }
+
+ private:
+  class Cursor;
+  class Rows;
+
+  [[nodiscard]] absl::Status ReadAhead(const std::vector<int64_t>& wanted, Executor& executor);
+  [[nodiscard]] absl::Status Fill(const ClockModel& clock, Executor& executor);
+  [[nodiscard]] int64_t Horizon(const ClockModel& clock) const;
+  [[nodiscard]] int64_t RowsBefore(const ClockModel& clock, int64_t aligned_ns) const;
+  [[nodiscard]] int64_t Remaining() const;
+  [[nodiscard]] int64_t LastStart(const ClockModel& clock) const;
+  [[nodiscard]] int64_t FirstStart(const ClockModel& clock) const;
+  [[nodiscard]] int64_t Reach(const ClockModel& clock, int64_t aligned_ns) const;
+  void ChooseEnd(const ClockModel& clock);
+  void Take(const ClockModel& clock);
+
+  const RankResolution& ranks_;
+  InstanceSource& instances_;
+  const int64_t chapter_rows_;
+  std::vector<double> share_;                     // by rank index: part of all rows
+  std::vector<std::unique_ptr<Cursor>> cursors_;  // by rank index
+  std::unique_ptr<Rows> rows_;
+  std::vector<RowRange> own_;
+  int64_t from_ns_ = INT64_MIN / 2;  // aligned
+  int64_t to_ns_ = INT64_MIN / 2;
+  int64_t lead_ns_ = 0;  // how far collectives reach over `from`, or more
+  int64_t tail_ns_ = 0;
+  int64_t chapters_ = 0;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,137 @@
+#include "analysis/metrics/match/known_groups.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+namespace lockstep {
+namespace {
+
+constexpr uint32_t kToldNothing = UINT32_MAX;
+
+CommunicatorPlan WithoutRows(const CommunicatorPlan& plan) {
+  CommunicatorPlan out = plan;
+  out.ranks.clear();
+  out.rows.clear();
+  return out;
+}
+
+// Rows of one rank more; several batches of one rank are put in order.
+void AddRows(int32_t rank_index, std::vector<uint32_t> rows, CommunicatorPlan& plan) {
+  const auto at = std::lower_bound(plan.ranks.begin(), plan.ranks.end(), rank_index);
+  const auto place = at - plan.ranks.begin();
+  if (at == plan.ranks.end() || *at != rank_index) {
+    plan.ranks.insert(at, rank_index);
+    plan.rows.insert(plan.rows.begin() + place, std::move(rows));
+    return;
+  }
+  std::vector<uint32_t>& known = plan.rows[static_cast<size_t>(place)];
+  known.insert(known.end(), rows.begin(), rows.end());
+  std::sort(known.begin(), known.end());
+}
+
+}  // namespace
+
+uint32_t KnownGroups::LocalOf(int32_t rank_index, const CollectiveRow& row) const {
+  const auto& locals = run_.sources[ranks_.ranks[static_cast<size_t>(rank_index)].source].communicators;
+  return row.communicator < locals.size() && locals[row.communicator].known ? row.communicator : kToldNothing;
+}
+
+std::vector<KnownGroups::RankLocal> KnownGroups::LocalsOf(const CommunicatorPlan& plan,
+                                                          const std::vector<RankRows>& rows) const {
+  std::vector<RankLocal> told;
+  std::vector<RankLocal> untold;
+  for (size_t m = 0; m < plan.ranks.size(); ++m) {
+    std::set<uint32_t> seen;
+    uint32_t last = kToldNothing - 1;
+    for (const uint32_t i : plan.rows[m]) {
+      const uint32_t local = LocalOf(plan.ranks[m], rows[static_cast<size_t>(plan.ranks[m])].rows[i]);
+      if (local == last || !seen.insert(local).second) continue;
+      last = local;
+      (local == kToldNothing ? untold : told).emplace_back(plan.ranks[m], local);
+    }
+  }
+  // Untold rows beside told ones were given to them by their stream.
+  return told.empty() ? untold : told;
+}
+
+void KnownGroups::Learn(const std::vector<CommunicatorPlan>& plans, const std::vector<RankRows>& rows) {
+  std::set<RankStream> shared;
+  for (size_t c = 0; c < plans.size(); ++c) {
+    const CommunicatorPlan& plan = plans[c];
+    const auto place = static_cast<uint32_t>(c);
+    plans_.push_back(WithoutRows(plan));
+    if (!plan.discovered) {
+      for (const RankLocal& local : LocalsOf(plan, rows)) of_local_.emplace(local, place);
+      continue;
+    }
+    for (size_t m = 0; m < plan.ranks.size(); ++m) {
+      for (const uint32_t i : plan.rows[m]) {
+        const int32_t stream = rows[static_cast<size_t>(plan.ranks[m])].rows[i].stream;
+        const auto [at, added] = of_stream_.emplace(RankStream(plan.ranks[m], stream), place);
+        if (at->second != place) shared.insert(at->first);
+      }
+    }
+  }
+  for (const RankStream& stream : shared) of_stream_.erase(stream);
+}
+
+// Moves the rows of lanes whose communicator was found to it.
+void KnownGroups::TakeFoundLanes(const std::vector<RankRows>& rows, CommunicatorPlan& plan,
+                                 std::vector<CommunicatorPlan>& out) const {
+  for (size_t m = 0; m < plan.ranks.size(); ++m) {
+    const int32_t rank = plan.ranks[m];
+    std::map<uint32_t, std::vector<uint32_t>> found;
+    std::vector<uint32_t> rest;
+    for (const uint32_t i : plan.rows[m]) {
+      const auto at = of_stream_.find({rank, rows[static_cast<size_t>(rank)].rows[i].stream});
+      (at == of_stream_.end() ? rest : found[at->second]).push_back(i);
+    }
+    for (auto& [place, its] : found) AddRows(rank, std::move(its), out[place]);
+    plan.rows[m] = std::move(rest);
+  }
+  CommunicatorPlan left = WithoutRows(plan);
+  for (size_t m = 0; m < plan.ranks.size(); ++m) {
+    if (!plan.rows[m].empty()) AddRows(plan.ranks[m], std::move(plan.rows[m]), left);
+  }
+  plan = std::move(left);
+}
+
+// Of a plan that has rows; a new one is given the next place.
+uint32_t KnownGroups::PlaceOf(CommunicatorPlan& plan, const std::vector<RankRows>& rows) {
+  const std::vector<RankLocal> locals = LocalsOf(plan, rows);
+  std::map<uint32_t, size_t> votes;
+  for (const RankLocal& local : locals) {
+    const auto at = of_local_.find(local);
+    if (at != of_local_.end()) ++votes[at->second];
+  }
+  const auto most =
+      std::max_element(votes.begin(), votes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  auto place = static_cast<uint32_t>(plans_.size());
+  if (most != votes.end()) {
+    place = most->first;
+  } else {
+    const auto equal = std::count_if(plans_.begin(), plans_.end(), [&](const CommunicatorPlan& known) {
+      return known.info.members == plan.info.members;
+    });
+    if (equal > 0) plan.info.id = CommunicatorId(plan.info.members, std::to_string(equal + 1));
+    plans_.push_back(WithoutRows(plan));
+  }
+  for (const RankLocal& local : locals) of_local_.emplace(local, place);
+  return place;
+}
+
+std::vector<CommunicatorPlan> KnownGroups::Recognise(std::vector<CommunicatorPlan> fresh,
+                                                     const std::vector<RankRows>& rows) {
+  std::vector<CommunicatorPlan> out = plans_;
+  for (CommunicatorPlan& plan : fresh) {
+    if (plan.membership != Membership::kKnown) TakeFoundLanes(rows, plan, out);
+    if (plan.ranks.empty()) continue;
+    const uint32_t place = PlaceOf(plan, rows);
+    if (place >= out.size()) out.push_back(plans_[place]);
+    for (size_t m = 0; m < plan.ranks.size(); ++m) AddRows(plan.ranks[m], std::move(plan.rows[m]), out[place]);
+  }
+  return out;
+}
+
+}  // namespace lockstep

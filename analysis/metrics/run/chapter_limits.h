@@ -1,0 +1,14 @@
+// From what size on a run is taken through in chapters, and how large they are. Counted in collective instances.
+#pragma once
+
+#include <cstdint>
+
+namespace lockstep {
+
+struct ChapterLimits {
+  int64_t whole_rows = int64_t{4} << 20;    // a run of so many instances is one chapter
+  int64_t chapter_rows = int64_t{1} << 20;  // else chapters have about so many, and
+  int64_t least_of_rank = 512;              // on average so many of a rank
+};
+
+}  // namespace lockstep

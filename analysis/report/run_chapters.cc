@@ -1,0 +1,94 @@
+#include "analysis/report/run_chapters.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "analysis/base/status_macros.h"
+
+namespace lockstep {
+RunChapters::RunChapters(const RunData& run, InstanceSource& instances, const RankResolution& ranks,
+                         const ChapterLimits& limits, Executor& executor)
+    : run_(run), instances_(instances), ranks_(ranks), executor_(executor), matcher_(run, ranks), counts_(ranks) {
+  if (CountInstances(run, ranks) <= limits.whole_rows) return;
+  reader_ = std::make_unique<ChapterReader>(run, instances, ranks, limits);
+}
+
+absl::Status RunChapters::Open() {
+  constexpr AlignedTime kBeginning{INT64_MIN / 2};
+  if (reader_ != nullptr) LOCKSTEP_RETURN_IF_ERROR(reader_->ReadFirst(executor_));
+  LOCKSTEP_ASSIGN_OR_RETURN(MatchResult matched, matcher_.Match(rows(), kBeginning, executor_));
+  run_match_ = matched;
+  if (reader_ == nullptr) {
+    matched_ = std::make_shared<const MatchResult>(std::move(matched));
+    counts_.Add(Chapter{*matched_});
+    counts_.Finish(run_match_);
+    return absl::OkStatus();
+  }
+  run_match_.breaks.clear();
+  span_ = SpanOf(run_, ranks_, run_match_.clock);
+  span_.end_ns = std::max(span_.end_ns, span_.start_ns + 1);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> RunChapters::Next() { return reader_ == nullptr ? Whole() : NextStretch(); }
+
+absl::StatusOr<bool> RunChapters::Whole() {
+  if (chapter_ != nullptr) return false;
+  chapter_ = std::make_unique<const Chapter>(Chapter{*matched_});
+  is_sample_ = true;
+  return true;
+}
+
+absl::StatusOr<bool> RunChapters::NextStretch() {
+  chapter_ = nullptr;
+  matched_ = nullptr;
+  LOCKSTEP_ASSIGN_OR_RETURN(const bool more, reader_->ReadNext(matcher_.clock(), executor_));
+  if (!more) return false;
+  LOCKSTEP_ASSIGN_OR_RETURN(MatchResult matched, matcher_.Match(reader_->rows(), reader_->from(), executor_));
+  Number(matched);
+  KeepBreaks(matched);
+  run_match_.communicators = matched.communicators;
+  run_match_.clock = matcher_.clock();
+  matched_ = std::make_shared<const MatchResult>(std::move(matched));
+  chapter_ = std::make_unique<const Chapter>(Chapter{*matched_, reader_->own()});
+  counts_.Add(*chapter_);
+  if (reader_->is_last()) counts_.Finish(run_match_);
+  is_sample_ = !has_sample_ && reader_->to().ns > span_.start_ns + span_ns() / 2;
+  has_sample_ = has_sample_ || is_sample_;
+  if (is_sample_) {
+    sample_span_ = {std::max(reader_->from().ns, span_.start_ns), std::min(reader_->to().ns, span_.end_ns)};
+  }
+  return true;
+}
+
+// Instances count on from those of the chapters before.
+void RunChapters::Number(MatchResult& matched) {
+  const Chapter chapter{matched, reader_->own()};
+  next_index_.resize(matched.communicators.size());
+  for (size_t i = 0; i < matched.instances.size();) {
+    const uint32_t communicator = matched.instances[i].communicator;
+    size_t end = i;
+    int64_t lead = -1;  // instances before the first own one
+    int64_t own = 0;
+    for (; end < matched.instances.size() && matched.instances[end].communicator == communicator; ++end) {
+      if (!chapter.Owns(matched.instances[end])) continue;
+      if (lead < 0) lead = static_cast<int64_t>(end - i);
+      ++own;
+    }
+    for (; i < end; ++i) matched.instances[i].index += next_index_[communicator] - std::max<int64_t>(0, lead);
+    next_index_[communicator] += own;
+  }
+}
+
+// A sequence that stops at the edge of a stretch goes on in the next.
+void RunChapters::KeepBreaks(const MatchResult& matched) {
+  const bool at_end = reader_->is_first() || reader_->is_last();
+  std::copy_if(matched.breaks.begin(), matched.breaks.end(), std::back_inserter(run_match_.breaks),
+               [&](const SequenceBreak& it) {
+                 const bool here = it.at_ns >= reader_->from().ns && it.at_ns < reader_->to().ns;
+                 return here && (!it.at_edge || at_end);
+               });
+}
+
+}  // namespace lockstep

@@ -1,0 +1,164 @@
+// A run taken through in chapters against the same run taken whole.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "analysis/report/report.h"
+#include "bench/simulator/command/simulate_command.h"
+#include "bench/simulator/run/condensed_run.h"
+#include "tests/support/run_builder.h"
+
+namespace lockstep {
+namespace {
+
+std::unique_ptr<SimulatedRun> Simulate(const std::vector<std::string>& flags) {
+  std::vector<std::string> words = {"lockstep-simulate", "--seed", "20261123", "--out", "unused"};
+  words.insert(words.end(), flags.begin(), flags.end());
+  std::vector<const char*> argv;
+  for (const std::string& word : words) argv.push_back(word.c_str());
+  const CommandLine line = ParseCommandLine(static_cast<int>(argv.size()), argv.data());
+  EXPECT_TRUE(line.run) << line.message;
+  auto run = SimulateCondensed(line.options, {.step_times_without = false});
+  EXPECT_TRUE(run.ok()) << run.status();
+  return *std::move(run);
+}
+
+Json Report(SimulatedRun& run, const ChapterLimits& limits, bool reversed = false) {
+  AnalysisOptions options;
+  options.views = {"all"};
+  options.instances = -1;
+  InlineExecutor executor(reversed);
+  auto report = BuildReport(run.run, *run.instances, options, executor, limits);
+  EXPECT_TRUE(report.ok()) << report.status();
+  return *std::move(report);
+}
+
+struct Compared {
+  Json whole;
+  Json chapters;
+};
+
+Compared Compare(const std::vector<std::string>& flags, int64_t chapter_rows) {
+  const auto run = Simulate(flags);
+  return {Report(*run, {}), Report(*run, {0, chapter_rows, 1})};
+}
+
+// Instances by what names them in both.
+std::map<std::string, const Json*> InstancesOf(const Json& report) {
+  std::map<std::string, const Json*> out;
+  for (const Json& instance : report["skew"]["instances"]) {
+    out[fmt::format("{} {} {}", instance["communicator_id"].dump(), instance["index"].dump(), instance["op"].dump())] =
+        &instance;
+  }
+  return out;
+}
+
+int64_t TotalOf(const Json& report, std::string_view field) {
+  int64_t sum = 0;
+  for (const Json& row : report["collectives"])
+    sum += row[std::string(field)].is_null() ? 0 : row[std::string(field)].get<int64_t>();
+  return sum;
+}
+
+void ExpectSameInstances(const Compared& both) {
+  const auto whole = InstancesOf(both.whole);
+  const auto chapters = InstancesOf(both.chapters);
+  ASSERT_EQ(whole.size(), both.whole["skew"]["instances"].size());
+  EXPECT_EQ(chapters.size(), both.chapters["skew"]["instances"].size()) << "an index was given twice";
+  EXPECT_EQ(chapters.size(), whole.size());
+  size_t other = 0;
+  for (const auto& [name, instance] : whole) {
+    const auto found = chapters.find(name);
+    const bool same = found != chapters.end() && (*found->second)["members"].size() == (*instance)["members"].size() &&
+                      (*found->second)["seq"] == (*instance)["seq"] && (*found->second)["step"] == (*instance)["step"];
+    other += same ? 0 : 1;
+  }
+  EXPECT_EQ(other, 0u) << "of " << whole.size();
+  EXPECT_EQ(TotalOf(both.chapters, "instances"), TotalOf(both.whole, "instances"));
+  EXPECT_EQ(TotalOf(both.chapters, "matched"), TotalOf(both.whole, "matched"));
+  EXPECT_EQ(both.chapters["quality"]["ranks"], both.whole["quality"]["ranks"]) << "drop counters";
+}
+
+void ExpectCloseWaiting(const Compared& both) {
+  const auto wait = [](const Json& report) { return static_cast<double>(TotalOf(report, "wait_total_ns")); };
+  EXPECT_NEAR(wait(both.chapters) / wait(both.whole), 1, 0.02);
+}
+
+std::vector<std::string> Named(const Json& report) {
+  std::vector<std::string> out;
+  for (const Json& straggler : report["stragglers"]) out.push_back(straggler["id"]);
+  return out;
+}
+
+const std::vector<std::string> kDecode = {
+    "--program", "decode",   "--tp", "8",       "--dp", "2",       "--hosts",
+    "2",         "--layers", "20",   "--steps", "60",   "--cause", "slow_gpu:rank=3,factor=1.3"};
+
+TEST(Chapters, OfADecodeTellTheSameCollectivesAndTheSameStraggler) {
+  const Compared both = Compare(kDecode, 4'000);
+  ExpectSameInstances(both);
+  ExpectCloseWaiting(both);
+  ASSERT_FALSE(Named(both.whole).empty());
+  EXPECT_EQ(Named(both.chapters), Named(both.whole));
+  EXPECT_EQ(both.chapters["summary"]["verdict"], both.whole["summary"]["verdict"]);
+}
+
+TEST(Chapters, OfATrainingTellTheSameCollectives) {
+  const Compared both = Compare({"--program", "train", "--tp", "2", "--dp", "2", "--pp", "2", "--hosts", "4", "--steps",
+                                 "24", "--layers", "8", "--clock", "offset_ms=5,drift_ppm=5"},
+                                4'000);
+  ExpectSameInstances(both);
+  ExpectCloseWaiting(both);
+}
+
+TEST(Chapters, ByNamesAloneKeepTheGroupsThatTheFirstOneFound) {
+  std::vector<std::string> flags = kDecode;
+  flags.insert(flags.end(), {"--ids", "names", "--clock", "offset_ms=5,drift_ppm=5"});
+  const Compared both = Compare(flags, 8'000);
+  EXPECT_EQ(TotalOf(both.chapters, "instances"), TotalOf(both.whole, "instances"));
+  EXPECT_NEAR(static_cast<double>(TotalOf(both.chapters, "matched")),
+              static_cast<double>(TotalOf(both.whole, "matched")),
+              0.005 * static_cast<double>(TotalOf(both.whole, "matched")));
+  ExpectCloseWaiting(both);
+}
+
+TEST(Chapters, ExposedTimeOfEveryRankIsSplitAlike) {
+  const Compared both = Compare(kDecode, 4'000);
+  for (size_t i = 0; i < both.whole["overlap"].size(); ++i) {
+    const Json& whole = both.whole["overlap"][i];
+    const Json& chapters = both.chapters["overlap"][i];
+    EXPECT_EQ(chapters["compute_ns"], whole["compute_ns"]);
+    const auto exposed = [](const Json& row) {
+      return row["exposed_wait_ns"].get<int64_t>() + row["exposed_transfer_ns"].get<int64_t>() +
+             row["exposed_unresolved_ns"].get<int64_t>();
+    };
+    EXPECT_EQ(exposed(chapters), exposed(whole)) << i;
+    EXPECT_NEAR(chapters["exposed_wait_ns"].get<double>(), whole["exposed_wait_ns"].get<double>(),
+                0.05 * static_cast<double>(exposed(whole)));
+  }
+}
+
+TEST(Chapters, GiveTheSameBytesWhateverTheOrderOfWork) {
+  const auto run = Simulate(kDecode);
+  EXPECT_EQ(Report(*run, {0, 4'000, 1}, false), Report(*run, {0, 4'000, 1}, true));
+}
+
+TEST(Chapters, SayWhichStretchTheWhatIfsAreOf) {
+  const auto run = Simulate(kDecode);
+  const auto told = [](const Json& report) {
+    for (const Json& notice : report["notices"]) {
+      if (notice["reason"].get<std::string>().starts_with("what-ifs replay ")) return true;
+    }
+    return false;
+  };
+  EXPECT_TRUE(told(Report(*run, {0, 4'000, 1})));
+  EXPECT_FALSE(told(Report(*run, {})));
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,77 @@
+#include <gtest/gtest.h>
+
+#include "analysis/metrics/clock_align/clock_model.h"
+
+namespace lockstep {
+namespace {
+
+constexpr int64_t kMs = 1'000'000;
+
+// Ranks 0 and 1 on domains of their own; the second domain's offset runs through the knots.
+ClockModel Model(const std::vector<std::pair<int64_t, int64_t>>& knots, bool connected = true) {
+  ClockModel model;
+  model.SetDomain(0, DomainId{0});
+  model.SetDomain(1, DomainId{1});
+  DomainClock reference;
+  reference.method = ClockMethod::kShared;
+  DomainClock other;
+  other.method = connected ? ClockMethod::kBand : ClockMethod::kNone;
+  other.component = connected ? 0 : 1;
+  other.certified = connected;
+  other.instances = connected ? 10 : 0;
+  for (const auto& [t, offset] : knots) {
+    reference.knots.push_back({t - offset, 0, 0, 0, 0});
+    other.knots.push_back({t, offset, offset - 100, offset + 100, 50});
+  }
+  if (!knots.empty()) model.SetDomainPair(DomainId{0}, DomainId{1}, {{INT64_MIN, 98}});
+  model.SetDomainClock(DomainId{0}, reference);
+  model.SetDomainClock(DomainId{1}, other);
+  return model;
+}
+
+TEST(ClockAppend, EachStretchKeepsItsOwnOffsets) {
+  ClockModel model = Model({{1'000 * kMs, 5 * kMs}, {2'000 * kMs, 6 * kMs}});
+  model.Append(Model({{2'000 * kMs, 8 * kMs}, {3'000 * kMs, 10 * kMs}}), AlignedTime{2'000 * kMs});
+  EXPECT_EQ(model.Correction(1, LocalTime{1'500 * kMs}).ns, 5 * kMs + kMs / 2);
+  EXPECT_EQ(model.Correction(1, LocalTime{2'500 * kMs}).ns, 9 * kMs);
+  EXPECT_EQ(model.Correction(0, LocalTime{2'500 * kMs}).ns, 0);
+  EXPECT_EQ(model.ClockOf(DomainId{1}).instances, 20);
+  EXPECT_TRUE(model.ClockOf(DomainId{1}).certified);
+}
+
+TEST(ClockAppend, AStretchFromTheBeginningTakesThePlaceOfWhatWasKnown) {
+  ClockModel model = Model({{1'000 * kMs, 50 * kMs}, {2'000 * kMs, 50 * kMs}});
+  model.Append(Model({{1'000 * kMs, 5 * kMs}, {2'000 * kMs, 5 * kMs}}), AlignedTime{INT64_MIN / 2});
+  EXPECT_EQ(model.Correction(1, LocalTime{900 * kMs}).ns, 5 * kMs);
+  EXPECT_EQ(model.ClockOf(DomainId{1}).knots.size(), 2u);
+}
+
+TEST(ClockAppend, WhatConnectsLaterHoldsForTheTimeBefore) {
+  ClockModel model = Model({}, false);
+  EXPECT_NE(model.ComponentOf(0), model.ComponentOf(1));
+  model.Append(Model({{2'000 * kMs, 7 * kMs}, {3'000 * kMs, 7 * kMs}}), AlignedTime{2'000 * kMs});
+  EXPECT_EQ(model.ComponentOf(0), model.ComponentOf(1));
+  EXPECT_EQ(model.Correction(1, LocalTime{100 * kMs}).ns, 7 * kMs);
+}
+
+TEST(ClockAppend, AClockGoesOnAsItWentWhereNothingIsShared) {
+  ClockModel model = Model({{1'000 * kMs, 5 * kMs}, {2'000 * kMs, 6 * kMs}});
+  model.Append(Model({}, false), AlignedTime{2'000 * kMs});
+  EXPECT_EQ(model.ComponentOf(0), model.ComponentOf(1));
+  EXPECT_EQ(model.Correction(1, LocalTime{3'000 * kMs}).ns, 7 * kMs);
+}
+
+TEST(ClockAppend, UncertaintyAndBiasesHoldFromWhereTheyBegin) {
+  ClockModel model = Model({{1'000 * kMs, 0}, {2'000 * kMs, 0}});
+  ClockModel later = Model({{2'000 * kMs, 0}, {3'000 * kMs, 0}});
+  later.SetDomainPair(DomainId{0}, DomainId{1}, {{INT64_MIN, 500}});
+  later.AddBias(1, 300);
+  model.Append(later, AlignedTime{2'000 * kMs});
+  EXPECT_EQ(model.ClockUncertainty(0, 1, AlignedTime{1'500 * kMs})->ns, 98);
+  EXPECT_EQ(model.ClockUncertainty(0, 1, AlignedTime{2'500 * kMs})->ns, 500);
+  EXPECT_EQ(model.Correction(1, LocalTime{1'500 * kMs}).ns, 0);
+  EXPECT_EQ(model.Correction(1, LocalTime{2'500 * kMs}).ns, 300);
+}
+
+}  // namespace
+}  // namespace lockstep
