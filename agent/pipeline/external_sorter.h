@@ -1,9 +1,10 @@
 // A bounded external merge sort of trivially copyable records.
 //
-// Records are collected up to the memory budget; a full buffer is ordered and spilled as a run to an unlinked file, in
-// packed blocks (record_block.h): copying to the file costs more than packing. A run that begins where the last one
-// ended makes it longer. Reading merges the runs. Nothing is spilled while one run suffices. The order must be total
-// for the result to be deterministic; equal records keep no particular order. One thread.
+// Records are collected up to the memory budget, which includes what ordering them takes; a full buffer is ordered and
+// spilled as a run to an unlinked file, in packed blocks (record_block.h): copying to the file costs more than packing.
+// A run that begins where the last one ended makes it longer. Reading merges the runs. Nothing is spilled while one run
+// suffices. The order must be total for the result to be deterministic; equal records keep no particular order. One
+// thread.
 //   sorter.Add(r)...; sorter.Finish(); while (sorter.Next(r)) ...
 #pragma once
 
@@ -33,10 +34,15 @@ template <typename Record, typename Less>
 class ExternalSorter {
   static_assert(std::is_trivially_copyable_v<Record> && sizeof(Record) % 4 == 0);
 
+  using Lanes = LaneOrder<Record, Less>;
+
  public:
+  // Of memory: the record, its place in the order, and what finding that takes.
+  static constexpr size_t kBytesARecord = sizeof(Record) + sizeof(uint32_t) + Lanes::kBytesARecord;
+
   ExternalSorter(std::string folder, int64_t memory_bytes, Less less = Less())
       : folder_(std::move(folder)),
-        capacity_(std::max<size_t>(1024, static_cast<size_t>(memory_bytes) / sizeof(Record) / kBlock * kBlock)),
+        capacity_(std::max<size_t>(1024, static_cast<size_t>(memory_bytes) / kBytesARecord / kBlock * kBlock)),
         less_(less),
         lanes_(less),
         heap_(less) {}
@@ -53,11 +59,13 @@ class ExternalSorter {
   absl::Status Finish() {
     if (runs_.empty()) {
       Order();
+      lanes_.Release();
       return absl::OkStatus();
     }
     LOCKSTEP_RETURN_IF_ERROR(Spill());
     buffer_ = {};
     order_ = {};
+    lanes_.Release();
     return Merge();
   }
 
@@ -198,7 +206,7 @@ class ExternalSorter {
   Less less_;
   std::vector<Record> buffer_;
   std::vector<uint32_t> order_;  // of the buffer
-  LaneOrder<Record, Less> lanes_;
+  Lanes lanes_;
   size_t position_ = 0;
   int64_t count_ = 0;
   std::vector<Run> runs_;

@@ -17,6 +17,7 @@ template <typename Record, typename Less>
 class LaneOrder {
  public:
   static constexpr size_t kMaxLanes = 12;
+  static constexpr size_t kBytesARecord = sizeof(uint32_t);  // of memory, until Release
 
   explicit LaneOrder(Less less) : less_(less), heap_(less) {}
 
@@ -39,6 +40,9 @@ class LaneOrder {
     }
     return true;
   }
+
+  // Gives back the room of the last order.
+  void Release() { next_ = {}; }
 
  private:
   static constexpr uint32_t kNone = UINT32_MAX;

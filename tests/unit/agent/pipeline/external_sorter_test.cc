@@ -68,6 +68,12 @@ void ExpectSorted(size_t n, int64_t memory_bytes, bool spills) { ExpectSorted(Ra
 TEST(ExternalSorter, OneRunIsSortedInMemory) { ExpectSorted(1'000, 1 << 20, false); }
 TEST(ExternalSorter, ManyRunsAreMergedFromDisk) { ExpectSorted(50'000, 1024 * sizeof(Record), true); }
 TEST(ExternalSorter, AnExactlyFullBufferNeedsNoDisk) { ExpectSorted(1'024, 1024 * sizeof(Record), false); }
+TEST(ExternalSorter, WhatOrderingTakesIsPartOfTheBudget) {
+  using Sorter = ExternalSorter<Record, ByKey>;
+  EXPECT_EQ(Sorter::kBytesARecord, sizeof(Record) + 2 * sizeof(uint32_t));
+  ExpectSorted(4'096, int64_t{4'096} * Sorter::kBytesARecord, false);
+  ExpectSorted(4'097, int64_t{4'096} * Sorter::kBytesARecord, true);
+}
 TEST(ExternalSorter, StreamsSideBySideAreMerged) {
   for (const size_t streams : {1, 2, 7, 12, 100}) {
     ExpectSorted(NearlySorted(1'000, streams), 1 << 20, false);
