@@ -20,7 +20,7 @@
 namespace lockstep {
 
 // Written; all from 1 on are read. 2: SparseColumn::coding and SegmentColumns::slack_gap_ns.
-inline constexpr uint32_t kBatchVersion = 3;
+inline constexpr uint32_t kBatchVersion = 4;
 
 [[nodiscard]] std::string EncodeBatch(const Batch& batch);
 [[nodiscard]] absl::StatusOr<Batch> DecodeBatch(std::string_view bytes);

@@ -1,5 +1,8 @@
 #include "proto/table_codec.h"
 
+#include <limits>
+#include <utility>
+
 #include "analysis/base/utf8.h"
 #include "proto/column_codec.h"
 #include "proto/column_reader.h"
@@ -176,14 +179,54 @@ absl::StatusOr<RangeRow> GetRange(const v1::Ranges& in) {
   return row;
 }
 
+// An empty one makes no message.
+void PutTimes(const QuantileSummary& summary, v1::QuantileSummary* (v1::Launches::*field)(), v1::Launches* out) {
+  if (summary.empty()) return;
+  v1::QuantileSummary* const message = (out->*field)();
+  const QuantileSummary::Facts& facts = summary.facts();
+  message->set_count(facts.count);
+  message->set_sum(facts.sum);
+  message->set_stddev(facts.stddev);
+  codec::PutDeltas(facts.values, message->mutable_values());
+  codec::PutDeltas(std::vector<int64_t>(facts.buckets.begin(), facts.buckets.end()), message->mutable_buckets());
+}
+
+absl::StatusOr<QuantileSummary> GetTimes(std::string_view what, const v1::QuantileSummary& in) {
+  constexpr Limits kBucket = {std::numeric_limits<int16_t>::min(), std::numeric_limits<int16_t>::max()};
+  QuantileSummary::Facts facts;
+  facts.count = in.count();
+  facts.sum = in.sum();
+  facts.stddev = in.stddev();
+  const auto values = static_cast<size_t>(in.values_size());
+  LOCKSTEP_ASSIGN_OR_RETURN(facts.values, codec::GetColumn(what, in.values(), values, 0, {0, codec::kAnyMax}));
+  const auto buckets = static_cast<size_t>(in.buckets_size());
+  LOCKSTEP_ASSIGN_OR_RETURN(const auto indices, codec::GetColumn(what, in.buckets(), buckets, 0, kBucket));
+  facts.buckets.assign(indices.begin(), indices.end());
+  absl::StatusOr<QuantileSummary> summary = QuantileSummary::FromFacts(std::move(facts));
+  if (summary.ok()) return summary;
+  return absl::InvalidArgumentError(fmt::format("{}: {}", what, std::string(summary.status().message())));
+}
+
+// Up to batch version 3 launches were told by sketches.
+absl::Status GetTimes(std::string_view what, bool has_summary, const v1::QuantileSummary& summary,
+                      std::string_view sketch, QuantileSummary* times) {
+  if (has_summary) {
+    LOCKSTEP_ASSIGN_OR_RETURN(*times, GetTimes(what, summary));
+  } else {
+    LOCKSTEP_ASSIGN_OR_RETURN(const Sketch values, GetSketch(what, sketch));
+    *times = QuantileSummary(values);
+  }
+  return absl::OkStatus();
+}
+
 void PutLaunch(const LaunchRow& row, v1::Launches* out) {
   out->set_api(row.api);
   out->set_kernel(row.kernel);
   out->set_queue_count(row.queue_count);
-  PutSketch(row.total, out->mutable_total_ns());
-  PutSketch(row.api_time, out->mutable_api_ns());
-  PutSketch(row.queue, out->mutable_queue_ns());
-  PutSketch(row.kernel_time, out->mutable_kernel_ns());
+  PutTimes(row.total, &v1::Launches::mutable_total, out);
+  PutTimes(row.api_time, &v1::Launches::mutable_api_time, out);
+  PutTimes(row.queue, &v1::Launches::mutable_queue, out);
+  PutTimes(row.kernel_time, &v1::Launches::mutable_kernel_time, out);
   if (row.tid >= 0) out->set_tid(row.tid);
 }
 
@@ -195,10 +238,11 @@ absl::StatusOr<LaunchRow> GetLaunch(const v1::Launches& in) {
   LOCKSTEP_RETURN_IF_ERROR(CheckRange("launch api", row.api, kName));
   LOCKSTEP_RETURN_IF_ERROR(CheckRange("launch kernel", row.kernel, kName));
   LOCKSTEP_RETURN_IF_ERROR(CheckRange("launch queue_count", row.queue_count, kLength));
-  LOCKSTEP_ASSIGN_OR_RETURN(row.total, GetSketch("launch total", in.total_ns()));
-  LOCKSTEP_ASSIGN_OR_RETURN(row.api_time, GetSketch("launch api time", in.api_ns()));
-  LOCKSTEP_ASSIGN_OR_RETURN(row.queue, GetSketch("launch queue", in.queue_ns()));
-  LOCKSTEP_ASSIGN_OR_RETURN(row.kernel_time, GetSketch("launch kernel time", in.kernel_ns()));
+  LOCKSTEP_RETURN_IF_ERROR(GetTimes("launch total", in.has_total(), in.total(), in.total_ns(), &row.total));
+  LOCKSTEP_RETURN_IF_ERROR(GetTimes("launch api time", in.has_api_time(), in.api_time(), in.api_ns(), &row.api_time));
+  LOCKSTEP_RETURN_IF_ERROR(GetTimes("launch queue", in.has_queue(), in.queue(), in.queue_ns(), &row.queue));
+  LOCKSTEP_RETURN_IF_ERROR(
+      GetTimes("launch kernel time", in.has_kernel_time(), in.kernel_time(), in.kernel_ns(), &row.kernel_time));
   if (in.has_tid()) {
     row.tid = in.tid();
     LOCKSTEP_RETURN_IF_ERROR(CheckRange("launch tid", row.tid, kLength));

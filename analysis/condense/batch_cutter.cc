@@ -17,6 +17,8 @@ int64_t SizeOf(const Sketch& sketch) {
   return 48 + 4 * static_cast<int64_t>(sketch.exact() ? sketch.distinct() : sketch.Buckets().size());
 }
 
+constexpr int64_t kSummaryBytes = 48;
+
 }  // namespace
 
 BatchCutter::BatchCutter(const FileInterner& names, std::function<absl::Status(Batch)> emit)
@@ -89,9 +91,8 @@ absl::Status BatchCutter::Add(RangeRow row) {
   return Grow(bytes);
 }
 absl::Status BatchCutter::Add(LaunchRow row) {
-  const int64_t bytes = SizeOf(row.total) + SizeOf(row.api_time) + SizeOf(row.queue) + SizeOf(row.kernel_time);
   batch_.launches.push_back(std::move(row));
-  return Grow(bytes);
+  return Grow(kRowBytes + 4 * kSummaryBytes);
 }
 
 void BatchCutter::Define(LocalCommunicator communicator) {

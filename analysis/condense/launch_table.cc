@@ -31,33 +31,30 @@ LaunchTable::Entry& LaunchTable::EntryOf(const ActivityRecord& kernel, DropCount
 void LaunchTable::Add(const ActivityRecord& kernel, DropCounters& drops) {
   if (kernel.launch_start_ns == kNoTime || kernel.api == kNoId) return;
   Entry& entry = EntryOf(kernel, drops);
-  LaunchRow& row = entry.row;
-  entry.api_time.Add(kernel.launch_end_ns - kernel.launch_start_ns, row.api_time);
-  entry.kernel_time.Add(kernel.duration_ns, row.kernel_time);
+  entry.api_time.Add(kernel.launch_end_ns - kernel.launch_start_ns);
+  entry.kernel_time.Add(kernel.duration_ns);
   // Clocks of host and device differ a little: a kernel that "starts before its call" must not give a negative total.
   const int64_t last_end = std::max(kernel.launch_end_ns, kernel.end_ns());
-  entry.total.Add(std::max<int64_t>(0, last_end - kernel.launch_start_ns), row.total);
+  entry.total.Add(std::max<int64_t>(0, last_end - kernel.launch_start_ns));
   const int64_t queue = kernel.start_ns - kernel.launch_end_ns;
   if (queue < 0) return;
-  ++row.queue_count;
-  entry.queue.Add(queue, row.queue);
-  entry.delay->feed.Add(queue, entry.delay->sketch);
+  ++entry.row.queue_count;
+  entry.queue.Add(queue);
+  entry.delay->Add(queue);
 }
 
 Sketch LaunchTable::DelayOf(NameId api) {
   const auto found = delays_.find(api);
-  if (found == delays_.end()) return {};
-  found->second.feed.Flush(found->second.sketch);
-  return found->second.sketch;
+  return found == delays_.end() ? Sketch() : found->second.Whole();
 }
 
 std::vector<LaunchRow> LaunchTable::TakeRows() {
   std::vector<LaunchRow> rows;
   for (auto& [key, entry] : entries_) {
-    entry.total.Flush(entry.row.total);
-    entry.api_time.Flush(entry.row.api_time);
-    entry.queue.Flush(entry.row.queue);
-    entry.kernel_time.Flush(entry.row.kernel_time);
+    entry.row.total = QuantileSummary(entry.total.Whole());
+    entry.row.api_time = QuantileSummary(entry.api_time.Whole());
+    entry.row.queue = QuantileSummary(entry.queue.Whole());
+    entry.row.kernel_time = QuantileSummary(entry.kernel_time.Whole());
     rows.push_back(std::move(entry.row));
   }
   entries_.clear();

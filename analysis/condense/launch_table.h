@@ -28,17 +28,23 @@ class LaunchTable {
 
  private:
   using Key = std::tuple<NameId, NameId, int64_t>;
-  struct Delay {
+  struct Distribution {
     Sketch sketch;
     SketchFeed feed;
+
+    void Add(int64_t value) { feed.Add(value, sketch); }
+    const Sketch& Whole() {
+      feed.Flush(sketch);
+      return sketch;
+    }
   };
   struct Entry {
-    LaunchRow row;
-    SketchFeed total;
-    SketchFeed api_time;
-    SketchFeed queue;
-    SketchFeed kernel_time;
-    Delay* delay = nullptr;  // of the API
+    LaunchRow row;  // without its times
+    Distribution total;
+    Distribution api_time;
+    Distribution queue;
+    Distribution kernel_time;
+    Distribution* delay = nullptr;  // of the API
   };
   using Entries = std::map<Key, Entry>;
 
@@ -48,7 +54,7 @@ class LaunchTable {
 
   Entries entries_;
   std::array<Entries::value_type*, kRecent> recent_{};  // by a hash of the key: most launches repeat
-  std::map<NameId, Delay> delays_;
+  std::map<NameId, Distribution> delays_;
 };
 
 }  // namespace lockstep

@@ -17,6 +17,7 @@
 #include "analysis/model/kernel_class.h"
 #include "analysis/model/source.h"
 #include "analysis/model/trace_record.h"
+#include "analysis/stats/quantile_summary.h"
 #include "analysis/stats/sketch.h"
 
 namespace lockstep {
@@ -25,7 +26,8 @@ namespace lockstep {
 // steps found by their rhythm, phases, batch version 3. 4: more of the longest instances, one row for calls and ranges
 // beyond the limit, time by phase in a step. 5: a row for every step that has an activity, in order of their windows;
 // launches by thread; ranges of one name by whether they are tied to a thread. 6: what steps that interleave add twice.
-inline constexpr int32_t kCondenseVersion = 6;
+// 7: launches are summed up at the source, batch version 4.
+inline constexpr int32_t kCondenseVersion = 7;
 inline constexpr int64_t kNoStep = INT64_MIN;  // an activity or instance of no step
 inline constexpr int64_t kNoTime = INT64_MIN;  // a time that was not recorded
 inline constexpr size_t kMaxExemplars = 256;   // longest instances kept of one kernel key
@@ -253,16 +255,17 @@ struct RangeRow {
   friend bool operator==(const RangeRow&, const RangeRow&) = default;
 };
 
-// Launch -> queue -> run by (API name, kernel name, launching thread).
+// Launch -> queue -> run by (API name, kernel name, launching thread). A source has one row of each: nothing is merged
+// with it, and what the report says of it is all that travels.
 struct LaunchRow {
   uint32_t api = 0;
   uint32_t kernel = 0;
   int64_t tid = -1;  // -1: not known
   int64_t queue_count = 0;
-  Sketch total;
-  Sketch api_time;
-  Sketch queue;
-  Sketch kernel_time;
+  QuantileSummary total;
+  QuantileSummary api_time;
+  QuantileSummary queue;
+  QuantileSummary kernel_time;
   friend bool operator==(const LaunchRow&, const LaunchRow&) = default;
 };
 

@@ -161,6 +161,19 @@ Key KeyOfRank(const std::vector<std::pair<Key, int64_t>>& entries, int64_t k) {
 
 }  // namespace
 
+std::optional<int64_t> RankOf(double q, int64_t count) {
+  LOCKSTEP_CHECK(q >= 0 && q <= 1);
+  const auto scaled = static_cast<int64_t>(q * static_cast<double>(kQuantileUnit) + 0.5);
+  if (int128{count} * (kQuantileUnit - scaled) < kQuantileUnit) return std::nullopt;
+  const int128 rank = (int128{count} * scaled + kQuantileUnit - 1) / kQuantileUnit;
+  return std::max<int64_t>(1, static_cast<int64_t>(rank));
+}
+
+QuantileEstimate EstimateOf(int16_t bucket, int64_t min, int64_t max) {
+  const BucketSpan span = SpanOf(bucket, min, max);
+  return {span.middle, span.first, span.last, false};
+}
+
 void Sketch::AddToMoments(int64_t value, int64_t times) {
   min_ = count_ == 0 ? value : std::min(min_, value);
   max_ = count_ == 0 ? value : std::max(max_, value);
@@ -286,11 +299,9 @@ double Sketch::stddev() const {
 }
 
 std::optional<QuantileEstimate> Sketch::Quantile(double q) const {
-  LOCKSTEP_CHECK(q >= 0 && q <= 1);
-  const auto scaled = static_cast<int64_t>(q * static_cast<double>(kQuantileUnit) + 0.5);
-  if (int128{count_} * (kQuantileUnit - scaled) < kQuantileUnit) return std::nullopt;
-  const int128 rank = (int128{count_} * scaled + kQuantileUnit - 1) / kQuantileUnit;
-  return OrderStatistic(std::max<int64_t>(1, static_cast<int64_t>(rank)));
+  const std::optional<int64_t> rank = RankOf(q, count_);
+  if (!rank.has_value()) return std::nullopt;
+  return OrderStatistic(*rank);
 }
 
 QuantileEstimate Sketch::OrderStatistic(int64_t k) const {
@@ -299,8 +310,7 @@ QuantileEstimate Sketch::OrderStatistic(int64_t k) const {
     const int64_t value = KeyOfRank(values_, k);
     return {value, value, value, true};
   }
-  const BucketSpan span = SpanOf(KeyOfRank(buckets_, k), min_, max_);
-  return {span.middle, span.first, span.last, false};
+  return EstimateOf(KeyOfRank(buckets_, k), min_, max_);
 }
 
 std::optional<double> Sketch::Median() const {

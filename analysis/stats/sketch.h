@@ -50,6 +50,12 @@ struct QuantileEstimate {
   bool exact = true;
 };
 
+// 1-based rank of pQ among so many values; null below 1/(1-Q) of them. q in [0, 1], read to 1e-9.
+[[nodiscard]] std::optional<int64_t> RankOf(double q, int64_t count);
+// What is known of a value from its bucket: 2lu/(l+u) of the smallest and largest integer l and u of the bucket,
+// rounded, all three clamped to [min, max].
+[[nodiscard]] QuantileEstimate EstimateOf(int16_t bucket, int64_t min, int64_t max);
+
 class Sketch {
  public:
   static constexpr size_t kMaxDistinct = 1024;
@@ -76,10 +82,9 @@ class Sketch {
   [[nodiscard]] double mean() const;
   // Sample standard deviation (n - 1); 0 for n <= 1.
   [[nodiscard]] double stddev() const;
-  // Null when count < 1/(1-q) (p90 needs 10, p95 20, p99 100, p999 1,000); p50 needs 2. q in [0, 1], read to 1e-9.
+  // Null when count < 1/(1-q) (p90 needs 10, p95 20, p99 100, p999 1,000); p50 needs 2.
   [[nodiscard]] std::optional<QuantileEstimate> Quantile(double q) const;
-  // The order statistic of 1-based rank k, 1 <= k <= count. Histogram: 2lu/(l+u) of the smallest and largest integer l
-  // and u of its bucket, rounded, all three clamped to [min, max].
+  // The order statistic of 1-based rank k, 1 <= k <= count. Histogram: what its bucket says (EstimateOf).
   [[nodiscard]] QuantileEstimate OrderStatistic(int64_t k) const;
   // nsys's median: mean of the two middles; null if the sketch is not exact or empty.
   [[nodiscard]] std::optional<double> Median() const;

@@ -14,6 +14,7 @@
 #include "proto/column_codec.h"
 #include "proto/instance_codec.h"
 #include "proto/step_codec.h"
+#include "proto/table_codec.h"
 
 namespace lockstep {
 namespace {
@@ -27,6 +28,18 @@ absl::Status PlainMessage(std::string_view label, std::string_view bytes, std::s
     return absl::DataLossError(fmt::format("{} bytes do not parse", bytes.size()));
   }
   return AppendMessage(message, label, kIndent, out);
+}
+
+// Batches up to version 3 had sketches: what a newer one would say of the same values.
+absl::Status LaunchTimes(std::string_view label, std::string_view bytes, std::string* out) {
+  v1::Launches message;
+  const bool parsed = message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+  const bool has_sketches = parsed && !(message.total_ns().empty() && message.api_ns().empty() &&
+                                        message.queue_ns().empty() && message.kernel_ns().empty());
+  if (!has_sketches) return PlainMessage<v1::Launches>(label, bytes, out);
+  LaunchRow row;
+  LOCKSTEP_RETURN_IF_ERROR(DecodeRow(bytes, &row));
+  return PlainMessage<v1::Launches>(label, EncodeRow(row), out);
 }
 
 absl::Status KernelRows(std::string_view label, std::string_view bytes, std::string* out) {
@@ -90,7 +103,7 @@ constexpr std::array kColumns = {
     BlobColumn{"memory", "row", &PlainMessage<v1::MemoryOperations>},
     BlobColumn{"api", "row", &PlainMessage<v1::ApiCalls>},
     BlobColumn{"range", "row", &PlainMessage<v1::Ranges>},
-    BlobColumn{"launch", "row", &PlainMessage<v1::Launches>},
+    BlobColumn{"launch", "row", &LaunchTimes},
     BlobColumn{"summary", "row", &PlainMessage<v1::SourceSummary>},
     BlobColumn{"file_note", "note", &PlainMessage<v1::FileNote>},
 };

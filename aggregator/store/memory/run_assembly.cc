@@ -55,13 +55,8 @@ void MergeInto(RangeRow& into, const RangeRow& from) {
   into.duration.Merge(from.duration);
   into.projected.Merge(from.projected);
 }
-void MergeInto(LaunchRow& into, const LaunchRow& from) {
-  into.queue_count += from.queue_count;
-  into.total.Merge(from.total);
-  into.api_time.Merge(from.api_time);
-  into.queue.Merge(from.queue);
-  into.kernel_time.Merge(from.kernel_time);
-}
+// A source tells each of them once; of what a stream says again the first counts.
+void MergeInto(LaunchRow& /*into*/, const LaunchRow& /*from*/) {}
 
 template <typename Row>
 std::vector<Row> MergeEqual(std::vector<Row> rows) {

@@ -22,7 +22,7 @@ namespace lockstep {
 // Rows with equal keys become one (sketches merged by slice, the 8 longest kept): exact, whatever the cut into batches.
 // Kernels come out ordered by name id, the others by first appearance.
 [[nodiscard]] std::vector<KernelRow> MergeKernels(std::vector<KernelRow> rows);
-// Memory, API, range and launch rows likewise.
+// Memory, API and range rows likewise; of launch rows with equal keys, which no agent sends, the first counts.
 void MergeSummaries(SourceData* source);
 
 // The distribution of all slices of a row together.

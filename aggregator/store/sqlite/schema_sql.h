@@ -6,7 +6,7 @@
 namespace lockstep {
 
 // kStoreMigrations[v] takes a store from schema v to v + 1; the first creates everything.
-extern const char* const kStoreMigrations[5];
+extern const char* const kStoreMigrations[6];
 // The answers that were kept; all others hold content.
 inline constexpr std::string_view kAnswerTable = "answer";
 // Every table of the newest schema.

@@ -17,7 +17,6 @@ struct ApiTotal {
   std::set<int32_t> ranks;
   Sketch duration;
   Sketch launch_delay;
-  Sketch queue;
 };
 
 std::map<std::string, ApiTotal> SumApis(const Fleet& fleet) {
@@ -28,10 +27,6 @@ std::map<std::string, ApiTotal> SumApis(const Fleet& fleet) {
       total.ranks.insert(member.rank);
       total.duration.Merge(row.duration);
       total.launch_delay.Merge(row.launch_delay);
-    }
-    for (const LaunchRow& row : member.source->launches) {
-      const auto total = totals.find(NameOf(fleet.run, row.api));
-      if (total != totals.end()) total->second.queue.Merge(row.queue);
     }
   }
   return totals;
@@ -93,7 +88,7 @@ Json HostView(const ViewInput& input) {
     row["duration_ns"] = Percentiles(total.duration, PercentileMedian::kInclude);
     AddTailRatios(total.duration, row);
     row["launch_delay_ns"] = Percentiles(total.launch_delay);
-    row["queue_ns"] = Percentiles(total.queue);
+    row["queue_ns"] = Percentiles(total.launch_delay);  // of which only positive ones are kept
     rows.emplace_back(std::move(row), total.duration.sum());
   }
   if (rows.empty()) NotifyOfNothing(input, "host", "the traces hold no runtime or driver calls");

@@ -44,6 +44,16 @@ Json Build(const AnySketch& sketch, const Show& show) {
   return out;
 }
 
+template <typename AnySketch>
+Json BuildWithMedian(const AnySketch& sketch, PercentileMedian median) {
+  Json out = Build(sketch, AsInteger{});
+  if (median == PercentileMedian::kInclude) {
+    const auto value = sketch.Median();
+    out["median"] = value ? Json(*value) : Json(nullptr);
+  }
+  return out;
+}
+
 constexpr double kSystematicTail = 1.5;  // p99 / p50
 constexpr double kOutliers = 2;          // max / p50
 
@@ -58,14 +68,9 @@ Json TailFlags(const Json& p99_over_p50, const Json& max_over_p50) {
 
 }  // namespace
 
-Json Percentiles(const Sketch& sketch, PercentileMedian median) {
-  Json out = Build(sketch, AsInteger{});
-  if (median == PercentileMedian::kInclude) {
-    const auto value = sketch.Median();
-    out["median"] = value ? Json(*value) : Json(nullptr);
-  }
-  return out;
-}
+Json Percentiles(const Sketch& sketch, PercentileMedian median) { return BuildWithMedian(sketch, median); }
+
+Json Percentiles(const QuantileSummary& summary, PercentileMedian median) { return BuildWithMedian(summary, median); }
 
 Json ScaledPercentiles(const Sketch& sketch, double scale) { return Build(sketch, AsScaledReal{scale}); }
 

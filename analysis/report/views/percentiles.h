@@ -5,6 +5,7 @@
 #pragma once
 
 #include "analysis/report/report.h"
+#include "analysis/stats/quantile_summary.h"
 #include "analysis/stats/signed_sketch.h"
 #include "analysis/stats/sketch.h"
 
@@ -14,6 +15,8 @@ enum class PercentileMedian : uint8_t { kOmit = 0, kInclude = 1 };
 
 // Integer units, as stored. kInclude adds `median`: nsys's, null if the sketch is not exact.
 [[nodiscard]] Json Percentiles(const Sketch& sketch, PercentileMedian median = PercentileMedian::kOmit);
+
+[[nodiscard]] Json Percentiles(const QuantileSummary& summary, PercentileMedian median = PercentileMedian::kOmit);
 
 // Reals: every value times `scale` (1e-9 turns bytes per second into decimal gigabytes per second).
 [[nodiscard]] Json ScaledPercentiles(const Sketch& sketch, double scale);

@@ -157,7 +157,7 @@ TEST(BatchCodec, StartAndDurationOfRegularDecodeTakeAtMostThreeAndAHalfBytes) {
 }
 
 TEST(BatchCodec, AnotherVersionIsRefused) {
-  ExpectRefused(DecodeChanged(SmallBatch(), [](v1::Batch& m) { m.set_version(kBatchVersion + 1); }), "version 4");
+  ExpectRefused(DecodeChanged(SmallBatch(), [](v1::Batch& m) { m.set_version(kBatchVersion + 1); }), "version 5");
   ExpectRefused(DecodeChanged(SmallBatch(), [](v1::Batch& m) { m.set_version(0); }), "version 0");
 }
 
@@ -288,6 +288,72 @@ TEST(BatchCodec, StartsAndCoversOfVersion2AreRead) {
   EXPECT_EQ(row->start_ns, 1'000);
   EXPECT_EQ(row->cover[0], (std::pair<int64_t, int64_t>{40, 100}));
   EXPECT_EQ(row->cover[1], (std::pair<int64_t, int64_t>{30, 150}));
+}
+
+// The same for the decompressed tables.
+template <typename Change>
+absl::StatusOr<Batch> DecodeChangedTables(const Batch& batch, Change change) {
+  return DecodeChanged(batch, [&](v1::Batch& message) {
+    v1::TableBlock block;
+    EXPECT_TRUE(codec::Unpack("tables", message.tables(), codec::kMaxTableBytes, &block).ok());
+    change(block);
+    message.clear_tables();
+    codec::Pack(block, message.mutable_tables());
+  });
+}
+
+Batch BatchOfALaunch(const Sketch& times) {
+  Batch batch;
+  batch.launches.resize(1);
+  LaunchRow& row = batch.launches.front();
+  row.total = row.api_time = row.queue = row.kernel_time = QuantileSummary(times);
+  row.queue_count = times.count();
+  return batch;
+}
+
+// As version 3 sent them: by sketches.
+TEST(BatchCodec, LaunchesOfVersion3AreRead) {
+  for (const int64_t distinct : {0, 1, 300, 2'000}) {
+    Sketch times;
+    for (int64_t i = 0; i < distinct; ++i) times.Add(i * i);
+    const Batch batch = BatchOfALaunch(times);
+    const auto decoded = DecodeChangedTables(batch, [&](v1::TableBlock& block) {
+      v1::Launches& launch = *block.mutable_launches(0);
+      launch.clear_total();
+      launch.clear_api_time();
+      launch.clear_queue();
+      launch.clear_kernel_time();
+      for (std::string* sketch : {launch.mutable_total_ns(), launch.mutable_api_ns(), launch.mutable_queue_ns(),
+                                  launch.mutable_kernel_ns()}) {
+        codec::PutSketch(times, sketch);
+      }
+    });
+    ASSERT_TRUE(decoded.ok()) << decoded.status();
+    EXPECT_TRUE(decoded->launches == batch.launches) << distinct;
+  }
+}
+
+TEST(BatchCodec, SummariesThatNoValuesHaveAreRefused) {
+  Sketch times;
+  for (int64_t i = 0; i < 2'000; ++i) times.Add(i * i);
+  const auto changed = [&](auto change) {
+    return DecodeChangedTables(BatchOfALaunch(times),
+                               [&](v1::TableBlock& block) { change(*block.mutable_launches(0)->mutable_queue()); });
+  };
+  ExpectRefused(changed([](v1::QuantileSummary& m) { m.set_count(0); }),
+                "launch queue: summary of a distribution: count");
+  ExpectRefused(changed([](v1::QuantileSummary& m) { m.clear_values(); }), "0 values, expected 2");
+  ExpectRefused(changed([](v1::QuantileSummary& m) { m.set_values(1, -1); }), "launch queue: value -1");
+  ExpectRefused(changed([](v1::QuantileSummary& m) { m.set_buckets(0, 40'000); }), "launch queue: value 40000");
+  ExpectRefused(changed([](v1::QuantileSummary& m) { m.clear_buckets(); }), "2 values, expected 8");
+}
+
+TEST(BatchCodec, TheTimesOfALaunchTakeAtMostFiftyBytesEach) {
+  Sketch times;
+  samples::Random random(3);
+  for (int i = 0; i < 700; ++i) times.Add(100'000'000 + random.Below(100'000'000));
+  const size_t one = EncodeBatch(BatchOfALaunch(times)).size() - EncodeBatch(BatchOfALaunch({})).size();
+  EXPECT_LE(one, 4 * 50U);
 }
 
 TEST(BatchCodec, ColumnsOfUnequalLengthAreRefused) {

@@ -41,6 +41,10 @@ inline Sketch RandomSketch(Random& random, int64_t values) {
   return sketch;
 }
 
+inline QuantileSummary RandomTimes(Random& random, int64_t values) {
+  return QuantileSummary(RandomSketch(random, values));
+}
+
 inline IntervalMeasure RandomMeasure(Random& random, bool may_be_negative) {
   IntervalMeasure m;
   for (int64_t* part : {&m.span_ns, &m.compute_ns, &m.comm_ns, &m.copy_ns, &m.opaque_ns, &m.overlap_ns,
@@ -196,8 +200,8 @@ inline void AddTables(Random& random, const Known& known, Batch* batch) {
     batch->ranges.push_back({random.As<uint32_t>(known.names), random.Chance(50) ? 0 : kNoId, random.As<HostKind>(5),
                              RandomSketch(random, 11), RandomSketch(random, random.Below(4))});
     batch->launches.push_back({random.As<uint32_t>(known.names), random.As<uint32_t>(known.names), random.Below(4) - 1,
-                               random.Below(50), RandomSketch(random, 5), RandomSketch(random, 6),
-                               RandomSketch(random, 7), RandomSketch(random, 8)});
+                               random.Below(50), RandomTimes(random, 5), RandomTimes(random, 600),
+                               RandomTimes(random, random.Below(2)), RandomTimes(random, 2'000)});
   }
 }
 

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "aggregator/store/dump/value_text.h"
 #include "aggregator/store/sqlite/schema_sql.h"
 #include "aggregator/store/sqlite/sqlite_store.h"
 #include "platform/temp_dir.h"
@@ -124,6 +125,39 @@ TEST_F(StoreDumpTest, WhetherABatchWasSentOrMadeHereChangesNoByte) {
     }
   }
   EXPECT_EQ(Dump("sent.db"), Dump("made.db"));
+}
+
+TEST_F(StoreDumpTest, LaunchesStoredAsSketchesAreToldAndLoadedLikeNewerOnes) {
+  Sketch times;
+  for (int64_t i = 0; i < 300; ++i) times.Add(i * i);
+  Batch batch = MakeStream(1, 1, 10)[0];
+  batch.launches.resize(1);
+  LaunchRow& row = batch.launches.front();
+  row.total = row.api_time = row.queue = row.kernel_time = QuantileSummary(times);
+  v1::Launches older;
+  older.set_api(row.api);
+  older.set_kernel(row.kernel);
+  older.set_queue_count(row.queue_count);
+  if (row.tid >= 0) older.set_tid(row.tid);
+  for (std::string* sketch :
+       {older.mutable_total_ns(), older.mutable_api_ns(), older.mutable_queue_ns(), older.mutable_kernel_ns()}) {
+    times.EncodeTo(*sketch);
+  }
+  for (const std::string file : {"newer.db", "older.db"}) {
+    const auto store = OpenFile(file);
+    ASSERT_TRUE(store->OpenRun("run", -1).ok());
+    ASSERT_TRUE(store->PutSource("run", MakeContext(1)).ok());
+    Put(*store, "run", 1, batch);
+  }
+  std::string hex;
+  AppendHex(older.SerializeAsString(), &hex);
+  Change("older.db", fmt::format("UPDATE launch SET row = x'{}'", hex));
+  EXPECT_EQ(Dump("older.db"), Dump("newer.db"));
+  const auto loaded = OpenFile("older.db")->LoadRun("run");
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  const std::vector<LaunchRow>& launches = loaded->data.sources[0].launches;
+  ASSERT_EQ(launches.size(), 1U);
+  EXPECT_TRUE(launches[0].queue == row.queue && launches[0].total == row.total);
 }
 
 TEST_F(StoreDumpTest, NoTextOfTheDumpDependsOnWhenItWasWritten) {
@@ -314,7 +348,8 @@ TEST_F(OneRunTest, AChangeInsideAnyBlobShows) {
        }},
       {"range projected", [](Batch& b) { b.ranges[0].projected.Add(5); }},
       {"launch queue count", [](Batch& b) { b.launches[0].queue_count += 1; }},
-      {"launch queue", [](Batch& b) { b.launches[0].queue.Add(5); }},
+      {"launch queue",
+       [](Batch& b) { b.launches[0].queue = QuantileSummary(Sketch::OfSorted(std::vector<int64_t>{5})); }},
       {"summary drops",
        [](Batch& b) {
          if (b.summary) b.summary->drops.Add(DropReason::kZeroTime, 1);
