@@ -1,6 +1,9 @@
 #include "proto/table_codec.h"
 
+#include <algorithm>
 #include <limits>
+#include <optional>
+#include <tuple>
 #include <utility>
 
 #include "analysis/base/utf8.h"
@@ -13,6 +16,7 @@ namespace lockstep {
 namespace {
 
 using codec::CheckRange;
+using codec::Column;
 using codec::GetEnum;
 using codec::GetSketch;
 using codec::Limits;
@@ -21,6 +25,8 @@ using codec::PutSketch;
 constexpr Limits kTime = {-codec::kMaxTimeNs, codec::kMaxTimeNs};
 constexpr Limits kLength = {0, codec::kMaxTimeNs};
 constexpr Limits kName = {0, kNoId - 1};
+constexpr Limits kDuration = {0, codec::kMaxLengthNs};
+constexpr Limits kStep = {kNoStep + 1, codec::kAnyMax};
 constexpr int kShapeNumbers = 6;
 
 void PutKind(const KernelClass& kind, v1::KernelClass* out) {
@@ -39,7 +45,16 @@ absl::Status GetKind(const v1::KernelClass& in, KernelClass* out) {
   return GetEnum("kernel dtype", in.dtype(), DataType::kComplex128, &out->dtype);
 }
 
-void PutKernel(const KernelRow& row, v1::Kernel* out) {
+void PutSlices(const KernelRow& row, v1::Kernel* out) {
+  for (const auto& [index, sketch] : row.slices) {
+    v1::KernelSlice* slice = out->add_slices();
+    slice->set_index(index);
+    PutSketch(sketch, slice->mutable_duration_ns());
+  }
+}
+
+// All of a kernel but its longest instances.
+void PutKernelAlone(const KernelRow& row, v1::Kernel* out) {
   out->set_name(row.name);
   if (row.mangled != kNoId) out->set_mangled(row.mangled);
   if (row.has_shape) {
@@ -49,18 +64,33 @@ void PutKernel(const KernelRow& row, v1::Kernel* out) {
   out->set_from_graph(row.from_graph);
   out->set_phase(RepairUtf8(row.phase));
   PutKind(row.kind, out->mutable_kind());
-  for (const auto& [index, sketch] : row.slices) {
-    v1::KernelSlice* slice = out->add_slices();
-    slice->set_index(index);
-    PutSketch(sketch, slice->mutable_duration_ns());
-  }
-  for (const Exemplar& exemplar : row.longest) {
-    v1::Exemplar* entry = out->add_longest();
-    entry->set_start_ns(exemplar.start_ns);
-    entry->set_duration_ns(exemplar.duration_ns);
-    if (exemplar.step != kNoStep) entry->set_step(exemplar.step);
-  }
+  PutSlices(row, out);
   out->set_is_rest(row.is_rest);
+}
+
+// Starts are never left out: rows that take no bytes would be unbounded.
+constexpr Column<Exemplar, v1::ExemplarColumns> kExemplarColumns[] = {
+    LOCKSTEP_COLUMN(Exemplar, v1::ExemplarColumns, start_ns, start_ns, kNoTime, {kTime}),
+    LOCKSTEP_COLUMN(Exemplar, v1::ExemplarColumns, duration_ns, duration_ns, 0, {kDuration}),
+};
+
+// In order of start: their order by duration need not be told, that of their starts would cost more than it saves.
+void PutLongest(std::vector<Exemplar> longest, v1::ExemplarColumns* out) {
+  std::sort(longest.begin(), longest.end(), [](const Exemplar& a, const Exemplar& b) {
+    return std::tie(a.start_ns, a.duration_ns, a.step) < std::tie(b.start_ns, b.duration_ns, b.step);
+  });
+  out->set_rows(static_cast<uint32_t>(longest.size()));
+  codec::EncodeColumns<Exemplar, v1::ExemplarColumns>(kExemplarColumns, codec::PointersTo(longest), out);
+  codec::Sparse steps;
+  for (const Exemplar& exemplar : longest) {
+    steps.push_back(exemplar.step == kNoStep ? std::nullopt : std::optional(exemplar.step));
+  }
+  codec::PutSparse(steps, out->mutable_step());
+}
+
+void PutKernel(const KernelRow& row, v1::Kernel* out) {
+  PutKernelAlone(row, out);
+  if (!row.longest.empty()) PutLongest(row.longest, out->mutable_longest_instances());
 }
 
 absl::Status GetShape(const v1::Kernel& in, KernelRow* row) {
@@ -87,7 +117,8 @@ absl::Status GetSlices(const v1::Kernel& in, KernelRow* row) {
   return absl::OkStatus();
 }
 
-absl::Status GetLongest(const v1::Kernel& in, KernelRow* row) {
+// One by one, as up to batch version 3.
+absl::Status GetExemplars(const v1::Kernel& in, std::vector<Exemplar>* longest) {
   LOCKSTEP_RETURN_IF_ERROR(CheckRange("kernel longest: entries", in.longest_size(), {0, int64_t{kMaxExemplars}}));
   for (const v1::Exemplar& entry : in.longest()) {
     Exemplar exemplar;
@@ -95,9 +126,35 @@ absl::Status GetLongest(const v1::Kernel& in, KernelRow* row) {
     exemplar.duration_ns = entry.duration_ns();
     if (entry.has_step()) exemplar.step = entry.step();
     LOCKSTEP_RETURN_IF_ERROR(CheckRange("kernel longest: start", exemplar.start_ns, kTime));
-    LOCKSTEP_RETURN_IF_ERROR(CheckRange("kernel longest: duration", exemplar.duration_ns, {0, codec::kMaxLengthNs}));
-    row->longest.push_back(exemplar);
+    LOCKSTEP_RETURN_IF_ERROR(CheckRange("kernel longest: duration", exemplar.duration_ns, kDuration));
+    longest->push_back(exemplar);
   }
+  return absl::OkStatus();
+}
+
+absl::Status GetExemplars(const v1::ExemplarColumns& in, std::vector<Exemplar>* longest) {
+  using Columns = v1::ExemplarColumns;
+  LOCKSTEP_RETURN_IF_ERROR(CheckRange("kernel longest: rows", in.rows(), {0, int64_t{kMaxExemplars}}));
+  const size_t rows = in.rows();
+  LOCKSTEP_ASSIGN_OR_RETURN(const codec::Numbers starts,
+                            codec::GetNumbers("kernel longest: start", in.packed(), Columns::kStartNsFieldNumber,
+                                              in.start_ns(), rows, kNoTime, kTime));
+  if (rows > 0 && starts.is_one()) return absl::InvalidArgumentError("kernel longest: rows without starts");
+  LOCKSTEP_ASSIGN_OR_RETURN(const codec::Numbers durations,
+                            codec::GetNumbers("kernel longest: duration", in.packed(), Columns::kDurationNsFieldNumber,
+                                              in.duration_ns(), rows, 0, kDuration));
+  LOCKSTEP_ASSIGN_OR_RETURN(const codec::Sparse steps,
+                            codec::GetSparse("kernel longest: step", in.step(), rows, kStep));
+  for (size_t i = 0; i < rows; ++i) longest->push_back({starts[i], durations[i], steps[i].value_or(kNoStep)});
+  return absl::OkStatus();
+}
+
+absl::Status GetLongest(const v1::Kernel& in, KernelRow* row) {
+  LOCKSTEP_RETURN_IF_ERROR(in.has_longest_instances() ? GetExemplars(in.longest_instances(), &row->longest)
+                                                      : GetExemplars(in, &row->longest));
+  std::sort(row->longest.begin(), row->longest.end(), [](const Exemplar& a, const Exemplar& b) {
+    return std::tie(b.duration_ns, a.start_ns, a.step) < std::tie(a.duration_ns, b.start_ns, b.step);
+  });
   return absl::OkStatus();
 }
 
@@ -367,6 +424,16 @@ std::string PackKernels(const std::vector<KernelRow>& kernels) {
   v1::TableBlock block;
   for (const KernelRow& row : kernels) PutKernel(row, block.add_kernels());
   return codec::PackToBytes(block);
+}
+
+void PutPlainly(const KernelRow& row, v1::Kernel* out) {
+  PutKernelAlone(row, out);
+  for (const Exemplar& exemplar : row.longest) {
+    v1::Exemplar* entry = out->add_longest();
+    entry->set_start_ns(exemplar.start_ns);
+    entry->set_duration_ns(exemplar.duration_ns);
+    if (exemplar.step != kNoStep) entry->set_step(exemplar.step);
+  }
 }
 
 absl::StatusOr<std::vector<KernelRow>> UnpackKernels(std::string_view bytes) {

@@ -21,6 +21,8 @@ void EncodeTables(const Batch& batch, v1::TableBlock* out);
 // For stores: kernel rows, compressed, and single rows as plain serialised messages.
 [[nodiscard]] std::string PackKernels(const std::vector<KernelRow>& kernels);
 [[nodiscard]] absl::StatusOr<std::vector<KernelRow>> UnpackKernels(std::string_view bytes);
+// For people: the longest instances one by one, as batches up to version 3 had them.
+void PutPlainly(const KernelRow& row, v1::Kernel* out);
 [[nodiscard]] std::string EncodeRow(const MemoryRow& row);
 [[nodiscard]] std::string EncodeRow(const ApiRow& row);
 [[nodiscard]] std::string EncodeRow(const RangeRow& row);

@@ -43,8 +43,9 @@ absl::Status LaunchTimes(std::string_view label, std::string_view bytes, std::st
 }
 
 absl::Status KernelRows(std::string_view label, std::string_view bytes, std::string* out) {
+  LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<KernelRow> rows, UnpackKernels(bytes));
   v1::TableBlock block;
-  LOCKSTEP_RETURN_IF_ERROR(codec::UnpackBytes(label, bytes, codec::kMaxInstanceBytes, &block));
+  for (const KernelRow& row : rows) PutPlainly(row, block.add_kernels());
   return AppendMessage(block, label, kIndent, out);
 }
 

@@ -356,6 +356,68 @@ TEST(BatchCodec, TheTimesOfALaunchTakeAtMostFiftyBytesEach) {
   EXPECT_LE(one, 4 * 50U);
 }
 
+// Of a rank that ticks every 32 ns, some a step.
+Batch BatchOfLongest(int64_t count) {
+  samples::Random random(7);
+  KernelRow row;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t start = random.Below(5'000'000'000 / 32) * 32;
+    row.longest.push_back({samples::kEpochNs + start, 100'000 / 32 * 32 + random.Below(700) * 32, start / 200'000'000});
+  }
+  row.longest.back().step = kNoStep;
+  std::sort(row.longest.begin(), row.longest.end(), [](const Exemplar& a, const Exemplar& b) {
+    return std::tie(b.duration_ns, a.start_ns) < std::tie(a.duration_ns, b.start_ns);
+  });
+  Batch batch;
+  batch.kernels.push_back(row);
+  return batch;
+}
+
+// As version 3 sent them: one by one. Whatever their order, they come back longest first.
+TEST(BatchCodec, LongestInstancesOfVersion3AreRead) {
+  const Batch batch = BatchOfLongest(100);
+  const auto decoded = DecodeChangedTables(batch, [&](v1::TableBlock& block) {
+    v1::Kernel& kernel = *block.mutable_kernels(0);
+    kernel.clear_longest_instances();
+    for (auto exemplar = batch.kernels[0].longest.rbegin(); exemplar != batch.kernels[0].longest.rend(); ++exemplar) {
+      v1::Exemplar& entry = *kernel.add_longest();
+      entry.set_start_ns(exemplar->start_ns);
+      entry.set_duration_ns(exemplar->duration_ns);
+      if (exemplar->step != kNoStep) entry.set_step(exemplar->step);
+    }
+  });
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  EXPECT_TRUE(decoded->kernels == batch.kernels);
+}
+
+TEST(BatchCodec, LongestInstancesThatNoKernelHasAreRefused) {
+  const auto changed = [&](auto change) {
+    return DecodeChangedTables(BatchOfLongest(20), [&](v1::TableBlock& block) {
+      v1::ExemplarColumns& longest = *block.mutable_kernels(0)->mutable_longest_instances();
+      longest.clear_packed();
+      longest.clear_start_ns();
+      for (int i = 0; i < 20; ++i) longest.add_start_ns(i == 0 ? samples::kEpochNs : 10);
+      change(longest);
+    });
+  };
+  EXPECT_TRUE(changed([](v1::ExemplarColumns&) {}).ok());
+  ExpectRefused(changed([](v1::ExemplarColumns& m) { m.set_rows(257); }), "rows: value 257");
+  ExpectRefused(changed([](v1::ExemplarColumns& m) { m.clear_start_ns(); }), "rows without starts");
+  ExpectRefused(changed([](v1::ExemplarColumns& m) { m.set_rows(19); }), "start: 20 entries for 19 rows");
+  ExpectRefused(changed([](v1::ExemplarColumns& m) { m.mutable_start_ns()->RemoveLast(); }), "19 entries for 20 rows");
+  ExpectRefused(changed([](v1::ExemplarColumns& m) { m.set_start_ns(0, INT64_MAX); }), "kernel longest: start");
+  ExpectRefused(changed([](v1::ExemplarColumns& m) {
+                  for (int i = 0; i < 20; ++i) m.add_duration_ns(-1);
+                }),
+                "kernel longest: duration: value -1");
+}
+
+TEST(BatchCodec, ALongInstanceOfAKernelTakesAtMostFiveAndAHalfBytes) {
+  const auto bytes = static_cast<double>(EncodeBatch(BatchOfLongest(256)).size());
+  std::printf("longest instance of a kernel: %.2f bytes\n", bytes / 256);
+  EXPECT_LE(bytes, 5.5 * 256);
+}
+
 TEST(BatchCodec, ColumnsOfUnequalLengthAreRefused) {
   ExpectRefused(DecodeChangedInstances(SmallBatch(),
                                        [](v1::InstanceBlock& b) { PlainTimes(b).mutable_duration_ns()->RemoveLast(); }),
