@@ -117,7 +117,7 @@ std::string Compress(std::string_view bytes, const std::vector<size_t>& ends) {
   return packed;
 }
 
-absl::StatusOr<std::string> Inflate(std::string_view what, const v1::CompressedColumns& in, size_t max_bytes) {
+absl::StatusOr<std::string> Decompress(std::string_view what, const v1::CompressedColumns& in, size_t max_bytes) {
   if (in.decoded_bytes() > max_bytes) {
     return absl::InvalidArgumentError(
         fmt::format("{}: declares {} decoded bytes, the limit is {}", what, in.decoded_bytes(), max_bytes));
@@ -352,14 +352,18 @@ void Pack(const google::protobuf::MessageLite& message, v1::CompressedColumns* o
   out->set_zstd(Compress(bytes, AlikeParts(bytes)));
 }
 
+absl::StatusOr<std::string> Inflate(std::string_view what, const v1::CompressedColumns& in, size_t max_bytes,
+                                    const google::protobuf::Descriptor& type) {
+  if (in.decoded_bytes() == 0 && in.zstd().empty()) return std::string();
+  LOCKSTEP_ASSIGN_OR_RETURN(std::string bytes, Decompress(what, in, max_bytes));
+  if (ParsesWithin(bytes, type, kMaxParsedBytes)) return bytes;
+  return absl::InvalidArgumentError(fmt::format("{}: {} decoded bytes hold too many parts for {} bytes of memory", what,
+                                                bytes.size(), kMaxParsedBytes));
+}
+
 absl::Status Unpack(std::string_view what, const v1::CompressedColumns& in, size_t max_bytes,
                     google::protobuf::Message* message) {
-  if (in.decoded_bytes() == 0 && in.zstd().empty()) return absl::OkStatus();
-  LOCKSTEP_ASSIGN_OR_RETURN(const std::string bytes, Inflate(what, in, max_bytes));
-  if (!ParsesWithin(bytes, *message->GetDescriptor(), kMaxParsedBytes)) {
-    return absl::InvalidArgumentError(fmt::format("{}: {} decoded bytes hold too many parts for {} bytes of memory",
-                                                  what, bytes.size(), kMaxParsedBytes));
-  }
+  LOCKSTEP_ASSIGN_OR_RETURN(const std::string bytes, Inflate(what, in, max_bytes, *message->GetDescriptor()));
   if (message->ParseFromString(bytes)) return absl::OkStatus();
   return absl::InvalidArgumentError(
       fmt::format("{}: {} decoded bytes are no {}", what, bytes.size(), message->GetTypeName()));

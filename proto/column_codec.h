@@ -8,6 +8,7 @@
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 #include <fmt/format.h>
+#include <google/protobuf/descriptor.h>
 #include <google/protobuf/message_lite.h>
 #include <google/protobuf/repeated_field.h>
 
@@ -142,6 +143,9 @@ std::vector<const Row*> PointersTo(const std::vector<Row>& rows) {
 
 // Compressed groups. Pack leaves `out` untouched when the message is empty; it is deterministic for one zstd version.
 void Pack(const google::protobuf::MessageLite& message, v1::CompressedColumns* out);
+// The serialised message of this type; empty where there is none.
+[[nodiscard]] absl::StatusOr<std::string> Inflate(std::string_view what, const v1::CompressedColumns& in,
+                                                  size_t max_bytes, const google::protobuf::Descriptor& type);
 [[nodiscard]] absl::Status Unpack(std::string_view what, const v1::CompressedColumns& in, size_t max_bytes,
                                   google::protobuf::Message* message);
 // The same as one self-contained string, for stores.

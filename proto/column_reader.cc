@@ -35,39 +35,34 @@ class LowParts {
   uint32_t width_;
 };
 
-absl::Status CheckPrediction(std::string_view what, const v1::SparseColumn& in) {
-  if (in.coding() > kMaxCoding) return CheckRange(fmt::format("{}: coding", what), in.coding(), {0, kMaxCoding});
-  if (in.low_bits() > kMaxLowBits) {
-    return CheckRange(fmt::format("{}: low_bits", what), in.low_bits(), {0, kMaxLowBits});
+absl::Status CheckPrediction(std::string_view what, const SparseValues& in) {
+  if (in.coding > kMaxCoding) return CheckRange(fmt::format("{}: coding", what), in.coding, {0, kMaxCoding});
+  if (in.low_bits > kMaxLowBits) {
+    return CheckRange(fmt::format("{}: low_bits", what), in.low_bits, {0, kMaxLowBits});
   }
-  if (in.unit() > kMaxUnit) return absl::InvalidArgumentError(fmt::format("{}: unit {} is too large", what, in.unit()));
-  if (in.rests_size() != 0 && in.rests_size() != in.values_size()) {
+  if (in.unit > kMaxUnit) return absl::InvalidArgumentError(fmt::format("{}: unit {} is too large", what, in.unit));
+  if (!in.rests.empty() && in.rests.size() != in.values.size()) {
     return absl::InvalidArgumentError(
-        fmt::format("{}: {} rests for {} values", what, in.rests_size(), in.values_size()));
+        fmt::format("{}: {} rests for {} values", what, in.rests.size(), in.values.size()));
   }
-  const size_t bytes = (static_cast<size_t>(in.values_size()) * in.low_bits() + 7) / 8;
-  if (in.lows().size() == bytes) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      fmt::format("{}: {} bytes of low bits, expected {}", what, in.lows().size(), bytes));
+  const size_t bytes = (in.values.size() * in.low_bits + 7) / 8;
+  if (in.lows.size() == bytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format("{}: {} bytes of low bits, expected {}", what, in.lows.size(), bytes));
 }
 
-// Numbers minus what was predicted of them.
-std::vector<int64_t> GetDifferences(const v1::SparseColumn& in) {
-  const int64_t* const high = in.values().data();
-  std::vector<int64_t> differences(high, high + in.values_size());
-  if (const uint32_t width = in.low_bits(); width > 0) {
-    const LowParts low(in.lows(), width);
+// Makes the high parts of numbers the numbers, minus what was predicted of them.
+std::vector<int64_t> TakeDifferences(SparseValues&& in) {
+  std::vector<int64_t> differences = std::move(in.values);
+  if (const uint32_t width = in.low_bits; width > 0) {
+    const LowParts low(in.lows, width);
     for (size_t i = 0; i < differences.size(); ++i) {
       differences[i] = static_cast<int64_t>((static_cast<uint64_t>(differences[i]) << width) | low[i]);
     }
   }
-  if (const uint64_t unit = in.unit(); unit > 1) {
+  if (const uint64_t unit = in.unit; unit > 1) {
     for (int64_t& number : differences) number = static_cast<int64_t>(static_cast<uint64_t>(number) * unit);
   }
-  for (int i = 0; i < in.rests_size(); ++i) {
-    int64_t& number = differences[static_cast<size_t>(i)];
-    number = WrapAdd(number, in.rests(i));
-  }
+  for (size_t i = 0; i < in.rests.size(); ++i) differences[i] = WrapAdd(differences[i], in.rests[i]);
   return differences;
 }
 
@@ -87,22 +82,34 @@ void AddPredicted(std::span<int64_t> values, uint32_t coding) {
   }
 }
 
-absl::StatusOr<std::vector<int64_t>> GetPredicted(std::string_view what, const v1::SparseColumn& in, Limits limits) {
+absl::StatusOr<std::vector<int64_t>> GetPredicted(std::string_view what, SparseValues in, Limits limits) {
   LOCKSTEP_RETURN_IF_ERROR(CheckPrediction(what, in));
-  std::vector<int64_t> values = GetDifferences(in);
-  AddPredicted(values, in.coding());
+  const uint32_t coding = in.coding;
+  std::vector<int64_t> values = TakeDifferences(std::move(in));
+  AddPredicted(values, coding);
   LOCKSTEP_RETURN_IF_ERROR(CheckRanges(what, values, limits));
   return values;
 }
 
-absl::StatusOr<std::vector<OptionalColumn::Run>> GetRuns(std::string_view what, const v1::SparseColumn& in,
-                                                         size_t rows) {
+absl::Status PackedTwice(std::string_view what) {
+  return absl::InvalidArgumentError(fmt::format("{}: packed twice", what));
+}
+
+absl::StatusOr<std::vector<int64_t>> GetOneARow(std::string_view what, SparseValues in, size_t rows, Limits limits) {
+  if (in.values.size() != rows || !in.runs.empty()) {
+    return absl::InvalidArgumentError(fmt::format("{}: {} packed values for {} rows", what, in.values.size(), rows));
+  }
+  return GetPredicted(what, std::move(in), limits);
+}
+
+// Of so many values.
+absl::StatusOr<std::vector<OptionalColumn::Run>> GetRuns(std::string_view what, std::span<const uint32_t> lengths,
+                                                         size_t values, size_t rows) {
   std::vector<OptionalColumn::Run> runs;
-  const auto values = static_cast<size_t>(in.values_size());
   size_t row = 0;
   size_t taken = 0;
-  for (int i = 0; i < in.runs_size(); ++i) {
-    const size_t run = in.runs(i);
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    const size_t run = lengths[i];
     const bool with = i % 2 == 1;
     const bool fits = run <= rows - row && (run > 0 || i == 0);
     if (!fits || (with && run > values - taken)) {
@@ -114,22 +121,11 @@ absl::StatusOr<std::vector<OptionalColumn::Run>> GetRuns(std::string_view what, 
     }
     row += run;
   }
-  if ((in.runs_size() > 0 && row != rows) || taken != values) {
+  if ((!lengths.empty() && row != rows) || taken != values) {
     return absl::InvalidArgumentError(
         fmt::format("{}: runs of {} rows for {}, {} of {} values used", what, row, rows, taken, values));
   }
   return runs;
-}
-
-// Null where no column of this field is packed.
-absl::StatusOr<const v1::SparseColumn*> FindPacked(std::string_view what, const PackedColumns& packed, uint32_t field) {
-  const v1::SparseColumn* found = nullptr;
-  for (const v1::PackedColumn& column : packed) {
-    if (column.field() != field) continue;
-    if (found != nullptr) return absl::InvalidArgumentError(fmt::format("{}: packed twice", what));
-    found = &column.column();
-  }
-  return found;
 }
 
 }  // namespace
@@ -145,57 +141,73 @@ absl::Status CheckRanges(std::string_view what, std::span<const int64_t> values,
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<int64_t>> GetColumn(std::string_view what, const Ints& in, size_t rows, int64_t fallback,
-                                               Limits limits) {
-  LOCKSTEP_RETURN_IF_ERROR(CheckLength(what, in.size(), rows));
-  if (in.empty()) return std::vector<int64_t>(rows, fallback);
-  std::vector<int64_t> values(in.begin(), in.end());
-  AddUp(values);
-  LOCKSTEP_RETURN_IF_ERROR(CheckRanges(what, values, limits));
-  return values;
+absl::StatusOr<std::vector<int64_t>> GetColumn(std::string_view what, std::vector<int64_t> deltas, size_t rows,
+                                               int64_t fallback, Limits limits) {
+  LOCKSTEP_RETURN_IF_ERROR(CheckLength(what, static_cast<int>(deltas.size()), rows));
+  if (deltas.empty()) return std::vector<int64_t>(rows, fallback);
+  AddUp(deltas);
+  LOCKSTEP_RETURN_IF_ERROR(CheckRanges(what, deltas, limits));
+  return deltas;
 }
 
-absl::StatusOr<Numbers> GetNumbers(std::string_view what, const Ints& in, size_t rows, int64_t fallback,
+absl::StatusOr<std::vector<int64_t>> GetColumn(std::string_view what, const Ints& in, size_t rows, int64_t fallback,
+                                               Limits limits) {
+  return GetColumn(what, std::vector<int64_t>(in.begin(), in.end()), rows, fallback, limits);
+}
+
+absl::StatusOr<Numbers> GetNumbers(std::string_view what, std::vector<int64_t> deltas, size_t rows, int64_t fallback,
                                    Limits limits) {
-  LOCKSTEP_RETURN_IF_ERROR(CheckLength(what, in.size(), rows));
-  if (in.empty()) return Numbers(fallback);
-  LOCKSTEP_ASSIGN_OR_RETURN(std::vector<int64_t> values, GetColumn(what, in, rows, fallback, limits));
+  LOCKSTEP_RETURN_IF_ERROR(CheckLength(what, static_cast<int>(deltas.size()), rows));
+  if (deltas.empty()) return Numbers(fallback);
+  LOCKSTEP_ASSIGN_OR_RETURN(std::vector<int64_t> values, GetColumn(what, std::move(deltas), rows, fallback, limits));
   return Numbers(std::move(values));
 }
 
-absl::StatusOr<std::optional<std::vector<int64_t>>> GetPacked(std::string_view what, const PackedColumns& packed,
-                                                              int field, size_t rows, Limits limits) {
-  LOCKSTEP_ASSIGN_OR_RETURN(const v1::SparseColumn* const column,
-                            FindPacked(what, packed, static_cast<uint32_t>(field)));
-  if (column == nullptr) return std::optional<std::vector<int64_t>>();
-  if (static_cast<size_t>(column->values_size()) != rows || column->runs_size() != 0) {
-    return absl::InvalidArgumentError(
-        fmt::format("{}: {} packed values for {} rows", what, column->values_size(), rows));
-  }
-  LOCKSTEP_ASSIGN_OR_RETURN(std::vector<int64_t> values, GetPredicted(what, *column, limits));
+absl::StatusOr<std::optional<std::vector<int64_t>>> GetPacked(std::string_view what, WireColumns& in, int field,
+                                                              size_t rows, Limits limits) {
+  if (in.PackedCount(field) == 0) return std::optional<std::vector<int64_t>>();
+  if (in.PackedCount(field) > 1) return PackedTwice(what);
+  LOCKSTEP_ASSIGN_OR_RETURN(std::vector<int64_t> values, GetOneARow(what, in.TakePacked(field), rows, limits));
   return std::optional(std::move(values));
+}
+
+absl::StatusOr<Numbers> GetNumbers(std::string_view what, WireColumns& in, int field, size_t rows, int64_t fallback,
+                                   Limits limits) {
+  LOCKSTEP_ASSIGN_OR_RETURN(auto values, GetPacked(what, in, field, rows, limits));
+  if (!values) return GetNumbers(what, in.TakeList(field), rows, fallback, limits);
+  return values->empty() ? Numbers(fallback) : Numbers(*std::move(values));
 }
 
 absl::StatusOr<Numbers> GetNumbers(std::string_view what, const PackedColumns& packed, int field, const Ints& plain,
                                    size_t rows, int64_t fallback, Limits limits) {
-  LOCKSTEP_ASSIGN_OR_RETURN(auto values, GetPacked(what, packed, field, rows, limits));
-  if (!values) return GetNumbers(what, plain, rows, fallback, limits);
-  return values->empty() ? Numbers(fallback) : Numbers(*std::move(values));
+  const v1::SparseColumn* found = nullptr;
+  for (const v1::PackedColumn& column : packed) {
+    if (column.field() != static_cast<uint32_t>(field)) continue;
+    if (found != nullptr) return PackedTwice(what);
+    found = &column.column();
+  }
+  if (found == nullptr) {
+    return GetNumbers(what, std::vector<int64_t>(plain.begin(), plain.end()), rows, fallback, limits);
+  }
+  LOCKSTEP_ASSIGN_OR_RETURN(std::vector<int64_t> values, GetOneARow(what, SparseValuesOf(*found), rows, limits));
+  return values.empty() ? Numbers(fallback) : Numbers(std::move(values));
 }
 
-absl::StatusOr<OptionalColumn> GetOptional(std::string_view what, const v1::SparseColumn& in, size_t rows,
-                                           Limits limits) {
-  if (in.values_size() > static_cast<int>(kMaxRows)) {
-    return CheckRange(fmt::format("{}: values", what), in.values_size(), {0, int64_t{kMaxRows}});
+absl::StatusOr<OptionalColumn> GetOptional(std::string_view what, SparseValues in, size_t rows, Limits limits) {
+  const size_t values = in.values.size();
+  if (values > kMaxRows) {
+    return CheckRange(fmt::format("{}: values", what), static_cast<int64_t>(values), {0, int64_t{kMaxRows}});
   }
+  const std::vector<uint32_t> lengths = std::move(in.runs);
   OptionalColumn out;
-  LOCKSTEP_ASSIGN_OR_RETURN(out.values, GetPredicted(what, in, limits));
-  LOCKSTEP_ASSIGN_OR_RETURN(out.runs, GetRuns(what, in, rows));
+  LOCKSTEP_ASSIGN_OR_RETURN(out.values, GetPredicted(what, std::move(in), limits));
+  LOCKSTEP_ASSIGN_OR_RETURN(out.runs, GetRuns(what, lengths, values, rows));
   return out;
 }
 
 Numbers OptionalColumn::Over(Numbers others, size_t rows) const {
   if (runs.empty()) return others;
+  if (values.size() == rows) return Numbers(values);
   std::vector<int64_t> all = std::move(others).Take(rows);
   for (const Run& run : runs) {
     std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(run.first_value), run.rows,
@@ -205,7 +217,7 @@ Numbers OptionalColumn::Over(Numbers others, size_t rows) const {
 }
 
 absl::StatusOr<Sparse> GetSparse(std::string_view what, const v1::SparseColumn& in, size_t rows, Limits limits) {
-  LOCKSTEP_ASSIGN_OR_RETURN(OptionalColumn column, GetOptional(what, in, rows, limits));
+  LOCKSTEP_ASSIGN_OR_RETURN(OptionalColumn column, GetOptional(what, SparseValuesOf(in), rows, limits));
   Sparse values(rows);
   column.Transform([&values](size_t row, int64_t value) {
     values[row] = value;

@@ -16,6 +16,7 @@
 
 #include "lockstep/v1/batch.pb.h"
 #include "proto/column_codec.h"
+#include "proto/wire_columns.h"
 
 namespace lockstep::codec {
 
@@ -42,16 +43,22 @@ class Numbers {
   size_t mask_ = 0;  // 0: one for all
 };
 
-// The values of a packed column, one a row; null when `packed` has none of this field. Each field at most once.
-[[nodiscard]] absl::StatusOr<std::optional<std::vector<int64_t>>> GetPacked(std::string_view what,
-                                                                            const PackedColumns& packed, int field,
-                                                                            size_t rows, Limits limits);
+// The values of a packed column, one a row; null when there is none of this field. Each field at most once. What is
+// read is taken from `in`, here and below.
+[[nodiscard]] absl::StatusOr<std::optional<std::vector<int64_t>>> GetPacked(std::string_view what, WireColumns& in,
+                                                                            int field, size_t rows, Limits limits);
 // Plain deltas, or nothing: the fallback for every row. The same as Numbers, which need no room for the latter.
+[[nodiscard]] absl::StatusOr<std::vector<int64_t>> GetColumn(std::string_view what, std::vector<int64_t> deltas,
+                                                             size_t rows, int64_t fallback, Limits limits);
 [[nodiscard]] absl::StatusOr<std::vector<int64_t>> GetColumn(std::string_view what, const Ints& in, size_t rows,
                                                              int64_t fallback, Limits limits);
-[[nodiscard]] absl::StatusOr<Numbers> GetNumbers(std::string_view what, const Ints& in, size_t rows, int64_t fallback,
-                                                 Limits limits);
+[[nodiscard]] absl::StatusOr<Numbers> GetNumbers(std::string_view what, std::vector<int64_t> deltas, size_t rows,
+                                                 int64_t fallback, Limits limits);
 // The same of a column that may have been packed instead.
+[[nodiscard]] absl::StatusOr<Numbers> GetNumbers(std::string_view what, WireColumns& in, int field, size_t rows,
+                                                 int64_t fallback, Limits limits);
+
+// The same of a message that the library made.
 [[nodiscard]] absl::StatusOr<Numbers> GetNumbers(std::string_view what, const PackedColumns& packed, int field,
                                                  const Ints& plain, size_t rows, int64_t fallback, Limits limits);
 
@@ -78,7 +85,7 @@ struct OptionalColumn {
   // One number a row: where a row has no value, that of `others`.
   [[nodiscard]] Numbers Over(Numbers others, size_t rows) const;
 };
-[[nodiscard]] absl::StatusOr<OptionalColumn> GetOptional(std::string_view what, const v1::SparseColumn& in, size_t rows,
+[[nodiscard]] absl::StatusOr<OptionalColumn> GetOptional(std::string_view what, SparseValues in, size_t rows,
                                                          Limits limits);
 // The same with a place for each row.
 [[nodiscard]] absl::StatusOr<Sparse> GetSparse(std::string_view what, const v1::SparseColumn& in, size_t rows,

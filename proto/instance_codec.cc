@@ -115,8 +115,8 @@ void EncodeInstances(std::span<const InstanceRow> rows, v1::InstanceBlock* out) 
   }
 }
 
-absl::StatusOr<std::vector<InstanceRow>> DecodeInstances(const v1::InstanceBlock& in) {
-  LOCKSTEP_ASSIGN_OR_RETURN(const InstanceGroups groups, codec::ReadGroups(in));
+absl::StatusOr<std::vector<InstanceRow>> DecodeInstances(std::string_view block) {
+  LOCKSTEP_ASSIGN_OR_RETURN(const InstanceGroups groups, codec::ReadGroups(block));
   return codec::RowsOf(groups);
 }
 
@@ -133,9 +133,10 @@ absl::StatusOr<std::vector<InstanceRow>> UnpackInstances(std::string_view block)
 }
 
 absl::StatusOr<UnpackedInstances> UnpackCommunicator(std::string_view columns) {
-  v1::InstanceColumns message;
-  LOCKSTEP_RETURN_IF_ERROR(codec::UnpackBytes("instances", columns, codec::kMaxInstanceBytes, &message));
-  LOCKSTEP_ASSIGN_OR_RETURN(InstanceGroup group, codec::ReadGroup(message));
+  LOCKSTEP_ASSIGN_OR_RETURN(const v1::CompressedColumns packed, codec::ParseCompressed("instances", columns));
+  LOCKSTEP_ASSIGN_OR_RETURN(const std::string bytes, codec::Inflate("instances", packed, codec::kMaxInstanceBytes,
+                                                                    *v1::InstanceColumns::descriptor()));
+  LOCKSTEP_ASSIGN_OR_RETURN(InstanceGroup group, codec::ReadGroup(bytes));
   LOCKSTEP_RETURN_IF_ERROR(codec::CheckOrder(group.start_ns));
   std::vector<InstanceRow> rows = codec::RowsOf(group);
   return UnpackedInstances{.rows = std::move(rows), .positions = std::move(group.positions)};

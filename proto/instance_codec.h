@@ -19,7 +19,8 @@
 namespace lockstep {
 
 void EncodeInstances(std::span<const InstanceRow> rows, v1::InstanceBlock* out);
-[[nodiscard]] absl::StatusOr<std::vector<InstanceRow>> DecodeInstances(const v1::InstanceBlock& in);
+// Of a serialised v1::InstanceBlock.
+[[nodiscard]] absl::StatusOr<std::vector<InstanceRow>> DecodeInstances(std::string_view block);
 
 // The same as one string, for stores: a compressed InstanceBlock, as a batch carries it.
 [[nodiscard]] std::string PackInstances(std::span<const InstanceRow> rows);

@@ -1,57 +1,52 @@
 #include "proto/instance_group.h"
 
 #include <algorithm>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
 namespace lockstep::codec {
 namespace {
 
+using Columns = v1::InstanceColumns;
+
 constexpr Limits kTime = {-kMaxTimeNs, kMaxTimeNs};
 
 struct PlainColumn {
   std::string_view name;
   int field;
-  const Ints& (v1::InstanceColumns::*values)() const;
   Numbers InstanceGroup::*numbers;
   int64_t fallback;
   Limits limits;
 };
 #define LOCKSTEP_PLAIN(wire, number, fallback, ...) \
-  {#wire,                                           \
-   v1::InstanceColumns::number##FieldNumber,        \
-   &v1::InstanceColumns::wire,                      \
-   &InstanceGroup::wire,                            \
-   fallback,                                        \
-   Limits __VA_ARGS__},
+  {#wire, Columns::number##FieldNumber, &InstanceGroup::wire, fallback, Limits __VA_ARGS__},
 constexpr PlainColumn kPlain[] = {LOCKSTEP_INSTANCE_COLUMNS(LOCKSTEP_PLAIN)};
 #undef LOCKSTEP_PLAIN
 
-absl::Status ReadPlain(const v1::InstanceColumns& in, InstanceGroup* group) {
+absl::Status ReadPlain(WireColumns& in, InstanceGroup* group) {
   for (const PlainColumn& column : kPlain) {
     LOCKSTEP_ASSIGN_OR_RETURN(group->*column.numbers,
-                              GetNumbers(column.name, in.packed(), column.field, (in.*column.values)(), group->rows,
-                                         column.fallback, column.limits));
+                              GetNumbers(column.name, in, column.field, group->rows, column.fallback, column.limits));
   }
   return absl::OkStatus();
 }
 
 // One a row, packed or as they are.
-absl::StatusOr<std::vector<int64_t>> GetGaps(const v1::InstanceColumns& in, size_t rows) {
-  LOCKSTEP_ASSIGN_OR_RETURN(auto packed,
-                            GetPacked("start_ns", in.packed(), v1::InstanceColumns::kStartNsFieldNumber, rows, {}));
+absl::StatusOr<std::vector<int64_t>> GetGaps(WireColumns& in, size_t rows) {
+  LOCKSTEP_ASSIGN_OR_RETURN(auto packed, GetPacked("start_ns", in, Columns::kStartNsFieldNumber, rows, {}));
   if (packed) return *std::move(packed);
-  if (static_cast<size_t>(in.start_ns_size()) != rows) {
-    return absl::InvalidArgumentError(fmt::format("start_ns: {} entries for {} rows", in.start_ns_size(), rows));
-  }
-  return std::vector<int64_t>(in.start_ns().begin(), in.start_ns().end());
+  std::vector<int64_t> gaps = in.TakeList(Columns::kStartNsFieldNumber);
+  if (gaps.size() == rows) return gaps;
+  return absl::InvalidArgumentError(fmt::format("start_ns: {} entries for {} rows", gaps.size(), rows));
 }
 
 // After the durations and the parts of segments.
-absl::Status ReadStarts(const v1::InstanceColumns& in, InstanceGroup* group) {
+absl::Status ReadStarts(WireColumns& in, InstanceGroup* group) {
   LOCKSTEP_ASSIGN_OR_RETURN(group->start_ns, GetGaps(in, group->rows));
   const Numbers none;
-  const Numbers& parts = in.start_less_parts() ? group->segment.besides_compute_ns : none;
+  const Numbers& parts = in.Number(Columns::kStartLessPartsFieldNumber) != 0 ? group->segment.besides_compute_ns : none;
   int64_t previous_end = 0;
   for (size_t i = 0; i < group->rows; ++i) {
     int64_t& start = group->start_ns[i];
@@ -61,11 +56,12 @@ absl::Status ReadStarts(const v1::InstanceColumns& in, InstanceGroup* group) {
   return CheckRanges("start_ns", group->start_ns, kTime);
 }
 
-absl::Status ReadPositions(const v1::InstanceColumns& in, InstanceGroup* group) {
-  LOCKSTEP_RETURN_IF_ERROR(CheckLength("position", in.position_size(), group->rows));
-  const auto entries = static_cast<size_t>(in.position_size());
+absl::Status ReadPositions(WireColumns& in, InstanceGroup* group) {
+  const int entries = in.ListSize(Columns::kPositionFieldNumber);
+  LOCKSTEP_RETURN_IF_ERROR(CheckLength("position", entries, group->rows));
   LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<int64_t> positions,
-                            GetColumn("position", in.position(), entries, 0, {0, kMaxRows - 1}));
+                            GetColumn("position", in.TakeList(Columns::kPositionFieldNumber),
+                                      static_cast<size_t>(entries), 0, {0, kMaxRows - 1}));
   for (size_t i = 1; i < positions.size(); ++i) {
     if (positions[i] <= positions[i - 1]) return absl::InvalidArgumentError("position: not ascending");
   }
@@ -73,11 +69,13 @@ absl::Status ReadPositions(const v1::InstanceColumns& in, InstanceGroup* group) 
   return absl::OkStatus();
 }
 
-absl::Status ReadLaunches(const v1::InstanceColumns& in, InstanceGroup* group) {
+absl::Status ReadLaunches(WireColumns& in, InstanceGroup* group) {
   const size_t rows = group->rows;
-  LOCKSTEP_ASSIGN_OR_RETURN(const OptionalColumn starts,
-                            GetOptional("launch_start_ns", in.launch_start_ns(), rows, kTime));
-  LOCKSTEP_ASSIGN_OR_RETURN(OptionalColumn ends, GetOptional("launch_end_ns", in.launch_end_ns(), rows, {}));
+  LOCKSTEP_ASSIGN_OR_RETURN(
+      const OptionalColumn starts,
+      GetOptional("launch_start_ns", in.TakeSparse(Columns::kLaunchStartNsFieldNumber), rows, kTime));
+  LOCKSTEP_ASSIGN_OR_RETURN(OptionalColumn ends,
+                            GetOptional("launch_end_ns", in.TakeSparse(Columns::kLaunchEndNsFieldNumber), rows, {}));
   group->launch_start_ns = starts.Over(Numbers(kNoTime), rows);
   ends.Transform([group](size_t row, int64_t length) {
     const int64_t start = group->launch_start_ns[row];
@@ -88,10 +86,12 @@ absl::Status ReadLaunches(const v1::InstanceColumns& in, InstanceGroup* group) {
   return absl::OkStatus();
 }
 
-absl::Status ReadStepsAndIds(const v1::InstanceColumns& in, InstanceGroup* group) {
+absl::Status ReadStepsAndIds(WireColumns& in, InstanceGroup* group) {
   const size_t rows = group->rows;
-  LOCKSTEP_ASSIGN_OR_RETURN(const OptionalColumn steps, GetOptional("step", in.step(), rows, {kNoStep + 1, kAnyMax}));
-  LOCKSTEP_ASSIGN_OR_RETURN(OptionalColumn ids, GetOptional("comms_id", in.comms_id(), rows, {}));
+  LOCKSTEP_ASSIGN_OR_RETURN(const OptionalColumn steps, GetOptional("step", in.TakeSparse(Columns::kStepFieldNumber),
+                                                                    rows, {kNoStep + 1, kAnyMax}));
+  LOCKSTEP_ASSIGN_OR_RETURN(OptionalColumn ids,
+                            GetOptional("comms_id", in.TakeSparse(Columns::kCommsIdFieldNumber), rows, {}));
   group->step = steps.Over(Numbers(kNoStep), rows);
   group->comms_id = ids.Over(Numbers(0), rows);
   ids.Transform([](size_t, int64_t) { return 1; });
@@ -126,27 +126,87 @@ absl::Status CheckPlaces(const InstanceGroups& all) {
   return all.groups.size() == 1 ? CheckOrder(all.groups.front().start_ns) : absl::OkStatus();
 }
 
-// A message to parse a block into. It keeps its room for the thread's next one: making dozens of columns anew takes as
-// long as reading them.
-class KeptBlock {
- public:
-  KeptBlock() { Kept().Clear(); }
-  ~KeptBlock() {
-    if (Kept().SpaceUsedLong() > kMostKept) Kept() = v1::InstanceBlock();
+// The messages of one communicator.
+struct GroupColumns {
+  WireColumns instances;
+  WireColumns segments;
+  WireColumns covers;
+
+  // False: not as our writer gives it.
+  bool Read(std::string_view bytes) {
+    static const WireShape kInstances = ShapeOf(*Columns::descriptor());
+    static const WireShape kSegments = ShapeOf(*v1::SegmentColumns::descriptor());
+    static const WireShape kCovers = ShapeOf(*v1::CoverColumns::descriptor());
+    return instances.Read(bytes, kInstances) &&
+           segments.Read(instances.Message(Columns::kSegmentFieldNumber), kSegments) &&
+           covers.Read(instances.Message(Columns::kCoverFieldNumber), kCovers);
   }
-  KeptBlock(const KeptBlock&) = delete;
-  KeptBlock& operator=(const KeptBlock&) = delete;
-
-  v1::InstanceBlock& operator*() { return Kept(); }
-
- private:
-  static constexpr size_t kMostKept = size_t{4} << 20;
-
-  static v1::InstanceBlock& Kept() {
-    thread_local v1::InstanceBlock block;
-    return block;
-  }
+  [[nodiscard]] uint32_t rows() const { return instances.Number(Columns::kRowsFieldNumber); }
 };
+
+absl::StatusOr<InstanceGroup> GroupOf(GroupColumns in) {
+  LOCKSTEP_RETURN_IF_ERROR(CheckRows("instances", in.rows()));
+  InstanceGroup group;
+  group.communicator = in.instances.Number(Columns::kCommunicatorFieldNumber);
+  group.rows = in.rows();
+  LOCKSTEP_RETURN_IF_ERROR(ReadPlain(in.instances, &group));
+  LOCKSTEP_RETURN_IF_ERROR(ReadParts(in.segments, &group));
+  LOCKSTEP_RETURN_IF_ERROR(ReadStarts(in.instances, &group));
+  LOCKSTEP_RETURN_IF_ERROR(ReadPositions(in.instances, &group));
+  LOCKSTEP_RETURN_IF_ERROR(ReadLaunches(in.instances, &group));
+  LOCKSTEP_RETURN_IF_ERROR(ReadStepsAndIds(in.instances, &group));
+  LOCKSTEP_RETURN_IF_ERROR(ReadSegments(in.segments, &group));
+  LOCKSTEP_RETURN_IF_ERROR(ReadCovers(in.covers, &group));
+  return group;
+}
+
+// Null, here and below: not as our writer gives it.
+absl::StatusOr<std::optional<InstanceGroup>> TryGroup(std::string_view bytes) {
+  GroupColumns columns;
+  if (!columns.Read(bytes)) return std::nullopt;
+  return GroupOf(std::move(columns));
+}
+
+absl::StatusOr<std::optional<InstanceGroups>> TryGroups(std::string_view bytes) {
+  std::vector<std::string_view> parts;
+  if (!codec::ReadParts(bytes, v1::InstanceBlock::kCommunicatorsFieldNumber, &parts)) return std::nullopt;
+  LOCKSTEP_RETURN_IF_ERROR(
+      CheckRange("instances: communicators", static_cast<int64_t>(parts.size()), {0, int64_t{kMaxGroups}}));
+  InstanceGroups all;
+  for (const std::string_view part : parts) {
+    GroupColumns columns;
+    if (!columns.Read(part)) return std::nullopt;
+    all.rows += columns.rows();
+    LOCKSTEP_RETURN_IF_ERROR(CheckRange("instances", static_cast<int64_t>(all.rows), {1, kMaxRows}));
+    LOCKSTEP_ASSIGN_OR_RETURN(InstanceGroup group, GroupOf(std::move(columns)));
+    if (group.rows == 0 || (!all.groups.empty() && all.groups.back().communicator >= group.communicator)) {
+      return absl::InvalidArgumentError("instances: communicators not ascending, or one without rows");
+    }
+    all.has_positions = all.has_positions || !group.positions.empty();
+    all.groups.push_back(std::move(group));
+  }
+  LOCKSTEP_RETURN_IF_ERROR(CheckPlaces(all));
+  return all;
+}
+
+// What our writer did not give, or what is refused, is read by the library, and given as our writer would: whether
+// and why it is refused does not hang on its form.
+template <typename Message, typename Result>
+absl::StatusOr<Result> ReadAnyForm(absl::StatusOr<std::optional<Result>> (*read)(std::string_view),
+                                   std::string_view bytes) {
+  absl::StatusOr<std::optional<Result>> result = read(bytes);
+  if (result.ok() && result->has_value()) return **std::move(result);
+  Message message;
+  if (message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    message.DiscardUnknownFields();
+    const std::string plain = std::exchange(message, Message()).SerializeAsString();
+    result = read(plain);
+    LOCKSTEP_RETURN_IF_ERROR(result.status());
+    if (result->has_value()) return **std::move(result);
+  }
+  return absl::InvalidArgumentError(
+      fmt::format("instances: {} decoded bytes are no {}", bytes.size(), message.GetTypeName()));
+}
 
 }  // namespace
 
@@ -158,43 +218,18 @@ absl::Status CheckOrder(const std::vector<int64_t>& starts) {
       fmt::format("instances: row {} starts at {}, before row {} at {}", row, *back, row - 1, *(back - 1)));
 }
 
-absl::StatusOr<InstanceGroup> ReadGroup(const v1::InstanceColumns& in) {
-  LOCKSTEP_RETURN_IF_ERROR(CheckRows("instances", in.rows()));
-  InstanceGroup group;
-  group.communicator = in.communicator();
-  group.rows = in.rows();
-  LOCKSTEP_RETURN_IF_ERROR(ReadPlain(in, &group));
-  LOCKSTEP_RETURN_IF_ERROR(ReadParts(in.segment(), &group));
-  LOCKSTEP_RETURN_IF_ERROR(ReadStarts(in, &group));
-  LOCKSTEP_RETURN_IF_ERROR(ReadPositions(in, &group));
-  LOCKSTEP_RETURN_IF_ERROR(ReadLaunches(in, &group));
-  LOCKSTEP_RETURN_IF_ERROR(ReadStepsAndIds(in, &group));
-  LOCKSTEP_RETURN_IF_ERROR(ReadSegments(in.segment(), &group));
-  LOCKSTEP_RETURN_IF_ERROR(ReadCovers(in.cover(), &group));
-  return group;
+absl::StatusOr<InstanceGroup> ReadGroup(std::string_view columns) {
+  return ReadAnyForm<v1::InstanceColumns>(TryGroup, columns);
 }
 
-absl::StatusOr<InstanceGroups> ReadGroups(const v1::InstanceBlock& in) {
-  InstanceGroups all;
-  LOCKSTEP_RETURN_IF_ERROR(CheckRange("instances: communicators", in.communicators_size(), {0, int64_t{kMaxGroups}}));
-  for (const v1::InstanceColumns& columns : in.communicators()) {
-    all.rows += columns.rows();
-    LOCKSTEP_RETURN_IF_ERROR(CheckRange("instances", static_cast<int64_t>(all.rows), {1, kMaxRows}));
-    LOCKSTEP_ASSIGN_OR_RETURN(InstanceGroup group, ReadGroup(columns));
-    if (group.rows == 0 || (!all.groups.empty() && all.groups.back().communicator >= group.communicator)) {
-      return absl::InvalidArgumentError("instances: communicators not ascending, or one without rows");
-    }
-    all.has_positions = all.has_positions || !group.positions.empty();
-    all.groups.push_back(std::move(group));
-  }
-  LOCKSTEP_RETURN_IF_ERROR(CheckPlaces(all));
-  return all;
+absl::StatusOr<InstanceGroups> ReadGroups(std::string_view block) {
+  return ReadAnyForm<v1::InstanceBlock>(TryGroups, block);
 }
 
 absl::StatusOr<InstanceGroups> UnpackGroups(const v1::CompressedColumns& in) {
-  KeptBlock block;
-  LOCKSTEP_RETURN_IF_ERROR(Unpack("instances", in, kMaxInstanceBytes, &*block));
-  return ReadGroups(*block);
+  LOCKSTEP_ASSIGN_OR_RETURN(const std::string block,
+                            Inflate("instances", in, kMaxInstanceBytes, *v1::InstanceBlock::descriptor()));
+  return ReadGroups(block);
 }
 
 }  // namespace lockstep::codec

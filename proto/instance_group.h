@@ -7,12 +7,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "analysis/model/batch.h"
 #include "lockstep/v1/batch.pb.h"
 #include "proto/column_codec.h"
 #include "proto/column_reader.h"
+#include "proto/wire_columns.h"
 
 namespace lockstep::codec {
 
@@ -102,14 +104,15 @@ struct InstanceGroup {
   }
 };
 
-// Checks all but the order of the rows. Errors: kInvalidArgument naming the column.
-[[nodiscard]] absl::StatusOr<InstanceGroup> ReadGroup(const v1::InstanceColumns& in);
+// Of a serialised v1::InstanceColumns. Checks all but the order of the rows. Errors: kInvalidArgument naming the
+// column.
+[[nodiscard]] absl::StatusOr<InstanceGroup> ReadGroup(std::string_view columns);
 // Fails where one starts before the one before it.
 [[nodiscard]] absl::Status CheckOrder(const std::vector<int64_t>& starts);
 // Parts of a group: what needs nothing else, then what hangs on the rows' start and duration.
-[[nodiscard]] absl::Status ReadParts(const v1::SegmentColumns& in, InstanceGroup* group);
-[[nodiscard]] absl::Status ReadSegments(const v1::SegmentColumns& in, InstanceGroup* group);
-[[nodiscard]] absl::Status ReadCovers(const v1::CoverColumns& in, InstanceGroup* group);
+[[nodiscard]] absl::Status ReadParts(WireColumns& segments, InstanceGroup* group);
+[[nodiscard]] absl::Status ReadSegments(WireColumns& segments, InstanceGroup* group);
+[[nodiscard]] absl::Status ReadCovers(WireColumns& covers, InstanceGroup* group);
 
 // All communicators of a batch, ascending. Checks the order of the rows as well: in their places they ascend by start.
 struct InstanceGroups {
@@ -117,7 +120,8 @@ struct InstanceGroups {
   size_t rows = 0;
   bool has_positions = false;  // of all rows; else a sort by (start, stream, name, communicator) tells them
 };
-[[nodiscard]] absl::StatusOr<InstanceGroups> ReadGroups(const v1::InstanceBlock& in);
+// Of a serialised v1::InstanceBlock.
+[[nodiscard]] absl::StatusOr<InstanceGroups> ReadGroups(std::string_view block);
 // The same of a block as batches and stores carry it.
 [[nodiscard]] absl::StatusOr<InstanceGroups> UnpackGroups(const v1::CompressedColumns& in);
 

@@ -6,30 +6,27 @@
 namespace lockstep::codec {
 namespace {
 
+using Segments = v1::SegmentColumns;
+using Cover = v1::CoverColumns;
+
 constexpr Limits kTime = {-kMaxTimeNs, kMaxTimeNs};
 constexpr Limits kLength = {0, kMaxTimeNs};
 
 struct PartColumn {
   std::string_view name;
   int field;
-  const Ints& (v1::SegmentColumns::*values)() const;
   Numbers SegmentGroup::*numbers;
   int64_t fallback;
   Limits limits;
 };
 #define LOCKSTEP_PART(wire, number, fallback, ...) \
-  {#wire,                                          \
-   v1::SegmentColumns::number##FieldNumber,        \
-   &v1::SegmentColumns::wire,                      \
-   &SegmentGroup::wire,                            \
-   fallback,                                       \
-   Limits __VA_ARGS__},
+  {#wire, v1::SegmentColumns::number##FieldNumber, &SegmentGroup::wire, fallback, Limits __VA_ARGS__},
 constexpr PartColumn kParts[] = {LOCKSTEP_SEGMENT_PARTS(LOCKSTEP_PART)};
 #undef LOCKSTEP_PART
 
 // Number of list entries of each row, checked against what the list columns hold.
-absl::StatusOr<Numbers> GetCounts(std::string_view what, const Ints& in, size_t rows, int entries) {
-  LOCKSTEP_ASSIGN_OR_RETURN(Numbers counts, GetNumbers(what, in, rows, 0, {0, entries}));
+absl::StatusOr<Numbers> GetCounts(std::string_view what, std::vector<int64_t> deltas, size_t rows, int entries) {
+  LOCKSTEP_ASSIGN_OR_RETURN(Numbers counts, GetNumbers(what, std::move(deltas), rows, 0, {0, entries}));
   const std::span<const int64_t> each = counts.stored();
   const int64_t sum = std::accumulate(each.begin(), each.end(), int64_t{0});
   if (sum != entries) {
@@ -39,17 +36,19 @@ absl::StatusOr<Numbers> GetCounts(std::string_view what, const Ints& in, size_t 
 }
 
 // A list column has exactly one entry for each of `entries`: none may be left out.
-absl::StatusOr<std::vector<int64_t>> GetList(std::string_view what, const Ints& in, int entries, Limits limits) {
-  if (in.size() != entries) {
-    return absl::InvalidArgumentError(fmt::format("{}: {} entries, expected {}", what, in.size(), entries));
+absl::StatusOr<std::vector<int64_t>> GetList(std::string_view what, std::vector<int64_t> deltas, int entries,
+                                             Limits limits) {
+  if (static_cast<int>(deltas.size()) != entries) {
+    return absl::InvalidArgumentError(fmt::format("{}: {} entries, expected {}", what, deltas.size(), entries));
   }
-  return GetColumn(what, in, static_cast<size_t>(entries), 0, limits);
+  return GetColumn(what, std::move(deltas), static_cast<size_t>(entries), 0, limits);
 }
 
 // The tiles' lengths and what they lack of the whole.
-absl::Status SumTiles(const v1::SegmentColumns& in, size_t rows, SegmentGroup* segment) {
-  LOCKSTEP_ASSIGN_OR_RETURN(Numbers sums,
-                            GetNumbers("other_comm_correction_ns", in.other_comm_correction_ns(), rows, 0, {}));
+absl::Status SumTiles(WireColumns& in, size_t rows, SegmentGroup* segment) {
+  LOCKSTEP_ASSIGN_OR_RETURN(
+      Numbers sums,
+      GetNumbers("other_comm_correction_ns", in.TakeList(Segments::kOtherCommCorrectionNsFieldNumber), rows, 0, {}));
   if (!segment->tile_counts.is_one()) {
     std::vector<int64_t> each = std::move(sums).Take(rows);
     size_t next = 0;
@@ -64,13 +63,19 @@ absl::Status SumTiles(const v1::SegmentColumns& in, size_t rows, SegmentGroup* s
   return absl::OkStatus();
 }
 
-absl::Status ReadTiles(const v1::SegmentColumns& in, size_t rows, SegmentGroup* segment) {
-  const int entries = in.tile_instance_size();
-  LOCKSTEP_ASSIGN_OR_RETURN(segment->tile_counts, GetCounts("segment.tiles", in.tiles(), rows, entries));
-  LOCKSTEP_ASSIGN_OR_RETURN(segment->tile_instances,
-                            GetList("tile_instance", in.tile_instance(), entries, {0, kMaxLengthNs}));
-  LOCKSTEP_ASSIGN_OR_RETURN(segment->tile_offsets_ns, GetList("tile_offset_ns", in.tile_offset_ns(), entries, kLength));
-  LOCKSTEP_ASSIGN_OR_RETURN(segment->tile_lengths_ns, GetList("tile_length_ns", in.tile_length_ns(), entries, kLength));
+absl::Status ReadTiles(WireColumns& in, size_t rows, SegmentGroup* segment) {
+  const int entries = in.ListSize(Segments::kTileInstanceFieldNumber);
+  LOCKSTEP_ASSIGN_OR_RETURN(segment->tile_counts,
+                            GetCounts("segment.tiles", in.TakeList(Segments::kTilesFieldNumber), rows, entries));
+  LOCKSTEP_ASSIGN_OR_RETURN(
+      segment->tile_instances,
+      GetList("tile_instance", in.TakeList(Segments::kTileInstanceFieldNumber), entries, {0, kMaxLengthNs}));
+  LOCKSTEP_ASSIGN_OR_RETURN(
+      segment->tile_offsets_ns,
+      GetList("tile_offset_ns", in.TakeList(Segments::kTileOffsetNsFieldNumber), entries, kLength));
+  LOCKSTEP_ASSIGN_OR_RETURN(
+      segment->tile_lengths_ns,
+      GetList("tile_length_ns", in.TakeList(Segments::kTileLengthNsFieldNumber), entries, kLength));
   return SumTiles(in, rows, segment);
 }
 
@@ -84,8 +89,10 @@ Numbers SumBesidesCompute(const SegmentGroup& s, size_t rows) {
   return sums.empty() ? Numbers(0) : Numbers(std::move(sums));
 }
 
-absl::Status ReadBegins(const v1::SegmentColumns& in, InstanceGroup* group) {
-  LOCKSTEP_ASSIGN_OR_RETURN(OptionalColumn begins, GetOptional("segment.begin_ns", in.begin_ns(), group->rows, {}));
+absl::Status ReadBegins(WireColumns& in, InstanceGroup* group) {
+  LOCKSTEP_ASSIGN_OR_RETURN(
+      OptionalColumn begins,
+      GetOptional("segment.begin_ns", in.TakeSparse(Segments::kBeginNsFieldNumber), group->rows, {}));
   begins.Transform(
       [group](size_t row, int64_t distance) { return WrapAdd(distance, row == 0 ? 0 : group->end_ns(row - 1)); });
   LOCKSTEP_RETURN_IF_ERROR(CheckRanges("segment.begin_ns", begins.values, kTime));
@@ -93,20 +100,24 @@ absl::Status ReadBegins(const v1::SegmentColumns& in, InstanceGroup* group) {
   return absl::OkStatus();
 }
 
-absl::Status ReadSlacks(const v1::SegmentColumns& in, InstanceGroup* group) {
-  LOCKSTEP_ASSIGN_OR_RETURN(Numbers told,
-                            GetNumbers("second_slack_ns", in.second_slack_ns(), group->rows, -1, {-1, kMaxTimeNs}));
-  LOCKSTEP_ASSIGN_OR_RETURN(OptionalColumn slacks, GetOptional("slack_gap_ns", in.slack_gap_ns(), group->rows, {}));
+absl::Status ReadSlacks(WireColumns& in, InstanceGroup* group) {
+  LOCKSTEP_ASSIGN_OR_RETURN(
+      Numbers told, GetNumbers("second_slack_ns", in.TakeList(Segments::kSecondSlackNsFieldNumber), group->rows, -1,
+                               {-1, kMaxTimeNs}));
+  LOCKSTEP_ASSIGN_OR_RETURN(
+      OptionalColumn slacks,
+      GetOptional("slack_gap_ns", in.TakeSparse(Segments::kSlackGapNsFieldNumber), group->rows, {}));
   slacks.Transform([group](size_t row, int64_t gap) { return WrapSub(group->SegmentLength(row), gap); });
   LOCKSTEP_RETURN_IF_ERROR(CheckRanges("segment.second_slack_ns", slacks.values, kLength));
   group->segment.second_slack_ns = slacks.Over(std::move(told), group->rows);
   return absl::OkStatus();
 }
 
-absl::Status ReadCompute(const v1::SegmentColumns& in, InstanceGroup* group) {
+absl::Status ReadCompute(WireColumns& in, InstanceGroup* group) {
   SegmentGroup& segment = group->segment;
-  LOCKSTEP_ASSIGN_OR_RETURN(Numbers compute,
-                            GetNumbers("compute_correction_ns", in.compute_correction_ns(), group->rows, 0, {}));
+  LOCKSTEP_ASSIGN_OR_RETURN(
+      Numbers compute,
+      GetNumbers("compute_correction_ns", in.TakeList(Segments::kComputeCorrectionNsFieldNumber), group->rows, 0, {}));
   if (!segment.begin_ns.is_one()) {
     std::vector<int64_t> each = std::move(compute).Take(group->rows);
     for (size_t i = 0; i < group->rows; ++i) {
@@ -121,12 +132,11 @@ absl::Status ReadCompute(const v1::SegmentColumns& in, InstanceGroup* group) {
 }
 
 // Of as many pieces as all rows have together.
-absl::StatusOr<std::vector<int64_t>> GetPieces(std::string_view what, const PackedColumns& packed, int field,
-                                               const Ints& plain, size_t pieces) {
+absl::StatusOr<std::vector<int64_t>> GetPieces(std::string_view what, WireColumns& in, int field, size_t pieces) {
   constexpr Limits kPiece = {0, kMaxLengthNs};
-  LOCKSTEP_ASSIGN_OR_RETURN(auto values, GetPacked(what, packed, field, pieces, kPiece));
+  LOCKSTEP_ASSIGN_OR_RETURN(auto values, GetPacked(what, in, field, pieces, kPiece));
   if (values) return *std::move(values);
-  return GetList(what, plain, static_cast<int>(pieces), kPiece);
+  return GetList(what, in.TakeList(field), static_cast<int>(pieces), kPiece);
 }
 
 // Work that goes on while an instance starts is the predecessor that its segment ends with.
@@ -138,14 +148,14 @@ void AddOverlaps(const InstanceGroup& group, std::vector<int64_t>* counts) {
 }
 
 // Returns how many pieces there are.
-absl::StatusOr<size_t> ReadPieceCounts(const v1::CoverColumns& in, InstanceGroup* group) {
+absl::StatusOr<size_t> ReadPieceCounts(WireColumns& in, InstanceGroup* group) {
   const size_t rows = group->rows;
-  const bool is_plain = in.length_ns_size() > 0;
-  const auto most = is_plain ? int64_t{in.length_ns_size()} : static_cast<int64_t>(kPackedPiecesPerRow * rows);
-  LOCKSTEP_ASSIGN_OR_RETURN(
-      Numbers counts,
-      GetNumbers("cover.pieces", in.packed(), v1::CoverColumns::kPiecesFieldNumber, in.pieces(), rows, 0, {-1, most}));
-  if (in.tells_overlaps()) {
+  const int plain = in.ListSize(Cover::kLengthNsFieldNumber);
+  const bool is_plain = plain > 0;
+  const auto most = is_plain ? int64_t{plain} : static_cast<int64_t>(kPackedPiecesPerRow * rows);
+  LOCKSTEP_ASSIGN_OR_RETURN(Numbers counts,
+                            GetNumbers("cover.pieces", in, Cover::kPiecesFieldNumber, rows, 0, {-1, most}));
+  if (in.Number(Cover::kTellsOverlapsFieldNumber) != 0) {
     std::vector<int64_t> each = std::move(counts).Take(rows);
     AddOverlaps(*group, &each);
     counts = Numbers(std::move(each));
@@ -180,33 +190,29 @@ absl::Status PlacePieces(const Numbers& from_end, InstanceGroup* group) {
 
 }  // namespace
 
-absl::Status ReadParts(const v1::SegmentColumns& in, InstanceGroup* group) {
+absl::Status ReadParts(WireColumns& segments, InstanceGroup* group) {
   for (const PartColumn& column : kParts) {
-    LOCKSTEP_ASSIGN_OR_RETURN(group->segment.*column.numbers,
-                              GetNumbers(column.name, in.packed(), column.field, (in.*column.values)(), group->rows,
-                                         column.fallback, column.limits));
+    LOCKSTEP_ASSIGN_OR_RETURN(group->segment.*column.numbers, GetNumbers(column.name, segments, column.field,
+                                                                         group->rows, column.fallback, column.limits));
   }
-  LOCKSTEP_RETURN_IF_ERROR(ReadTiles(in, group->rows, &group->segment));
+  LOCKSTEP_RETURN_IF_ERROR(ReadTiles(segments, group->rows, &group->segment));
   group->segment.besides_compute_ns = SumBesidesCompute(group->segment, group->rows);
   return absl::OkStatus();
 }
 
-absl::Status ReadSegments(const v1::SegmentColumns& in, InstanceGroup* group) {
-  LOCKSTEP_RETURN_IF_ERROR(ReadBegins(in, group));
-  LOCKSTEP_RETURN_IF_ERROR(ReadSlacks(in, group));
-  return ReadCompute(in, group);
+absl::Status ReadSegments(WireColumns& segments, InstanceGroup* group) {
+  LOCKSTEP_RETURN_IF_ERROR(ReadBegins(segments, group));
+  LOCKSTEP_RETURN_IF_ERROR(ReadSlacks(segments, group));
+  return ReadCompute(segments, group);
 }
 
-absl::Status ReadCovers(const v1::CoverColumns& in, InstanceGroup* group) {
-  using Cover = v1::CoverColumns;
-  LOCKSTEP_ASSIGN_OR_RETURN(const size_t pieces, ReadPieceCounts(in, group));
-  LOCKSTEP_ASSIGN_OR_RETURN(group->cover.gaps_ns,
-                            GetPieces("cover.gap_ns", in.packed(), Cover::kGapNsFieldNumber, in.gap_ns(), pieces));
-  LOCKSTEP_ASSIGN_OR_RETURN(group->cover.lengths_ns, GetPieces("cover.length_ns", in.packed(),
-                                                               Cover::kLengthNsFieldNumber, in.length_ns(), pieces));
-  LOCKSTEP_ASSIGN_OR_RETURN(
-      const Numbers from_end,
-      GetNumbers("cover.from_end", in.packed(), Cover::kFromEndFieldNumber, in.from_end(), pieces, 0, {0, 1}));
+absl::Status ReadCovers(WireColumns& covers, InstanceGroup* group) {
+  LOCKSTEP_ASSIGN_OR_RETURN(const size_t pieces, ReadPieceCounts(covers, group));
+  LOCKSTEP_ASSIGN_OR_RETURN(group->cover.gaps_ns, GetPieces("cover.gap_ns", covers, Cover::kGapNsFieldNumber, pieces));
+  LOCKSTEP_ASSIGN_OR_RETURN(group->cover.lengths_ns,
+                            GetPieces("cover.length_ns", covers, Cover::kLengthNsFieldNumber, pieces));
+  LOCKSTEP_ASSIGN_OR_RETURN(const Numbers from_end,
+                            GetNumbers("cover.from_end", covers, Cover::kFromEndFieldNumber, pieces, 0, {0, 1}));
   return PlacePieces(from_end, group);
 }
 

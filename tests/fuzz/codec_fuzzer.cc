@@ -41,9 +41,12 @@ bool Parse(std::string_view bytes, Message* message) {
 }
 
 void FuzzInstances(std::string_view bytes) {
+  const absl::StatusOr<std::vector<lockstep::InstanceRow>> rows = lockstep::DecodeInstances(bytes);
   lockstep::v1::InstanceBlock block;
-  if (!Parse(bytes, &block)) return;
-  const absl::StatusOr<std::vector<lockstep::InstanceRow>> rows = lockstep::DecodeInstances(block);
+  if (!Parse(bytes, &block)) {
+    LOCKSTEP_CHECK(!rows.ok());
+    return;
+  }
   const absl::StatusOr<std::vector<lockstep::InstanceRow>> expected = lockstep::reference::DecodeInstances(block);
   LOCKSTEP_CHECK(rows.status() == expected.status());
   if (!rows.ok()) return;

@@ -629,7 +629,7 @@ TEST(BatchCodec, DamagedColumnsNeverCrash) {
     EncodeInstances(batch.instances, &block);
     v1::InstanceBlock damaged;
     if (!damaged.ParseFromString(damage(block.SerializeAsString()))) continue;
-    if (!DecodeInstances(damaged).ok()) ++refused;
+    if (!DecodeInstances(damaged.SerializeAsString()).ok()) ++refused;
   }
   EXPECT_GT(refused, 0);
 }

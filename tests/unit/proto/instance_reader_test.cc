@@ -1,4 +1,5 @@
 // The decoder of columns against the reference that goes row by row, on good blocks and on damaged ones.
+#include <fmt/format.h>
 #include <google/protobuf/message.h>
 #include <gtest/gtest.h>
 
@@ -29,6 +30,12 @@ v1::InstanceBlock BlockOf(const std::vector<InstanceRow>& rows) {
   return block;
 }
 
+std::string Varint(uint64_t number) {
+  std::string bytes;
+  for (; number >= 0x80; number >>= 7) bytes += static_cast<char>(number | 0x80);
+  return bytes += static_cast<char>(number);
+}
+
 // Blocks of one and of several communicators, with and without positions, of every kind of column.
 std::vector<v1::InstanceBlock> GoodBlocks() {
   std::vector<v1::InstanceBlock> blocks;
@@ -48,15 +55,24 @@ std::vector<v1::InstanceBlock> GoodBlocks() {
   return blocks;
 }
 
+// What the library makes of the bytes, read by the reference.
+absl::StatusOr<std::vector<InstanceRow>> ReferenceRows(const std::string& bytes) {
+  v1::InstanceBlock block;
+  if (block.ParseFromString(bytes)) return reference::DecodeInstances(block);
+  return absl::InvalidArgumentError(
+      fmt::format("instances: {} decoded bytes are no lockstep.v1.InstanceBlock", bytes.size()));
+}
+
 // Both refuse for the same reason, or both give the same rows. Returns whether they took it.
-bool ExpectAgreement(const v1::InstanceBlock& block) {
-  const auto expected = reference::DecodeInstances(block);
-  const auto decoded = DecodeInstances(block);
+bool ExpectAgreement(const std::string& bytes) {
+  const auto expected = ReferenceRows(bytes);
+  const auto decoded = DecodeInstances(bytes);
   EXPECT_EQ(expected.status(), decoded.status());
   if (!expected.ok() || !decoded.ok()) return false;
   EXPECT_EQ(*expected, *decoded);
   return true;
 }
+bool ExpectAgreement(const v1::InstanceBlock& block) { return ExpectAgreement(block.SerializeAsString()); }
 
 int64_t AnyNumber(Random& random) {
   static constexpr int64_t kEdges[] = {
@@ -165,9 +181,61 @@ TEST(InstanceReader, DamagedBytesAreRefusedOrReadAsByTheReference) {
       for (int64_t k = 1 + random.Below(4); k > 0; --k) {
         damaged[static_cast<size_t>(random.Below(std::ssize(damaged)))] = static_cast<char>(random.Bits());
       }
-      v1::InstanceBlock parsed;
-      if (parsed.ParseFromString(damaged)) ExpectAgreement(parsed);
+      ExpectAgreement(damaged);
     }
+  }
+}
+
+// A field of a serialised message: its number and wire type, and what follows.
+std::string Field(int number, int type, std::string_view rest) {
+  std::string field = Varint(static_cast<uint64_t>(number) << 3 | static_cast<uint64_t>(type));
+  return field.append(rest);
+}
+std::string LengthField(int number, std::string_view bytes) {
+  return Field(number, 2, Varint(bytes.size()).append(bytes));
+}
+
+TEST(InstanceReader, RowsDoNotHangOnTheFormOfTheirMessage) {
+  v1::InstanceColumns columns = BlockOf(MakeDecodeBatch(9, 40).instances).communicators(0);
+  columns.clear_seq();
+  for (int i = 0; i < 40; ++i) columns.add_seq(1);
+  const auto block = [](std::string_view group) {
+    return LengthField(v1::InstanceBlock::kCommunicatorsFieldNumber, group);
+  };
+  const std::string bytes = columns.SerializeAsString();
+  const auto rows = DecodeInstances(block(bytes));
+  ASSERT_TRUE(rows.ok()) << rows.status();
+
+  v1::InstanceColumns without = columns;
+  without.clear_seq();
+  std::string unpacked = without.SerializeAsString();
+  for (int i = 0; i < 40; ++i) unpacked += Field(v1::InstanceColumns::kSeqFieldNumber, 0, Varint(2));
+  v1::InstanceColumns half;
+  for (int i = 0; i < 20; ++i) half.add_seq(1);
+  const std::string halves = without.SerializeAsString() + half.SerializeAsString() + half.SerializeAsString();
+  v1::InstanceColumns first = columns;
+  first.mutable_segment()->clear_slack_gap_ns();
+  v1::InstanceColumns second;
+  *second.mutable_segment()->mutable_slack_gap_ns() = columns.segment().slack_gap_ns();
+  const std::string merged = first.SerializeAsString() + second.SerializeAsString();
+  for (const std::string& form :
+       {block(unpacked), block(halves), block(merged), block(bytes + LengthField(1'000, "new")),
+        block(bytes + Field(31, 0, Varint(~uint64_t{0}))), block(bytes) + Field(15, 5, "four"),
+        block(Field(v1::InstanceColumns::kRowsFieldNumber, 0, Varint(7)) + bytes)}) {
+    EXPECT_NE(form, block(bytes));
+    EXPECT_TRUE(ExpectAgreement(form));
+    const auto same = DecodeInstances(form);
+    ASSERT_TRUE(same.ok()) << same.status();
+    EXPECT_EQ(*same, *rows);
+  }
+}
+
+TEST(InstanceReader, BytesThatAreNoMessageAreRefusedAsSuch) {
+  const std::string bytes = BlockOf(MakeDecodeBatch(9, 40).instances).SerializeAsString();
+  for (size_t size = 1; size < bytes.size(); ++size) ExpectAgreement(bytes.substr(0, size));
+  for (const std::string& tail : {std::string(1, '\0'), std::string("\x0a"), std::string("\x0c"), std::string("\x0f"),
+                                  Field(15, 0, std::string(11, '\xff')), Field(15, 3, "")}) {
+    EXPECT_FALSE(ExpectAgreement(bytes + tail));
   }
 }
 
