@@ -1,8 +1,8 @@
 // Puts the commits of a store on the disk, several with one call: who waits for a commit while the disk is busy with
 // earlier ones shares the next call with all that came meanwhile.
 //
-// Once a call has failed nothing is durable any more, whatever later calls say: the system forgets what it could not
-// write. All waiting then ends with that error, for good. Thread safe.
+// Once a call has failed nothing is durable any more, whatever others say: the system forgets what it could not write.
+// All waiting then ends with that error, for good. Thread safe.
 #pragma once
 
 #include <absl/status/status.h>
@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <utility>
+#include <vector>
 
 #include "platform/mutex.h"
 
@@ -17,8 +18,12 @@ namespace lockstep {
 
 class CommitSync {
  public:
-  // `sync` returns once all that was written before the call is on the disk; it is called by one thread at a time.
-  explicit CommitSync(std::function<absl::Status()> sync) : sync_(std::move(sync)) {}
+  // Returns once all that was written before the call is on the disk.
+  using Sync = std::function<absl::Status()>;
+
+  // So many calls at a time, each of another of these: a commit need not wait for the end of a call that came too early
+  // for it. Each must by itself be told of what could not be written (a file opened of its own is).
+  explicit CommitSync(std::vector<Sync> syncs);
 
   // The commit just made was written. In order of the commits: under the store's lock.
   void OnCommit() LOCKSTEP_EXCLUDES(mutex_);
@@ -28,12 +33,13 @@ class CommitSync {
   absl::Status WaitFor(int64_t commit) LOCKSTEP_EXCLUDES(mutex_);
 
  private:
-  const std::function<absl::Status()> sync_;
+  const std::vector<Sync> syncs_;
   mutable Mutex mutex_;
   CondVar turn_;
   int64_t written_ LOCKSTEP_GUARDED_BY(mutex_) = 0;
   int64_t durable_ LOCKSTEP_GUARDED_BY(mutex_) = 0;
-  bool syncing_ LOCKSTEP_GUARDED_BY(mutex_) = false;
+  int64_t asked_ LOCKSTEP_GUARDED_BY(mutex_) = 0;  // the latest commit that a call was made for
+  std::vector<const Sync*> idle_ LOCKSTEP_GUARDED_BY(mutex_);
   absl::Status failed_ LOCKSTEP_GUARDED_BY(mutex_);
 };
 

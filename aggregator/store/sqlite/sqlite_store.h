@@ -60,9 +60,9 @@ class SqliteStore final : public JobStore {
     StreamState stream;
   };
 
-  SqliteStore(Database db, std::string path, std::function<absl::Status()> sync, const Clock& clock,
+  SqliteStore(Database db, std::string path, std::vector<CommitSync::Sync> syncs, const Clock& clock,
               const StoreLimits& limits)
-      : path_(std::move(path)), clock_(clock), limits_(limits), sync_(std::move(sync)), db_(std::move(db)) {}
+      : path_(std::move(path)), clock_(clock), limits_(limits), sync_(std::move(syncs)), db_(std::move(db)) {}
 
   // Runs `work` inside one transaction; explains what sqlite says when it fails. Returns the commit to wait for before
   // telling of what the transaction saw or wrote.

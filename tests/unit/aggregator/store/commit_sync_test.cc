@@ -27,10 +27,10 @@ struct SlowDisk {
 
 TEST(CommitSync, WhatIsOnTheDiskNeedsNoCall) {
   int calls = 0;
-  CommitSync sync([&calls] {
+  CommitSync sync({[&calls] {
     ++calls;
     return absl::OkStatus();
-  });
+  }});
   EXPECT_TRUE(sync.WaitFor(sync.Latest()).ok());
   EXPECT_EQ(calls, 0);
   sync.OnCommit();
@@ -43,7 +43,7 @@ TEST(CommitSync, WhatIsOnTheDiskNeedsNoCall) {
 
 TEST(CommitSync, ACommitWrittenDuringACallWaitsForTheNextOne) {
   SlowDisk disk;
-  CommitSync sync([&disk] { return disk.Sync(); });
+  CommitSync sync({[&disk] { return disk.Sync(); }});
   sync.OnCommit();
   std::jthread first([&sync] { EXPECT_TRUE(sync.WaitFor(1).ok()); });
   disk.called.wait();
@@ -58,7 +58,7 @@ TEST(CommitSync, ACommitWrittenDuringACallWaitsForTheNextOne) {
 TEST(CommitSync, ThoseThatWaitShareACall) {
   constexpr int kWaiting = 16;
   SlowDisk disk;
-  CommitSync sync([&disk] { return disk.Sync(); });
+  CommitSync sync({[&disk] { return disk.Sync(); }});
   sync.OnCommit();
   std::jthread first([&sync] { EXPECT_TRUE(sync.WaitFor(1).ok()); });
   disk.called.wait();
@@ -73,9 +73,38 @@ TEST(CommitSync, ThoseThatWaitShareACall) {
   EXPECT_EQ(disk.calls, 2);
 }
 
+TEST(CommitSync, ACommitThatACallCameTooEarlyForHasOneOfItsOwn) {
+  SlowDisk busy;
+  int calls = 0;
+  CommitSync sync({[&calls] {
+                     ++calls;
+                     return absl::OkStatus();
+                   },
+                   [&busy] { return busy.Sync(); }});
+  sync.OnCommit();
+  std::jthread first([&sync] { EXPECT_TRUE(sync.WaitFor(1).ok()); });
+  busy.called.wait();
+  sync.OnCommit();
+  EXPECT_TRUE(sync.WaitFor(2).ok());
+  EXPECT_EQ(calls, 1);
+  EXPECT_TRUE(sync.WaitFor(1).ok());  // it was written before
+  busy.go_on.count_down();
+}
+
+TEST(CommitSync, WhatSucceedsAfterAnotherCallFailedIsNotBelieved) {
+  SlowDisk busy;
+  CommitSync sync({[] { return absl::DataLossError("no disk"); }, [&busy] { return busy.Sync(); }});
+  sync.OnCommit();
+  std::jthread first([&sync] { EXPECT_EQ(sync.WaitFor(1), absl::DataLossError("no disk")); });
+  busy.called.wait();
+  sync.OnCommit();
+  EXPECT_EQ(sync.WaitFor(2), absl::DataLossError("no disk"));
+  busy.go_on.count_down();
+}
+
 TEST(CommitSync, AFailureIsForGoodAndKeepsWhatWasDurable) {
   int calls = 0;
-  CommitSync sync([&calls] { return ++calls == 2 ? absl::DataLossError("no disk") : absl::OkStatus(); });
+  CommitSync sync({[&calls] { return ++calls == 2 ? absl::DataLossError("no disk") : absl::OkStatus(); }});
   sync.OnCommit();
   EXPECT_TRUE(sync.WaitFor(1).ok());
   sync.OnCommit();
