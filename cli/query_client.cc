@@ -7,6 +7,7 @@
 
 #include "agent/uplink/grpc/grpc_transport.h"
 #include "analysis/base/status_macros.h"
+#include "cli/json/report_json.h"
 #include "lockstep/v1/query.grpc.pb.h"
 #include "proto/query_codec.h"
 
@@ -97,7 +98,7 @@ absl::StatusOr<std::string> QueryClient::ViewsText(const std::string& run, const
 
 absl::StatusOr<Json> QueryClient::Views(const std::string& run, const AnalysisOptions& options) const {
   LOCKSTEP_ASSIGN_OR_RETURN(const std::string text, ViewsText(run, options));
-  Json report = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  Json report = ParseReport(text);
   if (report.is_discarded()) {
     return absl::DataLossError(fmt::format("the answer of {} is no JSON document ({} bytes): is it of this release?",
                                            connection_->name, text.size()));

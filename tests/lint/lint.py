@@ -37,7 +37,7 @@ HEAVY = [
     (re.compile(r"^sqlite3\.h$"), "sqlite3", re.compile(r"^(platform/sqlite\.cc$|bench/)")),
     (re.compile(r"^openssl/"), "OpenSSL", re.compile(r"^platform/(digest|pem)\.cc$")),
     (re.compile(r"^httplib\.h$"), "cpp-httplib", re.compile(r"^(platform/http/|tests/)")),
-    (re.compile(r"^simdjson"), "simdjson", re.compile(r"^(agent/readers/|tests/|bench/)")),
+    (re.compile(r"^simdjson"), "simdjson", re.compile(r"^(agent/readers/|cli/json/|tests/|bench/)")),
     (re.compile(r"^spdlog/"), "spdlog", re.compile(r"^platform/log\.(cc|h)$")),
     (re.compile(r"^(isa-l|zlib\.h)"), "inflate", re.compile(r"^(platform/|bench/|tests/)")),
 ]
