@@ -255,7 +255,7 @@ ClockModel JoinAndAlign(Work& work, Executor& executor) {
 
 // The same of a later stretch, on the clocks as they went on until it.
 ClockModel JoinOnKnown(Work& work, const ClockModel& known, Executor& executor) {
-  constexpr size_t kEnough = 1'024;  // instances of a communicator: a clock moves little within a stretch
+  constexpr size_t kEnough = 384;  // instances of a communicator: a clock moves little within a stretch
   JoinAll(work, known, true, executor);
   ClockModel clock = known;
   for (int round = 0; round < kAlignRounds && !Settled(work); ++round) {
