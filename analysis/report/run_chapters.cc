@@ -1,7 +1,6 @@
 #include "analysis/report/run_chapters.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "analysis/base/status_macros.h"
@@ -47,13 +46,16 @@ absl::StatusOr<bool> RunChapters::NextStretch() {
   if (!more) return false;
   LOCKSTEP_ASSIGN_OR_RETURN(MatchResult matched, matcher_.Match(reader_->rows(), reader_->from(), executor_));
   Number(matched);
-  KeepBreaks(matched);
   run_match_.communicators = matched.communicators;
   run_match_.clock = matcher_.clock();
   matched_ = std::make_shared<const MatchResult>(std::move(matched));
   chapter_ = std::make_unique<const Chapter>(Chapter{*matched_, reader_->own()});
   counts_.Add(*chapter_);
-  if (reader_->is_last()) counts_.Finish(run_match_);
+  ForEachOwn(*chapter_, [&](const MatchedInstance& instance) { breaks_.Add(instance); });
+  if (reader_->is_last()) {
+    counts_.Finish(run_match_);
+    run_match_.breaks = breaks_.Finish();
+  }
   is_sample_ = !has_sample_ && reader_->to().ns > span_.start_ns + span_ns() / 2;
   has_sample_ = has_sample_ || is_sample_;
   if (is_sample_) {
@@ -62,33 +64,13 @@ absl::StatusOr<bool> RunChapters::NextStretch() {
   return true;
 }
 
-// Instances count on from those of the chapters before.
+// Own instances count on from those of the chapters before; the others have no number here.
 void RunChapters::Number(MatchResult& matched) {
   const Chapter chapter{matched, reader_->own()};
   next_index_.resize(matched.communicators.size());
-  for (size_t i = 0; i < matched.instances.size();) {
-    const uint32_t communicator = matched.instances[i].communicator;
-    size_t end = i;
-    int64_t lead = -1;  // instances before the first own one
-    int64_t own = 0;
-    for (; end < matched.instances.size() && matched.instances[end].communicator == communicator; ++end) {
-      if (!chapter.Owns(matched.instances[end])) continue;
-      if (lead < 0) lead = static_cast<int64_t>(end - i);
-      ++own;
-    }
-    for (; i < end; ++i) matched.instances[i].index += next_index_[communicator] - std::max<int64_t>(0, lead);
-    next_index_[communicator] += own;
+  for (MatchedInstance& instance : matched.instances) {
+    instance.index = chapter.Owns(instance) ? next_index_[instance.communicator]++ : -1;
   }
-}
-
-// A sequence that stops at the edge of a stretch goes on in the next.
-void RunChapters::KeepBreaks(const MatchResult& matched) {
-  const bool at_end = reader_->is_first() || reader_->is_last();
-  std::copy_if(matched.breaks.begin(), matched.breaks.end(), std::back_inserter(run_match_.breaks),
-               [&](const SequenceBreak& it) {
-                 const bool here = it.at_ns >= reader_->from().ns && it.at_ns < reader_->to().ns;
-                 return here && (!it.at_edge || at_end);
-               });
 }
 
 }  // namespace lockstep

@@ -12,6 +12,7 @@
 #include "analysis/metrics/match/chapter_reader.h"
 #include "analysis/metrics/match/match.h"
 #include "analysis/metrics/match/match_counts.h"
+#include "analysis/metrics/match/sequence_breaks.h"
 
 namespace lockstep {
 
@@ -43,7 +44,6 @@ class RunChapters {
   [[nodiscard]] absl::StatusOr<bool> NextStretch();
   [[nodiscard]] absl::StatusOr<bool> Whole();
   void Number(MatchResult& matched);
-  void KeepBreaks(const MatchResult& matched);
 
   const RunData& run_;
   InstanceSource& instances_;
@@ -51,6 +51,7 @@ class RunChapters {
   Executor& executor_;
   RunMatcher matcher_;
   MatchCounts counts_;
+  BreakFinder breaks_;
   std::unique_ptr<ChapterReader> reader_;  // null: one chapter
   RunMatch run_match_;
   RunSpan span_;

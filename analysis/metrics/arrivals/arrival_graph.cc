@@ -37,6 +37,10 @@ struct LocalRows {
 void MoveTiles(int64_t first_row, Segment& segment) {
   if (first_row == 0) return;
   for (OtherCommTile& tile : segment.tiles) {
+    if (tile.instance < 0 || tile.length_ns < 0 || tile.length_ns > kMaxAbsTimeNs) {
+      segment = Segment{};  // damaged
+      return;
+    }
     tile.instance -= first_row;
     if (tile.instance >= 0) continue;
     segment.other_comm_ns -= tile.length_ns;

@@ -30,23 +30,25 @@ ClockMethod Weaker(ClockMethod a, ClockMethod b) {
   return b == ClockMethod::kNone ? a : std::max(a, b);
 }
 
-std::optional<double> DriftOf(const DomainClock& clock) {
-  if (clock.knots.size() < 2) return clock.drift_ppm;
-  const ClockKnot& first = clock.knots.front();
-  const ClockKnot& last = clock.knots.back();
-  if (last.t_ns <= first.t_ns) return clock.drift_ppm;
-  return static_cast<double>(last.offset_ns - first.offset_ns) / static_cast<double>(last.t_ns - first.t_ns) * 1e6;
+// Of both stretches by their lengths, so that what lies between them is no drift.
+std::optional<double> DriftOf(const DomainClock& before, const DomainClock& after, int64_t t_ns) {
+  if (!before.drift_ppm || !after.drift_ppm) return before.drift_ppm ? before.drift_ppm : after.drift_ppm;
+  const auto length = [](int64_t from, int64_t to) { return static_cast<double>(std::max<int64_t>(1, to - from)); };
+  const double own = length(before.knots.front().t_ns, t_ns);
+  const double next = length(t_ns, after.knots.back().t_ns);
+  return (*before.drift_ppm * own + *after.drift_ppm * next) / (own + next);
 }
 
 // Pieces that begin at or after `from` go, those of `later` from there on come.
-template <typename Piece, typename Time>
-void AppendPieces(const std::vector<Piece>& later, int64_t from_ns, Time Piece::*begin, std::vector<Piece>& pieces) {
+template <typename Piece>
+void AppendPieces(const std::vector<Piece>& later, int64_t from_ns, int64_t Piece::*begin, int64_t Piece::*value,
+                  std::vector<Piece>& pieces) {
   std::erase_if(pieces, [&](const Piece& piece) { return piece.*begin >= from_ns; });
   const Piece* running = nullptr;
   for (const Piece& piece : later) {
     if (piece.*begin <= from_ns) running = &piece;
   }
-  if (running != nullptr) {
+  if (running != nullptr && (pieces.empty() || pieces.back().*value != running->*value)) {
     pieces.push_back(*running);
     pieces.back().*begin = from_ns;
   }
@@ -63,11 +65,27 @@ void ClockModel::Append(const ClockModel& later, AlignedTime from) {
     if (biases_[r].empty()) biases_[r].emplace_back();
     const std::vector<BiasPiece> none(1);
     AppendPieces(later.biases_[r].empty() ? none : later.biases_[r], later.ToLocal(static_cast<int32_t>(r), from).ns,
-                 &BiasPiece::from_ns, biases_[r]);
+                 &BiasPiece::from_ns, &BiasPiece::bias_ns, biases_[r]);
   }
   AppendPairs(later, from);
   ConnectComponents(later);
   for (int32_t d = 0; d < domains(); ++d) AppendClock(later, DomainId{d}, from);
+}
+
+void ClockModel::MoveComponent(int32_t component, int64_t offset_ns) {
+  for (DomainClock& clock : clocks_) {
+    if (clock.component != component) continue;
+    if (clock.knots.empty()) clock.knots.emplace_back();
+    for (ClockKnot& knot : clock.knots) {
+      for (int64_t* field : {&knot.offset_ns, &knot.lo_ns, &knot.hi_ns}) *field += offset_ns;
+    }
+  }
+  for (auto& [pair, pieces] : domain_pairs_) {
+    if (clocks_[static_cast<size_t>(pair.first)].component != component) continue;
+    for (OffsetUncertainty& piece : pieces) {
+      if (piece.t_ns != INT64_MIN) piece.t_ns -= offset_ns;
+    }
+  }
 }
 
 void ClockModel::AppendClock(const ClockModel& later, DomainId domain, AlignedTime from) {
@@ -75,20 +93,23 @@ void ClockModel::AppendClock(const ClockModel& later, DomainId domain, AlignedTi
   const DomainClock& next = later.ClockOf(domain);
   int64_t t_ns = from.ns;
   for (int round = 0; round < 3; ++round) t_ns = from.ns + later.OffsetOf(domain, LocalTime{t_ns}).ns;
+  const bool alone = next.method == ClockMethod::kNone;
   const bool both = own.method != ClockMethod::kNone && next.method != ClockMethod::kNone;
   own.certified = both ? own.certified && next.certified : own.certified || next.certified;
   own.method = Weaker(own.method, next.method);
   own.instances += next.instances;
   own.record_sd_ns = std::max(own.record_sd_ns, next.record_sd_ns);
-  if (!next.knots.empty()) std::erase_if(own.steps, [&](const ClockStepEvent& step) { return step.t_ns >= t_ns; });
+  if (!alone && !next.knots.empty())
+    std::erase_if(own.steps, [&](const ClockStepEvent& step) { return step.t_ns >= t_ns; });
   std::copy_if(next.steps.begin(), next.steps.end(), std::back_inserter(own.steps),
                [&](const ClockStepEvent& step) { return step.t_ns >= t_ns; });
-  if (next.knots.empty()) return;  // it shares nothing with others here: it goes on as it went
+  if (alone || next.knots.empty()) return;  // it shares nothing with others here: it goes on as it went
   if (own.knots.empty() || t_ns <= own.knots.front().t_ns) {
     own.knots = next.knots;
     own.drift_ppm = next.drift_ppm;
     return;
   }
+  own.drift_ppm = DriftOf(own, next, t_ns);
   const int64_t before_ns = OffsetOf(domain, LocalTime{t_ns}).ns;
   const ClockKnot last = KnotAt(own.knots, before_ns, t_ns);
   std::erase_if(own.knots, [&](const ClockKnot& knot) { return knot.t_ns >= t_ns; });
@@ -96,7 +117,6 @@ void ClockModel::AppendClock(const ClockModel& later, DomainId domain, AlignedTi
   own.knots.push_back(KnotAt(next.knots, later.OffsetOf(domain, LocalTime{t_ns}).ns, t_ns));
   std::copy_if(next.knots.begin(), next.knots.end(), std::back_inserter(own.knots),
                [&](const ClockKnot& knot) { return knot.t_ns > t_ns; });
-  own.drift_ppm = DriftOf(own);
 }
 
 void ClockModel::AppendPairs(const ClockModel& later, AlignedTime from) {
@@ -105,7 +125,7 @@ void ClockModel::AppendPairs(const ClockModel& later, AlignedTime from) {
     at->second = std::max(at->second, uncertainty_ns);
   }
   for (const auto& [pair, pieces] : later.domain_pairs_) {
-    AppendPieces(pieces, from.ns, &OffsetUncertainty::t_ns, domain_pairs_[pair]);
+    AppendPieces(pieces, from.ns, &OffsetUncertainty::t_ns, &OffsetUncertainty::half_width_ns, domain_pairs_[pair]);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "analysis/base/check.h"
 
@@ -90,11 +91,10 @@ const DomainClock& ClockModel::ClockOf(DomainId domain) const {
 }
 
 int64_t ClockModel::BiasOf(int32_t rank_index, LocalTime time) const {
-  int64_t bias = 0;
-  for (const BiasPiece& piece : biases_[static_cast<size_t>(rank_index)]) {
-    if (piece.from_ns <= time.ns) bias = piece.bias_ns;
-  }
-  return bias;
+  const std::vector<BiasPiece>& pieces = biases_[static_cast<size_t>(rank_index)];
+  const auto after = std::upper_bound(pieces.begin(), pieces.end(), time.ns,
+                                      [](int64_t t, const BiasPiece& piece) { return t < piece.from_ns; });
+  return after == pieces.begin() ? 0 : std::prev(after)->bias_ns;
 }
 
 Duration ClockModel::OffsetOf(DomainId domain, LocalTime time) const {
@@ -120,11 +120,11 @@ int64_t ClockModel::InDomainUncertainty(int32_t rank_a, int32_t rank_b) const {
 int64_t ClockModel::BetweenDomains(DomainId a, DomainId b, int64_t at_ns) const {
   const auto told = domain_pairs_.find(std::minmax(a.value, b.value));
   if (told != domain_pairs_.end()) {
-    int64_t half_width = told->second.empty() ? kDefaultPairUncertaintyNs : told->second.front().half_width_ns;
-    for (const OffsetUncertainty& piece : told->second) {
-      if (piece.t_ns <= at_ns) half_width = piece.half_width_ns;
-    }
-    return half_width;
+    const std::vector<OffsetUncertainty>& pieces = told->second;
+    if (pieces.empty()) return kDefaultPairUncertaintyNs;
+    const auto after = std::upper_bound(pieces.begin(), pieces.end(), at_ns,
+                                        [](int64_t t, const OffsetUncertainty& piece) { return t < piece.t_ns; });
+    return after == pieces.begin() ? pieces.front().half_width_ns : std::prev(after)->half_width_ns;
   }
   const ClockKnot* x = NearestKnot(ClockOf(a).knots, at_ns);
   const ClockKnot* y = NearestKnot(ClockOf(b).knots, at_ns);

@@ -87,6 +87,8 @@ class ClockModel {
   // Goes on as `later` from this instant on; of the same ranks and domains. What either connects is connected; what
   // either is unsure of, over the whole of its time, stays unsure.
   void Append(const ClockModel& later, AlignedTime from);
+  // Moves the axis of a component: its times read offset_ns less from now on.
+  void MoveComponent(int32_t component, int64_t offset_ns);
 
   [[nodiscard]] DomainId DomainOf(int32_t rank_index) const;
   [[nodiscard]] int32_t ComponentOf(int32_t rank_index) const;

@@ -82,35 +82,53 @@ bool Alike(const PairJump& x, const PairJump& y, int32_t domain) {
          std::abs(size_x - size_y) <= 0.3 * std::max(std::abs(size_x), std::abs(size_y));
 }
 
-std::vector<PairJump> JumpsOf(const SeriesKey& key, const PairSeries& series) {
+// What one kind of shared instances says of a pair.
+struct SeriesJumps {
+  std::vector<PairJump> jumps;
+  std::vector<Sample> samples;
+
+  // Whether it would show a jump at this time.
+  [[nodiscard]] bool Spans(double t) const {
+    const auto before = std::count_if(samples.begin(), samples.end(), [&](const Sample& s) { return s.t < t; });
+    const auto few = static_cast<std::ptrdiff_t>(kFewest);
+    return before >= few && static_cast<std::ptrdiff_t>(samples.size()) - before >= few;
+  }
+};
+
+SeriesJumps JumpsOf(const SeriesKey& key, const PairSeries& series) {
   const double span = series.ends.back().t - series.ends.front().t;
   const double gap = span / static_cast<double>(series.ends.size());
   const JumpRule rule{std::max(kLeastStepNs, TypicalWidth(series.widths)), 8, kFewest};
-  std::vector<PairJump> out;
+  SeriesJumps out;
   for (const Jump& jump : FindJumps(series.ends, rule)) {
-    out.push_back({std::get<0>(key), std::get<1>(key), jump.t, jump.size, gap});
+    out.jumps.push_back({std::get<0>(key), std::get<1>(key), jump.t, jump.size, gap});
   }
+  out.samples = series.ends;
   return out;
 }
 
 // A clock that jumps does so in all that two domains share. What only one kind of it shows is a change of who waits for
 // whom: stages of a pipeline do that between its phases.
-void KeepConfirmed(const std::vector<std::vector<PairJump>>& of_series, PairJumps& out) {
+void KeepConfirmed(const std::vector<SeriesJumps>& of_series, PairJumps& out) {
   for (size_t i = 0; i < of_series.size(); ++i) {
-    for (const PairJump& jump : of_series[i]) {
-      bool confirmed = of_series.size() == 1;
-      for (size_t j = 0; j < of_series.size() && !confirmed; ++j) {
-        confirmed = j != i && std::any_of(of_series[j].begin(), of_series[j].end(),
-                                          [&](const PairJump& other) { return Alike(jump, other, jump.a); });
+    for (const PairJump& jump : of_series[i].jumps) {
+      size_t asked = 0;
+      bool confirmed = false;
+      for (size_t j = 0; j < of_series.size(); ++j) {
+        if (j == i || !of_series[j].Spans(jump.t)) continue;
+        ++asked;
+        const std::vector<PairJump>& others = of_series[j].jumps;
+        confirmed = confirmed || std::any_of(others.begin(), others.end(),
+                                             [&](const PairJump& other) { return Alike(jump, other, jump.a); });
       }
-      if (confirmed) out.jumps.push_back(jump);
+      if (confirmed || asked == 0) out.jumps.push_back(jump);
     }
   }
 }
 
 PairJumps FindPairJumps(const DomainEvents& events) {
   PairJumps out;
-  std::map<std::pair<int32_t, int32_t>, std::vector<std::vector<PairJump>>> of_pair;
+  std::map<std::pair<int32_t, int32_t>, std::vector<SeriesJumps>> of_pair;
   for (const auto& [key, series] : SeriesOf(events)) {
     if (series.ends.size() < 2 * kFewest) continue;
     const int32_t a = std::get<0>(key);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "analysis/base/status_macros.h"
+#include "analysis/base/time.h"
 
 namespace lockstep {
 namespace {
@@ -13,6 +14,8 @@ constexpr int64_t kMarginOneIn = 8;  // of a chapter's length, at each end
 constexpr int64_t kMostMarginOneIn = 2;
 constexpr int64_t kReadAheadPercent = 150;
 constexpr int64_t kFewRows = 64;
+constexpr int64_t kMostChaptersAhead = 8;  // of rows, where they are not in the order of their starts
+constexpr int64_t kMostReachNs = kMaxAbsTimeNs / 4;
 constexpr int64_t kForever = INT64_MAX;
 
 int64_t BelievedCount(const SourceData& source) {
@@ -43,68 +46,71 @@ class ChapterReader::Cursor {
       LOCKSTEP_ASSIGN_OR_RETURN(std::vector<InstanceRow> block, stream_->Take());
       done_ = block.empty();
       if (done_) break;
-      end_ += static_cast<int64_t>(block.size());
-      blocks_.push_back(std::move(block));
+      for (InstanceRow& row : block) {
+        row.start_ns = std::clamp(row.start_ns, -kMaxAbsTimeNs, kMaxAbsTimeNs);
+        row.duration_ns = std::clamp<int64_t>(row.duration_ns, 0, kMaxAbsTimeNs);
+        reached_ns_ = std::max(reached_ns_, row.start_ns);
+      }
+      blocks_.push_back({end_, reached_ns_, std::move(block)});
+      end_ += static_cast<int64_t>(blocks_.back().rows.size());
     }
     return absl::OkStatus();
   }
 
   void Forget(int64_t before) {
-    while (!blocks_.empty() && first_ + static_cast<int64_t>(blocks_.front().size()) <= before) {
-      first_ += static_cast<int64_t>(blocks_.front().size());
-      blocks_.pop_front();
-    }
+    while (!blocks_.empty() && blocks_.front().end() <= before) blocks_.pop_front();
   }
 
   // The first kept row that starts at this time or later.
   [[nodiscard]] int64_t RowAt(int64_t start_ns) const {
-    int64_t row = first_;
-    for (const std::vector<InstanceRow>& block : blocks_) {
-      if (block.back().start_ns < start_ns) {
-        row += static_cast<int64_t>(block.size());
-        continue;
-      }
-      const auto at = std::lower_bound(block.begin(), block.end(), start_ns,
-                                       [](const InstanceRow& r, int64_t t) { return r.start_ns < t; });
-      return row + (at - block.begin());
-    }
-    return row;
+    const auto block =
+        std::partition_point(blocks_.begin(), blocks_.end(), [&](const Block& b) { return b.reached_ns < start_ns; });
+    if (block == blocks_.end()) return end_;
+    const auto at = std::lower_bound(block->rows.begin(), block->rows.end(), start_ns,
+                                     [](const InstanceRow& r, int64_t t) { return r.start_ns < t; });
+    return block->first + (at - block->rows.begin());
   }
 
   [[nodiscard]] const InstanceRow& Row(int64_t row) const {
-    row -= first_;
-    auto block = blocks_.begin();
-    for (; row >= static_cast<int64_t>(block->size()); ++block) row -= static_cast<int64_t>(block->size());
-    return (*block)[static_cast<size_t>(row)];
+    const Block& block = *BlockOf(row);
+    return block.rows[static_cast<size_t>(row - block.first)];
   }
 
   // Of the rows [first, last) those of one block, from `first` on.
   [[nodiscard]] std::span<const InstanceRow> BlockAt(int64_t first, int64_t last) const {
-    int64_t row = first_;
-    for (const std::vector<InstanceRow>& block : blocks_) {
-      const int64_t next = row + static_cast<int64_t>(block.size());
-      if (first < next && first < last) {
-        return std::span(block).subspan(static_cast<size_t>(first - row),
-                                        static_cast<size_t>(std::min(last, next) - first));
-      }
-      row = next;
-    }
-    return {};
+    if (first >= last || first >= end_) return {};
+    const Block& block = *BlockOf(first);
+    return std::span(block.rows)
+        .subspan(static_cast<size_t>(first - block.first), static_cast<size_t>(std::min(last, block.end()) - first));
   }
 
-  [[nodiscard]] int64_t first() const { return first_; }
+  [[nodiscard]] int64_t first() const { return blocks_.empty() ? end_ : blocks_.front().first; }
   [[nodiscard]] int64_t end() const { return end_; }
   [[nodiscard]] bool done() const { return done_; }
+  // The latest start of any row read.
+  [[nodiscard]] int64_t reached_ns() const { return reached_ns_; }
 
   int64_t window_first = 0;  // of the chapter
   int64_t window_last = 0;
-  int64_t own_last = 0;  // the next chapter's own rows begin here
+  int64_t own_last = 0;   // the next chapter's own rows begin here,
+  int64_t keep_from = 0;  // and its lead here
 
  private:
+  struct Block {
+    int64_t first = 0;
+    int64_t reached_ns = 0;  // the latest start of its rows and all before
+    std::vector<InstanceRow> rows;
+    [[nodiscard]] int64_t end() const { return first + static_cast<int64_t>(rows.size()); }
+  };
+
+  [[nodiscard]] std::deque<Block>::const_iterator BlockOf(int64_t row) const {
+    return std::partition_point(blocks_.begin(), blocks_.end(), [&](const Block& b) { return b.end() <= row; });
+  }
+
   std::unique_ptr<InstanceStream> stream_;
-  std::deque<std::vector<InstanceRow>> blocks_;  // none is empty
-  int64_t first_ = 0;
+  std::deque<Block> blocks_;  // none is empty
   int64_t end_ = 0;
+  int64_t reached_ns_ = -kMaxAbsTimeNs;
   bool done_ = false;
 };
 
@@ -199,10 +205,8 @@ absl::Status ChapterReader::ReadFirst(Executor& executor) {
 int64_t ChapterReader::Horizon(const ClockModel& clock) const {
   int64_t horizon = kForever;
   for (size_t r = 0; r < cursors_.size(); ++r) {
-    const Cursor& cursor = *cursors_[r];
-    if (cursor.done()) continue;
-    const int64_t last = cursor.end() == 0 ? INT64_MIN / 2 : cursor.Row(cursor.end() - 1).start_ns;
-    horizon = std::min(horizon, clock.Align(static_cast<int32_t>(r), LocalTime{last}).ns);
+    if (cursors_[r]->done()) continue;
+    horizon = std::min(horizon, clock.Align(static_cast<int32_t>(r), LocalTime{cursors_[r]->reached_ns()}).ns);
   }
   return horizon;
 }
@@ -238,8 +242,7 @@ int64_t ChapterReader::LastStart(const ClockModel& clock) const {
   for (size_t r = 0; r < cursors_.size(); ++r) {
     const Cursor& cursor = *cursors_[r];
     if (cursor.own_last >= cursor.end()) continue;
-    const LocalTime start{cursor.Row(cursor.end() - 1).start_ns};
-    last = std::max(last, clock.Align(static_cast<int32_t>(r), start).ns);
+    last = std::max(last, clock.Align(static_cast<int32_t>(r), LocalTime{cursor.reached_ns()}).ns);
   }
   return last;
 }
@@ -257,30 +260,46 @@ int64_t ChapterReader::Reach(const ClockModel& clock, int64_t aligned_ns) const 
       if (it.end_ns() > local) reach = std::max(reach, local - it.start_ns);
     }
   }
-  return reach;
+  return std::min(reach, kMostReachNs);
 }
 
 // Reads until a stretch of time with about a chapter's rows is there on all ranks.
 absl::Status ChapterReader::Fill(const ClockModel& clock, Executor& executor) {
   std::vector<int64_t> wanted;
   for (const double share : share_) {
-    wanted.push_back(kFewRows +
-                     static_cast<int64_t>(share * static_cast<double>(Percent(chapter_rows_, kReadAheadPercent))));
+    const auto ahead = static_cast<double>(Percent(chapter_rows_, kReadAheadPercent));
+    wanted.push_back(kFewRows + static_cast<int64_t>(share * ahead));
   }
-  while (true) {
-    LOCKSTEP_RETURN_IF_ERROR(ReadAhead(wanted, executor));
+  LOCKSTEP_RETURN_IF_ERROR(ReadAhead(wanted, executor));
+  while (Remaining() < kMostChaptersAhead * chapter_rows_) {
     const int64_t horizon = Horizon(clock);
-    if (horizon == kForever) return absl::OkStatus();
     // A rank that is busier here than elsewhere must not make chapters of nearly nothing.
-    const int64_t ahead = RowsBefore(clock, horizon);
-    if (ahead >= chapter_rows_ / kMarginOneIn) return absl::OkStatus();
-    for (size_t r = 0; r < wanted.size(); ++r) {
-      const Cursor& cursor = *cursors_[r];
-      if (cursor.done()) continue;
-      const LocalTime last{cursor.Row(cursor.end() - 1).start_ns};
-      if (clock.Align(static_cast<int32_t>(r), last).ns <= horizon + 1) wanted[r] *= 2;
-    }
+    if (horizon == kForever || RowsBefore(clock, horizon) >= chapter_rows_ / kMarginOneIn) break;
+    LOCKSTEP_RETURN_IF_ERROR(FillTo(clock, horizon + 1, executor));
   }
+  return absl::OkStatus();
+}
+
+// Reads on where the rows of a rank end before this time: once, twice as many as it has.
+absl::Status ChapterReader::FillTo(const ClockModel& clock, int64_t aligned_ns, Executor& executor) {
+  std::vector<int64_t> wanted(cursors_.size());
+  for (size_t r = 0; r < wanted.size(); ++r) {
+    const Cursor& cursor = *cursors_[r];
+    if (clock.Align(static_cast<int32_t>(r), LocalTime{cursor.reached_ns()}).ns >= aligned_ns) continue;
+    wanted[r] = kFewRows + 2 * (cursor.end() - cursor.own_last);
+  }
+  return ReadAhead(wanted, executor);
+}
+
+// About when so many rows from `begin` on have started.
+int64_t ChapterReader::TimeOf(const ClockModel& clock, int64_t rows, int64_t begin, int64_t end) const {
+  constexpr int64_t kCloseOneIn = 1'024;
+  const int64_t close = (end - begin) / kCloseOneIn;
+  while (end - begin > std::max<int64_t>(1, close)) {
+    const int64_t middle = begin + (end - begin) / 2;
+    (RowsBefore(clock, middle) < rows ? begin : end) = middle;
+  }
+  return end;
 }
 
 void ChapterReader::ChooseEnd(const ClockModel& clock) {
@@ -292,24 +311,27 @@ void ChapterReader::ChooseEnd(const ClockModel& clock) {
     tail_ns_ = 0;
     return;
   }
-  const int64_t end = all_read ? LastStart(clock) : horizon;
-  int64_t length = std::max<int64_t>(1, (end - begin) - (end - begin) / (kMarginOneIn + 1));
-  while (length > 1 && RowsBefore(clock, begin + length) > 2 * chapter_rows_) length /= 2;
+  // Where rows are not in the order of their starts there may be no stretch that is read on all ranks.
+  int64_t end = all_read ? kForever : horizon;
+  if (end == kForever || RowsBefore(clock, end) == 0) end = LastStart(clock) + 1;
+  end = std::max(end, begin + 1);
+  const int64_t rows = std::min(RowsBefore(clock, end) - RowsBefore(clock, end) / kMarginOneIn, chapter_rows_);
   // Of some moments near the end that at which least is under way.
   constexpr int64_t kMoments = 8;
+  constexpr int64_t kMomentsOneIn = 32;  // of the rows, between two of them
   int64_t best_reach = kForever;
   for (int64_t i = 0; i < kMoments; ++i) {
-    const int64_t moment = begin + length - length / 4 * i / kMoments;
+    const int64_t moment = TimeOf(clock, rows - rows / kMomentsOneIn * i, begin, end);
     const int64_t reach = Reach(clock, moment);
     if (reach >= best_reach) continue;
     best_reach = reach;
     to_ns_ = moment;
   }
-  tail_ns_ = std::clamp(2 * best_reach, length / kMarginOneIn, std::max<int64_t>(1, length / kMostMarginOneIn));
+  const int64_t length = std::max<int64_t>(1, to_ns_ - begin);
+  tail_ns_ = std::clamp(2 * best_reach, 1 + length / kMarginOneIn, 1 + length / kMostMarginOneIn);
 }
 
 void ChapterReader::Take(const ClockModel& clock) {
-  const int64_t lead_ns = std::max(lead_ns_, tail_ns_);
   for (size_t r = 0; r < cursors_.size(); ++r) {
     Cursor& cursor = *cursors_[r];
     const auto row_at = [&](int64_t aligned_ns) {
@@ -319,8 +341,10 @@ void ChapterReader::Take(const ClockModel& clock) {
     const bool last = to_ns_ == kForever;
     cursor.own_last = last ? cursor.end() : std::max(first, row_at(to_ns_));
     cursor.window_last = last ? cursor.end() : std::max(cursor.own_last, row_at(to_ns_ + tail_ns_));
-    cursor.window_first = chapters_ == 1 ? 0 : std::min(first, row_at(from_ns_ - lead_ns));
+    cursor.window_first = chapters_ == 1 ? 0 : std::min(first, row_at(from_ns_ - lead_ns_));
     own_[r] = {first - cursor.window_first, cursor.own_last - cursor.window_first};
+    // The next chapter begins so far back.
+    cursor.keep_from = last ? cursor.end() : std::min(cursor.own_last, row_at(to_ns_ - tail_ns_));
   }
 }
 
@@ -329,12 +353,14 @@ absl::StatusOr<bool> ChapterReader::ReadNext(const ClockModel& clock, Executor& 
   from_ns_ = to_ns_;
   lead_ns_ = tail_ns_;
   ++chapters_;
-  // The next chapter's first own rows have some before them.
   for (const auto& cursor : cursors_) {
-    if (chapters_ > 1) cursor->Forget(cursor->window_first);
+    if (chapters_ > 1) cursor->Forget(cursor->keep_from);
   }
   LOCKSTEP_RETURN_IF_ERROR(Fill(clock, executor));
   ChooseEnd(clock);
+  while (to_ns_ != kForever && Horizon(clock) < to_ns_ + tail_ns_ && Remaining() < kMostChaptersAhead * chapter_rows_) {
+    LOCKSTEP_RETURN_IF_ERROR(FillTo(clock, to_ns_ + tail_ns_, executor));
+  }
   Take(clock);
   return true;
 }

@@ -45,7 +45,6 @@ class ChapterReader {
   [[nodiscard]] const std::vector<RowRange>& own() const { return own_; }  // counted within rows()
   [[nodiscard]] AlignedTime from() const { return AlignedTime{from_ns_}; }
   [[nodiscard]] AlignedTime to() const { return AlignedTime{to_ns_}; }
-  [[nodiscard]] bool is_first() const { return chapters_ <= 1; }
   [[nodiscard]] bool is_last() const { return to_ns_ == INT64_MAX; }
 
  private:
@@ -54,12 +53,14 @@ class ChapterReader {
 
   [[nodiscard]] absl::Status ReadAhead(const std::vector<int64_t>& wanted, Executor& executor);
   [[nodiscard]] absl::Status Fill(const ClockModel& clock, Executor& executor);
+  [[nodiscard]] absl::Status FillTo(const ClockModel& clock, int64_t aligned_ns, Executor& executor);
   [[nodiscard]] int64_t Horizon(const ClockModel& clock) const;
   [[nodiscard]] int64_t RowsBefore(const ClockModel& clock, int64_t aligned_ns) const;
   [[nodiscard]] int64_t Remaining() const;
   [[nodiscard]] int64_t LastStart(const ClockModel& clock) const;
   [[nodiscard]] int64_t FirstStart(const ClockModel& clock) const;
   [[nodiscard]] int64_t Reach(const ClockModel& clock, int64_t aligned_ns) const;
+  [[nodiscard]] int64_t TimeOf(const ClockModel& clock, int64_t rows, int64_t begin, int64_t end) const;
   void ChooseEnd(const ClockModel& clock);
   void Take(const ClockModel& clock);
 
@@ -72,7 +73,7 @@ class ChapterReader {
   std::vector<RowRange> own_;
   int64_t from_ns_ = INT64_MIN / 2;  // aligned
   int64_t to_ns_ = INT64_MIN / 2;
-  int64_t lead_ns_ = 0;  // how far collectives reach over `from`, or more
+  int64_t lead_ns_ = 0;  // how far collectives reach over `from`, or more; `tail` likewise
   int64_t tail_ns_ = 0;
   int64_t chapters_ = 0;
 };

@@ -145,12 +145,13 @@ void TellAlone(const CommunicatorPlan& plan, MatchedInstance& instance) {
 }
 
 void AddBreaks(const Work& work, size_t c, MatchResult& out) {
+  if (work.domains_known) return;  // a sequence goes on from stretch to stretch: BreakFinder
   // Where nothing is joined there is no sequence that could break.
   const std::vector<JoinedInstance>& joined = work.joins[c].instances;
   if (std::none_of(joined.begin(), joined.end(), [](const JoinedInstance& j) { return j.instance.matched(); })) return;
   std::vector<const MatchedInstance*> collectives;
   for (const JoinedInstance& j : joined) {
-    if (j.receiver < 0 && !j.pair) collectives.push_back(&j.instance);
+    if (j.instance.in_sequence) collectives.push_back(&j.instance);
   }
   if (work.plans[c].membership == Membership::kUnknown) return;
   const std::vector<SequenceBreak> found = FindBreaks(static_cast<uint32_t>(c), work.plans[c].ranks, collectives);
@@ -170,6 +171,7 @@ void Emit(Work& work, Executor& executor, MatchResult& out) {
     for (JoinedInstance& j : instances) {
       FillWords(j, BindsAllPairs(all_pairs[c], j), j.pair ? 2 : work.plans[c].info.size, out.clock);
       TellAlone(work.plans[c], j.instance);
+      j.instance.in_sequence = j.receiver < 0 && !j.pair && work.plans[c].membership != Membership::kUnknown;
       arrivals[c].push_back(ArrivalsOf(j));
     }
   });
@@ -294,18 +296,21 @@ ClockModel WithBiases(ClockModel clock, const std::vector<int64_t>& biases) {
 }
 
 // Domains that share nothing with the reference in this stretch stand where they stood before.
-void KeepApartWhereTheyStood(const ClockModel& known, AlignedTime from, ClockModel& clock, size_t ranks) {
-  std::map<int32_t, DomainId> reference;  // of each component: the domain of its lowest rank
+void KeepApartWhereTheyStood(const ClockModel& known, AlignedTime from, size_t ranks, ClockModel& clock) {
+  std::map<int32_t, DomainId> references;  // of each component: the domain of its lowest rank
   for (size_t r = 0; r < ranks; ++r) {
     const auto rank = static_cast<int32_t>(r);
-    reference.emplace(clock.ComponentOf(rank), clock.DomainOf(rank));
+    references.emplace(clock.ComponentOf(rank), clock.DomainOf(rank));
   }
-  for (size_t r = 0; r < ranks; ++r) {
-    const auto rank = static_cast<int32_t>(r);
-    const DomainId of = reference.at(clock.ComponentOf(rank));
-    int64_t local_ns = from.ns;
-    for (int round = 0; round < 3; ++round) local_ns = from.ns + known.OffsetOf(of, LocalTime{local_ns}).ns;
-    if (const int64_t offset = known.OffsetOf(of, LocalTime{local_ns}).ns; offset != 0) clock.AddBias(rank, offset);
+  for (const auto& [component, reference] : references) {
+    const std::vector<ClockKnot>& knots = known.ClockOf(reference).knots;
+    if (knots.empty()) continue;
+    int64_t local_ns = std::max(from.ns, knots.front().t_ns);
+    for (int round = 0; round < 3; ++round) {
+      local_ns = std::max(knots.front().t_ns, from.ns + known.OffsetOf(reference, LocalTime{local_ns}).ns);
+    }
+    const int64_t offset_ns = known.OffsetOf(reference, LocalTime{local_ns}).ns;
+    if (offset_ns != 0) clock.MoveComponent(component, offset_ns);
   }
 }
 
@@ -373,7 +378,7 @@ absl::StatusOr<MatchResult> RunMatcher::Match(InstanceSource& instances, Aligned
   work.plans = known_->groups.Recognise(std::move(work.plans), work.rows);
   ClockModel unbiased =
       JoinWithoutBiases(work, known_->biases, [&] { return JoinOnKnown(work, known_->unbiased, executor); });
-  KeepApartWhereTheyStood(known_->unbiased, from, unbiased, ranks_.ranks.size());
+  KeepApartWhereTheyStood(known_->unbiased, from, ranks_.ranks.size(), unbiased);
   ClockModel clock = WithBiases(unbiased, known_->biases);
   known_->unbiased.Append(unbiased, from);
   known_->clock.Append(clock, from);

@@ -76,6 +76,7 @@ struct MatchedInstance {
   // Of a row that is joined with none: nobody told with whom it could be; others of its communicator are there.
   bool no_group = false;
   bool unmatched = false;
+  bool in_sequence = false;  // one of the collectives that every member has in the same order
 
   [[nodiscard]] bool matched() const { return members.size() >= 2; }
   // Confident and on one clock: what statistics of skew are made of.

@@ -57,25 +57,59 @@ class Follower {
   std::vector<SequenceBreak> out_;
 };
 
+void Meet(std::map<int32_t, Follower>& followers, const MatchedInstance& instance) {
+  size_t next = 0;
+  for (auto& [rank, follower] : followers) {
+    const auto& members = instance.members;
+    while (next < members.size() && members[next].rank_index < rank) ++next;
+    const bool own = next < members.size() && members[next].rank_index == rank;
+    follower.Meet(instance, own ? &members[next] : nullptr);
+  }
+}
+
+void Finish(std::map<int32_t, Follower>& followers, std::vector<SequenceBreak>& out) {
+  for (auto& [rank, follower] : followers) {
+    const std::vector<SequenceBreak> own = follower.Finish();
+    out.insert(out.end(), own.begin(), own.end());
+  }
+}
+
 }  // namespace
 
 std::vector<SequenceBreak> FindBreaks(uint32_t communicator, const std::vector<int32_t>& ranks,
                                       const std::vector<const MatchedInstance*>& instances) {
   std::map<int32_t, Follower> followers;
   for (const int32_t r : ranks) followers.emplace(r, Follower(communicator, r));
-  for (const MatchedInstance* instance : instances) {
-    size_t next = 0;
-    for (auto& [rank, follower] : followers) {
-      const auto& members = instance->members;
-      while (next < members.size() && members[next].rank_index < rank) ++next;
-      const bool own = next < members.size() && members[next].rank_index == rank;
-      follower.Meet(*instance, own ? &members[next] : nullptr);
-    }
-  }
+  for (const MatchedInstance* instance : instances) Meet(followers, *instance);
   std::vector<SequenceBreak> out;
-  for (auto& [rank, follower] : followers) {
-    const std::vector<SequenceBreak> own = follower.Finish();
-    out.insert(out.end(), own.begin(), own.end());
+  Finish(followers, out);
+  return out;
+}
+
+struct BreakFinder::OfCommunicator {
+  std::map<int32_t, Follower> followers;
+  bool joined = false;  // where nothing is, there is no sequence that could break
+};
+
+BreakFinder::BreakFinder() = default;
+BreakFinder::~BreakFinder() = default;
+
+void BreakFinder::Add(const MatchedInstance& instance) {
+  if (communicators_.size() <= instance.communicator) communicators_.resize(instance.communicator + size_t{1});
+  std::unique_ptr<OfCommunicator>& of = communicators_[instance.communicator];
+  if (of == nullptr) of = std::make_unique<OfCommunicator>();
+  of->joined = of->joined || instance.matched();
+  if (!instance.in_sequence) return;
+  for (const MatchedMember& m : instance.members) {
+    of->followers.try_emplace(m.rank_index, Follower(instance.communicator, m.rank_index));
+  }
+  Meet(of->followers, instance);
+}
+
+std::vector<SequenceBreak> BreakFinder::Finish() {
+  std::vector<SequenceBreak> out;
+  for (const auto& of : communicators_) {
+    if (of != nullptr && of->joined) lockstep::Finish(of->followers, out);
   }
   return out;
 }

@@ -28,7 +28,9 @@ struct RowWork {
   ClockFreeCheck clock_free;
   ShareBlock all;
   std::map<int64_t, ShareBlock> by_step;
-  std::vector<ShareBlock> by_instance;  // while there are too few steps to be the blocks
+  std::vector<ShareBlock> by_instance;  // of `stride` instances each, while there are too few steps to be the blocks
+  int64_t stride = 1;
+  int64_t in_last = 0;
 };
 
 bool IsLowSkew(const MatchedInstance& i) { return i.transfer_ns > 0 && i.spread_ns <= i.transfer_ns / kLowSkewDivisor; }
@@ -55,15 +57,25 @@ void AddTo(ShareBlock& sum, const ShareBlock& block) {
   sum.rest += block.rest;
 }
 
-// The bootstrap puts neighbours together anyway, to far fewer.
-void KeepBounded(std::vector<ShareBlock>& blocks) {
-  constexpr size_t kMost = size_t{1} << 20;
-  if (blocks.size() < kMost) return;
-  for (size_t i = 0; i < kMost / 2; ++i) {
-    blocks[i] = blocks[2 * i];
-    AddTo(blocks[i], blocks[2 * i + 1]);
+// The bootstrap puts neighbours together anyway, to far fewer: when there are too many they are halved.
+void AddBlock(const ShareBlock& block, RowWork& work) {
+  constexpr size_t kMost = size_t{1} << 22;
+  std::vector<ShareBlock>& blocks = work.by_instance;
+  if (blocks.size() == kMost && work.in_last == work.stride) {
+    for (size_t i = 0; i < kMost / 2; ++i) {
+      blocks[i] = blocks[2 * i];
+      AddTo(blocks[i], blocks[2 * i + 1]);
+    }
+    blocks.resize(kMost / 2);
+    work.stride *= 2;
+    work.in_last = work.stride;
   }
-  blocks.resize(kMost / 2);
+  if (blocks.empty() || work.in_last == work.stride) {
+    blocks.emplace_back();
+    work.in_last = 0;
+  }
+  AddTo(blocks.back(), block);
+  ++work.in_last;
 }
 
 void AddShare(const MatchedInstance& i, RowWork& work) {
@@ -75,8 +87,7 @@ void AddShare(const MatchedInstance& i, RowWork& work) {
   if (work.by_step.size() >= kMinSteps) {
     work.by_instance = {};
   } else {
-    KeepBounded(work.by_instance);
-    work.by_instance.push_back(block);
+    AddBlock(block, work);
   }
 }
 

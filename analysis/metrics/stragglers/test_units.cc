@@ -11,6 +11,9 @@ namespace {
 constexpr int64_t kBlockNs = 1'000'000'000;
 constexpr int64_t kShortRunBlocks = 50;
 constexpr int64_t kInstancesPerBlock = 4;
+// Of a run in chapters, whose length is what its sources claim:
+constexpr int64_t kLeastBlockNs = 1'000'000;
+constexpr size_t kMostBlocks = size_t{1} << 20;
 
 int64_t FirstArrival(const MatchedInstance& instance) {
   int64_t first = INT64_MAX;
@@ -99,8 +102,8 @@ void UnitNumbers::Decide(const Chapter& chapter, const ArrivalGraph& graph) {
     return;
   }
   blocks_.origin_ns = LastArrival(chapter.match.instances[graph.order.front()]);
-  blocks_.unit_ns = BlockLength(span_ns_, kShortRunBlocks);
-  blocks_.count = static_cast<size_t>(INT64_MAX);  // until the end is known
+  blocks_.unit_ns = std::max(kLeastBlockNs, BlockLength(span_ns_, kShortRunBlocks));
+  blocks_.count = kMostBlocks;  // until the end is known
 }
 
 void UnitNumbers::AddSteps(const Chapter& chapter, const ArrivalGraph& graph) {
@@ -127,7 +130,8 @@ UnitNumbers::Result UnitNumbers::Finish() const {
   if (kind_ != Kind::kSteps) {
     units = blocks_;
     if (span_ns_ > 0 && units.unit_ns > 0) {
-      units.count = static_cast<size_t>(std::max<int64_t>(0, (last_ns_ - units.origin_ns) / units.unit_ns));
+      const int64_t whole = std::max<int64_t>(0, (last_ns_ - units.origin_ns) / units.unit_ns);
+      units.count = std::min(kMostBlocks, static_cast<size_t>(whole));
     }
     for (size_t unit = 0; unit < units.count; ++unit) {
       units.start_ns.push_back(units.origin_ns + static_cast<int64_t>(unit) * units.unit_ns);

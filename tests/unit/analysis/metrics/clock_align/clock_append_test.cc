@@ -61,6 +61,18 @@ TEST(ClockAppend, AClockGoesOnAsItWentWhereNothingIsShared) {
   EXPECT_EQ(model.Correction(1, LocalTime{3'000 * kMs}).ns, 7 * kMs);
 }
 
+TEST(ClockAppend, WhatIsMovedStaysWhereItStoodHoweverManyStretchesFollow) {
+  ClockModel model = Model({{1'000 * kMs, 50 * kMs}, {2'000 * kMs, 50 * kMs}});
+  for (int64_t from = 2'000; from < 5'000; from += 1'000) {
+    ClockModel later = Model({}, false);
+    later.MoveComponent(later.ComponentOf(1), model.OffsetOf(DomainId{1}, LocalTime{from * kMs}).ns);
+    EXPECT_EQ(later.Correction(1, LocalTime{(from + 500) * kMs}).ns, 50 * kMs);
+    model.Append(later, AlignedTime{from * kMs});
+    EXPECT_EQ(model.Correction(1, LocalTime{(from + 500) * kMs}).ns, 50 * kMs);
+    EXPECT_EQ(model.Correction(0, LocalTime{(from + 500) * kMs}).ns, 0);
+  }
+}
+
 TEST(ClockAppend, UncertaintyAndBiasesHoldFromWhereTheyBegin) {
   ClockModel model = Model({{1'000 * kMs, 0}, {2'000 * kMs, 0}});
   ClockModel later = Model({{2'000 * kMs, 0}, {3'000 * kMs, 0}});

@@ -161,6 +161,40 @@ TEST_F(ChapterReaderTest, ARankThatIsBusyForAWhileOnlyMakesNoChaptersOfNothing) 
   EXPECT_LE(read.own.size(), 24u);
 }
 
+TEST_F(ChapterReaderTest, APauseOfAnHourMakesNoChapterOfTheFewRowsBeforeIt) {
+  Begin(2);
+  for (const size_t r : {0, 1}) {
+    for (int64_t i = 0; i < 10; ++i) Collective(r, i * kMs, 10'000);
+    for (int64_t i = 0; i < 2'000; ++i) Collective(r, 3'600'000 * kMs + i * kMs, 10'000);
+  }
+  const Read read = ReadAll(400);
+  ExpectTiled(read);
+  EXPECT_GE(read.own.front()[0].last, 100);
+}
+
+TEST_F(ChapterReaderTest, WhereRanksWaitLongForOneTheWindowsReachAsFar) {
+  Begin(2);
+  // Rank 1 is late by nine tenths of the rhythm: whatever the cut, rank 0 has begun.
+  for (int64_t i = 0; i < 200; ++i) {
+    Collective(0, i * 100 * kMs, 90 * kMs);
+    for (int64_t k = 0; k < 20; ++k) Collective(1, i * 100 * kMs + 80 * kMs + k * 100'000, 50'000);
+  }
+  const Read read = ReadAll(300);
+  ASSERT_GE(read.own.size(), 5u);
+  for (size_t c = 0; c + 1 < read.own.size(); ++c) {
+    const int64_t last_own = read.own[c][0].last - 1;  // of rank 0; its partners are rank 1's of the same number
+    EXPECT_GE(read.all[c][1].last, last_own * 20 + 20) << c;
+  }
+}
+
+TEST_F(ChapterReaderTest, AllStartsAtOneInstantAreReadAllTheSame) {
+  Begin(2);
+  for (int64_t i = 0; i < 3'000; ++i) {
+    for (const size_t r : {0, 1}) Collective(r, 5'000, 10);
+  }
+  ExpectTiled(ReadAll(100));
+}
+
 TEST_F(ChapterReaderTest, ARankWithoutInstancesIsNoObstacle) {
   Begin(3);
   for (int64_t i = 0; i < 1'000; ++i) {
