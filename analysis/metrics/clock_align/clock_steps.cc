@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "analysis/metrics/clock_align/robust.h"
 #include "analysis/stats/order_statistic.h"
@@ -14,6 +17,7 @@ namespace {
 
 constexpr double kLeastStepNs = 20'000;
 constexpr size_t kFewest = 8;
+constexpr double kAlike = 0.3;  // jumps may differ by this part of their size
 
 // Series of one kind: the same two domains, and the same of them first where the order says who waits for whom.
 using SeriesKey = std::tuple<int32_t, int32_t, ClockRelation, bool>;
@@ -79,19 +83,30 @@ bool Alike(const PairJump& x, const PairJump& y, int32_t domain) {
   const double size_x = x.SizeOf(domain);
   const double size_y = y.SizeOf(domain);
   return std::abs(x.t - y.t) <= 4 * std::max(x.gap, y.gap) &&
-         std::abs(size_x - size_y) <= 0.3 * std::max(std::abs(size_x), std::abs(size_y));
+         std::abs(size_x - size_y) <= kAlike * std::max(std::abs(size_x), std::abs(size_y));
 }
 
 // What one kind of shared instances says of a pair.
 struct SeriesJumps {
   std::vector<PairJump> jumps;
-  std::vector<Sample> samples;
+  std::vector<Sample> samples;  // ascending in t
+  bool one_way = false;         // binds one side only
 
-  // Whether it would show a jump at this time.
-  [[nodiscard]] bool Spans(double t) const {
-    const auto before = std::count_if(samples.begin(), samples.end(), [&](const Sample& s) { return s.t < t; });
-    const auto few = static_cast<std::ptrdiff_t>(kFewest);
-    return before >= few && static_cast<std::ptrdiff_t>(samples.size()) - before >= few;
+  // By how much its differences are other after this time than before, by a few samples on either side; null: it has
+  // too few there.
+  [[nodiscard]] std::optional<double> ChangeAt(double t) const {
+    constexpr std::ptrdiff_t kFew = 3;
+    const auto after =
+        std::partition_point(samples.begin(), samples.end(), [&](const Sample& sample) { return sample.t < t; });
+    if (after - samples.begin() < kFew || samples.end() - after < kFew) return std::nullopt;
+    const auto most = static_cast<std::ptrdiff_t>(kFewest);
+    const auto median = [](auto first, auto last) {
+      std::vector<double> values;
+      for (; first != last; ++first) values.push_back(first->y);
+      return Median(std::move(values));
+    };
+    return median(after, after + std::min(most, samples.end() - after)) -
+           median(after - std::min(most, after - samples.begin()), after);
   }
 };
 
@@ -104,26 +119,22 @@ SeriesJumps JumpsOf(const SeriesKey& key, const PairSeries& series) {
     out.jumps.push_back({std::get<0>(key), std::get<1>(key), jump.t, jump.size, gap});
   }
   out.samples = series.ends;
+  out.one_way = std::get<2>(key) != ClockRelation::kAllPairs;
   return out;
 }
 
 // A clock that jumps does so in all that two domains share. What only one kind of it shows is a change of who waits for
-// whom: stages of a pipeline do that between its phases.
-void KeepConfirmed(const std::vector<SeriesJumps>& of_series, PairJumps& out) {
-  for (size_t i = 0; i < of_series.size(); ++i) {
-    for (const PairJump& jump : of_series[i].jumps) {
-      size_t asked = 0;
-      bool confirmed = false;
-      for (size_t j = 0; j < of_series.size(); ++j) {
-        if (j == i || !of_series[j].Spans(jump.t)) continue;
-        ++asked;
-        const std::vector<PairJump>& others = of_series[j].jumps;
-        confirmed = confirmed || std::any_of(others.begin(), others.end(),
-                                             [&](const PairJump& other) { return Alike(jump, other, jump.a); });
-      }
-      if (confirmed || asked == 0) out.jumps.push_back(jump);
-    }
+// whom: stages of a pipeline do that between its phases. Where the others are silent at that time, what binds both
+// sides is believed.
+bool IsConfirmed(const PairJump& jump, size_t shown_by, const std::vector<SeriesJumps>& of_series) {
+  bool asked = false;
+  for (size_t j = 0; j < of_series.size(); ++j) {
+    const std::optional<double> change = j == shown_by ? std::nullopt : of_series[j].ChangeAt(jump.t);
+    if (!change) continue;
+    if (std::abs(*change - jump.size) <= kAlike * std::abs(jump.size)) return true;
+    asked = true;
   }
+  return !asked && (!of_series[shown_by].one_way || of_series.size() == 1);
 }
 
 PairJumps FindPairJumps(const DomainEvents& events) {
@@ -137,7 +148,13 @@ PairJumps FindPairJumps(const DomainEvents& events) {
     out.neighbours[b].insert(a);
     of_pair[{a, b}].push_back(JumpsOf(key, series));
   }
-  for (const auto& [pair, of_series] : of_pair) KeepConfirmed(of_series, out);
+  for (const auto& entry : of_pair) {
+    const std::vector<SeriesJumps>& of_series = entry.second;
+    for (size_t i = 0; i < of_series.size(); ++i) {
+      std::copy_if(of_series[i].jumps.begin(), of_series[i].jumps.end(), std::back_inserter(out.jumps),
+                   [&](const PairJump& jump) { return IsConfirmed(jump, i, of_series); });
+    }
+  }
   return out;
 }
 

@@ -62,12 +62,20 @@ bool MayShareStreams(const JoinInput& input, const CommunicatorJoin& by_order) {
   return !whole_run || (input.plan.ranks.size() > 2 && !by_order.settled);
 }
 
+// A later stretch of a run: the clocks of the members' hosts are known, and tell more than where its rows begin.
+bool OnKnownClocks(const JoinInput& input) {
+  const int32_t first = input.domain[static_cast<size_t>(input.plan.ranks.front())];
+  return input.domains_known && std::any_of(input.plan.ranks.begin(), input.plan.ranks.end(), [&](int32_t rank) {
+           return input.domain[static_cast<size_t>(rank)] != first;
+         });
+}
+
 // By order where every rank keeps it, else by time.
 void JoinUntold(const JoinInput& input, const std::vector<std::vector<RowRef>>& rows, CommunicatorJoin by_order,
                 CommunicatorJoin& out) {
   out.settled = out.settled && by_order.settled;
   const bool sure = input.plan.membership == Membership::kKnown || input.plan.discovered;
-  if (sure && !by_order.settled) {
+  if (sure && (!by_order.settled || OnKnownClocks(input))) {
     std::optional<CommunicatorJoin> by_time = JoinOnClock(input, rows);
     if (by_time) by_order.instances = std::move(by_time->instances);
   }

@@ -116,6 +116,16 @@ TEST(Chapters, OfATrainingTellTheSameCollectives) {
   ExpectCloseWaiting(both);
 }
 
+// Three steps a chapter: phases of a pipeline look like clocks that are set, and half of its sends carry no id.
+TEST(Chapters, OfAPipelineThatAreShortTellTheSameCollectives) {
+  const Compared both = Compare({"--program", "train", "--tp", "4", "--dp", "4", "--pp", "2", "--hosts", "4", "--steps",
+                                 "8", "--clock", "offset_ms=5,drift_ppm=5"},
+                                24'000);
+  EXPECT_EQ(TotalOf(both.chapters, "matched"), TotalOf(both.whole, "matched"));
+  ExpectCloseWaiting(both);
+  for (const Json& host : both.chapters["clock"]["hosts"]) EXPECT_TRUE(host["steps"].empty()) << host["host"];
+}
+
 TEST(Chapters, ByNamesAloneKeepTheGroupsThatTheFirstOneFound) {
   std::vector<std::string> flags = kDecode;
   flags.insert(flags.end(), {"--ids", "names", "--clock", "offset_ms=5,drift_ppm=5"});
