@@ -12,18 +12,19 @@ namespace lockstep {
 absl::Status CrossRankSums::Add(const Chapter& chapter, InstanceSource& instances,
                                 std::shared_ptr<const MatchResult> sample, Executor& executor) {
   LOCKSTEP_ASSIGN_OR_RETURN(ArrivalGraph graph, LoadArrivalGraph(run_, instances, ranks_, chapter.match, executor));
-  ArrivalGraph& kept = sample != nullptr ? sample_->graph : graph;
-  if (sample != nullptr) {
-    kept = std::move(graph);
+  const bool is_sample = sample != nullptr;
+  if (is_sample) {
+    sample_->graph = std::move(graph);
     sample_->match = std::move(sample);
   }
+  const ArrivalGraph& arrivals = is_sample ? sample_->graph : graph;
   // The longest first: none needs another.
   std::vector<std::function<void()>> parts = {
-      [&] { blame_.Add(chapter, kept); },
-      [&] { lateness_.Add(chapter, kept); },
+      [&] { blame_.Add(chapter, arrivals); },
+      [&] { lateness_.Add(chapter, arrivals); },
   };
-  if (&kept == &sample_->graph) {
-    parts.insert(parts.begin(), [&] { sample_->replay = std::make_unique<const Replay>(kept, *sample_->match); });
+  if (is_sample) {
+    parts.insert(parts.begin(), [&] { sample_->replay = std::make_unique<const Replay>(arrivals, *sample_->match); });
   }
   executor.ParallelFor(parts.size(), [&](size_t i) { parts[i](); });
   return absl::OkStatus();

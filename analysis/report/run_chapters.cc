@@ -6,6 +6,7 @@
 #include "analysis/base/status_macros.h"
 
 namespace lockstep {
+
 RunChapters::RunChapters(const RunData& run, InstanceSource& instances, const RankResolution& ranks,
                          const ChapterLimits& limits, Executor& executor)
     : run_(run), instances_(instances), ranks_(ranks), executor_(executor), matcher_(run, ranks), counts_(ranks) {

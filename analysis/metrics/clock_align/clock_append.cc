@@ -99,8 +99,9 @@ void ClockModel::AppendClock(const ClockModel& later, DomainId domain, AlignedTi
   own.method = Weaker(own.method, next.method);
   own.instances += next.instances;
   own.record_sd_ns = std::max(own.record_sd_ns, next.record_sd_ns);
-  if (!alone && !next.knots.empty())
+  if (!alone && !next.knots.empty()) {
     std::erase_if(own.steps, [&](const ClockStepEvent& step) { return step.t_ns >= t_ns; });
+  }
   std::copy_if(next.steps.begin(), next.steps.end(), std::back_inserter(own.steps),
                [&](const ClockStepEvent& step) { return step.t_ns >= t_ns; });
   if (alone || next.knots.empty()) return;  // it shares nothing with others here: it goes on as it went

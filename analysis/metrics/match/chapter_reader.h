@@ -35,7 +35,7 @@ class ChapterReader {
   ChapterReader(const ChapterReader&) = delete;
   ChapterReader& operator=(const ChapterReader&) = delete;
 
-  // The first rows of every rank, about a chapter's: what the clocks are first known from. They are of a chapter yet.
+  // The first rows of every rank, about a chapter's: what the clocks are first known from. They are of no chapter yet.
   [[nodiscard]] absl::Status ReadFirst(Executor& executor);
   // The next chapter; false: there is none. `clock`: as known so far. Errors: those of the instances.
   [[nodiscard]] absl::StatusOr<bool> ReadNext(const ClockModel& clock, Executor& executor);

@@ -236,7 +236,19 @@ size_t Components(const ClockModel& clock) {
   return out.size();
 }
 
-// Joins, aligns the clocks with what is joined, and joins again on the aligned clocks what those can decide.
+// What is joined aligns the clocks, and on the aligned clocks is joined again what those can decide. `most`: as
+// ClockInputBuilder takes it.
+ClockModel AlignInRounds(Work& work, ClockModel clock, size_t most, Executor& executor) {
+  for (int round = 0; round < kAlignRounds && !Settled(work); ++round) {
+    ClockModel aligned = AlignJoins(work, clock, false, executor, most);
+    if (Components(aligned) > Components(clock)) break;  // what the ends connect may not do to align
+    clock = std::move(aligned);
+    Rejoin(work, clock, executor);
+  }
+  return AlignJoins(work, clock, true, executor, most);
+}
+
+// Joins from nothing, and finds what is open: clocks from the ends of lanes, members of lanes.
 ClockModel JoinAndAlign(Work& work, Executor& executor) {
   JoinAndRefine(work, executor);
   const ClockModel unknown = UnknownClocks(work.domains);
@@ -246,27 +258,14 @@ ClockModel JoinAndAlign(Work& work, Executor& executor) {
   ClockModel clock = FindCoarse(work, AlignJoins(work, unknown, false, executor), executor);
   const bool discovered = Discover(work, clock, executor);
   JoinAll(work, clock, discovered, executor);
-  for (int round = 0; round < kAlignRounds && !Settled(work); ++round) {
-    ClockModel aligned = AlignJoins(work, clock, false, executor);
-    if (Components(aligned) > Components(clock)) break;  // what the ends connect may not do to align
-    clock = std::move(aligned);
-    Rejoin(work, clock, executor);
-  }
-  return AlignJoins(work, clock, true, executor);
+  return AlignInRounds(work, std::move(clock), SIZE_MAX, executor);
 }
 
 // The same of a later stretch, on the clocks as they went on until it.
 ClockModel JoinOnKnown(Work& work, const ClockModel& known, Executor& executor) {
   constexpr size_t kEnough = 384;  // instances of a communicator: a clock moves little within a stretch
   JoinAll(work, known, true, executor);
-  ClockModel clock = known;
-  for (int round = 0; round < kAlignRounds && !Settled(work); ++round) {
-    ClockModel aligned = AlignJoins(work, clock, false, executor, kEnough);
-    if (Components(aligned) > Components(clock)) break;
-    clock = std::move(aligned);
-    Rejoin(work, clock, executor);
-  }
-  return AlignJoins(work, clock, true, executor, kEnough);
+  return AlignInRounds(work, known, kEnough, executor);
 }
 
 // join() -> clocks, with large biases of devices taken off the rows; what was joined has them again.
