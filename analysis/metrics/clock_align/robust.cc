@@ -85,10 +85,25 @@ struct Candidate {
   [[nodiscard]] double size() const { return after - before; }
 };
 
+// Medians of all runs of `reach` bins, in order of their first.
+std::vector<double> RunningMedians(const std::vector<Sample>& bins, size_t reach) {
+  std::vector<double> out;
+  std::vector<double> window;  // ascending
+  window.reserve(reach);
+  for (size_t i = 0; i < bins.size(); ++i) {
+    if (window.size() == reach) window.erase(std::lower_bound(window.begin(), window.end(), bins[i - reach].y));
+    window.insert(std::upper_bound(window.begin(), window.end(), bins[i].y), bins[i].y);
+    if (window.size() < reach) continue;
+    out.push_back(reach % 2 == 1 ? window[reach / 2] : (window[reach / 2] + window[reach / 2 - 1]) / 2);
+  }
+  return out;
+}
+
 Candidate LargestJump(const std::vector<Sample>& bins, size_t reach) {
+  const std::vector<double> medians = RunningMedians(bins, reach);
   Candidate best;
   for (size_t k = reach; k + reach <= bins.size(); ++k) {
-    const Candidate c{k, MedianOf(bins, k - reach, k), MedianOf(bins, k, k + reach)};
+    const Candidate c{k, medians[k - reach], medians[k]};
     if (std::abs(c.size()) > std::abs(best.size())) best = c;
   }
   return best;
