@@ -121,9 +121,11 @@ void ClockModel::AppendClock(const ClockModel& later, DomainId domain, AlignedTi
 }
 
 void ClockModel::AppendPairs(const ClockModel& later, AlignedTime from) {
-  for (const auto& [pair, uncertainty_ns] : later.pairs_) {
-    const auto [at, added] = pairs_.try_emplace(pair, uncertainty_ns);
-    at->second = std::max(at->second, uncertainty_ns);
+  for (size_t r = 0; r < later.pairs_.size(); ++r) {
+    for (const PairOfRank& pair : later.pairs_[r]) {
+      int64_t& own = UncertaintyOf(static_cast<int32_t>(r), pair.other);
+      own = std::max(own, pair.uncertainty_ns);
+    }
   }
   for (const auto& [pair, pieces] : later.domain_pairs_) {
     AppendPieces(pieces, from.ns, &OffsetUncertainty::t_ns, &OffsetUncertainty::half_width_ns, domain_pairs_[pair]);

@@ -71,7 +71,18 @@ void ClockModel::AddBias(int32_t rank_index, int64_t bias_ns) {
 
 void ClockModel::SetPair(int32_t rank_a, int32_t rank_b, int64_t uncertainty_ns, int64_t instances) {
   constexpr int64_t kMinInstances = 3;
-  pairs_[std::minmax(rank_a, rank_b)] = instances < kMinInstances ? kDefaultPairUncertaintyNs : uncertainty_ns;
+  UncertaintyOf(rank_a, rank_b) = instances < kMinInstances ? kDefaultPairUncertaintyNs : uncertainty_ns;
+}
+
+int64_t& ClockModel::UncertaintyOf(int32_t rank_a, int32_t rank_b) {
+  const auto [lower, other] = std::minmax(rank_a, rank_b);
+  LOCKSTEP_CHECK(lower >= 0);
+  if (pairs_.size() <= static_cast<size_t>(lower)) pairs_.resize(static_cast<size_t>(lower) + 1);
+  std::vector<PairOfRank>& of_lower = pairs_[static_cast<size_t>(lower)];
+  const auto at = std::partition_point(of_lower.begin(), of_lower.end(),
+                                       [other = other](const PairOfRank& pair) { return pair.other < other; });
+  if (at != of_lower.end() && at->other == other) return at->uncertainty_ns;
+  return of_lower.insert(at, {other, 0})->uncertainty_ns;
 }
 
 void ClockModel::SetDomainPair(DomainId a, DomainId b, std::vector<OffsetUncertainty> pieces) {
@@ -113,8 +124,12 @@ LocalTime ClockModel::ToLocal(int32_t rank_index, AlignedTime time) const {
 }
 
 int64_t ClockModel::InDomainUncertainty(int32_t rank_a, int32_t rank_b) const {
-  const auto at = pairs_.find(std::minmax(rank_a, rank_b));
-  return at == pairs_.end() ? kDefaultPairUncertaintyNs : at->second;
+  const auto [lower, other] = std::minmax(rank_a, rank_b);
+  if (lower < 0 || static_cast<size_t>(lower) >= pairs_.size()) return kDefaultPairUncertaintyNs;
+  const std::vector<PairOfRank>& of_lower = pairs_[static_cast<size_t>(lower)];
+  const auto at = std::partition_point(of_lower.begin(), of_lower.end(),
+                                       [other = other](const PairOfRank& pair) { return pair.other < other; });
+  return at != of_lower.end() && at->other == other ? at->uncertainty_ns : kDefaultPairUncertaintyNs;
 }
 
 int64_t ClockModel::BetweenDomains(DomainId a, DomainId b, int64_t at_ns) const {

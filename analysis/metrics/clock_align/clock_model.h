@@ -119,6 +119,14 @@ class ClockModel {
   [[nodiscard]] int64_t InDomainUncertainty(int32_t rank_a, int32_t rank_b) const;
   [[nodiscard]] int64_t BetweenDomains(DomainId a, DomainId b, int64_t at_ns) const;
 
+  struct PairOfRank {
+    int32_t other = 0;
+    int64_t uncertainty_ns = 0;
+  };
+
+  // Of two ranks of one domain; 0 where nothing was set.
+  [[nodiscard]] int64_t& UncertaintyOf(int32_t rank_a, int32_t rank_b);
+
   void AppendClock(const ClockModel& later, DomainId domain, AlignedTime from);
   void AppendPairs(const ClockModel& later, AlignedTime from);
   void ConnectComponents(const ClockModel& later);
@@ -126,7 +134,7 @@ class ClockModel {
   std::vector<DomainId> domains_;    // per rank index
   std::vector<DomainClock> clocks_;  // per domain
   std::vector<std::vector<BiasPiece>> biases_;
-  std::map<std::pair<int32_t, int32_t>, int64_t> pairs_;
+  std::vector<std::vector<PairOfRank>> pairs_;  // by the lower rank, ascending in the other one
   std::map<std::pair<int32_t, int32_t>, std::vector<OffsetUncertainty>> domain_pairs_;
 };
 

@@ -14,115 +14,150 @@ constexpr int64_t kMaxEndResidualNs = 50'000;
 constexpr int64_t kMinEvidence = 3;
 constexpr int64_t kMinRefutation = 8;
 
-struct PairRecord {
+// A rank that occurs among the members, against the lowest one of its domain that does.
+struct Place {
+  int32_t rank_index = -1;
+  size_t domain = 0;     // place among the domains that occur
+  size_t reference = 0;  // place of the reference; its own: it is the reference
+  int64_t tick_ns = 0;
   std::vector<int64_t> end_differences;
   int64_t centre_ns = 0;
   int64_t common = 0;
+};
+
+struct Meeting {
+  int64_t last_start = INT64_MIN;
+  int64_t first_end = INT64_MAX;
+  int64_t tick_ns = 0;
+  int members = 0;
+  [[nodiscard]] bool common() const { return last_start <= first_end + 2 * tick_ns; }
+
+  void Include(const MatchedMember& m, const Place& place) {
+    last_start = std::max(last_start, m.start_ns - place.centre_ns);
+    first_end = std::min(first_end, m.end_ns - place.centre_ns);
+    tick_ns = std::max(tick_ns, place.tick_ns);
+    ++members;
+  }
 };
 
 class Certifier {
  public:
   Certifier(const std::vector<const MatchedInstance*>& instances, const std::vector<int32_t>& domain,
             const std::vector<RankRows>& rows)
-      : instances_(instances), domain_(domain), rows_(rows) {}
+      : instances_(instances) {
+    SetPlaces(domain, rows);
+  }
 
   Certificate Run() {
-    for (const MatchedInstance* instance : instances_) FindReferences(*instance);
-    for (const MatchedInstance* instance : instances_) CollectEnds(*instance);
-    for (auto& [rank, pair] : pairs_) {
-      pair.centre_ns = std::clamp(UpperMedian(pair.end_differences), -kMaxClockBiasNs, kMaxClockBiasNs);
+    ForEachMet([&](const MatchedInstance& instance) { CollectEnds(instance); });
+    for (Place& place : places_) {
+      place.centre_ns = std::clamp(UpperMedian(place.end_differences), -kMaxClockBiasNs, kMaxClockBiasNs);
     }
     Certificate out;
-    for (const MatchedInstance* instance : instances_) Check(*instance, out);
+    ForEachMet([&](const MatchedInstance& instance) { Check(instance, out); });
     AddEvidence(out);
     return out;
   }
 
  private:
-  [[nodiscard]] int32_t DomainOf(const MatchedMember& m) const { return domain_[static_cast<size_t>(m.rank_index)]; }
+  void SetPlaces(const std::vector<int32_t>& domain, const std::vector<RankRows>& rows) {
+    std::vector<bool> occurs(domain.size());
+    for (const MatchedInstance* instance : instances_) {
+      if (instance->members.size() < 2) continue;
+      for (const MatchedMember& m : instance->members) occurs[static_cast<size_t>(m.rank_index)] = true;
+    }
+    std::map<int32_t, size_t> first;  // place of each domain's lowest rank
+    for (size_t r = 0; r < occurs.size(); ++r) {
+      if (!occurs[r]) continue;
+      const size_t reference = first.emplace(domain[r], places_.size()).first->second;
+      const size_t own_domain = reference == places_.size() ? first.size() - 1 : places_[reference].domain;
+      places_.push_back({static_cast<int32_t>(r), own_domain, reference, rows[r].tick_ns, {}, 0, 0});
+    }
+    references_.resize(first.size());
+    meetings_.resize(first.size());
+  }
 
-  // The lowest rank of each domain that occurs at all.
-  void FindReferences(const MatchedInstance& instance) {
-    if (instance.members.size() < 2) return;
-    for (const MatchedMember& m : instance.members) {
-      const auto [at, fresh] = reference_.emplace(DomainOf(m), m.rank_index);
-      if (!fresh) at->second = std::min(at->second, m.rank_index);
+  // Members come by rank, mostly the same in one instance after the other.
+  [[nodiscard]] size_t PlaceOf(const MatchedMember& m, size_t expected) const {
+    if (expected < places_.size() && places_[expected].rank_index == m.rank_index) return expected;
+    const auto at = std::lower_bound(places_.begin(), places_.end(), m.rank_index,
+                                     [](const Place& place, int32_t rank) { return place.rank_index < rank; });
+    return static_cast<size_t>(at - places_.begin());
+  }
+
+  // use(instance) of each that joins two, with where its members and the references among them are at hand.
+  template <typename Use>
+  void ForEachMet(const Use& use) {
+    for (const MatchedInstance* instance : instances_) {
+      if (instance->members.size() < 2) continue;
+      at_.clear();
+      for (const MatchedMember& m : instance->members) {
+        at_.push_back(PlaceOf(m, at_.empty() ? 0 : at_.back() + 1));
+        references_[places_[at_.back()].domain] = nullptr;
+      }
+      for (size_t i = 0; i < at_.size(); ++i) {
+        const Place& place = places_[at_[i]];
+        if (place.reference == at_[i]) references_[place.domain] = &instance->members[i];
+      }
+      use(*instance);
     }
   }
 
-  // The domain's reference among the members, or null.
-  [[nodiscard]] const MatchedMember* ReferenceOf(const MatchedInstance& instance, const MatchedMember& member) const {
-    const int32_t reference = reference_.at(DomainOf(member));
-    for (const MatchedMember& m : instance.members) {
-      if (m.rank_index == reference && m.rank_index != member.rank_index) return &m;
-    }
-    return nullptr;
+  // The reference of the member's domain among the members; null: it is not there, or is the member itself.
+  [[nodiscard]] const MatchedMember* ReferenceOf(size_t member) const {
+    const Place& place = places_[at_[member]];
+    return place.reference == at_[member] ? nullptr : references_[place.domain];
   }
 
   void CollectEnds(const MatchedInstance& instance) {
-    if (instance.members.size() < 2) return;
-    for (const MatchedMember& m : instance.members) {
-      const MatchedMember* reference = ReferenceOf(instance, m);
-      if (reference != nullptr) pairs_[m.rank_index].end_differences.push_back(m.end_ns - reference->end_ns);
+    for (size_t i = 0; i < at_.size(); ++i) {
+      const MatchedMember* reference = ReferenceOf(i);
+      if (reference == nullptr) continue;
+      places_[at_[i]].end_differences.push_back(instance.members[i].end_ns - reference->end_ns);
     }
-  }
-
-  [[nodiscard]] int64_t CentreOf(const MatchedMember& m) const {
-    const auto at = pairs_.find(m.rank_index);
-    return at == pairs_.end() ? 0 : at->second.centre_ns;
-  }
-
-  struct Meeting {
-    int64_t last_start = INT64_MIN;
-    int64_t first_end = INT64_MAX;
-    int64_t tick_ns = 0;
-    int members = 0;
-    [[nodiscard]] bool common() const { return last_start <= first_end + 2 * tick_ns; }
-  };
-
-  void Include(const MatchedMember& m, Meeting& meeting) const {
-    meeting.last_start = std::max(meeting.last_start, m.start_ns - CentreOf(m));
-    meeting.first_end = std::min(meeting.first_end, m.end_ns - CentreOf(m));
-    meeting.tick_ns = std::max(meeting.tick_ns, rows_[static_cast<size_t>(m.rank_index)].tick_ns);
-    ++meeting.members;
   }
 
   void Check(const MatchedInstance& instance, Certificate& out) {
-    if (instance.members.size() < 2) return;
-    std::map<int32_t, Meeting> meetings;
-    for (const MatchedMember& m : instance.members) {
-      Include(m, meetings[DomainOf(m)]);
-      const MatchedMember* reference = ReferenceOf(instance, m);
+    for (const size_t at : at_) meetings_[places_[at].domain] = {};
+    for (size_t i = 0; i < at_.size(); ++i) {
+      Place& place = places_[at_[i]];
+      meetings_[place.domain].Include(instance.members[i], place);
+      const MatchedMember* reference = ReferenceOf(i);
       if (reference == nullptr) continue;
       Meeting pair;
-      Include(m, pair);
-      Include(*reference, pair);
-      pairs_[m.rank_index].common += pair.common() ? 1 : 0;
+      pair.Include(instance.members[i], place);
+      pair.Include(*reference, places_[place.reference]);
+      place.common += pair.common() ? 1 : 0;
     }
-    const auto together = [](const auto& entry) { return entry.second.members > 1; };
-    if (std::none_of(meetings.begin(), meetings.end(), together)) return;
+    bool together = false;
+    bool common = true;
+    for (const size_t at : at_) {
+      const Meeting& meeting = meetings_[places_[at].domain];
+      together = together || meeting.members > 1;
+      common = common && meeting.common();
+    }
+    if (!together) return;
     ++out.checked;
-    const bool common = std::all_of(meetings.begin(), meetings.end(), [](const auto& e) { return e.second.common(); });
     out.common += common ? 1 : 0;
   }
 
   void AddEvidence(Certificate& out) const {
-    for (const auto& [rank, pair] : pairs_) {
-      const auto n = static_cast<int64_t>(pair.end_differences.size());
-      std::vector<int64_t> distances = pair.end_differences;
+    for (const Place& place : places_) {
+      const auto n = static_cast<int64_t>(place.end_differences.size());
+      std::vector<int64_t> distances = place.end_differences;
       for (int64_t& d : distances) d = std::abs(d);
-      const bool one_clock = static_cast<double>(pair.common) >= kMinCommonRate * static_cast<double>(n) &&
+      const bool one_clock = static_cast<double>(place.common) >= kMinCommonRate * static_cast<double>(n) &&
                              UpperMedian(std::move(distances)) <= kMaxEndResidualNs;
       if (n < (one_clock ? kMinEvidence : kMinRefutation)) continue;
-      out.evidence.push_back({reference_.at(domain_[static_cast<size_t>(rank)]), rank, one_clock});
+      out.evidence.push_back({places_[place.reference].rank_index, place.rank_index, one_clock});
     }
   }
 
   const std::vector<const MatchedInstance*>& instances_;
-  const std::vector<int32_t>& domain_;
-  const std::vector<RankRows>& rows_;
-  std::map<int32_t, int32_t> reference_;  // domain -> rank index
-  std::map<int32_t, PairRecord> pairs_;   // by rank index, against its reference
+  std::vector<Place> places_;                     // by rank
+  std::vector<const MatchedMember*> references_;  // of the current instance, by place of the domain
+  std::vector<Meeting> meetings_;
+  std::vector<size_t> at_;  // places of the current instance's members
 };
 
 }  // namespace

@@ -209,17 +209,15 @@ void FillWords(JoinedInstance& joined, bool all_pairs, int32_t size, const Clock
   if (instance.comparable) FillComparable(joined, all_pairs, clock);
 }
 
-std::vector<ArrivalOfRow> ArrivalsOf(const JoinedInstance& joined) {
-  const MatchedInstance& instance = joined.instance;
-  std::vector<ArrivalOfRow> out;
+void FillArrivals(const MatchedInstance& instance, std::vector<std::vector<ArrivalOfRow>>& arrivals) {
+  const bool usable = instance.usable();
   for (const MatchedMember& m : instance.members) {
-    ArrivalOfRow arrival;
-    arrival.usable = instance.usable();
+    ArrivalOfRow& arrival = arrivals[static_cast<size_t>(m.rank_index)][static_cast<size_t>(m.row)];
+    arrival = {};
+    arrival.usable = usable;
     arrival.arrival_ns = m.arrival_ns;
-    arrival.resolved = arrival.usable && (m.wait_ns == 0 || m.wait_uncertainty_ns <= m.wait_ns);
-    out.push_back(arrival);
+    arrival.resolved = usable && (m.wait_ns == 0 || m.wait_uncertainty_ns <= m.wait_ns);
   }
-  return out;
 }
 
 }  // namespace lockstep

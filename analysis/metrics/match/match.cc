@@ -4,6 +4,7 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -124,17 +125,21 @@ ClockModel AlignJoins(Work& work, const ClockModel& clock, bool last, Executor& 
   return std::move(solution.model);
 }
 
-// In order of (A, lowest rank), as the index counts.
-void SortAndNumber(std::vector<JoinedInstance>& instances) {
-  const auto key = [](const JoinedInstance& j) {
+// Places in order of (A, lowest rank), as the index counts.
+std::vector<size_t> OrderOf(const std::vector<JoinedInstance>& instances) {
+  std::vector<std::tuple<int64_t, int32_t, int64_t, size_t>> keys;
+  keys.reserve(instances.size());
+  for (const JoinedInstance& j : instances) {
     int64_t last_start = INT64_MIN;
     for (const MatchedMember& m : j.instance.members) last_start = std::max(last_start, m.start_ns);
     const MatchedMember& lowest = j.instance.members.front();
-    return std::tuple(last_start, lowest.rank_index, lowest.row);
-  };
-  std::sort(instances.begin(), instances.end(),
-            [&](const JoinedInstance& a, const JoinedInstance& b) { return key(a) < key(b); });
-  for (size_t i = 0; i < instances.size(); ++i) instances[i].instance.index = static_cast<int64_t>(i);
+    keys.emplace_back(last_start, lowest.rank_index, lowest.row, keys.size());
+  }
+  if (!std::is_sorted(keys.begin(), keys.end())) std::sort(keys.begin(), keys.end());
+  std::vector<size_t> out;
+  out.reserve(keys.size());
+  for (const auto& key : keys) out.push_back(std::get<3>(key));
+  return out;
 }
 
 // Why a row is in no instance with others.
@@ -144,52 +149,55 @@ void TellAlone(const CommunicatorPlan& plan, MatchedInstance& instance) {
   instance.unmatched = !instance.no_group && plan.ranks.size() > 1;
 }
 
-void AddBreaks(const Work& work, size_t c, MatchResult& out) {
+void AddBreaks(const Work& work, size_t c, std::span<const MatchedInstance> instances, MatchResult& out) {
   if (work.domains_known) return;  // a sequence goes on from stretch to stretch: BreakFinder
   // Where nothing is joined there is no sequence that could break.
-  const std::vector<JoinedInstance>& joined = work.joins[c].instances;
-  if (std::none_of(joined.begin(), joined.end(), [](const JoinedInstance& j) { return j.instance.matched(); })) return;
+  if (std::none_of(instances.begin(), instances.end(), [](const MatchedInstance& i) { return i.matched(); })) return;
   std::vector<const MatchedInstance*> collectives;
-  for (const JoinedInstance& j : joined) {
-    if (j.instance.in_sequence) collectives.push_back(&j.instance);
+  for (const MatchedInstance& instance : instances) {
+    if (instance.in_sequence) collectives.push_back(&instance);
   }
   if (work.plans[c].membership == Membership::kUnknown) return;
   const std::vector<SequenceBreak> found = FindBreaks(static_cast<uint32_t>(c), work.plans[c].ranks, collectives);
   out.breaks.insert(out.breaks.end(), found.begin(), found.end());
 }
 
+// The words of a communicator's instances, and themselves to where they belong in the result.
+void EmitOne(Work& work, size_t c, const ClockModel& clock, const AllPairs& all_pairs,
+             std::span<MatchedInstance> instances, std::vector<std::vector<ArrivalOfRow>>& arrivals) {
+  const CommunicatorPlan& plan = work.plans[c];
+  std::vector<JoinedInstance>& joined = work.joins[c].instances;
+  for (JoinedInstance& j : joined) {
+    AlignMembers(j.instance, clock);
+    j.sparse = j.sparse || (BindsAllPairs(all_pairs, j) && ShowsSparseExchange(j, clock));
+    FillWords(j, BindsAllPairs(all_pairs, j), j.pair ? 2 : plan.info.size, clock);
+    FillArrivals(j.instance, arrivals);
+    TellAlone(plan, j.instance);
+    j.instance.in_sequence = j.receiver < 0 && !j.pair && plan.membership != Membership::kUnknown;
+  }
+  const std::vector<size_t> order = OrderOf(joined);
+  for (size_t i = 0; i < order.size(); ++i) {
+    instances[i] = std::move(joined[order[i]].instance);
+    instances[i].index = static_cast<int64_t>(i);
+  }
+  work.joins[c] = {};
+}
+
 void Emit(Work& work, Executor& executor, MatchResult& out) {
   const std::vector<AllPairs> all_pairs = AllPairsOf(work, out.clock, executor);
-  std::vector<std::vector<std::vector<ArrivalOfRow>>> arrivals(work.plans.size());
-  executor.ParallelFor(work.plans.size(), [&](size_t c) {
-    auto& instances = work.joins[c].instances;
-    for (JoinedInstance& j : instances) {
-      AlignMembers(j.instance, out.clock);
-      j.sparse = j.sparse || (BindsAllPairs(all_pairs[c], j) && ShowsSparseExchange(j, out.clock));
-    }
-    SortAndNumber(instances);
-    for (JoinedInstance& j : instances) {
-      FillWords(j, BindsAllPairs(all_pairs[c], j), j.pair ? 2 : work.plans[c].info.size, out.clock);
-      TellAlone(work.plans[c], j.instance);
-      j.instance.in_sequence = j.receiver < 0 && !j.pair && work.plans[c].membership != Membership::kUnknown;
-      arrivals[c].push_back(ArrivalsOf(j));
-    }
-  });
-  size_t instances = 0;
-  for (const CommunicatorJoin& join : work.joins) instances += join.instances.size();
-  out.instances.reserve(instances);
+  std::vector<size_t> first;  // instance of each communicator, and their end
+  first.push_back(0);
+  for (const CommunicatorJoin& join : work.joins) first.push_back(first.back() + join.instances.size());
+  out.instances.resize(first.back());
+  const auto instances_of = [&](size_t c) {
+    return std::span(out.instances).subspan(first[c], first[c + 1] - first[c]);
+  };
+  // A row is in one instance: none writes where another one does.
+  executor.ParallelFor(work.plans.size(),
+                       [&](size_t c) { EmitOne(work, c, out.clock, all_pairs[c], instances_of(c), out.arrivals); });
   for (size_t c = 0; c < work.plans.size(); ++c) {
-    AddBreaks(work, c, out);
-    for (size_t i = 0; i < work.joins[c].instances.size(); ++i) {
-      MatchedInstance& instance = work.joins[c].instances[i].instance;
-      for (size_t m = 0; m < instance.members.size(); ++m) {
-        const MatchedMember& member = instance.members[m];
-        out.arrivals[static_cast<size_t>(member.rank_index)][static_cast<size_t>(member.row)] = arrivals[c][i][m];
-      }
-      out.instances.push_back(std::move(instance));
-    }
+    AddBreaks(work, c, instances_of(c), out);
     out.communicators.push_back(std::move(work.plans[c].info));
-    work.joins[c] = {};
   }
 }
 

@@ -1,9 +1,11 @@
 #include "analysis/metrics/match/join/id_join.h"
 
+#include <absl/container/flat_hash_map.h>
+
 #include <algorithm>
-#include <map>
-#include <set>
-#include <tuple>
+#include <numeric>
+#include <span>
+#include <utility>
 
 #include "analysis/metrics/match/join/id_clocks.h"
 
@@ -21,16 +23,11 @@ struct IdKey {
   CollectiveOp op = CollectiveOp::kUnknown;
   uint32_t occurrence = 0;
   friend auto operator<=>(const IdKey&, const IdKey&) = default;
+  template <typename Hash>
+  friend Hash AbslHashValue(Hash hash, const IdKey& key) {
+    return Hash::combine(std::move(hash), key.id, key.op, key.occurrence);
+  }
 };
-
-struct KeyedRow {
-  IdKey key;
-  RowRef ref;
-};
-
-bool Earlier(const KeyedRow& a, const KeyedRow& b) {
-  return std::tie(a.key, a.ref.member, a.ref.row) < std::tie(b.key, b.ref.member, b.ref.row);
-}
 
 bool HasId(const CollectiveRow& row, IdKind kind) {
   return kind == IdKind::kCommsId ? row.has_comms_id : row.seq != kNoSeq;
@@ -41,28 +38,67 @@ IdKey KeyOf(const CollectiveRow& row, IdKind kind) {
   return {static_cast<uint64_t>(row.seq), row.op, 0};  // NCCL counts each operation by itself
 }
 
-// Sorted by key; rows without an id get keys of their own at the end.
-std::vector<KeyedRow> KeyRows(const JoinInput& input, const std::vector<RowRef>& rows, IdKind kind,
-                              std::vector<RowRef>& without) {
-  std::vector<KeyedRow> keyed;
-  for (const RowRef& ref : rows) {
-    const CollectiveRow& row = RowAt(input, ref);
-    if (HasId(row, kind)) {
-      keyed.push_back({KeyOf(row, kind), ref});
-    } else {
-      without.push_back(ref);
-    }
+// Rows of equal keys, found one after the other: those of a member after those of the members before, as they began.
+class KeyGroups {
+ public:
+  explicit KeyGroups(size_t expected) { told_.reserve(expected); }
+
+  void Add(const IdKey& key, const RowRef& ref) {
+    const auto [at, fresh] = told_.try_emplace(key, Told{.group = keys_.size()});
+    Told& told = at->second;
+    told.occurrence = !fresh && told.last_member == ref.member ? told.occurrence + 1 : 0;
+    told.last_member = ref.member;
+    if (fresh) keys_.push_back(key);
+    Append(told.occurrence == 0 ? told.group : GroupOf({key.id, key.op, told.occurrence}), ref);
   }
-  std::sort(keyed.begin(), keyed.end(), Earlier);
-  for (size_t i = 1; i < keyed.size(); ++i) {
-    IdKey before = keyed[i - 1].key;
-    before.occurrence = 0;
-    const bool repeated = keyed[i].ref.member == keyed[i - 1].ref.member && keyed[i].key == before;
-    if (repeated) keyed[i].key.occurrence = keyed[i - 1].key.occurrence + 1;
+
+  [[nodiscard]] size_t size() const { return keys_.size(); }
+
+  // use(rows of a group), in order of the keys.
+  template <typename Use>
+  void ForEach(const Use& use) const {
+    const std::vector<size_t> begins = Begins();
+    std::vector<RowRef> sorted(rows_.size());
+    std::vector<size_t> next = begins;
+    for (size_t i = 0; i < rows_.size(); ++i) sorted[next[group_of_row_[i]]++] = rows_[i];
+    std::vector<size_t> order(keys_.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return keys_[a] < keys_[b]; });
+    for (const size_t g : order) use(std::span<const RowRef>(sorted).subspan(begins[g], next[g] - begins[g]));
   }
-  std::sort(keyed.begin(), keyed.end(), Earlier);
-  return keyed;
-}
+
+ private:
+  // Of an id and operation, whatever the occurrence.
+  struct Told {
+    size_t group = 0;  // of its first occurrence
+    size_t last_member = SIZE_MAX;
+    uint32_t occurrence = 0;
+  };
+
+  size_t GroupOf(const IdKey& repeated) {
+    const auto [at, fresh] = repeated_.try_emplace(repeated, keys_.size());
+    if (fresh) keys_.push_back(repeated);
+    return at->second;
+  }
+
+  void Append(size_t group, const RowRef& ref) {
+    rows_.push_back(ref);
+    group_of_row_.push_back(group);
+  }
+
+  [[nodiscard]] std::vector<size_t> Begins() const {
+    std::vector<size_t> out(keys_.size() + 1);
+    for (const size_t g : group_of_row_) ++out[g + 1];
+    for (size_t g = 1; g < out.size(); ++g) out[g] += out[g - 1];
+    return out;
+  }
+
+  absl::flat_hash_map<IdKey, Told> told_;
+  absl::flat_hash_map<IdKey, size_t> repeated_;
+  std::vector<IdKey> keys_;  // by group
+  std::vector<RowRef> rows_;
+  std::vector<size_t> group_of_row_;
+};
 
 bool SizesMustAgree(CollectiveOp op) {
   return op == CollectiveOp::kAllReduce || op == CollectiveOp::kAllGather || op == CollectiveOp::kReduceScatter ||
@@ -70,7 +106,7 @@ bool SizesMustAgree(CollectiveOp op) {
 }
 
 // Data types and bytes of the members agree where they are told.
-bool MetadataAgrees(const JoinInput& input, const std::vector<RowRef>& members) {
+bool MetadataAgrees(const JoinInput& input, std::span<const RowRef> members) {
   const CollectiveRow& first = RowAt(input, members.front());
   return std::all_of(members.begin(), members.end(), [&](const RowRef& ref) {
     const CollectiveRow& row = RowAt(input, ref);
@@ -81,28 +117,37 @@ bool MetadataAgrees(const JoinInput& input, const std::vector<RowRef>& members) 
   });
 }
 
-// Ids of different tools never agree by design: an id that keeps the formats apart joins nothing.
-bool JoinsAllFormats(const JoinInput& input, const std::vector<KeyedRow>& keyed,
-                     const std::vector<JoinedInstance>& joined) {
-  const auto is_nsys = [&](int32_t rank_index) { return input.rows[static_cast<size_t>(rank_index)].nsys; };
-  std::set<bool> formats;
-  for (const KeyedRow& k : keyed) formats.insert(is_nsys(input.plan.ranks[k.ref.member]));
-  if (formats.size() < 2) return true;
-  return std::any_of(joined.begin(), joined.end(), [&](const JoinedInstance& j) {
-    std::set<bool> met;
-    for (const MatchedMember& m : j.instance.members) met.insert(is_nsys(m.rank_index));
-    return met.size() == 2;
+// Which members have told ids, and which of their rows are joined.
+struct MemberIds {
+  int64_t rows = 0;
+  bool matched = false;
+};
+
+bool IsNsys(const JoinInput& input, int32_t rank_index) { return input.rows[static_cast<size_t>(rank_index)].nsys; }
+
+bool JoinsBothFormats(const JoinInput& input, const JoinedInstance& joined) {
+  const std::vector<MatchedMember>& members = joined.instance.members;
+  return std::any_of(members.begin(), members.end(), [&](const MatchedMember& m) {
+    return IsNsys(input, m.rank_index) != IsNsys(input, members.front().rank_index);
   });
 }
 
-// A rank none of whose ids another one has counts differently, unless it has so few that the others may have lost them.
-bool JoinsAllRanks(const std::vector<KeyedRow>& keyed, const std::set<size_t>& matched_members) {
-  std::map<size_t, int64_t> alone;
-  for (const KeyedRow& k : keyed) {
-    if (matched_members.count(k.ref.member) == 0) ++alone[k.ref.member];
+// Ids of different tools never agree by design: an id that keeps the formats apart joins nothing.
+bool JoinsAllFormats(const JoinInput& input, const std::vector<MemberIds>& ids,
+                     const std::vector<JoinedInstance>& joined) {
+  bool nsys = false;
+  bool others = false;
+  for (size_t m = 0; m < ids.size(); ++m) {
+    if (ids[m].rows > 0) (IsNsys(input, input.plan.ranks[m]) ? nsys : others) = true;
   }
-  return !matched_members.empty() &&
-         std::all_of(alone.begin(), alone.end(), [](const auto& e) { return e.second <= kFewRows; });
+  return !nsys || !others ||
+         std::any_of(joined.begin(), joined.end(), [&](const JoinedInstance& j) { return JoinsBothFormats(input, j); });
+}
+
+// A rank none of whose ids another one has counts differently, unless it has so few that the others may have lost them.
+bool JoinsAllRanks(const std::vector<MemberIds>& ids) {
+  return std::any_of(ids.begin(), ids.end(), [](const MemberIds& m) { return m.matched; }) &&
+         std::all_of(ids.begin(), ids.end(), [](const MemberIds& m) { return m.matched || m.rows <= kFewRows; });
 }
 
 bool CommonPointsHold(const JoinInput& input, const std::vector<JoinedInstance>& joined) {
@@ -113,23 +158,39 @@ bool CommonPointsHold(const JoinInput& input, const std::vector<JoinedInstance>&
   return Certify(binding, input.domain, input.rows).rate() >= kMinIdCommonRate;
 }
 
+// Rows without an id are put aside.
+KeyGroups GroupRows(const JoinInput& input, const std::vector<RowRef>& rows, IdKind kind, std::vector<MemberIds>& ids,
+                    std::vector<RowRef>& without) {
+  KeyGroups out(rows.size() / input.plan.ranks.size());
+  for (const RowRef& ref : rows) {
+    const CollectiveRow& row = RowAt(input, ref);
+    if (HasId(row, kind)) {
+      out.Add(KeyOf(row, kind), ref);
+      ++ids[ref.member].rows;
+    } else {
+      without.push_back(ref);
+    }
+  }
+  return out;
+}
+
 std::optional<IdJoin> TryJoin(const JoinInput& input, const std::vector<RowRef>& rows, IdKind kind,
                               std::vector<ClockEvidence>& clocks) {
   IdJoin out;
-  const std::vector<KeyedRow> keyed = KeyRows(input, rows, kind, out.without);
+  std::vector<MemberIds> ids(input.plan.ranks.size());
+  const KeyGroups groups = GroupRows(input, rows, kind, ids, out.without);
   if (out.without.size() * 2 > rows.size()) return std::nullopt;
-  std::set<size_t> matched_members;
-  for (size_t i = 0; i < keyed.size();) {
-    std::vector<RowRef> members;
-    const IdKey key = keyed[i].key;
-    for (; i < keyed.size() && keyed[i].key == key; ++i) members.push_back(keyed[i].ref);
-    if (!MetadataAgrees(input, members)) return std::nullopt;
+  bool agree = true;
+  out.instances.reserve(groups.size());
+  groups.ForEach([&](std::span<const RowRef> members) {
+    agree = agree && MetadataAgrees(input, members);
+    if (!agree) return;
     if (members.size() > 1) {
-      for (const RowRef& ref : members) matched_members.insert(ref.member);
+      for (const RowRef& ref : members) ids[ref.member].matched = true;
     }
-    out.instances.push_back(MakeInstance(input, std::move(members), MatchKind::kId, 1.0));
-  }
-  if (!JoinsAllRanks(keyed, matched_members) || !JoinsAllFormats(input, keyed, out.instances)) return std::nullopt;
+    out.instances.push_back(MakeInstance(input, {members.begin(), members.end()}, MatchKind::kId, 1.0));
+  });
+  if (!agree || !JoinsAllRanks(ids) || !JoinsAllFormats(input, ids, out.instances)) return std::nullopt;
   if (CommonPointsHold(input, out.instances)) return out;
   const std::vector<ClockEvidence> found = ClocksByIds(input, out.instances);
   clocks.insert(clocks.end(), found.begin(), found.end());

@@ -139,10 +139,13 @@ TEST(InstanceWords, AMemberThatMayNotHaveWaitedIsUnresolved) {
   const ClockModel clock = OneDomain(2, 5 * kUs);
   JoinedInstance joined = Instance({0, 3 * kUs}, 60 * kUs);
   FillWords(joined, true, 2, clock);
-  EXPECT_FALSE(ArrivalsOf(joined)[0].resolved);
+  std::vector<std::vector<ArrivalOfRow>> arrivals(2, std::vector<ArrivalOfRow>(1));
+  FillArrivals(joined.instance, arrivals);
+  EXPECT_FALSE(arrivals[0][0].resolved);
   JoinedInstance clear = Instance({0, 30 * kUs}, 60 * kUs);
   FillWords(clear, true, 2, clock);
-  EXPECT_TRUE(ArrivalsOf(clear)[0].resolved);
+  FillArrivals(clear.instance, arrivals);
+  EXPECT_TRUE(arrivals[0][0].resolved);
 }
 
 struct Coverage {
