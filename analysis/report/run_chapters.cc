@@ -9,7 +9,14 @@ namespace lockstep {
 
 RunChapters::RunChapters(const RunData& run, InstanceSource& instances, const RankResolution& ranks,
                          const ChapterLimits& limits, Executor& executor)
-    : run_(run), instances_(instances), ranks_(ranks), executor_(executor), matcher_(run, ranks), counts_(ranks) {
+    : run_(run),
+      instances_(instances),
+      ranks_(ranks),
+      executor_(executor),
+      matcher_(run, ranks,
+               CountInstances(run, ranks) <= limits.whole_rows ? RunMatcher::Extent::kWhole
+                                                               : RunMatcher::Extent::kStretches),
+      counts_(ranks) {
   if (CountInstances(run, ranks) <= limits.whole_rows) return;
   reader_ = std::make_unique<ChapterReader>(run, instances, ranks, limits);
 }

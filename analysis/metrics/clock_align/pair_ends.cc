@@ -70,11 +70,11 @@ std::vector<PairEnd> Quietest(const std::vector<PairEnd>& ends) {
   std::vector<double> all;
   for (const PairEnd& e : ends) all.push_back(static_cast<double>(e.d_ns));
   const double typical = Median(std::move(all));
-  std::map<uint32_t, Sides> sides;
+  std::map<uint32_t, std::pair<size_t, size_t>> sides;  // how often either one was later
   for (const PairEnd& e : ends) {
-    const Sides one = SidesOf({e}, typical);
-    sides[e.cls].a_later.insert(sides[e.cls].a_later.end(), one.a_later.begin(), one.a_later.end());
-    sides[e.cls].b_later.insert(sides[e.cls].b_later.end(), one.b_later.begin(), one.b_later.end());
+    if (e.later_ns == 0) continue;
+    auto& [a_later, b_later] = sides[e.cls];
+    ++(static_cast<double>(e.later_ns) > typical ? a_later : b_later);
   }
   std::map<uint32_t, bool> chosen;
   size_t a = 0;
@@ -83,8 +83,8 @@ std::vector<PairEnd> Quietest(const std::vector<PairEnd>& ends) {
     const bool alike = c.scale <= kAlike * classes.front().scale;
     if (!alike && a >= PairCentre::kEachSide && b >= PairCentre::kEachSide) break;
     chosen[c.cls] = true;
-    a += sides[c.cls].a_later.size();
-    b += sides[c.cls].b_later.size();
+    a += sides[c.cls].first;
+    b += sides[c.cls].second;
   }
   std::vector<PairEnd> out;
   std::copy_if(ends.begin(), ends.end(), std::back_inserter(out),

@@ -83,7 +83,7 @@ ClockInputBuilder::ClockInputBuilder(const std::vector<int32_t>& domain, const s
 }
 
 void ClockInputBuilder::Add(size_t communicator, const CommunicatorJoin& join, const AllPairs& all_pairs, size_t most) {
-  const size_t one_in = std::max<size_t>(1, join.instances.size() / most);
+  const size_t one_in = join.instances.size() <= most ? 1 : 1 + (join.instances.size() - 1) / most;
   for (size_t i = 0; i < join.instances.size(); ++i) {
     const JoinedInstance& j = join.instances[i];
     if (j.instance.kind == MatchKind::kId && Scattered(i) % one_in != 0) continue;

@@ -29,6 +29,9 @@ namespace {
 
 constexpr int kAlignRounds = 2;
 
+// Instances of a communicator that align the clocks of a stretch, in which they move little.
+constexpr size_t kEnoughOfStretch = 256;
+
 struct Work {
   const RankResolution& ranks;
   std::vector<RankRows> rows;
@@ -113,7 +116,7 @@ void Demote(Work& work, const ClockInputBuilder& input, const ClockSolution& sol
 
 // Aligns the clocks with what is joined. `clock`: what was known before. `last`: also demotes what contradicts them.
 // `most`: as ClockInputBuilder takes it.
-ClockModel AlignJoins(Work& work, const ClockModel& clock, bool last, Executor& executor, size_t most = SIZE_MAX) {
+ClockModel AlignJoins(Work& work, const ClockModel& clock, bool last, size_t most, Executor& executor) {
   const std::vector<AllPairs> all_pairs = AllPairsOf(work, clock, executor);
   ClockInputBuilder input(work.domains.domain, work.rows);
   for (size_t c = 0; c < work.plans.size(); ++c) {
@@ -248,32 +251,31 @@ size_t Components(const ClockModel& clock) {
 // ClockInputBuilder takes it.
 ClockModel AlignInRounds(Work& work, ClockModel clock, size_t most, Executor& executor) {
   for (int round = 0; round < kAlignRounds && !Settled(work); ++round) {
-    ClockModel aligned = AlignJoins(work, clock, false, executor, most);
+    ClockModel aligned = AlignJoins(work, clock, false, most, executor);
     if (Components(aligned) > Components(clock)) break;  // what the ends connect may not do to align
     clock = std::move(aligned);
     Rejoin(work, clock, executor);
   }
-  return AlignJoins(work, clock, true, executor, most);
+  return AlignJoins(work, clock, true, most, executor);
 }
 
 // Joins from nothing, and finds what is open: clocks from the ends of lanes, members of lanes.
-ClockModel JoinAndAlign(Work& work, Executor& executor) {
+ClockModel JoinAndAlign(Work& work, size_t most, Executor& executor) {
   JoinAndRefine(work, executor);
   const ClockModel unknown = UnknownClocks(work.domains);
   const bool untold = std::any_of(work.plans.begin(), work.plans.end(),
                                   [](const CommunicatorPlan& p) { return p.membership != Membership::kKnown; });
-  if (Settled(work) && !untold) return AlignJoins(work, unknown, true, executor);
-  ClockModel clock = FindCoarse(work, AlignJoins(work, unknown, false, executor), executor);
+  if (Settled(work) && !untold) return AlignJoins(work, unknown, true, most, executor);
+  ClockModel clock = FindCoarse(work, AlignJoins(work, unknown, false, most, executor), executor);
   const bool discovered = Discover(work, clock, executor);
   JoinAll(work, clock, discovered, executor);
-  return AlignInRounds(work, std::move(clock), SIZE_MAX, executor);
+  return AlignInRounds(work, std::move(clock), most, executor);
 }
 
 // The same of a later stretch, on the clocks as they went on until it.
 ClockModel JoinOnKnown(Work& work, const ClockModel& known, Executor& executor) {
-  constexpr size_t kEnough = 384;  // instances of a communicator: a clock moves little within a stretch
   JoinAll(work, known, true, executor);
-  return AlignInRounds(work, known, kEnough, executor);
+  return AlignInRounds(work, known, kEnoughOfStretch, executor);
 }
 
 // join() -> clocks, with large biases of devices taken off the rows; what was joined has them again.
@@ -362,7 +364,8 @@ struct RunMatcher::Known {
   ClockModel clock;
 };
 
-RunMatcher::RunMatcher(const RunData& run, const RankResolution& ranks) : run_(run), ranks_(ranks) {}
+RunMatcher::RunMatcher(const RunData& run, const RankResolution& ranks, Extent extent)
+    : run_(run), ranks_(ranks), extent_(extent) {}
 RunMatcher::~RunMatcher() = default;
 
 const ClockModel& RunMatcher::clock() const { return known_->clock; }
@@ -375,7 +378,8 @@ absl::StatusOr<MatchResult> RunMatcher::Match(InstanceSource& instances, Aligned
     work.domains = PlanDomains(run_, ranks_.ranks);
     known_ = std::make_unique<Known>(Known{KnownGroups(run_, ranks_), {}, {}, {}, {}});
     known_->biases = FindLargeBiases(work.plans, work.domains, work.rows, executor);
-    known_->unbiased = JoinWithoutBiases(work, known_->biases, [&] { return JoinAndAlign(work, executor); });
+    const size_t most = extent_ == Extent::kWhole ? SIZE_MAX : kEnoughOfStretch;
+    known_->unbiased = JoinWithoutBiases(work, known_->biases, [&] { return JoinAndAlign(work, most, executor); });
     known_->clock = WithBiases(known_->unbiased, known_->biases);
     known_->domains = work.domains;
     known_->groups.Learn(work.plans, work.rows);
@@ -394,7 +398,7 @@ absl::StatusOr<MatchResult> RunMatcher::Match(InstanceSource& instances, Aligned
 
 absl::StatusOr<MatchResult> MatchRun(const RunData& run, InstanceSource& instances, const RankResolution& ranks,
                                      Executor& executor) {
-  RunMatcher matcher(run, ranks);
+  RunMatcher matcher(run, ranks, RunMatcher::Extent::kWhole);
   LOCKSTEP_ASSIGN_OR_RETURN(MatchResult out, matcher.Match(instances, AlignedTime{INT64_MIN / 2}, executor));
   MatchCounts counts(ranks);
   counts.Add(Chapter{out});

@@ -140,7 +140,9 @@ struct MatchResult : RunMatch {
 // stretch. Borrows both. Not thread safe.
 class RunMatcher {
  public:
-  RunMatcher(const RunData& run, const RankResolution& ranks);
+  enum class Extent { kWhole, kStretches };  // the run is one stretch; or there are others
+
+  RunMatcher(const RunData& run, const RankResolution& ranks, Extent extent);
   ~RunMatcher();
   RunMatcher(const RunMatcher&) = delete;
   RunMatcher& operator=(const RunMatcher&) = delete;
@@ -155,6 +157,7 @@ class RunMatcher {
   struct Known;
   const RunData& run_;
   const RankResolution& ranks_;
+  const Extent extent_;
   std::unique_ptr<Known> known_;
 };
 
