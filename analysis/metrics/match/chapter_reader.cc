@@ -10,7 +10,8 @@
 namespace lockstep {
 namespace {
 
-constexpr int64_t kMarginOneIn = 8;  // of a chapter's length, at each end
+constexpr int64_t kMarginOneIn = 32;  // of a chapter's length, at each end
+constexpr int64_t kLeastRowsOneIn = 8;
 constexpr int64_t kMostMarginOneIn = 2;
 constexpr int64_t kReadAheadPercent = 150;
 constexpr int64_t kFewRows = 64;
@@ -274,7 +275,7 @@ absl::Status ChapterReader::Fill(const ClockModel& clock, Executor& executor) {
   while (Remaining() < kMostChaptersAhead * chapter_rows_) {
     const int64_t horizon = Horizon(clock);
     // A rank that is busier here than elsewhere must not make chapters of nearly nothing.
-    if (horizon == kForever || RowsBefore(clock, horizon) >= chapter_rows_ / kMarginOneIn) break;
+    if (horizon == kForever || RowsBefore(clock, horizon) >= chapter_rows_ / kLeastRowsOneIn) break;
     LOCKSTEP_RETURN_IF_ERROR(FillTo(clock, horizon + 1, executor));
   }
   return absl::OkStatus();
@@ -315,7 +316,7 @@ void ChapterReader::ChooseEnd(const ClockModel& clock) {
   int64_t end = all_read ? kForever : horizon;
   if (end == kForever || RowsBefore(clock, end) == 0) end = LastStart(clock) + 1;
   end = std::max(end, begin + 1);
-  const int64_t rows = std::min(RowsBefore(clock, end) - RowsBefore(clock, end) / kMarginOneIn, chapter_rows_);
+  const int64_t rows = std::min(RowsBefore(clock, end) - RowsBefore(clock, end) / kLeastRowsOneIn, chapter_rows_);
   // Of some moments near the end that at which least is under way.
   constexpr int64_t kMoments = 8;
   constexpr int64_t kMomentsOneIn = 32;  // of the rows, between two of them

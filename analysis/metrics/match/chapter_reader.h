@@ -2,7 +2,7 @@
 // other, each row once.
 //
 // A chapter ends where little is under way on any rank. Besides its own rows it has those of its neighbours near its
-// ends: at least an eighth of its length, and as far as collectives reach over the cut. Rows that are read but not yet
+// ends: at least a thirty-second of its length, and as far as collectives reach over the cut. Rows that are read but not yet
 // of a chapter are kept; how many are read ahead goes by each rank's part of all rows. Memory: a few chapters' rows.
 // Pure. Not thread safe.
 #pragma once
