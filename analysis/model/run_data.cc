@@ -11,9 +11,10 @@ std::string_view Name(RunState state) {
   return index < kNames.size() ? kNames[index] : std::string_view();
 }
 
-size_t ExpectedInstances(const SourceData& source) {
+size_t ExpectedInstances(const RunData& run, const InstanceSource& instances, size_t source) {
   constexpr int64_t kMost = 1 << 20;
-  return static_cast<size_t>(std::clamp<int64_t>(source.instance_count, 0, kMost));
+  const int64_t known = instances.RowCount(source);
+  return static_cast<size_t>(std::clamp<int64_t>(known >= 0 ? known : run.sources[source].instance_count, 0, kMost));
 }
 
 }  // namespace lockstep

@@ -60,9 +60,6 @@ struct SourceData {
   SourceSummary summary;
 };
 
-// Room to make for the instances of a source beforehand: a stored count is believed only so far.
-[[nodiscard]] size_t ExpectedInstances(const SourceData& source);
-
 struct RunData {
   RunInfo info;
   std::vector<std::string> names;   // the run's dictionary
@@ -97,7 +94,12 @@ class InstanceSource {
   virtual absl::StatusOr<std::unique_ptr<InstanceStream>> Open(size_t source) = 0;
   // Ordinal of the first row that Open gives, in the source's stream of all instances: more than 0 of a stretch.
   [[nodiscard]] virtual int64_t FirstRow(size_t /*source*/) const { return 0; }
+  // How many rows Open gives where that is known; -1: it is not.
+  [[nodiscard]] virtual int64_t RowCount(size_t /*source*/) const { return -1; }
 };
+
+// Room to make for the instances of a source beforehand: a stored count is believed only so far.
+[[nodiscard]] size_t ExpectedInstances(const RunData& run, const InstanceSource& instances, size_t source);
 
 // Runs fn(0..n-1), perhaps in parallel. Results must be put into slots by index and reduced in order by the caller, so
 // that the thread count changes no bit.

@@ -66,8 +66,9 @@ ArrivalNode LocalNode(const InstanceRow& row, int64_t first_row) {
 
 absl::StatusOr<LocalRows> LoadRows(const RunData& run, InstanceSource& instances, size_t source) {
   LocalRows out;
-  out.communicator.reserve(ExpectedInstances(run.sources[source]));
-  out.nodes.reserve(ExpectedInstances(run.sources[source]));
+  const size_t expected = ExpectedInstances(run, instances, source);
+  out.communicator.reserve(expected);
+  out.nodes.reserve(expected);
   LOCKSTEP_ASSIGN_OR_RETURN(std::unique_ptr<InstanceStream> stream, instances.Open(source));
   while (true) {
     LOCKSTEP_ASSIGN_OR_RETURN(const std::span<const InstanceRow> block, stream->Next());

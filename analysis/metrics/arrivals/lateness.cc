@@ -32,7 +32,11 @@ InstanceLateness DecomposeLateness(const ArrivalGraph& graph, const MatchResult&
   MemberChains chains;
   FillMemberChains(graph, match, instance, chains);
   if (!CanDecompose(chains)) return {};
-  return Decompose(match.instances[instance], chains);
+  const Decomposition decomposition(match.instances[instance], chains);
+  InstanceLateness out;
+  out.decomposed = true;
+  for (size_t i = 0; i < chains.members.size(); ++i) out.members.push_back(decomposition.Of(i));
+  return out;
 }
 
 }  // namespace lockstep

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "analysis/stats/sketch.h"
-
 namespace lockstep {
 namespace {
 
@@ -71,12 +69,35 @@ class Walker {
   const std::vector<ArrivalOfRow>& arrivals_;
 };
 
+// The walker of each member of an instance.
+class Walkers {
+ public:
+  Walkers(const ArrivalGraph& graph, const MatchResult& match, const MatchedInstance& instance)
+      : graph_(graph), match_(match), instance_(instance) {}
+
+  [[nodiscard]] Walker operator[](size_t member) const {
+    return {graph_, match_, instance_.members[member].rank_index};
+  }
+  [[nodiscard]] size_t size() const { return instance_.members.size(); }
+  [[nodiscard]] int64_t InstanceBefore(size_t member) const {
+    return (*this)[member].InstanceBefore(instance_.members[member].row);
+  }
+
+ private:
+  const ArrivalGraph& graph_;
+  const MatchResult& match_;
+  const MatchedInstance& instance_;
+};
+
 // The instance before this one that most members have in common; ties: the later one.
-int64_t CommonBefore(const std::vector<Walker>& walkers, const MatchedInstance& instance) {
+int64_t CommonBefore(const Walkers& walkers) {
+  size_t alike = 1;
+  const int64_t first = walkers.InstanceBefore(0);
+  while (alike < walkers.size() && walkers.InstanceBefore(alike) == first) ++alike;
+  if (alike == walkers.size()) return first;
   std::vector<int64_t> before;
   before.reserve(walkers.size());
-  for (size_t i = 0; i < walkers.size(); ++i) before.push_back(walkers[i].InstanceBefore(instance.members[i].row));
-  if (std::all_of(before.begin(), before.end(), [&](int64_t b) { return b == before.front(); })) return before.front();
+  for (size_t i = 0; i < walkers.size(); ++i) before.push_back(walkers.InstanceBefore(i));
   std::sort(before.begin(), before.end());
   int64_t best = -1;
   int64_t best_count = 0;
@@ -94,7 +115,8 @@ int64_t CommonBefore(const std::vector<Walker>& walkers, const MatchedInstance& 
 }
 
 // The last instance that both members of a pair took part in.
-int64_t PairBefore(const std::vector<Walker>& walkers, const MatchedInstance& instance) {
+int64_t PairBefore(const Walkers& pair, const MatchedInstance& instance) {
+  const Walker walkers[2] = {pair[0], pair[1]};
   int64_t row[2] = {walkers[0].Previous(instance.members[0].row), walkers[1].Previous(instance.members[1].row)};
   for (int hop = 0; hop < 2 * kMaxHops && row[0] >= 0 && row[1] >= 0; ++hop) {
     const int64_t a = walkers[0].Node(row[0]).instance;
@@ -140,19 +162,6 @@ MemberChain MeanOf(const MemberChains& chains, int64_t origin) {
   return mean;
 }
 
-// One row per member: begin relative to `origin` in place of the carry-in, then the parts; they sum to its start.
-std::array<int64_t, kLatenessParts> TermsOf(const MemberChain& chain, const MemberChain& mean, int64_t origin,
-                                            int64_t start_ns) {
-  std::array<int64_t, kLatenessParts> terms = chain.told ? chain.parts : mean.parts;
-  At(terms, LatenessPart::kCarryIn) = (chain.told ? chain.begin_ns : mean.begin_ns) - origin;
-  if (!chain.told) {
-    int64_t sum = 0;
-    for (const int64_t term : terms) sum += term;
-    At(terms, LatenessPart::kRest) += start_ns - origin - sum;
-  }
-  return terms;
-}
-
 int64_t Narrow(int128 value) {
   return static_cast<int64_t>(std::clamp<int128>(value, -int128{INT64_MAX}, int128{INT64_MAX}));
 }
@@ -166,43 +175,52 @@ void FillMemberChains(const ArrivalGraph& graph, const MatchResult& match, uint3
   out.previous_instance = -1;
   for (MemberChain& chain : out.members) Clear(chain);
   if (!matched.usable()) return;
-  std::vector<Walker> walkers;
-  walkers.reserve(matched.members.size());
-  for (const MatchedMember& m : matched.members) walkers.emplace_back(graph, match, m.rank_index);
+  const Walkers walkers(graph, match, matched);
   const bool pair = matched.members.size() == 2;
-  out.previous_instance = pair ? PairBefore(walkers, matched) : CommonBefore(walkers, matched);
+  out.previous_instance = pair ? PairBefore(walkers, matched) : CommonBefore(walkers);
   if (out.previous_instance < 0) return;
   for (size_t i = 0; i < out.members.size(); ++i) {
     MemberChain& chain = out.members[i];
-    chain.previous = RowOf(walkers[i], matched.members[i].row, out.previous_instance);
-    chain.told = chain.previous >= 0 && walkers[i].Walk(matched.members[i].row, chain);
+    const Walker walker = walkers[i];
+    chain.previous = RowOf(walker, matched.members[i].row, out.previous_instance);
+    chain.told = chain.previous >= 0 && walker.Walk(matched.members[i].row, chain);
     if (chain.told) ++out.told;
   }
 }
 
 bool CanDecompose(const MemberChains& chains) { return chains.told >= 2 && 2 * chains.told >= chains.members.size(); }
 
-InstanceLateness Decompose(const MatchedInstance& instance, const MemberChains& chains) {
-  InstanceLateness out;
-  out.decomposed = true;
-  const int64_t origin = instance.members.front().start_ns;
-  const MemberChain mean = MeanOf(chains, origin);
-  const auto count = static_cast<int128>(instance.members.size());
-  std::vector<std::array<int64_t, kLatenessParts>> terms;
-  std::array<int128, kLatenessParts> sums{};
-  for (size_t i = 0; i < chains.members.size(); ++i) {
-    terms.push_back(TermsOf(chains.members[i], mean, origin, instance.members[i].start_ns));
-    for (size_t p = 0; p < kLatenessParts; ++p) sums[p] += terms.back()[p];
+Decomposition::Decomposition(const MatchedInstance& instance, const MemberChains& chains)
+    : instance_(instance), chains_(chains), mean_(MeanOf(chains, instance.members.front().start_ns)) {
+  for (size_t i = 0; i < chains_.members.size(); ++i) {
+    const std::array<int64_t, kLatenessParts> terms = TermsOf(i);
+    for (size_t p = 0; p < kLatenessParts; ++p) sums_[p] += terms[p];
   }
-  for (size_t i = 0; i < terms.size(); ++i) {
-    MemberLateness member;
-    member.rank_index = instance.members[i].rank_index;
-    member.row = instance.members[i].row;
-    member.told = chains.members[i].told;
-    member.lateness_times_m_ns = instance.members[i].lateness_times_m_ns;
-    for (size_t p = 0; p < kLatenessParts; ++p) member.times_m_ns[p] = Narrow(count * terms[i][p] - sums[p]);
-    out.members.push_back(member);
+}
+
+// Begin relative to that of the first member in place of the carry-in, then the parts; they sum to its start.
+std::array<int64_t, kLatenessParts> Decomposition::TermsOf(size_t member) const {
+  const MemberChain& chain = chains_.members[member].told ? chains_.members[member] : mean_;
+  const int64_t origin = instance_.members.front().start_ns;
+  std::array<int64_t, kLatenessParts> terms = chain.parts;
+  At(terms, LatenessPart::kCarryIn) = chain.begin_ns - origin;
+  if (!chains_.members[member].told) {
+    int64_t sum = 0;
+    for (const int64_t term : terms) sum += term;
+    At(terms, LatenessPart::kRest) += instance_.members[member].start_ns - origin - sum;
   }
+  return terms;
+}
+
+MemberLateness Decomposition::Of(size_t member) const {
+  const auto count = static_cast<int128>(instance_.members.size());
+  const std::array<int64_t, kLatenessParts> terms = TermsOf(member);
+  MemberLateness out;
+  out.rank_index = instance_.members[member].rank_index;
+  out.row = instance_.members[member].row;
+  out.told = chains_.members[member].told;
+  out.lateness_times_m_ns = instance_.members[member].lateness_times_m_ns;
+  for (size_t p = 0; p < kLatenessParts; ++p) out.times_m_ns[p] = Narrow(count * terms[p] - sums_[p]);
   return out;
 }
 

@@ -11,6 +11,7 @@
 
 #include "analysis/metrics/arrivals/arrival_graph.h"
 #include "analysis/metrics/arrivals/lateness.h"
+#include "analysis/stats/sketch.h"
 
 namespace lockstep {
 
@@ -43,7 +44,19 @@ void FillMemberChains(const ArrivalGraph& graph, const MatchResult& match, uint3
 [[nodiscard]] bool CanDecompose(const MemberChains& chains);
 
 // The decomposition out of the chains. Members that are not told stand for the mean of the others; what they differ
-// from it is their rest. Needs CanDecompose.
-[[nodiscard]] InstanceLateness Decompose(const MatchedInstance& instance, const MemberChains& chains);
+// from it is their rest. Needs CanDecompose. Borrows both.
+class Decomposition {
+ public:
+  Decomposition(const MatchedInstance& instance, const MemberChains& chains);
+  [[nodiscard]] MemberLateness Of(size_t member) const;
+
+ private:
+  [[nodiscard]] std::array<int64_t, kLatenessParts> TermsOf(size_t member) const;
+
+  const MatchedInstance& instance_;
+  const MemberChains& chains_;
+  MemberChain mean_;
+  std::array<int128, kLatenessParts> sums_{};
+};
 
 }  // namespace lockstep

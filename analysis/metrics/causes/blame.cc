@@ -1,8 +1,10 @@
 #include "analysis/metrics/causes/blame.h"
 
+#include <absl/container/flat_hash_map.h>
+
 #include <algorithm>
 #include <map>
-#include <tuple>
+#include <optional>
 #include <utility>
 
 #include "analysis/metrics/arrivals/member_chains.h"
@@ -83,14 +85,13 @@ std::vector<int64_t> TileExcess(const MemberChains& chains, size_t member, int64
   return excess;
 }
 
-// What is charged to an origin, in units of 1 / kWeightOne ns.
-struct Charge {
-  int128 wait = 0;
-  int128 critical = 0;
-};
-
 struct Charges {
-  std::map<Origin, Charge> by_origin;
+  // What is charged to an origin, in units of 1 / kWeightOne ns.
+  struct Charge {
+    int128 wait = 0;
+    int128 critical = 0;
+  };
+  absl::flat_hash_map<Origin, Charge> by_origin;
   int64_t total_wait_ns = 0;
   int64_t unassigned_ns = 0;
 };
@@ -99,16 +100,18 @@ BlameResult ResultOf(const Charges& charges) {
   BlameResult out;
   out.total_wait_ns = charges.total_wait_ns;
   out.unassigned_ns = charges.unassigned_ns;
+  std::vector<std::pair<Origin, Charges::Charge>> by_origin(charges.by_origin.begin(), charges.by_origin.end());
+  std::sort(by_origin.begin(), by_origin.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<int128> waits;
   std::vector<int128> criticals;
-  for (const auto& [origin, charge] : charges.by_origin) {
+  for (const auto& [origin, charge] : by_origin) {
     waits.push_back(charge.wait);
     criticals.push_back(charge.critical);
   }
   const std::vector<int64_t> wait_ns = RoundToSum(waits);
   const std::vector<int64_t> critical_ns = RoundToSum(criticals);
   size_t i = 0;
-  for (const auto& [origin, charge] : charges.by_origin) {
+  for (const auto& [origin, charge] : by_origin) {
     const BlameShare share{origin.rank_index, origin.communicator, origin.part, wait_ns[i], critical_ns[i]};
     ++i;
     if (share.wait_ns != 0 || share.critical_ns != 0) out.shares.push_back(share);
@@ -133,46 +136,74 @@ class Propagation {
   }
 
  private:
+  // What was waited for one member.
+  struct Waits {
+    int32_t awaited = -1;
+    int64_t sum = 0;
+    int64_t least = INT64_MAX;
+  };
+
+  // By the awaited, ascending.
+  void CollectWaits(const MatchedInstance& instance) {
+    waits_.clear();
+    for (const MatchedMember& m : instance.members) {
+      if (m.wait_ns == 0) continue;
+      if (waits_.empty() || waits_.back().awaited != m.awaits) waits_.push_back({m.awaits, 0, INT64_MAX});
+      waits_.back().sum += m.wait_ns;
+      waits_.back().least = std::min(waits_.back().least, m.wait_ns);
+    }
+    if (waits_.size() < 2) return;
+    std::sort(waits_.begin(), waits_.end(), [](const Waits& a, const Waits& b) { return a.awaited < b.awaited; });
+    size_t kept = 0;
+    for (size_t i = 1; i < waits_.size(); ++i) {
+      if (waits_[i].awaited != waits_[kept].awaited) {
+        waits_[++kept] = waits_[i];
+      } else {
+        waits_[kept].sum += waits_[i].sum;
+        waits_[kept].least = std::min(waits_[kept].least, waits_[i].least);
+      }
+    }
+    waits_.resize(kept + 1);
+  }
+
   void Take(uint32_t index) {
     const MatchedInstance& instance = match_.instances[index];
+    CollectWaits(instance);
+    if (waits_.empty()) return;
     const bool own = chapter_.Owns(instance);
     FillMemberChains(graph_, match_, index, chains_);
-    const bool can = CanDecompose(chains_);
-    lateness_ = can ? Decompose(instance, chains_) : InstanceLateness{};
-    std::map<int32_t, std::pair<int64_t, int64_t>> waits;  // by awaited: sum and least of the waits
-    for (const MatchedMember& m : instance.members) {
-      if (own) charges_.total_wait_ns += m.wait_ns;
-      if (m.wait_ns == 0) continue;
-      auto& [sum, least] = waits.emplace(m.awaits, std::pair<int64_t, int64_t>{0, INT64_MAX}).first->second;
-      sum += m.wait_ns;
-      least = std::min(least, m.wait_ns);
+    std::optional<Decomposition> lateness;
+    if (CanDecompose(chains_)) lateness.emplace(instance, chains_);
+    for (const Waits& lost : waits_) {
+      const Weights weights = lateness ? WeightsOf(instance, lost.awaited, *lateness) : Weights{};
+      if (!weights.empty()) ledger_.Put(index, lost.awaited, weights);
+      if (own) Charge(instance, lost, weights);
     }
-    for (const auto& [awaited, lost] : waits) {
-      const Weights weights = can ? WeightsOf(index, awaited) : Weights{};
-      if (!weights.empty()) ledger_.Put(index, awaited, weights);
-      if (!own) continue;
-      if (weights.empty() || !instance.resolvable) {
-        charges_.unassigned_ns += lost.first;
-        continue;
-      }
-      for (const Weight& w : weights) {
-        Charge& charge = charges_.by_origin[w.origin];
-        charge.wait += int128{w.weight} * lost.first;
-        charge.critical += int128{w.weight} * lost.second;
-      }
+  }
+
+  void Charge(const MatchedInstance& instance, const Waits& lost, const Weights& weights) {
+    charges_.total_wait_ns += lost.sum;
+    if (weights.empty() || !instance.resolvable) {
+      charges_.unassigned_ns += lost.sum;
+      return;
+    }
+    for (const Weight& w : weights) {
+      Charges::Charge& charge = charges_.by_origin[w.origin];
+      charge.wait += int128{w.weight} * lost.sum;
+      charge.critical += int128{w.weight} * lost.least;
     }
   }
 
   // Why `awaited` arrived when it did. Empty if it is not told.
-  Weights WeightsOf(uint32_t index, int32_t awaited) {
-    const MatchedInstance& instance = match_.instances[index];
+  Weights WeightsOf(const MatchedInstance& instance, int32_t awaited, const Decomposition& decomposition) {
     const MatchedMember* member = MemberOf(instance, awaited);
     if (member == nullptr) return {};
     const auto at = static_cast<size_t>(member - instance.members.data());
     if (!chains_.members[at].told) return {};
+    const MemberLateness lateness = decomposition.Of(at);
     WeightSum sum;
     for (size_t p = 0; p < kLatenessParts; ++p) {
-      const int64_t excess = Positive(lateness_.members[at].times_m_ns[p]);
+      const int64_t excess = Positive(lateness.times_m_ns[p]);
       if (excess > 0) AddPart(instance, at, static_cast<LatenessPart>(p), excess, sum);
     }
     return sum.Take(kMaxOrigins);
@@ -234,8 +265,8 @@ class Propagation {
   const MatchResult& match_;
   const Chapter& chapter_;
   Ledger ledger_;
-  MemberChains chains_;
-  InstanceLateness lateness_;
+  MemberChains chains_;       // of the instance in hand
+  std::vector<Waits> waits_;  // likewise
   Charges& charges_;
 };
 

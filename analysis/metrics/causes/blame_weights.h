@@ -19,6 +19,10 @@ struct Origin {
   int32_t communicator = -1;
   LatenessPart part = LatenessPart::kRest;
   friend auto operator<=>(const Origin&, const Origin&) = default;
+  template <typename Hash>
+  friend Hash AbslHashValue(Hash hash, const Origin& origin) {
+    return Hash::combine(std::move(hash), origin.rank_index, origin.communicator, origin.part);
+  }
 };
 
 struct Weight {

@@ -133,6 +133,10 @@ class ChapterReader::Rows final : public InstanceSource {
     const Cursor* cursor = Of(source);
     return cursor == nullptr ? 0 : cursor->window_first;
   }
+  [[nodiscard]] int64_t RowCount(size_t source) const override {
+    const Cursor* cursor = Of(source);
+    return cursor == nullptr ? 0 : std::max<int64_t>(0, cursor->window_last - cursor->window_first);
+  }
 
  private:
   class Stream final : public InstanceStream {

@@ -48,7 +48,7 @@ absl::StatusOr<RankRows> LoadRank(const RunData& run, InstanceSource& instances,
   RankRows out;
   out.nsys = data.context.format == "nsys";
   bool whole_us = true;
-  out.rows.reserve(ExpectedInstances(data));
+  out.rows.reserve(ExpectedInstances(run, instances, source));
   LOCKSTEP_ASSIGN_OR_RETURN(std::unique_ptr<InstanceStream> stream, instances.Open(source));
   while (true) {
     LOCKSTEP_ASSIGN_OR_RETURN(const std::span<const InstanceRow> block, stream->Next());
