@@ -1,6 +1,7 @@
 #include "analysis/stats/signed_sketch.h"
 
 #include <cmath>
+#include <vector>
 
 #include "analysis/base/check.h"
 
@@ -31,6 +32,21 @@ void SignedSketch::Add(int64_t value) {
   } else {
     positive_.Add(value);
   }
+}
+
+void SignedSketch::AddAll(std::span<const int64_t> values) {
+  std::vector<int64_t> negative;
+  std::vector<int64_t> positive;
+  for (const int64_t value : values) {
+    LOCKSTEP_CHECK(value != INT64_MIN);
+    if (value < 0) {
+      negative.push_back(-value);
+    } else {
+      positive.push_back(value);
+    }
+  }
+  negative_.AddAll(negative);
+  positive_.AddAll(positive);
 }
 
 void SignedSketch::Merge(const SignedSketch& other) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "analysis/stats/sketch.h"
 
@@ -14,6 +15,8 @@ class SignedSketch {
  public:
   // `value` must not be INT64_MIN: its mirror does not fit.
   void Add(int64_t value);
+  // Many at once: costs much less than to add them one by one, and gives the same.
+  void AddAll(std::span<const int64_t> values);
   void Merge(const SignedSketch& other);
 
   [[nodiscard]] bool empty() const { return count() == 0; }

@@ -1,12 +1,10 @@
-// Values on their way into a sketch, which takes them many at a time (Sketch::AddAll): the result is the same, and
-// until Flush the sketch lacks some. At most kMost values are held. One thread.
+// Values on their way into a sketch (a Sketch or a SignedSketch), which takes them many at a time (Sketch::AddAll): the
+// result is the same, and until Flush the sketch lacks some. At most kMost values are held. One thread.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
-
-#include "analysis/stats/sketch.h"
 
 namespace lockstep {
 
@@ -14,12 +12,14 @@ class SketchFeed {
  public:
   static constexpr size_t kMost = 128;
 
-  // `value` >= 0. Always with the same sketch between two calls of Flush.
-  void Add(int64_t value, Sketch& sketch) {
+  // `value`: as the sketch takes it. Always with the same sketch between two calls of Flush.
+  template <typename Values>
+  void Add(int64_t value, Values& sketch) {
     if (values_.size() == kMost) Flush(sketch);
     values_.push_back(value);
   }
-  void Flush(Sketch& sketch) {
+  template <typename Values>
+  void Flush(Values& sketch) {
     sketch.AddAll(values_);
     values_.clear();
   }

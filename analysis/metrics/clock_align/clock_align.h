@@ -41,6 +41,7 @@ struct ClockInput {
   std::vector<int64_t> tick_ns;          // per rank index
   std::vector<ClockMember> members;      // flattened, by instance
   std::vector<ClockInstance> instances;  // confidently matched ones, in any order
+  size_t most_pair_ends = SIZE_MAX;      // of two devices of a domain: more are thinned evenly
 };
 
 // What the alignment thinks of single instances: those whose constraints contradict the rest.

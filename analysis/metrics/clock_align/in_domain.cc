@@ -44,7 +44,14 @@ std::vector<std::vector<DomainMembers>> ByDomain(const ClockInput& input, size_t
   return out;
 }
 
-PairEnds Collect(const std::vector<DomainMembers>& instances) {
+void Thin(size_t most, std::vector<PairEnd>& ends) {
+  const size_t count = ends.size();
+  if (count <= most) return;
+  for (size_t i = 0; i < most; ++i) ends[i] = ends[i * count / most];
+  ends.resize(most);
+}
+
+PairEnds Collect(const std::vector<DomainMembers>& instances, size_t most) {
   const size_t stride = 1 + instances.size() / kMaxPairEnds;
   PairEnds out;
   for (size_t i = 0; i < instances.size(); ++i) {
@@ -66,6 +73,7 @@ PairEnds Collect(const std::vector<DomainMembers>& instances) {
       }
     }
   }
+  for (auto& [pair, ends] : out) Thin(most, ends);
   return out;
 }
 
@@ -280,8 +288,9 @@ DeviceClocks MeasureInDomain(const ClockInput& input, Executor& executor, ClockM
   for (int32_t d : input.domain) out.bias_sd_ns.push_back(devices[static_cast<size_t>(d)] > 1 ? kUnmeasuredBiasNs : 0);
   const auto by_domain = ByDomain(input, devices.size());
   std::vector<DomainFigures> measured(devices.size());
-  executor.ParallelFor(measured.size(),
-                       [&](size_t d) { measured[d] = DomainMeasurement(input, Collect(by_domain[d])).Measure(); });
+  executor.ParallelFor(measured.size(), [&](size_t d) {
+    measured[d] = DomainMeasurement(input, Collect(by_domain[d], input.most_pair_ends)).Measure();
+  });
   for (const DomainFigures& figures : measured) {
     for (const PairFigure& p : figures.pairs) {
       model.SetPair(p.pair.first, p.pair.second, p.uncertainty_ns, p.instances);

@@ -252,7 +252,8 @@ int64_t ChapterReader::LastStart(const ClockModel& clock) const {
   return last;
 }
 
-// How long before this time what is under way then began, at most; of the last rows of each rank.
+// How long before this time what is under way then began, or how long it goes on, at most; of the last rows of each
+// rank.
 int64_t ChapterReader::Reach(const ClockModel& clock, int64_t aligned_ns) const {
   constexpr int64_t kLookBack = 64;
   int64_t reach = 0;
@@ -262,7 +263,7 @@ int64_t ChapterReader::Reach(const ClockModel& clock, int64_t aligned_ns) const 
     const int64_t end = cursor.RowAt(local);
     for (int64_t row = std::max(cursor.first(), end - kLookBack); row < end; ++row) {
       const InstanceRow& it = cursor.Row(row);
-      if (it.end_ns() > local) reach = std::max(reach, local - it.start_ns);
+      if (it.end_ns() > local) reach = std::max({reach, local - it.start_ns, it.end_ns() - local});
     }
   }
   return std::min(reach, kMostReachNs);

@@ -29,6 +29,9 @@ class ClockInputBuilder {
   // Takes the confident instances of a communicator; of those joined by id one in so many that about `most` are left.
   void Add(size_t communicator, const CommunicatorJoin& join, const AllPairs& all_pairs, size_t most = SIZE_MAX);
 
+  // As ClockInput::most_pair_ends.
+  void LimitPairEnds(size_t most) { input_.most_pair_ends = most; }
+
   [[nodiscard]] const ClockInput& input() const { return input_; }
   // (communicator, position in its join) of an instance of the input.
   [[nodiscard]] std::pair<size_t, size_t> Origin(uint32_t instance) const { return origin_.at(instance); }

@@ -30,7 +30,8 @@ namespace {
 constexpr int kAlignRounds = 2;
 
 // Instances of a communicator that align the clocks of a stretch, in which they move little.
-constexpr size_t kEnoughOfStretch = 256;
+constexpr size_t kEnoughOfStretch = 384;
+constexpr size_t kEnoughPairEnds = 192;
 
 struct Work {
   const RankResolution& ranks;
@@ -123,6 +124,7 @@ ClockModel AlignJoins(Work& work, const ClockModel& clock, bool last, size_t mos
     const bool sure = work.plans[c].membership == Membership::kKnown || work.plans[c].discovered || last;
     if (sure) input.Add(c, work.joins[c], all_pairs[c], most);
   }
+  if (most != SIZE_MAX) input.LimitPairEnds(kEnoughPairEnds);
   ClockSolution solution = AlignClocks(input.input(), executor);
   if (last) Demote(work, input, solution);
   return std::move(solution.model);

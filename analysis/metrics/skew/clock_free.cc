@@ -14,26 +14,26 @@ constexpr double kHalfWidth = 1.96;
 constexpr int64_t kMinSpreadSigmas = 5;
 constexpr int64_t kMinDistances = 10;
 
-// Distances of the ends from their middle one, its own left out.
-void AddEndDistances(const MatchedInstance& instance, Sketch& distances) {
-  std::vector<int64_t> ends;
-  for (const MatchedMember& m : instance.members) ends.push_back(m.end_ns);
-  const auto middle = ends.begin() + static_cast<std::ptrdiff_t>((ends.size() - 1) / 2);
-  std::nth_element(ends.begin(), middle, ends.end());
-  for (auto end = ends.begin(); end != ends.end(); ++end) {
-    if (end != middle) distances.Add(std::abs(*end - *middle));
-  }
-}
-
 }  // namespace
 
 bool ClockFreeWaits::Agrees() const {
   return std::abs(wait_total_ns - aligned_wait_total_ns) <= uncertainty_ns + aligned_uncertainty_ns;
 }
 
+// Distances of the ends from their middle one, its own left out.
+void ClockFreeCheck::AddEndDistances(const MatchedInstance& instance) {
+  ends_.clear();
+  for (const MatchedMember& m : instance.members) ends_.push_back(m.end_ns);
+  const auto middle = ends_.begin() + static_cast<std::ptrdiff_t>((ends_.size() - 1) / 2);
+  std::nth_element(ends_.begin(), middle, ends_.end());
+  for (auto end = ends_.begin(); end != ends_.end(); ++end) {
+    if (end != middle) distances_.Add(std::abs(*end - *middle), end_distances_);
+  }
+}
+
 void ClockFreeCheck::Add(const MatchedInstance& instance) {
   if (!instance.all_pairs || !instance.complete) return;
-  AddEndDistances(instance, end_distances_);
+  AddEndDistances(instance);
   Candidate candidate;
   candidate.spread_ns = instance.spread_ns;
   candidate.members = static_cast<int64_t>(instance.members.size());
@@ -45,7 +45,8 @@ void ClockFreeCheck::Add(const MatchedInstance& instance) {
   candidates_.push_back(candidate);
 }
 
-std::optional<ClockFreeWaits> ClockFreeCheck::Result() const {
+std::optional<ClockFreeWaits> ClockFreeCheck::Finish() {
+  distances_.Flush(end_distances_);
   if (end_distances_.count() < kMinDistances) return std::nullopt;
   const double sigma = kSigmaOfMedian * static_cast<double>(end_distances_.Quantile(0.5)->value);
   ClockFreeWaits out;

@@ -13,6 +13,7 @@
 
 #include "analysis/metrics/match/match.h"
 #include "analysis/stats/sketch.h"
+#include "analysis/stats/sketch_feed.h"
 
 namespace lockstep {
 
@@ -34,8 +35,8 @@ struct ClockFreeWaits {
 class ClockFreeCheck {
  public:
   void Add(const MatchedInstance& instance);
-  // Null where no instance is valid.
-  [[nodiscard]] std::optional<ClockFreeWaits> Result() const;
+  // Null where no instance is valid. The check is used up.
+  [[nodiscard]] std::optional<ClockFreeWaits> Finish();
 
  private:
   struct Candidate {
@@ -45,8 +46,13 @@ class ClockFreeCheck {
     int64_t aligned_wait_ns = 0;
     int64_t aligned_uncertainty_ns = 0;
   };
+
+  void AddEndDistances(const MatchedInstance& instance);
+
   std::vector<Candidate> candidates_;
   Sketch end_distances_;
+  SketchFeed distances_;
+  std::vector<int64_t> ends_;  // of the instance in hand
 };
 
 }  // namespace lockstep

@@ -4,6 +4,8 @@
 #include <map>
 #include <tuple>
 
+#include "analysis/stats/sketch_feed.h"
+
 namespace lockstep {
 namespace {
 
@@ -23,6 +25,7 @@ struct RowWork {
   double confidence_sum = 0;
   int64_t complete = 0;
   bool any_ambiguous = false;
+  SketchFeed waits;
   Sketch uncertainty_ns;
   Sketch wait_uncertainty_ns;
   ClockFreeCheck clock_free;
@@ -97,7 +100,7 @@ void AddUsable(const MatchedInstance& i, RowWork& work) {
   row.spread_ns.Add(i.spread_ns);
   row.end_spread_ns.Add(i.end_spread_ns);
   if (i.transfer_ns >= 0) row.transfer_ns.Add(i.transfer_ns);
-  for (const MatchedMember& m : i.members) row.wait_ns.Add(m.wait_ns);
+  for (const MatchedMember& m : i.members) work.waits.Add(m.wait_ns, row.wait_ns);
   work.uncertainty_ns.Add(i.uncertainty_ns);
   work.wait_uncertainty_ns.Add(TotalWaitUncertaintyNs(i));
   work.clock_free.Add(i);
@@ -155,10 +158,11 @@ void CompareWithBaseline(const Baselines& baselines, int32_t members, Collective
 
 CollectiveRowResult ResultOf(RowWork work) {
   CollectiveRowResult& row = work.row;
+  work.waits.Flush(row.wait_ns);
   row.wait_total_ns = row.wait_ns.sum();
   row.uncertainty_total_ns = work.uncertainty_ns.sum();
   row.wait_uncertainty_ns = work.wait_uncertainty_ns.sum();
-  row.clock_free = work.clock_free.Result();
+  row.clock_free = work.clock_free.Finish();
   row.complete = row.matched > 0 && work.complete == row.matched;
   if (row.matched > 0) {
     row.confidence = work.confidence_sum / static_cast<double>(row.matched);

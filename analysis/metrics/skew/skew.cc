@@ -18,27 +18,6 @@ int64_t DivideHalfToEven(int64_t value, int64_t by) {
   return quotient;
 }
 
-void AddToRanks(const MatchedInstance& instance, SkewTotals& totals) {
-  for (const MatchedMember& m : instance.members) {
-    RankSkew& rank = totals.ranks[static_cast<size_t>(m.rank_index)];
-    rank.lateness_ns.Add(LatenessNs(instance, m));
-    rank.wait_ns.Add(m.wait_ns);
-    rank.wait_total_ns = AddStopping(rank.wait_total_ns, m.wait_ns);
-    rank.wait_uncertainty_ns = AddStopping(rank.wait_uncertainty_ns, m.wait_uncertainty_ns);
-    ++rank.instances;
-    rank.certain_instances += instance.last_certain ? 1 : 0;
-  }
-  const int64_t wait = TotalWaitNs(instance);
-  if (!instance.last_certain) {
-    totals.unassigned_wait_ns = AddStopping(totals.unassigned_wait_ns, wait);
-    return;
-  }
-  RankSkew& last = totals.ranks[static_cast<size_t>(instance.last_rank_index)];
-  last.caused_wait_total_ns = AddStopping(last.caused_wait_total_ns, wait);
-  last.caused_uncertainty_ns = AddStopping(last.caused_uncertainty_ns, TotalWaitUncertaintyNs(instance));
-  ++last.last_arrivals;
-}
-
 // Of equal ones the lowest rank.
 void NameWorst(const std::map<int32_t, int64_t>& caused, StepSkew& step) {
   for (const auto& [rank_index, wait] : caused) {
@@ -50,7 +29,29 @@ void NameWorst(const std::map<int32_t, int64_t>& caused, StepSkew& step) {
 
 }  // namespace
 
-SkewSum::SkewSum(size_t ranks) { totals_.ranks.resize(ranks); }
+SkewSum::SkewSum(size_t ranks) : feeds_(ranks) { totals_.ranks.resize(ranks); }
+
+void SkewSum::AddToRanks(const MatchedInstance& instance) {
+  for (const MatchedMember& m : instance.members) {
+    RankSkew& rank = totals_.ranks[static_cast<size_t>(m.rank_index)];
+    RankFeeds& feeds = feeds_[static_cast<size_t>(m.rank_index)];
+    feeds.lateness_ns.Add(LatenessNs(instance, m), rank.lateness_ns);
+    feeds.wait_ns.Add(m.wait_ns, rank.wait_ns);
+    rank.wait_total_ns = AddStopping(rank.wait_total_ns, m.wait_ns);
+    rank.wait_uncertainty_ns = AddStopping(rank.wait_uncertainty_ns, m.wait_uncertainty_ns);
+    ++rank.instances;
+    rank.certain_instances += instance.last_certain ? 1 : 0;
+  }
+  const int64_t wait = TotalWaitNs(instance);
+  if (!instance.last_certain) {
+    totals_.unassigned_wait_ns = AddStopping(totals_.unassigned_wait_ns, wait);
+    return;
+  }
+  RankSkew& last = totals_.ranks[static_cast<size_t>(instance.last_rank_index)];
+  last.caused_wait_total_ns = AddStopping(last.caused_wait_total_ns, wait);
+  last.caused_uncertainty_ns = AddStopping(last.caused_uncertainty_ns, TotalWaitUncertaintyNs(instance));
+  ++last.last_arrivals;
+}
 
 void SkewSum::AddToStep(const MatchedInstance& instance, StepSkew& step, CausedByRank& caused) {
   const int64_t wait = TotalWaitNs(instance);
@@ -66,13 +67,17 @@ void SkewSum::AddToStep(const MatchedInstance& instance, StepSkew& step, CausedB
 
 void SkewSum::Add(const MatchedInstance& instance) {
   if (!instance.usable()) return;
-  AddToRanks(instance, totals_);
+  AddToRanks(instance);
   if (instance.step == kNoStep) return;
   auto& [step, caused] = steps_[instance.step];
   AddToStep(instance, step, caused);
 }
 
 SkewTotals SkewSum::Finish() {
+  for (size_t r = 0; r < feeds_.size(); ++r) {
+    feeds_[r].lateness_ns.Flush(totals_.ranks[r].lateness_ns);
+    feeds_[r].wait_ns.Flush(totals_.ranks[r].wait_ns);
+  }
   for (auto& [number, step] : steps_) {
     NameWorst(step.second, step.first);
     totals_.steps.push_back(std::move(step.first));

@@ -16,6 +16,7 @@
 #include "analysis/metrics/match/match.h"
 #include "analysis/stats/signed_sketch.h"
 #include "analysis/stats/sketch.h"
+#include "analysis/stats/sketch_feed.h"
 
 namespace lockstep {
 
@@ -60,9 +61,16 @@ class SkewSum {
 
  private:
   using CausedByRank = std::map<int32_t, int64_t>;  // rank index -> waiting that it certainly caused
+  struct RankFeeds {
+    SketchFeed lateness_ns;
+    SketchFeed wait_ns;
+  };
+
+  void AddToRanks(const MatchedInstance& instance);
   static void AddToStep(const MatchedInstance& instance, StepSkew& step, CausedByRank& caused);
 
   SkewTotals totals_;
+  std::vector<RankFeeds> feeds_;  // by rank index
   std::map<int64_t, std::pair<StepSkew, CausedByRank>> steps_;
 };
 

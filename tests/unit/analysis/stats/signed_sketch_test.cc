@@ -76,5 +76,21 @@ TEST(SignedSketch, APercentileNeedsEnoughValues) {
   EXPECT_TRUE(SketchOf(SomeValues(10, 5)).Quantile(0.9).has_value());
 }
 
+TEST(SignedSketch, ManyAtOnceGiveWhatOneByOneDoes) {
+  std::vector<int64_t> values;
+  for (int64_t i = 0; i < 3'000; ++i) values.push_back(i * 7'919 % 6'007 - 3'000);
+  SignedSketch one_by_one;
+  for (const int64_t value : values) one_by_one.Add(value);
+  SignedSketch at_once;
+  at_once.AddAll(values);
+  EXPECT_EQ(at_once.count(), one_by_one.count());
+  EXPECT_EQ(at_once.sum(), one_by_one.sum());
+  EXPECT_EQ(at_once.min(), one_by_one.min());
+  EXPECT_EQ(at_once.max(), one_by_one.max());
+  for (const int64_t rank : {1, 750, 1'500, 2'250, 3'000}) {
+    EXPECT_EQ(at_once.OrderStatistic(rank).value, one_by_one.OrderStatistic(rank).value);
+  }
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -128,10 +128,10 @@ TEST_F(ChapterReaderTest, ChaptersHaveRowsOfTheirNeighboursBeforeAndBehind) {
   for (size_t c = 0; c < read.own.size(); ++c) {
     const int64_t own = read.own[c][0].last - read.own[c][0].first;
     if (c > 0) {
-      EXPECT_GE(read.own[c][0].first - read.all[c][0].first, own / 16) << c;
+      EXPECT_GE(read.own[c][0].first - read.all[c][0].first, own / 48) << c;
     }
     if (c + 1 < read.own.size()) {
-      EXPECT_GE(read.all[c][0].last - read.own[c][0].last, own / 16) << c;
+      EXPECT_GE(read.all[c][0].last - read.own[c][0].last, own / 48) << c;
     }
     EXPECT_LE(read.all[c][0].last - read.all[c][0].first, 3 * own + 64) << c;
   }

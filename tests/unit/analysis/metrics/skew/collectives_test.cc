@@ -178,7 +178,7 @@ ClockFreeCheck Scattered(int64_t error_ns, int64_t uncertainty_ns) {
 }
 
 TEST(ClockFree, DurationsAloneTellTheWaits) {
-  const auto waits = Scattered(0, 2 * kUs).Result();
+  const auto waits = Scattered(0, 2 * kUs).Finish();
   ASSERT_TRUE(waits.has_value());
   EXPECT_EQ(waits->instances, 50);
   EXPECT_LT(waits->end_sigma_ns, 1 * kUs);
@@ -187,14 +187,14 @@ TEST(ClockFree, DurationsAloneTellTheWaits) {
 }
 
 TEST(ClockFree, AWrongClockDisagreesWithTheDurations) {
-  const auto waits = Scattered(40 * kUs, 2 * kUs).Result();
+  const auto waits = Scattered(40 * kUs, 2 * kUs).Finish();
   ASSERT_TRUE(waits.has_value());
   EXPECT_FALSE(waits->Agrees());
 }
 
 TEST(ClockFree, TheDurationsAreFinerThanAnUncertainClock) {
-  EXPECT_TRUE(Scattered(0, 30 * kUs).Result()->Finer());
-  EXPECT_FALSE(Scattered(0, 100).Result()->Finer());
+  EXPECT_TRUE(Scattered(0, 30 * kUs).Finish()->Finer());
+  EXPECT_FALSE(Scattered(0, 100).Finish()->Finer());
 }
 
 TEST(ClockFree, SpreadsWithinTheScatterOfTheEndsAreNotValid) {
@@ -207,7 +207,7 @@ TEST(ClockFree, SpreadsWithinTheScatterOfTheEndsAreNotValid) {
     for (size_t m = 0; m < 2; ++m) instance.members[m].end_ns = 100 * kUs + static_cast<int64_t>(m) * 30 * kUs;
     check.Add(instance);
   }
-  EXPECT_FALSE(check.Result().has_value());
+  EXPECT_FALSE(check.Finish().has_value());
 }
 
 TEST(BlockBootstrap, EqualBlocksGiveAnIntervalOfNoWidth) {
