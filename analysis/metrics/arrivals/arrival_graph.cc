@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <tuple>
 #include <utility>
 
+#include "analysis/base/disjoint_sets.h"
 #include "analysis/base/status_macros.h"
 #include "analysis/base/time.h"
 #include "analysis/metrics/arrivals/segment_chain.h"
@@ -133,20 +135,37 @@ absl::StatusOr<std::vector<ArrivalNode>> LoadRank(const RunData& run, InstanceSo
   return std::move(rows.nodes);
 }
 
-std::vector<uint32_t> OrderByLastStart(const MatchResult& match) {
-  std::vector<std::pair<int64_t, uint32_t>> keys;
+// Ranks that usable instances connect, however far: each set named by its lowest rank index.
+std::vector<uint32_t> ConnectedRanks(const MatchResult& match, size_t ranks) {
+  DisjointSets connected(ranks);
+  for (const MatchedInstance& instance : match.instances) {
+    if (!instance.usable()) continue;
+    const auto first = static_cast<size_t>(instance.members.front().rank_index);
+    for (const MatchedMember& m : instance.members) connected.Join(first, static_cast<size_t>(m.rank_index));
+  }
+  std::vector<uint32_t> out;
+  for (size_t r = 0; r < ranks; ++r) out.push_back(static_cast<uint32_t>(connected.Find(r)));
+  return out;
+}
+
+void SetOrder(const MatchResult& match, ArrivalGraph& graph) {
+  const std::vector<uint32_t> connected = ConnectedRanks(match, graph.ranks.size());
+  std::vector<std::tuple<uint32_t, int64_t, uint32_t>> keys;
+  graph.first_ns = INT64_MAX;
+  graph.last_ns = INT64_MIN;
   for (size_t i = 0; i < match.instances.size(); ++i) {
     const MatchedInstance& instance = match.instances[i];
     if (!instance.usable()) continue;
     int64_t last = INT64_MIN;
     for (const MatchedMember& m : instance.members) last = std::max(last, m.start_ns);
-    keys.emplace_back(last, static_cast<uint32_t>(i));
+    const uint32_t set = connected[static_cast<size_t>(instance.members.front().rank_index)];
+    keys.emplace_back(set, last, static_cast<uint32_t>(i));
+    graph.first_ns = std::min(graph.first_ns, last);
+    graph.last_ns = std::max(graph.last_ns, last);
   }
   std::sort(keys.begin(), keys.end());
-  std::vector<uint32_t> order;
-  order.reserve(keys.size());
-  for (const auto& key : keys) order.push_back(key.second);
-  return order;
+  graph.order.reserve(keys.size());
+  for (const auto& key : keys) graph.order.push_back(std::get<2>(key));
 }
 
 }  // namespace
@@ -163,7 +182,7 @@ absl::StatusOr<ArrivalGraph> LoadArrivalGraph(const RunData& run, InstanceSource
     LOCKSTEP_RETURN_IF_ERROR(slot.status());
     graph.ranks.push_back(*std::move(slot));
   }
-  graph.order = OrderByLastStart(match);
+  SetOrder(match, graph);
   return graph;
 }
 

@@ -1,10 +1,11 @@
 // Who made the others wait, through however many communicators: blame carried forward to its origin.
 //
-// Instances are taken in order of their last arrival. The last arriver's positive parts are scaled to 1; what it did
-// itself (compute, copies, host, launch, ...) is its own; what it spent waiting in another collective is passed on to
-// that collective's blame; carry-in to the previous instance's. Each instance's waits are then charged to these origins
-// in proportion, once in rank-time lost (sum of waits) and once on the critical path (solo damage). Delay analysis,
-// Boehme et al., TOPC 2016, done forward in one pass. Sums are exact integers by largest remainder. Pure.
+// Instances are taken in order of their last arrival, as far as they can have to do with each other. The last arriver's
+// positive parts are scaled to 1; what it did itself (compute, copies, host, launch, ...) is its own; what it spent
+// waiting in another collective is passed on to that collective's blame; carry-in to the previous instance's. Each
+// instance's waits are then charged to these origins in proportion, once in rank-time lost (sum of waits) and once on
+// the critical path (solo damage). Delay analysis, Boehme et al., TOPC 2016, done forward in one pass. Sums are exact
+// integers by largest remainder. Pure.
 #pragma once
 
 #include <cstdint>

@@ -33,19 +33,20 @@ std::vector<int32_t> BusiestOfRanks(const MatchResult& match, const ArrivalGraph
   return busiest;
 }
 
-OwnParts PartsOf(const Segment& segment) {
-  OwnParts parts{};
-  const auto set = [&](LatenessPart part, int64_t ns) { parts[static_cast<size_t>(part)] = static_cast<double>(ns); };
-  set(LatenessPart::kCompute, segment.compute_ns);
-  set(LatenessPart::kCopy, segment.copy_ns);
-  set(LatenessPart::kHost, segment.host_ns);
-  set(LatenessPart::kLaunch, segment.launch_ns);
-  set(LatenessPart::kDependency, segment.dependency_ns);
-  set(LatenessPart::kRest, segment.rest_ns);
-  return parts;
+// The parts of a segment that are a rank's own.
+constexpr size_t kOwnParts = 6;
+constexpr std::array<LatenessPart, kOwnParts> kPartOf = {LatenessPart::kCompute,    LatenessPart::kCopy,
+                                                         LatenessPart::kHost,       LatenessPart::kLaunch,
+                                                         LatenessPart::kDependency, LatenessPart::kRest};
+using SegmentParts = std::array<double, kOwnParts>;
+
+SegmentParts PartsOf(const Segment& segment) {
+  return {static_cast<double>(segment.compute_ns),    static_cast<double>(segment.copy_ns),
+          static_cast<double>(segment.host_ns),       static_cast<double>(segment.launch_ns),
+          static_cast<double>(segment.dependency_ns), static_cast<double>(segment.rest_ns)};
 }
 
-double SumOf(const OwnParts& parts) {
+double SumOf(const SegmentParts& parts) {
   double sum = 0;
   for (const double part : parts) sum += part;
   return sum;
@@ -104,7 +105,7 @@ class OwnTimeSums::Meter {
  private:
   struct Own {
     size_t rank = 0;
-    OwnParts parts{};
+    SegmentParts parts{};
     double sum = 0;
   };
 
@@ -141,7 +142,7 @@ class OwnTimeSums::Meter {
       const ArrivalNode* node = NodeOf(member);
       if (node == nullptr || ranks_[rank].result.communicator != static_cast<int32_t>(instance.communicator)) continue;
       if (instance.all_pairs && (previous < 0 || PreviousInstance(member, *node) != previous)) continue;
-      const OwnParts parts = PartsOf(node->segment);
+      const SegmentParts parts = PartsOf(node->segment);
       own_.push_back({rank, parts, SumOf(parts)});
     }
     AddOwn(unit);
@@ -153,14 +154,18 @@ class OwnTimeSums::Meter {
       OfUnit& of = ranks_[own.rank].At(unit);
       ++of.instances;
       of.own_ns += own.sum;
-      for (size_t p = 0; p < kLatenessParts; ++p) ranks_[own.rank].result.own_parts[p] += own.parts[p];
+      AddParts(own.parts, ranks_[own.rank].result.own_parts);
     }
   }
 
+  static void AddParts(const SegmentParts& parts, OwnParts& into) {
+    for (size_t p = 0; p < kOwnParts; ++p) into[static_cast<size_t>(kPartOf[p])] += parts[p];
+  }
+
   void AddExcess(size_t unit) {
-    OwnParts total{};
+    SegmentParts total{};
     for (const Own& own : own_) {
-      for (size_t p = 0; p < kLatenessParts; ++p) total[p] += own.parts[p];
+      for (size_t p = 0; p < kOwnParts; ++p) total[p] += own.parts[p];
     }
     const double sum = SumOf(total);
     const auto others = static_cast<double>(own_.size() - 1);
@@ -168,9 +173,9 @@ class OwnTimeSums::Meter {
       RankOwnTime& rank = ranks_[own.rank].result;
       rank.compared = true;
       ranks_[own.rank].At(unit).excess_ns += own.sum - (sum - own.sum) / others;
-      for (size_t p = 0; p < kLatenessParts; ++p) {
-        rank.excess_parts[p] += own.parts[p] - (total[p] - own.parts[p]) / others;
-      }
+      SegmentParts excess;
+      for (size_t p = 0; p < kOwnParts; ++p) excess[p] = own.parts[p] - (total[p] - own.parts[p]) / others;
+      AddParts(excess, rank.excess_parts);
     }
   }
 

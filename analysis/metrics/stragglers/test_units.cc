@@ -60,9 +60,8 @@ int64_t BlockLength(int64_t span_ns, int64_t blocks) {
 // Of a run that is this chapter.
 TestUnits BlocksOf(const Chapter& chapter, const ArrivalGraph& graph) {
   TestUnits units;
-  const std::vector<MatchedInstance>& instances = chapter.match.instances;
-  units.origin_ns = LastArrival(instances[graph.order.front()]);
-  const int64_t span = LastArrival(instances[graph.order.back()]) - units.origin_ns;
+  units.origin_ns = graph.first_ns;
+  const int64_t span = graph.last_ns - units.origin_ns;
   const int64_t blocks = std::min(kShortRunBlocks, BusiestCommunicator(chapter, graph) / kInstancesPerBlock);
   if (blocks < 2 || span <= 0) return units;
   units.unit_ns = BlockLength(span, blocks);
@@ -86,7 +85,7 @@ int64_t TestUnits::UnitOf(const MatchedInstance& instance) const {
 void UnitNumbers::Open(const Chapter& chapter, const ArrivalGraph& graph) {
   met_step_ = kNoStep;
   if (graph.order.empty()) return;
-  last_ns_ = std::max(last_ns_, LastArrival(chapter.match.instances[graph.order.back()]));
+  last_ns_ = std::max(last_ns_, graph.last_ns);
   if (kind_ == Kind::kUndecided) Decide(chapter, graph);
   if (kind_ == Kind::kSteps) AddSteps(chapter, graph);
 }
@@ -101,7 +100,7 @@ void UnitNumbers::Decide(const Chapter& chapter, const ArrivalGraph& graph) {
     blocks_ = BlocksOf(chapter, graph);
     return;
   }
-  blocks_.origin_ns = LastArrival(chapter.match.instances[graph.order.front()]);
+  blocks_.origin_ns = graph.first_ns;
   blocks_.unit_ns = std::max(kLeastBlockNs, BlockLength(span_ns_, kShortRunBlocks));
   blocks_.count = kMostBlocks;  // until the end is known
 }
