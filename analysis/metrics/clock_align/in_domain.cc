@@ -51,13 +51,24 @@ void Thin(size_t most, std::vector<PairEnd>& ends) {
   ends.resize(most);
 }
 
-PairEnds Collect(const std::vector<DomainMembers>& instances, size_t most) {
+// Evenly thinned, in order of time, so that the series of the pairs are.
+std::vector<const DomainMembers*> Chosen(const std::vector<DomainMembers>& instances) {
   const size_t stride = 1 + instances.size() / kMaxPairEnds;
-  PairEnds out;
+  std::vector<const DomainMembers*> out;
   for (size_t i = 0; i < instances.size(); ++i) {
-    if (i % stride != 0 && instances.size() > kMaxPairEnds) continue;
-    const auto& members = instances[i].members;
-    const bool whole = members.size() == instances[i].instance->members;
+    if (i % stride == 0 || instances.size() <= kMaxPairEnds) out.push_back(&instances[i]);
+  }
+  std::stable_sort(out.begin(), out.end(), [](const DomainMembers* a, const DomainMembers* b) {
+    return a->members.front()->end_ns < b->members.front()->end_ns;
+  });
+  return out;
+}
+
+PairEnds Collect(const std::vector<DomainMembers>& instances, size_t most) {
+  PairEnds out;
+  for (const DomainMembers* chosen : Chosen(instances)) {
+    const auto& members = chosen->members;
+    const bool whole = members.size() == chosen->instance->members;
     int64_t last = INT64_MIN;
     for (const ClockMember* m : members) last = std::max(last, m->start_ns);
     for (size_t a = 0; a < members.size(); ++a) {
@@ -68,7 +79,7 @@ PairEnds Collect(const std::vector<DomainMembers>& instances, size_t most) {
         const ClockMember& later = x.start_ns > y.start_ns ? x : y;
         out[{x.rank_index, y.rank_index}].push_back({x.end_ns, x.end_ns - y.end_ns, x.start_ns - y.start_ns,
                                                      std::min(x.end_ns - x.start_ns, y.end_ns - y.start_ns),
-                                                     instances[i].instance->cls, later.start_ns == last,
+                                                     chosen->instance->cls, later.start_ns == last,
                                                      whole ? later.end_ns - later.start_ns : 0});
       }
     }

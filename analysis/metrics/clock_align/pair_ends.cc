@@ -53,11 +53,12 @@ struct Sides {
   std::vector<double> b_later;
 };
 
-Sides SidesOf(const std::vector<PairEnd>& ends, double centre) {
+template <typename Counts>
+Sides SidesOf(const std::vector<PairEnd>& ends, double centre, const Counts& counts) {
   Sides out;
   for (const PairEnd& e : ends) {
     const double later = static_cast<double>(e.later_ns) - centre;
-    if (e.later_ns == 0) continue;
+    if (e.later_ns == 0 || !counts(e)) continue;
     (later > 0 ? out.a_later : out.b_later).push_back(static_cast<double>(e.d_ns));
   }
   return out;
@@ -137,9 +138,7 @@ double DurationOf(const std::vector<PairEnd>& used) {
 }
 
 void MeasureLast(PairCentre& out) {
-  std::vector<PairEnd> last;
-  std::copy_if(out.used.begin(), out.used.end(), std::back_inserter(last), [](const PairEnd& e) { return e.last; });
-  const Sides sides = SidesOf(last, out.centre_ns);
+  const Sides sides = SidesOf(out.used, out.centre_ns, [](const PairEnd& e) { return e.last; });
   out.a_last = sides.a_later.size();
   out.b_last = sides.b_later.size();
   out.last_a_ns = Median(sides.a_later);
@@ -154,7 +153,7 @@ PairCentre CentreOf(const std::vector<PairEnd>& ends, int64_t tick_ns) {
   std::vector<double> all;
   for (const PairEnd& e : out.used) all.push_back(static_cast<double>(e.d_ns));
   out.centre_ns = Median(all);
-  const Sides sides = SidesOf(out.used, out.centre_ns);
+  const Sides sides = SidesOf(out.used, out.centre_ns, [](const PairEnd&) { return true; });
   out.a_later = sides.a_later.size();
   out.b_later = sides.b_later.size();
   if (out.a_later + out.b_later == 0) return out;
@@ -218,8 +217,13 @@ double SideEffect(const std::vector<PairEnd>& in_time, double centre) {
 
 std::vector<Jump> JumpsOf(const PairCentre& centre) {
   if (!centre.balanced()) return {};
-  std::vector<PairEnd> in_time = centre.used;
-  std::stable_sort(in_time.begin(), in_time.end(), [](const PairEnd& x, const PairEnd& y) { return x.t_ns < y.t_ns; });
+  const auto earlier = [](const PairEnd& x, const PairEnd& y) { return x.t_ns < y.t_ns; };
+  std::vector<PairEnd> sorted;
+  if (!std::is_sorted(centre.used.begin(), centre.used.end(), earlier)) {
+    sorted = centre.used;
+    std::stable_sort(sorted.begin(), sorted.end(), earlier);
+  }
+  const std::vector<PairEnd>& in_time = sorted.empty() ? centre.used : sorted;
   const double effect = SideEffect(in_time, centre.centre_ns);
   std::vector<Sample> series;
   const int64_t origin = centre.used.front().t_ns;
