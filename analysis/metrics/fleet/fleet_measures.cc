@@ -1,6 +1,7 @@
 #include "analysis/metrics/fleet/fleet_measures.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -8,6 +9,7 @@
 
 #include "analysis/base/status_macros.h"
 #include "analysis/metrics/fleet/interval_selection.h"
+#include "analysis/stats/sketch_feed.h"
 
 namespace lockstep {
 namespace {
@@ -88,6 +90,10 @@ class RankSweep {
   // The measures of the window and the selection are given; the exposures are made to fit them exactly.
   RankMeasures Finish(const IntervalMeasure& selected, const IntervalMeasure& common, const CommonWindow& window,
                       size_t member) {
+    for (auto& [name, feeds] : feeds_) {
+      feeds.wait.Flush(result_.waits[name].wait);
+      feeds.transfer.Flush(result_.waits[name].transfer);
+    }
     result_.by_step = by_step_.Finish();
     const std::vector<StepRow>& steps = member_.source->steps;
     for (size_t i = 0; i < steps.size(); ++i) Reconcile(result_.by_step[i], steps[i].tile.exposed_comm_ns());
@@ -126,9 +132,15 @@ class RankSweep {
     if (!arrival.usable) return;
     WaitOfName& of_name = result_.waits[instance.name];
     const int64_t wait = std::min(arrival.arrival_ns, instance.end_ns()) - instance.start_ns;
-    of_name.wait.Add(std::max<int64_t>(wait, 0));
-    if (transfer_ns >= 0) of_name.transfer.Add(transfer_ns);
+    FeedsOfName& feeds = feeds_[instance.name];
+    feeds.wait.Add(std::max<int64_t>(wait, 0), of_name.wait);
+    if (transfer_ns >= 0) feeds.transfer.Add(transfer_ns, of_name.transfer);
   }
+
+  struct FeedsOfName {
+    SketchFeed wait;
+    SketchFeed transfer;
+  };
 
   [[nodiscard]] Exposure SumOfSteps(size_t first, size_t last) const {
     Exposure sum;
@@ -138,6 +150,7 @@ class RankSweep {
 
   const Fleet& fleet_;
   const FleetRank& member_;
+  std::map<uint32_t, FeedsOfName> feeds_;
   ExposureSweep by_step_;
   std::optional<ExposureSweep> buckets_;
   std::optional<ExposureSweep> selected_;
