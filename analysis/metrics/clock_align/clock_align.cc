@@ -345,8 +345,8 @@ void WidenPairs(const ClockInput& input, const std::vector<double>& excess, size
 }
 
 // A device whose records scatter about its own clock says so in the uncertainty of every comparison with its domain.
-void StateScatter(const ClockInput& input, ClockModel& model) {
-  const std::vector<double> excess = ExcessScatter(input, model);
+void StateScatter(const ClockInput& input, ClockModel& model, Executor& executor) {
+  const std::vector<double> excess = ExcessScatter(input, model, executor);
   for (size_t r = 0; r < excess.size(); ++r) {
     if (excess[r] <= 0) continue;
     const DomainId domain = model.DomainOf(static_cast<int32_t>(r));
@@ -377,7 +377,7 @@ ClockSolution AlignClocks(const ClockInput& input, Executor& executor) {
       AlignComponent(events, component, steps, noise, executor, out);
     }
   }
-  StateScatter(input, out.model);
+  StateScatter(input, out.model, executor);
   std::sort(out.suspicious.begin(), out.suspicious.end());
   return out;
 }

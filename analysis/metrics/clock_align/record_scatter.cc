@@ -21,7 +21,6 @@ constexpr double kExplainedShare = 0.3;
 constexpr double kExplainedNs = 5'000;
 
 struct ClassEnds {
-  size_t seen = 0;
   std::map<int32_t, std::vector<double>> off;  // by rank index: end less the instance's middle one
   std::vector<double> shortest;                // duration, by instance
 };
@@ -61,19 +60,25 @@ void AddInstance(const ClockInput& input, const ClockInstance& instance, const C
   out.shortest.push_back(shortest);
 }
 
-std::map<uint32_t, ClassEnds> ByClass(const ClockInput& input, const ClockModel& model) {
-  const auto usable = [](const ClockInstance& i) {
-    return i.relation == ClockRelation::kAllPairs && !i.own_ends && i.members >= 2;
-  };
-  std::map<uint32_t, size_t> count;
-  for (const ClockInstance& instance : input.instances) count[instance.cls] += usable(instance) ? 1 : 0;
-  std::map<uint32_t, ClassEnds> out;
+// Usable instances of each class, in the order of the classes; thinned.
+std::vector<std::vector<const ClockInstance*>> ByClass(const ClockInput& input) {
+  std::map<uint32_t, std::vector<const ClockInstance*>> classes;
   for (const ClockInstance& instance : input.instances) {
-    if (!usable(instance)) continue;
-    ClassEnds& ends = out[instance.cls];
-    const size_t stride = 1 + count[instance.cls] / kMaxInstances;
-    if (ends.seen++ % stride == 0) AddInstance(input, instance, model, ends);
+    const bool usable = instance.relation == ClockRelation::kAllPairs && !instance.own_ends && instance.members >= 2;
+    if (usable) classes[instance.cls].push_back(&instance);
   }
+  std::vector<std::vector<const ClockInstance*>> out;
+  for (const auto& [cls, all] : classes) {
+    const size_t stride = 1 + all.size() / kMaxInstances;
+    std::vector<const ClockInstance*>& chosen = out.emplace_back();
+    for (size_t i = 0; i < all.size(); i += stride) chosen.push_back(all[i]);
+  }
+  return out;
+}
+
+ClassEnds EndsOf(const ClockInput& input, const std::vector<const ClockInstance*>& instances, const ClockModel& model) {
+  ClassEnds out;
+  for (const ClockInstance* instance : instances) AddInstance(input, *instance, model, out);
   return out;
 }
 
@@ -94,19 +99,28 @@ double LimitOf(const std::map<int32_t, Scatter>& scatters, double duration) {
 
 }  // namespace
 
-std::vector<double> ExcessScatter(const ClockInput& input, const ClockModel& model) {
+std::vector<double> ExcessScatter(const ClockInput& input, const ClockModel& model, Executor& executor) {
+  struct OfClass {
+    std::map<int32_t, Scatter> scatters;
+    double limit = 0;
+  };
+  const std::vector<std::vector<const ClockInstance*>> by_class = ByClass(input);
+  std::vector<OfClass> classes(by_class.size());
+  executor.ParallelFor(classes.size(), [&](size_t c) {
+    const ClassEnds ends = EndsOf(input, by_class[c], model);
+    classes[c].scatters = ScattersOf(ends);
+    classes[c].limit = LimitOf(classes[c].scatters, Median(ends.shortest));
+  });
   // What a record is off its clock shows in every class: the quietest one bounds it.
   std::map<int32_t, double> least;
   std::vector<double> out(input.domain.size());
   std::vector<bool> stands_out(input.domain.size());
-  for (const auto& [cls, ends] : ByClass(input, model)) {
-    const std::map<int32_t, Scatter> scatters = ScattersOf(ends);
-    const double limit = LimitOf(scatters, Median(ends.shortest));
-    for (const auto& [rank, scatter] : scatters) {
+  for (const OfClass& of_class : classes) {
+    for (const auto& [rank, scatter] : of_class.scatters) {
       const double size = std::max(scatter.about_median, scatter.about_clock);
       const auto [at, added] = least.emplace(rank, size);
       if (!added) at->second = std::min(at->second, size);
-      if (scatter.about_median > limit) stands_out[static_cast<size_t>(rank)] = true;
+      if (scatter.about_median > of_class.limit) stands_out[static_cast<size_t>(rank)] = true;
     }
   }
   for (const auto& [rank, size] : least) {

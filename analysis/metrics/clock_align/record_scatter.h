@@ -12,6 +12,6 @@ namespace lockstep {
 // instances that shows it best; 0 where the ends scatter as those of collectives do. A device stands out whose ends
 // scatter more than three times the usual of their class, or by more than a good part of the duration: no end comes
 // before the last start. Looks at four ends of five, so that a few wrong records do not matter.
-[[nodiscard]] std::vector<double> ExcessScatter(const ClockInput& input, const ClockModel& model);
+[[nodiscard]] std::vector<double> ExcessScatter(const ClockInput& input, const ClockModel& model, Executor& executor);
 
 }  // namespace lockstep
