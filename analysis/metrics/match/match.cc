@@ -58,12 +58,16 @@ int64_t ConfidentRows(const CommunicatorJoin& join) {
   return rows;
 }
 
+CommunicatorJoin JoinOne(const Work& work, size_t c, const ClockModel& clock) {
+  return JoinInstances(
+      {work.plans[c], static_cast<uint32_t>(c), work.ranks, work.rows, work.domains.domain, clock, work.domains_known});
+}
+
 // Joins again on better clocks what these can decide; keeps what they could not.
 void Rejoin(Work& work, const ClockModel& clock, Executor& executor) {
   executor.ParallelFor(work.plans.size(), [&](size_t c) {
-    if (work.joins[c].settled) return;
-    CommunicatorJoin again = JoinInstances({work.plans[c], static_cast<uint32_t>(c), work.ranks, work.rows,
-                                            work.domains.domain, clock, work.domains_known});
+    if (work.joins[c].settled || !CanJoin(work.plans[c])) return;
+    CommunicatorJoin again = JoinOne(work, c, clock);
     if (2 * ConfidentRows(again) >= ConfidentRows(work.joins[c])) work.joins[c] = std::move(again);
   });
 }
@@ -72,14 +76,23 @@ void JoinAll(Work& work, const ClockModel& clock, bool settled_too, Executor& ex
   work.joins.resize(work.plans.size());
   executor.ParallelFor(work.plans.size(), [&](size_t c) {
     if (work.joins[c].settled && !settled_too) return;
-    work.joins[c] = JoinInstances({work.plans[c], static_cast<uint32_t>(c), work.ranks, work.rows, work.domains.domain,
-                                   clock, work.domains_known});
+    work.joins[c] = JoinOne(work, c, clock);
+  });
+}
+
+// Joins what can be joined before the members of all communicators are known.
+void JoinTold(Work& work, Executor& executor) {
+  const ClockModel unknown = UnknownClocks(work.domains);
+  work.joins.clear();
+  work.joins.resize(work.plans.size());
+  executor.ParallelFor(work.plans.size(), [&](size_t c) {
+    if (CanJoin(work.plans[c])) work.joins[c] = JoinOne(work, c, unknown);
   });
 }
 
 // Joins with the planned domains; where the joined instances refute one, splits it and joins again.
 void JoinAndRefine(Work& work, Executor& executor) {
-  JoinAll(work, UnknownClocks(work.domains), true, executor);
+  JoinTold(work, executor);
   std::vector<ClockEvidence> evidence = ClocksOfHosts(work.plans, work.domains, work.rows);
   std::set<int32_t> refuted;
   for (const ClockEvidence& e : evidence) refuted.insert(work.domains.domain[static_cast<size_t>(e.rank_a)]);
@@ -92,7 +105,7 @@ void JoinAndRefine(Work& work, Executor& executor) {
   DomainPlan refined = RefineDomains(work.domains, evidence);
   const bool changed = refined.domain != work.domains.domain;
   work.domains = std::move(refined);
-  if (changed) JoinAll(work, UnknownClocks(work.domains), true, executor);
+  if (changed) JoinTold(work, executor);
 }
 
 std::vector<AllPairs> AllPairsOf(const Work& work, const ClockModel& clock, Executor& executor) {

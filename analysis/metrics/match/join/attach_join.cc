@@ -43,7 +43,7 @@ class Attacher {
     if (strays.empty()) return;
     const bool sure = timed.matched() && timed.confidence >= kMinConfidence;
     if (sure && hosts.empty()) {
-      Add(std::move(strays), timed.kind, timed.confidence);
+      Add(strays, timed.kind, timed.confidence);
     } else if (sure && hosts.size() == 1 && HasRoom(join_.instances[*hosts.begin()].instance, strays)) {
       Extend(join_.instances[*hosts.begin()], std::move(strays), timed.confidence);
     } else {
@@ -62,11 +62,11 @@ class Attacher {
 
   void Extend(JoinedInstance& joined, std::vector<RowRef> members, double confidence) const {
     for (const MatchedMember& m : joined.instance.members) members.push_back(RefOf(input_, m));
-    joined = MakeInstance(input_, std::move(members), MatchKind::kId, std::min(joined.instance.confidence, confidence));
+    joined = MakeInstance(input_, members, MatchKind::kId, std::min(joined.instance.confidence, confidence));
   }
 
-  void Add(std::vector<RowRef> members, MatchKind kind, double confidence) {
-    join_.instances.push_back(MakeInstance(input_, std::move(members), kind, confidence));
+  void Add(const std::vector<RowRef>& members, MatchKind kind, double confidence) {
+    join_.instances.push_back(MakeInstance(input_, members, kind, confidence));
   }
 
   const JoinInput& input_;

@@ -59,9 +59,9 @@ class ClockJoiner {
     if (!Convinces(joined)) return std::nullopt;
     confidence_ = 1 - std::exp(-joined.exponent);
     if (!inferred()) JoinSparse(input_, slots, joined.clusters);
-    for (TimedCluster& cluster : joined.clusters) {
+    for (const TimedCluster& cluster : joined.clusters) {
       AddAnchor(cluster.members);
-      Add(std::move(cluster.members), cluster.confidence);
+      Add(cluster.members, cluster.confidence);
     }
     JoinRooted();
     AddIncomparable();
@@ -109,12 +109,11 @@ class ClockJoiner {
     return joined.joined >= kMinJoined && joined.exponent >= kMinExponent && joined.coverage >= kMinCoverage;
   }
 
-  void Add(std::vector<RowRef> members, double confidence) {
+  void Add(const std::vector<RowRef>& members, double confidence) {
     const bool matched = members.size() > 1;
     const MatchKind kind = inferred() ? MatchKind::kInferred : MatchKind::kOrder;
     const double total = std::min(confidence, confidence_);
-    out_.instances.push_back(
-        MakeInstance(input_, std::move(members), matched ? kind : MatchKind::kNone, matched ? total : 0));
+    out_.instances.push_back(MakeInstance(input_, members, matched ? kind : MatchKind::kNone, matched ? total : 0));
   }
 
   [[nodiscard]] TimedRow Aligned(const RowRef& ref) const {
@@ -177,7 +176,7 @@ class ClockJoiner {
     for (size_t i = 0; equal && i < first.size(); ++i) {
       std::vector<RowRef> members;
       for (const auto& [member, refs] : by_member) members.push_back(refs[i]);
-      Add(std::move(members), 1);
+      Add(members, 1);
     }
     if (!equal) JoinBrokenGap(by_member);
   }
@@ -205,11 +204,11 @@ class ClockJoiner {
       }
     }
     if (!known) return;
-    for (GapColumn& column : JoinGapRows(input_, rows, repeated_)) {
+    for (const GapColumn& column : JoinGapRows(input_, rows, repeated_)) {
       if (column.certain) {
-        Add(std::move(column.members), 1);
+        Add(column.members, 1);
       } else {
-        out_.instances.push_back(MakeInstance(input_, std::move(column.members), MatchKind::kAmbiguous, 0));
+        out_.instances.push_back(MakeInstance(input_, column.members, MatchKind::kAmbiguous, 0));
       }
     }
   }

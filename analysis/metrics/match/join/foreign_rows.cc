@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -161,27 +162,59 @@ std::vector<bool> FindForeign(const std::vector<InstanceShape>& instances) {
   return out;
 }
 
+// How far the aligned end of every member lies from the middle of its instance.
+class EndDistances {
+ public:
+  EndDistances(const JoinInput& input, const std::vector<JoinedInstance*>& instances) {
+    first_.reserve(instances.size() + 1);
+    std::vector<int64_t> ends;
+    for (const JoinedInstance* j : instances) {
+      first_.push_back(members_.size());
+      ends.clear();
+      for (const MatchedMember& m : j->instance.members) {
+        ends.push_back(m.end_ns - input.clock.Correction(m.rank_index, LocalTime{m.start_ns}).ns);
+      }
+      const size_t from = members_.size();
+      for (size_t i = 0; i < ends.size(); ++i)
+        members_.push_back({RefOf(input, j->instance.members[i]).member, ends[i]});
+      const auto middle = ends.begin() + static_cast<std::ptrdiff_t>(ends.size() / 2);
+      std::nth_element(ends.begin(), middle, ends.end());
+      for (size_t i = from; i < members_.size(); ++i) members_[i].distance_ns -= *middle;
+    }
+    first_.push_back(members_.size());
+  }
+
+  struct OfMember {
+    size_t member = 0;  // position in CommunicatorPlan::ranks
+    int64_t distance_ns = 0;
+  };
+  [[nodiscard]] std::span<const OfMember> Of(size_t instance) const {
+    return std::span(members_).subspan(first_[instance], first_[instance + 1] - first_[instance]);
+  }
+
+ private:
+  std::vector<size_t> first_;  // per instance, and the end
+  std::vector<OfMember> members_;
+};
+
 // What the ranks' ends usually differ by.
 class Centres {
  public:
-  explicit Centres(const JoinInput& input) : input_(input) {}
+  explicit Centres(size_t members) : distances_(members), centre_(members, 0) {}
 
-  void Add(const MatchedInstance& instance) {
-    std::vector<int64_t> ends;
-    for (const MatchedMember& m : instance.members) ends.push_back(EndOf(m));
-    const int64_t middle = UpperMedian(std::move(ends));
-    for (const MatchedMember& m : instance.members) distances_[m.rank_index].push_back(EndOf(m) - middle);
+  void Add(std::span<const EndDistances::OfMember> instance) {
+    for (const EndDistances::OfMember& m : instance) distances_[m.member].push_back(m.distance_ns);
   }
   void Settle() {
-    for (auto& [rank, of_rank] : distances_) centre_[rank] = UpperMedian(std::move(of_rank));
+    for (size_t m = 0; m < centre_.size(); ++m) centre_[m] = UpperMedian(std::move(distances_[m]));
   }
 
   // Of the ends of one of the instances.
-  [[nodiscard]] int64_t SpreadOf(const MatchedInstance& instance) const {
+  [[nodiscard]] int64_t SpreadOf(std::span<const EndDistances::OfMember> instance) const {
     int64_t first = INT64_MAX;
     int64_t last = INT64_MIN;
-    for (const MatchedMember& m : instance.members) {
-      const int64_t end = EndOf(m) - centre_.at(m.rank_index);
+    for (const EndDistances::OfMember& m : instance) {
+      const int64_t end = m.distance_ns - centre_[m.member];
       first = std::min(first, end);
       last = std::max(last, end);
     }
@@ -189,13 +222,8 @@ class Centres {
   }
 
  private:
-  [[nodiscard]] int64_t EndOf(const MatchedMember& m) const {
-    return m.end_ns - input_.clock.Correction(m.rank_index, LocalTime{m.start_ns}).ns;
-  }
-
-  const JoinInput& input_;
-  std::map<int32_t, std::vector<int64_t>> distances_;  // by rank index
-  std::map<int32_t, int64_t> centre_;
+  std::vector<std::vector<int64_t>> distances_;  // per member
+  std::vector<int64_t> centre_;
 };
 
 int64_t GapBefore(const JoinInput& input, const MatchedMember& m) {
@@ -208,29 +236,39 @@ int64_t GapBefore(const JoinInput& input, const MatchedMember& m) {
 // Without what is said of the ends.
 InstanceShape OutlineOf(const JoinInput& input, const MatchedInstance& instance) {
   InstanceShape shape{.shortest_ns = INT64_MAX};
+  const MatchedMember* shortest = nullptr;
   for (const MatchedMember& m : instance.members) {
-    shape.uneven = shape.uneven || MovesUnevenly(RowAt(input, RefOf(input, m)).op);
+    const RankRows& rows = input.rows[static_cast<size_t>(m.rank_index)];
+    shape.uneven = shape.uneven || MovesUnevenly(rows.rows[static_cast<size_t>(m.row)].op);
     if (m.end_ns - m.start_ns >= shape.shortest_ns) continue;
     shape.shortest_ns = m.end_ns - m.start_ns;
-    shape.gap_ns = GapBefore(input, m);
+    shortest = &m;
   }
+  if (shortest != nullptr) shape.gap_ns = GapBefore(input, *shortest);
   return shape;
 }
 
 std::vector<InstanceShape> ShapesOf(const JoinInput& input, const std::vector<JoinedInstance*>& instances) {
   std::vector<InstanceShape> out;
-  Centres all(input);
+  out.reserve(instances.size());
+  const EndDistances distances(input, instances);
+  const size_t members = input.plan.ranks.size();
+  Centres all(members);
   std::map<Kind, Centres> by_kind;
-  for (const JoinedInstance* j : instances) {
-    out.push_back(OutlineOf(input, j->instance));
-    all.Add(j->instance);
-    by_kind.try_emplace(KindOf(out.back()), input).first->second.Add(j->instance);
+  std::vector<const Centres*> of_kind;
+  of_kind.reserve(instances.size());
+  for (size_t i = 0; i < instances.size(); ++i) {
+    out.push_back(OutlineOf(input, instances[i]->instance));
+    all.Add(distances.Of(i));
+    Centres& kind = by_kind.try_emplace(KindOf(out.back()), members).first->second;
+    kind.Add(distances.Of(i));
+    of_kind.push_back(&kind);
   }
   all.Settle();
   for (auto& [kind, centres] : by_kind) centres.Settle();
   for (size_t i = 0; i < instances.size(); ++i) {
-    out[i].spread_ns = all.SpreadOf(instances[i]->instance);
-    out[i].jitter_ns = by_kind.at(KindOf(out[i])).SpreadOf(instances[i]->instance);
+    out[i].spread_ns = all.SpreadOf(distances.Of(i));
+    out[i].jitter_ns = of_kind[i]->SpreadOf(distances.Of(i));
   }
   return out;
 }

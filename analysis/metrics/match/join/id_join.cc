@@ -188,7 +188,7 @@ std::optional<IdJoin> TryJoin(const JoinInput& input, const std::vector<RowRef>&
     if (members.size() > 1) {
       for (const RowRef& ref : members) ids[ref.member].matched = true;
     }
-    out.instances.push_back(MakeInstance(input, {members.begin(), members.end()}, MatchKind::kId, 1.0));
+    out.instances.push_back(MakeInstance(input, members, MatchKind::kId, 1.0));
   });
   if (!agree || !JoinsAllRanks(ids) || !JoinsAllFormats(input, ids, out.instances)) return std::nullopt;
   if (CommonPointsHold(input, out.instances)) return out;

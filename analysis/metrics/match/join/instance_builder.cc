@@ -55,8 +55,15 @@ RowRef RefOf(const JoinInput& input, const MatchedMember& member) {
   return {static_cast<size_t>(at - ranks.begin()), static_cast<uint32_t>(member.row)};
 }
 
-JoinedInstance MakeInstance(const JoinInput& input, std::vector<RowRef> members, MatchKind kind, double confidence) {
-  std::sort(members.begin(), members.end(), [](const RowRef& a, const RowRef& b) { return a.member < b.member; });
+JoinedInstance MakeInstance(const JoinInput& input, std::span<const RowRef> members, MatchKind kind,
+                            double confidence) {
+  const auto before = [](const RowRef& a, const RowRef& b) { return a.member < b.member; };
+  std::vector<RowRef> sorted;
+  if (!std::is_sorted(members.begin(), members.end(), before)) {
+    sorted.assign(members.begin(), members.end());
+    std::sort(sorted.begin(), sorted.end(), before);
+    members = sorted;
+  }
   JoinedInstance out;
   MatchedInstance& instance = out.instance;
   const CollectiveRow& first = RowAt(input, members.front());
@@ -69,6 +76,7 @@ JoinedInstance MakeInstance(const JoinInput& input, std::vector<RowRef> members,
   bool bytes_differ = false;
   bool dtype_differs = false;
   bool seq_differs = false;
+  instance.members.reserve(members.size());
   for (const RowRef& ref : members) {
     const CollectiveRow& row = RowAt(input, ref);
     instance.members.push_back(MemberOf(input, ref));

@@ -2,7 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
+#include <initializer_list>
+#include <span>
 #include <vector>
 
 #include "analysis/metrics/match/join/instance_join.h"
@@ -26,7 +27,11 @@ struct RowRef {
 [[nodiscard]] RowRef RefOf(const JoinInput& input, const MatchedMember& member);
 
 // `members` in any order, at most one row a rank, at least one.
-[[nodiscard]] JoinedInstance MakeInstance(const JoinInput& input, std::vector<RowRef> members, MatchKind kind,
+[[nodiscard]] JoinedInstance MakeInstance(const JoinInput& input, std::span<const RowRef> members, MatchKind kind,
                                           double confidence);
+[[nodiscard]] inline JoinedInstance MakeInstance(const JoinInput& input, std::initializer_list<RowRef> members,
+                                                 MatchKind kind, double confidence) {
+  return MakeInstance(input, std::span(members.begin(), members.size()), kind, confidence);
+}
 
 }  // namespace lockstep

@@ -16,6 +16,7 @@ namespace lockstep {
 namespace {
 
 void Append(CommunicatorJoin part, CommunicatorJoin& out) {
+  if (out.instances.empty()) std::swap(out.instances, part.instances);
   std::move(part.instances.begin(), part.instances.end(), std::back_inserter(out.instances));
   std::move(part.evidence.begin(), part.evidence.end(), std::back_inserter(out.evidence));
 }
@@ -26,18 +27,14 @@ std::vector<RowRef> Flatten(const std::vector<std::vector<RowRef>>& rows) {
   return out;
 }
 
-// An assumed membership takes every member to be seen.
-bool CanJoin(const JoinInput& input) {
-  const CommunicatorPlan& plan = input.plan;
-  if (plan.ranks.size() < 2 || plan.membership == Membership::kUnknown) return false;
-  return plan.membership == Membership::kKnown || plan.ranks.size() == plan.info.members.size();
-}
-
 CommunicatorJoin JoinNothing(const JoinInput& input) {
   const CommunicatorPlan& plan = input.plan;
   const bool ambiguous = plan.membership != Membership::kKnown && input.ranks.ranks.size() > 1;
   const MatchKind kind = ambiguous ? MatchKind::kAmbiguous : MatchKind::kNone;
   CommunicatorJoin out;
+  size_t rows = 0;
+  for (const std::vector<uint32_t>& of_rank : plan.rows) rows += of_rank.size();
+  out.instances.reserve(rows);
   for (size_t m = 0; m < plan.ranks.size(); ++m) {
     for (const uint32_t row : plan.rows[m]) out.instances.push_back(MakeInstance(input, {{m, row}}, kind, 0));
   }
@@ -87,8 +84,18 @@ void JoinUntold(const JoinInput& input, const std::vector<std::vector<RowRef>>& 
 void SplitRows(const JoinInput& input, std::vector<std::vector<RowRef>>& collectives,
                std::vector<RowRef>& point_to_point) {
   std::vector<std::vector<RowRef>> all(input.plan.ranks.size());
+  bool some_pairs = false;
   for (size_t m = 0; m < all.size(); ++m) {
-    for (const uint32_t row : input.plan.rows[m]) all[m].push_back({m, row});
+    all[m].reserve(input.plan.rows[m].size());
+    for (const uint32_t row : input.plan.rows[m]) {
+      all[m].push_back({m, row});
+      const CollectiveOp op = RowAt(input, all[m].back()).op;
+      some_pairs = some_pairs || IsPointToPoint(op) || op == CollectiveOp::kSendRecv;
+    }
+  }
+  if (!some_pairs) {
+    collectives = std::move(all);
+    return;
   }
   const bool in_pairs = ExchangesInPairs(input, all);
   for (size_t m = 0; m < all.size(); ++m) {
@@ -188,9 +195,15 @@ void JoinCollectives(const JoinInput& input, std::vector<std::vector<RowRef>> ro
 
 }  // namespace
 
+// An assumed membership takes every member to be seen.
+bool CanJoin(const CommunicatorPlan& plan) {
+  if (plan.ranks.size() < 2 || plan.membership == Membership::kUnknown) return false;
+  return plan.membership == Membership::kKnown || plan.ranks.size() == plan.info.members.size();
+}
+
 CommunicatorJoin JoinInstances(const JoinInput& input) {
   const CommunicatorPlan& plan = input.plan;
-  if (!CanJoin(input)) return JoinNothing(input);
+  if (!CanJoin(plan)) return JoinNothing(input);
   std::vector<std::vector<RowRef>> collectives(plan.ranks.size());
   std::vector<RowRef> point_to_point;
   SplitRows(input, collectives, point_to_point);

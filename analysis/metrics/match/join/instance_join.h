@@ -58,6 +58,9 @@ struct JoinInput {
   bool domains_known = false;          // no evidence about them is asked for
 };
 
+// Whether enough is known of the members to join anything; else every row is in an instance of its own, and unsettled.
+[[nodiscard]] bool CanJoin(const CommunicatorPlan& plan);
+
 [[nodiscard]] CommunicatorJoin JoinInstances(const JoinInput& input);
 
 }  // namespace lockstep

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <map>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "analysis/metrics/match/join/exchange_join.h"
@@ -13,33 +14,57 @@
 namespace lockstep {
 namespace {
 
-// The rows of every index of an aligned lane.
-std::vector<std::vector<RowRef>> Gather(const Lane& lane, const std::vector<std::optional<int64_t>>& shift) {
-  int64_t first = INT64_MAX;
-  int64_t last = INT64_MIN;
-  for (size_t s = 0; s < lane.rows.size(); ++s) {
-    if (!shift[s]) continue;
-    first = std::min(first, -*shift[s]);
-    last = std::max(last, static_cast<int64_t>(lane.rows[s].size()) - *shift[s]);
-  }
-  std::vector<std::vector<RowRef>> out(first < last ? static_cast<size_t>(last - first) : 0);
-  for (size_t s = 0; s < lane.rows.size(); ++s) {
-    if (!shift[s]) continue;
-    for (size_t i = 0; i < lane.rows[s].size(); ++i) {
-      out[static_cast<size_t>(static_cast<int64_t>(i) - *shift[s] - first)].push_back(lane.rows[s][i]);
+// The rows of every index of an aligned lane, by index and slot.
+class GatheredRows {
+ public:
+  GatheredRows(const Lane& lane, const std::vector<std::optional<int64_t>>& shift) {
+    int64_t first = INT64_MAX;
+    int64_t last = INT64_MIN;
+    for (size_t s = 0; s < lane.rows.size(); ++s) {
+      if (!shift[s]) continue;
+      first = std::min(first, -*shift[s]);
+      last = std::max(last, static_cast<int64_t>(lane.rows[s].size()) - *shift[s]);
     }
+    std::vector<size_t> end(first < last ? static_cast<size_t>(last - first) : 0, 0);
+    const auto for_each = [&](const auto& use) {
+      for (size_t s = 0; s < lane.rows.size(); ++s) {
+        if (!shift[s]) continue;
+        const auto from = static_cast<size_t>(-*shift[s] - first);
+        for (size_t i = 0; i < lane.rows[s].size(); ++i) use(from + i, lane.rows[s][i]);
+      }
+    };
+    for_each([&](size_t index, const RowRef&) { ++end[index]; });
+    // From how many there are to where they begin; adding them moves that to where they end.
+    size_t rows = 0;
+    for (size_t& e : end) rows += std::exchange(e, rows);
+    rows_.resize(rows);
+    for_each([&](size_t index, const RowRef& ref) { rows_[end[index]++] = ref; });
+    end_ = std::move(end);
+    // Shifts far apart leave indices that no slot reaches.
+    end_.erase(std::unique(end_.begin(), end_.end()), end_.end());
+    if (!end_.empty() && end_.front() == 0) end_.erase(end_.begin());
   }
-  // Shifts far apart leave indices that no slot reaches.
-  std::erase_if(out, [](const auto& members) { return members.empty(); });
-  return out;
-}
 
-bool OperationsAgree(const JoinInput& input, const std::vector<std::vector<RowRef>>& instances) {
-  return std::all_of(instances.begin(), instances.end(), [&](const std::vector<RowRef>& members) {
+  [[nodiscard]] size_t size() const { return end_.size(); }
+  [[nodiscard]] std::span<const RowRef> operator[](size_t i) const {
+    const size_t from = i == 0 ? 0 : end_[i - 1];
+    return std::span(rows_).subspan(from, end_[i] - from);
+  }
+
+ private:
+  std::vector<RowRef> rows_;
+  std::vector<size_t> end_;  // per index that has rows
+};
+
+bool OperationsAgree(const JoinInput& input, const GatheredRows& instances) {
+  for (size_t i = 0; i < instances.size(); ++i) {
+    const std::span<const RowRef> members = instances[i];
     const CollectiveOp op = RowAt(input, members.front()).op;
-    return std::all_of(members.begin(), members.end(),
-                       [&](const RowRef& ref) { return Compatible(op, RowAt(input, ref).op); });
-  });
+    const bool agree = std::all_of(members.begin(), members.end(),
+                                   [&](const RowRef& ref) { return Compatible(op, RowAt(input, ref).op); });
+    if (!agree) return false;
+  }
+  return true;
 }
 
 void AddSingles(const JoinInput& input, const std::vector<RowRef>& rows, MatchKind kind, CommunicatorJoin& out) {
@@ -68,10 +93,12 @@ void EmitLane(const JoinInput& input, const Lane& lane, LaneAlignment alignment,
     const bool likely = known && EqualCounts(lane);
     for (auto& s : alignment.shift) s = likely ? std::optional<int64_t>(0) : std::nullopt;
   }
-  for (std::vector<RowRef>& members : Gather(lane, alignment.shift)) {
+  const GatheredRows gathered(lane, alignment.shift);
+  out.instances.reserve(out.instances.size() + gathered.size());
+  for (size_t i = 0; i < gathered.size(); ++i) {
+    const std::span<const RowRef> members = gathered[i];
     const bool matched = members.size() > 1;
-    out.instances.push_back(MakeInstance(input, std::move(members),
-                                         matched ? KindOf(input, alignment) : MatchKind::kNone,
+    out.instances.push_back(MakeInstance(input, members, matched ? KindOf(input, alignment) : MatchKind::kNone,
                                          matched ? alignment.confidence : 0));
   }
   for (size_t s = 0; s < lane.rows.size(); ++s) {
@@ -139,10 +166,9 @@ bool JoinRouteById(const JoinInput& input, const Lane& lane, CommunicatorJoin& o
     }
   }
   if (both * 4 < lane.rows[0].size() + lane.rows[1].size()) return false;
-  for (auto& [key, members] : keyed) {
+  for (const auto& [key, members] : keyed) {
     const bool matched = members.size() > 1;
-    out.instances.push_back(
-        MakeInstance(input, std::move(members), matched ? MatchKind::kId : MatchKind::kNone, matched ? 1 : 0));
+    out.instances.push_back(MakeInstance(input, members, matched ? MatchKind::kId : MatchKind::kNone, matched ? 1 : 0));
   }
   return true;
 }
@@ -313,7 +339,7 @@ CommunicatorJoin JoinByOrder(const JoinInput& input, const std::vector<std::vect
   const Lane whole = WithoutEmptySlots(rows);
   if (whole.rows.size() > 1 && (input.plan.membership == Membership::kKnown || whole.rows.size() == rows.size())) {
     LaneAlignment alignment = AlignLane(input, whole);
-    if (alignment.certain && Complete(alignment) && OperationsAgree(input, Gather(whole, alignment.shift))) {
+    if (alignment.certain && Complete(alignment) && OperationsAgree(input, GatheredRows(whole, alignment.shift))) {
       out.settled = alignment.exact && whole.rows.size() == rows.size();
       EmitLane(input, whole, std::move(alignment), out);
       return out;
