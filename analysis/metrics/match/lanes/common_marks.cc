@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdlib>
+#include <limits>
 #include <map>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -55,6 +58,52 @@ Cell CellOf(uint64_t cls, int64_t first, int64_t second) {
   }
   return x;
 }
+
+// The marks of every cell side by side, in the order in which they were added. Cells are numbers without a pattern.
+class CellIndex {
+ public:
+  struct Entry {
+    Cell cell = 0;
+    Mark mark;
+  };
+
+  void Add(Cell cell, const Mark& mark) { added_.emplace_back(cell, &mark); }
+
+  // After the last one is added.
+  void Finish() {
+    const auto bits = static_cast<int>(std::bit_width(added_.size()));
+    shift_ = std::numeric_limits<Cell>::digits - std::max(1, bits);
+    first_.assign((size_t{1} << std::max(1, bits)) + 1, 0);
+    for (const auto& [cell, mark] : added_) ++first_[BucketOf(cell) + 1];
+    for (size_t b = 1; b < first_.size(); ++b) first_[b] += first_[b - 1];
+    std::vector<size_t> next(first_.begin(), first_.end() - 1);
+    entries_.resize(added_.size());
+    for (const auto& [cell, mark] : added_) entries_[next[BucketOf(cell)]++] = {cell, *mark};
+    added_ = {};
+    const auto before = [](const Entry& x, const Entry& y) { return x.cell < y.cell; };
+    for (size_t b = 0; b + 1 < first_.size(); ++b) {
+      const auto first = entries_.begin() + static_cast<std::ptrdiff_t>(first_[b]);
+      const auto last = entries_.begin() + static_cast<std::ptrdiff_t>(first_[b + 1]);
+      if (!std::is_sorted(first, last, before)) std::stable_sort(first, last, before);
+    }
+  }
+
+  [[nodiscard]] std::span<const Entry> Of(Cell cell) const {
+    const size_t bucket = BucketOf(cell);
+    const auto all = std::span(entries_).subspan(first_[bucket], first_[bucket + 1] - first_[bucket]);
+    const auto first = std::partition_point(all.begin(), all.end(), [&](const Entry& e) { return e.cell < cell; });
+    const auto last = std::partition_point(first, all.end(), [&](const Entry& e) { return e.cell == cell; });
+    return all.subspan(static_cast<size_t>(first - all.begin()), static_cast<size_t>(last - first));
+  }
+
+ private:
+  [[nodiscard]] size_t BucketOf(Cell cell) const { return cell >> shift_; }
+
+  std::vector<std::pair<Cell, const Mark*>> added_;
+  int shift_ = 0;
+  std::vector<size_t> first_ = {0, 0};  // of every bucket of cells, and the end
+  std::vector<Entry> entries_;          // by cell
+};
 
 // Rows that end after a longer pause than any row near them.
 std::vector<uint32_t> PeaksOf(const std::vector<LaneEvent>& events, size_t near) {
@@ -200,23 +249,20 @@ class MarkSearch {
       for (const Mark& m : of_domain) {
         const ClassRule& rule = rules_.at(m.cls);
         const Cell cell = CellOfMark(m, rule.cell_ns);
-        if (IsSampled(cell, rule)) index_.emplace_back(cell, &m);
+        if (IsSampled(cell, rule)) index_.Add(cell, m);
       }
     }
-    std::stable_sort(index_.begin(), index_.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
+    index_.Finish();
   }
 
-  void AddVotes(const Mark& m, Cell cell, std::vector<Vote>& out) const {
-    const auto first =
-        std::lower_bound(index_.begin(), index_.end(), cell, [](const auto& entry, Cell c) { return entry.first < c; });
-    const auto last =
-        std::upper_bound(first, index_.end(), cell, [](Cell c, const auto& entry) { return c < entry.first; });
-    const auto n = static_cast<size_t>(last - first);
-    const int64_t tolerance = rules_.at(m.cls).cell_ns / 2;
+  void AddVotes(const Mark& m, Cell cell, int64_t tolerance, std::vector<Vote>& out) const {
+    const std::span<const CellIndex::Entry> others = index_.Of(cell);
+    const size_t n = others.size();
     // Of crowded cells every mark sees others.
     const size_t start = n > kMaxPerCell ? static_cast<uint64_t>(m.t_ns) * 0x9e3779b97f4a7c15ULL % n : 0;
     for (size_t k = 0; k < std::min(n, kMaxPerCell); ++k) {
-      const Mark& other = *(first + static_cast<std::ptrdiff_t>((start + k) % n))->second;
+      const size_t at = start + k;
+      const Mark& other = others[at < n ? at : at - n].mark;
       if (other.domain == m.domain || other.cls != m.cls || !AreAlike(m, other, tolerance)) continue;
       const bool in_order = m.domain < other.domain;
       const int64_t offset = in_order ? m.t_ns - other.t_ns : other.t_ns - m.t_ns;
@@ -230,7 +276,7 @@ class MarkSearch {
     for (const Mark& m : marks_[domain]) {
       const ClassRule& rule = rules_.at(m.cls);
       for (const Cell cell : CellsAround(m, rule.cell_ns)) {
-        if (IsSampled(cell, rule)) AddVotes(m, cell, all);
+        if (IsSampled(cell, rule)) AddVotes(m, cell, rule.cell_ns / 2, all);
       }
     }
     std::sort(all.begin(), all.end());
@@ -288,7 +334,7 @@ class MarkSearch {
   std::vector<std::vector<uint32_t>> peaks_;  // per lane: rows
   std::map<uint64_t, ClassRule> rules_;       // by class
   std::vector<std::vector<Mark>> marks_;      // per domain
-  std::vector<std::pair<Cell, const Mark*>> index_;
+  CellIndex index_;
 };
 
 }  // namespace

@@ -36,7 +36,8 @@ constexpr size_t kCompared = 64;  // places where two walks are compared
 // A candidate followed over both lanes.
 class FullWalk {
  public:
-  FullWalk(const LaneWalker& walker, const LaneWalker::Candidate& candidate) : walker_(walker) {
+  FullWalk(const LaneWalker& walker, const OffsetSearch& search, const OffsetSearch::Candidate& candidate)
+      : walker_(walker), search_(search) {
     const size_t n = walker.a().size();
     const auto stride = static_cast<std::ptrdiff_t>(std::max<size_t>(1, n / kMaxSteps));
     Follow(candidate, -stride);
@@ -107,7 +108,7 @@ class FullWalk {
     return std::max(x.start_ns, y.start_ns + offset) <= std::min(x.end_ns, y.end_ns + offset) + slack;
   }
 
-  void Follow(const LaneWalker::Candidate& candidate, std::ptrdiff_t stride) {
+  void Follow(const OffsetSearch::Candidate& candidate, std::ptrdiff_t stride) {
     OffsetTracker tracker{static_cast<double>(candidate.offset), 0, walker_.a()[candidate.probe].end_ns, 0};
     size_t from = candidate.probe;
     if (stride > 0) from += static_cast<size_t>(stride);
@@ -134,8 +135,9 @@ class FullWalk {
   bool Relock(size_t at, size_t misses, OffsetTracker& tracker) {
     const int64_t t = walker_.a()[at].end_ns;
     const int64_t expected = std::llround(tracker.Predict(t));
-    const auto finalists = walker_.Finalists(at, expected, kJumpReachNs, 1);
-    if (finalists.empty() || 4 * finalists.front().score > static_cast<double>(walker_.cap_ns())) return false;
+    const double most = static_cast<double>(walker_.cap_ns()) / 4;
+    const auto finalists = search_.Finalists({at, expected, kJumpReachNs, 1, most});
+    if (finalists.empty()) return false;
     tracker = {static_cast<double>(finalists.front().offset), 0, t, 0};
     ++jumps_;
     size_t near = 0;
@@ -236,6 +238,7 @@ class FullWalk {
   }
 
   const LaneWalker& walker_;
+  const OffsetSearch& search_;
   std::vector<LaneWalker::Step> steps_;  // ascending
   size_t jumps_ = 0;
 };
@@ -293,12 +296,13 @@ std::optional<LaneShift> FindLaneShift(const std::vector<LaneEvent>& a, const st
                                        const ShiftQuestion& question) {
   if (a.size() < static_cast<size_t>(kMinPairs) || b.size() < static_cast<size_t>(kMinPairs)) return std::nullopt;
   const LaneWalker walker(a, b, question.cap_ns > 0 ? question.cap_ns : std::max(CapOf(a), CapOf(b)));
+  const OffsetSearch search(a, b, walker.cap_ns());
   const int64_t middle = a[a.size() / 2].end_ns;
   std::vector<Tried> tried;
   for (const size_t probe : ProbesOf(a, b, question.expected_ns, question.reach_ns)) {
-    for (const LaneWalker::Candidate& c :
-         walker.Finalists(probe, question.expected_ns, question.reach_ns, kFinalists)) {
-      FullWalk walk(walker, c);
+    for (const OffsetSearch::Candidate& c :
+         search.Finalists({probe, question.expected_ns, question.reach_ns, kFinalists})) {
+      FullWalk walk(walker, search, c);
       LaneShift shift = walk.Summarise(question.tick_ns);
       if (shift.pairs < kMinPairs) continue;
       const double at_middle = walk.OffsetAt(middle);

@@ -1,8 +1,10 @@
 // Walking one lane along another: the nearest ends, and the offset that follows them. Internal to comparing lanes.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "analysis/metrics/match/lanes/lane_shift.h"
@@ -20,7 +22,8 @@ struct OffsetTracker {
   int steps = 0;
 
   [[nodiscard]] double Predict(int64_t t_ns) const { return offset + rate * static_cast<double>(t_ns - at_ns); }
-  void Update(int64_t t_ns, double residual);
+  // `predicted`: for this time; `residual`: what was found, less that.
+  void Update(int64_t t_ns, double predicted, double residual);
 };
 
 // One lane walked along another; borrows both. Ends farther apart than `cap_ns` count as that far.
@@ -49,30 +52,15 @@ class LaneWalker {
     auto i = static_cast<std::ptrdiff_t>(from);
     for (size_t n = 0; n < count && i >= 0 && i < static_cast<std::ptrdiff_t>(a_.size()); ++n, i += stride) {
       const auto index = static_cast<size_t>(i);
-      const Step step = Nearest(index, tracker.Predict(a_[index].end_ns), near);
+      const double predicted = tracker.Predict(a_[index].end_ns);
+      const Step step = Nearest(index, predicted, near);
       if (step.distance_ns < cap_ns_) {
         const double found = static_cast<double>(a_[index].end_ns - b_[step.j].end_ns);
-        tracker.Update(a_[index].end_ns, found - tracker.Predict(a_[index].end_ns));
+        tracker.Update(a_[index].end_ns, predicted, found - predicted);
       }
       if (!visit(step, tracker)) return;
     }
   }
-
-  // Much closer than by chance, on average.
-  [[nodiscard]] bool Promising(double sum, int64_t seen) const;
-
-  // Mean capped distance of the events around a probe; no longer sought where it cannot be promising.
-  [[nodiscard]] double LocalScore(size_t probe, int64_t offset, size_t near) const;
-
-  struct Candidate {
-    double score = 0;
-    int64_t offset = 0;
-    size_t probe = 0;
-  };
-
-  // The best of the promising offsets at a probe, best first, each at least kOtherShiftNs from the others.
-  [[nodiscard]] std::vector<Candidate> Finalists(size_t probe, int64_t expected_ns, int64_t reach_ns,
-                                                 size_t limit) const;
 
   [[nodiscard]] int64_t cap_ns() const { return cap_ns_; }
   [[nodiscard]] const std::vector<LaneEvent>& a() const { return a_; }
@@ -86,6 +74,66 @@ class LaneWalker {
   const std::vector<LaneEvent>& b_;
   int64_t cap_ns_;
 };
+
+// Where one lane may lie against another: the offsets at which the ends around a probe come close.
+class OffsetSearch {
+ public:
+  OffsetSearch(const std::vector<LaneEvent>& a, const std::vector<LaneEvent>& b, int64_t cap_ns);
+
+  struct Candidate {
+    double score = 0;
+    int64_t offset = 0;
+    size_t probe = 0;
+  };
+
+  struct Question {
+    size_t probe = 0;
+    int64_t expected_ns = 0;
+    int64_t reach_ns = 0;
+    size_t limit = 1;                                       // so many are asked for, ...
+    double most = std::numeric_limits<double>::infinity();  // ... that score no more than this
+  };
+  // The best of the promising offsets at a probe, best first, each at least kOtherShiftNs from the others.
+  [[nodiscard]] std::vector<Candidate> Finalists(const Question& question) const;
+
+ private:
+  // What the walks need of the events, without the rest: most walks end after a few of them.
+  struct Ends {
+    explicit Ends(const std::vector<LaneEvent>& lane);
+    std::vector<int64_t> end_ns;
+    std::vector<uint32_t> kind;
+  };
+  struct Nearest {
+    int64_t distance_ns = 0;  // capped
+    size_t at = 0;            // place in b
+  };
+
+  // The first of them that are at least kOtherShiftNs from each other.
+  [[nodiscard]] static std::vector<Candidate> Apart(const std::vector<Candidate>& best_first, size_t limit);
+  // Much closer than by chance, on average.
+  [[nodiscard]] bool Promising(double sum, int64_t seen) const;
+  // Mean capped distance of the events around a probe; no longer sought where it cannot be promising, or is certainly
+  // more than `most`: then any number that is neither.
+  [[nodiscard]] double LocalScore(size_t probe, int64_t offset, size_t near, double most) const;
+  // Those that score no more than `bound`; if it may fall, it does to the score of the last one found so far.
+  [[nodiscard]] std::vector<Candidate> Within(const Question& question, double& bound, bool may_fall) const;
+  [[nodiscard]] Nearest NearestTo(int64_t want_ns, uint32_t kind, size_t& near) const;
+  [[nodiscard]] size_t FirstEndFrom(int64_t t_ns, size_t near) const;
+
+  Ends a_;
+  Ends b_;
+  bool one_kind_;  // all events of both
+  int64_t cap_ns_;
+};
+
+// As std::llround.
+[[nodiscard]] inline int64_t RoundToNs(double value) {
+  constexpr double kExact = 4503599627370496.0;  // 2^52: below, what is cut off is known exactly
+  if (!(value > -kExact && value < kExact)) return std::llround(value);
+  const auto whole = static_cast<int64_t>(value);
+  const double rest = value - static_cast<double>(whole);
+  return whole + (rest >= 0.5 ? 1 : 0) - (rest <= -0.5 ? 1 : 0);
+}
 
 // How two events lie against each other on the clocks of their domains.
 [[nodiscard]] EndDistance DistanceOf(const LaneEvent& a, const LaneEvent& b);
