@@ -39,8 +39,8 @@ void WriteJson(std::string_view json, grpc::ServerWriter<v1::ReportChunk>& write
 
 class QueryService : public v1::Query::Service {
  public:
-  QueryService(JobStore& store, RunOpener& opener, Executor& executor, CallGuard& guard)
-      : store_(store), opener_(opener), executor_(executor), guard_(guard) {}
+  QueryService(JobStore& store, RunOpener& opener, Executor& executor, OpenRuns& open_runs, CallGuard& guard)
+      : store_(store), opener_(opener), executor_(executor), open_runs_(open_runs), guard_(guard) {}
 
   grpc::Status Runs(grpc::ServerContext* context, const v1::RunsRequest* /*request*/,
                     grpc::ServerWriter<v1::RunsChunk>* writer) override {
@@ -109,7 +109,7 @@ class QueryService : public v1::Query::Service {
 
   absl::StatusOr<std::string> Answer(const v1::ViewsRequest& request) {
     LOCKSTEP_ASSIGN_OR_RETURN(const AnalysisOptions options, FromProto(request));
-    return AnswerViews(store_, request.run(), options, executor_);
+    return AnswerViews(store_, request.run(), options, executor_, &open_runs_);
   }
 
   absl::Status Finish(const std::string& run) {
@@ -134,14 +134,15 @@ class QueryService : public v1::Query::Service {
   JobStore& store_;
   RunOpener& opener_;
   Executor& executor_;
+  OpenRuns& open_runs_;
   CallGuard& guard_;
 };
 
 }  // namespace
 
 std::unique_ptr<grpc::Service> MakeQueryService(JobStore& store, RunOpener& opener, Executor& executor,
-                                                CallGuard& guard) {
-  return std::make_unique<QueryService>(store, opener, executor, guard);
+                                                OpenRuns& open_runs, CallGuard& guard) {
+  return std::make_unique<QueryService>(store, opener, executor, open_runs, guard);
 }
 
 }  // namespace lockstep

@@ -36,6 +36,7 @@ class Server : public AggregatorServer {
         access_(std::move(access)),
         guard_(access_),
         executor_(options.analysis_threads),
+        open_runs_(store, executor_),
         opener_(store),
         admission_(options.limits),
         environment_{.store = store,
@@ -48,7 +49,7 @@ class Server : public AggregatorServer {
                      .store_start = static_cast<uint64_t>(SystemClock().UnixNs())},
         answering_(static_cast<size_t>(options.limits.max_working)),
         ingest_(MakeIngestService(environment_, guard_, answering_)),
-        query_(MakeQueryService(store, opener_, executor_, guard_)) {}
+        query_(MakeQueryService(store, opener_, executor_, open_runs_, guard_)) {}
 
   ~Server() override { Shutdown(); }
 
@@ -90,6 +91,7 @@ class Server : public AggregatorServer {
       health->SetServingStatus(false);
     }
     guard_.gate().CloseAndWait(options_.grace_ns);
+    open_runs_.Stop();
     admission_.Close();
     server_->Shutdown(std::chrono::system_clock::now());  // what is still open is cancelled
     server_->Wait();
@@ -142,6 +144,7 @@ class Server : public AggregatorServer {
   const std::shared_ptr<AccessControl> access_;  // null: everybody may do everything
   CallGuard guard_;
   ThreadPool executor_;
+  OpenRuns open_runs_;
   RunOpener opener_;
   Admission admission_;
   const IngestEnvironment environment_;

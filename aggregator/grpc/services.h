@@ -8,6 +8,7 @@
 #include "aggregator/ingest/answering_threads.h"
 #include "aggregator/ingest/ingest_session.h"
 #include "aggregator/ingest/run_opener.h"
+#include "aggregator/query/open_runs.h"
 #include "aggregator/store/job_store.h"
 #include "analysis/model/run_data.h"
 
@@ -21,6 +22,6 @@ namespace lockstep {
 [[nodiscard]] std::unique_ptr<grpc::Service> MakeIngestService(const IngestEnvironment& environment, CallGuard& guard,
                                                                AnsweringThreads& answering);
 [[nodiscard]] std::unique_ptr<grpc::Service> MakeQueryService(JobStore& store, RunOpener& opener, Executor& executor,
-                                                              CallGuard& guard);
+                                                              OpenRuns& open_runs, CallGuard& guard);
 
 }  // namespace lockstep

@@ -46,10 +46,15 @@ void Keep(JobStore& store, const std::string& run, const RunContent& content, co
 }  // namespace
 
 absl::StatusOr<std::string> AnswerViews(JobStore& store, const std::string& run, const AnalysisOptions& asked,
-                                        Executor& executor) {
+                                        Executor& executor, OpenRuns* open) {
   const Hash128 key = AnswerKey(asked);
   if (std::optional<std::string> kept = FindKept(store, run, key)) return *std::move(kept);
-  LOCKSTEP_ASSIGN_OR_RETURN(LoadedRun loaded, store.LoadRun(run));
+  OpenRuns::Answer grown;
+  if (open != nullptr) {
+    LOCKSTEP_ASSIGN_OR_RETURN(grown, open->Ask(run, asked));
+    if (grown.text) return *std::move(grown.text);
+  }
+  LOCKSTEP_ASSIGN_OR_RETURN(LoadedRun loaded, grown.loaded ? *std::move(grown.loaded) : store.LoadRun(run));
   RunInfo& info = loaded.data.info;
   const bool complete = info.state != RunState::kOpen;
   if (complete) {

@@ -7,6 +7,7 @@
 
 #include <string>
 
+#include "aggregator/query/open_runs.h"
 #include "aggregator/store/job_store.h"
 #include "analysis/metrics/run/analysis_options.h"
 #include "analysis/model/run_data.h"
@@ -15,9 +16,10 @@ namespace lockstep {
 
 // The report document (lockstep.report/1) as JSON text. A complete run counts as analysed from then on, and the store
 // may keep what was answered: the same request gets the same text without being computed again, until the run changes.
+// `open`: keeps the analysis of runs that still grow; null = each answer about such a run is computed from nothing.
 // Errors: kNotFound (no such run), and those of BuildReport.
 absl::StatusOr<std::string> AnswerViews(JobStore& store, const std::string& run, const AnalysisOptions& asked,
-                                        Executor& executor);
+                                        Executor& executor, OpenRuns* open = nullptr);
 
 // Writes the resolved ranks of a run that is complete into the store, for the people who read it with SQL. An open run
 // is left alone: more sources may still change who is which rank.

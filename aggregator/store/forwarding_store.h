@@ -37,6 +37,7 @@ class ForwardingStore : public JobStore {
   }
   absl::StatusOr<std::vector<RunInfo>> ListRuns() override { return target_.ListRuns(); }
   absl::StatusOr<LoadedRun> LoadRun(const std::string& run) override { return target_.LoadRun(run); }
+  absl::StatusOr<LoadedRun> LoadCollectives(const std::string& run) override { return target_.LoadCollectives(run); }
   absl::StatusOr<std::optional<std::string>> FindAnswer(const std::string& run, const Hash128& key) override {
     return target_.FindAnswer(run, key);
   }

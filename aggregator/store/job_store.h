@@ -99,6 +99,9 @@ class JobStore {
 
   [[nodiscard]] virtual absl::StatusOr<std::vector<RunInfo>> ListRuns() = 0;            // by name
   [[nodiscard]] virtual absl::StatusOr<LoadedRun> LoadRun(const std::string& run) = 0;  // kNotFound
+  // The same, but a store may leave out the tables of the sources that say nothing of their collectives: all but
+  // contexts, communicators and steps.
+  [[nodiscard]] virtual absl::StatusOr<LoadedRun> LoadCollectives(const std::string& run) { return LoadRun(run); }
   // An answer that was kept about exactly the present content; nullopt without one. A store may keep none at all.
   [[nodiscard]] virtual absl::StatusOr<std::optional<std::string>> FindAnswer(const std::string& run,
                                                                               const Hash128& key) = 0;

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/base/hash128.h"
 #include "analysis/model/batch.h"
 #include "analysis/model/source.h"
 
@@ -67,6 +68,14 @@ struct RunData {
   std::vector<FileNote> files;      // ordered by path, naturally, then host
 };
 
+// How far the instances of a source were read, in the words of their store: who reads on goes on behind it, perhaps in
+// a later snapshot.
+struct InstancePosition {
+  int64_t number = -1;  // of what was given last; -1 = nothing yet
+  Hash128 content;      // ... its hash
+  friend bool operator==(const InstancePosition&, const InstancePosition&) = default;
+};
+
 // Pulls the instances of one source, in order of start, in blocks; names translated to RunData::names. Implemented by
 // the stores and by a vector in tests. Not thread safe; make one per reader. An empty block is the end; a block lives
 // until the next one is asked for.
@@ -82,6 +91,8 @@ class InstanceStream {
     block_ = *std::move(block);
     return block_;
   }
+  // Behind the last block given.
+  [[nodiscard]] virtual InstancePosition Position() const { return {}; }
 
  private:
   std::vector<InstanceRow> block_;  // looked at last
@@ -92,6 +103,12 @@ class InstanceSource {
   virtual ~InstanceSource() = default;
   // Instances of RunData::sources[source], in order of start.
   virtual absl::StatusOr<std::unique_ptr<InstanceStream>> Open(size_t source) = 0;
+  // Goes on behind a position that a stream of this source told, of this snapshot or an earlier one.
+  // kFailedPrecondition: the source has another content there by now; kUnimplemented: these cannot be read on.
+  virtual absl::StatusOr<std::unique_ptr<InstanceStream>> OpenBehind(size_t source, const InstancePosition& position) {
+    if (position.number < 0) return Open(source);
+    return absl::UnimplementedError("these instances can only be read from their begin");
+  }
   // Ordinal of the first row that Open gives, in the source's stream of all instances: more than 0 of a stretch.
   [[nodiscard]] virtual int64_t FirstRow(size_t /*source*/) const { return 0; }
   // How many rows Open gives where that is known; -1: it is not.

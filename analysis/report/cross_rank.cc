@@ -12,31 +12,35 @@ namespace lockstep {
 absl::Status CrossRankSums::Add(const Chapter& chapter, InstanceSource& instances,
                                 std::shared_ptr<const MatchResult> sample, Executor& executor) {
   LOCKSTEP_ASSIGN_OR_RETURN(ArrivalGraph graph, LoadArrivalGraph(run_, instances, ranks_, chapter.match, executor));
-  const bool is_sample = sample != nullptr;
-  if (is_sample) {
-    sample_->graph = std::move(graph);
-    sample_->match = std::move(sample);
+  const auto stands_for_all = sample == nullptr ? nullptr : std::make_shared<CrossRankSample>();
+  if (stands_for_all != nullptr) {
+    stands_for_all->graph = std::move(graph);
+    stands_for_all->match = std::move(sample);
   }
-  const ArrivalGraph& arrivals = is_sample ? sample_->graph : graph;
+  const ArrivalGraph& arrivals = stands_for_all != nullptr ? stands_for_all->graph : graph;
   // The longest first: none needs another.
   std::vector<std::function<void()>> parts = {
       [&] { blame_.Add(chapter, arrivals); },
       [&] { lateness_.Add(chapter, arrivals); },
   };
-  if (is_sample) {
-    parts.insert(parts.begin(), [&] { sample_->replay = std::make_unique<const Replay>(arrivals, *sample_->match); });
+  if (stands_for_all != nullptr) {
+    parts.insert(parts.begin(),
+                 [&] { stands_for_all->replay = std::make_unique<const Replay>(arrivals, *stands_for_all->match); });
   }
   executor.ParallelFor(parts.size(), [&](size_t i) { parts[i](); });
+  if (stands_for_all != nullptr) sample_ = stands_for_all;
   return absl::OkStatus();
 }
 
 std::unique_ptr<const CrossRank> CrossRankSums::Finish(const RunMatch& match, const AnalysisOptions& options) {
-  LOCKSTEP_CHECK(sample_->replay != nullptr);
-  CrossRank& out = *sample_;
-  out.blame = blame_.Finish();
+  LOCKSTEP_CHECK(sample_ != nullptr);
+  auto out = std::make_unique<CrossRank>();
+  out->sample = sample_;
+  out->blame = blame_.Finish();
   const TestedLateness tested = lateness_.Finish(ranks_, match, options.layout);
-  out.stragglers = FindStragglers({run_, ranks_, *out.match, out.graph, *out.replay, out.blame}, tested);
-  return std::move(sample_);
+  out->stragglers = FindStragglers(
+      {run_, ranks_, *sample_->match, sample_->graph, *sample_->replay, out->blame, &sample_->what_ifs}, tested);
+  return out;
 }
 
 }  // namespace lockstep

@@ -17,27 +17,32 @@
 namespace lockstep {
 
 // The parts refer to each other: not copied, not moved.
-struct CrossRank {
-  CrossRank() = default;
-  CrossRank(const CrossRank&) = delete;
-  CrossRank& operator=(const CrossRank&) = delete;
+struct CrossRankSample {
+  CrossRankSample() = default;
+  CrossRankSample(const CrossRankSample&) = delete;
+  CrossRankSample& operator=(const CrossRankSample&) = delete;
 
-  std::shared_ptr<const MatchResult> match;  // of the sample
-  ArrivalGraph graph;                        // of the sample
-  std::unique_ptr<const Replay> replay;      // of the sample
+  std::shared_ptr<const MatchResult> match;
+  ArrivalGraph graph;
+  std::unique_ptr<const Replay> replay;
+  mutable WhatIfMemo what_ifs;  // on it; copies of the sums that share the sample are finished one at a time
+};
+
+struct CrossRank {
+  std::shared_ptr<const CrossRankSample> sample;
   BlameResult blame;
   StragglerResult stragglers;
 };
 
-// Fed with the chapters of a run in order of time.
+// Fed with the chapters of a run in order of time. A copy shares the sample and goes on for itself.
 class CrossRankSums {
  public:
   // Borrows all. `span_ns`: length of the run; 0 = one chapter is the run.
   CrossRankSums(const RunData& run, const RankResolution& ranks, int64_t span_ns)
       : run_(run), ranks_(ranks), lateness_(ranks.ranks.size(), span_ns) {}
 
-  // `instances`: rows of the chapter. `sample`: what the chapter borrows if it is the sample; exactly one is. Errors:
-  // those of the instances.
+  // `instances`: rows of the chapter. `sample`: what the chapter borrows if it is the sample; one is, or of several the
+  // last one counts. Errors: those of the instances.
   [[nodiscard]] absl::Status Add(const Chapter& chapter, InstanceSource& instances,
                                  std::shared_ptr<const MatchResult> sample, Executor& executor);
   // The sums are used up.
@@ -48,7 +53,7 @@ class CrossRankSums {
   const RankResolution& ranks_;
   LatenessSums lateness_;
   BlameSums blame_;
-  std::unique_ptr<CrossRank> sample_ = std::make_unique<CrossRank>();
+  std::shared_ptr<const CrossRankSample> sample_;
 };
 
 }  // namespace lockstep

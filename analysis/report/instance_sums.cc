@@ -24,6 +24,11 @@ std::function<void()> Feeding(Sum& sum, const Chapter& chapter, const AnalysisCo
   };
 }
 
+template <typename Sum>
+std::unique_ptr<Sum> CopyOf(const std::unique_ptr<Sum>& sum) {
+  return sum == nullptr ? nullptr : std::make_unique<Sum>(*sum);
+}
+
 }  // namespace
 
 InstanceSums::InstanceSums(const Fleet& fleet, const std::vector<std::string>& views, int64_t span_ns) {
@@ -38,6 +43,13 @@ InstanceSums::InstanceSums(const Fleet& fleet, const std::vector<std::string>& v
   }
   if (Any(views, {"summary"})) late = std::make_unique<LateArrivalsSum>();
 }
+
+InstanceSums::InstanceSums(const InstanceSums& other)
+    : causes(CopyOf(other.causes)),
+      collectives(CopyOf(other.collectives)),
+      skew(CopyOf(other.skew)),
+      listed(CopyOf(other.listed)),
+      late(CopyOf(other.late)) {}
 
 absl::Status InstanceSums::Add(const Chapter& chapter, const AnalysisContext& context,
                                std::shared_ptr<const MatchResult> sample) {

@@ -24,6 +24,10 @@ struct InstanceSums {
   // `span_ns`: length of the run; 0 = one chapter is the run. Borrows the fleet.
   InstanceSums(const Fleet& fleet, const std::vector<std::string>& views, int64_t span_ns);
 
+  // Goes on for itself from what the other one has.
+  InstanceSums(const InstanceSums& other);
+  InstanceSums& operator=(const InstanceSums&) = delete;
+
   // The chapter as a context of its own: its instances, their match, and which of them are selected. `sample`: as
   // CrossRankSums takes it. Errors: those of the instances.
   [[nodiscard]] absl::Status Add(const Chapter& chapter, const AnalysisContext& context,

@@ -57,7 +57,7 @@ class LiveRun:
 
 def live(bench):
     """From the moment when one more second of all ranks is durable to the summary that contains it, while the next ones arrive. Asked
-    for twice: an answer is made of the whole run each time."""
+    for twice: the first question makes the aggregator follow the run, so that the second one takes only what came since."""
     ranks, steps = (64, 10) if bench.quick else (512, 30)
     run, points = LiveRun(bench, ranks, steps), []
     try:

@@ -15,8 +15,9 @@ using InstanceBlocks = std::vector<std::shared_ptr<const InstanceBlock>>;
 // Reads the blocks of one source; shared with the store, which never changes them.
 class MemoryInstanceStream final : public InstanceStream {
  public:
-  MemoryInstanceStream(const InstanceBlocks& blocks, const std::vector<uint32_t>& names, InstancePacking packing)
-      : blocks_(blocks), names_(names), packing_(std::move(packing)) {}
+  MemoryInstanceStream(const InstanceBlocks& blocks, const std::vector<uint32_t>& names, InstancePacking packing,
+                       size_t first)
+      : blocks_(blocks), names_(names), packing_(std::move(packing)), next_(first) {}
 
   absl::StatusOr<std::vector<InstanceRow>> Take() override {
     if (next_ == blocks_.size()) return std::vector<InstanceRow>();
@@ -29,11 +30,16 @@ class MemoryInstanceStream final : public InstanceStream {
     return rows;
   }
 
+  [[nodiscard]] InstancePosition Position() const override {
+    if (next_ == 0) return {};
+    return {static_cast<int64_t>(next_) - 1, blocks_[next_ - 1]->hash};
+  }
+
  private:
   const InstanceBlocks blocks_;
   const std::vector<uint32_t> names_;
   const InstancePacking packing_;
-  size_t next_ = 0;
+  size_t next_;
 };
 
 class MemoryInstanceSource final : public InstanceSource {
@@ -48,7 +54,18 @@ class MemoryInstanceSource final : public InstanceSource {
   absl::StatusOr<std::unique_ptr<InstanceStream>> Open(size_t source) override {
     LOCKSTEP_CHECK(source < sources_.size());
     const auto& [blocks, names] = sources_[source];
-    return std::make_unique<MemoryInstanceStream>(blocks, names, packing_);
+    return std::make_unique<MemoryInstanceStream>(blocks, names, packing_, 0);
+  }
+
+  absl::StatusOr<std::unique_ptr<InstanceStream>> OpenBehind(size_t source, const InstancePosition& position) override {
+    LOCKSTEP_CHECK(source < sources_.size());
+    if (position.number < 0) return Open(source);
+    const auto& [blocks, names] = sources_[source];
+    const auto last = static_cast<size_t>(position.number);
+    if (last >= blocks.size() || blocks[last]->hash != position.content) {
+      return absl::FailedPreconditionError("the source has other instances than those that were read");
+    }
+    return std::make_unique<MemoryInstanceStream>(blocks, names, packing_, last + 1);
   }
 
  private:
@@ -134,7 +151,7 @@ absl::StatusOr<StoredSource> MemoryStore::PutSource(const std::string& run, cons
 absl::Status MemoryStore::PutBatch(const std::string& run, const Hash128& source_id, const Hash128& hash,
                                    const ReceivedBatch& received) {
   const Batch& batch = received.batch;
-  SharedBlock instances = BlockOf(received);
+  SharedBlock instances = BlockOf(hash, received);
   const MutexLock lock(mutex_);
   Run* const stored = Find(run);
   if (stored == nullptr) return NoSuchRun(run);
@@ -170,9 +187,10 @@ absl::Status MemoryStore::TakeNames(const std::string& name, Run& run, const Bat
   return absl::OkStatus();
 }
 
-MemoryStore::SharedBlock MemoryStore::BlockOf(const ReceivedBatch& received) const {
+MemoryStore::SharedBlock MemoryStore::BlockOf(const Hash128& hash, const ReceivedBatch& received) const {
   if (received.instances.count == 0) return nullptr;
   auto block = std::make_shared<InstanceBlock>();
+  block->hash = hash;
   if (packing_.pack) {
     block->packed = packing_.pack(received);
   } else {

@@ -27,6 +27,7 @@ struct InstancePacking {
 
 // The instances of one batch: rows, or packed.
 struct InstanceBlock {
+  Hash128 hash;  // of the batch
   std::vector<InstanceRow> rows;
   std::string packed;
 };
@@ -84,7 +85,7 @@ class MemoryStore final : public JobStore {
 
   static RunInfo Describe(const std::string& name, const Run& run);
   static void Append(Source& source, const Batch& batch, SharedBlock instances);
-  [[nodiscard]] SharedBlock BlockOf(const ReceivedBatch& received) const;
+  [[nodiscard]] SharedBlock BlockOf(const Hash128& hash, const ReceivedBatch& received) const;
   [[nodiscard]] absl::Status TakeNames(const std::string& name, Run& run, const Batch& batch) const;
   void Touch(Run& run) const;
   Run* Find(const std::string& run) LOCKSTEP_REQUIRES(mutex_);

@@ -17,6 +17,7 @@ namespace {
 // The instances of one batch; sequence -1 = the end.
 struct StoredBatch {
   int64_t sequence = -1;
+  Hash128 hash;
   std::string block;                  // whole, or
   std::vector<std::string> by_group;  // as stores before schema 5 split them
 };
@@ -37,6 +38,7 @@ class Snapshot {
     StoredBatch batch;
     if (!more) return batch;
     batch.sequence = find.Int(0);
+    batch.hash = Hash128::FromBytes(find.Blob(2));
     if (find.IsNull(1)) {
       LOCKSTEP_RETURN_IF_ERROR(ReadGroups(source, batch));
     } else {
@@ -45,9 +47,19 @@ class Snapshot {
     return batch;
   }
 
+  // Whether the batch at that position is the one that was read.
+  absl::StatusOr<bool> Has(int64_t source, const InstancePosition& position) {
+    const MutexLock lock(mutex_);
+    LOCKSTEP_ASSIGN_OR_RETURN(Statement find, db_.Prepare("SELECT hash FROM batch WHERE source = ? AND sequence = ?"));
+    Binder(find).Int(source).Int(position.number);
+    LOCKSTEP_ASSIGN_OR_RETURN(const bool known, find.Step());
+    return known && Hash128::FromBytes(find.Blob(0)) == position.content;
+  }
+
  private:
   static constexpr std::string_view kNextBatch =
-      "SELECT batch.sequence, block FROM batch LEFT JOIN batch_instances USING (source, sequence) WHERE batch.source = "
+      "SELECT batch.sequence, block, batch.hash FROM batch LEFT JOIN batch_instances USING (source, sequence) WHERE "
+      "batch.source = "
       "? AND batch.sequence > ? AND batch.instances > 0 ORDER BY batch.sequence LIMIT 1";
   static constexpr std::string_view kGroups =
       "SELECT columns FROM instance_block WHERE source = ? AND sequence = ? ORDER BY communicator";
@@ -70,13 +82,13 @@ class Snapshot {
 
 class StoredInstanceStream final : public InstanceStream {
  public:
-  StoredInstanceStream(std::shared_ptr<Snapshot> snapshot, size_t source)
-      : snapshot_(std::move(snapshot)), source_(snapshot_->source(source)) {}
+  StoredInstanceStream(std::shared_ptr<Snapshot> snapshot, size_t source, const InstancePosition& position)
+      : snapshot_(std::move(snapshot)), source_(snapshot_->source(source)), position_(position) {}
 
   absl::StatusOr<std::vector<InstanceRow>> Take() override {
-    LOCKSTEP_ASSIGN_OR_RETURN(const StoredBatch batch, snapshot_->BatchAfter(source_.source, sequence_));
+    LOCKSTEP_ASSIGN_OR_RETURN(const StoredBatch batch, snapshot_->BatchAfter(source_.source, position_.number));
     if (batch.sequence < 0) return std::vector<InstanceRow>();
-    sequence_ = batch.sequence;
+    position_ = {batch.sequence, batch.hash};
     LOCKSTEP_ASSIGN_OR_RETURN(std::vector<InstanceRow> rows, ReadBack(Decode(batch)));
     // An empty answer would be the end.
     if (rows.empty()) return absl::DataLossError("a batch lacks the instances that it has");
@@ -88,6 +100,8 @@ class StoredInstanceStream final : public InstanceStream {
     }
     return rows;
   }
+
+  [[nodiscard]] InstancePosition Position() const override { return position_; }
 
  private:
   static absl::StatusOr<std::vector<InstanceRow>> Decode(const StoredBatch& batch) {
@@ -102,7 +116,7 @@ class StoredInstanceStream final : public InstanceStream {
 
   const std::shared_ptr<Snapshot> snapshot_;
   const StoredInstances& source_;  // lives in the snapshot
-  int64_t sequence_ = -1;
+  InstancePosition position_;
 };
 
 class StoredInstanceSource final : public InstanceSource {
@@ -111,7 +125,15 @@ class StoredInstanceSource final : public InstanceSource {
 
   absl::StatusOr<std::unique_ptr<InstanceStream>> Open(size_t source) override {
     LOCKSTEP_CHECK(source < snapshot_->size());
-    return std::make_unique<StoredInstanceStream>(snapshot_, source);
+    return std::make_unique<StoredInstanceStream>(snapshot_, source, InstancePosition{});
+  }
+
+  absl::StatusOr<std::unique_ptr<InstanceStream>> OpenBehind(size_t source, const InstancePosition& position) override {
+    LOCKSTEP_CHECK(source < snapshot_->size());
+    if (position.number < 0) return Open(source);
+    LOCKSTEP_ASSIGN_OR_RETURN(const bool there, snapshot_->Has(snapshot_->source(source).source, position));
+    if (!there) return absl::FailedPreconditionError("the source has other instances than those that were read");
+    return std::make_unique<StoredInstanceStream>(snapshot_, source, position);
   }
 
  private:

@@ -11,6 +11,7 @@
 #include "aggregator/store/sqlite/instance_reader.h"
 #include "aggregator/store/sqlite/row_fields.h"
 #include "analysis/base/status_macros.h"
+#include "platform/executor.h"
 #include "proto/batch_codec.h"
 #include "proto/step_codec.h"
 #include "proto/table_codec.h"
@@ -55,12 +56,14 @@ class SourceLoader {
  public:
   SourceLoader(Database& db, int64_t source) : db_(db), source_(source) {}
 
-  absl::Status Load(SourceData* data) {
+  // Kernels are what most is to be unpacked of: left as they are.
+  absl::Status Load(RunTables tables, SourceData* data, std::vector<std::string>* kernels) {
     LOCKSTEP_RETURN_IF_ERROR(LoadCommunicators(data));
     LOCKSTEP_RETURN_IF_ERROR(LoadSteps(data));
+    if (tables == RunTables::kOfCollectives) return absl::OkStatus();
     LOCKSTEP_RETURN_IF_ERROR(LoadStepKernels(data));
     LOCKSTEP_RETURN_IF_ERROR(LoadBuckets(data));
-    LOCKSTEP_RETURN_IF_ERROR(LoadKernels(data));
+    LOCKSTEP_RETURN_IF_ERROR(LoadKernels(kernels));
     LOCKSTEP_RETURN_IF_ERROR(LoadRows(db_, "memory", source_, &data->memory));
     LOCKSTEP_RETURN_IF_ERROR(LoadRows(db_, "api", source_, &data->apis));
     LOCKSTEP_RETURN_IF_ERROR(LoadRows(db_, "range", source_, &data->ranges));
@@ -118,11 +121,10 @@ class SourceLoader {
                       });
   }
 
-  absl::Status LoadKernels(SourceData* data) {
+  absl::Status LoadKernels(std::vector<std::string>* packed) {
     return ForEachRow(db_, "SELECT rows FROM kernel WHERE source = ? ORDER BY name", source_,
-                      [data](const Statement& found) -> absl::Status {
-                        LOCKSTEP_ASSIGN_OR_RETURN(auto rows, ReadBack(UnpackKernels(found.Blob(0))));
-                        std::move(rows.begin(), rows.end(), std::back_inserter(data->kernels));
+                      [packed](const Statement& found) {
+                        packed->emplace_back(found.Blob(0));
                         return absl::OkStatus();
                       });
   }
@@ -140,7 +142,28 @@ struct SourceHead {
   int64_t id = 0;
   int64_t conflicts = 0;
   SourceData data;
+  std::vector<std::string> kernels;  // packed
+  std::vector<uint32_t> names;       // id of the run's dictionary by id of the stream
 };
+
+absl::Status Unpack(SourceHead& head) {
+  for (const std::string& packed : head.kernels) {
+    LOCKSTEP_ASSIGN_OR_RETURN(auto rows, ReadBack(UnpackKernels(packed)));
+    std::move(rows.begin(), rows.end(), std::back_inserter(head.data.kernels));
+  }
+  head.kernels = {};
+  return TranslateNames(head.names, &head.data);
+}
+
+// Of many sources side by side.
+absl::Status UnpackAll(std::vector<SourceHead>& heads) {
+  constexpr size_t kMany = 16;
+  std::vector<absl::Status> done(heads.size());
+  ThreadPool pool(heads.size() < kMany ? 1 : 0);
+  pool.ParallelFor(heads.size(), [&](size_t i) { done[i] = Unpack(heads[i]); });
+  for (const absl::Status& status : done) LOCKSTEP_RETURN_IF_ERROR(status);
+  return absl::OkStatus();
+}
 
 absl::StatusOr<SourceContext> DecodeContext(std::string_view bytes) {
   v1::SourceContext message;
@@ -235,7 +258,7 @@ absl::StatusOr<std::vector<RunInfo>> DescribeRuns(Database& db) {
   }
 }
 
-absl::StatusOr<LoadedRun> LoadStoredRun(Database db, const std::string& run) {
+absl::StatusOr<LoadedRun> LoadStoredRun(Database db, const std::string& run, RunTables tables) {
   LOCKSTEP_RETURN_IF_ERROR(db.Execute("BEGIN"));
   LOCKSTEP_ASSIGN_OR_RETURN(auto found, FindRun(db, run));
   LoadedRun loaded;
@@ -246,12 +269,14 @@ absl::StatusOr<LoadedRun> LoadStoredRun(Database db, const std::string& run) {
   std::vector<StoredInstances> stored;
   for (SourceHead& head : heads) {
     SourceLoader loader(db, head.id);
-    LOCKSTEP_RETURN_IF_ERROR(loader.Load(&head.data));
+    LOCKSTEP_RETURN_IF_ERROR(loader.Load(tables, &head.data, &head.kernels));
     head.data.summary.drops.Add(DropReason::kConflictingBatch, head.conflicts);
-    LOCKSTEP_ASSIGN_OR_RETURN(std::vector<uint32_t> names, loader.LoadNames(dictionary));
-    LOCKSTEP_RETURN_IF_ERROR(TranslateNames(names, &head.data));
+    LOCKSTEP_ASSIGN_OR_RETURN(head.names, loader.LoadNames(dictionary));
+  }
+  LOCKSTEP_RETURN_IF_ERROR(UnpackAll(heads));
+  for (SourceHead& head : heads) {
     loaded.data.sources.push_back(std::move(head.data));
-    stored.push_back({head.id, std::move(names), loaded.data.sources.back().communicators.size()});
+    stored.push_back({head.id, std::move(head.names), loaded.data.sources.back().communicators.size()});
   }
   loaded.data.names = dictionary.Take();
   LOCKSTEP_RETURN_IF_ERROR(LoadFileNotes(db, found.first.run_id, &loaded.data.files));

@@ -12,9 +12,14 @@
 
 namespace lockstep {
 
+enum class RunTables : uint8_t {
+  kAll = 0,
+  kOfCollectives = 1,  // communicators and steps of the sources alone
+};
+
 // Takes over a fresh reading connection; kNotFound when there is no such run. The result keeps its snapshot, and so
 // keeps the store's log from shrinking, until it is destroyed. Its InstanceSource may be used from several threads.
-[[nodiscard]] absl::StatusOr<LoadedRun> LoadStoredRun(Database db, const std::string& run);
+[[nodiscard]] absl::StatusOr<LoadedRun> LoadStoredRun(Database db, const std::string& run, RunTables tables);
 
 // Name, state and counts of all runs (by name), or of one.
 [[nodiscard]] absl::StatusOr<std::vector<RunInfo>> DescribeRuns(Database& db);

@@ -442,9 +442,15 @@ absl::Status SqliteStore::Reclaim() {
   return ExplainStoreError(db_.Execute("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)"), path_);
 }
 
-absl::StatusOr<LoadedRun> SqliteStore::LoadRun(const std::string& run) {
+absl::StatusOr<LoadedRun> SqliteStore::LoadRun(const std::string& run) { return Load(run, RunTables::kAll); }
+
+absl::StatusOr<LoadedRun> SqliteStore::LoadCollectives(const std::string& run) {
+  return Load(run, RunTables::kOfCollectives);
+}
+
+absl::StatusOr<LoadedRun> SqliteStore::Load(const std::string& run, RunTables tables) {
   LOCKSTEP_ASSIGN_OR_RETURN(Database db, OpenStoreForReading(path_));
-  absl::StatusOr<LoadedRun> loaded = LoadStoredRun(std::move(db), run);
+  absl::StatusOr<LoadedRun> loaded = LoadStoredRun(std::move(db), run, tables);
   if (!loaded.ok()) return ExplainStoreError(loaded.status(), path_);
   return loaded;
 }

@@ -16,6 +16,7 @@
 #include "aggregator/store/job_store.h"
 #include "aggregator/store/memory/stream_rules.h"
 #include "aggregator/store/sqlite/commit_sync.h"
+#include "aggregator/store/sqlite/run_loader.h"
 #include "platform/mutex.h"
 #include "platform/sqlite.h"
 
@@ -48,6 +49,7 @@ class SqliteStore final : public JobStore {
   absl::Status PutRanks(const std::string& run, const std::vector<std::pair<Hash128, int32_t>>& ranks) override;
   absl::StatusOr<std::vector<RunInfo>> ListRuns() override;
   absl::StatusOr<LoadedRun> LoadRun(const std::string& run) override;
+  absl::StatusOr<LoadedRun> LoadCollectives(const std::string& run) override;
   absl::StatusOr<std::optional<std::string>> FindAnswer(const std::string& run, const Hash128& key) override;
   absl::Status KeepAnswers(const std::string& run, const RunContent& content,
                            const std::vector<KeptAnswer>& answers) override;
@@ -59,6 +61,8 @@ class SqliteStore final : public JobStore {
     int64_t id = 0;
     StreamState stream;
   };
+
+  [[nodiscard]] absl::StatusOr<LoadedRun> Load(const std::string& run, RunTables tables);
 
   SqliteStore(Database db, std::string path, std::vector<CommitSync::Sync> syncs, const Clock& clock,
               const StoreLimits& limits)

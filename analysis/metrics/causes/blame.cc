@@ -301,6 +301,7 @@ struct BlameSums::Sums {
 };
 
 BlameSums::BlameSums() : sums_(std::make_unique<Sums>()) {}
+BlameSums::BlameSums(const BlameSums& other) : sums_(std::make_unique<Sums>(*other.sums_)) {}
 BlameSums::~BlameSums() = default;
 
 void BlameSums::Add(const Chapter& chapter, const ArrivalGraph& graph) {

@@ -54,7 +54,7 @@ class BlameSums {
  public:
   BlameSums();
   ~BlameSums();
-  BlameSums(const BlameSums&) = delete;
+  BlameSums(const BlameSums& other);
   BlameSums& operator=(const BlameSums&) = delete;
 
   // `graph`: of the chapter.

@@ -28,9 +28,13 @@ void Reconcile(Exposure& exposure, int64_t exposed_comm_ns) {
 ExposureSweep::ExposureSweep(std::vector<SweepWindow> windows)
     : windows_(std::move(windows)), results_(windows_.size()) {}
 
-void ExposureSweep::Add(const InstanceRow& instance, const ArrivalOfRow& arrival) {
-  const int64_t start = std::max(instance.start_ns, now_ns_);
-  const int64_t end = instance.end_ns();
+void ExposureSweep::Append(const SweepWindow& window) {
+  windows_.push_back(window);
+  results_.emplace_back();
+}
+
+void ExposureSweep::Add(int64_t start_ns, int64_t end, const Cover& cover, const ArrivalOfRow& arrival) {
+  const int64_t start = std::max(start_ns, now_ns_);
   if (end <= start) return;
   AdvanceTo(start);
   const int32_t unresolved = arrival.resolved ? 0 : 1;
@@ -39,13 +43,12 @@ void ExposureSweep::Add(const InstanceRow& instance, const ArrivalOfRow& arrival
   Apply({start, 1, passed_already ? 1 : 0, unresolved, 0});
   if (passes && !passed_already) edges_.push({arrival.arrival_ns, 0, 1, 0, 0});
   edges_.push({end, -1, passes ? -1 : 0, -unresolved, 0});
-  AddCover(instance, start);
+  AddCover(start_ns, end, cover, start);
 }
 
-void ExposureSweep::AddCover(const InstanceRow& instance, int64_t from_ns) {
-  const int64_t end = instance.end_ns();
-  int64_t position = instance.start_ns;
-  for (const auto& [gap, length] : instance.cover) {
+void ExposureSweep::AddCover(int64_t start_ns, int64_t end, const Cover& cover, int64_t from_ns) {
+  int64_t position = start_ns;
+  for (const auto& [gap, length] : cover) {
     if (gap < 0 || length < 0 || gap > end - position) return;
     const int64_t begin = position + gap;
     position = begin + std::min(length, end - begin);

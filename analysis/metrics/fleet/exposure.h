@@ -43,7 +43,13 @@ class ExposureSweep {
   explicit ExposureSweep(std::vector<SweepWindow> windows);
 
   // `arrival` holds a_i on the axis of the instance.
-  void Add(const InstanceRow& instance, const ArrivalOfRow& arrival);
+  void Add(const InstanceRow& instance, const ArrivalOfRow& arrival) {
+    Add(instance.start_ns, instance.end_ns(), instance.cover, arrival);
+  }
+  using Cover = std::vector<std::pair<int64_t, int64_t>>;  // as InstanceRow::cover
+  void Add(int64_t start_ns, int64_t end_ns, const Cover& cover, const ArrivalOfRow& arrival);
+  // One window more, behind the others; nothing was added yet that starts in it.
+  void Append(const SweepWindow& window);
   // One result a window. The sweep is used up.
   [[nodiscard]] std::vector<Exposure> Finish();
 
@@ -59,7 +65,7 @@ class ExposureSweep {
   void AdvanceTo(int64_t time_ns);
   void Account(int64_t start_ns, int64_t end_ns);
   void Apply(const Edge& edge);
-  void AddCover(const InstanceRow& instance, int64_t from_ns);
+  void AddCover(int64_t start_ns, int64_t end_ns, const Cover& cover, int64_t from_ns);
 
   std::vector<SweepWindow> windows_;
   std::vector<Exposure> results_;

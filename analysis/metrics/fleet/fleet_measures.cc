@@ -1,6 +1,7 @@
 #include "analysis/metrics/fleet/fleet_measures.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -55,8 +56,10 @@ class Arrivals {
 // transfer where the rank is its lowest (else -1).
 class RankSweep {
  public:
-  RankSweep(const Fleet& fleet, const CommonWindow& window, size_t member)
-      : fleet_(fleet), member_(fleet.members[member]), by_step_(StepWindows(*member_.source)) {
+  // `most_waiting` > 0: of a run that grows.
+  RankSweep(const Fleet& fleet, const CommonWindow& window, size_t member, size_t most_waiting)
+      : fleet_(fleet), member_(fleet.members[member]), by_step_({}), most_waiting_(most_waiting) {
+    AppendSteps();
     if (window.kind == WindowKind::kBuckets) {
       const auto [start, end] = window.local_ns[member];
       buckets_.emplace(std::vector<SweepWindow>{{start, end}});
@@ -78,9 +81,35 @@ class RankSweep {
     }
   }
 
+  // Of the same rank in a fleet of the same members.
+  RankSweep(const RankSweep& other, const Fleet& fleet, size_t member)
+      : fleet_(fleet),
+        member_(fleet.members[member]),
+        feeds_(other.feeds_),
+        by_step_(other.by_step_),
+        steps_(other.steps_),
+        told_ns_(other.told_ns_),
+        most_waiting_(other.most_waiting_),
+        waiting_(other.waiting_),
+        buckets_(other.buckets_),
+        selected_(other.selected_),
+        asked_window_(other.asked_window_),
+        selected_steps_(other.selected_steps_),
+        result_(other.result_) {}
+
+  void Grow() {
+    AppendSteps();
+    while (!waiting_.empty() && waiting_.front().start_ns < told_ns_) TakeWaiting();
+  }
+
   void Add(const InstanceRow& instance, const ArrivalOfRow& arrival, int64_t transfer) {
     result_.communication_ns += instance.duration_ns;
-    by_step_.Add(instance, arrival);
+    if (most_waiting_ == 0 || (waiting_.empty() && instance.start_ns < told_ns_)) {
+      by_step_.Add(instance, arrival);
+    } else {
+      if (waiting_.size() == most_waiting_) TakeWaiting();
+      waiting_.push_back({instance.start_ns, instance.end_ns(), instance.cover, arrival});
+    }
     if (buckets_) buckets_->Add(instance, arrival);
     const bool selected = Selects(instance);
     if (selected_ && (fleet_.options.time_ns || selected)) selected_->Add(instance, arrival);
@@ -94,6 +123,7 @@ class RankSweep {
       feeds.wait.Flush(result_.waits[name].wait);
       feeds.transfer.Flush(result_.waits[name].transfer);
     }
+    while (!waiting_.empty()) TakeWaiting();
     result_.by_step = by_step_.Finish();
     const std::vector<StepRow>& steps = member_.source->steps;
     for (size_t i = 0; i < steps.size(); ++i) Reconcile(result_.by_step[i], steps[i].tile.exposed_comm_ns());
@@ -115,10 +145,26 @@ class RankSweep {
   }
 
  private:
-  static std::vector<SweepWindow> StepWindows(const SourceData& source) {
-    std::vector<SweepWindow> windows;
-    for (const StepRow& row : source.steps) windows.push_back({row.window_start_ns, row.window_end_ns});
-    return windows;
+  // A row of a step that is not told yet.
+  struct Waiting {
+    int64_t start_ns = 0;
+    int64_t end_ns = 0;
+    ExposureSweep::Cover cover;
+    ArrivalOfRow arrival;
+  };
+
+  void AppendSteps() {
+    const std::vector<StepRow>& steps = member_.source->steps;
+    for (; steps_ < steps.size(); ++steps_) {
+      by_step_.Append({steps[steps_].window_start_ns, steps[steps_].window_end_ns});
+      told_ns_ = std::max(told_ns_, steps[steps_].window_end_ns);
+    }
+  }
+
+  void TakeWaiting() {
+    const Waiting& row = waiting_.front();
+    by_step_.Add(row.start_ns, row.end_ns, row.cover, row.arrival);
+    waiting_.pop_front();
   }
 
   [[nodiscard]] bool Selects(const InstanceRow& instance) const {
@@ -152,6 +198,10 @@ class RankSweep {
   const FleetRank& member_;
   std::map<uint32_t, FeedsOfName> feeds_;
   ExposureSweep by_step_;
+  size_t steps_ = 0;             // whose windows by_step_ has, and
+  int64_t told_ns_ = INT64_MIN;  // their end
+  size_t most_waiting_ = 0;
+  std::deque<Waiting> waiting_;
   std::optional<ExposureSweep> buckets_;
   std::optional<ExposureSweep> selected_;
   SweepWindow asked_window_;
@@ -178,6 +228,13 @@ absl::Status SweepChapter(const Fleet& fleet, const Chapter& chapter, InstanceSo
   }
 }
 
+// Rows of a rank that wait for their step: some steps of them.
+size_t MostWaiting(const Fleet& fleet) {
+  constexpr size_t kOfAll = size_t{2} << 20;
+  constexpr size_t kLeast = 512;
+  return std::max(kLeast, kOfAll / std::max<size_t>(1, fleet.members.size()));
+}
+
 }  // namespace
 
 int64_t FleetMeasures::RankTime() const {
@@ -186,12 +243,28 @@ int64_t FleetMeasures::RankTime() const {
   return sum;
 }
 
-FleetMeter::FleetMeter(const Fleet& fleet) : fleet_(fleet), slow_(fleet) {
+FleetMeter::FleetMeter(const Fleet& fleet, bool grows) : fleet_(fleet), slow_(fleet, grows ? MostWaiting(fleet) : 0) {
   result_.window = FindCommonWindow(fleet);
   result_.joined = JoinedTotals(fleet.ranks.ranks.size());
   for (size_t member = 0; member < fleet.members.size(); ++member) {
-    sweeps_.push_back(std::make_unique<RankSweep>(fleet, result_.window, member));
+    sweeps_.push_back(std::make_unique<RankSweep>(fleet, result_.window, member, grows ? MostWaiting(fleet) : 0));
   }
+}
+
+FleetMeter::FleetMeter(const FleetMeter& other, const Fleet& fleet)
+    : fleet_(fleet), result_(other.result_), slow_(other.slow_, fleet) {
+  const CommonWindow window = FindCommonWindow(fleet);
+  // What is exposed in a window of buckets is summed for that one.
+  const bool keeps = window.kind == WindowKind::kBuckets && result_.window.kind == WindowKind::kBuckets;
+  if (!keeps) result_.window = window;
+  for (size_t member = 0; member < fleet.members.size(); ++member) {
+    sweeps_.push_back(std::make_unique<RankSweep>(*other.sweeps_[member], fleet, member));
+  }
+}
+
+void FleetMeter::Grow() {
+  slow_.Grow();
+  for (const auto& sweep : sweeps_) sweep->Grow();
 }
 
 FleetMeter::~FleetMeter() = default;
@@ -215,6 +288,7 @@ absl::Status FleetMeter::Add(const Chapter& chapter, InstanceSource& instances, 
 }
 
 FleetMeasures FleetMeter::Finish() {
+  slow_.Close();
   for (size_t member = 0; member < sweeps_.size(); ++member) {
     const FleetRank& rank = fleet_.members[member];
     result_.ranks.push_back(sweeps_[member]->Finish(

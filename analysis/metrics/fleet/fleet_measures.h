@@ -47,15 +47,22 @@ struct FleetMeasures {
 class RankSweep;
 
 // Fed with the chapters of a run in order of time. Borrows the fleet.
+//
+// A run that grows is fed with rows of steps that are not told yet: they wait for them, bounded; what is let go is
+// unresolved. Of such a run nothing is selected.
 class FleetMeter {
  public:
-  explicit FleetMeter(const Fleet& fleet);
+  explicit FleetMeter(const Fleet& fleet, bool grows = false);
+  // Goes on for itself from what the other one has, of a run that grows. The fleet has the same members.
+  FleetMeter(const FleetMeter& other, const Fleet& fleet);
   ~FleetMeter();
   FleetMeter(const FleetMeter&) = delete;
   FleetMeter& operator=(const FleetMeter&) = delete;
 
   // `instances`: of each source the rows of the chapter.
   [[nodiscard]] absl::Status Add(const Chapter& chapter, InstanceSource& instances, Executor& executor);
+  // The sources of the fleet have more steps than before.
+  void Grow();
   // The meter is used up.
   [[nodiscard]] FleetMeasures Finish();
 

@@ -43,15 +43,54 @@ void JoinedTotals::Add(const MatchedInstance& instance) {
   caused = std::max<int64_t>(0, caused) + waits;
 }
 
-SlowStepWaits::SlowStepWaits(const Fleet& fleet)
-    : fleet_(fleet), member_of_(fleet.ranks.ranks.size(), -1), members_(fleet.members.size()) {
+SlowStepWaits::SlowStepWaits(const Fleet& fleet, size_t most_waiting)
+    : fleet_(fleet),
+      most_waiting_(most_waiting),
+      member_of_(fleet.ranks.ranks.size(), -1),
+      members_(fleet.members.size()) {
   for (size_t member = 0; member < members_.size(); ++member) {
-    const SourceData& source = *fleet.members[member].source;
     member_of_[fleet.members[member].index] = static_cast<int64_t>(member);
-    std::vector<Window>& slow = members_[member].slow;
-    for (const size_t row : FindSlowRows(source)) slow.push_back({source.steps[row].window_start_ns, row});
-    std::sort(slow.begin(), slow.end());
+    FindSlow(member);
   }
+}
+
+SlowStepWaits::SlowStepWaits(const SlowStepWaits& other, const Fleet& fleet)
+    : fleet_(fleet), most_waiting_(other.most_waiting_), member_of_(other.member_of_), members_(other.members_) {}
+
+void SlowStepWaits::FindSlow(size_t member) {
+  const SourceData& source = *fleet_.members[member].source;
+  OfMember& of = members_[member];
+  of.slow.clear();
+  for (const size_t row : FindSlowRows(source)) of.slow.push_back({source.steps[row].window_start_ns, row});
+  std::sort(of.slow.begin(), of.slow.end());
+  of.told_ns = INT64_MIN;
+  for (const StepRow& step : source.steps) of.told_ns = std::max(of.told_ns, step.window_end_ns);
+}
+
+void SlowStepWaits::Grow() {
+  for (size_t member = 0; member < members_.size(); ++member) {
+    FindSlow(member);
+    OfMember& of = members_[member];
+    for (; !of.waiting.empty() && of.waiting.front().at_ns < of.told_ns; of.waiting.pop_front()) {
+      Take(member, of.waiting.front());
+    }
+  }
+}
+
+void SlowStepWaits::Close() {
+  for (size_t member = 0; member < members_.size(); ++member) {
+    for (const Wait& wait : members_[member].waiting) Take(member, wait);
+    members_[member].waiting.clear();
+  }
+}
+
+void SlowStepWaits::Take(size_t member, const Wait& wait) {
+  OfMember& of = members_[member];
+  const auto after = std::upper_bound(of.slow.begin(), of.slow.end(), Window{wait.at_ns, SIZE_MAX});
+  if (after == of.slow.begin()) return;
+  const size_t row = std::prev(after)->row;
+  const StepRow& step = fleet_.members[member].source->steps[row];
+  if (wait.at_ns < step.window_end_ns) of.waits[row][wait.awaits] += wait.wait_ns;
 }
 
 void SlowStepWaits::Add(const MatchedInstance& instance) {
@@ -60,12 +99,12 @@ void SlowStepWaits::Add(const MatchedInstance& instance) {
     const int64_t member = it.awaits >= 0 ? member_of_[static_cast<size_t>(it.rank_index)] : -1;
     if (member < 0) continue;
     OfMember& of = members_[static_cast<size_t>(member)];
-    const int64_t at = it.start_ns + it.correction_ns;
-    const auto after = std::upper_bound(of.slow.begin(), of.slow.end(), Window{at, SIZE_MAX});
-    if (after == of.slow.begin()) continue;
-    const size_t row = std::prev(after)->row;
-    const StepRow& step = fleet_.members[static_cast<size_t>(member)].source->steps[row];
-    if (at < step.window_end_ns) of.waits[row][it.awaits] += it.wait_ns;
+    const Wait wait{it.start_ns + it.correction_ns, it.awaits, it.wait_ns};
+    if (most_waiting_ == 0 || wait.at_ns < of.told_ns) {
+      Take(static_cast<size_t>(member), wait);
+    } else if (of.waiting.size() < most_waiting_) {
+      of.waiting.push_back(wait);
+    }
   }
 }
 

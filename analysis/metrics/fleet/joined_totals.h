@@ -2,7 +2,9 @@
 // Units: ns, bytes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <vector>
 
@@ -38,13 +40,22 @@ struct JoinedTotals {
 };
 
 // For whom each member waited in its slow steps (slow_rows.h), by when the instances started.
+//
+// While a run grows it is fed with collectives of steps that are not told yet: they wait until their step is, at most
+// `most_waiting` a member, and which steps are slow is what the steps until then say.
 class SlowStepWaits {
  public:
   using ByRank = std::map<int32_t, int64_t>;  // rank index that was waited for -> ns
 
-  // Borrows the fleet.
-  explicit SlowStepWaits(const Fleet& fleet);
+  // Borrows the fleet. `most_waiting` > 0: of a run that grows.
+  explicit SlowStepWaits(const Fleet& fleet, size_t most_waiting = 0);
+  // Goes on for itself from what the other one has, of the same fleet.
+  SlowStepWaits(const SlowStepWaits& other, const Fleet& fleet);
   void Add(const MatchedInstance& instance);
+  // The sources of the fleet have more steps.
+  void Grow();
+  // Nothing more comes: what waits is taken.
+  void Close();
   // Of a member, by row of its steps.
   [[nodiscard]] const std::map<size_t, ByRank>& Of(size_t member) const { return members_[member].waits; }
 
@@ -54,12 +65,22 @@ class SlowStepWaits {
     size_t row = 0;
     friend auto operator<=>(const Window&, const Window&) = default;
   };
+  struct Wait {
+    int64_t at_ns = 0;  // of the rank's own clock
+    int32_t awaits = -1;
+    int64_t wait_ns = 0;
+  };
   struct OfMember {
-    std::vector<Window> slow;  // ascending
+    std::vector<Window> slow;     // ascending
+    int64_t told_ns = INT64_MIN;  // steps are known until then
+    std::deque<Wait> waiting;
     std::map<size_t, ByRank> waits;
   };
+  void FindSlow(size_t member);
+  void Take(size_t member, const Wait& wait);
 
   const Fleet& fleet_;
+  size_t most_waiting_ = 0;
   std::vector<int64_t> member_of_;  // by rank index; -1: not selected
   std::vector<OfMember> members_;
 };

@@ -37,9 +37,30 @@ int64_t CountInstances(const RunData& run, const RankResolution& ranks) {
 // The rows of one rank that were read and are still needed. Rows are numbered as in the source's stream.
 class ChapterReader::Cursor {
  public:
-  absl::Status Open(InstanceSource& instances, size_t source) {
-    LOCKSTEP_ASSIGN_OR_RETURN(stream_, instances.Open(source));
+  Cursor() = default;
+  // Has the rows that the other one has, and reads no more.
+  Cursor(const Cursor& other)
+      : window_first(other.window_first),
+        window_last(other.window_last),
+        own_last(other.own_last),
+        keep_from(other.keep_from),
+        blocks_(other.blocks_),
+        end_(other.end_),
+        reached_ns_(other.reached_ns_) {}
+  Cursor& operator=(const Cursor&) = delete;
+
+  // Goes on behind what was read of an earlier one. `complete`: no snapshot will have more.
+  absl::Status Open(InstanceSource& instances, size_t source, bool complete) {
+    LOCKSTEP_ASSIGN_OR_RETURN(stream_, instances.OpenBehind(source, position_));
+    complete_ = complete;
+    done_ = false;
     return absl::OkStatus();
+  }
+
+  void Close() {
+    if (stream_ != nullptr) position_ = stream_->Position();
+    stream_ = nullptr;
+    done_ = true;
   }
 
   absl::Status ReadTo(int64_t end) {
@@ -52,8 +73,8 @@ class ChapterReader::Cursor {
         row.duration_ns = std::clamp<int64_t>(row.duration_ns, 0, kMaxAbsTimeNs);
         reached_ns_ = std::max(reached_ns_, row.start_ns);
       }
-      blocks_.push_back({end_, reached_ns_, std::move(block)});
-      end_ += static_cast<int64_t>(blocks_.back().rows.size());
+      blocks_.push_back({end_, reached_ns_, std::make_shared<const std::vector<InstanceRow>>(std::move(block))});
+      end_ = blocks_.back().end();
     }
     return absl::OkStatus();
   }
@@ -67,27 +88,30 @@ class ChapterReader::Cursor {
     const auto block =
         std::partition_point(blocks_.begin(), blocks_.end(), [&](const Block& b) { return b.reached_ns < start_ns; });
     if (block == blocks_.end()) return end_;
-    const auto at = std::lower_bound(block->rows.begin(), block->rows.end(), start_ns,
+    const auto at = std::lower_bound(block->rows->begin(), block->rows->end(), start_ns,
                                      [](const InstanceRow& r, int64_t t) { return r.start_ns < t; });
-    return block->first + (at - block->rows.begin());
+    return block->first + (at - block->rows->begin());
   }
 
   [[nodiscard]] const InstanceRow& Row(int64_t row) const {
     const Block& block = *BlockOf(row);
-    return block.rows[static_cast<size_t>(row - block.first)];
+    return (*block.rows)[static_cast<size_t>(row - block.first)];
   }
 
   // Of the rows [first, last) those of one block, from `first` on.
   [[nodiscard]] std::span<const InstanceRow> BlockAt(int64_t first, int64_t last) const {
     if (first >= last || first >= end_) return {};
     const Block& block = *BlockOf(first);
-    return std::span(block.rows)
+    return std::span(*block.rows)
         .subspan(static_cast<size_t>(first - block.first), static_cast<size_t>(std::min(last, block.end()) - first));
   }
 
   [[nodiscard]] int64_t first() const { return blocks_.empty() ? end_ : blocks_.front().first; }
   [[nodiscard]] int64_t end() const { return end_; }
+  // Nothing more is there, and
   [[nodiscard]] bool done() const { return done_; }
+  // nothing more will come.
+  [[nodiscard]] bool ended() const { return done_ && complete_; }
   // The latest start of any row read.
   [[nodiscard]] int64_t reached_ns() const { return reached_ns_; }
 
@@ -99,9 +123,9 @@ class ChapterReader::Cursor {
  private:
   struct Block {
     int64_t first = 0;
-    int64_t reached_ns = 0;  // the latest start of its rows and all before
-    std::vector<InstanceRow> rows;
-    [[nodiscard]] int64_t end() const { return first + static_cast<int64_t>(rows.size()); }
+    int64_t reached_ns = 0;                                // the latest start of its rows and all before
+    std::shared_ptr<const std::vector<InstanceRow>> rows;  // shared with copies of the cursor
+    [[nodiscard]] int64_t end() const { return first + static_cast<int64_t>(rows->size()); }
   };
 
   [[nodiscard]] std::deque<Block>::const_iterator BlockOf(int64_t row) const {
@@ -109,10 +133,12 @@ class ChapterReader::Cursor {
   }
 
   std::unique_ptr<InstanceStream> stream_;
+  InstancePosition position_;
   std::deque<Block> blocks_;  // none is empty
   int64_t end_ = 0;
   int64_t reached_ns_ = -kMaxAbsTimeNs;
-  bool done_ = false;
+  bool done_ = true;
+  bool complete_ = true;
 };
 
 // The windows of the cursors.
@@ -165,10 +191,8 @@ class ChapterReader::Rows final : public InstanceSource {
   std::vector<const Cursor*> of_source_;
 };
 
-ChapterReader::ChapterReader(const RunData& run, InstanceSource& instances, const RankResolution& ranks,
-                             const ChapterLimits& limits)
+ChapterReader::ChapterReader(const RunData& run, const RankResolution& ranks, const ChapterLimits& limits)
     : ranks_(ranks),
-      instances_(instances),
       chapter_rows_(std::max(limits.chapter_rows, limits.least_of_rank * static_cast<int64_t>(ranks.ranks.size()))),
       own_(ranks.ranks.size()) {
   const auto all = static_cast<double>(std::max<int64_t>(1, CountInstances(run, ranks)));
@@ -179,7 +203,33 @@ ChapterReader::ChapterReader(const RunData& run, InstanceSource& instances, cons
   rows_ = std::make_unique<Rows>(cursors_, ranks);
 }
 
+ChapterReader::ChapterReader(const ChapterReader& other)
+    : ranks_(other.ranks_),
+      chapter_rows_(other.chapter_rows_),
+      share_(other.share_),
+      own_(other.own_),
+      from_ns_(other.from_ns_),
+      to_ns_(other.to_ns_),
+      lead_ns_(other.lead_ns_),
+      tail_ns_(other.tail_ns_),
+      chapters_(other.chapters_) {
+  for (const auto& cursor : other.cursors_) cursors_.push_back(std::make_unique<Cursor>(*cursor));
+  rows_ = std::make_unique<Rows>(cursors_, ranks_);
+}
+
 ChapterReader::~ChapterReader() = default;
+
+absl::Status ChapterReader::Open(InstanceSource& instances, const RunData& run, bool growing) {
+  for (size_t r = 0; r < cursors_.size(); ++r) {
+    const size_t source = ranks_.ranks[r].source;
+    LOCKSTEP_RETURN_IF_ERROR(cursors_[r]->Open(instances, source, !growing || run.sources[source].complete));
+  }
+  return absl::OkStatus();
+}
+
+void ChapterReader::Close() {
+  for (const auto& cursor : cursors_) cursor->Close();
+}
 
 InstanceSource& ChapterReader::rows() { return *rows_; }
 
@@ -195,7 +245,6 @@ absl::Status ChapterReader::ReadAhead(const std::vector<int64_t>& wanted, Execut
 absl::Status ChapterReader::ReadFirst(Executor& executor) {
   std::vector<int64_t> wanted;
   for (size_t r = 0; r < cursors_.size(); ++r) {
-    LOCKSTEP_RETURN_IF_ERROR(cursors_[r]->Open(instances_, ranks_.ranks[r].source));
     wanted.push_back(kFewRows + static_cast<int64_t>(share_[r] * static_cast<double>(chapter_rows_)));
   }
   LOCKSTEP_RETURN_IF_ERROR(ReadAhead(wanted, executor));
@@ -206,11 +255,20 @@ absl::Status ChapterReader::ReadFirst(Executor& executor) {
   return absl::OkStatus();
 }
 
+absl::Status ChapterReader::ReadAll(Executor& executor) {
+  return ReadAhead(std::vector<int64_t>(cursors_.size(), INT64_MAX / 2), executor);
+}
+
+bool ChapterReader::HasRowsOfAll() const {
+  return std::all_of(cursors_.begin(), cursors_.end(),
+                     [](const auto& cursor) { return cursor->ended() || cursor->end() > 0; });
+}
+
 // Up to here the rows of all ranks are read.
 int64_t ChapterReader::Horizon(const ClockModel& clock) const {
   int64_t horizon = kForever;
   for (size_t r = 0; r < cursors_.size(); ++r) {
-    if (cursors_[r]->done()) continue;
+    if (cursors_[r]->ended()) continue;
     horizon = std::min(horizon, clock.Align(static_cast<int32_t>(r), LocalTime{cursors_[r]->reached_ns()}).ns);
   }
   return horizon;
@@ -228,6 +286,12 @@ int64_t ChapterReader::RowsBefore(const ClockModel& clock, int64_t aligned_ns) c
 int64_t ChapterReader::Remaining() const {
   int64_t rows = 0;
   for (const auto& cursor : cursors_) rows += cursor->end() - cursor->own_last;
+  return rows;
+}
+
+int64_t ChapterReader::Taken() const {
+  int64_t rows = 0;
+  for (const auto& cursor : cursors_) rows += cursor->own_last;
   return rows;
 }
 
@@ -282,8 +346,22 @@ absl::Status ChapterReader::Fill(const ClockModel& clock, Executor& executor) {
     // A rank that is busier here than elsewhere must not make chapters of nearly nothing.
     if (horizon == kForever || RowsBefore(clock, horizon) >= chapter_rows_ / kLeastRowsOneIn) break;
     LOCKSTEP_RETURN_IF_ERROR(FillTo(clock, horizon + 1, executor));
+    if (Horizon(clock) == horizon) break;
   }
   return absl::OkStatus();
+}
+
+// Reads until more than a chapter's rows are there on all ranks; false: they have not come yet.
+absl::StatusOr<bool> ChapterReader::FillSettled(const ClockModel& clock, Executor& executor) {
+  LOCKSTEP_RETURN_IF_ERROR(Fill(clock, executor));
+  while (true) {
+    const int64_t horizon = Horizon(clock);
+    if (horizon == kForever) return Remaining() > Percent(chapter_rows_, kReadAheadPercent);
+    const int64_t rows = RowsBefore(clock, horizon);
+    if (rows - rows / kMarginOneIn >= chapter_rows_) return true;
+    LOCKSTEP_RETURN_IF_ERROR(FillTo(clock, horizon + 1, executor));
+    if (Horizon(clock) == horizon) return false;
+  }
 }
 
 // Reads on where the rows of a rank end before this time: once, twice as many as it has.
@@ -354,14 +432,37 @@ void ChapterReader::Take(const ClockModel& clock) {
   }
 }
 
+void ChapterReader::ForgetTaken() {
+  for (const auto& cursor : cursors_) {
+    if (chapters_ > 0) cursor->Forget(cursor->keep_from);
+  }
+}
+
+absl::StatusOr<bool> ChapterReader::ReadSettled(const ClockModel& clock, Executor& executor) {
+  ForgetTaken();
+  LOCKSTEP_ASSIGN_OR_RETURN(const bool filled, FillSettled(clock, executor));
+  if (!filled) return false;
+  const int64_t to_ns = to_ns_;
+  const int64_t tail_ns = tail_ns_;
+  from_ns_ = to_ns_;
+  ChooseEnd(clock);
+  if (to_ns_ == kForever || Horizon(clock) < to_ns_ + tail_ns_) {
+    to_ns_ = to_ns;
+    tail_ns_ = tail_ns;
+    return false;
+  }
+  ++chapters_;
+  lead_ns_ = tail_ns;
+  Take(clock);
+  return true;
+}
+
 absl::StatusOr<bool> ChapterReader::ReadNext(const ClockModel& clock, Executor& executor) {
   if (to_ns_ == kForever) return false;
+  ForgetTaken();
   from_ns_ = to_ns_;
   lead_ns_ = tail_ns_;
   ++chapters_;
-  for (const auto& cursor : cursors_) {
-    if (chapters_ > 1) cursor->Forget(cursor->keep_from);
-  }
   LOCKSTEP_RETURN_IF_ERROR(Fill(clock, executor));
   ChooseEnd(clock);
   while (to_ns_ != kForever && Horizon(clock) < to_ns_ + tail_ns_ && Remaining() < kMostChaptersAhead * chapter_rows_) {

@@ -4,6 +4,9 @@
 // A chapter ends where little is under way on any rank. Besides its own rows it has those of its neighbours near its
 // ends: at least a thirty-second of its length, and as far as collectives reach over the cut. Rows that are read but not yet
 // of a chapter are kept; how many are read ahead goes by each rank's part of all rows. Memory: a few chapters' rows.
+//
+// Of a run that still grows only settled chapters are read: those before what has come of all ranks that are not
+// complete. It is opened again for each snapshot of the run, and a copy takes the rest as if nothing more came.
 // Pure. Not thread safe.
 #pragma once
 
@@ -28,17 +31,32 @@ namespace lockstep {
 
 class ChapterReader {
  public:
-  // Borrows the run, the instances and the ranks. Of a run with instances.
-  ChapterReader(const RunData& run, InstanceSource& instances, const RankResolution& ranks,
-                const ChapterLimits& limits);
+  // Borrows the ranks. Of a run with instances.
+  ChapterReader(const RunData& run, const RankResolution& ranks, const ChapterLimits& limits);
+  // Has what the other one has read, and reads no more.
+  ChapterReader(const ChapterReader& other);
   ~ChapterReader();
-  ChapterReader(const ChapterReader&) = delete;
   ChapterReader& operator=(const ChapterReader&) = delete;
+
+  // Before all others: goes on behind what was read, of the sources of the ranks. `growing`: those that are not
+  // complete will have more. Errors: those of InstanceSource::OpenBehind.
+  [[nodiscard]] absl::Status Open(InstanceSource& instances, const RunData& run, bool growing);
+  // Lets go of the instances.
+  void Close();
 
   // The first rows of every rank, about a chapter's: what the clocks are first known from. They are of no chapter yet.
   [[nodiscard]] absl::Status ReadFirst(Executor& executor);
   // The next chapter; false: there is none. `clock`: as known so far. Errors: those of the instances.
   [[nodiscard]] absl::StatusOr<bool> ReadNext(const ClockModel& clock, Executor& executor);
+
+  // The next settled chapter, if there is one yet; it is never the last one.
+  [[nodiscard]] absl::StatusOr<bool> ReadSettled(const ClockModel& clock, Executor& executor);
+  // All that is there.
+  [[nodiscard]] absl::Status ReadAll(Executor& executor);
+  // Rows that were some chapter's own.
+  [[nodiscard]] int64_t Taken() const;
+  // Whether no rank lacks rows of which some will come.
+  [[nodiscard]] bool HasRowsOfAll() const;
 
   // Of what was read last.
   [[nodiscard]] InstanceSource& rows();
@@ -53,6 +71,7 @@ class ChapterReader {
 
   [[nodiscard]] absl::Status ReadAhead(const std::vector<int64_t>& wanted, Executor& executor);
   [[nodiscard]] absl::Status Fill(const ClockModel& clock, Executor& executor);
+  [[nodiscard]] absl::StatusOr<bool> FillSettled(const ClockModel& clock, Executor& executor);
   [[nodiscard]] absl::Status FillTo(const ClockModel& clock, int64_t aligned_ns, Executor& executor);
   [[nodiscard]] int64_t Horizon(const ClockModel& clock) const;
   [[nodiscard]] int64_t RowsBefore(const ClockModel& clock, int64_t aligned_ns) const;
@@ -63,9 +82,9 @@ class ChapterReader {
   [[nodiscard]] int64_t TimeOf(const ClockModel& clock, int64_t rows, int64_t begin, int64_t end) const;
   void ChooseEnd(const ClockModel& clock);
   void Take(const ClockModel& clock);
+  void ForgetTaken();
 
   const RankResolution& ranks_;
-  InstanceSource& instances_;
   const int64_t chapter_rows_;
   std::vector<double> share_;                     // by rank index: part of all rows
   std::vector<std::unique_ptr<Cursor>> cursors_;  // by rank index

@@ -381,6 +381,11 @@ struct RunMatcher::Known {
 
 RunMatcher::RunMatcher(const RunData& run, const RankResolution& ranks, Extent extent)
     : run_(run), ranks_(ranks), extent_(extent) {}
+RunMatcher::RunMatcher(const RunMatcher& other)
+    : run_(other.run_),
+      ranks_(other.ranks_),
+      extent_(other.extent_),
+      known_(other.known_ == nullptr ? nullptr : std::make_unique<Known>(*other.known_)) {}
 RunMatcher::~RunMatcher() = default;
 
 const ClockModel& RunMatcher::clock() const { return known_->clock; }

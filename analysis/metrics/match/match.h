@@ -144,7 +144,7 @@ class RunMatcher {
 
   RunMatcher(const RunData& run, const RankResolution& ranks, Extent extent);
   ~RunMatcher();
-  RunMatcher(const RunMatcher&) = delete;
+  RunMatcher(const RunMatcher& other);  // knows what the other one knows
   RunMatcher& operator=(const RunMatcher&) = delete;
 
   // `from`: where this stretch takes over from the one before. drops, rank_drops and lost are not filled (MatchCounts).

@@ -92,6 +92,11 @@ struct BreakFinder::OfCommunicator {
 };
 
 BreakFinder::BreakFinder() = default;
+BreakFinder::BreakFinder(const BreakFinder& other) {
+  for (const auto& of : other.communicators_) {
+    communicators_.push_back(of == nullptr ? nullptr : std::make_unique<OfCommunicator>(*of));
+  }
+}
 BreakFinder::~BreakFinder() = default;
 
 void BreakFinder::Add(const MatchedInstance& instance) {

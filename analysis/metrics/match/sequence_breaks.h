@@ -22,7 +22,7 @@ class BreakFinder {
  public:
   BreakFinder();
   ~BreakFinder();
-  BreakFinder(const BreakFinder&) = delete;
+  BreakFinder(const BreakFinder& other);
   BreakFinder& operator=(const BreakFinder&) = delete;
 
   void Add(const MatchedInstance& instance);

@@ -221,6 +221,7 @@ struct CollectivesSum::Work {
 };
 
 CollectivesSum::CollectivesSum() : work_(std::make_unique<Work>()) {}
+CollectivesSum::CollectivesSum(const CollectivesSum& other) : work_(std::make_unique<Work>(*other.work_)) {}
 CollectivesSum::~CollectivesSum() = default;
 
 void CollectivesSum::Add(const MatchedInstance& instance) {

@@ -64,7 +64,7 @@ class CollectivesSum {
  public:
   CollectivesSum();
   ~CollectivesSum();
-  CollectivesSum(const CollectivesSum&) = delete;
+  CollectivesSum(const CollectivesSum& other);
   CollectivesSum& operator=(const CollectivesSum&) = delete;
 
   void Add(const MatchedInstance& instance);

@@ -182,7 +182,10 @@ std::string WhyUndecidable(const std::vector<Judgement>& judgements, const Strag
 Costs CostsOf(const StragglerInput& input, ReplayScratch& scratch) {
   Costs costs;
   if (input.replay.base().faithful) {
-    costs.saving = [&](const Idealisation& ideal) { return input.replay.Saving(ideal, scratch); };
+    costs.saving = [&](const Idealisation& ideal) {
+      const auto replay = [&] { return input.replay.Saving(ideal, scratch); };
+      return input.memo == nullptr ? replay() : input.memo->Get(ideal, replay);
+    };
   }
   costs.critical_ns = [&](const Candidate& it) {
     return BlameOn(input.blame, it.rank_indices, it.communicators).critical_ns;

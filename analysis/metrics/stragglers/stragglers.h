@@ -10,9 +10,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -89,6 +91,26 @@ struct StragglerResult {
   bool decides = false;            // there were steps enough: who is not named was not late by much
 };
 
+// What-ifs that were replayed on one graph before, for who asks again with more of the run. Not thread safe.
+class WhatIfMemo {
+ public:
+  // compute() -> std::optional<WhatIf>, where it is not known.
+  template <typename Compute>
+  std::optional<WhatIf> Get(const Idealisation& ideal, const Compute& compute) {
+    const Key key(ideal.rank_indices, ideal.part, ideal.communicators, ideal.all_transfers_zero, ideal.time_ns);
+    const auto found = known_.find(key);
+    if (found != known_.end()) return found->second;
+    if (known_.size() == kMost) known_.clear();
+    return known_.emplace(key, compute()).first->second;
+  }
+
+ private:
+  static constexpr size_t kMost = 1'024;
+  using Key = std::tuple<std::vector<int32_t>, std::optional<LatenessPart>, std::vector<uint32_t>, bool,
+                         std::optional<std::pair<int64_t, int64_t>>>;
+  std::map<Key, std::optional<WhatIf>> known_;
+};
+
 struct StragglerInput {
   const RunData& run;
   const RankResolution& ranks;
@@ -96,6 +118,7 @@ struct StragglerInput {
   const ArrivalGraph& graph;
   const Replay& replay;
   const BlameResult& blame;
+  WhatIfMemo* memo = nullptr;  // of that replay
 };
 
 struct TestedLateness;  // tested_lateness.h

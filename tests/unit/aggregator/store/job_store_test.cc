@@ -188,6 +188,46 @@ TEST_P(JobStoreTest, TheRowsOfAllBatchesComeInOrder) {
   EXPECT_TRUE(Drain(*loaded.instances, 0) == expected);
 }
 
+TEST_P(JobStoreTest, InstancesAreReadOnBehindWhatWasReadInAnEarlierSnapshot) {
+  const std::vector<Batch> stream = MakeStream(1, 4, 50);
+  const Hash128 source = Announce(1);
+  PutAll(source, {stream[0], stream[1]});
+  const LoadedRun early = Load();
+  auto first = early.instances->OpenBehind(0, {});
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_EQ((*first)->Position(), InstancePosition());
+  std::vector<InstanceRow> read;
+  for (auto block = (*first)->Take(); block.ok() && !block->empty(); block = (*first)->Take()) {
+    read.insert(read.end(), block->begin(), block->end());
+  }
+  PutAll(source, {stream[2], stream[3]});
+  LoadedRun late = Load();
+  auto second = late.instances->OpenBehind(0, (*first)->Position());
+  ASSERT_TRUE(second.ok()) << second.status();
+  for (auto block = (*second)->Take(); block.ok() && !block->empty(); block = (*second)->Take()) {
+    read.insert(read.end(), block->begin(), block->end());
+  }
+  EXPECT_EQ(read, Drain(*late.instances, 0));
+  // What was dropped and sent anew is another stream; one that is shorter, too.
+  EXPECT_TRUE(absl::IsFailedPrecondition(early.instances->OpenBehind(0, (*second)->Position()).status()));
+  ASSERT_TRUE(store_->DropRun("run").ok());
+  ASSERT_TRUE(store_->OpenRun("run", -1).ok());
+  PutAll(Announce(1), MakeStream(2, 4, 50));
+  EXPECT_TRUE(absl::IsFailedPrecondition(Load().instances->OpenBehind(0, (*second)->Position()).status()));
+}
+
+TEST_P(JobStoreTest, WhatIsLoadedForCollectivesHasTheirRowsCommunicatorsAndSteps) {
+  PutAll(Announce(1), MakeStream(1, 3, 50));
+  LoadedRun whole = Load();
+  absl::StatusOr<LoadedRun> loaded = store_->LoadCollectives("run");
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  EXPECT_EQ(loaded->data.names, whole.data.names);
+  EXPECT_EQ(loaded->data.sources[0].communicators, whole.data.sources[0].communicators);
+  EXPECT_EQ(loaded->data.sources[0].steps, whole.data.sources[0].steps);
+  EXPECT_EQ(Drain(*loaded->instances, 0), Drain(*whole.instances, 0));
+  EXPECT_TRUE(absl::IsNotFound(store_->LoadCollectives("other").status()));
+}
+
 TEST_P(JobStoreTest, ABatchThatNeverWasSentIsStoredAsOneThatWas) {
   const std::vector<Batch> stream = MakeStream(7, 4, 100);
   PutAll(Announce(1), stream);

@@ -1,0 +1,189 @@
+#include "aggregator/query/open_runs.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "aggregator/query/stable_names.h"
+#include "analysis/base/status_macros.h"
+#include "analysis/base/time.h"
+#include "platform/executor.h"
+#include "platform/log.h"
+
+namespace lockstep {
+namespace {
+
+// Such a run is analysed as a whole in no time.
+bool HasFewRows(const RunData& run, const GrowingLimits& limits) {
+  int64_t rows = 0;
+  for (const SourceData& source : run.sources) rows += static_cast<int64_t>(ExpectedInstances(source));
+  return rows < GrowingRun::LeastRows(limits, run.sources.size());
+}
+
+}  // namespace
+
+struct OpenRuns::Entry {
+  // What is kept of a run. `names` as old as `analysis`, which it numbers.
+  struct State {
+    explicit State(const GrowingLimits& limits) : analysis(limits) {}
+    StableNames names;
+    GrowingRun analysis;
+  };
+
+  std::atomic<int> asking = 0;        // questions that wait or are answered
+  std::atomic<int64_t> asked_ns = 0;  // last
+  std::atomic<bool> open = false;     // the run was, when it was asked about
+  Mutex mutex;
+  std::unique_ptr<State> state LOCKSTEP_GUARDED_BY(mutex);
+  std::optional<int64_t> gave_up_ns LOCKSTEP_GUARDED_BY(mutex);
+};
+
+OpenRuns::OpenRuns(JobStore& store, Executor& executor, const OpenRunsOptions& options)
+    : store_(store), executor_(executor), options_(options), thread_([this] { Work(); }) {}
+
+OpenRuns::~OpenRuns() { Stop(); }
+
+void OpenRuns::Stop() {
+  stopped_ = true;
+  {
+    const MutexLock lock(mutex_);
+    changed_.NotifyAll();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+void OpenRuns::Work() {
+  while (!stopped_) {
+    if (Follow()) continue;
+    const MutexLock lock(mutex_);
+    if (stopped_) return;
+    if (entries_.empty()) {
+      changed_.Wait(mutex_);
+    } else {
+      changed_.WaitFor(mutex_, options_.period_ns);
+    }
+  }
+}
+
+std::shared_ptr<OpenRuns::Entry> OpenRuns::EntryOf(const std::string& run) {
+  const MutexLock lock(mutex_);
+  std::shared_ptr<Entry>& entry = entries_[run];
+  if (entry == nullptr) entry = std::make_shared<Entry>();
+  std::shared_ptr<Entry> out = entry;
+  out->asked_ns = options_.clock->MonotonicNs();
+  ++out->asking;
+  return out;
+}
+
+void OpenRuns::Settle(const std::string& run, const std::shared_ptr<Entry>& entry) {
+  const MutexLock lock(mutex_);
+  --entry->asking;
+  const auto found = entries_.find(run);
+  if (found != entries_.end() && found->second == entry && entry->asking == 0 && !entry->open) {
+    entries_.erase(found);
+  }
+  while (entries_.size() > options_.most_runs) {
+    const auto oldest = std::min_element(entries_.begin(), entries_.end(), [](const auto& a, const auto& b) {
+      return a.second->asked_ns < b.second->asked_ns;
+    });
+    entries_.erase(oldest);
+  }
+  changed_.NotifyAll();
+}
+
+absl::StatusOr<OpenRuns::Answer> OpenRuns::Ask(const std::string& run, const AnalysisOptions& asked) {
+  if (!GrowingRun::Serves(asked)) return Answer();
+  const std::shared_ptr<Entry> entry = EntryOf(run);
+  absl::StatusOr<Answer> answer = AskEntry(run, asked, *entry);
+  Settle(run, entry);
+  return answer;
+}
+
+absl::StatusOr<OpenRuns::Answer> OpenRuns::AskEntry(const std::string& run, const AnalysisOptions& asked,
+                                                    Entry& entry) {
+  const MutexLock lock(entry.mutex);
+  absl::StatusOr<Answer> answer = AnswerOf(run, asked, entry);
+  return answer;
+}
+
+absl::StatusOr<OpenRuns::Answer> OpenRuns::AnswerOf(const std::string& run, const AnalysisOptions& asked,
+                                                    Entry& entry) {
+  const auto whole = [](LoadedRun loaded) {
+    Answer answer;
+    answer.loaded = std::move(loaded);
+    return answer;
+  };
+  absl::StatusOr<LoadedRun> loaded = store_.LoadRun(run);
+  entry.open = loaded.ok() && loaded->data.info.state == RunState::kOpen;
+  if (!entry.open) entry.state = nullptr;
+  if (!loaded.ok()) return loaded.status();
+  if (!entry.open || !Begin(loaded->data, entry)) return whole(*std::move(loaded));
+  AnalysisOptions options = asked;
+  options.expected_ranks = loaded->data.info.expected_ranks;
+  absl::Status done = entry.state->names.Apply(*loaded);
+  if (done.ok()) done = entry.state->analysis.Advance(std::move(loaded->data), *loaded->instances, executor_);
+  if (done.ok()) {
+    absl::StatusOr<Json> report = entry.state->analysis.Report(options, executor_);
+    if (report.ok()) {
+      Answer answer;
+      answer.text = RenderJson(*report);
+      return answer;
+    }
+    if (absl::IsInvalidArgument(report.status())) return report.status();
+    done = report.status();
+  }
+  LogDebug("the open run '{}' is analysed as a whole: {}", run, std::string(done.message()));
+  GiveUp(entry);
+  return Answer();
+}
+
+// Whether there is or can be something kept of the run.
+bool OpenRuns::Begin(const RunData& run, Entry& entry) const {
+  if (entry.state != nullptr) return true;
+  if (entry.gave_up_ns && options_.clock->MonotonicNs() - *entry.gave_up_ns < options_.give_up_ns) return false;
+  if (HasFewRows(run, options_.limits)) return false;
+  entry.gave_up_ns.reset();
+  entry.state = std::make_unique<Entry::State>(options_.limits);
+  return true;
+}
+
+void OpenRuns::GiveUp(Entry& entry) const {
+  entry.state = nullptr;
+  entry.gave_up_ns = options_.clock->MonotonicNs();
+}
+
+bool OpenRuns::Follow() {
+  std::vector<std::pair<std::string, std::shared_ptr<Entry>>> followed;
+  const int64_t now_ns = options_.clock->MonotonicNs();
+  {
+    const MutexLock lock(mutex_);
+    for (const auto& [run, entry] : entries_) {
+      if (now_ns - entry->asked_ns <= options_.follow_ns) followed.emplace_back(run, entry);
+    }
+  }
+  bool found_more = false;
+  for (const auto& [run, entry] : followed) {
+    if (!stopped_ && entry->asking == 0) found_more = FollowEntry(run, *entry) || found_more;
+  }
+  return found_more;
+}
+
+bool OpenRuns::FollowEntry(const std::string& run, Entry& entry) {
+  const MutexLock lock(entry.mutex);
+  if (!entry.open) return false;
+  SerialExecutor one_core;
+  const auto go_on = [&] { return !stopped_ && entry.asking == 0; };
+  absl::StatusOr<LoadedRun> loaded = store_.LoadCollectives(run);
+  entry.open = loaded.ok() && loaded->data.info.state == RunState::kOpen;
+  if (!entry.open) entry.state = nullptr;
+  if (!entry.open || !Begin(loaded->data, entry)) return false;
+  const int64_t before = entry.state->analysis.taken_rows();
+  absl::Status done = entry.state->names.Apply(*loaded);
+  if (done.ok()) done = entry.state->analysis.Advance(std::move(loaded->data), *loaded->instances, one_core, go_on);
+  if (done.ok()) return entry.state->analysis.taken_rows() != before;
+  LogDebug("the run '{}' is not followed any longer: {}", run, std::string(done.message()));
+  GiveUp(entry);
+  return false;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,86 @@
+// Keeps the analysis of runs that are asked about while they grow, so that an answer takes only what came since
+// (analysis/report/growing_run.h). One thread follows the runs that were asked about lately, on one core, and stands
+// aside for questions.
+//
+// Who owns what: an entry of a run owns its kept analysis and is guarded by its own mutex, held while the run is loaded
+// and analysed: snapshots reach the analysis in their order, questions about one run wait for each other. The list of
+// entries has a mutex of its own, never held while anything is loaded. What is kept of a run goes when it is no longer
+// open, when it cannot be loaded, and when others were asked about since; a run that was dropped and sent anew is told
+// by its sources and their batches, and begins anew.
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "aggregator/store/job_store.h"
+#include "analysis/base/time.h"
+#include "analysis/metrics/run/analysis_options.h"
+#include "analysis/report/growing_run.h"
+#include "platform/clock.h"
+#include "platform/mutex.h"
+
+namespace lockstep {
+
+struct OpenRunsOptions {
+  GrowingLimits limits;
+  size_t most_runs = 4;                        // kept at a time; the one asked about longest ago goes first
+  int64_t period_ns = 500'000'000;             // between two looks at what came
+  int64_t follow_ns = int64_t{300} * kNsPerS;  // so long after a question a run is followed
+  int64_t give_up_ns = int64_t{60} * kNsPerS;  // so long a run that could not be kept is not tried again
+  const Clock* clock = &SystemClock();         // must outlive this
+};
+
+// Thread safe.
+class OpenRuns {
+ public:
+  // Both must outlive this.
+  OpenRuns(JobStore& store, Executor& executor, const OpenRunsOptions& options = {});
+  ~OpenRuns();  // after Stop
+  OpenRuns(const OpenRuns&) = delete;
+  OpenRuns& operator=(const OpenRuns&) = delete;
+
+  struct Answer {
+    std::optional<std::string> text;  // the report document
+    // Else it is to be made from the run as a whole, which may have been loaded already.
+    std::optional<LoadedRun> loaded;
+  };
+  // Errors: kNotFound (no such run), those of the options.
+  [[nodiscard]] absl::StatusOr<Answer> Ask(const std::string& run, const AnalysisOptions& asked);
+
+  // Looks once at what came of the runs that are followed; the thread does so again and again. True: something did.
+  bool Follow();
+  // Ends following; waits for a chapter that is under way. Questions are answered as before.
+  void Stop();
+
+ private:
+  struct Entry;
+
+  void Work();
+  [[nodiscard]] std::shared_ptr<Entry> EntryOf(const std::string& run) LOCKSTEP_EXCLUDES(mutex_);
+  // Forgets what is not worth keeping, and what is too much.
+  void Settle(const std::string& run, const std::shared_ptr<Entry>& entry) LOCKSTEP_EXCLUDES(mutex_);
+  [[nodiscard]] absl::StatusOr<Answer> AskEntry(const std::string& run, const AnalysisOptions& asked, Entry& entry);
+  [[nodiscard]] absl::StatusOr<Answer> AnswerOf(const std::string& run, const AnalysisOptions& asked, Entry& entry);
+  [[nodiscard]] bool Begin(const RunData& run, Entry& entry) const;
+  void GiveUp(Entry& entry) const;
+  [[nodiscard]] bool FollowEntry(const std::string& run, Entry& entry);
+
+  JobStore& store_;
+  Executor& executor_;
+  const OpenRunsOptions options_;
+  std::atomic<bool> stopped_ = false;
+  Mutex mutex_;
+  CondVar changed_;
+  std::map<std::string, std::shared_ptr<Entry>> entries_ LOCKSTEP_GUARDED_BY(mutex_);
+  std::thread thread_;  // last: it uses all the others
+};
+
+}  // namespace lockstep

@@ -1,0 +1,89 @@
+#include "analysis/report/analysis_steps.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "analysis/base/status_macros.h"
+#include "analysis/report/views/run_object.h"
+
+namespace lockstep {
+namespace {
+
+// The files that can be one run, and the command that analyses them alone.
+std::string DescribeGroups(const RunData& run, const RankResolution& ranks) {
+  std::string text = fmt::format("these files are {} different runs: {}", ranks.groups.size(), ranks.groups_reason);
+  for (size_t i = 0; i < ranks.groups.size(); ++i) {
+    std::set<std::string> paths;
+    for (const size_t source : ranks.groups[i]) paths.insert(run.sources[source].context.path);
+    text += fmt::format("\n  run {} ({} files): lockstep analyze", i + 1, paths.size());
+    for (const std::string& path : paths) text += fmt::format(" '{}'", path);
+  }
+  return text;
+}
+
+}  // namespace
+
+absl::Status CheckOptions(const AnalysisOptions& options) {
+  for (const std::string& view : options.views) {
+    if (view != "all" && !IsView(view)) {
+      return absl::InvalidArgumentError(
+          fmt::format("--view '{}': there is no such view; there are {}, all", view, fmt::join(AllViews(), ", ")));
+    }
+  }
+  if (!options.layout.empty()) LOCKSTEP_RETURN_IF_ERROR(ParseLayout(options.layout).status());
+  if (options.limit && *options.limit < 0) {
+    return absl::InvalidArgumentError(fmt::format("--limit {}: must not be negative", *options.limit));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckRanks(const RunData& run, const RankResolution& ranks, const AnalysisOptions& options) {
+  if (ranks.groups.size() > 1) return absl::FailedPreconditionError(DescribeGroups(run, ranks));
+  if (ranks.ranks.empty()) {
+    std::string text = "no usable input: no rank trace is left to analyse";
+    for (const RefusedSource& refused : ranks.refused) {
+      text += fmt::format("\n  {}: {}", run.sources[refused.source].context.path, refused.detail);
+    }
+    return absl::FailedPreconditionError(text);
+  }
+  const std::vector<bool> selected = SelectedRanks(ranks, options);
+  if (std::find(selected.begin(), selected.end(), true) != selected.end()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      fmt::format("--ranks {}: none of them is in this run", fmt::join(options.ranks, ",")));
+}
+
+void NotifyOfSample(const ViewInput& input, const RunChapters& chapters) {
+  if (chapters.span_ns() == 0) return;
+  const auto seconds = [](int64_t ns) { return static_cast<double>(ns) * 1e-9; };
+  const RunSpan sample = chapters.sample_span();
+  for (const std::string_view view : {"stragglers", "imbalance"}) {
+    input.Notify(view, fmt::format("what-ifs replay {:.4g} s from {:.4g} s after the run's start on, of {:.4g} s",
+                                   seconds(sample.end_ns - sample.start_ns), seconds(input.SinceStart(sample.start_ns)),
+                                   seconds(chapters.span_ns())));
+  }
+}
+
+// Takes every chapter of the run through the sums.
+absl::Status SumChapters(RunChapters& chapters, const Fleet& fleet, const std::vector<bool>& selected,
+                         std::vector<Notice>& notices, Executor& executor, FleetMeter& meter, InstanceSums& sums,
+                         const std::function<bool()>& go_on) {
+  while (go_on == nullptr || go_on()) {
+    LOCKSTEP_ASSIGN_OR_RETURN(const bool more, chapters.Next());
+    if (!more) return absl::OkStatus();
+    const Chapter& chapter = chapters.chapter();
+    LOCKSTEP_RETURN_IF_ERROR(meter.Add(chapter, chapters.rows(), executor));
+    LOCKSTEP_ASSIGN_OR_RETURN(auto named_rows,
+                              NamedRows(fleet.run, chapters.rows(), fleet.ranks, fleet.options.kernels));
+    LOCKSTEP_ASSIGN_OR_RETURN(auto range_rows, RangeRows(fleet, chapters.rows()));
+    const AnalysisContext context{
+        fleet.run,          chapters.rows(), fleet.options, fleet.ranks,           chapter.match,        executor,
+        fleet.run_start_ns, selected,        notices,       std::move(named_rows), std::move(range_rows)};
+    LOCKSTEP_RETURN_IF_ERROR(sums.Add(chapter, context, chapters.sample()));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace lockstep

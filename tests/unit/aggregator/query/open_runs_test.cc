@@ -1,0 +1,277 @@
+// Questions about a run that grows in a store, against the same questions answered from nothing.
+#include "aggregator/query/open_runs.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "aggregator/query/run_query.h"
+#include "aggregator/query/stable_names.h"
+#include "aggregator/store/forwarding_store.h"
+#include "aggregator/store/memory/memory_store.h"
+#include "aggregator/store/sqlite/sqlite_store.h"
+#include "analysis/report/report.h"
+#include "bench/simulator/command/simulate_command.h"
+#include "bench/simulator/run/condensed_run.h"
+#include "platform/executor.h"
+#include "platform/temp_dir.h"
+
+namespace lockstep {
+namespace {
+
+constexpr GrowingLimits kLimits = {.chapters = {0, 2'000, 1}, .most_open_rows = 1 << 20};
+// The thread that follows does not get in the way of a test that follows by itself.
+const OpenRunsOptions kByHand = {.limits = kLimits, .period_ns = int64_t{3'600} * kNsPerS};
+
+// Eight simulated ranks, cut into batches by time, as sources send them that are watched while they run.
+class LiveRun {
+ public:
+  static constexpr int64_t kBatches = 12;
+
+  LiveRun() {
+    const std::vector<const char*> argv = {"lockstep-simulate",
+                                           "--seed",
+                                           "7",
+                                           "--out",
+                                           "unused",
+                                           "--program",
+                                           "decode",
+                                           "--tp",
+                                           "8",
+                                           "--dp",
+                                           "1",
+                                           "--hosts",
+                                           "1",
+                                           "--steps",
+                                           "40",
+                                           "--layers",
+                                           "20",
+                                           "--cause",
+                                           "slow_gpu:rank=3,factor=1.3"};
+    const CommandLine line = ParseCommandLine(static_cast<int>(argv.size()), argv.data());
+    EXPECT_TRUE(line.run) << line.message;
+    made_ = *SimulateCondensed(line.options, {.step_times_without = false});
+    for (size_t s = 0; s < made_->run.sources.size(); ++s) Cut(s);
+  }
+
+  [[nodiscard]] size_t sources() const { return batches_.size(); }
+
+  void Put(JobStore& store, int64_t batch) const {
+    for (size_t s = 0; s < sources(); ++s) PutOf(store, s, batch);
+  }
+  void PutOf(JobStore& store, size_t source, int64_t batch) const {
+    ASSERT_EQ(store.OpenRun("r", 8), absl::OkStatus());
+    const SourceContext& context = made_->run.sources[source].context;
+    ASSERT_EQ(store.PutSource("r", context).status(), absl::OkStatus());
+    const Hash128 hash{static_cast<uint64_t>(source), static_cast<uint64_t>(batch)};
+    ASSERT_EQ(store.PutBatch("r", context.source_id, hash, batches_[source][static_cast<size_t>(batch)]),
+              absl::OkStatus());
+  }
+
+ private:
+  void Cut(size_t source) {
+    const SourceData& data = made_->run.sources[source];
+    std::vector<InstanceRow> rows;
+    auto stream = *made_->instances->Open(source);
+    for (auto block = *stream->Take(); !block.empty(); block = *stream->Take()) {
+      rows.insert(rows.end(), block.begin(), block.end());
+    }
+    const int64_t first = data.context.first_start_ns;
+    const int64_t length = (data.context.last_end_ns - first) / kBatches + 1;
+    std::vector<Batch>& batches = batches_.emplace_back(static_cast<size_t>(kBatches));
+    const auto of = [&](int64_t end_ns) -> Batch& {
+      return batches[static_cast<size_t>(std::clamp<int64_t>((end_ns - first) / length, 0, kBatches - 1))];
+    };
+    size_t last = 0;  // rows stay in order of their start
+    for (const InstanceRow& row : rows) {
+      last = std::max(last, static_cast<size_t>(&of(row.end_ns()) - batches.data()));
+      batches[last].instances.push_back(row);
+    }
+    for (const StepRow& step : data.steps) of(step.window_end_ns).steps.push_back(step);
+    for (size_t name = 0; name < made_->run.names.size(); ++name) {
+      const std::string& text = made_->run.names[name];
+      batches[0].names.push_back({static_cast<uint32_t>(name), HashOf(text), text});
+    }
+    batches[0].communicators = data.communicators;
+    batches[0].buckets = data.buckets;
+    batches[0].kernels = data.kernels;
+    for (int64_t b = 0; b < kBatches; ++b) batches[static_cast<size_t>(b)].sequence = b;
+    batches.back().total_batches = kBatches;
+    batches.back().summary = data.summary;
+  }
+
+  std::unique_ptr<SimulatedRun> made_;
+  std::vector<std::vector<Batch>> batches_;
+};
+
+int64_t TotalOf(const Json& report, const std::string& field) {
+  int64_t sum = 0;
+  for (const Json& row : report["collectives"]) sum += row[field].is_null() ? 0 : row[field].get<int64_t>();
+  return sum;
+}
+
+class OpenRunsTest : public testing::Test {
+ protected:
+  Json Answer(JobStore& store, OpenRuns* open) {
+    const auto text = AnswerViews(store, "r", {.views = {"all"}}, executor_, open);
+    EXPECT_EQ(text.status(), absl::OkStatus());
+    return text.ok() ? Json::parse(*text) : Json();
+  }
+
+  // Through what is kept.
+  static Json Kept(OpenRuns& open) {
+    auto answer = open.Ask("r", {.views = {"all"}});
+    EXPECT_EQ(answer.status(), absl::OkStatus());
+    EXPECT_TRUE(answer.ok() && answer->text.has_value()) << "it was not kept";
+    return answer.ok() && answer->text ? Json::parse(*answer->text) : Json();
+  }
+
+  static void ExpectSame(const Json& a, const Json& b) {
+    EXPECT_EQ(TotalOf(a, "instances"), TotalOf(b, "instances"));
+    EXPECT_EQ(TotalOf(a, "matched"), TotalOf(b, "matched"));
+    EXPECT_EQ(a["kernels"], b["kernels"]);
+    EXPECT_EQ(a["run"]["state"], b["run"]["state"]);
+    const auto waiting = [](const Json& report) { return static_cast<double>(TotalOf(report, "wait_total_ns")); };
+    EXPECT_NEAR(waiting(a) / waiting(b), 1, 0.04);  // clocks of 250 rows a rank
+  }
+
+  const LiveRun live_;
+  ThreadPool executor_{2};
+  MemoryStore store_;
+};
+
+TEST_F(OpenRunsTest, AnswerAsFromNothingWhileTheRunGrows) {
+  const auto folder = TempDir::Create("", "open-runs");
+  ASSERT_TRUE(folder.ok()) << folder.status();
+  auto file = SqliteStore::Open(folder->path() + "/runs.db");
+  ASSERT_TRUE(file.ok()) << file.status();
+  for (JobStore* store : {static_cast<JobStore*>(&store_), static_cast<JobStore*>(file->get())}) {
+    OpenRuns open(*store, executor_, kByHand);
+    for (int64_t batch = 0; batch < LiveRun::kBatches - 1; ++batch) {
+      live_.Put(*store, batch);
+      if (batch < 6 || batch % 2 == 1) continue;
+      ExpectSame(Kept(open), Answer(*store, nullptr));
+      open.Follow();
+    }
+    live_.Put(*store, LiveRun::kBatches - 1);
+    const Json complete = Answer(*store, &open);
+    EXPECT_EQ(complete, Answer(*store, nullptr)) << "of a complete run nothing is kept";
+  }
+}
+
+TEST_F(OpenRunsTest, FollowingTakesWhatCameBeforeItIsAskedFor) {
+  OpenRuns open(store_, executor_, kByHand);
+  for (int64_t batch = 0; batch < 8; ++batch) live_.Put(store_, batch);
+  (void)Kept(open);
+  EXPECT_FALSE(open.Follow()) << "nothing came";
+  for (int64_t batch = 8; batch < 11; ++batch) live_.Put(store_, batch);
+  EXPECT_TRUE(open.Follow());
+  ExpectSame(Kept(open), Answer(store_, nullptr));
+}
+
+TEST_F(OpenRunsTest, FollowWhatWasAskedAboutBeforeItHadManyRows) {
+  OpenRuns open(store_, executor_, kByHand);
+  live_.Put(store_, 0);
+  const auto early = open.Ask("r", {.views = {"all"}});
+  ASSERT_EQ(early.status(), absl::OkStatus());
+  EXPECT_FALSE(early->text.has_value());
+  EXPECT_TRUE(early->loaded.has_value());
+  EXPECT_FALSE(open.Follow());
+  for (int64_t batch = 1; batch < 9; ++batch) live_.Put(store_, batch);
+  EXPECT_TRUE(open.Follow());
+}
+
+TEST_F(OpenRunsTest, ARunThatWasDroppedAndSentAnewIsTheNewOne) {
+  OpenRuns open(store_, executor_, kByHand);
+  for (int64_t batch = 0; batch < 10; ++batch) live_.Put(store_, batch);
+  (void)Kept(open);
+  ASSERT_EQ(store_.DropRun("r"), absl::OkStatus());
+  EXPECT_FALSE(open.Follow());
+  EXPECT_TRUE(absl::IsNotFound(open.Ask("r", {.views = {"all"}}).status()));
+  for (int64_t batch = 0; batch < 10; ++batch) {
+    for (size_t source = 0; source + 1 < live_.sources(); ++source) live_.PutOf(store_, source, batch);
+  }
+  ExpectSame(Kept(open), Answer(store_, nullptr));
+}
+
+TEST_F(OpenRunsTest, WhatIsSelectedIsAnsweredFromTheWhole) {
+  OpenRuns open(store_, executor_, kByHand);
+  for (int64_t batch = 0; batch < 10; ++batch) live_.Put(store_, batch);
+  const AnalysisOptions asked = {.views = {"skew"}, .ranks = {1}};
+  const auto kept = AnswerViews(store_, "r", asked, executor_, &open);
+  const auto whole = AnswerViews(store_, "r", asked, executor_);
+  ASSERT_TRUE(kept.ok() && whole.ok());
+  EXPECT_EQ(*kept, *whole);
+  EXPECT_TRUE(absl::IsInvalidArgument(open.Ask("r", {.views = {"nonsense"}}).status()));
+}
+
+// A store whose instances cannot be read any longer, from some call on.
+class FailingStore : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  bool fails = false;
+  absl::StatusOr<LoadedRun> LoadRun(const std::string& run) override {
+    if (fails) return absl::DataLossError("damaged");
+    return ForwardingStore::LoadRun(run);
+  }
+};
+
+TEST_F(OpenRunsTest, AFailedLoadLeavesNothingBehind) {
+  FailingStore store(store_);
+  OpenRuns open(store, executor_, kByHand);
+  for (int64_t batch = 0; batch < 10; ++batch) live_.Put(store_, batch);
+  (void)Kept(open);
+  store.fails = true;
+  EXPECT_TRUE(absl::IsDataLoss(open.Ask("r", {.views = {"all"}}).status()));
+  store.fails = false;
+  ExpectSame(Kept(open), Answer(store_, nullptr));
+}
+
+// Of interest under ThreadSanitizer.
+TEST_F(OpenRunsTest, MayBeAskedByManyWhileTheRunGrowsIsDroppedAndComesAgain) {
+  OpenRunsOptions options = kByHand;
+  options.period_ns = 1'000;
+  options.most_runs = 1;
+  OpenRuns open(store_, executor_, options);
+  std::atomic<bool> done = false;
+  std::vector<std::thread> askers;
+  for (int i = 0; i < 3; ++i) {
+    askers.emplace_back([&, i] {
+      while (!done) {
+        const auto answer = open.Ask(i == 2 ? "other" : "r", {.views = {"summary"}});
+        EXPECT_TRUE(answer.ok() || absl::IsNotFound(answer.status())) << answer.status();
+      }
+    });
+  }
+  for (int round = 0; round < 2; ++round) {
+    for (int64_t batch = 0; batch < 9; ++batch) live_.Put(store_, batch);
+    ASSERT_EQ(store_.DropRun("r"), absl::OkStatus());
+  }
+  done = true;
+  for (std::thread& asker : askers) asker.join();
+  open.Stop();
+}
+
+TEST(StableNames, KeepTheirNumbersWhateverComesLater) {
+  StableNames names;
+  LoadedRun first;
+  first.data.names = {"a", "c"};
+  ASSERT_EQ(names.Apply(first), absl::OkStatus());
+  LoadedRun second;
+  second.data.names = {"a", "b", "c"};
+  second.data.sources.resize(1);
+  second.data.sources[0].step_kernels = {{.step = 0, .name = 1}, {.step = 0, .name = 2}};
+  ASSERT_EQ(names.Apply(second), absl::OkStatus());
+  EXPECT_EQ(second.data.names, (std::vector<std::string>{"a", "c", "b"}));
+  EXPECT_EQ(second.data.sources[0].step_kernels[0].name, 2u);
+  EXPECT_EQ(second.data.sources[0].step_kernels[1].name, 1u);
+}
+
+}  // namespace
+}  // namespace lockstep
