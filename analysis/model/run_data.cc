@@ -11,10 +11,14 @@ std::string_view Name(RunState state) {
   return index < kNames.size() ? kNames[index] : std::string_view();
 }
 
-size_t ExpectedInstances(const RunData& run, const InstanceSource& instances, size_t source) {
+size_t ExpectedInstances(const SourceData& source) {
   constexpr int64_t kMost = 1 << 20;
+  return static_cast<size_t>(std::clamp<int64_t>(source.instance_count, 0, kMost));
+}
+
+size_t ExpectedInstances(const RunData& run, const InstanceSource& instances, size_t source) {
   const int64_t known = instances.RowCount(source);
-  return static_cast<size_t>(std::clamp<int64_t>(known >= 0 ? known : run.sources[source].instance_count, 0, kMost));
+  return known >= 0 ? static_cast<size_t>(known) : ExpectedInstances(run.sources[source]);
 }
 
 }  // namespace lockstep

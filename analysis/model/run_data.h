@@ -116,6 +116,8 @@ class InstanceSource {
 };
 
 // Room to make for the instances of a source beforehand: a stored count is believed only so far.
+[[nodiscard]] size_t ExpectedInstances(const SourceData& source);
+// ... or of a stretch of it.
 [[nodiscard]] size_t ExpectedInstances(const RunData& run, const InstanceSource& instances, size_t source);
 
 // Runs fn(0..n-1), perhaps in parallel. Results must be put into slots by index and reduced in order by the caller, so
