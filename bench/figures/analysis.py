@@ -83,32 +83,36 @@ CHAPTERED = 4 << 20  # instances from which on a run is analysed in chapters
 
 
 def scale(bench, ranks, ids, target, seconds, sizes, layers=80):
-    """The first summary of that many ranks: three sizes (instances a rank), and what the target of instances would take at the rate of the
-    largest. Memory: that of the largest where it is analysed in chapters, so that it does not grow with the run; else at its rate too."""
+    """The first summary of that many ranks: three sizes (instances a rank), and what the target of instances would take. Where the two
+    largest are analysed in chapters, each further instance takes what it took between these two, and memory is that of the largest: it
+    does not grow with the run; else both at the rate of the largest."""
     points = []
     for instances in sizes:
         store = fleet(bench, ranks, instances, ids, layers)
         count = instances_of(bench, store)
         _, done = analyse(bench, store)
         points.append({"instances": count, **done.figures()})
-    last = points[-1]
-    factor = target / last["instances"]
-    wall = last["wall_s"] * factor
-    peak_gib = last["peak_mib"] / 1024 * (1 if last["instances"] > CHAPTERED else factor)
+    before, last = points[-2:]
+    in_chapters = before["instances"] > CHAPTERED
+    further = (last["wall_s"] - before["wall_s"]) / (last["instances"] - before["instances"])
+    rate = max(0, further) if in_chapters else last["wall_s"] / last["instances"]
+    wall = last["wall_s"] + rate * (target - last["instances"])
+    peak_gib = last["peak_mib"] / 1024 * (1 if last["instances"] > CHAPTERED else target / last["instances"])
     held = wall <= seconds and peak_gib <= 4
-    rate = ", ".join(f"{p['wall_s'] / p['instances'] * 1e6:.2f}" for p in points)
-    return row(f"{wall:.0f} s {peak_gib:.1f} GiB", wall / seconds, f"<= {seconds} s", held, f"us a row at {ranks} ranks: {rate}", points,
-               wall_s=less(wall, "time"), peak_gib=less(peak_gib, "memory"))
+    rates = ", ".join(f"{p['wall_s'] / p['instances'] * 1e6:.2f}" for p in points)
+    return row(f"{wall:.0f} s {peak_gib:.1f} GiB", wall / seconds, f"<= {seconds} s", held,
+               f"us a row at {ranks} ranks: {rates}; each further one {rate * 1e6:.2f}", points, wall_s=less(wall, "time"),
+               peak_gib=less(peak_gib, "memory"))
 
 
 def analysis_ids(bench):
     """1,024 ranks x 50,000 instances with ids, from as many ranks of fewer."""
-    return scale(bench, 32 if bench.quick else 1024, "full", 1024 * 50_000, 25, (350, 1400, 5600) if bench.quick else (2000, 5000, 8000))
+    return scale(bench, 32 if bench.quick else 1024, "full", 1024 * 50_000, 25, (350, 1400, 5600) if bench.quick else (2000, 5000, 10_000))
 
 
 def analysis_names(bench):
     """The same by names only: hosts are sought among all hosts."""
-    return scale(bench, 64 if bench.quick else 1024, "names", 1024 * 50_000, 60, (350, 700, 1400) if bench.quick else (1400, 2800, 5600))
+    return scale(bench, 64 if bench.quick else 1024, "names", 1024 * 50_000, 60, (350, 700, 1400) if bench.quick else (2800, 5600, 8400))
 
 
 def analysis_wide(bench):
