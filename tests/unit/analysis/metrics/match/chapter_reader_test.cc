@@ -35,7 +35,8 @@ class ChapterReaderTest : public testing::Test {
     ClockModel clock;
     for (size_t r = 0; r < ranks.ranks.size(); ++r) clock.SetDomain(static_cast<int32_t>(r), DomainId{0});
     InlineExecutor executor;
-    ChapterReader reader(built.run, built.instances, ranks, {0, chapter_rows, 1});
+    ChapterReader reader(built.run, ranks, {0, chapter_rows, 1});
+    EXPECT_TRUE(reader.Open(built.instances, built.run, false).ok());
     EXPECT_TRUE(reader.ReadFirst(executor).ok());
     Read out;
     int64_t reached = INT64_MIN;
@@ -217,11 +218,47 @@ TEST_F(ChapterReaderTest, WhatIsNotInOrderOfTimeIsReadAllTheSame) {
   ClockModel clock;
   for (int32_t r = 0; r < 2; ++r) clock.SetDomain(r, DomainId{0});
   InlineExecutor executor;
-  ChapterReader reader(built.run, built.instances, ranks, {0, 100, 1});
+  ChapterReader reader(built.run, ranks, {0, 100, 1});
+  ASSERT_TRUE(reader.Open(built.instances, built.run, false).ok());
   ASSERT_TRUE(reader.ReadFirst(executor).ok());
   int64_t own = 0;
   while (*reader.ReadNext(clock, executor)) own += reader.own()[0].last - reader.own()[0].first;
   EXPECT_EQ(own, 600);
+}
+
+TEST_F(ChapterReaderTest, OfARunThatGrowsSettledIsWhatAllIncompleteRanksHavePassedAndACopyTakesTheRest) {
+  Begin(2);
+  for (int64_t i = 0; i < 600; ++i) {
+    Collective(0, i * kMs, 10'000);
+    if (i < 400) Collective(1, i * kMs, 10'000);
+  }
+  BuiltRun built = builder_.Build();
+  for (SourceData& source : built.run.sources) source.complete = false;
+  const RankResolution ranks = ResolveRanks(built.run, {});
+  ClockModel clock;
+  for (int32_t r = 0; r < 2; ++r) clock.SetDomain(r, DomainId{0});
+  InlineExecutor executor;
+  ChapterReader reader(built.run, ranks, {0, 100, 1});
+  ASSERT_TRUE(reader.Open(built.instances, built.run, true).ok());
+  ASSERT_TRUE(reader.ReadFirst(executor).ok());
+  EXPECT_TRUE(reader.HasRowsOfAll());
+  const int64_t begin = built.instances.rows()[ranks.ranks[0].source].front().start_ns;
+  int64_t settled = 0;
+  while (*reader.ReadSettled(clock, executor)) {
+    EXPECT_LE(reader.to().ns, begin + 400 * kMs);
+    settled += reader.own()[0].last - reader.own()[0].first;
+  }
+  EXPECT_GT(settled, 250);
+  EXPECT_LE(settled, 400);
+  EXPECT_FALSE(*reader.ReadSettled(clock, executor)) << "asked again";
+  ASSERT_TRUE(reader.ReadAll(executor).ok());
+  reader.Close();
+  ChapterReader rest(reader);
+  int64_t own = 0;
+  while (*rest.ReadNext(clock, executor)) own += rest.own()[0].last - rest.own()[0].first;
+  EXPECT_EQ(settled + own, 600);
+  EXPECT_EQ(rest.Taken(), 1'000);
+  EXPECT_LT(reader.Taken(), 1'000);
 }
 
 }  // namespace
