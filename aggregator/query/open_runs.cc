@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "aggregator/query/stable_names.h"
 #include "analysis/base/status_macros.h"
 #include "analysis/base/time.h"
 #include "platform/executor.h"
@@ -21,22 +20,6 @@ bool HasFewRows(const RunData& run, const GrowingLimits& limits) {
 }
 
 }  // namespace
-
-struct OpenRuns::Entry {
-  // What is kept of a run. `names` as old as `analysis`, which it numbers.
-  struct State {
-    explicit State(const GrowingLimits& limits) : analysis(limits) {}
-    StableNames names;
-    GrowingRun analysis;
-  };
-
-  std::atomic<int> asking = 0;        // questions that wait or are answered
-  std::atomic<int64_t> asked_ns = 0;  // last
-  std::atomic<bool> open = false;     // the run was, when it was asked about
-  Mutex mutex;
-  std::unique_ptr<State> state LOCKSTEP_GUARDED_BY(mutex);
-  std::optional<int64_t> gave_up_ns LOCKSTEP_GUARDED_BY(mutex);
-};
 
 OpenRuns::OpenRuns(JobStore& store, Executor& executor, const OpenRunsOptions& options)
     : store_(store), executor_(executor), options_(options), thread_([this] { Work(); }) {}

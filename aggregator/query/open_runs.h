@@ -20,6 +20,7 @@
 #include <string>
 #include <thread>
 
+#include "aggregator/query/stable_names.h"
 #include "aggregator/store/job_store.h"
 #include "analysis/base/time.h"
 #include "analysis/metrics/run/analysis_options.h"
@@ -61,16 +62,31 @@ class OpenRuns {
   void Stop();
 
  private:
-  struct Entry;
+  struct Entry {
+    // What is kept of a run. `names` as old as `analysis`, which it numbers.
+    struct State {
+      explicit State(const GrowingLimits& limits) : analysis(limits) {}
+      StableNames names;
+      GrowingRun analysis;
+    };
+
+    std::atomic<int> asking = 0;        // questions that wait or are answered
+    std::atomic<int64_t> asked_ns = 0;  // last
+    std::atomic<bool> open = false;     // the run was, when it was asked about
+    Mutex mutex;
+    std::unique_ptr<State> state LOCKSTEP_GUARDED_BY(mutex);
+    std::optional<int64_t> gave_up_ns LOCKSTEP_GUARDED_BY(mutex);
+  };
 
   void Work();
   [[nodiscard]] std::shared_ptr<Entry> EntryOf(const std::string& run) LOCKSTEP_EXCLUDES(mutex_);
   // Forgets what is not worth keeping, and what is too much.
   void Settle(const std::string& run, const std::shared_ptr<Entry>& entry) LOCKSTEP_EXCLUDES(mutex_);
   [[nodiscard]] absl::StatusOr<Answer> AskEntry(const std::string& run, const AnalysisOptions& asked, Entry& entry);
-  [[nodiscard]] absl::StatusOr<Answer> AnswerOf(const std::string& run, const AnalysisOptions& asked, Entry& entry);
-  [[nodiscard]] bool Begin(const RunData& run, Entry& entry) const;
-  void GiveUp(Entry& entry) const;
+  [[nodiscard]] absl::StatusOr<Answer> AnswerOf(const std::string& run, const AnalysisOptions& asked, Entry& entry)
+      LOCKSTEP_REQUIRES(entry.mutex);
+  [[nodiscard]] bool Begin(const RunData& run, Entry& entry) const LOCKSTEP_REQUIRES(entry.mutex);
+  void GiveUp(Entry& entry) const LOCKSTEP_REQUIRES(entry.mutex);
   [[nodiscard]] bool FollowEntry(const std::string& run, Entry& entry);
 
   JobStore& store_;
