@@ -1,6 +1,7 @@
 #include "analysis/metrics/match/chapter_reader.h"
 
 #include <algorithm>
+#include <array>
 #include <span>
 #include <utility>
 
@@ -68,12 +69,16 @@ class ChapterReader::Cursor {
       LOCKSTEP_ASSIGN_OR_RETURN(std::vector<InstanceRow> block, stream_->Take());
       done_ = block.empty();
       if (done_) break;
+      std::vector<int64_t> starts;
+      starts.reserve(block.size());
       for (InstanceRow& row : block) {
         row.start_ns = std::clamp(row.start_ns, -kMaxAbsTimeNs, kMaxAbsTimeNs);
         row.duration_ns = std::clamp<int64_t>(row.duration_ns, 0, kMaxAbsTimeNs);
         reached_ns_ = std::max(reached_ns_, row.start_ns);
+        starts.push_back(row.start_ns);
       }
-      blocks_.push_back({end_, reached_ns_, std::make_shared<const std::vector<InstanceRow>>(std::move(block))});
+      blocks_.push_back({end_, reached_ns_, std::make_shared<const std::vector<InstanceRow>>(std::move(block)),
+                         std::make_shared<const std::vector<int64_t>>(std::move(starts))});
       end_ = blocks_.back().end();
     }
     return absl::OkStatus();
@@ -88,9 +93,8 @@ class ChapterReader::Cursor {
     const auto block =
         std::partition_point(blocks_.begin(), blocks_.end(), [&](const Block& b) { return b.reached_ns < start_ns; });
     if (block == blocks_.end()) return end_;
-    const auto at = std::lower_bound(block->rows->begin(), block->rows->end(), start_ns,
-                                     [](const InstanceRow& r, int64_t t) { return r.start_ns < t; });
-    return block->first + (at - block->rows->begin());
+    const auto at = std::lower_bound(block->starts->begin(), block->starts->end(), start_ns);
+    return block->first + (at - block->starts->begin());
   }
 
   [[nodiscard]] const InstanceRow& Row(int64_t row) const {
@@ -123,8 +127,10 @@ class ChapterReader::Cursor {
  private:
   struct Block {
     int64_t first = 0;
-    int64_t reached_ns = 0;                                // the latest start of its rows and all before
-    std::shared_ptr<const std::vector<InstanceRow>> rows;  // shared with copies of the cursor
+    int64_t reached_ns = 0;  // the latest start of its rows and all before
+    // Shared with copies of the cursor:
+    std::shared_ptr<const std::vector<InstanceRow>> rows;
+    std::shared_ptr<const std::vector<int64_t>> starts;  // of the rows: a time is sought often
     [[nodiscard]] int64_t end() const { return first + static_cast<int64_t>(rows->size()); }
   };
 
@@ -325,9 +331,12 @@ int64_t ChapterReader::Reach(const ClockModel& clock, int64_t aligned_ns) const 
     const Cursor& cursor = *cursors_[r];
     const int64_t local = clock.ToLocal(static_cast<int32_t>(r), AlignedTime{aligned_ns}).ns;
     const int64_t end = cursor.RowAt(local);
-    for (int64_t row = std::max(cursor.first(), end - kLookBack); row < end; ++row) {
-      const InstanceRow& it = cursor.Row(row);
-      if (it.end_ns() > local) reach = std::max({reach, local - it.start_ns, it.end_ns() - local});
+    for (int64_t row = std::max(cursor.first(), end - kLookBack); row < end;) {
+      const std::span<const InstanceRow> block = cursor.BlockAt(row, end);
+      for (const InstanceRow& it : block) {
+        if (it.end_ns() > local) reach = std::max({reach, local - it.start_ns, it.end_ns() - local});
+      }
+      row += static_cast<int64_t>(block.size());
     }
   }
   return std::min(reach, kMostReachNs);
@@ -386,7 +395,7 @@ int64_t ChapterReader::TimeOf(const ClockModel& clock, int64_t rows, int64_t beg
   return end;
 }
 
-void ChapterReader::ChooseEnd(const ClockModel& clock) {
+void ChapterReader::ChooseEnd(const ClockModel& clock, Executor& executor) {
   const int64_t begin = std::max(from_ns_, FirstStart(clock));
   const int64_t horizon = Horizon(clock);
   const bool all_read = horizon == kForever;
@@ -401,12 +410,15 @@ void ChapterReader::ChooseEnd(const ClockModel& clock) {
   end = std::max(end, begin + 1);
   const int64_t rows = std::min(RowsBefore(clock, end) - RowsBefore(clock, end) / kLeastRowsOneIn, chapter_rows_);
   // Of some moments near the end that at which least is under way.
-  constexpr int64_t kMoments = 8;
-  constexpr int64_t kMomentsOneIn = 32;  // of the rows, between two of them
+  constexpr size_t kMoments = 8;
+  constexpr int64_t kMomentsOneIn = 32;                       // of the rows, between two of them
+  std::array<std::pair<int64_t, int64_t>, kMoments> moments;  // and the reach there
+  executor.ParallelFor(kMoments, [&](size_t i) {
+    const int64_t moment = TimeOf(clock, rows - rows / kMomentsOneIn * static_cast<int64_t>(i), begin, end);
+    moments[i] = {moment, Reach(clock, moment)};
+  });
   int64_t best_reach = kForever;
-  for (int64_t i = 0; i < kMoments; ++i) {
-    const int64_t moment = TimeOf(clock, rows - rows / kMomentsOneIn * i, begin, end);
-    const int64_t reach = Reach(clock, moment);
+  for (const auto& [moment, reach] : moments) {
     if (reach >= best_reach) continue;
     best_reach = reach;
     to_ns_ = moment;
@@ -445,7 +457,7 @@ absl::StatusOr<bool> ChapterReader::ReadSettled(const ClockModel& clock, Executo
   const int64_t to_ns = to_ns_;
   const int64_t tail_ns = tail_ns_;
   from_ns_ = to_ns_;
-  ChooseEnd(clock);
+  ChooseEnd(clock, executor);
   if (to_ns_ == kForever || Horizon(clock) < to_ns_ + tail_ns_) {
     to_ns_ = to_ns;
     tail_ns_ = tail_ns;
@@ -464,7 +476,7 @@ absl::StatusOr<bool> ChapterReader::ReadNext(const ClockModel& clock, Executor& 
   lead_ns_ = tail_ns_;
   ++chapters_;
   LOCKSTEP_RETURN_IF_ERROR(Fill(clock, executor));
-  ChooseEnd(clock);
+  ChooseEnd(clock, executor);
   while (to_ns_ != kForever && Horizon(clock) < to_ns_ + tail_ns_ && Remaining() < kMostChaptersAhead * chapter_rows_) {
     LOCKSTEP_RETURN_IF_ERROR(FillTo(clock, to_ns_ + tail_ns_, executor));
   }

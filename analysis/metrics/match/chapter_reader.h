@@ -80,7 +80,7 @@ class ChapterReader {
   [[nodiscard]] int64_t FirstStart(const ClockModel& clock) const;
   [[nodiscard]] int64_t Reach(const ClockModel& clock, int64_t aligned_ns) const;
   [[nodiscard]] int64_t TimeOf(const ClockModel& clock, int64_t rows, int64_t begin, int64_t end) const;
-  void ChooseEnd(const ClockModel& clock);
+  void ChooseEnd(const ClockModel& clock, Executor& executor);
   void Take(const ClockModel& clock);
   void ForgetTaken();
 

@@ -73,13 +73,15 @@ std::vector<Seed> SeedsOf(const RunData& run, const RankResolution& ranks, const
     const auto& locals = run.sources[ranks.ranks[r].source].communicators;
     std::map<uint32_t, std::vector<uint32_t>> by_local;
     const std::map<int32_t, StreamOwner> owners = StreamOwners(locals, rows[r].rows);
+    auto last = by_local.end();  // most rows are of the communicator that the one before is of
     for (size_t i = 0; i < rows[r].rows.size(); ++i) {
       const CollectiveRow& row = rows[r].rows[i];
       if (row.duplicate) continue;
       uint32_t id = IsKnown(locals, row.communicator) ? row.communicator : UINT32_MAX;
-      const auto owner = id == UINT32_MAX ? owners.find(row.stream) : owners.end();
+      const auto owner = id == UINT32_MAX && !owners.empty() ? owners.find(row.stream) : owners.end();
       if (owner != owners.end() && owner->second.Owns(row)) id = owner->second.communicator;
-      by_local[id].push_back(static_cast<uint32_t>(i));
+      if (last == by_local.end() || last->first != id) last = by_local.try_emplace(id).first;
+      last->second.push_back(static_cast<uint32_t>(i));
     }
     for (auto& [id, indices] : by_local) {
       const LocalCommunicator* local = id == UINT32_MAX ? &kNothingKnown : &locals[id];
@@ -302,9 +304,15 @@ CommunicatorPlan Finish(Draft draft) {
       plan.rows.emplace_back();
     }
     auto& rows = plan.rows.back();
-    rows.insert(rows.end(), seed.rows.begin(), seed.rows.end());
+    if (rows.empty()) {
+      rows = std::move(seed.rows);
+    } else {
+      rows.insert(rows.end(), seed.rows.begin(), seed.rows.end());
+    }
   }
-  for (auto& rows : plan.rows) std::sort(rows.begin(), rows.end());
+  for (auto& rows : plan.rows) {
+    if (!std::is_sorted(rows.begin(), rows.end())) std::sort(rows.begin(), rows.end());
+  }
   return plan;
 }
 

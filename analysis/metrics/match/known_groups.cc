@@ -26,8 +26,13 @@ void AddRows(int32_t rank_index, std::vector<uint32_t> rows, CommunicatorPlan& p
     return;
   }
   std::vector<uint32_t>& known = plan.rows[static_cast<size_t>(place)];
+  if (known.empty()) {
+    known = std::move(rows);
+    return;
+  }
+  const bool follow = rows.empty() || known.back() <= rows.front();
   known.insert(known.end(), rows.begin(), rows.end());
-  std::sort(known.begin(), known.end());
+  if (!follow) std::sort(known.begin(), known.end());
 }
 
 }  // namespace
@@ -83,9 +88,19 @@ void KnownGroups::TakeFoundLanes(const std::vector<RankRows>& rows, Communicator
     const int32_t rank = plan.ranks[m];
     std::map<uint32_t, std::vector<uint32_t>> found;
     std::vector<uint32_t> rest;
+    std::map<int32_t, std::vector<uint32_t>*> of_stream;
+    std::pair<int32_t, std::vector<uint32_t>*> last = {0, nullptr};  // most rows are of the stream of the one before
     for (const uint32_t i : plan.rows[m]) {
-      const auto at = of_stream_.find({rank, rows[static_cast<size_t>(rank)].rows[i].stream});
-      (at == of_stream_.end() ? rest : found[at->second]).push_back(i);
+      const int32_t stream = rows[static_cast<size_t>(rank)].rows[i].stream;
+      if (last.second == nullptr || last.first != stream) {
+        const auto [at, added] = of_stream.try_emplace(stream, nullptr);
+        if (added) {
+          const auto known = of_stream_.find({rank, stream});
+          at->second = known == of_stream_.end() ? &rest : &found[known->second];
+        }
+        last = *at;
+      }
+      last.second->push_back(i);
     }
     for (auto& [place, its] : found) AddRows(rank, std::move(its), out[place]);
     plan.rows[m] = std::move(rest);

@@ -59,6 +59,7 @@ using Shapes = std::vector<const InstanceShape*>;
 KindUsual UsualOf(const Shapes& shapes) {
   const auto middle = [&](int64_t InstanceShape::*value) {
     std::vector<int64_t> values;
+    values.reserve(shapes.size());
     for (const InstanceShape* shape : shapes) values.push_back(shape->*value);
     return UpperMedian(std::move(values));
   };
@@ -75,7 +76,6 @@ class Measure {
     for (const auto& [kind, shapes] : by_kind) {
       for (const InstanceShape* shape : shapes) lengths_.push_back(shape->shortest_ns);
     }
-    std::sort(lengths_.begin(), lengths_.end());
   }
 
   void Take(const KindUsual& usual) {
@@ -85,9 +85,9 @@ class Measure {
 
   // Whether many instances are about as long.
   [[nodiscard]] bool IsCommonLength(int64_t shortest_ns) const {
-    const auto from = std::lower_bound(lengths_.begin(), lengths_.end(), shortest_ns / 2);
-    const auto to = std::upper_bound(from, lengths_.end(), 2 * shortest_ns);
-    return static_cast<size_t>(to - from) * kCommonPart >= lengths_.size();
+    size_t about = 0;
+    for (const int64_t length : lengths_) about += length >= shortest_ns / 2 && length <= 2 * shortest_ns ? 1 : 0;
+    return about * kCommonPart >= lengths_.size();
   }
 
   [[nodiscard]] double Of(int64_t shortest_ns, bool common_length) const {
@@ -104,15 +104,15 @@ class Measure {
   }
 
  private:
-  std::vector<int64_t> lengths_;  // of all instances, ascending
+  std::vector<int64_t> lengths_;  // of all instances
   std::vector<KindUsual> common_;
 };
 
 // The shapes of one kind against the measure.
 class KindVerdict {
  public:
-  KindVerdict(const Measure& measure, const Shapes& shapes)
-      : measure_(measure), usual_(UsualOf(shapes)), common_length_(measure.IsCommonLength(usual_.shortest_ns)) {}
+  KindVerdict(const Measure& measure, const KindUsual& usual)
+      : measure_(measure), usual_(usual), common_length_(measure.IsCommonLength(usual_.shortest_ns)) {}
 
   [[nodiscard]] bool IsRare() const { return usual_.instances < kCommon; }
   [[nodiscard]] bool LiesFar(const InstanceShape& shape) const {
@@ -142,13 +142,15 @@ std::vector<bool> FindForeign(const std::vector<InstanceShape>& instances) {
     if (!shape.uneven) by_kind[KindOf(shape)].push_back(&shape);
   }
   Measure measure(by_kind);
+  std::map<Kind, KindUsual> usual;
   for (const auto& [kind, shapes] : by_kind) {
-    if (shapes.size() >= kCommon) measure.Take(UsualOf(shapes));
+    const KindUsual& of_kind = usual.emplace(kind, UsualOf(shapes)).first->second;
+    if (shapes.size() >= kCommon) measure.Take(of_kind);
   }
   std::vector<bool> out(instances.size(), false);
   if (measure.empty()) return out;
   std::map<Kind, KindVerdict> verdicts;
-  for (const auto& [kind, shapes] : by_kind) verdicts.emplace(kind, KindVerdict(measure, shapes));
+  for (const auto& [kind, of_kind] : usual) verdicts.emplace(kind, KindVerdict(measure, of_kind));
   if (std::none_of(verdicts.begin(), verdicts.end(), [](const auto& v) { return v.second.IsFar(); })) return out;
   std::set<Kind> doubtful;
   for (const auto& [kind, verdict] : verdicts) {

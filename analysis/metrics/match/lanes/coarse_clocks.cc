@@ -240,7 +240,7 @@ class Placer {
     for (const size_t l : by_domain_[DomainOf(lane)]) {
       if (lanes_[l].rank_index == lanes_[lane].rank_index || lanes_[l].cls != lanes_[lane].cls) continue;
       const auto shift = CompareLanes(lanes_[lane].events, lanes_[l].events,
-                                      {kBesideNs, kBesideSample, true, true, std::max(cap_[lane], cap_[l])});
+                                      {kBesideNs, kBesideSample, true, false, true, std::max(cap_[lane], cap_[l])});
       if (!shift || shift->coverage < kBesideCoverage) continue;
       WanderPool pool;
       pool.Add(lane, l, shift->end_wander);

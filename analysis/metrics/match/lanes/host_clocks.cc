@@ -71,7 +71,7 @@ class HostTester {
       const auto at = b.find(plan);
       if (at == b.end() || lane.events.empty() || at->second.events.empty()) continue;
       const std::optional<LaneShift> here =
-          CompareLanes(lane.events, at->second.events, {kMinDistanceNs, kSample, true, false});
+          CompareLanes(lane.events, at->second.events, {kMinDistanceNs, kSample, true, false, false});
       if (!here) continue;
       if (Meet(*here)) return true;
       refuted = OnTwoClocks(lane, at->second, refuted);

@@ -173,10 +173,8 @@ std::optional<LaneShift> CompareLanes(const std::vector<LaneEvent>& a, const std
   LaneShift out;
   out.pairs = pairs;
   if (out.pairs == 0) return std::nullopt;
-  if (question.wander) {
-    MeasureWander(a, ends, out);
-    out.end_wander = MeasureEndWander(DistancesOf(a, b, ends));
-  }
+  if (question.wander) MeasureWander(a, ends, out);
+  if (question.end_wander) out.end_wander = MeasureEndWander(DistancesOf(a, b, ends));
   const std::map<uint32_t, EndScatter> scatter = ScatterByKind(a, steps, residuals, cap, uncertainty_ns);
   EndScatter best{0, cap};
   for (const auto& [kind, s] : scatter) {

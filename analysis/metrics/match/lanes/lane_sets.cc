@@ -118,7 +118,7 @@ class Finder {
   // a's edge to b if the two lanes fit.
   [[nodiscard]] std::optional<Edge> Fit(size_t a, size_t b, Seen& seen) const {
     const int64_t uncertainty = UncertaintyOf(a, b);
-    LaneQuestion question{uncertainty, kQuickSample, SameDomain(a, b), false, std::max(cap_[a], cap_[b])};
+    LaneQuestion question{uncertainty, kQuickSample, SameDomain(a, b), false, false, std::max(cap_[a], cap_[b])};
     const auto quick = CompareLanes(aligned_[a], aligned_[b], question);
     if (!quick) return std::nullopt;
     seen.telling = seen.telling || quick->pairs >= std::min<int64_t>(kTellingPairs, kQuickSample);
@@ -127,8 +127,9 @@ class Finder {
     question.wander = true;
     Edge edge{b, kFineDeviationNs};
     for (const auto& [x, y] : {std::pair(a, b), std::pair(b, a)}) {
+      question.end_wander = x == a && !SameDomain(a, b);
       const auto whole = CompareLanes(aligned_[x], aligned_[y], question);
-      if (x == a && whole && !SameDomain(a, b)) seen.crossings.push_back({b, whole->end_wander});
+      if (whole && question.end_wander) seen.crossings.push_back({b, whole->end_wander});
       const auto least = static_cast<int64_t>(std::min(lanes_[x].events.size(), kSample) / kOverlapPart);
       const bool fits = whole && whole->pairs >= std::max(kMinPairs, least) && CoversEnough(*whole) &&
                         whole->common_rate >= kMinCommonRate && whole->deviation_ns <= LimitOf(x) && !whole->wanders;

@@ -60,7 +60,8 @@ struct LaneQuestion {
   int64_t uncertainty_ns = 0;  // how far the clock may be off
   size_t sample = 0;           // ends of a that are looked at, at most, spread over the lane
   bool one_clock = false;      // only a bias of their devices lies between the lanes, which is looked for first
-  bool wander = true;          // whether the distance of the ends wanders is asked as well
+  bool wander = true;          // whether the distance of the ends wanders is asked as well,
+  bool end_wander = true;      // ... and whether it does from one pair to the next
   int64_t cap_ns = 0;          // the larger CapOf of the lanes where it is known already
 };
 

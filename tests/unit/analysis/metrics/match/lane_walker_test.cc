@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <random>
 #include <vector>
@@ -48,6 +49,54 @@ TEST(LaneWalker, TheNearestEndIsFoundFromWhereverTheSearchBegins) {
         }
       }
     }
+  }
+}
+
+// Periodic with some jitter: many offsets come about as close.
+std::vector<LaneEvent> PeriodicLane(uint64_t seed, size_t n) {
+  std::mt19937_64 random(seed);
+  std::vector<LaneEvent> lane;
+  int64_t end = 0;
+  for (size_t i = 0; i < n; ++i) {
+    end += 40'000 + static_cast<int64_t>(i % 3) * 15'000 + static_cast<int64_t>(random() % 6'000);
+    lane.push_back({end - 5'000, end, static_cast<uint32_t>(i % 3 == 0 ? 1 : 0)});
+  }
+  return lane;
+}
+
+TEST(OffsetSearch, GivingUpEarlyChangesNoneOfTheBestOffsets) {
+  constexpr int64_t kReach = 20'000'000;
+  for (const uint64_t seed : {1, 2, 3, 4, 5}) {
+    const std::vector<LaneEvent> a = PeriodicLane(seed, 300);
+    const std::vector<LaneEvent> b = PeriodicLane(seed + 100, 300);
+    const OffsetSearch search(a, b, 16'000);
+    for (size_t probe = 0; probe < a.size(); probe += 23) {
+      const auto all = search.Finalists({probe, 0, kReach, a.size()});  // of so many none is given up
+      for (const size_t limit : {size_t{1}, size_t{3}}) {
+        const auto best = search.Finalists({probe, 0, kReach, limit});
+        ASSERT_EQ(best.size(), std::min(limit, all.size()));
+        for (size_t i = 0; i < best.size(); ++i) {
+          EXPECT_EQ(best[i].offset, all[i].offset);
+          EXPECT_EQ(best[i].score, all[i].score);
+        }
+      }
+    }
+  }
+}
+
+TEST(OffsetSearch, OffsetsThatScoreMoreThanAskedForAreLeftOut) {
+  const std::vector<LaneEvent> a = PeriodicLane(1, 300);
+  const std::vector<LaneEvent> b = PeriodicLane(101, 300);
+  const OffsetSearch search(a, b, 16'000);
+  const auto all = search.Finalists({150, 0, 20'000'000, a.size()});
+  ASSERT_GT(all.size(), 2U);
+  EXPECT_EQ(search.Finalists({150, 0, 20'000'000, a.size(), all[1].score}).size(), 2U);
+}
+
+TEST(RoundToNs, RoundsAsTheLibraryDoes) {
+  for (const double value : {0.0, 0.49999999999999994, 0.5, -0.5, 1.5, -1.5, 2.5, -2.4999, 1e15 + 0.5, -1e15 - 0.5,
+                             4503599627370495.5, -4503599627370495.5, 9e17}) {
+    EXPECT_EQ(RoundToNs(value), std::llround(value)) << value;
   }
 }
 

@@ -2,7 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <optional>
 #include <random>
+#include <vector>
+
+#include "analysis/stats/order_statistic.h"
 
 namespace lockstep {
 namespace {
@@ -71,6 +78,34 @@ TEST(FindShift, ALossInTheMiddleIsNoConstantShift) {
 }
 
 TEST(FindShift, SingleInstancesHaveNothingToCompareWith) { EXPECT_FALSE(Find(Irregular(1, 6)).exponent.has_value()); }
+
+// What a shift scores, by the definition: the median distance of the ends around a centre within the clock bias.
+std::optional<int64_t> NaiveScore(const Sequences& s, int64_t shift) {
+  std::vector<int64_t> ends;
+  for (int64_t i = 0; i < static_cast<int64_t>(s.a.size()); ++i) {
+    if (i + shift < 0 || i + shift >= static_cast<int64_t>(s.b.size())) continue;
+    ends.push_back(s.b[static_cast<size_t>(i + shift)].end_ns - s.a[static_cast<size_t>(i)].end_ns);
+  }
+  if (ends.size() < (std::min(s.a.size(), s.b.size()) + 1) / 2) return std::nullopt;
+  const int64_t centre = std::clamp(UpperMedian(ends), -kMaxClockBiasNs, kMaxClockBiasNs);
+  for (int64_t& end : ends) end = std::abs(end - centre);
+  return std::max<int64_t>(32, UpperMedian(ends));
+}
+
+TEST(FindShift, TheExponentIsThatOfTheBestOfAllNeighbours) {
+  for (unsigned seed = 10; seed < 30; ++seed) {
+    Sequences s = Irregular(30 + seed, seed, static_cast<int64_t>(seed % 4) * 5 * kUs);
+    s.a.erase(s.a.begin(), s.a.begin() + seed % 3);
+    const ShiftVerdict verdict = Find(s);
+    int64_t second = INT64_MAX;
+    for (const int64_t apart : {-3, -2, -1, 1, 2, 3}) {
+      second = std::min(second, NaiveScore(s, verdict.shift + apart).value_or(INT64_MAX));
+    }
+    const double ratio = static_cast<double>(second) / static_cast<double>(*NaiveScore(s, verdict.shift));
+    EXPECT_EQ(verdict.shift, static_cast<int64_t>(seed % 3));
+    EXPECT_EQ(verdict.exponent, static_cast<double>(verdict.pairs) * std::log(ratio));
+  }
+}
 
 TEST(FindSignatureShift, EqualSequencesOfNumberedStepsAreUnique) {
   std::vector<CollectiveRow> rows(30);
