@@ -151,8 +151,6 @@ std::vector<uint32_t> ConnectedRanks(const MatchResult& match, size_t ranks) {
 void SetOrder(const MatchResult& match, ArrivalGraph& graph) {
   const std::vector<uint32_t> connected = ConnectedRanks(match, graph.ranks.size());
   std::vector<std::tuple<uint32_t, int64_t, uint32_t>> keys;
-  graph.first_ns = INT64_MAX;
-  graph.last_ns = INT64_MIN;
   for (size_t i = 0; i < match.instances.size(); ++i) {
     const MatchedInstance& instance = match.instances[i];
     if (!instance.usable()) continue;
@@ -160,8 +158,6 @@ void SetOrder(const MatchResult& match, ArrivalGraph& graph) {
     for (const MatchedMember& m : instance.members) last = std::max(last, m.start_ns);
     const uint32_t set = connected[static_cast<size_t>(instance.members.front().rank_index)];
     keys.emplace_back(set, last, static_cast<uint32_t>(i));
-    graph.first_ns = std::min(graph.first_ns, last);
-    graph.last_ns = std::max(graph.last_ns, last);
   }
   std::sort(keys.begin(), keys.end());
   graph.order.reserve(keys.size());

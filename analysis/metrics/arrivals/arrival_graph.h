@@ -37,8 +37,6 @@ struct ArrivalGraph {
   // Indices into MatchResult::instances of usable ones, those of ranks that nothing connects with the others together;
   // among these by (last start, index): waits point to earlier entries only.
   std::vector<uint32_t> order;
-  int64_t first_ns = 0;  // of the last starts of these instances the first,
-  int64_t last_ns = 0;   // and the last
 };
 
 // Errors: those of the instance source.

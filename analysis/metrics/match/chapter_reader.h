@@ -2,8 +2,9 @@
 // other, each row once.
 //
 // A chapter ends where little is under way on any rank. Besides its own rows it has those of its neighbours near its
-// ends: at least a thirty-second of its length, and as far as collectives reach over the cut. Rows that are read but not yet
-// of a chapter are kept; how many are read ahead goes by each rank's part of all rows. Memory: a few chapters' rows.
+// ends: at least a thirty-second of its length, and as far as collectives reach over the cut. Rows that are read but
+// not yet of a chapter are kept; how many are read ahead goes by each rank's part of all rows. Memory: a few chapters'
+// rows.
 //
 // Of a run that still grows only settled chapters are read: those before what has come of all ranks that are not
 // complete. It is opened again for each snapshot of the run, and a copy takes the rest as if nothing more came.

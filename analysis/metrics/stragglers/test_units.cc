@@ -27,6 +27,22 @@ int64_t LastArrival(const MatchedInstance& instance) {
   return last;
 }
 
+// Of the last arrivals of the usable instances, of which there are some.
+struct LastArrivals {
+  int64_t first_ns = INT64_MAX;
+  int64_t last_ns = INT64_MIN;
+};
+
+LastArrivals LastArrivalsOf(const Chapter& chapter, const ArrivalGraph& graph) {
+  LastArrivals out;
+  for (const uint32_t index : graph.order) {
+    const int64_t arrival = LastArrival(chapter.match.instances[index]);
+    out.first_ns = std::min(out.first_ns, arrival);
+    out.last_ns = std::max(out.last_ns, arrival);
+  }
+  return out;
+}
+
 struct StepStart {
   int64_t step = 0;
   int64_t start_ns = 0;
@@ -60,8 +76,9 @@ int64_t BlockLength(int64_t span_ns, int64_t blocks) {
 // Of a run that is this chapter.
 TestUnits BlocksOf(const Chapter& chapter, const ArrivalGraph& graph) {
   TestUnits units;
-  units.origin_ns = graph.first_ns;
-  const int64_t span = graph.last_ns - units.origin_ns;
+  const LastArrivals arrivals = LastArrivalsOf(chapter, graph);
+  units.origin_ns = arrivals.first_ns;
+  const int64_t span = arrivals.last_ns - units.origin_ns;
   const int64_t blocks = std::min(kShortRunBlocks, BusiestCommunicator(chapter, graph) / kInstancesPerBlock);
   if (blocks < 2 || span <= 0) return units;
   units.unit_ns = BlockLength(span, blocks);
@@ -85,9 +102,12 @@ int64_t TestUnits::UnitOf(const MatchedInstance& instance) const {
 void UnitNumbers::Open(const Chapter& chapter, const ArrivalGraph& graph) {
   met_step_ = kNoStep;
   if (graph.order.empty()) return;
-  last_ns_ = std::max(last_ns_, graph.last_ns);
   if (kind_ == Kind::kUndecided) Decide(chapter, graph);
-  if (kind_ == Kind::kSteps) AddSteps(chapter, graph);
+  if (kind_ == Kind::kSteps) {
+    AddSteps(chapter, graph);
+  } else {
+    last_ns_ = std::max(last_ns_, LastArrivalsOf(chapter, graph).last_ns);
+  }
 }
 
 void UnitNumbers::Decide(const Chapter& chapter, const ArrivalGraph& graph) {
@@ -100,7 +120,7 @@ void UnitNumbers::Decide(const Chapter& chapter, const ArrivalGraph& graph) {
     blocks_ = BlocksOf(chapter, graph);
     return;
   }
-  blocks_.origin_ns = graph.first_ns;
+  blocks_.origin_ns = LastArrivalsOf(chapter, graph).first_ns;
   blocks_.unit_ns = std::max(kLeastBlockNs, BlockLength(span_ns_, kShortRunBlocks));
   blocks_.count = kMostBlocks;  // until the end is known
 }
