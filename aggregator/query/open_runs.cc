@@ -6,6 +6,7 @@
 
 #include "analysis/base/status_macros.h"
 #include "analysis/base/time.h"
+#include "analysis/report/analysis_steps.h"
 #include "platform/executor.h"
 #include "platform/log.h"
 
@@ -65,10 +66,13 @@ void OpenRuns::Settle(const std::string& run, const std::shared_ptr<Entry>& entr
   if (found != entries_.end() && found->second == entry && entry->asking == 0 && !entry->open) {
     entries_.erase(found);
   }
-  while (entries_.size() > options_.most_runs) {
-    const auto oldest = std::min_element(entries_.begin(), entries_.end(), [](const auto& a, const auto& b) {
-      return a.second->asked_ns < b.second->asked_ns;
-    });
+  // Those of open runs about which nobody asks just now, the one asked about longest ago first.
+  const auto idle = [](const auto& item) { return item.second->open && item.second->asking == 0; };
+  while (std::count_if(entries_.begin(), entries_.end(), idle) > static_cast<std::ptrdiff_t>(options_.most_runs)) {
+    auto oldest = entries_.end();
+    for (auto at = entries_.begin(); at != entries_.end(); ++at) {
+      if (idle(*at) && (oldest == entries_.end() || at->second->asked_ns < oldest->second->asked_ns)) oldest = at;
+    }
     entries_.erase(oldest);
   }
   changed_.NotifyAll();
@@ -84,6 +88,7 @@ absl::StatusOr<OpenRuns::Answer> OpenRuns::Ask(const std::string& run, const Ana
 
 absl::StatusOr<OpenRuns::Answer> OpenRuns::AskEntry(const std::string& run, const AnalysisOptions& asked,
                                                     Entry& entry) {
+  LOCKSTEP_RETURN_IF_ERROR(CheckOptions(asked));
   const MutexLock lock(entry.mutex);
   absl::StatusOr<Answer> answer = AnswerOf(run, asked, entry);
   return answer;
@@ -105,6 +110,7 @@ absl::StatusOr<OpenRuns::Answer> OpenRuns::AnswerOf(const std::string& run, cons
   options.expected_ranks = loaded->data.info.expected_ranks;
   absl::Status done = entry.state->names.Apply(*loaded);
   if (done.ok()) done = entry.state->analysis.Advance(std::move(loaded->data), *loaded->instances, executor_);
+  loaded->instances = nullptr;  // the snapshot is no longer read
   if (done.ok()) {
     absl::StatusOr<Json> report = entry.state->analysis.Report(options, executor_);
     if (report.ok()) {
@@ -140,9 +146,11 @@ bool OpenRuns::Follow() {
   const int64_t now_ns = options_.clock->MonotonicNs();
   {
     const MutexLock lock(mutex_);
-    for (const auto& [run, entry] : entries_) {
-      if (now_ns - entry->asked_ns <= options_.follow_ns) followed.emplace_back(run, entry);
-    }
+    // What nobody asks about any more is not kept.
+    std::erase_if(entries_, [&](const auto& item) {
+      return item.second->asking == 0 && now_ns - item.second->asked_ns > options_.follow_ns;
+    });
+    followed.assign(entries_.begin(), entries_.end());
   }
   bool found_more = false;
   for (const auto& [run, entry] : followed) {

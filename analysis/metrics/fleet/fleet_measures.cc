@@ -133,8 +133,9 @@ class RankSweep {
     result_.common = common;
     if (window.of_selection) {
       result_.common_exposure = result_.selected_exposure;
-    } else if (buckets_) {
-      result_.common_exposure = buckets_->Finish()[0];
+    } else if (window.kind == WindowKind::kBuckets) {
+      // Of a run that grew into such a window nothing was swept: it stays unresolved.
+      if (buckets_) result_.common_exposure = buckets_->Finish()[0];
     } else if (window.kind == WindowKind::kSteps) {
       result_.common_exposure = SumOfSteps(window.step_rows[member].first, window.step_rows[member].second);
     } else if (window.kind != WindowKind::kNone) {

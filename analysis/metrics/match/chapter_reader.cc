@@ -354,8 +354,9 @@ absl::Status ChapterReader::Fill(const ClockModel& clock, Executor& executor) {
     const int64_t horizon = Horizon(clock);
     // A rank that is busier here than elsewhere must not make chapters of nearly nothing.
     if (horizon == kForever || RowsBefore(clock, horizon) >= chapter_rows_ / kLeastRowsOneIn) break;
+    const int64_t rows = Remaining();
     LOCKSTEP_RETURN_IF_ERROR(FillTo(clock, horizon + 1, executor));
-    if (Horizon(clock) == horizon) break;
+    if (Remaining() == rows) break;  // no more have come
   }
   return absl::OkStatus();
 }
@@ -368,8 +369,9 @@ absl::StatusOr<bool> ChapterReader::FillSettled(const ClockModel& clock, Executo
     if (horizon == kForever) return Remaining() > Percent(chapter_rows_, kReadAheadPercent);
     const int64_t rows = RowsBefore(clock, horizon);
     if (rows - rows / kMarginOneIn >= chapter_rows_) return true;
+    const int64_t before = Remaining();
     LOCKSTEP_RETURN_IF_ERROR(FillTo(clock, horizon + 1, executor));
-    if (Horizon(clock) == horizon) return false;
+    if (Remaining() == before) return false;
   }
 }
 

@@ -17,7 +17,10 @@ void FindMembers(const MatchedInstance& instance, std::vector<std::vector<int32_
 }  // namespace
 
 void TransferSums::Add(const Chapter& chapter, const ArrivalGraph& graph, UnitNumbers& numbers) {
-  for (const uint32_t index : graph.order) {
+  // One communicator after the other, each in order of time, whatever connects its ranks.
+  std::vector<uint32_t> order = graph.order;
+  std::sort(order.begin(), order.end());
+  for (const uint32_t index : order) {
     const MatchedInstance& instance = chapter.match.instances[index];
     if (!chapter.Owns(instance)) continue;
     FindMembers(instance, members);

@@ -15,6 +15,7 @@ namespace {
 
 constexpr size_t kLocalEvents = 24;  // on either side of a probe
 constexpr int64_t kFirstLook = 8;
+constexpr size_t kMostHeldInOrder = 256;  // candidates, while they are no more than one or two offsets
 constexpr double kPromisingPart = 0.3;
 constexpr int64_t kHole = 100;  // a gap of this many caps: b recorded nothing there
 
@@ -172,14 +173,21 @@ std::vector<OffsetSearch::Candidate> OffsetSearch::Within(const Question& questi
     const int64_t offset = a_.end_ns[probe] - *at;
     const double score = LocalScore(probe, offset, place, bound);
     if (!Promising(score, 1) || score > bound) continue;
+    if (!may_fall) {
+      all.push_back({score, offset, probe});
+      continue;
+    }
     const auto after =
         std::upper_bound(all.begin(), all.end(), score, [](double s, const Candidate& c) { return s < c.score; });
     all.insert(after, {score, offset, probe});
-    if (!may_fall) continue;
     out = Apart(all, question.limit);
     if (out.size() == question.limit) bound = std::min(bound, out.back().score);
+    // So many that are all close to each other: looking each time would cost more than it can spare.
+    may_fall = all.size() < kMostHeldInOrder || out.size() == question.limit;
   }
-  return may_fall ? out : Apart(all, question.limit);
+  if (may_fall) return out;
+  std::stable_sort(all.begin(), all.end(), [](const Candidate& x, const Candidate& y) { return x.score < y.score; });
+  return Apart(all, question.limit);
 }
 
 std::vector<OffsetSearch::Candidate> OffsetSearch::Finalists(const Question& question) const {
