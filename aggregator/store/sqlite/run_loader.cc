@@ -159,7 +159,9 @@ absl::Status Unpack(SourceHead& head) {
 absl::Status UnpackAll(std::vector<SourceHead>& heads) {
   constexpr size_t kMany = 16;
   std::vector<absl::Status> done(heads.size());
-  ThreadPool pool(heads.size() < kMany ? 1 : 0);
+  const auto has_kernels = [](const SourceHead& head) { return !head.kernels.empty(); };
+  const bool pays = heads.size() >= kMany && std::any_of(heads.begin(), heads.end(), has_kernels);
+  ThreadPool pool(pays ? 0 : 1);
   pool.ParallelFor(heads.size(), [&](size_t i) { done[i] = Unpack(heads[i]); });
   for (const absl::Status& status : done) LOCKSTEP_RETURN_IF_ERROR(status);
   return absl::OkStatus();
