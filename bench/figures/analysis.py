@@ -90,7 +90,7 @@ def scale(bench, ranks, ids, target, seconds, sizes, layers=80):
     for instances in sizes:
         store = fleet(bench, ranks, instances, ids, layers)
         count = instances_of(bench, store)
-        _, done = analyse(bench, store)
+        done = median_run(3, lambda made=store: analyse(bench, made)[1])
         points.append({"instances": count, **done.figures()})
     before, last = points[-2:]
     in_chapters = before["instances"] > CHAPTERED
