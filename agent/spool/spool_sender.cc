@@ -90,7 +90,7 @@ SpoolSender::~SpoolSender() {
 void SpoolSender::OnAcknowledged(const Hash128& source_id, int64_t sequence, bool complete) {
   {
     const MutexLock lock(mutex_);
-    int64_t& known = heard_.acknowledged[source_id];
+    int64_t& known = heard_.back().acknowledged[source_id];
     known = complete || known == kAllAcknowledged ? kAllAcknowledged : sequence;
   }
   spool_.Wake();
@@ -99,7 +99,7 @@ void SpoolSender::OnAcknowledged(const Hash128& source_id, int64_t sequence, boo
 void SpoolSender::OnNoteStored(const Hash128& id) {
   {
     const MutexLock lock(mutex_);
-    heard_.notes.push_back(id);
+    heard_.back().notes.push_back(id);
   }
   spool_.Wake();
 }
@@ -108,7 +108,7 @@ void SpoolSender::OnRefused(const Hash128& source_id) {
   {
     const MutexLock lock(mutex_);
     ++refused_;
-    heard_.acknowledged[source_id] = kAllAcknowledged;
+    heard_.back().acknowledged[source_id] = kAllAcknowledged;
   }
   spool_.Wake();
 }
@@ -120,7 +120,7 @@ void SpoolSender::OnWelcome(uint64_t store_start) {
       checked_ = true;
     } else if (store_start != store_start_) {
       checked_ = false;
-      heard_.another_store = true;
+      heard_.emplace_back().another_store = true;
     }
     store_start_ = store_start;
   }
@@ -130,8 +130,9 @@ void SpoolSender::OnWelcome(uint64_t store_start) {
 void SpoolSender::OnLacking(const std::vector<Hash128>& ids, size_t open) {
   {
     const MutexLock lock(mutex_);
-    heard_.lacking.insert(heard_.lacking.end(), ids.begin(), ids.end());
-    heard_.open_offers = open;
+    Heard& heard = heard_.back();
+    heard.lacking.insert(heard.lacking.end(), ids.begin(), ids.end());
+    heard.open_offers = open;
   }
   spool_.Wake();
 }
@@ -203,11 +204,24 @@ absl::Status SpoolSender::RunOnce(bool& gave) {
 }
 
 void SpoolSender::TakeHeard() {
-  Heard heard;
+  std::vector<Heard> stores(1);
   {
     const MutexLock lock(mutex_);
-    std::swap(heard, heard_);
+    std::swap(stores, heard_);
   }
+  bool checked = false;
+  for (const Heard& heard : stores) {
+    GiveAgain(heard.lacking);
+    // Before what this store has acknowledged itself counts as given: of that it need not be asked.
+    checked = heard.another_store ? !OfferWhatWasGiven() : heard.open_offers == 0;
+    TakeStored(heard);
+  }
+  if (checked) {
+    HaveChecked();
+  }
+}
+
+void SpoolSender::TakeStored(const Heard& heard) {
   for (const auto& [source_id, sequence] : heard.acknowledged) {
     if (sequence == kAllAcknowledged) {
       LetGo(source_id);
@@ -221,19 +235,13 @@ void SpoolSender::TakeHeard() {
     LetGo(id);
     notes_given_.erase(id);
   }
-  GiveAgain(heard.lacking);
-  if (heard.another_store) {
-    OfferWhatWasGiven();
-  } else if (heard.open_offers == 0) {
-    HaveChecked();
-  }
 }
 
 // The store is known to have what it was given, unless it was opened anew meanwhile. A drain waits for this.
 void SpoolSender::HaveChecked() {
   {
     const MutexLock lock(mutex_);
-    if (checked_ || heard_.another_store) {
+    if (checked_ || heard_.size() > 1) {
       return;
     }
     checked_ = true;
@@ -241,8 +249,8 @@ void SpoolSender::HaveChecked() {
   spool_.Wake();
 }
 
-// The store was opened anew: it may be an older copy, or another one.
-void SpoolSender::OfferWhatWasGiven() {
+// The store was opened anew: it may be an older copy, or another one. False: nothing was given before.
+bool SpoolSender::OfferWhatWasGiven() {
   std::vector<UplinkOffer> offers;
   for (const SourceExtent& extent : ledger_.Given()) {
     if (offers.empty() || offers.back().extents.size() == kMostOffered) {
@@ -250,10 +258,9 @@ void SpoolSender::OfferWhatWasGiven() {
     }
     offers.back().extents.push_back(extent);
   }
-  if (offers.empty()) {
-    HaveChecked();
-  }
+  const bool some = !offers.empty();
   uplink_->Offer(std::move(offers));
+  return some;
 }
 
 void SpoolSender::GiveAgain(const std::vector<Hash128>& lacking) {

@@ -83,11 +83,11 @@ class SpoolSender : public UplinkObserver {
   void OnLacking(const std::vector<Hash128>& ids, size_t open) override LOCKSTEP_EXCLUDES(mutex_);
 
  private:
-  // What the uplink told since it was looked at.
+  // What the uplink told since it was looked at, of one store.
   struct Heard {
+    bool another_store = false;  // than before; the rest was heard after its welcome
     Acknowledged acknowledged;
     std::vector<Hash128> notes;
-    bool another_store = false;
     std::vector<Hash128> lacking;
     std::optional<size_t> open_offers;
   };
@@ -98,6 +98,7 @@ class SpoolSender : public UplinkObserver {
   [[nodiscard]] absl::Status End();
   void Tell(const absl::Status& status);
   void TakeHeard() LOCKSTEP_EXCLUDES(mutex_);
+  void TakeStored(const Heard& heard);
   absl::Status Collect(bool thoroughly);
   absl::StatusOr<bool> GiveNotes();
   absl::StatusOr<bool> GiveSource(const Hash128& source_id);
@@ -107,7 +108,7 @@ class SpoolSender : public UplinkObserver {
   void ResumeWhatIsDue() LOCKSTEP_EXCLUDES(mutex_);
   void LetGo(const Hash128& id);
   void HaveChecked() LOCKSTEP_EXCLUDES(mutex_);
-  void OfferWhatWasGiven();
+  bool OfferWhatWasGiven();
   void GiveAgain(const std::vector<Hash128>& lacking);
   void BeginAgain(const Hash128& source_id, int64_t wanted, std::string_view why);
   void CondenseAgain(const Hash128& id, std::string_view why);
@@ -130,9 +131,9 @@ class SpoolSender : public UplinkObserver {
   Outage limited_;  // by the aggregator
 
   mutable Mutex mutex_;
-  Heard heard_ LOCKSTEP_GUARDED_BY(mutex_);
-  uint64_t store_start_ LOCKSTEP_GUARDED_BY(mutex_) = 0;  // of the last welcome
-  bool checked_ LOCKSTEP_GUARDED_BY(mutex_) = false;      // that store was asked for what it should have
+  std::vector<Heard> heard_ LOCKSTEP_GUARDED_BY(mutex_) = std::vector<Heard>(1);  // a store each
+  uint64_t store_start_ LOCKSTEP_GUARDED_BY(mutex_) = 0;                          // of the last welcome
+  bool checked_ LOCKSTEP_GUARDED_BY(mutex_) = false;  // that store was asked for what it should have
   bool ended_ LOCKSTEP_GUARDED_BY(mutex_) = false;
   int64_t refused_ LOCKSTEP_GUARDED_BY(mutex_) = 0;
   absl::Status failure_ LOCKSTEP_GUARDED_BY(mutex_);

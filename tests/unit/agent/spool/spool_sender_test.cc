@@ -60,7 +60,7 @@ SpoolCodec Codec() {
 // Ledger, spool and sender of one agent process.
 class Agent {
  public:
-  Agent(const std::string& folder, FakeAggregator& aggregator)
+  Agent(const std::string& folder, FakeAggregator& aggregator, bool start = true)
       : ledger_(Ledger::Open(folder + "/ledger", "r", [](const std::string&) { return true; }).value()),
         spool_(Spool::Open({.folder = folder, .segment_bytes = 300}, ledger_->acknowledged()).value()),
         sender_(*spool_, *ledger_, codec_,
@@ -69,12 +69,16 @@ class Agent {
                   again_.insert(again_.end(), paths.begin(), paths.end());
                 }),
         uplink_(aggregator.Transport(), Options(), stop_.get_token()) {
-    sender_.Start(uplink_);
+    if (start) {
+      Start();
+    }
   }
   ~Agent() {
     stop_.request_stop();
     EXPECT_EQ(sender_.Stop(), absl::OkStatus());
   }
+
+  void Start() { sender_.Start(uplink_); }
 
   // As for a file with one source: everything is in the spool when it returns.
   absl::Status TakeFile(uint64_t source) {
@@ -305,6 +309,19 @@ TEST_F(SpoolSenderTest, ALostConnectionAloneAsksNothing) {
   ASSERT_EQ(agent.TakeFile(1), absl::OkStatus());
   ASSERT_EQ(agent.Drain(), absl::OkStatus());
   EXPECT_EQ(aggregator_.offered(), 0);
+}
+
+TEST_F(SpoolSenderTest, AStoreIsNotAskedForWhatItHasAcknowledgedItselfHoweverLateItsWelcomeIsLookedAt) {
+  aggregator_.OpenStore(1);
+  Agent agent(folder_.path(), aggregator_, /*start=*/false);
+  ASSERT_EQ(agent.TakeFile(1), absl::OkStatus());
+  agent.sender().OnAcknowledged({0, 2}, 0, /*complete=*/true);  // of the store before
+  agent.sender().OnWelcome(1);
+  agent.sender().OnAcknowledged({0, 3}, 0, /*complete=*/true);
+  agent.sender().OnNoteStored({0, 4});
+  agent.Start();
+  ASSERT_EQ(agent.Drain(), absl::OkStatus());
+  EXPECT_EQ(aggregator_.offered(), 1);
 }
 
 TEST_F(SpoolSenderTest, ASourceThatIsTakenAgainAfterItsEndIsLetGo) {
