@@ -2,6 +2,7 @@
 
 #include "analysis/base/status_macros.h"
 #include "analysis/metrics/fleet/fleet.h"
+#include "analysis/metrics/match/run_matcher.h"
 #include "platform/executor.h"
 
 namespace lockstep {

@@ -14,8 +14,8 @@
 
 #include "analysis/metrics/fleet/fleet.h"
 #include "analysis/metrics/match/chapter_reader.h"
-#include "analysis/metrics/match/match.h"
 #include "analysis/metrics/match/match_counts.h"
+#include "analysis/metrics/match/run_matcher.h"
 #include "analysis/metrics/match/sequence_breaks.h"
 
 namespace lockstep {

@@ -4,6 +4,7 @@
 
 #include "analysis/base/check.h"
 #include "analysis/base/status_macros.h"
+#include "analysis/metrics/match/run_matcher.h"
 #include "analysis/metrics/stragglers/tested_lateness.h"
 #include "platform/executor.h"
 

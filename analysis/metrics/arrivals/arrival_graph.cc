@@ -6,10 +6,10 @@
 #include <tuple>
 #include <utility>
 
-#include "analysis/base/disjoint_sets.h"
 #include "analysis/base/status_macros.h"
 #include "analysis/base/time.h"
 #include "analysis/metrics/arrivals/segment_chain.h"
+#include "analysis/metrics/match/connected_ranks.h"
 
 namespace lockstep {
 namespace {
@@ -135,28 +135,15 @@ absl::StatusOr<std::vector<ArrivalNode>> LoadRank(const RunData& run, InstanceSo
   return std::move(rows.nodes);
 }
 
-// Ranks that usable instances connect, however far: each set named by its lowest rank index.
-std::vector<uint32_t> ConnectedRanks(const MatchResult& match, size_t ranks) {
-  DisjointSets connected(ranks);
-  for (const MatchedInstance& instance : match.instances) {
-    if (!instance.usable()) continue;
-    const auto first = static_cast<size_t>(instance.members.front().rank_index);
-    for (const MatchedMember& m : instance.members) connected.Join(first, static_cast<size_t>(m.rank_index));
-  }
-  std::vector<uint32_t> out;
-  for (size_t r = 0; r < ranks; ++r) out.push_back(static_cast<uint32_t>(connected.Find(r)));
-  return out;
-}
-
 void SetOrder(const MatchResult& match, ArrivalGraph& graph) {
-  const std::vector<uint32_t> connected = ConnectedRanks(match, graph.ranks.size());
-  std::vector<std::tuple<uint32_t, int64_t, uint32_t>> keys;
+  const std::vector<size_t> connected = ConnectedRanks(match, graph.ranks.size());
+  std::vector<std::tuple<size_t, int64_t, uint32_t>> keys;
   for (size_t i = 0; i < match.instances.size(); ++i) {
     const MatchedInstance& instance = match.instances[i];
     if (!instance.usable()) continue;
     int64_t last = INT64_MIN;
     for (const MatchedMember& m : instance.members) last = std::max(last, m.start_ns);
-    const uint32_t set = connected[static_cast<size_t>(instance.members.front().rank_index)];
+    const size_t set = connected[static_cast<size_t>(instance.members.front().rank_index)];
     keys.emplace_back(set, last, static_cast<uint32_t>(i));
   }
   std::sort(keys.begin(), keys.end());

@@ -7,6 +7,7 @@
 
 #include "analysis/base/status_macros.h"
 #include "analysis/base/time.h"
+#include "analysis/metrics/match/chapter_cursor.h"
 
 namespace lockstep {
 namespace {
@@ -35,168 +36,6 @@ int64_t CountInstances(const RunData& run, const RankResolution& ranks) {
   return sum;
 }
 
-// The rows of one rank that were read and are still needed. Rows are numbered as in the source's stream.
-class ChapterReader::Cursor {
- public:
-  Cursor() = default;
-  // Has the rows that the other one has, and reads no more.
-  Cursor(const Cursor& other)
-      : window_first(other.window_first),
-        window_last(other.window_last),
-        own_last(other.own_last),
-        keep_from(other.keep_from),
-        blocks_(other.blocks_),
-        end_(other.end_),
-        reached_ns_(other.reached_ns_) {}
-  Cursor& operator=(const Cursor&) = delete;
-
-  // Goes on behind what was read of an earlier one. `complete`: no snapshot will have more.
-  absl::Status Open(InstanceSource& instances, size_t source, bool complete) {
-    LOCKSTEP_ASSIGN_OR_RETURN(stream_, instances.OpenBehind(source, position_));
-    complete_ = complete;
-    done_ = false;
-    return absl::OkStatus();
-  }
-
-  void Close() {
-    if (stream_ != nullptr) position_ = stream_->Position();
-    stream_ = nullptr;
-    done_ = true;
-  }
-
-  absl::Status ReadTo(int64_t end) {
-    while (!done_ && end_ < end) {
-      LOCKSTEP_ASSIGN_OR_RETURN(std::vector<InstanceRow> block, stream_->Take());
-      done_ = block.empty();
-      if (done_) break;
-      std::vector<int64_t> starts;
-      starts.reserve(block.size());
-      for (InstanceRow& row : block) {
-        row.start_ns = std::clamp(row.start_ns, -kMaxAbsTimeNs, kMaxAbsTimeNs);
-        row.duration_ns = std::clamp<int64_t>(row.duration_ns, 0, kMaxAbsTimeNs);
-        reached_ns_ = std::max(reached_ns_, row.start_ns);
-        starts.push_back(row.start_ns);
-      }
-      blocks_.push_back({end_, reached_ns_, std::make_shared<const std::vector<InstanceRow>>(std::move(block)),
-                         std::make_shared<const std::vector<int64_t>>(std::move(starts))});
-      end_ = blocks_.back().end();
-    }
-    return absl::OkStatus();
-  }
-
-  void Forget(int64_t before) {
-    while (!blocks_.empty() && blocks_.front().end() <= before) blocks_.pop_front();
-  }
-
-  // The first kept row that starts at this time or later.
-  [[nodiscard]] int64_t RowAt(int64_t start_ns) const {
-    const auto block =
-        std::partition_point(blocks_.begin(), blocks_.end(), [&](const Block& b) { return b.reached_ns < start_ns; });
-    if (block == blocks_.end()) return end_;
-    const auto at = std::lower_bound(block->starts->begin(), block->starts->end(), start_ns);
-    return block->first + (at - block->starts->begin());
-  }
-
-  [[nodiscard]] const InstanceRow& Row(int64_t row) const {
-    const Block& block = *BlockOf(row);
-    return (*block.rows)[static_cast<size_t>(row - block.first)];
-  }
-
-  // Of the rows [first, last) those of one block, from `first` on.
-  [[nodiscard]] std::span<const InstanceRow> BlockAt(int64_t first, int64_t last) const {
-    if (first >= last || first >= end_) return {};
-    const Block& block = *BlockOf(first);
-    return std::span(*block.rows)
-        .subspan(static_cast<size_t>(first - block.first), static_cast<size_t>(std::min(last, block.end()) - first));
-  }
-
-  [[nodiscard]] int64_t first() const { return blocks_.empty() ? end_ : blocks_.front().first; }
-  [[nodiscard]] int64_t end() const { return end_; }
-  // Nothing more is there, and
-  [[nodiscard]] bool done() const { return done_; }
-  // nothing more will come.
-  [[nodiscard]] bool ended() const { return done_ && complete_; }
-  // The latest start of any row read.
-  [[nodiscard]] int64_t reached_ns() const { return reached_ns_; }
-
-  int64_t window_first = 0;  // of the chapter
-  int64_t window_last = 0;
-  int64_t own_last = 0;   // the next chapter's own rows begin here,
-  int64_t keep_from = 0;  // and its lead here
-
- private:
-  struct Block {
-    int64_t first = 0;
-    int64_t reached_ns = 0;  // the latest start of its rows and all before
-    // Shared with copies of the cursor:
-    std::shared_ptr<const std::vector<InstanceRow>> rows;
-    std::shared_ptr<const std::vector<int64_t>> starts;  // of the rows: a time is sought often
-    [[nodiscard]] int64_t end() const { return first + static_cast<int64_t>(rows->size()); }
-  };
-
-  [[nodiscard]] std::deque<Block>::const_iterator BlockOf(int64_t row) const {
-    return std::partition_point(blocks_.begin(), blocks_.end(), [&](const Block& b) { return b.end() <= row; });
-  }
-
-  std::unique_ptr<InstanceStream> stream_;
-  InstancePosition position_;
-  std::deque<Block> blocks_;  // none is empty
-  int64_t end_ = 0;
-  int64_t reached_ns_ = -kMaxAbsTimeNs;
-  bool done_ = true;
-  bool complete_ = true;
-};
-
-// The windows of the cursors.
-class ChapterReader::Rows final : public InstanceSource {
- public:
-  Rows(const std::vector<std::unique_ptr<Cursor>>& cursors, const RankResolution& ranks) {
-    for (size_t r = 0; r < ranks.ranks.size(); ++r) {
-      const size_t source = ranks.ranks[r].source;
-      if (of_source_.size() <= source) of_source_.resize(source + 1, nullptr);
-      of_source_[source] = cursors[r].get();
-    }
-  }
-
-  absl::StatusOr<std::unique_ptr<InstanceStream>> Open(size_t source) override {
-    return std::make_unique<Stream>(Of(source));
-  }
-  [[nodiscard]] int64_t FirstRow(size_t source) const override {
-    const Cursor* cursor = Of(source);
-    return cursor == nullptr ? 0 : cursor->window_first;
-  }
-  [[nodiscard]] int64_t RowCount(size_t source) const override {
-    const Cursor* cursor = Of(source);
-    return cursor == nullptr ? 0 : std::max<int64_t>(0, cursor->window_last - cursor->window_first);
-  }
-
- private:
-  class Stream final : public InstanceStream {
-   public:
-    explicit Stream(const Cursor* cursor) : cursor_(cursor), row_(cursor == nullptr ? 0 : cursor->window_first) {}
-    absl::StatusOr<std::vector<InstanceRow>> Take() override {
-      LOCKSTEP_ASSIGN_OR_RETURN(const std::span<const InstanceRow> block, Next());
-      return std::vector<InstanceRow>(block.begin(), block.end());
-    }
-    absl::StatusOr<std::span<const InstanceRow>> Next() override {
-      if (cursor_ == nullptr) return std::span<const InstanceRow>();
-      const std::span<const InstanceRow> block = cursor_->BlockAt(row_, cursor_->window_last);
-      row_ += static_cast<int64_t>(block.size());
-      return block;
-    }
-
-   private:
-    const Cursor* cursor_;
-    int64_t row_;
-  };
-
-  [[nodiscard]] const Cursor* Of(size_t source) const {
-    return source < of_source_.size() ? of_source_[source] : nullptr;
-  }
-
-  std::vector<const Cursor*> of_source_;
-};
-
 ChapterReader::ChapterReader(const RunData& run, const RankResolution& ranks, const ChapterLimits& limits)
     : ranks_(ranks),
       chapter_rows_(std::max(limits.chapter_rows, limits.least_of_rank * static_cast<int64_t>(ranks.ranks.size()))),
@@ -204,9 +43,9 @@ ChapterReader::ChapterReader(const RunData& run, const RankResolution& ranks, co
   const auto all = static_cast<double>(std::max<int64_t>(1, CountInstances(run, ranks)));
   for (const ResolvedRank& rank : ranks.ranks) {
     share_.push_back(static_cast<double>(BelievedCount(run.sources[rank.source])) / all);
-    cursors_.push_back(std::make_unique<Cursor>());
+    cursors_.push_back(std::make_unique<ChapterCursor>());
   }
-  rows_ = std::make_unique<Rows>(cursors_, ranks);
+  rows_ = std::make_unique<ChapterRows>(cursors_, ranks);
 }
 
 ChapterReader::ChapterReader(const ChapterReader& other)
@@ -219,8 +58,8 @@ ChapterReader::ChapterReader(const ChapterReader& other)
       lead_ns_(other.lead_ns_),
       tail_ns_(other.tail_ns_),
       chapters_(other.chapters_) {
-  for (const auto& cursor : other.cursors_) cursors_.push_back(std::make_unique<Cursor>(*cursor));
-  rows_ = std::make_unique<Rows>(cursors_, ranks_);
+  for (const auto& cursor : other.cursors_) cursors_.push_back(std::make_unique<ChapterCursor>(*cursor));
+  rows_ = std::make_unique<ChapterRows>(cursors_, ranks_);
 }
 
 ChapterReader::~ChapterReader() = default;
@@ -304,7 +143,7 @@ int64_t ChapterReader::Taken() const {
 int64_t ChapterReader::FirstStart(const ClockModel& clock) const {
   int64_t first = kForever;
   for (size_t r = 0; r < cursors_.size(); ++r) {
-    const Cursor& cursor = *cursors_[r];
+    const ChapterCursor& cursor = *cursors_[r];
     if (cursor.own_last >= cursor.end()) continue;
     const LocalTime start{cursor.Row(cursor.own_last).start_ns};
     first = std::min(first, clock.Align(static_cast<int32_t>(r), start).ns);
@@ -315,7 +154,7 @@ int64_t ChapterReader::FirstStart(const ClockModel& clock) const {
 int64_t ChapterReader::LastStart(const ClockModel& clock) const {
   int64_t last = INT64_MIN;
   for (size_t r = 0; r < cursors_.size(); ++r) {
-    const Cursor& cursor = *cursors_[r];
+    const ChapterCursor& cursor = *cursors_[r];
     if (cursor.own_last >= cursor.end()) continue;
     last = std::max(last, clock.Align(static_cast<int32_t>(r), LocalTime{cursor.reached_ns()}).ns);
   }
@@ -328,7 +167,7 @@ int64_t ChapterReader::Reach(const ClockModel& clock, int64_t aligned_ns) const 
   constexpr int64_t kLookBack = 64;
   int64_t reach = 0;
   for (size_t r = 0; r < cursors_.size(); ++r) {
-    const Cursor& cursor = *cursors_[r];
+    const ChapterCursor& cursor = *cursors_[r];
     const int64_t local = clock.ToLocal(static_cast<int32_t>(r), AlignedTime{aligned_ns}).ns;
     const int64_t end = cursor.RowAt(local);
     for (int64_t row = std::max(cursor.first(), end - kLookBack); row < end;) {
@@ -379,7 +218,7 @@ absl::StatusOr<bool> ChapterReader::FillSettled(const ClockModel& clock, Executo
 absl::Status ChapterReader::FillTo(const ClockModel& clock, int64_t aligned_ns, Executor& executor) {
   std::vector<int64_t> wanted(cursors_.size());
   for (size_t r = 0; r < wanted.size(); ++r) {
-    const Cursor& cursor = *cursors_[r];
+    const ChapterCursor& cursor = *cursors_[r];
     if (clock.Align(static_cast<int32_t>(r), LocalTime{cursor.reached_ns()}).ns >= aligned_ns) continue;
     wanted[r] = kFewRows + 2 * (cursor.end() - cursor.own_last);
   }
@@ -431,7 +270,7 @@ void ChapterReader::ChooseEnd(const ClockModel& clock, Executor& executor) {
 
 void ChapterReader::Take(const ClockModel& clock) {
   for (size_t r = 0; r < cursors_.size(); ++r) {
-    Cursor& cursor = *cursors_[r];
+    ChapterCursor& cursor = *cursors_[r];
     const auto row_at = [&](int64_t aligned_ns) {
       return cursor.RowAt(clock.ToLocal(static_cast<int32_t>(r), AlignedTime{aligned_ns}).ns);
     };

@@ -30,6 +30,9 @@ namespace lockstep {
 // Instances of all sources, as far as their counts can be believed.
 [[nodiscard]] int64_t CountInstances(const RunData& run, const RankResolution& ranks);
 
+class ChapterCursor;
+class ChapterRows;
+
 class ChapterReader {
  public:
   // Borrows the ranks. Of a run with instances.
@@ -67,9 +70,6 @@ class ChapterReader {
   [[nodiscard]] bool is_last() const { return to_ns_ == INT64_MAX; }
 
  private:
-  class Cursor;
-  class Rows;
-
   [[nodiscard]] absl::Status ReadAhead(const std::vector<int64_t>& wanted, Executor& executor);
   [[nodiscard]] absl::Status Fill(const ClockModel& clock, Executor& executor);
   [[nodiscard]] absl::StatusOr<bool> FillSettled(const ClockModel& clock, Executor& executor);
@@ -87,9 +87,9 @@ class ChapterReader {
 
   const RankResolution& ranks_;
   const int64_t chapter_rows_;
-  std::vector<double> share_;                     // by rank index: part of all rows
-  std::vector<std::unique_ptr<Cursor>> cursors_;  // by rank index
-  std::unique_ptr<Rows> rows_;
+  std::vector<double> share_;                            // by rank index: part of all rows
+  std::vector<std::unique_ptr<ChapterCursor>> cursors_;  // by rank index
+  std::unique_ptr<ChapterRows> rows_;
   std::vector<RowRange> own_;
   int64_t from_ns_ = INT64_MIN / 2;  // aligned
   int64_t to_ns_ = INT64_MIN / 2;

@@ -131,34 +131,4 @@ struct MatchResult : RunMatch {
   std::vector<std::vector<ArrivalOfRow>> arrivals;  // [rank index][row]
 };
 
-// Matches a run that is one chapter.
-[[nodiscard]] absl::StatusOr<MatchResult> MatchRun(const RunData& run, InstanceSource& instances,
-                                                   const RankResolution& ranks, Executor& executor);
-
-// Matches a run stretch by stretch, in order of time: communicators keep their places, clocks go on from what is known
-// of them, and what had to be found (members of lanes, clock domains, large biases of devices) is found in the first
-// stretch. Borrows both. Not thread safe.
-class RunMatcher {
- public:
-  enum class Extent { kWhole, kStretches };  // the run is one stretch; or there are others
-
-  RunMatcher(const RunData& run, const RankResolution& ranks, Extent extent);
-  ~RunMatcher();
-  RunMatcher(const RunMatcher& other);  // knows what the other one knows
-  RunMatcher& operator=(const RunMatcher&) = delete;
-
-  // `from`: where this stretch takes over from the one before. drops, rank_drops and lost are not filled (MatchCounts).
-  // Errors: those of the instances.
-  [[nodiscard]] absl::StatusOr<MatchResult> Match(InstanceSource& instances, AlignedTime from, Executor& executor);
-  // The clocks of all stretches so far, in one.
-  [[nodiscard]] const ClockModel& clock() const;
-
- private:
-  struct Known;
-  const RunData& run_;
-  const RankResolution& ranks_;
-  const Extent extent_;
-  std::unique_ptr<Known> known_;
-};
-
 }  // namespace lockstep

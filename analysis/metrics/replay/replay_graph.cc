@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "analysis/base/disjoint_sets.h"
+#include "analysis/metrics/match/connected_ranks.h"
 #include "analysis/metrics/replay/replay_coupling.h"
 #include "analysis/metrics/replay/replay_gaps.h"
 #include "analysis/metrics/replay/replay_host.h"
@@ -97,19 +97,6 @@ void AddPositions(const MatchResult& match, ReplayGraph& graph) {
   }
 }
 
-// Ranks that each waits for, directly or through others, have one party.
-std::vector<size_t> PartyOfRank(const MatchResult& match, size_t ranks) {
-  DisjointSets sets(ranks);
-  for (const MatchedInstance& instance : match.instances) {
-    if (!instance.usable()) continue;
-    const auto first = static_cast<size_t>(instance.members.front().rank_index);
-    for (const MatchedMember& m : instance.members) sets.Join(first, static_cast<size_t>(m.rank_index));
-  }
-  std::vector<size_t> party(ranks);
-  for (size_t r = 0; r < ranks; ++r) party[r] = sets.Find(r);
-  return party;
-}
-
 }  // namespace
 
 ReplayGraph BuildReplayGraph(const ArrivalGraph& source, const MatchResult& match) {
@@ -124,7 +111,7 @@ ReplayGraph BuildReplayGraph(const ArrivalGraph& source, const MatchResult& matc
     AddRank(source.ranks[r], match, static_cast<int32_t>(r), graph, async);
   }
   graph.first.push_back(graph.nodes.size());
-  graph.party = PartyOfRank(match, source.ranks.size());
+  graph.party = ConnectedRanks(match, source.ranks.size());
   AddPositions(match, graph);
   AddCoupling(match, graph);
   AddLost(source, async, match, graph);

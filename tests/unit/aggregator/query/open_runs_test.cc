@@ -17,10 +17,9 @@
 #include "aggregator/store/memory/memory_store.h"
 #include "aggregator/store/sqlite/sqlite_store.h"
 #include "analysis/report/report.h"
-#include "bench/simulator/command/simulate_command.h"
-#include "bench/simulator/run/condensed_run.h"
 #include "platform/executor.h"
 #include "platform/temp_dir.h"
+#include "tests/support/simulator/simulated.h"
 
 namespace lockstep {
 namespace {
@@ -35,28 +34,8 @@ class LiveRun {
   static constexpr int64_t kBatches = 12;
 
   LiveRun() {
-    const std::vector<const char*> argv = {"lockstep-simulate",
-                                           "--seed",
-                                           "7",
-                                           "--out",
-                                           "unused",
-                                           "--program",
-                                           "decode",
-                                           "--tp",
-                                           "8",
-                                           "--dp",
-                                           "1",
-                                           "--hosts",
-                                           "1",
-                                           "--steps",
-                                           "40",
-                                           "--layers",
-                                           "20",
-                                           "--cause",
-                                           "slow_gpu:rank=3,factor=1.3"};
-    const CommandLine line = ParseCommandLine(static_cast<int>(argv.size()), argv.data());
-    EXPECT_TRUE(line.run) << line.message;
-    made_ = *SimulateCondensed(line.options, {.step_times_without = false});
+    made_ = Simulated({"--program", "decode", "--tp", "8", "--dp", "1", "--hosts", "1", "--steps", "40", "--layers",
+                       "20", "--cause", "slow_gpu:rank=3,factor=1.3"});
     for (size_t s = 0; s < made_->run.sources.size(); ++s) Cut(s);
   }
 

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "analysis/metrics/match/match.h"
+#include "analysis/metrics/match/run_matcher.h"
 #include "analysis/metrics/run/ranks.h"
 #include "tests/support/run_builder.h"
 

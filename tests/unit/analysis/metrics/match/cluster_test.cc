@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/metrics/match/run_matcher.h"
 #include "tests/unit/analysis/metrics/match/cluster_run.h"
 
 namespace lockstep {

@@ -10,9 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "bench/simulator/command/simulate_command.h"
-#include "bench/simulator/run/condensed_run.h"
 #include "tests/support/run_builder.h"
+#include "tests/support/simulator/simulated.h"
 
 namespace lockstep {
 namespace {
@@ -62,32 +61,8 @@ struct Snapshot final : public InstanceSource {
 class GrowingRunTest : public testing::Test {
  protected:
   void SetUp() override {
-    const std::vector<const char*> argv = {"lockstep-simulate",
-                                           "--seed",
-                                           "7",
-                                           "--out",
-                                           "unused",
-                                           "--program",
-                                           "decode",
-                                           "--tp",
-                                           "8",
-                                           "--dp",
-                                           "2",
-                                           "--hosts",
-                                           "2",
-                                           "--steps",
-                                           "60",
-                                           "--layers",
-                                           "20",
-                                           "--clock",
-                                           "offset_ms=5,drift_ppm=5",
-                                           "--cause",
-                                           "slow_gpu:rank=3,factor=1.3"};
-    const CommandLine line = ParseCommandLine(static_cast<int>(argv.size()), argv.data());
-    ASSERT_TRUE(line.run) << line.message;
-    auto made = SimulateCondensed(line.options, {.step_times_without = false});
-    ASSERT_TRUE(made.ok()) << made.status();
-    made_ = *std::move(made);
+    made_ = Simulated({"--program", "decode", "--tp", "8", "--dp", "2", "--hosts", "2", "--steps", "60", "--layers",
+                       "20", "--clock", "offset_ms=5,drift_ppm=5", "--cause", "slow_gpu:rank=3,factor=1.3"});
     for (size_t s = 0; s < made_->run.sources.size(); ++s) {
       auto stream = made_->instances->Open(s);
       ASSERT_TRUE(stream.ok());

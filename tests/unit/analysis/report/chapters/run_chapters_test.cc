@@ -9,24 +9,11 @@
 #include <vector>
 
 #include "analysis/report/report.h"
-#include "bench/simulator/command/simulate_command.h"
-#include "bench/simulator/run/condensed_run.h"
 #include "tests/support/run_builder.h"
+#include "tests/support/simulator/simulated.h"
 
 namespace lockstep {
 namespace {
-
-std::unique_ptr<SimulatedRun> Simulate(const std::vector<std::string>& flags) {
-  std::vector<std::string> words = {"lockstep-simulate", "--seed", "20261123", "--out", "unused"};
-  words.insert(words.end(), flags.begin(), flags.end());
-  std::vector<const char*> argv;
-  for (const std::string& word : words) argv.push_back(word.c_str());
-  const CommandLine line = ParseCommandLine(static_cast<int>(argv.size()), argv.data());
-  EXPECT_TRUE(line.run) << line.message;
-  auto run = SimulateCondensed(line.options, {.step_times_without = false});
-  EXPECT_TRUE(run.ok()) << run.status();
-  return *std::move(run);
-}
 
 Json Report(SimulatedRun& run, const ChapterLimits& limits, bool reversed = false) {
   AnalysisOptions options;
@@ -44,7 +31,7 @@ struct Compared {
 };
 
 Compared Compare(const std::vector<std::string>& flags, int64_t chapter_rows) {
-  const auto run = Simulate(flags);
+  const auto run = Simulated(flags, 20261123);
   return {Report(*run, {}), Report(*run, {0, chapter_rows, 1})};
 }
 
@@ -154,12 +141,12 @@ TEST(Chapters, ExposedTimeOfEveryRankIsSplitAlike) {
 }
 
 TEST(Chapters, GiveTheSameBytesWhateverTheOrderOfWork) {
-  const auto run = Simulate(kDecode);
+  const auto run = Simulated(kDecode, 20261123);
   EXPECT_EQ(Report(*run, {0, 4'000, 1}, false), Report(*run, {0, 4'000, 1}, true));
 }
 
 TEST(Chapters, SayWhichStretchTheWhatIfsAreOf) {
-  const auto run = Simulate(kDecode);
+  const auto run = Simulated(kDecode, 20261123);
   const auto told = [](const Json& report) {
     for (const Json& notice : report["notices"]) {
       if (notice["reason"].get<std::string>().starts_with("what-ifs replay ")) return true;

@@ -1,4 +1,4 @@
-#include "analysis/metrics/match/match.h"
+#include "analysis/metrics/match/run_matcher.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
