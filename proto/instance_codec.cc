@@ -7,7 +7,6 @@
 
 #include "proto/column_codec.h"
 #include "proto/instance_group.h"
-#include "proto/instance_rows.h"
 #include "proto/segment_codec.h"
 
 namespace lockstep {
@@ -104,6 +103,11 @@ RowPointers Pick(std::span<const InstanceRow> rows, const std::vector<int64_t>& 
   return picked;
 }
 
+absl::StatusOr<InstanceGroups> GroupsOf(std::string_view block) {
+  LOCKSTEP_ASSIGN_OR_RETURN(const v1::CompressedColumns packed, codec::ParseCompressed("instances", block));
+  return codec::UnpackGroups(packed);
+}
+
 }  // namespace
 
 void EncodeInstances(std::span<const InstanceRow> rows, v1::InstanceBlock* out) {
@@ -127,9 +131,13 @@ std::string PackInstances(std::span<const InstanceRow> rows) {
 }
 
 absl::StatusOr<std::vector<InstanceRow>> UnpackInstances(std::string_view block) {
-  LOCKSTEP_ASSIGN_OR_RETURN(const v1::CompressedColumns packed, codec::ParseCompressed("instances", block));
-  LOCKSTEP_ASSIGN_OR_RETURN(const InstanceGroups groups, codec::UnpackGroups(packed));
+  LOCKSTEP_ASSIGN_OR_RETURN(const InstanceGroups groups, GroupsOf(block));
   return codec::RowsOf(groups);
+}
+
+absl::StatusOr<codec::RowPieces> UnpackInPieces(std::string_view block, size_t piece_rows) {
+  LOCKSTEP_ASSIGN_OR_RETURN(const InstanceGroups groups, GroupsOf(block));
+  return codec::RowPieces(groups, piece_rows);
 }
 
 absl::StatusOr<UnpackedInstances> UnpackCommunicator(std::string_view columns) {

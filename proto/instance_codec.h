@@ -15,6 +15,7 @@
 
 #include "analysis/model/batch.h"
 #include "lockstep/v1/batch.pb.h"
+#include "proto/instance_rows.h"
 
 namespace lockstep {
 
@@ -25,6 +26,8 @@ void EncodeInstances(std::span<const InstanceRow> rows, v1::InstanceBlock* out);
 // The same as one string, for stores: a compressed InstanceBlock, as a batch carries it.
 [[nodiscard]] std::string PackInstances(std::span<const InstanceRow> rows);
 [[nodiscard]] absl::StatusOr<std::vector<InstanceRow>> UnpackInstances(std::string_view block);
+// The same rows in pieces of so many.
+[[nodiscard]] absl::StatusOr<codec::RowPieces> UnpackInPieces(std::string_view block, size_t piece_rows);
 
 // One communicator's rows of a batch with their places in it, as stores kept them before schema 5: a compressed
 // InstanceColumns.

@@ -6,6 +6,9 @@
 #include <cstdint>
 #include <numeric>
 #include <span>
+#include <utility>
+
+#include "proto/compact_group.h"
 
 namespace lockstep::codec {
 namespace {
@@ -48,7 +51,9 @@ std::vector<uint32_t> PlacesOf(const InstanceGroups& all) {
   return places;
 }
 
-void FillRow(const InstanceGroup& group, size_t i, InstanceRow& row) {
+// Of InstanceGroup or CompactGroup.
+template <typename Group>
+void FillRow(const Group& group, size_t i, InstanceRow& row) {
   row.start_ns = group.start_ns[i];
   row.duration_ns = group.duration_ns[i];
   row.launch_start_ns = group.launch_start_ns[i];
@@ -70,7 +75,8 @@ void FillRow(const InstanceGroup& group, size_t i, InstanceRow& row) {
   row.has_comms_id = group.has_comms_id[i] != 0;
 }
 
-void FillSegment(const SegmentGroup& group, size_t i, Segment& segment) {
+template <typename Segments>
+void FillSegment(const Segments& group, size_t i, Segment& segment) {
   segment.begin_ns = group.begin_ns[i];
   segment.compute_ns = group.compute_ns[i];
   segment.copy_ns = group.copy_ns[i];
@@ -82,26 +88,49 @@ void FillSegment(const SegmentGroup& group, size_t i, Segment& segment) {
   segment.second_slack_ns = group.second_slack_ns[i];
 }
 
-// Row i of the group becomes rows[places[i]].
-void FillRows(const InstanceGroup& group, std::span<const uint32_t> places, std::span<InstanceRow> rows) {
+// The next row of a group, and where its tiles and pieces of cover are.
+struct RowCursor {
+  size_t row = 0;
   size_t tile = 0;
   size_t piece = 0;
-  for (size_t i = 0; i < group.rows; ++i) {
-    InstanceRow& row = rows[places[i]];
-    FillRow(group, i, row);
-    FillSegment(group.segment, i, row.segment);
-    const auto tiles = static_cast<size_t>(group.segment.tile_counts[i]);
-    row.segment.tiles.reserve(tiles);
-    for (const size_t end = tile + tiles; tile < end; ++tile) {
-      row.segment.tiles.push_back({group.segment.tile_instances[tile], group.segment.tile_offsets_ns[tile],
-                                   group.segment.tile_lengths_ns[tile]});
-    }
-    const auto pieces = static_cast<size_t>(group.cover.piece_counts[i]);
-    row.cover.reserve(pieces);
-    for (const size_t end = piece + pieces; piece < end; ++piece) {
-      row.cover.emplace_back(group.cover.gaps_ns[piece], group.cover.lengths_ns[piece]);
-    }
+};
+
+template <typename Group>
+void FillNext(const Group& group, RowCursor& next, InstanceRow& row) {
+  const size_t i = next.row++;
+  FillRow(group, i, row);
+  FillSegment(group.segment, i, row.segment);
+  const auto tiles = static_cast<size_t>(group.segment.tile_counts[i]);
+  row.segment.tiles.reserve(tiles);
+  for (const size_t end = next.tile + tiles; next.tile < end; ++next.tile) {
+    row.segment.tiles.push_back({group.segment.tile_instances[next.tile], group.segment.tile_offsets_ns[next.tile],
+                                 group.segment.tile_lengths_ns[next.tile]});
   }
+  const auto pieces = static_cast<size_t>(group.cover.piece_counts[i]);
+  row.cover.reserve(pieces);
+  for (const size_t end = next.piece + pieces; next.piece < end; ++next.piece) {
+    row.cover.emplace_back(group.cover.gaps_ns[next.piece], group.cover.lengths_ns[next.piece]);
+  }
+}
+
+// Row i of the group becomes rows[places[i]].
+void FillRows(const InstanceGroup& group, std::span<const uint32_t> places, std::span<InstanceRow> rows) {
+  RowCursor next;
+  while (next.row < group.rows) FillNext(group, next, rows[places[next.row]]);
+}
+
+// Of each place the group whose row is there; empty where the rows of a group are not in the order of their places.
+std::vector<uint32_t> GroupsByPlace(const InstanceGroups& all) {
+  const std::vector<uint32_t> places = PlacesOf(all);
+  std::vector<uint32_t> groups(all.rows);
+  size_t first = 0;
+  for (uint32_t g = 0; g < all.groups.size(); ++g) {
+    const auto own = std::span(places).subspan(first, all.groups[g].rows);
+    if (!std::is_sorted(own.begin(), own.end())) return {};
+    for (const uint32_t place : own) groups[place] = g;
+    first += own.size();
+  }
+  return groups;
 }
 
 }  // namespace
@@ -122,5 +151,48 @@ std::vector<InstanceRow> RowsOf(const InstanceGroup& group) {
   FillRows(group, PlacesInOrder(group.rows), rows);
   return rows;
 }
+
+struct RowPieces::Groups {
+  std::vector<CompactGroup> groups;
+  std::vector<RowCursor> next;     // of each group
+  std::vector<uint32_t> by_place;  // group of each row
+  size_t given = 0;
+  size_t piece_rows = 0;
+};
+
+RowPieces::RowPieces() = default;
+RowPieces::~RowPieces() = default;
+RowPieces::RowPieces(RowPieces&&) noexcept = default;
+RowPieces& RowPieces::operator=(RowPieces&&) noexcept = default;
+
+RowPieces::RowPieces(std::vector<InstanceRow> rows) : rows_(std::move(rows)) {}
+
+RowPieces::RowPieces(const InstanceGroups& all, size_t piece_rows) {
+  std::vector<uint32_t> by_place;
+  if (all.rows > piece_rows) by_place = GroupsByPlace(all);
+  if (by_place.empty()) {
+    rows_ = RowsOf(all);
+    return;
+  }
+  rest_ = std::make_unique<Groups>();
+  rest_->by_place = std::move(by_place);
+  rest_->piece_rows = piece_rows;
+  rest_->next.resize(all.groups.size());
+  for (const InstanceGroup& group : all.groups) rest_->groups.emplace_back(group);
+}
+
+std::vector<InstanceRow> RowPieces::Next() {
+  if (rest_ == nullptr) return std::exchange(rows_, {});
+  const size_t n = std::min(rest_->piece_rows, rest_->by_place.size() - rest_->given);
+  std::vector<InstanceRow> rows(n);
+  for (InstanceRow& row : rows) {
+    const uint32_t group = rest_->by_place[rest_->given++];
+    FillNext(rest_->groups[group], rest_->next[group], row);
+  }
+  if (rest_->given == rest_->by_place.size()) rest_ = nullptr;
+  return rows;
+}
+
+bool RowPieces::done() const { return rest_ == nullptr && rows_.empty(); }
 
 }  // namespace lockstep::codec

@@ -22,6 +22,7 @@ class RenumberedStream final : public InstanceStream {
     return rows;
   }
   [[nodiscard]] InstancePosition Position() const override { return stream_->Position(); }
+  [[nodiscard]] bool InMidst() const override { return stream_->InMidst(); }
 
  private:
   const std::unique_ptr<InstanceStream> stream_;

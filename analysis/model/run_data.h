@@ -91,8 +91,9 @@ class InstanceStream {
     block_ = *std::move(block);
     return block_;
   }
-  // Behind the last block given.
+  // Behind the last block given, which must not be in the midst of what the store keeps as one.
   [[nodiscard]] virtual InstancePosition Position() const { return {}; }
+  [[nodiscard]] virtual bool InMidst() const { return false; }
 
  private:
   std::vector<InstanceRow> block_;  // looked at last

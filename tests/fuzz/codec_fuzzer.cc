@@ -26,6 +26,13 @@ void CheckReceived(std::string_view body) {
   if (batch->instances.empty()) return;
   const absl::StatusOr<std::vector<lockstep::InstanceRow>> rows = lockstep::UnpackInstances(received->packed);
   LOCKSTEP_CHECK(rows.ok() && *rows == batch->instances);
+  absl::StatusOr<lockstep::codec::RowPieces> pieces = lockstep::UnpackInPieces(received->packed, 3);
+  LOCKSTEP_CHECK(pieces.ok());
+  std::vector<lockstep::InstanceRow> joined;
+  while (!pieces->done()) {
+    for (lockstep::InstanceRow& row : pieces->Next()) joined.push_back(std::move(row));
+  }
+  LOCKSTEP_CHECK(joined == batch->instances);
 }
 
 void CheckRoundTrip(const lockstep::Batch& batch) {

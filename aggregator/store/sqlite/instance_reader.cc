@@ -14,6 +14,8 @@
 namespace lockstep {
 namespace {
 
+constexpr size_t kPieceRows = 512;  // a reader of many ranks has few rows of each at a time
+
 // The instances of one batch; sequence -1 = the end.
 struct StoredBatch {
   int64_t sequence = -1;
@@ -86,10 +88,11 @@ class StoredInstanceStream final : public InstanceStream {
       : snapshot_(std::move(snapshot)), source_(snapshot_->source(source)), position_(position) {}
 
   absl::StatusOr<std::vector<InstanceRow>> Take() override {
-    LOCKSTEP_ASSIGN_OR_RETURN(const StoredBatch batch, snapshot_->BatchAfter(source_.source, position_.number));
-    if (batch.sequence < 0) return std::vector<InstanceRow>();
-    position_ = {batch.sequence, batch.hash};
-    LOCKSTEP_ASSIGN_OR_RETURN(std::vector<InstanceRow> rows, ReadBack(Decode(batch)));
+    if (pieces_.done()) {
+      LOCKSTEP_ASSIGN_OR_RETURN(const bool more, NextBatch());
+      if (!more) return std::vector<InstanceRow>();
+    }
+    std::vector<InstanceRow> rows = pieces_.Next();
     // An empty answer would be the end.
     if (rows.empty()) return absl::DataLossError("a batch lacks the instances that it has");
     LOCKSTEP_RETURN_IF_ERROR(TranslateNames(source_.names, &rows));
@@ -101,22 +104,36 @@ class StoredInstanceStream final : public InstanceStream {
     return rows;
   }
 
-  [[nodiscard]] InstancePosition Position() const override { return position_; }
+  [[nodiscard]] InstancePosition Position() const override {
+    LOCKSTEP_CHECK(!InMidst());
+    return position_;
+  }
+  [[nodiscard]] bool InMidst() const override { return !pieces_.done(); }
 
  private:
-  static absl::StatusOr<std::vector<InstanceRow>> Decode(const StoredBatch& batch) {
-    if (batch.by_group.empty()) return UnpackInstances(batch.block);
+  absl::StatusOr<bool> NextBatch() {
+    LOCKSTEP_ASSIGN_OR_RETURN(const StoredBatch batch, snapshot_->BatchAfter(source_.source, position_.number));
+    if (batch.sequence < 0) return false;
+    position_ = {batch.sequence, batch.hash};
+    LOCKSTEP_ASSIGN_OR_RETURN(pieces_, ReadBack(Decode(batch)));
+    return true;
+  }
+
+  static absl::StatusOr<codec::RowPieces> Decode(const StoredBatch& batch) {
+    if (batch.by_group.empty()) return UnpackInPieces(batch.block, kPieceRows);
     std::vector<UnpackedInstances> parts;
     for (const std::string& group : batch.by_group) {
       LOCKSTEP_ASSIGN_OR_RETURN(UnpackedInstances part, UnpackCommunicator(group));
       parts.push_back(std::move(part));
     }
-    return JoinInstances(std::move(parts));
+    LOCKSTEP_ASSIGN_OR_RETURN(std::vector<InstanceRow> rows, JoinInstances(std::move(parts)));
+    return codec::RowPieces(std::move(rows));
   }
 
   const std::shared_ptr<Snapshot> snapshot_;
   const StoredInstances& source_;  // lives in the snapshot
   InstancePosition position_;
+  codec::RowPieces pieces_;  // what is left of the batch there
 };
 
 class StoredInstanceSource final : public InstanceSource {

@@ -39,21 +39,23 @@ ChapterCursor::ChapterCursor(const ChapterCursor& other)
       end_(other.end_),
       reached_ns_(other.reached_ns_) {}
 
-absl::Status ChapterCursor::Open(InstanceSource& instances, size_t source, bool complete) {
+absl::Status ChapterCursor::Open(InstanceSource& instances, size_t source, bool growing, bool complete) {
   LOCKSTEP_ASSIGN_OR_RETURN(stream_, instances.OpenBehind(source, position_));
+  growing_ = growing;
   complete_ = complete;
   done_ = false;
   return absl::OkStatus();
 }
 
 void ChapterCursor::Close() {
-  if (stream_ != nullptr) position_ = stream_->Position();
+  if (stream_ != nullptr && growing_) position_ = stream_->Position();
   stream_ = nullptr;
   done_ = true;
 }
 
 absl::Status ChapterCursor::ReadTo(int64_t end) {
-  while (!done_ && end_ < end) {
+  // Where a later snapshot goes on, it does so behind what the store keeps as one.
+  while (!done_ && (end_ < end || (growing_ && stream_->InMidst()))) {
     LOCKSTEP_ASSIGN_OR_RETURN(std::vector<InstanceRow> block, stream_->Take());
     done_ = block.empty();
     if (done_) break;

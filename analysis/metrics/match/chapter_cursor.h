@@ -25,9 +25,9 @@ class ChapterCursor {
   ChapterCursor(const ChapterCursor& other);
   ChapterCursor& operator=(const ChapterCursor&) = delete;
 
-  // Goes on behind what was read of an earlier one. `complete`: no snapshot will have more. Errors, here and below:
-  // those of the instances.
-  [[nodiscard]] absl::Status Open(InstanceSource& instances, size_t source, bool complete);
+  // Goes on behind what was read of an earlier one. `growing`: of a run of which there will be another snapshot;
+  // `complete`: not even that will have more. Errors, here and below: those of the instances.
+  [[nodiscard]] absl::Status Open(InstanceSource& instances, size_t source, bool growing, bool complete);
   void Close();
   // Until row `end` is there, or nothing more is.
   [[nodiscard]] absl::Status ReadTo(int64_t end);
@@ -72,6 +72,7 @@ class ChapterCursor {
   int64_t end_ = 0;
   int64_t reached_ns_ = -kMaxAbsTimeNs;
   bool done_ = true;
+  bool growing_ = false;
   bool complete_ = true;
 };
 

@@ -67,7 +67,7 @@ ChapterReader::~ChapterReader() = default;
 absl::Status ChapterReader::Open(InstanceSource& instances, const RunData& run, bool growing) {
   for (size_t r = 0; r < cursors_.size(); ++r) {
     const size_t source = ranks_.ranks[r].source;
-    LOCKSTEP_RETURN_IF_ERROR(cursors_[r]->Open(instances, source, !growing || run.sources[source].complete));
+    LOCKSTEP_RETURN_IF_ERROR(cursors_[r]->Open(instances, source, growing, !growing || run.sources[source].complete));
   }
   return absl::OkStatus();
 }

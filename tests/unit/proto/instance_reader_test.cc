@@ -1,9 +1,11 @@
 // The decoder of columns against the reference that goes row by row, on good blocks and on damaged ones.
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <google/protobuf/message.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -63,13 +65,26 @@ absl::StatusOr<std::vector<InstanceRow>> ReferenceRows(const std::string& bytes)
       fmt::format("instances: {} decoded bytes are no lockstep.v1.InstanceBlock", bytes.size()));
 }
 
-// Both refuse for the same reason, or both give the same rows. Returns whether they took it.
+std::vector<InstanceRow> RowsInPieces(const codec::InstanceGroups& all, size_t piece_rows) {
+  std::vector<InstanceRow> rows;
+  codec::RowPieces pieces(all, piece_rows);
+  while (!pieces.done()) {
+    const std::vector<InstanceRow> piece = pieces.Next();
+    EXPECT_FALSE(piece.empty());
+    if (piece.empty()) break;
+    rows.insert(rows.end(), piece.begin(), piece.end());
+  }
+  return rows;
+}
+
+// Both refuse for the same reason, or both give the same rows, in pieces as well. Returns whether they took it.
 bool ExpectAgreement(const std::string& bytes) {
   const auto expected = ReferenceRows(bytes);
   const auto decoded = DecodeInstances(bytes);
   EXPECT_EQ(expected.status(), decoded.status());
   if (!expected.ok() || !decoded.ok()) return false;
   EXPECT_EQ(*expected, *decoded);
+  EXPECT_EQ(RowsInPieces(*codec::ReadGroups(bytes), 7), *decoded);
   return true;
 }
 bool ExpectAgreement(const v1::InstanceBlock& block) { return ExpectAgreement(block.SerializeAsString()); }
@@ -228,6 +243,37 @@ TEST(InstanceReader, RowsDoNotHangOnTheFormOfTheirMessage) {
     ASSERT_TRUE(same.ok()) << same.status();
     EXPECT_EQ(*same, *rows);
   }
+}
+
+TEST(InstanceReader, APieceHasAsManyRowsAsItMay) {
+  const Batch batch = MakeStream(3, 5, 200).back();
+  const auto groups = codec::ReadGroups(BlockOf(batch.instances).SerializeAsString());
+  ASSERT_TRUE(groups.ok()) << groups.status();
+  ASSERT_GT(groups->groups.size(), 1);
+  codec::RowPieces pieces(*groups, 64);
+  const std::span<const InstanceRow> rows = batch.instances;
+  for (size_t first = 0; first < rows.size(); first += 64) {
+    ASSERT_FALSE(pieces.done());
+    EXPECT_THAT(pieces.Next(),
+                testing::ElementsAreArray(rows.subspan(first, std::min<size_t>(64, rows.size() - first))));
+  }
+  EXPECT_TRUE(pieces.done());
+  EXPECT_THAT(pieces.Next(), testing::IsEmpty());
+}
+
+TEST(InstanceReader, RowsWhoseColumnsAreNotInTheOrderOfTheirPlacesComeAtOnce) {
+  v1::InstanceBlock block;
+  for (uint32_t communicator = 0; communicator < 2; ++communicator) {
+    v1::InstanceColumns& columns = *block.add_communicators();
+    columns.set_communicator(communicator);
+    columns.set_rows(3);
+    for (const int64_t gap : {30, -10, -10}) columns.add_start_ns(gap);
+  }
+  const auto groups = codec::ReadGroups(block.SerializeAsString());
+  ASSERT_TRUE(groups.ok()) << groups.status();
+  codec::RowPieces pieces(*groups, 2);
+  EXPECT_EQ(pieces.Next(), codec::RowsOf(*groups));
+  EXPECT_TRUE(pieces.done());
 }
 
 TEST(InstanceReader, BytesThatAreNoMessageAreRefusedAsSuch) {

@@ -188,6 +188,27 @@ TEST_P(JobStoreTest, TheRowsOfAllBatchesComeInOrder) {
   EXPECT_TRUE(Drain(*loaded.instances, 0) == expected);
 }
 
+TEST_P(JobStoreTest, ABatchOfManyInstancesIsReadOnBehindItsLastPiece) {
+  const std::vector<Batch> stream = MakeStream(1, 2, 1'500);
+  PutAll(Announce(1), stream);
+  const LoadedRun loaded = Load();
+  auto first = loaded.instances->Open(0);
+  ASSERT_TRUE(first.ok()) << first.status();
+  std::vector<InstanceRow> read;
+  do {
+    const auto piece = (*first)->Take();
+    ASSERT_TRUE(piece.ok()) << piece.status();
+    EXPECT_EQ((*first)->InMidst(), read.size() + piece->size() < stream[0].instances.size());
+    read.insert(read.end(), piece->begin(), piece->end());
+  } while ((*first)->InMidst());
+  EXPECT_EQ(read, stream[0].instances);
+  auto second = loaded.instances->OpenBehind(0, (*first)->Position());
+  ASSERT_TRUE(second.ok()) << second.status();
+  const auto piece = (*second)->Take();
+  ASSERT_TRUE(piece.ok() && !piece->empty()) << piece.status();
+  EXPECT_EQ(piece->front(), stream[1].instances.front());
+}
+
 TEST_P(JobStoreTest, InstancesAreReadOnBehindWhatWasReadInAnEarlierSnapshot) {
   const std::vector<Batch> stream = MakeStream(1, 4, 50);
   const Hash128 source = Announce(1);

@@ -20,17 +20,19 @@ constexpr GrowingLimits kLimits = {.chapters = {0, 4'000, 1}, .most_open_rows = 
 
 using Rows = std::vector<InstanceRow>;
 
-// Blocks of up to 64 rows; knows what was read before by its last row.
+// Blocks of up to 64 rows, in pieces of 16; knows what was read before by its last row.
 class PrefixStream final : public InstanceStream {
  public:
   PrefixStream(const Rows& rows, size_t next, size_t end) : rows_(rows), next_(next), end_(end) {}
   absl::StatusOr<std::vector<InstanceRow>> Take() override {
-    const size_t last = std::min(end_, next_ + 64);
+    const size_t last = std::min(end_, next_ + 16);
     Rows block(rows_.begin() + static_cast<int64_t>(next_), rows_.begin() + static_cast<int64_t>(last));
     next_ = last;
     return block;
   }
+  [[nodiscard]] bool InMidst() const override { return next_ % 64 != 0 && next_ < end_; }
   [[nodiscard]] InstancePosition Position() const override {
+    EXPECT_FALSE(InMidst());
     if (next_ == 0) return {};
     return {static_cast<int64_t>(next_) - 1, ContentOf(rows_[next_ - 1])};
   }
