@@ -64,8 +64,23 @@ Sides SidesOf(const std::vector<PairEnd>& ends, double centre, const Counts& cou
   return out;
 }
 
+// Usually one class has nearly all: nothing has to be measured to see that there is nothing to choose from.
+bool MayHaveChoice(const std::vector<PairEnd>& ends) {
+  constexpr size_t kMostCounted = 16;
+  std::vector<std::pair<uint32_t, size_t>> counts;
+  size_t enough = 0;
+  for (const PairEnd& e : ends) {
+    auto of_class = std::find_if(counts.begin(), counts.end(), [&](const auto& c) { return c.first == e.cls; });
+    if (of_class == counts.end()) of_class = counts.insert(counts.end(), {e.cls, 0});
+    if (++of_class->second == kFewest) ++enough;
+    if (enough > 1 || counts.size() > kMostCounted) return true;
+  }
+  return false;
+}
+
 // The quietest classes that together have enough instances on both sides.
 std::vector<PairEnd> Quietest(const std::vector<PairEnd>& ends) {
+  if (!MayHaveChoice(ends)) return ends;
   const std::vector<ClassScatter> classes = ByScatter(ends);
   if (classes.size() <= 1) return ends;
   std::vector<double> all;

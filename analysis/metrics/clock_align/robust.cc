@@ -57,9 +57,14 @@ double MedianOf(const std::vector<Sample>& samples, size_t from, size_t to) {
 double NoiseOf(const std::vector<Sample>& samples) {
   std::vector<double> steps;
   for (size_t i = 1; i < samples.size(); ++i) steps.push_back(std::abs(samples[i].y - samples[i - 1].y));
-  const double middle = 1.4826 * Median(steps);
-  const size_t place = steps.size() * 85 / 100;
-  return std::max(middle, OrderStatistic(std::move(steps), place) / 1.44) / std::sqrt(2.0);
+  if (steps.empty()) return 0;
+  const auto tail = steps.begin() + static_cast<std::ptrdiff_t>(steps.size() * 85 / 100);
+  const auto middle = steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2);
+  std::nth_element(steps.begin(), tail, steps.end());
+  std::nth_element(steps.begin(), middle, tail);
+  double median = *middle;
+  if (steps.size() % 2 == 0) median = (median + *std::max_element(steps.begin(), middle)) / 2;
+  return std::max(1.4826 * median, *tail / 1.44) / std::sqrt(2.0);
 }
 
 // The split between samples [from, to) with the least sum of distances from the level on either side.
@@ -109,6 +114,19 @@ Candidate LargestJump(const std::vector<Sample>& bins, size_t reach) {
   return best;
 }
 
+// Half of the bins beside a jump are at the level before it or beyond, half at the one after: no jump is larger than
+// the distance between these two ranks of all bins.
+double MostJump(const std::vector<Sample>& bins, size_t reach) {
+  std::vector<double> y;
+  y.reserve(bins.size());
+  for (const Sample& bin : bins) y.push_back(bin.y);
+  const auto low = y.begin() + static_cast<std::ptrdiff_t>((reach - 1) / 2);
+  const auto high = y.end() - 1 - (low - y.begin());
+  std::nth_element(y.begin(), low, y.end());
+  std::nth_element(low + 1, high, y.end());
+  return *high - *low;
+}
+
 // Sharp: most of the change happens at the split, which a mere bend of the series does not do.
 std::optional<Jump> FindOne(const std::vector<Sample>& series, const JumpRule& rule) {
   if (series.size() < 2 * rule.min_samples) return std::nullopt;
@@ -118,8 +136,10 @@ std::optional<Jump> FindOne(const std::vector<Sample>& series, const JumpRule& r
   const size_t per_bin = (series.size() + kMaxBins - 1) / kMaxBins;
   const size_t least = std::max<size_t>(3, (rule.min_samples + per_bin - 1) / per_bin);
   const size_t reach = std::clamp(bins.size() / 8, least, kMaxReach);
+  const double least_size = std::max(rule.min_size, rule.min_sigmas * NoiseOf(bins));
+  if (bins.size() < 2 * reach || MostJump(bins, reach) < least_size) return std::nullopt;
   const Candidate c = LargestJump(bins, reach);
-  if (std::abs(c.size()) < std::max(rule.min_size, rule.min_sigmas * NoiseOf(bins))) return std::nullopt;
+  if (std::abs(c.size()) < least_size) return std::nullopt;
   std::vector<Sample> flat = series;
   Detrend(flat, slope);
   const size_t from = (c.bin - reach) * per_bin;
