@@ -1,7 +1,7 @@
 #include "agent/agent_command.h"
-#include "platform/host.h"
+#include "platform/heap.h"
 
 int main(int argc, char** argv) {
-  lockstep::ShareFreeMemory();
+  lockstep::UseLittleMemory();
   return lockstep::RunAgentCommand(argc, argv);
 }

@@ -1,7 +1,8 @@
 #include "aggregator/aggregator_command.h"
-#include "platform/host.h"
+#include "platform/heap.h"
 
 int main(int argc, char** argv) {
-  lockstep::ShareFreeMemory();
+  lockstep::UseLittleMemory();
+  lockstep::KeepFreeMemory();
   return lockstep::RunAggregatorCommand(argc, argv);
 }

@@ -4,6 +4,7 @@
 
 #include "agent/uplink/grpc/grpc_transport.h"
 #include "analysis/base/status_macros.h"
+#include "platform/heap.h"
 #include "platform/host.h"
 
 namespace lockstep {
@@ -38,6 +39,7 @@ absl::StatusOr<IngestOutcome> EmbeddedCluster::Ingest(const EmbeddedIngest& what
   LOCKSTEP_ASSIGN_OR_RETURN(UplinkSummary summary, uplink.Drain(/*finish_run=*/false));
   outcome.refused = std::move(summary.refused);
   ReturnFreeMemory();  // the report is made by other threads, in arenas of their own
+  KeepFreeMemory();
   return outcome;
 }
 

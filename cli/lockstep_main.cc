@@ -1,7 +1,7 @@
 #include "cli/command_table.h"
-#include "platform/host.h"
+#include "platform/heap.h"
 
 int main(int argc, char** argv) {
-  lockstep::ShareFreeMemory();
+  lockstep::UseLittleMemory();
   return lockstep::RunLockstep(argc, argv);
 }

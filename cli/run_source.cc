@@ -7,6 +7,7 @@
 #include "agent/uplink/grpc/grpc_transport.h"
 #include "analysis/base/status_macros.h"
 #include "platform/file_system.h"
+#include "platform/heap.h"
 
 namespace lockstep {
 
@@ -23,6 +24,7 @@ absl::StatusOr<RunSource> RunSource::Open(const RunSourceFlags& flags) {
       return absl::NotFoundError(
           fmt::format("{}: there is no such store; `lockstep analyze --store` makes one", flags.store));
     }
+    KeepFreeMemory();
     LOCKSTEP_ASSIGN_OR_RETURN(source.cluster_, EmbeddedCluster::Open({.store_path = flags.store}));
     return source;
   }

@@ -70,6 +70,13 @@ function(lockstep_library name)
   endif()
 endfunction()
 
+# A program that answers: an allocator that many threads with short-lived data do not make slow.
+function(lockstep_use_jemalloc name)
+  if(TARGET ${name} AND TARGET PkgConfig::JEMALLOC)
+    target_link_libraries(${name} PRIVATE PkgConfig::JEMALLOC)
+  endif()
+endfunction()
+
 function(lockstep_program name main)
   cmake_parse_arguments(arg "" "" "LINK" ${ARGN})
   if(NOT EXISTS ${CMAKE_SOURCE_DIR}/${main})

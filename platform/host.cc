@@ -2,13 +2,10 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
-#include <malloc.h>
 #include <unistd.h>
 
 #include <array>
 #include <charconv>
-
-#include "platform/executor.h"
 
 namespace lockstep {
 
@@ -18,21 +15,6 @@ std::string HostName() {
 }
 
 bool StderrIsTerminal() { return isatty(STDERR_FILENO) == 1; }
-
-void ReturnFreeMemory() {
-#ifdef __GLIBC__
-  malloc_trim(0);
-#endif
-}
-
-void ShareFreeMemory() {
-#ifdef __GLIBC__
-  constexpr int kLarge = 1 << 20;
-  mallopt(M_ARENA_MAX, static_cast<int>(CpuCount()));  // else eight for each core, and none gives to another
-  mallopt(M_MMAP_THRESHOLD, kLarge);                   // else it grows with what was freed, up to 32 MiB
-  mallopt(M_TRIM_THRESHOLD, 2 * kLarge);
-#endif
-}
 
 std::string Address::ToString() const {
   return host.find(':') == std::string::npos ? fmt::format("{}:{}", host, port) : fmt::format("[{}]:{}", host, port);

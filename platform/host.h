@@ -12,14 +12,6 @@ namespace lockstep {
 [[nodiscard]] std::string HostName();
 [[nodiscard]] bool StderrIsTerminal();
 
-// Hands memory that is free but kept for later back to the system: between stages of work that need little of each
-// other's. Thread safe.
-void ReturnFreeMemory();
-
-// For processes whose stages run on different threads: what one stage frees is there for the next one, and what is
-// large goes back to the system at once. Call it before any thread starts.
-void ShareFreeMemory();
-
 // HOST:PORT, [V6]:PORT. Port 0 is for listening: the system chooses.
 struct Address {
   std::string host;

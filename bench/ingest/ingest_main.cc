@@ -14,7 +14,7 @@
 
 #include "analysis/base/status_macros.h"
 #include "bench/ingest/wire_batches.h"
-#include "platform/host.h"
+#include "platform/heap.h"
 #include "platform/process.h"
 #include "platform/temp_dir.h"
 #include "proto/batch_codec.h"
@@ -143,6 +143,6 @@ int Run(int argc, const char* const* argv) {
 }  // namespace lockstep
 
 int main(int argc, char** argv) {
-  lockstep::ShareFreeMemory();
+  lockstep::UseLittleMemory();
   return lockstep::Run(argc, argv);
 }

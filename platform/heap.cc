@@ -1,0 +1,72 @@
+#include "platform/heap.h"
+
+#include <malloc.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdio>
+
+#include "platform/executor.h"
+
+// Of jemalloc; null where the program does not link it.
+extern "C" int mallctl(const char* name, void* old, size_t* old_size, void* value, size_t size) __attribute__((weak));
+
+namespace lockstep {
+namespace {
+
+bool HasJemalloc() { return mallctl != nullptr; }
+
+// What jemalloc does not know is left as it is: no result hangs on it.
+template <typename Value>
+void Set(const char* name, Value value) {
+  (void)mallctl(name, nullptr, nullptr, &value, sizeof value);
+}
+
+void SetDecay(std::ptrdiff_t milliseconds) {
+  Set("arenas.dirty_decay_ms", milliseconds);  // of arenas to come
+  unsigned arenas = 0;
+  size_t size = sizeof arenas;
+  (void)mallctl("arenas.narenas", &arenas, &size, nullptr, 0);
+  for (unsigned i = 0; i < arenas; ++i) {
+    std::array<char, 64> name{};
+    (void)std::snprintf(name.data(), name.size(), "arena.%u.dirty_decay_ms", i);
+    Set(name.data(), milliseconds);
+  }
+}
+
+}  // namespace
+
+void UseLittleMemory() {
+  if (HasJemalloc()) {
+    SetDecay(0);
+    return;
+  }
+#ifdef __GLIBC__
+  constexpr int kLarge = 1 << 20;
+  mallopt(M_ARENA_MAX, static_cast<int>(CpuCount()));  // else eight for each core, and none gives to another
+  mallopt(M_MMAP_THRESHOLD, kLarge);                   // else it grows with what was freed, up to 32 MiB
+  mallopt(M_TRIM_THRESHOLD, 2 * kLarge);
+#endif
+}
+
+void KeepFreeMemory() {
+  if (!HasJemalloc()) {
+    return;
+  }
+  constexpr std::ptrdiff_t kKeptMs = 10'000;
+  SetDecay(kKeptMs);
+  Set("background_thread", true);  // else a process that has come to rest keeps what it has
+}
+
+void ReturnFreeMemory() {
+  if (HasJemalloc()) {
+    constexpr const char* kAll = "arena.4096.purge";  // MALLCTL_ARENAS_ALL
+    (void)mallctl(kAll, nullptr, nullptr, nullptr, 0);
+    return;
+  }
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
+
+}  // namespace lockstep

@@ -1,0 +1,75 @@
+#include "platform/heap.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <fstream>
+#include <memory>
+#include <vector>
+
+namespace lockstep {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kOwnAllocator = true;
+#elif defined(__has_feature)
+constexpr bool kOwnAllocator = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
+#else
+constexpr bool kOwnAllocator = false;
+#endif
+
+constexpr int64_t kMiB = 1 << 20;
+
+int64_t ResidentBytes() {
+  std::ifstream in("/proc/self/statm");
+  int64_t pages = 0;
+  in >> pages >> pages;
+  return pages * sysconf(_SC_PAGESIZE);
+}
+
+// 64 MiB in pieces of one KiB, all freed but one in 4,096.
+std::vector<std::unique_ptr<char[]>> FreeNearlyAll() {
+  std::vector<std::unique_ptr<char[]>> pieces;
+  for (int i = 0; i < 64 * 1024; ++i) {
+    pieces.push_back(std::make_unique<char[]>(1024));
+  }
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    if (i % 4096 != 0) {
+      pieces[i] = nullptr;
+    }
+  }
+  return pieces;
+}
+
+TEST(Heap, WhatIsKeptGoesBackWhenItIsAskedTo) {
+  if (kOwnAllocator) {
+    GTEST_SKIP() << "a sanitizer's allocator keeps what is free";
+  }
+  UseLittleMemory();
+  KeepFreeMemory();
+  const int64_t before = ResidentBytes();
+  const auto left = FreeNearlyAll();
+  ReturnFreeMemory();
+  EXPECT_LT(ResidentBytes() - before, 16 * kMiB);
+  EXPECT_EQ(left[4096][0], 0);
+}
+
+TEST(Heap, OfLittleMemoryWhatIsFreeIsNotKept) {
+  if (kOwnAllocator) {
+    GTEST_SKIP() << "a sanitizer's allocator keeps what is free";
+  }
+  UseLittleMemory();
+  const int64_t before = ResidentBytes();
+  {
+    std::vector<std::unique_ptr<char[]>> large;
+    for (int i = 0; i < 16; ++i) {
+      large.push_back(std::make_unique<char[]>(4 * kMiB));
+    }
+    EXPECT_GT(ResidentBytes() - before, 60 * kMiB);
+  }
+  EXPECT_LT(ResidentBytes() - before, 16 * kMiB);
+}
+
+}  // namespace
+}  // namespace lockstep
