@@ -249,6 +249,10 @@ void Sketch::ForgetExact() {
 }
 
 void Sketch::Merge(const Sketch& other) {
+  if (count_ == 0 && exact_) {
+    *this = other;
+    return;
+  }
   if (other.exact_ && exact_) {
     values_ = MergeEntries(values_, other.values_);
     if (values_.size() > kMaxDistinct) ForgetExact();

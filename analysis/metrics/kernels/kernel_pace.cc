@@ -31,7 +31,7 @@ KernelPaceOfRank PaceOf(const Fleet& fleet, size_t index, const std::vector<cons
 }  // namespace
 
 absl::StatusOr<std::vector<KernelPace>> ComputeKernelPace(const Fleet& fleet) {
-  LOCKSTEP_ASSIGN_OR_RETURN(const KernelSummary kernels, ComputeKernels(fleet, GroupBy::kFull));
+  LOCKSTEP_ASSIGN_OR_RETURN(const KernelSummary kernels, ComputeKernels(fleet, GroupBy::kFull, StepFigures::kTotals));
   std::vector<KernelPace> paces;
   for (const KernelGroup& group : kernels.groups) {
     if (paces.size() == kMaxPacedKernels) break;

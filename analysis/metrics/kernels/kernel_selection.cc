@@ -24,10 +24,13 @@ std::vector<std::pair<int64_t, int64_t>> StepTimes(const Fleet& fleet, const Sou
   return windows;
 }
 
+// As sketches add: both are at least 0.
+int64_t AddStopping(int64_t a, int64_t b) { return a > INT64_MAX - b ? INT64_MAX : a + b; }
+
 }  // namespace
 
-KernelSelector::KernelSelector(const Fleet& fleet, const FleetRank& member, bool use_step_totals)
-    : source_(*member.source), restricted_(fleet.TablesTooWide()) {
+KernelSelector::KernelSelector(const Fleet& fleet, const FleetRank& member, bool use_step_totals, SketchUse sketches)
+    : source_(*member.source), sketches_(sketches), restricted_(fleet.TablesTooWide()) {
   if (!restricted_) return;
   if (const auto window = fleet.TimeWindowOf(member)) {
     windows_.push_back(*window);
@@ -57,11 +60,13 @@ KernelDurations KernelSelector::Of(const KernelRow& row) {
     return durations;
   }
   durations.by_slice = restricted_;
+  durations.distributed = true;
   for (const auto& [slice, sketch] : row.slices) {
-    if (Touches(slice)) durations.sketch.Merge(sketch);
+    if (!Touches(slice)) continue;
+    durations.instances = AddStopping(durations.instances, sketch.count());
+    durations.total_ns = AddStopping(durations.total_ns, sketch.sum());
+    if (sketches_ == SketchUse::kMerged) durations.sketch.Merge(sketch);
   }
-  durations.instances = durations.sketch.count();
-  durations.total_ns = durations.sketch.sum();
   return durations;
 }
 

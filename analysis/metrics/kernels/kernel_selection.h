@@ -18,15 +18,20 @@ namespace lockstep {
 struct KernelDurations {
   int64_t instances = 0;
   int64_t total_ns = 0;
-  Sketch sketch;          // empty when only counts and totals are known
-  bool by_slice = false;  // snapped outward to slices
+  bool distributed = false;  // the slices have the distribution of these instances
+  Sketch sketch;             // of it, if it was asked for
+  bool by_slice = false;     // snapped outward to slices
 };
+
+// Whether the sketches of the slices are merged: most of what rows cost.
+enum class SketchUse : uint8_t { kMerged = 0, kNone = 1 };
 
 class KernelSelector {
  public:
   // `use_step_totals`: false where a distribution is wanted, or where rows of one name are told apart (totals are by
   // name).
-  KernelSelector(const Fleet& fleet, const FleetRank& member, bool use_step_totals);
+  KernelSelector(const Fleet& fleet, const FleetRank& member, bool use_step_totals,
+                 SketchUse sketches = SketchUse::kMerged);
 
   // Durations of one row. Rows of one name share its step totals: they are given to the first of them.
   [[nodiscard]] KernelDurations Of(const KernelRow& row);
@@ -37,6 +42,7 @@ class KernelSelector {
 
  private:
   const SourceData& source_;
+  const SketchUse sketches_;
   bool steps_ = false;
   bool restricted_ = false;
   std::vector<std::pair<int64_t, int64_t>> windows_;       // ascending, half open, on the source's axis

@@ -51,7 +51,7 @@ void AddToGroup(KernelGroup& group, const KernelRow& row, const std::string& fam
   rank.durations.Merge(durations.sketch);
   group.instances += durations.instances;
   group.total_ns += durations.total_ns;
-  group.complete = group.complete && durations.instances == durations.sketch.count();
+  group.complete = group.complete && durations.distributed;
   group.rows.emplace_back(member, &row);
 }
 
@@ -70,13 +70,14 @@ void FinishGroup(KernelGroup& group) {
 absl::StatusOr<KernelSummary> ComputeKernels(const Fleet& fleet, GroupBy group_by, StepFigures figures) {
   LOCKSTEP_ASSIGN_OR_RETURN(NameFilter filter, NameFilter::Make(fleet.run, fleet.options.kernels));
   const bool use_step_totals =
-      figures == StepFigures::kExactTotals && group_by != GroupBy::kShape && group_by != GroupBy::kMangled;
+      figures != StepFigures::kDistributions && group_by != GroupBy::kShape && group_by != GroupBy::kMangled;
   FamilyNames families(fleet.run, fleet.options);
   std::map<std::string, KernelGroup> groups;
   KernelSummary table;
   for (size_t member = 0; member < fleet.members.size(); ++member) {
     const SourceData& source = *fleet.members[member].source;
-    KernelSelector selector(fleet, fleet.members[member], use_step_totals);
+    KernelSelector selector(fleet, fleet.members[member], use_step_totals,
+                            figures == StepFigures::kTotals ? SketchUse::kNone : SketchUse::kMerged);
     if (fleet.TablesTooWide()) table.slices_ns = table.slices_ns.value_or(0) + selector.TimeOfSlices();
     for (const KernelRow& row : source.kernels) {
       LOCKSTEP_ASSIGN_OR_RETURN(const bool passes, filter.Passes(row.name));

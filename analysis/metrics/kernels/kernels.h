@@ -33,7 +33,7 @@ struct KernelGroup {
   std::string family_name;           // with --families; "" when the group mixes them
   int64_t instances = 0;
   int64_t total_ns = 0;
-  bool complete = true;  // the sketches hold all instances
+  bool complete = true;  // a distribution of all instances is known; the sketches hold it unless totals were asked for
   Sketch durations;
   std::vector<KernelOfRank> by_rank;                      // ranks that ran it, ascending
   std::vector<std::pair<size_t, const KernelRow*>> rows;  // (member, row of its source) behind the group
@@ -48,8 +48,9 @@ struct KernelSummary {
 };
 
 // What a selection of steps gives for the names that are kept per step: exact counts and totals without a distribution,
-// or the distribution of the time slices that touch the steps.
-enum class StepFigures : uint8_t { kExactTotals = 0, kDistributions = 1 };
+// or the distribution of the time slices that touch the steps. kTotals: counts and totals as kExactTotals has them, and
+// no distribution of anything, which is what costs.
+enum class StepFigures : uint8_t { kExactTotals = 0, kDistributions = 1, kTotals = 2 };
 
 // kInvalidArgument: the pattern is no ECMAScript regular expression, or too long.
 [[nodiscard]] absl::StatusOr<KernelSummary> ComputeKernels(const Fleet& fleet, GroupBy group_by,

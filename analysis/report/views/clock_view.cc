@@ -28,6 +28,7 @@ struct Component {
 struct Clocks {
   std::vector<Domain> domains;
   std::vector<Component> components;
+  AlignedTime middle{0};  // of the run: where ranks are compared
 };
 
 std::string_view MethodName(ClockMethod method) {
@@ -97,6 +98,11 @@ void FillComponents(const ViewInput& input, Clocks& clocks) {
   }
 }
 
+AlignedTime Middle(const ViewInput& input) {
+  const RunSpan span = SpanOf(input.fleet.run, input.fleet.ranks, input.fleet.match.clock);
+  return AlignedTime{span.start_ns + (span.end_ns - span.start_ns) / 2};
+}
+
 Clocks CollectClocks(const ViewInput& input) {
   Clocks clocks;
   std::map<int32_t, size_t> at;
@@ -112,18 +118,13 @@ Clocks CollectClocks(const ViewInput& input) {
   }
   CountInstances(input, at, clocks);
   FillComponents(input, clocks);
+  clocks.middle = Middle(input);
   return clocks;
 }
 
-// Where ranks are compared: the middle of the run on the aligned axis.
-AlignedTime Middle(const ViewInput& input) {
-  const RunSpan span = SpanOf(input.fleet.run, input.fleet.ranks, input.fleet.match.clock);
-  return AlignedTime{span.start_ns + (span.end_ns - span.start_ns) / 2};
-}
-
-const ClockKnot* NearestKnot(const ViewInput& input, const Domain& domain) {
+const ClockKnot* NearestKnot(const ViewInput& input, const Clocks& clocks, const Domain& domain) {
   const FleetRank& member = input.fleet.members[domain.members.front()];
-  const int64_t local = input.fleet.ToLocal(member, Middle(input).ns);
+  const int64_t local = input.fleet.ToLocal(member, clocks.middle.ns);
   const ClockKnot* nearest = nullptr;
   for (const ClockKnot& knot : ClockOf(input, domain).knots) {
     if (nearest == nullptr || std::abs(knot.t_ns - local) < std::abs(nearest->t_ns - local)) nearest = &knot;
@@ -164,12 +165,12 @@ Json Steps(const ViewInput& input, const Domain& domain) {
 }
 
 // How far each device of the domain reads beyond the domain's clock; empty where no bias was found.
-Json Devices(const ViewInput& input, const Domain& domain) {
+Json Devices(const ViewInput& input, const Clocks& clocks, const Domain& domain) {
   Json list = Json::array();
   bool any = false;
   for (const size_t m : domain.members) {
     const FleetRank& member = input.fleet.members[m];
-    const LocalTime local{input.fleet.ToLocal(member, Middle(input).ns)};
+    const LocalTime local{input.fleet.ToLocal(member, clocks.middle.ns)};
     const int64_t bias = input.fleet.match.clock.BiasOf(static_cast<int32_t>(member.index), local);
     any = any || bias != 0;
     list.push_back({{"rank", member.rank}, {"bias_ns", bias}});
@@ -177,10 +178,10 @@ Json Devices(const ViewInput& input, const Domain& domain) {
   return any ? list : Json::array();
 }
 
-std::optional<int64_t> PairUncertainty(const ViewInput& input, size_t a, size_t b) {
+std::optional<int64_t> PairUncertainty(const ViewInput& input, const Clocks& clocks, size_t a, size_t b) {
   const auto uncertainty =
       input.fleet.match.clock.PairUncertainty(static_cast<int32_t>(input.fleet.members[a].index),
-                                              static_cast<int32_t>(input.fleet.members[b].index), Middle(input));
+                                              static_cast<int32_t>(input.fleet.members[b].index), clocks.middle);
   return uncertainty ? std::optional(uncertainty->ns) : std::nullopt;
 }
 
@@ -195,13 +196,13 @@ struct WorstPair {
   }
 };
 
-WorstPair WorstInside(const ViewInput& input, const Domain& domain) {
+WorstPair WorstInside(const ViewInput& input, const Clocks& clocks, const Domain& domain) {
   WorstPair worst;
   for (size_t i = 0; i < domain.members.size(); ++i) {
     for (size_t j = i + 1; j < domain.members.size(); ++j) {
       const size_t a = domain.members[i];
       const size_t b = domain.members[j];
-      worst.Offer(PairUncertainty(input, a, b), a, b);
+      worst.Offer(PairUncertainty(input, clocks, a, b), a, b);
     }
   }
   return worst;
@@ -212,11 +213,12 @@ WorstPair WorstOf(const ViewInput& input, const Clocks& clocks, const Component&
   WorstPair worst;
   for (size_t i = 0; i < component.domains.size(); ++i) {
     const Domain& x = clocks.domains[component.domains[i]];
-    const WorstPair inside = WorstInside(input, x);
+    const WorstPair inside = WorstInside(input, clocks, x);
     worst.Offer(inside.uncertainty_ns, inside.a, inside.b);
     for (size_t j = i + 1; j < component.domains.size(); ++j) {
       const Domain& y = clocks.domains[component.domains[j]];
-      worst.Offer(PairUncertainty(input, x.members.front(), y.members.front()), x.members.front(), y.members.front());
+      worst.Offer(PairUncertainty(input, clocks, x.members.front(), y.members.front()), x.members.front(),
+                  y.members.front());
     }
   }
   return worst;
@@ -243,12 +245,12 @@ Json ComponentRow(const ViewInput& input, const Clocks& clocks, size_t number) {
 // What the alignment says about a domain that is compared with others.
 void AddAlignment(const ViewInput& input, const Clocks& clocks, const Domain& domain, Json& row) {
   const DomainClock& clock = ClockOf(input, domain);
-  const ClockKnot* knot = NearestKnot(input, domain);
+  const ClockKnot* knot = NearestKnot(input, clocks, domain);
   const Domain& first = clocks.domains[clocks.components[domain.component].domains.front()];
   row["offset_ns"] = knot == nullptr ? 0 : knot->offset_ns;
   row["uncertainty_ns"] = domain.reference || !first.reference
                               ? Json(nullptr)
-                              : OrNull(PairUncertainty(input, first.members.front(), domain.members.front()));
+                              : OrNull(PairUncertainty(input, clocks, first.members.front(), domain.members.front()));
   row["drift_ppm"] = domain.reference ? Json(nullptr) : OrNull(clock.drift_ppm);
   row["at_ns"] = knot == nullptr ? Json(nullptr) : Json(input.SinceStart(knot->t_ns - knot->offset_ns));
   row["certified_ns"] = knot == nullptr ? Json(nullptr) : Band(*knot);
@@ -279,8 +281,8 @@ Json HostRow(const ViewInput& input, const Clocks& clocks, const Domain& domain)
   } else {
     AddNothing(domain, row);
   }
-  row["inside_ns"] = OrNull(WorstInside(input, domain).uncertainty_ns);
-  row["devices"] = Devices(input, domain);
+  row["inside_ns"] = OrNull(WorstInside(input, clocks, domain).uncertainty_ns);
+  row["devices"] = Devices(input, clocks, domain);
   row["knots"] = Knots(input, domain);
   row["steps"] = Steps(input, domain);
   return row;

@@ -92,7 +92,8 @@ absl::StatusOr<Json> KernelsView(const ViewInput& input) {
 }
 
 absl::StatusOr<Json> FamiliesView(const ViewInput& input) {
-  LOCKSTEP_ASSIGN_OR_RETURN(const KernelSummary table, ComputeKernels(input.fleet, GroupBy::kFamily));
+  LOCKSTEP_ASSIGN_OR_RETURN(const KernelSummary table,
+                            ComputeKernels(input.fleet, GroupBy::kFamily, StepFigures::kTotals));
   NotifyOfSnapping(input, "families", table);
   Json rows = Json::array();
   for (const KernelGroup& group : table.groups) {

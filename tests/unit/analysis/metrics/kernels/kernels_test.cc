@@ -153,6 +153,52 @@ TEST(Kernels, SelectedByTimeAreSnappedOutwardToSlices) {
   EXPECT_EQ(table->groups.at(0).total_ns, 11);
 }
 
+// What was asked for of three slices of two ranks, one of whose names is kept per step.
+void ExpectTotalsWithoutDistributions(const AnalysisOptions& options) {
+  RunBuilder run;
+  for (const int32_t number : {0, 1}) {
+    auto& rank = run.AddRank(number);
+    rank.context().slice_ns = 64;
+    rank.Window(0, 192);
+    rank.Step(1, 0, 100);
+    rank.Step(2, 100, 200);
+    rank.Kernel("kept", {10, 20, 30 + number});
+    rank.data().step_kernels = {{1, run.Name("kept"), 1, 10}, {2, run.Name("kept"), 2, 50 + number}};
+    KernelRow& row = rank.Kernel("sliced", {1});
+    row.slices.clear();
+    for (int64_t slice = 0; slice < 3; ++slice) {
+      row.slices.emplace_back(slice, Sketch());
+      row.slices.back().second.Add(10 + slice + number, 1 + slice);
+    }
+  }
+  const FleetFixture fixture(run, options);
+  const auto with = ComputeKernels(fixture.Make(), GroupBy::kFull);
+  const auto without = ComputeKernels(fixture.Make(), GroupBy::kFull, StepFigures::kTotals);
+  ASSERT_TRUE(with.ok() && without.ok());
+  EXPECT_EQ(without->total_ns, with->total_ns);
+  EXPECT_EQ(without->by_slice, with->by_slice);
+  EXPECT_EQ(without->without_distribution, with->without_distribution);
+  ASSERT_EQ(without->groups.size(), with->groups.size());
+  for (size_t i = 0; i < with->groups.size(); ++i) {
+    const KernelGroup& group = without->groups[i];
+    const KernelGroup& same = with->groups[i];
+    EXPECT_EQ(group.name, same.name);
+    EXPECT_EQ(group.instances, same.instances);
+    EXPECT_EQ(group.total_ns, same.total_ns);
+    EXPECT_EQ(group.complete, same.complete);
+    EXPECT_EQ(group.rows.size(), same.rows.size());
+    EXPECT_TRUE(group.durations.empty());
+    ASSERT_EQ(group.by_rank.size(), same.by_rank.size());
+    for (size_t r = 0; r < same.by_rank.size(); ++r) EXPECT_EQ(group.by_rank[r].total_ns, same.by_rank[r].total_ns);
+  }
+}
+
+TEST(Kernels, TotalsAloneAreThoseThatStandBesideDistributions) {
+  ExpectTotalsWithoutDistributions({});
+  ExpectTotalsWithoutDistributions({.steps = std::pair<int64_t, int64_t>{2, 2}});
+  ExpectTotalsWithoutDistributions({.time_ns = std::pair<int64_t, int64_t>{70, 128}});
+}
+
 TEST(SlowestRank, NeedsTenInstancesWhereAnyRankHasThem) {
   RunBuilder run;
   run.AddRank(0).Kernel("gemm", std::vector<int64_t>(10, 100));
