@@ -53,24 +53,41 @@ int64_t Log2Times256(uint64_t n) {
   return log;
 }
 
-// 256 times the bits of the bytes counted, coded by their frequencies.
+// n times the logarithm above; 0 of 0.
+int64_t Weight(uint64_t n) {
+  constexpr size_t kShort = 1024;
+  static const std::array<int64_t, kShort> short_ones = [] {
+    std::array<int64_t, kShort> weights{};
+    for (size_t k = 1; k < kShort; ++k) weights[k] = static_cast<int64_t>(k) * Log2Times256(k);
+    return weights;
+  }();
+  return n < kShort ? short_ones[n] : static_cast<int64_t>(n) * Log2Times256(n);
+}
+
+// How often each byte occurs, and what such bytes cost when they are coded by their frequencies.
 class ByteCounts {
  public:
-  void Add(std::string_view bytes) {
-    for (const char byte : bytes) ++counts_[static_cast<unsigned char>(byte)];
-    total_ += bytes.size();
-  }
-  [[nodiscard]] int64_t Cost() const {
-    int64_t cost = 0;
-    for (const uint64_t count : counts_) {
-      if (count > 0) cost += static_cast<int64_t>(count) * (Log2Times256(total_) - Log2Times256(count));
+  void Add(const ByteCounts& other) {
+    for (size_t byte = 0; byte < counts_.size(); ++byte) {
+      if (other.counts_[byte] == 0) continue;
+      counts_[byte] += other.counts_[byte];
+      const int64_t weight = Weight(counts_[byte]);
+      weight_ += weight - std::exchange(weights_[byte], weight);
     }
-    return cost;
+    total_ += other.total_;
   }
+  explicit ByteCounts(std::string_view bytes = {}) : total_(bytes.size()) {
+    for (const char byte : bytes) ++counts_[static_cast<unsigned char>(byte)];
+    for (size_t byte = 0; byte < counts_.size(); ++byte) weight_ += weights_[byte] = Weight(counts_[byte]);
+  }
+  // 256 times the bits: each byte has the logarithm of all over its own count.
+  [[nodiscard]] int64_t Cost() const { return Weight(total_) - weight_; }
 
  private:
   std::array<uint64_t, 256> counts_{};
+  std::array<int64_t, 256> weights_{};
   uint64_t total_ = 0;
+  int64_t weight_ = 0;  // sum of the weights
 };
 
 // Cuts the bytes where their statistics change, as they do from column to column: zstd has one table of frequencies a
@@ -82,10 +99,9 @@ std::vector<size_t> AlikeParts(std::string_view bytes) {
   ByteCounts part;
   for (size_t begin = 0; begin < bytes.size(); begin += kChunk) {
     const std::string_view chunk = bytes.substr(begin, kChunk);
-    ByteCounts alone;
-    alone.Add(chunk);
+    const ByteCounts alone(chunk);
     ByteCounts together = part;
-    together.Add(chunk);
+    together.Add(alone);
     if (begin > 0 && part.Cost() + alone.Cost() + kBlockCost < together.Cost()) {
       ends.push_back(begin);
       part = alone;
