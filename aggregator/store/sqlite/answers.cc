@@ -6,6 +6,7 @@
 #include "aggregator/store/sqlite/binding.h"
 #include "analysis/base/status_macros.h"
 #include "lockstep/v1/query.pb.h"
+#include "platform/executor.h"
 #include "proto/column_codec.h"
 
 namespace lockstep {
@@ -59,16 +60,37 @@ absl::Status DropOldest(Database& db, std::optional<int64_t> run_id, int64_t mos
   return drop.Run();
 }
 
+// Nothing where it is too large to be kept.
+std::optional<std::string> PackText(const std::string& text) {
+  if (static_cast<int64_t>(text.size()) > kMaxAnswerBytes) return std::nullopt;
+  v1::ReportChunk message;
+  message.set_json(text);
+  std::string bytes = codec::PackToBytes(message);
+  if (static_cast<int64_t>(bytes.size()) > kMaxOfRunBytes) return std::nullopt;
+  return bytes;
+}
+
+// To start threads costs what some hundred kilobytes do; 0: as many as there are cores.
+size_t PackingThreads(const std::vector<KeptAnswer>& answers) {
+  constexpr size_t kMuch = size_t{1} << 20;
+  size_t bytes = 0;
+  for (const KeptAnswer& answer : answers) bytes += answer.text.size();
+  return answers.size() > 1 && bytes >= kMuch ? 0 : 1;
+}
+
 }  // namespace
 
 std::vector<PackedAnswer> PackAnswers(const std::vector<KeptAnswer>& answers) {
+  std::vector<std::optional<std::string>> bytes(answers.size());
+  ThreadPool pool(PackingThreads(answers));
+  // The longest answers are among the last.
+  pool.ParallelFor(answers.size(), [&](size_t i) {
+    const size_t at = answers.size() - 1 - i;
+    bytes[at] = PackText(answers[at].text);
+  });
   std::vector<PackedAnswer> packed;
-  for (const KeptAnswer& answer : answers) {
-    if (static_cast<int64_t>(answer.text.size()) > kMaxAnswerBytes) continue;
-    v1::ReportChunk message;
-    message.set_json(answer.text);
-    packed.push_back({answer.key, codec::PackToBytes(message)});
-    if (static_cast<int64_t>(packed.back().bytes.size()) > kMaxOfRunBytes) packed.pop_back();
+  for (size_t i = 0; i < answers.size(); ++i) {
+    if (bytes[i]) packed.push_back({answers[i].key, *std::move(bytes[i])});
   }
   return packed;
 }

@@ -25,7 +25,7 @@ struct PackedAnswer {
   std::string bytes;
 };
 
-// Those that are not too large to be kept. Pure.
+// Those that are not too large to be kept; much is packed on all cores.
 [[nodiscard]] std::vector<PackedAnswer> PackAnswers(const std::vector<KeptAnswer>& answers);
 
 absl::Status WriteAnswers(Database& db, const std::string& run, const RunContent& content,

@@ -63,6 +63,19 @@ class AnswersTest : public testing::Test {
   std::unique_ptr<SqliteStore> store_;
 };
 
+// So much that several threads pack it.
+TEST_F(AnswersTest, ManyLongOnesAreFoundEachUnderItsOwnKey) {
+  std::vector<KeptAnswer> answers;
+  for (uint64_t i = 0; i < 9; ++i) {
+    std::string text = "{";
+    while (text.size() < 300'000) text += std::to_string(text.size() * (i + 1)) + ", ";
+    answers.push_back({Hash128{3, i}, std::move(text)});
+  }
+  answers.push_back({kKey, ""});
+  ASSERT_EQ(store_->KeepAnswers("run", Content(), answers), absl::OkStatus());
+  for (const KeptAnswer& answer : answers) EXPECT_EQ(Find(answer.key), answer.text);
+}
+
 TEST_F(AnswersTest, OneThatWasKeptIsFoundAlsoByTheNextProgram) {
   EXPECT_EQ(Find(), std::nullopt);
   Keep("first");
