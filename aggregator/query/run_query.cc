@@ -66,10 +66,10 @@ absl::StatusOr<std::string> AnswerViews(JobStore& store, const std::string& run,
   std::vector<KeptAnswer> answers;
   if (keeps && MakesAll(asked)) {
     options.views = {"all"};
-    LOCKSTEP_RETURN_IF_ERROR(BuildReports(loaded.data, *loaded.instances, options, executor,
-                                          [&](const std::string& view, const Json& report) {
-                                            answers.push_back({AnswerKey({.views = {view}}), RenderJson(report)});
-                                          }));
+    LOCKSTEP_RETURN_IF_ERROR(
+        BuildReports(loaded.data, *loaded.instances, options, executor, [&](const std::string& view, std::string text) {
+          answers.push_back({AnswerKey({.views = {view}}), std::move(text)});
+        }));
   } else {
     LOCKSTEP_ASSIGN_OR_RETURN(const Json report, BuildReport(loaded.data, *loaded.instances, options, executor));
     answers.push_back({key, RenderJson(report)});

@@ -1,4 +1,4 @@
-// What every view is computed from. Built once by BuildReport; views only read it, and add notices.
+// What every view is computed from. Views only read it, and add notices.
 #pragma once
 
 #include <absl/status/statusor.h>

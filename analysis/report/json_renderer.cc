@@ -26,18 +26,39 @@ void AppendReal(double value, std::string& out) {
   out.append(buffer.data(), end);
 }
 
+template <typename Integer>
+void AppendInteger(Integer value, std::string& out) {
+  std::array<char, 24> buffer{};
+  const auto [end, error] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
+  out.append(buffer.data(), end);
+}
+
+// Stands in a JSON text as it is.
+bool IsPlain(char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; }
+
 // Invalid UTF-8 becomes U+FFFD: the output is always valid JSON.
-void AppendText(const Json& text, std::string& out) {
-  out += text.dump(-1, ' ', false, Json::error_handler_t::replace);
+void AppendText(const std::string& text, std::string& out) {
+  if (std::all_of(text.begin(), text.end(), IsPlain)) {
+    out += '"';
+    out += text;
+    out += '"';
+  } else {
+    out += Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+  }
 }
 
 void AppendScalar(const Json& value, std::string& out) {
-  if (value.is_number_float()) {
-    AppendReal(value.get<double>(), out);
-  } else if (value.is_string()) {
-    AppendText(value, out);
-  } else {
-    out += value.dump();
+  switch (value.type()) {
+    case Json::value_t::number_float:
+      return AppendReal(value.get<double>(), out);
+    case Json::value_t::number_integer:
+      return AppendInteger(value.get<int64_t>(), out);
+    case Json::value_t::number_unsigned:
+      return AppendInteger(value.get<uint64_t>(), out);
+    case Json::value_t::string:
+      return AppendText(value.get_ref<const std::string&>(), out);
+    default:
+      out += value.dump();
   }
 }
 
@@ -51,11 +72,11 @@ void Append(const Json& value, int depth, std::string& out);
 void AppendObject(const Json& object, int depth, std::string& out) {
   out += '{';
   bool first = true;
-  for (const auto& [key, value] : object.items()) {
+  for (const auto& [key, value] : object.get_ref<const Json::object_t&>()) {
     if (!first) out += ',';
     first = false;
     AppendIndent(depth + 1, out);
-    AppendText(Json(key), out);
+    AppendText(key, out);
     out += ": ";
     Append(value, depth + 1, out);
   }

@@ -30,9 +30,10 @@ using Json = nlohmann::ordered_json;
                                                const AnalysisOptions& options, Executor& executor,
                                                const ChapterLimits& limits = {});
 
-// Computes each of the views asked for as a report of its own, the same as BuildReport gives for it alone, one after
-// the other; what they share is computed once. Errors: those of BuildReport.
-using ViewSink = std::function<void(const std::string& view, const Json& report)>;
+// Computes each of the views asked for as a report of its own, the same as BuildReport gives for it alone, as
+// RenderJson writes it. They are built side by side, and what they share once; the sink gets them from the calling
+// thread in the order of AllViews. Errors: those of BuildReport.
+using ViewSink = std::function<void(const std::string& view, std::string text)>;
 [[nodiscard]] absl::Status BuildReports(const RunData& run, InstanceSource& instances, const AnalysisOptions& options,
                                         Executor& executor, const ViewSink& sink, const ChapterLimits& limits = {});
 

@@ -1,6 +1,7 @@
 #include "analysis/report/report_document.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <set>
 #include <utility>
@@ -39,12 +40,10 @@ bool Asked(const AnalysisOptions& options, std::string_view view) {
                      [&](const std::string& asked) { return asked == view || asked == "all"; });
 }
 
-// Builds the views that were asked for.
-class ReportBuilder {
+// Builds one view; what it has to tell goes to the notices of the input.
+class ViewBuilder {
  public:
-  ReportBuilder(const ViewInput& input, InstanceSums& sums) : input_(input), parts_(input, sums) {}
-
-  absl::Status Prepare(const std::vector<std::string>& views) { return parts_.Prepare(views); }
+  ViewBuilder(const ViewInput& input, const SharedParts& parts) : input_(input), parts_(parts) {}
 
   absl::StatusOr<Json> Build(std::string_view view) {
     if (view == "summary") return Summary();
@@ -56,7 +55,7 @@ class ReportBuilder {
     if (view == "skew") return SkewView(input_.context, parts_.Skew(), parts_.Listed());
     if (view == "overlap") return OverlapView(input_);
     if (view == "imbalance") return BuildImbalance();
-    if (view == "tails") return Tails();
+    if (view == "tails") return TailsView(input_, parts_.Tails());
     if (view == "stragglers") return StragglersView(input_, parts_.Causes().stragglers);
     if (view == "findings") return Findings();
     return BuildPlain(view);
@@ -75,16 +74,10 @@ class ReportBuilder {
     return ClockView(input_);
   }
 
-  absl::StatusOr<Json> Summary() {
-    LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<TailRow>* tails, parts_.Tails());
+  Json Summary() {
     const CrossRank& causes = parts_.Causes();
-    return SummaryView(input_, {parts_.ImbalanceOf(), parts_.QualityOf(), *tails, parts_.Collectives(), parts_.Late(),
-                                &causes.stragglers, &causes.blame});
-  }
-
-  absl::StatusOr<Json> Tails() {
-    LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<TailRow>* tails, parts_.Tails());
-    return TailsView(input_, *tails);
+    return SummaryView(input_, {parts_.ImbalanceOf(), parts_.QualityOf(), parts_.Tails(), parts_.Collectives(),
+                                parts_.Late(), &causes.stragglers, &causes.blame});
   }
 
   absl::StatusOr<Json> Findings() {
@@ -106,13 +99,13 @@ class ReportBuilder {
   }
 
   const ViewInput& input_;
-  SharedParts parts_;
+  const SharedParts& parts_;
 };
 
 // A view as it stands in the document; memory comes with the allocations.
-absl::StatusOr<Json> BuildView(const ViewInput& input, ReportBuilder& builder, const std::string& view) {
+absl::StatusOr<Json> BuildView(const ViewInput& input, const SharedParts& parts, const std::string& view) {
   Json part = Json::object();
-  LOCKSTEP_ASSIGN_OR_RETURN(part[view], builder.Build(view));
+  LOCKSTEP_ASSIGN_OR_RETURN(part[view], ViewBuilder(input, parts).Build(view));
   if (view == "memory") part["allocation"] = AllocationView(input);
   NotifyOfEmptyViews(input, part);
   return part;
@@ -139,6 +132,55 @@ Json Document(const ViewInput& input, Json views) {
   return report;
 }
 
+// The input of a view that is built beside others, with notices of its own: first those that were told before.
+class OwnInput {
+ public:
+  explicit OwnInput(const ViewInput& input)
+      : notices_(input.context.notices),
+        context_(With(notices_, input.context)),
+        input_{context_, input.fleet, input.measures} {}
+  OwnInput(const OwnInput&) = delete;
+  OwnInput& operator=(const OwnInput&) = delete;
+
+  [[nodiscard]] const ViewInput& Get() const { return input_; }
+  [[nodiscard]] const std::vector<Notice>& notices() const { return notices_; }
+
+ private:
+  static AnalysisContext With(std::vector<Notice>& notices, const AnalysisContext& c) {
+    return {c.run,          c.instances,      c.options, c.ranks,      c.match,     c.executor,
+            c.run_start_ns, c.selected_ranks, notices,   c.named_rows, c.range_rows};
+  }
+
+  std::vector<Notice> notices_;
+  const AnalysisContext context_;
+  const ViewInput input_;
+};
+
+// The longest views are among the last: they are begun first.
+void SideBySide(const ViewInput& input, size_t views, const std::function<void(size_t)>& build) {
+  input.context.executor.ParallelFor(views, [&](size_t i) { build(views - 1 - i); });
+}
+
+// A view as a report of its own.
+absl::StatusOr<std::string> TextOf(const ViewInput& input, const SharedParts& parts, const AnalysisOptions& options,
+                                   const std::string& view) {
+  const OwnInput own(input);
+  LOCKSTEP_ASSIGN_OR_RETURN(Json part, BuildView(own.Get(), parts, view));
+  LOCKSTEP_RETURN_IF_ERROR(ApplyListOptions(options, part));
+  return RenderJson(Document(own.Get(), std::move(part)));
+}
+
+// A view as a part of a report, with all that was told until then.
+struct Part {
+  absl::StatusOr<Json> view;
+  std::vector<Notice> notices;
+};
+Part PartOf(const ViewInput& input, const SharedParts& parts, const std::string& view) {
+  const OwnInput own(input);
+  absl::StatusOr<Json> built = BuildView(own.Get(), parts, view);
+  return {std::move(built), own.notices()};
+}
+
 }  // namespace
 
 std::vector<std::string> ShownViews(const AnalysisOptions& options) {
@@ -149,13 +191,17 @@ std::vector<std::string> ShownViews(const AnalysisOptions& options) {
 }
 
 absl::StatusOr<Json> BuildWhole(const ViewInput& input, InstanceSums& sums, const AnalysisOptions& options) {
-  Json views = Json::object();
-  ReportBuilder builder(input, sums);
   const std::vector<std::string> shown = ShownViews(options);
-  LOCKSTEP_RETURN_IF_ERROR(builder.Prepare(shown));
-  for (const std::string& view : shown) {
-    LOCKSTEP_ASSIGN_OR_RETURN(Json part, BuildView(input, builder, view));
-    for (auto& [key, content] : part.items()) views[key] = std::move(content);
+  SharedParts parts(input, sums);
+  LOCKSTEP_RETURN_IF_ERROR(parts.Prepare(shown));
+  std::vector<Part> built(shown.size());
+  SideBySide(input, shown.size(), [&](size_t i) { built[i] = PartOf(input, parts, shown[i]); });
+  const auto told = static_cast<std::ptrdiff_t>(input.context.notices.size());
+  Json views = Json::object();
+  for (Part& part : built) {
+    LOCKSTEP_RETURN_IF_ERROR(part.view.status());
+    for (auto& [key, content] : part.view->items()) views[key] = std::move(content);
+    input.context.notices.insert(input.context.notices.end(), part.notices.begin() + told, part.notices.end());
   }
   LOCKSTEP_RETURN_IF_ERROR(ApplyListOptions(options, views));
   return Document(input, std::move(views));
@@ -163,13 +209,14 @@ absl::StatusOr<Json> BuildWhole(const ViewInput& input, InstanceSums& sums, cons
 
 absl::Status BuildEach(const ViewInput& input, InstanceSums& sums, const AnalysisOptions& options,
                        const ViewSink& sink) {
-  ReportBuilder builder(input, sums);
   const std::vector<std::string> shown = ShownViews(options);
-  LOCKSTEP_RETURN_IF_ERROR(builder.Prepare(shown));
-  for (const std::string& view : shown) {
-    LOCKSTEP_ASSIGN_OR_RETURN(Json part, BuildView(input, builder, view));
-    LOCKSTEP_RETURN_IF_ERROR(ApplyListOptions(options, part));
-    sink(view, Document(input, std::move(part)));
+  SharedParts parts(input, sums);
+  LOCKSTEP_RETURN_IF_ERROR(parts.Prepare(shown));
+  std::vector<absl::StatusOr<std::string>> texts(shown.size());
+  SideBySide(input, shown.size(), [&](size_t i) { texts[i] = TextOf(input, parts, options, shown[i]); });
+  for (size_t i = 0; i < shown.size(); ++i) {
+    LOCKSTEP_ASSIGN_OR_RETURN(std::string text, std::move(texts[i]));
+    sink(shown[i], std::move(text));
   }
   return absl::OkStatus();
 }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <utility>
 
+#include "analysis/base/check.h"
 #include "analysis/base/status_macros.h"
 #include "analysis/report/views/tails_view.h"
 
@@ -20,6 +21,13 @@ bool Serves(const Part& part, const std::vector<std::string>& asked) {
                      [&](std::string_view view) { return std::find(asked.begin(), asked.end(), view) != asked.end(); });
 }
 
+// An optional or a pointer that Prepare has filled.
+template <typename Held>
+const auto& Prepared(const Held& held) {
+  LOCKSTEP_CHECK(static_cast<bool>(held));
+  return *held;
+}
+
 }  // namespace
 
 absl::Status SharedParts::Prepare(const std::vector<std::string>& views) {
@@ -31,12 +39,12 @@ absl::Status SharedParts::Prepare(const std::vector<std::string>& views) {
   };
   // The longest first. Each is a member of its own.
   std::vector<Part> parts = {
-      {{"summary", "imbalance", "stragglers", "findings"}, always([this] { (void)Causes(); })},
-      {{"summary", "collectives"}, always([this] { (void)Collectives(); })},
-      {{"summary", "tails"}, [this] { return Tails().status(); }},
-      {{"skew"}, always([this] { (void)Skew(); })},
-      {{"summary", "imbalance"}, always([this] { (void)ImbalanceOf(); })},
-      {{"summary", "quality", "findings"}, always([this] { (void)QualityOf(); })},
+      {{"summary", "imbalance", "stragglers", "findings"}, always([this] { ComputeCauses(); })},
+      {{"summary", "collectives"}, always([this] { ComputeCollectives(); })},
+      {{"summary", "tails"}, [this] { return ComputeTails(); }},
+      {{"skew"}, always([this] { ComputeSkew(); })},
+      {{"summary", "imbalance"}, always([this] { ComputeImbalanceOf(); })},
+      {{"summary", "quality", "findings"}, always([this] { ComputeQualityOf(); })},
   };
   std::erase_if(parts, [&](const Part& part) { return !Serves(part, views); });
   std::vector<absl::Status> done(parts.size());
@@ -45,36 +53,26 @@ absl::Status SharedParts::Prepare(const std::vector<std::string>& views) {
   return absl::OkStatus();
 }
 
-const CrossRank& SharedParts::Causes() {
-  if (causes_ == nullptr) causes_ = sums_.causes->Finish(input_.context.match, input_.context.options);
-  return *causes_;
+void SharedParts::ComputeCauses() { causes_ = sums_.causes->Finish(input_.context.match, input_.context.options); }
+
+absl::Status SharedParts::ComputeTails() {
+  LOCKSTEP_ASSIGN_OR_RETURN(tails_, TailsOf(input_));
+  return absl::OkStatus();
 }
 
-absl::StatusOr<const std::vector<TailRow>*> SharedParts::Tails() {
-  if (!tails_) {
-    LOCKSTEP_ASSIGN_OR_RETURN(tails_, TailsOf(input_));
-  }
-  return &*tails_;
-}
+void SharedParts::ComputeCollectives() { collectives_ = sums_.collectives->Finish(input_.context.match.communicators); }
 
-const std::vector<CollectiveRowResult>& SharedParts::Collectives() {
-  if (!collectives_) collectives_ = sums_.collectives->Finish(input_.context.match.communicators);
-  return *collectives_;
-}
+void SharedParts::ComputeSkew() { skew_ = sums_.skew->Finish(); }
 
-const SkewTotals& SharedParts::Skew() {
-  if (!skew_) skew_ = sums_.skew->Finish();
-  return *skew_;
-}
+void SharedParts::ComputeQualityOf() { quality_ = ComputeQuality(input_.fleet, input_.measures); }
 
-const Quality& SharedParts::QualityOf() {
-  if (!quality_) quality_ = ComputeQuality(input_.fleet, input_.measures);
-  return *quality_;
-}
+void SharedParts::ComputeImbalanceOf() { imbalance_ = ComputeImbalance(input_.fleet, input_.measures); }
 
-const Imbalance& SharedParts::ImbalanceOf() {
-  if (!imbalance_) imbalance_ = ComputeImbalance(input_.fleet, input_.measures);
-  return *imbalance_;
-}
+const CrossRank& SharedParts::Causes() const { return Prepared(causes_); }
+const std::vector<TailRow>& SharedParts::Tails() const { return Prepared(tails_); }
+const std::vector<CollectiveRowResult>& SharedParts::Collectives() const { return Prepared(collectives_); }
+const SkewTotals& SharedParts::Skew() const { return Prepared(skew_); }
+const Quality& SharedParts::QualityOf() const { return Prepared(quality_); }
+const Imbalance& SharedParts::ImbalanceOf() const { return Prepared(imbalance_); }
 
 }  // namespace lockstep

@@ -1,5 +1,4 @@
-// What several views of one report are made from: computed once, when the first of them asks, or beforehand side by
-// side.
+// What several views of one report are made from: computed once, side by side, before the views are built.
 #pragma once
 
 #include <absl/status/status.h>
@@ -20,7 +19,8 @@
 
 namespace lockstep {
 
-// Not thread safe. References and pointers stay valid as long as this lives.
+// Prepare comes first; from then on thread safe, but for what Listed points to. References and pointers stay valid as
+// long as this lives.
 class SharedParts {
  public:
   // Borrows both; uses the sums up.
@@ -29,18 +29,25 @@ class SharedParts {
   // Computes what these views need on the executor of the context, several parts at once. Errors: those of the parts.
   [[nodiscard]] absl::Status Prepare(const std::vector<std::string>& views);
 
-  [[nodiscard]] const CrossRank& Causes();
-  // Errors: a bad pattern of names.
-  [[nodiscard]] absl::StatusOr<const std::vector<TailRow>*> Tails();
-  [[nodiscard]] const std::vector<CollectiveRowResult>& Collectives();
-  [[nodiscard]] const SkewTotals& Skew();
+  // Each only for the views that Prepare makes it for.
+  [[nodiscard]] const CrossRank& Causes() const;
+  [[nodiscard]] const std::vector<TailRow>& Tails() const;
+  [[nodiscard]] const std::vector<CollectiveRowResult>& Collectives() const;
+  [[nodiscard]] const SkewTotals& Skew() const;
   [[nodiscard]] const LateArrivalsSum& Late() const { return *sums_.late; }
-  // Null where none are to be listed.
-  [[nodiscard]] ListedInstances* Listed() { return sums_.listed.get(); }
-  [[nodiscard]] const Quality& QualityOf();
-  [[nodiscard]] const Imbalance& ImbalanceOf();
+  // Null where none are to be listed. Of one view.
+  [[nodiscard]] ListedInstances* Listed() const { return sums_.listed.get(); }
+  [[nodiscard]] const Quality& QualityOf() const;
+  [[nodiscard]] const Imbalance& ImbalanceOf() const;
 
  private:
+  void ComputeCauses();
+  [[nodiscard]] absl::Status ComputeTails();  // errors: a bad pattern of names
+  void ComputeCollectives();
+  void ComputeSkew();
+  void ComputeQualityOf();
+  void ComputeImbalanceOf();
+
   const ViewInput& input_;
   InstanceSums& sums_;
   std::unique_ptr<const CrossRank> causes_;

@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
+#include <string>
 
 #include "analysis/report/report.h"
 
@@ -25,6 +27,19 @@ TEST(RenderJson, WritesWholeRealsInTheShortestForm) {
 }
 
 TEST(RenderJson, WritesIntegersExactly) { EXPECT_EQ(Text(int64_t{9007199254740991}), "9007199254740991"); }
+
+TEST(RenderJson, WritesTheLeastAndTheLargestIntegersExactly) {
+  EXPECT_EQ(Text(INT64_MIN), "-9223372036854775808");
+  EXPECT_EQ(Text(UINT64_MAX), "18446744073709551615");
+}
+
+TEST(RenderJson, WritesTextsAndKeysThatCannotStandAsTheyAreEscaped) {
+  for (const std::string text :
+       {"plain", "with \"quotes\"", "back\\slash", "line\nbreak", "\x7f", "\x1f", "gr\xc3\xbc\xc3\x9f"}) {
+    EXPECT_EQ(Text(text), Json(text).dump());
+    EXPECT_EQ(Text(Json{{text, true}}), "{\n  " + Json(text).dump() + ": true\n}");
+  }
+}
 
 TEST(RenderJson, WritesWhatIsNoNumberAsNull) {
   EXPECT_EQ(Text(std::nan("")), "null");

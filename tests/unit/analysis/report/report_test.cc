@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "analysis/condense/selection.h"
 #include "analysis/report/views/run_object.h"
+#include "platform/executor.h"
 #include "tests/support/run_builder.h"
 
 namespace lockstep {
@@ -51,6 +54,19 @@ absl::StatusOr<Json> Report(AnalysisOptions options) {
   return BuildReport(built.run, built.instances, options, executor);
 }
 
+// Each view as a report of its own, in the order in which they come.
+std::vector<std::pair<std::string, std::string>> EachReport(const AnalysisOptions& options, Executor& executor) {
+  RunBuilder builder;
+  BuildTwoRanks(builder);
+  BuiltRun built = builder.Build();
+  std::vector<std::pair<std::string, std::string>> out;
+  const absl::Status done =
+      BuildReports(built.run, built.instances, options, executor,
+                   [&](const std::string& view, std::string text) { out.emplace_back(view, std::move(text)); });
+  EXPECT_EQ(done, absl::OkStatus());
+  return out;
+}
+
 AnalysisOptions Views(std::vector<std::string> views) {
   AnalysisOptions options;
   options.views = std::move(views);
@@ -64,6 +80,40 @@ TEST(Report, HoldsOnlyTheViewsAskedFor) {
   for (const auto& [key, value] : report->items()) keys.push_back(key);
   EXPECT_EQ(keys, (std::vector<std::string>{"schema", "notices", "run", "overlap", "idle"}));
   EXPECT_EQ((*report)["schema"], "lockstep.report/1");
+}
+
+TEST(Report, EachViewOfItsOwnIsWhatItIsAloneAndComesInOrder) {
+  InlineExecutor executor;
+  const auto each = EachReport(Views({"all"}), executor);
+  ASSERT_EQ(each.size(), AllViews().size());
+  for (size_t i = 0; i < each.size(); ++i) {
+    EXPECT_EQ(each[i].first, AllViews()[i]);
+    EXPECT_EQ(each[i].second, RenderJson(Report(Views({AllViews()[i]})).value()));
+  }
+}
+
+TEST(Report, EachViewOfItsOwnIsTheSameWhateverTheOrderInWhichTheyAreBuilt) {
+  InlineExecutor forward;
+  InlineExecutor backward(/*reversed=*/true);
+  ThreadPool threads(4);
+  const auto each = EachReport(Views({"all"}), forward);
+  EXPECT_EQ(EachReport(Views({"all"}), backward), each);
+  EXPECT_EQ(EachReport(Views({"all"}), threads), each);
+}
+
+// What views tell of themselves stands in the order of the views.
+TEST(Report, IsTheSameWhateverTheOrderInWhichItsViewsAreBuilt) {
+  RunBuilder builder;
+  BuildTwoRanks(builder);
+  BuiltRun built = builder.Build();
+  InlineExecutor forward;
+  InlineExecutor backward(/*reversed=*/true);
+  ThreadPool threads(4);
+  const AnalysisOptions options = Views(AllViews());
+  const Json report = BuildReport(built.run, built.instances, options, forward).value();
+  EXPECT_GT(report["notices"].size(), 1u);
+  EXPECT_EQ(BuildReport(built.run, built.instances, options, backward).value(), report);
+  EXPECT_EQ(BuildReport(built.run, built.instances, options, threads).value(), report);
 }
 
 TEST(Report, AcceptsEveryViewAndGivesNoneAsNull) {
