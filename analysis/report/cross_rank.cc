@@ -24,8 +24,9 @@ absl::Status CrossRankSums::Add(const Chapter& chapter, InstanceSource& instance
       [&] { lateness_.Add(chapter, arrivals); },
   };
   if (stands_for_all != nullptr) {
-    parts.insert(parts.begin(),
-                 [&] { stands_for_all->replay = std::make_unique<const Replay>(arrivals, *stands_for_all->match); });
+    parts.insert(parts.begin(), [&] {
+      stands_for_all->replay = std::make_unique<const Replay>(arrivals, *stands_for_all->match, executor);
+    });
   }
   executor.ParallelFor(parts.size(), [&](size_t i) { parts[i](); });
   if (stands_for_all != nullptr) sample_ = stands_for_all;

@@ -54,7 +54,10 @@ const BlameResult& Trial::blame() {
 }
 
 const Replay& Trial::replay() {
-  if (!replay_) replay_ = std::make_unique<Replay>(graph(), match_);
+  if (!replay_) {
+    SerialExecutor executor;
+    replay_ = std::make_unique<Replay>(graph(), match_, executor);
+  }
   return *replay_;
 }
 

@@ -1,9 +1,12 @@
 #include "analysis/metrics/replay/replay.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
+#include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -60,20 +63,16 @@ int64_t LastOf(const std::vector<int64_t>& ends) {
 }  // namespace
 
 struct Replay::Parts {
-  Parts(const ArrivalGraph& arrivals, const MatchResult& matched)
+  Parts(const ArrivalGraph& arrivals, const MatchResult& matched, Executor& executor)
       : source(arrivals),
         match(matched),
-        graph(BuildReplayGraph(arrivals, matched)),
-        peers(graph, matched),
-        stretches(StretchesOf(arrivals, graph)),
-        unchanged(RunReplay(graph, MeasuredLengths(graph))) {}
+        graph(BuildReplayGraph(arrivals, matched, executor)),
+        stretches(StretchesOf(arrivals, graph)) {}
 
   // Sum over the ranks of what their stretches take.
-  [[nodiscard]] int64_t StretchNs(const std::vector<int64_t>& ends) const {
+  [[nodiscard]] int64_t StretchNs() const {
     int64_t sum = 0;
-    for (const Stretch& stretch : stretches) {
-      sum += ends[static_cast<size_t>(stretch.to)] - ends[static_cast<size_t>(stretch.from)];
-    }
+    for (const Stretch& stretch : stretches) sum += graph.node(stretch.to).end_ns - graph.node(stretch.from).end_ns;
     return sum;
   }
 
@@ -89,7 +88,7 @@ struct Replay::Parts {
   const ArrivalGraph& source;
   const MatchResult& match;
   ReplayGraph graph;
-  ReplayPeers peers;
+  std::optional<const ReplayPeers> peers;
   std::vector<Stretch> stretches;
   ReplayTimes unchanged;
   int64_t begin_ns = 0;
@@ -175,7 +174,7 @@ bool Replay::Parts::LacksPeers(const Idealisation& ideal) const {
   bool asked = false;
   for (size_t r = 0; r < in_scope.size(); ++r) {
     for (size_t n = graph.first[r]; n < graph.first[r + 1] && in_scope[r]; ++n) {
-      if (peers.Level(static_cast<int32_t>(n), in_scope, compared)) return false;
+      if (peers->Level(static_cast<int32_t>(n), in_scope, compared)) return false;
       if (IsStageAmongOthers(graph.nodes[n], in_scope)) return false;
       asked = true;
     }
@@ -184,7 +183,7 @@ bool Replay::Parts::LacksPeers(const Idealisation& ideal) const {
   for (size_t i = 0; i < match.instances.size() && !chosen.empty(); ++i) {
     if (!chosen.contains(match.instances[i].communicator)) continue;
     asked = true;
-    for (const int32_t like : peers.InstancesLike(static_cast<int32_t>(i))) {
+    for (const int32_t like : peers->InstancesLike(static_cast<int32_t>(i))) {
       if (!chosen.contains(match.instances[static_cast<size_t>(like)].communicator)) return false;
     }
   }
@@ -221,10 +220,11 @@ int64_t Replay::Parts::SoloDamageNs(const MatchedInstance& instance, int32_t ran
   return last_other != INT64_MIN && last > last_other && in_time ? last - last_other : 0;
 }
 
-Replay::Replay(const ArrivalGraph& graph, const MatchResult& match) {
-  auto parts = std::make_unique<Parts>(graph, match);
-  const std::vector<ReplayNode>& nodes = parts->graph.nodes;
+Replay::Replay(const ArrivalGraph& graph, const MatchResult& match, Executor& executor) {
+  auto parts = std::make_unique<Parts>(graph, match, executor);
+  const ReplayNodes& nodes = parts->graph.nodes;
   if (nodes.empty()) {
+    parts->peers.emplace(parts->graph, match);
     parts_ = std::move(parts);
     return;
   }
@@ -236,25 +236,31 @@ Replay::Replay(const ArrivalGraph& graph, const MatchResult& match) {
   }
   parts->begin_ns = first;
   base_.measured_ns = last - first;
-  base_.replayed_ns = LastOf(parts->unchanged.end_ns) - first;
   for (const Stretch& stretch : parts->stretches) {
     parts->stretch_steps += stretch.steps;
     base_.steps = std::max(base_.steps, stretch.steps + 1);
   }
   if (parts->stretch_steps > 0) {
-    std::vector<int64_t> measured_ends;
-    for (const ReplayNode& node : nodes) measured_ends.push_back(node.end_ns);
-    base_.step_ns = parts->StretchNs(measured_ends) / parts->stretch_steps;
+    base_.step_ns = parts->StretchNs() / parts->stretch_steps;
   } else {
     base_.steps = std::max<int64_t>(1, base_.measured_ns / kBlockNs);
     base_.step_ns = base_.measured_ns / base_.steps;
   }
-  parts->parties = FindParties(graph, match, parts->graph, std::max<int64_t>(1, base_.step_ns));
+  bool lacks_a_kind = false;
+  // The longest first: none needs another.
+  const std::array<std::function<void()>, 4> rest = {
+      [&] { parts->unchanged = RunMeasured(parts->graph); },
+      [&] { parts->parties = FindParties(graph, match, parts->graph, std::max<int64_t>(1, base_.step_ns)); },
+      [&] { lacks_a_kind = LacksAKind(graph, match); },
+      [&] { parts->peers.emplace(parts->graph, match); },
+  };
+  executor.ParallelFor(rest.size(), [&](size_t i) { rest[i](); });
+  base_.replayed_ns = LastOf(parts->unchanged.end_ns) - first;
   const auto count = static_cast<int64_t>(nodes.size());
   const bool same = std::abs(base_.replayed_ns - base_.measured_ns) * 1'000 <= base_.measured_ns * kFaithfulPermille;
   // Without most of the couplings a replay proves nothing about what ranks do to each other.
   base_.faithful = same && base_.step_ns > 0 && parts->graph.coupled * 10 >= count * 9 &&
-                   parts->graph.forced * 100 < count && !LacksAKind(graph, match);
+                   parts->graph.forced * 100 < count && !lacks_a_kind;
   parts_ = std::move(parts);
 }
 
@@ -269,7 +275,7 @@ auto Replay::With(const Idealisation& ideal, ReplayScratch& scratch, const Use& 
   if (scratch.room_ == nullptr) scratch.room_ = std::make_unique<ReplayWorkspace>(p.graph, p.unchanged);
   ReplayWorkspace& room = *scratch.room_;
   const std::vector<size_t> groups = GroupsOf(p.graph, p.match, ideal);
-  Idealise(p.graph, p.source, p.match, p.peers, ideal, room.lengths());
+  Idealise(p.graph, p.source, p.match, *p.peers, ideal, room.lengths());
   const auto figure = use(room.Run(groups));
   room.Restore(groups);
   return figure;

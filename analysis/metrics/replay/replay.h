@@ -64,8 +64,8 @@ class ReplayScratch {
 // Thread safe after building: const calls may run at once, each with its own scratch.
 class Replay {
  public:
-  // Borrows both; they must outlive it.
-  Replay(const ArrivalGraph& graph, const MatchResult& match);
+  // Borrows the graph and the match; they must outlive it. Built on the executor, rank by rank.
+  Replay(const ArrivalGraph& graph, const MatchResult& match, Executor& executor);
   ~Replay();
   Replay(const Replay&) = delete;
   Replay& operator=(const Replay&) = delete;

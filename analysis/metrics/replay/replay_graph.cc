@@ -13,11 +13,12 @@
 namespace lockstep {
 namespace {
 
-void AddRank(const std::vector<ArrivalNode>& rows, const MatchResult& match, int32_t rank, ReplayGraph& graph,
-             std::vector<bool>& async) {
-  const std::vector<bool> own_async = AsyncRows(rows, match);
-  const std::vector<OwnGap> gaps = OwnGaps(rows, own_async);
-  const auto first = static_cast<int32_t>(graph.nodes.size());
+// Returns which rows are AsyncRows.
+std::vector<bool> AddRank(const std::vector<ArrivalNode>& rows, const MatchResult& match, size_t rank,
+                          ReplayGraph& graph) {
+  std::vector<bool> async = AsyncRows(rows, match);
+  const std::vector<OwnGap> gaps = OwnGaps(rows, async);
+  const auto first = static_cast<int32_t>(graph.first[rank]);
   for (size_t k = 0; k < rows.size(); ++k) {
     ReplayNode node;
     node.start_ns = rows[k].start_ns;
@@ -28,16 +29,34 @@ void AddRank(const std::vector<ArrivalNode>& rows, const MatchResult& match, int
     node.compute_ns = gaps[k].compute_ns;
     node.copy_ns = gaps[k].copy_ns;
     node.instance = static_cast<int32_t>(rows[k].instance);
-    node.rank = rank;
+    node.rank = static_cast<int32_t>(rank);
     node.told = gaps[k].told;
     if (gaps[k].predecessor >= 0) node.predecessor = first + static_cast<int32_t>(gaps[k].predecessor);
     const int64_t previous = rows[k].previous;
     if (previous >= 0 && rows[static_cast<size_t>(previous)].end_ns <= node.start_ns) {
       node.serial = first + static_cast<int32_t>(previous);
     }
-    graph.nodes.push_back(node);
+    graph.nodes.Make(graph.first[rank] + k, node);
   }
-  async.insert(async.end(), own_async.begin(), own_async.end());
+  return async;
+}
+
+// Returns which nodes are AsyncRows.
+std::vector<bool> AddRanks(const ArrivalGraph& source, const MatchResult& match, Executor& executor,
+                           ReplayGraph& graph) {
+  size_t rows = 0;
+  for (const std::vector<ArrivalNode>& of_rank : source.ranks) {
+    graph.first.push_back(rows);
+    rows += of_rank.size();
+  }
+  graph.first.push_back(rows);
+  graph.nodes = ReplayNodes(rows);
+  std::vector<std::vector<bool>> of_ranks(source.ranks.size());
+  executor.ParallelFor(source.ranks.size(), [&](size_t r) { of_ranks[r] = AddRank(source.ranks[r], match, r, graph); });
+  std::vector<bool> async;
+  async.reserve(rows);
+  for (const std::vector<bool>& own : of_ranks) async.insert(async.end(), own.begin(), own.end());
+  return async;
 }
 
 // The n-th of a step as its members count: what one of them lost, or what was joined apart, shifts nobody. Transfers of
@@ -99,24 +118,15 @@ void AddPositions(const MatchResult& match, ReplayGraph& graph) {
 
 }  // namespace
 
-ReplayGraph BuildReplayGraph(const ArrivalGraph& source, const MatchResult& match) {
+ReplayGraph BuildReplayGraph(const ArrivalGraph& source, const MatchResult& match, Executor& executor) {
   ReplayGraph graph;
-  std::vector<bool> async;
-  size_t rows = 0;
-  for (const std::vector<ArrivalNode>& of_rank : source.ranks) rows += of_rank.size();
-  graph.nodes.reserve(rows);
-  async.reserve(rows);
-  for (size_t r = 0; r < source.ranks.size(); ++r) {
-    graph.first.push_back(graph.nodes.size());
-    AddRank(source.ranks[r], match, static_cast<int32_t>(r), graph, async);
-  }
-  graph.first.push_back(graph.nodes.size());
+  const std::vector<bool> async = AddRanks(source, match, executor, graph);
   graph.party = ConnectedRanks(match, source.ranks.size());
   AddPositions(match, graph);
   AddCoupling(match, graph);
   AddLost(source, async, match, graph);
-  AddJoins(async, match, graph);
-  AddHost(source, async, match, graph);
+  AddJoins(async, match, executor, graph);
+  AddHost(source, async, match, executor, graph);
   AddOrder(graph);
   return graph;
 }

@@ -4,7 +4,11 @@
 // Nodes are numbered rank by rank in order of start. Immutable after building; thread safe. Units: ns.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <new>
+#include <type_traits>
 #include <vector>
 
 #include "analysis/metrics/arrivals/arrival_graph.h"
@@ -57,8 +61,39 @@ struct ReplayGroup {
   std::vector<int32_t> order;  // what to compute: node n starts (n), or instance i ends (-1 - i)
 };
 
+// Nodes in one stretch of memory. Room is made without being written: what is much is first touched by those who fill
+// it, side by side. Moved, not copied.
+class ReplayNodes {
+ public:
+  ReplayNodes() = default;
+  // Each is to be made by Make, once, before it is looked at.
+  explicit ReplayNodes(size_t size)
+      : size_(size), nodes_(static_cast<ReplayNode*>(::operator new(size * sizeof(ReplayNode)))) {}
+
+  void Make(size_t n, const ReplayNode& node) { std::construct_at(nodes_.get() + n, node); }
+
+  [[nodiscard]] size_t size() const { return size_; }
+  [[nodiscard]] bool empty() const { return size_ == 0; }
+  [[nodiscard]] ReplayNode& operator[](size_t n) { return nodes_.get()[n]; }
+  [[nodiscard]] const ReplayNode& operator[](size_t n) const { return nodes_.get()[n]; }
+  [[nodiscard]] ReplayNode* data() { return nodes_.get(); }
+  [[nodiscard]] ReplayNode* begin() { return nodes_.get(); }
+  [[nodiscard]] ReplayNode* end() { return nodes_.get() + size_; }
+  [[nodiscard]] const ReplayNode* begin() const { return nodes_.get(); }
+  [[nodiscard]] const ReplayNode* end() const { return nodes_.get() + size_; }
+
+ private:
+  static_assert(std::is_trivially_destructible_v<ReplayNode>);
+  struct Free {
+    void operator()(ReplayNode* nodes) const { ::operator delete(nodes); }
+  };
+
+  size_t size_ = 0;
+  std::unique_ptr<ReplayNode[], Free> nodes_;
+};
+
 struct ReplayGraph {
-  std::vector<ReplayNode> nodes;
+  ReplayNodes nodes;
   std::vector<size_t> first;                   // of each rank; one more than ranks
   std::vector<std::vector<int32_t>> launched;  // nodes of each rank in order of launch
   std::vector<size_t> member_first;            // of each instance into members; one more than instances
@@ -74,6 +109,6 @@ struct ReplayGraph {
   [[nodiscard]] const ReplayNode& node(int32_t n) const { return nodes[static_cast<size_t>(n)]; }
 };
 
-[[nodiscard]] ReplayGraph BuildReplayGraph(const ArrivalGraph& graph, const MatchResult& match);
+[[nodiscard]] ReplayGraph BuildReplayGraph(const ArrivalGraph& graph, const MatchResult& match, Executor& executor);
 
 }  // namespace lockstep

@@ -9,47 +9,93 @@ constexpr int64_t kAheadNs = 20'000;  // a host this far ahead of its device was
 constexpr int64_t kUsualLatencyNs = 5'000;
 constexpr int32_t kFewSteps = 4;
 
+// Of one launch.
 struct Evidence {
-  int32_t members = 0;
-  int32_t blocked = 0;   // launched only after the work launched before had ended,
-  int32_t ahead = 0;     // though the host had been well ahead with that
-  int32_t boundary = 0;  // first launch of a step
+  bool launched = false;
+  bool blocked = false;   // only after the work launched before had ended,
+  bool ahead = false;     // though the host had been well ahead with that
+  bool boundary = false;  // first launch of a step
 };
 
-void OrderLaunches(ReplayGraph& graph) {
-  for (size_t r = 0; r + 1 < graph.first.size(); ++r) {
-    std::vector<int32_t>& order = graph.launched.emplace_back();
-    for (size_t n = graph.first[r]; n < graph.first[r + 1]; ++n) {
-      if (graph.nodes[n].launch_ns != kNoTime) order.push_back(static_cast<int32_t>(n));
-    }
-    std::stable_sort(order.begin(), order.end(),
-                     [&](int32_t a, int32_t b) { return graph.node(a).launch_ns < graph.node(b).launch_ns; });
+// Of several.
+struct EvidenceCount {
+  int32_t members = 0;
+  int32_t blocked = 0;
+  int32_t ahead = 0;  // of those that were blocked
+  int32_t boundary = 0;
+
+  void Add(const Evidence& own) {
+    members += own.launched ? 1 : 0;
+    blocked += own.blocked ? 1 : 0;
+    ahead += own.blocked && own.ahead ? 1 : 0;
+    boundary += own.boundary ? 1 : 0;
   }
+};
+
+// The nodes of a rank in order of launch.
+std::vector<int32_t> LaunchesOf(const ReplayGraph& graph, size_t rank) {
+  std::vector<int32_t> order;
+  for (size_t n = graph.first[rank]; n < graph.first[rank + 1]; ++n) {
+    if (graph.nodes[n].launch_ns != kNoTime) order.push_back(static_cast<int32_t>(n));
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int32_t a, int32_t b) { return graph.node(a).launch_ns < graph.node(b).launch_ns; });
+  return order;
 }
 
-void AddLatencies(ReplayGraph& graph) {
-  for (const std::vector<int32_t>& order : graph.launched) {
-    int64_t least = kUsualLatencyNs;
-    for (const int32_t n : order) {
-      const int64_t latency = graph.node(n).start_ns - graph.node(n).launch_ns;
-      if (latency > 0) least = std::min(least, latency);
-    }
-    for (const int32_t n : order) {
-      ReplayNode& node = graph.nodes[static_cast<size_t>(n)];
-      node.launch_gap_ns = std::min(least, node.start_ns - node.launch_ns);
-    }
+void AddLatencies(const std::vector<int32_t>& order, ReplayGraph& graph) {
+  int64_t least = kUsualLatencyNs;
+  for (const int32_t n : order) {
+    const int64_t latency = graph.node(n).start_ns - graph.node(n).launch_ns;
+    if (latency > 0) least = std::min(least, latency);
+  }
+  for (const int32_t n : order) {
+    ReplayNode& node = graph.nodes[static_cast<size_t>(n)];
+    node.launch_gap_ns = std::min(least, node.start_ns - node.launch_ns);
   }
 }
 
 class BlockFinder {
  public:
   BlockFinder(const ArrivalGraph& source, const std::vector<bool>& async, const MatchResult& match, ReplayGraph& graph)
-      : source_(source), async_(async), graph_(graph), evidence_(match.instances.size()), own_(graph.nodes.size()) {}
+      : source_(source),
+        async_(async),
+        graph_(graph),
+        evidence_(match.instances.size()),
+        own_(graph.nodes.size()),
+        steps_(graph.launched.size()) {}
 
-  void Run() {
-    for (const std::vector<int32_t>& order : graph_.launched) Collect(order);
-    CountSteps();
-    for (const std::vector<int32_t>& order : graph_.launched) Decide(order);
+  // Looks at launches of this rank alone, of several ranks at once.
+  void Collect(size_t rank) {
+    const std::vector<int32_t>& order = graph_.launched[rank];
+    CollectOwn(order);
+    for (const int32_t n : order) {
+      const Evidence& own = own_[static_cast<size_t>(n)];
+      if (own.boundary) steps_[rank].Add(own);
+    }
+  }
+  // After all ranks are collected.
+  void CountInstances() {
+    for (size_t n = 0; n < own_.size(); ++n) {
+      const int32_t instance = graph_.nodes[n].instance;
+      if (own_[n].launched && instance >= 0) evidence_[static_cast<size_t>(instance)].Add(own_[n]);
+    }
+  }
+  // Then each rank for itself again.
+  void Decide(size_t rank) {
+    const std::vector<int32_t>& order = graph_.launched[rank];
+    int32_t anchor = -1;
+    const ReplayNode* before = nullptr;
+    for (size_t i = 0; i < order.size(); ++i) {
+      const int32_t n = order[i];
+      ReplayNode& node = graph_.nodes[static_cast<size_t>(n)];
+      const bool block = node.predecessor >= 0 && IsBlock(node, own_[static_cast<size_t>(n)]);
+      if (block) FollowLast(order, i);
+      if (block || node.predecessor < 0) anchor = n;
+      node.anchor = anchor;
+      if (before != nullptr && !block) node.host_step_ns = node.launch_ns - before->launch_ns;
+      before = &node;
+    }
   }
 
  private:
@@ -58,47 +104,32 @@ class BlockFinder {
     return source_.ranks[rank][static_cast<size_t>(n) - graph_.first[rank]].step;
   }
 
-  void Collect(const std::vector<int32_t>& order) {
+  void CollectOwn(const std::vector<int32_t>& order) {
     int32_t last = -1;  // launched before, on the compute's side
     int64_t step = kNoStep;
     for (const int32_t n : order) {
       const ReplayNode& node = graph_.node(n);
       Evidence& own = own_[static_cast<size_t>(n)];
-      own.members = 1;
+      own.launched = true;
       if (last >= 0) {
         const ReplayNode& before = graph_.node(last);
-        own.blocked = node.launch_ns >= before.end_ns ? 1 : 0;
-        own.ahead = before.start_ns - before.launch_ns > kAheadNs ? 1 : 0;
-        own.boundary = StepOf(node, n) != step ? 1 : 0;
+        own.blocked = node.launch_ns >= before.end_ns;
+        own.ahead = before.start_ns - before.launch_ns > kAheadNs;
+        own.boundary = StepOf(node, n) != step;
       }
       if (!async_[static_cast<size_t>(n)]) last = n;
       step = StepOf(node, n);
-      if (node.instance < 0) continue;
-      Evidence& all = evidence_[static_cast<size_t>(node.instance)];
-      all.members += own.members;
-      all.blocked += own.blocked;
-      all.ahead += own.blocked * own.ahead;
-      all.boundary += own.boundary;
     }
   }
 
   // A rank whose host is blocked at the begin of nearly every step has a program that waits there, even where its
   // instance's other members are elsewhere in theirs.
-  void CountSteps() {
-    steps_.resize(graph_.launched.size());
-    for (size_t n = 0; n < own_.size(); ++n) {
-      if (own_[n].boundary == 0) continue;
-      Evidence& all = steps_[static_cast<size_t>(graph_.nodes[n].rank)];
-      ++all.members;
-      all.blocked += own_[n].blocked;
-    }
-  }
-
   [[nodiscard]] bool IsBlock(const ReplayNode& node, const Evidence& own) const {
-    if (own.blocked == 0) return false;
-    const Evidence& steps = steps_[static_cast<size_t>(node.rank)];
-    if (own.boundary > 0 && steps.members >= kFewSteps && steps.blocked * 10 >= steps.members * 9) return true;
-    const Evidence& all = node.instance < 0 ? own : evidence_[static_cast<size_t>(node.instance)];
+    if (!own.blocked) return false;
+    const EvidenceCount& steps = steps_[static_cast<size_t>(node.rank)];
+    if (own.boundary && steps.members >= kFewSteps && steps.blocked * 10 >= steps.members * 9) return true;
+    if (node.instance < 0) return own.boundary || own.ahead;
+    const EvidenceCount& all = evidence_[static_cast<size_t>(node.instance)];
     if (all.blocked * 2 <= all.members) return false;
     return all.boundary * 2 > all.members || all.ahead * 2 > all.members;
   }
@@ -123,51 +154,35 @@ class BlockFinder {
     node.copy_ns = std::clamp<int64_t>(node.copy_ns, 0, std::max<int64_t>(0, node.device_ns - node.compute_ns));
   }
 
-  void Decide(const std::vector<int32_t>& order) {
-    int32_t anchor = -1;
-    const ReplayNode* before = nullptr;
-    for (size_t i = 0; i < order.size(); ++i) {
-      const int32_t n = order[i];
-      ReplayNode& node = graph_.nodes[static_cast<size_t>(n)];
-      const bool block = node.predecessor >= 0 && IsBlock(node, own_[static_cast<size_t>(n)]);
-      if (block) FollowLast(order, i);
-      if (block || node.predecessor < 0) anchor = n;
-      node.anchor = anchor;
-      if (before != nullptr && !block) node.host_step_ns = node.launch_ns - before->launch_ns;
-      before = &node;
-    }
-  }
-
   const ArrivalGraph& source_;
   const std::vector<bool>& async_;
   ReplayGraph& graph_;
-  std::vector<Evidence> evidence_;
-  std::vector<Evidence> own_;
-  std::vector<Evidence> steps_;  // of each rank, its first launches of steps
+  std::vector<EvidenceCount> evidence_;  // of each instance
+  std::vector<Evidence> own_;            // of each node
+  std::vector<EvidenceCount> steps_;     // of each rank, its first launches of steps
 };
 
 // With the launch queue full the host is as far ahead as it ever gets, and follows the device.
-void MarkHostBound(ReplayGraph& graph) {
+void MarkHostBound(const std::vector<int32_t>& order, ReplayGraph& graph) {
   constexpr int64_t kManyRows = 16;
-  for (const std::vector<int32_t>& order : graph.launched) {
-    std::vector<int64_t> ahead(order.size());
-    size_t done = 0;
-    int64_t most = 0;
-    for (size_t i = 0; i < order.size(); ++i) {
-      while (done < i && graph.node(order[done]).start_ns <= graph.node(order[i]).launch_ns) ++done;
-      ahead[i] = static_cast<int64_t>(i - done);
-      most = std::max(most, ahead[i]);
-    }
-    for (size_t i = 0; i < order.size(); ++i) {
-      const bool full = most >= kManyRows && ahead[i] * 4 >= most * 3;
-      graph.nodes[static_cast<size_t>(order[i])].host_bound = !full;
-    }
+  std::vector<int64_t> ahead(order.size());
+  size_t done = 0;
+  int64_t most = 0;
+  for (size_t i = 0; i < order.size(); ++i) {
+    while (done < i && graph.node(order[done]).start_ns <= graph.node(order[i]).launch_ns) ++done;
+    ahead[i] = static_cast<int64_t>(i - done);
+    most = std::max(most, ahead[i]);
+  }
+  for (size_t i = 0; i < order.size(); ++i) {
+    const bool full = most >= kManyRows && ahead[i] * 4 >= most * 3;
+    graph.nodes[static_cast<size_t>(order[i])].host_bound = !full;
   }
 }
 
-void AddShareAfterHost(ReplayGraph& graph) {
-  for (ReplayNode& node : graph.nodes) {
-    if (node.launch_ns == kNoTime || node.device_ns <= 0) continue;
+void AddShareAfterHost(const std::vector<int32_t>& order, ReplayGraph& graph) {
+  for (const int32_t n : order) {
+    ReplayNode& node = graph.nodes[static_cast<size_t>(n)];
+    if (node.device_ns <= 0) continue;
     const int64_t lead = std::clamp<int64_t>(node.start_ns - node.launch_ns - node.launch_gap_ns, 0, node.device_ns);
     node.after_host = static_cast<float>(static_cast<double>(lead) / static_cast<double>(node.device_ns));
   }
@@ -175,12 +190,21 @@ void AddShareAfterHost(ReplayGraph& graph) {
 
 }  // namespace
 
-void AddHost(const ArrivalGraph& source, const std::vector<bool>& async, const MatchResult& match, ReplayGraph& graph) {
-  OrderLaunches(graph);
-  AddLatencies(graph);
-  BlockFinder(source, async, match, graph).Run();
-  MarkHostBound(graph);
-  AddShareAfterHost(graph);
+void AddHost(const ArrivalGraph& source, const std::vector<bool>& async, const MatchResult& match, Executor& executor,
+             ReplayGraph& graph) {
+  graph.launched.resize(graph.first.size() - 1);
+  executor.ParallelFor(graph.launched.size(), [&](size_t rank) {
+    graph.launched[rank] = LaunchesOf(graph, rank);
+    AddLatencies(graph.launched[rank], graph);
+    MarkHostBound(graph.launched[rank], graph);
+  });
+  BlockFinder blocks(source, async, match, graph);
+  executor.ParallelFor(graph.launched.size(), [&](size_t rank) { blocks.Collect(rank); });
+  blocks.CountInstances();
+  executor.ParallelFor(graph.launched.size(), [&](size_t rank) {
+    blocks.Decide(rank);
+    AddShareAfterHost(graph.launched[rank], graph);
+  });
 }
 
 }  // namespace lockstep

@@ -12,6 +12,7 @@
 namespace lockstep {
 
 // Fills launched and the launch fields, anchor, after_host and host_bound of the nodes.
-void AddHost(const ArrivalGraph& source, const std::vector<bool>& async, const MatchResult& match, ReplayGraph& graph);
+void AddHost(const ArrivalGraph& source, const std::vector<bool>& async, const MatchResult& match, Executor& executor,
+             ReplayGraph& graph);
 
 }  // namespace lockstep

@@ -95,33 +95,37 @@ void AddJoin(const Seen& seen, int32_t other, bool other_is_async, const ReplayG
   node.join_gap_ns = std::min(node.start_ns - graph.node(other).end_ns, std::max<int64_t>(0, least));
 }
 
-}  // namespace
-
-void AddJoins(const std::vector<bool>& async, const MatchResult& match, ReplayGraph& graph) {
-  const std::vector<Seen> seen = SeenAt(async, match, graph);
-  for (size_t r = 0; r + 1 < graph.first.size(); ++r) {
-    LastEnded last;
-    for (size_t n = graph.first[r]; n < graph.first[r + 1]; ++n) {
-      ReplayNode& node = graph.nodes[n];
-      last.AdvanceTo(node.start_ns);
-      last.Add(static_cast<int32_t>(n), node.end_ns, async[n]);
-      if (node.position < 0 || node.predecessor < 0) continue;
-      const Seen& here = seen[static_cast<size_t>(node.position)];
-      const bool after_async = async[static_cast<size_t>(node.predecessor)];
-      if (async[n]) {
-        node.after_async = after_async;
-        if (after_async && here.blocking_ordinal >= 0) {
-          const int32_t before = LastAt(here.blocking_ordinal, here.blocking_members, n, graph.first[r], match, graph);
-          AddJoin(here, before, false, graph, node);
-        }
-      } else if (here.is_join()) {
-        AddJoin(here, last.Of(!after_async), !after_async, graph, node);
-        node.after_async = after_async;
-      } else if (after_async) {
-        Repoint(last.Of(false), graph, node);
+// Looks at nodes of this rank alone.
+void AddJoinsOf(size_t rank, const std::vector<Seen>& seen, const std::vector<bool>& async, const MatchResult& match,
+                ReplayGraph& graph) {
+  LastEnded last;
+  for (size_t n = graph.first[rank]; n < graph.first[rank + 1]; ++n) {
+    ReplayNode& node = graph.nodes[n];
+    last.AdvanceTo(node.start_ns);
+    last.Add(static_cast<int32_t>(n), node.end_ns, async[n]);
+    if (node.position < 0 || node.predecessor < 0) continue;
+    const Seen& here = seen[static_cast<size_t>(node.position)];
+    const bool after_async = async[static_cast<size_t>(node.predecessor)];
+    if (async[n]) {
+      node.after_async = after_async;
+      if (after_async && here.blocking_ordinal >= 0) {
+        const int32_t before = LastAt(here.blocking_ordinal, here.blocking_members, n, graph.first[rank], match, graph);
+        AddJoin(here, before, false, graph, node);
       }
+    } else if (here.is_join()) {
+      AddJoin(here, last.Of(!after_async), !after_async, graph, node);
+      node.after_async = after_async;
+    } else if (after_async) {
+      Repoint(last.Of(false), graph, node);
     }
   }
+}
+
+}  // namespace
+
+void AddJoins(const std::vector<bool>& async, const MatchResult& match, Executor& executor, ReplayGraph& graph) {
+  const std::vector<Seen> seen = SeenAt(async, match, graph);
+  executor.ParallelFor(graph.first.size() - 1, [&](size_t rank) { AddJoinsOf(rank, seen, async, match, graph); });
 }
 
 }  // namespace lockstep

@@ -11,6 +11,6 @@ namespace lockstep {
 
 // Fills ReplayNode::join, join_gap_ns and after_async. What fell together by chance is no join: there the predecessor
 // becomes the last blocking one. `async`: of each node, see AsyncRows.
-void AddJoins(const std::vector<bool>& async, const MatchResult& match, ReplayGraph& graph);
+void AddJoins(const std::vector<bool>& async, const MatchResult& match, Executor& executor, ReplayGraph& graph);
 
 }  // namespace lockstep

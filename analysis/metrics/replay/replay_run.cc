@@ -5,9 +5,41 @@
 namespace lockstep {
 namespace {
 
+// The lengths of ReplayLengths as measured, without room for them.
+class MeasuredLengths {
+ public:
+  explicit MeasuredLengths(const ReplayGraph& graph) : graph_(graph) {}
+
+  [[nodiscard]] int64_t Device(size_t n) const { return graph_.nodes[n].device_ns; }
+  [[nodiscard]] int64_t Host(size_t n) const { return graph_.nodes[n].host_ns; }
+  [[nodiscard]] static int64_t Earlier(size_t /*n*/) { return 0; }
+  [[nodiscard]] static int64_t TransferCut(size_t /*instance*/) { return 0; }
+  [[nodiscard]] static int64_t MemberCut(size_t /*n*/) { return 0; }
+  [[nodiscard]] static bool transfers_zero() { return false; }
+
+ private:
+  const ReplayGraph& graph_;
+};
+
+class ChangedLengths {
+ public:
+  explicit ChangedLengths(const ReplayLengths& lengths) : lengths_(lengths) {}
+
+  [[nodiscard]] int64_t Device(size_t n) const { return lengths_.device_ns[n]; }
+  [[nodiscard]] int64_t Host(size_t n) const { return lengths_.host_ns[n]; }
+  [[nodiscard]] int64_t Earlier(size_t n) const { return lengths_.earlier_ns[n]; }
+  [[nodiscard]] int64_t TransferCut(size_t instance) const { return lengths_.transfer_cut_ns[instance]; }
+  [[nodiscard]] int64_t MemberCut(size_t n) const { return lengths_.member_cut_ns[n]; }
+  [[nodiscard]] bool transfers_zero() const { return lengths_.transfers_zero; }
+
+ private:
+  const ReplayLengths& lengths_;
+};
+
+template <typename Lengths>
 class Runner {
  public:
-  Runner(const ReplayGraph& graph, const ReplayLengths& lengths, ReplayTimes& times)
+  Runner(const ReplayGraph& graph, const Lengths& lengths, ReplayTimes& times)
       : graph_(graph), lengths_(lengths), times_(times) {}
 
   void Run(const ReplayGroup& group) {
@@ -30,18 +62,18 @@ class Runner {
 
   // How much later than measured the host makes this launch.
   [[nodiscard]] int64_t LaunchShift(const ReplayNode& node, size_t n) const {
-    int64_t shift = -lengths_.earlier_ns[n];
+    int64_t shift = -lengths_.Earlier(n);
     if (node.anchor < 0) return shift;
     const auto anchor = static_cast<size_t>(node.anchor);
     return shift + times_.start_ns[anchor] - graph_.nodes[anchor].start_ns;
   }
 
   [[nodiscard]] int64_t AfterHost(const ReplayNode& node, size_t n, int64_t start_ns) const {
-    if (node.is_anchor(static_cast<int32_t>(n))) return start_ns + lengths_.host_ns[n];
+    if (node.is_anchor(static_cast<int32_t>(n))) return start_ns + lengths_.Host(n);
     if (node.launch_ns == kNoTime) return start_ns + node.host_ns;
     const int64_t shift = LaunchShift(node, n);
     if (node.host_ns > 0) {
-      const auto less = static_cast<double>(node.device_ns - lengths_.device_ns[n]);
+      const auto less = static_cast<double>(node.device_ns - lengths_.Device(n));
       const auto after = static_cast<int64_t>(less * static_cast<double>(node.after_host));
       start_ns = std::max(start_ns, node.start_ns + shift - std::max<int64_t>(0, after));
     }
@@ -51,8 +83,8 @@ class Runner {
 
   void Start(size_t n) {
     const ReplayNode& node = graph_.nodes[n];
-    int64_t start = node.start_ns - lengths_.earlier_ns[n];
-    if (node.predecessor >= 0) start = AfterHost(node, n, FreeFrom(node) + lengths_.device_ns[n]);
+    int64_t start = node.start_ns - lengths_.Earlier(n);
+    if (node.predecessor >= 0) start = AfterHost(node, n, FreeFrom(node) + lengths_.Device(n));
     if (node.serial >= 0) start = std::max(start, EndOf(node.serial));
     if (node.join >= 0) start = std::max(start, EndOf(node.join) + node.join_gap_ns);
     times_.start_ns[n] = start;
@@ -62,7 +94,7 @@ class Runner {
   [[nodiscard]] int64_t EndAfter(const ReplayNode& node, size_t n, int64_t measured_arrival_ns, int64_t arrival_ns,
                                  int64_t cut_ns) const {
     const int64_t transfer =
-        lengths_.transfers_zero ? 0 : node.end_ns - measured_arrival_ns - cut_ns - lengths_.member_cut_ns[n];
+        lengths_.transfers_zero() ? 0 : node.end_ns - measured_arrival_ns - cut_ns - lengths_.MemberCut(n);
     return std::max(times_.start_ns[n], arrival_ns + transfer);
   }
 
@@ -76,7 +108,7 @@ class Runner {
       measured_last = std::max(measured_last, graph_.nodes[n].start_ns);
       last = std::max(last, times_.start_ns[n]);
     }
-    const int64_t cut = lengths_.transfer_cut_ns[instance];
+    const int64_t cut = lengths_.TransferCut(instance);
     for (size_t m = begin; m < end; ++m) {
       const auto n = static_cast<size_t>(graph_.members[m]);
       const ReplayNode& node = graph_.nodes[n];
@@ -91,7 +123,7 @@ class Runner {
   }
 
   const ReplayGraph& graph_;
-  const ReplayLengths& lengths_;
+  const Lengths lengths_;
   ReplayTimes& times_;
 };
 
@@ -110,9 +142,8 @@ void CopyRange(const std::vector<int64_t>& from, const NodeRange& range, std::ve
               to.begin() + static_cast<int64_t>(range.first));
 }
 
-}  // namespace
-
-ReplayLengths MeasuredLengths(const ReplayGraph& graph) {
+// As measured.
+ReplayLengths LengthsOf(const ReplayGraph& graph) {
   ReplayLengths out;
   out.device_ns.reserve(graph.nodes.size());
   out.host_ns.reserve(graph.nodes.size());
@@ -126,23 +157,25 @@ ReplayLengths MeasuredLengths(const ReplayGraph& graph) {
   return out;
 }
 
-ReplayTimes RunReplay(const ReplayGraph& graph, const ReplayLengths& lengths) {
+}  // namespace
+
+ReplayTimes RunMeasured(const ReplayGraph& graph) {
   ReplayTimes times;
   times.start_ns.resize(graph.nodes.size());
   times.end_ns.resize(graph.nodes.size());
-  Runner runner(graph, lengths, times);
+  Runner runner(graph, MeasuredLengths(graph), times);
   for (const ReplayGroup& group : graph.groups) runner.Run(group);
   return times;
 }
 
 ReplayWorkspace::ReplayWorkspace(const ReplayGraph& graph, const ReplayTimes& unchanged)
-    : graph_(graph), unchanged_(unchanged), lengths_(MeasuredLengths(graph)), times_(unchanged) {}
+    : graph_(graph), unchanged_(unchanged), lengths_(LengthsOf(graph)), times_(unchanged) {}
 
 const ReplayTimes& ReplayWorkspace::Run(const std::vector<size_t>& groups) {
   const bool transfers =
       lengths_.transfers_zero || std::any_of(lengths_.transfer_cut_ns.begin(), lengths_.transfer_cut_ns.end(),
                                              [](int64_t cut) { return cut != 0; });
-  Runner runner(graph_, lengths_, times_);
+  Runner runner(graph_, ChangedLengths(lengths_), times_);
   for (const size_t g : groups) {
     if (transfers || Differs(graph_.groups[g])) runner.Run(graph_.groups[g]);
   }

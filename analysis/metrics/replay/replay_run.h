@@ -24,8 +24,8 @@ struct ReplayTimes {
   std::vector<int64_t> end_ns;
 };
 
-[[nodiscard]] ReplayLengths MeasuredLengths(const ReplayGraph& graph);
-[[nodiscard]] ReplayTimes RunReplay(const ReplayGraph& graph, const ReplayLengths& lengths);
+// The times with the lengths as measured.
+[[nodiscard]] ReplayTimes RunMeasured(const ReplayGraph& graph);
 
 // Where what-ifs are computed one after the other: all is as measured, but for the groups of ranks that the one at hand
 // moves. Made once: arrays of the run's size cost more than what most of them move.

@@ -68,7 +68,8 @@ TEST(Origins, WhoHoldsNobodyUpIsBehindWhoDoes) {
   }
   const GraphedRun graphed = MakeGraph(run);
   const MatchedRun& matched = graphed.matched;
-  const Replay replay(graphed.graph, matched.match);
+  InlineExecutor executor;
+  const Replay replay(graphed.graph, matched.match, executor);
   const std::vector<OriginSuspect> origins = FindOrigins(matched.built.run, matched.ranks, graphed.graph, matched.match,
                                                          PropagateBlame(graphed.graph, matched.match), replay);
   ASSERT_FALSE(origins.empty());

@@ -61,8 +61,17 @@ std::optional<WhatIf> SavingOn(const Replay& replay, const Idealisation& ideal) 
   return replay.Saving(ideal, scratch);
 }
 
+Replay ReplayOf(const ArrivalGraph& graph, const MatchResult& match, bool reversed = false) {
+  InlineExecutor executor(reversed);
+  return {graph, match, executor};
+}
+
+Replay ReplayOf(const GraphedRun& run, bool reversed = false) {
+  return ReplayOf(run.graph, run.matched.match, reversed);
+}
+
 struct Replayed {
-  explicit Replayed(const TimelineRun& timeline) : run(MakeGraph(timeline)), replay(run.graph, run.matched.match) {}
+  explicit Replayed(const TimelineRun& timeline) : run(MakeGraph(timeline)), replay(ReplayOf(run)) {}
   [[nodiscard]] std::optional<WhatIf> Saving(const Idealisation& ideal) const { return SavingOn(replay, ideal); }
   GraphedRun run;
   Replay replay;
@@ -360,21 +369,21 @@ TEST(Replay, AKindOfCommunicationWithoutPartnersForbidsAWhatIf) {
     run.Meet(2, 20 * kUs, /*lost=*/0);
   }
   GraphedRun graphed = MakeGraph(run);
-  ASSERT_TRUE(Replay(graphed.graph, graphed.matched.match).base().faithful);
+  ASSERT_TRUE(ReplayOf(graphed).base().faithful);
   for (size_t row = 13; row < graphed.graph.ranks[2].size(); row += 14) graphed.graph.ranks[2][row].stream = 9;
-  EXPECT_FALSE(Replay(graphed.graph, graphed.matched.match).base().faithful);
+  EXPECT_FALSE(ReplayOf(graphed).base().faithful);
 }
 
 // Clocks of a device's records scatter: some of the segments lost what came before and tell a dependency instead.
 TEST(Replay, ADependencyOnNothingKnownIsTakenForWork) {
   GraphedRun graphed = MakeGraph(Grid(SlowRank(1, 1'200)));
-  const auto told = SavingOn(Replay(graphed.graph, graphed.matched.match), {.rank_indices = {1}});
+  const auto told = SavingOn(ReplayOf(graphed), {.rank_indices = {1}});
   for (size_t row = 3; row < graphed.graph.ranks[1].size(); row += 7) {
     Segment& segment = graphed.graph.ranks[1][row].segment;
     segment.dependency_ns = segment.compute_ns;
     segment.compute_ns = 0;
   }
-  const auto still = SavingOn(Replay(graphed.graph, graphed.matched.match), {.rank_indices = {1}});
+  const auto still = SavingOn(ReplayOf(graphed), {.rank_indices = {1}});
   ASSERT_TRUE(told && still);
   EXPECT_GT(told->saving_ns_per_step, 0);
   EXPECT_EQ(still->saving_ns_per_step, told->saving_ns_per_step);
@@ -393,10 +402,29 @@ TEST(Replay, ARankAloneIsNotToldAnything) {
   EXPECT_FALSE(ZeroTransferNs(r.replay));
 }
 
+TEST(Replay, IsTheSameInWhateverOrderItsRanksAreBuilt) {
+  const GraphedRun run = MakeGraph(Grid(SlowRank(1, 1'200)));
+  const Replay forward = ReplayOf(run);
+  const Replay backward = ReplayOf(run, /*reversed=*/true);
+  EXPECT_EQ(forward.base().faithful, backward.base().faithful);
+  EXPECT_EQ(forward.base().replayed_ns, backward.base().replayed_ns);
+  EXPECT_EQ(ZeroTransferNs(forward), ZeroTransferNs(backward));
+  for (int32_t rank = 0; rank < static_cast<int32_t>(run.graph.ranks.size()); ++rank) {
+    for (const LatenessPart part : {LatenessPart::kCompute, LatenessPart::kHost}) {
+      const Idealisation ideal = {.rank_indices = {rank}, .part = part};
+      const auto one = SavingOn(forward, ideal);
+      const auto other = SavingOn(backward, ideal);
+      ASSERT_TRUE(one && other);
+      EXPECT_EQ(one->saving_ns_per_step, other->saving_ns_per_step);
+      EXPECT_EQ(one->bound_lo_ns_per_step, other->bound_lo_ns_per_step);
+    }
+  }
+}
+
 TEST(Replay, AnEmptyGraphIsNotToldAnything) {
   const ArrivalGraph graph;
   const MatchResult match;
-  const Replay replay(graph, match);
+  const Replay replay = ReplayOf(graph, match);
   EXPECT_FALSE(replay.base().faithful);
   EXPECT_FALSE(SavingOn(replay, {}));
 }

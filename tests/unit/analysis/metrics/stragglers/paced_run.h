@@ -252,8 +252,13 @@ inline PacedRun MakePacedRun(const PacedShape& shape, unsigned seed, const Extra
   return PacedRunMaker(shape, seed).Make(own, transfer);
 }
 
+inline Replay ReplayOf(const PacedRun& run) {
+  InlineExecutor executor;
+  return {run.graph, run.match, executor};
+}
+
 inline StragglerResult FindIn(const PacedRun& run, const std::string& layout = "") {
-  const Replay replay(run.graph, run.match);
+  const Replay replay = ReplayOf(run);
   const BlameResult blame = PropagateBlame(run.graph, run.match);
   return FindStragglers({run.run, run.ranks, run.match, run.graph, replay, blame},
                         TestLateness(run.ranks, run.match, run.graph, layout));

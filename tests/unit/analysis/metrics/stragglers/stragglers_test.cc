@@ -231,7 +231,7 @@ PacedRun Unfaithful(PacedRun run) {
 
 TEST(FindStragglers, WithoutAFaithfulReplayWhoIsVeryLateIsNamedWithoutASaving) {
   const PacedRun run = Unfaithful(MakePacedRun(Cluster(1, 8), 24, Slow({5}, 0.05)));
-  ASSERT_FALSE(Replay(run.graph, run.match).base().faithful);
+  ASSERT_FALSE(ReplayOf(run).base().faithful);
   const StragglerResult result = FindIn(run);
   ASSERT_EQ(Names(result), NameList{"rank 5"});
   EXPECT_FALSE(result.stragglers[0].what_if.has_value());
