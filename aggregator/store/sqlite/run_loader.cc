@@ -12,6 +12,7 @@
 #include "aggregator/store/sqlite/row_fields.h"
 #include "analysis/base/status_macros.h"
 #include "platform/executor.h"
+#include "platform/mutex.h"
 #include "proto/batch_codec.h"
 #include "proto/step_codec.h"
 #include "proto/table_codec.h"
@@ -52,18 +53,25 @@ StepRow ReadStep(const Statement& found) {
   return row;
 }
 
+// What most is to be unpacked of, as it is stored.
+struct PackedTables {
+  std::vector<std::string> kernels;
+  std::vector<std::string> buckets;
+};
+
 class SourceLoader {
  public:
   SourceLoader(Database& db, int64_t source) : db_(db), source_(source) {}
 
-  // Kernels are what most is to be unpacked of: left as they are.
-  absl::Status Load(RunTables tables, SourceData* data, std::vector<std::string>* kernels) {
+  // Loads all but what it leaves packed.
+  absl::Status Load(RunTables tables, SourceData* data, PackedTables* packed) {
     LOCKSTEP_RETURN_IF_ERROR(LoadCommunicators(data));
     LOCKSTEP_RETURN_IF_ERROR(LoadSteps(data));
     if (tables == RunTables::kOfCollectives) return absl::OkStatus();
     LOCKSTEP_RETURN_IF_ERROR(LoadStepKernels(data));
-    LOCKSTEP_RETURN_IF_ERROR(LoadBuckets(data));
-    LOCKSTEP_RETURN_IF_ERROR(LoadKernels(kernels));
+    LOCKSTEP_RETURN_IF_ERROR(
+        LoadBlobs("SELECT columns FROM bucket WHERE source = ? ORDER BY sequence", &packed->buckets));
+    LOCKSTEP_RETURN_IF_ERROR(LoadBlobs("SELECT rows FROM kernel WHERE source = ? ORDER BY name", &packed->kernels));
     LOCKSTEP_RETURN_IF_ERROR(LoadRows(db_, "memory", source_, &data->memory));
     LOCKSTEP_RETURN_IF_ERROR(LoadRows(db_, "api", source_, &data->apis));
     LOCKSTEP_RETURN_IF_ERROR(LoadRows(db_, "range", source_, &data->ranges));
@@ -112,21 +120,11 @@ class SourceLoader {
         });
   }
 
-  absl::Status LoadBuckets(SourceData* data) {
-    return ForEachRow(db_, "SELECT columns FROM bucket WHERE source = ? ORDER BY sequence", source_,
-                      [data](const Statement& found) -> absl::Status {
-                        LOCKSTEP_ASSIGN_OR_RETURN(const auto rows, ReadBack(UnpackBuckets(found.Blob(0))));
-                        data->buckets.insert(data->buckets.end(), rows.begin(), rows.end());
-                        return absl::OkStatus();
-                      });
-  }
-
-  absl::Status LoadKernels(std::vector<std::string>* packed) {
-    return ForEachRow(db_, "SELECT rows FROM kernel WHERE source = ? ORDER BY name", source_,
-                      [packed](const Statement& found) {
-                        packed->emplace_back(found.Blob(0));
-                        return absl::OkStatus();
-                      });
+  absl::Status LoadBlobs(std::string_view sql, std::vector<std::string>* blobs) {
+    return ForEachRow(db_, sql, source_, [blobs](const Statement& found) {
+      blobs->emplace_back(found.Blob(0));
+      return absl::OkStatus();
+    });
   }
 
   absl::Status LoadSummary(SourceData* data) {
@@ -142,30 +140,66 @@ struct SourceHead {
   int64_t id = 0;
   int64_t conflicts = 0;
   SourceData data;
-  std::vector<std::string> kernels;  // packed
-  std::vector<uint32_t> names;       // id of the run's dictionary by id of the stream
+  PackedTables packed;
+  std::vector<uint32_t> names;  // id of the run's dictionary by id of the stream
 };
 
 absl::Status Unpack(SourceHead& head) {
-  for (const std::string& packed : head.kernels) {
+  for (const std::string& packed : head.packed.buckets) {
+    LOCKSTEP_ASSIGN_OR_RETURN(const auto rows, ReadBack(UnpackBuckets(packed)));
+    head.data.buckets.insert(head.data.buckets.end(), rows.begin(), rows.end());
+  }
+  for (const std::string& packed : head.packed.kernels) {
     LOCKSTEP_ASSIGN_OR_RETURN(auto rows, ReadBack(UnpackKernels(packed)));
     std::move(rows.begin(), rows.end(), std::back_inserter(head.data.kernels));
   }
-  head.kernels = {};
+  head.packed = {};
   return TranslateNames(head.names, &head.data);
 }
 
-// Of many sources side by side.
-absl::Status UnpackAll(std::vector<SourceHead>& heads) {
-  constexpr size_t kMany = 16;
-  std::vector<absl::Status> done(heads.size());
-  const auto has_kernels = [](const SourceHead& head) { return !head.kernels.empty(); };
-  const bool pays = heads.size() >= kMany && std::any_of(heads.begin(), heads.end(), has_kernels);
-  ThreadPool pool(pays ? 0 : 1);
-  pool.ParallelFor(heads.size(), [&](size_t i) { done[i] = Unpack(heads[i]); });
-  for (const absl::Status& status : done) LOCKSTEP_RETURN_IF_ERROR(status);
-  return absl::OkStatus();
-}
+// Reads the sources one after the other, because a database is of one thread at a time, each on the thread that is
+// free; what was read of one is unpacked while the next are read.
+class SourcesReader {
+ public:
+  SourcesReader(Database& db, RunTables tables, std::vector<SourceHead>& heads, RunDictionary& dictionary)
+      : db_(db), tables_(tables), heads_(heads), dictionary_(dictionary) {}
+
+  absl::Status Run() {
+    constexpr size_t kMany = 16;
+    std::vector<absl::Status> done(heads_.size());
+    const bool pays = heads_.size() >= kMany && tables_ == RunTables::kAll;
+    ThreadPool pool(pays ? 0 : 1);
+    pool.ParallelFor(heads_.size(), [&](size_t) {
+      auto [at, status] = ReadNext();
+      if (status.ok()) status = Unpack(heads_[at]);
+      done[at] = std::move(status);
+    });
+    for (const absl::Status& status : done) LOCKSTEP_RETURN_IF_ERROR(status);
+    return absl::OkStatus();
+  }
+
+ private:
+  std::pair<size_t, absl::Status> ReadNext() LOCKSTEP_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    const size_t at = next_++;
+    return {at, Read(heads_[at])};
+  }
+
+  absl::Status Read(SourceHead& head) LOCKSTEP_REQUIRES(mutex_) {
+    SourceLoader loader(db_, head.id);
+    LOCKSTEP_RETURN_IF_ERROR(loader.Load(tables_, &head.data, &head.packed));
+    head.data.summary.drops.Add(DropReason::kConflictingBatch, head.conflicts);
+    LOCKSTEP_ASSIGN_OR_RETURN(head.names, loader.LoadNames(dictionary_));
+    return absl::OkStatus();
+  }
+
+  Database& db_;
+  const RunTables tables_;
+  std::vector<SourceHead>& heads_;  // each of whoever read it
+  RunDictionary& dictionary_;
+  Mutex mutex_;  // of the database and the dictionary as well
+  size_t next_ LOCKSTEP_GUARDED_BY(mutex_) = 0;
+};
 
 absl::StatusOr<SourceContext> DecodeContext(std::string_view bytes) {
   v1::SourceContext message;
@@ -269,13 +303,7 @@ absl::StatusOr<LoadedRun> LoadStoredRun(Database db, const std::string& run, Run
   LOCKSTEP_ASSIGN_OR_RETURN(std::vector<SourceHead> heads, LoadHeads(db, found.first.run_id));
   RunDictionary dictionary;
   std::vector<StoredInstances> stored;
-  for (SourceHead& head : heads) {
-    SourceLoader loader(db, head.id);
-    LOCKSTEP_RETURN_IF_ERROR(loader.Load(tables, &head.data, &head.kernels));
-    head.data.summary.drops.Add(DropReason::kConflictingBatch, head.conflicts);
-    LOCKSTEP_ASSIGN_OR_RETURN(head.names, loader.LoadNames(dictionary));
-  }
-  LOCKSTEP_RETURN_IF_ERROR(UnpackAll(heads));
+  LOCKSTEP_RETURN_IF_ERROR(SourcesReader(db, tables, heads, dictionary).Run());
   for (SourceHead& head : heads) {
     loaded.data.sources.push_back(std::move(head.data));
     stored.push_back({head.id, std::move(head.names), loaded.data.sources.back().communicators.size()});
