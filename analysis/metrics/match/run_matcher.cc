@@ -93,7 +93,7 @@ void JoinTold(Work& work, Executor& executor) {
 // Joins with the planned domains; where the joined instances refute one, splits it and joins again.
 void JoinAndRefine(Work& work, Executor& executor) {
   JoinTold(work, executor);
-  std::vector<ClockEvidence> evidence = ClocksOfHosts(work.plans, work.domains, work.rows);
+  std::vector<ClockEvidence> evidence = ClocksOfHosts(work.plans, work.domains, work.rows, executor);
   std::set<int32_t> refuted;
   for (const ClockEvidence& e : evidence) refuted.insert(work.domains.domain[static_cast<size_t>(e.rank_a)]);
   for (const CommunicatorJoin& join : work.joins) {

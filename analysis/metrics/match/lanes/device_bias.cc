@@ -39,9 +39,11 @@ std::vector<int64_t> FindLargeBiases(const std::vector<CommunicatorPlan>& plans,
                                      const std::vector<RankRows>& rows, Executor& executor) {
   std::vector<RankLane> lanes;
   const ClockModel clock = OneClockADomain(domains);
-  for (size_t c = 0; c < plans.size(); ++c) {
-    PlanLanes found = LanesOf(plans[c], c, rows, clock);
-    std::move(found.lanes.begin(), found.lanes.end(), std::back_inserter(lanes));
+  std::vector<PlanLanes> found(plans.size());
+  executor.ParallelFor(plans.size(), [&](size_t c) { found[c] = LanesOf(plans[c], c, rows, clock); });
+  for (PlanLanes& of_plan : found) {
+    std::move(of_plan.lanes.begin(), of_plan.lanes.end(), std::back_inserter(lanes));
+    of_plan = {};
   }
   // The first lane of every class in every session: lanes come by rank.
   std::map<std::pair<int32_t, uint64_t>, size_t> first;

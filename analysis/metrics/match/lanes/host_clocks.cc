@@ -22,36 +22,49 @@ using LanesOfRank = std::map<uint64_t, RankLane>;  // by number of the plan
 
 class HostTester {
  public:
-  HostTester(const std::vector<CommunicatorPlan>& plans, const DomainPlan& domains, const std::vector<RankRows>& rows) {
+  HostTester(const std::vector<CommunicatorPlan>& plans, const DomainPlan& domains, const std::vector<RankRows>& rows,
+             Executor& executor)
+      : executor_(executor) {
     ClockModel clock;
     for (size_t r = 0; r < domains.domain.size(); ++r) {
       clock.SetDomain(static_cast<int32_t>(r), DomainId{domains.domain[r]});
     }
+    std::vector<PlanLanes> found(plans.size());
+    executor.ParallelFor(plans.size(), [&](size_t c) {
+      if (plans[c].membership == Membership::kKnown) found[c] = LanesOf(plans[c], c, rows, clock);
+    });
     for (size_t c = 0; c < plans.size(); ++c) {
-      if (plans[c].membership != Membership::kKnown) continue;
-      for (RankLane& lane : LanesOf(plans[c], c, rows, clock).lanes) {
+      for (RankLane& lane : found[c].lanes) {
         const auto rank = static_cast<size_t>(lane.rank_index);
         if (domains.basis[rank] != DomainBasis::kHost) continue;
         lanes_[domains.domain[rank]][lane.rank_index].emplace(c, std::move(lane));
       }
+      found[c] = {};
     }
   }
 
   std::vector<ClockEvidence> Run() const {
+    std::vector<const LanesByRank*> domains;
+    for (const auto& [domain, lanes] : lanes_) domains.push_back(&lanes);
+    std::vector<std::vector<ClockEvidence>> found(domains.size());
+    executor_.ParallelFor(domains.size(), [&](size_t d) { found[d] = EvidenceOf(*domains[d]); });
     std::vector<ClockEvidence> out;
-    for (const auto& [domain, lanes] : lanes_) {
-      std::vector<int32_t> ranks;
-      for (const auto& [rank, of_rank] : lanes) ranks.push_back(rank);
-      std::vector<ClockEvidence> found;
-      while (ranks.size() > 1) ranks = TakeClock(lanes, ranks, found);
-      const bool refuted = std::any_of(found.begin(), found.end(), [](const ClockEvidence& e) { return !e.one_clock; });
-      if (refuted) out.insert(out.end(), found.begin(), found.end());
-    }
+    for (const std::vector<ClockEvidence>& of_domain : found) out.insert(out.end(), of_domain.begin(), of_domain.end());
     return out;
   }
 
  private:
   using LanesByRank = std::map<int32_t, LanesOfRank>;
+
+  // Of one domain; nothing where no pair is on two clocks.
+  static std::vector<ClockEvidence> EvidenceOf(const LanesByRank& lanes) {
+    std::vector<int32_t> ranks;
+    for (const auto& [rank, of_rank] : lanes) ranks.push_back(rank);
+    std::vector<ClockEvidence> found;
+    while (ranks.size() > 1) ranks = TakeClock(lanes, ranks, found);
+    const bool refuted = std::any_of(found.begin(), found.end(), [](const ClockEvidence& e) { return !e.one_clock; });
+    return refuted ? found : std::vector<ClockEvidence>{};
+  }
 
   // Tests all against the first; returns those that are not known to be on its clock.
   static std::vector<int32_t> TakeClock(const LanesByRank& lanes, const std::vector<int32_t>& ranks,
@@ -90,14 +103,15 @@ class HostTester {
     return far ? std::optional(false) : before;
   }
 
+  Executor& executor_;
   std::map<int32_t, LanesByRank> lanes_;  // by domain
 };
 
 }  // namespace
 
 std::vector<ClockEvidence> ClocksOfHosts(const std::vector<CommunicatorPlan>& plans, const DomainPlan& domains,
-                                         const std::vector<RankRows>& rows) {
-  return HostTester(plans, domains, rows).Run();
+                                         const std::vector<RankRows>& rows, Executor& executor) {
+  return HostTester(plans, domains, rows, executor).Run();
 }
 
 }  // namespace lockstep

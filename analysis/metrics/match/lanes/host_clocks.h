@@ -15,6 +15,7 @@ namespace lockstep {
 // Two clocks: on one the ends do not meet, and moved against each other by more than devices differ they do, in a way
 // that settles the offset (lane_shift.h).
 [[nodiscard]] std::vector<ClockEvidence> ClocksOfHosts(const std::vector<CommunicatorPlan>& plans,
-                                                       const DomainPlan& domains, const std::vector<RankRows>& rows);
+                                                       const DomainPlan& domains, const std::vector<RankRows>& rows,
+                                                       Executor& executor);
 
 }  // namespace lockstep
