@@ -101,8 +101,10 @@ absl::StatusOr<bool> RunChapters::NextStretch() {
   run_match_.clock = matcher_.clock();
   matched_ = std::make_shared<const MatchResult>(std::move(matched));
   chapter_ = std::make_unique<const Chapter>(Chapter{*matched_, reader_->own()});
-  counts_.Add(*chapter_);
-  ForEachOwn(*chapter_, [&](const MatchedInstance& instance) { breaks_.Add(instance); });
+  executor_->ParallelFor(2, [&](size_t part) {
+    if (part == 0) return counts_.Add(*chapter_);
+    ForEachOwn(*chapter_, [&](const MatchedInstance& instance) { breaks_.Add(instance); });
+  });
   if (reader_->is_last()) {
     counts_.Finish(run_match_);
     run_match_.breaks = breaks_.Finish();

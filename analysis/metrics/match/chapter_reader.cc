@@ -285,14 +285,13 @@ void ChapterReader::Take(const ClockModel& clock) {
   }
 }
 
-void ChapterReader::ForgetTaken() {
-  for (const auto& cursor : cursors_) {
-    if (chapters_ > 0) cursor->Forget(cursor->keep_from);
-  }
+void ChapterReader::ForgetTaken(Executor& executor) {
+  if (chapters_ == 0) return;
+  executor.ParallelFor(cursors_.size(), [&](size_t r) { cursors_[r]->Forget(cursors_[r]->keep_from); });
 }
 
 absl::StatusOr<bool> ChapterReader::ReadSettled(const ClockModel& clock, Executor& executor) {
-  ForgetTaken();
+  ForgetTaken(executor);
   LOCKSTEP_ASSIGN_OR_RETURN(const bool filled, FillSettled(clock, executor));
   if (!filled) return false;
   const int64_t to_ns = to_ns_;
@@ -312,7 +311,7 @@ absl::StatusOr<bool> ChapterReader::ReadSettled(const ClockModel& clock, Executo
 
 absl::StatusOr<bool> ChapterReader::ReadNext(const ClockModel& clock, Executor& executor) {
   if (to_ns_ == kForever) return false;
-  ForgetTaken();
+  ForgetTaken(executor);
   from_ns_ = to_ns_;
   lead_ns_ = tail_ns_;
   ++chapters_;

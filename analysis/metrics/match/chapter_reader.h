@@ -83,7 +83,7 @@ class ChapterReader {
   [[nodiscard]] int64_t TimeOf(const ClockModel& clock, int64_t rows, int64_t begin, int64_t end) const;
   void ChooseEnd(const ClockModel& clock, Executor& executor);
   void Take(const ClockModel& clock);
-  void ForgetTaken();
+  void ForgetTaken(Executor& executor);
 
   const RankResolution& ranks_;
   const int64_t chapter_rows_;

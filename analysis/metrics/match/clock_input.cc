@@ -61,13 +61,14 @@ uint64_t Scattered(size_t position) {
 AllPairs FindAllPairs(const CommunicatorJoin& join, const std::vector<RankRows>& rows, const ClockModel& clock) {
   std::map<CollectiveOp, std::vector<const JoinedInstance*>> by_op;
   for (const JoinedInstance& j : join.instances) {
+    if (!MayBeAllPairs(j.instance.op) || IsAllPairs(j.instance.op)) continue;  // known without a look
     if (j.receiver < 0 && j.instance.matched() && j.instance.confidence >= kMinConfidence) {
       by_op[j.instance.op].push_back(&j);
     }
   }
   AllPairs out;
   for (const auto& [op, instances] : by_op) {
-    out[op] = IsAllPairs(op) || (MayBeAllPairs(op) && CommonPointsHold(WithoutSparse(instances, clock), rows, clock));
+    out[op] = CommonPointsHold(WithoutSparse(instances, clock), rows, clock);
   }
   return out;
 }
