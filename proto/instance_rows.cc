@@ -168,8 +168,9 @@ RowPieces& RowPieces::operator=(RowPieces&&) noexcept = default;
 RowPieces::RowPieces(std::vector<InstanceRow> rows) : rows_(std::move(rows)) {}
 
 RowPieces::RowPieces(const InstanceGroups& all, size_t piece_rows) {
+  constexpr size_t kFewOfGroup = 32;  // take more room as columns than as rows
   std::vector<uint32_t> by_place;
-  if (all.rows > piece_rows) by_place = GroupsByPlace(all);
+  if (all.rows > std::max(piece_rows, kFewOfGroup * all.groups.size())) by_place = GroupsByPlace(all);
   if (by_place.empty()) {
     rows_ = RowsOf(all);
     return;

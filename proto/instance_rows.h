@@ -21,7 +21,8 @@ class RowPieces {
   RowPieces();  // of no rows
   // At once.
   explicit RowPieces(std::vector<InstanceRow> rows);
-  // Of so many rows each, but in one where the columns of a communicator are not in the order of their places.
+  // Of so many rows each; in one where the columns of a communicator are not in the order of their places, or where
+  // communicators have few rows.
   RowPieces(const InstanceGroups& all, size_t piece_rows);
   ~RowPieces();
   RowPieces(RowPieces&&) noexcept;

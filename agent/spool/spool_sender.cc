@@ -214,18 +214,18 @@ void SpoolSender::TakeHeard() {
     GiveAgain(heard.lacking);
     // Before what this store has acknowledged itself counts as given: of that it need not be asked.
     checked = heard.another_store ? !OfferWhatWasGiven() : heard.open_offers == 0;
-    TakeStored(heard);
+    TakeStored(heard, /*is_now=*/&heard == &stores.back());
   }
   if (checked) {
     HaveChecked();
   }
 }
 
-void SpoolSender::TakeStored(const Heard& heard) {
+void SpoolSender::TakeStored(const Heard& heard, bool is_now) {
   for (const auto& [source_id, sequence] : heard.acknowledged) {
     if (sequence == kAllAcknowledged) {
       LetGo(source_id);
-    } else {
+    } else if (is_now) {  // another one may have less of it, and tells
       // The ledger first: what is neither acknowledged there nor kept in the spool is lost.
       ledger_.Acknowledge(source_id, sequence);
       spool_.Acknowledge(source_id, sequence);

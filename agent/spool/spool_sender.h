@@ -98,7 +98,7 @@ class SpoolSender : public UplinkObserver {
   [[nodiscard]] absl::Status End();
   void Tell(const absl::Status& status);
   void TakeHeard() LOCKSTEP_EXCLUDES(mutex_);
-  void TakeStored(const Heard& heard);
+  void TakeStored(const Heard& heard, bool is_now);
   absl::Status Collect(bool thoroughly);
   absl::StatusOr<bool> GiveNotes();
   absl::StatusOr<bool> GiveSource(const Hash128& source_id);

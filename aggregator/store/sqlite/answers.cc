@@ -70,12 +70,13 @@ std::optional<std::string> PackText(const std::string& text) {
   return bytes;
 }
 
-// To start threads costs what some hundred kilobytes do; 0: as many as there are cores.
+// To start threads costs what some hundred kilobytes do.
 size_t PackingThreads(const std::vector<KeptAnswer>& answers) {
   constexpr size_t kMuch = size_t{1} << 20;
+  constexpr size_t kMost = 8;  // the longest answers take longer than all others together
   size_t bytes = 0;
   for (const KeptAnswer& answer : answers) bytes += answer.text.size();
-  return answers.size() > 1 && bytes >= kMuch ? 0 : 1;
+  return answers.size() > 1 && bytes >= kMuch ? std::min(kMost, CpuCount()) : 1;
 }
 
 }  // namespace

@@ -8,13 +8,12 @@
 #include "aggregator/store/sqlite/binding.h"
 #include "analysis/base/check.h"
 #include "analysis/base/status_macros.h"
+#include "analysis/model/instance_piece.h"
 #include "platform/mutex.h"
 #include "proto/instance_codec.h"
 
 namespace lockstep {
 namespace {
-
-constexpr size_t kPieceRows = 512;  // a reader of many ranks has few rows of each at a time
 
 // The instances of one batch; sequence -1 = the end.
 struct StoredBatch {
@@ -114,13 +113,13 @@ class StoredInstanceStream final : public InstanceStream {
   absl::StatusOr<bool> NextBatch() {
     LOCKSTEP_ASSIGN_OR_RETURN(const StoredBatch batch, snapshot_->BatchAfter(source_.source, position_.number));
     if (batch.sequence < 0) return false;
-    position_ = {batch.sequence, batch.hash};
     LOCKSTEP_ASSIGN_OR_RETURN(pieces_, ReadBack(Decode(batch)));
+    position_ = {batch.sequence, batch.hash};
     return true;
   }
 
   static absl::StatusOr<codec::RowPieces> Decode(const StoredBatch& batch) {
-    if (batch.by_group.empty()) return UnpackInPieces(batch.block, kPieceRows);
+    if (batch.by_group.empty()) return UnpackInPieces(batch.block, kInstancesAPiece);
     std::vector<UnpackedInstances> parts;
     for (const std::string& group : batch.by_group) {
       LOCKSTEP_ASSIGN_OR_RETURN(UnpackedInstances part, UnpackCommunicator(group));

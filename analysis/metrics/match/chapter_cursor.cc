@@ -1,9 +1,11 @@
 #include "analysis/metrics/match/chapter_cursor.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "analysis/base/status_macros.h"
+#include "analysis/model/instance_piece.h"
 
 namespace lockstep {
 namespace {
@@ -54,24 +56,46 @@ void ChapterCursor::Close() {
 }
 
 absl::Status ChapterCursor::ReadTo(int64_t end) {
-  // Where a later snapshot goes on, it does so behind what the store keeps as one.
-  while (!done_ && (end_ < end || (growing_ && stream_->InMidst()))) {
-    LOCKSTEP_ASSIGN_OR_RETURN(std::vector<InstanceRow> block, stream_->Take());
-    done_ = block.empty();
-    if (done_) break;
-    std::vector<int64_t> starts;
-    starts.reserve(block.size());
-    for (InstanceRow& row : block) {
-      row.start_ns = std::clamp(row.start_ns, -kMaxAbsTimeNs, kMaxAbsTimeNs);
-      row.duration_ns = std::clamp<int64_t>(row.duration_ns, 0, kMaxAbsTimeNs);
-      reached_ns_ = std::max(reached_ns_, row.start_ns);
-      starts.push_back(row.start_ns);
+  while (!done_) {
+    // Where a later snapshot goes on, it does so behind what the store keeps as one.
+    const bool in_midst = growing_ && (!pending_.empty() || stream_->InMidst());
+    if (end_ >= end && !in_midst) break;
+    if (pending_.empty()) {
+      LOCKSTEP_ASSIGN_OR_RETURN(pending_, stream_->Take());
+      done_ = pending_.empty();
     }
-    blocks_.push_back({end_, reached_ns_, std::make_shared<const std::vector<InstanceRow>>(std::move(block)),
-                       std::make_shared<const std::vector<int64_t>>(std::move(starts))});
-    end_ = blocks_.back().end();
+    if (!done_) AddPiece();
   }
   return absl::OkStatus();
+}
+
+// How far a chapter reaches must not hang on how much a store gives at a time.
+std::vector<InstanceRow> ChapterCursor::NextPiece() {
+  if (given_ == 0 && pending_.size() <= kInstancesAPiece) return std::exchange(pending_, {});
+  const auto first = pending_.begin() + static_cast<std::ptrdiff_t>(given_);
+  given_ = std::min(given_ + kInstancesAPiece, pending_.size());
+  const auto last = pending_.begin() + static_cast<std::ptrdiff_t>(given_);
+  std::vector<InstanceRow> piece(std::make_move_iterator(first), std::make_move_iterator(last));
+  if (given_ == pending_.size()) {
+    pending_ = {};
+    given_ = 0;
+  }
+  return piece;
+}
+
+void ChapterCursor::AddPiece() {
+  std::vector<InstanceRow> piece = NextPiece();
+  std::vector<int64_t> starts;
+  starts.reserve(piece.size());
+  for (InstanceRow& row : piece) {
+    row.start_ns = std::clamp(row.start_ns, -kMaxAbsTimeNs, kMaxAbsTimeNs);
+    row.duration_ns = std::clamp<int64_t>(row.duration_ns, 0, kMaxAbsTimeNs);
+    reached_ns_ = std::max(reached_ns_, row.start_ns);
+    starts.push_back(row.start_ns);
+  }
+  blocks_.push_back({end_, reached_ns_, std::make_shared<const std::vector<InstanceRow>>(std::move(piece)),
+                     std::make_shared<const std::vector<int64_t>>(std::move(starts))});
+  end_ = blocks_.back().end();
 }
 
 void ChapterCursor::Forget(int64_t before) {

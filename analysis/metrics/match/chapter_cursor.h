@@ -65,10 +65,14 @@ class ChapterCursor {
   };
 
   [[nodiscard]] std::deque<Block>::const_iterator BlockOf(int64_t row) const;
+  [[nodiscard]] std::vector<InstanceRow> NextPiece();
+  void AddPiece();
 
   std::unique_ptr<InstanceStream> stream_;
   InstancePosition position_;
-  std::deque<Block> blocks_;  // none is empty
+  std::vector<InstanceRow> pending_;  // what the stream gave last, less
+  size_t given_ = 0;                  // what is in blocks of it
+  std::deque<Block> blocks_;          // none is empty
   int64_t end_ = 0;
   int64_t reached_ns_ = -kMaxAbsTimeNs;
   bool done_ = true;

@@ -62,7 +62,7 @@ struct ReplayGroup {
 };
 
 // Nodes in one stretch of memory. Room is made without being written: what is much is first touched by those who fill
-// it, side by side. Moved, not copied.
+// it, side by side. Moved once, not copied.
 class ReplayNodes {
  public:
   ReplayNodes() = default;

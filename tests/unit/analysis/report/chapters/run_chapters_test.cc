@@ -2,12 +2,17 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
+#include "analysis/base/status_macros.h"
+#include "analysis/model/instance_piece.h"
 #include "analysis/report/report.h"
 #include "tests/support/run_builder.h"
 #include "tests/support/simulator/simulated.h"
@@ -15,15 +20,54 @@
 namespace lockstep {
 namespace {
 
-Json Report(SimulatedRun& run, const ChapterLimits& limits, bool reversed = false) {
+Json Report(SimulatedRun& run, InstanceSource& instances, const ChapterLimits& limits, bool reversed = false) {
   AnalysisOptions options;
   options.views = {"all"};
   options.instances = -1;
   InlineExecutor executor(reversed);
-  auto report = BuildReport(run.run, *run.instances, options, executor, limits);
+  auto report = BuildReport(run.run, instances, options, executor, limits);
   EXPECT_TRUE(report.ok()) << report.status();
   return *std::move(report);
 }
+
+Json Report(SimulatedRun& run, const ChapterLimits& limits, bool reversed = false) {
+  return Report(run, *run.instances, limits, reversed);
+}
+
+// The instances of another source, so many at a time.
+class InBlocks final : public InstanceSource {
+ public:
+  InBlocks(InstanceSource& of, size_t rows) : of_(of), rows_(rows) {}
+  absl::StatusOr<std::unique_ptr<InstanceStream>> Open(size_t source) override {
+    LOCKSTEP_ASSIGN_OR_RETURN(auto stream, of_.Open(source));
+    std::vector<InstanceRow> all;
+    while (true) {
+      LOCKSTEP_ASSIGN_OR_RETURN(const auto some, stream->Take());
+      if (some.empty()) break;
+      all.insert(all.end(), some.begin(), some.end());
+    }
+    return std::make_unique<Stream>(std::move(all), rows_);
+  }
+
+ private:
+  class Stream final : public InstanceStream {
+   public:
+    Stream(std::vector<InstanceRow> all, size_t rows) : all_(std::move(all)), rows_(rows) {}
+    absl::StatusOr<std::vector<InstanceRow>> Take() override {
+      const size_t first = next_;
+      next_ = std::min(all_.size(), first + rows_);
+      return std::vector(all_.begin() + static_cast<int64_t>(first), all_.begin() + static_cast<int64_t>(next_));
+    }
+
+   private:
+    const std::vector<InstanceRow> all_;
+    const size_t rows_;
+    size_t next_ = 0;
+  };
+
+  InstanceSource& of_;
+  const size_t rows_;
+};
 
 struct Compared {
   Json whole;
@@ -93,6 +137,14 @@ TEST(Chapters, OfADecodeTellTheSameCollectivesAndTheSameStraggler) {
   ASSERT_FALSE(Named(both.whole).empty());
   EXPECT_EQ(Named(both.chapters), Named(both.whole));
   EXPECT_EQ(both.chapters["summary"]["verdict"], both.whole["summary"]["verdict"]);
+}
+
+TEST(Chapters, DoNotHangOnHowManyInstancesAStoreGivesAtATime) {
+  const auto run = Simulated(kDecode, 20261123);
+  InBlocks batches(*run->instances, 4'096);
+  InBlocks pieces(*run->instances, kInstancesAPiece);
+  const ChapterLimits limits{0, 4'000, 1};
+  EXPECT_EQ(Report(*run, batches, limits), Report(*run, pieces, limits));
 }
 
 TEST(Chapters, OfATrainingTellTheSameCollectives) {
