@@ -53,7 +53,7 @@ void KeepFreeMemory() {
   if (!HasJemalloc()) {
     return;
   }
-  constexpr std::ptrdiff_t kKeptMs = 10'000;
+  constexpr std::ptrdiff_t kKeptMs = 1'000;
   SetDecay(kKeptMs);
   Set("background_thread", true);  // else a process that has come to rest keeps what it has
 }

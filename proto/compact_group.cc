@@ -31,15 +31,15 @@ CompactCovers CompactOf(const CoverGroup& group) {
   return out;
 }
 
-}  // namespace
-
-CompactNumbers::CompactNumbers(const Numbers& numbers) : mask_(numbers.is_one() ? 0 : ~size_t{0}) {
-  Take(numbers.stored());
+template <typename Distance>
+void PutDistances(std::span<const int64_t> each, uint64_t least, std::vector<Distance>& out) {
+  out.resize(each.size());
+  for (size_t i = 0; i < each.size(); ++i) out[i] = static_cast<Distance>(static_cast<uint64_t>(each[i]) - least);
 }
 
-CompactNumbers::CompactNumbers(std::span<const int64_t> each) : mask_(~size_t{0}) { Take(each); }
+}  // namespace
 
-void CompactNumbers::Take(std::span<const int64_t> each) {
+CompactNumbers::CompactNumbers(std::span<const int64_t> each) {
   if (each.empty()) return;
   int64_t least = each.front();
   int64_t most = each.front();
@@ -48,12 +48,12 @@ void CompactNumbers::Take(std::span<const int64_t> each) {
     most = std::max(most, number);
   }
   least_ = static_cast<uint64_t>(least);
-  if (static_cast<uint64_t>(most) - least_ > UINT32_MAX) {
-    wide_.assign(each.begin(), each.end());
-    return;
-  }
-  narrow_.resize(each.size());
-  for (size_t i = 0; i < each.size(); ++i) narrow_[i] = static_cast<uint32_t>(static_cast<uint64_t>(each[i]) - least_);
+  const uint64_t widest = static_cast<uint64_t>(most) - least_;
+  if (widest == 0) return;
+  bytes_ = widest <= UINT16_MAX ? 2 : widest <= UINT32_MAX ? 4 : 8;
+  if (bytes_ == 2) PutDistances(each, least_, short_);
+  if (bytes_ == 4) PutDistances(each, least_, narrow_);
+  if (bytes_ == 8) PutDistances(each, least_, wide_);
 }
 
 CompactGroup::CompactGroup(const InstanceGroup& group)

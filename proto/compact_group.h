@@ -10,26 +10,34 @@
 
 namespace lockstep::codec {
 
-// As Numbers: half the room where all are within 2^32 of each other.
+// As Numbers, in no more room than their distances from the least one take: 2, 4 or 8 bytes each, none where all are
+// alike.
 class CompactNumbers {
  public:
-  CompactNumbers() : narrow_{0} {}
-  explicit CompactNumbers(const Numbers& numbers);
+  CompactNumbers() = default;  // one for all: 0
+  explicit CompactNumbers(const Numbers& numbers) : CompactNumbers(numbers.stored()) {}
   explicit CompactNumbers(std::span<const int64_t> each);
 
   // Below the number of rows that it was made for.
   int64_t operator[](size_t row) const {
-    if (!wide_.empty()) return wide_[row];
-    return static_cast<int64_t>(least_ + narrow_[row & mask_]);
+    switch (bytes_) {
+      case 0:
+        return static_cast<int64_t>(least_);
+      case 2:
+        return static_cast<int64_t>(least_ + short_[row]);
+      case 4:
+        return static_cast<int64_t>(least_ + narrow_[row]);
+      default:
+        return static_cast<int64_t>(least_ + wide_[row]);
+    }
   }
 
  private:
-  void Take(std::span<const int64_t> each);
-
   uint64_t least_ = 0;
-  std::vector<uint32_t> narrow_;  // above the least
-  std::vector<int64_t> wide_;     // or, as they are
-  size_t mask_ = 0;               // 0: one for all
+  int bytes_ = 0;  // of a distance
+  std::vector<uint16_t> short_;
+  std::vector<uint32_t> narrow_;
+  std::vector<uint64_t> wide_;
 };
 
 // As SegmentGroup, CoverGroup and InstanceGroup, without what only a reader of columns needs.
