@@ -313,15 +313,31 @@ TEST_F(SpoolSenderTest, ALostConnectionAloneAsksNothing) {
 
 TEST_F(SpoolSenderTest, AStoreIsNotAskedForWhatItHasAcknowledgedItselfHoweverLateItsWelcomeIsLookedAt) {
   aggregator_.OpenStore(1);
+  aggregator_.RefuseWith(absl::UnavailableError("nobody listens"));
   Agent agent(folder_.path(), aggregator_, /*start=*/false);
   ASSERT_EQ(agent.TakeFile(1), absl::OkStatus());
   agent.sender().OnAcknowledged({0, 2}, 0, /*complete=*/true);  // of the store before
   agent.sender().OnWelcome(1);
   agent.sender().OnAcknowledged({0, 3}, 0, /*complete=*/true);
   agent.sender().OnNoteStored({0, 4});
+  aggregator_.RefuseWith(absl::OkStatus());
   agent.Start();
   ASSERT_EQ(agent.Drain(), absl::OkStatus());
   EXPECT_EQ(aggregator_.offered(), 1);
+}
+
+TEST_F(SpoolSenderTest, WhatAStoreThatIsGoneAcknowledgedInPartStaysInTheSpool) {
+  aggregator_.OpenStore(1);
+  aggregator_.RefuseWith(absl::UnavailableError("nobody listens"));
+  Agent agent(folder_.path(), aggregator_, /*start=*/false);
+  ASSERT_EQ(agent.TakeFile(1), absl::OkStatus());
+  agent.sender().OnAcknowledged({0, 1}, 5, /*complete=*/false);
+  agent.sender().OnWelcome(1);
+  aggregator_.RefuseWith(absl::OkStatus());
+  agent.Start();
+  ASSERT_EQ(agent.Drain(), absl::OkStatus());
+  EXPECT_THAT(agent.again(), IsEmpty());
+  EXPECT_EQ(aggregator_.sources().at({0, 1}).bodies, Bodies(1));
 }
 
 TEST_F(SpoolSenderTest, ASourceThatIsTakenAgainAfterItsEndIsLetGo) {
