@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdint>
 #include <fstream>
 #include <memory>
@@ -50,7 +51,11 @@ TEST(Heap, WhatIsKeptGoesBackWhenItIsAskedTo) {
   KeepFreeMemory();
   const int64_t before = ResidentBytes();
   const auto left = FreeNearlyAll();
-  ReturnFreeMemory();
+  // A thread of the allocator may be handing some of it back at this moment.
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  do {
+    ReturnFreeMemory();
+  } while (ResidentBytes() - before >= 16 * kMiB && std::chrono::steady_clock::now() < end);
   EXPECT_LT(ResidentBytes() - before, 16 * kMiB);
   EXPECT_EQ(left[4096][0], 0);
 }
