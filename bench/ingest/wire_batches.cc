@@ -1,5 +1,7 @@
 #include "bench/ingest/wire_batches.h"
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <unordered_map>
 #include <utility>
@@ -43,6 +45,10 @@ absl::StatusOr<std::vector<WireSource>> WireSourcesOf(LoadedRun& run) {
       Batch batch;
       LOCKSTEP_ASSIGN_OR_RETURN(batch.instances, stream->Take());
       if (batch.instances.empty()) break;
+      while (stream->InMidst()) {  // as large as the batch that was stored
+        LOCKSTEP_ASSIGN_OR_RETURN(std::vector<InstanceRow> more, stream->Take());
+        std::move(more.begin(), more.end(), std::back_inserter(batch.instances));
+      }
       batch.sequence = static_cast<int64_t>(source.bodies.size());
       if (batch.sequence == 0) batch.communicators = run.data.sources[i].communicators;
       names.Translate(batch);
