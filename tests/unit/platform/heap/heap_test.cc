@@ -12,14 +12,6 @@
 namespace lockstep {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kOwnAllocator = true;
-#elif defined(__has_feature)
-constexpr bool kOwnAllocator = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-constexpr bool kOwnAllocator = false;
-#endif
-
 constexpr int64_t kMiB = 1 << 20;
 
 int64_t ResidentBytes() {
@@ -44,9 +36,6 @@ std::vector<std::unique_ptr<char[]>> FreeNearlyAll() {
 }
 
 TEST(Heap, WhatIsKeptGoesBackWhenItIsAskedTo) {
-  if (kOwnAllocator) {
-    GTEST_SKIP() << "a sanitizer's allocator keeps what is free";
-  }
   UseLittleMemory();
   KeepFreeMemory();
   const int64_t before = ResidentBytes();
@@ -61,9 +50,6 @@ TEST(Heap, WhatIsKeptGoesBackWhenItIsAskedTo) {
 }
 
 TEST(Heap, OfLittleMemoryWhatIsFreeIsNotKept) {
-  if (kOwnAllocator) {
-    GTEST_SKIP() << "a sanitizer's allocator keeps what is free";
-  }
   UseLittleMemory();
   const int64_t before = ResidentBytes();
   {
