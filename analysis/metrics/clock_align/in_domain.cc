@@ -1,5 +1,7 @@
 #include "analysis/metrics/clock_align/in_domain.h"
 
+#include <absl/container/flat_hash_map.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -44,13 +46,6 @@ std::vector<std::vector<DomainMembers>> ByDomain(const ClockInput& input, size_t
   return out;
 }
 
-void Thin(size_t most, std::vector<PairEnd>& ends) {
-  const size_t count = ends.size();
-  if (count <= most) return;
-  for (size_t i = 0; i < most; ++i) ends[i] = ends[i * count / most];
-  ends.resize(most);
-}
-
 // Evenly thinned, in order of time, so that the series of the pairs are.
 std::vector<const DomainMembers*> Chosen(const std::vector<DomainMembers>& instances) {
   const size_t stride = 1 + instances.size() / kMaxPairEnds;
@@ -64,28 +59,83 @@ std::vector<const DomainMembers*> Chosen(const std::vector<DomainMembers>& insta
   return out;
 }
 
-PairEnds Collect(const std::vector<DomainMembers>& instances, size_t most) {
-  PairEnds out;
-  for (const DomainMembers* chosen : Chosen(instances)) {
-    const auto& members = chosen->members;
-    const bool whole = members.size() == chosen->instance->members;
-    int64_t last = INT64_MIN;
-    for (const ClockMember* m : members) last = std::max(last, m->start_ns);
-    for (size_t a = 0; a < members.size(); ++a) {
-      for (size_t b = a + 1; b < members.size(); ++b) {
-        const bool ordered = members[a]->rank_index < members[b]->rank_index;
-        const ClockMember& x = ordered ? *members[a] : *members[b];
-        const ClockMember& y = ordered ? *members[b] : *members[a];
-        const ClockMember& later = x.start_ns > y.start_ns ? x : y;
-        out[{x.rank_index, y.rank_index}].push_back({x.end_ns, x.end_ns - y.end_ns, x.start_ns - y.start_ns,
-                                                     std::min(x.end_ns - x.start_ns, y.end_ns - y.start_ns),
-                                                     chosen->instance->cls, later.start_ns == last,
-                                                     whole ? later.end_ns - later.start_ns : 0});
-      }
+// Of the ends of one pair, which are met one after the other, so many evenly thinned ones.
+class Thinned {
+ public:
+  void Count() { ++count_; }
+  // Whether the next one is of them.
+  [[nodiscard]] bool TakesNext(size_t most) {
+    const bool takes = count_ <= most || met_ == taken_ * count_ / most;
+    ++met_;
+    if (takes) ++taken_;
+    return takes;
+  }
+  [[nodiscard]] size_t Room(size_t most) const { return std::min(count_, most); }
+
+ private:
+  size_t count_ = 0;
+  size_t met_ = 0;
+  size_t taken_ = 0;
+};
+
+// use(x, y) for each two members, the lower rank first.
+template <typename Use>
+void ForEachPair(const std::vector<const ClockMember*>& members, const Use& use) {
+  for (size_t a = 0; a < members.size(); ++a) {
+    for (size_t b = a + 1; b < members.size(); ++b) {
+      const bool ordered = members[a]->rank_index < members[b]->rank_index;
+      use(ordered ? *members[a] : *members[b], ordered ? *members[b] : *members[a]);
     }
   }
-  for (auto& [pair, ends] : out) Thin(most, ends);
-  return out;
+}
+
+// The ends of every pair of the domain: counted first, so that only those that are used are kept.
+class PairTable {
+ public:
+  void Count(const std::vector<const ClockMember*>& members) {
+    ForEachPair(members, [&](const ClockMember& x, const ClockMember& y) {
+      const auto [at, is_new] = place_.try_emplace(RankPair(x.rank_index, y.rank_index), pairs_.size());
+      if (is_new) pairs_.emplace_back();
+      pairs_[at->second].thinned.Count();
+    });
+  }
+
+  void Add(const DomainMembers& of, size_t most) {
+    const bool whole = of.members.size() == of.instance->members;
+    int64_t last = INT64_MIN;
+    for (const ClockMember* m : of.members) last = std::max(last, m->start_ns);
+    ForEachPair(of.members, [&](const ClockMember& x, const ClockMember& y) {
+      OfPair& pair = pairs_[place_.find(RankPair(x.rank_index, y.rank_index))->second];
+      if (!pair.thinned.TakesNext(most)) return;
+      if (pair.ends.empty()) pair.ends.reserve(pair.thinned.Room(most));
+      const ClockMember& later = x.start_ns > y.start_ns ? x : y;
+      pair.ends.push_back({x.end_ns, x.end_ns - y.end_ns, x.start_ns - y.start_ns,
+                           std::min(x.end_ns - x.start_ns, y.end_ns - y.start_ns), of.instance->cls,
+                           later.start_ns == last, whole ? later.end_ns - later.start_ns : 0});
+    });
+  }
+
+  [[nodiscard]] PairEnds Take() {
+    PairEnds out;
+    for (const auto& [pair, place] : place_) out.emplace(pair, std::move(pairs_[place].ends));
+    return out;
+  }
+
+ private:
+  struct OfPair {
+    Thinned thinned;
+    std::vector<PairEnd> ends;
+  };
+  absl::flat_hash_map<RankPair, size_t> place_;
+  std::vector<OfPair> pairs_;
+};
+
+PairEnds Collect(const std::vector<DomainMembers>& instances, size_t most) {
+  const std::vector<const DomainMembers*> chosen = Chosen(instances);
+  PairTable table;
+  for (const DomainMembers* of : chosen) table.Count(of->members);
+  for (const DomainMembers* of : chosen) table.Add(*of, most);
+  return table.Take();
 }
 
 struct PairFigure {
