@@ -87,7 +87,7 @@ void ClockInputBuilder::Add(size_t communicator, const CommunicatorJoin& join, c
   const size_t one_in = join.instances.size() <= most ? 1 : 1 + (join.instances.size() - 1) / most;
   for (size_t i = 0; i < join.instances.size(); ++i) {
     const JoinedInstance& j = join.instances[i];
-    if (j.instance.kind == MatchKind::kId && Scattered(i) % one_in != 0) continue;
+    if (one_in > 1 && Scattered(i) % one_in != 0 && CannotBeRefuted(j.instance)) continue;
     if (!j.instance.matched() || j.instance.confidence < kMinConfidence) continue;
     if (j.receiver >= 0) {
       AddOne(communicator, i, j, ClockRelation::kOneWay, j.sender);
@@ -98,6 +98,14 @@ void ClockInputBuilder::Add(size_t communicator, const CommunicatorJoin& join, c
       AddOne(communicator, i, j, to_root ? ClockRelation::kToOne : ClockRelation::kOneWay, j.root);
     }
   }
+}
+
+// By the clocks: those joined by id are not, and within one domain there are no bounds to contradict.
+bool ClockInputBuilder::CannotBeRefuted(const MatchedInstance& instance) const {
+  if (instance.kind == MatchKind::kId) return true;
+  const auto domain_of = [&](const MatchedMember& m) { return input_.domain[static_cast<size_t>(m.rank_index)]; };
+  return std::all_of(instance.members.begin(), instance.members.end(),
+                     [&](const MatchedMember& m) { return domain_of(m) == domain_of(instance.members.front()); });
 }
 
 void ClockInputBuilder::AddOne(size_t communicator, size_t position, const JoinedInstance& joined,

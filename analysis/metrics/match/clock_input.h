@@ -26,7 +26,8 @@ class ClockInputBuilder {
  public:
   ClockInputBuilder(const std::vector<int32_t>& domain, const std::vector<RankRows>& rows);
 
-  // Takes the confident instances of a communicator; of those joined by id one in so many that about `most` are left.
+  // Takes the confident instances of a communicator; of those that the clocks cannot refute one in so many that about
+  // `most` are left.
   void Add(size_t communicator, const CommunicatorJoin& join, const AllPairs& all_pairs, size_t most = SIZE_MAX);
 
   // As ClockInput::most_pair_ends.
@@ -37,6 +38,7 @@ class ClockInputBuilder {
   [[nodiscard]] std::pair<size_t, size_t> Origin(uint32_t instance) const { return origin_.at(instance); }
 
  private:
+  [[nodiscard]] bool CannotBeRefuted(const MatchedInstance& instance) const;
   void AddOne(size_t communicator, size_t position, const JoinedInstance& joined, ClockRelation relation,
               int32_t first_rank);
 
