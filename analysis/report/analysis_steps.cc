@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <set>
 #include <utility>
 
@@ -22,6 +23,39 @@ std::string DescribeGroups(const RunData& run, const RankResolution& ranks) {
     for (const std::string& path : paths) text += fmt::format(" '{}'", path);
   }
   return text;
+}
+
+absl::Status DoAll(const std::vector<InstanceSums::Part>& parts, Executor& executor) {
+  std::vector<absl::Status> done(parts.size());
+  executor.ParallelFor(parts.size(), [&](size_t i) { done[i] = parts[i](); });
+  for (const absl::Status& status : done) LOCKSTEP_RETURN_IF_ERROR(status);
+  return absl::OkStatus();
+}
+
+// What comes next made ready, and each part with the chapters one after the other.
+std::vector<InstanceSums::Part> TasksOf(RunChapters& chapters,
+                                        const std::vector<std::vector<InstanceSums::Part>>& parts) {
+  std::vector<InstanceSums::Part> out;
+  for (size_t lane = 0; lane < chapters.LanesAhead(); ++lane) {
+    out.emplace_back([&chapters, lane] { return chapters.Prepare(lane); });
+  }
+  for (size_t p = 0; p < parts.front().size(); ++p) {
+    out.emplace_back([&parts, p] {
+      for (const auto& of_chapter : parts) LOCKSTEP_RETURN_IF_ERROR(of_chapter[p]());
+      return absl::OkStatus();
+    });
+  }
+  out.emplace_back([&chapters] {
+    chapters.Count();
+    return absl::OkStatus();
+  });
+  return out;
+}
+
+absl::Status SumSample(RunChapters& chapters, Executor& executor, InstanceSums& sums) {
+  if (!chapters.sample_is_apart() || sums.causes == nullptr) return absl::OkStatus();
+  LOCKSTEP_ASSIGN_OR_RETURN(const RunChapters::Sample sample, chapters.TakeSample());
+  return sums.causes->SetSample(sample.matched, *sample.rows, executor);
 }
 
 }  // namespace
@@ -72,16 +106,18 @@ absl::Status SumChapters(RunChapters& chapters, const Fleet& fleet, const std::v
                          const std::function<bool()>& go_on) {
   while (go_on == nullptr || go_on()) {
     LOCKSTEP_ASSIGN_OR_RETURN(const bool more, chapters.Next());
-    if (!more) return absl::OkStatus();
-    const Chapter& chapter = chapters.chapter();
-    LOCKSTEP_RETURN_IF_ERROR(meter.Add(chapter, chapters.rows(), executor));
-    LOCKSTEP_ASSIGN_OR_RETURN(auto named_rows,
-                              NamedRows(fleet.run, chapters.rows(), fleet.ranks, fleet.options.kernels));
-    LOCKSTEP_ASSIGN_OR_RETURN(auto range_rows, RangeRows(fleet, chapters.rows()));
-    const AnalysisContext context{
-        fleet.run,          chapters.rows(), fleet.options, fleet.ranks,           chapter.match,        executor,
-        fleet.run_start_ns, selected,        notices,       std::move(named_rows), std::move(range_rows)};
-    LOCKSTEP_RETURN_IF_ERROR(sums.Add(chapter, context, chapters.sample()));
+    if (!more) return SumSample(chapters, executor, sums);
+    std::deque<AnalysisContext> contexts;
+    std::vector<std::vector<InstanceSums::Part>> parts;  // of each chapter the same ones
+    for (const RunChapters::Current& it : chapters.current()) {
+      LOCKSTEP_ASSIGN_OR_RETURN(auto named_rows, NamedRows(fleet.run, it.rows, fleet.ranks, fleet.options.kernels));
+      LOCKSTEP_ASSIGN_OR_RETURN(auto range_rows, RangeRows(fleet, it.rows));
+      contexts.push_back({fleet.run, it.rows, fleet.options, fleet.ranks, it.chapter.match, executor,
+                          fleet.run_start_ns, selected, notices, std::move(named_rows), std::move(range_rows)});
+      parts.push_back(sums.Parts(it.chapter, contexts.back(), it.sample));
+      parts.back().emplace_back([&] { return meter.Add(it.chapter, it.rows, executor); });
+    }
+    LOCKSTEP_RETURN_IF_ERROR(DoAll(TasksOf(chapters, parts), executor));
   }
   return absl::OkStatus();
 }

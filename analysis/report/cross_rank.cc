@@ -33,6 +33,16 @@ absl::Status CrossRankSums::Add(const Chapter& chapter, InstanceSource& instance
   return absl::OkStatus();
 }
 
+absl::Status CrossRankSums::SetSample(std::shared_ptr<const MatchResult> match, InstanceSource& instances,
+                                      Executor& executor) {
+  auto sample = std::make_shared<CrossRankSample>();
+  sample->match = std::move(match);
+  LOCKSTEP_ASSIGN_OR_RETURN(sample->graph, LoadArrivalGraph(run_, instances, ranks_, *sample->match, executor));
+  sample->replay = std::make_unique<const Replay>(sample->graph, *sample->match, executor);
+  sample_ = std::move(sample);
+  return absl::OkStatus();
+}
+
 std::unique_ptr<const CrossRank> CrossRankSums::Finish(const RunMatch& match, const AnalysisOptions& options) {
   LOCKSTEP_CHECK(sample_ != nullptr);
   auto out = std::make_unique<CrossRank>();

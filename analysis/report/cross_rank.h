@@ -34,17 +34,20 @@ struct CrossRank {
   StragglerResult stragglers;
 };
 
-// Fed with the chapters of a run in order of time. A copy shares the sample and goes on for itself.
+// Fed with the chapters of a run, those of a rank in order of time. A copy shares the sample and goes on for itself.
 class CrossRankSums {
  public:
-  // Borrows all. `span_ns`: length of the run; 0 = one chapter is the run.
-  CrossRankSums(const RunData& run, const RankResolution& ranks, int64_t span_ns)
-      : run_(run), ranks_(ranks), lateness_(ranks.ranks.size(), span_ns) {}
+  // Borrows the run and the ranks.
+  CrossRankSums(const RunData& run, const RankResolution& ranks, const RunExtent& extent)
+      : run_(run), ranks_(ranks), lateness_(ranks.ranks.size(), extent) {}
 
   // `instances`: rows of the chapter. `sample`: what the chapter borrows if it is the sample; one is, or of several the
   // last one counts. Errors: those of the instances.
   [[nodiscard]] absl::Status Add(const Chapter& chapter, InstanceSource& instances,
                                  std::shared_ptr<const MatchResult> sample, Executor& executor);
+  // A sample that no chapter is: its match and its rows.
+  [[nodiscard]] absl::Status SetSample(std::shared_ptr<const MatchResult> match, InstanceSource& instances,
+                                       Executor& executor);
   // The sums are used up.
   [[nodiscard]] std::unique_ptr<const CrossRank> Finish(const RunMatch& match, const AnalysisOptions& options);
 

@@ -128,7 +128,7 @@ absl::Status GrowingRun::Begin() {
   ++begun_;
   kept.fleet = std::make_unique<Fleet>(MakeFleet(run_, kept.ranks, kept.chapters.match(), kept.options));
   kept.meter = std::make_unique<FleetMeter>(*kept.fleet, true);
-  kept.sums = std::make_unique<InstanceSums>(*kept.fleet, kept.options.views, kept.chapters.span_ns());
+  kept.sums = std::make_unique<InstanceSums>(*kept.fleet, kept.options.views, kept.chapters.extent());
   kept.selected = SelectedRanks(kept.ranks, kept.options);
   return absl::OkStatus();
 }

@@ -16,11 +16,12 @@ bool Any(const std::vector<std::string>& views, std::initializer_list<std::strin
 
 // Feeds a sum with the chapter's own instances that are selected.
 template <typename Sum>
-std::function<void()> Feeding(Sum& sum, const Chapter& chapter, const AnalysisContext& context) {
+InstanceSums::Part Feeding(Sum& sum, const Chapter& chapter, const AnalysisContext& context) {
   return [&sum, &chapter, &context] {
     ForEachOwn(chapter, [&](const MatchedInstance& instance) {
       if (Selects(context, instance)) sum.Add(instance);
     });
+    return absl::OkStatus();
   };
 }
 
@@ -31,10 +32,10 @@ std::unique_ptr<Sum> CopyOf(const std::unique_ptr<Sum>& sum) {
 
 }  // namespace
 
-InstanceSums::InstanceSums(const Fleet& fleet, const std::vector<std::string>& views, int64_t span_ns) {
+InstanceSums::InstanceSums(const Fleet& fleet, const std::vector<std::string>& views, const RunExtent& extent) {
   const size_t ranks = fleet.ranks.ranks.size();
   if (Any(views, {"summary", "imbalance", "stragglers", "findings"})) {
-    causes = std::make_unique<CrossRankSums>(fleet.run, fleet.ranks, span_ns);
+    causes = std::make_unique<CrossRankSums>(fleet.run, fleet.ranks, extent);
   }
   if (Any(views, {"summary", "collectives"})) collectives = std::make_unique<CollectivesSum>();
   if (Any(views, {"skew"})) {
@@ -51,21 +52,19 @@ InstanceSums::InstanceSums(const InstanceSums& other)
       listed(CopyOf(other.listed)),
       late(CopyOf(other.late)) {}
 
-absl::Status InstanceSums::Add(const Chapter& chapter, const AnalysisContext& context,
-                               std::shared_ptr<const MatchResult> sample) {
-  absl::Status causes_done;
-  // The longest first: none needs another.
-  std::vector<std::function<void()>> parts;
+std::vector<InstanceSums::Part> InstanceSums::Parts(const Chapter& chapter, const AnalysisContext& context,
+                                                    std::shared_ptr<const MatchResult> sample) {
+  std::vector<Part> parts;
   if (causes != nullptr) {
-    parts.emplace_back(
-        [&] { causes_done = causes->Add(chapter, context.instances, std::move(sample), context.executor); });
+    parts.emplace_back([this, &chapter, &context, sample = std::move(sample)] {
+      return causes->Add(chapter, context.instances, sample, context.executor);
+    });
   }
   if (collectives != nullptr) parts.push_back(Feeding(*collectives, chapter, context));
   if (skew != nullptr) parts.push_back(Feeding(*skew, chapter, context));
   if (listed != nullptr) parts.push_back(Feeding(*listed, chapter, context));
   if (late != nullptr) parts.push_back(Feeding(*late, chapter, context));
-  context.executor.ParallelFor(parts.size(), [&](size_t i) { parts[i](); });
-  return causes_done;
+  return parts;
 }
 
 }  // namespace lockstep

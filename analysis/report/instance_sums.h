@@ -4,6 +4,7 @@
 
 #include <absl/status/status.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,17 +22,19 @@ namespace lockstep {
 
 // Not thread safe. Parts that no shown view needs are null.
 struct InstanceSums {
-  // `span_ns`: length of the run; 0 = one chapter is the run. Borrows the fleet.
-  InstanceSums(const Fleet& fleet, const std::vector<std::string>& views, int64_t span_ns);
+  // Borrows the fleet.
+  InstanceSums(const Fleet& fleet, const std::vector<std::string>& views, const RunExtent& extent);
 
   // Goes on for itself from what the other one has.
   InstanceSums(const InstanceSums& other);
   InstanceSums& operator=(const InstanceSums&) = delete;
 
-  // The chapter as a context of its own: its instances, their match, and which of them are selected. `sample`: as
-  // CrossRankSums takes it. Errors: those of the instances.
-  [[nodiscard]] absl::Status Add(const Chapter& chapter, const AnalysisContext& context,
-                                 std::shared_ptr<const MatchResult> sample);
+  // What takes a chapter in, the longest first: none needs another. The chapter as a context of its own: its instances,
+  // their match, and which of them are selected. `sample`: as CrossRankSums takes it. Borrows both. Errors: those of
+  // the instances.
+  using Part = std::function<absl::Status()>;
+  [[nodiscard]] std::vector<Part> Parts(const Chapter& chapter, const AnalysisContext& context,
+                                        std::shared_ptr<const MatchResult> sample);
 
   std::unique_ptr<CrossRankSums> causes;
   std::unique_ptr<CollectivesSum> collectives;

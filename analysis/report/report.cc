@@ -26,7 +26,7 @@ auto Analyse(const RunData& run, InstanceSource& instances, const AnalysisOption
   LOCKSTEP_RETURN_IF_ERROR(chapters.Open());
   Fleet fleet = MakeFleet(run, ranks, chapters.match(), options);
   FleetMeter meter(fleet);
-  InstanceSums sums(fleet, shown, chapters.span_ns());
+  InstanceSums sums(fleet, shown, chapters.extent());
   LOCKSTEP_RETURN_IF_ERROR(SumChapters(chapters, fleet, selected, notices, executor, meter, sums));
   const FleetMeasures measures = meter.Finish();
   fleet.run_start_ns = SpanOf(run, ranks, chapters.match().clock).start_ns;  // on all that is known now

@@ -128,6 +128,7 @@ void AlignRows(const ClockModel& clock, int32_t rank_index, std::vector<ArrivalN
 absl::StatusOr<std::vector<ArrivalNode>> LoadRank(const RunData& run, InstanceSource& instances,
                                                   const RankResolution& ranks, const MatchResult& match, size_t rank,
                                                   const std::vector<int64_t>& instance_of_row) {
+  if (instances.RowCount(ranks.ranks[rank].source) == 0) return std::vector<ArrivalNode>();
   LOCKSTEP_ASSIGN_OR_RETURN(LocalRows rows, LoadRows(run, instances, ranks.ranks[rank].source));
   LinkPrevious(match, instance_of_row, rows);
   ChainSegments(rows.communicator, rows.nodes);

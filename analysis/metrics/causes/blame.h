@@ -48,8 +48,8 @@ struct BlameResult {
   int64_t unassigned_ns = 0;       // waits of instances that are not resolvable or not decomposed
 };
 
-// Blame over the chapters of a run, in order of time. What was passed on before a chapter's first rows is not known to
-// it: that blame ends as never told.
+// Blame over the chapters of a run, those of a rank in order of time. What was passed on before a chapter's first rows
+// is not known to it: that blame ends as never told.
 class BlameSums {
  public:
   BlameSums();

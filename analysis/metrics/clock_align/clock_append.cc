@@ -1,6 +1,7 @@
 // Clock models of stretches of a run that follow each other, made one.
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 
 #include "analysis/base/check.h"
 #include "analysis/base/disjoint_sets.h"
@@ -58,10 +59,10 @@ void AppendPieces(const std::vector<Piece>& later, int64_t from_ns, int64_t Piec
 
 }  // namespace
 
-void ClockModel::Append(const ClockModel& later, AlignedTime from) {
+void ClockModel::Append(const ClockModel& later, AlignedTime from, const std::vector<bool>& seen) {
   LOCKSTEP_CHECK(later.domains_ == domains_);
   for (size_t r = 0; r < biases_.size(); ++r) {
-    if (biases_[r].empty() && later.biases_[r].empty()) continue;
+    if (!seen[r] || (biases_[r].empty() && later.biases_[r].empty())) continue;
     if (biases_[r].empty()) biases_[r].emplace_back();
     const std::vector<BiasPiece> none(1);
     AppendPieces(later.biases_[r].empty() ? none : later.biases_[r], later.ToLocal(static_cast<int32_t>(r), from).ns,
@@ -70,6 +71,23 @@ void ClockModel::Append(const ClockModel& later, AlignedTime from) {
   AppendPairs(later, from);
   ConnectComponents(later);
   for (int32_t d = 0; d < domains(); ++d) AppendClock(later, DomainId{d}, from);
+}
+
+void ClockModel::TakeOver(const ClockModel& other, const std::vector<size_t>& ranks) {
+  LOCKSTEP_CHECK(other.domains_ == domains_);
+  std::set<int32_t> domains;
+  for (const size_t r : ranks) {
+    domains.insert(domains_[r].value);
+    biases_[r] = other.biases_[r];
+    if (pairs_.size() < other.pairs_.size()) pairs_.resize(other.pairs_.size());
+    if (r < pairs_.size()) pairs_[r] = r < other.pairs_.size() ? other.pairs_[r] : std::vector<PairOfRank>();
+  }
+  for (const int32_t d : domains) {
+    clocks_[static_cast<size_t>(d)] = other.clocks_[static_cast<size_t>(d)];
+    domain_pairs_.erase(domain_pairs_.lower_bound({d, INT32_MIN}), domain_pairs_.lower_bound({d + 1, INT32_MIN}));
+    domain_pairs_.insert(other.domain_pairs_.lower_bound({d, INT32_MIN}),
+                         other.domain_pairs_.lower_bound({d + 1, INT32_MIN}));
+  }
 }
 
 void ClockModel::MoveComponent(int32_t component, int64_t offset_ns) {

@@ -85,8 +85,12 @@ class ClockModel {
   void SetDomainPair(DomainId a, DomainId b, std::vector<OffsetUncertainty> pieces);
 
   // Goes on as `later` from this instant on; of the same ranks and domains. What either connects is connected; what
-  // either is unsure of, over the whole of its time, stays unsure.
-  void Append(const ClockModel& later, AlignedTime from);
+  // either is unsure of, over the whole of its time, stays unsure. `seen`: by rank index, whether `later` knows
+  // anything of its device; else that goes on as it went.
+  void Append(const ClockModel& later, AlignedTime from, const std::vector<bool>& seen);
+  // Of these rank indices, which share clock domains and components with no others: everything as the other model, of
+  // the same ranks and domains, has it.
+  void TakeOver(const ClockModel& other, const std::vector<size_t>& ranks);
   // Moves the axis of a component: its times read offset_ns less from now on.
   void MoveComponent(int32_t component, int64_t offset_ns);
 

@@ -214,6 +214,7 @@ namespace {
 
 absl::Status SweepChapter(const Fleet& fleet, const Chapter& chapter, InstanceSource& instances, size_t rank_index,
                           const std::vector<int64_t>& transfers, RankSweep& sweep) {
+  if (instances.RowCount(fleet.ranks.ranks[rank_index].source) == 0) return absl::OkStatus();
   const Arrivals arrivals(chapter.match, rank_index);
   const RowRange own = chapter.OwnOf(rank_index);
   LOCKSTEP_ASSIGN_OR_RETURN(auto stream, instances.Open(fleet.ranks.ranks[rank_index].source));

@@ -46,7 +46,7 @@ struct FleetMeasures {
 
 class RankSweep;
 
-// Fed with the chapters of a run in order of time. Borrows the fleet.
+// Fed with the chapters of a run, those of a rank in order of time. Borrows the fleet.
 //
 // A run that grows is fed with rows of steps that are not told yet: they wait for them, bounded; what is let go is
 // unresolved. Of such a run nothing is selected.

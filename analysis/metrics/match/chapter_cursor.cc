@@ -12,22 +12,19 @@ namespace {
 
 class WindowStream final : public InstanceStream {
  public:
-  explicit WindowStream(const ChapterCursor* cursor)
-      : cursor_(cursor), row_(cursor == nullptr ? 0 : cursor->window_first) {}
+  explicit WindowStream(const ChapterWindow& window) : window_(window) {}
   absl::StatusOr<std::vector<InstanceRow>> Take() override {
     LOCKSTEP_ASSIGN_OR_RETURN(const std::span<const InstanceRow> block, Next());
     return std::vector<InstanceRow>(block.begin(), block.end());
   }
   absl::StatusOr<std::span<const InstanceRow>> Next() override {
-    if (cursor_ == nullptr) return std::span<const InstanceRow>();
-    const std::span<const InstanceRow> block = cursor_->BlockAt(row_, cursor_->window_last);
-    row_ += static_cast<int64_t>(block.size());
-    return block;
+    if (next_ == window_.parts.size()) return std::span<const InstanceRow>();
+    return window_.parts[next_++].Rows();
   }
 
  private:
-  const ChapterCursor* cursor_;
-  int64_t row_;
+  const ChapterWindow& window_;
+  size_t next_ = 0;
 };
 
 }  // namespace
@@ -126,30 +123,34 @@ std::deque<ChapterCursor::Block>::const_iterator ChapterCursor::BlockOf(int64_t 
   return std::partition_point(blocks_.begin(), blocks_.end(), [&](const Block& b) { return b.end() <= row; });
 }
 
-ChapterRows::ChapterRows(const std::vector<std::unique_ptr<ChapterCursor>>& cursors, const RankResolution& ranks) {
-  for (size_t r = 0; r < ranks.ranks.size(); ++r) {
-    const size_t source = ranks.ranks[r].source;
-    if (of_source_.size() <= source) of_source_.resize(source + 1, nullptr);
-    of_source_[source] = cursors[r].get();
+ChapterWindow ChapterCursor::Window() const {
+  ChapterWindow out;
+  out.first_row = window_first;
+  for (auto block = BlockOf(window_first); block != blocks_.end() && block->first < window_last; ++block) {
+    const int64_t first = std::max(window_first, block->first);
+    const int64_t last = std::min(window_last, block->end());
+    if (first >= last) continue;
+    out.parts.push_back(
+        {block->rows, static_cast<size_t>(first - block->first), static_cast<size_t>(last - block->first)});
+    out.rows += last - first;
   }
+  return out;
+}
+
+void ChapterRows::Add(size_t source, ChapterWindow window) {
+  if (of_source_.size() <= source) of_source_.resize(source + 1);
+  windows_.push_back(std::move(window));
+  of_source_[source] = static_cast<uint32_t>(windows_.size());
 }
 
 absl::StatusOr<std::unique_ptr<InstanceStream>> ChapterRows::Open(size_t source) {
   return std::make_unique<WindowStream>(Of(source));
 }
 
-int64_t ChapterRows::FirstRow(size_t source) const {
-  const ChapterCursor* cursor = Of(source);
-  return cursor == nullptr ? 0 : cursor->window_first;
-}
-
-int64_t ChapterRows::RowCount(size_t source) const {
-  const ChapterCursor* cursor = Of(source);
-  return cursor == nullptr ? 0 : std::max<int64_t>(0, cursor->window_last - cursor->window_first);
-}
-
-const ChapterCursor* ChapterRows::Of(size_t source) const {
-  return source < of_source_.size() ? of_source_[source] : nullptr;
+const ChapterWindow& ChapterRows::Of(size_t source) const {
+  static const ChapterWindow kNone;
+  const uint32_t place = source < of_source_.size() ? of_source_[source] : 0;
+  return place == 0 ? kNone : windows_[place - 1];
 }
 
 }  // namespace lockstep

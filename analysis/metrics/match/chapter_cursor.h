@@ -1,4 +1,4 @@
-// The rows of one rank that a chapter reader has read and still needs, and the windows of all ranks as instances.
+// The rows of one rank that a chapter reader has read and still needs, and the windows of a chapter as instances.
 // Internal to the reading of chapters. Pure. Not thread safe.
 #pragma once
 
@@ -16,6 +16,20 @@
 #include "analysis/model/run_data.h"
 
 namespace lockstep {
+
+// The rows of one rank that a chapter has, shared with what read them.
+struct ChapterWindow {
+  struct Part {
+    std::shared_ptr<const std::vector<InstanceRow>> rows;
+    size_t first = 0;
+    size_t last = 0;
+    [[nodiscard]] std::span<const InstanceRow> Rows() const { return std::span(*rows).subspan(first, last - first); }
+  };
+
+  int64_t first_row = 0;  // in the source's stream
+  int64_t rows = 0;
+  std::vector<Part> parts;  // none is empty
+};
 
 // Rows are numbered as in the source's stream.
 class ChapterCursor {
@@ -39,6 +53,8 @@ class ChapterCursor {
   [[nodiscard]] const InstanceRow& Row(int64_t row) const;
   // Of the rows [first, last) those of one block, from `first` on.
   [[nodiscard]] std::span<const InstanceRow> BlockAt(int64_t first, int64_t last) const;
+  // The rows [window_first, window_last).
+  [[nodiscard]] ChapterWindow Window() const;
 
   [[nodiscard]] int64_t first() const { return blocks_.empty() ? end_ : blocks_.front().first; }
   [[nodiscard]] int64_t end() const { return end_; }
@@ -80,19 +96,18 @@ class ChapterCursor {
   bool complete_ = true;
 };
 
-// The windows of the cursors, which it borrows.
+// Windows of some sources; the others have no rows. Reading changes nothing: several threads may.
 class ChapterRows final : public InstanceSource {
  public:
-  ChapterRows(const std::vector<std::unique_ptr<ChapterCursor>>& cursors, const RankResolution& ranks);
-
+  void Add(size_t source, ChapterWindow window);
   absl::StatusOr<std::unique_ptr<InstanceStream>> Open(size_t source) override;
-  [[nodiscard]] int64_t FirstRow(size_t source) const override;
-  [[nodiscard]] int64_t RowCount(size_t source) const override;
+  [[nodiscard]] int64_t FirstRow(size_t source) const override { return Of(source).first_row; }
+  [[nodiscard]] int64_t RowCount(size_t source) const override { return Of(source).rows; }
+  [[nodiscard]] const ChapterWindow& Of(size_t source) const;
 
  private:
-  [[nodiscard]] const ChapterCursor* Of(size_t source) const;
-
-  std::vector<const ChapterCursor*> of_source_;
+  std::vector<uint32_t> of_source_;  // place among the windows + 1; 0: none
+  std::vector<ChapterWindow> windows_;
 };
 
 }  // namespace lockstep

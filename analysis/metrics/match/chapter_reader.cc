@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <span>
 #include <utility>
 
@@ -21,14 +22,20 @@ constexpr int64_t kMostChaptersAhead = 8;  // of rows, where they are not in the
 constexpr int64_t kMostReachNs = kMaxAbsTimeNs / 4;
 constexpr int64_t kForever = INT64_MAX;
 
+int64_t Percent(int64_t value, int64_t percent) { return value / 100 * percent + value % 100 * percent / 100; }
+
+std::vector<size_t> AllOf(const RankResolution& ranks) {
+  std::vector<size_t> out(ranks.ranks.size());
+  std::iota(out.begin(), out.end(), size_t{0});
+  return out;
+}
+
+}  // namespace
+
 int64_t BelievedCount(const SourceData& source) {
   constexpr int64_t kMost = int64_t{1} << 40;
   return std::clamp<int64_t>(source.instance_count, 0, kMost);
 }
-
-int64_t Percent(int64_t value, int64_t percent) { return value / 100 * percent + value % 100 * percent / 100; }
-
-}  // namespace
 
 int64_t CountInstances(const RunData& run, const RankResolution& ranks) {
   int64_t sum = 0;
@@ -37,21 +44,30 @@ int64_t CountInstances(const RunData& run, const RankResolution& ranks) {
 }
 
 ChapterReader::ChapterReader(const RunData& run, const RankResolution& ranks, const ChapterLimits& limits)
+    : ChapterReader(run, ranks, limits, AllOf(ranks)) {}
+
+ChapterReader::ChapterReader(const RunData& run, const RankResolution& ranks, const ChapterLimits& limits,
+                             std::vector<size_t> members)
     : ranks_(ranks),
-      chapter_rows_(std::max(limits.chapter_rows, limits.least_of_rank * static_cast<int64_t>(ranks.ranks.size()))),
-      own_(ranks.ranks.size()) {
-  const auto all = static_cast<double>(std::max<int64_t>(1, CountInstances(run, ranks)));
-  for (const ResolvedRank& rank : ranks.ranks) {
-    share_.push_back(static_cast<double>(BelievedCount(run.sources[rank.source])) / all);
+      members_(std::move(members)),
+      chapter_rows_(std::max(limits.chapter_rows, limits.least_of_rank * static_cast<int64_t>(members_.size()))),
+      rows_(std::make_shared<ChapterRows>()),
+      own_(ranks.ranks.size(), RowRange{0, 0}) {
+  int64_t all = 0;
+  for (const size_t rank : members_) all += BelievedCount(run.sources[ranks.ranks[rank].source]);
+  for (const size_t rank : members_) {
+    share_.push_back(static_cast<double>(BelievedCount(run.sources[ranks.ranks[rank].source])) /
+                     static_cast<double>(std::max<int64_t>(1, all)));
     cursors_.push_back(std::make_unique<ChapterCursor>());
   }
-  rows_ = std::make_unique<ChapterRows>(cursors_, ranks);
 }
 
 ChapterReader::ChapterReader(const ChapterReader& other)
     : ranks_(other.ranks_),
+      members_(other.members_),
       chapter_rows_(other.chapter_rows_),
       share_(other.share_),
+      rows_(other.rows_),
       own_(other.own_),
       from_ns_(other.from_ns_),
       to_ns_(other.to_ns_),
@@ -59,14 +75,13 @@ ChapterReader::ChapterReader(const ChapterReader& other)
       tail_ns_(other.tail_ns_),
       chapters_(other.chapters_) {
   for (const auto& cursor : other.cursors_) cursors_.push_back(std::make_unique<ChapterCursor>(*cursor));
-  rows_ = std::make_unique<ChapterRows>(cursors_, ranks_);
 }
 
 ChapterReader::~ChapterReader() = default;
 
 absl::Status ChapterReader::Open(InstanceSource& instances, const RunData& run, bool growing) {
   for (size_t r = 0; r < cursors_.size(); ++r) {
-    const size_t source = ranks_.ranks[r].source;
+    const size_t source = ranks_.ranks[members_[r]].source;
     LOCKSTEP_RETURN_IF_ERROR(cursors_[r]->Open(instances, source, growing, !growing || run.sources[source].complete));
   }
   return absl::OkStatus();
@@ -75,8 +90,6 @@ absl::Status ChapterReader::Open(InstanceSource& instances, const RunData& run, 
 void ChapterReader::Close() {
   for (const auto& cursor : cursors_) cursor->Close();
 }
-
-InstanceSource& ChapterReader::rows() { return *rows_; }
 
 // Until each rank has so many rows that are of no chapter yet, or none more.
 absl::Status ChapterReader::ReadAhead(const std::vector<int64_t>& wanted, Executor& executor) {
@@ -95,8 +108,9 @@ absl::Status ChapterReader::ReadFirst(Executor& executor) {
   LOCKSTEP_RETURN_IF_ERROR(ReadAhead(wanted, executor));
   for (size_t r = 0; r < cursors_.size(); ++r) {
     cursors_[r]->window_last = std::min(cursors_[r]->end(), wanted[r]);
-    own_[r] = {0, cursors_[r]->window_last};
+    own_[members_[r]] = {0, cursors_[r]->window_last};
   }
+  ShowWindows();
   return absl::OkStatus();
 }
 
@@ -114,7 +128,7 @@ int64_t ChapterReader::Horizon(const ClockModel& clock) const {
   int64_t horizon = kForever;
   for (size_t r = 0; r < cursors_.size(); ++r) {
     if (cursors_[r]->ended()) continue;
-    horizon = std::min(horizon, clock.Align(static_cast<int32_t>(r), LocalTime{cursors_[r]->reached_ns()}).ns);
+    horizon = std::min(horizon, clock.Align(RankOf(r), LocalTime{cursors_[r]->reached_ns()}).ns);
   }
   return horizon;
 }
@@ -122,7 +136,7 @@ int64_t ChapterReader::Horizon(const ClockModel& clock) const {
 int64_t ChapterReader::RowsBefore(const ClockModel& clock, int64_t aligned_ns) const {
   int64_t rows = 0;
   for (size_t r = 0; r < cursors_.size(); ++r) {
-    const int64_t local = clock.ToLocal(static_cast<int32_t>(r), AlignedTime{aligned_ns}).ns;
+    const int64_t local = clock.ToLocal(RankOf(r), AlignedTime{aligned_ns}).ns;
     rows += std::max<int64_t>(0, cursors_[r]->RowAt(local) - cursors_[r]->own_last);
   }
   return rows;
@@ -146,7 +160,7 @@ int64_t ChapterReader::FirstStart(const ClockModel& clock) const {
     const ChapterCursor& cursor = *cursors_[r];
     if (cursor.own_last >= cursor.end()) continue;
     const LocalTime start{cursor.Row(cursor.own_last).start_ns};
-    first = std::min(first, clock.Align(static_cast<int32_t>(r), start).ns);
+    first = std::min(first, clock.Align(RankOf(r), start).ns);
   }
   return first;
 }
@@ -156,7 +170,7 @@ int64_t ChapterReader::LastStart(const ClockModel& clock) const {
   for (size_t r = 0; r < cursors_.size(); ++r) {
     const ChapterCursor& cursor = *cursors_[r];
     if (cursor.own_last >= cursor.end()) continue;
-    last = std::max(last, clock.Align(static_cast<int32_t>(r), LocalTime{cursor.reached_ns()}).ns);
+    last = std::max(last, clock.Align(RankOf(r), LocalTime{cursor.reached_ns()}).ns);
   }
   return last;
 }
@@ -168,7 +182,7 @@ int64_t ChapterReader::Reach(const ClockModel& clock, int64_t aligned_ns) const 
   int64_t reach = 0;
   for (size_t r = 0; r < cursors_.size(); ++r) {
     const ChapterCursor& cursor = *cursors_[r];
-    const int64_t local = clock.ToLocal(static_cast<int32_t>(r), AlignedTime{aligned_ns}).ns;
+    const int64_t local = clock.ToLocal(RankOf(r), AlignedTime{aligned_ns}).ns;
     const int64_t end = cursor.RowAt(local);
     for (int64_t row = std::max(cursor.first(), end - kLookBack); row < end;) {
       const std::span<const InstanceRow> block = cursor.BlockAt(row, end);
@@ -219,7 +233,7 @@ absl::Status ChapterReader::FillTo(const ClockModel& clock, int64_t aligned_ns, 
   std::vector<int64_t> wanted(cursors_.size());
   for (size_t r = 0; r < wanted.size(); ++r) {
     const ChapterCursor& cursor = *cursors_[r];
-    if (clock.Align(static_cast<int32_t>(r), LocalTime{cursor.reached_ns()}).ns >= aligned_ns) continue;
+    if (clock.Align(RankOf(r), LocalTime{cursor.reached_ns()}).ns >= aligned_ns) continue;
     wanted[r] = kFewRows + 2 * (cursor.end() - cursor.own_last);
   }
   return ReadAhead(wanted, executor);
@@ -272,21 +286,29 @@ void ChapterReader::Take(const ClockModel& clock) {
   for (size_t r = 0; r < cursors_.size(); ++r) {
     ChapterCursor& cursor = *cursors_[r];
     const auto row_at = [&](int64_t aligned_ns) {
-      return cursor.RowAt(clock.ToLocal(static_cast<int32_t>(r), AlignedTime{aligned_ns}).ns);
+      return cursor.RowAt(clock.ToLocal(RankOf(r), AlignedTime{aligned_ns}).ns);
     };
     const int64_t first = cursor.own_last;
     const bool last = to_ns_ == kForever;
     cursor.own_last = last ? cursor.end() : std::max(first, row_at(to_ns_));
     cursor.window_last = last ? cursor.end() : std::max(cursor.own_last, row_at(to_ns_ + tail_ns_));
     cursor.window_first = chapters_ == 1 ? 0 : std::min(first, row_at(from_ns_ - lead_ns_));
-    own_[r] = {first - cursor.window_first, cursor.own_last - cursor.window_first};
+    own_[members_[r]] = {first - cursor.window_first, cursor.own_last - cursor.window_first};
     // The next chapter begins so far back.
     cursor.keep_from = last ? cursor.end() : std::min(cursor.own_last, row_at(to_ns_ - tail_ns_));
   }
+  ShowWindows();
+}
+
+void ChapterReader::ShowWindows() {
+  auto rows = std::make_shared<ChapterRows>();
+  for (size_t r = 0; r < cursors_.size(); ++r) rows->Add(ranks_.ranks[members_[r]].source, cursors_[r]->Window());
+  rows_ = std::move(rows);
 }
 
 void ChapterReader::ForgetTaken(Executor& executor) {
   if (chapters_ == 0) return;
+  rows_ = std::make_shared<ChapterRows>();
   executor.ParallelFor(cursors_.size(), [&](size_t r) { cursors_[r]->Forget(cursors_[r]->keep_from); });
 }
 

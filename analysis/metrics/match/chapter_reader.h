@@ -27,16 +27,19 @@
 
 namespace lockstep {
 
-// Instances of all sources, as far as their counts can be believed.
+// Instances of a source, and of all, as far as their counts can be believed.
+[[nodiscard]] int64_t BelievedCount(const SourceData& source);
 [[nodiscard]] int64_t CountInstances(const RunData& run, const RankResolution& ranks);
 
 class ChapterCursor;
-class ChapterRows;
 
 class ChapterReader {
  public:
   // Borrows the ranks. Of a run with instances.
   ChapterReader(const RunData& run, const RankResolution& ranks, const ChapterLimits& limits);
+  // Of some ranks alone: the others have no rows.
+  ChapterReader(const RunData& run, const RankResolution& ranks, const ChapterLimits& limits,
+                std::vector<size_t> members);
   // Has what the other one has read, and reads no more.
   ChapterReader(const ChapterReader& other);
   ~ChapterReader();
@@ -62,8 +65,9 @@ class ChapterReader {
   // Whether no rank lacks rows of which some will come.
   [[nodiscard]] bool HasRowsOfAll() const;
 
-  // Of what was read last.
-  [[nodiscard]] InstanceSource& rows();
+  [[nodiscard]] const std::vector<size_t>& members() const { return members_; }
+  // Of what was read last. The rows stay as they are while the reader goes on.
+  [[nodiscard]] const std::shared_ptr<InstanceSource>& rows() const { return rows_; }
   [[nodiscard]] const std::vector<RowRange>& own() const { return own_; }  // counted within rows()
   [[nodiscard]] AlignedTime from() const { return AlignedTime{from_ns_}; }
   [[nodiscard]] AlignedTime to() const { return AlignedTime{to_ns_}; }
@@ -83,14 +87,17 @@ class ChapterReader {
   [[nodiscard]] int64_t TimeOf(const ClockModel& clock, int64_t rows, int64_t begin, int64_t end) const;
   void ChooseEnd(const ClockModel& clock, Executor& executor);
   void Take(const ClockModel& clock);
+  void ShowWindows();
   void ForgetTaken(Executor& executor);
+  [[nodiscard]] int32_t RankOf(size_t member) const { return static_cast<int32_t>(members_[member]); }
 
   const RankResolution& ranks_;
+  const std::vector<size_t> members_;  // rank indices, ascending
   const int64_t chapter_rows_;
-  std::vector<double> share_;                            // by rank index: part of all rows
-  std::vector<std::unique_ptr<ChapterCursor>> cursors_;  // by rank index
-  std::unique_ptr<ChapterRows> rows_;
-  std::vector<RowRange> own_;
+  std::vector<double> share_;                            // by member: part of all rows
+  std::vector<std::unique_ptr<ChapterCursor>> cursors_;  // by member
+  std::shared_ptr<InstanceSource> rows_;
+  std::vector<RowRange> own_;        // by rank index
   int64_t from_ns_ = INT64_MIN / 2;  // aligned
   int64_t to_ns_ = INT64_MIN / 2;
   int64_t lead_ns_ = 0;  // how far collectives reach over `from`, or more; `tail` likewise

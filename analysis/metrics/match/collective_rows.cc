@@ -47,6 +47,7 @@ absl::StatusOr<RankRows> LoadRank(const RunData& run, InstanceSource& instances,
   const bool steps_are_shared = alone || !NumbersItsOwnSteps(data.context.step_source);
   RankRows out;
   out.nsys = data.context.format == "nsys";
+  if (instances.RowCount(source) == 0) return out;
   bool whole_us = true;
   out.rows.reserve(ExpectedInstances(run, instances, source));
   LOCKSTEP_ASSIGN_OR_RETURN(std::unique_ptr<InstanceStream> stream, instances.Open(source));

@@ -149,4 +149,54 @@ std::vector<CommunicatorPlan> KnownGroups::Recognise(std::vector<CommunicatorPla
   return out;
 }
 
+void KnownGroups::Connect(DisjointSets& ranks) const {
+  std::vector<int32_t> first(plans_.size(), -1);  // rank of each
+  const auto join = [&](uint32_t place, int32_t rank) {
+    if (first[place] < 0) first[place] = rank;
+    ranks.Join(static_cast<size_t>(first[place]), static_cast<size_t>(rank));
+  };
+  for (const auto& [local, place] : of_local_) join(place, local.first);
+  for (const auto& [stream, place] : of_stream_) join(place, stream.first);
+  ConnectTold(ranks);
+}
+
+void KnownGroups::TakeOver(const KnownGroups& other, const std::vector<size_t>& ranks) {
+  std::map<uint32_t, uint32_t> place_of;  // here, of those there
+  for (const size_t r : ranks) {
+    const auto rank = static_cast<int32_t>(r);
+    const auto end = other.of_local_.lower_bound({rank + 1, 0});
+    for (auto at = other.of_local_.lower_bound({rank, 0}); at != end; ++at) {
+      if (of_local_.contains(at->first)) continue;
+      const auto [place, is_new] = place_of.emplace(at->second, static_cast<uint32_t>(plans_.size()));
+      const bool began_alike =
+          at->second < plans_.size() && plans_[at->second].info.id == other.plans_[at->second].info.id;
+      if (began_alike) place->second = at->second;
+      if (is_new && !began_alike) plans_.push_back(other.plans_[at->second]);
+      of_local_.emplace(at->first, place->second);
+    }
+  }
+}
+
+void KnownGroups::ConnectTold(DisjointSets& ranks) const {
+  std::map<int32_t, size_t> of_number;
+  for (size_t r = 0; r < ranks_.ranks.size(); ++r) of_number.emplace(ranks_.ranks[r].rank, r);
+  std::map<uint64_t, size_t> of_hash;
+  for (size_t r = 0; r < ranks_.ranks.size(); ++r) {
+    for (const LocalCommunicator& told : run_.sources[ranks_.ranks[r].source].communicators) {
+      if (!told.known) continue;
+      for (const int32_t number : told.members) {
+        const auto member = of_number.find(number);
+        if (member != of_number.end()) ranks.Join(r, member->second);
+      }
+      if (!told.members.empty()) continue;
+      if (told.comm_hash != 0) {
+        ranks.Join(of_hash.emplace(told.comm_hash, r).first->second, r);
+      } else if (!of_local_.contains({static_cast<int32_t>(r), told.id})) {
+        for (size_t other = 0; other < ranks_.ranks.size(); ++other) ranks.Join(r, other);
+        return;
+      }
+    }
+  }
+}
+
 }  // namespace lockstep

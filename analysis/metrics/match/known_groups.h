@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/base/disjoint_sets.h"
 #include "analysis/metrics/match/communicators.h"
 
 namespace lockstep {
@@ -21,6 +22,12 @@ class KnownGroups {
   // The plans of a later chapter, those met before first, in their order and without rows where they have none in it.
   [[nodiscard]] std::vector<CommunicatorPlan> Recognise(std::vector<CommunicatorPlan> fresh,
                                                         const std::vector<RankRows>& rows);
+  // Joins rank indices that a communicator connects, known or told by a source but not met yet. One that is told
+  // without saying of whom connects all.
+  void Connect(DisjointSets& ranks) const;
+  // Of these rank indices, which share no communicator with others: those that the other one met since both began
+  // alike.
+  void TakeOver(const KnownGroups& other, const std::vector<size_t>& ranks);
 
  private:
   // A rank, and its own number of a communicator, or a stream of it.
@@ -32,6 +39,7 @@ class KnownGroups {
   void TakeFoundLanes(const std::vector<RankRows>& rows, CommunicatorPlan& plan,
                       std::vector<CommunicatorPlan>& out) const;
   [[nodiscard]] uint32_t PlaceOf(CommunicatorPlan& plan, const std::vector<RankRows>& rows);
+  void ConnectTold(DisjointSets& ranks) const;
 
   const RunData& run_;
   const RankResolution& ranks_;

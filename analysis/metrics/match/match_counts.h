@@ -12,7 +12,7 @@ namespace lockstep {
 class MatchCounts {
  public:
   explicit MatchCounts(const RankResolution& ranks);
-  // In order of time.
+  // Those of a rank in order of time.
   void Add(const Chapter& chapter);
   // Fills drops, rank_drops and lost.
   void Finish(RunMatch& match) const;

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/base/disjoint_sets.h"
 #include "analysis/base/status_macros.h"
 #include "analysis/metrics/match/clock_input.h"
 #include "analysis/metrics/match/collective_rows.h"
@@ -256,9 +257,12 @@ bool Discover(Work& work, const ClockModel& clock, Executor& executor) {
   return changed;
 }
 
-size_t Components(const ClockModel& clock) {
+// Of the ranks that have rows here: what a stretch has nothing of, it does not connect.
+size_t Components(const Work& work, const ClockModel& clock) {
   std::set<int32_t> out;
-  for (int32_t d = 0; d < clock.domains(); ++d) out.insert(clock.ClockOf(DomainId{d}).component);
+  for (size_t r = 0; r < work.rows.size(); ++r) {
+    if (!work.rows[r].rows.empty()) out.insert(clock.ComponentOf(static_cast<int32_t>(r)));
+  }
   return out.size();
 }
 
@@ -267,7 +271,7 @@ size_t Components(const ClockModel& clock) {
 ClockModel AlignInRounds(Work& work, ClockModel clock, size_t most, Executor& executor) {
   for (int round = 0; round < kAlignRounds && !Settled(work); ++round) {
     ClockModel aligned = AlignJoins(work, clock, false, most, executor);
-    if (Components(aligned) > Components(clock)) break;  // what the ends connect may not do to align
+    if (Components(work, aligned) > Components(work, clock)) break;  // what the ends connect may not do to align
     clock = std::move(aligned);
     Rejoin(work, clock, executor);
   }
@@ -320,9 +324,11 @@ ClockModel WithBiases(ClockModel clock, const std::vector<int64_t>& biases) {
 }
 
 // Domains that share nothing with the reference in this stretch stand where they stood before.
-void KeepApartWhereTheyStood(const ClockModel& known, AlignedTime from, size_t ranks, ClockModel& clock) {
+void KeepApartWhereTheyStood(const ClockModel& known, AlignedTime from, const std::vector<bool>& seen,
+                             ClockModel& clock) {
   std::map<int32_t, DomainId> references;  // of each component: the domain of its lowest rank
-  for (size_t r = 0; r < ranks; ++r) {
+  for (size_t r = 0; r < seen.size(); ++r) {
+    if (!seen[r]) continue;
     const auto rank = static_cast<int32_t>(r);
     references.emplace(clock.ComponentOf(rank), clock.DomainOf(rank));
   }
@@ -335,6 +341,26 @@ void KeepApartWhereTheyStood(const ClockModel& known, AlignedTime from, size_t r
     }
     const int64_t offset_ns = known.OffsetOf(reference, LocalTime{local_ns}).ns;
     if (offset_ns != 0) clock.MoveComponent(component, offset_ns);
+  }
+}
+
+std::vector<bool> HaveRows(const std::vector<RankRows>& rows) {
+  std::vector<bool> out;
+  for (const RankRows& of : rows) out.push_back(!of.rows.empty());
+  return out;
+}
+
+// A group of all ranks that nobody told: not where some of them are not looked at.
+void ForgetAssumedWithoutRows(Work& work) {
+  const auto has_rows = [](const RankRows& of) { return !of.rows.empty(); };
+  if (std::all_of(work.rows.begin(), work.rows.end(), has_rows)) return;
+  for (CommunicatorPlan& plan : work.plans) {
+    if (plan.membership != Membership::kInferred || plan.ranks.size() == plan.info.members.size()) continue;
+    plan.membership = Membership::kUnknown;
+    plan.info.members.clear();
+    plan.info.size = -1;
+    plan.rank_at_position.clear();
+    plan.info.id = CommunicatorId({}, "");
   }
 }
 
@@ -374,6 +400,21 @@ RunMatcher::~RunMatcher() = default;
 
 const ClockModel& RunMatcher::clock() const { return known_->clock; }
 
+void RunMatcher::TakeOver(const RunMatcher& other, const std::vector<size_t>& ranks) {
+  known_->unbiased.TakeOver(other.known_->unbiased, ranks);
+  known_->clock.TakeOver(other.known_->clock, ranks);
+  known_->groups.TakeOver(other.known_->groups, ranks);
+}
+
+RankIslands RunMatcher::Islands() const {
+  const std::vector<int32_t>& domains = known_->domains.domain;
+  DisjointSets connected(domains.size());
+  known_->groups.Connect(connected);
+  std::map<int32_t, size_t> first;  // rank of each domain
+  for (size_t r = 0; r < domains.size(); ++r) connected.Join(first.emplace(domains[r], r).first->second, r);
+  return IslandsOf(connected, domains.size());
+}
+
 absl::StatusOr<MatchResult> RunMatcher::Match(InstanceSource& instances, AlignedTime from, Executor& executor) {
   Work work{ranks_, {}, {}, {}, {}, known_ != nullptr};
   LOCKSTEP_ASSIGN_OR_RETURN(work.rows, LoadCollectiveRows(run_, instances, ranks_, executor));
@@ -390,13 +431,15 @@ absl::StatusOr<MatchResult> RunMatcher::Match(InstanceSource& instances, Aligned
     return ResultOf(work, known_->clock, executor);
   }
   work.domains = known_->domains;
+  ForgetAssumedWithoutRows(work);
   work.plans = known_->groups.Recognise(std::move(work.plans), work.rows);
   ClockModel unbiased =
       JoinWithoutBiases(work, known_->biases, [&] { return JoinOnKnown(work, known_->unbiased, executor); });
-  KeepApartWhereTheyStood(known_->unbiased, from, ranks_.ranks.size(), unbiased);
+  const std::vector<bool> seen = HaveRows(work.rows);
+  KeepApartWhereTheyStood(known_->unbiased, from, seen, unbiased);
   ClockModel clock = WithBiases(unbiased, known_->biases);
-  known_->unbiased.Append(unbiased, from);
-  known_->clock.Append(clock, from);
+  known_->unbiased.Append(unbiased, from, seen);
+  known_->clock.Append(clock, from, seen);
   return ResultOf(work, std::move(clock), executor);
 }
 

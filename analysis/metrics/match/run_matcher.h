@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "analysis/metrics/match/match.h"
+#include "analysis/metrics/match/rank_islands.h"
 
 namespace lockstep {
 
@@ -30,6 +31,11 @@ class RunMatcher {
   [[nodiscard]] absl::StatusOr<MatchResult> Match(InstanceSource& instances, AlignedTime from, Executor& executor);
   // The clocks of all stretches so far, in one.
   [[nodiscard]] const ClockModel& clock() const;
+  // Sets of ranks that neither a communicator nor a clock connects with the others, by what is known after the first
+  // stretch.
+  [[nodiscard]] RankIslands Islands() const;
+  // Of one of these sets: clocks and communicators as the other matcher knows them, which began as this one did.
+  void TakeOver(const RunMatcher& other, const std::vector<size_t>& ranks);
 
  private:
   struct Known;

@@ -186,8 +186,10 @@ class OwnTimeSums::Meter {
 };
 
 void OwnTimeSums::Add(const Chapter& chapter, const ArrivalGraph& graph, UnitNumbers& numbers) {
-  const bool open =
-      std::any_of(ranks_.begin(), ranks_.end(), [](const OfRank& rank) { return rank.result.communicator < 0; });
+  bool open = false;
+  for (size_t rank = 0; rank < ranks_.size(); ++rank) {
+    open = open || (ranks_[rank].result.communicator < 0 && !graph.ranks[rank].empty());
+  }
   const std::vector<int32_t> busiest = open ? BusiestOfRanks(chapter.match, graph) : std::vector<int32_t>();
   for (size_t rank = 0; rank < busiest.size(); ++rank) {
     if (ranks_[rank].result.communicator < 0) ranks_[rank].result.communicator = busiest[rank];

@@ -29,7 +29,8 @@ struct RankOwnTime {
   int64_t units = 0;      // measured ones
 };
 
-// Own time over the chapters of a run, in order of time. The communicator of a rank is that of its first chapter.
+// Own time over the chapters of a run, those of a rank in order of time. The communicator of a rank is that of its
+// first chapter.
 class OwnTimeSums {
  public:
   explicit OwnTimeSums(size_t ranks) : ranks_(ranks) {}

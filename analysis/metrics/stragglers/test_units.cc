@@ -106,7 +106,9 @@ void UnitNumbers::Open(const Chapter& chapter, const ArrivalGraph& graph) {
   if (kind_ == Kind::kSteps) {
     AddSteps(chapter, graph);
   } else {
-    last_ns_ = std::max(last_ns_, LastArrivalsOf(chapter, graph).last_ns);
+    const LastArrivals arrivals = LastArrivalsOf(chapter, graph);
+    first_ns_ = std::min(first_ns_, arrivals.first_ns);
+    last_ns_ = std::max(last_ns_, arrivals.last_ns);
   }
 }
 
@@ -120,7 +122,7 @@ void UnitNumbers::Decide(const Chapter& chapter, const ArrivalGraph& graph) {
     blocks_ = BlocksOf(chapter, graph);
     return;
   }
-  blocks_.origin_ns = LastArrivalsOf(chapter, graph).first_ns;
+  blocks_.origin_ns = start_ns_;  // other chapters may begin before this one
   blocks_.unit_ns = std::max(kLeastBlockNs, BlockLength(span_ns_, kShortRunBlocks));
   blocks_.count = kMostBlocks;  // until the end is known
 }
@@ -143,21 +145,31 @@ int64_t UnitNumbers::NumberOf(const MatchedInstance& instance) {
   return met_number_;
 }
 
-UnitNumbers::Result UnitNumbers::Finish() const {
+// Of a run in chapters: from the block of the first arrival to that before the last one's.
+UnitNumbers::Result UnitNumbers::FinishBlocks() const {
   Result out;
   TestUnits& units = out.units;
-  if (kind_ != Kind::kSteps) {
-    units = blocks_;
-    if (span_ns_ > 0 && units.unit_ns > 0) {
-      const int64_t whole = std::max<int64_t>(0, (last_ns_ - units.origin_ns) / units.unit_ns);
-      units.count = std::min(kMostBlocks, static_cast<size_t>(whole));
-    }
-    for (size_t unit = 0; unit < units.count; ++unit) {
-      units.start_ns.push_back(units.origin_ns + static_cast<int64_t>(unit) * units.unit_ns);
-      out.order.push_back(unit);
-    }
-    return out;
+  units = blocks_;
+  size_t before = 0;
+  if (span_ns_ > 0 && units.unit_ns > 0) {
+    const auto block_of = [&](int64_t at_ns) {
+      return std::min(kMostBlocks, static_cast<size_t>(std::max<int64_t>(0, at_ns - units.origin_ns) / units.unit_ns));
+    };
+    before = first_ns_ <= last_ns_ ? block_of(first_ns_) : 0;
+    units.count = std::max(before, block_of(last_ns_)) - before;
+    units.origin_ns += static_cast<int64_t>(before) * units.unit_ns;
   }
+  for (size_t unit = 0; unit < units.count; ++unit) {
+    units.start_ns.push_back(units.origin_ns + static_cast<int64_t>(unit) * units.unit_ns);
+    out.order.push_back(before + unit);
+  }
+  return out;
+}
+
+UnitNumbers::Result UnitNumbers::Finish() const {
+  if (kind_ != Kind::kSteps) return FinishBlocks();
+  Result out;
+  TestUnits& units = out.units;
   units.are_steps = true;
   std::vector<int64_t> lengths;
   for (const auto& [step, it] : steps_) {

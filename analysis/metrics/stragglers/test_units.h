@@ -23,12 +23,22 @@ struct TestUnits {
   [[nodiscard]] int64_t UnitOf(const MatchedInstance& instance) const;
 };
 
-// Numbers the units in the order in which they are met while the chapters of a run pass by. The first chapter with
-// usable instances decides whether steps are the units, and how long blocks are: as short as makes fifty of the run.
+// What is known of a run before its chapters pass by.
+struct RunExtent {
+  int64_t span_ns = 0;     // 0 = one chapter is the run
+  int64_t start_ns = 0;    // aligned
+  bool has_steps = false;  // its first rows show some
+};
+
+// Numbers the units in the order in which they are met while the chapters of a run pass by. Where the first rows show
+// no steps, the first chapter with usable instances decides whether steps are the units, and how long blocks are: as
+// short as makes fifty of the run.
 class UnitNumbers {
  public:
-  // `span_ns`: length of the run; 0 = the first chapter is the run.
-  explicit UnitNumbers(int64_t span_ns) : span_ns_(span_ns) {}
+  explicit UnitNumbers(const RunExtent& extent)
+      : span_ns_(extent.span_ns),
+        start_ns_(extent.start_ns),
+        kind_(extent.has_steps ? Kind::kSteps : Kind::kUndecided) {}
   // Before the chapter's instances are asked for.
   void Open(const Chapter& chapter, const ArrivalGraph& graph);
   // Of an instance of the chapter that was opened last; -1: of no unit.
@@ -49,13 +59,16 @@ class UnitNumbers {
 
   void Decide(const Chapter& chapter, const ArrivalGraph& graph);
   void AddSteps(const Chapter& chapter, const ArrivalGraph& graph);
+  [[nodiscard]] Result FinishBlocks() const;
 
   int64_t span_ns_ = 0;
-  Kind kind_ = Kind::kUndecided;
+  int64_t start_ns_ = 0;
+  Kind kind_;
   std::map<int64_t, Step> steps_;  // by step
   TestUnits blocks_;
-  int64_t last_ns_ = INT64_MIN;  // last arrival of any usable instance
-  int64_t met_step_ = kNoStep;   // the step asked for last
+  int64_t first_ns_ = INT64_MAX;  // last arrivals of usable instances: the first of them
+  int64_t last_ns_ = INT64_MIN;   // and the last
+  int64_t met_step_ = kNoStep;    // the step asked for last
   int64_t met_number_ = -1;
 };
 

@@ -27,7 +27,7 @@ TestedLateness LatenessSums::Finish(const RankResolution& ranks, const RunMatch&
 
 TestedLateness TestLateness(const RankResolution& ranks, const MatchResult& match, const ArrivalGraph& graph,
                             std::string_view layout) {
-  LatenessSums sums(ranks.ranks.size(), 0);
+  LatenessSums sums(ranks.ranks.size(), RunExtent{});
   sums.Add(Chapter{match}, graph);
   return sums.Finish(ranks, match, layout);
 }

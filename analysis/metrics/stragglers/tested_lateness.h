@@ -18,11 +18,10 @@ struct TestedLateness {
   std::vector<Judgement> judgements;  // of the candidates
 };
 
-// What the test is made from, over the chapters of a run in order of time.
+// What the test is made from, over the chapters of a run, those of a rank in order of time.
 class LatenessSums {
  public:
-  // `span_ns`: length of the run; 0 = one chapter is the run.
-  LatenessSums(size_t ranks, int64_t span_ns) : numbers_(span_ns), own_(ranks) {}
+  LatenessSums(size_t ranks, const RunExtent& extent) : numbers_(extent), own_(ranks) {}
   // `graph`: of the chapter.
   void Add(const Chapter& chapter, const ArrivalGraph& graph);
   // `layout`: --layout; "" = infer rails and stages from the communicators where they tell. The sums are used up.

@@ -73,9 +73,9 @@ class ChapterReaderTest : public testing::Test {
 
  private:
   static void Note(BuiltRun& built, ChapterReader& reader, size_t source, size_t rank, Read& out) {
-    const int64_t first = reader.rows().FirstRow(source);
+    const int64_t first = reader.rows()->FirstRow(source);
     int64_t row = first;
-    auto stream = reader.rows().Open(source);
+    auto stream = reader.rows()->Open(source);
     for (auto block = *(*stream)->Next(); !block.empty(); block = *(*stream)->Next()) {
       for (const InstanceRow& it : block) EXPECT_EQ(it, built.instances.rows()[source][static_cast<size_t>(row++)]);
     }

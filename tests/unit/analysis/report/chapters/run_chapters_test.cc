@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <map>
 #include <memory>
 #include <set>
@@ -69,6 +70,19 @@ class InBlocks final : public InstanceSource {
   const size_t rows_;
 };
 
+ChapterLimits Together(int64_t rows) {
+  ChapterLimits limits{0, rows, 1};
+  limits.apart = false;
+  return limits;
+}
+
+ChapterLimits Apart(int64_t rows) {
+  ChapterLimits limits{0, rows, 1};
+  limits.rows_of_rank_apart = rows / 8;
+  limits.least_rows_apart = rows / 4;
+  return limits;
+}
+
 struct Compared {
   Json whole;
   Json chapters;
@@ -76,7 +90,7 @@ struct Compared {
 
 Compared Compare(const std::vector<std::string>& flags, int64_t chapter_rows) {
   const auto run = Simulated(flags, 20261123);
-  return {Report(*run, {}), Report(*run, {0, chapter_rows, 1})};
+  return {Report(*run, {}), Report(*run, Together(chapter_rows))};
 }
 
 // Instances by what names them in both.
@@ -143,7 +157,7 @@ TEST(Chapters, DoNotHangOnHowManyInstancesAStoreGivesAtATime) {
   const auto run = Simulated(kDecode, 20261123);
   InBlocks batches(*run->instances, 4'096);
   InBlocks pieces(*run->instances, kInstancesAPiece);
-  const ChapterLimits limits{0, 4'000, 1};
+  const ChapterLimits limits = Together(4'000);
   EXPECT_EQ(Report(*run, batches, limits), Report(*run, pieces, limits));
 }
 
@@ -194,19 +208,75 @@ TEST(Chapters, ExposedTimeOfEveryRankIsSplitAlike) {
 
 TEST(Chapters, GiveTheSameBytesWhateverTheOrderOfWork) {
   const auto run = Simulated(kDecode, 20261123);
-  EXPECT_EQ(Report(*run, {0, 4'000, 1}, false), Report(*run, {0, 4'000, 1}, true));
+  EXPECT_EQ(Report(*run, Together(4'000), false), Report(*run, Together(4'000), true));
+}
+
+std::string WhichStretch(const Json& report) {
+  for (const Json& notice : report["notices"]) {
+    std::string reason = notice["reason"].get<std::string>();
+    if (reason.starts_with("what-ifs replay ")) return reason;
+  }
+  return "";
 }
 
 TEST(Chapters, SayWhichStretchTheWhatIfsAreOf) {
   const auto run = Simulated(kDecode, 20261123);
-  const auto told = [](const Json& report) {
-    for (const Json& notice : report["notices"]) {
-      if (notice["reason"].get<std::string>().starts_with("what-ifs replay ")) return true;
-    }
-    return false;
-  };
-  EXPECT_TRUE(told(Report(*run, {0, 4'000, 1})));
-  EXPECT_FALSE(told(Report(*run, {})));
+  EXPECT_NE(WhichStretch(Report(*run, Together(4'000))), "");
+  EXPECT_EQ(WhichStretch(Report(*run, {})), "");
+}
+
+// Two hosts, each a replica of its own.
+TEST(ChaptersOfRanksApart, TellWhatThoseOfAllRanksTell) {
+  const auto run = Simulated(kDecode, 20261123);
+  const Compared both{Report(*run, Together(4'000)), Report(*run, Apart(4'000))};
+  EXPECT_NE(both.whole, both.chapters) << "they were not taken apart";
+  ExpectSameInstances(both);
+  ExpectCloseWaiting(both);
+  EXPECT_EQ(Named(both.chapters), Named(both.whole));
+  EXPECT_EQ(both.chapters["summary"]["verdict"], both.whole["summary"]["verdict"]);
+}
+
+TEST(ChaptersOfRanksApart, OfSeveralHostsEachAreJoinedByNamesAlone) {
+  std::vector<std::string> flags = kDecode;
+  flags[7] = "4";  // hosts: two for each replica
+  flags.insert(flags.end(), {"--ids", "names", "--clock", "offset_ms=5,drift_ppm=40"});
+  const auto run = Simulated(flags, 20261123);
+  const Compared both{Report(*run, Together(8'000)), Report(*run, Apart(8'000))};
+  EXPECT_NEAR(static_cast<double>(TotalOf(both.chapters, "matched")),
+              static_cast<double>(TotalOf(both.whole, "matched")),
+              0.005 * static_cast<double>(TotalOf(both.whole, "matched")));
+  ExpectCloseWaiting(both);
+}
+
+TEST(ChaptersOfRanksApart, GiveTheSameBytesWhateverTheOrderOfWork) {
+  const auto run = Simulated(kDecode, 20261123);
+  EXPECT_EQ(Report(*run, Apart(4'000), false), Report(*run, Apart(4'000), true));
+}
+
+TEST(ChaptersOfRanksApart, AreSampledInTheMiddle) {
+  const auto run = Simulated(kDecode, 20261123);
+  const std::string told = WhichStretch(Report(*run, Apart(2'000)));
+  double length = 0;
+  double from = 0;
+  double all = 0;
+  ASSERT_EQ(std::sscanf(told.c_str(), "what-ifs replay %lf s from %lf s after the run's start on, of %lf s", &length,
+                        &from, &all),
+            3)
+      << told;
+  EXPECT_NEAR(from, all / 2, all / 100);
+  EXPECT_GT(length, all / 50);
+  EXPECT_LT(length, all / 2);
+}
+
+// Rows of the first tenth alone: there is no middle.
+TEST(ChaptersOfRanksApart, AreSampledAtTheBeginningWhereNothingGoesOnInTheMiddle) {
+  const auto run = Simulated(kDecode, 20261123);
+  for (SourceData& source : run->run.sources) {
+    SourceContext& context = source.context;
+    context.last_end_ns = context.first_start_ns + 10 * (context.last_end_ns - context.first_start_ns);
+  }
+  const std::string told = WhichStretch(Report(*run, Apart(2'000)));
+  EXPECT_NE(told.find(" s from 0 s "), std::string::npos) << told;
 }
 
 }  // namespace
