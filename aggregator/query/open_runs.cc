@@ -23,7 +23,9 @@ bool HasFewRows(const RunData& run, const GrowingLimits& limits) {
 }  // namespace
 
 OpenRuns::OpenRuns(JobStore& store, Executor& executor, const OpenRunsOptions& options)
-    : store_(store), executor_(executor), options_(options), thread_([this] { Work(); }) {}
+    : store_(store), executor_(executor), options_(options) {
+  if (options_.period_ns > 0) thread_ = std::thread([this] { Work(); });
+}
 
 OpenRuns::~OpenRuns() { Stop(); }
 

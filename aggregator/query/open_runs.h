@@ -33,7 +33,7 @@ namespace lockstep {
 struct OpenRunsOptions {
   GrowingLimits limits;
   size_t most_runs = 4;                        // kept at a time; the one asked about longest ago goes first
-  int64_t period_ns = 500'000'000;             // between two looks at what came
+  int64_t period_ns = 500'000'000;             // between two looks at what came; 0: only when Follow is called
   int64_t follow_ns = int64_t{300} * kNsPerS;  // so long after a question a run is followed
   int64_t give_up_ns = int64_t{60} * kNsPerS;  // so long a run that could not be kept is not tried again
   const Clock* clock = &SystemClock();         // must outlive this
@@ -56,7 +56,7 @@ class OpenRuns {
   // Errors: kNotFound (no such run), those of the options.
   [[nodiscard]] absl::StatusOr<Answer> Ask(const std::string& run, const AnalysisOptions& asked);
 
-  // Looks once at what came of the runs that are followed; the thread does so again and again. True: something did.
+  // Looks once at what came of the runs that are followed; the thread does so again and again. True: it took some.
   bool Follow();
   // Ends following; waits for a chapter that is under way. Questions are answered as before.
   void Stop();

@@ -25,8 +25,8 @@ namespace lockstep {
 namespace {
 
 constexpr GrowingLimits kLimits = {.chapters = {0, 2'000, 1}, .most_open_rows = 1 << 20};
-// The thread that follows does not get in the way of a test that follows by itself.
-const OpenRunsOptions kByHand = {.limits = kLimits, .period_ns = int64_t{3'600} * kNsPerS};
+// Without a thread that follows beside a test that does so itself: what one took the other does not find.
+const OpenRunsOptions kByHand = {.limits = kLimits, .period_ns = 0};
 
 // Eight simulated ranks, cut into batches by time, as sources send them that are watched while they run.
 class LiveRun {
