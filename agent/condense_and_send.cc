@@ -60,7 +60,7 @@ class Job {
         options_(options),
         outlet_(outlet),
         stop_(stop),
-        reports_(files_.size()),
+        sent_(files_.size()),
         failures_(files_.size()) {}
 
   void Run(size_t jobs) {
@@ -71,7 +71,7 @@ class Job {
   }
 
   // The first failure that is not only the echo of another one.
-  absl::StatusOr<std::vector<FileReport>> Finish() {
+  absl::StatusOr<std::vector<SentFile>> Finish() {
     const auto is_cause = [](const absl::Status& s) { return !s.ok() && s.code() != absl::StatusCode::kCancelled; };
     if (const auto cause = std::find_if(failures_.begin(), failures_.end(), is_cause); cause != failures_.end()) {
       return *cause;
@@ -79,7 +79,7 @@ class Job {
     if (ended_.load()) {
       return absl::CancelledError("stopped before all files were read");
     }
-    return std::move(reports_);
+    return std::move(sent_);
   }
 
  private:
@@ -113,8 +113,7 @@ class Job {
       }
       return !Ended();
     };
-    LOCKSTEP_ASSIGN_OR_RETURN(SentFile sent, CondenseAndSendFile(path, options, outlet_));
-    reports_[index] = std::move(sent.report);
+    LOCKSTEP_ASSIGN_OR_RETURN(sent_[index], CondenseAndSendFile(path, options, outlet_));
     return absl::OkStatus();
   }
 
@@ -123,7 +122,7 @@ class Job {
   Outlet& outlet_;
   const std::stop_token& stop_;
   int64_t share_bytes_ = 0;
-  std::vector<FileReport> reports_;     // slot by file: no lock needed
+  std::vector<SentFile> sent_;          // slot by file: no lock needed
   std::vector<absl::Status> failures_;  // likewise
   std::atomic<bool> ended_{false};
   std::atomic<size_t> done_{0};
@@ -180,22 +179,21 @@ absl::StatusOr<SentFile> CondenseAndSendFile(const std::string& path, const Cond
   return sent;
 }
 
-absl::StatusOr<std::vector<FileReport>> CondenseAndSend(const InputFiles& inputs, const CondenseAndSendOptions& options,
-                                                        Outlet& outlet, const std::stop_token& stop) {
+absl::StatusOr<std::vector<SentFile>> CondenseAndSend(const InputFiles& inputs, const CondenseAndSendOptions& options,
+                                                      Outlet& outlet, const std::stop_token& stop) {
   Job job(inputs, options, outlet, stop);
   job.Run(options.jobs == 0 ? CpuCount() : options.jobs);
-  absl::StatusOr<std::vector<FileReport>> reports = job.Finish();
-  if (!reports.ok()) {
-    return reports;
+  absl::StatusOr<std::vector<SentFile>> sent = job.Finish();
+  if (!sent.ok()) {
+    return sent;
   }
   for (const PathProblem& problem : inputs.problems) {
-    reports->push_back({.path = problem.path, .format = "", .status = "refused", .reason = problem.reason});
-    const absl::Status noted = outlet.AddNote(NoteOf(reports->back(), options.condense.host));
-    if (!noted.ok()) {
-      return noted;
-    }
+    SentFile& file = sent->emplace_back();
+    file.report = {.path = problem.path, .format = "", .status = "refused", .reason = problem.reason};
+    file.note = NoteOf(file.report, options.condense.host);
+    LOCKSTEP_RETURN_IF_ERROR(outlet.AddNote(file.note));
   }
-  return reports;
+  return sent;
 }
 
 bool IsUsable(const FileReport& report) { return report.status == "used" || report.status == "partial"; }

@@ -34,19 +34,21 @@ struct CondenseAndSendOptions {
   std::function<void(const SendProgress&)> progress;  // called from several threads
 };
 
-// Pushes every source of the files and a note on each file and problem; does not drain. Returns a report a file, in the
-// order given. A file that cannot be used is a report; a Status is what stops the whole work: no room to sort,
-// kCancelled after a stop, or what the uplink said.
-absl::StatusOr<std::vector<FileReport>> CondenseAndSend(const InputFiles& inputs, const CondenseAndSendOptions& options,
-                                                        Outlet& outlet, const std::stop_token& stop);
-
-// One file, with its note. `read.progress` of the options is the caller's: a false from it gives kCancelled.
+// One file, with its note.
 struct SentFile {
   FileReport report;
   FileNote note;
   std::vector<SpooledSource> sources;  // without the note
   bool lacked_room = false;            // refused for want of room to sort: worth another try
 };
+
+// Pushes every source of the files and a note on each file and problem; does not drain. Returns an entry a file, in the
+// order given, problems last. A file that cannot be used is a report; a Status is what stops the whole work: no room to
+// sort, kCancelled after a stop, or what the uplink said.
+absl::StatusOr<std::vector<SentFile>> CondenseAndSend(const InputFiles& inputs, const CondenseAndSendOptions& options,
+                                                      Outlet& outlet, const std::stop_token& stop);
+
+// One file. `read.progress` of the options is the caller's: a false from it gives kCancelled.
 absl::StatusOr<SentFile> CondenseAndSendFile(const std::string& path, const CondenseFileOptions& options,
                                              Outlet& outlet);
 // How many files at a time find at least 8 MiB each; 1 to `cores`.

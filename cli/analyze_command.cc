@@ -182,6 +182,10 @@ int AnalyzeFiles(const AnalyzeFlags& flags, const AnalysisOptions& asked, const 
     return Complain(condensed.status(), interrupted ? 128 + signals.signal() : ExitCodeOf(condensed.status()));
   }
   const IngestOutcome& outcome = condensed->outcome;
+  if (outcome.held > 0) {
+    fmt::print(stderr, "lockstep: {} of {} files unchanged since they were stored, not read again\n", outcome.held,
+               outcome.files.size());
+  }
   TellProblems(outcome, flags.paths);
   if (std::none_of(outcome.files.begin(), outcome.files.end(), IsUsable)) {
     return Complain(
@@ -213,7 +217,9 @@ std::function<int()> AddAnalyzeCommand(CLI::App& verb) {
   verb.add_option("PATH", flags->paths, "trace files, or folders to search: nsys *.sqlite, Kineto *.json and *.json.gz")
       ->required();
   verb.add_option("--run", flags->run, "name of the run (default: the common parent folder; for one file its stem)");
-  verb.add_option("--store", flags->store, "keep the result in this SQLite store");
+  verb.add_option(
+      "--store", flags->store,
+      "keep the result in this SQLite store; files that it holds of this run, unchanged, are not read again");
   verb.add_flag("--replace", flags->replace, "drop what the store holds of this run first");
   verb.add_option("--rank-map", flags->rank_map, "CSV with header path,pid,device,rank,host");
   verb.add_option("--host", flags->host, "host of traces that do not tell theirs: auto, none or a name")

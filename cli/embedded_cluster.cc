@@ -4,10 +4,28 @@
 
 #include "agent/uplink/grpc/grpc_transport.h"
 #include "analysis/base/status_macros.h"
+#include "cli/held_files.h"
 #include "platform/heap.h"
 #include "platform/host.h"
+#include "platform/log.h"
 
 namespace lockstep {
+namespace {
+
+// In the order of the inputs.
+std::vector<FileReport> ReportsOf(const HeldFiles& held, const std::vector<SentFile>& sent) {
+  std::vector<FileReport> reports;
+  auto next = sent.begin();
+  for (const std::optional<FileReport>& report : held.reports()) {
+    reports.push_back(report ? *report : (next++)->report);
+  }
+  for (; next != sent.end(); ++next) {
+    reports.push_back(next->report);
+  }
+  return reports;
+}
+
+}  // namespace
 
 EmbeddedCluster::EmbeddedCluster(std::unique_ptr<JobStore> store, std::unique_ptr<AggregatorServer> server,
                                  const std::string& name)
@@ -26,6 +44,11 @@ absl::StatusOr<std::unique_ptr<EmbeddedCluster>> EmbeddedCluster::Open(const Emb
 }
 
 absl::StatusOr<IngestOutcome> EmbeddedCluster::Ingest(const EmbeddedIngest& what, const std::stop_token& stop) {
+  HeldFiles held(what.inputs.files, what.send.condense);
+  if (!what.replace) {
+    LOCKSTEP_RETURN_IF_ERROR(held.FindIn(*store_, what.run));
+  }
+  const InputFiles to_read{.files = held.ToRead(), .problems = what.inputs.problems};
   UplinkClientOptions options;
   options.session.hello = {.run = what.run,
                            .agent = HostName(),
@@ -34,9 +57,15 @@ absl::StatusOr<IngestOutcome> EmbeddedCluster::Ingest(const EmbeddedIngest& what
                            .replace = what.replace};
   options.give_up_after_ns = 0;  // a failure inside one process does not heal
   UplinkClient uplink(MakeGrpcTransport(server_->InProcessChannel()), std::move(options), stop);
-  IngestOutcome outcome;
-  LOCKSTEP_ASSIGN_OR_RETURN(outcome.files, CondenseAndSend(what.inputs, what.send, uplink, stop));
+  LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<SentFile> sent, CondenseAndSend(to_read, what.send, uplink, stop));
   LOCKSTEP_ASSIGN_OR_RETURN(UplinkSummary summary, uplink.Drain(/*finish_run=*/false));
+  const absl::Status kept = held.KeepIn(*store_, what.run, sent, summary.refused);
+  if (!kept.ok()) {
+    LogWarning("what the files gave was not remembered, they will be read again: {}", std::string(kept.message()));
+  }
+  IngestOutcome outcome;
+  outcome.files = ReportsOf(held, sent);
+  outcome.held = what.inputs.files.size() - to_read.files.size();
   outcome.refused = std::move(summary.refused);
   ReturnFreeMemory();  // the report is made by other threads, in arenas of their own
   KeepFreeMemory();

@@ -33,6 +33,7 @@ struct EmbeddedIngest {
 
 struct IngestOutcome {
   std::vector<FileReport> files;  // in the order of the inputs, problems last
+  size_t held = 0;                // of them the store had already, unchanged: not read again
   std::vector<RefusedUplinkSource> refused;
 };
 
@@ -41,8 +42,8 @@ class EmbeddedCluster {
   // Errors: those of the store (damaged, newer, no permission, ...).
   static absl::StatusOr<std::unique_ptr<EmbeddedCluster>> Open(const EmbeddedClusterOptions& options);
 
-  // Condenses the files into the run and waits until the store has them. Errors: kCancelled after a stop, and those of
-  // the store (kResourceExhausted: no room for it).
+  // Condenses the files into the run, but those that it holds, and waits until the store has them. Errors: kCancelled
+  // after a stop, and those of the store (kResourceExhausted: no room for it).
   absl::StatusOr<IngestOutcome> Ingest(const EmbeddedIngest& what, const std::stop_token& stop);
   [[nodiscard]] JobStore& store() const { return *store_; }
   // Lives as long as the cluster.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <set>
+#include <vector>
 
 #include "analysis/base/status_macros.h"
 #include "analysis/condense/selection.h"
@@ -10,11 +11,11 @@
 namespace lockstep {
 namespace {
 
-std::set<std::string> StepRangesOf(const RunData& run) {
+std::set<std::string> StepRangesOf(const std::vector<SourceContext>& sources) {
   std::set<std::string> ranges;
-  for (const SourceData& source : run.sources) {
-    const auto range = source.context.options.find(std::string(kStepRange));
-    ranges.insert(range == source.context.options.end() ? "" : range->second);
+  for (const SourceContext& source : sources) {
+    const auto range = source.options.find(std::string(kStepRange));
+    ranges.insert(range == source.options.end() ? "" : range->second);
   }
   return ranges;
 }
@@ -26,10 +27,10 @@ std::string Told(const std::string& range) {
 }  // namespace
 
 absl::StatusOr<std::string> StepRangeOfRun(JobStore& store, const std::string& run, const std::string& asked) {
-  const absl::StatusOr<LoadedRun> stored = store.LoadRun(run);
+  const absl::StatusOr<std::vector<SourceContext>> stored = store.LoadContexts(run);
   if (absl::IsNotFound(stored.status())) return asked;
   LOCKSTEP_RETURN_IF_ERROR(stored.status());
-  const std::set<std::string> ranges = StepRangesOf(stored->data);
+  const std::set<std::string> ranges = StepRangesOf(*stored);
   if (ranges.empty() || (ranges.size() == 1 && *ranges.begin() == asked)) return asked;
   if (asked.empty()) return *ranges.rbegin();
   const std::string& other = *ranges.begin() == asked ? *ranges.rbegin() : *ranges.begin();

@@ -1,4 +1,4 @@
-# cmake -DROOT=DIR -DLIST=FILE -DOUT=FILE -P WriteSourceDigest.cmake: a header with one hash of the files listed.
+# cmake -DROOT=DIR -DLIST=FILE -DCONSTANT=NAME -DOUT=FILE -P WriteSourceDigest.cmake: a header with one hash of the files listed.
 file(STRINGS ${LIST} files)
 list(SORT files)
 set(all "")
@@ -14,7 +14,7 @@ file(CONFIGURE OUTPUT ${OUT} @ONLY CONTENT [[#pragma once
 
 namespace lockstep {
 
-inline constexpr std::string_view kSourceDigest = "@digest@";
+inline constexpr std::string_view @CONSTANT@ = "@digest@";
 
 }  // namespace lockstep
 ]])

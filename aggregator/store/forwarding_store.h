@@ -45,6 +45,13 @@ class ForwardingStore : public JobStore {
                            const std::vector<KeptAnswer>& answers) override {
     return target_.KeepAnswers(run, content, answers);
   }
+  absl::StatusOr<std::vector<HeldFile>> HeldFiles(const std::string& run) override { return target_.HeldFiles(run); }
+  absl::Status KeepHeldFiles(const std::string& run, const std::vector<HeldFile>& files) override {
+    return target_.KeepHeldFiles(run, files);
+  }
+  absl::StatusOr<std::vector<SourceContext>> LoadContexts(const std::string& run) override {
+    return target_.LoadContexts(run);
+  }
   absl::StatusOr<std::vector<RunUsage>> Usage() override { return target_.Usage(); }
   absl::Status Reclaim() override { return target_.Reclaim(); }
 

@@ -55,6 +55,14 @@ struct KeptAnswer {
   std::string text;
 };
 
+// What a trace file gave when it was condensed into a run. Both texts are whose who keeps them (agent/held_file.h).
+struct HeldFile {
+  std::string path;
+  Hash128 key;  // by what the file, and how it was condensed, is recognised
+  std::string gave;
+  friend bool operator==(const HeldFile&, const HeldFile&) = default;
+};
+
 // The order of RunData::files.
 [[nodiscard]] inline bool NoteBefore(const FileNote& a, const FileNote& b) {
   return a.path == b.path ? a.host < b.host : NaturalPathLess(a.path, b.path);
@@ -109,6 +117,13 @@ class JobStore {
   // part of the content: neither dumped nor counted as a change.
   virtual absl::Status KeepAnswers(const std::string& run, const RunContent& content,
                                    const std::vector<KeptAnswer>& answers) = 0;
+  // What was kept of the files of this run, by path; none without the run, and a store may keep none at all.
+  [[nodiscard]] virtual absl::StatusOr<std::vector<HeldFile>> HeldFiles(const std::string& run) = 0;
+  // Replaces what was kept of those paths. Goes with the run (kNotFound without it); like answers no part of its
+  // content. Does not wait for the disk: lost, the files are read once more.
+  virtual absl::Status KeepHeldFiles(const std::string& run, const std::vector<HeldFile>& files) = 0;
+  // How the sources of a run were announced, by source id. kNotFound.
+  [[nodiscard]] virtual absl::StatusOr<std::vector<SourceContext>> LoadContexts(const std::string& run) = 0;
   [[nodiscard]] virtual absl::StatusOr<std::vector<RunUsage>> Usage() = 0;  // by name
   // Gives the room of dropped runs back to the disk, as far as the store can without copying all of itself.
   virtual absl::Status Reclaim() = 0;

@@ -24,7 +24,7 @@ absl::Status DumpTables(Database& db, const DumpSink& sink) {
   LOCKSTEP_RETURN_IF_ERROR(db.Execute("BEGIN"));
   LOCKSTEP_RETURN_IF_ERROR(sink(fmt::format("lockstep store, schema {}\n", kStoreSchemaVersion)));
   for (const std::string_view table : kStoreTables) {
-    if (table == kAnswerTable) continue;  // about the content, no part of it
+    if (!HoldsContent(table)) continue;
     LOCKSTEP_RETURN_IF_ERROR(DumpTable(db, table, sink));
   }
   return absl::OkStatus();

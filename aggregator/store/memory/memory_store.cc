@@ -259,6 +259,15 @@ absl::Status MemoryStore::PutRanks(const std::string& run, const std::vector<std
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::vector<SourceContext>> MemoryStore::LoadContexts(const std::string& run) {
+  const MutexLock lock(mutex_);
+  const Run* const stored = Find(run);
+  if (stored == nullptr) return NoSuchRun(run);
+  std::vector<SourceContext> contexts;
+  for (const auto& [id, source] : stored->sources) contexts.push_back(source.data.context);
+  return contexts;
+}
+
 RunInfo MemoryStore::Describe(const std::string& name, const Run& run) {
   RunInfo info = run.info;
   info.name = name;

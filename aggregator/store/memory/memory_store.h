@@ -59,6 +59,14 @@ class MemoryStore final : public JobStore {
                            const std::vector<KeptAnswer>& /*answers*/) override {
     return absl::OkStatus();
   }
+  // Keeps none: who condenses into memory does so once.
+  absl::StatusOr<std::vector<HeldFile>> HeldFiles(const std::string& /*run*/) override {
+    return std::vector<HeldFile>();
+  }
+  absl::Status KeepHeldFiles(const std::string& /*run*/, const std::vector<HeldFile>& /*files*/) override {
+    return absl::OkStatus();
+  }
+  absl::StatusOr<std::vector<SourceContext>> LoadContexts(const std::string& run) override;
   absl::StatusOr<std::vector<RunUsage>> Usage() override;
   absl::Status Reclaim() override { return absl::OkStatus(); }
 

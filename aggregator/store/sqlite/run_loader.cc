@@ -283,6 +283,21 @@ absl::StatusOr<std::pair<RunContent, RunInfo>> FindRun(Database& db, const std::
 
 }  // namespace
 
+absl::StatusOr<std::vector<SourceContext>> LoadSourceContexts(Database& db, const std::string& run) {
+  LOCKSTEP_ASSIGN_OR_RETURN(Statement known, db.Prepare("SELECT id FROM run WHERE name = ?"));
+  Binder(known).Text(run);
+  LOCKSTEP_ASSIGN_OR_RETURN(const bool found, known.Step());
+  if (!found) return NoSuchRun(run);
+  std::vector<SourceContext> contexts;
+  LOCKSTEP_RETURN_IF_ERROR(ForEachRow(db, "SELECT context FROM source WHERE run = ? ORDER BY source_id", known.Int(0),
+                                      [&contexts](const Statement& row) -> absl::Status {
+                                        LOCKSTEP_ASSIGN_OR_RETURN(SourceContext context, DecodeContext(row.Blob(0)));
+                                        contexts.push_back(std::move(context));
+                                        return absl::OkStatus();
+                                      }));
+  return contexts;
+}
+
 absl::StatusOr<std::vector<RunInfo>> DescribeRuns(Database& db) {
   LOCKSTEP_ASSIGN_OR_RETURN(Statement statement, db.Prepare(std::string(kRunColumns) + "ORDER BY name"));
   std::vector<RunInfo> infos;

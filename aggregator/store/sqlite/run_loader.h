@@ -21,6 +21,9 @@ enum class RunTables : uint8_t {
 // keeps the store's log from shrinking, until it is destroyed. Its InstanceSource may be used from several threads.
 [[nodiscard]] absl::StatusOr<LoadedRun> LoadStoredRun(Database db, const std::string& run, RunTables tables);
 
+// Their contexts alone, by source id. kNotFound.
+[[nodiscard]] absl::StatusOr<std::vector<SourceContext>> LoadSourceContexts(Database& db, const std::string& run);
+
 // Name, state and counts of all runs (by name), or of one.
 [[nodiscard]] absl::StatusOr<std::vector<RunInfo>> DescribeRuns(Database& db);
 

@@ -289,13 +289,24 @@ CREATE TABLE answer (
                                         // take for nothing. Answers of those are never found again.
                                         R"sql(
 DELETE FROM answer;
+)sql",
+                                        // What trace files gave, so that they need not be read again.
+                                        R"sql(
+CREATE TABLE held_file (
+  run INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE,
+  path TEXT NOT NULL,
+  key BLOB NOT NULL,
+  gave BLOB NOT NULL,
+  UNIQUE (run, path)
+);
 )sql"};
 
-const std::string_view kStoreTables[20] = {
-    "run",         "source",          "name",           "source_name", "communicator",
-    "batch",       "batch_instances", "instance_block", "kernel",      "step",
-    "step_kernel", "bucket",          "collective_op",  "memory",      "api",
-    "range",       "launch",          "summary",        "file_note",   kAnswerTable,
+const std::string_view kStoreTables[21] = {
+    "run",          "source",          "name",           "source_name", "communicator",
+    "batch",        "batch_instances", "instance_block", "kernel",      "step",
+    "step_kernel",  "bucket",          "collective_op",  "memory",      "api",
+    "range",        "launch",          "summary",        "file_note",   kAnswerTable,
+    kHeldFileTable,
 };
 
 }  // namespace lockstep

@@ -9,6 +9,7 @@
 #include "aggregator/store/sqlite/answers.h"
 #include "aggregator/store/sqlite/batch_writer.h"
 #include "aggregator/store/sqlite/binding.h"
+#include "aggregator/store/sqlite/held_files.h"
 #include "aggregator/store/sqlite/run_loader.h"
 #include "aggregator/store/sqlite/schema.h"
 #include "aggregator/store/sqlite/usage.h"
@@ -428,6 +429,27 @@ absl::Status SqliteStore::KeepAnswers(const std::string& run, const RunContent& 
                                       const std::vector<KeptAnswer>& answers) {
   const std::vector<PackedAnswer> packed = PackAnswers(answers);
   return InTransaction([&]() LOCKSTEP_UNCHECKED_THREAD_SAFETY { return WriteAnswers(db_, run, content, packed); });
+}
+
+absl::StatusOr<std::vector<HeldFile>> SqliteStore::HeldFiles(const std::string& run) {
+  const MutexLock lock(mutex_);
+  absl::StatusOr<std::vector<HeldFile>> files = ReadHeldFiles(db_, run);
+  if (!files.ok()) return ExplainStoreError(files.status(), path_);
+  return files;
+}
+
+absl::Status SqliteStore::KeepHeldFiles(const std::string& run, const std::vector<HeldFile>& files) {
+  return InTransaction([&]() LOCKSTEP_UNCHECKED_THREAD_SAFETY -> absl::Status {
+    LOCKSTEP_ASSIGN_OR_RETURN(const int64_t run_id, RunId(run));
+    return WriteHeldFiles(db_, run_id, files);
+  });
+}
+
+absl::StatusOr<std::vector<SourceContext>> SqliteStore::LoadContexts(const std::string& run) {
+  LOCKSTEP_ASSIGN_OR_RETURN(Database db, OpenStoreForReading(path_));
+  absl::StatusOr<std::vector<SourceContext>> contexts = LoadSourceContexts(db, run);
+  if (!contexts.ok()) return ExplainStoreError(contexts.status(), path_);
+  return contexts;
 }
 
 absl::StatusOr<std::vector<RunUsage>> SqliteStore::Usage() {

@@ -53,6 +53,9 @@ class SqliteStore final : public JobStore {
   absl::StatusOr<std::optional<std::string>> FindAnswer(const std::string& run, const Hash128& key) override;
   absl::Status KeepAnswers(const std::string& run, const RunContent& content,
                            const std::vector<KeptAnswer>& answers) override;
+  absl::StatusOr<std::vector<HeldFile>> HeldFiles(const std::string& run) override;
+  absl::Status KeepHeldFiles(const std::string& run, const std::vector<HeldFile>& files) override;
+  absl::StatusOr<std::vector<SourceContext>> LoadContexts(const std::string& run) override;
   absl::StatusOr<std::vector<RunUsage>> Usage() override;
   absl::Status Reclaim() override;
 

@@ -146,6 +146,22 @@ TEST_P(JobStoreTest, ANewSourceHasNothingDurable) {
   EXPECT_FALSE(stored->complete);
 }
 
+TEST_P(JobStoreTest, ContextsAloneAreThoseOfTheLoadedRun) {
+  EXPECT_TRUE(absl::IsNotFound(store_->LoadContexts("other").status()));
+  EXPECT_TRUE(store_->LoadContexts("run")->empty());
+  Announce(2);
+  PutAll(Announce(1), MakeStream(1, 1, 3));
+  const std::vector<SourceContext> contexts = store_->LoadContexts("run").value();
+  const LoadedRun loaded = Load();
+  ASSERT_EQ(contexts.size(), 2U);
+  for (size_t i = 0; i < contexts.size(); ++i) {
+    const SourceContext& want = loaded.data.sources.at(i).context;
+    EXPECT_EQ(contexts[i].source_id, want.source_id);
+    EXPECT_EQ(contexts[i].path, want.path);
+    EXPECT_EQ(contexts[i].options, want.options);
+  }
+}
+
 TEST_P(JobStoreTest, AKnownSourceTellsWhereToGoOn) {
   const Hash128 source = Announce(1);
   const std::vector<Batch> stream = MakeStream(1, 3, 10);

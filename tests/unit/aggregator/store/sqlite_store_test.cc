@@ -191,7 +191,8 @@ TEST_F(SqliteStoreTest, TheRunsShareOutTheFile) {
 TEST_F(SqliteStoreTest, ARunOfAnOlderSchemaIsAsOldAsItsTakeover) {
   Fill(*OpenFile(), 1, MakeStream(1, 2, 10));
   Change(
-      "DROP TABLE answer; DROP TABLE batch_instances; ALTER TABLE run DROP COLUMN changed_unix_ns; PRAGMA "
+      "DROP TABLE held_file; DROP TABLE answer; DROP TABLE batch_instances; ALTER TABLE run DROP COLUMN "
+      "changed_unix_ns; PRAGMA "
       "user_version=3");
   const int64_t before_ns = SystemClock().UnixNs() - 1'000'000'000;  // the file knows whole seconds
   const int64_t changed_ns = OpenFile()->Usage().value().at(0).changed_unix_ns;
@@ -366,7 +367,8 @@ TEST_F(SqliteStoreTest, AStoreOfTheFirstSchemaIsTakenOverWithItsSteps) {
     if (is_new) undo += "ALTER TABLE step DROP COLUMN " + column + ";";
   }
   Change(undo +
-         "DROP TABLE answer; DROP TABLE batch_instances; ALTER TABLE run DROP COLUMN changed_unix_ns; DROP TABLE "
+         "DROP TABLE held_file; DROP TABLE answer; DROP TABLE batch_instances; ALTER TABLE run DROP COLUMN "
+         "changed_unix_ns; DROP TABLE "
          "file_note; CREATE TABLE file_note "
          "(run INTEGER NOT "
          "NULL, path TEXT NOT NULL, status TEXT NOT NULL, "

@@ -117,9 +117,8 @@ TEST_F(MigrationTest, ANewerStoreIsRefusedUntouched) {
 
 TEST_F(MigrationTest, AMigrationThatFailsLeavesTheOlderStoreAsItWas) {
   for (int64_t version = 1; version < kStoreSchemaVersion; ++version) {
-    const std::string in_the_way = version < 5 ? "CREATE TABLE answer (x);" : "DROP TABLE answer;";
-    const std::string path =
-        Make(version, in_the_way + "DROP VIEW v_step; DROP TABLE step; ALTER TABLE run RENAME TO other;");
+    const std::string path = Make(
+        version, "CREATE TABLE held_file (x); DROP VIEW v_step; DROP TABLE step; ALTER TABLE run RENAME TO other;");
     const auto store = SqliteStore::Open(path);
     EXPECT_TRUE(absl::IsDataLoss(store.status())) << store.status();
     EXPECT_THAT(std::string(store.status().message()), testing::AllOf(HasSubstr(path), HasSubstr("move it away")));
