@@ -93,7 +93,8 @@ absl::Status PublishRanks(JobStore& store, const std::string& run) {
   const Hash128 key = PublishedRanksKey();
   const absl::StatusOr<std::optional<std::string>> done = store.FindAnswer(run, key);
   if (done.ok() && done->has_value()) return absl::OkStatus();
-  LOCKSTEP_ASSIGN_OR_RETURN(const LoadedRun loaded, store.LoadRun(run));
+  // Ranks are told by contexts and communicators.
+  LOCKSTEP_ASSIGN_OR_RETURN(const LoadedRun loaded, store.LoadCollectives(run));
   AnalysisOptions options;
   options.expected_ranks = loaded.data.info.expected_ranks;
   std::vector<std::pair<Hash128, int32_t>> ranks;

@@ -39,6 +39,10 @@ class WatchedStore : public ForwardingStore {
     ++loads;
     return ForwardingStore::LoadRun(run);
   }
+  absl::StatusOr<LoadedRun> LoadCollectives(const std::string& run) override {
+    ++loads;
+    return ForwardingStore::LoadCollectives(run);
+  }
   absl::Status KeepAnswers(const std::string& run, const RunContent& content,
                            const std::vector<KeptAnswer>& answers) override {
     if (is_full) return absl::ResourceExhaustedError("no room");
