@@ -15,13 +15,15 @@ namespace {
 
 constexpr int64_t kLeastSortBytes = int64_t{8} << 20;
 
-// Hands the batches of one file to the outlet, encoding only what is wanted, without names if they are to stay here.
+// Hands the batches of one file to the outlet as far as they are wanted, without names if they are to stay here.
 class Forwarder : public BatchConsumer {
  public:
   Forwarder(Outlet& outlet, const NameRedactor* redactor) : outlet_(outlet), redactor_(redactor) {}
 
   absl::Status BeginSource(const SourceContext& source) override {
     sources_.push_back({.id = source.source_id, .batches = 0});
+    announced_.push_back({source.path, source.host, source.claims, {}});
+    contents_.emplace_back();
     if (redactor_ == nullptr) {
       return outlet_.BeginSource(source);
     }
@@ -32,24 +34,31 @@ class Forwarder : public BatchConsumer {
 
   absl::Status Consume(const SourceContext& source, Batch batch) override {
     ++sources_.back().batches;
-    if (!outlet_.Wants(source.source_id, batch.sequence)) {
-      return absl::OkStatus();
-    }
     if (redactor_ != nullptr) {
       redactor_->Redact(batch);
     }
     OutgoingBatch outgoing{.source_id = source.source_id, .sequence = batch.sequence, .body = EncodeBatch(batch)};
     outgoing.content_hash = HashOf(outgoing.body);
-    return outlet_.Push(std::move(outgoing));
+    contents_.back().Add(outgoing.content_hash);
+    return outlet_.Wants(outgoing.source_id, outgoing.sequence) ? outlet_.Push(std::move(outgoing)) : absl::OkStatus();
   }
 
   // Of which the outlet has heard.
   [[nodiscard]] const std::vector<SpooledSource>& sources() const { return sources_; }
+  [[nodiscard]] std::vector<AnnouncedSource> announced() const {
+    std::vector<AnnouncedSource> announced = announced_;
+    for (size_t i = 0; i < announced.size(); ++i) {
+      announced[i].content = contents_[i].Finish();
+    }
+    return announced;
+  }
 
  private:
   Outlet& outlet_;
   const NameRedactor* redactor_;
   std::vector<SpooledSource> sources_;
+  std::vector<AnnouncedSource> announced_;  // an entry a source, its content in the next list
+  std::vector<ContentHash> contents_;
 };
 
 // The work on one list of files, shared by the threads.
@@ -175,6 +184,7 @@ absl::StatusOr<SentFile> CondenseAndSendFile(const std::string& path, const Cond
   }
   sent.note = NoteOf(sent.report, options.host);
   sent.sources = forwarder.sources();
+  sent.announced = forwarder.announced();
   LOCKSTEP_RETURN_IF_ERROR(outlet.AddNote(sent.note));
   return sent;
 }

@@ -14,6 +14,8 @@
 #include "agent/pipeline/condense_file.h"
 #include "agent/spool/ledger.h"
 #include "agent/uplink/outlet.h"
+#include "analysis/base/hash128.h"
+#include "analysis/model/source.h"
 #include "platform/file_system.h"
 
 namespace lockstep {
@@ -34,12 +36,22 @@ struct CondenseAndSendOptions {
   std::function<void(const SendProgress&)> progress;  // called from several threads
 };
 
+// How a source was announced, and what all of its batches are, sent or there before.
+struct AnnouncedSource {
+  std::string path;
+  std::string host;
+  std::vector<RankClaim> claims;
+  Hash128 content;  // ContentHash
+  friend bool operator==(const AnnouncedSource&, const AnnouncedSource&) = default;
+};
+
 // One file, with its note.
 struct SentFile {
   FileReport report;
   FileNote note;
-  std::vector<SpooledSource> sources;  // without the note
-  bool lacked_room = false;            // refused for want of room to sort: worth another try
+  std::vector<SpooledSource> sources;      // without the note
+  std::vector<AnnouncedSource> announced;  // an entry a source
+  bool lacked_room = false;                // refused for want of room to sort: worth another try
 };
 
 // Pushes every source of the files and a note on each file and problem; does not drain. Returns an entry a file, in the

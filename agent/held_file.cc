@@ -14,6 +14,7 @@
 namespace lockstep {
 namespace {
 
+constexpr int64_t kForm = 2;                  // of what is packed
 constexpr int64_t kRestlessNs = 2 * kNsPerS;  // the coarsest clock of a file system in use ticks every two seconds
 
 int64_t NsOf(const timespec& time) { return int64_t{time.tv_sec} * kNsPerS + time.tv_nsec; }
@@ -26,11 +27,34 @@ bool HasJournal(const std::string& path) {
   });
 }
 
-void AddOptions(const CondenseFileOptions& options, HashBuilder& hash) {
-  hash.Add(options.read.step_range).Add(options.host).Add(static_cast<int64_t>(options.rank_map.size()));
+void AddOptions(const CondenseFileOptions& options, std::string_view path, HashBuilder& hash) {
+  hash.Add(options.read.step_range).Add(options.host);
   for (const RankMapRow& row : options.rank_map) {
+    if (!SpeaksOf(row, path)) {
+      continue;
+    }
     hash.Add(row.path).Add(row.pid ? 1 : 0).Add(row.pid.value_or(0)).Add(row.device ? 1 : 0);
     hash.Add(row.device.value_or(0)).Add(row.rank).Add(row.host);
+  }
+}
+
+void AddSource(const SpooledSource& source, const AnnouncedSource& announced, FieldWriter& fields) {
+  fields.Id(source.id).Signed(source.batches).Text(announced.path).Text(announced.host);
+  fields.Signed(static_cast<int64_t>(announced.claims.size()));
+  for (const RankClaim& claim : announced.claims) {
+    fields.Signed(claim.rank).Signed(static_cast<int64_t>(claim.source));
+  }
+}
+
+void ReadSource(FieldReader& fields, GivenByFile& given) {
+  const Hash128 id = fields.Id();
+  given.extents.push_back({.id = id, .batches = fields.Signed()});
+  AnnouncedSource& announced = given.announced.emplace_back();
+  announced.path = std::string(fields.Text());
+  announced.host = std::string(fields.Text());
+  for (int64_t left = fields.Signed(); left > 0 && fields.ok(); --left) {
+    const auto rank = static_cast<int32_t>(fields.Signed());
+    announced.claims.push_back({.rank = rank, .source = static_cast<RankSource>(fields.Signed())});
   }
 }
 
@@ -53,7 +77,7 @@ std::optional<Hash128> HeldFileKey(const std::string& path, const CondenseFileOp
   hash.Add(LOCKSTEP_VERSION).Add(kCondensingDigest).Add(path).Add(fingerprint->Bytes());
   hash.Add(static_cast<int64_t>(info.st_dev)).Add(static_cast<int64_t>(info.st_ino)).Add(int64_t{info.st_size});
   hash.Add(NsOf(info.st_mtim)).Add(NsOf(info.st_ctim));
-  AddOptions(options, hash);
+  AddOptions(options, path, hash);
   return hash.Finish();
 }
 
@@ -63,19 +87,22 @@ std::string PackGiven(const SentFile& sent) {
     return "";
   }
   FieldWriter fields;
-  fields.Text(report.format).Text(report.reason).Signed(report.offset).Signed(report.sources);
+  fields.Signed(kForm).Text(report.format).Text(report.reason).Signed(report.offset).Signed(report.sources);
   for (const int64_t count : report.drops.count) {
     fields.Signed(count);
   }
-  fields.Id(FileNoteId(sent.note)).Signed(0);
-  for (const SpooledSource& source : sent.sources) {
-    fields.Id(source.id).Signed(source.batches);
+  fields.Id(FileNoteId(sent.note)).Signed(static_cast<int64_t>(sent.sources.size()));
+  for (size_t i = 0; i < sent.sources.size(); ++i) {
+    AddSource(sent.sources[i], sent.announced[i], fields);
   }
   return fields.Finish();
 }
 
 std::optional<GivenByFile> UnpackGiven(const std::string& path, std::string_view packed) {
   FieldReader fields(packed);
+  if (fields.Signed() != kForm) {
+    return std::nullopt;
+  }
   GivenByFile given;
   FileReport& report = given.report;
   report.path = path;
@@ -87,12 +114,12 @@ std::optional<GivenByFile> UnpackGiven(const std::string& path, std::string_view
   for (int64_t& count : report.drops.count) {
     count = fields.Signed();
   }
-  while (fields.ok() && !fields.rest().empty()) {
-    const Hash128 id = fields.Id();
-    given.extents.push_back({.id = id, .batches = fields.Signed()});
+  given.extents.push_back({.id = fields.Id()});
+  for (int64_t left = fields.Signed(); left > 0 && fields.ok(); --left) {
+    ReadSource(fields, given);
   }
-  // The note, and at least one source.
-  return fields.ok() && given.extents.size() > 1 ? std::optional(std::move(given)) : std::nullopt;
+  const bool whole = fields.ok() && fields.rest().empty() && !given.announced.empty();
+  return whole ? std::optional(std::move(given)) : std::nullopt;
 }
 
 }  // namespace lockstep

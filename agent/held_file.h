@@ -17,7 +17,7 @@ namespace lockstep {
 
 // Equal only for the same file, unchanged, condensed with options that give the same by a program of the same sources.
 // Of the file: path, device, inode, size, times of change, and its fingerprint. nullopt for what cannot be recognised
-// for sure: a file changed less than two seconds ago (it might change again within its clock's tick), one that SQLite
+// by these: a file changed less than two seconds ago (it might change again within its clock's tick), one that SQLite
 // keeps a journal beside, a report that NVIDIA's nsys turns into a trace, and what is condensed for one selection or
 // without names.
 [[nodiscard]] std::optional<Hash128> HeldFileKey(const std::string& path, const CondenseFileOptions& options,
@@ -25,7 +25,8 @@ namespace lockstep {
 
 struct GivenByFile {
   FileReport report;
-  std::vector<SourceExtent> extents;  // of its sources, and of its note
+  std::vector<SourceExtent> extents;       // of its note first, and of its sources
+  std::vector<AnnouncedSource> announced;  // an entry a source, without the content
 };
 
 // "" for a file of which not all was used: that is read again.

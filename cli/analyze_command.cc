@@ -125,6 +125,13 @@ void TellProblems(const IngestOutcome& outcome, const std::vector<std::string>& 
     fmt::print(stderr, "lockstep: {} other file{} left out: no traces (--view quality lists all)\n", silent,
                silent == 1 ? "" : "s");
   }
+  if (!outcome.differ.empty()) {
+    fmt::print(stderr,
+               "lockstep: {}{}: gives something else than the run holds of it (changed inside, or stored by another "
+               "release); the run keeps what it has, --replace reads all anew\n",
+               outcome.differ.front(),
+               outcome.differ.size() > 1 ? fmt::format(" and {} more", outcome.differ.size() - 1) : "");
+  }
   for (const RefusedUplinkSource& refused : outcome.refused) {
     fmt::print(stderr, "lockstep: {}: refused ({}): {}\n", refused.path, refused.reason, refused.detail);
   }

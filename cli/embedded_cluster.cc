@@ -1,5 +1,6 @@
 #include "cli/embedded_cluster.h"
 
+#include <set>
 #include <utility>
 
 #include "agent/uplink/grpc/grpc_transport.h"
@@ -25,13 +26,33 @@ std::vector<FileReport> ReportsOf(const HeldFiles& held, const std::vector<SentF
   return reports;
 }
 
+// Of the files sent that were not taken, those that nobody refused.
+std::vector<std::string> PathsOfOthers(const std::vector<SentFile>& sent, const std::vector<SentFile>& taken,
+                                       const std::vector<RefusedUplinkSource>& refused) {
+  std::set<std::string> told;
+  for (const SentFile& file : taken) {
+    told.insert(file.report.path);
+  }
+  for (const RefusedUplinkSource& source : refused) {
+    told.insert(source.path);
+  }
+  std::vector<std::string> paths;
+  for (const SentFile& file : sent) {
+    if (told.insert(file.report.path).second) {
+      paths.push_back(file.report.path);
+    }
+  }
+  return paths;
+}
+
 }  // namespace
 
 EmbeddedCluster::EmbeddedCluster(std::unique_ptr<JobStore> store, std::unique_ptr<AggregatorServer> server,
-                                 const std::string& name)
-    : store_(std::move(store)),
+                                 const std::string& path)
+    : lasts_(!path.empty()),
+      store_(std::move(store)),
       server_(std::move(server)),
-      query_(std::make_unique<QueryClient>(server_->InProcessChannel(), name)) {}
+      query_(std::make_unique<QueryClient>(server_->InProcessChannel(), lasts_ ? path : "of this process")) {}
 
 absl::StatusOr<std::unique_ptr<EmbeddedCluster>> EmbeddedCluster::Open(const EmbeddedClusterOptions& options) {
   LOCKSTEP_ASSIGN_OR_RETURN(std::unique_ptr<JobStore> store, OpenStore("sqlite", {.path = options.store_path}));
@@ -39,13 +60,12 @@ absl::StatusOr<std::unique_ptr<EmbeddedCluster>> EmbeddedCluster::Open(const Emb
   server_options.analysis_threads = options.threads;
   server_options.grace_ns = 0;  // its only callers are in this process and have their answers
   LOCKSTEP_ASSIGN_OR_RETURN(std::unique_ptr<AggregatorServer> server, AggregatorServer::Start(*store, server_options));
-  const std::string name = options.store_path.empty() ? "of this process" : options.store_path;
-  return std::unique_ptr<EmbeddedCluster>(new EmbeddedCluster(std::move(store), std::move(server), name));
+  return std::unique_ptr<EmbeddedCluster>(new EmbeddedCluster(std::move(store), std::move(server), options.store_path));
 }
 
 absl::StatusOr<IngestOutcome> EmbeddedCluster::Ingest(const EmbeddedIngest& what, const std::stop_token& stop) {
-  HeldFiles held(what.inputs.files, what.send.condense);
-  if (!what.replace) {
+  HeldFiles held(what.inputs.files, what.send.condense, lasts_);
+  if (lasts_ && !what.replace) {
     LOCKSTEP_RETURN_IF_ERROR(held.FindIn(*store_, what.run));
   }
   const InputFiles to_read{.files = held.ToRead(), .problems = what.inputs.problems};
@@ -59,11 +79,15 @@ absl::StatusOr<IngestOutcome> EmbeddedCluster::Ingest(const EmbeddedIngest& what
   UplinkClient uplink(MakeGrpcTransport(server_->InProcessChannel()), std::move(options), stop);
   LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<SentFile> sent, CondenseAndSend(to_read, what.send, uplink, stop));
   LOCKSTEP_ASSIGN_OR_RETURN(UplinkSummary summary, uplink.Drain(/*finish_run=*/false));
-  const absl::Status kept = held.KeepIn(*store_, what.run, sent, summary.refused);
-  if (!kept.ok()) {
-    LogWarning("what the files gave was not remembered, they will be read again: {}", std::string(kept.message()));
-  }
   IngestOutcome outcome;
+  if (lasts_) {
+    LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<SentFile> taken, TakenWhole(*store_, what.run, sent));
+    outcome.differ = PathsOfOthers(sent, taken, summary.refused);
+    const absl::Status kept = held.KeepIn(*store_, what.run, taken);
+    if (!kept.ok()) {
+      LogWarning("what the files gave was not remembered, they will be read again: {}", std::string(kept.message()));
+    }
+  }
   outcome.files = ReportsOf(held, sent);
   outcome.held = what.inputs.files.size() - to_read.files.size();
   outcome.refused = std::move(summary.refused);

@@ -32,8 +32,9 @@ struct EmbeddedIngest {
 };
 
 struct IngestOutcome {
-  std::vector<FileReport> files;  // in the order of the inputs, problems last
-  size_t held = 0;                // of them the store had already, unchanged: not read again
+  std::vector<FileReport> files;    // in the order of the inputs, problems last
+  size_t held = 0;                  // of them the store had already, unchanged: not read again
+  std::vector<std::string> differ;  // read, but the run keeps something else of them, complete before
   std::vector<RefusedUplinkSource> refused;
 };
 
@@ -50,8 +51,9 @@ class EmbeddedCluster {
   [[nodiscard]] const QueryClient& query() const { return *query_; }
 
  private:
-  EmbeddedCluster(std::unique_ptr<JobStore> store, std::unique_ptr<AggregatorServer> server, const std::string& name);
+  EmbeddedCluster(std::unique_ptr<JobStore> store, std::unique_ptr<AggregatorServer> server, const std::string& path);
 
+  bool lasts_;  // the store is a file
   // Destroyed from the last to the first: asker, server, store.
   std::unique_ptr<JobStore> store_;
   std::unique_ptr<AggregatorServer> server_;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "agent/held_file.h"
+#include "aggregator/store/memory/run_assembly.h"
 #include "analysis/base/status_macros.h"
 #include "platform/clock.h"
 
@@ -16,21 +17,54 @@ namespace {
 // What was kept of the files that are still what they were, by place among the files.
 using Given = std::map<size_t, GivenByFile>;
 
-std::vector<SourceExtent> ExtentsOf(const Given& given) {
+// What a run has by now.
+struct Stored {
+  std::set<Hash128> lacking;
+  std::map<Hash128, SourceContext> contexts;
+};
+
+absl::StatusOr<Stored> StoredOf(JobStore& store, const std::string& run, const Given& given) {
   std::vector<SourceExtent> extents;
   for (const auto& [place, file] : given) {
     extents.insert(extents.end(), file.extents.begin(), file.extents.end());
   }
-  return extents;
+  LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<Hash128> lacking, store.Lacking(run, extents));
+  LOCKSTEP_ASSIGN_OR_RETURN(std::vector<SourceContext> contexts, store.LoadContexts(run));
+  Stored stored{.lacking = {lacking.begin(), lacking.end()}, .contexts = {}};
+  for (SourceContext& context : contexts) {
+    const Hash128 id = context.source_id;
+    stored.contexts.emplace(id, std::move(context));
+  }
+  return stored;
+}
+
+// Read again, the file would change nothing: neither content nor how its sources are announced.
+bool IsHeld(const Stored& stored, const GivenByFile& file) {
+  const auto is_lacking = [&](const SourceExtent& extent) { return stored.lacking.contains(extent.id); };
+  if (std::any_of(file.extents.begin(), file.extents.end(), is_lacking)) {
+    return false;
+  }
+  for (size_t i = 0; i < file.announced.size(); ++i) {
+    const AnnouncedSource& announced = file.announced[i];
+    const auto found = stored.contexts.find(file.extents[i + 1].id);
+    SourceContext offered;
+    offered.path = announced.path;
+    offered.host = announced.host;
+    offered.claims = announced.claims;
+    if (found == stored.contexts.end() || MustReplace(found->second, offered)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace
 
-HeldFiles::HeldFiles(const std::vector<std::string>& files, const CondenseFileOptions& options)
+HeldFiles::HeldFiles(const std::vector<std::string>& files, const CondenseFileOptions& options, bool lasts)
     : files_(files), options_(options), reports_(files.size()) {
   const int64_t now_ns = SystemClock().UnixNs();
   for (const std::string& file : files) {
-    keys_.push_back(HeldFileKey(file, options, now_ns));
+    keys_.push_back(lasts ? HeldFileKey(file, options, now_ns) : std::nullopt);
   }
 }
 
@@ -53,11 +87,12 @@ absl::Status HeldFiles::FindIn(JobStore& store, const std::string& run) {
   if (given.empty()) {
     return absl::OkStatus();
   }
-  LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<Hash128> ids, store.Lacking(run, ExtentsOf(given)));
-  const std::set<Hash128> lacking(ids.begin(), ids.end());
+  const absl::StatusOr<Stored> stored = StoredOf(store, run, given);
+  if (!stored.ok()) {
+    return absl::IsNotFound(stored.status()) ? absl::OkStatus() : stored.status();  // dropped since
+  }
   for (auto& [place, file] : given) {
-    const auto is_lacking = [&](const SourceExtent& extent) { return lacking.contains(extent.id); };
-    if (std::none_of(file.extents.begin(), file.extents.end(), is_lacking)) {
+    if (IsHeld(*stored, file)) {
       reports_[place] = std::move(file.report);
     }
   }
@@ -74,18 +109,10 @@ std::vector<std::string> HeldFiles::ToRead() const {
   return paths;
 }
 
-absl::Status HeldFiles::KeepIn(JobStore& store, const std::string& run, const std::vector<SentFile>& sent,
-                               const std::vector<RefusedUplinkSource>& refused) const {
-  std::set<Hash128> not_taken;
-  for (const RefusedUplinkSource& source : refused) {
-    not_taken.insert(source.source_id);
-  }
+absl::Status HeldFiles::KeepIn(JobStore& store, const std::string& run, const std::vector<SentFile>& sent) const {
   std::map<std::string_view, const SentFile*> by_path;
   for (const SentFile& file : sent) {
-    const auto is_refused = [&](const SpooledSource& source) { return not_taken.contains(source.id); };
-    if (std::none_of(file.sources.begin(), file.sources.end(), is_refused)) {
-      by_path.emplace(file.report.path, &file);
-    }
+    by_path.emplace(file.report.path, &file);
   }
   const int64_t now_ns = SystemClock().UnixNs();
   std::vector<HeldFile> kept;
@@ -100,6 +127,23 @@ absl::Status HeldFiles::KeepIn(JobStore& store, const std::string& run, const st
     }
   }
   return kept.empty() ? absl::OkStatus() : store.KeepHeldFiles(run, kept);
+}
+
+absl::StatusOr<std::vector<SentFile>> TakenWhole(JobStore& store, const std::string& run,
+                                                 const std::vector<SentFile>& sent) {
+  LOCKSTEP_ASSIGN_OR_RETURN(const auto contents, store.ContentHashes(run));
+  std::vector<SentFile> taken;
+  for (const SentFile& file : sent) {
+    bool whole = true;
+    for (size_t i = 0; i < file.sources.size(); ++i) {
+      const auto found = contents.find(file.sources[i].id);
+      whole = whole && found != contents.end() && found->second == file.announced[i].content;
+    }
+    if (whole) {
+      taken.push_back(file);
+    }
+  }
+  return taken;
 }
 
 }  // namespace lockstep

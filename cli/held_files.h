@@ -18,19 +18,20 @@ namespace lockstep {
 
 class HeldFiles {
  public:
-  // Looks at the files now: what is kept later is kept of what they were before they were read.
-  HeldFiles(const std::vector<std::string>& files, const CondenseFileOptions& options);
+  // Looks at the files now: what is kept later is kept of what they were before they were read. `lasts`: false for a
+  // store that goes with the process, which recognises none. Files and options must outlive it.
+  HeldFiles(const std::vector<std::string>& files, const CondenseFileOptions& options, bool lasts);
 
-  // Finds those of which the run has all that they gave. Errors: those of the store.
+  // Finds those which, read again, would change nothing: the run has all that they gave, and names its sources as they
+  // would. None without the run. Errors: those of the store.
   absl::Status FindIn(JobStore& store, const std::string& run);
   // A file a slot, in the order given; nullopt = to be read.
   [[nodiscard]] const std::vector<std::optional<FileReport>>& reports() const { return reports_; }
   [[nodiscard]] std::vector<std::string> ToRead() const;
 
-  // Remembers those of the files read that were used whole, have not changed meanwhile, and of which nothing was
-  // refused. Errors: those of the store; without it they are read again next time.
-  absl::Status KeepIn(JobStore& store, const std::string& run, const std::vector<SentFile>& sent,
-                      const std::vector<RefusedUplinkSource>& refused) const;
+  // Remembers those of the files read that were used whole, have not changed meanwhile, and of which the run has what
+  // they gave. Errors: those of the store; without it they are read again next time.
+  absl::Status KeepIn(JobStore& store, const std::string& run, const std::vector<SentFile>& sent) const;
 
  private:
   const std::vector<std::string>& files_;
@@ -38,5 +39,10 @@ class HeldFiles {
   std::vector<std::optional<Hash128>> keys_;
   std::vector<std::optional<FileReport>> reports_;
 };
+
+// Those of the files sent of which the run has what they gave, batch by batch. A source that was complete before takes
+// nothing of a file read again: it shows here when that gave something else. Errors: those of the store.
+[[nodiscard]] absl::StatusOr<std::vector<SentFile>> TakenWhole(JobStore& store, const std::string& run,
+                                                               const std::vector<SentFile>& sent);
 
 }  // namespace lockstep

@@ -88,12 +88,15 @@ std::optional<std::string> HostInFileName(std::string_view path, int64_t pid) {
   return std::string(name.substr(0, at));
 }
 
+bool SpeaksOf(const RankMapRow& row, std::string_view path) {
+  return path == row.path ||
+         (path.ends_with(row.path) && !row.path.empty() && path[path.size() - row.path.size() - 1] == '/');
+}
+
 const RankMapRow* FindInRankMap(const std::vector<RankMapRow>& map, std::string_view path, int64_t pid,
                                 int32_t device) {
   for (const RankMapRow& row : map) {
-    const bool same = path == row.path ||
-                      (path.ends_with(row.path) && !row.path.empty() && path[path.size() - row.path.size() - 1] == '/');
-    if (!same || (row.pid && *row.pid != pid) || (row.device && *row.device != device)) continue;
+    if (!SpeaksOf(row, path) || (row.pid && *row.pid != pid) || (row.device && *row.device != device)) continue;
     return &row;
   }
   return nullptr;

@@ -24,8 +24,9 @@ std::optional<int32_t> RankInFileName(std::string_view path);
 // "{host}_{pid}.{time}.pt.trace.json[.gz]", only if pid is the trace's own.
 std::optional<std::string> HostInFileName(std::string_view path, int64_t pid);
 
-// The row of the rank map that fits, if any: path equal, or equal from a folder boundary on; pid and device where
-// given.
+// Path equal, or equal from a folder boundary on.
+[[nodiscard]] bool SpeaksOf(const RankMapRow& row, std::string_view path);
+// The row of the rank map that fits, if any: it speaks of the path, and of pid and device where it gives them.
 const RankMapRow* FindInRankMap(const std::vector<RankMapRow>& map, std::string_view path, int64_t pid, int32_t device);
 
 }  // namespace lockstep

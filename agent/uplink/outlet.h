@@ -14,7 +14,7 @@ class Outlet {
   virtual ~Outlet() = default;
   // Announces the source; again for a known one changes nothing.
   virtual absl::Status BeginSource(const SourceContext& context) = 0;
-  // False: this batch was taken before, or will not be; no need to encode it.
+  // False: this batch was taken before, or will not be.
   [[nodiscard]] virtual bool Wants(const Hash128& source_id, int64_t sequence) = 0;
   // Waits for room. A batch that is not wanted any more is dropped.
   virtual absl::Status Push(OutgoingBatch batch) = 0;

@@ -49,6 +49,9 @@ class ForwardingStore : public JobStore {
   absl::Status KeepHeldFiles(const std::string& run, const std::vector<HeldFile>& files) override {
     return target_.KeepHeldFiles(run, files);
   }
+  absl::StatusOr<std::map<Hash128, Hash128>> ContentHashes(const std::string& run) override {
+    return target_.ContentHashes(run);
+  }
   absl::StatusOr<std::vector<SourceContext>> LoadContexts(const std::string& run) override {
     return target_.LoadContexts(run);
   }

@@ -10,6 +10,7 @@
 #include <absl/status/statusor.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -122,6 +123,8 @@ class JobStore {
   // Replaces what was kept of those paths. Goes with the run (kNotFound without it); like answers no part of its
   // content. Does not wait for the disk: lost, the files are read once more.
   virtual absl::Status KeepHeldFiles(const std::string& run, const std::vector<HeldFile>& files) = 0;
+  // The ContentHash of each source, by source id; of those without a batch that of nothing. kNotFound.
+  [[nodiscard]] virtual absl::StatusOr<std::map<Hash128, Hash128>> ContentHashes(const std::string& run) = 0;
   // How the sources of a run were announced, by source id. kNotFound.
   [[nodiscard]] virtual absl::StatusOr<std::vector<SourceContext>> LoadContexts(const std::string& run) = 0;
   [[nodiscard]] virtual absl::StatusOr<std::vector<RunUsage>> Usage() = 0;  // by name

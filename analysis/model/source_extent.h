@@ -15,6 +15,16 @@ struct SourceExtent {
   friend bool operator==(const SourceExtent&, const SourceExtent&) = default;
 };
 
+// What the batches of a source are, by the hashes of their bodies in order of sequence.
+class ContentHash {
+ public:
+  void Add(const Hash128& body) { hash_.Add(body.Bytes()); }
+  [[nodiscard]] Hash128 Finish() const { return hash_.Finish(); }
+
+ private:
+  HashBuilder hash_;
+};
+
 // By the content alone. Of a note as it came over the wire: texts are repaired on the way.
 [[nodiscard]] inline Hash128 FileNoteId(const FileNote& note) {
   HashBuilder hash;

@@ -1,4 +1,5 @@
 """`analyze --store` again: what the store holds is not read again, and the answer is that of reading it."""
+import gzip
 import json
 import os
 import re
@@ -87,6 +88,55 @@ class HeldFiles(TempDirTest):
             file.write("path,pid,device,rank,host\nrank0.json.gz,,,0,\n")
         self.assertEqual(self.analyze("--rank-map", ranks)[1], 0)
         self.assertEqual(self.analyze("--rank-map", ranks)[1], 4)
+
+    def rank_map(self, name, ranks):
+        path = self.path(name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("path,pid,device,rank,host\n" + "".join(f"rank{i}.json.gz,,,{rank},\n" for i, rank in enumerate(ranks)))
+        return path
+
+    def ranks(self, *flags):
+        report, held = self.analyze(*flags)
+        return [(rank["rank"], os.path.basename(rank["path"])) for rank in report["ranks"]], held
+
+    def test_a_file_that_others_announced_otherwise_since_is_read_again(self):
+        mapped = ("--rank-map", self.rank_map("swapped.csv", (1, 0, 2, 3)))
+        first, _ = self.ranks(*mapped)
+        traces, self.traces = self.traces, os.path.relpath(self.traces)
+        self.ranks()  # by another spelling of the paths, by its own ranks
+        self.traces = traces
+        plain = self.ranks()[0]
+        self.assertNotEqual(first, plain)
+        self.assertEqual(self.ranks(*mapped)[0], first)
+        self.assertEqual(self.ranks(*mapped), (first, 4))
+
+    def test_a_change_in_the_middle_is_told_and_never_called_unchanged(self):
+        for rank in range(4):
+            with gzip.open(self.trace(rank), "rb") as file:
+                content = file.read()
+            with open(self.trace(rank)[:-3], "wb") as file:
+                file.write(content + b" " * 200_000 if rank == 0 else content)
+            os.remove(self.trace(rank))
+        time.sleep(RESTLESS_S)
+        first, _ = self.analyze()
+        self.assertEqual(self.analyze(), (first, 4))
+        path = self.trace(0)[:-3]
+        with open(path, "r+b") as file:
+            content = file.read()
+            place = content.index(b'"dur":', 70_000) + len(b'"dur":')
+            while not content[place:place + 1].isdigit():
+                place += 1
+            self.assertLess(place, len(content) - 70_000)
+            file.seek(place)
+            file.write(b"1" if content[place:place + 1] != b"1" else b"2")
+        time.sleep(RESTLESS_S)
+        for _ in range(2):
+            done = run("lockstep", "analyze", self.traces, "--run", "r", "--store", self.store)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("3 of 4 files unchanged", done.stderr)
+            self.assertIn("gives something else than the run holds", done.stderr)
+        report, held = self.analyze("--replace")
+        self.assertEqual((report, held), (self.anew(), 0))
 
     def test_what_is_asked_does_not_matter_for_what_is_held(self):
         self.analyze()

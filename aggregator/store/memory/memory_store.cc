@@ -6,6 +6,7 @@
 #include "aggregator/store/memory/run_assembly.h"
 #include "analysis/base/check.h"
 #include "analysis/base/status_macros.h"
+#include "analysis/model/source_extent.h"
 
 namespace lockstep {
 namespace {
@@ -257,6 +258,19 @@ absl::Status MemoryStore::PutRanks(const std::string& run, const std::vector<std
     if (!stored->sources.contains(source)) return NoSuchSource(run, source);
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::map<Hash128, Hash128>> MemoryStore::ContentHashes(const std::string& run) {
+  const MutexLock lock(mutex_);
+  const Run* const stored = Find(run);
+  if (stored == nullptr) return NoSuchRun(run);
+  std::map<Hash128, Hash128> contents;
+  for (const auto& [id, source] : stored->sources) {
+    ContentHash content;
+    for (const Hash128& hash : source.hashes) content.Add(hash);
+    contents.emplace(id, content.Finish());
+  }
+  return contents;
 }
 
 absl::StatusOr<std::vector<SourceContext>> MemoryStore::LoadContexts(const std::string& run) {

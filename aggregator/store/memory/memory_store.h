@@ -66,6 +66,7 @@ class MemoryStore final : public JobStore {
   absl::Status KeepHeldFiles(const std::string& /*run*/, const std::vector<HeldFile>& /*files*/) override {
     return absl::OkStatus();
   }
+  absl::StatusOr<std::map<Hash128, Hash128>> ContentHashes(const std::string& run) override;
   absl::StatusOr<std::vector<SourceContext>> LoadContexts(const std::string& run) override;
   absl::StatusOr<std::vector<RunUsage>> Usage() override;
   absl::Status Reclaim() override { return absl::OkStatus(); }

@@ -11,6 +11,7 @@
 #include "aggregator/store/sqlite/instance_reader.h"
 #include "aggregator/store/sqlite/row_fields.h"
 #include "analysis/base/status_macros.h"
+#include "analysis/model/source_extent.h"
 #include "platform/executor.h"
 #include "platform/mutex.h"
 #include "proto/batch_codec.h"
@@ -30,6 +31,14 @@ absl::Status ForEachRow(Database& db, std::string_view sql, int64_t parameter, F
     if (!more) return absl::OkStatus();
     LOCKSTEP_RETURN_IF_ERROR(fn(statement));
   }
+}
+
+absl::StatusOr<int64_t> IdOfRun(Database& db, const std::string& run) {
+  LOCKSTEP_ASSIGN_OR_RETURN(Statement known, db.Prepare("SELECT id FROM run WHERE name = ?"));
+  Binder(known).Text(run);
+  LOCKSTEP_ASSIGN_OR_RETURN(const bool found, known.Step());
+  if (!found) return NoSuchRun(run);
+  return known.Int(0);
 }
 
 // Reads the `row` blobs of a table in order of arrival.
@@ -283,13 +292,26 @@ absl::StatusOr<std::pair<RunContent, RunInfo>> FindRun(Database& db, const std::
 
 }  // namespace
 
+absl::StatusOr<std::map<Hash128, Hash128>> ReadContentHashes(Database& db, const std::string& run) {
+  LOCKSTEP_ASSIGN_OR_RETURN(const int64_t run_id, IdOfRun(db, run));
+  std::map<Hash128, ContentHash> contents;
+  LOCKSTEP_RETURN_IF_ERROR(ForEachRow(db,
+                                      "SELECT source_id, hash FROM source LEFT JOIN batch ON batch.source = source.id "
+                                      "WHERE run = ? ORDER BY source.id, sequence",
+                                      run_id, [&contents](const Statement& row) {
+                                        ContentHash& content = contents[Hash128::FromBytes(row.Blob(0))];
+                                        if (!row.IsNull(1)) content.Add(Hash128::FromBytes(row.Blob(1)));
+                                        return absl::OkStatus();
+                                      }));
+  std::map<Hash128, Hash128> finished;
+  for (const auto& [id, content] : contents) finished.emplace(id, content.Finish());
+  return finished;
+}
+
 absl::StatusOr<std::vector<SourceContext>> LoadSourceContexts(Database& db, const std::string& run) {
-  LOCKSTEP_ASSIGN_OR_RETURN(Statement known, db.Prepare("SELECT id FROM run WHERE name = ?"));
-  Binder(known).Text(run);
-  LOCKSTEP_ASSIGN_OR_RETURN(const bool found, known.Step());
-  if (!found) return NoSuchRun(run);
+  LOCKSTEP_ASSIGN_OR_RETURN(const int64_t run_id, IdOfRun(db, run));
   std::vector<SourceContext> contexts;
-  LOCKSTEP_RETURN_IF_ERROR(ForEachRow(db, "SELECT context FROM source WHERE run = ? ORDER BY source_id", known.Int(0),
+  LOCKSTEP_RETURN_IF_ERROR(ForEachRow(db, "SELECT context FROM source WHERE run = ? ORDER BY source_id", run_id,
                                       [&contexts](const Statement& row) -> absl::Status {
                                         LOCKSTEP_ASSIGN_OR_RETURN(SourceContext context, DecodeContext(row.Blob(0)));
                                         contexts.push_back(std::move(context));

@@ -4,6 +4,7 @@
 #include <absl/status/statusor.h>
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,9 @@ enum class RunTables : uint8_t {
 // keeps the store's log from shrinking, until it is destroyed. Its InstanceSource may be used from several threads.
 [[nodiscard]] absl::StatusOr<LoadedRun> LoadStoredRun(Database db, const std::string& run, RunTables tables);
 
-// Their contexts alone, by source id. kNotFound.
+// JobStore::ContentHashes. kNotFound.
+[[nodiscard]] absl::StatusOr<std::map<Hash128, Hash128>> ReadContentHashes(Database& db, const std::string& run);
+// The contexts of its sources alone, by source id. kNotFound.
 [[nodiscard]] absl::StatusOr<std::vector<SourceContext>> LoadSourceContexts(Database& db, const std::string& run);
 
 // Name, state and counts of all runs (by name), or of one.

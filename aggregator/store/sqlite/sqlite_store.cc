@@ -439,10 +439,18 @@ absl::StatusOr<std::vector<HeldFile>> SqliteStore::HeldFiles(const std::string& 
 }
 
 absl::Status SqliteStore::KeepHeldFiles(const std::string& run, const std::vector<HeldFile>& files) {
-  return InTransaction([&]() LOCKSTEP_UNCHECKED_THREAD_SAFETY -> absl::Status {
+  const auto write = [&]() LOCKSTEP_UNCHECKED_THREAD_SAFETY -> absl::Status {
     LOCKSTEP_ASSIGN_OR_RETURN(const int64_t run_id, RunId(run));
     return WriteHeldFiles(db_, run_id, files);
-  });
+  };
+  return Commit(write).status();
+}
+
+absl::StatusOr<std::map<Hash128, Hash128>> SqliteStore::ContentHashes(const std::string& run) {
+  LOCKSTEP_ASSIGN_OR_RETURN(Database db, OpenStoreForReading(path_));
+  absl::StatusOr<std::map<Hash128, Hash128>> contents = ReadContentHashes(db, run);
+  if (!contents.ok()) return ExplainStoreError(contents.status(), path_);
+  return contents;
 }
 
 absl::StatusOr<std::vector<SourceContext>> SqliteStore::LoadContexts(const std::string& run) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -55,6 +56,7 @@ class SqliteStore final : public JobStore {
                            const std::vector<KeptAnswer>& answers) override;
   absl::StatusOr<std::vector<HeldFile>> HeldFiles(const std::string& run) override;
   absl::Status KeepHeldFiles(const std::string& run, const std::vector<HeldFile>& files) override;
+  absl::StatusOr<std::map<Hash128, Hash128>> ContentHashes(const std::string& run) override;
   absl::StatusOr<std::vector<SourceContext>> LoadContexts(const std::string& run) override;
   absl::StatusOr<std::vector<RunUsage>> Usage() override;
   absl::Status Reclaim() override;

@@ -146,6 +146,18 @@ TEST_P(JobStoreTest, ANewSourceHasNothingDurable) {
   EXPECT_FALSE(stored->complete);
 }
 
+TEST_P(JobStoreTest, ContentHashesTellTheBatchesOfEachSource) {
+  EXPECT_TRUE(absl::IsNotFound(store_->ContentHashes("other").status()));
+  const Hash128 empty = Announce(2);
+  const Hash128 filled = Announce(1);
+  const std::vector<Batch> stream = MakeStream(1, 1, 3);
+  PutAll(filled, stream);
+  ContentHash want;
+  for (const Batch& batch : stream) want.Add(HashOfBatch(batch));
+  const std::map<Hash128, Hash128> wanted = {{empty, ContentHash().Finish()}, {filled, want.Finish()}};
+  EXPECT_EQ(store_->ContentHashes("run").value(), wanted);
+}
+
 TEST_P(JobStoreTest, ContextsAloneAreThoseOfTheLoadedRun) {
   EXPECT_TRUE(absl::IsNotFound(store_->LoadContexts("other").status()));
   EXPECT_TRUE(store_->LoadContexts("run")->empty());
