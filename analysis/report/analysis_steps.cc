@@ -114,8 +114,10 @@ absl::Status SumChapters(RunChapters& chapters, const Fleet& fleet, const std::v
       LOCKSTEP_ASSIGN_OR_RETURN(auto range_rows, RangeRows(fleet, it.rows));
       contexts.push_back({fleet.run, it.rows, fleet.options, fleet.ranks, it.chapter.match, executor,
                           fleet.run_start_ns, selected, notices, std::move(named_rows), std::move(range_rows)});
-      parts.push_back(sums.Parts(it.chapter, contexts.back(), it.sample));
-      parts.back().emplace_back([&] { return meter.Add(it.chapter, it.rows, executor); });
+      // The longest first: what is begun last is waited for.
+      parts.push_back({[&] { return meter.Add(it.chapter, it.rows, executor); }});
+      auto of_sums = sums.Parts(it.chapter, contexts.back(), it.sample);
+      std::move(of_sums.begin(), of_sums.end(), std::back_inserter(parts.back()));
     }
     LOCKSTEP_RETURN_IF_ERROR(DoAll(TasksOf(chapters, parts), executor));
   }

@@ -143,7 +143,10 @@ absl::Status RunChapters::OpenIsland(Lane& lane) {
 absl::StatusOr<bool> RunChapters::Next() {
   if (whole_) return Whole();
   current_.clear();
-  for (const auto& lane : lanes_) lane->stretch = {};
+  for (const auto& lane : lanes_) {
+    lane->spent = std::move(lane->stretch);
+    if (islands_.empty()) lane->spent = {};
+  }
   for (size_t i = 0; i < lanes_.size(); ++i) {
     if (!lanes_[i]->ahead) LOCKSTEP_RETURN_IF_ERROR(Prepare(i));
   }
@@ -174,6 +177,7 @@ absl::StatusOr<bool> RunChapters::ReadOn(Lane& lane) {
 
 absl::Status RunChapters::Prepare(size_t lane_number) {
   Lane& lane = *lanes_[lane_number];
+  lane.spent = {};
   LOCKSTEP_ASSIGN_OR_RETURN(const bool more, ReadOn(lane));
   if (!more) {
     lane.ahead.emplace();

@@ -102,6 +102,7 @@ class RunChapters {
     std::vector<size_t> members;  // of the stretches, rank indices
     std::optional<Stretch> ahead;
     Stretch stretch;
+    Stretch spent;  // the one before: gone when the next one is made, on the thread that makes it
   };
 
   [[nodiscard]] absl::StatusOr<bool> Whole();

@@ -87,7 +87,8 @@ std::vector<std::pair<Key, int64_t>> EntriesOf(std::span<const Key> ascending) {
   return out;
 }
 
-// FirstNotBelow of each key. The searches go side by side: one alone waits for each of its comparisons.
+// Where the entry of each key is; where there is none, a place that has another key or no entry. The searches go side
+// by side: one alone waits for each of its comparisons.
 template <typename Key>
 void FindPlaces(const std::vector<std::pair<Key, int64_t>>& entries, std::span<const Key> keys,
                 std::span<uint32_t> places) {
@@ -101,11 +102,35 @@ void FindPlaces(const std::vector<std::pair<Key, int64_t>>& entries, std::span<c
   }
 }
 
+// The same by a table of the places of all keys from the first entry to the last: buckets lie close together, but for
+// that of zero.
+void FindPlaces(const std::vector<std::pair<int16_t, int64_t>>& entries, std::span<const int16_t> keys,
+                std::span<uint32_t> places) {
+  constexpr int kWidest = 1024;
+  const auto end = static_cast<uint16_t>(entries.size());
+  const uint16_t begin = end > 0 && entries.front().first == kZeroBucket ? 1 : 0;
+  const int first = begin < end ? entries[begin].first : 0;
+  const int width = begin < end ? entries.back().first - first + 1 : 0;
+  if (width > kWidest) {
+    FindPlaces<int16_t>(entries, keys, places);
+    return;
+  }
+  std::array<uint16_t, kWidest> place_of;
+  std::fill_n(place_of.begin(), width, end);
+  for (uint16_t place = begin; place < end; ++place)
+    place_of[static_cast<size_t>(entries[place].first - first)] = place;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const int at = keys[i] - first;
+    const uint32_t place = at >= 0 && at < width ? place_of[static_cast<size_t>(at)] : end;
+    places[i] = keys[i] == kZeroBucket ? 0 : place;
+  }
+}
+
 // AddEntry once for each key, of which there are at most kMostQuickValues.
 template <typename Key>
 void AddEntries(std::vector<std::pair<Key, int64_t>>& entries, std::span<const Key> keys) {
   std::array<uint32_t, kMostQuickValues> places;
-  FindPlaces<Key>(entries, keys, std::span(places).first(keys.size()));
+  FindPlaces(entries, keys, std::span(places).first(keys.size()));
   std::array<Key, kMostQuickValues> missing;
   size_t count = 0;
   for (size_t i = 0; i < keys.size(); ++i) {

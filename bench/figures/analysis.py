@@ -107,12 +107,12 @@ def scale(bench, ranks, ids, target, seconds, sizes, layers=80):
 
 def analysis_ids(bench):
     """1,024 ranks x 50,000 instances with ids, from as many ranks of fewer."""
-    return scale(bench, 32 if bench.quick else 1024, "full", 1024 * 50_000, 25, (350, 1400, 5600) if bench.quick else (2000, 5000, 10_000))
+    return scale(bench, 32 if bench.quick else 1024, "full", 1024 * 50_000, 25, (350, 1400, 5600) if bench.quick else (2000, 10_000, 20_000))
 
 
 def analysis_names(bench):
     """The same by names only: hosts are sought among all hosts."""
-    return scale(bench, 64 if bench.quick else 1024, "names", 1024 * 50_000, 60, (350, 700, 1400) if bench.quick else (2800, 5600, 8400))
+    return scale(bench, 64 if bench.quick else 1024, "names", 1024 * 50_000, 60, (350, 700, 1400) if bench.quick else (2800, 8400, 16_800))
 
 
 def analysis_wide(bench):

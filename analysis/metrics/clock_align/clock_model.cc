@@ -127,6 +127,9 @@ int64_t ClockModel::InDomainUncertainty(int32_t rank_a, int32_t rank_b) const {
   const auto [lower, other] = std::minmax(rank_a, rank_b);
   if (lower < 0 || static_cast<size_t>(lower) >= pairs_.size()) return kDefaultPairUncertaintyNs;
   const std::vector<PairOfRank>& of_lower = pairs_[static_cast<size_t>(lower)];
+  // The ranks of a domain mostly follow each other.
+  const auto place = static_cast<size_t>(int64_t{other} - lower - 1);
+  if (place < of_lower.size() && of_lower[place].other == other) return of_lower[place].uncertainty_ns;
   const auto at = std::partition_point(of_lower.begin(), of_lower.end(),
                                        [other = other](const PairOfRank& pair) { return pair.other < other; });
   return at != of_lower.end() && at->other == other ? at->uncertainty_ns : kDefaultPairUncertaintyNs;

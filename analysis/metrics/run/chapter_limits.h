@@ -11,8 +11,8 @@ struct ChapterLimits {
   int64_t least_of_rank = 512;              // on average so many of a rank
   // Ranks that have nothing to do with the others are taken through alone, in chapters of so many rows of each.
   bool apart = true;
-  int64_t rows_of_rank_apart = 4096;
-  int64_t least_rows_apart = int64_t{32} << 10;
+  int64_t rows_of_rank_apart = 8192;
+  int64_t least_rows_apart = int64_t{64} << 10;
 };
 
 }  // namespace lockstep

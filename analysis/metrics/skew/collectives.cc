@@ -19,15 +19,35 @@ using RowKey = std::tuple<uint32_t, CollectiveOp, DataType, int64_t, CollectiveL
 
 RowKey KeyOf(const MatchedInstance& i) { return {i.communicator, i.op, i.dtype, i.bytes, i.library}; }
 
+// Sums stop at the largest value.
+int64_t AddStopping(int64_t a, int64_t b) { return a > INT64_MAX - b ? INT64_MAX : a + b; }
+
+// On their way into the sketches of a row.
+struct RowFeeds {
+  SketchFeed spread_ns;
+  SketchFeed end_spread_ns;
+  SketchFeed transfer_ns;
+  SketchFeed wait_ns;
+  SketchFeed bus_bandwidth;
+  SketchFeed apparent_bus_bandwidth;
+
+  void Flush(CollectiveRowResult& row) {
+    spread_ns.Flush(row.spread_ns);
+    end_spread_ns.Flush(row.end_spread_ns);
+    transfer_ns.Flush(row.transfer_ns);
+    wait_ns.Flush(row.wait_ns);
+    bus_bandwidth.Flush(row.bus_bandwidth);
+    apparent_bus_bandwidth.Flush(row.apparent_bus_bandwidth);
+  }
+};
+
 // What a row gathers besides its result.
 struct RowWork {
   CollectiveRowResult row;
   double confidence_sum = 0;
   int64_t complete = 0;
   bool any_ambiguous = false;
-  SketchFeed waits;
-  Sketch uncertainty_ns;
-  Sketch wait_uncertainty_ns;
+  RowFeeds feeds;
   ClockFreeCheck clock_free;
   ShareBlock all;
   std::map<int64_t, ShareBlock> by_step;
@@ -41,18 +61,18 @@ bool IsLowSkew(const MatchedInstance& i) { return i.transfer_ns > 0 && i.spread_
 void AddBandwidth(const MatchedInstance& i, RowWork& work) {
   const auto bytes = BusBytes(i.op, i.bytes, static_cast<int32_t>(i.members.size()));
   if (!bytes || !i.complete) return;
-  const auto add = [&](Sketch& into, int64_t duration_ns) {
+  const auto add = [&](SketchFeed& feed, Sketch& into, int64_t duration_ns) {
     const double rate = *bytes * 1e9 / static_cast<double>(duration_ns);
-    if (rate <= kMaxBytesPerSecond) into.Add(static_cast<int64_t>(rate + 0.5));
+    if (rate <= kMaxBytesPerSecond) feed.Add(static_cast<int64_t>(rate + 0.5), into);
   };
-  if (IsLowSkew(i)) add(work.row.bus_bandwidth, i.transfer_ns);
+  if (IsLowSkew(i)) add(work.feeds.bus_bandwidth, work.row.bus_bandwidth, i.transfer_ns);
   int64_t first = INT64_MAX;
   int64_t last = INT64_MIN;
   for (const MatchedMember& m : i.members) {
     first = std::min(first, m.start_ns);
     last = std::max(last, m.end_ns);
   }
-  if (last > first) add(work.row.apparent_bus_bandwidth, last - first);
+  if (last > first) add(work.feeds.apparent_bus_bandwidth, work.row.apparent_bus_bandwidth, last - first);
 }
 
 void AddTo(ShareBlock& sum, const ShareBlock& block) {
@@ -96,13 +116,14 @@ void AddShare(const MatchedInstance& i, RowWork& work) {
 
 void AddUsable(const MatchedInstance& i, RowWork& work) {
   CollectiveRowResult& row = work.row;
+  RowFeeds& feeds = work.feeds;
   ++row.usable;
-  row.spread_ns.Add(i.spread_ns);
-  row.end_spread_ns.Add(i.end_spread_ns);
-  if (i.transfer_ns >= 0) row.transfer_ns.Add(i.transfer_ns);
-  for (const MatchedMember& m : i.members) work.waits.Add(m.wait_ns, row.wait_ns);
-  work.uncertainty_ns.Add(i.uncertainty_ns);
-  work.wait_uncertainty_ns.Add(TotalWaitUncertaintyNs(i));
+  feeds.spread_ns.Add(i.spread_ns, row.spread_ns);
+  feeds.end_spread_ns.Add(i.end_spread_ns, row.end_spread_ns);
+  if (i.transfer_ns >= 0) feeds.transfer_ns.Add(i.transfer_ns, row.transfer_ns);
+  for (const MatchedMember& m : i.members) feeds.wait_ns.Add(m.wait_ns, row.wait_ns);
+  row.uncertainty_total_ns = AddStopping(row.uncertainty_total_ns, i.uncertainty_ns);
+  row.wait_uncertainty_ns = AddStopping(row.wait_uncertainty_ns, TotalWaitUncertaintyNs(i));
   work.clock_free.Add(i);
   AddBandwidth(i, work);
   AddShare(i, work);
@@ -158,10 +179,8 @@ void CompareWithBaseline(const Baselines& baselines, int32_t members, Collective
 
 CollectiveRowResult ResultOf(RowWork work) {
   CollectiveRowResult& row = work.row;
-  work.waits.Flush(row.wait_ns);
+  work.feeds.Flush(row);
   row.wait_total_ns = row.wait_ns.sum();
-  row.uncertainty_total_ns = work.uncertainty_ns.sum();
-  row.wait_uncertainty_ns = work.wait_uncertainty_ns.sum();
   row.clock_free = work.clock_free.Finish();
   row.complete = row.matched > 0 && work.complete == row.matched;
   if (row.matched > 0) {

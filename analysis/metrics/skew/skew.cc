@@ -1,5 +1,6 @@
 #include "analysis/metrics/skew/skew.h"
 
+#include <bit>
 #include <utility>
 
 namespace lockstep {
@@ -7,13 +8,22 @@ namespace {
 
 int64_t AddStopping(int64_t a, int64_t b) { return a > INT64_MAX - b ? INT64_MAX : a + b; }
 
-int64_t DivideHalfToEven(int64_t value, int64_t by) {
-  int64_t quotient = value / by;
-  int64_t rest = value % by;
-  if (rest < 0) {
-    rest += by;
-    --quotient;
+struct Divided {
+  int64_t quotient = 0;
+  int64_t rest = 0;  // in [0, by)
+};
+
+// Groups are mostly of a power of two, by which this takes no division.
+Divided DivideDown(int64_t value, int64_t by) {
+  if (std::has_single_bit(static_cast<uint64_t>(by))) {
+    return {value >> std::countr_zero(static_cast<uint64_t>(by)), value & (by - 1)};
   }
+  const Divided toward_zero{value / by, value % by};
+  return toward_zero.rest < 0 ? Divided{toward_zero.quotient - 1, toward_zero.rest + by} : toward_zero;
+}
+
+int64_t DivideHalfToEven(int64_t value, int64_t by) {
+  auto [quotient, rest] = DivideDown(value, by);
   if (rest > by - rest || (rest == by - rest && quotient % 2 != 0)) ++quotient;
   return quotient;
 }
@@ -53,15 +63,16 @@ void SkewSum::AddToRanks(const MatchedInstance& instance) {
   ++last.last_arrivals;
 }
 
-void SkewSum::AddToStep(const MatchedInstance& instance, StepSkew& step, CausedByRank& caused) {
+void SkewSum::AddToStep(const MatchedInstance& instance, StepWork& work) {
+  StepSkew& step = work.skew;
   const int64_t wait = TotalWaitNs(instance);
   step.step = instance.step;
   ++step.instances;
   step.wait_total_ns = AddStopping(step.wait_total_ns, wait);
   step.wait_uncertainty_ns = AddStopping(step.wait_uncertainty_ns, TotalWaitUncertaintyNs(instance));
-  step.spread_ns.Add(instance.spread_ns);
+  work.spread_ns.Add(instance.spread_ns, step.spread_ns);
   if (!instance.last_certain || wait == 0) return;
-  int64_t& of_rank = caused[instance.last_rank_index];
+  int64_t& of_rank = work.caused[instance.last_rank_index];
   of_rank = AddStopping(of_rank, wait);
 }
 
@@ -69,8 +80,7 @@ void SkewSum::Add(const MatchedInstance& instance) {
   if (!instance.usable()) return;
   AddToRanks(instance);
   if (instance.step == kNoStep) return;
-  auto& [step, caused] = steps_[instance.step];
-  AddToStep(instance, step, caused);
+  AddToStep(instance, steps_[instance.step]);
 }
 
 SkewTotals SkewSum::Finish() {
@@ -78,9 +88,10 @@ SkewTotals SkewSum::Finish() {
     feeds_[r].lateness_ns.Flush(totals_.ranks[r].lateness_ns);
     feeds_[r].wait_ns.Flush(totals_.ranks[r].wait_ns);
   }
-  for (auto& [number, step] : steps_) {
-    NameWorst(step.second, step.first);
-    totals_.steps.push_back(std::move(step.first));
+  for (auto& [number, work] : steps_) {
+    work.spread_ns.Flush(work.skew.spread_ns);
+    NameWorst(work.caused, work.skew);
+    totals_.steps.push_back(std::move(work.skew));
   }
   return std::move(totals_);
 }

@@ -60,18 +60,22 @@ class SkewSum {
   [[nodiscard]] SkewTotals Finish();
 
  private:
-  using CausedByRank = std::map<int32_t, int64_t>;  // rank index -> waiting that it certainly caused
+  struct StepWork {
+    StepSkew skew;
+    SketchFeed spread_ns;
+    std::map<int32_t, int64_t> caused;  // rank index -> waiting that it certainly caused
+  };
   struct RankFeeds {
     SketchFeed lateness_ns;
     SketchFeed wait_ns;
   };
 
   void AddToRanks(const MatchedInstance& instance);
-  static void AddToStep(const MatchedInstance& instance, StepSkew& step, CausedByRank& caused);
+  static void AddToStep(const MatchedInstance& instance, StepWork& work);
 
   SkewTotals totals_;
   std::vector<RankFeeds> feeds_;  // by rank index
-  std::map<int64_t, std::pair<StepSkew, CausedByRank>> steps_;
+  std::map<int64_t, StepWork> steps_;
 };
 
 // Of a run that is one chapter.

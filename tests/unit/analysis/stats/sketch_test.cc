@@ -305,6 +305,28 @@ TEST(Sketch, AddAllIsWhatAddingOneByOneGives) {
   }
 }
 
+TEST(Sketch, AddAllIsTheSameWithZerosAndBucketsFarApart) {
+  std::mt19937_64 random(7);
+  for (const int octaves : {1, 8, 15, 17, 60}) {
+    for (const int zero_one_in : {1, 3, 1'000'000}) {
+      Sketch added;
+      Sketch at_once;
+      added.ForgetExact();
+      at_once.ForgetExact();
+      for (int round = 0; round < 5; ++round) {
+        std::vector<int64_t> values(200);
+        for (int64_t& value : values) {
+          const bool is_zero = random() % static_cast<uint64_t>(zero_one_in) == 0;
+          value = is_zero ? 0 : static_cast<int64_t>(random() >> (2 + random() % static_cast<uint64_t>(octaves)));
+        }
+        for (const int64_t value : values) added.Add(value);
+        at_once.AddAll(values);
+        EXPECT_EQ(at_once, added) << octaves << " octaves, zeros one in " << zero_one_in << ", round " << round;
+      }
+    }
+  }
+}
+
 TEST(Sketch, AddAllStopsWhereSumsDoNotFit) {
   const std::vector<int64_t> values(5'000, INT64_MAX);
   Sketch added;

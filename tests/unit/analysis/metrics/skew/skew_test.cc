@@ -1,6 +1,7 @@
 #include "analysis/metrics/skew/skew.h"
 
 #include <gtest/gtest.h>
+#include <cmath>
 
 #include "tests/unit/analysis/metrics/matched_run.h"
 #include "tests/unit/analysis/metrics/random_run.h"
@@ -70,6 +71,18 @@ TEST(Skew, LatenessIsRoundedHalfToEven) {
   EXPECT_EQ(lateness(-6), -3);
   EXPECT_EQ(lateness(1), 0);
   EXPECT_EQ(lateness(-1), 0);
+}
+
+TEST(Skew, LatenessIsRoundedAlikeForGroupsOfAnySize) {
+  for (const size_t members : {1, 2, 3, 4, 5, 7, 8, 12, 64, 100}) {
+    MatchedInstance instance;
+    instance.members.resize(members);
+    for (int64_t times_m = -300; times_m <= 300; ++times_m) {
+      instance.members[0].lateness_times_m_ns = times_m;
+      const double exact = static_cast<double>(times_m) / static_cast<double>(members);
+      EXPECT_EQ(LatenessNs(instance, instance.members[0]), std::llrint(exact)) << times_m << " / " << members;
+    }
+  }
 }
 
 TEST(Skew, LatenessIsSignedAndSumsToZeroOverTheMembers) {
