@@ -1,6 +1,7 @@
 #include "analysis/metrics/skew/skew.h"
 
 #include <gtest/gtest.h>
+
 #include <cmath>
 
 #include "tests/unit/analysis/metrics/matched_run.h"
