@@ -1,15 +1,22 @@
 #include "platform/heap.h"
 
 #include <malloc.h>
+#include <sys/prctl.h>
 
 #include <array>
 #include <cstddef>
 #include <cstdio>
 
 #include "platform/executor.h"
+#include "platform/mutex.h"
 
 // Of jemalloc; null where the program does not link it.
 extern "C" int mallctl(const char* name, void* old, size_t* old_size, void* value, size_t size) __attribute__((weak));
+
+// Read by jemalloc when it starts: the system is asked for large pages. It has them only where they are let
+// (SetLargePages).
+extern "C" const char* malloc_conf;
+const char* malloc_conf = "thp:always";
 
 namespace lockstep {
 namespace {
@@ -34,10 +41,45 @@ void SetDecay(std::ptrdiff_t milliseconds) {
   }
 }
 
+// Whether pages that are touched for the first time may be large ones.
+void SetLargePages(bool let) { (void)prctl(PR_SET_THP_DISABLE, let ? 0 : 1, 0, 0, 0); }
+
+constexpr std::ptrdiff_t kForever = -1;
+constexpr std::ptrdiff_t kKeptMs = 1'000;
+
+// Else a process that has come to rest keeps what it has. Beside an answer it would only be woken again and again.
+void SetBackgroundThread(bool runs) { Set("background_thread", runs); }
+
+class Holders {
+ public:
+  void Come() LOCKSTEP_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    if (++count_ > 1) return;
+    SetBackgroundThread(false);
+    SetDecay(kForever);
+  }
+  void Go() LOCKSTEP_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    if (--count_ > 0) return;
+    SetDecay(kKeptMs);
+    SetBackgroundThread(true);
+  }
+
+ private:
+  Mutex mutex_;
+  int count_ LOCKSTEP_GUARDED_BY(mutex_) = 0;
+};
+
+Holders& KeptMemoryHolders() {
+  static Holders holders;
+  return holders;
+}
+
 }  // namespace
 
 void UseLittleMemory() {
   if (HasJemalloc()) {
+    SetLargePages(false);
     SetDecay(0);
     return;
   }
@@ -53,9 +95,9 @@ void KeepFreeMemory() {
   if (!HasJemalloc()) {
     return;
   }
-  constexpr std::ptrdiff_t kKeptMs = 1'000;
+  SetLargePages(true);
   SetDecay(kKeptMs);
-  Set("background_thread", true);  // else a process that has come to rest keeps what it has
+  SetBackgroundThread(true);
 }
 
 void ReturnFreeMemory() {
@@ -67,6 +109,14 @@ void ReturnFreeMemory() {
 #ifdef __GLIBC__
   malloc_trim(0);
 #endif
+}
+
+KeptMemory::KeptMemory() {
+  if (HasJemalloc()) KeptMemoryHolders().Come();
+}
+
+KeptMemory::~KeptMemory() {
+  if (HasJemalloc()) KeptMemoryHolders().Go();
 }
 
 }  // namespace lockstep

@@ -12,6 +12,7 @@
 #include "analysis/base/utf8.h"
 #include "analysis/metrics/run/ranks.h"
 #include "analysis/report/report.h"
+#include "platform/heap.h"
 #include "platform/log.h"
 #include "platform/mutex.h"
 
@@ -49,6 +50,7 @@ absl::StatusOr<std::string> AnswerViews(JobStore& store, const std::string& run,
                                         Executor& executor, OpenRuns* open) {
   const Hash128 key = AnswerKey(asked);
   if (std::optional<std::string> kept = FindKept(store, run, key)) return *std::move(kept);
+  const KeptMemory memory;
   OpenRuns::Answer grown;
   if (open != nullptr) {
     LOCKSTEP_ASSIGN_OR_RETURN(grown, open->Ask(run, asked));

@@ -49,6 +49,27 @@ TEST(Heap, WhatIsKeptGoesBackWhenItIsAskedTo) {
   EXPECT_EQ(left[4096][0], 0);
 }
 
+TEST(Heap, WhatIsFreeIsKeptWhileSomebodyHoldsIt) {
+  UseLittleMemory();
+  const auto touch = [] {
+    std::vector<std::unique_ptr<char[]>> large;
+    for (int i = 0; i < 16; ++i) {
+      large.push_back(std::make_unique<char[]>(4 * kMiB));
+    }
+  };
+  {
+    const KeptMemory one;
+    { const KeptMemory other; }
+    touch();
+    const int64_t kept = ResidentBytes();
+    touch();
+    EXPECT_GE(ResidentBytes(), kept - 16 * kMiB);
+    EXPECT_GE(kept, 60 * kMiB);
+  }
+  ReturnFreeMemory();
+  EXPECT_LT(ResidentBytes(), 60 * kMiB);
+}
+
 TEST(Heap, OfLittleMemoryWhatIsFreeIsNotKept) {
   UseLittleMemory();
   const int64_t before = ResidentBytes();
