@@ -55,12 +55,14 @@ class Holders {
   void Come() LOCKSTEP_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     if (++count_ > 1) return;
+    SetLargePages(true);
     SetBackgroundThread(false);
     SetDecay(kForever);
   }
   void Go() LOCKSTEP_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     if (--count_ > 0) return;
+    SetLargePages(false);
     SetDecay(kKeptMs);
     SetBackgroundThread(true);
   }
@@ -95,7 +97,6 @@ void KeepFreeMemory() {
   if (!HasJemalloc()) {
     return;
   }
-  SetLargePages(true);
   SetDecay(kKeptMs);
   SetBackgroundThread(true);
 }

@@ -5,17 +5,17 @@
 namespace lockstep {
 
 // For programs that read traces: what is free goes back soon, pages are small, and stages that run on different threads
-// share them. Call it before any thread starts.
+// share what is free. Call it before any thread starts.
 void UseLittleMemory();
-// From now on, for answers, which free and allocate much: what is free is kept for a second, pages are large where the
-// system has such. Only jemalloc can.
+// From now on, for answers, which free and allocate much: what is free is kept for a second. Only jemalloc can.
 void KeepFreeMemory();
 // Hands back what is free now: between stages of work that need little of each other's.
 void ReturnFreeMemory();
 
-// While there is one, what is free is kept for what is allocated next, however long that takes: an analysis allocates
-// again and again what it has just freed, and a page that was handed back costs far more than one that was kept. When
-// the last one goes it is as after KeepFreeMemory. Changes nothing without jemalloc.
+// While there is one, what is free is kept for what is allocated next, however long that takes, and new pages are large
+// where the system has such: the analysis of a large run allocates again and again what it has just freed, and a page
+// that was handed back costs far more than one that was kept. Takes up to a third more memory. When the last one goes
+// it is as after KeepFreeMemory. Changes nothing without jemalloc.
 class KeptMemory {
  public:
   KeptMemory();

@@ -32,7 +32,28 @@ class CompactNumbers {
     }
   }
 
+  // use(k, (*this)[first + k]) of `rows` rows.
+  template <typename Use>
+  void ForEach(size_t first, size_t rows, const Use& use) const {
+    switch (bytes_) {
+      case 0:
+        return UseEach(rows, use, [](size_t) { return uint64_t{0}; });
+      case 2:
+        return UseEach(rows, use, [&](size_t k) { return short_[first + k]; });
+      case 4:
+        return UseEach(rows, use, [&](size_t k) { return narrow_[first + k]; });
+      default:
+        return UseEach(rows, use, [&](size_t k) { return wide_[first + k]; });
+    }
+  }
+  [[nodiscard]] bool all_zero() const { return bytes_ == 0 && least_ == 0; }
+
  private:
+  template <typename Use, typename Distance>
+  void UseEach(size_t rows, const Use& use, const Distance& distance) const {
+    for (size_t k = 0; k < rows; ++k) use(k, static_cast<int64_t>(least_ + distance(k)));
+  }
+
   uint64_t least_ = 0;
   int bytes_ = 0;  // of a distance
   std::vector<uint16_t> short_;

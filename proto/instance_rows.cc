@@ -51,9 +51,7 @@ std::vector<uint32_t> PlacesOf(const InstanceGroups& all) {
   return places;
 }
 
-// Of InstanceGroup or CompactGroup.
-template <typename Group>
-void FillRow(const Group& group, size_t i, InstanceRow& row) {
+void FillRow(const InstanceGroup& group, size_t i, InstanceRow& row) {
   row.start_ns = group.start_ns[i];
   row.duration_ns = group.duration_ns[i];
   row.launch_start_ns = group.launch_start_ns[i];
@@ -75,8 +73,7 @@ void FillRow(const Group& group, size_t i, InstanceRow& row) {
   row.has_comms_id = group.has_comms_id[i] != 0;
 }
 
-template <typename Segments>
-void FillSegment(const Segments& group, size_t i, Segment& segment) {
+void FillSegment(const SegmentGroup& group, size_t i, Segment& segment) {
   segment.begin_ns = group.begin_ns[i];
   segment.compute_ns = group.compute_ns[i];
   segment.copy_ns = group.copy_ns[i];
@@ -95,11 +92,9 @@ struct RowCursor {
   size_t piece = 0;
 };
 
+// Tiles and cover of row i. Of InstanceGroup or CompactGroup.
 template <typename Group>
-void FillNext(const Group& group, RowCursor& next, InstanceRow& row) {
-  const size_t i = next.row++;
-  FillRow(group, i, row);
-  FillSegment(group.segment, i, row.segment);
+void FillLists(const Group& group, size_t i, RowCursor& next, InstanceRow& row) {
   const auto tiles = static_cast<size_t>(group.segment.tile_counts[i]);
   row.segment.tiles.reserve(tiles);
   for (const size_t end = next.tile + tiles; next.tile < end; ++next.tile) {
@@ -116,7 +111,67 @@ void FillNext(const Group& group, RowCursor& next, InstanceRow& row) {
 // Row i of the group becomes rows[places[i]].
 void FillRows(const InstanceGroup& group, std::span<const uint32_t> places, std::span<InstanceRow> rows) {
   RowCursor next;
-  while (next.row < group.rows) FillNext(group, next, rows[places[next.row]]);
+  for (; next.row < group.rows; ++next.row) {
+    InstanceRow& row = rows[places[next.row]];
+    FillRow(group, next.row, row);
+    FillSegment(group.segment, next.row, row.segment);
+    FillLists(group, next.row, next, row);
+  }
+}
+
+// The same of neighbouring rows, column by column: what a column is stored as is asked once, not for each row.
+void FillColumns(const CompactGroup& group, size_t first, std::span<InstanceRow> rows) {
+  const auto fill = [&](const CompactNumbers& column, const auto& put) {
+    column.ForEach(first, rows.size(), [&](size_t k, int64_t value) { put(rows[k], value); });
+  };
+  fill(group.start_ns, [](InstanceRow& row, int64_t value) { row.start_ns = value; });
+  fill(group.duration_ns, [](InstanceRow& row, int64_t value) { row.duration_ns = value; });
+  fill(group.launch_start_ns, [](InstanceRow& row, int64_t value) { row.launch_start_ns = value; });
+  fill(group.launch_end_ns, [](InstanceRow& row, int64_t value) { row.launch_end_ns = value; });
+  fill(group.seq, [](InstanceRow& row, int64_t value) { row.seq = value; });
+  fill(group.bytes, [](InstanceRow& row, int64_t value) { row.bytes = value; });
+  fill(group.step, [](InstanceRow& row, int64_t value) { row.step = value; });
+  fill(group.graph_launch, [](InstanceRow& row, int64_t value) { row.graph_launch = value; });
+  fill(group.graph_position, [](InstanceRow& row, int64_t value) { row.graph_position = value; });
+  fill(group.comms_id, [](InstanceRow& row, int64_t value) { row.comms_id = static_cast<uint64_t>(value); });
+  fill(group.name, [](InstanceRow& row, int64_t value) { row.name = static_cast<uint32_t>(value); });
+  fill(group.stream, [](InstanceRow& row, int64_t value) { row.stream = static_cast<int32_t>(value); });
+  fill(group.peer, [](InstanceRow& row, int64_t value) { row.peer = static_cast<int32_t>(value); });
+  fill(group.root, [](InstanceRow& row, int64_t value) { row.root = static_cast<int32_t>(value); });
+  fill(group.op, [](InstanceRow& row, int64_t value) { row.op = static_cast<CollectiveOp>(value); });
+  fill(group.dtype, [](InstanceRow& row, int64_t value) { row.dtype = static_cast<DataType>(value); });
+  fill(group.library, [](InstanceRow& row, int64_t value) { row.library = static_cast<CollectiveLibrary>(value); });
+  fill(group.has_comms_id, [](InstanceRow& row, int64_t value) { row.has_comms_id = value != 0; });
+  for (InstanceRow& row : rows) row.communicator = group.communicator;
+}
+
+void FillSegmentColumns(const CompactSegments& group, size_t first, std::span<InstanceRow> rows) {
+  const auto fill = [&](const CompactNumbers& column, int64_t Segment::*member) {
+    column.ForEach(first, rows.size(), [&](size_t k, int64_t value) { rows[k].segment.*member = value; });
+  };
+  fill(group.begin_ns, &Segment::begin_ns);
+  fill(group.compute_ns, &Segment::compute_ns);
+  fill(group.copy_ns, &Segment::copy_ns);
+  fill(group.other_comm_ns, &Segment::other_comm_ns);
+  fill(group.host_ns, &Segment::host_ns);
+  fill(group.launch_ns, &Segment::launch_ns);
+  fill(group.dependency_ns, &Segment::dependency_ns);
+  fill(group.rest_ns, &Segment::rest_ns);
+  fill(group.second_slack_ns, &Segment::second_slack_ns);
+}
+
+// The next rows of a group, in stretches that stay in the nearest cache.
+void FillNext(const CompactGroup& group, RowCursor& next, std::span<InstanceRow> rows) {
+  constexpr size_t kStretch = 64;
+  const bool has_lists = !group.segment.tile_counts.all_zero() || !group.cover.piece_counts.all_zero();
+  while (!rows.empty()) {
+    const std::span<InstanceRow> some = rows.first(std::min(kStretch, rows.size()));
+    FillColumns(group, next.row, some);
+    FillSegmentColumns(group.segment, next.row, some);
+    for (size_t k = 0; has_lists && k < some.size(); ++k) FillLists(group, next.row + k, next, some[k]);
+    next.row += some.size();
+    rows = rows.subspan(some.size());
+  }
 }
 
 // Of each place the group whose row is there; empty where the rows of a group are not in the order of their places.
@@ -186,10 +241,15 @@ std::vector<InstanceRow> RowPieces::Next() {
   if (rest_ == nullptr) return std::exchange(rows_, {});
   const size_t n = std::min(rest_->piece_rows, rest_->by_place.size() - rest_->given);
   std::vector<InstanceRow> rows(n);
-  for (InstanceRow& row : rows) {
-    const uint32_t group = rest_->by_place[rest_->given++];
-    FillNext(rest_->groups[group], rest_->next[group], row);
+  const std::span<const uint32_t> groups = std::span(rest_->by_place).subspan(rest_->given, n);
+  for (size_t first = 0; first < n;) {
+    const uint32_t group = groups[first];
+    size_t last = first + 1;
+    while (last < n && groups[last] == group) ++last;
+    FillNext(rest_->groups[group], rest_->next[group], std::span(rows).subspan(first, last - first));
+    first = last;
   }
+  rest_->given += n;
   if (rest_->given == rest_->by_place.size()) rest_ = nullptr;
   return rows;
 }

@@ -10,6 +10,7 @@
 #include "aggregator/query/answer_key.h"
 #include "analysis/base/status_macros.h"
 #include "analysis/base/utf8.h"
+#include "analysis/metrics/match/chapter_reader.h"
 #include "analysis/metrics/run/ranks.h"
 #include "analysis/report/report.h"
 #include "platform/heap.h"
@@ -23,6 +24,14 @@ namespace {
 // The summary of all that was recorded needs most of what the other views show: all are made at once then, so that
 // whoever looks closer has the answer waiting.
 bool MakesAll(const AnalysisOptions& asked) { return asked == AnalysisOptions{.views = {"summary"}}; }
+
+// Its analysis takes hundreds of MiB in any case, and most of its time may go where memory comes from.
+bool IsLarge(const RunData& run) {
+  constexpr int64_t kInstances = int64_t{1} << 20;
+  int64_t sum = 0;
+  for (const SourceData& source : run.sources) sum += BelievedCount(source);
+  return sum >= kInstances;
+}
 
 // A file may be damaged, or made by a stranger: what no renderer writes is no answer, and is computed again.
 bool IsReportText(std::string_view text) {
@@ -50,13 +59,14 @@ absl::StatusOr<std::string> AnswerViews(JobStore& store, const std::string& run,
                                         Executor& executor, OpenRuns* open) {
   const Hash128 key = AnswerKey(asked);
   if (std::optional<std::string> kept = FindKept(store, run, key)) return *std::move(kept);
-  const KeptMemory memory;
   OpenRuns::Answer grown;
   if (open != nullptr) {
     LOCKSTEP_ASSIGN_OR_RETURN(grown, open->Ask(run, asked));
     if (grown.text) return *std::move(grown.text);
   }
   LOCKSTEP_ASSIGN_OR_RETURN(LoadedRun loaded, grown.loaded ? *std::move(grown.loaded) : store.LoadRun(run));
+  std::optional<KeptMemory> memory;
+  if (IsLarge(loaded.data)) memory.emplace();
   RunInfo& info = loaded.data.info;
   const bool complete = info.state != RunState::kOpen;
   if (complete) {

@@ -14,12 +14,14 @@ bool Any(const std::vector<std::string>& views, std::initializer_list<std::strin
                      [&](const std::string& view) { return std::find(of.begin(), of.end(), view) != of.end(); });
 }
 
-// Feeds a sum with the chapter's own instances that are selected.
-template <typename Sum>
-InstanceSums::Part Feeding(Sum& sum, const Chapter& chapter, const AnalysisContext& context) {
-  return [&sum, &chapter, &context] {
+// Feeds sums, those that are not null, with the chapter's own instances that are selected: an instance while it is in
+// the caches to all of them.
+template <typename... Sums>
+InstanceSums::Part Feeding(const Chapter& chapter, const AnalysisContext& context, Sums*... sums) {
+  return [&chapter, &context, sums...] {
     ForEachOwn(chapter, [&](const MatchedInstance& instance) {
-      if (Selects(context, instance)) sum.Add(instance);
+      if (!Selects(context, instance)) return;
+      ((sums == nullptr ? void() : sums->Add(instance)), ...);
     });
     return absl::OkStatus();
   };
@@ -60,10 +62,10 @@ std::vector<InstanceSums::Part> InstanceSums::Parts(const Chapter& chapter, cons
       return causes->Add(chapter, context.instances, sample, context.executor);
     });
   }
-  if (collectives != nullptr) parts.push_back(Feeding(*collectives, chapter, context));
-  if (skew != nullptr) parts.push_back(Feeding(*skew, chapter, context));
-  if (listed != nullptr) parts.push_back(Feeding(*listed, chapter, context));
-  if (late != nullptr) parts.push_back(Feeding(*late, chapter, context));
+  if (skew != nullptr) parts.push_back(Feeding(chapter, context, skew.get()));
+  if (collectives != nullptr || listed != nullptr || late != nullptr) {
+    parts.push_back(Feeding(chapter, context, collectives.get(), listed.get(), late.get()));
+  }
   return parts;
 }
 

@@ -1,8 +1,11 @@
 #include "analysis/report/run_chapters.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "analysis/base/status_macros.h"
 
@@ -147,13 +150,16 @@ absl::StatusOr<bool> RunChapters::Next() {
     lane->spent = std::move(lane->stretch);
     if (islands_.empty()) lane->spent = {};
   }
-  for (size_t i = 0; i < lanes_.size(); ++i) {
-    if (!lanes_[i]->ahead) LOCKSTEP_RETURN_IF_ERROR(Prepare(i));
-  }
+  std::vector<absl::Status> prepared(lanes_.size());
+  executor_->ParallelFor(lanes_.size(), [&](size_t i) {
+    if (!lanes_[i]->ahead) prepared[i] = Prepare(i);
+  });
+  for (const absl::Status& status : prepared) LOCKSTEP_RETURN_IF_ERROR(status);
   for (const auto& lane : lanes_) {
     lane->stretch = *std::exchange(lane->ahead, std::nullopt);
     if (lane->stretch.matched != nullptr) Adopt(*lane);
   }
+  NumberInstances();
   if (current_.empty() && !grows_) Finish();
   return !current_.empty();
 }
@@ -227,15 +233,44 @@ void RunChapters::Adopt(Lane& lane) {
   }
   current_.push_back({Chapter{matched, std::move(stretch.own)}, *stretch.rows, nullptr});
   Current& current = current_.back();
-  // Own instances count on from those of the chapters before; the others have no number here.
-  next_index_.resize(run_match_.communicators.size());
-  for (MatchedInstance& instance : matched.instances) {
-    instance.index = current.chapter.Owns(instance) ? next_index_[instance.communicator]++ : -1;
-  }
   if (!islands_.empty() || !StandsForTheRun(stretch.to)) return;
   current.sample = stretch.matched;
   has_sample_ = true;
   sample_span_ = {std::max(stretch.from.ns, span_.start_ns), std::min(stretch.to.ns, span_.end_ns)};
+}
+
+// Own instances count on from those of the chapters before; the others have no number here. Of one communicator in
+// order of the lanes.
+void RunChapters::NumberInstances() {
+  struct Part {
+    const Chapter* chapter;
+    std::span<MatchedInstance> instances;
+  };
+  std::map<uint32_t, std::vector<Part>> parts;  // by communicator; in a match it has one place
+  auto current = current_.begin();
+  for (const auto& lane : lanes_) {
+    if (lane->stretch.matched == nullptr) continue;
+    std::span<MatchedInstance> rest = lane->stretch.matched->instances;
+    while (!rest.empty()) {
+      const uint32_t communicator = rest.front().communicator;
+      const auto end = std::partition_point(rest.begin(), rest.end(), [&](const MatchedInstance& instance) {
+        return instance.communicator == communicator;
+      });
+      const auto count = static_cast<size_t>(end - rest.begin());
+      parts[communicator].push_back({&current->chapter, rest.first(count)});
+      rest = rest.subspan(count);
+    }
+    ++current;
+  }
+  next_index_.resize(run_match_.communicators.size());
+  std::vector<std::pair<int64_t*, const std::vector<Part>*>> tasks;
+  for (const auto& [communicator, of] : parts) tasks.emplace_back(&next_index_[communicator], &of);
+  executor_->ParallelFor(tasks.size(), [&](size_t i) {
+    int64_t& next = *tasks[i].first;
+    for (const Part& part : *tasks[i].second) {
+      for (MatchedInstance& instance : part.instances) instance.index = part.chapter->Owns(instance) ? next++ : -1;
+    }
+  });
 }
 
 void RunChapters::Count() {

@@ -111,6 +111,7 @@ class RunChapters {
   [[nodiscard]] absl::Status OpenIsland(Lane& lane);
   void Renumber(MatchResult& matched);
   void Adopt(Lane& lane);
+  void NumberInstances();
   void Finish();
   [[nodiscard]] bool StandsForTheRun(AlignedTime to) const;
 

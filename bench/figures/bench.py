@@ -1,6 +1,7 @@
 """What the figures share: the programs under test, and inputs that are made once."""
 import glob
 import json
+import mmap
 import os
 import signal
 import subprocess
@@ -29,6 +30,22 @@ def machine():
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         models = {line.split(":", 1)[1].strip() for line in file if line.startswith("model name")}
     return f"{len(os.sched_getaffinity(0))} x {', '.join(sorted(models)) or os.uname().machine}"
+
+
+def speed():
+    """What tells machines of one processor apart: some hand out new memory a hundred times slower than others, virtual ones above all, and
+    every absolute time depends on that. Seconds for a GiB in small pages, and for copying as much."""
+    size = 128 << 20
+    with mmap.mmap(-1, size) as fresh:
+        if hasattr(mmap, "MADV_NOHUGEPAGE"):
+            fresh.madvise(mmap.MADV_NOHUGEPAGE)
+        begin = time.monotonic()
+        fresh[::4096] = bytes(size // 4096)
+        touched = time.monotonic()
+        fresh[:size // 2] = fresh[size // 2:]
+        fresh[:size // 2] = fresh[size // 2:]
+        copied = time.monotonic()
+    return {"new_memory_s_per_gib": (touched - begin) * 8, "copy_s_per_gib": (copied - touched) * 8}
 
 
 class Bench:

@@ -90,7 +90,7 @@ void LinkPrevious(const MatchResult& match, const std::vector<int64_t>& instance
     rows.nodes[row].instance = instance;
     if (instance < 0) continue;
     const auto [at, is_new] =
-        last.emplace(match.instances[static_cast<size_t>(instance)].communicator, static_cast<int64_t>(row));
+        last.try_emplace(match.instances[static_cast<size_t>(instance)].communicator, static_cast<int64_t>(row));
     if (is_new) continue;
     rows.nodes[row].previous = at->second;
     at->second = static_cast<int64_t>(row);

@@ -43,7 +43,7 @@ std::vector<int64_t> BoundOfRow(const std::vector<uint32_t>& communicator, const
   std::vector<int64_t> bound(nodes.size(), -1);
   std::unordered_map<uint32_t, int64_t> last;
   for (size_t row = 0; row < nodes.size(); ++row) {
-    const auto [at, is_new] = last.emplace(communicator[row], static_cast<int64_t>(row));
+    const auto [at, is_new] = last.try_emplace(communicator[row], static_cast<int64_t>(row));
     if (is_new) continue;
     bound[row] = at->second;
     if (nodes[row].end_ns >= nodes[static_cast<size_t>(at->second)].end_ns) at->second = static_cast<int64_t>(row);

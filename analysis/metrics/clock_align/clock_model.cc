@@ -89,18 +89,6 @@ void ClockModel::SetDomainPair(DomainId a, DomainId b, std::vector<OffsetUncerta
   domain_pairs_[std::minmax(a.value, b.value)] = std::move(pieces);
 }
 
-DomainId ClockModel::DomainOf(int32_t rank_index) const {
-  LOCKSTEP_CHECK(rank_index >= 0 && static_cast<size_t>(rank_index) < domains_.size());
-  return domains_[static_cast<size_t>(rank_index)];
-}
-
-int32_t ClockModel::ComponentOf(int32_t rank_index) const { return ClockOf(DomainOf(rank_index)).component; }
-
-const DomainClock& ClockModel::ClockOf(DomainId domain) const {
-  LOCKSTEP_CHECK(domain.value >= 0 && domain.value < domains());
-  return clocks_[static_cast<size_t>(domain.value)];
-}
-
 int64_t ClockModel::BiasOf(int32_t rank_index, LocalTime time) const {
   const std::vector<BiasPiece>& pieces = biases_[static_cast<size_t>(rank_index)];
   const auto after = std::upper_bound(pieces.begin(), pieces.end(), time.ns,
@@ -123,15 +111,9 @@ LocalTime ClockModel::ToLocal(int32_t rank_index, AlignedTime time) const {
   return LocalTime{local};
 }
 
-int64_t ClockModel::InDomainUncertainty(int32_t rank_a, int32_t rank_b) const {
-  const auto [lower, other] = std::minmax(rank_a, rank_b);
-  if (lower < 0 || static_cast<size_t>(lower) >= pairs_.size()) return kDefaultPairUncertaintyNs;
-  const std::vector<PairOfRank>& of_lower = pairs_[static_cast<size_t>(lower)];
-  // The ranks of a domain mostly follow each other.
-  const auto place = static_cast<size_t>(int64_t{other} - lower - 1);
-  if (place < of_lower.size() && of_lower[place].other == other) return of_lower[place].uncertainty_ns;
+int64_t ClockModel::FindPair(const std::vector<PairOfRank>& of_lower, int32_t other) {
   const auto at = std::partition_point(of_lower.begin(), of_lower.end(),
-                                       [other = other](const PairOfRank& pair) { return pair.other < other; });
+                                       [other](const PairOfRank& pair) { return pair.other < other; });
   return at != of_lower.end() && at->other == other ? at->uncertainty_ns : kDefaultPairUncertaintyNs;
 }
 

@@ -6,12 +6,15 @@
 // offset 0. Between components nothing is compared. Built by AlignClocks. Units: ns. Thread rule: a plain value.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "analysis/base/check.h"
 #include "analysis/base/time.h"
 
 namespace lockstep {
@@ -94,10 +97,16 @@ class ClockModel {
   // Moves the axis of a component: its times read offset_ns less from now on.
   void MoveComponent(int32_t component, int64_t offset_ns);
 
-  [[nodiscard]] DomainId DomainOf(int32_t rank_index) const;
-  [[nodiscard]] int32_t ComponentOf(int32_t rank_index) const;
+  [[nodiscard]] DomainId DomainOf(int32_t rank_index) const {
+    LOCKSTEP_CHECK(rank_index >= 0 && static_cast<size_t>(rank_index) < domains_.size());
+    return domains_[static_cast<size_t>(rank_index)];
+  }
+  [[nodiscard]] int32_t ComponentOf(int32_t rank_index) const { return ClockOf(DomainOf(rank_index)).component; }
   [[nodiscard]] int32_t domains() const { return static_cast<int32_t>(clocks_.size()); }
-  [[nodiscard]] const DomainClock& ClockOf(DomainId domain) const;
+  [[nodiscard]] const DomainClock& ClockOf(DomainId domain) const {
+    LOCKSTEP_CHECK(domain.value >= 0 && domain.value < domains());
+    return clocks_[static_cast<size_t>(domain.value)];
+  }
   [[nodiscard]] int64_t BiasOf(int32_t rank_index, LocalTime time) const;
 
   // local - aligned of a domain, without the biases of its devices.
@@ -118,9 +127,19 @@ class ClockModel {
   // in different components.
   [[nodiscard]] std::optional<Duration> PairUncertainty(int32_t rank_a, int32_t rank_b,
                                                         AlignedTime at = AlignedTime{}) const;
+  // The same of two ranks of one domain, at any time.
+  [[nodiscard]] int64_t InDomainUncertainty(int32_t rank_a, int32_t rank_b) const {
+    if (rank_a == rank_b) return 0;
+    const auto [lower, other] = std::minmax(rank_a, rank_b);
+    if (lower < 0 || static_cast<size_t>(lower) >= pairs_.size()) return kDefaultPairUncertaintyNs;
+    const std::vector<PairOfRank>& of_lower = pairs_[static_cast<size_t>(lower)];
+    // The ranks of a domain mostly follow each other.
+    const auto place = static_cast<size_t>(int64_t{other} - lower - 1);
+    if (place < of_lower.size() && of_lower[place].other == other) return of_lower[place].uncertainty_ns;
+    return FindPair(of_lower, other);
+  }
 
  private:
-  [[nodiscard]] int64_t InDomainUncertainty(int32_t rank_a, int32_t rank_b) const;
   [[nodiscard]] int64_t BetweenDomains(DomainId a, DomainId b, int64_t at_ns) const;
 
   struct PairOfRank {
@@ -128,6 +147,7 @@ class ClockModel {
     int64_t uncertainty_ns = 0;
   };
 
+  [[nodiscard]] static int64_t FindPair(const std::vector<PairOfRank>& of_lower, int32_t other);
   // Of two ranks of one domain; 0 where nothing was set.
   [[nodiscard]] int64_t& UncertaintyOf(int32_t rank_a, int32_t rank_b);
 

@@ -84,11 +84,8 @@ ClockInputBuilder::ClockInputBuilder(const std::vector<int32_t>& domain, const s
 }
 
 void ClockInputBuilder::Add(size_t communicator, const CommunicatorJoin& join, const AllPairs& all_pairs, size_t most) {
-  const size_t one_in = join.instances.size() <= most ? 1 : 1 + (join.instances.size() - 1) / most;
-  for (size_t i = 0; i < join.instances.size(); ++i) {
+  for (const size_t i : Chosen(join, most)) {
     const JoinedInstance& j = join.instances[i];
-    if (one_in > 1 && Scattered(i) % one_in != 0 && CannotBeRefuted(j.instance)) continue;
-    if (!j.instance.matched() || j.instance.confidence < kMinConfidence) continue;
     if (j.receiver >= 0) {
       AddOne(communicator, i, j, ClockRelation::kOneWay, j.sender);
     } else if (BindsAllPairs(all_pairs, j)) {
@@ -98,6 +95,20 @@ void ClockInputBuilder::Add(size_t communicator, const CommunicatorJoin& join, c
       AddOne(communicator, i, j, to_root ? ClockRelation::kToOne : ClockRelation::kOneWay, j.root);
     }
   }
+}
+
+// The confident ones, or so many that cannot be refuted and all others, in order of their places.
+std::vector<size_t> ClockInputBuilder::Chosen(const CommunicatorJoin& join, size_t most) const {
+  const size_t one_in = join.instances.size() <= most ? 1 : 1 + (join.instances.size() - 1) / most;
+  std::vector<size_t> out;
+  for (size_t i = 0; i < join.instances.size(); ++i) {
+    const JoinedInstance& j = join.instances[i];
+    if (one_in > 1 && Scattered(j.place) % one_in != 0 && CannotBeRefuted(j.instance)) continue;
+    if (j.instance.matched() && j.instance.confidence >= kMinConfidence) out.push_back(i);
+  }
+  std::sort(out.begin(), out.end(),
+            [&](size_t a, size_t b) { return join.instances[a].place < join.instances[b].place; });
+  return out;
 }
 
 // By the clocks: those joined by id are not, and within one domain there are no bounds to contradict.

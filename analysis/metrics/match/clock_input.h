@@ -39,6 +39,7 @@ class ClockInputBuilder {
 
  private:
   [[nodiscard]] bool CannotBeRefuted(const MatchedInstance& instance) const;
+  [[nodiscard]] std::vector<size_t> Chosen(const CommunicatorJoin& join, size_t most) const;
   void AddOne(size_t communicator, size_t position, const JoinedInstance& joined, ClockRelation relation,
               int32_t first_rank);
 

@@ -78,7 +78,7 @@ class ComparedWith {
 
   [[nodiscard]] int64_t UncertaintyOf(const MatchedMember& other) {
     const DomainId domain = clock_.DomainOf(other.rank_index);
-    if (domain == own_domain_) return Ask(other);
+    if (domain == own_domain_) return clock_.InDomainUncertainty(one_.rank_index, other.rank_index);
     if (known_domain_ != domain) {
       known_ns_ = Ask(other);
       known_domain_ = domain;

@@ -62,7 +62,9 @@ class Attacher {
 
   void Extend(JoinedInstance& joined, std::vector<RowRef> members, double confidence) const {
     for (const MatchedMember& m : joined.instance.members) members.push_back(RefOf(input_, m));
+    const size_t place = joined.place;
     joined = MakeInstance(input_, members, MatchKind::kId, std::min(joined.instance.confidence, confidence));
+    joined.place = place;
   }
 
   void Add(const std::vector<RowRef>& members, MatchKind kind, double confidence) {

@@ -18,7 +18,7 @@ constexpr int64_t kMinDistanceNs = 2 * kMaxClockBiasNs;
 constexpr size_t kMinConfirmation = 3;
 constexpr size_t kMinRefutation = 8;
 
-using Sequence = std::map<size_t, OrderedInstance>;  // by joined instance
+using Sequence = std::map<size_t, OrderedInstance>;  // by the place of the joined instance
 
 // Change of the ends' distance from one instance to the next: drift leaves it small, a wrong partner does not.
 int64_t MedianChange(const std::vector<OrderedInstance>& a, const std::vector<OrderedInstance>& b) {
@@ -38,10 +38,10 @@ int64_t MedianDistance(const std::vector<OrderedInstance>& a, const std::vector<
 class ClockTester {
  public:
   ClockTester(const JoinInput& input, const std::vector<JoinedInstance>& joined) : input_(input) {
-    for (size_t i = 0; i < joined.size(); ++i) {
-      if (!IsAllPairs(joined[i].instance.op)) continue;
-      for (const MatchedMember& m : joined[i].instance.members) {
-        sequences_[m.rank_index].emplace(i, OrderedInstance{m.start_ns, m.end_ns, true});
+    for (const JoinedInstance& j : joined) {
+      if (!IsAllPairs(j.instance.op)) continue;
+      for (const MatchedMember& m : j.instance.members) {
+        sequences_[m.rank_index].emplace(j.place, OrderedInstance{m.start_ns, m.end_ns, true});
       }
     }
   }

@@ -3,7 +3,6 @@
 #include <absl/container/flat_hash_map.h>
 
 #include <algorithm>
-#include <numeric>
 #include <span>
 #include <utility>
 
@@ -41,30 +40,37 @@ IdKey KeyOf(const CollectiveRow& row, IdKind kind) {
 // Rows of equal keys, found one after the other: those of a member after those of the members before, as they began.
 class KeyGroups {
  public:
-  explicit KeyGroups(size_t expected) { told_.reserve(expected); }
-
-  void Add(const IdKey& key, const RowRef& ref) {
-    const auto [at, fresh] = told_.try_emplace(key, Told{.group = keys_.size()});
-    Told& told = at->second;
-    told.occurrence = !fresh && told.last_member == ref.member ? told.occurrence + 1 : 0;
-    told.last_member = ref.member;
-    if (fresh) keys_.push_back(key);
-    Append(told.occurrence == 0 ? told.group : GroupOf({key.id, key.op, told.occurrence}), ref);
+  KeyGroups(size_t rows, size_t members) {
+    told_.reserve(rows / members);
+    by_key_.reserve(rows / members);
+    rows_.reserve(rows);
+    group_of_row_.reserve(rows);
   }
 
-  [[nodiscard]] size_t size() const { return keys_.size(); }
+  void Add(const IdKey& key, const RowRef& ref) {
+    if (ref.member != member_) {
+      member_ = ref.member;
+      next_ = 0;
+    }
+    const size_t group = IsNext(key) ? TakeNext() : Find(key);
+    next_ = group + 1;
+    rows_.push_back(ref);
+    group_of_row_.push_back(group);
+  }
 
-  // use(rows of a group), in order of the keys.
+  [[nodiscard]] size_t size() const { return groups_.size(); }
+
+  // use(rows of a group, its place by key), as the groups were first met: mostly in order of time.
   template <typename Use>
   void ForEach(const Use& use) const {
     const std::vector<size_t> begins = Begins();
     std::vector<RowRef> sorted(rows_.size());
     std::vector<size_t> next = begins;
     for (size_t i = 0; i < rows_.size(); ++i) sorted[next[group_of_row_[i]]++] = rows_[i];
-    std::vector<size_t> order(keys_.size());
-    std::iota(order.begin(), order.end(), size_t{0});
-    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return keys_[a] < keys_[b]; });
-    for (const size_t g : order) use(std::span<const RowRef>(sorted).subspan(begins[g], next[g] - begins[g]));
+    const std::vector<size_t> places = Places();
+    for (size_t g = 0; g < groups_.size(); ++g) {
+      use(std::span<const RowRef>(sorted).subspan(begins[g], next[g] - begins[g]), places[g]);
+    }
   }
 
  private:
@@ -73,31 +79,76 @@ class KeyGroups {
     size_t group = 0;  // of its first occurrence
     size_t last_member = SIZE_MAX;
     uint32_t occurrence = 0;
+
+    [[nodiscard]] uint32_t OccurrenceOn(size_t member) const { return last_member == member ? occurrence + 1 : 0; }
+  };
+  struct Group {
+    IdKey key;
+    size_t told = 0;
   };
 
-  size_t GroupOf(const IdKey& repeated) {
-    const auto [at, fresh] = repeated_.try_emplace(repeated, keys_.size());
-    if (fresh) keys_.push_back(repeated);
+  // Members mostly have the same keys in the same order: whether this one is that after the member's last one.
+  [[nodiscard]] bool IsNext(const IdKey& key) const {
+    if (next_ >= groups_.size()) return false;
+    const Group& group = groups_[next_];
+    return group.key.id == key.id && group.key.op == key.op &&
+           told_[group.told].OccurrenceOn(member_) == group.key.occurrence;
+  }
+
+  size_t TakeNext() {
+    Tell(told_[groups_[next_].told]);
+    return next_;
+  }
+
+  size_t Find(const IdKey& key) {
+    const auto [at, fresh] = by_key_.try_emplace(key, told_.size());
+    const size_t place = at->second;
+    if (fresh) {
+      told_.push_back({.group = groups_.size()});
+      groups_.push_back({key, place});
+    }
+    Told& told = told_[place];
+    Tell(told);
+    return told.occurrence == 0 ? told.group : GroupOf({key.id, key.op, told.occurrence}, place);
+  }
+
+  void Tell(Told& told) const {
+    told.occurrence = told.OccurrenceOn(member_);
+    told.last_member = member_;
+  }
+
+  size_t GroupOf(const IdKey& repeated, size_t told) {
+    const auto [at, fresh] = repeated_.try_emplace(repeated, groups_.size());
+    if (fresh) groups_.push_back({repeated, told});
     return at->second;
   }
 
-  void Append(size_t group, const RowRef& ref) {
-    rows_.push_back(ref);
-    group_of_row_.push_back(group);
-  }
-
   [[nodiscard]] std::vector<size_t> Begins() const {
-    std::vector<size_t> out(keys_.size() + 1);
+    std::vector<size_t> out(groups_.size() + 1);
     for (const size_t g : group_of_row_) ++out[g + 1];
     for (size_t g = 1; g < out.size(); ++g) out[g] += out[g - 1];
     return out;
   }
 
-  absl::flat_hash_map<IdKey, Told> told_;
+  // By group: its place in order of the keys.
+  [[nodiscard]] std::vector<size_t> Places() const {
+    std::vector<std::pair<IdKey, size_t>> order;
+    order.reserve(groups_.size());
+    for (size_t g = 0; g < groups_.size(); ++g) order.emplace_back(groups_[g].key, g);
+    std::sort(order.begin(), order.end());
+    std::vector<size_t> out(groups_.size());
+    for (size_t place = 0; place < order.size(); ++place) out[order[place].second] = place;
+    return out;
+  }
+
+  std::vector<Told> told_;
+  absl::flat_hash_map<IdKey, size_t> by_key_;  // place among told_
   absl::flat_hash_map<IdKey, size_t> repeated_;
-  std::vector<IdKey> keys_;  // by group
+  std::vector<Group> groups_;
   std::vector<RowRef> rows_;
   std::vector<size_t> group_of_row_;
+  size_t member_ = SIZE_MAX;  // of the row added last
+  size_t next_ = 0;           // the group after its
 };
 
 bool SizesMustAgree(CollectiveOp op) {
@@ -161,7 +212,7 @@ bool CommonPointsHold(const JoinInput& input, const std::vector<JoinedInstance>&
 // Rows without an id are put aside.
 KeyGroups GroupRows(const JoinInput& input, const std::vector<RowRef>& rows, IdKind kind, std::vector<MemberIds>& ids,
                     std::vector<RowRef>& without) {
-  KeyGroups out(rows.size() / input.plan.ranks.size());
+  KeyGroups out(rows.size(), input.plan.ranks.size());
   for (const RowRef& ref : rows) {
     const CollectiveRow& row = RowAt(input, ref);
     if (HasId(row, kind)) {
@@ -182,13 +233,14 @@ std::optional<IdJoin> TryJoin(const JoinInput& input, const std::vector<RowRef>&
   if (out.without.size() * 2 > rows.size()) return std::nullopt;
   bool agree = true;
   out.instances.reserve(groups.size());
-  groups.ForEach([&](std::span<const RowRef> members) {
+  groups.ForEach([&](std::span<const RowRef> members, size_t place) {
     agree = agree && MetadataAgrees(input, members);
     if (!agree) return;
     if (members.size() > 1) {
       for (const RowRef& ref : members) ids[ref.member].matched = true;
     }
     out.instances.push_back(MakeInstance(input, members, MatchKind::kId, 1.0));
+    out.instances.back().place = place;
   });
   if (!agree || !JoinsAllRanks(ids) || !JoinsAllFormats(input, ids, out.instances)) return std::nullopt;
   if (CommonPointsHold(input, out.instances)) return out;

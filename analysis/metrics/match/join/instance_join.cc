@@ -114,6 +114,7 @@ void JoinTold(const JoinInput& input, std::vector<std::vector<RowRef>>& rows, Co
   std::optional<IdJoin> by_id = JoinById(input, Flatten(rows), clocks);
   if (!by_id) return;
   out.settled = out.settled && by_id->without.empty();
+  for (JoinedInstance& j : by_id->instances) j.place += out.instances.size();
   if (!by_id->without.empty()) AttachByTime(input, rows, *by_id);
   std::move(by_id->instances.begin(), by_id->instances.end(), std::back_inserter(out.instances));
   for (auto& member : rows) member.clear();
@@ -193,17 +194,8 @@ void JoinCollectives(const JoinInput& input, std::vector<std::vector<RowRef>> ro
   JoinRest(input, rows, exchanges, out);
 }
 
-}  // namespace
-
-// An assumed membership takes every member to be seen.
-bool CanJoin(const CommunicatorPlan& plan) {
-  if (plan.ranks.size() < 2 || plan.membership == Membership::kUnknown) return false;
-  return plan.membership == Membership::kKnown || plan.ranks.size() == plan.info.members.size();
-}
-
-CommunicatorJoin JoinInstances(const JoinInput& input) {
+CommunicatorJoin JoinAllOf(const JoinInput& input) {
   const CommunicatorPlan& plan = input.plan;
-  if (!CanJoin(plan)) return JoinNothing(input);
   std::vector<std::vector<RowRef>> collectives(plan.ranks.size());
   std::vector<RowRef> point_to_point;
   SplitRows(input, collectives, point_to_point);
@@ -218,6 +210,23 @@ CommunicatorJoin JoinInstances(const JoinInput& input) {
     AddEvidence(input, out);
   } else {
     out.evidence = std::move(clocks);  // what was joined on one clock all the same says nothing of clocks
+  }
+  return out;
+}
+
+}  // namespace
+
+// An assumed membership takes every member to be seen.
+bool CanJoin(const CommunicatorPlan& plan) {
+  if (plan.ranks.size() < 2 || plan.membership == Membership::kUnknown) return false;
+  return plan.membership == Membership::kKnown || plan.ranks.size() == plan.info.members.size();
+}
+
+CommunicatorJoin JoinInstances(const JoinInput& input) {
+  CommunicatorJoin out = CanJoin(input.plan) ? JoinAllOf(input) : JoinNothing(input);
+  for (size_t i = 0; i < out.instances.size(); ++i) {
+    size_t& place = out.instances[i].place;
+    if (place == SIZE_MAX) place = i;
   }
   return out;
 }

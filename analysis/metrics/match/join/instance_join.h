@@ -37,8 +37,10 @@ struct JoinedInstance {
   MatchedInstance instance;
   int32_t sender = -1;  // rank indices of a point-to-point pair; -1 otherwise
   int32_t receiver = -1;
-  bool pair = false;    // of two members, whatever the size of the communicator
-  int32_t root = -1;    // rank index of the root of a rooted operation, -1 = unknown or none
+  bool pair = false;  // of two members, whatever the size of the communicator
+  int32_t root = -1;  // rank index of the root of a rooted operation, -1 = unknown or none
+  // Among the communicator's instances, in the order in which they were joined: of those joined by id, that of the ids.
+  size_t place = SIZE_MAX;
   bool sparse = false;  // an uneven exchange in which not every member awaited every other one (sparse_exchange.h)
 };
 

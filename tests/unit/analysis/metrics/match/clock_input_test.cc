@@ -16,6 +16,7 @@ CommunicatorJoin JoinOf(MatchKind kind) {
     joined.instance.op = CollectiveOp::kAllReduce;
     joined.instance.kind = kind;
     joined.instance.confidence = 1;
+    joined.place = static_cast<size_t>(i);
     for (const int32_t rank : {0, 1}) {
       MatchedMember member;
       member.rank_index = rank;
