@@ -89,6 +89,10 @@ endfunction()
 
 # What ThreadSanitizer judges.
 add_custom_target(concurrency_tests)
+# Every other test program, and the others: what a change is tested with where each takes minutes to build.
+add_custom_target(test_half_0)
+add_custom_target(test_half_1)
+set_property(GLOBAL PROPERTY LOCKSTEP_NEXT_HALF 0)
 
 function(lockstep_test name)
   cmake_parse_arguments(arg "" "" "DIRS;LINK;LABELS" ${ARGN})
@@ -107,6 +111,10 @@ function(lockstep_test name)
   if("concurrency" IN_LIST arg_LABELS)
     add_dependencies(concurrency_tests ${name})
   endif()
+  get_property(half GLOBAL PROPERTY LOCKSTEP_NEXT_HALF)
+  add_dependencies(test_half_${half} ${name})
+  math(EXPR half "1 - ${half}")
+  set_property(GLOBAL PROPERTY LOCKSTEP_NEXT_HALF ${half})
   gtest_discover_tests(${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} DISCOVERY_TIMEOUT 60
                        PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 600)
 endfunction()
