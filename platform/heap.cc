@@ -5,7 +5,9 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
+#include <thread>
 
 #include "platform/executor.h"
 #include "platform/mutex.h"
@@ -50,14 +52,50 @@ constexpr std::ptrdiff_t kKeptMs = 1'000;
 // Else a process that has come to rest keeps what it has. Beside an answer it would only be woken again and again.
 void SetBackgroundThread(bool runs) { Set("background_thread", runs); }
 
+void Purge() {
+  constexpr const char* kAll = "arena.4096.purge";  // MALLCTL_ARENAS_ALL
+  (void)mallctl(kAll, nullptr, nullptr, nullptr, 0);
+}
+
+// Of sizes; 0: it is not known.
+size_t Statistic(const char* name) {
+  size_t value = 0;
+  size_t size = sizeof value;
+  return mallctl(name, &value, &size, nullptr, 0) == 0 ? value : 0;
+}
+
+// Whether so much is free and not handed back that it cannot be what is allocated next, in a process that has become
+// large.
+bool KeepsTooMuch() {
+  constexpr size_t kMostFree = size_t{512} << 20;
+  constexpr size_t kLarge = size_t{2560} << 20;
+  uint64_t epoch = 1;
+  (void)mallctl("epoch", nullptr, nullptr, &epoch, sizeof epoch);  // else what was told before is told again
+  const size_t page = Statistic("arenas.page");
+  return Statistic("stats.arenas.4096.pdirty") * page > kMostFree && Statistic("stats.resident") > kLarge;
+}
+
+// While somebody holds free memory, it is handed back only where it is too much: after a stage of work that needed far
+// more than those that follow.
 class Holders {
  public:
+  ~Holders() {
+    {
+      const MutexLock lock(mutex_);
+      closed_ = true;
+      changed_.NotifyAll();
+    }
+    if (watch_.joinable()) watch_.join();
+  }
+
   void Come() LOCKSTEP_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     if (++count_ > 1) return;
     SetLargePages(true);
     SetBackgroundThread(false);
     SetDecay(kForever);
+    if (!watch_.joinable()) watch_ = std::thread([this] { Watch(); });
+    changed_.NotifyAll();
   }
   void Go() LOCKSTEP_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
@@ -65,11 +103,28 @@ class Holders {
     SetLargePages(false);
     SetDecay(kKeptMs);
     SetBackgroundThread(true);
+    changed_.NotifyAll();
   }
 
  private:
+  void Watch() LOCKSTEP_EXCLUDES(mutex_) {
+    constexpr int64_t kPeriodNs = 100'000'000;
+    const MutexLock lock(mutex_);
+    while (!closed_) {
+      if (count_ == 0) {
+        changed_.Wait(mutex_);
+        continue;
+      }
+      changed_.WaitFor(mutex_, kPeriodNs);
+      if (count_ > 0 && KeepsTooMuch()) Purge();
+    }
+  }
+
   Mutex mutex_;
+  CondVar changed_;
   int count_ LOCKSTEP_GUARDED_BY(mutex_) = 0;
+  bool closed_ LOCKSTEP_GUARDED_BY(mutex_) = false;
+  std::thread watch_;  // from the first holder on
 };
 
 Holders& KeptMemoryHolders() {
@@ -103,8 +158,7 @@ void KeepFreeMemory() {
 
 void ReturnFreeMemory() {
   if (HasJemalloc()) {
-    constexpr const char* kAll = "arena.4096.purge";  // MALLCTL_ARENAS_ALL
-    (void)mallctl(kAll, nullptr, nullptr, nullptr, 0);
+    Purge();
     return;
   }
 #ifdef __GLIBC__

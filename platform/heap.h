@@ -14,8 +14,9 @@ void ReturnFreeMemory();
 
 // While there is one, what is free is kept for what is allocated next, however long that takes, and new pages are large
 // where the system has such: the analysis of a large run allocates again and again what it has just freed, and a page
-// that was handed back costs far more than one that was kept. Takes up to a third more memory. When the last one goes
-// it is as after KeepFreeMemory. Changes nothing without jemalloc.
+// that was handed back costs far more than one that was kept. Takes up to a third more memory; in a process of more
+// than 2.5 GiB what is free beyond half a GiB is handed back nevertheless. When the last one goes it is as after
+// KeepFreeMemory. Changes nothing without jemalloc.
 class KeptMemory {
  public:
   KeptMemory();

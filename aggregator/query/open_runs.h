@@ -26,6 +26,7 @@
 #include "analysis/metrics/run/analysis_options.h"
 #include "analysis/report/growing_run.h"
 #include "platform/clock.h"
+#include "platform/heap.h"
 #include "platform/mutex.h"
 
 namespace lockstep {
@@ -66,6 +67,7 @@ class OpenRuns {
     // What is kept of a run. `names` as old as `analysis`, which it numbers.
     struct State {
       explicit State(const GrowingLimits& limits) : analysis(limits) {}
+      KeptMemory memory;  // each look at the run frees what the next one allocates
       StableNames names;
       GrowingRun analysis;
     };
