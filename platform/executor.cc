@@ -5,7 +5,7 @@
 namespace lockstep {
 namespace {
 
-// Without a system call; about 20 us in all.
+// Without a system call; some microseconds in all.
 constexpr int kLooks = 500;
 
 void Pause() {

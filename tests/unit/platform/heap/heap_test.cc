@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <fstream>
 #include <memory>
+#include <thread>
 #include <vector>
 
 namespace lockstep {
@@ -68,6 +69,24 @@ TEST(Heap, WhatIsFreeIsKeptWhileSomebodyHoldsIt) {
   }
   ReturnFreeMemory();
   EXPECT_LT(ResidentBytes(), 60 * kMiB);
+}
+
+TEST(Heap, WhatWasHeldGoesBackByItselfWhenTheLastHolderIsGone) {
+  UseLittleMemory();
+  KeepFreeMemory();
+  const int64_t before = ResidentBytes();
+  std::vector<std::unique_ptr<char[]>> left;
+  {
+    const KeptMemory held;
+    left = FreeNearlyAll();
+    EXPECT_GE(ResidentBytes() - before, 60 * kMiB);
+  }
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (ResidentBytes() - before >= 16 * kMiB && std::chrono::steady_clock::now() < end) {
+    std::this_thread::yield();
+  }
+  EXPECT_LT(ResidentBytes() - before, 16 * kMiB);
+  EXPECT_EQ(left[4096][0], 0);
 }
 
 TEST(Heap, OfLittleMemoryWhatIsFreeIsNotKept) {
