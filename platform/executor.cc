@@ -1,6 +1,9 @@
 #include "platform/executor.h"
 
 #include <algorithm>
+#include <system_error>
+
+#include "platform/log.h"
 
 namespace lockstep {
 namespace {
@@ -40,7 +43,7 @@ struct ThreadPool::Loop {
   }
   // The next indices: one, or some of very many.
   [[nodiscard]] bool Take(size_t& first, size_t& last) {
-    const size_t share = kShares * (pool.helpers_ + 1);
+    const size_t share = kShares * (pool.threads_.size() + 1);
     first = next.load(std::memory_order_relaxed);
     do {
       if (first >= n) {
@@ -67,9 +70,15 @@ struct ThreadPool::Loop {
 
 thread_local ThreadPool::Loop* ThreadPool::Loop::current = nullptr;
 
-ThreadPool::ThreadPool(size_t threads) : helpers_((threads == 0 ? CpuCount() : threads) - 1) {
-  for (size_t i = 0; i < helpers_; ++i) {
-    threads_.emplace_back([this] { Serve(); });
+ThreadPool::ThreadPool(size_t threads) {
+  const size_t helpers = (threads == 0 ? CpuCount() : threads) - 1;
+  threads_.reserve(helpers);
+  try {
+    while (threads_.size() < helpers) {
+      threads_.emplace_back([this] { Serve(); });
+    }
+  } catch (const std::system_error& error) {
+    LogWarning("goes on with {} of {} threads: {}", threads_.size() + 1, helpers + 1, std::string(error.what()));
   }
 }
 
@@ -85,7 +94,7 @@ ThreadPool::~ThreadPool() {
 }
 
 void ThreadPool::ParallelFor(size_t n, const std::function<void(size_t)>& fn) {
-  if (n <= 1 || helpers_ == 0) {
+  if (n <= 1 || threads_.empty()) {
     for (size_t i = 0; i < n; ++i) {
       fn(i);
     }
@@ -181,7 +190,7 @@ void ThreadPool::LookOn(const std::atomic<uint64_t>& changes) {
 }
 
 // Takes indices until none is left.
-void ThreadPool::Work(Loop& loop) {
+void ThreadPool::Work(Loop& loop) noexcept {
   Loop* const before = Loop::current;
   Loop::current = &loop;
   size_t first = 0;

@@ -19,7 +19,7 @@ class SerialExecutor : public Executor {
 };
 
 // Owns threads - 1 threads; the caller of ParallelFor is the last one, so that calls from several threads and nested
-// calls always go on. ParallelFor returns once all n calls have returned. fn must not throw.
+// calls always go on. ParallelFor returns once all n calls have returned. fn must not throw: that ends the process.
 //
 // A thread without work joins the loop that was begun first of those that have indices left, so that an inner loop is
 // its caller's alone while an outer one has work for the others. A caller that waits for the last calls of its loop
@@ -27,7 +27,7 @@ class SerialExecutor : public Executor {
 // each other closely, and to be woken costs more.
 class ThreadPool : public Executor {
  public:
-  // threads >= 1; 0 = as many as the machine has.
+  // threads >= 1; 0 = as many as the machine has. Fewer where the system gives no more.
   explicit ThreadPool(size_t threads);
   ~ThreadPool() override;
   ThreadPool(const ThreadPool&) = delete;
@@ -44,16 +44,15 @@ class ThreadPool : public Executor {
   [[nodiscard]] Loop* FindInside(const Loop* outer) const LOCKSTEP_REQUIRES(mutex_);
   void Help(Loop& loop) LOCKSTEP_REQUIRES(mutex_);
   void LookOn(const std::atomic<uint64_t>& changes) LOCKSTEP_REQUIRES(mutex_);
-  static void Work(Loop& loop);
+  static void Work(Loop& loop) noexcept;
 
-  const size_t helpers_;
   Mutex mutex_;
   CondVar opened_;
   std::vector<Loop*> open_ LOCKSTEP_GUARDED_BY(mutex_);  // as they were begun
   size_t idle_ LOCKSTEP_GUARDED_BY(mutex_) = 0;          // threads that sleep until one is opened
   bool closed_ LOCKSTEP_GUARDED_BY(mutex_) = false;
   std::atomic<uint64_t> openings_{0};  // counts them; changed with the mutex held
-  std::vector<std::thread> threads_;
+  std::vector<std::thread> threads_;   // all of them before the first loop
 };
 
 // Threads of this machine, at least 1.

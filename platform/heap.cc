@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <system_error>
 #include <thread>
 
 #include "platform/executor.h"
@@ -25,21 +26,21 @@ namespace {
 
 bool HasJemalloc() { return mallctl != nullptr; }
 
-// What jemalloc does not know is left as it is: no result hangs on it.
+// What jemalloc does not know or cannot do is left as it is, and false: no result hangs on it.
 template <typename Value>
-void Set(const char* name, Value value) {
-  (void)mallctl(name, nullptr, nullptr, &value, sizeof value);
+bool Set(const char* name, Value value) {
+  return mallctl(name, nullptr, nullptr, &value, sizeof value) == 0;
 }
 
 void SetDecay(std::ptrdiff_t milliseconds) {
-  Set("arenas.dirty_decay_ms", milliseconds);  // of arenas to come
+  (void)Set("arenas.dirty_decay_ms", milliseconds);  // of arenas to come
   unsigned arenas = 0;
   size_t size = sizeof arenas;
   (void)mallctl("arenas.narenas", &arenas, &size, nullptr, 0);
   for (unsigned i = 0; i < arenas; ++i) {
     std::array<char, 64> name{};
     (void)std::snprintf(name.data(), name.size(), "arena.%u.dirty_decay_ms", i);
-    Set(name.data(), milliseconds);
+    (void)Set(name.data(), milliseconds);
   }
 }
 
@@ -49,12 +50,22 @@ void SetLargePages(bool let) { (void)prctl(PR_SET_THP_DISABLE, let ? 0 : 1, 0, 0
 constexpr std::ptrdiff_t kForever = -1;
 constexpr std::ptrdiff_t kKeptMs = 1'000;
 
-// Else a process that has come to rest keeps what it has. Beside an answer it would only be woken again and again.
-void SetBackgroundThread(bool runs) { Set("background_thread", runs); }
-
 void Purge() {
   constexpr const char* kAll = "arena.4096.purge";  // MALLCTL_ARENAS_ALL
   (void)mallctl(kAll, nullptr, nullptr, nullptr, 0);
+}
+
+// From now on what is free goes back after a while, in a process that has come to rest too: by a thread of jemalloc's.
+// Without that, at once as far as it is free now.
+void KeepForAWhile() {
+  SetDecay(kKeptMs);
+  if (!Set("background_thread", true)) Purge();
+}
+
+// Beside an answer the thread would only be woken again and again.
+void KeepForever() {
+  (void)Set("background_thread", false);
+  SetDecay(kForever);
 }
 
 // Of sizes; 0: it is not known.
@@ -90,23 +101,29 @@ class Holders {
 
   void Come() LOCKSTEP_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
-    if (++count_ > 1) return;
+    if (++count_ > 1 || !StartWatch()) return;
     SetLargePages(true);
-    SetBackgroundThread(false);
-    SetDecay(kForever);
-    if (!watch_.joinable()) watch_ = std::thread([this] { Watch(); });
+    KeepForever();
     changed_.NotifyAll();
   }
   void Go() LOCKSTEP_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     if (--count_ > 0) return;
     SetLargePages(false);
-    SetDecay(kKeptMs);
-    SetBackgroundThread(true);
+    KeepForAWhile();
     changed_.NotifyAll();
   }
 
  private:
+  // False where the system gives no thread: then nothing is kept, as nobody would see that it is too much.
+  bool StartWatch() LOCKSTEP_REQUIRES(mutex_) {
+    try {
+      if (!watch_.joinable()) watch_ = std::thread([this] { Watch(); });
+      return true;
+    } catch (const std::system_error&) {
+      return false;
+    }
+  }
   void Watch() LOCKSTEP_EXCLUDES(mutex_) {
     constexpr int64_t kPeriodNs = 100'000'000;
     const MutexLock lock(mutex_);
@@ -116,7 +133,9 @@ class Holders {
         continue;
       }
       changed_.WaitFor(mutex_, kPeriodNs);
-      if (count_ > 0 && KeepsTooMuch()) Purge();
+      mutex_.Unlock();  // handing back takes long, and nobody need wait for it
+      if (KeepsTooMuch()) Purge();
+      mutex_.Lock();
     }
   }
 
@@ -152,8 +171,7 @@ void KeepFreeMemory() {
   if (!HasJemalloc()) {
     return;
   }
-  SetDecay(kKeptMs);
-  SetBackgroundThread(true);
+  KeepForAWhile();
 }
 
 void ReturnFreeMemory() {

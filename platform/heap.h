@@ -15,8 +15,8 @@ void ReturnFreeMemory();
 // While there is one, what is free is kept for what is allocated next, however long that takes, and new pages are large
 // where the system has such: the analysis of a large run allocates again and again what it has just freed, and a page
 // that was handed back costs far more than one that was kept. Takes up to a third more memory; in a process of more
-// than 2.5 GiB what is free beyond half a GiB is handed back nevertheless. When the last one goes it is as after
-// KeepFreeMemory. Changes nothing without jemalloc.
+// than 2.5 GiB all of it is handed back whenever it exceeds half a GiB, which is looked at ten times a second. When the
+// last one goes it is as after KeepFreeMemory. Changes nothing without jemalloc.
 class KeptMemory {
  public:
   KeptMemory();

@@ -1,5 +1,7 @@
 #include "aggregator/query/open_runs.h"
 
+#include <absl/cleanup/cleanup.h>
+
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -62,10 +64,12 @@ std::shared_ptr<OpenRuns::Entry> OpenRuns::EntryOf(const std::string& run) {
 }
 
 void OpenRuns::Settle(const std::string& run, const std::shared_ptr<Entry>& entry) {
+  std::vector<std::shared_ptr<Entry>> forgotten;  // to free much takes long: after the lock
   const MutexLock lock(mutex_);
   --entry->asking;
   const auto found = entries_.find(run);
   if (found != entries_.end() && found->second == entry && entry->asking == 0 && !entry->open) {
+    forgotten.push_back(std::move(found->second));
     entries_.erase(found);
   }
   // Those of open runs about which nobody asks just now, the one asked about longest ago first.
@@ -75,6 +79,7 @@ void OpenRuns::Settle(const std::string& run, const std::shared_ptr<Entry>& entr
     for (auto at = entries_.begin(); at != entries_.end(); ++at) {
       if (idle(*at) && (oldest == entries_.end() || at->second->asked_ns < oldest->second->asked_ns)) oldest = at;
     }
+    forgotten.push_back(std::move(oldest->second));
     entries_.erase(oldest);
   }
   changed_.NotifyAll();
@@ -83,17 +88,15 @@ void OpenRuns::Settle(const std::string& run, const std::shared_ptr<Entry>& entr
 absl::StatusOr<OpenRuns::Answer> OpenRuns::Ask(const std::string& run, const AnalysisOptions& asked) {
   if (!GrowingRun::Serves(asked)) return Answer();
   const std::shared_ptr<Entry> entry = EntryOf(run);
-  absl::StatusOr<Answer> answer = AskEntry(run, asked, *entry);
-  Settle(run, entry);
-  return answer;
+  const absl::Cleanup settle = [&] { Settle(run, entry); };
+  return AskEntry(run, asked, *entry);
 }
 
 absl::StatusOr<OpenRuns::Answer> OpenRuns::AskEntry(const std::string& run, const AnalysisOptions& asked,
                                                     Entry& entry) {
   LOCKSTEP_RETURN_IF_ERROR(CheckOptions(asked));
   const MutexLock lock(entry.mutex);
-  absl::StatusOr<Answer> answer = AnswerOf(run, asked, entry);
-  return answer;
+  return AnswerOf(run, asked, entry);
 }
 
 absl::StatusOr<OpenRuns::Answer> OpenRuns::AnswerOf(const std::string& run, const AnalysisOptions& asked,
@@ -143,17 +146,18 @@ void OpenRuns::GiveUp(Entry& entry) const {
   entry.gave_up_ns = options_.clock->MonotonicNs();
 }
 
+bool OpenRuns::IsForgotten(const Entry& entry) const {
+  return entry.asking == 0 && options_.clock->MonotonicNs() - entry.asked_ns > options_.follow_ns;
+}
+
 bool OpenRuns::Follow() {
   std::vector<std::pair<std::string, std::shared_ptr<Entry>>> followed;
-  const int64_t now_ns = options_.clock->MonotonicNs();
   {
     const MutexLock lock(mutex_);
-    // What nobody asks about any more is not kept.
-    std::erase_if(entries_, [&](const auto& item) {
-      return item.second->asking == 0 && now_ns - item.second->asked_ns > options_.follow_ns;
-    });
     followed.assign(entries_.begin(), entries_.end());
+    std::erase_if(entries_, [&](const auto& item) { return IsForgotten(*item.second); });
   }
+  std::erase_if(followed, [&](const auto& item) { return IsForgotten(*item.second); });  // freed after the lock
   bool found_more = false;
   for (const auto& [run, entry] : followed) {
     if (!stopped_ && entry->asking == 0) found_more = FollowEntry(run, *entry) || found_more;

@@ -82,6 +82,8 @@ class OpenRuns {
 
   void Work();
   [[nodiscard]] std::shared_ptr<Entry> EntryOf(const std::string& run) LOCKSTEP_EXCLUDES(mutex_);
+  // Nobody asks about it any more.
+  [[nodiscard]] bool IsForgotten(const Entry& entry) const;
   // Forgets what is not worth keeping, and what is too much.
   void Settle(const std::string& run, const std::shared_ptr<Entry>& entry) LOCKSTEP_EXCLUDES(mutex_);
   [[nodiscard]] absl::StatusOr<Answer> AskEntry(const std::string& run, const AnalysisOptions& asked, Entry& entry);

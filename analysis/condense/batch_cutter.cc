@@ -14,7 +14,7 @@ constexpr int64_t kNameOverhead = 24;
 
 int64_t SizeOf(const Sketch& sketch) {
   if (sketch.empty()) return 2;
-  return 48 + 4 * static_cast<int64_t>(sketch.exact() ? sketch.distinct() : sketch.Buckets().size());
+  return 48 + 4 * static_cast<int64_t>(sketch.entries());
 }
 
 constexpr int64_t kSummaryBytes = 48;

@@ -1,10 +1,11 @@
-// The one mapping between values and histogram buckets.
+#include "analysis/stats/bucket_index.h"
+
 #include <array>
 #include <bit>
 #include <limits>
+#include <vector>
 
 #include "analysis/base/check.h"
-#include "analysis/stats/sketch.h"
 
 namespace lockstep {
 namespace {
@@ -28,22 +29,27 @@ constexpr std::array<uint64_t, kBucketsPerOctave> kBoundaries = {
     0x1cb720dcef9069, 0x1d072d4a07897b, 0x1d5818dcfba487, 0x1da9e603db3285, 0x1dfc97337b9b5e, 0x1e502ee78b3ff6,
     0x1ea4afa2a490d9, 0x1efa1bee615a27, 0x1f50765b6e4540, 0x1fa7c1819e90d8};
 
-// Where the search for a mantissa starts: the first boundary not below the smallest mantissa with the same leading
-// bits. A cell holds at most two boundaries.
-constexpr int kCellBits = 6;
+// The boundaries below a mantissa are those below all mantissas with the same leading bits, and perhaps the next one:
+// boundaries lie 1/92 apart at least, so a cell of 1/128 has at most one.
+constexpr int kCellBits = 7;
 
-constexpr std::array<uint8_t, 1U << kCellBits> MakeFirstGuesses() {
-  std::array<uint8_t, 1U << kCellBits> guesses{};
-  for (uint64_t cell = 0; cell < guesses.size(); ++cell) {
-    const uint64_t smallest = kHiddenBit + (cell << (kMantissaBits - kCellBits));
-    uint8_t position = 0;
-    while (position < kBucketsPerOctave && kBoundaries[position] < smallest) ++position;
-    guesses[cell] = position;
+struct Cell {
+  uint64_t boundary = 0;  // the first one that is not below the cell
+  int below = 0;
+};
+
+constexpr std::array<Cell, 1U << kCellBits> MakeCells() {
+  std::array<Cell, 1U << kCellBits> cells{};
+  for (uint64_t i = 0; i < cells.size(); ++i) {
+    const uint64_t smallest = kHiddenBit + (i << (kMantissaBits - kCellBits));
+    size_t below = 0;
+    while (below < kBoundaries.size() && kBoundaries[below] < smallest) ++below;
+    cells[i] = {below < kBoundaries.size() ? kBoundaries[below] : 2 * kHiddenBit, static_cast<int>(below)};
   }
-  return guesses;
+  return cells;
 }
 
-constexpr auto kFirstGuesses = MakeFirstGuesses();
+constexpr auto kCells = MakeCells();
 
 // Bounds are tabulated once per index; +1 so that the bucket below the smallest has a place (upper bound 0).
 struct BoundsTable {
@@ -68,10 +74,9 @@ int64_t LargestValueUpTo(int16_t index, int64_t known_below) {
 
 BoundsTable MakeBoundsTable() {
   BoundsTable table;
-  table.first = static_cast<int16_t>(BucketIndex(1) - 1);
-  const int16_t last = BucketIndex(std::numeric_limits<int64_t>::max());
+  table.first = kLowestBucket - 1;
   table.uppers.push_back(0);
-  for (int i = table.first + 1; i <= last; ++i) {
+  for (int i = table.first + 1; i <= kHighestBucket; ++i) {
     table.uppers.push_back(LargestValueUpTo(static_cast<int16_t>(i), table.uppers.back()));
   }
   return table;
@@ -85,9 +90,10 @@ int16_t BucketIndex(int64_t value) {
   const auto bits = std::bit_cast<uint64_t>(static_cast<double>(value) * 1e-9);
   const int exponent = static_cast<int>(bits >> kMantissaBits) - 1023;
   const uint64_t fraction = bits & (kHiddenBit - 1);
-  // The number of boundaries below the mantissa, less one: a value on a boundary belongs to the bucket below.
-  int below = kFirstGuesses[fraction >> (kMantissaBits - kCellBits)];
-  while (below < kBucketsPerOctave && kBoundaries[static_cast<size_t>(below)] < (fraction | kHiddenBit)) ++below;
+  // The number of boundaries below the mantissa, less one: a value on a boundary belongs to the bucket below. Without a
+  // branch, as values come in no order.
+  const Cell& cell = kCells[fraction >> (kMantissaBits - kCellBits)];
+  const int below = cell.below + static_cast<int>(cell.boundary < (fraction | kHiddenBit));
   return static_cast<int16_t>(exponent * kBucketsPerOctave + below - 1);
 }
 

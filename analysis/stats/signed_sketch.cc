@@ -1,7 +1,8 @@
 #include "analysis/stats/signed_sketch.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
-#include <vector>
 
 #include "analysis/base/check.h"
 
@@ -34,19 +35,26 @@ void SignedSketch::Add(int64_t value) {
   }
 }
 
+// The sign of one value tells nothing of the next: each goes to both sides, and only one of them keeps it.
 void SignedSketch::AddAll(std::span<const int64_t> values) {
-  std::vector<int64_t> negative;
-  std::vector<int64_t> positive;
-  for (const int64_t value : values) {
-    LOCKSTEP_CHECK(value != INT64_MIN);
-    if (value < 0) {
-      negative.push_back(-value);
-    } else {
-      positive.push_back(value);
+  constexpr size_t kSome = 128;
+  std::array<int64_t, kSome> negative;
+  std::array<int64_t, kSome> positive;
+  while (!values.empty()) {
+    const std::span<const int64_t> some = values.first(std::min(values.size(), kSome));
+    values = values.subspan(some.size());
+    size_t negatives = 0;
+    size_t positives = 0;
+    for (const int64_t value : some) {
+      LOCKSTEP_CHECK(value != INT64_MIN);
+      negative[negatives] = -value;
+      positive[positives] = value;
+      negatives += static_cast<size_t>(value < 0);
+      positives += static_cast<size_t>(value >= 0);
     }
+    negative_.AddAll(std::span(negative).first(negatives));
+    positive_.AddAll(std::span(positive).first(positives));
   }
-  negative_.AddAll(negative);
-  positive_.AddAll(positive);
 }
 
 void SignedSketch::Merge(const SignedSketch& other) {

@@ -11,6 +11,8 @@
 namespace lockstep {
 namespace {
 
+using Entries = std::vector<std::pair<int64_t, int64_t>>;  // (value, times), ascending
+
 constexpr int64_t kMaxInt64 = std::numeric_limits<int64_t>::max();
 constexpr uint128 kMaxUint128 = ~uint128{0};
 constexpr int64_t kQuantileUnit = 1'000'000'000;  // quantiles are compared in integers: 1 - 0.9 is not 0.1 in binary
@@ -36,9 +38,8 @@ uint128 Product(int64_t a, int64_t b) { return static_cast<uint128>(a) * static_
 
 // Where std::lower_bound would point. Without branches on the comparison: values come in no order, so that each of them
 // would be mispredicted half of the time, and this is asked for every event.
-template <typename Key>
-std::ptrdiff_t FirstNotBelow(const std::vector<std::pair<Key, int64_t>>& entries, Key key) {
-  const std::pair<Key, int64_t>* first = entries.data();
+std::ptrdiff_t FirstNotBelow(const Entries& entries, int64_t key) {
+  const Entries::value_type* first = entries.data();
   for (size_t left = entries.size(); left > 0;) {
     const size_t half = (left + 1) / 2;
     first += half * static_cast<size_t>(first[half - 1].first < key);
@@ -47,9 +48,7 @@ std::ptrdiff_t FirstNotBelow(const std::vector<std::pair<Key, int64_t>>& entries
   return first - entries.data();
 }
 
-// Adds to the entry of the key in an ascending vector of (key, times).
-template <typename Key>
-void AddEntry(std::vector<std::pair<Key, int64_t>>& entries, Key key, int64_t times) {
+void AddEntry(Entries& entries, int64_t key, int64_t times) {
   const auto at = entries.begin() + FirstNotBelow(entries, key);
   if (at != entries.end() && at->first == key) {
     at->second = AddStopping(at->second, times);
@@ -58,10 +57,8 @@ void AddEntry(std::vector<std::pair<Key, int64_t>>& entries, Key key, int64_t ti
   }
 }
 
-template <typename Key>
-std::vector<std::pair<Key, int64_t>> MergeEntries(const std::vector<std::pair<Key, int64_t>>& a,
-                                                  const std::vector<std::pair<Key, int64_t>>& b) {
-  std::vector<std::pair<Key, int64_t>> out;
+Entries MergeEntries(const Entries& a, const Entries& b) {
+  Entries out;
   out.reserve(a.size() + b.size());
   std::merge(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(out),
              [](const auto& x, const auto& y) { return x.first < y.first; });
@@ -77,10 +74,9 @@ std::vector<std::pair<Key, int64_t>> MergeEntries(const std::vector<std::pair<Ke
   return out;
 }
 
-template <typename Key>
-std::vector<std::pair<Key, int64_t>> EntriesOf(std::span<const Key> ascending) {
-  std::vector<std::pair<Key, int64_t>> out;
-  for (const Key key : ascending) {
+Entries EntriesOf(std::span<const int64_t> ascending) {
+  Entries out;
+  for (const int64_t key : ascending) {
     if (out.empty() || out.back().first != key) out.emplace_back(key, 0);
     ++out.back().second;
   }
@@ -89,9 +85,7 @@ std::vector<std::pair<Key, int64_t>> EntriesOf(std::span<const Key> ascending) {
 
 // Where the entry of each key is; where there is none, a place that has another key or no entry. The searches go side
 // by side: one alone waits for each of its comparisons.
-template <typename Key>
-void FindPlaces(const std::vector<std::pair<Key, int64_t>>& entries, std::span<const Key> keys,
-                std::span<uint32_t> places) {
+void FindPlaces(const Entries& entries, std::span<const int64_t> keys, std::span<uint32_t> places) {
   std::fill(places.begin(), places.end(), 0);
   for (auto left = static_cast<uint32_t>(entries.size()); left > 0;) {
     const uint32_t half = (left + 1) / 2;
@@ -102,36 +96,11 @@ void FindPlaces(const std::vector<std::pair<Key, int64_t>>& entries, std::span<c
   }
 }
 
-// The same by a table of the places of all keys from the first entry to the last: buckets lie close together, but for
-// that of zero.
-void FindPlaces(const std::vector<std::pair<int16_t, int64_t>>& entries, std::span<const int16_t> keys,
-                std::span<uint32_t> places) {
-  constexpr int kWidest = 1024;
-  const auto end = static_cast<uint16_t>(entries.size());
-  const uint16_t begin = end > 0 && entries.front().first == kZeroBucket ? 1 : 0;
-  const int first = begin < end ? entries[begin].first : 0;
-  const int width = begin < end ? entries.back().first - first + 1 : 0;
-  if (width > kWidest) {
-    FindPlaces<int16_t>(entries, keys, places);
-    return;
-  }
-  std::array<uint16_t, kWidest> place_of;
-  std::fill_n(place_of.begin(), width, end);
-  for (uint16_t place = begin; place < end; ++place)
-    place_of[static_cast<size_t>(entries[place].first - first)] = place;
-  for (size_t i = 0; i < keys.size(); ++i) {
-    const int at = keys[i] - first;
-    const uint32_t place = at >= 0 && at < width ? place_of[static_cast<size_t>(at)] : end;
-    places[i] = keys[i] == kZeroBucket ? 0 : place;
-  }
-}
-
 // AddEntry once for each key, of which there are at most kMostQuickValues.
-template <typename Key>
-void AddEntries(std::vector<std::pair<Key, int64_t>>& entries, std::span<const Key> keys) {
+void AddEntries(Entries& entries, std::span<const int64_t> keys) {
   std::array<uint32_t, kMostQuickValues> places;
   FindPlaces(entries, keys, std::span(places).first(keys.size()));
-  std::array<Key, kMostQuickValues> missing;
+  std::array<int64_t, kMostQuickValues> missing;
   size_t count = 0;
   for (size_t i = 0; i < keys.size(); ++i) {
     if (places[i] < entries.size() && entries[places[i]].first == keys[i]) {
@@ -142,17 +111,12 @@ void AddEntries(std::vector<std::pair<Key, int64_t>>& entries, std::span<const K
   }
   if (count == 0) return;
   std::sort(missing.begin(), missing.begin() + static_cast<std::ptrdiff_t>(count));
-  entries = MergeEntries(entries, EntriesOf<Key>(std::span(missing).first(count)));
+  entries = MergeEntries(entries, EntriesOf(std::span(missing).first(count)));
 }
 
-// Ascending values fall into ascending buckets.
-std::vector<std::pair<int16_t, int64_t>> BucketsOf(const std::vector<std::pair<int64_t, int64_t>>& values) {
-  std::vector<std::pair<int16_t, int64_t>> out;
-  for (const auto& [value, times] : values) {
-    const int16_t index = BucketIndex(value);
-    if (out.empty() || out.back().first != index) out.emplace_back(index, 0);
-    out.back().second = AddStopping(out.back().second, times);
-  }
+Histogram BucketsOf(const Entries& values) {
+  Histogram out;
+  for (const auto& [value, times] : values) out.Add(BucketIndex(value), times);
   return out;
 }
 
@@ -173,15 +137,24 @@ BucketSpan SpanOf(int16_t index, int64_t min, int64_t max) {
           std::clamp(bounds.upper, min, max)};
 }
 
-// The entry that holds the 1-based rank k.
-template <typename Key>
-Key KeyOfRank(const std::vector<std::pair<Key, int64_t>>& entries, int64_t k) {
+// The value that holds the 1-based rank k.
+int64_t ValueOfRank(const Entries& entries, int64_t k) {
   int64_t seen = 0;
-  for (const auto& [key, times] : entries) {
+  for (const auto& [value, times] : entries) {
     seen = AddStopping(seen, times);
-    if (seen >= k) return key;
+    if (seen >= k) return value;
   }
   return entries.back().first;
+}
+
+int16_t BucketOfRank(const Histogram& buckets, int64_t k) {
+  int64_t seen = 0;
+  std::optional<int16_t> found;
+  buckets.ForEach([&](int16_t index, int64_t times) {
+    seen = AddStopping(seen, times);
+    if (!found && seen >= k) found = index;
+  });
+  return found.value_or(buckets.back());
 }
 
 }  // namespace
@@ -213,7 +186,7 @@ void Sketch::Add(int64_t value, int64_t times) {
   if (times == 0) return;
   AddToMoments(value, times);
   if (!exact_) {
-    AddEntry(buckets_, BucketIndex(value), times);
+    buckets_.Add(BucketIndex(value), times);
     return;
   }
   AddEntry(values_, value, times);
@@ -221,9 +194,14 @@ void Sketch::Add(int64_t value, int64_t times) {
 }
 
 void Sketch::AddToMoments(std::span<const int64_t> values) {
-  const auto [min, max] = std::minmax_element(values.begin(), values.end());
-  LOCKSTEP_CHECK(*min >= 0);
-  if (*max > kLargestQuickValue || values.size() > kMostQuickValues) {
+  int64_t min = values.front();
+  int64_t max = min;
+  for (const int64_t value : values) {
+    min = std::min(min, value);
+    max = std::max(max, value);
+  }
+  LOCKSTEP_CHECK(min >= 0);
+  if (max > kLargestQuickValue || values.size() > kMostQuickValues) {
     for (const int64_t value : values) AddToMoments(value, 1);
     return;
   }
@@ -233,8 +211,8 @@ void Sketch::AddToMoments(std::span<const int64_t> values) {
     sum += static_cast<uint64_t>(value);
     squares += Product(value, value);
   }
-  min_ = count_ == 0 ? *min : std::min(min_, *min);
-  max_ = count_ == 0 ? *max : std::max(max_, *max);
+  min_ = count_ == 0 ? min : std::min(min_, min);
+  max_ = count_ == 0 ? max : std::max(max_, max);
   count_ = AddStopping(count_, static_cast<int64_t>(values.size()));
   sum_ = AddStopping(sum_, sum);
   squares_ = AddStopping(squares_, squares);
@@ -245,7 +223,7 @@ Sketch Sketch::OfSorted(std::span<const int64_t> values) {
   Sketch out;
   if (values.empty()) return out;
   out.AddToMoments(values);
-  out.values_ = EntriesOf<int64_t>(values);
+  out.values_ = EntriesOf(values);
   if (out.values_.size() > kMaxDistinct) out.ForgetExact();
   return out;
 }
@@ -256,12 +234,12 @@ void Sketch::AddAll(std::span<const int64_t> values) {
     values = values.subspan(some.size());
     AddToMoments(some);
     if (exact_) {
-      AddEntries<int64_t>(values_, some);
+      AddEntries(values_, some);
       if (values_.size() > kMaxDistinct) ForgetExact();
     } else {
       std::array<int16_t, kMostQuickValues> indices;
       std::transform(some.begin(), some.end(), indices.begin(), BucketIndex);
-      AddEntries<int16_t>(buckets_, std::span(indices).first(some.size()));
+      buckets_.AddAll(std::span(indices).first(some.size()));
     }
   }
 }
@@ -283,7 +261,7 @@ void Sketch::Merge(const Sketch& other) {
     if (values_.size() > kMaxDistinct) ForgetExact();
   } else {
     ForgetExact();
-    buckets_ = MergeEntries(buckets_, other.exact_ ? BucketsOf(other.values_) : other.buckets_);
+    buckets_.Merge(other.exact_ ? BucketsOf(other.values_) : other.buckets_);
   }
   if (other.count_ == 0) return;
   min_ = count_ == 0 ? other.min_ : std::min(min_, other.min_);
@@ -318,7 +296,7 @@ double Sketch::EstimatedSquaredDeviations() const {
     total += deviation * deviation * static_cast<double>(times);
   };
   for (const auto& [value, times] : values_) add(value, times);
-  for (const auto& [index, times] : buckets_) add(SpanOf(index, min_, max_).middle, times);
+  buckets_.ForEach([&](int16_t index, int64_t times) { add(SpanOf(index, min_, max_).middle, times); });
   return total;
 }
 
@@ -336,16 +314,16 @@ std::optional<QuantileEstimate> Sketch::Quantile(double q) const {
 QuantileEstimate Sketch::OrderStatistic(int64_t k) const {
   LOCKSTEP_CHECK(k >= 1 && k <= count_);
   if (exact_) {
-    const int64_t value = KeyOfRank(values_, k);
+    const int64_t value = ValueOfRank(values_, k);
     return {value, value, value, true};
   }
-  return EstimateOf(KeyOfRank(buckets_, k), min_, max_);
+  return EstimateOf(BucketOfRank(buckets_, k), min_, max_);
 }
 
 std::optional<double> Sketch::Median() const {
   if (!exact_ || count_ == 0) return std::nullopt;
-  const auto lower = static_cast<double>(KeyOfRank(values_, (count_ - 1) / 2 + 1));
-  const auto upper = static_cast<double>(KeyOfRank(values_, count_ / 2 + 1));
+  const auto lower = static_cast<double>(ValueOfRank(values_, (count_ - 1) / 2 + 1));
+  const auto upper = static_cast<double>(ValueOfRank(values_, count_ / 2 + 1));
   return (lower + upper) / 2;
 }
 
@@ -367,14 +345,14 @@ Sketch::Excess Sketch::HistogramExcess(int64_t threshold, int64_t base) const {
   uint128 lower = 0;
   uint128 upper = 0;
   uint128 value = 0;
-  for (const auto& [index, times] : buckets_) {
+  buckets_.ForEach([&](int16_t index, int64_t times) {
     const BucketSpan span = SpanOf(index, min_, max_);
-    if (span.last <= threshold) continue;
+    if (span.last <= threshold) return;
     // In the one bucket that holds the threshold all may lie above or none; the middle decides.
     if (span.first > threshold) lower = AddStopping(lower, Product(span.first - base, times));
     if (span.middle > threshold) value = AddStopping(value, Product(span.middle - base, times));
     upper = AddStopping(upper, Product(span.last - base, times));
-  }
+  });
   return {Narrow(lower), Narrow(upper), Narrow(value)};
 }
 
@@ -383,7 +361,7 @@ int64_t Sketch::CountAboveBucketOf(int64_t value) const {
   const int64_t upper = BoundsOf(index).upper;
   int64_t count = 0;
   for (const auto& [key, times] : values_) count = AddStopping(count, key > upper ? times : 0);
-  for (const auto& [key, times] : buckets_) count = AddStopping(count, key > index ? times : 0);
+  buckets_.ForEach([&](int16_t key, int64_t times) { count = AddStopping(count, key > index ? times : 0); });
   return count;
 }
 

@@ -1,13 +1,10 @@
 // A mergeable summary of non-negative integer values (nanoseconds, bytes).
 //
 // Keeps exact count, int64 sum, unsigned 128-bit sum of squares, minimum and maximum, and the exact multiset while it
-// has at most 1,024 distinct values; beyond that only a base-2 exponential histogram of fixed scale 6 (64 buckets an
-// octave, value error of the midpoint 2lu/(l+u) <= 0.54 %). Merging converts if and only if the *union* exceeds 1,024
-// distinct values, so a result depends on the union alone, never on the order of merging. (A sketch may also be
-// converted early by its owner, ForgetExact, to bound memory.)
-//
-// Buckets are over seconds (double(ns) * 1e-9, one IEEE multiply), upper inclusive: v in (b^i, b^(i+1)], b = 2^(1/64),
-// as in the OpenTelemetry metrics data model; zero has a bucket of its own. Table driven, so bit-portable.
+// has at most 1,024 distinct values; beyond that only a base-2 exponential histogram of fixed scale 6 (bucket_index.h:
+// 64 buckets an octave, value error of the midpoint 2lu/(l+u) <= 0.54 %). Merging converts if and only if the *union*
+// exceeds 1,024 distinct values, so a result depends on the union alone, never on the order of merging. (A sketch may
+// also be converted early by its owner, ForgetExact, to bound memory.)
 //
 // Quantiles: pQ is the order statistic x_(ceil(Q n)), 1-based, without interpolation; null when n < 1/(1-Q).
 // Negative input is a broken invariant of the caller. No I/O. Const calls change nothing, so threads may share a sketch
@@ -27,21 +24,13 @@
 
 #include <absl/status/statusor.h>
 
+#include "analysis/stats/bucket_index.h"
+#include "analysis/stats/histogram.h"
+
 namespace lockstep {
 
 __extension__ typedef unsigned __int128 uint128;
 __extension__ typedef __int128 int128;
-
-// Index of the histogram bucket of a positive value in ns; kZeroBucket for 0.
-[[nodiscard]] int16_t BucketIndex(int64_t value);
-inline constexpr int16_t kZeroBucket = INT16_MIN;
-// Integer bounds of a bucket: every value v of it has lower < v <= upper (0, 0 for the zero bucket; lower = upper for
-// an index that no integer falls into).
-struct BucketBounds {
-  int64_t lower = 0;
-  int64_t upper = 0;
-};
-[[nodiscard]] BucketBounds BoundsOf(int16_t index);
 
 struct QuantileEstimate {
   int64_t value = 0;
@@ -99,9 +88,11 @@ class Sketch {
   // Number of values that lie in histogram buckets above the bucket of `value` (also while the sketch is exact).
   [[nodiscard]] int64_t CountAboveBucketOf(int64_t value) const;
 
-  // (value, times) ascending, exact sketches; (bucket, times) ascending, histogram sketches.
+  // (value, times) ascending, exact sketches; the buckets, histogram sketches.
   [[nodiscard]] const std::vector<std::pair<int64_t, int64_t>>& values() const { return values_; }
-  [[nodiscard]] const std::vector<std::pair<int16_t, int64_t>>& Buckets() const { return buckets_; }
+  [[nodiscard]] const Histogram& buckets() const { return buckets_; }
+  // Of the two, what it has.
+  [[nodiscard]] size_t entries() const { return exact_ ? values_.size() : buckets_.size(); }
 
   // Versioned binary form (version byte, varints). Decode checks everything: it is fed from the wire and from stores.
   void EncodeTo(std::string& out) const;
@@ -127,8 +118,8 @@ class Sketch {
   int64_t max_ = 0;
   uint128 sum_ = 0;
   uint128 squares_ = 0;
-  std::vector<std::pair<int64_t, int64_t>> values_;   // exact: (value, times), ascending
-  std::vector<std::pair<int16_t, int64_t>> buckets_;  // histogram: (bucket, times), ascending
+  std::vector<std::pair<int64_t, int64_t>> values_;  // exact: (value, times), ascending
+  Histogram buckets_;                                // otherwise
 };
 
 }  // namespace lockstep

@@ -39,16 +39,19 @@ void PutWide(std::string& out, uint128 value) {
 }
 
 // Entries with ascending keys, the key as difference from the one before.
-template <typename Key>
-void PutEntries(std::string& out, const std::vector<std::pair<Key, int64_t>>& entries, int64_t offset) {
-  uint64_t previous = 0;
-  for (const auto& [key, times] : entries) {
-    const auto shifted = static_cast<uint64_t>(key + offset);
-    PutVarint(out, shifted - previous);
-    PutVarint(out, static_cast<uint64_t>(times));
-    previous = shifted;
+class EntryWriter {
+ public:
+  explicit EntryWriter(std::string& out) : out_(&out) {}
+  void Put(uint64_t key, int64_t times) {
+    PutVarint(*out_, key - previous_);
+    PutVarint(*out_, static_cast<uint64_t>(times));
+    previous_ = key;
   }
-}
+
+ private:
+  std::string* out_;
+  uint64_t previous_ = 0;
+};
 
 class Input {
  public:
@@ -186,13 +189,13 @@ absl::StatusOr<Sketch> SketchDecoder::Histogram(Input& input) {
 }
 
 absl::Status SketchDecoder::ReadBuckets(Input& input, uint64_t n, Sketch& sketch, MomentBounds& bounds) {
-  sketch.buckets_.reserve(std::min<uint64_t>(n, input.left() / 2));
   bool reachable = true;
   const auto add = [&](uint64_t key, int64_t times) {
     const auto index = static_cast<int16_t>(static_cast<int64_t>(key) - static_cast<int64_t>(kIndexOffset));
     const BucketBounds bucket = BoundsOf(index);
     reachable = reachable && (index == kZeroBucket || bucket.lower < bucket.upper);
-    sketch.buckets_.emplace_back(index, times);
+    if (!reachable) return;
+    sketch.buckets_.Add(index, times);
     sketch.count_ += times;
     bounds.Add(bucket, times);
   };
@@ -205,8 +208,8 @@ absl::Status SketchDecoder::CheckExtremes(const Input& input, const Sketch& sket
     const bool zero = sketch.min_ == 0 && sketch.max_ == 0;
     return zero ? absl::OkStatus() : input.Error("extremes without values");
   }
-  const bool in_place = BucketIndex(sketch.min_) == sketch.buckets_.front().first &&
-                        BucketIndex(sketch.max_) == sketch.buckets_.back().first && sketch.min_ <= sketch.max_ &&
+  const bool in_place = BucketIndex(sketch.min_) == sketch.buckets_.front() &&
+                        BucketIndex(sketch.max_) == sketch.buckets_.back() && sketch.min_ <= sketch.max_ &&
                         (sketch.count_ > 1 || sketch.min_ == sketch.max_);
   return in_place ? absl::OkStatus() : input.Error("minimum or maximum outside the first or last bucket");
 }
@@ -214,15 +217,18 @@ absl::Status SketchDecoder::CheckExtremes(const Input& input, const Sketch& sket
 void Sketch::EncodeTo(std::string& out) const {
   out.push_back(kVersion);
   out.push_back(exact_ ? kExactForm : kHistogramForm);
-  PutVarint(out, exact_ ? values_.size() : buckets_.size());
+  PutVarint(out, entries());
   if (!exact_) {
     PutVarint(out, static_cast<uint64_t>(min_));
     PutVarint(out, static_cast<uint64_t>(max_));
     PutWide(out, sum_);
     PutWide(out, squares_);
   }
-  PutEntries(out, values_, 0);
-  PutEntries(out, buckets_, static_cast<int64_t>(kIndexOffset));
+  EntryWriter writer(out);
+  for (const auto& [value, times] : values_) writer.Put(static_cast<uint64_t>(value), times);
+  buckets_.ForEach([&](int16_t index, int64_t times) {
+    writer.Put(static_cast<uint64_t>(index + static_cast<int64_t>(kIndexOffset)), times);
+  });
 }
 
 absl::StatusOr<Sketch> Sketch::Decode(std::string_view bytes) {

@@ -99,9 +99,8 @@ void AppendSketch(const Sketch& sketch, std::string* out) {
   for (const auto& [value, times] : sketch.values()) {
     fmt::format_to(std::back_inserter(*out), " {}x{}", value, times);
   }
-  for (const auto& [bucket, times] : sketch.Buckets()) {
-    fmt::format_to(std::back_inserter(*out), " {}x{}", bucket, times);
-  }
+  sketch.buckets().ForEach(
+      [out](int16_t bucket, int64_t times) { fmt::format_to(std::back_inserter(*out), " {}x{}", bucket, times); });
 }
 
 void AppendInstance(const InstanceRow& row, std::string* out) {
