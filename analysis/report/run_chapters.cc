@@ -96,11 +96,15 @@ int64_t RunChapters::Untaken() const { return CountInstances(run_, ranks_) - Tak
 
 absl::Status RunChapters::Open() {
   Lane& lane = *lanes_.front();
-  if (!whole_ && !grows_) LOCKSTEP_RETURN_IF_ERROR(lane.reader->Open(*instances_, run_, false));
-  if (!whole_) LOCKSTEP_RETURN_IF_ERROR(lane.reader->ReadFirst(*executor_));
+  std::shared_ptr<InstanceSource> first;
+  if (!whole_) {
+    LOCKSTEP_ASSIGN_OR_RETURN(first, ReadFirst());
+  }
   if (grows_ && !lane.reader->HasRowsOfAll()) return absl::UnavailableError("ranks of the run have not begun");
-  rows_ = whole_ ? instances_ : lane.reader->rows().get();
-  LOCKSTEP_ASSIGN_OR_RETURN(MatchResult matched, lane.matcher.Match(*rows_, kBeginning, *executor_));
+  InstanceSource& beginning = whole_ ? *instances_ : *first;
+  LOCKSTEP_ASSIGN_OR_RETURN(MatchResult matched, lane.matcher.Match(beginning, kBeginning, *executor_));
+  first = nullptr;
+  rows_ = whole_ ? instances_ : nullptr;
   run_match_ = matched;
   if (whole_) {
     lane.stretch.matched = std::make_shared<MatchResult>(std::move(matched));
@@ -113,7 +117,22 @@ absl::Status RunChapters::Open() {
   known_communicators_ = run_match_.communicators.size();
   span_ = SpanOf(run_, ranks_, run_match_.clock);
   span_.end_ns = std::max(span_.end_ns, span_.start_ns + 1);
-  return grows_ || !limits_.apart ? absl::OkStatus() : BeginIslands();
+  if (grows_) return absl::OkStatus();
+  if (limits_.apart) LOCKSTEP_RETURN_IF_ERROR(BeginIslands());
+  return islands_.empty() ? lane.reader->Open(*instances_, run_, false) : absl::OkStatus();
+}
+
+// What the run begins with, of all ranks. A run that does not grow is read from its beginning again, of all ranks
+// together or of each island: meanwhile nothing of what is behind it is held.
+absl::StatusOr<std::shared_ptr<InstanceSource>> RunChapters::ReadFirst() {
+  if (grows_) {
+    LOCKSTEP_RETURN_IF_ERROR(lanes_.front()->reader->ReadFirst(*executor_));
+    return lanes_.front()->reader->rows();
+  }
+  ChapterReader first(run_, ranks_, limits_);
+  LOCKSTEP_RETURN_IF_ERROR(first.Open(*instances_, run_, false));
+  LOCKSTEP_RETURN_IF_ERROR(first.ReadOnlyFirst(*executor_));
+  return first.rows();
 }
 
 // What was read of all ranks together has told what it can.
@@ -121,7 +140,6 @@ absl::Status RunChapters::BeginIslands() {
   constexpr size_t kLanes = 4;
   RankIslands islands = PackIslands(lanes_.front()->matcher.Islands());
   if (islands.size() < 2) return absl::OkStatus();
-  rows_ = nullptr;
   islands_ = std::move(islands);
   const AlignedTime middle{span_.start_ns + span_ns() / 2};
   const int64_t least = limits_.least_of_rank * static_cast<int64_t>(ranks_.ranks.size());
@@ -300,10 +318,7 @@ absl::StatusOr<RunChapters::Sample> RunChapters::TakeSample() {
   StretchRows::Result stretch = stretch_rows_->Finish(run_match_.clock);
   AlignedTime from = stretch_rows_->from();
   if (stretch.count < limits_.chapter_rows / 8) {  // nothing goes on in the middle: the beginning
-    ChapterReader first(run_, ranks_, limits_);
-    LOCKSTEP_RETURN_IF_ERROR(first.Open(*instances_, run_, false));
-    LOCKSTEP_RETURN_IF_ERROR(first.ReadFirst(*executor_));
-    stretch.rows = first.rows();
+    LOCKSTEP_ASSIGN_OR_RETURN(stretch.rows, ReadFirst());
     from = kBeginning;
   }
   RunMatcher& matcher = lanes_.front()->matcher;  // has done its part

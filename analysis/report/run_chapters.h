@@ -106,6 +106,7 @@ class RunChapters {
   };
 
   [[nodiscard]] absl::StatusOr<bool> Whole();
+  [[nodiscard]] absl::StatusOr<std::shared_ptr<InstanceSource>> ReadFirst();
   [[nodiscard]] absl::StatusOr<bool> ReadOn(Lane& lane);
   [[nodiscard]] absl::Status BeginIslands();
   [[nodiscard]] absl::Status OpenIsland(Lane& lane);

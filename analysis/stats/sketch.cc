@@ -96,6 +96,18 @@ void FindPlaces(const Entries& entries, std::span<const int64_t> keys, std::span
   }
 }
 
+// Entries of keys that there are none of; from behind, so that each entry is moved once.
+void InsertMissing(Entries& entries, const Entries& missing) {
+  size_t from = entries.size();
+  size_t left = missing.size();
+  entries.resize(from + left);
+  while (left > 0) {
+    const bool is_next = from == 0 || entries[from - 1].first < missing[left - 1].first;
+    entries[from + left - 1] = is_next ? missing[left - 1] : entries[from - 1];
+    (is_next ? left : from) -= 1;
+  }
+}
+
 // AddEntry once for each key, of which there are at most kMostQuickValues.
 void AddEntries(Entries& entries, std::span<const int64_t> keys) {
   std::array<uint32_t, kMostQuickValues> places;
@@ -111,7 +123,7 @@ void AddEntries(Entries& entries, std::span<const int64_t> keys) {
   }
   if (count == 0) return;
   std::sort(missing.begin(), missing.begin() + static_cast<std::ptrdiff_t>(count));
-  entries = MergeEntries(entries, EntriesOf(std::span(missing).first(count)));
+  InsertMissing(entries, EntriesOf(std::span(missing).first(count)));
 }
 
 Histogram BucketsOf(const Entries& values) {

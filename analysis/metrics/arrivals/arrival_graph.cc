@@ -85,13 +85,13 @@ absl::StatusOr<LocalRows> LoadRows(const RunData& run, InstanceSource& instances
 // previous = the rank's last row of the same matched communicator.
 void LinkPrevious(const MatchResult& match, const std::vector<int64_t>& instance_of_row, LocalRows& rows) {
   std::map<uint32_t, int64_t> last;
+  auto at = last.end();
   for (size_t row = 0; row < rows.nodes.size() && row < instance_of_row.size(); ++row) {
     const int64_t instance = instance_of_row[row];
     rows.nodes[row].instance = instance;
     if (instance < 0) continue;
-    const auto [at, is_new] =
-        last.try_emplace(match.instances[static_cast<size_t>(instance)].communicator, static_cast<int64_t>(row));
-    if (is_new) continue;
+    const uint32_t communicator = match.instances[static_cast<size_t>(instance)].communicator;
+    if (at == last.end() || at->first != communicator) at = last.try_emplace(communicator, -1).first;
     rows.nodes[row].previous = at->second;
     at->second = static_cast<int64_t>(row);
   }

@@ -146,9 +146,11 @@ void Clear(MemberChain& chain) {
   chain.tiles.clear();
 }
 
-// Means of the told members, rounded down; begins relative to `origin`.
+// Means of the told members, rounded down; begins relative to `origin`. It stands for the others: where there are none
+// it is not made.
 MemberChain MeanOf(const MemberChains& chains, int64_t origin) {
   MemberChain mean;
+  if (chains.told == chains.members.size()) return mean;
   int128 begin = 0;
   std::array<int128, kLatenessParts> sums{};
   for (const MemberChain& chain : chains.members) {

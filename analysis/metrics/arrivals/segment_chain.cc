@@ -42,11 +42,13 @@ bool Fits(const Segment& segment, int64_t start_ns, size_t rows) {
 std::vector<int64_t> BoundOfRow(const std::vector<uint32_t>& communicator, const std::vector<ArrivalNode>& nodes) {
   std::vector<int64_t> bound(nodes.size(), -1);
   std::unordered_map<uint32_t, int64_t> last;
+  auto at = last.end();
   for (size_t row = 0; row < nodes.size(); ++row) {
-    const auto [at, is_new] = last.try_emplace(communicator[row], static_cast<int64_t>(row));
-    if (is_new) continue;
+    if (at == last.end() || at->first != communicator[row]) at = last.try_emplace(communicator[row], -1).first;
     bound[row] = at->second;
-    if (nodes[row].end_ns >= nodes[static_cast<size_t>(at->second)].end_ns) at->second = static_cast<int64_t>(row);
+    if (bound[row] < 0 || nodes[row].end_ns >= nodes[static_cast<size_t>(bound[row])].end_ns) {
+      at->second = static_cast<int64_t>(row);
+    }
   }
   return bound;
 }

@@ -93,19 +93,18 @@ void ForEachPair(const std::vector<const ClockMember*>& members, const Use& use)
 class PairTable {
  public:
   void Count(const std::vector<const ClockMember*>& members) {
-    ForEachPair(members, [&](const ClockMember& x, const ClockMember& y) {
-      const auto [at, is_new] = place_.try_emplace(RankPair(x.rank_index, y.rank_index), pairs_.size());
-      if (is_new) pairs_.emplace_back();
-      pairs_[at->second].thinned.Count();
-    });
+    FindPlaces(members);
+    for (const size_t place : places_) pairs_[place].thinned.Count();
   }
 
   void Add(const DomainMembers& of, size_t most) {
     const bool whole = of.members.size() == of.instance->members;
     int64_t last = INT64_MIN;
     for (const ClockMember* m : of.members) last = std::max(last, m->start_ns);
+    FindPlaces(of.members);
+    auto place = places_.begin();
     ForEachPair(of.members, [&](const ClockMember& x, const ClockMember& y) {
-      OfPair& pair = pairs_[place_.find(RankPair(x.rank_index, y.rank_index))->second];
+      OfPair& pair = pairs_[*place++];
       if (!pair.thinned.TakesNext(most)) return;
       if (pair.ends.empty()) pair.ends.reserve(pair.thinned.Room(most));
       const ClockMember& later = x.start_ns > y.start_ns ? x : y;
@@ -126,8 +125,25 @@ class PairTable {
     Thinned thinned;
     std::vector<PairEnd> ends;
   };
+
+  // Those of the members' pairs, which mostly are those of the instance before.
+  void FindPlaces(const std::vector<const ClockMember*>& members) {
+    const auto same_rank = [](const ClockMember* m, int32_t rank) { return m->rank_index == rank; };
+    if (std::equal(members.begin(), members.end(), ranks_.begin(), ranks_.end(), same_rank)) return;
+    ranks_.clear();
+    for (const ClockMember* m : members) ranks_.push_back(m->rank_index);
+    places_.clear();
+    ForEachPair(members, [&](const ClockMember& x, const ClockMember& y) {
+      const auto [at, is_new] = place_.try_emplace(RankPair(x.rank_index, y.rank_index), pairs_.size());
+      if (is_new) pairs_.emplace_back();
+      places_.push_back(at->second);
+    });
+  }
+
   absl::flat_hash_map<RankPair, size_t> place_;
   std::vector<OfPair> pairs_;
+  std::vector<int32_t> ranks_;  // of the last members, and the places of their pairs in order of ForEachPair
+  std::vector<size_t> places_;
 };
 
 PairEnds Collect(const std::vector<DomainMembers>& instances, size_t most) {

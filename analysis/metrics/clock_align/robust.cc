@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <span>
 
 #include "analysis/stats/order_statistic.h"
+#include "analysis/stats/selection.h"
 
 namespace lockstep {
 namespace {
@@ -58,13 +60,14 @@ double NoiseOf(const std::vector<Sample>& samples) {
   std::vector<double> steps;
   for (size_t i = 1; i < samples.size(); ++i) steps.push_back(std::abs(samples[i].y - samples[i - 1].y));
   if (steps.empty()) return 0;
-  const auto tail = steps.begin() + static_cast<std::ptrdiff_t>(steps.size() * 85 / 100);
-  const auto middle = steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2);
-  std::nth_element(steps.begin(), tail, steps.end());
-  std::nth_element(steps.begin(), middle, tail);
-  double median = *middle;
-  if (steps.size() % 2 == 0) median = (median + *std::max_element(steps.begin(), middle)) / 2;
-  return std::max(1.4826 * median, *tail / 1.44) / std::sqrt(2.0);
+  const size_t tail = steps.size() * 85 / 100;
+  const size_t middle = steps.size() / 2;
+  PutInPlace(std::span(steps), tail);
+  if (tail > middle) PutInPlace(std::span(steps).first(tail), middle);
+  double median = steps[middle];
+  const auto end = steps.begin() + static_cast<std::ptrdiff_t>(middle);
+  if (steps.size() % 2 == 0) median = (median + *std::max_element(steps.begin(), end)) / 2;
+  return std::max(1.4826 * median, steps[tail] / 1.44) / std::sqrt(2.0);
 }
 
 // The split between samples [from, to) with the least sum of distances from the level on either side.
@@ -120,11 +123,11 @@ double MostJump(const std::vector<Sample>& bins, size_t reach) {
   std::vector<double> y;
   y.reserve(bins.size());
   for (const Sample& bin : bins) y.push_back(bin.y);
-  const auto low = y.begin() + static_cast<std::ptrdiff_t>((reach - 1) / 2);
-  const auto high = y.end() - 1 - (low - y.begin());
-  std::nth_element(y.begin(), low, y.end());
-  std::nth_element(low + 1, high, y.end());
-  return *high - *low;
+  const size_t low = (reach - 1) / 2;
+  const size_t high = y.size() - 1 - low;
+  PutInPlace(std::span(y), low);
+  PutInPlace(std::span(y).subspan(low + 1), high - low - 1);
+  return y[high] - y[low];
 }
 
 // Sharp: most of the change happens at the split, which a mere bend of the series does not do.

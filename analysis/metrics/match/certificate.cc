@@ -20,7 +20,7 @@ struct Place {
   size_t domain = 0;     // place among the domains that occur
   size_t reference = 0;  // place of the reference; its own: it is the reference
   int64_t tick_ns = 0;
-  std::vector<int64_t> end_differences;
+  std::vector<int64_t> end_differences;  // in no order
   int64_t centre_ns = 0;
   int64_t common = 0;
 };
@@ -40,6 +40,13 @@ struct Meeting {
   }
 };
 
+// Whether the upper median of the distances is at most kMaxEndResidualNs.
+bool MostAreNear(const std::vector<int64_t>& differences) {
+  const auto near =
+      std::count_if(differences.begin(), differences.end(), [](int64_t d) { return std::abs(d) <= kMaxEndResidualNs; });
+  return differences.empty() || static_cast<size_t>(near) > differences.size() / 2;
+}
+
 class Certifier {
  public:
   Certifier(const std::vector<const MatchedInstance*>& instances, const std::vector<int32_t>& domain,
@@ -51,7 +58,7 @@ class Certifier {
   Certificate Run() {
     ForEachMet([&](const MatchedInstance& instance) { CollectEnds(instance); });
     for (Place& place : places_) {
-      place.centre_ns = std::clamp(UpperMedian(place.end_differences), -kMaxClockBiasNs, kMaxClockBiasNs);
+      place.centre_ns = std::clamp(TakeUpperMedian(place.end_differences), -kMaxClockBiasNs, kMaxClockBiasNs);
     }
     Certificate out;
     ForEachMet([&](const MatchedInstance& instance) { Check(instance, out); });
@@ -144,10 +151,8 @@ class Certifier {
   void AddEvidence(Certificate& out) const {
     for (const Place& place : places_) {
       const auto n = static_cast<int64_t>(place.end_differences.size());
-      std::vector<int64_t> distances = place.end_differences;
-      for (int64_t& d : distances) d = std::abs(d);
       const bool one_clock = static_cast<double>(place.common) >= kMinCommonRate * static_cast<double>(n) &&
-                             UpperMedian(std::move(distances)) <= kMaxEndResidualNs;
+                             MostAreNear(place.end_differences);
       if (n < (one_clock ? kMinEvidence : kMinRefutation)) continue;
       out.evidence.push_back({places_[place.reference].rank_index, place.rank_index, one_clock});
     }

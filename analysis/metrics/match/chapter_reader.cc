@@ -100,18 +100,39 @@ absl::Status ChapterReader::ReadAhead(const std::vector<int64_t>& wanted, Execut
   return absl::OkStatus();
 }
 
-absl::Status ChapterReader::ReadFirst(Executor& executor) {
+std::vector<int64_t> ChapterReader::FirstWanted() const {
   std::vector<int64_t> wanted;
-  for (size_t r = 0; r < cursors_.size(); ++r) {
-    wanted.push_back(kFewRows + static_cast<int64_t>(share_[r] * static_cast<double>(chapter_rows_)));
+  for (const double share : share_) {
+    wanted.push_back(kFewRows + static_cast<int64_t>(share * static_cast<double>(chapter_rows_)));
   }
+  return wanted;
+}
+
+absl::Status ChapterReader::ReadFirst(Executor& executor) {
+  const std::vector<int64_t> wanted = FirstWanted();
   LOCKSTEP_RETURN_IF_ERROR(ReadAhead(wanted, executor));
+  ShowFirst(wanted);
+  return absl::OkStatus();
+}
+
+absl::Status ChapterReader::ReadOnlyFirst(Executor& executor) {
+  const std::vector<int64_t> wanted = FirstWanted();
+  std::vector<absl::Status> done(cursors_.size());
+  executor.ParallelFor(done.size(), [&](size_t r) {
+    done[r] = cursors_[r]->ReadTo(wanted[r]);
+    cursors_[r]->Close();
+  });
+  for (const absl::Status& status : done) LOCKSTEP_RETURN_IF_ERROR(status);
+  ShowFirst(wanted);
+  return absl::OkStatus();
+}
+
+void ChapterReader::ShowFirst(const std::vector<int64_t>& wanted) {
   for (size_t r = 0; r < cursors_.size(); ++r) {
     cursors_[r]->window_last = std::min(cursors_[r]->end(), wanted[r]);
     own_[members_[r]] = {0, cursors_[r]->window_last};
   }
   ShowWindows();
-  return absl::OkStatus();
 }
 
 absl::Status ChapterReader::ReadAll(Executor& executor) {

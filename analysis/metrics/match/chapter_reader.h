@@ -53,6 +53,9 @@ class ChapterReader {
 
   // The first rows of every rank, about a chapter's: what the clocks are first known from. They are of no chapter yet.
   [[nodiscard]] absl::Status ReadFirst(Executor& executor);
+  // Only these: each rank's instances are let go of as soon as they are there, and with them what the store has
+  // unpacked beyond. Nothing can be read after.
+  [[nodiscard]] absl::Status ReadOnlyFirst(Executor& executor);
   // The next chapter; false: there is none. `clock`: as known so far. Errors: those of the instances.
   [[nodiscard]] absl::StatusOr<bool> ReadNext(const ClockModel& clock, Executor& executor);
 
@@ -75,6 +78,8 @@ class ChapterReader {
 
  private:
   [[nodiscard]] absl::Status ReadAhead(const std::vector<int64_t>& wanted, Executor& executor);
+  [[nodiscard]] std::vector<int64_t> FirstWanted() const;
+  void ShowFirst(const std::vector<int64_t>& wanted);
   [[nodiscard]] absl::Status Fill(const ClockModel& clock, Executor& executor);
   [[nodiscard]] absl::StatusOr<bool> FillSettled(const ClockModel& clock, Executor& executor);
   [[nodiscard]] absl::Status FillTo(const ClockModel& clock, int64_t aligned_ns, Executor& executor);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <vector>
 
 #include "analysis/metrics/match/sparse_exchange.h"
 #include "analysis/stats/sketch.h"
@@ -110,13 +111,32 @@ int64_t Contenders(const MatchedInstance& instance, const MatchedMember& one, co
 // The largest of k equally noisy values lies above their mean, so the interval of a difference of extremes widens with
 // the members that contend for them: mean (a little more, as not all contenders are seen) and variance of the extreme
 // of k standard normals, against those of one.
+struct ExtremeOf {
+  explicit ExtremeOf(int64_t contenders) {
+    const double log_k = std::log(static_cast<double>(contenders));
+    mean = log_k / (1 + 0.12 * log_k);
+    variance = 1 / (1 + 0.8 * log_k);
+  }
+  double mean = 0;
+  double variance = 1;
+};
+
+// Of few it is asked for every instance.
+ExtremeOf ExtremeOfSome(int64_t contenders) {
+  constexpr int64_t kFew = 64;
+  static const std::vector<ExtremeOf> few = [] {
+    std::vector<ExtremeOf> out;
+    for (int64_t k = 1; k <= kFew; ++k) out.emplace_back(k);
+    return out;
+  }();
+  return contenders <= kFew ? few[static_cast<size_t>(contenders - 1)] : ExtremeOf(contenders);
+}
+
 double TieFactor(int64_t last_contenders, int64_t first_contenders) {
   constexpr double kHalfWidth = 2.772;  // 1.96 * sqrt(2)
-  const double last = std::log(static_cast<double>(last_contenders));
-  const double first = std::log(static_cast<double>(first_contenders));
-  const auto mean = [](double log_k) { return log_k / (1 + 0.12 * log_k); };
-  const auto variance = [](double log_k) { return 1 / (1 + 0.8 * log_k); };
-  return (mean(last) + mean(first)) / kHalfWidth + std::sqrt((variance(last) + variance(first)) / 2);
+  const ExtremeOf last = ExtremeOfSome(last_contenders);
+  const ExtremeOf first = ExtremeOfSome(first_contenders);
+  return (last.mean + first.mean) / kHalfWidth + std::sqrt((last.variance + first.variance) / 2);
 }
 
 int64_t Widened(int64_t uncertainty_ns, double factor) {

@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "analysis/stats/order_statistic.h"
+
 namespace lockstep {
 namespace {
 
@@ -28,13 +30,6 @@ PairRange RangeOf(size_t a, size_t b, int64_t shift) {
 }
 
 int64_t MinPairs(size_t a, size_t b) { return std::max<int64_t>(1, static_cast<int64_t>(std::min(a, b) + 1) / 2); }
-
-// The values at hand are put out of order.
-int64_t TakeUpperMedian(std::vector<int64_t>& values) {
-  const auto at = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), at, values.end());
-  return *at;
-}
 
 // How the ends of two sequences lie against each other. Of most shifts only that they are worse than one known already
 // is asked, which a count tells.

@@ -261,5 +261,39 @@ TEST_F(ChapterReaderTest, OfARunThatGrowsSettledIsWhatAllIncompleteRanksHavePass
   EXPECT_LT(reader.Taken(), 1'000);
 }
 
+TEST_F(ChapterReaderTest, OnlyTheFirstRowsAreThoseOfReadFirstAndNothingBehindThem) {
+  Begin(2);
+  for (int64_t i = 0; i < 4'000; ++i) {
+    for (const size_t r : {0, 1}) Collective(r, i * kMs, 10'000);
+  }
+  BuiltRun built = builder_.Build();
+  const RankResolution ranks = ResolveRanks(built.run, {});
+  ClockModel clock;
+  for (int32_t r = 0; r < 2; ++r) clock.SetDomain(r, DomainId{0});
+  InlineExecutor executor;
+  ChapterReader first(built.run, ranks, {0, 100, 1});
+  ASSERT_TRUE(first.Open(built.instances, built.run, false).ok());
+  ASSERT_TRUE(first.ReadFirst(executor).ok());
+  ChapterReader only(built.run, ranks, {0, 100, 1});
+  ASSERT_TRUE(only.Open(built.instances, built.run, false).ok());
+  ASSERT_TRUE(only.ReadOnlyFirst(executor).ok());
+  for (const ResolvedRank& rank : ranks.ranks) {
+    EXPECT_EQ(only.rows()->RowCount(rank.source), first.rows()->RowCount(rank.source));
+    auto stream = only.rows()->Open(rank.source);
+    ASSERT_TRUE(stream.ok());
+    int64_t row = 0;
+    for (auto block = (*stream)->Take(); block.ok() && !block->empty(); block = (*stream)->Take()) {
+      for (const InstanceRow& it : *block) {
+        EXPECT_EQ(it, built.instances.rows()[rank.source][static_cast<size_t>(row++)]);
+      }
+    }
+    EXPECT_EQ(row, 114);  // half a chapter's, and a few
+  }
+  int64_t own = 0;
+  while (*only.ReadNext(clock, executor)) own += only.own()[0].last - only.own()[0].first;
+  EXPECT_GE(own, 114);
+  EXPECT_LT(own, 4'000) << "the instances were let go of";
+}
+
 }  // namespace
 }  // namespace lockstep
