@@ -49,6 +49,10 @@ std::ptrdiff_t FirstNotBelow(const Entries& entries, int64_t key) {
 }
 
 void AddEntry(Entries& entries, int64_t key, int64_t times) {
+  if (entries.empty() || entries.back().first < key) {  // always where they come in order
+    entries.emplace_back(key, times);
+    return;
+  }
   const auto at = entries.begin() + FirstNotBelow(entries, key);
   if (at != entries.end() && at->first == key) {
     at->second = AddStopping(at->second, times);

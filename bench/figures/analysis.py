@@ -107,7 +107,7 @@ def scale(bench, ranks, ids, target, seconds, sizes, layers=80):
 
 def analysis_ids(bench):
     """1,024 ranks x 50,000 instances with ids, from as many ranks of fewer."""
-    return scale(bench, 32 if bench.quick else 1024, "full", 1024 * 50_000, 25, (350, 1400, 5600) if bench.quick else (2000, 10_000, 20_000))
+    return scale(bench, 32 if bench.quick else 1024, "full", 1024 * 50_000, 25, (350, 1400, 5600) if bench.quick else (2000, 10_000, 30_000))
 
 
 def analysis_names(bench):

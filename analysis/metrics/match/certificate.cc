@@ -127,14 +127,12 @@ class Certifier {
   void Check(const MatchedInstance& instance, Certificate& out) {
     for (const size_t at : at_) meetings_[places_[at].domain] = {};
     for (size_t i = 0; i < at_.size(); ++i) {
-      Place& place = places_[at_[i]];
+      const Place& place = places_[at_[i]];
       meetings_[place.domain].Include(instance.members[i], place);
+    }
+    for (size_t i = 0; i < at_.size(); ++i) {
       const MatchedMember* reference = ReferenceOf(i);
-      if (reference == nullptr) continue;
-      Meeting pair;
-      pair.Include(instance.members[i], place);
-      pair.Include(*reference, places_[place.reference]);
-      place.common += pair.common() ? 1 : 0;
+      if (reference != nullptr) places_[at_[i]].common += IsCommon(instance.members[i], *reference, at_[i]) ? 1 : 0;
     }
     bool together = false;
     bool common = true;
@@ -146,6 +144,18 @@ class Certifier {
     if (!together) return;
     ++out.checked;
     out.common += common ? 1 : 0;
+  }
+
+  // Of a member and the reference of its domain. They share what all of the domain share, unless a coarser clock among
+  // the others widened that.
+  [[nodiscard]] bool IsCommon(const MatchedMember& member, const MatchedMember& reference, size_t at) const {
+    const Place& place = places_[at];
+    const Meeting& all = meetings_[place.domain];
+    if (place.tick_ns == all.tick_ns && all.common()) return true;
+    Meeting pair;
+    pair.Include(member, place);
+    pair.Include(reference, places_[place.reference]);
+    return pair.common();
   }
 
   void AddEvidence(Certificate& out) const {
