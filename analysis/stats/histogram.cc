@@ -1,20 +1,11 @@
 #include "analysis/stats/histogram.h"
 
 #include <algorithm>
-#include <limits>
-#include <utility>
 
+#include "analysis/base/saturating.h"
 #include "analysis/stats/bucket_index.h"
 
 namespace lockstep {
-namespace {
-
-int64_t AddStopping(int64_t a, int64_t b) {
-  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
-  return a > kMost - b ? kMost : a + b;
-}
-
-}  // namespace
 
 // Mostly asked in ascending order.
 Histogram::Page& Histogram::PageOf(int32_t number) {

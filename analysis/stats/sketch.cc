@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "analysis/base/check.h"
+#include "analysis/base/saturating.h"
 
 namespace lockstep {
 namespace {
@@ -20,10 +21,6 @@ constexpr int64_t kQuantileUnit = 1'000'000'000;  // quantiles are compared in i
 // Values that are added at once; so many up to that size add up, and their squares, within 128 bits.
 constexpr size_t kMostQuickValues = 128;
 constexpr int64_t kLargestQuickValue = int64_t{1} << 60;
-
-int64_t AddStopping(int64_t a, int64_t b) { return a > kMaxInt64 - b ? kMaxInt64 : a + b; }
-
-uint128 AddStopping(uint128 a, uint128 b) { return a > kMaxUint128 - b ? kMaxUint128 : a + b; }
 
 uint128 MultiplyStopping(uint128 a, uint128 b) {
   uint128 product = 0;

@@ -24,13 +24,11 @@
 
 #include <absl/status/statusor.h>
 
+#include "analysis/base/int128.h"
 #include "analysis/stats/bucket_index.h"
 #include "analysis/stats/histogram.h"
 
 namespace lockstep {
-
-__extension__ typedef unsigned __int128 uint128;
-__extension__ typedef __int128 int128;
 
 struct QuantileEstimate {
   int64_t value = 0;

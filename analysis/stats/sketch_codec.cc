@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "analysis/base/saturating.h"
 #include "analysis/base/status_macros.h"
 #include "analysis/stats/sketch.h"
 
@@ -122,8 +123,6 @@ uint128 SquaresOf(int64_t value, int64_t times) {
   return square != 0 && static_cast<uint128>(times) > kMaxUint128 / square ? kMaxUint128
                                                                            : square * static_cast<uint128>(times);
 }
-
-uint128 AddStopping(uint128 a, uint128 b) { return a > kMaxUint128 - b ? kMaxUint128 : a + b; }
 
 // What the buckets alone say about the moments.
 struct MomentBounds {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "analysis/base/saturating.h"
 #include "analysis/metrics/fleet/interval_selection.h"
 
 namespace lockstep {
@@ -23,9 +24,6 @@ std::vector<std::pair<int64_t, int64_t>> StepTimes(const Fleet& fleet, const Sou
   }
   return windows;
 }
-
-// As sketches add: both are at least 0.
-int64_t AddStopping(int64_t a, int64_t b) { return a > INT64_MAX - b ? INT64_MAX : a + b; }
 
 }  // namespace
 

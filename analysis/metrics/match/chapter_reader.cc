@@ -91,13 +91,16 @@ void ChapterReader::Close() {
   for (const auto& cursor : cursors_) cursor->Close();
 }
 
-// Until each rank has so many rows that are of no chapter yet, or none more.
-absl::Status ChapterReader::ReadAhead(const std::vector<int64_t>& wanted, Executor& executor) {
+absl::Status ChapterReader::ReadEach(const std::function<absl::Status(size_t)>& read, Executor& executor) {
   std::vector<absl::Status> done(cursors_.size());
-  executor.ParallelFor(done.size(),
-                       [&](size_t r) { done[r] = cursors_[r]->ReadTo(cursors_[r]->own_last + wanted[r]); });
+  executor.ParallelFor(done.size(), [&](size_t r) { done[r] = read(r); });
   for (const absl::Status& status : done) LOCKSTEP_RETURN_IF_ERROR(status);
   return absl::OkStatus();
+}
+
+// Until each rank has so many rows that are of no chapter yet, or none more.
+absl::Status ChapterReader::ReadAhead(const std::vector<int64_t>& wanted, Executor& executor) {
+  return ReadEach([&](size_t r) { return cursors_[r]->ReadTo(cursors_[r]->own_last + wanted[r]); }, executor);
 }
 
 std::vector<int64_t> ChapterReader::FirstWanted() const {
@@ -117,12 +120,12 @@ absl::Status ChapterReader::ReadFirst(Executor& executor) {
 
 absl::Status ChapterReader::ReadOnlyFirst(Executor& executor) {
   const std::vector<int64_t> wanted = FirstWanted();
-  std::vector<absl::Status> done(cursors_.size());
-  executor.ParallelFor(done.size(), [&](size_t r) {
-    done[r] = cursors_[r]->ReadTo(wanted[r]);
+  const auto read_and_close = [&](size_t r) {
+    absl::Status status = cursors_[r]->ReadTo(wanted[r]);
     cursors_[r]->Close();
-  });
-  for (const absl::Status& status : done) LOCKSTEP_RETURN_IF_ERROR(status);
+    return status;
+  };
+  LOCKSTEP_RETURN_IF_ERROR(ReadEach(read_and_close, executor));
   ShowFirst(wanted);
   return absl::OkStatus();
 }

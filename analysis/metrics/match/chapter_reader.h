@@ -15,7 +15,7 @@
 #include <absl/status/statusor.h>
 
 #include <cstdint>
-#include <deque>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -77,6 +77,8 @@ class ChapterReader {
   [[nodiscard]] bool is_last() const { return to_ns_ == INT64_MAX; }
 
  private:
+  // read(place) of each cursor.
+  [[nodiscard]] absl::Status ReadEach(const std::function<absl::Status(size_t)>& read, Executor& executor);
   [[nodiscard]] absl::Status ReadAhead(const std::vector<int64_t>& wanted, Executor& executor);
   [[nodiscard]] std::vector<int64_t> FirstWanted() const;
   void ShowFirst(const std::vector<int64_t>& wanted);

@@ -4,6 +4,7 @@
 #include <map>
 #include <tuple>
 
+#include "analysis/base/saturating.h"
 #include "analysis/stats/sketch_feed.h"
 
 namespace lockstep {
@@ -18,9 +19,6 @@ constexpr double kMaxBytesPerSecond = 1e15;  // beyond any machine: a damaged si
 using RowKey = std::tuple<uint32_t, CollectiveOp, DataType, int64_t, CollectiveLibrary>;
 
 RowKey KeyOf(const MatchedInstance& i) { return {i.communicator, i.op, i.dtype, i.bytes, i.library}; }
-
-// Sums stop at the largest value.
-int64_t AddStopping(int64_t a, int64_t b) { return a > INT64_MAX - b ? INT64_MAX : a + b; }
 
 // On their way into the sketches of a row.
 struct RowFeeds {

@@ -3,10 +3,10 @@
 #include <bit>
 #include <utility>
 
+#include "analysis/base/saturating.h"
+
 namespace lockstep {
 namespace {
-
-int64_t AddStopping(int64_t a, int64_t b) { return a > INT64_MAX - b ? INT64_MAX : a + b; }
 
 struct Divided {
   int64_t quotient = 0;

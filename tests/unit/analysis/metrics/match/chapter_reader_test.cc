@@ -25,6 +25,11 @@ class ChapterReaderTest : public testing::Test {
       groups_.push_back(sources_.back()->Group("0", {0, 1}));
     }
   }
+  static ClockModel OneClock(size_t ranks) {
+    ClockModel clock;
+    for (size_t r = 0; r < ranks; ++r) clock.SetDomain(static_cast<int32_t>(r), DomainId{0});
+    return clock;
+  }
   void Collective(size_t rank, int64_t start_ns, int64_t duration_ns) {
     sources_[rank]->Collective(groups_[rank], CollectiveOp::kAllReduce, start_ns, duration_ns);
   }
@@ -32,8 +37,7 @@ class ChapterReaderTest : public testing::Test {
   Read ReadAll(int64_t chapter_rows) {
     BuiltRun built = builder_.Build();
     const RankResolution ranks = ResolveRanks(built.run, {});
-    ClockModel clock;
-    for (size_t r = 0; r < ranks.ranks.size(); ++r) clock.SetDomain(static_cast<int32_t>(r), DomainId{0});
+    const ClockModel clock = OneClock(ranks.ranks.size());
     InlineExecutor executor;
     ChapterReader reader(built.run, ranks, {0, chapter_rows, 1});
     EXPECT_TRUE(reader.Open(built.instances, built.run, false).ok());
@@ -215,8 +219,7 @@ TEST_F(ChapterReaderTest, WhatIsNotInOrderOfTimeIsReadAllTheSame) {
   std::mt19937_64 random(7);
   for (auto& rows : built.instances.rows()) std::shuffle(rows.begin(), rows.end(), random);
   const RankResolution ranks = ResolveRanks(built.run, {});
-  ClockModel clock;
-  for (int32_t r = 0; r < 2; ++r) clock.SetDomain(r, DomainId{0});
+  const ClockModel clock = OneClock(2);
   InlineExecutor executor;
   ChapterReader reader(built.run, ranks, {0, 100, 1});
   ASSERT_TRUE(reader.Open(built.instances, built.run, false).ok());
@@ -235,8 +238,7 @@ TEST_F(ChapterReaderTest, OfARunThatGrowsSettledIsWhatAllIncompleteRanksHavePass
   BuiltRun built = builder_.Build();
   for (SourceData& source : built.run.sources) source.complete = false;
   const RankResolution ranks = ResolveRanks(built.run, {});
-  ClockModel clock;
-  for (int32_t r = 0; r < 2; ++r) clock.SetDomain(r, DomainId{0});
+  const ClockModel clock = OneClock(2);
   InlineExecutor executor;
   ChapterReader reader(built.run, ranks, {0, 100, 1});
   ASSERT_TRUE(reader.Open(built.instances, built.run, true).ok());
@@ -268,8 +270,7 @@ TEST_F(ChapterReaderTest, OnlyTheFirstRowsAreThoseOfReadFirstAndNothingBehindThe
   }
   BuiltRun built = builder_.Build();
   const RankResolution ranks = ResolveRanks(built.run, {});
-  ClockModel clock;
-  for (int32_t r = 0; r < 2; ++r) clock.SetDomain(r, DomainId{0});
+  const ClockModel clock = OneClock(2);
   InlineExecutor executor;
   ChapterReader first(built.run, ranks, {0, 100, 1});
   ASSERT_TRUE(first.Open(built.instances, built.run, false).ok());
