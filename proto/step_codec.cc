@@ -267,4 +267,18 @@ absl::StatusOr<std::vector<BucketRow>> UnpackBuckets(std::string_view bytes) {
   return buckets;
 }
 
+std::string PackStepKernels(const std::vector<StepKernelRow>& rows) {
+  v1::StepKernelColumns columns;
+  PutStepKernels(rows, &columns);
+  return codec::PackToBytes(columns);
+}
+
+absl::StatusOr<std::vector<StepKernelRow>> UnpackStepKernels(std::string_view bytes) {
+  v1::StepKernelColumns columns;
+  LOCKSTEP_RETURN_IF_ERROR(codec::UnpackBytes("step_kernels", bytes, codec::kMaxTableBytes, &columns));
+  std::vector<StepKernelRow> rows;
+  LOCKSTEP_RETURN_IF_ERROR(GetStepKernels(columns, &rows));
+  return rows;
+}
+
 }  // namespace lockstep

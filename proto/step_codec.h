@@ -22,8 +22,10 @@ void EncodeSteps(const Batch& batch, v1::StepBlock* out);
 void EncodeStepOverlaps(const std::vector<StepOverlapRow>& rows, v1::StepOverlapColumns* out);
 [[nodiscard]] absl::Status DecodeStepOverlaps(const v1::StepOverlapColumns& in, std::vector<StepOverlapRow>* rows);
 
-// Buckets alone, compressed, for stores.
+// Rows of one kind alone, compressed, for stores.
 [[nodiscard]] std::string PackBuckets(const std::vector<BucketRow>& buckets);
 [[nodiscard]] absl::StatusOr<std::vector<BucketRow>> UnpackBuckets(std::string_view bytes);
+[[nodiscard]] std::string PackStepKernels(const std::vector<StepKernelRow>& rows);
+[[nodiscard]] absl::StatusOr<std::vector<StepKernelRow>> UnpackStepKernels(std::string_view bytes);
 
 }  // namespace lockstep

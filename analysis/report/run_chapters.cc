@@ -304,9 +304,15 @@ void RunChapters::Count() {
   });
 }
 
+// What follows needs the room of the chapters.
 void RunChapters::Finish() {
   counts_.Finish(run_match_);
   run_match_.breaks = breaks_.Finish();
+  executor_->ParallelFor(lanes_.size(), [this](size_t i) {
+    lanes_[i]->spent = {};
+    lanes_[i]->stretch = {};
+    if (!islands_.empty()) lanes_[i]->reader = nullptr;
+  });
 }
 
 bool RunChapters::StandsForTheRun(AlignedTime to) const {

@@ -105,7 +105,10 @@ class Process:
         return json.loads(self.text)
 
 
+def median(processes):
+    """That of the median wall time."""
+    return sorted(processes, key=lambda process: process.wall_s)[len(processes) // 2]
+
+
 def median_run(times, run):
-    """The process of the median wall time."""
-    done = sorted((run() for _ in range(times)), key=lambda process: process.wall_s)
-    return done[len(done) // 2]
+    return median([run() for _ in range(times)])

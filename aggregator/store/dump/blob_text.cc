@@ -87,6 +87,16 @@ absl::Status Buckets(std::string_view /*label*/, std::string_view bytes, std::st
   return absl::OkStatus();
 }
 
+absl::Status StepKernels(std::string_view /*label*/, std::string_view bytes, std::string* out) {
+  LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<StepKernelRow> rows, UnpackStepKernels(bytes));
+  for (const StepKernelRow& row : rows) {
+    const std::string step = row.step == kNoStep ? "null" : fmt::format("{}", row.step);
+    fmt::format_to(std::back_inserter(*out), "  step_kernel step={} name={} instances={} total_ns={}\n", step, row.name,
+                   row.instances, row.total_ns);
+  }
+  return absl::OkStatus();
+}
+
 struct BlobColumn {
   std::string_view table;
   std::string_view column;
@@ -100,6 +110,7 @@ constexpr std::array kColumns = {
     BlobColumn{"kernel", "duration_ns", &Distribution},
     BlobColumn{"kernel", "rows", &KernelRows},
     BlobColumn{"bucket", "columns", &Buckets},
+    BlobColumn{"batch_step_kernels", "columns", &StepKernels},
     BlobColumn{"collective_op", "duration_ns", &Distribution},
     BlobColumn{"memory", "row", &PlainMessage<v1::MemoryOperations>},
     BlobColumn{"api", "row", &PlainMessage<v1::ApiCalls>},

@@ -38,6 +38,7 @@ constexpr std::array kRules = {
     TableRule{"kernel", Owner::kSource, "name"},
     TableRule{"step", Owner::kSource, "sequence, ordinal"},
     TableRule{"step_kernel", Owner::kSource, "sequence, ordinal"},
+    TableRule{"batch_step_kernels", Owner::kSource, "sequence"},
     TableRule{"bucket", Owner::kSource, "sequence"},
     TableRule{"collective_op", Owner::kSource, "communicator, op, dtype, bytes, library"},
     TableRule{"memory", Owner::kSource, "sequence, ordinal"},

@@ -230,21 +230,10 @@ absl::Status BatchWriter::WriteSteps(const Batch& batch) {
 absl::Status BatchWriter::WriteStepKernels(const Batch& batch) {
   if (batch.step_kernels.empty()) return absl::OkStatus();
   LOCKSTEP_ASSIGN_OR_RETURN(Statement insert,
-                            db_.Prepare("INSERT INTO step_kernel (source, sequence, ordinal, step, name, instances, "
-                                        "total_ns) VALUES (?, ?, ?, ?, ?, ?, ?)"));
-  int64_t ordinal = 0;
-  for (const StepKernelRow& row : batch.step_kernels) {
-    Binder(insert)
-        .Int(source_)
-        .Int(batch.sequence)
-        .Int(ordinal++)
-        .OptionalInt(row.step, kNoStep)
-        .Int(row.name)
-        .Int(row.instances)
-        .Int(row.total_ns);
-    LOCKSTEP_RETURN_IF_ERROR(insert.Run());
-  }
-  return absl::OkStatus();
+                            db_.Prepare("INSERT INTO batch_step_kernels (source, sequence, columns) VALUES (?, ?, ?)"));
+  Binder(insert).Int(source_).Int(batch.sequence);
+  insert.BindBlob(3, PackStepKernels(batch.step_kernels));
+  return insert.Run();
 }
 
 absl::Status BatchWriter::WriteBuckets(const Batch& batch) {

@@ -66,6 +66,7 @@ StepRow ReadStep(const Statement& found) {
 struct PackedTables {
   std::vector<std::string> kernels;
   std::vector<std::string> buckets;
+  std::vector<std::string> step_kernels;
 };
 
 class SourceLoader {
@@ -77,7 +78,9 @@ class SourceLoader {
     LOCKSTEP_RETURN_IF_ERROR(LoadCommunicators(data));
     LOCKSTEP_RETURN_IF_ERROR(LoadSteps(data));
     if (tables == RunTables::kOfCollectives) return absl::OkStatus();
-    LOCKSTEP_RETURN_IF_ERROR(LoadStepKernels(data));
+    LOCKSTEP_RETURN_IF_ERROR(LoadSingleStepKernels(data));
+    LOCKSTEP_RETURN_IF_ERROR(
+        LoadBlobs("SELECT columns FROM batch_step_kernels WHERE source = ? ORDER BY sequence", &packed->step_kernels));
     LOCKSTEP_RETURN_IF_ERROR(
         LoadBlobs("SELECT columns FROM bucket WHERE source = ? ORDER BY sequence", &packed->buckets));
     LOCKSTEP_RETURN_IF_ERROR(LoadBlobs("SELECT rows FROM kernel WHERE source = ? ORDER BY name", &packed->kernels));
@@ -119,7 +122,8 @@ class SourceLoader {
     });
   }
 
-  absl::Status LoadStepKernels(SourceData* data) {
+  // Those of batches that were written before schema 8: all others of the source came after them.
+  absl::Status LoadSingleStepKernels(SourceData* data) {
     return ForEachRow(
         db_, "SELECT step, name, instances, total_ns FROM step_kernel WHERE source = ? ORDER BY sequence, ordinal",
         source_, [data](const Statement& found) {
@@ -157,6 +161,10 @@ absl::Status Unpack(SourceHead& head) {
   for (const std::string& packed : head.packed.buckets) {
     LOCKSTEP_ASSIGN_OR_RETURN(const auto rows, ReadBack(UnpackBuckets(packed)));
     head.data.buckets.insert(head.data.buckets.end(), rows.begin(), rows.end());
+  }
+  for (const std::string& packed : head.packed.step_kernels) {
+    LOCKSTEP_ASSIGN_OR_RETURN(const auto rows, ReadBack(UnpackStepKernels(packed)));
+    head.data.step_kernels.insert(head.data.step_kernels.end(), rows.begin(), rows.end());
   }
   for (const std::string& packed : head.packed.kernels) {
     LOCKSTEP_ASSIGN_OR_RETURN(auto rows, ReadBack(UnpackKernels(packed)));

@@ -299,13 +299,39 @@ CREATE TABLE held_file (
   gave BLOB NOT NULL,
   UNIQUE (run, path)
 );
+)sql",
+                                        // Kernels of the steps as columns, which step_kernel had one by one.
+                                        R"sql(
+CREATE TABLE batch_step_kernels (
+  source INTEGER NOT NULL REFERENCES source(id) ON DELETE CASCADE,
+  sequence INTEGER NOT NULL,
+  columns BLOB NOT NULL,
+  UNIQUE (source, sequence)
+);
 )sql"};
 
-const std::string_view kStoreTables[21] = {
-    "run",          "source",          "name",           "source_name", "communicator",
-    "batch",        "batch_instances", "instance_block", "kernel",      "step",
-    "step_kernel",  "bucket",          "collective_op",  "memory",      "api",
-    "range",        "launch",          "summary",        "file_note",   kAnswerTable,
+const std::string_view kStoreTables[22] = {
+    "run",
+    "source",
+    "name",
+    "source_name",
+    "communicator",
+    "batch",
+    "batch_instances",
+    "instance_block",
+    "kernel",
+    "step",
+    "step_kernel",
+    "bucket",
+    "collective_op",
+    "memory",
+    "api",
+    "range",
+    "launch",
+    "summary",
+    "batch_step_kernels",
+    "file_note",
+    kAnswerTable,
     kHeldFileTable,
 };
 

@@ -6,7 +6,7 @@
 namespace lockstep {
 
 // kStoreMigrations[v] takes a store from schema v to v + 1; the first creates everything.
-extern const char* const kStoreMigrations[7];
+extern const char* const kStoreMigrations[8];
 // The answers that were kept, and what trace files gave: about the content, no part of it. All others hold content.
 inline constexpr std::string_view kAnswerTable = "answer";
 inline constexpr std::string_view kHeldFileTable = "held_file";
@@ -14,6 +14,6 @@ inline constexpr std::string_view kHeldFileTable = "held_file";
   return table != kAnswerTable && table != kHeldFileTable;
 }
 // Every table of the newest schema.
-extern const std::string_view kStoreTables[21];
+extern const std::string_view kStoreTables[22];
 
 }  // namespace lockstep

@@ -1,6 +1,7 @@
 // What is particular to the SQLite store: durability, its file, its views.
 #include "aggregator/store/sqlite/sqlite_store.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,6 +13,7 @@
 
 #include "aggregator/store/sqlite/row_fields.h"
 #include "aggregator/store/sqlite/schema.h"
+#include "aggregator/store/sqlite/schema_sql.h"
 #include "platform/temp_dir.h"
 #include "proto/batch_codec.h"
 #include "tests/unit/proto/batch_samples.h"
@@ -156,11 +158,28 @@ TEST_F(SqliteStoreTest, DroppingARunLeavesNoRows) {
   Fill(*store, 1, MakeStream(1, 2, 20));
   ASSERT_TRUE(store->PutFileNote("run", {"a", "", "used"}).ok());
   ASSERT_TRUE(store->DropRun("run").ok());
-  for (const char* table :
-       {"run", "source", "name", "source_name", "communicator", "batch", "batch_instances", "instance_block", "kernel",
-        "step", "step_kernel", "bucket", "collective_op", "memory", "api", "range", "launch", "summary", "file_note"}) {
-    EXPECT_EQ(Ask(std::string("SELECT count(*) FROM ") + table), "0") << table;
+  for (const std::string_view table : kStoreTables) {
+    EXPECT_EQ(Ask(fmt::format("SELECT count(*) FROM {}", table)), "0") << table;
   }
+}
+
+TEST_F(SqliteStoreTest, KernelsOfStepsFromBeforeSchemaEightComeBeforeThoseThatFollow) {
+  const std::vector<Batch> stream = MakeStream(1, 2, 20);
+  const auto store = OpenFile();
+  Fill(*store, 1, stream);
+  std::vector<StepKernelRow> older = stream[0].step_kernels;
+  ASSERT_GT(older.size(), 1U);
+  ASSERT_FALSE(stream[1].step_kernels.empty());
+  std::string as_before = "DELETE FROM batch_step_kernels WHERE sequence = 0;";
+  for (size_t i = 0; i < older.size(); ++i) {
+    const std::string step = older[i].step == kNoStep ? "NULL" : fmt::format("{}", older[i].step);
+    as_before += fmt::format("INSERT INTO step_kernel SELECT id, 0, {}, {}, {}, {}, {} FROM source;", i, step,
+                             older[i].name, older[i].instances, older[i].total_ns);
+  }
+  const std::vector<StepKernelRow> want = store->LoadRun("run")->data.sources[0].step_kernels;
+  Change(as_before);
+  EXPECT_EQ(store->LoadRun("run")->data.sources[0].step_kernels, want);
+  EXPECT_EQ(want.size(), older.size() + stream[1].step_kernels.size());
 }
 
 TEST_F(SqliteStoreTest, TheRoomOfADroppedRunGoesBackToTheDisk) {
@@ -191,7 +210,8 @@ TEST_F(SqliteStoreTest, TheRunsShareOutTheFile) {
 TEST_F(SqliteStoreTest, ARunOfAnOlderSchemaIsAsOldAsItsTakeover) {
   Fill(*OpenFile(), 1, MakeStream(1, 2, 10));
   Change(
-      "DROP TABLE held_file; DROP TABLE answer; DROP TABLE batch_instances; ALTER TABLE run DROP COLUMN "
+      "DROP TABLE batch_step_kernels; DROP TABLE held_file; DROP TABLE answer; DROP TABLE batch_instances; ALTER TABLE "
+      "run DROP COLUMN "
       "changed_unix_ns; PRAGMA "
       "user_version=3");
   const int64_t before_ns = SystemClock().UnixNs() - 1'000'000'000;  // the file knows whole seconds
@@ -367,7 +387,8 @@ TEST_F(SqliteStoreTest, AStoreOfTheFirstSchemaIsTakenOverWithItsSteps) {
     if (is_new) undo += "ALTER TABLE step DROP COLUMN " + column + ";";
   }
   Change(undo +
-         "DROP TABLE held_file; DROP TABLE answer; DROP TABLE batch_instances; ALTER TABLE run DROP COLUMN "
+         "DROP TABLE batch_step_kernels; DROP TABLE held_file; DROP TABLE answer; DROP TABLE batch_instances; ALTER "
+         "TABLE run DROP COLUMN "
          "changed_unix_ns; DROP TABLE "
          "file_note; CREATE TABLE file_note "
          "(run INTEGER NOT "

@@ -204,9 +204,9 @@ TEST_F(OneRunTest, AChangeOfAnyColumnThatIsNoBookkeepingShows) {
   {
     absl::StatusOr<Database> db = Database::Open(Path("base.db"), Database::Mode::kReadWriteCreate);
     for (const std::string_view table : kStoreTables) {
-      // What is no content is told by nobody; instances by communicator are in older stores only
-      // (store_migration_test).
-      if (!HoldsContent(table) || table == "instance_block") continue;
+      // What is no content is told by nobody; instances by communicator and kernels of steps one by one are in older
+      // stores only (store_migration_test).
+      if (!HoldsContent(table) || table == "instance_block" || table == "step_kernel") continue;
       absl::StatusOr<Statement> names = db->Prepare(fmt::format("SELECT name FROM pragma_table_info('{}')", table));
       while (*names->Step()) columns.emplace_back(table, names->Text(0));
     }

@@ -101,6 +101,7 @@ TEST_F(MigrationTest, ARunOfAnOlderStoreIsLoadedAndGoesOn) {
     EXPECT_EQ(source.instance_count, 6);
     EXPECT_EQ(source.kernels.size(), 13U);
     EXPECT_EQ(source.steps.size(), 2U);
+    EXPECT_EQ(source.step_kernels.size(), 26U);
     ASSERT_EQ(loaded->data.files.size(), 1U);
     EXPECT_EQ(loaded->data.files[0].status, "used");
     SourceContext another = source.context;
@@ -118,7 +119,8 @@ TEST_F(MigrationTest, ANewerStoreIsRefusedUntouched) {
 TEST_F(MigrationTest, AMigrationThatFailsLeavesTheOlderStoreAsItWas) {
   for (int64_t version = 1; version < kStoreSchemaVersion; ++version) {
     const std::string path = Make(
-        version, "CREATE TABLE held_file (x); DROP VIEW v_step; DROP TABLE step; ALTER TABLE run RENAME TO other;");
+        version,
+        "CREATE TABLE batch_step_kernels (x); DROP VIEW v_step; DROP TABLE step; ALTER TABLE run RENAME TO other;");
     const auto store = SqliteStore::Open(path);
     EXPECT_TRUE(absl::IsDataLoss(store.status())) << store.status();
     EXPECT_THAT(std::string(store.status().message()), testing::AllOf(HasSubstr(path), HasSubstr("move it away")));
