@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/base/few.h"
 #include "analysis/base/hash128.h"
 #include "analysis/model/collective.h"
 #include "analysis/model/kernel_class.h"
@@ -76,7 +77,7 @@ struct Segment {
   int64_t dependency_ns = 0;
   int64_t rest_ns = 0;
   int64_t second_slack_ns = -1;  // how much earlier the second predecessor ended; kept under 50 us, else -1
-  std::vector<OtherCommTile> tiles;
+  Few<OtherCommTile> tiles;
   friend bool operator==(const Segment&, const Segment&) = default;
 };
 
@@ -104,7 +105,7 @@ struct InstanceRow {
   Segment segment;
   // Merged compute intervals clipped to the instance, as (gap from the previous end, length); the first gap counts from
   // the start of the instance. Empty for most.
-  std::vector<std::pair<int64_t, int64_t>> cover;
+  Few<std::pair<int64_t, int64_t>> cover;
 
   [[nodiscard]] int64_t end_ns() const { return start_ns + duration_ns; }
   friend bool operator==(const InstanceRow&, const InstanceRow&) = default;

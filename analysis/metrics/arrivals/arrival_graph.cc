@@ -48,7 +48,7 @@ void MoveTiles(int64_t first_row, Segment& segment) {
     segment.other_comm_ns -= tile.length_ns;
     segment.rest_ns += tile.length_ns;
   }
-  std::erase_if(segment.tiles, [](const OtherCommTile& tile) { return tile.instance < 0; });
+  segment.tiles.EraseIf([](const OtherCommTile& tile) { return tile.instance < 0; });
 }
 
 ArrivalNode LocalNode(const InstanceRow& row, int64_t first_row) {

@@ -46,7 +46,7 @@ class ExposureSweep {
   void Add(const InstanceRow& instance, const ArrivalOfRow& arrival) {
     Add(instance.start_ns, instance.end_ns(), instance.cover, arrival);
   }
-  using Cover = std::vector<std::pair<int64_t, int64_t>>;  // as InstanceRow::cover
+  using Cover = Few<std::pair<int64_t, int64_t>>;  // as InstanceRow::cover
   void Add(int64_t start_ns, int64_t end_ns, const Cover& cover, const ArrivalOfRow& arrival);
   // One window more, behind the others; nothing was added yet that starts in it.
   void Append(const SweepWindow& window);
