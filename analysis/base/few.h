@@ -7,7 +7,6 @@
 #include <initializer_list>
 #include <iterator>
 #include <memory>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -49,8 +48,6 @@ class Few {
   [[nodiscard]] auto rend() const { return std::reverse_iterator(begin()); }
   [[nodiscard]] T& operator[](size_t i) { return (*list_)[i]; }
   [[nodiscard]] const T& operator[](size_t i) const { return (*list_)[i]; }
-  [[nodiscard]] T& front() { return list_->front(); }
-  [[nodiscard]] const T& front() const { return list_->front(); }
   [[nodiscard]] T& back() { return list_->back(); }
   [[nodiscard]] const T& back() const { return list_->back(); }
 
@@ -59,7 +56,6 @@ class Few {
     if (size > 0) Made().reserve(size);
   }
   void push_back(const T& value) { Made().push_back(value); }
-  void push_back(T&& value) { Made().push_back(std::move(value)); }
   template <typename... Args>
   T& emplace_back(Args&&... args) {
     return Made().emplace_back(std::forward<Args>(args)...);

@@ -35,8 +35,9 @@ def kineto_gz(bench):
 
 
 def nsys(bench):
-    """nsys export of kernels and runtime calls to condensed batches, against raw SELECTs of the columns used in all tables read."""
-    return speed(bench, decode(bench, 60 if bench.quick else 4000, "--format", "nsys"))
+    """nsys export of 10 M kernels and as many runtime calls to condensed batches, against raw SELECTs of the columns used in all tables
+    read."""
+    return speed(bench, decode(bench, 60 if bench.quick else 5200, "--format", "nsys"))
 
 
 def nsys_ranges(bench):

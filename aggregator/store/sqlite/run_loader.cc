@@ -157,19 +157,21 @@ struct SourceHead {
   std::vector<uint32_t> names;  // id of the run's dictionary by id of the stream
 };
 
+// The rows of the blobs, behind those that are there.
+template <typename Row>
+absl::Status UnpackAll(const std::vector<std::string>& blobs,
+                       absl::StatusOr<std::vector<Row>> (*unpack)(std::string_view), std::vector<Row>* rows) {
+  for (const std::string& blob : blobs) {
+    LOCKSTEP_ASSIGN_OR_RETURN(std::vector<Row> more, ReadBack(unpack(blob)));
+    std::move(more.begin(), more.end(), std::back_inserter(*rows));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Unpack(SourceHead& head) {
-  for (const std::string& packed : head.packed.buckets) {
-    LOCKSTEP_ASSIGN_OR_RETURN(const auto rows, ReadBack(UnpackBuckets(packed)));
-    head.data.buckets.insert(head.data.buckets.end(), rows.begin(), rows.end());
-  }
-  for (const std::string& packed : head.packed.step_kernels) {
-    LOCKSTEP_ASSIGN_OR_RETURN(const auto rows, ReadBack(UnpackStepKernels(packed)));
-    head.data.step_kernels.insert(head.data.step_kernels.end(), rows.begin(), rows.end());
-  }
-  for (const std::string& packed : head.packed.kernels) {
-    LOCKSTEP_ASSIGN_OR_RETURN(auto rows, ReadBack(UnpackKernels(packed)));
-    std::move(rows.begin(), rows.end(), std::back_inserter(head.data.kernels));
-  }
+  LOCKSTEP_RETURN_IF_ERROR(UnpackAll(head.packed.buckets, &UnpackBuckets, &head.data.buckets));
+  LOCKSTEP_RETURN_IF_ERROR(UnpackAll(head.packed.step_kernels, &UnpackStepKernels, &head.data.step_kernels));
+  LOCKSTEP_RETURN_IF_ERROR(UnpackAll(head.packed.kernels, &UnpackKernels, &head.data.kernels));
   head.packed = {};
   return TranslateNames(head.names, &head.data);
 }

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/base/few.h"
 #include "analysis/metrics/match/match.h"
 #include "analysis/model/batch.h"
 

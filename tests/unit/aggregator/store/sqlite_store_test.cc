@@ -25,6 +25,11 @@ using samples::MakeContext;
 using samples::MakeStream;
 using testing::HasSubstr;
 
+// Without what schemas 4 to 8 added.
+const std::string kAsBeforeSchemaFour =
+    "DROP TABLE batch_step_kernels; DROP TABLE held_file; DROP TABLE answer; DROP TABLE batch_instances; "
+    "ALTER TABLE run DROP COLUMN changed_unix_ns;";
+
 class SqliteStoreTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -209,11 +214,7 @@ TEST_F(SqliteStoreTest, TheRunsShareOutTheFile) {
 
 TEST_F(SqliteStoreTest, ARunOfAnOlderSchemaIsAsOldAsItsTakeover) {
   Fill(*OpenFile(), 1, MakeStream(1, 2, 10));
-  Change(
-      "DROP TABLE batch_step_kernels; DROP TABLE held_file; DROP TABLE answer; DROP TABLE batch_instances; ALTER TABLE "
-      "run DROP COLUMN "
-      "changed_unix_ns; PRAGMA "
-      "user_version=3");
+  Change(kAsBeforeSchemaFour + "PRAGMA user_version=3");
   const int64_t before_ns = SystemClock().UnixNs() - 1'000'000'000;  // the file knows whole seconds
   const int64_t changed_ns = OpenFile()->Usage().value().at(0).changed_unix_ns;
   EXPECT_GE(changed_ns, before_ns);
@@ -386,14 +387,9 @@ TEST_F(SqliteStoreTest, AStoreOfTheFirstSchemaIsTakenOverWithItsSteps) {
                         column == "optimizer_ns";
     if (is_new) undo += "ALTER TABLE step DROP COLUMN " + column + ";";
   }
-  Change(undo +
-         "DROP TABLE batch_step_kernels; DROP TABLE held_file; DROP TABLE answer; DROP TABLE batch_instances; ALTER "
-         "TABLE run DROP COLUMN "
-         "changed_unix_ns; DROP TABLE "
-         "file_note; CREATE TABLE file_note "
-         "(run INTEGER NOT "
-         "NULL, path TEXT NOT NULL, status TEXT NOT NULL, "
-         "reason TEXT NOT NULL, note BLOB NOT NULL, PRIMARY KEY (run, path));"
+  Change(undo + kAsBeforeSchemaFour +
+         "DROP TABLE file_note; CREATE TABLE file_note (run INTEGER NOT NULL, path TEXT NOT NULL, status TEXT NOT "
+         "NULL, reason TEXT NOT NULL, note BLOB NOT NULL, PRIMARY KEY (run, path));"
          "INSERT INTO file_note VALUES (1, 'a.json', 'used', '', x''); PRAGMA user_version=1");
   ASSERT_EQ(Ask("SELECT count(*) FROM pragma_table_info('step') WHERE name = 'sync_ns'"), "0");
   OpenFile();

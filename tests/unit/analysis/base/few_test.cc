@@ -68,7 +68,7 @@ TEST(FewTest, DoesWhatAVectorDoes) {
       default:
         few.push_back(value);
         vector.emplace_back(value);
-        EXPECT_EQ(few.front(), vector.front());
+        EXPECT_EQ(few[0], vector[0]);
         EXPECT_EQ(few.back(), value);
     }
     ASSERT_TRUE(std::equal(few.begin(), few.end(), vector.begin(), vector.end()));
