@@ -26,6 +26,7 @@ absl::Status CrossRankSums::Add(const Chapter& chapter, InstanceSource& instance
   if (stands_for_all != nullptr) {
     parts.insert(parts.begin(), [&] {
       stands_for_all->replay = std::make_unique<const Replay>(arrivals, *stands_for_all->match, executor);
+      SumLateness(*stands_for_all);
     });
   }
   executor.ParallelFor(parts.size(), [&](size_t i) { parts[i](); });
@@ -39,8 +40,17 @@ absl::Status CrossRankSums::SetSample(std::shared_ptr<const MatchResult> match, 
   sample->match = std::move(match);
   LOCKSTEP_ASSIGN_OR_RETURN(sample->graph, LoadArrivalGraph(run_, instances, ranks_, *sample->match, executor));
   sample->replay = std::make_unique<const Replay>(sample->graph, *sample->match, executor);
+  SumLateness(*sample);
   sample_ = std::move(sample);
   return absl::OkStatus();
+}
+
+// Of the sample alone, where there is more of the run.
+void CrossRankSums::SumLateness(CrossRankSample& sample) const {
+  if (!sample_is_a_part_) return;
+  auto lateness = std::make_unique<LatenessSums>(ranks_.ranks.size(), RunExtent{});
+  lateness->Add(Chapter{*sample.match}, sample.graph);
+  sample.lateness = std::move(lateness);
 }
 
 std::unique_ptr<const CrossRank> CrossRankSums::Finish(const RunMatch& match, const AnalysisOptions& options) {
@@ -49,8 +59,13 @@ std::unique_ptr<const CrossRank> CrossRankSums::Finish(const RunMatch& match, co
   out->sample = sample_;
   out->blame = blame_.Finish();
   const TestedLateness tested = lateness_.Finish(ranks_, match, options.layout);
-  out->stragglers = FindStragglers(
-      {run_, ranks_, *sample_->match, sample_->graph, *sample_->replay, out->blame, &sample_->what_ifs}, tested);
+  StragglerInput input{run_, ranks_, *sample_->match, sample_->graph, *sample_->replay, out->blame, &sample_->what_ifs};
+  TestedLateness of_sample;
+  if (sample_->lateness != nullptr) {
+    of_sample = LatenessSums(*sample_->lateness).FinishUnjudged(ranks_, match, options.layout);
+    input.replayed = &of_sample;
+  }
+  out->stragglers = FindStragglers(input, tested);
   return out;
 }
 

@@ -25,6 +25,7 @@ struct CrossRankSample {
   std::shared_ptr<const MatchResult> match;
   ArrivalGraph graph;
   std::unique_ptr<const Replay> replay;
+  std::unique_ptr<const LatenessSums> lateness;  // its own; null: it is the run
   mutable WhatIfMemo what_ifs;  // on it; copies of the sums that share the sample are finished one at a time
 };
 
@@ -39,7 +40,7 @@ class CrossRankSums {
  public:
   // Borrows the run and the ranks.
   CrossRankSums(const RunData& run, const RankResolution& ranks, const RunExtent& extent)
-      : run_(run), ranks_(ranks), lateness_(ranks.ranks.size(), extent) {}
+      : run_(run), ranks_(ranks), sample_is_a_part_(extent.span_ns != 0), lateness_(ranks.ranks.size(), extent) {}
 
   // `instances`: rows of the chapter. `sample`: what the chapter borrows if it is the sample; one is, or of several the
   // last one counts. Errors: those of the instances.
@@ -52,8 +53,11 @@ class CrossRankSums {
   [[nodiscard]] std::unique_ptr<const CrossRank> Finish(const RunMatch& match, const AnalysisOptions& options);
 
  private:
+  void SumLateness(CrossRankSample& sample) const;
+
   const RunData& run_;
   const RankResolution& ranks_;
+  bool sample_is_a_part_ = false;  // else the sample is the run
   LatenessSums lateness_;
   BlameSums blame_;
   std::shared_ptr<const CrossRankSample> sample_;

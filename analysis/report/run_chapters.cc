@@ -118,6 +118,7 @@ absl::Status RunChapters::Open() {
   span_ = SpanOf(run_, ranks_, run_match_.clock);
   span_.end_ns = std::max(span_.end_ns, span_.start_ns + 1);
   if (grows_) return absl::OkStatus();
+  BeginSample();
   if (limits_.apart) LOCKSTEP_RETURN_IF_ERROR(BeginIslands());
   return islands_.empty() ? lane.reader->Open(*instances_, run_, false) : absl::OkStatus();
 }
@@ -135,15 +136,21 @@ absl::StatusOr<std::shared_ptr<InstanceSource>> RunChapters::ReadFirst() {
   return first.rows();
 }
 
+void RunChapters::BeginSample() {
+  const AlignedTime middle{span_.start_ns + span_ns() / 2};
+  const int64_t least = limits_.least_of_rank * static_cast<int64_t>(ranks_.ranks.size());
+  stretch_rows_ = std::make_unique<StretchRows>(run_, ranks_, middle, std::max(limits_.sample_rows, least));
+  Lane& lane = *lanes_.front();
+  lane.members.resize(ranks_.ranks.size());
+  std::iota(lane.members.begin(), lane.members.end(), size_t{0});
+}
+
 // What was read of all ranks together has told what it can.
 absl::Status RunChapters::BeginIslands() {
   constexpr size_t kLanes = 4;
   RankIslands islands = PackIslands(lanes_.front()->matcher.Islands());
   if (islands.size() < 2) return absl::OkStatus();
   islands_ = std::move(islands);
-  const AlignedTime middle{span_.start_ns + span_ns() / 2};
-  const int64_t least = limits_.least_of_rank * static_cast<int64_t>(ranks_.ranks.size());
-  stretch_rows_ = std::make_unique<StretchRows>(run_, ranks_, middle, std::max(limits_.chapter_rows, least));
   while (lanes_.size() < std::min(kLanes, islands_.size())) {
     lanes_.push_back(std::make_unique<Lane>(lanes_.front()->matcher));
   }
@@ -251,7 +258,7 @@ void RunChapters::Adopt(Lane& lane) {
   }
   current_.push_back({Chapter{matched, std::move(stretch.own)}, *stretch.rows, nullptr});
   Current& current = current_.back();
-  if (!islands_.empty() || !StandsForTheRun(stretch.to)) return;
+  if (stretch_rows_ != nullptr || !StandsForTheRun(stretch.to)) return;
   current.sample = stretch.matched;
   has_sample_ = true;
   sample_span_ = {std::max(stretch.from.ns, span_.start_ns), std::min(stretch.to.ns, span_.end_ns)};
@@ -323,7 +330,7 @@ bool RunChapters::StandsForTheRun(AlignedTime to) const {
 absl::StatusOr<RunChapters::Sample> RunChapters::TakeSample() {
   StretchRows::Result stretch = stretch_rows_->Finish(run_match_.clock);
   AlignedTime from = stretch_rows_->from();
-  if (stretch.count < limits_.chapter_rows / 8) {  // nothing goes on in the middle: the beginning
+  if (stretch.count < limits_.sample_rows / 8) {  // nothing goes on in the middle: the beginning
     LOCKSTEP_ASSIGN_OR_RETURN(stretch.rows, ReadFirst());
     from = kBeginning;
   }

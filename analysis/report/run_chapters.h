@@ -3,7 +3,7 @@
 //
 // Of a large run in which not all ranks have to do with each other, sets of ranks (rank_islands.h) are taken through
 // one after the other: their chapters are small enough to stay in the caches, and one is got ready while the one before
-// is summed. Then the sample is no chapter but a stretch of all ranks, made at the end.
+// is summed. The sample of a large run is a stretch of all ranks, longer than chapters are, made at the end.
 //
 // A run that still grows is always cut, all ranks together; its settled chapters (chapter_reader.h) are taken once, as
 // it grows, and a copy takes what is left for an answer. Then the sample is one of the settled chapters: the first one,
@@ -61,7 +61,7 @@ class RunChapters {
   struct Current {
     Chapter chapter;
     InstanceSource& rows;
-    // Its match if it stands for the run where one stretch must do: the one in the middle. Null for all others.
+    // Its match if it stands for the run where one stretch must do. Null for all others.
     std::shared_ptr<const MatchResult> sample;
   };
   [[nodiscard]] const std::vector<Current>& current() const { return current_; }
@@ -76,7 +76,7 @@ class RunChapters {
   // Where the sample lies on the aligned axis, within the run.
   [[nodiscard]] RunSpan sample_span() const { return sample_span_; }
 
-  // After the last chapter, if none of them could stand for the run: a stretch that does.
+  // After the last chapter, if none of them stands for the run: a stretch that does.
   struct Sample {
     std::shared_ptr<const MatchResult> matched;
     std::shared_ptr<InstanceSource> rows;
@@ -108,6 +108,7 @@ class RunChapters {
   [[nodiscard]] absl::StatusOr<bool> Whole();
   [[nodiscard]] absl::StatusOr<std::shared_ptr<InstanceSource>> ReadFirst();
   [[nodiscard]] absl::StatusOr<bool> ReadOn(Lane& lane);
+  void BeginSample();
   [[nodiscard]] absl::Status BeginIslands();
   [[nodiscard]] absl::Status OpenIsland(Lane& lane);
   void Renumber(MatchResult& matched);
@@ -127,7 +128,7 @@ class RunChapters {
   BreakFinder breaks_;
   std::vector<std::unique_ptr<Lane>> lanes_;   // one, or several of the islands
   RankIslands islands_;                        // those that are taken through alone
-  std::unique_ptr<StretchRows> stretch_rows_;  // of the islands, to make the sample of
+  std::unique_ptr<StretchRows> stretch_rows_;  // to make the sample of; null: a chapter is the sample
   RunMatch run_match_;
   size_t known_communicators_ = 0;                         // by all lanes
   std::unordered_map<std::string, uint32_t> place_of_id_;  // of the others, in the run's match

@@ -161,6 +161,8 @@ class SketchDecoder {
 absl::StatusOr<Sketch> SketchDecoder::Exact(Input& input) {
   LOCKSTEP_ASSIGN_OR_RETURN(const uint64_t n, input.Varint(Sketch::kMaxDistinct));
   Sketch sketch;
+  constexpr size_t kLeastBytes = 2;  // of an entry
+  sketch.values_.reserve(std::min<size_t>(n, input.left() / kLeastBytes));
   const auto add = [&](uint64_t value, int64_t times) { sketch.Add(static_cast<int64_t>(value), times); };
   LOCKSTEP_RETURN_IF_ERROR(input.Entries(n, kMaxValue, add));
   return sketch;

@@ -203,9 +203,10 @@ class Selector {
     }
   }
 
-  // Where no saving can be told (no faithful replay, nobody who does the same elsewhere).
+  // Where no saving can be told (no faithful replay, nobody who does the same elsewhere, too little in what is
+  // replayed).
   void TryUntold(size_t i) {
-    if (CostsMuch(i)) selection_.found.push_back({i, std::nullopt});
+    if (CostsMuch(i)) selection_.found.push_back({i, std::nullopt, costs_.replayed.Shows(i)});
   }
 
   // Late by much, and the cause of as much waiting.
@@ -282,7 +283,7 @@ class Selector {
     } else {
       ideal.rank_indices = candidates_[i].rank_indices;
     }
-    return Replayed(ideal);
+    return costs_.replayed.OfTheRun(i, Replayed(ideal));
   }
 
   // What happened for a while only is idealised in that while.
@@ -295,7 +296,7 @@ class Selector {
     const size_t last = candidate.units[burst->last - 1] + 1;
     ideal.time_ns = {units_.start_ns[candidate.units[burst->first]],
                      last < units_.start_ns.size() ? units_.start_ns[last] : INT64_MAX};
-    return Replayed(ideal);
+    return costs_.replayed.OfTheRun(i, Replayed(ideal));
   }
 
   // Behind a slower one it costs nothing until that is mended: what it saves then.
@@ -318,7 +319,7 @@ class Selector {
     with->saving_ratio -= without->saving_ratio;
     with->bound_lo_ns_per_step = std::min<int64_t>(0, with->saving_ns_per_step);
     with->bound_hi_ns_per_step = std::max<int64_t>(0, with->saving_ns_per_step);
-    return with;
+    return costs_.replayed.OfTheRun(i, with);
   }
 
   static Idealisation Normalised(Idealisation ideal) {

@@ -8,6 +8,7 @@
 
 #include "analysis/metrics/replay/replay.h"
 #include "analysis/metrics/stragglers/candidates.h"
+#include "analysis/metrics/stragglers/replayed_part.h"
 
 namespace lockstep {
 
@@ -39,11 +40,13 @@ inline constexpr double kWorthMargin = 1.25;
 struct Costs {
   std::function<std::optional<WhatIf>(const Idealisation&)> saving;  // empty: the replay does not reproduce the run
   std::function<int64_t(const Candidate&)> critical_ns;              // blamed on it on the critical path, whole run
+  ReplayedPart replayed;                                             // what `saving` is of
 };
 
 struct Selected {
   size_t candidate = 0;
   std::optional<WhatIf> what_if;  // null: the replay cannot tell
+  bool shown = true;              // by the replayed part
 };
 
 struct Selection {

@@ -206,6 +206,7 @@ std::vector<RankOwnTime> OwnTimeSums::Finish(const TestUnits& units, const std::
     for (const size_t number : order) {
       const OfUnit unit = number < of.units.size() ? of.units[number] : OfUnit{};
       counts[rank].push_back(unit.instances);
+      of.result.instances += unit.instances;
       of.result.own_ns.push_back(unit.own_ns);
       of.result.excess_ns.push_back(unit.excess_ns);
     }

@@ -27,6 +27,7 @@ struct RankOwnTime {
   OwnParts excess_parts{};
   bool compared = false;  // excess_ns means something: there were instances in which everybody waits for everybody
   int64_t units = 0;      // measured ones
+  int64_t instances = 0;  // of its communicator, in units: what the parts are sums over
 };
 
 // Own time over the chapters of a run, those of a rank in order of time. The communicator of a rank is that of its

@@ -95,8 +95,13 @@ std::vector<StragglerPart> PartsOf(const StragglerInput& input, const Candidate&
   return parts;
 }
 
+std::string WhyNoSaving(const StragglerInput& input, bool shown) {
+  if (!input.replay.base().faithful) return "the replay does not reproduce the run";
+  return shown ? "nobody else does the same work to compare with" : "the part that is replayed has too little of it";
+}
+
 Straggler Describe(const StragglerInput& input, const Candidate& candidate, const Judgement& judgement,
-                   const std::optional<WhatIf>& what_if) {
+                   const Selected& selected) {
   Straggler out;
   out.scope = candidate.scope;
   out.id = candidate.id;
@@ -109,11 +114,8 @@ Straggler Describe(const StragglerInput& input, const Candidate& candidate, cons
   const auto [low, high] = BootstrapMean(candidate.series, BlockLength(candidate.series.size(), judgement.n_eff));
   out.confidence_ns = {std::llround(low), std::llround(high)};
   out.p_adjusted = judgement.p_adjusted;
-  out.what_if = what_if;
-  if (!what_if) {
-    out.why_no_saving = input.replay.base().faithful ? "nobody else does the same work to compare with"
-                                                     : "the replay does not reproduce the run";
-  }
+  out.what_if = selected.what_if;
+  if (!out.what_if) out.why_no_saving = WhyNoSaving(input, selected.shown);
   out.blame = BlameOn(input.blame, out.rank_indices, out.communicators);
   out.parts = PartsOf(input, candidate);
   out.persistence = judgement.late_share;
@@ -142,7 +144,7 @@ void CrossCheck(const StragglerInput& input, const TestUnits& units, StragglerRe
 void Tell(const StragglerInput& input, const std::vector<Candidate>& candidates,
           const std::vector<Judgement>& judgements, const Selection& selection, StragglerResult& result) {
   for (const Selected& it : selection.found) {
-    result.stragglers.push_back(Describe(input, candidates[it.candidate], judgements[it.candidate], it.what_if));
+    result.stragglers.push_back(Describe(input, candidates[it.candidate], judgements[it.candidate], it));
   }
   std::stable_sort(result.stragglers.begin(), result.stragglers.end(),
                    [](const Straggler& a, const Straggler& b) { return CostOf(a) > CostOf(b); });
@@ -151,7 +153,7 @@ void Tell(const StragglerInput& input, const std::vector<Candidate>& candidates,
     const Judgement& judgement = judgements[it.candidate];
     result.undecided.push_back({candidate.scope, candidate.id, static_cast<int64_t>(candidate.series.size()),
                                 judgement.n_eff, static_cast<int64_t>(std::ceil(judgement.steps_needed)),
-                                candidate.rank_indices, Describe(input, candidate, judgement, it.what_if)});
+                                candidate.rank_indices, Describe(input, candidate, judgement, it)});
   }
 }
 
@@ -179,8 +181,11 @@ std::string WhyUndecidable(const std::vector<Judgement>& judgements, const Strag
       result.steps, result.unit, most, result.least_steps, std::ceil(enough), result.unit);
 }
 
-Costs CostsOf(const StragglerInput& input, ReplayScratch& scratch) {
+Costs CostsOf(const StragglerInput& input, const TestedLateness& tested, ReplayScratch& scratch) {
   Costs costs;
+  if (input.replayed != nullptr) {
+    costs.replayed = ReplayedPart({tested.own, tested.candidates}, {input.replayed->own, input.replayed->candidates});
+  }
   if (input.replay.base().faithful) {
     costs.saving = [&](const Idealisation& ideal) {
       const auto replay = [&] { return input.replay.Saving(ideal, scratch); };
@@ -213,7 +218,7 @@ StragglerResult FindStragglers(const StragglerInput& input, const TestedLateness
   }
   ReplayScratch scratch;
   const Selection selection =
-      SelectStragglers(candidates, tested.judgements, tested.own, tested.units, CostsOf(input, scratch));
+      SelectStragglers(candidates, tested.judgements, tested.own, tested.units, CostsOf(input, tested, scratch));
   if (!input.replay.base().faithful) {
     result.reason =
         "the replay does not reproduce the run: no saving is told, and only who is late by 1 % of the step is named";

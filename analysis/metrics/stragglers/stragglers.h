@@ -111,6 +111,8 @@ class WhatIfMemo {
   std::map<Key, std::optional<WhatIf>> known_;
 };
 
+struct TestedLateness;  // tested_lateness.h
+
 struct StragglerInput {
   const RunData& run;
   const RankResolution& ranks;
@@ -118,10 +120,9 @@ struct StragglerInput {
   const ArrivalGraph& graph;
   const Replay& replay;
   const BlameResult& blame;
-  WhatIfMemo* memo = nullptr;  // of that replay
+  WhatIfMemo* memo = nullptr;                // of that replay
+  const TestedLateness* replayed = nullptr;  // where a part of the run is replayed, of that alone; unjudged
 };
-
-struct TestedLateness;  // tested_lateness.h
 
 // Those of the tested that cost something.
 [[nodiscard]] StragglerResult FindStragglers(const StragglerInput& input, const TestedLateness& tested);

@@ -13,7 +13,8 @@ void LatenessSums::Add(const Chapter& chapter, const ArrivalGraph& graph) {
   });
 }
 
-TestedLateness LatenessSums::Finish(const RankResolution& ranks, const RunMatch& match, std::string_view layout) {
+TestedLateness LatenessSums::FinishUnjudged(const RankResolution& ranks, const RunMatch& match,
+                                            std::string_view layout) {
   TestedLateness out;
   UnitNumbers::Result numbered = numbers_.Finish();
   out.units = std::move(numbered.units);
@@ -21,6 +22,11 @@ TestedLateness LatenessSums::Finish(const RankResolution& ranks, const RunMatch&
   out.own = own_.Finish(out.units, numbered.order);
   const Positions positions = FindPositions(ranks, match, pipelines_, layout);
   out.candidates = BuildCandidates({ranks, match, out.units, numbered.order, transfers_, out.own, positions});
+  return out;
+}
+
+TestedLateness LatenessSums::Finish(const RankResolution& ranks, const RunMatch& match, std::string_view layout) {
+  TestedLateness out = FinishUnjudged(ranks, match, layout);
   out.judgements = JudgeCandidates(out.candidates);
   return out;
 }

@@ -26,6 +26,9 @@ class LatenessSums {
   void Add(const Chapter& chapter, const ArrivalGraph& graph);
   // `layout`: --layout; "" = infer rails and stages from the communicators where they tell. The sums are used up.
   [[nodiscard]] TestedLateness Finish(const RankResolution& ranks, const RunMatch& match, std::string_view layout);
+  // The same without judgements.
+  [[nodiscard]] TestedLateness FinishUnjudged(const RankResolution& ranks, const RunMatch& match,
+                                              std::string_view layout);
 
  private:
   UnitNumbers numbers_;

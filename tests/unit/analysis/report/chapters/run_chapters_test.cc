@@ -72,12 +72,14 @@ class InBlocks final : public InstanceSource {
 
 ChapterLimits Together(int64_t rows) {
   ChapterLimits limits{0, rows, 1};
+  limits.sample_rows = rows;
   limits.apart = false;
   return limits;
 }
 
 ChapterLimits Apart(int64_t rows) {
   ChapterLimits limits{0, rows, 1};
+  limits.sample_rows = rows;
   limits.rows_of_rank_apart = rows / 8;
   limits.least_rows_apart = rows / 4;
   return limits;
@@ -277,6 +279,52 @@ TEST(ChaptersOfRanksApart, AreSampledAtTheBeginningWhereNothingGoesOnInTheMiddle
   }
   const std::string told = WhichStretch(Report(*run, Apart(2'000)));
   EXPECT_NE(told.find(" s from 0 s "), std::string::npos) << told;
+}
+
+const Json& Culprit(const Json& report) { return report["summary"]["culprits"].at(0); }
+
+std::shared_ptr<SimulatedRun> OneReplica(const std::string& cause, int seed) {
+  return Simulated({"--program", "decode", "--tp", "8", "--layers", "10", "--steps", "200", "--cause", cause}, seed);
+}
+
+ChapterLimits SampledBy(int64_t steps) {
+  constexpr int64_t kRowsOfStep = 8 * 21;
+  ChapterLimits limits = Together(4'000);
+  limits.sample_rows = steps * kRowsOfStep;
+  return limits;
+}
+
+// Delays that come now and then are many in one stretch of a few steps and few in the next.
+TEST(SampleOfARun, TellsWhatMendingSavesInTheWholeRun) {
+  for (const std::string cause : {"late_host:rank=3,us=300,p=0.02", "slow_gpu:rank=3,factor=1.3"}) {
+    for (int seed = 1; seed <= 4; ++seed) {
+      const auto run = OneReplica(cause, seed);
+      const Json whole = Report(*run, {});
+      ASSERT_GT(Culprit(whole)["saving_ratio"], 0.05) << cause;
+      for (const int64_t steps : {8, 20}) {
+        const Json part = Report(*run, SampledBy(steps));
+        EXPECT_EQ(Culprit(part)["rank"], 3) << cause;
+        EXPECT_NEAR(Culprit(part)["saving_ratio"], Culprit(whole)["saving_ratio"],
+                    0.15 * Culprit(whole)["saving_ratio"].get<double>())
+            << cause << ", seed " << seed << ", " << steps << " steps";
+      }
+    }
+  }
+}
+
+// Stalls in every fifth step, and none of them where the run is replayed.
+TEST(SampleOfARun, DoesNotHideWhoIsLateElsewhere) {
+  int untold = 0;
+  for (int seed = 1; seed <= 6; ++seed) {
+    const auto run = OneReplica("data_stall:rank=3,p=0.2,ms=3", seed);
+    const Json part = Report(*run, SampledBy(3));
+    ASSERT_FALSE(part["summary"]["culprits"].empty()) << "seed " << seed;
+    EXPECT_EQ(Culprit(part)["rank"], 3) << "seed " << seed;
+    if (!Culprit(part)["saving_ratio"].is_null()) continue;
+    ++untold;
+    EXPECT_EQ(Culprit(part)["saving_reason"], "the part that is replayed has too little of it") << "seed " << seed;
+  }
+  EXPECT_GT(untold, 0);
 }
 
 }  // namespace

@@ -26,6 +26,7 @@ void ExpectSameOnThreads(bool apart) {
       "6",         "--layers", "10",   "--steps", "30",   "--cause", "slow_gpu:rank=3,factor=1.3"};
   const auto run = Simulated(flags, 20261123);
   ChapterLimits limits{0, 2'000, 1};
+  limits.sample_rows = 2'000;
   limits.apart = apart;
   limits.rows_of_rank_apart = 100;
   limits.least_rows_apart = 400;
