@@ -26,8 +26,8 @@ absl::Status CrossRankSums::Add(const Chapter& chapter, InstanceSource& instance
   if (stands_for_all != nullptr) {
     parts.insert(parts.begin(), [&] {
       stands_for_all->replay = std::make_unique<const Replay>(arrivals, *stands_for_all->match, executor);
-      SumLateness(*stands_for_all);
     });
+    parts.emplace_back([&] { SumLateness(*stands_for_all); });
   }
   executor.ParallelFor(parts.size(), [&](size_t i) { parts[i](); });
   if (stands_for_all != nullptr) sample_ = stands_for_all;
@@ -39,8 +39,10 @@ absl::Status CrossRankSums::SetSample(std::shared_ptr<const MatchResult> match, 
   auto sample = std::make_shared<CrossRankSample>();
   sample->match = std::move(match);
   LOCKSTEP_ASSIGN_OR_RETURN(sample->graph, LoadArrivalGraph(run_, instances, ranks_, *sample->match, executor));
-  sample->replay = std::make_unique<const Replay>(sample->graph, *sample->match, executor);
-  SumLateness(*sample);
+  executor.ParallelFor(2, [&](size_t part) {
+    if (part == 0) sample->replay = std::make_unique<const Replay>(sample->graph, *sample->match, executor);
+    if (part == 1) SumLateness(*sample);
+  });
   sample_ = std::move(sample);
   return absl::OkStatus();
 }

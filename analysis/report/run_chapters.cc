@@ -18,6 +18,17 @@ bool IsOneChapter(const RunData& run, const RankResolution& ranks, const Chapter
   return CountInstances(run, ranks) <= limits.whole_rows;
 }
 
+// Rows of the step of which there are most; 0: there are no steps.
+int64_t RowsOfStep(const MatchResult& matched) {
+  std::map<int64_t, int64_t> rows;
+  for (const MatchedInstance& instance : matched.instances) {
+    if (instance.step != kNoStep) rows[instance.step] += static_cast<int64_t>(instance.members.size());
+  }
+  int64_t most = 0;
+  for (const auto& [step, count] : rows) most = std::max(most, count);
+  return most;
+}
+
 bool HasSteps(const MatchResult& matched) {
   int64_t step = kNoStep;
   for (const MatchedInstance& instance : matched.instances) {
@@ -114,11 +125,12 @@ absl::Status RunChapters::Open() {
   }
   run_match_.breaks.clear();
   has_steps_ = HasSteps(matched);
+  const int64_t rows_of_step = RowsOfStep(matched);
   known_communicators_ = run_match_.communicators.size();
   span_ = SpanOf(run_, ranks_, run_match_.clock);
   span_.end_ns = std::max(span_.end_ns, span_.start_ns + 1);
   if (grows_) return absl::OkStatus();
-  BeginSample();
+  BeginSample(rows_of_step);
   if (limits_.apart) LOCKSTEP_RETURN_IF_ERROR(BeginIslands());
   return islands_.empty() ? lane.reader->Open(*instances_, run_, false) : absl::OkStatus();
 }
@@ -136,10 +148,14 @@ absl::StatusOr<std::shared_ptr<InstanceSource>> RunChapters::ReadFirst() {
   return first.rows();
 }
 
-void RunChapters::BeginSample() {
+void RunChapters::BeginSample(int64_t rows_of_step) {
+  constexpr int64_t kSteps = 7;  // six whole ones
+  constexpr int64_t kMostTimes = 3;
   const AlignedTime middle{span_.start_ns + span_ns() / 2};
   const int64_t least = limits_.least_of_rank * static_cast<int64_t>(ranks_.ranks.size());
-  stretch_rows_ = std::make_unique<StretchRows>(run_, ranks_, middle, std::max(limits_.sample_rows, least));
+  const int64_t several = std::min(kSteps * rows_of_step, kMostTimes * limits_.sample_rows);
+  const int64_t rows = std::max({limits_.sample_rows, least, several});
+  stretch_rows_ = std::make_unique<StretchRows>(run_, ranks_, middle, rows);
   Lane& lane = *lanes_.front();
   lane.members.resize(ranks_.ranks.size());
   std::iota(lane.members.begin(), lane.members.end(), size_t{0});

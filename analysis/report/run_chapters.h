@@ -108,7 +108,7 @@ class RunChapters {
   [[nodiscard]] absl::StatusOr<bool> Whole();
   [[nodiscard]] absl::StatusOr<std::shared_ptr<InstanceSource>> ReadFirst();
   [[nodiscard]] absl::StatusOr<bool> ReadOn(Lane& lane);
-  void BeginSample();
+  void BeginSample(int64_t rows_of_step);
   [[nodiscard]] absl::Status BeginIslands();
   [[nodiscard]] absl::Status OpenIsland(Lane& lane);
   void Renumber(MatchResult& matched);

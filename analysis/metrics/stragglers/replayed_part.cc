@@ -20,12 +20,28 @@ double MeanOf(const std::vector<double>& series) {
   return std::accumulate(series.begin(), series.end(), 0.0) / static_cast<double>(series.size());
 }
 
+double SumOf(const OwnParts& parts) { return std::accumulate(parts.begin(), parts.end(), 0.0); }
+
+// A rank against the members of its communicator: known of less than two steps, too.
+bool IsRankAmongMembers(const ReplayedPart::Measured& measured, const Candidate& candidate) {
+  return candidate.scope == StragglerScope::kRank && !candidate.is_transfer() && !measured.own.empty() &&
+         measured.own[static_cast<size_t>(candidate.rank_indices.front())].compared;
+}
+
 // Own time: per collective, so that steps count by what is there of them. Transfers: per step.
 double LatenessOf(const ReplayedPart::Measured& measured, const Candidate& candidate) {
   if (candidate.is_transfer()) return MeanOf(candidate.series);
   const RankOwnTime& own = measured.own[static_cast<size_t>(candidate.rank_indices.front())];
-  const double sum = std::accumulate(candidate.parts.begin(), candidate.parts.end(), 0.0);
-  return sum * static_cast<double>(own.units) / static_cast<double>(std::max<int64_t>(1, own.instances));
+  const auto instances = static_cast<double>(std::max<int64_t>(1, own.instances));
+  if (IsRankAmongMembers(measured, candidate)) return SumOf(own.excess_parts) / instances;
+  return SumOf(candidate.parts) * static_cast<double>(own.units) / instances;
+}
+
+// Of the same communicator in both.
+bool AreOfOneKind(const ReplayedPart::Measured& run, const ReplayedPart::Measured& part, const Candidate& candidate) {
+  if (candidate.is_transfer()) return true;
+  const auto rank = static_cast<size_t>(candidate.rank_indices.front());
+  return run.own[rank].communicator == part.own[rank].communicator;
 }
 
 }  // namespace
@@ -36,9 +52,10 @@ ReplayedPart::ReplayedPart(const Measured& run, const Measured& part) {
   for (const Candidate& candidate : run.candidates) {
     double& ratio = ratios_.emplace_back(0);
     const auto found = there.find(KeyOf(candidate));
-    if (found == there.end()) continue;
+    const bool measured = found != there.end() || IsRankAmongMembers(part, candidate);
+    if (!measured || !AreOfOneKind(run, part, candidate)) continue;
     const double in_run = LatenessOf(run, candidate);
-    const double in_part = LatenessOf(part, *found->second);
+    const double in_part = LatenessOf(part, found != there.end() ? *found->second : candidate);
     const bool shown = in_run > 0 && in_part * kMostRatio > in_run && in_part < in_run * kMostRatio;
     if (shown) ratio = in_run / in_part;
   }

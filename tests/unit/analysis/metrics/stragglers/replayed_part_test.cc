@@ -64,6 +64,23 @@ TEST(ReplayedPart, TellsNothingOfACauseThatItDoesNotShow) {
   EXPECT_FALSE(ReplayedPart(run.measured(), other.measured()).Shows(0));
 }
 
+// No step of it is whole, so that it is no candidate there.
+TEST(ReplayedPart, KnowsARankAmongMembersFromLessThanAStep) {
+  Lateness run(60, 100, 1'000);
+  Lateness part(0, 0, 5);
+  part.candidates.clear();
+  for (Lateness* of : {&run, &part}) of->own.front().compared = true;
+  run.own.front().excess_parts[static_cast<size_t>(LatenessPart::kHost)] = 60 * 100;
+  part.own.front().excess_parts[static_cast<size_t>(LatenessPart::kHost)] = 15;
+  EXPECT_EQ(ReplayedPart(run.measured(), part.measured()).OfTheRun(0, kSaving)->saving_ns_per_step, 400);
+}
+
+TEST(ReplayedPart, DoesNotCompareTimesBeforeCollectivesOfDifferentCommunicators) {
+  Lateness part(60, 5, 50);
+  part.own.front().communicator = 7;
+  EXPECT_FALSE(ReplayedPart(Lateness(60, 100, 1'000).measured(), part.measured()).Shows(0));
+}
+
 TEST(ReplayedPart, ComparesTransfersStepByStep) {
   Lateness run(60, 100, 1'000);
   Lateness half(30, 5, 9);
