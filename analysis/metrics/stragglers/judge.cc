@@ -220,8 +220,9 @@ class Selector {
   void TryUndecided(size_t i) {
     if (judgements_[i].steps_needed >= kManySteps || !LooksLate(i)) return;
     if (IsExplained(i, selection_.found) || IsExplained(i, selection_.undecided)) return;
-    if (!costs_.saving) {
-      if (CostsMuch(i)) selection_.undecided.push_back({i, std::nullopt});
+    const bool shown = costs_.replayed.Shows(i);
+    if (!costs_.saving || !shown) {
+      if (CostsMuch(i)) selection_.undecided.push_back({i, std::nullopt, shown});
       return;
     }
     const std::optional<WhatIf> what_if = HoldsFound(i) ? SavingBesides(i) : SavingOfOne(i);
