@@ -90,5 +90,24 @@ TEST(SelectStragglers, WithoutAReplayTooFewStepsAreTold) {
   EXPECT_EQ(selection.undecided[0].candidate, 5u);
 }
 
+TEST(SelectStragglers, WhomTheReplayedPartDoesNotShowIsToldWithoutASaving) {
+  for (const size_t units : {12, 100}) {
+    Costs costs = CostsOf(units, 200'000);
+    costs.saving = [](const Idealisation&) { return std::optional<WhatIf>(WhatIf{}); };
+    EXPECT_TRUE(Select(units, costs).found.empty()) << "saves nothing";
+    EXPECT_TRUE(Select(units, costs).undecided.empty()) << "saves nothing";
+    const std::vector<Candidate> candidates = EightRanks(2, units, 0.7, 300'000);
+    const std::vector<RankOwnTime> own(8);
+    const std::vector<Candidate> nobody;
+    costs.replayed = ReplayedPart({own, candidates}, {own, nobody});
+    const Selection selection = Select(units, costs);
+    const std::vector<Selected>& told = units == 12 ? selection.undecided : selection.found;
+    ASSERT_EQ(told.size(), 1u) << units;
+    EXPECT_EQ(told[0].candidate, 5u);
+    EXPECT_FALSE(told[0].what_if);
+    EXPECT_FALSE(told[0].shown);
+  }
+}
+
 }  // namespace
 }  // namespace lockstep
