@@ -96,11 +96,10 @@ absl::Status PublishRanks(JobStore& store, const std::string& run) {
   // One at a time: a slow one must not write what it loaded over what was loaded later.
   static Mutex publishing;
   const MutexLock lock(publishing);
-  LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<RunInfo> runs, store.ListRuns());
-  const auto found = std::find_if(runs.begin(), runs.end(), [&](const RunInfo& info) { return info.name == run; });
-  if (found == runs.end() || found->state == RunState::kOpen) {
-    return absl::OkStatus();
-  }
+  const absl::StatusOr<bool> complete = store.IsComplete(run);
+  if (absl::IsNotFound(complete.status())) return absl::OkStatus();
+  LOCKSTEP_RETURN_IF_ERROR(complete.status());
+  if (!*complete) return absl::OkStatus();
   // Each agent of a large fleet asks when it is through: what did not change since the last one needs no loading.
   const Hash128 key = PublishedRanksKey();
   const absl::StatusOr<std::optional<std::string>> done = store.FindAnswer(run, key);

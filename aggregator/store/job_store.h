@@ -106,7 +106,9 @@ class JobStore {
   // The rank that was resolved for each of these sources: shown by the views of a store that has some, never read back.
   virtual absl::Status PutRanks(const std::string& run, const std::vector<std::pair<Hash128, int32_t>>& ranks) = 0;
 
-  [[nodiscard]] virtual absl::StatusOr<std::vector<RunInfo>> ListRuns() = 0;            // by name
+  [[nodiscard]] virtual absl::StatusOr<std::vector<RunInfo>> ListRuns() = 0;  // by name
+  // Whether the run's state is any but kOpen. Cheap for most that are open, however many sources they have. kNotFound.
+  [[nodiscard]] virtual absl::StatusOr<bool> IsComplete(const std::string& run) = 0;
   [[nodiscard]] virtual absl::StatusOr<LoadedRun> LoadRun(const std::string& run) = 0;  // kNotFound
   // The same, but a store may leave out the tables of the sources that say nothing of their collectives: all but
   // contexts, communicators and steps.

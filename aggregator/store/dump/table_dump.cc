@@ -56,9 +56,18 @@ struct ColumnOf {
 };
 // Bookkeeping: listed with the reasons in aggregator/store/README.md.
 constexpr std::array kBookkeeping = {
-    ColumnOf{"run", "id"},    ColumnOf{"run", "revision"},         ColumnOf{"run", "analysed_revision"},
-    ColumnOf{"source", "id"}, ColumnOf{"source", "rank"},          ColumnOf{"run", "changed_unix_ns"},
-    ColumnOf{"name", "id"},   ColumnOf{"batch", "instance_bytes"},
+    ColumnOf{"run", "id"},
+    ColumnOf{"run", "revision"},
+    ColumnOf{"run", "analysed_revision"},
+    ColumnOf{"source", "id"},
+    ColumnOf{"source", "rank"},
+    ColumnOf{"run", "changed_unix_ns"},
+    ColumnOf{"name", "id"},
+    ColumnOf{"batch", "instance_bytes"},
+    ColumnOf{"run", "sources"},
+    ColumnOf{"run", "names"},
+    ColumnOf{"run", "files"},
+    ColumnOf{"file_note", "note_id"},
 };
 // Ids of the source's dictionary: the text is told beside them.
 constexpr std::array kNameIds = {

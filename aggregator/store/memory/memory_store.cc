@@ -172,7 +172,9 @@ absl::Status MemoryStore::PutBatch(const std::string& run, const Hash128& source
   LOCKSTEP_RETURN_IF_ERROR(CheckBatch(source.stream, received));
   LOCKSTEP_RETURN_IF_ERROR(TakeNames(run, *stored, batch));
   source.hashes.push_back(hash);
+  const bool was_complete = source.stream.complete;
   source.stream = After(source.stream, received);
+  if (source.stream.complete && !was_complete) ++stored->info.complete_sources;
   Append(source, batch, std::move(instances));
   Touch(*stored);
   return absl::OkStatus();
@@ -288,7 +290,6 @@ RunInfo MemoryStore::Describe(const std::string& name, const Run& run) {
   std::vector<SourcePresence> presences;
   for (const auto& [id, source] : run.sources) {
     presences.push_back(PresenceOf(source.data.context, source.stream.complete));
-    if (source.stream.complete) ++info.complete_sources;
   }
   info.sources = static_cast<int64_t>(run.sources.size());
   const bool analysed = run.analysed_revision == run.revision;
@@ -301,6 +302,19 @@ absl::StatusOr<std::vector<RunInfo>> MemoryStore::ListRuns() {
   std::vector<RunInfo> infos;
   for (const auto& [name, run] : runs_) infos.push_back(Describe(name, run));
   return infos;
+}
+
+absl::StatusOr<bool> MemoryStore::IsComplete(const std::string& run) {
+  const MutexLock lock(mutex_);
+  const Run* const stored = Find(run);
+  if (stored == nullptr) return NoSuchRun(run);
+  RunGlance glance;
+  glance.sources = static_cast<int64_t>(stored->sources.size());
+  glance.all_complete = stored->info.complete_sources == glance.sources;
+  if (!stored->sources.empty())
+    glance.world_size = stored->sources.begin()->second.data.context.world_size.value_or(-1);
+  if (IsPlainlyOpen({stored->info.expected_ranks, stored->info.finished_by_hand}, glance)) return false;
+  return Describe(run, *stored).state != RunState::kOpen;
 }
 
 absl::StatusOr<std::vector<RunUsage>> MemoryStore::Usage() {

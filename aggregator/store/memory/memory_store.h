@@ -50,6 +50,7 @@ class MemoryStore final : public JobStore {
                                                const std::vector<SourceExtent>& extents) override;
   absl::Status PutRanks(const std::string& run, const std::vector<std::pair<Hash128, int32_t>>& ranks) override;
   absl::StatusOr<std::vector<RunInfo>> ListRuns() override;
+  absl::StatusOr<bool> IsComplete(const std::string& run) override;
   absl::StatusOr<LoadedRun> LoadRun(const std::string& run) override;
   // Keeps no answers: who asks a store in memory asks once.
   absl::StatusOr<std::optional<std::string>> FindAnswer(const std::string& /*run*/, const Hash128& /*key*/) override {
@@ -83,7 +84,7 @@ class MemoryStore final : public JobStore {
     int64_t conflicts = 0;
   };
   struct Run {
-    RunInfo info;  // state and counts are derived when asked
+    RunInfo info;  // state and the number of sources are derived when asked
     std::map<Hash128, Source> sources;
     std::set<Hash128> names;                                        // of all sources
     std::map<std::pair<std::string, std::string>, FileNote> files;  // by path and host

@@ -173,6 +173,13 @@ RunState StateOf(const RunFacts& facts, std::span<const SourcePresence> sources)
   return facts.analysed ? RunState::kAnalysed : RunState::kComplete;
 }
 
+bool IsPlainlyOpen(const RunFacts& facts, const RunGlance& glance) {
+  if (facts.finished_by_hand) return false;
+  const int64_t expected = facts.expected_ranks >= 0 ? facts.expected_ranks : glance.world_size;
+  // No source is more than one rank.
+  return !glance.all_complete || glance.sources == 0 || glance.sources < expected;
+}
+
 absl::Status CheckExpectedRanks(const std::string& run, const RunInfo& stored, int32_t expected_ranks) {
   if (!stored.finished_by_hand || expected_ranks < 0 || expected_ranks == stored.expected_ranks) {
     return absl::OkStatus();

@@ -59,6 +59,14 @@ struct RunFacts {
 // Complete: finished by hand, or all sources complete and as many ranks present as are expected (--expect-ranks, else
 // the largest world size that a source claims; a source without a claim counts as one rank). Nothing expected: open.
 [[nodiscard]] RunState StateOf(const RunFacts& facts, std::span<const SourcePresence> sources);
+// What tells of most open runs that they are, without a look at each source.
+struct RunGlance {
+  int64_t sources = 0;
+  bool all_complete = false;
+  int64_t world_size = -1;  // the largest that a source claims, or any less; -1 = none
+};
+// Never true where StateOf says anything but kOpen.
+[[nodiscard]] bool IsPlainlyOpen(const RunFacts& facts, const RunGlance& glance);
 
 // OK, or kFailedPrecondition: a run finished by hand keeps its expected ranks.
 [[nodiscard]] absl::Status CheckExpectedRanks(const std::string& run, const RunInfo& stored, int32_t expected_ranks);

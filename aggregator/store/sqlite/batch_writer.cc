@@ -12,6 +12,7 @@
 #include "aggregator/store/memory/run_assembly.h"
 #include "aggregator/store/sqlite/binding.h"
 #include "aggregator/store/sqlite/row_fields.h"
+#include "aggregator/store/sqlite/run_counts.h"
 #include "analysis/base/status_macros.h"
 #include "proto/batch_codec.h"
 #include "proto/column_codec.h"
@@ -87,13 +88,15 @@ absl::Status BatchWriter::WriteNames(const Batch& batch) {
                             db_.Prepare("INSERT OR IGNORE INTO name (run, hash, text) VALUES (?, ?, ?)"));
   LOCKSTEP_ASSIGN_OR_RETURN(Statement map, db_.Prepare("INSERT INTO source_name (source, local, name) SELECT ?, ?, id "
                                                        "FROM name WHERE run = ? AND hash = ?"));
+  int64_t fresh = 0;
   for (const NameDef& name : batch.names) {
     Binder(define).Int(run_).Blob(name.hash.Bytes()).Text(name.text);
     LOCKSTEP_RETURN_IF_ERROR(define.Run());
+    fresh += db_.Changes();
     Binder(map).Int(source_).Int(name.id).Int(run_).Blob(name.hash.Bytes());
     LOCKSTEP_RETURN_IF_ERROR(map.Run());
   }
-  return absl::OkStatus();
+  return AddToCount(db_, RunCount::kNames, run_, fresh);
 }
 
 absl::Status BatchWriter::WriteCommunicators(const Batch& batch) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "analysis/base/status_macros.h"
 #include "platform/sqlite.h"
 
 namespace lockstep {
@@ -45,6 +46,18 @@ class Binder {
   Statement& statement_;
   int next_ = 1;
 };
+
+// Calls fn(statement) for each row of a query with one integer parameter.
+template <typename Fn>
+absl::Status ForEachRow(Database& db, std::string_view sql, int64_t parameter, Fn fn) {
+  LOCKSTEP_ASSIGN_OR_RETURN(Statement statement, db.Prepare(sql));
+  statement.BindInt(1, parameter);
+  while (true) {
+    LOCKSTEP_ASSIGN_OR_RETURN(const bool more, statement.Step());
+    if (!more) return absl::OkStatus();
+    LOCKSTEP_RETURN_IF_ERROR(fn(statement));
+  }
+}
 
 // What does not decode was written whole and is damaged now: kDataLoss.
 [[nodiscard]] inline absl::Status ReadBack(const absl::Status& status) {

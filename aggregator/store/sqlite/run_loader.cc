@@ -10,6 +10,7 @@
 #include "aggregator/store/sqlite/binding.h"
 #include "aggregator/store/sqlite/instance_reader.h"
 #include "aggregator/store/sqlite/row_fields.h"
+#include "aggregator/store/sqlite/run_description.h"
 #include "analysis/base/status_macros.h"
 #include "analysis/model/source_extent.h"
 #include "platform/executor.h"
@@ -20,26 +21,6 @@
 
 namespace lockstep {
 namespace {
-
-// Calls fn(statement) for each row of a query with one integer parameter.
-template <typename Fn>
-absl::Status ForEachRow(Database& db, std::string_view sql, int64_t parameter, Fn fn) {
-  LOCKSTEP_ASSIGN_OR_RETURN(Statement statement, db.Prepare(sql));
-  statement.BindInt(1, parameter);
-  while (true) {
-    LOCKSTEP_ASSIGN_OR_RETURN(const bool more, statement.Step());
-    if (!more) return absl::OkStatus();
-    LOCKSTEP_RETURN_IF_ERROR(fn(statement));
-  }
-}
-
-absl::StatusOr<int64_t> IdOfRun(Database& db, const std::string& run) {
-  LOCKSTEP_ASSIGN_OR_RETURN(Statement known, db.Prepare("SELECT id FROM run WHERE name = ?"));
-  Binder(known).Text(run);
-  LOCKSTEP_ASSIGN_OR_RETURN(const bool found, known.Step());
-  if (!found) return NoSuchRun(run);
-  return known.Int(0);
-}
 
 // Reads the `row` blobs of a table in order of arrival.
 template <typename Row>
@@ -260,46 +241,6 @@ absl::Status LoadFileNotes(Database& db, int64_t run, std::vector<FileNote>* fil
   return absl::OkStatus();
 }
 
-absl::StatusOr<RunInfo> DescribeRun(Database& db, int64_t run, const Statement& found) {
-  RunInfo info;
-  info.name = std::string(found.Text(1));
-  info.expected_ranks = static_cast<int32_t>(IntOr(found, 2, -1));
-  info.finished_by_hand = found.Int(3) != 0;
-  std::vector<SourcePresence> presences;
-  LOCKSTEP_RETURN_IF_ERROR(ForEachRow(db, "SELECT claimed_rank, world_size, complete FROM source WHERE run = ?", run,
-                                      [&](const Statement& source) {
-                                        SourcePresence& presence = presences.emplace_back();
-                                        if (!source.IsNull(0)) presence.rank = static_cast<int32_t>(source.Int(0));
-                                        if (!source.IsNull(1))
-                                          presence.world_size = static_cast<int32_t>(source.Int(1));
-                                        presence.complete = source.Int(2) != 0;
-                                        if (presence.complete) ++info.complete_sources;
-                                        return absl::OkStatus();
-                                      }));
-  info.sources = static_cast<int64_t>(presences.size());
-  info.state = StateOf({info.expected_ranks, info.finished_by_hand, found.Int(4) != 0}, presences);
-  return info;
-}
-
-constexpr std::string_view kRunColumns =
-    "SELECT id, name, expected_ranks, finished_by_hand, analysed_revision IS revision, revision, changed_unix_ns FROM "
-    "run ";
-
-absl::StatusOr<std::pair<RunContent, RunInfo>> FindRun(Database& db, const std::string& run) {
-  LOCKSTEP_ASSIGN_OR_RETURN(Statement statement, db.Prepare(std::string(kRunColumns) + "WHERE name = ?"));
-  statement.BindText(1, run);
-  LOCKSTEP_ASSIGN_OR_RETURN(const bool known, statement.Step());
-  if (!known) return NoSuchRun(run);
-  RunContent content;
-  content.run_id = statement.Int(0);
-  content.revision = statement.Int(5);
-  content.changed_unix_ns = statement.Int(6);
-  LOCKSTEP_ASSIGN_OR_RETURN(RunInfo info, DescribeRun(db, content.run_id, statement));
-  content.expected_ranks = info.expected_ranks;
-  content.finished_by_hand = info.finished_by_hand;
-  return std::make_pair(content, std::move(info));
-}
-
 }  // namespace
 
 absl::StatusOr<std::map<Hash128, Hash128>> ReadContentHashes(Database& db, const std::string& run) {
@@ -328,17 +269,6 @@ absl::StatusOr<std::vector<SourceContext>> LoadSourceContexts(Database& db, cons
                                         return absl::OkStatus();
                                       }));
   return contexts;
-}
-
-absl::StatusOr<std::vector<RunInfo>> DescribeRuns(Database& db) {
-  LOCKSTEP_ASSIGN_OR_RETURN(Statement statement, db.Prepare(std::string(kRunColumns) + "ORDER BY name"));
-  std::vector<RunInfo> infos;
-  while (true) {
-    LOCKSTEP_ASSIGN_OR_RETURN(const bool more, statement.Step());
-    if (!more) return infos;
-    LOCKSTEP_ASSIGN_OR_RETURN(RunInfo info, DescribeRun(db, statement.Int(0), statement));
-    infos.push_back(std::move(info));
-  }
 }
 
 absl::StatusOr<LoadedRun> LoadStoredRun(Database db, const std::string& run, RunTables tables) {

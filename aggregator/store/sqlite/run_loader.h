@@ -27,7 +27,4 @@ enum class RunTables : uint8_t {
 // The contexts of its sources alone, by source id. kNotFound.
 [[nodiscard]] absl::StatusOr<std::vector<SourceContext>> LoadSourceContexts(Database& db, const std::string& run);
 
-// Name, state and counts of all runs (by name), or of one.
-[[nodiscard]] absl::StatusOr<std::vector<RunInfo>> DescribeRuns(Database& db);
-
 }  // namespace lockstep

@@ -308,6 +308,18 @@ CREATE TABLE batch_step_kernels (
   columns BLOB NOT NULL,
   UNIQUE (source, sequence)
 );
+)sql",
+                                        // What is asked at every stream, without reading all that is there.
+                                        R"sql(
+ALTER TABLE run ADD COLUMN sources INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE run ADD COLUMN names INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE run ADD COLUMN files INTEGER NOT NULL DEFAULT 0;
+UPDATE run SET sources = (SELECT count(*) FROM source WHERE source.run = run.id),
+  names = (SELECT count(*) FROM name WHERE name.run = run.id),
+  files = (SELECT count(*) FROM file_note WHERE file_note.run = run.id);
+CREATE INDEX source_of_run ON source (run, complete, world_size, claimed_rank);
+ALTER TABLE file_note ADD COLUMN note_id BLOB;
+CREATE INDEX file_note_by_id ON file_note (run, note_id);
 )sql"};
 
 const std::string_view kStoreTables[22] = {

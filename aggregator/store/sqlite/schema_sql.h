@@ -6,7 +6,7 @@
 namespace lockstep {
 
 // kStoreMigrations[v] takes a store from schema v to v + 1; the first creates everything.
-extern const char* const kStoreMigrations[8];
+extern const char* const kStoreMigrations[9];
 // The answers that were kept, and what trace files gave: about the content, no part of it. All others hold content.
 inline constexpr std::string_view kAnswerTable = "answer";
 inline constexpr std::string_view kHeldFileTable = "held_file";

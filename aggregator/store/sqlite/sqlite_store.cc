@@ -9,8 +9,10 @@
 #include "aggregator/store/sqlite/answers.h"
 #include "aggregator/store/sqlite/batch_writer.h"
 #include "aggregator/store/sqlite/binding.h"
+#include "aggregator/store/sqlite/file_notes.h"
 #include "aggregator/store/sqlite/held_files.h"
-#include "aggregator/store/sqlite/run_loader.h"
+#include "aggregator/store/sqlite/run_counts.h"
+#include "aggregator/store/sqlite/run_description.h"
 #include "aggregator/store/sqlite/schema.h"
 #include "aggregator/store/sqlite/usage.h"
 #include "analysis/base/status_macros.h"
@@ -123,19 +125,10 @@ absl::Status SqliteStore::InTransaction(Work work) {
   return WaitFor(commit);
 }
 
-absl::StatusOr<int64_t> SqliteStore::Count(std::string_view sql, std::optional<int64_t> run_id) {
-  LOCKSTEP_ASSIGN_OR_RETURN(Statement count, db_.Prepare(sql));
-  if (run_id) count.BindInt(1, *run_id);
+absl::Status SqliteStore::CountRuns() {
+  LOCKSTEP_ASSIGN_OR_RETURN(Statement count, db_.Prepare("SELECT count(*) FROM run"));
   LOCKSTEP_RETURN_IF_ERROR(count.Step().status());
-  return count.Int(0);
-}
-
-absl::StatusOr<int64_t> SqliteStore::RunId(const std::string& run) {
-  LOCKSTEP_ASSIGN_OR_RETURN(Statement find, db_.Prepare("SELECT id FROM run WHERE name = ?"));
-  Binder(find).Text(run);
-  LOCKSTEP_ASSIGN_OR_RETURN(const bool known, find.Step());
-  if (!known) return NoSuchRun(run);
-  return find.Int(0);
+  return CheckRuns(limits_, count.Int(0));
 }
 
 absl::Status SqliteStore::UpdateRun(std::string_view sql, const std::string& run) {
@@ -158,10 +151,7 @@ absl::Status SqliteStore::OpenRun(const std::string& run, int32_t expected_ranks
                               db_.Prepare("INSERT OR IGNORE INTO run (name, changed_unix_ns) VALUES (?, ?)"));
     Binder(create).Text(run).Int(clock_.UnixNs());
     LOCKSTEP_RETURN_IF_ERROR(create.Run());
-    if (db_.Changes() > 0) {
-      LOCKSTEP_ASSIGN_OR_RETURN(const int64_t runs, Count("SELECT count(*) FROM run", std::nullopt));
-      LOCKSTEP_RETURN_IF_ERROR(CheckRuns(limits_, runs));
-    }
+    if (db_.Changes() > 0) LOCKSTEP_RETURN_IF_ERROR(CountRuns());
     LOCKSTEP_ASSIGN_OR_RETURN(Statement find,
                               db_.Prepare("SELECT expected_ranks, finished_by_hand FROM run WHERE name = ?"));
     Binder(find).Text(run);
@@ -251,13 +241,12 @@ absl::StatusOr<StoredSource> SqliteStore::PutSource(const std::string& run, cons
   StoredSource stored;
   stored.source_id = context.source_id;
   const auto put = [&]() LOCKSTEP_UNCHECKED_THREAD_SAFETY -> absl::Status {
-    LOCKSTEP_ASSIGN_OR_RETURN(const int64_t run_id, RunId(run));
+    LOCKSTEP_ASSIGN_OR_RETURN(const int64_t run_id, IdOfRun(db_, run));
     const absl::StatusOr<SourceRow> row = FindSource(run, run_id, context.source_id);
     if (absl::IsNotFound(row.status())) {
-      if (limits_.max_sources < StoreLimits::kNone) {
-        LOCKSTEP_ASSIGN_OR_RETURN(const int64_t sources, Count("SELECT count(*) FROM source WHERE run = ?", run_id));
-        LOCKSTEP_RETURN_IF_ERROR(CheckSources(limits_, run, sources + 1));
-      }
+      LOCKSTEP_ASSIGN_OR_RETURN(const int64_t sources, ReadCount(db_, RunCount::kSources, run_id));
+      LOCKSTEP_RETURN_IF_ERROR(CheckSources(limits_, run, sources + 1));
+      LOCKSTEP_RETURN_IF_ERROR(AddToCount(db_, RunCount::kSources, run_id, 1));
       return WriteContext(run_id, context, true);
     }
     LOCKSTEP_RETURN_IF_ERROR(row.status());
@@ -308,7 +297,7 @@ absl::Status SqliteStore::PutBatch(const std::string& run, const Hash128& source
   const BatchToWrite to_write = {hash, received};
   absl::Status conflict = absl::OkStatus();
   const absl::Status status = InTransaction([&]() LOCKSTEP_UNCHECKED_THREAD_SAFETY -> absl::Status {
-    LOCKSTEP_ASSIGN_OR_RETURN(const int64_t run_id, RunId(run));
+    LOCKSTEP_ASSIGN_OR_RETURN(const int64_t run_id, IdOfRun(db_, run));
     LOCKSTEP_ASSIGN_OR_RETURN(const SourceRow source, FindSource(run, run_id, source_id));
     if (batch.sequence >= 0 && batch.sequence < source.stream.next_sequence) {
       return CompareStored(run_id, source, source_id, hash, batch.sequence, &conflict);
@@ -318,8 +307,8 @@ absl::Status SqliteStore::PutBatch(const std::string& run, const Hash128& source
     }
     LOCKSTEP_RETURN_IF_ERROR(CheckBatch(source.stream, received));
     LOCKSTEP_RETURN_IF_ERROR(BatchWriter(db_, run_id, source.id).Write(to_write));
-    if (!batch.names.empty() && limits_.max_names < StoreLimits::kNone) {
-      LOCKSTEP_ASSIGN_OR_RETURN(const int64_t names, Count("SELECT count(*) FROM name WHERE run = ?", run_id));
+    if (!batch.names.empty()) {
+      LOCKSTEP_ASSIGN_OR_RETURN(const int64_t names, ReadCount(db_, RunCount::kNames, run_id));
       LOCKSTEP_RETURN_IF_ERROR(CheckNames(limits_, run, names));
     }
     LOCKSTEP_RETURN_IF_ERROR(WriteStream(source.id, After(source.stream, received)));
@@ -329,63 +318,24 @@ absl::Status SqliteStore::PutBatch(const std::string& run, const Hash128& source
 }
 
 absl::Status SqliteStore::PutFileNote(const std::string& run, const FileNote& note) {
-  v1::FileNote message;
-  ToProto(note, &message);
-  const std::string bytes = message.SerializeAsString();
   return InTransaction([&]() LOCKSTEP_UNCHECKED_THREAD_SAFETY -> absl::Status {
-    LOCKSTEP_ASSIGN_OR_RETURN(const int64_t run_id, RunId(run));
-    LOCKSTEP_ASSIGN_OR_RETURN(Statement find,
-                              db_.Prepare("SELECT note FROM file_note WHERE run = ? AND path = ? AND host = ?"));
-    Binder(find).Int(run_id).Text(message.path()).Text(message.host());
-    LOCKSTEP_ASSIGN_OR_RETURN(const bool known, find.Step());
-    if (known && find.Blob(0) == bytes) return absl::OkStatus();
-    find.Reset();
-    if (!known && limits_.max_files < StoreLimits::kNone) {
-      LOCKSTEP_ASSIGN_OR_RETURN(const int64_t files, Count("SELECT count(*) FROM file_note WHERE run = ?", run_id));
-      LOCKSTEP_RETURN_IF_ERROR(CheckFiles(limits_, run, files + 1));
-    }
-    // A note from before notes told their host (schema 1) is replaced, too.
-    LOCKSTEP_ASSIGN_OR_RETURN(Statement old,
-                              db_.Prepare("DELETE FROM file_note WHERE run = ? AND path = ? AND host = ''"));
-    Binder(old).Int(run_id).Text(message.path());
-    LOCKSTEP_RETURN_IF_ERROR(old.Run());
-    LOCKSTEP_ASSIGN_OR_RETURN(Statement put, db_.Prepare("INSERT OR REPLACE INTO file_note (run, path, host, status, "
-                                                         "reason, note) VALUES (?, ?, ?, ?, ?, ?)"));
-    Binder binder(put);
-    binder.Int(run_id).Text(message.path()).Text(message.host()).Text(message.status()).Text(message.reason());
-    binder.Blob(bytes);
-    LOCKSTEP_RETURN_IF_ERROR(put.Run());
-    return Touch(run_id);
+    LOCKSTEP_ASSIGN_OR_RETURN(const int64_t run_id, IdOfRun(db_, run));
+    LOCKSTEP_ASSIGN_OR_RETURN(const bool changed, WriteFileNote(db_, run, run_id, note, limits_));
+    return changed ? Touch(run_id) : absl::OkStatus();
   });
-}
-
-absl::StatusOr<std::set<Hash128>> SqliteStore::NoteIds(int64_t run_id) {
-  LOCKSTEP_ASSIGN_OR_RETURN(Statement find, db_.Prepare("SELECT note FROM file_note WHERE run = ?"));
-  Binder(find).Int(run_id);
-  std::set<Hash128> ids;
-  while (true) {
-    LOCKSTEP_ASSIGN_OR_RETURN(const bool more, find.Step());
-    if (!more) return ids;
-    v1::FileNote message;
-    if (!message.ParseFromString(std::string(find.Blob(0)))) return absl::DataLossError("a file note does not parse");
-    LOCKSTEP_ASSIGN_OR_RETURN(const FileNote note, ReadBack(FromProto(message)));
-    ids.insert(FileNoteId(note));
-  }
 }
 
 absl::StatusOr<std::vector<Hash128>> SqliteStore::Lacking(const std::string& run,
                                                           const std::vector<SourceExtent>& extents) {
   std::vector<Hash128> lacking;
   const absl::Status status = InTransaction([&]() LOCKSTEP_UNCHECKED_THREAD_SAFETY -> absl::Status {
-    LOCKSTEP_ASSIGN_OR_RETURN(const int64_t run_id, RunId(run));
-    std::optional<std::set<Hash128>> notes;  // read when one is asked for
+    LOCKSTEP_ASSIGN_OR_RETURN(const int64_t run_id, IdOfRun(db_, run));
+    NoteFinder notes(db_, run_id);
     for (const SourceExtent& extent : extents) {
       const absl::StatusOr<SourceRow> row = FindSource(run, run_id, extent.id);
       if (!row.ok() && !absl::IsNotFound(row.status())) return row.status();
-      if (!row.ok() && !notes) {
-        LOCKSTEP_ASSIGN_OR_RETURN(notes, NoteIds(run_id));
-      }
-      if (!(row.ok() ? Covers(row->stream, extent) : notes->contains(extent.id))) lacking.push_back(extent.id);
+      LOCKSTEP_ASSIGN_OR_RETURN(const bool there, row.ok() ? Covers(row->stream, extent) : notes.Holds(extent.id));
+      if (!there) lacking.push_back(extent.id);
     }
     return absl::OkStatus();
   });
@@ -395,7 +345,7 @@ absl::StatusOr<std::vector<Hash128>> SqliteStore::Lacking(const std::string& run
 
 absl::Status SqliteStore::PutRanks(const std::string& run, const std::vector<std::pair<Hash128, int32_t>>& ranks) {
   return InTransaction([&]() LOCKSTEP_UNCHECKED_THREAD_SAFETY -> absl::Status {
-    LOCKSTEP_ASSIGN_OR_RETURN(const int64_t run_id, RunId(run));
+    LOCKSTEP_ASSIGN_OR_RETURN(const int64_t run_id, IdOfRun(db_, run));
     LOCKSTEP_ASSIGN_OR_RETURN(Statement update,
                               db_.Prepare("UPDATE source SET rank = ? WHERE run = ? AND source_id = ?"));
     for (const auto& [source, rank] : ranks) {
@@ -412,6 +362,13 @@ absl::StatusOr<std::vector<RunInfo>> SqliteStore::ListRuns() {
   absl::StatusOr<std::vector<RunInfo>> infos = DescribeRuns(db_);
   if (!infos.ok()) return ExplainStoreError(infos.status(), path_);
   return infos;
+}
+
+absl::StatusOr<bool> SqliteStore::IsComplete(const std::string& run) {
+  const MutexLock lock(mutex_);
+  const absl::StatusOr<bool> complete = IsRunComplete(db_, run);
+  if (!complete.ok()) return ExplainStoreError(complete.status(), path_);
+  return complete;
 }
 
 absl::StatusOr<std::optional<std::string>> SqliteStore::FindAnswer(const std::string& run, const Hash128& key) {
@@ -440,7 +397,7 @@ absl::StatusOr<std::vector<HeldFile>> SqliteStore::HeldFiles(const std::string& 
 
 absl::Status SqliteStore::KeepHeldFiles(const std::string& run, const std::vector<HeldFile>& files) {
   const auto write = [&]() LOCKSTEP_UNCHECKED_THREAD_SAFETY -> absl::Status {
-    LOCKSTEP_ASSIGN_OR_RETURN(const int64_t run_id, RunId(run));
+    LOCKSTEP_ASSIGN_OR_RETURN(const int64_t run_id, IdOfRun(db_, run));
     return WriteHeldFiles(db_, run_id, files);
   };
   return Commit(write).status();

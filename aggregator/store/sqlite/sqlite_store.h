@@ -9,7 +9,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,6 +48,7 @@ class SqliteStore final : public JobStore {
                                                const std::vector<SourceExtent>& extents) override;
   absl::Status PutRanks(const std::string& run, const std::vector<std::pair<Hash128, int32_t>>& ranks) override;
   absl::StatusOr<std::vector<RunInfo>> ListRuns() override;
+  absl::StatusOr<bool> IsComplete(const std::string& run) override;
   absl::StatusOr<LoadedRun> LoadRun(const std::string& run) override;
   absl::StatusOr<LoadedRun> LoadCollectives(const std::string& run) override;
   absl::StatusOr<std::optional<std::string>> FindAnswer(const std::string& run, const Hash128& key) override;
@@ -83,13 +83,10 @@ class SqliteStore final : public JobStore {
   absl::Status InTransaction(Work work) LOCKSTEP_EXCLUDES(mutex_);
   // Runs a statement whose one parameter is the name of the run; kNotFound when it changes nothing.
   absl::Status UpdateRun(std::string_view sql, const std::string& run) LOCKSTEP_REQUIRES(mutex_);
-  // Number of rows of a table, or of those of one run.
-  absl::StatusOr<int64_t> Count(std::string_view sql, std::optional<int64_t> run_id) LOCKSTEP_REQUIRES(mutex_);
-  absl::StatusOr<int64_t> RunId(const std::string& run) LOCKSTEP_REQUIRES(mutex_);
+  // Refuses the run that was just made if there are too many.
+  absl::Status CountRuns() LOCKSTEP_REQUIRES(mutex_);
   absl::StatusOr<SourceRow> FindSource(const std::string& run, int64_t run_id, const Hash128& source)
       LOCKSTEP_REQUIRES(mutex_);
-  // Of the file notes, by FileNoteId.
-  absl::StatusOr<std::set<Hash128>> NoteIds(int64_t run_id) LOCKSTEP_REQUIRES(mutex_);
   absl::StatusOr<SourceContext> ReadContext(int64_t source) LOCKSTEP_REQUIRES(mutex_);
   absl::Status WriteContext(int64_t run_id, const SourceContext& context, bool is_new) LOCKSTEP_REQUIRES(mutex_);
   absl::Status WriteStream(int64_t source, const StreamState& stream) LOCKSTEP_REQUIRES(mutex_);

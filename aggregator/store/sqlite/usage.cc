@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "aggregator/store/sqlite/binding.h"
-#include "aggregator/store/sqlite/run_loader.h"
+#include "aggregator/store/sqlite/run_description.h"
 #include "aggregator/store/sqlite/schema_sql.h"
 #include "analysis/base/status_macros.h"
 

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <random>
 #include <string>
 #include <thread>
 #include <utility>
@@ -80,6 +81,7 @@ class JobStoreTest : public testing::TestWithParam<std::string> {
     const absl::StatusOr<std::vector<RunInfo>> infos = store_->ListRuns();
     EXPECT_TRUE(infos.ok()) << infos.status();
     EXPECT_EQ(infos->size(), 1u);
+    EXPECT_EQ(store_->IsComplete("run").value(), infos->front().state != RunState::kOpen);
     return infos->front();
   }
 
@@ -620,6 +622,34 @@ TEST_P(JobStoreTest, WithoutExpectedRanksTheClaimedWorldIsExpected) {
   EXPECT_EQ(Info().state, RunState::kOpen);  // the contexts claim a world of 4
   PutAll(Announce(3), MakeStream(3, 1, 1));
   EXPECT_EQ(Info().state, RunState::kComplete);
+}
+
+TEST_P(JobStoreTest, WhatIsAskedAtAGlanceIsWhatTheStateSays) {
+  EXPECT_TRUE(absl::IsNotFound(store_->IsComplete("none").status()));
+  ASSERT_TRUE(store_->DropRun("run").ok());
+  std::mt19937 random(1);
+  const auto below = [&](int limit) { return static_cast<int>(random() % static_cast<uint32_t>(limit)); };
+  std::map<bool, int> seen;
+  for (int i = 0; i < 150; ++i) {
+    ASSERT_TRUE(store_->OpenRun("run", below(5) - 1).ok());
+    const uint64_t sources = below(5);
+    for (uint64_t seed = 0; seed < sources; ++seed) {
+      SourceContext context = MakeContext(seed);
+      context.claims.clear();
+      if (below(3) > 0) context.claims.push_back({below(4), RankSource::kMetadata});
+      context.world_size = below(2) > 0 ? std::optional<int32_t>(below(5)) : std::nullopt;
+      ASSERT_TRUE(store_->PutSource("run", context).ok());
+      if (below(4) > 0) PutAll(context.source_id, MakeStream(seed, 1, 1));
+      ++seen[Info().state != RunState::kOpen];
+    }
+    if (below(8) == 0) {
+      ASSERT_TRUE(store_->FinishRun("run").ok());
+    }
+    ++seen[Info().state != RunState::kOpen];
+    ASSERT_TRUE(store_->DropRun("run").ok());
+  }
+  EXPECT_GT(seen[false], 100);
+  EXPECT_GT(seen[true], 100);
 }
 
 TEST_P(JobStoreTest, FinishingByHandCompletesTheRun) {

@@ -25,8 +25,10 @@ using samples::MakeContext;
 using samples::MakeStream;
 using testing::HasSubstr;
 
-// Without what schemas 4 to 8 added.
+// Without what schemas 4 to 9 added.
 const std::string kAsBeforeSchemaFour =
+    "DROP INDEX source_of_run; DROP INDEX file_note_by_id; ALTER TABLE file_note DROP COLUMN note_id; "
+    "ALTER TABLE run DROP COLUMN sources; ALTER TABLE run DROP COLUMN names; ALTER TABLE run DROP COLUMN files; "
     "DROP TABLE batch_step_kernels; DROP TABLE held_file; DROP TABLE answer; DROP TABLE batch_instances; "
     "ALTER TABLE run DROP COLUMN changed_unix_ns;";
 
@@ -219,6 +221,25 @@ TEST_F(SqliteStoreTest, ARunOfAnOlderSchemaIsAsOldAsItsTakeover) {
   const int64_t changed_ns = OpenFile()->Usage().value().at(0).changed_unix_ns;
   EXPECT_GE(changed_ns, before_ns);
   EXPECT_LE(changed_ns, SystemClock().UnixNs());
+}
+
+TEST_F(SqliteStoreTest, WhatIsCountedOfARunIsWhatItHas) {
+  const std::vector<Batch> stream = MakeStream(1, 3, 10);
+  const std::unique_ptr<SqliteStore> store = OpenFile();
+  ASSERT_TRUE(store->OpenRun("other", -1).ok());
+  ASSERT_TRUE(store->PutSource("other", MakeContext(1)).ok());
+  Fill(*store, 1, stream);
+  Fill(*store, 2, stream);  // the same names once more
+  Fill(*store, 1, stream);  // all of it was there
+  for (const char* status : {"used", "partial"}) ASSERT_TRUE(store->PutFileNote("run", {"a", "kineto", status}).ok());
+  EXPECT_EQ(Ask("SELECT group_concat(sources || ' ' || names || ' ' || files) FROM run ORDER BY name"),
+            fmt::format("1 0 0,2 {} 1", Ask("SELECT count(*) FROM name")));
+  EXPECT_NE(Ask("SELECT count(*) FROM name"), "0");
+  Batch damaged = stream[0];
+  damaged.names.push_back({7, HashOf("new"), "new"});  // not the id that comes next
+  ASSERT_TRUE(store->PutSource("run", MakeContext(3)).ok());
+  ASSERT_FALSE(store->PutBatch("run", MakeContext(3).source_id, HashOf("x"), damaged).ok());
+  EXPECT_EQ(Ask("SELECT sources || ' ' || (names = (SELECT count(*) FROM name)) FROM run WHERE name = 'run'"), "3 1");
 }
 
 TEST_F(SqliteStoreTest, AFullDiskIsToldWithTheFileAndNothingHalfWritten) {

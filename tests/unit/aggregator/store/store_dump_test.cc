@@ -168,7 +168,7 @@ TEST_F(StoreDumpTest, NoTextOfTheDumpDependsOnWhenItWasWritten) {
     Put(*store, "run", 1, MakeStream(1, 1, 10)[0]);
   }
   Change("b.db",
-         "UPDATE run SET revision = 99, analysed_revision = 99, changed_unix_ns = 1;"
+         "UPDATE run SET revision = 99, analysed_revision = 99, changed_unix_ns = 1, sources = 9, names = 9, files = 9;"
          "UPDATE source SET rank = 7; UPDATE batch SET instance_bytes = 1");
   EXPECT_EQ(Dump("a.db"), Dump("b.db"));
 }
@@ -198,8 +198,9 @@ TEST_F(OneRunTest, AChangeOfAnyColumnThatIsNoBookkeepingShows) {
   Fill("base.db", stream_, context_, NoteOf("f"));
   const std::string want = Dump("base.db");
   const std::set<std::string> keeping = {
-      "run.id",      "run.revision", "run.analysed_revision", "run.changed_unix_ns", "source.id",
-      "source.rank", "name.id",      "batch.instance_bytes"};
+      "run.id",      "run.revision",     "run.analysed_revision", "run.changed_unix_ns", "source.id",
+      "source.rank", "name.id",          "batch.instance_bytes",  "run.sources",         "run.names",
+      "run.files",   "file_note.note_id"};
   std::vector<std::pair<std::string, std::string>> columns;
   {
     absl::StatusOr<Database> db = Database::Open(Path("base.db"), Database::Mode::kReadWriteCreate);

@@ -12,6 +12,7 @@
 #include "aggregator/store/dump/store_dump.h"
 #include "aggregator/store/sqlite/schema.h"
 #include "aggregator/store/sqlite/sqlite_store.h"
+#include "analysis/model/source_extent.h"
 #include "platform/temp_dir.h"
 
 namespace lockstep {
@@ -111,6 +112,20 @@ TEST_F(MigrationTest, ARunOfAnOlderStoreIsLoadedAndGoesOn) {
   }
 }
 
+TEST_F(MigrationTest, WhatIsKeptBesideARunIsAddedForRunsOfOlderStores) {
+  const FileNote note = {"sim/t/rank0.json.gz", "kineto", "used"};
+  for (int64_t version = 1; version <= kStoreSchemaVersion; ++version) {
+    const std::string path = Make(version);
+    const auto store = SqliteStore::Open(path).value();
+    EXPECT_EQ(Ask(path, "SELECT sources FROM run"), 1);
+    EXPECT_EQ(Ask(path, "SELECT names FROM run"), 24);
+    EXPECT_EQ(Ask(path, "SELECT files FROM run"), 1);
+    EXPECT_THAT(store->Lacking("old", {{FileNoteId(note), 1}, {{4, 4}, 1}}).value(),
+                testing::ElementsAre(Hash128{4, 4}))
+        << "schema " << version;
+  }
+}
+
 TEST_F(MigrationTest, ANewerStoreIsRefusedUntouched) {
   const std::string path = Make(kStoreSchemaVersion, fmt::format("PRAGMA user_version={}", kStoreSchemaVersion + 1));
   ExpectRefusedUntouched(path, absl::StatusCode::kFailedPrecondition, "use the newer program");
@@ -118,9 +133,9 @@ TEST_F(MigrationTest, ANewerStoreIsRefusedUntouched) {
 
 TEST_F(MigrationTest, AMigrationThatFailsLeavesTheOlderStoreAsItWas) {
   for (int64_t version = 1; version < kStoreSchemaVersion; ++version) {
-    const std::string path = Make(
-        version,
-        "CREATE TABLE batch_step_kernels (x); DROP VIEW v_step; DROP TABLE step; ALTER TABLE run RENAME TO other;");
+    const std::string path = Make(version,
+                                  "CREATE TABLE IF NOT EXISTS batch_step_kernels (x); DROP VIEW v_step; DROP TABLE "
+                                  "step; ALTER TABLE run RENAME TO other;");
     const auto store = SqliteStore::Open(path);
     EXPECT_TRUE(absl::IsDataLoss(store.status())) << store.status();
     EXPECT_THAT(std::string(store.status().message()), testing::AllOf(HasSubstr(path), HasSubstr("move it away")));

@@ -1,0 +1,26 @@
+// What a store says of its runs without loading them. One thread.
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "aggregator/store/job_store.h"
+#include "analysis/model/run_data.h"
+#include "platform/sqlite.h"
+
+namespace lockstep {
+
+// kNotFound, as by all below.
+[[nodiscard]] absl::StatusOr<int64_t> IdOfRun(Database& db, const std::string& run);
+// Name, state and counts of all runs (by name), or of one with the revision it has now.
+[[nodiscard]] absl::StatusOr<std::vector<RunInfo>> DescribeRuns(Database& db);
+[[nodiscard]] absl::StatusOr<std::pair<RunContent, RunInfo>> FindRun(Database& db, const std::string& run);
+// JobStore::IsComplete.
+[[nodiscard]] absl::StatusOr<bool> IsRunComplete(Database& db, const std::string& run);
+
+}  // namespace lockstep
