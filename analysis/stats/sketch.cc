@@ -12,14 +12,12 @@
 namespace lockstep {
 namespace {
 
-using Entries = std::vector<std::pair<int64_t, int64_t>>;  // (value, times), ascending
-
 constexpr int64_t kMaxInt64 = std::numeric_limits<int64_t>::max();
 constexpr uint128 kMaxUint128 = ~uint128{0};
 constexpr int64_t kQuantileUnit = 1'000'000'000;  // quantiles are compared in integers: 1 - 0.9 is not 0.1 in binary
 
 // Values that are added at once; so many up to that size add up, and their squares, within 128 bits.
-constexpr size_t kMostQuickValues = 128;
+constexpr size_t kMostQuickValues = ValueCounts::kMostAtOnce;
 constexpr int64_t kLargestQuickValue = int64_t{1} << 60;
 
 uint128 MultiplyStopping(uint128 a, uint128 b) {
@@ -33,103 +31,9 @@ int64_t Narrow(uint128 value) {
 
 uint128 Product(int64_t a, int64_t b) { return static_cast<uint128>(a) * static_cast<uint128>(b); }
 
-// Where std::lower_bound would point. Without branches on the comparison: values come in no order, so that each of them
-// would be mispredicted half of the time, and this is asked for every event.
-std::ptrdiff_t FirstNotBelow(const Entries& entries, int64_t key) {
-  const Entries::value_type* first = entries.data();
-  for (size_t left = entries.size(); left > 0;) {
-    const size_t half = (left + 1) / 2;
-    first += half * static_cast<size_t>(first[half - 1].first < key);
-    left -= half;
-  }
-  return first - entries.data();
-}
-
-void AddEntry(Entries& entries, int64_t key, int64_t times) {
-  if (entries.empty() || entries.back().first < key) {  // always where they come in order
-    entries.emplace_back(key, times);
-    return;
-  }
-  const auto at = entries.begin() + FirstNotBelow(entries, key);
-  if (at != entries.end() && at->first == key) {
-    at->second = AddStopping(at->second, times);
-  } else {
-    entries.insert(at, {key, times});
-  }
-}
-
-Entries MergeEntries(const Entries& a, const Entries& b) {
-  Entries out;
-  out.reserve(a.size() + b.size());
-  std::merge(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(out),
-             [](const auto& x, const auto& y) { return x.first < y.first; });
-  size_t kept = 0;
-  for (size_t i = 0; i < out.size(); ++i) {
-    if (kept > 0 && out[kept - 1].first == out[i].first) {
-      out[kept - 1].second = AddStopping(out[kept - 1].second, out[i].second);
-    } else {
-      out[kept++] = out[i];
-    }
-  }
-  out.resize(kept);
-  return out;
-}
-
-Entries EntriesOf(std::span<const int64_t> ascending) {
-  Entries out;
-  for (const int64_t key : ascending) {
-    if (out.empty() || out.back().first != key) out.emplace_back(key, 0);
-    ++out.back().second;
-  }
-  return out;
-}
-
-// Where the entry of each key is; where there is none, a place that has another key or no entry. The searches go side
-// by side: one alone waits for each of its comparisons.
-void FindPlaces(const Entries& entries, std::span<const int64_t> keys, std::span<uint32_t> places) {
-  std::fill(places.begin(), places.end(), 0);
-  for (auto left = static_cast<uint32_t>(entries.size()); left > 0;) {
-    const uint32_t half = (left + 1) / 2;
-    for (size_t i = 0; i < keys.size(); ++i) {
-      places[i] += half * static_cast<uint32_t>(entries[places[i] + half - 1].first < keys[i]);
-    }
-    left -= half;
-  }
-}
-
-// Entries of keys that there are none of; from behind, so that each entry is moved once.
-void InsertMissing(Entries& entries, const Entries& missing) {
-  size_t from = entries.size();
-  size_t left = missing.size();
-  entries.resize(from + left);
-  while (left > 0) {
-    const bool is_next = from == 0 || entries[from - 1].first < missing[left - 1].first;
-    entries[from + left - 1] = is_next ? missing[left - 1] : entries[from - 1];
-    (is_next ? left : from) -= 1;
-  }
-}
-
-// AddEntry once for each key, of which there are at most kMostQuickValues.
-void AddEntries(Entries& entries, std::span<const int64_t> keys) {
-  std::array<uint32_t, kMostQuickValues> places;
-  FindPlaces(entries, keys, std::span(places).first(keys.size()));
-  std::array<int64_t, kMostQuickValues> missing;
-  size_t count = 0;
-  for (size_t i = 0; i < keys.size(); ++i) {
-    if (places[i] < entries.size() && entries[places[i]].first == keys[i]) {
-      entries[places[i]].second = AddStopping(entries[places[i]].second, 1);
-    } else {
-      missing[count++] = keys[i];
-    }
-  }
-  if (count == 0) return;
-  std::sort(missing.begin(), missing.begin() + static_cast<std::ptrdiff_t>(count));
-  InsertMissing(entries, EntriesOf(std::span(missing).first(count)));
-}
-
-Histogram BucketsOf(const Entries& values) {
+Histogram BucketsOf(const ValueCounts& values) {
   Histogram out;
-  for (const auto& [value, times] : values) out.Add(BucketIndex(value), times);
+  values.ForEach([&out](int64_t value, int64_t times) { out.Add(BucketIndex(value), times); });
   return out;
 }
 
@@ -148,16 +52,6 @@ BucketSpan SpanOf(int16_t index, int64_t min, int64_t max) {
   const auto middle = static_cast<int64_t>((2 * first * last + (first + last) / 2) / (first + last));
   return {std::clamp(static_cast<int64_t>(first), min, max), std::clamp(middle, min, max),
           std::clamp(bounds.upper, min, max)};
-}
-
-// The value that holds the 1-based rank k.
-int64_t ValueOfRank(const Entries& entries, int64_t k) {
-  int64_t seen = 0;
-  for (const auto& [value, times] : entries) {
-    seen = AddStopping(seen, times);
-    if (seen >= k) return value;
-  }
-  return entries.back().first;
 }
 
 int16_t BucketOfRank(const Histogram& buckets, int64_t k) {
@@ -202,7 +96,7 @@ void Sketch::Add(int64_t value, int64_t times) {
     buckets_.Add(BucketIndex(value), times);
     return;
   }
-  AddEntry(values_, value, times);
+  values_.Add(value, times);
   if (values_.size() > kMaxDistinct) ForgetExact();
 }
 
@@ -236,7 +130,7 @@ Sketch Sketch::OfSorted(std::span<const int64_t> values) {
   Sketch out;
   if (values.empty()) return out;
   out.AddToMoments(values);
-  out.values_ = EntriesOf(values);
+  out.values_ = ValueCounts::OfSorted(values);
   if (out.values_.size() > kMaxDistinct) out.ForgetExact();
   return out;
 }
@@ -247,7 +141,7 @@ void Sketch::AddAll(std::span<const int64_t> values) {
     values = values.subspan(some.size());
     AddToMoments(some);
     if (exact_) {
-      AddEntries(values_, some);
+      values_.AddAll(some);
       if (values_.size() > kMaxDistinct) ForgetExact();
     } else {
       std::array<int16_t, kMostQuickValues> indices;
@@ -270,7 +164,7 @@ void Sketch::Merge(const Sketch& other) {
     return;
   }
   if (other.exact_ && exact_) {
-    values_ = MergeEntries(values_, other.values_);
+    values_.Merge(other.values_);
     if (values_.size() > kMaxDistinct) ForgetExact();
   } else {
     ForgetExact();
@@ -308,7 +202,7 @@ double Sketch::EstimatedSquaredDeviations() const {
     const double deviation = static_cast<double>(value) - centre;
     total += deviation * deviation * static_cast<double>(times);
   };
-  for (const auto& [value, times] : values_) add(value, times);
+  values_.ForEach(add);
   buckets_.ForEach([&](int16_t index, int64_t times) { add(SpanOf(index, min_, max_).middle, times); });
   return total;
 }
@@ -327,7 +221,7 @@ std::optional<QuantileEstimate> Sketch::Quantile(double q) const {
 QuantileEstimate Sketch::OrderStatistic(int64_t k) const {
   LOCKSTEP_CHECK(k >= 1 && k <= count_);
   if (exact_) {
-    const int64_t value = ValueOfRank(values_, k);
+    const int64_t value = values_.ValueOfRank(k);
     return {value, value, value, true};
   }
   return EstimateOf(BucketOfRank(buckets_, k), min_, max_);
@@ -335,8 +229,8 @@ QuantileEstimate Sketch::OrderStatistic(int64_t k) const {
 
 std::optional<double> Sketch::Median() const {
   if (!exact_ || count_ == 0) return std::nullopt;
-  const auto lower = static_cast<double>(ValueOfRank(values_, (count_ - 1) / 2 + 1));
-  const auto upper = static_cast<double>(ValueOfRank(values_, count_ / 2 + 1));
+  const auto lower = static_cast<double>(values_.ValueOfRank((count_ - 1) / 2 + 1));
+  const auto upper = static_cast<double>(values_.ValueOfRank(count_ / 2 + 1));
   return (lower + upper) / 2;
 }
 
@@ -347,9 +241,9 @@ Sketch::Excess Sketch::ExcessOver(int64_t threshold, int64_t base) const {
 
 Sketch::Excess Sketch::ExactExcess(int64_t threshold, int64_t base) const {
   uint128 total = 0;
-  for (const auto& [value, times] : values_) {
+  values_.ForEach([&](int64_t value, int64_t times) {
     if (value > threshold) total = AddStopping(total, Product(value - base, times));
-  }
+  });
   const int64_t narrow = Narrow(total);
   return {narrow, narrow, narrow};
 }
@@ -373,7 +267,7 @@ int64_t Sketch::CountAboveBucketOf(int64_t value) const {
   const int16_t index = BucketIndex(std::max<int64_t>(0, value));
   const int64_t upper = BoundsOf(index).upper;
   int64_t count = 0;
-  for (const auto& [key, times] : values_) count = AddStopping(count, key > upper ? times : 0);
+  values_.ForEach([&](int64_t key, int64_t times) { count = AddStopping(count, key > upper ? times : 0); });
   buckets_.ForEach([&](int16_t key, int64_t times) { count = AddStopping(count, key > index ? times : 0); });
   return count;
 }

@@ -19,14 +19,13 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include <absl/status/statusor.h>
 
 #include "analysis/base/int128.h"
 #include "analysis/stats/bucket_index.h"
 #include "analysis/stats/histogram.h"
+#include "analysis/stats/value_counts.h"
 
 namespace lockstep {
 
@@ -86,8 +85,8 @@ class Sketch {
   // Number of values that lie in histogram buckets above the bucket of `value` (also while the sketch is exact).
   [[nodiscard]] int64_t CountAboveBucketOf(int64_t value) const;
 
-  // (value, times) ascending, exact sketches; the buckets, histogram sketches.
-  [[nodiscard]] const std::vector<std::pair<int64_t, int64_t>>& values() const { return values_; }
+  // Of exact sketches; the buckets, of histogram sketches.
+  [[nodiscard]] const ValueCounts& values() const { return values_; }
   [[nodiscard]] const Histogram& buckets() const { return buckets_; }
   // Of the two, what it has.
   [[nodiscard]] size_t entries() const { return exact_ ? values_.size() : buckets_.size(); }
@@ -116,8 +115,8 @@ class Sketch {
   int64_t max_ = 0;
   uint128 sum_ = 0;
   uint128 squares_ = 0;
-  std::vector<std::pair<int64_t, int64_t>> values_;  // exact: (value, times), ascending
-  Histogram buckets_;                                // otherwise
+  ValueCounts values_;  // exact
+  Histogram buckets_;   // otherwise
 };
 
 }  // namespace lockstep

@@ -162,7 +162,7 @@ absl::StatusOr<Sketch> SketchDecoder::Exact(Input& input) {
   LOCKSTEP_ASSIGN_OR_RETURN(const uint64_t n, input.Varint(Sketch::kMaxDistinct));
   Sketch sketch;
   constexpr size_t kLeastBytes = 2;  // of an entry
-  sketch.values_.reserve(std::min<size_t>(n, input.left() / kLeastBytes));
+  sketch.values_.Reserve(std::min<size_t>(n, input.left() / kLeastBytes));
   const auto add = [&](uint64_t value, int64_t times) { sketch.Add(static_cast<int64_t>(value), times); };
   LOCKSTEP_RETURN_IF_ERROR(input.Entries(n, kMaxValue, add));
   return sketch;
@@ -226,7 +226,7 @@ void Sketch::EncodeTo(std::string& out) const {
     PutWide(out, squares_);
   }
   EntryWriter writer(out);
-  for (const auto& [value, times] : values_) writer.Put(static_cast<uint64_t>(value), times);
+  values_.ForEach([&](int64_t value, int64_t times) { writer.Put(static_cast<uint64_t>(value), times); });
   buckets_.ForEach([&](int16_t index, int64_t times) {
     writer.Put(static_cast<uint64_t>(index + static_cast<int64_t>(kIndexOffset)), times);
   });

@@ -96,11 +96,11 @@ void AppendSketch(const Sketch& sketch, std::string* out) {
     AppendHex(encoded, out);
   }
   *out += sketch.exact() ? " values" : " buckets";
-  for (const auto& [value, times] : sketch.values()) {
-    fmt::format_to(std::back_inserter(*out), " {}x{}", value, times);
-  }
-  sketch.buckets().ForEach(
-      [out](int16_t bucket, int64_t times) { fmt::format_to(std::back_inserter(*out), " {}x{}", bucket, times); });
+  const auto append = [out](int64_t of, int64_t times) {
+    fmt::format_to(std::back_inserter(*out), " {}x{}", of, times);
+  };
+  sketch.values().ForEach(append);
+  sketch.buckets().ForEach(append);
 }
 
 void AppendInstance(const InstanceRow& row, std::string* out) {
