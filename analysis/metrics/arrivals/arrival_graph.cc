@@ -14,21 +14,6 @@
 namespace lockstep {
 namespace {
 
-// Which instance each row of each rank belongs to; -1: of a communicator without others.
-std::vector<std::vector<int64_t>> InstanceOfRow(const MatchResult& match, size_t ranks) {
-  std::vector<std::vector<int64_t>> out(ranks);
-  for (size_t r = 0; r < ranks; ++r) out[r].assign(match.arrivals[r].size(), -1);
-  for (size_t i = 0; i < match.instances.size(); ++i) {
-    const MatchedInstance& instance = match.instances[i];
-    const Communicator& communicator = match.communicators[instance.communicator];
-    if (!instance.matched() && communicator.size < 2) continue;
-    for (const MatchedMember& m : instance.members) {
-      out[static_cast<size_t>(m.rank_index)][static_cast<size_t>(m.row)] = static_cast<int64_t>(i);
-    }
-  }
-  return out;
-}
-
 // The rows of one rank on its own clock, before anything is aligned.
 struct LocalRows {
   std::vector<ArrivalNode> nodes;
@@ -82,15 +67,16 @@ absl::StatusOr<LocalRows> LoadRows(const RunData& run, InstanceSource& instances
   }
 }
 
-// previous = the rank's last row of the same matched communicator.
-void LinkPrevious(const MatchResult& match, const std::vector<int64_t>& instance_of_row, LocalRows& rows) {
+// previous = the rank's last row of the same matched communicator. Of one without others there is no instance.
+void LinkPrevious(const MatchResult& match, const std::vector<ArrivalOfRow>& arrivals, LocalRows& rows) {
   std::map<uint32_t, int64_t> last;
   auto at = last.end();
-  for (size_t row = 0; row < rows.nodes.size() && row < instance_of_row.size(); ++row) {
-    const int64_t instance = instance_of_row[row];
-    rows.nodes[row].instance = instance;
-    if (instance < 0) continue;
-    const uint32_t communicator = match.instances[static_cast<size_t>(instance)].communicator;
+  for (size_t row = 0; row < rows.nodes.size() && row < arrivals.size(); ++row) {
+    if (arrivals[row].instance < 0) continue;
+    const MatchedInstance& instance = match.instances[static_cast<size_t>(arrivals[row].instance)];
+    const uint32_t communicator = instance.communicator;
+    if (!instance.matched() && match.communicators[communicator].size < 2) continue;
+    rows.nodes[row].instance = arrivals[row].instance;
     if (at == last.end() || at->first != communicator) at = last.try_emplace(communicator, -1).first;
     rows.nodes[row].previous = at->second;
     at->second = static_cast<int64_t>(row);
@@ -126,11 +112,10 @@ void AlignRows(const ClockModel& clock, int32_t rank_index, std::vector<ArrivalN
 }
 
 absl::StatusOr<std::vector<ArrivalNode>> LoadRank(const RunData& run, InstanceSource& instances,
-                                                  const RankResolution& ranks, const MatchResult& match, size_t rank,
-                                                  const std::vector<int64_t>& instance_of_row) {
+                                                  const RankResolution& ranks, const MatchResult& match, size_t rank) {
   if (instances.RowCount(ranks.ranks[rank].source) == 0) return std::vector<ArrivalNode>();
   LOCKSTEP_ASSIGN_OR_RETURN(LocalRows rows, LoadRows(run, instances, ranks.ranks[rank].source));
-  LinkPrevious(match, instance_of_row, rows);
+  LinkPrevious(match, match.arrivals[rank], rows);
   ChainSegments(rows.communicator, rows.nodes);
   AlignRows(match.clock, static_cast<int32_t>(rank), rows.nodes);
   return std::move(rows.nodes);
@@ -157,10 +142,8 @@ void SetOrder(const MatchResult& match, ArrivalGraph& graph) {
 absl::StatusOr<ArrivalGraph> LoadArrivalGraph(const RunData& run, InstanceSource& instances,
                                               const RankResolution& ranks, const MatchResult& match,
                                               Executor& executor) {
-  const std::vector<std::vector<int64_t>> instance_of_row = InstanceOfRow(match, ranks.ranks.size());
   std::vector<absl::StatusOr<std::vector<ArrivalNode>>> slots(ranks.ranks.size(), absl::UnknownError("not loaded"));
-  executor.ParallelFor(slots.size(),
-                       [&](size_t r) { slots[r] = LoadRank(run, instances, ranks, match, r, instance_of_row[r]); });
+  executor.ParallelFor(slots.size(), [&](size_t r) { slots[r] = LoadRank(run, instances, ranks, match, r); });
   ArrivalGraph graph;
   for (auto& slot : slots) {
     LOCKSTEP_RETURN_IF_ERROR(slot.status());

@@ -229,7 +229,7 @@ void FillWords(JoinedInstance& joined, bool all_pairs, int32_t size, const Clock
   if (instance.comparable) FillComparable(joined, all_pairs, clock);
 }
 
-void FillArrivals(const MatchedInstance& instance, std::vector<std::vector<ArrivalOfRow>>& arrivals) {
+void FillArrivals(const MatchedInstance& instance, size_t index, std::vector<std::vector<ArrivalOfRow>>& arrivals) {
   const bool usable = instance.usable();
   for (const MatchedMember& m : instance.members) {
     ArrivalOfRow& arrival = arrivals[static_cast<size_t>(m.rank_index)][static_cast<size_t>(m.row)];
@@ -237,6 +237,7 @@ void FillArrivals(const MatchedInstance& instance, std::vector<std::vector<Arriv
     arrival.usable = usable;
     arrival.arrival_ns = m.arrival_ns;
     arrival.resolved = usable && (m.wait_ns == 0 || m.wait_uncertainty_ns <= m.wait_ns);
+    arrival.instance = static_cast<int32_t>(index);
   }
 }
 

@@ -89,6 +89,7 @@ struct ArrivalOfRow {
   bool usable = false;
   bool resolved = false;   // matched confidently, comparable, and U <= wait (or no wait at all)
   bool duplicate = false;  // of a record that was told twice: in no instance
+  int32_t instance = -1;   // index into MatchResult::instances
 };
 
 // Where the sequence of a rank's instances broke: from here on its k-th is no longer the others' k-th.

@@ -181,23 +181,23 @@ void AddBreaks(const Work& work, size_t c, std::span<const MatchedInstance> inst
   out.breaks.insert(out.breaks.end(), found.begin(), found.end());
 }
 
-// The words of a communicator's instances, and themselves to where they belong in the result.
-void EmitOne(Work& work, size_t c, const ClockModel& clock, const AllPairs& all_pairs,
-             std::span<MatchedInstance> instances, std::vector<std::vector<ArrivalOfRow>>& arrivals) {
+// The words of a communicator's instances, and themselves to where they belong in the result: from `first` on.
+void EmitOne(Work& work, size_t c, const ClockModel& clock, const AllPairs& all_pairs, size_t first, MatchResult& out) {
   const CommunicatorPlan& plan = work.plans[c];
   std::vector<JoinedInstance>& joined = work.joins[c].instances;
   for (JoinedInstance& j : joined) {
     AlignMembers(j.instance, clock);
     j.sparse = j.sparse || (BindsAllPairs(all_pairs, j) && ShowsSparseExchange(j, clock));
     FillWords(j, BindsAllPairs(all_pairs, j), j.pair ? 2 : plan.info.size, clock);
-    FillArrivals(j.instance, arrivals);
     TellAlone(plan, j.instance);
     j.instance.in_sequence = j.receiver < 0 && !j.pair && plan.membership != Membership::kUnknown;
   }
   const std::vector<size_t> order = OrderOf(joined);
   for (size_t i = 0; i < order.size(); ++i) {
-    instances[i] = std::move(joined[order[i]].instance);
-    instances[i].index = static_cast<int64_t>(i);
+    MatchedInstance& instance = out.instances[first + i];
+    instance = std::move(joined[order[i]].instance);
+    instance.index = static_cast<int64_t>(i);
+    FillArrivals(instance, first + i, out.arrivals);
   }
   work.joins[c] = {};
 }
@@ -212,8 +212,7 @@ void Emit(Work& work, Executor& executor, MatchResult& out) {
     return std::span(out.instances).subspan(first[c], first[c + 1] - first[c]);
   };
   // A row is in one instance: none writes where another one does.
-  executor.ParallelFor(work.plans.size(),
-                       [&](size_t c) { EmitOne(work, c, out.clock, all_pairs[c], instances_of(c), out.arrivals); });
+  executor.ParallelFor(work.plans.size(), [&](size_t c) { EmitOne(work, c, out.clock, all_pairs[c], first[c], out); });
   for (size_t c = 0; c < work.plans.size(); ++c) {
     AddBreaks(work, c, instances_of(c), out);
     out.communicators.push_back(std::move(work.plans[c].info));

@@ -34,15 +34,16 @@ void ClockFreeCheck::AddEndDistances(const MatchedInstance& instance) {
 void ClockFreeCheck::Add(const MatchedInstance& instance) {
   if (!instance.all_pairs || !instance.complete) return;
   AddEndDistances(instance);
-  Candidate candidate;
-  candidate.spread_ns = instance.spread_ns;
+  if (instance.spread_ns == 0) return;
+  WaitSums candidate;
+  candidate.instances = 1;
   candidate.members = static_cast<int64_t>(instance.members.size());
   candidate.aligned_wait_ns = TotalWaitNs(instance);
   candidate.aligned_uncertainty_ns = TotalWaitUncertaintyNs(instance);
   for (const MatchedMember& m : instance.members) {
     candidate.wait_ns += m.end_ns - m.start_ns - instance.shortest_duration_ns;
   }
-  candidates_.push_back(candidate);
+  candidates_.Add(instance.spread_ns, candidate);
 }
 
 std::optional<ClockFreeWaits> ClockFreeCheck::Finish() {
@@ -51,17 +52,13 @@ std::optional<ClockFreeWaits> ClockFreeCheck::Finish() {
   const double sigma = kSigmaOfMedian * static_cast<double>(end_distances_.Quantile(0.5)->value);
   ClockFreeWaits out;
   out.end_sigma_ns = std::llround(sigma);
-  double members = 0;
-  for (const Candidate& c : candidates_) {
-    if (c.spread_ns == 0 || c.spread_ns < kMinSpreadSigmas * out.end_sigma_ns) continue;
-    ++out.instances;
-    members += static_cast<double>(c.members);
-    out.wait_total_ns += c.wait_ns;
-    out.aligned_wait_total_ns += c.aligned_wait_ns;
-    out.aligned_uncertainty_ns += c.aligned_uncertainty_ns;
-  }
-  if (out.instances == 0) return std::nullopt;
-  out.uncertainty_ns = std::llround(kHalfWidth * sigma * members);
+  const WaitSums valid = candidates_.From(kMinSpreadSigmas * out.end_sigma_ns);
+  if (valid.instances == 0) return std::nullopt;
+  out.instances = valid.instances;
+  out.wait_total_ns = valid.wait_ns;
+  out.aligned_wait_total_ns = valid.aligned_wait_ns;
+  out.aligned_uncertainty_ns = valid.aligned_uncertainty_ns;
+  out.uncertainty_ns = std::llround(kHalfWidth * sigma * static_cast<double>(valid.members));
   return out;
 }
 

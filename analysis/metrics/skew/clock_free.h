@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "analysis/metrics/match/match.h"
+#include "analysis/metrics/skew/sums_by_spread.h"
 #include "analysis/stats/sketch.h"
 #include "analysis/stats/sketch_feed.h"
 
@@ -39,17 +40,9 @@ class ClockFreeCheck {
   [[nodiscard]] std::optional<ClockFreeWaits> Finish();
 
  private:
-  struct Candidate {
-    int64_t spread_ns = 0;
-    int64_t members = 0;
-    int64_t wait_ns = 0;
-    int64_t aligned_wait_ns = 0;
-    int64_t aligned_uncertainty_ns = 0;
-  };
-
   void AddEndDistances(const MatchedInstance& instance);
 
-  std::vector<Candidate> candidates_;
+  SumsBySpread candidates_;
   Sketch end_distances_;
   SketchFeed distances_;
   std::vector<int64_t> ends_;  // of the instance in hand

@@ -140,11 +140,12 @@ TEST(InstanceWords, AMemberThatMayNotHaveWaitedIsUnresolved) {
   JoinedInstance joined = Instance({0, 3 * kUs}, 60 * kUs);
   FillWords(joined, true, 2, clock);
   std::vector<std::vector<ArrivalOfRow>> arrivals(2, std::vector<ArrivalOfRow>(1));
-  FillArrivals(joined.instance, arrivals);
+  FillArrivals(joined.instance, 4, arrivals);
   EXPECT_FALSE(arrivals[0][0].resolved);
+  EXPECT_EQ(arrivals[0][0].instance, 4);
   JoinedInstance clear = Instance({0, 30 * kUs}, 60 * kUs);
   FillWords(clear, true, 2, clock);
-  FillArrivals(clear.instance, arrivals);
+  FillArrivals(clear.instance, 0, arrivals);
   EXPECT_TRUE(arrivals[0][0].resolved);
 }
 
