@@ -54,8 +54,8 @@ std::vector<InstanceSums::Part> TasksOf(RunChapters& chapters,
 
 absl::Status SumSample(RunChapters& chapters, Executor& executor, InstanceSums& sums) {
   if (!chapters.sample_is_apart() || sums.causes == nullptr) return absl::OkStatus();
-  LOCKSTEP_ASSIGN_OR_RETURN(const RunChapters::Sample sample, chapters.TakeSample());
-  return sums.causes->SetSample(sample.matched, *sample.rows, executor);
+  LOCKSTEP_ASSIGN_OR_RETURN(RunChapters::Sample sample, chapters.TakeSample());
+  return sums.causes->SetSample(std::move(sample.matched), std::move(sample.rows), executor);
 }
 
 }  // namespace

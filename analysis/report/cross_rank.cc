@@ -34,11 +34,12 @@ absl::Status CrossRankSums::Add(const Chapter& chapter, InstanceSource& instance
   return absl::OkStatus();
 }
 
-absl::Status CrossRankSums::SetSample(std::shared_ptr<const MatchResult> match, InstanceSource& instances,
+absl::Status CrossRankSums::SetSample(std::shared_ptr<const MatchResult> match, std::shared_ptr<InstanceSource> rows,
                                       Executor& executor) {
   auto sample = std::make_shared<CrossRankSample>();
   sample->match = std::move(match);
-  LOCKSTEP_ASSIGN_OR_RETURN(sample->graph, LoadArrivalGraph(run_, instances, ranks_, *sample->match, executor));
+  LOCKSTEP_ASSIGN_OR_RETURN(sample->graph, LoadArrivalGraph(run_, *rows, ranks_, *sample->match, executor));
+  rows = nullptr;  // the graph has what is needed of them, and the replay needs their room
   executor.ParallelFor(2, [&](size_t part) {
     if (part == 0) sample->replay = std::make_unique<const Replay>(sample->graph, *sample->match, executor);
     if (part == 1) SumLateness(*sample);

@@ -46,8 +46,8 @@ class CrossRankSums {
   // last one counts. Errors: those of the instances.
   [[nodiscard]] absl::Status Add(const Chapter& chapter, InstanceSource& instances,
                                  std::shared_ptr<const MatchResult> sample, Executor& executor);
-  // A sample that no chapter is: its match and its rows.
-  [[nodiscard]] absl::Status SetSample(std::shared_ptr<const MatchResult> match, InstanceSource& instances,
+  // A sample that no chapter is: its match and its rows, which nobody else should hold: they are let go of.
+  [[nodiscard]] absl::Status SetSample(std::shared_ptr<const MatchResult> match, std::shared_ptr<InstanceSource> rows,
                                        Executor& executor);
   // The sums are used up.
   [[nodiscard]] std::unique_ptr<const CrossRank> Finish(const RunMatch& match, const AnalysisOptions& options);

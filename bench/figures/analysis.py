@@ -84,8 +84,8 @@ CHAPTERED = 4 << 20  # instances from which on a run is analysed in chapters
 
 def scale(bench, ranks, ids, target, seconds, sizes, layers=80):
     """The first summary of that many ranks: three sizes (instances a rank), and what the target of instances would take. Where the two
-    largest are analysed in chapters, each further instance takes what it took between these two, and memory is that of the largest: it
-    does not grow with the run; else both at the rate of the largest."""
+    largest are analysed in chapters, each further instance takes the time and the memory that it took between these two: chapters do not
+    grow with the run, sums over it a little; else both at the rate of the largest."""
     stores = [fleet(bench, ranks, instances, ids, layers) for instances in sizes]
     counts = [instances_of(bench, store) for store in stores]
     os.sync()
@@ -93,11 +93,15 @@ def scale(bench, ranks, ids, target, seconds, sizes, layers=80):
     rounds = [[analyse(bench, store)[1] for store in stores] for _ in range(3)]
     points = [{"instances": count, **median(runs).figures()} for count, runs in zip(counts, zip(*rounds))]
     before, last = points[-2:]
-    in_chapters = before["instances"] > CHAPTERED
-    further = (last["wall_s"] - before["wall_s"]) / (last["instances"] - before["instances"])
-    rate = max(0, further) if in_chapters else last["wall_s"] / last["instances"]
+
+    def further(figure):
+        if before["instances"] <= CHAPTERED:
+            return last[figure] / last["instances"]
+        return max(0, (last[figure] - before[figure]) / (last["instances"] - before["instances"]))
+
+    rate = further("wall_s")
     wall = last["wall_s"] + rate * (target - last["instances"])
-    peak_gib = last["peak_mib"] / 1024 * (1 if last["instances"] > CHAPTERED else target / last["instances"])
+    peak_gib = (last["peak_mib"] + further("peak_mib") * (target - last["instances"])) / 1024
     held = wall <= seconds and peak_gib <= 4
     rates = ", ".join(f"{p['wall_s'] / p['instances'] * 1e6:.2f}" for p in points)
     return row(f"{wall:.0f} s {peak_gib:.1f} GiB", wall / seconds, f"<= {seconds} s", held,
@@ -117,7 +121,7 @@ def analysis_names(bench):
 
 def analysis_wide(bench):
     """4,096 ranks x 10,000 instances with ids, from as many ranks of fewer."""
-    return scale(bench, 128 if bench.quick else 4096, "full", 4096 * 10_000, 60, (162, 324, 486) if bench.quick else (1134, 2025, 3240), 40)
+    return scale(bench, 128 if bench.quick else 4096, "full", 4096 * 10_000, 60, (162, 324, 486) if bench.quick else (2025, 3240, 6480), 40)
 
 
 def ingest(bench):

@@ -22,7 +22,7 @@ struct WaitSums {
 
 class SumsBySpread {
  public:
-  static constexpr size_t kMostHeld = 4096;
+  static constexpr size_t kMostHeld = 1024;
 
   void Add(int64_t spread_ns, const WaitSums& instance);
   // Of spreads >= least_ns; a bucket stands where the middle of its values does.
