@@ -57,8 +57,10 @@ struct RunFacts {
 };
 [[nodiscard]] SourcePresence PresenceOf(const SourceContext& context, bool complete);
 // Complete: finished by hand, or all sources complete and as many ranks present as are expected (--expect-ranks, else
-// the largest world size that a source claims; a source without a claim counts as one rank). Nothing expected: open.
+// the largest world size that a source claims; a source without a claim counts as one rank). Where nobody says how many
+// there are, those that came are all; without any it is open.
 [[nodiscard]] RunState StateOf(const RunFacts& facts, std::span<const SourcePresence> sources);
+
 // What tells of most open runs that they are, without a look at each source.
 struct RunGlance {
   int64_t sources = 0;
