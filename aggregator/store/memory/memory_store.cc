@@ -311,8 +311,9 @@ absl::StatusOr<bool> MemoryStore::IsComplete(const std::string& run) {
   RunGlance glance;
   glance.sources = static_cast<int64_t>(stored->sources.size());
   glance.all_complete = stored->info.complete_sources == glance.sources;
-  if (!stored->sources.empty())
+  if (!stored->sources.empty()) {
     glance.world_size = stored->sources.begin()->second.data.context.world_size.value_or(-1);
+  }
   if (IsPlainlyOpen({stored->info.expected_ranks, stored->info.finished_by_hand}, glance)) return false;
   return Describe(run, *stored).state != RunState::kOpen;
 }

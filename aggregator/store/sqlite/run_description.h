@@ -15,10 +15,10 @@
 
 namespace lockstep {
 
-// kNotFound, as by all below.
-[[nodiscard]] absl::StatusOr<int64_t> IdOfRun(Database& db, const std::string& run);
-// Name, state and counts of all runs (by name), or of one with the revision it has now.
+// Name, state and counts of all runs, by name.
 [[nodiscard]] absl::StatusOr<std::vector<RunInfo>> DescribeRuns(Database& db);
+// Of one run; kNotFound.
+[[nodiscard]] absl::StatusOr<int64_t> IdOfRun(Database& db, const std::string& run);
 [[nodiscard]] absl::StatusOr<std::pair<RunContent, RunInfo>> FindRun(Database& db, const std::string& run);
 // JobStore::IsComplete.
 [[nodiscard]] absl::StatusOr<bool> IsRunComplete(Database& db, const std::string& run);

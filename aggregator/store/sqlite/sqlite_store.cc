@@ -125,7 +125,7 @@ absl::Status SqliteStore::InTransaction(Work work) {
   return WaitFor(commit);
 }
 
-absl::Status SqliteStore::CountRuns() {
+absl::Status SqliteStore::CheckRunCount() {
   LOCKSTEP_ASSIGN_OR_RETURN(Statement count, db_.Prepare("SELECT count(*) FROM run"));
   LOCKSTEP_RETURN_IF_ERROR(count.Step().status());
   return CheckRuns(limits_, count.Int(0));
@@ -151,7 +151,7 @@ absl::Status SqliteStore::OpenRun(const std::string& run, int32_t expected_ranks
                               db_.Prepare("INSERT OR IGNORE INTO run (name, changed_unix_ns) VALUES (?, ?)"));
     Binder(create).Text(run).Int(clock_.UnixNs());
     LOCKSTEP_RETURN_IF_ERROR(create.Run());
-    if (db_.Changes() > 0) LOCKSTEP_RETURN_IF_ERROR(CountRuns());
+    if (db_.Changes() > 0) LOCKSTEP_RETURN_IF_ERROR(CheckRunCount());
     LOCKSTEP_ASSIGN_OR_RETURN(Statement find,
                               db_.Prepare("SELECT expected_ranks, finished_by_hand FROM run WHERE name = ?"));
     Binder(find).Text(run);

@@ -84,7 +84,7 @@ class SqliteStore final : public JobStore {
   // Runs a statement whose one parameter is the name of the run; kNotFound when it changes nothing.
   absl::Status UpdateRun(std::string_view sql, const std::string& run) LOCKSTEP_REQUIRES(mutex_);
   // Refuses the run that was just made if there are too many.
-  absl::Status CountRuns() LOCKSTEP_REQUIRES(mutex_);
+  absl::Status CheckRunCount() LOCKSTEP_REQUIRES(mutex_);
   absl::StatusOr<SourceRow> FindSource(const std::string& run, int64_t run_id, const Hash128& source)
       LOCKSTEP_REQUIRES(mutex_);
   absl::StatusOr<SourceContext> ReadContext(int64_t source) LOCKSTEP_REQUIRES(mutex_);

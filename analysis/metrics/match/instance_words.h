@@ -13,7 +13,7 @@ void AlignMembers(MatchedInstance& instance, const ClockModel& clock);
 // `size`: members of the communicator, -1 = unknown.
 void FillWords(JoinedInstance& joined, bool all_pairs, int32_t size, const ClockModel& clock);
 
-// What the exposure of each member needs: [rank index][row], which are there. `index`: of the instance among all.
+// What is told of the row of each member: [rank index][row], which are there. `index`: of the instance among all.
 void FillArrivals(const MatchedInstance& instance, size_t index, std::vector<std::vector<ArrivalOfRow>>& arrivals);
 
 }  // namespace lockstep
