@@ -18,6 +18,7 @@
 #include "agent/uplink/measured_transport.h"
 #include "analysis/base/status_macros.h"
 #include "analysis/base/time.h"
+#include "analysis/base/version.h"
 #include "platform/host.h"
 #include "platform/log.h"
 #include "platform/process.h"
@@ -59,7 +60,7 @@ UplinkClientOptions UplinkOptionsFrom(const AgentFlags& flags) {
   UplinkClientOptions options;
   options.session.hello = {.run = flags.run,
                            .agent = HostName(),
-                           .agent_version = LOCKSTEP_VERSION,
+                           .agent_version = std::string(Version()),
                            .expected_ranks = flags.expect_ranks,
                            .replace = flags.replace};
   options.give_up_after_ns.reset();

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "agent/spool/spool.h"
+#include "analysis/base/version.h"
 #include "platform/file_system.h"
 #include "platform/http/metrics_server.h"
 #include "platform/log.h"
@@ -124,7 +125,7 @@ std::variant<AgentFlags, int> ParseAgentFlags(int argc, const char* const* argv)
   CLI::App app("Condenses the rank traces of this node and streams them to a lockstep aggregator.", "lockstep-agent");
   AgentFlags flags;
   AddFlags(app, flags);
-  app.set_version_flag("--version", "lockstep-agent " LOCKSTEP_VERSION);
+  app.set_version_flag("--version", "lockstep-agent " + std::string(Version()));
   app.footer(kExamples);
   try {
     app.parse(argc, argv);

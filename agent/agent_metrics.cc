@@ -18,7 +18,7 @@ struct FolderSize {
 };
 
 // What does not exist (any more) counts nothing.
-FolderSize SizeOf(const std::string& folder) {
+FolderSize SizeOfFolder(const std::string& folder) {
   FolderSize size;
   std::error_code error;
   for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
@@ -40,9 +40,9 @@ void AddSpool(MetricsRegistry& registry, const std::string& spool, const SpoolDe
                     "Batches in the spool that the aggregator puts off because of a limit.",
                     [&depth] { return static_cast<double>(depth.State().parked); });
   registry.AddGauge("lockstep_agent_spool_bytes", "Size of the files in the spool folder.",
-                    [spool] { return static_cast<double>(SizeOf(spool).bytes); });
+                    [spool] { return static_cast<double>(SizeOfFolder(spool).bytes); });
   registry.AddGauge("lockstep_agent_spool_files", "Files in the spool folder: segments of batches, the ledger.",
-                    [spool] { return static_cast<double>(SizeOf(spool).files); });
+                    [spool] { return static_cast<double>(SizeOfFolder(spool).files); });
 }
 
 }  // namespace

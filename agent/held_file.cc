@@ -4,12 +4,13 @@
 
 #include <algorithm>
 
+#include "agent/condensing_digest.h"
 #include "agent/pipeline/nsys_export.h"
 #include "agent/pipeline/source_identity.h"
 #include "agent/spool/fields.h"
 #include "agent/watch/watch_list.h"
 #include "analysis/base/time.h"
-#include "lockstep/condensing_digest.h"
+#include "analysis/base/version.h"
 
 namespace lockstep {
 namespace {
@@ -74,7 +75,7 @@ std::optional<Hash128> HeldFileKey(const std::string& path, const CondenseFileOp
     return std::nullopt;
   }
   HashBuilder hash;
-  hash.Add(LOCKSTEP_VERSION).Add(kCondensingDigest).Add(path).Add(fingerprint->Bytes());
+  hash.Add(Version()).Add(CondensingDigest()).Add(path).Add(fingerprint->Bytes());
   hash.Add(static_cast<int64_t>(info.st_dev)).Add(static_cast<int64_t>(info.st_ino)).Add(int64_t{info.st_size});
   hash.Add(NsOf(info.st_mtim)).Add(NsOf(info.st_ctim));
   AddOptions(options, path, hash);

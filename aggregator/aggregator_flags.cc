@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <optional>
 
+#include "analysis/base/version.h"
 #include "platform/host.h"
 #include "platform/http/metrics_server.h"
 #include "platform/log.h"
@@ -129,7 +130,7 @@ std::variant<AggregatorFlags, int> ParseAggregatorFlags(int argc, const char* co
   AggregatorFlags flags;
   AddFlags(app, flags);
   AddLimits(app, flags);
-  app.set_version_flag("--version", "lockstep-aggregator " LOCKSTEP_VERSION);
+  app.set_version_flag("--version", "lockstep-aggregator " + std::string(Version()));
   app.footer(kExamples);
   try {
     app.parse(argc, argv);

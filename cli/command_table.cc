@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/base/version.h"
 #include "cli/analyze_command.h"
 #include "cli/runs_command.h"
 #include "cli/schema_command.h"
@@ -37,13 +38,13 @@ std::span<const Command> Commands() { return kCommands; }
 
 int RunLockstep(int argc, const char* const* argv) {
   CLI::App app("Cross-rank profiling of multi-GPU jobs: who waits for whom, and why.", "lockstep");
-  app.set_version_flag("--version", "lockstep " LOCKSTEP_VERSION);
+  app.set_version_flag("--version", "lockstep " + std::string(Version()));
   app.require_subcommand(1);
   app.footer(kFooter);
   std::vector<std::pair<CLI::App*, std::function<int()>>> verbs;
   for (const Command& command : Commands()) {
     CLI::App* verb = app.add_subcommand(command.name, command.summary);
-    verb->set_version_flag("--version", "lockstep " LOCKSTEP_VERSION);
+    verb->set_version_flag("--version", "lockstep " + std::string(Version()));
     verbs.emplace_back(verb, command.add(*verb));
   }
   try {

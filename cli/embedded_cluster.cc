@@ -5,6 +5,7 @@
 
 #include "agent/uplink/grpc/grpc_transport.h"
 #include "analysis/base/status_macros.h"
+#include "analysis/base/version.h"
 #include "cli/held_files.h"
 #include "platform/heap.h"
 #include "platform/host.h"
@@ -72,7 +73,7 @@ absl::StatusOr<IngestOutcome> EmbeddedCluster::Ingest(const EmbeddedIngest& what
   UplinkClientOptions options;
   options.session.hello = {.run = what.run,
                            .agent = HostName(),
-                           .agent_version = LOCKSTEP_VERSION,
+                           .agent_version = std::string(Version()),
                            .expected_ranks = what.expected_ranks,
                            .replace = what.replace};
   options.give_up_after_ns = 0;  // a failure inside one process does not heal

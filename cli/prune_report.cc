@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "analysis/base/time.h"
-#include "analysis/report/report.h"
+#include "analysis/report/json.h"
 #include "analysis/report/text/text_words.h"
 
 namespace lockstep {

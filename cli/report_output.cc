@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "analysis/report/json.h"
 #include "cli/command.h"
 
 namespace lockstep {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "analysis/base/status_macros.h"
-#include "analysis/report/report.h"
+#include "analysis/report/json.h"
 #include "analysis/report/text/text_words.h"
 #include "cli/filter_text.h"
 #include "cli/prune_report.h"
@@ -75,7 +75,7 @@ absl::StatusOr<PruneRequest> RequestFrom(const RunsFlags& flags) {
   return request;
 }
 
-int Prune(const RunsFlags& flags, const PruneRequest& request, const QueryClient& query) {
+int PruneRuns(const RunsFlags& flags, const PruneRequest& request, const QueryClient& query) {
   const absl::StatusOr<std::vector<PruneVerdict>> verdicts = query.Prune(request);
   if (!verdicts.ok()) {
     return Complain(verdicts.status(), kExitNoInput);
@@ -113,7 +113,7 @@ int RunRuns(const RunsFlags& flags) {
     const absl::Status finished = source->query().FinishRun(flags.finish);
     return finished.ok() ? kExitDone : Complain(finished, kExitNoInput);
   }
-  return flags.prune ? Prune(flags, *request, source->query()) : List(flags, source->query());
+  return flags.prune ? PruneRuns(flags, *request, source->query()) : List(flags, source->query());
 }
 
 }  // namespace

@@ -1,38 +1,96 @@
 # lockstep_library(name DIRS a b LINK x y [SHELL]): all .cc files of the folders (not of their subfolders) as one static
-# library; SHELL: compiled quickly.
-# lockstep_test(name DIRS a b LINK x y [LABELS l]): likewise for *_test.cc, each TEST registered with CTest.
-# A folder with no source yet gives an empty interface library, so that rooms can be declared before they are furnished.
+#   library. SHELL says that the code is not hot: it is compiled for a short build, not for speed.
+# lockstep_test(name DIRS a b LINK x y [LABELS l] [SHARDS n]): all *_test.cc files of the folders as one test program,
+#   which CTest runs as `n` processes (one unless told).
+# lockstep_program(name main LINK x y): one main file.
+# A folder without a source gives an empty interface library, so that a room can be declared before it is furnished.
 
+# -pthread, which some libraries ask for, stands everywhere, so that all files can share a precompiled header.
 add_library(lockstep_options INTERFACE)
 target_include_directories(lockstep_options INTERFACE ${CMAKE_SOURCE_DIR})
-target_compile_options(lockstep_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wno-missing-field-initializers -Werror)
-# GCC 12 sees overlaps and overflows in inlined std::string code that are not there (GCC bugs 105329 and 105651).
+target_compile_options(lockstep_options INTERFACE -pthread -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wno-missing-field-initializers -Werror)
+# GCC 12 reports overlaps and overflows in inlined std::string code that are not there (GCC bugs 105329 and 105651).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(lockstep_options INTERFACE -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread -Wno-array-bounds)
 endif()
-target_compile_definitions(lockstep_options INTERFACE LOCKSTEP_VERSION="${PROJECT_VERSION}")
 if(LOCKSTEP_SANITIZE)
   # Globally, so that generated code is instrumented as well.
   add_compile_options(-fsanitize=${LOCKSTEP_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -g1)
   add_link_options(-fsanitize=${LOCKSTEP_SANITIZE})
 endif()
 
-# Precompiled headers save a third of the build time. The dev and tidy presets build without them, which proves that
-# every file includes what it uses.
+# Code that is neither hot nor measured takes two thirds of the time to compile with these flags. (With -O0 tests take
+# twice as long to run: the linker may give the libraries their copies of inline functions.)
+set(LOCKSTEP_SHELL_OPTIONS $<$<CONFIG:Release>:-O1>)
+if(LOCKSTEP_SANITIZE)
+  set(LOCKSTEP_SHELL_OPTIONS -O0)
+endif()
+
+# Short builds: several files of a room are compiled as one (LOCKSTEP_UNITY), and the headers that most files use are
+# compiled once for each set of flags (LOCKSTEP_PCH). The dev and tidy presets do neither, which proves that every file
+# includes what it uses.
+option(LOCKSTEP_UNITY "compile several files of a room as one" OFF)
 option(LOCKSTEP_PCH "precompile the headers that most files use" OFF)
-function(lockstep_precompile target)
-  if(LOCKSTEP_PCH)
-    target_precompile_headers(${target} PRIVATE <algorithm> <cstdint> <functional> <map> <memory> <optional> <string>
-      <string_view> <tuple> <unordered_map> <utility> <vector> <fmt/format.h> <absl/status/statusor.h> ${ARGN})
-  endif()
+if(LOCKSTEP_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # GCC takes a file of a unity for a header, where a class with a member of a file-local type would be a mistake.
+  target_compile_options(lockstep_options INTERFACE -Wno-subobject-linkage)
+endif()
+
+function(lockstep_precompiled name)
+  cmake_parse_arguments(arg "" "" "OPTIONS;HEADERS" ${ARGN})
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/${name}.cc CONTENT "" @ONLY)
+  add_library(${name} OBJECT ${CMAKE_BINARY_DIR}/generated/${name}.cc)
+  target_link_libraries(${name} PRIVATE lockstep_options fmt::fmt absl::statusor)
+  target_compile_options(${name} PRIVATE ${arg_OPTIONS})
+  target_precompile_headers(${name} PRIVATE <algorithm> <array> <cstdint> <functional> <map> <memory> <optional> <set>
+    <string> <string_view> <tuple> <unordered_map> <utility> <vector> <fmt/format.h> <absl/status/statusor.h>
+    ${arg_HEADERS})
 endfunction()
 
-# Half the time to compile, for code that is neither hot nor measured: tests, and the shells of the programs (flags above all).
+set(LOCKSTEP_GUIDED)
+if(LOCKSTEP_FUZZ)
+  set(LOCKSTEP_GUIDED -fsanitize=fuzzer-no-link)
+endif()
+if(LOCKSTEP_PCH)
+  lockstep_precompiled(lockstep_pch OPTIONS ${LOCKSTEP_GUIDED})
+  lockstep_precompiled(lockstep_pch_shell OPTIONS ${LOCKSTEP_SHELL_OPTIONS} ${LOCKSTEP_GUIDED} HEADERS <nlohmann/json.hpp>)
+  if(LOCKSTEP_TESTS)
+    lockstep_precompiled(lockstep_pch_test OPTIONS ${LOCKSTEP_SHELL_OPTIONS} HEADERS <gtest/gtest.h> <gmock/gmock.h>)
+    target_link_libraries(lockstep_pch_test PRIVATE GTest::gtest GTest::gmock)
+  endif()
+endif()
+
 function(lockstep_compile_quickly target)
-  if(LOCKSTEP_SANITIZE)
-    target_compile_options(${target} PRIVATE -O0)
-  else()
-    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  target_compile_options(${target} PRIVATE ${LOCKSTEP_SHELL_OPTIONS})
+endfunction()
+
+# A unity of about this many lines takes some ten seconds to compile: less would compile the same headers more often,
+# more would make the wait after a change longer.
+set(LOCKSTEP_UNITY_LINES 2000)
+
+# Groups the files of a target, in their order, into unities of about that size.
+function(lockstep_unite target)
+  if(NOT LOCKSTEP_UNITY)
+    return()
+  endif()
+  get_target_property(files ${target} SOURCES)
+  set(lines 0)
+  set(number 0)
+  foreach(file ${files})
+    file(SIZE ${file} bytes)
+    math(EXPR lines "${lines} + ${bytes} / 40")
+    set_source_files_properties(${file} PROPERTIES UNITY_GROUP "${number}")
+    if(lines GREATER LOCKSTEP_UNITY_LINES)
+      set(lines 0)
+      math(EXPR number "${number} + 1")
+    endif()
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+endfunction()
+
+function(lockstep_precompile target pch)
+  if(LOCKSTEP_PCH)
+    target_precompile_headers(${target} REUSE_FROM ${pch})
   endif()
 endfunction()
 
@@ -48,26 +106,27 @@ endfunction()
 
 # What the fuzzers are guided by. Tests and programs themselves go without: it is a fifth of the time to compile them.
 function(lockstep_guide_fuzzers target)
-  if(LOCKSTEP_FUZZ)
-    target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
-  endif()
+  target_compile_options(${target} PRIVATE ${LOCKSTEP_GUIDED})
 endfunction()
 
 function(lockstep_library name)
   cmake_parse_arguments(arg "SHELL" "" "DIRS;LINK" ${ARGN})
   lockstep_sources(files ${arg_DIRS})
-  if(files)
-    add_library(${name} STATIC ${files})
-    target_link_libraries(${name} PUBLIC lockstep_options ${arg_LINK})
-    if(arg_SHELL)
-      lockstep_compile_quickly(${name})
-    endif()
-    lockstep_guide_fuzzers(${name})
-    lockstep_precompile(${name})
-  else()
+  if(NOT files)
     add_library(${name} INTERFACE)
     target_link_libraries(${name} INTERFACE lockstep_options ${arg_LINK})
+    return()
   endif()
+  add_library(${name} STATIC ${files})
+  target_link_libraries(${name} PUBLIC lockstep_options ${arg_LINK})
+  if(arg_SHELL)
+    lockstep_compile_quickly(${name})
+    lockstep_precompile(${name} lockstep_pch_shell)
+  else()
+    lockstep_precompile(${name} lockstep_pch)
+  endif()
+  lockstep_guide_fuzzers(${name})
+  lockstep_unite(${name})
 endfunction()
 
 # A program that answers: an allocator that many threads with short-lived data do not make slow.
@@ -84,18 +143,15 @@ function(lockstep_program name main)
   endif()
   add_executable(${name} ${CMAKE_SOURCE_DIR}/${main})
   target_link_libraries(${name} PRIVATE lockstep_options ${arg_LINK})
+  lockstep_compile_quickly(${name})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 endfunction()
 
 # What ThreadSanitizer judges.
 add_custom_target(concurrency_tests)
-# Every other test program, and the others: what a change is tested with where each takes minutes to build.
-add_custom_target(test_half_0)
-add_custom_target(test_half_1)
-set_property(GLOBAL PROPERTY LOCKSTEP_NEXT_HALF 0)
 
 function(lockstep_test name)
-  cmake_parse_arguments(arg "" "" "DIRS;LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "" "SHARDS" "DIRS;LINK;LABELS" ${ARGN})
   set(files)
   foreach(dir ${arg_DIRS})
     file(GLOB found CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${dir}/*_test.cc)
@@ -107,16 +163,22 @@ function(lockstep_test name)
   add_executable(${name} ${files})
   target_link_libraries(${name} PRIVATE lockstep_options ${arg_LINK} GTest::gtest GTest::gmock GTest::gtest_main)
   lockstep_compile_quickly(${name})
-  lockstep_precompile(${name} <gtest/gtest.h> <gmock/gmock.h>)
+  lockstep_precompile(${name} lockstep_pch_test)
+  lockstep_unite(${name})
   if("concurrency" IN_LIST arg_LABELS)
     add_dependencies(concurrency_tests ${name})
   endif()
-  get_property(half GLOBAL PROPERTY LOCKSTEP_NEXT_HALF)
-  add_dependencies(test_half_${half} ${name})
-  math(EXPR half "1 - ${half}")
-  set_property(GLOBAL PROPERTY LOCKSTEP_NEXT_HALF ${half})
-  gtest_discover_tests(${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} DISCOVERY_TIMEOUT 60
-                       PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 600)
+  if(NOT arg_SHARDS)
+    add_test(NAME ${name} COMMAND ${name} --gtest_brief=1 WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+    set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 600)
+    return()
+  endif()
+  math(EXPR last "${arg_SHARDS} - 1")
+  foreach(shard RANGE ${last})
+    add_test(NAME ${name}_${shard} COMMAND ${name} --gtest_brief=1 WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+    set_tests_properties(${name}_${shard} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 600
+      ENVIRONMENT "GTEST_TOTAL_SHARDS=${arg_SHARDS};GTEST_SHARD_INDEX=${shard}")
+  endforeach()
 endfunction()
 
 add_custom_target(fuzzers)

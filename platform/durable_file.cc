@@ -19,7 +19,7 @@ namespace {
 
 constexpr mode_t kOwnerOnly = 0600;
 
-absl::Status Failure(std::string_view what, const std::string& path, int error) {
+absl::Status FileFailure(std::string_view what, const std::string& path, int error) {
   const std::string text = fmt::format("cannot {} {}", what, path);
   if (error == ENOSPC || error == EDQUOT) {
     return absl::ResourceExhaustedError(fmt::format("{}: the disk is full", text));
@@ -35,11 +35,11 @@ absl::StatusOr<DurableFile> DurableFile::OpenExisting(const std::string& path) {
 absl::StatusOr<DurableFile> DurableFile::OpenWith(const std::string& path, int flags) {
   UniqueFd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC | flags, kOwnerOnly));
   if (!fd) {
-    return Failure("open", path, errno);
+    return FileFailure("open", path, errno);
   }
   struct stat info {};
   if (::fstat(fd.get(), &info) != 0) {
-    return Failure("tell the size of", path, errno);
+    return FileFailure("tell the size of", path, errno);
   }
   return DurableFile(std::move(fd), info.st_size, path);
 }
@@ -52,7 +52,7 @@ absl::Status DurableFile::Append(std::string_view bytes) {
       continue;
     }
     if (written <= 0) {
-      const absl::Status failure = Failure("write to", path_, written == 0 ? EIO : errno);
+      const absl::Status failure = FileFailure("write to", path_, written == 0 ? EIO : errno);
       if (at > size_) {
         LOCKSTEP_RETURN_IF_ERROR(Truncate(size_));
       }
@@ -70,7 +70,7 @@ absl::Status DurableFile::Sync() const {
   do {
     result = ::fdatasync(fd_.get());
   } while (result != 0 && errno == EINTR);
-  return result == 0 ? absl::OkStatus() : Failure("sync", path_, errno);
+  return result == 0 ? absl::OkStatus() : FileFailure("sync", path_, errno);
 }
 
 absl::StatusOr<std::string> DurableFile::ReadAt(int64_t offset, int64_t size) const {
@@ -83,7 +83,7 @@ absl::StatusOr<std::string> DurableFile::ReadAt(int64_t offset, int64_t size) co
       continue;
     }
     if (got < 0) {
-      return Failure("read", path_, errno);
+      return FileFailure("read", path_, errno);
     }
     if (got == 0) {
       break;
@@ -96,7 +96,7 @@ absl::StatusOr<std::string> DurableFile::ReadAt(int64_t offset, int64_t size) co
 
 absl::Status DurableFile::Truncate(int64_t size) {
   if (::ftruncate(fd_.get(), size) != 0) {
-    return Failure("shorten", path_, errno);
+    return FileFailure("shorten", path_, errno);
   }
   size_ = size;
   return absl::OkStatus();
@@ -110,13 +110,13 @@ void DurableFile::Reserve(int64_t bytes) const {
 absl::StatusOr<FileLock> FileLock::Take(const std::string& path) {
   UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kOwnerOnly));
   if (!fd) {
-    return Failure("open", path, errno);
+    return FileFailure("open", path, errno);
   }
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) {
       return absl::AlreadyExistsError(fmt::format("{} is held by another process", path));
     }
-    return Failure("lock", path, errno);
+    return FileFailure("lock", path, errno);
   }
   return FileLock(std::move(fd));
 }
@@ -124,7 +124,7 @@ absl::StatusOr<FileLock> FileLock::Take(const std::string& path) {
 absl::StatusOr<FolderIdentity> FolderIdentity::Of(const std::string& folder) {
   struct stat info {};
   if (::stat(folder.c_str(), &info) != 0) {
-    return Failure("find", folder, errno);
+    return FileFailure("find", folder, errno);
   }
   return FolderIdentity(folder, info.st_dev, info.st_ino);
 }
@@ -132,7 +132,7 @@ absl::StatusOr<FolderIdentity> FolderIdentity::Of(const std::string& folder) {
 absl::Status FolderIdentity::Check() const {
   struct stat info {};
   if (::stat(folder_.c_str(), &info) != 0) {
-    return absl::UnavailableError(Failure("find", folder_, errno).message());
+    return absl::UnavailableError(FileFailure("find", folder_, errno).message());
   }
   if (info.st_dev != device_ || info.st_ino != inode_) {
     return absl::UnavailableError(
@@ -144,9 +144,9 @@ absl::Status FolderIdentity::Check() const {
 absl::Status SyncFolder(const std::string& folder) {
   const UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd) {
-    return Failure("open", folder, errno);
+    return FileFailure("open", folder, errno);
   }
-  return ::fsync(fd.get()) == 0 || errno == EINVAL ? absl::OkStatus() : Failure("sync", folder, errno);
+  return ::fsync(fd.get()) == 0 || errno == EINVAL ? absl::OkStatus() : FileFailure("sync", folder, errno);
 }
 
 absl::Status MakeFolder(const std::string& folder) {
@@ -154,11 +154,11 @@ absl::Status MakeFolder(const std::string& folder) {
   if (std::filesystem::create_directories(folder, error)) {
     std::filesystem::permissions(folder, std::filesystem::perms::owner_all, error);
   }
-  return error ? Failure("make the folder", folder, error.value()) : absl::OkStatus();
+  return error ? FileFailure("make the folder", folder, error.value()) : absl::OkStatus();
 }
 
 absl::Status RemoveFile(const std::string& path) {
-  return ::unlink(path.c_str()) == 0 || errno == ENOENT ? absl::OkStatus() : Failure("remove", path, errno);
+  return ::unlink(path.c_str()) == 0 || errno == ENOENT ? absl::OkStatus() : FileFailure("remove", path, errno);
 }
 
 absl::Status ReplaceFile(const std::string& path, std::string_view content) {
@@ -168,7 +168,7 @@ absl::Status ReplaceFile(const std::string& path, std::string_view content) {
   LOCKSTEP_RETURN_IF_ERROR(file.Append(content));
   LOCKSTEP_RETURN_IF_ERROR(file.Sync());
   if (::rename(fresh.c_str(), path.c_str()) != 0) {
-    return Failure("replace", path, errno);
+    return FileFailure("replace", path, errno);
   }
   const std::string folder = std::filesystem::path(path).parent_path().string();
   return SyncFolder(folder.empty() ? "." : folder);
@@ -181,7 +181,7 @@ absl::StatusOr<std::vector<std::string>> NamesIn(const std::string& folder) {
     names.push_back(entry->path().filename().string());
   }
   if (error) {
-    return Failure("list", folder, error.value());
+    return FileFailure("list", folder, error.value());
   }
   std::sort(names.begin(), names.end());
   return names;

@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "analysis/base/check.h"
+#include "analysis/base/version.h"
 #include "platform/clock.h"
 
 namespace lockstep {
@@ -164,7 +165,7 @@ void AddProcessMetrics(MetricsRegistry& registry) {
   registry.AddGauge("process_start_time_seconds", "When the process started, since the Unix epoch.",
                     [started_s] { return started_s; });
   registry.AddGauge("lockstep_build_info", "1; the version is in the label.", [] { return 1.0; },
-                    {{"version", LOCKSTEP_VERSION}});
+                    {{"version", std::string(Version())}});
 }
 
 }  // namespace lockstep

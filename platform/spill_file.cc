@@ -17,7 +17,7 @@ namespace {
 // Left free for others: a sort must not fill the disk of the node it runs on.
 constexpr uint64_t kReserveBytes = 32ULL << 20;
 
-absl::Status Failure(const std::string& folder, std::string_view what, int error) {
+absl::Status SpillFailure(const std::string& folder, std::string_view what, int error) {
   const std::string text =
       fmt::format("{}: cannot {} a temporary file for sorting: {}; choose another folder with --tmp", folder, what,
                   std::strerror(error));
@@ -55,7 +55,7 @@ absl::StatusOr<SpillFile> SpillFile::Create(const std::string& folder) {
   std::vector<char> name(pattern.begin(), pattern.end());
   name.push_back('\0');
   UniqueFd fd(::mkostemp(name.data(), O_CLOEXEC));
-  if (!fd) return Failure(folder, "create", errno);
+  if (!fd) return SpillFailure(folder, "create", errno);
   ::unlink(name.data());
   return SpillFile(std::move(fd), folder);
 }
@@ -66,7 +66,7 @@ absl::StatusOr<int64_t> SpillFile::Append(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t written = ::pwrite(fd_.get(), bytes.data(), bytes.size(), size_);
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return Failure(folder_, "write", errno);
+    if (written <= 0) return SpillFailure(folder_, "write", errno);
     size_ += written;
     bytes = bytes.subspan(static_cast<size_t>(written));
   }
@@ -77,7 +77,7 @@ absl::Status SpillFile::Read(int64_t offset, std::span<std::byte> into) const {
   while (!into.empty()) {
     const ssize_t got = ::pread(fd_.get(), into.data(), into.size(), offset);
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return Failure(folder_, "read back", got == 0 ? EIO : errno);
+    if (got <= 0) return SpillFailure(folder_, "read back", got == 0 ? EIO : errno);
     offset += got;
     into = into.subspan(static_cast<size_t>(got));
   }

@@ -107,13 +107,13 @@ absl::Status GetNameTable(const v1::Batch& in, Batch* batch) {
   return GetNames(names, &batch->names);
 }
 
-absl::Status GetSteps(const v1::Batch& in, Batch* batch) {
+absl::Status GetStepBlock(const v1::Batch& in, Batch* batch) {
   v1::StepBlock block;
   LOCKSTEP_RETURN_IF_ERROR(codec::Unpack("steps", in.steps(), codec::kMaxTableBytes, &block));
   return DecodeSteps(block, batch);
 }
 
-absl::Status GetTables(const v1::Batch& in, Batch* batch) {
+absl::Status GetTableBlock(const v1::Batch& in, Batch* batch) {
   v1::TableBlock block;
   LOCKSTEP_RETURN_IF_ERROR(codec::Unpack("tables", in.tables(), codec::kMaxTableBytes, &block));
   return DecodeTables(block, batch);
@@ -127,12 +127,12 @@ absl::StatusOr<Batch> Get(const v1::Batch& in, Instances instances) {
   LOCKSTEP_RETURN_IF_ERROR(GetCommunicators(in, &batch.communicators));
   LOCKSTEP_RETURN_IF_ERROR(GetNameTable(in, &batch));
   LOCKSTEP_RETURN_IF_ERROR(instances(&batch));
-  LOCKSTEP_RETURN_IF_ERROR(GetSteps(in, &batch));
-  LOCKSTEP_RETURN_IF_ERROR(GetTables(in, &batch));
+  LOCKSTEP_RETURN_IF_ERROR(GetStepBlock(in, &batch));
+  LOCKSTEP_RETURN_IF_ERROR(GetTableBlock(in, &batch));
   return batch;
 }
 
-absl::StatusOr<v1::Batch> Parse(std::string_view bytes) {
+absl::StatusOr<v1::Batch> ParseBatch(std::string_view bytes) {
   v1::Batch message;
   if (bytes.size() > std::numeric_limits<int>::max() ||
       !message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
@@ -160,7 +160,7 @@ std::string EncodeBatch(const Batch& batch) {
 }
 
 absl::StatusOr<Batch> DecodeBatch(std::string_view bytes) {
-  LOCKSTEP_ASSIGN_OR_RETURN(const v1::Batch in, Parse(bytes));
+  LOCKSTEP_ASSIGN_OR_RETURN(const v1::Batch in, ParseBatch(bytes));
   return Get(in, [&in](Batch* batch) -> absl::Status {
     LOCKSTEP_ASSIGN_OR_RETURN(const codec::InstanceGroups groups, codec::UnpackGroups(in.instances()));
     batch->instances = codec::RowsOf(groups);
@@ -169,7 +169,7 @@ absl::StatusOr<Batch> DecodeBatch(std::string_view bytes) {
 }
 
 absl::StatusOr<ReceivedBatch> DecodeForStore(std::string_view bytes) {
-  LOCKSTEP_ASSIGN_OR_RETURN(const v1::Batch in, Parse(bytes));
+  LOCKSTEP_ASSIGN_OR_RETURN(const v1::Batch in, ParseBatch(bytes));
   ReceivedBatch received;
   LOCKSTEP_ASSIGN_OR_RETURN(received.batch, Get(in, [&](Batch*) -> absl::Status {
                               LOCKSTEP_ASSIGN_OR_RETURN(const codec::InstanceGroups groups,

@@ -294,7 +294,7 @@ std::string PackBits(std::span<const int64_t> numbers, uint32_t low_bits) {
   return packed;
 }
 
-void Put(const PackedForm& form, v1::SparseColumn* out) {
+void PutForm(const PackedForm& form, v1::SparseColumn* out) {
   out->set_coding(form.coding);
   out->set_unit(form.unit == 1 ? 0 : static_cast<uint64_t>(form.unit));
   out->set_low_bits(form.low_bits);
@@ -340,7 +340,7 @@ bool PutPacked(std::span<const int64_t> values, uint32_t field, PackedColumns* o
   if (form.unit == 1 && form.low_bits == 0 && form.coding == 0) return false;
   v1::PackedColumn* const column = out->Add();
   column->set_field(field);
-  Put(form, column->mutable_column());
+  PutForm(form, column->mutable_column());
   return true;
 }
 
@@ -358,7 +358,7 @@ void PutSparse(const Sparse& values, v1::SparseColumn* out) {
     if (value.has_value()) present.push_back(*value);
   }
   if (run > 0) out->add_runs(run);
-  Put(CheapestForm(present), out);
+  PutForm(CheapestForm(present), out);
 }
 
 void Pack(const google::protobuf::MessageLite& message, v1::CompressedColumns* out) {

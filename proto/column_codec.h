@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "analysis/base/status_macros.h"
+#include "analysis/model/trace_record.h"
 #include "analysis/stats/sketch.h"
 #include "lockstep/v1/batch.pb.h"
 
@@ -61,6 +62,9 @@ struct Limits {
   int64_t min = kAnyMin;
   int64_t max = kAnyMax;
 };
+inline constexpr Limits kTimeLimits = {-kMaxTimeNs, kMaxTimeNs};
+inline constexpr Limits kAmountLimits = {0, kMaxTimeNs};  // of counts and of sums of lengths
+inline constexpr Limits kNameLimits = {0, kNoId - 1};
 [[nodiscard]] absl::Status CheckRange(std::string_view what, int64_t value, Limits limits);
 [[nodiscard]] absl::Status CheckRows(std::string_view what, uint32_t rows);
 // Fails unless a column of this many entries may stand for so many rows (equal, or none at all).

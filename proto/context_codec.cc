@@ -11,13 +11,13 @@ namespace lockstep {
 namespace {
 
 using codec::CheckRange;
+using codec::kTimeLimits;
 using codec::Limits;
 
 constexpr int32_t kMaxInt32 = std::numeric_limits<int32_t>::max();
 constexpr int64_t kMaxCount = int64_t{1} << 60;
-constexpr size_t kMaxGroups = 1 << 16;
+constexpr size_t kMaxContextGroups = 1 << 16;
 constexpr size_t kMaxMembers = 1 << 20;
-constexpr Limits kTime = {-codec::kMaxTimeNs, codec::kMaxTimeNs};
 constexpr Limits kCount = {0, kMaxCount};
 
 // Plain numbers of the context that go across as they are.
@@ -31,11 +31,11 @@ struct ContextNumber {
 #define LOCKSTEP_CONTEXT_NUMBER(field, limits) \
   ContextNumber { #field, &SourceContext::field, &v1::SourceContext::field, &v1::SourceContext::set_##field, limits }
 constexpr ContextNumber kContextNumbers[] = {
-    LOCKSTEP_CONTEXT_NUMBER(base_unix_ns, kTime),
-    LOCKSTEP_CONTEXT_NUMBER(capture_start_ns, kTime),
-    LOCKSTEP_CONTEXT_NUMBER(capture_end_ns, kTime),
-    LOCKSTEP_CONTEXT_NUMBER(first_start_ns, kTime),
-    LOCKSTEP_CONTEXT_NUMBER(last_end_ns, kTime),
+    LOCKSTEP_CONTEXT_NUMBER(base_unix_ns, kTimeLimits),
+    LOCKSTEP_CONTEXT_NUMBER(capture_start_ns, kTimeLimits),
+    LOCKSTEP_CONTEXT_NUMBER(capture_end_ns, kTimeLimits),
+    LOCKSTEP_CONTEXT_NUMBER(first_start_ns, kTimeLimits),
+    LOCKSTEP_CONTEXT_NUMBER(last_end_ns, kTimeLimits),
     LOCKSTEP_CONTEXT_NUMBER(kernels, kCount),
     LOCKSTEP_CONTEXT_NUMBER(collectives, kCount),
     LOCKSTEP_CONTEXT_NUMBER(memcpys, kCount),
@@ -123,7 +123,7 @@ absl::Status GetIdentity(const v1::SourceContext& in, SourceContext* out) {
   return GetClaims(in, out);
 }
 
-absl::Status GetNumbers(const v1::SourceContext& in, SourceContext* out) {
+absl::Status GetContextNumbers(const v1::SourceContext& in, SourceContext* out) {
   for (const ContextNumber& number : kContextNumbers) {
     const int64_t value = (in.*number.get)();
     LOCKSTEP_RETURN_IF_ERROR(CheckRange(number.name, value, number.limits));
@@ -252,11 +252,11 @@ void ToProto(const SourceContext& context, v1::SourceContext* out) {
 absl::StatusOr<SourceContext> FromProto(const v1::SourceContext& in) {
   SourceContext context;
   LOCKSTEP_RETURN_IF_ERROR(GetIdentity(in, &context));
-  LOCKSTEP_RETURN_IF_ERROR(GetNumbers(in, &context));
+  LOCKSTEP_RETURN_IF_ERROR(GetContextNumbers(in, &context));
   context.gpu = GetDevice(in.gpu());
   context.versions = GetNamedValues(in.versions());
   context.options = GetNamedValues(in.options());
-  LOCKSTEP_RETURN_IF_ERROR(CheckRange("groups", in.groups_size(), {0, kMaxGroups}));
+  LOCKSTEP_RETURN_IF_ERROR(CheckRange("groups", in.groups_size(), {0, kMaxContextGroups}));
   for (const v1::GroupConfig& entry : in.groups()) {
     LOCKSTEP_ASSIGN_OR_RETURN(GroupConfig group, FromProto(entry));
     context.groups.push_back(std::move(group));

@@ -49,7 +49,7 @@ std::optional<int64_t> LaunchLength(const InstanceRow& row) {
   return codec::WrapSub(row.launch_end_ns, row.launch_start_ns == kNoTime ? 0 : row.launch_start_ns);
 }
 
-void PutSparseColumns(const RowPointers& rows, v1::InstanceColumns* out) {
+void PutOptionalColumns(const RowPointers& rows, v1::InstanceColumns* out) {
   PutOptional(
       rows, [](const InstanceRow& r) { return UnlessNone(r.launch_start_ns); },
       [out] { return out->mutable_launch_start_ns(); });
@@ -84,7 +84,7 @@ void EncodeGroup(const RowPointers& rows, std::span<const int64_t> positions, v1
   codec::PutDeltas(positions, out->mutable_position());
   PutStarts(rows, out);
   codec::EncodeColumns<InstanceRow, v1::InstanceColumns>(kColumns, rows, out);
-  PutSparseColumns(rows, out);
+  PutOptionalColumns(rows, out);
   codec::EncodeSegments(rows, out);
   codec::EncodeCovers(rows, out);
 }

@@ -11,8 +11,6 @@ namespace {
 
 using Columns = v1::InstanceColumns;
 
-constexpr Limits kTime = {-kMaxTimeNs, kMaxTimeNs};
-
 struct PlainColumn {
   std::string_view name;
   int field;
@@ -53,7 +51,7 @@ absl::Status ReadStarts(WireColumns& in, InstanceGroup* group) {
     start = WrapAdd(previous_end, WrapAdd(start, parts[i]));
     previous_end = WrapAdd(start, group->duration_ns[i]);
   }
-  return CheckRanges("start_ns", group->start_ns, kTime);
+  return CheckRanges("start_ns", group->start_ns, kTimeLimits);
 }
 
 absl::Status ReadPositions(WireColumns& in, InstanceGroup* group) {
@@ -73,7 +71,7 @@ absl::Status ReadLaunches(WireColumns& in, InstanceGroup* group) {
   const size_t rows = group->rows;
   LOCKSTEP_ASSIGN_OR_RETURN(
       const OptionalColumn starts,
-      GetOptional("launch_start_ns", in.TakeSparse(Columns::kLaunchStartNsFieldNumber), rows, kTime));
+      GetOptional("launch_start_ns", in.TakeSparse(Columns::kLaunchStartNsFieldNumber), rows, kTimeLimits));
   LOCKSTEP_ASSIGN_OR_RETURN(OptionalColumn ends,
                             GetOptional("launch_end_ns", in.TakeSparse(Columns::kLaunchEndNsFieldNumber), rows, {}));
   group->launch_start_ns = starts.Over(Numbers(kNoTime), rows);
@@ -81,7 +79,7 @@ absl::Status ReadLaunches(WireColumns& in, InstanceGroup* group) {
     const int64_t start = group->launch_start_ns[row];
     return WrapAdd(start == kNoTime ? 0 : start, length);
   });
-  LOCKSTEP_RETURN_IF_ERROR(CheckRanges("launch_end_ns", ends.values, kTime));
+  LOCKSTEP_RETURN_IF_ERROR(CheckRanges("launch_end_ns", ends.values, kTimeLimits));
   group->launch_end_ns = ends.Over(Numbers(kNoTime), rows);
   return absl::OkStatus();
 }

@@ -13,8 +13,8 @@ using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::internal::WireFormatLite;
 
-constexpr size_t kTextBytes = 40;     // a string and the pointer to it
-constexpr size_t kUnknownBytes = 64;  // kept beside the known ones
+constexpr size_t kTextBytes = 40;          // a string and the pointer to it
+constexpr size_t kUnknownFieldBytes = 64;  // kept beside the known ones
 constexpr size_t kMostFromTwoBytes = 1'024;
 
 size_t EmptyBytes(const Descriptor& type) {
@@ -31,7 +31,7 @@ class Counter {
                                               static_cast<int>(bytes.size()));
     while (const uint32_t tag = in.ReadTag()) {
       const FieldDescriptor* const field = type.FindFieldByNumber(WireFormatLite::GetTagFieldNumber(tag));
-      if (field == nullptr && !Take(kUnknownBytes)) return false;
+      if (field == nullptr && !Take(kUnknownFieldBytes)) return false;
       if (WireFormatLite::GetTagWireType(tag) != WireFormatLite::WIRETYPE_LENGTH_DELIMITED) {
         if (!SkipNumber(in, tag)) return true;
         continue;

@@ -10,7 +10,7 @@ namespace {
 
 using Bounds = std::optional<std::pair<int64_t, int64_t>>;
 
-void Put(const Bounds& bounds, v1::Range* (v1::ViewsRequest::*mutable_range)(), v1::ViewsRequest* out) {
+void PutBounds(const Bounds& bounds, v1::Range* (v1::ViewsRequest::*mutable_range)(), v1::ViewsRequest* out) {
   if (bounds) {
     v1::Range* range = (out->*mutable_range)();
     range->set_first(bounds->first);
@@ -27,8 +27,8 @@ Bounds BoundsOfRange(bool present, const v1::Range& range) {
 void ToProto(const std::string& run, const AnalysisOptions& options, v1::ViewsRequest* out) {
   out->set_run(run);
   *out->mutable_views() = {options.views.begin(), options.views.end()};
-  Put(options.steps, &v1::ViewsRequest::mutable_steps, out);
-  Put(options.time_ns, &v1::ViewsRequest::mutable_time_ns, out);
+  PutBounds(options.steps, &v1::ViewsRequest::mutable_steps, out);
+  PutBounds(options.time_ns, &v1::ViewsRequest::mutable_time_ns, out);
   *out->mutable_ranks() = {options.ranks.begin(), options.ranks.end()};
   out->set_kernels(options.kernels);
   out->set_nvtx(options.nvtx);

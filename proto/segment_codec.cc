@@ -8,7 +8,7 @@ namespace {
 
 #define LOCKSTEP_SEGMENT(wire, number, fallback, ...) \
   LOCKSTEP_COLUMN(InstanceRow, v1::SegmentColumns, wire, segment.wire, fallback, __VA_ARGS__),
-constexpr Column<InstanceRow, v1::SegmentColumns> kParts[] = {LOCKSTEP_SEGMENT_PARTS(LOCKSTEP_SEGMENT)};
+constexpr Column<InstanceRow, v1::SegmentColumns> kPartsWritten[] = {LOCKSTEP_SEGMENT_PARTS(LOCKSTEP_SEGMENT)};
 #undef LOCKSTEP_SEGMENT
 
 int64_t SumOfTiles(const Segment& segment) {
@@ -99,7 +99,7 @@ void EncodeSegments(std::span<const InstanceRow* const> rows, v1::InstanceColumn
   if (!any) return;
   v1::SegmentColumns* columns = out->mutable_segment();
   PutBegins(rows, columns);
-  EncodeColumns<InstanceRow, v1::SegmentColumns>(kParts, rows, columns);
+  EncodeColumns<InstanceRow, v1::SegmentColumns>(kPartsWritten, rows, columns);
   PutSlacks(rows, columns);
   PutTiles(rows, columns);
   std::vector<int64_t> corrections;
@@ -135,12 +135,11 @@ void EncodeCovers(std::span<const InstanceRow* const> rows, v1::InstanceColumns*
   if (lists.gaps.empty()) return;
   v1::CoverColumns* const cover = out->mutable_cover();
   cover->set_tells_overlaps(true);
-  using Cover = v1::CoverColumns;
   PackedColumns* const packed = cover->mutable_packed();
-  if (!PutPacked(counts, Cover::kPiecesFieldNumber, packed)) PutColumn(counts, 0, cover->mutable_pieces());
-  PutPieces(lists.gaps, Cover::kGapNsFieldNumber, rows.size(), cover->mutable_gap_ns(), packed);
-  PutPieces(lists.lengths, Cover::kLengthNsFieldNumber, rows.size(), cover->mutable_length_ns(), packed);
-  PutPieces(lists.from_end, Cover::kFromEndFieldNumber, rows.size(), cover->mutable_from_end(), packed);
+  if (!PutPacked(counts, v1::CoverColumns::kPiecesFieldNumber, packed)) PutColumn(counts, 0, cover->mutable_pieces());
+  PutPieces(lists.gaps, v1::CoverColumns::kGapNsFieldNumber, rows.size(), cover->mutable_gap_ns(), packed);
+  PutPieces(lists.lengths, v1::CoverColumns::kLengthNsFieldNumber, rows.size(), cover->mutable_length_ns(), packed);
+  PutPieces(lists.from_end, v1::CoverColumns::kFromEndFieldNumber, rows.size(), cover->mutable_from_end(), packed);
 }
 
 }  // namespace lockstep::codec

@@ -9,9 +9,6 @@ namespace {
 using Segments = v1::SegmentColumns;
 using Cover = v1::CoverColumns;
 
-constexpr Limits kTime = {-kMaxTimeNs, kMaxTimeNs};
-constexpr Limits kLength = {0, kMaxTimeNs};
-
 struct PartColumn {
   std::string_view name;
   int field;
@@ -21,7 +18,7 @@ struct PartColumn {
 };
 #define LOCKSTEP_PART(wire, number, fallback, ...) \
   {#wire, v1::SegmentColumns::number##FieldNumber, &SegmentGroup::wire, fallback, Limits __VA_ARGS__},
-constexpr PartColumn kParts[] = {LOCKSTEP_SEGMENT_PARTS(LOCKSTEP_PART)};
+constexpr PartColumn kPartsRead[] = {LOCKSTEP_SEGMENT_PARTS(LOCKSTEP_PART)};
 #undef LOCKSTEP_PART
 
 // Number of list entries of each row, checked against what the list columns hold.
@@ -58,7 +55,7 @@ absl::Status SumTiles(WireColumns& in, size_t rows, SegmentGroup* segment) {
     }
     sums = Numbers(std::move(each));
   }
-  if (!sums.is_one()) LOCKSTEP_RETURN_IF_ERROR(CheckRanges("segment.other_comm_ns", sums.stored(), kLength));
+  if (!sums.is_one()) LOCKSTEP_RETURN_IF_ERROR(CheckRanges("segment.other_comm_ns", sums.stored(), kAmountLimits));
   segment->other_comm_ns = std::move(sums);
   return absl::OkStatus();
 }
@@ -72,10 +69,10 @@ absl::Status ReadTiles(WireColumns& in, size_t rows, SegmentGroup* segment) {
       GetList("tile_instance", in.TakeList(Segments::kTileInstanceFieldNumber), entries, {0, kMaxLengthNs}));
   LOCKSTEP_ASSIGN_OR_RETURN(
       segment->tile_offsets_ns,
-      GetList("tile_offset_ns", in.TakeList(Segments::kTileOffsetNsFieldNumber), entries, kLength));
+      GetList("tile_offset_ns", in.TakeList(Segments::kTileOffsetNsFieldNumber), entries, kAmountLimits));
   LOCKSTEP_ASSIGN_OR_RETURN(
       segment->tile_lengths_ns,
-      GetList("tile_length_ns", in.TakeList(Segments::kTileLengthNsFieldNumber), entries, kLength));
+      GetList("tile_length_ns", in.TakeList(Segments::kTileLengthNsFieldNumber), entries, kAmountLimits));
   return SumTiles(in, rows, segment);
 }
 
@@ -95,7 +92,7 @@ absl::Status ReadBegins(WireColumns& in, InstanceGroup* group) {
       GetOptional("segment.begin_ns", in.TakeSparse(Segments::kBeginNsFieldNumber), group->rows, {}));
   begins.Transform(
       [group](size_t row, int64_t distance) { return WrapAdd(distance, row == 0 ? 0 : group->end_ns(row - 1)); });
-  LOCKSTEP_RETURN_IF_ERROR(CheckRanges("segment.begin_ns", begins.values, kTime));
+  LOCKSTEP_RETURN_IF_ERROR(CheckRanges("segment.begin_ns", begins.values, kTimeLimits));
   group->segment.begin_ns = begins.Over(Numbers(kNoTime), group->rows);
   return absl::OkStatus();
 }
@@ -108,7 +105,7 @@ absl::Status ReadSlacks(WireColumns& in, InstanceGroup* group) {
       OptionalColumn slacks,
       GetOptional("slack_gap_ns", in.TakeSparse(Segments::kSlackGapNsFieldNumber), group->rows, {}));
   slacks.Transform([group](size_t row, int64_t gap) { return WrapSub(group->SegmentLength(row), gap); });
-  LOCKSTEP_RETURN_IF_ERROR(CheckRanges("segment.second_slack_ns", slacks.values, kLength));
+  LOCKSTEP_RETURN_IF_ERROR(CheckRanges("segment.second_slack_ns", slacks.values, kAmountLimits));
   group->segment.second_slack_ns = slacks.Over(std::move(told), group->rows);
   return absl::OkStatus();
 }
@@ -126,7 +123,7 @@ absl::Status ReadCompute(WireColumns& in, InstanceGroup* group) {
     }
     compute = Numbers(std::move(each));
   }
-  if (!compute.is_one()) LOCKSTEP_RETURN_IF_ERROR(CheckRanges("segment.compute_ns", compute.stored(), kLength));
+  if (!compute.is_one()) LOCKSTEP_RETURN_IF_ERROR(CheckRanges("segment.compute_ns", compute.stored(), kAmountLimits));
   segment.compute_ns = std::move(compute);
   return absl::OkStatus();
 }
@@ -191,7 +188,7 @@ absl::Status PlacePieces(const Numbers& from_end, InstanceGroup* group) {
 }  // namespace
 
 absl::Status ReadParts(WireColumns& segments, InstanceGroup* group) {
-  for (const PartColumn& column : kParts) {
+  for (const PartColumn& column : kPartsRead) {
     LOCKSTEP_ASSIGN_OR_RETURN(group->segment.*column.numbers, GetNumbers(column.name, segments, column.field,
                                                                          group->rows, column.fallback, column.limits));
   }

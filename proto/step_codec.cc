@@ -10,14 +10,14 @@ namespace lockstep {
 namespace {
 
 using codec::Column;
+using codec::kAmountLimits;
+using codec::kNameLimits;
+using codec::kTimeLimits;
 using codec::Limits;
 using codec::Sparse;
 
-constexpr Limits kTime = {-codec::kMaxTimeNs, codec::kMaxTimeNs};
-constexpr Limits kLength = {0, codec::kMaxTimeNs};
-constexpr Limits kName = {0, kNoId - 1};
 // Corrections of a step selection may be negative.
-constexpr Limits kSigned = kTime;
+constexpr Limits kSigned = kTimeLimits;
 
 #define LOCKSTEP_MEASURE(wire) LOCKSTEP_COLUMN(IntervalMeasure, v1::MeasureColumns, wire, wire, 0, {kSigned})
 constexpr Column<IntervalMeasure, v1::MeasureColumns> kMeasure[] = {
@@ -38,21 +38,21 @@ constexpr Column<IntervalMeasure, v1::MeasureColumns> kMeasure[] = {
 
 #define LOCKSTEP_STEP(wire, ...) LOCKSTEP_COLUMN(StepRow, v1::StepColumns, wire, wire, 0, __VA_ARGS__)
 constexpr Column<StepRow, v1::StepColumns> kStepColumns[] = {
-    LOCKSTEP_STEP(window_start_ns, {kTime}),     LOCKSTEP_STEP(window_end_ns, {kTime}),
-    LOCKSTEP_STEP(launches, {kLength}),          LOCKSTEP_STEP(kernels, {kLength}),
-    LOCKSTEP_STEP(collectives, {kLength}),       LOCKSTEP_STEP(collective_time_ns, {kLength}),
-    LOCKSTEP_STEP(collective_max_ns, {kLength}), LOCKSTEP_STEP(kernel_time_ns, {kLength}),
-    LOCKSTEP_STEP(longest_gap_ns, {kLength}),    LOCKSTEP_STEP(launch_ns, {kLength}),
-    LOCKSTEP_STEP(graph_launches, {kLength}),    LOCKSTEP_STEP(sync_calls, {kLength}),
-    LOCKSTEP_STEP(sync_ns, {kLength}),           LOCKSTEP_STEP(alloc_calls, {kLength}),
-    LOCKSTEP_STEP(alloc_ns, {kLength}),          LOCKSTEP_STEP(alloc_max_ns, {kLength}),
-    LOCKSTEP_STEP(host_copies, {kLength}),       LOCKSTEP_STEP(host_copy_ns, {kLength}),
-    LOCKSTEP_STEP(host_copy_bytes, {kLength}),   LOCKSTEP_STEP(forward_ns, {kLength}),
-    LOCKSTEP_STEP(backward_ns, {kLength}),       LOCKSTEP_STEP(optimizer_ns, {kLength}),
+    LOCKSTEP_STEP(window_start_ns, {kTimeLimits}),     LOCKSTEP_STEP(window_end_ns, {kTimeLimits}),
+    LOCKSTEP_STEP(launches, {kAmountLimits}),          LOCKSTEP_STEP(kernels, {kAmountLimits}),
+    LOCKSTEP_STEP(collectives, {kAmountLimits}),       LOCKSTEP_STEP(collective_time_ns, {kAmountLimits}),
+    LOCKSTEP_STEP(collective_max_ns, {kAmountLimits}), LOCKSTEP_STEP(kernel_time_ns, {kAmountLimits}),
+    LOCKSTEP_STEP(longest_gap_ns, {kAmountLimits}),    LOCKSTEP_STEP(launch_ns, {kAmountLimits}),
+    LOCKSTEP_STEP(graph_launches, {kAmountLimits}),    LOCKSTEP_STEP(sync_calls, {kAmountLimits}),
+    LOCKSTEP_STEP(sync_ns, {kAmountLimits}),           LOCKSTEP_STEP(alloc_calls, {kAmountLimits}),
+    LOCKSTEP_STEP(alloc_ns, {kAmountLimits}),          LOCKSTEP_STEP(alloc_max_ns, {kAmountLimits}),
+    LOCKSTEP_STEP(host_copies, {kAmountLimits}),       LOCKSTEP_STEP(host_copy_ns, {kAmountLimits}),
+    LOCKSTEP_STEP(host_copy_bytes, {kAmountLimits}),   LOCKSTEP_STEP(forward_ns, {kAmountLimits}),
+    LOCKSTEP_STEP(backward_ns, {kAmountLimits}),       LOCKSTEP_STEP(optimizer_ns, {kAmountLimits}),
 };
 
 constexpr Column<BucketRow, v1::BucketColumns> kBucketColumns[] = {
-    LOCKSTEP_COLUMN(BucketRow, v1::BucketColumns, index, index, 0, {kTime}),
+    LOCKSTEP_COLUMN(BucketRow, v1::BucketColumns, index, index, 0, {kTimeLimits}),
 };
 
 #define LOCKSTEP_STEP_OVERLAP(wire) \
@@ -65,9 +65,9 @@ constexpr Column<StepOverlapRow, v1::StepOverlapColumns> kStepOverlapColumns[] =
 #define LOCKSTEP_STEP_KERNEL(wire, ...) \
   LOCKSTEP_COLUMN(StepKernelRow, v1::StepKernelColumns, wire, wire, 0, __VA_ARGS__)
 constexpr Column<StepKernelRow, v1::StepKernelColumns> kStepKernelColumns[] = {
-    LOCKSTEP_STEP_KERNEL(name, {kName}),
-    LOCKSTEP_STEP_KERNEL(instances, {kLength}),
-    LOCKSTEP_STEP_KERNEL(total_ns, {kLength}),
+    LOCKSTEP_STEP_KERNEL(name, {kNameLimits}),
+    LOCKSTEP_STEP_KERNEL(instances, {kAmountLimits}),
+    LOCKSTEP_STEP_KERNEL(total_ns, {kAmountLimits}),
 };
 
 // Optional columns of a row type, with the value that stands for "none" in the model.
@@ -89,11 +89,11 @@ struct SparseSpec {
   }
 constexpr SparseSpec<StepRow, v1::StepColumns> kSparseSteps[] = {
     LOCKSTEP_SPARSE(StepRow, v1::StepColumns, step, kNoStep, {kNoStep + 1, codec::kAnyMax}),
-    LOCKSTEP_SPARSE(StepRow, v1::StepColumns, name, kNoId, {kName}),
-    LOCKSTEP_SPARSE(StepRow, v1::StepColumns, host_start_ns, kNoTime, {kTime}),
-    LOCKSTEP_SPARSE(StepRow, v1::StepColumns, host_end_ns, kNoTime, {kTime}),
-    LOCKSTEP_SPARSE(StepRow, v1::StepColumns, first_start_ns, kNoTime, {kTime}),
-    LOCKSTEP_SPARSE(StepRow, v1::StepColumns, last_end_ns, kNoTime, {kTime}),
+    LOCKSTEP_SPARSE(StepRow, v1::StepColumns, name, kNoId, {kNameLimits}),
+    LOCKSTEP_SPARSE(StepRow, v1::StepColumns, host_start_ns, kNoTime, {kTimeLimits}),
+    LOCKSTEP_SPARSE(StepRow, v1::StepColumns, host_end_ns, kNoTime, {kTimeLimits}),
+    LOCKSTEP_SPARSE(StepRow, v1::StepColumns, first_start_ns, kNoTime, {kTimeLimits}),
+    LOCKSTEP_SPARSE(StepRow, v1::StepColumns, last_end_ns, kNoTime, {kTimeLimits}),
 };
 constexpr SparseSpec<StepKernelRow, v1::StepKernelColumns> kSparseStepKernels[] = {
     LOCKSTEP_SPARSE(StepKernelRow, v1::StepKernelColumns, step, kNoStep, {kNoStep + 1, codec::kAnyMax}),

@@ -19,12 +19,12 @@ using codec::CheckRange;
 using codec::Column;
 using codec::GetEnum;
 using codec::GetSketch;
+using codec::kAmountLimits;
+using codec::kNameLimits;
+using codec::kTimeLimits;
 using codec::Limits;
 using codec::PutSketch;
 
-constexpr Limits kTime = {-codec::kMaxTimeNs, codec::kMaxTimeNs};
-constexpr Limits kLength = {0, codec::kMaxTimeNs};
-constexpr Limits kName = {0, kNoId - 1};
 constexpr Limits kDuration = {0, codec::kMaxLengthNs};
 constexpr Limits kStep = {kNoStep + 1, codec::kAnyMax};
 constexpr int kShapeNumbers = 6;
@@ -70,7 +70,7 @@ void PutKernelAlone(const KernelRow& row, v1::Kernel* out) {
 
 // Starts are never left out: rows that take no bytes would be unbounded.
 constexpr Column<Exemplar, v1::ExemplarColumns> kExemplarColumns[] = {
-    LOCKSTEP_COLUMN(Exemplar, v1::ExemplarColumns, start_ns, start_ns, kNoTime, {kTime}),
+    LOCKSTEP_COLUMN(Exemplar, v1::ExemplarColumns, start_ns, start_ns, kNoTime, {kTimeLimits}),
     LOCKSTEP_COLUMN(Exemplar, v1::ExemplarColumns, duration_ns, duration_ns, 0, {kDuration}),
 };
 
@@ -125,7 +125,7 @@ absl::Status GetExemplars(const v1::Kernel& in, std::vector<Exemplar>* longest) 
     exemplar.start_ns = entry.start_ns();
     exemplar.duration_ns = entry.duration_ns();
     if (entry.has_step()) exemplar.step = entry.step();
-    LOCKSTEP_RETURN_IF_ERROR(CheckRange("kernel longest: start", exemplar.start_ns, kTime));
+    LOCKSTEP_RETURN_IF_ERROR(CheckRange("kernel longest: start", exemplar.start_ns, kTimeLimits));
     LOCKSTEP_RETURN_IF_ERROR(CheckRange("kernel longest: duration", exemplar.duration_ns, kDuration));
     longest->push_back(exemplar);
   }
@@ -138,7 +138,7 @@ absl::Status GetExemplars(const v1::ExemplarColumns& in, std::vector<Exemplar>* 
   const size_t rows = in.rows();
   LOCKSTEP_ASSIGN_OR_RETURN(const codec::Numbers starts,
                             codec::GetNumbers("kernel longest: start", in.packed(), Columns::kStartNsFieldNumber,
-                                              in.start_ns(), rows, kNoTime, kTime));
+                                              in.start_ns(), rows, kNoTime, kTimeLimits));
   if (rows > 0 && starts.is_one()) return absl::InvalidArgumentError("kernel longest: rows without starts");
   LOCKSTEP_ASSIGN_OR_RETURN(const codec::Numbers durations,
                             codec::GetNumbers("kernel longest: duration", in.packed(), Columns::kDurationNsFieldNumber,
@@ -162,7 +162,7 @@ absl::StatusOr<KernelRow> GetKernel(const v1::Kernel& in) {
   KernelRow row;
   row.name = in.name();
   row.mangled = in.has_mangled() ? in.mangled() : kNoId;
-  LOCKSTEP_RETURN_IF_ERROR(CheckRange("kernel name", row.name, kName));
+  LOCKSTEP_RETURN_IF_ERROR(CheckRange("kernel name", row.name, kNameLimits));
   LOCKSTEP_RETURN_IF_ERROR(GetShape(in, &row));
   LOCKSTEP_RETURN_IF_ERROR(GetKind(in.kind(), &row.kind));
   LOCKSTEP_RETURN_IF_ERROR(GetSlices(in, &row));
@@ -190,7 +190,7 @@ absl::StatusOr<MemoryRow> GetMemory(const v1::MemoryOperations& in) {
   row.is_memset = in.is_memset();
   row.on_device = in.on_device();
   row.blocking = in.blocking();
-  LOCKSTEP_RETURN_IF_ERROR(CheckRange("memory blocking", row.blocking, kLength));
+  LOCKSTEP_RETURN_IF_ERROR(CheckRange("memory blocking", row.blocking, kAmountLimits));
   LOCKSTEP_RETURN_IF_ERROR(GetEnum("memory kind", in.kind(), CopyKind::kUnifiedDeviceToDevice, &row.kind));
   LOCKSTEP_RETURN_IF_ERROR(GetEnum("memory source", in.source(), MemoryKind::kManaged, &row.source));
   LOCKSTEP_RETURN_IF_ERROR(GetEnum("memory target", in.target(), MemoryKind::kManaged, &row.target));
@@ -210,7 +210,7 @@ void PutApi(const ApiRow& row, v1::ApiCalls* out) {
 absl::StatusOr<ApiRow> GetApi(const v1::ApiCalls& in) {
   ApiRow row;
   row.name = in.name();
-  LOCKSTEP_RETURN_IF_ERROR(CheckRange("api name", row.name, kName));
+  LOCKSTEP_RETURN_IF_ERROR(CheckRange("api name", row.name, kNameLimits));
   LOCKSTEP_RETURN_IF_ERROR(GetEnum("api kind", in.kind(), ApiKind::kAlloc, &row.kind));
   LOCKSTEP_ASSIGN_OR_RETURN(row.duration, GetSketch("api duration", in.duration_ns()));
   LOCKSTEP_ASSIGN_OR_RETURN(row.launch_delay, GetSketch("api launch delay", in.launch_delay_ns()));
@@ -229,7 +229,7 @@ absl::StatusOr<RangeRow> GetRange(const v1::Ranges& in) {
   RangeRow row;
   row.name = in.name();
   row.domain = in.has_domain() ? in.domain() : kNoId;
-  LOCKSTEP_RETURN_IF_ERROR(CheckRange("range name", row.name, kName));
+  LOCKSTEP_RETURN_IF_ERROR(CheckRange("range name", row.name, kNameLimits));
   LOCKSTEP_RETURN_IF_ERROR(GetEnum("range style", in.style(), HostKind::kCollective, &row.style));
   LOCKSTEP_ASSIGN_OR_RETURN(row.duration, GetSketch("range duration", in.duration_ns()));
   LOCKSTEP_ASSIGN_OR_RETURN(row.projected, GetSketch("range projected", in.projected_ns()));
@@ -292,9 +292,9 @@ absl::StatusOr<LaunchRow> GetLaunch(const v1::Launches& in) {
   row.api = in.api();
   row.kernel = in.kernel();
   row.queue_count = in.queue_count();
-  LOCKSTEP_RETURN_IF_ERROR(CheckRange("launch api", row.api, kName));
-  LOCKSTEP_RETURN_IF_ERROR(CheckRange("launch kernel", row.kernel, kName));
-  LOCKSTEP_RETURN_IF_ERROR(CheckRange("launch queue_count", row.queue_count, kLength));
+  LOCKSTEP_RETURN_IF_ERROR(CheckRange("launch api", row.api, kNameLimits));
+  LOCKSTEP_RETURN_IF_ERROR(CheckRange("launch kernel", row.kernel, kNameLimits));
+  LOCKSTEP_RETURN_IF_ERROR(CheckRange("launch queue_count", row.queue_count, kAmountLimits));
   LOCKSTEP_RETURN_IF_ERROR(GetTimes("launch total", in.has_total(), in.total(), in.total_ns(), &row.total));
   LOCKSTEP_RETURN_IF_ERROR(GetTimes("launch api time", in.has_api_time(), in.api_time(), in.api_ns(), &row.api_time));
   LOCKSTEP_RETURN_IF_ERROR(GetTimes("launch queue", in.has_queue(), in.queue(), in.queue_ns(), &row.queue));
@@ -302,7 +302,7 @@ absl::StatusOr<LaunchRow> GetLaunch(const v1::Launches& in) {
       GetTimes("launch kernel time", in.has_kernel_time(), in.kernel_time(), in.kernel_ns(), &row.kernel_time));
   if (in.has_tid()) {
     row.tid = in.tid();
-    LOCKSTEP_RETURN_IF_ERROR(CheckRange("launch tid", row.tid, kLength));
+    LOCKSTEP_RETURN_IF_ERROR(CheckRange("launch tid", row.tid, kAmountLimits));
   }
   return row;
 }
@@ -332,7 +332,7 @@ void PutSummary(const SourceSummary& summary, v1::SourceSummary* out) {
 absl::Status GetStreams(const v1::SourceSummary& in, SourceSummary* summary) {
   for (const v1::StreamIdle& entry : in.streams()) {
     for (const int64_t value : {entry.host_wait_ns(), entry.kernel_wait_ns(), entry.other_ns()}) {
-      LOCKSTEP_RETURN_IF_ERROR(CheckRange("stream idle", value, kLength));
+      LOCKSTEP_RETURN_IF_ERROR(CheckRange("stream idle", value, kAmountLimits));
     }
     summary->streams.push_back({entry.stream(), entry.host_wait_ns(), entry.kernel_wait_ns(), entry.other_ns()});
   }
@@ -346,7 +346,7 @@ absl::Status GetAllocation(const v1::SourceSummary& in, SourceSummary* summary) 
         fmt::format("allocation: {} levels for {} times", in.allocation_level_bytes_size(), points));
   }
   LOCKSTEP_ASSIGN_OR_RETURN(const auto times,
-                            codec::GetColumn("allocation time", in.allocation_time_ns(), points, 0, kTime));
+                            codec::GetColumn("allocation time", in.allocation_time_ns(), points, 0, kTimeLimits));
   LOCKSTEP_ASSIGN_OR_RETURN(const auto levels,
                             codec::GetColumn("allocation level", in.allocation_level_bytes(), points, 0, {}));
   for (size_t i = 0; i < points; ++i) summary->allocation.push_back({times[i], levels[i]});
@@ -356,7 +356,7 @@ absl::Status GetAllocation(const v1::SourceSummary& in, SourceSummary* summary) 
   }
   if (!in.has_allocation_peak_at_ns()) return absl::OkStatus();
   summary->allocation_peak_at_ns = in.allocation_peak_at_ns();
-  return CheckRange("allocation_peak_at_ns", summary->allocation_peak_at_ns, kTime);
+  return CheckRange("allocation_peak_at_ns", summary->allocation_peak_at_ns, kTimeLimits);
 }
 
 absl::StatusOr<SourceSummary> GetSummary(const v1::SourceSummary& in) {
@@ -389,7 +389,7 @@ std::string Serialise(const Row& row, Put put) {
 }
 
 template <typename Message, typename Row, typename Get>
-absl::Status Parse(std::string_view bytes, Get get, Row* row) {
+absl::Status ParseRow(std::string_view bytes, Get get, Row* row) {
   Message message;
   if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return absl::InvalidArgumentError(fmt::format("{} bytes are no {}", bytes.size(), message.GetTypeName()));
@@ -451,13 +451,13 @@ std::string EncodeRow(const LaunchRow& row) { return Serialise<v1::Launches>(row
 std::string EncodeRow(const SourceSummary& summary) { return Serialise<v1::SourceSummary>(summary, PutSummary); }
 
 absl::Status DecodeRow(std::string_view bytes, MemoryRow* row) {
-  return Parse<v1::MemoryOperations>(bytes, GetMemory, row);
+  return ParseRow<v1::MemoryOperations>(bytes, GetMemory, row);
 }
-absl::Status DecodeRow(std::string_view bytes, ApiRow* row) { return Parse<v1::ApiCalls>(bytes, GetApi, row); }
-absl::Status DecodeRow(std::string_view bytes, RangeRow* row) { return Parse<v1::Ranges>(bytes, GetRange, row); }
-absl::Status DecodeRow(std::string_view bytes, LaunchRow* row) { return Parse<v1::Launches>(bytes, GetLaunch, row); }
+absl::Status DecodeRow(std::string_view bytes, ApiRow* row) { return ParseRow<v1::ApiCalls>(bytes, GetApi, row); }
+absl::Status DecodeRow(std::string_view bytes, RangeRow* row) { return ParseRow<v1::Ranges>(bytes, GetRange, row); }
+absl::Status DecodeRow(std::string_view bytes, LaunchRow* row) { return ParseRow<v1::Launches>(bytes, GetLaunch, row); }
 absl::Status DecodeRow(std::string_view bytes, SourceSummary* summary) {
-  return Parse<v1::SourceSummary>(bytes, GetSummary, summary);
+  return ParseRow<v1::SourceSummary>(bytes, GetSummary, summary);
 }
 
 }  // namespace lockstep

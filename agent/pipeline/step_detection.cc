@@ -58,9 +58,9 @@ struct Process {
   size_t all_units = 0;
 };
 
-class Detection {
+class StepDetection {
  public:
-  explicit Detection(RecordCollector& collector) : collector_(collector), processes_(collector.steps().size()) {}
+  explicit StepDetection(RecordCollector& collector) : collector_(collector), processes_(collector.steps().size()) {}
 
   absl::Status Run() {
     if (!ChooseProcesses()) return absl::OkStatus();
@@ -184,6 +184,6 @@ class Detection {
 
 }  // namespace
 
-absl::Status DetectSteps(RecordCollector& collector) { return Detection(collector).Run(); }
+absl::Status DetectSteps(RecordCollector& collector) { return StepDetection(collector).Run(); }
 
 }  // namespace lockstep

@@ -53,9 +53,9 @@ absl::StatusOr<IngestMessage> Lift(absl::StatusOr<T> value) {
 
 // Each tells whether there is something to send.
 
-bool Fill(const std::monostate&, v1::IngestResponse&) { return false; }
+bool FillWith(const std::monostate&, v1::IngestResponse&) { return false; }
 
-bool Fill(const IngestWelcome& welcome, v1::IngestResponse& response) {
+bool FillWith(const IngestWelcome& welcome, v1::IngestResponse& response) {
   response.mutable_welcome()->set_protocol_version(welcome.protocol_version);
   response.mutable_welcome()->set_max_message_bytes(welcome.max_message_bytes);
   response.mutable_welcome()->set_window_batches(welcome.window_batches);
@@ -63,28 +63,28 @@ bool Fill(const IngestWelcome& welcome, v1::IngestResponse& response) {
   return true;
 }
 
-bool Fill(const IngestSourceWelcome& welcome, v1::IngestResponse& response) {
+bool FillWith(const IngestSourceWelcome& welcome, v1::IngestResponse& response) {
   response.mutable_source()->set_source_id(welcome.source_id.Bytes());
   response.mutable_source()->set_last_sequence(welcome.last_sequence);
   response.mutable_source()->set_complete(welcome.complete);
   return true;
 }
 
-bool Fill(const IngestAck& ack, v1::IngestResponse& response) {
+bool FillWith(const IngestAck& ack, v1::IngestResponse& response) {
   response.mutable_ack()->set_source_id(ack.source_id.Bytes());
   response.mutable_ack()->set_sequence(ack.sequence);
   response.mutable_ack()->set_complete(ack.complete);
   return true;
 }
 
-bool Fill(const IngestFilesStored& files, v1::IngestResponse& response) {
+bool FillWith(const IngestFilesStored& files, v1::IngestResponse& response) {
   response.mutable_files()->set_count(files.count);
   response.mutable_files()->set_retry_after_ms(static_cast<uint32_t>(files.retry_after_ms));
   response.mutable_files()->set_detail(files.detail);
   return true;
 }
 
-bool Fill(const IngestLacking& lacking, v1::IngestResponse& response) {
+bool FillWith(const IngestLacking& lacking, v1::IngestResponse& response) {
   response.mutable_lacking();
   for (const Hash128& id : lacking.ids) {
     response.mutable_lacking()->add_ids(id.Bytes());
@@ -92,12 +92,12 @@ bool Fill(const IngestLacking& lacking, v1::IngestResponse& response) {
   return true;
 }
 
-bool Fill(const IngestDrained&, v1::IngestResponse& response) {
+bool FillWith(const IngestDrained&, v1::IngestResponse& response) {
   response.mutable_drained();
   return true;
 }
 
-bool Fill(const IngestRefusal& refusal, v1::IngestResponse& response) {
+bool FillWith(const IngestRefusal& refusal, v1::IngestResponse& response) {
   response.mutable_refusal()->set_source_id(refusal.source_id.Bytes());
   response.mutable_refusal()->set_sequence(refusal.sequence);
   response.mutable_refusal()->set_reason(refusal.reason);
@@ -132,7 +132,7 @@ absl::StatusOr<IngestMessage> MessageOf(const v1::IngestRequest& request) {
 }
 
 bool Fill(const IngestReply& reply, v1::IngestResponse& response) {
-  return std::visit([&](const auto& what) { return Fill(what, response); }, reply);
+  return std::visit([&](const auto& what) { return FillWith(what, response); }, reply);
 }
 
 }  // namespace lockstep

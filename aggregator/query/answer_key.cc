@@ -4,8 +4,9 @@
 #include <iterator>
 #include <string>
 
+#include "aggregator/query/answering_digest.h"
+#include "analysis/base/version.h"
 #include "analysis/report/report.h"
-#include "lockstep/source_digest.h"
 #include "proto/query_codec.h"
 
 namespace lockstep {
@@ -22,11 +23,11 @@ Hash128 AnswerKey(const AnalysisOptions& options) {
   std::copy_if(options.views.begin(), options.views.end(), std::back_inserter(canonical.views), is_unknown);
   v1::ViewsRequest request;
   ToProto("", canonical, &request);
-  return HashBuilder().Add(LOCKSTEP_VERSION).Add(kSourceDigest).Add(request.SerializeAsString()).Finish();
+  return HashBuilder().Add(Version()).Add(AnsweringDigest()).Add(request.SerializeAsString()).Finish();
 }
 
 Hash128 PublishedRanksKey() {
-  return HashBuilder().Add(LOCKSTEP_VERSION).Add(kSourceDigest).Add("published ranks").Finish();
+  return HashBuilder().Add(Version()).Add(AnsweringDigest()).Add("published ranks").Finish();
 }
 
 }  // namespace lockstep

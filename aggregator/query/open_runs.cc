@@ -9,6 +9,7 @@
 #include "analysis/base/status_macros.h"
 #include "analysis/base/time.h"
 #include "analysis/report/analysis_steps.h"
+#include "analysis/report/json.h"
 #include "platform/executor.h"
 #include "platform/log.h"
 

@@ -12,7 +12,7 @@
 #include "analysis/base/utf8.h"
 #include "analysis/metrics/match/chapter_reader.h"
 #include "analysis/metrics/run/ranks.h"
-#include "analysis/report/report.h"
+#include "analysis/report/json.h"
 #include "platform/heap.h"
 #include "platform/log.h"
 #include "platform/mutex.h"

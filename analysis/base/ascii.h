@@ -7,6 +7,8 @@
 
 namespace lockstep {
 
+[[nodiscard]] constexpr bool IsAsciiDigit(char c) { return c >= '0' && c <= '9'; }
+
 [[nodiscard]] constexpr char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 [[nodiscard]] inline std::string Lowered(std::string_view text) {

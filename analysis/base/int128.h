@@ -6,4 +6,6 @@ namespace lockstep {
 __extension__ typedef unsigned __int128 uint128;
 __extension__ typedef __int128 int128;
 
+inline constexpr uint128 kMaxUint128 = ~uint128{0};
+
 }  // namespace lockstep

@@ -2,10 +2,10 @@
 
 #include <cstddef>
 
+#include "analysis/base/ascii.h"
+
 namespace lockstep {
 namespace {
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 // The run of digits at `at`, without leading zeros; moves `at` behind it.
 std::string_view TakeNumber(std::string_view text, size_t& at) {
@@ -13,7 +13,7 @@ std::string_view TakeNumber(std::string_view text, size_t& at) {
     ++at;
   }
   const size_t begin = at;
-  while (at < text.size() && IsDigit(text[at])) {
+  while (at < text.size() && IsAsciiDigit(text[at])) {
     ++at;
   }
   return text.substr(begin, at - begin);
@@ -24,7 +24,7 @@ int CompareNaturally(std::string_view a, std::string_view b) {
   size_t i = 0;
   size_t j = 0;
   while (i < a.size() && j < b.size()) {
-    if (IsDigit(a[i]) && IsDigit(b[j])) {
+    if (IsAsciiDigit(a[i]) && IsAsciiDigit(b[j])) {
       const std::string_view x = TakeNumber(a, i);
       const std::string_view y = TakeNumber(b, j);
       if (x.size() != y.size()) {

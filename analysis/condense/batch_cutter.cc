@@ -12,7 +12,7 @@ constexpr int64_t kRowBytes = 24;
 constexpr int64_t kStepBytes = 160;
 constexpr int64_t kNameOverhead = 24;
 
-int64_t SizeOf(const Sketch& sketch) {
+int64_t WireSizeOf(const Sketch& sketch) {
   if (sketch.empty()) return 2;
   return 48 + 4 * static_cast<int64_t>(sketch.entries());
 }
@@ -67,7 +67,7 @@ absl::Status BatchCutter::Add(const BucketRow& row) {
 }
 absl::Status BatchCutter::Add(KernelRow row) {
   int64_t bytes = kStepBytes;
-  for (const auto& [index, sketch] : row.slices) bytes += 8 + SizeOf(sketch);
+  for (const auto& [index, sketch] : row.slices) bytes += 8 + WireSizeOf(sketch);
   batch_.kernels.push_back(std::move(row));
   return Grow(bytes);
 }
@@ -76,17 +76,17 @@ absl::Status BatchCutter::Add(const StepKernelRow& row) {
   return Grow(kRowBytes);
 }
 absl::Status BatchCutter::Add(MemoryRow row) {
-  const int64_t bytes = SizeOf(row.duration) + SizeOf(row.bytes) + SizeOf(row.bandwidth_bytes_per_s);
+  const int64_t bytes = WireSizeOf(row.duration) + WireSizeOf(row.bytes) + WireSizeOf(row.bandwidth_bytes_per_s);
   batch_.memory.push_back(std::move(row));
   return Grow(bytes);
 }
 absl::Status BatchCutter::Add(ApiRow row) {
-  const int64_t bytes = SizeOf(row.duration) + SizeOf(row.launch_delay);
+  const int64_t bytes = WireSizeOf(row.duration) + WireSizeOf(row.launch_delay);
   batch_.apis.push_back(std::move(row));
   return Grow(bytes);
 }
 absl::Status BatchCutter::Add(RangeRow row) {
-  const int64_t bytes = kRowBytes + SizeOf(row.duration);
+  const int64_t bytes = kRowBytes + WireSizeOf(row.duration);
   batch_.ranges.push_back(std::move(row));
   return Grow(bytes);
 }

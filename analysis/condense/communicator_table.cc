@@ -7,7 +7,7 @@
 namespace lockstep {
 namespace {
 
-std::string KeyOf(const LocalCommunicator& communicator) {
+std::string CommunicatorKeyOf(const LocalCommunicator& communicator) {
   std::string key = fmt::format("{}\x1f{}\x1f{}\x1f{}", communicator.group_name, communicator.group_desc,
                                 communicator.comm_hash, communicator.size);
   for (const int32_t member : communicator.members) key += fmt::format(",{}", member);
@@ -59,7 +59,7 @@ uint32_t CommunicatorTable::Of(MetaId meta_id) {
   const bool has_group = !meta.group_name.empty() || meta.comm_hash != 0 || !meta.members.empty();
   if (!has_group || by_group_.size() >= kMaxCommunicators) return by_meta_[meta_id] = Unknown();
   LocalCommunicator communicator = Describe(meta);
-  const auto [found, is_new] = by_group_.emplace(KeyOf(communicator), count_);
+  const auto [found, is_new] = by_group_.emplace(CommunicatorKeyOf(communicator), count_);
   if (is_new) {
     communicator.id = count_++;
     define_(std::move(communicator));

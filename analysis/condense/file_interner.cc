@@ -17,7 +17,7 @@ std::string GroupOf(const CollectiveMeta& meta) {
   return group;
 }
 
-std::string KeyOf(const CollectiveMeta& meta) {
+std::string MetaKeyOf(const CollectiveMeta& meta) {
   return fmt::format("{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}", GroupOf(meta), static_cast<int>(meta.op),
                      static_cast<int>(meta.dtype), meta.bytes, meta.peer, meta.root);
 }
@@ -86,7 +86,7 @@ ShapeId FileInterner::Shape(const LaunchShape& shape, DropCounters& drops) {
 MetaId FileInterner::Meta(const CollectiveMeta& meta, DropCounters& drops) {
   MetaId& recent = recent_metas_[PlaceOf(meta) % recent_metas_.size()];
   if (recent < metas_.size() && metas_[recent] == meta) return recent;
-  std::string key = KeyOf(meta);
+  std::string key = MetaKeyOf(meta);
   if (const auto found = meta_index_.find(key); found != meta_index_.end()) return recent = found->second;
   std::string group = GroupOf(meta);
   const bool full = groups_.size() >= kMaxGroups && !groups_.contains(group);

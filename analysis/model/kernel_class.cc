@@ -13,7 +13,6 @@ namespace {
 
 bool IsUpper(char c) { return c >= 'A' && c <= 'Z'; }
 bool IsLetter(char c) { return Lower(c) >= 'a' && Lower(c) <= 'z'; }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool Contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 std::string_view WithoutLeadingUnderscores(std::string_view text) {
@@ -92,7 +91,8 @@ CollectiveLibrary NcclLibrary(std::string_view base, std::string_view after_pref
   if (lowered.starts_with("rccl")) return CollectiveLibrary::kRccl;
   if (base.starts_with("ncclSym")) return CollectiveLibrary::kNcclSymmetric;
   if (after_prefix.starts_with("AllReduce_DDA")) return CollectiveLibrary::kMetaCtran;
-  const bool numbered = after_prefix.starts_with("Generic_") && after_prefix.size() > 8 && IsDigit(after_prefix[8]);
+  const bool numbered =
+      after_prefix.starts_with("Generic_") && after_prefix.size() > 8 && IsAsciiDigit(after_prefix[8]);
   return numbered || Contains(base, "KernelDebug") ? CollectiveLibrary::kRccl : CollectiveLibrary::kNccl;
 }
 

@@ -2,12 +2,12 @@
 
 #include <cctype>
 
+#include "analysis/base/ascii.h"
 #include "analysis/model/kernel_class.h"
 
 namespace lockstep {
 namespace {
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool StartsIdentifier(char c) { return c == '_' || std::isalpha(static_cast<unsigned char>(c)) != 0; }
 
 // Length of a placeholder of an unnamed namespace at this place, 0 = none.
@@ -103,9 +103,9 @@ KernelNameParts SplitMangled(std::string_view name) {
   if (nested) ++at;
   std::string_view base;
   size_t end_of_base = 0;
-  while (at < name.size() && IsDigit(name[at]) && (nested || base.empty())) {
+  while (at < name.size() && IsAsciiDigit(name[at]) && (nested || base.empty())) {
     size_t length = 0;
-    for (; at < name.size() && IsDigit(name[at]) && length <= name.size(); ++at) {
+    for (; at < name.size() && IsAsciiDigit(name[at]) && length <= name.size(); ++at) {
       length = length * 10 + static_cast<size_t>(name[at] - '0');
     }
     if (length == 0 || length > name.size() - at) break;

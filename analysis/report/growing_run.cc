@@ -10,6 +10,7 @@
 #include "analysis/metrics/run/ranks.h"
 #include "analysis/report/analysis_steps.h"
 #include "analysis/report/instance_sums.h"
+#include "analysis/report/json.h"
 #include "analysis/report/report_document.h"
 #include "analysis/report/run_chapters.h"
 #include "analysis/report/views/selection_notices.h"

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <string>
 
-#include "analysis/report/report.h"
+#include "analysis/report/json.h"
 
 namespace lockstep {
 namespace {

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "analysis/report/json.h"
+
 namespace lockstep {
 namespace {
 

@@ -1,4 +1,4 @@
-#include "analysis/report/report.h"
+#include "analysis/report/json.h"
 
 #include <algorithm>
 #include <utility>

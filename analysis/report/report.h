@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "analysis/metrics/run/analysis_options.h"
 #include "analysis/metrics/run/chapter_limits.h"
@@ -17,6 +17,7 @@
 
 namespace lockstep {
 
+// Declared here; json.h has the whole type.
 using Json = nlohmann::ordered_json;
 
 // All views of interface.md, in its order.

@@ -8,6 +8,7 @@
 
 #include "analysis/base/check.h"
 #include "analysis/base/status_macros.h"
+#include "analysis/report/json.h"
 #include "analysis/report/list_options.h"
 #include "analysis/report/shared_parts.h"
 #include "analysis/report/views/clock_view.h"
@@ -123,7 +124,7 @@ Json NoticesJson(const std::vector<Notice>& notices, const Json& views) {
   return list;
 }
 
-Json Document(const ViewInput& input, Json views) {
+Json DocumentOf(const ViewInput& input, Json views) {
   Json report;
   report["schema"] = kSchema;
   report["notices"] = NoticesJson(input.context.notices, views);
@@ -165,20 +166,20 @@ void SideBySide(const ViewInput& input, size_t views, const std::function<void(s
 }
 
 // A view as a report of its own.
-absl::StatusOr<std::string> TextOf(const ViewInput& input, const SharedParts& parts, const AnalysisOptions& options,
-                                   const std::string& view) {
+absl::StatusOr<std::string> ViewTextOf(const ViewInput& input, const SharedParts& parts, const AnalysisOptions& options,
+                                       const std::string& view) {
   const OwnInput own(input);
   LOCKSTEP_ASSIGN_OR_RETURN(Json part, BuildView(own.Get(), parts, view));
   LOCKSTEP_RETURN_IF_ERROR(ApplyListOptions(options, part));
-  return RenderJson(Document(own.Get(), std::move(part)));
+  return RenderJson(DocumentOf(own.Get(), std::move(part)));
 }
 
 // A view as a part of a report, with all that was told until then.
-struct Part {
+struct BuiltView {
   absl::StatusOr<Json> view;
   std::vector<Notice> notices;
 };
-Part PartOf(const ViewInput& input, const SharedParts& parts, const std::string& view) {
+BuiltView BuiltViewOf(const ViewInput& input, const SharedParts& parts, const std::string& view) {
   const OwnInput own(input);
   absl::StatusOr<Json> built = BuildView(own.Get(), parts, view);
   return {std::move(built), own.notices()};
@@ -197,17 +198,17 @@ absl::StatusOr<Json> BuildWhole(const ViewInput& input, InstanceSums& sums, cons
   const std::vector<std::string> shown = ShownViews(options);
   SharedParts parts(input, sums);
   LOCKSTEP_RETURN_IF_ERROR(parts.Prepare(shown));
-  std::vector<Part> built(shown.size());
-  SideBySide(input, shown.size(), [&](size_t i) { built[i] = PartOf(input, parts, shown[i]); });
+  std::vector<BuiltView> built(shown.size());
+  SideBySide(input, shown.size(), [&](size_t i) { built[i] = BuiltViewOf(input, parts, shown[i]); });
   const auto told = static_cast<std::ptrdiff_t>(input.context.notices.size());
   Json views = Json::object();
-  for (Part& part : built) {
+  for (BuiltView& part : built) {
     LOCKSTEP_RETURN_IF_ERROR(part.view.status());
     for (auto& [key, content] : part.view->items()) views[key] = std::move(content);
     input.context.notices.insert(input.context.notices.end(), part.notices.begin() + told, part.notices.end());
   }
   LOCKSTEP_RETURN_IF_ERROR(ApplyListOptions(options, views));
-  return Document(input, std::move(views));
+  return DocumentOf(input, std::move(views));
 }
 
 absl::Status BuildEach(const ViewInput& input, InstanceSums& sums, const AnalysisOptions& options,
@@ -216,7 +217,7 @@ absl::Status BuildEach(const ViewInput& input, InstanceSums& sums, const Analysi
   SharedParts parts(input, sums);
   LOCKSTEP_RETURN_IF_ERROR(parts.Prepare(shown));
   std::vector<absl::StatusOr<std::string>> texts(shown.size());
-  SideBySide(input, shown.size(), [&](size_t i) { texts[i] = TextOf(input, parts, options, shown[i]); });
+  SideBySide(input, shown.size(), [&](size_t i) { texts[i] = ViewTextOf(input, parts, options, shown[i]); });
   for (size_t i = 0; i < shown.size(); ++i) {
     LOCKSTEP_ASSIGN_OR_RETURN(std::string text, std::move(texts[i]));
     sink(shown[i], std::move(text));

@@ -11,12 +11,12 @@
 namespace lockstep {
 namespace {
 
-struct Part {
+struct ComputedPart {
   std::vector<std::string_view> views;  // that are made from it
   std::function<absl::Status()> compute;
 };
 
-bool Serves(const Part& part, const std::vector<std::string>& asked) {
+bool IsAskedFor(const ComputedPart& part, const std::vector<std::string>& asked) {
   return std::any_of(part.views.begin(), part.views.end(),
                      [&](std::string_view view) { return std::find(asked.begin(), asked.end(), view) != asked.end(); });
 }
@@ -38,7 +38,7 @@ absl::Status SharedParts::Prepare(const std::vector<std::string>& views) {
     };
   };
   // The longest first. Each is a member of its own.
-  std::vector<Part> parts = {
+  std::vector<ComputedPart> parts = {
       {{"summary", "imbalance", "stragglers", "findings"}, always([this] { ComputeCauses(); })},
       {{"summary", "collectives"}, always([this] { ComputeCollectives(); })},
       {{"summary", "tails"}, [this] { return ComputeTails(); }},
@@ -46,7 +46,7 @@ absl::Status SharedParts::Prepare(const std::vector<std::string>& views) {
       {{"summary", "imbalance"}, always([this] { ComputeImbalanceOf(); })},
       {{"summary", "quality", "findings"}, always([this] { ComputeQualityOf(); })},
   };
-  std::erase_if(parts, [&](const Part& part) { return !Serves(part, views); });
+  std::erase_if(parts, [&](const ComputedPart& part) { return !IsAskedFor(part, views); });
   std::vector<absl::Status> done(parts.size());
   input_.context.executor.ParallelFor(parts.size(), [&](size_t i) { done[i] = parts[i].compute(); });
   for (const absl::Status& status : done) LOCKSTEP_RETURN_IF_ERROR(status);

@@ -9,8 +9,6 @@
 namespace lockstep {
 namespace {
 
-constexpr int64_t kQuantileUnit = 1'000'000'000;  // as in Sketch: quantiles are compared in integers
-
 double SquaredDeviations(const Sketch& part) {
   if (part.count() < 2) return 0;
   const double deviation = part.stddev();
@@ -78,11 +76,9 @@ double SignedSketch::stddev() const {
 }
 
 std::optional<QuantileEstimate> SignedSketch::Quantile(double q) const {
-  LOCKSTEP_CHECK(q >= 0 && q <= 1);
-  const auto scaled = static_cast<int64_t>(q * static_cast<double>(kQuantileUnit) + 0.5);
-  if (int128{count()} * (kQuantileUnit - scaled) < kQuantileUnit) return std::nullopt;
-  const int128 rank = (int128{count()} * scaled + kQuantileUnit - 1) / kQuantileUnit;
-  return OrderStatistic(rank < 1 ? 1 : static_cast<int64_t>(rank));
+  const std::optional<int64_t> rank = RankOf(q, count());
+  if (!rank) return std::nullopt;
+  return OrderStatistic(*rank);
 }
 
 QuantileEstimate SignedSketch::OrderStatistic(int64_t k) const {

@@ -13,7 +13,6 @@ namespace lockstep {
 namespace {
 
 constexpr int64_t kMaxInt64 = std::numeric_limits<int64_t>::max();
-constexpr uint128 kMaxUint128 = ~uint128{0};
 constexpr int64_t kQuantileUnit = 1'000'000'000;  // quantiles are compared in integers: 1 - 0.9 is not 0.1 in binary
 
 // Values that are added at once; so many up to that size add up, and their squares, within 128 bits.

@@ -24,7 +24,6 @@ constexpr char kHistogramForm = 1;
 constexpr uint64_t kIndexOffset = 32768;
 constexpr uint64_t kMaxIndices = 65536;
 constexpr auto kMaxValue = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
-constexpr uint128 kMaxUint128 = ~uint128{0};
 
 void PutVarint(std::string& out, uint64_t value) {
   while (value >= 0x80) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/base/version.h"
 #include "bench/accuracy/table.h"
 #include "platform/executor.h"
 
@@ -88,7 +89,7 @@ int main(int argc, char** argv) {
   app.add_option("--json", flags.json, "also write the table to this file");
   app.add_option("--only", flags.only, "only figures whose id contains this");
   app.add_option("--jobs", flags.jobs, "trials in parallel (default: cores)");
-  app.set_version_flag("--version", LOCKSTEP_VERSION);
+  app.set_version_flag("--version", std::string(lockstep::Version()));
   CLI11_PARSE(app, argc, argv);
   return Main(flags);
 }

@@ -60,11 +60,6 @@ Scenarios AllLayouts() {
   return all;
 }
 
-double SavingRatio(const TruthOfCause& cause) {
-  if (cause.step_ns_with <= 0) return 0;
-  return static_cast<double>(cause.step_ns_with - cause.step_ns_without) / static_cast<double>(cause.step_ns_with);
-}
-
 void ScoreOrigin(Trial& trial, Score& score) {
   const TruthOfCause& cause = trial.sim().truth.causes.front();
   if (SavingRatio(cause) < kFindableSaving) return;

@@ -77,7 +77,7 @@ std::string Bandwidth(double frac) {
          Clocks(2);
 }
 
-const std::vector<std::string>& Scenarios() {
+const std::vector<std::string>& ClockScenarios() {
   static const std::vector<std::string> all = {Latency(8, 2, 2), Training(16),    Pipeline(4),
                                                Latency(4, 4, 2), Bandwidth(0.01), Bandwidth(0.15)};
   return all;
@@ -209,7 +209,7 @@ FigureRow BandRow(const Plan& plan) {
   const std::string bad = " --defect absurd:p=0.02";
   for (int t = 0; t < plan.Trials(2, 170, 450); ++t) {
     for (const bool clean : {true, false}) {
-      const std::string flags = Scenarios()[static_cast<size_t>(t) % Scenarios().size()] + (clean ? "" : bad);
+      const std::string flags = ClockScenarios()[static_cast<size_t>(t) % ClockScenarios().size()] + (clean ? "" : bad);
       const std::string claim = row.claims[clean ? 0 : 1].name;
       row.tasks.push_back(TrialTask(row, Words(flags), SeedOf(plan, row.id, t), false,
                                     [claim](Trial& trial, Score& score) { ScoreBand(trial, claim, score); }));
@@ -226,7 +226,7 @@ FigureRow CoverageRow(const Plan& plan) {
                 .tasks = {}};
   // Pairs of one cluster share their clocks' errors: it takes many clusters, not many pairs.
   for (int t = 0; t < plan.Trials(12, 480, 960); ++t) {
-    const std::string& flags = Scenarios()[static_cast<size_t>(t) % Scenarios().size()];
+    const std::string& flags = ClockScenarios()[static_cast<size_t>(t) % ClockScenarios().size()];
     row.tasks.push_back(
         TrialTask(row, Words(flags), SeedOf(plan, row.id, t), false,
                   [claim = row.claims[0].name](Trial& trial, Score& score) { ScoreCoverage(trial, claim, score); }));

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/report/report.h"
+#include "analysis/report/json.h"
 #include "bench/accuracy/rows.h"
 #include "platform/executor.h"
 #include "proto/batch_codec.h"

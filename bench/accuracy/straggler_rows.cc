@@ -82,11 +82,6 @@ bool Names(const StragglerResult& result, const RankResolution& ranks, const std
   });
 }
 
-double SavingRatio(const TruthOfCause& cause) {
-  if (cause.step_ns_with <= 0) return 0;
-  return static_cast<double>(cause.step_ns_with - cause.step_ns_without) / static_cast<double>(cause.step_ns_with);
-}
-
 // Independent steps of the test of the first origin rank.
 double EffectiveSteps(const StragglerResult& result, const RankResolution& ranks, const TruthOfCause& cause) {
   for (size_t r = 0; r < ranks.ranks.size() && r < result.rank_n_eff.size(); ++r) {

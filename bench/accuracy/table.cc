@@ -10,11 +10,11 @@ Count CountOf(const Score& score, const std::string& claim) {
   return at == score.counts().end() ? Count{} : at->second;
 }
 
-double Share(const Count& count) {
+double HitShare(const Count& count) {
   return count.trials == 0 ? 0 : static_cast<double>(count.hits) / static_cast<double>(count.trials);
 }
 
-std::string_view Name(Effort effort) {
+std::string_view EffortName(Effort effort) {
   return effort == Effort::kQuick ? "quick" : effort == Effort::kDefault ? "default" : "full";
 }
 
@@ -26,7 +26,7 @@ std::string TextOf(const ScoredRow& scored) {
     const Count count = CountOf(scored.score, claim.name);
     const Interval seen = ClopperPearson(count.hits, count.trials);
     text += fmt::format("  {:<38} {:>9} of {:<9} {:8.4f} %  [{:.4f}, {:.4f}]  {}\n", claim.name, count.hits,
-                        count.trials, Share(count) * 100, seen.lo * 100, seen.hi * 100, Name(Judge(claim, count)));
+                        count.trials, HitShare(count) * 100, seen.lo * 100, seen.hi * 100, Name(Judge(claim, count)));
   }
   for (const auto& [series, values] : scored.score.values()) {
     text += fmt::format("  {:<38} p50 {:.4g}  p95 {:.4g}  p99 {:.4g}  max {:.4g} {}  (n = {})\n", series,
@@ -41,7 +41,7 @@ nlohmann::ordered_json JsonOf(const std::vector<ScoredRow>& rows, const Plan& pl
   nlohmann::ordered_json json;
   json["schema"] = "lockstep.accuracy/1";
   json["seed"] = std::to_string(plan.seed);
-  json["effort"] = Name(plan.effort);
+  json["effort"] = EffortName(plan.effort);
   json["figures"] = nlohmann::ordered_json::array();
   for (const ScoredRow& scored : rows) {
     nlohmann::ordered_json figure;

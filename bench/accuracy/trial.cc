@@ -25,6 +25,11 @@ absl::StatusOr<SimulatorOptions> OptionsOf(const std::vector<std::string>& flags
 
 }  // namespace
 
+double SavingRatio(const TruthOfCause& cause) {
+  if (cause.step_ns_with <= 0) return 0;
+  return static_cast<double>(cause.step_ns_with - cause.step_ns_without) / static_cast<double>(cause.step_ns_with);
+}
+
 absl::StatusOr<std::unique_ptr<Trial>> Trial::Run(const std::vector<std::string>& flags, uint64_t seed,
                                                   bool step_times_without) {
   LOCKSTEP_ASSIGN_OR_RETURN(const SimulatorOptions options, OptionsOf(flags, seed));

@@ -19,6 +19,9 @@
 
 namespace lockstep {
 
+// Of a simulation whose step times without the cause were computed.
+[[nodiscard]] double SavingRatio(const TruthOfCause& cause);
+
 // The simulation and its joined instances. Everything later is computed when first asked for. One thread.
 class Trial {
  public:

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "analysis/report/json.h"
+
 namespace lockstep {
 namespace {
 

@@ -39,7 +39,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-SourceContext SourceOf(uint64_t number) {
+SourceContext UnrankedSource(uint64_t number) {
   SourceContext context;
   context.source_id = {7, number};
   context.path = fmt::format("trace{}.json", number);
@@ -85,7 +85,7 @@ class LimitsTest : public testing::Test {
     }
     bool Source(uint64_t number) {
       v1::IngestRequest request;
-      ToProto(SourceOf(number), request.mutable_source()->mutable_context());
+      ToProto(UnrankedSource(number), request.mutable_source()->mutable_context());
       return Ask(request);
     }
     bool Ask(const v1::IngestRequest& request) { return Say(request) && Answered(); }
@@ -192,7 +192,7 @@ TEST_F(LimitsTest, NamesTooManyAreRefusedWithAHint) {
   Batch batch;
   batch.names = {{.id = 0, .hash = HashOf("a"), .text = "a"}, {.id = 1, .hash = HashOf("b"), .text = "b"}};
   v1::IngestRequest request;
-  request.mutable_batch()->set_source_id(SourceOf(1).source_id.Bytes());
+  request.mutable_batch()->set_source_id(UnrankedSource(1).source_id.Bytes());
   request.mutable_batch()->set_body(EncodeBatch(batch));
   request.mutable_batch()->set_content_hash(HashOf(request.batch().body()).Bytes());
   EXPECT_FALSE(stream.Ask(request));
@@ -221,7 +221,7 @@ TEST_F(LimitsTest, ABatchThatDeclaresTooMuchIsRefusedBeforeItIsDecoded) {
   bomb.mutable_instances()->set_decoded_bytes(uint32_t{1} << 31);
   bomb.mutable_instances()->set_zstd("short");
   v1::IngestRequest request;
-  request.mutable_batch()->set_source_id(SourceOf(1).source_id.Bytes());
+  request.mutable_batch()->set_source_id(UnrankedSource(1).source_id.Bytes());
   request.mutable_batch()->set_body(bomb.SerializeAsString());
   request.mutable_batch()->set_content_hash(HashOf(request.batch().body()).Bytes());
   EXPECT_TRUE(stream.Ask(request)) << "a refusal of the source; the stream goes on";
@@ -246,11 +246,11 @@ class SlowStore : public ForwardingStore {
 };
 
 constexpr int64_t kAgents = 12;
-constexpr int64_t kBatches = 20;
+constexpr int64_t kLargeBatches = 20;
 constexpr int64_t kRows = 4'096;
 
 // About 60 kB on the wire.
-OutgoingBatch BatchOf(const SourceContext& source, int64_t sequence) {
+OutgoingBatch LargeBatch(const SourceContext& source, int64_t sequence) {
   Batch batch;
   batch.sequence = sequence;
   if (sequence == 0) {
@@ -266,8 +266,8 @@ OutgoingBatch BatchOf(const SourceContext& source, int64_t sequence) {
     row.bytes = static_cast<int64_t>(noise >> 20) & 0xfffffff;
     batch.instances.push_back(row);
   }
-  if (sequence + 1 == kBatches) {
-    batch.total_batches = kBatches;
+  if (sequence + 1 == kLargeBatches) {
+    batch.total_batches = kLargeBatches;
     batch.summary.emplace();
   }
   OutgoingBatch out{.source_id = source.source_id, .sequence = sequence, .body = EncodeBatch(batch)};
@@ -280,10 +280,10 @@ absl::Status SendAll(const std::string& address, uint64_t number) {
   options.session.hello = {.run = "run", .agent = fmt::format("node{}", number), .agent_version = "test"};
   options.back_off = {.initial_ns = 1'000'000, .max_ns = 50'000'000};
   UplinkClient uplink(MakeGrpcTransport(ConnectTo(address)), options, {});
-  const SourceContext source = SourceOf(number);
+  const SourceContext source = UnrankedSource(number);
   absl::Status status = uplink.BeginSource(source);
-  for (int64_t i = 0; i < kBatches && status.ok(); ++i) {
-    if (uplink.Wants(source.source_id, i)) status = uplink.Push(BatchOf(source, i));
+  for (int64_t i = 0; i < kLargeBatches && status.ok(); ++i) {
+    if (uplink.Wants(source.source_id, i)) status = uplink.Push(LargeBatch(source, i));
   }
   return status.ok() ? uplink.Drain(false).status() : status;
 }
@@ -320,7 +320,7 @@ TEST_P(SlowStoreTest, HoldsAgentsBackWithinItsBytesAndAllArrives) {
   EXPECT_GT(load.most_held_bytes, 0);
   const auto arrived = Arrived(*memory);
   EXPECT_EQ(arrived.size(), static_cast<size_t>(kAgents));
-  for (const auto& [source, rows] : arrived) EXPECT_EQ(rows, kBatches * kRows) << source;
+  for (const auto& [source, rows] : arrived) EXPECT_EQ(rows, kLargeBatches * kRows) << source;
 }
 
 // Batches of the run "stored" and the dropping of the run "dropped" take until they are let go.
@@ -344,7 +344,7 @@ class HeldStore : public ForwardingStore {
 };
 
 v1::IngestRequest FirstBatchOf(uint64_t source) {
-  const OutgoingBatch batch = BatchOf(SourceOf(source), 0);
+  const OutgoingBatch batch = LargeBatch(UnrankedSource(source), 0);
   v1::IngestRequest request;
   request.mutable_batch()->set_source_id(batch.source_id.Bytes());
   request.mutable_batch()->set_body(batch.body);

@@ -17,6 +17,7 @@
 #include "agent/uplink/grpc/grpc_transport.h"
 #include "agent/uplink/uplink_client.h"
 #include "aggregator/grpc/server.h"
+#include "analysis/report/json.h"
 #include "cli/embedded_cluster.h"
 #include "cli/query_client.h"
 #include "platform/temp_dir.h"
@@ -67,7 +68,7 @@ class Aggregator {
 
 // --- made-up sources: the path of batches alone ---
 
-SourceContext SourceOf(uint64_t number) {
+SourceContext RankedSource(uint64_t number) {
   SourceContext context;
   context.source_id = {7, number};
   context.path = fmt::format("trace{}.json", number);
@@ -76,10 +77,10 @@ SourceContext SourceOf(uint64_t number) {
   return context;
 }
 
-constexpr int64_t kBatches = 12;
+constexpr int64_t kSmallBatches = 12;
 constexpr int64_t kInstances = 50;  // a batch
 
-Batch BatchOf(uint64_t source, int64_t sequence) {
+Batch SmallBatch(uint64_t source, int64_t sequence) {
   Batch batch;
   batch.sequence = sequence;
   if (sequence == 0) {
@@ -96,19 +97,19 @@ Batch BatchOf(uint64_t source, int64_t sequence) {
     row.op = CollectiveOp::kAllReduce;
     batch.instances.push_back(row);
   }
-  if (sequence + 1 == kBatches) {
-    batch.total_batches = kBatches;
+  if (sequence + 1 == kSmallBatches) {
+    batch.total_batches = kSmallBatches;
     batch.summary.emplace();
   }
   return batch;
 }
 
 absl::Status SendBatches(UplinkClient& uplink, uint64_t source, int64_t n) {
-  const SourceContext context = SourceOf(source);
+  const SourceContext context = RankedSource(source);
   absl::Status status = uplink.BeginSource(context);
   for (int64_t i = 0; i < n && status.ok(); ++i) {
     if (uplink.Wants(context.source_id, i)) {
-      OutgoingBatch batch{.source_id = context.source_id, .sequence = i, .body = EncodeBatch(BatchOf(source, i))};
+      OutgoingBatch batch{.source_id = context.source_id, .sequence = i, .body = EncodeBatch(SmallBatch(source, i))};
       batch.content_hash = HashOf(batch.body);
       status = uplink.Push(std::move(batch));
     }
@@ -132,7 +133,7 @@ void ExpectWhole(JobStore& store, size_t sources) {
   for (size_t s = 0; s < sources; ++s) {
     EXPECT_TRUE(run.data.sources[s].complete);
     const std::vector<InstanceRow> rows = InstancesOf(run, s);
-    ASSERT_EQ(rows.size(), static_cast<size_t>(kBatches * kInstances));
+    ASSERT_EQ(rows.size(), static_cast<size_t>(kSmallBatches * kInstances));
     const auto number = static_cast<int64_t>(run.data.sources[s].context.source_id.low);
     for (size_t i = 0; i < rows.size(); ++i) {
       ASSERT_EQ(rows[i].start_ns, 1'000'000'000 + static_cast<int64_t>(i) * 1000 + number);
@@ -147,7 +148,7 @@ TEST(Loopback, BatchesOfThreeAgentsArriveWhole) {
   for (uint64_t source = 0; source < 3; ++source) {
     agents.emplace_back([&aggregator, source] {
       UplinkClient uplink(aggregator.Transport(), OptionsFor(fmt::format("node{}", source), 3), {});
-      EXPECT_EQ(SendBatches(uplink, source, kBatches), absl::OkStatus());
+      EXPECT_EQ(SendBatches(uplink, source, kSmallBatches), absl::OkStatus());
       EXPECT_EQ(uplink.Drain(false).status(), absl::OkStatus());
     });
   }
@@ -159,7 +160,7 @@ TEST(Loopback, BatchesOfThreeAgentsArriveWhole) {
 
 TEST(Loopback, AnAgentStartedAgainGoesOn) {
   Aggregator aggregator;
-  for (const int64_t until : {3L, 7L, kBatches}) {
+  for (const int64_t until : {3L, 7L, kSmallBatches}) {
     UplinkClient uplink(aggregator.Transport(), OptionsFor("node", 1), {});
     ASSERT_EQ(SendBatches(uplink, 1, until), absl::OkStatus());
     ASSERT_EQ(uplink.Drain(false).status(), absl::OkStatus());
@@ -170,9 +171,9 @@ TEST(Loopback, AnAgentStartedAgainGoesOn) {
 TEST(Loopback, AnAgentSurvivesARestartOfTheAggregator) {
   Aggregator aggregator;
   UplinkClient uplink(aggregator.Transport(), OptionsFor("node", 1), {});
-  ASSERT_EQ(SendBatches(uplink, 1, kBatches / 2), absl::OkStatus());
+  ASSERT_EQ(SendBatches(uplink, 1, kSmallBatches / 2), absl::OkStatus());
   aggregator.Restart();
-  ASSERT_EQ(SendBatches(uplink, 1, kBatches), absl::OkStatus());
+  ASSERT_EQ(SendBatches(uplink, 1, kSmallBatches), absl::OkStatus());
   ASSERT_EQ(uplink.Drain(false).status(), absl::OkStatus());
   ExpectWhole(aggregator.store(), 1);
 }
@@ -186,26 +187,26 @@ TEST(Loopback, AConflictingBatchRefusesItsSourceOnly) {
   }
   UplinkClient other(aggregator.Transport(), OptionsFor("node"), {});
   UplinkClient same(aggregator.Transport(), OptionsFor("node"), {});
-  ASSERT_EQ(other.BeginSource(SourceOf(1)), absl::OkStatus());
+  ASSERT_EQ(other.BeginSource(RankedSource(1)), absl::OkStatus());
   ASSERT_EQ(SendBatches(same, 1, 2), absl::OkStatus());
   ASSERT_EQ(same.Drain(false).status(), absl::OkStatus());
-  OutgoingBatch different{.source_id = SourceOf(1).source_id, .sequence = 1, .body = EncodeBatch(BatchOf(2, 1))};
+  OutgoingBatch different{.source_id = RankedSource(1).source_id, .sequence = 1, .body = EncodeBatch(SmallBatch(2, 1))};
   different.content_hash = HashOf(different.body);
   ASSERT_EQ(other.Push(different), absl::OkStatus());
-  ASSERT_EQ(SendBatches(other, 2, kBatches), absl::OkStatus());
+  ASSERT_EQ(SendBatches(other, 2, kSmallBatches), absl::OkStatus());
   const auto summary = other.Drain(false);
   ASSERT_EQ(summary.status(), absl::OkStatus());
   ASSERT_EQ(summary->refused.size(), 1U);
   EXPECT_EQ(summary->refused[0].reason, "conflicting_batch");
   EXPECT_EQ(InstancesOf(aggregator.store().LoadRun(kRun).value(), 1).size(),
-            static_cast<size_t>(kBatches * kInstances));
+            static_cast<size_t>(kSmallBatches * kInstances));
 }
 
 TEST(Loopback, AnAgentWithoutAnAggregatorGivesUp) {
   UplinkClientOptions options = OptionsFor("node");
   options.give_up_after_ns = 0;
   UplinkClient uplink(MakeGrpcTransport(ConnectTo("127.0.0.1:1")), options, {});
-  EXPECT_TRUE(absl::IsUnavailable(uplink.BeginSource(SourceOf(1))));
+  EXPECT_TRUE(absl::IsUnavailable(uplink.BeginSource(RankedSource(1))));
 }
 
 TEST(Loopback, APortInUseIsAClearError) {

@@ -18,6 +18,7 @@
 #include "agent/uplink/grpc/grpc_transport.h"
 #include "agent/uplink/uplink_client.h"
 #include "aggregator/grpc/server.h"
+#include "analysis/report/json.h"
 #include "cli/query_client.h"
 #include "platform/clock.h"
 #include "platform/run_program.h"

@@ -12,6 +12,9 @@
 
 namespace lockstep::kineto {
 
+// May stand before the value. No scanner skips it.
+inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
 enum class Scan : uint8_t {
   kOk,
   kMore,    // the bytes end inside the value

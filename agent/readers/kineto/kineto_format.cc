@@ -11,6 +11,7 @@ namespace {
 
 using kineto::JsonScanner;
 using kineto::JsonToken;
+using kineto::kByteOrderMark;
 using kineto::Scan;
 
 constexpr int kNo = 0;
@@ -51,7 +52,6 @@ int SniffObject(JsonScanner scanner) {
 }
 
 int Sniff(std::string_view head, bool) {
-  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (head.starts_with(kByteOrderMark)) head.remove_prefix(kByteOrderMark.size());
   JsonScanner scanner(head);
   const char first = scanner.Peek();

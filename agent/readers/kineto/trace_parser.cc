@@ -14,7 +14,6 @@
 namespace lockstep::kineto {
 namespace {
 
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr int64_t kMinWindow = 256;
 constexpr int64_t kMaxWindow = int64_t{256} << 20;
 constexpr size_t kMaxKeysInMessage = 8;

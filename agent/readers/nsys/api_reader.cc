@@ -9,7 +9,7 @@
 namespace lockstep::nsys {
 namespace {
 
-constexpr size_t kMaxCachedNames = 65'536;
+constexpr size_t kMaxCachedApiNames = 65'536;
 
 struct ApiName {
   NameId name = kNoId;
@@ -44,7 +44,7 @@ ApiName ApiTable::NameOf(const Row& row) {
   if (!text.has_value()) return {session_.strings().UnknownName(row.id())};
   const std::string_view display = DisplayName(*text);
   const ApiName name{session_.sink().InternName(NsysName(*text)), KindOfApi(display), IsDriverName(display)};
-  if (names_.size() < kMaxCachedNames) names_.emplace(id, name);
+  if (names_.size() < kMaxCachedApiNames) names_.emplace(id, name);
   return name;
 }
 

@@ -5,17 +5,17 @@
 namespace lockstep::nsys {
 namespace {
 
-constexpr DeviceColumns kColumns = {graph_trace::kStart,
-                                    graph_trace::kEnd,
-                                    graph_trace::kDevice,
-                                    graph_trace::kStream,
-                                    graph_trace::kCorrelation,
-                                    graph_trace::kGlobalPid,
-                                    -1};
+constexpr DeviceColumns kGraphSpanColumns = {graph_trace::kStart,
+                                             graph_trace::kEnd,
+                                             graph_trace::kDevice,
+                                             graph_trace::kStream,
+                                             graph_trace::kCorrelation,
+                                             graph_trace::kGlobalPid,
+                                             -1};
 
 absl::Status ReadGraphSpan(ReadSession& session, const Row& row) {
   DeviceRecord record;
-  if (!ReadDeviceRecord(session, row, kColumns, DeviceKind::kGraphSpan, record)) return absl::OkStatus();
+  if (!ReadDeviceRecord(session, row, kGraphSpanColumns, DeviceKind::kGraphSpan, record)) return absl::OkStatus();
   const std::optional<int64_t> graph = row.Int(graph_trace::kGraph);
   record.name = session.sink().InternName(graph.has_value() ? fmt::format("CUDA graph {}", *graph) : "CUDA graph");
   record.from_graph = true;

@@ -3,8 +3,8 @@
 namespace lockstep::nsys {
 namespace {
 
-constexpr DeviceColumns kColumns = {kernel::kStart,       kernel::kEnd,       kernel::kDevice,   kernel::kStream,
-                                    kernel::kCorrelation, kernel::kGlobalPid, kernel::kGraphNode};
+constexpr DeviceColumns kKernelColumns = {kernel::kStart,       kernel::kEnd,       kernel::kDevice,   kernel::kStream,
+                                          kernel::kCorrelation, kernel::kGlobalPid, kernel::kGraphNode};
 
 // kNoId unless all six numbers are there and fit.
 ShapeId ShapeOf(ReadSession& session, const Row& row) {
@@ -27,7 +27,7 @@ NameId NameOfKernel(ReadSession& session, const Row& row) {
 
 absl::Status ReadKernel(ReadSession& session, GraphLaunches& graphs, const Row& row) {
   DeviceRecord record;
-  if (!ReadDeviceRecord(session, row, kColumns, DeviceKind::kKernel, record)) return absl::OkStatus();
+  if (!ReadDeviceRecord(session, row, kKernelColumns, DeviceKind::kKernel, record)) return absl::OkStatus();
   record.name = NameOfKernel(session, row);
   record.mangled = session.NameOf(row, kernel::kMangled);
   record.shape = ShapeOf(session, row);

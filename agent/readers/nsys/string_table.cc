@@ -10,7 +10,7 @@
 namespace lockstep::nsys {
 namespace {
 
-constexpr size_t kMaxCachedNames = size_t{1} << 18;
+constexpr size_t kMaxCachedStrings = size_t{1} << 18;
 constexpr int64_t kMaxIndexedIds = int64_t{1} << 20;
 
 absl::StatusOr<std::vector<std::pair<int64_t, int64_t>>> IndexIds(Database& db, const TableCatalog& catalog,
@@ -79,7 +79,7 @@ NameId StringTable::Name(int64_t id, int64_t row) {
   const std::optional<std::string> text = Text(id);
   if (!text.has_value()) return UnknownName(row);
   const NameId name = sink_->InternName(*text);
-  if (names_.size() < kMaxCachedNames) names_.emplace(id, name);
+  if (names_.size() < kMaxCachedStrings) names_.emplace(id, name);
   return name;
 }
 

@@ -49,36 +49,36 @@ constexpr std::array kRules = {
     TableRule{"file_note", Owner::kRun, "path, host"},
 };
 
-struct ColumnOf {
+struct TableColumn {
   std::string_view table;
   std::string_view column;
-  friend bool operator==(const ColumnOf&, const ColumnOf&) = default;
+  friend bool operator==(const TableColumn&, const TableColumn&) = default;
 };
 // Bookkeeping: listed with the reasons in aggregator/store/README.md.
 constexpr std::array kBookkeeping = {
-    ColumnOf{"run", "id"},
-    ColumnOf{"run", "revision"},
-    ColumnOf{"run", "analysed_revision"},
-    ColumnOf{"source", "id"},
-    ColumnOf{"source", "rank"},
-    ColumnOf{"run", "changed_unix_ns"},
-    ColumnOf{"name", "id"},
-    ColumnOf{"batch", "instance_bytes"},
-    ColumnOf{"run", "sources"},
-    ColumnOf{"run", "names"},
-    ColumnOf{"run", "files"},
-    ColumnOf{"file_note", "note_id"},
+    TableColumn{"run", "id"},
+    TableColumn{"run", "revision"},
+    TableColumn{"run", "analysed_revision"},
+    TableColumn{"source", "id"},
+    TableColumn{"source", "rank"},
+    TableColumn{"run", "changed_unix_ns"},
+    TableColumn{"name", "id"},
+    TableColumn{"batch", "instance_bytes"},
+    TableColumn{"run", "sources"},
+    TableColumn{"run", "names"},
+    TableColumn{"run", "files"},
+    TableColumn{"file_note", "note_id"},
 };
 // Ids of the source's dictionary: the text is told beside them.
 constexpr std::array kNameIds = {
-    ColumnOf{"kernel", "name"}, ColumnOf{"step", "name"},     ColumnOf{"step_kernel", "name"},
-    ColumnOf{"api", "name"},    ColumnOf{"range", "name"},    ColumnOf{"range", "domain"},
-    ColumnOf{"launch", "api"},  ColumnOf{"launch", "kernel"},
+    TableColumn{"kernel", "name"}, TableColumn{"step", "name"},     TableColumn{"step_kernel", "name"},
+    TableColumn{"api", "name"},    TableColumn{"range", "name"},    TableColumn{"range", "domain"},
+    TableColumn{"launch", "api"},  TableColumn{"launch", "kernel"},
 };
 
 template <size_t n>
-bool IsIn(const std::array<ColumnOf, n>& columns, std::string_view table, std::string_view column) {
-  return std::find(columns.begin(), columns.end(), ColumnOf{table, column}) != columns.end();
+bool IsIn(const std::array<TableColumn, n>& columns, std::string_view table, std::string_view column) {
+  return std::find(columns.begin(), columns.end(), TableColumn{table, column}) != columns.end();
 }
 
 const TableRule& RuleOf(std::string_view table) {

@@ -10,7 +10,7 @@
 namespace lockstep {
 namespace {
 
-std::string_view ColumnOf(RunCount count) {
+std::string_view ColumnOfCount(RunCount count) {
   switch (count) {
     case RunCount::kSources:
       return "sources";
@@ -26,7 +26,7 @@ std::string_view ColumnOf(RunCount count) {
 
 absl::StatusOr<int64_t> ReadCount(Database& db, RunCount count, int64_t run) {
   LOCKSTEP_ASSIGN_OR_RETURN(Statement read,
-                            db.Prepare(fmt::format("SELECT {} FROM run WHERE id = ?", ColumnOf(count))));
+                            db.Prepare(fmt::format("SELECT {} FROM run WHERE id = ?", ColumnOfCount(count))));
   Binder(read).Int(run);
   LOCKSTEP_ASSIGN_OR_RETURN(const bool known, read.Step());
   return known ? read.Int(0) : 0;
@@ -35,7 +35,7 @@ absl::StatusOr<int64_t> ReadCount(Database& db, RunCount count, int64_t run) {
 absl::Status AddToCount(Database& db, RunCount count, int64_t run, int64_t more) {
   if (more == 0) return absl::OkStatus();
   LOCKSTEP_ASSIGN_OR_RETURN(Statement add,
-                            db.Prepare(fmt::format("UPDATE run SET {0} = {0} + ? WHERE id = ?", ColumnOf(count))));
+                            db.Prepare(fmt::format("UPDATE run SET {0} = {0} + ? WHERE id = ?", ColumnOfCount(count))));
   Binder(add).Int(more).Int(run);
   return add.Run();
 }

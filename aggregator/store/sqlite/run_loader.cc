@@ -149,7 +149,7 @@ absl::Status UnpackAll(const std::vector<std::string>& blobs,
   return absl::OkStatus();
 }
 
-absl::Status Unpack(SourceHead& head) {
+absl::Status UnpackHead(SourceHead& head) {
   LOCKSTEP_RETURN_IF_ERROR(UnpackAll(head.packed.buckets, &UnpackBuckets, &head.data.buckets));
   LOCKSTEP_RETURN_IF_ERROR(UnpackAll(head.packed.step_kernels, &UnpackStepKernels, &head.data.step_kernels));
   LOCKSTEP_RETURN_IF_ERROR(UnpackAll(head.packed.kernels, &UnpackKernels, &head.data.kernels));
@@ -171,7 +171,7 @@ class SourcesReader {
     ThreadPool pool(pays ? 0 : 1);
     pool.ParallelFor(heads_.size(), [&](size_t) {
       auto [at, status] = ReadNext();
-      if (status.ok()) status = Unpack(heads_[at]);
+      if (status.ok()) status = UnpackHead(heads_[at]);
       done[at] = std::move(status);
     });
     for (const absl::Status& status : done) LOCKSTEP_RETURN_IF_ERROR(status);

@@ -23,7 +23,7 @@ struct TableShape {
   bool by_run = false;
 };
 
-absl::StatusOr<TableShape> ShapeOf(Database& db, std::string_view table) {
+absl::StatusOr<TableShape> ShapeOfTable(Database& db, std::string_view table) {
   LOCKSTEP_ASSIGN_OR_RETURN(Statement columns, db.Prepare("SELECT name FROM pragma_table_info(?)"));
   Binder(columns).Text(table);
   TableShape shape;
@@ -38,7 +38,7 @@ absl::StatusOr<TableShape> ShapeOf(Database& db, std::string_view table) {
 }
 
 absl::Status AddTable(Database& db, std::string_view table, BytesOfRun* bytes) {
-  LOCKSTEP_ASSIGN_OR_RETURN(const TableShape shape, ShapeOf(db, table));
+  LOCKSTEP_ASSIGN_OR_RETURN(const TableShape shape, ShapeOfTable(db, table));
   const std::string run = shape.by_source ? "s.run" : shape.by_run ? "t.run" : "t.id";
   LOCKSTEP_ASSIGN_OR_RETURN(
       Statement sums, db.Prepare(fmt::format("SELECT {}, sum({}) FROM {} t {} GROUP BY 1", run, shape.lengths, table,

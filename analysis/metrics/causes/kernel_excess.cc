@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/stats/order_statistic.h"
+
 namespace lockstep {
 namespace {
 
@@ -58,13 +60,6 @@ double Likeness(const RankKernels& a, const RankKernels& b) {
   for (const auto& [name, total] : a) common += b.contains(name) ? 1 : 0;
   const size_t all = a.size() + b.size() - common;
   return all == 0 ? 0 : static_cast<double>(common) / static_cast<double>(all);
-}
-
-double Median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const size_t middle = values.size() / 2;
-  std::sort(values.begin(), values.end());
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
 double MedianOf(const std::vector<const RankKernels*>& peers, uint32_t name, double NameTotal::*field) {

@@ -6,7 +6,7 @@
 namespace lockstep {
 namespace {
 
-constexpr int kRounds = 60;
+constexpr int kSearchRounds = 60;
 constexpr double kGolden = 0.6180339887498949;
 
 double Cross(const Sample& o, const Sample& a, const Sample& b) {
@@ -20,7 +20,7 @@ double ArgMax(double low, double high, const Function& f) {
   double b = low + kGolden * (high - low);
   double fa = f(a);
   double fb = f(b);
-  for (int i = 0; i < kRounds; ++i) {
+  for (int i = 0; i < kSearchRounds; ++i) {
     if (fa < fb) {
       low = a;
       a = b;
@@ -40,9 +40,9 @@ double ArgMax(double low, double high, const Function& f) {
 
 // Where f, positive at `inside`, turns negative on the way to `outside`; on the outer side of the root.
 template <typename Function>
-double Edge(double inside, double outside, const Function& f) {
+double OuterRoot(double inside, double outside, const Function& f) {
   if (f(outside) >= 0) return outside;
-  for (int i = 0; i < kRounds; ++i) {
+  for (int i = 0; i < kSearchRounds; ++i) {
     const double middle = (inside + outside) / 2;
     (f(middle) >= 0 ? inside : outside) = middle;
   }
@@ -90,8 +90,8 @@ std::optional<BandAt> EvaluateBand(const HalfHull& upper, const HalfHull& lower,
   out.centre = (high(out.slope) + low(out.slope)) / 2;
   out.repair = std::max(0.0, -width / 2);
   const auto room = [&](double slope) { return margin(slope) + 2 * out.repair + 1; };
-  const double from = Edge(out.slope, -query.max_slope, room);
-  const double to = Edge(out.slope, query.max_slope, room);
+  const double from = OuterRoot(out.slope, -query.max_slope, room);
+  const double to = OuterRoot(out.slope, query.max_slope, room);
   out.hi = high(ArgMax(from, to, high)) + out.repair;
   out.lo = low(ArgMax(from, to, [&](double slope) { return -low(slope); })) - out.repair;
   return out;

@@ -19,7 +19,7 @@ constexpr double kUnknownOutlierNs = 50'000;
 constexpr double kOddTimes = 1.5;     // so many times the usual contradictions are the doing of the domain itself
 constexpr double kImplausible = 0.4;  // of the usual duration of the last arriver: no transfer is that short
 
-using Edge = std::pair<size_t, size_t>;  // indices into NetworkClock::domains, ascending
+using DomainEdge = std::pair<size_t, size_t>;  // indices into NetworkClock::domains, ascending
 
 // Bounds of first less second, as residuals of the estimate, for one stretch between knots.
 struct Stretch {
@@ -57,7 +57,7 @@ class Certifier {
   }
 
   CertifiedBounds Certify(Executor& executor) {
-    std::vector<std::pair<Edge, std::vector<Stretch>*>> edges;
+    std::vector<std::pair<DomainEdge, std::vector<Stretch>*>> edges;
     for (auto& [edge, stretches] : edges_) edges.emplace_back(edge, &stretches);
     std::vector<EdgeBounds> bounds(edges.size());
     executor.ParallelFor(edges.size(), [&](size_t e) { bounds[e] = Evaluate(edges[e].first, *edges[e].second); });
@@ -145,7 +145,7 @@ class Certifier {
                              4 * in_.clock.Sigma(knot, first.domain, then.domain);
     if (room < -tolerance) return true;
     if (first.outlier || then.outlier || room < least) return false;
-    const Edge edge = std::minmax(first.domain, then.domain);
+    const DomainEdge edge = std::minmax(first.domain, then.domain);
     auto& stretches = edges_[edge];
     if (stretches.empty()) stretches.resize(in_.knots.size() - 1);
     // theta_first - theta_then is at most... : first's clock ahead by more than the room would deny the order.
@@ -155,7 +155,7 @@ class Certifier {
     return false;
   }
 
-  EdgeBounds Evaluate(const Edge& edge, const std::vector<Stretch>& stretches) const {
+  EdgeBounds Evaluate(const DomainEdge& edge, const std::vector<Stretch>& stretches) const {
     EdgeBounds out;
     const double noise = in_.noise_ns[edge.first] + in_.noise_ns[edge.second];
     for (size_t j = 0; j < in_.knots.size(); ++j) {
@@ -174,7 +174,7 @@ class Certifier {
   }
 
   // Tightest bounds against the reference through any chain of pairs.
-  void Chain(size_t j, const std::vector<std::pair<Edge, std::vector<Stretch>*>>& edges,
+  void Chain(size_t j, const std::vector<std::pair<DomainEdge, std::vector<Stretch>*>>& edges,
              const std::vector<EdgeBounds>& bounds) {
     const size_t n = index_.size();
     std::vector<double> lo(n, -kUnboundedNs);
@@ -218,8 +218,8 @@ class Certifier {
   const BoundsInput& in_;
   std::map<int32_t, size_t> index_;
   std::vector<std::vector<double>> by_domain_;  // [domain][knot]
-  std::map<Edge, std::vector<Stretch>> edges_;
-  std::map<Edge, int64_t> against_;  // contradictions
+  std::map<DomainEdge, std::vector<Stretch>> edges_;
+  std::map<DomainEdge, int64_t> against_;  // contradictions
   CertifiedBounds out_;
 };
 

@@ -24,7 +24,6 @@ constexpr double kMaxDriftErrorPpm = 5;   // half-width of its 95 % interval
 constexpr double kCertifiedShare = 0.01;  // of the instances may contradict the rest
 constexpr double kRecordNoiseNs = 1'000;
 constexpr size_t kMaxPairDomains = 64;
-constexpr double kNormal95 = 1.96;
 
 struct Component {
   int32_t id = 0;
@@ -55,7 +54,7 @@ std::vector<Component> ComponentsOf(const DomainEvents& events) {
   return out;
 }
 
-DomainNoise NoiseOf(const ClockInput& input, const DeviceClocks& devices, size_t domains) {
+DomainNoise DomainNoiseOf(const ClockInput& input, const DeviceClocks& devices, size_t domains) {
   std::vector<std::vector<double>> bias(domains);
   std::vector<std::vector<double>> jitter(domains);
   std::vector<double> tick(domains);
@@ -369,7 +368,7 @@ ClockSolution AlignClocks(const ClockInput& input, Executor& executor) {
   const int32_t domains = out.model.domains();
   DomainEvents events = ReduceToDomains(input, devices, domains);
   std::vector<DomainStep> steps = RemoveClockSteps(events);
-  const DomainNoise noise = NoiseOf(input, devices, static_cast<size_t>(domains));
+  const DomainNoise noise = DomainNoiseOf(input, devices, static_cast<size_t>(domains));
   for (const Component& component : ComponentsOf(events)) {
     if (component.domains.size() == 1) {
       SetAlone(component, domains, out.model);

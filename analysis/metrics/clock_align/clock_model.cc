@@ -9,8 +9,6 @@
 namespace lockstep {
 namespace {
 
-constexpr double kNormal95 = 1.96;
-
 // Linear between the knots around t, and along the outermost ones beyond them.
 int64_t Interpolate(const std::vector<ClockKnot>& knots, int64_t t_ns) {
   if (knots.empty()) return 0;

@@ -19,6 +19,8 @@
 
 namespace lockstep {
 
+inline constexpr double kNormal95 = 1.96;  // standard deviations on either side that hold 95 % of normal values
+
 struct DomainId {
   int32_t value = 0;
   friend constexpr auto operator<=>(DomainId, DomainId) = default;

@@ -16,8 +16,8 @@ namespace lockstep {
 namespace {
 
 constexpr double kLeastStepNs = 20'000;
-constexpr size_t kFewest = 8;
-constexpr double kAlike = 0.3;  // jumps may differ by this part of their size
+constexpr size_t kFewestStepSamples = 8;
+constexpr double kAlikeJumpShare = 0.3;  // jumps may differ by this part of their size
 
 // Series of one kind: the same two domains, and the same of them first where the order says who waits for whom.
 using SeriesKey = std::tuple<int32_t, int32_t, ClockRelation, bool>;
@@ -83,7 +83,7 @@ bool Alike(const PairJump& x, const PairJump& y, int32_t domain) {
   const double size_x = x.SizeOf(domain);
   const double size_y = y.SizeOf(domain);
   return std::abs(x.t - y.t) <= 4 * std::max(x.gap, y.gap) &&
-         std::abs(size_x - size_y) <= kAlike * std::max(std::abs(size_x), std::abs(size_y));
+         std::abs(size_x - size_y) <= kAlikeJumpShare * std::max(std::abs(size_x), std::abs(size_y));
 }
 
 // What one kind of shared instances says of a pair.
@@ -99,7 +99,7 @@ struct SeriesJumps {
     const auto after =
         std::partition_point(samples.begin(), samples.end(), [&](const Sample& sample) { return sample.t < t; });
     if (after - samples.begin() < kFew || samples.end() - after < kFew) return std::nullopt;
-    const auto most = static_cast<std::ptrdiff_t>(kFewest);
+    const auto most = static_cast<std::ptrdiff_t>(kFewestStepSamples);
     const auto median = [](auto first, auto last) {
       std::vector<double> values;
       for (; first != last; ++first) values.push_back(first->y);
@@ -110,10 +110,10 @@ struct SeriesJumps {
   }
 };
 
-SeriesJumps JumpsOf(const SeriesKey& key, const PairSeries& series) {
+SeriesJumps SeriesJumpsOf(const SeriesKey& key, const PairSeries& series) {
   const double span = series.ends.back().t - series.ends.front().t;
   const double gap = span / static_cast<double>(series.ends.size());
-  const JumpRule rule{std::max(kLeastStepNs, TypicalWidth(series.widths)), 8, kFewest};
+  const JumpRule rule{std::max(kLeastStepNs, TypicalWidth(series.widths)), 8, kFewestStepSamples};
   SeriesJumps out;
   for (const Jump& jump : FindJumps(series.ends, rule)) {
     out.jumps.push_back({std::get<0>(key), std::get<1>(key), jump.t, jump.size, gap});
@@ -131,7 +131,7 @@ bool IsConfirmed(const PairJump& jump, size_t shown_by, const std::vector<Series
   for (size_t j = 0; j < of_series.size(); ++j) {
     const std::optional<double> change = j == shown_by ? std::nullopt : of_series[j].ChangeAt(jump.t);
     if (!change) continue;
-    if (std::abs(*change - jump.size) <= kAlike * std::abs(jump.size)) return true;
+    if (std::abs(*change - jump.size) <= kAlikeJumpShare * std::abs(jump.size)) return true;
     asked = true;
   }
   return !asked && (!of_series[shown_by].one_way || of_series.size() == 1);
@@ -141,12 +141,12 @@ PairJumps FindPairJumps(const DomainEvents& events) {
   PairJumps out;
   std::map<std::pair<int32_t, int32_t>, std::vector<SeriesJumps>> of_pair;
   for (const auto& [key, series] : SeriesOf(events)) {
-    if (series.ends.size() < 2 * kFewest) continue;
+    if (series.ends.size() < 2 * kFewestStepSamples) continue;
     const int32_t a = std::get<0>(key);
     const int32_t b = std::get<1>(key);
     out.neighbours[a].insert(b);
     out.neighbours[b].insert(a);
-    of_pair[{a, b}].push_back(JumpsOf(key, series));
+    of_pair[{a, b}].push_back(SeriesJumpsOf(key, series));
   }
   for (const auto& entry : of_pair) {
     const std::vector<SeriesJumps>& of_series = entry.second;

@@ -78,8 +78,6 @@ LocalEvents Flatten(const ClockInput& input, const DeviceClocks& devices) {
   return out;
 }
 
-using DomainPair = std::pair<int32_t, int32_t>;
-
 // Differences of ends between neighbours in the list of each event.
 std::map<DomainPair, std::vector<double>> EndDifferences(const LocalEvents& local) {
   constexpr size_t kEnough = 256;
@@ -98,7 +96,7 @@ std::map<DomainPair, std::vector<double>> EndDifferences(const LocalEvents& loca
   return out;
 }
 
-struct Edge {
+struct DomainLink {
   DomainPair pair;
   size_t samples = 0;
   double difference = 0;  // of the first against the second
@@ -110,7 +108,7 @@ class Forest {
  public:
   explicit Forest(size_t domains) : parent_(domains), offset_(domains) { std::iota(parent_.begin(), parent_.end(), 0); }
 
-  void Link(const Edge& edge) {
+  void Link(const DomainLink& edge) {
     const int32_t a = Root(edge.pair.first);
     const int32_t b = Root(edge.pair.second);
     if (a == b) return;
@@ -132,13 +130,14 @@ class Forest {
 };
 
 Forest LinkDomains(const LocalEvents& local, size_t domains) {
-  std::vector<Edge> edges;
+  std::vector<DomainLink> edges;
   for (auto& [pair, differences] : EndDifferences(local)) {
     edges.push_back({pair, differences.size(), Median(differences)});
   }
-  std::stable_sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) { return a.samples > b.samples; });
+  std::stable_sort(edges.begin(), edges.end(),
+                   [](const DomainLink& a, const DomainLink& b) { return a.samples > b.samples; });
   Forest forest(domains);
-  for (const Edge& edge : edges) forest.Link(edge);
+  for (const DomainLink& edge : edges) forest.Link(edge);
   return forest;
 }
 

@@ -3,12 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "analysis/metrics/clock_align/clock_align.h"
 #include "analysis/metrics/clock_align/in_domain.h"
 
 namespace lockstep {
+
+using DomainPair = std::pair<int32_t, int32_t>;  // ascending
 
 struct DomainTimes {
   int32_t domain = 0;

@@ -13,8 +13,8 @@
 namespace lockstep {
 namespace {
 
-constexpr int kRounds = 12;
-constexpr double kLeastScaleNs = 50;
+constexpr int kFitRounds = 12;
+constexpr double kLeastEndScaleNs = 50;
 constexpr double kOwnPositionNs = 3'000;    // position of a domain against one last arriver, where nothing measures it
 constexpr double kOwnPositionShare = 0.05;  // ... or this share of the duration
 constexpr double kLineFactor = 3;           // variance at a knot of a line against that of a mean under its hat
@@ -23,7 +23,6 @@ constexpr double kFewClusters = 3;  // last arrivers below which their positions
 constexpr double kChance = 2;       // the clustered variance may exceed the plain one by so much without meaning
 constexpr size_t kMaxClusters = 64;
 constexpr double kOwnScatter = 4;  // a domain whose ends scatter so many times as others' is fitted with its own scale
-constexpr double kMedianToMean = 1.2533;  // standard error of a median against that of a mean
 // Of what sets the last arrivers' own durations apart, the share that belongs to their ends and not their starts, and
 // the variance that is left in doubt.
 constexpr double kEndShare = 1.0;
@@ -31,7 +30,7 @@ constexpr double kLeftShare = 0.06;
 constexpr double kLeastPosition = 0.003;  // ... and at the least, of instances longer than that
 constexpr double kLeastDoubt = 0.05;  // ... of which, beyond that length, this share of the duration is left in doubt
 constexpr double kFewInstances = 3;
-constexpr double kLargestPosition = 0.3;
+constexpr double kMostPositionOfTypical = 0.3;
 constexpr double kMixedShare = 0.1;      // own durations farther apart than this share are those of unlike instances
 constexpr double kMixedNs = 3'000;       // ... and this
 constexpr double kUsualPosition = 0.02;  // sd of what its position takes off an end, as a share of the duration
@@ -51,8 +50,6 @@ struct Instance {
   double balance = 1;
 };
 
-double Square(double x) { return x * x; }
-
 class GroupFit {
  public:
   GroupFit(std::vector<int32_t> domains, const DomainEvents& events, const std::vector<const DomainEvent*>& members,
@@ -71,7 +68,7 @@ class GroupFit {
 
   GroupClock Fit() {
     Start();
-    for (int round = 0; round < kRounds; ++round) {
+    for (int round = 0; round < kFitRounds; ++round) {
       FindLast();
       FindCommonEnds();
       MeasureScales();
@@ -186,7 +183,7 @@ class GroupFit {
     }
     out_.class_scale.assign(out_.classes.size(), 0);
     for (size_t c = 0; c < out_.classes.size(); ++c) {
-      if (!residuals[c].empty()) out_.class_scale[c] = std::max(kLeastScaleNs, RobustScale(residuals[c], 0));
+      if (!residuals[c].empty()) out_.class_scale[c] = std::max(kLeastEndScaleNs, RobustScale(residuals[c], 0));
     }
     MeasureOwnScatter();
   }
@@ -326,7 +323,7 @@ class GroupFit {
     }
     usual = Median(all);
     out.typical = std::max(out.typical, usual);
-    const double scale = std::max(kLeastScaleNs, about.empty() ? RobustScale(all, usual) : RobustScale(about, 0));
+    const double scale = std::max(kLeastEndScaleNs, about.empty() ? RobustScale(all, usual) : RobustScale(about, 0));
     out.mixed = out.mixed || scale > std::max(kMixedNs, kMixedShare * usual);
     for (const auto& [domain, durations] : by_domain) {
       const double own = Median(durations);
@@ -388,7 +385,7 @@ class GroupFit {
     if (mixed) real = usual;
     for (size_t d = 0; d < x_.size(); ++d) {
       const double trust = own.weight[d] > 0 && !mixed ? real / (real + 1 / own.weight[d]) : 0;
-      const double most = kLargestPosition * own.typical;
+      const double most = kMostPositionOfTypical * own.typical;
       position_[d] = std::clamp(kEndShare * trust * (mean[d] - centre), -most, most);
       position_variance_[d] = (kLeftShare + 1 - trust) * real;
       // Where ends lie farther apart than arrivals do, who was last is a guess, and so is whose duration was measured.

@@ -7,7 +7,7 @@
 namespace lockstep {
 namespace {
 
-constexpr int kRounds = 4;
+constexpr int kReweightRounds = 4;
 
 // One measurement: domains that it measures against a constant of its own.
 struct Star {
@@ -23,7 +23,7 @@ class KnotNetwork {
       : domains_(domains), reference_(reference), stars_(std::move(stars)) {}
 
   void Solve() {
-    for (int round = 0; round < kRounds; ++round) {
+    for (int round = 0; round < kReweightRounds; ++round) {
       SolveOnce();
       if (stars_.size() < 2) break;
       for (Star& star : stars_) Reweight(star);

@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kFewestTight = 3;
 constexpr double kAsymmetryShare = 0.015;  // of the transfer time, one direction against the other
 constexpr double kLeastAsymmetryNs = 300;
-constexpr double kLeastScaleNs = 50;
+constexpr double kLeastTransferScaleNs = 50;
 
 struct Passage {
   double t = 0;
@@ -93,7 +93,7 @@ class PairFit {
       out.transfers.push_back(forward ? clock - p.Bound() : p.Bound() - clock);
     }
     out.middle = Median(out.transfers);
-    out.scale = std::max(kLeastScaleNs, RobustScale(out.transfers, out.middle));
+    out.scale = std::max(kLeastTransferScaleNs, RobustScale(out.transfers, out.middle));
     return out;
   }
 
@@ -153,8 +153,6 @@ class PairFit {
   const Knots& knots_;
   std::vector<Passage> passages_;
 };
-
-using DomainPair = std::pair<int32_t, int32_t>;
 
 std::map<DomainPair, std::vector<Passage>> PassagesOf(const DomainEvents& events, int32_t component) {
   std::map<DomainPair, std::vector<Passage>> out;

@@ -12,19 +12,16 @@ namespace lockstep {
 namespace {
 
 template <typename T>
-T Percentile95(std::vector<T> values) {
+T Percentile95Of(std::vector<T> values) {
   const size_t place = (values.size() * 95 + 99) / 100 - 1;
   return OrderStatistic(std::move(values), place);
 }
 
-constexpr size_t kFewest = 5;              // instances of a class before its scatter says anything
-constexpr double kPositionShare = 0.01;    // of the duration: ends may be so far apart by position alone
-constexpr double kLargestPosition = 0.18;  // of the shorter duration: 15 % of the transfer, whose end it comes before
-constexpr double kUsualBiasNs = 4'000;     // by so much two devices' clocks usually differ at most
-constexpr double kAlike = 3;               // classes up to this many times the least scatter are used together
-constexpr double kMedianToMean = 1.2533;   // standard error of a median against that of a mean
-
-double Square(double x) { return x * x; }
+constexpr size_t kFewestOfClass = 5;      // instances of a class before its scatter says anything
+constexpr double kPositionShare = 0.01;   // of the duration: ends may be so far apart by position alone
+constexpr double kMostPosition = 0.18;    // of the shorter duration: 15 % of the transfer, whose end it comes before
+constexpr double kUsualBiasNs = 4'000;    // by so much two devices' clocks usually differ at most
+constexpr double kAlikeScatterTimes = 3;  // classes up to this many times the least scatter are used together
 
 struct ClassScatter {
   double scale = 0;
@@ -40,7 +37,8 @@ std::vector<ClassScatter> ByScatter(const std::vector<PairEnd>& ends) {
   }
   std::vector<ClassScatter> out;
   for (const auto& [cls, d] : distances) {
-    if (d.size() >= kFewest) out.push_back({RobustScale(d, Median(d)) + kPositionShare * Median(durations[cls]), cls});
+    if (d.size() < kFewestOfClass) continue;
+    out.push_back({RobustScale(d, Median(d)) + kPositionShare * Median(durations[cls]), cls});
   }
   std::sort(out.begin(), out.end(), [](const ClassScatter& a, const ClassScatter& b) {
     return std::pair(a.scale, a.cls) < std::pair(b.scale, b.cls);
@@ -72,7 +70,7 @@ bool MayHaveChoice(const std::vector<PairEnd>& ends) {
   for (const PairEnd& e : ends) {
     auto of_class = std::find_if(counts.begin(), counts.end(), [&](const auto& c) { return c.first == e.cls; });
     if (of_class == counts.end()) of_class = counts.insert(counts.end(), {e.cls, 0});
-    if (++of_class->second == kFewest) ++enough;
+    if (++of_class->second == kFewestOfClass) ++enough;
     if (enough > 1 || counts.size() > kMostCounted) return true;
   }
   return false;
@@ -96,7 +94,7 @@ std::vector<PairEnd> Quietest(const std::vector<PairEnd>& ends) {
   size_t a = 0;
   size_t b = 0;
   for (const ClassScatter& c : classes) {
-    const bool alike = c.scale <= kAlike * classes.front().scale;
+    const bool alike = c.scale <= kAlikeScatterTimes * classes.front().scale;
     if (!alike && a >= PairCentre::kEachSide && b >= PairCentre::kEachSide) break;
     chosen[c.cls] = true;
     a += sides[c.cls].first;
@@ -122,7 +120,7 @@ double PositionOf(const LastDurations& own, double centre) {
   constexpr double kSignificant = 3;
   constexpr double kLargestShare = 0.2;
   const double duration = Median(own.all);
-  const double unmeasured = std::min(kLargestPosition * duration, std::abs(centre) + kUsualBiasNs);
+  const double unmeasured = std::min(kMostPosition * duration, std::abs(centre) + kUsualBiasNs);
   if (own.a.size() < kEnough || own.b.size() < kEnough) return unmeasured;
   const double a = Median(own.a);
   const double b = Median(own.b);
@@ -190,7 +188,7 @@ PairCentre CentreOf(const std::vector<PairEnd>& ends, int64_t tick_ns) {
   std::vector<double> distances;
   for (double d : sides.a_later) distances.push_back(std::abs(d - level_a));
   for (double d : sides.b_later) distances.push_back(std::abs(d - level_b));
-  out.scatter95_ns = Percentile95(std::move(distances));
+  out.scatter95_ns = Percentile95Of(std::move(distances));
   return out;
 }
 
@@ -254,7 +252,7 @@ std::vector<Jump> JumpsOf(const PairCentre& centre) {
 int64_t Percentile95(const std::vector<PairEnd>& ends, int64_t shift_ns) {
   std::vector<int64_t> distances;
   for (const PairEnd& e : ends) distances.push_back(std::abs(e.d_ns - shift_ns));
-  return Percentile95(std::move(distances));
+  return Percentile95Of(std::move(distances));
 }
 
 }  // namespace lockstep

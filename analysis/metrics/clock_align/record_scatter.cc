@@ -11,7 +11,7 @@
 namespace lockstep {
 namespace {
 
-constexpr size_t kFewest = 8;              // ends of a device in a class
+constexpr size_t kFewestEndsOfDevice = 8;  // ends of a device in a class
 constexpr size_t kMaxInstances = 1 << 12;  // of a class, evenly thinned beyond
 constexpr double kShare = 0.8;             // of the ends that are looked at
 constexpr double kShareSigmas = 1.2816;    // that many standard deviations hold it, were they normal
@@ -85,7 +85,7 @@ ClassEnds EndsOf(const ClockInput& input, const std::vector<const ClockInstance*
 std::map<int32_t, Scatter> ScattersOf(const ClassEnds& ends) {
   std::map<int32_t, Scatter> out;
   for (const auto& [rank, off] : ends.off) {
-    if (off.size() >= kFewest) out[rank] = {ScatterAbout(off, Median(off)), ScatterAbout(off, 0)};
+    if (off.size() >= kFewestEndsOfDevice) out[rank] = {ScatterAbout(off, Median(off)), ScatterAbout(off, 0)};
   }
   return out;
 }

@@ -56,7 +56,7 @@ double MedianOf(const std::vector<Sample>& samples, size_t from, size_t to) {
 }
 
 // Of a single sample. The 85th percentile sees tails that could move the median of a few.
-double NoiseOf(const std::vector<Sample>& samples) {
+double SampleNoiseOf(const std::vector<Sample>& samples) {
   std::vector<double> steps;
   for (size_t i = 1; i < samples.size(); ++i) steps.push_back(std::abs(samples[i].y - samples[i - 1].y));
   if (steps.empty()) return 0;
@@ -139,7 +139,7 @@ std::optional<Jump> FindOne(const std::vector<Sample>& series, const JumpRule& r
   const size_t per_bin = (series.size() + kMaxBins - 1) / kMaxBins;
   const size_t least = std::max<size_t>(3, (rule.min_samples + per_bin - 1) / per_bin);
   const size_t reach = std::clamp(bins.size() / 8, least, kMaxReach);
-  const double least_size = std::max(rule.min_size, rule.min_sigmas * NoiseOf(bins));
+  const double least_size = std::max(rule.min_size, rule.min_sigmas * SampleNoiseOf(bins));
   if (bins.size() < 2 * reach || MostJump(bins, reach) < least_size) return std::nullopt;
   const Candidate c = LargestJump(bins, reach);
   if (std::abs(c.size()) < least_size) return std::nullopt;

@@ -8,6 +8,8 @@
 
 namespace lockstep {
 
+[[nodiscard]] constexpr double Square(double x) { return x * x; }
+
 struct Sample {
   double t = 0;
   double y = 0;
@@ -15,6 +17,7 @@ struct Sample {
 
 // 1.4826 times the median distance from `centre`: the standard deviation, were the values normal.
 [[nodiscard]] double RobustScale(const std::vector<double>& values, double centre);
+inline constexpr double kMedianToMean = 1.2533;  // standard error of a median against that of a mean
 // Weight of a residual in Huber's least squares: 1 within 1.5 scales, falling as 1/|r| beyond; 0 beyond 8 scales.
 [[nodiscard]] double HuberWeight(double residual, double scale);
 

@@ -68,7 +68,7 @@ void AddLaunchCalls(const RunData& run, const SourceData& source, RankFacts& fac
   facts.host_ns = std::max<int64_t>(0, source.context.last_end_ns - source.context.first_start_ns);
 }
 
-RankFacts FactsOf(const FindingsInput& input, size_t member) {
+RankFacts FactsOfRank(const FindingsInput& input, size_t member) {
   const SourceData& source = *input.fleet.members[member].source;
   RankFacts facts;
   facts.member = member;
@@ -84,14 +84,10 @@ RankFacts FactsOf(const FindingsInput& input, size_t member) {
 
 }  // namespace
 
-double Share(int64_t part, int64_t whole) {
-  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
-}
-
 Facts CollectFacts(const FindingsInput& input) {
   Facts facts;
   for (size_t member = 0; member < input.fleet.members.size(); ++member) {
-    RankFacts rank = FactsOf(input, member);
+    RankFacts rank = FactsOfRank(input, member);
     if (rank.measure.span_ns <= 0) continue;
     AddTo(rank, facts.total);
     facts.ranks.push_back(std::move(rank));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/metrics/findings/findings.h"
+#include "analysis/metrics/summary/summary.h"
 
 namespace lockstep {
 
@@ -43,9 +44,6 @@ struct Facts {
 };
 
 [[nodiscard]] Facts CollectFacts(const FindingsInput& input);
-
-// part / whole; 0 where there is no whole.
-[[nodiscard]] double Share(int64_t part, int64_t whole);
 
 // "rank 3 on node1"
 [[nodiscard]] std::string PlaceOf(const Fleet& fleet, size_t member);

@@ -7,7 +7,7 @@
 namespace lockstep {
 namespace {
 
-int64_t PartsOf(const IntervalMeasure& m) {
+int64_t SumOfPartsNs(const IntervalMeasure& m) {
   return m.compute_ns + m.exposed_comm_ns() + m.copy_only_ns + m.opaque_only_ns + m.idle_ns();
 }
 
@@ -194,7 +194,7 @@ bool IsStepSelectionExact(const Fleet& fleet, const SourceData& source) {
 
 void CloseIdentity(IntervalMeasure& measure, int64_t span_ns) {
   measure.span_ns = span_ns;
-  int64_t missing = span_ns - PartsOf(measure);
+  int64_t missing = span_ns - SumOfPartsNs(measure);
   if (missing >= 0) {
     measure.idle_other_ns += missing;
     return;

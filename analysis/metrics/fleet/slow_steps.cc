@@ -41,7 +41,7 @@ constexpr std::array<std::string_view, kParts> kPartNames = {"computing",
                                                              "idle for a dependency",
                                                              "idle for an untold reason"};
 
-std::vector<int64_t> PartsOf(const StepRow& row, const Exposure& exposure) {
+std::vector<int64_t> StepPartsOf(const StepRow& row, const Exposure& exposure) {
   const IntervalMeasure& m = row.tile;
   return {m.compute_ns,     exposure.wait_ns, exposure.transfer_ns, exposure.unresolved_ns, m.copy_only_ns,
           m.opaque_only_ns, m.idle_host_ns,   m.idle_launch_ns,     m.idle_dependency_ns,   m.idle_other_ns};
@@ -92,7 +92,7 @@ SlowSteps::Usual SlowSteps::UsualOf(size_t member, const std::vector<size_t>& ro
   std::vector<std::vector<int64_t>> parts(kParts);
   std::map<uint32_t, std::pair<std::vector<int64_t>, std::vector<int64_t>>> names;
   for (const size_t row : rows) {
-    const std::vector<int64_t> own = PartsOf(steps[row], measures_.ranks[member].by_step[row]);
+    const std::vector<int64_t> own = StepPartsOf(steps[row], measures_.ranks[member].by_step[row]);
     for (size_t part = 0; part < kParts; ++part) parts[part].push_back(own[part]);
     const auto kernels = members_[member].kernels.find(steps[row].step);
     if (kernels == members_[member].kernels.end()) continue;
@@ -134,7 +134,7 @@ std::string SlowSteps::Why(size_t member, size_t row) const {
   if (!IsSlow(member, row)) return "";
   const StepRow& step = fleet_.members[member].source->steps[row];
   const Usual& usual = *UsualFor(member, row);
-  std::vector<int64_t> excess = PartsOf(step, measures_.ranks[member].by_step[row]);
+  std::vector<int64_t> excess = StepPartsOf(step, measures_.ranks[member].by_step[row]);
   for (size_t part = 0; part < kParts; ++part) excess[part] -= usual.parts[part];
   const auto largest = static_cast<size_t>(std::max_element(excess.begin(), excess.end()) - excess.begin());
   const int64_t longer = step.tile.span_ns - usual.span.span_ns;

@@ -15,7 +15,7 @@ struct Parts {
   int64_t communication = 0;
 };
 
-Parts PartsOf(const IntervalMeasure& m) {
+Parts VerdictPartsOf(const IntervalMeasure& m) {
   return {m.compute_ns + m.copy_only_ns + m.opaque_only_ns, m.idle_host_ns + m.idle_launch_ns, m.exposed_comm_ns()};
 }
 
@@ -43,7 +43,7 @@ std::string_view Name(StepVerdict verdict) {
 }
 
 StepVerdict VerdictOf(const IntervalMeasure& measure) {
-  const Parts parts = PartsOf(measure);
+  const Parts parts = VerdictPartsOf(measure);
   const int64_t largest = std::max({parts.gpu, parts.host, parts.communication});
   if (measure.span_ns <= 0 || largest <= measure.span_ns / 3) return StepVerdict::kNone;
   if (largest == parts.gpu) return StepVerdict::kGpu;

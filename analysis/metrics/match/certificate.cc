@@ -10,9 +10,8 @@
 namespace lockstep {
 namespace {
 
-constexpr int64_t kMaxEndResidualNs = 50'000;
 constexpr int64_t kMinEvidence = 3;
-constexpr int64_t kMinRefutation = 8;
+constexpr int64_t kMinRefutingMeetings = 8;
 
 // A rank that occurs among the members, against the lowest one of its domain that does.
 struct Place {
@@ -163,7 +162,7 @@ class Certifier {
       const auto n = static_cast<int64_t>(place.end_differences.size());
       const bool one_clock = static_cast<double>(place.common) >= kMinCommonRate * static_cast<double>(n) &&
                              MostAreNear(place.end_differences);
-      if (n < (one_clock ? kMinEvidence : kMinRefutation)) continue;
+      if (n < (one_clock ? kMinEvidence : kMinRefutingMeetings)) continue;
       out.evidence.push_back({places_[place.reference].rank_index, place.rank_index, one_clock});
     }
   }

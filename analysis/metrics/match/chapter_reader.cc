@@ -17,7 +17,7 @@ constexpr int64_t kMarginOneIn = 32;  // of a chapter's length, at each end
 constexpr int64_t kLeastRowsOneIn = 8;
 constexpr int64_t kMostMarginOneIn = 2;
 constexpr int64_t kReadAheadPercent = 150;
-constexpr int64_t kFewRows = 64;
+constexpr int64_t kSpareRows = 64;
 constexpr int64_t kMostChaptersAhead = 8;  // of rows, where they are not in the order of their starts
 constexpr int64_t kMostReachNs = kMaxAbsTimeNs / 4;
 constexpr int64_t kForever = INT64_MAX;
@@ -106,7 +106,7 @@ absl::Status ChapterReader::ReadAhead(const std::vector<int64_t>& wanted, Execut
 std::vector<int64_t> ChapterReader::FirstWanted() const {
   std::vector<int64_t> wanted;
   for (const double share : share_) {
-    wanted.push_back(kFewRows + static_cast<int64_t>(share * static_cast<double>(chapter_rows_)));
+    wanted.push_back(kSpareRows + static_cast<int64_t>(share * static_cast<double>(chapter_rows_)));
   }
   return wanted;
 }
@@ -224,7 +224,7 @@ absl::Status ChapterReader::Fill(const ClockModel& clock, Executor& executor) {
   std::vector<int64_t> wanted;
   for (const double share : share_) {
     const auto ahead = static_cast<double>(Percent(chapter_rows_, kReadAheadPercent));
-    wanted.push_back(kFewRows + static_cast<int64_t>(share * ahead));
+    wanted.push_back(kSpareRows + static_cast<int64_t>(share * ahead));
   }
   LOCKSTEP_RETURN_IF_ERROR(ReadAhead(wanted, executor));
   while (Remaining() < kMostChaptersAhead * chapter_rows_) {
@@ -258,7 +258,7 @@ absl::Status ChapterReader::FillTo(const ClockModel& clock, int64_t aligned_ns, 
   for (size_t r = 0; r < wanted.size(); ++r) {
     const ChapterCursor& cursor = *cursors_[r];
     if (clock.Align(RankOf(r), LocalTime{cursor.reached_ns()}).ns >= aligned_ns) continue;
-    wanted[r] = kFewRows + 2 * (cursor.end() - cursor.own_last);
+    wanted[r] = kSpareRows + 2 * (cursor.end() - cursor.own_last);
   }
   return ReadAhead(wanted, executor);
 }

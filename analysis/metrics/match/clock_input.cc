@@ -10,9 +10,7 @@
 namespace lockstep {
 namespace {
 
-constexpr double kMinConfidence = 0.99;
-
-std::vector<int32_t> Components(const ClockModel& clock, size_t ranks) {
+std::vector<int32_t> ComponentsOfRanks(const ClockModel& clock, size_t ranks) {
   std::vector<int32_t> out;
   for (size_t r = 0; r < ranks; ++r) out.push_back(clock.ComponentOf(static_cast<int32_t>(r)));
   return out;
@@ -39,14 +37,14 @@ std::vector<const JoinedInstance*> WithoutSparse(const std::vector<const JoinedI
   return (joined.size() - out.size()) * kFewOneIn <= joined.size() ? out : joined;
 }
 
-bool CommonPointsHold(const std::vector<const JoinedInstance*>& joined, const std::vector<RankRows>& rows,
-                      const ClockModel& clock) {
+bool AlignedCommonPointsHold(const std::vector<const JoinedInstance*>& joined, const std::vector<RankRows>& rows,
+                             const ClockModel& clock) {
   std::vector<MatchedInstance> aligned;
   aligned.reserve(joined.size());
   for (const JoinedInstance* j : joined) aligned.push_back(Aligned(j->instance, clock));
   std::vector<const MatchedInstance*> instances;
   for (const MatchedInstance& i : aligned) instances.push_back(&i);
-  const Certificate certificate = Certify(instances, Components(clock, rows.size()), rows);
+  const Certificate certificate = Certify(instances, ComponentsOfRanks(clock, rows.size()), rows);
   return certificate.checked > 0 && certificate.rate() >= kMinCommonRate;
 }
 
@@ -62,13 +60,13 @@ AllPairs FindAllPairs(const CommunicatorJoin& join, const std::vector<RankRows>&
   std::map<CollectiveOp, std::vector<const JoinedInstance*>> by_op;
   for (const JoinedInstance& j : join.instances) {
     if (!MayBeAllPairs(j.instance.op) || IsAllPairs(j.instance.op)) continue;  // known without a look
-    if (j.receiver < 0 && j.instance.matched() && j.instance.confidence >= kMinConfidence) {
+    if (j.receiver < 0 && j.instance.matched() && j.instance.confidence >= kCertainConfidence) {
       by_op[j.instance.op].push_back(&j);
     }
   }
   AllPairs out;
   for (const auto& [op, instances] : by_op) {
-    out[op] = CommonPointsHold(WithoutSparse(instances, clock), rows, clock);
+    out[op] = AlignedCommonPointsHold(WithoutSparse(instances, clock), rows, clock);
   }
   return out;
 }
@@ -104,7 +102,7 @@ std::vector<size_t> ClockInputBuilder::Chosen(const CommunicatorJoin& join, size
   for (size_t i = 0; i < join.instances.size(); ++i) {
     const JoinedInstance& j = join.instances[i];
     if (one_in > 1 && Scattered(j.place) % one_in != 0 && CannotBeRefuted(j.instance)) continue;
-    if (j.instance.matched() && j.instance.confidence >= kMinConfidence) out.push_back(i);
+    if (j.instance.matched() && j.instance.confidence >= kCertainConfidence) out.push_back(i);
   }
   std::sort(out.begin(), out.end(),
             [&](size_t a, size_t b) { return join.instances[a].place < join.instances[b].place; });

@@ -112,7 +112,7 @@ int32_t GlobalRank(const RankResolution& ranks, const Seed& seed) {
   return ranks.ranks[static_cast<size_t>(seed.rank_index)].rank;
 }
 
-std::vector<int32_t> RanksOf(const RankResolution& ranks, const std::vector<Seed>& seeds) {
+std::vector<int32_t> RanksOfSeeds(const RankResolution& ranks, const std::vector<Seed>& seeds) {
   std::set<int32_t> out;
   for (const Seed& seed : seeds) out.insert(GlobalRank(ranks, seed));
   return {out.begin(), out.end()};
@@ -165,7 +165,7 @@ void SplitByName(const std::vector<int32_t>& members, std::vector<Seed> seeds, s
 Draft FromName(const RankResolution& ranks, std::vector<Seed> seeds) {
   Draft draft;
   draft.size = seeds.front().local->size;
-  draft.members = RanksOf(ranks, seeds);
+  draft.members = RanksOfSeeds(ranks, seeds);
   draft.membership = Membership::kInferred;
   if (draft.size > 0 && static_cast<int32_t>(draft.members.size()) > draft.size) {
     draft.membership = Membership::kUnknown;
@@ -289,7 +289,7 @@ std::vector<int32_t> RankAtPosition(const Draft& draft) {
   return out;
 }
 
-CommunicatorPlan Finish(Draft draft) {
+CommunicatorPlan FinishPlan(Draft draft) {
   CommunicatorPlan plan;
   plan.membership = draft.membership;
   plan.info.inferred = draft.membership != Membership::kKnown;
@@ -350,7 +350,7 @@ std::string CommunicatorId(const std::vector<int32_t>& members, std::string_view
 std::vector<CommunicatorPlan> PlanCommunicators(const RunData& run, const RankResolution& ranks,
                                                 const std::vector<RankRows>& rows) {
   std::vector<CommunicatorPlan> plans;
-  for (Draft& draft : MakeDrafts(run, ranks, rows)) plans.push_back(Finish(std::move(draft)));
+  for (Draft& draft : MakeDrafts(run, ranks, rows)) plans.push_back(FinishPlan(std::move(draft)));
   IdentifyCommunicators(plans, rows);
   return plans;
 }

@@ -21,7 +21,7 @@ bool InOneComponent(const MatchedInstance& instance, const ClockModel& clock) {
                      [&](const MatchedMember& m) { return clock.ComponentOf(m.rank_index) == component; });
 }
 
-const MatchedMember* MemberOf(const MatchedInstance& instance, int32_t rank_index) {
+const MatchedMember* FindMember(const MatchedInstance& instance, int32_t rank_index) {
   for (const MatchedMember& m : instance.members) {
     if (m.rank_index == rank_index) return &m;
   }
@@ -54,14 +54,14 @@ Extremes ExtremesOf(const MatchedInstance& instance) {
 const MatchedMember* WaitsFor(const JoinedInstance& joined, bool all_pairs, const MatchedMember& m,
                               const Extremes& extremes) {
   const MatchedInstance& instance = joined.instance;
-  if (joined.receiver >= 0) return m.rank_index == joined.receiver ? MemberOf(instance, joined.sender) : nullptr;
+  if (joined.receiver >= 0) return m.rank_index == joined.receiver ? FindMember(instance, joined.sender) : nullptr;
   if (all_pairs) return extremes.last;
   if (joined.root < 0) return nullptr;
   const bool is_root = m.rank_index == joined.root;
   switch (instance.op) {
     case CollectiveOp::kBroadcast:
     case CollectiveOp::kScatter:
-      return is_root ? nullptr : MemberOf(instance, joined.root);
+      return is_root ? nullptr : FindMember(instance, joined.root);
     case CollectiveOp::kReduce:
     case CollectiveOp::kGather:
       return is_root ? extremes.last : nullptr;

@@ -6,8 +6,6 @@
 namespace lockstep {
 namespace {
 
-constexpr double kConfident = 0.99;
-
 int64_t FirstArrival(const MatchedInstance& instance) {
   int64_t first = INT64_MAX;
   for (const MatchedMember& m : instance.members) first = std::min(first, m.start_ns);
@@ -40,7 +38,7 @@ LostCollectivesCount::LostCollectivesCount(const RankResolution& ranks) {
 }
 
 void LostCollectivesCount::Add(const MatchedInstance& instance, const Communicator& communicator) {
-  if (!instance.matched() || instance.confidence < kConfident) return;
+  if (!instance.matched() || instance.confidence < kCertainConfidence) return;
   if (communicators_.size() <= instance.communicator) communicators_.resize(instance.communicator + size_t{1});
   OfCommunicator& of = communicators_[instance.communicator];
   if (instance.complete) {

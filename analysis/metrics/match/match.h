@@ -46,6 +46,8 @@ struct MatchedMember {
   int32_t awaits = -1;              // rank index whose start is a_i; -1 = itself, or nobody
 };
 
+inline constexpr double kCertainConfidence = 0.99;  // from there on what is joined counts
+
 // A found instance; matched when it has at least two members joined. The words of its arrival (spread, wait, lateness,
 // transfer, solo damage) are those of definitions; across clocks (not comparable) they are 0 or -1 and say nothing.
 struct MatchedInstance {
@@ -80,7 +82,7 @@ struct MatchedInstance {
 
   [[nodiscard]] bool matched() const { return members.size() >= 2; }
   // Confident and on one clock: what statistics of skew are made of.
-  [[nodiscard]] bool usable() const { return matched() && comparable && confidence >= 0.99; }
+  [[nodiscard]] bool usable() const { return matched() && comparable && confidence >= kCertainConfidence; }
 };
 
 // What an interval split needs of one instance of one rank, in the order of that source's stream.

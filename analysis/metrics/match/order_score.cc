@@ -11,8 +11,7 @@
 namespace lockstep {
 namespace {
 
-constexpr int64_t kReach = 3;  // neighbouring shifts that compete
-constexpr int64_t kMaxEndResidualNs = 50'000;
+constexpr int64_t kShiftReach = 3;  // neighbouring shifts that compete
 constexpr int64_t kMinOffsetPairs = 8;
 constexpr int64_t kMaxSignatureReach = 1'024;
 
@@ -173,7 +172,7 @@ class Scorer {
 // How much worse the best neighbour is.
 std::optional<double> ExponentOf(Scorer& scorer, int64_t shift, const Scorer::Score& best) {
   std::optional<int64_t> second;
-  for (int64_t apart = 1; apart <= kReach; ++apart) {
+  for (int64_t apart = 1; apart <= kShiftReach; ++apart) {
     for (const int64_t other : {shift - apart, shift + apart}) {
       const auto score = scorer.At(other, second.value_or(INT64_MAX));
       if (score) second = score->score_ns;
@@ -192,7 +191,7 @@ bool AgreesAt(const std::vector<const CollectiveRow*>& a, const std::vector<cons
   return true;
 }
 
-bool IsExchange(CollectiveOp op) {
+bool MayBeSendRecv(CollectiveOp op) {
   return op == CollectiveOp::kAllToAll || op == CollectiveOp::kAllToAllV || op == CollectiveOp::kGather ||
          op == CollectiveOp::kScatter || op == CollectiveOp::kSend || op == CollectiveOp::kRecv;
 }
@@ -224,7 +223,7 @@ SignatureVerdict FindSignatureShift(const std::vector<const CollectiveRow*>& a,
                                     const std::vector<const CollectiveRow*>& b) {
   SignatureVerdict verdict;
   const auto difference = static_cast<int64_t>(a.size() > b.size() ? a.size() - b.size() : b.size() - a.size());
-  const int64_t reach = std::min(kMaxSignatureReach, difference + kReach);
+  const int64_t reach = std::min(kMaxSignatureReach, difference + kShiftReach);
   int found = 0;
   if (a.size() == b.size() && AgreesAt(a, b, 0)) {
     verdict = {true, true, 0};
@@ -251,7 +250,7 @@ bool SameSignature(const CollectiveRow& a, const CollectiveRow& b, bool with_ste
 bool Compatible(CollectiveOp a, CollectiveOp b) {
   if (a == b || a == CollectiveOp::kUnknown || b == CollectiveOp::kUnknown) return true;
   if (IsPointToPoint(a) && IsPointToPoint(b)) return true;  // a send and its receive
-  return (a == CollectiveOp::kSendRecv && IsExchange(b)) || (b == CollectiveOp::kSendRecv && IsExchange(a));
+  return (a == CollectiveOp::kSendRecv && MayBeSendRecv(b)) || (b == CollectiveOp::kSendRecv && MayBeSendRecv(a));
 }
 
 }  // namespace lockstep

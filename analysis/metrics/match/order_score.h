@@ -42,6 +42,9 @@ struct ShiftVerdict {
 inline constexpr double kMinCommonRate = 0.99;
 inline constexpr double kMinExponent = 5;
 inline constexpr int64_t kMaxClockBiasNs = 15'000;
+inline constexpr int64_t kMaxBiasDifferenceNs = 2 * kMaxClockBiasNs;  // between two devices of one clock
+inline constexpr int64_t kMaxEndResidualNs = 50'000;                  // of ends on one clock, their median distance
+inline constexpr int64_t kInDomainUncertaintyNs = 20'000;             // devices of one session differ by as much
 
 // Across clocks only what the instances are can be compared: operation, type, bytes and step, unknown parts agreeing
 // with anything.

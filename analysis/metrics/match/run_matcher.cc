@@ -54,7 +54,8 @@ ClockModel UnknownClocks(const DomainPlan& domains) {
 int64_t ConfidentRows(const CommunicatorJoin& join) {
   int64_t rows = 0;
   for (const JoinedInstance& j : join.instances) {
-    if (j.instance.matched() && j.instance.confidence >= 0.99) rows += static_cast<int64_t>(j.instance.members.size());
+    const bool certain = j.instance.matched() && j.instance.confidence >= kCertainConfidence;
+    if (certain) rows += static_cast<int64_t>(j.instance.members.size());
   }
   return rows;
 }
@@ -73,7 +74,7 @@ void Rejoin(Work& work, const ClockModel& clock, Executor& executor) {
   });
 }
 
-void JoinAll(Work& work, const ClockModel& clock, bool settled_too, Executor& executor) {
+void JoinPlans(Work& work, const ClockModel& clock, bool settled_too, Executor& executor) {
   work.joins.resize(work.plans.size());
   executor.ParallelFor(work.plans.size(), [&](size_t c) {
     if (work.joins[c].settled && !settled_too) return;
@@ -82,7 +83,7 @@ void JoinAll(Work& work, const ClockModel& clock, bool settled_too, Executor& ex
 }
 
 // Joins what can be joined before the members of all communicators are known.
-void JoinTold(Work& work, Executor& executor) {
+void JoinKnownPlans(Work& work, Executor& executor) {
   const ClockModel unknown = UnknownClocks(work.domains);
   work.joins.clear();
   work.joins.resize(work.plans.size());
@@ -93,7 +94,7 @@ void JoinTold(Work& work, Executor& executor) {
 
 // Joins with the planned domains; where the joined instances refute one, splits it and joins again.
 void JoinAndRefine(Work& work, Executor& executor) {
-  JoinTold(work, executor);
+  JoinKnownPlans(work, executor);
   std::vector<ClockEvidence> evidence = ClocksOfHosts(work.plans, work.domains, work.rows, executor);
   std::set<int32_t> refuted;
   for (const ClockEvidence& e : evidence) refuted.insert(work.domains.domain[static_cast<size_t>(e.rank_a)]);
@@ -106,7 +107,7 @@ void JoinAndRefine(Work& work, Executor& executor) {
   DomainPlan refined = RefineDomains(work.domains, evidence);
   const bool changed = refined.domain != work.domains.domain;
   work.domains = std::move(refined);
-  if (changed) JoinTold(work, executor);
+  if (changed) JoinKnownPlans(work, executor);
 }
 
 std::vector<AllPairs> AllPairsOf(const Work& work, const ClockModel& clock, Executor& executor) {
@@ -257,7 +258,7 @@ bool Discover(Work& work, const ClockModel& clock, Executor& executor) {
 }
 
 // Of the ranks that have rows here: what a stretch has nothing of, it does not connect.
-size_t Components(const Work& work, const ClockModel& clock) {
+size_t CountComponents(const Work& work, const ClockModel& clock) {
   std::set<int32_t> out;
   for (size_t r = 0; r < work.rows.size(); ++r) {
     if (!work.rows[r].rows.empty()) out.insert(clock.ComponentOf(static_cast<int32_t>(r)));
@@ -270,7 +271,8 @@ size_t Components(const Work& work, const ClockModel& clock) {
 ClockModel AlignInRounds(Work& work, ClockModel clock, size_t most, Executor& executor) {
   for (int round = 0; round < kAlignRounds && !Settled(work); ++round) {
     ClockModel aligned = AlignJoins(work, clock, false, most, executor);
-    if (Components(work, aligned) > Components(work, clock)) break;  // what the ends connect may not do to align
+    // What the ends connect may not do to align.
+    if (CountComponents(work, aligned) > CountComponents(work, clock)) break;
     clock = std::move(aligned);
     Rejoin(work, clock, executor);
   }
@@ -286,13 +288,13 @@ ClockModel JoinAndAlign(Work& work, size_t most, Executor& executor) {
   if (Settled(work) && !untold) return AlignJoins(work, unknown, true, most, executor);
   ClockModel clock = FindCoarse(work, AlignJoins(work, unknown, false, most, executor), executor);
   const bool discovered = Discover(work, clock, executor);
-  JoinAll(work, clock, discovered, executor);
+  JoinPlans(work, clock, discovered, executor);
   return AlignInRounds(work, std::move(clock), most, executor);
 }
 
 // The same of a later stretch, on the clocks as they went on until it.
 ClockModel JoinOnKnown(Work& work, const ClockModel& known, Executor& executor) {
-  JoinAll(work, known, true, executor);
+  JoinPlans(work, known, true, executor);
   return AlignInRounds(work, known, kEnoughOfStretch, executor);
 }
 

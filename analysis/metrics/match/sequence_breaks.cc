@@ -67,7 +67,7 @@ void Meet(std::map<int32_t, Follower>& followers, const MatchedInstance& instanc
   }
 }
 
-void Finish(std::map<int32_t, Follower>& followers, std::vector<SequenceBreak>& out) {
+void FinishFollowers(std::map<int32_t, Follower>& followers, std::vector<SequenceBreak>& out) {
   for (auto& [rank, follower] : followers) {
     const std::vector<SequenceBreak> own = follower.Finish();
     out.insert(out.end(), own.begin(), own.end());
@@ -82,7 +82,7 @@ std::vector<SequenceBreak> FindBreaks(uint32_t communicator, const std::vector<i
   for (const int32_t r : ranks) followers.emplace(r, Follower(communicator, r));
   for (const MatchedInstance* instance : instances) Meet(followers, *instance);
   std::vector<SequenceBreak> out;
-  Finish(followers, out);
+  FinishFollowers(followers, out);
   return out;
 }
 
@@ -114,7 +114,7 @@ void BreakFinder::Add(const MatchedInstance& instance) {
 std::vector<SequenceBreak> BreakFinder::Finish() {
   std::vector<SequenceBreak> out;
   for (const auto& of : communicators_) {
-    if (of != nullptr && of->joined) lockstep::Finish(of->followers, out);
+    if (of != nullptr && of->joined) FinishFollowers(of->followers, out);
   }
   return out;
 }

@@ -96,6 +96,8 @@ struct Replay::Parts {
   std::vector<ReplayParty> parties;
 };
 
+namespace {
+
 // Whether a rank's rows of one kind (stream and kernel) often meet nobody: then nothing is known of whom it waits for
 // there, however well the rest is joined. Rows that a capture or a lost record took away are few of each kind.
 bool LacksAKind(const ArrivalGraph& source, const MatchResult& match) {
@@ -124,6 +126,8 @@ bool LacksAKind(const ArrivalGraph& source, const MatchResult& match) {
   return std::any_of(kinds.begin(), kinds.end(),
                      [&](const Kinds& of_rank) { return std::any_of(of_rank.begin(), of_rank.end(), lacks); });
 }
+
+}  // namespace
 
 int64_t Replay::Parts::SavingPerStep(const std::vector<int64_t>& ends) const {
   double slowest = 0;
@@ -160,7 +164,7 @@ bool Replay::Parts::IsStageAmongOthers(const ReplayNode& node, const std::vector
   constexpr size_t kFewestStages = 3;
   if (node.instance < 0) return false;
   const MatchedInstance& instance = match.instances[static_cast<size_t>(node.instance)];
-  const bool pair = instance.op == CollectiveOp::kSendRecv || IsPointToPoint(instance.op);
+  const bool pair = IsSendOrReceive(instance);
   if (!pair || instance.members.size() != 2) return false;
   if (match.communicators[instance.communicator].members.size() < kFewestStages) return false;
   return std::any_of(instance.members.begin(), instance.members.end(),

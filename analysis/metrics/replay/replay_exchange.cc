@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-constexpr double kNoiseWidths = 4;
+constexpr double kSurplusNoiseWidths = 4;
 constexpr double kShortPlace = 0.05;         // of the longest place: shorter ones are noise
 constexpr double kTransferShare = 0.25;      // whoever gets so much more work exchanges at least this share of it more
 constexpr double kMoreThanElsewhere = 0.02;  // by how much exchanged work stands out beside all other work
@@ -111,7 +111,7 @@ LevelledTransfers ReplayExchanges::LevelTransfers(int32_t rank, ReplayLengths& l
   if (count < 2 || out.own_ns <= 0) return out;
   const double surplus = out.own_ns - out.peers_ns;
   const double variance = std::max(0.0, squares - surplus * surplus / count) / (count - 1);
-  out.longer = surplus > kNoiseWidths * std::sqrt(variance * count);
+  out.longer = surplus > kSurplusNoiseWidths * std::sqrt(variance * count);
   if (!out.longer) return out;
   for (const auto& [n, part] : own) {
     lengths.member_cut_ns[n] = std::llround(part * surplus / out.own_ns);

@@ -7,7 +7,6 @@ namespace lockstep {
 namespace {
 
 constexpr int64_t kStreamOrderNs = 8'000;  // a start this soon after an end on the same stream follows from it
-constexpr int64_t kWorkNs = 15'000;        // an unexplained stretch longer than this is taken for work
 constexpr int64_t kOverlapNs = 4'000;      // what follows an end on another stream may show a start before it
 
 void Subtract(OwnGap& from, const OwnGap& piece, int64_t length_ns) {
@@ -94,13 +93,13 @@ class GapFinder {
     const int64_t length = rows_[k].start_ns - from;
     const int64_t most = std::max<int64_t>(0, length);
     if (rows_[k].launch_end_ns != kNoTime) gap.host_ns = std::clamp<int64_t>(rows_[k].launch_end_ns - from, 0, most);
-    (length - gap.host_ns > kWorkNs ? gap.compute_ns : gap.other_ns) = length - gap.host_ns;
+    (length - gap.host_ns > kLeastWorkNs ? gap.compute_ns : gap.other_ns) = length - gap.host_ns;
   }
 
   // A long dependency on nothing that is known hides what determined the start.
   void Doubt(size_t k) {
     OwnGap& gap = gaps_[k];
-    if (gap.predecessor < 0 || rows_[k].segment.dependency_ns <= kWorkNs || gap.other_ns <= kWorkNs) return;
+    if (gap.predecessor < 0 || rows_[k].segment.dependency_ns <= kLeastWorkNs || gap.other_ns <= kLeastWorkNs) return;
     const int64_t last = std::max(EndOf(last_async_), EndOf(last_blocking_));
     if (last > EndOf(gap.predecessor)) {
       gap = OwnGap{};
@@ -172,7 +171,7 @@ std::vector<bool> AsyncRows(const std::vector<ArrivalNode>& rows, const MatchRes
     Count& count = counts[communicator_of(rows[k])];
     ++count.rows;
     for (size_t next = k + 1; next < rows.size() && rows[next].start_ns + kOverlapNs < rows[k].end_ns; ++next) {
-      if (rows[next].start_ns <= rows[k].start_ns + kWorkNs) continue;  // began together
+      if (rows[next].start_ns <= rows[k].start_ns + kLeastWorkNs) continue;  // began together
       if (communicator_of(rows[next]) != communicator_of(rows[k])) ++count.beside;
       break;
     }

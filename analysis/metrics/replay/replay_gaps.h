@@ -13,6 +13,8 @@
 
 namespace lockstep {
 
+inline constexpr int64_t kLeastWorkNs = 15'000;  // an unexplained stretch longer than this is taken for work
+
 struct OwnGap {
   int64_t predecessor = -1;  // row of the same rank, below the own one; -1: none, the start stands as measured
   int64_t compute_ns = 0;

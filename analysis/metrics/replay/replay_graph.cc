@@ -14,8 +14,8 @@ namespace lockstep {
 namespace {
 
 // Returns which rows are AsyncRows.
-std::vector<bool> AddRank(const std::vector<ArrivalNode>& rows, const MatchResult& match, size_t rank,
-                          ReplayGraph& graph) {
+std::vector<bool> AddNodesOfRank(const std::vector<ArrivalNode>& rows, const MatchResult& match, size_t rank,
+                                 ReplayGraph& graph) {
   std::vector<bool> async = AsyncRows(rows, match);
   const std::vector<OwnGap> gaps = OwnGaps(rows, async);
   const auto first = static_cast<int32_t>(graph.first[rank]);
@@ -52,7 +52,8 @@ std::vector<bool> AddRanks(const ArrivalGraph& source, const MatchResult& match,
   graph.first.push_back(rows);
   graph.nodes = ReplayNodes(rows);
   std::vector<std::vector<bool>> of_ranks(source.ranks.size());
-  executor.ParallelFor(source.ranks.size(), [&](size_t r) { of_ranks[r] = AddRank(source.ranks[r], match, r, graph); });
+  executor.ParallelFor(source.ranks.size(),
+                       [&](size_t r) { of_ranks[r] = AddNodesOfRank(source.ranks[r], match, r, graph); });
   std::vector<bool> async;
   async.reserve(rows);
   for (const std::vector<bool>& own : of_ranks) async.insert(async.end(), own.begin(), own.end());
@@ -70,7 +71,7 @@ class OrdinalCounter {
     next_ = 0;
   }
   int32_t Next(const MatchedInstance& instance) {
-    if (instance.op == CollectiveOp::kSendRecv || IsPointToPoint(instance.op)) return next_++;
+    if (IsSendOrReceive(instance)) return next_++;
     int32_t ordinal = 0;
     for (const MatchedMember& m : instance.members) {
       const OfRank& own = of_rank_[static_cast<size_t>(m.rank_index)];

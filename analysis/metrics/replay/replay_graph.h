@@ -20,6 +20,11 @@ namespace lockstep {
 inline constexpr int32_t kNobody = -1;  // its duration stays
 inline constexpr int32_t kEverybody = -2;
 
+// Of a send or a receive, or of a kernel that may be either.
+[[nodiscard]] inline bool IsSendOrReceive(const MatchedInstance& instance) {
+  return instance.op == CollectiveOp::kSendRecv || IsPointToPoint(instance.op);
+}
+
 struct ReplayNode {
   int64_t start_ns = 0;
   int64_t end_ns = 0;

@@ -7,7 +7,7 @@ namespace {
 
 constexpr int64_t kAheadNs = 20'000;  // a host this far ahead of its device was not the limit
 constexpr int64_t kUsualLatencyNs = 5'000;
-constexpr int32_t kFewSteps = 4;
+constexpr int32_t kFewStepLaunches = 4;
 
 // Of one launch.
 struct Evidence {
@@ -127,7 +127,7 @@ class BlockFinder {
   [[nodiscard]] bool IsBlock(const ReplayNode& node, const Evidence& own) const {
     if (!own.blocked) return false;
     const EvidenceCount& steps = steps_[static_cast<size_t>(node.rank)];
-    if (own.boundary && steps.members >= kFewSteps && steps.blocked * 10 >= steps.members * 9) return true;
+    if (own.boundary && steps.members >= kFewStepLaunches && steps.blocked * 10 >= steps.members * 9) return true;
     if (node.instance < 0) return own.boundary || own.ahead;
     const EvidenceCount& all = evidence_[static_cast<size_t>(node.instance)];
     if (all.blocked * 2 <= all.members) return false;

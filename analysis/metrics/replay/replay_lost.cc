@@ -3,14 +3,10 @@
 #include <algorithm>
 #include <map>
 
+#include "analysis/metrics/replay/replay_gaps.h"
+
 namespace lockstep {
 namespace {
-
-constexpr int64_t kWorkNs = 15'000;  // an unexplained stretch longer than this is taken for work
-
-bool IsPair(const MatchedInstance& instance) {
-  return instance.op == CollectiveOp::kSendRecv || IsPointToPoint(instance.op);
-}
 
 class LostFinder {
  public:
@@ -40,7 +36,7 @@ class LostFinder {
     std::vector<size_t> usable;
     for (size_t i = begin; i < end; ++i) {
       const MatchedInstance& instance = match_.instances[i];
-      const bool counts = instance.usable() && !IsPair(instance);
+      const bool counts = instance.usable() && !IsSendOrReceive(instance);
       if (counts) usable.push_back(i);
       for (const MatchedMember& m : instance.members) {
         const auto [at, is_first] = ranks.try_emplace(m.rank_index);
@@ -90,7 +86,7 @@ class LostFinder {
     node.host_ns = launched_ns == kNoTime ? 0 : std::clamp<int64_t>(launched_ns - from_ns, 0, length_ns);
     node.device_ns = length_ns - node.host_ns;
     node.copy_ns = 0;
-    node.compute_ns = node.device_ns > kWorkNs ? node.device_ns : 0;
+    node.compute_ns = node.device_ns > kLeastWorkNs ? node.device_ns : 0;
   }
 
   const ArrivalGraph& source_;

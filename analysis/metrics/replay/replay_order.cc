@@ -117,7 +117,7 @@ class Orderer {
   std::vector<int32_t> order_;
 };
 
-int32_t RankOf(const ReplayGraph& graph, int32_t op) {
+int32_t RankOfOp(const ReplayGraph& graph, int32_t op) {
   return graph.node(op >= 0 ? op : graph.members[graph.member_first[static_cast<size_t>(-1 - op)]]).rank;
 }
 
@@ -144,7 +144,7 @@ void AddOrder(ReplayGraph& graph) {
   const std::vector<int32_t> order = Orderer(graph).Run();
   AddGroups(graph);
   for (const int32_t op : order) {
-    graph.groups[graph.group_of_rank[static_cast<size_t>(RankOf(graph, op))]].order.push_back(op);
+    graph.groups[graph.group_of_rank[static_cast<size_t>(RankOfOp(graph, op))]].order.push_back(op);
   }
 }
 

@@ -33,10 +33,6 @@ double StepsOf(const std::vector<ArrivalNode>& rows, const TimeRange& range) {
   return static_cast<double>(rows_of.size() - 2) + share(rows_of.begin()->second) + share(rows_of.rbegin()->second);
 }
 
-bool IsPair(const MatchedInstance& instance) {
-  return instance.op == CollectiveOp::kSendRecv || IsPointToPoint(instance.op);
-}
-
 // Rows after which the same rank has another one of the same communicator.
 std::vector<bool> Followed(const ReplayGraph& graph) {
   std::vector<bool> out(graph.nodes.size());
@@ -56,7 +52,7 @@ TimeRange CapturedRange(const ReplayGraph& graph, const MatchResult& match, cons
                        graph.members.begin() + static_cast<int64_t>(graph.member_first[at + 1]), holds);
   };
   const auto meets = [&](const ReplayNode& node) {
-    return node.instance >= 0 && !IsPair(match.instances[static_cast<size_t>(node.instance)]);
+    return node.instance >= 0 && !IsSendOrReceive(match.instances[static_cast<size_t>(node.instance)]);
   };
   const auto begin = graph.nodes.begin() + static_cast<int64_t>(graph.first[rank]);
   const auto end = graph.nodes.begin() + static_cast<int64_t>(graph.first[rank + 1]);
@@ -88,8 +84,8 @@ TimeRange CommonRange(const ReplayGraph& graph, const MatchResult& match, const 
   return length_ns < (last_ns - first_ns) / 2 ? TimeRange{} : common;
 }
 
-void AddRank(const ArrivalGraph& source, const ReplayGraph& graph, size_t rank, const TimeRange& range, int64_t step_ns,
-             ReplayParty& party) {
+void AddRankToParty(const ArrivalGraph& source, const ReplayGraph& graph, size_t rank, const TimeRange& range,
+                    int64_t step_ns, ReplayParty& party) {
   int32_t last = -1;
   int64_t first_start_ns = INT64_MAX;
   for (size_t n = graph.first[rank]; n < graph.first[rank + 1]; ++n) {
@@ -120,7 +116,7 @@ std::vector<ReplayParty> FindParties(const ArrivalGraph& source, const MatchResu
     if (ranks.empty()) continue;
     const TimeRange range = CommonRange(graph, match, followed, ranks);
     ReplayParty party;
-    for (const size_t r : ranks) AddRank(source, graph, r, range, step_ns, party);
+    for (const size_t r : ranks) AddRankToParty(source, graph, r, range, step_ns, party);
     if (party.steps > 0) parties.push_back(std::move(party));
   }
   return parties;

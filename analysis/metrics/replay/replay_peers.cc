@@ -13,9 +13,7 @@ using JobKey = std::tuple<size_t, int32_t, CollectiveOp, int64_t>;
 constexpr int32_t kMostMembers = 32'768;  // so that two numbers make one
 
 // The two ends of a transfer are at different places of their programs, also where each sends to the other.
-bool IsPairwise(const MatchedInstance& instance) {
-  return instance.members.size() <= 2 && (instance.op == CollectiveOp::kSendRecv || IsPointToPoint(instance.op));
-}
+bool IsPairwise(const MatchedInstance& instance) { return instance.members.size() <= 2 && IsSendOrReceive(instance); }
 
 // Ranks that take part in each communicator, ascending.
 std::vector<std::vector<int32_t>> RanksOf(const MatchResult& match) {

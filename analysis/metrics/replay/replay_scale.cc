@@ -8,13 +8,13 @@
 namespace lockstep {
 namespace {
 
-constexpr size_t kFewSteps = 4;
+constexpr size_t kFewScaledSteps = 4;
 constexpr double kStepDeviation = 0.02;  // below this, a step's own deviation is taken for noise
 constexpr double kMostScale = 20;
 constexpr double kOtherWork = 1.4;  // beyond this factor, what peers do at one place of the program is not the same
 constexpr double kAlike = 0.1;
 constexpr double kGoTogether = 0.8;
-constexpr double kNoiseWidths = 3;
+constexpr double kPeerNoiseWidths = 3;
 constexpr double kBeyondAnyPeer = 1.5;
 constexpr double kTimerNs = 1'000;
 
@@ -146,8 +146,8 @@ Noise NoiseOf(const std::vector<ComparedLength>& lengths) {
   }
   variance = std::max(variance, below);
   const double sd = lengths.empty() ? 0 : std::sqrt(variance / static_cast<double>(lengths.size()));
-  noise.width_ns = kNoiseWidths * sd + kTimerNs;
-  noise.as_usual = std::abs(all) <= kNoiseWidths * std::sqrt(variance);
+  noise.width_ns = kPeerNoiseWidths * sd + kTimerNs;
+  noise.as_usual = std::abs(all) <= kPeerNoiseWidths * std::sqrt(variance);
   double sum = 0;
   double count = 0;
   for (const ComparedLength& item : lengths) {
@@ -155,7 +155,7 @@ Noise NoiseOf(const std::vector<ComparedLength>& lengths) {
     sum += SurplusOf(item);
     ++count;
   }
-  if (count > 0 && std::abs(sum / count) > kNoiseWidths * sd / std::sqrt(count)) noise.constant_ns = sum / count;
+  if (count > 0 && std::abs(sum / count) > kPeerNoiseWidths * sd / std::sqrt(count)) noise.constant_ns = sum / count;
   return noise;
 }
 
@@ -180,7 +180,7 @@ std::vector<ScaledResult> LevelToPeers(const std::vector<ComparedLength>& length
 
 std::vector<ScaledResult> ScaleToPeers(const std::vector<ScaledWork>& work, const std::function<double()>& elsewhere) {
   const Sums sums = SumUp(work);
-  const bool few = sums.by_step.size() < kFewSteps;
+  const bool few = sums.by_step.size() < kFewScaledSteps;
   const bool most_have_peers = sums.all.own_ns >= sums.without_peers_ns;
   const bool trusted = most_have_peers && GoTogether(sums.by_position);
   const double for_the_rest = most_have_peers ? sums.all.ratio() : elsewhere();

@@ -12,7 +12,7 @@ namespace {
 
 using DomainKey = std::tuple<DomainBasis, std::string, std::string, int64_t>;
 
-DomainKey KeyOf(const SourceContext& c, const ResolvedRank& rank, size_t index) {
+DomainKey DomainKeyOf(const SourceContext& c, const ResolvedRank& rank, size_t index) {
   // A session without a discriminator is at least one file.
   if (c.format == "nsys") return {DomainBasis::kSession, rank.host, c.session.empty() ? c.path : c.session, 0};
   if (!rank.host.empty()) return {DomainBasis::kHost, rank.host, c.session, 0};
@@ -88,7 +88,7 @@ class ClockVerdicts {
 DomainPlan PlanDomains(const RunData& run, const std::vector<ResolvedRank>& ranks) {
   std::map<DomainKey, std::vector<int32_t>> by_key;
   for (size_t i = 0; i < ranks.size(); ++i) {
-    by_key[KeyOf(run.sources[ranks[i].source].context, ranks[i], i)].push_back(static_cast<int32_t>(i));
+    by_key[DomainKeyOf(run.sources[ranks[i].source].context, ranks[i], i)].push_back(static_cast<int32_t>(i));
   }
   DomainPlan plan;
   plan.basis.resize(ranks.size());

@@ -13,7 +13,7 @@ constexpr int64_t kMinShareDivisor = 20;  // 5 % of the process's kernel time
 
 using ProcessKey = std::tuple<std::string, std::string, std::string, int64_t>;
 
-ProcessKey KeyOf(const SourceContext& c) { return {c.host, c.path, c.session, c.pid}; }
+ProcessKey ProcessKeyOf(const SourceContext& c) { return {c.host, c.path, c.session, c.pid}; }
 
 // The busier device; ties go to the one with more copies, then to the lower ordinal.
 bool IsBusier(const SourceContext& a, const SourceContext& b) {
@@ -44,7 +44,7 @@ void PlaceProcess(const RunData& run, const std::vector<size_t>& sources, std::v
 
 std::vector<DevicePlace> PlaceDevices(const RunData& run) {
   std::map<ProcessKey, std::vector<size_t>> processes;
-  for (size_t s = 0; s < run.sources.size(); ++s) processes[KeyOf(run.sources[s].context)].push_back(s);
+  for (size_t s = 0; s < run.sources.size(); ++s) processes[ProcessKeyOf(run.sources[s].context)].push_back(s);
   std::vector<DevicePlace> places(run.sources.size());
   for (const auto& [key, sources] : processes) PlaceProcess(run, sources, places);
   return places;

@@ -162,12 +162,12 @@ CollectiveVerdict VerdictOf(const CollectiveRowResult& row) {
 using SizeKey = std::tuple<CollectiveOp, DataType, int64_t, CollectiveLibrary, int32_t>;
 using Baselines = std::map<SizeKey, Sketch>;
 
-SizeKey SizeOf(const CollectiveRowResult& row, int32_t members) {
+SizeKey SizeKeyOf(const CollectiveRowResult& row, int32_t members) {
   return {row.op, row.dtype, row.bytes, row.library, members};
 }
 
 void CompareWithBaseline(const Baselines& baselines, int32_t members, CollectiveRowResult& row) {
-  const auto baseline = baselines.find(SizeOf(row, members));
+  const auto baseline = baselines.find(SizeKeyOf(row, members));
   if (row.bytes == kUnknownBytes || baseline == baselines.end() || baseline->second.count() < kMinInstances) return;
   row.transfer_baseline_ns = baseline->second.Quantile(0.5)->value;
   const auto median = row.transfer_ns.empty() ? std::nullopt : row.transfer_ns.Quantile(0.5);
@@ -247,7 +247,7 @@ void CollectivesSum::Add(const MatchedInstance& instance) {
   std::tie(row.communicator, row.op, row.dtype, row.bytes, row.library) = KeyOf(instance);
   AddInstance(instance, work);
   if (instance.usable() && IsLowSkew(instance)) {
-    work_->baselines[SizeOf(row, static_cast<int32_t>(instance.members.size()))].Add(instance.transfer_ns);
+    work_->baselines[SizeKeyOf(row, static_cast<int32_t>(instance.members.size()))].Add(instance.transfer_ns);
   }
 }
 

@@ -28,7 +28,7 @@ int64_t CountEvents(const std::vector<double>& series, double threshold) {
   return events;
 }
 
-struct Family {
+struct CandidateFamily {
   std::vector<size_t> members;
   FamilyCorrelation correlation;
   double deviation = 0;  // median of the members' robust deviations
@@ -58,7 +58,7 @@ class Judges {
   }
 
  private:
-  void Describe(Family& family) {
+  void Describe(CandidateFamily& family) {
     std::vector<double> deviations;
     family.correlation.members = family.members.size();
     const std::map<size_t, double> middles = MiddlesOf(family);
@@ -75,7 +75,7 @@ class Judges {
   }
 
   // The median of the family in each unit: what one late member does to all others' excess over their mean.
-  [[nodiscard]] std::map<size_t, double> MiddlesOf(const Family& family) const {
+  [[nodiscard]] std::map<size_t, double> MiddlesOf(const CandidateFamily& family) const {
     std::map<size_t, std::vector<double>> values;
     for (const size_t i : family.members) {
       const Candidate& candidate = candidates_[i];
@@ -94,7 +94,7 @@ class Judges {
     return series;
   }
 
-  [[nodiscard]] int64_t EventsOf(size_t i, const Family& family) const {
+  [[nodiscard]] int64_t EventsOf(size_t i, const CandidateFamily& family) const {
     constexpr double kDeviations = 6;
     const Candidate& candidate = candidates_[i];
     const double noise = std::max(family.deviation, RobustDeviation(candidate.series));
@@ -104,7 +104,7 @@ class Judges {
   // The smaller of the two tests' p values, each weighted by its share of alpha.
   double Test(size_t i) {
     const Candidate& candidate = candidates_[i];
-    const Family& family = families_.at(candidate.family);
+    const CandidateFamily& family = families_.at(candidate.family);
     const auto n = static_cast<double>(candidate.series.size());
     const auto late = static_cast<double>(std::count_if(candidate.series.begin(), candidate.series.end(),
                                                         [&](double value) { return value > candidate.floor_ns; }));
@@ -122,7 +122,7 @@ class Judges {
 
   // One-sided normal tail of the mean of all but the largest fifth, against twice its family's noise. A family of few
   // members has no noise but theirs.
-  static double MeanTail(std::vector<double> series, const Family& family, double n_eff) {
+  static double MeanTail(std::vector<double> series, const CandidateFamily& family, double n_eff) {
     constexpr size_t kLeastMembers = 4;
     constexpr double kAllowance = 2;
     if (family.members.size() < kLeastMembers || family.deviation <= 0) return 1;
@@ -152,7 +152,7 @@ class Judges {
   const std::vector<Candidate>& candidates_;
   std::vector<Autocorrelation> own_;
   std::vector<int64_t> events_;
-  std::map<size_t, Family> families_;
+  std::map<size_t, CandidateFamily> families_;
   std::vector<Judgement> out_;
 };
 

@@ -40,13 +40,13 @@ constexpr std::array<LatenessPart, kOwnParts> kPartOf = {LatenessPart::kCompute,
                                                          LatenessPart::kDependency, LatenessPart::kRest};
 using SegmentParts = std::array<double, kOwnParts>;
 
-SegmentParts PartsOf(const Segment& segment) {
+SegmentParts SegmentPartsOf(const Segment& segment) {
   return {static_cast<double>(segment.compute_ns),    static_cast<double>(segment.copy_ns),
           static_cast<double>(segment.host_ns),       static_cast<double>(segment.launch_ns),
           static_cast<double>(segment.dependency_ns), static_cast<double>(segment.rest_ns)};
 }
 
-double SumOf(const SegmentParts& parts) {
+double SumOfSegmentParts(const SegmentParts& parts) {
   double sum = 0;
   for (const double part : parts) sum += part;
   return sum;
@@ -142,8 +142,8 @@ class OwnTimeSums::Meter {
       const ArrivalNode* node = NodeOf(member);
       if (node == nullptr || ranks_[rank].result.communicator != static_cast<int32_t>(instance.communicator)) continue;
       if (instance.all_pairs && (previous < 0 || PreviousInstance(member, *node) != previous)) continue;
-      const SegmentParts parts = PartsOf(node->segment);
-      own_.push_back({rank, parts, SumOf(parts)});
+      const SegmentParts parts = SegmentPartsOf(node->segment);
+      own_.push_back({rank, parts, SumOfSegmentParts(parts)});
     }
     AddOwn(unit);
     if (instance.all_pairs && own_.size() >= 2) AddExcess(unit);
@@ -167,7 +167,7 @@ class OwnTimeSums::Meter {
     for (const Own& own : own_) {
       for (size_t p = 0; p < kOwnParts; ++p) total[p] += own.parts[p];
     }
-    const double sum = SumOf(total);
+    const double sum = SumOfSegmentParts(total);
     const auto others = static_cast<double>(own_.size() - 1);
     for (const Own& own : own_) {
       RankOwnTime& rank = ranks_[own.rank].result;

@@ -9,7 +9,7 @@ namespace lockstep {
 namespace {
 
 constexpr size_t kMinUnits = 8;
-constexpr size_t kMostUnits = 1'024;
+constexpr size_t kMostThinnedUnits = 1'024;
 
 double MeanOf(const std::vector<double>& values) {
   double sum = 0;
@@ -41,9 +41,9 @@ double NoiseOf(const std::vector<double>& series) {
   return RobustDeviation(steps) / std::sqrt(2.0);
 }
 
-// Neighbours averaged so that at most kMostUnits are left; `width` of the input make one.
+// Neighbours averaged so that at most kMostThinnedUnits are left; `width` of the input make one.
 std::vector<double> Thinned(const std::vector<double>& series, size_t& width) {
-  width = (series.size() + kMostUnits - 1) / kMostUnits;
+  width = (series.size() + kMostThinnedUnits - 1) / kMostThinnedUnits;
   if (width <= 1) return series;
   std::vector<double> out;
   for (size_t i = 0; i + width <= series.size(); i += width) {

@@ -16,11 +16,11 @@ using Key = std::tuple<StragglerScope, std::string, bool>;
 
 Key KeyOf(const Candidate& candidate) { return {candidate.scope, candidate.id, candidate.is_transfer()}; }
 
-double MeanOf(const std::vector<double>& series) {
+double SeriesMean(const std::vector<double>& series) {
   return std::accumulate(series.begin(), series.end(), 0.0) / static_cast<double>(series.size());
 }
 
-double SumOf(const OwnParts& parts) { return std::accumulate(parts.begin(), parts.end(), 0.0); }
+double SumOfOwnParts(const OwnParts& parts) { return std::accumulate(parts.begin(), parts.end(), 0.0); }
 
 // A rank against the members of its communicator: known of less than two steps, too.
 bool IsRankAmongMembers(const ReplayedPart::Measured& measured, const Candidate& candidate) {
@@ -30,11 +30,11 @@ bool IsRankAmongMembers(const ReplayedPart::Measured& measured, const Candidate&
 
 // Own time: per collective, so that steps count by what is there of them. Transfers: per step.
 double LatenessOf(const ReplayedPart::Measured& measured, const Candidate& candidate) {
-  if (candidate.is_transfer()) return MeanOf(candidate.series);
+  if (candidate.is_transfer()) return SeriesMean(candidate.series);
   const RankOwnTime& own = measured.own[static_cast<size_t>(candidate.rank_indices.front())];
   const auto instances = static_cast<double>(std::max<int64_t>(1, own.instances));
-  if (IsRankAmongMembers(measured, candidate)) return SumOf(own.excess_parts) / instances;
-  return SumOf(candidate.parts) * static_cast<double>(own.units) / instances;
+  if (IsRankAmongMembers(measured, candidate)) return SumOfOwnParts(own.excess_parts) / instances;
+  return SumOfOwnParts(candidate.parts) * static_cast<double>(own.units) / instances;
 }
 
 // Of the same communicator in both.

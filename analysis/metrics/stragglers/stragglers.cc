@@ -72,7 +72,7 @@ CauseKind UsualCause(LatenessPart part) {
 }
 
 // The parts that matter, largest first, each with its kind of trouble.
-std::vector<StragglerPart> PartsOf(const StragglerInput& input, const Candidate& candidate) {
+std::vector<StragglerPart> MaterialPartsOf(const StragglerInput& input, const Candidate& candidate) {
   constexpr double kMaterial = 0.1;  // of the largest
   const double largest = *std::max_element(candidate.parts.begin(), candidate.parts.end());
   std::vector<StragglerPart> parts;
@@ -117,7 +117,7 @@ Straggler Describe(const StragglerInput& input, const Candidate& candidate, cons
   out.what_if = selected.what_if;
   if (!out.what_if) out.why_no_saving = WhyNoSaving(input, selected.shown);
   out.blame = BlameOn(input.blame, out.rank_indices, out.communicators);
-  out.parts = PartsOf(input, candidate);
+  out.parts = MaterialPartsOf(input, candidate);
   out.persistence = judgement.late_share;
   out.steps = static_cast<int64_t>(candidate.series.size());
   out.n_eff = judgement.n_eff;

@@ -69,7 +69,7 @@ int64_t BusiestCommunicator(const Chapter& chapter, const ArrivalGraph& graph) {
   return counts.empty() ? 0 : *std::max_element(counts.begin(), counts.end());
 }
 
-int64_t BlockLength(int64_t span_ns, int64_t blocks) {
+int64_t BlockLengthNs(int64_t span_ns, int64_t blocks) {
   return std::max<int64_t>(1, std::min(kBlockNs, span_ns / blocks));
 }
 
@@ -81,7 +81,7 @@ TestUnits BlocksOf(const Chapter& chapter, const ArrivalGraph& graph) {
   const int64_t span = arrivals.last_ns - units.origin_ns;
   const int64_t blocks = std::min(kShortRunBlocks, BusiestCommunicator(chapter, graph) / kInstancesPerBlock);
   if (blocks < 2 || span <= 0) return units;
-  units.unit_ns = BlockLength(span, blocks);
+  units.unit_ns = BlockLengthNs(span, blocks);
   units.count = static_cast<size_t>(span / units.unit_ns);
   return units;
 }
@@ -123,7 +123,7 @@ void UnitNumbers::Decide(const Chapter& chapter, const ArrivalGraph& graph) {
     return;
   }
   blocks_.origin_ns = start_ns_;  // other chapters may begin before this one
-  blocks_.unit_ns = std::max(kLeastBlockNs, BlockLength(span_ns_, kShortRunBlocks));
+  blocks_.unit_ns = std::max(kLeastBlockNs, BlockLengthNs(span_ns_, kShortRunBlocks));
   blocks_.count = kMostBlocks;  // until the end is known
 }
 

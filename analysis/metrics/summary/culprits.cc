@@ -14,10 +14,6 @@ constexpr double kOnceOfShortRun = 0.1;  // where a usual pause of a host is a l
 constexpr double kContradicted = 0.5;    // at most, where durations alone tell of somebody else
 constexpr double kMoreThanFair = 1.5;    // times one rank's even part of all waiting
 
-double Share(int64_t part, int64_t whole) {
-  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
-}
-
 bool Holds(const std::vector<int32_t>& ascending, int64_t value) {
   return std::binary_search(ascending.begin(), ascending.end(), static_cast<int32_t>(value));
 }

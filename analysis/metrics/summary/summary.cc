@@ -73,10 +73,6 @@ std::optional<WaitBlame::LeftOut> WorstLeftOut(const Fleet& fleet, const std::ma
   return worst;
 }
 
-double Share(int64_t part, int64_t whole) {
-  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
-}
-
 }  // namespace
 
 std::string_view Name(RunVerdict verdict) {
@@ -95,6 +91,10 @@ std::string_view Name(RunVerdict verdict) {
       break;
   }
   return "inconclusive";
+}
+
+double Share(int64_t part, int64_t whole) {
+  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
 }
 
 std::optional<TimeShare> ComputeTimeShare(const FleetMeasures& measures) {

@@ -24,6 +24,9 @@ inline constexpr double kMaterialShare = 0.005;
 inline constexpr size_t kMaxCulprits = 3;
 inline constexpr size_t kMaxProblems = 3;
 
+// part / whole; 0 where there is no whole.
+[[nodiscard]] double Share(int64_t part, int64_t whole);
+
 // Shares of the fleet's time over the common window; they sum to 1.
 struct TimeShare {
   double compute = 0;

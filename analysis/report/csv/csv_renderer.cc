@@ -10,7 +10,7 @@
 
 #include "analysis/report/csv/csv_writer.h"
 #include "analysis/report/csv/nsys_csv.h"
-#include "analysis/report/report.h"
+#include "analysis/report/json.h"
 #include "analysis/report/views/report_fields.h"
 
 namespace lockstep {

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "analysis/report/json.h"
 #include "analysis/report/schema/report_schema.h"
 #include "analysis/report/text/text_words.h"
 #include "analysis/report/views/report_fields.h"

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/report/csv/csv_writer.h"
+#include "analysis/report/json.h"
 #include "analysis/report/views/report_fields.h"
 
 namespace lockstep {
@@ -34,7 +35,7 @@ double TotalOf(const Json& rows) {
   return total;
 }
 
-std::string TimeShare(const Json& row, double total) {
+std::string TimePercent(const Json& row, double total) {
   if (const auto share = RealOf(FieldOf(row, "share_ratio"))) return fmt::format("{:.1f}", 100 * *share);
   const auto own = RealOf(FieldOf(row, "total_ns"));
   return own && total > 0 ? fmt::format("{:.1f}", 100 * *own / total) : "";
@@ -48,7 +49,7 @@ Cells SumHeader(std::string_view count) {
 
 Cells SumRow(const Json& row, std::string_view count_key, double total) {
   const Json& durations = FieldOf(row, "duration_ns");
-  return {TimeShare(row, total),
+  return {TimePercent(row, total),
           PlainText(FieldOf(row, "total_ns")),
           PlainText(FieldOf(row, count_key)),
           Average(row, count_key),

@@ -1,4 +1,5 @@
 // ReportSchema: assembled from the views' fields. docs/report.schema.json is its output; a test compares them.
+#include "analysis/report/json.h"
 #include "analysis/report/schema/report_schema.h"
 #include "analysis/report/schema/schema_builder.h"
 #include "analysis/report/schema/schema_views.h"
@@ -35,7 +36,7 @@ Json Definitions() {
 
 Json Rows(std::string_view definition) { return schema::List(schema::Reference(definition)); }
 
-Json Document() {
+Json DocumentSchema() {
   return schema::Object({{"schema", {{"const", "lockstep.report/1"}}},
                          {"notices", schema::List(schema::NoticeRow())},
                          {"run", schema::Run()},
@@ -62,7 +63,7 @@ Json Document() {
                          {"findings?", Rows("finding")}});
 }
 
-Json Build() {
+Json BuildSchema() {
   Json schema;
   schema["$schema"] = "https://json-schema.org/draft/2020-12/schema";
   schema["$id"] = "urn:lockstep:report:1";
@@ -71,7 +72,7 @@ Json Build() {
       "The answer of lockstep. Units are in the names; null is absent knowledge; times of events are ns since the "
       "run's "
       "start. Only the views asked for are present. Further fields may be added at any time.";
-  const Json document = Document();
+  const Json document = DocumentSchema();
   for (const auto& [key, value] : document.items()) schema[key] = value;
   schema["$defs"] = Definitions();
   return schema;
@@ -80,7 +81,7 @@ Json Build() {
 }  // namespace
 
 const Json& ReportSchemaJson() {
-  static const Json schema = Build();
+  static const Json schema = BuildSchema();
   return schema;
 }
 

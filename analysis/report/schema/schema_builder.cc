@@ -1,5 +1,7 @@
 #include "analysis/report/schema/schema_builder.h"
 
+#include "analysis/report/json.h"
+
 namespace lockstep::schema {
 
 Json OneOf(std::initializer_list<std::string_view> words) {

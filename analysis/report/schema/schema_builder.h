@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "analysis/report/report.h"
+#include "analysis/report/json.h"
 
 namespace lockstep::schema {
 

@@ -1,5 +1,6 @@
 #include "analysis/report/schema/schema_views.h"
 
+#include "analysis/report/json.h"
 #include "analysis/report/schema/schema_builder.h"
 
 namespace lockstep::schema {
@@ -7,7 +8,7 @@ namespace {
 
 Json Pct() { return Reference("pct"); }
 
-Json TailPart(std::string_view key, Json type) {
+Json TailPartFields(std::string_view key, Json type) {
   return Object({{key, std::move(type)},
                  {"p50_ns", OrNull(Integer())},
                  {"p99_ns", OrNull(Integer())},
@@ -15,7 +16,7 @@ Json TailPart(std::string_view key, Json type) {
                  {"share_of_tail_ratio", OrNull(Number())}});
 }
 
-Json TimeShare() {
+Json TimeShareFields() {
   return Object({{"compute_ratio", OrNull(Number())},
                  {"exposed_wait_ratio", OrNull(Number())},
                  {"exposed_transfer_ratio", OrNull(Number())},
@@ -33,7 +34,7 @@ Json WorstCollective() {
                  {"verdict", OneOf({"transfer", "skew", "mixed", "inconclusive"})}});
 }
 
-Json Efficiency() {
+Json EfficiencyFields() {
   return Object({{"window_ns", OrNull(Count())},
                  {"parallel", OrNull(Number())},
                  {"load_balance", OrNull(Number())},
@@ -180,7 +181,7 @@ Json Run() {
 
 Json Summary() {
   return Object(
-      {{"time_share", TimeShare()},
+      {{"time_share", TimeShareFields()},
        {"culprits", List(Reference("culprit"))},
        {"left_out_culprit?", OrNull(Object({{"rank", Integer()}, {"caused_wait_total_ns", Count()}}))},
        {"verdict", OneOf({"transfer", "skew", "mixed", "compute", "host", "inconclusive"})},
@@ -352,7 +353,7 @@ Json OverlapRow() {
 Json Imbalance() {
   return Object({{"window", Object({{"start_ns", OrNull(Integer())}, {"span_ns", OrNull(Count())}, {"kind", Text()}})},
                  {"quantities", List(Reference("quantity"))},
-                 {"efficiency", Efficiency()}});
+                 {"efficiency", EfficiencyFields()}});
 }
 
 Json TailRow() {
@@ -360,9 +361,9 @@ Json TailRow() {
       {{"name", Text()},
        {"category", OrNull(Text())},
        {"fleet_ns", Pct()},
-       {"by_rank", List(TailPart("rank", Integer()))},
-       {"by_host", List(TailPart("host", OrNull(Text())))},
-       {"by_phase", List(TailPart("phase", OrNull(Text())))},
+       {"by_rank", List(TailPartFields("rank", Integer()))},
+       {"by_host", List(TailPartFields("host", OrNull(Text())))},
+       {"by_phase", List(TailPartFields("phase", OrNull(Text())))},
        {"by_slice",
         List(Object({{"start_ns", Integer()}, {"span_ns", Count()}, {"share_of_tail_ratio", OrNull(Number())}}))},
        {"by_step?", List(Object({{"step", OrNull(Integer())}, {"share_of_tail_ratio", OrNull(Number())}}))},

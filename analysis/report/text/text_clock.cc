@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/report/json.h"
 #include "analysis/report/text/text_sections.h"
 #include "analysis/report/text/text_units.h"
 #include "analysis/report/views/report_fields.h"
@@ -67,7 +68,7 @@ void WriteResolution(const Json& view, TextPage& page) {
   }
 }
 
-void WriteSteps(const Json& view, TextPage& page) {
+void WriteClockSteps(const Json& view, TextPage& page) {
   for (const Json& host : ListOf(view, "hosts")) {
     const Json& steps = ListOf(host, "steps");
     if (steps.empty()) continue;
@@ -99,7 +100,7 @@ void ClockSection(const Json& view, TextPage& page) {
   if (components > 1) columns.insert(columns.begin() + 1, {"group", "component", CellKind::kNumber});
   page.Table(HostRows(view), std::move(columns));
   WriteResolution(view, page);
-  WriteSteps(view, page);
+  WriteClockSteps(view, page);
 }
 
 }  // namespace lockstep

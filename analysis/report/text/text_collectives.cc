@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "analysis/report/json.h"
 #include "analysis/report/text/text_sections.h"
 #include "analysis/report/text/text_units.h"
 #include "analysis/report/views/report_fields.h"
@@ -65,7 +66,7 @@ void WriteRanks(const Json& view, TextPage& page) {
 }
 
 // The steps that cost most, where not all of them will be shown.
-void WriteSteps(const Json& steps, TextPage& page) {
+void WriteSkewSteps(const Json& steps, TextPage& page) {
   if (steps.empty()) return;
   page.Heading("skew by step", "worst rank = certainly caused the most waiting in the step");
   page.Table(LargestFirst(steps, "wait_total_ns", page), {{"step", "step", CellKind::kNumber},
@@ -79,7 +80,7 @@ void WriteSteps(const Json& steps, TextPage& page) {
 }
 
 // "7" where it is certain, "7?" where the clock does not tell it from the second.
-Json InstanceRows(const Json& instances) {
+Json InstancesWithLast(const Json& instances) {
   Json rows = RowsOf(instances);
   for (Json& row : rows) {
     const bool certain = FieldOf(row, "last_certain") == true;
@@ -91,19 +92,19 @@ Json InstanceRows(const Json& instances) {
 
 void WriteInstances(const Json& instances, TextPage& page) {
   page.Heading("instances", "spread = last minus first arrival; \"?\" = another rank may have been last");
-  page.Table(InstanceRows(instances), {{"group", "communicator_id", CellKind::kText, 3},
-                                       {"index", "index", CellKind::kNumber},
-                                       {"operation", "op", CellKind::kText},
-                                       {"message", "bytes", CellKind::kBytes, 4},
-                                       {"step", "step", CellKind::kNumber, 2},
-                                       {"spread", "spread_ns", CellKind::kTime},
-                                       {"+-", "uncertainty_ns", CellKind::kTime},
-                                       {"transfer", "transfer_ns", CellKind::kTime},
-                                       {"ends", "end_spread_ns", CellKind::kTime, 1},
-                                       {"shortest", "shortest_duration_ns", CellKind::kTime, 5},
-                                       {"first", "first_rank", CellKind::kNumber},
-                                       {"last", "last", CellKind::kText},
-                                       {"sure", "confidence", CellKind::kPercent, 1}});
+  page.Table(InstancesWithLast(instances), {{"group", "communicator_id", CellKind::kText, 3},
+                                            {"index", "index", CellKind::kNumber},
+                                            {"operation", "op", CellKind::kText},
+                                            {"message", "bytes", CellKind::kBytes, 4},
+                                            {"step", "step", CellKind::kNumber, 2},
+                                            {"spread", "spread_ns", CellKind::kTime},
+                                            {"+-", "uncertainty_ns", CellKind::kTime},
+                                            {"transfer", "transfer_ns", CellKind::kTime},
+                                            {"ends", "end_spread_ns", CellKind::kTime, 1},
+                                            {"shortest", "shortest_duration_ns", CellKind::kTime, 5},
+                                            {"first", "first_rank", CellKind::kNumber},
+                                            {"last", "last", CellKind::kText},
+                                            {"sure", "confidence", CellKind::kPercent, 1}});
 }
 
 std::set<int64_t> RanksIn(const Json& instances) {
@@ -165,7 +166,7 @@ void CollectivesSection(const Json& view, TextPage& page) {
 
 void SkewSection(const Json& view, TextPage& page) {
   WriteRanks(view, page);
-  WriteSteps(ListOf(view, "steps"), page);
+  WriteSkewSteps(ListOf(view, "steps"), page);
   const Json instances = LargestFirst(ListOf(view, "instances"), "spread_ns", page);
   if (instances.empty()) return;
   WriteInstances(instances, page);

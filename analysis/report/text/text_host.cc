@@ -1,4 +1,5 @@
 // host[], launches[], nvtx[], memory[], allocation[].
+#include "analysis/report/json.h"
 #include "analysis/report/text/text_sections.h"
 
 namespace lockstep {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "analysis/report/json.h"
 #include "analysis/report/text/text_sections.h"
 #include "analysis/report/text/text_units.h"
 #include "analysis/report/views/report_fields.h"

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/report/json.h"
 #include "analysis/report/text/text_sections.h"
 #include "analysis/report/views/report_fields.h"
 

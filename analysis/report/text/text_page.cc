@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analysis/report/json.h"
 #include "analysis/report/text/text_words.h"
 
 namespace lockstep {

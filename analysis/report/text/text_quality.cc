@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "analysis/report/json.h"
 #include "analysis/report/text/text_sections.h"
 #include "analysis/report/text/text_units.h"
 #include "analysis/report/views/report_fields.h"
@@ -63,7 +64,7 @@ void WriteFiles(const Json& files, TextPage& page) {
   }
 }
 
-Json RankRows(const Json& view) {
+Json RanksWithWhole(const Json& view) {
   Json rows = RowsOf(view);
   for (Json& row : rows) row["whole"] = FieldOf(row, "complete") == true ? "yes" : "no";
   return rows;
@@ -73,21 +74,21 @@ Json RankRows(const Json& view) {
 
 void RanksSection(const Json& view, TextPage& page) {
   page.Heading("ranks", "told by = where the rank's number comes from");
-  page.Table(RankRows(view), {{"rank", "rank", CellKind::kNumber},
-                              {"told by", "rank_source", CellKind::kText},
-                              {"host", "host", CellKind::kText},
-                              {"clock", "domain", CellKind::kNumber, 4},
-                              {"capture", "capture", CellKind::kNumber, 9},
-                              {"device", "device", CellKind::kNumber, 5},
-                              {"GPU", "gpu_name", CellKind::kText, 3},
-                              {"bus", "pci_bus", CellKind::kText, 8},
-                              {"span", "span_ns", CellKind::kTime},
-                              {"kernels", "kernels", CellKind::kCount},
-                              {"collectives", "collectives", CellKind::kCount},
-                              {"copies", "copies", CellKind::kCount, 6},
-                              {"steps", "steps.count", CellKind::kCount, 2},
-                              {"whole", "whole", CellKind::kText, 7},
-                              {"path", "path", CellKind::kPath}});
+  page.Table(RanksWithWhole(view), {{"rank", "rank", CellKind::kNumber},
+                                    {"told by", "rank_source", CellKind::kText},
+                                    {"host", "host", CellKind::kText},
+                                    {"clock", "domain", CellKind::kNumber, 4},
+                                    {"capture", "capture", CellKind::kNumber, 9},
+                                    {"device", "device", CellKind::kNumber, 5},
+                                    {"GPU", "gpu_name", CellKind::kText, 3},
+                                    {"bus", "pci_bus", CellKind::kText, 8},
+                                    {"span", "span_ns", CellKind::kTime},
+                                    {"kernels", "kernels", CellKind::kCount},
+                                    {"collectives", "collectives", CellKind::kCount},
+                                    {"copies", "copies", CellKind::kCount, 6},
+                                    {"steps", "steps.count", CellKind::kCount, 2},
+                                    {"whole", "whole", CellKind::kText, 7},
+                                    {"path", "path", CellKind::kPath}});
 }
 
 void QualitySection(const Json& view, TextPage& page) {

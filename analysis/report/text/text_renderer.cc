@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-#include "analysis/report/report.h"
+#include "analysis/report/json.h"
 #include "analysis/report/text/text_page.h"
 #include "analysis/report/text/text_sections.h"
 #include "analysis/report/views/report_fields.h"

@@ -1,6 +1,7 @@
 // The head of every text output: which run, what of it is here, what was restricted.
 #include <fmt/format.h>
 
+#include "analysis/report/json.h"
 #include "analysis/report/text/text_sections.h"
 #include "analysis/report/text/text_units.h"
 #include "analysis/report/views/report_fields.h"
@@ -12,7 +13,7 @@ std::string Plural(int64_t count, std::string_view word) {
   return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
 }
 
-std::string RanksOf(const Json& run) {
+std::string RanksInWords(const Json& run) {
   const auto ranks = IntegerOf(FieldOf(run, "ranks"));
   const auto world = IntegerOf(FieldOf(run, "world_size"));
   const auto hosts = IntegerOf(FieldOf(run, "hosts"));
@@ -58,7 +59,7 @@ void RunSection(const Json& report, TextPage& page) {
   if (!run.is_object()) return;
   const std::string utc = FormatUtc(FieldOf(run, "start_unix_ns"));
   const std::string state = TextOf(FieldOf(run, "state"));
-  page.Line(fmt::format("run {}: {}, {}{}{}{}", TextOf(FieldOf(run, "name")), RanksOf(run),
+  page.Line(fmt::format("run {}: {}, {}{}{}{}", TextOf(FieldOf(run, "name")), RanksInWords(run),
                         FormatTime(FieldOf(run, "span_ns")), utc.empty() ? "" : " from ", utc,
                         state == "open" ? " (still open)" : ""),
             0, 2, Emphasis::kStrong);

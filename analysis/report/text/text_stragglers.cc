@@ -1,6 +1,7 @@
 // stragglers[].
 #include <fmt/format.h>
 
+#include "analysis/report/json.h"
 #include "analysis/report/text/text_sections.h"
 #include "analysis/report/text/text_units.h"
 #include "analysis/report/views/report_fields.h"

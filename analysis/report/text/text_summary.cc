@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "analysis/report/json.h"
 #include "analysis/report/text/text_sections.h"
 #include "analysis/report/text/text_units.h"
 #include "analysis/report/text/text_words.h"
@@ -241,24 +242,24 @@ void WriteMemoryBound(const Json& summary, TextPage& page) {
             0, 2);
 }
 
-struct Part {
+struct TimePart {
   std::string_view key;
   std::string_view label;
 };
-constexpr std::array<Part, 7> kParts = {{{"compute_ratio", "computing"},
-                                         {"exposed_wait_ratio", "waiting for a later rank"},
-                                         {"exposed_transfer_ratio", "transferring, nothing else running"},
-                                         {"exposed_unresolved_ratio", "communicating, wait or transfer untold"},
-                                         {"copy_ratio", "copying, nothing else running"},
-                                         {"opaque_ratio", "inside CUDA graphs traced as a whole"},
-                                         {"idle_ratio", "idle"}}};
+constexpr std::array<TimePart, 7> kTimeParts = {{{"compute_ratio", "computing"},
+                                                 {"exposed_wait_ratio", "waiting for a later rank"},
+                                                 {"exposed_transfer_ratio", "transferring, nothing else running"},
+                                                 {"exposed_unresolved_ratio", "communicating, wait or transfer untold"},
+                                                 {"copy_ratio", "copying, nothing else running"},
+                                                 {"opaque_ratio", "inside CUDA graphs traced as a whole"},
+                                                 {"idle_ratio", "idle"}}};
 
 void WriteTimeShare(const Json& summary, TextPage& page) {
   constexpr double kBar = 46;
   page.Heading("where the rank-time goes", "common window of all ranks");
   const Json& share = FieldOf(summary, "time_share");
   bool any = false;
-  for (const Part& part : kParts) {
+  for (const TimePart& part : kTimeParts) {
     const auto ratio = RealOf(FieldOf(share, part.key));
     if (!ratio || (*ratio == 0 && part.key != "compute_ratio" && part.key != "idle_ratio")) continue;
     const double length = std::clamp(std::nearbyint(*ratio * kBar), 0.0, kBar);

@@ -6,13 +6,14 @@
 #include <numeric>
 #include <utility>
 
+#include "analysis/report/json.h"
 #include "analysis/report/text/text_words.h"
 #include "analysis/report/views/report_fields.h"
 
 namespace lockstep {
 namespace {
 
-constexpr size_t kGap = 2;  // blanks between columns
+constexpr size_t kColumnGap = 2;  // blanks between columns
 
 // What a shortened name keeps at least.
 constexpr size_t kNarrowestText = 16;
@@ -42,7 +43,7 @@ LaidOut LayOut(const Json& rows, size_t shown, TableColumn column) {
 }
 
 size_t TotalWidth(const std::vector<LaidOut>& columns) {
-  return std::accumulate(columns.begin(), columns.end(), columns.empty() ? 0 : (columns.size() - 1) * kGap,
+  return std::accumulate(columns.begin(), columns.end(), columns.empty() ? 0 : (columns.size() - 1) * kColumnGap,
                          [](size_t sum, const LaidOut& column) { return sum + column.width; });
 }
 
@@ -91,7 +92,7 @@ template <typename CellOf>
 std::string Line(const std::vector<LaidOut>& columns, int indent, CellOf cell_of) {
   std::string line(static_cast<size_t>(indent), ' ');
   for (size_t i = 0; i < columns.size(); ++i) {
-    if (i > 0) line.append(kGap, ' ');
+    if (i > 0) line.append(kColumnGap, ' ');
     const std::string cell(cell_of(columns[i]));
     AppendCell(columns[i].Shortens() ? Shorten(cell, columns[i].width) : cell, columns[i], line);
   }

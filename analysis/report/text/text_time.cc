@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/report/json.h"
 #include "analysis/report/text/text_sections.h"
 #include "analysis/report/text/text_table.h"
 #include "analysis/report/text/text_units.h"

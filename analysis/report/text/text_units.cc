@@ -7,6 +7,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "analysis/base/time.h"
+#include "analysis/report/json.h"
 #include "analysis/report/text/text_words.h"
 #include "analysis/report/views/report_fields.h"
 
@@ -227,7 +229,6 @@ std::string FormatCount(const Json& count) {
 
 std::string FormatUtc(const Json& unix_ns) {
   constexpr int64_t kFirstYear = 2000;
-  constexpr int64_t kNsPerUs = 1000;
   constexpr int64_t kUsPerSecond = 1'000'000;
   constexpr int64_t kSecondsPerDay = 86'400;
   const std::string& text = TextOf(unix_ns);

@@ -6,6 +6,8 @@
 #include <map>
 #include <vector>
 
+#include "analysis/report/json.h"
+
 namespace lockstep {
 namespace {
 
@@ -62,7 +64,7 @@ std::map<int32_t, int32_t> References(const ViewInput& input) {
   return references;
 }
 
-void CountInstances(const ViewInput& input, const std::map<int32_t, size_t>& at, Clocks& clocks) {
+void CountDomainInstances(const ViewInput& input, const std::map<int32_t, size_t>& at, Clocks& clocks) {
   const ClockModel& clock = input.fleet.match.clock;
   const std::vector<JoinedRank>& ranks = input.measures.joined.ranks;
   for (size_t r = 0; r < ranks.size(); ++r) {
@@ -116,7 +118,7 @@ Clocks CollectClocks(const ViewInput& input) {
     }
     clocks.domains[found->second].members.push_back(i);
   }
-  CountInstances(input, at, clocks);
+  CountDomainInstances(input, at, clocks);
   FillComponents(input, clocks);
   clocks.middle = Middle(input);
   return clocks;
@@ -143,7 +145,7 @@ Json Band(const ClockKnot& knot) {
   return band[0].is_null() || band[1].is_null() ? Json(nullptr) : band;
 }
 
-Json Knots(const ViewInput& input, const Domain& domain) {
+Json KnotList(const ViewInput& input, const Domain& domain) {
   Json list = Json::array();
   for (const ClockKnot& knot : ClockOf(input, domain).knots) {
     list.push_back({{"t_ns", input.SinceStart(knot.t_ns - knot.offset_ns)},
@@ -270,7 +272,7 @@ void AddNothing(const Domain& domain, Json& row) {
   row["instances"] = domain.instances;
 }
 
-Json HostRow(const ViewInput& input, const Clocks& clocks, const Domain& domain) {
+Json DomainRow(const ViewInput& input, const Clocks& clocks, const Domain& domain) {
   Json row;
   row["host"] = TextOrNull(domain.host);
   row["domain"] = domain.id;
@@ -283,12 +285,12 @@ Json HostRow(const ViewInput& input, const Clocks& clocks, const Domain& domain)
   }
   row["inside_ns"] = OrNull(WorstInside(input, clocks, domain).uncertainty_ns);
   row["devices"] = Devices(input, clocks, domain);
-  row["knots"] = Knots(input, domain);
+  row["knots"] = KnotList(input, domain);
   row["steps"] = Steps(input, domain);
   return row;
 }
 
-void Notify(const ViewInput& input, const Clocks& clocks) {
+void NotifyOfClocks(const ViewInput& input, const Clocks& clocks) {
   if (input.fleet.Restricted()) input.Notify("clock", "clocks are aligned over the whole run, whatever is asked for");
   if (clocks.components.size() > 1) {
     input.Notify("clock", fmt::format("{} groups of clocks share no collective, directly or through others: between "
@@ -312,8 +314,8 @@ Json ClockView(const ViewInput& input) {
   Json components = Json::array();
   for (size_t i = 0; i < clocks.components.size(); ++i) components.push_back(ComponentRow(input, clocks, i));
   Json hosts = Json::array();
-  for (const Domain& domain : clocks.domains) hosts.push_back(HostRow(input, clocks, domain));
-  Notify(input, clocks);
+  for (const Domain& domain : clocks.domains) hosts.push_back(DomainRow(input, clocks, domain));
+  NotifyOfClocks(input, clocks);
   Json json;
   const bool one = clocks.components.size() == 1;
   json["reference_host"] = one ? TextOrNull(clocks.components.front().reference_host) : Json(nullptr);

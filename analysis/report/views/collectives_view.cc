@@ -7,6 +7,7 @@
 #include <string>
 
 #include "analysis/metrics/match/group_contradictions.h"
+#include "analysis/report/json.h"
 #include "analysis/report/views/json_values.h"
 #include "analysis/report/views/percentiles.h"
 
@@ -29,7 +30,7 @@ Json ClockFreeJson(const std::optional<ClockFreeWaits>& waits) {
           {"agrees", waits->Agrees()}};
 }
 
-Json RowOf(const RunMatch& match, const CollectiveRowResult& row) {
+Json CollectiveRowOf(const RunMatch& match, const CollectiveRowResult& row) {
   const Communicator& communicator = match.communicators[row.communicator];
   Json out;
   out["communicator"] = {{"communicator_id", communicator.id},
@@ -64,7 +65,7 @@ Json RowOf(const RunMatch& match, const CollectiveRowResult& row) {
   return out;
 }
 
-void Notify(const AnalysisContext& context, const std::vector<CollectiveRowResult>& rows) {
+void NotifyOfJoins(const AnalysisContext& context, const std::vector<CollectiveRowResult>& rows) {
   bool ambiguous = false;
   bool apart = false;
   bool disagrees = false;
@@ -158,8 +159,8 @@ void NotifyOfContradictions(const AnalysisContext& context) {
 
 Json CollectivesView(const AnalysisContext& context, const std::vector<CollectiveRowResult>& rows) {
   Json out = Json::array();
-  for (const CollectiveRowResult& row : rows) out.push_back(RowOf(context.match, row));
-  Notify(context, rows);
+  for (const CollectiveRowResult& row : rows) out.push_back(CollectiveRowOf(context.match, row));
+  NotifyOfJoins(context, rows);
   NotifyOfLosses(context);
   NotifyOfBreaks(context);
   NotifyOfContradictions(context);

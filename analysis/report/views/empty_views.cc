@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/metrics/fleet/interval_selection.h"
+#include "analysis/report/json.h"
 
 namespace lockstep {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analysis/report/json.h"
 #include "analysis/report/views/selection_notices.h"
 
 namespace lockstep {

@@ -8,6 +8,7 @@
 
 #include "analysis/base/status_macros.h"
 #include "analysis/metrics/kernels/name_filter.h"
+#include "analysis/report/json.h"
 #include "analysis/report/views/percentiles.h"
 
 namespace lockstep {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/report/json.h"
 #include "analysis/report/views/selection_notices.h"
 
 namespace lockstep {
@@ -76,7 +77,7 @@ Json EfficiencyJson(const Efficiency& efficiency) {
   return json;
 }
 
-void NotifyOfWindow(const ViewInput& input, const Efficiency& efficiency) {
+void NotifyOfImbalanceWindow(const ViewInput& input, const Efficiency& efficiency) {
   const CommonWindow& window = input.measures.window;
   if (input.fleet.Components() > 1) {
     input.Notify("imbalance",
@@ -99,7 +100,7 @@ void NotifyOfWindow(const ViewInput& input, const Efficiency& efficiency) {
 }  // namespace
 
 Json ImbalanceView(const ViewInput& input, const Imbalance& imbalance) {
-  NotifyOfWindow(input, imbalance.efficiency);
+  NotifyOfImbalanceWindow(input, imbalance.efficiency);
   const bool of_families = std::any_of(imbalance.quantities.begin(), imbalance.quantities.end(),
                                        [](const Quantity& quantity) { return quantity.name.starts_with("family:"); });
   if (input.fleet.TablesTooWide() && of_families) {

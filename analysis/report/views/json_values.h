@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "analysis/report/report.h"
+#include "analysis/report/json.h"
 
 namespace lockstep {
 

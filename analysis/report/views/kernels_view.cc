@@ -7,6 +7,7 @@
 #include "analysis/base/status_macros.h"
 #include "analysis/metrics/kernels/kernels.h"
 #include "analysis/metrics/kernels/tails.h"
+#include "analysis/report/json.h"
 #include "analysis/report/views/percentiles.h"
 
 namespace lockstep {
@@ -33,7 +34,7 @@ void NotifyOfRest(const ViewInput& input, const KernelSummary& table) {
                                       rest->instances, kRestOfKernels));
 }
 
-Json RankRow(const ViewInput& input, const KernelOfRank& rank, bool complete) {
+Json KernelOfRankRow(const ViewInput& input, const KernelOfRank& rank, bool complete) {
   const Sketch& durations = rank.durations;
   const auto known = [&](int64_t value) { return complete ? Json(value) : Json(nullptr); };
   const auto quantile = [&](double q) {
@@ -75,7 +76,7 @@ Json KernelRowOf(const ViewInput& input, const KernelGroup& group, const KernelS
   row["slowest_rank"] = slowest ? Json(input.RankOf(*slowest)) : Json(nullptr);
   row["rank_imbalance_ratio"] = RankImbalance(group);
   Json by_rank = Json::array();
-  for (const KernelOfRank& rank : group.by_rank) by_rank.push_back(RankRow(input, rank, group.complete));
+  for (const KernelOfRank& rank : group.by_rank) by_rank.push_back(KernelOfRankRow(input, rank, group.complete));
   row["by_rank"] = std::move(by_rank);
   return row;
 }

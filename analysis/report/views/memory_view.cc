@@ -1,6 +1,7 @@
 #include "analysis/report/views/memory_view.h"
 
 #include "analysis/metrics/kernels/memory.h"
+#include "analysis/report/json.h"
 #include "analysis/report/views/percentiles.h"
 
 namespace lockstep {
@@ -18,7 +19,7 @@ Json Places(const MemoryGroup& group) {
   return list;
 }
 
-Json Row(const MemoryGroup& group) {
+Json GroupRow(const MemoryGroup& group) {
   Json row;
   row["kind"] = group.kind;
   row["operations"] = group.operations;
@@ -39,7 +40,7 @@ Json MemoryView(const ViewInput& input) {
     input.Notify("memory", "copies are condensed over whole captures: --steps, --time and --nvtx do not restrict them");
   }
   Json rows = Json::array();
-  for (const MemoryGroup& group : ComputeMemory(input.fleet)) rows.push_back(Row(group));
+  for (const MemoryGroup& group : ComputeMemory(input.fleet)) rows.push_back(GroupRow(group));
   return rows;
 }
 

@@ -1,5 +1,6 @@
 #include "analysis/report/views/overlap_view.h"
 
+#include "analysis/report/json.h"
 #include "analysis/report/views/selection_notices.h"
 
 namespace lockstep {
@@ -8,7 +9,7 @@ namespace {
 // Beyond this share of graph-level spans nobody knows what overlapped what.
 bool TooOpaque(const IntervalMeasure& measure) { return measure.opaque_ns * 100 > measure.span_ns; }
 
-Json Row(int32_t rank, const IntervalMeasure& measure, const Exposure& exposure) {
+Json OverlapRowOf(int32_t rank, const IntervalMeasure& measure, const Exposure& exposure) {
   const bool opaque = TooOpaque(measure);
   Json row;
   row["rank"] = rank;
@@ -41,7 +42,7 @@ Json OverlapView(const ViewInput& input) {
   for (size_t i = 0; i < input.fleet.members.size(); ++i) {
     const RankMeasures& rank = input.measures.ranks[i];
     opaque = opaque || TooOpaque(rank.selected);
-    rows.push_back(Row(input.RankOf(i), rank.selected, rank.selected_exposure));
+    rows.push_back(OverlapRowOf(input.RankOf(i), rank.selected, rank.selected_exposure));
   }
   if (opaque) {
     input.Notify("overlap", "CUDA graphs traced as whole spans cover over 1 % of a rank's time: its overlap is null");

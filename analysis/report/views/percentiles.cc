@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 
+#include "analysis/report/json.h"
 #include "analysis/report/views/json_values.h"
 
 namespace lockstep {
@@ -26,7 +27,7 @@ struct AsScaledReal {
 };
 
 template <typename AnySketch, typename Show>
-Json Build(const AnySketch& sketch, const Show& show) {
+Json BuildPercentiles(const AnySketch& sketch, const Show& show) {
   Json out = Json::object();
   Json bounds = Json::object();
   for (const Level& level : kLevels) {
@@ -46,7 +47,7 @@ Json Build(const AnySketch& sketch, const Show& show) {
 
 template <typename AnySketch>
 Json BuildWithMedian(const AnySketch& sketch, PercentileMedian median) {
-  Json out = Build(sketch, AsInteger{});
+  Json out = BuildPercentiles(sketch, AsInteger{});
   if (median == PercentileMedian::kInclude) {
     const auto value = sketch.Median();
     out["median"] = value ? Json(*value) : Json(nullptr);
@@ -72,9 +73,9 @@ Json Percentiles(const Sketch& sketch, PercentileMedian median) { return BuildWi
 
 Json Percentiles(const QuantileSummary& summary, PercentileMedian median) { return BuildWithMedian(summary, median); }
 
-Json ScaledPercentiles(const Sketch& sketch, double scale) { return Build(sketch, AsScaledReal{scale}); }
+Json ScaledPercentiles(const Sketch& sketch, double scale) { return BuildPercentiles(sketch, AsScaledReal{scale}); }
 
-Json Percentiles(const SignedSketch& sketch) { return Build(sketch, AsInteger{}); }
+Json Percentiles(const SignedSketch& sketch) { return BuildPercentiles(sketch, AsInteger{}); }
 
 void AddTailRatios(const Sketch& durations, Json& row) {
   const auto p50 = durations.Quantile(0.5);

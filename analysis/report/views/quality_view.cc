@@ -1,5 +1,7 @@
 #include "analysis/report/views/quality_view.h"
 
+#include "analysis/report/json.h"
+
 namespace lockstep {
 namespace {
 

@@ -2,6 +2,7 @@
 
 #include "analysis/metrics/fleet/bursts.h"
 #include "analysis/metrics/fleet/idle.h"
+#include "analysis/report/json.h"
 #include "analysis/report/views/percentiles.h"
 #include "analysis/report/views/selection_notices.h"
 
@@ -26,7 +27,7 @@ Json BurstsOf(const ViewInput& input, const FleetRank& member) {
   return {{"count", bursts->count}, {"busy_ns", bursts->busy_ns}, {"idle_after_ns", bursts->idle_ns}};
 }
 
-Json IdleRow(const ViewInput& input, const IdleOfRank& idle) {
+Json IdleRowOf(const ViewInput& input, const IdleOfRank& idle) {
   const FleetRank& member = input.fleet.members[idle.member];
   Json row;
   row["rank"] = member.rank;
@@ -59,7 +60,7 @@ Json IdleView(const ViewInput& input) {
   }
   if (!input.fleet.options.nvtx.empty()) NotifyOfIdleInRanges(input, "idle");
   Json rows = Json::array();
-  for (const IdleOfRank& idle : ComputeIdle(input.fleet)) rows.push_back(IdleRow(input, idle));
+  for (const IdleOfRank& idle : ComputeIdle(input.fleet)) rows.push_back(IdleRowOf(input, idle));
   return rows;
 }
 

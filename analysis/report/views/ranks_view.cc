@@ -4,6 +4,7 @@
 #include <string>
 
 #include "analysis/metrics/run/activity_window.h"
+#include "analysis/report/json.h"
 #include "analysis/report/views/json_values.h"
 
 namespace lockstep {
@@ -73,7 +74,7 @@ void AddWhere(const AnalysisContext& context, size_t rank_index, Json& row) {
   row["pci_bus"] = TextOrNull(c.gpu.pci_bus);
 }
 
-Json RowOf(const AnalysisContext& context, size_t rank_index) {
+Json RankRowOf(const AnalysisContext& context, size_t rank_index) {
   const SourceData& source = context.SourceOf(rank_index);
   const SourceContext& c = source.context;
   Json row;
@@ -98,7 +99,7 @@ Json RowOf(const AnalysisContext& context, size_t rank_index) {
 Json RanksView(const AnalysisContext& context) {
   Json out = Json::array();
   for (size_t i = 0; i < context.ranks.ranks.size(); ++i) {
-    if (context.selected_ranks[i]) out.push_back(RowOf(context, i));
+    if (context.selected_ranks[i]) out.push_back(RankRowOf(context, i));
   }
   for (const std::string& note : context.ranks.notes) context.notices.push_back({"ranks", note});
   return out;

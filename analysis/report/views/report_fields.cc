@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "analysis/report/json.h"
+
 namespace lockstep {
 namespace {
 

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "analysis/base/status_macros.h"
+#include "analysis/base/version.h"
+#include "analysis/report/json.h"
 
 namespace lockstep {
 namespace {
@@ -107,7 +109,7 @@ Json RunObject(const ViewInput& input) {
   json["missing_ranks"] = RanksList(fleet.ranks.missing_ranks);
   json["start_unix_ns"] = fmt::format("{}", span.start_ns);
   json["span_ns"] = span.end_ns - span.start_ns;
-  json["lockstep_version"] = LOCKSTEP_VERSION;
+  json["lockstep_version"] = Version();
   json["analysed"] = Analysed(fleet.options);
   json["layout"] = layout.ok() ? *layout : Json(nullptr);
   json["layout_source"] = layout.ok() ? Json("option") : Json(nullptr);

@@ -6,13 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "analysis/report/json.h"
 #include "analysis/report/views/json_values.h"
 #include "analysis/report/views/percentiles.h"
 
 namespace lockstep {
 namespace {
 
-Json RankRow(int32_t rank, const RankSkew& skew) {
+Json RankSkewRow(int32_t rank, const RankSkew& skew) {
   Json out;
   out["rank"] = rank;
   out["lateness_ns"] = Percentiles(skew.lateness_ns);
@@ -44,9 +45,9 @@ Json StepOf(const AnalysisContext& context, const StepSkew& step) {
   return out;
 }
 
-class InstanceRows {
+class InstanceJson {
  public:
-  explicit InstanceRows(const AnalysisContext& context) : context_(context) {}
+  explicit InstanceJson(const AnalysisContext& context) : context_(context) {}
 
   [[nodiscard]] Json RowOf(const MatchedInstance& i) const {
     Json out;
@@ -100,7 +101,7 @@ class InstanceRows {
 };
 
 Json ListJson(const AnalysisContext& context, ListedInstances& listed) {
-  const InstanceRows rows(context);
+  const InstanceJson rows(context);
   Json out = Json::array();
   for (const MatchedInstance& instance : listed.Finish()) out.push_back(rows.RowOf(instance));
   if (listed.leaves_out()) {
@@ -117,7 +118,7 @@ Json ListJson(const AnalysisContext& context, ListedInstances& listed) {
 Json SkewView(const AnalysisContext& context, const SkewTotals& totals, ListedInstances* listed) {
   Json ranks = Json::array();
   for (size_t i = 0; i < totals.ranks.size(); ++i) {
-    if (context.selected_ranks[i]) ranks.push_back(RankRow(context.ranks.ranks[i].rank, totals.ranks[i]));
+    if (context.selected_ranks[i]) ranks.push_back(RankSkewRow(context.ranks.ranks[i].rank, totals.ranks[i]));
   }
   Json steps = Json::array();
   for (const StepSkew& step : totals.steps) steps.push_back(StepOf(context, step));

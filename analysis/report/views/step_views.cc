@@ -9,12 +9,14 @@
 #include "analysis/metrics/fleet/pace.h"
 #include "analysis/metrics/fleet/steps.h"
 #include "analysis/metrics/kernels/kernel_pace.h"
+#include "analysis/report/json.h"
+#include "analysis/report/views/json_values.h"
 
 namespace lockstep {
 namespace {
 
 // A row takes some kilobytes of memory.
-constexpr size_t kMaxRows = 20'000;
+constexpr size_t kMaxStepRows = 20'000;
 
 void AddTimes(const ViewInput& input, const FleetRank& member, const StepRow& row, Json& json) {
   const auto event = [&](int64_t time) {
@@ -41,10 +43,6 @@ void AddParts(const StepOfRank& step, Json& json) {
                   {"launch_ns", tile.idle_launch_ns},
                   {"dependency_ns", tile.idle_dependency_ns},
                   {"other_ns", tile.idle_other_ns}};
-}
-
-Json Ratio(int64_t part, int64_t whole) {
-  return whole > 0 ? Json(static_cast<double>(part) / static_cast<double>(whole)) : Json(nullptr);
 }
 
 // Where the time went, in the three words of the verdict.
@@ -132,7 +130,7 @@ Json KernelProgress(const ViewInput& input, const KernelPace& kernel) {
 Json StepsView(const ViewInput& input) {
   TellOfDetectedSteps(input);
   const std::vector<StepOfRank> steps = ComputeSteps(input.fleet, input.measures);
-  const size_t most = std::max(kMaxRows, static_cast<size_t>(input.context.options.limit.value_or(0)));
+  const size_t most = std::max(kMaxStepRows, static_cast<size_t>(input.context.options.limit.value_or(0)));
   Json rows = Json::array();
   for (size_t i = 0; i < std::min(most, steps.size()); ++i) rows.push_back(StepJson(input, steps[i]));
   if (steps.size() > most) {

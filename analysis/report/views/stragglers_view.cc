@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/report/json.h"
 #include "analysis/report/views/selection_notices.h"
 
 namespace lockstep {
@@ -30,12 +31,12 @@ Json HostOf(const ViewInput& input, const Straggler& straggler) {
   return TextOrNull(host);
 }
 
-Json RankOf(const ViewInput& input, const Straggler& straggler) {
+Json RankOfStraggler(const ViewInput& input, const Straggler& straggler) {
   if (straggler.scope != StragglerScope::kRank || straggler.rank_indices.size() != 1) return nullptr;
   return input.context.ranks.ranks[static_cast<size_t>(straggler.rank_indices.front())].rank;
 }
 
-Json RanksOf(const ViewInput& input, const Straggler& straggler) {
+Json RanksOfStraggler(const ViewInput& input, const Straggler& straggler) {
   Json list = Json::array();
   for (const int32_t index : straggler.rank_indices) {
     list.push_back(input.context.ranks.ranks[static_cast<size_t>(index)].rank);
@@ -54,9 +55,9 @@ Json StragglerJson(const ViewInput& input, const Straggler& straggler) {
   Json json;
   json["scope"] = Name(straggler.scope);
   json["id"] = straggler.id;
-  json["rank"] = RankOf(input, straggler);
+  json["rank"] = RankOfStraggler(input, straggler);
   json["host"] = HostOf(input, straggler);
-  json["ranks"] = RanksOf(input, straggler);
+  json["ranks"] = RanksOfStraggler(input, straggler);
   json["kind"] = Name(straggler.kind);
   json["effect_ns_per_step"] = straggler.effect_ns_per_step;
   json["confidence_interval_ns"] = {straggler.confidence_ns.first, straggler.confidence_ns.second};

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "analysis/metrics/fleet/workload.h"
+#include "analysis/report/json.h"
 #include "analysis/report/views/empty_views.h"
 #include "analysis/report/views/next_steps.h"
 #include "analysis/report/views/selection_notices.h"
@@ -113,7 +114,7 @@ Json Problems(const Quality& quality) {
 }
 
 // What the shares are of, where it is not all that was asked for.
-void NotifyOfWindow(const ViewInput& input) {
+void NotifyOfSharesWindow(const ViewInput& input) {
   const CommonWindow& window = input.measures.window;
   const AnalysisOptions& options = input.fleet.options;
   if (options.time_ns && window.kind == WindowKind::kBuckets) {
@@ -130,7 +131,7 @@ void NotifyOfWindow(const ViewInput& input) {
 }
 
 // What bounds the run; of ranges, whose idle time is not the device's, what bounds what they launched.
-RunVerdict VerdictOf(const ViewInput& input, const std::optional<TimeShare>& share) {
+RunVerdict RunVerdictOf(const ViewInput& input, const std::optional<TimeShare>& share) {
   return ComputeVerdict(share && !input.fleet.options.nvtx.empty() ? BusyShare(*share) : share);
 }
 
@@ -142,7 +143,7 @@ Json SummaryView(const ViewInput& input, const SummaryParts& parts) {
                  "the clocks of the ranks cannot all be aligned: their shares of time are compared on UTC claims");
   }
   if (!input.fleet.options.nvtx.empty()) NotifyOfIdleInRanges(input, "summary");
-  NotifyOfWindow(input);
+  NotifyOfSharesWindow(input);
   if (input.fleet.TablesTooWide() && !parts.tails.empty()) {
     input.Notify(
         "summary",
@@ -157,7 +158,7 @@ Json SummaryView(const ViewInput& input, const SummaryParts& parts) {
     NameCulprits(input.fleet, input.measures, *parts.stragglers, of_all, blame);
     if (!parts.stragglers->stragglers.empty()) NotifyOfStragglersOfAll(input, "summary");
   }
-  const RunVerdict verdict = VerdictOf(input, share);
+  const RunVerdict verdict = RunVerdictOf(input, share);
   Json json;
   json["time_share"] = TimeShareJson(share);
   Json culprits = Json::array();

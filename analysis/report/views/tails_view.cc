@@ -1,6 +1,7 @@
 #include "analysis/report/views/tails_view.h"
 
 #include "analysis/base/status_macros.h"
+#include "analysis/report/json.h"
 #include "analysis/report/views/percentiles.h"
 
 namespace lockstep {
@@ -71,7 +72,7 @@ Json Exemplars(const ViewInput& input, const TailRow& row) {
   return list;
 }
 
-Json RowOf(const ViewInput& input, const TailRow& row) {
+Json TailRowOf(const ViewInput& input, const TailRow& row) {
   Json json;
   json["name"] = row.name;
   json["category"] = row.category ? Json(Name(*row.category)) : Json(nullptr);
@@ -104,7 +105,7 @@ Json TailsView(const ViewInput& input, const std::vector<TailRow>& tails) {
     input.Notify("tails", "a selection of steps or time is snapped outward to the time slices of the condensed data");
   }
   Json rows = Json::array();
-  for (const TailRow& row : tails) rows.push_back(RowOf(input, row));
+  for (const TailRow& row : tails) rows.push_back(TailRowOf(input, row));
   return rows;
 }
 

@@ -1,18 +1,19 @@
 #include "analysis/report/views/worst_collectives.h"
 
+#include "analysis/report/json.h"
 #include "analysis/report/views/json_values.h"
 
 namespace lockstep {
 namespace {
 
-constexpr size_t kMaxRows = 5;
+constexpr size_t kMaxWorstRows = 5;
 
 }  // namespace
 
 Json WorstCollectives(const RunMatch& match, const std::vector<CollectiveRowResult>& rows) {
   Json list = Json::array();
   for (const CollectiveRowResult& row : rows) {
-    if (row.wait_total_ns <= 0 || list.size() == kMaxRows) break;
+    if (row.wait_total_ns <= 0 || list.size() == kMaxWorstRows) break;
     list.push_back({{"communicator_id", match.communicators[row.communicator].id},
                     {"op", TextOrNull(Name(row.op))},
                     {"bytes", row.bytes == kUnknownBytes ? Json(nullptr) : Json(row.bytes)},

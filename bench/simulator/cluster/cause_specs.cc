@@ -9,7 +9,7 @@
 
 #include "analysis/base/check.h"
 #include "analysis/base/status_macros.h"
-#include "bench/simulator/command/spec_values.h"
+#include "bench/simulator/cluster/spec_values.h"
 
 namespace lockstep {
 namespace {
@@ -22,7 +22,7 @@ constexpr std::string_view kAttention = "flash::flash_";
 
 // A row for each kind: what it is called, where it strikes, what an analysis should call it, and the finding that it
 // should lead to.
-struct KindRow {
+struct CauseKindRow {
   std::string_view name;
   InjectedKind kind;
   std::string_view place_key;
@@ -30,43 +30,43 @@ struct KindRow {
   std::string_view finding = kStraggler;
 };
 constexpr std::array kKinds = {
-    KindRow{"slow_gpu", InjectedKind::kSlowGpu, "rank", "slow_device", "slow_device"},
-    KindRow{"slow_kernel", InjectedKind::kSlowKernel, "rank", "slow_kernel"},
-    KindRow{"more_work", InjectedKind::kMoreWork, "rank", "more_work"},
-    KindRow{"late_host", InjectedKind::kLateHost, "rank", "host_delay"},
-    KindRow{"periodic_pause", InjectedKind::kPeriodicPause, "rank", "host_pause"},
-    KindRow{"data_stall", InjectedKind::kDataStall, "rank", "host_pause"},
-    KindRow{"copy_contention", InjectedKind::kCopyContention, "rank", "copies"},
-    KindRow{"slow_rail", InjectedKind::kSlowRail, "rail", "transfer"},
-    KindRow{"stage_imbalance", InjectedKind::kStageImbalance, "stage", "more_work"},
-    KindRow{"expert_imbalance", InjectedKind::kExpertImbalance, "expert", "more_work"},
-    KindRow{"transient", InjectedKind::kTransient, "rank", "slow_device", "slow_device"},
-    KindRow{"always_last", InjectedKind::kAlwaysLast, "host", "dependency"},
-    KindRow{"host_bound", InjectedKind::kHostBound, "all", "host_delay", "gpu_idle_host_bound"},
-    KindRow{"slow_launch", InjectedKind::kSlowLaunch, "all", "host_delay", "launch_bound"},
-    KindRow{"long_attention", InjectedKind::kLongAttention, "all", "slow_kernel", "attention_dominates"},
-    KindRow{"kernel_tail", InjectedKind::kKernelTail, "all", "slow_kernel", "kernel_tail"},
-    KindRow{"outlier", InjectedKind::kOutlier, "all", "slow_kernel", "outliers"},
-    KindRow{"slow_transfer", InjectedKind::kSlowTransfer, "all", "transfer", "exposed_transfer"},
-    KindRow{"jitter", InjectedKind::kJitter, "all", "slow_kernel", "exposed_wait"},
-    KindRow{"small_kernels", InjectedKind::kSmallKernels, "all", "more_work", "small_kernels"},
-    KindRow{"sync", InjectedKind::kSync, "all", "host_delay", "sync_in_step"},
-    KindRow{"alloc", InjectedKind::kAlloc, "all", "host_delay", "alloc_hot_path"},
-    KindRow{"host_copies", InjectedKind::kHostCopies, "all", "copies", "host_copies_in_loop"},
-    KindRow{"big_copies", InjectedKind::kBigCopies, "all", "copies", "copies_dominate"},
-    KindRow{"prefill_mix", InjectedKind::kPrefillMix, "all", "more_work", "prefill_blocks_decode"},
-    KindRow{"uneven_traffic", InjectedKind::kUnevenTraffic, "replicas", "more_work", "nccl_imbalance"},
-    KindRow{"memory_bound", InjectedKind::kMemoryBound, "all", "slow_kernel", "workload_class"},
+    CauseKindRow{"slow_gpu", InjectedKind::kSlowGpu, "rank", "slow_device", "slow_device"},
+    CauseKindRow{"slow_kernel", InjectedKind::kSlowKernel, "rank", "slow_kernel"},
+    CauseKindRow{"more_work", InjectedKind::kMoreWork, "rank", "more_work"},
+    CauseKindRow{"late_host", InjectedKind::kLateHost, "rank", "host_delay"},
+    CauseKindRow{"periodic_pause", InjectedKind::kPeriodicPause, "rank", "host_pause"},
+    CauseKindRow{"data_stall", InjectedKind::kDataStall, "rank", "host_pause"},
+    CauseKindRow{"copy_contention", InjectedKind::kCopyContention, "rank", "copies"},
+    CauseKindRow{"slow_rail", InjectedKind::kSlowRail, "rail", "transfer"},
+    CauseKindRow{"stage_imbalance", InjectedKind::kStageImbalance, "stage", "more_work"},
+    CauseKindRow{"expert_imbalance", InjectedKind::kExpertImbalance, "expert", "more_work"},
+    CauseKindRow{"transient", InjectedKind::kTransient, "rank", "slow_device", "slow_device"},
+    CauseKindRow{"always_last", InjectedKind::kAlwaysLast, "host", "dependency"},
+    CauseKindRow{"host_bound", InjectedKind::kHostBound, "all", "host_delay", "gpu_idle_host_bound"},
+    CauseKindRow{"slow_launch", InjectedKind::kSlowLaunch, "all", "host_delay", "launch_bound"},
+    CauseKindRow{"long_attention", InjectedKind::kLongAttention, "all", "slow_kernel", "attention_dominates"},
+    CauseKindRow{"kernel_tail", InjectedKind::kKernelTail, "all", "slow_kernel", "kernel_tail"},
+    CauseKindRow{"outlier", InjectedKind::kOutlier, "all", "slow_kernel", "outliers"},
+    CauseKindRow{"slow_transfer", InjectedKind::kSlowTransfer, "all", "transfer", "exposed_transfer"},
+    CauseKindRow{"jitter", InjectedKind::kJitter, "all", "slow_kernel", "exposed_wait"},
+    CauseKindRow{"small_kernels", InjectedKind::kSmallKernels, "all", "more_work", "small_kernels"},
+    CauseKindRow{"sync", InjectedKind::kSync, "all", "host_delay", "sync_in_step"},
+    CauseKindRow{"alloc", InjectedKind::kAlloc, "all", "host_delay", "alloc_hot_path"},
+    CauseKindRow{"host_copies", InjectedKind::kHostCopies, "all", "copies", "host_copies_in_loop"},
+    CauseKindRow{"big_copies", InjectedKind::kBigCopies, "all", "copies", "copies_dominate"},
+    CauseKindRow{"prefill_mix", InjectedKind::kPrefillMix, "all", "more_work", "prefill_blocks_decode"},
+    CauseKindRow{"uneven_traffic", InjectedKind::kUnevenTraffic, "replicas", "more_work", "nccl_imbalance"},
+    CauseKindRow{"memory_bound", InjectedKind::kMemoryBound, "all", "slow_kernel", "workload_class"},
 };
 
-const KindRow& RowOf(std::string_view name) {
-  const auto row = std::find_if(kKinds.begin(), kKinds.end(), [&](const KindRow& r) { return r.name == name; });
+const CauseKindRow& RowOf(std::string_view name) {
+  const auto row = std::find_if(kKinds.begin(), kKinds.end(), [&](const CauseKindRow& r) { return r.name == name; });
   LOCKSTEP_CHECK(row != kKinds.end());  // the command line knows the same kinds
   return *row;
 }
 
-const KindRow& RowOf(InjectedKind kind) {
-  const auto row = std::find_if(kKinds.begin(), kKinds.end(), [&](const KindRow& r) { return r.kind == kind; });
+const CauseKindRow& RowOf(InjectedKind kind) {
+  const auto row = std::find_if(kKinds.begin(), kKinds.end(), [&](const CauseKindRow& r) { return r.kind == kind; });
   LOCKSTEP_CHECK(row != kKinds.end());
   return *row;
 }
@@ -275,7 +275,7 @@ absl::Status TakeStrength(const Spec& spec, const Cluster& cluster, Cause& cause
 }
 
 // A cause of a place that this cluster has but once would strike everybody, or nobody.
-absl::Status CheckSense(const KindRow& row, const Cluster& cluster) {
+absl::Status CheckSense(const CauseKindRow& row, const Cluster& cluster) {
   const auto needs = [&](std::string_view flag) {
     return absl::InvalidArgumentError(fmt::format("--cause {} needs {} above 1", row.name, flag));
   };
@@ -287,7 +287,7 @@ absl::Status CheckSense(const KindRow& row, const Cluster& cluster) {
 }
 
 absl::StatusOr<Cause> MakeCause(const Spec& spec, uint32_t ordinal, const Cluster& cluster, const CounterRng& rng) {
-  const KindRow& row = RowOf(spec.kind);
+  const CauseKindRow& row = RowOf(spec.kind);
   Cause cause{.kind = row.kind, .name = spec.kind, .ordinal = ordinal};
   LOCKSTEP_RETURN_IF_ERROR(CheckSense(row, cluster));
   LOCKSTEP_RETURN_IF_ERROR(Place(spec, cluster, rng, row.place_key, cause));
@@ -300,7 +300,7 @@ absl::StatusOr<Cause> MakeCause(const Spec& spec, uint32_t ordinal, const Cluste
 std::string_view CategoryOf(InjectedKind kind) { return RowOf(kind).category; }
 
 std::string_view FindingOf(const Cause& cause) {
-  const KindRow& row = RowOf(cause.kind);
+  const CauseKindRow& row = RowOf(cause.kind);
   const bool of_one = row.place_key == "all" && cause.scope == "rank";
   return of_one ? kStraggler : row.finding;
 }

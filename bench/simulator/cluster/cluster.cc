@@ -49,7 +49,7 @@ void AddGroups(Cluster& cluster, const CounterRng& rng, GroupKind kind, int32_t 
   }
 }
 
-int32_t SizeOf(const SimulatorOptions& options, GroupKind kind) {
+int32_t GroupSizeOf(const SimulatorOptions& options, GroupKind kind) {
   switch (kind) {
     case GroupKind::kWorld:
       return options.world();
@@ -131,7 +131,7 @@ GroupKind SharedKind(const SimulatorOptions& options, GroupKind kind) {
   if (kind == GroupKind::kEp && options.ep == options.dp && options.dp > 1) kind = GroupKind::kDp;
   if (kind != GroupKind::kWorld || options.world() < 2) return kind;
   for (const GroupKind other : {GroupKind::kTp, GroupKind::kDp, GroupKind::kPp}) {
-    if (SizeOf(options, other) == options.world()) return other;
+    if (GroupSizeOf(options, other) == options.world()) return other;
   }
   return kind;
 }

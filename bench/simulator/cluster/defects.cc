@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "analysis/base/status_macros.h"
-#include "bench/simulator/command/spec_values.h"
+#include "bench/simulator/cluster/spec_values.h"
 
 namespace lockstep {
 namespace {

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "analysis/base/status_macros.h"
+#include "analysis/base/version.h"
 #include "platform/host.h"
 
 namespace lockstep {
@@ -63,65 +64,65 @@ absl::Status CheckKeys(std::string_view flag, const Spec& spec, std::string_view
   return absl::OkStatus();
 }
 
-struct KindRow {
+struct KindKeys {
   std::string_view kind;
   std::string_view keys;
 };
 
 constexpr std::array kCauseKinds = {
-    KindRow{"none", ""},
-    KindRow{"slow_gpu", "rank factor"},
-    KindRow{"slow_kernel", "rank kernel factor"},
-    KindRow{"more_work", "rank factor"},
-    KindRow{"late_host", "rank host us p"},
-    KindRow{"periodic_pause", "rank every ms"},
-    KindRow{"data_stall", "rank p ms"},
-    KindRow{"copy_contention", "rank gbps"},
-    KindRow{"slow_rail", "rail factor"},
-    KindRow{"stage_imbalance", "stage factor"},
-    KindRow{"expert_imbalance", "skew"},
-    KindRow{"transient", "rank from to factor"},
-    KindRow{"host_bound", "rank us"},
-    KindRow{"slow_launch", "rank us"},
-    KindRow{"small_kernels", "rank split"},
-    KindRow{"sync", "rank every"},
-    KindRow{"alloc", "rank calls us"},
-    KindRow{"host_copies", "rank mb count"},
-    KindRow{"big_copies", "rank factor"},
-    KindRow{"long_attention", "rank factor"},
-    KindRow{"kernel_tail", "rank kernel p factor"},
-    KindRow{"outlier", "rank kernel count factor"},
-    KindRow{"slow_transfer", "factor"},
-    KindRow{"jitter", "rank sigma"},
-    KindRow{"prefill_mix", "every factor"},
-    KindRow{"uneven_traffic", "rank factor"},
-    KindRow{"memory_bound", "rank factor"},
+    KindKeys{"none", ""},
+    KindKeys{"slow_gpu", "rank factor"},
+    KindKeys{"slow_kernel", "rank kernel factor"},
+    KindKeys{"more_work", "rank factor"},
+    KindKeys{"late_host", "rank host us p"},
+    KindKeys{"periodic_pause", "rank every ms"},
+    KindKeys{"data_stall", "rank p ms"},
+    KindKeys{"copy_contention", "rank gbps"},
+    KindKeys{"slow_rail", "rail factor"},
+    KindKeys{"stage_imbalance", "stage factor"},
+    KindKeys{"expert_imbalance", "skew"},
+    KindKeys{"transient", "rank from to factor"},
+    KindKeys{"host_bound", "rank us"},
+    KindKeys{"slow_launch", "rank us"},
+    KindKeys{"small_kernels", "rank split"},
+    KindKeys{"sync", "rank every"},
+    KindKeys{"alloc", "rank calls us"},
+    KindKeys{"host_copies", "rank mb count"},
+    KindKeys{"big_copies", "rank factor"},
+    KindKeys{"long_attention", "rank factor"},
+    KindKeys{"kernel_tail", "rank kernel p factor"},
+    KindKeys{"outlier", "rank kernel count factor"},
+    KindKeys{"slow_transfer", "factor"},
+    KindKeys{"jitter", "rank sigma"},
+    KindKeys{"prefill_mix", "every factor"},
+    KindKeys{"uneven_traffic", "rank factor"},
+    KindKeys{"memory_bound", "rank factor"},
 };
 constexpr std::array kDefectKinds = {
-    KindRow{"stagger", "s"},
-    KindRow{"loss", "p"},
-    KindRow{"burst", "n"},
-    KindRow{"head", "n"},
-    KindRow{"absurd", "p"},
-    KindRow{"duplicate_rank", "rank"},
-    KindRow{"missing_rank", "rank"},
-    KindRow{"no_metadata", ""},
-    KindRow{"elided_groups", ""},
-    KindRow{"decoy", ""},
-    KindRow{"always_last", "host us"},
-    KindRow{"same_hostname", ""},
-    KindRow{"opaque_graphs", ""},
+    KindKeys{"stagger", "s"},
+    KindKeys{"loss", "p"},
+    KindKeys{"burst", "n"},
+    KindKeys{"head", "n"},
+    KindKeys{"absurd", "p"},
+    KindKeys{"duplicate_rank", "rank"},
+    KindKeys{"missing_rank", "rank"},
+    KindKeys{"no_metadata", ""},
+    KindKeys{"elided_groups", ""},
+    KindKeys{"decoy", ""},
+    KindKeys{"always_last", "host us"},
+    KindKeys{"same_hostname", ""},
+    KindKeys{"opaque_graphs", ""},
 };
 
 absl::StatusOr<std::vector<Spec>> ParseKinds(std::string_view flag, const std::vector<std::string>& texts,
-                                             std::span<const KindRow> rows) {
+                                             std::span<const KindKeys> rows) {
   std::vector<Spec> specs;
   for (const std::string& text : texts) {
     LOCKSTEP_ASSIGN_OR_RETURN(Spec spec, ParseSpec(text));
-    const auto row = std::find_if(rows.begin(), rows.end(), [&](const KindRow& r) { return r.kind == spec.kind; });
+    const auto row = std::find_if(rows.begin(), rows.end(), [&](const KindKeys& r) { return r.kind == spec.kind; });
     if (row == rows.end()) {
       std::vector<std::string_view> kinds;
-      for (const KindRow& r : rows) kinds.push_back(r.kind);
+      for (const KindKeys& r : rows) kinds.push_back(r.kind);
       return absl::InvalidArgumentError(
           fmt::format("{} {}: no such kind; known: {}", flag, text, fmt::join(kinds, ", ")));
     }
@@ -199,7 +200,7 @@ constexpr std::array<std::string_view, 3> kIds = {"full", "groups", "names"};
 constexpr std::array<std::string_view, 3> kForms = {"kineto", "nsys", "mixed"};
 constexpr std::array<std::string_view, 4> kKinetoVersions = {"2021", "2023", "2024", "2026"};
 constexpr std::array<int32_t, 4> kKinetoYears = {2021, 2023, 2024, 2026};
-constexpr std::array<std::string_view, 6> kSchemas = {"2.7", "3.0", "3.7", "3.13", "3.25", "3.28"};
+constexpr std::array<std::string_view, 6> kNsysSchemas = {"2.7", "3.0", "3.7", "3.13", "3.25", "3.28"};
 constexpr std::array<int32_t, 6> kSchemaMinors = {kSchema27, 0, 7, 13, 25, 28};
 
 absl::Status UnderstandChoices(const RawFlags& raw, SimulatorOptions& options) {
@@ -207,7 +208,7 @@ absl::Status UnderstandChoices(const RawFlags& raw, SimulatorOptions& options) {
   LOCKSTEP_ASSIGN_OR_RETURN(const size_t ids, Choose("--ids", raw.ids, kIds));
   LOCKSTEP_ASSIGN_OR_RETURN(const size_t form, Choose("--format", raw.format, kForms));
   LOCKSTEP_ASSIGN_OR_RETURN(const size_t year, Choose("--kineto-version", raw.kineto_version, kKinetoVersions));
-  LOCKSTEP_ASSIGN_OR_RETURN(const size_t schema, Choose("--nsys-schema", raw.nsys_schema, kSchemas));
+  LOCKSTEP_ASSIGN_OR_RETURN(const size_t schema, Choose("--nsys-schema", raw.nsys_schema, kNsysSchemas));
   LOCKSTEP_ASSIGN_OR_RETURN(const size_t overlap, Choose("--overlap", raw.overlap, kSwitch));
   LOCKSTEP_ASSIGN_OR_RETURN(const size_t all_reduce, Choose("--all-reduce", raw.all_reduce, kAllReduces));
   LOCKSTEP_ASSIGN_OR_RETURN(const size_t algorithm, Choose("--algorithm", raw.algorithm, kAlgorithms));
@@ -333,7 +334,7 @@ void AddFlags(CLI::App& app, RawFlags& raw, SimulatorOptions& options) {
   app.add_flag("--stacks", options.stacks, "add python_function rows (Kineto), as with_stack does");
   app.add_option("--host-rows", options.host_rows, "further host rows before each launch (large files)");
   app.add_flag("--overwrite", options.overwrite, "replace the files of an earlier simulation in --out");
-  app.set_version_flag("--version", std::string("lockstep-simulate ") + LOCKSTEP_VERSION);
+  app.set_version_flag("--version", "lockstep-simulate " + std::string(Version()));
   app.footer(std::string(kExamples));
 }
 

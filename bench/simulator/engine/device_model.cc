@@ -17,11 +17,11 @@ constexpr double kNetworkBytesPerNs = 45;  // between hosts
 constexpr double kNvlsSpeedup = 1.4;       // reductions in the switch, inside a host
 constexpr double kLinkLatencyNs = 6'000;
 constexpr double kNetworkLatencyNs = 22'000;
-constexpr double kDirectLatencyNs = 3'500;    // kernels that write straight into their peers' memory
-constexpr double kHopNs = 250;                // each further member of a ring
-constexpr double kTreeHopNs = 900;            // each level of a tree
-constexpr double kPushNs = 2'000;             // to hand a message to the transport's buffers, or to take it from there
-constexpr int64_t kBufferBytes = 512 * 1024;  // what a sender hands over without waiting for the receiver
+constexpr double kDirectLatencyNs = 3'500;  // kernels that write straight into their peers' memory
+constexpr double kHopNs = 250;              // each further member of a ring
+constexpr double kTreeHopNs = 900;          // each level of a tree
+constexpr double kPushNs = 2'000;           // to hand a message to the transport's buffers, or to take it from there
+constexpr int64_t kTransportBufferBytes = 512 * 1024;  // what a sender hands over without waiting for the receiver
 constexpr double kShortestTransferNs = 1'000;
 
 int64_t Scaled(int64_t ns, double factor) { return std::llround(static_cast<double>(ns) * factor); }
@@ -224,9 +224,10 @@ void DeviceModel::CompletePair(double noise, std::span<Arrival> arrivals) const 
     if (sender.op->send_to < 0) continue;
     const int64_t bytes = sender.op->bytes;
     const int64_t transfer = Rounded(PairTransfer(bytes, sender.rank, receiver.rank) * noise);
-    const bool handed_over = bytes <= kBufferBytes;
+    const bool handed_over = bytes <= kTransportBufferBytes;
     const int64_t begin = handed_over ? sender.start_ns : std::max(sender.start_ns, receiver.start_ns);
-    const int64_t push = Rounded(kPushNs + static_cast<double>(std::min(bytes, kBufferBytes)) / kLinkBytesPerNs);
+    const int64_t push =
+        Rounded(kPushNs + static_cast<double>(std::min(bytes, kTransportBufferBytes)) / kLinkBytesPerNs);
     const int64_t sent = handed_over ? begin + push : begin + std::max(push, transfer - push);
     const int64_t received = std::max(begin + transfer, receiver.start_ns + Rounded(kPushNs));
     sender.end_ns = std::max(sender.end_ns, sent);
@@ -243,9 +244,10 @@ void DeviceModel::CompleteRooted(const GroupModel& group, double noise, std::spa
   const int32_t begin = op.collective == CollectiveOp::kReduce ? (op.root + 1) % size : op.root;
   std::vector<Arrival*> chain(arrivals.size());
   for (Arrival& arrival : arrivals) chain[static_cast<size_t>((arrival.position - begin + size) % size)] = &arrival;
-  const bool handed_over = op.bytes <= kBufferBytes;
+  const bool handed_over = op.bytes <= kTransportBufferBytes;
   const int64_t transfer = Rounded(UsualTransfer(op, group) * noise);
-  const int64_t push = Rounded(kPushNs + static_cast<double>(std::min(op.bytes, kBufferBytes)) / kLinkBytesPerNs);
+  const int64_t push =
+      Rounded(kPushNs + static_cast<double>(std::min(op.bytes, kTransportBufferBytes)) / kLinkBytesPerNs);
   int64_t reached = handed_over ? chain.front()->start_ns : LastStart(arrivals);
   chain.front()->end_ns = reached + (handed_over ? push : std::max(push, transfer - push));
   for (size_t i = 1; i < chain.size(); ++i) {
@@ -269,7 +271,7 @@ void DeviceModel::CompleteExchange(const RankGroup& group, const GroupModel& mod
       if (other.rank == own.rank) continue;
       const int64_t comes = exchange.Pair(static_cast<size_t>(other.position), static_cast<size_t>(own.position));
       const int64_t goes = exchange.Pair(static_cast<size_t>(own.position), static_cast<size_t>(other.position));
-      if (comes > 0 || goes > kBufferBytes) begin = std::max(begin, other.start_ns);
+      if (comes > 0 || goes > kTransportBufferBytes) begin = std::max(begin, other.start_ns);
       in += comes;
       out += goes;
     }

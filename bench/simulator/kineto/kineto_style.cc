@@ -7,8 +7,6 @@
 namespace lockstep {
 namespace {
 
-constexpr size_t kListedRanks = 30;
-
 KinetoStyle Style2021() {
   KinetoStyle style{.year = 2021, .whole_us = true, .text_tids = true};
   style.kernel = "Kernel";

@@ -52,6 +52,7 @@ struct C10dNames {
 [[nodiscard]] uint64_t CommsIdOf(const RankGroup& group, int64_t seq, bool pairwise = false);
 [[nodiscard]] std::string_view C10ScalarType(DataType type);
 
+inline constexpr size_t kListedRanks = 30;  // those of longer lists are not all told
 // The list as "Process Group Ranks" shows it.
 [[nodiscard]] std::string RankListText(const std::vector<int32_t>& members, bool elides_middle);
 

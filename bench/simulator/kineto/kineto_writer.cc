@@ -17,7 +17,7 @@
 namespace lockstep {
 namespace {
 
-constexpr int32_t kContext = 1;
+constexpr int32_t kKinetoContext = 1;
 constexpr int32_t kGraphId = 3;
 constexpr int32_t kStackDepth = 8;
 constexpr std::string_view kFrame = "site-packages/vllm/model_executor/models/decoder.py({}): forward_layer_{}";
@@ -227,7 +227,7 @@ class RankFile {
     const size_t launch = LaunchOf(index, timeline_.activities[index], op);
     const std::string where = fmt::format(
         FMT_COMPILE(R"({}"device": {}, "context": {}, "stream": {}, "correlation": {})"),
-        queued ? "\"queued\": 0, " : "", place_.device, kContext, StreamNumber(op.stream), CorrelationOf(launch));
+        queued ? "\"queued\": 0, " : "", place_.device, kKinetoContext, StreamNumber(op.stream), CorrelationOf(launch));
     if (op.in_graph) {
       if (style_.year < 2024) return where;
       return fmt::format(R"({}, "graph id": {}, "graph node id": {})", where, kGraphId, index - launch);
@@ -295,7 +295,7 @@ class RankFile {
     rows_.Complete(
         "cuda_sync", name, place, activity.call_start_ns, activity.call_end_ns,
         fmt::format(R"("cuda_sync_kind": "{}", {}"stream": {}, "correlation": {}, "device": {}, "context": {})", name,
-                    more, StreamNumber(op.stream), CorrelationOf(index), place_.device, kContext));
+                    more, StreamNumber(op.stream), CorrelationOf(index), place_.device, kKinetoContext));
   }
 
   void DeviceAnnotation(std::string_view name, Stream stream, int64_t start_ns, int64_t end_ns, uint64_t id) {

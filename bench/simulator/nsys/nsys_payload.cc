@@ -51,7 +51,7 @@ constexpr std::array kPairEntries = {
     PayloadEntry{kTypeSize, kSizeField, 8},
     PayloadEntry{kTypeInt, "Peer rank", 16},
 };
-constexpr std::array kSchemas = {
+constexpr std::array kPayloadSchemas = {
     PayloadSchema{kNcclInitRange, kStaticSchemaBase + 11, 24, kInitEntries},
     PayloadSchema{"ncclAllGather", kStaticSchemaBase + 4, 16, kGatherEntries},
     PayloadSchema{"ncclAllReduce", kStaticSchemaBase + 5, 24, kReduceEntries},
@@ -67,8 +67,9 @@ void PutLittleEndian(std::string& bytes, uint64_t value, int size) {
 }
 
 const PayloadSchema& SchemaOf(std::string_view range) {
-  const auto found = std::find_if(kSchemas.begin(), kSchemas.end(), [&](const auto& s) { return s.range == range; });
-  LOCKSTEP_CHECK(found != kSchemas.end());
+  const auto found =
+      std::find_if(kPayloadSchemas.begin(), kPayloadSchemas.end(), [&](const auto& s) { return s.range == range; });
+  LOCKSTEP_CHECK(found != kPayloadSchemas.end());
   return *found;
 }
 
@@ -87,7 +88,7 @@ std::string WithHeader(const PayloadSchema& schema, std::string payload) {
 
 }  // namespace
 
-std::span<const PayloadSchema> NcclPayloadSchemas() { return kSchemas; }
+std::span<const PayloadSchema> NcclPayloadSchemas() { return kPayloadSchemas; }
 
 std::string_view NcclRangeOf(CollectiveOp op) {
   switch (op) {

@@ -19,7 +19,7 @@
 namespace lockstep {
 namespace {
 
-constexpr int64_t kContext = 1;
+constexpr int64_t kNsysContext = 1;
 constexpr int64_t kGraph = 3;
 constexpr int64_t kNoEvent = 4'294'967'295;
 
@@ -128,7 +128,7 @@ class HostExport {
       const Activity& activity = At(row);
       const bool wait = OpOf(row).kind == OpKind::kStreamWait;
       LOCKSTEP_RETURN_IF_ERROR(
-          table.Row({Local(activity.call_start_ns), Local(activity.call_end_ns), DeviceOf(row.rank), kContext,
+          table.Row({Local(activity.call_start_ns), Local(activity.call_end_ns), DeviceOf(row.rank), kNsysContext,
                      int64_t{StreamNumber(OpOf(row).stream)}, Correlation(row), GlobalPid(PidOf(row.rank)),
                      int64_t{wait ? 2 : 3}, wait ? int64_t{40} : kNoEvent, wait ? Correlation(row) - 1 : int64_t{0}}));
     }
@@ -141,7 +141,7 @@ class HostExport {
         {"timestamp", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "eventId", "eventSyncId"});
     for (const RowRef& row : Calls([](OpKind kind) { return kind == OpKind::kEventRecord; })) {
       LOCKSTEP_RETURN_IF_ERROR(
-          table.Row({int64_t{0}, DeviceOf(row.rank), kContext, int64_t{StreamNumber(OpOf(row).stream)},
+          table.Row({int64_t{0}, DeviceOf(row.rank), kNsysContext, int64_t{StreamNumber(OpOf(row).stream)},
                      Correlation(row), GlobalPid(PidOf(row.rank)), int64_t{40}, Correlation(row)}));
     }
     return absl::OkStatus();
@@ -160,7 +160,7 @@ class HostExport {
       const Activity& activity = At(row);
       const Op& op = OpOf(row);
       LOCKSTEP_RETURN_IF_ERROR(table.Row({Local(activity.start_ns), Local(activity.end_ns), DeviceOf(row.rank),
-                                          kContext, int64_t{StreamNumber(op.stream)}, Correlation(row),
+                                          kNsysContext, int64_t{StreamNumber(op.stream)}, Correlation(row),
                                           GlobalPid(PidOf(row.rank)), op.bytes, static_cast<int64_t>(op.copy),
                                           CodeOf(SourceMemoryOf(op)), CodeOf(TargetMemoryOf(op)), int64_t{1}}));
     }
@@ -174,7 +174,7 @@ class HostExport {
     for (const RowRef& row : DeviceRows(OpKind::kMemset, OpKind::kMemset)) {
       const Activity& activity = At(row);
       LOCKSTEP_RETURN_IF_ERROR(table.Row({Local(activity.start_ns), Local(activity.end_ns), DeviceOf(row.rank),
-                                          kContext, int64_t{StreamNumber(OpOf(row).stream)}, Correlation(row),
+                                          kNsysContext, int64_t{StreamNumber(OpOf(row).stream)}, Correlation(row),
                                           GlobalPid(PidOf(row.rank)), int64_t{0}, OpOf(row).bytes, int64_t{2}}));
     }
     return absl::OkStatus();
@@ -220,7 +220,7 @@ class HostExport {
       LOCKSTEP_RETURN_IF_ERROR(table.Row({Local(activity.start_ns),
                                           Local(activity.end_ns),
                                           DeviceOf(row.rank),
-                                          kContext,
+                                          kNsysContext,
                                           int64_t{StreamNumber(op.stream)},
                                           Correlation(row),
                                           GlobalPid(PidOf(row.rank)),
@@ -259,7 +259,7 @@ class HostExport {
     for (const RowRef& row : Calls([](OpKind kind) { return kind == OpKind::kGraphLaunch; })) {
       const HostInterval span = SpanOfGraph(row);
       if (span.end_ns == 0) continue;
-      LOCKSTEP_RETURN_IF_ERROR(table.Row({Local(span.start_ns), Local(span.end_ns), DeviceOf(row.rank), kContext,
+      LOCKSTEP_RETURN_IF_ERROR(table.Row({Local(span.start_ns), Local(span.end_ns), DeviceOf(row.rank), kNsysContext,
                                           int64_t{StreamNumber(Stream::kCompute)}, Correlation(row),
                                           GlobalPid(PidOf(row.rank)), kGraph, kGraph + 1}));
     }

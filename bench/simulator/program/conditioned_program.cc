@@ -10,7 +10,7 @@
 namespace lockstep {
 namespace {
 
-constexpr double kPromptTokens = 2'048;
+constexpr double kPrefillMixTokens = 2'048;
 
 }  // namespace
 
@@ -53,7 +53,8 @@ uint32_t ConditionedProgram::Add(const KernelShape& shape) {
 }
 
 StepOps ConditionedProgram::PromptOf(const PlainProgram& plain, double factor) {
-  const auto program = MakePromptProgram(*plain.options, std::max<int64_t>(1, std::llround(kPromptTokens * factor)));
+  const auto program =
+      MakePromptProgram(*plain.options, std::max<int64_t>(1, std::llround(kPrefillMixTokens * factor)));
   StepOps prompt = program->StepOf(0, 0);
   for (Op& op : prompt.ops) {
     if (op.kind == OpKind::kKernel || op.kind == OpKind::kCollective) op.kernel = Add(program->kernels()[op.kernel]);

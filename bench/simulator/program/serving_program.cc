@@ -15,7 +15,7 @@
 namespace lockstep {
 namespace {
 
-constexpr int64_t kHidden = 4096;
+constexpr int64_t kServingHidden = 4096;
 constexpr int64_t kBatch = 32;
 constexpr int64_t kPromptTokens = 8192;
 constexpr int64_t kSchedulerNs = 180'000;  // the serving framework between two steps
@@ -40,7 +40,7 @@ class ServingProgram : public StepProgram {
   }
 
  private:
-  static int64_t MessageBytes(int64_t tokens) { return tokens * kHidden * 2; }
+  static int64_t MessageBytes(int64_t tokens) { return tokens * kServingHidden * 2; }
 
   void Prefill(int64_t tokens) {
     builder_.Copy(CopyKind::kHostToDevice, tokens * 8, 2'600);

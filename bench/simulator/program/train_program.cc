@@ -30,13 +30,13 @@ using train::Norm;
 using train::Permute;
 using train::Router;
 
-constexpr int64_t kHidden = 4096;
-constexpr int64_t kLayerParameters = 12 * kHidden * kHidden;
+constexpr int64_t kTrainHidden = 4096;
+constexpr int64_t kLayerParameters = 12 * kTrainHidden * kTrainHidden;
 constexpr int32_t kLayersPerBucket = 4;
 constexpr int32_t kLogEvery = 4;  // steps between two copies of statistics to the host
 constexpr int64_t kLoaderNs = 400'000;
-constexpr int64_t kBufferBytes = 64 * 1024;  // of a model's running statistics
-constexpr int32_t kSmallerMicroBatches = 2;  // a pipeline's have this share of the tokens
+constexpr int64_t kStatisticsBytes = 64 * 1024;  // of a model's running statistics
+constexpr int32_t kSmallerMicroBatches = 2;      // a pipeline's have this share of the tokens
 
 class TrainProgram : public StepProgram {
  public:
@@ -62,7 +62,7 @@ class TrainProgram : public StepProgram {
  private:
   [[nodiscard]] bool first_stage() const { return stage_ == 0; }
   [[nodiscard]] bool last_stage() const { return stage_ == options_.pp - 1; }
-  [[nodiscard]] int64_t activation_bytes() const { return tokens_ * kHidden * 2; }
+  [[nodiscard]] int64_t activation_bytes() const { return tokens_ * kTrainHidden * 2; }
   [[nodiscard]] bool shards(Sharding what) const { return options_.shard == what; }
   // Layers of the part of this stage: the first ones of the pipeline have one more where they do not divide.
   [[nodiscard]] int32_t LayersOf(int32_t part) const {
@@ -89,7 +89,7 @@ class TrainProgram : public StepProgram {
       builder_.Copy(CopyKind::kHostToDevice, tokens_ * 8, 3'200);
       builder_.Copy(CopyKind::kHostToDevice, tokens_ * 8, 3'200);
     }
-    if (shards(Sharding::kOptimizer)) Owned(CollectiveOp::kBroadcast, kBufferBytes, 0, true);
+    if (shards(Sharding::kOptimizer)) Owned(CollectiveOp::kBroadcast, kStatisticsBytes, 0, true);
     if (options_.interleave > 1) {
       Interleaved();
     } else if (options_.pp > 1) {

@@ -5,7 +5,6 @@
 namespace lockstep {
 namespace {
 
-constexpr size_t kListedRanks = 30;    // of a rank list in Kineto
 constexpr int32_t kNsysPayloads = 13;  // schema minors from which nsys exports NCCL's payloads ...
 constexpr int32_t kNsysJson = 25;      // ... and advanced tracing
 

@@ -7,6 +7,7 @@
 
 #include "agent/uplink/grpc/grpc_transport.h"
 #include "analysis/base/status_macros.h"
+#include "analysis/base/version.h"
 #include "platform/random.h"
 
 namespace lockstep {
@@ -14,8 +15,10 @@ namespace lockstep {
 std::unique_ptr<UplinkClient> ConnectAgent(const FleetTarget& target, const Scenario& scenario,
                                            const std::string& agent, UplinkObserver* observer) {
   UplinkClientOptions uplink;
-  uplink.session.hello = {
-      .run = target.run, .agent = agent, .agent_version = LOCKSTEP_VERSION, .expected_ranks = scenario.cluster.world()};
+  uplink.session.hello = {.run = target.run,
+                          .agent = agent,
+                          .agent_version = std::string(Version()),
+                          .expected_ranks = scenario.cluster.world()};
   uplink.session.observer = observer;
   uplink.random = SystemRandom();
   return std::make_unique<UplinkClient>(MakeGrpcTransport(ConnectTo(target.address)), std::move(uplink),

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analysis/report/report.h"
+#include "analysis/report/json.h"
 
 namespace lockstep {
 namespace {

@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "analysis/base/version.h"
+
 namespace lockstep {
 namespace {
 
@@ -68,7 +70,7 @@ TEST(MetricsRegistry, TheProcessTellsItsMemoryAndVersion) {
   MetricsRegistry registry;
   AddProcessMetrics(registry);
   const std::string text = registry.Text();
-  EXPECT_THAT(text, HasSubstr("lockstep_build_info{version=\"" LOCKSTEP_VERSION "\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("lockstep_build_info{version=\"" + std::string(Version()) + "\"} 1\n"));
   const size_t at = text.find("\nprocess_resident_memory_bytes ");
   ASSERT_NE(at, std::string::npos);
   EXPECT_THAT(text.substr(at + 31, 1), testing::MatchesRegex("[1-9]"));

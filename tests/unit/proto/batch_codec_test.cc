@@ -1,6 +1,5 @@
 #include "proto/batch_codec.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -9,13 +8,13 @@
 #include "proto/column_reader.h"
 #include "proto/instance_codec.h"
 #include "tests/unit/proto/batch_samples.h"
+#include "tests/unit/proto/refused.h"
 
 namespace lockstep {
 namespace {
 
 using samples::MakeDecodeBatch;
 using samples::MakeStream;
-using testing::HasSubstr;
 
 // Encodes a batch, lets the test change the message, and decodes the result.
 template <typename Change>
@@ -45,12 +44,6 @@ Batch SmallBatch() {
   batch.instances[4].segment.other_comm_ns = 200;
   batch.instances[4].segment.compute_ns -= 200;
   return batch;
-}
-
-void ExpectRefused(const absl::StatusOr<Batch>& decoded, const std::string& words) {
-  ASSERT_FALSE(decoded.ok());
-  EXPECT_EQ(decoded.status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(decoded.status().message()), HasSubstr(words));
 }
 
 TEST(BatchCodec, EveryFieldComesBackEqual) {

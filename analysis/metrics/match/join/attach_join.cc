@@ -11,8 +11,6 @@
 namespace lockstep {
 namespace {
 
-constexpr double kMinConfidence = 0.99;
-
 using RowKey = std::pair<int32_t, int64_t>;  // rank index, row
 
 class Attacher {
@@ -41,7 +39,7 @@ class Attacher {
       }
     }
     if (strays.empty()) return;
-    const bool sure = timed.matched() && timed.confidence >= kMinConfidence;
+    const bool sure = timed.matched() && timed.confidence >= kCertainConfidence;
     if (sure && hosts.empty()) {
       Add(strays, timed.kind, timed.confidence);
     } else if (sure && hosts.size() == 1 && HasRoom(join_.instances[*hosts.begin()].instance, strays)) {

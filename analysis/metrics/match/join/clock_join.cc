@@ -16,11 +16,10 @@
 namespace lockstep {
 namespace {
 
-constexpr int64_t kInDomainNs = 20'000;  // devices of one session differ by as much
 constexpr int64_t kMinUncertaintyNs = 15'000;
 // A communicator that is told, or that its lanes have shown, may lack half of a rank: a burst of records that was lost
 // must not cost the others.
-constexpr double kMinCoverage = 0.4;
+constexpr double kMinTimedCoverage = 0.4;
 constexpr int64_t kMinJoined = 3;
 
 // The members that lie in the largest clock component.
@@ -39,7 +38,7 @@ std::vector<size_t> ComparableMembers(const JoinInput& input, const std::vector<
 // How far the clock of a rank may be off against the first of them.
 int64_t UncertaintyOf(const JoinInput& input, int32_t first, int32_t rank, int64_t at_ns) {
   if (first == rank || input.domain[static_cast<size_t>(first)] == input.domain[static_cast<size_t>(rank)]) {
-    return kInDomainNs;
+    return kInDomainUncertaintyNs;
   }
   const auto told = input.clock.PairUncertainty(first, rank, AlignedTime{at_ns});
   return std::max(kMinUncertaintyNs, told ? told->ns : INT64_MAX / 2);
@@ -102,11 +101,11 @@ class ClockJoiner {
   [[nodiscard]] static bool ClocksDecide(const std::vector<TimedSlot>& slots) {
     int64_t uncertainty = 0;
     for (const TimedSlot& slot : slots) uncertainty = std::max(uncertainty, slot.uncertainty_ns);
-    return uncertainty <= kInDomainNs || uncertainty <= SpacingOf(slots) / 2;
+    return uncertainty <= kInDomainUncertaintyNs || uncertainty <= SpacingOf(slots) / 2;
   }
 
   [[nodiscard]] bool Convinces(const TimedJoin& joined) const {
-    return joined.joined >= kMinJoined && joined.exponent >= kMinExponent && joined.coverage >= kMinCoverage;
+    return joined.joined >= kMinJoined && joined.exponent >= kMinExponent && joined.coverage >= kMinTimedCoverage;
   }
 
   void Add(const std::vector<RowRef>& members, double confidence) {

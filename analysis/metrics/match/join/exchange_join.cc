@@ -13,7 +13,7 @@
 namespace lockstep {
 namespace {
 
-constexpr int64_t kMinSigmaNs = 1'000;
+constexpr int64_t kMinPairSigmaNs = 1'000;
 constexpr double kTailSigmas = 1.5;  // from there on the cost grows linearly: ends have long tails
 constexpr int64_t kMaxReachNs = 60'000;
 constexpr double kLeastPaired = 0.4;  // of the rows with an id, where ids tell what belongs together
@@ -190,7 +190,7 @@ class ExchangeJoiner {
   void AddPossible(const ExchangeLink& link, std::vector<PossiblePair>& out) const {
     const std::vector<LaneEvent>& a = lanes_[link.a].events;
     const std::vector<LaneEvent>& b = lanes_[link.b].events;
-    const int64_t sigma = std::max(kMinSigmaNs, link.deviation_ns * 3 / 2);
+    const int64_t sigma = std::max(kMinPairSigmaNs, link.deviation_ns * 3 / 2);
     const int64_t reach = std::min(kMaxReachNs, 8 * sigma);
     size_t from = 0;
     for (size_t i = 0; i < a.size(); ++i) {

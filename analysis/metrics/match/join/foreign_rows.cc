@@ -14,20 +14,19 @@
 #include <vector>
 
 #include "analysis/metrics/match/join/instance_builder.h"
+#include "analysis/metrics/match/join/timed_join.h"
 #include "analysis/metrics/match/order_score.h"
 #include "analysis/stats/order_statistic.h"
 
 namespace lockstep {
 namespace {
 
-constexpr size_t kCommon = 12;      // instances of a kind that tell how its ends lie
-constexpr size_t kCommonPart = 10;  // ... and of all instances, to be the measure of the others
-constexpr double kFarTimes = 2.5;   // the measure ...
-constexpr double kChance = 2;       // ... and what few instances show by chance, times 1 / sqrt(instances)
-constexpr size_t kMixedPart = 3;    // of a kind: as many far ones, and it holds instances of both sorts
-constexpr int64_t kFloorNs = 300;
-constexpr int64_t kScaleNs = 3'000;  // ends of long collectives lie apart by a part of their length
-constexpr int64_t kScalePart = 20;
+constexpr size_t kCommon = 12;           // instances of a kind that tell how its ends lie
+constexpr size_t kCommonPart = 10;       // ... and of all instances, to be the measure of the others
+constexpr double kFarTimes = 2.5;        // the measure ...
+constexpr double kFarChance = 2;         // ... and what few instances show by chance, times 1 / sqrt(instances)
+constexpr size_t kMixedPart = 3;         // of a kind: as many far ones, and it holds instances of both sorts
+constexpr int64_t kSpreadFloorNs = 300;  // of ends that usually lie kEndScaleNs apart
 
 // How an instance of at least two rows looks.
 struct InstanceShape {
@@ -42,9 +41,7 @@ using Kind = std::pair<int, int>;
 
 int Octave(int64_t ns) { return static_cast<int>(std::bit_width(static_cast<uint64_t>(std::max<int64_t>(0, ns)))); }
 
-Kind KindOf(const InstanceShape& shape) { return {Octave(shape.shortest_ns), Octave(shape.gap_ns)}; }
-
-int64_t ScaleOf(int64_t shortest_ns) { return std::max(kScaleNs, shortest_ns / kScalePart); }
+Kind ShapeKindOf(const InstanceShape& shape) { return {Octave(shape.shortest_ns), Octave(shape.gap_ns)}; }
 
 // What is usual among the instances of one kind.
 struct KindUsual {
@@ -91,16 +88,16 @@ class Measure {
   }
 
   [[nodiscard]] double Of(int64_t shortest_ns, bool common_length) const {
-    const auto scale = static_cast<double>(ScaleOf(shortest_ns));
+    const auto scale = static_cast<double>(EndScaleOf(shortest_ns));
     double least = std::numeric_limits<double>::max();
     for (const KindUsual& usual : common_) {
-      const double part = scale / static_cast<double>(ScaleOf(usual.shortest_ns));
+      const double part = scale / static_cast<double>(EndScaleOf(usual.shortest_ns));
       const auto spread = static_cast<double>(usual.spread_ns);
       const bool shorter = part < 1 && common_length;
       const double with_jitter = std::min(spread, static_cast<double>(usual.jitter_ns) + part * spread);
       least = std::min(least, shorter ? with_jitter : part * spread);
     }
-    return std::max(static_cast<double>(kFloorNs) * scale / static_cast<double>(kScaleNs), least);
+    return std::max(static_cast<double>(kSpreadFloorNs) * scale / static_cast<double>(kEndScaleNs), least);
   }
 
  private:
@@ -120,7 +117,7 @@ class KindVerdict {
   }
   // As a whole, and more than by chance.
   [[nodiscard]] bool IsFar() const {
-    const double chance = 1 + kChance / std::sqrt(static_cast<double>(usual_.instances));
+    const double chance = 1 + kFarChance / std::sqrt(static_cast<double>(usual_.instances));
     const double most = kFarTimes * chance * measure_.Of(usual_.shortest_ns, common_length_);
     return !IsRare() && static_cast<double>(usual_.spread_ns) > most;
   }
@@ -139,7 +136,7 @@ class KindVerdict {
 std::vector<bool> FindForeign(const std::vector<InstanceShape>& instances) {
   std::map<Kind, Shapes> by_kind;
   for (const InstanceShape& shape : instances) {
-    if (!shape.uneven) by_kind[KindOf(shape)].push_back(&shape);
+    if (!shape.uneven) by_kind[ShapeKindOf(shape)].push_back(&shape);
   }
   Measure measure(by_kind);
   std::map<Kind, KindUsual> usual;
@@ -158,7 +155,7 @@ std::vector<bool> FindForeign(const std::vector<InstanceShape>& instances) {
   }
   for (size_t i = 0; i < instances.size(); ++i) {
     if (instances[i].uneven) continue;
-    const Kind kind = KindOf(instances[i]);
+    const Kind kind = ShapeKindOf(instances[i]);
     out[i] = doubtful.count(kind) > 0 || verdicts.at(kind).LiesFar(instances[i]);
   }
   return out;
@@ -262,7 +259,7 @@ std::vector<InstanceShape> ShapesOf(const JoinInput& input, const std::vector<Jo
   for (size_t i = 0; i < instances.size(); ++i) {
     out.push_back(OutlineOf(input, instances[i]->instance));
     all.Add(distances.Of(i));
-    Centres& kind = by_kind.try_emplace(KindOf(out.back()), members).first->second;
+    Centres& kind = by_kind.try_emplace(ShapeKindOf(out.back()), members).first->second;
     kind.Add(distances.Of(i));
     of_kind.push_back(&kind);
   }

@@ -22,7 +22,7 @@ struct Column {
   int64_t end_ns = 0;  // middle of the ends
 };
 
-GapSignature SignatureOf(const CollectiveRow& row) { return {row.op, row.dtype, row.bytes}; }
+GapSignature GapSignatureOf(const CollectiveRow& row) { return {row.op, row.dtype, row.bytes}; }
 
 int64_t ReachOf(int64_t shortest_ns) { return std::max(kMinReachNs, shortest_ns / 2); }
 
@@ -154,7 +154,7 @@ std::vector<GapColumn> JoinGapRows(const JoinInput& input, const std::vector<std
 }
 
 bool IsRepeated(const CollectiveRow& row, const std::set<GapSignature>& repeated) {
-  return row.bytes == kUnknownBytes || repeated.count(SignatureOf(row)) > 0;
+  return row.bytes == kUnknownBytes || repeated.count(GapSignatureOf(row)) > 0;
 }
 
 bool EndTogether(const std::vector<TimedRow>& rows) {
@@ -172,7 +172,7 @@ bool EndTogether(const std::vector<TimedRow>& rows) {
 void AddRepeated(const JoinInput& input, const std::vector<RowRef>& rows, std::set<GapSignature>& repeated) {
   std::set<GapSignature> met;
   for (const RowRef& ref : rows) {
-    const GapSignature signature = SignatureOf(RowAt(input, ref));
+    const GapSignature signature = GapSignatureOf(RowAt(input, ref));
     if (!met.insert(signature).second) repeated.insert(signature);
   }
 }

@@ -12,11 +12,9 @@
 namespace lockstep {
 namespace {
 
-constexpr int64_t kMaxEndResidualNs = 50'000;
 constexpr int64_t kMaxChangeNs = 50'000;
-constexpr int64_t kMinDistanceNs = 2 * kMaxClockBiasNs;
 constexpr size_t kMinConfirmation = 3;
-constexpr size_t kMinRefutation = 8;
+constexpr size_t kMinRefutingInstances = 8;
 
 using Sequence = std::map<size_t, OrderedInstance>;  // by the place of the joined instance
 
@@ -87,8 +85,8 @@ class ClockTester {
       const bool sure = verdict.shift == 0 && verdict.end_residual_ns <= kMaxEndResidualNs;
       return sure ? std::optional(true) : std::nullopt;
     }
-    const bool refuted = a.size() >= kMinRefutation && MedianChange(a, b) <= kMaxChangeNs &&
-                         std::abs(MedianDistance(a, b)) > kMinDistanceNs;
+    const bool refuted = a.size() >= kMinRefutingInstances && MedianChange(a, b) <= kMaxChangeNs &&
+                         std::abs(MedianDistance(a, b)) > kMaxBiasDifferenceNs;
     return refuted ? std::optional(false) : std::nullopt;
   }
 

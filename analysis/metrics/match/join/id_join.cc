@@ -12,7 +12,7 @@ namespace lockstep {
 namespace {
 
 constexpr double kMinIdCommonRate = 0.999;
-constexpr int64_t kFewRows = 3;
+constexpr int64_t kFewIdRows = 3;
 
 enum class IdKind { kCommsId, kSequence };
 
@@ -198,10 +198,10 @@ bool JoinsAllFormats(const JoinInput& input, const std::vector<MemberIds>& ids,
 // A rank none of whose ids another one has counts differently, unless it has so few that the others may have lost them.
 bool JoinsAllRanks(const std::vector<MemberIds>& ids) {
   return std::any_of(ids.begin(), ids.end(), [](const MemberIds& m) { return m.matched; }) &&
-         std::all_of(ids.begin(), ids.end(), [](const MemberIds& m) { return m.matched || m.rows <= kFewRows; });
+         std::all_of(ids.begin(), ids.end(), [](const MemberIds& m) { return m.matched || m.rows <= kFewIdRows; });
 }
 
-bool CommonPointsHold(const JoinInput& input, const std::vector<JoinedInstance>& joined) {
+bool IdCommonPointsHold(const JoinInput& input, const std::vector<JoinedInstance>& joined) {
   std::vector<const MatchedInstance*> binding;
   for (const JoinedInstance& j : joined) {
     if (IsAllPairs(j.instance.op)) binding.push_back(&j.instance);
@@ -243,7 +243,7 @@ std::optional<IdJoin> TryJoin(const JoinInput& input, const std::vector<RowRef>&
     out.instances.back().place = place;
   });
   if (!agree || !JoinsAllRanks(ids) || !JoinsAllFormats(input, ids, out.instances)) return std::nullopt;
-  if (CommonPointsHold(input, out.instances)) return out;
+  if (IdCommonPointsHold(input, out.instances)) return out;
   const std::vector<ClockEvidence> found = ClocksByIds(input, out.instances);
   clocks.insert(clocks.end(), found.begin(), found.end());
   return std::nullopt;

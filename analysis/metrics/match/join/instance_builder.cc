@@ -22,7 +22,7 @@ T Common(T a, T b, T unknown, bool& conflict) {
   return a;
 }
 
-MatchedMember MemberOf(const JoinInput& input, const RowRef& ref) {
+MatchedMember MakeMember(const JoinInput& input, const RowRef& ref) {
   const CollectiveRow& row = RowAt(input, ref);
   MatchedMember member;
   member.rank_index = input.plan.ranks[ref.member];
@@ -79,7 +79,7 @@ JoinedInstance MakeInstance(const JoinInput& input, std::span<const RowRef> memb
   instance.members.reserve(members.size());
   for (const RowRef& ref : members) {
     const CollectiveRow& row = RowAt(input, ref);
-    instance.members.push_back(MemberOf(input, ref));
+    instance.members.push_back(MakeMember(input, ref));
     instance.op = MergeOp(instance.op, row.op);
     instance.bytes = Common(instance.bytes, row.bytes, kUnknownBytes, bytes_differ);
     instance.dtype = Common(instance.dtype, row.dtype, DataType::kUnknown, dtype_differs);

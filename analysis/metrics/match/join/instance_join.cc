@@ -45,7 +45,7 @@ CommunicatorJoin JoinNothing(const JoinInput& input) {
 void AddEvidence(const JoinInput& input, CommunicatorJoin& out) {
   std::vector<const MatchedInstance*> confident;
   for (const JoinedInstance& j : out.instances) {
-    if (j.instance.confidence >= 0.99 && MayBeAllPairs(j.instance.op)) confident.push_back(&j.instance);
+    if (j.instance.confidence >= kCertainConfidence && MayBeAllPairs(j.instance.op)) confident.push_back(&j.instance);
   }
   const Certificate certificate = Certify(confident, input.domain, input.rows);
   out.evidence.insert(out.evidence.end(), certificate.evidence.begin(), certificate.evidence.end());

@@ -11,7 +11,6 @@
 namespace lockstep {
 namespace {
 
-constexpr int64_t kMaxEndResidualNs = 50'000;
 constexpr int64_t kMinEvidencePairs = 3;
 constexpr size_t kMaxIslands = 8;
 constexpr int64_t kPaceSlackNs = 10'000;

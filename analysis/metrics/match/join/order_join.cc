@@ -80,7 +80,7 @@ bool Complete(const LaneAlignment& alignment) {
   return std::all_of(alignment.shift.begin(), alignment.shift.end(), [](const auto& s) { return s.has_value(); });
 }
 
-MatchKind KindOf(const JoinInput& input, const LaneAlignment& alignment) {
+MatchKind MatchKindOf(const JoinInput& input, const LaneAlignment& alignment) {
   if (!alignment.certain) return MatchKind::kAmbiguous;
   return input.plan.membership == Membership::kKnown ? MatchKind::kOrder : MatchKind::kInferred;
 }
@@ -98,7 +98,7 @@ void EmitLane(const JoinInput& input, const Lane& lane, LaneAlignment alignment,
   for (size_t i = 0; i < gathered.size(); ++i) {
     const std::span<const RowRef> members = gathered[i];
     const bool matched = members.size() > 1;
-    out.instances.push_back(MakeInstance(input, members, matched ? KindOf(input, alignment) : MatchKind::kNone,
+    out.instances.push_back(MakeInstance(input, members, matched ? MatchKindOf(input, alignment) : MatchKind::kNone,
                                          matched ? alignment.confidence : 0));
   }
   for (size_t s = 0; s < lane.rows.size(); ++s) {

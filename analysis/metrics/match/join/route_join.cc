@@ -16,7 +16,7 @@ constexpr int64_t kMinCapNs = 20'000;
 constexpr int64_t kTimesUsual = 4;
 
 // A quarter of the usual distance of the ends: what chance gives.
-int64_t CapOf(const std::vector<RouteRow>& rows) {
+int64_t RouteCapOf(const std::vector<RouteRow>& rows) {
   std::vector<int64_t> gaps;
   for (size_t i = 1; i < rows.size(); ++i) gaps.push_back(rows[i].end_ns - rows[i - 1].end_ns);
   return UpperMedian(std::move(gaps)) / 4;
@@ -138,7 +138,7 @@ class Aligner {
 std::vector<RoutePair> PairRoute(const std::vector<RouteRow>& sends, const std::vector<RouteRow>& receives,
                                  int64_t slack_ns) {
   // The first look shows how closely the ends of a pair lie; the second one pairs nothing that lies much worse.
-  const Aligner wide(sends, receives, slack_ns, std::max({kMinCapNs, CapOf(sends), CapOf(receives)}));
+  const Aligner wide(sends, receives, slack_ns, std::max({kMinCapNs, RouteCapOf(sends), RouteCapOf(receives)}));
   Aligner narrow(sends, receives, slack_ns, std::max(kMinCapNs, kTimesUsual * wide.UsualCost()));
   std::vector<RoutePair> out;
   for (const auto& pair : narrow.Run()) out.push_back({pair.first, pair.second, narrow.IsClear(pair)});

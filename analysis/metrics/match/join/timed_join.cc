@@ -17,17 +17,15 @@ namespace {
 
 constexpr int64_t kWideEndNs = 50'000;
 constexpr int64_t kNarrowEndNs = 10'000;
-constexpr int64_t kEndScaleNs = 3'000;  // ends of small collectives lie that close
 constexpr int64_t kMaxSlackNs = 5'000;
-constexpr int64_t kScalePart = 20;  // ends of large ones: this part of the shortest duration
-constexpr int64_t kWidePart = 4;    // no end is further off than this part of it
+constexpr int64_t kWidePart = 4;  // no end is further off than this part of it
 
 // What a pass assumes of a slot.
 struct Limits {
   int64_t centre_ns = 0;  // how much later than the others' its ends lie
   int64_t slack_ns = 0;   // of the common point
   int64_t end_ns = 0;     // of the distance of ends, whatever the duration
-  double end_scale = 0;   // the same in units of ScaleOf
+  double end_scale = 0;   // the same in units of EndScaleOf
 };
 
 struct Pick {
@@ -40,8 +38,6 @@ struct Group {
   int64_t end_ns = 0;       // middle of the ends
   int64_t shortest_ns = 0;
 };
-
-int64_t ScaleOf(int64_t shortest_ns) { return std::max(kEndScaleNs, shortest_ns / kScalePart); }
 
 class Sweep {
  public:
@@ -104,7 +100,7 @@ class Sweep {
     if (MovesUnevenly(Row(seed).op) && MovesUnevenly(Row(x).op)) return SameSignature(Row(seed), Row(x), false);
     const int64_t shortest = std::min(Duration(seed), Duration(x));
     const auto scaled =
-        static_cast<int64_t>(std::max(a.end_scale, b.end_scale) * static_cast<double>(ScaleOf(shortest)));
+        static_cast<int64_t>(std::max(a.end_scale, b.end_scale) * static_cast<double>(EndScaleOf(shortest)));
     // Told members may end as unevenly as uneven messages make them.
     const int64_t part = told_ ? shortest / 2 : std::min(scaled, shortest / kWidePart);
     const int64_t limit = std::max({a.end_ns, b.end_ns, part});
@@ -195,10 +191,10 @@ std::vector<Limits> WideLimits(const std::vector<TimedSlot>& slots) {
 // How the ends of a slot lie against the middle of their instances.
 struct Residuals {
   std::vector<int64_t> plain;
-  std::vector<int64_t> scaled;  // in thousandths of ScaleOf
+  std::vector<int64_t> scaled;  // in thousandths of EndScaleOf
 };
 
-std::vector<Residuals> Measure(const Sweep& sweep, const std::vector<Group>& groups, size_t slots) {
+std::vector<Residuals> MeasureResiduals(const Sweep& sweep, const std::vector<Group>& groups, size_t slots) {
   std::vector<Residuals> out(slots);
   for (const Group& g : groups) {
     if (g.picks.size() < 2) continue;
@@ -206,7 +202,7 @@ std::vector<Residuals> Measure(const Sweep& sweep, const std::vector<Group>& gro
       const int64_t r = sweep.EndOf(p.slot, p.at) - g.end_ns;
       out[p.slot].plain.push_back(r);
       out[p.slot].scaled.push_back(1'000 * std::clamp<int64_t>(r, -1'000'000'000'000, 1'000'000'000'000) /
-                                   ScaleOf(g.shortest_ns));
+                                   EndScaleOf(g.shortest_ns));
     }
   }
   return out;
@@ -285,11 +281,11 @@ int64_t SpacingOf(const std::vector<TimedSlot>& slots) {
 TimedJoin JoinByTime(const JoinInput& input, const std::vector<TimedSlot>& slots) {
   Sweep wide(input, slots, WideLimits(slots));
   const std::vector<Group> first = wide.Run();
-  Sweep narrow(input, slots, NarrowLimits(slots, Measure(wide, first, slots.size())));
+  Sweep narrow(input, slots, NarrowLimits(slots, MeasureResiduals(wide, first, slots.size())));
   const std::vector<Group> groups = narrow.Run();
   TimedJoin out;
   std::vector<int64_t> deviations;
-  for (const Residuals& r : Measure(narrow, groups, slots.size())) {
+  for (const Residuals& r : MeasureResiduals(narrow, groups, slots.size())) {
     if (!r.plain.empty()) deviations.push_back(Deviation(r.plain, UpperMedian(r.plain)));
   }
   int64_t tick = 1;

@@ -9,6 +9,7 @@
 // Internal to the joining of instances.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -40,6 +41,14 @@ struct TimedJoin {
   double coverage = 0;                 // of the slot that fares worst: joined share of its rows while others run
   double exponent = 0;                 // as of an order join: joined * ln(distance by chance / measured distance)
 };
+
+// How far the ends of one collective may lie apart: those of small ones that far, those of large ones by this part of
+// the shortest duration.
+inline constexpr int64_t kEndScaleNs = 3'000;
+inline constexpr int64_t kEndScalePart = 20;
+[[nodiscard]] inline int64_t EndScaleOf(int64_t shortest_ns) {
+  return std::max(kEndScaleNs, shortest_ns / kEndScalePart);
+}
 
 [[nodiscard]] TimedJoin JoinByTime(const JoinInput& input, const std::vector<TimedSlot>& slots);
 

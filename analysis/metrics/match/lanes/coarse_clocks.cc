@@ -20,8 +20,8 @@ constexpr size_t kMarkedRows = 128;   // lanes this long show it
 constexpr size_t kMaxLanePairs = 24;  // tried for one pair of domains, fewer when there are many
 constexpr size_t kAllLanePairs = 8'192;
 constexpr size_t kFarLanePairs = 4;
-constexpr int64_t kFineDeviationNs = 1'000;  // no need to look further
-constexpr int64_t kMinSigmaNs = 1'000;
+constexpr int64_t kFineLinkDeviationNs = 1'000;  // no need to look further
+constexpr int64_t kMinLinkSigmaNs = 1'000;
 // Short lanes: several pairs of them that share no lane, each close to what one pair would need, all of one offset.
 constexpr size_t kWitnesses = 3;
 constexpr double kWitnessExponent = 25;
@@ -171,11 +171,11 @@ class Placer {
       Witness found{x, y, *std::move(shift)};
       if (!HoldsTogether(found)) continue;
       best = std::move(found);
-      if (best->shift.deviation_ns <= kFineDeviationNs) break;
+      if (best->shift.deviation_ns <= kFineLinkDeviationNs) break;
     }
     if (!best) best = Agreed(witnesses, MiddleOf(a));
     if (!best) return std::nullopt;
-    return Link{std::move(best->shift.knots), std::max(kMinSigmaNs, best->shift.deviation_ns / 2)};
+    return Link{std::move(best->shift.knots), std::max(kMinLinkSigmaNs, best->shift.deviation_ns / 2)};
   }
 
   [[nodiscard]] std::optional<LaneShift> Shift(size_t x, size_t y, int64_t expected_ns, int64_t reach_ns) const {

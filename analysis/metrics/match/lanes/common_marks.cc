@@ -31,9 +31,9 @@ constexpr int64_t kOffsetBinNs = 250'000;
 constexpr int64_t kApartBins = 4;  // drifting clocks smear an offset over some
 // Marks that lanes have in common by chance mean ever other offsets; those of common collectives mean one.
 constexpr size_t kClearMarks = 6;
-constexpr size_t kClearRatio = 3;   // to those of the next best offset
-constexpr size_t kLikeliest = 4;    // others of a domain that are tried, ...
-constexpr size_t kLikelyRatio = 2;  // ... if one offset stands out at least
+constexpr size_t kClearOffsetRatio = 3;  // to those of the next best offset
+constexpr size_t kLikeliest = 4;         // others of a domain that are tried, ...
+constexpr size_t kLikelyRatio = 2;       // ... if one offset stands out at least
 
 // Two marks are alike if all their distances differ by at most half a cell.
 struct Mark {
@@ -350,7 +350,7 @@ Prospects::Prospects(const std::vector<CommonMarks>& found) {
                      [](const CommonMarks* x, const CommonMarks* y) { return x->count > y->count; });
     for (size_t n = 0; n < marks.size(); ++n) {
       const CommonMarks& m = *marks[n];
-      const bool clear = m.count >= kClearMarks && m.count >= kClearRatio * m.second;
+      const bool clear = m.count >= kClearMarks && m.count >= kClearOffsetRatio * m.second;
       const bool likeliest = n < kLikeliest && m.count >= kLikelyRatio * m.second;
       if (clear || likeliest) offset_ns_[{m.a, m.b}] = m.offset_ns;
     }

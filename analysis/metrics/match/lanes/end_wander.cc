@@ -20,14 +20,14 @@ constexpr size_t kMinBlock = 16;  // fewer show nothing
 constexpr size_t kMinAlike = 6;   // of one kind and duration, for a middle of their own
 constexpr double kFarDeviations = 4;
 constexpr double kIndependent = 2;
-constexpr double kWandering = 1.7;  // and less
-constexpr double kClear = 1.5;      // what must have shown for sure
-constexpr double kChance = 0.003;   // of calling any pool wandering that is not
+constexpr double kWandering = 1.7;            // and less
+constexpr double kClear = 1.5;                // what must have shown for sure
+constexpr double kFalseWanderChance = 0.003;  // of calling any pool wandering that is not
 
 using Distances = std::vector<EndDistance>;
 
 // Kind, and octave of the duration.
-std::pair<uint32_t, int> ClassOf(const EndDistance& d) {
+std::pair<uint32_t, int> DistanceClassOf(const EndDistance& d) {
   return {d.kind, std::bit_width(static_cast<uint64_t>(std::max<int64_t>(0, d.shortest_ns)))};
 }
 
@@ -51,11 +51,11 @@ void TakeOffLine(Distances& block) {
 // Takes off the middle of each class; rows of classes that are too rare to have one are left out.
 void TakeOffMiddles(Distances& block) {
   std::map<std::pair<uint32_t, int>, std::vector<int64_t>> by_class;
-  for (const EndDistance& d : block) by_class[ClassOf(d)].push_back(d.distance_ns);
-  std::erase_if(block, [&](const EndDistance& d) { return by_class.at(ClassOf(d)).size() < kMinAlike; });
+  for (const EndDistance& d : block) by_class[DistanceClassOf(d)].push_back(d.distance_ns);
+  std::erase_if(block, [&](const EndDistance& d) { return by_class.at(DistanceClassOf(d)).size() < kMinAlike; });
   std::map<std::pair<uint32_t, int>, int64_t> middle;
   for (auto& [cls, values] : by_class) middle[cls] = UpperMedian(std::move(values));
-  for (EndDistance& d : block) d.distance_ns -= middle.at(ClassOf(d));
+  for (EndDistance& d : block) d.distance_ns -= middle.at(DistanceClassOf(d));
 }
 
 // Without their mean; those that lie far out count as no farther than a few deviations.
@@ -131,7 +131,8 @@ Wandering WanderPool::Verdict(size_t pools) const {
   const double ratio = weighted_ / static_cast<double>(pairs_);
   const auto lanes = static_cast<double>(std::min(lanes_a_.size(), lanes_b_.size()));
   const double effective = lanes * static_cast<double>(pairs_) / static_cast<double>(comparisons_);
-  const double sure = std::sqrt(2 * std::log(static_cast<double>(pools) / kChance)) * 2 / std::sqrt(effective);
+  const double sure =
+      std::sqrt(2 * std::log(static_cast<double>(pools) / kFalseWanderChance)) * 2 / std::sqrt(effective);
   if (ratio < kWandering) return kIndependent - ratio > sure ? Wandering::kApart : Wandering::kUntold;
   return kIndependent - kClear > sure ? Wandering::kNone : Wandering::kUntold;
 }

@@ -14,16 +14,16 @@
 namespace lockstep {
 namespace {
 
-constexpr int64_t kReachNs = 60'000;  // biases and what an alignment leaves
-constexpr size_t kMinRows = 6;        // in common, to tell anything
-constexpr size_t kMinPart = 12;       // of a lane's rows that a partner shares, at least
-constexpr size_t kHoleRows = 6;       // in a row without an answer: the partner has lost as many
-constexpr size_t kMaxHoles = 4;       // more of them are no bursts
+constexpr int64_t kPartnerReachNs = 60'000;  // biases and what an alignment leaves
+constexpr size_t kMinRows = 6;               // in common, to tell anything
+constexpr size_t kMinPart = 12;              // of a lane's rows that a partner shares, at least
+constexpr size_t kPartnerHoleRows = 6;       // in a row without an answer: the partner has lost as many
+constexpr size_t kMaxPartnerHoles = 4;       // more of them are no bursts
 constexpr int64_t kMaxQuartileNs = 20'000;
-constexpr int64_t kFloorNs = 500;
-constexpr double kClearRatio = 1.7;       // of another rank's scatter over the same rows, where these are many
-constexpr double kClearFewRows = 5;       // ... and what few rows may show by chance
-constexpr int64_t kClearFloorNs = 2'000;  // differences below are those of clocks
+constexpr int64_t kScatterFloorNs = 500;
+constexpr double kClearScatterRatio = 1.7;  // of another rank's scatter over the same rows, where these are many
+constexpr double kClearFewRows = 5;         // ... and what few rows may show by chance
+constexpr int64_t kClearFloorNs = 2'000;    // differences below are those of clocks
 
 struct Near {
   size_t row = 0;
@@ -37,7 +37,7 @@ std::vector<Near> NearRows(const ExchangeLane& a, const ExchangeLane& b) {
   for (size_t i = 0; i < a.events.size(); ++i) {
     const int64_t end = a.events[i].end_ns;
     while (j + 1 < b.events.size() && std::abs(b.events[j + 1].end_ns - end) <= std::abs(b.events[j].end_ns - end)) ++j;
-    if (b.events.empty() || std::abs(b.events[j].end_ns - end) > kReachNs) continue;
+    if (b.events.empty() || std::abs(b.events[j].end_ns - end) > kPartnerReachNs) continue;
     out.push_back({i, b.events[j].end_ns - end});
   }
   return out;
@@ -67,8 +67,8 @@ Scatter ScatterOf(const std::vector<Near>& near, const std::vector<bool>& open) 
   for (int64_t& d : distances) d = std::abs(d - out.centre_ns);
   std::sort(distances.begin(), distances.end());
   if (distances.empty()) return out;
-  out.deviation_ns = std::max(kFloorNs, distances[distances.size() / 2]);
-  out.quartile_ns = std::max(kFloorNs, distances[distances.size() * 3 / 4]);
+  out.deviation_ns = std::max(kScatterFloorNs, distances[distances.size() / 2]);
+  out.quartile_ns = std::max(kScatterFloorNs, distances[distances.size() * 3 / 4]);
   return out;
 }
 
@@ -114,7 +114,8 @@ class Chooser {
   [[nodiscard]] bool IsClear(size_t best, const Scatter& scatter) const {
     std::vector<bool> shared(open_.size(), false);
     for (const Near& n : near_.at(best)) shared[n.row] = open_[n.row];
-    const double ratio = std::max(kClearRatio, std::exp(kClearFewRows / std::sqrt(static_cast<double>(scatter.rows))));
+    const double ratio =
+        std::max(kClearScatterRatio, std::exp(kClearFewRows / std::sqrt(static_cast<double>(scatter.rows))));
     const auto own = static_cast<double>(std::max(kClearFloorNs, scatter.quartile_ns));
     const auto limit = static_cast<int64_t>(ratio * own);
     return std::all_of(near_.begin(), near_.end(), [&](const auto& entry) {
@@ -155,16 +156,16 @@ std::vector<bool> PartnerLost(const std::vector<ExchangeLane>& lanes, const std:
     const std::vector<LaneEvent>& other = lanes[link.a == lane ? link.b : link.a].events;
     for (size_t j = 1; j < other.size(); ++j) {
       std::vector<size_t> inside;
-      for (size_t i = LowerBound(events, other[j - 1].end_ns + kReachNs); i < events.size(); ++i) {
-        if (events[i].end_ns >= other[j].end_ns - kReachNs) break;
+      for (size_t i = LowerBound(events, other[j - 1].end_ns + kPartnerReachNs); i < events.size(); ++i) {
+        if (events[i].end_ns >= other[j].end_ns - kPartnerReachNs) break;
         if (!linked[i]) inside.push_back(i);
       }
-      if (inside.size() < kHoleRows) continue;
+      if (inside.size() < kPartnerHoleRows) continue;
       ++holes;
       for (const size_t i : inside) out[i] = true;
     }
   }
-  return holes <= kMaxHoles ? out : std::vector<bool>(events.size(), false);
+  return holes <= kMaxPartnerHoles ? out : std::vector<bool>(events.size(), false);
 }
 
 }  // namespace
@@ -177,8 +178,8 @@ double LinkedShare(const std::vector<ExchangeLane>& lanes, const std::vector<Exc
   for (const ExchangeLink& link : links) {
     if (link.a != lane && link.b != lane) continue;
     const ExchangeLane& other = lanes[link.a == lane ? link.b : link.a];
-    from = std::max(from, other.events.front().end_ns - kReachNs);
-    to = std::min(to, other.events.back().end_ns + kReachNs);
+    from = std::max(from, other.events.front().end_ns - kPartnerReachNs);
+    to = std::min(to, other.events.back().end_ns + kPartnerReachNs);
     for (const Near& n : NearRows(lanes[lane], other)) linked[n.row] = true;
   }
   const std::vector<bool> lost = PartnerLost(lanes, links, lane, linked);

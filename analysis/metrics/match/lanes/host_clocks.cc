@@ -13,9 +13,8 @@
 namespace lockstep {
 namespace {
 
-constexpr int64_t kReachNs = 1'000'000'000;
-constexpr int64_t kMinDistanceNs = 2 * kMaxClockBiasNs;
-constexpr size_t kSample = 512;
+constexpr int64_t kHostShiftReachNs = 1'000'000'000;
+constexpr size_t kHostSampleEnds = 512;
 constexpr double kMeets = 0.8;  // share of the ends that do
 
 using LanesOfRank = std::map<uint64_t, RankLane>;  // by number of the plan
@@ -84,7 +83,7 @@ class HostTester {
       const auto at = b.find(plan);
       if (at == b.end() || lane.events.empty() || at->second.events.empty()) continue;
       const std::optional<LaneShift> here =
-          CompareLanes(lane.events, at->second.events, {kMinDistanceNs, kSample, true, false, false});
+          CompareLanes(lane.events, at->second.events, {kMaxBiasDifferenceNs, kHostSampleEnds, true, false, false});
       if (!here) continue;
       if (Meet(*here)) return true;
       refuted = OnTwoClocks(lane, at->second, refuted);
@@ -96,10 +95,10 @@ class HostTester {
 
   static std::optional<bool> OnTwoClocks(const RankLane& a, const RankLane& b, std::optional<bool> before) {
     const std::optional<LaneShift> moved =
-        FindLaneShift(a.events, b.events, {0, kReachNs, std::max(a.tick_ns, b.tick_ns), true});
+        FindLaneShift(a.events, b.events, {0, kHostShiftReachNs, std::max(a.tick_ns, b.tick_ns), true});
     const bool far = moved && moved->accepted && Meet(*moved) && !moved->knots.empty() &&
                      std::all_of(moved->knots.begin(), moved->knots.end(),
-                                 [](const OffsetKnot& k) { return std::abs(k.offset_ns) > kMinDistanceNs; });
+                                 [](const OffsetKnot& k) { return std::abs(k.offset_ns) > kMaxBiasDifferenceNs; });
     return far ? std::optional(false) : before;
   }
 

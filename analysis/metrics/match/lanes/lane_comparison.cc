@@ -12,14 +12,14 @@
 namespace lockstep {
 namespace {
 
-constexpr int64_t kCentredNs = 2'000;  // a centre nearer than this is none
-constexpr size_t kTellingPairs = 12;   // of one kind: its ends may lie closer than those of others
-constexpr int64_t kHoleRows = 3;       // in a row that one lane has lost, at least
-constexpr int kMaxHoles = 2;           // more are no bursts: the lanes are of different communicators
-constexpr size_t kFarLag = 8;          // pairs later a wandering distance is another one
-constexpr size_t kMinLagged = 48;      // pairs that tell whether it wanders
-constexpr double kWanderRatio = 1.5;   // of the change over kFarLag pairs to that over one, ...
-constexpr double kWanderChance = 5;    // ... and what chance adds, times 1 / sqrt(pairs)
+constexpr int64_t kCentredNs = 2'000;       // a centre nearer than this is none
+constexpr size_t kTellingPairsOfKind = 12;  // of one kind: its ends may lie closer than those of others
+constexpr int64_t kLaneHoleRows = 3;        // in a row that one lane has lost, at least
+constexpr int kMaxLaneHoles = 2;            // more are no bursts: the lanes are of different communicators
+constexpr size_t kFarLag = 8;               // pairs later a wandering distance is another one
+constexpr size_t kMinLagged = 48;           // pairs that tell whether it wanders
+constexpr double kWanderRatio = 1.5;        // of the change over kFarLag pairs to that over one, ...
+constexpr double kWanderChance = 5;         // ... and what chance adds, times 1 / sqrt(pairs)
 
 // Where the ends of one lane lie against those of another, and how closely.
 struct EndScatter {
@@ -27,7 +27,7 @@ struct EndScatter {
   int64_t deviation_ns = 0;
 };
 
-EndScatter ScatterOf(const std::vector<int64_t>& residuals, int64_t uncertainty_ns) {
+EndScatter EndScatterOf(const std::vector<int64_t>& residuals, int64_t uncertainty_ns) {
   const int64_t centre = std::clamp(UpperMedian(residuals), -uncertainty_ns, uncertainty_ns);
   std::vector<int64_t> distances;
   for (const int64_t r : residuals) distances.push_back(std::abs(r - centre));
@@ -41,10 +41,10 @@ std::map<uint32_t, EndScatter> ScatterByKind(const std::vector<LaneEvent>& a,
                                              int64_t uncertainty_ns) {
   std::map<uint32_t, std::vector<int64_t>> by_kind;
   for (size_t n = 0; n < steps.size(); ++n) by_kind[a[steps[n].i].kind].push_back(residuals[n]);
-  const EndScatter all = residuals.empty() ? EndScatter{0, cap_ns} : ScatterOf(residuals, uncertainty_ns);
+  const EndScatter all = residuals.empty() ? EndScatter{0, cap_ns} : EndScatterOf(residuals, uncertainty_ns);
   std::map<uint32_t, EndScatter> out;
   for (const auto& [kind, of_kind] : by_kind) {
-    out[kind] = of_kind.size() >= kTellingPairs ? ScatterOf(of_kind, uncertainty_ns) : all;
+    out[kind] = of_kind.size() >= kTellingPairsOfKind ? EndScatterOf(of_kind, uncertainty_ns) : all;
   }
   return out;
 }
@@ -67,14 +67,14 @@ class Holes {
     last_ = i;
   }
   void Hit() {
-    if (run_ >= kHoleRows && IsEmpty(a_[first_].end_ns - offset_ - cap_ns_, a_[last_].end_ns - offset_ + cap_ns_)) {
+    if (run_ >= kLaneHoleRows && IsEmpty(a_[first_].end_ns - offset_ - cap_ns_, a_[last_].end_ns - offset_ + cap_ns_)) {
       ++holes_;
       rows_ += run_;
     }
     run_ = 0;
   }
   // All holes together; 0 where there are too many to be bursts.
-  [[nodiscard]] int64_t rows() const { return holes_ <= kMaxHoles ? rows_ : 0; }
+  [[nodiscard]] int64_t rows() const { return holes_ <= kMaxLaneHoles ? rows_ : 0; }
 
  private:
   [[nodiscard]] bool IsEmpty(int64_t from_ns, int64_t to_ns) const {
@@ -165,7 +165,7 @@ std::optional<LaneShift> CompareLanes(const std::vector<LaneEvent>& a, const std
   CloseEnds ends = CloseEndsAt(walker, a, b, stride, 0);
   // A bias between devices of one clock moves some ends beyond the cap, or nearer to a neighbour: look again around the
   // centre.
-  const int64_t centre = ends.residuals.empty() ? 0 : ScatterOf(ends.residuals, uncertainty_ns).centre_ns;
+  const int64_t centre = ends.residuals.empty() ? 0 : EndScatterOf(ends.residuals, uncertainty_ns).centre_ns;
   if (question.one_clock && std::abs(centre) > kCentredNs) {
     ends = CloseEndsAt(walker, a, b, stride, static_cast<double>(centre));
   }

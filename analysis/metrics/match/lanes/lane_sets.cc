@@ -14,12 +14,12 @@
 namespace lockstep {
 namespace {
 
-constexpr size_t kSample = 400;
+constexpr size_t kWholeSample = 400;
 constexpr size_t kQuickSample = 48;
 constexpr size_t kOverlapPart = 8;  // of a lane's rows, at least, lie where the other one runs
-constexpr int64_t kMinPairs = 6;
-constexpr int64_t kTellingPairs = 16;  // lanes this long show whether their ranks belong together
-constexpr double kMinCoverage = 0.9;
+constexpr int64_t kMinFitPairs = 6;
+constexpr int64_t kTellingLanePairs = 16;  // lanes this long show whether their ranks belong together
+constexpr double kMinFitCoverage = 0.9;
 constexpr double kQuickCoverage = 0.75;
 constexpr double kQuickCommonRate = 0.9;
 constexpr double kMinPeerShare = 0.9;                        // of a set's other lanes that a lane must fit
@@ -27,14 +27,13 @@ constexpr std::array<double, 3> kDecoyRatios = {3, 2, 1.5};  // against the best
 constexpr int64_t kEvenDeviationNs = 1'000;                  // ends of one collective scatter by as much
 constexpr double kEvenRatio = 1.7;                           // between neighbours of one kind
 constexpr std::array<double, 3> kSteps = {4, 2.5, kEvenRatio};
-constexpr size_t kUnevenPart = 4;            // of a set's lanes may seem to have partners of two kinds
-constexpr int64_t kGapRatio = 2;             // against the next better one
-constexpr int64_t kFineDeviationNs = 300;    // scatter below this tells nothing
-constexpr int64_t kAcrossDeviationNs = 500;  // what a coarse clock adds
+constexpr size_t kUnevenPart = 4;                  // of a set's lanes may seem to have partners of two kinds
+constexpr int64_t kGapRatio = 2;                   // against the next better one
+constexpr int64_t kLeastTellingDeviationNs = 300;  // scatter below this tells nothing
+constexpr int64_t kAcrossDeviationNs = 500;        // what a coarse clock adds
 constexpr int64_t kMaxDeviationNs = 5'000;
 constexpr int64_t kDurationPart = 10;
 constexpr int64_t kCentrePart = 8;
-constexpr int64_t kInDomainNs = 20'000;
 constexpr int64_t kBetweenDomainsNs = 30'000;
 
 class Finder {
@@ -100,7 +99,7 @@ class Finder {
 
   // How far the ends of two lanes may lie apart for good: by their clocks, or by their places in a large transfer.
   [[nodiscard]] int64_t UncertaintyOf(size_t a, size_t b) const {
-    return std::max(SameDomain(a, b) ? kInDomainNs : kBetweenDomainsNs, usual_duration_[a] / kCentrePart);
+    return std::max(SameDomain(a, b) ? kInDomainUncertaintyNs : kBetweenDomainsNs, usual_duration_[a] / kCentrePart);
   }
 
   // How far the ends of a lane's partners may scatter.
@@ -121,17 +120,17 @@ class Finder {
     LaneQuestion question{uncertainty, kQuickSample, SameDomain(a, b), false, false, std::max(cap_[a], cap_[b])};
     const auto quick = CompareLanes(aligned_[a], aligned_[b], question);
     if (!quick) return std::nullopt;
-    seen.telling = seen.telling || quick->pairs >= std::min<int64_t>(kTellingPairs, kQuickSample);
+    seen.telling = seen.telling || quick->pairs >= std::min<int64_t>(kTellingLanePairs, kQuickSample);
     if (quick->coverage < kQuickCoverage || quick->common_rate < kQuickCommonRate) return std::nullopt;
-    question.sample = kSample;
+    question.sample = kWholeSample;
     question.wander = true;
-    Edge edge{b, kFineDeviationNs};
+    Edge edge{b, kLeastTellingDeviationNs};
     for (const auto& [x, y] : {std::pair(a, b), std::pair(b, a)}) {
       question.end_wander = x == a && !SameDomain(a, b);
       const auto whole = CompareLanes(aligned_[x], aligned_[y], question);
       if (whole && question.end_wander) seen.crossings.push_back({b, whole->end_wander});
-      const auto least = static_cast<int64_t>(std::min(lanes_[x].events.size(), kSample) / kOverlapPart);
-      const bool fits = whole && whole->pairs >= std::max(kMinPairs, least) && CoversEnough(*whole) &&
+      const auto least = static_cast<int64_t>(std::min(lanes_[x].events.size(), kWholeSample) / kOverlapPart);
+      const bool fits = whole && whole->pairs >= std::max(kMinFitPairs, least) && CoversEnough(*whole) &&
                         whole->common_rate >= kMinCommonRate && whole->deviation_ns <= LimitOf(x) && !whole->wanders;
       if (!fits) return std::nullopt;
       edge.deviation_ns = std::max(edge.deviation_ns, whole->deviation_ns);
@@ -142,7 +141,7 @@ class Finder {
   // Short lanes may miss two of each other's rows.
   static bool CoversEnough(const LaneShift& shift) {
     const auto pairs = static_cast<double>(shift.pairs);
-    return (1 - shift.coverage) * pairs <= std::max((1 - kMinCoverage) * pairs, std::min(2.0, pairs / 5)) + 1e-6;
+    return (1 - shift.coverage) * pairs <= std::max((1 - kMinFitCoverage) * pairs, std::min(2.0, pairs / 5)) + 1e-6;
   }
 
   void Compare() {

@@ -20,7 +20,7 @@ constexpr size_t kFinalists = 3;     // per probe
 constexpr size_t kMaxSteps = 6'000;  // ends looked at by a full walk
 constexpr size_t kLostLock = 12;     // misses in a row
 constexpr int64_t kJumpReachNs = 6'000'000;
-constexpr int64_t kMinPairs = 6;
+constexpr int64_t kMinShiftPairs = 6;
 constexpr size_t kKnots = 64;
 constexpr size_t kWindowPoints = 25;
 constexpr double kMinShiftExponent = 40;
@@ -30,7 +30,7 @@ constexpr int64_t kMinWholePairs = 7;
 constexpr double kMinLooseExponent = 60;      // where the ends lie less closely than those of collectives usually do:
 constexpr int64_t kUsualDeviationNs = 1'300;  // lanes that run on their own may come that close, somewhere
 constexpr size_t kMaxJumps = 2;               // a lane that must be sought anew all the time runs on its own
-constexpr double kMinCoverage = 0.9;
+constexpr double kMinShiftCoverage = 0.9;
 constexpr size_t kCompared = 64;  // places where two walks are compared
 
 // A candidate followed over both lanes.
@@ -294,7 +294,7 @@ std::vector<size_t> ProbesOf(const std::vector<LaneEvent>& a, const std::vector<
 
 std::optional<LaneShift> FindLaneShift(const std::vector<LaneEvent>& a, const std::vector<LaneEvent>& b,
                                        const ShiftQuestion& question) {
-  if (a.size() < static_cast<size_t>(kMinPairs) || b.size() < static_cast<size_t>(kMinPairs)) return std::nullopt;
+  if (std::min(a.size(), b.size()) < static_cast<size_t>(kMinShiftPairs)) return std::nullopt;
   const LaneWalker walker(a, b, question.cap_ns > 0 ? question.cap_ns : std::max(CapOf(a), CapOf(b)));
   const OffsetSearch search(a, b, walker.cap_ns());
   const int64_t middle = a[a.size() / 2].end_ns;
@@ -304,7 +304,7 @@ std::optional<LaneShift> FindLaneShift(const std::vector<LaneEvent>& a, const st
          search.Finalists({probe, question.expected_ns, question.reach_ns, kFinalists})) {
       FullWalk walk(walker, search, c);
       LaneShift shift = walk.Summarise(question.tick_ns);
-      if (shift.pairs < kMinPairs) continue;
+      if (shift.pairs < kMinShiftPairs) continue;
       const double at_middle = walk.OffsetAt(middle);
       tried.push_back({std::move(walk), std::move(shift), at_middle});
     }
@@ -324,7 +324,7 @@ std::optional<LaneShift> FindLaneShift(const std::vector<LaneEvent>& a, const st
   const double needed = whole                                   ? kMinWholeExponent
                         : out.deviation_ns <= kUsualDeviationNs ? kMinShiftExponent
                                                                 : kMinLooseExponent;
-  out.accepted = out.jumps <= kMaxJumps && out.exponent >= needed && out.coverage >= kMinCoverage &&
+  out.accepted = out.jumps <= kMaxJumps && out.exponent >= needed && out.coverage >= kMinShiftCoverage &&
                  out.common_rate >= kMinCommonRate;
   return out;
 }

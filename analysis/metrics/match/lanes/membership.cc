@@ -17,17 +17,17 @@
 namespace lockstep {
 namespace {
 
-constexpr double kMinCoverage = 0.9;
+constexpr double kMinLinkedShare = 0.9;
 
 constexpr uint64_t kExchangeClass = uint64_t{1} << static_cast<uint32_t>(CollectiveOp::kSendRecv);
 
-uint32_t KindOf(const CollectiveRow& row) {
+uint32_t EventKindOf(const CollectiveRow& row) {
   const auto op = IsPointToPoint(row.op) ? CollectiveOp::kSendRecv : row.op;
   return static_cast<uint32_t>(op) * 256 + static_cast<uint32_t>(row.dtype);
 }
 
 // The operations that make up a lane: those of at least a twentieth of its rows.
-uint64_t ClassOf(const std::vector<LaneEvent>& events) {
+uint64_t LaneClassOf(const std::vector<LaneEvent>& events) {
   constexpr size_t kShare = 20;
   std::map<uint32_t, size_t> count;
   for (const LaneEvent& e : events) ++count[e.kind / 256];
@@ -44,11 +44,11 @@ RankLane MakeLane(int32_t rank_index, const std::vector<uint32_t>& indices, cons
   lane.tick_ns = rows.tick_ns;
   for (const uint32_t i : indices) {
     const CollectiveRow& row = rows.rows[i];
-    lane.events.push_back({row.start_ns, row.end_ns, KindOf(row)});
+    lane.events.push_back({row.start_ns, row.end_ns, EventKindOf(row)});
   }
   std::stable_sort(lane.events.begin(), lane.events.end(),
                    [](const LaneEvent& a, const LaneEvent& b) { return a.end_ns < b.end_ns; });
-  lane.cls = ClassOf(lane.events);
+  lane.cls = LaneClassOf(lane.events);
   return lane;
 }
 
@@ -70,7 +70,7 @@ bool IsWhole(const std::vector<size_t>& set, const std::vector<std::vector<size_
   });
 }
 
-std::set<int32_t> RanksOf(const std::vector<size_t>& set, const PlanLanes& found) {
+std::set<int32_t> RanksOfSet(const std::vector<size_t>& set, const PlanLanes& found) {
   std::set<int32_t> ranks;
   for (const size_t l : set) ranks.insert(found.lanes[l].rank_index);
   return ranks;
@@ -91,9 +91,9 @@ bool MayBeAPart(const std::vector<size_t>& set, const std::vector<std::vector<si
     return component(other.front()) != component(set.front()) && RowsOf(other, found) == RowsOf(set, found);
   });
   if (!others) return false;
-  const std::set<int32_t> ranks = RanksOf(set, found);
+  const std::set<int32_t> ranks = RanksOfSet(set, found);
   return std::any_of(sets.begin(), sets.end(), [&](const std::vector<size_t>& other) {
-    return RowsOf(other, found) > RowsOf(set, found) && RanksOf(other, found) == ranks;
+    return RowsOf(other, found) > RowsOf(set, found) && RanksOfSet(other, found) == ranks;
   });
 }
 
@@ -137,7 +137,7 @@ std::vector<std::vector<size_t>> FindExchangers(const PlanLanes& found, const st
   for (std::vector<size_t>& set : ConnectedLanes(lanes.size(), links)) {
     // Rows that nobody answers: ranks that are not here, or no pairs at all.
     const bool explained =
-        std::all_of(set.begin(), set.end(), [&](size_t l) { return LinkedShare(lanes, links, l) >= kMinCoverage; });
+        std::all_of(set.begin(), set.end(), [&](size_t l) { return LinkedShare(lanes, links, l) >= kMinLinkedShare; });
     if (!explained) continue;
     std::set<int32_t> ranks;
     for (size_t& l : set) {

@@ -4,11 +4,10 @@
 
 #include "agent/readers/step_mark.h"
 #include "analysis/base/time.h"
+#include "tests/support/time_units.h"
 
 namespace lockstep {
 namespace {
-
-constexpr int64_t kUs = 1'000;
 
 // A small file in domain words.
 struct File {

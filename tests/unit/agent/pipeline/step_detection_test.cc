@@ -3,12 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "analysis/base/time.h"
+#include "tests/support/time_units.h"
 
 namespace lockstep {
 namespace {
-
-constexpr int64_t kUs = 1'000;
-constexpr int64_t kMs = 1'000'000;
 
 // Decode steps of `layers` layers, every launch 10 us after the one before, 200 us of pause between steps.
 struct Capture {

@@ -33,12 +33,12 @@ FileNote NoteFor(const std::string& path) {
   return {.path = path, .format = {}, .status = {}, .reason = {}, .offset = -1, .drops = {}, .host = {}};
 }
 
-std::string BodyOf(uint64_t source, int64_t sequence) { return fmt::format("{}/{}", source, sequence); }
+std::string BatchBody(uint64_t source, int64_t sequence) { return fmt::format("{}/{}", source, sequence); }
 
 std::vector<std::string> Bodies(uint64_t source) {
   std::vector<std::string> bodies;
   for (int64_t i = 0; i < kBatches; ++i) {
-    bodies.push_back(BodyOf(source, i));
+    bodies.push_back(BatchBody(source, i));
   }
   return bodies;
 }
@@ -89,7 +89,7 @@ class Agent {
     for (int64_t i = 0; i < kBatches; ++i) {
       if (outlet.Wants({0, source}, i)) {
         LOCKSTEP_RETURN_IF_ERROR(
-            outlet.Push({.source_id = {0, source}, .sequence = i, .content_hash = {}, .body = BodyOf(source, i)}));
+            outlet.Push({.source_id = {0, source}, .sequence = i, .content_hash = {}, .body = BatchBody(source, i)}));
       }
     }
     LOCKSTEP_RETURN_IF_ERROR(outlet.AddNote(NoteFor(path)));

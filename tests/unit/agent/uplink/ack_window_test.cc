@@ -4,13 +4,12 @@
 
 #include <vector>
 
+#include "tests/unit/agent/uplink/two_sources.h"
+
 namespace lockstep {
 namespace {
 
-const Hash128 kA = {0, 1};
-const Hash128 kB = {0, 2};
-
-OutgoingBatchPtr BatchOf(const Hash128& source, int64_t sequence, size_t bytes = 1) {
+OutgoingBatchPtr SizedBatch(const Hash128& source, int64_t sequence, size_t bytes = 1) {
   return std::make_shared<const OutgoingBatch>(
       OutgoingBatch{.source_id = source, .sequence = sequence, .content_hash = {}, .body = std::string(bytes, 'x')});
 }
@@ -26,17 +25,17 @@ std::vector<int64_t> SendAll(AckWindow& window) {
 
 TEST(AckWindow, SendsInTheOrderGiven) {
   AckWindow window(10, 1000);
-  window.Push(BatchOf(kA, 0));
-  window.Push(BatchOf(kB, 7));
-  window.Push(BatchOf(kA, 1));
+  window.Push(SizedBatch(kA, 0));
+  window.Push(SizedBatch(kB, 7));
+  window.Push(SizedBatch(kA, 1));
   EXPECT_EQ(SendAll(window), (std::vector<int64_t>{0, 7, 1}));
 }
 
 TEST(AckWindow, AnAcknowledgementIsCumulativeForItsSourceOnly) {
   AckWindow window(10, 1000);
-  window.Push(BatchOf(kA, 0));
-  window.Push(BatchOf(kB, 0));
-  window.Push(BatchOf(kA, 1));
+  window.Push(SizedBatch(kA, 0));
+  window.Push(SizedBatch(kB, 0));
+  window.Push(SizedBatch(kA, 1));
   SendAll(window);
   EXPECT_EQ(window.Acknowledge(kA, 1), 2U);
   EXPECT_EQ(window.size(), 1U);
@@ -45,7 +44,7 @@ TEST(AckWindow, AnAcknowledgementIsCumulativeForItsSourceOnly) {
 TEST(AckWindow, SendsEverythingUnacknowledgedAgainAfterARewind) {
   AckWindow window(10, 1000);
   for (int64_t i = 0; i < 4; ++i) {
-    window.Push(BatchOf(kA, i));
+    window.Push(SizedBatch(kA, i));
   }
   SendAll(window);
   window.Acknowledge(kA, 1);
@@ -56,7 +55,7 @@ TEST(AckWindow, SendsEverythingUnacknowledgedAgainAfterARewind) {
 TEST(AckWindow, AnAcknowledgementOfUnsentBatchesSavesSendingThem) {
   AckWindow window(10, 1000);
   for (int64_t i = 0; i < 3; ++i) {
-    window.Push(BatchOf(kA, i));
+    window.Push(SizedBatch(kA, i));
   }
   window.MarkSent();
   window.Acknowledge(kA, 1);
@@ -65,9 +64,9 @@ TEST(AckWindow, AnAcknowledgementOfUnsentBatchesSavesSendingThem) {
 
 TEST(AckWindow, IsFullByNumber) {
   AckWindow window(2, 1000);
-  window.Push(BatchOf(kA, 0));
+  window.Push(SizedBatch(kA, 0));
   EXPECT_TRUE(window.HasRoom());
-  window.Push(BatchOf(kA, 1));
+  window.Push(SizedBatch(kA, 1));
   EXPECT_FALSE(window.HasRoom());
   window.Acknowledge(kA, 0);
   EXPECT_TRUE(window.HasRoom());
@@ -75,9 +74,9 @@ TEST(AckWindow, IsFullByNumber) {
 
 TEST(AckWindow, IsFullByBytes) {
   AckWindow window(100, 10);
-  window.Push(BatchOf(kA, 0, 6));
+  window.Push(SizedBatch(kA, 0, 6));
   EXPECT_TRUE(window.HasRoom());
-  window.Push(BatchOf(kA, 1, 6));
+  window.Push(SizedBatch(kA, 1, 6));
   EXPECT_FALSE(window.HasRoom());
   window.Acknowledge(kA, 0);
   EXPECT_EQ(window.bytes(), 6);
@@ -90,8 +89,8 @@ TEST(AckWindow, LetsOneBatchInHoweverLarge) {
 
 TEST(AckWindow, ForgetsOneSourceAndKeepsTheOther) {
   AckWindow window(10, 1000);
-  window.Push(BatchOf(kA, 0));
-  window.Push(BatchOf(kB, 5));
+  window.Push(SizedBatch(kA, 0));
+  window.Push(SizedBatch(kB, 5));
   EXPECT_EQ(window.Forget(kA), 1U);
   EXPECT_EQ(SendAll(window), (std::vector<int64_t>{5}));
 }

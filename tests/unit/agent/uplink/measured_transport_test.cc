@@ -42,7 +42,7 @@ class ScriptedTransport : public UplinkTransport {
   const std::deque<UplinkEvent> events_;
 };
 
-OutgoingBatchPtr BatchOf(uint64_t source, int64_t sequence) {
+OutgoingBatchPtr FiveByteBatch(uint64_t source, int64_t sequence) {
   return std::make_shared<OutgoingBatch>(
       OutgoingBatch{.source_id = {0, source}, .sequence = sequence, .content_hash = {}, .body = "12345"});
 }
@@ -77,8 +77,8 @@ TEST_F(MeasuredTransportTest, ACumulativeAcknowledgementCountsEveryBatchOnce) {
   const auto stream =
       Open({WelcomeEvent{}, AckEvent{.source_id = {0, 1}, .sequence = 1}, AckEvent{.source_id = {0, 1}, .sequence = 1},
             AckEvent{.source_id = {0, 1}, .sequence = 2}});
-  for (int64_t i = 0; i < 3; ++i) stream->Write(BatchOf(1, i));
-  stream->Write(BatchOf(2, 0));
+  for (int64_t i = 0; i < 3; ++i) stream->Write(FiveByteBatch(1, i));
+  stream->Write(FiveByteBatch(2, 0));
   EXPECT_EQ(Of("unacknowledged_batches"), "4");
   while (stream->Read()) {
   }
@@ -98,7 +98,7 @@ TEST_F(MeasuredTransportTest, AnAttemptIsNoConnectionUntilItIsWelcomed) {
   stream->Read();
   EXPECT_EQ(Of("connections_total"), "1");
   EXPECT_EQ(Of("connected"), "1");
-  stream->Write(BatchOf(1, 0));
+  stream->Write(FiveByteBatch(1, 0));
   stream->Finish().IgnoreError();
   EXPECT_EQ(Of("connected"), "0");
   EXPECT_EQ(Of("unacknowledged_batches"), "0") << "nothing more will be answered";

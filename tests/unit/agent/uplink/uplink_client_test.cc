@@ -25,7 +25,7 @@ UplinkClientOptions FastOptions() {
   return options;
 }
 
-SourceContext SourceOf(uint64_t number) {
+SourceContext NumberedSource(uint64_t number) {
   SourceContext context;
   context.source_id = {0, number};
   context.path = fmt::format("trace{}", number);
@@ -35,7 +35,7 @@ SourceContext SourceOf(uint64_t number) {
 std::string BodyOf(uint64_t source, int64_t sequence) { return fmt::format("{}/{}", source, sequence); }
 
 absl::Status PushBatches(UplinkClient& client, uint64_t source, int64_t n) {
-  absl::Status status = client.BeginSource(SourceOf(source));
+  absl::Status status = client.BeginSource(NumberedSource(source));
   for (int64_t i = 0; i < n && status.ok(); ++i) {
     if (client.Wants({0, source}, i)) {
       status = client.Push({.source_id = {0, source}, .sequence = i, .content_hash = {}, .body = BodyOf(source, i)});
@@ -166,7 +166,7 @@ TEST(UplinkClient, DoesNotRepeatWhatWouldFailAgain) {
   FakeAggregator aggregator;
   aggregator.RefuseWith(absl::InvalidArgumentError("bad run name"));
   UplinkClient client(aggregator.Transport(), FastOptions(), {});
-  EXPECT_TRUE(absl::IsInvalidArgument(client.BeginSource(SourceOf(1))));
+  EXPECT_TRUE(absl::IsInvalidArgument(client.BeginSource(NumberedSource(1))));
   EXPECT_EQ(aggregator.streams(), 1);
 }
 
@@ -174,7 +174,7 @@ TEST(UplinkClient, WithoutATokenOnlyWhoNeverGivesUpTriesAgain) {
   FakeAggregator aggregator;
   aggregator.RefuseWith(absl::UnauthenticatedError("no token"));
   UplinkClient soon(aggregator.Transport(), FastOptions(), {});
-  EXPECT_TRUE(absl::IsUnauthenticated(soon.BeginSource(SourceOf(1))));
+  EXPECT_TRUE(absl::IsUnauthenticated(soon.BeginSource(NumberedSource(1))));
 
   UplinkClientOptions options = FastOptions();
   options.give_up_after_ns.reset();
@@ -237,7 +237,7 @@ TEST(UplinkClient, AStopEndsEveryWait) {
   options.back_off = {.initial_ns = int64_t{3'600'000'000'000}, .max_ns = int64_t{3'600'000'000'000}};
   UplinkClient client(aggregator.Transport(), options, stop.get_token());
   std::thread stopper([&] { stop.request_stop(); });
-  EXPECT_TRUE(absl::IsCancelled(client.BeginSource(SourceOf(1))));
+  EXPECT_TRUE(absl::IsCancelled(client.BeginSource(NumberedSource(1))));
   stopper.join();
 }
 

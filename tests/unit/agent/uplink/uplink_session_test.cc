@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "agent/uplink/retry_hint.h"
+#include "tests/unit/agent/uplink/two_sources.h"
 
 namespace lockstep {
 namespace {
@@ -14,9 +15,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-const Hash128 kA = {0, 1};
-const Hash128 kB = {0, 2};
 
 SourceContext SourceOf(const Hash128& id) {
   SourceContext context;

@@ -12,7 +12,7 @@
 #include "aggregator/store/forwarding_store.h"
 #include "aggregator/store/memory/memory_store.h"
 #include "aggregator/store/sqlite/sqlite_store.h"
-#include "analysis/report/report.h"
+#include "analysis/report/json.h"
 #include "platform/executor.h"
 #include "platform/temp_dir.h"
 

@@ -17,7 +17,7 @@
 namespace lockstep {
 namespace {
 
-FileNote NoteOf(const std::string& path) {
+FileNote UsedNote(const std::string& path) {
   FileNote note;
   note.path = path;
   note.status = "used";
@@ -93,7 +93,7 @@ TEST_F(AnswersTest, NoneOutlivesAChangeOfTheRun) {
   ASSERT_TRUE(store_->PutSource("run", samples::MakeContext(2)).ok());
   EXPECT_EQ(Find(), std::nullopt);
   Keep("of two sources");
-  ASSERT_TRUE(store_->PutFileNote("run", NoteOf("f")).ok());
+  ASSERT_TRUE(store_->PutFileNote("run", UsedNote("f")).ok());
   EXPECT_EQ(Find(), std::nullopt);
   Keep("with a note");
   ASSERT_TRUE(store_->OpenRun("run", 8).ok());

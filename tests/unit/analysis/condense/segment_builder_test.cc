@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/time_units.h"
+
 namespace lockstep {
 namespace {
-
-constexpr int64_t kUs = 1'000;
 
 ActivityRecord Kernel(int32_t stream, int64_t start_ns, int64_t end_ns) {
   ActivityRecord record;

@@ -24,4 +24,7 @@ inline MatchedRun Match(const RunBuilder& builder, bool reversed = false) {
   return out;
 }
 
+// As a filter.
+inline bool EveryInstance(const MatchedInstance&) { return true; }
+
 }  // namespace lockstep

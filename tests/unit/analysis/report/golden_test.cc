@@ -8,7 +8,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "analysis/report/report.h"
+#include "analysis/report/json.h"
 #include "analysis/report/text/text_words.h"
 
 namespace lockstep {
@@ -45,7 +45,7 @@ void ExpectGolden(const fs::path& path, const std::string& text) {
 }
 
 // The document with one view alone.
-Json Only(const Json& document, const std::string& view) {
+Json WithOneView(const Json& document, const std::string& view) {
   Json alone = {{"schema", document.at("schema")}, {"notices", document.at("notices")}, {"run", document.at("run")}};
   alone[view] = document.at(view);
   return alone;
@@ -61,7 +61,7 @@ TEST(Golden, TextIsAsReviewed) {
 TEST(Golden, CsvOfEveryViewIsAsReviewed) {
   const Json document = ReadDocument("tests/golden/all_views.json");
   for (const std::string& view : AllViews()) {
-    const auto csv = RenderCsv(Only(document, view), view, "plain");
+    const auto csv = RenderCsv(WithOneView(document, view), view, "plain");
     ASSERT_TRUE(csv.ok()) << csv.status();
     ExpectGolden("tests/golden/csv/" + view + ".csv", *csv);
   }
@@ -70,11 +70,11 @@ TEST(Golden, CsvOfEveryViewIsAsReviewed) {
 TEST(Golden, NsysCsvIsAsReviewed) {
   const Json document = ReadDocument("tests/golden/all_views.json");
   for (const std::string view : {"kernels", "memory", "host", "nvtx", "launches"}) {
-    const auto csv = RenderCsv(Only(document, view), view, "nsys");
+    const auto csv = RenderCsv(WithOneView(document, view), view, "nsys");
     ASSERT_TRUE(csv.ok()) << csv.status();
     ExpectGolden("tests/golden/csv/nsys_" + view + ".csv", *csv);
   }
-  const auto sizes = RenderCsv(Only(document, "memory"), "memory", "nsys-size");
+  const auto sizes = RenderCsv(WithOneView(document, "memory"), "memory", "nsys-size");
   ASSERT_TRUE(sizes.ok()) << sizes.status();
   ExpectGolden("tests/golden/csv/nsys_size_memory.csv", *sizes);
 }

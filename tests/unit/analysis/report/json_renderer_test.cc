@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "analysis/report/report.h"
+#include "analysis/report/json.h"
 
 namespace lockstep {
 namespace {

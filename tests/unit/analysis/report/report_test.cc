@@ -1,4 +1,4 @@
-#include "analysis/report/report.h"
+#include "analysis/report/json.h"
 
 #include <gtest/gtest.h>
 
@@ -67,14 +67,14 @@ std::vector<std::pair<std::string, std::string>> EachReport(const AnalysisOption
   return out;
 }
 
-AnalysisOptions Views(std::vector<std::string> views) {
+AnalysisOptions OptionsFor(std::vector<std::string> views) {
   AnalysisOptions options;
   options.views = std::move(views);
   return options;
 }
 
 TEST(Report, HoldsOnlyTheViewsAskedFor) {
-  const auto report = Report(Views({"overlap", "idle"}));
+  const auto report = Report(OptionsFor({"overlap", "idle"}));
   ASSERT_TRUE(report.ok()) << report.status();
   std::vector<std::string> keys;
   for (const auto& [key, value] : report->items()) keys.push_back(key);
@@ -84,11 +84,11 @@ TEST(Report, HoldsOnlyTheViewsAskedFor) {
 
 TEST(Report, EachViewOfItsOwnIsWhatItIsAloneAndComesInOrder) {
   InlineExecutor executor;
-  const auto each = EachReport(Views({"all"}), executor);
+  const auto each = EachReport(OptionsFor({"all"}), executor);
   ASSERT_EQ(each.size(), AllViews().size());
   for (size_t i = 0; i < each.size(); ++i) {
     EXPECT_EQ(each[i].first, AllViews()[i]);
-    EXPECT_EQ(each[i].second, RenderJson(Report(Views({AllViews()[i]})).value()));
+    EXPECT_EQ(each[i].second, RenderJson(Report(OptionsFor({AllViews()[i]})).value()));
   }
 }
 
@@ -96,9 +96,9 @@ TEST(Report, EachViewOfItsOwnIsTheSameWhateverTheOrderInWhichTheyAreBuilt) {
   InlineExecutor forward;
   InlineExecutor backward(/*reversed=*/true);
   ThreadPool threads(4);
-  const auto each = EachReport(Views({"all"}), forward);
-  EXPECT_EQ(EachReport(Views({"all"}), backward), each);
-  EXPECT_EQ(EachReport(Views({"all"}), threads), each);
+  const auto each = EachReport(OptionsFor({"all"}), forward);
+  EXPECT_EQ(EachReport(OptionsFor({"all"}), backward), each);
+  EXPECT_EQ(EachReport(OptionsFor({"all"}), threads), each);
 }
 
 // What views tell of themselves stands in the order of the views.
@@ -109,7 +109,7 @@ TEST(Report, IsTheSameWhateverTheOrderInWhichItsViewsAreBuilt) {
   InlineExecutor forward;
   InlineExecutor backward(/*reversed=*/true);
   ThreadPool threads(4);
-  const AnalysisOptions options = Views(AllViews());
+  const AnalysisOptions options = OptionsFor(AllViews());
   const Json report = BuildReport(built.run, built.instances, options, forward).value();
   EXPECT_GT(report["notices"].size(), 1u);
   EXPECT_EQ(BuildReport(built.run, built.instances, options, backward).value(), report);
@@ -117,7 +117,7 @@ TEST(Report, IsTheSameWhateverTheOrderInWhichItsViewsAreBuilt) {
 }
 
 TEST(Report, AcceptsEveryViewAndGivesNoneAsNull) {
-  const auto report = Report(Views(AllViews()));
+  const auto report = Report(OptionsFor(AllViews()));
   ASSERT_TRUE(report.ok()) << report.status();
   for (const std::string& view : AllViews()) {
     ASSERT_TRUE(report->contains(view)) << view;
@@ -126,11 +126,11 @@ TEST(Report, AcceptsEveryViewAndGivesNoneAsNull) {
 }
 
 TEST(Report, RefusesAnUnknownView) {
-  EXPECT_EQ(Report(Views({"colours"})).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Report(OptionsFor({"colours"})).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST(Report, RefusesRanksThatAreNotThere) {
-  AnalysisOptions options = Views({"summary"});
+  AnalysisOptions options = OptionsFor({"summary"});
   options.ranks = {17};
   EXPECT_EQ(Report(options).status().code(), absl::StatusCode::kInvalidArgument);
 }
@@ -141,14 +141,14 @@ TEST(Report, GivesTheSameBytesInAnyOrderOfExecution) {
   BuiltRun built = builder.Build();
   InlineExecutor forward;
   InlineExecutor backward(true);
-  const auto a = BuildReport(built.run, built.instances, Views(AllViews()), forward);
-  const auto b = BuildReport(built.run, built.instances, Views(AllViews()), backward);
+  const auto a = BuildReport(built.run, built.instances, OptionsFor(AllViews()), forward);
+  const auto b = BuildReport(built.run, built.instances, OptionsFor(AllViews()), backward);
   ASSERT_TRUE(a.ok() && b.ok());
   EXPECT_EQ(RenderJson(*a), RenderJson(*b));
 }
 
 TEST(Report, SplitsTheExposedCommunicationOfEveryRankExactly) {
-  const auto report = Report(Views({"overlap", "steps"}));
+  const auto report = Report(OptionsFor({"overlap", "steps"}));
   ASSERT_TRUE(report.ok()) << report.status();
   for (const char* view : {"overlap", "steps"}) {
     for (const Json& row : (*report)[view]) {
@@ -161,7 +161,7 @@ TEST(Report, SplitsTheExposedCommunicationOfEveryRankExactly) {
 }
 
 TEST(Report, FindsThatRankZeroWaitsForRankOne) {
-  const auto report = Report(Views({"summary", "overlap"}));
+  const auto report = Report(OptionsFor({"summary", "overlap"}));
   ASSERT_TRUE(report.ok()) << report.status();
   const Json& culprits = (*report)["summary"]["culprits"];
   ASSERT_EQ(culprits.size(), 1u);
@@ -173,7 +173,7 @@ TEST(Report, FindsThatRankZeroWaitsForRankOne) {
 }
 
 TEST(Report, SaysWhichStepsThereAreWhenNoneIsSelected) {
-  AnalysisOptions options = Views({"overlap"});
+  AnalysisOptions options = OptionsFor({"overlap"});
   options.steps = {8, 9};
   const auto report = Report(options);
   ASSERT_TRUE(report.ok()) << report.status();
@@ -201,7 +201,7 @@ std::string Told(const AnalysisOptions& options, std::string_view view, const Ch
 }
 
 TEST(Report, TheSummarySaysOfWhichStepsItIsWhereARankLacksSome) {
-  AnalysisOptions options = Views({"summary"});
+  AnalysisOptions options = OptionsFor({"summary"});
   options.steps = {0, 1};
   EXPECT_EQ(Told(options, "summary", [](RunBuilder&) {}).find("over the steps"), std::string::npos);
   const auto lacks_the_first = [](RunBuilder& run) {
@@ -212,7 +212,7 @@ TEST(Report, TheSummarySaysOfWhichStepsItIsWhereARankLacksSome) {
 }
 
 TEST(Report, TheSummarySpeaksOfBucketsOnlyWhereItIsMadeOfThem) {
-  AnalysisOptions options = Views({"summary"});
+  AnalysisOptions options = OptionsFor({"summary"});
   options.time_ns = {0, 1'000'000};
   EXPECT_NE(Told(options, "summary", [](RunBuilder&) {}).find("over whole buckets"), std::string::npos);
   const auto of_files = [](RunBuilder& run) {
@@ -226,7 +226,7 @@ TEST(Report, TheSummarySpeaksOfBucketsOnlyWhereItIsMadeOfThem) {
 }
 
 TEST(Report, NamesWhatWasRestricted) {
-  AnalysisOptions options = Views({"overlap"});
+  AnalysisOptions options = OptionsFor({"overlap"});
   options.steps = {1, 1};
   options.ranks = {1};
   const auto report = Report(options);
@@ -237,7 +237,7 @@ TEST(Report, NamesWhatWasRestricted) {
 }
 
 TEST(Report, MatchesTheGoldenOverlap) {
-  const auto report = Report(Views({"overlap"}));
+  const auto report = Report(OptionsFor({"overlap"}));
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_EQ(RenderJson((*report)["overlap"][1]),
             R"({

@@ -1,15 +1,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
+#include <cstdint>
 #include <random>
 
 #include "analysis/stats/sketch.h"
 
 namespace lockstep {
 namespace {
-
-constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
 
 // The definition, in long double: v in (b^i, b^(i+1)], over seconds.
 int16_t IndexByLogarithm(int64_t value) {
@@ -60,13 +58,13 @@ TEST(BucketBounds, HoldEveryValueOfTheBucket) {
 }
 
 TEST(BucketBounds, EdgesBelongToTheBucketAndTheirNeighboursDoNot) {
-  for (int i = BucketIndex(1); i <= BucketIndex(kMax); ++i) {
+  for (int i = BucketIndex(1); i <= BucketIndex(INT64_MAX); ++i) {
     const auto index = static_cast<int16_t>(i);
     const BucketBounds bounds = BoundsOf(index);
     if (bounds.lower == bounds.upper) continue;
     ASSERT_EQ(BucketIndex(bounds.lower + 1), index);
     ASSERT_EQ(BucketIndex(bounds.upper), index);
-    if (bounds.upper < kMax) {
+    if (bounds.upper < INT64_MAX) {
       ASSERT_GT(BucketIndex(bounds.upper + 1), index);
     }
   }
@@ -74,13 +72,13 @@ TEST(BucketBounds, EdgesBelongToTheBucketAndTheirNeighboursDoNot) {
 
 TEST(BucketBounds, TileTheIntegersWithoutHoles) {
   int64_t previous = 0;
-  for (int i = BucketIndex(1); i <= BucketIndex(kMax); ++i) {
+  for (int i = BucketIndex(1); i <= BucketIndex(INT64_MAX); ++i) {
     const BucketBounds bounds = BoundsOf(static_cast<int16_t>(i));
     ASSERT_EQ(bounds.lower, previous);
     ASSERT_GE(bounds.upper, bounds.lower);
     previous = bounds.upper;
   }
-  EXPECT_EQ(previous, kMax);
+  EXPECT_EQ(previous, INT64_MAX);
 }
 
 TEST(BucketBounds, AreEmptyForIndicesThatNoValueHas) {

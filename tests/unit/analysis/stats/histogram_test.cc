@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <random>
 #include <vector>
@@ -13,8 +12,6 @@
 
 namespace lockstep {
 namespace {
-
-constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
 
 using Counts = std::map<int16_t, int64_t>;
 
@@ -85,18 +82,18 @@ TEST(Histogram, HasPlacesForTheLowestTheHighestAndZero) {
   EXPECT_EQ(histogram.front(), kZeroBucket);
   EXPECT_EQ(histogram.back(), kHighestBucket);
   EXPECT_EQ(BucketIndex(1), kLowestBucket);
-  EXPECT_EQ(BucketIndex(kMax), kHighestBucket);
+  EXPECT_EQ(BucketIndex(INT64_MAX), kHighestBucket);
 }
 
 TEST(Histogram, StopsCountingAtTheLargestCountInsteadOfWrapping) {
   Histogram histogram;
-  histogram.Add(3, kMax - 1);
+  histogram.Add(3, INT64_MAX - 1);
   histogram.AddAll(std::vector<int16_t>(5, 3));
-  EXPECT_EQ(CountsOf(histogram), (Counts{{3, kMax}}));
-  histogram.Add(3, kMax);
-  EXPECT_EQ(CountsOf(histogram), (Counts{{3, kMax}}));
+  EXPECT_EQ(CountsOf(histogram), (Counts{{3, INT64_MAX}}));
+  histogram.Add(3, INT64_MAX);
+  EXPECT_EQ(CountsOf(histogram), (Counts{{3, INT64_MAX}}));
   histogram.Merge(histogram);
-  EXPECT_EQ(CountsOf(histogram), (Counts{{3, kMax}}));
+  EXPECT_EQ(CountsOf(histogram), (Counts{{3, INT64_MAX}}));
 }
 
 TEST(Histogram, MergedWithItselfCountsTwice) {

@@ -14,7 +14,7 @@ namespace {
 using testing::HasSubstr;
 
 // Values of a skewed distribution, the same on every machine.
-Sketch SketchOf(int64_t count, int64_t distinct, bool forget = false) {
+Sketch SkewedSketch(int64_t count, int64_t distinct, bool forget = false) {
   Sketch sketch;
   uint64_t state = static_cast<uint64_t>(count * 31 + distinct);
   for (int64_t i = 0; i < count; ++i) {
@@ -52,8 +52,8 @@ std::vector<Sketch> ManySketches() {
   std::vector<Sketch> sketches;
   for (const int64_t count : {1, 2, 3, 4, 5, 9, 10, 19, 20, 21, 99, 100, 101, 999, 1'000, 1'001, 5'000}) {
     for (const int64_t distinct : {1, 2, 7, 300, 100'000}) {
-      sketches.push_back(SketchOf(count, distinct));
-      sketches.push_back(SketchOf(count, distinct, true));
+      sketches.push_back(SkewedSketch(count, distinct));
+      sketches.push_back(SkewedSketch(count, distinct, true));
     }
   }
   Sketch zeros;
@@ -90,8 +90,8 @@ TEST(QuantileSummary, ComesBackFromItsFacts) {
 }
 
 TEST(QuantileSummary, ADifferenceInAnyFactIsNoEquality) {
-  const QuantileSummary summary(SketchOf(500, 300));
-  Sketch other = SketchOf(500, 300);
+  const QuantileSummary summary(SkewedSketch(500, 300));
+  Sketch other = SkewedSketch(500, 300);
   other.Add(5);
   EXPECT_FALSE(summary == QuantileSummary(other));
 }
@@ -107,7 +107,7 @@ void ExpectRefused(const Sketch& sketch, Change change, const std::string& words
 
 TEST(QuantileSummary, FactsThatNoValuesHaveAreRefused) {
   using Facts = QuantileSummary::Facts;
-  const Sketch exact = SketchOf(500, 300);
+  const Sketch exact = SkewedSketch(500, 300);
   ExpectRefused(
       exact, [](Facts& f) { f.count = 0; }, "count 0");
   ExpectRefused(
@@ -132,7 +132,7 @@ TEST(QuantileSummary, FactsThatNoValuesHaveAreRefused) {
 
 TEST(QuantileSummary, BucketsThatNoValuesHaveAreRefused) {
   using Facts = QuantileSummary::Facts;
-  const Sketch histogram = SketchOf(5'000, 100'000);
+  const Sketch histogram = SkewedSketch(5'000, 100'000);
   ASSERT_FALSE(histogram.exact());
   ExpectRefused(
       histogram, [](Facts& f) { f.buckets.pop_back(); }, "4 buckets");

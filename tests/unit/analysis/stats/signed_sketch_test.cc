@@ -17,7 +17,7 @@ std::vector<int64_t> SomeValues(size_t count, int64_t reach) {
   return out;
 }
 
-SignedSketch SketchOf(const std::vector<int64_t>& values) {
+SignedSketch SignedSketchOf(const std::vector<int64_t>& values) {
   SignedSketch sketch;
   for (const int64_t v : values) sketch.Add(v);
   return sketch;
@@ -25,7 +25,7 @@ SignedSketch SketchOf(const std::vector<int64_t>& values) {
 
 TEST(SignedSketch, OrderStatisticsRunFromTheMostNegativeToTheLargest) {
   std::vector<int64_t> values = SomeValues(500, 300);
-  const SignedSketch sketch = SketchOf(values);
+  const SignedSketch sketch = SignedSketchOf(values);
   std::sort(values.begin(), values.end());
   for (size_t k = 1; k <= values.size(); ++k) {
     ASSERT_EQ(sketch.OrderStatistic(static_cast<int64_t>(k)).value, values[k - 1]);
@@ -36,7 +36,7 @@ TEST(SignedSketch, OrderStatisticsRunFromTheMostNegativeToTheLargest) {
 
 TEST(SignedSketch, BoundsOfAHistogramHoldTheTrueValue) {
   std::vector<int64_t> values = SomeValues(6'000, 1'000'000'000);
-  const SignedSketch sketch = SketchOf(values);
+  const SignedSketch sketch = SignedSketchOf(values);
   ASSERT_FALSE(sketch.exact());
   std::sort(values.begin(), values.end());
   for (const double q : {0.5, 0.9, 0.95, 0.99, 0.999}) {
@@ -54,7 +54,7 @@ TEST(SignedSketch, MeanAndDeviationEqualTheNaiveOnes) {
   const double mean = sum / 400;
   double squares = 0;
   for (const int64_t v : values) squares += (static_cast<double>(v) - mean) * (static_cast<double>(v) - mean);
-  const SignedSketch sketch = SketchOf(values);
+  const SignedSketch sketch = SignedSketchOf(values);
   EXPECT_NEAR(sketch.mean(), mean, 1e-9);
   EXPECT_NEAR(sketch.stddev(), std::sqrt(squares / 399), 1e-6);
 }
@@ -63,17 +63,18 @@ TEST(SignedSketch, MergingEqualsAddingAll) {
   const std::vector<int64_t> values = SomeValues(300, 90);
   SignedSketch merged;
   for (size_t i = 0; i < values.size(); i += 50) {
-    merged.Merge(SketchOf({values.begin() + static_cast<int64_t>(i), values.begin() + static_cast<int64_t>(i) + 50}));
+    merged.Merge(
+        SignedSketchOf({values.begin() + static_cast<int64_t>(i), values.begin() + static_cast<int64_t>(i) + 50}));
   }
-  const SignedSketch whole = SketchOf(values);
+  const SignedSketch whole = SignedSketchOf(values);
   EXPECT_EQ(merged.count(), whole.count());
   EXPECT_EQ(merged.sum(), whole.sum());
   for (int64_t k = 1; k <= 300; ++k) EXPECT_EQ(merged.OrderStatistic(k).value, whole.OrderStatistic(k).value);
 }
 
 TEST(SignedSketch, APercentileNeedsEnoughValues) {
-  EXPECT_FALSE(SketchOf(SomeValues(9, 5)).Quantile(0.9).has_value());
-  EXPECT_TRUE(SketchOf(SomeValues(10, 5)).Quantile(0.9).has_value());
+  EXPECT_FALSE(SignedSketchOf(SomeValues(9, 5)).Quantile(0.9).has_value());
+  EXPECT_TRUE(SignedSketchOf(SomeValues(10, 5)).Quantile(0.9).has_value());
 }
 
 TEST(SignedSketch, ManyAtOnceGiveWhatOneByOneDoes) {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <cstdint>
 #include <random>
 #include <set>
 #include <span>
@@ -15,7 +15,6 @@
 namespace lockstep {
 namespace {
 
-constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
 constexpr int64_t kMaxSane = int64_t{1} << 46;  // ns: 19 hours
 
 // Durations of several magnitudes, some of them zero.
@@ -183,17 +182,17 @@ TEST(Sketch, SumBeyondSixtyFourBitsIsToldAndTheMeanStaysRight) {
   EXPECT_TRUE(sketch.sum_fits());
   sketch.Add(int64_t{1} << 61, 5);
   EXPECT_FALSE(sketch.sum_fits());
-  EXPECT_EQ(sketch.sum(), kMax);
+  EXPECT_EQ(sketch.sum(), INT64_MAX);
   EXPECT_EQ(sketch.mean(), std::ldexp(1.0, 61));
 }
 
 TEST(Sketch, TotalsStopInsteadOfWrapping) {
   Sketch sketch;
-  for (int i = 0; i < 4; ++i) sketch.Add(kMax, kMax);
-  EXPECT_EQ(sketch.count(), kMax);
+  for (int i = 0; i < 4; ++i) sketch.Add(INT64_MAX, INT64_MAX);
+  EXPECT_EQ(sketch.count(), INT64_MAX);
   EXPECT_TRUE(sketch.sum_of_squares() == ~uint128{0});
-  EXPECT_EQ(sketch.OrderStatistic(kMax).value, kMax);
-  EXPECT_EQ(sketch.ExcessOver(1, 0).value, kMax);
+  EXPECT_EQ(sketch.OrderStatistic(INT64_MAX).value, INT64_MAX);
+  EXPECT_EQ(sketch.ExcessOver(1, 0).value, INT64_MAX);
   EXPECT_GE(sketch.stddev(), 0);
 }
 
@@ -395,7 +394,7 @@ TEST(Sketch, CountAboveABucketIsTheSameInBothForms) {
   const Sketch exact = SketchOf(values);
   Sketch histogram = exact;
   histogram.ForgetExact();
-  for (const int64_t v : {int64_t{0}, int64_t{1}, int64_t{50'000}, int64_t{2'000'000}, kMax}) {
+  for (const int64_t v : {int64_t{0}, int64_t{1}, int64_t{50'000}, int64_t{2'000'000}, INT64_MAX}) {
     const int16_t index = BucketIndex(v);
     const auto truth =
         std::count_if(values.begin(), values.end(), [index](int64_t x) { return BucketIndex(x) > index; });
@@ -410,7 +409,7 @@ TEST(SketchCodec, BringsBackEverySketch) {
   Sketch forgotten;
   forgotten.ForgetExact();
   Sketch huge;
-  huge.Add(kMax, 1'000);
+  huge.Add(INT64_MAX, 1'000);
   huge.ForgetExact();
   for (const Sketch& sketch : {Sketch(), forgotten, huge, SketchOf({0}), SketchOf(RandomValues(7, 500, 1'000'000)),
                                SketchOf(RandomValues(8, 9'000, 1'000'000))}) {

@@ -31,7 +31,7 @@ SimulatorOptions Moe(std::vector<Spec> causes) {
           .seed = 3,
           .causes = std::move(causes)};
 }
-SimulatorOptions Pipeline(std::vector<Spec> causes) {
+SimulatorOptions CausedPipeline(std::vector<Spec> causes) {
   return {.program = ProgramKind::kPipeline,
           .tp = 2,
           .pp = 4,
@@ -61,7 +61,7 @@ TEST(Causes, EveryKindCostsTimeAndIsUndoneByLeavingItOut) {
       SmallDecode({Of("memory_bound", {})}),
       Moe({Of("slow_rail", {{"rail", "1"}, {"factor", "5"}})}),
       Moe({Of("expert_imbalance", {{"skew", "1.5"}})}),
-      Pipeline({Of("stage_imbalance", {{"stage", "2"}, {"factor", "1.6"}})}),
+      CausedPipeline({Of("stage_imbalance", {{"stage", "2"}, {"factor", "1.6"}})}),
   };
   for (const SimulatorOptions& options : runs) {
     const CausedRun run(options);
@@ -244,7 +244,7 @@ TEST(Causes, ARailIsALocalIndexOfEveryHost) {
 }
 
 TEST(Causes, AStageIsAllItsRanks) {
-  const CausedRun run(Pipeline({Of("stage_imbalance", {{"stage", "1"}})}));
+  const CausedRun run(CausedPipeline({Of("stage_imbalance", {{"stage", "1"}})}));
   EXPECT_THAT(run.causes.front().ranks, ElementsAre(2, 3));
   EXPECT_EQ(run.causes.front().scope, "stage");
 }

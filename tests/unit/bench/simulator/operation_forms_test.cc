@@ -15,15 +15,15 @@
 #include "bench/simulator/command/simulate_command.h"
 #include "platform/sqlite.h"
 #include "tests/unit/bench/simulator/simulator_fixture.h"
+#include "tests/unit/bench/simulator/written_traces.h"
 
 namespace lockstep {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 using ::testing::ElementsAre;
 
-void Simulate(SimulatorOptions options) {
+void WritePlainTraces(SimulatorOptions options) {
   options.argv = {"lockstep-simulate"};
   options.gzip = false;
   ASSERT_TRUE(CompleteLayout(options).ok());
@@ -47,12 +47,6 @@ std::vector<Json> Kernels(const std::string& path, const std::string& part) {
   return found;
 }
 
-Database OpenExport(const std::string& path) {
-  auto db = Database::Open(path, Database::Mode::kImmutableReadOnly);
-  EXPECT_TRUE(db.ok()) << db.status();
-  return *std::move(db);
-}
-
 std::vector<std::string> Texts(Database& db, const std::string& sql) {
   std::vector<std::string> texts;
   auto statement = db.Prepare(sql);
@@ -62,7 +56,7 @@ std::vector<std::string> Texts(Database& db, const std::string& sql) {
   }
   return texts;
 }
-int64_t Number(Database& db, const std::string& sql) {
+int64_t RequiredNumber(Database& db, const std::string& sql) {
   auto statement = db.Prepare(sql);
   EXPECT_TRUE(statement.ok()) << statement.status();
   const auto more = statement->Step();
@@ -70,13 +64,13 @@ int64_t Number(Database& db, const std::string& sql) {
   return statement->Int(0);
 }
 
-SimulatorOptions Pipeline(const std::string& out) {
+SimulatorOptions PipelineInto(const std::string& out) {
   return {.program = ProgramKind::kPipeline, .tp = 1, .pp = 3, .steps = 1, .layers = 3, .micro_batches = 4, .out = out};
 }
 
 TEST(KinetoPairs, SendsNameTheirTargetAndReceivesTheirSource) {
   const ScratchFolder dir;
-  Simulate(Pipeline(dir / "k"));
+  WritePlainTraces(PipelineInto(dir / "k"));
   int sends = 0;
   for (const Json& kernel : Kernels(dir / "k/rank1.json", "SendRecv")) {
     const Json& args = kernel.at("args");
@@ -94,7 +88,7 @@ TEST(KinetoPairs, SendsNameTheirTargetAndReceivesTheirSource) {
 
 TEST(KinetoPairs, CoalescedKernelsBearNoMetadataTheirCallsDo) {
   const ScratchFolder dir;
-  Simulate(Pipeline(dir / "k"));
+  WritePlainTraces(PipelineInto(dir / "k"));
   int bare = 0;
   for (const Json& kernel : Kernels(dir / "k/rank1.json", "SendRecv")) {
     bare += kernel.at("args").contains("Collective name") ? 0 : 1;
@@ -114,10 +108,10 @@ TEST(KinetoPairs, CoalescedKernelsBearNoMetadataTheirCallsDo) {
 
 TEST(NsysPairs, CallsThatShareAKernelStandInAGroup) {
   const ScratchFolder dir;
-  SimulatorOptions options = Pipeline(dir / "n");
+  SimulatorOptions options = PipelineInto(dir / "n");
   options.form = TraceForm::kNsys;
   options.ids = IdLevel::kGroups;
-  Simulate(options);
+  WritePlainTraces(options);
   Database db = OpenExport(dir / "n/rank0-2.sqlite");
   const std::vector<std::string> names =
       Texts(db,
@@ -136,9 +130,9 @@ TEST(NsysPairs, CallsThatShareAKernelStandInAGroup) {
 
 TEST(NsysPairs, BothSidesOfAPairHaveOneOperationId) {
   const ScratchFolder dir;
-  SimulatorOptions options = Pipeline(dir / "n");
+  SimulatorOptions options = PipelineInto(dir / "n");
   options.form = TraceForm::kNsys;
-  Simulate(options);
+  WritePlainTraces(options);
   Database db = OpenExport(dir / "n/rank0-2.sqlite");
   std::map<uint64_t, int> sides;
   for (const std::string& text : Texts(db, "SELECT jsonText FROM NVTX_EVENTS WHERE jsonText IS NOT NULL")) {
@@ -152,7 +146,8 @@ TEST(NsysPairs, BothSidesOfAPairHaveOneOperationId) {
 
 TEST(KinetoExchange, ShowsWhatEachRankSends) {
   const ScratchFolder dir;
-  Simulate({.program = ProgramKind::kMoe, .tp = 1, .dp = 4, .ep = 4, .steps = 1, .layers = 1, .out = dir / "k"});
+  WritePlainTraces(
+      {.program = ProgramKind::kMoe, .tp = 1, .dp = 4, .ep = 4, .steps = 1, .layers = 1, .out = dir / "k"});
   std::set<int64_t> sizes;
   for (int rank = 0; rank < 4; ++rank) {
     const std::string path = dir / ("k/rank" + std::to_string(rank) + ".json");
@@ -165,14 +160,14 @@ TEST(KinetoExchange, ShowsWhatEachRankSends) {
 
 TEST(NsysExchange, SendsToAPeerWhatThePeerReceives) {
   const ScratchFolder dir;
-  Simulate({.program = ProgramKind::kMoe,
-            .tp = 1,
-            .dp = 4,
-            .ep = 4,
-            .steps = 1,
-            .layers = 1,
-            .form = TraceForm::kNsys,
-            .out = dir / "n"});
+  WritePlainTraces({.program = ProgramKind::kMoe,
+                    .tp = 1,
+                    .dp = 4,
+                    .ep = 4,
+                    .steps = 1,
+                    .layers = 1,
+                    .form = TraceForm::kNsys,
+                    .out = dir / "n"});
   Database db = OpenExport(dir / "n/rank0-3.sqlite");
   std::multiset<int64_t> sent;
   std::multiset<int64_t> received;
@@ -190,15 +185,15 @@ TEST(NsysExchange, SendsToAPeerWhatThePeerReceives) {
 TEST(CustomKernels, BearNoMetadataAtAnyLevel) {
   const ScratchFolder dir;
   SimulatorOptions options{.tp = 2, .steps = 1, .layers = 2, .all_reduce = AllReduceKind::kCustom, .out = dir / "k"};
-  Simulate(options);
+  WritePlainTraces(options);
   const std::vector<Json> kernels = Kernels(dir / "k/rank0.json", "cross_device_reduce_1stage");
   EXPECT_EQ(kernels.size(), 5U);
   for (const Json& kernel : kernels) EXPECT_FALSE(kernel.at("args").contains("Process Group Name"));
   options.form = TraceForm::kNsys;
   options.out = dir / "n";
-  Simulate(options);
+  WritePlainTraces(options);
   Database db = OpenExport(dir / "n/rank0-1.sqlite");
-  EXPECT_EQ(Number(db, "SELECT count(*) FROM NVTX_EVENTS WHERE jsonText IS NOT NULL"), 0);
+  EXPECT_EQ(RequiredNumber(db, "SELECT count(*) FROM NVTX_EVENTS WHERE jsonText IS NOT NULL"), 0);
 }
 
 SimulatorOptions Graphs(const std::string& out) {
@@ -207,23 +202,27 @@ SimulatorOptions Graphs(const std::string& out) {
 
 TEST(NsysGraphs, NodesOfALaunchShareItsCorrelation) {
   const ScratchFolder dir;
-  Simulate(Graphs(dir / "n"));
+  WritePlainTraces(Graphs(dir / "n"));
   Database db = OpenExport(dir / "n/rank0-1.sqlite");
-  EXPECT_EQ(Number(db,
-                   "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME JOIN StringIds ON id = nameId WHERE value LIKE "
-                   "'cudaGraphLaunch%'"),
-            6);
-  EXPECT_EQ(Number(db, "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE graphNodeId IS NULL"), 0);
-  EXPECT_EQ(Number(db, "SELECT count(DISTINCT globalPid || '/' || correlationId) FROM CUPTI_ACTIVITY_KIND_KERNEL"), 6);
+  EXPECT_EQ(
+      RequiredNumber(db,
+                     "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME JOIN StringIds ON id = nameId WHERE value LIKE "
+                     "'cudaGraphLaunch%'"),
+      6);
+  EXPECT_EQ(RequiredNumber(db, "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE graphNodeId IS NULL"), 0);
+  EXPECT_EQ(
+      RequiredNumber(db, "SELECT count(DISTINCT globalPid || '/' || correlationId) FROM CUPTI_ACTIVITY_KIND_KERNEL"),
+      6);
   // Every replay has the same nodes, in the same order.
-  EXPECT_EQ(Number(db,
-                   "SELECT count(*) FROM (SELECT graphNodeId, count(*) AS n FROM CUPTI_ACTIVITY_KIND_KERNEL GROUP "
-                   "BY graphNodeId) WHERE n <> 6"),
-            0);
-  EXPECT_EQ(Number(db,
-                   "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL a JOIN CUPTI_ACTIVITY_KIND_KERNEL b ON "
-                   "a.globalPid = b.globalPid AND a.correlationId = b.correlationId AND a.graphNodeId < "
-                   "b.graphNodeId AND a.start > b.start"),
+  EXPECT_EQ(
+      RequiredNumber(db,
+                     "SELECT count(*) FROM (SELECT graphNodeId, count(*) AS n FROM CUPTI_ACTIVITY_KIND_KERNEL GROUP "
+                     "BY graphNodeId) WHERE n <> 6"),
+      0);
+  EXPECT_EQ(RequiredNumber(db,
+                           "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL a JOIN CUPTI_ACTIVITY_KIND_KERNEL b ON "
+                           "a.globalPid = b.globalPid AND a.correlationId = b.correlationId AND a.graphNodeId < "
+                           "b.graphNodeId AND a.start > b.start"),
             0);
   EXPECT_THAT(Texts(db, "SELECT value FROM META_DATA_CAPTURE WHERE name LIKE '%GRAPH_TRACE_OPTIONS:MODE'"),
               ElementsAre("Node"));
@@ -231,25 +230,25 @@ TEST(NsysGraphs, NodesOfALaunchShareItsCorrelation) {
 
 TEST(NsysGraphs, OpaqueOnesAreOneSpanALaunch) {
   const ScratchFolder dir;
-  Simulate(Graphs(dir / "nodes"));
+  WritePlainTraces(Graphs(dir / "nodes"));
   SimulatorOptions options = Graphs(dir / "spans");
   options.defects = {{"opaque_graphs", {}}};
-  Simulate(options);
+  WritePlainTraces(options);
   Database nodes = OpenExport(dir / "nodes/rank0-1.sqlite");
   Database spans = OpenExport(dir / "spans/rank0-1.sqlite");
-  EXPECT_EQ(Number(spans, "SELECT count(*) FROM sqlite_master WHERE name = 'CUPTI_ACTIVITY_KIND_KERNEL'"), 0);
-  EXPECT_EQ(Number(spans, "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE"), 6);
-  EXPECT_EQ(Number(spans, "SELECT min(start) FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE"),
-            Number(nodes, "SELECT min(start) FROM CUPTI_ACTIVITY_KIND_KERNEL"));
-  EXPECT_EQ(Number(spans, "SELECT max(end) FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE"),
-            Number(nodes, "SELECT max(end) FROM CUPTI_ACTIVITY_KIND_KERNEL"));
+  EXPECT_EQ(RequiredNumber(spans, "SELECT count(*) FROM sqlite_master WHERE name = 'CUPTI_ACTIVITY_KIND_KERNEL'"), 0);
+  EXPECT_EQ(RequiredNumber(spans, "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE"), 6);
+  EXPECT_EQ(RequiredNumber(spans, "SELECT min(start) FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE"),
+            RequiredNumber(nodes, "SELECT min(start) FROM CUPTI_ACTIVITY_KIND_KERNEL"));
+  EXPECT_EQ(RequiredNumber(spans, "SELECT max(end) FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE"),
+            RequiredNumber(nodes, "SELECT max(end) FROM CUPTI_ACTIVITY_KIND_KERNEL"));
 }
 
 TEST(KinetoGraphs, ReplayedKernelsNameTheirNodeAndNoOperator) {
   const ScratchFolder dir;
   SimulatorOptions options = Graphs(dir / "k");
   options.form = TraceForm::kKineto;
-  Simulate(options);
+  WritePlainTraces(options);
   std::set<int64_t> correlations;
   for (const Json& kernel : Kernels(dir / "k/rank0.json", "")) {
     EXPECT_TRUE(kernel.at("args").contains("graph node id"));
@@ -264,7 +263,7 @@ TEST(MoreWork, ShowsInGrids) {
   const ScratchFolder dir;
   SimulatorOptions options{.program = ProgramKind::kTrain, .tp = 2, .steps = 1, .layers = 1, .out = dir / "k"};
   options.causes = {{"more_work", {{"rank", "1"}, {"factor", "1.5"}}}};
-  Simulate(options);
+  WritePlainTraces(options);
   const auto grid = [&](int rank) {
     const std::string path = dir / ("k/rank" + std::to_string(rank) + ".json");
     return Kernels(path, "nvjet_tst_256x128").front().at("args").at("grid").at(0).get<int>();

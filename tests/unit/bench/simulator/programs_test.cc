@@ -13,6 +13,7 @@
 #include "bench/simulator/engine/exchange.h"
 #include "bench/simulator/engine/op_draws.h"
 #include "bench/simulator/engine/simulation.h"
+#include "tests/unit/bench/simulator/simulator_fixture.h"
 
 namespace lockstep {
 namespace {
@@ -218,16 +219,6 @@ TEST(Programs, CustomAllReducesBearTheNamesThatAreKnown) {
   EXPECT_EQ(known.dtype, DataType::kBfloat16);
   EXPECT_FALSE(TellsGroup(op));
 }
-
-// Ops given one by one.
-class GivenProgram : public StepProgram {
- public:
-  explicit GivenProgram(std::vector<StepOps> by_rank) : by_rank_(std::move(by_rank)) { kernels_.resize(1); }
-  const StepOps& StepOf(int32_t, int32_t rank) const override { return by_rank_[static_cast<size_t>(rank)]; }
-
- private:
-  std::vector<StepOps> by_rank_;
-};
 
 // Rank 0 sends, rank 1 comes to receive a millisecond later.
 std::vector<RankTimeline> SendToALateReceiver(int64_t bytes) {

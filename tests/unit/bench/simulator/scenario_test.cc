@@ -16,10 +16,10 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 SimulatorOptions Decode() { return {.tp = 8, .steps = 8, .layers = 4, .seed = 11}; }
-SimulatorOptions Train() {
+SimulatorOptions PlainTrain() {
   return {.program = ProgramKind::kTrain, .tp = 2, .dp = 4, .hosts = 2, .steps = 5, .layers = 4, .seed = 11};
 }
-SimulatorOptions Pipeline() {
+SimulatorOptions PlainPipeline() {
   return {.program = ProgramKind::kPipeline, .tp = 2, .pp = 4, .hosts = 2, .steps = 3, .layers = 8, .seed = 11};
 }
 
@@ -81,7 +81,7 @@ TEST(Scenario, AConditionOfAllRanksLeadsToItsOwnFindingWithItsWhatIfTruth) {
 }
 
 TEST(Scenario, UnevenMessagesAreAFindingEvenWhereTheyCostNothing) {
-  SimulatorOptions options = Train();
+  SimulatorOptions options = PlainTrain();
   options.causes = {{"uneven_traffic", {}}};
   EXPECT_THAT(ExpectedFindings(Made(options)->truth), ::testing::ElementsAre("nccl_imbalance"));
 }
@@ -102,14 +102,14 @@ TEST(Scenario, OpaqueGraphsAreAFinding) {
 }
 
 TEST(Scenario, PromptsBetweenTrainingStepsAreRefused) {
-  SimulatorOptions options = Train();
+  SimulatorOptions options = PlainTrain();
   ASSERT_TRUE(CompleteLayout(options).ok());
   options.causes = {{"prefill_mix", {}}};
   EXPECT_THAT(std::string(CheckPlaces(options).message()), ::testing::HasSubstr("needs --program decode"));
 }
 
 TEST(Scenario, EveryInstanceHasItsMembersOnceByRank) {
-  for (const SimulatorOptions& options : {Decode(), Train(), Pipeline()}) {
+  for (const SimulatorOptions& options : {Decode(), PlainTrain(), PlainPipeline()}) {
     const auto run = Made(options);
     ASSERT_GT(run->instances.size(), 40U);
     for (const TrueInstance& instance : run->instances) {
@@ -133,7 +133,7 @@ TEST(Scenario, EveryInstanceHasItsMembersOnceByRank) {
 }
 
 TEST(Scenario, InstancesOfACommunicatorAreNumberedInOrderOfTime) {
-  const auto run = Made(Pipeline());
+  const auto run = Made(PlainPipeline());
   std::map<uint32_t, std::pair<int64_t, int64_t>> last;  // index and last arrival
   for (const TrueInstance& instance : run->instances) {
     int64_t arrival = INT64_MIN;
@@ -150,7 +150,7 @@ TEST(Scenario, InstancesOfACommunicatorAreNumberedInOrderOfTime) {
 }
 
 TEST(Scenario, ActivitiesPointToTheInstanceThatHoldsThem) {
-  const auto run = Made(Pipeline());
+  const auto run = Made(PlainPipeline());
   size_t found = 0;
   for (size_t rank = 0; rank < run->recorded.size(); ++rank) {
     for (size_t i = 0; i < run->recorded[rank].activities.size(); ++i) {
@@ -261,7 +261,7 @@ TEST(Defects, AbsurdTimesAreOfEveryKind) {
 }
 
 TEST(Defects, StaggeredWindowsBeginAndEndApart) {
-  const auto run = Made(With(Train(), {{"stagger", {{"s", "2"}}}}));
+  const auto run = Made(With(PlainTrain(), {{"stagger", {{"s", "2"}}}}));
   std::set<int64_t> begins;
   for (const TruthOfRank& rank : run->truth.ranks) begins.insert(rank.first_ns);
   EXPECT_GT(begins.size(), 4U);
@@ -273,7 +273,7 @@ TEST(Defects, StaggeredWindowsBeginAndEndApart) {
 }
 
 TEST(Defects, RanksOfAnNsysHostShareTheirWindow) {
-  SimulatorOptions options = With(Train(), {{"stagger", {{"s", "2"}}}});
+  SimulatorOptions options = With(PlainTrain(), {{"stagger", {{"s", "2"}}}});
   options.form = TraceForm::kNsys;
   const auto run = Made(options);
   const auto shift = [&](size_t rank) { return run->truth.ranks[rank].first_ns - run->truth.start_ns > 1'000'000; };
@@ -283,7 +283,7 @@ TEST(Defects, RanksOfAnNsysHostShareTheirWindow) {
 }
 
 TEST(Defects, ADecoyIsASecondJobThatSharesNothing) {
-  const auto run = Made(With(Train(), {{"decoy", {}}}));
+  const auto run = Made(With(PlainTrain(), {{"decoy", {}}}));
   ASSERT_EQ(run->cluster.world(), 16);
   EXPECT_EQ(run->cluster.hosts, 4);
   std::map<std::string, int> names;
@@ -300,8 +300,8 @@ TEST(Defects, ADecoyIsASecondJobThatSharesNothing) {
 }
 
 TEST(Defects, ADecoyLeavesTheFirstJobAsItWas) {
-  const auto alone = Made(Train());
-  const auto both = Made(With(Train(), {{"decoy", {}}}));
+  const auto alone = Made(PlainTrain());
+  const auto both = Made(With(PlainTrain(), {{"decoy", {}}}));
   for (size_t rank = 0; rank < 8; ++rank) {
     const auto& a = alone->recorded[rank].activities;
     const auto& b = both->recorded[rank].activities;
@@ -311,7 +311,7 @@ TEST(Defects, ADecoyLeavesTheFirstJobAsItWas) {
 }
 
 TEST(Defects, AHostThatIsAlwaysLastIs) {
-  const auto run = Made(With(Train(), {{"always_last", {{"host", "1"}, {"us", "150"}}}}));
+  const auto run = Made(With(PlainTrain(), {{"always_last", {{"host", "1"}, {"us", "150"}}}}));
   int last = 0;
   int of = 0;
   for (const TrueInstance& instance : run->instances) {

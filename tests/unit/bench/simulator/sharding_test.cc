@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-SimulatorOptions Train(Sharding shard, int32_t layers) {
+SimulatorOptions ShardedTrain(Sharding shard, int32_t layers) {
   return {.program = ProgramKind::kTrain, .tp = 1, .dp = 4, .steps = 1, .layers = layers, .seed = 3, .shard = shard};
 }
 
@@ -27,7 +27,7 @@ int Count(const StepOps& step, CollectiveOp collective) {
 }
 
 TEST(FullSharding, LayersAreGatheredTwiceAndTheirGradientsScatteredOnce) {
-  const CausedRun run(Train(Sharding::kFull, 6));
+  const CausedRun run(ShardedTrain(Sharding::kFull, 6));
   const StepOps& step = run.program->StepOf(0, 0);
   EXPECT_EQ(Count(step, CollectiveOp::kAllGather), 12);
   EXPECT_EQ(Count(step, CollectiveOp::kReduceScatter), 6);
@@ -53,7 +53,7 @@ Done DoneBy(const CausedRun& run, const RankTimeline& timeline) {
 }
 
 TEST(FullSharding, NoLayerBeginsBeforeItsParametersHaveCome) {
-  const CausedRun run(Train(Sharding::kFull, 6));
+  const CausedRun run(ShardedTrain(Sharding::kFull, 6));
   const Done done = DoneBy(run, run.Simulated()[0]);
   ASSERT_EQ(done.norms.size(), 12U);
   for (size_t layer = 0; layer < 6; ++layer) {
@@ -62,7 +62,7 @@ TEST(FullSharding, NoLayerBeginsBeforeItsParametersHaveCome) {
 }
 
 TEST(FullSharding, TheNextLayersParametersComeUnderThisLayersWork) {
-  const CausedRun run(Train(Sharding::kFull, 6));
+  const CausedRun run(ShardedTrain(Sharding::kFull, 6));
   const Done done = DoneBy(run, run.Simulated()[0]);
   for (size_t layer = 0; layer + 1 < 6; ++layer) {
     EXPECT_LT(done.gathers[layer + 1].start_ns, done.norms[2 * layer + 1].start_ns) << layer;
@@ -70,7 +70,7 @@ TEST(FullSharding, TheNextLayersParametersComeUnderThisLayersWork) {
 }
 
 TEST(OptimizerSharding, OwnersTakeTurns) {
-  const CausedRun run(Train(Sharding::kOptimizer, 20));
+  const CausedRun run(ShardedTrain(Sharding::kOptimizer, 20));
   std::vector<int32_t> reduced;
   std::vector<int32_t> broadcast;
   for (const Op& op : run.program->StepOf(0, 2).ops) {
@@ -84,7 +84,7 @@ TEST(OptimizerSharding, OwnersTakeTurns) {
 
 TEST(OptimizerSharding, KernelNamesTellBroadcastsAndReductions) {
   for (const int32_t year : {2021, 2026}) {
-    SimulatorOptions options = Train(Sharding::kOptimizer, 4);
+    SimulatorOptions options = ShardedTrain(Sharding::kOptimizer, 4);
     options.kineto_version = year;
     const CausedRun run(options);
     std::set<CollectiveOp> seen;
@@ -96,16 +96,6 @@ TEST(OptimizerSharding, KernelNamesTellBroadcastsAndReductions) {
     EXPECT_THAT(seen, ElementsAre(CollectiveOp::kAllReduce, CollectiveOp::kBroadcast, CollectiveOp::kReduce));
   }
 }
-
-// Ops given one by one.
-class GivenProgram : public StepProgram {
- public:
-  explicit GivenProgram(std::vector<StepOps> by_rank) : by_rank_(std::move(by_rank)) { kernels_.resize(1); }
-  const StepOps& StepOf(int32_t, int32_t rank) const override { return by_rank_[static_cast<size_t>(rank)]; }
-
- private:
-  std::vector<StepOps> by_rank_;
-};
 
 constexpr int32_t kRoot = 2;
 constexpr int64_t kSmall = 4'096;
@@ -192,7 +182,7 @@ TEST(Lengths, RanksOfOneReplicaWorkAlikeAndReplicasDiffer) {
 }
 
 TEST(Lengths, TheyAreThereWithoutTheCauseToo) {
-  SimulatorOptions options = Train(Sharding::kNone, 2);
+  SimulatorOptions options = ShardedTrain(Sharding::kNone, 2);
   options.causes = {{"more_work", {{"rank", "1"}, {"factor", "1.2"}}}};
   const CausedRun run(options);
   CauseEffects with = run.Effects();

@@ -17,7 +17,7 @@
 namespace lockstep {
 namespace {
 
-SimulatorOptions Train(std::vector<Spec> causes = {}) {
+SimulatorOptions EightRankTrain(std::vector<Spec> causes = {}) {
   return {.program = ProgramKind::kTrain,
           .tp = 4,
           .dp = 2,
@@ -38,7 +38,7 @@ struct Member {
 };
 // Members by (meeting, ordinal).
 using InstanceMap = std::map<std::pair<uint32_t, size_t>, std::vector<Member>>;
-InstanceMap Instances(const CausedRun& run, const std::vector<RankTimeline>& ranks) {
+InstanceMap InstancesOf(const CausedRun& run, const std::vector<RankTimeline>& ranks) {
   InstanceMap instances;
   for (int32_t rank = 0; rank < run.cluster.world(); ++rank) {
     std::map<uint32_t, size_t> count;
@@ -73,7 +73,7 @@ struct Workload {
 };
 const Workload kWorkloads[] = {
     {"decode", SmallDecode()},
-    {"train", Train()},
+    {"train", EightRankTrain()},
     {"graphs", {.program = ProgramKind::kDecode, .tp = 4, .steps = 8, .layers = 4, .graphs = true}},
     {"symmetric",
      {.program = ProgramKind::kDecode, .tp = 4, .steps = 8, .layers = 4, .all_reduce = AllReduceKind::kSymmetric}},
@@ -104,7 +104,7 @@ TEST_P(Programs, SameSeedGivesTheSameTimelines) {
 
 TEST_P(Programs, EveryInstanceHasAllItsMembers) {
   const CausedRun run = MakeRun();
-  const InstanceMap instances = Instances(run, run.Simulated());
+  const InstanceMap instances = InstancesOf(run, run.Simulated());
   ASSERT_GT(instances.size(), 12U);
   for (const auto& [key, members] : instances) {
     const Op& op = run.OpOf(members[0].rank, members[0].activity);
@@ -117,7 +117,7 @@ TEST_P(Programs, EveryInstanceHasAllItsMembers) {
 TEST_P(Programs, NobodyEndsBeforeThoseItWaitsForHaveStarted) {
   const CausedRun run = MakeRun({LateHost("2")});
   int64_t checked = 0;
-  for (const auto& [key, members] : Instances(run, run.Simulated())) {
+  for (const auto& [key, members] : InstancesOf(run, run.Simulated())) {
     const RankGroup& group = GroupOf(run, members[0]);
     for (const Member& own : members) {
       const Op& op = run.OpOf(own.rank, own.activity);
@@ -140,7 +140,7 @@ TEST_P(Programs, AnInstanceEndsForAllTogetherExceptForTheNoise) {
   options.noise.end_frac = 0;
   options.noise.end_jitter_us = 0;
   const CausedRun run(options);
-  for (const auto& [key, members] : Instances(run, run.Simulated())) {
+  for (const auto& [key, members] : InstancesOf(run, run.Simulated())) {
     if (!IsAllPairs(run.OpOf(members[0].rank, members[0].activity).collective)) continue;
     for (const Member& member : members) EXPECT_EQ(member.activity.end_ns, members[0].activity.end_ns);
   }
@@ -217,7 +217,7 @@ TEST_P(Programs, RunTimesDoNotDependOnKeepingRecords) {
 double MeanLateness(const CausedRun& run, const std::vector<RankTimeline>& ranks, int32_t rank) {
   double sum = 0;
   int count = 0;
-  for (const auto& [key, members] : Instances(run, ranks)) {
+  for (const auto& [key, members] : InstancesOf(run, ranks)) {
     if (GroupOf(run, members[0]).kind != GroupKind::kTp) continue;
     double mean = 0;
     std::optional<int64_t> own;
@@ -243,7 +243,7 @@ TEST(Simulation, ALateHostArrivesLateAndCostsTime) {
 }
 
 TEST(Simulation, ASlowGpuStretchesItsComputeKernelsAndNothingElse) {
-  const CausedRun run(Train({SlowGpu("3", "1.25")}));
+  const CausedRun run(EightRankTrain({SlowGpu("3", "1.25")}));
   const auto with = run.Simulated();
   const auto without = run.Simulated(0);
   for (size_t rank = 0; rank < with.size(); ++rank) {
@@ -260,7 +260,7 @@ TEST(Simulation, ASlowGpuStretchesItsComputeKernelsAndNothingElse) {
 }
 
 TEST(Simulation, GradientsAreReducedWhileBackwardGoesOn) {
-  const CausedRun run(Train());
+  const CausedRun run(EightRankTrain());
   const auto ranks = run.Simulated();
   int overlapped = 0;
   const std::vector<Activity>& activities = ranks[0].activities;
@@ -279,7 +279,7 @@ TEST(Simulation, CommunicatorsWithCollectivesHaveDifferentMembers) {
   for (const auto& [tp, dp] : {std::pair{8, 1}, {1, 8}, {4, 2}}) {
     const CausedRun run({.program = ProgramKind::kTrain, .tp = tp, .dp = dp, .steps = 1, .layers = 2});
     std::map<std::vector<int32_t>, uint64_t> seen;
-    for (const auto& [key, members] : Instances(run, run.Simulated())) {
+    for (const auto& [key, members] : InstancesOf(run, run.Simulated())) {
       const RankGroup& group = GroupOf(run, members[0]);
       EXPECT_EQ(seen.emplace(group.members, group.hash).first->second, group.hash);
     }
@@ -290,7 +290,7 @@ TEST(Simulation, OneRankRunsAlone) {
   for (const ProgramKind program : {ProgramKind::kDecode, ProgramKind::kTrain}) {
     const CausedRun run({.program = program, .tp = 1, .steps = 3, .layers = 2});
     const auto ranks = run.Simulated();
-    EXPECT_TRUE(Instances(run, ranks).empty());
+    EXPECT_TRUE(InstancesOf(run, ranks).empty());
     EXPECT_GT(MeanStepNs(ranks), 100'000);
   }
 }
@@ -308,7 +308,7 @@ TEST(Causes, TheSeedPlacesACauseWithoutARank) {
 }
 
 TEST(Causes, AHostStandsForAllItsRanks) {
-  SimulatorOptions options = Train({{"late_host", {{"host", "1"}}}});
+  SimulatorOptions options = EightRankTrain({{"late_host", {{"host", "1"}}}});
   EXPECT_EQ(CausedRun(options).causes.front().ranks, (std::vector<int32_t>{4, 5, 6, 7}));
 }
 
@@ -333,7 +333,7 @@ TEST(ClockField, WithoutMagnitudesTheRecordIsTheTruth) {
 }
 
 TEST(ClockField, RecordsAreShiftedByTheHostAndTheDevice) {
-  CausedRun run(Train());
+  CausedRun run(EightRankTrain());
   run.options.clock = {.offset_ms = 5, .drift_ppm = 10, .bias_us = 2};
   const ClockField clocks(run.options, run.cluster, run.rng, CausedRun::kStartNs, 2 * CausedRun::kStartNs);
   EXPECT_NE(clocks.Theta(0, CausedRun::kStartNs), clocks.Theta(1, CausedRun::kStartNs));
@@ -358,7 +358,7 @@ TEST(ClockField, RecordsAreShiftedByTheHostAndTheDevice) {
 }
 
 TEST(ClockField, AStepHappensOnceOnOneHost) {
-  CausedRun run(Train());
+  CausedRun run(EightRankTrain());
   run.options.clock = {.step_us = 400};
   const ClockField clocks(run.options, run.cluster, run.rng, CausedRun::kStartNs, 2 * CausedRun::kStartNs);
   const int64_t change = clocks.Theta(0, 2 * CausedRun::kStartNs) + clocks.Theta(1, 2 * CausedRun::kStartNs) -

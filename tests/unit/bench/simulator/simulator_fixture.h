@@ -67,6 +67,16 @@ struct CausedRun {
   std::vector<Cause> causes;
 };
 
+// Ops given one by one.
+class GivenProgram : public StepProgram {
+ public:
+  explicit GivenProgram(std::vector<StepOps> by_rank) : by_rank_(std::move(by_rank)) { kernels_.resize(1); }
+  const StepOps& StepOf(int32_t, int32_t rank) const override { return by_rank_[static_cast<size_t>(rank)]; }
+
+ private:
+  std::vector<StepOps> by_rank_;
+};
+
 // Eight tensor-parallel ranks, 12 short steps.
 [[nodiscard]] inline SimulatorOptions SmallDecode(std::vector<Spec> causes = {}) {
   return {.program = ProgramKind::kDecode, .tp = 8, .steps = 12, .layers = 6, .seed = 3, .causes = std::move(causes)};

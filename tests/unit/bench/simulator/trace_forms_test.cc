@@ -17,12 +17,12 @@
 #include "bench/simulator/run/trace_writer.h"
 #include "platform/sqlite.h"
 #include "tests/unit/bench/simulator/simulator_fixture.h"
+#include "tests/unit/bench/simulator/written_traces.h"
 
 namespace lockstep {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 using ::testing::HasSubstr;
 
 std::string Bytes(const std::string& path) {
@@ -63,7 +63,7 @@ SimulatorOptions SmallTrain(const std::string& out) {
   return options;
 }
 
-void Simulate(const SimulatorOptions& options) {
+void WriteTraces(const SimulatorOptions& options) {
   const absl::Status status = RunSimulation(options, {}, {});
   ASSERT_TRUE(status.ok()) << status;
 }
@@ -104,12 +104,6 @@ int64_t Number(Database& db, std::string_view sql) {
   return number;
 }
 
-Database OpenExport(const std::string& path) {
-  auto db = Database::Open(path, Database::Mode::kImmutableReadOnly);
-  EXPECT_TRUE(db.ok()) << db.status();
-  return *std::move(db);
-}
-
 // Device rows of one process of an export.
 std::vector<DeviceRow> NsysDeviceRows(Database& db, int64_t pid) {
   std::vector<DeviceRow> rows;
@@ -134,10 +128,10 @@ TEST(TraceForms, BothFormsHoldTheSameDeviceRecords) {
   for (const bool train : {false, true}) {
     const std::string name = train ? "train" : "decode";
     SimulatorOptions options = train ? SmallTrain(dir / (name + "k")) : Small(dir / (name + "k"));
-    Simulate(options);
+    WriteTraces(options);
     options.form = TraceForm::kNsys;
     options.out = dir / (name + "n");
-    Simulate(options);
+    WriteTraces(options);
     for (int32_t rank = 0; rank < options.world(); ++rank) {
       const int32_t first = rank / options.gpus_per_host * options.gpus_per_host;
       Database db = OpenExport(options.out + "/rank" + std::to_string(first) + "-" +
@@ -153,10 +147,10 @@ TEST(TraceForms, BothFormsHoldTheSameDeviceRecords) {
 TEST(TraceForms, BothFormsHoldTheSameLaunchesAndSteps) {
   const ScratchFolder dir;
   SimulatorOptions options = Small(dir / "k");
-  Simulate(options);
+  WriteTraces(options);
   options.form = TraceForm::kNsys;
   options.out = dir / "n";
-  Simulate(options);
+  WriteTraces(options);
   const Json trace = Json::parse(Bytes(dir / "k/rank2.json"));
   const int64_t base = trace.at("baseTimeNanoseconds");
   std::map<int64_t, std::pair<int64_t, int64_t>> calls;
@@ -194,7 +188,7 @@ TEST(TraceForms, SameSeedGivesTheSameBytes) {
     SimulatorOptions options = SmallTrain(dir / out);
     options.form = TraceForm::kMixed;
     options.gzip = true;
-    Simulate(options);
+    WriteTraces(options);
   }
   int files = 0;
   for (const auto& entry : fs::directory_iterator(dir / "a")) {
@@ -208,20 +202,20 @@ TEST(TraceForms, SameSeedGivesTheSameBytes) {
 TEST(TraceForms, AnotherSeedGivesOtherTimes) {
   const ScratchFolder dir;
   SimulatorOptions options = Small(dir / "a");
-  Simulate(options);
+  WriteTraces(options);
   options.out = dir / "b";
   options.seed = 6;
-  Simulate(options);
+  WriteTraces(options);
   EXPECT_NE(Bytes(dir / "a/rank0.json"), Bytes(dir / "b/rank0.json"));
 }
 
 TEST(TraceForms, CompressedFileHoldsThePlainOnesBytes) {
   const ScratchFolder dir;
   SimulatorOptions options = Small(dir / "plain");
-  Simulate(options);
+  WriteTraces(options);
   options.gzip = true;
   options.out = dir / "gzip";
-  Simulate(options);
+  WriteTraces(options);
   EXPECT_EQ(Inflated(dir / "gzip/rank1.json.gz"), Bytes(dir / "plain/rank1.json"));
 }
 
@@ -234,7 +228,7 @@ TEST_P(KinetoVersions, LookAsOfTheirTime) {
   options.kineto_version = GetParam();
   options.stacks = true;
   options.host_rows = 3;
-  Simulate(options);
+  WriteTraces(options);
   const Json trace = Json::parse(Bytes(dir / "k/rank1.json"));
   const bool recent = GetParam() >= 2024;
   EXPECT_EQ(trace.contains("baseTimeNanoseconds"), recent);
@@ -260,7 +254,7 @@ TEST_P(KinetoVersions, LookAsOfTheirTime) {
 
 TEST(Kineto, KernelsNameTheRecordParamCommsRowThatAsksForThem) {
   const ScratchFolder dir;
-  Simulate(Small(dir / "k"));
+  WriteTraces(Small(dir / "k"));
   const Json trace = Json::parse(Bytes(dir / "k/rank0.json"));
   std::map<int64_t, Json> asked;
   for (const Json& event : trace.at("traceEvents")) {
@@ -281,7 +275,7 @@ TEST(Kineto, KernelsNameTheRecordParamCommsRowThatAsksForThem) {
 TEST(Kineto, SequenceAndCommsIdAreEqualOnAllMembers) {
   const ScratchFolder dir;
   SimulatorOptions options = SmallTrain(dir / "k");
-  Simulate(options);
+  WriteTraces(options);
   std::map<std::string, int> shared;  // (name, ranks, seq, id) -> members seen
   for (int32_t rank = 0; rank < options.world(); ++rank) {
     const Json trace = Json::parse(Bytes(dir / ("k/rank" + std::to_string(rank) + ".json")));
@@ -300,7 +294,7 @@ TEST(Kineto, NamesOnlyTellNothingButKernelNames) {
   const ScratchFolder dir;
   SimulatorOptions options = Small(dir / "k");
   options.ids = IdLevel::kNames;
-  Simulate(options);
+  WriteTraces(options);
   const std::string text = Bytes(dir / "k/rank0.json");
   for (const char* word : {"distributedInfo", "record_param_comms", "Process Group", "Comms Id", "nccl:"}) {
     EXPECT_EQ(text.find(word), std::string::npos) << word;
@@ -315,7 +309,7 @@ TEST(Kineto, RankListsAreCutAtThirtyAndStandInFullInTheConfig) {
     options.kineto_version = version;
     options.out = dir / std::to_string(version);
     ASSERT_TRUE(CompleteLayout(options).ok());
-    Simulate(options);
+    WriteTraces(options);
     const std::string text = Bytes(options.out + "/rank0.json");
     EXPECT_THAT(text, HasSubstr(list));
     EXPECT_EQ(Json::parse(text).at("distributedInfo").at("pg_config").at(1).at("ranks").size(), 40U);
@@ -330,7 +324,7 @@ TEST_P(NsysSchemas, HoldExactlyTheirTablesAndColumns) {
   SimulatorOptions options = Small(dir / "n");
   options.form = TraceForm::kNsys;
   options.nsys_schema_minor = GetParam();
-  Simulate(options);
+  WriteTraces(options);
   Database db = OpenExport(dir / "n/rank0-3.sqlite");
   const auto has = [&](const std::string& table, const std::string& column) {
     return Number(db, "SELECT count(*) FROM pragma_table_info('" + table + "') WHERE name = '" + column + "'") == 1;
@@ -374,7 +368,7 @@ TEST(Nsys, PayloadsTellCommunicatorsRanksAndSizes) {
   SimulatorOptions options = SmallTrain(dir / "n");
   options.form = TraceForm::kNsys;
   options.ids = IdLevel::kGroups;
-  Simulate(options);
+  WriteTraces(options);
   const CounterRng rng(options.seed);
   const Cluster cluster = MakeCluster(options, rng);
   Database db = OpenExport(dir / "n/rank4-7.sqlite");
@@ -416,7 +410,7 @@ TEST(Nsys, AdvancedTracingGivesOneIdToAllMembers) {
   const ScratchFolder dir;
   SimulatorOptions options = Small(dir / "n");
   options.form = TraceForm::kNsys;
-  Simulate(options);
+  WriteTraces(options);
   Database db = OpenExport(dir / "n/rank0-3.sqlite");
   std::map<uint64_t, std::vector<std::pair<int64_t, int64_t>>> operations;  // id -> (seq, rank)
   Query(db, "SELECT jsonText FROM NVTX_EVENTS WHERE jsonText IS NOT NULL", [&](Statement& row) {
@@ -435,7 +429,7 @@ TEST(Nsys, AWorldThatIsTheTensorParallelGroupHasOneCommunicator) {
   const ScratchFolder dir;
   SimulatorOptions options = Small(dir / "n");
   options.form = TraceForm::kNsys;
-  Simulate(options);
+  WriteTraces(options);
   Database db = OpenExport(dir / "n/rank0-3.sqlite");
   EXPECT_EQ(
       Number(db, "SELECT count(*) FROM NVTX_EVENTS JOIN StringIds ON id = textId WHERE value LIKE 'ncclCommInit%'"), 4);
@@ -446,7 +440,7 @@ TEST(Nsys, NamesOnlyHaveNoNcclRanges) {
   SimulatorOptions options = Small(dir / "n");
   options.form = TraceForm::kNsys;
   options.ids = IdLevel::kNames;
-  Simulate(options);
+  WriteTraces(options);
   Database db = OpenExport(dir / "n/rank0-3.sqlite");
   EXPECT_EQ(Number(db, "SELECT count(*) FROM NVTX_EVENTS WHERE domainId <> 0"), 0);
   EXPECT_EQ(Number(db, "SELECT count(*) FROM sqlite_master WHERE name LIKE 'NVTX_PAYLOAD%'"), 0);
@@ -456,7 +450,7 @@ TEST(Nsys, OneGpuAHostGivesOneFileARank) {
   const ScratchFolder dir;
   SimulatorOptions options{.tp = 2, .hosts = 2, .steps = 1, .layers = 1, .form = TraceForm::kNsys, .out = dir / "n"};
   ASSERT_TRUE(CompleteLayout(options).ok());
-  Simulate(options);
+  WriteTraces(options);
   EXPECT_TRUE(fs::exists(dir / "n/rank0.sqlite"));
   EXPECT_TRUE(fs::exists(dir / "n/rank1.sqlite"));
 }
@@ -471,7 +465,7 @@ struct CsvRow {
   int64_t start;
   int64_t end;
 };
-std::vector<CsvRow> Instances(const std::string& path) {
+std::vector<CsvRow> CsvInstances(const std::string& path) {
   std::istringstream text(Inflated(path));
   std::string line;
   std::getline(text, line);
@@ -491,9 +485,9 @@ std::vector<CsvRow> Instances(const std::string& path) {
 TEST(Truth, ListsEveryCollectiveKernelOfTheTraces) {
   const ScratchFolder dir;
   const SimulatorOptions options = Small(dir / "k");  // true clocks: recorded = true
-  Simulate(options);
+  WriteTraces(options);
   std::map<int32_t, std::vector<std::pair<int64_t, int64_t>>> truth;
-  for (const CsvRow& row : Instances(dir / "k/instances.csv.gz")) truth[row.rank].emplace_back(row.start, row.end);
+  for (const CsvRow& row : CsvInstances(dir / "k/instances.csv.gz")) truth[row.rank].emplace_back(row.start, row.end);
   for (int32_t rank = 0; rank < options.world(); ++rank) {
     std::vector<std::pair<int64_t, int64_t>> shown;
     for (const DeviceRow& row :
@@ -507,14 +501,14 @@ TEST(Truth, ListsEveryCollectiveKernelOfTheTraces) {
 TEST(Truth, EveryInstanceIsWholeAndCounted) {
   const ScratchFolder dir;
   const SimulatorOptions options = SmallTrain(dir / "k");
-  Simulate(options);
+  WriteTraces(options);
   const Json truth = Json::parse(Bytes(dir / "k/truth.json"));
   std::map<std::string, std::vector<int32_t>> members;
   for (const Json& group : truth.at("communicators"))
     members[group.at("communicator_id")] = group.at("members").get<std::vector<int32_t>>();
   EXPECT_EQ(members.size(), 1U + 2U + 4U);
   std::map<std::pair<std::string, int64_t>, std::vector<int32_t>> instances;
-  for (const CsvRow& row : Instances(dir / "k/instances.csv.gz"))
+  for (const CsvRow& row : CsvInstances(dir / "k/instances.csv.gz"))
     instances[{row.communicator, row.index}].push_back(row.rank);
   for (const auto& [key, ranks] : instances) EXPECT_EQ(ranks, members.at(key.first));
   EXPECT_EQ(truth.at("ranks").size(), 8U);
@@ -526,7 +520,7 @@ TEST(Truth, ACauseSavesWhatItCosts) {
   const ScratchFolder dir;
   SimulatorOptions options = Small(dir / "k");
   options.causes = {{"late_host", {{"rank", "2"}, {"us", "400"}, {"p", "0.1"}}}};
-  Simulate(options);
+  WriteTraces(options);
   const Json truth = Json::parse(Bytes(dir / "k/truth.json"));
   const Json& cause = truth.at("causes").at(0);
   EXPECT_EQ(cause.at("origin_ranks"), Json::array({2}));
@@ -535,7 +529,7 @@ TEST(Truth, ACauseSavesWhatItCosts) {
   EXPECT_GT(cause.at("saving_ratio").get<double>(), 0.1);
   options.causes.clear();
   options.out = dir / "without";
-  Simulate(options);
+  WriteTraces(options);
   // The rerun that the truth tells of is this run: its steps take what "without" says.
   int64_t first = INT64_MAX;
   int64_t last = 0;
@@ -565,12 +559,12 @@ TEST(SimulateCommand, AFolderWithOtherFilesIsLeftAlone) {
 TEST(SimulateCommand, AnEarlierRunIsReplacedOnlyWhenAsked) {
   const ScratchFolder dir;
   SimulatorOptions options = Small(dir / "k");
-  Simulate(options);
+  WriteTraces(options);
   options.tp = 2;
   options.gpus_per_host = 2;
   EXPECT_THAT(std::string(RunSimulation(options, {}, {}).message()), HasSubstr("--overwrite"));
   options.overwrite = true;
-  Simulate(options);
+  WriteTraces(options);
   EXPECT_FALSE(fs::exists(options.out + "/rank3.json"));
 }
 

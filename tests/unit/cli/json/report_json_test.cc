@@ -1,4 +1,5 @@
 #include "cli/json/report_json.h"
+#include "analysis/report/json.h"
 
 #include <gtest/gtest.h>
 

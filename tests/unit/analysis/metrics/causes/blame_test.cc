@@ -13,17 +13,17 @@ namespace {
 
 // Two tensor-parallel pairs, two data-parallel pairs across, and all four: {0, 1}, {2, 3}, {0, 2}, {1, 3}, {0, 1, 2,
 // 3}.
-TimelineRun Grid() { return TimelineRun(4, {{0, 1}, {2, 3}, {0, 2}, {1, 3}, {0, 1, 2, 3}}); }
+TimelineRun EmptyGrid() { return TimelineRun(4, {{0, 1}, {2, 3}, {0, 2}, {1, 3}, {0, 1, 2, 3}}); }
 
-constexpr int kSteps = 30;
+constexpr int kBlameSteps = 30;
 
 // Each step: two layers in the pairs, then across. `trouble` is called before each layer.
 template <typename Trouble>
 TimelineRun RunGrid(Trouble trouble, unsigned noise_seed = 0) {
-  TimelineRun run = Grid();
+  TimelineRun run = EmptyGrid();
   std::mt19937 random(noise_seed);
   const auto noise = [&] { return noise_seed == 0 ? 0 : std::uniform_int_distribution<int64_t>(0, 4'000)(random); };
-  for (int step = 0; step < kSteps; ++step) {
+  for (int step = 0; step < kBlameSteps; ++step) {
     run.SetStep(step);
     for (int layer = 0; layer < 2; ++layer) {
       for (int32_t rank = 0; rank < 4; ++rank) run.Work(rank, 1'000'000 + noise());
@@ -73,14 +73,14 @@ TEST(Blame, WaitsAcrossAreBlamedOnTheRankThatHeldItsPairUp) {
   EXPECT_EQ(blame.shares.front().part, LatenessPart::kCompute);
   // A step: 2 x 60 us in the pair, 120 us of each of two ranks across. The first step has nothing to compare with, the
   // next pair's meeting neither.
-  EXPECT_GE(blame.shares.front().wait_ns, (kSteps - 2) * int64_t{360'000});
+  EXPECT_GE(blame.shares.front().wait_ns, (kBlameSteps - 2) * int64_t{360'000});
   EXPECT_EQ(blame.shares.front().wait_ns + blame.unassigned_ns, blame.total_wait_ns);
 }
 
 TEST(Blame, LandsOnTheOriginThroughThreeCommunicators) {
   // 0 and 1 meet; then 1 and 2; then 2 and 3: what 0 is late, 3 waits for.
   TimelineRun run(4, {{0, 1}, {1, 2}, {2, 3}});
-  for (int step = 0; step < kSteps; ++step) {
+  for (int step = 0; step < kBlameSteps; ++step) {
     run.SetStep(step);
     run.WorkAll(500'000);
     run.Work(0, 80'000, LatenessPart::kHost);
@@ -111,8 +111,8 @@ TEST(Blame, TheKindOfTheOriginsOwnTroubleIsKept) {
 }
 
 TEST(Blame, ASlowTransferIsBlamedOnItsCommunicatorAndOnNoRank) {
-  TimelineRun run = Grid();
-  for (int step = 0; step < kSteps; ++step) {
+  TimelineRun run = EmptyGrid();
+  for (int step = 0; step < kBlameSteps; ++step) {
     run.SetStep(step);
     run.WorkAll(1'000'000);
     run.Meet(2, 300'000);  // 0 with 2: slow

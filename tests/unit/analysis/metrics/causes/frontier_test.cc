@@ -10,7 +10,7 @@
 namespace lockstep {
 namespace {
 
-constexpr int kSteps = 30;
+constexpr int kFrontierSteps = 30;
 
 using Extra = std::function<int64_t(int32_t rank, int step)>;
 
@@ -19,7 +19,7 @@ GraphedRun Pairs(const Extra& extra, unsigned noise_seed) {
   TimelineRun run(4, {{0, 1}, {2, 3}, {0, 2}, {1, 3}});
   std::mt19937 random(noise_seed);
   std::uniform_int_distribution<int64_t> noise(0, 4'000);
-  for (int step = 0; step < kSteps; ++step) {
+  for (int step = 0; step < kFrontierSteps; ++step) {
     run.SetStep(step);
     for (int32_t rank = 0; rank < 4; ++rank) run.Work(rank, 1'000'000 + noise(random) + extra(rank, step));
     for (int32_t pair = 0; pair < 4; ++pair) run.Meet(pair, 20'000);
@@ -69,7 +69,7 @@ TEST(Frontier, EverySectionOfACommunicatorCounts) {
   ASSERT_EQ(leads.size(), 4u);
   for (const FrontierLeads& of_communicator : leads) {
     EXPECT_EQ(of_communicator.members.size(), 2u);
-    EXPECT_GE(of_communicator.sections, kSteps - 1);
+    EXPECT_GE(of_communicator.sections, kFrontierSteps - 1);
   }
 }
 

@@ -19,7 +19,7 @@ using clock_world::Simulate;
 using clock_world::Simulated;
 using clock_world::World;
 
-constexpr int kSeeds = 6;
+constexpr int kAlignSeeds = 6;
 
 World Decode() {
   World world;
@@ -56,17 +56,17 @@ World Pipeline() {
   return world;
 }
 
-ClockSolution Align(const Simulated& run) {
+ClockSolution SolutionOf(const Simulated& run) {
   InOrder executor;
   return AlignClocks(run.input, executor);
 }
 
 Score JudgeSeeds(World world, bool neighbours = false) {
   Score out;
-  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (uint64_t seed = 1; seed <= kAlignSeeds; ++seed) {
     world.seed = seed;
     const Simulated run = Simulate(world);
-    out.Add(Judge(run, Align(run).model, neighbours));
+    out.Add(Judge(run, SolutionOf(run).model, neighbours));
   }
   return out;
 }
@@ -99,7 +99,7 @@ TEST(AlignClocks, BandwidthBoundCollectivesAreCoarseAndSayIt) {
   EXPECT_LE(score.P(0.99), 250);
   EXPECT_EQ(score.band_misses, 0);
   EXPECT_GE(score.coverage(), 0.9);
-  EXPECT_EQ(Align(Simulate(world)).model.ClockOf(DomainId{1}).method, ClockMethod::kEnds);
+  EXPECT_EQ(SolutionOf(Simulate(world)).model.ClockOf(DomainId{1}).method, ClockMethod::kEnds);
 }
 
 TEST(AlignClocks, WideEndsWidenTheStatedInterval) {
@@ -130,7 +130,7 @@ TEST(AlignClocks, InstancesThatContradictTheRestAreSuspicious) {
   World world = Decode();
   world.bad_records = 0.005;
   const Simulated run = Simulate(world);
-  const ClockSolution solution = Align(run);
+  const ClockSolution solution = SolutionOf(run);
   const std::set<int64_t> wrong(run.wrong.begin(), run.wrong.end());
   const auto told_rightly = std::count_if(solution.suspicious.begin(), solution.suspicious.end(),
                                           [&](uint32_t i) { return wrong.contains(i); });
@@ -141,7 +141,7 @@ TEST(AlignClocks, InstancesThatContradictTheRestAreSuspicious) {
 
 TEST(AlignClocks, CleanRunsAreCertifiedAndSuspectNothing) {
   const Simulated run = Simulate(Decode());
-  const ClockSolution solution = Align(run);
+  const ClockSolution solution = SolutionOf(run);
   EXPECT_TRUE(solution.suspicious.empty());
   for (int32_t d = 0; d < 5; ++d) EXPECT_TRUE(solution.model.ClockOf(DomainId{d}).certified);
   EXPECT_EQ(solution.model.ClockOf(DomainId{0}).method, ClockMethod::kShared);
@@ -161,10 +161,10 @@ TEST(AlignClocks, TheHostThatSteppedIsNamed) {
     world.rounds *= 2;
     world.step_host = 2;
     world.step_us = world.chain ? 2'000 : -700;
-    for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    for (uint64_t seed = 1; seed <= kAlignSeeds; ++seed) {
       world.seed = seed;
       const Simulated run = Simulate(world);
-      const ClockModel model = Align(run).model;
+      const ClockModel model = SolutionOf(run).model;
       for (int32_t d = 0; d < world.hosts; ++d) {
         const auto& steps = model.ClockOf(DomainId{d}).steps;
         ASSERT_EQ(steps.size(), d == 2 ? 1u : 0u) << "domain " << d << " seed " << seed;
@@ -182,7 +182,7 @@ TEST(AlignClocks, QuietClocksDoNotStep) {
     world.bad_records = 0.01;
     for (uint64_t seed = 1; seed <= 10; ++seed) {
       world.seed = seed;
-      const ClockModel model = Align(Simulate(world)).model;
+      const ClockModel model = SolutionOf(Simulate(world)).model;
       for (int32_t d = 0; d < world.hosts; ++d) EXPECT_TRUE(model.ClockOf(DomainId{d}).steps.empty()) << seed;
     }
   }
@@ -197,7 +197,7 @@ TEST(AlignClocks, AHostThatIsAlwaysLastHasAnHonestSigma) {
     EXPECT_GE(score.coverage(), 0.95);
     EXPECT_EQ(score.band_misses, 0);
   }
-  const ClockModel model = Align(Simulate(world)).model;
+  const ClockModel model = SolutionOf(Simulate(world)).model;
   EXPECT_EQ(model.ClockOf(DomainId{1}).method, ClockMethod::kEnds);
   EXPECT_GT(model.ClockUncertainty(0, 4)->ns, 2'000);
 }
@@ -206,7 +206,7 @@ TEST(AlignClocks, DriftIsToldWhereItCanBe) {
   World world = Decode();
   world.wander_ppm = 0;
   const Simulated run = Simulate(world);
-  const ClockModel model = Align(run).model;
+  const ClockModel model = SolutionOf(run).model;
   for (int32_t d = 1; d < 5; ++d) {
     const auto& drift = model.ClockOf(DomainId{d}).drift_ppm;
     ASSERT_TRUE(drift.has_value());
@@ -217,7 +217,7 @@ TEST(AlignClocks, DriftIsToldWhereItCanBe) {
 TEST(AlignClocks, AFewMillisecondsTellNoDrift) {
   World world = Decode();
   world.rounds = 20;
-  const ClockModel model = Align(Simulate(world)).model;
+  const ClockModel model = SolutionOf(Simulate(world)).model;
   EXPECT_FALSE(model.ClockOf(DomainId{1}).drift_ppm.has_value());
   EXPECT_GE(model.ClockOf(DomainId{1}).knots.size(), 2u);
 }
@@ -240,7 +240,7 @@ TEST(AlignClocks, DomainsWithoutCommonInstancesStayApart) {
   }
   run.input.instances = instances;
   run.input.members = members;
-  const ClockModel model = Align(run).model;
+  const ClockModel model = SolutionOf(run).model;
   EXPECT_TRUE(model.PairUncertainty(0, 4).has_value());
   EXPECT_TRUE(model.PairUncertainty(6, 9).has_value());
   EXPECT_FALSE(model.PairUncertainty(0, 6).has_value());
@@ -311,7 +311,7 @@ TEST(AlignClocks, ManyDomainsAreBoundedThroughChains) {
   world.gpus = 1;
   world.rounds = 300;
   const Simulated run = Simulate(world);
-  const Score score = Judge(run, Align(run).model);
+  const Score score = Judge(run, SolutionOf(run).model);
   EXPECT_EQ(score.band_misses, 0);
   EXPECT_LE(score.P(0.99), 3);
   EXPECT_LT(score.widths_us.back(), 1'000);
@@ -324,7 +324,7 @@ TEST(AlignClocks, HugeOffsetsOverflowNothing) {
     m.start_ns += shift - 1'700'000'000'000'000'000;
     m.end_ns += shift - 1'700'000'000'000'000'000;
   }
-  const ClockModel model = Align(run).model;
+  const ClockModel model = SolutionOf(run).model;
   const ClockMember& a = run.input.members[0];
   const ClockMember& b = run.input.members[1];
   const int64_t between = model.Correction(1, LocalTime{b.start_ns}).ns - model.Correction(0, LocalTime{a.start_ns}).ns;

@@ -4,11 +4,11 @@
 #include <vector>
 
 #include "analysis/metrics/clock_align/clock_model.h"
+#include "tests/support/time_units.h"
 
 namespace lockstep {
 namespace {
 
-constexpr int64_t kMs = 1'000'000;
 const std::vector<bool> kBoth = {true, true};
 
 // Ranks 0 and 1 on domains of their own; the second domain's offset runs through the knots.

@@ -16,12 +16,12 @@ using clock_world::Simulated;
 using clock_world::World;
 using clock_world::WorldOf;
 
-constexpr int kSeeds = 8;
+constexpr int kBiasSeeds = 8;
 
 World OneHost(uint64_t seed) { return WorldOf(seed, 1, 4); }
 
 TEST(InDomainClock, DeviceBiasIsFound) {
-  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (uint64_t seed = 1; seed <= kBiasSeeds; ++seed) {
     const Simulated run = Simulate(OneHost(seed));
     InOrder executor;
     const ClockModel model = AlignClocks(run.input, executor).model;
@@ -39,7 +39,7 @@ TEST(InDomainClock, TheStatedUncertaintyCoversDifferencesOfRecords) {
   for (double bias_us : {0.0, 2.0, 15.0}) {
     int64_t covered = 0;
     int64_t checks = 0;
-    for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    for (uint64_t seed = 1; seed <= kBiasSeeds; ++seed) {
       World world = OneHost(seed);
       world.bias_us = bias_us;
       World exact = world;
@@ -67,7 +67,7 @@ TEST(InDomainClock, TheStatedUncertaintyCoversDifferencesOfRecords) {
 }
 
 TEST(InDomainClock, ADeviceThatIsNearlyAlwaysLastIsCorrectedToo) {
-  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (uint64_t seed = 1; seed <= kBiasSeeds; ++seed) {
     World world = OneHost(seed);
     world.gpus = 8;
     world.rounds = 1'000;
@@ -84,7 +84,7 @@ TEST(InDomainClock, ADeviceThatIsNearlyAlwaysLastIsCorrectedToo) {
 // Ends of large transfers come early by place in the ring: U holds what nothing tells from a bias.
 void ExpectPlacesAreHeld(double late_share) {
   for (double end_frac : {0.002, 0.15}) {
-    for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    for (uint64_t seed = 1; seed <= kBiasSeeds; ++seed) {
       World world = OneHost(seed);
       world.step = {{2'000, 5'000, 30}};
       world.end_frac = end_frac;
@@ -169,7 +169,7 @@ TEST(InDomainClock, UnderThreeInstancesNothingIsKnown) {
 }
 
 TEST(InDomainClock, AJumpOfOneDeviceSplitsItsBias) {
-  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (uint64_t seed = 1; seed <= kBiasSeeds; ++seed) {
     World world = OneHost(seed);
     world.gpus = 2;
     world.rounds = 800;
@@ -189,7 +189,7 @@ TEST(InDomainClock, AJumpOfOneDeviceSplitsItsBias) {
 }
 
 TEST(InDomainClock, NoJumpsAreSeenInQuietRuns) {
-  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (uint64_t seed = 1; seed <= kBiasSeeds; ++seed) {
     const Simulated run = Simulate(OneHost(seed));
     InOrder executor;
     ClockModel model = AlignClocks(run.input, executor).model;

@@ -16,7 +16,7 @@ using clock_world::Simulated;
 using clock_world::World;
 using clock_world::WorldOf;
 
-constexpr int kSeeds = 4;
+constexpr int kScatterSeeds = 4;
 
 World FourHosts(uint64_t seed) { return WorldOf(seed, 4, 2); }
 
@@ -26,7 +26,7 @@ World WithExactClocks(World world) {
   return world;
 }
 
-ClockModel Align(const Simulated& run) {
+ClockModel ModelOf(const Simulated& run) {
   InOrder executor;
   return AlignClocks(run.input, executor).model;
 }
@@ -65,9 +65,9 @@ double CoverageOf(const Simulated& run, const ClockModel& model, uint32_t a, uin
 
 TEST(RecordScatter, AClockThatContradictsItselfStatesTheScatterOfItsRecords) {
   for (const double us : {10.0, 100.0, 3'000.0}) {
-    for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    for (uint64_t seed = 1; seed <= kScatterSeeds; ++seed) {
       const Simulated run = Scattered(FourHosts(seed), {6, 7}, us);
-      const ClockModel model = Align(run);
+      const ClockModel model = ModelOf(run);
       EXPECT_GE(CoverageOf(run, model, 0, 6), 0.95) << us << " us, seed " << seed;
       EXPECT_GE(CoverageOf(run, model, 6, 7), 0.95) << us << " us, seed " << seed;
       EXPECT_FALSE(model.ClockOf(DomainId{3}).certified) << us << " us, seed " << seed;
@@ -76,9 +76,9 @@ TEST(RecordScatter, AClockThatContradictsItselfStatesTheScatterOfItsRecords) {
 }
 
 TEST(RecordScatter, TheOtherClocksStaySharp) {
-  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (uint64_t seed = 1; seed <= kScatterSeeds; ++seed) {
     const Simulated run = Scattered(FourHosts(seed), {6, 7}, 3'000);
-    const ClockModel model = Align(run);
+    const ClockModel model = ModelOf(run);
     EXPECT_GE(CoverageOf(run, model, 0, 2), 0.95) << seed;
     EXPECT_LT(model.PairUncertainty(0, 2)->ns, 10'000) << seed;
   }
@@ -86,11 +86,11 @@ TEST(RecordScatter, TheOtherClocksStaySharp) {
 
 TEST(RecordScatter, OneScatteredDeviceIsHeldByTheUncertaintyOfItsDomain) {
   for (const double us : {100.0, 3'000.0}) {
-    for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    for (uint64_t seed = 1; seed <= kScatterSeeds; ++seed) {
       World world = FourHosts(seed);
       world.gpus = 4;
       const Simulated run = Scattered(world, {13}, us);
-      const ClockModel model = Align(run);
+      const ClockModel model = ModelOf(run);
       EXPECT_GE(CoverageOf(run, model, 0, 13), 0.95) << us << " us, seed " << seed;
       EXPECT_GE(CoverageOf(run, model, 12, 13), 0.95) << us << " us, seed " << seed;
       EXPECT_GE(CoverageOf(run, model, 12, 14), 0.95) << us << " us, seed " << seed;
@@ -100,33 +100,33 @@ TEST(RecordScatter, OneScatteredDeviceIsHeldByTheUncertaintyOfItsDomain) {
 }
 
 TEST(RecordScatter, OneOfTwoClocksThatScattersIsHeldToo) {
-  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (uint64_t seed = 1; seed <= kScatterSeeds; ++seed) {
     World world = FourHosts(seed);
     world.hosts = 2;
     const Simulated run = Scattered(world, {2, 3}, 3'000);
-    EXPECT_GE(CoverageOf(run, Align(run), 0, 2), 0.95) << seed;
+    EXPECT_GE(CoverageOf(run, ModelOf(run), 0, 2), 0.95) << seed;
   }
 }
 
 TEST(RecordScatter, AFewWrongRecordsWidenNothing) {
-  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (uint64_t seed = 1; seed <= kScatterSeeds; ++seed) {
     World world = FourHosts(seed);
-    const int64_t clean = Align(Simulate(world)).PairUncertainty(0, 6)->ns;
+    const int64_t clean = ModelOf(Simulate(world)).PairUncertainty(0, 6)->ns;
     world.bad_records = 0.02;
-    EXPECT_LE(Align(Simulate(world)).PairUncertainty(0, 6)->ns, 2 * clean) << seed;
+    EXPECT_LE(ModelOf(Simulate(world)).PairUncertainty(0, 6)->ns, 2 * clean) << seed;
   }
 }
 
 // Ends of large transfers lie apart by shares of their durations: that is no fault of a clock.
 TEST(RecordScatter, EndsOfLargeTransfersAreNoScatterOfClocks) {
-  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (uint64_t seed = 1; seed <= kScatterSeeds; ++seed) {
     World world = FourHosts(seed);
     world.step = {{25'000, 5'000, 2'000}};
     world.end_frac = 0.15;
     world.random_ends = true;
     const Simulated run = Simulate(world);
     InOrder executor;
-    for (const double sd : ExcessScatter(run.input, Align(run), executor)) EXPECT_EQ(sd, 0) << seed;
+    for (const double sd : ExcessScatter(run.input, ModelOf(run), executor)) EXPECT_EQ(sd, 0) << seed;
   }
 }
 

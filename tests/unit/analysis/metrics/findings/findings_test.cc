@@ -6,6 +6,7 @@
 #include <array>
 #include <set>
 
+#include "tests/support/time_units.h"
 #include "tests/unit/analysis/metrics/fleet_fixture.h"
 
 namespace lockstep {
@@ -13,8 +14,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
-
-constexpr int64_t kMs = 1'000'000;
 
 // Two ranks of ten steps of 10 ms that are busy computing all the time; a test changes what it is about.
 struct Quiet {

@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kOffset = 1'000'000;  // how far the clock of rank 1 runs ahead
 constexpr int64_t kBucket = 64;
 
-SourceBuilder& AddRank(RunBuilder& run, int32_t rank, int64_t start, int64_t end) {
+SourceBuilder& AddRankOver(RunBuilder& run, int32_t rank, int64_t start, int64_t end) {
   SourceBuilder& source = run.AddRank(rank);
   source.Kernel("k", {1});
   source.Window(start, end);
@@ -44,8 +44,8 @@ void SetOffset(FleetFixture& fixture, int64_t offset, int32_t component = 0) {
 
 TEST(AlignedFleet, TheRunStartsWithItsEarliestActivityOnTheAlignedAxis) {
   RunBuilder run;
-  AddRank(run, 0, 500, 900);
-  AddRank(run, 1, 300 + kOffset, 800 + kOffset);
+  AddRankOver(run, 0, 500, 900);
+  AddRankOver(run, 1, 300 + kOffset, 800 + kOffset);
   FleetFixture fixture(run);
   SetOffset(fixture, kOffset);
   const Fleet fleet = fixture.Make();
@@ -56,8 +56,8 @@ TEST(AlignedFleet, TheRunStartsWithItsEarliestActivityOnTheAlignedAxis) {
 
 TEST(AlignedFleet, ATimeWindowIsTheSameInstantOnEveryClock) {
   RunBuilder run;
-  AddRank(run, 0, 0, 900);
-  AddRank(run, 1, kOffset, 900 + kOffset);
+  AddRankOver(run, 0, 0, 900);
+  AddRankOver(run, 1, kOffset, 900 + kOffset);
   AnalysisOptions options;
   options.time_ns = {100, 200};
   FleetFixture fixture(run, options);
@@ -70,8 +70,8 @@ TEST(AlignedFleet, ATimeWindowIsTheSameInstantOnEveryClock) {
 
 TEST(AlignedFleet, AnEndlessTimeWindowDoesNotOverflow) {
   RunBuilder run;
-  AddRank(run, 0, 0, 900);
-  AddRank(run, 1, kOffset, 900 + kOffset);
+  AddRankOver(run, 0, 0, 900);
+  AddRankOver(run, 1, kOffset, 900 + kOffset);
   AnalysisOptions options;
   options.time_ns = {INT64_MIN, INT64_MAX};
   FleetFixture fixture(run, options);
@@ -83,8 +83,8 @@ TEST(AlignedFleet, AnEndlessTimeWindowDoesNotOverflow) {
 
 TEST(AlignedFleet, TheCommonWindowIgnoresHowFarClocksLieApart) {
   RunBuilder run;
-  AddRank(run, 0, 0, 2'000);
-  AddRank(run, 1, kOffset + 300, kOffset + 2'300);
+  AddRankOver(run, 0, 0, 2'000);
+  AddRankOver(run, 1, kOffset + 300, kOffset + 2'300);
   FleetFixture fixture(run);
   SetOffset(fixture, kOffset);
   const CommonWindow window = FindCommonWindow(fixture.Make());
@@ -95,8 +95,8 @@ TEST(AlignedFleet, TheCommonWindowIgnoresHowFarClocksLieApart) {
 
 TEST(AlignedFleet, EveryRankIsMeasuredOverEquallyManyOfItsOwnBuckets) {
   RunBuilder run;
-  AddBuckets(AddRank(run, 0, 0, 2'000), 0, 2'000);
-  AddBuckets(AddRank(run, 1, kOffset + 13, kOffset + 2'013), kOffset + 13, kOffset + 2'013);
+  AddBuckets(AddRankOver(run, 0, 0, 2'000), 0, 2'000);
+  AddBuckets(AddRankOver(run, 1, kOffset + 13, kOffset + 2'013), kOffset + 13, kOffset + 2'013);
   FleetFixture fixture(run);
   SetOffset(fixture, kOffset + 13);
   const Fleet fleet = fixture.Make();
@@ -117,7 +117,7 @@ TEST(AlignedFleet, StepsMustOverlapOnTheAlignedAxis) {
   for (const bool aligned : {true, false}) {
     RunBuilder run;
     for (int32_t r = 0; r < 2; ++r) {
-      SourceBuilder& source = AddRank(run, r, r * kOffset, r * kOffset + 400);
+      SourceBuilder& source = AddRankOver(run, r, r * kOffset, r * kOffset + 400);
       for (int64_t n = 0; n < 4; ++n) source.Step(n, r * kOffset + n * 100, r * kOffset + (n + 1) * 100);
     }
     FleetFixture fixture(run);
@@ -131,7 +131,7 @@ TEST(AlignedFleet, StepsMustOverlapOnTheAlignedAxis) {
 TEST(AlignedFleet, StepsOfClocksThatShareNothingNeedNotOverlap) {
   RunBuilder run;
   for (int32_t r = 0; r < 2; ++r) {
-    SourceBuilder& source = AddRank(run, r, r * kOffset, r * kOffset + 400);
+    SourceBuilder& source = AddRankOver(run, r, r * kOffset, r * kOffset + 400);
     for (int64_t n = 0; n < 4; ++n) source.Step(n, r * kOffset + n * 100, r * kOffset + (n + 1) * 100);
   }
   FleetFixture fixture(run);
@@ -144,7 +144,7 @@ TEST(AlignedFleet, StepsOfClocksThatShareNothingNeedNotOverlap) {
 TEST(AlignedFleet, StepsAreSelectedByAlignedTime) {
   RunBuilder run;
   for (int32_t r = 0; r < 2; ++r) {
-    SourceBuilder& source = AddRank(run, r, r * kOffset, r * kOffset + 400);
+    SourceBuilder& source = AddRankOver(run, r, r * kOffset, r * kOffset + 400);
     for (int64_t n = 0; n < 4; ++n) source.Step(n, r * kOffset + n * 100, r * kOffset + (n + 1) * 100);
   }
   AnalysisOptions options;
@@ -163,7 +163,7 @@ TEST(AlignedFleet, PaceShowsOneCourseForRanksThatRunInStep) {
   constexpr int64_t kShift = kOffset + kBucket / 4;
   RunBuilder run;
   for (int32_t r = 0; r < 2; ++r) {
-    SourceBuilder& source = AddRank(run, r, r * kShift, r * kShift + 12 * kBucket);
+    SourceBuilder& source = AddRankOver(run, r, r * kShift, r * kShift + 12 * kBucket);
     for (int64_t i = 0; i < 13; ++i) {
       const int64_t index = FloorIndex(r * kShift, kBucket) + i;
       IntervalMeasure measure;

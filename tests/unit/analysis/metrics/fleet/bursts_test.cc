@@ -10,7 +10,7 @@ namespace lockstep {
 namespace {
 
 // A bucket of 100 ns a letter: b busy, i idle, h half of each.
-Bursts Of(std::string_view course) {
+Bursts BurstsOf(std::string_view course) {
   SourceData source;
   for (size_t i = 0; i < course.size(); ++i) {
     BucketRow row;
@@ -24,19 +24,19 @@ Bursts Of(std::string_view course) {
 }
 
 TEST(Bursts, ABurstIsFollowedByIdleness) {
-  const Bursts bursts = Of("bbbbiiiibbbbhiiihhhh");
+  const Bursts bursts = BurstsOf("bbbbiiiibbbbhiiihhhh");
   EXPECT_EQ(bursts.count, 2);
   EXPECT_EQ(bursts.busy_ns, 800);
   EXPECT_EQ(bursts.idle_ns, 700);
 }
 
 TEST(Bursts, WorkThatGoesOnIsNone) {
-  EXPECT_EQ(Of("bbbbbbbbbbbbbbbbbbbb").count, 0);
-  EXPECT_EQ(Of("bibibibibibibibibibi").count, 0) << "steps and the gaps between them";
-  EXPECT_EQ(Of("bbbbhhhhbbbbhhhhbbbb").count, 0);
+  EXPECT_EQ(BurstsOf("bbbbbbbbbbbbbbbbbbbb").count, 0);
+  EXPECT_EQ(BurstsOf("bibibibibibibibibibi").count, 0) << "steps and the gaps between them";
+  EXPECT_EQ(BurstsOf("bbbbhhhhbbbbhhhhbbbb").count, 0);
 }
 
-TEST(Bursts, AShortCaptureTellsNothing) { EXPECT_EQ(Of("bbbbiiii").count, -1); }
+TEST(Bursts, AShortCaptureTellsNothing) { EXPECT_EQ(BurstsOf("bbbbiiii").count, -1); }
 
 TEST(LongSteps, AreThoseThatComputeThreeTimesTheMedian) {
   RunBuilder run;

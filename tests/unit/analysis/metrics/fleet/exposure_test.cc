@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-struct Case {
+struct ExposureCase {
   std::vector<InstanceRow> instances;
   std::vector<ArrivalOfRow> arrivals;
   std::vector<bool> compute;  // per ns
@@ -32,11 +32,11 @@ void SetCover(const std::vector<bool>& compute, InstanceRow& instance) {
   }
 }
 
-Case RandomCase(std::mt19937& random) {
+ExposureCase RandomCase(std::mt19937& random) {
   const auto draw = [&](int64_t low, int64_t high) {
     return std::uniform_int_distribution<int64_t>(low, high)(random);
   };
-  Case c;
+  ExposureCase c;
   c.compute.assign(kLength, false);
   for (int i = 0; i < 12; ++i) {
     const int64_t start = draw(0, kLength - 1);
@@ -63,7 +63,7 @@ Case RandomCase(std::mt19937& random) {
 }
 
 // The definition, instant by instant.
-std::vector<Exposure> Naive(const Case& c, const std::vector<SweepWindow>& windows) {
+std::vector<Exposure> Naive(const ExposureCase& c, const std::vector<SweepWindow>& windows) {
   std::vector<Exposure> results(windows.size());
   for (size_t w = 0; w < windows.size(); ++w) {
     for (int64_t t = windows[w].start_ns; t < windows[w].end_ns; ++t) {
@@ -83,7 +83,7 @@ std::vector<Exposure> Naive(const Case& c, const std::vector<SweepWindow>& windo
   return results;
 }
 
-std::vector<Exposure> Sweep(const Case& c, const std::vector<SweepWindow>& windows) {
+std::vector<Exposure> Sweep(const ExposureCase& c, const std::vector<SweepWindow>& windows) {
   ExposureSweep sweep(windows);
   for (size_t i = 0; i < c.instances.size(); ++i) sweep.Add(c.instances[i], c.arrivals[i]);
   return sweep.Finish();
@@ -93,7 +93,7 @@ TEST(ExposureSweep, EqualsTheDefinitionInstantByInstantOnRandomRanks) {
   std::mt19937 random(7);
   const std::vector<SweepWindow> windows = {{0, 90}, {90, 91}, {120, 333}, {333, kLength}};
   for (int trial = 0; trial < 300; ++trial) {
-    const Case c = RandomCase(random);
+    const ExposureCase c = RandomCase(random);
     ASSERT_EQ(Sweep(c, windows), Naive(c, windows)) << "trial " << trial;
   }
 }

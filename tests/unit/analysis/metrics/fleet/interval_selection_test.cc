@@ -7,7 +7,7 @@
 namespace lockstep {
 namespace {
 
-IntervalMeasure Compute(int64_t compute, int64_t idle) {
+IntervalMeasure Computing(int64_t compute, int64_t idle) {
   IntervalMeasure m;
   m.span_ns = compute + idle;
   m.compute_ns = compute;
@@ -22,12 +22,12 @@ void AddThreeSteps(SourceBuilder& rank) {
     StepRow& row = rank.Step(n, (n - 1) * 100, n * 100);
     row.first_start_ns = (n - 1) * 100;
     row.last_end_ns = n * 100 - 20;
-    row.tile = Compute(80, 20);
+    row.tile = Computing(80, 20);
   }
   std::vector<StepRow>& steps = rank.data().steps;
   steps[0].last_end_ns = 110;
-  steps[0].after = Compute(10, 0);
-  steps[1].before = Compute(5, -5);
+  steps[0].after = Computing(10, 0);
+  steps[1].before = Computing(5, -5);
 }
 
 TEST(MeasureWhole, IsTheSumOfAllTiles) {
@@ -122,7 +122,7 @@ IntervalMeasure OfNested(std::pair<int64_t, int64_t> steps, bool with_overlaps, 
   rows[0].last_end_ns = 290;
   std::swap(rows[1].step, rows[2].step);
   if (with_overlaps) {
-    const auto runs = [](int64_t length) { return Compute(length, 0); };
+    const auto runs = [](int64_t length) { return Computing(length, 0); };
     rank.data().summary.step_overlaps = {
         {1, 1, runs(60)}, {1, 2, runs(30)}, {1, 3, runs(30)}, {2, 2, runs(30)}, {3, 3, runs(30)}};
   }
@@ -159,7 +159,8 @@ TEST(MeasureSelected, SnapsTimeOutwardToBuckets) {
   rank.Kernel("k", {1});
   rank.Window(128, 512);
   rank.context().bucket_ns = 128;
-  for (int64_t index = 1; index < 4; ++index) rank.data().buckets.push_back({index, Compute(100 + index, 28 - index)});
+  for (int64_t index = 1; index < 4; ++index)
+    rank.data().buckets.push_back({index, Computing(100 + index, 28 - index)});
   AnalysisOptions options;
   options.time_ns = {100, 129};  // relative to 128: touches buckets 1 and 2
   const FleetFixture fixture(run, options);

@@ -3,14 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/time_units.h"
 #include "tests/unit/analysis/metrics/fleet_fixture.h"
 
 namespace lockstep {
 namespace {
 
 using testing::HasSubstr;
-
-constexpr int64_t kMs = 1'000'000;
 
 // Ranks of twenty steps of 10 ms of computing, the last of them 5 ms longer for a reason that a test gives.
 struct Slow {

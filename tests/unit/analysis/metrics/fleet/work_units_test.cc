@@ -8,7 +8,7 @@ namespace lockstep {
 namespace {
 
 // As many launches of one kernel on each rank, with grids and durations of their own.
-void AddRank(RunBuilder& run, int32_t rank, int32_t blocks, int64_t duration_ns) {
+void AddLaunchingRank(RunBuilder& run, int32_t rank, int32_t blocks, int64_t duration_ns) {
   KernelRow& row = run.AddRank(rank).Kernel("gemm_kernel", std::vector<int64_t>(10, duration_ns));
   row.has_shape = true;
   row.shape = {{blocks, 1, 1}, {128, 1, 1}};
@@ -16,8 +16,8 @@ void AddRank(RunBuilder& run, int32_t rank, int32_t blocks, int64_t duration_ns)
 
 TEST(ComputeWork, AGridOfTwiceTheBlocksIsTwiceTheWork) {
   RunBuilder run;
-  AddRank(run, 0, 100, 1'000);
-  AddRank(run, 1, 200, 2'000);
+  AddLaunchingRank(run, 0, 100, 1'000);
+  AddLaunchingRank(run, 1, 200, 2'000);
   const FleetFixture fixture(run);
   const ComputeWork work = ComputeWorkOf(fixture.Make());
   EXPECT_DOUBLE_EQ(work.all.expected_ns[1], 2 * work.all.expected_ns[0]);
@@ -26,8 +26,8 @@ TEST(ComputeWork, AGridOfTwiceTheBlocksIsTwiceTheWork) {
 
 TEST(ComputeWork, EqualGridsAreEqualWorkHoweverLongTheyTake) {
   RunBuilder run;
-  AddRank(run, 0, 100, 1'000);
-  AddRank(run, 1, 100, 2'000);
+  AddLaunchingRank(run, 0, 100, 1'000);
+  AddLaunchingRank(run, 1, 100, 2'000);
   const FleetFixture fixture(run);
   const ComputeWork work = ComputeWorkOf(fixture.Make());
   EXPECT_DOUBLE_EQ(work.by_family.at("gemm").expected_ns[0], 15'000);

@@ -8,7 +8,7 @@ namespace lockstep {
 namespace {
 
 // One rank over 100 us: percent of it computing, communicating, idle for the host; kernel time by two families.
-Workload Of(int64_t compute, int64_t communication, int64_t host, int64_t gemm = 1'000, int64_t norm = 0) {
+Workload WorkloadOf(int64_t compute, int64_t communication, int64_t host, int64_t gemm = 1'000, int64_t norm = 0) {
   RunBuilder run;
   SourceBuilder& rank = run.AddRank(0);
   StepRow& step = rank.Step(1, 0, 100'000);
@@ -24,21 +24,21 @@ Workload Of(int64_t compute, int64_t communication, int64_t host, int64_t gemm =
 }
 
 TEST(Workload, IsWhatTakesMostOfTheTime) {
-  EXPECT_EQ(Of(80, 10, 10).kind, WorkloadClass::kCompute);
-  EXPECT_EQ(Of(30, 60, 10).kind, WorkloadClass::kCommunication);
-  EXPECT_EQ(Of(30, 10, 60).kind, WorkloadClass::kOverhead);
+  EXPECT_EQ(WorkloadOf(80, 10, 10).kind, WorkloadClass::kCompute);
+  EXPECT_EQ(WorkloadOf(30, 60, 10).kind, WorkloadClass::kCommunication);
+  EXPECT_EQ(WorkloadOf(30, 10, 60).kind, WorkloadClass::kOverhead);
 }
 
 TEST(Workload, IsBoundByMemoryWhereMostKernelsMoveIt) {
-  EXPECT_EQ(Of(80, 10, 10, 400, 600).kind, WorkloadClass::kMemory);
-  EXPECT_EQ(Of(80, 10, 10, 600, 400).kind, WorkloadClass::kCompute);
-  EXPECT_DOUBLE_EQ(*Of(80, 10, 10, 600, 400).memory, 0.4);
+  EXPECT_EQ(WorkloadOf(80, 10, 10, 400, 600).kind, WorkloadClass::kMemory);
+  EXPECT_EQ(WorkloadOf(80, 10, 10, 600, 400).kind, WorkloadClass::kCompute);
+  EXPECT_DOUBLE_EQ(*WorkloadOf(80, 10, 10, 600, 400).memory, 0.4);
 }
 
 TEST(Workload, IsNotToldWhereNoShareLeads) {
-  EXPECT_EQ(Of(45, 44, 3).kind, WorkloadClass::kUnknown) << "within the noise of each other";
-  EXPECT_EQ(Of(30, 20, 20).kind, WorkloadClass::kUnknown) << "nothing takes a third";
-  EXPECT_EQ(Of(90, 0, 0, 0, 0).kind, WorkloadClass::kUnknown) << "no kernel tells what the work is";
+  EXPECT_EQ(WorkloadOf(45, 44, 3).kind, WorkloadClass::kUnknown) << "within the noise of each other";
+  EXPECT_EQ(WorkloadOf(30, 20, 20).kind, WorkloadClass::kUnknown) << "nothing takes a third";
+  EXPECT_EQ(WorkloadOf(90, 0, 0, 0, 0).kind, WorkloadClass::kUnknown) << "no kernel tells what the work is";
 }
 
 }  // namespace

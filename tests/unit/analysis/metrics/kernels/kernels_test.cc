@@ -12,7 +12,7 @@
 namespace lockstep {
 namespace {
 
-const KernelGroup* Find(const KernelSummary& table, std::string_view name) {
+const KernelGroup* GroupNamed(const KernelSummary& table, std::string_view name) {
   for (const KernelGroup& group : table.groups) {
     if (group.name == name) return &group;
   }
@@ -125,7 +125,7 @@ TEST(Kernels, SelectedByStepsGiveExactTotalsForTheNamesKeptPerStep) {
   const FleetFixture fixture(run, options);
   const auto table = ComputeKernels(fixture.Make(), GroupBy::kFull);
   ASSERT_TRUE(table.ok());
-  const KernelGroup* group = Find(*table, "gemm");
+  const KernelGroup* group = GroupNamed(*table, "gemm");
   ASSERT_NE(group, nullptr);
   EXPECT_EQ(group->instances, 2);
   EXPECT_EQ(group->total_ns, 50);

@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/time_units.h"
 #include "tests/unit/analysis/metrics/match/cluster_run.h"
 #include "tests/unit/analysis/metrics/matched_run.h"
 
 namespace lockstep {
 namespace {
 
-constexpr int64_t kUs = 1'000;
 constexpr int32_t kRounds = 40;
 
 // An all-reduce of every rank in each round; the last to come changes.

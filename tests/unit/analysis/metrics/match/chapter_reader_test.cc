@@ -6,11 +6,10 @@
 #include <random>
 
 #include "tests/support/run_builder.h"
+#include "tests/support/time_units.h"
 
 namespace lockstep {
 namespace {
-
-constexpr int64_t kMs = 1'000'000;
 
 struct Read {
   std::vector<std::vector<RowRange>> own;  // [chapter][rank], in the source's rows

@@ -4,12 +4,11 @@
 #include <cstdlib>
 
 #include "analysis/metrics/clock_align/clock_model.h"
+#include "tests/support/time_units.h"
 #include "tests/unit/analysis/metrics/matched_run.h"
 
 namespace lockstep {
 namespace {
-
-constexpr int64_t kUs = 1'000;
 
 // Two ranks of one host whose ends differ by `end_differences_ns[i]` in instance i.
 MatchedRun TwoRanks(const std::vector<int64_t>& end_differences_ns) {

@@ -7,13 +7,11 @@
 #include <vector>
 
 #include "analysis/metrics/match/run_matcher.h"
+#include "tests/support/time_units.h"
 #include "tests/unit/analysis/metrics/match/cluster_run.h"
 
 namespace lockstep {
 namespace {
-
-constexpr int64_t kUs = 1'000;
-constexpr int64_t kMs = 1'000'000;
 
 // Tensor-parallel decoding: one group a host, in lockstep only as far as a collective over all ranks makes it.
 ClusterShape Decode(int32_t hosts, int32_t tp) {

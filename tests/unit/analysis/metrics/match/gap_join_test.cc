@@ -6,13 +6,13 @@
 #include <functional>
 #include <vector>
 
+#include "tests/support/time_units.h"
 #include "tests/unit/analysis/metrics/matched_run.h"
 
 namespace lockstep {
 namespace {
 
-constexpr int64_t kUs = 1'000;
-constexpr int32_t kRanks = 4;
+constexpr int32_t kDpRanks = 4;
 constexpr int32_t kSteps = 12;
 constexpr int32_t kBuckets = 5;
 constexpr int64_t kSmall = 64;
@@ -26,9 +26,9 @@ int64_t StepStart(int32_t step) { return 1'000'000 + step * 4'000 * kUs; }
 // have sent, however long before the root.
 MatchedRun MatchWithout(const Lost& lost, const Lost& anchor_lost) {
   RunBuilder builder;
-  for (int32_t r = 0; r < kRanks; ++r) {
+  for (int32_t r = 0; r < kDpRanks; ++r) {
     SourceBuilder& source = builder.AddRank(r);
-    source.World(kRanks);
+    source.World(kDpRanks);
     const uint32_t group = source.Group("dp", {0, 1, 2, 3});
     for (int32_t s = 0; s < kSteps; ++s) {
       const int64_t jitter = (r * 5 + s * 3) % 7 * kUs;
@@ -72,9 +72,9 @@ int64_t JoinedRows(const MatchedRun& run) {
 }
 
 TEST(GapJoin, RanksThatLostSomeOfEqualBroadcastsAreJoinedByTheirEnds) {
-  const Lost lost = [](int32_t r, int32_t s, int32_t b) { return (s * 6 + b) % 5 == 0 && r == (s + b) % kRanks; };
+  const Lost lost = [](int32_t r, int32_t s, int32_t b) { return (s * 6 + b) % 5 == 0 && r == (s + b) % kDpRanks; };
   int64_t recorded = 0;
-  for (int32_t r = 0; r < kRanks; ++r) {
+  for (int32_t r = 0; r < kDpRanks; ++r) {
     for (int32_t s = 0; s < kSteps; ++s) {
       for (int32_t b = 0; b <= kBuckets; ++b) recorded += lost(r, s, b) ? 0 : 1;
     }
@@ -84,12 +84,12 @@ TEST(GapJoin, RanksThatLostSomeOfEqualBroadcastsAreJoinedByTheirEnds) {
 
 TEST(GapJoin, RanksThatLostAsManyButOthersAreNotJoinedInOrder) {
   const Lost lost = [](int32_t r, int32_t s, int32_t b) { return s == 3 && b == (r < 2 ? 1 : 3); };
-  EXPECT_EQ(JoinedRows(MatchWithout(lost, Never)), kRanks * (kSteps * (kBuckets + 1) - 1));
+  EXPECT_EQ(JoinedRows(MatchWithout(lost, Never)), kDpRanks * (kSteps * (kBuckets + 1) - 1));
 }
 
 TEST(GapJoin, ALostAnchorCostsNoneOfTheRowsAroundIt) {
   const Lost anchor = [](int32_t r, int32_t s, int32_t) { return s % 4 == 2 && r == s % 3; };
-  EXPECT_EQ(JoinedRows(MatchWithout(Never, anchor)), kRanks * kSteps * (kBuckets + 1));
+  EXPECT_EQ(JoinedRows(MatchWithout(Never, anchor)), kDpRanks * kSteps * (kBuckets + 1));
 }
 
 }  // namespace

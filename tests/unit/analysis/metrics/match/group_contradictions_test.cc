@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-std::vector<GroupContradiction> Find(const RunBuilder& builder) {
+std::vector<GroupContradiction> ContradictionsIn(const RunBuilder& builder) {
   const BuiltRun built = builder.Build();
   return FindGroupContradictions(built.run, ResolveRanks(built.run, {}));
 }
@@ -21,7 +21,7 @@ TEST(GroupContradictions, TheRankThatClaimsMoreMembersIsNamedWithWhatTheOthersSa
     source.World(4);
     source.Group("tp", r == 3 ? std::vector<int32_t>{0, 1, 2, 3, 4, 5, 6, 7} : std::vector<int32_t>{0, 1, 2, 3});
   }
-  const std::vector<GroupContradiction> found = Find(builder);
+  const std::vector<GroupContradiction> found = ContradictionsIn(builder);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].group, "tp");
   EXPECT_EQ(found[0].rank, 3);
@@ -38,7 +38,7 @@ TEST(GroupContradictions, TwoThatContradictEachOtherAreBothNamed) {
     source.World(2);
     source.HashGroup(7, r == 0 ? 2 : 4, r);
   }
-  const std::vector<GroupContradiction> found = Find(builder);
+  const std::vector<GroupContradiction> found = ContradictionsIn(builder);
   ASSERT_EQ(found.size(), 2U);
   EXPECT_TRUE(found[0].equal_votes);
   EXPECT_EQ(found[1].rank, 1);
@@ -52,7 +52,7 @@ TEST(GroupContradictions, GroupsThatOnlyShareANameContradictNobody) {
     source.Group("tp", r < 2 ? std::vector<int32_t>{0, 1} : std::vector<int32_t>{2, 3});
     source.Group("dp", {r % 2, r % 2 + 2});
   }
-  EXPECT_TRUE(Find(builder).empty());
+  EXPECT_TRUE(ContradictionsIn(builder).empty());
 }
 
 TEST(GroupContradictions, ARankOfTwoGroupsOfOneNameContradictsNobody) {
@@ -63,7 +63,7 @@ TEST(GroupContradictions, ARankOfTwoGroupsOfOneNameContradictsNobody) {
     source.Group("world", {0, 1, 2, 3});
     if (r < 2) source.Group("world", {0, 1});
   }
-  EXPECT_TRUE(Find(builder).empty());
+  EXPECT_TRUE(ContradictionsIn(builder).empty());
 }
 
 }  // namespace

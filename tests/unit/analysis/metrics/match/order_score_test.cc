@@ -10,11 +10,10 @@
 #include <vector>
 
 #include "analysis/stats/order_statistic.h"
+#include "tests/support/time_units.h"
 
 namespace lockstep {
 namespace {
-
-constexpr int64_t kUs = 1'000;
 
 struct Sequences {
   std::vector<OrderedInstance> a;
@@ -39,10 +38,10 @@ Sequences Irregular(size_t n, unsigned seed, int64_t bias_ns = 0) {
   return out;
 }
 
-ShiftVerdict Find(const Sequences& s) { return FindShift(s.a, s.b, PairRelation::kCommonPoint, 32); }
+ShiftVerdict VerdictOn(const Sequences& s) { return FindShift(s.a, s.b, PairRelation::kCommonPoint, 32); }
 
 TEST(FindShift, TheTrueOrderIsFoundWithConfidence) {
-  const ShiftVerdict verdict = Find(Irregular(40, 1));
+  const ShiftVerdict verdict = VerdictOn(Irregular(40, 1));
   EXPECT_EQ(verdict.shift, 0);
   EXPECT_EQ(verdict.common_rate, 1);
   EXPECT_GT(*verdict.exponent, kMinExponent);
@@ -52,21 +51,21 @@ TEST(FindShift, AnyLossAtTheFrontIsFoundAsAShift) {
   for (int64_t lost = 1; lost <= 12; ++lost) {
     Sequences s = Irregular(40, 2);
     s.a.erase(s.a.begin(), s.a.begin() + lost);
-    const ShiftVerdict verdict = Find(s);
+    const ShiftVerdict verdict = VerdictOn(s);
     EXPECT_EQ(verdict.shift, lost);
     EXPECT_EQ(verdict.common_rate, 1);
   }
 }
 
 TEST(FindShift, ADeviceBiasOfTenMicrosecondsDoesNotBreakTheCertificate) {
-  const ShiftVerdict verdict = Find(Irregular(40, 3, 14 * kUs));
+  const ShiftVerdict verdict = VerdictOn(Irregular(40, 3, 14 * kUs));
   EXPECT_EQ(verdict.shift, 0);
   EXPECT_EQ(verdict.common_rate, 1);
   EXPECT_GT(*verdict.exponent, kMinExponent);
 }
 
 TEST(FindShift, AnotherClockHasNoCommonPointsButAConstantOffset) {
-  const ShiftVerdict verdict = Find(Irregular(40, 4, 700 * kUs));
+  const ShiftVerdict verdict = VerdictOn(Irregular(40, 4, 700 * kUs));
   EXPECT_LT(verdict.common_rate, kMinCommonRate);
   EXPECT_TRUE(verdict.constant_offset);
 }
@@ -74,10 +73,12 @@ TEST(FindShift, AnotherClockHasNoCommonPointsButAConstantOffset) {
 TEST(FindShift, ALossInTheMiddleIsNoConstantShift) {
   Sequences s = Irregular(40, 5);
   s.a.erase(s.a.begin() + 20);
-  EXPECT_LT(Find(s).common_rate, kMinCommonRate);
+  EXPECT_LT(VerdictOn(s).common_rate, kMinCommonRate);
 }
 
-TEST(FindShift, SingleInstancesHaveNothingToCompareWith) { EXPECT_FALSE(Find(Irregular(1, 6)).exponent.has_value()); }
+TEST(FindShift, SingleInstancesHaveNothingToCompareWith) {
+  EXPECT_FALSE(VerdictOn(Irregular(1, 6)).exponent.has_value());
+}
 
 // What a shift scores, by the definition: the median distance of the ends around a centre within the clock bias.
 std::optional<int64_t> NaiveScore(const Sequences& s, int64_t shift) {
@@ -96,7 +97,7 @@ TEST(FindShift, TheExponentIsThatOfTheBestOfAllNeighbours) {
   for (unsigned seed = 10; seed < 30; ++seed) {
     Sequences s = Irregular(30 + seed, seed, static_cast<int64_t>(seed % 4) * 5 * kUs);
     s.a.erase(s.a.begin(), s.a.begin() + seed % 3);
-    const ShiftVerdict verdict = Find(s);
+    const ShiftVerdict verdict = VerdictOn(s);
     int64_t second = INT64_MAX;
     for (const int64_t apart : {-3, -2, -1, 1, 2, 3}) {
       second = std::min(second, NaiveScore(s, verdict.shift + apart).value_or(INT64_MAX));

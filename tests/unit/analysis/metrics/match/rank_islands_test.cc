@@ -9,11 +9,10 @@
 
 #include "analysis/metrics/match/run_matcher.h"
 #include "tests/support/run_builder.h"
+#include "tests/support/time_units.h"
 
 namespace lockstep {
 namespace {
-
-constexpr int64_t kMs = 1'000'000;
 
 // Four ranks, each on a host of its own, two pairs with a group each.
 class IslandsTest : public testing::Test {

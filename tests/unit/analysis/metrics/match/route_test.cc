@@ -8,14 +8,13 @@
 #include <vector>
 
 #include "analysis/metrics/match/match.h"
+#include "tests/support/time_units.h"
 #include "tests/unit/analysis/metrics/matched_run.h"
 
 namespace lockstep {
 namespace {
 
 using testing::SizeIs;
-
-constexpr int64_t kUs = 1'000;
 
 TEST(Routes, SendsAndReceivesAreJoinedPerRoute) {
   RunBuilder builder;

@@ -11,6 +11,7 @@
 
 #include "analysis/metrics/match/communicators.h"
 #include "analysis/metrics/skew/skew.h"
+#include "tests/support/time_units.h"
 #include "tests/unit/analysis/metrics/matched_run.h"
 #include "tests/unit/analysis/metrics/random_run.h"
 
@@ -19,8 +20,6 @@ namespace {
 
 using testing::Each;
 using testing::SizeIs;
-
-constexpr int64_t kUs = 1'000;
 
 // (rank, start) of every member of every matched instance: which rows were joined.
 using Joins = std::set<std::vector<std::pair<int32_t, int64_t>>>;
@@ -48,7 +47,7 @@ Joins TrueJoins(const RandomRun& run) {
   return out;
 }
 
-RunShape TwoHosts() {
+RunShape ShapeOfTwoHosts() {
   RunShape shape;
   shape.ranks = 8;
   shape.groups = {{0, 1, 2, 3}, {4, 5, 6, 7}, {0, 4}, {1, 5}, {0, 1, 2, 3, 4, 5, 6, 7}};
@@ -59,7 +58,7 @@ class EveryForm : public testing::TestWithParam<std::tuple<TraceForm, bool, unsi
 
 TEST_P(EveryForm, JoinsExactlyWhatBelongsTogether) {
   const auto& [form, ids, seed] = GetParam();
-  RunShape shape = TwoHosts();
+  RunShape shape = ShapeOfTwoHosts();
   shape.ids = ids;
   shape.host_offset_ns = 7'000'000;
   const RandomRun truth(shape, seed);
@@ -76,7 +75,7 @@ TEST_P(EveryForm, JoinsExactlyWhatBelongsTogether) {
 
 TEST_P(EveryForm, InstancesAreComparableWhereTheirClocksAreConnected) {
   const auto& [form, ids, seed] = GetParam();
-  RunShape shape = TwoHosts();
+  RunShape shape = ShapeOfTwoHosts();
   shape.ids = ids;
   const RandomRun truth(shape, seed);
   RunBuilder builder;
@@ -97,7 +96,7 @@ INSTANTIATE_TEST_SUITE_P(Match, EveryForm,
                                           testing::Bool(), testing::Values(1U, 2U, 3U)));
 
 TEST(Match, CommunicatorIdsAreEqualInAllForms) {
-  const RandomRun truth(TwoHosts(), 5);
+  const RandomRun truth(ShapeOfTwoHosts(), 5);
   std::set<std::vector<std::string>> seen;
   for (const TraceForm form : {TraceForm::kMembers, TraceForm::kHash, TraceForm::kMixed}) {
     RunBuilder builder;
@@ -313,7 +312,7 @@ TEST(Match, IdsThatJoinKernelsWithoutACommonPointAreNotBelieved) {
 }
 
 TEST(Match, TwoMachinesOfOneNameAreSplitAndReported) {
-  RunShape shape = TwoHosts();
+  RunShape shape = ShapeOfTwoHosts();
   shape.host_offset_ns = 3'000'000;
   const RandomRun truth(shape, 8);
   RunBuilder builder;
@@ -333,7 +332,7 @@ TEST(Match, TwoMachinesOfOneNameAreSplitAndReported) {
 }
 
 TEST(Match, UnknownHostsOnDifferentClocksAreDomainsOfTheirOwn) {
-  RunShape shape = TwoHosts();
+  RunShape shape = ShapeOfTwoHosts();
   shape.host_offset_ns = 3'000'000;
   const RandomRun truth(shape, 8);
   RunBuilder builder;
@@ -458,7 +457,7 @@ TEST(Match, TheWordsOfEveryInstanceFollowTheDefinitions) {
 }
 
 TEST(Match, IndicesCountInOrderOfTheLastArrival) {
-  const RandomRun truth(TwoHosts(), 2);
+  const RandomRun truth(ShapeOfTwoHosts(), 2);
   RunBuilder builder;
   truth.Tell(builder, TraceForm::kMembers);
   const MatchedRun run = Match(builder);
@@ -474,7 +473,7 @@ TEST(Match, IndicesCountInOrderOfTheLastArrival) {
 }
 
 TEST(Match, NeitherTheOrderOfSourcesNorOfWorkChangesAnything) {
-  const RandomRun truth(TwoHosts(), 2);
+  const RandomRun truth(ShapeOfTwoHosts(), 2);
   RunBuilder builder;
   truth.Tell(builder, TraceForm::kMixed);
   const MatchedRun one = Match(builder, false);
@@ -499,7 +498,7 @@ TEST(Match, NeitherTheOrderOfSourcesNorOfWorkChangesAnything) {
 }
 
 TEST(Match, EveryRowIsInExactlyOneInstance) {
-  const RandomRun truth(TwoHosts(), 13);
+  const RandomRun truth(ShapeOfTwoHosts(), 13);
   RunBuilder builder;
   truth.Tell(builder, TraceForm::kHash, 3, 2);
   const MatchedRun run = Match(builder);

@@ -4,13 +4,11 @@
 #include <cstdint>
 #include <tuple>
 
+#include "tests/support/time_units.h"
 #include "tests/unit/analysis/metrics/match/cluster_run.h"
 
 namespace lockstep {
 namespace {
-
-constexpr int64_t kUs = 1'000;
-constexpr int64_t kMs = 1'000'000;
 
 // Tensor groups of neighbours and rails across them, all on one stream.
 ClusterShape Shared(int32_t hosts, CollectiveOp rails, int32_t rails_per_step) {

@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/time_units.h"
 #include "tests/unit/analysis/metrics/matched_run.h"
 
 namespace lockstep {
 namespace {
 
-constexpr int64_t kUs = 1'000;
-constexpr int32_t kRanks = 8;
+constexpr int32_t kExpertRanks = 8;
 constexpr int32_t kLate = 5;
 constexpr int32_t kWithout = 2;  // gets nothing from the late one
 constexpr int64_t kDelayNs = 3'000 * kUs;
@@ -30,18 +30,18 @@ int64_t Jitter(int32_t rank, int32_t n) { return (rank * 37 + n * 11 + rank * n 
 MatchedRun MatchedOf(const Exchanges& shape) {
   RunBuilder builder;
   std::vector<int32_t> members;
-  for (int32_t r = 0; r < kRanks; ++r) members.push_back(r);
+  for (int32_t r = 0; r < kExpertRanks; ++r) members.push_back(r);
   std::vector<uint32_t> group;
-  for (int32_t r = 0; r < kRanks; ++r) {
+  for (int32_t r = 0; r < kExpertRanks; ++r) {
     SourceBuilder& source = builder.AddRank(r);
-    source.World(kRanks);
+    source.World(kExpertRanks);
     group.push_back(source.Group("experts", members));
   }
   int64_t now = 1'000'000'000;
   for (int32_t n = 0; n < shape.count; ++n) {
     const bool sparse = shape.sparse.contains(n);
     const int64_t last_ns = now + (sparse ? kDelayNs : 0) + 6 * kUs;
-    for (int32_t r = 0; r < kRanks; ++r) {
+    for (int32_t r = 0; r < kExpertRanks; ++r) {
       const bool without = sparse && r == kWithout;
       int64_t start = now + Jitter(r, n) + (sparse && r == kLate ? kDelayNs : 0);
       const int64_t end = (without ? now + 6 * kUs : last_ns) + (60 + 3 * r) * kUs;
@@ -60,7 +60,7 @@ TEST(SparseExchange, IsJoinedWholeThoughAMemberEndsBeforeAnotherStarts) {
   const MatchedRun run = MatchedOf(shape);
   ASSERT_EQ(run.match.instances.size(), static_cast<size_t>(shape.count));
   for (const MatchedInstance& i : run.match.instances) {
-    EXPECT_EQ(i.members.size(), static_cast<size_t>(kRanks)) << i.index;
+    EXPECT_EQ(i.members.size(), static_cast<size_t>(kExpertRanks)) << i.index;
     EXPECT_TRUE(i.usable()) << i.index;
     EXPECT_EQ(i.all_pairs, !shape.sparse.contains(static_cast<int32_t>(i.index))) << i.index;
   }
@@ -97,7 +97,7 @@ TEST(SparseExchange, DamagedTimesAreNotTakenForOne) {
     const MatchedRun run = MatchedOf(shape);
     const auto count = [&](bool all_pairs) {
       return std::count_if(run.match.instances.begin(), run.match.instances.end(), [&](const MatchedInstance& i) {
-        return i.members.size() == static_cast<size_t>(kRanks) && i.usable() && i.all_pairs == all_pairs;
+        return i.members.size() == static_cast<size_t>(kExpertRanks) && i.usable() && i.all_pairs == all_pairs;
       });
     };
     EXPECT_EQ(count(true), shape.count - 1) << damage_ns;

@@ -3,11 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/run_builder.h"
+#include "tests/support/time_units.h"
 
 namespace lockstep {
 namespace {
-
-constexpr int64_t kMs = 1'000'000;
 
 class StretchRowsTest : public testing::Test {
  protected:

@@ -6,22 +6,22 @@
 #include <optional>
 #include <vector>
 
+#include "tests/support/time_units.h"
 #include "tests/unit/analysis/metrics/timeline_run.h"
 
 namespace lockstep {
 namespace {
 
-constexpr int64_t kUs = 1'000;
-constexpr int64_t kSteps = 10;
+constexpr int64_t kReplaySteps = 10;
 
 // What a rank does itself before its n-th meeting in a step.
 using WorkOf = std::function<void(TimelineRun&, int32_t rank, int64_t step, int64_t nth)>;
 
 // Four ranks in two tensor groups {0,1}, {2,3} and two data groups {0,2}, {1,3}: per step six tensor meetings, then one
 // data meeting.
-TimelineRun Grid(const WorkOf& work, int64_t tensor_transfer_ns = 20 * kUs) {
+TimelineRun WorkedGrid(const WorkOf& work, int64_t tensor_transfer_ns = 20 * kUs) {
   TimelineRun run(4, {{0, 1}, {2, 3}, {0, 2}, {1, 3}});
-  for (int64_t step = 0; step < kSteps; ++step) {
+  for (int64_t step = 0; step < kReplaySteps; ++step) {
     run.SetStep(step);
     for (int64_t nth = 0; nth < 7; ++nth) {
       for (int32_t rank = 0; rank < 4; ++rank) work(run, rank, step, nth);
@@ -53,7 +53,7 @@ WorkOf SlowRank(int32_t slow, int64_t permille) {
 int64_t StepNs(const GraphedRun& run) {
   int64_t sum = 0;
   for (const auto& rows : run.graph.ranks) sum += rows[rows.size() - 7].end_ns - rows[0].end_ns;
-  return sum / static_cast<int64_t>(run.graph.ranks.size()) / (kSteps - 1);
+  return sum / static_cast<int64_t>(run.graph.ranks.size()) / (kReplaySteps - 1);
 }
 
 std::optional<WhatIf> SavingOn(const Replay& replay, const Idealisation& ideal) {
@@ -78,28 +78,28 @@ struct Replayed {
 };
 
 TEST(Replay, UnchangedReproducesTheRunToTheNanosecond) {
-  const Replayed r(Grid(SlowRank(1, 1'200)));
+  const Replayed r(WorkedGrid(SlowRank(1, 1'200)));
   EXPECT_TRUE(r.replay.base().faithful);
   EXPECT_GT(r.replay.base().measured_ns, 0);
   EXPECT_EQ(r.replay.base().replayed_ns, r.replay.base().measured_ns);
 }
 
 TEST(Replay, TellsTheStepsAndTheirLength) {
-  const Replayed r(Grid(Usual()));
-  EXPECT_EQ(r.replay.base().steps, kSteps);
+  const Replayed r(WorkedGrid(Usual()));
+  EXPECT_EQ(r.replay.base().steps, kReplaySteps);
   EXPECT_EQ(r.replay.base().step_ns, StepNs(r.run));
 }
 
 TEST(Replay, IdealisingNothingSavesNothing) {
-  const Replayed r(Grid(SlowRank(1, 1'200)));
+  const Replayed r(WorkedGrid(SlowRank(1, 1'200)));
   const auto saving = r.Saving({});
   ASSERT_TRUE(saving);
   EXPECT_EQ(saving->saving_ns_per_step, 0);
 }
 
 TEST(Replay, SavingOfASlowRankIsThatOfARerunWithoutIt) {
-  const Replayed slow(Grid(SlowRank(1, 1'200)));
-  const GraphedRun without = MakeGraph(Grid(Usual()));
+  const Replayed slow(WorkedGrid(SlowRank(1, 1'200)));
+  const GraphedRun without = MakeGraph(WorkedGrid(Usual()));
   const auto saving = slow.Saving({.rank_indices = {1}});
   ASSERT_TRUE(saving);
   const int64_t truth = StepNs(slow.run) - StepNs(without);
@@ -117,8 +117,8 @@ WorkOf Changing(int32_t slow, int64_t permille_of_long) {
 }
 
 TEST(Replay, WhatOnlySomeStepsDoAtAPlaceIsLevelledApart) {
-  const Replayed slow(Grid(Changing(1, 1'300)));
-  const Replayed usual(Grid(Changing(1, 1'000)));
+  const Replayed slow(WorkedGrid(Changing(1, 1'300)));
+  const Replayed usual(WorkedGrid(Changing(1, 1'000)));
   const auto saving = slow.Saving({.rank_indices = {1}});
   ASSERT_TRUE(saving);
   const int64_t truth = StepNs(slow.run) - StepNs(usual.run);
@@ -130,7 +130,7 @@ TEST(Replay, WhatOnlySomeStepsDoAtAPlaceIsLevelledApart) {
 TimelineRun BeginningLater(int64_t delay_ns) {
   TimelineRun run(4, {{0, 1}, {2, 3}, {0, 2}, {1, 3}});
   run.Work(1, delay_ns, LatenessPart::kHost);
-  for (int64_t step = 0; step < kSteps; ++step) {
+  for (int64_t step = 0; step < kReplaySteps; ++step) {
     run.SetStep(step);
     for (const size_t group : {2, 0, 1, 3}) {
       if (group == 2 || group == 3) run.WorkAll(500 * kUs);
@@ -145,8 +145,8 @@ TEST(Replay, ARankThatBeginsLaterThanOthersAtItsPlaceWasHeldUp) {
   const Replayed late(BeginningLater(kDelayNs));
   const auto saving = late.Saving({.rank_indices = {1}});
   ASSERT_TRUE(saving);
-  EXPECT_NEAR(static_cast<double>(saving->saving_ns_per_step), static_cast<double>(kDelayNs) / kSteps,
-              0.1 * static_cast<double>(kDelayNs) / kSteps);
+  EXPECT_NEAR(static_cast<double>(saving->saving_ns_per_step), static_cast<double>(kDelayNs) / kReplaySteps,
+              0.1 * static_cast<double>(kDelayNs) / kReplaySteps);
 }
 
 TEST(Replay, SavingOfOneOfTwoSlowRanksIsLimitedByTheOther) {
@@ -154,8 +154,8 @@ TEST(Replay, SavingOfOneOfTwoSlowRanksIsLimitedByTheOther) {
     const int64_t permille = rank == 1 ? 1'300 : rank == 0 ? 1'200 : 1'000;
     run.Work(rank, UsualNs(rank, step, nth) * permille / 1'000);
   };
-  const Replayed slow(Grid(both));
-  const GraphedRun without = MakeGraph(Grid(SlowRank(0, 1'200)));
+  const Replayed slow(WorkedGrid(both));
+  const GraphedRun without = MakeGraph(WorkedGrid(SlowRank(0, 1'200)));
   // The only peer in its tensor group is the other slow one: to that level the rank is brought.
   const auto saving = slow.Saving({.rank_indices = {1}});
   ASSERT_TRUE(saving);
@@ -168,8 +168,8 @@ TEST(Replay, AWholeGroupIsBroughtToTheLevelOfEqualGroups) {
   const auto slow_host = [](TimelineRun& run, int32_t rank, int64_t step, int64_t nth) {
     run.Work(rank, UsualNs(rank, step, nth) * (rank < 2 ? 1'200 : 1'000) / 1'000);
   };
-  const Replayed slow(Grid(slow_host));
-  const GraphedRun without = MakeGraph(Grid(Usual()));
+  const Replayed slow(WorkedGrid(slow_host));
+  const GraphedRun without = MakeGraph(WorkedGrid(Usual()));
   const auto saving = slow.Saving({.rank_indices = {0, 1}});
   ASSERT_TRUE(saving);
   const int64_t truth = StepNs(slow.run) - StepNs(without);
@@ -185,8 +185,8 @@ WorkOf Copies(int32_t slow, int64_t slow_us) {
 }
 
 TEST(Replay, TheGuiltyPartAloneSavesWhatARerunWithoutItDoes) {
-  const Replayed slow(Grid(Copies(2, 200)));
-  const GraphedRun without = MakeGraph(Grid(Copies(2, 20)));
+  const Replayed slow(WorkedGrid(Copies(2, 200)));
+  const GraphedRun without = MakeGraph(WorkedGrid(Copies(2, 20)));
   const auto saving = slow.Saving({.rank_indices = {2}, .part = LatenessPart::kCopy});
   ASSERT_TRUE(saving);
   // Parts of the first piece of work of each communicator are not told: a tenth of the steps here.
@@ -196,14 +196,14 @@ TEST(Replay, TheGuiltyPartAloneSavesWhatARerunWithoutItDoes) {
 }
 
 TEST(Replay, AnInnocentPartSavesNextToNothing) {
-  const Replayed slow(Grid(Copies(2, 200)));
+  const Replayed slow(WorkedGrid(Copies(2, 200)));
   const auto saving = slow.Saving({.rank_indices = {2}, .part = LatenessPart::kCompute});
   ASSERT_TRUE(saving);
   EXPECT_LT(std::abs(saving->saving_ns_per_step), 7 * 10 * kUs);
 }
 
 TEST(Replay, ATimeLimitKeepsTheRestAsMeasured) {
-  const Replayed r(Grid(SlowRank(3, 1'500)));
+  const Replayed r(WorkedGrid(SlowRank(3, 1'500)));
   const int64_t begin = r.run.graph.ranks[0].front().start_ns;
   const int64_t middle = begin + r.replay.base().measured_ns / 2;
   const auto all = r.Saving({.rank_indices = {3}});
@@ -214,7 +214,7 @@ TEST(Replay, ATimeLimitKeepsTheRestAsMeasured) {
 }
 
 TEST(Replay, BoundsAreOrderedAndHoldTheSaving) {
-  const Replayed r(Grid(SlowRank(1, 1'200)));
+  const Replayed r(WorkedGrid(SlowRank(1, 1'200)));
   const auto saving = r.Saving({.rank_indices = {1}});
   ASSERT_TRUE(saving);
   EXPECT_LE(saving->bound_lo_ns_per_step, saving->saving_ns_per_step);
@@ -224,7 +224,7 @@ TEST(Replay, BoundsAreOrderedAndHoldTheSaving) {
 
 TEST(Replay, ASlowCommunicatorIsBroughtToEqualOnes) {
   TimelineRun run(4, {{0, 1}, {2, 3}, {0, 1, 2, 3}});
-  for (int64_t step = 0; step < kSteps; ++step) {
+  for (int64_t step = 0; step < kReplaySteps; ++step) {
     run.SetStep(step);
     for (int64_t nth = 0; nth < 5; ++nth) {
       run.WorkAll(300 * kUs);
@@ -245,8 +245,8 @@ TEST(Replay, ASlowCommunicatorIsBroughtToEqualOnes) {
 }
 
 TEST(Replay, WithoutTransfersWorkAndWaitsRemain) {
-  const Replayed r(Grid(Usual()));
-  const GraphedRun instant = MakeGraph(Grid(Usual(), 0));
+  const Replayed r(WorkedGrid(Usual()));
+  const GraphedRun instant = MakeGraph(WorkedGrid(Usual(), 0));
   const auto zero = ZeroTransferNs(r.replay);
   ASSERT_TRUE(zero);
   int64_t begin = INT64_MAX;
@@ -255,18 +255,18 @@ TEST(Replay, WithoutTransfersWorkAndWaitsRemain) {
     begin = std::min(begin, rows.front().start_ns);
     end = std::max(end, rows.back().end_ns);
   }
-  EXPECT_EQ(*zero, end - begin - kSteps * 100 * kUs);  // the data meetings took their time in that one
+  EXPECT_EQ(*zero, end - begin - kReplaySteps * 100 * kUs);  // the data meetings took their time in that one
 }
 
 // In each of the inner steps another rank of four loses its record of a meeting: its gap holds its wait there.
 TimelineRun AllMeet(int64_t slow_us, bool with_loss) {
   TimelineRun run(4, {{0, 1, 2, 3}});
-  for (int64_t step = 0; step < kSteps; ++step) {
+  for (int64_t step = 0; step < kReplaySteps; ++step) {
     run.SetStep(step);
     for (int64_t nth = 0; nth < 6; ++nth) {
       for (int32_t rank = 0; rank < 4; ++rank)
         run.Work(rank, UsualNs(rank, step, nth) + (rank == 3 ? slow_us * kUs : 0));
-      const bool inner = step > 0 && step + 1 < kSteps;
+      const bool inner = step > 0 && step + 1 < kReplaySteps;
       run.Meet(0, 20 * kUs, with_loss && inner && nth > 0 ? static_cast<int32_t>(nth % 3) : -1);
     }
   }
@@ -286,7 +286,7 @@ TEST(Replay, ALostRecordDoesNotKeepTheWaitItHides) {
 // Stages whose steps have their long and short pieces in another order: place by place nothing can be compared.
 TimelineRun Stages(int64_t permille_of_second) {
   TimelineRun run(4, {{0, 1}, {2, 3}, {0, 1, 2, 3}});
-  for (int64_t step = 0; step < kSteps; ++step) {
+  for (int64_t step = 0; step < kReplaySteps; ++step) {
     run.SetStep(step);
     for (int64_t nth = 0; nth < 6; ++nth) {
       const int64_t ahead_us = nth < 3 ? 300 : 900;
@@ -313,7 +313,7 @@ TEST(Replay, AStageInAnotherOrderIsBroughtToTheOthersAsAWhole) {
 // Two groups that never wait for each other.
 TimelineRun Replicas(int64_t first_ns, int64_t second_ns) {
   TimelineRun run(4, {{0, 1}, {2, 3}});
-  for (int64_t step = 0; step < kSteps; ++step) {
+  for (int64_t step = 0; step < kReplaySteps; ++step) {
     run.SetStep(step);
     for (int64_t nth = 0; nth < 4; ++nth) {
       run.WorkAll(400 * kUs);
@@ -350,7 +350,7 @@ TEST(Replay, AGroupBesideASlowerOneGainsTheRunNothing) {
 }
 
 TEST(Replay, WithoutAnybodyToCompareWithNothingIsTold) {
-  const Replayed r(Grid(Usual()));
+  const Replayed r(WorkedGrid(Usual()));
   EXPECT_FALSE(r.Saving({.rank_indices = {0, 1, 2, 3}}));
   EXPECT_TRUE(r.Saving({.rank_indices = {0, 1, 2}}));
 }
@@ -358,7 +358,7 @@ TEST(Replay, WithoutAnybodyToCompareWithNothingIsTold) {
 // A fourteenth of the meetings lack a partner: few, but of all that rank 2 does on one of its streams.
 TEST(Replay, AKindOfCommunicationWithoutPartnersForbidsAWhatIf) {
   TimelineRun run(4, {{0, 1}, {2, 3}, {0, 2}});
-  for (int64_t step = 0; step < kSteps; ++step) {
+  for (int64_t step = 0; step < kReplaySteps; ++step) {
     run.SetStep(step);
     for (int64_t nth = 0; nth < 13; ++nth) {
       run.WorkAll(400 * kUs);
@@ -376,7 +376,7 @@ TEST(Replay, AKindOfCommunicationWithoutPartnersForbidsAWhatIf) {
 
 // Clocks of a device's records scatter: some of the segments lost what came before and tell a dependency instead.
 TEST(Replay, ADependencyOnNothingKnownIsTakenForWork) {
-  GraphedRun graphed = MakeGraph(Grid(SlowRank(1, 1'200)));
+  GraphedRun graphed = MakeGraph(WorkedGrid(SlowRank(1, 1'200)));
   const auto told = SavingOn(ReplayOf(graphed), {.rank_indices = {1}});
   for (size_t row = 3; row < graphed.graph.ranks[1].size(); row += 7) {
     Segment& segment = graphed.graph.ranks[1][row].segment;
@@ -391,7 +391,7 @@ TEST(Replay, ADependencyOnNothingKnownIsTakenForWork) {
 
 TEST(Replay, ARankAloneIsNotToldAnything) {
   TimelineRun run(1, {{0}});
-  for (int64_t step = 0; step < kSteps; ++step) {
+  for (int64_t step = 0; step < kReplaySteps; ++step) {
     run.SetStep(step);
     run.Work(0, 300 * kUs);
     run.Meet(0, 10 * kUs);
@@ -403,7 +403,7 @@ TEST(Replay, ARankAloneIsNotToldAnything) {
 }
 
 TEST(Replay, IsTheSameInWhateverOrderItsRanksAreBuilt) {
-  const GraphedRun run = MakeGraph(Grid(SlowRank(1, 1'200)));
+  const GraphedRun run = MakeGraph(WorkedGrid(SlowRank(1, 1'200)));
   const Replay forward = ReplayOf(run);
   const Replay backward = ReplayOf(run, /*reversed=*/true);
   EXPECT_EQ(forward.base().faithful, backward.base().faithful);
@@ -431,7 +431,7 @@ TEST(Replay, AnEmptyGraphIsNotToldAnything) {
 
 // A program of coupled ranks, and one of ranks that never wait for each other.
 TEST(Replay, WhatIfsThatShareTheirRoomTellWhatEachTellsAlone) {
-  for (const TimelineRun& timeline : {Grid(SlowRank(1, 1'200)), Replicas(300 * kUs, 100 * kUs)}) {
+  for (const TimelineRun& timeline : {WorkedGrid(SlowRank(1, 1'200)), Replicas(300 * kUs, 100 * kUs)}) {
     const Replayed r(timeline);
     ReplayScratch shared;
     std::vector<Idealisation> ideals = {{}, {.communicators = {0}}, {.communicators = {0, 1}}};
@@ -457,7 +457,7 @@ TEST(Replay, WhatIfsThatShareTheirRoomTellWhatEachTellsAlone) {
 }
 
 TEST(Replay, ARankThatDoesNotExistIsLeftOut) {
-  const Replayed r(Grid(Usual()));
+  const Replayed r(WorkedGrid(Usual()));
   const auto saving = r.Saving({.rank_indices = {-1, 99}});
   ASSERT_TRUE(saving);
   EXPECT_EQ(saving->saving_ns_per_step, 0);

@@ -7,14 +7,11 @@
 #include <cstdlib>
 #include <string>
 
+#include "tests/support/time_units.h"
 #include "tests/unit/analysis/metrics/matched_run.h"
 
 namespace lockstep {
 namespace {
-
-constexpr int64_t kUs = 1'000;
-
-bool All(const MatchedInstance&) { return true; }
 
 // Four ranks; the last arrives `late_ns` after the others, the transfer then takes `transfer_ns`.
 MatchedRun Uniform(int64_t late_ns, int64_t transfer_ns, int64_t instances = 30) {
@@ -35,7 +32,7 @@ MatchedRun Uniform(int64_t late_ns, int64_t transfer_ns, int64_t instances = 30)
 }
 
 CollectiveRowResult OnlyRow(const MatchedRun& run) {
-  const auto rows = ComputeCollectives(run.match, All);
+  const auto rows = ComputeCollectives(run.match, EveryInstance);
   EXPECT_EQ(rows.size(), 1U);
   return rows.at(0);
 }
@@ -101,7 +98,7 @@ TEST(Collectives, ASingleRankStillShowsItsRows) {
   source.Group("0", {0, 1});
   source.Collective(0, CollectiveOp::kAllReduce, 0, kUs).bytes = 16;
   source.Collective(0, CollectiveOp::kAllReduce, 9 * kUs, kUs).bytes = 32;
-  const auto rows = ComputeCollectives(Match(builder).match, All);
+  const auto rows = ComputeCollectives(Match(builder).match, EveryInstance);
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_EQ(rows[0].bytes, 16);
   EXPECT_EQ(rows[0].instances, 1);
@@ -132,7 +129,7 @@ void AddLowSkew(MatchResult& match, int64_t transfer_ns) {
 TEST(Collectives, ASlowRailStandsOutAgainstGroupsOfEqualSize) {
   MatchResult match;
   for (const int64_t transfer_us : {100, 101, 99, 100, 160}) AddLowSkew(match, transfer_us * kUs);
-  for (const CollectiveRowResult& row : ComputeCollectives(match, All)) {
+  for (const CollectiveRowResult& row : ComputeCollectives(match, EveryInstance)) {
     ASSERT_TRUE(row.transfer_excess.has_value());
     EXPECT_EQ(*row.transfer_baseline_ns, 100 * kUs);
     EXPECT_NEAR(*row.transfer_excess, row.communicator == 4 ? 0.6 : 0, 0.011);

@@ -8,10 +8,10 @@
 #include <random>
 #include <vector>
 
+#include "tests/support/time_units.h"
+
 namespace lockstep {
 namespace {
-
-constexpr int64_t kUs = 1'000;
 
 JoinedInstance Instance(const std::vector<int64_t>& starts, int64_t end_ns) {
   JoinedInstance joined;

@@ -4,15 +4,12 @@
 
 #include <cmath>
 
+#include "tests/support/time_units.h"
 #include "tests/unit/analysis/metrics/matched_run.h"
 #include "tests/unit/analysis/metrics/random_run.h"
 
 namespace lockstep {
 namespace {
-
-constexpr int64_t kUs = 1'000;
-
-bool All(const MatchedInstance&) { return true; }
 
 // Rank 2 is late by 80 us in every instance, the others start within a microsecond.
 MatchedRun LateRankTwo() {
@@ -30,7 +27,7 @@ MatchedRun LateRankTwo() {
 }
 
 TEST(Skew, TheLateRankCausesAllTheWaiting) {
-  const SkewTotals totals = ComputeSkew(LateRankTwo().match, 4, All);
+  const SkewTotals totals = ComputeSkew(LateRankTwo().match, 4, EveryInstance);
   EXPECT_EQ(totals.ranks[2].caused_wait_total_ns, 20 * (80'000 + 79'900 + 79'700));
   EXPECT_EQ(totals.ranks[2].last_arrivals, 20);
   EXPECT_EQ(totals.ranks[2].wait_total_ns, 0);
@@ -46,7 +43,7 @@ TEST(Skew, CausedAndUnassignedWaitsAreAllTheWaits) {
     const RandomRun truth(shape, seed);
     RunBuilder builder;
     truth.Tell(builder, TraceForm::kMembers);
-    const SkewTotals totals = ComputeSkew(Match(builder).match, 4, All);
+    const SkewTotals totals = ComputeSkew(Match(builder).match, 4, EveryInstance);
     int64_t caused = 0;
     int64_t waits = 0;
     for (const RankSkew& rank : totals.ranks) {
@@ -87,7 +84,7 @@ TEST(Skew, LatenessIsRoundedAlikeForGroupsOfAnySize) {
 }
 
 TEST(Skew, LatenessIsSignedAndSumsToZeroOverTheMembers) {
-  const SkewTotals totals = ComputeSkew(LateRankTwo().match, 4, All);
+  const SkewTotals totals = ComputeSkew(LateRankTwo().match, 4, EveryInstance);
   EXPECT_EQ(totals.ranks[2].lateness_ns.min(), 59'900);
   EXPECT_LT(totals.ranks[0].lateness_ns.max(), 0);
 }
@@ -120,7 +117,7 @@ MatchedInstance PairOf(int64_t step, int32_t last, int64_t wait_ns, int64_t unce
 TEST(Skew, UncertaintiesOfWaitsAddUpBecauseErrorsOfClocksLast) {
   MatchResult match;
   for (int i = 0; i < 10; ++i) match.instances.push_back(PairOf(0, 1, 100, 7));
-  const SkewTotals totals = ComputeSkew(match, 2, All);
+  const SkewTotals totals = ComputeSkew(match, 2, EveryInstance);
   EXPECT_EQ(totals.ranks[0].wait_total_ns, 1'000);
   EXPECT_EQ(totals.ranks[0].wait_uncertainty_ns, 70);
   EXPECT_EQ(totals.ranks[1].caused_wait_total_ns, 1'000);
@@ -131,7 +128,7 @@ TEST(Skew, UncertaintiesOfWaitsAddUpBecauseErrorsOfClocksLast) {
 TEST(Skew, AStepNamesWhoCertainlyCausedMostOfItsWaiting) {
   MatchResult match;
   match.instances = {PairOf(4, 1, 100, 5), PairOf(4, 0, 150, 5), PairOf(4, 1, 90, 5), PairOf(2, 0, 10, 5)};
-  const SkewTotals totals = ComputeSkew(match, 2, All);
+  const SkewTotals totals = ComputeSkew(match, 2, EveryInstance);
   ASSERT_EQ(totals.steps.size(), 2U);
   EXPECT_EQ(totals.steps[0].step, 2);
   EXPECT_EQ(totals.steps[1].instances, 3);
@@ -145,7 +142,7 @@ TEST(Skew, AStepNamesWhoCertainlyCausedMostOfItsWaiting) {
 TEST(Skew, AStepWhoseLastArrivalsAreNotCertainNamesNobody) {
   MatchResult match;
   match.instances = {PairOf(1, 1, 100, 200, false)};
-  const SkewTotals totals = ComputeSkew(match, 2, All);
+  const SkewTotals totals = ComputeSkew(match, 2, EveryInstance);
   ASSERT_EQ(totals.steps.size(), 1U);
   EXPECT_EQ(totals.steps[0].worst_rank_index, -1);
   EXPECT_EQ(totals.unassigned_wait_ns, 100);
@@ -154,7 +151,7 @@ TEST(Skew, AStepWhoseLastArrivalsAreNotCertainNamesNobody) {
 TEST(Skew, InstancesWithoutAStepAreInNone) {
   MatchResult match;
   match.instances = {PairOf(kNoStep, 1, 100, 5)};
-  const SkewTotals totals = ComputeSkew(match, 2, All);
+  const SkewTotals totals = ComputeSkew(match, 2, EveryInstance);
   EXPECT_TRUE(totals.steps.empty());
   EXPECT_EQ(totals.ranks[0].wait_total_ns, 100);
 }

@@ -2,6 +2,7 @@
 
 #include "analysis/metrics/summary/summary.h"
 #include "tests/unit/analysis/metrics/fleet_fixture.h"
+#include "tests/unit/analysis/metrics/summary/late_arrivals.h"
 
 namespace lockstep {
 namespace {
@@ -20,7 +21,7 @@ FleetFixture ThreeRanks() {
   return FleetFixture(run);
 }
 
-MatchedInstance Waiting(int32_t last, int64_t wait_ns) {
+MatchedInstance OthersWaitFor(int32_t last, int64_t wait_ns) {
   MatchedInstance instance;
   instance.confidence = 1;
   instance.comparable = instance.last_certain = true;
@@ -33,12 +34,6 @@ MatchedInstance Waiting(int32_t last, int64_t wait_ns) {
     instance.members.push_back(member);
   }
   return instance;
-}
-
-LateArrivalsSum LateOf(const MatchResult& match) {
-  LateArrivalsSum late;
-  for (const MatchedInstance& instance : match.instances) late.Add(instance);
-  return late;
 }
 
 std::vector<Culprit> Named(FleetFixture& fixture, const StragglerResult& stragglers, const BlameResult* blame) {
@@ -71,7 +66,7 @@ StragglerResult Tested() {
 
 TEST(NameCulprits, AFindingThatDurationsContradictIsNotSure) {
   FleetFixture fixture = ThreeRanks();
-  fixture.match.instances = {Waiting(2, 100)};
+  fixture.match.instances = {OthersWaitFor(2, 100)};
   StragglerResult stragglers = Tested();
   stragglers.stragglers = {Rank(2)};
   stragglers.stragglers[0].frontier = FrontierAnswer::kCannotTell;
@@ -82,7 +77,7 @@ TEST(NameCulprits, AFindingThatDurationsContradictIsNotSure) {
 
 TEST(NameCulprits, AStragglerIsNamedWithItsCauseAndTheBlameItOriginates) {
   FleetFixture fixture = ThreeRanks();
-  fixture.match.instances = {Waiting(2, 100)};
+  fixture.match.instances = {OthersWaitFor(2, 100)};
   StragglerResult stragglers = Tested();
   stragglers.stragglers = {Rank(2)};
   BlameResult blame;
@@ -100,7 +95,7 @@ TEST(NameCulprits, AStragglerIsNamedWithItsCauseAndTheBlameItOriginates) {
 
 TEST(NameCulprits, OfAPartOfTheRunAStragglerIsNamedByWhatItCausedThere) {
   FleetFixture fixture = ThreeRanks();
-  fixture.match.instances = {Waiting(2, 500), Waiting(0, 20)};
+  fixture.match.instances = {OthersWaitFor(2, 500), OthersWaitFor(0, 20)};
   StragglerResult stragglers = Tested();
   stragglers.stragglers = {Rank(2), Rank(0)};
   const std::vector<Culprit> named = Named(fixture, stragglers, nullptr);
@@ -111,14 +106,14 @@ TEST(NameCulprits, OfAPartOfTheRunAStragglerIsNamedByWhatItCausedThere) {
 
 TEST(NameCulprits, AHealthyRunThatWasTestedNamesNobody) {
   FleetFixture fixture = ThreeRanks();
-  for (int i = 0; i < 12; ++i) fixture.match.instances.push_back(Waiting(i % 3, 400));
+  for (int i = 0; i < 12; ++i) fixture.match.instances.push_back(OthersWaitFor(i % 3, 400));
   EXPECT_TRUE(Named(fixture, Tested(), nullptr).empty());
 }
 
 TEST(NameCulprits, OneLongWaitIsNamedAsOnce) {
   FleetFixture fixture = ThreeRanks();
-  for (int i = 0; i < 12; ++i) fixture.match.instances.push_back(Waiting(i % 3, 40));
-  fixture.match.instances.push_back(Waiting(1, 3'000));
+  for (int i = 0; i < 12; ++i) fixture.match.instances.push_back(OthersWaitFor(i % 3, 40));
+  fixture.match.instances.push_back(OthersWaitFor(1, 3'000));
   const std::vector<Culprit> named = Named(fixture, Tested(), nullptr);
   ASSERT_EQ(named.size(), 1u);
   EXPECT_EQ(named[0].member, 1u);
@@ -127,7 +122,7 @@ TEST(NameCulprits, OneLongWaitIsNamedAsOnce) {
 
 TEST(NameCulprits, WhoLooksLateButIsNotDecidedIsNamedAsSuch) {
   FleetFixture fixture = ThreeRanks();
-  for (int i = 0; i < 12; ++i) fixture.match.instances.push_back(Waiting(2, 100));
+  for (int i = 0; i < 12; ++i) fixture.match.instances.push_back(OthersWaitFor(2, 100));
   StragglerResult stragglers = Tested();
   stragglers.undecided = {{StragglerScope::kRank, "2", 40, 5, 90, {2}, Rank(2)}};
   const std::vector<Culprit> named = Named(fixture, stragglers, nullptr);
@@ -139,8 +134,8 @@ TEST(NameCulprits, WhoLooksLateButIsNotDecidedIsNamedAsSuch) {
 
 TEST(NameCulprits, WithTooFewStepsForATestTheLastArriverOfMostWaitingIsNamed) {
   FleetFixture fixture = ThreeRanks();
-  for (int i = 0; i < 4; ++i) fixture.match.instances.push_back(Waiting(2, 300));
-  for (int i = 0; i < 3; ++i) fixture.match.instances.push_back(Waiting(0, 100));
+  for (int i = 0; i < 4; ++i) fixture.match.instances.push_back(OthersWaitFor(2, 300));
+  for (int i = 0; i < 3; ++i) fixture.match.instances.push_back(OthersWaitFor(0, 100));
   StragglerResult stragglers;
   stragglers.steps = 4;
   stragglers.least_steps = 10;
@@ -153,8 +148,8 @@ TEST(NameCulprits, WithTooFewStepsForATestTheLastArriverOfMostWaitingIsNamed) {
 
 TEST(NameCulprits, OnePauseInARunTooShortForATestNamesNobody) {
   FleetFixture fixture = ThreeRanks();
-  for (int i = 0; i < 6; ++i) fixture.match.instances.push_back(Waiting(i % 3, 100));
-  fixture.match.instances.push_back(Waiting(1, 450));
+  for (int i = 0; i < 6; ++i) fixture.match.instances.push_back(OthersWaitFor(i % 3, 100));
+  fixture.match.instances.push_back(OthersWaitFor(1, 450));
   StragglerResult stragglers;
   stragglers.steps = 4;
   stragglers.least_steps = 10;
@@ -164,7 +159,7 @@ TEST(NameCulprits, OnePauseInARunTooShortForATestNamesNobody) {
 
 TEST(NameCulprits, WhoIsNotDecidedAndHasNoMoreThanItsPartOfTheWaitingIsNotNamed) {
   FleetFixture fixture = ThreeRanks();
-  for (int i = 0; i < 12; ++i) fixture.match.instances.push_back(Waiting(i % 3, 100));
+  for (int i = 0; i < 12; ++i) fixture.match.instances.push_back(OthersWaitFor(i % 3, 100));
   StragglerResult stragglers = Tested();
   stragglers.undecided = {{StragglerScope::kRank, "2", 40, 5, 90, {2}, Rank(2)}};
   EXPECT_TRUE(Named(fixture, stragglers, nullptr).empty());

@@ -16,7 +16,7 @@ namespace lockstep {
 namespace {
 
 // A run in the making: its sources, and what the ranks and the matching say of them.
-struct Case {
+struct GateCase {
   std::string gate;
   std::optional<bool> ok;
   int32_t ranks = 2;
@@ -37,9 +37,9 @@ void Communicate(std::vector<SourceBuilder*>& ranks) {
   }
 }
 
-std::vector<Case> Cases() {
+std::vector<GateCase> Cases() {
   constexpr std::nullopt_t kNone = std::nullopt;
-  std::vector<Case> cases;
+  std::vector<GateCase> cases;
   const auto sources = [&](std::string gate, std::optional<bool> ok, std::function<void(SourceBuilder&)> change) {
     cases.push_back({std::move(gate), ok, 2, [change](std::vector<SourceBuilder*>& ranks) {
                        for (SourceBuilder* rank : ranks) change(*rank);
@@ -135,7 +135,7 @@ std::vector<Case> Cases() {
   return cases;
 }
 
-Gate GateOf(const Case& it) {
+Gate GateOfCase(const GateCase& it) {
   RunBuilder run;
   std::vector<SourceBuilder*> sources;
   for (int32_t rank = 0; rank < it.ranks; ++rank) sources.push_back(&AddGoodRank(run, rank));
@@ -151,8 +151,8 @@ Gate GateOf(const Case& it) {
 }
 
 TEST(Gates, EachAnswersAsItsCaseSays) {
-  for (const Case& it : Cases()) {
-    const Gate gate = GateOf(it);
+  for (const GateCase& it : Cases()) {
+    const Gate gate = GateOfCase(it);
     EXPECT_EQ(gate.ok, it.ok) << it.gate << ": " << gate.detail;
     EXPECT_FALSE(gate.detail.empty()) << it.gate;
     EXPECT_EQ(gate.fix.find("docs/capture.md#") != std::string::npos, it.ok == false) << it.gate;
@@ -161,7 +161,7 @@ TEST(Gates, EachAnswersAsItsCaseSays) {
 
 TEST(Gates, EachHasACaseThatPassesAndOneThatFails) {
   std::map<std::string, int> states;
-  for (const Case& it : Cases()) {
+  for (const GateCase& it : Cases()) {
     if (it.ok.has_value()) states[it.gate] |= *it.ok ? 1 : 2;
   }
   for (const std::string_view gate : GateNames()) EXPECT_EQ(states[std::string(gate)], 3) << gate;

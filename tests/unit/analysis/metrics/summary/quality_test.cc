@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-Gate GateOf(FleetFixture& fixture, std::string_view name) {
+Gate GateNamed(FleetFixture& fixture, std::string_view name) {
   const FleetMeasures measures = fixture.Measure();
   for (const Gate& gate : ComputeQuality(fixture.Make(), measures).gates) {
     if (gate.name == name) return gate;
@@ -56,7 +56,7 @@ TEST(Quality, EveryFailedGateNamesItsPageInTheDocs) {
   RunBuilder run;
   run.AddSource("a.json");
   FleetFixture fixture(run);
-  const Gate gate = GateOf(fixture, "rank_identity");
+  const Gate gate = GateNamed(fixture, "rank_identity");
   EXPECT_EQ(gate.ok, false);
   EXPECT_NE(gate.fix.find("docs/capture.md#rank-identity"), std::string::npos);
 }
@@ -66,7 +66,7 @@ TEST(Quality, NamesTheRanksWithoutKernels) {
   AddGoodRank(run, 0);
   run.AddRank(5);
   FleetFixture fixture(run);
-  const Gate gate = GateOf(fixture, "kernels_present");
+  const Gate gate = GateNamed(fixture, "kernels_present");
   EXPECT_EQ(gate.ok, false);
   EXPECT_NE(gate.detail.find('5'), std::string::npos);
 }
@@ -77,9 +77,9 @@ TEST(Quality, ToleratesOneLostRecordInAThousand) {
   rank.context().api_rows = 998;
   rank.data().summary.drops.Add(DropReason::kZeroTime, 1);
   FleetFixture fixture(run);
-  EXPECT_EQ(GateOf(fixture, "dropped_records").ok, true);
+  EXPECT_EQ(GateNamed(fixture, "dropped_records").ok, true);
   fixture.built().run.sources[0].summary.drops.Add(DropReason::kZeroTime, 1);
-  EXPECT_EQ(GateOf(fixture, "dropped_records").ok, false);
+  EXPECT_EQ(GateNamed(fixture, "dropped_records").ok, false);
 }
 
 TEST(Quality, NeedsEveryMemberOfEveryCommunicator) {
@@ -88,7 +88,7 @@ TEST(Quality, NeedsEveryMemberOfEveryCommunicator) {
   AddGoodRank(run, 1);
   FleetFixture fixture(run);
   fixture.match.communicators.push_back({"abc", "", "", {0, 1, 6}, 3, false});
-  const Gate gate = GateOf(fixture, "complete_ranks");
+  const Gate gate = GateNamed(fixture, "complete_ranks");
   EXPECT_EQ(gate.ok, false);
   EXPECT_NE(gate.detail.find('6'), std::string::npos);
 }
@@ -100,12 +100,12 @@ TEST(Quality, WantsMostCommunicationTimeMatched) {
     source.Collective(source.Group("0", {0, 1}), CollectiveOp::kAllReduce, 0, 100);
   }
   FleetFixture fixture(run);
-  EXPECT_EQ(GateOf(fixture, "matching").ok, false);
+  EXPECT_EQ(GateNamed(fixture, "matching").ok, false);
   MatchedInstance instance;
   instance.confidence = 1;
   instance.members = {{0, 0, 0, 100, 0, 0, 0}, {1, 0, 0, 100, 0, 0, 0}};
   fixture.match.instances = {instance};
-  EXPECT_EQ(GateOf(fixture, "matching").ok, true);
+  EXPECT_EQ(GateNamed(fixture, "matching").ok, true);
 }
 
 TEST(Quality, ARankThatLacksMuchOfWhatTheOthersHaveIsTold) {
@@ -124,7 +124,7 @@ TEST(Quality, ARankThatLacksMuchOfWhatTheOthersHaveIsTold) {
   MatchCounts counts(fixture.ranks);
   counts.Add(Chapter{fixture.match});
   counts.Finish(fixture.match);
-  const Gate gate = GateOf(fixture, "dropped_records");
+  const Gate gate = GateNamed(fixture, "dropped_records");
   EXPECT_EQ(gate.ok, false);
   EXPECT_NE(gate.detail.find("rank 2 lacks 1 of 3 collectives"), std::string::npos) << gate.detail;
 }
@@ -140,10 +140,10 @@ FleetFixture TwoClocks(RunBuilder& run, bool certified) {
 TEST(Quality, AClockThatContradictsTheOthersIsTold) {
   RunBuilder good;
   FleetFixture agreeing = TwoClocks(good, true);
-  EXPECT_EQ(GateOf(agreeing, "clock").ok, true);
+  EXPECT_EQ(GateNamed(agreeing, "clock").ok, true);
   RunBuilder bad;
   FleetFixture contradicting = TwoClocks(bad, false);
-  const Gate gate = GateOf(contradicting, "clock");
+  const Gate gate = GateNamed(contradicting, "clock");
   EXPECT_EQ(gate.ok, false);
   EXPECT_NE(gate.detail.find("rank 1 contradicts"), std::string::npos) << gate.detail;
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/unit/analysis/metrics/fleet_fixture.h"
+#include "tests/unit/analysis/metrics/summary/late_arrivals.h"
 
 namespace lockstep {
 namespace {
@@ -34,12 +35,6 @@ MatchedInstance Waiting(int32_t last, int64_t wait_ns, bool certain = true) {
     instance.members.push_back({r, 0, wait_ns - wait, wait_ns + 10, wait_ns, wait, 0});
   }
   return instance;
-}
-
-LateArrivalsSum LateOf(const MatchResult& match) {
-  LateArrivalsSum late;
-  for (const MatchedInstance& instance : match.instances) late.Add(instance);
-  return late;
 }
 
 WaitBlame Blame(FleetFixture& fixture) {
@@ -102,26 +97,26 @@ TEST(TimeShare, SumsToOne) {
   EXPECT_NEAR(share->compute, 6'500 / 30'000.0, 1e-12);
 }
 
-TimeShare Share(double compute, double wait, double transfer, double unresolved, double idle, double host) {
+TimeShare TimeShareOf(double compute, double wait, double transfer, double unresolved, double idle, double host) {
   return {compute, wait, transfer, unresolved, 0, 0, idle, host};
 }
 
 TEST(RunVerdict, FollowsTheLargestLoss) {
   EXPECT_EQ(ComputeVerdict(std::nullopt), RunVerdict::kInconclusive);
-  EXPECT_EQ(ComputeVerdict(Share(0.95, 0.05, 0, 0, 0, 0)), RunVerdict::kCompute);
-  EXPECT_EQ(ComputeVerdict(Share(0.5, 0.4, 0.05, 0, 0.05, 0)), RunVerdict::kSkew);
-  EXPECT_EQ(ComputeVerdict(Share(0.5, 0.05, 0.4, 0, 0.05, 0)), RunVerdict::kTransfer);
-  EXPECT_EQ(ComputeVerdict(Share(0.5, 0.2, 0.25, 0, 0.05, 0)), RunVerdict::kMixed);
-  EXPECT_EQ(ComputeVerdict(Share(0.5, 0.05, 0.05, 0.35, 0.05, 0)), RunVerdict::kInconclusive);
-  EXPECT_EQ(ComputeVerdict(Share(0.3, 0.05, 0.05, 0, 0.6, 0.4)), RunVerdict::kHost);
+  EXPECT_EQ(ComputeVerdict(TimeShareOf(0.95, 0.05, 0, 0, 0, 0)), RunVerdict::kCompute);
+  EXPECT_EQ(ComputeVerdict(TimeShareOf(0.5, 0.4, 0.05, 0, 0.05, 0)), RunVerdict::kSkew);
+  EXPECT_EQ(ComputeVerdict(TimeShareOf(0.5, 0.05, 0.4, 0, 0.05, 0)), RunVerdict::kTransfer);
+  EXPECT_EQ(ComputeVerdict(TimeShareOf(0.5, 0.2, 0.25, 0, 0.05, 0)), RunVerdict::kMixed);
+  EXPECT_EQ(ComputeVerdict(TimeShareOf(0.5, 0.05, 0.05, 0.35, 0.05, 0)), RunVerdict::kInconclusive);
+  EXPECT_EQ(ComputeVerdict(TimeShareOf(0.3, 0.05, 0.05, 0, 0.6, 0.4)), RunVerdict::kHost);
 }
 
 TEST(RunVerdict, OfTheTimeThatIsNotIdleIsOfWhatRuns) {
-  const TimeShare share = Share(0.06, 0.002, 0.001, 0, 0.937, 0.8);
+  const TimeShare share = TimeShareOf(0.06, 0.002, 0.001, 0, 0.937, 0.8);
   EXPECT_EQ(ComputeVerdict(share), RunVerdict::kHost);
   EXPECT_EQ(ComputeVerdict(BusyShare(share)), RunVerdict::kCompute);
   EXPECT_NEAR(BusyShare(share).compute, 0.06 / 0.063, 1e-12);
-  EXPECT_EQ(BusyShare(Share(0, 0, 0, 0, 1, 1)).idle, 1) << "nothing runs";
+  EXPECT_EQ(BusyShare(TimeShareOf(0, 0, 0, 0, 1, 1)).idle, 1) << "nothing runs";
 }
 
 TEST(WorstProblems, AreThreeByWeight) {

@@ -10,8 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/report/json.h"
 #include "tests/support/run_builder.h"
 #include "tests/support/simulator/simulated.h"
+#include "tests/unit/analysis/report/chapters/report_totals.h"
 
 namespace lockstep {
 namespace {
@@ -136,12 +138,6 @@ class GrowingRunTest : public testing::Test {
   std::unique_ptr<SimulatedRun> made_;
   std::vector<Rows> rows_;
 };
-
-int64_t TotalOf(const Json& report, const std::string& field) {
-  int64_t sum = 0;
-  for (const Json& row : report["collectives"]) sum += row[field].is_null() ? 0 : row[field].get<int64_t>();
-  return sum;
-}
 
 std::vector<Json> Fields(const Json& rows, const std::string& field) {
   std::vector<Json> out;

@@ -14,9 +14,10 @@
 
 #include "analysis/base/status_macros.h"
 #include "analysis/model/instance_piece.h"
-#include "analysis/report/report.h"
+#include "analysis/report/json.h"
 #include "tests/support/run_builder.h"
 #include "tests/support/simulator/simulated.h"
+#include "tests/unit/analysis/report/chapters/report_totals.h"
 
 namespace lockstep {
 namespace {
@@ -103,13 +104,6 @@ std::map<std::string, const Json*> InstancesOf(const Json& report) {
         &instance;
   }
   return out;
-}
-
-int64_t TotalOf(const Json& report, std::string_view field) {
-  int64_t sum = 0;
-  for (const Json& row : report["collectives"])
-    sum += row[std::string(field)].is_null() ? 0 : row[std::string(field)].get<int64_t>();
-  return sum;
 }
 
 void ExpectSameInstances(const Compared& both) {

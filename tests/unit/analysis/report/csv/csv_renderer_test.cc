@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "analysis/report/csv/csv_writer.h"
-#include "analysis/report/report.h"
+#include "analysis/report/json.h"
 #include "analysis/report/views/report_fields.h"
 
 namespace lockstep {
@@ -37,7 +37,7 @@ Json Golden(const std::string& name) {
   return Json::parse(file);
 }
 
-Json Only(const Json& document, const std::string& view) {
+Json BareViewOf(const Json& document, const std::string& view) {
   return {{"schema", document.at("schema")}, {"run", document.at("run")}, {view, document.at(view)}};
 }
 
@@ -62,7 +62,7 @@ TEST(CsvRenderer, EveryScalarOfEveryRowIsInItsColumn) {
   const Json document = Golden("all_views");
   for (const std::string view :
        {"ranks", "kernels", "collectives", "overlap", "tails", "idle", "host", "memory", "steps"}) {
-    const auto rows = ReadCsv(*RenderCsv(Only(document, view), view, ""));
+    const auto rows = ReadCsv(*RenderCsv(BareViewOf(document, view), view, ""));
     ASSERT_EQ(rows.size(), document[view].size() + 1) << view;
     for (size_t i = 0; i < document[view].size(); ++i) {
       ASSERT_EQ(rows[i + 1].size(), rows[0].size());
@@ -74,16 +74,16 @@ TEST(CsvRenderer, EveryScalarOfEveryRowIsInItsColumn) {
 TEST(CsvRenderer, TheColumnsDoNotDependOnTheRows) {
   const Json document = Golden("all_views");
   for (const std::string view : {"overlap", "steps", "collectives", "skew", "clock", "quality", "pace"}) {
-    Json empty = Only(document, view);
+    Json empty = BareViewOf(document, view);
     empty[view] = empty[view].is_array() ? Json::array() : Json::object();
     const auto without = ReadCsv(*RenderCsv(empty, view, ""));
     if (view == "skew") continue;  // rows of ranks or of instances
-    EXPECT_EQ(without[0], ReadCsv(*RenderCsv(Only(document, view), view, ""))[0]) << view;
+    EXPECT_EQ(without[0], ReadCsv(*RenderCsv(BareViewOf(document, view), view, ""))[0]) << view;
   }
 }
 
 TEST(CsvRenderer, SkewIsOneRowPerRank) {
-  Json document = Only(Golden("all_views"), "skew");
+  Json document = BareViewOf(Golden("all_views"), "skew");
   document["skew"]["instances"] = Json::array();
   const auto rows = ReadCsv(*RenderCsv(document, "skew", ""));
   ASSERT_EQ(rows.size(), 5U);
@@ -93,7 +93,7 @@ TEST(CsvRenderer, SkewIsOneRowPerRank) {
 }
 
 TEST(CsvRenderer, WithInstancesSkewIsOneRowPerInstanceAndMember) {
-  const Json document = Only(Golden("all_views"), "skew");
+  const Json document = BareViewOf(Golden("all_views"), "skew");
   const auto rows = ReadCsv(*RenderCsv(document, "skew", ""));
   ASSERT_EQ(rows.size(), 1U + 5U * 4U);
   const Json& instance = document["skew"]["instances"][1];
@@ -103,14 +103,14 @@ TEST(CsvRenderer, WithInstancesSkewIsOneRowPerInstanceAndMember) {
 }
 
 TEST(CsvRenderer, ImbalanceIsOneRowPerQuantityAndRank) {
-  const auto rows = ReadCsv(*RenderCsv(Only(Golden("all_views"), "imbalance"), "imbalance", ""));
+  const auto rows = ReadCsv(*RenderCsv(BareViewOf(Golden("all_views"), "imbalance"), "imbalance", ""));
   ASSERT_EQ(rows.size(), 1U + 4U * 4U);
   EXPECT_EQ(CellOf(rows, 2, "quantity"), "compute");
   EXPECT_EQ(CellOf(rows, 2, "value"), "31600000");
 }
 
 TEST(CsvRenderer, PaceIsOneRowPerRankAndBucket) {
-  const auto rows = ReadCsv(*RenderCsv(Only(Golden("all_views"), "pace"), "pace", ""));
+  const auto rows = ReadCsv(*RenderCsv(BareViewOf(Golden("all_views"), "pace"), "pace", ""));
   ASSERT_EQ(rows.size(), 1U + 4U * 256U);
   EXPECT_EQ(CellOf(rows, 257, "bucket"), "1");
   EXPECT_EQ(CellOf(rows, 257, "rank"), "1");
@@ -170,7 +170,7 @@ TEST(CsvRenderer, AnUnknownStyleIsRefused) {
 }
 
 TEST(NsysCsv, AViewThatNsysDoesNotHaveIsRefused) {
-  EXPECT_EQ(RenderCsv(Only(Golden("all_views"), "overlap"), "overlap", "nsys").status().code(),
+  EXPECT_EQ(RenderCsv(BareViewOf(Golden("all_views"), "overlap"), "overlap", "nsys").status().code(),
             absl::StatusCode::kInvalidArgument);
 }
 
@@ -246,14 +246,14 @@ TEST(NsysCsv, SizesOfCopiesAreWrittenAsNsysWritesThem) {
 }
 
 TEST(NsysCsv, ALaunchHasItsThread) {
-  const auto rows = ReadCsv(*RenderCsv(Only(Golden("all_views"), "launches"), "launches", "nsys"));
+  const auto rows = ReadCsv(*RenderCsv(BareViewOf(Golden("all_views"), "launches"), "launches", "nsys"));
   EXPECT_EQ(rows[0][1], "TID");
   EXPECT_EQ(rows[1][1], "");  // not known
   EXPECT_EQ(rows[2][1], "77");
 }
 
 TEST(NsysCsv, MarksAreInNoSumOfRanges) {
-  const auto rows = ReadCsv(*RenderCsv(Only(Golden("all_views"), "nvtx"), "nvtx", "nsys"));
+  const auto rows = ReadCsv(*RenderCsv(BareViewOf(Golden("all_views"), "nvtx"), "nvtx", "nsys"));
   ASSERT_EQ(rows.size(), 3U);
   EXPECT_EQ(rows[2].back(), "NCCL:ncclAllReduce");
 }

@@ -4,7 +4,7 @@
 #include <set>
 #include <sstream>
 
-#include "analysis/report/report.h"
+#include "analysis/report/json.h"
 #include "analysis/report/schema/report_schema.h"
 
 namespace lockstep {

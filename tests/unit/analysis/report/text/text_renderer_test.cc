@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "analysis/report/report.h"
+#include "analysis/report/json.h"
 
 namespace lockstep {
 namespace {

@@ -1,4 +1,5 @@
 #include "analysis/report/text/text_table.h"
+#include "analysis/report/json.h"
 
 #include <gtest/gtest.h>
 

@@ -1,20 +1,20 @@
 // clock{}: what the view says about clocks that were aligned, that were not, and that share nothing.
 #include "analysis/report/views/clock_view.h"
+#include "analysis/report/json.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <utility>
 
+#include "tests/support/time_units.h"
 #include "tests/unit/analysis/metrics/fleet_fixture.h"
 
 namespace lockstep {
 namespace {
 
-constexpr int64_t kUs = 1'000;
-constexpr int64_t kMs = 1'000'000;
 constexpr int64_t kBias = 1'500;  // of rank 3's device
-constexpr int64_t kStart = 1'700'000'000'000'000'000;
+constexpr int64_t kWindowStartNs = 1'700'000'000'000'000'000;
 
 // Four ranks on the hosts alpha (0, 1) and beta (2, 3), each a clock domain.
 class Clocks : public testing::Test {
@@ -30,7 +30,7 @@ class Clocks : public testing::Test {
         SourceBuilder& source = run.AddRank(r).Host(r < 2 ? "alpha" : "beta");
         source.Kernel("k", {1});
         const int64_t ahead = (r < 2 ? 0 : 5 * kMs) + (r == 3 ? kBias : 0);
-        source.Window(kStart + ahead, kStart + 100 * kMs + ahead);
+        source.Window(kWindowStartNs + ahead, kWindowStartNs + 100 * kMs + ahead);
       }
       return true;
     }();
@@ -47,13 +47,13 @@ class Clocks : public testing::Test {
     beta.drift_ppm = 3.5;
     beta.instances = 42;
     for (const int64_t t : {0, 50, 100}) {
-      beta.knots.push_back({.t_ns = kStart + 5 * kMs + t * kMs,
+      beta.knots.push_back({.t_ns = kWindowStartNs + 5 * kMs + t * kMs,
                             .offset_ns = 5 * kMs,
                             .lo_ns = 5 * kMs - 40 * kUs,
                             .hi_ns = 5 * kMs + 60 * kUs,
                             .sigma_ns = 2 * kUs});
     }
-    beta.steps = {{.t_ns = kStart + 25 * kMs, .size_ns = 700 * kUs}};
+    beta.steps = {{.t_ns = kWindowStartNs + 25 * kMs, .size_ns = 700 * kUs}};
     fixture_.match.clock.SetDomainClock(DomainId{1}, beta);
     fixture_.match.clock.SetBias(3, {{.bias_ns = kBias}});
     fixture_.match.clock.SetPair(0, 1, 2 * kUs, 100);

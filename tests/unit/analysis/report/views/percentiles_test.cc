@@ -1,4 +1,5 @@
 #include "analysis/report/views/percentiles.h"
+#include "analysis/report/json.h"
 
 #include <gtest/gtest.h>
 

@@ -6,16 +6,17 @@
 #include <string>
 
 #include "analysis/metrics/match/match_counts.h"
+#include "analysis/report/json.h"
 #include "analysis/report/views/collectives_view.h"
 #include "analysis/report/views/ranks_view.h"
 #include "analysis/report/views/skew_view.h"
+#include "tests/support/time_units.h"
 #include "tests/unit/analysis/metrics/matched_run.h"
 
 namespace lockstep {
 namespace {
 
-constexpr int64_t kUs = 1'000;
-constexpr int64_t kStart = 1'700'000'000'000'000'000;
+constexpr int64_t kRunStartNs = 1'700'000'000'000'000'000;
 
 // Two hosts of two ranks; a group in each and one across; rank 1 is late by 90 us.
 void Tell(RunBuilder& builder) {
@@ -26,8 +27,8 @@ void Tell(RunBuilder& builder) {
     const uint32_t tp = source.Group("tp", r < 2 ? std::vector<int32_t>{0, 1} : std::vector<int32_t>{2, 3}, "mesh_tp");
     const uint32_t world = source.Group("0", {0, 1, 2, 3}, "default_pg");
     for (int64_t i = 0; i < 10; ++i) {
-      source.Step(i, kStart + i * 2'000 * kUs, kStart + (i + 1) * 2'000 * kUs);
-      const int64_t base = kStart + i * 2'000 * kUs + i * i % 7 * 30 * kUs;
+      source.Step(i, kRunStartNs + i * 2'000 * kUs, kRunStartNs + (i + 1) * 2'000 * kUs);
+      const int64_t base = kRunStartNs + i * 2'000 * kUs + i * i % 7 * 30 * kUs;
       const int64_t late = r == 1 ? 90 * kUs : 0;
       InstanceRow& small = source.Collective(tp, CollectiveOp::kAllReduce, base + late, 100 * kUs - late);
       small.step = i;
@@ -58,7 +59,7 @@ class RankSkewViews : public testing::Test {
             run_.ranks,
             run_.match,
             executor_,
-            kStart,
+            kRunStartNs,
             selected,
             notices_,
             {},
@@ -106,7 +107,8 @@ TEST_F(RankSkewViews, CollectivesTellWhoLacksWhatAndWhereItsSequenceBroke) {
   MatchCounts counts(run_.ranks);
   counts.Add(Chapter{run_.match});
   counts.Finish(run_.match);
-  run_.match.breaks = {{0, 3, kStart + 6'000 * kUs, 5, false}, {0, 2, kStart, 1, false}, {0, 1, kStart, 40, true}};
+  run_.match.breaks = {
+      {0, 3, kRunStartNs + 6'000 * kUs, 5, false}, {0, 2, kRunStartNs, 1, false}, {0, 1, kRunStartNs, 40, true}};
   const AnalysisContext context = Context();
   (void)CollectivesOf(context, run_.match);
   std::string told;
@@ -149,7 +151,7 @@ TEST_F(RankSkewViews, ARankSaysWhereItRanAndHowThatIsKnown) {
   EXPECT_EQ(row["gpu_uuid"], "GPU-2");
   EXPECT_TRUE(row["gpu_name"].is_null());
   EXPECT_EQ(row["versions"], Json({{"cuda", "12.4"}}));
-  EXPECT_EQ(row["start_unix_ns"], std::to_string(kStart));
+  EXPECT_EQ(row["start_unix_ns"], std::to_string(kRunStartNs));
   EXPECT_EQ(row["collectives"], 20);
   EXPECT_EQ(row["steps"], Json({{"first", 0}, {"last", 9}, {"count", 10}, {"source", "ProfilerStep"}}));
 }

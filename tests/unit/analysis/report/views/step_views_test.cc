@@ -1,4 +1,5 @@
 #include "analysis/report/views/step_views.h"
+#include "analysis/report/json.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/report/report.h"
+#include "analysis/report/json.h"
 #include "platform/executor.h"
 #include "tests/support/simulator/simulated.h"
 

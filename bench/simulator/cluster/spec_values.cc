@@ -1,4 +1,4 @@
-#include "bench/simulator/command/spec_values.h"
+#include "bench/simulator/cluster/spec_values.h"
 
 #include <fmt/format.h>
 
