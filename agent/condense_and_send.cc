@@ -6,6 +6,7 @@
 
 #include "agent/redact.h"
 #include "analysis/base/status_macros.h"
+#include "analysis/model/batch.h"
 #include "platform/byte_source.h"
 #include "platform/executor.h"
 #include "proto/batch_codec.h"

@@ -5,6 +5,8 @@
 #include <set>
 
 #include "analysis/base/status_macros.h"
+#include "analysis/model/batch.h"
+#include "analysis/model/instance_row.h"
 #include "analysis/model/kernel_name.h"
 #include "platform/digest.h"
 #include "platform/secret_file.h"

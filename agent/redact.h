@@ -15,10 +15,11 @@
 #include <string_view>
 #include <utility>
 
-#include "analysis/model/batch.h"
 #include "analysis/model/source.h"
 
 namespace lockstep {
+
+struct Batch;
 
 class NameRedactor {
  public:

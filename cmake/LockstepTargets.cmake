@@ -1,7 +1,7 @@
 # lockstep_library(name DIRS a b LINK x y [SHELL]): all .cc files of the folders (not of their subfolders) as one static
 #   library. SHELL says that the code is not hot: it is compiled for a short build, not for speed.
-# lockstep_test(name DIRS a b LINK x y [LABELS l] [SHARDS n]): all *_test.cc files of the folders as one test program,
-#   which CTest runs as `n` processes (one unless told).
+# lockstep_test(name DIRS a b LINK x y [LABELS l] [SHARDS n] [PARSES_FOREIGN_BYTES]): all *_test.cc files of the folders
+#   as one test program, which CTest runs as `n` processes (one unless told).
 # lockstep_program(name main LINK x y): one main file.
 # A folder without a source gives an empty interface library, so that a room can be declared before it is furnished.
 
@@ -149,9 +149,11 @@ endfunction()
 
 # What ThreadSanitizer judges.
 add_custom_target(concurrency_tests)
+# What every change is tested with under AddressSanitizer, beside the fuzzers: tests of what parses the bytes of others.
+add_custom_target(foreign_bytes_tests)
 
 function(lockstep_test name)
-  cmake_parse_arguments(arg "" "SHARDS" "DIRS;LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "PARSES_FOREIGN_BYTES" "SHARDS" "DIRS;LINK;LABELS" ${ARGN})
   set(files)
   foreach(dir ${arg_DIRS})
     file(GLOB found CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${dir}/*_test.cc)
@@ -168,6 +170,13 @@ function(lockstep_test name)
   if("concurrency" IN_LIST arg_LABELS)
     add_dependencies(concurrency_tests ${name})
   endif()
+  if(arg_PARSES_FOREIGN_BYTES)
+    add_dependencies(foreign_bytes_tests ${name})
+    list(APPEND arg_LABELS foreign_bytes)
+  endif()
+  # `tests/run --quick ROOM` finds the program here.
+  string(REPLACE ";" " " rooms "${arg_DIRS}")
+  set_property(GLOBAL APPEND_STRING PROPERTY LOCKSTEP_ROOMS "${name} ${rooms}\n")
   if(NOT arg_SHARDS)
     add_test(NAME ${name} COMMAND ${name} --gtest_brief=1 WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
     set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 600)

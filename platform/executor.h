@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "analysis/model/run_data.h"
+#include "analysis/base/executor.h"
 #include "platform/mutex.h"
 
 namespace lockstep {

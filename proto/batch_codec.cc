@@ -4,6 +4,8 @@
 
 #include "analysis/base/check.h"
 #include "analysis/base/utf8.h"
+#include "analysis/model/batch.h"
+#include "analysis/model/received_batch.h"
 #include "proto/column_codec.h"
 #include "proto/instance_codec.h"
 #include "proto/instance_facts.h"

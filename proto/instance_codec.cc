@@ -5,6 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/model/instance_row.h"
+#include "analysis/model/row_values.h"
 #include "proto/column_codec.h"
 #include "proto/instance_group.h"
 #include "proto/segment_codec.h"

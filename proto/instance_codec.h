@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/model/batch.h"
+#include "analysis/model/instance_row.h"
 #include "lockstep/v1/batch.pb.h"
 #include "proto/instance_rows.h"
 

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "analysis/model/row_values.h"
+
 namespace lockstep::codec {
 namespace {
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/model/batch.h"
+#include "analysis/model/row_values.h"
 #include "lockstep/v1/batch.pb.h"
 #include "proto/column_codec.h"
 #include "proto/column_reader.h"

@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "analysis/model/instance_row.h"
 #include "proto/compact_group.h"
 
 namespace lockstep::codec {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "analysis/model/batch.h"
+#include "analysis/model/instance_row.h"
 #include "proto/instance_group.h"
 
 namespace lockstep::codec {

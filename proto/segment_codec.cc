@@ -1,5 +1,7 @@
 #include "proto/segment_codec.h"
 
+#include "analysis/model/instance_row.h"
+#include "analysis/model/row_values.h"
 #include "proto/column_codec.h"
 #include "proto/instance_group.h"
 

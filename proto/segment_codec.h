@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "analysis/model/batch.h"
+#include "analysis/model/instance_row.h"
 #include "lockstep/v1/batch.pb.h"
 
 namespace lockstep::codec {

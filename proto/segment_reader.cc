@@ -1,6 +1,7 @@
 // Segments and covers of instance_group.h.
 #include <numeric>
 
+#include "analysis/model/row_values.h"
 #include "proto/instance_group.h"
 
 namespace lockstep::codec {

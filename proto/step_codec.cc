@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "analysis/base/utf8.h"
+#include "analysis/model/batch.h"
+#include "analysis/model/row_values.h"
 #include "proto/column_codec.h"
 #include "proto/column_reader.h"
 

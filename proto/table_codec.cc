@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "analysis/base/utf8.h"
+#include "analysis/model/batch.h"
+#include "analysis/model/row_values.h"
 #include "proto/column_codec.h"
 #include "proto/column_reader.h"
 #include "proto/context_codec.h"

@@ -16,6 +16,8 @@
 #include "analysis/base/check.h"
 #include "analysis/base/status_macros.h"
 #include "analysis/condense/condenser.h"
+#include "analysis/model/batch.h"
+#include "analysis/model/row_values.h"
 
 namespace lockstep {
 namespace {

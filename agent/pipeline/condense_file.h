@@ -14,10 +14,11 @@
 
 #include "agent/pipeline/file_selection.h"
 #include "agent/readers/trace_reader.h"
-#include "analysis/model/batch.h"
 #include "analysis/model/source.h"
 
 namespace lockstep {
+
+struct Batch;
 
 // One row of a --rank-map file (CSV: path,pid,device,rank,host; pid, device and host may be empty).
 struct RankMapRow {

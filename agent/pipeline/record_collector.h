@@ -19,7 +19,6 @@
 #include "analysis/condense/activity.h"
 #include "analysis/condense/file_interner.h"
 #include "analysis/condense/step_table.h"
-#include "analysis/model/batch.h"
 
 namespace lockstep {
 

@@ -7,6 +7,7 @@
 
 #include "analysis/base/status_macros.h"
 #include "analysis/condense/rhythm.h"
+#include "analysis/model/row_values.h"
 #include "analysis/stats/order_statistic.h"
 
 namespace lockstep {

@@ -15,6 +15,7 @@
 
 #include "agent/spool/frame.h"
 #include "analysis/base/hash128.h"
+#include "analysis/model/instance_row.h"
 
 namespace lockstep {
 

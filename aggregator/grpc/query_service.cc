@@ -8,6 +8,7 @@
 #include "aggregator/grpc/services.h"
 #include "aggregator/query/prune.h"
 #include "aggregator/query/run_query.h"
+#include "analysis/base/executor.h"
 #include "analysis/base/status_macros.h"
 #include "lockstep/v1/query.grpc.pb.h"
 #include "platform/clock.h"

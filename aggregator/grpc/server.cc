@@ -16,6 +16,7 @@
 #include "aggregator/ingest/run_opener.h"
 #include "aggregator/query/run_query.h"
 #include "analysis/base/status_macros.h"
+#include "analysis/model/received_batch.h"
 #include "platform/clock.h"
 #include "platform/executor.h"
 #include "platform/host.h"

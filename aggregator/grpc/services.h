@@ -10,6 +10,7 @@
 #include "aggregator/ingest/run_opener.h"
 #include "aggregator/query/open_runs.h"
 #include "aggregator/store/job_store.h"
+#include "analysis/base/executor.h"
 #include "analysis/model/run_data.h"
 
 namespace grpc {

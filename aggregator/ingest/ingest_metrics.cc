@@ -1,5 +1,6 @@
 #include "aggregator/ingest/ingest_metrics.h"
 
+#include "analysis/model/batch.h"
 #include "platform/clock.h"
 
 namespace lockstep {

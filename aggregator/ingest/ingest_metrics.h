@@ -9,11 +9,12 @@
 #include <string>
 #include <string_view>
 
-#include "analysis/model/batch.h"
 #include "analysis/model/drop_reason.h"
 #include "platform/metrics_registry.h"
 
 namespace lockstep {
+
+struct Batch;
 
 class IngestMetrics {
  public:

@@ -7,6 +7,8 @@
 
 #include "aggregator/store/memory/store_limits.h"
 #include "analysis/base/status_macros.h"
+#include "analysis/model/batch.h"
+#include "analysis/model/received_batch.h"
 
 namespace lockstep {
 namespace {

@@ -6,8 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/base/executor.h"
 #include "analysis/base/status_macros.h"
 #include "analysis/base/time.h"
+#include "analysis/model/instance_source.h"
 #include "analysis/report/analysis_steps.h"
 #include "analysis/report/json.h"
 #include "platform/executor.h"

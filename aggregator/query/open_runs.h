@@ -22,6 +22,7 @@
 
 #include "aggregator/query/stable_names.h"
 #include "aggregator/store/job_store.h"
+#include "analysis/base/executor.h"
 #include "analysis/base/time.h"
 #include "analysis/metrics/run/analysis_options.h"
 #include "analysis/report/growing_run.h"

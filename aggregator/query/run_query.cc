@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "aggregator/query/answer_key.h"
+#include "analysis/base/executor.h"
 #include "analysis/base/status_macros.h"
 #include "analysis/base/utf8.h"
 #include "analysis/metrics/match/chapter_reader.h"

@@ -9,6 +9,7 @@
 
 #include "aggregator/query/open_runs.h"
 #include "aggregator/store/job_store.h"
+#include "analysis/base/executor.h"
 #include "analysis/metrics/run/analysis_options.h"
 #include "analysis/model/run_data.h"
 

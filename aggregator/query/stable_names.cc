@@ -5,6 +5,8 @@
 
 #include "aggregator/store/memory/run_assembly.h"
 #include "analysis/base/status_macros.h"
+#include "analysis/model/instance_row.h"
+#include "analysis/model/instance_source.h"
 
 namespace lockstep {
 namespace {

@@ -21,12 +21,14 @@
 #include "aggregator/store/memory/store_limits.h"
 #include "analysis/base/hash128.h"
 #include "analysis/base/natural_order.h"
-#include "analysis/model/received_batch.h"
+#include "analysis/model/instance_source.h"
 #include "analysis/model/run_data.h"
 #include "analysis/model/source_extent.h"
 #include "platform/clock.h"
 
 namespace lockstep {
+
+struct ReceivedBatch;
 
 struct StoredSource {
   Hash128 source_id;

@@ -1,5 +1,6 @@
 #include "aggregator/store/measured_store.h"
 
+#include "analysis/model/received_batch.h"
 #include "platform/clock.h"
 
 namespace lockstep {

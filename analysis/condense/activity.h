@@ -8,7 +8,7 @@
 
 #include "analysis/condense/host_wait.h"
 #include "analysis/condense/phase.h"
-#include "analysis/model/batch.h"
+#include "analysis/model/row_values.h"
 #include "analysis/model/trace_record.h"
 
 namespace lockstep {

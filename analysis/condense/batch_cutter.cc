@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "analysis/base/status_macros.h"
+#include "analysis/model/batch.h"
+#include "analysis/model/instance_row.h"
 
 namespace lockstep {
 namespace {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "analysis/model/instance_row.h"
+
 namespace lockstep {
 
 BucketMeasures::BucketMeasures(int64_t bucket_ns, std::optional<std::pair<int64_t, int64_t>> window_ns,

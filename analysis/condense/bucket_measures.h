@@ -8,7 +8,8 @@
 
 #include "analysis/condense/gap.h"
 #include "analysis/condense/interval_sets.h"
-#include "analysis/model/batch.h"
+#include "analysis/model/instance_row.h"
+#include "analysis/model/step_row.h"
 
 namespace lockstep {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "analysis/condense/file_interner.h"
-#include "analysis/model/batch.h"
+#include "analysis/model/definitions.h"
 
 namespace lockstep {
 

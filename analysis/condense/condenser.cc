@@ -22,6 +22,9 @@
 #include "analysis/condense/step_overlaps.h"
 #include "analysis/condense/step_phases.h"
 #include "analysis/condense/stream_idle.h"
+#include "analysis/model/batch.h"
+#include "analysis/model/instance_row.h"
+#include "analysis/model/row_values.h"
 
 namespace lockstep {
 namespace {

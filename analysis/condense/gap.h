@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "analysis/model/batch.h"
+#include "analysis/model/step_row.h"
 
 namespace lockstep {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "analysis/model/batch.h"
+#include "analysis/model/row_values.h"
 
 namespace lockstep {
 

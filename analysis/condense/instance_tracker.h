@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "analysis/condense/interval_sets.h"
-#include "analysis/model/batch.h"
+#include "analysis/model/instance_row.h"
 
 namespace lockstep {
 

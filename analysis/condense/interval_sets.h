@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "analysis/model/batch.h"
+#include "analysis/model/step_row.h"
 
 namespace lockstep {
 

@@ -13,7 +13,7 @@
 
 #include "analysis/condense/activity.h"
 #include "analysis/condense/file_interner.h"
-#include "analysis/model/batch.h"
+#include "analysis/model/kernel_row.h"
 
 namespace lockstep {
 

@@ -12,7 +12,7 @@
 
 #include "analysis/condense/activity.h"
 #include "analysis/condense/file_interner.h"
-#include "analysis/model/batch.h"
+#include "analysis/model/host_rows.h"
 #include "analysis/stats/sketch_feed.h"
 
 namespace lockstep {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "analysis/model/row_values.h"
+
 namespace lockstep {
 namespace {
 

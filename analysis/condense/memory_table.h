@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "analysis/condense/activity.h"
-#include "analysis/model/batch.h"
+#include "analysis/model/memory_row.h"
+#include "analysis/model/row_values.h"
+#include "analysis/model/source_summary.h"
 
 namespace lockstep {
 

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "analysis/condense/gap.h"
+#include "analysis/model/instance_row.h"
+#include "analysis/model/row_values.h"
 
 namespace lockstep {
 namespace {

@@ -11,7 +11,8 @@
 
 #include "analysis/condense/activity.h"
 #include "analysis/condense/interval_sets.h"
-#include "analysis/model/batch.h"
+#include "analysis/model/instance_row.h"
+#include "analysis/model/row_values.h"
 
 namespace lockstep {
 

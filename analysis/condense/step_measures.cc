@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "analysis/base/check.h"
+#include "analysis/model/instance_row.h"
 
 namespace lockstep {
 

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "analysis/model/instance_row.h"
+#include "analysis/model/row_values.h"
+
 namespace lockstep {
 namespace {
 

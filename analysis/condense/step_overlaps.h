@@ -17,7 +17,9 @@
 
 #include "analysis/condense/interval_sets.h"
 #include "analysis/condense/step_table.h"
-#include "analysis/model/batch.h"
+#include "analysis/model/instance_row.h"
+#include "analysis/model/row_values.h"
+#include "analysis/model/step_row.h"
 
 namespace lockstep {
 

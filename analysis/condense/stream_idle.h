@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "analysis/condense/activity.h"
-#include "analysis/model/batch.h"
+#include "analysis/model/row_values.h"
+#include "analysis/model/source_summary.h"
 
 namespace lockstep {
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "analysis/model/batch.h"
+#include "analysis/model/instance_row.h"
 #include "analysis/stats/sort_values.h"
 
 namespace lockstep {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "analysis/model/instance_source.h"
+
 namespace lockstep {
 
 std::string_view Name(RunState state) {

@@ -6,6 +6,9 @@
 
 #include "analysis/base/status_macros.h"
 #include "analysis/metrics/kernels/name_filter.h"
+#include "analysis/model/instance_row.h"
+#include "analysis/model/instance_source.h"
+#include "analysis/model/row_values.h"
 
 namespace lockstep {
 namespace {

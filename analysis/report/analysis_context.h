@@ -7,10 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "analysis/base/executor.h"
 #include "analysis/metrics/fleet/fleet.h"
 #include "analysis/metrics/match/match.h"
 #include "analysis/metrics/run/analysis_options.h"
 #include "analysis/metrics/run/ranks.h"
+#include "analysis/model/instance_source.h"
 #include "analysis/model/run_data.h"
 
 namespace lockstep {

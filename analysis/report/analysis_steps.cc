@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "analysis/base/executor.h"
 #include "analysis/base/status_macros.h"
 #include "analysis/report/views/run_object.h"
 

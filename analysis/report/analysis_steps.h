@@ -6,6 +6,7 @@
 #include <functional>
 #include <vector>
 
+#include "analysis/base/executor.h"
 #include "analysis/metrics/fleet/fleet_measures.h"
 #include "analysis/metrics/run/ranks.h"
 #include "analysis/report/instance_sums.h"

@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "analysis/base/check.h"
+#include "analysis/base/executor.h"
 #include "analysis/base/status_macros.h"
+#include "analysis/model/instance_source.h"
 
 namespace lockstep {
 

@@ -9,10 +9,12 @@
 
 #include <memory>
 
+#include "analysis/base/executor.h"
 #include "analysis/metrics/match/chapter.h"
 #include "analysis/metrics/run/analysis_options.h"
 #include "analysis/metrics/stragglers/stragglers.h"
 #include "analysis/metrics/stragglers/tested_lateness.h"
+#include "analysis/model/instance_source.h"
 
 namespace lockstep {
 

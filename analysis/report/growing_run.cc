@@ -5,9 +5,11 @@
 #include <vector>
 
 #include "analysis/base/check.h"
+#include "analysis/base/executor.h"
 #include "analysis/base/status_macros.h"
 #include "analysis/metrics/fleet/fleet_measures.h"
 #include "analysis/metrics/run/ranks.h"
+#include "analysis/model/instance_source.h"
 #include "analysis/report/analysis_steps.h"
 #include "analysis/report/instance_sums.h"
 #include "analysis/report/json.h"

@@ -15,8 +15,10 @@
 #include <functional>
 #include <memory>
 
+#include "analysis/base/executor.h"
 #include "analysis/metrics/run/analysis_options.h"
 #include "analysis/metrics/run/chapter_limits.h"
+#include "analysis/model/instance_source.h"
 #include "analysis/model/run_data.h"
 #include "analysis/report/report.h"
 

@@ -1,3 +1,5 @@
+#include "analysis/base/executor.h"
+#include "analysis/model/instance_source.h"
 #include "analysis/report/json.h"
 
 #include <algorithm>

@@ -11,8 +11,10 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "analysis/base/executor.h"
 #include "analysis/metrics/run/analysis_options.h"
 #include "analysis/metrics/run/chapter_limits.h"
+#include "analysis/model/instance_source.h"
 #include "analysis/model/run_data.h"
 
 namespace lockstep {

@@ -7,7 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/base/executor.h"
 #include "analysis/base/status_macros.h"
+#include "analysis/model/instance_source.h"
+#include "analysis/model/row_values.h"
 
 namespace lockstep {
 namespace {

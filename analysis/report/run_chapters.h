@@ -19,6 +19,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "analysis/base/executor.h"
 #include "analysis/metrics/fleet/fleet.h"
 #include "analysis/metrics/match/chapter_reader.h"
 #include "analysis/metrics/match/match_counts.h"
@@ -26,6 +27,7 @@
 #include "analysis/metrics/match/sequence_breaks.h"
 #include "analysis/metrics/match/stretch_rows.h"
 #include "analysis/metrics/stragglers/test_units.h"
+#include "analysis/model/instance_source.h"
 
 namespace lockstep {
 

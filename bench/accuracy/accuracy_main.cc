@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/base/executor.h"
 #include "analysis/base/version.h"
 #include "bench/accuracy/table.h"
 #include "platform/executor.h"

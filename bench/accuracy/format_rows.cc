@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/model/batch.h"
+#include "analysis/model/instance_row.h"
+#include "analysis/model/instance_source.h"
 #include "analysis/report/json.h"
 #include "bench/accuracy/rows.h"
 #include "platform/executor.h"

@@ -13,6 +13,9 @@
 #include <vector>
 
 #include "analysis/base/status_macros.h"
+#include "analysis/model/instance_row.h"
+#include "analysis/model/instance_source.h"
+#include "analysis/model/received_batch.h"
 #include "bench/ingest/wire_batches.h"
 #include "platform/heap.h"
 #include "platform/process.h"

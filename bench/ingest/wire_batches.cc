@@ -7,6 +7,9 @@
 #include <utility>
 
 #include "analysis/base/status_macros.h"
+#include "analysis/model/batch.h"
+#include "analysis/model/instance_row.h"
+#include "analysis/model/instance_source.h"
 #include "proto/batch_codec.h"
 
 namespace lockstep {

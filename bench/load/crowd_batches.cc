@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "analysis/model/batch.h"
+#include "analysis/model/instance_row.h"
 #include "proto/batch_codec.h"
 
 namespace lockstep {

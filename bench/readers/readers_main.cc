@@ -16,6 +16,7 @@
 #include "agent/pipeline/condense_file.h"
 #include "agent/readers/trace_reader.h"
 #include "analysis/base/status_macros.h"
+#include "analysis/model/batch.h"
 #include "bench/readers/json_limit.h"
 #include "bench/readers/sqlite_limit.h"
 #include "platform/process.h"

@@ -2,6 +2,7 @@
 
 LOCKSTEP_BIN is the folder of the built programs. Tests on real traces are skipped, loudly, where ../shared is absent.
 """
+import hashlib
 import json
 import os
 import shutil
@@ -31,9 +32,34 @@ def analyze(*args, code=0):
 
 
 def simulate(out, *args):
-    done = run("lockstep-simulate", *args, "--out", out)
-    assert done.returncode == 0, done.stderr
-    return out
+    """Puts the traces of a simulated run into the folder `out`, which the caller may change.
+
+    Each run is simulated once for all tests: what the same simulator wrote for the same arguments is copied.
+    """
+    kept = os.path.join(simulated_folder(), hashlib.sha256("\0".join(map(str, args)).encode()).hexdigest()[:24])
+    if not os.path.isdir(kept):
+        fresh = tempfile.mkdtemp(dir=os.path.dirname(kept))
+        done = run("lockstep-simulate", *args, "--out", os.path.join(fresh, "run"))
+        assert done.returncode == 0, done.stderr
+        try:
+            os.rename(os.path.join(fresh, "run"), kept)
+        except OSError:
+            assert os.path.isdir(kept)  # another test was faster
+        shutil.rmtree(fresh)
+    return shutil.copytree(kept, out, dirs_exist_ok=True)
+
+
+def simulated_folder():
+    """Where the runs of this simulator are kept; those of an earlier build of it are removed."""
+    about = os.stat(os.path.join(BIN, "lockstep-simulate"))
+    name = f"{about.st_size:x}-{about.st_mtime_ns:x}"
+    parent = os.path.join(os.path.dirname(BIN), "simulated")
+    folder = os.path.join(parent, name)
+    os.makedirs(folder, exist_ok=True)
+    for other in os.listdir(parent):
+        if other != name:
+            shutil.rmtree(os.path.join(parent, other), ignore_errors=True)
+    return folder
 
 
 def nsys_export(path):

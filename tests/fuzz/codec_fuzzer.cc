@@ -7,6 +7,9 @@
 #include <string_view>
 
 #include "analysis/base/check.h"
+#include "analysis/model/batch.h"
+#include "analysis/model/instance_row.h"
+#include "analysis/model/received_batch.h"
 #include "proto/batch_codec.h"
 #include "proto/instance_codec.h"
 #include "proto/step_codec.h"

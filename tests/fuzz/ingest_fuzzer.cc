@@ -17,6 +17,8 @@
 #include "aggregator/store/forwarding_store.h"
 #include "aggregator/store/memory/memory_store.h"
 #include "analysis/base/check.h"
+#include "analysis/model/batch.h"
+#include "analysis/model/received_batch.h"
 
 namespace lockstep {
 namespace {

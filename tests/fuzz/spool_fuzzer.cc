@@ -10,6 +10,7 @@
 #include "agent/spool/frame.h"
 #include "agent/spool/spool_index.h"
 #include "analysis/base/check.h"
+#include "analysis/model/batch.h"
 
 namespace lockstep {
 namespace {

@@ -11,6 +11,9 @@
 
 #include "aggregator/store/sqlite/sqlite_store.h"
 #include "analysis/base/check.h"
+#include "analysis/model/batch.h"
+#include "analysis/model/instance_row.h"
+#include "analysis/model/instance_source.h"
 
 namespace lockstep {
 namespace {

@@ -17,6 +17,8 @@
 #include "agent/uplink/grpc/grpc_transport.h"
 #include "agent/uplink/uplink_client.h"
 #include "aggregator/grpc/server.h"
+#include "analysis/model/batch.h"
+#include "analysis/model/instance_row.h"
 #include "analysis/report/json.h"
 #include "cli/embedded_cluster.h"
 #include "cli/query_client.h"

@@ -7,6 +7,9 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/model/instance_row.h"
+#include "analysis/model/instance_source.h"
+
 namespace lockstep {
 namespace {
 

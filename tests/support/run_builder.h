@@ -18,6 +18,9 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/base/executor.h"
+#include "analysis/model/instance_row.h"
+#include "analysis/model/instance_source.h"
 #include "analysis/model/run_data.h"
 
 namespace lockstep {

@@ -9,6 +9,8 @@
 #include "aggregator/store/dump/message_text.h"
 #include "aggregator/store/dump/value_text.h"
 #include "analysis/base/status_macros.h"
+#include "analysis/model/instance_row.h"
+#include "analysis/model/row_values.h"
 #include "lockstep/v1/batch.pb.h"
 #include "lockstep/v1/ingest.pb.h"
 #include "proto/column_codec.h"

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "aggregator/store/sqlite/row_fields.h"
+#include "analysis/model/instance_row.h"
 
 namespace lockstep {
 namespace {

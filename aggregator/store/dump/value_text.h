@@ -5,7 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "analysis/model/batch.h"
+#include "analysis/model/instance_row.h"
+#include "analysis/model/step_row.h"
 #include "analysis/stats/sketch.h"
 
 namespace lockstep {

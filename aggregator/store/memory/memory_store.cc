@@ -6,6 +6,10 @@
 #include "aggregator/store/memory/run_assembly.h"
 #include "analysis/base/check.h"
 #include "analysis/base/status_macros.h"
+#include "analysis/model/batch.h"
+#include "analysis/model/instance_row.h"
+#include "analysis/model/instance_source.h"
+#include "analysis/model/received_batch.h"
 #include "analysis/model/source_extent.h"
 
 namespace lockstep {

@@ -14,9 +14,12 @@
 
 #include "aggregator/store/job_store.h"
 #include "aggregator/store/memory/stream_rules.h"
+#include "analysis/model/instance_row.h"
 #include "platform/mutex.h"
 
 namespace lockstep {
+
+struct Batch;
 
 // How instances are held: packed they take a thirtieth of the room and must be unpacked for every reader. A store
 // without a packing takes batches of rows only.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analysis/base/natural_order.h"
+#include "analysis/model/instance_row.h"
 
 namespace lockstep {
 namespace {

@@ -14,7 +14,8 @@
 #include <vector>
 
 #include "analysis/base/hash128.h"
-#include "analysis/model/batch.h"
+#include "analysis/model/instance_row.h"
+#include "analysis/model/kernel_row.h"
 #include "analysis/model/run_data.h"
 
 namespace lockstep {

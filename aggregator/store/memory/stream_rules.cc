@@ -5,6 +5,8 @@
 #include <string_view>
 
 #include "analysis/base/status_macros.h"
+#include "analysis/model/batch.h"
+#include "analysis/model/received_batch.h"
 
 namespace lockstep {
 namespace {

@@ -6,10 +6,11 @@
 
 #include <cstdint>
 
-#include "analysis/model/received_batch.h"
 #include "analysis/model/source_extent.h"
 
 namespace lockstep {
+
+struct ReceivedBatch;
 
 // Where the stream of one source stands.
 struct StreamState {

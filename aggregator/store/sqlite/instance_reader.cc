@@ -9,6 +9,8 @@
 #include "analysis/base/check.h"
 #include "analysis/base/status_macros.h"
 #include "analysis/model/instance_piece.h"
+#include "analysis/model/instance_row.h"
+#include "analysis/model/instance_source.h"
 #include "platform/mutex.h"
 #include "proto/instance_codec.h"
 

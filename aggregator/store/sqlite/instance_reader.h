@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "analysis/model/instance_source.h"
 #include "analysis/model/run_data.h"
 #include "platform/sqlite.h"
 

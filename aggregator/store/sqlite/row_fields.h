@@ -8,7 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/model/batch.h"
+#include "analysis/model/row_values.h"
+#include "analysis/model/step_row.h"
 
 namespace lockstep {
 

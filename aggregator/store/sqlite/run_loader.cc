@@ -12,6 +12,7 @@
 #include "aggregator/store/sqlite/row_fields.h"
 #include "aggregator/store/sqlite/run_description.h"
 #include "analysis/base/status_macros.h"
+#include "analysis/model/row_values.h"
 #include "analysis/model/source_extent.h"
 #include "platform/executor.h"
 #include "platform/mutex.h"

@@ -16,6 +16,8 @@
 #include "aggregator/store/sqlite/schema.h"
 #include "aggregator/store/sqlite/usage.h"
 #include "analysis/base/status_macros.h"
+#include "analysis/model/batch.h"
+#include "analysis/model/received_batch.h"
 #include "platform/durable_file.h"
 #include "proto/batch_codec.h"
 #include "proto/context_codec.h"

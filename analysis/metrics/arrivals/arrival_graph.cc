@@ -6,10 +6,14 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/base/executor.h"
 #include "analysis/base/status_macros.h"
 #include "analysis/base/time.h"
 #include "analysis/metrics/arrivals/segment_chain.h"
 #include "analysis/metrics/match/connected_ranks.h"
+#include "analysis/model/instance_row.h"
+#include "analysis/model/instance_source.h"
+#include "analysis/model/row_values.h"
 
 namespace lockstep {
 namespace {

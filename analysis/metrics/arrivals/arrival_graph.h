@@ -12,8 +12,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "analysis/base/executor.h"
 #include "analysis/metrics/match/match.h"
 #include "analysis/metrics/run/ranks.h"
+#include "analysis/model/instance_row.h"
+#include "analysis/model/instance_source.h"
+#include "analysis/model/row_values.h"
 #include "analysis/model/run_data.h"
 
 namespace lockstep {

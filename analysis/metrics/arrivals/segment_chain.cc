@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "analysis/base/time.h"
+#include "analysis/model/instance_row.h"
+#include "analysis/model/row_values.h"
 #include "analysis/stats/sketch.h"
 
 namespace lockstep {

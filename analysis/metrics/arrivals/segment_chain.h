@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analysis/metrics/arrivals/arrival_graph.h"
+#include "analysis/model/instance_row.h"
 
 namespace lockstep {
 

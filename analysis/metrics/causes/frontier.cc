@@ -6,6 +6,8 @@
 #include <optional>
 
 #include "analysis/metrics/arrivals/segment_chain.h"
+#include "analysis/model/instance_row.h"
+#include "analysis/model/row_values.h"
 
 namespace lockstep {
 namespace {

@@ -10,6 +10,8 @@
 
 #include "analysis/metrics/causes/blame_weights.h"
 #include "analysis/metrics/causes/kernel_excess.h"
+#include "analysis/model/instance_row.h"
+#include "analysis/model/row_values.h"
 #include "analysis/stats/sketch.h"
 
 namespace lockstep {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "analysis/base/executor.h"
 #include "analysis/metrics/clock_align/band.h"
 
 namespace lockstep {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "analysis/base/executor.h"
 #include "analysis/metrics/clock_align/domain_events.h"
 #include "analysis/metrics/clock_align/knots.h"
 #include "analysis/metrics/clock_align/network.h"

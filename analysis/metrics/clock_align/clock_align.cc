@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "analysis/base/executor.h"
 #include "analysis/metrics/clock_align/certified_bounds.h"
 #include "analysis/metrics/clock_align/clock_steps.h"
 #include "analysis/metrics/clock_align/domain_events.h"

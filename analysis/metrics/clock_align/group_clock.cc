@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/base/executor.h"
 #include "analysis/stats/order_statistic.h"
 
 namespace lockstep {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "analysis/base/executor.h"
 #include "analysis/metrics/clock_align/domain_events.h"
 #include "analysis/metrics/clock_align/knots.h"
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "analysis/base/executor.h"
 #include "analysis/metrics/clock_align/dense.h"
 #include "analysis/metrics/clock_align/group_clock.h"
 #include "analysis/metrics/clock_align/pair_ends.h"

@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "analysis/base/executor.h"
+
 namespace lockstep {
 namespace {
 

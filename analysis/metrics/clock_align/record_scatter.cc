@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <map>
 
+#include "analysis/base/executor.h"
 #include "analysis/metrics/clock_align/robust.h"
 #include "analysis/stats/order_statistic.h"
 

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "analysis/base/executor.h"
 #include "analysis/metrics/clock_align/clock_align.h"
 
 namespace lockstep {

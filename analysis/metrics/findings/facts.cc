@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analysis/model/row_values.h"
 #include "analysis/stats/order_statistic.h"
 
 namespace lockstep {

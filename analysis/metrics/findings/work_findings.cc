@@ -7,6 +7,7 @@
 #include "analysis/metrics/fleet/bursts.h"
 #include "analysis/metrics/fleet/workload.h"
 #include "analysis/metrics/kernels/tails.h"
+#include "analysis/model/row_values.h"
 #include "analysis/stats/order_statistic.h"
 
 namespace lockstep {

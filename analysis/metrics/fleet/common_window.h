@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "analysis/metrics/fleet/fleet.h"
+#include "analysis/model/row_values.h"
 
 namespace lockstep {
 

@@ -14,7 +14,7 @@
 
 #include "analysis/base/few.h"
 #include "analysis/metrics/match/match.h"
-#include "analysis/model/batch.h"
+#include "analysis/model/instance_row.h"
 
 namespace lockstep {
 

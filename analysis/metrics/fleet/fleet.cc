@@ -6,6 +6,7 @@
 
 #include "analysis/base/check.h"
 #include "analysis/condense/selection.h"
+#include "analysis/model/row_values.h"
 
 namespace lockstep {
 namespace {

@@ -8,8 +8,12 @@
 #include <set>
 #include <utility>
 
+#include "analysis/base/executor.h"
 #include "analysis/base/status_macros.h"
 #include "analysis/metrics/fleet/interval_selection.h"
+#include "analysis/model/instance_row.h"
+#include "analysis/model/instance_source.h"
+#include "analysis/model/row_values.h"
 #include "analysis/stats/sketch_feed.h"
 
 namespace lockstep {

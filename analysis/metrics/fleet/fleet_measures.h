@@ -10,11 +10,13 @@
 #include <memory>
 #include <vector>
 
+#include "analysis/base/executor.h"
 #include "analysis/metrics/fleet/common_window.h"
 #include "analysis/metrics/fleet/exposure.h"
 #include "analysis/metrics/fleet/fleet.h"
 #include "analysis/metrics/fleet/joined_totals.h"
 #include "analysis/metrics/match/chapter.h"
+#include "analysis/model/instance_source.h"
 
 namespace lockstep {
 

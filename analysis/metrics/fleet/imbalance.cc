@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "analysis/metrics/fleet/work_units.h"
+#include "analysis/model/row_values.h"
 
 namespace lockstep {
 namespace {

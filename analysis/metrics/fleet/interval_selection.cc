@@ -4,6 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "analysis/model/row_values.h"
+
 namespace lockstep {
 namespace {
 

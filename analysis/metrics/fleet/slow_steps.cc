@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "analysis/model/kernel_class.h"
+#include "analysis/model/row_values.h"
 #include "analysis/stats/order_statistic.h"
 
 namespace lockstep {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "analysis/metrics/fleet/slow_steps.h"
+#include "analysis/model/row_values.h"
 
 namespace lockstep {
 namespace {

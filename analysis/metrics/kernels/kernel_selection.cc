@@ -5,6 +5,7 @@
 
 #include "analysis/base/saturating.h"
 #include "analysis/metrics/fleet/interval_selection.h"
+#include "analysis/model/row_values.h"
 
 namespace lockstep {
 namespace {

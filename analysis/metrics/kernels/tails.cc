@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "analysis/metrics/kernels/kernel_selection.h"
+#include "analysis/model/row_values.h"
 
 namespace lockstep {
 namespace {

@@ -15,6 +15,7 @@
 
 #include "analysis/metrics/fleet/fleet_measures.h"
 #include "analysis/metrics/kernels/kernels.h"
+#include "analysis/model/row_values.h"
 
 namespace lockstep {
 

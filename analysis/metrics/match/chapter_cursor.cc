@@ -6,6 +6,8 @@
 
 #include "analysis/base/status_macros.h"
 #include "analysis/model/instance_piece.h"
+#include "analysis/model/instance_row.h"
+#include "analysis/model/instance_source.h"
 
 namespace lockstep {
 namespace {

@@ -13,6 +13,8 @@
 
 #include "analysis/base/time.h"
 #include "analysis/metrics/run/ranks.h"
+#include "analysis/model/instance_row.h"
+#include "analysis/model/instance_source.h"
 #include "analysis/model/run_data.h"
 
 namespace lockstep {

@@ -6,9 +6,12 @@
 #include <span>
 #include <utility>
 
+#include "analysis/base/executor.h"
 #include "analysis/base/status_macros.h"
 #include "analysis/base/time.h"
 #include "analysis/metrics/match/chapter_cursor.h"
+#include "analysis/model/instance_row.h"
+#include "analysis/model/instance_source.h"
 
 namespace lockstep {
 namespace {

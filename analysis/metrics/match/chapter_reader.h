@@ -19,10 +19,12 @@
 #include <memory>
 #include <vector>
 
+#include "analysis/base/executor.h"
 #include "analysis/metrics/clock_align/clock_model.h"
 #include "analysis/metrics/match/chapter.h"
 #include "analysis/metrics/run/chapter_limits.h"
 #include "analysis/metrics/run/ranks.h"
+#include "analysis/model/instance_source.h"
 #include "analysis/model/run_data.h"
 
 namespace lockstep {

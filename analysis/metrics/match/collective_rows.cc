@@ -4,8 +4,12 @@
 #include <memory>
 #include <utility>
 
+#include "analysis/base/executor.h"
 #include "analysis/base/status_macros.h"
 #include "analysis/base/time.h"
+#include "analysis/model/instance_row.h"
+#include "analysis/model/instance_source.h"
+#include "analysis/model/row_values.h"
 
 namespace lockstep {
 namespace {

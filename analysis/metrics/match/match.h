@@ -16,6 +16,7 @@
 #include "analysis/metrics/clock_align/clock_model.h"
 #include "analysis/metrics/run/analysis_options.h"
 #include "analysis/metrics/run/ranks.h"
+#include "analysis/model/row_values.h"
 #include "analysis/model/run_data.h"
 
 namespace lockstep {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "analysis/base/disjoint_sets.h"
+#include "analysis/base/executor.h"
 #include "analysis/base/status_macros.h"
 #include "analysis/metrics/match/clock_input.h"
 #include "analysis/metrics/match/collective_rows.h"
@@ -24,6 +25,7 @@
 #include "analysis/metrics/match/sequence_breaks.h"
 #include "analysis/metrics/match/sparse_exchange.h"
 #include "analysis/metrics/run/host_domains.h"
+#include "analysis/model/instance_source.h"
 
 namespace lockstep {
 namespace {

@@ -5,8 +5,10 @@
 
 #include <memory>
 
+#include "analysis/base/executor.h"
 #include "analysis/metrics/match/match.h"
 #include "analysis/metrics/match/rank_islands.h"
+#include "analysis/model/instance_source.h"
 
 namespace lockstep {
 

@@ -8,6 +8,8 @@
 #include "analysis/base/time.h"
 #include "analysis/metrics/match/chapter_cursor.h"
 #include "analysis/metrics/match/chapter_reader.h"
+#include "analysis/model/instance_row.h"
+#include "analysis/model/instance_source.h"
 
 namespace lockstep {
 

@@ -10,6 +10,8 @@
 #include "analysis/metrics/clock_align/clock_model.h"
 #include "analysis/metrics/match/chapter.h"
 #include "analysis/metrics/run/ranks.h"
+#include "analysis/model/instance_row.h"
+#include "analysis/model/instance_source.h"
 #include "analysis/model/run_data.h"
 
 namespace lockstep {

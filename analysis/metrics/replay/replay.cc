@@ -10,11 +10,13 @@
 #include <set>
 #include <utility>
 
+#include "analysis/base/executor.h"
 #include "analysis/metrics/replay/replay_graph.h"
 #include "analysis/metrics/replay/replay_ideal.h"
 #include "analysis/metrics/replay/replay_party.h"
 #include "analysis/metrics/replay/replay_peers.h"
 #include "analysis/metrics/replay/replay_run.h"
+#include "analysis/model/row_values.h"
 
 namespace lockstep {
 namespace {

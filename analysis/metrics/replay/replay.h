@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/base/executor.h"
 #include "analysis/metrics/arrivals/arrival_graph.h"
 #include "analysis/metrics/arrivals/lateness.h"
 

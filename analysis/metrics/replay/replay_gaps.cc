@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <map>
 
+#include "analysis/model/instance_row.h"
+#include "analysis/model/row_values.h"
+
 namespace lockstep {
 namespace {
 

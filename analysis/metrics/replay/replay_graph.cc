@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analysis/base/executor.h"
 #include "analysis/metrics/match/connected_ranks.h"
 #include "analysis/metrics/replay/replay_coupling.h"
 #include "analysis/metrics/replay/replay_gaps.h"
@@ -9,6 +10,7 @@
 #include "analysis/metrics/replay/replay_joins.h"
 #include "analysis/metrics/replay/replay_lost.h"
 #include "analysis/metrics/replay/replay_order.h"
+#include "analysis/model/row_values.h"
 
 namespace lockstep {
 namespace {

@@ -11,8 +11,10 @@
 #include <type_traits>
 #include <vector>
 
+#include "analysis/base/executor.h"
 #include "analysis/metrics/arrivals/arrival_graph.h"
 #include "analysis/metrics/match/match.h"
+#include "analysis/model/row_values.h"
 
 namespace lockstep {
 

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "analysis/base/executor.h"
+#include "analysis/model/row_values.h"
+
 namespace lockstep {
 namespace {
 

@@ -7,6 +7,7 @@
 
 #include <vector>
 
+#include "analysis/base/executor.h"
 #include "analysis/metrics/replay/replay_graph.h"
 
 namespace lockstep {

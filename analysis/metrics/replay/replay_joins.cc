@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "analysis/base/executor.h"
+
 namespace lockstep {
 namespace {
 

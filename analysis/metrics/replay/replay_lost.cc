@@ -4,6 +4,7 @@
 #include <map>
 
 #include "analysis/metrics/replay/replay_gaps.h"
+#include "analysis/model/row_values.h"
 
 namespace lockstep {
 namespace {

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "analysis/model/row_values.h"
 #include "analysis/stats/order_statistic.h"
 
 namespace lockstep {

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "analysis/base/saturating.h"
+#include "analysis/model/row_values.h"
 #include "analysis/stats/sketch_feed.h"
 
 namespace lockstep {

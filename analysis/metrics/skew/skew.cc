@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "analysis/base/saturating.h"
+#include "analysis/model/row_values.h"
 
 namespace lockstep {
 namespace {

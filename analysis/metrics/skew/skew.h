@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "analysis/metrics/match/match.h"
+#include "analysis/model/row_values.h"
 #include "analysis/stats/signed_sketch.h"
 #include "analysis/stats/sketch.h"
 #include "analysis/stats/sketch_feed.h"

@@ -5,6 +5,8 @@
 #include <limits>
 #include <map>
 
+#include "analysis/model/instance_row.h"
+#include "analysis/model/row_values.h"
 #include "analysis/stats/order_statistic.h"
 
 namespace lockstep {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "analysis/model/row_values.h"
 #include "analysis/stats/order_statistic.h"
 
 namespace lockstep {

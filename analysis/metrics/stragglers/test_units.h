@@ -7,6 +7,7 @@
 
 #include "analysis/metrics/arrivals/arrival_graph.h"
 #include "analysis/metrics/match/chapter.h"
+#include "analysis/model/row_values.h"
 
 namespace lockstep {
 

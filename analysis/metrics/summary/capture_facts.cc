@@ -7,6 +7,7 @@
 #include <set>
 #include <string_view>
 
+#include "analysis/model/row_values.h"
 #include "analysis/stats/order_statistic.h"
 
 namespace lockstep {

@@ -11,6 +11,7 @@
 #include "analysis/metrics/fleet/interval_selection.h"
 #include "analysis/metrics/match/group_contradictions.h"
 #include "analysis/metrics/summary/capture_facts.h"
+#include "analysis/model/row_values.h"
 
 namespace lockstep {
 namespace {

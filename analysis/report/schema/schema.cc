@@ -1,4 +1,5 @@
 // ReportSchema: assembled from the views' fields. docs/report.schema.json is its output; a test compares them.
+#include "analysis/model/instance_row.h"
 #include "analysis/report/json.h"
 #include "analysis/report/schema/report_schema.h"
 #include "analysis/report/schema/schema_builder.h"

@@ -1,5 +1,6 @@
 #include "analysis/report/schema/schema_views.h"
 
+#include "analysis/model/instance_row.h"
 #include "analysis/report/json.h"
 #include "analysis/report/schema/schema_builder.h"
 

@@ -1,6 +1,7 @@
 // The fields of every view, in the order of the document: one function per view. Row views give the type of one row.
 #pragma once
 
+#include "analysis/model/instance_row.h"
 #include "analysis/report/report.h"
 
 namespace lockstep::schema {

@@ -1,6 +1,7 @@
 #include "analysis/report/views/memory_view.h"
 
 #include "analysis/metrics/kernels/memory.h"
+#include "analysis/model/row_values.h"
 #include "analysis/report/json.h"
 #include "analysis/report/views/percentiles.h"
 

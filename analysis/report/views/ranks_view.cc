@@ -4,6 +4,7 @@
 #include <string>
 
 #include "analysis/metrics/run/activity_window.h"
+#include "analysis/model/row_values.h"
 #include "analysis/report/json.h"
 #include "analysis/report/views/json_values.h"
 

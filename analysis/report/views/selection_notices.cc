@@ -12,6 +12,7 @@
 
 #include "analysis/condense/selection.h"
 #include "analysis/metrics/fleet/interval_selection.h"
+#include "analysis/model/row_values.h"
 
 namespace lockstep {
 namespace {

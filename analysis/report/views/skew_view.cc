@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/model/row_values.h"
 #include "analysis/report/json.h"
 #include "analysis/report/views/json_values.h"
 #include "analysis/report/views/percentiles.h"

@@ -9,6 +9,7 @@
 #include "analysis/metrics/fleet/pace.h"
 #include "analysis/metrics/fleet/steps.h"
 #include "analysis/metrics/kernels/kernel_pace.h"
+#include "analysis/model/row_values.h"
 #include "analysis/report/json.h"
 #include "analysis/report/views/json_values.h"
 

@@ -1,6 +1,7 @@
 #include "analysis/report/views/tails_view.h"
 
 #include "analysis/base/status_macros.h"
+#include "analysis/model/row_values.h"
 #include "analysis/report/json.h"
 #include "analysis/report/views/percentiles.h"
 

@@ -4,6 +4,7 @@
 
 #include "analysis/base/status_macros.h"
 #include "analysis/condense/condenser.h"
+#include "analysis/model/batch.h"
 
 namespace lockstep {
 namespace {

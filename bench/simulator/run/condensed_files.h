@@ -8,12 +8,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "analysis/model/batch.h"
 #include "analysis/model/source.h"
 #include "bench/simulator/run/rank_records.h"
 #include "bench/simulator/run/scenario.h"
 
 namespace lockstep {
+
+struct Batch;
 
 // Where condensed sources go: a store, or an agent's stream.
 class SourceSink {

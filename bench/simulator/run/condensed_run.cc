@@ -6,6 +6,8 @@
 
 #include "aggregator/store/memory/memory_store.h"
 #include "analysis/base/status_macros.h"
+#include "analysis/model/batch.h"
+#include "analysis/model/received_batch.h"
 #include "bench/simulator/run/condensed_files.h"
 
 namespace lockstep {

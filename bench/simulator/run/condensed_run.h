@@ -11,6 +11,7 @@
 #include <memory>
 #include <vector>
 
+#include "analysis/model/instance_source.h"
 #include "analysis/model/run_data.h"
 #include "bench/simulator/command/simulator_options.h"
 #include "bench/simulator/run/scenario.h"

@@ -4,6 +4,9 @@
 #include <map>
 #include <utility>
 
+#include "analysis/model/batch.h"
+#include "analysis/model/instance_row.h"
+
 namespace lockstep {
 namespace {
 

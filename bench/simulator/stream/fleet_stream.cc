@@ -6,6 +6,8 @@
 
 #include "agent/uplink/uplink_client.h"
 #include "analysis/base/status_macros.h"
+#include "analysis/model/batch.h"
+#include "analysis/model/received_batch.h"
 #include "bench/simulator/run/condensed_files.h"
 #include "bench/simulator/stream/fleet_agent.h"
 #include "platform/executor.h"

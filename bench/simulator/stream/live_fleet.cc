@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/base/status_macros.h"
+#include "analysis/model/batch.h"
 #include "bench/simulator/run/condensed_files.h"
 #include "bench/simulator/run/live_batches.h"
 #include "bench/simulator/stream/fleet_agent.h"

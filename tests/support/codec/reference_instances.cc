@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "analysis/base/status_macros.h"
+#include "analysis/model/instance_row.h"
+#include "analysis/model/row_values.h"
 #include "proto/column_codec.h"
 
 namespace lockstep::reference {

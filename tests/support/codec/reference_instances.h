@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "analysis/model/batch.h"
+#include "analysis/model/instance_row.h"
 #include "lockstep/v1/batch.pb.h"
 #include "proto/instance_codec.h"
 

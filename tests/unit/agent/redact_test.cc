@@ -6,6 +6,7 @@
 
 #include <fstream>
 
+#include "analysis/model/batch.h"
 #include "analysis/model/kernel_name.h"
 #include "platform/temp_dir.h"
 

@@ -1,4 +1,6 @@
 #include "cli/stored_steps.h"
+#include "analysis/model/batch.h"
+#include "analysis/model/received_batch.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

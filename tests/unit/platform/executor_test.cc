@@ -1,3 +1,4 @@
+#include "analysis/base/executor.h"
 #include "platform/executor.h"
 
 #include <gtest/gtest.h>

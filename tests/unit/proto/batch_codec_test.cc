@@ -1,4 +1,7 @@
 #include "proto/batch_codec.h"
+#include "analysis/model/batch.h"
+#include "analysis/model/instance_row.h"
+#include "analysis/model/row_values.h"
 
 #include <gtest/gtest.h>
 

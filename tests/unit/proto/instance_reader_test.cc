@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "analysis/model/batch.h"
+#include "analysis/model/instance_row.h"
 #include "analysis/model/received_batch.h"
 #include "proto/batch_codec.h"
 #include "proto/column_codec.h"

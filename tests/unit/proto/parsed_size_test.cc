@@ -1,4 +1,5 @@
 #include "proto/parsed_size.h"
+#include "analysis/model/received_batch.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "analysis/model/row_values.h"
+
 namespace lockstep {
 namespace {
 

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/base/executor.h"
 #include "analysis/metrics/match/lanes/common_marks.h"
 
 namespace lockstep {

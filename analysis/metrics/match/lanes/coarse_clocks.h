@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "analysis/base/executor.h"
 #include "analysis/metrics/clock_align/clock_model.h"
 #include "analysis/metrics/match/lanes/lane_shift.h"
 #include "analysis/model/run_data.h"

@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/base/executor.h"
 #include "analysis/metrics/match/lanes/lane_walker.h"
 #include "analysis/stats/order_statistic.h"
 

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/base/executor.h"
 #include "analysis/metrics/match/lanes/coarse_clocks.h"
 
 namespace lockstep {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "analysis/base/executor.h"
 #include "analysis/metrics/match/lanes/lane_shift.h"
 #include "analysis/metrics/match/lanes/membership.h"
 

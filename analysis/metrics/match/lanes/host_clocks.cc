@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "analysis/base/executor.h"
 #include "analysis/metrics/match/lanes/lane_shift.h"
 #include "analysis/metrics/match/lanes/membership.h"
 #include "analysis/metrics/match/order_score.h"

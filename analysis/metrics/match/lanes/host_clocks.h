@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "analysis/base/executor.h"
 #include "analysis/metrics/match/collective_rows.h"
 #include "analysis/metrics/match/communicators.h"
 #include "analysis/metrics/run/host_domains.h"

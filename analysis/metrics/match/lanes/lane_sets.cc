@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "analysis/base/executor.h"
 #include "analysis/metrics/match/order_score.h"
 #include "analysis/stats/order_statistic.h"
 

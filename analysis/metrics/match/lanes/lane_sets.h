@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "analysis/base/executor.h"
 #include "analysis/metrics/match/lanes/coarse_clocks.h"
 
 namespace lockstep {

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/base/executor.h"
 #include "analysis/base/hash128.h"
 #include "analysis/metrics/match/lanes/exchange_links.h"
 #include "analysis/metrics/match/lanes/lane_sets.h"

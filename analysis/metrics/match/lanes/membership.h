@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "analysis/base/executor.h"
 #include "analysis/metrics/clock_align/clock_model.h"
 #include "analysis/metrics/match/collective_rows.h"
 #include "analysis/metrics/match/communicators.h"

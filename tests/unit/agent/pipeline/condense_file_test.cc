@@ -1,5 +1,8 @@
 // The node's side on real traces, against what HolisticTraceAnalysis and an independent reader computed on them.
 #include "agent/pipeline/condense_file.h"
+#include "analysis/model/batch.h"
+#include "analysis/model/instance_row.h"
+#include "analysis/model/row_values.h"
 
 #include <gtest/gtest.h>
 

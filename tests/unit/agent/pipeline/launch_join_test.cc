@@ -4,6 +4,7 @@
 
 #include "agent/readers/step_mark.h"
 #include "analysis/base/time.h"
+#include "analysis/model/row_values.h"
 #include "tests/support/time_units.h"
 
 namespace lockstep {

@@ -7,6 +7,8 @@
 
 #include "aggregator/ingest/ingest_session.h"
 #include "aggregator/store/memory/memory_store.h"
+#include "analysis/model/batch.h"
+#include "analysis/model/received_batch.h"
 
 namespace lockstep {
 namespace {

@@ -12,6 +12,8 @@
 #include "aggregator/store/forwarding_store.h"
 #include "aggregator/store/memory/memory_store.h"
 #include "aggregator/store/sqlite/sqlite_store.h"
+#include "analysis/model/batch.h"
+#include "analysis/model/received_batch.h"
 #include "analysis/report/json.h"
 #include "platform/executor.h"
 #include "platform/temp_dir.h"

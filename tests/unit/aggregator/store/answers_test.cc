@@ -10,6 +10,8 @@
 
 #include "aggregator/store/sqlite/answers.h"
 #include "aggregator/store/sqlite/sqlite_store.h"
+#include "analysis/model/batch.h"
+#include "analysis/model/received_batch.h"
 #include "platform/temp_dir.h"
 #include "proto/batch_codec.h"
 #include "tests/unit/proto/batch_samples.h"

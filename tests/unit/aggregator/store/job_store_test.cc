@@ -19,6 +19,11 @@
 
 #include "aggregator/store/memory/memory_store.h"
 #include "aggregator/store/memory/run_assembly.h"
+#include "analysis/model/batch.h"
+#include "analysis/model/instance_row.h"
+#include "analysis/model/instance_source.h"
+#include "analysis/model/received_batch.h"
+#include "analysis/model/row_values.h"
 #include "platform/temp_dir.h"
 #include "proto/batch_codec.h"
 #include "tests/unit/proto/batch_samples.h"

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "aggregator/store/job_store.h"
+#include "analysis/model/batch.h"
+#include "analysis/model/received_batch.h"
 #include "platform/temp_dir.h"
 #include "proto/batch_codec.h"
 #include "tests/unit/proto/batch_samples.h"

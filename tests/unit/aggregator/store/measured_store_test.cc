@@ -6,6 +6,8 @@
 #include <string>
 
 #include "aggregator/store/memory/memory_store.h"
+#include "analysis/model/batch.h"
+#include "analysis/model/received_batch.h"
 
 namespace lockstep {
 namespace {

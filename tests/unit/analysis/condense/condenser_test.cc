@@ -5,6 +5,9 @@
 #include <algorithm>
 
 #include "analysis/condense/gap.h"
+#include "analysis/model/batch.h"
+#include "analysis/model/instance_row.h"
+#include "analysis/model/row_values.h"
 #include "tests/unit/analysis/condense/random_device.h"
 
 namespace lockstep {

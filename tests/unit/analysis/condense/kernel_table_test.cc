@@ -1,4 +1,5 @@
 #include "analysis/condense/kernel_table.h"
+#include "analysis/model/row_values.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -6,6 +6,9 @@
 
 #include "analysis/condense/step_measures.h"
 #include "analysis/condense/step_overlaps.h"
+#include "analysis/model/batch.h"
+#include "analysis/model/instance_row.h"
+#include "analysis/model/row_values.h"
 #include "tests/unit/analysis/condense/random_device.h"
 
 namespace lockstep {

@@ -9,6 +9,7 @@
 
 #include "analysis/condense/condenser.h"
 #include "analysis/condense/interval_sets.h"
+#include "analysis/model/batch.h"
 
 namespace lockstep {
 

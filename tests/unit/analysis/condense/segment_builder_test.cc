@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "analysis/model/instance_row.h"
 #include "tests/support/time_units.h"
 
 namespace lockstep {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/model/instance_row.h"
 #include "tests/support/run_builder.h"
 
 namespace lockstep {

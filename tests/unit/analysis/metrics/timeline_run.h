@@ -11,6 +11,8 @@
 
 #include "analysis/metrics/arrivals/arrival_graph.h"
 #include "analysis/metrics/arrivals/lateness.h"
+#include "analysis/model/instance_row.h"
+#include "analysis/model/row_values.h"
 #include "tests/unit/analysis/metrics/matched_run.h"
 
 namespace lockstep {

@@ -1,9 +1,10 @@
-#include "analysis/model/batch.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <limits>
+
+#include "analysis/model/step_row.h"
 
 namespace lockstep {
 namespace {

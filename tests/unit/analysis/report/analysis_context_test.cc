@@ -1,4 +1,5 @@
 #include "analysis/report/analysis_context.h"
+#include "analysis/model/row_values.h"
 
 #include <gtest/gtest.h>
 

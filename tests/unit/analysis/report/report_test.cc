@@ -1,3 +1,5 @@
+#include "analysis/base/executor.h"
+#include "analysis/model/instance_row.h"
 #include "analysis/report/json.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,9 @@
 // The in-memory run against what the product's readers and condenser make of the written files.
 #include "bench/simulator/run/condensed_run.h"
+#include "analysis/model/batch.h"
+#include "analysis/model/instance_row.h"
+#include "analysis/model/instance_source.h"
+#include "analysis/model/received_batch.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -1,5 +1,8 @@
 // Batches cut by time against the batches that they were cut from.
 #include "bench/simulator/run/live_batches.h"
+#include "analysis/model/batch.h"
+#include "analysis/model/instance_row.h"
+#include "analysis/model/received_batch.h"
 
 #include <gtest/gtest.h>
 

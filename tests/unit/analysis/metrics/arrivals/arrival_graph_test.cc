@@ -5,6 +5,8 @@
 #include <random>
 
 #include "analysis/metrics/arrivals/segment_chain.h"
+#include "analysis/model/instance_row.h"
+#include "analysis/model/row_values.h"
 #include "tests/unit/analysis/metrics/timeline_run.h"
 
 namespace lockstep {

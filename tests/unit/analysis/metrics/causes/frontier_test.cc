@@ -5,6 +5,7 @@
 #include <random>
 
 #include "analysis/metrics/causes/blame.h"
+#include "analysis/model/row_values.h"
 #include "tests/unit/analysis/metrics/timeline_run.h"
 
 namespace lockstep {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <vector>
 
+#include "analysis/base/executor.h"
 #include "analysis/metrics/clock_align/clock_align.h"
 
 namespace lockstep::clock_world {

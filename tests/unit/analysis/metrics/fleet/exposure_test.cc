@@ -1,4 +1,5 @@
 #include "analysis/metrics/fleet/exposure.h"
+#include "analysis/model/instance_row.h"
 
 #include <gtest/gtest.h>
 

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "analysis/metrics/fleet/pace.h"
+#include "analysis/model/instance_row.h"
+#include "analysis/model/row_values.h"
 #include "tests/unit/analysis/metrics/fleet_fixture.h"
 
 namespace lockstep {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/model/row_values.h"
 #include "tests/unit/analysis/metrics/fleet_fixture.h"
 
 namespace lockstep {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/model/instance_row.h"
 #include "tests/support/time_units.h"
 #include "tests/unit/analysis/metrics/match/cluster_run.h"
 #include "tests/unit/analysis/metrics/matched_run.h"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <random>
 
+#include "analysis/model/instance_row.h"
 #include "tests/support/run_builder.h"
 #include "tests/support/time_units.h"
 

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/model/instance_row.h"
 #include "tests/support/run_builder.h"
 #include "tests/unit/analysis/metrics/matched_run.h"
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/metrics/match/run_matcher.h"
+#include "analysis/model/instance_row.h"
 #include "tests/support/time_units.h"
 #include "tests/unit/analysis/metrics/match/cluster_run.h"
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/metrics/match/run_matcher.h"
+#include "analysis/model/instance_row.h"
 #include "tests/support/run_builder.h"
 #include "tests/support/time_units.h"
 

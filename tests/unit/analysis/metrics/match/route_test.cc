@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/metrics/match/match.h"
+#include "analysis/model/instance_row.h"
 #include "tests/support/time_units.h"
 #include "tests/unit/analysis/metrics/matched_run.h"
 

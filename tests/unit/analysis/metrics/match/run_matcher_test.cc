@@ -11,6 +11,7 @@
 
 #include "analysis/metrics/match/communicators.h"
 #include "analysis/metrics/skew/skew.h"
+#include "analysis/model/instance_row.h"
 #include "tests/support/time_units.h"
 #include "tests/unit/analysis/metrics/matched_run.h"
 #include "tests/unit/analysis/metrics/random_run.h"

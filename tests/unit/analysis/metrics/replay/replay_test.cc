@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "analysis/model/instance_row.h"
 #include "tests/support/time_units.h"
 #include "tests/unit/analysis/metrics/timeline_run.h"
 

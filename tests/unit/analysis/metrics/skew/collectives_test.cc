@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "analysis/model/instance_row.h"
 #include "tests/support/time_units.h"
 #include "tests/unit/analysis/metrics/matched_run.h"
 

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "analysis/model/row_values.h"
 #include "tests/support/time_units.h"
 #include "tests/unit/analysis/metrics/matched_run.h"
 #include "tests/unit/analysis/metrics/random_run.h"

@@ -16,6 +16,7 @@
 #include "analysis/metrics/run/ranks.h"
 #include "analysis/metrics/stragglers/stragglers.h"
 #include "analysis/metrics/stragglers/tested_lateness.h"
+#include "analysis/model/instance_row.h"
 #include "tests/support/run_builder.h"
 
 namespace lockstep {

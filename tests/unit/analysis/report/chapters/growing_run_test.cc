@@ -1,5 +1,7 @@
 // A run that is asked about while it grows, against what is told of all of it at once.
 #include "analysis/report/growing_run.h"
+#include "analysis/model/instance_row.h"
+#include "analysis/model/instance_source.h"
 
 #include <gtest/gtest.h>
 

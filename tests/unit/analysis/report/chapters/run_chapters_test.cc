@@ -14,6 +14,8 @@
 
 #include "analysis/base/status_macros.h"
 #include "analysis/model/instance_piece.h"
+#include "analysis/model/instance_row.h"
+#include "analysis/model/instance_source.h"
 #include "analysis/report/json.h"
 #include "tests/support/run_builder.h"
 #include "tests/support/simulator/simulated.h"

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "analysis/metrics/match/match_counts.h"
+#include "analysis/model/instance_row.h"
 #include "analysis/report/json.h"
 #include "analysis/report/views/collectives_view.h"
 #include "analysis/report/views/ranks_view.h"

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/base/executor.h"
 #include "analysis/report/json.h"
 #include "platform/executor.h"
 #include "tests/support/simulator/simulated.h"

@@ -1,4 +1,4 @@
-#include "analysis/model/batch.h"
+#include "analysis/model/step_row.h"
 
 #include <array>
 
