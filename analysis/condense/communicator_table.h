@@ -10,6 +10,7 @@
 
 #include "analysis/condense/file_interner.h"
 #include "analysis/model/definitions.h"
+#include "analysis/model/source.h"
 
 namespace lockstep {
 

@@ -14,6 +14,7 @@
 #include "analysis/model/batch.h"
 #include "analysis/model/instance_row.h"
 #include "analysis/model/instance_source.h"
+#include "analysis/model/received_batch.h"
 
 namespace lockstep {
 namespace {
