@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "agent/pipeline/host_event.h"
+#include "analysis/model/drop_reason.h"
 #include "analysis/model/host_rows.h"
 #include "analysis/stats/sketch_feed.h"
 

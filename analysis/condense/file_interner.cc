@@ -1,5 +1,7 @@
 #include "analysis/condense/file_interner.h"
 
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "analysis/base/hash128.h"

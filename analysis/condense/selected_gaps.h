@@ -7,6 +7,7 @@
 
 #include "analysis/condense/activity.h"
 #include "analysis/condense/selection.h"
+#include "analysis/stats/sketch.h"
 #include "analysis/stats/sketch_feed.h"
 
 namespace lockstep {

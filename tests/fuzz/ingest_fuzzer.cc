@@ -3,6 +3,7 @@
 // more sources than it may, and every error is one that an agent is told.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>

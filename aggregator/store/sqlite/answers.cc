@@ -1,5 +1,6 @@
 #include "aggregator/store/sqlite/answers.h"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 

@@ -1,6 +1,7 @@
 #include "analysis/metrics/clock_align/dense.h"
 
 #include <cmath>
+#include <utility>
 
 namespace lockstep {
 namespace {

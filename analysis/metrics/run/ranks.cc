@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "analysis/base/natural_order.h"
 #include "analysis/metrics/run/host_domains.h"

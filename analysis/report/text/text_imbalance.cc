@@ -1,6 +1,7 @@
 // imbalance{}: quantities have units of their own, so every row is written in its own unit.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string_view>

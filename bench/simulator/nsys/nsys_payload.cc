@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "analysis/base/check.h"
 #include "analysis/base/hash128.h"

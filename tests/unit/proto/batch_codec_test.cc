@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <tuple>
 
 #include "proto/column_codec.h"
 #include "proto/column_reader.h"

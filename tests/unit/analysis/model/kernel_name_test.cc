@@ -1,5 +1,7 @@
 #include "analysis/model/kernel_name.h"
 
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "analysis/model/kernel_class.h"

@@ -1,4 +1,6 @@
 #include "analysis/report/text/text_table.h"
+
+#include <algorithm>
 #include "analysis/report/json.h"
 
 #include <gtest/gtest.h>
