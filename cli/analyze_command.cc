@@ -11,8 +11,10 @@
 
 #include "agent/progress_line.h"
 #include "agent/rank_map.h"
+#include "analysis/base/ascii.h"
 #include "analysis/base/status_macros.h"
 #include "analysis/condense/selection.h"
+#include "analysis/model/kernel_class.h"
 #include "cli/embedded_cluster.h"
 #include "cli/report_flags.h"
 #include "cli/report_output.h"
@@ -168,6 +170,10 @@ absl::StatusOr<Condensed> CondenseAsAsked(const AnalyzeFlags& flags, const Analy
                                           EmbeddedIngest ingest, const std::stop_token& stop) {
   if (!flags.store.empty()) {
     return CondenseFiles(flags, ingest, stop);
+  }
+  // What is stored does not depend on what is asked; what is not is condensed as the person's families say.
+  for (const FamilyWord& word : asked.families) {
+    if (word.family == Name(Family::kCommunication)) ingest.send.condense.communication.push_back(Lowered(word.text));
   }
   FileSelection& selection = ingest.send.condense.selection;
   selection.steps = asked.steps;

@@ -43,6 +43,7 @@ absl::Status SetInstances(const ReportFlags& flags, AnalysisOptions& options) {
 }
 
 absl::Status SetCapture(const ReportFlags& flags, AnalysisOptions& options) {
+  options.one_run = flags.one_run;
   options.capture_last = flags.capture == "last";
   if (flags.capture.empty() || options.capture_last) {
     return absl::OkStatus();
@@ -102,7 +103,11 @@ void AddReportFlags(CLI::App& verb, ReportFlags& flags) {
       "what is launched inside ranges of this name only, on their thread: NVTX or annotations; DOMAIN:NAME or "
       "NAME@DOMAIN (a stored run: only the ranges of its --step-range, told apart by domain no longer)");
   verb.add_option("--kernels", flags.kernels, "kernels whose name matches this regular expression");
-  verb.add_option("--capture", flags.capture, "which capture of a rank that has several: a number from 0, or last");
+  verb.add_option(
+      "--capture", flags.capture,
+      "which capture of a run that has several: a number from 0, or last (default: the last that most ranks "
+      "have)");
+  verb.add_flag("--one-run", flags.one_run, "files that share no common time are one run: their clocks are wrong");
   verb.add_option("--group-by", flags.group_by, "kernels by full, base, mangled, shape, family or category")
       ->check(CLI::IsMember(std::vector<std::string>(kGroupings.begin(), kGroupings.end())))
       ->default_str("full");

@@ -26,6 +26,7 @@ struct ReportFlags {
   std::string nvtx;
   std::string kernels;
   std::string capture;
+  bool one_run = false;
   std::string group_by = "full";
   std::string layout;
   std::string families;

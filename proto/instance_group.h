@@ -32,7 +32,7 @@ namespace lockstep::codec {
   COLUMN(root, kRoot, -1, {INT32_MIN, INT32_MAX})                            \
   COLUMN(op, kOp, 0, {0, static_cast<int64_t>(CollectiveOp::kAllGatherV)})   \
   COLUMN(dtype, kDtype, 0, {0, static_cast<int64_t>(DataType::kComplex128)}) \
-  COLUMN(library, kLibrary, 0, {0, static_cast<int64_t>(CollectiveLibrary::kHccl)})
+  COLUMN(library, kLibrary, 0, {0, static_cast<int64_t>(kLastCollectiveLibrary)})
 
 // Likewise those of the segments.
 #define LOCKSTEP_SEGMENT_PARTS(COLUMN)                            \

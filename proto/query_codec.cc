@@ -36,6 +36,7 @@ void ToProto(const std::string& run, const AnalysisOptions& options, v1::ViewsRe
     out->set_capture(*options.capture);
   }
   out->set_capture_last(options.capture_last);
+  out->set_one_run(options.one_run);
   out->set_group_by(static_cast<uint32_t>(options.group_by));
   out->set_layout(options.layout);
   if (options.instances) {
@@ -69,6 +70,7 @@ absl::StatusOr<AnalysisOptions> FromProto(const v1::ViewsRequest& request) {
   options.nvtx = request.nvtx();
   options.capture = request.has_capture() ? std::optional<int32_t>(request.capture()) : std::nullopt;
   options.capture_last = request.capture_last();
+  options.one_run = request.one_run();
   options.group_by = static_cast<GroupBy>(request.group_by());
   options.layout = request.layout();
   options.instances = request.has_instances() ? std::optional<int64_t>(request.instances()) : std::nullopt;

@@ -42,7 +42,7 @@ void PutKind(const KernelClass& kind, v1::KernelClass* out) {
 absl::Status GetKind(const v1::KernelClass& in, KernelClass* out) {
   LOCKSTEP_RETURN_IF_ERROR(GetEnum("kernel category", in.category(), Category::kCommunication, &out->category));
   LOCKSTEP_RETURN_IF_ERROR(GetEnum("kernel family", in.family(), kLastFamily, &out->family));
-  LOCKSTEP_RETURN_IF_ERROR(GetEnum("kernel library", in.library(), CollectiveLibrary::kHccl, &out->library));
+  LOCKSTEP_RETURN_IF_ERROR(GetEnum("kernel library", in.library(), kLastCollectiveLibrary, &out->library));
   LOCKSTEP_RETURN_IF_ERROR(GetEnum("kernel op", in.op(), CollectiveOp::kAllGatherV, &out->op));
   return GetEnum("kernel dtype", in.dtype(), DataType::kComplex128, &out->dtype);
 }

@@ -41,6 +41,7 @@ class FileCondenser {
   absl::StatusOr<FileReport> Run(const TraceFormat& format, const std::string& content) {
     report_.path = path_;
     report_.format = std::string(format.name);
+    collector_.interner().SetCommunication(options_.communication);
     absl::StatusOr<ReadResult> read = format.create()->Read(content, options_.read, collector_);
     if (!read.ok()) {
       if (StopsTheWork(read.status())) return read.status();

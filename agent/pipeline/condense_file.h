@@ -38,6 +38,8 @@ struct CondenseFileOptions {
   std::string host;                               // --host: "" = none; used when trace and file name say nothing
   std::vector<RankMapRow> rank_map;
   FileSelection selection;
+  // Kernels whose names hold one of these texts, in lower case, communicate (--families).
+  std::vector<std::string> communication;
   // For who sends the batches on: what takes the names out of them; null = they stay.
   std::shared_ptr<const NameRedactor> redactor;
 };

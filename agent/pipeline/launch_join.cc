@@ -213,7 +213,7 @@ class LaunchJoin {
     if (name >= communication_.size()) communication_.resize(name + 1);
     std::optional<bool>& known = communication_[name];
     if (!known.has_value()) {
-      known = ClassifyKernel(collector_.interner().NameOf(name)).category == Category::kCommunication;
+      known = collector_.interner().ClassOf(name).category == Category::kCommunication;
     }
     return *known;
   }

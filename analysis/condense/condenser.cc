@@ -190,7 +190,7 @@ class Condenser::Impl {
     if (record.kind != DeviceKind::kKernel || record.name == kNoId) return kNone;
     if (record.name >= classes_.size()) classes_.resize(record.name + 1);
     std::optional<KernelClass>& known = classes_[record.name];
-    if (!known.has_value()) known = ClassifyKernel(input_.names.NameOf(record.name));
+    if (!known.has_value()) known = input_.names.ClassOf(record.name);
     return *known;
   }
 

@@ -1,9 +1,11 @@
 #include "analysis/condense/file_interner.h"
 
-#include <utility>
-
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
+#include "analysis/base/ascii.h"
 #include "analysis/base/hash128.h"
 #include "analysis/base/utf8.h"
 
@@ -101,6 +103,19 @@ MetaId FileInterner::Meta(const CollectiveMeta& meta, DropCounters& drops) {
   metas_.push_back(meta);
   meta_index_.emplace(std::move(key), id);
   return id;
+}
+
+KernelClass FileInterner::ClassOf(NameId kernel) const {
+  const std::string& name = NameOf(kernel);
+  KernelClass known = ClassifyKernel(name);
+  if (communication_.empty() || known.category == Category::kCommunication) return known;
+  const std::string lowered = Lowered(name);
+  const bool communicates = std::any_of(communication_.begin(), communication_.end(), [&](const std::string& word) {
+    return lowered.find(word) != std::string::npos;
+  });
+  if (!communicates) return known;
+  return {
+      .category = Category::kCommunication, .family = Family::kCommunication, .library = CollectiveLibrary::kCustom};
 }
 
 }  // namespace lockstep

@@ -13,9 +13,11 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "analysis/model/drop_reason.h"
+#include "analysis/model/kernel_class.h"
 #include "analysis/model/trace_record.h"
 
 namespace lockstep {
@@ -34,6 +36,10 @@ class FileInterner {
   NameId Name(std::string_view name, DropCounters& drops);
   ShapeId Shape(const LaunchShape& shape, DropCounters& drops);
   MetaId Meta(const CollectiveMeta& meta, DropCounters& drops);
+
+  // Kernels whose names hold one of these texts, in lower case, communicate, whatever the classifier knows of them.
+  void SetCommunication(std::vector<std::string> words) { communication_ = std::move(words); }
+  [[nodiscard]] KernelClass ClassOf(NameId kernel) const;
 
   // "(rest)": what stands for all that lies beyond a limit, here and in the tables by name.
   [[nodiscard]] static constexpr NameId rest() { return 0; }
@@ -57,6 +63,7 @@ class FileInterner {
   std::unordered_map<std::string, MetaId> meta_index_;
   std::array<MetaId, 64> recent_metas_{};  // as recent_shapes_
   std::unordered_set<std::string> groups_;
+  std::vector<std::string> communication_;
 };
 
 }  // namespace lockstep

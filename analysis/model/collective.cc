@@ -36,9 +36,27 @@ constexpr std::array kTypeNames = std::to_array<std::string_view>(
 
 constexpr std::array kTypeSizes = std::to_array<int64_t>({0, 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8, 1, 1, 1, 8, 16});
 
-constexpr std::array kLibraryNames = std::to_array<std::string_view>(
-    {"", "nccl", "rccl", "nccl_symmetric", "msccl", "vllm", "sglang", "tensorrt_llm", "flashinfer", "torch_symmetric",
-     "nvshmem", "deepep", "transformer_engine", "ctran", "mooncake", "custom", "unverified", "hccl"});
+constexpr std::array kLibraryNames = std::to_array<std::string_view>({"",
+                                                                      "nccl",
+                                                                      "rccl",
+                                                                      "nccl_symmetric",
+                                                                      "msccl",
+                                                                      "vllm",
+                                                                      "sglang",
+                                                                      "tensorrt_llm",
+                                                                      "flashinfer",
+                                                                      "torch_symmetric",
+                                                                      "nvshmem",
+                                                                      "deepep",
+                                                                      "transformer_engine",
+                                                                      "ctran",
+                                                                      "mooncake",
+                                                                      "custom",
+                                                                      "unverified",
+                                                                      "hccl",
+                                                                      "mori",
+                                                                      "pplx",
+                                                                      "oneccl"});
 
 constexpr std::array kC10dOps = std::to_array<Word<CollectiveOp>>({
     {"allreduce", CollectiveOp::kAllReduce},
@@ -132,8 +150,14 @@ bool IsAllPairs(CollectiveOp op) {
 }
 
 bool IsPointToPoint(CollectiveOp op) { return op == CollectiveOp::kSend || op == CollectiveOp::kRecv; }
+bool ComesFromRoot(CollectiveOp op) { return op == CollectiveOp::kBroadcast || op == CollectiveOp::kScatter; }
+bool GoesToRoot(CollectiveOp op) { return op == CollectiveOp::kReduce || op == CollectiveOp::kGather; }
 bool IsUnevenExchange(CollectiveOp op, size_t members) {
   return op == CollectiveOp::kAllToAllV || (op == CollectiveOp::kSendRecv && members > 2);
+}
+
+bool EndsTogether(CollectiveOp op, size_t members) {
+  return !IsUnevenExchange(op, members) && !ComesFromRoot(op) && !GoesToRoot(op);
 }
 
 CollectiveOp CollectiveOpFromC10d(std::string_view name) { return Find(kC10dOps, name); }

@@ -65,7 +65,11 @@ enum class CollectiveLibrary : uint8_t {
   kCustom = 15,
   kUnverified = 16,  // the generic fallback of the name grammar: possible communication
   kHccl = 17,
+  kMori = 18,
+  kPplx = 19,
+  kOneCcl = 20,
 };
+inline constexpr CollectiveLibrary kLastCollectiveLibrary = CollectiveLibrary::kOneCcl;
 
 // JSON spellings: "all_reduce", "bfloat16", "nccl", ...; unknown gives an empty string (JSON null).
 [[nodiscard]] std::string_view Name(CollectiveOp op);
@@ -80,9 +84,16 @@ enum class CollectiveLibrary : uint8_t {
 // receive. SendRecv kernels are all-pairs only by assumption: see the matching's certificate.
 [[nodiscard]] bool IsAllPairs(CollectiveOp op);
 [[nodiscard]] bool IsPointToPoint(CollectiveOp op);
+// One member, the root, sends to all others (broadcast, scatter), or receives from all of them (reduce, gather).
+[[nodiscard]] bool ComesFromRoot(CollectiveOp op);
+[[nodiscard]] bool GoesToRoot(CollectiveOp op);
 // Each of `members` sends and receives bytes of its own, and ends when it is done with them. A SendRecv kernel of two
 // members ends on both sides at once.
 [[nodiscard]] bool IsUnevenExchange(CollectiveOp op, size_t members);
+
+// The members end together when the last one has come. Where each ends with its own bytes, or one sends to all or
+// receives from all, ends say nothing about the members' clocks.
+[[nodiscard]] bool EndsTogether(CollectiveOp op, size_t members);
 
 // c10d collective names of Kineto ("_allgather_base", "all_to_allv", ...) and c10 scalar type names ("BFloat16").
 [[nodiscard]] CollectiveOp CollectiveOpFromC10d(std::string_view name);

@@ -14,7 +14,7 @@
 namespace lockstep {
 
 // Bump with every change of the table that changes an answer; travels with the data.
-inline constexpr int32_t kClassifierVersion = 2;
+inline constexpr int32_t kClassifierVersion = 3;
 
 enum class Category : uint8_t { kCompute = 0, kCommunication = 1 };
 [[nodiscard]] std::string_view Name(Category category);  // "compute" | "communication"

@@ -20,6 +20,33 @@ constexpr std::array kCommunicationRules = std::to_array<CommunicationRule>({
     {"deep_ep", "pp_send", "", Lib::kDeepEp, Op::kSend},
     {"deep_ep", "pp_recv", "", Lib::kDeepEp, Op::kRecv},
     {"deep_ep", "", "", Lib::kDeepEp, Op::kUnknown},
+    // Hybrid-EP and UCCL-EP carry kernels of the same names in namespaces of their own.
+    {"hybrid_ep", "dispatch", "", Lib::kDeepEp, Op::kAllToAllV},
+    {"hybrid_ep", "combine", "", Lib::kDeepEp, Op::kAllToAllV},
+    {"uccl", "dispatch", "", Lib::kDeepEp, Op::kAllToAllV},
+    {"uccl", "combine", "", Lib::kDeepEp, Op::kAllToAllV},
+    // ROCm mori: EpDispatchIntraNodeKernel, EpCombineInterNodeV1Kernel and their kin.
+    {"", "EpDispatch", "Kernel", Lib::kMori, Op::kAllToAllV},
+    {"", "EpCombine", "Kernel", Lib::kMori, Op::kAllToAllV},
+    // Perplexity's kernels.
+    {"pplx", "dispatchKernel", "", Lib::kPplx, Op::kAllToAllV},
+    {"pplx", "combineKernel", "", Lib::kPplx, Op::kAllToAllV},
+    {"", "a2a_dispatch_send", "", Lib::kPplx, Op::kUnknown},
+    {"", "a2a_dispatch_recv", "", Lib::kPplx, Op::kAllToAllV},
+    {"", "a2a_combine_send", "", Lib::kPplx, Op::kUnknown},
+    {"", "a2a_combine_recv", "", Lib::kPplx, Op::kAllToAllV},
+    // The all-to-all over NVLink of TensorRT-LLM, which FlashInfer carries too. Its preparing kernels stay on the
+    // device.
+    {"flashinfer", "moeA2ADispatchKernel", "", Lib::kFlashInfer, Op::kAllToAllV},
+    {"flashinfer", "moeA2ACombineKernel", "", Lib::kFlashInfer, Op::kAllToAllV},
+    {"", "moeA2ADispatchKernel", "", Lib::kTensorRtLlm, Op::kAllToAllV},
+    {"", "moeA2ACombineKernel", "", Lib::kTensorRtLlm, Op::kAllToAllV},
+    {"", "moeAllToAllKernel", "", Lib::kTensorRtLlm, Op::kAllToAllV},
+    {"", "moeA2A", "", Lib::kNone, Op::kUnknown},
+    // oneCCL.
+    {"oneccl", "", "", Lib::kOneCcl, Op::kUnknown},
+    {"", "oneccl", "", Lib::kOneCcl, Op::kUnknown},
+    {"", "ccl_", "", Lib::kOneCcl, Op::kUnknown},
     // vLLM and SGLang share names; without a namespace the older one, vLLM, is meant.
     {"", "cross_device_reduce_scatter", "", Lib::kSglangCustom, Op::kReduceScatter},
     {"", "cross_device_all_gather", "", Lib::kSglangCustom, Op::kAllGather},

@@ -14,14 +14,52 @@
 namespace lockstep {
 namespace {
 
+// A message is read by a person: what is told of many files is of bounded length.
+constexpr size_t kMostGroupsTold = 8;
+constexpr size_t kMostPathsTold = 16;
+constexpr size_t kMostTextBytes = 3'000;
+constexpr size_t kMostRefusedTold = 8;
+
+// The command that analyses a group alone: its paths, or the folder that holds these and nothing of another group.
+// Paths beyond the limits are only counted.
+std::string CommandOf(const std::set<std::string>& paths, const std::set<std::string>& others, size_t most_bytes) {
+  const std::string& first = *paths.begin();
+  const std::string folder = first.substr(0, first.rfind('/') + 1);
+  const auto inside = [&](const std::string& path) { return path.starts_with(folder); };
+  if (paths.size() > 1 && !folder.empty() && std::all_of(paths.begin(), paths.end(), inside) &&
+      std::none_of(others.begin(), others.end(), inside)) {
+    return fmt::format("lockstep analyze '{}'", folder);
+  }
+  std::string text = "lockstep analyze";
+  size_t told = 0;
+  for (const std::string& path : paths) {
+    if (told == kMostPathsTold || (told > 0 && text.size() + path.size() > most_bytes)) {
+      return fmt::format("{} and {} more", text, paths.size() - told);
+    }
+    text += fmt::format(" '{}'", path);
+    ++told;
+  }
+  return text;
+}
+
 // The files that can be one run, and the command that analyses them alone.
 std::string DescribeGroups(const RunData& run, const RankResolution& ranks) {
-  std::string text = fmt::format("these files are {} different runs: {}", ranks.groups.size(), ranks.groups_reason);
-  for (size_t i = 0; i < ranks.groups.size(); ++i) {
-    std::set<std::string> paths;
-    for (const size_t source : ranks.groups[i]) paths.insert(run.sources[source].context.path);
-    text += fmt::format("\n  run {} ({} files): lockstep analyze", i + 1, paths.size());
-    for (const std::string& path : paths) text += fmt::format(" '{}'", path);
+  std::vector<std::set<std::string>> paths(ranks.groups.size());
+  for (size_t i = 0; i < paths.size(); ++i) {
+    for (const size_t source : ranks.groups[i]) paths[i].insert(run.sources[source].context.path);
+  }
+  std::stable_sort(paths.begin(), paths.end(), [](const auto& a, const auto& b) { return a.size() > b.size(); });
+  std::string text = fmt::format("these files are {} different runs: {}", paths.size(), ranks.groups_reason);
+  for (size_t i = 0; i < paths.size(); ++i) {
+    if (i == kMostGroupsTold || text.size() > kMostTextBytes) {
+      return fmt::format("{}\n  and {} more runs: analyse each by itself", text, paths.size() - i);
+    }
+    std::set<std::string> others;
+    for (size_t k = 0; k < paths.size(); ++k) {
+      if (k != i) others.insert(paths[k].begin(), paths[k].end());
+    }
+    text += fmt::format("\n  run {} ({} file{}): {}", i + 1, paths[i].size(), paths[i].size() == 1 ? "" : "s",
+                        CommandOf(paths[i], others, kMostTextBytes - std::min(text.size(), kMostTextBytes)));
   }
   return text;
 }
@@ -79,8 +117,12 @@ absl::Status CheckRanks(const RunData& run, const RankResolution& ranks, const A
   if (ranks.groups.size() > 1) return absl::FailedPreconditionError(DescribeGroups(run, ranks));
   if (ranks.ranks.empty()) {
     std::string text = "no usable input: no rank trace is left to analyse";
-    for (const RefusedSource& refused : ranks.refused) {
-      text += fmt::format("\n  {}: {}", run.sources[refused.source].context.path, refused.detail);
+    for (size_t i = 0; i < ranks.refused.size(); ++i) {
+      if (i == kMostRefusedTold) {
+        text += fmt::format("\n  and {} more", ranks.refused.size() - i);
+        break;
+      }
+      text += fmt::format("\n  {}: {}", run.sources[ranks.refused[i].source].context.path, ranks.refused[i].detail);
     }
     return absl::FailedPreconditionError(text);
   }

@@ -15,12 +15,10 @@
 #include "analysis/base/status_macros.h"
 #include "analysis/model/instance_row.h"
 #include "analysis/model/instance_source.h"
-#include "analysis/model/received_batch.h"
 #include "bench/ingest/wire_batches.h"
 #include "platform/heap.h"
 #include "platform/process.h"
 #include "platform/temp_dir.h"
-#include "proto/batch_codec.h"
 
 namespace lockstep {
 namespace {
@@ -52,22 +50,6 @@ absl::StatusOr<Timed> ForAll(const std::vector<WireSource>& sources, int copies,
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
   for (const absl::Status& status : failed) LOCKSTEP_RETURN_IF_ERROR(status);
   return Timed{wall.count(), static_cast<double>(ProcessCpuNs() - cpu_ns) * 1e-9};
-}
-
-absl::Status Decode(const WireSource& source) {
-  for (const std::string& body : source.bodies) LOCKSTEP_RETURN_IF_ERROR(DecodeForStore(body).status());
-  return absl::OkStatus();
-}
-
-absl::Status PutAll(JobStore& store, const WireSource& source, const Hash128& id) {
-  SourceContext context = source.context;
-  context.source_id = id;
-  LOCKSTEP_RETURN_IF_ERROR(store.PutSource("bench", context).status());
-  for (const std::string& body : source.bodies) {
-    LOCKSTEP_ASSIGN_OR_RETURN(const ReceivedBatch batch, DecodeForStore(body));
-    LOCKSTEP_RETURN_IF_ERROR(store.PutBatch("bench", id, HashOf(body), batch));
-  }
-  return absl::OkStatus();
 }
 
 absl::StatusOr<int64_t> CountRows(InstanceSource& instances, size_t source) {
@@ -103,8 +85,9 @@ absl::StatusOr<Json> Measure(const std::string& path, const std::string& name, i
     instances += source.instances * copies;
     for (const std::string& body : source.bodies) bytes += static_cast<int64_t>(body.size()) * copies;
   }
-  LOCKSTEP_ASSIGN_OR_RETURN(const Timed decode, ForAll(sources, copies, threads,
-                                                       [](const WireSource& s, const Hash128&) { return Decode(s); }));
+  LOCKSTEP_ASSIGN_OR_RETURN(
+      const Timed decode,
+      ForAll(sources, copies, threads, [](const WireSource& s, const Hash128&) { return DecodeAll(s); }));
   LOCKSTEP_ASSIGN_OR_RETURN(const TempDir folder, TempDir::Create("", "lockstep-bench-"));
   const std::string file = folder.path() + "/store.db";
   LOCKSTEP_ASSIGN_OR_RETURN(std::unique_ptr<JobStore> store, OpenStore("sqlite", {.path = file}));

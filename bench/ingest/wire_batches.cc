@@ -10,6 +10,7 @@
 #include "analysis/model/batch.h"
 #include "analysis/model/instance_row.h"
 #include "analysis/model/instance_source.h"
+#include "analysis/model/received_batch.h"
 #include "proto/batch_codec.h"
 
 namespace lockstep {
@@ -61,6 +62,22 @@ absl::StatusOr<std::vector<WireSource>> WireSourcesOf(LoadedRun& run) {
     sources.push_back(std::move(source));
   }
   return sources;
+}
+
+absl::Status DecodeAll(const WireSource& source) {
+  for (const std::string& body : source.bodies) LOCKSTEP_RETURN_IF_ERROR(DecodeForStore(body).status());
+  return absl::OkStatus();
+}
+
+absl::Status PutAll(JobStore& store, const WireSource& source, const Hash128& id) {
+  SourceContext context = source.context;
+  context.source_id = id;
+  LOCKSTEP_RETURN_IF_ERROR(store.PutSource("bench", context).status());
+  for (const std::string& body : source.bodies) {
+    LOCKSTEP_ASSIGN_OR_RETURN(const ReceivedBatch batch, DecodeForStore(body));
+    LOCKSTEP_RETURN_IF_ERROR(store.PutBatch("bench", id, HashOf(body), batch));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace lockstep

@@ -22,4 +22,9 @@ struct WireSource {
 // Communicators, names and instances of every source of the run; tables and steps are left out.
 [[nodiscard]] absl::StatusOr<std::vector<WireSource>> WireSourcesOf(LoadedRun& run);
 
+// Decodes its batches as a store is given them.
+[[nodiscard]] absl::Status DecodeAll(const WireSource& source);
+// Puts the source and its batches into the run "bench" of the store, under that id.
+[[nodiscard]] absl::Status PutAll(JobStore& store, const WireSource& source, const Hash128& id);
+
 }  // namespace lockstep

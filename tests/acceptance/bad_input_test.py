@@ -2,6 +2,7 @@
 import gzip
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -122,7 +123,7 @@ class BadInput(TempDirTest):
         with gzip.open(os.path.join(self.good, "rank1.json.gz"), "rt") as file:
             text = file.read()
         with gzip.open(os.path.join(self.good, "copy_of_rank1.json.gz"), "wt") as file:
-            file.write(text + "\n ")
+            file.write(re.sub(r'"dur": ?(\d)', r'"dur":1\1', text))
         done = run("lockstep", "analyze", self.good, *ALL)
         self.assertEqual(done.returncode, 0, done.stderr)
         report = json.loads(done.stdout)
@@ -133,6 +134,15 @@ class BadInput(TempDirTest):
         self.assertIn("/rank1.json.gz", gate["detail"])
         strict = run("lockstep", "analyze", self.good, "--strict")
         self.assertEqual(strict.returncode, 3)
+
+    def test_a_trace_given_twice_is_used_once(self):
+        with gzip.open(os.path.join(self.good, "rank1.json.gz"), "rt") as file:
+            text = file.read()
+        with open(os.path.join(self.good, "copy_of_rank1.json"), "w") as file:
+            file.write(text + "\n ")
+        report = analyze(self.good, "--view", "ranks,quality")
+        self.assertEqual([row["rank"] for row in report["ranks"]], [0, 1, 2, 3])
+        self.assertEqual(report["run"]["left_out"]["count"], 1)
 
     def test_nothing_left_after_refusing_duplicates_is_exit_2(self):
         folder = self.path("two")

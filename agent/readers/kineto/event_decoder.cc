@@ -93,11 +93,18 @@ int64_t ProcessCounts::MostFrequent() const {
 }
 
 EventDecoder::EventDecoder(RecordSink& sink, std::string step_range)
-    : sink_(sink), step_range_(std::move(step_range)), process_(sink.AddProcess(-1)) {}
+    : sink_(sink), step_range_(std::move(step_range)), labels_(sink) {}
 
 absl::Status EventDecoder::Decode(const RawEvent& event, int64_t offset) {
   ++events_;
   offset_ = offset;
+  const std::optional<ProcessLabels::Place> place = labels_.Of(event.pid);
+  if (!place) {
+    Drop(DropReason::kKeyLimit);
+    return absl::OkStatus();
+  }
+  process_ = place->process;
+  pid_number_ = place->number;
   const char phase = event.phase.text.size() == 1 ? event.phase.text[0] : '\0';
   if (phase == 'X') return Complete(event);
   if (phase == 'i' || phase == 'I') return Instant(event);
@@ -141,7 +148,7 @@ absl::Status EventDecoder::Complete(const RawEvent& event) {
 }
 
 absl::Status EventDecoder::HostRow(const RawEvent& event, Category category) {
-  NoteHostRow(event);
+  NoteHostRow();
   const std::string_view name = event.name.text;
   if (name == name::kCommParams) return Collective(event);
   if (category == Category::kHostOther) return absl::OkStatus();
@@ -188,7 +195,7 @@ absl::Status EventDecoder::Device(const RawEvent& event, DeviceKind kind) {
   record.start_ns = times->start_ns;
   record.duration_ns = times->duration_ns;
   record.process = process_;
-  record.device = DeviceOf(event);
+  record.device = DeviceOf();
   record.stream = StreamOf(event);
   record.name = Name(event.name);
   record.external_id = args_.Unsigned(Arg::kExternalId).value_or(0);
@@ -213,7 +220,7 @@ absl::Status EventDecoder::Sync(const RawEvent& event) {
   record.start_ns = times->start_ns;
   record.duration_ns = times->duration_ns;
   record.process = process_;
-  record.device = DeviceOf(event);
+  record.device = DeviceOf();
   record.stream = StreamOf(event);
   record.kind = SyncKindOf(event.name.text);
   if (record.kind == SyncKind::kUnknown) record.kind = SyncKindOf(args_.Token(Arg::kSyncKind).text);
@@ -222,8 +229,8 @@ absl::Status EventDecoder::Sync(const RawEvent& event) {
 }
 
 absl::Status EventDecoder::Api(const RawEvent& event, bool is_driver) {
-  NoteHostRow(event);
-  runtime_pids_.Count(event.pid.text);
+  NoteHostRow();
+  owners_[process_].runtime.Count(pid_number_);
   const std::optional<Times> times = UsableTimes(kLongestHostNs);
   if (!times.has_value()) return absl::OkStatus();
   ReadArgs(event);
@@ -306,8 +313,8 @@ std::optional<EventDecoder::Times> EventDecoder::UsableTimes(int64_t longest_ns)
   return std::nullopt;
 }
 
-void EventDecoder::NoteHostRow(const RawEvent& event) {
-  host_pids_.Count(event.pid.text);
+void EventDecoder::NoteHostRow() {
+  owners_[process_].host.Count(pid_number_);
   const auto& [start, duration] = stated_;
   if (!start.has_value() || *start < 0) return;
   const int64_t length = duration.value_or(0);
@@ -361,9 +368,9 @@ void EventDecoder::SetCollectiveIds(Record& record) const {
   record.has_comms_id = comms_id.has_value();
 }
 
-int32_t EventDecoder::DeviceOf(const RawEvent& event) const {
+int32_t EventDecoder::DeviceOf() const {
   if (const auto device = Narrow(args_.Int(Arg::kDevice)); device.has_value()) return *device;
-  return Narrow(ParseScaled(event.pid.text, 0)).value_or(0);
+  return Narrow(ParseScaled(pid_number_, 0)).value_or(0);
 }
 
 int32_t EventDecoder::StreamOf(const RawEvent& event) const {
@@ -383,14 +390,16 @@ NameId EventDecoder::Name(const JsonToken& token) {
 
 void EventDecoder::Finish() {
   FileContext& context = sink_.context();
-  context.processes[process_].pid = (runtime_pids_.size() == 0 ? host_pids_ : runtime_pids_).MostFrequent();
   context.capture_start_ns = capture_start_ns_;
   context.capture_end_ns = capture_end_ns_;
-  if (runtime_pids_.size() > 1) {
+  for (const auto& [process, owners] : owners_) {
+    context.processes[process].pid = (owners.runtime.size() == 0 ? owners.host : owners.runtime).MostFrequent();
+    if (owners.runtime.size() < 2) continue;
     context.diagnostics.push_back(fmt::format(
         "{} processes own runtime calls in one trace: merged from several ranks? Analyse the original files instead",
-        runtime_pids_.size()));
+        owners.runtime.size()));
   }
+  labels_.Finish(context);
 }
 
 }  // namespace lockstep::kineto

@@ -12,6 +12,7 @@
 #include "agent/readers/kineto/collective_args.h"
 #include "agent/readers/kineto/fields.h"
 #include "agent/readers/kineto/json_scanner.h"
+#include "agent/readers/kineto/process_labels.h"
 #include "agent/readers/record_sink.h"
 
 namespace lockstep::kineto {
@@ -85,7 +86,7 @@ class EventDecoder {
   // Times of a row that becomes a record; counts and gives nothing when they are unusable.
   std::optional<Times> UsableTimes(int64_t longest_ns);
   // Widens the capture window and counts the process.
-  void NoteHostRow(const RawEvent& event);
+  void NoteHostRow();
   void ReadArgs(const RawEvent& event);
   void SetLaunchShape(DeviceRecord& record);
   void SetCopy(const RawEvent& event, DeviceRecord& record);
@@ -93,21 +94,27 @@ class EventDecoder {
   void SetCorrelation(Record& record) const;
   template <typename Record>
   void SetCollectiveIds(Record& record) const;
-  [[nodiscard]] int32_t DeviceOf(const RawEvent& event) const;
+  [[nodiscard]] int32_t DeviceOf() const;
   [[nodiscard]] int32_t StreamOf(const RawEvent& event) const;
   NameId Name(const JsonToken& token);
   void Drop(DropReason reason) { sink_.Drop(reason, offset_); }
 
   RecordSink& sink_;
   const std::string step_range_;
-  const uint32_t process_;
+  ProcessLabels labels_;
+  uint32_t process_ = 0;         // of the event at hand
+  std::string_view pid_number_;  // likewise
   int64_t offset_ = 0;
   StatedTimes stated_;  // of the event at hand
   Args args_;
   std::string last_category_text_;
   Category last_category_ = Category::kUnknown;
-  ProcessCounts runtime_pids_;
-  ProcessCounts host_pids_;
+  // By process of the file: which ids own its rows.
+  struct RowOwners {
+    ProcessCounts runtime;
+    ProcessCounts host;
+  };
+  std::map<uint32_t, RowOwners> owners_;
   bool has_capture_ = false;
   int64_t capture_start_ns_ = 0;
   int64_t capture_end_ns_ = 0;

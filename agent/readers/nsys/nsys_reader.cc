@@ -57,8 +57,19 @@ absl::StatusOr<OpenedCatalog> LoadCatalog(Database& db) {
   return OpenedCatalog{*std::move(rest), true};
 }
 
+void TellNewerTables(ReadSession& session) {
+  for (const TableCatalog::NewerTable& newer : session.catalog().newer()) {
+    if (newer.read) {
+      session.AddDiagnostic(fmt::format("table {} was read as {}", newer.name, newer.known));
+    } else {
+      session.AddUnknownTable(newer.name);
+    }
+  }
+}
+
 absl::Status ReadTables(ReadSession& session) {
   GraphLaunches graphs;
+  TellNewerTables(session);
   CommunicatorLog communicators;
   LOCKSTEP_RETURN_IF_ERROR(ReadMetadata(session));
   LOCKSTEP_RETURN_IF_ERROR(ReadApi(session, graphs));

@@ -155,6 +155,12 @@ void ReadSession::NoteDamage(std::string_view table, const ScanDamage& damage) {
   result_.reason += result_.reason.empty() ? line : "; " + line;
 }
 
+void ReadSession::AddUnknownTable(std::string_view table) {
+  result_.outcome = ReadOutcome::kPartial;
+  result_.reason += fmt::format("{}table {} is of a version that this release does not know, and was not read",
+                                result_.reason.empty() ? "" : "; ", table);
+}
+
 void ReadSession::AddDiagnostic(std::string_view text) {
   std::vector<std::string>& lines = context().diagnostics;
   std::string line = RepairUtf8(Utf8Prefix(text, kMaxDiagnosticBytes));

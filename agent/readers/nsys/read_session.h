@@ -76,6 +76,8 @@ class ReadSession {
 
   void NoteDeviceActivity(const DeviceRecord& record);
   void NoteDamage(std::string_view table, const ScanDamage& damage);
+  // Marks the file as read in part: a table of a newer version without the columns that are needed.
+  void AddUnknownTable(std::string_view table);
   void AddDiagnostic(std::string_view text);  // one line for people, cut, bounded in number
 
   [[nodiscard]] const TableCatalog& catalog() const { return catalog_; }

@@ -36,9 +36,9 @@ absl::StatusOr<StringTable> StringTable::Open(Database& db, const TableCatalog& 
                                                   string_ids::kTable.name,
                                                   string_ids::kColumns[static_cast<size_t>(field)].name));
   }
-  LOCKSTEP_ASSIGN_OR_RETURN(
-      Statement by_id, db.Prepare(fmt::format("SELECT \"{}\" FROM \"{}\" WHERE _rowid_ = ?",
-                                              string_ids::kColumns[string_ids::kValue].name, string_ids::kTable.name)));
+  LOCKSTEP_ASSIGN_OR_RETURN(Statement by_id, db.Prepare(fmt::format("SELECT \"{}\" FROM \"{}\" WHERE _rowid_ = ?",
+                                                                    string_ids::kColumns[string_ids::kValue].name,
+                                                                    catalog.NameOf(string_ids::kTable))));
   StringTable strings(std::move(by_id), sink);
   strings.keys_are_ids_ = catalog.IsRowId(string_ids::kTable, string_ids::kId);
   if (!strings.keys_are_ids_) {

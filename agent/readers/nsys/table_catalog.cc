@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 
 #include "analysis/base/status_macros.h"
@@ -29,6 +30,22 @@ absl::StatusOr<std::set<std::string, std::less<>>> RealTables(Database& db) {
   }
 }
 
+// "NAME_V" and the largest number; "" where there is none.
+std::string NewestVersion(const std::set<std::string, std::less<>>& tables, std::string_view name) {
+  const std::string prefix = fmt::format("{}_V", name);
+  std::string newest;
+  int newest_number = 0;
+  for (auto it = tables.lower_bound(prefix); it != tables.end() && it->starts_with(prefix); ++it) {
+    const std::string_view digits = std::string_view(*it).substr(prefix.size());
+    int number = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    if (error != std::errc() || end != digits.data() + digits.size() || number <= newest_number) continue;
+    newest = *it;
+    newest_number = number;
+  }
+  return newest;
+}
+
 bool IsInteger(std::string_view declared) {
   return std::ranges::equal(declared, std::string_view("integer"), [](char a, char b) { return (a | 0x20) == b; });
 }
@@ -44,13 +61,34 @@ absl::StatusOr<TableCatalog> TableCatalog::Load(Database& db) {
   }
   TableCatalog catalog;
   for (const Table* table : KnownTables()) {
-    if (tables.contains(table->name)) LOCKSTEP_RETURN_IF_ERROR(catalog.LoadColumns(db, *table));
+    if (tables.contains(table->name)) {
+      LOCKSTEP_RETURN_IF_ERROR(catalog.LoadColumns(db, *table, std::string(table->name)));
+    } else if (const std::string newer = NewestVersion(tables, table->name); !newer.empty()) {
+      LOCKSTEP_RETURN_IF_ERROR(catalog.LoadNewer(db, *table, newer));
+    }
   }
   return catalog;
 }
 
-absl::Status TableCatalog::LoadColumns(Database& db, const Table& table) {
-  LOCKSTEP_ASSIGN_OR_RETURN(Statement statement, db.Prepare(fmt::format("PRAGMA table_info(\"{}\")", table.name)));
+absl::Status TableCatalog::LoadNewer(Database& db, const Table& table, const std::string& name) {
+  LOCKSTEP_RETURN_IF_ERROR(LoadColumns(db, table, name));
+  NewerTable newer{name, std::string(table.name), true};
+  for (size_t field = 0; field < table.columns.size(); ++field) {
+    const bool needed = table.columns[field].need == Need::kRequired;
+    newer.read = newer.read && (!needed || Has(table, static_cast<int>(field)));
+  }
+  if (!newer.read) columns_.erase(std::string(table.name));
+  newer_.push_back(std::move(newer));
+  return absl::OkStatus();
+}
+
+std::string_view TableCatalog::NameOf(const Table& table) const {
+  const auto newer = std::ranges::find(newer_, table.name, &NewerTable::known);
+  return newer == newer_.end() ? table.name : std::string_view(newer->name);
+}
+
+absl::Status TableCatalog::LoadColumns(Database& db, const Table& table, const std::string& name) {
+  LOCKSTEP_ASSIGN_OR_RETURN(Statement statement, db.Prepare(fmt::format("PRAGMA table_info(\"{}\")", name)));
   std::vector<FoundColumn>& found = columns_[std::string(table.name)];
   int key_columns = 0;
   while (true) {

@@ -28,7 +28,7 @@ Select BuildSelect(const TableCatalog& catalog, const Table& table, const ScanOp
     select.columns += fmt::format(", \"{}\"", column.name);
     select.positions[field] = next++;
   }
-  select.from = fmt::format("\"{}\" NOT INDEXED", table.name);
+  select.from = fmt::format("\"{}\" NOT INDEXED", catalog.NameOf(table));
   if (!options.where.empty()) select.from += fmt::format(" WHERE {}", options.where);
   if (options.limit >= 0) {
     // The row id needs its name said: it is that of a column where one stands for it.

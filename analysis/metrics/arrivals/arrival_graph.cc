@@ -143,6 +143,12 @@ void SetOrder(const MatchResult& match, ArrivalGraph& graph) {
 
 }  // namespace
 
+bool Synchronises(const MatchedInstance& instance) {
+  if (instance.all_pairs || (!ComesFromRoot(instance.op) && !GoesToRoot(instance.op))) return true;
+  return std::any_of(instance.members.begin(), instance.members.end(),
+                     [](const MatchedMember& member) { return member.awaits >= 0; });
+}
+
 absl::StatusOr<ArrivalGraph> LoadArrivalGraph(const RunData& run, InstanceSource& instances,
                                               const RankResolution& ranks, const MatchResult& match,
                                               Executor& executor) {

@@ -43,6 +43,11 @@ struct ArrivalGraph {
   std::vector<uint32_t> order;
 };
 
+// Whether the instance ties its members to each other: everybody waited for everybody, or somebody for another one. A
+// broadcast whose root came first lets each receiver go on by itself: what made one late before it still does behind
+// it.
+[[nodiscard]] bool Synchronises(const MatchedInstance& instance);
+
 // Errors: those of the instance source.
 [[nodiscard]] absl::StatusOr<ArrivalGraph> LoadArrivalGraph(const RunData& run, InstanceSource& instances,
                                                             const RankResolution& ranks, const MatchResult& match,

@@ -8,7 +8,7 @@
 namespace lockstep {
 namespace {
 
-constexpr int kMaxHops = 64;  // how far back a shared instance is looked for
+constexpr int kMaxHops = 256;  // how far back a shared instance is looked for
 
 int64_t& At(std::array<int64_t, kLatenessParts>& parts, LatenessPart part) { return parts[static_cast<size_t>(part)]; }
 
@@ -16,12 +16,20 @@ class Walker {
  public:
   Walker(const ArrivalGraph& graph, const MatchResult& match, int32_t rank_index)
       : nodes_(graph.ranks[static_cast<size_t>(rank_index)]),
-        arrivals_(match.arrivals[static_cast<size_t>(rank_index)]) {}
+        arrivals_(match.arrivals[static_cast<size_t>(rank_index)]),
+        instances_(match.instances) {}
 
   [[nodiscard]] const ArrivalNode& Node(int64_t row) const { return nodes_[static_cast<size_t>(row)]; }
   [[nodiscard]] int64_t Previous(int64_t row) const { return Node(row).previous; }
+  // The one before that ties the members to each other.
   [[nodiscard]] int64_t InstanceBefore(int64_t row) const {
-    return Previous(row) < 0 ? -1 : Node(Previous(row)).instance;
+    for (int hop = 0; hop < kMaxHops; ++hop) {
+      row = Previous(row);
+      if (row < 0) return -1;
+      const int64_t instance = Node(row).instance;
+      if (instance < 0 || Synchronises(instances_[static_cast<size_t>(instance)])) return instance;
+    }
+    return -1;
   }
 
   // Fills the chain from its `previous` to `row`; false where it is not told.
@@ -70,6 +78,7 @@ class Walker {
 
   const std::vector<ArrivalNode>& nodes_;
   const std::vector<ArrivalOfRow>& arrivals_;
+  const std::vector<MatchedInstance>& instances_;
 };
 
 // The walker of each member of an instance.

@@ -37,13 +37,27 @@ void ExposureSweep::Add(int64_t start_ns, int64_t end, const Cover& cover, const
   const int64_t start = std::max(start_ns, now_ns_);
   if (end <= start) return;
   AdvanceTo(start);
-  const int32_t unresolved = arrival.resolved ? 0 : 1;
-  const bool passes = arrival.usable && arrival.arrival_ns < end;
-  const bool passed_already = passes && arrival.arrival_ns <= start;
-  Apply({start, 1, passed_already ? 1 : 0, unresolved, 0});
-  if (passes && !passed_already) edges_.push({arrival.arrival_ns, 0, 1, 0, 0});
-  edges_.push({end, -1, passes ? -1 : 0, -unresolved, 0});
+  Apply({start, 1, 0, 0, 0});
+  edges_.push({end, -1, 0, 0, 0});
+  const int64_t arrived = arrival.usable ? std::clamp(arrival.arrival_ns, start, end) : start;
+  const int64_t latest = arrival.usable ? std::clamp(arrival.latest_ns, arrived, end) : end;
+  AddStretch(arrival.resolved ? arrived : start, latest, &Edge::unresolved);
+  AddStretch(latest, end, &Edge::passed);
   AddCover(start_ns, end, cover, start);
+}
+
+void ExposureSweep::AddStretch(int64_t start_ns, int64_t end_ns, int32_t Edge::*count) {
+  if (start_ns >= end_ns) return;
+  Edge edge{start_ns, 0, 0, 0, 0};
+  edge.*count = 1;
+  if (start_ns <= now_ns_) {
+    Apply(edge);
+  } else {
+    edges_.push(edge);
+  }
+  edge.time_ns = end_ns;
+  edge.*count = -1;
+  edges_.push(edge);
 }
 
 void ExposureSweep::AddCover(int64_t start_ns, int64_t end, const Cover& cover, int64_t from_ns) {

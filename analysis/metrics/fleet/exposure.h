@@ -1,7 +1,8 @@
 // How the exposed communication of a rank splits into waiting for others, transferring, and what cannot be told.
 //
-// An instant covered by communication and by no compute is transfer if any covering instance has passed its last
-// arrival a_i, else unresolved if any covering instance is unmatched, ambiguous or has U > its wait, else wait. Swept
+// An instant covered by communication and by no compute is transfer if any covering instance has passed the latest
+// arrival that it can have waited for, else unresolved if any covering instance is unmatched, ambiguous, has U > its
+// wait, or has passed the arrival a_i that it surely waited for, else wait. Swept
 // once over the instances in order of start with their COVER intervals; memory is that of the instances open at one
 // instant. Units: ns. Exact int64; per window the three parts sum to the exposed communication of that window.
 #pragma once
@@ -66,6 +67,7 @@ class ExposureSweep {
   void AdvanceTo(int64_t time_ns);
   void Account(int64_t start_ns, int64_t end_ns);
   void Apply(const Edge& edge);
+  void AddStretch(int64_t start_ns, int64_t end_ns, int32_t Edge::*count);
   void AddCover(int64_t start_ns, int64_t end_ns, const Cover& cover, int64_t from_ns);
 
   std::vector<SweepWindow> windows_;

@@ -44,7 +44,10 @@ class Arrivals {
   [[nodiscard]] ArrivalOfRow Of(size_t row, const InstanceRow& instance) const {
     if (rows_ == nullptr || row >= rows_->size()) return {};
     ArrivalOfRow arrival = (*rows_)[row];
-    if (arrival.usable) arrival.arrival_ns += clock_.Correction(rank_index_, LocalTime{instance.start_ns}).ns;
+    if (!arrival.usable) return arrival;
+    const int64_t correction = clock_.Correction(rank_index_, LocalTime{instance.start_ns}).ns;
+    arrival.arrival_ns += correction;
+    if (arrival.latest_ns != kNeverArrived) arrival.latest_ns += correction;
     return arrival;
   }
 

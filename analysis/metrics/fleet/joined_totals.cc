@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/metrics/fleet/slow_rows.h"
+#include "analysis/metrics/match/caused_wait.h"
 
 namespace lockstep {
 namespace {
@@ -13,7 +14,9 @@ void AddTo(CommunicationWork& work, const MatchedInstance& instance, const Match
   const int64_t duration_ns = member.end_ns - member.start_ns;
   ++work.instances;
   work.total_ns += duration_ns;
-  work.own_ns += std::max<int64_t>(0, duration_ns - member.wait_ns);
+  const int64_t own_ns = std::max<int64_t>(0, duration_ns - member.wait_ns);
+  work.own_ns += own_ns;
+  if (IsUnevenExchange(instance.op, instance.members.size())) work.uneven_own_ns += own_ns;
   work.bytes += std::max<int64_t>(0, instance.bytes);
   work.all_sized = work.all_sized && instance.bytes != kUnknownBytes;
   if (duration_ns <= work.longest_ns) return;
@@ -23,7 +26,30 @@ void AddTo(CommunicationWork& work, const MatchedInstance& instance, const Match
 
 }  // namespace
 
+void JoinedTotals::AddUnresolved(const MatchedInstance& instance) {
+  const auto add = [&](Unresolved reason, int64_t ns) {
+    unresolved_ns[static_cast<size_t>(reason)] += std::max<int64_t>(0, ns);
+  };
+  const bool usable = instance.usable();
+  for (const MatchedMember& m : instance.members) {
+    if (!usable) {
+      const bool clocks = instance.matched() && instance.confidence >= kConfident;
+      const bool pair = IsPointToPoint(instance.op) || instance.op == CollectiveOp::kSendRecv;
+      add(clocks                      ? Unresolved::kClocks
+          : pair && instance.no_group ? Unresolved::kUnknownRole
+                                      : Unresolved::kUnmatched,
+          m.end_ns - m.start_ns);
+      continue;
+    }
+    if (m.wait_uncertainty_ns > m.wait_ns) add(Unresolved::kClocks, m.wait_ns);
+    const bool open = m.latest_arrival_ns == kNeverArrived;
+    add(open ? Unresolved::kMissingRecord : Unresolved::kUnknownRole,
+        std::min(m.latest_arrival_ns, m.end_ns) - m.arrival_ns);
+  }
+}
+
 void JoinedTotals::Add(const MatchedInstance& instance) {
+  AddUnresolved(instance);
   if (!instance.matched() || instance.confidence < kConfident) return;
   const bool usable = instance.usable();
   int64_t waits = 0;
@@ -38,9 +64,11 @@ void JoinedTotals::Add(const MatchedInstance& instance) {
   wait_ns += waits;
   if (IsPointToPoint(instance.op)) pairwise_wait_ns += waits;
   ++ranks[static_cast<size_t>(instance.members.front().rank_index)].lowest;
-  if (!instance.last_certain) return;
-  int64_t& caused = ranks[static_cast<size_t>(instance.last_rank_index)].caused_ns;
-  caused = std::max<int64_t>(0, caused) + waits;
+  ForEachCausedWait(instance, [&](const CausedWait& it) {
+    if (!it.certain) return;
+    int64_t& caused = ranks[static_cast<size_t>(it.rank_index)].caused_ns;
+    caused = std::max<int64_t>(0, caused) + it.wait_ns;
+  });
 }
 
 SlowStepWaits::SlowStepWaits(const Fleet& fleet, size_t most_waiting)

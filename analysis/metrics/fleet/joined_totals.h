@@ -2,6 +2,7 @@
 // Units: ns, bytes.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -21,22 +22,38 @@ struct CommunicationWork {
   bool all_sized = true;
   int64_t longest_ns = 0;
   int64_t longest_wait_ns = 0;  // ... the waiting in it
+  int64_t uneven_own_ns = 0;    // of own_ns: in exchanges in which each member moves bytes of its own
 };
+
+// Why it cannot be told of a time in communication whether the rank waited or transferred.
+enum class Unresolved : uint8_t {
+  kMissingRecord = 0,  // after the last arrival that is recorded: a member of the group has no record
+  kUnknownRole,        // the root or the peer is not told
+  kUnmatched,          // it was not found with whom the rank communicated
+  kClocks,             // the clocks are less certain than the wait is long
+  kUnknownKernel,      // it lies in a kernel that is not known to communicate: never counted here
+};
+inline constexpr size_t kUnresolvedReasons = 5;
 
 struct JoinedRank {
   CommunicationWork work;
   int64_t confident_ns = 0;  // durations in confident instances, comparable or not
   int64_t lowest = 0;        // usable instances whose lowest rank it is
-  int64_t caused_ns = -1;    // waiting in the usable instances that it certainly arrived last in; -1: there are none
+  int64_t caused_ns = -1;    // waiting in usable instances that was certainly for it; -1: there is none
 };
 
 struct JoinedTotals {
   std::vector<JoinedRank> ranks;  // by rank index
   int64_t wait_ns = 0;            // in all usable instances
   int64_t pairwise_wait_ns = 0;   // ... of it in sends and receives
+  // Time of all ranks in communication, whatever ran beside it.
+  std::array<int64_t, kUnresolvedReasons> unresolved_ns{};
 
   explicit JoinedTotals(size_t ranks_count = 0) : ranks(ranks_count) {}
   void Add(const MatchedInstance& instance);
+
+ private:
+  void AddUnresolved(const MatchedInstance& instance);
 };
 
 // For whom each member waited in its slow steps (slow_rows.h), by when the instances started.

@@ -19,7 +19,8 @@ struct Place {
   size_t domain = 0;     // place among the domains that occur
   size_t reference = 0;  // place of the reference; its own: it is the reference
   int64_t tick_ns = 0;
-  std::vector<int64_t> end_differences;  // in no order
+  std::vector<int64_t> end_differences;  // in no order; of instances whose members end together
+  int64_t met = 0;                       // instances that have its reference too
   int64_t centre_ns = 0;
   int64_t common = 0;
 };
@@ -29,7 +30,7 @@ struct Meeting {
   int64_t first_end = INT64_MAX;
   int64_t tick_ns = 0;
   int members = 0;
-  [[nodiscard]] bool common() const { return last_start <= first_end + 2 * tick_ns; }
+  [[nodiscard]] bool common(int64_t slack_ns = 0) const { return last_start <= first_end + 2 * tick_ns + slack_ns; }
 
   void Include(const MatchedMember& m, const Place& place) {
     last_start = std::max(last_start, m.start_ns - place.centre_ns);
@@ -77,7 +78,7 @@ class Certifier {
       if (!occurs[r]) continue;
       const size_t reference = first.emplace(domain[r], places_.size()).first->second;
       const size_t own_domain = reference == places_.size() ? first.size() - 1 : places_[reference].domain;
-      places_.push_back({static_cast<int32_t>(r), own_domain, reference, rows[r].tick_ns, {}, 0, 0});
+      places_.push_back({static_cast<int32_t>(r), own_domain, reference, rows[r].tick_ns, {}, 0, 0, 0});
     }
     references_.resize(first.size());
     meetings_.resize(first.size());
@@ -116,10 +117,13 @@ class Certifier {
   }
 
   void CollectEnds(const MatchedInstance& instance) {
+    const bool together = EndsTogether(instance.op, instance.members.size());
     for (size_t i = 0; i < at_.size(); ++i) {
       const MatchedMember* reference = ReferenceOf(i);
       if (reference == nullptr) continue;
-      places_[at_[i]].end_differences.push_back(instance.members[i].end_ns - reference->end_ns);
+      Place& place = places_[at_[i]];
+      ++place.met;
+      if (together) place.end_differences.push_back(instance.members[i].end_ns - reference->end_ns);
     }
   }
 
@@ -154,12 +158,13 @@ class Certifier {
     Meeting pair;
     pair.Include(member, place);
     pair.Include(reference, places_[place.reference]);
-    return pair.common();
+    // Without ends that coincide the bias of the device is not known.
+    return pair.common(place.end_differences.empty() ? kMaxClockBiasNs : 0);
   }
 
   void AddEvidence(Certificate& out) const {
     for (const Place& place : places_) {
-      const auto n = static_cast<int64_t>(place.end_differences.size());
+      const int64_t n = place.met;
       const bool one_clock = static_cast<double>(place.common) >= kMinCommonRate * static_cast<double>(n) &&
                              MostAreNear(place.end_differences);
       if (n < (one_clock ? kMinEvidence : kMinRefutingMeetings)) continue;

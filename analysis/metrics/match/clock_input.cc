@@ -18,6 +18,7 @@ std::vector<int32_t> ComponentsOfRanks(const ClockModel& clock, size_t ranks) {
 
 MatchedInstance Aligned(const MatchedInstance& instance, const ClockModel& clock) {
   MatchedInstance out;
+  out.op = instance.op;
   for (MatchedMember m : instance.members) {
     const int64_t correction = clock.Correction(m.rank_index, LocalTime{m.start_ns}).ns;
     m.start_ns -= correction;

@@ -355,6 +355,23 @@ std::vector<CommunicatorPlan> PlanCommunicators(const RunData& run, const RankRe
   return plans;
 }
 
+bool MayLackMembers(const CommunicatorPlan& plan, const RankResolution& ranks) {
+  const bool told = plan.membership == Membership::kKnown && plan.info.size > 0;
+  if (told || ranks.missing_ranks.empty()) return false;
+  const auto members = static_cast<int32_t>(plan.ranks.size());
+  const bool whole = plan.ranks.size() == ranks.ranks.size();
+  return whole || !ranks.world_size || members == 0 || *ranks.world_size % members != 0;
+}
+
+CommunicatorPlan WithComparableEnds(const CommunicatorPlan& plan, const std::vector<RankRows>& rows) {
+  CommunicatorPlan out = plan;
+  for (size_t m = 0; m < out.ranks.size(); ++m) {
+    const std::vector<CollectiveRow>& of_rank = rows[static_cast<size_t>(out.ranks[m])].rows;
+    std::erase_if(out.rows[m], [&](uint32_t row) { return !EndsTogether(of_rank[row].op, out.ranks.size()); });
+  }
+  return out;
+}
+
 void IdentifyCommunicators(std::vector<CommunicatorPlan>& plans, const std::vector<RankRows>& rows) {
   std::map<std::vector<int32_t>, std::vector<CommunicatorPlan*>> by_members;
   for (CommunicatorPlan& plan : plans) by_members[plan.info.members].push_back(&plan);

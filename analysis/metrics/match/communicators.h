@@ -44,6 +44,13 @@ struct CommunicatorPlan {
 [[nodiscard]] std::vector<CommunicatorPlan> PlanCommunicators(const RunData& run, const RankResolution& ranks,
                                                               const std::vector<RankRows>& rows);
 
+// Nobody told all members, and some ranks of the run have no trace: one of them may be a member. Not where groups of
+// this size divide the world evenly and there are others besides this one, as tensor-parallel groups do.
+[[nodiscard]] bool MayLackMembers(const CommunicatorPlan& plan, const RankResolution& ranks);
+
+// The plan without the instances whose ends say nothing about clocks (EndsTogether).
+[[nodiscard]] CommunicatorPlan WithComparableEnds(const CommunicatorPlan& plan, const std::vector<RankRows>& rows);
+
 // Gives every plan its id and orders the plans by it.
 void IdentifyCommunicators(std::vector<CommunicatorPlan>& plans, const std::vector<RankRows>& rows);
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "analysis/metrics/match/sparse_exchange.h"
+#include "analysis/metrics/match/awaited.h"
 #include "analysis/stats/sketch.h"
 
 namespace lockstep {
@@ -19,13 +19,6 @@ bool InOneComponent(const MatchedInstance& instance, const ClockModel& clock) {
   const int32_t component = clock.ComponentOf(instance.members.front().rank_index);
   return std::all_of(instance.members.begin(), instance.members.end(),
                      [&](const MatchedMember& m) { return clock.ComponentOf(m.rank_index) == component; });
-}
-
-const MatchedMember* FindMember(const MatchedInstance& instance, int32_t rank_index) {
-  for (const MatchedMember& m : instance.members) {
-    if (m.rank_index == rank_index) return &m;
-  }
-  return nullptr;
 }
 
 struct Extremes {
@@ -48,26 +41,6 @@ Extremes ExtremesOf(const MatchedInstance& instance) {
     if (&m != e.last && (e.second == nullptr || m.start_ns > e.second->start_ns)) e.second = &m;
   }
   return e;
-}
-
-// The members one of which a member may wait for besides itself (algorithms: which operation gives which constraint).
-const MatchedMember* WaitsFor(const JoinedInstance& joined, bool all_pairs, const MatchedMember& m,
-                              const Extremes& extremes) {
-  const MatchedInstance& instance = joined.instance;
-  if (joined.receiver >= 0) return m.rank_index == joined.receiver ? FindMember(instance, joined.sender) : nullptr;
-  if (all_pairs) return extremes.last;
-  if (joined.root < 0) return nullptr;
-  const bool is_root = m.rank_index == joined.root;
-  switch (instance.op) {
-    case CollectiveOp::kBroadcast:
-    case CollectiveOp::kScatter:
-      return is_root ? nullptr : FindMember(instance, joined.root);
-    case CollectiveOp::kReduce:
-    case CollectiveOp::kGather:
-      return is_root ? extremes.last : nullptr;
-    default:
-      return nullptr;
-  }
 }
 
 // U of comparing other ranks with one at one time. Ranks of another domain share theirs: asked in order of rank, that
@@ -149,27 +122,35 @@ int64_t WaitUncertainty(const MatchedMember& m, const MatchedMember& awaited, in
   return std::max<int64_t>(0, uncertainty_ns - std::max<int64_t>(0, m.start_ns - awaited.start_ns));
 }
 
+void FillWait(const Awaited& awaited, MatchedMember& m) {
+  const bool waits = awaited.member != nullptr && awaited.member->start_ns > m.start_ns;
+  m.awaits = waits ? awaited.member->rank_index : -1;
+  m.arrival_ns = waits ? awaited.member->start_ns : m.start_ns;
+  m.latest_arrival_ns = std::max(m.arrival_ns, awaited.latest_ns);
+  m.wait_ns = std::min(m.arrival_ns, m.end_ns) - m.start_ns;
+  m.wait_uncertainty_ns = 0;
+  m.awaits_certainly = false;
+}
+
 void FillWaits(JoinedInstance& joined, bool all_pairs, const Extremes& extremes, int64_t contenders,
                const ClockModel& clock) {
   ComparedWith compared(clock, *extremes.last);
   const double factor = TieFactor(contenders, 1);
-  std::optional<SparseArrivals> sparse;
-  if (joined.sparse) sparse.emplace(joined.instance);
+  const AwaitedMembers awaited_members(joined, all_pairs);
   for (MatchedMember& m : joined.instance.members) {
-    const MatchedMember* awaited = sparse ? sparse->AwaitedBy(m) : WaitsFor(joined, all_pairs, m, extremes);
-    const bool waits = awaited != nullptr && awaited->start_ns > m.start_ns;
-    m.awaits = waits ? awaited->rank_index : -1;
-    m.arrival_ns = waits ? awaited->start_ns : m.start_ns;
-    m.wait_ns = std::min(m.arrival_ns, m.end_ns) - m.start_ns;
-    m.wait_uncertainty_ns = 0;
-    if (awaited == nullptr) continue;
-    if (awaited == extremes.last) {
+    const Awaited awaited = awaited_members.Of(m);
+    FillWait(awaited, m);
+    if (awaited.member == nullptr) continue;
+    if (awaited.member == extremes.last) {
       const MatchedMember& other = &m == extremes.last ? *extremes.second : m;
       m.wait_uncertainty_ns = WaitUncertainty(m, other, Widened(compared.UncertaintyOf(other), factor));
     } else {
-      ComparedWith sender(clock, *awaited);
-      m.wait_uncertainty_ns = WaitUncertainty(m, *awaited, sender.UncertaintyOf(m));
+      ComparedWith sender(clock, *awaited.member);
+      m.wait_uncertainty_ns = WaitUncertainty(m, *awaited.member, sender.UncertaintyOf(m));
     }
+    const bool only_one = !awaited.of_several || contenders == 1;
+    m.awaits_certainly = m.awaits >= 0 && awaited.latest_ns != kNeverArrived && only_one &&
+                         (awaited.of_several || m.wait_uncertainty_ns <= m.wait_ns);
   }
 }
 
@@ -188,6 +169,7 @@ void FillComparable(JoinedInstance& joined, bool all_pairs, const ClockModel& cl
   const Extremes e = ExtremesOf(instance);
   instance.first_rank_index = e.first->rank_index;
   instance.last_rank_index = e.last->rank_index;
+  instance.last_start_ns = e.last->start_ns;
   instance.spread_ns = e.last->start_ns - e.first->start_ns;
   instance.end_spread_ns = e.last_end_ns - e.first_end_ns;
   instance.solo_damage_ns = e.last->start_ns - e.second->start_ns;
@@ -198,7 +180,7 @@ void FillComparable(JoinedInstance& joined, bool all_pairs, const ClockModel& cl
   instance.uncertainty_ns =
       Widened(ComparedWith(clock, *e.last).UncertaintyOf(other), TieFactor(may_be_last, may_be_first));
   instance.resolvable = instance.spread_ns > instance.uncertainty_ns;
-  instance.last_certain = may_be_last == 1;
+  instance.last_certain = !instance.lacking && may_be_last == 1;
   if (all_pairs && instance.complete) {
     instance.transfer_ns = std::max<int64_t>(0, e.first_end_ns - e.last->start_ns);
   }
@@ -216,17 +198,22 @@ void AlignMembers(MatchedInstance& instance, const ClockModel& clock) {
   }
 }
 
-void FillWords(JoinedInstance& joined, bool all_pairs, int32_t size, const ClockModel& clock) {
+void FillMembership(JoinedInstance& joined, int32_t size, bool may_lack, const ClockModel& clock) {
   MatchedInstance& instance = joined.instance;
-  instance.all_pairs = all_pairs;
   const auto count = static_cast<int32_t>(instance.members.size());
-  instance.complete = count == (joined.receiver >= 0 ? 2 : size);
+  const int32_t told = joined.receiver >= 0 ? 2 : size;
+  instance.complete = count == told;
+  instance.lacking = count < told || (may_lack && joined.receiver < 0);
   instance.shortest_duration_ns = INT64_MAX;
   for (const MatchedMember& m : instance.members) {
     instance.shortest_duration_ns = std::min(instance.shortest_duration_ns, m.end_ns - m.start_ns);
   }
   instance.comparable = instance.matched() && InOneComponent(instance, clock);
-  if (instance.comparable) FillComparable(joined, all_pairs, clock);
+}
+
+void FillWords(JoinedInstance& joined, bool all_pairs, const ClockModel& clock) {
+  joined.instance.all_pairs = all_pairs;
+  if (joined.instance.comparable) FillComparable(joined, all_pairs, clock);
 }
 
 void FillArrivals(const MatchedInstance& instance, size_t index, std::vector<std::vector<ArrivalOfRow>>& arrivals) {
@@ -236,6 +223,7 @@ void FillArrivals(const MatchedInstance& instance, size_t index, std::vector<std
     arrival = {};
     arrival.usable = usable;
     arrival.arrival_ns = m.arrival_ns;
+    arrival.latest_ns = m.latest_arrival_ns;
     arrival.resolved = usable && (m.wait_ns == 0 || m.wait_uncertainty_ns <= m.wait_ns);
     arrival.instance = static_cast<int32_t>(index);
   }

@@ -39,13 +39,17 @@ struct MatchedMember {
   int64_t row = 0;         // ordinal of the instance in its source's stream of all instances (order of start)
   int64_t start_ns = 0;    // aligned, absolute
   int64_t end_ns = 0;
-  int64_t arrival_ns = 0;           // a_i: what this member waits for
+  int64_t arrival_ns = 0;           // a_i: when what this member surely waits for has arrived
   int64_t wait_ns = 0;              // min(a_i, e_i) - s_i >= 0
   int64_t lateness_times_m_ns = 0;  // m * s_i - sum s_j, exact
   int64_t correction_ns = 0;        // local - aligned at the start: start_ns + correction_ns is the trace's own time
   int64_t wait_uncertainty_ns = 0;  // half-width of the 95 % interval of wait_ns; 0 where it waits for nobody
   int32_t awaits = -1;              // rank index whose start is a_i; -1 = itself, or nobody
+  bool awaits_certainly = false;    // no other member, nor one without a record, can have been what it waited for
+  int64_t latest_arrival_ns = 0;    // until when it may have waited at most, >= a_i; kNeverArrived: no record tells
 };
+
+inline constexpr int64_t kNeverArrived = INT64_MAX;
 
 inline constexpr double kCertainConfidence = 0.99;  // from there on what is joined counts
 
@@ -62,10 +66,11 @@ struct MatchedInstance {
   int64_t step = kNoStep;
   MatchKind kind = MatchKind::kNone;
   double confidence = 0;
-  bool complete = false;    // all members of the communicator present
-  bool comparable = false;  // all members lie in one clock component
-  bool resolvable = false;  // comparable and spread > uncertainty
-  bool last_certain = false;
+  bool complete = false;      // all members of the communicator are told, and every one has its record here
+  bool lacking = false;       // a member of the communicator, told or likely, has no record here
+  bool comparable = false;    // all members lie in one clock component
+  bool resolvable = false;    // comparable and spread > uncertainty
+  bool last_certain = false;  // nobody else can have been the last one, nor a member without a record
   int64_t spread_ns = 0;
   int64_t uncertainty_ns = -1;  // U of the spread: of the pair (first, last), wider on ties; -1 = not comparable
   int64_t transfer_ns = -1;     // -1 = null
@@ -74,6 +79,7 @@ struct MatchedInstance {
   int64_t solo_damage_ns = 0;
   int32_t first_rank_index = -1;
   int32_t last_rank_index = -1;
+  int64_t last_start_ns = 0;           // aligned, of that rank
   std::vector<MatchedMember> members;  // by rank
   bool all_pairs = false;              // every member waits for every other one
   // Of a row that is joined with none: nobody told with whom it could be; others of its communicator are there.
@@ -86,13 +92,15 @@ struct MatchedInstance {
   [[nodiscard]] bool usable() const { return matched() && comparable && confidence >= kCertainConfidence; }
 };
 
-// What an interval split needs of one instance of one rank, in the order of that source's stream.
+// What an interval split needs of one instance of one rank, in the order of that source's stream: it waits until
+// arrival_ns and transfers from latest_ns on; what it does between them cannot be told.
 struct ArrivalOfRow {
   int64_t arrival_ns = 0;  // a_i; meaningful if usable
   bool usable = false;
   bool resolved = false;   // matched confidently, comparable, and U <= wait (or no wait at all)
   bool duplicate = false;  // of a record that was told twice: in no instance
   int32_t instance = -1;   // index into MatchResult::instances
+  int64_t latest_ns = 0;   // MatchedMember::latest_arrival_ns, or anything below a_i; meaningful if usable
 };
 
 // Where the sequence of a rank's instances broke: from here on its k-th is no longer the others' k-th.

@@ -22,6 +22,7 @@
 #include "analysis/metrics/match/lanes/host_clocks.h"
 #include "analysis/metrics/match/lanes/membership.h"
 #include "analysis/metrics/match/match_counts.h"
+#include "analysis/metrics/match/roots.h"
 #include "analysis/metrics/match/sequence_breaks.h"
 #include "analysis/metrics/match/sparse_exchange.h"
 #include "analysis/metrics/run/host_domains.h"
@@ -188,10 +189,15 @@ void AddBreaks(const Work& work, size_t c, std::span<const MatchedInstance> inst
 void EmitOne(Work& work, size_t c, const ClockModel& clock, const AllPairs& all_pairs, size_t first, MatchResult& out) {
   const CommunicatorPlan& plan = work.plans[c];
   std::vector<JoinedInstance>& joined = work.joins[c].instances;
+  const bool may_lack = MayLackMembers(plan, work.ranks);
   for (JoinedInstance& j : joined) {
     AlignMembers(j.instance, clock);
     j.sparse = j.sparse || (BindsAllPairs(all_pairs, j) && ShowsSparseExchange(j, clock));
-    FillWords(j, BindsAllPairs(all_pairs, j), j.pair ? 2 : plan.info.size, clock);
+    FillMembership(j, j.pair ? 2 : plan.info.size, !j.pair && may_lack, clock);
+  }
+  InferRoots(clock, joined);
+  for (JoinedInstance& j : joined) {
+    FillWords(j, BindsAllPairs(all_pairs, j), clock);
     TellAlone(plan, j.instance);
     j.instance.in_sequence = j.receiver < 0 && !j.pair && plan.membership != Membership::kUnknown;
   }

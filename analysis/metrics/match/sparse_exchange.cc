@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <iterator>
 #include <map>
 #include <utility>
+#include <vector>
 
 namespace lockstep {
 namespace {
@@ -62,18 +62,6 @@ bool ShowsSparseExchange(const JoinedInstance& aligned, const ClockModel& clock)
     return uncertainty && m.end_ns + uncertainty->ns < last.start_ns;
   };
   return AreFew(static_cast<size_t>(std::count_if(members.begin(), members.end(), got_nothing)), members.size());
-}
-
-SparseArrivals::SparseArrivals(const MatchedInstance& instance) {
-  for (const MatchedMember& m : instance.members) by_start_.push_back(&m);
-  std::stable_sort(by_start_.begin(), by_start_.end(),
-                   [](const MatchedMember* a, const MatchedMember* b) { return a->start_ns < b->start_ns; });
-}
-
-const MatchedMember* SparseArrivals::AwaitedBy(const MatchedMember& member) const {
-  const auto after = std::upper_bound(by_start_.begin(), by_start_.end(), member.end_ns,
-                                      [](int64_t end_ns, const MatchedMember* m) { return end_ns < m->start_ns; });
-  return after == by_start_.begin() ? nullptr : *std::prev(after);
 }
 
 }  // namespace lockstep

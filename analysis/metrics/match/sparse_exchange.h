@@ -2,8 +2,6 @@
 // that one may end before the rank has even started. Pure.
 #pragma once
 
-#include <vector>
-
 #include "analysis/metrics/clock_align/clock_model.h"
 #include "analysis/metrics/match/join/instance_join.h"
 
@@ -20,16 +18,5 @@ namespace lockstep {
 // The same of an instance whose members are aligned (AlignMembers), beyond the uncertainty of their clocks: at least
 // one ended before the last one started.
 [[nodiscard]] bool ShowsSparseExchange(const JoinedInstance& aligned, const ClockModel& clock);
-
-// Whom a member of such an exchange may have waited for at most: the last one that started before it ended. Borrows the
-// instance, whose times must stay.
-class SparseArrivals {
- public:
-  explicit SparseArrivals(const MatchedInstance& instance);
-  [[nodiscard]] const MatchedMember* AwaitedBy(const MatchedMember& member) const;
-
- private:
-  std::vector<const MatchedMember*> by_start_;
-};
 
 }  // namespace lockstep

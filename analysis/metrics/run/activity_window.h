@@ -20,11 +20,15 @@ struct ActivityWindow {
 // Times before 1980 are not the clock of a machine that runs traces: such files have no anchor.
 inline constexpr int64_t kEarliestAnchorNs = int64_t{10} * 365 * 24 * kNsPerHour;
 
+[[nodiscard]] inline bool HasDeviceRows(const SourceContext& c) {
+  return c.kernels + c.memcpys + c.memsets + c.graph_spans > 0;
+}
+
 [[nodiscard]] inline ActivityWindow WindowOf(const SourceContext& c) {
   ActivityWindow w;
   w.start_ns = std::clamp(c.first_start_ns, -kMaxAbsTimeNs, kMaxAbsTimeNs);
   w.end_ns = std::clamp(c.last_end_ns, w.start_ns, 2 * kMaxAbsTimeNs);
-  w.active = c.kernels + c.memcpys + c.memsets + c.graph_spans > 0;
+  w.active = HasDeviceRows(c);
   w.anchored = w.active && w.start_ns >= kEarliestAnchorNs;
   return w;
 }

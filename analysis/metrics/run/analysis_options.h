@@ -29,6 +29,7 @@ struct AnalysisOptions {
   std::string nvtx;                                    // range name; "" = none
   std::optional<int32_t> capture;                      // --capture K
   bool capture_last = false;                           // --capture last
+  bool one_run = false;  // --one-run: files without a common time are one run all the same
   GroupBy group_by = GroupBy::kFull;
   std::string layout;                // --layout
   std::optional<int64_t> instances;  // --instances: nullopt = not asked, -1 = all

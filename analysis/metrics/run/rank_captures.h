@@ -1,7 +1,13 @@
-// Several sources of one rank: disjoint windows are captures 0, 1, ... of it, overlapping ones are duplicates.
+// The captures of a run: several recordings of its ranks, one after the other.
+//
+// The sources of one rank whose windows do not overlap are captures of it; those that overlap are duplicates. A capture
+// of the run is what overlaps across the ranks. Where no such capture holds all ranks, as where the clocks of hosts are
+// far apart, capture k is the k-th of every rank if all have equally many. Pure.
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <vector>
 
 #include "analysis/metrics/run/analysis_options.h"
@@ -10,15 +16,21 @@
 
 namespace lockstep {
 
-struct CaptureChoice {
-  std::vector<std::pair<size_t, int32_t>> kept;  // (source, capture number)
-  std::vector<RefusedSource> refused;
-  bool repeated = false;  // the rank has several captures
+struct ChosenCaptures {
+  struct Kept {
+    size_t source = 0;
+    int32_t rank = -1;
+    int32_t capture = 0;
+  };
+  std::vector<Kept> kept;
+  std::vector<RefusedSource> refused;   // duplicates, and ranks without the capture that was asked for
+  std::optional<RunCaptures> captures;  // set if the run has several
+  int32_t most_duplicates = 1;          // sources of one rank at one time, at most,
+  int32_t least_duplicates = 1;         // and at least
 };
 
-// `sources`: all sources claimed for `rank`, at least one. At most one is kept: the only capture, or the one that
-// options.capture or capture_last asks for; captures that were not asked for are left out without being refused.
-[[nodiscard]] CaptureChoice ChooseCapture(const RunData& run, int32_t rank, std::vector<size_t> sources,
-                                          const AnalysisOptions& options);
+// `sources`: by rank, at least one of each. Without --capture the last capture that most ranks have is analysed.
+[[nodiscard]] ChosenCaptures ChooseCaptures(const RunData& run, const std::map<int32_t, std::vector<size_t>>& sources,
+                                            const AnalysisOptions& options);
 
 }  // namespace lockstep

@@ -142,6 +142,24 @@ std::string WorldSizeContradiction(const RunData& run, const std::vector<GroupCa
   return "";
 }
 
+std::string EveryRankRepeats(const RunData& run, const std::vector<GroupCandidate>& candidates) {
+  const std::vector<int32_t> worlds = ClaimedWorldSizes(run, candidates);
+  if (worlds.size() == 1 && worlds.front() == 1) return "each says that it is the only rank of its run";
+  return "every rank occurs in several of them at one time, as in replicas that each number their ranks from 0";
+}
+
+bool ComplementEachOther(const RunData& run, const std::vector<GroupCandidate>& candidates,
+                         const AnalysisOptions& options) {
+  if (options.one_run) return true;
+  if (options.expected_ranks > 0 && std::cmp_equal(options.expected_ranks, candidates.size())) return true;
+  const std::vector<int32_t> worlds = ClaimedWorldSizes(run, candidates);
+  std::set<int32_t> ranks;
+  for (const GroupCandidate& c : candidates) {
+    if (!c.rank || !WorldOf(run.sources[c.source].context) || !ranks.insert(*c.rank).second) return false;
+  }
+  return worlds.size() == 1 && std::cmp_equal(worlds.front(), ranks.size());
+}
+
 std::string NoCommonTime(const RunData& run, const std::vector<GroupCandidate>& candidates) {
   std::vector<Unit> units = MakeUnits(run, candidates);
   std::erase_if(units, [](const Unit& unit) { return !unit.window.anchored; });
@@ -149,8 +167,8 @@ std::string NoCommonTime(const RunData& run, const std::vector<GroupCandidate>& 
   const int last = clusters.empty() ? 0 : *std::max_element(clusters.begin(), clusters.end());
   if (last == 0) return "";
   return fmt::format(
-      "the traces share no common time (they fall into {} windows more than a second apart) and no rank "
-      "occurs twice",
+      "the traces share no common time (they fall into {} windows more than a second apart), and they do not say that "
+      "together they are all ranks of one run; if they are, --one-run joins them whatever their clocks say",
       last + 1);
 }
 

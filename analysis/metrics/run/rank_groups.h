@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/metrics/run/analysis_options.h"
 #include "analysis/metrics/run/ranks.h"
 #include "analysis/model/run_data.h"
 
@@ -23,6 +24,14 @@ struct GroupCandidate {
 // Why the candidates cannot be one run: contradicting world sizes, or a rank beyond the world size another file states.
 // Empty if nothing speaks against it.
 [[nodiscard]] std::string WorldSizeContradiction(const RunData& run, const std::vector<GroupCandidate>& candidates);
+
+// Of traces each of whose ranks occurs several times at one time: what that says of them.
+[[nodiscard]] std::string EveryRankRepeats(const RunData& run, const std::vector<GroupCandidate>& candidates);
+
+// Whether the candidates are the ranks of one run whatever their clocks say: no rank occurs twice, and together they
+// are all ranks of the world that the files state, or as many as the person expects.
+[[nodiscard]] bool ComplementEachOther(const RunData& run, const std::vector<GroupCandidate>& candidates,
+                                       const AnalysisOptions& options);
 
 // Why the candidates share no common time: their windows on the Unix clock fall into several clusters more than a
 // second apart (clocks of hosts are claims, never better than that). Empty if they form one.

@@ -8,10 +8,12 @@
 #include <tuple>
 
 #include "analysis/base/natural_order.h"
+#include "analysis/metrics/run/activity_window.h"
 #include "analysis/metrics/run/host_domains.h"
 #include "analysis/metrics/run/process_devices.h"
 #include "analysis/metrics/run/rank_captures.h"
 #include "analysis/metrics/run/rank_groups.h"
+#include "analysis/metrics/run/trace_copies.h"
 
 namespace lockstep {
 namespace {
@@ -36,8 +38,9 @@ void NoteContradictions(const SourceContext& c, const RankClaim& best, RankResol
 // The claim of every source that takes part; strays are refused here.
 class Claims {
  public:
-  Claims(const RunData& run, RankResolution& out) : run_(run) {
-    const std::vector<DevicePlace> places = PlaceDevices(run);
+  Claims(const RunData& run, const AnalysisOptions& options, RankResolution& out) : run_(run) {
+    const std::vector<DevicePlace> places = PlaceDevices(run, options);
+    FindFirstDevices(places);
     for (size_t s = 0; s < run.sources.size(); ++s) Take(s, places[s], out);
   }
 
@@ -45,6 +48,15 @@ class Claims {
   [[nodiscard]] RankSource provenance(size_t source) const { return provenance_.at(source); }
 
  private:
+  // Of the devices of a process that are ranks the first one has the claim of the process.
+  void FindFirstDevices(const std::vector<DevicePlace>& places) {
+    for (size_t s = 0; s < places.size(); ++s) {
+      if (places[s].role == DeviceRole::kStray) continue;
+      const auto [at, is_new] = first_device_.try_emplace(places[s].main_source, s);
+      if (!is_new && run_.sources[s].context.device < run_.sources[at->second].context.device) at->second = s;
+    }
+  }
+
   void Take(size_t s, const DevicePlace& place, RankResolution& out) {
     const SourceContext& c = run_.sources[s].context;
     if (place.role == DeviceRole::kStray) {
@@ -52,9 +64,10 @@ class Claims {
       return;
     }
     std::optional<RankClaim> claim = BestClaim(c);
-    if (place.role == DeviceRole::kSecond) {
-      const std::optional<RankClaim> main = BestClaim(run_.sources[place.main_source].context);
-      if (claim && main && claim->rank == main->rank) claim.reset();
+    const size_t first = first_device_.at(place.main_source);
+    if (s != first) {
+      const std::optional<RankClaim> of_first = BestClaim(run_.sources[first].context);
+      if (claim && of_first && claim->rank == of_first->rank) claim.reset();
     }
     if (claim) NoteContradictions(c, *claim, out);
     provenance_[s] = claim ? claim->source : RankSource::kAssumed;
@@ -64,21 +77,61 @@ class Claims {
   void RefuseStray(size_t s, const DevicePlace& place, RankResolution& out) const {
     const SourceContext& c = run_.sources[s].context;
     const SourceContext& main = run_.sources[place.main_source].context;
-    const double total = static_cast<double>(std::max<int64_t>(1, place.process_kernel_time_ns));
     const std::optional<RankClaim> claim = BestClaim(main);
     out.refused.push_back(
         {s, claim ? claim->rank : -1, DropReason::kStrayDevice,
          fmt::format(
-             "stray_device: device {} has {:.2f} % of the kernel time of process {} in {}, whose main device is "
-             "{}; its {} activities are not analysed",
-             c.device, 100.0 * static_cast<double>(c.kernel_time_ns) / total, c.pid, c.path, main.device,
-             c.kernels + c.memcpys + c.memsets + c.graph_spans)});
+             "stray_device: device {} of process {} in {} has {} of its {} collectives and {:.2f} % of its kernel "
+             "time, its main device is {}; its {} activities are not analysed (--expect-ranks N or --rank-map "
+             "tell which devices are ranks)",
+             c.device, c.pid, c.path, c.collectives, place.process_collectives,
+             100.0 * static_cast<double>(c.kernel_time_ns) /
+                 static_cast<double>(std::max<int64_t>(1, place.process_kernel_time_ns)),
+             main.device, c.kernels + c.memcpys + c.memsets + c.graph_spans)});
   }
 
   const RunData& run_;
+  std::map<size_t, size_t> first_device_;  // by main source of the process
   std::vector<GroupCandidate> candidates_;
   std::map<size_t, RankSource> provenance_;
 };
+
+// Without the copies of others.
+std::vector<GroupCandidate> WithoutCopies(const RunData& run, const std::vector<GroupCandidate>& candidates,
+                                          RankResolution& out) {
+  std::set<size_t> copies;
+  for (const TraceCopy& copy : FindTraceCopies(run, candidates)) {
+    copies.insert(copy.source);
+    out.left_out.push_back({copy.source, fmt::format("it has the same device rows as {}, which is analysed",
+                                                     run.sources[copy.original].context.path)});
+  }
+  std::vector<GroupCandidate> rest;
+  std::copy_if(candidates.begin(), candidates.end(), std::back_inserter(rest),
+               [&](const GroupCandidate& c) { return copies.count(c.source) == 0; });
+  return rest;
+}
+
+// A source without device rows is of a front end or a loader, unless it is the only one of a rank that it names.
+std::vector<GroupCandidate> WithoutHostOnly(const RunData& run, const std::vector<GroupCandidate>& candidates,
+                                            RankResolution& out) {
+  std::set<int32_t> on_devices;
+  bool any = false;
+  for (const GroupCandidate& c : candidates) {
+    if (!HasDeviceRows(run.sources[c.source].context)) continue;
+    any = true;
+    if (c.rank) on_devices.insert(*c.rank);
+  }
+  std::vector<GroupCandidate> rest;
+  for (const GroupCandidate& c : candidates) {
+    const bool needed = c.rank && on_devices.count(*c.rank) == 0;
+    if (!any || needed || HasDeviceRows(run.sources[c.source].context)) {
+      rest.push_back(c);
+    } else {
+      out.left_out.push_back({c.source, "nothing in it ran on a device, and other files are of the ranks"});
+    }
+  }
+  return rest;
+}
 
 struct Active {
   size_t source = 0;
@@ -89,7 +142,8 @@ struct Active {
 struct Selection {
   std::vector<Active> active;
   std::set<int32_t> taken;  // every rank that anybody claims, refused ones too
-  bool repeated = false;
+  bool repeated = false;    // the run has several captures
+  bool replicated = false;  // every rank that is claimed is claimed equally often at one time
 };
 
 Selection SelectCaptures(const RunData& run, const std::vector<GroupCandidate>& candidates,
@@ -99,17 +153,19 @@ Selection SelectCaptures(const RunData& run, const std::vector<GroupCandidate>& 
   for (const GroupCandidate& c : candidates) {
     if (c.rank) {
       by_rank[*c.rank].push_back(c.source);
+      selection.taken.insert(*c.rank);
     } else {
       selection.active.push_back({c.source, std::nullopt, 0});
     }
   }
-  for (const auto& [rank, sources] : by_rank) {
-    CaptureChoice choice = ChooseCapture(run, rank, sources, options);
-    selection.taken.insert(rank);
-    selection.repeated = selection.repeated || choice.repeated;
-    for (const auto& [source, capture] : choice.kept) selection.active.push_back({source, rank, capture});
-    out.refused.insert(out.refused.end(), choice.refused.begin(), choice.refused.end());
+  ChosenCaptures choice = ChooseCaptures(run, by_rank, options);
+  for (const ChosenCaptures::Kept& kept : choice.kept) {
+    selection.active.push_back({kept.source, kept.rank, kept.capture});
   }
+  out.refused.insert(out.refused.end(), choice.refused.begin(), choice.refused.end());
+  out.captures = std::move(choice.captures);
+  selection.repeated = out.captures.has_value();
+  selection.replicated = choice.least_duplicates > 1 && choice.least_duplicates == choice.most_duplicates;
   return selection;
 }
 
@@ -178,15 +234,20 @@ bool SplitIntoRuns(const RunData& run, const std::vector<GroupCandidate>& candid
 
 RankResolution ResolveRanks(const RunData& run, const AnalysisOptions& options) {
   RankResolution out;
-  const Claims claims(run, out);
-  const std::vector<GroupCandidate>& candidates = claims.candidates();
+  const Claims claims(run, options, out);
+  const std::vector<GroupCandidate> candidates =
+      WithoutHostOnly(run, WithoutCopies(run, claims.candidates(), out), out);
   if (SplitIntoRuns(run, candidates, WorldSizeContradiction(run, candidates), out)) return out;
   const std::vector<int32_t> worlds = ClaimedWorldSizes(run, candidates);
   if (worlds.size() == 1) out.world_size = worlds.front();
   Selection selection = SelectCaptures(run, candidates, options, out);
+  if (selection.replicated && SplitIntoRuns(run, candidates, EveryRankRepeats(run, candidates), out)) return out;
   std::vector<GroupCandidate> active;
   for (const Active& a : selection.active) active.push_back({a.source, a.rank});
-  if (!selection.repeated && SplitIntoRuns(run, active, NoCommonTime(run, active), out)) return out;
+  if (!selection.repeated && !ComplementEachOther(run, active, options) &&
+      SplitIntoRuns(run, active, NoCommonTime(run, active), out)) {
+    return out;
+  }
   AssumeRanks(run, selection, out);
   FillRanks(run, selection, claims, out);
   FillMissing(options, out);

@@ -2,8 +2,8 @@
 // analyze and aggregator alike.
 //
 // Precedence (interface.md): rank map > trace metadata > MPI > NCCL init > environment > file name > assumed.
-// A process is one rank on its main device (most kernel time); a second device with at least 5 % of the process's
-// kernel time is a rank of its own, which keeps only a claim that differs from the main device's.
+// A process is one rank on its main device (most kernel time); a further device that takes part in its collectives is a
+// rank of its own (process_devices.h), which keeps only a claim that differs from the first device's.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,25 @@ struct ResolvedRank {
   int32_t capture = 0;
 };
 
-// A source that is not analysed, and why ("duplicate_rank", "several captures: use --capture", "stray_device", ...).
+// The recordings of a run that has several, one after the other.
+struct RunCaptures {
+  struct One {
+    int32_t ranks = 0;     // that have it
+    int64_t start_ns = 0;  // as the traces claim
+    int64_t end_ns = 0;
+  };
+  std::vector<One> all;  // in order of time
+  int32_t chosen = 0;
+  bool asked = false;  // by --capture; else it is the last one that most ranks have
+};
+
+// A source that repeats another one, or has nothing of a device: nothing is lost without it.
+struct LeftOutSource {
+  size_t source = 0;
+  std::string reason;
+};
+
+// A source that is not analysed although it may hold something, and why ("duplicate_rank", "stray_device", ...).
 struct RefusedSource {
   size_t source = 0;
   int32_t rank = -1;
@@ -38,6 +56,8 @@ struct RefusedSource {
 struct RankResolution {
   std::vector<ResolvedRank> ranks;  // by rank; the analysis speaks of indices into this list
   std::vector<RefusedSource> refused;
+  std::vector<LeftOutSource> left_out;
+  std::optional<RunCaptures> captures;  // set if the run has several
   std::optional<int32_t> world_size;
   std::vector<int32_t> missing_ranks;
   int32_t assumed = 0;

@@ -53,28 +53,30 @@ void SkewSum::AddToRanks(const MatchedInstance& instance) {
     ++rank.instances;
     rank.certain_instances += instance.last_certain ? 1 : 0;
   }
-  const int64_t wait = TotalWaitNs(instance);
-  if (!instance.last_certain) {
-    totals_.unassigned_wait_ns = AddStopping(totals_.unassigned_wait_ns, wait);
-    return;
-  }
-  RankSkew& last = totals_.ranks[static_cast<size_t>(instance.last_rank_index)];
-  last.caused_wait_total_ns = AddStopping(last.caused_wait_total_ns, wait);
-  last.caused_uncertainty_ns = AddStopping(last.caused_uncertainty_ns, TotalWaitUncertaintyNs(instance));
-  ++last.last_arrivals;
+  if (instance.last_certain) ++totals_.ranks[static_cast<size_t>(instance.last_rank_index)].last_arrivals;
+  ForEachCausedWait(instance, [&](const CausedWait& it) {
+    if (!it.certain) {
+      totals_.unassigned_wait_ns = AddStopping(totals_.unassigned_wait_ns, it.wait_ns);
+      return;
+    }
+    RankSkew& awaited = totals_.ranks[static_cast<size_t>(it.rank_index)];
+    awaited.caused_wait_total_ns = AddStopping(awaited.caused_wait_total_ns, it.wait_ns);
+    awaited.caused_uncertainty_ns = AddStopping(awaited.caused_uncertainty_ns, it.uncertainty_ns);
+  });
 }
 
 void SkewSum::AddToStep(const MatchedInstance& instance, StepWork& work) {
   StepSkew& step = work.skew;
-  const int64_t wait = TotalWaitNs(instance);
   step.step = instance.step;
   ++step.instances;
-  step.wait_total_ns = AddStopping(step.wait_total_ns, wait);
+  step.wait_total_ns = AddStopping(step.wait_total_ns, TotalWaitNs(instance));
   step.wait_uncertainty_ns = AddStopping(step.wait_uncertainty_ns, TotalWaitUncertaintyNs(instance));
   work.spread_ns.Add(instance.spread_ns, step.spread_ns);
-  if (!instance.last_certain || wait == 0) return;
-  int64_t& of_rank = work.caused[instance.last_rank_index];
-  of_rank = AddStopping(of_rank, wait);
+  ForEachCausedWait(instance, [&](const CausedWait& it) {
+    if (!it.certain || it.wait_ns == 0) return;
+    int64_t& of_rank = work.caused[it.rank_index];
+    of_rank = AddStopping(of_rank, it.wait_ns);
+  });
 }
 
 void SkewSum::Add(const MatchedInstance& instance) {
@@ -107,18 +109,6 @@ SkewTotals ComputeSkew(const MatchResult& match, size_t ranks, const InstanceFil
 
 int64_t LatenessNs(const MatchedInstance& instance, const MatchedMember& member) {
   return DivideHalfToEven(member.lateness_times_m_ns, static_cast<int64_t>(instance.members.size()));
-}
-
-int64_t TotalWaitNs(const MatchedInstance& instance) {
-  int64_t total = 0;
-  for (const MatchedMember& m : instance.members) total = AddStopping(total, m.wait_ns);
-  return total;
-}
-
-int64_t TotalWaitUncertaintyNs(const MatchedInstance& instance) {
-  int64_t total = 0;
-  for (const MatchedMember& m : instance.members) total = AddStopping(total, m.wait_uncertainty_ns);
-  return total;
 }
 
 }  // namespace lockstep

@@ -1,8 +1,8 @@
 // Who makes whom wait: totals per rank over the usable instances of a selection.
 //
 // wait_total(r)        sum of wait_r
-// caused_wait_total(r) sum over instances with last_certain and last = r of all members' waits
-// unassigned_wait      the waits of the other instances; identity: sum caused + unassigned = sum wait_total
+// caused_wait_total(r) sum of the waits for r that can have been for nobody else
+// unassigned_wait      the other waits; identity: sum caused + unassigned = sum wait_total
 // lateness             s_r - mean of the members' starts, rounded half to even to whole ns, one value an instance
 // uncertainty          of a sum of waits: the sum of their half-widths. Errors of clocks last, they do not average out.
 #pragma once
@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/metrics/match/caused_wait.h"
 #include "analysis/metrics/match/match.h"
 #include "analysis/model/row_values.h"
 #include "analysis/stats/signed_sketch.h"
@@ -84,10 +85,5 @@ class SkewSum {
 
 // (m * s_i - sum of s_j) / m, rounded half to even.
 [[nodiscard]] int64_t LatenessNs(const MatchedInstance& instance, const MatchedMember& member);
-
-// Sum of the waits of all members.
-[[nodiscard]] int64_t TotalWaitNs(const MatchedInstance& instance);
-// Half-width of its 95 % interval: the sum of those of the waits.
-[[nodiscard]] int64_t TotalWaitUncertaintyNs(const MatchedInstance& instance);
 
 }  // namespace lockstep

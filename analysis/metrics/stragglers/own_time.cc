@@ -107,8 +107,9 @@ class OwnTimeSums::Meter {
  private:
   struct Own {
     size_t rank = 0;
-    SegmentParts parts{};
-    double sum = 0;
+    SegmentParts segment{};  // since the previous instance of the communicator
+    SegmentParts parts{};    // since the last one that ties the members to each other
+    double sum = 0;          // of these
   };
 
   [[nodiscard]] const ArrivalNode* NodeOf(const MatchedMember& member) const {
@@ -118,8 +119,29 @@ class OwnTimeSums::Meter {
     return node.segment.begin_ns == kNoTime || node.previous < 0 ? nullptr : &node;
   }
 
-  [[nodiscard]] int64_t PreviousInstance(const MatchedMember& member, const ArrivalNode& node) const {
-    return graph_.ranks[static_cast<size_t>(member.rank_index)][static_cast<size_t>(node.previous)].instance;
+  // What the rank did itself since the last instance before that ties the members to each other.
+  struct OwnSince {
+    int64_t instance = -1;  // -1: not told
+    SegmentParts parts{};
+  };
+  [[nodiscard]] OwnSince SinceCommon(const MatchedMember& member, const ArrivalNode& node) const {
+    constexpr int kMaxHops = 256;
+    const std::vector<ArrivalNode>& rows = graph_.ranks[static_cast<size_t>(member.rank_index)];
+    OwnSince out{-1, SegmentPartsOf(node.segment)};
+    const ArrivalNode* at = &node;
+    for (int hop = 0; hop < kMaxHops; ++hop) {
+      const ArrivalNode& before = rows[static_cast<size_t>(at->previous)];
+      if (before.instance < 0) return out;
+      if (Synchronises(chapter_.match.instances[static_cast<size_t>(before.instance)])) {
+        out.instance = before.instance;
+        return out;
+      }
+      if (before.previous < 0 || before.segment.begin_ns == kNoTime) return out;
+      const SegmentParts more = SegmentPartsOf(before.segment);
+      for (size_t p = 0; p < kOwnParts; ++p) out.parts[p] += more[p];
+      at = &before;
+    }
+    return out;
   }
 
   // The previous instance of most members: who lost that one has a longer segment and cannot be compared here.
@@ -129,7 +151,7 @@ class OwnTimeSums::Meter {
     for (const MatchedMember& member : instance.members) {
       const ArrivalNode* node = NodeOf(member);
       if (node == nullptr) continue;
-      const int64_t previous = PreviousInstance(member, *node);
+      const int64_t previous = SinceCommon(member, *node).instance;
       if (votes == 0) candidate = previous;
       votes += previous == candidate ? 1 : -1;
     }
@@ -143,9 +165,10 @@ class OwnTimeSums::Meter {
       const auto rank = static_cast<size_t>(member.rank_index);
       const ArrivalNode* node = NodeOf(member);
       if (node == nullptr || ranks_[rank].result.communicator != static_cast<int32_t>(instance.communicator)) continue;
-      if (instance.all_pairs && (previous < 0 || PreviousInstance(member, *node) != previous)) continue;
-      const SegmentParts parts = SegmentPartsOf(node->segment);
-      own_.push_back({rank, parts, SumOfSegmentParts(parts)});
+      const SegmentParts segment = SegmentPartsOf(node->segment);
+      const OwnSince since = instance.all_pairs ? SinceCommon(member, *node) : OwnSince{};
+      if (instance.all_pairs && (previous < 0 || since.instance != previous)) continue;
+      own_.push_back({rank, segment, since.parts, SumOfSegmentParts(since.parts)});
     }
     AddOwn(unit);
     if (instance.all_pairs && own_.size() >= 2) AddExcess(unit);
@@ -155,8 +178,8 @@ class OwnTimeSums::Meter {
     for (const Own& own : own_) {
       OfUnit& of = ranks_[own.rank].At(unit);
       ++of.instances;
-      of.own_ns += own.sum;
-      AddParts(own.parts, ranks_[own.rank].result.own_parts);
+      of.own_ns += SumOfSegmentParts(own.segment);
+      AddParts(own.segment, ranks_[own.rank].result.own_parts);
     }
   }
 

@@ -13,6 +13,8 @@ constexpr double kOnceOfRankTime = 0.02;
 constexpr double kOnceOfShortRun = 0.1;  // where a usual pause of a host is a large part of everything
 constexpr double kContradicted = 0.5;    // at most, where durations alone tell of somebody else
 constexpr double kMoreThanFair = 1.5;    // times one rank's even part of all waiting
+constexpr double kMostOfWaiting = 0.5;   // who causes as much is named, whatever its rhythm
+constexpr double kMostlyOpen = 0.5;      // of what it is blamed for
 
 bool Holds(const std::vector<int32_t>& ascending, int64_t value) {
   return std::binary_search(ascending.begin(), ascending.end(), static_cast<int32_t>(value));
@@ -32,21 +34,26 @@ Culprit FromStraggler(const Straggler& straggler, const std::vector<size_t>& mem
   culprit.kind = CulpritKind::kStraggler;
   culprit.straggler = &straggler;
   culprit.member = members.front();
+  int64_t caused = 0;
   int64_t last = 0;
+  int64_t open = 0;
   int64_t worst = 0;
   for (const size_t member : members) {
     const LateArrivals& rank = waiting.by_member[member];
-    last += rank.caused_ns;
+    caused += rank.caused_ns;
+    last += rank.last_ns;
+    open += rank.open_ns;
     if (rank.caused_ns > waiting.by_member[culprit.member].caused_ns) culprit.member = member;
     if (rank.worst_ns <= worst) continue;
     worst = rank.worst_ns;
     culprit.worst_start_ns = rank.worst_start_ns;
   }
   culprit.caused_wait_ns =
-      blame != nullptr ? BlameOn(*blame, straggler.rank_indices, straggler.communicators).wait_ns : last;
+      blame != nullptr ? BlameOn(*blame, straggler.rank_indices, straggler.communicators).wait_ns : caused;
   culprit.share_of_wait = Share(culprit.caused_wait_ns, blame != nullptr ? blame->total_wait_ns : waiting.wait_ns);
   culprit.confidence = std::clamp(1 - straggler.p_adjusted, 0.0, 1.0);
-  if (straggler.frontier == FrontierAnswer::kDisagrees) {
+  culprit.open = Share(open, last) > kMostlyOpen;
+  if (straggler.frontier == FrontierAnswer::kDisagrees || culprit.open) {
     culprit.confidence = std::min(culprit.confidence, kContradicted);
   }
   if (!straggler.parts.empty()) culprit.cause = Name(straggler.parts.front().cause);
@@ -79,6 +86,38 @@ const Undecided* UndecidedOf(const Fleet& fleet, const StragglerResult& straggle
   return found;
 }
 
+// It caused most of the waiting: by the blame, which goes back to its origin, where that is known.
+bool CausesMost(const Culprit& culprit, const Fleet& fleet, const BlameResult* blame) {
+  if (blame == nullptr) return culprit.share_of_wait >= kMostOfWaiting;
+  const auto index = static_cast<int32_t>(fleet.members[culprit.member].index);
+  return Share(BlameOn(*blame, {index}, {}).wait_ns, blame->total_wait_ns) >= kMostOfWaiting;
+}
+
+// It is late because its part of uneven exchanges takes longer than the others': as much as the others wait for it.
+bool MovesMore(const Culprit& culprit, const Fleet& fleet, const FleetMeasures& measures) {
+  constexpr double kExplains = 0.5;
+  const auto own = [&](size_t member) {
+    return static_cast<double>(measures.joined.ranks[fleet.members[member].index].work.uneven_own_ns);
+  };
+  const auto others = static_cast<double>(fleet.members.size() - 1);
+  if (others < 1) return false;
+  double sum = 0;
+  for (size_t member = 0; member < fleet.members.size(); ++member) {
+    if (member != culprit.member) sum += own(member);
+  }
+  const double excess = own(culprit.member) - sum / others;
+  return excess * others >= kExplains * static_cast<double>(culprit.caused_wait_ns);
+}
+
+// What mending it saves of a step: as replayed, else what the others wait for it each. Not known: nothing.
+double SavingOf(const Culprit& culprit, const FleetMeasures& measures) {
+  const Straggler* saver = culprit.straggler != nullptr ? culprit.straggler : culprit.looks;
+  if (culprit.open || culprit.kind == CulpritKind::kOnce) return 0;
+  if (saver != nullptr && saver->what_if) return saver->what_if->saving_ratio;
+  const auto ranks = static_cast<double>(measures.ranks.size());
+  return Share(culprit.caused_wait_ns, measures.RankTime()) * ranks / std::max(1.0, ranks - 1);
+}
+
 }  // namespace
 
 std::string_view Name(CulpritKind kind) {
@@ -89,6 +128,8 @@ std::string_view Name(CulpritKind kind) {
       return "undecided";
     case CulpritKind::kOnce:
       return "once";
+    case CulpritKind::kIrregular:
+      return "irregular";
     case CulpritKind::kNotTested:
       break;
   }
@@ -115,7 +156,7 @@ void NameCulprits(const Fleet& fleet, const FleetMeasures& measures, const Strag
     if (members.empty()) continue;
     Culprit culprit = FromStraggler(straggler, members, blame, waiting);
     const bool material = Share(culprit.caused_wait_ns, measures.RankTime()) >= kMaterialShare;
-    if (blame != nullptr || material) named.push_back(culprit);
+    if (culprit.caused_wait_ns > 0 && (blame != nullptr || material)) named.push_back(culprit);
   }
   const bool told = stragglers.decides;
   for (Culprit culprit : waiting.culprits) {
@@ -125,16 +166,22 @@ void NameCulprits(const Fleet& fleet, const FleetMeasures& measures, const Strag
     });
     if (known) continue;
     const bool much = IsMuch(culprit, fleet, waiting);
+    const bool moves_more = MovesMore(culprit, fleet, measures);
+    if (moves_more) culprit.cause = kMoreData;
     if (IsOnce(waiting.by_member[culprit.member], measures, waiting.wait_ns, told)) {
       culprit.kind = CulpritKind::kOnce;
     } else if (const Undecided* it = UndecidedOf(fleet, stragglers, culprit.member); much && it != nullptr) {
       culprit.kind = CulpritKind::kUndecided;
       if (it->scope == StragglerScope::kRank) culprit.looks = &it->looks;
+    } else if (told && (CausesMost(culprit, fleet, blame) || (moves_more && culprit.share_of_wait >= kMostOfWaiting))) {
+      culprit.kind = CulpritKind::kIrregular;
     } else if (told || !much) {
       continue;
     }
     named.push_back(culprit);
   }
+  std::stable_sort(named.begin(), named.end(),
+                   [&](const Culprit& a, const Culprit& b) { return SavingOf(a, measures) > SavingOf(b, measures); });
   if (named.size() > kMaxCulprits) named.resize(kMaxCulprits);
   waiting.culprits = std::move(named);
 }

@@ -11,6 +11,7 @@
 #include "analysis/metrics/fleet/interval_selection.h"
 #include "analysis/metrics/match/group_contradictions.h"
 #include "analysis/metrics/summary/capture_facts.h"
+#include "analysis/metrics/summary/summary.h"
 #include "analysis/model/row_values.h"
 
 namespace lockstep {
@@ -147,10 +148,22 @@ Gate DroppedRecords(const GateInput& in) {
              "see the counters of each rank in the quality view; a shorter capture, or larger profiler buffers");
 }
 
+// Then the order of the devices is the process's own.
+bool AreDevicesOfOneProcess(const Fleet& fleet) {
+  const SourceContext& first = fleet.members.front().source->context;
+  return std::all_of(fleet.members.begin(), fleet.members.end(), [&](const FleetRank& member) {
+    const SourceContext& c = member.source->context;
+    return c.path == first.path && c.pid == first.pid && c.session == first.session && c.host == first.host;
+  });
+}
+
 Gate RankIdentity(const GateInput& in) {
   const auto assumed = RanksWhere(
       in.fleet, [&](const FleetRank& m) { return in.fleet.ranks.ranks[m.index].rank_source == RankSource::kAssumed; });
   if (assumed.empty()) return Good("every rank is told by its trace");
+  if (in.fleet.members.size() > 1 && AreDevicesOfOneProcess(in.fleet)) {
+    return Good("the ranks are the devices of one process, in their order");
+  }
   return Bad(fmt::format("rank {} assumed from the order of files, processes and devices", List(assumed)),
              "give --rank-map FILE, name the files after their ranks (rank3.json), or capture with torch.distributed "
              "initialised (Kineto) or RANK set (nsys)");
@@ -186,27 +199,22 @@ std::string Contradiction(const Fleet& fleet) {
 }
 
 Gate CompleteRanks(const GateInput& in) {
-  std::set<int32_t> present;
-  for (const ResolvedRank& rank : in.fleet.ranks.ranks) present.insert(rank.rank);
-  std::set<int32_t> missing(in.fleet.ranks.missing_ranks.begin(), in.fleet.ranks.missing_ranks.end());
-  bool known = in.fleet.ranks.world_size.has_value();
-  for (const Communicator& communicator : in.fleet.match.communicators) {
-    known = known || !communicator.members.empty();
-    for (const int32_t member : communicator.members) {
-      if (!present.contains(member)) missing.insert(member);
-    }
-  }
+  const size_t present = in.fleet.ranks.ranks.size();
+  const std::vector<int32_t> missing = RanksWithoutTrace(in.fleet);
+  const std::vector<Communicator>& communicators = in.fleet.match.communicators;
+  const bool known = in.fleet.ranks.world_size.has_value() ||
+                     std::any_of(communicators.begin(), communicators.end(),
+                                 [](const Communicator& communicator) { return !communicator.members.empty(); });
   const int32_t expected = std::max(in.fleet.options.expected_ranks, in.fleet.run.info.expected_ranks);
-  if (missing.empty() && expected > static_cast<int32_t>(present.size())) {
-    return Bad(fmt::format("{} of {} expected ranks are present", present.size(), expected),
-               "add the other ranks' traces");
+  if (missing.empty() && expected > static_cast<int32_t>(present)) {
+    return Bad(fmt::format("{} of {} expected ranks are present", present, expected), "add the other ranks' traces");
   }
   if (!missing.empty()) {
     return Bad(fmt::format("no trace of rank {}{}", List(missing), Contradiction(in.fleet)),
                "add the missing ranks' traces: without them it cannot be said who makes whom wait");
   }
   if (!known && expected < 0) return NotApplicable("no trace says how many ranks there are");
-  return Good(fmt::format("all {} ranks are present", present.size()));
+  return Good(fmt::format("all {} ranks are present", present));
 }
 
 Gate CommonWindowShared(const GateInput& in) {

@@ -28,12 +28,21 @@ std::vector<FileNote> Files(const Fleet& fleet) {
     const std::string& path = fleet.run.sources[source.source].context.path;
     if (!analysed.contains(path)) refused.emplace(path, source.detail);
   }
+  std::map<std::string, std::string> left_out;
+  for (const LeftOutSource& source : fleet.ranks.left_out) {
+    const std::string& path = fleet.run.sources[source.source].context.path;
+    if (!analysed.contains(path) && !refused.contains(path)) left_out.emplace(path, source.reason);
+  }
   std::vector<FileNote> files = fleet.run.files;
-  for (FileNote& file : files) {
-    const auto why = refused.find(file.path);
-    if (why == refused.end()) continue;
-    file.status = "refused";
+  const auto mark = [](const std::map<std::string, std::string>& reasons, std::string_view status, FileNote& file) {
+    const auto why = reasons.find(file.path);
+    if (why == reasons.end()) return;
+    file.status = status;
     file.reason = why->second;
+  };
+  for (FileNote& file : files) {
+    mark(refused, "refused", file);
+    mark(left_out, "skipped", file);
   }
   return files;
 }

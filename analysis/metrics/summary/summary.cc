@@ -5,7 +5,7 @@
 #include <map>
 #include <tuple>
 
-#include "analysis/metrics/skew/skew.h"
+#include "analysis/metrics/match/caused_wait.h"
 
 namespace lockstep {
 namespace {
@@ -49,16 +49,15 @@ std::string_view CauseOf(const FleetMeasures& measures, const Imbalance& imbalan
   return largest->first >= kExplainingShare * lateness ? largest->second : "";
 }
 
-void AddInstance(const MatchedInstance& instance, int64_t wait_ns, std::map<int32_t, LateArrivals>& blame) {
-  LateArrivals& last = blame[instance.last_rank_index];
-  last.last_ns += wait_ns;
-  if (!instance.last_certain) return;
-  last.caused_ns += wait_ns;
-  if (wait_ns <= last.worst_ns) return;
-  last.worst_ns = wait_ns;
-  for (const MatchedMember& member : instance.members) {
-    if (member.rank_index == instance.last_rank_index) last.worst_start_ns = member.start_ns;
-  }
+void AddCaused(const CausedWait& it, std::map<int32_t, LateArrivals>& blame) {
+  LateArrivals& late = blame[it.rank_index];
+  late.last_ns += it.wait_ns;
+  if (it.open) late.open_ns += it.wait_ns;
+  if (!it.certain) return;
+  late.caused_ns += it.wait_ns;
+  if (it.wait_ns <= late.worst_ns) return;
+  late.worst_ns = it.wait_ns;
+  late.worst_start_ns = it.awaited_start_ns;
 }
 
 std::optional<WaitBlame::LeftOut> WorstLeftOut(const Fleet& fleet, const std::map<int32_t, LateArrivals>& blame) {
@@ -71,6 +70,24 @@ std::optional<WaitBlame::LeftOut> WorstLeftOut(const Fleet& fleet, const std::ma
     worst = {fleet.ranks.ranks[static_cast<size_t>(index)].rank, late.caused_ns};
   }
   return worst;
+}
+
+// By the share of waiting, which lies between two limits: none of what is unresolved was waiting, or all of it was.
+RunVerdict VerdictOfCommunication(const TimeShare& share) {
+  constexpr double kMostlySkew = 0.6;
+  constexpr double kMostlyTransfer = 0.3;
+  constexpr double kNear = 0.1;  // a limit may lie so far on the other side
+  const double told = share.exposed_wait + share.exposed_transfer;
+  const double all = told + share.exposed_unresolved;
+  if (told <= 0) return RunVerdict::kInconclusive;
+  const double skew = share.exposed_wait / told;
+  const double least = share.exposed_wait / all;
+  const double most = (share.exposed_wait + share.exposed_unresolved) / all;
+  if (skew > kMostlySkew && least > kMostlySkew - kNear) return RunVerdict::kSkew;
+  if (skew < kMostlyTransfer && most < kMostlyTransfer + kNear) return RunVerdict::kTransfer;
+  const bool between = skew >= kMostlyTransfer && skew <= kMostlySkew;
+  if (between && least > kMostlyTransfer - kNear && most < kMostlySkew + kNear) return RunVerdict::kMixed;
+  return RunVerdict::kInconclusive;
 }
 
 }  // namespace
@@ -127,9 +144,8 @@ TimeShare BusyShare(const TimeShare& share) {
 
 void LateArrivalsSum::Add(const MatchedInstance& instance) {
   if (!instance.usable()) return;
-  const int64_t wait = TotalWaitNs(instance);
-  wait_ns += wait;
-  AddInstance(instance, wait, by_rank);
+  wait_ns += TotalWaitNs(instance);
+  ForEachCausedWait(instance, [&](const CausedWait& it) { AddCaused(it, by_rank); });
 }
 
 WaitBlame ComputeWaitBlame(const Fleet& fleet, const FleetMeasures& measures, const Imbalance& imbalance,
@@ -169,10 +185,7 @@ RunVerdict ComputeVerdict(const std::optional<TimeShare>& share) {
     if (share->idle_host >= 0.5 * share->idle) return RunVerdict::kHost;
     return work > share->idle ? RunVerdict::kCompute : RunVerdict::kInconclusive;
   }
-  if (communication <= 0 || share->exposed_unresolved > 0.5 * communication) return RunVerdict::kInconclusive;
-  const double skew = share->exposed_wait / (share->exposed_wait + share->exposed_transfer);
-  if (skew > 0.6) return RunVerdict::kSkew;
-  return skew < 0.3 ? RunVerdict::kTransfer : RunVerdict::kMixed;
+  return VerdictOfCommunication(*share);
 }
 
 std::vector<Gate> WorstProblems(const std::vector<Gate>& gates) {

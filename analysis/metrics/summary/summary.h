@@ -14,6 +14,7 @@
 #include "analysis/metrics/fleet/fleet_measures.h"
 #include "analysis/metrics/fleet/imbalance.h"
 #include "analysis/metrics/kernels/tails.h"
+#include "analysis/metrics/kernels/waiting_kernels.h"
 #include "analysis/metrics/stragglers/stragglers.h"
 #include "analysis/metrics/summary/quality.h"
 
@@ -45,8 +46,12 @@ enum class CulpritKind : uint8_t {
   kStraggler = 1,  // again and again: `straggler` tells how
   kUndecided = 2,  // it looks so, but the steps do not decide it
   kOnce = 3,       // once, for long
+  kIrregular = 4,  // it caused most of the waiting, in no rhythm that the test over the steps finds
 };
-[[nodiscard]] std::string_view Name(CulpritKind kind);  // "" | "straggler" | "undecided" | "once"
+[[nodiscard]] std::string_view Name(CulpritKind kind);  // "" | "straggler" | "undecided" | "once" | "irregular"
+
+// Cause of who is late because it moves more bytes than the others.
+inline constexpr std::string_view kMoreData = "more_data";
 
 struct Culprit {
   size_t member = 0;  // into Fleet::members; of several ranks the one that most waiting comes from
@@ -55,11 +60,14 @@ struct Culprit {
   // Of a straggler: 1 - its adjusted p value, at most 0.5 where the clock-free frontier disagrees. Else waiting it
   // certainly caused / waiting in instances where it arrived last at all.
   double confidence = 0;
-  std::string_view cause;                 // "slow_compute" | a Name(CauseKind) | "" = not told
+  std::string_view cause;                 // "slow_compute" | kMoreData | a Name(CauseKind) | "" = not told
   std::optional<int64_t> worst_start_ns;  // arrival of the culprit in the instance that cost most
   CulpritKind kind = CulpritKind::kNotTested;
   const Straggler* straggler = nullptr;  // kStraggler; borrowed from the StragglerResult
   const Straggler* looks = nullptr;      // kUndecided, of one rank: what mending it would save; borrowed likewise
+  // Most of what it is blamed for lies in groups of which a member has no record: that one may have come later still,
+  // so that it is neither certain nor would mending it certainly save anything.
+  bool open = false;
 };
 
 // Half of the interval that a what-if's saving is told with, as a share of the step: the scatter of the steps and the
@@ -69,11 +77,12 @@ struct Culprit {
 enum class RunVerdict : uint8_t { kInconclusive = 0, kTransfer, kSkew, kMixed, kCompute, kHost };
 [[nodiscard]] std::string_view Name(RunVerdict verdict);
 
-// What one rank caused by arriving last.
+// What one rank caused by arriving late.
 struct LateArrivals {
-  int64_t caused_ns = 0;
-  int64_t last_ns = 0;   // waiting in instances where it was last, certainly or not
-  int64_t worst_ns = 0;  // in one instance
+  int64_t caused_ns = 0;  // certainly
+  int64_t last_ns = 0;    // certainly or not
+  int64_t open_ns = 0;    // of that where a member without a record may have come later still
+  int64_t worst_ns = 0;   // in one instance
   int64_t worst_start_ns = 0;
 };
 
@@ -113,7 +122,30 @@ struct LateArrivalsSum {
 void NameCulprits(const Fleet& fleet, const FleetMeasures& measures, const StragglerResult& stragglers,
                   const BlameResult* blame, WaitBlame& waiting);
 
+// What cannot be told could be either: a verdict is one that it would not change by much.
 [[nodiscard]] RunVerdict ComputeVerdict(const std::optional<TimeShare>& share);
+
+// Communication of which it cannot be told whether the ranks waited.
+struct UnresolvedTime {
+  double ratio = 0;                            // of the fleet's time over the common window
+  Unresolved reason = Unresolved::kUnmatched;  // of most of it
+  bool leads = false;                          // it could change who is named: the statement begins with it
+  std::vector<int32_t> missing_ranks;          // kMissingRecord: members of groups that have no trace, ascending
+  const LostCollectives* lacking = nullptr;    // kMissingRecord without such: who lacks most of its records; borrowed
+  // A kernel that looks like communication though nobody classified it so: then the rest of this is about it.
+  std::optional<WaitingKernel> kernel;
+};
+[[nodiscard]] std::string_view Name(Unresolved reason);  // "missing_record" | "unknown_role" | "unmatched" | "clocks"
+
+// `culprits`: those named. `kernel`: what FindWaitingKernel found. nullopt where all is told.
+[[nodiscard]] std::optional<UnresolvedTime> ComputeUnresolved(const Fleet& fleet, const FleetMeasures& measures,
+                                                              const std::optional<TimeShare>& share,
+                                                              const std::vector<Culprit>& culprits,
+                                                              std::optional<WaitingKernel> kernel);
+
+// Global ranks that groups of the run have as members, or the run as a whole, and of which there is no trace;
+// ascending.
+[[nodiscard]] std::vector<int32_t> RanksWithoutTrace(const Fleet& fleet);
 
 // The failed gates that matter most for believing the answer, at most kMaxProblems.
 [[nodiscard]] std::vector<Gate> WorstProblems(const std::vector<Gate>& gates);

@@ -122,30 +122,31 @@ Json GateRow() {
 }
 
 Json CulpritRow() {
-  return Object({{"scope", Text()},
-                 {"id", Text()},
-                 {"host", OrNull(Text())},
-                 {"gpu_uuid", OrNull(Text())},
-                 {"caused_wait_total_ns", Count()},
-                 {"share_of_wait_ratio", OrNull(Number())},
-                 {"confidence", OrNull(Number())},
-                 {"cause", OrNull(Text())},
-                 {"saving_ratio", OrNull(Number())},
-                 {"saving_reason?", OrNull(Text())},
-                 {"rank?", OrNull(Integer())},
-                 {"ranks?", List(Integer())},
-                 {"pci_bus?", OrNull(Text())},
-                 {"recurrence?", OrNull(OneOf({"persistent", "periodic", "bursty", "random", "undecided", "once"}))},
-                 {"persistence?", OrNull(Number())},
-                 {"period_steps?", OrNull(Number())},
-                 {"steps?", OrNull(Count())},
-                 {"kernel?", OrNull(Text())},
-                 {"excess_ratio?", OrNull(Number())},
-                 {"saving_interval_ratio?", OrNull(Pair(Number()))},
-                 {"blamed_critical_ns?", OrNull(Count())},
-                 {"frontier?", OrNull(OneOf({"agrees", "disagrees", "cannot_tell"}))},
-                 {"worst_at_ns?", OrNull(Integer())},
-                 {"worst_at_unix_ns?", OrNull(Digits())}});
+  return Object(
+      {{"scope", Text()},
+       {"id", Text()},
+       {"host", OrNull(Text())},
+       {"gpu_uuid", OrNull(Text())},
+       {"caused_wait_total_ns", Count()},
+       {"share_of_wait_ratio", OrNull(Number())},
+       {"confidence", OrNull(Number())},
+       {"cause", OrNull(Text())},
+       {"saving_ratio", OrNull(Number())},
+       {"saving_reason?", OrNull(Text())},
+       {"rank?", OrNull(Integer())},
+       {"ranks?", List(Integer())},
+       {"pci_bus?", OrNull(Text())},
+       {"recurrence?", OrNull(OneOf({"persistent", "periodic", "bursty", "random", "undecided", "once", "irregular"}))},
+       {"persistence?", OrNull(Number())},
+       {"period_steps?", OrNull(Number())},
+       {"steps?", OrNull(Count())},
+       {"kernel?", OrNull(Text())},
+       {"excess_ratio?", OrNull(Number())},
+       {"saving_interval_ratio?", OrNull(Pair(Number()))},
+       {"blamed_critical_ns?", OrNull(Count())},
+       {"frontier?", OrNull(OneOf({"agrees", "disagrees", "cannot_tell"}))},
+       {"worst_at_ns?", OrNull(Integer())},
+       {"worst_at_unix_ns?", OrNull(Digits())}});
 }
 
 Json Percentiles() {
@@ -166,18 +167,25 @@ Json Percentiles() {
 Json NoticeRow() { return Object({{"view", Text()}, {"reason", Text()}}); }
 
 Json Run() {
-  return Object({{"name", Text()},
-                 {"state", Text()},
-                 {"ranks", Count()},
-                 {"hosts", OrNull(Count())},
-                 {"world_size", OrNull(Count())},
-                 {"missing_ranks", List(Integer())},
-                 {"start_unix_ns", OrNull(Digits())},
-                 {"span_ns", OrNull(Count())},
-                 {"lockstep_version", Text()},
-                 {"analysed", OrNull(Map(Anything()))},
-                 {"layout", OrNull(Map(Anything()))},
-                 {"layout_source", OrNull(Text())}});
+  return Object(
+      {{"name", Text()},
+       {"state", Text()},
+       {"ranks", Count()},
+       {"hosts", OrNull(Count())},
+       {"world_size", OrNull(Count())},
+       {"missing_ranks", List(Integer())},
+       {"start_unix_ns", OrNull(Digits())},
+       {"span_ns", OrNull(Count())},
+       {"lockstep_version", Text()},
+       {"captures?",
+        OrNull(
+            Object({{"all", List(Object({{"ranks", Count()}, {"start_unix_ns", Digits()}, {"end_unix_ns", Digits()}}))},
+                    {"chosen", Count()},
+                    {"asked", Boolean()}}))},
+       {"left_out?", OrNull(Object({{"count", Count()}, {"path", Text()}, {"reason", Text()}}))},
+       {"analysed", OrNull(Map(Anything()))},
+       {"layout", OrNull(Map(Anything()))},
+       {"layout_source", OrNull(Text())}});
 }
 
 Json Summary() {
@@ -186,6 +194,17 @@ Json Summary() {
        {"culprits", List(Reference("culprit"))},
        {"left_out_culprit?", OrNull(Object({{"rank", Integer()}, {"caused_wait_total_ns", Count()}}))},
        {"verdict", OneOf({"transfer", "skew", "mixed", "compute", "host", "inconclusive"})},
+       {"unresolved?",
+        OrNull(Object({{"ratio", Number()},
+                       {"reason", OneOf({"missing_record", "unknown_role", "unmatched", "clocks", "unknown_kernel"})},
+                       {"leads", Boolean()},
+                       {"missing_ranks", List(Integer())},
+                       {"lacking_rank", OrNull(Integer())},
+                       {"kernel", OrNull(Object({{"name", Text()},
+                                                 {"shortest_rank", Integer()},
+                                                 {"shortest_total_ns", Count()},
+                                                 {"longest_total_ns", Count()}}))}}))},
+       {"decided?", OrNull(Boolean())},
        {"workload?", Object({{"class", OrNull(OneOf({"overhead", "communication", "compute", "memory"}))},
                              {"overhead_ratio", Number()},
                              {"communication_ratio", Number()},

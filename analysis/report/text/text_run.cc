@@ -52,6 +52,32 @@ std::string AnalysedText(const Json& analysed) {
   return text;
 }
 
+void WriteCaptures(const Json& captures, TextPage& page) {
+  const Json& all = ListOf(captures, "all");
+  if (all.size() < 2) return;
+  const int64_t chosen = IntegerOf(FieldOf(captures, "chosen")).value_or(0);
+  std::string times;
+  constexpr size_t kMost = 4;
+  for (size_t k = 0; k < all.size() && k < kMost; ++k) {
+    times += fmt::format("{}{} from {} ({})", k == 0 ? "" : "; ", k, FormatUtc(FieldOf(all[k], "start_unix_ns")),
+                         Plural(IntegerOf(FieldOf(all[k], "ranks")).value_or(0), "rank"));
+  }
+  if (all.size() > kMost) times += fmt::format("; and {} more", all.size() - kMost);
+  const bool asked = FieldOf(captures, "asked") == true;
+  page.Line(fmt::format("{} captures of the run: {}. Analysed is {}{}; --capture K chooses another one.", all.size(),
+                        times, chosen, asked ? "" : ", the last that most ranks have"),
+            0, 2, Emphasis::kBad);
+}
+
+void WriteLeftOut(const Json& left_out, TextPage& page) {
+  const int64_t count = IntegerOf(FieldOf(left_out, "count")).value_or(0);
+  if (count == 0) return;
+  const std::string more = count == 1 ? "" : fmt::format(" ({} more: --view quality)", count - 1);
+  page.Line(
+      fmt::format("left out: {}: {}{}", TextOf(FieldOf(left_out, "path")), TextOf(FieldOf(left_out, "reason")), more),
+      0, 2);
+}
+
 }  // namespace
 
 void RunSection(const Json& report, TextPage& page) {
@@ -65,6 +91,8 @@ void RunSection(const Json& report, TextPage& page) {
             0, 2, Emphasis::kStrong);
   const Json& missing = ListOf(run, "missing_ranks");
   if (!missing.empty()) page.Line(fmt::format("missing ranks: {}", ListText(missing)), 0, 2, Emphasis::kBad);
+  WriteCaptures(FieldOf(run, "captures"), page);
+  WriteLeftOut(FieldOf(run, "left_out"), page);
   const Json& analysed = FieldOf(run, "analysed");
   if (analysed.is_object() && !analysed.empty()) page.Line(fmt::format("only {}", AnalysedText(analysed)), 0, 2);
 }

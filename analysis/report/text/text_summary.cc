@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "analysis/report/json.h"
+#include "analysis/report/text/text_headline.h"
 #include "analysis/report/text/text_sections.h"
 #include "analysis/report/text/text_units.h"
 #include "analysis/report/text/text_words.h"
@@ -15,23 +16,6 @@ namespace lockstep {
 namespace {
 
 constexpr size_t kLabelWidth = 6;
-
-double RatioOf(const Json& summary, std::string_view path) { return RealOf(FieldOf(summary, path)).value_or(0); }
-
-std::string NameOfCulprit(const Json& culprit) {
-  std::string scope = TextOf(FieldOf(culprit, "scope"));
-  if (scope.empty()) scope = "rank";
-  const std::string id = PlainText(FieldOf(culprit, "id"));
-  return id.rfind(scope, 0) == 0 ? id : fmt::format("{} {}", scope, id);
-}
-
-// Part of all ranks' time; only known here when nothing was restricted.
-std::string ShareOfRankTime(const Json& report, double ns) {
-  const auto ranks = RealOf(FieldOf(report, "run.ranks"));
-  const auto span = RealOf(FieldOf(report, "run.span_ns"));
-  if (!ranks || !span || *ranks * *span <= 0 || !FieldOf(report, "run.analysed").is_null()) return "";
-  return fmt::format(", {} of rank-time", FormatPercent(ns / (*ranks * *span)));
-}
 
 std::string HowSure(const Json& confidence) {
   const auto value = RealOf(confidence);
@@ -46,6 +30,7 @@ std::string HowOften(const Json& culprit) {
   const std::string steps = PlainText(FieldOf(culprit, "steps"));
   const auto share = RealOf(FieldOf(culprit, "persistence"));
   if (recurrence == "once") return "once: nothing says that it comes back";
+  if (recurrence == "irregular") return "in no rhythm: most of the waiting all the same";
   if (recurrence == "undecided") return "too few steps to say that it comes back";
   if (recurrence == "periodic") {
     return fmt::format("every {} of {} steps", PlainText(FieldOf(culprit, "period_steps")), steps);
@@ -74,6 +59,8 @@ std::string CauseWords(const Json& culprit) {
     return fmt::format("it has {}more to compute than the others{}", Slower(culprit),
                        kernel.empty() ? "" : fmt::format(" (kernel {})", ShortenKernel(Printable(kernel), 40)));
   }
+  if (cause == "more_data")
+    return "its part of uneven exchanges takes longer: it sends or receives more than the others";
   if (cause == "host_delay") return "its host launches late: its device waits for its own host";
   if (cause == "host_pause") return "its host stops for long now and then";
   if (cause == "copies") return "its copies keep it busy";
@@ -134,18 +121,8 @@ void WriteCulprit(const Json& culprit, TextPage& page) {
   }
 }
 
-void WriteCulprits(const Json& report, const Json& culprits, TextPage& page) {
-  const Json& worst = culprits[0];
-  const Json& caused = FieldOf(worst, "caused_wait_total_ns");
-  const Json& total = FieldOf(report, "summary.wait_total_ns");
-  std::string name = NameOfCulprit(worst);
-  name[0] = name[0] >= 'a' && name[0] <= 'z' ? static_cast<char>(name[0] - 'a' + 'A') : name[0];
-  const std::string of_all = total.is_number() ? fmt::format(" of {}", FormatTime(total)) : "";
-  page.Line(fmt::format("{} makes the others wait: {}{} waiting ({}){}.", name, FormatTime(caused), of_all,
-                        FormatPercent(FieldOf(worst, "share_of_wait_ratio")),
-                        ShareOfRankTime(report, RealOf(caused).value_or(0))),
-            0, 2, Emphasis::kStrong);
-  WriteCulprit(worst, page);
+void WriteCulprits(const Json& culprits, TextPage& page) {
+  WriteCulprit(culprits[0], page);
   for (size_t i = 1; i < culprits.size(); ++i) {
     const Json& next = culprits[i];
     page.Item("then", kLabelWidth,
@@ -153,64 +130,6 @@ void WriteCulprits(const Json& report, const Json& culprits, TextPage& page) {
                           FormatPercent(FieldOf(next, "share_of_wait_ratio")), HowSure(FieldOf(next, "confidence")),
                           WhereText(next)));
   }
-}
-
-// Why arrivals cannot be compared, in the words of the gate that says so.
-std::string WhyNotTold(const Json& report) {
-  if (IntegerOf(FieldOf(report, "run.ranks")) == 1) return "one rank alone does not show when the others arrive";
-  constexpr std::array<std::string_view, 5> kTelling = {"matching", "clock", "complete_ranks", "rank_identity",
-                                                        "duplicate_rank"};
-  for (const std::string_view gate : kTelling) {
-    for (const Json& problem : ListOf(report, "summary.problems")) {
-      if (TextOf(FieldOf(problem, "gate")) == gate) return TextOf(FieldOf(problem, "detail"));
-    }
-  }
-  return "no collective could be matched across the ranks with confidence";
-}
-
-// Most waiting is for a rank that is not shown; "" where it is not.
-std::string LeftOutText(const Json& summary) {
-  constexpr double kMost = 0.5;
-  const Json& caused = FieldOf(summary, "left_out_culprit.caused_wait_total_ns");
-  const Json& total = FieldOf(summary, "wait_total_ns");
-  const double share = RealOf(caused).value_or(0) / std::max(RealOf(total).value_or(0), 1.0);
-  if (share < kMost) return "";
-  return fmt::format("Rank {}, which --ranks leaves out, makes the others wait: {} of {} waiting ({}).",
-                     PlainText(FieldOf(summary, "left_out_culprit.rank")), FormatTime(caused), FormatTime(total),
-                     FormatPercent(share));
-}
-
-// The first sentence where no rank is to blame.
-std::string NobodyText(const Json& report) {
-  const Json& summary = FieldOf(report, "summary");
-  if (std::string left_out = LeftOutText(summary); !left_out.empty()) return left_out;
-  const double wait = RealOf(FieldOf(summary, "wait_total_ns")).value_or(0);
-  const double unresolved = RatioOf(summary, "time_share.exposed_unresolved_ratio");
-  const double transfer = RatioOf(summary, "time_share.exposed_transfer_ratio");
-  const double exposed_wait = RatioOf(summary, "time_share.exposed_wait_ratio");
-  const bool collectives = !ListOf(summary, "worst_collectives").empty();
-  const bool shares_known = FieldOf(summary, "time_share.compute_ratio").is_number();
-  // Steps that each rank numbers alone hold no collective.
-  if (wait <= 0 && exposed_wait > 0 && FieldOf(report, "run.analysed").is_object()) {
-    return fmt::format(
-        "Ranks wait for {} of the time; for whom cannot be told: no collective lies in what was asked for.",
-        FormatPercent(exposed_wait));
-  }
-  if (wait <= 0 && unresolved <= 0 && shares_known) {
-    if (transfer > 0) return "Nobody waits: in every collective that can be compared the ranks arrive together.";
-    if (!collectives) return "Nobody waits for anybody: there is no communication in what was analysed.";
-  }
-  if (wait <= 0) return fmt::format("Waiting cannot be told: {}.", WhyNotTold(report));
-  if (unresolved > exposed_wait + transfer) {
-    return fmt::format(
-        "Waiting can be told only in part: {} of it is seen, but {} of the time is communication of which "
-        "it cannot be said: {}.",
-        FormatTime(FieldOf(summary, "wait_total_ns")), FormatPercent(unresolved), WhyNotTold(report));
-  }
-  const double unassigned = RealOf(FieldOf(summary, "unassigned_wait_ns")).value_or(0);
-  return fmt::format(
-      "Nobody in particular makes the others wait: {} of waiting{}, {} of it not certainly one rank's doing.",
-      FormatTime(FieldOf(summary, "wait_total_ns")), ShareOfRankTime(report, wait), FormatPercent(unassigned / wait));
 }
 
 // What the devices mostly do where they work, by name "compute", which counts copies.
@@ -324,11 +243,8 @@ void SummarySection(const Json& report, TextPage& page) {
   const Json& summary = FieldOf(report, "summary");
   const Json& culprits = ListOf(summary, "culprits");
   page.Raw("");
-  if (culprits.empty()) {
-    page.Line(NobodyText(report), 0, 2, Emphasis::kStrong);
-  } else {
-    WriteCulprits(report, culprits, page);
-  }
+  WriteHeadline(report, page);
+  if (!culprits.empty()) WriteCulprits(culprits, page);
   page.Line(VerdictText(summary, FieldOf(report, "run.analysed.nvtx").is_string()), 0, 2);
   WriteMemoryBound(summary, page);
   WriteTimeShare(summary, page);

@@ -31,6 +31,10 @@ std::string LineOfCause(const Culprit& culprit, const std::string& ranks) {
     return fmt::format("--view kernels,imbalance: which kernels take longer on rank {}", ranks);
   }
   if (cause == "copies") return fmt::format("--view memory --ranks {}: copies delay the kernels", ranks);
+  if (cause == "more_data") {
+    return fmt::format("--view collectives --instances: the sizes that rank {} sends and receives (expert load)",
+                       ranks);
+  }
   if (cause == "transfer") return "--view collectives: the bandwidth of its communicators against equal ones";
   return fmt::format("--view imbalance,steps: what rank {} does differently before it arrives", ranks);
 }

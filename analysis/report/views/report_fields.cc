@@ -53,6 +53,8 @@ std::optional<double> RealOf(const Json& value) {
   return value.get<double>();
 }
 
+double RatioOf(const Json& object, std::string_view path) { return RealOf(FieldOf(object, path)).value_or(0); }
+
 const std::string& TextOf(const Json& value) {
   static const std::string none;
   return value.is_string() ? value.get_ref<const std::string&>() : none;

@@ -23,6 +23,8 @@ namespace lockstep {
 [[nodiscard]] std::optional<int64_t> IntegerOf(const Json& value);
 // Any number.
 [[nodiscard]] std::optional<double> RealOf(const Json& value);
+// The number behind a path; 0 where there is none.
+[[nodiscard]] double RatioOf(const Json& object, std::string_view path);
 // "" unless it is a string.
 [[nodiscard]] const std::string& TextOf(const Json& value);
 

@@ -72,6 +72,27 @@ Json Hosts(const Fleet& fleet) {
   return hosts.empty() ? Json(nullptr) : Json(hosts.size());
 }
 
+// Null unless the run has several.
+Json Captures(const std::optional<RunCaptures>& captures) {
+  if (!captures) return nullptr;
+  Json all = Json::array();
+  for (const RunCaptures::One& one : captures->all) {
+    all.push_back({{"ranks", one.ranks},
+                   {"start_unix_ns", fmt::format("{}", one.start_ns)},
+                   {"end_unix_ns", fmt::format("{}", one.end_ns)}});
+  }
+  return {{"all", std::move(all)}, {"chosen", captures->chosen}, {"asked", captures->asked}};
+}
+
+// How many sources, and one of them.
+Json LeftOut(const Fleet& fleet) {
+  const std::vector<LeftOutSource>& sources = fleet.ranks.left_out;
+  if (sources.empty()) return nullptr;
+  return {{"count", sources.size()},
+          {"path", fleet.run.sources[sources.front().source].context.path},
+          {"reason", sources.front().reason}};
+}
+
 }  // namespace
 
 absl::StatusOr<Json> ParseLayout(std::string_view text) {
@@ -110,6 +131,8 @@ Json RunObject(const ViewInput& input) {
   json["start_unix_ns"] = fmt::format("{}", span.start_ns);
   json["span_ns"] = span.end_ns - span.start_ns;
   json["lockstep_version"] = Version();
+  json["captures"] = Captures(fleet.ranks.captures);
+  json["left_out"] = LeftOut(fleet);
   json["analysed"] = Analysed(fleet.options);
   json["layout"] = layout.ok() ? *layout : Json(nullptr);
   json["layout_source"] = layout.ok() ? Json("option") : Json(nullptr);

@@ -63,6 +63,10 @@ void AddStatement(const Culprit& culprit, Json& json) {
   json["saving_reason"] = straggler != nullptr ? TextOrNull(straggler->why_no_saving) : Json(nullptr);
   json["saving_ratio"] = nullptr;
   json["saving_interval_ratio"] = nullptr;
+  if (culprit.open) {
+    json["saving_reason"] = "a member of its groups has no record, and may have come later still";
+    return;
+  }
   const Straggler* saver = straggler != nullptr ? straggler : culprit.looks;
   if (saver == nullptr || !saver->what_if) return;
   const double saving = saver->what_if->saving_ratio;
@@ -82,6 +86,25 @@ Json CulpritJson(const ViewInput& input, const Culprit& culprit) {
   const bool has_worst = culprit.worst_start_ns.has_value();
   json["worst_at_ns"] = has_worst ? Json(input.SinceStart(*culprit.worst_start_ns)) : Json(nullptr);
   json["worst_at_unix_ns"] = has_worst ? Json(fmt::format("{}", *culprit.worst_start_ns)) : Json(nullptr);
+  return json;
+}
+
+// Null where all is told.
+Json UnresolvedJson(const ViewInput& input, const std::optional<UnresolvedTime>& unresolved) {
+  if (!unresolved) return nullptr;
+  Json json = {{"ratio", unresolved->ratio}, {"reason", Name(unresolved->reason)}, {"leads", unresolved->leads}};
+  json["missing_ranks"] = unresolved->missing_ranks;
+  const LostCollectives* lacking = unresolved->lacking;
+  json["kernel"] = Json(nullptr);
+  if (const auto& kernel = unresolved->kernel) {
+    json["kernel"] = {{"name", kernel->name},
+                      {"shortest_rank", input.RankOf(kernel->shortest)},
+                      {"shortest_total_ns", kernel->shortest_ns},
+                      {"longest_total_ns", kernel->longest_ns}};
+  }
+  json["lacking_rank"] = lacking == nullptr
+                             ? Json(nullptr)
+                             : Json(input.context.ranks.ranks[static_cast<size_t>(lacking->rank_index)].rank);
   return json;
 }
 
@@ -130,6 +153,13 @@ void NotifyOfSharesWindow(const ViewInput& input) {
   }
 }
 
+// Of a whole run: what is restricted has no totals to compare.
+std::optional<WaitingKernel> WaitingKernelOf(const ViewInput& input) {
+  if (input.fleet.Restricted() || input.fleet.members.size() < 2) return std::nullopt;
+  const absl::StatusOr<KernelSummary> kernels = ComputeKernels(input.fleet, GroupBy::kFull, StepFigures::kTotals);
+  return kernels.ok() ? FindWaitingKernel(input.measures, *kernels) : std::nullopt;
+}
+
 // What bounds the run; of ranges, whose idle time is not the device's, what bounds what they launched.
 RunVerdict RunVerdictOf(const ViewInput& input, const std::optional<TimeShare>& share) {
   return ComputeVerdict(share && !input.fleet.options.nvtx.empty() ? BusyShare(*share) : share);
@@ -158,7 +188,10 @@ Json SummaryView(const ViewInput& input, const SummaryParts& parts) {
     NameCulprits(input.fleet, input.measures, *parts.stragglers, of_all, blame);
     if (!parts.stragglers->stragglers.empty()) NotifyOfStragglersOfAll(input, "summary");
   }
-  const RunVerdict verdict = RunVerdictOf(input, share);
+  const std::optional<UnresolvedTime> unresolved =
+      ComputeUnresolved(input.fleet, input.measures, share, blame.culprits, WaitingKernelOf(input));
+  const bool kernel_leads = unresolved && unresolved->leads && unresolved->kernel;
+  const RunVerdict verdict = kernel_leads ? RunVerdict::kInconclusive : RunVerdictOf(input, share);
   Json json;
   json["time_share"] = TimeShareJson(share);
   Json culprits = Json::array();
@@ -168,9 +201,11 @@ Json SummaryView(const ViewInput& input, const SummaryParts& parts) {
       blame.left_out ? Json({{"rank", blame.left_out->rank}, {"caused_wait_total_ns", blame.left_out->caused_ns}})
                      : Json(nullptr);
   json["verdict"] = Name(verdict);
+  json["unresolved"] = UnresolvedJson(input, unresolved);
   json["workload"] = WorkloadJson(input);
   json["wait_total_ns"] = blame.wait_ns;
   json["unassigned_wait_ns"] = blame.unassigned_ns;
+  json["decided"] = parts.stragglers != nullptr ? Json(parts.stragglers->decides) : Json(nullptr);
   json["worst_collectives"] = WorstCollectives(input.fleet.match, parts.collectives);
   json["worst_tails"] = WorstTails(input, parts.tails);
   json["problems"] = Problems(parts.quality);

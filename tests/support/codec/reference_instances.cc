@@ -176,7 +176,7 @@ absl::Status GetPlainColumns(const v1::InstanceColumns& in, std::span<InstanceRo
   REFERENCE_COLUMN(InstanceColumns, root, Root, root, -1, {kInt32});
   REFERENCE_COLUMN(InstanceColumns, op, Op, op, 0, {0, 14});
   REFERENCE_COLUMN(InstanceColumns, dtype, Dtype, dtype, 0, {0, 17});
-  REFERENCE_COLUMN(InstanceColumns, library, Library, library, 0, {0, 17});
+  REFERENCE_COLUMN(InstanceColumns, library, Library, library, 0, {0, 20});
   return absl::OkStatus();
 }
 

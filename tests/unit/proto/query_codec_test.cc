@@ -23,6 +23,7 @@ TEST(QueryCodec, RestrictionsSurviveTheWire) {
   options.nvtx = "forward";
   options.capture = 0;
   options.capture_last = true;
+  options.one_run = true;
   options.group_by = GroupBy::kFamily;
   options.layout = "tp=8";
   options.instances = -1;
@@ -38,6 +39,7 @@ TEST(QueryCodec, RestrictionsSurviveTheWire) {
   EXPECT_EQ(got.nvtx, options.nvtx);
   EXPECT_EQ(got.capture, options.capture);
   EXPECT_EQ(got.capture_last, options.capture_last);
+  EXPECT_EQ(got.one_run, options.one_run);
   EXPECT_EQ(got.group_by, options.group_by);
   EXPECT_EQ(got.layout, options.layout);
   EXPECT_EQ(got.instances, options.instances);

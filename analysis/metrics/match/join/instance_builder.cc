@@ -87,7 +87,10 @@ JoinedInstance MakeInstance(const JoinInput& input, std::span<const RowRef> memb
     instance.dtype = Common(instance.dtype, row.dtype, DataType::kUnknown, dtype_differs);
     instance.seq = Common(instance.seq, row.seq, kNoSeq, seq_differs);
     if (row.step != instance.step) instance.step = kNoStep;
-    if (out.root < 0) out.root = ResolvePeer(input, ref, row.root);
+    if (out.root == kNoRoot && row.root >= 0) {
+      const int32_t root = ResolvePeer(input, ref, row.root);
+      out.root = root >= 0 ? root : kRootWithoutTrace;
+    }
   }
   if (bytes_differ) instance.bytes = kUnknownBytes;
   if (dtype_differs) instance.dtype = DataType::kUnknown;

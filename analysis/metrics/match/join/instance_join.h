@@ -32,13 +32,17 @@ namespace lockstep {
 inline constexpr double kSignatureConfidence = 0.999;
 inline constexpr double kAmbiguousConfidence = 0.98;  // upper limit for what is not certain enough to count
 
+// The root of a rooted operation where it is no rank index.
+inline constexpr int32_t kNoRoot = -1;            // not known, or there is none
+inline constexpr int32_t kRootWithoutTrace = -2;  // told, but its rank is not among the traces
+
 // A joined instance before the words of its arrival are computed.
 struct JoinedInstance {
   MatchedInstance instance;
   int32_t sender = -1;  // rank indices of a point-to-point pair; -1 otherwise
   int32_t receiver = -1;
-  bool pair = false;  // of two members, whatever the size of the communicator
-  int32_t root = -1;  // rank index of the root of a rooted operation, -1 = unknown or none
+  bool pair = false;       // of two members, whatever the size of the communicator
+  int32_t root = kNoRoot;  // rank index of the root of a rooted operation
   // Among the communicator's instances, in the order in which they were joined: of those joined by id, that of the ids.
   size_t place = SIZE_MAX;
   bool sparse = false;  // an uneven exchange in which not every member awaited every other one (sparse_exchange.h)

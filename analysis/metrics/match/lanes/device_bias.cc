@@ -41,7 +41,8 @@ std::vector<int64_t> FindLargeBiases(const std::vector<CommunicatorPlan>& plans,
   std::vector<RankLane> lanes;
   const ClockModel clock = OneClockADomain(domains);
   std::vector<PlanLanes> found(plans.size());
-  executor.ParallelFor(plans.size(), [&](size_t c) { found[c] = LanesOf(plans[c], c, rows, clock); });
+  executor.ParallelFor(plans.size(),
+                       [&](size_t c) { found[c] = LanesOf(WithComparableEnds(plans[c], rows), c, rows, clock); });
   for (PlanLanes& of_plan : found) {
     std::move(of_plan.lanes.begin(), of_plan.lanes.end(), std::back_inserter(lanes));
     of_plan = {};

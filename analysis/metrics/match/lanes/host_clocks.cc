@@ -31,7 +31,8 @@ class HostTester {
     }
     std::vector<PlanLanes> found(plans.size());
     executor.ParallelFor(plans.size(), [&](size_t c) {
-      if (plans[c].membership == Membership::kKnown) found[c] = LanesOf(plans[c], c, rows, clock);
+      if (plans[c].membership == Membership::kKnown)
+        found[c] = LanesOf(WithComparableEnds(plans[c], rows), c, rows, clock);
     });
     for (size_t c = 0; c < plans.size(); ++c) {
       for (RankLane& lane : found[c].lanes) {

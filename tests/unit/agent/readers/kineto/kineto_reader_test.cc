@@ -49,6 +49,42 @@ TEST(KinetoReader, WithoutArgumentsDeviceAndStreamComeFromPidAndTid) {
   EXPECT_FALSE(reading->sink.devices[0].has_correlation);
 }
 
+std::string LabelledKernel(std::string_view pid, std::string_view ts) {
+  std::string text = R"({"ph":"X","cat":"kernel","name":"k","pid":")";
+  text += pid;
+  text += R"(","tid":7,"ts":)";
+  text += ts;
+  text += R"(,"dur":1,"args":{"stream":7,"correlation":5}})";
+  return text;
+}
+
+TEST(KinetoReader, AFileThatLabelsItsProcessIdsIsOneProcessForEachLabel) {
+  const std::string events =
+      LabelledKernel("[TP02] 3", "1") + "," + LabelledKernel("[TP11] 0", "2") + "," + LabelledKernel("[TP02] 3", "3");
+  const auto reading = ReadText(Trace(events, "", R"(,"distributedInfo":{"rank":0,"world_size":16})"));
+  ASSERT_TRUE(reading->whole()) << reading->why();
+  ASSERT_EQ(reading->sink.devices.size(), 3U);
+  EXPECT_EQ(reading->sink.devices[0].device, 3);
+  EXPECT_EQ(reading->sink.devices[0].process, reading->sink.devices[2].process);
+  EXPECT_NE(reading->sink.devices[0].process, reading->sink.devices[1].process);
+  const std::vector<ProcessInfo>& processes = reading->sink.context().processes;
+  ASSERT_EQ(processes.size(), 2U);
+  const std::vector<int32_t> ranks = {2, 11};
+  for (size_t i = 0; i < 2; ++i) {
+    const ProcessInfo& process = processes[reading->sink.devices[i].process];
+    ASSERT_EQ(process.claims.size(), 1U);
+    EXPECT_EQ(process.claims[0].rank, ranks[i]);
+    EXPECT_EQ(process.world_size, 16);
+  }
+}
+
+TEST(KinetoReader, OneLabelIsOfTheRankThatTheMetadataTells) {
+  const auto reading =
+      ReadText(Trace(LabelledKernel("[TP02] 3", "1"), "", R"(,"distributedInfo":{"rank":6,"world_size":8})"));
+  ASSERT_EQ(reading->sink.context().processes.size(), 1U);
+  EXPECT_EQ(reading->sink.context().processes[0].claims.at(0).rank, 6);
+}
+
 TEST(KinetoReader, OfDuplicateKeysTheLastCounts) {
   const auto reading = ReadText(Trace(
       R"({"ph":"X","cat":"kernel","name":"a","name":"b","pid":0,"tid":7,"ts":1,"ts":2,"dur":1,"args":{"stream":1,"stream":4}})"));

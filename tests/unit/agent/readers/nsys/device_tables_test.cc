@@ -29,6 +29,32 @@ TEST_F(NsysDeviceTables, EverySchemaGivesTheSameRecords) {
   EXPECT_EQ(sink_.devices.size(), 3u);
 }
 
+TEST_F(NsysDeviceTables, ATableOfANewerVersionIsReadAsTheOneItStandsFor) {
+  const NsysPlace place{.pid = 7, .tid = 9, .device = 1, .stream = 13, .correlation = 5};
+  NsysBuilder known = File();
+  known.Kernel("gemm", 300, 400, place).Nvtx(59, "forward", 50, 500, place);
+  Read(known);
+  const std::string expected = sink_.Dump();
+  sink_ = CollectingSink();
+  NsysBuilder newer = File(NsysSchema::k3_28, "newer.sqlite");
+  newer.Kernel("gemm", 300, 400, place).Nvtx(59, "forward", 50, 500, place);
+  newer.Sql("ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL RENAME TO CUPTI_ACTIVITY_KIND_KERNEL_V2");
+  newer.Sql("ALTER TABLE NVTX_EVENTS RENAME TO NVTX_EVENTS_V2");
+  Read(newer);
+  EXPECT_EQ(result_.outcome, ReadOutcome::kWhole) << result_.reason;
+  EXPECT_EQ(sink_.Dump(), expected);
+  EXPECT_THAT(Diagnostics(),
+              testing::HasSubstr("CUPTI_ACTIVITY_KIND_KERNEL_V2 was read as CUPTI_ACTIVITY_KIND_KERNEL"));
+}
+
+TEST_F(NsysDeviceTables, ANewerTableWithoutTheNeededColumnsIsNamedAndTheFileIsNotWhole) {
+  NsysBuilder file = File();
+  file.Sql("CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL_V3 (begin INTEGER, finish INTEGER)");
+  Read(file);
+  EXPECT_EQ(result_.outcome, ReadOutcome::kPartial);
+  EXPECT_THAT(result_.reason, testing::HasSubstr("CUPTI_ACTIVITY_KIND_KERNEL_V3 is of a version"));
+}
+
 TEST_F(NsysDeviceTables, AKernelKeepsItsPlaceNamesAndShape) {
   NsysBuilder file = File();
   const int64_t mangled = file.String("_Z4gemmv");

@@ -266,6 +266,7 @@ std::vector<Finding> Wait(CollectiveOp op) {
     instance.op = op;
     instance.confidence = 1;
     instance.comparable = true;
+    instance.all_pairs = true;
     instance.last_certain = certain;
     instance.last_rank_index = 1;
     instance.members = {{.rank_index = 0, .end_ns = kMs, .wait_ns = kMs}, {.rank_index = 1}};

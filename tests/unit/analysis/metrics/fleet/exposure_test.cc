@@ -58,6 +58,7 @@ ExposureCase RandomCase(std::mt19937& random) {
     arrival.usable = draw(0, 3) != 0;
     arrival.resolved = arrival.usable && draw(0, 2) != 0;
     arrival.arrival_ns = instance.start_ns + draw(-5, 70);
+    arrival.latest_ns = draw(0, 2) == 0 ? kNeverArrived : arrival.arrival_ns + draw(-3, 30);
     c.arrivals.push_back(arrival);
   }
   return c;
@@ -74,8 +75,9 @@ std::vector<Exposure> Naive(const ExposureCase& c, const std::vector<SweepWindow
       for (size_t i = 0; i < c.instances.size(); ++i) {
         if (t < c.instances[i].start_ns || t >= c.instances[i].end_ns()) continue;
         covered = true;
-        transfer = transfer || (c.arrivals[i].usable && t >= c.arrivals[i].arrival_ns);
-        unresolved = unresolved || !c.arrivals[i].resolved;
+        const ArrivalOfRow& arrival = c.arrivals[i];
+        transfer = transfer || (arrival.usable && t >= std::max(arrival.arrival_ns, arrival.latest_ns));
+        unresolved = unresolved || !arrival.resolved || t >= arrival.arrival_ns;
       }
       if (!covered || c.compute[static_cast<size_t>(t)]) continue;
       ++(transfer ? results[w].transfer_ns : unresolved ? results[w].unresolved_ns : results[w].wait_ns);

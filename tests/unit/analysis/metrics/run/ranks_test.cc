@@ -126,15 +126,181 @@ TEST(ResolveRanks, OverlappingSourcesOfOneRankAreAllRefusedAndNamed) {
   }
 }
 
-TEST(ResolveRanks, SeveralCapturesWithoutTheFlagAreRefusedWithTheFlagToUse) {
+TEST(ResolveRanks, OfSeveralCapturesTheLastThatMostRanksHaveIsAnalysedWithoutTheFlag) {
+  RunBuilder run;
+  AddActive(run, "a0.json").Claim(0);
+  AddActive(run, "a1.json").Claim(1);
+  AddActive(run, "b0.json", 100, 110).Claim(0);
+  AddActive(run, "b1.json", 101, 110).Claim(1);
+  AddActive(run, "c1.json", 200, 210).Claim(1);
+  const RankResolution ranks = Resolve(run);
+  ASSERT_THAT(ranks.ranks, SizeIs(2));
+  EXPECT_EQ(PathOf(run, ranks, 0), "b0.json");
+  EXPECT_EQ(PathOf(run, ranks, 1), "b1.json");
+  EXPECT_TRUE(ranks.refused.empty());
+  ASSERT_TRUE(ranks.captures);
+  EXPECT_EQ(ranks.captures->chosen, 1);
+  EXPECT_FALSE(ranks.captures->asked);
+  ASSERT_THAT(ranks.captures->all, SizeIs(3));
+  EXPECT_EQ(ranks.captures->all[2].ranks, 1);
+  EXPECT_EQ(ranks.captures->all[1].start_ns, kDay0 + 100 * kSecond);
+}
+
+TEST(ResolveRanks, WhereClocksAreApartTheKthCaptureOfEachRankIsTheKthOfTheRun) {
+  RunBuilder run;
+  AddActive(run, "a0.json").Claim(0).World(2);
+  AddActive(run, "b0.json", 100, 110).Claim(0).World(2);
+  AddActive(run, "a1.json", 7'200, 7'210).Claim(1).World(2);
+  AddActive(run, "b1.json", 7'300, 7'310).Claim(1).World(2);
+  AnalysisOptions first;
+  first.capture = 0;
+  const RankResolution ranks = Resolve(run, first);
+  ASSERT_THAT(ranks.ranks, SizeIs(2));
+  EXPECT_EQ(PathOf(run, ranks, 0), "a0.json");
+  EXPECT_EQ(PathOf(run, ranks, 1), "a1.json");
+}
+
+// Rows that cannot be equal by chance.
+SourceBuilder& WithRows(SourceBuilder& source, int64_t kernels, int64_t kernel_time_ns) {
+  source.KernelTime(kernel_time_ns);
+  source.context().kernels = kernels;
+  return source;
+}
+
+TEST(ResolveRanks, ATraceGivenTwiceIsUsedOnceAndTheCopyIsNamed) {
+  RunBuilder run;
+  WithRows(AddActive(run, "rank0.json.gz").Claim(0), 500, 77'123);
+  WithRows(AddActive(run, "rank0.json").Claim(0), 500, 77'123);
+  WithRows(AddActive(run, "rank1.json").Claim(1), 500, 77'123);
+  const RankResolution ranks = Resolve(run);
+  ASSERT_THAT(ranks.ranks, SizeIs(2));
+  EXPECT_TRUE(ranks.refused.empty());
+  ASSERT_THAT(ranks.left_out, SizeIs(1));
+  EXPECT_THAT(ranks.left_out[0].reason, HasSubstr("same device rows as rank0.json, which"));
+}
+
+TEST(ResolveRanks, ACopyWithOtherTimesIsACopyAllTheSame) {
+  RunBuilder run;
+  WithRows(AddActive(run, "a.json").Claim(0), 500, 77'123);
+  WithRows(AddActive(run, "b.json", 3'600, 3'610).Claim(0), 500, 77'123);
+  const RankResolution ranks = Resolve(run);
+  EXPECT_THAT(ranks.ranks, SizeIs(1));
+  EXPECT_THAT(ranks.left_out, SizeIs(1));
+  EXPECT_FALSE(ranks.captures);
+}
+
+TEST(ResolveRanks, DifferentTracesOfOneRankAndTimeAreNotTakenForCopies) {
+  RunBuilder run;
+  WithRows(AddActive(run, "a.json").Claim(0), 500, 77'123);
+  WithRows(AddActive(run, "b.json").Claim(0), 500, 79'000);
+  AddActive(run, "c.json").Claim(1);
+  const RankResolution ranks = Resolve(run);
+  EXPECT_THAT(ranks.refused, SizeIs(2));
+  EXPECT_TRUE(ranks.left_out.empty());
+}
+
+// Ranks of one program run as many kernels, and take nearly as long.
+TEST(ResolveRanks, RanksThatAreNearlyAlikeAreNoCopies) {
+  RunBuilder run;
+  for (int32_t r = 0; r < 64; ++r) {
+    const std::string path = "node" + std::to_string(r / 8) + ".sqlite";
+    WithRows(AddActive(run, path).Pid(100 + r).Device(r % 8), 10'000, 50'000'000 + r);
+  }
+  const RankResolution ranks = Resolve(run);
+  EXPECT_THAT(ranks.ranks, SizeIs(64));
+  EXPECT_TRUE(ranks.left_out.empty());
+}
+
+TEST(ResolveRanks, OfAMergedFileWhatFilesOfTheirOwnHoldIsLeftOut) {
+  RunBuilder run;
+  for (int32_t r = 0; r < 3; ++r) {
+    SourceBuilder& source = WithRows(AddActive(run, "merged.json").Pid(100 + r).Claim(r), 500, 1'000 + r);
+    source.context().processes_in_file = 3;
+  }
+  for (int32_t r = 0; r < 2; ++r) WithRows(AddActive(run, "rank" + std::to_string(r)).Claim(r), 500, 1'000 + r);
+  const RankResolution ranks = Resolve(run);
+  ASSERT_THAT(ranks.ranks, SizeIs(3));
+  EXPECT_EQ(PathOf(run, ranks, 0), "rank0");
+  EXPECT_EQ(PathOf(run, ranks, 1), "rank1");
+  EXPECT_EQ(PathOf(run, ranks, 2), "merged.json");
+  EXPECT_THAT(ranks.left_out, SizeIs(2));
+}
+
+TEST(ResolveRanks, AFileWithoutDeviceRowsIsNoRankBesideThoseOfTheRanks) {
+  RunBuilder run;
+  AddActive(run, "rank0.json").Claim(0).World(2);
+  AddActive(run, "rank1.json").Claim(1).World(2);
+  run.AddSource("async_llm.json");
+  const RankResolution ranks = Resolve(run);
+  EXPECT_THAT(ranks.ranks, SizeIs(2));
+  EXPECT_THAT(ranks.left_out, SizeIs(1));
+  EXPECT_EQ(ranks.assumed, 0);
+}
+
+TEST(ResolveRanks, ARankWithoutDeviceRowsThatIsToldStays) {
+  RunBuilder run;
+  AddActive(run, "rank0.json").Claim(0).World(2);
+  run.AddSource("rank1.json").Claim(1).World(2);
+  EXPECT_THAT(Resolve(run).ranks, SizeIs(2));
+}
+
+TEST(ResolveRanks, ReplicasThatNumberTheirRanksFromZeroAreSeveralRuns) {
+  RunBuilder run;
+  int64_t time = 1'000'000;
+  for (const char* path : {"dp0_tp0.json", "dp0_tp1.json", "dp1_tp0.json", "dp1_tp1.json"}) {
+    WithRows(AddActive(run, path).Claim(path[6] - '0').World(2), 500, time *= 2);
+  }
+  const RankResolution ranks = Resolve(run);
+  ASSERT_THAT(ranks.groups, SizeIs(2));
+  for (const auto& group : ranks.groups) {
+    const auto replica = [&](size_t source) { return run.Build().run.sources[source].context.path.substr(0, 3); };
+    ASSERT_THAT(group, SizeIs(2));
+    EXPECT_EQ(replica(group[0]), replica(group[1]));
+  }
+  EXPECT_THAT(ranks.groups_reason, HasSubstr("every rank occurs in several"));
+}
+
+TEST(ResolveRanks, RanksOfOneWorldAreOneRunWhateverTheirClocksSay) {
+  RunBuilder run;
+  for (int32_t r = 0; r < 4; ++r) {
+    const int64_t hour = r < 2 ? 0 : 7'200;
+    AddActive(run, std::to_string(r) + ".json", hour, hour + 10).Claim(r).World(4);
+  }
+  EXPECT_TRUE(Resolve(run).groups.empty());
+  EXPECT_THAT(Resolve(run).ranks, SizeIs(4));
+}
+
+TEST(ResolveRanks, ThePersonCanSayThatFilesWithoutCommonTimeAreOneRun) {
   RunBuilder run;
   AddActive(run, "a.json").Claim(0);
-  AddActive(run, "b.json", 100, 110).Claim(0);
+  AddActive(run, "b.json", 1'000, 1'010).Claim(1);
+  AnalysisOptions options;
+  options.one_run = true;
+  EXPECT_TRUE(Resolve(run, options).groups.empty());
+  AnalysisOptions counted;
+  counted.expected_ranks = 2;
+  EXPECT_TRUE(Resolve(run, counted).groups.empty());
+}
+
+// Of one process with eight devices one waits for nobody: it has little kernel time.
+TEST(ResolveRanks, ADeviceThatTakesPartInTheCollectivesIsARankHoweverLittleItsKernelsTake) {
+  RunBuilder run;
+  for (int32_t d = 0; d < 8; ++d) {
+    SourceBuilder& source = WithRows(AddActive(run, "all.json").Pid(1).Device(d), 100, d == 5 ? 1'000 : 100'000);
+    source.context().collectives = 90;
+  }
+  SourceBuilder& stray = WithRows(AddActive(run, "all.json").Pid(1).Device(8), 3, 50'000);
+  stray.context().collectives = 0;
   const RankResolution ranks = Resolve(run);
-  EXPECT_TRUE(ranks.ranks.empty());
-  ASSERT_THAT(ranks.refused, SizeIs(2));
-  EXPECT_THAT(ranks.refused[0].detail, HasSubstr("--capture 0..1"));
-  EXPECT_THAT(ranks.refused[0].detail, HasSubstr("0: a.json; 1: b.json"));
+  ASSERT_THAT(ranks.ranks, SizeIs(8));
+  ASSERT_THAT(ranks.refused, SizeIs(1));
+  EXPECT_EQ(ranks.refused[0].reason, DropReason::kStrayDevice);
+  for (size_t r = 0; r < 8; ++r) {
+    EXPECT_EQ(run.Build().run.sources[ranks.ranks[r].source].context.device, static_cast<int32_t>(r));
+  }
+  AnalysisOptions nine;
+  nine.expected_ranks = 9;
+  EXPECT_THAT(Resolve(run, nine).ranks, SizeIs(9));
 }
 
 TEST(ResolveRanks, TheCaptureFlagSelectsByTimeNotByName) {

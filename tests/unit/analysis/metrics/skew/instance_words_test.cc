@@ -27,10 +27,15 @@ JoinedInstance Instance(const std::vector<int64_t>& starts, int64_t end_ns) {
   return joined;
 }
 
+void FillAll(JoinedInstance& joined, bool all_pairs, int32_t size, const ClockModel& clock) {
+  FillMembership(joined, size, false, clock);
+  FillWords(joined, all_pairs, clock);
+}
+
 MatchedInstance Words(const ClockModel& clock, const std::vector<int64_t>& starts, bool all_pairs = true) {
   const int64_t end = *std::max_element(starts.begin(), starts.end()) + 50 * kUs;
   JoinedInstance joined = Instance(starts, end);
-  FillWords(joined, all_pairs, static_cast<int32_t>(starts.size()), clock);
+  FillAll(joined, all_pairs, static_cast<int32_t>(starts.size()), clock);
   return joined.instance;
 }
 
@@ -119,7 +124,7 @@ TEST(InstanceWords, WhoWaitsForNobodyHasNoUncertainWait) {
   JoinedInstance joined = Instance({0, 30 * kUs}, 60 * kUs);
   joined.sender = 1;
   joined.receiver = 0;
-  FillWords(joined, false, 2, clock);
+  FillAll(joined, false, 2, clock);
   EXPECT_EQ(joined.instance.members[0].wait_ns, 30 * kUs);
   EXPECT_EQ(joined.instance.members[0].wait_uncertainty_ns, 2 * kUs);
   EXPECT_EQ(joined.instance.members[1].wait_uncertainty_ns, 0);
@@ -138,15 +143,72 @@ TEST(InstanceWords, ClocksWithoutAConnectionAreNotCompared) {
 TEST(InstanceWords, AMemberThatMayNotHaveWaitedIsUnresolved) {
   const ClockModel clock = OneDomain(2, 5 * kUs);
   JoinedInstance joined = Instance({0, 3 * kUs}, 60 * kUs);
-  FillWords(joined, true, 2, clock);
+  FillAll(joined, true, 2, clock);
   std::vector<std::vector<ArrivalOfRow>> arrivals(2, std::vector<ArrivalOfRow>(1));
   FillArrivals(joined.instance, 4, arrivals);
   EXPECT_FALSE(arrivals[0][0].resolved);
   EXPECT_EQ(arrivals[0][0].instance, 4);
   JoinedInstance clear = Instance({0, 30 * kUs}, 60 * kUs);
-  FillWords(clear, true, 2, clock);
+  FillAll(clear, true, 2, clock);
   FillArrivals(clear.instance, 0, arrivals);
   EXPECT_TRUE(arrivals[0][0].resolved);
+}
+
+MatchedInstance WordsOf(JoinedInstance joined, bool all_pairs, int32_t size, int64_t uncertainty_ns = kUs) {
+  FillAll(joined, all_pairs, size, OneDomain(static_cast<int32_t>(joined.instance.members.size()), uncertainty_ns));
+  return joined.instance;
+}
+
+TEST(InstanceWords, WhileAMemberHasNoRecordNobodyIsCertainlyLastAndNothingBoundsTheWait) {
+  const MatchedInstance whole = WordsOf(Instance({0, 40 * kUs}, 90 * kUs), true, 2);
+  EXPECT_TRUE(whole.last_certain);
+  EXPECT_EQ(whole.members[0].latest_arrival_ns, 40 * kUs);
+  const MatchedInstance lacks = WordsOf(Instance({0, 40 * kUs}, 90 * kUs), true, 3);
+  EXPECT_FALSE(lacks.last_certain);
+  EXPECT_FALSE(lacks.members[0].awaits_certainly);
+  EXPECT_EQ(lacks.members[0].wait_ns, 40 * kUs);  // so long it waited in any case
+  EXPECT_EQ(lacks.members[0].latest_arrival_ns, kNeverArrived);
+  EXPECT_EQ(lacks.transfer_ns, -1);
+}
+
+JoinedInstance Broadcast(const std::vector<int64_t>& starts, int64_t end_ns, int32_t root) {
+  JoinedInstance joined = Instance(starts, end_ns);
+  joined.instance.op = CollectiveOp::kBroadcast;
+  joined.root = root;
+  return joined;
+}
+
+TEST(InstanceWords, ReceiversOfABroadcastWaitForItsRootAndForNobodyElse) {
+  const MatchedInstance instance = WordsOf(Broadcast({30 * kUs, 0, 50 * kUs}, 90 * kUs, 0), false, 3);
+  EXPECT_EQ(instance.members[0].wait_ns, 0);
+  EXPECT_EQ(instance.members[1].wait_ns, 30 * kUs);
+  EXPECT_EQ(instance.members[1].awaits, 0);
+  EXPECT_TRUE(instance.members[1].awaits_certainly);
+  EXPECT_EQ(instance.members[2].wait_ns, 0);
+  for (const MatchedMember& m : instance.members) EXPECT_EQ(m.latest_arrival_ns, m.arrival_ns);
+}
+
+TEST(InstanceWords, OfABroadcastWithoutAKnownRootOnlyTheLatestArrivalIsKnown) {
+  const MatchedInstance instance = WordsOf(Broadcast({30 * kUs, 0, 50 * kUs}, 90 * kUs, kNoRoot), false, 3);
+  for (const MatchedMember& m : instance.members) {
+    EXPECT_EQ(m.wait_ns, 0);
+    EXPECT_EQ(m.latest_arrival_ns, 50 * kUs);
+  }
+}
+
+TEST(InstanceWords, WhoWaitsForARootWithoutATraceMayWaitAllTheTime) {
+  const MatchedInstance instance = WordsOf(Broadcast({30 * kUs, 0}, 90 * kUs, kRootWithoutTrace), false, 3);
+  EXPECT_EQ(instance.members[0].latest_arrival_ns, kNeverArrived);
+  EXPECT_EQ(instance.members[1].latest_arrival_ns, kNeverArrived);
+}
+
+TEST(InstanceWords, OnlyTheRootOfAReduceWaitsForTheOthers) {
+  JoinedInstance joined = Broadcast({0, 0, 50 * kUs}, 90 * kUs, 0);
+  joined.instance.op = CollectiveOp::kReduce;
+  const MatchedInstance instance = WordsOf(joined, false, 3);
+  EXPECT_EQ(instance.members[0].wait_ns, 50 * kUs);
+  EXPECT_EQ(instance.members[0].awaits, 2);
+  EXPECT_EQ(instance.members[1].wait_ns, 0);
 }
 
 struct Coverage {

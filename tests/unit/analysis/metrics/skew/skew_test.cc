@@ -102,6 +102,7 @@ MatchedInstance PairOf(int64_t step, int32_t last, int64_t wait_ns, int64_t unce
   instance.step = step;
   instance.confidence = 1;
   instance.comparable = true;
+  instance.all_pairs = true;
   instance.spread_ns = wait_ns;
   instance.last_rank_index = last;
   instance.last_certain = certain;

@@ -24,7 +24,7 @@ FleetFixture ThreeRanks() {
 MatchedInstance OthersWaitFor(int32_t last, int64_t wait_ns) {
   MatchedInstance instance;
   instance.confidence = 1;
-  instance.comparable = instance.last_certain = true;
+  instance.comparable = instance.last_certain = instance.all_pairs = true;
   instance.last_rank_index = last;
   for (int32_t r = 0; r < 3; ++r) {
     MatchedMember member;
@@ -102,6 +102,43 @@ TEST(NameCulprits, OfAPartOfTheRunAStragglerIsNamedByWhatItCausedThere) {
   ASSERT_EQ(named.size(), 1U) << "what rank 0 caused there is nothing";
   EXPECT_EQ(named[0].caused_wait_ns, 1'000);
   EXPECT_NEAR(named[0].share_of_wait, 1'000.0 / 1'040, 1e-9);
+}
+
+TEST(NameCulprits, WhoCausesMostWaitingIsNamedWhateverItsRhythm) {
+  FleetFixture fixture = ThreeRanks();
+  for (int i = 0; i < 10; ++i) fixture.match.instances.push_back(OthersWaitFor(2, 100));
+  for (int i = 0; i < 4; ++i) fixture.match.instances.push_back(OthersWaitFor(0, 100));
+  StragglerResult tested = Tested();
+  const std::vector<Culprit> named = Named(fixture, tested, nullptr);
+  ASSERT_EQ(named.size(), 1U) << "rank 0 caused less than half";
+  EXPECT_EQ(named[0].member, 2U);
+  EXPECT_EQ(named[0].kind, CulpritKind::kIrregular);
+}
+
+TEST(NameCulprits, AStragglerForWhomNobodyWaitsAccusesNobody) {
+  FleetFixture fixture = ThreeRanks();
+  fixture.match.instances = {OthersWaitFor(2, 100)};
+  StragglerResult stragglers = Tested();
+  stragglers.stragglers = {Rank(0)};
+  BlameResult blame;
+  blame.total_wait_ns = 200;
+  for (const Culprit& culprit : Named(fixture, stragglers, &blame)) EXPECT_NE(culprit.member, 0U);
+}
+
+TEST(NameCulprits, WhoIsLastOfThoseWithARecordIsNotSureAndSavesNothingForCertain) {
+  FleetFixture fixture = ThreeRanks();
+  fixture.match.instances = {OthersWaitFor(2, 500)};
+  fixture.match.instances[0].lacking = true;
+  fixture.match.instances[0].last_certain = false;
+  StragglerResult stragglers = Tested();
+  stragglers.stragglers = {Rank(2)};
+  BlameResult blame;
+  blame.shares = {{2, -1, LatenessPart::kHost, 1'000, 0}};
+  blame.total_wait_ns = 1'000;
+  const std::vector<Culprit> named = Named(fixture, stragglers, &blame);
+  ASSERT_EQ(named.size(), 1U);
+  EXPECT_TRUE(named[0].open);
+  EXPECT_LE(named[0].confidence, 0.5);
 }
 
 TEST(NameCulprits, AHealthyRunThatWasTestedNamesNobody) {

@@ -28,6 +28,7 @@ MatchedInstance Waiting(int32_t last, int64_t wait_ns, bool certain = true) {
   MatchedInstance instance;
   instance.confidence = 1;
   instance.comparable = true;
+  instance.all_pairs = true;
   instance.last_rank_index = last;
   instance.last_certain = certain;
   for (int32_t r = 0; r < 3; ++r) {

@@ -1,0 +1,29 @@
+// Kernels that nobody classified as communication but that behave like it: the ranks that have less else to do spend as
+// much longer in them, so that the device time comes out even although no known communication absorbs the difference.
+//
+// Only totals by rank are looked at, so this is a hint and never a proof: METRICS.md "summary". Units: ns. Pure.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "analysis/metrics/fleet/fleet_measures.h"
+#include "analysis/metrics/kernels/kernels.h"
+
+namespace lockstep {
+
+struct WaitingKernel {
+  std::string name;
+  size_t shortest = 0;      // into Fleet::members: who spends least in it, and has most else to do
+  int64_t shortest_ns = 0;  // in all its instances
+  int64_t longest_ns = 0;   // on the rank that spends most in it
+  int64_t excess_ns = 0;    // what all ranks spend in it beyond the shortest
+};
+
+// The one with the largest excess; nullopt where none behaves so. `kernels`: grouped by full name, totals suffice.
+[[nodiscard]] std::optional<WaitingKernel> FindWaitingKernel(const FleetMeasures& measures,
+                                                             const KernelSummary& kernels);
+
+}  // namespace lockstep

@@ -1,0 +1,60 @@
+#include "analysis/metrics/match/awaited.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace lockstep {
+
+AwaitedMembers::AwaitedMembers(const JoinedInstance& joined, bool all_pairs)
+    : joined_(joined), all_pairs_(all_pairs && !joined.sparse) {
+  for (const MatchedMember& m : joined.instance.members) {
+    if (last_ == nullptr || m.start_ns > last_->start_ns) last_ = &m;
+  }
+  if (all_pairs_ || joined.receiver >= 0) return;
+  for (const MatchedMember& m : joined.instance.members) by_start_.push_back(&m);
+  std::stable_sort(by_start_.begin(), by_start_.end(),
+                   [](const MatchedMember* a, const MatchedMember* b) { return a->start_ns < b->start_ns; });
+}
+
+Awaited AwaitedMembers::Of(const MatchedMember& member) const {
+  const CollectiveOp op = joined_.instance.op;
+  if (joined_.receiver >= 0) return member.rank_index == joined_.receiver ? ForOne(joined_.sender) : Awaited{};
+  if (all_pairs_) return ForAll();
+  if (joined_.sparse) {
+    const MatchedMember* awaited = LastBefore(member.end_ns);
+    return {awaited, joined_.instance.lacking ? kNeverArrived : INT64_MIN, true};
+  }
+  if (joined_.root == kNoRoot || (!ComesFromRoot(op) && !GoesToRoot(op))) return ForSomebody(member);
+  const bool is_root = member.rank_index == joined_.root;
+  if (ComesFromRoot(op)) return is_root ? Awaited{} : ForOne(joined_.root);
+  return is_root ? ForAll() : Awaited{};
+}
+
+Awaited AwaitedMembers::ForAll() const { return {last_, joined_.instance.lacking ? kNeverArrived : INT64_MIN, true}; }
+
+// Who is told but has no record here may have come at any time.
+Awaited AwaitedMembers::ForOne(int32_t rank_index) const {
+  const MatchedMember* member = Find(rank_index);
+  return {member, member == nullptr ? kNeverArrived : INT64_MIN, false};
+}
+
+Awaited AwaitedMembers::ForSomebody(const MatchedMember& member) const {
+  const MatchedMember* latest = LastBefore(member.end_ns);
+  if (joined_.instance.lacking) return {nullptr, kNeverArrived, false};
+  return {nullptr, latest == nullptr ? INT64_MIN : latest->start_ns, false};
+}
+
+const MatchedMember* AwaitedMembers::Find(int32_t rank_index) const {
+  for (const MatchedMember& m : joined_.instance.members) {
+    if (m.rank_index == rank_index) return &m;
+  }
+  return nullptr;
+}
+
+const MatchedMember* AwaitedMembers::LastBefore(int64_t end_ns) const {
+  const auto after = std::upper_bound(by_start_.begin(), by_start_.end(), end_ns,
+                                      [](int64_t end, const MatchedMember* m) { return end < m->start_ns; });
+  return after == by_start_.begin() ? nullptr : *std::prev(after);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,112 @@
+#include "analysis/metrics/run/trace_copies.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <map>
+#include <tuple>
+
+#include "analysis/base/natural_order.h"
+#include "analysis/metrics/run/activity_window.h"
+
+namespace lockstep {
+namespace {
+
+constexpr int64_t kTogetherNs = 1'000'000;
+constexpr int64_t kRoundedSpanNs = 2'000;  // a double of microseconds since 1970 rounds by a quarter of one
+constexpr int64_t kSomeKernels = 8;        // fewer can be alike by chance
+constexpr int64_t kManyKernels = 64;       // so many cannot, whatever their times
+
+using RowCounts = std::tuple<int64_t, int64_t, int64_t, int64_t, int64_t>;
+
+RowCounts CountsOf(const SourceContext& c) { return {c.kernels, c.collectives, c.memcpys, c.memsets, c.graph_spans}; }
+
+bool HaveSameRows(const SourceContext& a, const SourceContext& b) {
+  const int64_t span_a = a.last_end_ns - a.first_start_ns;
+  const int64_t span_b = b.last_end_ns - b.first_start_ns;
+  return CountsOf(a) == CountsOf(b) && a.kernel_time_ns == b.kernel_time_ns &&
+         std::abs(span_a - span_b) <= kRoundedSpanNs;
+}
+
+bool AreCopies(const SourceContext& a, const SourceContext& b, bool rank_told) {
+  if (a.kernels < kSomeKernels || !HaveSameRows(a, b)) return false;
+  if (a.world_size && b.world_size && *a.world_size != *b.world_size) return false;
+  const int64_t apart_ns = std::abs(a.first_start_ns - b.first_start_ns);
+  if (rank_told) return apart_ns <= kTogetherNs || a.kernels >= kManyKernels;
+  return apart_ns <= kRoundedSpanNs && a.kernels >= kManyKernels && a.device == b.device && a.path != b.path;
+}
+
+class CopySearch {
+ public:
+  CopySearch(const RunData& run, const std::vector<GroupCandidate>& candidates) : run_(run), candidates_(candidates) {
+    for (size_t i = 0; i < candidates.size(); ++i) {
+      const SourceContext& c = ContextOf(i);
+      if (HasDeviceRows(c)) by_counts_[CountsOf(c)].push_back(i);
+    }
+  }
+
+  std::vector<TraceCopy> Find() {
+    for (auto& [counts, equal] : by_counts_) {
+      std::sort(equal.begin(), equal.end(), [&](size_t a, size_t b) { return IsOriginalBefore(a, b); });
+      FindAmong(equal);
+    }
+    return std::move(out_);
+  }
+
+ private:
+  [[nodiscard]] const SourceContext& ContextOf(size_t candidate) const {
+    return run_.sources[candidates_[candidate].source].context;
+  }
+
+  // A source whose rank is told can be the original of one whose rank is not.
+  [[nodiscard]] bool IsOriginalBefore(size_t a, size_t b) const {
+    const SourceContext& x = ContextOf(a);
+    const SourceContext& y = ContextOf(b);
+    const bool merged_x = x.processes_in_file > 1;
+    const bool merged_y = y.processes_in_file > 1;
+    if (merged_x != merged_y) return merged_y;
+    if (candidates_[a].rank.has_value() != candidates_[b].rank.has_value()) return candidates_[a].rank.has_value();
+    if (x.path != y.path) return NaturalPathLess(x.path, y.path);
+    return x.source_id < y.source_id;
+  }
+
+  // Of many equal ones each is compared with those of its rank, and with those of no rank.
+  void FindAmong(const std::vector<size_t>& equal) {
+    std::map<int32_t, std::vector<size_t>> originals;
+    constexpr int32_t kNobodys = -1;
+    for (const size_t i : equal) {
+      const int32_t rank = candidates_[i].rank.value_or(kNobodys);
+      if (rank == kNobodys && FindOriginalOfUntold(i, originals)) continue;
+      if (rank != kNobodys && FindOriginal(i, originals[rank], true)) continue;
+      if (rank != kNobodys && FindOriginal(i, originals[kNobodys], false)) continue;
+      originals[rank].push_back(i);
+    }
+  }
+
+  bool FindOriginalOfUntold(size_t candidate, const std::map<int32_t, std::vector<size_t>>& originals) {
+    return std::any_of(originals.begin(), originals.end(),
+                       [&](const auto& of_rank) { return FindOriginal(candidate, of_rank.second, false); });
+  }
+
+  bool FindOriginal(size_t candidate, const std::vector<size_t>& among, bool rank_told) {
+    for (const size_t original : among) {
+      if (!AreCopies(ContextOf(original), ContextOf(candidate), rank_told)) continue;
+      out_.push_back({candidates_[candidate].source, candidates_[original].source});
+      return true;
+    }
+    return false;
+  }
+
+  const RunData& run_;
+  const std::vector<GroupCandidate>& candidates_;
+  std::map<RowCounts, std::vector<size_t>> by_counts_;
+  std::vector<TraceCopy> out_;
+};
+
+}  // namespace
+
+std::vector<TraceCopy> FindTraceCopies(const RunData& run, const std::vector<GroupCandidate>& candidates) {
+  return CopySearch(run, candidates).Find();
+}
+
+}  // namespace lockstep

@@ -1,0 +1,78 @@
+// What of the communication cannot be told, and why: it comes first where it could change who is named.
+#include <algorithm>
+#include <set>
+
+#include "analysis/metrics/summary/summary.h"
+
+namespace lockstep {
+namespace {
+
+constexpr double kLeastRatio = 0.03;  // of the fleet's time; less does not change what an engineer does next
+
+Unresolved MainReason(const JoinedTotals& joined) {
+  const auto largest = std::max_element(joined.unresolved_ns.begin(), joined.unresolved_ns.end());
+  return static_cast<Unresolved>(largest - joined.unresolved_ns.begin());
+}
+
+// What the worst of the named ones certainly cost, as a share of the fleet's time.
+double CertainlyCaused(const FleetMeasures& measures, const std::vector<Culprit>& culprits) {
+  double most = 0;
+  for (const Culprit& culprit : culprits) {
+    if (!culprit.open) most = std::max(most, Share(culprit.caused_wait_ns, measures.RankTime()));
+  }
+  return most;
+}
+
+}  // namespace
+
+std::string_view Name(Unresolved reason) {
+  switch (reason) {
+    case Unresolved::kMissingRecord:
+      return "missing_record";
+    case Unresolved::kUnknownRole:
+      return "unknown_role";
+    case Unresolved::kUnmatched:
+      return "unmatched";
+    case Unresolved::kClocks:
+      return "clocks";
+    case Unresolved::kUnknownKernel:
+      return "unknown_kernel";
+  }
+  return "";
+}
+
+std::vector<int32_t> RanksWithoutTrace(const Fleet& fleet) {
+  std::set<int32_t> present;
+  for (const ResolvedRank& rank : fleet.ranks.ranks) present.insert(rank.rank);
+  std::set<int32_t> missing(fleet.ranks.missing_ranks.begin(), fleet.ranks.missing_ranks.end());
+  for (const Communicator& communicator : fleet.match.communicators) {
+    for (const int32_t member : communicator.members) {
+      if (!present.contains(member)) missing.insert(member);
+    }
+  }
+  return {missing.begin(), missing.end()};
+}
+
+std::optional<UnresolvedTime> ComputeUnresolved(const Fleet& fleet, const FleetMeasures& measures,
+                                                const std::optional<TimeShare>& share,
+                                                const std::vector<Culprit>& culprits,
+                                                std::optional<WaitingKernel> kernel) {
+  if (!share) return std::nullopt;
+  const double in_kernel = kernel ? Share(kernel->excess_ns, measures.RankTime()) : 0;
+  UnresolvedTime out;
+  out.ratio = std::max(share->exposed_unresolved, in_kernel);
+  if (out.ratio <= 0) return std::nullopt;
+  out.leads = out.ratio >= kLeastRatio && out.ratio > CertainlyCaused(measures, culprits);
+  out.reason = MainReason(measures.joined);
+  if (in_kernel > share->exposed_unresolved) {
+    out.kernel = std::move(kernel);
+    out.reason = Unresolved::kUnknownKernel;
+    return out;
+  }
+  if (out.reason != Unresolved::kMissingRecord) return out;
+  out.missing_ranks = RanksWithoutTrace(fleet);
+  if (out.missing_ranks.empty() && !fleet.match.lost.empty()) out.lacking = &fleet.match.lost.front();
+  return out;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,17 @@
+// The first sentences of the summary: who makes whom wait, or why that cannot be told and what would help.
+#pragma once
+
+#include <string>
+
+#include "analysis/report/report.h"
+#include "analysis/report/text/text_page.h"
+
+namespace lockstep {
+
+// What cannot be told comes first where it could change who is named.
+void WriteHeadline(const Json& report, TextPage& page);
+
+// "rank 3", "host node1", "rail 2".
+[[nodiscard]] std::string NameOfCulprit(const Json& culprit);
+
+}  // namespace lockstep

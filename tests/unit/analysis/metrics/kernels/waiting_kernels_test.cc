@@ -1,0 +1,72 @@
+// Kernels that nobody classified as communication but that wait.
+#include "analysis/metrics/kernels/waiting_kernels.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "analysis/model/kernel_class.h"
+
+namespace lockstep {
+namespace {
+
+constexpr int64_t kSpan = 1'000'000;
+
+struct OneRank {
+  int64_t other = 0;    // kernels besides
+  int64_t unknown = 0;  // in the kernel in question
+  int64_t communication = 0;
+};
+
+std::optional<WaitingKernel> Find(const std::vector<OneRank>& ranks, Category category = Category::kCompute) {
+  FleetMeasures measures;
+  KernelSummary kernels;
+  KernelGroup unknown;
+  unknown.name = "mystery";
+  unknown.category = category;
+  KernelGroup other;
+  other.name = "gemm";
+  other.category = Category::kCompute;
+  for (size_t r = 0; r < ranks.size(); ++r) {
+    RankMeasures measure;
+    measure.selected.span_ns = kSpan;
+    measure.selected.compute_ns = ranks[r].other + (category == Category::kCompute ? ranks[r].unknown : 0);
+    measure.selected.comm_ns = ranks[r].communication;
+    measure.selected.idle_other_ns = kSpan - ranks[r].other - ranks[r].unknown - ranks[r].communication;
+    measures.ranks.push_back(std::move(measure));
+    unknown.by_rank.push_back({r, 100, ranks[r].unknown, {}});
+    other.by_rank.push_back({r, 100, ranks[r].other, {}});
+  }
+  kernels.groups = {other, unknown};
+  return FindWaitingKernel(measures, kernels);
+}
+
+TEST(WaitingKernels, AKernelThatIsShortOnWhoHasMostToDoLooksLikeCommunication) {
+  const auto found = Find({{300'000, 400'000, 0}, {660'000, 40'000, 0}, {310'000, 390'000, 0}});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->name, "mystery");
+  EXPECT_EQ(found->shortest, 1U);
+  EXPECT_EQ(found->shortest_ns, 40'000);
+  EXPECT_EQ(found->longest_ns, 400'000);
+  EXPECT_EQ(found->excess_ns, 360'000 + 350'000);
+}
+
+TEST(WaitingKernels, OnASlowDeviceEverythingTakesLonger) {
+  EXPECT_FALSE(Find({{300'000, 100'000, 200'000}, {600'000, 200'000, 0}, {300'000, 100'000, 200'000}}));
+}
+
+TEST(WaitingKernels, WhereKnownCommunicationTakesUpTheDifferenceTheKernelDoesNotWait) {
+  EXPECT_FALSE(Find({{300'000, 40'000, 360'000}, {300'000, 400'000, 0}, {300'000, 50'000, 350'000}}));
+}
+
+TEST(WaitingKernels, AKernelThatIsKnownToCommunicateIsNotTold) {
+  EXPECT_FALSE(Find({{300'000, 400'000, 0}, {660'000, 40'000, 0}}, Category::kCommunication));
+}
+
+TEST(WaitingKernels, DifferencesAsDevicesOfOneKindHaveAreNoHint) {
+  EXPECT_FALSE(Find({{300'000, 100'000, 0}, {310'000, 96'000, 0}, {305'000, 103'000, 0}}));
+}
+
+}  // namespace
+}  // namespace lockstep

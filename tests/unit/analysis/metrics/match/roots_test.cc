@@ -1,0 +1,120 @@
+// Roots of rooted operations told from who ended before whom.
+#include "analysis/metrics/match/roots.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "analysis/metrics/match/instance_words.h"
+#include "tests/support/time_units.h"
+
+namespace lockstep {
+namespace {
+
+constexpr int64_t kNeedsNs = 20 * kUs;  // of the operation once its data is there
+
+ClockModel OneClock(int32_t ranks) {
+  ClockModel clock;
+  for (int32_t r = 0; r < ranks; ++r) clock.SetDomain(r, DomainId{0});
+  for (int32_t a = 0; a < ranks; ++a) {
+    for (int32_t b = a + 1; b < ranks; ++b) clock.SetPair(a, b, kUs, 100);
+  }
+  return clock;
+}
+
+JoinedInstance Rooted(CollectiveOp op, const std::vector<int64_t>& starts, const std::vector<int64_t>& ends) {
+  JoinedInstance joined;
+  joined.instance.op = op;
+  joined.instance.confidence = 1;
+  for (size_t i = 0; i < starts.size(); ++i) {
+    MatchedMember member;
+    member.rank_index = static_cast<int32_t>(i);
+    member.start_ns = starts[i];
+    member.end_ns = ends[i];
+    joined.instance.members.push_back(member);
+  }
+  return joined;
+}
+
+// As it happens: who receives ends after its own start and the root's, the root once it has sent.
+JoinedInstance Broadcast(const std::vector<int64_t>& starts, size_t root) {
+  std::vector<int64_t> ends;
+  for (size_t i = 0; i < starts.size(); ++i) ends.push_back(std::max(starts[i], starts[root]) + kNeedsNs);
+  return Rooted(CollectiveOp::kBroadcast, starts, ends);
+}
+
+// The root ends when the last one has come, the others when they have sent.
+JoinedInstance Reduce(const std::vector<int64_t>& starts, size_t root) {
+  std::vector<int64_t> ends;
+  for (const int64_t start : starts) ends.push_back(start + kNeedsNs);
+  ends[root] = *std::max_element(starts.begin(), starts.end()) + kNeedsNs;
+  return Rooted(CollectiveOp::kReduce, starts, ends);
+}
+
+std::vector<int32_t> RootsOf(std::vector<JoinedInstance> joined) {
+  const ClockModel clock = OneClock(static_cast<int32_t>(joined.front().instance.members.size()));
+  for (JoinedInstance& j : joined) {
+    FillMembership(j, static_cast<int32_t>(j.instance.members.size()), false, clock);
+  }
+  InferRoots(clock, joined);
+  std::vector<int32_t> roots;
+  for (const JoinedInstance& j : joined) roots.push_back(j.root);
+  return roots;
+}
+
+TEST(Roots, WhoIsLateAndStillAwaitedIsTheRoot) {
+  std::vector<JoinedInstance> joined;
+  for (int i = 0; i < 5; ++i) joined.push_back(Broadcast({150 * kUs, 0, 5 * kUs, 9 * kUs}, 0));
+  EXPECT_EQ(RootsOf(joined), std::vector<int32_t>(5, 0));
+}
+
+TEST(Roots, WhoIsLateAndNotAwaitedIsNot) {
+  std::vector<JoinedInstance> joined;
+  for (int i = 0; i < 5; ++i) joined.push_back(Broadcast({0, 3 * kUs, 5 * kUs, 150 * kUs}, 0));
+  EXPECT_EQ(RootsOf(joined), std::vector<int32_t>(5, kNoRoot));
+}
+
+TEST(Roots, NoiseTellsNothing) {
+  std::mt19937 random(3);
+  std::vector<JoinedInstance> joined;
+  for (int i = 0; i < 200; ++i) {
+    std::vector<int64_t> starts;
+    for (int r = 0; r < 4; ++r) starts.push_back(static_cast<int64_t>(random() % 6'000));
+    joined.push_back(Broadcast(starts, 2));
+  }
+  EXPECT_EQ(RootsOf(joined), std::vector<int32_t>(200, kNoRoot));
+}
+
+TEST(Roots, OneThatIsToldIsTheRootOfItsClassAndWhereRootsChangeEachHasItsOwn) {
+  std::vector<JoinedInstance> joined;
+  for (int i = 0; i < 3; ++i) joined.push_back(Broadcast({150 * kUs, 0, 0}, 0));
+  joined.push_back(Broadcast({kUs, 0, 0}, 0));
+  EXPECT_EQ(RootsOf(joined), std::vector<int32_t>(4, 0));
+  joined.push_back(Broadcast({0, 150 * kUs, 0}, 1));
+  EXPECT_EQ(RootsOf(joined), (std::vector<int32_t>{0, 0, 0, kNoRoot, 1}));
+}
+
+// Whoever is root and however late: a root that is told is the true one.
+TEST(Roots, OfRandomOperationsNoneIsToldWrongly) {
+  std::mt19937 random(11);
+  int64_t told = 0;
+  for (int trial = 0; trial < 2'000; ++trial) {
+    const size_t ranks = 2 + random() % 7;
+    const size_t root = random() % ranks;
+    const bool reduce = random() % 2 == 0;
+    std::vector<int64_t> starts;
+    for (size_t r = 0; r < ranks; ++r) starts.push_back(static_cast<int64_t>(random() % 60'000));
+    starts[random() % ranks] += static_cast<int64_t>(random() % 300'000);
+    const JoinedInstance joined = reduce ? Reduce(starts, root) : Broadcast(starts, root);
+    const int32_t found = RootsOf({joined}).front();
+    if (found == kNoRoot) continue;
+    ASSERT_EQ(found, static_cast<int32_t>(root)) << trial;
+    ++told;
+  }
+  EXPECT_GT(told, 300);
+}
+
+}  // namespace
+}  // namespace lockstep
