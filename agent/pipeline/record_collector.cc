@@ -32,6 +32,26 @@ std::vector<StepRange> Outermost(std::vector<StepRange> ranges) {
 
 bool IsGroupCall(std::string_view name) { return name == "ncclGroupStart" || name == "ncclGroupEnd"; }
 
+// A profiler that is started again counts its steps from the first number on: each such cycle gets numbers of its own,
+// which are the same on all ranks.
+void NumberCycles(std::vector<StepRange>& steps) {
+  int64_t largest = 0;
+  for (const StepRange& step : steps) largest = std::max(largest, step.number);
+  int64_t stride = 100;
+  while (stride <= largest && stride < INT64_MAX / 1'000) stride *= 10;
+  int64_t cycle = 0;
+  int64_t last_number = -1;
+  int64_t last_end_ns = INT64_MIN;
+  for (StepRange& step : steps) {
+    if (step.number < 0) return;
+    step.resumes = step.number < last_number && step.start_ns >= last_end_ns;
+    if (step.resumes) ++cycle;
+    last_number = step.number;
+    last_end_ns = std::max(last_end_ns, step.end_ns);
+    if (cycle < 1'000) step.number += cycle * stride;
+  }
+}
+
 }  // namespace
 
 RecordCollector::RecordCollector(const CollectorOptions& options)
@@ -226,6 +246,7 @@ void RecordCollector::OrderSteps() {
       return a.number >= 0 && a.number == b.number && a.start_ns == b.start_ns && a.end_ns == b.end_ns;
     };
     steps.erase(std::unique(steps.begin(), steps.end(), same), steps.end());
+    NumberCycles(steps);
     int64_t ordinal = 0;
     for (StepRange& step : steps) {
       if (step.number < 0) step.number = ordinal;

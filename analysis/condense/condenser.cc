@@ -114,7 +114,11 @@ class Condenser::Impl {
     const bool waited = idle_streams_.Start(record);
     if (running_.empty() && started_ && record.start_ns > now_ns_) {
       const Gap gap = ClassifyGap(now_ns_, record.start_ns, record.launch_end_ns, waited);
-      steps_.Idle(gap);
+      if (steps_.Resumes(record.step)) {
+        steps_.Pause(now_ns_);
+      } else {
+        steps_.Idle(gap);
+      }
       buckets_.Idle(gap);
       if (!input_.selection.steps) gaps_.AddGap(gap.begin_ns, gap.end_ns, input_.selection);
     }

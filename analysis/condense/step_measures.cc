@@ -35,12 +35,22 @@ void StepMeasures::Open(int32_t step, int64_t t) {
     if (!activities_.empty()) tile.to_come = activities_[static_cast<size_t>(step)];
     tile_of_step_[static_cast<size_t>(step)] = last_tile() + 1;
   }
-  if (!open_.empty()) open_.back().row.window_end_ns = t;
+  if (!open_.empty() && !paused_) open_.back().row.window_end_ns = t;
+  paused_ = false;
   tile.tail = tail_;
   // Nothing has run beyond this boundary yet: the difference takes all before it away.
   tile.before.Subtract(std::exchange(before_all_, {}));
   tile.after.Subtract(std::exchange(after_all_, {}));
   open_.push_back(std::move(tile));
+}
+
+bool StepMeasures::Resumes(int32_t step) const {
+  return step >= 0 && steps_[static_cast<size_t>(step)].resumes && TileOf(step) == kNotBegun && !open_.empty();
+}
+
+void StepMeasures::Pause(int64_t t) {
+  open_.back().row.window_end_ns = t;
+  paused_ = true;
 }
 
 void StepMeasures::Reach(int32_t step, int64_t t) {

@@ -36,6 +36,10 @@ class StepMeasures {
   // The row of a step that has begun and is not given out yet, or null.
   [[nodiscard]] StepRow* RowOf(int32_t step);
 
+  // Whether an activity of this step would be its first, and recording was resumed for it.
+  [[nodiscard]] bool Resumes(int32_t step) const;
+  // Nothing was recorded from t, the end of the last activity, on: the tile in progress ends there.
+  void Pause(int64_t t);
   // An activity launched in this step, or in none, starts at t: opens its tile at the first one. Call before Start; not
   // of activities that are counted for the tile in progress because their launch is not known.
   void Reach(int32_t step, int64_t t);
@@ -95,6 +99,7 @@ class StepMeasures {
   ActiveCounts members_;              // running activities of some step
   ActiveCounts foreign_;              // running activities of no step
   IntervalMeasure tail_;              // idle as members see it, since the last member ended
+  bool paused_ = false;               // the tile in progress has ended
 };
 
 }  // namespace lockstep

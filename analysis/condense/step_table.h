@@ -16,6 +16,7 @@ struct StepRange {
   int64_t number = 0;  // the trace's own, or the ordinal
   int64_t tid = 0;
   NameId name = kNoId;
+  bool resumes = false;  // the profiler was started again for it: what lies before was not recorded
 };
 
 // What the host did during one step: calls by their start. See StepRow.

@@ -46,7 +46,6 @@ constexpr std::array kCommunicationRules = std::to_array<CommunicationRule>({
     // oneCCL.
     {"oneccl", "", "", Lib::kOneCcl, Op::kUnknown},
     {"", "oneccl", "", Lib::kOneCcl, Op::kUnknown},
-    {"", "ccl_", "", Lib::kOneCcl, Op::kUnknown},
     // vLLM and SGLang share names; without a namespace the older one, vLLM, is meant.
     {"", "cross_device_reduce_scatter", "", Lib::kSglangCustom, Op::kReduceScatter},
     {"", "cross_device_all_gather", "", Lib::kSglangCustom, Op::kAllGather},

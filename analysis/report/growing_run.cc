@@ -33,7 +33,8 @@ bool SameRanks(const RankResolution& a, const RankResolution& b) {
     return x.source == y.source && x.rank == y.rank && x.host == y.host && x.host_source == y.host_source &&
            x.domain == y.domain && x.capture == y.capture;
   };
-  return std::equal(a.ranks.begin(), a.ranks.end(), b.ranks.begin(), b.ranks.end(), same);
+  return a.world_size == b.world_size && a.missing_ranks == b.missing_ranks &&
+         std::equal(a.ranks.begin(), a.ranks.end(), b.ranks.begin(), b.ranks.end(), same);
 }
 
 bool SameWindow(const SourceContext& a, const SourceContext& b) {

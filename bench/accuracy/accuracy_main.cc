@@ -23,7 +23,7 @@ using lockstep::ScoredRow;
 std::vector<FigureRow> AllRows(const Plan& plan) {
   std::vector<FigureRow> rows;
   for (auto make : {lockstep::ClockRows, lockstep::MatchRows, lockstep::SkewRows, lockstep::StragglerRows,
-                    lockstep::CauseRows, lockstep::FormatRows}) {
+                    lockstep::CauseRows, lockstep::FormatRows, lockstep::SetRows}) {
     for (FigureRow& row : make(plan)) rows.push_back(std::move(row));
   }
   return rows;

@@ -39,6 +39,7 @@ struct FigureRow {
 [[nodiscard]] std::vector<FigureRow> StragglerRows(const Plan& plan);
 [[nodiscard]] std::vector<FigureRow> CauseRows(const Plan& plan);
 [[nodiscard]] std::vector<FigureRow> FormatRows(const Plan& plan);
+[[nodiscard]] std::vector<FigureRow> SetRows(const Plan& plan);
 
 // Seed of trial number `trial` of row `row`.
 [[nodiscard]] uint64_t SeedOf(const Plan& plan, std::string_view row, int trial);

@@ -51,6 +51,14 @@ class PublishedSituations(TempDirTest):
                 self.assertAlmostEqual(summary["wait_total_ns"] / 1e6, total_ms, delta=max(2, 0.02 * total_ms))
                 self.assertIsNone(summary["unresolved"] if summary["unresolved"] and summary["unresolved"]["leads"] else None)
 
+    def test_two_cycles_of_a_profiler_are_one_run_without_the_time_between_them(self):
+        report = analyze(self.folder("51-steps-restart"), "--view", "summary,steps")
+        self.assertEqual(len({row["step"] for row in report["steps"]}), 40)
+        summary = report["summary"]
+        self.assertEqual(summary["verdict"], "skew")
+        self.assertLess(summary["time_share"]["idle_ratio"], 0.1)
+        self.assertAlmostEqual(summary["culprits"][0]["saving_ratio"], 0.62, delta=0.06)
+
     def test_what_cannot_be_told_comes_first_with_its_reason(self):
         for case, reason in SILENT.items():
             with self.subTest(case):

@@ -11,6 +11,7 @@ namespace {
 
 constexpr size_t kMostLabels = 4'096;
 constexpr size_t kLongestLabel = 64;
+constexpr size_t kMostGroups = size_t{1} << 16;  // of all processes together
 
 // The label in front of a process id; "" where there is none.
 std::string_view LabelOf(const JsonToken& pid) {
@@ -63,7 +64,7 @@ void ProcessLabels::Finish(FileContext& context) const {
     ProcessInfo& info = context.processes[process];
     if (process != first_) {
       info.world_size = first.world_size;
-      info.groups = first.groups;
+      if (first.groups.size() * labels_.size() <= kMostGroups) info.groups = first.groups;
     }
     if (const std::optional<int32_t> rank = RankOfLabel(label)) info.claims.push_back({*rank, RankSource::kMetadata});
   }

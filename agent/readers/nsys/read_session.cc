@@ -157,8 +157,9 @@ void ReadSession::NoteDamage(std::string_view table, const ScanDamage& damage) {
 
 void ReadSession::AddUnknownTable(std::string_view table) {
   result_.outcome = ReadOutcome::kPartial;
-  result_.reason += fmt::format("{}table {} is of a version that this release does not know, and was not read",
-                                result_.reason.empty() ? "" : "; ", table);
+  result_.reason += fmt::format(
+      "{}table {} was not read: it is of a version that this release does not know, or lies beside an older one",
+      result_.reason.empty() ? "" : "; ", table);
 }
 
 void ReadSession::AddDiagnostic(std::string_view text) {

@@ -61,9 +61,11 @@ absl::StatusOr<TableCatalog> TableCatalog::Load(Database& db) {
   }
   TableCatalog catalog;
   for (const Table* table : KnownTables()) {
+    const std::string newer = NewestVersion(tables, table->name);
     if (tables.contains(table->name)) {
       LOCKSTEP_RETURN_IF_ERROR(catalog.LoadColumns(db, *table, std::string(table->name)));
-    } else if (const std::string newer = NewestVersion(tables, table->name); !newer.empty()) {
+      if (!newer.empty()) catalog.newer_.push_back({newer, std::string(table->name), false});
+    } else if (!newer.empty()) {
       LOCKSTEP_RETURN_IF_ERROR(catalog.LoadNewer(db, *table, newer));
     }
   }
@@ -84,7 +86,7 @@ absl::Status TableCatalog::LoadNewer(Database& db, const Table& table, const std
 
 std::string_view TableCatalog::NameOf(const Table& table) const {
   const auto newer = std::ranges::find(newer_, table.name, &NewerTable::known);
-  return newer == newer_.end() ? table.name : std::string_view(newer->name);
+  return newer == newer_.end() || !newer->read ? table.name : std::string_view(newer->name);
 }
 
 absl::Status TableCatalog::LoadColumns(Database& db, const Table& table, const std::string& name) {

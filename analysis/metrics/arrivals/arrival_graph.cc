@@ -125,6 +125,30 @@ absl::StatusOr<std::vector<ArrivalNode>> LoadRank(const RunData& run, InstanceSo
   return std::move(rows.nodes);
 }
 
+std::vector<std::pair<int64_t, int64_t>> PausesOf(const SourceData& source, int32_t rank_index,
+                                                  const ClockModel& clock) {
+  std::vector<std::pair<int64_t, int64_t>> out;
+  const auto aligned = [&](int64_t local_ns) {
+    return local_ns - clock.Correction(rank_index, LocalTime{local_ns}).ns;
+  };
+  for (size_t i = 0; i + 1 < source.steps.size(); ++i) {
+    const int64_t begin = source.steps[i].window_end_ns;
+    const int64_t end = source.steps[i + 1].window_start_ns;
+    if (begin < end) out.emplace_back(aligned(begin), aligned(end));
+  }
+  return out;
+}
+
+// Of a rooted operation only where all members but the root waited for it, beyond what the clocks leave open.
+bool Ties(const MatchedInstance& instance) {
+  if (instance.all_pairs || (!ComesFromRoot(instance.op) && !GoesToRoot(instance.op))) return true;
+  if (GoesToRoot(instance.op)) return false;
+  const auto waited = std::count_if(instance.members.begin(), instance.members.end(), [](const MatchedMember& member) {
+    return member.awaits >= 0 && member.wait_ns > member.wait_uncertainty_ns;
+  });
+  return std::cmp_greater_equal(waited + 1, instance.members.size());
+}
+
 void SetOrder(const MatchResult& match, ArrivalGraph& graph) {
   const std::vector<size_t> connected = ConnectedRanks(match, graph.ranks.size());
   std::vector<std::tuple<size_t, int64_t, uint32_t>> keys;
@@ -143,22 +167,19 @@ void SetOrder(const MatchResult& match, ArrivalGraph& graph) {
 
 }  // namespace
 
-bool Synchronises(const MatchedInstance& instance) {
-  if (instance.all_pairs || (!ComesFromRoot(instance.op) && !GoesToRoot(instance.op))) return true;
-  return std::any_of(instance.members.begin(), instance.members.end(),
-                     [](const MatchedMember& member) { return member.awaits >= 0; });
-}
-
 absl::StatusOr<ArrivalGraph> LoadArrivalGraph(const RunData& run, InstanceSource& instances,
                                               const RankResolution& ranks, const MatchResult& match,
                                               Executor& executor) {
   std::vector<absl::StatusOr<std::vector<ArrivalNode>>> slots(ranks.ranks.size(), absl::UnknownError("not loaded"));
   executor.ParallelFor(slots.size(), [&](size_t r) { slots[r] = LoadRank(run, instances, ranks, match, r); });
   ArrivalGraph graph;
-  for (auto& slot : slots) {
-    LOCKSTEP_RETURN_IF_ERROR(slot.status());
-    graph.ranks.push_back(*std::move(slot));
+  for (size_t r = 0; r < slots.size(); ++r) {
+    LOCKSTEP_RETURN_IF_ERROR(slots[r].status());
+    graph.ranks.push_back(*std::move(slots[r]));
+    graph.pauses.push_back(PausesOf(run.sources[ranks.ranks[r].source], static_cast<int32_t>(r), match.clock));
   }
+  graph.ties.reserve(match.instances.size());
+  for (const MatchedInstance& instance : match.instances) graph.ties.push_back(Ties(instance));
   SetOrder(match, graph);
   return graph;
 }

@@ -10,6 +10,7 @@
 #include <absl/status/statusor.h>
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "analysis/base/executor.h"
@@ -38,15 +39,20 @@ struct ArrivalNode {
 
 struct ArrivalGraph {
   std::vector<std::vector<ArrivalNode>> ranks;  // [rank index][row]
+  // [rank index]: begin and end of the stretches between steps in which nothing was recorded, aligned, ascending.
+  std::vector<std::vector<std::pair<int64_t, int64_t>>> pauses;
+  // By instance: whether it ties its members to each other, because everybody waited for everybody or all for the root.
+  // A broadcast whose root came first lets each receiver go on by itself: what made one late before it still does
+  // behind.
+  std::vector<bool> ties;
   // Indices into MatchResult::instances of usable ones, those of ranks that nothing connects with the others together;
   // among these by (last start, index): waits point to earlier entries only.
   std::vector<uint32_t> order;
-};
 
-// Whether the instance ties its members to each other: everybody waited for everybody, or somebody for another one. A
-// broadcast whose root came first lets each receiver go on by itself: what made one late before it still does behind
-// it.
-[[nodiscard]] bool Synchronises(const MatchedInstance& instance);
+  [[nodiscard]] bool Ties(int64_t instance) const {
+    return static_cast<size_t>(instance) >= ties.size() || ties[static_cast<size_t>(instance)];
+  }
+};
 
 // Errors: those of the instance source.
 [[nodiscard]] absl::StatusOr<ArrivalGraph> LoadArrivalGraph(const RunData& run, InstanceSource& instances,

@@ -17,7 +17,7 @@ class Walker {
   Walker(const ArrivalGraph& graph, const MatchResult& match, int32_t rank_index)
       : nodes_(graph.ranks[static_cast<size_t>(rank_index)]),
         arrivals_(match.arrivals[static_cast<size_t>(rank_index)]),
-        instances_(match.instances) {}
+        graph_(graph) {}
 
   [[nodiscard]] const ArrivalNode& Node(int64_t row) const { return nodes_[static_cast<size_t>(row)]; }
   [[nodiscard]] int64_t Previous(int64_t row) const { return Node(row).previous; }
@@ -27,7 +27,7 @@ class Walker {
       row = Previous(row);
       if (row < 0) return -1;
       const int64_t instance = Node(row).instance;
-      if (instance < 0 || Synchronises(instances_[static_cast<size_t>(instance)])) return instance;
+      if (instance < 0 || graph_.Ties(instance)) return instance;
     }
     return -1;
   }
@@ -78,7 +78,7 @@ class Walker {
 
   const std::vector<ArrivalNode>& nodes_;
   const std::vector<ArrivalOfRow>& arrivals_;
-  const std::vector<MatchedInstance>& instances_;
+  const ArrivalGraph& graph_;
 };
 
 // The walker of each member of an instance.

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -37,11 +38,61 @@ double BlocksOf(const LaunchShape& s) {
   return static_cast<double>(s.grid[0]) * static_cast<double>(s.grid[1]) * static_cast<double>(s.grid[2]);
 }
 
-RankKernels TotalsOf(const SourceData& source) {
-  RankKernels out;
-  const double scale = 1.0 / static_cast<double>(std::max<int64_t>(1, source.instance_count));
+bool IsCompute(const KernelRow& row) { return row.kind.category != Category::kCommunication && !row.is_rest; }
+
+// What a rank does in a step of its own.
+struct StepCounts {
+  double launches = 0;   // of compute
+  double instances = 0;  // records of collectives
+};
+
+std::optional<StepCounts> StepCountsOf(const SourceData& source) {
+  const auto steps =
+      std::count_if(source.steps.begin(), source.steps.end(), [](const StepRow& row) { return row.step != kNoStep; });
+  if (steps == 0) return std::nullopt;
+  StepCounts out;
   for (const KernelRow& row : source.kernels) {
-    if (row.kind.category == Category::kCommunication || row.is_rest) continue;
+    if (!IsCompute(row)) continue;
+    for (const auto& [slice, sketch] : row.slices) out.launches += static_cast<double>(sketch.count());
+  }
+  out.launches /= static_cast<double>(steps);
+  out.instances = static_cast<double>(source.instance_count) / static_cast<double>(steps);
+  return out;
+}
+
+// The instances that each rank took part in: its records; where a tracer lost many of them, what ranks of as many
+// launches a step recorded in as many steps. By rank index.
+std::vector<double> InstancesOf(const RunData& run, const RankResolution& ranks) {
+  constexpr double kAsManyLaunches = 0.02;
+  constexpr double kLostMany = 0.05;
+  std::vector<std::optional<StepCounts>> counts;
+  for (const ResolvedRank& rank : ranks.ranks) counts.push_back(StepCountsOf(run.sources[rank.source]));
+  std::vector<std::pair<double, double>> by_launches;  // launches, instances of a step
+  for (const std::optional<StepCounts>& of : counts) {
+    if (of) by_launches.emplace_back(of->launches, of->instances);
+  }
+  std::sort(by_launches.begin(), by_launches.end());
+  std::vector<double> out;
+  for (size_t r = 0; r < counts.size(); ++r) {
+    out.push_back(static_cast<double>(std::max<int64_t>(1, run.sources[ranks.ranks[r].source].instance_count)));
+    if (!counts[r] || counts[r]->instances <= 0) continue;
+    std::vector<double> peers;
+    const double least = counts[r]->launches * (1 - kAsManyLaunches);
+    for (auto at = std::lower_bound(by_launches.begin(), by_launches.end(), std::pair(least, 0.0));
+         at != by_launches.end() && at->first <= counts[r]->launches * (1 + kAsManyLaunches); ++at) {
+      peers.push_back(at->second);
+    }
+    const double usual = Median(std::move(peers));
+    if (counts[r]->instances < usual * (1 - kLostMany)) out.back() *= usual / counts[r]->instances;
+  }
+  return out;
+}
+
+RankKernels TotalsOf(const SourceData& source, double instances) {
+  RankKernels out;
+  const double scale = 1.0 / instances;
+  for (const KernelRow& row : source.kernels) {
+    if (!IsCompute(row)) continue;
     NameTotal& total = out[row.name];
     for (const auto& [slice, sketch] : row.slices) {
       const double launches = static_cast<double>(sketch.count()) * scale;
@@ -206,8 +257,9 @@ bool IsSameStage(const RankKernels& a, const RankKernels& b) {
 std::vector<int32_t> JobsOf(const RunData& run, const RankResolution& ranks) {
   std::vector<RankKernels> jobs;  // of the first rank of each
   std::vector<int32_t> out;
-  for (const ResolvedRank& rank : ranks.ranks) {
-    RankKernels own = TotalsOf(run.sources[rank.source]);
+  const std::vector<double> instances = InstancesOf(run, ranks);
+  for (size_t r = 0; r < ranks.ranks.size(); ++r) {
+    RankKernels own = TotalsOf(run.sources[ranks.ranks[r].source], instances[r]);
     const auto at = std::find_if(jobs.begin(), jobs.end(), [&](const RankKernels& job) { return IsSameJob(own, job); });
     out.push_back(static_cast<int32_t>(at - jobs.begin()));
     if (at == jobs.end()) jobs.push_back(std::move(own));
@@ -217,7 +269,10 @@ std::vector<int32_t> JobsOf(const RunData& run, const RankResolution& ranks) {
 
 KernelExcess CompareKernels(const RunData& run, const RankResolution& ranks, int32_t rank_index) {
   std::vector<RankKernels> all;
-  for (const ResolvedRank& rank : ranks.ranks) all.push_back(TotalsOf(run.sources[rank.source]));
+  const std::vector<double> instances = InstancesOf(run, ranks);
+  for (size_t r = 0; r < ranks.ranks.size(); ++r) {
+    all.push_back(TotalsOf(run.sources[ranks.ranks[r].source], instances[r]));
+  }
   const RankKernels& own = all[static_cast<size_t>(rank_index)];
   std::vector<const RankKernels*> same;
   std::vector<const RankKernels*> alike;

@@ -26,9 +26,18 @@ std::pair<int64_t, int64_t> MemberExtent(const SourceData& source, size_t first,
   return start == kNoTime ? std::pair<int64_t, int64_t>() : std::pair(start, end);
 }
 
+// Time between steps in which nothing was recorded: the profiler had stopped.
+int64_t PausesNs(const SourceData& source, size_t first, size_t last) {
+  int64_t sum = 0;
+  for (size_t i = first; i + 1 < last; ++i) {
+    sum += std::max<int64_t>(0, source.steps[i + 1].window_start_ns - source.steps[i].window_end_ns);
+  }
+  return sum;
+}
+
 int64_t MemberSpan(const SourceData& source, size_t first, size_t last) {
   const auto [start, end] = MemberExtent(source, first, last);
-  return end - start;
+  return std::max<int64_t>(0, end - start - PausesNs(source, first, last));
 }
 
 // What the rows tell, parts not yet made to tile.
@@ -88,7 +97,8 @@ int64_t SpanOfStretches(const SourceData& source, const Stretches& stretches) {
     if (end > reached_ns) span_ns += end - std::max(start, reached_ns);
     reached_ns = std::max(reached_ns, end);
   }
-  return span_ns;
+  for (const auto& [first, last] : stretches) span_ns -= PausesNs(source, first, last);
+  return std::max<int64_t>(0, span_ns);
 }
 
 IntervalMeasure MeasureByOverlaps(const SourceData& source, const Stretches& stretches,

@@ -39,6 +39,7 @@ struct JoinedRank {
   CommunicationWork work;
   int64_t confident_ns = 0;  // durations in confident instances, comparable or not
   int64_t lowest = 0;        // usable instances whose lowest rank it is
+  int64_t open_ns = 0;       // time in which it may have waited for a member without a record
   int64_t caused_ns = -1;    // waiting in usable instances that was certainly for it; -1: there is none
 };
 

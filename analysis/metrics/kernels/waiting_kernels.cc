@@ -79,4 +79,10 @@ std::optional<WaitingKernel> FindWaitingKernel(const FleetMeasures& measures, co
   return best;
 }
 
+std::optional<WaitingKernel> FindWaitingKernel(const Fleet& fleet, const FleetMeasures& measures) {
+  if (fleet.members.size() < kLeastRanks || fleet.Restricted()) return std::nullopt;
+  const absl::StatusOr<KernelSummary> kernels = ComputeKernels(fleet, GroupBy::kFull, StepFigures::kTotals);
+  return kernels.ok() ? FindWaitingKernel(measures, *kernels) : std::nullopt;
+}
+
 }  // namespace lockstep

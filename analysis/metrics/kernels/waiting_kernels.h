@@ -25,5 +25,7 @@ struct WaitingKernel {
 // The one with the largest excess; nullopt where none behaves so. `kernels`: grouped by full name, totals suffice.
 [[nodiscard]] std::optional<WaitingKernel> FindWaitingKernel(const FleetMeasures& measures,
                                                              const KernelSummary& kernels);
+// The same of a whole run: of a part of one the totals need not be those of the part.
+[[nodiscard]] std::optional<WaitingKernel> FindWaitingKernel(const Fleet& fleet, const FleetMeasures& measures);
 
 }  // namespace lockstep

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "analysis/base/saturating.h"
+
 namespace lockstep {
 
 AwaitedMembers::AwaitedMembers(const JoinedInstance& joined, bool all_pairs)
@@ -39,7 +41,9 @@ Awaited AwaitedMembers::ForOne(int32_t rank_index) const {
 }
 
 Awaited AwaitedMembers::ForSomebody(const MatchedMember& member) const {
-  const MatchedMember* latest = LastBefore(member.end_ns);
+  // Who seems to have started after its end may truly have started before it.
+  const MatchedMember* latest =
+      LastBefore(AddStopping(member.end_ns, std::max<int64_t>(0, joined_.instance.uncertainty_ns)));
   if (joined_.instance.lacking) return {nullptr, kNeverArrived, false};
   return {nullptr, latest == nullptr ? INT64_MIN : latest->start_ns, false};
 }

@@ -22,7 +22,7 @@ struct Awaited {
 
 class AwaitedMembers {
  public:
-  // Borrows the instance, which has two members or more, and whose `lacking` is filled.
+  // Borrows the instance, which has two members or more, and whose `lacking` and `uncertainty_ns` are filled.
   AwaitedMembers(const JoinedInstance& joined, bool all_pairs);
 
   [[nodiscard]] Awaited Of(const MatchedMember& member) const;

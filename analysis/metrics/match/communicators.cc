@@ -357,10 +357,13 @@ std::vector<CommunicatorPlan> PlanCommunicators(const RunData& run, const RankRe
 
 bool MayLackMembers(const CommunicatorPlan& plan, const RankResolution& ranks) {
   const bool told = plan.membership == Membership::kKnown && plan.info.size > 0;
-  if (told || ranks.missing_ranks.empty()) return false;
+  if (told || (ranks.missing_ranks.empty() && !ranks.some_without_device_rows)) return false;
   const auto members = static_cast<int32_t>(plan.ranks.size());
   const bool whole = plan.ranks.size() == ranks.ranks.size();
-  return whole || !ranks.world_size || members == 0 || *ranks.world_size % members != 0;
+  if (whole || !ranks.world_size || members == 0 || *ranks.world_size % members != 0) return true;
+  const auto rank_of = [&](int32_t index) { return ranks.ranks[static_cast<size_t>(index)].rank; };
+  const int32_t first = rank_of(plan.ranks.front());
+  return first % members != 0 || rank_of(plan.ranks.back()) - first != members - 1;
 }
 
 CommunicatorPlan WithComparableEnds(const CommunicatorPlan& plan, const std::vector<RankRows>& rows) {

@@ -148,7 +148,7 @@ void FillWaits(JoinedInstance& joined, bool all_pairs, const Extremes& extremes,
       ComparedWith sender(clock, *awaited.member);
       m.wait_uncertainty_ns = WaitUncertainty(m, *awaited.member, sender.UncertaintyOf(m));
     }
-    const bool only_one = !awaited.of_several || contenders == 1;
+    const bool only_one = !awaited.of_several || (contenders == 1 && awaited.member == extremes.last);
     m.awaits_certainly = m.awaits >= 0 && awaited.latest_ns != kNeverArrived && only_one &&
                          (awaited.of_several || m.wait_uncertainty_ns <= m.wait_ns);
   }
@@ -202,8 +202,8 @@ void FillMembership(JoinedInstance& joined, int32_t size, bool may_lack, const C
   MatchedInstance& instance = joined.instance;
   const auto count = static_cast<int32_t>(instance.members.size());
   const int32_t told = joined.receiver >= 0 ? 2 : size;
-  instance.complete = count == told;
   instance.lacking = count < told || (may_lack && joined.receiver < 0);
+  instance.complete = count == told && !instance.lacking;
   instance.shortest_duration_ns = INT64_MAX;
   for (const MatchedMember& m : instance.members) {
     instance.shortest_duration_ns = std::min(instance.shortest_duration_ns, m.end_ns - m.start_ns);

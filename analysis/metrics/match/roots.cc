@@ -10,14 +10,13 @@
 namespace lockstep {
 namespace {
 
-// So many instances must tell a root, and agree, before it is taken for that of those that do not.
-constexpr int64_t kLeastTelling = 3;
+constexpr int64_t kLeastTelling = 3;  // instances of a class that tell a rank to be root, before it is believed
 
 using InstanceClass = std::pair<CollectiveOp, int64_t>;  // operation, bytes
 
 bool Asks(const JoinedInstance& joined) {
   const MatchedInstance& instance = joined.instance;
-  return joined.root == kNoRoot && joined.receiver < 0 && instance.usable() &&
+  return joined.root == kNoRoot && joined.receiver < 0 && instance.usable() && !instance.lacking &&
          (ComesFromRoot(instance.op) || GoesToRoot(instance.op));
 }
 
@@ -44,22 +43,27 @@ LastTwo LastTwoOf(const MatchedInstance& instance) {
   return out;
 }
 
-// What the instances of one class tell about their root.
+// What the instances of one class tell about their roots.
 class RootsOfClass {
  public:
   explicit RootsOfClass(const ClockModel& clock) : clock_(clock) {}
 
-  void AddDurations(const MatchedInstance& instance) { least_ns_ = std::min(least_ns_, instance.shortest_duration_ns); }
-
-  // The root that the instance tells alone.
-  std::optional<int32_t> Add(const MatchedInstance& instance) {
-    return ComesFromRoot(instance.op) ? AddFromRoot(instance) : AddToRoot(instance);
+  // Who starts last waits for nobody: its duration is what the operation takes.
+  void AddDuration(const MatchedInstance& instance) {
+    const MatchedMember* last = LastTwoOf(instance).last;
+    takes_ns_ = std::max(takes_ns_, last->end_ns - last->start_ns);
   }
 
-  // That of all of them.
-  [[nodiscard]] std::optional<int32_t> Root() const {
-    if (telling_ < kLeastTelling || told_.size() != 1 || refuted_.count(*told_.begin()) > 0) return std::nullopt;
-    return *told_.begin();
+  // The root that the instance tells.
+  std::optional<int32_t> Add(const MatchedInstance& instance) {
+    const std::optional<int32_t> root = ComesFromRoot(instance.op) ? AddFromRoot(instance) : AddToRoot(instance);
+    if (root) ++told_[*root];
+    return root;
+  }
+
+  [[nodiscard]] bool Believes(int32_t root) const {
+    const auto at = told_.find(root);
+    return at != told_.end() && at->second >= kLeastTelling && refuted_.count(root) == 0;
   }
 
  private:
@@ -74,7 +78,7 @@ class RootsOfClass {
       return std::nullopt;
     }
     const int64_t late_ns = last->start_ns - second->start_ns - Between(clock_, *second, *last);
-    return late_ns > least_ns_ ? std::optional(Told(last->rank_index)) : std::nullopt;
+    return late_ns > takes_ns_ ? std::optional(last->rank_index) : std::nullopt;
   }
 
   // Whoever ended before the last one started got nothing from it. Of two that did not, the other one waited if it
@@ -83,25 +87,22 @@ class RootsOfClass {
     const MatchedMember* last = LastTwoOf(instance).last;
     const MatchedMember* other = nullptr;
     for (const MatchedMember& m : instance.members) {
-      if (&m == last || m.end_ns + Between(clock_, m, *last) < last->start_ns) continue;
+      if (&m == last) continue;
+      if (m.end_ns + Between(clock_, m, *last) < last->start_ns) {
+        refuted_.insert(m.rank_index);
+        continue;
+      }
       if (other != nullptr) return std::nullopt;
       other = &m;
     }
-    if (other == nullptr) return Told(last->rank_index);
+    if (other == nullptr) return last->rank_index;
     const int64_t early_ns = last->start_ns - other->start_ns - Between(clock_, *other, *last);
-    return early_ns > least_ns_ ? std::optional(Told(other->rank_index)) : std::nullopt;
-  }
-
-  int32_t Told(int32_t rank_index) {
-    told_.insert(rank_index);
-    ++telling_;
-    return rank_index;
+    return early_ns > takes_ns_ ? std::optional(other->rank_index) : std::nullopt;
   }
 
   const ClockModel& clock_;
-  int64_t least_ns_ = INT64_MAX;
-  int64_t telling_ = 0;
-  std::set<int32_t> told_;
+  int64_t takes_ns_ = 0;
+  std::map<int32_t, int64_t> told_;  // how often each rank is
   std::set<int32_t> refuted_;
 };
 
@@ -111,16 +112,17 @@ void InferRoots(const ClockModel& clock, std::vector<JoinedInstance>& joined) {
   std::map<InstanceClass, RootsOfClass> classes;
   for (const JoinedInstance& j : joined) {
     if (!Asks(j)) continue;
-    classes.try_emplace({j.instance.op, j.instance.bytes}, clock).first->second.AddDurations(j.instance);
+    classes.try_emplace({j.instance.op, j.instance.bytes}, clock).first->second.AddDuration(j.instance);
   }
   if (classes.empty()) return;
-  std::vector<std::pair<JoinedInstance*, std::optional<int32_t>>> asked;
+  std::vector<std::pair<JoinedInstance*, int32_t>> told;
   for (JoinedInstance& j : joined) {
-    if (Asks(j)) asked.emplace_back(&j, classes.at({j.instance.op, j.instance.bytes}).Add(j.instance));
+    if (!Asks(j)) continue;
+    const auto root = classes.at({j.instance.op, j.instance.bytes}).Add(j.instance);
+    if (root) told.emplace_back(&j, *root);
   }
-  for (auto& [j, own] : asked) {
-    const std::optional<int32_t> of_class = classes.at({j->instance.op, j->instance.bytes}).Root();
-    j->root = of_class ? *of_class : own.value_or(kNoRoot);
+  for (auto& [j, root] : told) {
+    if (classes.at({j->instance.op, j->instance.bytes}).Believes(root)) j->root = root;
   }
 }
 

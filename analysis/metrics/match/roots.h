@@ -2,8 +2,10 @@
 //
 // Of a broadcast: who starts last, later after the second last one than the operation takes, and before whom nobody
 // ended all the same, is the one the others waited for; who starts after another one has ended is not. Of a reduce: the
-// root is the only member that never ends before the last one has started. A class of instances (operation, bytes) has
-// one root if all that tell agree; where they do not, each that tells has its own. METRICS.md "Arrivals". Pure.
+// root is the only member that does not end before the last one has started although it would have been done. How long
+// the operation takes is the longest that a last starter of its class (operation, bytes) needed. An instance tells its
+// root only if its class does so for that rank several times and never tells the contrary, and only where all members
+// have a record. What is told of one instance says nothing of another one. METRICS.md "Instances, skew". Pure.
 #pragma once
 
 #include <vector>
@@ -13,8 +15,8 @@
 
 namespace lockstep {
 
-// `joined`: the instances of one communicator, aligned, with `comparable` filled. Sets JoinedInstance::root where it is
-// kNoRoot and can be told.
+// `joined`: instances of one communicator, aligned, with `comparable` and `lacking` filled. Sets JoinedInstance::root
+// where it is kNoRoot and can be told.
 void InferRoots(const ClockModel& clock, std::vector<JoinedInstance>& joined);
 
 }  // namespace lockstep

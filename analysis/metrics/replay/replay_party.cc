@@ -96,7 +96,13 @@ void AddRankToParty(const ArrivalGraph& source, const ReplayGraph& graph, size_t
     if (last < 0 || node.end_ns > graph.node(last).end_ns) last = static_cast<int32_t>(n);
   }
   if (last < 0) return;
-  const int64_t covered_ns = graph.node(last).end_ns - first_start_ns;
+  int64_t covered_ns = graph.node(last).end_ns - first_start_ns;
+  if (rank < source.pauses.size()) {
+    for (const auto& [begin, end] : source.pauses[rank]) {
+      const bool inside = begin >= first_start_ns && end <= graph.node(last).end_ns;
+      if (inside) covered_ns -= end - begin;
+    }
+  }
   const double steps = StepsOf(source.ranks[rank], range);
   party.last.push_back(last);
   party.covered_ns += covered_ns;

@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include "analysis/metrics/run/activity_window.h"
 #include "analysis/stats/sketch.h"
@@ -17,10 +18,10 @@ using ProcessKey = std::tuple<std::string, std::string, std::string, int64_t>;
 
 ProcessKey ProcessKeyOf(const SourceContext& c) { return {c.host, c.path, c.session, c.pid}; }
 
-// The busier device; ties go to the one with more copies, then to the lower ordinal.
+// The busier device, one with collectives first; ties go to the one with more copies, then to the lower ordinal.
 bool IsBusier(const SourceContext& a, const SourceContext& b) {
   const auto weight = [](const SourceContext& c) {
-    return std::tuple(c.kernel_time_ns, c.memcpys + c.memsets, -int64_t{c.device});
+    return std::tuple(c.collectives > 0, c.kernel_time_ns, c.memcpys + c.memsets, -int64_t{c.device});
   };
   return weight(a) > weight(b);
 }
@@ -71,8 +72,14 @@ void PlaceProcess(const RunData& run, const std::vector<size_t>& sources, bool a
 }  // namespace
 
 std::vector<DevicePlace> PlaceDevices(const RunData& run, const AnalysisOptions& options) {
-  std::map<ProcessKey, std::vector<size_t>> processes;
-  for (size_t s = 0; s < run.sources.size(); ++s) processes[ProcessKeyOf(run.sources[s].context)].push_back(s);
+  // A device that occurs twice is of two processes, as of containers whose files and processes have the same names.
+  std::map<std::pair<ProcessKey, int32_t>, size_t> occurrences;
+  std::map<std::pair<ProcessKey, size_t>, std::vector<size_t>> processes;
+  for (size_t s = 0; s < run.sources.size(); ++s) {
+    const SourceContext& c = run.sources[s].context;
+    const ProcessKey key = ProcessKeyOf(c);
+    processes[{key, occurrences[{key, c.device}]++}].push_back(s);
+  }
   const auto with_rows = std::count_if(run.sources.begin(), run.sources.end(),
                                        [](const SourceData& source) { return HasDeviceRows(source.context); });
   const bool all_are_ranks = options.expected_ranks > 0 && with_rows == options.expected_ranks;

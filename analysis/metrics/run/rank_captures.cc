@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 #include <set>
 #include <string>
@@ -139,7 +140,40 @@ void RefuseAll(const std::vector<size_t>& sources, int32_t rank, const std::stri
   for (const size_t s : sources) choice.refused.push_back({s, rank, DropReason::kDuplicateRank, detail});
 }
 
+bool IsCut(const RunData& run, size_t source) {
+  const std::string& path = run.sources[source].context.path;
+  return std::any_of(run.files.begin(), run.files.end(),
+                     [&](const FileNote& file) { return file.path == path && file.status == "partial"; });
+}
+
+// Of several sources the only one whose file was read to its end, if the others can be cut copies of it.
+std::optional<size_t> OnlyWhole(const RunData& run, const std::vector<size_t>& sources) {
+  constexpr int64_t kTogetherNs = 1'000'000;
+  std::optional<size_t> whole;
+  for (const size_t source : sources) {
+    if (IsCut(run, source)) continue;
+    if (whole) return std::nullopt;
+    whole = source;
+  }
+  if (!whole) return std::nullopt;
+  const SourceContext& c = run.sources[*whole].context;
+  const bool can_be_copies = std::all_of(sources.begin(), sources.end(), [&](size_t source) {
+    const SourceContext& other = run.sources[source].context;
+    return other.device == c.device && other.kernels <= c.kernels && other.kernel_time_ns <= c.kernel_time_ns &&
+           std::abs(other.first_start_ns - c.first_start_ns) <= kTogetherNs;
+  });
+  return can_be_copies ? whole : std::nullopt;
+}
+
 void Keep(const RunData& run, int32_t rank, const Cluster& cluster, int32_t capture, ChosenCaptures& choice) {
+  if (const std::optional<size_t> whole = cluster.sources.size() > 1 ? OnlyWhole(run, cluster.sources) : std::nullopt) {
+    choice.kept.push_back({*whole, rank, capture});
+    choice.least_duplicates = 1;
+    for (const size_t source : cluster.sources) {
+      if (source != *whole) choice.left_out.push_back({source, "it is a cut copy of a trace that is analysed"});
+    }
+    return;
+  }
   const auto duplicates = static_cast<int32_t>(cluster.sources.size());
   choice.most_duplicates = std::max(choice.most_duplicates, duplicates);
   choice.least_duplicates =

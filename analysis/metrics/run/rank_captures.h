@@ -23,6 +23,7 @@ struct ChosenCaptures {
     int32_t capture = 0;
   };
   std::vector<Kept> kept;
+  std::vector<LeftOutSource> left_out;
   std::vector<RefusedSource> refused;   // duplicates, and ranks without the capture that was asked for
   std::optional<RunCaptures> captures;  // set if the run has several
   int32_t most_duplicates = 1;          // sources of one rank at one time, at most,

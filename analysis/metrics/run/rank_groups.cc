@@ -118,6 +118,17 @@ void Place(std::vector<Group>& groups, const Unit& unit, size_t number, int clus
 
 std::string JoinNumbers(const std::vector<int32_t>& numbers) { return fmt::format("{}", fmt::join(numbers, ", ")); }
 
+// Ranks of one run take part in about as many, stages of a pipeline in up to twice as many.
+bool HaveAsManyCollectives(const RunData& run, const std::vector<GroupCandidate>& candidates) {
+  int64_t least = INT64_MAX;
+  int64_t most = 0;
+  for (const GroupCandidate& c : candidates) {
+    least = std::min(least, run.sources[c.source].context.collectives);
+    most = std::max(most, run.sources[c.source].context.collectives);
+  }
+  return most <= 2 * least;
+}
+
 }  // namespace
 
 std::vector<int32_t> ClaimedWorldSizes(const RunData& run, const std::vector<GroupCandidate>& candidates) {
@@ -157,7 +168,7 @@ bool ComplementEachOther(const RunData& run, const std::vector<GroupCandidate>& 
   for (const GroupCandidate& c : candidates) {
     if (!c.rank || !WorldOf(run.sources[c.source].context) || !ranks.insert(*c.rank).second) return false;
   }
-  return worlds.size() == 1 && std::cmp_equal(worlds.front(), ranks.size());
+  return worlds.size() == 1 && std::cmp_equal(worlds.front(), ranks.size()) && HaveAsManyCollectives(run, candidates);
 }
 
 std::string NoCommonTime(const RunData& run, const std::vector<GroupCandidate>& candidates) {
@@ -170,6 +181,19 @@ std::string NoCommonTime(const RunData& run, const std::vector<GroupCandidate>& 
       "the traces share no common time (they fall into {} windows more than a second apart), and they do not say that "
       "together they are all ranks of one run; if they are, --one-run joins them whatever their clocks say",
       last + 1);
+}
+
+int64_t LargestGapNs(const RunData& run, const std::vector<GroupCandidate>& candidates) {
+  std::vector<Unit> units = MakeUnits(run, candidates);
+  std::erase_if(units, [](const Unit& unit) { return !unit.window.anchored; });
+  std::sort(units.begin(), units.end(),
+            [](const Unit& a, const Unit& b) { return a.window.start_ns < b.window.start_ns; });
+  int64_t largest = 0;
+  for (size_t i = 1; i < units.size(); ++i) {
+    units[i].window.end_ns = std::max(units[i].window.end_ns, units[i - 1].window.end_ns);
+    largest = std::max(largest, units[i].window.start_ns - units[i - 1].window.end_ns);
+  }
+  return largest;
 }
 
 std::vector<std::vector<size_t>> GroupSources(const RunData& run, const std::vector<GroupCandidate>& candidates) {

@@ -37,6 +37,9 @@ struct GroupCandidate {
 // second apart (clocks of hosts are claims, never better than that). Empty if they form one.
 [[nodiscard]] std::string NoCommonTime(const RunData& run, const std::vector<GroupCandidate>& candidates);
 
+// The longest time between windows during which no candidate is active; 0 if they form one cluster.
+[[nodiscard]] int64_t LargestGapNs(const RunData& run, const std::vector<GroupCandidate>& candidates);
+
 // Groups of sources that can be one run: whole files, overlapping in time, agreeing in world size, no rank twice.
 // Ordered by the natural order of their first path.
 [[nodiscard]] std::vector<std::vector<size_t>> GroupSources(const RunData& run,

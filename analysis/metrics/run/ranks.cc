@@ -115,15 +115,19 @@ std::vector<GroupCandidate> WithoutCopies(const RunData& run, const std::vector<
 std::vector<GroupCandidate> WithoutHostOnly(const RunData& run, const std::vector<GroupCandidate>& candidates,
                                             RankResolution& out) {
   std::set<int32_t> on_devices;
+  int64_t most_calls = 0;
   bool any = false;
   for (const GroupCandidate& c : candidates) {
     if (!HasDeviceRows(run.sources[c.source].context)) continue;
     any = true;
+    most_calls = std::max(most_calls, run.sources[c.source].context.api_rows);
     if (c.rank) on_devices.insert(*c.rank);
   }
   std::vector<GroupCandidate> rest;
   for (const GroupCandidate& c : candidates) {
-    const bool needed = c.rank && on_devices.count(*c.rank) == 0;
+    // Who calls the device as often as the ranks do is one of them, whose device rows were lost.
+    const int64_t calls = run.sources[c.source].context.api_rows;
+    const bool needed = c.rank ? on_devices.count(*c.rank) == 0 : calls > 0 && 2 * calls >= most_calls;
     if (!any || needed || HasDeviceRows(run.sources[c.source].context)) {
       rest.push_back(c);
     } else {
@@ -163,6 +167,7 @@ Selection SelectCaptures(const RunData& run, const std::vector<GroupCandidate>& 
     selection.active.push_back({kept.source, kept.rank, kept.capture});
   }
   out.refused.insert(out.refused.end(), choice.refused.begin(), choice.refused.end());
+  out.left_out.insert(out.left_out.end(), choice.left_out.begin(), choice.left_out.end());
   out.captures = std::move(choice.captures);
   selection.repeated = out.captures.has_value();
   selection.replicated = choice.least_duplicates > 1 && choice.least_duplicates == choice.most_duplicates;
@@ -192,13 +197,18 @@ void AssumeRanks(const RunData& run, Selection& selection, RankResolution& out) 
   out.assumed = static_cast<int32_t>(unclaimed.size());
 }
 
-void FillMissing(const AnalysisOptions& options, RankResolution& out) {
+void FillMissing(const AnalysisOptions& options, const Selection& selection, RankResolution& out) {
   const int32_t expected = out.world_size ? *out.world_size : std::min(options.expected_ranks, kMaxWorldSize);
   size_t at = 0;
   for (int32_t rank = 0; rank < expected; ++rank) {
     while (at < out.ranks.size() && out.ranks[at].rank < rank) ++at;
     if (at == out.ranks.size() || out.ranks[at].rank != rank) out.missing_ranks.push_back(rank);
   }
+  // Ranks that some trace is of, but none that is analysed.
+  std::set<int32_t> missing(out.missing_ranks.begin(), out.missing_ranks.end());
+  missing.insert(selection.taken.begin(), selection.taken.end());
+  for (const ResolvedRank& rank : out.ranks) missing.erase(rank.rank);
+  out.missing_ranks.assign(missing.begin(), missing.end());
 }
 
 void FillRanks(const RunData& run, const Selection& selection, const Claims& claims, RankResolution& out) {
@@ -211,6 +221,7 @@ void FillRanks(const RunData& run, const Selection& selection, const Claims& cla
     r.host = c.host;
     r.host_source = c.host.empty() ? HostSource::kUnknown : c.host_source;
     r.capture = a.capture;
+    out.some_without_device_rows = out.some_without_device_rows || !HasDeviceRows(c);
     out.ranks.push_back(std::move(r));
   }
   std::sort(out.ranks.begin(), out.ranks.end(),
@@ -244,13 +255,16 @@ RankResolution ResolveRanks(const RunData& run, const AnalysisOptions& options) 
   if (selection.replicated && SplitIntoRuns(run, candidates, EveryRankRepeats(run, candidates), out)) return out;
   std::vector<GroupCandidate> active;
   for (const Active& a : selection.active) active.push_back({a.source, a.rank});
-  if (!selection.repeated && !ComplementEachOther(run, active, options) &&
-      SplitIntoRuns(run, active, NoCommonTime(run, active), out)) {
-    return out;
+  if (const std::string apart = NoCommonTime(run, active); !selection.repeated && !apart.empty()) {
+    if (!ComplementEachOther(run, active, options)) {
+      if (SplitIntoRuns(run, active, apart, out)) return out;
+    } else {
+      out.clocks_apart_ns = LargestGapNs(run, active);
+    }
   }
   AssumeRanks(run, selection, out);
   FillRanks(run, selection, claims, out);
-  FillMissing(options, out);
+  FillMissing(options, selection, out);
   return out;
 }
 

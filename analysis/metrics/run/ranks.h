@@ -59,7 +59,12 @@ struct RankResolution {
   std::vector<LeftOutSource> left_out;
   std::optional<RunCaptures> captures;  // set if the run has several
   std::optional<int32_t> world_size;
-  std::vector<int32_t> missing_ranks;
+  std::vector<int32_t>
+      missing_ranks;  // of the world, or of which there are traces but none that is analysed; ascending
+  bool some_without_device_rows = false;  // of `ranks`: what they did, and with whom, is not known
+  // More than 0: the windows of the traces lie so far apart, and they are one run only because together they are all
+  // ranks of their world, or because the person says so.
+  int64_t clocks_apart_ns = 0;
   int32_t assumed = 0;
   // More than one group: these files are several runs (contradicting world sizes, no common time, ...): nothing is
   // analysed, exit 2. Each group lists sources.

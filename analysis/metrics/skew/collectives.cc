@@ -159,18 +159,53 @@ CollectiveVerdict VerdictOf(const CollectiveRowResult& row) {
   return low > 0.1 && high < 0.7 ? CollectiveVerdict::kMixed : CollectiveVerdict::kInconclusive;
 }
 
-// Transfers of low-skew instances of equal size, whatever their communicator.
+// Transfers of low-skew instances of equal size, by communicator.
 using SizeKey = std::tuple<CollectiveOp, DataType, int64_t, CollectiveLibrary, int32_t>;
-using Baselines = std::map<SizeKey, Sketch>;
+using Baselines = std::map<SizeKey, std::map<uint32_t, Sketch>>;
 
 SizeKey SizeKeyOf(const CollectiveRowResult& row, int32_t members) {
   return {row.op, row.dtype, row.bytes, row.library, members};
 }
 
-void CompareWithBaseline(const Baselines& baselines, int32_t members, CollectiveRowResult& row) {
-  const auto baseline = baselines.find(SizeKeyOf(row, members));
-  if (row.bytes == kUnknownBytes || baseline == baselines.end() || baseline->second.count() < kMinInstances) return;
-  row.transfer_baseline_ns = baseline->second.Quantile(0.5)->value;
+// What the transfers of a size usually take in each communicator that has enough of them.
+struct Usual {
+  std::vector<int64_t> ascending_ns;
+  std::map<uint32_t, size_t> place;  // of each communicator among them
+
+  // The lower median of the others, of which a slow one is no part; its own where there is no other.
+  [[nodiscard]] std::optional<int64_t> WithoutOwn(uint32_t communicator) const {
+    const auto own = place.find(communicator);
+    const size_t others = ascending_ns.size() - (own == place.end() ? 0 : 1);
+    if (ascending_ns.empty()) return std::nullopt;
+    if (others == 0) return ascending_ns.front();
+    const size_t middle = (others - 1) / 2;
+    return ascending_ns[own != place.end() && own->second <= middle ? middle + 1 : middle];
+  }
+};
+
+std::map<SizeKey, Usual> UsualOf(const Baselines& baselines) {
+  std::map<SizeKey, Usual> out;
+  for (const auto& [key, by_communicator] : baselines) {
+    std::vector<std::pair<int64_t, uint32_t>> medians;
+    for (const auto& [communicator, transfers] : by_communicator) {
+      if (transfers.count() >= kMinInstances) medians.emplace_back(transfers.Quantile(0.5)->value, communicator);
+    }
+    std::sort(medians.begin(), medians.end());
+    Usual& usual = out[key];
+    for (const auto& [ns, communicator] : medians) {
+      usual.place.emplace(communicator, usual.ascending_ns.size());
+      usual.ascending_ns.push_back(ns);
+    }
+  }
+  return out;
+}
+
+void CompareWithBaseline(const std::map<SizeKey, Usual>& usual, int32_t members, CollectiveRowResult& row) {
+  const auto of_size = usual.find(SizeKeyOf(row, members));
+  if (row.bytes == kUnknownBytes || of_size == usual.end()) return;
+  const std::optional<int64_t> baseline = of_size->second.WithoutOwn(row.communicator);
+  if (!baseline) return;
+  row.transfer_baseline_ns = *baseline;
   const auto median = row.transfer_ns.empty() ? std::nullopt : row.transfer_ns.Quantile(0.5);
   if (!median || *row.transfer_baseline_ns <= 0) return;
   row.transfer_excess = static_cast<double>(median->value) / static_cast<double>(*row.transfer_baseline_ns) - 1;
@@ -248,15 +283,17 @@ void CollectivesSum::Add(const MatchedInstance& instance) {
   std::tie(row.communicator, row.op, row.dtype, row.bytes, row.library) = KeyOf(instance);
   AddInstance(instance, work);
   if (instance.usable() && IsLowSkew(instance)) {
-    work_->baselines[SizeKeyOf(row, static_cast<int32_t>(instance.members.size()))].Add(instance.transfer_ns);
+    const SizeKey key = SizeKeyOf(row, static_cast<int32_t>(instance.members.size()));
+    work_->baselines[key][row.communicator].Add(instance.transfer_ns);
   }
 }
 
 std::vector<CollectiveRowResult> CollectivesSum::Finish(const std::vector<Communicator>& communicators) {
   std::vector<CollectiveRowResult> out;
+  const std::map<SizeKey, Usual> usual = UsualOf(work_->baselines);
   for (auto& [key, work] : work_->rows) {
     out.push_back(ResultOf(std::move(work)));
-    CompareWithBaseline(work_->baselines, communicators[out.back().communicator].size, out.back());
+    CompareWithBaseline(usual, communicators[out.back().communicator].size, out.back());
   }
   std::stable_sort(out.begin(), out.end(), [](const CollectiveRowResult& a, const CollectiveRowResult& b) {
     return a.wait_total_ns > b.wait_total_ns;

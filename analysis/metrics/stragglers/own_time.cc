@@ -132,7 +132,7 @@ class OwnTimeSums::Meter {
     for (int hop = 0; hop < kMaxHops; ++hop) {
       const ArrivalNode& before = rows[static_cast<size_t>(at->previous)];
       if (before.instance < 0) return out;
-      if (Synchronises(chapter_.match.instances[static_cast<size_t>(before.instance)])) {
+      if (graph_.Ties(before.instance)) {
         out.instance = before.instance;
         return out;
       }

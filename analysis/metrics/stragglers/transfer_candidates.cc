@@ -37,6 +37,17 @@ struct TransferSeries {
   double deviations_ns = 0;       // sum of the instances' clock standard deviations
 };
 
+// Who came early has sent while it waited: a transfer takes between what follows the last arrival, and that and the
+// spread of the arrivals. What two such intervals differ by in any case.
+struct TransferRange {
+  double least_ns = 0;
+  double most_ns = 0;
+};
+double SureDifference(const TransferRange& a, const TransferRange& b) {
+  if (a.least_ns > b.most_ns) return a.least_ns - b.most_ns;
+  return std::min(0.0, a.most_ns - b.least_ns);
+}
+
 class TransferComparison {
  public:
   explicit TransferComparison(const CandidateInput& input) : input_(input), shapes_(input.match.communicators.size()) {
@@ -94,10 +105,12 @@ class TransferComparison {
   void AddUnit(const std::map<uint32_t, std::vector<TransferSum>>& communicators, size_t unit,
                std::map<uint32_t, TransferSeries>& out) const {
     double means = 0;
+    double spreads = 0;
     double count = 0;
     for (const auto& [communicator, units] : communicators) {
       if (units[unit].count == 0) continue;
       means += units[unit].ns / units[unit].count;
+      spreads += units[unit].spread_ns / units[unit].count;
       ++count;
     }
     if (count < 2) return;
@@ -108,7 +121,10 @@ class TransferComparison {
       series.excess_ns.resize(input_.units.count, std::numeric_limits<double>::quiet_NaN());
       double& excess = series.excess_ns[unit];
       if (std::isnan(excess)) excess = 0;
-      excess += units[unit].count * (mean - (means - mean) / (count - 1));
+      const double spread = units[unit].spread_ns / units[unit].count;
+      const double others = (means - mean) / (count - 1);
+      excess += units[unit].count *
+                SureDifference({mean, mean + spread}, {others, others + (spreads - spread) / (count - 1)});
       series.instances += units[unit].count;
     }
   }

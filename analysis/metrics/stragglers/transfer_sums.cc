@@ -29,6 +29,7 @@ void TransferSums::Add(const Chapter& chapter, const ArrivalGraph& graph, UnitNu
     std::vector<TransferSum>& units = sums[{instance.communicator, instance.op, instance.bytes}];
     if (units.size() <= static_cast<size_t>(unit)) units.resize(static_cast<size_t>(unit) + 1);
     units[static_cast<size_t>(unit)].ns += static_cast<double>(instance.transfer_ns);
+    units[static_cast<size_t>(unit)].spread_ns += static_cast<double>(instance.spread_ns);
     ++units[static_cast<size_t>(unit)].count;
     deviations_ns[instance.communicator] += static_cast<double>(std::max<int64_t>(0, instance.uncertainty_ns)) / 1.96;
     ++instances[instance.communicator];

@@ -13,7 +13,8 @@
 namespace lockstep {
 
 struct TransferSum {
-  double ns = 0;
+  double ns = 0;         // after the last arrivals
+  double spread_ns = 0;  // of the arrivals
   double count = 0;
 };
 

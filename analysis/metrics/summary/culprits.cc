@@ -48,6 +48,7 @@ Culprit FromStraggler(const Straggler& straggler, const std::vector<size_t>& mem
     worst = rank.worst_ns;
     culprit.worst_start_ns = rank.worst_start_ns;
   }
+  culprit.stretch_ns = StretchOf(waiting.by_member[culprit.member], waiting);
   culprit.caused_wait_ns =
       blame != nullptr ? BlameOn(*blame, straggler.rank_indices, straggler.communicators).wait_ns : caused;
   culprit.share_of_wait = Share(culprit.caused_wait_ns, blame != nullptr ? blame->total_wait_ns : waiting.wait_ns);
@@ -107,6 +108,20 @@ bool MovesMore(const Culprit& culprit, const Fleet& fleet, const FleetMeasures& 
   }
   const double excess = own(culprit.member) - sum / others;
   return excess * others >= kExplains * static_cast<double>(culprit.caused_wait_ns);
+}
+
+// What made it late may have been its own waiting for members without a record.
+void DoubtWhereOpen(const Fleet& fleet, const FleetMeasures& measures, Culprit& culprit) {
+  int64_t open_ns = 0;
+  for (size_t member = 0; member < fleet.members.size(); ++member) {
+    const auto index = static_cast<int64_t>(fleet.members[member].index);
+    const bool of_it =
+        culprit.straggler != nullptr ? Holds(culprit.straggler->rank_indices, index) : member == culprit.member;
+    if (of_it) open_ns += measures.joined.ranks[static_cast<size_t>(index)].open_ns;
+  }
+  if (open_ns < culprit.caused_wait_ns) return;
+  culprit.open = true;
+  culprit.confidence = std::min(culprit.confidence, kContradicted);
 }
 
 // What mending it saves of a step: as replayed, else what the others wait for it each. Not known: nothing.
@@ -180,6 +195,7 @@ void NameCulprits(const Fleet& fleet, const FleetMeasures& measures, const Strag
     }
     named.push_back(culprit);
   }
+  for (Culprit& culprit : named) DoubtWhereOpen(fleet, measures, culprit);
   std::stable_sort(named.begin(), named.end(),
                    [&](const Culprit& a, const Culprit& b) { return SavingOf(a, measures) > SavingOf(b, measures); });
   if (named.size() > kMaxCulprits) named.resize(kMaxCulprits);

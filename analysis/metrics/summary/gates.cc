@@ -24,6 +24,7 @@ struct GateInput {
   const Fleet& fleet;
   const FleetMeasures& measures;
   const std::vector<FileNote>& files;
+  const std::optional<WaitingKernel>& waiting_kernel;
 };
 
 Gate Good(std::string detail) { return {"", true, std::move(detail), ""}; }
@@ -33,10 +34,13 @@ Gate Bad(std::string detail, std::string fix) { return {"", false, std::move(det
 // "3, 5, 7 and 12 more"
 template <typename Items>
 std::string List(const Items& items) {
+  constexpr size_t kMostBytes = 1'200;
   std::string text;
   size_t listed = 0;
   for (const auto& item : items) {
-    if (listed == kMaxListed) return fmt::format("{} and {} more", text, items.size() - kMaxListed);
+    if (listed == kMaxListed || text.size() > kMostBytes) {
+      return fmt::format("{} and {} more", text, items.size() - listed);
+    }
     text += fmt::format("{}{}", listed++ == 0 ? "" : ", ", item);
   }
   return text;
@@ -213,6 +217,13 @@ Gate CompleteRanks(const GateInput& in) {
     return Bad(fmt::format("no trace of rank {}{}", List(missing), Contradiction(in.fleet)),
                "add the missing ranks' traces: without them it cannot be said who makes whom wait");
   }
+  for (const Communicator& communicator : communicators) {
+    const size_t here = communicator.members.empty() ? present : communicator.members.size();
+    if (std::cmp_less_equal(communicator.size, here)) continue;
+    return Bad(fmt::format("group {} has {} members, and there are traces of {} ranks", communicator.id,
+                           communicator.size, present),
+               "add the other ranks' traces: without them it cannot be said who makes whom wait");
+  }
   if (!known && expected < 0) return NotApplicable("no trace says how many ranks there are");
   return Good(fmt::format("all {} ranks are present", present));
 }
@@ -244,6 +255,27 @@ Gate Matching(const GateInput& in) {
       detail,
       "capture process groups (torch 2.4 or later, or NCCL 2.25 or later exported with --include-blobs=true) or, "
       "better, sequence numbers (torch 2.12 or later); and add missing ranks");
+}
+
+// More of the time may be waiting than is known to be: who makes whom wait is not told by it.
+Gate WaitingTold(const GateInput& in) {
+  constexpr double kMuch = 0.03;
+  const std::optional<TimeShare> share = ComputeTimeShare(in.measures);
+  if (in.fleet.members.size() < 2) return NotApplicable("one rank alone");
+  if (!share) return NotApplicable("no device activity that all ranks have");
+  if (in.fleet.options.time_ns) return NotApplicable("not asked of a stretch of time");
+  const double in_kernel = in.waiting_kernel ? Share(in.waiting_kernel->excess_ns, in.measures.RankTime()) : 0;
+  if (in_kernel >= kMuch && in_kernel > share->exposed_wait) {
+    return Bad(fmt::format("kernel {:.60} looks like communication that is not known as such", in.waiting_kernel->name),
+               "analyse the files with --families FILE and in it a line: communication, NAME");
+  }
+  const std::string detail =
+      fmt::format("{:.3g} % of the time is communication of which it cannot be told whether the ranks wait",
+                  100 * share->exposed_unresolved);
+  if (share->exposed_unresolved < kMuch || share->exposed_unresolved <= share->exposed_wait) return Good(detail);
+  return Bad(detail,
+             "give the traces of all ranks, with roots, peers and process groups (torch 2.4 or later, or NCCL 2.25 or "
+             "later exported with --include-blobs=true)");
 }
 
 // On both sides, everywhere.
@@ -381,6 +413,7 @@ constexpr NamedGate kGates[] = {
     {"complete_ranks", CompleteRanks},
     {"common_window", CommonWindowShared},
     {"matching", Matching},
+    {"waiting_told", WaitingTold},
     {"clock", Clock},
     {"steps_found", StepsFound},
     {"decode_pure", DecodePure},
@@ -406,8 +439,9 @@ const std::vector<std::string_view>& GateNames() {
   return names;
 }
 
-std::vector<Gate> CheckGates(const Fleet& fleet, const FleetMeasures& measures, const std::vector<FileNote>& files) {
-  const GateInput input{fleet, measures, files};
+std::vector<Gate> CheckGates(const Fleet& fleet, const FleetMeasures& measures, const std::vector<FileNote>& files,
+                             const std::optional<WaitingKernel>& waiting_kernel) {
+  const GateInput input{fleet, measures, files, waiting_kernel};
   std::vector<Gate> gates;
   for (const NamedGate& named : kGates) {
     Gate gate = named.check(input);

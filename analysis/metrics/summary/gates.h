@@ -8,6 +8,7 @@
 namespace lockstep {
 
 [[nodiscard]] std::vector<Gate> CheckGates(const Fleet& fleet, const FleetMeasures& measures,
-                                           const std::vector<FileNote>& files);
+                                           const std::vector<FileNote>& files,
+                                           const std::optional<WaitingKernel>& waiting_kernel);
 
 }  // namespace lockstep

@@ -56,7 +56,8 @@ Quality ComputeQuality(const Fleet& fleet, const FleetMeasures& measures) {
   }
   CountMatching(fleet, quality.ranks);
   quality.files = Files(fleet);
-  quality.gates = CheckGates(fleet, measures, quality.files);
+  quality.waiting_kernel = FindWaitingKernel(fleet, measures);
+  quality.gates = CheckGates(fleet, measures, quality.files, quality.waiting_kernel);
   return quality;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analysis/metrics/fleet/fleet_measures.h"
+#include "analysis/metrics/kernels/waiting_kernels.h"
 
 namespace lockstep {
 
@@ -25,7 +26,8 @@ struct CountersOfRank {
 };
 
 struct Quality {
-  std::vector<Gate> gates;  // in the order of the interface
+  std::vector<Gate> gates;                      // in the order of the interface
+  std::optional<WaitingKernel> waiting_kernel;  // that looks like communication
   std::vector<CountersOfRank> ranks;
   std::vector<FileNote> files;  // as noted while reading; a file of which no source is analysed is "refused"
 };

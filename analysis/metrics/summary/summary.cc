@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <tuple>
 
@@ -49,15 +50,35 @@ std::string_view CauseOf(const FleetMeasures& measures, const Imbalance& imbalan
   return largest->first >= kExplainingShare * lateness ? largest->second : "";
 }
 
-void AddCaused(const CausedWait& it, std::map<int32_t, LateArrivals>& blame) {
+void AddCaused(const CausedWait& it, int64_t origin_ns, std::map<int32_t, LateArrivals>& blame) {
   LateArrivals& late = blame[it.rank_index];
   late.last_ns += it.wait_ns;
   if (it.open) late.open_ns += it.wait_ns;
   if (!it.certain) return;
   late.caused_ns += it.wait_ns;
+  const auto weight = static_cast<double>(it.wait_ns);
+  const auto at = static_cast<double>(it.awaited_start_ns - origin_ns);
+  late.time_sum += weight * at;
+  late.square_sum += weight * at * at;
   if (it.wait_ns <= late.worst_ns) return;
   late.worst_ns = it.wait_ns;
   late.worst_start_ns = it.awaited_start_ns;
+}
+
+// Global ranks, at most kMostTied.
+std::vector<int32_t> TiedRanks(const Fleet& fleet, const WaitBlame& blame) {
+  constexpr size_t kMostTied = 4;
+  constexpr double kLeastPart = 0.1;  // of the unassigned waiting
+  std::vector<std::pair<int64_t, int32_t>> uncertain;
+  for (size_t member = 0; member < blame.by_member.size(); ++member) {
+    const int64_t ns = blame.by_member[member].last_ns - blame.by_member[member].caused_ns;
+    if (Share(ns, blame.unassigned_ns) >= kLeastPart) uncertain.emplace_back(-ns, fleet.members[member].rank);
+  }
+  std::sort(uncertain.begin(), uncertain.end());
+  if (uncertain.size() > kMostTied) uncertain.resize(kMostTied);
+  std::vector<int32_t> out;
+  for (const auto& [ns, rank] : uncertain) out.push_back(rank);
+  return out;
 }
 
 std::optional<WaitBlame::LeftOut> WorstLeftOut(const Fleet& fleet, const std::map<int32_t, LateArrivals>& blame) {
@@ -145,7 +166,18 @@ TimeShare BusyShare(const TimeShare& share) {
 void LateArrivalsSum::Add(const MatchedInstance& instance) {
   if (!instance.usable()) return;
   wait_ns += TotalWaitNs(instance);
-  ForEachCausedWait(instance, [&](const CausedWait& it) { AddCaused(it, by_rank); });
+  if (!origin_ns) origin_ns = instance.last_start_ns;
+  ForEachCausedWait(instance, [&](const CausedWait& it) { AddCaused(it, *origin_ns, by_rank); });
+}
+
+std::optional<std::pair<int64_t, int64_t>> StretchOf(const LateArrivals& late, const WaitBlame& blame) {
+  constexpr double kShortPart = 0.4;  // evenly spread over the run it would be 1.15 of it
+  if (late.caused_ns <= 0 || blame.span_ns <= 0) return std::nullopt;
+  const auto weight = static_cast<double>(late.caused_ns);
+  const double mean = late.time_sum / weight;
+  const double reach = 2 * std::sqrt(std::max(0.0, late.square_sum / weight - mean * mean));
+  if (2 * reach > kShortPart * static_cast<double>(blame.span_ns)) return std::nullopt;
+  return std::pair(blame.origin_ns + std::llround(mean - reach), blame.origin_ns + std::llround(mean + reach));
 }
 
 WaitBlame ComputeWaitBlame(const Fleet& fleet, const FleetMeasures& measures, const Imbalance& imbalance,
@@ -153,6 +185,8 @@ WaitBlame ComputeWaitBlame(const Fleet& fleet, const FleetMeasures& measures, co
   const std::map<int32_t, LateArrivals>& blame = late.by_rank;
   WaitBlame result;
   result.wait_ns = late.wait_ns;
+  result.origin_ns = late.origin_ns.value_or(0);
+  result.span_ns = measures.RankTime() / std::max<int64_t>(1, static_cast<int64_t>(fleet.members.size()));
   result.unassigned_ns = result.wait_ns;
   for (const auto& [index, rank] : blame) result.unassigned_ns -= rank.caused_ns;
   result.left_out = WorstLeftOut(fleet, blame);
@@ -167,9 +201,11 @@ WaitBlame ComputeWaitBlame(const Fleet& fleet, const FleetMeasures& measures, co
     culprit.share_of_wait = Share(rank.caused_ns, result.wait_ns);
     culprit.confidence = Share(rank.caused_ns, rank.last_ns);
     culprit.worst_start_ns = rank.worst_start_ns;
+    culprit.stretch_ns = StretchOf(rank, result);
     culprit.cause = CauseOf(measures, imbalance, culprit);
     result.culprits.push_back(culprit);
   }
+  result.tied_ranks = TiedRanks(fleet, result);
   std::stable_sort(result.culprits.begin(), result.culprits.end(),
                    [](const Culprit& a, const Culprit& b) { return a.caused_wait_ns > b.caused_wait_ns; });
   if (result.culprits.size() > kMaxCulprits) result.culprits.resize(kMaxCulprits);
@@ -189,10 +225,11 @@ RunVerdict ComputeVerdict(const std::optional<TimeShare>& share) {
 }
 
 std::vector<Gate> WorstProblems(const std::vector<Gate>& gates) {
-  constexpr std::array<std::string_view, 15> kByWeight = {
-      "kernels_present", "duplicate_rank", "files_whole",   "matching",          "rank_identity",
-      "complete_ranks",  "clock",          "common_window", "graphs_visible",    "dropped_records",
-      "host_identity",   "decode_pure",    "steps_found",   "profiler_overhead", "capture_long_enough"};
+  constexpr std::array<std::string_view, 16> kByWeight = {
+      "kernels_present", "duplicate_rank", "files_whole",       "waiting_told",
+      "matching",        "rank_identity",  "complete_ranks",    "clock",
+      "common_window",   "graphs_visible", "dropped_records",   "host_identity",
+      "decode_pure",     "steps_found",    "profiler_overhead", "capture_long_enough"};
   std::vector<Gate> failed;
   std::copy_if(gates.begin(), gates.end(), std::back_inserter(failed),
                [](const Gate& gate) { return gate.ok == false; });

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analysis/metrics/fleet/fleet_measures.h"
@@ -62,6 +63,8 @@ struct Culprit {
   double confidence = 0;
   std::string_view cause;                 // "slow_compute" | kMoreData | a Name(CauseKind) | "" = not told
   std::optional<int64_t> worst_start_ns;  // arrival of the culprit in the instance that cost most
+  // Where nearly all of it lies, if that is a short part of the run: begin and end, aligned.
+  std::optional<std::pair<int64_t, int64_t>> stretch_ns;
   CulpritKind kind = CulpritKind::kNotTested;
   const Straggler* straggler = nullptr;  // kStraggler; borrowed from the StragglerResult
   const Straggler* looks = nullptr;      // kUndecided, of one rank: what mending it would save; borrowed likewise
@@ -84,11 +87,18 @@ struct LateArrivals {
   int64_t open_ns = 0;    // of that where a member without a record may have come later still
   int64_t worst_ns = 0;   // in one instance
   int64_t worst_start_ns = 0;
+  // Of what it certainly caused: sums of the time since the first instance of all, and of its square, weighted by ns.
+  double time_sum = 0;
+  double square_sum = 0;
 };
 
 struct WaitBlame {
-  int64_t wait_ns = 0;            // of all usable instances
-  int64_t unassigned_ns = 0;      // not certainly caused by one rank
+  int64_t wait_ns = 0;        // of all usable instances
+  int64_t unassigned_ns = 0;  // not certainly caused by one rank
+  int64_t origin_ns = 0;      // what times of by_member count from
+  int64_t span_ns = 0;        // of the ranks, on average
+  // Ranks that most of the unassigned waiting may have been for, most first: several arrive last together.
+  std::vector<int32_t> tied_ranks;
   std::vector<Culprit> culprits;  // material ones, worst first, at most kMaxCulprits
   std::vector<LateArrivals> by_member;
   // Of the ranks that are no members of the fleet (--ranks) the one that certainly caused most.
@@ -99,6 +109,10 @@ struct WaitBlame {
   std::optional<LeftOut> left_out;
 };
 
+// Where nearly all of what a rank caused lies: its mean time and two standard deviations to both sides. nullopt unless
+// that is a short part of the run.
+[[nodiscard]] std::optional<std::pair<int64_t, int64_t>> StretchOf(const LateArrivals& late, const WaitBlame& blame);
+
 [[nodiscard]] std::optional<TimeShare> ComputeTimeShare(const FleetMeasures& measures);
 
 // The same shares of the time that is not idle; of a time that is all idle unchanged.
@@ -106,7 +120,8 @@ struct WaitBlame {
 
 // Who arrived late, by rank index; fed with the selected instances, those that are not usable() left out by itself.
 struct LateArrivalsSum {
-  int64_t wait_ns = 0;  // of all
+  int64_t wait_ns = 0;               // of all
+  std::optional<int64_t> origin_ns;  // arrival in the first instance: times count from it
   std::map<int32_t, LateArrivals> by_rank;
 
   void Add(const MatchedInstance& instance);

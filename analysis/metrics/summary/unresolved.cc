@@ -11,6 +11,7 @@ constexpr double kLeastRatio = 0.03;  // of the fleet's time; less does not chan
 
 Unresolved MainReason(const JoinedTotals& joined) {
   const auto largest = std::max_element(joined.unresolved_ns.begin(), joined.unresolved_ns.end());
+  if (*largest <= 0) return Unresolved::kUnmatched;
   return static_cast<Unresolved>(largest - joined.unresolved_ns.begin());
 }
 

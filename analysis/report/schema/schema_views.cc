@@ -131,9 +131,13 @@ Json CulpritRow() {
        {"share_of_wait_ratio", OrNull(Number())},
        {"confidence", OrNull(Number())},
        {"cause", OrNull(Text())},
+       {"open?", Boolean()},
        {"saving_ratio", OrNull(Number())},
        {"saving_reason?", OrNull(Text())},
        {"rank?", OrNull(Integer())},
+       {"rank_source?", OrNull(Text())},
+       {"path?", OrNull(Text())},
+       {"device?", OrNull(Integer())},
        {"ranks?", List(Integer())},
        {"pci_bus?", OrNull(Text())},
        {"recurrence?", OrNull(OneOf({"persistent", "periodic", "bursty", "random", "undecided", "once", "irregular"}))},
@@ -146,6 +150,7 @@ Json CulpritRow() {
        {"blamed_critical_ns?", OrNull(Count())},
        {"frontier?", OrNull(OneOf({"agrees", "disagrees", "cannot_tell"}))},
        {"worst_at_ns?", OrNull(Integer())},
+       {"stretch_ns?", OrNull(Pair(Integer()))},
        {"worst_at_unix_ns?", OrNull(Digits())}});
 }
 
@@ -182,6 +187,7 @@ Json Run() {
             Object({{"all", List(Object({{"ranks", Count()}, {"start_unix_ns", Digits()}, {"end_unix_ns", Digits()}}))},
                     {"chosen", Count()},
                     {"asked", Boolean()}}))},
+       {"clocks_apart_ns?", OrNull(Count())},
        {"left_out?", OrNull(Object({{"count", Count()}, {"path", Text()}, {"reason", Text()}}))},
        {"analysed", OrNull(Map(Anything()))},
        {"layout", OrNull(Map(Anything()))},
@@ -205,6 +211,8 @@ Json Summary() {
                                                  {"shortest_total_ns", Count()},
                                                  {"longest_total_ns", Count()}}))}}))},
        {"decided?", OrNull(Boolean())},
+       {"rank_time_ns?", Count()},
+       {"tied_ranks?", List(Integer())},
        {"workload?", Object({{"class", OrNull(OneOf({"overhead", "communication", "compute", "memory"}))},
                              {"overhead_ratio", Number()},
                              {"communication_ratio", Number()},

@@ -16,12 +16,11 @@ namespace {
 constexpr double kMostOfWaiting = 0.5;   // who caused as much is in the headline, also behind another one
 constexpr double kMaterialWait = 0.005;  // of the time: as much as a rank must cause to be named
 
-// Part of all ranks' time; only known here when nothing was restricted.
+// Part of all ranks' time, which of a restricted run is not the run's.
 std::string ShareOfRankTime(const Json& report, double ns) {
-  const auto ranks = RealOf(FieldOf(report, "run.ranks"));
-  const auto span = RealOf(FieldOf(report, "run.span_ns"));
-  if (!ranks || !span || *ranks * *span <= 0 || !FieldOf(report, "run.analysed").is_null()) return "";
-  return fmt::format(", {} of rank-time", FormatPercent(ns / (*ranks * *span)));
+  const double rank_time_ns = RatioOf(report, "summary.rank_time_ns");
+  if (rank_time_ns <= 0 || !FieldOf(report, "run.analysed").is_null()) return "";
+  return fmt::format(", {} of rank-time", FormatPercent(ns / rank_time_ns));
 }
 
 std::string Capitalised(std::string text) {
@@ -83,7 +82,7 @@ std::string NobodyText(const Json& report) {
   }
   if (wait <= 0 && unresolved <= 0 && shares_known) {
     if (transfer > 0) return "Nobody waits: in every collective that can be compared the ranks arrive together.";
-    if (!collectives) return "Nobody waits for anybody: there is no communication in what was analysed.";
+    if (!collectives) return "Nobody is seen to wait: no kernel in what was analysed is known to communicate.";
   }
   if (wait <= 0 && transfer > unresolved) {
     return fmt::format("Nobody is seen to wait; {} of the time is communication that may be waiting.",
@@ -102,6 +101,14 @@ std::string NobodyText(const Json& report) {
     return fmt::format("Whether anybody in particular makes the others wait cannot be told from so few steps: {}.",
                        waiting);
   }
+  const double unassigned = RatioOf(summary, "unassigned_wait_ns") / wait;
+  const Json& tied = ListOf(summary, "tied_ranks");
+  if (unassigned >= kMostOfWaiting && exposed_wait >= kMaterialWait && !tied.empty()) {
+    return fmt::format(
+        "For whom the ranks wait cannot be told: in {} of the waiting several arrive last, closer together "
+        "than the clocks tell, most often rank {}: {}.",
+        FormatPercent(unassigned), NumbersText(tied), waiting);
+  }
   return fmt::format("Nobody in particular makes the others wait: {}, spread over the ranks.", waiting);
 }
 
@@ -115,13 +122,17 @@ OpenQuestion QuestionOf(const Json& report, const Json& unresolved) {
   const Json& missing = ListOf(unresolved, "missing_ranks");
   if (reason == "missing_record" && !missing.empty()) {
     const bool one = missing.size() == 1;
-    return {fmt::format("rank {} {} not among the traces, and the others may have waited for {}", NumbersText(missing),
-                        one ? "is" : "are", one ? "it" : "them"),
+    return {fmt::format("no trace of rank {} is analysed, and the others may have waited for {}", NumbersText(missing),
+                        one ? "it" : "them"),
             fmt::format("give the trace{} of rank {} too", one ? "" : "s", NumbersText(missing))};
   }
   if (reason == "missing_record") {
     const Json& lacking = FieldOf(unresolved, "lacking_rank");
-    const std::string who = lacking.is_null() ? "some ranks lack" : fmt::format("rank {} lacks", PlainText(lacking));
+    if (lacking.is_null()) {
+      return {"a group has more members than there are traces, and the others may have waited for one of those",
+              "give the traces of all ranks"};
+    }
+    const std::string who = fmt::format("rank {} lacks", PlainText(lacking));
     return {who + " records of collectives that the others have, and they may have waited for it",
             "capture again with larger profiler buffers, all ranks over the same steps"};
   }
@@ -163,7 +174,8 @@ std::string CulpritText(const Json& report, const Json& culprit, bool after_ques
                                           FormatPercent(FieldOf(culprit, "share_of_wait_ratio")),
                                           ShareOfRankTime(report, RealOf(caused).value_or(0)));
   const std::string name = NameOfCulprit(culprit);
-  if (TextOf(FieldOf(culprit, "cause")) == "transfer") {
+  const std::string& scope = TextOf(FieldOf(culprit, "scope"));
+  if (TextOf(FieldOf(culprit, "cause")) == "transfer" || scope == "communicator" || scope == "rail") {
     return Capitalised(
         fmt::format("{} moves its data more slowly than equal groups do: {} follows from it.", name, waiting));
   }
@@ -174,7 +186,8 @@ std::string CulpritText(const Json& report, const Json& culprit, bool after_ques
   if (TextOf(FieldOf(culprit, "recurrence")) == "once") {
     return Capitalised(fmt::format("{} made the others wait once: {}.", name, waiting));
   }
-  if (after_question) return fmt::format("Of what is recorded, {} makes the others wait: {}.", name, waiting);
+  if (after_question || FieldOf(culprit, "open") == true)
+    return fmt::format("Of what is recorded, {} makes the others wait: {}.", name, waiting);
   return Capitalised(fmt::format("{} makes the others wait: {}.", name, waiting));
 }
 

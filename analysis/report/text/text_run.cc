@@ -93,6 +93,13 @@ void RunSection(const Json& report, TextPage& page) {
   if (!missing.empty()) page.Line(fmt::format("missing ranks: {}", ListText(missing)), 0, 2, Emphasis::kBad);
   WriteCaptures(FieldOf(run, "captures"), page);
   WriteLeftOut(FieldOf(run, "left_out"), page);
+  if (const Json& apart = FieldOf(run, "clocks_apart_ns"); apart.is_number()) {
+    page.Line(fmt::format(
+                  "The traces claim times that lie {} apart. They are taken as one run whose clocks are wrong, because "
+                  "together they are all its ranks; if they are two recordings, analyse each by itself.",
+                  FormatTime(apart)),
+              0, 2, Emphasis::kBad);
+  }
   const Json& analysed = FieldOf(run, "analysed");
   if (analysed.is_object() && !analysed.empty()) page.Line(fmt::format("only {}", AnalysedText(analysed)), 0, 2);
 }

@@ -111,7 +111,18 @@ void WriteCulprit(const Json& culprit, TextPage& page) {
             fmt::format("{}{}{}{}", HowSure(FieldOf(culprit, "confidence")), often.empty() ? "" : ", ", often,
                         DoubtText(culprit)));
   page.Item("where", kLabelWidth, WhereText(culprit));
+  if (TextOf(FieldOf(culprit, "rank_source")) == "assumed") {
+    page.Item("whose", kLabelWidth,
+              fmt::format("the number of the rank is assumed: it is device {} of {}",
+                          PlainText(FieldOf(culprit, "device")), TextOf(FieldOf(culprit, "path"))));
+  }
   page.Item("why", kLabelWidth, CauseWords(culprit));
+  const bool once = TextOf(FieldOf(culprit, "recurrence")) == "once";
+  if (const Json& stretch = ListOf(culprit, "stretch_ns"); stretch.size() == 2 && !once) {
+    page.Item(
+        "when", kLabelWidth,
+        fmt::format("nearly all from {} to {} after the run's start", FormatTime(stretch[0]), FormatTime(stretch[1])));
+  }
   const std::string worst = WorstText(culprit);
   if (!worst.empty()) page.Item("worst", kLabelWidth, worst);
   if (FieldOf(culprit, "saving_ratio").is_number()) {

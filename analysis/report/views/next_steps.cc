@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace lockstep {
 namespace {
 
@@ -49,6 +51,11 @@ void AddCulprits(const ViewInput& input, const NextStepsInput& next, std::vector
                                 input.RankOf(worst.member)));
   }
   lines.push_back(LineOfCause(worst, RanksText(input, worst)));
+  if (worst.stretch_ns && worst.kind != CulpritKind::kOnce) {
+    lines.push_back(fmt::format("--time {}ns..{}ns: the stretch in which nearly all of it lies",
+                                std::max<int64_t>(0, input.SinceStart(worst.stretch_ns->first)),
+                                input.SinceStart(worst.stretch_ns->second)));
+  }
 }
 
 // A longer capture would tell what this one cannot.

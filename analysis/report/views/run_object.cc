@@ -133,6 +133,7 @@ Json RunObject(const ViewInput& input) {
   json["lockstep_version"] = Version();
   json["captures"] = Captures(fleet.ranks.captures);
   json["left_out"] = LeftOut(fleet);
+  json["clocks_apart_ns"] = fleet.ranks.clocks_apart_ns > 0 ? Json(fleet.ranks.clocks_apart_ns) : Json(nullptr);
   json["analysed"] = Analysed(fleet.options);
   json["layout"] = layout.ok() ? *layout : Json(nullptr);
   json["layout_source"] = layout.ok() ? Json("option") : Json(nullptr);

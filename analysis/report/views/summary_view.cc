@@ -34,6 +34,10 @@ void AddWho(const ViewInput& input, const Culprit& culprit, Json& json) {
   json["scope"] = several ? Name(straggler->scope) : "rank";
   json["id"] = several ? straggler->id : fmt::format("{}", member.rank);
   json["rank"] = several ? Json(nullptr) : Json(member.rank);
+  const RankSource told_by = input.context.ranks.ranks[member.index].rank_source;
+  json["rank_source"] = several ? Json(nullptr) : Json(Name(told_by));
+  json["path"] = several ? Json(nullptr) : TextOrNull(member.source->context.path);
+  json["device"] = several ? Json(nullptr) : Json(member.source->context.device);
   json["host"] = one_host ? TextOrNull(member.host) : Json(nullptr);
   json["gpu_uuid"] = several ? Json(nullptr) : TextOrNull(member.source->context.gpu.uuid);
   json["pci_bus"] = several ? Json(nullptr) : TextOrNull(member.source->context.gpu.pci_bus);
@@ -82,9 +86,14 @@ Json CulpritJson(const ViewInput& input, const Culprit& culprit) {
   json["share_of_wait_ratio"] = culprit.share_of_wait;
   json["confidence"] = culprit.confidence;
   json["cause"] = TextOrNull(culprit.cause);
+  json["open"] = culprit.open;
   AddStatement(culprit, json);
   const bool has_worst = culprit.worst_start_ns.has_value();
   json["worst_at_ns"] = has_worst ? Json(input.SinceStart(*culprit.worst_start_ns)) : Json(nullptr);
+  json["stretch_ns"] = Json(nullptr);
+  if (culprit.stretch_ns) {
+    json["stretch_ns"] = {input.SinceStart(culprit.stretch_ns->first), input.SinceStart(culprit.stretch_ns->second)};
+  }
   json["worst_at_unix_ns"] = has_worst ? Json(fmt::format("{}", *culprit.worst_start_ns)) : Json(nullptr);
   return json;
 }
@@ -153,13 +162,6 @@ void NotifyOfSharesWindow(const ViewInput& input) {
   }
 }
 
-// Of a whole run: what is restricted has no totals to compare.
-std::optional<WaitingKernel> WaitingKernelOf(const ViewInput& input) {
-  if (input.fleet.Restricted() || input.fleet.members.size() < 2) return std::nullopt;
-  const absl::StatusOr<KernelSummary> kernels = ComputeKernels(input.fleet, GroupBy::kFull, StepFigures::kTotals);
-  return kernels.ok() ? FindWaitingKernel(input.measures, *kernels) : std::nullopt;
-}
-
 // What bounds the run; of ranges, whose idle time is not the device's, what bounds what they launched.
 RunVerdict RunVerdictOf(const ViewInput& input, const std::optional<TimeShare>& share) {
   return ComputeVerdict(share && !input.fleet.options.nvtx.empty() ? BusyShare(*share) : share);
@@ -189,7 +191,7 @@ Json SummaryView(const ViewInput& input, const SummaryParts& parts) {
     if (!parts.stragglers->stragglers.empty()) NotifyOfStragglersOfAll(input, "summary");
   }
   const std::optional<UnresolvedTime> unresolved =
-      ComputeUnresolved(input.fleet, input.measures, share, blame.culprits, WaitingKernelOf(input));
+      ComputeUnresolved(input.fleet, input.measures, share, blame.culprits, parts.quality.waiting_kernel);
   const bool kernel_leads = unresolved && unresolved->leads && unresolved->kernel;
   const RunVerdict verdict = kernel_leads ? RunVerdict::kInconclusive : RunVerdictOf(input, share);
   Json json;
@@ -204,6 +206,8 @@ Json SummaryView(const ViewInput& input, const SummaryParts& parts) {
   json["unresolved"] = UnresolvedJson(input, unresolved);
   json["workload"] = WorkloadJson(input);
   json["wait_total_ns"] = blame.wait_ns;
+  json["rank_time_ns"] = input.measures.RankTime();
+  json["tied_ranks"] = blame.tied_ranks;
   json["unassigned_wait_ns"] = blame.unassigned_ns;
   json["decided"] = parts.stragglers != nullptr ? Json(parts.stragglers->decides) : Json(nullptr);
   json["worst_collectives"] = WorstCollectives(input.fleet.match, parts.collectives);

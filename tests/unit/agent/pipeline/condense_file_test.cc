@@ -4,6 +4,7 @@
 #include "analysis/model/instance_row.h"
 #include "analysis/model/row_values.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -163,6 +164,42 @@ TEST(CondenseFile, SpillingToDiskChangesNoBatch) {
   const Collected in_memory = Condense(path);
   const Collected spilled = Condense(path, 64 << 10);
   EXPECT_EQ(in_memory.Only().batches, spilled.Only().batches);
+}
+
+// Steps of 1 ms, each with one kernel of 0.6 ms; `start_us`: of the first one.
+std::string CycleOfSteps(int64_t start_us, int steps) {
+  std::string events;
+  for (int step = 0; step < steps; ++step) {
+    const int64_t at = start_us + step * 1'000;
+    events += fmt::format(
+        R"({{"ph":"X","cat":"user_annotation","name":"ProfilerStep#{}","pid":1,"tid":1,"ts":{},"dur":999}},)"
+        R"({{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":{},"dur":5,"args":{{"correlation":{}}}}},)"
+        R"({{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":{},"dur":600,"args":{{"device":0,"stream":7,"correlation":{}}}}},)",
+        step, at, at + 10, at, at + 20, at);
+  }
+  return events;
+}
+
+TEST(CondenseFile, AProfilerThatWasStartedAgainNumbersItsStepsOnAndTheTimeBetweenIsNotIdle) {
+  const std::string path = testing::TempDir() + "/two_cycles.json";
+  std::string events = CycleOfSteps(1'000'000, 5) + CycleOfSteps(3'000'000, 5);
+  events.pop_back();
+  std::ofstream(path) << "{\"traceEvents\": [" << events << "]}";
+  const Collected collected = Condense(path);
+  std::vector<StepRow> rows;
+  for (const Batch& batch : collected.Only().batches) rows.insert(rows.end(), batch.steps.begin(), batch.steps.end());
+  std::erase_if(rows, [](const StepRow& row) { return row.step == kNoStep; });
+  ASSERT_EQ(rows.size(), 10U);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ(rows[i].step, static_cast<int64_t>(i < 5 ? i : 100 + i - 5));
+  }
+  IntervalMeasure whole;
+  for (const StepRow& row : rows) whole.Add(row.tile);
+  EXPECT_EQ(whole.compute_ns, 10 * 600'000);
+  EXPECT_EQ(whole.span_ns, 2 * (4 * 1'000'000 + 600'000));
+  EXPECT_EQ(whole.idle_ns(), 2 * 4 * 400'000);
+  EXPECT_EQ(rows[4].after, IntervalMeasure());
+  EXPECT_EQ(rows[5].before, IntervalMeasure());
 }
 
 }  // namespace

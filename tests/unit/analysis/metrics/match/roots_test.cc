@@ -87,33 +87,64 @@ TEST(Roots, NoiseTellsNothing) {
   EXPECT_EQ(RootsOf(joined), std::vector<int32_t>(200, kNoRoot));
 }
 
-TEST(Roots, OneThatIsToldIsTheRootOfItsClassAndWhereRootsChangeEachHasItsOwn) {
+TEST(Roots, EachInstanceTellsItsOwnRootAndNothingOfOthers) {
   std::vector<JoinedInstance> joined;
   for (int i = 0; i < 3; ++i) joined.push_back(Broadcast({150 * kUs, 0, 0}, 0));
   joined.push_back(Broadcast({kUs, 0, 0}, 0));
-  EXPECT_EQ(RootsOf(joined), std::vector<int32_t>(4, 0));
-  joined.push_back(Broadcast({0, 150 * kUs, 0}, 1));
-  EXPECT_EQ(RootsOf(joined), (std::vector<int32_t>{0, 0, 0, kNoRoot, 1}));
+  for (int i = 0; i < 3; ++i) joined.push_back(Broadcast({0, 150 * kUs, 0}, 1));
+  EXPECT_EQ(RootsOf(joined), (std::vector<int32_t>{0, 0, 0, kNoRoot, 1, 1, 1}));
+}
+
+TEST(Roots, FewInstancesTellNothing) {
+  EXPECT_EQ(RootsOf({Broadcast({150 * kUs, 0, 0}, 0), Broadcast({150 * kUs, 0, 0}, 0)}),
+            std::vector<int32_t>(2, kNoRoot));
+}
+
+// A leaf that comes late into an operation that takes long at times is not what the others waited for.
+TEST(Roots, WhereTheOperationTakesLongAtTimesALateLeafIsNotTheRoot) {
+  std::vector<JoinedInstance> joined;
+  for (int i = 0; i < 20; ++i) {
+    const int64_t takes = i % 5 == 0 ? 15 * kUs : 200 * kUs;
+    const std::vector<int64_t> starts = {0, kUs, 2 * kUs, 60 * kUs};
+    std::vector<int64_t> ends;
+    for (const int64_t start : starts) ends.push_back(start + takes);
+    joined.push_back(Rooted(CollectiveOp::kBroadcast, starts, ends));
+  }
+  EXPECT_EQ(RootsOf(joined), std::vector<int32_t>(20, kNoRoot));
+}
+
+// All wait for the absent root, and the last of those that are there looks like it.
+TEST(Roots, WhereAMemberHasNoRecordNoRootIsTold) {
+  std::vector<JoinedInstance> joined;
+  for (int i = 0; i < 5; ++i) joined.push_back(Broadcast({150 * kUs, 0, 0}, 0));
+  const ClockModel clock = OneClock(3);
+  for (JoinedInstance& j : joined) FillMembership(j, 4, false, clock);
+  InferRoots(clock, joined);
+  for (const JoinedInstance& j : joined) EXPECT_EQ(j.root, kNoRoot);
 }
 
 // Whoever is root and however late: a root that is told is the true one.
 TEST(Roots, OfRandomOperationsNoneIsToldWrongly) {
   std::mt19937 random(11);
   int64_t told = 0;
-  for (int trial = 0; trial < 2'000; ++trial) {
+  for (int trial = 0; trial < 300; ++trial) {
     const size_t ranks = 2 + random() % 7;
     const size_t root = random() % ranks;
     const bool reduce = random() % 2 == 0;
-    std::vector<int64_t> starts;
-    for (size_t r = 0; r < ranks; ++r) starts.push_back(static_cast<int64_t>(random() % 60'000));
-    starts[random() % ranks] += static_cast<int64_t>(random() % 300'000);
-    const JoinedInstance joined = reduce ? Reduce(starts, root) : Broadcast(starts, root);
-    const int32_t found = RootsOf({joined}).front();
-    if (found == kNoRoot) continue;
-    ASSERT_EQ(found, static_cast<int32_t>(root)) << trial;
-    ++told;
+    std::vector<JoinedInstance> joined;
+    for (int i = 0; i < 12; ++i) {
+      std::vector<int64_t> starts;
+      for (size_t r = 0; r < ranks; ++r) starts.push_back(static_cast<int64_t>(random() % 60'000));
+      starts[random() % ranks] += static_cast<int64_t>(random() % 300'000);
+      joined.push_back(reduce ? Reduce(starts, root) : Broadcast(starts, root));
+    }
+    for (const int32_t found : RootsOf(joined)) {
+      if (found == kNoRoot) continue;
+      ASSERT_EQ(found, static_cast<int32_t>(root)) << trial;
+      ++told;
+    }
   }
-  EXPECT_GT(told, 300);
+  EXPECT_GT(told, 200);
 }
 
 }  // namespace

@@ -199,6 +199,46 @@ TEST(ResolveRanks, DifferentTracesOfOneRankAndTimeAreNotTakenForCopies) {
   EXPECT_TRUE(ranks.left_out.empty());
 }
 
+TEST(ResolveRanks, ACutCopyOfATraceDoesNotTakeItAway) {
+  RunBuilder run;
+  WithRows(AddActive(run, "rank0.json").Claim(0), 500, 77'123);
+  WithRows(AddActive(run, "rank0_copy.json", 0, 6).Claim(0), 300, 40'000);
+  BuiltRun built = run.Build();
+  built.run.files = {{"rank0_copy.json", "kineto", "partial", "cut", 9, {}}};
+  const RankResolution ranks = ResolveRanks(built.run, {});
+  ASSERT_THAT(ranks.ranks, SizeIs(1));
+  EXPECT_EQ(built.run.sources[ranks.ranks[0].source].context.path, "rank0.json");
+  EXPECT_TRUE(ranks.refused.empty());
+  EXPECT_THAT(ranks.left_out, SizeIs(1));
+}
+
+TEST(ResolveRanks, ARankOfWhichNoTraceIsAnalysedIsMissing) {
+  RunBuilder run;
+  AddActive(run, "a.json").Claim(0);
+  AddActive(run, "b.json", 5, 15).Claim(0);
+  AddActive(run, "c.json").Claim(1);
+  EXPECT_THAT(Resolve(run).missing_ranks, testing::ElementsAre(0));
+}
+
+// Containers have files and processes of the same names.
+TEST(ResolveRanks, SourcesOfEqualPathsProcessesAndDevicesAreNoDevicesOfOneProcess) {
+  RunBuilder run;
+  for (int32_t r = 0; r < 2; ++r) WithRows(AddActive(run, "/traces/t.json").Pid(1).Device(0).Claim(r), 500, 70'000 + r);
+  const RankResolution ranks = Resolve(run);
+  ASSERT_THAT(ranks.ranks, SizeIs(2));
+  EXPECT_EQ(ranks.assumed, 0);
+}
+
+TEST(ResolveRanks, WhatCallsTheDeviceAsOftenAsTheRanksIsOneOfThem) {
+  RunBuilder run;
+  AddActive(run, "a.json").context().api_rows = 100;
+  run.AddSource("b.json").context().api_rows = 95;
+  run.AddSource("front_end.json").context().api_rows = 4;
+  const RankResolution ranks = Resolve(run);
+  EXPECT_THAT(ranks.ranks, SizeIs(2));
+  EXPECT_THAT(ranks.left_out, SizeIs(1));
+}
+
 // Ranks of one program run as many kernels, and take nearly as long.
 TEST(ResolveRanks, RanksThatAreNearlyAlikeAreNoCopies) {
   RunBuilder run;
@@ -268,6 +308,7 @@ TEST(ResolveRanks, RanksOfOneWorldAreOneRunWhateverTheirClocksSay) {
   }
   EXPECT_TRUE(Resolve(run).groups.empty());
   EXPECT_THAT(Resolve(run).ranks, SizeIs(4));
+  EXPECT_EQ(Resolve(run).clocks_apart_ns, (7'200 - 10) * kSecond);
 }
 
 TEST(ResolveRanks, ThePersonCanSayThatFilesWithoutCommonTimeAreOneRun) {

@@ -132,8 +132,16 @@ TEST(Collectives, ASlowRailStandsOutAgainstGroupsOfEqualSize) {
   for (const int64_t transfer_us : {100, 101, 99, 100, 160}) AddLowSkew(match, transfer_us * kUs);
   for (const CollectiveRowResult& row : ComputeCollectives(match, EveryInstance)) {
     ASSERT_TRUE(row.transfer_excess.has_value());
-    EXPECT_EQ(*row.transfer_baseline_ns, 100 * kUs);
+    EXPECT_NEAR(static_cast<double>(*row.transfer_baseline_ns), 100 * kUs, 1.0 * kUs);
     EXPECT_NEAR(*row.transfer_excess, row.communicator == 4 ? 0.6 : 0, 0.011);
+  }
+}
+
+TEST(Collectives, OfTwoGroupsTheSlowOneIsMeasuredAgainstTheOther) {
+  MatchResult match;
+  for (const int64_t transfer_us : {100, 160}) AddLowSkew(match, transfer_us * kUs);
+  for (const CollectiveRowResult& row : ComputeCollectives(match, EveryInstance)) {
+    EXPECT_NEAR(row.transfer_excess.value(), row.communicator == 1 ? 0.6 : -0.375, 0.011);
   }
 }
 

@@ -96,6 +96,12 @@ std::vector<GateCase> Cases() {
         {"matching", ok, 2, Communicate, [value = confidence](FleetFixture& f) { f.match.instances = {Both(value)}; }});
   }
   fixture("matching", kNone, [](FleetFixture&) {});
+  sources("waiting_told", true, [](SourceBuilder&) {});
+  sources("waiting_told", false, [](SourceBuilder& rank) {  // all of it communication that is joined with nobody
+    for (StepRow& row : rank.data().steps) std::swap(row.tile.comm_ns, row.tile.compute_ns);
+  });
+  fixture(
+      "waiting_told", kNone, [](FleetFixture&) {}, 1);
   fixture("clock", true, [](FleetFixture& f) { SetTwoClocks(f, true); });
   fixture("clock", false, [](FleetFixture& f) { SetTwoClocks(f, false); });
   fixture(

@@ -63,6 +63,36 @@ TEST(WaitBlame, CausedAndUnassignedSumToAllWaiting) {
   EXPECT_EQ(blame.unassigned_ns, 140);
 }
 
+// Rank 2 is late in instances that begin at these times of 10,000 ns.
+std::optional<std::pair<int64_t, int64_t>> StretchOfLateness(const std::vector<int64_t>& starts) {
+  FleetFixture fixture = Fixture({1'000, 1'000, 1'000});
+  fixture.match.instances = {Waiting(0, 1)};  // times count from the first instance
+  for (const int64_t start : starts) {
+    MatchedInstance instance = Waiting(2, 100);
+    instance.last_start_ns = start;
+    fixture.match.instances.push_back(instance);
+  }
+  const WaitBlame blame = Blame(fixture);
+  return blame.culprits.at(0).stretch_ns;
+}
+
+TEST(WaitBlame, AShortStretchInWhichNearlyAllOfItLiesIsTold) {
+  std::vector<int64_t> starts;
+  for (int64_t t = 6'000; t < 7'500; t += 100) starts.push_back(t);
+  const auto stretch = StretchOfLateness(starts);
+  ASSERT_TRUE(stretch);
+  EXPECT_LT(stretch->first, 6'000);
+  EXPECT_GT(stretch->first, 5'500);
+  EXPECT_GT(stretch->second, 7'400);
+  EXPECT_LT(stretch->second, 8'000);
+}
+
+TEST(WaitBlame, LatenessAllOverTheRunIsNoStretch) {
+  std::vector<int64_t> starts;
+  for (int64_t t = 0; t < 10'000; t += 100) starts.push_back(t);
+  EXPECT_FALSE(StretchOfLateness(starts));
+}
+
 TEST(WaitBlame, NamesNobodyForImmaterialWaiting) {
   FleetFixture fixture = Fixture({1'000, 1'000, 1'000});
   fixture.match.instances = {Waiting(2, 70)};  // 140 of 30,000 ns
