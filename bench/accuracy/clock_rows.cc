@@ -180,13 +180,27 @@ void ScoreBand(const Trial& trial, std::string_view claim, Score& score) {
   }
 }
 
+// The instant nearest to a true time at which both of the devices are captured: beyond that nothing is compared.
+int64_t NearestSeen(const Trial& trial, int32_t a, int32_t b, int64_t true_ns) {
+  int64_t from = INT64_MIN;
+  int64_t to = INT64_MAX;
+  for (const int32_t r : {a, b}) {
+    const size_t source = trial.ranks().ranks[static_cast<size_t>(r)].source;
+    const SourceContext& context = trial.sim().run.sources[source].context;
+    from = std::max(from, context.first_start_ns - TrueTheta(trial, r, context.first_start_ns));
+    to = std::min(to, context.last_end_ns - TrueTheta(trial, r, context.last_end_ns));
+  }
+  return std::clamp(true_ns, from, std::max(from, to));
+}
+
 // How the stated half-width covers the true error of the clocks.
 void ScoreCoverage(const Trial& trial, std::string_view claim, Score& score) {
   const ClockModel& clock = trial.match().clock;
-  for (const int64_t t : KnotTimes(trial)) {
+  for (const int64_t knot : KnotTimes(trial)) {
     for (int32_t a = 0; a < RankCount(trial); ++a) {
       for (int32_t b = a + 1; b < RankCount(trial); ++b) {
         if (clock.DomainOf(a) == clock.DomainOf(b)) continue;
+        const int64_t t = NearestSeen(trial, a, b, knot);
         const int64_t local = t + TrueTheta(trial, a, t);
         const auto stated = clock.ClockUncertainty(a, b, clock.Align(a, LocalTime{local}));
         if (!stated) continue;
@@ -214,6 +228,24 @@ FigureRow BandRow(const Plan& plan) {
       row.tasks.push_back(TrialTask(row, Words(flags), SeedOf(plan, row.id, t), false,
                                     [claim](Trial& trial, Score& score) { ScoreBand(trial, claim, score); }));
     }
+  }
+  return row;
+}
+
+FigureRow UnevenCoverageRow(const Plan& plan) {
+  FigureRow row{.id = "clock_uneven",
+                .figure = "the same with experts over hosts, uneven and rooted exchanges, staggered captures",
+                .claims = {},
+                .unit = "",
+                .tasks = {}};
+  const std::vector<std::string> scenarios = UnevenScenarios();
+  for (const std::string& flags : scenarios) {
+    row.claims.push_back({.name = flags, .kind = ClaimKind::kBetween, .target = 0.93, .upper = 0.99});
+  }
+  for (int t = 0; t < plan.Trials(16, 480, 960); ++t) {
+    const std::string& flags = scenarios[static_cast<size_t>(t) % scenarios.size()];
+    row.tasks.push_back(TrialTask(row, Words(flags), SeedOf(plan, row.id, t), false,
+                                  [claim = flags](Trial& trial, Score& score) { ScoreCoverage(trial, claim, score); }));
   }
   return row;
 }
@@ -261,6 +293,22 @@ FigureRow ClockStepRow(const Plan& plan) {
 
 }  // namespace
 
+// Experts over hosts, exchanges of uneven sizes, rooted operations, captures that begin and end at different moments.
+std::vector<std::string> UnevenScenarios() {
+  const std::string clocks = " --clock offset_ms=5,drift_ppm=10,bias_us=2,jitter_us=0.5 --ids groups";
+  const std::string experts = "--program moe --layers 6 --steps 24";
+  return {
+      experts + " --tp 1 --dp 8 --ep 8 --hosts 2" + clocks,
+      experts + " --tp 1 --dp 8 --ep 8 --hosts 2 --format nsys" + clocks,
+      experts + " --tp 2 --dp 8 --ep 4 --hosts 4 --cause expert_imbalance:skew=0.5" + clocks,
+      experts + " --tp 2 --dp 8 --ep 8 --hosts 2 --format nsys --cause expert_imbalance:skew=0.3" + clocks,
+      "--program train --tp 2 --dp 4 --hosts 4 --shard optimizer --layers 8 --steps 24" + clocks,
+      "--program train --tp 2 --dp 4 --hosts 2 --shard optimizer --layers 8 --steps 24 --format nsys" + clocks,
+      "--program decode --tp 8 --hosts 4 --layers 16 --steps 40 --defect stagger:s=5" + clocks,
+      "--program train --tp 2 --dp 4 --hosts 4 --layers 8 --steps 40 --defect stagger:s=5 --format nsys" + clocks,
+  };
+}
+
 std::vector<FigureRow> ClockRows(const Plan& plan) {
   const std::vector<std::string> latency = {Latency(8, 2, 2), Latency(16, 1, 2), Latency(4, 4, 2)};
   const std::vector<std::string> latency_fine = {Latency(8, 2, 0.5), Latency(16, 1, 0.5), Latency(4, 4, 0.5)};
@@ -276,6 +324,7 @@ std::vector<FigureRow> ClockRows(const Plan& plan) {
   rows.push_back(ErrorRow(plan, "clock_bandwidth_bound", "clock error, bandwidth-bound only, frac <= 0.01",
                           {Bandwidth(0.01), Bandwidth(0.005)}, {40, 250}, AnyPair));
   rows.push_back(CoverageRow(plan));
+  rows.push_back(UnevenCoverageRow(plan));
   rows.push_back(ClockStepRow(plan));
   return rows;
 }

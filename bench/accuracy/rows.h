@@ -41,6 +41,9 @@ struct FigureRow {
 [[nodiscard]] std::vector<FigureRow> FormatRows(const Plan& plan);
 [[nodiscard]] std::vector<FigureRow> SetRows(const Plan& plan);
 
+// Clusters whose exchanges are uneven or rooted, or whose captures are staggered, as flags of lockstep-simulate.
+[[nodiscard]] std::vector<std::string> UnevenScenarios();
+
 // Seed of trial number `trial` of row `row`.
 [[nodiscard]] uint64_t SeedOf(const Plan& plan, std::string_view row, int trial);
 

@@ -40,7 +40,7 @@ struct Solved {
 };
 
 struct DomainNoise {
-  std::vector<double> bias_sd_ns;  // typical of the domain's devices
+  std::vector<double> bias_sd_ns;  // typical of the domain's devices, without those set apart
   std::vector<double> bound_ns;    // of a record, for certain bounds
   std::vector<double> jitter_ns;   // 0 = not known
 };
@@ -59,9 +59,11 @@ DomainNoise DomainNoiseOf(const ClockInput& input, const DeviceClocks& devices, 
   std::vector<std::vector<double>> bias(domains);
   std::vector<std::vector<double>> jitter(domains);
   std::vector<double> tick(domains);
+  std::vector<double> largest(domains);
   for (size_t r = 0; r < input.domain.size(); ++r) {
     const auto d = static_cast<size_t>(input.domain[r]);
-    bias[d].push_back(devices.bias_sd_ns[r]);
+    if (!devices.apart[r]) bias[d].push_back(devices.bias_sd_ns[r]);
+    largest[d] = std::max(largest[d], devices.bias_sd_ns[r]);
     if (devices.jitter_ns[r] > 0) jitter[d].push_back(devices.jitter_ns[r]);
     tick[d] = std::max(tick[d], static_cast<double>(input.tick_ns[r]));
   }
@@ -69,8 +71,7 @@ DomainNoise DomainNoiseOf(const ClockInput& input, const DeviceClocks& devices, 
   for (size_t d = 0; d < domains; ++d) {
     out.bias_sd_ns.push_back(Median(bias[d]));
     out.jitter_ns.push_back(Median(jitter[d]));
-    const double largest = bias[d].empty() ? 0 : *std::max_element(bias[d].begin(), bias[d].end());
-    out.bound_ns.push_back(tick[d] + kRecordNoiseNs + 2 * largest);
+    out.bound_ns.push_back(tick[d] + kRecordNoiseNs + 2 * largest[d]);
   }
   return out;
 }

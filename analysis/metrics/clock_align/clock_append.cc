@@ -68,6 +68,10 @@ void ClockModel::Append(const ClockModel& later, AlignedTime from, const std::ve
     AppendPieces(later.biases_[r].empty() ? none : later.biases_[r], later.ToLocal(static_cast<int32_t>(r), from).ns,
                  &BiasPiece::from_ns, &BiasPiece::bias_ns, biases_[r]);
   }
+  if (!later.bias_doubts_.empty()) bias_doubts_.resize(domains_.size());
+  for (size_t r = 0; r < later.bias_doubts_.size(); ++r) {
+    bias_doubts_[r] = std::max(bias_doubts_[r], later.bias_doubts_[r]);
+  }
   AppendPairs(later, from);
   ConnectComponents(later);
   for (int32_t d = 0; d < domains(); ++d) AppendClock(later, DomainId{d}, from);
@@ -79,6 +83,9 @@ void ClockModel::TakeOver(const ClockModel& other, const std::vector<size_t>& ra
   for (const size_t r : ranks) {
     domains.insert(domains_[r].value);
     biases_[r] = other.biases_[r];
+    if (!bias_doubts_.empty() || !other.bias_doubts_.empty()) {
+      SetBiasDoubt(static_cast<int32_t>(r), other.BiasDoubtOf(static_cast<int32_t>(r)));
+    }
     if (pairs_.size() < other.pairs_.size()) pairs_.resize(other.pairs_.size());
     if (r < pairs_.size()) pairs_[r] = r < other.pairs_.size() ? other.pairs_[r] : std::vector<PairOfRank>();
   }

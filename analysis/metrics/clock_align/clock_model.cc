@@ -67,6 +67,12 @@ void ClockModel::AddBias(int32_t rank_index, int64_t bias_ns) {
   for (BiasPiece& piece : pieces) piece.bias_ns += bias_ns;
 }
 
+void ClockModel::SetBiasDoubt(int32_t rank_index, int64_t half_width_ns) {
+  LOCKSTEP_CHECK(rank_index >= 0 && static_cast<size_t>(rank_index) < domains_.size());
+  bias_doubts_.resize(domains_.size());
+  bias_doubts_[static_cast<size_t>(rank_index)] = half_width_ns;
+}
+
 void ClockModel::SetPair(int32_t rank_a, int32_t rank_b, int64_t uncertainty_ns, int64_t instances) {
   constexpr int64_t kMinInstances = 3;
   UncertaintyOf(rank_a, rank_b) = instances < kMinInstances ? kDefaultPairUncertaintyNs : uncertainty_ns;
@@ -137,7 +143,12 @@ std::optional<Duration> ClockModel::ClockUncertainty(int32_t rank_a, int32_t ran
   const DomainId b = DomainOf(rank_b);
   if (a == b) return Duration{InDomainUncertainty(rank_a, rank_b)};
   if (ClockOf(a).component != ClockOf(b).component) return std::nullopt;
-  return Duration{BetweenDomains(a, b, at.ns)};
+  const int64_t domains_ns = BetweenDomains(a, b, at.ns);
+  const int64_t doubt_a = BiasDoubtOf(rank_a);
+  const int64_t doubt_b = BiasDoubtOf(rank_b);
+  if (doubt_a == 0 && doubt_b == 0) return Duration{domains_ns};
+  return Duration{
+      RootSumOfSquares(static_cast<double>(domains_ns), static_cast<double>(doubt_a), static_cast<double>(doubt_b))};
 }
 
 std::optional<Duration> ClockModel::PairUncertainty(int32_t rank_a, int32_t rank_b, AlignedTime at) const {

@@ -82,6 +82,9 @@ class ClockModel {
   void SetBias(int32_t rank_index, std::vector<BiasPiece> pieces);
   // Adds to every piece; a device without pieces gets one.
   void AddBias(int32_t rank_index, int64_t bias_ns);
+  // Half-width of the 95 % interval of what the device may read beyond its domain: where its bias could not be measured
+  // and those of others of the domain could. It counts in every comparison with another domain.
+  void SetBiasDoubt(int32_t rank_index, int64_t half_width_ns);
   // Half-width U of the 95 % interval of a start difference of two ranks of one domain, measured from `instances`
   // matched instances.
   void SetPair(int32_t rank_a, int32_t rank_b, int64_t uncertainty_ns, int64_t instances);
@@ -110,6 +113,9 @@ class ClockModel {
     return clocks_[static_cast<size_t>(domain.value)];
   }
   [[nodiscard]] int64_t BiasOf(int32_t rank_index, LocalTime time) const;
+  [[nodiscard]] int64_t BiasDoubtOf(int32_t rank_index) const {
+    return bias_doubts_.empty() ? 0 : bias_doubts_[static_cast<size_t>(rank_index)];
+  }
 
   // local - aligned of a domain, without the biases of its devices.
   [[nodiscard]] Duration OffsetOf(DomainId domain, LocalTime time) const;
@@ -160,6 +166,7 @@ class ClockModel {
   std::vector<DomainId> domains_;    // per rank index
   std::vector<DomainClock> clocks_;  // per domain
   std::vector<std::vector<BiasPiece>> biases_;
+  std::vector<int64_t> bias_doubts_;            // per rank index; empty = none
   std::vector<std::vector<PairOfRank>> pairs_;  // by the lower rank, ascending in the other one
   std::map<std::pair<int32_t, int32_t>, std::vector<OffsetUncertainty>> domain_pairs_;
 };

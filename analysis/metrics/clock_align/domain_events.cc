@@ -17,10 +17,12 @@ struct LocalTimes {
   int64_t first_end = INT64_MAX;
   int64_t end_origin = 0;
   int64_t end_sum = 0;  // of distances from end_origin
-  int64_t members = 0;
+  int64_t counted = 0;  // members in the sum: those whose bias is known, or all if there is none
+  bool any_known = false;
+  bool last_known = true;
   int64_t shortest = INT64_MAX;
 
-  [[nodiscard]] int64_t MeanEnd() const { return end_origin + end_sum / members; }
+  [[nodiscard]] int64_t MeanEnd() const { return end_origin + end_sum / counted; }
 };
 
 struct LocalEvent {
@@ -34,13 +36,24 @@ struct LocalEvents {
   std::vector<LocalTimes> times;
 };
 
-void Join(LocalTimes& times, int64_t start, int64_t end) {
-  if (times.members == 0) times.end_origin = end;
+void CountEnd(LocalTimes& times, int64_t end, bool known) {
+  if (!known && times.any_known) return;
+  if (times.counted == 0 || (known && !times.any_known)) {
+    times.end_origin = end;
+    times.end_sum = 0;
+    times.counted = 0;
+  }
+  times.any_known = times.any_known || known;
+  times.end_sum += end - times.end_origin;
+  ++times.counted;
+}
+
+void Join(LocalTimes& times, int64_t start, int64_t end, bool known) {
+  if (start > times.last_start) times.last_known = known;
   times.last_start = std::max(times.last_start, start);
   times.first_end = std::min(times.first_end, end);
-  times.end_sum += end - times.end_origin;
   times.shortest = std::min(times.shortest, end - start);
-  ++times.members;
+  CountEnd(times, end, known);
 }
 
 // The instance's domains: by domain, or the root's first. Empty when it lies in one domain.
@@ -56,7 +69,8 @@ std::vector<LocalTimes> TimesOf(const ClockInput& input, const ClockInstance& in
     const int64_t bias = devices.BiasOf(member.rank_index, member.start_ns);
     LocalTimes& times = by_domain[domain];
     times.domain = domain;
-    Join(times, member.start_ns - bias, member.end_ns - bias);
+    const bool known = !devices.apart[static_cast<size_t>(member.rank_index)];
+    Join(times, member.start_ns - bias, member.end_ns - bias, known);
   }
   std::vector<LocalTimes> out;
   if (by_domain.size() < 2) return out;
@@ -166,8 +180,12 @@ void SetBases(const LocalEvents& local, const Forest& forest, DomainEvents& out)
 }
 
 DomainTimes OnCommonAxis(const LocalTimes& times, int64_t base) {
-  return {times.domain, static_cast<double>(times.last_start - base), static_cast<double>(times.first_end - base),
-          static_cast<double>(times.MeanEnd() - base), static_cast<double>(times.shortest)};
+  return {times.domain,
+          static_cast<double>(times.last_start - base),
+          static_cast<double>(times.first_end - base),
+          static_cast<double>(times.MeanEnd() - base),
+          static_cast<double>(times.shortest),
+          times.last_known};
 }
 
 }  // namespace

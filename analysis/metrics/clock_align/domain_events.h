@@ -17,8 +17,9 @@ struct DomainTimes {
   int32_t domain = 0;
   double last_start = 0;
   double first_end = 0;
-  double mean_end = 0;
-  double shortest = 0;  // duration
+  double mean_end = 0;     // of the devices whose biases are known, if there are any
+  double shortest = 0;     // duration
+  bool last_known = true;  // the bias of the device that started last is known
 };
 
 struct DomainEvent {

@@ -18,7 +18,6 @@ constexpr int kFitRounds = 12;
 constexpr double kLeastEndScaleNs = 50;
 constexpr double kOwnPositionNs = 3'000;    // position of a domain against one last arriver, where nothing measures it
 constexpr double kOwnPositionShare = 0.05;  // ... or this share of the duration
-constexpr double kLineFactor = 3;           // variance at a knot of a line against that of a mean under its hat
 constexpr double kBendAtTenSecondsNs = 150;
 constexpr double kFewClusters = 3;  // last arrivers below which their positions are not averaged out
 constexpr double kChance = 2;       // the clustered variance may exceed the plain one by so much without meaning
@@ -36,6 +35,31 @@ constexpr double kMixedShare = 0.1;      // own durations farther apart than thi
 constexpr double kMixedNs = 3'000;       // ... and this
 constexpr double kUsualPosition = 0.02;  // sd of what its position takes off an end, as a share of the duration
 constexpr double kSettled = 5;           // instances after which a last arriver has half of its full weight
+
+// Weighted places of samples between two knots, as shares of the distance.
+struct Coverage {
+  double weight = 0;
+  double sum = 0;
+  double squares = 0;
+
+  void Add(double share, double w) {
+    weight += w;
+    sum += w * share;
+    squares += w * share * share;
+  }
+  // The variance of a line at the first (or second) of the knots, against that of the mean under the knot's hat: with
+  // m and v the mean and variance of the distances from the knot, (1 + m^2 / v) / (1 + v / (1 - m)^2). Samples that are
+  // spread evenly give 3; samples that lie together far from the knot give much more, as they say little of the rate.
+  [[nodiscard]] double LineFactor(bool at_second) const {
+    constexpr double kMost = 1e6;
+    if (weight <= 0) return kMost;
+    const double middle = sum / weight;
+    const double mean = at_second ? 1 - middle : middle;
+    const double variance = squares / weight - middle * middle;
+    if (variance <= mean * mean / kMost) return kMost;
+    return (1 + mean * mean / variance) / (1 + variance / Square(std::max(1 - mean, 1e-3)));
+  }
+};
 
 struct Member {
   size_t domain = 0;  // of the group
@@ -245,6 +269,7 @@ class GroupFit {
     std::vector<std::vector<double>> score(n * lasts, std::vector<double>(knots));
     std::vector<std::vector<double>> own(n, std::vector<double>(knots));
     std::vector<std::vector<double>> weight(n, std::vector<double>(knots));
+    std::vector<std::vector<Coverage>> coverage(n, std::vector<Coverage>(knots));  // from each knot to the next
     std::vector<std::vector<double>> per_last(n, std::vector<double>(lasts));
     std::vector<double> durations;
     double longest = 0;
@@ -257,6 +282,7 @@ class GroupFit {
         const double w = WeightOf(k, m);
         const double r = Residual(k, m);
         per_last[m.domain][last] += w;
+        coverage[m.domain][place.knot].Add(place.share, w);
         for (const auto& [knot, share] :
              {std::pair(place.knot, 1 - place.share), std::pair(place.knot + 1, place.share)}) {
           const double hat = std::clamp(share, 0.0, 1.0);
@@ -286,7 +312,9 @@ class GroupFit {
         const double correction = clusters > 1.5 ? clusters / (clusters - 1) : 1;
         const double stat = std::max(own[d][j], correction * clustered / kChance);
         const double total = std::max(weight[d][j], 1e-30);
-        out_.variance[d][j] = kLineFactor * few * stat / Square(total) + unproven +
+        const double before = j > 0 ? coverage[d][j - 1].LineFactor(true) : INFINITY;
+        const double line = std::min(before, coverage[d][j].LineFactor(false));
+        out_.variance[d][j] = line * few * stat / Square(total) + unproven +
                               (balanced ? 0 : Square(unmeasured / clusters)) + Square(Bend());
       }
     }
@@ -301,28 +329,32 @@ class GroupFit {
 
   OwnDuration MeasureOwnDurations() {
     std::vector<std::map<size_t, std::vector<double>>> by_class(out_.classes.size());
+    std::vector<std::vector<double>> all(out_.classes.size());
     for (const Instance& k : instances_) {
       const Member& last = k.members[k.last];
-      by_class[k.cls][last.domain].push_back(last.times->mean_end - last.times->last_start);
+      const double own = last.times->mean_end - last.times->last_start;
+      all[k.cls].push_back(own);
+      // An unknown bias of one device is no position of its domain.
+      if (last.times->last_known) by_class[k.cls][last.domain].push_back(own);
     }
     OwnDuration out{std::vector<double>(x_.size()), std::vector<double>(x_.size()), 0, false};
     out_.self_duration.assign(out_.classes.size(), 0);
     for (size_t c = 0; c < out_.classes.size(); ++c) {
-      if (!by_class[c].empty()) AddOwnDurations(by_class[c], out_.self_duration[c], out);
+      if (all[c].empty()) continue;
+      out_.self_duration[c] = Median(all[c]);
+      AddOwnDurations(by_class[c], all[c], out_.self_duration[c], out);
     }
     return out;
   }
 
-  static void AddOwnDurations(const std::map<size_t, std::vector<double>>& by_domain, double& usual, OwnDuration& out) {
-    std::vector<double> all;
+  static void AddOwnDurations(const std::map<size_t, std::vector<double>>& by_domain, const std::vector<double>& all,
+                              double usual, OwnDuration& out) {
     std::vector<double> about;
     for (const auto& [domain, durations] : by_domain) {
       const double own = Median(durations);
-      all.insert(all.end(), durations.begin(), durations.end());
       if (durations.size() < 3) continue;
       for (double d : durations) about.push_back(d - own);
     }
-    usual = Median(all);
     out.typical = std::max(out.typical, usual);
     const double scale = std::max(kLeastEndScaleNs, about.empty() ? RobustScale(all, usual) : RobustScale(about, 0));
     out.mixed = out.mixed || scale > std::max(kMixedNs, kMixedShare * usual);

@@ -356,6 +356,23 @@ int64_t DeviceClocks::BiasOf(int32_t rank_index, int64_t local_ns) const {
   return out;
 }
 
+namespace {
+
+// Devices of which nothing was measured, in domains of which others were.
+std::vector<bool> SetApart(const ClockInput& input, const std::vector<double>& bias_sd_ns, size_t domains) {
+  std::vector<bool> measured(domains);
+  for (size_t r = 0; r < bias_sd_ns.size(); ++r) {
+    if (bias_sd_ns[r] < kUnmeasuredBiasNs) measured[static_cast<size_t>(input.domain[r])] = true;
+  }
+  std::vector<bool> apart;
+  for (size_t r = 0; r < bias_sd_ns.size(); ++r) {
+    apart.push_back(bias_sd_ns[r] >= kUnmeasuredBiasNs && measured[static_cast<size_t>(input.domain[r])]);
+  }
+  return apart;
+}
+
+}  // namespace
+
 DeviceClocks MeasureInDomain(const ClockInput& input, Executor& executor, ClockModel& model) {
   const size_t ranks = input.domain.size();
   std::vector<int32_t> devices(static_cast<size_t>(model.domains()));
@@ -379,6 +396,10 @@ DeviceClocks MeasureInDomain(const ClockInput& input, Executor& executor, ClockM
     }
     for (const auto& [rank, sd] : figures.bias_sd_ns) out.bias_sd_ns[static_cast<size_t>(rank)] = sd;
     for (const auto& [rank, jitter] : figures.jitter_ns) out.jitter_ns[static_cast<size_t>(rank)] = jitter;
+  }
+  out.apart = SetApart(input, out.bias_sd_ns, devices.size());
+  for (size_t r = 0; r < ranks; ++r) {
+    if (out.apart[r]) model.SetBiasDoubt(static_cast<int32_t>(r), std::llround(kNormal95 * kUnmeasuredBiasNs));
   }
   return out;
 }

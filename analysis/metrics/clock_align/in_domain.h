@@ -18,6 +18,7 @@ namespace lockstep {
 struct DeviceClocks {
   std::vector<std::vector<BiasPiece>> bias;  // per rank index; empty = 0
   std::vector<double> bias_sd_ns;            // per rank index: standard error, or how large an unmeasured bias may be
+  std::vector<bool> apart;                   // per rank index: not measured, while others of its domain are
   std::vector<double> jitter_ns;             // per rank index: upper bound of the sd of a single record, 0 = not known
 
   [[nodiscard]] int64_t BiasOf(int32_t rank_index, int64_t local_ns) const;

@@ -43,8 +43,8 @@ Extremes ExtremesOf(const MatchedInstance& instance) {
   return e;
 }
 
-// U of comparing other ranks with one at one time. Ranks of another domain share theirs: asked in order of rank, that
-// is one look-up a domain.
+// U of comparing other ranks with one at one time. Ranks of another domain whose biases are known share theirs: asked
+// in order of rank, that is one look-up a domain.
 class ComparedWith {
  public:
   ComparedWith(const ClockModel& clock, const MatchedMember& one)
@@ -53,6 +53,7 @@ class ComparedWith {
   [[nodiscard]] int64_t UncertaintyOf(const MatchedMember& other) {
     const DomainId domain = clock_.DomainOf(other.rank_index);
     if (domain == own_domain_) return clock_.InDomainUncertainty(one_.rank_index, other.rank_index);
+    if (clock_.BiasDoubtOf(other.rank_index) > 0) return Ask(other);
     if (known_domain_ != domain) {
       known_ns_ = Ask(other);
       known_domain_ = domain;

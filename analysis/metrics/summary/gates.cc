@@ -289,6 +289,36 @@ bool IsBounded(const DomainClock& clock) {
   });
 }
 
+// The rank whose host's clock is known least against that of the first rank, in the middle of the common window.
+struct CoarsestClock {
+  int32_t rank = -1;
+  int64_t uncertainty_ns = 0;
+};
+
+CoarsestClock FindCoarsestClock(const GateInput& in) {
+  const CommonWindow& window = in.measures.window;
+  const AlignedTime middle{window.start_ns + window.span_ns / 2};
+  const FleetRank& first = in.fleet.members.front();
+  CoarsestClock out;
+  for (const FleetRank& member : in.fleet.members) {
+    if (member.domain == first.domain) continue;
+    const auto u = in.fleet.match.clock.ClockUncertainty(static_cast<int32_t>(first.index),
+                                                         static_cast<int32_t>(member.index), middle);
+    if (u && u->ns > out.uncertainty_ns) out = {member.rank, u->ns};
+  }
+  return out;
+}
+
+// Clocks that share small collectives are known to a few microseconds. Where one is known a hundred times worse, and
+// it matters: waits are shorter than that.
+bool HidesWaiting(const GateInput& in, const CoarsestClock& coarsest) {
+  constexpr int64_t kCoarseNs = 100'000;
+  constexpr double kMuch = 0.01;
+  const std::optional<TimeShare> share = ComputeTimeShare(in.measures);
+  return coarsest.uncertainty_ns >= kCoarseNs && share && share->exposed_unresolved >= kMuch &&
+         2 * share->exposed_unresolved >= share->exposed_wait;
+}
+
 Gate Clock(const GateInput& in) {
   const size_t domains = in.fleet.Domains();
   if (in.fleet.members.size() < 2) return NotApplicable("one rank alone");
@@ -311,10 +341,15 @@ Gate Clock(const GateInput& in) {
                     List(contradicts)),
         "the times of some ranks are damaged, or a clock was set often: see --view clock, record those hosts anew");
   }
-  const bool coarse = std::any_of(in.fleet.members.begin(), in.fleet.members.end(), [&](const FleetRank& member) {
-    return clock.ClockOf(DomainId{member.domain}).method == ClockMethod::kEnds;
-  });
-  return Good(fmt::format("{} clocks are aligned{}", domains, coarse ? ", some of them coarsely" : ""));
+  const CoarsestClock coarsest = FindCoarsestClock(in);
+  const double coarsest_us = static_cast<double>(coarsest.uncertainty_ns) * 1e-3;
+  if (HidesWaiting(in, coarsest)) {
+    return Bad(
+        fmt::format("the clock of rank {} is known to +- {:.3g} us only, and waits that are shorter cannot be told",
+                    coarsest.rank, coarsest_us),
+        "capture the same steps on all hosts, with a small collective of all ranks in each step");
+  }
+  return Good(fmt::format("{} clocks are aligned to +- {:.3g} us", domains, coarsest_us));
 }
 
 Gate StepsFound(const GateInput& in) {

@@ -210,7 +210,17 @@ WorstPair WorstInside(const ViewInput& input, const Clocks& clocks, const Domain
   return worst;
 }
 
-// Between domains every pair of ranks is known alike: one of each stands for all.
+// The rank of the domain whose device is known least, or best.
+size_t MemberByDoubt(const ViewInput& input, const Domain& domain, bool least_known) {
+  const auto doubt = [&](size_t m) {
+    const int64_t doubt_ns = input.fleet.match.clock.BiasDoubtOf(static_cast<int32_t>(input.fleet.members[m].index));
+    return least_known ? -doubt_ns : doubt_ns;
+  };
+  return *std::min_element(domain.members.begin(), domain.members.end(),
+                           [&](size_t a, size_t b) { return doubt(a) < doubt(b); });
+}
+
+// Between domains every pair of ranks whose biases are known is known alike: one of each stands for all.
 WorstPair WorstOf(const ViewInput& input, const Clocks& clocks, const Component& component) {
   WorstPair worst;
   for (size_t i = 0; i < component.domains.size(); ++i) {
@@ -219,8 +229,9 @@ WorstPair WorstOf(const ViewInput& input, const Clocks& clocks, const Component&
     worst.Offer(inside.uncertainty_ns, inside.a, inside.b);
     for (size_t j = i + 1; j < component.domains.size(); ++j) {
       const Domain& y = clocks.domains[component.domains[j]];
-      worst.Offer(PairUncertainty(input, clocks, x.members.front(), y.members.front()), x.members.front(),
-                  y.members.front());
+      const size_t a = MemberByDoubt(input, x, true);
+      const size_t b = MemberByDoubt(input, y, true);
+      worst.Offer(PairUncertainty(input, clocks, a, b), a, b);
     }
   }
   return worst;
@@ -252,7 +263,8 @@ void AddAlignment(const ViewInput& input, const Clocks& clocks, const Domain& do
   row["offset_ns"] = knot == nullptr ? 0 : knot->offset_ns;
   row["uncertainty_ns"] = domain.reference || !first.reference
                               ? Json(nullptr)
-                              : OrNull(PairUncertainty(input, clocks, first.members.front(), domain.members.front()));
+                              : OrNull(PairUncertainty(input, clocks, MemberByDoubt(input, first, false),
+                                                       MemberByDoubt(input, domain, false)));
   row["drift_ppm"] = domain.reference ? Json(nullptr) : OrNull(clock.drift_ppm);
   row["at_ns"] = knot == nullptr ? Json(nullptr) : Json(input.SinceStart(knot->t_ns - knot->offset_ns));
   row["certified_ns"] = knot == nullptr ? Json(nullptr) : Band(*knot);

@@ -202,6 +202,49 @@ TEST(AlignClocks, AHostThatIsAlwaysLastHasAnHonestSigma) {
   EXPECT_GT(model.ClockUncertainty(0, 4)->ns, 2'000);
 }
 
+// Its bias is not measured against the others of its host, and moves neither its host's clock nor what is said of it.
+TEST(AlignClocks, ADeviceOfUnknownBiasLeavesTheClockOfItsHostAlone) {
+  World world = Decode();
+  world.hosts = 2;
+  world.gpus = 4;
+  world.rounds = 72;
+  world.late_rank = 1;
+  world.late_share = 0.85;
+  int unknown = 0;
+  Score of_others;
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    world.seed = seed;
+    const Simulated run = Simulate(world);
+    const ClockModel model = SolutionOf(run).model;
+    if (model.BiasDoubtOf(1) == 0) continue;
+    ++unknown;
+    EXPECT_GT(model.ClockUncertainty(1, 4)->ns, model.ClockUncertainty(0, 4)->ns);
+    of_others.Add(Judge(run, model));
+  }
+  EXPECT_GE(unknown, 20);
+  EXPECT_GE(of_others.coverage(), 0.93);
+}
+
+TEST(AlignClocks, SamplesThatLieTogetherSayLittleOfTheRest) {
+  World world = Decode();
+  world.drift_ppm = 20;
+  Score whole;
+  Score middle;
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    world.seed = seed;
+    Simulated run = Simulate(world);
+    whole.Add(Judge(run, SolutionOf(run).model));
+    // All but the first and the last instance lie in the middle fifth.
+    const size_t n = run.input.instances.size();
+    auto& all = run.input.instances;
+    all.erase(all.begin() + static_cast<std::ptrdiff_t>(3 * n / 5), all.end() - 1);
+    all.erase(all.begin() + 1, all.begin() + static_cast<std::ptrdiff_t>(2 * n / 5));
+    middle.Add(Judge(run, SolutionOf(run).model));
+  }
+  EXPECT_GE(middle.coverage(), 0.9);
+  EXPECT_GT(middle.P(0.5), whole.P(0.5));
+}
+
 TEST(AlignClocks, DriftIsToldWhereItCanBe) {
   World world = Decode();
   world.wander_ppm = 0;

@@ -107,6 +107,7 @@ ClockModel OfThreeHosts(int64_t seed) {
     model.SetDomainClock(DomainId{d}, clock);
   }
   for (int32_t r = 0; r < 4; ++r) model.AddBias(r, seed + 10 + r);
+  model.SetBiasDoubt(0, 3'000 + seed);
   model.SetPair(0, 1, 1'000 + seed, 10);
   model.SetDomainPair(DomainId{1}, DomainId{2}, {{INT64_MIN, 2'000 + seed}});
   return model;
@@ -122,12 +123,14 @@ TEST(ClockTakeOver, TakesAllOfSomeRanksAndNothingOfTheOthers) {
   EXPECT_EQ(first.Correction(2, LocalTime{0}).ns, OfThreeHosts(0).Correction(2, LocalTime{0}).ns);
   EXPECT_EQ(first.PairUncertainty(0, 1)->ns, other.PairUncertainty(0, 1)->ns);
   EXPECT_EQ(first.ClockUncertainty(2, 3)->ns, 2'000);
+  EXPECT_EQ(first.BiasDoubtOf(0), 3'100);
 
   ClockModel last = OfThreeHosts(0);
   last.TakeOver(other, {2, 3});
   EXPECT_EQ(last.Correction(0, LocalTime{0}).ns, OfThreeHosts(0).Correction(0, LocalTime{0}).ns);
   EXPECT_EQ(last.Correction(3, LocalTime{0}).ns, other.Correction(3, LocalTime{0}).ns);
   EXPECT_EQ(last.ClockUncertainty(2, 3)->ns, 2'100);
+  EXPECT_EQ(last.BiasDoubtOf(0), 3'000);
 }
 
 }  // namespace

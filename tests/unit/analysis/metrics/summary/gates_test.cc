@@ -37,6 +37,11 @@ void Communicate(std::vector<SourceBuilder*>& ranks) {
   }
 }
 
+// All of it is joined with nobody.
+void CommunicateOnly(SourceBuilder& rank) {
+  for (StepRow& row : rank.data().steps) std::swap(row.tile.comm_ns, row.tile.compute_ns);
+}
+
 std::vector<GateCase> Cases() {
   constexpr std::nullopt_t kNone = std::nullopt;
   std::vector<GateCase> cases;
@@ -97,13 +102,21 @@ std::vector<GateCase> Cases() {
   }
   fixture("matching", kNone, [](FleetFixture&) {});
   sources("waiting_told", true, [](SourceBuilder&) {});
-  sources("waiting_told", false, [](SourceBuilder& rank) {  // all of it communication that is joined with nobody
-    for (StepRow& row : rank.data().steps) std::swap(row.tile.comm_ns, row.tile.compute_ns);
-  });
+  sources("waiting_told", false, CommunicateOnly);
   fixture(
       "waiting_told", kNone, [](FleetFixture&) {}, 1);
   fixture("clock", true, [](FleetFixture& f) { SetTwoClocks(f, true); });
   fixture("clock", false, [](FleetFixture& f) { SetTwoClocks(f, false); });
+  const auto coarse = [](FleetFixture& f) {
+    SetTwoClocks(f, true);
+    f.match.clock.SetDomainPair(DomainId{0}, DomainId{1}, {{INT64_MIN, 400'000}});
+  };
+  fixture("clock", true, coarse);
+  cases.push_back({"clock", false, 2,
+                   [](std::vector<SourceBuilder*>& ranks) {  // it hides whether they wait
+                     for (SourceBuilder* rank : ranks) CommunicateOnly(*rank);
+                   },
+                   coarse});
   fixture(
       "clock", kNone, [](FleetFixture&) {}, 1);
   sources("steps_found", true, [](SourceBuilder&) {});

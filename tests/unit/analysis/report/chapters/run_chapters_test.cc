@@ -127,9 +127,10 @@ void ExpectSameInstances(const Compared& both) {
   EXPECT_EQ(both.chapters["quality"]["ranks"], both.whole["quality"]["ranks"]) << "drop counters";
 }
 
+// Each chapter measures the clocks anew, from fewer instances.
 void ExpectCloseWaiting(const Compared& both) {
   const auto wait = [](const Json& report) { return static_cast<double>(TotalOf(report, "wait_total_ns")); };
-  EXPECT_NEAR(wait(both.chapters) / wait(both.whole), 1, 0.02);
+  EXPECT_NEAR(wait(both.chapters) / wait(both.whole), 1, 0.03);
 }
 
 std::vector<std::string> Named(const Json& report) {
