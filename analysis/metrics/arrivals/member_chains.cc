@@ -21,13 +21,15 @@ class Walker {
 
   [[nodiscard]] const ArrivalNode& Node(int64_t row) const { return nodes_[static_cast<size_t>(row)]; }
   [[nodiscard]] int64_t Previous(int64_t row) const { return Node(row).previous; }
+  // Its members may go on only together. Nothing goes on from none.
+  [[nodiscard]] bool Ties(int64_t instance) const { return instance < 0 || graph_.Ties(instance); }
   // The one before that ties the members to each other.
   [[nodiscard]] int64_t InstanceBefore(int64_t row) const {
     for (int hop = 0; hop < kMaxHops; ++hop) {
       row = Previous(row);
       if (row < 0) return -1;
       const int64_t instance = Node(row).instance;
-      if (instance < 0 || graph_.Ties(instance)) return instance;
+      if (Ties(instance)) return instance;
     }
     return -1;
   }
@@ -126,16 +128,16 @@ int64_t CommonBefore(const Walkers& walkers) {
   return best_count >= 2 ? best : -1;
 }
 
-// The last instance that both members of a pair took part in.
+// The last instance that both members of a pair took part in and that ties them.
 int64_t PairBefore(const Walkers& pair, const MatchedInstance& instance) {
   const Walker walkers[2] = {pair[0], pair[1]};
   int64_t row[2] = {walkers[0].Previous(instance.members[0].row), walkers[1].Previous(instance.members[1].row)};
   for (int hop = 0; hop < 2 * kMaxHops && row[0] >= 0 && row[1] >= 0; ++hop) {
     const int64_t a = walkers[0].Node(row[0]).instance;
     const int64_t b = walkers[1].Node(row[1]).instance;
-    if (a == b) return a;
-    const size_t later = a > b ? 0 : 1;
-    row[later] = walkers[later].Previous(row[later]);
+    if (a == b && walkers[0].Ties(a)) return a;
+    if (a >= b) row[0] = walkers[0].Previous(row[0]);
+    if (b >= a) row[1] = walkers[1].Previous(row[1]);
   }
   return -1;
 }

@@ -347,6 +347,31 @@ class GroupFit {
     return out;
   }
 
+  // Whether domains whose own durations lie apart were the last in instances of several sizes, and not equally often in
+  // each: then some durations of one lie where those of others do. A position shifts all of them.
+  static bool MixesSizes(const std::map<size_t, std::vector<double>>& by_domain, double apart) {
+    constexpr size_t kOneIn = 10;
+    for (const auto& [domain, durations] : by_domain) {
+      std::vector<double> others;
+      for (const auto& [other, of_other] : by_domain) {
+        if (other != domain) others.insert(others.end(), of_other.begin(), of_other.end());
+      }
+      if (others.empty()) return false;
+      const double own = Median(durations);
+      const double their = Median(others);
+      if (std::abs(own - their) <= apart) continue;
+      const auto nearer_to_other = [&](double d) { return std::abs(d - their) < std::abs(d - own); };
+      const auto strays = std::count_if(durations.begin(), durations.end(), nearer_to_other);
+      const auto others_strays =
+          std::count_if(others.begin(), others.end(), [&](double d) { return !nearer_to_other(d); });
+      if (kOneIn * static_cast<size_t>(strays) >= durations.size() ||
+          kOneIn * static_cast<size_t>(others_strays) >= others.size()) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   static void AddOwnDurations(const std::map<size_t, std::vector<double>>& by_domain, const std::vector<double>& all,
                               double usual, OwnDuration& out) {
     std::vector<double> about;
@@ -357,7 +382,8 @@ class GroupFit {
     }
     out.typical = std::max(out.typical, usual);
     const double scale = std::max(kLeastEndScaleNs, about.empty() ? RobustScale(all, usual) : RobustScale(about, 0));
-    out.mixed = out.mixed || scale > std::max(kMixedNs, kMixedShare * usual);
+    const double apart = std::max(kMixedNs, kMixedShare * usual);
+    out.mixed = out.mixed || scale > apart || MixesSizes(by_domain, apart);
     for (const auto& [domain, durations] : by_domain) {
       const double own = Median(durations);
       const double weight = static_cast<double>(durations.size()) / Square(kMedianToMean * scale);

@@ -8,7 +8,8 @@ namespace {
 
 constexpr size_t kLeastRanks = 2;
 constexpr double kLeastOfSpan = 0.02;      // the difference between ranks must be worth telling,
-constexpr double kLeastTimesAsLong = 1.5;  // more than devices of one kind differ by,
+constexpr double kLeastTimesAsLong = 1.5;  // more than devices of one kind differ by
+constexpr double kLeastWithoutAny = 1.1;   // (where no kernel is known to communicate: more than chance),
 constexpr double kMostUneven = 0.3;        // and explain most of what the ranks differ in otherwise
 
 struct Extremes {
@@ -48,9 +49,11 @@ std::optional<WaitingKernel> Judge(const FleetMeasures& measures, const KernelGr
   }
   const Extremes extremes = ExtremesOf(own);
   const auto range = static_cast<double>(own[extremes.most] - own[extremes.least]);
+  const bool none = std::all_of(communication.begin(), communication.end(), [](int64_t ns) { return ns == 0; });
+  const double least_times = none ? kLeastWithoutAny : kLeastTimesAsLong;
   const bool much = range >= kLeastOfSpan * static_cast<double>(span_ns) &&
                     static_cast<double>(own[extremes.most]) >=
-                        kLeastTimesAsLong * static_cast<double>(std::max<int64_t>(1, own[extremes.least]));
+                        least_times * static_cast<double>(std::max<int64_t>(1, own[extremes.least]));
   if (!much || static_cast<double>(RangeOf(communication)) > kMostUneven * range) return std::nullopt;
   std::vector<int64_t> sums(ranks);
   for (size_t r = 0; r < ranks; ++r) sums[r] = own[r] + others[r] + measures.ranks[r].selected.idle_ns();

@@ -185,7 +185,7 @@ std::vector<int32_t> WholeWorld(int32_t size) {
 Draft FromNothing(const RankResolution& ranks, std::vector<Seed> seeds) {
   Draft draft;
   const auto present = static_cast<int32_t>(ranks.ranks.size());
-  const bool whole = ranks.world_size ? *ranks.world_size == present && ranks.missing_ranks.empty() : present == 2;
+  const bool whole = ranks.missing_ranks.empty() && (ranks.world_size ? *ranks.world_size == present : present == 2);
   draft.membership = whole ? Membership::kInferred : Membership::kUnknown;
   if (whole) {
     for (const ResolvedRank& rank : ranks.ranks) draft.members.push_back(rank.rank);
@@ -360,7 +360,7 @@ bool MayLackMembers(const CommunicatorPlan& plan, const RankResolution& ranks) {
   if (told || (ranks.missing_ranks.empty() && !ranks.some_without_device_rows)) return false;
   const auto members = static_cast<int32_t>(plan.ranks.size());
   const bool whole = plan.ranks.size() == ranks.ranks.size();
-  if (whole || !ranks.world_size || members == 0 || *ranks.world_size % members != 0) return true;
+  if (whole || members == 0 || LeastWorldSize(ranks) % members != 0) return true;
   const auto rank_of = [&](int32_t index) { return ranks.ranks[static_cast<size_t>(index)].rank; };
   const int32_t first = rank_of(plan.ranks.front());
   return first % members != 0 || rank_of(plan.ranks.back()) - first != members - 1;

@@ -22,6 +22,7 @@
 #include "analysis/metrics/match/lanes/host_clocks.h"
 #include "analysis/metrics/match/lanes/membership.h"
 #include "analysis/metrics/match/match_counts.h"
+#include "analysis/metrics/match/outsiders.h"
 #include "analysis/metrics/match/roots.h"
 #include "analysis/metrics/match/sequence_breaks.h"
 #include "analysis/metrics/match/sparse_exchange.h"
@@ -185,11 +186,17 @@ void AddBreaks(const Work& work, size_t c, std::span<const MatchedInstance> inst
   out.breaks.insert(out.breaks.end(), found.begin(), found.end());
 }
 
+struct EmitContext {
+  const ClockModel& clock;
+  const AllPairs& all_pairs;
+  bool may_lack = false;  // members
+};
+
 // The words of a communicator's instances, and themselves to where they belong in the result: from `first` on.
-void EmitOne(Work& work, size_t c, const ClockModel& clock, const AllPairs& all_pairs, size_t first, MatchResult& out) {
+void EmitOne(Work& work, size_t c, const EmitContext& context, size_t first, MatchResult& out) {
+  const auto& [clock, all_pairs, may_lack] = context;
   const CommunicatorPlan& plan = work.plans[c];
   std::vector<JoinedInstance>& joined = work.joins[c].instances;
-  const bool may_lack = MayLackMembers(plan, work.ranks);
   for (JoinedInstance& j : joined) {
     AlignMembers(j.instance, clock);
     j.sparse = j.sparse || (BindsAllPairs(all_pairs, j) && ShowsSparseExchange(j, clock));
@@ -213,6 +220,7 @@ void EmitOne(Work& work, size_t c, const ClockModel& clock, const AllPairs& all_
 
 void Emit(Work& work, Executor& executor, MatchResult& out) {
   const std::vector<AllPairs> all_pairs = AllPairsOf(work, out.clock, executor);
+  const std::vector<bool> may_lack = MayHaveOutsiders(work.plans, work.joins, work.rows, work.ranks, out.clock);
   std::vector<size_t> first;  // instance of each communicator, and their end
   first.push_back(0);
   for (const CommunicatorJoin& join : work.joins) first.push_back(first.back() + join.instances.size());
@@ -221,7 +229,9 @@ void Emit(Work& work, Executor& executor, MatchResult& out) {
     return std::span(out.instances).subspan(first[c], first[c + 1] - first[c]);
   };
   // A row is in one instance: none writes where another one does.
-  executor.ParallelFor(work.plans.size(), [&](size_t c) { EmitOne(work, c, out.clock, all_pairs[c], first[c], out); });
+  executor.ParallelFor(work.plans.size(), [&](size_t c) {
+    EmitOne(work, c, {out.clock, all_pairs[c], may_lack[c]}, first[c], out);
+  });
   for (size_t c = 0; c < work.plans.size(); ++c) {
     AddBreaks(work, c, instances_of(c), out);
     out.communicators.push_back(std::move(work.plans[c].info));

@@ -140,10 +140,17 @@ void RefuseAll(const std::vector<size_t>& sources, int32_t rank, const std::stri
   for (const size_t s : sources) choice.refused.push_back({s, rank, DropReason::kDuplicateRank, detail});
 }
 
-bool IsCut(const RunData& run, size_t source) {
-  const std::string& path = run.sources[source].context.path;
-  return std::any_of(run.files.begin(), run.files.end(),
-                     [&](const FileNote& file) { return file.path == path && file.status == "partial"; });
+// Whether what a source holds ends where its file was cut. A file that was stored whole and is cut now has two sources:
+// its note is that of the last reading, which holds less.
+bool IsCut(const RunData& run, const std::vector<size_t>& sources, size_t source) {
+  const SourceContext& c = run.sources[source].context;
+  const bool partial = std::any_of(run.files.begin(), run.files.end(), [&](const FileNote& file) {
+    return file.path == c.path && file.status == "partial";
+  });
+  return partial && std::none_of(sources.begin(), sources.end(), [&](size_t other) {
+           const SourceContext& o = run.sources[other].context;
+           return o.path == c.path && o.host == c.host && o.kernels < c.kernels;
+         });
 }
 
 // Of several sources the only one whose file was read to its end, if the others can be cut copies of it.
@@ -151,7 +158,7 @@ std::optional<size_t> OnlyWhole(const RunData& run, const std::vector<size_t>& s
   constexpr int64_t kTogetherNs = 1'000'000;
   std::optional<size_t> whole;
   for (const size_t source : sources) {
-    if (IsCut(run, source)) continue;
+    if (IsCut(run, sources, source)) continue;
     if (whole) return std::nullopt;
     whole = source;
   }

@@ -197,8 +197,15 @@ void AssumeRanks(const RunData& run, Selection& selection, RankResolution& out) 
   out.assumed = static_cast<int32_t>(unclaimed.size());
 }
 
+// As told; else as many as the numbers of the ranks show.
+int32_t ExpectedRanks(const AnalysisOptions& options, const Selection& selection, const RankResolution& out) {
+  if (out.world_size) return *out.world_size;
+  if (options.expected_ranks >= 0) return std::min(options.expected_ranks, kMaxWorldSize);
+  return selection.taken.empty() ? 0 : *selection.taken.rbegin() + 1;
+}
+
 void FillMissing(const AnalysisOptions& options, const Selection& selection, RankResolution& out) {
-  const int32_t expected = out.world_size ? *out.world_size : std::min(options.expected_ranks, kMaxWorldSize);
+  const int32_t expected = ExpectedRanks(options, selection, out);
   size_t at = 0;
   for (int32_t rank = 0; rank < expected; ++rank) {
     while (at < out.ranks.size() && out.ranks[at].rank < rank) ++at;
@@ -242,6 +249,12 @@ bool SplitIntoRuns(const RunData& run, const std::vector<GroupCandidate>& candid
 }
 
 }  // namespace
+
+int32_t LeastWorldSize(const RankResolution& ranks) {
+  if (ranks.world_size) return *ranks.world_size;
+  const int32_t present = ranks.ranks.empty() ? 0 : ranks.ranks.back().rank + 1;
+  return std::max(present, ranks.missing_ranks.empty() ? 0 : ranks.missing_ranks.back() + 1);
+}
 
 RankResolution ResolveRanks(const RunData& run, const AnalysisOptions& options) {
   RankResolution out;

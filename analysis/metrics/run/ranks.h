@@ -59,8 +59,9 @@ struct RankResolution {
   std::vector<LeftOutSource> left_out;
   std::optional<RunCaptures> captures;  // set if the run has several
   std::optional<int32_t> world_size;
-  std::vector<int32_t>
-      missing_ranks;  // of the world, or of which there are traces but none that is analysed; ascending
+  // Of the world (where nobody tells its size: below the highest rank), or of which there are traces but none that is
+  // analysed; ascending.
+  std::vector<int32_t> missing_ranks;
   bool some_without_device_rows = false;  // of `ranks`: what they did, and with whom, is not known
   // More than 0: the windows of the traces lie so far apart, and they are one run only because together they are all
   // ranks of their world, or because the person says so.
@@ -77,6 +78,9 @@ struct RankResolution {
 
 // World sizes beyond this are taken for damage and ignored.
 inline constexpr int32_t kMaxWorldSize = 1 << 20;
+
+// Ranks of the world, as told; else as many as the numbers of the present and the missing ones show.
+[[nodiscard]] int32_t LeastWorldSize(const RankResolution& ranks);
 
 [[nodiscard]] RankResolution ResolveRanks(const RunData& run, const AnalysisOptions& options);
 

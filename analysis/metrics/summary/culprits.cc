@@ -165,6 +165,8 @@ double SavingHalfWidth(const Straggler& straggler) {
 
 void NameCulprits(const Fleet& fleet, const FleetMeasures& measures, const StragglerResult& stragglers,
                   const BlameResult* blame, WaitBlame& waiting) {
+  // Where it could not follow most of the waits, who was waited for is all that is known.
+  if (blame != nullptr && 2 * blame->unassigned_ns > blame->total_wait_ns) blame = nullptr;
   std::vector<Culprit> named;
   for (const Straggler& straggler : stragglers.stragglers) {
     const std::vector<size_t> members = MembersOf(fleet, straggler);

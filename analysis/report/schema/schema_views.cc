@@ -211,6 +211,7 @@ Json Summary() {
                                                  {"shortest_total_ns", Count()},
                                                  {"longest_total_ns", Count()}}))}}))},
        {"decided?", OrNull(Boolean())},
+       {"ranks_assumed_all?", Boolean()},
        {"rank_time_ns?", Count()},
        {"tied_ranks?", List(Integer())},
        {"workload?", Object({{"class", OrNull(OneOf({"overhead", "communication", "compute", "memory"}))},

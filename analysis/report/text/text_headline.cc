@@ -112,6 +112,20 @@ std::string NobodyText(const Json& report) {
   return fmt::format("Nobody in particular makes the others wait: {}, spread over the ranks.", waiting);
 }
 
+// What the answer rests on where a rank whose trace is not here would change it.
+void WriteAssumption(const Json& report, TextPage& page) {
+  const Json& summary = FieldOf(report, "summary");
+  const double communication =
+      RatioOf(summary, "time_share.exposed_wait_ratio") + RatioOf(summary, "time_share.exposed_transfer_ratio");
+  if (FieldOf(summary, "ranks_assumed_all") != true || communication < kMaterialWait) return;
+  const std::string ranks = PlainText(FieldOf(report, "run.ranks"));
+  page.Line(
+      fmt::format("No trace tells how many ranks the job has. If there are more than these {}, one of those may be "
+                  "who they wait for; --expect-ranks {} says that there are not.",
+                  ranks, ranks),
+      0, 2);
+}
+
 struct OpenQuestion {
   std::string why;
   std::string help;
@@ -213,6 +227,7 @@ void WriteHeadline(const Json& report, TextPage& page) {
     }
   } else if (!question) {
     page.Line(NobodyText(report), 0, 2, Emphasis::kStrong);
+    WriteAssumption(report, page);
   }
 }
 

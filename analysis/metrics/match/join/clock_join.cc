@@ -21,6 +21,7 @@ constexpr int64_t kMinUncertaintyNs = 15'000;
 // must not cost the others.
 constexpr double kMinTimedCoverage = 0.4;
 constexpr int64_t kMinJoined = 3;
+constexpr size_t kFewGaps = 3;
 
 // The members that lie in the largest clock component.
 std::vector<size_t> ComparableMembers(const JoinInput& input, const std::vector<std::vector<RowRef>>& rows) {
@@ -156,28 +157,49 @@ class ClockJoiner {
     for (const auto& [before, by_member] : gaps) {
       for (const auto& [member, refs] : by_member) AddRepeated(input_, refs, repeated_);
     }
+    std::map<std::vector<GapSignature>, size_t> alike;
     for (const auto& [before, by_member] : gaps) {
-      const bool closed = before >= 0 && before + 1 < static_cast<int64_t>(anchor_ends_.size());
-      JoinGap(closed, by_member);
+      if (IsClosed(before) && HoldsAlike(by_member)) ++alike[PatternOf(by_member)];
+    }
+    for (const auto& [before, by_member] : gaps) {
+      const bool whole = IsClosed(before) && HoldsAlike(by_member);
+      // What comes again and again has lost nothing; equally many lost rows would have to be the same every time.
+      if (whole && (alike[PatternOf(by_member)] >= kFewGaps || EndsKeepOrder(by_member))) {
+        JoinWholeGap(by_member);
+      } else {
+        JoinBrokenGap(by_member);
+      }
     }
   }
 
-  void JoinGap(bool closed, const std::map<size_t, std::vector<RowRef>>& by_member) {
+  [[nodiscard]] std::vector<GapSignature> PatternOf(const std::map<size_t, std::vector<RowRef>>& by_member) const {
+    std::vector<GapSignature> out;
+    for (const RowRef& ref : by_member.begin()->second) out.push_back(GapSignatureOf(RowAt(input_, ref)));
+    return out;
+  }
+
+  [[nodiscard]] bool IsClosed(int64_t before) const {
+    return before >= 0 && before + 1 < static_cast<int64_t>(anchor_ends_.size());
+  }
+
+  // All ranks have rows of the same operations in the same order.
+  [[nodiscard]] bool HoldsAlike(const std::map<size_t, std::vector<RowRef>>& by_member) const {
     const std::vector<RowRef>& first = by_member.begin()->second;
-    bool equal = closed && by_member.size() == members_.size();
-    for (const auto& [member, refs] : by_member) {
-      equal = equal && refs.size() == first.size();
-      for (size_t i = 0; equal && i < refs.size(); ++i) {
-        equal = SameSignature(RowAt(input_, first[i]), RowAt(input_, refs[i]), false);
-      }
-    }
-    equal = equal && EndsKeepOrder(by_member);
-    for (size_t i = 0; equal && i < first.size(); ++i) {
+    return by_member.size() == members_.size() &&
+           std::all_of(by_member.begin(), by_member.end(), [&](const auto& of_member) {
+             return std::equal(first.begin(), first.end(), of_member.second.begin(), of_member.second.end(),
+                               [&](const RowRef& a, const RowRef& b) {
+                                 return SameSignature(RowAt(input_, a), RowAt(input_, b), false);
+                               });
+           });
+  }
+
+  void JoinWholeGap(const std::map<size_t, std::vector<RowRef>>& by_member) {
+    for (size_t i = 0; i < by_member.begin()->second.size(); ++i) {
       std::vector<RowRef> members;
       for (const auto& [member, refs] : by_member) members.push_back(refs[i]);
       Add(members, 1);
     }
-    if (!equal) JoinBrokenGap(by_member);
   }
 
   // Ranks that have lost equally many, but not the same, have rows that end with none of the others'.

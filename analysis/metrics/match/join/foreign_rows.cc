@@ -238,7 +238,7 @@ InstanceShape OutlineOf(const JoinInput& input, const MatchedInstance& instance)
   const MatchedMember* shortest = nullptr;
   for (const MatchedMember& m : instance.members) {
     const RankRows& rows = input.rows[static_cast<size_t>(m.rank_index)];
-    shape.uneven = shape.uneven || MovesUnevenly(rows.rows[static_cast<size_t>(m.row)].op);
+    shape.uneven = shape.uneven || !EndsTogether(rows.rows[static_cast<size_t>(m.row)].op, instance.members.size());
     if (m.end_ns - m.start_ns >= shape.shortest_ns) continue;
     shape.shortest_ns = m.end_ns - m.start_ns;
     shortest = &m;

@@ -22,8 +22,6 @@ struct Column {
   int64_t end_ns = 0;  // middle of the ends
 };
 
-GapSignature GapSignatureOf(const CollectiveRow& row) { return {row.op, row.dtype, row.bytes}; }
-
 int64_t ReachOf(int64_t shortest_ns) { return std::max(kMinReachNs, shortest_ns / 2); }
 
 class GapJoiner {
@@ -135,6 +133,8 @@ class GapJoiner {
 };
 
 }  // namespace
+
+GapSignature GapSignatureOf(const CollectiveRow& row) { return {row.op, row.dtype, row.bytes}; }
 
 std::vector<GapColumn> JoinGapRows(const JoinInput& input, const std::vector<std::vector<TimedRow>>& rows,
                                    const std::set<GapSignature>& repeated) {

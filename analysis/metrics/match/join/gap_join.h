@@ -13,6 +13,8 @@ namespace lockstep {
 
 using GapSignature = std::tuple<CollectiveOp, DataType, int64_t>;  // operation, type, bytes
 
+[[nodiscard]] GapSignature GapSignatureOf(const CollectiveRow& row);
+
 struct GapColumn {
   std::vector<RowRef> members;  // at most one a rank
   bool certain = true;          // false: of a single row that may belong elsewhere

@@ -193,6 +193,31 @@ double LinkedShare(const std::vector<ExchangeLane>& lanes, const std::vector<Exc
   return all == 0 ? 0 : static_cast<double>(found) / static_cast<double>(all);
 }
 
+bool MayBeOneExchange(const std::vector<ExchangeLane>& lanes) {
+  constexpr int64_t kSlackNs = 5'000;
+  constexpr size_t kOneIn = 100;
+  if (lanes.size() < 3) return false;
+  size_t seen = 0;
+  size_t apart = 0;
+  for (const LaneEvent& e : lanes.front().events) {
+    int64_t last_start = e.start_ns;
+    int64_t first_end = e.end_ns;
+    bool covered = true;
+    for (const ExchangeLane& other : lanes) {
+      const size_t at = LowerBound(other.events, e.start_ns - kSlackNs);
+      covered =
+          covered && !other.events.empty() && other.events.front().start_ns <= e.end_ns && at < other.events.size();
+      if (!covered) break;
+      last_start = std::max(last_start, other.events[at].start_ns);
+      first_end = std::min(first_end, other.events[at].end_ns);
+    }
+    if (!covered) continue;
+    ++seen;
+    apart += last_start > first_end + kSlackNs ? 1 : 0;
+  }
+  return seen >= kMinRows && apart * kOneIn <= seen;
+}
+
 std::vector<std::vector<size_t>> ConnectedLanes(size_t lanes, const std::vector<ExchangeLink>& links) {
   std::vector<size_t> root(lanes);
   std::iota(root.begin(), root.end(), size_t{0});

@@ -36,6 +36,10 @@ struct ExchangeLink {
 [[nodiscard]] double LinkedShare(const std::vector<ExchangeLane>& lanes, const std::vector<ExchangeLink>& links,
                                  size_t lane);
 
+// Whether nearly every row of the lanes has an instant with a row of each other lane at once: then they may all be of
+// one exchange of uneven parts, in which those with equal parts end together as pairs do.
+[[nodiscard]] bool MayBeOneExchange(const std::vector<ExchangeLane>& lanes);
+
 // Lanes connected by links, each set ascending; lanes without a link are in none.
 [[nodiscard]] std::vector<std::vector<size_t>> ConnectedLanes(size_t lanes, const std::vector<ExchangeLink>& links);
 

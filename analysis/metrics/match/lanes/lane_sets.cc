@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -15,6 +16,7 @@
 namespace lockstep {
 namespace {
 
+constexpr size_t kTellingEvents = 12;  // without a root: who belongs together is told by them alone
 constexpr size_t kWholeSample = 400;
 constexpr size_t kQuickSample = 48;
 constexpr size_t kOverlapPart = 8;  // of a lane's rows, at least, lie where the other one runs
@@ -37,19 +39,31 @@ constexpr int64_t kDurationPart = 10;
 constexpr int64_t kCentrePart = 8;
 constexpr int64_t kBetweenDomainsNs = 30'000;
 
+// The root of an operation and its other members need not end together.
+bool HasRoot(const LaneEvent& e) {
+  const auto op = static_cast<CollectiveOp>(e.kind / 256);
+  return ComesFromRoot(op) || GoesToRoot(op);
+}
+
+// The events that tell whether lanes belong together: those without a root, where there are some.
+std::vector<LaneEvent> TellingEvents(const std::vector<LaneEvent>& events) {
+  std::vector<LaneEvent> out;
+  std::remove_copy_if(events.begin(), events.end(), std::back_inserter(out), HasRoot);
+  return out.size() >= kTellingEvents ? out : events;
+}
+
 class Finder {
  public:
   Finder(const std::vector<RankLane>& lanes, const ClockModel& clock, Executor& executor)
       : lanes_(lanes), clock_(clock), executor_(executor) {
     aligned_.resize(lanes_.size());
-    for (const RankLane& lane : lanes_) {
-      std::vector<int64_t> durations;
-      for (const LaneEvent& e : lane.events) durations.push_back(e.end_ns - e.start_ns);
-      usual_duration_.push_back(UpperMedian(std::move(durations)));
-    }
+    usual_duration_.resize(lanes_.size());
     cap_.resize(lanes_.size());
     executor.ParallelFor(lanes_.size(), [&](size_t l) {
       aligned_[l] = Aligned(lanes_[l]);
+      std::vector<int64_t> durations;
+      for (const LaneEvent& e : aligned_[l]) durations.push_back(e.end_ns - e.start_ns);
+      usual_duration_[l] = UpperMedian(std::move(durations));
       cap_[l] = CapOf(aligned_[l]);
     });
   }
@@ -80,7 +94,7 @@ class Finder {
   using Peers = std::vector<std::set<size_t>>;  // per lane
 
   [[nodiscard]] std::vector<LaneEvent> Aligned(const RankLane& lane) const {
-    std::vector<LaneEvent> out = lane.events;
+    std::vector<LaneEvent> out = TellingEvents(lane.events);
     for (LaneEvent& e : out) {
       e.moved_ns = clock_.Correction(lane.rank_index, LocalTime{e.end_ns}).ns;
       e.start_ns -= e.moved_ns;
@@ -130,7 +144,7 @@ class Finder {
       question.end_wander = x == a && !SameDomain(a, b);
       const auto whole = CompareLanes(aligned_[x], aligned_[y], question);
       if (whole && question.end_wander) seen.crossings.push_back({b, whole->end_wander});
-      const auto least = static_cast<int64_t>(std::min(lanes_[x].events.size(), kWholeSample) / kOverlapPart);
+      const auto least = static_cast<int64_t>(std::min(aligned_[x].size(), kWholeSample) / kOverlapPart);
       const bool fits = whole && whole->pairs >= std::max(kMinFitPairs, least) && CoversEnough(*whole) &&
                         whole->common_rate >= kMinCommonRate && whole->deviation_ns <= LimitOf(x) && !whole->wanders;
       if (!fits) return std::nullopt;

@@ -64,8 +64,8 @@ int32_t PositionOf(int32_t rank_index, const ClockModel& clock) {
 // that divide the world count as whole.
 bool IsWhole(const std::vector<size_t>& set, const std::vector<std::vector<size_t>>& sets, const PlanLanes& found,
              const RankResolution& ranks) {
-  if (ranks.missing_ranks.empty() || !ranks.world_size) return ranks.missing_ranks.empty();
-  if (static_cast<size_t>(*ranks.world_size) % set.size() != 0) return false;
+  if (ranks.missing_ranks.empty()) return true;
+  if (static_cast<size_t>(LeastWorldSize(ranks)) % set.size() != 0) return false;
   return std::all_of(sets.begin(), sets.end(), [&](const std::vector<size_t>& other) {
     return found.lanes[other.front()].cls != found.lanes[set.front()].cls || other.size() <= set.size();
   });
@@ -135,7 +135,10 @@ std::vector<std::vector<size_t>> FindExchangers(const PlanLanes& found, const st
   if (!one_clock) return {};
   std::vector<std::vector<size_t>> out;
   const std::vector<ExchangeLink> links = FindExchangeLinks(lanes);
-  for (std::vector<size_t>& set : ConnectedLanes(lanes.size(), links)) {
+  std::vector<std::vector<size_t>> connected = ConnectedLanes(lanes.size(), links);
+  const bool all = connected.size() == 1 && connected.front().size() == lanes.size();
+  if (!all && MayBeOneExchange(lanes)) return {};
+  for (std::vector<size_t>& set : connected) {
     // Rows that nobody answers: ranks that are not here, or no pairs at all.
     const bool explained =
         std::all_of(set.begin(), set.end(), [&](size_t l) { return LinkedShare(lanes, links, l) >= kMinLinkedShare; });

@@ -36,30 +36,11 @@ class TimelineRun {
 
   // The ranks of a group meet. A rank in `lost` takes part, but its record is missing.
   void Meet(size_t group, int64_t transfer_ns, int32_t lost = -1) {
-    int64_t last = 0;
-    for (const int32_t rank : groups_[group]) last = std::max(last, At(rank).now);
-    ++meetings_;
-    for (const int32_t rank : groups_[group]) {
-      Rank& r = At(rank);
-      const int64_t start = r.now;
-      r.now = last + transfer_ns;
-      if (rank == lost) {
-        r.pieces.push_back({LatenessPart::kRest, -1, start, r.now});
-        continue;
-      }
-      InstanceRow row;
-      row.start_ns = start;
-      row.duration_ns = r.now - start;
-      row.step = step_;
-      row.seq = meetings_;
-      row.comms_id = static_cast<uint64_t>(meetings_);
-      row.has_comms_id = true;
-      row.bytes = 4'096;
-      row.segment = SegmentOf(r, group, start);
-      r.pieces.push_back({LatenessPart::kWait, static_cast<int64_t>(r.rows.size()), start, r.now});
-      r.last_end[group] = r.now;
-      r.rows.emplace_back(group, row);
-    }
+    Meet(CollectiveOp::kAllReduce, group, transfer_ns, -1, lost);
+  }
+  // The root waits for all; the others go on when they have sent.
+  void Reduce(size_t group, int64_t transfer_ns, int32_t root) {
+    Meet(CollectiveOp::kReduce, group, transfer_ns, root, -1);
   }
   void SetStep(int64_t step) { step_ = step; }
 
@@ -73,7 +54,7 @@ class TimelineRun {
       std::map<size_t, uint32_t> local;
       for (const auto& [group, told] : ranks_[i].rows) {
         if (!local.contains(group)) local[group] = source.Group("group" + std::to_string(group), groups_[group]);
-        InstanceRow& row = source.Collective(local[group], CollectiveOp::kAllReduce, told.start_ns, told.duration_ns);
+        InstanceRow& row = source.Collective(local[group], told.op, told.start_ns, told.duration_ns);
         const InstanceRow named = row;
         row = told;
         row.communicator = named.communicator;
@@ -102,6 +83,34 @@ class TimelineRun {
     std::vector<std::pair<size_t, InstanceRow>> rows;
     std::map<size_t, int64_t> last_end;
   };
+  void Meet(CollectiveOp op, size_t group, int64_t transfer_ns, int32_t root, int32_t lost) {
+    int64_t last = 0;
+    for (const int32_t rank : groups_[group]) last = std::max(last, At(rank).now);
+    ++meetings_;
+    for (const int32_t rank : groups_[group]) {
+      Rank& r = At(rank);
+      const int64_t start = r.now;
+      r.now = (root < 0 || rank == root ? last : start) + transfer_ns;
+      if (rank == lost) {
+        r.pieces.push_back({LatenessPart::kRest, -1, start, r.now});
+        continue;
+      }
+      InstanceRow row;
+      row.op = op;
+      row.root = root;
+      row.start_ns = start;
+      row.duration_ns = r.now - start;
+      row.step = step_;
+      row.seq = meetings_;
+      row.comms_id = static_cast<uint64_t>(meetings_);
+      row.has_comms_id = true;
+      row.bytes = 4'096;
+      row.segment = SegmentOf(r, group, start);
+      r.pieces.push_back({LatenessPart::kWait, static_cast<int64_t>(r.rows.size()), start, r.now});
+      r.last_end[group] = r.now;
+      r.rows.emplace_back(group, row);
+    }
+  }
   Rank& At(int32_t rank) { return ranks_[static_cast<size_t>(rank)]; }
 
   static int64_t& PartOf(Segment& segment, LatenessPart part) {

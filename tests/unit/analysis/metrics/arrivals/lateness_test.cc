@@ -157,5 +157,21 @@ TEST(Lateness, APairLooksBackToTheInstanceThatBothSaw) {
   EXPECT_EQ(PartOf(lateness.members[0], LatenessPart::kCompute), 9'000);
 }
 
+TEST(Lateness, APairLooksBackBeyondAReduceThatDoesNotTieIt) {
+  TimelineRun run(2, {{0, 1}});
+  run.WorkAll(1'000);
+  run.Meet(0, 5'000);
+  run.Work(1, 90'000, LatenessPart::kHost);
+  run.WorkAll(50'000);
+  run.Reduce(0, 5'000, 1);
+  run.WorkAll(50'000);
+  run.Meet(0, 5'000);
+  const GraphedRun graphed = MakeGraph(run);
+  const InstanceLateness lateness = DecomposeLateness(graphed.graph, graphed.matched.match, InstanceOf(graphed, 0, 2));
+  ASSERT_TRUE(lateness.decomposed);
+  EXPECT_EQ(PartOf(lateness.members[1], LatenessPart::kHost), 90'000);
+  EXPECT_EQ(PartOf(lateness.members[1], LatenessPart::kCarryIn), 0);
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -348,6 +348,29 @@ TEST(AlignClocks, UnlikeInstancesOfOneClassMoveNoClock) {
   }
 }
 
+// Both hosts are last in both sizes, one of them more often in the short one.
+TEST(AlignClocks, ASizeThatOneHostEndsMoreOftenThanTheOtherIsNoPosition) {
+  ClockInput input;
+  input.domain = {0, 1};
+  input.tick_ns = {32, 32};
+  for (int64_t k = 0; k < 60; ++k) {
+    const int64_t last = k % 2;
+    const bool is_short = (k / 2) % 5 < (last == 0 ? 2 : 3);
+    const int64_t arrival = k * 200'000;
+    input.instances.push_back({static_cast<uint32_t>(input.members.size()), 2});
+    for (int32_t r = 0; r < 2; ++r) {
+      const int64_t noise = (k * 7'919 + r * 104'729) % 1'000;
+      const int64_t early = r == last ? 0 : 2'000 + 8 * noise;
+      input.members.push_back({r, arrival - early, arrival + (is_short ? 25'000 : 52'000) + noise});
+    }
+  }
+  InOrder executor;
+  const ClockModel model = AlignClocks(input, executor).model;
+  const int64_t error = std::abs(model.Correction(1, LocalTime{6'000'000}).ns);
+  EXPECT_LE(error, model.ClockUncertainty(0, 1, AlignedTime{6'000'000})->ns);
+  EXPECT_LE(error, 2'000) << "their clocks agree";
+}
+
 TEST(AlignClocks, ManyDomainsAreBoundedThroughChains) {
   World world = Decode();
   world.hosts = 40;

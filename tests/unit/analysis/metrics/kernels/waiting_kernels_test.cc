@@ -68,5 +68,10 @@ TEST(WaitingKernels, DifferencesAsDevicesOfOneKindHaveAreNoHint) {
   EXPECT_FALSE(Find({{300'000, 100'000, 0}, {310'000, 96'000, 0}, {305'000, 103'000, 0}}));
 }
 
+TEST(WaitingKernels, WhereNoKernelIsKnownToCommunicateASmallerDifferenceTells) {
+  EXPECT_TRUE(Find({{600'000, 300'000, 0}, {650'000, 250'000, 0}, {602'000, 298'000, 0}}));
+  EXPECT_FALSE(Find({{600'000, 300'000, 10'000}, {650'000, 250'000, 10'000}, {602'000, 298'000, 10'000}}));
+}
+
 }  // namespace
 }  // namespace lockstep

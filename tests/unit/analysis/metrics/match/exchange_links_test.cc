@@ -73,5 +73,36 @@ TEST(ExchangeLinks, ConnectedLanesAreTheChains) {
               testing::ElementsAre(testing::ElementsAre(0, 2, 4), testing::ElementsAre(1, 3, 5)));
 }
 
+// Rounds of one exchange of all lanes: each ends with its own part after the last one has started.
+std::vector<ExchangeLane> OneExchange(const std::vector<int64_t>& parts_ns, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<ExchangeLane> lanes(parts_ns.size());
+  for (int64_t round = 0; round < 60; ++round) {
+    std::vector<int64_t> starts;
+    for (size_t l = 0; l < lanes.size(); ++l)
+      starts.push_back(round * 500'000 + static_cast<int64_t>(random() % 100'000));
+    const int64_t last = *std::max_element(starts.begin(), starts.end());
+    for (size_t l = 0; l < lanes.size(); ++l) {
+      lanes[l].rank_index = static_cast<int32_t>(l);
+      lanes[l].events.push_back({starts[l], last + parts_ns[l], 0});
+    }
+  }
+  return lanes;
+}
+
+TEST(ExchangeLinks, WhatAllLanesAreInAtOnceMayBeOneExchange) {
+  // Those with equal parts end together, as pairs do.
+  EXPECT_TRUE(MayBeOneExchange(OneExchange({20'000, 60'000, 20'000, 60'000}, 7)));
+}
+
+TEST(ExchangeLinks, PairsThatRunApartAreNoExchangeOfAll) {
+  std::vector<ExchangeLane> lanes = OneExchange({20'000, 20'000}, 8);
+  for (ExchangeLane lane : OneExchange({20'000, 20'000}, 9)) {
+    lane.rank_index += 2;
+    lanes.push_back(lane);
+  }
+  EXPECT_FALSE(MayBeOneExchange(lanes));
+}
+
 }  // namespace
 }  // namespace lockstep

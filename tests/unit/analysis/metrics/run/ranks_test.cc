@@ -426,6 +426,25 @@ TEST(ResolveRanks, MissingRanksFollowFromTheWorldSize) {
   EXPECT_THAT(ranks.missing_ranks, testing::ElementsAre(1, 3));
 }
 
+TEST(ResolveRanks, RanksBelowTheHighestAreMissingWhereNobodyTellsTheWorld) {
+  RunBuilder run;
+  AddActive(run, "rank1.sqlite").Claim(1, RankSource::kFileName);
+  AddActive(run, "rank3.sqlite").Claim(3, RankSource::kFileName);
+  const RankResolution ranks = Resolve(run);
+  EXPECT_THAT(ranks.missing_ranks, testing::ElementsAre(0, 2));
+  EXPECT_EQ(LeastWorldSize(ranks), 4);
+  AnalysisOptions options;
+  options.expected_ranks = 2;
+  EXPECT_THAT(Resolve(run, options).missing_ranks, testing::ElementsAre(0));
+}
+
+TEST(ResolveRanks, RanksThatNobodyNumberedLackNone) {
+  RunBuilder run;
+  AddActive(run, "a.sqlite");
+  AddActive(run, "b.sqlite");
+  EXPECT_THAT(Resolve(run).missing_ranks, testing::IsEmpty());
+}
+
 TEST(ResolveRanks, AnAbsurdWorldSizeIsIgnored) {
   RunBuilder run;
   AddActive(run, "a.json").Claim(0).World(2'000'000'000);

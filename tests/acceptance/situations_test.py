@@ -1,0 +1,37 @@
+"""Random jobs whose late rank is known: named rightly, or told what cannot be told; never wrong and certain.
+
+LOCKSTEP_SITUATIONS=N draws so many (default 60), LOCKSTEP_SEED=S begins at that seed. One that fails is played again by
+`LOCKSTEP_SITUATIONS=1 LOCKSTEP_SEED=S`.
+"""
+import os
+import shutil
+import unittest
+
+import situations
+from support import TempDirTest
+
+COUNT = int(os.environ.get("LOCKSTEP_SITUATIONS", "60"))
+SEED = int(os.environ.get("LOCKSTEP_SEED", "1"))
+
+
+class RandomJobs(TempDirTest):
+    def test_the_late_rank_is_named_or_nobody_with_the_reason(self):
+        wrong, certain, beyond = [], [], []
+        for seed in range(SEED, SEED + COUNT):
+            job = situations.draw_job(seed)
+            answer = situations.ask(job, self.path("job"))
+            shutil.rmtree(self.path("job"))
+            told = f"seed {seed}: {answer.told} | {job.words()}"
+            if answer.verdict == "certain and wrong":
+                certain.append(told)
+            if answer.verdict not in ("right", "silent"):
+                wrong.append(told)
+            if answer.wait_is_more:
+                beyond.append(told)
+        self.assertEqual(certain, [], "\n".join(certain))
+        self.assertLessEqual(len(wrong), 0.02 * COUNT, "\n".join(wrong))
+        self.assertEqual(beyond, [], "more waiting is told than there was:\n" + "\n".join(beyond))
+
+
+if __name__ == "__main__":
+    unittest.main()
