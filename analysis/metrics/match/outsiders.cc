@@ -16,19 +16,22 @@ constexpr int64_t kAlikePart = 4;
 // What a plan is compared by.
 struct Outline {
   std::map<CollectiveOp, size_t> rows;  // of each member, the most
-  int64_t usual_ns = 0;                 // from the last arrival to the first end of an instance: median, and
+  int64_t usual_ns = 0;                 // of an instance after its last arrival: median, and
   int64_t long_ns = 0;                  // 90th percentile; 0 where few instances tell it
 };
 
-// On one clock; biases of the devices are far shorter than waits that matter here.
+// Until its first end where all wait for all; else until its last one, as only the root may wait. On one clock; biases
+// of the devices are far shorter than waits that matter here.
 int64_t AfterLastArrival(const MatchedInstance& instance) {
   int64_t last_start = INT64_MIN;
   int64_t first_end = INT64_MAX;
+  int64_t last_end = INT64_MIN;
   for (const MatchedMember& m : instance.members) {
     last_start = std::max(last_start, m.start_ns);
     first_end = std::min(first_end, m.end_ns);
+    last_end = std::max(last_end, m.end_ns);
   }
-  return std::max<int64_t>(0, first_end - last_start);
+  return std::max<int64_t>(0, (IsAllPairs(instance.op) ? first_end : last_end) - last_start);
 }
 
 Outline OutlineOf(const CommunicatorPlan& plan, const CommunicatorJoin& join, const std::vector<RankRows>& rows) {
@@ -40,7 +43,7 @@ Outline OutlineOf(const CommunicatorPlan& plan, const CommunicatorJoin& join, co
   }
   std::vector<int64_t> after;
   for (const JoinedInstance& j : join.instances) {
-    const bool tells = j.instance.matched() && IsAllPairs(j.instance.op) && j.instance.confidence >= kCertainConfidence;
+    const bool tells = j.instance.matched() && j.instance.confidence >= kCertainConfidence;
     if (tells) after.push_back(AfterLastArrival(j.instance));
   }
   if (after.size() < kFewInstances) return out;

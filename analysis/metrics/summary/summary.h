@@ -158,6 +158,9 @@ struct UnresolvedTime {
                                                               const std::vector<Culprit>& culprits,
                                                               std::optional<WaitingKernel> kernel);
 
+// Where more time is unresolved than the culprits certainly caused, what made them late may lie in it: none is certain.
+void DoubtBeside(const std::optional<UnresolvedTime>& unresolved, std::vector<Culprit>& culprits);
+
 // Global ranks that groups of the run have as members, or the run as a whole, and of which there is no trace;
 // ascending.
 [[nodiscard]] std::vector<int32_t> RanksWithoutTrace(const Fleet& fleet);

@@ -76,4 +76,10 @@ std::optional<UnresolvedTime> ComputeUnresolved(const Fleet& fleet, const FleetM
   return out;
 }
 
+void DoubtBeside(const std::optional<UnresolvedTime>& unresolved, std::vector<Culprit>& culprits) {
+  constexpr double kMost = 0.5;
+  if (!unresolved || !unresolved->leads) return;
+  for (Culprit& culprit : culprits) culprit.confidence = std::min(culprit.confidence, kMost);
+}
+
 }  // namespace lockstep

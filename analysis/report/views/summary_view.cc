@@ -200,6 +200,7 @@ Json SummaryView(const ViewInput& input, const SummaryParts& parts) {
   }
   const std::optional<UnresolvedTime> unresolved =
       ComputeUnresolved(input.fleet, input.measures, share, blame.culprits, parts.quality.waiting_kernel);
+  DoubtBeside(unresolved, blame.culprits);
   const bool kernel_leads = unresolved && unresolved->leads && unresolved->kernel;
   const RunVerdict verdict = kernel_leads ? RunVerdict::kInconclusive : RunVerdictOf(input, share);
   Json json;
