@@ -19,6 +19,7 @@ struct CausedWait {
   int64_t uncertainty_ns = 0;    // half-width of its 95 % interval
   int64_t awaited_start_ns = 0;  // aligned
   bool certain = false;          // it can have been for nobody else
+  bool in_pair = false;          // between a sender and its receiver
   bool open = false;             // a member without a record may have come later still
 };
 
@@ -28,12 +29,12 @@ template <typename Use>
 void ForEachCausedWait(const MatchedInstance& instance, const Use& use) {
   if (instance.all_pairs) {
     use(CausedWait{instance.last_rank_index, TotalWaitNs(instance), TotalWaitUncertaintyNs(instance),
-                   instance.last_start_ns, instance.last_certain, instance.lacking});
+                   instance.last_start_ns, instance.last_certain, !instance.in_sequence, instance.lacking});
     return;
   }
   for (const MatchedMember& m : instance.members) {
     if (m.wait_ns == 0) continue;
-    use(CausedWait{m.awaits, m.wait_ns, m.wait_uncertainty_ns, m.arrival_ns, m.awaits_certainly,
+    use(CausedWait{m.awaits, m.wait_ns, m.wait_uncertainty_ns, m.arrival_ns, m.awaits_certainly, !instance.in_sequence,
                    m.latest_arrival_ns == kNeverArrived});
   }
 }

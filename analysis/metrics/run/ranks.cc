@@ -105,6 +105,11 @@ std::vector<GroupCandidate> WithoutCopies(const RunData& run, const std::vector<
     out.left_out.push_back({copy.source, fmt::format("it has the same device rows as {}, which is analysed",
                                                      run.sources[copy.original].context.path)});
   }
+  for (const TraceCopy& copy : FindCutCopies(run, candidates)) {
+    if (!copies.insert(copy.source).second) continue;
+    out.left_out.push_back({copy.source, fmt::format("it is a cut copy of {}, which is analysed",
+                                                     run.sources[copy.original].context.path)});
+  }
   std::vector<GroupCandidate> rest;
   std::copy_if(candidates.begin(), candidates.end(), std::back_inserter(rest),
                [&](const GroupCandidate& c) { return copies.count(c.source) == 0; });
@@ -127,7 +132,10 @@ std::vector<GroupCandidate> WithoutHostOnly(const RunData& run, const std::vecto
   for (const GroupCandidate& c : candidates) {
     // Who calls the device as often as the ranks do is one of them, whose device rows were lost.
     const int64_t calls = run.sources[c.source].context.api_rows;
-    const bool needed = c.rank ? on_devices.count(*c.rank) == 0 : calls > 0 && 2 * calls >= most_calls;
+    // A number in its name alone, as loaders have, makes no rank of what never calls a device.
+    const std::optional<RankClaim> claim = BestClaim(run.sources[c.source].context);
+    const bool numbered = c.rank && (calls > 0 || !claim || claim->source != RankSource::kFileName);
+    const bool needed = numbered ? on_devices.count(*c.rank) == 0 : calls > 0 && 2 * calls >= most_calls;
     if (!any || needed || HasDeviceRows(run.sources[c.source].context)) {
       rest.push_back(c);
     } else {
@@ -150,6 +158,25 @@ struct Selection {
   bool replicated = false;  // every rank that is claimed is claimed equally often at one time
 };
 
+// What nobody numbered belongs to the capture that it overlaps in time, if several were made.
+void LeaveOutOtherCaptures(const RunData& run, Selection& selection, RankResolution& out) {
+  int64_t start_ns = INT64_MAX;
+  int64_t end_ns = INT64_MIN;
+  for (const Active& a : selection.active) {
+    const ActivityWindow window = WindowOf(run.sources[a.source].context);
+    if (!a.rank || !window.anchored) continue;
+    start_ns = std::min(start_ns, window.start_ns);
+    end_ns = std::max(end_ns, window.end_ns);
+  }
+  if (start_ns > end_ns) return;
+  std::erase_if(selection.active, [&](const Active& a) {
+    const ActivityWindow window = WindowOf(run.sources[a.source].context);
+    const bool other = !a.rank && window.anchored && (window.start_ns > end_ns || window.end_ns < start_ns);
+    if (other) out.left_out.push_back({a.source, "it is of another capture than the one that is analysed"});
+    return other;
+  });
+}
+
 Selection SelectCaptures(const RunData& run, const std::vector<GroupCandidate>& candidates,
                          const AnalysisOptions& options, RankResolution& out) {
   Selection selection;
@@ -170,6 +197,7 @@ Selection SelectCaptures(const RunData& run, const std::vector<GroupCandidate>& 
   out.left_out.insert(out.left_out.end(), choice.left_out.begin(), choice.left_out.end());
   out.captures = std::move(choice.captures);
   selection.repeated = out.captures.has_value();
+  if (selection.repeated) LeaveOutOtherCaptures(run, selection, out);
   selection.replicated = choice.least_duplicates > 1 && choice.least_duplicates == choice.most_duplicates;
   return selection;
 }

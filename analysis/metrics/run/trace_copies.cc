@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <cstdlib>
 #include <map>
+#include <set>
+#include <string>
 #include <tuple>
 
 #include "analysis/base/natural_order.h"
@@ -108,6 +110,36 @@ class CopySearch {
 
 std::vector<TraceCopy> FindTraceCopies(const RunData& run, const std::vector<GroupCandidate>& candidates) {
   return CopySearch(run, candidates).Find();
+}
+
+std::vector<TraceCopy> FindCutCopies(const RunData& run, const std::vector<GroupCandidate>& candidates) {
+  std::set<std::string> partial;
+  for (const FileNote& file : run.files) {
+    if (file.status == "partial") partial.insert(file.path);
+  }
+  using Place = std::tuple<std::string, int64_t, int32_t>;  // host, process, device
+  const auto place_of = [&](const GroupCandidate& c) {
+    const SourceContext& context = run.sources[c.source].context;
+    return Place(context.host, context.pid, context.device);
+  };
+  std::multimap<Place, size_t> whole;
+  for (const GroupCandidate& c : candidates) {
+    const SourceContext& context = run.sources[c.source].context;
+    if (HasDeviceRows(context) && !partial.contains(context.path)) whole.emplace(place_of(c), c.source);
+  }
+  std::vector<TraceCopy> out;
+  for (const GroupCandidate& c : candidates) {
+    const SourceContext& cut = run.sources[c.source].context;
+    if (c.rank || !partial.contains(cut.path)) continue;
+    const auto [from, to] = whole.equal_range(place_of(c));
+    const auto original = std::find_if(from, to, [&](const auto& entry) {
+      const SourceContext& other = run.sources[entry.second].context;
+      return std::abs(other.first_start_ns - cut.first_start_ns) <= kRoundedSpanNs && other.kernels >= cut.kernels &&
+             other.kernel_time_ns >= cut.kernel_time_ns;
+    });
+    if (original != to) out.push_back({c.source, original->second});
+  }
+  return out;
 }
 
 }  // namespace lockstep

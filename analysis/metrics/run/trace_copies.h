@@ -24,4 +24,8 @@ struct TraceCopy {
 // path.
 [[nodiscard]] std::vector<TraceCopy> FindTraceCopies(const RunData& run, const std::vector<GroupCandidate>& candidates);
 
+// Sources of no told rank whose file could be read in part only, and that begin as a whole one of the same process and
+// device does. O(n log n).
+[[nodiscard]] std::vector<TraceCopy> FindCutCopies(const RunData& run, const std::vector<GroupCandidate>& candidates);
+
 }  // namespace lockstep

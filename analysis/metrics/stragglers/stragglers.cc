@@ -100,6 +100,31 @@ std::string WhyNoSaving(const StragglerInput& input, bool shown) {
   return shown ? "nobody else does the same work to compare with" : "the part that is replayed has too little of it";
 }
 
+// Mean time per step in which a rank computes; 0 without steps.
+double ComputePerStep(const SourceData& source) {
+  double compute = 0;
+  double steps = 0;
+  for (const StepRow& row : source.steps) {
+    if (row.step == kNoStep) continue;
+    compute += static_cast<double>(row.tile.compute_ns);
+    ++steps;
+  }
+  return steps > 0 ? compute / steps : 0;
+}
+
+// No step is shorter than what the ranks that are not mended compute in it.
+bool MendsBeyondOthers(const StragglerInput& input, const std::vector<int32_t>& mended, const WhatIf& what_if) {
+  constexpr double kTolerance = 0.02;
+  if (what_if.saving_ratio <= 0) return false;
+  const auto saving = static_cast<double>(what_if.saving_ns_per_step);
+  const double left = saving / what_if.saving_ratio - saving;
+  for (size_t r = 0; r < input.ranks.ranks.size(); ++r) {
+    if (std::binary_search(mended.begin(), mended.end(), static_cast<int32_t>(r))) continue;
+    if (left < (1 - kTolerance) * ComputePerStep(input.run.sources[input.ranks.ranks[r].source])) return true;
+  }
+  return false;
+}
+
 Straggler Describe(const StragglerInput& input, const Candidate& candidate, const Judgement& judgement,
                    const Selected& selected) {
   Straggler out;
@@ -116,6 +141,10 @@ Straggler Describe(const StragglerInput& input, const Candidate& candidate, cons
   out.p_adjusted = judgement.p_adjusted;
   out.what_if = selected.what_if;
   if (!out.what_if) out.why_no_saving = WhyNoSaving(input, selected.shown);
+  if (out.what_if && MendsBeyondOthers(input, out.rank_indices, *out.what_if)) {
+    out.what_if.reset();
+    out.why_no_saving = "the replay leaves less of a step than the other ranks compute in it";
+  }
   out.blame = BlameOn(input.blame, out.rank_indices, out.communicators);
   out.parts = MaterialPartsOf(input, candidate);
   out.persistence = judgement.late_share;

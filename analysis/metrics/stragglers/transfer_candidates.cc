@@ -16,12 +16,14 @@ namespace {
 
 constexpr size_t kFirstFamily = 16;  // after those of own time
 
-// Transfers are compared between communicators of one size and reach, for one operation and message size.
+// Transfers are compared between communicators of one size and reach, for one operation and message size. Where no size
+// is told, only equally many instances may be of one size.
 struct TransferKey {
   int32_t size = 0;
   bool between_hosts = false;
   CollectiveOp op = CollectiveOp::kUnknown;
   int64_t bytes = 0;
+  int64_t instances = 0;  // about, on a logarithmic scale; 0 where the size is told
   friend auto operator<=>(const TransferKey&, const TransferKey&) = default;
 };
 
@@ -85,17 +87,39 @@ class TransferComparison {
 
   void Add(const TransferClass& of, const std::vector<TransferSum>& by_number) {
     const CommunicatorShape& shape = shapes_[of.communicator];
-    const TransferKey key{static_cast<int32_t>(shape.rank_indices.size()), shape.between_hosts, of.op, of.bytes};
+    const TransferKey key{static_cast<int32_t>(shape.rank_indices.size()), shape.between_hosts, of.op, of.bytes,
+                          of.bytes > 0 ? 0 : AboutAsMany(by_number)};
     std::vector<TransferSum>& units = sums_[key][of.communicator];
     for (const size_t number : input_.order) {
       units.push_back(number < by_number.size() ? by_number[number] : TransferSum{});
     }
   }
 
+  static int64_t AboutAsMany(const std::vector<TransferSum>& by_number) {
+    constexpr double kStepsPerDoubling = 3;
+    double count = 0;
+    for (const TransferSum& sum : by_number) count += sum.count;
+    return std::llround(kStepsPerDoubling * std::log2(count + 1));
+  }
+
+  // Those that share their members with no other one: between the same ranks the network is the same, and what differs
+  // is what is sent.
+  [[nodiscard]] std::map<uint32_t, std::vector<TransferSum>> OfDifferentMembers(
+      const std::map<uint32_t, std::vector<TransferSum>>& communicators) const {
+    std::map<std::vector<int32_t>, size_t> with_members;
+    for (const auto& [communicator, units] : communicators) ++with_members[shapes_[communicator].rank_indices];
+    std::map<uint32_t, std::vector<TransferSum>> out;
+    for (const auto& [communicator, units] : communicators) {
+      if (with_members[shapes_[communicator].rank_indices] == 1) out.emplace(communicator, units);
+    }
+    return out;
+  }
+
   // Excess of each communicator over the mean of its equals, instance for instance, summed over a unit.
   [[nodiscard]] std::map<uint32_t, TransferSeries> Excesses() const {
     std::map<uint32_t, TransferSeries> out;
-    for (const auto& [key, communicators] : sums_) {
+    for (const auto& [key, of_key] : sums_) {
+      const std::map<uint32_t, std::vector<TransferSum>> communicators = OfDifferentMembers(of_key);
       if (communicators.size() < 2) continue;
       for (size_t unit = 0; unit < input_.units.count; ++unit) AddUnit(communicators, unit, out);
     }

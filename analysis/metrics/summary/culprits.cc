@@ -89,9 +89,22 @@ const Undecided* UndecidedOf(const Fleet& fleet, const StragglerResult& straggle
 
 // It caused most of the waiting: by the blame, which goes back to its origin, where that is known.
 bool CausesMost(const Culprit& culprit, const Fleet& fleet, const BlameResult* blame) {
-  if (blame == nullptr) return culprit.share_of_wait >= kMostOfWaiting;
+  // Of two ranks each causes about half.
+  const double most = std::max(kMostOfWaiting, kMoreThanFair / static_cast<double>(fleet.members.size()));
+  if (blame == nullptr) return culprit.share_of_wait >= most;
   const auto index = static_cast<int32_t>(fleet.members[culprit.member].index);
-  return Share(BlameOn(*blame, {index}, {}).wait_ns, blame->total_wait_ns) >= kMostOfWaiting;
+  return Share(BlameOn(*blame, {index}, {}).wait_ns, blame->total_wait_ns) >= most;
+}
+
+// Most of what it caused is waiting of receivers for what it sent: in a pipeline even the stages that are never late
+// are waited for, and the one in the middle by both sides.
+bool IsStageWaitedFor(const LateArrivals& rank) { return 2 * rank.in_pairs_ns > rank.caused_ns; }
+
+// It was the last only because it had waited for another one before.
+bool PassesOn(const Culprit& culprit, const Fleet& fleet, const BlameResult* blame) {
+  if (blame == nullptr) return false;
+  const auto index = static_cast<int32_t>(fleet.members[culprit.member].index);
+  return 2 * BlameOn(*blame, {index}, {}).wait_ns < culprit.caused_wait_ns;
 }
 
 // It is late because its part of uneven exchanges takes longer than the others': as much as the others wait for it.
@@ -182,6 +195,8 @@ void NameCulprits(const Fleet& fleet, const FleetMeasures& measures, const Strag
              Holds(it.straggler->rank_indices, static_cast<int64_t>(fleet.members[culprit.member].index));
     });
     if (known) continue;
+    if (PassesOn(culprit, fleet, blame)) continue;
+    const bool stage = IsStageWaitedFor(waiting.by_member[culprit.member]);
     const bool much = IsMuch(culprit, fleet, waiting);
     const bool moves_more = MovesMore(culprit, fleet, measures);
     if (moves_more) culprit.cause = kMoreData;
@@ -190,7 +205,8 @@ void NameCulprits(const Fleet& fleet, const FleetMeasures& measures, const Strag
     } else if (const Undecided* it = UndecidedOf(fleet, stragglers, culprit.member); much && it != nullptr) {
       culprit.kind = CulpritKind::kUndecided;
       if (it->scope == StragglerScope::kRank) culprit.looks = &it->looks;
-    } else if (told && (CausesMost(culprit, fleet, blame) || (moves_more && culprit.share_of_wait >= kMostOfWaiting))) {
+    } else if (told && !stage &&
+               (CausesMost(culprit, fleet, blame) || (moves_more && culprit.share_of_wait >= kMostOfWaiting))) {
       culprit.kind = CulpritKind::kIrregular;
     } else if (told || !much) {
       continue;

@@ -56,6 +56,7 @@ void AddCaused(const CausedWait& it, int64_t origin_ns, std::map<int32_t, LateAr
   if (it.open) late.open_ns += it.wait_ns;
   if (!it.certain) return;
   late.caused_ns += it.wait_ns;
+  if (it.in_pair) late.in_pairs_ns += it.wait_ns;
   const auto weight = static_cast<double>(it.wait_ns);
   const auto at = static_cast<double>(it.awaited_start_ns - origin_ns);
   late.time_sum += weight * at;
@@ -165,7 +166,9 @@ TimeShare BusyShare(const TimeShare& share) {
 
 void LateArrivalsSum::Add(const MatchedInstance& instance) {
   if (!instance.usable()) return;
-  wait_ns += TotalWaitNs(instance);
+  const int64_t waited_ns = TotalWaitNs(instance);
+  wait_ns += waited_ns;
+  if (!instance.in_sequence) in_pairs_ns += waited_ns;
   if (!origin_ns) origin_ns = instance.last_start_ns;
   ForEachCausedWait(instance, [&](const CausedWait& it) { AddCaused(it, *origin_ns, by_rank); });
 }
@@ -185,6 +188,7 @@ WaitBlame ComputeWaitBlame(const Fleet& fleet, const FleetMeasures& measures, co
   const std::map<int32_t, LateArrivals>& blame = late.by_rank;
   WaitBlame result;
   result.wait_ns = late.wait_ns;
+  result.in_pairs_ns = late.in_pairs_ns;
   result.origin_ns = late.origin_ns.value_or(0);
   result.span_ns = measures.RankTime() / std::max<int64_t>(1, static_cast<int64_t>(fleet.members.size()));
   result.unassigned_ns = result.wait_ns;

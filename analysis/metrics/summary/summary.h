@@ -82,10 +82,11 @@ enum class RunVerdict : uint8_t { kInconclusive = 0, kTransfer, kSkew, kMixed, k
 
 // What one rank caused by arriving late.
 struct LateArrivals {
-  int64_t caused_ns = 0;  // certainly
-  int64_t last_ns = 0;    // certainly or not
-  int64_t open_ns = 0;    // of that where a member without a record may have come later still
-  int64_t worst_ns = 0;   // in one instance
+  int64_t caused_ns = 0;    // certainly
+  int64_t last_ns = 0;      // certainly or not
+  int64_t in_pairs_ns = 0;  // of `caused_ns`: a receiver waited for its sender
+  int64_t open_ns = 0;      // of `last_ns` where a member without a record may have come later still
+  int64_t worst_ns = 0;     // in one instance
   int64_t worst_start_ns = 0;
   // Of what it certainly caused: sums of the time since the first instance of all, and of its square, weighted by ns.
   double time_sum = 0;
@@ -94,6 +95,7 @@ struct LateArrivals {
 
 struct WaitBlame {
   int64_t wait_ns = 0;        // of all usable instances
+  int64_t in_pairs_ns = 0;    // of that, receivers for their senders
   int64_t unassigned_ns = 0;  // not certainly caused by one rank
   int64_t origin_ns = 0;      // what times of by_member count from
   int64_t span_ns = 0;        // of the ranks, on average
@@ -121,6 +123,7 @@ struct WaitBlame {
 // Who arrived late, by rank index; fed with the selected instances, those that are not usable() left out by itself.
 struct LateArrivalsSum {
   int64_t wait_ns = 0;               // of all
+  int64_t in_pairs_ns = 0;           // of that, receivers for their senders
   std::optional<int64_t> origin_ns;  // arrival in the first instance: times count from it
   std::map<int32_t, LateArrivals> by_rank;
 

@@ -213,6 +213,7 @@ Json Summary() {
        {"decided?", OrNull(Boolean())},
        {"ranks_assumed_all?", Boolean()},
        {"rank_time_ns?", Count()},
+       {"pair_wait_total_ns?", Count()},
        {"tied_ranks?", List(Integer())},
        {"workload?", Object({{"class", OrNull(OneOf({"overhead", "communication", "compute", "memory"}))},
                              {"overhead_ratio", Number()},

@@ -101,6 +101,13 @@ std::string NobodyText(const Json& report) {
     return fmt::format("Whether anybody in particular makes the others wait cannot be told from so few steps: {}.",
                        waiting);
   }
+  if (RealOf(FieldOf(summary, "pair_wait_total_ns")).value_or(0) >= kMostOfWaiting * wait &&
+      exposed_wait >= kMaterialWait) {
+    return fmt::format(
+        "Who makes the stages wait cannot be told: {}, most of it of receivers for their senders, as in every "
+        "pipeline.",
+        waiting);
+  }
   const double unassigned = RatioOf(summary, "unassigned_wait_ns") / wait;
   const Json& tied = ListOf(summary, "tied_ranks");
   if (unassigned >= kMostOfWaiting && exposed_wait >= kMaterialWait && !tied.empty()) {
@@ -188,8 +195,7 @@ std::string CulpritText(const Json& report, const Json& culprit, bool after_ques
                                           FormatPercent(FieldOf(culprit, "share_of_wait_ratio")),
                                           ShareOfRankTime(report, RealOf(caused).value_or(0)));
   const std::string name = NameOfCulprit(culprit);
-  const std::string& scope = TextOf(FieldOf(culprit, "scope"));
-  if (TextOf(FieldOf(culprit, "cause")) == "transfer" || scope == "communicator" || scope == "rail") {
+  if (TextOf(FieldOf(culprit, "cause")) == "transfer") {
     return Capitalised(
         fmt::format("{} moves its data more slowly than equal groups do: {} follows from it.", name, waiting));
   }

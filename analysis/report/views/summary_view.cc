@@ -216,6 +216,7 @@ Json SummaryView(const ViewInput& input, const SummaryParts& parts) {
   json["workload"] = WorkloadJson(input);
   json["wait_total_ns"] = blame.wait_ns;
   json["rank_time_ns"] = input.measures.RankTime();
+  json["pair_wait_total_ns"] = blame.in_pairs_ns;
   json["tied_ranks"] = blame.tied_ranks;
   json["unassigned_wait_ns"] = blame.unassigned_ns;
   json["ranks_assumed_all"] = AssumesAllRanks(input.fleet);

@@ -445,6 +445,43 @@ TEST(ResolveRanks, RanksThatNobodyNumberedLackNone) {
   EXPECT_THAT(Resolve(run).missing_ranks, testing::IsEmpty());
 }
 
+TEST(ResolveRanks, WhatNobodyNumberedIsOfTheCaptureThatItOverlaps) {
+  RunBuilder run;
+  AddActive(run, "rank0.json", 0, 10).Claim(0);
+  AddActive(run, "cedar.json", 0, 10);
+  AddActive(run, "rank0_again.json", 3'600, 3'610).Claim(0);
+  AddActive(run, "cedar_again.json", 3'600, 3'610);
+  const RankResolution ranks = Resolve(run);
+  ASSERT_THAT(ranks.ranks, SizeIs(2));
+  EXPECT_EQ(PathOf(run, ranks, 0), "rank0_again.json");
+  EXPECT_EQ(PathOf(run, ranks, 1), "cedar_again.json");
+  EXPECT_TRUE(ranks.groups.empty());
+}
+
+TEST(ResolveRanks, ANumberInTheNameMakesNoRankOfWhatNeverCallsADevice) {
+  RunBuilder run;
+  AddActive(run, "rank0.json").Claim(0, RankSource::kFileName);
+  run.AddSource("dataloader_worker1.json").Claim(1, RankSource::kFileName);
+  const RankResolution ranks = Resolve(run);
+  EXPECT_THAT(ranks.ranks, SizeIs(1));
+  EXPECT_THAT(ranks.left_out, SizeIs(1));
+}
+
+TEST(ResolveRanks, ACutCopyThatTellsNoRankIsNoRankMore) {
+  RunBuilder run;
+  SourceContext& whole = WithRows(AddActive(run, "amber.json"), 500, 77'123).context();
+  SourceContext& cut = WithRows(AddActive(run, "aaa_part.json", 0, 6), 300, 40'000).context();
+  cut.pid = whole.pid;
+  cut.device = whole.device;
+  cut.host = whole.host;
+  BuiltRun built = run.Build();
+  built.run.files = {{"aaa_part.json", "kineto", "partial", "cut", 9, {}}};
+  const RankResolution ranks = ResolveRanks(built.run, {});
+  ASSERT_THAT(ranks.ranks, SizeIs(1));
+  EXPECT_EQ(built.run.sources[ranks.ranks[0].source].context.path, "amber.json");
+  EXPECT_THAT(ranks.left_out, SizeIs(1));
+}
+
 TEST(ResolveRanks, AnAbsurdWorldSizeIsIgnored) {
   RunBuilder run;
   AddActive(run, "a.json").Claim(0).World(2'000'000'000);

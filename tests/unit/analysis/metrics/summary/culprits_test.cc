@@ -24,7 +24,7 @@ FleetFixture ThreeRanks() {
 MatchedInstance OthersWaitFor(int32_t last, int64_t wait_ns) {
   MatchedInstance instance;
   instance.confidence = 1;
-  instance.comparable = instance.last_certain = instance.all_pairs = true;
+  instance.comparable = instance.last_certain = instance.all_pairs = instance.in_sequence = true;
   instance.last_rank_index = last;
   for (int32_t r = 0; r < 3; ++r) {
     MatchedMember member;
@@ -113,6 +113,26 @@ TEST(NameCulprits, WhoCausesMostWaitingIsNamedWhateverItsRhythm) {
   ASSERT_EQ(named.size(), 1U) << "rank 0 caused less than half";
   EXPECT_EQ(named[0].member, 2U);
   EXPECT_EQ(named[0].kind, CulpritKind::kIrregular);
+}
+
+TEST(NameCulprits, AStageThatReceiversWaitForIsNotNamedByThatAlone) {
+  FleetFixture fixture = ThreeRanks();
+  for (int i = 0; i < 10; ++i) {
+    fixture.match.instances.push_back(OthersWaitFor(1, 100));
+    fixture.match.instances.back().in_sequence = false;
+  }
+  EXPECT_TRUE(Named(fixture, Tested(), nullptr).empty());
+}
+
+TEST(NameCulprits, WhoIsLastBecauseItHadWaitedForAnotherOneIsNotNamed) {
+  FleetFixture fixture = ThreeRanks();
+  fixture.match.instances = {OthersWaitFor(2, 1'000), OthersWaitFor(1, 900)};
+  BlameResult blame;
+  blame.shares = {{2, -1, LatenessPart::kHost, 3'700, 0}, {1, -1, LatenessPart::kCompute, 100, 0}};
+  blame.total_wait_ns = 3'800;
+  const std::vector<Culprit> named = Named(fixture, Tested(), &blame);
+  ASSERT_EQ(named.size(), 1U);
+  EXPECT_EQ(named[0].member, 2U);
 }
 
 TEST(NameCulprits, AStragglerForWhomNobodyWaitsAccusesNobody) {
