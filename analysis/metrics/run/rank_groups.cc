@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "analysis/base/natural_order.h"
@@ -118,15 +120,22 @@ void Place(std::vector<Group>& groups, const Unit& unit, size_t number, int clus
 
 std::string JoinNumbers(const std::vector<int32_t>& numbers) { return fmt::format("{}", fmt::join(numbers, ", ")); }
 
-// Ranks of one run take part in about as many, stages of a pipeline in up to twice as many.
+// Ranks of one run take part in about as many, stages of a pipeline in up to twice as many. A file that was cut may
+// hold any number.
 bool HaveAsManyCollectives(const RunData& run, const std::vector<GroupCandidate>& candidates) {
-  int64_t least = INT64_MAX;
+  std::set<std::string> cut;
+  for (const FileNote& file : run.files) {
+    if (file.status == "partial") cut.insert(file.path);
+  }
+  std::optional<int64_t> least;
   int64_t most = 0;
   for (const GroupCandidate& c : candidates) {
-    least = std::min(least, run.sources[c.source].context.collectives);
-    most = std::max(most, run.sources[c.source].context.collectives);
+    const SourceContext& context = run.sources[c.source].context;
+    if (cut.contains(context.path)) continue;
+    least = std::min(least.value_or(context.collectives), context.collectives);
+    most = std::max(most, context.collectives);
   }
-  return most <= 2 * least;
+  return least && (most + 1) / 2 <= *least;
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string>
 #include <tuple>
 
 #include "analysis/base/natural_order.h"
@@ -42,6 +43,7 @@ class Claims {
     const std::vector<DevicePlace> places = PlaceDevices(run, options);
     FindFirstDevices(places);
     for (size_t s = 0; s < run.sources.size(); ++s) Take(s, places[s], out);
+    if (NamesTellNothing()) ForgetNames(out);
   }
 
   [[nodiscard]] const std::vector<GroupCandidate>& candidates() const { return candidates_; }
@@ -72,6 +74,33 @@ class Claims {
     if (claim) NoteContradictions(c, *claim, out);
     provenance_[s] = claim ? claim->source : RankSource::kAssumed;
     candidates_.push_back({s, claim ? std::optional(claim->rank) : std::nullopt});
+  }
+
+  // One number stands in the names of all files, which are of one time and of different processes or devices: it is
+  // that of something else, such as "lora_rank16_gpu3".
+  [[nodiscard]] bool NamesTellNothing() const {
+    constexpr size_t kSeveral = 3;
+    std::set<std::tuple<std::string, int64_t, int32_t>> places;
+    ActivityWindow common{INT64_MIN, INT64_MAX};
+    for (const GroupCandidate& c : candidates_) {
+      const SourceContext& context = run_.sources[c.source].context;
+      const ActivityWindow window = WindowOf(context);
+      if (!window.active) continue;
+      if (provenance_.at(c.source) != RankSource::kFileName || c.rank != candidates_.front().rank) return false;
+      if (!places.emplace(context.host, context.pid, context.device).second) return false;
+      common.start_ns = std::max(common.start_ns, window.start_ns);
+      common.end_ns = std::min(common.end_ns, window.end_ns);
+    }
+    return places.size() >= kSeveral && common.start_ns < common.end_ns;
+  }
+
+  void ForgetNames(RankResolution& out) {
+    out.notes.push_back(fmt::format("all files say rank {} in their names, which is not taken for a rank",
+                                    candidates_.front().rank.value_or(0)));
+    for (GroupCandidate& c : candidates_) {
+      c.rank.reset();
+      provenance_[c.source] = RankSource::kAssumed;
+    }
   }
 
   void RefuseStray(size_t s, const DevicePlace& place, RankResolution& out) const {

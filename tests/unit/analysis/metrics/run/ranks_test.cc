@@ -311,6 +311,19 @@ TEST(ResolveRanks, RanksOfOneWorldAreOneRunWhateverTheirClocksSay) {
   EXPECT_EQ(Resolve(run).clocks_apart_ns, (7'200 - 10) * kSecond);
 }
 
+TEST(ResolveRanks, ACutFileMayHoldFewerCollectivesThanTheOtherRanksOfItsWorld) {
+  RunBuilder run;
+  for (int32_t r = 0; r < 4; ++r) {
+    const int64_t hour = r < 2 ? 0 : 7'200;
+    SourceContext& rank = AddActive(run, std::to_string(r) + ".json", hour, hour + 10).Claim(r).World(4).context();
+    rank.collectives = r == 3 ? 30 : 100;
+  }
+  BuiltRun built = run.Build();
+  EXPECT_THAT(ResolveRanks(built.run, {}).groups, SizeIs(2));
+  built.run.files = {{"3.json", "kineto", "partial", "cut", 9, {}}};
+  EXPECT_THAT(ResolveRanks(built.run, {}).groups, testing::IsEmpty());
+}
+
 TEST(ResolveRanks, ThePersonCanSayThatFilesWithoutCommonTimeAreOneRun) {
   RunBuilder run;
   AddActive(run, "a.json").Claim(0);
@@ -480,6 +493,20 @@ TEST(ResolveRanks, ACutCopyThatTellsNoRankIsNoRankMore) {
   ASSERT_THAT(ranks.ranks, SizeIs(1));
   EXPECT_EQ(built.run.sources[ranks.ranks[0].source].context.path, "amber.json");
   EXPECT_THAT(ranks.left_out, SizeIs(1));
+}
+
+TEST(ResolveRanks, ANumberInTheNamesOfAllFilesIsNoRank) {
+  RunBuilder run;
+  for (int32_t gpu = 0; gpu < 4; ++gpu) {
+    SourceBuilder& source = AddActive(run, "lora_rank16_gpu" + std::to_string(gpu) + ".sqlite");
+    source.Claim(16, RankSource::kFileName).context().device = gpu;
+    source.context().pid = 100 + gpu;
+  }
+  const RankResolution ranks = Resolve(run);
+  ASSERT_THAT(ranks.ranks, SizeIs(4));
+  EXPECT_TRUE(ranks.groups.empty());
+  EXPECT_EQ(ranks.assumed, 4);
+  EXPECT_THAT(ranks.missing_ranks, testing::IsEmpty());
 }
 
 TEST(ResolveRanks, AnAbsurdWorldSizeIsIgnored) {
