@@ -8,7 +8,7 @@
 namespace lockstep {
 namespace {
 
-constexpr size_t kFewInstances = 12;
+constexpr size_t kFewInstances = 12;  // tell no 90th percentile
 // Transfers of one size on two hosts differ by so much: waiting for a late rank makes more of a difference.
 constexpr int64_t kAlikeNs = 6'000;  // biases of the devices, which move the last start and the first end
 constexpr int64_t kAlikePart = 4;

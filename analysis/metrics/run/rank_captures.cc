@@ -11,6 +11,7 @@
 
 #include "analysis/base/natural_order.h"
 #include "analysis/metrics/run/activity_window.h"
+#include "analysis/metrics/run/cut_files.h"
 
 namespace lockstep {
 namespace {
@@ -142,12 +143,9 @@ void RefuseAll(const std::vector<size_t>& sources, int32_t rank, const std::stri
 
 // Whether what a source holds ends where its file was cut. A file that was stored whole and is cut now has two sources:
 // its note is that of the last reading, which holds less.
-bool IsCut(const RunData& run, const std::vector<size_t>& sources, size_t source) {
+bool IsCut(const RunData& run, const CutFiles& cut, const std::vector<size_t>& sources, size_t source) {
   const SourceContext& c = run.sources[source].context;
-  const bool partial = std::any_of(run.files.begin(), run.files.end(), [&](const FileNote& file) {
-    return file.path == c.path && file.status == "partial";
-  });
-  return partial && std::none_of(sources.begin(), sources.end(), [&](size_t other) {
+  return cut.Hold(c) && std::none_of(sources.begin(), sources.end(), [&](size_t other) {
            const SourceContext& o = run.sources[other].context;
            return o.path == c.path && o.host == c.host && o.kernels < c.kernels;
          });
@@ -156,9 +154,10 @@ bool IsCut(const RunData& run, const std::vector<size_t>& sources, size_t source
 // Of several sources the only one whose file was read to its end, if the others can be cut copies of it.
 std::optional<size_t> OnlyWhole(const RunData& run, const std::vector<size_t>& sources) {
   constexpr int64_t kTogetherNs = 1'000'000;
+  const CutFiles cut(run);
   std::optional<size_t> whole;
   for (const size_t source : sources) {
-    if (IsCut(run, sources, source)) continue;
+    if (IsCut(run, cut, sources, source)) continue;
     if (whole) return std::nullopt;
     whole = source;
   }

@@ -12,6 +12,7 @@
 #include "analysis/base/natural_order.h"
 #include "analysis/base/time.h"
 #include "analysis/metrics/run/activity_window.h"
+#include "analysis/metrics/run/cut_files.h"
 
 namespace lockstep {
 namespace {
@@ -123,15 +124,12 @@ std::string JoinNumbers(const std::vector<int32_t>& numbers) { return fmt::forma
 // Ranks of one run take part in about as many, stages of a pipeline in up to twice as many. A file that was cut may
 // hold any number.
 bool HaveAsManyCollectives(const RunData& run, const std::vector<GroupCandidate>& candidates) {
-  std::set<std::string> cut;
-  for (const FileNote& file : run.files) {
-    if (file.status == "partial") cut.insert(file.path);
-  }
+  const CutFiles cut(run);
   std::optional<int64_t> least;
   int64_t most = 0;
   for (const GroupCandidate& c : candidates) {
     const SourceContext& context = run.sources[c.source].context;
-    if (cut.contains(context.path)) continue;
+    if (cut.Hold(context)) continue;
     least = std::min(least.value_or(context.collectives), context.collectives);
     most = std::max(most, context.collectives);
   }

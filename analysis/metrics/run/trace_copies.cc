@@ -4,12 +4,12 @@
 #include <cstdint>
 #include <cstdlib>
 #include <map>
-#include <set>
 #include <string>
 #include <tuple>
 
 #include "analysis/base/natural_order.h"
 #include "analysis/metrics/run/activity_window.h"
+#include "analysis/metrics/run/cut_files.h"
 
 namespace lockstep {
 namespace {
@@ -113,10 +113,7 @@ std::vector<TraceCopy> FindTraceCopies(const RunData& run, const std::vector<Gro
 }
 
 std::vector<TraceCopy> FindCutCopies(const RunData& run, const std::vector<GroupCandidate>& candidates) {
-  std::set<std::string> partial;
-  for (const FileNote& file : run.files) {
-    if (file.status == "partial") partial.insert(file.path);
-  }
+  const CutFiles cut_files(run);
   using Place = std::tuple<std::string, int64_t, int32_t>;  // host, process, device
   const auto place_of = [&](const GroupCandidate& c) {
     const SourceContext& context = run.sources[c.source].context;
@@ -125,12 +122,12 @@ std::vector<TraceCopy> FindCutCopies(const RunData& run, const std::vector<Group
   std::multimap<Place, size_t> whole;
   for (const GroupCandidate& c : candidates) {
     const SourceContext& context = run.sources[c.source].context;
-    if (HasDeviceRows(context) && !partial.contains(context.path)) whole.emplace(place_of(c), c.source);
+    if (HasDeviceRows(context) && !cut_files.Hold(context)) whole.emplace(place_of(c), c.source);
   }
   std::vector<TraceCopy> out;
   for (const GroupCandidate& c : candidates) {
     const SourceContext& cut = run.sources[c.source].context;
-    if (c.rank || !partial.contains(cut.path)) continue;
+    if (c.rank || !cut_files.Hold(cut)) continue;
     const auto [from, to] = whole.equal_range(place_of(c));
     const auto original = std::find_if(from, to, [&](const auto& entry) {
       const SourceContext& other = run.sources[entry.second].context;

@@ -55,6 +55,7 @@ class TransferComparison {
   explicit TransferComparison(const CandidateInput& input) : input_(input), shapes_(input.match.communicators.size()) {
     FindShapes();
     for (const auto& [of, by_number] : input.transfers.sums) Add(of, by_number);
+    DropThoseOfEqualMembers();
   }
 
   std::vector<Candidate> Build() {
@@ -95,6 +96,7 @@ class TransferComparison {
     }
   }
 
+  // Captures that begin or lose a little apart still have as many.
   static int64_t AboutAsMany(const std::vector<TransferSum>& by_number) {
     constexpr double kStepsPerDoubling = 3;
     double count = 0;
@@ -102,24 +104,19 @@ class TransferComparison {
     return std::llround(kStepsPerDoubling * std::log2(count + 1));
   }
 
-  // Those that share their members with no other one: between the same ranks the network is the same, and what differs
-  // is what is sent.
-  [[nodiscard]] std::map<uint32_t, std::vector<TransferSum>> OfDifferentMembers(
-      const std::map<uint32_t, std::vector<TransferSum>>& communicators) const {
-    std::map<std::vector<int32_t>, size_t> with_members;
-    for (const auto& [communicator, units] : communicators) ++with_members[shapes_[communicator].rank_indices];
-    std::map<uint32_t, std::vector<TransferSum>> out;
-    for (const auto& [communicator, units] : communicators) {
-      if (with_members[shapes_[communicator].rank_indices] == 1) out.emplace(communicator, units);
+  // Between the same ranks the network is the same, and what differs is what is sent.
+  void DropThoseOfEqualMembers() {
+    for (auto& [key, communicators] : sums_) {
+      std::map<std::vector<int32_t>, size_t> with_members;
+      for (const auto& [communicator, units] : communicators) ++with_members[shapes_[communicator].rank_indices];
+      std::erase_if(communicators, [&](const auto& of) { return with_members[shapes_[of.first].rank_indices] > 1; });
     }
-    return out;
   }
 
   // Excess of each communicator over the mean of its equals, instance for instance, summed over a unit.
   [[nodiscard]] std::map<uint32_t, TransferSeries> Excesses() const {
     std::map<uint32_t, TransferSeries> out;
-    for (const auto& [key, of_key] : sums_) {
-      const std::map<uint32_t, std::vector<TransferSum>> communicators = OfDifferentMembers(of_key);
+    for (const auto& [key, communicators] : sums_) {
       if (communicators.size() < 2) continue;
       for (size_t unit = 0; unit < input_.units.count; ++unit) AddUnit(communicators, unit, out);
     }

@@ -11,7 +11,7 @@ constexpr double kOnceShareOfOwn = 0.5;  // of what it caused lies in one instan
 constexpr double kOnceShareOfAll = 0.2;  // of all waiting
 constexpr double kOnceOfRankTime = 0.02;
 constexpr double kOnceOfShortRun = 0.1;  // where a usual pause of a host is a large part of everything
-constexpr double kContradicted = 0.5;    // at most, where durations alone tell of somebody else
+constexpr double kContradicted = 0.5;    // confidence at most, where something speaks for somebody else
 constexpr double kMoreThanFair = 1.5;    // times one rank's even part of all waiting
 constexpr double kMostOfWaiting = 0.5;   // who causes as much is named, whatever its rhythm
 constexpr double kMostlyOpen = 0.5;      // of what it is blamed for
@@ -123,6 +123,37 @@ bool MovesMore(const Culprit& culprit, const Fleet& fleet, const FleetMeasures& 
   return excess * others >= kExplains * static_cast<double>(culprit.caused_wait_ns);
 }
 
+struct NamingInput {
+  const Fleet& fleet;
+  const FleetMeasures& measures;
+  const StragglerResult& stragglers;
+  const BlameResult* blame;  // null = not known
+  const WaitBlame& waiting;
+};
+
+// How one that is no straggler is named, and looks undecided; false: it is not.
+bool NameWithoutTest(const NamingInput& in, Culprit& culprit) {
+  const bool told = in.stragglers.decides;
+  const LateArrivals& late = in.waiting.by_member[culprit.member];
+  const bool much = IsMuch(culprit, in.fleet, in.waiting);
+  const bool moves_more = MovesMore(culprit, in.fleet, in.measures);
+  if (moves_more) culprit.cause = kMoreData;
+  if (IsOnce(late, in.measures, in.waiting.wait_ns, told)) {
+    culprit.kind = CulpritKind::kOnce;
+    return true;
+  }
+  if (const Undecided* it = UndecidedOf(in.fleet, in.stragglers, culprit.member); much && it != nullptr) {
+    culprit.kind = CulpritKind::kUndecided;
+    if (it->scope == StragglerScope::kRank) culprit.looks = &it->looks;
+    return true;
+  }
+  if (!told) return much;
+  const bool most = CausesMost(culprit, in.fleet, in.blame) || (moves_more && culprit.share_of_wait >= kMostOfWaiting);
+  if (!most || IsStageWaitedFor(late)) return false;
+  culprit.kind = CulpritKind::kIrregular;
+  return true;
+}
+
 // What made it late may have been its own waiting for members without a record.
 void DoubtWhereOpen(const Fleet& fleet, const FleetMeasures& measures, Culprit& culprit) {
   int64_t open_ns = 0;
@@ -188,36 +219,24 @@ void NameCulprits(const Fleet& fleet, const FleetMeasures& measures, const Strag
     const bool material = Share(culprit.caused_wait_ns, measures.RankTime()) >= kMaterialShare;
     if (culprit.caused_wait_ns > 0 && (blame != nullptr || material)) named.push_back(culprit);
   }
-  const bool told = stragglers.decides;
   for (Culprit culprit : waiting.culprits) {
     const bool known = std::any_of(named.begin(), named.end(), [&](const Culprit& it) {
       return it.straggler != nullptr &&
              Holds(it.straggler->rank_indices, static_cast<int64_t>(fleet.members[culprit.member].index));
     });
-    if (known) continue;
-    if (PassesOn(culprit, fleet, blame)) continue;
-    const bool stage = IsStageWaitedFor(waiting.by_member[culprit.member]);
-    const bool much = IsMuch(culprit, fleet, waiting);
-    const bool moves_more = MovesMore(culprit, fleet, measures);
-    if (moves_more) culprit.cause = kMoreData;
-    if (IsOnce(waiting.by_member[culprit.member], measures, waiting.wait_ns, told)) {
-      culprit.kind = CulpritKind::kOnce;
-    } else if (const Undecided* it = UndecidedOf(fleet, stragglers, culprit.member); much && it != nullptr) {
-      culprit.kind = CulpritKind::kUndecided;
-      if (it->scope == StragglerScope::kRank) culprit.looks = &it->looks;
-    } else if (told && !stage &&
-               (CausesMost(culprit, fleet, blame) || (moves_more && culprit.share_of_wait >= kMostOfWaiting))) {
-      culprit.kind = CulpritKind::kIrregular;
-    } else if (told || !much) {
-      continue;
-    }
-    named.push_back(culprit);
+    if (known || PassesOn(culprit, fleet, blame)) continue;
+    if (NameWithoutTest({fleet, measures, stragglers, blame, waiting}, culprit)) named.push_back(culprit);
   }
   for (Culprit& culprit : named) DoubtWhereOpen(fleet, measures, culprit);
   std::stable_sort(named.begin(), named.end(),
                    [&](const Culprit& a, const Culprit& b) { return SavingOf(a, measures) > SavingOf(b, measures); });
   if (named.size() > kMaxCulprits) named.resize(kMaxCulprits);
   waiting.culprits = std::move(named);
+}
+
+void DoubtBeside(const std::optional<UnresolvedTime>& unresolved, std::vector<Culprit>& culprits) {
+  if (!unresolved || !unresolved->leads) return;
+  for (Culprit& culprit : culprits) culprit.confidence = std::min(culprit.confidence, kContradicted);
 }
 
 }  // namespace lockstep

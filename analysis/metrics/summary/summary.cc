@@ -166,11 +166,12 @@ TimeShare BusyShare(const TimeShare& share) {
 
 void LateArrivalsSum::Add(const MatchedInstance& instance) {
   if (!instance.usable()) return;
-  const int64_t waited_ns = TotalWaitNs(instance);
-  wait_ns += waited_ns;
-  if (!instance.in_sequence) in_pairs_ns += waited_ns;
   if (!origin_ns) origin_ns = instance.last_start_ns;
-  ForEachCausedWait(instance, [&](const CausedWait& it) { AddCaused(it, *origin_ns, by_rank); });
+  ForEachCausedWait(instance, [&](const CausedWait& it) {
+    wait_ns += it.wait_ns;
+    if (it.in_pair) in_pairs_ns += it.wait_ns;
+    AddCaused(it, *origin_ns, by_rank);
+  });
 }
 
 std::optional<std::pair<int64_t, int64_t>> StretchOf(const LateArrivals& late, const WaitBlame& blame) {

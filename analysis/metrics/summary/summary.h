@@ -164,6 +164,10 @@ struct UnresolvedTime {
 // Where more time is unresolved than the culprits certainly caused, what made them late may lie in it: none is certain.
 void DoubtBeside(const std::optional<UnresolvedTime>& unresolved, std::vector<Culprit>& culprits);
 
+// Nobody tells how many ranks the job has, nor who the members of its groups are: those that are here are taken for
+// all.
+[[nodiscard]] bool AssumesAllRanks(const Fleet& fleet);
+
 // Global ranks that groups of the run have as members, or the run as a whole, and of which there is no trace;
 // ascending.
 [[nodiscard]] std::vector<int32_t> RanksWithoutTrace(const Fleet& fleet);

@@ -76,10 +76,10 @@ std::optional<UnresolvedTime> ComputeUnresolved(const Fleet& fleet, const FleetM
   return out;
 }
 
-void DoubtBeside(const std::optional<UnresolvedTime>& unresolved, std::vector<Culprit>& culprits) {
-  constexpr double kMost = 0.5;
-  if (!unresolved || !unresolved->leads) return;
-  for (Culprit& culprit : culprits) culprit.confidence = std::min(culprit.confidence, kMost);
+bool AssumesAllRanks(const Fleet& fleet) {
+  if (fleet.members.size() < 2 || fleet.ranks.world_size || fleet.options.expected_ranks >= 0) return false;
+  const std::vector<Communicator>& groups = fleet.match.communicators;
+  return std::all_of(groups.begin(), groups.end(), [](const Communicator& group) { return group.inferred; });
 }
 
 }  // namespace lockstep

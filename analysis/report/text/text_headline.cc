@@ -104,8 +104,8 @@ std::string NobodyText(const Json& report) {
   if (RealOf(FieldOf(summary, "pair_wait_total_ns")).value_or(0) >= kMostOfWaiting * wait &&
       exposed_wait >= kMaterialWait) {
     return fmt::format(
-        "Who makes the stages wait cannot be told: {}, most of it of receivers for their senders, as in every "
-        "pipeline.",
+        "Which stage makes the others wait cannot be told: {}. Most of it is receivers that wait for their senders, "
+        "which every pipeline has.",
         waiting);
   }
   const double unassigned = RatioOf(summary, "unassigned_wait_ns") / wait;
@@ -127,9 +127,10 @@ void WriteAssumption(const Json& report, TextPage& page) {
   if (FieldOf(summary, "ranks_assumed_all") != true || communication < kMaterialWait) return;
   const std::string ranks = PlainText(FieldOf(report, "run.ranks"));
   page.Line(
-      fmt::format("No trace tells how many ranks the job has. If there are more than these {}, one of those may be "
-                  "who they wait for; --expect-ranks {} says that there are not.",
-                  ranks, ranks),
+      fmt::format(
+          "No trace tells how many ranks the job has. If there are more than these {}, they may wait for one whose "
+          "trace is not here. If these are all, give --expect-ranks {}.",
+          ranks, ranks),
       0, 2);
 }
 

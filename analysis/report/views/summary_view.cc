@@ -167,14 +167,6 @@ RunVerdict RunVerdictOf(const ViewInput& input, const std::optional<TimeShare>& 
   return ComputeVerdict(share && !input.fleet.options.nvtx.empty() ? BusyShare(*share) : share);
 }
 
-// Nobody tells how many ranks the job has, nor who the members of its groups are: those that are here are taken for
-// all.
-bool AssumesAllRanks(const Fleet& fleet) {
-  if (fleet.members.size() < 2 || fleet.ranks.world_size || fleet.options.expected_ranks >= 0) return false;
-  const std::vector<Communicator>& groups = fleet.match.communicators;
-  return std::all_of(groups.begin(), groups.end(), [](const Communicator& group) { return group.inferred; });
-}
-
 }  // namespace
 
 Json SummaryView(const ViewInput& input, const SummaryParts& parts) {

@@ -21,7 +21,7 @@ constexpr int64_t kMinUncertaintyNs = 15'000;
 // must not cost the others.
 constexpr double kMinTimedCoverage = 0.4;
 constexpr int64_t kMinJoined = 3;
-constexpr size_t kFewGaps = 3;
+constexpr size_t kFewGaps = 3;  // with one pattern: equal losses do not repeat so often
 
 // The members that lie in the largest clock component.
 std::vector<size_t> ComparableMembers(const JoinInput& input, const std::vector<std::vector<RowRef>>& rows) {

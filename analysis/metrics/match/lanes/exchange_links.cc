@@ -194,8 +194,8 @@ double LinkedShare(const std::vector<ExchangeLane>& lanes, const std::vector<Exc
 }
 
 bool MayBeOneExchange(const std::vector<ExchangeLane>& lanes) {
-  constexpr int64_t kSlackNs = 5'000;
-  constexpr size_t kOneIn = 100;
+  constexpr int64_t kSlackNs = 5'000;  // biases of the devices
+  constexpr size_t kOneIn = 100;       // rows that are damaged, or lack a partner
   if (lanes.size() < 3) return false;
   size_t seen = 0;
   size_t apart = 0;
