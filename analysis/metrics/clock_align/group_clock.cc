@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "analysis/base/executor.h"
+#include "analysis/metrics/clock_align/line_coverage.h"
+#include "analysis/metrics/clock_align/own_durations.h"
 #include "analysis/stats/order_statistic.h"
 
 namespace lockstep {
@@ -31,35 +33,8 @@ constexpr double kLeastPosition = 0.003;  // ... and at the least, of instances 
 constexpr double kLeastDoubt = 0.05;  // ... of which, beyond that length, this share of the duration is left in doubt
 constexpr double kFewInstances = 3;
 constexpr double kMostPositionOfTypical = 0.3;
-constexpr double kMixedShare = 0.1;      // own durations farther apart than this share are those of unlike instances
-constexpr double kMixedNs = 3'000;       // ... and this
 constexpr double kUsualPosition = 0.02;  // sd of what its position takes off an end, as a share of the duration
 constexpr double kSettled = 5;           // instances after which a last arriver has half of its full weight
-
-// Weighted places of samples between two knots, as shares of the distance.
-struct Coverage {
-  double weight = 0;
-  double sum = 0;
-  double squares = 0;
-
-  void Add(double share, double w) {
-    weight += w;
-    sum += w * share;
-    squares += w * share * share;
-  }
-  // The variance of a line at the first (or second) of the knots, against that of the mean under the knot's hat: with
-  // m and v the mean and variance of the distances from the knot, (1 + m^2 / v) / (1 + v / (1 - m)^2). Samples that are
-  // spread evenly give 3; samples that lie together far from the knot give much more, as they say little of the rate.
-  [[nodiscard]] double LineFactor(bool at_second) const {
-    constexpr double kMost = 1e6;
-    if (weight <= 0) return kMost;
-    const double middle = sum / weight;
-    const double mean = at_second ? 1 - middle : middle;
-    const double variance = squares / weight - middle * middle;
-    if (variance <= mean * mean / kMost) return kMost;
-    return (1 + mean * mean / variance) / (1 + variance / Square(std::max(1 - mean, 1e-3)));
-  }
-};
 
 struct Member {
   size_t domain = 0;  // of the group
@@ -269,7 +244,7 @@ class GroupFit {
     std::vector<std::vector<double>> score(n * lasts, std::vector<double>(knots));
     std::vector<std::vector<double>> own(n, std::vector<double>(knots));
     std::vector<std::vector<double>> weight(n, std::vector<double>(knots));
-    std::vector<std::vector<Coverage>> coverage(n, std::vector<Coverage>(knots));  // from each knot to the next
+    std::vector<std::vector<LineCoverage>> coverage(n, std::vector<LineCoverage>(knots));  // from each knot to the next
     std::vector<std::vector<double>> per_last(n, std::vector<double>(lasts));
     std::vector<double> durations;
     double longest = 0;
@@ -320,76 +295,16 @@ class GroupFit {
     }
   }
 
-  struct OwnDuration {
-    std::vector<double> sum;     // weighted, against the class's median
-    std::vector<double> weight;  // 1 / variance
-    double typical = 0;
-    bool mixed = false;  // a class of unknown sizes: who is last in which size sets own durations apart
-  };
-
-  OwnDuration MeasureOwnDurations() {
-    std::vector<std::map<size_t, std::vector<double>>> by_class(out_.classes.size());
-    std::vector<std::vector<double>> all(out_.classes.size());
+  OwnDurations OwnDurationsOfLast() {
+    std::vector<OwnSample> samples;
+    samples.reserve(instances_.size());
     for (const Instance& k : instances_) {
-      const Member& last = k.members[k.last];
-      const double own = last.times->mean_end - last.times->last_start;
-      all[k.cls].push_back(own);
-      // An unknown bias of one device is no position of its domain.
-      if (last.times->last_known) by_class[k.cls][last.domain].push_back(own);
+      const DomainTimes& last = *k.members[k.last].times;
+      samples.push_back({k.cls, k.members[k.last].domain, last.mean_end - last.last_start, last.last_known});
     }
-    OwnDuration out{std::vector<double>(x_.size()), std::vector<double>(x_.size()), 0, false};
-    out_.self_duration.assign(out_.classes.size(), 0);
-    for (size_t c = 0; c < out_.classes.size(); ++c) {
-      if (all[c].empty()) continue;
-      out_.self_duration[c] = Median(all[c]);
-      AddOwnDurations(by_class[c], all[c], out_.self_duration[c], out);
-    }
-    return out;
-  }
-
-  // Whether domains whose own durations lie apart were the last in instances of several sizes, and not equally often in
-  // each: then some durations of one lie where those of others do. A position shifts all of them.
-  static bool MixesSizes(const std::map<size_t, std::vector<double>>& by_domain, double apart) {
-    constexpr size_t kOneIn = 10;
-    for (const auto& [domain, durations] : by_domain) {
-      std::vector<double> others;
-      for (const auto& [other, of_other] : by_domain) {
-        if (other != domain) others.insert(others.end(), of_other.begin(), of_other.end());
-      }
-      if (others.empty()) return false;
-      const double own = Median(durations);
-      const double their = Median(others);
-      if (std::abs(own - their) <= apart) continue;
-      const auto nearer_to_other = [&](double d) { return std::abs(d - their) < std::abs(d - own); };
-      const auto strays = std::count_if(durations.begin(), durations.end(), nearer_to_other);
-      const auto others_strays =
-          std::count_if(others.begin(), others.end(), [&](double d) { return !nearer_to_other(d); });
-      if (kOneIn * static_cast<size_t>(strays) >= durations.size() ||
-          kOneIn * static_cast<size_t>(others_strays) >= others.size()) {
-        return true;
-      }
-    }
-    return false;
-  }
-
-  static void AddOwnDurations(const std::map<size_t, std::vector<double>>& by_domain, const std::vector<double>& all,
-                              double usual, OwnDuration& out) {
-    std::vector<double> about;
-    for (const auto& [domain, durations] : by_domain) {
-      const double own = Median(durations);
-      if (durations.size() < 3) continue;
-      for (double d : durations) about.push_back(d - own);
-    }
-    out.typical = std::max(out.typical, usual);
-    const double scale = std::max(kLeastEndScaleNs, about.empty() ? RobustScale(all, usual) : RobustScale(about, 0));
-    const double apart = std::max(kMixedNs, kMixedShare * usual);
-    out.mixed = out.mixed || scale > apart || MixesSizes(by_domain, apart);
-    for (const auto& [domain, durations] : by_domain) {
-      const double own = Median(durations);
-      const double weight = static_cast<double>(durations.size()) / Square(kMedianToMean * scale);
-      out.sum[domain] += weight * (own - usual);
-      out.weight[domain] += weight;
-    }
+    OwnDurations own = MeasureOwnDurations(samples, out_.classes.size(), x_.size(), kLeastEndScaleNs);
+    out_.self_duration = own.by_class;
+    return own;
   }
 
   // A first idea of the positions without knowing who was last: how soon after its own start the common end may come,
@@ -419,7 +334,7 @@ class GroupFit {
   // What a domain's own duration exceeds the others' by belongs mostly to its end, as far as it stands out of the
   // noise.
   void MeasurePositions() {
-    const OwnDuration own = MeasureOwnDurations();
+    const OwnDurations own = OwnDurationsOfLast();
     std::vector<double> mean(x_.size());
     std::vector<size_t> measured;
     double centre = 0;
@@ -432,23 +347,23 @@ class GroupFit {
       measured.push_back(d);
     }
     if (weights > 0) centre /= weights;
-    const double usual = Square(kUsualPosition * own.typical);
+    const double usual = Square(kUsualPosition * own.typical_ns);
     double real = usual;
     if (measured.size() >= 3) {
       const auto freedom = static_cast<double>(measured.size() - 1);
       const double doubt = freedom / weights * std::sqrt(2 / freedom) / 2;
       real = std::max(RealSpread(mean, own.weight, measured, centre), std::min(usual, doubt));
     }
-    if (own.typical > kBandwidthBoundNs) real = std::max(real, Square(kLeastPosition * own.typical));
-    const bool mixed = own.mixed || real > Square(kMixedShare * own.typical);
+    if (own.typical_ns > kBandwidthBoundNs) real = std::max(real, Square(kLeastPosition * own.typical_ns));
+    const bool mixed = own.mixed || real > Square(kMixedShare * own.typical_ns);
     if (mixed) real = usual;
     for (size_t d = 0; d < x_.size(); ++d) {
       const double trust = own.weight[d] > 0 && !mixed ? real / (real + 1 / own.weight[d]) : 0;
-      const double most = kMostPositionOfTypical * own.typical;
+      const double most = kMostPositionOfTypical * own.typical_ns;
       position_[d] = std::clamp(kEndShare * trust * (mean[d] - centre), -most, most);
       position_variance_[d] = (kLeftShare + 1 - trust) * real;
       // Where ends lie farther apart than arrivals do, who was last is a guess, and so is whose duration was measured.
-      if (own.typical > kBandwidthBoundNs) position_variance_[d] = Square(kLeastDoubt * own.typical);
+      if (own.typical_ns > kBandwidthBoundNs) position_variance_[d] = Square(kLeastDoubt * own.typical_ns);
     }
   }
 
