@@ -212,6 +212,18 @@ TEST(ResolveRanks, ACutCopyOfATraceDoesNotTakeItAway) {
   EXPECT_THAT(ranks.left_out, SizeIs(1));
 }
 
+TEST(ResolveRanks, AFileThatWasStoredWholeAndIsCutNowKeepsWhatWasStored) {
+  RunBuilder run;
+  WithRows(AddActive(run, "rank0.json").Claim(0), 500, 77'123);
+  WithRows(AddActive(run, "rank0.json", 0, 6).Claim(0), 300, 40'000);
+  BuiltRun built = run.Build();
+  built.run.files = {{"rank0.json", "kineto", "partial", "cut", 9, {}}};
+  const RankResolution ranks = ResolveRanks(built.run, {});
+  ASSERT_THAT(ranks.ranks, SizeIs(1));
+  EXPECT_EQ(built.run.sources[ranks.ranks[0].source].context.kernels, 500);
+  EXPECT_TRUE(ranks.refused.empty());
+}
+
 TEST(ResolveRanks, ARankOfWhichNoTraceIsAnalysedIsMissing) {
   RunBuilder run;
   AddActive(run, "a.json").Claim(0);

@@ -222,6 +222,25 @@ TEST(NameCulprits, WhoIsNotDecidedAndHasNoMoreThanItsPartOfTheWaitingIsNotNamed)
   EXPECT_TRUE(Named(fixture, stragglers, nullptr).empty());
 }
 
+TEST(DoubtBeside, NoCulpritIsCertainBesideMoreTimeThatIsUnresolved) {
+  std::vector<Culprit> culprits(1);
+  culprits[0].confidence = 1;
+  UnresolvedTime unresolved;
+  DoubtBeside(unresolved, culprits);
+  EXPECT_EQ(culprits[0].confidence, 1) << "it does not lead";
+  unresolved.leads = true;
+  DoubtBeside(unresolved, culprits);
+  EXPECT_EQ(culprits[0].confidence, 0.5);
+}
+
+TEST(AssumesAllRanks, OnlyWhereNobodyTellsTheSizeOfTheJob) {
+  FleetFixture fixture = ThreeRanks();
+  fixture.ranks.world_size.reset();
+  EXPECT_TRUE(AssumesAllRanks(fixture.Make()));
+  fixture.options.expected_ranks = 3;
+  EXPECT_FALSE(AssumesAllRanks(fixture.Make()));
+}
+
 TEST(SavingHalfWidth, IsNeverBelowWhatReplaysAreTestedTo) {
   Straggler straggler = Rank(0);
   EXPECT_GE(SavingHalfWidth(straggler), 0.002);
