@@ -49,6 +49,20 @@ TEST(FindStragglers, SavingIsThatOfTheSameRunWithoutTheCause) {
   EXPECT_NEAR(result.stragglers[0].what_if->saving_ratio, truth, 0.001);
 }
 
+TEST(FindStragglers, ASavingThatLeavesLessThanOthersComputeIsNotTold) {
+  PacedRun run = MakePacedRun(Cluster(1, 8), 1, Slow({3}, 0.5));
+  ASSERT_EQ(Names(FindIn(run)), NameList{"rank 3"});
+  ASSERT_TRUE(FindIn(run).stragglers[0].what_if);
+  StepRow step;
+  step.step = 1;
+  step.tile.compute_ns = 1'000'000'000;  // longer than any step
+  run.run.sources[run.ranks.ranks[5].source].steps = {step};
+  const StragglerResult result = FindIn(run);
+  ASSERT_EQ(Names(result), NameList{"rank 3"});
+  EXPECT_FALSE(result.stragglers[0].what_if);
+  EXPECT_FALSE(result.stragglers[0].why_no_saving.empty());
+}
+
 TEST(FindStragglers, EffectIsTheExcessOverThePeersInsideItsInterval) {
   const StragglerResult result = FindIn(MakePacedRun(Cluster(1, 8), 3, Slow({5}, 0.02)));
   ASSERT_EQ(result.stragglers.size(), 1u);
