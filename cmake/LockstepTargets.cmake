@@ -1,8 +1,9 @@
 # lockstep_library(name DIRS a b LINK x y [SHELL]): all .cc files of the folders (not of their subfolders) as one static
 #   library. SHELL says that the code is not hot: it is compiled for a short build, not for speed.
-# lockstep_test(name DIRS a b LINK x y [LABELS l] [SHARDS n] [PARSES_FOREIGN_BYTES]): all *_test.cc files of the folders
-#   as one test program, which CTest runs as `n` processes (one unless told).
-# lockstep_program(name main LINK x y): one main file.
+# lockstep_test(name DIRS a b LINK x y [LABELS l] [SHARDS n] [PARSES_FOREIGN_BYTES] [LONG]): all *_test.cc files of the
+#   folders as one test program, which CTest runs as `n` processes (one unless told). LONG says that it runs for longer
+#   than it takes to compile it optimised.
+# lockstep_program(name main LINK x y): one main file, which only reads flags and calls libraries.
 # A folder without a source gives an empty interface library, so that a room can be declared before it is furnished.
 
 # -pthread, which some libraries ask for, stands everywhere, so that all files can share a precompiled header.
@@ -19,9 +20,11 @@ if(LOCKSTEP_SANITIZE)
   add_link_options(-fsanitize=${LOCKSTEP_SANITIZE})
 endif()
 
-# Code that is neither hot nor measured takes two thirds of the time to compile with these flags. (With -O0 tests take
-# twice as long to run: the linker may give the libraries their copies of inline functions.)
+# Code that is neither hot nor measured takes two thirds of the time to compile with these flags.
 set(LOCKSTEP_SHELL_OPTIONS $<$<CONFIG:Release>:-O1>)
+# Tests compile in half of the time with these. They run up to twice as long, since the linker may give the libraries
+# their copies of inline functions, so that the few which run for long are optimised like a shell.
+set(LOCKSTEP_TEST_OPTIONS -O0)
 if(LOCKSTEP_SANITIZE)
   set(LOCKSTEP_SHELL_OPTIONS -O0)
 endif()
@@ -55,8 +58,10 @@ if(LOCKSTEP_PCH)
   lockstep_precompiled(lockstep_pch OPTIONS ${LOCKSTEP_GUIDED})
   lockstep_precompiled(lockstep_pch_shell OPTIONS ${LOCKSTEP_SHELL_OPTIONS} ${LOCKSTEP_GUIDED} HEADERS <nlohmann/json.hpp>)
   if(LOCKSTEP_TESTS)
-    lockstep_precompiled(lockstep_pch_test OPTIONS ${LOCKSTEP_SHELL_OPTIONS} HEADERS <gtest/gtest.h> <gmock/gmock.h>)
+    lockstep_precompiled(lockstep_pch_test OPTIONS ${LOCKSTEP_TEST_OPTIONS} HEADERS <gtest/gtest.h> <gmock/gmock.h>)
     target_link_libraries(lockstep_pch_test PRIVATE GTest::gtest GTest::gmock)
+    lockstep_precompiled(lockstep_pch_long_test OPTIONS ${LOCKSTEP_SHELL_OPTIONS} HEADERS <gtest/gtest.h> <gmock/gmock.h>)
+    target_link_libraries(lockstep_pch_long_test PRIVATE GTest::gtest GTest::gmock)
   endif()
 endif()
 
@@ -162,6 +167,10 @@ function(lockstep_program name main)
   endif()
   add_executable(${name} ${CMAKE_SOURCE_DIR}/${main})
   target_link_libraries(${name} PRIVATE lockstep_options ${arg_LINK})
+  lockstep_compile_quickly(${name})
+  if(NOT LOCKSTEP_GUIDED)
+    lockstep_precompile(${name} lockstep_pch_shell)
+  endif()
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 endfunction()
 
@@ -171,7 +180,7 @@ add_custom_target(concurrency_tests)
 add_custom_target(foreign_bytes_tests)
 
 function(lockstep_test name)
-  cmake_parse_arguments(arg "PARSES_FOREIGN_BYTES" "SHARDS" "DIRS;LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "PARSES_FOREIGN_BYTES;LONG" "SHARDS" "DIRS;LINK;LABELS" ${ARGN})
   set(files)
   foreach(dir ${arg_DIRS})
     file(GLOB found CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${dir}/*_test.cc)
@@ -182,8 +191,13 @@ function(lockstep_test name)
   endif()
   add_executable(${name} ${files})
   target_link_libraries(${name} PRIVATE lockstep_options ${arg_LINK} GTest::gtest GTest::gmock GTest::gtest_main)
-  lockstep_compile_quickly(${name})
-  lockstep_precompile(${name} lockstep_pch_test)
+  if(arg_LONG)
+    lockstep_compile_quickly(${name})
+    lockstep_precompile(${name} lockstep_pch_long_test)
+  else()
+    target_compile_options(${name} PRIVATE ${LOCKSTEP_TEST_OPTIONS})
+    lockstep_precompile(${name} lockstep_pch_test)
+  endif()
   lockstep_unite(${name})
   if("concurrency" IN_LIST arg_LABELS)
     add_dependencies(concurrency_tests ${name})
@@ -192,18 +206,22 @@ function(lockstep_test name)
     add_dependencies(foreign_bytes_tests ${name})
     list(APPEND arg_LABELS foreign_bytes)
   endif()
+  set(cost 0)
+  if(arg_LONG)
+    set(cost 5)  # begun before the others
+  endif()
   # `tests/run --quick ROOM` finds the program here.
   string(REPLACE ";" " " rooms "${arg_DIRS}")
   set_property(GLOBAL APPEND_STRING PROPERTY LOCKSTEP_ROOMS "${name} ${rooms}\n")
   if(NOT arg_SHARDS)
     add_test(NAME ${name} COMMAND ${name} --gtest_brief=1 WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-    set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 600)
+    set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 600 COST ${cost})
     return()
   endif()
   math(EXPR last "${arg_SHARDS} - 1")
   foreach(shard RANGE ${last})
     add_test(NAME ${name}_${shard} COMMAND ${name} --gtest_brief=1 WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-    set_tests_properties(${name}_${shard} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 600
+    set_tests_properties(${name}_${shard} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 600 COST ${cost}
       ENVIRONMENT "GTEST_TOTAL_SHARDS=${arg_SHARDS};GTEST_SHARD_INDEX=${shard}")
   endforeach()
 endfunction()
