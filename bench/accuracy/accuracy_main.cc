@@ -23,7 +23,7 @@ using lockstep::ScoredRow;
 std::vector<FigureRow> AllRows(const Plan& plan) {
   std::vector<FigureRow> rows;
   for (auto make : {lockstep::ClockRows, lockstep::MatchRows, lockstep::SkewRows, lockstep::StragglerRows,
-                    lockstep::CauseRows, lockstep::FormatRows, lockstep::SetRows}) {
+                    lockstep::CauseRows, lockstep::FormatRows, lockstep::SetRows, lockstep::RandomRows}) {
     for (FigureRow& row : make(plan)) rows.push_back(std::move(row));
   }
   return rows;
@@ -44,6 +44,7 @@ struct Flags {
   bool full = false;
   std::string json;
   std::string only;
+  std::string except;
   size_t jobs = 0;
 };
 
@@ -53,12 +54,13 @@ int Main(const Flags& flags) {
   std::vector<ScoredRow> scored;
   for (FigureRow& row : AllRows(plan)) {
     if (!flags.only.empty() && row.id.find(flags.only) == std::string::npos) continue;
+    if (!flags.except.empty() && row.id.find(flags.except) != std::string::npos) continue;
     scored.push_back(Run(std::move(row), pool));
     fmt::print("{}\n", TextOf(scored.back()));
     std::fflush(stdout);
   }
   if (scored.empty()) {
-    fmt::print(stderr, "lockstep-accuracy: --only {}: there is no such figure\n", flags.only);
+    fmt::print(stderr, "lockstep-accuracy: no figure is left: none has '{}' in its id\n", flags.only);
     return 1;
   }
   if (!flags.json.empty()) {
@@ -89,6 +91,7 @@ int main(int argc, char** argv) {
   app.add_flag("--full", flags.full, "many more trials: hours")->excludes(quick);
   app.add_option("--json", flags.json, "also write the table to this file");
   app.add_option("--only", flags.only, "only figures whose id contains this");
+  app.add_option("--except", flags.except, "no figures whose id contains this");
   app.add_option("--jobs", flags.jobs, "trials in parallel (default: cores)");
   app.set_version_flag("--version", std::string(lockstep::Version()));
   CLI11_PARSE(app, argc, argv);

@@ -13,10 +13,6 @@ void Score::Count(std::string_view claim, int64_t hits, int64_t trials) {
   count.trials += trials;
 }
 
-void Score::Note(std::string text) {
-  if (notes_.size() < kMaxNotes) notes_.push_back(std::move(text));
-}
-
 void Score::Merge(const Score& other) {
   for (const auto& [claim, count] : other.counts_) Count(claim, count.hits, count.trials);
   for (const auto& [series, values] : other.values_) {

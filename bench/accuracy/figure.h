@@ -9,6 +9,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "bench/accuracy/proportion.h"
@@ -41,8 +42,8 @@ class Score {
   void Count(std::string_view claim, int64_t hits, int64_t trials);
   // A measured value, for the percentiles shown beside the claims.
   void Value(std::string_view series, double value) { values_[std::string(series)].push_back(value); }
-  // What went wrong, for people; only the first few of all trials are shown.
-  void Note(std::string text);
+  // What went wrong, for people; the text of a table shows the first few.
+  void Note(std::string text) { notes_.push_back(std::move(text)); }
   void Merge(const Score& other);
 
   [[nodiscard]] const std::map<std::string, lockstep::Count>& counts() const { return counts_; }
@@ -50,7 +51,6 @@ class Score {
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
 
  private:
-  static constexpr size_t kMaxNotes = 12;
   std::map<std::string, lockstep::Count> counts_;
   std::map<std::string, std::vector<double>> values_;
   std::vector<std::string> notes_;

@@ -82,23 +82,11 @@ bool Names(const StragglerResult& result, const RankResolution& ranks, const std
   });
 }
 
-// Independent steps of the test of the first origin rank.
-double EffectiveSteps(const StragglerResult& result, const RankResolution& ranks, const TruthOfCause& cause) {
-  for (size_t r = 0; r < ranks.ranks.size() && r < result.rank_n_eff.size(); ++r) {
-    if (ranks.ranks[r].rank == cause.origin_ranks.front()) return result.rank_n_eff[r];
-  }
-  return 0;
-}
-
-double EffectiveStepsNeeded(const StragglerResult& result) {
-  return 1.4 * std::log2(100.0 * static_cast<double>(std::max<int64_t>(1, result.tests)));
-}
-
 void ScoreFound(Trial& trial, Score& score) {
   const TruthOfCause& cause = trial.sim().truth.causes.front();
   const double saving = SavingRatio(cause);
   const StragglerResult& result = trial.stragglers();
-  if (EffectiveSteps(result, trial.ranks(), cause) < EffectiveStepsNeeded(result)) return;
+  if (!EnoughSteps(trial, cause)) return;
   const bool named = Names(result, trial.ranks(), cause.origin_ranks);
   score.Value("saving", saving * 100);
   if (saving >= 0.01) score.Count("saving >= 1 %: found", named);
@@ -123,7 +111,7 @@ FigureRow Found(const Plan& plan) {
 
 void ScoreNotEnough(Trial& trial, Score& score) {
   const StragglerResult& result = trial.stragglers();
-  if (EffectiveSteps(result, trial.ranks(), trial.sim().truth.causes.front()) >= EffectiveStepsNeeded(result)) return;
+  if (EnoughSteps(trial, trial.sim().truth.causes.front())) return;
   const bool more = std::all_of(result.undecided.begin(), result.undecided.end(),
                                 [](const Undecided& u) { return u.steps_needed > u.steps; });
   const bool says = !result.undecided.empty() || result.reason.rfind("not enough data", 0) == 0;

@@ -2,8 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 namespace lockstep {
 namespace {
+
+constexpr size_t kShownNotes = 12;
 
 Count CountOf(const Score& score, const std::string& claim) {
   const auto at = score.counts().find(claim);
@@ -12,6 +17,16 @@ Count CountOf(const Score& score, const std::string& claim) {
 
 double HitShare(const Count& count) {
   return count.trials == 0 ? 0 : static_cast<double>(count.hits) / static_cast<double>(count.trials);
+}
+
+// What was counted and is no claim: shown, so that one sees where a claim fails.
+std::vector<std::pair<std::string, Count>> OthersOf(const ScoredRow& scored) {
+  std::vector<std::pair<std::string, Count>> others;
+  for (const auto& [name, count] : scored.score.counts()) {
+    const auto claims = [&](const Claim& claim) { return claim.name == name; };
+    if (std::none_of(scored.row.claims.begin(), scored.row.claims.end(), claims)) others.emplace_back(name, count);
+  }
+  return others;
 }
 
 std::string_view EffortName(Effort effort) {
@@ -28,12 +43,19 @@ std::string TextOf(const ScoredRow& scored) {
     text += fmt::format("  {:<38} {:>9} of {:<9} {:8.4f} %  [{:.4f}, {:.4f}]  {}\n", claim.name, count.hits,
                         count.trials, HitShare(count) * 100, seen.lo * 100, seen.hi * 100, Name(Judge(claim, count)));
   }
+  for (const auto& [name, count] : OthersOf(scored)) {
+    text += fmt::format("  {:<38} {:>9} of {:<9} {:8.4f} %\n", name, count.hits, count.trials, HitShare(count) * 100);
+  }
   for (const auto& [series, values] : scored.score.values()) {
     text += fmt::format("  {:<38} p50 {:.4g}  p95 {:.4g}  p99 {:.4g}  max {:.4g} {}  (n = {})\n", series,
                         Percentile(values, 0.5), Percentile(values, 0.95), Percentile(values, 0.99),
                         Percentile(values, 1), scored.row.unit, values.size());
   }
-  for (const std::string& note : scored.score.notes()) text += fmt::format("    {}\n", note);
+  const std::vector<std::string>& notes = scored.score.notes();
+  for (size_t i = 0; i < std::min(notes.size(), kShownNotes); ++i) text += fmt::format("    {}\n", notes[i]);
+  if (notes.size() > kShownNotes) {
+    text += fmt::format("    ({} more lines are in the file of --json)\n", notes.size() - kShownNotes);
+  }
   return text;
 }
 
@@ -57,6 +79,9 @@ nlohmann::ordered_json JsonOf(const std::vector<ScoredRow>& rows, const Plan& pl
                                   {"trials", count.trials},
                                   {"interval", {seen.lo, seen.hi}},
                                   {"verdict", Name(Judge(claim, count))}});
+    }
+    for (const auto& [name, count] : OthersOf(scored)) {
+      figure["counts"][name] = {{"hits", count.hits}, {"trials", count.trials}};
     }
     for (const auto& [series, values] : scored.score.values()) {
       figure["values"][series] = {{"p50", Percentile(values, 0.5)},

@@ -1,5 +1,7 @@
 #include "bench/accuracy/trial.h"
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "analysis/base/check.h"
@@ -28,6 +30,15 @@ absl::StatusOr<SimulatorOptions> OptionsOf(const std::vector<std::string>& flags
 double SavingRatio(const TruthOfCause& cause) {
   if (cause.step_ns_with <= 0) return 0;
   return static_cast<double>(cause.step_ns_with - cause.step_ns_without) / static_cast<double>(cause.step_ns_with);
+}
+
+bool EnoughSteps(Trial& trial, const TruthOfCause& cause) {
+  const StragglerResult& result = trial.stragglers();
+  const double needed = 1.4 * std::log2(100.0 * static_cast<double>(std::max<int64_t>(1, result.tests)));
+  for (size_t r = 0; r < result.rank_n_eff.size(); ++r) {
+    if (trial.RankOf(static_cast<int32_t>(r)) == cause.origin_ranks.front()) return result.rank_n_eff[r] >= needed;
+  }
+  return needed <= 0;
 }
 
 absl::StatusOr<std::unique_ptr<Trial>> Trial::Run(const std::vector<std::string>& flags, uint64_t seed,
