@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analysis/base/executor.h"
+#include "analysis/base/few.h"
 #include "analysis/base/status_macros.h"
 #include "analysis/base/time.h"
 #include "analysis/metrics/arrivals/segment_chain.h"
@@ -21,6 +22,7 @@ namespace {
 // The rows of one rank on its own clock, before anything is aligned.
 struct LocalRows {
   std::vector<ArrivalNode> nodes;
+  std::vector<Few<std::pair<int64_t, int64_t>>> covers;
   std::vector<uint32_t> communicator;  // LocalCommunicator::id
 };
 
@@ -60,6 +62,7 @@ absl::StatusOr<LocalRows> LoadRows(const RunData& run, InstanceSource& instances
   const size_t expected = ExpectedInstances(run, instances, source);
   out.communicator.reserve(expected);
   out.nodes.reserve(expected);
+  out.covers.reserve(expected);
   LOCKSTEP_ASSIGN_OR_RETURN(std::unique_ptr<InstanceStream> stream, instances.Open(source));
   while (true) {
     LOCKSTEP_ASSIGN_OR_RETURN(const std::span<const InstanceRow> block, stream->Next());
@@ -67,6 +70,7 @@ absl::StatusOr<LocalRows> LoadRows(const RunData& run, InstanceSource& instances
     for (const InstanceRow& row : block) {
       out.communicator.push_back(row.communicator);
       out.nodes.push_back(LocalNode(row, instances.FirstRow(source)));
+      out.covers.push_back(row.cover);
     }
   }
 }
@@ -122,6 +126,7 @@ absl::StatusOr<std::vector<ArrivalNode>> LoadRank(const RunData& run, InstanceSo
   LinkPrevious(match, match.arrivals[rank], rows);
   ChainSegments(rows.communicator, rows.nodes);
   AlignRows(match.clock, static_cast<int32_t>(rank), rows.nodes);
+  SetWork(rows.covers, rows.nodes);
   return std::move(rows.nodes);
 }
 
@@ -166,6 +171,17 @@ void SetOrder(const MatchResult& match, ArrivalGraph& graph) {
 }
 
 }  // namespace
+
+void SetWork(std::span<const Few<std::pair<int64_t, int64_t>>> covers, std::vector<ArrivalNode>& nodes) {
+  std::vector<CommunicationRow> rows;
+  rows.reserve(nodes.size());
+  for (size_t row = 0; row < nodes.size(); ++row) {
+    rows.push_back({nodes[row].start_ns, nodes[row].end_ns, {}});
+    if (!covers.empty()) rows.back().cover = {covers[row].begin(), covers[row].end()};
+  }
+  const std::vector<WorkAt> work = WorkLine(rows);
+  for (size_t row = 0; row < work.size(); ++row) nodes[row].work = work[row];
+}
 
 absl::StatusOr<ArrivalGraph> LoadArrivalGraph(const RunData& run, InstanceSource& instances,
                                               const RankResolution& ranks, const MatchResult& match,

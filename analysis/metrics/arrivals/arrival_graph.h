@@ -10,10 +10,13 @@
 #include <absl/status/statusor.h>
 
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "analysis/base/executor.h"
+#include "analysis/base/few.h"
+#include "analysis/metrics/arrivals/work_line.h"
 #include "analysis/metrics/match/match.h"
 #include "analysis/metrics/run/ranks.h"
 #include "analysis/model/instance_row.h"
@@ -34,6 +37,7 @@ struct ArrivalNode {
   int64_t graph_launch = -1;
   int32_t stream = -1;
   uint32_t name = kNoId;
+  WorkAt work;
   Segment segment;  // begin_ns is aligned; tiles[].instance is a row of this rank
 };
 
@@ -53,6 +57,9 @@ struct ArrivalGraph {
     return static_cast<size_t>(instance) >= ties.size() || ties[static_cast<size_t>(instance)];
   }
 };
+
+// Sets ArrivalNode::work of all nodes of a rank. covers: compute beside each (InstanceRow::cover); none: beside nobody.
+void SetWork(std::span<const Few<std::pair<int64_t, int64_t>>> covers, std::vector<ArrivalNode>& nodes);
 
 // Errors: those of the instance source.
 [[nodiscard]] absl::StatusOr<ArrivalGraph> LoadArrivalGraph(const RunData& run, InstanceSource& instances,

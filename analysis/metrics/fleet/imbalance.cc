@@ -335,7 +335,10 @@ std::string_view Name(ImbalanceKind kind) {
 void SetIdealTime(double ideal_ratio, Efficiency& efficiency) {
   efficiency.serialisation.reset();
   efficiency.transfer.reset();
-  if (!(ideal_ratio > 0 && ideal_ratio <= 1) || !efficiency.communication) return;
+  // No run is shorter than a rank's own work in it: a ratio that says so is of other steps than the window's.
+  if (!(ideal_ratio > 0 && ideal_ratio <= 1) || !efficiency.communication || *efficiency.communication > ideal_ratio) {
+    return;
+  }
   efficiency.transfer = ideal_ratio;
   efficiency.serialisation = *efficiency.communication / ideal_ratio;
 }

@@ -1,11 +1,11 @@
 // What-if by replay: the run's arrival graph executed again with a part of it idealised.
 //
-// Every node starts when its determining predecessor has ended plus its own measured time; an instance ends one
-// measured transfer after its last arrival (each member with its measured end offset). Idealising a scope replaces its
-// own time by the peers' mean for the same ordinal. A what-if is only told if the unchanged replay reproduces the run
-// to 0.5 % and no kind of a rank's communication mostly lacks its partners. Its saving is per step; ranks that never
-// wait for each other (replicas) form parties, and the run is as fast as the slowest of them. Source of the idea:
-// ByteDance what-if analysis, arXiv 2505.05713. Pure. Units: ns.
+// Every rank has a line of own work (work_line.h) that waits where it waited in the run; a collective starts where it
+// started on that line, or right after another, and ends one measured transfer after its last arrival (each member with
+// its measured end offset). Idealising a scope replaces its own time by the peers' mean for the same ordinal. A what-if
+// is only told if the unchanged replay reproduces the run to 0.5 % and no kind of a rank's communication mostly lacks
+// its partners. Its saving is per step; ranks that never wait for each other (replicas) form parties, and the run is as
+// fast as the slowest of them. Source of the idea: ByteDance what-if analysis, arXiv 2505.05713. Pure. Units: ns.
 #pragma once
 
 #include <cstdint>

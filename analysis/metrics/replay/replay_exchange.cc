@@ -60,8 +60,9 @@ bool ReplayExchanges::IsExchange(const ReplayNode& node) const {
 }
 
 bool ReplayExchanges::FollowsExchange(const ReplayNode& node) const {
-  if (!IsExchange(node) || node.predecessor < 0 || node.predecessor != node.serial) return false;
-  return IsExchange(graph_.node(node.predecessor));
+  if (!IsExchange(node) || !node.follows) return false;
+  const auto before = static_cast<int32_t>(&node - &graph_.nodes[0]) - 1;
+  return before == node.serial && IsExchange(graph_.node(before));
 }
 
 template <typename Visit>
@@ -165,7 +166,7 @@ ExchangedWork ReplayExchanges::WorkOf(int32_t rank, const LevelledTransfers& tra
   Compared other;
   for (size_t n = graph_.first[static_cast<size_t>(rank)]; n < graph_.first[static_cast<size_t>(rank) + 1]; ++n) {
     const ReplayNode& node = graph_.nodes[n];
-    if (!counts_(node) || node.instance < 0 || node.predecessor < 0) continue;
+    if (!counts_(node) || node.instance < 0 || !node.follows) continue;
     Compare(node, static_cast<int32_t>(n), FollowsExchange(node) ? places[node.position] : other);
   }
   const HighPlaces high(places);

@@ -5,9 +5,8 @@
 #include "analysis/base/executor.h"
 #include "analysis/metrics/match/connected_ranks.h"
 #include "analysis/metrics/replay/replay_coupling.h"
-#include "analysis/metrics/replay/replay_gaps.h"
 #include "analysis/metrics/replay/replay_host.h"
-#include "analysis/metrics/replay/replay_joins.h"
+#include "analysis/metrics/replay/replay_line.h"
 #include "analysis/metrics/replay/replay_lost.h"
 #include "analysis/metrics/replay/replay_order.h"
 #include "analysis/model/row_values.h"
@@ -15,37 +14,7 @@
 namespace lockstep {
 namespace {
 
-// Returns which rows are AsyncRows.
-std::vector<bool> AddNodesOfRank(const std::vector<ArrivalNode>& rows, const MatchResult& match, size_t rank,
-                                 ReplayGraph& graph) {
-  std::vector<bool> async = AsyncRows(rows, match);
-  const std::vector<OwnGap> gaps = OwnGaps(rows, async);
-  const auto first = static_cast<int32_t>(graph.first[rank]);
-  for (size_t k = 0; k < rows.size(); ++k) {
-    ReplayNode node;
-    node.start_ns = rows[k].start_ns;
-    node.end_ns = rows[k].end_ns;
-    node.launch_ns = rows[k].launch_start_ns;
-    node.device_ns = gaps[k].device_ns();
-    node.host_ns = gaps[k].host_ns;
-    node.compute_ns = gaps[k].compute_ns;
-    node.copy_ns = gaps[k].copy_ns;
-    node.instance = static_cast<int32_t>(rows[k].instance);
-    node.rank = static_cast<int32_t>(rank);
-    node.told = gaps[k].told;
-    if (gaps[k].predecessor >= 0) node.predecessor = first + static_cast<int32_t>(gaps[k].predecessor);
-    const int64_t previous = rows[k].previous;
-    if (previous >= 0 && rows[static_cast<size_t>(previous)].end_ns <= node.start_ns) {
-      node.serial = first + static_cast<int32_t>(previous);
-    }
-    graph.nodes.Make(graph.first[rank] + k, node);
-  }
-  return async;
-}
-
-// Returns which nodes are AsyncRows.
-std::vector<bool> AddRanks(const ArrivalGraph& source, const MatchResult& match, Executor& executor,
-                           ReplayGraph& graph) {
+void AddRanks(const ArrivalGraph& source, const MatchResult& match, Executor& executor, ReplayGraph& graph) {
   size_t rows = 0;
   for (const std::vector<ArrivalNode>& of_rank : source.ranks) {
     graph.first.push_back(rows);
@@ -53,13 +22,15 @@ std::vector<bool> AddRanks(const ArrivalGraph& source, const MatchResult& match,
   }
   graph.first.push_back(rows);
   graph.nodes = ReplayNodes(rows);
-  std::vector<std::vector<bool>> of_ranks(source.ranks.size());
+  std::vector<std::vector<ReplayJoin>> joins(source.ranks.size());
+  const std::vector<bool> bounding = BoundingCommunicators(source, match);
   executor.ParallelFor(source.ranks.size(),
-                       [&](size_t r) { of_ranks[r] = AddNodesOfRank(source.ranks[r], match, r, graph); });
-  std::vector<bool> async;
-  async.reserve(rows);
-  for (const std::vector<bool>& own : of_ranks) async.insert(async.end(), own.begin(), own.end());
-  return async;
+                       [&](size_t r) { joins[r] = AddLine(source.ranks[r], match, bounding, r, graph); });
+  for (size_t r = 0; r < joins.size(); ++r) {
+    const auto before = static_cast<int32_t>(graph.joins.size());
+    for (size_t n = graph.first[r]; n < graph.first[r + 1]; ++n) graph.nodes[n].join_first += before;
+    graph.joins.insert(graph.joins.end(), joins[r].begin(), joins[r].end());
+  }
 }
 
 // The n-th of a step as its members count: what one of them lost, or what was joined apart, shifts nobody. Transfers of
@@ -119,17 +90,41 @@ void AddPositions(const MatchResult& match, ReplayGraph& graph) {
   }
 }
 
+// Stages of a pipeline meet in one collective after different work: what they do before it is the same only where it
+// begins after the same place of their programs, of a pair at the same end.
+uint32_t PlaceBetween(const ReplayNode& before, const ReplayNode& node, const MatchResult& match,
+                      const ReplayGraph& graph) {
+  if (before.position < 0 || node.position < 0) return 0;
+  const MatchedInstance& instance = match.instances[static_cast<size_t>(before.instance)];
+  const ReplayPosition& place = graph.positions[static_cast<size_t>(before.position)];
+  const bool pair = IsSendOrReceive(instance) && instance.members.size() == 2;
+  const bool second = pair && instance.members.back().rank_index == node.rank;
+  const bool same = place.communicator == graph.positions[static_cast<size_t>(node.position)].communicator;
+  return 1 + 4 * static_cast<uint32_t>(place.ordinal) + (second ? 2 : 0) + (same ? 1 : 0);
+}
+
+void AddBegins(const MatchResult& match, Executor& executor, ReplayGraph& graph) {
+  executor.ParallelFor(graph.first.size() - 1, [&](size_t rank) {
+    const ReplayNode* before = nullptr;
+    for (size_t n = graph.first[rank]; n < graph.first[rank + 1]; ++n) {
+      ReplayNode& node = graph.nodes[n];
+      if (before != nullptr) node.begins_after = PlaceBetween(*before, node, match, graph);
+      if (node.piece == static_cast<int32_t>(n)) before = &node;
+    }
+  });
+}
+
 }  // namespace
 
 ReplayGraph BuildReplayGraph(const ArrivalGraph& source, const MatchResult& match, Executor& executor) {
   ReplayGraph graph;
-  const std::vector<bool> async = AddRanks(source, match, executor, graph);
+  AddRanks(source, match, executor, graph);
   graph.party = ConnectedRanks(match, source.ranks.size());
   AddPositions(match, graph);
+  AddBegins(match, executor, graph);
   AddCoupling(match, graph);
-  AddLost(source, async, match, graph);
-  AddJoins(async, match, executor, graph);
-  AddHost(source, async, match, executor, graph);
+  AddLost(source, match, graph);
+  AddHost(source, match, executor, graph);
   AddOrder(graph);
   return graph;
 }

@@ -27,31 +27,42 @@ inline constexpr int32_t kEverybody = -2;
   return instance.op == CollectiveOp::kSendRecv || IsPointToPoint(instance.op);
 }
 
+// A point of a rank's own work at which it waits for a node of its own to end.
+struct ReplayJoin {
+  int32_t node = 0;
+  float at_share = 0;  // of the node's piece that is done by then
+};
+
 struct ReplayNode {
   int64_t start_ns = 0;
   int64_t end_ns = 0;
-  int64_t device_ns = 0;   // own gap without the host's part
+  int64_t line_ns = 0;     // when the rank's own work had come there: before the start where it had to wait longer
+  int64_t device_ns = 0;   // of a node that ends a piece: the piece's own work without the host's part
   int64_t host_ns = 0;     // the host's part
   int64_t compute_ns = 0;  // of device_ns
   int64_t copy_ns = 0;
   int64_t launch_ns = kNoTime;
-  int64_t join_gap_ns = 0;
   int64_t launch_gap_ns = 0;  // least time from launch to start
   int64_t host_step_ns = 0;   // launch - launch of the rank's launch before; 0 where that is no host time
-  int32_t predecessor = -1;   // node whose end determined the start
-  int32_t passed = -1;        // node of another rank: end of an instance that this one took part in unrecorded; own
-                              // times count from there
-  int32_t serial = -1;        // node of the same communicator before it: never overtaken
-  int32_t join = -1;          // other work it waits for, seen as the determining one elsewhere; join_gap_ns after it
-  int32_t anchor = -1;        // first launch after the host was last blocked by the device; itself: is such a one
+  int64_t tied_cut_ns = 0;    // by how much `passed` shortens device_ns
+  int32_t piece = -1;         // node that ends the piece of own work in which this one starts,
+  float at_share = 0;         // after this share of the piece
+  int32_t join_first = 0;     // into ReplayGraph::joins
+  int32_t join_count = 0;
+  int32_t passed = -1;  // node of another rank: end of an instance that this one took part in unrecorded; own times
+                        // count from there
+  int32_t queued = -1;  // node of the rank that it started right after, whatever the own work
+  int32_t serial = -1;  // node of the same communicator before it: never overtaken
+  int32_t anchor = -1;  // first launch after the host was last blocked by the device; itself: is such a one
   int32_t instance = -1;
   int32_t awaits = kNobody;  // node, or as above
   int32_t rank = 0;
-  int32_t position = -1;     // index into ReplayGraph::positions
-  float after_host = 0;      // share of device_ns after the last time that the host held the device up
-  bool told = true;          // see OwnGap
-  bool after_async = false;  // the predecessor ran beside the compute
-  bool host_bound = false;   // launch limits the start; false where unknown, or the host is far ahead
+  int32_t position = -1;      // index into ReplayGraph::positions
+  uint32_t begins_after = 0;  // what the piece that it ends begins after: equal where programs do the same
+  float after_host = 0;       // share of device_ns after the last time that the host held the device up
+  bool follows = false;       // another node of the rank comes before
+  bool runs_alone = false;    // the rank did nothing else meanwhile
+  bool host_bound = false;    // launch limits the start; false where unknown, or the host is far ahead
 
   [[nodiscard]] bool is_anchor(int32_t self) const { return anchor == self; }
 };
@@ -102,6 +113,7 @@ class ReplayNodes {
 struct ReplayGraph {
   ReplayNodes nodes;
   std::vector<size_t> first;                   // of each rank; one more than ranks
+  std::vector<ReplayJoin> joins;               // node by node
   std::vector<std::vector<int32_t>> launched;  // nodes of each rank in order of launch
   std::vector<size_t> member_first;            // of each instance into members; one more than instances
   std::vector<int32_t> members;                // nodes

@@ -60,9 +60,8 @@ void AddLatencies(const std::vector<int32_t>& order, ReplayGraph& graph) {
 
 class BlockFinder {
  public:
-  BlockFinder(const ArrivalGraph& source, const std::vector<bool>& async, const MatchResult& match, ReplayGraph& graph)
+  BlockFinder(const ArrivalGraph& source, const MatchResult& match, ReplayGraph& graph)
       : source_(source),
-        async_(async),
         graph_(graph),
         evidence_(match.instances.size()),
         own_(graph.nodes.size()),
@@ -92,9 +91,8 @@ class BlockFinder {
     for (size_t i = 0; i < order.size(); ++i) {
       const int32_t n = order[i];
       ReplayNode& node = graph_.nodes[static_cast<size_t>(n)];
-      const bool block = node.predecessor >= 0 && IsBlock(node, own_[static_cast<size_t>(n)]);
-      if (block) FollowLast(order, i);
-      if (block || node.predecessor < 0) anchor = n;
+      const bool block = node.follows && IsBlock(node, own_[static_cast<size_t>(n)]);
+      if (block || !node.follows) anchor = n;
       node.anchor = anchor;
       if (before != nullptr && !block) node.host_step_ns = node.launch_ns - before->launch_ns;
       before = &node;
@@ -120,7 +118,7 @@ class BlockFinder {
         own.ahead = before.start_ns - before.launch_ns > kAheadNs;
         own.boundary = StepOf(node, n) != step;
       }
-      if (!async_[static_cast<size_t>(n)]) last = n;
+      if (node.runs_alone) last = n;
       step = StepOf(node, n);
     }
   }
@@ -137,28 +135,7 @@ class BlockFinder {
     return all.boundary * 2 > all.members || all.ahead * 2 > all.members;
   }
 
-  // A blocked host waited for all that it had launched: the last of that to end came before, whatever the streams say.
-  void FollowLast(const std::vector<int32_t>& order, size_t at) {
-    constexpr size_t kLookback = 64;
-    ReplayNode& node = graph_.nodes[static_cast<size_t>(order[at])];
-    if (node.passed >= 0) return;
-    int32_t last = node.predecessor;
-    for (size_t i = at; i-- > 0 && at - i <= kLookback;) {
-      const bool ended = order[i] < order[at] && graph_.node(order[i]).end_ns <= node.launch_ns;
-      if (ended && graph_.node(order[i]).end_ns > graph_.node(last).end_ns) last = order[i];
-    }
-    const int64_t nearer = graph_.node(last).end_ns - graph_.node(node.predecessor).end_ns;
-    if (nearer <= 0) return;
-    node.predecessor = last;
-    const int64_t from_host = std::min(nearer, node.host_ns);
-    node.host_ns -= from_host;
-    node.device_ns -= nearer - from_host;
-    node.compute_ns = std::clamp<int64_t>(node.compute_ns, 0, std::max<int64_t>(0, node.device_ns));
-    node.copy_ns = std::clamp<int64_t>(node.copy_ns, 0, std::max<int64_t>(0, node.device_ns - node.compute_ns));
-  }
-
   const ArrivalGraph& source_;
-  const std::vector<bool>& async_;
   ReplayGraph& graph_;
   std::vector<EvidenceCount> evidence_;  // of each instance
   std::vector<Evidence> own_;            // of each node
@@ -193,15 +170,14 @@ void AddShareAfterHost(const std::vector<int32_t>& order, ReplayGraph& graph) {
 
 }  // namespace
 
-void AddHost(const ArrivalGraph& source, const std::vector<bool>& async, const MatchResult& match, Executor& executor,
-             ReplayGraph& graph) {
+void AddHost(const ArrivalGraph& source, const MatchResult& match, Executor& executor, ReplayGraph& graph) {
   graph.launched.resize(graph.first.size() - 1);
   executor.ParallelFor(graph.launched.size(), [&](size_t rank) {
     graph.launched[rank] = LaunchesOf(graph, rank);
     AddLatencies(graph.launched[rank], graph);
     MarkHostBound(graph.launched[rank], graph);
   });
-  BlockFinder blocks(source, async, match, graph);
+  BlockFinder blocks(source, match, graph);
   executor.ParallelFor(graph.launched.size(), [&](size_t rank) { blocks.Collect(rank); });
   blocks.CountInstances();
   executor.ParallelFor(graph.launched.size(), [&](size_t rank) {

@@ -5,15 +5,12 @@
 // is part of the program, so most members of the instance show it; a delay is one rank's own. Pure.
 #pragma once
 
-#include <vector>
-
 #include "analysis/base/executor.h"
 #include "analysis/metrics/replay/replay_graph.h"
 
 namespace lockstep {
 
 // Fills launched and the launch fields, anchor, after_host and host_bound of the nodes.
-void AddHost(const ArrivalGraph& source, const std::vector<bool>& async, const MatchResult& match, Executor& executor,
-             ReplayGraph& graph);
+void AddHost(const ArrivalGraph& source, const MatchResult& match, Executor& executor, ReplayGraph& graph);
 
 }  // namespace lockstep

@@ -77,7 +77,7 @@ class Idealiser {
     std::vector<ScaledWork> work;
     for (size_t n = first; n < end; ++n) {
       const ReplayNode& node = graph_.nodes[n];
-      if (!InTime(node) || node.predecessor < 0 || value(node) <= 0) continue;
+      if (!InTime(node) || !node.follows || value(node) <= 0) continue;
       if (dealt_out_.contains(static_cast<int32_t>(n))) continue;
       ScaledWork item;
       item.node = static_cast<int32_t>(n);
@@ -96,20 +96,15 @@ class Idealiser {
     }
   }
 
-  // Work of a rank in a step. What ends in two rows at once counts once; steps cut off by the capture do not count.
+  // Work of a rank in a step. Steps cut off by the capture do not count.
   template <typename Value>
   [[nodiscard]] double WorkPerStep(size_t rank, const Value& value) const {
     std::map<int64_t, double> steps;
     const size_t first = graph_.first[rank];
-    const size_t end = graph_.first[rank + 1];
-    std::vector<int64_t> longest_after(end - first);
-    for (size_t n = first; n < end; ++n) {
+    for (size_t n = first; n < graph_.first[rank + 1]; ++n) {
       const ReplayNode& node = graph_.nodes[n];
-      if (!InTime(node) || node.predecessor < 0) continue;
-      int64_t& longest = longest_after[static_cast<size_t>(node.predecessor) - first];
-      const int64_t more = std::max<int64_t>(0, value(node) - longest);
-      longest += more;
-      steps[source_.ranks[rank][n - first].step] += static_cast<double>(more);
+      if (!InTime(node) || !node.follows) continue;
+      steps[source_.ranks[rank][n - first].step] += static_cast<double>(value(node));
     }
     constexpr size_t kCutOff = 2;
     if (steps.size() > kCutOff) {
@@ -141,7 +136,7 @@ class Idealiser {
     std::vector<ComparedLength> lengths;
     for (const int32_t n : nodes) {
       const ReplayNode& node = graph_.node(n);
-      if (!InTime(node) || node.predecessor < 0) continue;
+      if (!InTime(node) || !node.follows) continue;
       const auto level = peers_.Level(n, in_scope_, value);
       if (level) lengths.push_back({n, value(node), level->mean_ns, level->variance_ns2, level->largest_ns});
     }
@@ -203,7 +198,7 @@ class Idealiser {
     for (size_t m = graph_.member_first[instance]; m < graph_.member_first[instance + 1]; ++m) {
       const ReplayNode& member = graph_.node(graph_.members[m]);
       const bool together = graph_.party[static_cast<size_t>(member.rank)] == graph_.party[static_cast<size_t>(rank)];
-      if (member.predecessor < 0 && together && !in_scope_[static_cast<size_t>(member.rank)]) {
+      if (!member.follows && together && !in_scope_[static_cast<size_t>(member.rank)]) {
         latest = std::max(latest, member.start_ns);
       }
     }
@@ -216,7 +211,7 @@ class Idealiser {
     const auto at = static_cast<size_t>(n);
     const int64_t sooner = node.is_anchor(n) ? node.host_ns - lengths_.host_ns[at] : lengths_.earlier_ns[at];
     const int64_t hidden = std::min(node.host_ns, sooner);
-    if (hidden <= 0 || node.predecessor < 0) return;
+    if (hidden <= 0 || !node.follows) return;
     const auto level = peers_.Level(n, in_scope_, [](const ReplayNode& peer) { return peer.device_ns; });
     if (!level) return;
     int64_t& device = lengths_.device_ns[at];

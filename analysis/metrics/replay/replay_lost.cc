@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "analysis/metrics/replay/replay_gaps.h"
+#include "analysis/metrics/replay/replay_line.h"
 #include "analysis/model/row_values.h"
 
 namespace lockstep {
@@ -11,8 +11,8 @@ namespace {
 
 class LostFinder {
  public:
-  LostFinder(const ArrivalGraph& source, const std::vector<bool>& async, const MatchResult& match, ReplayGraph& graph)
-      : source_(source), async_(async), match_(match), graph_(graph) {}
+  LostFinder(const ArrivalGraph& source, const MatchResult& match, ReplayGraph& graph)
+      : source_(source), match_(match), graph_(graph) {}
 
   void Run() {
     size_t begin = 0;
@@ -50,7 +50,7 @@ class LostFinder {
           if (rank.blocking) Lose(m.rank_index, usable[k]);
         }
         const size_t node = graph_.first[static_cast<size_t>(m.rank_index)] + static_cast<size_t>(m.row);
-        rank = {.blocking = !async_[node], .certain = true, .since = usable.size()};
+        rank = {.blocking = graph_.nodes[node].runs_alone, .certain = true, .since = usable.size()};
       }
     }
   }
@@ -65,14 +65,20 @@ class LostFinder {
     const auto last = graph_.nodes.begin() + static_cast<int64_t>(graph_.first[static_cast<size_t>(rank) + 1]);
     const auto next =
         std::lower_bound(first, last, earliest, [](const ReplayNode& node, int64_t ns) { return node.start_ns < ns; });
-    if (next == last || next->predecessor < 0 || async_[static_cast<size_t>(next - graph_.nodes.begin())]) return;
+    if (next == last || !next->follows || !next->runs_alone || next->piece != next - graph_.nodes.begin()) return;
     int32_t passed = next->passed;
     const auto end_of = [&](int32_t n) { return n < 0 ? INT64_MIN : graph_.node(n).end_ns; };
     for (size_t m = graph_.member_first[instance]; m < graph_.member_first[instance + 1]; ++m) {
       const int32_t member = graph_.members[m];
       if (end_of(member) <= next->start_ns && end_of(member) > end_of(passed)) passed = member;
     }
-    if (passed != next->passed && end_of(passed) > end_of(next->predecessor)) Pass(*next, passed);
+    if (passed != next->passed && end_of(passed) > WaitedUntil(*next)) Pass(*next, passed);
+  }
+
+  // The end of the last node of its own rank that it waited for, or else the start of the one before it.
+  [[nodiscard]] int64_t WaitedUntil(const ReplayNode& node) const {
+    if (node.join_count == 0) return (&node - 1)->start_ns;
+    return graph_.node(graph_.joins[static_cast<size_t>(node.join_first + node.join_count - 1)].node).end_ns;
   }
 
   // What comes after the end of the instance is the rank's own.
@@ -83,23 +89,24 @@ class LostFinder {
     const int64_t length_ns = node.start_ns - from_ns;
     const int64_t launched_ns = source_.ranks[rank][row].launch_end_ns;
     node.passed = passed;
-    node.told = false;
+    node.line_ns = node.start_ns;
+    const int64_t before_ns = node.device_ns;
     node.host_ns = launched_ns == kNoTime ? 0 : std::clamp<int64_t>(launched_ns - from_ns, 0, length_ns);
     node.device_ns = length_ns - node.host_ns;
+    node.tied_cut_ns += before_ns - node.device_ns;
     node.copy_ns = 0;
     node.compute_ns = node.device_ns > kLeastWorkNs ? node.device_ns : 0;
   }
 
   const ArrivalGraph& source_;
-  const std::vector<bool>& async_;
   const MatchResult& match_;
   ReplayGraph& graph_;
 };
 
 }  // namespace
 
-void AddLost(const ArrivalGraph& source, const std::vector<bool>& async, const MatchResult& match, ReplayGraph& graph) {
-  LostFinder(source, async, match, graph).Run();
+void AddLost(const ArrivalGraph& source, const MatchResult& match, ReplayGraph& graph) {
+  LostFinder(source, match, graph).Run();
 }
 
 }  // namespace lockstep

@@ -6,13 +6,11 @@
 // nothing else of it lies there. Pure.
 #pragma once
 
-#include <vector>
-
 #include "analysis/metrics/replay/replay_graph.h"
 
 namespace lockstep {
 
-// Fills ReplayNode::passed; own time is what comes after it. `async`: of each node, see AsyncRows.
-void AddLost(const ArrivalGraph& source, const std::vector<bool>& async, const MatchResult& match, ReplayGraph& graph);
+// Fills ReplayNode::passed; own time is what comes after it.
+void AddLost(const ArrivalGraph& source, const MatchResult& match, ReplayGraph& graph);
 
 }  // namespace lockstep

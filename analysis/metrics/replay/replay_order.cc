@@ -33,8 +33,12 @@ class Orderer {
  private:
   // The node that this one has to see the end of first; -1: none.
   [[nodiscard]] int32_t Missing(const ReplayNode& node) const {
-    for (const int32_t n : {node.predecessor, node.passed, node.serial, node.join}) {
+    for (const int32_t n : {node.passed, node.serial, node.queued}) {
       if (n >= 0 && !ended_[static_cast<size_t>(n)]) return n;
+    }
+    for (int32_t j = node.join_first; j < node.join_first + node.join_count; ++j) {
+      const int32_t n = graph_.joins[static_cast<size_t>(j)].node;
+      if (!ended_[static_cast<size_t>(n)]) return n;
     }
     return -1;
   }
@@ -102,9 +106,9 @@ class Orderer {
     return true;
   }
 
-  // Its own time is again all since its predecessor.
+  // Its own time is again all since the start before.
   void ForgetPassed(ReplayNode& node) {
-    node.device_ns += graph_.node(node.passed).end_ns - graph_.node(node.predecessor).end_ns;
+    node.device_ns += node.tied_cut_ns;
     node.passed = -1;
   }
 

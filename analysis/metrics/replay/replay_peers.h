@@ -54,10 +54,11 @@ class ReplayPeers {
 
  private:
   [[nodiscard]] bool IsPair(int32_t instance) const { return key_[static_cast<size_t>(instance)].pair >= 0; }
-  // Only what came about in the same way is comparable: both on a blocked host, or neither; both after the same kind.
+  // Only what came about in the same way is comparable: after the same place of the program, and both on a blocked host
+  // or neither.
   [[nodiscard]] bool Comparable(const ReplayNode& node, const ReplayNode& other, int32_t other_number) const {
     const bool anchor = node.anchor >= 0 && &graph_.node(node.anchor) == &node;
-    return other.predecessor >= 0 && other.is_anchor(other_number) == anchor && other.after_async == node.after_async;
+    return other.follows && other.is_anchor(other_number) == anchor && other.begins_after == node.begins_after;
   }
 
   struct Sums {

@@ -57,11 +57,6 @@ class Runner {
  private:
   [[nodiscard]] int64_t EndOf(int32_t n) const { return times_.end_ns[static_cast<size_t>(n)]; }
 
-  [[nodiscard]] int64_t FreeFrom(const ReplayNode& node) const {
-    const int64_t end_ns = EndOf(node.predecessor);
-    return node.passed < 0 ? end_ns : std::max(end_ns, EndOf(node.passed));
-  }
-
   // How much later than measured the host makes this launch.
   [[nodiscard]] int64_t LaunchShift(const ReplayNode& node, size_t n) const {
     int64_t shift = -lengths_.Earlier(n);
@@ -70,25 +65,49 @@ class Runner {
     return shift + times_.start_ns[anchor] - graph_.nodes[anchor].start_ns;
   }
 
-  [[nodiscard]] int64_t AfterHost(const ReplayNode& node, size_t n, int64_t start_ns) const {
-    if (node.is_anchor(static_cast<int32_t>(n))) return start_ns + lengths_.Host(n);
-    if (node.launch_ns == kNoTime) return start_ns + node.host_ns;
+  [[nodiscard]] int64_t AfterHost(const ReplayNode& node, size_t n, int64_t line_ns) const {
+    if (node.is_anchor(static_cast<int32_t>(n))) return line_ns + lengths_.Host(n);
+    if (node.launch_ns == kNoTime) return line_ns + node.host_ns;
     const int64_t shift = LaunchShift(node, n);
     if (node.host_ns > 0) {
       const auto less = static_cast<double>(node.device_ns - lengths_.Device(n));
       const auto after = static_cast<int64_t>(less * static_cast<double>(node.after_host));
-      start_ns = std::max(start_ns, node.start_ns + shift - std::max<int64_t>(0, after));
+      line_ns = std::max(line_ns, node.line_ns + shift - std::max<int64_t>(0, after));
     }
-    if (node.host_bound) start_ns = std::max(start_ns, node.launch_ns + shift + node.launch_gap_ns);
-    return start_ns;
+    return line_ns;
+  }
+
+  // Own work up to the node's start, each point of it after what it waits for.
+  [[nodiscard]] int64_t Line(const ReplayNode& node, size_t n) const {
+    if (!node.follows) return node.line_ns - lengths_.Earlier(n);
+    const int64_t piece_ns = lengths_.Device(static_cast<size_t>(node.piece));
+    const ReplayNode& before = graph_.nodes[n - 1];
+    int64_t line_ns = times_.line_ns[n - 1];
+    int64_t done_ns = before.piece == node.piece ? AtShare(piece_ns, before.at_share) : 0;
+    for (int32_t j = node.join_first; j < node.join_first + node.join_count; ++j) {
+      const ReplayJoin& join = graph_.joins[static_cast<size_t>(j)];
+      const int64_t at_ns = node.passed >= 0 ? done_ns : AtShare(piece_ns, join.at_share);
+      line_ns = std::max(line_ns + at_ns - done_ns, EndOf(join.node));
+      done_ns = at_ns;
+    }
+    if (node.passed >= 0) line_ns = std::max(line_ns, EndOf(node.passed));
+    return AfterHost(node, n, line_ns + AtShare(piece_ns, node.at_share) - done_ns);
+  }
+
+  static int64_t AtShare(int64_t length_ns, float share) {
+    return share >= 1 ? length_ns : static_cast<int64_t>(static_cast<double>(length_ns) * static_cast<double>(share));
   }
 
   void Start(size_t n) {
     const ReplayNode& node = graph_.nodes[n];
-    int64_t start = node.start_ns - lengths_.Earlier(n);
-    if (node.predecessor >= 0) start = AfterHost(node, n, FreeFrom(node) + lengths_.Device(n));
+    const int64_t line = Line(node, n);
+    int64_t start = line + node.start_ns - node.line_ns;
+    if (node.queued >= 0) start = EndOf(node.queued) + node.start_ns - graph_.node(node.queued).end_ns;
+    if (node.host_bound && node.launch_ns != kNoTime && !node.is_anchor(static_cast<int32_t>(n))) {
+      start = std::max(start, node.launch_ns + LaunchShift(node, n) + node.launch_gap_ns);
+    }
     if (node.serial >= 0) start = std::max(start, EndOf(node.serial));
-    if (node.join >= 0) start = std::max(start, EndOf(node.join) + node.join_gap_ns);
+    times_.line_ns[n] = line;
     times_.start_ns[n] = start;
     if (node.awaits == kNobody) times_.end_ns[n] = start + (node.end_ns - node.start_ns);
   }
@@ -163,6 +182,7 @@ ReplayLengths LengthsOf(const ReplayGraph& graph) {
 
 ReplayTimes RunMeasured(const ReplayGraph& graph) {
   ReplayTimes times;
+  times.line_ns.resize(graph.nodes.size());
   times.start_ns.resize(graph.nodes.size());
   times.end_ns.resize(graph.nodes.size());
   Runner runner(graph, MeasuredLengths(graph), times);
@@ -208,6 +228,7 @@ void ReplayWorkspace::Restore(const std::vector<size_t>& groups) {
         lengths_.earlier_ns[n] = 0;
         lengths_.member_cut_ns[n] = 0;
       }
+      CopyRange(unchanged_.line_ns, range, times_.line_ns);
       CopyRange(unchanged_.start_ns, range, times_.start_ns);
       CopyRange(unchanged_.end_ns, range, times_.end_ns);
     }

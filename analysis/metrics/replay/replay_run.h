@@ -13,13 +13,14 @@ struct ReplayLengths {
   std::vector<int64_t> device_ns;   // of nodes
   std::vector<int64_t> host_ns;     // of nodes: counts where the host stood blocked (anchors)
   std::vector<int64_t> earlier_ns;  // of nodes: how much sooner the host launches, counted from its anchor; of those
-                                    // without predecessor, how much sooner they start
+                                    // that follow no other, how much sooner they start
   std::vector<int64_t> transfer_cut_ns;  // of instances: how much sooner they end after the last arrival
   std::vector<int64_t> member_cut_ns;    // of nodes: the same of one member alone
   bool transfers_zero = false;
 };
 
 struct ReplayTimes {
+  std::vector<int64_t> line_ns;  // when the rank's own work has come to the start of each node
   std::vector<int64_t> start_ns;
   std::vector<int64_t> end_ns;
 };

@@ -92,8 +92,9 @@ void NotifyOfImbalanceWindow(const ViewInput& input, const Efficiency& efficienc
   if (!efficiency.transfer) {
     input.Notify("imbalance", JudgedOnMore(input.fleet)
                                   ? "serialisation and transfer efficiency are of whole runs: they need its replay"
-                                  : "serialisation and transfer efficiency need a replay that reproduces the run: "
-                                    "there is none");
+                                  : "serialisation and transfer efficiency need a replay that reproduces the run, and "
+                                    "in which no rank works for longer than the run without transfers takes: there is "
+                                    "none");
   }
 }
 

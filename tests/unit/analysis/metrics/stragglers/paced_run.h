@@ -226,6 +226,7 @@ class PacedRunMaker {
     }
     for (auto& rows : out_.graph.ranks) {
       for (ArrivalNode& node : rows) node.instance = place[static_cast<size_t>(node.instance)];
+      SetWork({}, rows);
     }
     for (uint32_t i = 0; i < out_.match.instances.size(); ++i) out_.graph.order.push_back(i);
     std::stable_sort(out_.graph.order.begin(), out_.graph.order.end(),

@@ -1,0 +1,112 @@
+#include "analysis/metrics/arrivals/work_line.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+
+namespace lockstep {
+namespace {
+
+// [begin, end), and how much of such stretches lies before it.
+struct Stretch {
+  int64_t begin_ns = 0;
+  int64_t end_ns = 0;
+  int64_t before_ns = 0;
+};
+using Stretches = std::vector<Stretch>;
+
+// What the stretches cover together: apart from each other, ascending.
+Stretches Merge(Stretches stretches) {
+  std::sort(stretches.begin(), stretches.end(),
+            [](const Stretch& a, const Stretch& b) { return a.begin_ns < b.begin_ns; });
+  Stretches merged;
+  for (const Stretch& stretch : stretches) {
+    if (stretch.end_ns <= stretch.begin_ns) continue;
+    if (!merged.empty() && stretch.begin_ns <= merged.back().end_ns) {
+      merged.back().end_ns = std::max(merged.back().end_ns, stretch.end_ns);
+    } else {
+      merged.push_back(stretch);
+    }
+  }
+  return merged;
+}
+
+Stretches ComputeBeside(const std::vector<CommunicationRow>& rows) {
+  Stretches compute;
+  for (const CommunicationRow& row : rows) {
+    int64_t at = row.start_ns;
+    for (const auto& [gap_ns, length_ns] : row.cover) {
+      at += gap_ns;
+      compute.push_back({at, std::min(at + length_ns, row.end_ns)});
+      at += length_ns;
+    }
+  }
+  return Merge(std::move(compute));
+}
+
+// What of `whole` lies outside of `parts`.
+Stretches Without(const Stretches& whole, const Stretches& parts) {
+  Stretches rest;
+  size_t p = 0;
+  for (const Stretch& stretch : whole) {
+    int64_t at = stretch.begin_ns;
+    for (; p < parts.size() && parts[p].begin_ns < stretch.end_ns; ++p) {
+      if (parts[p].begin_ns > at) rest.push_back({at, parts[p].begin_ns});
+      at = std::max(at, parts[p].end_ns);
+    }
+    if (at < stretch.end_ns) rest.push_back({at, stretch.end_ns});
+  }
+  return rest;
+}
+
+// Where the work stands still: of each idle stretch the part up to the last end of communication in it.
+Stretches StandingStill(const std::vector<CommunicationRow>& rows, const Stretches& idle) {
+  std::vector<int64_t> ends;
+  ends.reserve(rows.size());
+  for (const CommunicationRow& row : rows) ends.push_back(row.end_ns);
+  std::sort(ends.begin(), ends.end());
+  Stretches standing;
+  int64_t before = 0;
+  for (const Stretch& stretch : idle) {
+    const auto after = std::upper_bound(ends.begin(), ends.end(), stretch.end_ns + kRecordScatterNs);
+    if (after == ends.begin() || *std::prev(after) <= stretch.begin_ns) continue;
+    standing.push_back({stretch.begin_ns, std::min(*std::prev(after), stretch.end_ns), before});
+    before += standing.back().end_ns - standing.back().begin_ns;
+  }
+  return standing;
+}
+
+// The last stretch that begins before this time; null if there is none.
+const Stretch* LastBefore(const Stretches& stretches, int64_t at_ns) {
+  const auto after = std::lower_bound(stretches.begin(), stretches.end(), at_ns,
+                                      [](const Stretch& stretch, int64_t ns) { return stretch.begin_ns < ns; });
+  return after == stretches.begin() ? nullptr : &*std::prev(after);
+}
+
+int64_t StoodUntil(const Stretch* last, int64_t at_ns) {
+  return last == nullptr ? 0 : last->before_ns + std::min(at_ns, last->end_ns) - last->begin_ns;
+}
+
+}  // namespace
+
+std::vector<WorkAt> WorkLine(const std::vector<CommunicationRow>& rows) {
+  Stretches all;
+  all.reserve(rows.size());
+  for (const CommunicationRow& row : rows) all.push_back({row.start_ns, row.end_ns});
+  const Stretches standing = StandingStill(rows, Without(Merge(std::move(all)), ComputeBeside(rows)));
+  std::vector<WorkAt> out;
+  out.reserve(rows.size());
+  for (const CommunicationRow& row : rows) {
+    WorkAt work;
+    const Stretch* const at_start = LastBefore(standing, row.start_ns);
+    const Stretch* const at_end = LastBefore(standing, row.end_ns);
+    work.start_ns = row.start_ns - rows.front().start_ns - StoodUntil(at_start, row.start_ns);
+    work.end_ns = row.end_ns - rows.front().start_ns - StoodUntil(at_end, row.end_ns);
+    if (at_start != nullptr && row.start_ns < at_start->end_ns) work.standing_ns = row.start_ns - at_start->begin_ns;
+    work.joined = at_end != nullptr && std::abs(row.end_ns - at_end->end_ns) <= kRecordScatterNs;
+    out.push_back(work);
+  }
+  return out;
+}
+
+}  // namespace lockstep

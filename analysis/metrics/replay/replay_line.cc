@@ -1,0 +1,242 @@
+#include "analysis/metrics/replay/replay_line.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "analysis/model/instance_row.h"
+#include "analysis/model/row_values.h"
+
+namespace lockstep {
+namespace {
+
+constexpr int64_t kStreamOrderNs = 8'000;  // a start this soon after an end on the same stream follows from it
+
+// Own work by what it consists of besides compute.
+struct Parts {
+  int64_t host_ns = 0;
+  int64_t copy_ns = 0;
+  int64_t other_ns = 0;  // launch, dependency, rest
+
+  [[nodiscard]] int64_t sum() const { return host_ns + copy_ns + other_ns; }
+  friend Parts operator+(const Parts& a, const Parts& b) {
+    return {a.host_ns + b.host_ns, a.copy_ns + b.copy_ns, a.other_ns + b.other_ns};
+  }
+  friend Parts operator-(const Parts& a, const Parts& b) {
+    return {a.host_ns - b.host_ns, a.copy_ns - b.copy_ns, a.other_ns - b.other_ns};
+  }
+};
+
+// The parts of the pieces, from the segments of the rows: each tells the parts of a longer stretch, from the end of the
+// communicator's row before.
+class PartsOfLine {
+ public:
+  explicit PartsOfLine(const std::vector<ArrivalNode>& rows) : rows_(rows), at_row_(rows.size()) {}
+
+  // Of the piece of `length_ns` before row k. Rows in order. `most_host_ns`: for how long the host can have held up the
+  // device at most.
+  Parts Next(size_t k, int64_t length_ns, int64_t most_host_ns) {
+    const ArrivalNode& row = rows_[k];
+    Parts piece{.host_ns = most_host_ns};
+    if (row.segment.begin_ns != kNoTime && row.previous >= 0) {
+      const Segment& segment = row.segment;
+      // A long dependency on nothing that is known hides work.
+      const int64_t dependency_ns = segment.dependency_ns > kLeastWorkNs ? 0 : segment.dependency_ns;
+      const Parts since = {segment.host_ns, segment.copy_ns, segment.launch_ns + dependency_ns + segment.rest_ns};
+      piece = at_row_[static_cast<size_t>(row.previous)] + since - line_;
+      piece.host_ns = std::min(piece.host_ns, most_host_ns);
+    } else if (length_ns - most_host_ns <= kLeastWorkNs) {
+      piece.other_ns = length_ns - most_host_ns;
+    }
+    int64_t rest = length_ns;
+    for (int64_t* part : {&piece.host_ns, &piece.copy_ns, &piece.other_ns}) {
+      *part = std::clamp<int64_t>(*part, 0, rest);
+      rest -= *part;
+    }
+    line_ = line_ + piece;
+    at_row_[k] = line_;
+    return piece;
+  }
+
+ private:
+  const std::vector<ArrivalNode>& rows_;
+  std::vector<Parts> at_row_;  // by row: of all own work up to it
+  Parts line_;                 // of the last row
+};
+
+// The rows whose ends a start may follow from.
+class LastEnds {
+ public:
+  explicit LastEnds(const std::vector<ArrivalNode>& rows) : rows_(rows) {}
+
+  // Row that row k, which is next, started right after; -1: it started when the rank's work had come there.
+  int64_t Before(size_t k) {
+    const ArrivalNode& row = rows_[k];
+    const bool stands = row.work.standing_ns > 0;
+    int64_t found = -1;
+    const auto consider = [&](int64_t other) {
+      const ArrivalNode& before = rows_[static_cast<size_t>(other)];
+      const bool just_ended =
+          before.end_ns <= row.start_ns + kRecordScatterNs && before.end_ns >= row.start_ns - kStreamOrderNs;
+      const bool holds = stands || !before.work.joined;  // else the work went on in between
+      if (just_ended && holds && (found < 0 || before.end_ns > rows_[static_cast<size_t>(found)].end_ns)) found = other;
+    };
+    for (const auto& [stream, last] : last_) {
+      if (stands || stream == row.stream) consider(last);
+    }
+    last_[row.stream] = static_cast<int64_t>(k);
+    return found;
+  }
+
+ private:
+  const std::vector<ArrivalNode>& rows_;
+  std::map<int32_t, int64_t> last_;  // row by stream
+};
+
+// Builds the nodes of one rank, in order.
+class LineBuilder {
+ public:
+  LineBuilder(const std::vector<ArrivalNode>& rows, const std::vector<bool>& bounds, int32_t first, size_t rank)
+      : rows_(rows), bounds_(bounds), first_(first), rank_(static_cast<int32_t>(rank)), parts_(rows), ends_(rows) {}
+
+  ReplayNode Next(size_t k) {
+    const ArrivalNode& row = rows_[k];
+    ReplayNode node;
+    node.start_ns = row.start_ns;
+    node.end_ns = row.end_ns;
+    node.launch_ns = row.launch_start_ns;
+    node.instance = static_cast<int32_t>(row.instance);
+    node.rank = rank_;
+    node.follows = k > 0;
+    node.runs_alone = RunsAlone(row);
+    if (const int64_t queued = ends_.Before(k); queued >= 0) node.queued = NodeOf(queued);
+    const int64_t previous = row.previous;
+    if (previous >= 0 && rows_[static_cast<size_t>(previous)].end_ns <= row.start_ns) node.serial = NodeOf(previous);
+    if (k == 0 || bounds_[k - 1]) BeginPiece(k);
+    node.piece = NodeOf(static_cast<int64_t>(piece_end_));
+    node.at_share = ShareOf(row.work.start_ns - piece_from_ns_);
+    AddLine(k, node);
+    if (bounds_[k]) AddParts(k, node);
+    if (row.work.joined) waiting_.emplace(row.end_ns, k);
+    return node;
+  }
+
+  std::vector<ReplayJoin> TakeJoins() { return std::move(joins_); }
+
+ private:
+  [[nodiscard]] int32_t NodeOf(int64_t row) const { return first_ + static_cast<int32_t>(row); }
+  [[nodiscard]] float ShareOf(int64_t work_ns) const {
+    return piece_ns_ > 0 ? static_cast<float>(static_cast<double>(work_ns) / static_cast<double>(piece_ns_)) : 1;
+  }
+
+  void BeginPiece(size_t k) {
+    piece_end_ = k;
+    while (!bounds_[piece_end_]) ++piece_end_;
+    piece_from_ns_ = k == 0 ? rows_[k].work.start_ns : rows_[k - 1].work.start_ns;
+    piece_ns_ = std::max<int64_t>(0, rows_[piece_end_].work.start_ns - piece_from_ns_);
+    joined_at_ns_ = 0;
+  }
+
+  // The line from the start before, with what it waited for meanwhile.
+  void AddLine(size_t k, ReplayNode& node) {
+    const ArrivalNode& row = rows_[k];
+    if (k == 0) line_ns_ = row.start_ns;
+    const int64_t to_ns = std::clamp<int64_t>(row.work.start_ns - piece_from_ns_, 0, piece_ns_);
+    int64_t done_ns = k == 0 ? to_ns : std::clamp<int64_t>(rows_[k - 1].work.start_ns - piece_from_ns_, 0, to_ns);
+    node.join_first = static_cast<int32_t>(joins_.size());
+    for (; !waiting_.empty() && waiting_.begin()->first <= row.start_ns + kRecordScatterNs;
+         waiting_.erase(waiting_.begin())) {
+      const auto& [end_ns, joined] = *waiting_.begin();
+      joined_at_ns_ = std::clamp(rows_[joined].work.end_ns - piece_from_ns_, done_ns, to_ns);
+      line_ns_ = std::max(line_ns_ + joined_at_ns_ - done_ns, end_ns);
+      done_ns = joined_at_ns_;
+      joins_.push_back({NodeOf(static_cast<int64_t>(joined)), ShareOf(done_ns)});
+    }
+    node.join_count = static_cast<int32_t>(joins_.size()) - node.join_first;
+    line_ns_ += to_ns - done_ns;
+    node.line_ns = line_ns_;
+  }
+
+  void AddParts(size_t k, ReplayNode& node) {
+    const Parts parts = parts_.Next(k, piece_ns_, HeldUp(rows_[k], piece_ns_ - joined_at_ns_));
+    node.host_ns = parts.host_ns;
+    node.device_ns = piece_ns_ - parts.host_ns;
+    node.compute_ns = piece_ns_ - parts.sum();
+    node.copy_ns = parts.copy_ns;
+  }
+
+  // For how long at most the host can have held up the device in the last stretch of own work before this row.
+  [[nodiscard]] int64_t HeldUp(const ArrivalNode& row, int64_t stretch_ns) const {
+    if (row.launch_end_ns != kNoTime) {
+      return std::clamp<int64_t>(row.launch_end_ns - (line_ns_ - stretch_ns), 0, stretch_ns);
+    }
+    return row.segment.begin_ns == kNoTime ? 0 : stretch_ns;
+  }
+
+  const std::vector<ArrivalNode>& rows_;
+  const std::vector<bool>& bounds_;
+  const int32_t first_;
+  const int32_t rank_;
+  PartsOfLine parts_;
+  LastEnds ends_;
+  size_t piece_end_ = 0;       // the row that ends the piece at hand,
+  int64_t piece_from_ns_ = 0;  // own work before it
+  int64_t piece_ns_ = 0;
+  int64_t joined_at_ns_ = 0;                // of the piece, when the line last waited
+  int64_t line_ns_ = 0;                     // when the work had come to the start of the row at hand
+  std::multimap<int64_t, size_t> waiting_;  // rows that the work waits for and no node has taken, by end
+  std::vector<ReplayJoin> joins_;
+};
+
+// Which rows bound pieces of own work. All of the last row's piece have to end somewhere.
+std::vector<bool> BoundsOf(const std::vector<ArrivalNode>& rows, const MatchResult& match,
+                           const std::vector<bool>& communicators) {
+  constexpr int64_t kOneIn = 4;
+  std::vector<bool> bounds;
+  bounds.reserve(rows.size());
+  int64_t collectives = 0;  // that bound
+  for (const ArrivalNode& row : rows) {
+    const MatchedInstance* const instance =
+        row.instance < 0 ? nullptr : &match.instances[static_cast<size_t>(row.instance)];
+    const bool pair = instance != nullptr && IsSendOrReceive(*instance);
+    bounds.push_back(pair || (instance != nullptr && communicators[instance->communicator]));
+    if (bounds.back() && !pair) ++collectives;
+  }
+  if (collectives * kOneIn < std::ssize(bounds)) return std::vector<bool>(rows.size(), true);
+  for (size_t k = bounds.size(); k-- > 0 && !bounds[k];) bounds[k] = true;
+  return bounds;
+}
+
+}  // namespace
+
+bool RunsAlone(const ArrivalNode& row) { return row.work.end_ns - row.work.start_ns <= kRecordScatterNs; }
+
+std::vector<bool> BoundingCommunicators(const ArrivalGraph& source, const MatchResult& match) {
+  struct Count {
+    int64_t rows = 0;
+    int64_t alone = 0;
+  };
+  std::vector<Count> counts(match.communicators.size());
+  for (const std::vector<ArrivalNode>& rows : source.ranks) {
+    for (const ArrivalNode& row : rows) {
+      if (row.instance < 0) continue;
+      Count& count = counts[match.instances[static_cast<size_t>(row.instance)].communicator];
+      ++count.rows;
+      if (RunsAlone(row)) ++count.alone;
+    }
+  }
+  std::vector<bool> bounding;
+  bounding.reserve(counts.size());
+  for (const Count& count : counts) bounding.push_back(count.alone * 2 > count.rows);
+  return bounding;
+}
+
+std::vector<ReplayJoin> AddLine(const std::vector<ArrivalNode>& rows, const MatchResult& match,
+                                const std::vector<bool>& bounding, size_t rank, ReplayGraph& graph) {
+  const std::vector<bool> bounds = BoundsOf(rows, match, bounding);
+  LineBuilder line(rows, bounds, static_cast<int32_t>(graph.first[rank]), rank);
+  for (size_t k = 0; k < rows.size(); ++k) graph.nodes.Make(graph.first[rank] + k, line.Next(k));
+  return line.TakeJoins();
+}
+
+}  // namespace lockstep

@@ -1,0 +1,32 @@
+// The line of a rank's own work in the replay (part of BuildReplayGraph): how much of it lies between successive
+// collectives, at which points of it the rank waited for a collective to end, and where on it a collective started.
+//
+// The line is cut into pieces, which are compared with those of other ranks. A piece ends where a collective starts
+// that the rank does nothing beside: all ranks have these in one order. One that runs beside compute starts at some
+// point of a piece, before or after another as chance has it, and cuts nothing. Where nearly all are of that kind, all
+// cut. Pieces of a rank follow each other without a gap. Their parts are those of the rows' segments, as far as these
+// lie in the piece; what remains is compute. Pure. Units: ns.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "analysis/metrics/arrivals/arrival_graph.h"
+#include "analysis/metrics/replay/replay_graph.h"
+
+namespace lockstep {
+
+inline constexpr int64_t kLeastWorkNs = 15'000;  // an unexplained stretch longer than this is taken for work
+
+// Whether the rank did nothing else while this row ran.
+[[nodiscard]] bool RunsAlone(const ArrivalNode& row);
+
+// By communicator: whether its rows mostly run alone, and so bound pieces.
+[[nodiscard]] std::vector<bool> BoundingCommunicators(const ArrivalGraph& source, const MatchResult& match);
+
+// Makes the nodes of a rank. Looks at and writes those alone; returns its joins, by node in order of start, each node's
+// in order of their ends. ReplayNode::join_first counts from the rank's first.
+[[nodiscard]] std::vector<ReplayJoin> AddLine(const std::vector<ArrivalNode>& rows, const MatchResult& match,
+                                              const std::vector<bool>& bounding, size_t rank, ReplayGraph& graph);
+
+}  // namespace lockstep
