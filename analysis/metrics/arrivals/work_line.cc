@@ -17,9 +17,12 @@ using Stretches = std::vector<Stretch>;
 
 // What the stretches cover together: apart from each other, ascending.
 Stretches Merge(Stretches stretches) {
-  std::sort(stretches.begin(), stretches.end(),
-            [](const Stretch& a, const Stretch& b) { return a.begin_ns < b.begin_ns; });
+  const auto earlier = [](const Stretch& a, const Stretch& b) { return a.begin_ns < b.begin_ns; };
+  if (!std::is_sorted(stretches.begin(), stretches.end(), earlier)) {
+    std::sort(stretches.begin(), stretches.end(), earlier);
+  }
   Stretches merged;
+  merged.reserve(stretches.size());
   for (const Stretch& stretch : stretches) {
     if (stretch.end_ns <= stretch.begin_ns) continue;
     if (!merged.empty() && stretch.begin_ns <= merged.back().end_ns) {
@@ -64,7 +67,7 @@ Stretches StandingStill(const std::vector<CommunicationRow>& rows, const Stretch
   std::vector<int64_t> ends;
   ends.reserve(rows.size());
   for (const CommunicationRow& row : rows) ends.push_back(row.end_ns);
-  std::sort(ends.begin(), ends.end());
+  if (!std::is_sorted(ends.begin(), ends.end())) std::sort(ends.begin(), ends.end());
   Stretches standing;
   int64_t before = 0;
   for (const Stretch& stretch : idle) {
@@ -102,7 +105,7 @@ std::vector<WorkAt> WorkLine(const std::vector<CommunicationRow>& rows) {
     const Stretch* const at_end = LastBefore(standing, row.end_ns);
     work.start_ns = row.start_ns - rows.front().start_ns - StoodUntil(at_start, row.start_ns);
     work.end_ns = row.end_ns - rows.front().start_ns - StoodUntil(at_end, row.end_ns);
-    if (at_start != nullptr && row.start_ns < at_start->end_ns) work.standing_ns = row.start_ns - at_start->begin_ns;
+    work.stands = at_start != nullptr && row.start_ns < at_start->end_ns;
     work.joined = at_end != nullptr && std::abs(row.end_ns - at_end->end_ns) <= kRecordScatterNs;
     out.push_back(work);
   }

@@ -25,10 +25,10 @@ struct CommunicationRow {
 };
 
 struct WorkAt {
-  int64_t start_ns = 0;     // own work from the first row's start to this one's
-  int64_t end_ns = 0;       // the same up to its end
-  int64_t standing_ns = 0;  // how long the work had stood still when the row started
-  bool joined = false;      // the work stood still until its end
+  int64_t start_ns = 0;  // own work from the first row's start to this one's
+  int64_t end_ns = 0;    // the same up to its end
+  bool stands = false;   // the work stood still already when the row started
+  bool joined = false;   // the work stood still until its end
 };
 
 // Rows in order of start. As many results, in that order.

@@ -1,7 +1,7 @@
 #include "analysis/metrics/replay/replay_line.h"
 
 #include <algorithm>
-#include <map>
+#include <cstddef>
 #include <utility>
 
 #include "analysis/model/instance_row.h"
@@ -72,7 +72,7 @@ class LastEnds {
   // Row that row k, which is next, started right after; -1: it started when the rank's work had come there.
   int64_t Before(size_t k) {
     const ArrivalNode& row = rows_[k];
-    const bool stands = row.work.standing_ns > 0;
+    const bool stands = row.work.stands;
     int64_t found = -1;
     const auto consider = [&](int64_t other) {
       const ArrivalNode& before = rows_[static_cast<size_t>(other)];
@@ -84,13 +84,19 @@ class LastEnds {
     for (const auto& [stream, last] : last_) {
       if (stands || stream == row.stream) consider(last);
     }
-    last_[row.stream] = static_cast<int64_t>(k);
+    const auto own =
+        std::find_if(last_.begin(), last_.end(), [&](const auto& last) { return last.first == row.stream; });
+    if (own == last_.end()) {
+      last_.emplace_back(row.stream, static_cast<int64_t>(k));
+    } else {
+      own->second = static_cast<int64_t>(k);
+    }
     return found;
   }
 
  private:
   const std::vector<ArrivalNode>& rows_;
-  std::map<int32_t, int64_t> last_;  // row by stream
+  std::vector<std::pair<int32_t, int64_t>> last_;  // of each stream the row that started last; there are few streams
 };
 
 // Builds the nodes of one rank, in order.
@@ -117,7 +123,7 @@ class LineBuilder {
     node.at_share = ShareOf(row.work.start_ns - piece_from_ns_);
     AddLine(k, node);
     if (bounds_[k]) AddParts(k, node);
-    if (row.work.joined) waiting_.emplace(row.end_ns, k);
+    if (row.work.joined) Await(k);
     return node;
   }
 
@@ -137,6 +143,11 @@ class LineBuilder {
     joined_at_ns_ = 0;
   }
 
+  void Await(size_t k) {
+    const auto later = [&](int64_t end_ns, size_t row) { return end_ns < rows_[row].end_ns; };
+    waiting_.insert(std::upper_bound(waiting_.begin(), waiting_.end(), rows_[k].end_ns, later), k);
+  }
+
   // The line from the start before, with what it waited for meanwhile.
   void AddLine(size_t k, ReplayNode& node) {
     const ArrivalNode& row = rows_[k];
@@ -144,14 +155,15 @@ class LineBuilder {
     const int64_t to_ns = std::clamp<int64_t>(row.work.start_ns - piece_from_ns_, 0, piece_ns_);
     int64_t done_ns = k == 0 ? to_ns : std::clamp<int64_t>(rows_[k - 1].work.start_ns - piece_from_ns_, 0, to_ns);
     node.join_first = static_cast<int32_t>(joins_.size());
-    for (; !waiting_.empty() && waiting_.begin()->first <= row.start_ns + kRecordScatterNs;
-         waiting_.erase(waiting_.begin())) {
-      const auto& [end_ns, joined] = *waiting_.begin();
+    size_t taken = 0;
+    for (; taken < waiting_.size() && rows_[waiting_[taken]].end_ns <= row.start_ns + kRecordScatterNs; ++taken) {
+      const size_t joined = waiting_[taken];
       joined_at_ns_ = std::clamp(rows_[joined].work.end_ns - piece_from_ns_, done_ns, to_ns);
-      line_ns_ = std::max(line_ns_ + joined_at_ns_ - done_ns, end_ns);
+      line_ns_ = std::max(line_ns_ + joined_at_ns_ - done_ns, rows_[joined].end_ns);
       done_ns = joined_at_ns_;
       joins_.push_back({NodeOf(static_cast<int64_t>(joined)), ShareOf(done_ns)});
     }
+    waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(taken));
     node.join_count = static_cast<int32_t>(joins_.size()) - node.join_first;
     line_ns_ += to_ns - done_ns;
     node.line_ns = line_ns_;
@@ -182,9 +194,9 @@ class LineBuilder {
   size_t piece_end_ = 0;       // the row that ends the piece at hand,
   int64_t piece_from_ns_ = 0;  // own work before it
   int64_t piece_ns_ = 0;
-  int64_t joined_at_ns_ = 0;                // of the piece, when the line last waited
-  int64_t line_ns_ = 0;                     // when the work had come to the start of the row at hand
-  std::multimap<int64_t, size_t> waiting_;  // rows that the work waits for and no node has taken, by end
+  int64_t joined_at_ns_ = 0;     // of the piece, when the line last waited
+  int64_t line_ns_ = 0;          // when the work had come to the start of the row at hand
+  std::vector<size_t> waiting_;  // rows that the work waits for and no node has taken, by end: one or two
   std::vector<ReplayJoin> joins_;
 };
 

@@ -34,7 +34,6 @@ std::vector<WorkAt> LineOf(std::vector<Row> rows) {
   for (WorkAt& at : work) {
     at.start_ns /= kUnitNs;
     at.end_ns /= kUnitNs;
-    at.standing_ns /= kUnitNs;
   }
   return work;
 }
@@ -45,7 +44,7 @@ TEST(WorkLine, StandsStillWhileNothingRunsBesideCommunication) {
   EXPECT_EQ(work[0].end_ns, 0);
   EXPECT_TRUE(work[0].joined);
   EXPECT_EQ(work[1].start_ns, 20);
-  EXPECT_EQ(work[1].standing_ns, 0);
+  EXPECT_FALSE(work[1].stands);
 }
 
 TEST(WorkLine, GoesOnBesideCommunicationThatComputeOutlasts) {
@@ -71,9 +70,9 @@ TEST(WorkLine, WaitsForTheLastOfSeveralThatEndInOneIdleStretch) {
   EXPECT_EQ(work[0].end_ns, 10 + 5 + 55);
 }
 
-TEST(WorkLine, TellsHowLongTheWorkHadStoodStillAtAStart) {
+TEST(WorkLine, TellsThatTheWorkStoodStillAtAStart) {
   const std::vector<WorkAt> work = LineOf({{100, 150, {}}, {130, 160, {}}});
-  EXPECT_EQ(work[1].standing_ns, 30);
+  EXPECT_TRUE(work[1].stands);
   EXPECT_EQ(work[1].start_ns, 0);
   EXPECT_FALSE(work[0].joined);  // it stood still for longer
   EXPECT_TRUE(work[1].joined);
@@ -120,7 +119,7 @@ std::vector<WorkAt> NaiveLine(const std::vector<Row>& rows) {
     int64_t from = row.start_ns;
     while (from > 0 && stands[static_cast<size_t>(from - 1)]) --from;
     const bool inside = stands[static_cast<size_t>(row.start_ns)] && from < row.start_ns;
-    if (inside) work.standing_ns = row.start_ns - from;
+    work.stands = inside;
     const auto stop = static_cast<size_t>(row.end_ns);
     work.joined = row.end_ns > row.start_ns && stands[stop - 1] && !stands[stop];
     out.push_back(work);
@@ -159,7 +158,7 @@ TEST(WorkLine, IsThatOfItsDefinitionForRandomRows) {
       SCOPED_TRACE(testing::Message() << "round " << round << ", row " << i);
       EXPECT_EQ(seen[i].start_ns, expected[i].start_ns);
       EXPECT_EQ(seen[i].end_ns, expected[i].end_ns);
-      EXPECT_EQ(seen[i].standing_ns, expected[i].standing_ns);
+      EXPECT_EQ(seen[i].stands, expected[i].stands);
       EXPECT_EQ(seen[i].joined, expected[i].joined);
     }
   }
