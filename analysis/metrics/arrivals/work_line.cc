@@ -39,9 +39,10 @@ Stretches ComputeBeside(const std::vector<CommunicationRow>& rows) {
   for (const CommunicationRow& row : rows) {
     int64_t at = row.start_ns;
     for (const auto& [gap_ns, length_ns] : row.cover) {
-      at += gap_ns;
-      compute.push_back({at, std::min(at + length_ns, row.end_ns)});
-      at += length_ns;
+      if (gap_ns < 0 || length_ns < 0 || gap_ns > row.end_ns - at) break;  // damaged
+      const int64_t begin = at + gap_ns;
+      at = begin + std::min(length_ns, row.end_ns - begin);
+      compute.push_back({begin, at});
     }
   }
   return Merge(std::move(compute));

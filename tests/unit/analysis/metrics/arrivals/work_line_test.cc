@@ -86,6 +86,15 @@ TEST(WorkLine, ARecordThatShowsComputeAFewMicrosecondsBeforeTheEndItWaitedForJoi
   EXPECT_EQ(work[1].start_ns, 102'000);
 }
 
+TEST(WorkLine, DamagedComputeBesideARowIsNone) {
+  const Cover absurd = {{INT64_MAX, 1}, {-5, INT64_MAX}};
+  const Cover beyond = {{10, INT64_MAX}};
+  const std::vector<WorkAt> work = WorkLine({{100'000, 200'000, absurd}, {300'000, 400'000, beyond}});
+  EXPECT_EQ(work[0].end_ns, 0);
+  EXPECT_TRUE(work[0].joined);
+  EXPECT_FALSE(work[1].joined);  // to its end
+}
+
 // The definition, unit by unit.
 std::vector<WorkAt> NaiveLine(const std::vector<Row>& rows) {
   constexpr int64_t kLast = 400;
