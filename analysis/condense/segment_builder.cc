@@ -6,15 +6,13 @@
 
 #include "analysis/condense/gap.h"
 #include "analysis/model/instance_row.h"
+#include "analysis/model/record_scatter.h"
 #include "analysis/model/row_values.h"
 
 namespace lockstep {
 namespace {
 
 constexpr int64_t kCrossStreamNs = 6'000;
-// Times of records scatter by about a microsecond: what follows the end of work on another stream may show a start
-// before it.
-constexpr int64_t kOverlapNs = 4'000;
 constexpr int64_t kSlackNs = 50'000;
 constexpr int kCrossStreamLookback = 64;
 
@@ -75,7 +73,7 @@ void SegmentBuilder::Add(const ActivityRecord& activity, ActivitySet set, int64_
 }
 
 bool SegmentBuilder::JustEnded(const Entry& other, const Entry& entry) {
-  return other.end_ns <= entry.start_ns + kOverlapNs && other.end_ns > entry.start_ns - kCrossStreamNs;
+  return other.end_ns <= entry.start_ns + kRecordScatterNs && other.end_ns > entry.start_ns - kCrossStreamNs;
 }
 
 SegmentBuilder::Predecessor SegmentBuilder::PredecessorOf(int64_t number) const {

@@ -38,7 +38,7 @@ bool EnoughSteps(Trial& trial, const TruthOfCause& cause) {
   for (size_t r = 0; r < result.rank_n_eff.size(); ++r) {
     if (trial.RankOf(static_cast<int32_t>(r)) == cause.origin_ranks.front()) return result.rank_n_eff[r] >= needed;
   }
-  return needed <= 0;
+  return false;
 }
 
 absl::StatusOr<std::unique_ptr<Trial>> Trial::Run(const std::vector<std::string>& flags, uint64_t seed,

@@ -22,10 +22,6 @@ namespace lockstep {
 // Of a simulation whose step times without the cause were computed.
 [[nodiscard]] double SavingRatio(const TruthOfCause& cause);
 
-class Trial;
-// Whether the run has as many independent steps as the test needs to tell the first rank that this cause strikes.
-[[nodiscard]] bool EnoughSteps(Trial& trial, const TruthOfCause& cause);
-
 // The simulation and its joined instances. Everything later is computed when first asked for. One thread.
 class Trial {
  public:
@@ -55,5 +51,8 @@ class Trial {
   std::unique_ptr<Replay> replay_;
   std::optional<StragglerResult> stragglers_;
 };
+
+// Whether the run has as many independent steps as the test needs to tell the first rank that this cause strikes.
+[[nodiscard]] bool EnoughSteps(Trial& trial, const TruthOfCause& cause);
 
 }  // namespace lockstep

@@ -37,7 +37,7 @@ struct ArrivalNode {
   int64_t graph_launch = -1;
   int32_t stream = -1;
   uint32_t name = kNoId;
-  WorkAt work;
+  WorkAt work;      // how far the rank's own work has come
   Segment segment;  // begin_ns is aligned; tiles[].instance is a row of this rank
 };
 
@@ -58,7 +58,8 @@ struct ArrivalGraph {
   }
 };
 
-// Sets ArrivalNode::work of all nodes of a rank. covers: compute beside each (InstanceRow::cover); none: beside nobody.
+// Sets ArrivalNode::work of all nodes of a rank. `covers`: InstanceRow::cover of each; empty where no compute runs
+// beside any of them.
 void SetWork(std::span<const Few<std::pair<int64_t, int64_t>>> covers, std::vector<ArrivalNode>& nodes);
 
 // Errors: those of the instance source.

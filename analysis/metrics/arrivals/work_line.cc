@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdlib>
 
+#include "analysis/model/record_scatter.h"
+
 namespace lockstep {
 namespace {
 

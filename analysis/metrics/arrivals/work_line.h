@@ -13,9 +13,6 @@
 
 namespace lockstep {
 
-// Times of records scatter by about a microsecond: compute that follows an end may show a start this much before it.
-inline constexpr int64_t kRecordScatterNs = 4'000;
-
 // One instance of a rank.
 struct CommunicationRow {
   int64_t start_ns = 0;

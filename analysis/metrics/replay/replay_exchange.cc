@@ -59,10 +59,9 @@ bool ReplayExchanges::IsExchange(const ReplayNode& node) const {
   return IsUnevenExchange(instance.op, instance.members.size());
 }
 
-bool ReplayExchanges::FollowsExchange(const ReplayNode& node) const {
-  if (!IsExchange(node) || !node.follows) return false;
-  const auto before = static_cast<int32_t>(&node - &graph_.nodes[0]) - 1;
-  return before == node.serial && IsExchange(graph_.node(before));
+bool ReplayExchanges::FollowsExchange(int32_t n) const {
+  const ReplayNode& node = graph_.node(n);
+  return IsExchange(node) && node.follows && node.serial == n - 1 && IsExchange(graph_.node(n - 1));
 }
 
 template <typename Visit>
@@ -167,7 +166,7 @@ ExchangedWork ReplayExchanges::WorkOf(int32_t rank, const LevelledTransfers& tra
   for (size_t n = graph_.first[static_cast<size_t>(rank)]; n < graph_.first[static_cast<size_t>(rank) + 1]; ++n) {
     const ReplayNode& node = graph_.nodes[n];
     if (!counts_(node) || node.instance < 0 || !node.follows) continue;
-    Compare(node, static_cast<int32_t>(n), FollowsExchange(node) ? places[node.position] : other);
+    Compare(node, static_cast<int32_t>(n), FollowsExchange(static_cast<int32_t>(n)) ? places[node.position] : other);
   }
   const HighPlaces high(places);
   ExchangedWork out;

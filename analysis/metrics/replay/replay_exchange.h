@@ -68,7 +68,7 @@ class ReplayExchanges {
   [[nodiscard]] std::optional<Parts> PartsOf(const ReplayNode& node) const;
   [[nodiscard]] bool IsExchange(const ReplayNode& node) const;
   // Its own time begins at the end of the exchange before it.
-  [[nodiscard]] bool FollowsExchange(const ReplayNode& node) const;
+  [[nodiscard]] bool FollowsExchange(int32_t n) const;
   void Compare(const ReplayNode& node, int32_t n, Compared& to) const;
   template <typename Visit>
   void ForMembers(const ReplayNode& node, const Visit& visit) const;

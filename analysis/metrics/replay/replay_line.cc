@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <utility>
 
 #include "analysis/model/instance_row.h"
+#include "analysis/model/record_scatter.h"
 #include "analysis/model/row_values.h"
 
 namespace lockstep {
@@ -72,31 +74,26 @@ class LastEnds {
   // Row that row k, which is next, started right after; -1: it started when the rank's work had come there.
   int64_t Before(size_t k) {
     const ArrivalNode& row = rows_[k];
-    const bool stands = row.work.stands;
+    std::erase_if(last_, [&](size_t other) { return rows_[other].end_ns < row.start_ns - kStreamOrderNs; });
     int64_t found = -1;
-    const auto consider = [&](int64_t other) {
-      const ArrivalNode& before = rows_[static_cast<size_t>(other)];
-      const bool just_ended =
-          before.end_ns <= row.start_ns + kRecordScatterNs && before.end_ns >= row.start_ns - kStreamOrderNs;
-      const bool holds = stands || !before.work.joined;  // else the work went on in between
-      if (just_ended && holds && (found < 0 || before.end_ns > rows_[static_cast<size_t>(found)].end_ns)) found = other;
-    };
-    for (const auto& [stream, last] : last_) {
-      if (stands || stream == row.stream) consider(last);
+    for (const size_t other : last_) {
+      const ArrivalNode& before = rows_[other];
+      const bool in_order = before.stream == row.stream && !before.work.joined;  // else the work went on in between
+      if (before.end_ns > row.start_ns + kRecordScatterNs || !(row.work.stands || in_order)) continue;
+      if (found < 0 || before.end_ns > rows_[static_cast<size_t>(found)].end_ns) found = static_cast<int64_t>(other);
     }
-    const auto own =
-        std::find_if(last_.begin(), last_.end(), [&](const auto& last) { return last.first == row.stream; });
-    if (own == last_.end()) {
-      last_.emplace_back(row.stream, static_cast<int64_t>(k));
-    } else {
-      own->second = static_cast<int64_t>(k);
-    }
+    std::erase_if(last_, [&](size_t other) { return rows_[other].stream == row.stream; });
+    if (last_.size() >= kMostStreams) last_.erase(last_.begin());
+    last_.push_back(k);
     return found;
   }
 
  private:
+  static constexpr size_t kMostStreams =
+      64;  // on which communication runs at once; a hostile trace may have any number
+
   const std::vector<ArrivalNode>& rows_;
-  std::vector<std::pair<int32_t, int64_t>> last_;  // of each stream the row that started last; there are few streams
+  std::vector<size_t> last_;  // of each stream the row that started last, if it has not ended for long
 };
 
 // Builds the nodes of one rank, in order.
@@ -123,7 +120,7 @@ class LineBuilder {
     node.at_share = ShareOf(row.work.start_ns - piece_from_ns_);
     AddLine(k, node);
     if (bounds_[k]) AddParts(k, node);
-    if (row.work.joined) Await(k);
+    if (row.work.joined) waiting_.emplace(row.end_ns, k);
     return node;
   }
 
@@ -143,11 +140,6 @@ class LineBuilder {
     joined_at_ns_ = 0;
   }
 
-  void Await(size_t k) {
-    const auto later = [&](int64_t end_ns, size_t row) { return end_ns < rows_[row].end_ns; };
-    waiting_.insert(std::upper_bound(waiting_.begin(), waiting_.end(), rows_[k].end_ns, later), k);
-  }
-
   // The line from the start before, with what it waited for meanwhile.
   void AddLine(size_t k, ReplayNode& node) {
     const ArrivalNode& row = rows_[k];
@@ -155,15 +147,13 @@ class LineBuilder {
     const int64_t to_ns = std::clamp<int64_t>(row.work.start_ns - piece_from_ns_, 0, piece_ns_);
     int64_t done_ns = k == 0 ? to_ns : std::clamp<int64_t>(rows_[k - 1].work.start_ns - piece_from_ns_, 0, to_ns);
     node.join_first = static_cast<int32_t>(joins_.size());
-    size_t taken = 0;
-    for (; taken < waiting_.size() && rows_[waiting_[taken]].end_ns <= row.start_ns + kRecordScatterNs; ++taken) {
-      const size_t joined = waiting_[taken];
+    while (!waiting_.empty() && waiting_.begin()->first <= row.start_ns + kRecordScatterNs) {
+      const size_t joined = waiting_.extract(waiting_.begin()).mapped();
       joined_at_ns_ = std::clamp(rows_[joined].work.end_ns - piece_from_ns_, done_ns, to_ns);
       line_ns_ = std::max(line_ns_ + joined_at_ns_ - done_ns, rows_[joined].end_ns);
       done_ns = joined_at_ns_;
       joins_.push_back({NodeOf(static_cast<int64_t>(joined)), ShareOf(done_ns)});
     }
-    waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(taken));
     node.join_count = static_cast<int32_t>(joins_.size()) - node.join_first;
     line_ns_ += to_ns - done_ns;
     node.line_ns = line_ns_;
@@ -194,16 +184,17 @@ class LineBuilder {
   size_t piece_end_ = 0;       // the row that ends the piece at hand,
   int64_t piece_from_ns_ = 0;  // own work before it
   int64_t piece_ns_ = 0;
-  int64_t joined_at_ns_ = 0;     // of the piece, when the line last waited
-  int64_t line_ns_ = 0;          // when the work had come to the start of the row at hand
-  std::vector<size_t> waiting_;  // rows that the work waits for and no node has taken, by end: one or two
+  int64_t joined_at_ns_ = 0;                // of the piece, when the line last waited
+  int64_t line_ns_ = 0;                     // when the work had come to the start of the row at hand
+  std::multimap<int64_t, size_t> waiting_;  // rows that the work waits for and no node has taken, by end
   std::vector<ReplayJoin> joins_;
 };
 
 // Which rows bound pieces of own work. All of the last row's piece have to end somewhere.
 std::vector<bool> BoundsOf(const std::vector<ArrivalNode>& rows, const MatchResult& match,
                            const std::vector<bool>& communicators) {
-  constexpr int64_t kOneIn = 4;
+  constexpr int64_t kOneIn =
+      4;  // with fewer, a piece would be a good part of a step, and hide where in it work is late
   std::vector<bool> bounds;
   bounds.reserve(rows.size());
   int64_t collectives = 0;  // that bound

@@ -65,19 +65,21 @@ class LostFinder {
     const auto last = graph_.nodes.begin() + static_cast<int64_t>(graph_.first[static_cast<size_t>(rank) + 1]);
     const auto next =
         std::lower_bound(first, last, earliest, [](const ReplayNode& node, int64_t ns) { return node.start_ns < ns; });
-    if (next == last || !next->follows || !next->runs_alone || next->piece != next - graph_.nodes.begin()) return;
+    const auto number = static_cast<int32_t>(next - graph_.nodes.begin());
+    if (next == last || !next->follows || !next->runs_alone || next->piece != number) return;
     int32_t passed = next->passed;
     const auto end_of = [&](int32_t n) { return n < 0 ? INT64_MIN : graph_.node(n).end_ns; };
     for (size_t m = graph_.member_first[instance]; m < graph_.member_first[instance + 1]; ++m) {
       const int32_t member = graph_.members[m];
       if (end_of(member) <= next->start_ns && end_of(member) > end_of(passed)) passed = member;
     }
-    if (passed != next->passed && end_of(passed) > WaitedUntil(*next)) Pass(*next, passed);
+    if (passed != next->passed && end_of(passed) > WaitedUntil(number)) Pass(*next, passed);
   }
 
   // The end of the last node of its own rank that it waited for, or else the start of the one before it.
-  [[nodiscard]] int64_t WaitedUntil(const ReplayNode& node) const {
-    if (node.join_count == 0) return (&node - 1)->start_ns;
+  [[nodiscard]] int64_t WaitedUntil(int32_t n) const {
+    const ReplayNode& node = graph_.node(n);
+    if (node.join_count == 0) return graph_.node(n - 1).start_ns;
     return graph_.node(graph_.joins[static_cast<size_t>(node.join_first + node.join_count - 1)].node).end_ns;
   }
 

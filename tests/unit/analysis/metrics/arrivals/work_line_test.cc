@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <random>
 
+#include "analysis/model/record_scatter.h"
+
 namespace lockstep {
 namespace {
 

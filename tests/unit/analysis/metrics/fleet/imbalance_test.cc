@@ -182,6 +182,18 @@ TEST(Efficiency, WithAReplayCommunicationIsSerialisationTimesTransfer) {
   EXPECT_NEAR(*e.communication, *e.serialisation * *e.transfer, 1e-12);
 }
 
+TEST(Efficiency, AReplayShorterThanTheWorkOfARankTellsNothing) {
+  RunBuilder run;
+  AddComputingRank(run, 0, 400, 4);
+  AddComputingRank(run, 1, 600, 4);
+  Efficiency e = ImbalanceOf(run).efficiency;
+  SetIdealTime(0.59, e);
+  EXPECT_FALSE(e.serialisation.has_value());
+  EXPECT_FALSE(e.transfer.has_value());
+  SetIdealTime(0.6, e);
+  EXPECT_DOUBLE_EQ(*e.serialisation, 1);
+}
+
 TEST(Efficiency, AReplayThatTakesLongerThanTheRunTellsNothing) {
   RunBuilder run;
   AddComputingRank(run, 0, 400, 4);

@@ -167,6 +167,13 @@ SourceBuilder& WithRows(SourceBuilder& source, int64_t kernels, int64_t kernel_t
   return source;
 }
 
+// The run, of whose files this one is cut.
+BuiltRun BuildWithCut(RunBuilder& run, const std::string& path) {
+  BuiltRun built = run.Build();
+  built.run.files = {{path, "kineto", "partial", "cut", 9, {}}};
+  return built;
+}
+
 TEST(ResolveRanks, ATraceGivenTwiceIsUsedOnceAndTheCopyIsNamed) {
   RunBuilder run;
   WithRows(AddActive(run, "rank0.json.gz").Claim(0), 500, 77'123);
@@ -203,8 +210,7 @@ TEST(ResolveRanks, ACutCopyOfATraceDoesNotTakeItAway) {
   RunBuilder run;
   WithRows(AddActive(run, "rank0.json").Claim(0), 500, 77'123);
   WithRows(AddActive(run, "rank0_copy.json", 0, 6).Claim(0), 300, 40'000);
-  BuiltRun built = run.Build();
-  built.run.files = {{"rank0_copy.json", "kineto", "partial", "cut", 9, {}}};
+  const BuiltRun built = BuildWithCut(run, "rank0_copy.json");
   const RankResolution ranks = ResolveRanks(built.run, {});
   ASSERT_THAT(ranks.ranks, SizeIs(1));
   EXPECT_EQ(built.run.sources[ranks.ranks[0].source].context.path, "rank0.json");
@@ -216,8 +222,7 @@ TEST(ResolveRanks, AFileThatWasStoredWholeAndIsCutNowKeepsWhatWasStored) {
   RunBuilder run;
   WithRows(AddActive(run, "rank0.json").Claim(0), 500, 77'123);
   WithRows(AddActive(run, "rank0.json", 0, 6).Claim(0), 300, 40'000);
-  BuiltRun built = run.Build();
-  built.run.files = {{"rank0.json", "kineto", "partial", "cut", 9, {}}};
+  const BuiltRun built = BuildWithCut(run, "rank0.json");
   const RankResolution ranks = ResolveRanks(built.run, {});
   ASSERT_THAT(ranks.ranks, SizeIs(1));
   EXPECT_EQ(built.run.sources[ranks.ranks[0].source].context.kernels, 500);
@@ -499,8 +504,7 @@ TEST(ResolveRanks, ACutCopyThatTellsNoRankIsNoRankMore) {
   cut.pid = whole.pid;
   cut.device = whole.device;
   cut.host = whole.host;
-  BuiltRun built = run.Build();
-  built.run.files = {{"aaa_part.json", "kineto", "partial", "cut", 9, {}}};
+  const BuiltRun built = BuildWithCut(run, "aaa_part.json");
   const RankResolution ranks = ResolveRanks(built.run, {});
   ASSERT_THAT(ranks.ranks, SizeIs(1));
   EXPECT_EQ(built.run.sources[ranks.ranks[0].source].context.path, "amber.json");
