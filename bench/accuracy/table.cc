@@ -22,9 +22,9 @@ double HitShare(const Count& count) {
 // What was counted and is no claim: shown, so that one sees where a claim fails.
 std::vector<std::pair<std::string, Count>> OthersOf(const ScoredRow& scored) {
   std::vector<std::pair<std::string, Count>> others;
-  for (const auto& [name, count] : scored.score.counts()) {
-    const auto claims = [&](const Claim& claim) { return claim.name == name; };
-    if (std::none_of(scored.row.claims.begin(), scored.row.claims.end(), claims)) others.emplace_back(name, count);
+  for (const auto& counted : scored.score.counts()) {
+    const auto claims = [&](const Claim& claim) { return claim.name == counted.first; };
+    if (std::none_of(scored.row.claims.begin(), scored.row.claims.end(), claims)) others.push_back(counted);
   }
   return others;
 }

@@ -106,13 +106,20 @@ void FitToAxis(Segment& segment, int64_t length_ns) {
   *longest += difference;
 }
 
+// By its own time, not by that of its kernel: the kernels of one graph launch stay launched at one instant.
+void AlignLaunch(const ClockModel& clock, int32_t rank_index, ArrivalNode& node) {
+  if (node.launch_start_ns == kNoTime) return;
+  const int64_t correction = clock.Correction(rank_index, LocalTime{node.launch_start_ns}).ns;
+  node.launch_start_ns -= correction;
+  if (node.launch_end_ns != kNoTime) node.launch_end_ns -= correction;
+}
+
 void AlignRows(const ClockModel& clock, int32_t rank_index, std::vector<ArrivalNode>& nodes) {
   for (ArrivalNode& node : nodes) {
     const int64_t correction = clock.Correction(rank_index, LocalTime{node.start_ns}).ns;
     node.start_ns -= correction;
     node.end_ns -= correction;
-    if (node.launch_start_ns != kNoTime) node.launch_start_ns -= correction;
-    if (node.launch_end_ns != kNoTime) node.launch_end_ns -= correction;
+    AlignLaunch(clock, rank_index, node);
     if (node.segment.begin_ns == kNoTime) continue;
     node.segment.begin_ns = nodes[static_cast<size_t>(node.previous)].end_ns;
     FitToAxis(node.segment, node.start_ns - node.segment.begin_ns);

@@ -51,7 +51,10 @@ Finding OfStraggler(const FindingsInput& input, const Straggler& straggler) {
   finding.evidence = {{"late_steps_ratio", straggler.persistence, 0.5, where},
                       {"lateness_ns_per_step", static_cast<double>(straggler.effect_ns_per_step), 0, where},
                       {"p_adjusted", straggler.p_adjusted, kStragglerAlpha, where}};
-  if (straggler.what_if) {
+  if (straggler.after_others) {
+    finding.evidence.push_back(
+        {"saving_after_others_ratio", straggler.after_others->saving_ratio, kMinSavingRatio, where});
+  } else if (straggler.what_if) {
     finding.saving_ratio = straggler.what_if->saving_ratio;
     finding.evidence.push_back({"saving_ratio", straggler.what_if->saving_ratio, kMinSavingRatio, where});
   }

@@ -20,21 +20,22 @@ struct Outline {
   int64_t long_ns = 0;                  // 90th percentile; 0 where few instances tell it
 };
 
-// Until its first end where all wait for all; else until its last one, as only the root may wait. On one clock; biases
-// of the devices are far shorter than waits that matter here.
-int64_t AfterLastArrival(const MatchedInstance& instance) {
+// Until its first end where all wait for all; else until its last one, as only the root may wait.
+int64_t AfterLastArrival(const MatchedInstance& instance, const ClockModel& clock) {
   int64_t last_start = INT64_MIN;
   int64_t first_end = INT64_MAX;
   int64_t last_end = INT64_MIN;
   for (const MatchedMember& m : instance.members) {
-    last_start = std::max(last_start, m.start_ns);
-    first_end = std::min(first_end, m.end_ns);
-    last_end = std::max(last_end, m.end_ns);
+    const int64_t correction_ns = clock.Correction(m.rank_index, LocalTime{m.start_ns}).ns;
+    last_start = std::max(last_start, m.start_ns - correction_ns);
+    first_end = std::min(first_end, m.end_ns - correction_ns);
+    last_end = std::max(last_end, m.end_ns - correction_ns);
   }
   return std::max<int64_t>(0, (IsAllPairs(instance.op) ? first_end : last_end) - last_start);
 }
 
-Outline OutlineOf(const CommunicatorPlan& plan, const CommunicatorJoin& join, const std::vector<RankRows>& rows) {
+Outline OutlineOf(const CommunicatorPlan& plan, const CommunicatorJoin& join, const std::vector<RankRows>& rows,
+                  const ClockModel& clock) {
   Outline out;
   for (size_t m = 0; m < plan.ranks.size(); ++m) {
     std::map<CollectiveOp, size_t> of_rank;
@@ -44,7 +45,7 @@ Outline OutlineOf(const CommunicatorPlan& plan, const CommunicatorJoin& join, co
   std::vector<int64_t> after;
   for (const JoinedInstance& j : join.instances) {
     const bool tells = j.instance.matched() && j.instance.confidence >= kCertainConfidence;
-    if (tells) after.push_back(AfterLastArrival(j.instance));
+    if (tells) after.push_back(AfterLastArrival(j.instance, clock));
   }
   if (after.size() < kFewInstances) return out;
   std::sort(after.begin(), after.end());
@@ -79,7 +80,7 @@ std::vector<bool> MayHaveOutsiders(const std::vector<CommunicatorPlan>& plans,
   std::vector<Outline> outlines;
   for (size_t c = 0; c < plans.size(); ++c) {
     const bool told = plans[c].membership == Membership::kKnown;
-    outlines.push_back(told ? Outline{} : OutlineOf(plans[c], joins[c], rows));
+    outlines.push_back(told ? Outline{} : OutlineOf(plans[c], joins[c], rows, clock));
   }
   const auto may_be_one = [&](size_t c, size_t other) {
     if (other == c || plans[other].membership == Membership::kKnown || !RunTheSame(outlines[c], outlines[other]))

@@ -18,7 +18,7 @@ namespace lockstep {
 // may be parts of one group. They are not where the operations of both take equally long after the last arrival:
 // whoever waits for a member elsewhere shows it there.
 //
-// `joins`: per plan, times as recorded. O(plans^2 + rows log rows).
+// `joins`: per plan, times as recorded, which `clock` aligns. O(plans^2 + rows log rows).
 [[nodiscard]] std::vector<bool> MayHaveOutsiders(const std::vector<CommunicatorPlan>& plans,
                                                  const std::vector<CommunicatorJoin>& joins,
                                                  const std::vector<RankRows>& rows, const RankResolution& ranks,

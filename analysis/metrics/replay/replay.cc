@@ -136,9 +136,10 @@ int64_t Replay::Parts::SavingPerStep(const std::vector<int64_t>& ends) const {
   double slowest_ideal = 0;
   for (const ReplayParty& party : parties) {
     int64_t saved = 0;
-    for (const int32_t n : party.last) {
-      saved += unchanged.end_ns[static_cast<size_t>(n)] - ends[static_cast<size_t>(n)];
-    }
+    const auto sooner = [&](int32_t n) {
+      return n < 0 ? 0 : unchanged.end_ns[static_cast<size_t>(n)] - ends[static_cast<size_t>(n)];
+    };
+    for (size_t i = 0; i < party.last.size(); ++i) saved += sooner(party.last[i]) - sooner(party.before[i]);
     slowest = std::max(slowest, static_cast<double>(party.covered_ns) / party.steps);
     slowest_ideal = std::max(slowest_ideal, static_cast<double>(party.covered_ns - saved) / party.steps);
   }

@@ -138,7 +138,14 @@ class Idealiser {
       const ReplayNode& node = graph_.node(n);
       if (!InTime(node) || !node.follows) continue;
       const auto level = peers_.Level(n, in_scope_, value);
-      if (level) lengths.push_back({n, value(node), level->mean_ns, level->variance_ns2, level->largest_ns});
+      if (!level) continue;
+      lengths.push_back({.node = n,
+                         .own_ns = value(node),
+                         .peers_ns = level->mean_ns,
+                         .variance_ns2 = level->variance_ns2,
+                         .largest_ns = level->largest_ns,
+                         .peers = level->peers,
+                         .stalled = level->stalled});
     }
     return LevelToPeers(lengths);
   }

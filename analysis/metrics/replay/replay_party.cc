@@ -16,15 +16,30 @@ struct TimeRange {
   int64_t to_ns = INT64_MAX;
 };
 
-bool Holds(const TimeRange& range, int64_t start_ns, int64_t end_ns) {
-  return start_ns >= range.from_ns && end_ns <= range.to_ns;
+struct StepRange {
+  int64_t first = INT64_MIN;
+  int64_t last = INT64_MAX;
+
+  [[nodiscard]] bool IsAll() const { return first == INT64_MIN && last == INT64_MAX; }
+  [[nodiscard]] bool Holds(int64_t step) const { return IsAll() || (step >= first && step <= last); }
+  [[nodiscard]] int64_t length() const { return last - first + 1; }
+};
+
+// What is counted of a rank.
+struct CountedRange {
+  TimeRange time;
+  StepRange steps;
+};
+
+bool Holds(const CountedRange& range, int64_t step, int64_t start_ns, int64_t end_ns) {
+  return range.steps.Holds(step) && start_ns >= range.time.from_ns && end_ns <= range.time.to_ns;
 }
 
 // Steps that a rank's rows make up; of the first and the last of them only the share that lies in the range.
-double StepsOf(const std::vector<ArrivalNode>& rows, const TimeRange& range) {
+double StepsOf(const std::vector<ArrivalNode>& rows, const CountedRange& range) {
   std::map<int64_t, int64_t> rows_of;
   for (const ArrivalNode& row : rows) {
-    if (row.step != kNoStep && Holds(range, row.start_ns, row.end_ns)) ++rows_of[row.step];
+    if (row.step != kNoStep && Holds(range, row.step, row.start_ns, row.end_ns)) ++rows_of[row.step];
   }
   if (rows_of.size() < 2) return 0;
   std::vector<int64_t> counts;
@@ -85,13 +100,54 @@ TimeRange CommonRange(const ReplayGraph& graph, const MatchResult& match, const 
   return length_ns < (last_ns - first_ns) / 2 ? TimeRange{} : common;
 }
 
-void AddRankToParty(const ArrivalGraph& source, const ReplayGraph& graph, size_t rank, const TimeRange& range,
+// Steps of a rank; empty without.
+StepRange StepsOfRank(const std::vector<ArrivalNode>& rows) {
+  StepRange steps{.first = INT64_MAX, .last = INT64_MIN};
+  for (const ArrivalNode& row : rows) {
+    if (row.step == kNoStep) continue;
+    steps.first = std::min(steps.first, row.step);
+    steps.last = std::max(steps.last, row.step);
+  }
+  return steps;
+}
+
+// Steps that all parties have, so that their lengths can be compared: captures of replicas begin and end at different
+// steps, and steps differ in length. All, where there is one party only, or little is common.
+StepRange CommonSteps(const ArrivalGraph& source, const std::vector<std::vector<size_t>>& parties) {
+  StepRange common;
+  int64_t longest = 0;
+  size_t count = 0;
+  for (const std::vector<size_t>& ranks : parties) {
+    if (ranks.empty()) continue;
+    ++count;
+    for (const size_t rank : ranks) {
+      const StepRange own = StepsOfRank(source.ranks[rank]);
+      if (own.first > own.last) return {};
+      longest = std::max(longest, own.length());
+      common = {.first = std::max(common.first, own.first), .last = std::min(common.last, own.last)};
+    }
+  }
+  return count < 2 || common.first > common.last || 2 * common.length() < longest ? StepRange{} : common;
+}
+
+// The latest end of a rank's nodes before its first one that is counted; -1: there is none.
+int32_t LastBefore(const ReplayGraph& graph, size_t rank, int64_t first_start_ns) {
+  int32_t before = -1;
+  for (size_t n = graph.first[rank]; n < graph.first[rank + 1]; ++n) {
+    const ReplayNode& node = graph.nodes[n];
+    if (node.end_ns > first_start_ns) continue;
+    if (before < 0 || node.end_ns > graph.node(before).end_ns) before = static_cast<int32_t>(n);
+  }
+  return before;
+}
+
+void AddRankToParty(const ArrivalGraph& source, const ReplayGraph& graph, size_t rank, const CountedRange& range,
                     int64_t step_ns, ReplayParty& party) {
   int32_t last = -1;
   int64_t first_start_ns = INT64_MAX;
   for (size_t n = graph.first[rank]; n < graph.first[rank + 1]; ++n) {
     const ReplayNode& node = graph.nodes[n];
-    if (!Holds(range, node.start_ns, node.end_ns)) continue;
+    if (!Holds(range, source.ranks[rank][n - graph.first[rank]].step, node.start_ns, node.end_ns)) continue;
     first_start_ns = std::min(first_start_ns, node.start_ns);
     if (last < 0 || node.end_ns > graph.node(last).end_ns) last = static_cast<int32_t>(n);
   }
@@ -105,6 +161,8 @@ void AddRankToParty(const ArrivalGraph& source, const ReplayGraph& graph, size_t
   }
   const double steps = StepsOf(source.ranks[rank], range);
   party.last.push_back(last);
+  // Before all of a party's captures have begun, what is gained counts for nothing: see CommonRange.
+  party.before.push_back(range.steps.IsAll() ? -1 : LastBefore(graph, rank, first_start_ns));
   party.covered_ns += covered_ns;
   party.steps += steps > 0 ? steps : static_cast<double>(covered_ns) / static_cast<double>(step_ns);
 }
@@ -119,9 +177,10 @@ std::vector<ReplayParty> FindParties(const ArrivalGraph& source, const MatchResu
     if (graph.first[r] < graph.first[r + 1]) by_first[graph.party[r]].push_back(r);
   }
   const std::vector<bool> followed = Followed(graph);
+  const StepRange steps = CommonSteps(source, by_first);
   for (const std::vector<size_t>& ranks : by_first) {
     if (ranks.empty()) continue;
-    const TimeRange range = CommonRange(graph, match, followed, ranks);
+    const CountedRange range{.time = CommonRange(graph, match, followed, ranks), .steps = steps};
     ReplayParty party;
     for (const size_t r : ranks) AddRankToParty(source, graph, r, range, step_ns, party);
     if (party.steps > 0) parties.push_back(std::move(party));

@@ -11,13 +11,14 @@
 namespace lockstep {
 
 struct ReplayParty {
-  std::vector<int32_t> last;  // of each rank, the node up to whose end it is counted
-  int64_t covered_ns = 0;     // from first start to last end, summed over ranks
-  double steps = 0;           // in that
+  std::vector<int32_t> last;    // of each rank, the node up to whose end it is counted
+  std::vector<int32_t> before;  // and the one from whose end on; -1: from its first start
+  int64_t covered_ns = 0;       // from first start to last end, summed over ranks
+  double steps = 0;             // in that
 };
 
 // `step_ns`: length of a step where the trace tells none. Where captures begin and end at different moments, what all
-// of a party's captures hold is counted.
+// of a party's captures hold is counted; of several parties that number their steps alike, the steps that all have.
 [[nodiscard]] std::vector<ReplayParty> FindParties(const ArrivalGraph& source, const MatchResult& match,
                                                    const ReplayGraph& graph, int64_t step_ns);
 

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "analysis/metrics/replay/replay_graph.h"
@@ -16,7 +18,8 @@ struct PeerLevel {
   double mean_ns = 0;
   double variance_ns2 = 0;  // between peers; 0 with one peer
   double largest_ns = 0;
-  int64_t peers = 0;
+  int64_t peers = 0;       // that mean and variance are of
+  bool stalled = false;    // the largest, of at least three, is far beyond the others: it is in none of the rest
   bool elsewhere = false;  // of equal communicators, whose programs need not be at the same place
 };
 
@@ -65,14 +68,36 @@ class ReplayPeers {
     double sum = 0;
     double squares = 0;
     double largest = 0;
+    double second = 0;
     int64_t count = 0;
     void Take(double x) {
       sum += x;
       squares += x * x;
-      largest = count == 0 ? x : std::max(largest, x);
+      if (count == 0 || x > largest) std::swap(x, largest);
+      second = count < 2 ? x : std::max(second, x);
       ++count;
     }
+    [[nodiscard]] Sums WithoutLargest() const {
+      return {.sum = sum - largest, .squares = squares - largest * largest, .largest = second, .count = count - 1};
+    }
     [[nodiscard]] PeerLevel level() const {
+      if (count < kPeersToTellAStall) return All();
+      PeerLevel rest = WithoutLargest().All();
+      const double far = kStallTimes * rest.mean_ns + kStallDeviations * std::sqrt(rest.variance_ns2) + kStallNs;
+      if (largest <= far) return All();
+      rest.largest_ns = largest;
+      rest.stalled = true;
+      return rest;
+    }
+
+   private:
+    // A peer that stalls says nothing of how long the work takes.
+    static constexpr int64_t kPeersToTellAStall = 3;
+    static constexpr double kStallTimes = 2;
+    static constexpr double kStallDeviations = 8;
+    static constexpr double kStallNs = 1'000;
+
+    [[nodiscard]] PeerLevel All() const {
       const auto n = static_cast<double>(count);
       const double mean = sum / n;
       const double variance = count < 2 ? 0 : (squares - sum * mean) / (n - 1);

@@ -129,8 +129,19 @@ struct Noise {
   double width_ns = 0;
   double constant_ns = 0;
   double largest_ns = 0;  // surplus of any peer
-  bool as_usual = false;  // the sum of all surpluses is one that noise gives
+  bool as_usual = false;  // the sum of all surpluses is one that noise gives, or it is as often long as a peer
 };
+
+// Own lengths beyond the noise, against how often a peer stalls: Poisson, three deviations.
+bool IsAsOftenLong(const std::vector<ComparedLength>& lengths, double width_ns) {
+  double own = 0;
+  double of_a_peer = 0;
+  for (const ComparedLength& item : lengths) {
+    if (SurplusOf(item) > width_ns) ++own;
+    if (item.stalled) of_a_peer += 1 / static_cast<double>(item.peers + 1);
+  }
+  return own <= of_a_peer + kPeerNoiseWidths * std::sqrt(of_a_peer);
+}
 
 Noise NoiseOf(const std::vector<ComparedLength>& lengths) {
   Noise noise;
@@ -147,7 +158,7 @@ Noise NoiseOf(const std::vector<ComparedLength>& lengths) {
   variance = std::max(variance, below);
   const double sd = lengths.empty() ? 0 : std::sqrt(variance / static_cast<double>(lengths.size()));
   noise.width_ns = kPeerNoiseWidths * sd + kTimerNs;
-  noise.as_usual = std::abs(all) <= kPeerNoiseWidths * std::sqrt(variance);
+  noise.as_usual = std::abs(all) <= kPeerNoiseWidths * std::sqrt(variance) || IsAsOftenLong(lengths, noise.width_ns);
   double sum = 0;
   double count = 0;
   for (const ComparedLength& item : lengths) {

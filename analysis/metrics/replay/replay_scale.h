@@ -30,6 +30,8 @@ struct ComparedLength {
   double peers_ns = 0;
   double variance_ns2 = 0;  // between the peers
   double largest_ns = 0;    // among the peers
+  int64_t peers = 1;
+  bool stalled = false;  // one more peer was far beyond these
 };
 
 // What is beyond the peers' own noise is brought to their mean; the rest keeps its noise, less a constant surplus.

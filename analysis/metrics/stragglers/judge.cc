@@ -195,18 +195,34 @@ class Selector {
   void TryFound(size_t i) {
     if (IsExplained(i, selection_.found)) return;
     std::optional<WhatIf> what_if = costs_.saving ? SavingOfOne(i) : std::nullopt;
-    if (!what_if) return TryUntold(i);
-    if (what_if->saving_ratio < kMinSavingRatio) what_if = SavingOfBurst(i);
-    if (what_if && what_if->saving_ratio < kMinSavingRatio) what_if = SavingBesides(i);
-    if (what_if && what_if->saving_ratio >= kMinSavingRatio && !IsOneMembers(i, *what_if)) {
-      selection_.found.push_back({i, *what_if});
+    if (!what_if) {
+      if (!IsStageByNature(i)) TryUntold(i);
+      return;
     }
+    if (what_if->saving_ratio < kMinSavingRatio) {
+      const std::optional<WhatIf> burst = SavingOfBurst(i);
+      if (!burst || burst->saving_ratio < kMinSavingRatio) return TryAfterOthers(i, *what_if);
+      what_if = burst;
+    }
+    if (!IsOneMembers(i, *what_if)) selection_.found.push_back({i, *what_if});
+  }
+
+  void TryAfterOthers(size_t i, const WhatIf& alone) {
+    const std::optional<WhatIf> after = SavingAfterOthers(i);
+    if (!after || after->saving_ratio < kMinSavingRatio || IsOneMembers(i, *after)) return;
+    selection_.found.push_back({.candidate = i, .what_if = alone, .after_others = after});
   }
 
   // Where no saving can be told (no faithful replay, nobody who does the same elsewhere, too little in what is
   // replayed).
   void TryUntold(size_t i) {
     if (CostsMuch(i)) selection_.found.push_back({i, std::nullopt, costs_.replayed.Shows(i)});
+  }
+
+  // Stages do different work, so that one always takes longest: that is nobody's fault, and only a stage whose mending
+  // is known to save something is told.
+  [[nodiscard]] bool IsStageByNature(size_t i) const {
+    return candidates_[i].scope == StragglerScope::kStage && costs_.saving != nullptr;
   }
 
   // Late by much, and the cause of as much waiting.
@@ -225,7 +241,7 @@ class Selector {
       if (CostsMuch(i)) selection_.undecided.push_back({i, std::nullopt, shown});
       return;
     }
-    const std::optional<WhatIf> what_if = HoldsFound(i) ? SavingBesides(i) : SavingOfOne(i);
+    const std::optional<WhatIf> what_if = HoldsFound(i) ? SavingAfterOthers(i) : SavingOfOne(i);
     if (what_if && what_if->saving_ratio >= kMinSavingRatio) selection_.undecided.push_back({i, *what_if});
   }
 
@@ -301,7 +317,7 @@ class Selector {
   }
 
   // Behind a slower one it costs nothing until that is mended: what it saves then.
-  std::optional<WhatIf> SavingBesides(size_t i) {
+  std::optional<WhatIf> SavingAfterOthers(size_t i) {
     if (candidates_[i].is_transfer()) return std::nullopt;
     Idealisation others;
     for (const Selected& found : selection_.found) {

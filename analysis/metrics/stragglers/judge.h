@@ -47,6 +47,8 @@ struct Selected {
   size_t candidate = 0;
   std::optional<WhatIf> what_if;  // null: the replay cannot tell
   bool shown = true;              // by the replayed part
+  // What it saves once those selected before it are mended; only where it saves nothing alone.
+  std::optional<WhatIf> after_others = std::nullopt;
 };
 
 struct Selection {

@@ -140,6 +140,7 @@ Straggler Describe(const StragglerInput& input, const Candidate& candidate, cons
   out.confidence_ns = {std::llround(low), std::llround(high)};
   out.p_adjusted = judgement.p_adjusted;
   out.what_if = selected.what_if;
+  out.after_others = selected.after_others;
   if (!out.what_if) out.why_no_saving = WhyNoSaving(input, selected.shown);
   if (out.what_if && MendsBeyondOthers(input, out.rank_indices, *out.what_if)) {
     out.what_if.reset();

@@ -57,9 +57,10 @@ struct Straggler {
   int64_t effect_ns_per_step = 0;             // mean lateness of the scope per step
   std::pair<int64_t, int64_t> confidence_ns;  // 95 %, moving block bootstrap
   double p_adjusted = 1;
-  std::optional<WhatIf> what_if;                          // null: the replay cannot tell
-  std::string why_no_saving;                              // why it cannot; "" = it does
-  BlameSum blame;                                         // what the others lost to it, over the whole run
+  std::optional<WhatIf> what_if;       // null: the replay cannot tell
+  std::string why_no_saving;           // why it cannot; "" = it does
+  std::optional<WhatIf> after_others;  // what it saves once those told before it are mended; null: what_if says it all
+  BlameSum blame;                      // what the others lost to it, over the whole run
   FrontierAnswer frontier = FrontierAnswer::kCannotTell;  // clock-free cross-check
   std::vector<StragglerPart> parts;                       // of its lateness, largest first
   double persistence = 0;              // share of the steps in which it was late beyond the minimum effect

@@ -73,8 +73,8 @@ struct Culprit {
   bool open = false;
 };
 
-// Half of the interval that a what-if's saving is told with, as a share of the step: the scatter of the steps and the
-// accuracy that replays are tested to (a tenth of the saving, at least 0.1 % of the step). 0 if none is told.
+// Half of the 90 % interval that a what-if's saving is told with, as a share of the step. The saving is of the steps
+// that were recorded, so that it has the error of the replay and no error of sampling. 0 if none is told.
 [[nodiscard]] double SavingHalfWidth(const Straggler& straggler);
 
 enum class RunVerdict : uint8_t { kInconclusive = 0, kTransfer, kSkew, kMixed, kCompute, kHost };

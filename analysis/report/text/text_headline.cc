@@ -196,6 +196,12 @@ std::string CulpritText(const Json& report, const Json& culprit, bool after_ques
                                           FormatPercent(FieldOf(culprit, "share_of_wait_ratio")),
                                           ShareOfRankTime(report, RealOf(caused).value_or(0)));
   const std::string name = NameOfCulprit(culprit);
+  if (RealOf(caused).value_or(0) <= 0) {
+    return Capitalised(
+        fmt::format("{} makes each step {} longer. The clocks are not known exactly enough to say how "
+                    "long each of the others waits for it.",
+                    name, FormatPercent(FieldOf(culprit, "saving_ratio"))));
+  }
   if (TextOf(FieldOf(culprit, "cause")) == "transfer") {
     return Capitalised(
         fmt::format("{} moves its data more slowly than equal groups do: {} follows from it.", name, waiting));

@@ -54,6 +54,18 @@ void WriteLosses(const Json& rows, TextPage& page) {
   }
 }
 
+// Behind a slower one it saves nothing until that is mended.
+void WriteAfterOthers(const Json& rows, TextPage& page) {
+  for (const Json& row : rows) {
+    const Json& after = FieldOf(row, "saving_after_others_ratio");
+    if (!after.is_number()) continue;
+    page.Line(
+        fmt::format("{}: mending it alone saves nothing, because the others wait for somebody slower; once those "
+                    "named before it are mended, it saves {} of each step",
+                    WhoText(row), FormatPercent(after)));
+  }
+}
+
 // What stands behind the first of them, in a line.
 void WriteFirst(const Json& row, TextPage& page) {
   const Json& interval = ListOf(row, "confidence_interval_ns");
@@ -83,6 +95,7 @@ void StragglersSection(const Json& view, TextPage& page) {
   if (!view.is_array() || view.empty()) return;
   WriteFirst(view[0], page);
   WriteLosses(view, page);
+  WriteAfterOthers(view, page);
 }
 
 }  // namespace lockstep

@@ -92,6 +92,10 @@ std::string WorstText(const Json& culprit) {
 }
 
 std::string GainText(const Json& culprit) {
+  if (const Json& after = FieldOf(culprit, "saving_after_others_ratio"); after.is_number()) {
+    return fmt::format("none alone, because the others wait for somebody slower; {} of each step once those are mended",
+                       FormatPercent(after));
+  }
   const Json& interval = ListOf(culprit, "saving_interval_ratio");
   std::string text = FormatPercent(FieldOf(culprit, "saving_ratio"));
   if (interval.size() == 2) {

@@ -64,6 +64,8 @@ Json StragglerJson(const ViewInput& input, const Straggler& straggler) {
   json["p_adjusted"] = straggler.p_adjusted;
   AddSaving(straggler.what_if, json);
   json["saving_reason"] = TextOrNull(straggler.why_no_saving);
+  json["saving_after_others_ratio"] =
+      straggler.after_others ? Json(straggler.after_others->saving_ratio) : Json(nullptr);
   json["blamed_wait_ns"] = straggler.blame.wait_ns;
   json["blamed_critical_ns"] = straggler.blame.critical_ns;
   json["frontier"] = Name(straggler.frontier);

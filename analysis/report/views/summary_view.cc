@@ -67,6 +67,7 @@ void AddStatement(const Culprit& culprit, Json& json) {
   json["saving_reason"] = straggler != nullptr ? TextOrNull(straggler->why_no_saving) : Json(nullptr);
   json["saving_ratio"] = nullptr;
   json["saving_interval_ratio"] = nullptr;
+  json["saving_after_others_ratio"] = nullptr;
   if (culprit.open) {
     json["saving_reason"] = "a member of its groups has no record, and may have come later still";
     return;
@@ -76,6 +77,7 @@ void AddStatement(const Culprit& culprit, Json& json) {
   const double saving = saver->what_if->saving_ratio;
   const double half = SavingHalfWidth(*saver);
   json["saving_ratio"] = saving;
+  if (saver->after_others) json["saving_after_others_ratio"] = saver->after_others->saving_ratio;
   json["saving_interval_ratio"] = {saving - half, saving + half};
 }
 

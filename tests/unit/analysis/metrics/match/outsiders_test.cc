@@ -73,6 +73,18 @@ TEST(Outsiders, GroupsThatTakeEquallyLongHideNoWaiting) {
   EXPECT_EQ(TwoGroups(40, 44, false).Ask(), (std::vector<bool>{false, false}));
 }
 
+TEST(Outsiders, HowLongAGroupOfTwoHostsTakesIsMeasuredOnAlignedClocks) {
+  TwoGroups groups(40, 44, false);
+  groups.clock.SetDomain(3, DomainId{2});
+  groups.clock.SetDomainClock(DomainId{2},
+                              DomainClock{.component = 1, .knots = {ClockKnot{.offset_ns = 20'000 * kUs}}});
+  for (JoinedInstance& joined : groups.joins[1].instances) {
+    joined.instance.members[1].start_ns += 20'000 * kUs;
+    joined.instance.members[1].end_ns += 20'000 * kUs;
+  }
+  EXPECT_EQ(groups.Ask(), (std::vector<bool>{false, false}));
+}
+
 TEST(Outsiders, ARankInNoGroupThatRunsTheSameMayBeAMember) {
   TwoGroups groups(40, 40, true);
   groups.plans[1].membership = Membership::kUnknown;
