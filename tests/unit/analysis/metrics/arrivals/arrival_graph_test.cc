@@ -66,6 +66,32 @@ TEST(ArrivalGraph, NodesStandAtTheTimesOfTheirMatchedMembers) {
   EXPECT_GT(members, 100u);
 }
 
+// A clock that gains 100 us a second: the kernels of one graph were launched at once, whenever each of them began.
+TEST(ArrivalGraph, WhatWasLaunchedAtOneInstantStaysSoOnADriftingClock) {
+  RunBuilder builder;
+  RandomGrid(4).Tell(builder);
+  MatchedRun matched = Match(builder);
+  std::vector<InstanceRow>& rows = matched.built.instances.rows()[matched.ranks.ranks[3].source];
+  const int64_t launch_ns = rows.front().start_ns - 50'000;
+  for (InstanceRow& row : rows) {
+    row.launch_start_ns = launch_ns;
+    row.launch_end_ns = launch_ns + 10'000;
+  }
+  const int64_t second = 1'000'000'000;
+  matched.match.clock.SetDomainClock(
+      matched.match.clock.DomainOf(3),
+      DomainClock{
+          .knots = {ClockKnot{.t_ns = launch_ns}, ClockKnot{.t_ns = launch_ns + second, .offset_ns = 100'000}}});
+  InlineExecutor executor;
+  const auto graph =
+      LoadArrivalGraph(matched.built.run, matched.built.instances, matched.ranks, matched.match, executor);
+  ASSERT_TRUE(graph.ok());
+  for (const ArrivalNode& node : graph->ranks[3]) {
+    EXPECT_EQ(node.launch_start_ns, launch_ns);
+    EXPECT_EQ(node.launch_end_ns, launch_ns + 10'000);
+  }
+}
+
 TEST(ArrivalGraph, WaitsPointToEarlierInstancesOfTheOrder) {
   const GraphedRun run = MakeGraph(RandomGrid(3));
   const auto last_start = [&](uint32_t instance) {

@@ -49,9 +49,7 @@ TEST(Judge, OneLongPauseIsNoLatenessInMostUnits) {
   EXPECT_GE(JudgeCandidates(candidates)[5].p_adjusted, kStragglerAlpha);
 }
 
-// Who is selected of eight ranks of which rank 5 is late by 300 us of a step of 10 ms in 70 % of `units` steps.
-Selection Select(size_t units, const Costs& costs) {
-  const std::vector<Candidate> candidates = EightRanks(2, units, 0.7, 300'000);
+Selection Select(const std::vector<Candidate>& candidates, size_t units, const Costs& costs) {
   TestUnits steps;
   steps.are_steps = true;
   steps.unit_ns = 10'000'000;
@@ -60,6 +58,9 @@ Selection Select(size_t units, const Costs& costs) {
   std::vector<RankOwnTime> own(8);
   return SelectStragglers(candidates, JudgeCandidates(candidates), own, steps, costs);
 }
+
+// Who is selected of eight ranks of which rank 5 is late by 300 us of a step of 10 ms in 70 % of `units` steps.
+Selection Select(size_t units, const Costs& costs) { return Select(EightRanks(2, units, 0.7, 300'000), units, costs); }
 
 // On the critical path for `critical_ns` a step.
 Costs CostsOf(size_t units, int64_t critical_ns) {
@@ -81,6 +82,32 @@ TEST(SelectStragglers, WithoutASavingWhoHoldsNobodyUpIsNotFound) {
   Costs costs = CostsOf(100, 50'000);
   costs.saving = [](const Idealisation&) { return std::optional<WhatIf>(); };
   EXPECT_TRUE(Select(100, costs).found.empty());
+}
+
+TEST(SelectStragglers, AStageWhoseSavingIsNotKnownIsNotFoundByItsNature) {
+  Costs costs = CostsOf(100, 200'000);
+  costs.saving = [](const Idealisation&) { return std::optional<WhatIf>(); };
+  std::vector<Candidate> candidates = EightRanks(2, 100, 0.7, 300'000);
+  for (Candidate& candidate : candidates) candidate.scope = StragglerScope::kStage;
+  EXPECT_TRUE(Select(candidates, 100, costs).found.empty());
+}
+
+// Mending rank 5 saves 3 %, rank 6 alone nothing, and both 5 %.
+TEST(SelectStragglers, WhoIsBehindASlowerOneIsToldWhatItSavesAfterThatOne) {
+  std::vector<Candidate> candidates = EightRanks(2, 100, 0.7, 300'000);
+  candidates[6].series = candidates[5].series;
+  for (double& late : candidates[6].series) late *= 0.6;
+  Costs costs = CostsOf(100, 200'000);
+  costs.saving = [](const Idealisation& ideal) {
+    const double of_both = ideal.rank_indices.size() == 2 ? 0.05 : 0.03;
+    return std::optional(WhatIf{.saving_ratio = ideal.rank_indices == std::vector<int32_t>{6} ? 0.0001 : of_both});
+  };
+  const Selection selection = Select(candidates, 100, costs);
+  ASSERT_EQ(selection.found.size(), 2u);
+  EXPECT_DOUBLE_EQ(selection.found[0].what_if.value().saving_ratio, 0.03);
+  EXPECT_FALSE(selection.found[0].after_others);
+  EXPECT_DOUBLE_EQ(selection.found[1].what_if.value().saving_ratio, 0.0001);
+  EXPECT_NEAR(selection.found[1].after_others.value().saving_ratio, 0.02, 1e-9);
 }
 
 TEST(SelectStragglers, WithoutAReplayTooFewStepsAreTold) {

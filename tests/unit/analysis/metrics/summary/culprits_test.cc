@@ -75,6 +75,23 @@ TEST(NameCulprits, AFindingThatDurationsContradictIsNotSure) {
   EXPECT_EQ(Named(fixture, stragglers, nullptr).at(0).confidence, 0.5);
 }
 
+TEST(NameCulprits, WhoseWaitsAreShorterThanTheClocksTellIsNamedByASavingThatDurationsConfirm) {
+  FleetFixture fixture = ThreeRanks();
+  fixture.match.instances = {OthersWaitFor(0, 100)};
+  StragglerResult stragglers = Tested();
+  stragglers.stragglers = {Rank(2)};
+  stragglers.stragglers[0].frontier = FrontierAnswer::kAgrees;
+  const std::vector<Culprit> named = Named(fixture, stragglers, nullptr);
+  ASSERT_FALSE(named.empty());
+  EXPECT_EQ(named[0].member, 2U);
+  EXPECT_EQ(named[0].caused_wait_ns, 0);
+  EXPECT_FALSE(named[0].open);
+  for (const FrontierAnswer answer : {FrontierAnswer::kCannotTell, FrontierAnswer::kDisagrees}) {
+    stragglers.stragglers[0].frontier = answer;
+    for (const Culprit& it : Named(fixture, stragglers, nullptr)) EXPECT_NE(it.member, 2U);
+  }
+}
+
 TEST(NameCulprits, AStragglerIsNamedWithItsCauseAndTheBlameItOriginates) {
   FleetFixture fixture = ThreeRanks();
   fixture.match.instances = {OthersWaitFor(2, 100)};
@@ -241,11 +258,15 @@ TEST(AssumesAllRanks, OnlyWhereNobodyTellsTheSizeOfTheJob) {
   EXPECT_FALSE(AssumesAllRanks(fixture.Make()));
 }
 
-TEST(SavingHalfWidth, IsNeverBelowWhatReplaysAreTestedTo) {
+TEST(SavingHalfWidth, IsTheErrorOfReplaysHoweverSeldomTheStepsAreLate) {
   Straggler straggler = Rank(0);
-  EXPECT_GE(SavingHalfWidth(straggler), 0.002);
-  straggler.what_if = WhatIf{.saving_ratio = 0.004};
-  EXPECT_GE(SavingHalfWidth(straggler), 0.001);
+  const double half = SavingHalfWidth(straggler);
+  EXPECT_GT(half, 0.12 * straggler.what_if->saving_ratio);
+  EXPECT_LE(2 * half, 0.3 * straggler.what_if->saving_ratio + 0.005) << "narrow enough to act on";
+  straggler.confidence_ns = {0, 1'000};
+  EXPECT_EQ(SavingHalfWidth(straggler), half);
+  straggler.what_if.reset();
+  EXPECT_EQ(SavingHalfWidth(straggler), 0);
 }
 
 }  // namespace
