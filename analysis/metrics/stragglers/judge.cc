@@ -255,12 +255,18 @@ class Selector {
     return BootstrapMean(series, BlockLength(series.size(), it.n_eff)).first > 0;
   }
 
-  // A group that is a little late of which one member is very late: what it saves is that member's.
+  // What mending the group saves is what mending its latest member alone saves: that one is told instead.
   bool IsOneMembers(size_t group, const WhatIf& of_group) {
+    constexpr double kNearlyAll = 0.8;
     const std::optional<size_t> latest = LatestMember(group);
-    if (!latest || judgements_[*latest].mean_ns < 2 * judgements_[group].mean_ns) return false;
+    if (!latest) return false;
     const std::optional<WhatIf> alone = SavingOfOne(*latest);
-    return alone && of_group.saving_ratio - alone->saving_ratio < kMinSavingRatio;
+    if (!alone) return false;
+    if (judgements_[*latest].p_adjusted < kStragglerAlpha) {
+      return alone->saving_ratio >= kMinSavingRatio && alone->saving_ratio >= kNearlyAll * of_group.saving_ratio;
+    }
+    return judgements_[*latest].mean_ns >= 2 * judgements_[group].mean_ns &&
+           of_group.saving_ratio - alone->saving_ratio < kMinSavingRatio;
   }
 
   [[nodiscard]] bool IsMostlyOneMember(size_t group) const {

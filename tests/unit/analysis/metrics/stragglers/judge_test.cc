@@ -110,6 +110,33 @@ TEST(SelectStragglers, WhoIsBehindASlowerOneIsToldWhatItSavesAfterThatOne) {
   EXPECT_NEAR(selection.found[1].after_others.value().saving_ratio, 0.02, 1e-9);
 }
 
+// Ranks 4 and 5 share a host that looks late as rank 5 is.
+Selection SelectWithHost(double rank_5_saves, double host_saves) {
+  std::vector<Candidate> candidates = EightRanks(2, 100, 0.7, 300'000);
+  Candidate host = candidates[5];
+  host.scope = StragglerScope::kHost;
+  host.rank_indices = {4, 5};
+  for (double& late : host.series) late *= 0.9;
+  candidates.push_back(host);
+  Costs costs = CostsOf(100, 200'000);
+  costs.saving = [=](const Idealisation& ideal) {
+    return std::optional(WhatIf{.saving_ratio = ideal.rank_indices.size() == 2 ? host_saves : rank_5_saves});
+  };
+  return Select(candidates, 100, costs);
+}
+
+TEST(SelectStragglers, ARankThatSavesWhatItsHostDoesIsToldInsteadOfTheHost) {
+  const Selection selection = SelectWithHost(0.03, 0.031);
+  ASSERT_EQ(selection.found.size(), 1u);
+  EXPECT_EQ(selection.found[0].candidate, 5u);
+}
+
+TEST(SelectStragglers, AHostIsToldWhereMendingOneOfItsRanksDoesNotDoIt) {
+  const Selection selection = SelectWithHost(0.004, 0.03);
+  ASSERT_EQ(selection.found.size(), 1u);
+  EXPECT_EQ(selection.found[0].candidate, 8u);
+}
+
 TEST(SelectStragglers, WithoutAReplayTooFewStepsAreTold) {
   const Selection selection = Select(12, CostsOf(12, 200'000));
   EXPECT_TRUE(selection.found.empty());
