@@ -245,11 +245,13 @@ class Selector {
     if (what_if && what_if->saving_ratio >= kMinSavingRatio) selection_.undecided.push_back({i, *what_if});
   }
 
-  // Late in most units, or with more large delays than its fair part: one long pause alone gives a large mean, too.
+  // Late in most units, with more large delays than its fair part, or stalled more than once: one long pause alone
+  // gives a large mean, too.
   [[nodiscard]] bool LooksLate(size_t i) const {
     constexpr double kMostUnits = 0.65;
     constexpr double kSeldomAlpha = 0.005;
     const Judgement& it = judgements_[i];
+    if (Stalls(candidates_[i])) return true;
     if (it.late_share < kMostUnits && it.p_seldom > kSeldomAlpha) return false;
     const std::vector<double>& series = candidates_[i].series;
     return BootstrapMean(series, BlockLength(series.size(), it.n_eff)).first > 0;
@@ -350,6 +352,25 @@ class Selector {
     ideal.rank_indices.erase(std::unique(ideal.rank_indices.begin(), ideal.rank_indices.end()),
                              ideal.rank_indices.end());
     return ideal;
+  }
+
+  // Two units or more that are late far beyond all the others make up most of its lateness. Whether that is chance is
+  // not asked: in these units it stalled.
+  [[nodiscard]] static bool Stalls(const Candidate& candidate) {
+    constexpr double kFarBeyond = 8;  // robust standard deviations
+    constexpr double kMostOfLateness = 0.5;
+    const double usual = UpperMedian(candidate.series);
+    const double far = usual + kFarBeyond * RobustDeviation(candidate.series) + candidate.floor_ns;
+    double in_stalls = 0;
+    double in_all = 0;
+    size_t stalls = 0;
+    for (const double late : candidate.series) {
+      in_all += std::max(0.0, late);
+      if (late <= far) continue;
+      in_stalls += late;
+      ++stalls;
+    }
+    return stalls >= 2 && in_stalls >= kMostOfLateness * in_all;
   }
 
   // A group that is chosen already has the candidate among its members and is nearly as late as it is.

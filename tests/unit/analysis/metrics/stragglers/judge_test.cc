@@ -110,6 +110,20 @@ TEST(SelectStragglers, WhoIsBehindASlowerOneIsToldWhatItSavesAfterThatOne) {
   EXPECT_NEAR(selection.found[1].after_others.value().saving_ratio, 0.02, 1e-9);
 }
 
+// Too seldom to be told from chance, and a fact all the same.
+TEST(SelectStragglers, WhoStallsTwiceForLongLooksLateButOnceIsNotEnough) {
+  std::vector<Candidate> candidates = EightRanks(3, 100, 0, 0);
+  Costs costs = CostsOf(100, 200'000);
+  costs.saving = [](const Idealisation&) { return std::optional(WhatIf{.saving_ratio = 0.03}); };
+  candidates[5].series[40] = 30'000'000;
+  EXPECT_TRUE(Select(candidates, 100, costs).undecided.empty());
+  candidates[5].series[70] = 30'000'000;
+  const Selection selection = Select(candidates, 100, costs);
+  EXPECT_TRUE(selection.found.empty());
+  ASSERT_EQ(selection.undecided.size(), 1u);
+  EXPECT_EQ(selection.undecided[0].candidate, 5u);
+}
+
 // Ranks 4 and 5 share a host that looks late as rank 5 is.
 Selection SelectWithHost(double rank_5_saves, double host_saves) {
   std::vector<Candidate> candidates = EightRanks(2, 100, 0.7, 300'000);
