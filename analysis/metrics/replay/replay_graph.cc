@@ -23,9 +23,9 @@ void AddRanks(const ArrivalGraph& source, const MatchResult& match, Executor& ex
   graph.first.push_back(rows);
   graph.nodes = ReplayNodes(rows);
   std::vector<std::vector<ReplayJoin>> joins(source.ranks.size());
-  const std::vector<bool> bounding = BoundingCommunicators(source, match);
+  const std::vector<float> alone = SharesAlone(source, match);
   executor.ParallelFor(source.ranks.size(),
-                       [&](size_t r) { joins[r] = AddLine(source.ranks[r], match, bounding, r, graph); });
+                       [&](size_t r) { joins[r] = AddLine(source.ranks[r], match, alone, r, graph); });
   for (size_t r = 0; r < joins.size(); ++r) {
     const auto before = static_cast<int32_t>(graph.joins.size());
     for (size_t n = graph.first[r]; n < graph.first[r + 1]; ++n) graph.nodes[n].join_first += before;

@@ -71,14 +71,15 @@ class LastEnds {
  public:
   explicit LastEnds(const std::vector<ArrivalNode>& rows) : rows_(rows) {}
 
-  // Row that row k, which is next, started right after; -1: it started when the rank's work had come there.
-  int64_t Before(size_t k) {
+  // Row that row k, which is next, started right after; -1: it started when the rank's work had come there. `in_work`:
+  // the work goes on between the row before and this one, however short that is.
+  int64_t Before(size_t k, bool in_work) {
     const ArrivalNode& row = rows_[k];
     std::erase_if(last_, [&](size_t other) { return rows_[other].end_ns < row.start_ns - kStreamOrderNs; });
     int64_t found = -1;
     for (const size_t other : last_) {
       const ArrivalNode& before = rows_[other];
-      const bool in_order = before.stream == row.stream && !before.work.joined;  // else the work went on in between
+      const bool in_order = before.stream == row.stream && !(before.work.joined && in_work);
       if (before.end_ns > row.start_ns + kRecordScatterNs || !(row.work.stands || in_order)) continue;
       if (found < 0 || before.end_ns > rows_[static_cast<size_t>(found)].end_ns) found = static_cast<int64_t>(other);
     }
@@ -99,8 +100,16 @@ class LastEnds {
 // Builds the nodes of one rank, in order.
 class LineBuilder {
  public:
-  LineBuilder(const std::vector<ArrivalNode>& rows, const std::vector<bool>& bounds, int32_t first, size_t rank)
-      : rows_(rows), bounds_(bounds), first_(first), rank_(static_cast<int32_t>(rank)), parts_(rows), ends_(rows) {}
+  // `in_work`: rows of communicators that hardly ever run beside the rank's work, which goes on from one to the next.
+  LineBuilder(const std::vector<ArrivalNode>& rows, const std::vector<bool>& bounds, std::vector<bool> in_work,
+              int32_t first, size_t rank)
+      : rows_(rows),
+        bounds_(bounds),
+        in_work_(std::move(in_work)),
+        first_(first),
+        rank_(static_cast<int32_t>(rank)),
+        parts_(rows),
+        ends_(rows) {}
 
   ReplayNode Next(size_t k) {
     const ArrivalNode& row = rows_[k];
@@ -112,7 +121,7 @@ class LineBuilder {
     node.rank = rank_;
     node.follows = k > 0;
     node.runs_alone = RunsAlone(row);
-    if (const int64_t queued = ends_.Before(k); queued >= 0) node.queued = NodeOf(queued);
+    if (const int64_t queued = ends_.Before(k, in_work_[k]); queued >= 0) node.queued = NodeOf(queued);
     const int64_t previous = row.previous;
     if (previous >= 0 && rows_[static_cast<size_t>(previous)].end_ns <= row.start_ns) node.serial = NodeOf(previous);
     if (k == 0 || bounds_[k - 1]) BeginPiece(k);
@@ -177,6 +186,7 @@ class LineBuilder {
 
   const std::vector<ArrivalNode>& rows_;
   const std::vector<bool>& bounds_;
+  const std::vector<bool> in_work_;
   const int32_t first_;
   const int32_t rank_;
   PartsOfLine parts_;
@@ -190,20 +200,32 @@ class LineBuilder {
   std::vector<ReplayJoin> joins_;
 };
 
+constexpr float kMostlyAlone = 0.5F;
+constexpr float kNearlyAllAlone = 0.9F;
+
+// Whether a row's communicator has more than this share of its rows alone.
+std::vector<bool> RowsOfShare(const std::vector<ArrivalNode>& rows, const MatchResult& match,
+                              const std::vector<float>& alone, float share) {
+  std::vector<bool> out;
+  out.reserve(rows.size());
+  for (const ArrivalNode& row : rows) {
+    out.push_back(row.instance >= 0 && alone[match.instances[static_cast<size_t>(row.instance)].communicator] > share);
+  }
+  return out;
+}
+
 // Which rows bound pieces of own work. All of the last row's piece have to end somewhere.
 std::vector<bool> BoundsOf(const std::vector<ArrivalNode>& rows, const MatchResult& match,
-                           const std::vector<bool>& communicators) {
+                           const std::vector<float>& alone) {
   constexpr int64_t kOneIn =
       4;  // with fewer, a piece would be a good part of a step, and hide where in it work is late
-  std::vector<bool> bounds;
-  bounds.reserve(rows.size());
+  std::vector<bool> bounds = RowsOfShare(rows, match, alone, kMostlyAlone);
   int64_t collectives = 0;  // that bound
-  for (const ArrivalNode& row : rows) {
-    const MatchedInstance* const instance =
-        row.instance < 0 ? nullptr : &match.instances[static_cast<size_t>(row.instance)];
-    const bool pair = instance != nullptr && IsSendOrReceive(*instance);
-    bounds.push_back(pair || (instance != nullptr && communicators[instance->communicator]));
-    if (bounds.back() && !pair) ++collectives;
+  for (size_t k = 0; k < rows.size(); ++k) {
+    if (rows[k].instance < 0) continue;
+    const bool pair = IsSendOrReceive(match.instances[static_cast<size_t>(rows[k].instance)]);
+    if (bounds[k] && !pair) ++collectives;
+    if (pair) bounds[k] = true;
   }
   if (collectives * kOneIn < std::ssize(bounds)) return std::vector<bool>(rows.size(), true);
   for (size_t k = bounds.size(); k-- > 0 && !bounds[k];) bounds[k] = true;
@@ -214,7 +236,7 @@ std::vector<bool> BoundsOf(const std::vector<ArrivalNode>& rows, const MatchResu
 
 bool RunsAlone(const ArrivalNode& row) { return row.work.end_ns - row.work.start_ns <= kRecordScatterNs; }
 
-std::vector<bool> BoundingCommunicators(const ArrivalGraph& source, const MatchResult& match) {
+std::vector<float> SharesAlone(const ArrivalGraph& source, const MatchResult& match) {
   struct Count {
     int64_t rows = 0;
     int64_t alone = 0;
@@ -228,16 +250,19 @@ std::vector<bool> BoundingCommunicators(const ArrivalGraph& source, const MatchR
       if (RunsAlone(row)) ++count.alone;
     }
   }
-  std::vector<bool> bounding;
-  bounding.reserve(counts.size());
-  for (const Count& count : counts) bounding.push_back(count.alone * 2 > count.rows);
-  return bounding;
+  std::vector<float> shares;
+  shares.reserve(counts.size());
+  for (const Count& count : counts) {
+    shares.push_back(static_cast<float>(count.alone) / static_cast<float>(std::max<int64_t>(1, count.rows)));
+  }
+  return shares;
 }
 
 std::vector<ReplayJoin> AddLine(const std::vector<ArrivalNode>& rows, const MatchResult& match,
-                                const std::vector<bool>& bounding, size_t rank, ReplayGraph& graph) {
-  const std::vector<bool> bounds = BoundsOf(rows, match, bounding);
-  LineBuilder line(rows, bounds, static_cast<int32_t>(graph.first[rank]), rank);
+                                const std::vector<float>& alone, size_t rank, ReplayGraph& graph) {
+  const std::vector<bool> bounds = BoundsOf(rows, match, alone);
+  LineBuilder line(rows, bounds, RowsOfShare(rows, match, alone, kNearlyAllAlone),
+                   static_cast<int32_t>(graph.first[rank]), rank);
   for (size_t k = 0; k < rows.size(); ++k) graph.nodes.Make(graph.first[rank] + k, line.Next(k));
   return line.TakeJoins();
 }

@@ -21,12 +21,12 @@ inline constexpr int64_t kLeastWorkNs = 15'000;  // an unexplained stretch longe
 // Whether the rank did nothing else while this row ran.
 [[nodiscard]] bool RunsAlone(const ArrivalNode& row);
 
-// By communicator: whether its rows mostly run alone, and so bound pieces.
-[[nodiscard]] std::vector<bool> BoundingCommunicators(const ArrivalGraph& source, const MatchResult& match);
+// By communicator: the share of its rows that run alone. Those of more than half bound pieces.
+[[nodiscard]] std::vector<float> SharesAlone(const ArrivalGraph& source, const MatchResult& match);
 
 // Makes the nodes of a rank. Looks at and writes those alone; returns its joins, by node in order of start, each node's
 // in order of their ends. ReplayNode::join_first counts from the rank's first.
 [[nodiscard]] std::vector<ReplayJoin> AddLine(const std::vector<ArrivalNode>& rows, const MatchResult& match,
-                                              const std::vector<bool>& bounding, size_t rank, ReplayGraph& graph);
+                                              const std::vector<float>& alone, size_t rank, ReplayGraph& graph);
 
 }  // namespace lockstep

@@ -1,6 +1,9 @@
 // stragglers[].
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "analysis/report/json.h"
 #include "analysis/report/text/text_sections.h"
 #include "analysis/report/text/text_units.h"
@@ -66,16 +69,20 @@ void WriteAfterOthers(const Json& rows, TextPage& page) {
   }
 }
 
+std::string ChanceText(double p) {
+  if (p < 1e-6) return "less than one of a million such runs";
+  return fmt::format("at most one of {:.0f} such runs", std::floor(1 / std::min(p, 1.0)));
+}
+
 // What stands behind the first of them, in a line.
 void WriteFirst(const Json& row, TextPage& page) {
   const Json& interval = ListOf(row, "confidence_interval_ns");
   const Json& p = FieldOf(row, "p_adjusted");
   if (interval.size() != 2 || !p.is_number()) return;
-  page.Line(
-      fmt::format("{}: between {} and {} a step (95 %), by chance in fewer than {:.2g} of such runs; its {} steps "
-                  "are worth {:.1f} independent ones",
-                  WhoText(row), FormatTime(interval[0]), FormatTime(interval[1]), RealOf(p).value_or(1),
-                  PlainText(FieldOf(row, "steps")), RealOf(FieldOf(row, "n_eff")).value_or(0)));
+  page.Line(fmt::format(
+      "{}: between {} and {} a step (95 %), by chance in {}; its {} steps are worth {:.1f} independent ones",
+      WhoText(row), FormatTime(interval[0]), FormatTime(interval[1]), ChanceText(RealOf(p).value_or(1)),
+      PlainText(FieldOf(row, "steps")), RealOf(FieldOf(row, "n_eff")).value_or(0)));
 }
 
 }  // namespace

@@ -31,6 +31,11 @@ class RankRows {
     if (communicator == kBeside) covers_.back().push_back({0, node.end_ns - node.start_ns});
   }
 
+  // The work ends half through the last one.
+  void Uncover() {
+    if (!covers_.back().empty()) covers_.back().back().second /= 2;
+  }
+
   ReplayGraph Line() {
     match_.communicators.resize(2);
     SetWork(covers_, rows_);
@@ -39,7 +44,7 @@ class RankRows {
     graph.nodes = ReplayNodes(rows_.size());
     ArrivalGraph source;
     source.ranks = {rows_};
-    graph.joins = AddLine(rows_, match_, BoundingCommunicators(source, match_), 0, graph);
+    graph.joins = AddLine(rows_, match_, SharesAlone(source, match_), 0, graph);
     return graph;
   }
   [[nodiscard]] int64_t Work() const { return rows_.back().work.start_ns; }
@@ -122,6 +127,20 @@ TEST(ReplayLine, AStartRightAfterAnEndOnItsStreamIsQueued) {
   std::vector<int32_t> queued;
   for (int32_t n = 0; n < 4; ++n) queued.push_back(graph.node(n).queued);
   EXPECT_THAT(queued, ElementsAre(-1, 0, 1, -1));
+}
+
+// Gradients that leave one after the other: that the work ended before does not make it the cause of the next start.
+TEST(ReplayLine, AStartRightAfterAnEndThatTheWorkAwaitedIsQueuedWhereTheKindRunsBesideWork) {
+  const auto queued_of_last = [](uint32_t communicator) {
+    RankRows rows;
+    for (int64_t i = 0; i < 3; ++i) rows.Add(communicator, 2, 1'000 * i, 1'000 * i + 100);
+    rows.Add(communicator, 2, 3'000, 3'100);
+    rows.Uncover();
+    rows.Add(communicator, 2, 3'101, 3'200);
+    return rows.Line().node(4).queued;
+  };
+  EXPECT_EQ(queued_of_last(kBeside), 3);
+  EXPECT_EQ(queued_of_last(kAlone), -1);
 }
 
 }  // namespace
