@@ -242,7 +242,13 @@ class Selector {
       return;
     }
     const std::optional<WhatIf> what_if = HoldsFound(i) ? SavingAfterOthers(i) : SavingOfOne(i);
-    if (what_if && what_if->saving_ratio >= kMinSavingRatio) selection_.undecided.push_back({i, *what_if});
+    if (!what_if || what_if->saving_ratio < kMinSavingRatio || IsOneMembers(i, *what_if)) return;
+    selection_.undecided.push_back({i, *what_if});
+  }
+
+  // Beyond chance; or, where its group is not, as one that looks late.
+  [[nodiscard]] bool IsToldItself(size_t i, bool group_is_certain) const {
+    return judgements_[i].p_adjusted < kStragglerAlpha || (!group_is_certain && Promising(i) && LooksLate(i));
   }
 
   // Late in most units, with more large delays than its fair part, or stalled more than once: one long pause alone
@@ -264,7 +270,7 @@ class Selector {
     if (!latest) return false;
     const std::optional<WhatIf> alone = SavingOfOne(*latest);
     if (!alone) return false;
-    if (judgements_[*latest].p_adjusted < kStragglerAlpha) {
+    if (IsToldItself(*latest, judgements_[group].p_adjusted < kStragglerAlpha)) {
       return alone->saving_ratio >= kMinSavingRatio && alone->saving_ratio >= kNearlyAll * of_group.saving_ratio;
     }
     return judgements_[*latest].mean_ns >= 2 * judgements_[group].mean_ns &&

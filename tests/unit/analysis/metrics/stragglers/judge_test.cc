@@ -125,18 +125,25 @@ TEST(SelectStragglers, WhoStallsTwiceForLongLooksLateButOnceIsNotEnough) {
 }
 
 // Ranks 4 and 5 share a host that looks late as rank 5 is.
-Selection SelectWithHost(double rank_5_saves, double host_saves) {
-  std::vector<Candidate> candidates = EightRanks(2, 100, 0.7, 300'000);
+Selection SelectWithHost(double rank_5_saves, double host_saves, size_t units = 100) {
+  std::vector<Candidate> candidates = EightRanks(2, units, 0.7, 300'000);
   Candidate host = candidates[5];
   host.scope = StragglerScope::kHost;
   host.rank_indices = {4, 5};
   for (double& late : host.series) late *= 0.9;
   candidates.push_back(host);
-  Costs costs = CostsOf(100, 200'000);
+  Costs costs = CostsOf(units, 200'000);
   costs.saving = [=](const Idealisation& ideal) {
     return std::optional(WhatIf{.saving_ratio = ideal.rank_indices.size() == 2 ? host_saves : rank_5_saves});
   };
-  return Select(candidates, 100, costs);
+  return Select(candidates, units, costs);
+}
+
+TEST(SelectStragglers, WithTooFewStepsTooARankIsToldInsteadOfItsHost) {
+  const Selection selection = SelectWithHost(0.03, 0.031, 12);
+  EXPECT_TRUE(selection.found.empty());
+  ASSERT_EQ(selection.undecided.size(), 1u);
+  EXPECT_EQ(selection.undecided[0].candidate, 5u);
 }
 
 TEST(SelectStragglers, ARankThatSavesWhatItsHostDoesIsToldInsteadOfTheHost) {
