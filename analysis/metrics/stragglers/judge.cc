@@ -246,9 +246,9 @@ class Selector {
     selection_.undecided.push_back({i, *what_if});
   }
 
-  // Beyond chance; or, where its group is not, as one that looks late.
-  [[nodiscard]] bool IsToldItself(size_t i, bool group_is_certain) const {
-    return judgements_[i].p_adjusted < kStragglerAlpha || (!group_is_certain && Promising(i) && LooksLate(i));
+  // Beyond chance, or as one that looks late.
+  [[nodiscard]] bool IsToldItself(size_t i) const {
+    return judgements_[i].p_adjusted < kStragglerAlpha || (Promising(i) && LooksLate(i));
   }
 
   // Late in most units, with more large delays than its fair part, or stalled more than once: one long pause alone
@@ -270,7 +270,7 @@ class Selector {
     if (!latest) return false;
     const std::optional<WhatIf> alone = SavingOfOne(*latest);
     if (!alone) return false;
-    if (IsToldItself(*latest, judgements_[group].p_adjusted < kStragglerAlpha)) {
+    if (IsToldItself(*latest)) {
       return alone->saving_ratio >= kMinSavingRatio && alone->saving_ratio >= kNearlyAll * of_group.saving_ratio;
     }
     return judgements_[*latest].mean_ns >= 2 * judgements_[group].mean_ns &&
