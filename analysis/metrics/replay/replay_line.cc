@@ -200,7 +200,9 @@ class LineBuilder {
   std::vector<ReplayJoin> joins_;
 };
 
-constexpr float kMostlyAlone = 0.5F;
+constexpr float kMostlyAlone = 0.5F;  // its rows bound pieces
+// The rank's work goes on between its rows. Gradients run beside the backward pass at first and alone at its end, so
+// that half of theirs may be alone too.
 constexpr float kNearlyAllAlone = 0.9F;
 
 // Whether a row's communicator has more than this share of its rows alone.

@@ -91,11 +91,12 @@ class ReplayPeers {
     }
 
    private:
-    // A peer that stalls says nothing of how long the work takes.
-    static constexpr int64_t kPeersToTellAStall = 3;
+    // A peer that stalls says nothing of how long the work takes, and would hide the stalls of others as noise. Far
+    // enough beyond the others that neither noise nor another speed of a device is taken for a stall.
+    static constexpr int64_t kPeersToTellAStall = 3;  // two others show how much they differ
     static constexpr double kStallTimes = 2;
     static constexpr double kStallDeviations = 8;
-    static constexpr double kStallNs = 1'000;
+    static constexpr double kStallNs = 1'000;  // resolution of the records
 
     [[nodiscard]] PeerLevel All() const {
       const auto n = static_cast<double>(count);

@@ -1,14 +1,10 @@
-// The verdict on each candidate: is it late in more steps than chance explains, and in which order are candidates
-// explained by each other. Pure.
+// The verdict on each candidate: is it late in more steps than chance explains. Pure.
 #pragma once
 
-#include <functional>
-#include <optional>
+#include <cstddef>
 #include <vector>
 
-#include "analysis/metrics/replay/replay.h"
 #include "analysis/metrics/stragglers/candidates.h"
-#include "analysis/metrics/stragglers/replayed_part.h"
 
 namespace lockstep {
 
@@ -35,30 +31,5 @@ inline constexpr double kStepMargin = 1.4;
 // What a series is worth is itself estimated: units told as enough leave this much room.
 inline constexpr double kWorthMargin = 1.25;
 [[nodiscard]] std::vector<Judgement> JudgeCandidates(const std::vector<Candidate>& candidates);
-
-// What decides whether a late candidate costs enough to be told.
-struct Costs {
-  std::function<std::optional<WhatIf>(const Idealisation&)> saving;  // empty: the replay does not reproduce the run
-  std::function<int64_t(const Candidate&)> critical_ns;              // blamed on it on the critical path, whole run
-  ReplayedPart replayed;                                             // what `saving` is of
-};
-
-struct Selected {
-  size_t candidate = 0;
-  std::optional<WhatIf> what_if;  // null: the replay cannot tell
-  bool shown = true;              // by the replayed part
-  // What it saves once those selected before it are mended; only where it saves nothing alone.
-  std::optional<WhatIf> after_others = std::nullopt;
-};
-
-struct Selection {
-  std::vector<Selected> found;
-  std::vector<Selected> undecided;  // worth fixing, but its steps do not decide it
-};
-
-// Groups before their members: what a group explains is not told again of the members.
-[[nodiscard]] Selection SelectStragglers(const std::vector<Candidate>& candidates,
-                                         const std::vector<Judgement>& judgements, const std::vector<RankOwnTime>& own,
-                                         const TestUnits& units, const Costs& costs);
 
 }  // namespace lockstep

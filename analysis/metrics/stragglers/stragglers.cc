@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "analysis/metrics/stragglers/recurrence.h"
+#include "analysis/metrics/stragglers/selection.h"
 #include "analysis/metrics/stragglers/series_bootstrap.h"
 #include "analysis/metrics/stragglers/tested_lateness.h"
 

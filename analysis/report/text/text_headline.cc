@@ -198,8 +198,8 @@ std::string CulpritText(const Json& report, const Json& culprit, bool after_ques
   const std::string name = NameOfCulprit(culprit);
   if (RealOf(caused).value_or(0) <= 0) {
     return Capitalised(
-        fmt::format("{} makes each step {} longer. The clocks are not known exactly enough to say how "
-                    "long each of the others waits for it.",
+        fmt::format("{} holds the others up: each step would be {} shorter if it were as fast as they are. "
+                    "How long each of them waits is less than the clocks can tell.",
                     name, FormatPercent(FieldOf(culprit, "saving_ratio"))));
   }
   if (TextOf(FieldOf(culprit, "cause")) == "transfer") {

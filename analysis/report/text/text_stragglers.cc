@@ -69,9 +69,10 @@ void WriteAfterOthers(const Json& rows, TextPage& page) {
   }
 }
 
+// Of how many runs without a straggler one looks like this.
 std::string ChanceText(double p) {
-  if (p < 1e-6) return "less than one of a million such runs";
-  return fmt::format("at most one of {:.0f} such runs", std::floor(1 / std::min(p, 1.0)));
+  if (p < 1e-6) return "fewer than one in a million such runs";
+  return fmt::format("at most one in {:.0f} such runs", std::floor(1 / std::min(p, 1.0)));
 }
 
 // What stands behind the first of them, in a line.

@@ -2,29 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <random>
-
 #include "analysis/metrics/stragglers/stragglers.h"
+#include "tests/unit/analysis/metrics/stragglers/eight_ranks.h"
 
 namespace lockstep {
 namespace {
-
-// Eight ranks of one family with noise of 10 us; rank 5 is late by `late_ns` in `share` of the units.
-std::vector<Candidate> EightRanks(uint64_t seed, size_t units, double share, double late_ns) {
-  std::mt19937_64 random(seed);
-  std::normal_distribution<double> noise(0, 10'000);
-  std::bernoulli_distribution late(share);
-  std::vector<Candidate> candidates(8);
-  for (size_t rank = 0; rank < candidates.size(); ++rank) {
-    candidates[rank].id = std::to_string(rank);
-    candidates[rank].rank_indices = {static_cast<int32_t>(rank)};
-    candidates[rank].floor_ns = 12'000;
-    for (size_t unit = 0; unit < units; ++unit) {
-      candidates[rank].Add(unit, noise(random) + (rank == 5 && late(random) ? late_ns : 0));
-    }
-  }
-  return candidates;
-}
 
 TEST(Judge, WhoIsLateByMuchInHalfOfTheUnitsIsSignificant) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
@@ -47,141 +29,6 @@ TEST(Judge, OneLongPauseIsNoLatenessInMostUnits) {
   std::vector<Candidate> candidates = EightRanks(3, 100, 0, 0);
   candidates[5].series[40] = 50'000'000;
   EXPECT_GE(JudgeCandidates(candidates)[5].p_adjusted, kStragglerAlpha);
-}
-
-Selection Select(const std::vector<Candidate>& candidates, size_t units, const Costs& costs) {
-  TestUnits steps;
-  steps.are_steps = true;
-  steps.unit_ns = 10'000'000;
-  steps.count = units;
-  for (size_t unit = 0; unit < units; ++unit) steps.start_ns.push_back(static_cast<int64_t>(unit) * steps.unit_ns);
-  std::vector<RankOwnTime> own(8);
-  return SelectStragglers(candidates, JudgeCandidates(candidates), own, steps, costs);
-}
-
-// Who is selected of eight ranks of which rank 5 is late by 300 us of a step of 10 ms in 70 % of `units` steps.
-Selection Select(size_t units, const Costs& costs) { return Select(EightRanks(2, units, 0.7, 300'000), units, costs); }
-
-// On the critical path for `critical_ns` a step.
-Costs CostsOf(size_t units, int64_t critical_ns) {
-  Costs costs;
-  costs.critical_ns = [=](const Candidate&) { return static_cast<int64_t>(units) * critical_ns; };
-  return costs;
-}
-
-TEST(SelectStragglers, WhomNobodyCanBeComparedWithIsFoundWithoutASaving) {
-  Costs costs = CostsOf(100, 200'000);
-  costs.saving = [](const Idealisation&) { return std::optional<WhatIf>(); };
-  const Selection selection = Select(100, costs);
-  ASSERT_EQ(selection.found.size(), 1u);
-  EXPECT_EQ(selection.found[0].candidate, 5u);
-  EXPECT_FALSE(selection.found[0].what_if);
-}
-
-TEST(SelectStragglers, WithoutASavingWhoHoldsNobodyUpIsNotFound) {
-  Costs costs = CostsOf(100, 50'000);
-  costs.saving = [](const Idealisation&) { return std::optional<WhatIf>(); };
-  EXPECT_TRUE(Select(100, costs).found.empty());
-}
-
-TEST(SelectStragglers, AStageWhoseSavingIsNotKnownIsNotFoundByItsNature) {
-  Costs costs = CostsOf(100, 200'000);
-  costs.saving = [](const Idealisation&) { return std::optional<WhatIf>(); };
-  std::vector<Candidate> candidates = EightRanks(2, 100, 0.7, 300'000);
-  for (Candidate& candidate : candidates) candidate.scope = StragglerScope::kStage;
-  EXPECT_TRUE(Select(candidates, 100, costs).found.empty());
-}
-
-// Mending rank 5 saves 3 %, rank 6 alone nothing, and both 5 %.
-TEST(SelectStragglers, WhoIsBehindASlowerOneIsToldWhatItSavesAfterThatOne) {
-  std::vector<Candidate> candidates = EightRanks(2, 100, 0.7, 300'000);
-  candidates[6].series = candidates[5].series;
-  for (double& late : candidates[6].series) late *= 0.6;
-  Costs costs = CostsOf(100, 200'000);
-  costs.saving = [](const Idealisation& ideal) {
-    const double of_both = ideal.rank_indices.size() == 2 ? 0.05 : 0.03;
-    return std::optional(WhatIf{.saving_ratio = ideal.rank_indices == std::vector<int32_t>{6} ? 0.0001 : of_both});
-  };
-  const Selection selection = Select(candidates, 100, costs);
-  ASSERT_EQ(selection.found.size(), 2u);
-  EXPECT_DOUBLE_EQ(selection.found[0].what_if.value().saving_ratio, 0.03);
-  EXPECT_FALSE(selection.found[0].after_others);
-  EXPECT_DOUBLE_EQ(selection.found[1].what_if.value().saving_ratio, 0.0001);
-  EXPECT_NEAR(selection.found[1].after_others.value().saving_ratio, 0.02, 1e-9);
-}
-
-// Too seldom to be told from chance, and a fact all the same.
-TEST(SelectStragglers, WhoStallsTwiceForLongLooksLateButOnceIsNotEnough) {
-  std::vector<Candidate> candidates = EightRanks(3, 100, 0, 0);
-  Costs costs = CostsOf(100, 200'000);
-  costs.saving = [](const Idealisation&) { return std::optional(WhatIf{.saving_ratio = 0.03}); };
-  candidates[5].series[40] = 30'000'000;
-  EXPECT_TRUE(Select(candidates, 100, costs).undecided.empty());
-  candidates[5].series[70] = 30'000'000;
-  const Selection selection = Select(candidates, 100, costs);
-  EXPECT_TRUE(selection.found.empty());
-  ASSERT_EQ(selection.undecided.size(), 1u);
-  EXPECT_EQ(selection.undecided[0].candidate, 5u);
-}
-
-// Ranks 4 and 5 share a host that looks late as rank 5 is.
-Selection SelectWithHost(double rank_5_saves, double host_saves, size_t units = 100) {
-  std::vector<Candidate> candidates = EightRanks(2, units, 0.7, 300'000);
-  Candidate host = candidates[5];
-  host.scope = StragglerScope::kHost;
-  host.rank_indices = {4, 5};
-  for (double& late : host.series) late *= 0.9;
-  candidates.push_back(host);
-  Costs costs = CostsOf(units, 200'000);
-  costs.saving = [=](const Idealisation& ideal) {
-    return std::optional(WhatIf{.saving_ratio = ideal.rank_indices.size() == 2 ? host_saves : rank_5_saves});
-  };
-  return Select(candidates, units, costs);
-}
-
-TEST(SelectStragglers, WithTooFewStepsTooARankIsToldInsteadOfItsHost) {
-  const Selection selection = SelectWithHost(0.03, 0.031, 12);
-  EXPECT_TRUE(selection.found.empty());
-  ASSERT_EQ(selection.undecided.size(), 1u);
-  EXPECT_EQ(selection.undecided[0].candidate, 5u);
-}
-
-TEST(SelectStragglers, ARankThatSavesWhatItsHostDoesIsToldInsteadOfTheHost) {
-  const Selection selection = SelectWithHost(0.03, 0.031);
-  ASSERT_EQ(selection.found.size(), 1u);
-  EXPECT_EQ(selection.found[0].candidate, 5u);
-}
-
-TEST(SelectStragglers, AHostIsToldWhereMendingOneOfItsRanksDoesNotDoIt) {
-  const Selection selection = SelectWithHost(0.004, 0.03);
-  ASSERT_EQ(selection.found.size(), 1u);
-  EXPECT_EQ(selection.found[0].candidate, 8u);
-}
-
-TEST(SelectStragglers, WithoutAReplayTooFewStepsAreTold) {
-  const Selection selection = Select(12, CostsOf(12, 200'000));
-  EXPECT_TRUE(selection.found.empty());
-  ASSERT_EQ(selection.undecided.size(), 1u);
-  EXPECT_EQ(selection.undecided[0].candidate, 5u);
-}
-
-TEST(SelectStragglers, WhomTheReplayedPartDoesNotShowIsToldWithoutASaving) {
-  for (const size_t units : {12, 100}) {
-    Costs costs = CostsOf(units, 200'000);
-    costs.saving = [](const Idealisation&) { return std::optional<WhatIf>(WhatIf{}); };
-    EXPECT_TRUE(Select(units, costs).found.empty()) << "saves nothing";
-    EXPECT_TRUE(Select(units, costs).undecided.empty()) << "saves nothing";
-    const std::vector<Candidate> candidates = EightRanks(2, units, 0.7, 300'000);
-    const std::vector<RankOwnTime> own(8);
-    const std::vector<Candidate> nobody;
-    costs.replayed = ReplayedPart({own, candidates}, {own, nobody});
-    const Selection selection = Select(units, costs);
-    const std::vector<Selected>& told = units == 12 ? selection.undecided : selection.found;
-    ASSERT_EQ(told.size(), 1u) << units;
-    EXPECT_EQ(told[0].candidate, 5u);
-    EXPECT_FALSE(told[0].what_if);
-    EXPECT_FALSE(told[0].shown);
-  }
 }
 
 }  // namespace

@@ -1,0 +1,294 @@
+#include "analysis/metrics/stragglers/selection.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "analysis/metrics/stragglers/recurrence.h"
+#include "analysis/metrics/stragglers/series_bootstrap.h"
+#include "analysis/metrics/stragglers/series_statistics.h"
+#include "analysis/stats/order_statistic.h"
+
+namespace lockstep {
+namespace {
+
+constexpr int kMostWhatIfs = 48;
+
+bool IsGroup(const Candidate& candidate) {
+  return candidate.is_transfer() ? candidate.scope == StragglerScope::kRail : candidate.rank_indices.size() > 1;
+}
+
+class Selector {
+ public:
+  Selector(const std::vector<Candidate>& candidates, const std::vector<Judgement>& judgements,
+           const std::vector<RankOwnTime>& own, const TestUnits& units, const Costs& costs)
+      : candidates_(candidates), judgements_(judgements), own_(own), units_(units), costs_(costs) {
+    order_.resize(candidates.size());
+    std::iota(order_.begin(), order_.end(), size_t{0});
+    std::stable_sort(order_.begin(), order_.end(), [&](size_t a, size_t b) {
+      const bool group_a = IsGroup(candidates_[a]);
+      const bool group_b = IsGroup(candidates_[b]);
+      if (group_a != group_b) return group_a;
+      return judgements_[a].mean_ns > judgements_[b].mean_ns;
+    });
+  }
+
+  Selection Select() {
+    for (const size_t i : order_) {
+      if (Promising(i) && judgements_[i].p_adjusted < kStragglerAlpha) TryFound(i);
+    }
+    for (const size_t i : order_) {
+      if (Promising(i) && judgements_[i].p_adjusted >= kStragglerAlpha) TryUndecided(i);
+    }
+    return std::move(selection_);
+  }
+
+ private:
+  // What it costs at most is its excess; below the least saving nothing needs to be replayed.
+  [[nodiscard]] bool Promising(size_t i) const {
+    const double least = kMinSavingRatio * static_cast<double>(units_.unit_ns);
+    return judgements_[i].mean_ns >= least && judgements_[i].mean_ns > candidates_[i].floor_ns;
+  }
+
+  void TryFound(size_t i) {
+    if (IsExplained(i, selection_.found)) return;
+    std::optional<WhatIf> what_if = costs_.saving ? SavingOfOne(i) : std::nullopt;
+    if (!what_if) {
+      if (!IsStageByNature(i)) TryUntold(i);
+      return;
+    }
+    if (what_if->saving_ratio < kMinSavingRatio) {
+      const std::optional<WhatIf> burst = SavingOfBurst(i);
+      if (!burst || burst->saving_ratio < kMinSavingRatio) return TryAfterOthers(i, *what_if);
+      what_if = burst;
+    }
+    if (!IsOneMembers(i, *what_if)) selection_.found.push_back({i, *what_if});
+  }
+
+  void TryAfterOthers(size_t i, const WhatIf& alone) {
+    const std::optional<WhatIf> after = SavingAfterOthers(i);
+    if (!after || after->saving_ratio < kMinSavingRatio || IsOneMembers(i, *after)) return;
+    selection_.found.push_back({.candidate = i, .what_if = alone, .after_others = after});
+  }
+
+  // Where no saving can be told (no faithful replay, nobody who does the same elsewhere, too little in what is
+  // replayed).
+  void TryUntold(size_t i) {
+    if (CostsMuch(i)) selection_.found.push_back({i, std::nullopt, costs_.replayed.Shows(i)});
+  }
+
+  // Stages do different work, so that one always takes longest: that is nobody's fault, and only a stage whose mending
+  // is known to save something is told.
+  [[nodiscard]] bool IsStageByNature(size_t i) const {
+    return candidates_[i].scope == StragglerScope::kStage && costs_.saving != nullptr;
+  }
+
+  // Late by much, and the cause of as much waiting.
+  [[nodiscard]] bool CostsMuch(size_t i) const {
+    const double least = kMinUntoldRatio * static_cast<double>(units_.unit_ns);
+    if (judgements_[i].mean_ns < least) return false;
+    const double critical = static_cast<double>(costs_.critical_ns(candidates_[i])) / static_cast<double>(units_.count);
+    return critical >= least && !IsMostlyOneMember(i);
+  }
+
+  void TryUndecided(size_t i) {
+    if (judgements_[i].steps_needed >= kManySteps || !LooksLate(i)) return;
+    if (IsExplained(i, selection_.found) || IsExplained(i, selection_.undecided)) return;
+    const bool shown = costs_.replayed.Shows(i);
+    if (!costs_.saving || !shown) {
+      if (CostsMuch(i)) selection_.undecided.push_back({i, std::nullopt, shown});
+      return;
+    }
+    const std::optional<WhatIf> what_if = HoldsFound(i) ? SavingAfterOthers(i) : SavingOfOne(i);
+    if (!what_if || what_if->saving_ratio < kMinSavingRatio || IsOneMembers(i, *what_if)) return;
+    selection_.undecided.push_back({i, *what_if});
+  }
+
+  // Beyond chance, or as one that looks late.
+  [[nodiscard]] bool IsToldItself(size_t i) const {
+    return judgements_[i].p_adjusted < kStragglerAlpha || (Promising(i) && LooksLate(i));
+  }
+
+  // Late in most units, with more large delays than its fair part, or stalled more than once: one long pause alone
+  // gives a large mean, too.
+  [[nodiscard]] bool LooksLate(size_t i) const {
+    constexpr double kMostUnits = 0.65;
+    constexpr double kSeldomAlpha = 0.005;
+    const Judgement& it = judgements_[i];
+    if (Stalls(candidates_[i])) return true;
+    if (it.late_share < kMostUnits && it.p_seldom > kSeldomAlpha) return false;
+    const std::vector<double>& series = candidates_[i].series;
+    return BootstrapMean(series, BlockLength(series.size(), it.n_eff)).first > 0;
+  }
+
+  // What mending the group saves is what mending its latest member alone saves. That one is told instead, if it is told
+  // at all; else the group is dropped only where its member is far later and leaves nothing material to the others.
+  bool IsOneMembers(size_t group, const WhatIf& of_group) {
+    constexpr double kNearlyAll = 0.8;
+    const std::optional<size_t> latest = LatestMember(group);
+    if (!latest) return false;
+    const std::optional<WhatIf> alone = SavingOfOne(*latest);
+    if (!alone) return false;
+    if (IsToldItself(*latest)) {
+      return alone->saving_ratio >= kMinSavingRatio && alone->saving_ratio >= kNearlyAll * of_group.saving_ratio;
+    }
+    return judgements_[*latest].mean_ns >= 2 * judgements_[group].mean_ns &&
+           of_group.saving_ratio - alone->saving_ratio < kMinSavingRatio;
+  }
+
+  [[nodiscard]] bool IsMostlyOneMember(size_t group) const {
+    const std::optional<size_t> latest = LatestMember(group);
+    return latest && judgements_[*latest].mean_ns >= 2 * judgements_[group].mean_ns;
+  }
+
+  // Null for what is no group of ranks.
+  [[nodiscard]] std::optional<size_t> LatestMember(size_t group) const {
+    if (!IsGroup(candidates_[group]) || candidates_[group].is_transfer()) return std::nullopt;
+    std::optional<size_t> latest;
+    for (const size_t i : order_) {
+      const Candidate& it = candidates_[i];
+      if (it.scope != StragglerScope::kRank || it.is_transfer()) continue;
+      if (!Includes(candidates_[group].rank_indices, it.rank_indices)) continue;
+      if (!latest || judgements_[i].mean_ns > judgements_[*latest].mean_ns) latest = i;
+    }
+    return latest;
+  }
+
+  // One of its members is told already: a group is only worth what it saves besides.
+  [[nodiscard]] bool HoldsFound(size_t i) const {
+    return std::any_of(selection_.found.begin(), selection_.found.end(), [&](const Selected& it) {
+      return Includes(candidates_[i].rank_indices, candidates_[it.candidate].rank_indices);
+    });
+  }
+
+  [[nodiscard]] std::optional<WhatIf> Replayed(const Idealisation& ideal) {
+    if (what_ifs_++ >= kMostWhatIfs) return std::nullopt;
+    return costs_.saving(ideal);
+  }
+
+  std::optional<WhatIf> SavingOfOne(size_t i) {
+    Idealisation ideal;
+    if (candidates_[i].is_transfer()) {
+      ideal.communicators = candidates_[i].communicators;
+    } else {
+      ideal.rank_indices = candidates_[i].rank_indices;
+    }
+    return costs_.replayed.OfTheRun(i, Replayed(ideal));
+  }
+
+  // What happened for a while only is idealised in that while.
+  std::optional<WhatIf> SavingOfBurst(size_t i) {
+    const Candidate& candidate = candidates_[i];
+    const std::optional<Burst> burst = FindBurst(candidate.series, candidate.floor_ns);
+    if (!burst || candidate.is_transfer()) return WhatIf{};
+    Idealisation ideal;
+    ideal.rank_indices = candidate.rank_indices;
+    const size_t last = candidate.units[burst->last - 1] + 1;
+    ideal.time_ns = {units_.start_ns[candidate.units[burst->first]],
+                     last < units_.start_ns.size() ? units_.start_ns[last] : INT64_MAX};
+    return costs_.replayed.OfTheRun(i, Replayed(ideal));
+  }
+
+  // Behind a slower one it costs nothing until that is mended: what it saves then.
+  std::optional<WhatIf> SavingAfterOthers(size_t i) {
+    if (candidates_[i].is_transfer()) return std::nullopt;
+    Idealisation others;
+    for (const Selected& found : selection_.found) {
+      const std::vector<int32_t>& ranks = candidates_[found.candidate].rank_indices;
+      if (candidates_[found.candidate].is_transfer()) continue;
+      others.rank_indices.insert(others.rank_indices.end(), ranks.begin(), ranks.end());
+    }
+    if (others.rank_indices.empty()) return std::nullopt;
+    Idealisation all = others;
+    all.rank_indices.insert(all.rank_indices.end(), candidates_[i].rank_indices.begin(),
+                            candidates_[i].rank_indices.end());
+    const std::optional<WhatIf> without = Replayed(Normalised(others));
+    std::optional<WhatIf> with = Replayed(Normalised(all));
+    if (!without || !with) return std::nullopt;
+    with->saving_ns_per_step -= without->saving_ns_per_step;
+    with->saving_ratio -= without->saving_ratio;
+    with->bound_lo_ns_per_step = std::min<int64_t>(0, with->saving_ns_per_step);
+    with->bound_hi_ns_per_step = std::max<int64_t>(0, with->saving_ns_per_step);
+    return costs_.replayed.OfTheRun(i, with);
+  }
+
+  static Idealisation Normalised(Idealisation ideal) {
+    std::sort(ideal.rank_indices.begin(), ideal.rank_indices.end());
+    ideal.rank_indices.erase(std::unique(ideal.rank_indices.begin(), ideal.rank_indices.end()),
+                             ideal.rank_indices.end());
+    return ideal;
+  }
+
+  // Two units or more that are late far beyond all the others make up most of its lateness. Whether that is chance is
+  // not asked: in these units it stalled.
+  [[nodiscard]] static bool Stalls(const Candidate& candidate) {
+    constexpr double kFarBeyond = 8;  // robust standard deviations
+    constexpr double kMostOfLateness = 0.5;
+    const double usual = UpperMedian(candidate.series);
+    const double far = usual + kFarBeyond * RobustDeviation(candidate.series) + candidate.floor_ns;
+    double in_stalls = 0;
+    double in_all = 0;
+    size_t stalls = 0;
+    for (const double late : candidate.series) {
+      in_all += std::max(0.0, late);
+      if (late <= far) continue;
+      in_stalls += late;
+      ++stalls;
+    }
+    return stalls >= 2 && in_stalls >= kMostOfLateness * in_all;
+  }
+
+  // A group that is chosen already has the candidate among its members and is nearly as late as it is.
+  [[nodiscard]] bool IsExplained(size_t i, const std::vector<Selected>& chosen) const {
+    return std::any_of(chosen.begin(), chosen.end(), [&](const Selected& it) { return Explains(it.candidate, i); });
+  }
+
+  [[nodiscard]] bool Explains(size_t group, size_t i) const {
+    const Candidate& outer = candidates_[group];
+    const Candidate& inner = candidates_[i];
+    if (outer.is_transfer() != inner.is_transfer()) return false;
+    const bool inside = outer.is_transfer() ? Includes(outer.communicators, inner.communicators)
+                                            : Includes(outer.rank_indices, inner.rank_indices);
+    if (!inside) return false;
+    if (!MeasuredAgainstOutsiders(outer, inner)) return false;
+    const double left = judgements_[i].mean_ns - judgements_[group].mean_ns;
+    return left < std::max(inner.floor_ns, judgements_[group].mean_ns / 2);
+  }
+
+  // A rank is measured against its communicator; if all of that belongs to the group, its excess is besides the
+  // group's.
+  [[nodiscard]] bool MeasuredAgainstOutsiders(const Candidate& outer, const Candidate& inner) const {
+    if (inner.scope != StragglerScope::kRank) return true;
+    const int32_t communicator = own_[static_cast<size_t>(inner.rank_indices.front())].communicator;
+    for (size_t rank = 0; rank < own_.size(); ++rank) {
+      const bool mate = own_[rank].communicator == communicator;
+      if (mate &&
+          !std::binary_search(outer.rank_indices.begin(), outer.rank_indices.end(), static_cast<int32_t>(rank))) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  template <typename Value>
+  static bool Includes(const std::vector<Value>& outer, const std::vector<Value>& inner) {
+    return std::includes(outer.begin(), outer.end(), inner.begin(), inner.end());
+  }
+
+  const std::vector<Candidate>& candidates_;
+  const std::vector<Judgement>& judgements_;
+  const std::vector<RankOwnTime>& own_;
+  const TestUnits& units_;
+  const Costs& costs_;
+  std::vector<size_t> order_;
+  Selection selection_;
+  int what_ifs_ = 0;
+};
+
+}  // namespace
+
+Selection SelectStragglers(const std::vector<Candidate>& candidates, const std::vector<Judgement>& judgements,
+                           const std::vector<RankOwnTime>& own, const TestUnits& units, const Costs& costs) {
+  return Selector(candidates, judgements, own, units, costs).Select();
+}
+
+}  // namespace lockstep

@@ -1,0 +1,42 @@
+// Which of the judged candidates are told: those that cost enough, each by the narrowest scope whose mending saves what
+// can be saved. Pure.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "analysis/metrics/replay/replay.h"
+#include "analysis/metrics/stragglers/candidates.h"
+#include "analysis/metrics/stragglers/judge.h"
+#include "analysis/metrics/stragglers/replayed_part.h"
+
+namespace lockstep {
+
+// What decides whether a late candidate costs enough to be told.
+struct Costs {
+  std::function<std::optional<WhatIf>(const Idealisation&)> saving;  // empty: the replay does not reproduce the run
+  std::function<int64_t(const Candidate&)> critical_ns;              // blamed on it on the critical path, whole run
+  ReplayedPart replayed;                                             // what `saving` is of
+};
+
+struct Selected {
+  size_t candidate = 0;
+  std::optional<WhatIf> what_if;  // null: the replay cannot tell
+  bool shown = true;              // by the replayed part
+  // What it saves once those selected before it are mended; only where it saves nothing alone.
+  std::optional<WhatIf> after_others = std::nullopt;
+};
+
+struct Selection {
+  std::vector<Selected> found;
+  std::vector<Selected> undecided;  // worth fixing, but its steps do not decide it
+};
+
+// Groups before their members: what a group explains is not told again of the members.
+[[nodiscard]] Selection SelectStragglers(const std::vector<Candidate>& candidates,
+                                         const std::vector<Judgement>& judgements, const std::vector<RankOwnTime>& own,
+                                         const TestUnits& units, const Costs& costs);
+
+}  // namespace lockstep
