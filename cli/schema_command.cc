@@ -1,13 +1,17 @@
 #include "cli/schema_command.h"
 
+#include <memory>
+
 #include "analysis/report/report.h"
 #include "cli/report_output.h"
 
 namespace lockstep {
 
-std::function<int()> AddSchemaCommand(CLI::App& /*verb*/) {
-  return [] {
-    const absl::Status written = WriteText(ReportSchema(), "");
+std::function<int()> AddSchemaCommand(CLI::App& verb) {
+  const auto reference = std::make_shared<bool>(false);
+  verb.add_flag("--reference", *reference, "print every field with its type and meaning as Markdown instead");
+  return [reference] {
+    const absl::Status written = WriteText(*reference ? ReportReference() : ReportSchema(), "");
     return written.ok() ? kExitDone : Complain(written, kExitNoInput);
   };
 }

@@ -3,9 +3,9 @@
 //
 // Kept are the sums over all settled chapters (run_chapters.h), what the matching knows of the run, and the rows that
 // are of no chapter yet. An answer copies the sums, takes the rest of the rows as one more chapter or a few, and is
-// made from the copy: it holds all that is stored, and says of it what METRICS.md says of runs in chapters. Kept state
-// rests on the sources, their ranks and what was stored of them: where a snapshot is no continuation of the one before,
-// all begins anew. Pure. Not thread safe.
+// made from the copy: it holds all that is stored, and says of it what docs/algorithms/runs.md says of runs in
+// chapters. Kept state rests on the sources, their ranks and what was stored of them: where a snapshot is no
+// continuation of the one before, all begins anew. Pure. Not thread safe.
 #pragma once
 
 #include <absl/status/status.h>

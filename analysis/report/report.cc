@@ -8,6 +8,7 @@
 #include "analysis/base/status_macros.h"
 #include "analysis/report/analysis_steps.h"
 #include "analysis/report/report_document.h"
+#include "analysis/report/rows/document.h"
 #include "analysis/report/views/selection_notices.h"
 
 namespace lockstep {
@@ -43,10 +44,14 @@ auto Analyse(const RunData& run, InstanceSource& instances, const AnalysisOption
 }  // namespace
 
 const std::vector<std::string>& AllViews() {
-  static const std::vector<std::string> views = {"summary",     "ranks", "quality",  "kernels",    "families",
-                                                 "collectives", "skew",  "overlap",  "imbalance",  "tails",
-                                                 "idle",        "host",  "launches", "nvtx",       "memory",
-                                                 "steps",       "pace",  "clock",    "stragglers", "findings"};
+  static const std::vector<std::string> views = [] {
+    std::vector<std::string> names;
+    for (const report::Field& field : report::Document::Fields().fields()) {
+      // What may be left out are the views; `allocation` comes with `memory`.
+      if (field.left_out_if_null && field.name != "allocation") names.emplace_back(field.name);
+    }
+    return names;
+  }();
   return views;
 }
 

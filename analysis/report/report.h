@@ -48,6 +48,7 @@ struct TextOptions {
   int width = 100;
   int64_t max_rows = 20;  // rows a table
 };
+// The document's text for people; what another process wrote otherwise than this one would is left out.
 [[nodiscard]] std::string RenderText(const Json& report, const TextOptions& options);
 
 // One view. kInvalidArgument when the report holds none or several list views.
@@ -55,5 +56,8 @@ struct TextOptions {
 
 // JSON Schema (draft 2020-12) of the report.
 [[nodiscard]] std::string ReportSchema();
+
+// Every field with its type and meaning, as Markdown.
+[[nodiscard]] std::string ReportReference();
 
 }  // namespace lockstep

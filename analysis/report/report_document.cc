@@ -1,6 +1,7 @@
 #include "analysis/report/report_document.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <iterator>
 #include <set>
@@ -10,127 +11,139 @@
 #include "analysis/base/status_macros.h"
 #include "analysis/report/json.h"
 #include "analysis/report/list_options.h"
+#include "analysis/report/rows/document.h"
 #include "analysis/report/shared_parts.h"
-#include "analysis/report/views/clock_view.h"
-#include "analysis/report/views/collectives_view.h"
 #include "analysis/report/views/empty_views.h"
-#include "analysis/report/views/findings_view.h"
-#include "analysis/report/views/host_views.h"
-#include "analysis/report/views/imbalance_view.h"
-#include "analysis/report/views/kernels_view.h"
-#include "analysis/report/views/memory_view.h"
-#include "analysis/report/views/overlap_view.h"
-#include "analysis/report/views/quality_view.h"
-#include "analysis/report/views/rank_views.h"
-#include "analysis/report/views/ranks_view.h"
 #include "analysis/report/views/run_object.h"
 #include "analysis/report/views/selection_notices.h"
-#include "analysis/report/views/skew_view.h"
-#include "analysis/report/views/step_views.h"
-#include "analysis/report/views/stragglers_view.h"
-#include "analysis/report/views/summary_view.h"
-#include "analysis/report/views/tails_view.h"
+#include "analysis/report/views/views.h"
 
 namespace lockstep {
 namespace {
-
-constexpr std::string_view kSchema = "lockstep.report/1";
 
 bool Asked(const AnalysisOptions& options, std::string_view view) {
   return std::any_of(options.views.begin(), options.views.end(),
                      [&](const std::string& asked) { return asked == view || asked == "all"; });
 }
 
-// Builds one view; what it has to tell goes to the notices of the input.
-class ViewBuilder {
- public:
-  ViewBuilder(const ViewInput& input, const SharedParts& parts) : input_(input), parts_(parts) {}
-
-  absl::StatusOr<Json> Build(std::string_view view) {
-    if (view == "summary") return Summary();
-    if (view == "ranks") return RanksView(input_.context);
-    if (view == "quality") return QualityView(input_, parts_.QualityOf());
-    if (view == "kernels") return KernelsView(input_);
-    if (view == "families") return FamiliesView(input_);
-    if (view == "collectives") return CollectivesView(input_.context, parts_.Collectives());
-    if (view == "skew") return SkewView(input_.context, parts_.Skew(), parts_.Listed());
-    if (view == "overlap") return OverlapView(input_);
-    if (view == "imbalance") return BuildImbalance();
-    if (view == "tails") return TailsView(input_, parts_.Tails());
-    if (view == "stragglers") return StragglersView(input_, parts_.Causes().stragglers);
-    if (view == "findings") return Findings();
-    return BuildPlain(view);
-  }
-
- private:
-  absl::StatusOr<Json> BuildPlain(std::string_view view) {
-    if (view == "idle") return IdleView(input_);
-    if (view == "host") return HostView(input_);
-    if (view == "launches") return LaunchesView(input_);
-    if (view == "nvtx") return NvtxView(input_);
-    if (view == "memory") return MemoryView(input_);
-    if (view == "steps") return StepsView(input_);
-    if (view == "pace") return PaceView(input_);
-    LOCKSTEP_CHECK(view == "clock");  // CheckOptions let nothing else through
-    return ClockView(input_);
-  }
-
-  Json Summary() {
-    const CrossRank& causes = parts_.Causes();
-    return SummaryView(input_, {parts_.ImbalanceOf(), parts_.QualityOf(), parts_.Tails(), parts_.Collectives(),
-                                parts_.Late(), &causes.stragglers, &causes.blame});
-  }
-
-  absl::StatusOr<Json> Findings() {
-    LOCKSTEP_ASSIGN_OR_RETURN(const KernelSummary kernels,
-                              ComputeKernels(input_.fleet, GroupBy::kShape, StepFigures::kDistributions));
-    return FindingsView(input_, ComputeFindings({input_.fleet, input_.measures, kernels, parts_.QualityOf(),
-                                                 parts_.Causes().stragglers}));
-  }
-
-  Json BuildImbalance() {
-    const Replay& replay = *parts_.Causes().sample->replay;
-    Imbalance imbalance = parts_.ImbalanceOf();
-    const int64_t measured_ns = replay.base().measured_ns;
-    const auto ideal_ns = ZeroTransferNs(replay);
-    if (ideal_ns && measured_ns > 0 && !JudgedOnMore(input_.fleet)) {
-      SetIdealTime(static_cast<double>(*ideal_ns) / static_cast<double>(measured_ns), imbalance.efficiency);
-    }
-    return ImbalanceView(input_, imbalance);
-  }
-
-  const ViewInput& input_;
-  const SharedParts& parts_;
+// What a view is built from, and where it goes. What it has to tell goes to the notices of the input.
+struct ViewSite {
+  const ViewInput& input;
+  const SharedParts& parts;
+  report::Document& document;
 };
 
-// A view as it stands in the document; memory comes with the allocations.
-absl::StatusOr<Json> BuildView(const ViewInput& input, const SharedParts& parts, const std::string& view) {
-  Json part = Json::object();
-  LOCKSTEP_ASSIGN_OR_RETURN(part[view], ViewBuilder(input, parts).Build(view));
-  if (view == "memory") part["allocation"] = AllocationView(input);
-  NotifyOfEmptyViews(input, part);
-  return part;
+template <typename Rows>
+absl::Status Put(absl::StatusOr<Rows> rows, std::optional<Rows>& place) {
+  LOCKSTEP_RETURN_IF_ERROR(rows.status());
+  place = *std::move(rows);
+  return absl::OkStatus();
+}
+
+absl::Status BuildSummary(const ViewSite& at) {
+  const CrossRank& causes = at.parts.Causes();
+  at.document.summary =
+      SummaryView(at.input, {at.parts.ImbalanceOf(), at.parts.QualityOf(), at.parts.Tails(), at.parts.Collectives(),
+                             at.parts.Late(), &causes.stragglers, &causes.blame});
+  return absl::OkStatus();
+}
+
+absl::Status BuildFindings(const ViewSite& at) {
+  LOCKSTEP_ASSIGN_OR_RETURN(const KernelSummary kernels,
+                            ComputeKernels(at.input.fleet, GroupBy::kShape, StepFigures::kDistributions));
+  at.document.findings = FindingsView(at.input, ComputeFindings({at.input.fleet, at.input.measures, kernels,
+                                                                 at.parts.QualityOf(), at.parts.Causes().stragglers}));
+  return absl::OkStatus();
+}
+
+absl::Status BuildImbalance(const ViewSite& at) {
+  const Replay& replay = *at.parts.Causes().sample->replay;
+  Imbalance imbalance = at.parts.ImbalanceOf();
+  const int64_t measured_ns = replay.base().measured_ns;
+  const auto ideal_ns = ZeroTransferNs(replay);
+  if (ideal_ns && measured_ns > 0 && !JudgedOnMore(at.input.fleet)) {
+    SetIdealTime(static_cast<double>(*ideal_ns) / static_cast<double>(measured_ns), imbalance.efficiency);
+  }
+  at.document.imbalance = ImbalanceView(at.input, imbalance);
+  return absl::OkStatus();
+}
+
+absl::Status BuildMemory(const ViewSite& at) {
+  at.document.memory = MemoryView(at.input);
+  at.document.allocation = AllocationView(at.input);
+  return absl::OkStatus();
+}
+
+struct ViewBuilder {
+  std::string_view view;
+  absl::Status (*build)(const ViewSite& at);
+};
+
+// A view that cannot fail.
+template <auto kBuild>
+absl::Status Always(const ViewSite& at) {
+  kBuild(at);
+  return absl::OkStatus();
+}
+
+constexpr auto kBuilders = std::to_array<ViewBuilder>({
+    {"summary", BuildSummary},
+    {"ranks", Always<[](const ViewSite& at) { at.document.ranks = RanksView(at.input.context); }>},
+    {"quality", Always<[](const ViewSite& at) { at.document.quality = QualityView(at.input, at.parts.QualityOf()); }>},
+    {"kernels", [](const ViewSite& at) { return Put(KernelsView(at.input), at.document.kernels); }},
+    {"families", [](const ViewSite& at) { return Put(FamiliesView(at.input), at.document.families); }},
+    {"collectives", Always<[](const ViewSite& at) {
+       at.document.collectives = CollectivesView(at.input.context, at.parts.Collectives());
+     }>},
+    {"skew", Always<[](const ViewSite& at) {
+       at.document.skew = SkewView(at.input.context, at.parts.Skew(), at.parts.Listed());
+     }>},
+    {"overlap", Always<[](const ViewSite& at) { at.document.overlap = OverlapView(at.input); }>},
+    {"imbalance", BuildImbalance},
+    {"tails", Always<[](const ViewSite& at) { at.document.tails = TailsView(at.input, at.parts.Tails()); }>},
+    {"idle", Always<[](const ViewSite& at) { at.document.idle = IdleView(at.input); }>},
+    {"host", Always<[](const ViewSite& at) { at.document.host = HostView(at.input); }>},
+    {"launches", [](const ViewSite& at) { return Put(LaunchesView(at.input), at.document.launches); }},
+    {"nvtx", Always<[](const ViewSite& at) { at.document.nvtx = NvtxView(at.input); }>},
+    {"memory", BuildMemory},
+    {"steps", Always<[](const ViewSite& at) { at.document.steps = StepsView(at.input); }>},
+    {"pace", [](const ViewSite& at) { return Put(PaceView(at.input), at.document.pace); }},
+    {"clock", Always<[](const ViewSite& at) { at.document.clock = ClockView(at.input); }>},
+    {"stragglers", Always<[](const ViewSite& at) {
+       at.document.stragglers = StragglersView(at.input, at.parts.Causes().stragglers);
+     }>},
+    {"findings", BuildFindings},
+});
+
+absl::Status BuildView(const ViewSite& at, std::string_view view) {
+  const auto* builder = std::find_if(kBuilders.begin(), kBuilders.end(),
+                                     [&](const ViewBuilder& candidate) { return candidate.view == view; });
+  LOCKSTEP_CHECK(builder != kBuilders.end());  // CheckOptions let nothing else through
+  LOCKSTEP_RETURN_IF_ERROR(builder->build(at));
+  NotifyOfEmptyView(at.input, view, at.document);
+  return absl::OkStatus();
 }
 
 // Of what was told so far that of the views shown, and of what is no view.
-Json NoticesJson(const std::vector<Notice>& notices, const Json& views) {
-  Json list = Json::array();
+std::vector<report::NoticeRow> NoticesOf(const std::vector<Notice>& notices, const std::vector<std::string>& shown) {
+  std::vector<report::NoticeRow> list;
   std::set<Notice> seen;
   for (const Notice& notice : notices) {
     const std::string view = notice.view == "allocation" ? "memory" : notice.view;
-    if (IsView(view) && !views.contains(view)) continue;
-    if (seen.insert(notice).second) list.push_back({{"view", notice.view}, {"reason", notice.reason}});
+    if (IsView(view) && std::find(shown.begin(), shown.end(), view) == shown.end()) continue;
+    if (seen.insert(notice).second) list.push_back({notice.view, notice.reason});
   }
   return list;
 }
 
-Json DocumentOf(const ViewInput& input, Json views) {
-  Json report;
-  report["schema"] = kSchema;
-  report["notices"] = NoticesJson(input.context.notices, views);
-  report["run"] = RunObject(input);
-  for (auto& [view, content] : views.items()) report[view] = std::move(content);
-  return report;
+// The document of these views, with what the run and the notices tell.
+absl::StatusOr<Json> Finish(const ViewInput& input, const std::vector<std::string>& shown,
+                            const AnalysisOptions& options, report::Document document) {
+  document.notices = NoticesOf(input.context.notices, shown);
+  document.run = RunObject(input);
+  Json json = report::ToJson(document);
+  LOCKSTEP_RETURN_IF_ERROR(ApplyListOptions(options, json));
+  return json;
 }
 
 // The input of a view that is built beside others, with notices of its own: first those that were told before.
@@ -169,20 +182,10 @@ void SideBySide(const ViewInput& input, size_t views, const std::function<void(s
 absl::StatusOr<std::string> ViewTextOf(const ViewInput& input, const SharedParts& parts, const AnalysisOptions& options,
                                        const std::string& view) {
   const OwnInput own(input);
-  LOCKSTEP_ASSIGN_OR_RETURN(Json part, BuildView(own.Get(), parts, view));
-  LOCKSTEP_RETURN_IF_ERROR(ApplyListOptions(options, part));
-  return RenderJson(DocumentOf(own.Get(), std::move(part)));
-}
-
-// A view as a part of a report, with all that was told until then.
-struct BuiltView {
-  absl::StatusOr<Json> view;
-  std::vector<Notice> notices;
-};
-BuiltView BuiltViewOf(const ViewInput& input, const SharedParts& parts, const std::string& view) {
-  const OwnInput own(input);
-  absl::StatusOr<Json> built = BuildView(own.Get(), parts, view);
-  return {std::move(built), own.notices()};
+  report::Document document;
+  LOCKSTEP_RETURN_IF_ERROR(BuildView({own.Get(), parts, document}, view));
+  LOCKSTEP_ASSIGN_OR_RETURN(const Json json, Finish(own.Get(), {view}, options, std::move(document)));
+  return RenderJson(json);
 }
 
 }  // namespace
@@ -198,17 +201,20 @@ absl::StatusOr<Json> BuildWhole(const ViewInput& input, InstanceSums& sums, cons
   const std::vector<std::string> shown = ShownViews(options);
   SharedParts parts(input, sums);
   LOCKSTEP_RETURN_IF_ERROR(parts.Prepare(shown));
-  std::vector<BuiltView> built(shown.size());
-  SideBySide(input, shown.size(), [&](size_t i) { built[i] = BuiltViewOf(input, parts, shown[i]); });
+  report::Document document;  // each view writes its own members
+  std::vector<absl::Status> built(shown.size());
+  std::vector<std::vector<Notice>> notices(shown.size());
+  SideBySide(input, shown.size(), [&](size_t i) {
+    const OwnInput own(input);
+    built[i] = BuildView({own.Get(), parts, document}, shown[i]);
+    notices[i] = own.notices();
+  });
   const auto told = static_cast<std::ptrdiff_t>(input.context.notices.size());
-  Json views = Json::object();
-  for (BuiltView& part : built) {
-    LOCKSTEP_RETURN_IF_ERROR(part.view.status());
-    for (auto& [key, content] : part.view->items()) views[key] = std::move(content);
-    input.context.notices.insert(input.context.notices.end(), part.notices.begin() + told, part.notices.end());
+  for (size_t i = 0; i < shown.size(); ++i) {
+    LOCKSTEP_RETURN_IF_ERROR(built[i]);
+    input.context.notices.insert(input.context.notices.end(), notices[i].begin() + told, notices[i].end());
   }
-  LOCKSTEP_RETURN_IF_ERROR(ApplyListOptions(options, views));
-  return DocumentOf(input, std::move(views));
+  return Finish(input, shown, options, std::move(document));
 }
 
 absl::Status BuildEach(const ViewInput& input, InstanceSums& sums, const AnalysisOptions& options,

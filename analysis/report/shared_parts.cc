@@ -6,7 +6,7 @@
 
 #include "analysis/base/check.h"
 #include "analysis/base/status_macros.h"
-#include "analysis/report/views/tails_view.h"
+#include "analysis/report/views/views.h"
 
 namespace lockstep {
 namespace {

@@ -5,7 +5,7 @@
 // that both took part in), G the parts of the segments between. Exact in int64: the parts sum to the lateness. A member
 // that lacks k' or has no segment is not told: it stands for the mean of the others and what it differs is its rest.
 // With fewer than two told members, or fewer than half, an instance is not decomposed. Boehme et al., TOPC 2016;
-// METRICS.md "Causes". Units: ns times m. Pure.
+// docs/algorithms/causes.md. Units: ns times m. Pure.
 #pragma once
 
 #include <array>

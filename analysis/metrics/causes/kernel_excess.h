@@ -4,7 +4,7 @@
 // (where a tracer lost instances: per those that ranks of as many launches recorded in as many steps);
 // peers are the other ranks that run (nearly) the same names, and stand as their median. A name's excess over the peers
 // divides into work (launch counts, and grids where the launch shapes differ) and speed. What is common to the speed of
-// the names is the device's; what one name has beyond that is the kernel's. METRICS.md "Causes". Pure.
+// the names is the device's; what one name has beyond that is the kernel's. docs/algorithms/causes.md. Pure.
 #pragma once
 
 #include <cstdint>

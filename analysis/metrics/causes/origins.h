@@ -5,8 +5,8 @@
 // these are chance. The parts of the same instances summed with their signs let chance cancel, but also hold what
 // delayed nobody. An origin is who has both: a part that stays longer than the peers', and blame for it. Own time is
 // measured on each rank's own clock: no clock alignment is needed. Peers are members of the same instance whose sources
-// run (nearly) the same kernels as often: stages of a pipeline are not compared with each other. METRICS.md "Causes".
-// Pure. Units: ns over the whole run.
+// run (nearly) the same kernels as often: stages of a pipeline are not compared with each other.
+// docs/algorithms/causes.md. Pure. Units: ns over the whole run.
 #pragma once
 
 #include <cstdint>

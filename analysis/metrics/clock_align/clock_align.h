@@ -3,7 +3,7 @@
 //
 // A collective tells about clocks what its operation guarantees: a member cannot end before those it depends on have
 // started. Between two domains every matched instance bounds the difference of their offsets from one or from both
-// sides. Method and sources: METRICS.md "Clock alignment". Pure; deterministic whatever the executor. Units: ns.
+// sides. Method and sources: docs/algorithms/clocks.md. Pure; deterministic whatever the executor. Units: ns.
 #pragma once
 
 #include <cstdint>

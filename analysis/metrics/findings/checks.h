@@ -1,5 +1,5 @@
 // The checks behind the catalogue of findings, by what they look at. Each tells nothing when its condition does not
-// hold. The id is set by the catalogue. Thresholds and their reasons: METRICS.md "findings". Pure.
+// hold. The id is set by the catalogue. Thresholds and their reasons: docs/algorithms/verdicts.md. Pure.
 #pragma once
 
 #include <vector>

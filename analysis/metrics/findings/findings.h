@@ -1,8 +1,8 @@
 // What is wrong with a run, with the numbers that say so, the likely cause and what to do next.
 //
-// One catalogue of checks (catalogue.cc), each with a condition and thresholds: METRICS.md "findings". A finding has
-// evidence and a place; where a particular finding explains a general one (a synchronisation in the step explains an
-// idle device), only the particular is told. Pure. Units: ns; shares of rank-time.
+// One catalogue of checks (catalogue.cc), each with a condition and thresholds: docs/algorithms/verdicts.md. A finding
+// has evidence and a place; where a particular finding explains a general one (a synchronisation in the step explains
+// an idle device), only the particular is told. Pure. Units: ns; shares of rank-time.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Bursts of device work followed by idleness, and steps that compute far longer than the others of their rank: how
-// prefill that blocks decoding looks where nothing tells phases. Units: ns. Pure. METRICS.md "idle".
+// prefill that blocks decoding looks where nothing tells phases. Units: ns. Pure. docs/algorithms/time.md.
 #pragma once
 
 #include <cstdint>

@@ -32,7 +32,7 @@ enum class WindowKind : uint8_t {
   kTime = 5,
   kRanges = 6,
 };
-[[nodiscard]] std::string_view Name(WindowKind kind);  // as in METRICS.md, imbalance
+[[nodiscard]] std::string_view Name(WindowKind kind);  // as in docs/algorithms/imbalance.md
 
 struct CommonWindow {
   WindowKind kind = WindowKind::kNone;

@@ -1,6 +1,6 @@
 // How unevenly the work and its time lie on the ranks, and the efficiency of the fleet, over the common window.
 //
-// Definitions: METRICS.md "Imbalance" and "Efficiency". Time quantities of the window are exact over the window;
+// Definitions: docs/algorithms/imbalance.md. Time quantities of the window are exact over the window;
 // launches and nccl_* are of the steps of the window, or of the whole capture when the window is no run of steps;
 // family:<name> is always of the whole capture; phase:<name> (kernel time launched inside annotations of forward,
 // backward, optimizer) like launches. Pure.

@@ -1,6 +1,6 @@
 // Which steps of a rank took longer than those they are compared with: of the same rank and phase (all of the rank's
 // where fewer than five share the phase). A step is slow if it exceeds their median by more than three robust
-// deviations (1.4826 median absolute deviations) and by 2 %. Units: ns. Pure. METRICS.md "steps".
+// deviations (1.4826 median absolute deviations) and by 2 %. Units: ns. Pure. docs/algorithms/time.md.
 #pragma once
 
 #include <cstdint>

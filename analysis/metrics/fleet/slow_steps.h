@@ -1,7 +1,7 @@
 // Why a step took longer than the median step of its rank: the part that exceeds the median's by most, with numbers.
 //
 // Compared are steps of the same rank and phase; of those that are not slow (slow_rows.h) nothing is said. Units: ns.
-// Pure. METRICS.md "steps".
+// Pure. docs/algorithms/time.md.
 #pragma once
 
 #include <cstdint>

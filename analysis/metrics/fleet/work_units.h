@@ -3,7 +3,7 @@
 // Compute: a kernel name's units are launches x blocks of its grids (launches alone where a grid is not recorded); what
 // a rank's units would take at the fleet's mean time per unit of each name is its expected time. Communication: the
 // time of a rank's collectives without its waits, and the bytes they carry. Of whole captures. Pure. Units: ns, bytes.
-// METRICS.md "imbalance".
+// docs/algorithms/imbalance.md.
 #pragma once
 
 #include <cstdint>

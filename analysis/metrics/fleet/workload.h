@@ -2,8 +2,8 @@
 //
 // Shares of the rank-time: overhead = idle for the host or for launches; communication = exposed; work = the rest that
 // is busy. Work is memory's where over half of the kernel time lies in families that move more bytes than they compute
-// on (by name: no counters are traced). Of what was asked for; kernel time of whole captures. Pure. METRICS.md
-// "findings".
+// on (by name: no counters are traced). Of what was asked for; kernel time of whole captures. Pure.
+// docs/algorithms/imbalance.md "findings".
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Kernels by name (or as grouped): durations over the fleet and by rank. Definitions: METRICS.md, "Kernels".
+// Kernels by name (or as grouped): durations over the fleet and by rank. Definitions: docs/algorithms/kernels.md.
 //
 // Sums, counts, minimum, maximum and standard deviation are exact; quantiles as sketch.h says. Units: ns. Pure.
 #pragma once

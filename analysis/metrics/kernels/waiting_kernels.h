@@ -1,7 +1,7 @@
 // Kernels that nobody classified as communication but that behave like it: the ranks that have less else to do spend as
 // much longer in them, so that the device time comes out even although no known communication absorbs the difference.
 //
-// Only totals by rank are looked at, so this is a hint and never a proof: METRICS.md "summary". Units: ns. Pure.
+// Only totals by rank are looked at, so this is a hint and never a proof: docs/algorithms/verdicts.md. Units: ns. Pure.
 #pragma once
 
 #include <cstddef>

@@ -4,7 +4,7 @@
 // reduce or gather the root for the others; a receiver for its sender. Where the root is not known, or an exchange is
 // not known to bind all of its members, a member may have waited for anyone who started before it ended, and surely for
 // nobody. Where a member that the communicator has is without a record, nothing bounds what the others waited for it.
-// Source: the relations of NCCL's device code, METRICS.md "Arrivals". Pure. Times are aligned, ns.
+// Source: the relations of NCCL's device code, docs/algorithms/collectives.md. Pure. Times are aligned, ns.
 #pragma once
 
 #include <cstdint>

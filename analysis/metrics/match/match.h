@@ -1,8 +1,8 @@
 // Collective instances joined across ranks, with the confidence of the join.
 //
 // By id (comms id, else group and sequence number), else by communicator, operation and order, else by kernel names
-// alone, with the certificate and the confidence of METRICS.md. The joined instances align the clocks of the ranks'
-// domains (clock_align), and where no ids are, the aligned clocks decide the final join.
+// alone, with the certificate and the confidence of docs/algorithms/matching.md. The joined instances align the clocks
+// of the ranks' domains (clock_align), and where no ids are, the aligned clocks decide the final join.
 #pragma once
 
 #include <absl/status/statusor.h>

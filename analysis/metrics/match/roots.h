@@ -5,7 +5,7 @@
 // root is the only member that does not end before the last one has started although it would have been done. How long
 // the operation takes is the longest that a last starter of its class (operation, bytes) needed. An instance tells its
 // root only if its class does so for that rank several times and never tells the contrary, and only where all members
-// have a record. What is told of one instance says nothing of another one. METRICS.md "Instances, skew". Pure.
+// have a record. What is told of one instance says nothing of another one. docs/algorithms/collectives.md. Pure.
 #pragma once
 
 #include <vector>

@@ -4,7 +4,7 @@
 // without any clock, up to how far the ends lie apart. Valid where all members are present and the spread is at least
 // 5 sigmas of the ends; sigma is 1.4826 times the median distance of the aligned ends from their instance's middle one,
 // so errors of the clocks only make it larger. Not valid for kernels that start before their stream predecessor ends.
-// Source of the estimator: JAX-Toolbox; METRICS.md "Skew". Units: ns. Pure.
+// Source of the estimator: JAX-Toolbox; docs/algorithms/collectives.md. Units: ns. Pure.
 #pragma once
 
 #include <cstdint>

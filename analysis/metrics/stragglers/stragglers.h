@@ -5,8 +5,8 @@
 // from the autocorrelation, Holm over everything tested; a finding also needs an estimated saving (what-if) of at least
 // kMinSavingRatio of the step. Where the replay does not reproduce the run, no saving is told: then a finding needs an
 // excess of kMinUntoldRatio of the step, and blame for as much on the critical path. A scope that explains its members
-// better than they do themselves is reported instead of them. Formulas and their sources: METRICS.md "Stragglers".
-// Pure. Units: ns.
+// better than they do themselves is reported instead of them. Formulas and their sources:
+// docs/algorithms/stragglers.md. Pure. Units: ns.
 #pragma once
 
 #include <cstdint>

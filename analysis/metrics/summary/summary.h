@@ -1,7 +1,7 @@
 // What a tired engineer reads first: who makes whom wait, where the rank-time goes, what bounds the job, what to do
 // next.
 //
-// Rules and thresholds: METRICS.md "Summary". Units: ns. Pure.
+// Rules and thresholds: docs/algorithms/verdicts.md. Units: ns. Pure.
 #pragma once
 
 #include <cstdint>

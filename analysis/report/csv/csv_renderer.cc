@@ -11,35 +11,25 @@
 #include "analysis/report/csv/csv_writer.h"
 #include "analysis/report/csv/nsys_csv.h"
 #include "analysis/report/json.h"
+#include "analysis/report/rows/document.h"
 #include "analysis/report/views/report_fields.h"
 
 namespace lockstep {
 namespace {
 
-// The rows of a view, and the definition of the schema that tells their columns.
-struct ViewRows {
+// The list that is the rows of a view which is an object.
+struct RowsOfObject {
   std::string_view view;
-  std::string_view list;  // "" = the view itself
-  std::string_view definition;
+  std::string_view list;
 };
-constexpr std::array<ViewRows, 18> kViewRows = {{{"summary", "culprits", "culprit"},
-                                                 {"ranks", "", "rank"},
-                                                 {"quality", "gates", "gate"},
-                                                 {"kernels", "", "kernel"},
-                                                 {"families", "", "family"},
-                                                 {"collectives", "", "collective"},
-                                                 {"overlap", "", "overlap"},
-                                                 {"tails", "", "tail"},
-                                                 {"idle", "", "idle"},
-                                                 {"host", "", "host"},
-                                                 {"launches", "", "launch"},
-                                                 {"nvtx", "", "range"},
-                                                 {"memory", "", "memory"},
-                                                 {"allocation", "", "allocation"},
-                                                 {"steps", "", "step"},
-                                                 {"clock", "hosts", "clock_host"},
-                                                 {"stragglers", "", "straggler"},
-                                                 {"findings", "", "finding"}}};
+constexpr std::array<RowsOfObject, 3> kRowsOfObjects = {
+    {{"summary", "culprits"}, {"quality", "gates"}, {"clock", "hosts"}}};
+
+const report::Field* FieldNamed(const report::Record& record, std::string_view name) {
+  const auto found = std::find_if(record.fields().begin(), record.fields().end(),
+                                  [&](const report::Field& field) { return field.name == name; });
+  return found == record.fields().end() ? nullptr : &*found;
+}
 
 void Remove(std::vector<std::string>& columns, std::string_view name) {
   columns.erase(std::remove(columns.begin(), columns.end(), name), columns.end());
@@ -47,7 +37,7 @@ void Remove(std::vector<std::string>& columns, std::string_view name) {
 
 std::string SkewCsv(const Json& view) {
   const Json& instances = ListOf(view, "instances");
-  if (instances.empty()) return WriteCsv(ColumnsOf("skew_rank"), RowsOf(ListOf(view, "ranks")));
+  if (instances.empty()) return WriteCsv(ColumnsOf(report::SkewOfRank::Fields()), RowsOf(ListOf(view, "ranks")));
   Json rows = Json::array();
   for (const Json& instance : RowsOf(instances)) {
     Json words = instance;
@@ -57,9 +47,9 @@ std::string SkewCsv(const Json& view) {
       for (const auto& [key, value] : member.items()) rows.back()[key] = value;
     }
   }
-  std::vector<std::string> columns = ColumnsOf("instance");
+  std::vector<std::string> columns = ColumnsOf(report::SkewInstance::Fields());
   Remove(columns, "members");
-  for (std::string& column : ColumnsOf("member")) columns.push_back(std::move(column));
+  for (std::string& column : ColumnsOf(report::SkewMember::Fields())) columns.push_back(std::move(column));
   return WriteCsv(std::move(columns), rows);
 }
 
@@ -75,7 +65,7 @@ std::string ImbalanceCsv(const Json& view) {
     }
   }
   std::vector<std::string> columns = {"rank", "value"};
-  for (std::string& column : ColumnsOf("quantity")) columns.push_back(std::move(column));
+  for (std::string& column : ColumnsOf(report::QuantityRow::Fields())) columns.push_back(std::move(column));
   for (const char* list : {"per_rank", "by_host", "by_group"}) Remove(columns, list);
   std::rotate(columns.begin(), columns.begin() + 2, columns.begin() + 4);  // quantity and unit first
   return WriteCsv(std::move(columns), rows);
@@ -114,12 +104,15 @@ absl::StatusOr<std::string> PlainCsv(std::string_view view, const Json& content)
   if (view == "skew") return SkewCsv(content);
   if (view == "imbalance") return ImbalanceCsv(content);
   if (view == "pace") return PaceCsv(content);
-  const auto found =
-      std::find_if(kViewRows.begin(), kViewRows.end(), [&](const ViewRows& r) { return r.view == view; });
-  if (found == kViewRows.end()) {
+  const report::Field* field = FieldNamed(report::Document::Fields(), view);
+  const auto* inside = std::find_if(kRowsOfObjects.begin(), kRowsOfObjects.end(),
+                                    [&](const RowsOfObject& candidate) { return candidate.view == view; });
+  const bool is_object = inside != kRowsOfObjects.end();
+  if (field != nullptr && is_object) field = FieldNamed(*field->type()->Inner(), inside->list);
+  if (field == nullptr || field->type()->shape() != report::Shape::kList || field->type()->Inner() == nullptr) {
     return absl::InvalidArgumentError(fmt::format("--format csv: the view '{}' has no rows", view));
   }
-  return WriteCsv(ColumnsOf(found->definition), RowsOf(ListOf(content, found->list)));
+  return WriteCsv(ColumnsOf(*field->type()->Inner()), RowsOf(ListOf(content, is_object ? inside->list : "")));
 }
 
 // Device memory comes along with the view `memory`.

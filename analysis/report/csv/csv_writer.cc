@@ -5,7 +5,6 @@
 #include <set>
 
 #include "analysis/report/json.h"
-#include "analysis/report/schema/report_schema.h"
 #include "analysis/report/text/text_words.h"
 #include "analysis/report/views/report_fields.h"
 
@@ -43,25 +42,16 @@ void Flatten(const Json& value, const std::string& name, CsvFields& fields) {
   for (const auto& [key, inner] : value.items()) Flatten(inner, Joined(name, key), fields);
 }
 
-// Behind references and "or null".
-const Json& Resolve(const Json& type) {
-  if (const Json& reference = FieldOf(type, "$ref"); reference.is_string()) {
-    const std::string& path = TextOf(reference);
-    return SchemaDefinition(std::string_view(path).substr(path.rfind('/') + 1));
-  }
-  const Json& either = ListOf(type, "anyOf");
-  return either.empty() ? type : Resolve(either[0]);
-}
-
-void AddColumns(const Json& declared, const std::string& name, std::vector<std::string>& columns) {
-  const Json& type = Resolve(declared);
-  const Json& properties = FieldOf(type, "properties");
-  if (!properties.is_object()) {
-    if (FieldOf(type, "additionalProperties").is_null()) columns.push_back(name);
-    return;
-  }
-  for (const Json& key : ListOf(type, "required")) {
-    AddColumns(FieldOf(properties, TextOf(key)), Joined(name, TextOf(key)), columns);
+void AddColumns(const report::Record& record, const std::string& prefix, std::vector<std::string>& columns) {
+  for (const report::Field& field : record.fields()) {
+    if (field.later || field.left_out_if_null) continue;
+    const report::Type& type = *field.type();
+    const std::string name = Joined(prefix, field.name);
+    if (type.shape() == report::Shape::kObject) {
+      AddColumns(*type.Inner(), name, columns);
+    } else if (type.shape() != report::Shape::kKeyed) {
+      columns.push_back(name);
+    }
   }
 }
 
@@ -126,9 +116,9 @@ CsvFields FlattenRow(const Json& row) {
   return fields;
 }
 
-std::vector<std::string> ColumnsOf(std::string_view definition) {
+std::vector<std::string> ColumnsOf(const report::Record& record) {
   std::vector<std::string> columns;
-  AddColumns(SchemaDefinition(definition), "", columns);
+  AddColumns(record, "", columns);
   return columns;
 }
 

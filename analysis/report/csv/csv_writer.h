@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/report/fields/record.h"
 #include "analysis/report/report.h"
 
 namespace lockstep {
@@ -30,8 +31,8 @@ using CsvFields = std::vector<std::pair<std::string, std::string>>;
 // The scalars of a row in its order; nested objects flatten with "_". A null is an empty cell.
 [[nodiscard]] CsvFields FlattenRow(const Json& row);
 
-// The columns that every row of a definition of the schema has, flattened in the same way.
-[[nodiscard]] std::vector<std::string> ColumnsOf(std::string_view definition);
+// The columns that every row of a record has, flattened in the same way.
+[[nodiscard]] std::vector<std::string> ColumnsOf(const report::Record& record);
 
 // Header and rows: `columns` first, then what the rows have beyond them, in the order met.
 [[nodiscard]] std::string WriteCsv(std::vector<std::string> columns, const Json& rows);

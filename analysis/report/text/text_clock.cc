@@ -1,79 +1,67 @@
 // clock{}: which clocks are compared, how far they lie apart, and below what nothing can be told.
 #include <fmt/format.h>
 
+#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "analysis/report/json.h"
+#include "analysis/report/rows/clock.h"
 #include "analysis/report/text/text_sections.h"
 #include "analysis/report/text/text_units.h"
-#include "analysis/report/views/report_fields.h"
 
 namespace lockstep {
 namespace {
 
 // How the offset was found, in words.
-std::string HowFound(const Json& host) {
-  const std::string& method = TextOf(FieldOf(host, "method"));
-  if (method == "shared") return "same clock";
-  if (method == "band") return FieldOf(host, "certified") == true ? "bounds, certified" : "bounds";
-  if (method == "ends") return "ends, coarse";
-  if (method == "utc") return "UTC claim";
+std::string HowFound(const report::ClockHostRow& host) {
+  if (host.method == "shared") return "same clock";
+  if (host.method == "band") return host.certified ? "bounds, certified" : "bounds";
+  if (host.method == "ends") return "ends, coarse";
+  if (host.method == "utc") return "UTC claim";
   return "alone";
 }
 
-std::string HostName(const Json& host) {
-  const std::string& name = TextOf(FieldOf(host, "host"));
-  return name.empty() ? fmt::format("clock {}", PlainText(FieldOf(host, "domain"))) : name;
+std::string ClockName(const report::ClockHostRow& host) {
+  return host.host ? *host.host : fmt::format("clock {}", host.domain);
 }
 
-Json HostRows(const Json& view) {
-  Json rows = RowsOf(ListOf(view, "hosts"));
-  for (Json& row : rows) {
-    row["name"] = HostName(row);
-    row["found"] = HowFound(row);
-    const Json& band = FieldOf(row, "certified_ns");
-    const auto low = band.is_array() && band.size() == 2 ? RealOf(band[0]) : std::nullopt;
-    const auto high = band.is_array() && band.size() == 2 ? RealOf(band[1]) : std::nullopt;
-    row["band"] = low && high ? Json(*high - *low) : Json(nullptr);
-    const auto drift = RealOf(FieldOf(row, "drift_ppm"));
-    row["drift"] = drift ? Json(fmt::format("{:.2f}", *drift)) : Json(nullptr);
-  }
-  return rows;
+std::optional<int64_t> WidthOfBand(const report::ClockHostRow& host) {
+  if (!host.certified_ns) return std::nullopt;
+  return host.certified_ns->second - host.certified_ns->first;
 }
 
-std::string ComponentName(const Json& view, const Json& component) {
-  if (ListOf(view, "components").size() < 2) return "";
-  const std::string& reference = TextOf(FieldOf(component, "reference_host"));
-  return fmt::format("group {}{}: ", PlainText(FieldOf(component, "component")),
-                     reference.empty() ? "" : fmt::format(" (reference {})", reference));
+std::optional<std::string> DriftText(const report::ClockHostRow& host) {
+  if (!host.drift_ppm) return std::nullopt;
+  return fmt::format("{:.2f}", *host.drift_ppm);
 }
 
-void WriteResolution(const Json& view, TextPage& page) {
+std::string ComponentName(const report::Clock& clock, const report::ClockComponent& component) {
+  if (clock.components.size() < 2) return "";
+  return fmt::format("group {}{}: ", component.component,
+                     component.reference_host ? fmt::format(" (reference {})", *component.reference_host) : "");
+}
+
+void WriteResolution(const report::Clock& clock, TextPage& page) {
   int64_t shown = 0;
-  for (const Json& component : ListOf(view, "components")) {
-    const Json& below = FieldOf(component, "not_resolvable_below_ns");
-    if (!below.is_number()) continue;
+  for (const report::ClockComponent& component : clock.components) {
+    if (!component.not_resolvable_below_ns) continue;
     if (shown++ == page.options().max_rows) {
       page.Line("... and more groups (--format json)");
       return;
     }
-    const Json& pair = FieldOf(component, "worst_pair");
-    const std::string ranks = pair.is_array() && pair.size() == 2 ? fmt::format(" (worst pair: ranks {} and {})",
-                                                                                PlainText(pair[0]), PlainText(pair[1]))
-                                                                  : "";
+    const auto& pair = component.worst_pair;
+    const std::string ranks = pair ? fmt::format(" (worst pair: ranks {} and {})", pair->first, pair->second) : "";
     page.Line(fmt::format("{}not resolvable below {}: closer arrivals may have come in either order{}",
-                          ComponentName(view, component), FormatTime(below), ranks));
+                          ComponentName(clock, component), FormatTime(component.not_resolvable_below_ns), ranks));
   }
 }
 
-void WriteClockSteps(const Json& view, TextPage& page) {
-  for (const Json& host : ListOf(view, "hosts")) {
-    const Json& steps = ListOf(host, "steps");
+void WriteClockSteps(const report::Clock& clock, TextPage& page) {
+  for (const report::ClockHostRow& host : clock.hosts) {
+    const std::vector<report::ClockStep>& steps = host.steps;
     if (steps.empty()) continue;
-    page.Line(fmt::format("the clock of {} was set: {} at {} after the run's start{}", HostName(host),
-                          FormatTime(FieldOf(steps[0], "size_ns")), FormatTime(FieldOf(steps[0], "t_ns")),
+    page.Line(fmt::format("the clock of {} was set: {} at {} after the run's start{}", ClockName(host),
+                          FormatTime(steps[0].size_ns), FormatTime(steps[0].t_ns),
                           steps.size() > 1 ? fmt::format(", and {} more times", steps.size() - 1) : ""),
               2, 2, Emphasis::kBad);
   }
@@ -81,26 +69,26 @@ void WriteClockSteps(const Json& view, TextPage& page) {
 
 }  // namespace
 
-void ClockSection(const Json& view, TextPage& page) {
-  const std::string& reference = TextOf(FieldOf(view, "reference_host"));
-  const size_t components = ListOf(view, "components").size();
+void ClockSection(const report::Clock& clock, TextPage& page) {
+  using Row = report::ClockHostRow;
+  const size_t components = clock.components.size();
   page.Heading("clocks",
                components > 1
                    ? fmt::format("{} groups that share no collective: between them nothing is compared", components)
-                   : fmt::format("offset = ahead of {}; +- is 95 %", reference.empty() ? "the reference" : reference));
-  std::vector<TableColumn> columns = {{"host", "name", CellKind::kText},
-                                      {"ranks", "ranks", CellKind::kNumber},
-                                      {"offset", "offset_ns", CellKind::kTime},
-                                      {"+-", "uncertainty_ns", CellKind::kTime},
-                                      {"drift ppm", "drift", CellKind::kText, 3},
-                                      {"certified within", "band", CellKind::kTime, 2},
-                                      {"inside +-", "inside_ns", CellKind::kTime, 5},
-                                      {"found by", "found", CellKind::kText},
-                                      {"collectives", "instances", CellKind::kCount, 1}};
-  if (components > 1) columns.insert(columns.begin() + 1, {"group", "component", CellKind::kNumber});
-  page.Table(HostRows(view), std::move(columns));
-  WriteResolution(view, page);
-  WriteClockSteps(view, page);
+                   : fmt::format("offset = ahead of {}; +- is 95 %", clock.reference_host.value_or("the reference")));
+  std::vector<Column<Row>> columns = {{"host", ClockName},
+                                      {"ranks", &Row::ranks, CellKind::kNumber},
+                                      {"offset", &Row::offset_ns, CellKind::kTime},
+                                      {"+-", &Row::uncertainty_ns, CellKind::kTime},
+                                      {"drift ppm", DriftText, CellKind::kText, 3},
+                                      {"certified within", WidthOfBand, CellKind::kTime, 2},
+                                      {"inside +-", &Row::inside_ns, CellKind::kTime, 5},
+                                      {"found by", HowFound},
+                                      {"collectives", &Row::instances, CellKind::kCount, 1}};
+  if (components > 1) columns.insert(columns.begin() + 1, {"group", &Row::component, CellKind::kNumber});
+  page.Table(clock.hosts, columns);
+  WriteResolution(clock, page);
+  WriteClockSteps(clock, page);
 }
 
 }  // namespace lockstep

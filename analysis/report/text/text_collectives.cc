@@ -2,172 +2,170 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <set>
+#include <string>
 #include <vector>
 
-#include "analysis/report/json.h"
+#include "analysis/report/rows/collectives.h"
 #include "analysis/report/text/text_sections.h"
 #include "analysis/report/text/text_units.h"
-#include "analysis/report/views/report_fields.h"
 
 namespace lockstep {
 namespace {
 
 constexpr size_t kMostWaitColumns = 9;
 
-// "0 default_pg (8)": how people name a group.
-std::string GroupText(const Json& row) {
-  const Json& group = FieldOf(row, "communicator");
-  std::string text = TextOf(FieldOf(group, "desc"));
-  if (text.empty()) text = TextOf(FieldOf(group, "name"));
-  if (text.empty()) text = TextOf(FieldOf(group, "communicator_id"));
-  const size_t members = ListOf(row, "members").size();
-  return members == 0 ? text : fmt::format("{} ({})", text, members);
-}
-
-Json CollectiveRows(const Json& view) {
-  Json rows = RowsOf(view);
-  for (Json& row : rows) row["group"] = GroupText(row);
-  return rows;
+// "default_pg (8)": how people name a group.
+std::string GroupText(const report::CollectiveRow& row) {
+  const report::CollectiveGroup& group = row.communicator;
+  std::string text = group.desc.value_or("");
+  if (text.empty()) text = group.name.value_or("");
+  if (text.empty()) text = group.communicator_id;
+  return row.members.empty() ? text : fmt::format("{} ({})", text, row.members.size());
 }
 
 // The rows in their order, or the largest first where not all of them will be shown.
-Json LargestFirst(const Json& rows, std::string_view key, const TextPage& page) {
-  std::vector<const Json*> order;
-  for (const Json& row : rows) order.push_back(&row);
+template <typename Row, typename Member>
+std::vector<Row> LargestFirst(std::vector<Row> rows, Member member, const TextPage& page) {
   if (static_cast<int64_t>(rows.size()) > page.options().max_rows) {
-    std::stable_sort(order.begin(), order.end(), [&](const Json* a, const Json* b) {
-      return RealOf(FieldOf(*a, key)).value_or(-1) > RealOf(FieldOf(*b, key)).value_or(-1);
+    std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
+      return Cell(a.*member).Real().value_or(-1) > Cell(b.*member).Real().value_or(-1);
     });
-  }
-  Json sorted = Json::array();
-  for (const Json* row : order) sorted.push_back(*row);
-  return sorted;
-}
-
-void WriteRanks(const Json& view, TextPage& page) {
-  page.Heading("skew", "caused = waiting of the others where this rank certainly came last");
-  page.Table(LargestFirst(ListOf(view, "ranks"), "caused_wait_total_ns", page),
-             {{"rank", "rank", CellKind::kNumber},
-              {"caused", "caused_wait_total_ns", CellKind::kTime},
-              {"+-", "caused_wait_uncertainty_ns", CellKind::kTime},
-              {"waited", "wait_total_ns", CellKind::kTime},
-              {"+-", "wait_uncertainty_ns", CellKind::kTime, 2},
-              {"last", "last_arrivals", CellKind::kCount},
-              {"last in", "last_arrival_ratio", CellKind::kPercent},
-              {"late p50", "lateness_ns.p50", CellKind::kTime},
-              {"late p99", "lateness_ns.p99", CellKind::kTime, 1},
-              {"late max", "lateness_ns.max", CellKind::kTime, 1},
-              {"instances", "instances", CellKind::kCount}});
-  const Json& unassigned = FieldOf(view, "unassigned_wait_ns");
-  if (unassigned.is_number()) {
-    page.Line(fmt::format("waiting that is not certainly one rank's doing: {}", FormatTime(unassigned)));
-  }
-}
-
-// The steps that cost most, where not all of them will be shown.
-void WriteSkewSteps(const Json& steps, TextPage& page) {
-  if (steps.empty()) return;
-  page.Heading("skew by step", "worst rank = certainly caused the most waiting in the step");
-  page.Table(LargestFirst(steps, "wait_total_ns", page), {{"step", "step", CellKind::kNumber},
-                                                          {"collectives", "instances", CellKind::kCount},
-                                                          {"waiting", "wait_total_ns", CellKind::kTime},
-                                                          {"+-", "wait_uncertainty_ns", CellKind::kTime},
-                                                          {"worst rank", "worst_rank", CellKind::kNumber},
-                                                          {"caused", "worst_caused_wait_ns", CellKind::kTime},
-                                                          {"spread p50", "spread_ns.p50", CellKind::kTime},
-                                                          {"spread max", "spread_ns.max", CellKind::kTime}});
-}
-
-// "7" where it is certain, "7?" where the clock does not tell it from the second.
-Json InstancesWithLast(const Json& instances) {
-  Json rows = RowsOf(instances);
-  for (Json& row : rows) {
-    const bool certain = FieldOf(row, "last_certain") == true;
-    const std::string last = PlainText(FieldOf(row, "last_rank"));
-    row["last"] = last.empty() ? Json(nullptr) : Json(fmt::format("{}{}", last, certain ? "" : "?"));
   }
   return rows;
 }
 
-void WriteInstances(const Json& instances, TextPage& page) {
-  page.Heading("instances", "spread = last minus first arrival; \"?\" = another rank may have been last");
-  page.Table(InstancesWithLast(instances), {{"group", "communicator_id", CellKind::kText, 3},
-                                            {"index", "index", CellKind::kNumber},
-                                            {"operation", "op", CellKind::kText},
-                                            {"message", "bytes", CellKind::kBytes, 4},
-                                            {"step", "step", CellKind::kNumber, 2},
-                                            {"spread", "spread_ns", CellKind::kTime},
-                                            {"+-", "uncertainty_ns", CellKind::kTime},
-                                            {"transfer", "transfer_ns", CellKind::kTime},
-                                            {"ends", "end_spread_ns", CellKind::kTime, 1},
-                                            {"shortest", "shortest_duration_ns", CellKind::kTime, 5},
-                                            {"first", "first_rank", CellKind::kNumber},
-                                            {"last", "last", CellKind::kText},
-                                            {"sure", "confidence", CellKind::kPercent, 1}});
+// Cells from a distribution of a row.
+template <typename Row>
+std::function<Cell(const Row&)> CellFrom(report::Percentiles Row::*distribution,
+                                         report::Percentiles::Value report::Percentiles::*value) {
+  return [=](const Row& row) { return Cell(row.*distribution.*value); };
 }
 
-std::set<int64_t> RanksIn(const Json& instances) {
-  std::set<int64_t> ranks;
-  for (const Json& instance : instances) {
-    for (const Json& member : ListOf(instance, "members")) {
-      if (const auto rank = IntegerOf(FieldOf(member, "rank"))) ranks.insert(*rank);
-    }
+void WriteSkewOfRanks(const report::Skew& skew, TextPage& page) {
+  using Row = report::SkewOfRank;
+  using Percentiles = report::Percentiles;
+  page.Heading("skew", "caused = waiting of the others where this rank certainly came last");
+  page.Table(LargestFirst(skew.ranks, &Row::caused_wait_total_ns, page),
+             {{"rank", &Row::rank, CellKind::kNumber},
+              {"caused", &Row::caused_wait_total_ns, CellKind::kTime},
+              {"+-", &Row::caused_wait_uncertainty_ns, CellKind::kTime},
+              {"waited", &Row::wait_total_ns, CellKind::kTime},
+              {"+-", &Row::wait_uncertainty_ns, CellKind::kTime, 2},
+              {"last", &Row::last_arrivals, CellKind::kCount},
+              {"last in", &Row::last_arrival_ratio, CellKind::kPercent},
+              {"late p50", CellFrom(&Row::lateness_ns, &Percentiles::p50), CellKind::kTime},
+              {"late p99", CellFrom(&Row::lateness_ns, &Percentiles::p99), CellKind::kTime, 1},
+              {"late max", CellFrom(&Row::lateness_ns, &Percentiles::max), CellKind::kTime, 1},
+              {"instances", &Row::instances, CellKind::kCount}});
+  if (skew.ranks.empty()) return;  // not computed
+  page.Line(fmt::format("waiting that is not certainly one rank's doing: {}", FormatTime(skew.unassigned_wait_ns)));
+}
+
+// The steps that cost most, where not all of them will be shown.
+void WriteSkewOfSteps(const std::vector<report::SkewOfStep>& steps, TextPage& page) {
+  using Row = report::SkewOfStep;
+  if (steps.empty()) return;
+  page.Heading("skew by step", "worst rank = certainly caused the most waiting in the step");
+  page.Table(LargestFirst(steps, &Row::wait_total_ns, page),
+             {{"step", &Row::step, CellKind::kNumber},
+              {"collectives", &Row::instances, CellKind::kCount},
+              {"waiting", &Row::wait_total_ns, CellKind::kTime},
+              {"+-", &Row::wait_uncertainty_ns, CellKind::kTime},
+              {"worst rank", &Row::worst_rank, CellKind::kNumber},
+              {"caused", &Row::worst_caused_wait_ns, CellKind::kTime},
+              {"spread p50", CellFrom(&Row::spread_ns, &report::Percentiles::p50), CellKind::kTime},
+              {"spread max", CellFrom(&Row::spread_ns, &report::Percentiles::max), CellKind::kTime}});
+}
+
+// "7" where it is certain, "7?" where the clock does not tell it from the second.
+Cell LastRankCell(const report::SkewInstance& instance) {
+  if (!instance.last_rank) return {};
+  return fmt::format("{}{}", *instance.last_rank, instance.last_certain ? "" : "?");
+}
+
+void WriteInstances(const std::vector<report::SkewInstance>& instances, TextPage& page) {
+  using Row = report::SkewInstance;
+  page.Heading("instances", "spread = last minus first arrival; \"?\" = another rank may have been last");
+  page.Table(instances, {{"group", &Row::communicator_id, CellKind::kText, 3},
+                         {"index", &Row::index, CellKind::kNumber},
+                         {"operation", &Row::op},
+                         {"message", &Row::bytes, CellKind::kBytes, 4},
+                         {"step", &Row::step, CellKind::kNumber, 2},
+                         {"spread", &Row::spread_ns, CellKind::kTime},
+                         {"+-", &Row::uncertainty_ns, CellKind::kTime},
+                         {"transfer", &Row::transfer_ns, CellKind::kTime},
+                         {"ends", &Row::end_spread_ns, CellKind::kTime, 1},
+                         {"shortest", &Row::shortest_duration_ns, CellKind::kTime, 5},
+                         {"first", &Row::first_rank, CellKind::kNumber},
+                         {"last", LastRankCell},
+                         {"sure", &Row::confidence, CellKind::kPercent, 1}});
+}
+
+std::set<int32_t> RanksIn(const std::vector<report::SkewInstance>& instances) {
+  std::set<int32_t> ranks;
+  for (const report::SkewInstance& instance : instances) {
+    for (const report::SkewMember& member : instance.members) ranks.insert(member.rank);
   }
   return ranks;
 }
 
+Cell WaitCell(const report::SkewInstance& instance, int32_t rank) {
+  const auto member = std::find_if(instance.members.begin(), instance.members.end(),
+                                   [&](const report::SkewMember& it) { return it.rank == rank; });
+  return member == instance.members.end() ? Cell() : Cell(member->wait_ns);
+}
+
 // How long each rank waited in each instance, where the ranks fit side by side.
-void WriteWaits(const Json& instances, TextPage& page) {
-  const std::set<int64_t> ranks = RanksIn(instances);
+void WriteWaits(const std::vector<report::SkewInstance>& instances, TextPage& page) {
+  using Row = report::SkewInstance;
+  const std::set<int32_t> ranks = RanksIn(instances);
   if (ranks.empty()) return;
   if (ranks.size() > kMostWaitColumns) {
     page.Line("how long each rank waited in each instance: --format json or csv");
     return;
   }
-  Json rows = Json::array();
-  for (const Json& instance : instances) {
-    Json row = {{"index", FieldOf(instance, "index")}, {"operation", FieldOf(instance, "op")}};
-    for (const Json& member : ListOf(instance, "members")) {
-      row[fmt::format("w{}", PlainText(FieldOf(member, "rank")))] = FieldOf(member, "wait_ns");
-    }
-    rows.push_back(std::move(row));
+  std::vector<Column<Row>> columns = {{"index", &Row::index, CellKind::kNumber},
+                                      {"operation", &Row::op, CellKind::kText, 1}};
+  for (const int32_t rank : ranks) {
+    const auto wait = [rank](const Row& row) { return WaitCell(row, rank); };
+    columns.push_back({fmt::format("rank {}", rank), wait, CellKind::kTime});
   }
-  std::vector<TableColumn> columns = {{"index", "index", CellKind::kNumber},
-                                      {"operation", "operation", CellKind::kText, 1}};
-  for (const int64_t rank : ranks)
-    columns.push_back({fmt::format("rank {}", rank), fmt::format("w{}", rank), CellKind::kTime});
   page.Heading("waiting in each instance", "by rank");
-  page.Table(rows, std::move(columns));
+  page.Table(instances, columns);
 }
 
 }  // namespace
 
-void CollectivesSection(const Json& view, TextPage& page) {
+void CollectivesSection(const std::vector<report::CollectiveRow>& rows, TextPage& page) {
+  using Row = report::CollectiveRow;
+  using Percentiles = report::Percentiles;
   page.Heading("collectives", "one row per group, operation, type and size; group (members)");
-  page.Table(CollectiveRows(view), {{"group", "group", CellKind::kText},
-                                    {"operation", "op", CellKind::kText},
-                                    {"type", "dtype", CellKind::kText, 5},
-                                    {"message", "bytes", CellKind::kBytes},
-                                    {"found", "instances", CellKind::kCount},
-                                    {"matched", "matched", CellKind::kCount, 1},
-                                    {"by", "match", CellKind::kText, 2},
-                                    {"sure", "confidence", CellKind::kPercent, 3},
-                                    {"spread", "spread_ns.p50", CellKind::kTime},
-                                    {"waiting", "wait_total_ns", CellKind::kTime},
-                                    {"+-", "wait_uncertainty_ns", CellKind::kTime},
-                                    {"wait p50", "wait_ns.p50", CellKind::kTime, 7},
-                                    {"wait max", "wait_ns.max", CellKind::kTime, 6},
-                                    {"transfer", "transfer_ns.p50", CellKind::kTime},
-                                    {"over", "transfer_excess_ratio", CellKind::kPercent, 8},
-                                    {"bus bw", "bus_bandwidth_gbps.p50", CellKind::kBandwidth, 4},
-                                    {"verdict", "verdict", CellKind::kText}});
+  page.Table(rows, {{"group", GroupText},
+                    {"operation", &Row::op},
+                    {"type", &Row::dtype, CellKind::kText, 5},
+                    {"message", &Row::bytes, CellKind::kBytes},
+                    {"found", &Row::instances, CellKind::kCount},
+                    {"matched", &Row::matched, CellKind::kCount, 1},
+                    {"by", &Row::match, CellKind::kText, 2},
+                    {"sure", &Row::confidence, CellKind::kPercent, 3},
+                    {"spread", CellFrom(&Row::spread_ns, &Percentiles::p50), CellKind::kTime},
+                    {"waiting", &Row::wait_total_ns, CellKind::kTime},
+                    {"+-", &Row::wait_uncertainty_ns, CellKind::kTime},
+                    {"wait p50", CellFrom(&Row::wait_ns, &Percentiles::p50), CellKind::kTime, 7},
+                    {"wait max", CellFrom(&Row::wait_ns, &Percentiles::max), CellKind::kTime, 6},
+                    {"transfer", CellFrom(&Row::transfer_ns, &Percentiles::p50), CellKind::kTime},
+                    {"over", &Row::transfer_excess_ratio, CellKind::kPercent, 8},
+                    {"bus bw", CellFrom(&Row::bus_bandwidth_gbps, &Percentiles::p50), CellKind::kBandwidth, 4},
+                    {"verdict", &Row::verdict}});
 }
 
-void SkewSection(const Json& view, TextPage& page) {
-  WriteRanks(view, page);
-  WriteSkewSteps(ListOf(view, "steps"), page);
-  const Json instances = LargestFirst(ListOf(view, "instances"), "spread_ns", page);
+void SkewSection(const report::Skew& skew, TextPage& page) {
+  WriteSkewOfRanks(skew, page);
+  WriteSkewOfSteps(skew.steps, page);
+  const std::vector<report::SkewInstance> instances =
+      LargestFirst(skew.instances, &report::SkewInstance::spread_ns, page);
   if (instances.empty()) return;
   WriteInstances(instances, page);
   WriteWaits(instances, page);

@@ -1,68 +1,85 @@
 // host[], launches[], nvtx[], memory[], allocation[].
-#include "analysis/report/json.h"
 #include "analysis/report/text/text_sections.h"
 
 namespace lockstep {
+namespace {
 
-void HostSection(const Json& view, TextPage& page) {
+// One figure of a distribution that rows have.
+template <typename Row>
+auto PercentileIn(report::Percentiles Row::*distribution, report::Percentiles::Value report::Percentiles::*figure) {
+  return [=](const Row& row) { return row.*distribution.*figure; };
+}
+
+}  // namespace
+
+void HostSection(const std::vector<report::HostRow>& rows, TextPage& page) {
+  using Row = report::HostRow;
+  using P = report::Percentiles;
   page.Heading("host calls", "queue = end of a launching call to the start of its kernel");
-  page.Table(view, {{"call", "api", CellKind::kText},
-                    {"ranks", "ranks", CellKind::kNumber, 2},
-                    {"calls", "calls", CellKind::kCount},
-                    {"total", "total_ns", CellKind::kTime},
-                    {"p50", "duration_ns.p50", CellKind::kTime},
-                    {"p99", "duration_ns.p99", CellKind::kTime},
-                    {"max", "duration_ns.max", CellKind::kTime},
-                    {"queue p50", "queue_ns.p50", CellKind::kTime, 1}});
+  page.Table(rows, {{"call", &Row::api},
+                    {"ranks", &Row::ranks, CellKind::kNumber, 2},
+                    {"calls", &Row::calls, CellKind::kCount},
+                    {"total", &Row::total_ns, CellKind::kTime},
+                    {"p50", PercentileIn(&Row::duration_ns, &P::p50), CellKind::kTime},
+                    {"p99", PercentileIn(&Row::duration_ns, &P::p99), CellKind::kTime},
+                    {"max", PercentileIn(&Row::duration_ns, &P::max), CellKind::kTime},
+                    {"queue p50", PercentileIn(&Row::queue_ns, &P::p50), CellKind::kTime, 1}});
 }
 
-void LaunchesSection(const Json& view, TextPage& page) {
+void LaunchesSection(const std::vector<report::LaunchRow>& rows, TextPage& page) {
+  using Row = report::LaunchRow;
+  using P = report::Percentiles;
   page.Heading("launches", "medians: whole = call, queue and kernel together");
-  page.Table(view, {{"kernel", "kernel", CellKind::kKernel},
-                    {"call", "api", CellKind::kText, 1},
-                    {"rank", "rank", CellKind::kNumber},
-                    {"thread", "tid", CellKind::kNumber, 3},
-                    {"count", "count", CellKind::kCount},
-                    {"queued", "queue_count", CellKind::kCount, 2},
-                    {"whole", "total_ns.p50", CellKind::kTime},
-                    {"call", "api_ns.p50", CellKind::kTime},
-                    {"queue", "queue_ns.p50", CellKind::kTime},
-                    {"kernel", "kernel_ns.p50", CellKind::kTime}});
+  page.Table(rows, {{"kernel", &Row::kernel, CellKind::kKernel},
+                    {"call", &Row::api, CellKind::kText, 1},
+                    {"rank", &Row::rank, CellKind::kNumber},
+                    {"thread", &Row::tid, CellKind::kNumber, 3},
+                    {"count", &Row::count, CellKind::kCount},
+                    {"queued", &Row::queue_count, CellKind::kCount, 2},
+                    {"whole", PercentileIn(&Row::total_ns, &P::p50), CellKind::kTime},
+                    {"call", PercentileIn(&Row::api_ns, &P::p50), CellKind::kTime},
+                    {"queue", PercentileIn(&Row::queue_ns, &P::p50), CellKind::kTime},
+                    {"kernel", PercentileIn(&Row::kernel_ns, &P::p50), CellKind::kTime}});
 }
 
-void NvtxSection(const Json& view, TextPage& page) {
+void NvtxSection(const std::vector<report::RangeRow>& rows, TextPage& page) {
+  using Row = report::RangeRow;
+  using P = report::Percentiles;
   page.Heading("ranges", "NVTX ranges and annotations");
-  page.Table(view, {{"range", "range", CellKind::kText},
-                    {"domain", "domain", CellKind::kText, 3},
-                    {"style", "style", CellKind::kText, 2},
-                    {"rank", "rank", CellKind::kNumber, 4},
-                    {"count", "instances", CellKind::kCount},
-                    {"total", "total_ns", CellKind::kTime},
-                    {"p50", "duration_ns.p50", CellKind::kTime},
-                    {"p99", "duration_ns.p99", CellKind::kTime, 1},
-                    {"max", "duration_ns.max", CellKind::kTime},
-                    {"on device", "projected_ns.p50", CellKind::kTime, 5}});
+  page.Table(rows, {{"range", &Row::range},
+                    {"domain", &Row::domain, CellKind::kText, 3},
+                    {"style", &Row::style, CellKind::kText, 2},
+                    {"rank", &Row::rank, CellKind::kNumber, 4},
+                    {"count", &Row::instances, CellKind::kCount},
+                    {"total", &Row::total_ns, CellKind::kTime},
+                    {"p50", PercentileIn(&Row::duration_ns, &P::p50), CellKind::kTime},
+                    {"p99", PercentileIn(&Row::duration_ns, &P::p99), CellKind::kTime, 1},
+                    {"max", PercentileIn(&Row::duration_ns, &P::max), CellKind::kTime},
+                    {"on device", PercentileIn(&Row::projected_ns, &P::p50), CellKind::kTime, 5}});
 }
 
-void MemorySection(const Json& view, TextPage& page) {
+void MemorySection(const std::vector<report::MemoryRow>& rows, TextPage& page) {
+  using Row = report::MemoryRow;
+  using P = report::Percentiles;
   page.Heading("copies and memsets");
-  page.Table(view, {{"kind", "kind", CellKind::kText},
-                    {"count", "operations", CellKind::kCount},
-                    {"data", "bytes", CellKind::kBytes},
-                    {"total", "total_ns", CellKind::kTime},
-                    {"p50", "duration_ns.p50", CellKind::kTime},
-                    {"max", "duration_ns.max", CellKind::kTime, 2},
-                    {"size p50", "size_bytes.p50", CellKind::kBytes, 1},
-                    {"rate p50", "bandwidth_gbps.p50", CellKind::kBandwidth},
-                    {"blocking", "blocking", CellKind::kCount, 1}});
+  page.Table(rows, {{"kind", &Row::kind},
+                    {"count", &Row::operations, CellKind::kCount},
+                    {"data", &Row::bytes, CellKind::kBytes},
+                    {"total", &Row::total_ns, CellKind::kTime},
+                    {"p50", PercentileIn(&Row::duration_ns, &P::p50), CellKind::kTime},
+                    {"max", PercentileIn(&Row::duration_ns, &P::max), CellKind::kTime, 2},
+                    {"size p50", PercentileIn(&Row::size_bytes, &P::p50), CellKind::kBytes, 1},
+                    {"rate p50", PercentileIn(&Row::bandwidth_gbps, &P::p50), CellKind::kBandwidth},
+                    {"blocking", &Row::blocking, CellKind::kCount, 1}});
 }
 
-void AllocationSection(const Json& view, TextPage& page) {
-  if (!view.is_array() || view.empty()) return;
+void AllocationSection(const std::vector<report::AllocationRow>& rows, TextPage& page) {
+  using Row = report::AllocationRow;
+  if (rows.empty()) return;
   page.Heading("device memory", "highest level that was allocated");
-  page.Table(view, {{"rank", "rank", CellKind::kNumber},
-                    {"peak", "peak_bytes", CellKind::kBytes},
-                    {"at", "peak_at_ns", CellKind::kInstant}});
+  page.Table(rows, {{"rank", &Row::rank, CellKind::kNumber},
+                    {"peak", &Row::peak_bytes, CellKind::kBytes},
+                    {"at", &Row::peak_at_ns, CellKind::kInstant}});
 }
 
 }  // namespace lockstep

@@ -2,90 +2,98 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
-#include "analysis/report/json.h"
+#include "analysis/report/rows/imbalance.h"
 #include "analysis/report/text/text_sections.h"
 #include "analysis/report/text/text_units.h"
-#include "analysis/report/views/report_fields.h"
 
 namespace lockstep {
 namespace {
 
-std::string ValueText(std::optional<double> value, std::string_view unit) {
-  if (!value) return "-";
-  if (unit == "ns") return FormatTime(Json(*value));
-  if (unit == "bytes") return FormatBytes(Json(*value));
+std::string ValueText(double value, std::string_view unit) {
+  if (unit == "ns") return FormatTime(value);
   constexpr double kMostGrouped = 1e15;
-  const bool grouped = *value >= 1000 && *value < kMostGrouped;
-  return grouped ? FormatCount(Json(static_cast<int64_t>(*value))) : fmt::format("{:.4g}", *value);
+  const bool grouped = value >= 1000 && value < kMostGrouped;
+  return grouped ? FormatCount(static_cast<int64_t>(value)) : fmt::format("{:.4g}", value);
 }
 
-void AddFigures(Json& quantity) {
-  const std::string unit = TextOf(FieldOf(quantity, "unit"));
+// A quantity over all ranks, in its own unit.
+struct QuantityFigures {
+  const report::QuantityRow* row;
+  std::string least;
+  std::string mean;
+  std::string most;
+};
+
+QuantityFigures FiguresOfQuantity(const report::QuantityRow& row) {
+  if (row.per_rank.empty()) return {&row, "-", "-", "-"};
   double sum = 0;
-  std::optional<double> largest;
-  std::optional<double> smallest;
-  int64_t count = 0;
-  for (const Json& rank : ListOf(quantity, "per_rank")) {
-    const auto value = RealOf(FieldOf(rank, "value"));
-    if (!value) continue;
-    sum += *value;
-    ++count;
-    largest = std::max(largest.value_or(*value), *value);
-    smallest = std::min(smallest.value_or(*value), *value);
+  double largest = row.per_rank.front().value.Real();
+  double smallest = largest;
+  for (const report::QuantityOfRank& rank : row.per_rank) {
+    const double value = rank.value.Real();
+    sum += value;
+    largest = std::max(largest, value);
+    smallest = std::min(smallest, value);
   }
-  quantity["mean"] = ValueText(largest ? std::optional(sum / static_cast<double>(count)) : std::nullopt, unit);
-  quantity["least"] = ValueText(smallest, unit);
-  quantity["most"] = ValueText(largest, unit);
-  const auto ratio = RealOf(FieldOf(quantity, "max_over_mean_ratio"));
-  quantity["over"] = ratio ? Json(*ratio - 1) : Json(nullptr);
-  if (FieldOf(quantity, "waits") == Json(true)) quantity["kind"] = "waits for others";
+  const double mean = sum / static_cast<double>(row.per_rank.size());
+  return {&row, ValueText(smallest, row.unit), ValueText(mean, row.unit), ValueText(largest, row.unit)};
+}
+
+void WriteQuantities(const std::vector<report::QuantityRow>& quantities, TextPage& page) {
+  using Row = QuantityFigures;
+  std::vector<Row> rows;
+  for (const report::QuantityRow& quantity : quantities) rows.push_back(FiguresOfQuantity(quantity));
+  const auto over_mean = [](const Row& row) {
+    const std::optional<double> ratio = row.row->max_over_mean_ratio;
+    return ratio ? Cell(*ratio - 1) : Cell();
+  };
+  const auto reason = [](const Row& row) { return row.row->waits ? "waits for others" : row.row->kind; };
+  page.Table(rows, {{"quantity", [](const Row& row) { return row.row->quantity; }},
+                    {"least", &Row::least},
+                    {"mean", &Row::mean},
+                    {"most", &Row::most},
+                    {"on rank", [](const Row& row) { return row.row->worst_rank; }, CellKind::kNumber},
+                    {"over mean", over_mean, CellKind::kPercent},
+                    {"variation", [](const Row& row) { return row.row->cv_ratio; }, CellKind::kPercent, 1},
+                    {"because", reason}});
 }
 
 struct Factor {
-  std::string_view key;
+  std::string_view name;
+  std::optional<double> value;
   std::string_view meaning;
 };
-constexpr std::array<Factor, 7> kFactors = {{{"parallel", "time computing, mean of the ranks"},
-                                             {"load_balance", "mean of computing over that of the busiest rank"},
-                                             {"communication", "time the busiest rank computes"},
-                                             {"serialisation", "loss to dependencies with free transfer"},
-                                             {"transfer", "loss to moving data"},
-                                             {"busy_share", "computing over all device activity"},
-                                             {"orchestration", "time with any device activity"}}};
 
-void WriteEfficiency(const Json& efficiency, TextPage& page) {
+void WriteEfficiency(const report::Efficiency& it, TextPage& page) {
+  const std::vector<Factor> factors = {
+      {"parallel", it.parallel, "time computing, mean of the ranks"},
+      {"load_balance", it.load_balance, "mean of computing over that of the busiest rank"},
+      {"communication", it.communication, "time the busiest rank computes"},
+      {"serialisation", it.serialisation, "loss to dependencies with free transfer"},
+      {"transfer", it.transfer, "loss to moving data"},
+      {"busy_share", it.busy_share, "computing over all device activity"},
+      {"orchestration", it.orchestration, "time with any device activity"}};
+  const auto value = [](const Factor& factor) {
+    return factor.value ? Cell(fmt::format("{:.3f}", *factor.value)) : Cell();
+  };
   page.Heading("efficiency", "1 is best; parallel = load_balance x communication");
-  Json rows = Json::array();
-  for (const Factor& factor : kFactors) {
-    const auto value = RealOf(FieldOf(efficiency, factor.key));
-    rows.push_back({{"factor", factor.key},
-                    {"value", value ? Json(fmt::format("{:.3f}", *value)) : Json(nullptr)},
-                    {"meaning", factor.meaning}});
-  }
-  page.Table(rows, {{"factor", "factor"}, {"value", "value"}, {"meaning", "meaning"}});
+  page.Table(factors, {{"factor", &Factor::name}, {"value", value}, {"meaning", &Factor::meaning}});
 }
 
 }  // namespace
 
-void ImbalanceSection(const Json& view, TextPage& page) {
-  const Json& window = FieldOf(view, "window");
-  page.Heading("imbalance", fmt::format("window: {} from {} ({})", FormatTime(FieldOf(window, "span_ns")),
-                                        FormatTime(FieldOf(window, "start_ns")), TextOf(FieldOf(window, "kind"))));
-  Json rows = RowsOf(ListOf(view, "quantities"));
-  for (Json& row : rows) AddFigures(row);
-  page.Table(rows, {{"quantity", "quantity", CellKind::kText},
-                    {"least", "least", CellKind::kText},
-                    {"mean", "mean", CellKind::kText},
-                    {"most", "most", CellKind::kText},
-                    {"on rank", "worst_rank", CellKind::kNumber},
-                    {"over mean", "over", CellKind::kPercent},
-                    {"variation", "cv_ratio", CellKind::kPercent, 1},
-                    {"because", "kind", CellKind::kText}});
-  if (HasContent(FieldOf(view, "efficiency"))) WriteEfficiency(FieldOf(view, "efficiency"), page);
+void ImbalanceSection(const report::Imbalance& imbalance, TextPage& page) {
+  const report::ImbalanceWindow& window = imbalance.window;
+  page.Heading("imbalance", fmt::format("window: {} from {} ({})", FormatTime(window.span_ns),
+                                        FormatTime(window.start_ns), window.kind));
+  WriteQuantities(imbalance.quantities, page);
+  const bool computed = !window.kind.empty();
+  if (computed) WriteEfficiency(imbalance.efficiency, page);
 }
 
 }  // namespace lockstep

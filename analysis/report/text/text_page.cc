@@ -74,8 +74,7 @@ void TextPage::Item(std::string_view name, size_t name_width, std::string_view t
   }
 }
 
-void TextPage::Table(const Json& rows, std::vector<TableColumn> columns, std::string_view none) {
-  const std::string table = RenderTable(rows, std::move(columns), {options_.width, options_.max_rows, 2});
+void TextPage::WriteTable(const std::string& table, std::string_view none) {
   if (table.empty()) {
     Line(none, 2, 0, Emphasis::kFaint);
   } else {

@@ -23,7 +23,11 @@ class TextPage {
   // "name  text", the text wrapped in its own column.
   void Item(std::string_view name, size_t name_width, std::string_view text, Emphasis emphasis = Emphasis::kPlain);
   // A table, or `none` if it has no rows.
-  void Table(const Json& rows, std::vector<TableColumn> columns, std::string_view none = "(nothing)");
+  template <typename Row>
+  void Table(const std::vector<Row>& rows, const std::type_identity_t<std::vector<Column<Row>>>& columns,
+             std::string_view none = "(nothing)") {
+    WriteTable(RenderTable(rows, columns, OptionsOfTable()), none);
+  }
   // As it is.
   void Raw(std::string_view line);
 
@@ -31,6 +35,8 @@ class TextPage {
   [[nodiscard]] std::string Take() { return std::move(text_); }
 
  private:
+  [[nodiscard]] TableOptions OptionsOfTable() const { return {options_.width, options_.max_rows, 2}; }
+  void WriteTable(const std::string& table, std::string_view none);
   [[nodiscard]] std::string Emphasised(std::string_view text, Emphasis emphasis) const;
 
   TextOptions options_;

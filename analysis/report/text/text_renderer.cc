@@ -1,64 +1,60 @@
 // RenderText: the report document for people. What is shown, and in which words, is decided in text_<view>.cc.
 #include <fmt/format.h>
 
-#include <array>
-#include <string_view>
+#include <optional>
 
 #include "analysis/report/json.h"
 #include "analysis/report/text/text_page.h"
 #include "analysis/report/text/text_sections.h"
-#include "analysis/report/views/report_fields.h"
 
 namespace lockstep {
 namespace {
 
-struct Section {
-  std::string_view view;
-  void (*write)(const Json& view, TextPage& page);
-};
+template <typename View>
+void WriteIfAny(const std::optional<View>& view, void (*section)(const View&, TextPage&), TextPage& page) {
+  if (view) section(*view, page);
+}
 
-constexpr std::array<Section, 20> kSections = {{{"ranks", RanksSection},
-                                                {"quality", QualitySection},
-                                                {"kernels", KernelsSection},
-                                                {"families", FamiliesSection},
-                                                {"collectives", CollectivesSection},
-                                                {"skew", SkewSection},
-                                                {"overlap", OverlapSection},
-                                                {"imbalance", ImbalanceSection},
-                                                {"tails", TailsSection},
-                                                {"idle", IdleSection},
-                                                {"host", HostSection},
-                                                {"launches", LaunchesSection},
-                                                {"nvtx", NvtxSection},
-                                                {"memory", MemorySection},
-                                                {"allocation", AllocationSection},
-                                                {"steps", StepsSection},
-                                                {"pace", PaceSection},
-                                                {"clock", ClockSection},
-                                                {"stragglers", StragglersSection},
-                                                {"findings", FindingsSection}}};
-
-void NoticesSection(const Json& notices, TextPage& page) {
+void NoticesSection(const std::vector<report::NoticeRow>& notices, TextPage& page) {
   if (notices.empty()) return;
   page.Heading("notices");
-  for (const Json& notice : notices) {
-    const std::string& view = TextOf(FieldOf(notice, "view"));
-    page.Line(fmt::format("{}{}{}", view, view.empty() ? "" : ": ", TextOf(FieldOf(notice, "reason"))), 2, 2);
+  for (const report::NoticeRow& notice : notices) {
+    page.Line(fmt::format("{}{}{}", notice.view, notice.view.empty() ? "" : ": ", notice.reason), 2, 2);
   }
 }
 
 }  // namespace
 
-std::string RenderText(const Json& report, const TextOptions& options) {
+std::string RenderText(const report::Document& document, const TextOptions& options) {
   TextPage page(options);
-  RunSection(report, page);
-  if (HasContent(FieldOf(report, "summary"))) SummarySection(report, page);
-  for (const Section& section : kSections) {
-    const Json& view = FieldOf(report, section.view);
-    if (!view.is_null()) section.write(view, page);
-  }
-  NoticesSection(ListOf(report, "notices"), page);
+  RunSection(document.run, page);
+  if (document.summary) SummarySection(*document.summary, document.run, page);
+  WriteIfAny(document.ranks, RanksSection, page);
+  WriteIfAny(document.quality, QualitySection, page);
+  WriteIfAny(document.kernels, KernelsSection, page);
+  WriteIfAny(document.families, FamiliesSection, page);
+  WriteIfAny(document.collectives, CollectivesSection, page);
+  WriteIfAny(document.skew, SkewSection, page);
+  WriteIfAny(document.overlap, OverlapSection, page);
+  WriteIfAny(document.imbalance, ImbalanceSection, page);
+  WriteIfAny(document.tails, TailsSection, page);
+  WriteIfAny(document.idle, IdleSection, page);
+  WriteIfAny(document.host, HostSection, page);
+  WriteIfAny(document.launches, LaunchesSection, page);
+  WriteIfAny(document.nvtx, NvtxSection, page);
+  WriteIfAny(document.memory, MemorySection, page);
+  WriteIfAny(document.allocation, AllocationSection, page);
+  WriteIfAny(document.steps, StepsSection, page);
+  WriteIfAny(document.pace, PaceSection, page);
+  WriteIfAny(document.clock, ClockSection, page);
+  WriteIfAny(document.stragglers, StragglersSection, page);
+  WriteIfAny(document.findings, FindingsSection, page);
+  NoticesSection(document.notices, page);
   return page.Take();
+}
+
+std::string RenderText(const Json& report, const TextOptions& options) {
+  return RenderText(report::FromJson<report::Document>(report), options);
 }
 
 }  // namespace lockstep

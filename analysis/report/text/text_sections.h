@@ -2,32 +2,32 @@
 // document holds under the view's name.
 #pragma once
 
-#include "analysis/report/report.h"
+#include "analysis/report/rows/document.h"
 #include "analysis/report/text/text_page.h"
 
 namespace lockstep {
 
-void RunSection(const Json& report, TextPage& page);
-void SummarySection(const Json& report, TextPage& page);
-void RanksSection(const Json& view, TextPage& page);
-void QualitySection(const Json& view, TextPage& page);
-void KernelsSection(const Json& view, TextPage& page);
-void FamiliesSection(const Json& view, TextPage& page);
-void CollectivesSection(const Json& view, TextPage& page);
-void SkewSection(const Json& view, TextPage& page);
-void OverlapSection(const Json& view, TextPage& page);
-void ImbalanceSection(const Json& view, TextPage& page);
-void TailsSection(const Json& view, TextPage& page);
-void IdleSection(const Json& view, TextPage& page);
-void HostSection(const Json& view, TextPage& page);
-void LaunchesSection(const Json& view, TextPage& page);
-void NvtxSection(const Json& view, TextPage& page);
-void MemorySection(const Json& view, TextPage& page);
-void AllocationSection(const Json& view, TextPage& page);
-void StepsSection(const Json& view, TextPage& page);
-void PaceSection(const Json& view, TextPage& page);
-void ClockSection(const Json& view, TextPage& page);
-void StragglersSection(const Json& view, TextPage& page);
-void FindingsSection(const Json& view, TextPage& page);
+void RunSection(const report::Run& run, TextPage& page);
+void SummarySection(const report::Summary& summary, const report::Run& run, TextPage& page);
+void RanksSection(const std::vector<report::RankRow>& rows, TextPage& page);
+void QualitySection(const report::Quality& quality, TextPage& page);
+void KernelsSection(const std::vector<report::KernelRow>& rows, TextPage& page);
+void FamiliesSection(const std::vector<report::FamilyRow>& rows, TextPage& page);
+void CollectivesSection(const std::vector<report::CollectiveRow>& rows, TextPage& page);
+void SkewSection(const report::Skew& skew, TextPage& page);
+void OverlapSection(const std::vector<report::OverlapRow>& rows, TextPage& page);
+void ImbalanceSection(const report::Imbalance& imbalance, TextPage& page);
+void TailsSection(const std::vector<report::TailRow>& rows, TextPage& page);
+void IdleSection(const std::vector<report::IdleRow>& rows, TextPage& page);
+void HostSection(const std::vector<report::HostRow>& rows, TextPage& page);
+void LaunchesSection(const std::vector<report::LaunchRow>& rows, TextPage& page);
+void NvtxSection(const std::vector<report::RangeRow>& rows, TextPage& page);
+void MemorySection(const std::vector<report::MemoryRow>& rows, TextPage& page);
+void AllocationSection(const std::vector<report::AllocationRow>& rows, TextPage& page);
+void StepsSection(const std::vector<report::StepRow>& rows, TextPage& page);
+void PaceSection(const report::Pace& pace, TextPage& page);
+void ClockSection(const report::Clock& clock, TextPage& page);
+void StragglersSection(const std::vector<report::StragglerRow>& rows, TextPage& page);
+void FindingsSection(const std::vector<report::FindingRow>& rows, TextPage& page);
 
 }  // namespace lockstep

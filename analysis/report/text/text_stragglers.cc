@@ -4,68 +4,51 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/report/json.h"
+#include "analysis/report/rows/stragglers.h"
 #include "analysis/report/text/text_sections.h"
 #include "analysis/report/text/text_units.h"
-#include "analysis/report/views/report_fields.h"
 
 namespace lockstep {
 namespace {
 
 // "rank 3", but "rail 2" as it is.
-std::string WhoText(const Json& row) {
-  const std::string& scope = TextOf(FieldOf(row, "scope"));
-  const std::string id = PlainText(FieldOf(row, "id"));
-  return id.rfind(scope, 0) == 0 ? id : fmt::format("{} {}", scope, id);
+std::string NameOfStraggler(const report::StragglerRow& row) {
+  return row.id.rfind(row.scope, 0) == 0 ? row.id : fmt::format("{} {}", row.scope, row.id);
 }
 
-std::string KindText(const Json& row) {
-  const std::string& kind = TextOf(FieldOf(row, "kind"));
-  const Json& period = FieldOf(row, "period_steps");
-  return period.is_number() ? fmt::format("{} ({})", kind, PlainText(period)) : kind;
+std::string KindText(const report::StragglerRow& row) {
+  return row.period_steps ? fmt::format("{} ({})", row.kind, Cell(row.period_steps).Text()) : row.kind;
 }
 
-Json StragglerRows(const Json& view) {
-  Json rows = RowsOf(view);
-  for (Json& row : rows) {
-    const Json& parts = ListOf(row, "parts");
-    const Json cause = parts.empty() ? Json(nullptr) : FieldOf(parts[0], "cause");
-    const std::string who = WhoText(row);
-    const std::string kind = KindText(row);
-    row["cause"] = cause;
-    row["who"] = who;
-    row["kind"] = kind;
+Cell MainCause(const report::StragglerRow& row) { return row.parts.empty() ? Cell() : Cell(row.parts.front().cause); }
+
+std::string FrontierText(const report::StragglerRow& row) {
+  if (row.frontier == "agrees") return "durations alone, without any clock, say the same";
+  if (row.frontier == "disagrees") {
+    return "but durations alone, without any clock, point elsewhere: take it as not sure";
   }
-  return rows;
-}
-
-std::string FrontierText(const Json& row) {
-  const std::string& answer = TextOf(FieldOf(row, "frontier"));
-  if (answer == "agrees") return "durations alone, without any clock, say the same";
-  if (answer == "disagrees") return "but durations alone, without any clock, point elsewhere: take it as not sure";
   return "durations alone, without any clock, cannot tell";
 }
 
 // What the others lost to each of the foremost, and whether it is told without clocks too.
-void WriteLosses(const Json& rows, TextPage& page) {
+void WriteLosses(const std::vector<report::StragglerRow>& rows, TextPage& page) {
   constexpr size_t kMost = 3;
   for (size_t i = 0; i < rows.size() && i < kMost; ++i) {
-    const Json& lost = FieldOf(rows[i], "blamed_wait_ns");
-    if (!lost.is_number()) continue;
-    page.Line(fmt::format("{}: the others lost {} of GPU time to it, {} on the critical path; {}", WhoText(rows[i]),
-                          FormatTime(lost), FormatTime(FieldOf(rows[i], "blamed_critical_ns")), FrontierText(rows[i])));
+    const report::StragglerRow& row = rows[i];
+    if (!row.blamed_wait_ns) continue;
+    page.Line(fmt::format("{}: the others lost {} of GPU time to it, {} on the critical path; {}", NameOfStraggler(row),
+                          FormatTime(row.blamed_wait_ns), FormatTime(row.blamed_critical_ns), FrontierText(row)));
   }
 }
 
 // Behind a slower one it saves nothing until that is mended.
-void WriteAfterOthers(const Json& rows, TextPage& page) {
-  for (const Json& row : rows) {
-    const Json& after = FieldOf(row, "saving_after_others_ratio");
-    if (!after.is_number()) continue;
+void WriteAfterOthers(const std::vector<report::StragglerRow>& rows, TextPage& page) {
+  for (const report::StragglerRow& row : rows) {
+    if (!row.saving_after_others_ratio) continue;
     page.Line(
         fmt::format("{}: mending it alone saves nothing, because the others wait for somebody slower; once those "
                     "named before it are mended, it saves {} of each step",
-                    WhoText(row), FormatPercent(after)));
+                    NameOfStraggler(row), FormatPercent(row.saving_after_others_ratio)));
   }
 }
 
@@ -76,34 +59,32 @@ std::string ChanceText(double p) {
 }
 
 // What stands behind the first of them, in a line.
-void WriteFirst(const Json& row, TextPage& page) {
-  const Json& interval = ListOf(row, "confidence_interval_ns");
-  const Json& p = FieldOf(row, "p_adjusted");
-  if (interval.size() != 2 || !p.is_number()) return;
+void WriteFirst(const report::StragglerRow& row, TextPage& page) {
+  const auto& [low, high] = row.confidence_interval_ns;
   page.Line(fmt::format(
       "{}: between {} and {} a step (95 %), by chance in {}; its {} steps are worth {:.1f} independent ones",
-      WhoText(row), FormatTime(interval[0]), FormatTime(interval[1]), ChanceText(RealOf(p).value_or(1)),
-      PlainText(FieldOf(row, "steps")), RealOf(FieldOf(row, "n_eff")).value_or(0)));
+      NameOfStraggler(row), FormatTime(low), FormatTime(high), ChanceText(row.p_adjusted), row.steps.value, row.n_eff));
 }
 
 }  // namespace
 
-void StragglersSection(const Json& view, TextPage& page) {
+void StragglersSection(const std::vector<report::StragglerRow>& rows, TextPage& page) {
+  using Row = report::StragglerRow;
   page.Heading("stragglers", "late again and again, and worth mending");
-  page.Table(StragglerRows(view),
-             {{"who", "who", CellKind::kText},
-              {"host", "host", CellKind::kText, 2},
-              {"kind", "kind", CellKind::kText},
-              {"cost/step", "effect_ns_per_step", CellKind::kTime},
-              {"saves/step", "saving_ns_per_step", CellKind::kTime},
-              {"saves", "saving_ratio", CellKind::kPercent},
-              {"in steps", "persistence", CellKind::kPercent, 1},
-              {"because", "cause", CellKind::kText}},
+  page.Table(rows,
+             {{"who", NameOfStraggler},
+              {"host", &Row::host, CellKind::kText, 2},
+              {"kind", KindText},
+              {"cost/step", &Row::effect_ns_per_step, CellKind::kTime},
+              {"saves/step", &Row::saving_ns_per_step, CellKind::kTime},
+              {"saves", &Row::saving_ratio, CellKind::kPercent},
+              {"in steps", &Row::persistence, CellKind::kPercent, 1},
+              {"because", MainCause}},
              "(nobody)");
-  if (!view.is_array() || view.empty()) return;
-  WriteFirst(view[0], page);
-  WriteLosses(view, page);
-  WriteAfterOthers(view, page);
+  if (rows.empty()) return;
+  WriteFirst(rows.front(), page);
+  WriteLosses(rows, page);
+  WriteAfterOthers(rows, page);
 }
 
 }  // namespace lockstep

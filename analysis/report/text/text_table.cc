@@ -20,7 +20,7 @@ constexpr size_t kNarrowestText = 16;
 constexpr size_t kNarrowestName = 32;
 
 struct LaidOut {
-  TableColumn column;
+  ColumnStyle column;
   FormattedColumn formatted;
   size_t width = 0;
 
@@ -31,12 +31,9 @@ struct LaidOut {
   }
 };
 
-LaidOut LayOut(const Json& rows, size_t shown, TableColumn column) {
-  std::vector<const Json*> values;
-  values.reserve(shown);
-  for (size_t i = 0; i < shown; ++i) values.push_back(&FieldOf(rows[i], column.path));
-  LaidOut result{std::move(column), {}, 0};
-  result.formatted = FormatColumn(result.column.kind, values);
+LaidOut LayOut(CellColumn column) {
+  LaidOut result{std::move(column.style), {}, 0};
+  result.formatted = FormatColumn(result.column.kind, column.cells);
   result.width = std::max(result.column.title.size(), result.formatted.unit.size());
   for (const std::string& cell : result.formatted.cells) result.width = std::max(result.width, DisplayWidth(cell));
   return result;
@@ -108,12 +105,11 @@ std::string FitCell(const LaidOut& column, size_t row) {
 
 }  // namespace
 
-std::string RenderTable(const Json& rows, std::vector<TableColumn> columns, const TableOptions& options) {
-  if (!rows.is_array() || rows.empty()) return "";
-  const size_t limit = options.max_rows > 0 ? static_cast<size_t>(options.max_rows) : 0;
-  const size_t shown = std::min(rows.size(), limit);
+std::string RenderCells(size_t rows, std::vector<CellColumn> columns, const TableOptions& options) {
+  if (rows == 0 || columns.empty()) return "";
+  const size_t shown = columns.front().cells.size();
   std::vector<LaidOut> laid_out;
-  for (TableColumn& column : columns) laid_out.push_back(LayOut(rows, shown, std::move(column)));
+  for (CellColumn& column : columns) laid_out.push_back(LayOut(std::move(column)));
   const auto room = static_cast<size_t>(std::max(options.width - options.indent, 1));
   DropSpareColumns(laid_out, room);
   ShrinkNames(laid_out, room);
@@ -126,9 +122,7 @@ std::string RenderTable(const Json& rows, std::vector<TableColumn> columns, cons
   for (size_t i = 0; i < shown; ++i) {
     text += Line(laid_out, options.indent, [&](const LaidOut& column) { return FitCell(column, i); });
   }
-  if (rows.size() > shown) {
-    text += fmt::format("{:{}}... and {} more (--limit)\n", "", options.indent, rows.size() - shown);
-  }
+  if (rows > shown) text += fmt::format("{:{}}... and {} more (--limit)\n", "", options.indent, rows - shown);
   return text;
 }
 

@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 
 #include "analysis/base/time.h"
+#include "analysis/report/fields/type.h"
 #include "analysis/report/json.h"
 #include "analysis/report/text/text_words.h"
-#include "analysis/report/views/report_fields.h"
 
 namespace lockstep {
 namespace {
@@ -32,10 +31,10 @@ size_t UnitOf(const std::array<Unit, n>& units, double magnitude) {
   return chosen;
 }
 
-std::vector<double> MagnitudesOf(const std::vector<const Json*>& values) {
+std::vector<double> MagnitudesOf(const std::vector<Cell>& values) {
   std::vector<double> magnitudes;
-  for (const Json* value : values) {
-    const double magnitude = std::abs(RealOf(*value).value_or(0));
+  for (const Cell& value : values) {
+    const double magnitude = std::abs(value.Real().value_or(0));
     if (std::isfinite(magnitude) && magnitude > 0) magnitudes.push_back(magnitude);
   }
   std::sort(magnitudes.begin(), magnitudes.end());
@@ -43,8 +42,8 @@ std::vector<double> MagnitudesOf(const std::vector<const Json*>& values) {
 }
 
 // A column of nothing but dashes has no unit.
-bool HasNumber(const std::vector<const Json*>& values) {
-  return std::any_of(values.begin(), values.end(), [](const Json* value) { return value->is_number(); });
+bool HasNumber(const std::vector<Cell>& values) {
+  return std::any_of(values.begin(), values.end(), [](const Cell& value) { return value.IsNumber(); });
 }
 
 // By the middle value, so that most of the column reads well; but no value needs more than six digits before the point.
@@ -71,11 +70,11 @@ int DecimalsOf(const std::vector<double>& magnitudes, double unit) {
 }
 
 template <typename Format>
-std::vector<std::string> FormatEach(const std::vector<const Json*>& values, Format format) {
+std::vector<std::string> FormatEach(const std::vector<Cell>& values, Format format) {
   std::vector<std::string> cells;
   cells.reserve(values.size());
-  for (const Json* value : values) {
-    const std::optional<double> real = RealOf(*value);
+  for (const Cell& value : values) {
+    const std::optional<double> real = value.Real();
     cells.push_back(real ? format(*real) : std::string(kNull));
   }
   return cells;
@@ -89,7 +88,7 @@ std::string Fixed(double value, int decimals) {
 }
 
 template <size_t n>
-FormattedColumn InUnits(const std::array<Unit, n>& units, const std::vector<const Json*>& values) {
+FormattedColumn InUnits(const std::array<Unit, n>& units, const std::vector<Cell>& values) {
   const std::vector<double> magnitudes = MagnitudesOf(values);
   const Unit unit = UnitOfColumn(units, magnitudes);
   const int decimals = DecimalsOf(magnitudes, unit.size);
@@ -97,40 +96,31 @@ FormattedColumn InUnits(const std::array<Unit, n>& units, const std::vector<cons
           FormatEach(values, [&](double value) { return Fixed(value / unit.size, decimals); })};
 }
 
-FormattedColumn Percents(const std::vector<const Json*>& values) {
+FormattedColumn Percents(const std::vector<Cell>& values) {
   const std::vector<double> magnitudes = MagnitudesOf(values);
   const int decimals = !magnitudes.empty() && magnitudes.back() < 0.01 ? 2 : 1;
   return {HasNumber(values) ? "%" : "", FormatEach(values, [&](double value) { return Fixed(100 * value, decimals); })};
 }
 
-FormattedColumn Bandwidths(const std::vector<const Json*>& values) {
+FormattedColumn Bandwidths(const std::vector<Cell>& values) {
   const std::vector<double> magnitudes = MagnitudesOf(values);
   const int decimals = magnitudes.empty() ? 0 : DecimalsFor(magnitudes.back());
   return {HasNumber(values) ? "GB/s" : "", FormatEach(values, [&](double value) { return Fixed(value, decimals); })};
 }
 
-std::string TextCell(const Json& value) {
-  if (value.is_null() || value.is_object()) return std::string(kNull);
-  if (!value.is_array()) return Printable(PlainText(value));
-  std::string joined;
-  for (const Json& item : value) {
-    if (!joined.empty()) joined += ',';
-    joined += item.is_structured() ? "" : PlainText(item);
-  }
-  return joined.empty() ? std::string(kNull) : Printable(joined);
-}
-
-std::vector<std::string> TextCells(const std::vector<const Json*>& values) {
+std::vector<std::string> TextCells(const std::vector<Cell>& values) {
   std::vector<std::string> cells;
   cells.reserve(values.size());
-  for (const Json* value : values) cells.push_back(TextCell(*value));
+  for (const Cell& value : values) {
+    cells.push_back(value.IsNothing() ? std::string(kNull) : Printable(value.Text()));
+  }
   return cells;
 }
 
-std::vector<std::string> CountCells(const std::vector<const Json*>& values) {
+std::vector<std::string> CountCells(const std::vector<Cell>& values) {
   std::vector<std::string> cells;
   cells.reserve(values.size());
-  for (const Json* value : values) cells.push_back(FormatCount(*value));
+  for (const Cell& value : values) cells.push_back(FormatCount(value));
   return cells;
 }
 
@@ -166,7 +156,7 @@ Date DateOf(int64_t days_since_epoch) {
 
 }  // namespace
 
-FormattedColumn FormatColumn(CellKind kind, const std::vector<const Json*>& values) {
+FormattedColumn FormatColumn(CellKind kind, const std::vector<Cell>& values) {
   switch (kind) {
     case CellKind::kCount:
       return {"", CountCells(values)};
@@ -190,33 +180,28 @@ FormattedColumn FormatColumn(CellKind kind, const std::vector<const Json*>& valu
   return {"", TextCells(values)};
 }
 
-std::string FormatTime(const Json& ns) {
-  const std::optional<double> value = RealOf(ns);
+std::string FormatTime(const Cell& ns) {
+  const std::optional<double> value = ns.Real();
   return value ? InOwnUnit(kTimeUnits, *value) : std::string(kNull);
 }
 
-std::string FormatTime(int64_t ns) { return FormatTime(Json(ns)); }
-
-std::string FormatPercent(const Json& ratio) {
-  const std::optional<double> value = RealOf(ratio);
-  return value ? FormatPercent(*value) : std::string(kNull);
-}
-
-std::string FormatPercent(double ratio) {
-  const double percent = 100 * ratio;
+std::string FormatPercent(const Cell& ratio) {
+  const std::optional<double> value = ratio.Real();
+  if (!value) return std::string(kNull);
+  const double percent = 100 * *value;
   const double magnitude = std::abs(percent);
   const int decimals = percent == 0 || magnitude >= 99.95 ? 0 : magnitude < 1 ? 2 : 1;
   return fmt::format("{:.{}f} %", percent, decimals);
 }
 
-std::string FormatBytes(const Json& bytes) {
-  const std::optional<double> value = RealOf(bytes);
+std::string FormatBytes(const Cell& bytes) {
+  const std::optional<double> value = bytes.Real();
   return value ? InOwnUnit(kByteUnits, *value) : std::string(kNull);
 }
 
-std::string FormatCount(const Json& count) {
-  const std::optional<int64_t> value = IntegerOf(count);
-  if (!value) return count.is_number() ? PlainText(count) : std::string(kNull);
+std::string FormatCount(const Cell& count) {
+  const std::optional<int64_t> value = count.Whole();
+  if (!value) return count.IsNumber() ? count.Text() : std::string(kNull);
   const std::string digits = fmt::format("{}", *value);
   const size_t sign = *value < 0 ? 1 : 0;
   std::string text;
@@ -227,21 +212,22 @@ std::string FormatCount(const Json& count) {
   return text;
 }
 
-std::string FormatUtc(const Json& unix_ns) {
+std::string FormatUtc(int64_t unix_ns) {
   constexpr int64_t kFirstYear = 2000;
   constexpr int64_t kUsPerSecond = 1'000'000;
   constexpr int64_t kSecondsPerDay = 86'400;
-  const std::string& text = TextOf(unix_ns);
-  int64_t ns = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ns);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size() || ns < 0) return "";
-  const int64_t us = ns / kNsPerUs;
+  const int64_t us = std::max<int64_t>(unix_ns, 0) / kNsPerUs;
   const int64_t seconds = us / kUsPerSecond;
   const Date date = DateOf(seconds / kSecondsPerDay);
   if (date.year < kFirstYear) return "";
   const int64_t of_day = seconds % kSecondsPerDay;
   return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02}.{:06} UTC", date.year, date.month, date.day, of_day / 3600,
                      of_day / 60 % 60, of_day % 60, us % kUsPerSecond);
+}
+
+std::string FormatUtc(const Json& unix_ns) {
+  report::Digits ns;
+  return report::TypeOf<report::Digits>().FromJson(unix_ns, &ns) ? FormatUtc(ns.value) : "";
 }
 
 }  // namespace lockstep

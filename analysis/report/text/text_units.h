@@ -1,5 +1,5 @@
 // Numbers for people. A column of a table shares one unit, chosen by its values; a figure in a sentence has its own.
-// Null is "-". Pure and thread safe.
+// Nothing is "-". Pure and thread safe.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/report/report.h"
+#include "analysis/report/text/cell.h"
 
 namespace lockstep {
 
@@ -31,20 +31,20 @@ struct FormattedColumn {
 };
 
 // Values of another type than the kind's are "-".
-[[nodiscard]] FormattedColumn FormatColumn(CellKind kind, const std::vector<const Json*>& values);
+[[nodiscard]] FormattedColumn FormatColumn(CellKind kind, const std::vector<Cell>& values);
 
-// "7.62 ms", three digits; "-" for null.
-[[nodiscard]] std::string FormatTime(const Json& ns);
-[[nodiscard]] std::string FormatTime(int64_t ns);
+// "7.62 ms", three digits; "-" for what is no number.
+[[nodiscard]] std::string FormatTime(const Cell& ns);
 // "12.3 %".
-[[nodiscard]] std::string FormatPercent(const Json& ratio);
-[[nodiscard]] std::string FormatPercent(double ratio);
+[[nodiscard]] std::string FormatPercent(const Cell& ratio);
 // "4.19 MB".
-[[nodiscard]] std::string FormatBytes(const Json& bytes);
+[[nodiscard]] std::string FormatBytes(const Cell& bytes);
 // "1,219".
-[[nodiscard]] std::string FormatCount(const Json& count);
+[[nodiscard]] std::string FormatCount(const Cell& count);
 
-// "2022-10-05 12:00:00.123456 UTC" from the document's string of unix ns; "" for no such string, or years no trace has.
+// "2022-10-05 12:00:00.123456 UTC"; "" for years no trace has.
+[[nodiscard]] std::string FormatUtc(int64_t unix_ns);
+// The same from a document's string of digits; "" for no such string.
 [[nodiscard]] std::string FormatUtc(const Json& unix_ns);
 
 }  // namespace lockstep

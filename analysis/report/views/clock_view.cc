@@ -1,4 +1,4 @@
-#include "analysis/report/views/clock_view.h"
+#include "analysis/report/views/views.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <map>
 #include <vector>
 
-#include "analysis/report/json.h"
+#include "analysis/report/views/values.h"
 
 namespace lockstep {
 namespace {
@@ -134,50 +134,53 @@ const ClockKnot* NearestKnot(const ViewInput& input, const Clocks& clocks, const
   return nearest;
 }
 
-// A side that nothing bounds is null.
-Json Bound(int64_t bound_ns) {
+// Nothing for a side that is not bounded.
+std::optional<int64_t> Bound(int64_t bound_ns) {
   constexpr int64_t kUnbounded = int64_t{1} << 53;
-  return bound_ns <= -kUnbounded || bound_ns >= kUnbounded ? Json(nullptr) : Json(bound_ns);
+  return KnownIf(bound_ns > -kUnbounded && bound_ns < kUnbounded, bound_ns);
 }
 
-Json Band(const ClockKnot& knot) {
-  Json band = Json::array({Bound(knot.lo_ns), Bound(knot.hi_ns)});
-  return band[0].is_null() || band[1].is_null() ? Json(nullptr) : band;
+std::optional<std::pair<int64_t, int64_t>> Band(const ClockKnot& knot) {
+  const std::optional<int64_t> lower = Bound(knot.lo_ns);
+  const std::optional<int64_t> upper = Bound(knot.hi_ns);
+  if (!lower || !upper) return std::nullopt;
+  return std::pair(*lower, *upper);
 }
 
-Json KnotList(const ViewInput& input, const Domain& domain) {
-  Json list = Json::array();
+std::vector<report::ClockKnot> KnotList(const ViewInput& input, const Domain& domain) {
+  std::vector<report::ClockKnot> list;
   for (const ClockKnot& knot : ClockOf(input, domain).knots) {
-    list.push_back({{"t_ns", input.SinceStart(knot.t_ns - knot.offset_ns)},
-                    {"offset_ns", knot.offset_ns},
-                    {"lo_ns", Bound(knot.lo_ns)},
-                    {"hi_ns", Bound(knot.hi_ns)},
-                    {"sigma_ns", knot.sigma_ns}});
+    list.push_back({.t_ns = input.SinceStart(knot.t_ns - knot.offset_ns),
+                    .offset_ns = knot.offset_ns,
+                    .lo_ns = Bound(knot.lo_ns),
+                    .hi_ns = Bound(knot.hi_ns),
+                    .sigma_ns = knot.sigma_ns});
   }
   return list;
 }
 
-Json Steps(const ViewInput& input, const Domain& domain) {
+std::vector<report::ClockStep> StepList(const ViewInput& input, const Domain& domain) {
   const FleetRank& member = input.fleet.members[domain.members.front()];
-  Json list = Json::array();
+  std::vector<report::ClockStep> list;
   for (const ClockStepEvent& step : ClockOf(input, domain).steps) {
-    list.push_back({{"t_ns", input.fleet.SinceStart(member, step.t_ns)}, {"size_ns", step.size_ns}});
+    list.push_back({input.fleet.SinceStart(member, step.t_ns), step.size_ns});
   }
   return list;
 }
 
 // How far each device of the domain reads beyond the domain's clock; empty where no bias was found.
-Json Devices(const ViewInput& input, const Clocks& clocks, const Domain& domain) {
-  Json list = Json::array();
+std::vector<report::ClockDevice> DeviceList(const ViewInput& input, const Clocks& clocks, const Domain& domain) {
+  std::vector<report::ClockDevice> list;
   bool any = false;
   for (const size_t m : domain.members) {
     const FleetRank& member = input.fleet.members[m];
     const LocalTime local{input.fleet.ToLocal(member, clocks.middle.ns)};
     const int64_t bias = input.fleet.match.clock.BiasOf(static_cast<int32_t>(member.index), local);
     any = any || bias != 0;
-    list.push_back({{"rank", member.rank}, {"bias_ns", bias}});
+    list.push_back({member.rank, bias});
   }
-  return any ? list : Json::array();
+  if (!any) list.clear();
+  return list;
 }
 
 std::optional<int64_t> PairUncertainty(const ViewInput& input, const Clocks& clocks, size_t a, size_t b) {
@@ -237,68 +240,58 @@ WorstPair WorstOf(const ViewInput& input, const Clocks& clocks, const Component&
   return worst;
 }
 
-Json ComponentRow(const ViewInput& input, const Clocks& clocks, size_t number) {
+report::ClockComponent ComponentRow(const ViewInput& input, const Clocks& clocks, size_t number) {
   const Component& component = clocks.components[number];
-  Json names = Json::array();
+  report::ClockComponent row;
+  row.component = static_cast<int64_t>(number);
+  row.reference_host = TextIfAny(component.reference_host);
   for (const size_t d : component.domains) {
     const std::string& host = clocks.domains[d].host;
-    if (!host.empty() && std::find(names.begin(), names.end(), host) == names.end()) names.push_back(host);
+    const bool listed = std::find(row.hosts.begin(), row.hosts.end(), host) != row.hosts.end();
+    if (!host.empty() && !listed) row.hosts.push_back(host);
   }
   const WorstPair worst = WorstOf(input, clocks, component);
-  Json row;
-  row["component"] = number;
-  row["reference_host"] = TextOrNull(component.reference_host);
-  row["hosts"] = std::move(names);
-  row["not_resolvable_below_ns"] = OrNull(worst.uncertainty_ns);
-  row["worst_pair"] =
-      worst.uncertainty_ns ? Json::array({input.RankOf(worst.a), input.RankOf(worst.b)}) : Json(nullptr);
+  row.not_resolvable_below_ns = worst.uncertainty_ns;
+  if (worst.uncertainty_ns) row.worst_pair = std::pair(input.RankOf(worst.a), input.RankOf(worst.b));
   return row;
 }
 
 // What the alignment says about a domain that is compared with others.
-void AddAlignment(const ViewInput& input, const Clocks& clocks, const Domain& domain, Json& row) {
+void FillAlignment(const ViewInput& input, const Clocks& clocks, const Domain& domain, report::ClockHostRow& row) {
   const DomainClock& clock = ClockOf(input, domain);
-  const ClockKnot* knot = NearestKnot(input, clocks, domain);
   const Domain& first = clocks.domains[clocks.components[domain.component].domains.front()];
-  row["offset_ns"] = knot == nullptr ? 0 : knot->offset_ns;
-  row["uncertainty_ns"] = domain.reference || !first.reference
-                              ? Json(nullptr)
-                              : OrNull(PairUncertainty(input, clocks, MemberByDoubt(input, first, false),
-                                                       MemberByDoubt(input, domain, false)));
-  row["drift_ppm"] = domain.reference ? Json(nullptr) : OrNull(clock.drift_ppm);
-  row["at_ns"] = knot == nullptr ? Json(nullptr) : Json(input.SinceStart(knot->t_ns - knot->offset_ns));
-  row["certified_ns"] = knot == nullptr ? Json(nullptr) : Band(*knot);
-  row["certified"] = clock.certified;
-  row["sigma_ns"] = knot == nullptr ? Json(nullptr) : Json(knot->sigma_ns);
-  row["method"] = MethodName(domain.reference ? ClockMethod::kShared : clock.method);
-  row["instances"] = clock.instances;
-}
-
-// Alone there is nothing to be compared with.
-void AddNothing(const Domain& domain, Json& row) {
-  row["offset_ns"] = 0;
-  for (const char* key : {"uncertainty_ns", "drift_ppm", "at_ns", "certified_ns"}) row[key] = nullptr;
-  row["certified"] = false;
-  row["sigma_ns"] = nullptr;
-  row["method"] = domain.members.size() > 1 ? "shared" : "none";
-  row["instances"] = domain.instances;
-}
-
-Json DomainRow(const ViewInput& input, const Clocks& clocks, const Domain& domain) {
-  Json row;
-  row["host"] = TextOrNull(domain.host);
-  row["domain"] = domain.id;
-  row["ranks"] = domain.members.size();
-  row["component"] = domain.component;
-  if (clocks.components[domain.component].all_domains > 1) {
-    AddAlignment(input, clocks, domain, row);
-  } else {
-    AddNothing(domain, row);
+  if (!domain.reference && first.reference) {
+    row.uncertainty_ns =
+        PairUncertainty(input, clocks, MemberByDoubt(input, first, false), MemberByDoubt(input, domain, false));
   }
-  row["inside_ns"] = OrNull(WorstInside(input, clocks, domain).uncertainty_ns);
-  row["devices"] = Devices(input, clocks, domain);
-  row["knots"] = KnotList(input, domain);
-  row["steps"] = Steps(input, domain);
+  if (!domain.reference) row.drift_ppm = clock.drift_ppm;
+  if (const ClockKnot* knot = NearestKnot(input, clocks, domain)) {
+    row.offset_ns = knot->offset_ns;
+    row.at_ns = input.SinceStart(knot->t_ns - knot->offset_ns);
+    row.certified_ns = Band(*knot);
+    row.sigma_ns = knot->sigma_ns;
+  }
+  row.certified = clock.certified;
+  row.method = MethodName(domain.reference ? ClockMethod::kShared : clock.method);
+  row.instances = clock.instances;
+}
+
+report::ClockHostRow DomainRow(const ViewInput& input, const Clocks& clocks, const Domain& domain) {
+  report::ClockHostRow row;
+  row.host = TextIfAny(domain.host);
+  row.domain = domain.id;
+  row.ranks = domain.members.size();
+  row.component = static_cast<int64_t>(domain.component);
+  if (clocks.components[domain.component].all_domains > 1) {
+    FillAlignment(input, clocks, domain, row);
+  } else {  // alone, with nothing to be compared with
+    row.method = domain.members.size() > 1 ? "shared" : "none";
+    row.instances = domain.instances;
+  }
+  row.inside_ns = WorstInside(input, clocks, domain).uncertainty_ns;
+  row.devices = DeviceList(input, clocks, domain);
+  row.knots = KnotList(input, domain);
+  row.steps = StepList(input, domain);
   return row;
 }
 
@@ -321,19 +314,14 @@ void NotifyOfClocks(const ViewInput& input, const Clocks& clocks) {
 
 }  // namespace
 
-Json ClockView(const ViewInput& input) {
+report::Clock ClockView(const ViewInput& input) {
   const Clocks clocks = CollectClocks(input);
-  Json components = Json::array();
-  for (size_t i = 0; i < clocks.components.size(); ++i) components.push_back(ComponentRow(input, clocks, i));
-  Json hosts = Json::array();
-  for (const Domain& domain : clocks.domains) hosts.push_back(DomainRow(input, clocks, domain));
+  report::Clock view;
+  if (clocks.components.size() == 1) view.reference_host = TextIfAny(clocks.components.front().reference_host);
+  for (size_t i = 0; i < clocks.components.size(); ++i) view.components.push_back(ComponentRow(input, clocks, i));
+  for (const Domain& domain : clocks.domains) view.hosts.push_back(DomainRow(input, clocks, domain));
   NotifyOfClocks(input, clocks);
-  Json json;
-  const bool one = clocks.components.size() == 1;
-  json["reference_host"] = one ? TextOrNull(clocks.components.front().reference_host) : Json(nullptr);
-  json["components"] = std::move(components);
-  json["hosts"] = std::move(hosts);
-  return json;
+  return view;
 }
 
 }  // namespace lockstep

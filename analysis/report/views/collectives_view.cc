@@ -1,4 +1,4 @@
-#include "analysis/report/views/collectives_view.h"
+#include "analysis/report/views/views.h"
 
 #include <fmt/format.h>
 
@@ -7,61 +7,54 @@
 #include <string>
 
 #include "analysis/metrics/match/group_contradictions.h"
-#include "analysis/report/json.h"
-#include "analysis/report/views/json_values.h"
 #include "analysis/report/views/percentiles.h"
+#include "analysis/report/views/values.h"
 
 namespace lockstep {
 namespace {
 
 constexpr double kGigabytesPerByte = 1e-9;
 
-Json RealOrNull(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
-
-Json ClockFreeJson(const std::optional<ClockFreeWaits>& waits) {
-  if (!waits) return nullptr;
-  return {{"instances", waits->instances},
-          {"wait_total_ns", waits->wait_total_ns},
-          {"uncertainty_ns", waits->uncertainty_ns},
-          {"aligned_wait_total_ns", waits->aligned_wait_total_ns},
-          {"aligned_uncertainty_ns", waits->aligned_uncertainty_ns},
-          {"end_sigma_ns", waits->end_sigma_ns},
-          {"finer", waits->Finer()},
-          {"agrees", waits->Agrees()}};
+std::optional<report::ClockFreeWaits> ClockFreeOf(const std::optional<ClockFreeWaits>& waits) {
+  if (!waits) return std::nullopt;
+  return report::ClockFreeWaits{.instances = waits->instances,
+                                .wait_total_ns = waits->wait_total_ns,
+                                .uncertainty_ns = waits->uncertainty_ns,
+                                .aligned_wait_total_ns = waits->aligned_wait_total_ns,
+                                .aligned_uncertainty_ns = waits->aligned_uncertainty_ns,
+                                .end_sigma_ns = waits->end_sigma_ns,
+                                .finer = waits->Finer(),
+                                .agrees = waits->Agrees()};
 }
 
-Json CollectiveRowOf(const RunMatch& match, const CollectiveRowResult& row) {
+report::CollectiveRow CollectiveRowOf(const RunMatch& match, const CollectiveRowResult& row) {
   const Communicator& communicator = match.communicators[row.communicator];
-  Json out;
-  out["communicator"] = {{"communicator_id", communicator.id},
-                         {"name", TextOrNull(communicator.name)},
-                         {"desc", TextOrNull(communicator.desc)}};
-  out["members"] = communicator.members;
-  out["op"] = TextOrNull(Name(row.op));
-  out["dtype"] = TextOrNull(Name(row.dtype));
-  out["bytes"] = row.bytes == kUnknownBytes ? Json(nullptr) : Json(row.bytes);
-  out["library"] = TextOrNull(Name(row.library));
-  out["instances"] = row.instances;
-  out["matched"] = row.matched;
-  out["complete"] = row.complete;
-  out["match"] = std::string(Name(row.kind));
-  out["confidence"] = RealOrNull(row.confidence);
-  out["spread_ns"] = Percentiles(row.spread_ns);
-  out["wait_ns"] = Percentiles(row.wait_ns);
-  out["wait_total_ns"] = row.usable > 0 ? Json(row.wait_total_ns) : Json(nullptr);
-  out["wait_uncertainty_ns"] = row.usable > 0 ? Json(row.wait_uncertainty_ns) : Json(nullptr);
-  out["clock_free"] = ClockFreeJson(row.clock_free);
-  out["transfer_ns"] = Percentiles(row.transfer_ns);
-  out["transfer_baseline_ns"] = row.transfer_baseline_ns ? Json(*row.transfer_baseline_ns) : Json(nullptr);
-  out["transfer_excess_ratio"] = RealOrNull(row.transfer_excess);
-  out["end_spread_ns"] = Percentiles(row.end_spread_ns);
-  out["bus_bandwidth_gbps"] = ScaledPercentiles(row.bus_bandwidth, kGigabytesPerByte);
-  out["apparent_bus_bandwidth_gbps"] = ScaledPercentiles(row.apparent_bus_bandwidth, kGigabytesPerByte);
-  out["skew_share_ratio"] = RealOrNull(row.skew_share);
-  out["skew_share_interval"] = row.skew_share_interval
-                                   ? Json::array({row.skew_share_interval->low, row.skew_share_interval->high})
-                                   : Json(nullptr);
-  out["verdict"] = std::string(Name(row.verdict));
+  report::CollectiveRow out;
+  out.communicator = {communicator.id, TextIfAny(communicator.name), TextIfAny(communicator.desc)};
+  out.members = communicator.members;
+  out.op = TextIfAny(Name(row.op));
+  out.dtype = TextIfAny(Name(row.dtype));
+  out.bytes = KnownIf<report::Count>(row.bytes != kUnknownBytes, row.bytes);
+  out.library = TextIfAny(Name(row.library));
+  out.instances = row.instances;
+  out.matched = row.matched;
+  out.complete = row.complete;
+  out.match = Name(row.kind);
+  out.confidence = row.confidence;
+  out.spread_ns = PercentilesOf(row.spread_ns);
+  out.wait_ns = PercentilesOf(row.wait_ns);
+  out.wait_total_ns = KnownIf<report::Count>(row.usable > 0, row.wait_total_ns);
+  out.wait_uncertainty_ns = KnownIf<report::Count>(row.usable > 0, row.wait_uncertainty_ns);
+  out.clock_free = ClockFreeOf(row.clock_free);
+  out.transfer_ns = PercentilesOf(row.transfer_ns);
+  out.transfer_baseline_ns = row.transfer_baseline_ns;
+  out.transfer_excess_ratio = row.transfer_excess;
+  out.end_spread_ns = PercentilesOf(row.end_spread_ns);
+  out.bus_bandwidth_gbps = ScaledPercentiles(row.bus_bandwidth, kGigabytesPerByte);
+  out.apparent_bus_bandwidth_gbps = ScaledPercentiles(row.apparent_bus_bandwidth, kGigabytesPerByte);
+  out.skew_share_ratio = row.skew_share;
+  if (const auto& interval = row.skew_share_interval) out.skew_share_interval = {interval->low, interval->high};
+  out.verdict = Name(row.verdict);
   return out;
 }
 
@@ -157,14 +150,16 @@ void NotifyOfContradictions(const AnalysisContext& context) {
 
 }  // namespace
 
-Json CollectivesView(const AnalysisContext& context, const std::vector<CollectiveRowResult>& rows) {
-  Json out = Json::array();
-  for (const CollectiveRowResult& row : rows) out.push_back(CollectiveRowOf(context.match, row));
-  NotifyOfJoins(context, rows);
+std::vector<report::CollectiveRow> CollectivesView(const AnalysisContext& context,
+                                                   const std::vector<CollectiveRowResult>& results) {
+  std::vector<report::CollectiveRow> rows;
+  rows.reserve(results.size());
+  for (const CollectiveRowResult& result : results) rows.push_back(CollectiveRowOf(context.match, result));
+  NotifyOfJoins(context, results);
   NotifyOfLosses(context);
   NotifyOfBreaks(context);
   NotifyOfContradictions(context);
-  return out;
+  return rows;
 }
 
 }  // namespace lockstep

@@ -7,35 +7,37 @@
 #include <vector>
 
 #include "analysis/metrics/fleet/interval_selection.h"
-#include "analysis/report/json.h"
 
 namespace lockstep {
 namespace {
 
 struct EmptyView {
   std::string_view view;
+  std::string_view list;  // of the document
+  bool (*is_empty)(const report::Document& document);
   std::string_view reason;
   bool of_kernels = false;  // empty for another reason where there are none
 };
-constexpr std::array kEmptyViews = std::to_array<EmptyView>({
-    {"kernels", "no kernel lies in what was asked for", true},
-    {"families", "no kernel lies in what was asked for", true},
-    {"tails", "no kernel loses time in instances longer than twice its median", true},
-    {"collectives", "the traces hold no communication kernels"},
-    {"memory", "the traces hold no copies or memsets"},
-    {"allocation", "the traces hold no allocations: nsys --cuda-memory-usage=true, or profile_memory=True"},
+
+template <auto kList>
+bool IsEmpty(const report::Document& document) {
+  return (document.*kList) && (document.*kList)->empty();
+}
+
+constexpr auto kEmptyViews = std::to_array<EmptyView>({
+    {"kernels", "kernels", IsEmpty<&report::Document::kernels>, "no kernel lies in what was asked for", true},
+    {"families", "families", IsEmpty<&report::Document::families>, "no kernel lies in what was asked for", true},
+    {"tails", "tails", IsEmpty<&report::Document::tails>,
+     "no kernel loses time in instances longer than twice its median", true},
+    {"collectives", "collectives", IsEmpty<&report::Document::collectives>, "the traces hold no communication kernels"},
+    {"memory", "memory", IsEmpty<&report::Document::memory>, "the traces hold no copies or memsets"},
+    {"memory", "allocation", IsEmpty<&report::Document::allocation>,
+     "the traces hold no allocations: nsys --cuda-memory-usage=true, or profile_memory=True"},
 });
 
 // Views of measures have figures of zero, or nothing to look at, where the traces show only the host.
 constexpr std::array<std::string_view, 7> kOfDevices = {"summary", "skew", "overlap", "imbalance",
                                                         "idle",    "pace", "findings"};
-
-void NotifyOfNothingRun(const ViewInput& input, const Json& views) {
-  if (!NothingRan(input.fleet)) return;
-  for (const std::string_view view : kOfDevices) {
-    if (views.contains(std::string(view))) input.Notify(view, "nothing ran on a device: there is nothing to measure");
-  }
-}
 
 bool HasKernels(const Fleet& fleet) {
   return std::any_of(fleet.members.begin(), fleet.members.end(),
@@ -50,15 +52,16 @@ std::string ReasonOf(const EmptyView& empty, const Fleet& fleet) {
 
 }  // namespace
 
-void NotifyOfEmptyViews(const ViewInput& input, const Json& views) {
-  NotifyOfNothingRun(input, views);
+void NotifyOfEmptyView(const ViewInput& input, std::string_view view, const report::Document& document) {
+  if (NothingRan(input.fleet) && std::find(kOfDevices.begin(), kOfDevices.end(), view) != kOfDevices.end()) {
+    input.Notify(view, "nothing ran on a device: there is nothing to measure");
+  }
   for (const EmptyView& empty : kEmptyViews) {
-    const auto view = views.find(std::string(empty.view));
-    if (view == views.end() || !view->is_array() || !view->empty()) continue;
+    if (empty.view != view || !empty.is_empty(document)) continue;
     const std::vector<Notice>& told = input.context.notices;
-    if (std::any_of(told.begin(), told.end(), [&](const Notice& notice) { return notice.view == empty.view; }))
+    if (std::any_of(told.begin(), told.end(), [&](const Notice& notice) { return notice.view == empty.list; }))
       continue;
-    input.Notify(empty.view, ReasonOf(empty, input.fleet));
+    input.Notify(empty.list, ReasonOf(empty, input.fleet));
   }
 }
 

@@ -1,12 +1,15 @@
-// A list without rows says why: a notice for each empty list view that has told nothing yet, and for the views of
-// measures where nothing ran on any device.
+// A view without rows says why: a notice for an empty list that has told nothing yet, and for views of measures where
+// nothing ran on any device.
 #pragma once
 
+#include <string_view>
+
+#include "analysis/report/rows/document.h"
 #include "analysis/report/views/view_input.h"
 
 namespace lockstep {
 
-// `views`: the views as they were built, before --limit.
-void NotifyOfEmptyViews(const ViewInput& input, const Json& views);
+// `document` holds the view as it was built, before --limit.
+void NotifyOfEmptyView(const ViewInput& input, std::string_view view, const report::Document& document);
 
 }  // namespace lockstep

@@ -1,4 +1,4 @@
-#include "analysis/report/views/host_views.h"
+#include "analysis/report/views/views.h"
 
 #include <algorithm>
 #include <map>
@@ -8,8 +8,8 @@
 
 #include "analysis/base/status_macros.h"
 #include "analysis/metrics/kernels/name_filter.h"
-#include "analysis/report/json.h"
 #include "analysis/report/views/percentiles.h"
+#include "analysis/report/views/values.h"
 
 namespace lockstep {
 namespace {
@@ -61,45 +61,76 @@ void NotifyOfNothing(const ViewInput& input, std::string_view view, std::string_
   input.Notify(view, std::string(asked_for_less ? "nothing of it lies in what was asked for" : of_whole_traces));
 }
 
-Json KnownOrNull(int64_t id) { return id >= 0 ? Json(id) : Json(nullptr); }
+std::optional<report::Count> CountIfKnown(int64_t id) { return KnownIf(id >= 0, report::Count(id)); }
 
-template <typename Row>
-void SortByTotal(std::vector<std::pair<Row, int64_t>>& rows) {
-  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+struct RangeLengths {
+  Sketch host;
+  Sketch device;
+};
+using NamedRange = std::tuple<std::string, std::string, HostKind>;  // name, domain, style
+
+std::map<NamedRange, RangeLengths> SumRanges(const Fleet& fleet) {
+  std::map<NamedRange, RangeLengths> ranges;
+  for (const FleetRank& member : fleet.members) {
+    for (const RangeRow& row : member.source->ranges) {
+      RangeLengths& lengths = ranges[{NameOf(fleet.run, row.name), NameOf(fleet.run, row.domain), row.style}];
+      lengths.host.Merge(row.duration);
+      lengths.device.Merge(row.projected);
+    }
+  }
+  return ranges;
 }
 
-Json Unwrap(std::vector<std::pair<Json, int64_t>> rows) {
-  SortByTotal(rows);
-  Json list = Json::array();
+report::LaunchRow LaunchRowOf(const FleetRank& member, const LaunchRow& launch) {
+  report::LaunchRow row;
+  row.rank = member.rank;
+  row.pid = CountIfKnown(member.source->context.pid);
+  row.tid = CountIfKnown(launch.tid);
+  row.device = CountIfKnown(member.source->context.device);
+  row.count = launch.total.count();
+  row.queue_count = launch.queue_count;
+  row.total_ns = PercentilesOf(launch.total, PercentileMedian::kInclude);
+  row.api_ns = PercentilesOf(launch.api_time, PercentileMedian::kInclude);
+  row.queue_ns = PercentilesOf(launch.queue, PercentileMedian::kInclude);
+  row.kernel_ns = PercentilesOf(launch.kernel_time, PercentileMedian::kInclude);
+  return row;
+}
+
+// The rows by total time, the largest first; equal ones keep their order.
+template <typename Row>
+std::vector<Row> ByTotal(std::vector<std::pair<Row, int64_t>> rows) {
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::vector<Row> list;
+  list.reserve(rows.size());
   for (auto& [row, total] : rows) list.push_back(std::move(row));
   return list;
 }
 
 }  // namespace
 
-Json HostView(const ViewInput& input) {
+std::vector<report::HostRow> HostView(const ViewInput& input) {
   NotifyOfRestriction(input, "host");
-  std::vector<std::pair<Json, int64_t>> rows;
+  std::vector<std::pair<report::HostRow, int64_t>> rows;
   for (const auto& [name, total] : SumApis(input.fleet)) {
-    Json row;
-    row["api"] = name;
-    row["ranks"] = total.ranks.size();
-    row["calls"] = total.duration.count();
-    row["total_ns"] = total.duration.sum();
-    row["duration_ns"] = Percentiles(total.duration, PercentileMedian::kInclude);
-    AddTailRatios(total.duration, row);
-    row["launch_delay_ns"] = Percentiles(total.launch_delay);
-    row["queue_ns"] = Percentiles(total.launch_delay);  // of which only positive ones are kept
+    report::HostRow row;
+    row.api = name;
+    row.ranks = total.ranks.size();
+    row.calls = total.duration.count();
+    row.total_ns = total.duration.sum();
+    row.duration_ns = PercentilesOf(total.duration, PercentileMedian::kInclude);
+    static_cast<report::TailRatios&>(row) = TailRatiosOf(total.duration);
+    row.launch_delay_ns = PercentilesOf(total.launch_delay);
+    row.queue_ns = row.launch_delay_ns;  // of which only positive ones are kept
     rows.emplace_back(std::move(row), total.duration.sum());
   }
   if (rows.empty()) NotifyOfNothing(input, "host", "the traces hold no runtime or driver calls");
-  return Unwrap(std::move(rows));
+  return ByTotal(std::move(rows));
 }
 
-absl::StatusOr<Json> LaunchesView(const ViewInput& input) {
+absl::StatusOr<std::vector<report::LaunchRow>> LaunchesView(const ViewInput& input) {
   LOCKSTEP_ASSIGN_OR_RETURN(NameFilter filter, NameFilter::Make(input.fleet.run, input.fleet.options.kernels));
   NotifyOfRestriction(input, "launches");
-  std::vector<std::pair<Json, int64_t>> rows;
+  std::vector<std::pair<report::LaunchRow, int64_t>> rows;
   for (const FleetRank& member : input.fleet.members) {
     std::map<std::tuple<std::string, std::string, int64_t>, const LaunchRow*> ordered;
     for (const LaunchRow& row : member.source->launches) {
@@ -107,51 +138,27 @@ absl::StatusOr<Json> LaunchesView(const ViewInput& input) {
       if (passes) ordered[{NameOf(input.fleet.run, row.api), NameOf(input.fleet.run, row.kernel), row.tid}] = &row;
     }
     for (const auto& [key, launch] : ordered) {
-      Json row;
-      row["api"] = std::get<0>(key);
-      row["kernel"] = std::get<1>(key);
-      row["rank"] = member.rank;
-      row["pid"] = KnownOrNull(member.source->context.pid);
-      row["tid"] = KnownOrNull(launch->tid);
-      row["device"] = KnownOrNull(member.source->context.device);
-      row["count"] = launch->total.count();
-      row["queue_count"] = launch->queue_count;
-      row["total_ns"] = Percentiles(launch->total, PercentileMedian::kInclude);
-      row["api_ns"] = Percentiles(launch->api_time, PercentileMedian::kInclude);
-      row["queue_ns"] = Percentiles(launch->queue, PercentileMedian::kInclude);
-      row["kernel_ns"] = Percentiles(launch->kernel_time, PercentileMedian::kInclude);
-      rows.emplace_back(std::move(row), launch->total.sum());
+      auto& [row, total] = rows.emplace_back(LaunchRowOf(member, *launch), launch->total.sum());
+      row.api = std::get<0>(key);
+      row.kernel = std::get<1>(key);
     }
   }
   if (rows.empty()) NotifyOfNothing(input, "launches", "the traces join no kernel with its launch call");
-  return Unwrap(std::move(rows));
+  return ByTotal(std::move(rows));
 }
 
-Json NvtxView(const ViewInput& input) {
+std::vector<report::RangeRow> NvtxView(const ViewInput& input) {
   NotifyOfRestriction(input, "nvtx");
-  struct Lengths {
-    Sketch host;
-    Sketch device;
-  };
-  std::map<std::tuple<std::string, std::string, HostKind>, Lengths> ranges;
-  for (const FleetRank& member : input.fleet.members) {
-    for (const RangeRow& row : member.source->ranges) {
-      Lengths& lengths = ranges[{NameOf(input.fleet.run, row.name), NameOf(input.fleet.run, row.domain), row.style}];
-      lengths.host.Merge(row.duration);
-      lengths.device.Merge(row.projected);
-    }
-  }
-  std::vector<std::pair<Json, int64_t>> rows;
-  for (const auto& [key, lengths] : ranges) {
-    Json row;
-    row["range"] = std::get<0>(key);
-    row["domain"] = TextOrNull(std::get<1>(key));
-    row["style"] = StyleName(std::get<2>(key));
-    row["rank"] = nullptr;
-    row["instances"] = lengths.host.count();
-    row["total_ns"] = lengths.host.sum();
-    row["duration_ns"] = Percentiles(lengths.host, PercentileMedian::kInclude);
-    row["projected_ns"] = Percentiles(lengths.device, PercentileMedian::kInclude);
+  std::vector<std::pair<report::RangeRow, int64_t>> rows;
+  for (const auto& [key, lengths] : SumRanges(input.fleet)) {
+    report::RangeRow row;
+    row.range = std::get<0>(key);
+    row.domain = TextIfAny(std::get<1>(key));
+    row.style = StyleName(std::get<2>(key));
+    row.instances = lengths.host.count();
+    row.total_ns = lengths.host.sum();
+    row.duration_ns = PercentilesOf(lengths.host, PercentileMedian::kInclude);
+    row.projected_ns = PercentilesOf(lengths.device, PercentileMedian::kInclude);
     rows.emplace_back(std::move(row), lengths.host.sum());
   }
   if (rows.empty()) {
@@ -159,7 +166,7 @@ Json NvtxView(const ViewInput& input) {
   } else {
     input.Notify("nvtx", "ranges are summed over the ranks");
   }
-  return Unwrap(std::move(rows));
+  return ByTotal(std::move(rows));
 }
 
 }  // namespace lockstep

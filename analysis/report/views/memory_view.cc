@@ -1,65 +1,58 @@
-#include "analysis/report/views/memory_view.h"
+#include "analysis/report/views/views.h"
 
 #include "analysis/metrics/kernels/memory.h"
 #include "analysis/model/row_values.h"
-#include "analysis/report/json.h"
 #include "analysis/report/views/percentiles.h"
+#include "analysis/report/views/values.h"
 
 namespace lockstep {
 namespace {
 
-Json Places(const MemoryGroup& group) {
-  Json list = Json::array();
+report::MemoryRow GroupRow(const MemoryGroup& group) {
+  report::MemoryRow row;
+  row.kind = group.kind;
+  row.operations = group.operations;
+  row.bytes = KnownIf(!group.bytes.empty(), report::Count(group.bytes.sum()));
+  row.total_ns = group.total_ns;
+  row.duration_ns = PercentilesOf(group.duration, PercentileMedian::kInclude);
+  row.bandwidth_gbps = ScaledPercentiles(group.bandwidth_bytes_per_s, 1e-9);
+  row.size_bytes = PercentilesOf(group.bytes, PercentileMedian::kInclude);
+  row.blocking = group.blocking;
   for (const MemoryPlaces& places : group.places) {
-    list.push_back({{"source", Name(places.source)},
-                    {"target", Name(places.target)},
-                    {"operations", places.operations},
-                    {"bytes", places.bytes},
-                    {"total_ns", places.total_ns}});
+    row.by_memory.push_back({.source = std::string(Name(places.source)),
+                             .target = std::string(Name(places.target)),
+                             .operations = places.operations,
+                             .bytes = places.bytes,
+                             .total_ns = places.total_ns});
   }
-  return list;
-}
-
-Json GroupRow(const MemoryGroup& group) {
-  Json row;
-  row["kind"] = group.kind;
-  row["operations"] = group.operations;
-  row["bytes"] = group.bytes.empty() ? Json(nullptr) : Json(group.bytes.sum());
-  row["total_ns"] = group.total_ns;
-  row["duration_ns"] = Percentiles(group.duration, PercentileMedian::kInclude);
-  row["bandwidth_gbps"] = ScaledPercentiles(group.bandwidth_bytes_per_s, 1e-9);
-  row["size_bytes"] = Percentiles(group.bytes, PercentileMedian::kInclude);
-  row["blocking"] = group.blocking;
-  row["by_memory"] = Places(group);
   return row;
 }
 
 }  // namespace
 
-Json MemoryView(const ViewInput& input) {
+std::vector<report::MemoryRow> MemoryView(const ViewInput& input) {
   if (input.fleet.TablesTooWide()) {
     input.Notify("memory", "copies are condensed over whole captures: --steps, --time and --nvtx do not restrict them");
   }
-  Json rows = Json::array();
+  std::vector<report::MemoryRow> rows;
   for (const MemoryGroup& group : ComputeMemory(input.fleet)) rows.push_back(GroupRow(group));
   return rows;
 }
 
-Json AllocationView(const ViewInput& input) {
-  Json rows = Json::array();
+std::vector<report::AllocationRow> AllocationView(const ViewInput& input) {
+  std::vector<report::AllocationRow> rows;
   for (const FleetRank& member : input.fleet.members) {
     const SourceSummary& summary = member.source->summary;
     if (summary.allocation.empty() && summary.allocation_peak_bytes < 0) continue;
-    Json level = Json::array();
-    for (const AllocationPoint& point : summary.allocation) {
-      level.push_back({{"t_ns", input.fleet.SinceStart(member, point.time_ns)}, {"bytes", point.level_bytes}});
+    report::AllocationRow& row = rows.emplace_back();
+    row.rank = member.rank;
+    if (summary.allocation_peak_bytes >= 0 && summary.allocation_peak_at_ns != kNoTime) {
+      row.peak_bytes = summary.allocation_peak_bytes;
+      row.peak_at_ns = input.fleet.SinceStart(member, summary.allocation_peak_at_ns);
     }
-    const bool peak = summary.allocation_peak_bytes >= 0 && summary.allocation_peak_at_ns != kNoTime;
-    rows.push_back(
-        {{"rank", member.rank},
-         {"peak_bytes", peak ? Json(summary.allocation_peak_bytes) : Json(nullptr)},
-         {"peak_at_ns", peak ? Json(input.fleet.SinceStart(member, summary.allocation_peak_at_ns)) : Json(nullptr)},
-         {"level", std::move(level)}});
+    for (const AllocationPoint& point : summary.allocation) {
+      row.level.push_back({input.fleet.SinceStart(member, point.time_ns), point.level_bytes});
+    }
   }
   return rows;
 }

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "analysis/metrics/summary/summary.h"
-#include "analysis/report/views/summary_view.h"
 #include "analysis/report/views/view_input.h"
+#include "analysis/report/views/views.h"
 
 namespace lockstep {
 

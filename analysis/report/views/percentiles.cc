@@ -2,55 +2,65 @@
 
 #include <array>
 #include <cstdint>
+#include <utility>
 
-#include "analysis/report/json.h"
-#include "analysis/report/views/json_values.h"
+#include "analysis/report/views/values.h"
 
 namespace lockstep {
 namespace {
 
-struct Level {
-  const char* name;
-  double q;
-};
-constexpr std::array<Level, 5> kLevels = {{{"p50", 0.5}, {"p90", 0.9}, {"p95", 0.95}, {"p99", 0.99}, {"p999", 0.999}}};
+using report::Figure;
+using report::PercentileBounds;
+using report::Percentiles;
 
-// How a stored integer is shown.
-struct AsInteger {
-  Json operator()(int64_t value) const { return value; }
-  Json operator()(double value) const { return value; }
+struct Level {
+  double q;
+  Percentiles::Value Percentiles::*value;
+  PercentileBounds::Bounds PercentileBounds::*bounds;
 };
-struct AsScaledReal {
+constexpr std::array<Level, 5> kLevels = {{{0.5, &Percentiles::p50, &PercentileBounds::p50},
+                                           {0.9, &Percentiles::p90, &PercentileBounds::p90},
+                                           {0.95, &Percentiles::p95, &PercentileBounds::p95},
+                                           {0.99, &Percentiles::p99, &PercentileBounds::p99},
+                                           {0.999, &Percentiles::p999, &PercentileBounds::p999}}};
+
+// How a stored number is shown.
+struct AsStored {
+  Figure operator()(int64_t value) const { return value; }
+  Figure operator()(double value) const { return value; }
+};
+struct Scaled {
   double scale;
-  Json operator()(int64_t value) const { return static_cast<double>(value) * scale; }
-  Json operator()(double value) const { return value * scale; }
+  Figure operator()(int64_t value) const { return static_cast<double>(value) * scale; }
+  Figure operator()(double value) const { return value * scale; }
 };
 
 template <typename AnySketch, typename Show>
-Json BuildPercentiles(const AnySketch& sketch, const Show& show) {
-  Json out = Json::object();
-  Json bounds = Json::object();
+Percentiles Build(const AnySketch& sketch, const Show& show) {
+  Percentiles out;
+  PercentileBounds bounds;
+  out.count = sketch.count();
+  if (sketch.empty()) return out;
   for (const Level& level : kLevels) {
-    const auto estimate = sketch.empty() ? std::nullopt : sketch.Quantile(level.q);
-    out[level.name] = estimate ? show(estimate->value) : Json(nullptr);
-    if (estimate && !estimate->exact) bounds[level.name] = Json::array({show(estimate->lower), show(estimate->upper)});
+    const auto estimate = sketch.Quantile(level.q);
+    if (!estimate) continue;
+    out.*level.value = show(estimate->value);
+    if (!estimate->exact) bounds.*level.bounds = std::pair(show(estimate->lower), show(estimate->upper));
   }
-  const bool none = sketch.empty();
-  out["max"] = none ? Json(nullptr) : show(sketch.max());
-  out["min"] = none ? Json(nullptr) : show(sketch.min());
-  out["mean"] = none ? Json(nullptr) : show(sketch.mean());
-  out["count"] = sketch.count();
-  out["stddev"] = none ? Json(nullptr) : show(sketch.stddev());
-  if (!sketch.exact()) out["bounds"] = std::move(bounds);
+  out.max = show(sketch.max());
+  out.min = show(sketch.min());
+  out.mean = show(sketch.mean());
+  out.stddev = show(sketch.stddev());
+  if (!sketch.exact()) out.bounds = bounds;
   return out;
 }
 
 template <typename AnySketch>
-Json BuildWithMedian(const AnySketch& sketch, PercentileMedian median) {
-  Json out = BuildPercentiles(sketch, AsInteger{});
+Percentiles BuildWithMedian(const AnySketch& sketch, PercentileMedian median) {
+  Percentiles out = Build(sketch, AsStored{});
   if (median == PercentileMedian::kInclude) {
-    const auto value = sketch.Median();
-    out["median"] = value ? Json(*value) : Json(nullptr);
+    const std::optional<double> value = sketch.Median();
+    out.median.emplace(value ? Percentiles::Value(*value) : std::nullopt);
   }
   return out;
 }
@@ -58,31 +68,34 @@ Json BuildWithMedian(const AnySketch& sketch, PercentileMedian median) {
 constexpr double kSystematicTail = 1.5;  // p99 / p50
 constexpr double kOutliers = 2;          // max / p50
 
-// Null where the ratios are not known.
-Json TailFlags(const Json& p99_over_p50, const Json& max_over_p50) {
-  if (max_over_p50.is_null()) return nullptr;
-  Json flags = Json::array();
-  if (p99_over_p50.is_number() && p99_over_p50.get<double>() > kSystematicTail) flags.push_back("systematic");
-  if (max_over_p50.get<double>() > kOutliers) flags.push_back("outliers");
-  return flags;
-}
-
 }  // namespace
 
-Json Percentiles(const Sketch& sketch, PercentileMedian median) { return BuildWithMedian(sketch, median); }
+Percentiles PercentilesOf(const Sketch& sketch, PercentileMedian median) { return BuildWithMedian(sketch, median); }
 
-Json Percentiles(const QuantileSummary& summary, PercentileMedian median) { return BuildWithMedian(summary, median); }
+Percentiles PercentilesOf(const QuantileSummary& summary, PercentileMedian median) {
+  return BuildWithMedian(summary, median);
+}
 
-Json ScaledPercentiles(const Sketch& sketch, double scale) { return BuildPercentiles(sketch, AsScaledReal{scale}); }
+Percentiles PercentilesOf(const SignedSketch& sketch) { return Build(sketch, AsStored{}); }
 
-Json Percentiles(const SignedSketch& sketch) { return BuildPercentiles(sketch, AsInteger{}); }
+Percentiles ScaledPercentiles(const Sketch& sketch, double scale) { return Build(sketch, Scaled{scale}); }
 
-void AddTailRatios(const Sketch& durations, Json& row) {
-  const auto p50 = durations.Quantile(0.5);
-  const auto p99 = durations.Quantile(0.99);
-  row["p99_over_p50_ratio"] = p50 && p99 ? Ratio(p99->value, p50->value) : Json(nullptr);
-  row["max_over_p50_ratio"] = p50 ? Ratio(durations.max(), p50->value) : Json(nullptr);
-  row["tail_flags"] = TailFlags(row["p99_over_p50_ratio"], row["max_over_p50_ratio"]);
+report::TailRatios TailRatiosOf(const Sketch& durations) {
+  report::TailRatios out;
+  const std::optional<int64_t> p50 = QuantileOf(durations, 0.5);
+  const std::optional<int64_t> p99 = QuantileOf(durations, 0.99);
+  if (p50 && p99) out.p99_over_p50_ratio = ShareOf(*p99, *p50);
+  if (p50) out.max_over_p50_ratio = ShareOf(durations.max(), *p50);
+  if (!out.max_over_p50_ratio) return out;
+  out.tail_flags.emplace();
+  if (out.p99_over_p50_ratio.value_or(0) > kSystematicTail) out.tail_flags->emplace_back("systematic");
+  if (*out.max_over_p50_ratio > kOutliers) out.tail_flags->emplace_back("outliers");
+  return out;
+}
+
+std::optional<int64_t> QuantileOf(const Sketch& sketch, double q) {
+  const auto estimate = sketch.Quantile(q);
+  return estimate ? std::optional(estimate->value) : std::nullopt;
 }
 
 }  // namespace lockstep

@@ -1,10 +1,7 @@
-// The `pct` object of the report: {p50,p90,p95,p99,p999,max,min,mean,count,stddev[,median][,bounds]}.
-//
-// A percentile is null below 1/(1-Q) values; an empty sketch has null everywhere but in `count`. `bounds` (the certain
-// interval [l,u] of each percentile) stands only beside histograms, whose percentiles are not exact.
+// Percentiles of the report from the sketches behind them. Pure and thread safe.
 #pragma once
 
-#include "analysis/report/report.h"
+#include "analysis/report/rows/percentiles.h"
 #include "analysis/stats/quantile_summary.h"
 #include "analysis/stats/signed_sketch.h"
 #include "analysis/stats/sketch.h"
@@ -13,18 +10,19 @@ namespace lockstep {
 
 enum class PercentileMedian : uint8_t { kOmit = 0, kInclude = 1 };
 
-// Integer units, as stored. kInclude adds `median`: nsys's, null if the sketch is not exact.
-[[nodiscard]] Json Percentiles(const Sketch& sketch, PercentileMedian median = PercentileMedian::kOmit);
-
-[[nodiscard]] Json Percentiles(const QuantileSummary& summary, PercentileMedian median = PercentileMedian::kOmit);
+// Whole numbers, as stored. kInclude adds `median`.
+[[nodiscard]] report::Percentiles PercentilesOf(const Sketch& sketch,
+                                                PercentileMedian median = PercentileMedian::kOmit);
+[[nodiscard]] report::Percentiles PercentilesOf(const QuantileSummary& summary,
+                                                PercentileMedian median = PercentileMedian::kOmit);
+[[nodiscard]] report::Percentiles PercentilesOf(const SignedSketch& sketch);
 
 // Reals: every value times `scale` (1e-9 turns bytes per second into decimal gigabytes per second).
-[[nodiscard]] Json ScaledPercentiles(const Sketch& sketch, double scale);
+[[nodiscard]] report::Percentiles ScaledPercentiles(const Sketch& sketch, double scale);
 
-[[nodiscard]] Json Percentiles(const SignedSketch& sketch);
+[[nodiscard]] report::TailRatios TailRatiosOf(const Sketch& durations);
 
-// How far the tail reaches: p99_over_p50_ratio, max_over_p50_ratio, tail_flags ("systematic": p99 / p50 > 1.5,
-// "outliers": max / p50 > 2); null without a p50 above zero.
-void AddTailRatios(const Sketch& durations, Json& row);
+// The value of one percentile.
+[[nodiscard]] std::optional<int64_t> QuantileOf(const Sketch& sketch, double q);
 
 }  // namespace lockstep

@@ -1,39 +1,31 @@
-#include "analysis/report/views/quality_view.h"
+#include "analysis/report/views/views.h"
 
-#include "analysis/report/json.h"
+#include "analysis/report/views/values.h"
 
 namespace lockstep {
 namespace {
 
-Json Counters(const DropCounters& counters) {
-  Json json = Json::object();
+report::Keyed<report::Count> CountersByReason(const DropCounters& counters) {
+  report::Keyed<report::Count> out;
   for (size_t i = 0; i < kDropReasonCount; ++i) {
-    if (counters.count[i] != 0) json[std::string(kDropReasonNames[i])] = counters.count[i];
+    if (counters.count[i] != 0) out.emplace_back(kDropReasonNames[i], counters.count[i]);
   }
-  return json;
+  return out;
 }
 
 }  // namespace
 
-Json QualityView(const ViewInput& input, const Quality& quality) {
-  Json gates = Json::array();
-  for (const Gate& gate : quality.gates) {
-    gates.push_back(
-        {{"name", gate.name}, {"ok", OrNull(gate.ok)}, {"detail", gate.detail}, {"fix", TextOrNull(gate.fix)}});
-  }
-  Json ranks = Json::array();
+report::Quality QualityView(const ViewInput& input, const Quality& quality) {
+  report::Quality view;
+  for (const Gate& gate : quality.gates) view.gates.push_back({gate.name, gate.ok, gate.detail, TextIfAny(gate.fix)});
   for (const CountersOfRank& rank : quality.ranks) {
-    ranks.push_back({{"rank", input.RankOf(rank.member)}, {"counters", Counters(rank.counters)}});
+    view.ranks.push_back({input.RankOf(rank.member), CountersByReason(rank.counters)});
   }
-  Json files = Json::array();
   for (const FileNote& file : quality.files) {
-    files.push_back({{"path", file.path},
-                     {"status", file.status},
-                     {"reason", TextOrNull(file.reason)},
-                     {"offset", file.offset >= 0 ? Json(file.offset) : Json(nullptr)},
-                     {"counters", Counters(file.drops)}});
+    view.files.push_back(
+        {file.path, file.status, TextIfAny(file.reason), IdIfAny(file.offset), CountersByReason(file.drops)});
   }
-  return {{"gates", std::move(gates)}, {"ranks", std::move(ranks)}, {"files", std::move(files)}};
+  return view;
 }
 
 }  // namespace lockstep

@@ -1,53 +1,46 @@
-#include "analysis/report/views/rank_views.h"
+#include "analysis/report/views/views.h"
 
 #include "analysis/metrics/fleet/bursts.h"
 #include "analysis/metrics/fleet/idle.h"
-#include "analysis/report/json.h"
 #include "analysis/report/views/percentiles.h"
 #include "analysis/report/views/selection_notices.h"
+#include "analysis/report/views/values.h"
 
 namespace lockstep {
 namespace {
 
-Json Streams(const IdleOfRank& idle) {
-  Json list = Json::array();
-  for (const StreamIdleRow& stream : idle.streams) {
-    list.push_back({{"stream", stream.stream},
-                    {"host_wait_ns", stream.host_wait_ns},
-                    {"kernel_wait_ns", stream.kernel_wait_ns},
-                    {"other_ns", stream.other_ns}});
-  }
-  return list;
-}
-
-Json BurstsOf(const ViewInput& input, const FleetRank& member) {
-  if (input.fleet.options.time_ns) return nullptr;  // what is cut out of a capture begins and ends with a busy bucket
+std::optional<report::IdleBursts> BurstsOf(const ViewInput& input, const FleetRank& member) {
+  // What is cut out of a capture begins and ends with a busy bucket.
+  if (input.fleet.options.time_ns) return std::nullopt;
   const auto bursts = FindBursts(*member.source);
-  if (!bursts) return nullptr;
-  return {{"count", bursts->count}, {"busy_ns", bursts->busy_ns}, {"idle_after_ns", bursts->idle_ns}};
+  if (!bursts) return std::nullopt;
+  return report::IdleBursts{bursts->count, bursts->busy_ns, bursts->idle_ns};
 }
 
-Json IdleRowOf(const ViewInput& input, const IdleOfRank& idle) {
+report::IdleRow IdleRowOf(const ViewInput& input, const IdleOfRank& idle) {
   const FleetRank& member = input.fleet.members[idle.member];
-  Json row;
-  row["rank"] = member.rank;
-  row["device"] = member.source->context.device >= 0 ? Json(member.source->context.device) : Json(nullptr);
-  row["gaps"] = idle.gaps ? Json(idle.gaps->count()) : Json(nullptr);
-  row["idle_ns"] = idle.measure.idle_ns();
-  row["host_ns"] = idle.measure.idle_host_ns;
-  row["launch_ns"] = idle.measure.idle_launch_ns;
-  row["dependency_ns"] = idle.measure.idle_dependency_ns;
-  row["other_ns"] = idle.measure.idle_other_ns;
-  row["gap_ns"] = idle.gaps ? Percentiles(*idle.gaps) : Json(nullptr);
-  row["dominant_gap_ns"] = OrNull(idle.dominant_gap_ns);
-  row["streams"] = Streams(idle);
-  row["bursts"] = BurstsOf(input, member);
+  const int32_t device = member.source->context.device;
+  report::IdleRow row;
+  row.rank = member.rank;
+  row.device = KnownIf(device >= 0, device);
+  if (idle.gaps) row.gaps = idle.gaps->count();
+  row.idle_ns = idle.measure.idle_ns();
+  row.host_ns = idle.measure.idle_host_ns;
+  row.launch_ns = idle.measure.idle_launch_ns;
+  row.dependency_ns = idle.measure.idle_dependency_ns;
+  row.other_ns = idle.measure.idle_other_ns;
+  if (idle.gaps) row.gap_ns = PercentilesOf(*idle.gaps);
+  row.dominant_gap_ns = idle.dominant_gap_ns;
+  for (const StreamIdleRow& stream : idle.streams) {
+    row.streams.push_back({stream.stream, stream.host_wait_ns, stream.kernel_wait_ns, stream.other_ns});
+  }
+  row.bursts = BurstsOf(input, member);
   return row;
 }
 
 }  // namespace
 
-Json IdleView(const ViewInput& input) {
+std::vector<report::IdleRow> IdleView(const ViewInput& input) {
   if (input.fleet.options.time_ns && !input.fleet.TablesSelected()) {
     input.Notify("idle", "--time is snapped outward to the buckets of each rank");
   }
@@ -59,7 +52,7 @@ Json IdleView(const ViewInput& input) {
     input.Notify("idle", "steps and a time asked for together: the gaps and the streams are null and empty");
   }
   if (!input.fleet.options.nvtx.empty()) NotifyOfIdleInRanges(input, "idle");
-  Json rows = Json::array();
+  std::vector<report::IdleRow> rows;
   for (const IdleOfRank& idle : ComputeIdle(input.fleet)) rows.push_back(IdleRowOf(input, idle));
   return rows;
 }

@@ -62,6 +62,8 @@ const std::string& TextOf(const Json& value) {
 
 bool HasContent(const Json& view) { return view.is_structured() && !view.empty(); }
 
+std::string RealText(double value) { return PlainText(Json(value)); }
+
 std::string PlainText(const Json& scalar) {
   if (scalar.is_null()) return "";
   if (scalar.is_string()) return TextOf(scalar);

@@ -31,6 +31,9 @@ namespace lockstep {
 // A view that is there and holds something.
 [[nodiscard]] bool HasContent(const Json& view);
 
+// A real as RenderJson writes it.
+[[nodiscard]] std::string RealText(double value);
+
 // A scalar as RenderJson writes it, without the quotes of a string; "" for null.
 [[nodiscard]] std::string PlainText(const Json& scalar);
 

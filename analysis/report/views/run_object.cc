@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <set>
 #include <string>
@@ -12,16 +11,10 @@
 
 #include "analysis/base/status_macros.h"
 #include "analysis/base/version.h"
-#include "analysis/report/json.h"
+#include "analysis/report/views/values.h"
 
 namespace lockstep {
 namespace {
-
-constexpr std::array<std::string_view, 5> kLayoutAxes = {"tp", "pp", "dp", "ep", "cp"};
-
-bool IsAxis(std::string_view name) {
-  return std::find(kLayoutAxes.begin(), kLayoutAxes.end(), name) != kLayoutAxes.end();
-}
 
 absl::Status BadLayout(std::string_view text, std::string_view why) {
   return absl::InvalidArgumentError(
@@ -41,103 +34,114 @@ absl::StatusOr<int32_t> ParseSize(std::string_view layout, const std::string& te
   return size;
 }
 
-Json RanksList(const std::vector<int32_t>& ranks) {
-  Json list = Json::array();
-  for (const int32_t rank : ranks) list.push_back(rank);
-  return list;
-}
-
-// What was asked for; null when nothing is restricted.
-Json Analysed(const AnalysisOptions& options) {
-  Json json = Json::object();
-  if (options.steps) json["steps"] = {options.steps->first, options.steps->second};
-  if (options.time_ns) json["time"] = {options.time_ns->first, options.time_ns->second};
+// What was asked for; nothing when nothing is restricted.
+std::optional<report::SelectionOfRun> SelectionOf(const AnalysisOptions& options) {
+  report::SelectionOfRun selection;
+  selection.steps = options.steps;
+  selection.time = options.time_ns;
   if (!options.ranks.empty()) {
-    std::vector<int32_t> ranks = options.ranks;
-    std::sort(ranks.begin(), ranks.end());
-    json["ranks"] = RanksList(ranks);
+    selection.ranks = options.ranks;
+    std::sort(selection.ranks->begin(), selection.ranks->end());
   }
-  if (!options.kernels.empty()) json["kernels"] = options.kernels;
-  if (!options.nvtx.empty()) json["nvtx"] = options.nvtx;
-  if (options.capture) json["capture"] = *options.capture;
-  if (options.capture_last) json["capture"] = "last";
-  return json.empty() ? Json(nullptr) : json;
+  selection.kernels = TextIfAny(options.kernels);
+  selection.nvtx = TextIfAny(options.nvtx);
+  if (options.capture || options.capture_last) {
+    selection.capture = report::CaptureChoice{options.capture.value_or(0), options.capture_last};
+  }
+  const bool any =
+      selection.steps || selection.time || selection.ranks || selection.kernels || selection.nvtx || selection.capture;
+  return KnownIf(any, std::move(selection));
 }
 
-Json Hosts(const Fleet& fleet) {
+std::optional<report::Count> HostsOf(const Fleet& fleet) {
   std::set<std::string> hosts;
   for (const FleetRank& member : fleet.members) {
     if (!member.host.empty()) hosts.insert(member.host);
   }
-  return hosts.empty() ? Json(nullptr) : Json(hosts.size());
+  return KnownIf(!hosts.empty(), report::Count(hosts.size()));
 }
 
-// Null unless the run has several.
-Json Captures(const std::optional<RunCaptures>& captures) {
-  if (!captures) return nullptr;
-  Json all = Json::array();
-  for (const RunCaptures::One& one : captures->all) {
-    all.push_back({{"ranks", one.ranks},
-                   {"start_unix_ns", fmt::format("{}", one.start_ns)},
-                   {"end_unix_ns", fmt::format("{}", one.end_ns)}});
-  }
-  return {{"all", std::move(all)}, {"chosen", captures->chosen}, {"asked", captures->asked}};
+// Nothing unless the run has several.
+std::optional<report::CapturesOfRun> CapturesOf(const std::optional<RunCaptures>& captures) {
+  if (!captures) return std::nullopt;
+  report::CapturesOfRun out;
+  for (const RunCaptures::One& one : captures->all) out.all.push_back({one.ranks, one.start_ns, one.end_ns});
+  out.chosen = captures->chosen;
+  out.asked = captures->asked;
+  return out;
 }
 
 // How many sources, and one of them.
-Json LeftOut(const Fleet& fleet) {
+std::optional<report::LeftOutOfRun> LeftOutOf(const Fleet& fleet) {
   const std::vector<LeftOutSource>& sources = fleet.ranks.left_out;
-  if (sources.empty()) return nullptr;
-  return {{"count", sources.size()},
-          {"path", fleet.run.sources[sources.front().source].context.path},
-          {"reason", sources.front().reason}};
+  if (sources.empty()) return std::nullopt;
+  return report::LeftOutOfRun{sources.size(), fleet.run.sources[sources.front().source].context.path,
+                              sources.front().reason};
+}
+
+// The size of an axis; nullptr for no axis.
+std::optional<report::Count>* AxisOf(std::string_view name, report::LayoutOfRun& layout) {
+  if (name == "tp") return &layout.tp;
+  if (name == "pp") return &layout.pp;
+  if (name == "dp") return &layout.dp;
+  if (name == "ep") return &layout.ep;
+  return name == "cp" ? &layout.cp : nullptr;
+}
+
+absl::Status ParseOrder(std::string_view text, const std::string& order, report::LayoutOfRun& layout) {
+  for (const std::string& axis : Split(order, '-')) {
+    if (AxisOf(axis, layout) == nullptr) return BadLayout(text, fmt::format("'{}' is no axis", axis));
+  }
+  layout.order = order;
+  return absl::OkStatus();
+}
+
+absl::Status ParsePart(std::string_view text, const std::string& part, report::LayoutOfRun& layout) {
+  const size_t equals = part.find('=');
+  if (equals == std::string::npos) return BadLayout(text, fmt::format("'{}' has no '='", part));
+  const std::string key = part.substr(0, equals);
+  const std::string value = part.substr(equals + 1);
+  std::optional<report::Count>* axis = AxisOf(key, layout);
+  if (key == "order" ? layout.order.has_value() : axis != nullptr && axis->has_value()) {
+    return BadLayout(text, fmt::format("'{}' stands twice", key));
+  }
+  if (key == "order") return ParseOrder(text, value, layout);
+  if (axis == nullptr) return BadLayout(text, fmt::format("'{}' is no axis (tp, pp, dp, ep, cp, order)", key));
+  LOCKSTEP_ASSIGN_OR_RETURN(*axis, ParseSize(text, value));
+  return absl::OkStatus();
 }
 
 }  // namespace
 
-absl::StatusOr<Json> ParseLayout(std::string_view text) {
-  Json layout = Json::object();
-  for (const std::string& part : Split(text, ',')) {
-    const size_t equals = part.find('=');
-    if (equals == std::string::npos) return BadLayout(text, fmt::format("'{}' has no '='", part));
-    const std::string key = part.substr(0, equals);
-    const std::string value = part.substr(equals + 1);
-    if (layout.contains(key)) return BadLayout(text, fmt::format("'{}' stands twice", key));
-    if (key == "order") {
-      for (const std::string& axis : Split(value, '-')) {
-        if (!IsAxis(axis)) return BadLayout(text, fmt::format("'{}' is no axis", axis));
-      }
-      layout[key] = value;
-    } else if (IsAxis(key)) {
-      LOCKSTEP_ASSIGN_OR_RETURN(layout[key], ParseSize(text, value));
-    } else {
-      return BadLayout(text, fmt::format("'{}' is no axis (tp, pp, dp, ep, cp, order)", key));
-    }
-  }
+absl::StatusOr<report::LayoutOfRun> ParseLayout(std::string_view text) {
+  report::LayoutOfRun layout;
+  for (const std::string& part : Split(text, ',')) LOCKSTEP_RETURN_IF_ERROR(ParsePart(text, part, layout));
   return layout;
 }
 
-Json RunObject(const ViewInput& input) {
+report::Run RunObject(const ViewInput& input) {
   const Fleet& fleet = input.fleet;
   const RunSpan span = SpanOf(fleet.run, fleet.ranks, fleet.match.clock);
-  const absl::StatusOr<Json> layout = ParseLayout(fleet.options.layout);
-  Json json;
-  json["name"] = fleet.run.info.name;
-  json["state"] = Name(fleet.run.info.state);
-  json["ranks"] = fleet.members.size();
-  json["hosts"] = Hosts(fleet);
-  json["world_size"] = OrNull(fleet.ranks.world_size);
-  json["missing_ranks"] = RanksList(fleet.ranks.missing_ranks);
-  json["start_unix_ns"] = fmt::format("{}", span.start_ns);
-  json["span_ns"] = span.end_ns - span.start_ns;
-  json["lockstep_version"] = Version();
-  json["captures"] = Captures(fleet.ranks.captures);
-  json["left_out"] = LeftOut(fleet);
-  json["clocks_apart_ns"] = fleet.ranks.clocks_apart_ns > 0 ? Json(fleet.ranks.clocks_apart_ns) : Json(nullptr);
-  json["analysed"] = Analysed(fleet.options);
-  json["layout"] = layout.ok() ? *layout : Json(nullptr);
-  json["layout_source"] = layout.ok() ? Json("option") : Json(nullptr);
-  return json;
+  const absl::StatusOr<report::LayoutOfRun> layout = ParseLayout(fleet.options.layout);
+  report::Run run;
+  run.name = fleet.run.info.name;
+  run.state = Name(fleet.run.info.state);
+  run.ranks = fleet.members.size();
+  run.hosts = HostsOf(fleet);
+  run.world_size = fleet.ranks.world_size;
+  run.missing_ranks = fleet.ranks.missing_ranks;
+  run.start_unix_ns = span.start_ns;
+  run.span_ns = span.end_ns - span.start_ns;
+  run.lockstep_version = Version();
+  run.captures = CapturesOf(fleet.ranks.captures);
+  run.left_out = LeftOutOf(fleet);
+  run.clocks_apart_ns = KnownIf(fleet.ranks.clocks_apart_ns > 0, report::Count(fleet.ranks.clocks_apart_ns));
+  run.analysed = SelectionOf(fleet.options);
+  if (layout.ok()) {
+    run.layout = *layout;
+    run.layout_source = "option";
+  }
+  return run;
 }
 
 }  // namespace lockstep

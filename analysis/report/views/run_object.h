@@ -5,13 +5,14 @@
 
 #include <string_view>
 
+#include "analysis/report/rows/run.h"
 #include "analysis/report/views/view_input.h"
 
 namespace lockstep {
 
-[[nodiscard]] Json RunObject(const ViewInput& input);
+[[nodiscard]] report::Run RunObject(const ViewInput& input);
 
-// "tp=8,pp=2,dp=4[,order=tp-dp-pp]" as an object. kInvalidArgument: says what is wrong with it.
-[[nodiscard]] absl::StatusOr<Json> ParseLayout(std::string_view text);
+// "tp=8,pp=2,dp=4[,order=tp-dp-pp]". kInvalidArgument: says what is wrong with it.
+[[nodiscard]] absl::StatusOr<report::LayoutOfRun> ParseLayout(std::string_view text);
 
 }  // namespace lockstep

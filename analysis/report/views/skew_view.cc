@@ -1,4 +1,4 @@
-#include "analysis/report/views/skew_view.h"
+#include "analysis/report/views/views.h"
 
 #include <fmt/format.h>
 
@@ -7,104 +7,84 @@
 #include <vector>
 
 #include "analysis/model/row_values.h"
-#include "analysis/report/json.h"
-#include "analysis/report/views/json_values.h"
 #include "analysis/report/views/percentiles.h"
+#include "analysis/report/views/values.h"
 
 namespace lockstep {
 namespace {
 
-Json RankSkewRow(int32_t rank, const RankSkew& skew) {
-  Json out;
-  out["rank"] = rank;
-  out["lateness_ns"] = Percentiles(skew.lateness_ns);
-  out["wait_ns"] = Percentiles(skew.wait_ns);
-  out["wait_total_ns"] = skew.wait_total_ns;
-  out["wait_uncertainty_ns"] = skew.wait_uncertainty_ns;
-  out["caused_wait_total_ns"] = skew.caused_wait_total_ns;
-  out["caused_wait_uncertainty_ns"] = skew.caused_uncertainty_ns;
-  out["last_arrivals"] = skew.last_arrivals;
-  out["last_arrival_ratio"] =
-      skew.certain_instances == 0
-          ? Json(nullptr)
-          : Json(static_cast<double>(skew.last_arrivals) / static_cast<double>(skew.certain_instances));
-  out["instances"] = skew.instances;
+int32_t RankAtIndex(const AnalysisContext& context, int32_t rank_index) {
+  return context.ranks.ranks[static_cast<size_t>(rank_index)].rank;
+}
+
+report::SkewOfRank SkewOfRankRow(int32_t rank, const RankSkew& skew) {
+  return {.rank = rank,
+          .lateness_ns = PercentilesOf(skew.lateness_ns),
+          .wait_ns = PercentilesOf(skew.wait_ns),
+          .wait_total_ns = skew.wait_total_ns,
+          .wait_uncertainty_ns = skew.wait_uncertainty_ns,
+          .caused_wait_total_ns = skew.caused_wait_total_ns,
+          .caused_wait_uncertainty_ns = skew.caused_uncertainty_ns,
+          .last_arrivals = skew.last_arrivals,
+          .last_arrival_ratio = ShareOf(skew.last_arrivals, skew.certain_instances),
+          .instances = skew.instances};
+}
+
+report::SkewOfStep SkewOfStepRow(const AnalysisContext& context, const StepSkew& step) {
+  report::SkewOfStep out;
+  out.step = step.step;
+  out.instances = step.instances;
+  out.wait_total_ns = step.wait_total_ns;
+  out.wait_uncertainty_ns = step.wait_uncertainty_ns;
+  if (step.worst_rank_index >= 0) {
+    out.worst_rank = RankAtIndex(context, step.worst_rank_index);
+    out.worst_caused_wait_ns = step.worst_caused_wait_ns;
+  }
+  out.spread_ns = PercentilesOf(step.spread_ns);
   return out;
 }
 
-Json StepOf(const AnalysisContext& context, const StepSkew& step) {
-  Json out;
-  out["step"] = step.step;
-  out["instances"] = step.instances;
-  out["wait_total_ns"] = step.wait_total_ns;
-  out["wait_uncertainty_ns"] = step.wait_uncertainty_ns;
-  const bool known = step.worst_rank_index >= 0;
-  out["worst_rank"] =
-      known ? Json(context.ranks.ranks[static_cast<size_t>(step.worst_rank_index)].rank) : Json(nullptr);
-  out["worst_caused_wait_ns"] = known ? Json(step.worst_caused_wait_ns) : Json(nullptr);
-  out["spread_ns"] = Percentiles(step.spread_ns);
+// Across clocks nothing can be said about arrivals.
+report::SkewMember SkewMemberOf(const AnalysisContext& context, const MatchedInstance& i, const MatchedMember& m) {
+  report::SkewMember out;
+  out.rank = RankAtIndex(context, m.rank_index);
+  out.start_ns = m.start_ns - context.run_start_ns;
+  out.end_ns = m.end_ns - context.run_start_ns;
+  if (!i.comparable) return out;
+  out.wait_ns = m.wait_ns;
+  out.wait_uncertainty_ns = m.wait_uncertainty_ns;
+  out.lateness_ns = LatenessNs(i, m);
   return out;
 }
 
-class InstanceJson {
- public:
-  explicit InstanceJson(const AnalysisContext& context) : context_(context) {}
+report::SkewInstance SkewInstanceOf(const AnalysisContext& context, const MatchedInstance& i) {
+  report::SkewInstance out;
+  out.communicator_id = context.match.communicators[i.communicator].id;
+  out.index = i.index;
+  out.seq = KnownIf<report::Digits>(i.seq != kNoSeq, i.seq);
+  out.op = TextIfAny(Name(i.op));
+  out.bytes = KnownIf<report::Count>(i.bytes != kUnknownBytes, i.bytes);
+  out.step = KnownIf(i.step != kNoStep, i.step);
+  out.spread_ns = KnownIf<report::Count>(i.comparable, i.spread_ns);
+  out.uncertainty_ns = KnownIf<report::Count>(i.comparable, i.uncertainty_ns);
+  out.resolvable = i.resolvable;
+  out.transfer_ns = KnownIf<report::Count>(i.transfer_ns >= 0, i.transfer_ns);
+  out.shortest_duration_ns = i.shortest_duration_ns;
+  out.end_spread_ns = KnownIf<report::Count>(i.comparable, i.end_spread_ns);
+  out.solo_damage_ns = KnownIf<report::Count>(i.comparable, i.solo_damage_ns);
+  if (i.comparable) out.first_rank = RankAtIndex(context, i.first_rank_index);
+  if (i.comparable) out.last_rank = RankAtIndex(context, i.last_rank_index);
+  out.last_certain = i.last_certain;
+  out.complete = i.complete;
+  out.confidence = i.confidence;
+  out.members.reserve(i.members.size());
+  for (const MatchedMember& m : i.members) out.members.push_back(SkewMemberOf(context, i, m));
+  return out;
+}
 
-  [[nodiscard]] Json RowOf(const MatchedInstance& i) const {
-    Json out;
-    out["communicator_id"] = context_.match.communicators[i.communicator].id;
-    out["index"] = i.index;
-    out["seq"] = i.seq == kNoSeq ? Json(nullptr) : Json(std::to_string(i.seq));
-    out["op"] = TextOrNull(Name(i.op));
-    out["bytes"] = i.bytes == kUnknownBytes ? Json(nullptr) : Json(i.bytes);
-    out["step"] = i.step == kNoStep ? Json(nullptr) : Json(i.step);
-    AddWords(i, out);
-    out["complete"] = i.complete;
-    out["confidence"] = i.confidence;
-    Json members = Json::array();
-    for (const MatchedMember& m : i.members) members.push_back(MemberOf(i, m));
-    out["members"] = std::move(members);
-    return out;
-  }
-
- private:
-  [[nodiscard]] Json RankOf(int32_t rank_index) const {
-    return context_.ranks.ranks[static_cast<size_t>(rank_index)].rank;
-  }
-
-  // Across clocks nothing can be said about arrivals.
-  void AddWords(const MatchedInstance& i, Json& out) const {
-    const auto known = [&](int64_t value) { return i.comparable ? Json(value) : Json(nullptr); };
-    out["spread_ns"] = known(i.spread_ns);
-    out["uncertainty_ns"] = known(i.uncertainty_ns);
-    out["resolvable"] = i.resolvable;
-    out["transfer_ns"] = i.transfer_ns < 0 ? Json(nullptr) : Json(i.transfer_ns);
-    out["shortest_duration_ns"] = i.shortest_duration_ns;
-    out["end_spread_ns"] = known(i.end_spread_ns);
-    out["solo_damage_ns"] = known(i.solo_damage_ns);
-    out["first_rank"] = i.comparable ? RankOf(i.first_rank_index) : Json(nullptr);
-    out["last_rank"] = i.comparable ? RankOf(i.last_rank_index) : Json(nullptr);
-    out["last_certain"] = i.last_certain;
-  }
-
-  [[nodiscard]] Json MemberOf(const MatchedInstance& i, const MatchedMember& m) const {
-    Json out;
-    out["rank"] = RankOf(m.rank_index);
-    out["start_ns"] = m.start_ns - context_.run_start_ns;
-    out["end_ns"] = m.end_ns - context_.run_start_ns;
-    out["wait_ns"] = i.comparable ? Json(m.wait_ns) : Json(nullptr);
-    out["wait_uncertainty_ns"] = i.comparable ? Json(m.wait_uncertainty_ns) : Json(nullptr);
-    out["lateness_ns"] = i.comparable ? Json(LatenessNs(i, m)) : Json(nullptr);
-    return out;
-  }
-
-  const AnalysisContext& context_;
-};
-
-Json ListJson(const AnalysisContext& context, ListedInstances& listed) {
-  const InstanceJson rows(context);
-  Json out = Json::array();
-  for (const MatchedInstance& instance : listed.Finish()) out.push_back(rows.RowOf(instance));
+std::vector<report::SkewInstance> SkewInstancesOf(const AnalysisContext& context, ListedInstances& listed) {
+  std::vector<report::SkewInstance> out;
+  for (const MatchedInstance& instance : listed.Finish()) out.push_back(SkewInstanceOf(context, instance));
   if (listed.leaves_out()) {
     context.notices.push_back(
         {"skew", fmt::format("{} of {} matched instances are listed: those with the most waiting; --instances=all "
@@ -116,18 +96,14 @@ Json ListJson(const AnalysisContext& context, ListedInstances& listed) {
 
 }  // namespace
 
-Json SkewView(const AnalysisContext& context, const SkewTotals& totals, ListedInstances* listed) {
-  Json ranks = Json::array();
+report::Skew SkewView(const AnalysisContext& context, const SkewTotals& totals, ListedInstances* listed) {
+  report::Skew out;
+  out.unassigned_wait_ns = totals.unassigned_wait_ns;
   for (size_t i = 0; i < totals.ranks.size(); ++i) {
-    if (context.selected_ranks[i]) ranks.push_back(RankSkewRow(context.ranks.ranks[i].rank, totals.ranks[i]));
+    if (context.selected_ranks[i]) out.ranks.push_back(SkewOfRankRow(context.ranks.ranks[i].rank, totals.ranks[i]));
   }
-  Json steps = Json::array();
-  for (const StepSkew& step : totals.steps) steps.push_back(StepOf(context, step));
-  Json out;
-  out["unassigned_wait_ns"] = totals.unassigned_wait_ns;
-  out["ranks"] = std::move(ranks);
-  out["steps"] = std::move(steps);
-  out["instances"] = listed != nullptr ? ListJson(context, *listed) : Json::array();
+  for (const StepSkew& step : totals.steps) out.steps.push_back(SkewOfStepRow(context, step));
+  if (listed != nullptr) out.instances = SkewInstancesOf(context, *listed);
   return out;
 }
 

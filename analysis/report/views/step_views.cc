@@ -1,4 +1,4 @@
-#include "analysis/report/views/step_views.h"
+#include "analysis/report/views/views.h"
 
 #include <fmt/format.h>
 
@@ -10,8 +10,7 @@
 #include "analysis/metrics/fleet/steps.h"
 #include "analysis/metrics/kernels/kernel_pace.h"
 #include "analysis/model/row_values.h"
-#include "analysis/report/json.h"
-#include "analysis/report/views/json_values.h"
+#include "analysis/report/views/values.h"
 
 namespace lockstep {
 namespace {
@@ -19,72 +18,73 @@ namespace {
 // A row takes some kilobytes of memory.
 constexpr size_t kMaxStepRows = 20'000;
 
-void AddTimes(const ViewInput& input, const FleetRank& member, const StepRow& row, Json& json) {
+void AddTimes(const ViewInput& input, const FleetRank& member, const StepRow& row, report::StepRow& out) {
   const auto event = [&](int64_t time) {
-    return time == kNoTime ? Json(nullptr) : Json(input.fleet.SinceStart(member, time));
+    return time == kNoTime ? std::nullopt : std::optional(input.fleet.SinceStart(member, time));
   };
-  json["start_ns"] = input.fleet.SinceStart(member, row.window_start_ns);
-  json["span_ns"] = row.tile.span_ns;
-  json["first_start_ns"] = event(row.first_start_ns);
-  json["last_end_ns"] = event(row.last_end_ns);
+  out.start_ns = input.fleet.SinceStart(member, row.window_start_ns);
+  out.span_ns = row.tile.span_ns;
+  out.first_start_ns = event(row.first_start_ns);
+  out.last_end_ns = event(row.last_end_ns);
 }
 
-void AddParts(const StepOfRank& step, Json& json) {
+void AddParts(const StepOfRank& step, report::StepRow& out) {
   const IntervalMeasure& tile = step.row->tile;
-  json["compute_ns"] = tile.compute_ns;
-  json["comm_ns"] = tile.comm_ns;
-  json["exposed_comm_ns"] = tile.exposed_comm_ns();
-  json["exposed_wait_ns"] = step.exposure.wait_ns;
-  json["exposed_transfer_ns"] = step.exposure.transfer_ns;
-  json["exposed_unresolved_ns"] = step.exposure.unresolved_ns;
-  json["copy_only_ns"] = tile.copy_only_ns;
-  json["opaque_only_ns"] = tile.opaque_only_ns;
-  json["idle_ns"] = tile.idle_ns();
-  json["idle"] = {{"host_ns", tile.idle_host_ns},
-                  {"launch_ns", tile.idle_launch_ns},
-                  {"dependency_ns", tile.idle_dependency_ns},
-                  {"other_ns", tile.idle_other_ns}};
+  out.compute_ns = tile.compute_ns;
+  out.comm_ns = tile.comm_ns;
+  out.exposed_comm_ns = tile.exposed_comm_ns();
+  out.exposed_wait_ns = step.exposure.wait_ns;
+  out.exposed_transfer_ns = step.exposure.transfer_ns;
+  out.exposed_unresolved_ns = step.exposure.unresolved_ns;
+  out.copy_only_ns = tile.copy_only_ns;
+  out.opaque_only_ns = tile.opaque_only_ns;
+  out.idle_ns = tile.idle_ns();
+  out.idle = {tile.idle_host_ns, tile.idle_launch_ns, tile.idle_dependency_ns, tile.idle_other_ns};
 }
 
 // Where the time went, in the three words of the verdict.
-Json Budget(const IntervalMeasure& tile) {
-  return {{"busy_ratio", Ratio(tile.compute_ns + tile.copy_only_ns + tile.opaque_only_ns, tile.span_ns)},
-          {"host_gap_ratio", Ratio(tile.idle_host_ns + tile.idle_launch_ns, tile.span_ns)},
-          {"communication_ratio", Ratio(tile.exposed_comm_ns(), tile.span_ns)}};
+report::BudgetOfStep BudgetOfTile(const IntervalMeasure& tile) {
+  return {.busy_ratio = ShareOf(tile.compute_ns + tile.copy_only_ns + tile.opaque_only_ns, tile.span_ns),
+          .host_gap_ratio = ShareOf(tile.idle_host_ns + tile.idle_launch_ns, tile.span_ns),
+          .communication_ratio = ShareOf(tile.exposed_comm_ns(), tile.span_ns)};
 }
 
-// Of the kernel time, what was launched inside annotations of these phases; null where nothing is annotated so.
-Json Phases(const StepRow& row) {
-  if (row.forward_ns + row.backward_ns + row.optimizer_ns <= 0 || row.kernel_time_ns <= 0) return nullptr;
-  return {{"forward_ratio", Ratio(row.forward_ns, row.kernel_time_ns)},
-          {"backward_ratio", Ratio(row.backward_ns, row.kernel_time_ns)},
-          {"optimizer_ratio", Ratio(row.optimizer_ns, row.kernel_time_ns)}};
+// Of the kernel time, what was launched inside annotations of these phases; nothing where nothing is annotated so.
+std::optional<report::PhasesOfStep> PhasesOfStepRow(const StepRow& row) {
+  if (row.forward_ns + row.backward_ns + row.optimizer_ns <= 0 || row.kernel_time_ns <= 0) return std::nullopt;
+  const auto share = [&](int64_t ns) { return static_cast<double>(ns) / static_cast<double>(row.kernel_time_ns); };
+  return report::PhasesOfStep{share(row.forward_ns), share(row.backward_ns), share(row.optimizer_ns)};
 }
 
 // What the host did in the step, besides `launches`: calls by their start, copies between host and device by launch.
-Json HostOfStepJson(const StepRow& row) {
-  return {
-      {"launch_ns", row.launch_ns},       {"graph_launches", row.graph_launches}, {"sync_calls", row.sync_calls},
-      {"sync_ns", row.sync_ns},           {"alloc_calls", row.alloc_calls},       {"alloc_ns", row.alloc_ns},
-      {"alloc_max_ns", row.alloc_max_ns}, {"host_copies", row.host_copies},       {"host_copy_ns", row.host_copy_ns}};
+report::HostOfStep HostOfStepRow(const StepRow& row) {
+  return {.launch_ns = row.launch_ns,
+          .graph_launches = row.graph_launches,
+          .sync_calls = row.sync_calls,
+          .sync_ns = row.sync_ns,
+          .alloc_calls = row.alloc_calls,
+          .alloc_ns = row.alloc_ns,
+          .alloc_max_ns = row.alloc_max_ns,
+          .host_copies = row.host_copies,
+          .host_copy_ns = row.host_copy_ns};
 }
 
-Json StepJson(const ViewInput& input, const StepOfRank& step) {
+report::StepRow StepRowOf(const ViewInput& input, const StepOfRank& step) {
   const StepRow& row = *step.row;
-  Json json;
-  json["rank"] = input.RankOf(step.member);
-  json["step"] = row.step;
-  json["name"] = TextOrNull(NameOf(input.fleet.run, row.name));
-  AddTimes(input, input.fleet.members[step.member], row, json);
-  AddParts(step, json);
-  json["launches"] = row.launches;
-  json["host"] = HostOfStepJson(row);
-  json["phase"] = TextOrNull(row.phase);
-  json["phases"] = Phases(row);
-  json["verdict"] = TextOrNull(Name(step.verdict));
-  json["budget"] = Budget(row.tile);
-  json["why"] = TextOrNull(step.why);
-  return json;
+  report::StepRow out;
+  out.rank = input.RankOf(step.member);
+  out.step = row.step;
+  out.name = TextIfAny(NameOf(input.fleet.run, row.name));
+  AddTimes(input, input.fleet.members[step.member], row, out);
+  AddParts(step, out);
+  out.launches = row.launches;
+  out.host = HostOfStepRow(row);
+  out.phase = TextIfAny(row.phase);
+  out.phases = PhasesOfStepRow(row);
+  out.verdict = TextIfAny(Name(step.verdict));
+  out.budget = BudgetOfTile(row.tile);
+  out.why = TextIfAny(step.why);
+  return out;
 }
 
 // Which ranks' steps were found by their rhythm alone.
@@ -111,29 +111,38 @@ std::string WhyNoSteps(const Fleet& fleet) {
   return "the traces mark no steps and their launches repeat no unit: call profiler.step(), or --step-range NAME";
 }
 
-Json KernelProgress(const ViewInput& input, const KernelPace& kernel) {
-  Json ranks = Json::array();
+report::KernelPace KernelProgress(const ViewInput& input, const KernelPace& kernel) {
+  report::KernelPace out{kernel.name, {}};
   for (const KernelPaceOfRank& rank : kernel.ranks) {
-    Json slices = Json::array();
+    report::KernelPaceOfRank& row = out.ranks.emplace_back();
+    row.rank = input.RankOf(rank.member);
     for (const KernelPaceSlice& slice : rank.slices) {
-      slices.push_back({{"start_ns", input.SinceStart(slice.start_ns)},
-                        {"span_ns", slice.span_ns},
-                        {"instances", slice.instances},
-                        {"mean_ns", slice.mean_ns}});
+      row.slices.push_back({.start_ns = input.SinceStart(slice.start_ns),
+                            .span_ns = slice.span_ns,
+                            .instances = slice.instances,
+                            .mean_ns = slice.mean_ns});
     }
-    ranks.push_back({{"rank", input.RankOf(rank.member)}, {"slices", std::move(slices)}});
   }
-  return {{"name", kernel.name}, {"ranks", std::move(ranks)}};
+  return out;
+}
+
+report::PaceOfRank PaceOfRankRow(const ViewInput& input, const PaceOfRank& rank) {
+  return {.rank = input.RankOf(rank.member),
+          .compute_ratio = {rank.compute.begin(), rank.compute.end()},
+          .comm_ratio = {rank.comm.begin(), rank.comm.end()},
+          .busy_ratio = {rank.busy.begin(), rank.busy.end()},
+          .steps_done = rank.steps_done};
 }
 
 }  // namespace
 
-Json StepsView(const ViewInput& input) {
+std::vector<report::StepRow> StepsView(const ViewInput& input) {
   TellOfDetectedSteps(input);
   const std::vector<StepOfRank> steps = ComputeSteps(input.fleet, input.measures);
   const size_t most = std::max(kMaxStepRows, static_cast<size_t>(input.context.options.limit.value_or(0)));
-  Json rows = Json::array();
-  for (size_t i = 0; i < std::min(most, steps.size()); ++i) rows.push_back(StepJson(input, steps[i]));
+  std::vector<report::StepRow> rows;
+  rows.reserve(std::min(most, steps.size()));
+  for (size_t i = 0; i < std::min(most, steps.size()); ++i) rows.push_back(StepRowOf(input, steps[i]));
   if (steps.size() > most) {
     input.Notify("steps",
                  fmt::format("{} rows, the first {} are shown: --steps, --ranks or a larger --limit give others",
@@ -145,30 +154,22 @@ Json StepsView(const ViewInput& input) {
   return rows;
 }
 
-absl::StatusOr<Json> PaceView(const ViewInput& input) {
+absl::StatusOr<report::Pace> PaceView(const ViewInput& input) {
   const Pace pace = ComputePace(input.fleet);
-  Json json;
-  json["bucket_ns"] = pace.bucket_ns > 0 ? Json(pace.bucket_ns) : Json(nullptr);
-  json["start_ns"] = pace.bucket_ns > 0 ? Json(input.SinceStart(pace.start_ns)) : Json(nullptr);
-  Json ranks = Json::array();
-  for (const PaceOfRank& rank : pace.ranks) {
-    ranks.push_back({{"rank", input.RankOf(rank.member)},
-                     {"compute_ratio", rank.compute},
-                     {"comm_ratio", rank.comm},
-                     {"busy_ratio", rank.busy},
-                     {"steps_done", rank.steps_done}});
+  report::Pace out;
+  if (pace.bucket_ns > 0) {
+    out.bucket_ns = pace.bucket_ns;
+    out.start_ns = input.SinceStart(pace.start_ns);
   }
-  if (ranks.empty() && !NothingRan(input.fleet)) input.Notify("pace", "the ranks share no time");
+  for (const PaceOfRank& rank : pace.ranks) out.ranks.push_back(PaceOfRankRow(input, rank));
+  if (out.ranks.empty() && !NothingRan(input.fleet)) input.Notify("pace", "the ranks share no time");
   if (input.fleet.SelectsSteps()) input.Notify("pace", "of all steps: --steps and --nvtx do not restrict this view");
   if (input.fleet.options.time_ns && input.fleet.TablesTooWide()) {
     input.Notify("pace", "of the whole run: --time does not cut its buckets and slices");
   }
-  json["ranks"] = std::move(ranks);
   LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<KernelPace> kernels, ComputeKernelPace(input.fleet));
-  Json list = Json::array();
-  for (const KernelPace& kernel : kernels) list.push_back(KernelProgress(input, kernel));
-  json["kernels"] = std::move(list);
-  return json;
+  for (const KernelPace& kernel : kernels) out.kernels.push_back(KernelProgress(input, kernel));
+  return out;
 }
 
 }  // namespace lockstep

@@ -1,80 +1,68 @@
-#include "analysis/report/views/stragglers_view.h"
+#include "analysis/report/views/views.h"
 
 #include <fmt/format.h>
 
-#include "analysis/report/json.h"
 #include "analysis/report/views/selection_notices.h"
+#include "analysis/report/views/values.h"
 
 namespace lockstep {
 namespace {
 
-Json PartsJson(const Straggler& straggler) {
-  Json list = Json::array();
+std::vector<report::StragglerPart> PartsOfStraggler(const Straggler& straggler) {
+  std::vector<report::StragglerPart> list;
   for (const StragglerPart& part : straggler.parts) {
-    const std::string_view cause = Name(part.cause);
-    list.push_back({{"cause", cause.empty() ? "unknown" : cause},
-                    {"kernel", TextOrNull(part.kernel)},
-                    {"ns", part.ns_per_step},
-                    {"excess_ratio", part.excess_ratio > 0 ? Json(part.excess_ratio) : Json(nullptr)}});
+    list.push_back({.cause = TextIfAny(Name(part.cause)).value_or("unknown"),
+                    .kernel = TextIfAny(part.kernel),
+                    .ns = part.ns_per_step,
+                    .excess_ratio = KnownIf(part.excess_ratio > 0, part.excess_ratio)});
   }
   return list;
 }
 
-// The host that all its ranks are on; null where they are on several, or it is not known.
-Json HostOf(const ViewInput& input, const Straggler& straggler) {
-  if (straggler.rank_indices.empty()) return nullptr;
+// The host that all its ranks are on; nothing where they are on several, or it is not known.
+std::optional<std::string> HostOfStraggler(const ViewInput& input, const Straggler& straggler) {
+  if (straggler.rank_indices.empty()) return std::nullopt;
   const std::vector<ResolvedRank>& ranks = input.context.ranks.ranks;
   const std::string& host = ranks[static_cast<size_t>(straggler.rank_indices.front())].host;
   for (const int32_t index : straggler.rank_indices) {
-    if (ranks[static_cast<size_t>(index)].host != host) return nullptr;
+    if (ranks[static_cast<size_t>(index)].host != host) return std::nullopt;
   }
-  return TextOrNull(host);
+  return TextIfAny(host);
 }
 
-Json RankOfStraggler(const ViewInput& input, const Straggler& straggler) {
-  if (straggler.scope != StragglerScope::kRank || straggler.rank_indices.size() != 1) return nullptr;
-  return input.context.ranks.ranks[static_cast<size_t>(straggler.rank_indices.front())].rank;
+void AddSaving(const Straggler& straggler, report::StragglerRow& row) {
+  if (const std::optional<WhatIf>& what_if = straggler.what_if) {
+    row.saving_ns_per_step = what_if->saving_ns_per_step;
+    row.saving_ratio = what_if->saving_ratio;
+    row.saving_bound_ns = std::pair(what_if->bound_lo_ns_per_step, what_if->bound_hi_ns_per_step);
+  }
+  row.saving_reason = TextIfAny(straggler.why_no_saving);
+  if (straggler.after_others) row.saving_after_others_ratio = straggler.after_others->saving_ratio;
 }
 
-Json RanksOfStraggler(const ViewInput& input, const Straggler& straggler) {
-  Json list = Json::array();
+report::StragglerRow StragglerRowOf(const ViewInput& input, const Straggler& straggler) {
+  report::StragglerRow row;
+  row.scope = Name(straggler.scope);
+  row.id = straggler.id;
   for (const int32_t index : straggler.rank_indices) {
-    list.push_back(input.context.ranks.ranks[static_cast<size_t>(index)].rank);
+    row.ranks.push_back(input.context.ranks.ranks[static_cast<size_t>(index)].rank);
   }
-  return list;
-}
-
-void AddSaving(const std::optional<WhatIf>& what_if, Json& json) {
-  json["saving_ns_per_step"] = what_if ? Json(what_if->saving_ns_per_step) : Json(nullptr);
-  json["saving_ratio"] = what_if ? Json(what_if->saving_ratio) : Json(nullptr);
-  json["saving_bound_ns"] =
-      what_if ? Json({what_if->bound_lo_ns_per_step, what_if->bound_hi_ns_per_step}) : Json(nullptr);
-}
-
-Json StragglerJson(const ViewInput& input, const Straggler& straggler) {
-  Json json;
-  json["scope"] = Name(straggler.scope);
-  json["id"] = straggler.id;
-  json["rank"] = RankOfStraggler(input, straggler);
-  json["host"] = HostOf(input, straggler);
-  json["ranks"] = RanksOfStraggler(input, straggler);
-  json["kind"] = Name(straggler.kind);
-  json["effect_ns_per_step"] = straggler.effect_ns_per_step;
-  json["confidence_interval_ns"] = {straggler.confidence_ns.first, straggler.confidence_ns.second};
-  json["p_adjusted"] = straggler.p_adjusted;
-  AddSaving(straggler.what_if, json);
-  json["saving_reason"] = TextOrNull(straggler.why_no_saving);
-  json["saving_after_others_ratio"] =
-      straggler.after_others ? Json(straggler.after_others->saving_ratio) : Json(nullptr);
-  json["blamed_wait_ns"] = straggler.blame.wait_ns;
-  json["blamed_critical_ns"] = straggler.blame.critical_ns;
-  json["frontier"] = Name(straggler.frontier);
-  json["parts"] = PartsJson(straggler);
-  json["persistence"] = straggler.persistence;
-  json["period_steps"] = OrNull(straggler.period_steps);
-  json["steps"] = straggler.steps;
-  json["n_eff"] = straggler.n_eff;
-  return json;
+  if (straggler.scope == StragglerScope::kRank && row.ranks.size() == 1) row.rank = row.ranks.front();
+  row.host = HostOfStraggler(input, straggler);
+  row.kind = Name(straggler.kind);
+  row.effect_ns_per_step = straggler.effect_ns_per_step;
+  row.confidence_interval_ns = straggler.confidence_ns;
+  row.p_adjusted = straggler.p_adjusted;
+  AddSaving(straggler, row);
+  row.blamed_wait_ns = straggler.blame.wait_ns;
+  row.blamed_critical_ns = straggler.blame.critical_ns;
+  row.frontier = Name(straggler.frontier);
+  row.parts = PartsOfStraggler(straggler);
+  row.persistence = straggler.persistence;
+  row.period_steps = straggler.period_steps;
+  row.steps = straggler.steps;
+  row.n_eff = straggler.n_eff;
+  return row;
 }
 
 void NotifyOfUndecided(const ViewInput& input, const StragglerResult& result) {
@@ -96,13 +84,14 @@ void NotifyOfUndecided(const ViewInput& input, const StragglerResult& result) {
 
 }  // namespace
 
-Json StragglersView(const ViewInput& input, const StragglerResult& result) {
+std::vector<report::StragglerRow> StragglersView(const ViewInput& input, const StragglerResult& result) {
   NotifyOfStragglersOfAll(input, "stragglers");
   if (!result.reason.empty()) input.Notify("stragglers", result.reason);
   NotifyOfUndecided(input, result);
-  Json list = Json::array();
-  for (const Straggler& straggler : result.stragglers) list.push_back(StragglerJson(input, straggler));
-  return list;
+  std::vector<report::StragglerRow> rows;
+  rows.reserve(result.stragglers.size());
+  for (const Straggler& straggler : result.stragglers) rows.push_back(StragglerRowOf(input, straggler));
+  return rows;
 }
 
 }  // namespace lockstep

@@ -1,7 +1,6 @@
 #include "analysis/report/views/worst_collectives.h"
 
-#include "analysis/report/json.h"
-#include "analysis/report/views/json_values.h"
+#include "analysis/report/views/values.h"
 
 namespace lockstep {
 namespace {
@@ -10,15 +9,16 @@ constexpr size_t kMaxWorstRows = 5;
 
 }  // namespace
 
-Json WorstCollectives(const RunMatch& match, const std::vector<CollectiveRowResult>& rows) {
-  Json list = Json::array();
+std::vector<report::WorstCollective> WorstCollectives(const RunMatch& match,
+                                                      const std::vector<CollectiveRowResult>& rows) {
+  std::vector<report::WorstCollective> list;
   for (const CollectiveRowResult& row : rows) {
     if (row.wait_total_ns <= 0 || list.size() == kMaxWorstRows) break;
-    list.push_back({{"communicator_id", match.communicators[row.communicator].id},
-                    {"op", TextOrNull(Name(row.op))},
-                    {"bytes", row.bytes == kUnknownBytes ? Json(nullptr) : Json(row.bytes)},
-                    {"wait_total_ns", row.wait_total_ns},
-                    {"verdict", Name(row.verdict)}});
+    list.push_back({.communicator_id = match.communicators[row.communicator].id,
+                    .op = TextIfAny(Name(row.op)),
+                    .bytes = KnownIf<report::Count>(row.bytes != kUnknownBytes, row.bytes),
+                    .wait_total_ns = row.wait_total_ns,
+                    .verdict = std::string(Name(row.verdict))});
   }
   return list;
 }

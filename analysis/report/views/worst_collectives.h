@@ -5,10 +5,11 @@
 
 #include "analysis/metrics/match/match.h"
 #include "analysis/metrics/skew/collectives.h"
-#include "analysis/report/report.h"
+#include "analysis/report/rows/summary.h"
 
 namespace lockstep {
 
-[[nodiscard]] Json WorstCollectives(const RunMatch& match, const std::vector<CollectiveRowResult>& rows);
+[[nodiscard]] std::vector<report::WorstCollective> WorstCollectives(const RunMatch& match,
+                                                                    const std::vector<CollectiveRowResult>& rows);
 
 }  // namespace lockstep

@@ -266,7 +266,7 @@ TEST(Report, MatchesTheGoldenOverlap) {
 TEST(ParseLayout, TakesAxesAndOrder) {
   const auto layout = ParseLayout("tp=8,pp=2,dp=4,order=tp-dp-pp");
   ASSERT_TRUE(layout.ok());
-  EXPECT_EQ(layout->dump(), R"({"tp":8,"pp":2,"dp":4,"order":"tp-dp-pp"})");
+  EXPECT_EQ(report::ToJson(*layout).dump(), R"({"tp":8,"pp":2,"dp":4,"order":"tp-dp-pp"})");
 }
 
 TEST(ParseLayout, RefusesWhatItDoesNotUnderstand) {

@@ -10,9 +10,9 @@ namespace lockstep {
 namespace {
 
 FormattedColumn Format(CellKind kind, const Json& values) {
-  std::vector<const Json*> pointers;
-  for (const Json& value : values) pointers.push_back(&value);
-  return FormatColumn(kind, pointers);
+  std::vector<Cell> cells;
+  for (const Json& value : values) cells.emplace_back(value);
+  return FormatColumn(kind, cells);
 }
 
 using Cells = std::vector<std::string>;

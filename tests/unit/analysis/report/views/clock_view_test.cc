@@ -1,6 +1,6 @@
 // clock{}: what the view says about clocks that were aligned, that were not, and that share nothing.
-#include "analysis/report/views/clock_view.h"
 #include "analysis/report/json.h"
+#include "analysis/report/views/views.h"
 
 #include <gtest/gtest.h>
 

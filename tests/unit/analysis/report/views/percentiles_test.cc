@@ -22,7 +22,7 @@ std::vector<std::string> Keys(const Json& json) {
 }
 
 TEST(Percentiles, AnEmptySketchIsNullsAndACountOfZero) {
-  const Json json = Percentiles(Sketch{});
+  const Json json = PercentilesOf(Sketch{});
   EXPECT_EQ(json["count"], 0);
   for (const char* key : {"p50", "p90", "p95", "p99", "p999", "max", "min", "mean", "stddev"}) {
     EXPECT_TRUE(json[key].is_null()) << key;
@@ -30,20 +30,20 @@ TEST(Percentiles, AnEmptySketchIsNullsAndACountOfZero) {
 }
 
 TEST(Percentiles, APercentileWithTooFewValuesIsNull) {
-  const Json json = Percentiles(Of(1, 99));
+  const Json json = PercentilesOf(Of(1, 99));
   EXPECT_EQ(json["p95"], 95);
   EXPECT_TRUE(json["p99"].is_null());
-  EXPECT_EQ(Percentiles(Of(1, 100))["p99"], 99);
+  EXPECT_EQ(Json(PercentilesOf(Of(1, 100)))["p99"], 99);
 }
 
 TEST(Percentiles, TheMedianIsThereOnlyWhenAsked) {
-  EXPECT_FALSE(Percentiles(Of(1, 4)).contains("median"));
-  EXPECT_EQ(Percentiles(Of(1, 4), PercentileMedian::kInclude)["median"], 2.5);
+  EXPECT_FALSE(Json(PercentilesOf(Of(1, 4))).contains("median"));
+  EXPECT_EQ(Json(PercentilesOf(Of(1, 4), PercentileMedian::kInclude))["median"], 2.5);
 }
 
 TEST(Percentiles, BoundsStandBesideHistogramsOnly) {
-  EXPECT_FALSE(Percentiles(Of(1, 1'000)).contains("bounds"));
-  const Json json = Percentiles(Of(1'000'000, 1'002'000), PercentileMedian::kInclude);
+  EXPECT_FALSE(Json(PercentilesOf(Of(1, 1'000))).contains("bounds"));
+  const Json json = PercentilesOf(Of(1'000'000, 1'002'000), PercentileMedian::kInclude);
   const int64_t p99 = 1'000'000 + 1'981 - 1;
   EXPECT_LE(json["bounds"]["p99"][0].get<int64_t>(), p99);
   EXPECT_GE(json["bounds"]["p99"][1].get<int64_t>(), p99);
@@ -51,7 +51,7 @@ TEST(Percentiles, BoundsStandBesideHistogramsOnly) {
 }
 
 TEST(Percentiles, KeysComeInTheOrderOfTheInterface) {
-  EXPECT_EQ(Keys(Percentiles(Of(1, 3))),
+  EXPECT_EQ(Keys(PercentilesOf(Of(1, 3))),
             (std::vector<std::string>{"p50", "p90", "p95", "p99", "p999", "max", "min", "mean", "count", "stddev"}));
 }
 
@@ -67,10 +67,22 @@ TEST(Percentiles, ScalingTurnsBytesPerSecondIntoGigabytes) {
 TEST(Percentiles, SignedValuesKeepTheirSign) {
   SignedSketch sketch;
   for (int64_t v = -10; v <= 9; ++v) sketch.Add(v);
-  const Json json = Percentiles(sketch);
+  const Json json = PercentilesOf(sketch);
   EXPECT_EQ(json["min"], -10);
   EXPECT_EQ(json["p50"], -1);
   EXPECT_EQ(json["p95"], 8);
+}
+
+TEST(TailRatios, SayHowFarTheTailReaches) {
+  Sketch sketch;
+  for (int i = 0; i < 99; ++i) sketch.Add(100);
+  EXPECT_EQ(TailRatiosOf(sketch).p99_over_p50_ratio, std::nullopt);
+  sketch.Add(250);
+  const report::TailRatios ratios = TailRatiosOf(sketch);
+  EXPECT_EQ(ratios.p99_over_p50_ratio, 1.0);
+  EXPECT_EQ(ratios.max_over_p50_ratio, 2.5);
+  EXPECT_EQ(ratios.tail_flags, std::vector<std::string>{"outliers"});
+  EXPECT_EQ(TailRatiosOf(Sketch{}).tail_flags, std::nullopt);
 }
 
 }  // namespace

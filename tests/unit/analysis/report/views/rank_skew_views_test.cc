@@ -8,9 +8,7 @@
 #include "analysis/metrics/match/match_counts.h"
 #include "analysis/model/instance_row.h"
 #include "analysis/report/json.h"
-#include "analysis/report/views/collectives_view.h"
-#include "analysis/report/views/ranks_view.h"
-#include "analysis/report/views/skew_view.h"
+#include "analysis/report/views/views.h"
 #include "tests/support/time_units.h"
 #include "tests/unit/analysis/metrics/matched_run.h"
 
@@ -83,8 +81,8 @@ class RankSkewViews : public testing::Test {
 };
 
 Json CollectivesOf(const AnalysisContext& context, const MatchResult& match) {
-  return CollectivesView(
-      context, ComputeCollectives(match, [&](const MatchedInstance& instance) { return Selects(context, instance); }));
+  return report::ToJson(CollectivesView(
+      context, ComputeCollectives(match, [&](const MatchedInstance& instance) { return Selects(context, instance); })));
 }
 
 Json SkewOf(const AnalysisContext& context, const MatchResult& match) {
@@ -92,10 +90,11 @@ Json SkewOf(const AnalysisContext& context, const MatchResult& match) {
   for (const MatchedInstance& instance : match.instances) {
     if (Selects(context, instance)) listed.Add(instance);
   }
-  return SkewView(context,
-                  ComputeSkew(match, context.ranks.ranks.size(),
-                              [&](const MatchedInstance& instance) { return Selects(context, instance); }),
-                  context.options.instances ? &listed : nullptr);
+  return report::ToJson(
+      SkewView(context,
+               ComputeSkew(match, context.ranks.ranks.size(),
+                           [&](const MatchedInstance& instance) { return Selects(context, instance); }),
+               context.options.instances ? &listed : nullptr));
 }
 
 TEST_F(RankSkewViews, CollectivesTellWhoLacksWhatAndWhereItsSequenceBroke) {

@@ -1,5 +1,5 @@
-#include "analysis/report/views/step_views.h"
 #include "analysis/report/json.h"
+#include "analysis/report/views/views.h"
 
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ struct Seen {
     const AnalysisContext context{
         fleet.run, fixture.built().instances, fixture.options, fixture.ranks, fixture.match, executor, 0, {true},
         notices};
-    return StepsView({context, fleet, measures});
+    return report::ToJson(StepsView({context, fleet, measures}));
   }
 
   AnalysisOptions options;
