@@ -9,6 +9,7 @@
 
 #include "agent/spool/spool.h"
 #include "analysis/base/version.h"
+#include "platform/command_line/command_line.h"
 #include "platform/file_system.h"
 #include "platform/http/metrics_server.h"
 #include "platform/log.h"
@@ -19,62 +20,134 @@ namespace {
 constexpr const char* kExamples = R"(Examples:
   Send the traces of this node to an aggregator on the same machine:
     lockstep-agent --aggregator 127.0.0.1:7700 --run monday traces/
-  Watch a folder until SIGTERM, sending each trace once it is finished:
+  Watch a folder until SIGTERM, and send each trace once it is finished:
     lockstep-agent --aggregator 127.0.0.1:7700 --run monday --watch /var/traces
-  The same, surviving restarts, lost connections and full disks:
-    lockstep-agent --aggregator 127.0.0.1:7700 --run monday --watch /var/traces --spool /var/lib/lockstep
-  Send to another machine, encrypted, with a token that lets this node in (docs/security.md):
-    lockstep-agent --aggregator agg.example:7700 --tls --token-file agent.token --run monday traces/
-  Say that no more ranks will come, so that the run counts as complete:
-    lockstep-agent --aggregator 127.0.0.1:7700 --run monday --finish rank0.json.gz
+  The same, but survive restarts, lost connections and full disks:
+    lockstep-agent --aggregator 127.0.0.1:7700 --run monday \
+        --watch /var/traces --spool /var/lib/lockstep
+  Send to another machine, encrypted, with a token (docs/security.md):
+    lockstep-agent --aggregator agg.example:7700 --tls \
+        --token-file agent.token --run monday traces/
+  Send the last traces of a run, and mark it complete:
+    lockstep-agent --aggregator 127.0.0.1:7700 --run monday \
+        --finish rank0.json.gz
 
-With --spool, what was taken is on disk before it counts as taken: an agent that was killed and is started again on the
-same folder neither repeats a file nor forgets one. One agent and one run a folder.
-SIGTERM: no new files, what was taken is sent within --drain-timeout, the rest stays in the spool. A second signal
-ends at once; what is in the spool is not lost.
+With --spool, a file counts as read only once its data is on disk: an agent that was killed and starts again with the
+same folder neither repeats nor forgets a file. Each agent and each run needs a spool folder of its own.
 
-Exit codes: 0 done, 1 wrong usage, 2 no usable trace or the aggregator cannot be used, 130 or 143 interrupted.)";
+After SIGTERM the agent reads no new files, sends what it has within --drain-timeout, and keeps the rest in the spool. A
+second signal ends it at once; nothing in the spool is lost.
 
-void AddFlags(CLI::App& app, AgentFlags& flags) {
-  app.add_option("--aggregator", flags.aggregator, "HOST:PORT of the aggregator")->required();
-  app.add_option("--run", flags.run, "name of the run that the traces belong to")->required();
-  app.add_option("PATH", flags.paths, "trace files, or folders to search");
-  app.add_option("--watch", flags.watch, "send traces as they are finished in this folder, until SIGTERM; repeatable")
-      ->allow_extra_args(false);
-  app.add_option("--pattern", flags.pattern, "with --watch: only files whose name matches, such as '*.json.gz'");
-  app.add_option("--spool", flags.spool, "folder where batches wait on disk until they are acknowledged");
-  app.add_option("--spool-bytes", flags.spool_bytes, "bound of the spool (16M, 4G ...); when full, no files are taken")
-      ->transform(CLI::AsSizeValue(false))
-      ->capture_default_str();
-  app.add_option("--host", flags.host, "this node's name where the traces do not tell: auto, none or a name")
-      ->capture_default_str();
-  app.add_option("--rank-map", flags.rank_map, "CSV with header path,pid,device,rank,host");
-  app.add_option("--step-range", flags.step_range, "name of the ranges that mark steps");
-  app.add_option("--expect-ranks", flags.expect_ranks, "ranks that make the run complete")->check(CLI::PositiveNumber);
-  app.add_flag("--finish", flags.finish, "no more sources will come from anybody");
-  app.add_flag("--replace", flags.replace, "drop what the aggregator has of this run first");
-  app.add_option("--jobs", flags.jobs, "files at a time (default: one a core, and one for each 8M of --memory)")
-      ->check(CLI::PositiveNumber);
+Exit codes: 0 done; 1 wrong usage; 2 no usable trace, or the aggregator cannot be used; 130 or 143 interrupted.)";
+
+void AddInputFlags(CLI::App& app, AgentFlags& flags) {
+  constexpr const char* kGroup = "Traces";
+  app.add_option("PATH", flags.paths, "trace files, or folders with traces");
+  app.add_option("--watch", flags.watch,
+                 "send the traces of this folder as they are finished, until SIGTERM; repeatable")
+      ->allow_extra_args(false)
+      ->option_text("DIR")
+      ->group(kGroup);
+  app.add_option("--pattern", flags.pattern, "with --watch: only files with such a name, for example '*.json.gz'")
+      ->option_text("PATTERN")
+      ->group(kGroup);
+  app.add_option("--host", flags.host,
+                 "host name of traces that do not name theirs: a name, auto (this machine) or none")
+      ->option_text("NAME")
+      ->capture_default_str()
+      ->group(kGroup);
+  app.add_option("--rank-map", flags.rank_map,
+                 "CSV file that says which rank a file, process or device is; header path,pid,device,rank,host")
+      ->option_text("FILE")
+      ->group(kGroup);
+  app.add_option("--step-range", flags.step_range, "name of the NVTX ranges or annotations that mark steps")
+      ->option_text("NAME")
+      ->group(kGroup);
+  app.add_flag("--redact", flags.redact, "send keyed hashes instead of the names of kernels and ranges")->group(kGroup);
+  app.add_option("--redact-key", flags.redact_key, "file with the key for --redact, the same on every node")
+      ->option_text("FILE")
+      ->group(kGroup);
+}
+
+void AddRunFlags(CLI::App& app, AgentFlags& flags) {
+  constexpr const char* kGroup = "Run";
+  app.add_option("--run", flags.run, "name of the run that the traces belong to")
+      ->required()
+      ->option_text("NAME")
+      ->group(kGroup);
+  app.add_option("--expect-ranks", flags.expect_ranks,
+                 "number of ranks in the job; the run is complete when all have reported")
+      ->check(WholeNumber(1, INT32_MAX))
+      ->option_text("N")
+      ->group(kGroup);
+  app.add_flag("--finish", flags.finish, "mark the run complete at the end; no agent will send more")->group(kGroup);
+  app.add_flag("--replace", flags.replace, "first remove what the aggregator has of this run")->group(kGroup);
+}
+
+void AddDeliveryFlags(CLI::App& app, AgentFlags& flags) {
+  constexpr const char* kGroup = "Delivery";
+  app.add_option("--aggregator", flags.aggregator, "address of the aggregator")
+      ->required()
+      ->option_text("HOST:PORT")
+      ->group(kGroup);
+  app.add_option("--spool", flags.spool, "folder that keeps data on disk until the aggregator has acknowledged it")
+      ->option_text("DIR")
+      ->group(kGroup);
+  app.add_option("--spool-bytes", flags.spool_bytes, "largest size of the spool; no files are read while it is full")
+      ->transform(Bytes())
+      ->option_text("SIZE")
+      ->default_str(SizeText(static_cast<int64_t>(flags.spool_bytes)))
+      ->group(kGroup);
+  app.add_option("--connect-timeout", flags.connect_timeout_s, "seconds to keep trying to reach the aggregator")
+      ->check(WholeNumber(0))
+      ->option_text("SECONDS")
+      ->capture_default_str()
+      ->group(kGroup);
+  app.add_option("--drain-timeout", flags.drain_timeout_s, "seconds to keep sending buffered data after SIGTERM")
+      ->check(WholeNumber(0))
+      ->option_text("SECONDS")
+      ->capture_default_str()
+      ->group(kGroup);
+}
+
+void AddResourceFlags(CLI::App& app, AgentFlags& flags) {
+  constexpr const char* kGroup = "Resources";
+  app.add_option("--jobs", flags.jobs,
+                 "largest number of files read at a time (default: the number of cores, at most one for each 8M of "
+                 "--memory)")
+      ->check(WholeNumber(1))
+      ->option_text("N")
+      ->group(kGroup);
   app.add_option("--memory", flags.memory_bytes,
-                 "room for sorting (24M), shared by the files in work; the agent takes about twice that and 30M")
-      ->transform(CLI::AsSizeValue(false))
-      ->capture_default_str();
+                 "memory for sorting, shared by the files being read; the agent needs about twice that and 30M in all")
+      ->transform(Bytes())
+      ->option_text("SIZE")
+      ->default_str(SizeText(static_cast<int64_t>(flags.memory_bytes)))
+      ->group(kGroup);
   app.add_option("--nice", flags.nice, "niceness of the process, 0 to 19")
-      ->check(CLI::Range(0, 19))
-      ->capture_default_str();
-  app.add_option("--tmp", flags.tmp, "folder with room for sorting (default: $TMPDIR)");
-  app.add_option("--connect-timeout", flags.connect_timeout_s, "seconds to try to reach the aggregator")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  app.add_option("--drain-timeout", flags.drain_timeout_s, "seconds after SIGTERM for what was taken")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  app.add_flag("--redact", flags.redact, "send kernel and range names as keyed hashes; needs --redact-key");
-  app.add_option("--redact-key", flags.redact_key, "file with the key of --redact: the same on every node");
-  AddConnectionFlags(app, flags.connection);
-  app.add_option("--metrics", flags.metrics, "HOST:PORT for /metrics (Prometheus), /healthz, /readyz; loopback");
-  app.add_option("--log-level", flags.log_level, "debug, info, warning, error or off")->capture_default_str();
-  app.add_option("--log-format", flags.log_format, "text, or json: one object a line")->capture_default_str();
+      ->check(WholeNumber(0, 19))
+      ->option_text("N")
+      ->capture_default_str()
+      ->group(kGroup);
+  app.add_option("--tmp", flags.tmp, "folder for temporary files that sort large traces (default: $TMPDIR)")
+      ->option_text("DIR")
+      ->group(kGroup);
+}
+
+void AddReportingFlags(CLI::App& app, AgentFlags& flags) {
+  constexpr const char* kGroup = "Monitoring";
+  app.add_option("--metrics", flags.metrics,
+                 "loopback address that serves /metrics (Prometheus), /healthz and /readyz over HTTP")
+      ->option_text("HOST:PORT")
+      ->group(kGroup);
+  app.add_option("--log-level", flags.log_level, "what to log on stderr: debug, info, warning, error or off")
+      ->option_text("LEVEL")
+      ->capture_default_str()
+      ->group(kGroup);
+  app.add_option("--log-format", flags.log_format, "text, or json with one object a line")
+      ->option_text("FORMAT")
+      ->capture_default_str()
+      ->group(kGroup);
 }
 
 // What is wrong with flags that are each well-formed; null = nothing.
@@ -83,27 +156,28 @@ std::optional<std::string> Complaint(const AgentFlags& flags) {
     return complaint;
   }
   if (flags.paths.empty() == flags.watch.empty()) {
-    return "give either PATHs or --watch DIR";
+    return "name either traces (PATH) or a folder to watch (--watch DIR)";
   }
   if (!flags.pattern.empty() && flags.watch.empty()) {
-    return "--pattern chooses among the files of --watch folders";
+    return "--pattern needs --watch: it chooses among the files of the watched folders";
   }
   if (flags.redact == flags.redact_key.empty()) {
-    return "--redact and --redact-key FILE belong together: give both or none";
+    return "--redact and --redact-key FILE belong together: use both or none";
   }
   if (flags.replace && !flags.spool.empty()) {
-    return "--replace and --spool exclude each other: an agent started again would drop what it has delivered; give "
-           "the "
-           "new data a --run of its own";
+    return "--replace and --spool exclude each other: an agent that starts again would remove what it has delivered; "
+           "use "
+           "another --run for the new data";
   }
   for (const std::string& folder : flags.watch) {
     if (!flags.spool.empty() && IsInside(flags.spool, folder)) {
-      return fmt::format("the spool {} lies in the watched folder {}: its own files would be taken for traces",
+      return fmt::format("the spool {} is inside the watched folder {}: its own files would be taken for traces",
                          flags.spool, folder);
     }
   }
   if (static_cast<int64_t>(std::min<uint64_t>(flags.spool_bytes, INT64_MAX)) < kLeastSpoolBytes) {
-    return fmt::format("--spool-bytes {} is too little: at least {}", flags.spool_bytes, kLeastSpoolBytes);
+    return fmt::format("--spool-bytes {} is too little; the least is {}",
+                       SizeText(static_cast<int64_t>(flags.spool_bytes)), SizeText(kLeastSpoolBytes));
   }
   if (!flags.metrics.empty()) {
     if (std::string complaint = MetricsAddressComplaint(flags.metrics, flags.connection.insecure); !complaint.empty()) {
@@ -122,15 +196,19 @@ std::optional<std::string> Complaint(const AgentFlags& flags) {
 }  // namespace
 
 std::variant<AgentFlags, int> ParseAgentFlags(int argc, const char* const* argv) {
-  CLI::App app("Condenses the rank traces of this node and streams them to a lockstep aggregator.", "lockstep-agent");
+  CLI::App app("Reads the rank traces of this node, condenses them and sends them to a lockstep aggregator.",
+               "lockstep-agent");
   AgentFlags flags;
-  AddFlags(app, flags);
-  app.set_version_flag("--version", "lockstep-agent " + std::string(Version()));
+  UsePlainHelp(app, "lockstep-agent " + std::string(Version()));
+  AddRunFlags(app, flags);
+  AddInputFlags(app, flags);
+  AddDeliveryFlags(app, flags);
+  AddConnectionFlags(app, flags.connection);
+  AddResourceFlags(app, flags);
+  AddReportingFlags(app, flags);
   app.footer(kExamples);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 1;
+  if (const std::optional<int> done = ParseFlagsOrTell(app, argc, argv)) {
+    return *done;
   }
   SettleConnectionFlags(flags.connection);
   if (const auto complaint = Complaint(flags)) {

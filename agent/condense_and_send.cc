@@ -70,8 +70,14 @@ class Job {
         options_(options),
         outlet_(outlet),
         stop_(stop),
+        moved_(files_.size()),
         sent_(files_.size()),
-        failures_(files_.size()) {}
+        failures_(files_.size()) {
+    for (const std::string& file : files_) {
+      sizes_.push_back(std::max<int64_t>(1, FileSize(file).value_or(1)));
+      bytes_ += sizes_.back();
+    }
+  }
 
   void Run(size_t jobs) {
     ThreadPool pool(jobs);
@@ -110,17 +116,35 @@ class Job {
       ended_ = true;
     }
     done_.fetch_add(1);
+    Tell(index, 1, 1);
+  }
+
+  // Which part of all bytes is done, now that so much of this file is.
+  double Move(size_t index, double part) {
+    const auto bytes = static_cast<int64_t>(part * static_cast<double>(sizes_[index]));
+    const int64_t more = bytes - moved_[index].exchange(bytes);
+    return static_cast<double>(moved_bytes_.fetch_add(more) + more) / static_cast<double>(bytes_);
+  }
+
+  void Tell(size_t index, int64_t done, int64_t total) {
+    if (!options_.progress) {
+      return;
+    }
+    const double part = total > 0 ? std::clamp(static_cast<double>(done) / static_cast<double>(total), 0.0, 1.0) : 0;
+    options_.progress({.files_done = done_.load(),
+                       .files = files_.size(),
+                       .path = files_[index],
+                       .done = done,
+                       .total = total,
+                       .part = Move(index, part)});
   }
 
   absl::Status Condense(size_t index) {
     const std::string& path = files_[index];
     CondenseFileOptions options = options_.condense;
     options.sort_memory_bytes = share_bytes_;
-    options.read.progress = [this, &path](int64_t done, int64_t total) {
-      if (options_.progress) {
-        options_.progress(
-            {.files_done = done_.load(), .files = files_.size(), .path = path, .done = done, .total = total});
-      }
+    options.read.progress = [this, index](int64_t done, int64_t total) {
+      Tell(index, done, total);
       return !Ended();
     };
     LOCKSTEP_ASSIGN_OR_RETURN(sent_[index], CondenseAndSendFile(path, options, outlet_));
@@ -132,8 +156,12 @@ class Job {
   Outlet& outlet_;
   const std::stop_token& stop_;
   int64_t share_bytes_ = 0;
-  std::vector<SentFile> sent_;          // slot by file: no lock needed
-  std::vector<absl::Status> failures_;  // likewise
+  std::vector<int64_t> sizes_;               // of the files, at least 1
+  int64_t bytes_ = 0;                        // of all files
+  std::vector<std::atomic<int64_t>> moved_;  // bytes done, by file
+  std::atomic<int64_t> moved_bytes_{0};      // of all
+  std::vector<SentFile> sent_;               // slot by file: no lock needed
+  std::vector<absl::Status> failures_;       // likewise
   std::atomic<bool> ended_{false};
   std::atomic<size_t> done_{0};
 };

@@ -26,6 +26,7 @@ struct SendProgress {
   std::string path;    // of the file that moved on
   int64_t done = 0;    // bytes or rows of it
   int64_t total = -1;  // -1 = unknown
+  double part = -1;    // 0 to 1, of the bytes of all files; -1 = unknown
 };
 
 struct CondenseAndSendOptions {

@@ -12,7 +12,7 @@ namespace {
 std::optional<std::string> FileComplaint(const ConnectionFlags& flags) {
   const ChannelSecurity& security = flags.security;
   if (security.certificate.empty() != security.key.empty()) {
-    return "--tls-cert and --tls-key belong together: give both or none";
+    return "--tls-cert and --tls-key belong together: use both or none";
   }
   KeepOpenSslUntilTheEnd();
   const absl::Status pem = CheckPemFiles(security.certificate, security.key, security.ca);
@@ -30,14 +30,22 @@ std::optional<std::string> FileComplaint(const ConnectionFlags& flags) {
 }  // namespace
 
 void AddConnectionFlags(CLI::App& app, ConnectionFlags& flags) {
+  constexpr const char* kGroup = "Connection to an aggregator";
+  const auto file = [&](const char* flag, std::string& path, const char* what) {
+    app.add_option(flag, path, what)->option_text("FILE")->group(kGroup);
+  };
   ChannelSecurity& security = flags.security;
-  app.add_flag("--tls", security.tls, "encrypt the connection and check the aggregator's certificate");
-  app.add_option("--tls-ca", security.ca, "PEM file of the authority to trust (default: those of this machine)");
-  app.add_option("--tls-cert", security.certificate, "PEM file of this client's certificate, for mutual TLS");
-  app.add_option("--tls-key", security.key, "PEM file of its private key");
-  app.add_option("--tls-name", security.server_name, "name in the aggregator's certificate (default: the host)");
-  app.add_option("--token-file", flags.token_file, "file that holds the token to show to the aggregator");
-  app.add_flag("--insecure", flags.insecure, "allow a plaintext connection to another machine");
+  app.add_flag("--tls", security.tls, "encrypt the connection and verify the certificate of the aggregator")
+      ->group(kGroup);
+  file("--tls-ca", security.ca, "PEM file with the certificate authority to trust (default: those of this machine)");
+  file("--tls-cert", security.certificate, "PEM file with the certificate of this client, for mutual TLS");
+  file("--tls-key", security.key, "PEM file with its private key");
+  app.add_option("--tls-name", security.server_name,
+                 "name in the certificate of the aggregator (default: the host that is connected to)")
+      ->option_text("NAME")
+      ->group(kGroup);
+  file("--token-file", flags.token_file, "file with the access token for the aggregator");
+  app.add_flag("--insecure", flags.insecure, "allow an unencrypted connection to another machine")->group(kGroup);
 }
 
 void SettleConnectionFlags(ConnectionFlags& flags) {

@@ -2,34 +2,46 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <string>
 
 #include "analysis/base/time.h"
 #include "platform/clock.h"
-#include "platform/host.h"
+#include "platform/terminal.h"
 
 namespace lockstep {
 namespace {
 
 // Short work shows nothing, long work moves a few times a second.
-constexpr int64_t kFirstAfterNs = 500 * kNsPerMs;
+constexpr int64_t kFirstAfterNs = kNsPerS;
 constexpr int64_t kEveryNs = 200 * kNsPerMs;
-
-std::string TextOf(const SendProgress& progress) {
-  const std::string name = std::filesystem::path(progress.path).filename().string().substr(0, 50);
-  std::string text = fmt::format("{} of {} files, {}", progress.files_done, progress.files, name);
-  if (progress.total > 0) {
-    text += fmt::format(" {:.0f} %", 100.0 * static_cast<double>(progress.done) / static_cast<double>(progress.total));
-  }
-  return text;
-}
+constexpr size_t kLineColumns = 79;  // of any terminal: a longer line could not be overwritten
+constexpr size_t kBarColumns = 24;
 
 }  // namespace
 
+std::string ProgressText(const SendProgress& progress, size_t columns) {
+  std::string name = std::filesystem::path(progress.path).filename().string();
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+  std::string text;
+  if (progress.part >= 0) {
+    const double part = std::min(progress.part, 1.0);
+    std::string bar(static_cast<size_t>(part * static_cast<double>(kBarColumns)), '=');
+    if (bar.size() < kBarColumns) bar += '>';
+    text = fmt::format("[{:{}}] {:3.0f} %  ", bar, kBarColumns, 100 * part);
+  }
+  text += fmt::format("{} of {} files, {}", progress.files_done, progress.files, name);
+  if (progress.part < 0 && progress.total > 0) {
+    text += fmt::format(" {:.0f} %", 100.0 * static_cast<double>(progress.done) / static_cast<double>(progress.total));
+  }
+  return text.substr(0, columns);
+}
+
 ProgressLine::ProgressLine()
-    : enabled_(StderrIsTerminal()), shown_ns_(SystemClock().MonotonicNs() + kFirstAfterNs - kEveryNs) {}
+    : enabled_(StderrTakesEscapes()), shown_ns_(SystemClock().MonotonicNs() + kFirstAfterNs - kEveryNs) {}
 
 ProgressLine::~ProgressLine() {
   const MutexLock lock(mutex_);
@@ -49,7 +61,7 @@ void ProgressLine::Show(const SendProgress& progress) {
   }
   shown_ns_ = now_ns;
   dirty_ = true;
-  std::fputs(fmt::format("\r\033[K{}", TextOf(progress)).c_str(), stderr);
+  std::fputs(fmt::format("\r\033[K{}", ProgressText(progress, kLineColumns)).c_str(), stderr);
   std::fflush(stderr);
 }
 

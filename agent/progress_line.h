@@ -1,16 +1,21 @@
-// "3 of 8 files, rank3.json 45 %" on the last line of a terminal. Thread safe.
+// A bar on the last line of a terminal: "[=====>     ]  45 %  3 of 8 files, rank3.json". Without a known amount of work
+// there is no bar: "3 of 8 files, rank3.json 45 %". Nothing is shown in the first second. Thread safe.
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "agent/condense_and_send.h"
 #include "platform/mutex.h"
 
 namespace lockstep {
 
+// The line, of at most `columns` columns.
+[[nodiscard]] std::string ProgressText(const SendProgress& progress, size_t columns);
+
 class ProgressLine {
  public:
-  // Writes nothing when stderr is no terminal.
+  // Writes nothing unless stderr is a terminal that understands escapes.
   ProgressLine();
   ~ProgressLine();  // clears the line
   ProgressLine(const ProgressLine&) = delete;

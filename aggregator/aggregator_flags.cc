@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "analysis/base/version.h"
+#include "platform/command_line/command_line.h"
 #include "platform/host.h"
 #include "platform/http/metrics_server.h"
 #include "platform/log.h"
@@ -15,23 +16,27 @@ namespace lockstep {
 namespace {
 
 constexpr const char* kExamples = R"(Examples:
-  Take agents of this machine, keep everything in runs.sqlite:
+  Serve agents on this machine, and keep everything in runs.sqlite:
     lockstep-aggregator --listen 127.0.0.1:7700 --store runs.sqlite
-  Let the system choose the port; the first line on stdout says which:
+  Let the system choose the port; the first line on stdout names it:
     lockstep-aggregator --listen 127.0.0.1:0 --store runs.sqlite
-  Let other machines connect, encrypted, each with a token of its own:
-    lockstep-aggregator --listen 0.0.0.0:7700 --store runs.sqlite --tls-cert a.crt --tls-key a.key --tokens tokens
-  Ask it:
+  Let other machines connect, encrypted and with tokens:
+    lockstep-aggregator --listen 0.0.0.0:7700 --store runs.sqlite \
+        --tls-cert a.crt --tls-key a.key --tokens tokens
+  List its runs:
     lockstep runs --aggregator 127.0.0.1:7700
-  Compare two stores, in use or not:
-    cmp <(lockstep-aggregator --dump --store a.sqlite) <(lockstep-aggregator --dump --store b.sqlite)
+  Compare two stores, even while they are in use:
+    cmp <(lockstep-aggregator --dump --store a.sqlite) \
+        <(lockstep-aggregator --dump --store b.sqlite)
 
-Beyond a limit a stream is ended with RESOURCE_EXHAUSTED and a hint when to try again; agents wait and go on, and what
-they hold is not lost (docs/operations.md).
-Certificates and tokens are read again when their files change (docs/security.md).
-SIGTERM or SIGINT ends it in order: what was acknowledged is in the store, agents come back on their own.
-Exit codes: 0 ended as asked, 1 wrong usage, 2 the store or the address cannot be used, 130 and 143 a dump was ended by
-a signal.)";
+A stream that exceeds a limit ends with RESOURCE_EXHAUSTED and a hint when to try again; agents wait and go on, and
+lose nothing (docs/operations.md). Certificates and tokens are read again when their files change (docs/security.md).
+
+After SIGTERM or SIGINT the aggregator takes no new calls and ends once open streams have finished. What it has
+acknowledged is in the store; agents connect again on their own.
+
+Exit codes: 0 ended as asked; 1 wrong usage; 2 the store or the address cannot be used; 130 or 143 a dump was
+interrupted.)";
 
 // What is wrong with listening where other machines can connect.
 std::optional<std::string> ExposureComplaint(const AggregatorFlags& flags) {
@@ -43,8 +48,8 @@ std::optional<std::string> ExposureComplaint(const AggregatorFlags& flags) {
   }
   if (flags.tls.client_ca.empty() && flags.tokens.empty()) {
     return fmt::format(
-        "{} can be reached by other machines, and anybody there could do everything: tell who may do what with "
-        "--tokens, require certificates with --tls-client-ca, or accept that with --insecure",
+        "{} can be reached by other machines, and everyone there may do everything: say who may do what with "
+        "--tokens, require certificates with --tls-client-ca, or accept this with --insecure",
         flags.listen);
   }
   return std::nullopt;
@@ -56,7 +61,7 @@ std::optional<std::string> Complaint(const AggregatorFlags& flags) {
     return fmt::format("--listen '{}' is not HOST:PORT", flags.listen);
   }
   if (flags.tls.certificate.empty() != flags.tls.key.empty()) {
-    return "--tls-cert and --tls-key belong together: give both or none";
+    return "--tls-cert and --tls-key belong together: use both or none";
   }
   if (!flags.tls.client_ca.empty() && flags.tls.certificate.empty()) {
     return "--tls-client-ca needs --tls-cert and --tls-key";
@@ -75,67 +80,104 @@ std::optional<std::string> Complaint(const AggregatorFlags& flags) {
   return IsLoopback(address->host) || flags.insecure ? std::nullopt : ExposureComplaint(flags);
 }
 
-void AddFlags(CLI::App& app, AggregatorFlags& flags) {
-  app.add_option("--listen", flags.listen, "HOST:PORT to listen on; port 0: the system chooses")->capture_default_str();
-  app.add_option("--store", flags.store, "SQLite file that keeps the runs; made when it is not there")->required();
-  app.add_option("--tls-cert", flags.tls.certificate, "PEM file of this aggregator's certificate: turns TLS on");
-  app.add_option("--tls-key", flags.tls.key, "PEM file of its private key");
-  app.add_option("--tls-client-ca", flags.tls.client_ca, "PEM file: clients must have a certificate of this authority");
-  app.add_option("--tokens", flags.tokens, "file of lines ROLE TOKEN [RUN-PREFIX]: who may do what");
-  app.add_option("--drain-timeout", flags.drain_timeout_s, "seconds that open streams have to finish when it ends")
-      ->check(CLI::Range(0, 86'400))
-      ->capture_default_str();
-  app.add_option("--metrics", flags.metrics, "HOST:PORT for /metrics (Prometheus), /healthz, /readyz; loopback");
-  app.add_flag("--insecure", flags.insecure, "allow other machines to connect, in plaintext or without tokens");
-  app.add_flag("--dump", flags.dump, "print what the store holds in canonical form, and end: equal data, equal bytes");
-  app.add_option("--log-level", flags.log_level, "debug, info, warning, error or off")->capture_default_str();
-  app.add_option("--log-format", flags.log_format, "text, or json: one object a line")->capture_default_str();
+void AddServiceFlags(CLI::App& app, AggregatorFlags& flags) {
+  constexpr const char* kGroup = "Service";
+  app.add_option("--listen", flags.listen, "address to listen on; with port 0 the system chooses the port")
+      ->option_text("HOST:PORT")
+      ->capture_default_str()
+      ->group(kGroup);
+  app.add_option("--store", flags.store, "SQLite file that keeps the runs; it is created if it does not exist")
+      ->required()
+      ->option_text("FILE")
+      ->group(kGroup);
+  app.add_option("--drain-timeout", flags.drain_timeout_s, "seconds to wait for open streams at shutdown")
+      ->check(WholeNumber(0, 86'400))
+      ->option_text("SECONDS")
+      ->capture_default_str()
+      ->group(kGroup);
+  app.add_flag("--dump", flags.dump, "print the store in canonical form and exit; equal data gives identical bytes")
+      ->group(kGroup);
+}
+
+void AddAccessFlags(CLI::App& app, AggregatorFlags& flags) {
+  constexpr const char* kGroup = "Access";
+  const auto file = [&](const char* flag, std::string& path, const char* what) {
+    app.add_option(flag, path, what)->option_text("FILE")->group(kGroup);
+  };
+  file("--tls-cert", flags.tls.certificate, "PEM file with the certificate of this aggregator; turns TLS on");
+  file("--tls-key", flags.tls.key, "PEM file with its private key");
+  file("--tls-client-ca", flags.tls.client_ca,
+       "PEM file with a certificate authority; every client needs a certificate that it has signed");
+  file("--tokens", flags.tokens, "file of lines ROLE TOKEN [RUN-PREFIX]: who may do what");
+  app.add_flag("--insecure", flags.insecure, "let other machines connect unencrypted or without tokens")->group(kGroup);
+}
+
+void AddMonitoringFlags(CLI::App& app, AggregatorFlags& flags) {
+  constexpr const char* kGroup = "Monitoring";
+  app.add_option("--metrics", flags.metrics,
+                 "loopback address that serves /metrics (Prometheus), /healthz and /readyz over HTTP")
+      ->option_text("HOST:PORT")
+      ->group(kGroup);
+  app.add_option("--log-level", flags.log_level, "what to log on stderr: debug, info, warning, error or off")
+      ->option_text("LEVEL")
+      ->capture_default_str()
+      ->group(kGroup);
+  app.add_option("--log-format", flags.log_format, "text, or json with one object a line")
+      ->option_text("FORMAT")
+      ->capture_default_str()
+      ->group(kGroup);
 }
 
 // A flag for a number of at least 1.
 void AddLimit(CLI::App& app, const char* flag, int64_t& value, const char* what) {
   app.add_option(flag, value, what)
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 40))
+      ->check(WholeNumber(1, int64_t{1} << 40))
+      ->option_text("N")
       ->capture_default_str()
       ->group("Limits");
 }
 
 void AddByteLimits(CLI::App& app, IngestLimits& limits) {
-  app.add_option("--max-message-bytes", limits.max_message_bytes, "largest message that is read (4M to 1G)")
-      ->transform(CLI::AsSizeValue(false) & CLI::Range(uint32_t{4} << 20, uint32_t{1} << 30))
-      ->capture_default_str()
+  app.add_option("--max-message-bytes", limits.max_message_bytes, "size of the largest message that is read, 4M to 1G")
+      ->transform(Bytes(int64_t{4} << 20, int64_t{1} << 30))
+      ->option_text("SIZE")
+      ->default_str(SizeText(limits.max_message_bytes))
       ->group("Limits");
-  app.add_option("--max-held-bytes", limits.max_held_bytes, "of messages of all streams that wait for the store")
-      ->transform(CLI::AsSizeValue(false) & CLI::Range(int64_t{1} << 20, int64_t{1} << 40))
-      ->capture_default_str()
+  app.add_option("--max-held-bytes", limits.max_held_bytes,
+                 "memory for messages that are received and not yet stored, over all agents")
+      ->transform(Bytes(int64_t{1} << 20, int64_t{1} << 40))
+      ->option_text("SIZE")
+      ->default_str(SizeText(limits.max_held_bytes))
       ->group("Limits");
 }
 
 void AddLimits(CLI::App& app, AggregatorFlags& flags) {
-  AddLimit(app, "--max-streams", flags.limits.max_streams, "agents connected at once");
-  AddLimit(app, "--max-messages-per-s", flags.limits.max_messages_per_s, "of one agent; more wait on its side");
-  AddLimit(app, "--max-working", flags.limits.max_working, "batches being decoded and stored at once");
+  AddLimit(app, "--max-streams", flags.limits.max_streams, "agents connected at a time");
+  AddLimit(app, "--max-messages-per-s", flags.limits.max_messages_per_s,
+           "messages a second from one agent; further ones wait at the agent");
+  AddLimit(app, "--max-working", flags.limits.max_working, "batches decoded and stored at a time");
   AddByteLimits(app, flags.limits);
-  AddLimit(app, "--max-runs", flags.store_limits.max_runs, "kept in the store");
-  AddLimit(app, "--max-ranks", flags.store_limits.max_sources, "sources of a run, each capture of a rank counted");
-  AddLimit(app, "--max-names", flags.store_limits.max_names, "names of kernels and ranges of a run");
-  AddLimit(app, "--max-files", flags.store_limits.max_files, "notes about input files of a run");
+  AddLimit(app, "--max-runs", flags.store_limits.max_runs, "runs in the store");
+  AddLimit(app, "--max-ranks", flags.store_limits.max_sources,
+           "ranks of a run; several captures of a rank count one by one");
+  AddLimit(app, "--max-names", flags.store_limits.max_names, "different names of kernels and ranges in a run");
+  AddLimit(app, "--max-files", flags.store_limits.max_files, "records about input files of a run");
 }
 
 }  // namespace
 
 std::variant<AggregatorFlags, int> ParseAggregatorFlags(int argc, const char* const* argv) {
-  CLI::App app("Takes condensed traces from lockstep agents, stores them and answers questions about the runs.",
+  CLI::App app("Receives condensed traces from lockstep agents, stores them and answers questions about the runs.",
                "lockstep-aggregator");
   AggregatorFlags flags;
-  AddFlags(app, flags);
+  UsePlainHelp(app, "lockstep-aggregator " + std::string(Version()));
+  AddServiceFlags(app, flags);
+  AddAccessFlags(app, flags);
+  AddMonitoringFlags(app, flags);
   AddLimits(app, flags);
-  app.set_version_flag("--version", "lockstep-aggregator " + std::string(Version()));
   app.footer(kExamples);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 1;
+  if (const std::optional<int> done = ParseFlagsOrTell(app, argc, argv)) {
+    return *done;
   }
   if (const auto complaint = Complaint(flags)) {
     fmt::print(stderr, "lockstep-aggregator: {}\n", *complaint);

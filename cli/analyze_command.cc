@@ -16,10 +16,12 @@
 #include "analysis/condense/selection.h"
 #include "analysis/model/kernel_class.h"
 #include "cli/embedded_cluster.h"
+#include "cli/input_problems.h"
 #include "cli/report_flags.h"
 #include "cli/report_output.h"
 #include "cli/stored_steps.h"
 #include "cli/time_windows.h"
+#include "platform/command_line/command_line.h"
 #include "platform/host.h"
 #include "platform/log.h"
 #include "platform/signals.h"
@@ -51,7 +53,7 @@ std::string StemOf(std::string name) {
   return name;
 }
 
-// The common parent folder; for one file its stem.
+// The folder that all files are in; for one file its name without endings.
 std::string RunNameOf(const std::vector<std::string>& files) {
   if (files.empty()) {
     return "run";
@@ -75,7 +77,7 @@ std::string RunNameOf(const std::vector<std::string>& files) {
 }
 
 // Restricting to ranges of a name needs them condensed as steps, also where only a domain says which of the ranges that
-// mark steps are meant. What is stored does not depend on what is asked.
+// mark steps are meant. What is stored does not depend on what is asked for.
 std::string StepRangeOf(const AnalyzeFlags& flags) {
   const std::string& asked = flags.report.nvtx;
   const bool narrows = flags.step_range.empty() || IsRangeAskedFor(asked, flags.step_range);
@@ -97,46 +99,6 @@ absl::StatusOr<EmbeddedIngest> IngestFrom(const AnalyzeFlags& flags) {
   }
   ingest.send.jobs = static_cast<size_t>(flags.jobs);
   return ingest;
-}
-
-// A file that looks like a trace by its name, or was named by the person: that it was left out must be said.
-bool IsWorthTelling(const FileReport& file, const std::vector<std::string>& named) {
-  const std::string& path = file.path;
-  const bool looks_like_one = path.ends_with(".json") || path.ends_with(".json.gz") || path.ends_with(".sqlite") ||
-                              path.ends_with(".nsys-rep") || path.ends_with(".qdrep");
-  return file.status != "skipped" || looks_like_one || std::find(named.begin(), named.end(), path) != named.end();
-}
-
-// What was left out is said at once, not only in the quality view.
-void TellProblems(const IngestOutcome& outcome, const std::vector<std::string>& named) {
-  constexpr size_t kMostLines = 10;
-  size_t told = 0;
-  size_t silent = 0;
-  for (const FileReport& file : outcome.files) {
-    if (file.status == "used") {
-      continue;
-    }
-    if (told < kMostLines && IsWorthTelling(file, named)) {
-      fmt::print(stderr, "lockstep: {}: {}: {}\n", file.path, file.status, file.reason);
-      ++told;
-    } else {
-      ++silent;
-    }
-  }
-  if (silent > 0) {
-    fmt::print(stderr, "lockstep: {} other file{} left out: no traces (--view quality lists all)\n", silent,
-               silent == 1 ? "" : "s");
-  }
-  if (!outcome.differ.empty()) {
-    fmt::print(stderr,
-               "lockstep: {}{}: gives something else than the run holds of it (changed inside, or stored by another "
-               "release); the run keeps what it has, --replace reads all anew\n",
-               outcome.differ.front(),
-               outcome.differ.size() > 1 ? fmt::format(" and {} more", outcome.differ.size() - 1) : "");
-  }
-  for (const RefusedUplinkSource& refused : outcome.refused) {
-    fmt::print(stderr, "lockstep: {}: refused ({}): {}\n", refused.path, refused.reason, refused.detail);
-  }
 }
 
 absl::StatusOr<IngestOutcome> IngestWithProgress(EmbeddedCluster& cluster, EmbeddedIngest ingest,
@@ -164,14 +126,14 @@ absl::StatusOr<Condensed> CondenseFiles(const AnalyzeFlags& flags, EmbeddedInges
   return condensed;
 }
 
-// What is stored is whole, and restricted as any stored run is. What is not is condensed as it was asked for, exactly;
-// a time counts from the run's start on the aligned clocks, so the files are read once more when these are known.
+// A stored run is stored whole, and restricted when it is asked about. A run that is not stored is condensed exactly as
+// it was asked for; a time counts from the run's start on the aligned clocks, so the files are read a second time once
+// these are known.
 absl::StatusOr<Condensed> CondenseAsAsked(const AnalyzeFlags& flags, const AnalysisOptions& asked,
                                           EmbeddedIngest ingest, const std::stop_token& stop) {
   if (!flags.store.empty()) {
     return CondenseFiles(flags, ingest, stop);
   }
-  // What is stored does not depend on what is asked; what is not is condensed as the person's families say.
   for (const FamilyWord& word : asked.families) {
     if (word.family == Name(Family::kCommunication)) ingest.send.condense.communication.push_back(Lowered(word.text));
   }
@@ -196,17 +158,18 @@ int AnalyzeFiles(const AnalyzeFlags& flags, const AnalysisOptions& asked, const 
   }
   const IngestOutcome& outcome = condensed->outcome;
   if (outcome.held > 0) {
-    fmt::print(stderr, "lockstep: {} of {} files unchanged since they were stored, not read again\n", outcome.held,
-               outcome.files.size());
+    fmt::print(stderr, "lockstep: {} of {} files are unchanged since they were stored and were not read again\n",
+               outcome.held, outcome.files.size());
   }
   TellProblems(outcome, flags.paths);
   if (std::none_of(outcome.files.begin(), outcome.files.end(), IsUsable)) {
-    return Complain(
-        absl::NotFoundError("no usable trace among the inputs: nsys exports (*.sqlite, made by `nsys export "
-                            "--type sqlite`) and Kineto traces (*.json, *.json.gz) are read"),
-        kExitNoInput);
+    return Complain(NoTraceIn(flags.paths, ingest.inputs), kExitNoInput);
   }
-  return ShowReport(condensed->cluster->query(), ingest.run, flags.report, asked);
+  const ShownReport shown = ShowReport(condensed->cluster->query(), ingest.run, flags.report, asked);
+  if (outcome.is_new && !shown.can_be_analysed) {
+    condensed->cluster->DropRun(ingest.run);
+  }
+  return shown.exit_code;
 }
 
 int Analyze(const AnalyzeFlags& flags) {
@@ -227,32 +190,62 @@ int Analyze(const AnalyzeFlags& flags) {
 
 std::function<int()> AddAnalyzeCommand(CLI::App& verb) {
   auto flags = std::make_shared<AnalyzeFlags>();
-  verb.add_option("PATH", flags->paths, "trace files, or folders to search: nsys *.sqlite, Kineto *.json and *.json.gz")
+  constexpr const char* kInput = "Input";
+  constexpr const char* kStore = "Store";
+  verb.add_option("PATH", flags->paths,
+                  "trace files, or folders with traces: Nsight Systems exports (*.sqlite) and PyTorch traces (*.json, "
+                  "*.json.gz)")
       ->required();
-  verb.add_option("--run", flags->run, "name of the run (default: the common parent folder; for one file its stem)");
-  verb.add_option(
-      "--store", flags->store,
-      "keep the result in this SQLite store; files that it holds of this run, unchanged, are not read again");
-  verb.add_flag("--replace", flags->replace, "drop what the store holds of this run first");
-  verb.add_option("--rank-map", flags->rank_map, "CSV with header path,pid,device,rank,host");
-  verb.add_option("--host", flags->host, "host of traces that do not tell theirs: auto, none or a name")
-      ->default_str("none");
-  verb.add_option("--expect-ranks", flags->expect_ranks, "ranks that make the run complete")
-      ->check(CLI::PositiveNumber);
+  verb.add_option("--rank-map", flags->rank_map,
+                  "CSV file that says which rank a file, process or device is; header path,pid,device,rank,host")
+      ->option_text("FILE")
+      ->group(kInput);
+  verb.add_option("--host", flags->host,
+                  "host name of traces that do not name theirs: a name, auto (this machine) or none")
+      ->option_text("NAME")
+      ->default_str("none")
+      ->group(kInput);
+  verb.add_option("--expect-ranks", flags->expect_ranks,
+                  "number of ranks of the job; the run is complete once there is a trace of each")
+      ->check(WholeNumber(1, INT32_MAX))
+      ->option_text("N")
+      ->group(kInput);
   verb.add_option("--step-range", flags->step_range,
-                  "name of the NVTX ranges or annotations that mark steps (a stored run keeps those it was first "
-                  "stored with: --replace)");
-  verb.add_option("--jobs", flags->jobs, "files at a time (default: one a core)")->check(CLI::PositiveNumber);
-  verb.add_option("--tmp", flags->tmp, "folder with room for sorting (default: $TMPDIR)");
+                  "name of the NVTX ranges or annotations that mark steps; a stored run keeps the name that it was "
+                  "first stored with, unless --replace is given")
+      ->option_text("NAME")
+      ->group(kInput);
+  verb.add_option("--jobs", flags->jobs, "number of files read at a time (default: the number of cores)")
+      ->check(WholeNumber(1))
+      ->option_text("N")
+      ->group(kInput);
+  verb.add_option("--tmp", flags->tmp, "folder for temporary files that sort large traces (default: $TMPDIR)")
+      ->option_text("DIR")
+      ->group(kInput);
+  verb.add_option("--store", flags->store,
+                  "keep the result in this SQLite file; files that it already has, unchanged, are not read again")
+      ->option_text("FILE")
+      ->group(kStore);
+  verb.add_option("--run", flags->run,
+                  "name of the run (default: the folder that all files are in; for a single file its name)")
+      ->option_text("NAME")
+      ->group(kStore);
+  verb.add_flag("--replace", flags->replace, "first remove what the store has of this run")->group(kStore);
   AddReportFlags(verb, flags->report);
   verb.footer(
       "Examples:\n"
       "  lockstep analyze traces/\n"
-      "  lockstep analyze rank*.json.gz --view skew,collectives --instances=all --format json\n"
+      "      who makes the other ranks wait, how much and why\n"
+      "  lockstep analyze rank*.json.gz --view skew --instances=all --format json\n"
+      "      every collective with the waiting of each of its members\n"
       "  lockstep analyze report.sqlite --view kernels --format csv --csv-style nsys\n"
+      "      the table of `nsys stats`, over all ranks\n"
       "  lockstep analyze traces/ --steps 10..20 --view overlap\n"
-      "  lockstep analyze report.sqlite --nvtx NCCL:ncclAllReduce --view launches,kernels\n"
-      "  lockstep analyze traces/ --store runs.db --run monday");
+      "      only the steps 10 to 20\n"
+      "  lockstep analyze report.sqlite --nvtx NCCL:ncclAllReduce --view kernels\n"
+      "      only what was launched inside these NVTX ranges\n"
+      "  lockstep analyze traces/ --store runs.db --run monday\n"
+      "      keep the result; `lockstep show monday --store runs.db` shows it again");
   return [flags] { return Analyze(*flags); };
 }
 

@@ -1,5 +1,6 @@
 #include "cli/embedded_cluster.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -30,16 +31,16 @@ std::vector<FileReport> ReportsOf(const HeldFiles& held, const std::vector<SentF
 // Of the files sent that were not taken, those that nobody refused.
 std::vector<std::string> PathsOfOthers(const std::vector<SentFile>& sent, const std::vector<SentFile>& taken,
                                        const std::vector<RefusedUplinkSource>& refused) {
-  std::set<std::string> told;
+  std::set<std::string> named;
   for (const SentFile& file : taken) {
-    told.insert(file.report.path);
+    named.insert(file.report.path);
   }
   for (const RefusedUplinkSource& source : refused) {
-    told.insert(source.path);
+    named.insert(source.path);
   }
   std::vector<std::string> paths;
   for (const SentFile& file : sent) {
-    if (told.insert(file.report.path).second) {
+    if (named.insert(file.report.path).second) {
       paths.push_back(file.report.path);
     }
   }
@@ -65,6 +66,28 @@ absl::StatusOr<std::unique_ptr<EmbeddedCluster>> EmbeddedCluster::Open(const Emb
 }
 
 absl::StatusOr<IngestOutcome> EmbeddedCluster::Ingest(const EmbeddedIngest& what, const std::stop_token& stop) {
+  const bool is_new = lasts_ && absl::IsNotFound(store_->LoadContexts(what.run).status());
+  absl::StatusOr<IngestOutcome> outcome = TryIngest(what, stop);
+  const auto nothing_came_of_it = [](const IngestOutcome& done) {
+    return std::none_of(done.files.begin(), done.files.end(), IsUsable);
+  };
+  if (is_new && (!outcome.ok() || nothing_came_of_it(*outcome))) {
+    DropRun(what.run);
+  } else if (outcome.ok()) {
+    outcome->is_new = is_new;
+  }
+  return outcome;
+}
+
+void EmbeddedCluster::DropRun(const std::string& run) {
+  server_->Shutdown();  // nothing arrives any more that would begin the run again
+  const absl::Status dropped = store_->DropRun(run);
+  if (!dropped.ok()) {
+    LogWarning("the unfinished run '{}' stays in the store: {}", run, std::string(dropped.message()));
+  }
+}
+
+absl::StatusOr<IngestOutcome> EmbeddedCluster::TryIngest(const EmbeddedIngest& what, const std::stop_token& stop) {
   HeldFiles held(what.inputs.files, what.send.condense, lasts_);
   if (lasts_ && !what.replace) {
     LOCKSTEP_RETURN_IF_ERROR(held.FindIn(*store_, what.run));
@@ -86,7 +109,7 @@ absl::StatusOr<IngestOutcome> EmbeddedCluster::Ingest(const EmbeddedIngest& what
     outcome.differ = PathsOfOthers(sent, taken, summary.refused);
     const absl::Status kept = held.KeepIn(*store_, what.run, taken);
     if (!kept.ok()) {
-      LogWarning("what the files gave was not remembered, they will be read again: {}", std::string(kept.message()));
+      LogWarning("the store cannot remember these files, so they will be read again: {}", std::string(kept.message()));
     }
   }
   outcome.files = ReportsOf(held, sent);

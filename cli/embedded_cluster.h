@@ -33,6 +33,7 @@ struct EmbeddedIngest {
 
 struct IngestOutcome {
   std::vector<FileReport> files;    // in the order of the inputs, problems last
+  bool is_new = false;              // the store had no run of this name before
   size_t held = 0;                  // of them the store had already, unchanged: not read again
   std::vector<std::string> differ;  // read, but the run keeps something else of them, complete before
   std::vector<RefusedUplinkSource> refused;
@@ -44,13 +45,17 @@ class EmbeddedCluster {
   static absl::StatusOr<std::unique_ptr<EmbeddedCluster>> Open(const EmbeddedClusterOptions& options);
 
   // Condenses the files into the run, but those that it holds, and waits until the store has them. Errors: kCancelled
-  // after a stop, and those of the store (kResourceExhausted: no room for it).
+  // after a stop, and those of the store (kResourceExhausted: no room for it). After an error, and where no file is
+  // usable, a store that had no run of this name still has none; nothing more can be asked then.
   absl::StatusOr<IngestOutcome> Ingest(const EmbeddedIngest& what, const std::stop_token& stop);
+  // Ends the server: nothing more can be asked.
+  void DropRun(const std::string& run);
   [[nodiscard]] JobStore& store() const { return *store_; }
   // Lives as long as the cluster.
   [[nodiscard]] const QueryClient& query() const { return *query_; }
 
  private:
+  absl::StatusOr<IngestOutcome> TryIngest(const EmbeddedIngest& what, const std::stop_token& stop);
   EmbeddedCluster(std::unique_ptr<JobStore> store, std::unique_ptr<AggregatorServer> server, const std::string& path);
 
   bool lasts_;  // the store is a file

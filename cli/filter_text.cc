@@ -54,7 +54,7 @@ absl::StatusOr<int64_t> ParseWithUnit(std::string_view text, std::span<const Uni
   const std::string_view rest = text.substr(static_cast<size_t>(end - text.data()));
   const auto unit = std::find_if(units.begin(), units.end(), [&](const Unit& u) { return u.name == rest; });
   if (error != std::errc() || number < 0 || unit == units.end() || number > INT64_MAX / unit->size) {
-    return absl::InvalidArgumentError(fmt::format("{} '{}' is not understood: give {}", flag, text, understood));
+    return Complain(flag, text, understood);
   }
   return number * unit->size;
 }
@@ -71,12 +71,12 @@ std::optional<int64_t> ToInteger(std::string_view text) {
 }
 
 absl::Status Complain(std::string_view flag, std::string_view met, std::string_view understood) {
-  return absl::InvalidArgumentError(fmt::format("{} '{}' is not understood: give {}", flag, met, understood));
+  return absl::InvalidArgumentError(fmt::format("{} '{}' is not understood; use {}", flag, met, understood));
 }
 
 absl::StatusOr<int64_t> ParseDuration(std::string_view text) {
   const std::string whole(text);
-  const auto complain = [&] { return Complain("time", whole, "numbers with units ns us ms s m, such as 1m2s500ms"); };
+  const auto complain = [&] { return Complain("--time", whole, "numbers with units ns us ms s m, such as 1m2s500ms"); };
   if (const auto seconds = ToInteger(text); seconds && *seconds >= 0 && *seconds < kMaxAbsTimeNs / kNsPerS) {
     return *seconds * kNsPerS;
   }
@@ -110,7 +110,7 @@ absl::StatusOr<std::pair<int64_t, int64_t>> ParseStepRange(std::string_view text
   const auto first = ToInteger(sides.first);
   const auto last = ToInteger(sides.second);
   if (!first || !last || *first > *last) {
-    return Complain("--steps", text, "A..B with A <= B, or one number");
+    return Complain("--steps", text, "A..B with A not above B, or one number");
   }
   return std::pair(*first, *last);
 }
@@ -136,7 +136,7 @@ absl::StatusOr<std::vector<int32_t>> ParseRanks(std::string_view text) {
     const auto first = ToInteger(part.substr(0, dash));
     const auto last = dash == std::string_view::npos ? first : ToInteger(part.substr(dash + 1));
     if (!first || !last || *first < 0 || *last < *first || *last >= kMostRanks) {
-      return Complain("--ranks", text, "ranks and ranges by comma, such as 0,2,8-15");
+      return Complain("--ranks", text, "ranks and ranges separated by commas, such as 0,2,8-15");
     }
     // Ranges that overlap again and again must not grow without bound.
     if (static_cast<int64_t>(ranks.size()) + *last - *first >= kMostRanks) {

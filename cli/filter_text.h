@@ -1,6 +1,6 @@
-// What a person writes to restrict a report or to choose what goes: numbers, ranges, durations, sizes. Pure.
+// What a person writes to restrict a report or to choose which runs to remove: numbers, ranges, durations, sizes. Pure.
 //
-// kInvalidArgument names the flag, what was met and what is understood. Memory stays within what the values need,
+// kInvalidArgument names the flag, its value and what is understood. Memory stays within what the values need,
 // whatever the text.
 #pragma once
 
@@ -30,7 +30,7 @@ absl::StatusOr<int64_t> ParseByteCount(std::string_view text);
 
 // A whole decimal number and nothing else.
 [[nodiscard]] std::optional<int64_t> ToInteger(std::string_view text);
-// "FLAG 'MET' is not understood: give UNDERSTOOD".
+// "FLAG 'MET' is not understood; use UNDERSTOOD".
 [[nodiscard]] absl::Status Complain(std::string_view flag, std::string_view met, std::string_view understood);
 
 }  // namespace lockstep

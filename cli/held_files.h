@@ -1,5 +1,4 @@
-// Which of the files that are asked about a store holds already, unchanged and whole: they are not read again. One
-// thread.
+// Finds the input files that a store holds already, unchanged and whole, so that they are not read again. One thread.
 #pragma once
 
 #include <absl/status/status.h>
@@ -22,8 +21,8 @@ class HeldFiles {
   // store that goes with the process, which recognises none. Files and options must outlive it.
   HeldFiles(const std::vector<std::string>& files, const CondenseFileOptions& options, bool lasts);
 
-  // Finds those which, read again, would change nothing: the run has all that they gave, and names its sources as they
-  // would. None without the run. Errors: those of the store.
+  // Finds the files that would change nothing if they were read again: the run has all of their data, and names its
+  // sources as they would. None without the run. Errors: those of the store.
   absl::Status FindIn(JobStore& store, const std::string& run);
   // A file a slot, in the order given; nullopt = to be read.
   [[nodiscard]] const std::vector<std::optional<FileReport>>& reports() const { return reports_; }
@@ -40,8 +39,8 @@ class HeldFiles {
   std::vector<std::optional<FileReport>> reports_;
 };
 
-// Those of the files sent of which the run has what they gave, batch by batch. A source that was complete before takes
-// nothing of a file read again: it shows here when that gave something else. Errors: those of the store.
+// The sent files of which the run has all data, batch by batch. A source that was complete before takes nothing from a
+// file that is read again; if the file has changed, it is missing here. Errors: those of the store.
 [[nodiscard]] absl::StatusOr<std::vector<SentFile>> TakenWhole(JobStore& store, const std::string& run,
                                                                const std::vector<SentFile>& sent);
 

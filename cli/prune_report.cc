@@ -13,7 +13,7 @@ namespace {
 
 std::string Outcome(const PruneVerdict& verdict, bool dry_run) {
   if (verdict.removed) {
-    return dry_run ? "would go" : "removed";
+    return dry_run ? "would be removed" : "removed";
   }
   return verdict.reason.empty() ? "kept" : fmt::format("kept: {}", verdict.reason);
 }

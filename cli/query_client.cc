@@ -25,8 +25,8 @@ struct QueryClient::Connection {
     }
     if (status.error_code() == grpc::StatusCode::UNAVAILABLE) {
       return absl::UnavailableError(
-          fmt::format("the aggregator {} cannot be reached ({}): does it run there, and with the TLS that these "
-                      "flags ask for?",
+          fmt::format("the aggregator {} cannot be reached ({}): is it running there, and do --tls, --tls-ca and "
+                      "--tls-name fit its certificate?",
                       name, status.error_message()));
     }
     return {static_cast<absl::StatusCode>(status.error_code()), status.error_message()};
@@ -101,7 +101,7 @@ absl::StatusOr<Json> QueryClient::Views(const std::string& run, const AnalysisOp
   LOCKSTEP_ASSIGN_OR_RETURN(const std::string text, ViewsText(run, options));
   Json report = ParseReport(text);
   if (report.is_discarded()) {
-    return absl::DataLossError(fmt::format("the answer of {} is no JSON document ({} bytes): is it of this release?",
+    return absl::DataLossError(fmt::format("{} returned invalid JSON ({} bytes); is the aggregator the same version?",
                                            connection_->name, text.size()));
   }
   return report;

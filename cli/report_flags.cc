@@ -9,13 +9,22 @@
 #include "analysis/metrics/run/family_names.h"
 #include "analysis/report/report.h"
 #include "cli/filter_text.h"
+#include "platform/command_line/command_line.h"
 #include "platform/file_system.h"
 #include "platform/log.h"
 
 namespace lockstep {
 namespace {
 
-constexpr std::array<std::string_view, 6> kGroupings = {"full", "base", "mangled", "shape", "family", "category"};
+constexpr std::array<const char*, 6> kGroupings = {"full", "base", "mangled", "shape", "family", "category"};
+
+absl::Status UnknownView(const std::string& view) {
+  const auto meant = Nearest(view, AllViews());
+  return absl::InvalidArgumentError(
+      fmt::format("--view: there is no view '{}'; {}", view,
+                  meant ? fmt::format("did you mean '{}'?", *meant)
+                        : fmt::format("the views are {}, or all", fmt::join(AllViews(), ", "))));
+}
 
 absl::Status SetViews(const ReportFlags& flags, AnalysisOptions& options) {
   for (const std::string& view : flags.views) {
@@ -24,7 +33,7 @@ absl::Status SetViews(const ReportFlags& flags, AnalysisOptions& options) {
       return absl::OkStatus();
     }
     if (!IsView(view)) {
-      return Complain("--view", view, fmt::format("some of {} or all", fmt::join(AllViews(), " ")));
+      return UnknownView(view);
     }
     if (std::find(options.views.begin(), options.views.end(), view) == options.views.end()) {
       options.views.push_back(view);
@@ -77,51 +86,110 @@ absl::Status SetFamilies(const ReportFlags& flags, AnalysisOptions& options) {
   return absl::OkStatus();
 }
 
+void AddViewFlags(CLI::App& verb, ReportFlags& flags) {
+  constexpr const char* kGroup = "What to show";
+  verb.add_option("--view", flags.views,
+                  fmt::format("one or more views, separated by commas: {}, or all", fmt::join(AllViews(), ", ")))
+      ->delimiter(',')
+      ->option_text("VIEW,...")
+      ->default_str("summary")
+      ->group(kGroup);
+  verb.add_flag("--instances{1000}", flags.instances,
+                "view skew: also list N single collectives (1000 if no number is given)")
+      ->option_text("[=N|all]")
+      ->group(kGroup);
+  verb.add_option("--sort", flags.sort, "sort a list by this key of its JSON, largest first")
+      ->option_text("KEY")
+      ->group(kGroup);
+  verb.add_option("--limit", flags.limit, "show at most N rows of a list")
+      ->check(WholeNumber(0))
+      ->option_text("N")
+      ->group(kGroup);
+  verb.add_option("--group-by", flags.group_by,
+                  "what counts as one kernel: its full, base or mangled name, its name and launch shape (shape), its "
+                  "family or its category")
+      ->check(OneOf({kGroupings.begin(), kGroupings.end()}))
+      ->option_text("KIND")
+      ->default_str("full")
+      ->group(kGroup);
+  verb.add_option("--families", flags.families,
+                  "file of lines 'FAMILY, WORD': kernels whose name contains WORD belong to FAMILY; these lines come "
+                  "before the built-in ones")
+      ->option_text("FILE")
+      ->group(kGroup);
+  verb.add_option("--layout", flags.layout,
+                  "sizes of the parallelism axes (tp, cp, ep, dp, pp), such as tp=8,pp=2,dp=4; their product is the "
+                  "number of ranks. order=tp-dp-pp names the axes from the fastest on")
+      ->option_text("SIZES")
+      ->group(kGroup);
+}
+
+void AddRestrictions(CLI::App& verb, ReportFlags& flags) {
+  constexpr const char* kGroup = "Which part of the run";
+  verb.add_option("--steps", flags.steps, "only what was launched in these steps, both included: 10..20, or 7")
+      ->option_text("A..B")
+      ->group(kGroup);
+  verb.add_option("--time", flags.time,
+                  "only this time, counted from the start of the run: 5s..7s, 1m2s500ms..2m; units ns, us, ms, s, m")
+      ->option_text("A..B")
+      ->group(kGroup);
+  verb.add_option("--ranks", flags.ranks, "only these ranks: 0,2,8-15")->option_text("LIST")->group(kGroup);
+  verb.add_option("--nvtx", flags.nvtx,
+                  "only what a thread launched inside its NVTX ranges (or annotations) of this name; DOMAIN:NAME and "
+                  "NAME@DOMAIN name the domain as well. A stored run has only the ranges of its --step-range, without "
+                  "their domains")
+      ->option_text("NAME")
+      ->group(kGroup);
+  verb.add_option("--kernels", flags.kernels, "only kernels whose name matches this regular expression")
+      ->option_text("REGEX")
+      ->group(kGroup);
+  verb.add_option("--capture", flags.capture,
+                  "which capture to use if the ranks were captured several times: a number from 0, or last (default: "
+                  "the last one that most ranks have)")
+      ->option_text("K")
+      ->group(kGroup);
+  verb.add_flag("--one-run", flags.one_run,
+                "treat the files as one run even if their times do not overlap, because their clocks are wrong")
+      ->group(kGroup);
+}
+
+void AddOutputFlags(CLI::App& verb, ReportFlags& flags) {
+  constexpr const char* kGroup = "Output";
+  verb.add_option("--format", flags.format, "text, json (one document) or csv (one view)")
+      ->check(OneOf({"text", "json", "csv"}))
+      ->option_text("FORMAT")
+      ->default_str("text")
+      ->group(kGroup);
+  verb.add_option("--csv-style", flags.csv_style,
+                  "plain; nsys: the columns and units of `nsys stats`; nsys-size: the same for the sizes of copies "
+                  "(--view memory)")
+      ->check(OneOf({"plain", "nsys", "nsys-size"}))
+      ->option_text("STYLE")
+      ->default_str("plain")
+      ->group(kGroup);
+  verb.add_option("--output", flags.output, "write the report to this file instead of stdout")
+      ->option_text("FILE")
+      ->group(kGroup);
+  verb.add_option("--color", flags.color,
+                  "auto, always or never; auto colors a terminal, unless NO_COLOR is set or TERM is dumb")
+      ->check(OneOf({"auto", "always", "never"}))
+      ->option_text("WHEN")
+      ->default_str("auto")
+      ->group(kGroup);
+  verb.add_option("--log-level", flags.log_level, "what to log on stderr: debug, info, warning, error or off")
+      ->check(OneOf({"debug", "info", "warning", "error", "off"}))
+      ->option_text("LEVEL")
+      ->default_str("warning")
+      ->group(kGroup);
+  verb.add_flag("--strict", flags.strict, "exit with 3 if a quality gate fails")->group(kGroup);
+}
+
 }  // namespace
 
 void AddReportFlags(CLI::App& verb, ReportFlags& flags) {
-  verb.add_option("--view", flags.views,
-                  fmt::format("what to show, several by comma: {}, all", fmt::join(AllViews(), " ")))
-      ->delimiter(',')
-      ->default_str("summary");
-  verb.add_option("--format", flags.format, "text, json (one document) or csv (one view)")
-      ->check(CLI::IsMember({"text", "json", "csv"}))
-      ->default_str("text");
-  verb.add_option("--csv-style", flags.csv_style,
-                  "plain; nsys: nsys's headers and units; nsys-size: the same of the sizes of copies (--view memory)")
-      ->check(CLI::IsMember({"plain", "nsys", "nsys-size"}))
-      ->default_str("plain");
-  verb.add_flag("--instances{1000}", flags.instances,
-                "also list matched collective instances: =N or =all (default 1000)");
-  verb.add_option("--sort", flags.sort, "key to sort a list view by, descending");
-  verb.add_option("--limit", flags.limit, "rows of a list view")->check(CLI::NonNegativeNumber);
-  verb.add_option("--steps", flags.steps, "A..B: these steps only, by launch, inclusive");
-  verb.add_option("--time", flags.time, "A..B from the run's start, such as 5s..7s or 1m2s500ms..2m");
-  verb.add_option("--ranks", flags.ranks, "these ranks only: 0,2,8-15");
-  verb.add_option(
-      "--nvtx", flags.nvtx,
-      "what is launched inside ranges of this name only, on their thread: NVTX or annotations; DOMAIN:NAME or "
-      "NAME@DOMAIN (a stored run: only the ranges of its --step-range, told apart by domain no longer)");
-  verb.add_option("--kernels", flags.kernels, "kernels whose name matches this regular expression");
-  verb.add_option(
-      "--capture", flags.capture,
-      "which capture of a run that has several: a number from 0, or last (default: the last that most ranks "
-      "have)");
-  verb.add_flag("--one-run", flags.one_run, "files that share no common time are one run: their clocks are wrong");
-  verb.add_option("--group-by", flags.group_by, "kernels by full, base, mangled, shape, family or category")
-      ->check(CLI::IsMember(std::vector<std::string>(kGroupings.begin(), kGroupings.end())))
-      ->default_str("full");
-  verb.add_option("--families", flags.families,
-                  "file of lines 'family, text in the kernel's name', before the built-in ones");
-  verb.add_option("--layout", flags.layout, "positions of the ranks, such as tp=8,pp=2,dp=4");
-  verb.add_option("--output", flags.output, "write the result to this file instead of stdout");
-  verb.add_option("--color", flags.color, "auto, always or never (NO_COLOR is honoured)")
-      ->check(CLI::IsMember({"auto", "always", "never"}))
-      ->default_str("auto");
-  verb.add_option("--log-level", flags.log_level, "debug, info, warning, error or off")
-      ->check(CLI::IsMember({"debug", "info", "warning", "error", "off"}))
-      ->default_str("warning");
-  verb.add_flag("--strict", flags.strict, "exit 3 when a quality gate fails");
+  AddViewFlags(verb, flags);
+  AddRestrictions(verb, flags);
+  AddOutputFlags(verb, flags);
 }
 
 absl::StatusOr<AnalysisOptions> OptionsFrom(const ReportFlags& flags) {
@@ -132,9 +200,9 @@ absl::StatusOr<AnalysisOptions> OptionsFrom(const ReportFlags& flags) {
   LOCKSTEP_RETURN_IF_ERROR(SetRestrictions(flags, options));
   LOCKSTEP_RETURN_IF_ERROR(SetFamilies(flags, options));
   if (flags.format == "csv" && options.views.size() != 1) {
-    return absl::InvalidArgumentError("--format csv shows one view: choose it with --view");
+    return absl::InvalidArgumentError("--format csv shows one view; choose it with --view");
   }
-  const auto* grouping = std::find(kGroupings.begin(), kGroupings.end(), flags.group_by);
+  const auto grouping = std::find(kGroupings.begin(), kGroupings.end(), flags.group_by);
   options.group_by = static_cast<GroupBy>(grouping - kGroupings.begin());
   options.nvtx = flags.nvtx;
   options.kernels = flags.kernels;

@@ -1,7 +1,6 @@
 #include "cli/report_output.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -11,6 +10,8 @@
 
 #include "analysis/report/json.h"
 #include "cli/command.h"
+#include "cli/waiting_line.h"
+#include "platform/terminal.h"
 
 namespace lockstep {
 namespace {
@@ -20,7 +21,7 @@ bool WantsColor(const ReportFlags& flags) {
     return flags.color == "always";
   }
   const char* no_color = std::getenv("NO_COLOR");
-  return flags.output.empty() && ::isatty(STDOUT_FILENO) == 1 && (no_color == nullptr || *no_color == '\0');
+  return flags.output.empty() && StdoutTakesEscapes() && (no_color == nullptr || *no_color == '\0');
 }
 
 absl::StatusOr<std::string> Render(const Json& report, const ReportFlags& flags, const AnalysisOptions& asked) {
@@ -32,6 +33,7 @@ absl::StatusOr<std::string> Render(const Json& report, const ReportFlags& flags,
   }
   TextOptions options;
   options.color = WantsColor(flags);
+  options.width = TextColumnsOfStdout(/*to_file=*/!flags.output.empty());
   if (flags.limit) {
     options.max_rows = *flags.limit;
   }
@@ -75,7 +77,7 @@ int WriteReport(Json report, const ReportFlags& flags, const AnalysisOptions& as
   }
   const int code = WriteAnswer(*text, flags);
   if (failed) {
-    fmt::print(stderr, "lockstep: a quality gate failed; see --view quality\n");
+    fmt::print(stderr, "lockstep: a quality gate failed; --view quality names it\n");
   }
   return code == kExitDone && failed ? kExitGate : code;
 }
@@ -99,23 +101,29 @@ absl::Status WriteText(const std::string& text, const std::string& output) {
       fmt::format("{}: cannot write: {}", output.empty() ? "stdout" : output, std::strerror(error)));
 }
 
-int ShowReport(const QueryClient& client, const std::string& run, const ReportFlags& flags,
-               const AnalysisOptions& asked) {
-  const auto fail = [](const absl::Status& status) { return Complain(status, ExitCodeOf(status)); };
+ShownReport ShowReport(const QueryClient& client, const std::string& run, const ReportFlags& flags,
+                       const AnalysisOptions& asked) {
+  const auto fail = [](const absl::Status& status) {
+    return ShownReport{.exit_code = Complain(status, ExitCodeOf(status)),
+                       .can_be_analysed = !absl::IsFailedPrecondition(status)};
+  };
+  WaitingLine waiting("computing the report");
   // The answer is the document: large ones are not taken apart to be written again.
   if (flags.format == "json" && !flags.strict) {
     const absl::StatusOr<std::string> text = client.ViewsText(run, asked);
-    return text.ok() ? WriteAnswer(*text, flags) : fail(text.status());
+    waiting.Clear();
+    return text.ok() ? ShownReport{.exit_code = WriteAnswer(*text, flags)} : fail(text.status());
   }
   absl::StatusOr<Json> report = client.Views(run, WithStrictViews(asked, flags));
+  waiting.Clear();
   if (!report.ok()) return fail(report.status());
   try {
-    return WriteReport(*std::move(report), flags, asked);
+    return {.exit_code = WriteReport(*std::move(report), flags, asked)};
   } catch (const Json::exception& error) {
-    return fail(absl::DataLossError(
-        fmt::format("the answer about run '{}' is no report that this release can show ({}): is the aggregator of this "
-                    "release, and its store unharmed?",
-                    run, error.what())));
+    return fail(absl::DataLossError(fmt::format(
+        "the report on run '{}' cannot be shown by this release of lockstep ({}): is the aggregator the same "
+        "version, and is its store intact?",
+        run, error.what())));
   }
 }
 

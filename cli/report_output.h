@@ -11,10 +11,14 @@
 
 namespace lockstep {
 
-// Asks for the report of a run, renders and writes it; a closed pipe is no error. Returns an exit code; problems are
-// told on stderr.
-int ShowReport(const QueryClient& client, const std::string& run, const ReportFlags& flags,
-               const AnalysisOptions& asked);
+struct ShownReport {
+  int exit_code = 0;
+  bool can_be_analysed = true;  // false: no report can be made of the run, whatever is asked for
+};
+
+// Asks for the report of a run, renders and writes it; a closed pipe is no error. Problems are printed on stderr.
+ShownReport ShowReport(const QueryClient& client, const std::string& run, const ReportFlags& flags,
+                       const AnalysisOptions& asked);
 
 // Writes text to --output or stdout.
 absl::Status WriteText(const std::string& text, const std::string& output);

@@ -12,8 +12,14 @@
 namespace lockstep {
 
 void AddRunSourceFlags(CLI::App& verb, RunSourceFlags& flags) {
-  auto* store = verb.add_option("--store", flags.store, "SQLite store that holds the run");
-  verb.add_option("--aggregator", flags.aggregator, "HOST:PORT of an aggregator")->excludes(store);
+  constexpr const char* kGroup = "Where the runs are";
+  auto* store = verb.add_option("--store", flags.store, "SQLite file that `lockstep analyze --store` made")
+                    ->option_text("FILE")
+                    ->group(kGroup);
+  verb.add_option("--aggregator", flags.aggregator, "address of a running lockstep-aggregator")
+      ->excludes(store)
+      ->option_text("HOST:PORT")
+      ->group(kGroup);
   AddConnectionFlags(verb, flags.connection);
 }
 
@@ -22,14 +28,14 @@ absl::StatusOr<RunSource> RunSource::Open(const RunSourceFlags& flags) {
   if (!flags.store.empty()) {
     if (!FileSize(flags.store).ok()) {
       return absl::NotFoundError(
-          fmt::format("{}: there is no such store; `lockstep analyze --store` makes one", flags.store));
+          fmt::format("{0}: there is no such store; `lockstep analyze TRACES --store {0}` makes one", flags.store));
     }
     KeepFreeMemory();
     LOCKSTEP_ASSIGN_OR_RETURN(source.cluster_, EmbeddedCluster::Open({.store_path = flags.store}));
     return source;
   }
   if (flags.aggregator.empty()) {
-    return absl::InvalidArgumentError("say where the runs are: --store FILE or --aggregator HOST:PORT");
+    return absl::InvalidArgumentError("name the place of the runs: --store FILE or --aggregator HOST:PORT");
   }
   ConnectionFlags connection = flags.connection;
   SettleConnectionFlags(connection);

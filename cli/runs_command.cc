@@ -14,6 +14,7 @@
 #include "cli/report_output.h"
 #include "cli/run_source.h"
 #include "platform/clock.h"
+#include "platform/command_line/command_line.h"
 
 namespace lockstep {
 namespace {
@@ -98,8 +99,7 @@ int List(const RunsFlags& flags, const QueryClient& query) {
 int RunRuns(const RunsFlags& flags) {
   const bool limits = !flags.older_than.empty() || !flags.keep_bytes.empty() || flags.dry_run;
   if (limits && !flags.prune) {
-    return Complain(absl::InvalidArgumentError("--older-than, --keep-bytes and --dry-run belong to --prune"),
-                    kExitUsage);
+    return Complain(absl::InvalidArgumentError("--older-than, --keep-bytes and --dry-run need --prune"), kExitUsage);
   }
   const absl::StatusOr<PruneRequest> request = flags.prune ? RequestFrom(flags) : PruneRequest();
   if (!request.ok()) {
@@ -120,22 +120,39 @@ int RunRuns(const RunsFlags& flags) {
 
 std::function<int()> AddRunsCommand(CLI::App& verb) {
   auto flags = std::make_shared<RunsFlags>();
+  constexpr const char* kGroup = "What to do (default: list the runs)";
   AddRunSourceFlags(verb, flags->source);
-  auto* const finish = verb.add_option("--finish", flags->finish, "say that no more sources of this run will come");
-  verb.add_flag("--prune", flags->prune, "remove old runs, but none that is being written")->excludes(finish);
-  verb.add_option("--older-than", flags->older_than, "with --prune: runs unchanged for so long: 7d, 12h, 30m, 90s");
-  verb.add_option("--keep-bytes", flags->keep_bytes, "with --prune: the oldest, until the rest fits: 10G, 500M");
-  verb.add_flag("--dry-run", flags->dry_run, "with --prune: only say what would go");
+  auto* const finish =
+      verb.add_option("--finish", flags->finish, "mark this run complete: no agent will send more of it")
+          ->option_text("RUN")
+          ->group(kGroup);
+  verb.add_flag("--prune", flags->prune, "remove old runs, except those that are being written")
+      ->excludes(finish)
+      ->group(kGroup);
+  verb.add_option("--older-than", flags->older_than,
+                  "with --prune: remove runs that have not changed for this long: 7d, 12h, 30m, 90s")
+      ->option_text("AGE")
+      ->group(kGroup);
+  verb.add_option("--keep-bytes", flags->keep_bytes,
+                  "with --prune: remove the oldest runs until the others fit: 10G, 500M")
+      ->option_text("SIZE")
+      ->group(kGroup);
+  verb.add_flag("--dry-run", flags->dry_run, "with --prune: only say which runs would be removed")->group(kGroup);
   verb.add_option("--format", flags->format, "text or json")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->default_str("text");
-  verb.add_option("--output", flags->output, "write the result to this file instead of stdout");
+      ->check(OneOf({"text", "json"}))
+      ->option_text("FORMAT")
+      ->default_str("text")
+      ->group("Output");
+  verb.add_option("--output", flags->output, "write the result to this file instead of stdout")
+      ->option_text("FILE")
+      ->group("Output");
   verb.footer(
       "Examples:\n"
-      "  lockstep runs --store runs.db\n"
+      "  lockstep runs --store runs.db                          list the runs\n"
       "  lockstep runs --store runs.db --prune --older-than 7d --dry-run\n"
       "  lockstep runs --aggregator 127.0.0.1:7700 --finish monday\n"
-      "  lockstep runs --aggregator agg.example:7700 --tls --token-file admin.token --prune --keep-bytes 10G");
+      "  lockstep runs --aggregator agg.example:7700 --tls --token-file admin.token \\\n"
+      "      --prune --keep-bytes 10G");
   return [flags] { return RunRuns(*flags); };
 }
 

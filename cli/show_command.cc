@@ -27,21 +27,21 @@ int Show(const ShowFlags& flags) {
   if (!source.ok()) {
     return Complain(source.status(), ExitCodeOf(source.status()));
   }
-  return ShowReport(source->query(), flags.run, flags.report, *asked);
+  return ShowReport(source->query(), flags.run, flags.report, *asked).exit_code;
 }
 
 }  // namespace
 
 std::function<int()> AddShowCommand(CLI::App& verb) {
   auto flags = std::make_shared<ShowFlags>();
-  verb.add_option("RUN", flags->run, "name of the run (see `lockstep runs`)")->required();
+  verb.add_option("RUN", flags->run, "name of the run; `lockstep runs` lists them")->required();
   AddRunSourceFlags(verb, flags->source);
   AddReportFlags(verb, flags->report);
   verb.footer(
       "Examples:\n"
       "  lockstep show monday --store runs.db\n"
-      "  lockstep show monday --aggregator 127.0.0.1:7700 --view skew --instances=100 --format json\n"
-      "  lockstep show monday --store runs.db --view overlap --steps 10..20 --format csv");
+      "  lockstep show monday --aggregator 127.0.0.1:7700 --view skew --instances=100\n"
+      "  lockstep show monday --store runs.db --view overlap --format csv");
   return [flags] { return Show(*flags); };
 }
 

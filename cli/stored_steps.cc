@@ -20,7 +20,7 @@ std::set<std::string> StepRangesOf(const std::vector<SourceContext>& sources) {
   return ranges;
 }
 
-std::string Told(const std::string& range) {
+std::string HowStored(const std::string& range) {
   return range.empty() ? "without --step-range" : fmt::format("with --step-range '{}'", range);
 }
 
@@ -35,9 +35,9 @@ absl::StatusOr<std::string> StepRangeOfRun(JobStore& store, const std::string& r
   if (asked.empty()) return *ranges.rbegin();
   const std::string& other = *ranges.begin() == asked ? *ranges.rbegin() : *ranges.begin();
   return absl::InvalidArgumentError(fmt::format(
-      "--step-range '{}': the run '{}' is stored {}, and its steps stay those; --replace condenses it anew, "
-      "--run NAME makes another run",
-      asked, run, Told(other)));
+      "--step-range '{}': the run '{}' is stored {} and keeps those steps; --replace reads it again, --run NAME makes "
+      "another run",
+      asked, run, HowStored(other)));
 }
 
 }  // namespace lockstep

@@ -1,4 +1,4 @@
-// Where a time on the aligned axis of a run lies on the axis of each of its sources.
+// Converts a time on the aligned axis of a run to the clock of each of its sources.
 #pragma once
 
 #include <absl/status/statusor.h>

@@ -14,8 +14,6 @@ std::string HostName() {
   return gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : std::string();
 }
 
-bool StderrIsTerminal() { return isatty(STDERR_FILENO) == 1; }
-
 std::string Address::ToString() const {
   return host.find(':') == std::string::npos ? fmt::format("{}:{}", host, port) : fmt::format("[{}]:{}", host, port);
 }

@@ -10,7 +10,6 @@ namespace lockstep {
 
 // This machine's name; "" when it has none.
 [[nodiscard]] std::string HostName();
-[[nodiscard]] bool StderrIsTerminal();
 
 // HOST:PORT, [V6]:PORT. Port 0 is for listening: the system chooses.
 struct Address {

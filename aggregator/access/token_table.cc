@@ -75,7 +75,7 @@ absl::StatusOr<TokenTable> TokenTable::Parse(std::string_view text) {
     }
     absl::StatusOr<Entry> entry = ParseLine(line);
     if (entry.ok() && !known.insert(entry->digest).second) {
-      entry = Wrong("the same token stands in an earlier line: make one for each line");
+      entry = Wrong("the same token is also in an earlier line: make one for each line");
     }
     if (!entry.ok()) {
       return absl::InvalidArgumentError(fmt::format("line {}: {}", number, std::string(entry.status().message())));

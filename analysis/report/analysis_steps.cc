@@ -8,17 +8,18 @@
 #include <utility>
 
 #include "analysis/base/executor.h"
+#include "analysis/base/rank_list.h"
 #include "analysis/base/status_macros.h"
 #include "analysis/report/views/run_object.h"
 
 namespace lockstep {
 namespace {
 
-// A message is read by a person: what is told of many files is of bounded length.
-constexpr size_t kMostGroupsTold = 8;
-constexpr size_t kMostPathsTold = 16;
+// A message is read by a person, so it names only some of many files.
+constexpr size_t kMostGroupsNamed = 8;
+constexpr size_t kMostPathsNamed = 16;
 constexpr size_t kMostTextBytes = 3'000;
-constexpr size_t kMostRefusedTold = 8;
+constexpr size_t kMostRefusedNamed = 8;
 
 // The command that analyses a group alone: its paths, or the folder that holds these and nothing of another group.
 // Paths beyond the limits are only counted.
@@ -31,13 +32,13 @@ std::string CommandOf(const std::set<std::string>& paths, const std::set<std::st
     return fmt::format("lockstep analyze '{}'", folder);
   }
   std::string text = "lockstep analyze";
-  size_t told = 0;
+  size_t named = 0;
   for (const std::string& path : paths) {
-    if (told == kMostPathsTold || (told > 0 && text.size() + path.size() > most_bytes)) {
-      return fmt::format("{} and {} more", text, paths.size() - told);
+    if (named == kMostPathsNamed || (named > 0 && text.size() + path.size() > most_bytes)) {
+      return fmt::format("{} and {} more", text, paths.size() - named);
     }
     text += fmt::format(" '{}'", path);
-    ++told;
+    ++named;
   }
   return text;
 }
@@ -51,8 +52,8 @@ std::string DescribeGroups(const RunData& run, const RankResolution& ranks) {
   std::stable_sort(paths.begin(), paths.end(), [](const auto& a, const auto& b) { return a.size() > b.size(); });
   std::string text = fmt::format("these files are {} different runs: {}", paths.size(), ranks.groups_reason);
   for (size_t i = 0; i < paths.size(); ++i) {
-    if (i == kMostGroupsTold || text.size() > kMostTextBytes) {
-      return fmt::format("{}\n  and {} more runs: analyse each by itself", text, paths.size() - i);
+    if (i == kMostGroupsNamed || text.size() > kMostTextBytes) {
+      return fmt::format("{}\n  and {} more runs; analyze each one separately", text, paths.size() - i);
     }
     std::set<std::string> others;
     for (size_t k = 0; k < paths.size(); ++k) {
@@ -102,13 +103,13 @@ absl::Status SumSample(RunChapters& chapters, Executor& executor, InstanceSums& 
 absl::Status CheckOptions(const AnalysisOptions& options) {
   for (const std::string& view : options.views) {
     if (view != "all" && !IsView(view)) {
-      return absl::InvalidArgumentError(
-          fmt::format("--view '{}': there is no such view; there are {}, all", view, fmt::join(AllViews(), ", ")));
+      return absl::InvalidArgumentError(fmt::format("--view '{}': there is no such view; the views are {}, or all",
+                                                    view, fmt::join(AllViews(), ", ")));
     }
   }
   if (!options.layout.empty()) LOCKSTEP_RETURN_IF_ERROR(ParseLayout(options.layout).status());
   if (options.limit && *options.limit < 0) {
-    return absl::InvalidArgumentError(fmt::format("--limit {}: must not be negative", *options.limit));
+    return absl::InvalidArgumentError(fmt::format("--limit {}: it must not be negative", *options.limit));
   }
   return absl::OkStatus();
 }
@@ -116,9 +117,9 @@ absl::Status CheckOptions(const AnalysisOptions& options) {
 absl::Status CheckRanks(const RunData& run, const RankResolution& ranks, const AnalysisOptions& options) {
   if (ranks.groups.size() > 1) return absl::FailedPreconditionError(DescribeGroups(run, ranks));
   if (ranks.ranks.empty()) {
-    std::string text = "no usable input: no rank trace is left to analyse";
+    std::string text = "no usable input: there is no trace of a rank to analyze";
     for (size_t i = 0; i < ranks.refused.size(); ++i) {
-      if (i == kMostRefusedTold) {
+      if (i == kMostRefusedNamed) {
         text += fmt::format("\n  and {} more", ranks.refused.size() - i);
         break;
       }
@@ -128,8 +129,10 @@ absl::Status CheckRanks(const RunData& run, const RankResolution& ranks, const A
   }
   const std::vector<bool> selected = SelectedRanks(ranks, options);
   if (std::find(selected.begin(), selected.end(), true) != selected.end()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      fmt::format("--ranks {}: none of them is in this run", fmt::join(options.ranks, ",")));
+  std::vector<int32_t> present;
+  for (const ResolvedRank& rank : ranks.ranks) present.push_back(rank.rank);
+  return absl::InvalidArgumentError(fmt::format("--ranks: there is no trace of {} in this run; it has {}",
+                                                FoldedRanks(options.ranks), FoldedRanks(std::move(present))));
 }
 
 void NotifyOfSample(const ViewInput& input, const RunChapters& chapters) {
@@ -137,9 +140,11 @@ void NotifyOfSample(const ViewInput& input, const RunChapters& chapters) {
   const auto seconds = [](int64_t ns) { return static_cast<double>(ns) * 1e-9; };
   const RunSpan sample = chapters.sample_span();
   for (const std::string_view view : {"stragglers", "imbalance"}) {
-    input.Notify(view, fmt::format("what-ifs replay {:.4g} s from {:.4g} s after the run's start on, of {:.4g} s",
-                                   seconds(sample.end_ns - sample.start_ns), seconds(input.SinceStart(sample.start_ns)),
-                                   seconds(chapters.span_ns())));
+    input.Notify(
+        view,
+        fmt::format("savings are computed from {:.4g} s of the run's {:.4g} s, beginning {:.4g} s after its start",
+                    seconds(sample.end_ns - sample.start_ns), seconds(chapters.span_ns()),
+                    seconds(input.SinceStart(sample.start_ns))));
   }
 }
 

@@ -26,7 +26,7 @@ namespace lockstep {
                                        std::vector<Notice>& notices, Executor& executor, FleetMeter& meter,
                                        InstanceSums& sums, const std::function<bool()>& go_on = nullptr);
 
-// What-ifs of a run that is taken through in chapters are of one of them.
+// Savings of a run that is taken through in chapters are computed from one of them.
 void NotifyOfSample(const ViewInput& input, const RunChapters& chapters);
 
 }  // namespace lockstep

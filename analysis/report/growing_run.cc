@@ -11,6 +11,7 @@
 #include "analysis/metrics/run/ranks.h"
 #include "analysis/model/instance_source.h"
 #include "analysis/report/analysis_steps.h"
+#include "analysis/report/empty_selection.h"
 #include "analysis/report/instance_sums.h"
 #include "analysis/report/json.h"
 #include "analysis/report/report_document.h"
@@ -168,6 +169,7 @@ absl::StatusOr<Json> GrowingRun::Report(const AnalysisOptions& options, Executor
   LOCKSTEP_RETURN_IF_ERROR(CheckOptions(options));
   const Kept& kept = *kept_;
   const RankResolution& ranks = kept.ranks;
+  LOCKSTEP_RETURN_IF_ERROR(CheckLayout(ranks, options));
   RunChapters open(kept.chapters, executor);
   Fleet fleet = MakeFleet(run_, ranks, open.match(), options);
   FleetMeter meter(*kept.meter, fleet);

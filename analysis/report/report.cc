@@ -7,6 +7,7 @@
 
 #include "analysis/base/status_macros.h"
 #include "analysis/report/analysis_steps.h"
+#include "analysis/report/empty_selection.h"
 #include "analysis/report/report_document.h"
 #include "analysis/report/rows/document.h"
 #include "analysis/report/views/selection_notices.h"
@@ -22,12 +23,14 @@ auto Analyse(const RunData& run, InstanceSource& instances, const AnalysisOption
   LOCKSTEP_RETURN_IF_ERROR(CheckOptions(options));
   const RankResolution ranks = ResolveRanks(run, options);
   LOCKSTEP_RETURN_IF_ERROR(CheckRanks(run, ranks, options));
+  LOCKSTEP_RETURN_IF_ERROR(CheckLayout(ranks, options));
   const std::vector<bool> selected = SelectedRanks(ranks, options);
   const std::vector<std::string> shown = ShownViews(options);
   std::vector<Notice> notices;
   RunChapters chapters(run, instances, ranks, limits, executor);
   LOCKSTEP_RETURN_IF_ERROR(chapters.Open());
   Fleet fleet = MakeFleet(run, ranks, chapters.match(), options);
+  LOCKSTEP_RETURN_IF_ERROR(CheckSelection(fleet));
   FleetMeter meter(fleet);
   InstanceSums sums(fleet, shown, chapters.extent());
   LOCKSTEP_RETURN_IF_ERROR(SumChapters(chapters, fleet, selected, notices, executor, meter, sums));

@@ -64,7 +64,7 @@ absl::Status BuildImbalance(const ViewSite& at) {
   if (ideal_ns && measured_ns > 0 && !JudgedOnMore(at.input.fleet)) {
     SetIdealTime(static_cast<double>(*ideal_ns) / static_cast<double>(measured_ns), imbalance.efficiency);
   }
-  at.document.imbalance = ImbalanceView(at.input, imbalance);
+  at.document.imbalance = ImbalanceView(at.input, imbalance, at.parts.Late());
   return absl::OkStatus();
 }
 
@@ -100,7 +100,8 @@ constexpr auto kBuilders = std::to_array<ViewBuilder>({
      }>},
     {"overlap", Always<[](const ViewSite& at) { at.document.overlap = OverlapView(at.input); }>},
     {"imbalance", BuildImbalance},
-    {"tails", Always<[](const ViewSite& at) { at.document.tails = TailsView(at.input, at.parts.Tails()); }>},
+    {"tails",
+     Always<[](const ViewSite& at) { at.document.tails = TailsView(at.input, at.parts.Tails(), at.parts.Late()); }>},
     {"idle", Always<[](const ViewSite& at) { at.document.idle = IdleView(at.input); }>},
     {"host", Always<[](const ViewSite& at) { at.document.host = HostView(at.input); }>},
     {"launches", [](const ViewSite& at) { return Put(LaunchesView(at.input), at.document.launches); }},

@@ -86,13 +86,13 @@ int main(int argc, char** argv) {
       "lockstep-accuracy --seed 42 --json out.json   the table; exit 0 only if every target holds\n"
       "lockstep-accuracy --seed 42 --only clock   one part of it");
   Flags flags;
-  app.add_option("--seed", flags.seed, "of the simulated clusters: any number")->capture_default_str();
-  auto* quick = app.add_flag("--quick", flags.quick, "few trials; rows without enough of them do not count");
-  app.add_flag("--full", flags.full, "many more trials: hours")->excludes(quick);
-  app.add_option("--json", flags.json, "also write the table to this file");
-  app.add_option("--only", flags.only, "only figures whose id contains this");
-  app.add_option("--except", flags.except, "no figures whose id contains this");
-  app.add_option("--jobs", flags.jobs, "trials in parallel (default: cores)");
+  app.add_option("--seed", flags.seed, "seed of the simulated clusters")->capture_default_str();
+  auto* quick = app.add_flag("--quick", flags.quick, "run few trials; rows without enough trials are not judged");
+  app.add_flag("--full", flags.full, "run many more trials; this takes hours")->excludes(quick);
+  app.add_option("--json", flags.json, "also write the table to this file, as JSON");
+  app.add_option("--only", flags.only, "only rows whose id contains this text");
+  app.add_option("--except", flags.except, "no rows whose id contains this text");
+  app.add_option("--jobs", flags.jobs, "number of trials at a time (default: the number of cores)");
   app.set_version_flag("--version", std::string(lockstep::Version()));
   CLI11_PARSE(app, argc, argv);
   return Main(flags);

@@ -111,10 +111,10 @@ int Run(int argc, const char* const* argv) {
   std::string run;
   int copies = 8;
   int threads = 2;
-  app.add_option("STORE", store, "a store that holds the run")->required()->check(CLI::ExistingFile);
-  app.add_option("RUN", run, "the run whose instances are sent")->required();
-  app.add_option("--copies", copies, "how often each rank is sent")->check(CLI::Range(1, 10'000));
-  app.add_option("--threads", threads, "streams at a time")->check(CLI::Range(1, 1'000));
+  app.add_option("STORE", store, "SQLite store that holds the run")->required()->check(CLI::ExistingFile);
+  app.add_option("RUN", run, "name of the run whose collectives are sent")->required();
+  app.add_option("--copies", copies, "number of times that each rank is sent")->check(CLI::Range(1, 10'000));
+  app.add_option("--threads", threads, "number of streams at a time")->check(CLI::Range(1, 1'000));
   CLI11_PARSE(app, argc, argv);
   const absl::StatusOr<Json> measured = Measure(store, run, copies, threads);
   if (!measured.ok()) {

@@ -71,17 +71,19 @@ std::shared_ptr<grpc::ChannelCredentials> CredentialsFrom(const std::string& ca)
 }  // namespace lockstep
 
 int main(int argc, char** argv) {
-  CLI::App app("A crowd of agents against one aggregator.", "lockstep-load");
+  CLI::App app("Connects a crowd of agents to one aggregator and measures it.", "lockstep-load");
   lockstep::CrowdOptions options;
   std::string ca;
-  app.add_option("--aggregator", options.aggregator, "HOST:PORT")->required();
-  app.add_option("--idle", options.idle, "agents that only say hello")->capture_default_str();
-  app.add_option("--active", options.active, "agents that send batches")->capture_default_str();
-  app.add_option("--interval-ms", options.interval_ms, "between two batches of one agent")->capture_default_str();
-  app.add_option("--instances", options.instances, "collectives a batch")->capture_default_str();
-  app.add_option("--seconds", options.seconds, "of sending")->capture_default_str();
-  app.add_option("--at-once", options.at_once, "agents that connect at a time")->capture_default_str();
-  app.add_option("--tls-ca", ca, "PEM file of the authority to trust: turns TLS on")->check(CLI::ExistingFile);
+  app.add_option("--aggregator", options.aggregator, "address of the aggregator, HOST:PORT")->required();
+  app.add_option("--idle", options.idle, "number of agents that connect and send nothing")->capture_default_str();
+  app.add_option("--active", options.active, "number of agents that send batches")->capture_default_str();
+  app.add_option("--interval-ms", options.interval_ms, "milliseconds between two batches of an agent")
+      ->capture_default_str();
+  app.add_option("--instances", options.instances, "collectives in a batch")->capture_default_str();
+  app.add_option("--seconds", options.seconds, "how long to send, in seconds")->capture_default_str();
+  app.add_option("--at-once", options.at_once, "number of agents that connect at a time")->capture_default_str();
+  app.add_option("--tls-ca", ca, "PEM file with the certificate authority to trust; turns TLS on")
+      ->check(CLI::ExistingFile);
   CLI11_PARSE(app, argc, argv);
   options.credentials = lockstep::CredentialsFrom(ca);
   lockstep::Run(options);

@@ -111,7 +111,8 @@ int Run(int argc, const char* const* argv) {
   std::vector<std::string> paths;
   int repeats = 3;
   app.add_option("FILE", paths, "Kineto traces (.json, .json.gz) and nsys exports (.sqlite)")->required();
-  app.add_option("--repeats", repeats, "how often each is read (the median counts)")->check(CLI::Range(1, 100));
+  app.add_option("--repeats", repeats, "number of times that each file is read; the median is reported")
+      ->check(CLI::Range(1, 100));
   CLI11_PARSE(app, argc, argv);
   Json rows = Json::array();
   for (const std::string& path : paths) {

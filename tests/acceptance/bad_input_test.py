@@ -193,7 +193,7 @@ class BadInput(TempDirTest):
         os.mkdir(self.path("nothing"))
         done = run("lockstep", "analyze", self.path("nothing"))
         self.assertEqual(done.returncode, 2)
-        self.assertIn("no usable trace", done.stderr)
+        self.assertIn(f"lockstep: {self.path('nothing')} holds no trace: there is no file in it; lockstep reads", done.stderr)
 
     def test_a_path_that_is_not_there(self):
         done = run("lockstep", "analyze", self.path("missing"))

@@ -30,7 +30,7 @@ class HeldFiles(TempDirTest):
         """The report, and how many files were held."""
         done = run("lockstep", "analyze", self.traces, "--run", "r", "--store", store or self.store, "--view", "all", "--format", "json", *flags)
         self.assertEqual(done.returncode, code, done.stderr)
-        told = re.search(r"(\d+) of \d+ files unchanged", done.stderr)
+        told = re.search(r"(\d+) of \d+ files are unchanged", done.stderr)
         return (json.loads(done.stdout) if code == 0 else done.stderr), int(told[1]) if told else 0
 
     def anew(self, *flags):
@@ -133,8 +133,8 @@ class HeldFiles(TempDirTest):
         for _ in range(2):
             done = run("lockstep", "analyze", self.traces, "--run", "r", "--store", self.store)
             self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertIn("3 of 4 files unchanged", done.stderr)
-            self.assertIn("gives something else than the run holds", done.stderr)
+            self.assertIn("3 of 4 files are unchanged", done.stderr)
+            self.assertIn("the content differs from what is stored for this run", done.stderr)
         report, held = self.analyze("--replace")
         self.assertEqual((report, held), (self.anew(), 0))
 

@@ -154,7 +154,7 @@ class TrainingTimelines(TempDirTest):
     def test_the_late_stage_of_four_is_told_with_the_steps_it_still_takes(self):
         report, saving = self.case("ST", 2, 4)
         told = [it["id"] for it in report["stragglers"]]
-        notices = [re.search(r"(stage \d) looks late and worth ([\d.]+) %", it["reason"]) for it in report["notices"]]
+        notices = [re.search(r"(stage \d) looks late, with a possible saving of ([\d.]+) %", it["reason"]) for it in report["notices"]]
         open_cases = [it.groups() for it in notices if it]
         self.assertEqual(told + [stage for stage, _ in open_cases], ["stage 3"])
         for _, worth in open_cases:

@@ -119,7 +119,7 @@ class EveryView(unittest.TestCase):
 
     def test_devices_that_mostly_copy_are_not_said_to_compute(self):
         done = run("lockstep", "analyze", TRACES["h100 nsys"][0])
-        self.assertIn("The devices mostly copy: ", done.stdout)
+        self.assertIn("The GPUs mostly copy: ", done.stdout)
         self.assertIn("--view memory: which copies take the time", done.stdout)
         self.assertNotIn("faster kernels help", done.stdout)
 
@@ -128,7 +128,7 @@ class EveryView(unittest.TestCase):
         done = run("lockstep", "analyze", TRACES["mfu nsys"][0], "--steps", "3..5")
         self.assertIn("waiting for a later rank", done.stdout)
         self.assertNotIn("Nobody waits", done.stdout)
-        self.assertIn("for whom cannot be told", done.stdout)
+        self.assertIn("For whom cannot be told", done.stdout)
 
     def test_what_would_save_most_of_the_time_is_not_minor(self):
         for name, report in self.each():

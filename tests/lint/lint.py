@@ -5,6 +5,7 @@
 * analysis/ is pure: no file, socket, thread, log, clock or randomness
 * heavy libraries stay in their named places; gRPC in at most six translation units
 * banned calls, unfinished marks, file and line lengths, clang-format
+* plain words: what people read (texts of the programs, README.md, docs/*.md) is free of words that readers stumbled over
 """
 import os
 import re
@@ -49,6 +50,25 @@ BANNED = [
     (re.compile(r"\b(TODO|FIXME|XXX|HACK)\b"), "unfinished mark"),
     (re.compile(r"\bthrow\b(?!\()"), "throw: errors are values"),
 ]
+# What people read: string literals of these folders, and these documents. Each word with what to write instead.
+SPOKEN = ("analysis/report/", "analysis/metrics/findings/", "analysis/metrics/summary/", "cli/", "agent/", "aggregator/")
+STUMBLING = [
+    (re.compile(r"\buntold\b", re.I), "unattributed, or unknown"),
+    (re.compile(r"\banew\b", re.I), "again"),
+    (re.compile(r"\btold by\b", re.I), "from, or source"),
+    (re.compile(r"\b(not|is|are) told\b(?! apart)", re.I), "known, determined, reported"),
+    (re.compile(r"\brank-time\b", re.I), "GPU time"),
+    (re.compile(r"\blies?\b", re.I), "is, are"),
+    (re.compile(r"\bstands?\b(?! for\b)", re.I), "is"),
+    (re.compile(r"\bnevertheless\b", re.I), "still, however"),
+    (re.compile(r"\bbesides?\b", re.I), "with, next to, also"),
+    (re.compile(r"\bas the others\b", re.I), "as its peers"),
+    (re.compile(r"\bgains?\b", re.I), "saving"),
+    (re.compile(r"\bin no rhythm\b|\bwithout an order\b", re.I), "irregularly"),
+    (re.compile(r"\bstrangers?\b|\bwhoever\b|\bthereof\b|\bwherein\b", re.I), "plain English"),
+]
+CPP_TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|\'(?:\\.|[^\'\\\n])\'|(?:"(?:\\.|[^"\\\n])*"\s*)+', re.S)
+CPP_STRING = re.compile(r'"((?:\\.|[^"\\\n])*)"')
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]')
 MAX_LINES = 600
 
@@ -116,6 +136,37 @@ def check_file(path, grpc_units):
         grpc_units.append(path)
 
 
+def texts_of(path, content):
+    """The texts of a file that people read, each as a list of (line, part): literals in a row are one text."""
+    if path.endswith(".md"):
+        yield [(number, line + " ") for number, line in enumerate(content.split("\n"), 1)]
+        return
+    code = re.sub(r"^\s*#.*$", "", content, flags=re.M)
+    for token in CPP_TOKEN.finditer(code):
+        if not token.group().startswith('"'):
+            continue
+        yield [(code.count("\n", 0, token.start() + part.start()) + 1, part.group(1))
+               for part in CPP_STRING.finditer(token.group())]
+
+
+def line_at(parts, offset):
+    for number, part in parts:
+        if offset < len(part):
+            return number
+        offset -= len(part)
+    return parts[-1][0]
+
+
+def check_words(path):
+    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+        content = file.read()
+    for parts in texts_of(path, content):
+        text = "".join(part for _, part in parts)
+        for pattern, instead in STUMBLING:
+            for match in pattern.finditer(text):
+                problem(path, line_at(parts, match.start()), f"'{match.group()}' is not plain: {instead}")
+
+
 def check_format(paths):
     tool = "clang-format"
     result = subprocess.run([tool, "--dry-run", "-Werror", *paths], cwd=ROOT, capture_output=True, text=True)
@@ -132,6 +183,9 @@ def main():
         check_file(path, grpc_units)
     if len(grpc_units) > MAX_GRPC_UNITS:
         problem(grpc_units[-1], 1, f"gRPC in {len(grpc_units)} translation units, at most {MAX_GRPC_UNITS}: {grpc_units}")
+    documents = [f"docs/{name}" for name in sorted(os.listdir(os.path.join(ROOT, "docs"))) if name.endswith(".md")]
+    for path in [path for path in paths if path.startswith(SPOKEN)] + documents + ["README.md"]:
+        check_words(path)
     check_format(paths)
     for text in problems:
         print(text)

@@ -157,7 +157,7 @@ void SetTimes(ReadSession& session, const Metadata& found, bool normalized) {
   context.has_base = !normalized && found.utc_epoch_ns.has_value();
   context.base_unix_ns = context.has_base ? *found.utc_epoch_ns : 0;
   if (!normalized && !found.utc_epoch_ns.has_value()) {
-    session.AddDiagnostic("the file has no session start time: its times cannot be placed beside those of other files");
+    session.AddDiagnostic("the file has no session start time: its times cannot be compared with those of other files");
   }
   if (!found.duration_ns.has_value() || (normalized && !found.utc_epoch_ns.has_value())) return;
   int64_t shift = normalized ? *found.utc_epoch_ns : 0;

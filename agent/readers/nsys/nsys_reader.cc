@@ -95,7 +95,7 @@ void WarnOfJournal(const std::string& path, RecordSink& sink) {
     const auto size = std::filesystem::file_size(path + suffix, error);
     if (error || size == 0) continue;
     sink.context().diagnostics.push_back(fmt::format(
-        "a journal ({}) lies beside the file: the export was interrupted or is still running, rows may be missing",
+        "a journal ({}) is next to the file: the export was interrupted or is still running, so rows may be missing",
         suffix));
   }
 }

@@ -158,7 +158,7 @@ void ReadSession::NoteDamage(std::string_view table, const ScanDamage& damage) {
 void ReadSession::AddUnknownTable(std::string_view table) {
   result_.outcome = ReadOutcome::kPartial;
   result_.reason += fmt::format(
-      "{}table {} was not read: it is of a version that this release does not know, or lies beside an older one",
+      "{}table {} was not read: it is of a version that this release does not know, or an older one is also present",
       result_.reason.empty() ? "" : "; ", table);
 }
 

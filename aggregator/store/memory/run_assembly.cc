@@ -186,7 +186,7 @@ absl::Status CheckExpectedRanks(const std::string& run, const RunInfo& stored, i
     return absl::OkStatus();
   }
   return absl::FailedPreconditionError(
-      fmt::format("run '{}' was finished by hand and expects {} ranks, not {}: use --replace to start it anew, or "
+      fmt::format("run '{}' was finished by hand and expects {} ranks, not {}: use --replace to start it again, or "
                   "another --run name",
                   run, stored.expected_ranks, expected_ranks));
 }
@@ -217,7 +217,7 @@ absl::Status SequenceHole(const Hash128& source, int64_t sequence, int64_t expec
 absl::Status ConflictingBatch(const Hash128& source, int64_t sequence, const Hash128& stored, const Hash128& offered) {
   return absl::FailedPreconditionError(
       fmt::format("conflicting_batch: source {}, batch {} is stored with hash {}, offered with {}; two versions of the "
-                  "agent read one file: use --replace to start the run anew",
+                  "agent read one file: use --replace to start the run again",
                   source.Hex(), sequence, stored.Hex(), offered.Hex()));
 }
 

@@ -3,7 +3,7 @@
 // Instances are taken in order of their last arrival, as far as they can have to do with each other. The last arriver's
 // positive parts are scaled to 1; what it did itself (compute, copies, host, launch, ...) is its own; what it spent
 // waiting in another collective is passed on to that collective's blame; carry-in to the previous instance's. Each
-// instance's waits are then charged to these origins in proportion, once in rank-time lost (sum of waits) and once on
+// instance's waits are then charged to these origins in proportion, once in GPU time lost (sum of waits) and once on
 // the critical path (solo damage). Delay analysis, Boehme et al., TOPC 2016, done forward in one pass. Sums are exact
 // integers by largest remainder. Pure.
 #pragma once
@@ -38,7 +38,7 @@ struct BlameShare {
   int32_t rank_index = -1;    // origin; -1: a communicator's transfer, or what was never told ("rest")
   int32_t communicator = -1;  // index into MatchResult::communicators when the origin is its transfer
   LatenessPart part = LatenessPart::kRest;
-  int64_t wait_ns = 0;      // rank-time that others lost to it
+  int64_t wait_ns = 0;      // GPU time that others lost to it
   int64_t critical_ns = 0;  // the same on the critical path
 };
 

@@ -13,7 +13,7 @@ namespace {
 struct Entry {
   std::string_view id;
   Check check;
-  // Particular findings that explain this one, or hide what it rests on: where one of them holds, this is not told.
+  // Particular findings that explain this one, or hide what it rests on: where one of them holds, this one is left out.
   std::array<std::string_view, 13> explained_by = {};
 };
 

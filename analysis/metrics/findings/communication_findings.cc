@@ -4,9 +4,14 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <string_view>
+#include <utility>
 
+#include "analysis/base/rank_list.h"
+#include "analysis/base/unit_text.h"
 #include "analysis/metrics/findings/checks.h"
 #include "analysis/metrics/fleet/work_units.h"
+#include "analysis/model/kernel_class.h"
 
 namespace lockstep {
 namespace {
@@ -14,14 +19,18 @@ namespace {
 constexpr double kExposed = 0.10;
 constexpr double kMuchExposed = 0.20;
 constexpr double kImbalance = 0.15;
-constexpr double kMaterial = 0.02;  // of the rank-time
-constexpr double kMatched = 0.9;    // of a rank's communication: less does not tell what is waiting
+constexpr double kMaterial = 0.02;     // of the GPU time
+constexpr double kMatched = 0.9;       // of a rank's communication: with less, the waiting in it is unknown
+constexpr double kCausesMuch = 0.2;    // of the waiting: who causes so much is named in the cause
+constexpr double kMostPairwise = 0.5;  // of the waiting is between sender and receiver
 
 Severity SeverityOf(double exposed) { return exposed > kMuchExposed ? Severity::kMajor : Severity::kMinor; }
 
-bool IsSlowDevice(const Straggler& straggler) {
-  return !straggler.parts.empty() && straggler.parts.front().cause == CauseKind::kSlowDevice;
+CauseKind MainCauseOf(const Straggler& straggler) {
+  return straggler.parts.empty() ? CauseKind::kUnknown : straggler.parts.front().cause;
 }
+
+bool IsSlowDevice(const Straggler& straggler) { return MainCauseOf(straggler) == CauseKind::kSlowDevice; }
 
 std::string PlaceOfStraggler(const FindingsInput& input, const Straggler& straggler) {
   std::string place = ScopedName(straggler.scope, straggler.id);
@@ -33,21 +42,68 @@ std::string PlaceOfStraggler(const FindingsInput& input, const Straggler& stragg
   return place;
 }
 
-std::string CauseOf(const Straggler& straggler) {
+std::string_view CauseInWords(CauseKind cause) {
+  switch (cause) {
+    case CauseKind::kSlowDevice:
+      return "all its kernels run slower than on its peers";
+    case CauseKind::kSlowKernel:
+      return "one of its kernels runs slower than on its peers";
+    case CauseKind::kMoreWork:
+      return "it has more work to compute than its peers";
+    case CauseKind::kHostDelay:
+      return "its CPU launches kernels late";
+    case CauseKind::kHostPause:
+      return "its host process stops for long times now and then";
+    case CauseKind::kCopies:
+      return "its memory copies delay its kernels";
+    case CauseKind::kTransfer:
+      return "its transfers are slower than those of equal groups";
+    case CauseKind::kDependency:
+      return "it waits for other work of its own";
+    case CauseKind::kUnknown:
+      break;
+  }
+  return "the traces do not show the cause";
+}
+
+std::string_view NextActionOn(CauseKind cause) {
+  switch (cause) {
+    case CauseKind::kSlowDevice:
+      return "check its clocks, temperature and power limit (nvidia-smi -q -d PERFORMANCE), then replace it";
+    case CauseKind::kSlowKernel:
+      return "--view kernels,imbalance; compare shapes and library versions of the kernel with those of its peers";
+    case CauseKind::kMoreWork:
+      return "--view kernels,imbalance; spread batches, sequence lengths or experts evenly over the ranks";
+    case CauseKind::kHostDelay:
+    case CauseKind::kHostPause:
+      return "--view idle,host; check CPU pinning and NUMA placement, garbage collection, data loading and other "
+             "processes on its host";
+    case CauseKind::kCopies:
+      return "--view memory; pin host memory, and copy on a stream of its own";
+    case CauseKind::kTransfer:
+      return "--view collectives; compare its bandwidth with that of equal groups, and check links, NICs and switches";
+    case CauseKind::kDependency:
+    case CauseKind::kUnknown:
+      break;
+  }
+  return "--view stragglers,imbalance,steps; compare its host and its kernels with those of a healthy rank";
+}
+
+// "" where nothing is known about its lateness.
+std::string CauseOf(const Straggler& straggler, std::string_view unit) {
   if (straggler.parts.empty()) return "";
   const StragglerPart& part = straggler.parts.front();
-  std::string text =
-      fmt::format("{}: {:.1f} us a step", Name(part.cause), 1e-3 * static_cast<double>(part.ns_per_step));
-  if (!part.kernel.empty()) text += fmt::format(" in {}", part.kernel);
-  return text;
+  const std::string kernel = part.kernel.empty() ? "" : fmt::format(" in {}", BaseName(part.kernel));
+  return fmt::format("{}: {} a {}{}", CauseInWords(part.cause), TimeText(part.ns_per_step), unit, kernel);
 }
 
 Finding OfStraggler(const FindingsInput& input, const Straggler& straggler) {
   Finding finding;
   const std::string where = PlaceOfStraggler(input, straggler);
+  const std::string_view often = input.stragglers.are_steps() ? "step after step" : "again and again";
   finding.severity = Severity::kMajor;
-  finding.title = IsSlowDevice(straggler) ? fmt::format("the device of {} is slow: the others wait for it", where)
-                                          : fmt::format("{} makes the others wait, step after step", where);
+  finding.title = IsSlowDevice(straggler) ? fmt::format("the device of {} is slow, and its peers wait for it", where)
+                                          : fmt::format("{} makes the others wait, {}", where, often);
   finding.evidence = {{"late_steps_ratio", straggler.persistence, 0.5, where},
                       {"lateness_ns_per_step", static_cast<double>(straggler.effect_ns_per_step), 0, where},
                       {"p_adjusted", straggler.p_adjusted, kStragglerAlpha, where}};
@@ -58,11 +114,8 @@ Finding OfStraggler(const FindingsInput& input, const Straggler& straggler) {
     finding.saving_ratio = straggler.what_if->saving_ratio;
     finding.evidence.push_back({"saving_ratio", straggler.what_if->saving_ratio, kMinSavingRatio, where});
   }
-  finding.cause = CauseOf(straggler);
-  finding.next_action =
-      IsSlowDevice(straggler)
-          ? "check its clocks, temperature and power limit (nvidia-smi -q -d PERFORMANCE), then swap it"
-          : "--view stragglers tells its causes; compare its host and its kernels with a healthy rank's";
+  finding.cause = CauseOf(straggler, input.stragglers.unit);
+  finding.next_action = NextActionOn(MainCauseOf(straggler));
   return finding;
 }
 
@@ -87,34 +140,39 @@ std::optional<Evidence> LargestCauser(const Fleet& fleet, const JoinedTotals& jo
   return largest;
 }
 
-// "rank 3 on node1", "ranks 1, 3, 5": those that exceed the mean by at least half of what the worst does.
+// "rank 3 on node1", "ranks 1, 3 and 5": those that exceed the mean by at least half of what the worst does.
 std::string WhereAbove(const Fleet& fleet, const Facts& facts, const std::vector<double>& values, double mean,
                        double most) {
-  constexpr size_t kMost = 8;
-  std::vector<size_t> members;
+  std::vector<int32_t> ranks;
+  size_t last = 0;
   for (size_t i = 0; i < values.size(); ++i) {
-    if (values[i] - mean >= 0.5 * (most - mean)) members.push_back(facts.ranks[i].member);
+    if (values[i] - mean < 0.5 * (most - mean)) continue;
+    last = facts.ranks[i].member;
+    ranks.push_back(fleet.members[last].rank);
   }
-  if (members.size() == 1) return PlaceOf(fleet, members.front());
-  std::string text = "ranks";
-  for (size_t i = 0; i < members.size(); ++i) {
-    if (i == kMost) return text + fmt::format(" and {} more", members.size() - kMost);
-    text += fmt::format("{} {}", i == 0 ? "" : ",", fleet.members[members[i]].rank);
-  }
-  return text;
+  return ranks.size() == 1 ? PlaceOf(fleet, last) : FoldedRanks(std::move(ranks));
 }
 
 // Whether the worst rank's messages are larger, or take longer.
 std::string CauseOfUnevenness(const std::vector<CommunicationWork>& work, size_t worst, double over_mean) {
   double bytes = 0;
   for (const CommunicationWork& rank : work) {
-    if (!rank.all_sized) return "more data, or a slower path: the traces do not tell all sizes";
+    if (!rank.all_sized) return "more data or a slower path; the traces do not give all message sizes";
     bytes += static_cast<double>(rank.bytes);
   }
-  if (bytes <= 0) return "more data, or a slower path";
+  if (bytes <= 0) return "more data or a slower path";
   const double times = static_cast<double>(work[worst].bytes) * static_cast<double>(work.size()) / bytes;
-  if (times - 1 >= 0.5 * over_mean) return fmt::format("more data: {:.2f} times the bytes of the mean rank", times);
-  return fmt::format("a slower path, or more latency: {:.2f} times the bytes of the mean rank", times);
+  if (times - 1 >= 0.5 * over_mean) return fmt::format("more data: {:.2f} times the bytes of the average rank", times);
+  return fmt::format("a slower path or higher latency, with {:.2f} times the bytes of the average rank", times);
+}
+
+// Who arrives late, as far as it is known; no persistent straggler was found.
+std::string CauseOfWaiting(const FindingsInput& input, const std::optional<Evidence>& causer) {
+  std::string text = "ranks arrive at collectives at different times";
+  const bool much = causer && causer->value >= kCausesMuch;
+  if (much) text += fmt::format("; {} causes {} of the waiting", causer->where, PercentText(causer->value));
+  if (input.stragglers.decides) return text + (much ? ", but no" : "; no") + " persistent straggler was found";
+  return text + "; the capture is too short to determine whether one of them is a persistent straggler";
 }
 
 }  // namespace
@@ -131,17 +189,18 @@ std::vector<Finding> ExposedWait(const FindingsInput& input, const Facts& facts)
   const auto share = [](const RankFacts& r) { return Share(r.exposure.wait_ns, r.measure.span_ns); };
   Finding finding;
   finding.severity = SeverityOf(wait);
-  finding.title = fmt::format("{:.0f} % of the rank-time is waiting for a later rank", 100 * wait);
+  finding.title = fmt::format("{:.0f} % of the GPU time is spent waiting for a later rank", 100 * wait);
   finding.evidence = {{"exposed_wait_ratio", wait, kExposed, WhereLargest(input.fleet, facts, share)}};
   const JoinedTotals& joined = input.measures.joined;
-  if (const auto causer = LargestCauser(input.fleet, joined)) finding.evidence.push_back(*causer);
-  if (Share(joined.pairwise_wait_ns, joined.wait_ns) > 0.5) {
+  const std::optional<Evidence> causer = LargestCauser(input.fleet, joined);
+  if (causer) finding.evidence.push_back(*causer);
+  if (Share(joined.pairwise_wait_ns, joined.wait_ns) > kMostPairwise) {
     finding.cause = "stages of a pipeline wait for each other, mostly while it fills and drains";
-    finding.next_action = "more micro-batches a step, interleaved stages, fewer stages; --view skew,imbalance";
+    finding.next_action = "use more micro-batches a step, interleaved stages or fewer stages; --view skew,imbalance";
   } else {
-    finding.cause = "ranks arrive at collectives at different times, nobody in particular again and again last";
+    finding.cause = CauseOfWaiting(input, causer);
     finding.next_action =
-        "--view skew,imbalance: unequal work (batches, experts, sequence lengths) or noise of the hosts";
+        "--view skew,imbalance; look for unequal work (batches, experts, sequence lengths) or noise on the hosts";
   }
   finding.saving_ratio = wait;
   return {finding};
@@ -153,12 +212,13 @@ std::vector<Finding> ExposedTransfer(const FindingsInput& input, const Facts& fa
   const auto share = [](const RankFacts& r) { return Share(r.exposure.transfer_ns, r.measure.span_ns); };
   Finding finding;
   finding.severity = SeverityOf(transfer);
-  finding.title = fmt::format("{:.0f} % of the rank-time is transferring with nothing else running", 100 * transfer);
+  finding.title =
+      fmt::format("{:.0f} % of the GPU time is exposed transfer: nothing else runs during it", 100 * transfer);
   finding.evidence = {{"exposed_transfer_ratio", transfer, kExposed, WhereLargest(input.fleet, facts, share)}};
-  finding.cause = "messages take long and nothing is computed beside them";
+  finding.cause = "messages take long, and nothing is computed meanwhile";
   finding.next_action =
-      "--view collectives: bus bandwidth by size; overlap (buckets, prefetch), a lower tensor-parallel "
-      "degree, or a faster algorithm for these sizes";
+      "--view collectives shows the bus bandwidth by message size; overlap transfer and compute (buckets, prefetch), "
+      "lower the tensor-parallel degree, or choose a faster algorithm for these sizes";
   finding.saving_ratio = transfer;
   return {finding};
 }
@@ -182,13 +242,13 @@ std::vector<Finding> NcclImbalance(const FindingsInput& input, const Facts& fact
   const std::string where = WhereAbove(input.fleet, facts, own, mean, own[worst]);
   Finding finding;
   finding.severity = Severity::kMinor;
-  finding.title =
-      fmt::format("communication without waiting takes {} {:.0f} % longer than the mean rank", where, 100 * over_mean);
+  finding.title = fmt::format("communication without waiting takes {}{:.0f} % longer on {} than on the average rank",
+                              where.starts_with("ranks ") ? "up to " : "", 100 * over_mean, where);
   finding.evidence = {
       {"nccl_time_over_mean_ratio", over_mean, kImbalance, where},
       {"nccl_time_ratio", Share(static_cast<int64_t>(sum), facts.total.measure.span_ns), kMaterial, "all ranks"}};
   finding.cause = CauseOfUnevenness(work, facts.ranks[worst].member, over_mean);
-  finding.next_action = "--view collectives,imbalance: bytes and bandwidth by communicator; check its links";
+  finding.next_action = "--view collectives,imbalance shows bytes and bandwidth by communicator; check the links";
   return {finding};
 }
 

@@ -43,7 +43,7 @@ RankFacts FactsOfStep(const StepRow& row) {
   return facts;
 }
 
-// What the host does is told once a process: by the source that holds its calls. A process may have several devices.
+// What the host does counts once a process: in the source that holds its calls. A process may have several devices.
 bool TellsOfHost(const Fleet& fleet, const SourceData& source) {
   if (!source.apis.empty()) return true;
   return std::none_of(fleet.members.begin(), fleet.members.end(), [&](const FleetRank& member) {

@@ -16,7 +16,7 @@ struct RankFacts {
   size_t member = 0;        // into Fleet::members
   IntervalMeasure measure;  // of what was asked for
   Exposure exposure;
-  // What the host did, told by one source of each process: sums over the selected steps; of launch calls over the whole
+  // What the host did, by one source of each process: sums over the selected steps; of launch calls over the whole
   // capture where there are no steps.
   int64_t host_ns = 0;  // the time that launch calls are a part of
   int64_t launch_calls = 0;

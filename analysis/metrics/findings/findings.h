@@ -2,7 +2,7 @@
 //
 // One catalogue of checks (catalogue.cc), each with a condition and thresholds: docs/algorithms/verdicts.md. A finding
 // has evidence and a place; where a particular finding explains a general one (a synchronisation in the step explains
-// an idle device), only the particular is told. Pure. Units: ns; shares of rank-time.
+// an idle device), only the particular one is reported. Pure. Units: ns; shares of the GPU time.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct Finding {
   std::vector<Evidence> evidence;  // at least one
   std::string cause;
   std::string next_action;
-  std::optional<double> saving_ratio;  // of the rank-time: at most this much; null = not told
+  std::optional<double> saving_ratio;  // of the GPU time: at most this much; null = unknown
 };
 
 struct FindingsInput {
@@ -46,7 +46,7 @@ struct FindingsInput {
   const StragglerResult& stragglers;
 };
 
-// By saving, descending (not told last), then severity, then the order of the catalogue.
+// By saving, descending (unknown ones last), then severity, then the order of the catalogue.
 [[nodiscard]] std::vector<Finding> ComputeFindings(const FindingsInput& input);
 
 // Ids of the catalogue, in its order.

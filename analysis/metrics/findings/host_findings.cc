@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "analysis/base/unit_text.h"
 #include "analysis/metrics/findings/checks.h"
 
 namespace lockstep {
@@ -38,8 +39,8 @@ std::vector<Finding> GpuIdleHostBound(const FindingsInput& input, const Facts& f
   if (idle <= kMuchIdle || for_host <= 0.5) return {};
   Finding finding;
   finding.severity = Severity::kMajor;
-  finding.title =
-      fmt::format("the devices are idle {:.0f} % of the time, mostly because their hosts ask too late", 100 * idle);
+  finding.title = fmt::format(
+      "the devices are idle {:.0f} % of the time, mostly because their hosts launch kernels too late", 100 * idle);
   const std::string where = WhereLargest(input.fleet, facts, IdleForHost);
   finding.evidence = {{"idle_ratio", idle, kMuchIdle, where}, {"idle_for_host_ratio", for_host, 0.5, where}};
   finding.cause = "the host prepares each kernel more slowly than the device runs it";
@@ -57,14 +58,15 @@ std::vector<Finding> LaunchBound(const FindingsInput& input, const Facts& facts)
   const auto share = [](const RankFacts& r) { return Share(r.launch_call_ns, r.host_ns); };
   Finding finding;
   finding.severity = Severity::kMajor;
-  finding.title = fmt::format("launch calls take {:.0f} % of the time: {:.0f} a millisecond, {:.1f} us each",
-                              100 * launching, calls_per_ms(all), 1e-3 * Share(all.launch_call_ns, all.launch_calls));
+  finding.title =
+      fmt::format("launch calls take {:.0f} % of the host's time: {:.0f} calls per millisecond, {} each",
+                  100 * launching, calls_per_ms(all), TimeText(Share(all.launch_call_ns, all.launch_calls)));
   finding.evidence = {
       {"launch_call_ratio", launching, kLaunching, WhereLargest(input.fleet, facts, share)},
       {"idle_for_host_ratio", IdleForHost(all), kLaunchIdle, WhereLargest(input.fleet, facts, IdleForHost)}};
-  finding.cause = "as many launches as the step has cost the host more time than their kernels take";
+  finding.cause = "launching the kernels takes the host longer than the device takes to run them";
   finding.next_action =
-      "replay a CUDA graph, or fuse kernels; check that nothing slows the calls down (tracing with "
+      "replay a CUDA graph, or fuse kernels; check that nothing slows the calls down (profiling with "
       "stacks, a busy core, a debug build)";
   finding.saving_ratio = IdleForHost(all);
   return {finding};
@@ -88,13 +90,13 @@ std::vector<Finding> SmallKernels(const FindingsInput& input, const Facts& facts
   if (of_calls < kShortCalls || of_time < kShortTime || IdleForHost(facts.total) <= kLaunchIdle) return {};
   Finding finding;
   finding.severity = IdleForHost(facts.total) > kMuchIdle ? Severity::kMajor : Severity::kMinor;
-  finding.title =
-      fmt::format("{:.0f} % of the kernels are shorter than 10 us, and the devices wait between them", 100 * of_calls);
+  finding.title = fmt::format("{:.0f} % of the kernels are shorter than 10 us, and the devices are idle between them",
+                              100 * of_calls);
   finding.evidence = {
       {"short_kernel_ratio", of_calls, kShortCalls, largest->name},
       {"short_kernel_time_ratio", of_time, kShortTime, ""},
       {"idle_for_host_ratio", IdleForHost(facts.total), kLaunchIdle, WhereLargest(input.fleet, facts, IdleForHost)}};
-  finding.cause = "each of them costs a launch, which takes as long as the kernel";
+  finding.cause = "each of them needs a launch, which takes about as long as the kernel";
   finding.next_action = "fuse them (torch.compile, a fused kernel of the framework), or replay a CUDA graph";
   finding.saving_ratio = IdleForHost(facts.total);
   return {finding};
@@ -108,7 +110,8 @@ std::vector<Finding> SyncInStep(const FindingsInput& input, const Facts& facts) 
   const auto share = [](const RankFacts& r) { return Share(r.sync_ns, r.step_ns); };
   Finding finding;
   finding.severity = Severity::kMajor;
-  finding.title = fmt::format("the host waits for the device {:.0f} times a step, then the device for the host", calls);
+  finding.title =
+      fmt::format("the host waits for the device {:.0f} times a step, and then the device for the host", calls);
   const std::string where = WhereLargest(input.fleet, facts, share);
   finding.evidence = {{"sync_calls_per_step", calls, kManySyncs, where},
                       {"sync_time_ratio", time, kSyncTime, where},
@@ -116,7 +119,7 @@ std::vector<Finding> SyncInStep(const FindingsInput& input, const Facts& facts) 
   finding.cause =
       "a synchronising call in the step (.item(), .cpu(), cudaStreamSynchronize) keeps the host from "
       "launching ahead";
-  finding.next_action = "--view host names the calls; read results asynchronously, or once a step";
+  finding.next_action = "--view host shows the calls; read results asynchronously, or once a step";
   finding.saving_ratio = IdleForHost(all);
   return {finding};
 }
@@ -132,16 +135,17 @@ std::vector<Finding> AllocHotPath(const FindingsInput& input, const Facts& facts
   const std::string where = WhereLargest(input.fleet, facts, share);
   Finding finding;
   finding.severity = time >= 5 * kAllocTime ? Severity::kMajor : Severity::kMinor;
-  finding.title = fmt::format("device memory is allocated or released {:.1f} times a step, up to {:.2f} ms at a time",
-                              calls, 1e-6 * static_cast<double>(all.alloc_max_ns));
+  finding.title = fmt::format("device memory is allocated or released {:.1f} times a step, in calls of up to {}", calls,
+                              TimeText(all.alloc_max_ns));
   finding.evidence = {
       {"alloc_calls_per_step", calls, kManyAllocs, where},
       {"alloc_time_ratio", time, kAllocTime, where},
       {"alloc_max_ns", static_cast<double>(all.alloc_max_ns), static_cast<double>(kSlowAllocNs), where}};
   finding.cause = all.alloc_max_ns > kSlowAllocNs
-                      ? "the allocator asks the driver again and again: calls over 1 ms speak of fragmentation"
+                      ? "the allocator keeps asking the driver for memory; calls over 1 ms suggest fragmentation"
                       : "memory is not kept between steps";
-  finding.next_action = "keep buffers, use the caching allocator, PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True";
+  finding.next_action =
+      "keep buffers between steps, use the caching allocator, or set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True";
   finding.saving_ratio = time;
   return {finding};
 }
@@ -156,11 +160,11 @@ std::vector<Finding> HostCopiesInLoop(const FindingsInput& input, const Facts& f
   Finding finding;
   finding.severity = time >= 0.2 ? Severity::kMajor : Severity::kMinor;
   finding.title =
-      fmt::format("{:.0f} copies a step between host and device take {:.0f} % of the time", copies, 100 * time);
+      fmt::format("{:.0f} copies a step between host and device take {:.0f} % of the step time", copies, 100 * time);
   finding.evidence = {{"host_copies_per_step", copies, kManyCopies, where},
                       {"host_copy_time_ratio", time, kCopyTime, where}};
   finding.cause = "data goes to the host and back inside the step";
-  finding.next_action = "keep it on the device; pin host memory and copy asynchronously beside the compute";
+  finding.next_action = "keep it on the device, or pin host memory and copy asynchronously during compute";
   finding.saving_ratio = time;
   return {finding};
 }

@@ -112,11 +112,13 @@ Finding BoundByMemory(const FindingsInput& input, const Facts& facts, const Work
   const double memory = workload.memory.value_or(0);
   Finding finding;
   finding.severity = Severity::kInfo;
-  finding.title = fmt::format("the work is bound by memory: {:.0f} % of the kernel time moves data", 100 * memory);
+  finding.title = fmt::format(
+      "the work is memory-bound: {:.0f} % of the kernel time is in kernels that mostly move data", 100 * memory);
   const std::string where = WhereLargest(input.fleet, facts, work);
   finding.evidence = {{"memory_bound_kernel_ratio", memory, kMemoryShare, where},
                       {"work_ratio", workload.work, kBoundShare, where}};
-  finding.cause = "elementwise work, normalisation, caches and small matrix-vector products, by their kernels' names";
+  finding.cause =
+      "elementwise work, normalisation, caches and matrix-vector products, judged by the names of the kernels";
   finding.next_action = "fuse elementwise work, quantise weights and cache, or batch more";
   return finding;
 }
@@ -124,34 +126,35 @@ Finding BoundByMemory(const FindingsInput& input, const Facts& facts, const Work
 Finding BoundByOverhead(const FindingsInput& input, const Facts& facts, const Workload& workload) {
   const auto idle = [](const RankFacts& r) { return Share(r.idle_for_host_ns(), r.measure.span_ns); };
   Finding finding;
-  finding.title = fmt::format("the run is bound by overhead: {:.0f} % of the time the devices wait for their hosts",
-                              100 * workload.overhead);
+  finding.title =
+      fmt::format("the run is bound by host overhead: the devices wait for their hosts {:.0f} % of the time",
+                  100 * workload.overhead);
   finding.evidence = {{"overhead_ratio", workload.overhead, kBoundShare, WhereLargest(input.fleet, facts, idle)}};
-  finding.cause = "the hosts ask for work more slowly than the devices do it";
-  finding.next_action = "CUDA graphs or torch.compile; --view idle,host: which gaps, which calls";
+  finding.cause = "the hosts launch work more slowly than the devices run it";
+  finding.next_action = "use CUDA graphs or torch.compile; --view idle,host shows the gaps and the calls";
   finding.saving_ratio = workload.overhead;
   return finding;
 }
 
 Finding BoundByCommunication(const FindingsInput& input, const Facts& facts, const Workload& workload) {
   const auto exposed = [](const RankFacts& r) { return Share(r.measure.exposed_comm_ns(), r.measure.span_ns); };
-  const double untold = Share(facts.total.exposure.unresolved_ns, facts.total.measure.span_ns);
+  const double unresolved = Share(facts.total.exposure.unresolved_ns, facts.total.measure.span_ns);
   const std::string where = WhereLargest(input.fleet, facts, exposed);
   Finding finding;
-  finding.title = fmt::format("the run is bound by communication: {:.0f} % of the time nothing is computed under it",
+  finding.title = fmt::format("the run is bound by communication, which is exposed {:.0f} % of the time",
                               100 * workload.communication);
   finding.evidence = {{"exposed_communication_ratio", workload.communication, kBoundShare, where},
-                      {"exposed_unresolved_ratio", untold, 0, where}};
-  finding.cause = "the ranks wait or transfer: the traces do not tell which";
-  finding.next_action = "give the traces of all ranks; --view overlap,quality: what is missing to tell more";
+                      {"exposed_unresolved_ratio", unresolved, 0, where}};
+  finding.cause = "the ranks wait or transfer; the traces do not show which";
+  finding.next_action = "give the traces of all ranks; --view overlap,quality shows what is missing";
   finding.saving_ratio = workload.communication;
   return finding;
 }
 
-// How much prefill stands between the decode steps of a rank.
+// How much prefill is between the decode steps of a rank.
 struct Blocking {
   size_t member = 0;
-  bool told = true;  // phases are known
+  bool marked = true;  // the traces name the phases
   double longer = 0;
   double time_ratio = 0;
 };
@@ -169,7 +172,7 @@ Blocking ByLongSteps(const FindingsInput& input, const SourceData& source) {
   const auto steps = FindLongSteps(input.fleet, source);
   if (!steps || steps->count == 0 || !Serves(source)) return {};
   Blocking blocking;
-  blocking.told = false;
+  blocking.marked = false;
   blocking.longer = Share(steps->longest_ns, steps->median_ns);
   blocking.time_ratio = Share(steps->span_ns, steps->all_span_ns);
   return blocking;
@@ -186,8 +189,8 @@ std::vector<Finding> AttentionDominates(const FindingsInput& input, const Facts&
   finding.evidence = {{"attention_ratio", share, kAttention, LargestAttention(input.kernels)}};
   finding.cause = "long sequences, or an attention kernel that does not fit the shapes";
   finding.next_action =
-      "compare attention back ends (FlashAttention, FlashInfer, cuDNN); shorter or shared prefixes; "
-      "a quantised KV cache";
+      "compare attention back ends (FlashAttention, FlashInfer, cuDNN), shorten or share prefixes, or quantise the KV "
+      "cache";
   return {finding};
 }
 
@@ -197,10 +200,10 @@ std::vector<Finding> CopiesDominate(const FindingsInput& input, const Facts& fac
   if (copies <= kCopies) return {};
   Finding finding;
   finding.severity = Severity::kMinor;
-  finding.title = fmt::format("copies run {:.0f} % of the time in which the devices are busy", 100 * copies);
+  finding.title = fmt::format("copies take {:.0f} % of the time in which the devices are busy", 100 * copies);
   finding.evidence = {{"copy_ratio", copies, kCopies, WhereLargest(input.fleet, facts, share)}};
-  finding.cause = "data is moved or set more than computed on";
-  finding.next_action = "--view memory: kinds, sizes and bandwidth; avoid .contiguous(), clones and cache copies";
+  finding.cause = "much of the work moves or sets data";
+  finding.next_action = "--view memory shows kinds, sizes and bandwidth; avoid .contiguous(), clones and cache copies";
   finding.saving_ratio = Share(facts.total.measure.copy_only_ns, facts.total.measure.span_ns);
   return {finding};
 }
@@ -214,9 +217,10 @@ std::vector<Finding> KernelTail(const FindingsInput& input, const Facts& /*facts
   });
   if (tails.empty()) return {};
   Finding finding = OfTails(tails, "p99_over_p50_ratio", kTailRatio, kTailScore);
-  finding.title = "now and then a kernel takes much longer than it usually does";
-  finding.cause = "the same launch runs longer: contention for memory or power, other work on the device, cold caches";
-  finding.next_action = "--view tails: whose instances they are, and when";
+  finding.title = "some kernels now and then take much longer than usual";
+  finding.cause =
+      "the same launch runs longer, for example by contention for memory or power, other work or cold caches";
+  finding.next_action = "--view tails shows on which ranks and when";
   return {finding};
 }
 
@@ -224,7 +228,7 @@ std::vector<Finding> Outliers(const FindingsInput& input, const Facts& /*facts*/
   const auto tails = WorstTails(input, [](const KernelGroup& group, double score) {
     const auto median = group.durations.Quantile(0.5);
     const auto p90 = RatioToMedian(group, 0.90);
-    const bool one_size = !p90 || *p90 <= kNoTailRatio;  // null: too few to tell
+    const bool one_size = !p90 || *p90 <= kNoTailRatio;  // null: too few to know
     if (!median || !one_size || score <= kOutlierScore) return 0.0;
     const double ratio = Share(group.durations.max(), median->value);
     const auto above = group.durations.CountAboveBucketOf(2 * median->value);
@@ -233,9 +237,9 @@ std::vector<Finding> Outliers(const FindingsInput& input, const Facts& /*facts*/
   });
   if (tails.empty()) return {};
   Finding finding = OfTails(tails, "max_over_p50_ratio", kOutlierRatio, kOutlierScore);
-  finding.title = "a few instances of a kernel take many times as long as the others";
-  finding.cause = "something else held the device: a preemption, a lazy load, a page fault";
-  finding.next_action = "--view tails: the longest instances, with rank, time and step";
+  finding.title = "a few instances of a kernel take many times as long as its median";
+  finding.cause = "something else held the device, for example a preemption, lazy loading or a page fault";
+  finding.next_action = "--view tails shows the longest instances with rank, time and step";
   return {finding};
 }
 
@@ -252,18 +256,20 @@ std::vector<Finding> PrefillBlocksDecode(const FindingsInput& input, const Facts
   const std::string where = PlaceOf(input.fleet, worst.member);
   Finding finding;
   finding.severity = Severity::kMinor;
-  finding.title = fmt::format("{} take {:.0f} % of the time, decoding sequences wait for them",
-                              worst.told ? "prefill steps" : "bursts, probably of prefill,", 100 * worst.time_ratio);
-  finding.evidence = {{worst.told ? "longest_prefill_over_median_decode" : "longest_burst_over_median_step",
-                       worst.longer, kLongPrefill, where},
-                      {worst.told ? "prefill_time_ratio" : "burst_time_ratio", worst.time_ratio, kPrefillTime, where}};
-  finding.cause = worst.told ? "a prompt is processed in one piece between decode steps"
-                             : "steps of a serving engine compute far longer than the others; no phase is told";
-  finding.next_action = "chunked prefill, smaller chunks, or separate instances for prefill and decode";
+  finding.title = fmt::format("{} take {:.0f} % of the time, and decoding sequences wait for them",
+                              worst.marked ? "prefill steps" : "long steps, probably prefill,", 100 * worst.time_ratio);
+  finding.evidence = {
+      {worst.marked ? "longest_prefill_over_median_decode" : "longest_burst_over_median_step", worst.longer,
+       kLongPrefill, where},
+      {worst.marked ? "prefill_time_ratio" : "burst_time_ratio", worst.time_ratio, kPrefillTime, where}};
+  finding.cause =
+      worst.marked ? "a prompt is processed in one piece between decode steps"
+                   : "some steps of the serving engine compute far longer than the others; the traces mark no phases";
+  finding.next_action = "use chunked prefill, smaller chunks, or separate instances for prefill and decode";
   return {finding};
 }
 
-// Computing is what a run should do: of that class nothing is found, the summary says it.
+// Computing is what a run should do: that class is no finding, the summary names it.
 std::vector<Finding> WorkloadBound(const FindingsInput& input, const Facts& facts) {
   const Workload workload = ComputeWorkload(input.fleet, input.measures);
   switch (workload.kind) {

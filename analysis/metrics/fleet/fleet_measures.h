@@ -42,7 +42,7 @@ struct FleetMeasures {
   std::vector<RankMeasures> ranks;  // parallel to Fleet::members
   JoinedTotals joined;              // of all ranks of the run
 
-  // Sum of the selected spans: the fleet's rank-time.
+  // Sum of the selected spans: the fleet's GPU time.
   [[nodiscard]] int64_t RankTime() const;
 };
 

@@ -128,6 +128,28 @@ Traffic MeanOf(const CommunicationWork& w) {
   return {static_cast<double>(w.own_ns) / instances, static_cast<double>(w.bytes) / instances, 1};
 }
 
+struct PartOfIdle {
+  IdleCause cause;
+  int64_t IntervalMeasure::*time_ns;
+};
+constexpr std::array<PartOfIdle, 4> kPartsOfIdle = {{{IdleCause::kHost, &IntervalMeasure::idle_host_ns},
+                                                     {IdleCause::kLaunch, &IntervalMeasure::idle_launch_ns},
+                                                     {IdleCause::kDependency, &IntervalMeasure::idle_dependency_ns},
+                                                     {IdleCause::kOther, &IntervalMeasure::idle_other_ns}}};
+
+// Of the idle time that the worst rank has over the mean: the part that makes up at least half of it.
+void SetIdleCause(const FleetMeasures& measures, Quantity& quantity) {
+  if (!IsNoteworthy(quantity)) return;
+  const double excess = quantity.values[*quantity.worst] - Mean(quantity.values);
+  for (const PartOfIdle& part : kPartsOfIdle) {
+    std::vector<double> values;
+    for (const RankMeasures& rank : measures.ranks) values.push_back(static_cast<double>(rank.common.*part.time_ns));
+    if (2 * (values[*quantity.worst] - Mean(values)) < excess) continue;
+    quantity.idle_cause = part.cause;
+    return;
+  }
+}
+
 std::vector<GroupValue> MeansByHost(const Fleet& fleet, const std::vector<double>& values) {
   std::map<std::string, std::pair<double, double>> hosts;
   for (size_t i = 0; i < values.size(); ++i) {
@@ -229,6 +251,8 @@ class QuantityList {
     AddWindow("exposed_transfer", [](const RankMeasures& m) { return m.common_exposure.transfer_ns; });
     AddWindow("copy", [](const RankMeasures& m) { return m.common.copy_ns; });
     AddWindow("idle", [](const RankMeasures& m) { return m.common.idle_ns(); });
+    // Of ranges, idle time is not that of the device.
+    if (fleet_.options.nvtx.empty()) SetIdleCause(measures_, list_.back());
     AddStepTime();
     AddSteps("launches", "count", OfSteps([](const StepSums& s) { return s.launches; }));
     AddCommunication();
@@ -330,6 +354,22 @@ std::string_view Name(ImbalanceKind kind) {
       break;
   }
   return "unknown";
+}
+
+std::string_view Name(IdleCause cause) {
+  switch (cause) {
+    case IdleCause::kHost:
+      return "host";
+    case IdleCause::kLaunch:
+      return "launch";
+    case IdleCause::kDependency:
+      return "dependency";
+    case IdleCause::kOther:
+      return "other";
+    case IdleCause::kUnknown:
+      break;
+  }
+  return "";
 }
 
 void SetIdealTime(double ideal_ratio, Efficiency& efficiency) {

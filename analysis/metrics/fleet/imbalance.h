@@ -19,6 +19,10 @@ namespace lockstep {
 enum class ImbalanceKind : uint8_t { kUnknown = 0, kMoreWork = 1, kSlower = 2 };
 [[nodiscard]] std::string_view Name(ImbalanceKind kind);  // "unknown" | "more_work" | "slower"
 
+// Why a device is idle (idle.h); kUnknown where no cause stands out.
+enum class IdleCause : uint8_t { kUnknown = 0, kHost, kLaunch, kDependency, kOther };
+[[nodiscard]] std::string_view Name(IdleCause cause);  // "" | "host" | "launch" | "dependency" | "other"
+
 struct GroupValue {
   std::string id;    // host name or communicator id
   std::string name;  // communicator's name; "" = none
@@ -39,6 +43,7 @@ struct Quantity {
   ImbalanceKind kind = ImbalanceKind::kUnknown;
   // Communication of which the worst rank has more because it waits longer for others: neither its work nor its speed.
   bool waits = false;
+  IdleCause idle_cause = IdleCause::kUnknown;  // of idle: of at least half of what the worst rank has over the mean
 };
 
 // parallel = load_balance * communication; communication = busy_share * orchestration = serialisation * transfer, exact

@@ -1,6 +1,6 @@
 // What bounds a run: overhead of the host, communication, computing or memory, with the ratios that say so.
 //
-// Shares of the rank-time: overhead = idle for the host or for launches; communication = exposed; work = the rest that
+// Shares of the GPU time: overhead = idle for the host or for launches; communication = exposed; work = the rest that
 // is busy. Work is memory's where over half of the kernel time lies in families that move more bytes than they compute
 // on (by name: no counters are traced). Of what was asked for; kernel time of whole captures. Pure.
 // docs/algorithms/imbalance.md "findings".

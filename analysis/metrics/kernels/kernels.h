@@ -61,7 +61,7 @@ enum class StepFigures : uint8_t { kExactTotals = 0, kDistributions = 1, kTotals
 // max total / mean total - 1 over the ranks that ran it.
 [[nodiscard]] double RankImbalance(const KernelGroup& group);
 
-// Share of the fleet's rank-time lost to the tail: sum over durations > 2 p50 of (x - p50), divided by rank_time_ns.
+// Share of the fleet's GPU time lost to the tail: sum over durations > 2 p50 of (x - p50), divided by rank_time_ns.
 struct TailScore {
   double value = 0;
   double lower = 0;  // certain bounds; equal to value for an exact sketch

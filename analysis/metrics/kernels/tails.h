@@ -1,6 +1,6 @@
 // Who carries the long durations of a kernel: by rank, host, phase, step and time slice, with the longest instances.
 //
-// tail_score: share of the fleet's rank-time lost to durations above 2 p50. share_of_tail: share of the instances that
+// tail_score: share of the fleet's GPU time lost to durations above 2 p50. share_of_tail: share of the instances that
 // lie in histogram buckets above that of the fleet's p99. The condensed data know the step of the longest instances of
 // a kernel (KernelRow::longest): by step, and by phase where only the steps tell it, those are counted and the rest of
 // the tail is not told. Collectives also give their wait and transfer. Units: ns. Pure.

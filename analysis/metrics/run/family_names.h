@@ -1,4 +1,4 @@
-// Families of kernels as the report names them: those that the person's file tells, before the built-in table.
+// Families of kernels as the report names them: those of a --families file before those of the built-in table.
 // Pure; not thread safe (it remembers answers).
 #pragma once
 

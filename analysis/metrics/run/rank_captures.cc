@@ -35,7 +35,7 @@ bool Earlier(const RunData& run, size_t a, size_t b) {
   return x.source_id < y.source_id;
 }
 
-// Sources without any activity have no window that could be told from another: they fall in with the first cluster.
+// Sources without any activity have no window of their own: they join the first cluster.
 std::vector<Cluster> ClustersInTime(const RunData& run, std::vector<size_t> sources) {
   std::sort(sources.begin(), sources.end(), [&](size_t a, size_t b) { return Earlier(run, a, b); });
   std::vector<Cluster> clusters;
@@ -127,7 +127,7 @@ RunCaptures Describe(const RankClusters& ranks, const std::vector<Capture>& capt
   return out;
 }
 
-// Few paths, whatever their number: every source of a rank is told of with them.
+// Few paths, whatever their number: they are repeated for every source of a rank.
 std::string PathList(const RunData& run, const std::vector<size_t>& sources) {
   constexpr size_t kMost = 3;
   std::string out;
@@ -176,7 +176,7 @@ void Keep(const RunData& run, int32_t rank, const Cluster& cluster, int32_t capt
     choice.kept.push_back({*whole, rank, capture});
     choice.least_duplicates = 1;
     for (const size_t source : cluster.sources) {
-      if (source != *whole) choice.left_out.push_back({source, "it is a cut copy of a trace that is analysed"});
+      if (source != *whole) choice.left_out.push_back({source, "it is a truncated copy of a trace that is analysed"});
     }
     return;
   }
@@ -190,8 +190,8 @@ void Keep(const RunData& run, int32_t rank, const Cluster& cluster, int32_t capt
   }
   RefuseAll(
       cluster.sources, rank,
-      fmt::format("duplicate_rank: rank {} is claimed by several different traces of the same time: {}; give only "
-                  "one of them, or tell their ranks with --rank-map",
+      fmt::format("rank {} is claimed by several different traces of the same time ({}): give only one of them, or "
+                  "assign their ranks with --rank-map",
                   rank, PathList(run, cluster.sources)),
       choice);
 }
@@ -217,8 +217,9 @@ ChosenCaptures ChooseCaptures(const RunData& run, const std::map<int32_t, std::v
     }
     if (!asked) continue;  // another capture than the one that is analysed
     RefuseAll(sources.at(rank), rank,
-              fmt::format("rank {} has no capture {} ({} there; --capture 0..{})", rank, chosen,
-                          captures.size() == 1 ? "1 is" : fmt::format("{} are", captures.size()), captures.size() - 1),
+              fmt::format("rank {} has no capture {}; the run has {} (--capture 0..{})", rank, chosen,
+                          captures.size() == 1 ? "1 capture" : fmt::format("{} captures", captures.size()),
+                          captures.size() - 1),
               choice);
   }
   return choice;

@@ -22,11 +22,31 @@ std::optional<RankClaim> BestClaim(const SourceContext& c) {
   return best;
 }
 
+std::string_view InWords(RankSource source) {
+  switch (source) {
+    case RankSource::kRankMap:
+      return "the rank map";
+    case RankSource::kMetadata:
+      return "its metadata";
+    case RankSource::kMpi:
+      return "MPI";
+    case RankSource::kNcclInit:
+      return "the initialisation of NCCL";
+    case RankSource::kEnvironment:
+      return "the environment";
+    case RankSource::kFileName:
+      return "the file name";
+    case RankSource::kAssumed:
+      break;
+  }
+  return "the order of the files";
+}
+
 void NoteContradictions(const SourceContext& c, const RankClaim& best, RankResolution& out) {
   for (const RankClaim& claim : c.claims) {
     if (claim.rank == best.rank || claim.source <= best.source) continue;
-    out.notes.push_back(fmt::format("{}: {} says rank {}, {} says rank {}; the former counts", c.path,
-                                    Name(best.source), best.rank, Name(claim.source), claim.rank));
+    out.notes.push_back(fmt::format("{0}: {1} says rank {2}, but {3} says rank {4}; rank {2} is used", c.path,
+                                    InWords(best.source), best.rank, InWords(claim.source), claim.rank));
   }
 }
 
@@ -65,7 +85,7 @@ void RankClaims::Take(size_t s, const DevicePlace& place, RankResolution& out) {
   candidates_.push_back({s, claim ? std::optional(claim->rank) : std::nullopt});
 }
 
-// One number stands in the names of all files, which are of one time and of different processes or devices: it is
+// One number is in the names of all files, which are of one time and of different processes or devices: it is
 // that of something else, such as "lora_rank16_gpu3".
 bool RankClaims::NamesTellNothing() const {
   constexpr size_t kSeveral = 3;
@@ -84,7 +104,7 @@ bool RankClaims::NamesTellNothing() const {
 }
 
 void RankClaims::ForgetNames(RankResolution& out) {
-  out.notes.push_back(fmt::format("all files say rank {} in their names, which is not taken for a rank",
+  out.notes.push_back(fmt::format("the names of all files say rank {}, so that number is not used as a rank",
                                   candidates_.front().rank.value_or(0)));
   for (GroupCandidate& c : candidates_) {
     c.rank.reset();
@@ -99,13 +119,14 @@ void RankClaims::RefuseStray(size_t s, const DevicePlace& place, RankResolution&
   out.refused.push_back(
       {s, claim ? claim->rank : -1, DropReason::kStrayDevice,
        fmt::format(
-           "stray_device: device {} of process {} in {} has {} of its {} collectives and {:.2f} % of its kernel "
-           "time, its main device is {}; its {} activities are not analysed (--expect-ranks N or --rank-map "
-           "tell which devices are ranks)",
-           c.device, c.pid, c.path, c.collectives, place.process_collectives,
+           "the {} activities of device {} of process {} in {} are not analysed: it has {} of {} collectives and "
+           "{:.2f} % of the kernel time of its process, whose main device is {} (--expect-ranks N or --rank-map say "
+           "which devices are ranks)",
+           c.kernels + c.memcpys + c.memsets + c.graph_spans, c.device, c.pid, c.path, c.collectives,
+           place.process_collectives,
            100.0 * static_cast<double>(c.kernel_time_ns) /
                static_cast<double>(std::max<int64_t>(1, place.process_kernel_time_ns)),
-           main.device, c.kernels + c.memcpys + c.memsets + c.graph_spans)});
+           main.device)});
 }
 
 }  // namespace lockstep

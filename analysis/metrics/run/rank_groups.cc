@@ -154,7 +154,7 @@ std::string WorldSizeContradiction(const RunData& run, const std::vector<GroupCa
   if (sizes.empty()) return "";
   for (const GroupCandidate& c : candidates) {
     if (!c.rank || *c.rank < sizes.front()) continue;
-    return fmt::format("{} is of rank {}, but other traces are of a run of {} ranks",
+    return fmt::format("{} is the trace of rank {}, but other traces are of a run with {} ranks",
                        run.sources[c.source].context.path, *c.rank, sizes.front());
   }
   return "";
@@ -162,8 +162,8 @@ std::string WorldSizeContradiction(const RunData& run, const std::vector<GroupCa
 
 std::string EveryRankRepeats(const RunData& run, const std::vector<GroupCandidate>& candidates) {
   const std::vector<int32_t> worlds = ClaimedWorldSizes(run, candidates);
-  if (worlds.size() == 1 && worlds.front() == 1) return "each says that it is the only rank of its run";
-  return "every rank occurs in several of them at one time, as in replicas that each number their ranks from 0";
+  if (worlds.size() == 1 && worlds.front() == 1) return "each trace says that it is the only rank of its run";
+  return "every rank occurs in several of them at the same time, as with replicas that each number their ranks from 0";
 }
 
 bool ComplementEachOther(const RunData& run, const std::vector<GroupCandidate>& candidates,
@@ -185,8 +185,8 @@ std::string NoCommonTime(const RunData& run, const std::vector<GroupCandidate>& 
   const int last = clusters.empty() ? 0 : *std::max_element(clusters.begin(), clusters.end());
   if (last == 0) return "";
   return fmt::format(
-      "the traces share no common time (they fall into {} windows more than a second apart), and they do not say that "
-      "together they are all ranks of one run; if they are, --one-run joins them whatever their clocks say",
+      "the traces have no common time (they fall into {} windows more than a second apart), and they do not say that "
+      "together they hold all ranks of one run; if they do, --one-run joins them whatever their clocks say",
       last + 1);
 }
 

@@ -26,12 +26,12 @@ std::vector<GroupCandidate> WithoutCopies(const RunData& run, const std::vector<
   std::set<size_t> copies;
   for (const TraceCopy& copy : FindTraceCopies(run, candidates)) {
     copies.insert(copy.source);
-    out.left_out.push_back({copy.source, fmt::format("it has the same device rows as {}, which is analysed",
+    out.left_out.push_back({copy.source, fmt::format("it holds the same device records as {}, which is analysed",
                                                      run.sources[copy.original].context.path)});
   }
   for (const TraceCopy& copy : FindCutCopies(run, candidates)) {
     if (!copies.insert(copy.source).second) continue;
-    out.left_out.push_back({copy.source, fmt::format("it is a cut copy of {}, which is analysed",
+    out.left_out.push_back({copy.source, fmt::format("it is a truncated copy of {}, which is analysed",
                                                      run.sources[copy.original].context.path)});
   }
   std::vector<GroupCandidate> rest;
@@ -62,7 +62,7 @@ std::vector<GroupCandidate> WithoutHostOnly(const RunData& run, const RankClaims
     if (!any || needed || HasDeviceRows(run.sources[c.source].context)) {
       rest.push_back(c);
     } else {
-      out.left_out.push_back({c.source, "nothing in it ran on a device, and other files are of the ranks"});
+      out.left_out.push_back({c.source, "it holds no device activity, and other files hold that of the ranks"});
     }
   }
   return rest;
@@ -95,7 +95,7 @@ void LeaveOutOtherCaptures(const RunData& run, Selection& selection, RankResolut
   std::erase_if(selection.active, [&](const Active& a) {
     const ActivityWindow window = WindowOf(run.sources[a.source].context);
     const bool other = !a.rank && window.anchored && (window.start_ns > end_ns || window.end_ns < start_ns);
-    if (other) out.left_out.push_back({a.source, "it is of another capture than the one that is analysed"});
+    if (other) out.left_out.push_back({a.source, "it belongs to another capture than the one that is analysed"});
     return other;
   });
 }
@@ -148,7 +148,7 @@ void AssumeRanks(const RunData& run, Selection& selection, RankResolution& out) 
   out.assumed = static_cast<int32_t>(unclaimed.size());
 }
 
-// As told; else as many as the numbers of the ranks show.
+// As stated; else as many as the numbers of the ranks show.
 int32_t ExpectedRanks(const AnalysisOptions& options, const Selection& selection, const RankResolution& out) {
   if (out.world_size) return *out.world_size;
   if (options.expected_ranks >= 0) return std::min(options.expected_ranks, kMaxWorldSize);

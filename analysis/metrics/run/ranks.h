@@ -45,7 +45,7 @@ struct LeftOutSource {
   std::string reason;
 };
 
-// A source that is not analysed although it may hold something, and why ("duplicate_rank", "stray_device", ...).
+// A source that is not analysed although it may hold something, and why.
 struct RefusedSource {
   size_t source = 0;
   int32_t rank = -1;
@@ -59,11 +59,11 @@ struct RankResolution {
   std::vector<LeftOutSource> left_out;
   std::optional<RunCaptures> captures;  // set if the run has several
   std::optional<int32_t> world_size;
-  // Of the world (where nobody tells its size: below the highest rank), or of which there are traces but none that is
+  // Of the world (where its size is not stated: below the highest rank), or of which there are traces but none that is
   // analysed; ascending.
   std::vector<int32_t> missing_ranks;
   bool some_without_device_rows = false;  // of `ranks`: what they did, and with whom, is not known
-  // More than 0: the windows of the traces lie so far apart, and they are one run only because together they are all
+  // More than 0: the windows of the traces are so far apart, and they are one run only because together they are all
   // ranks of their world, or because the person says so.
   int64_t clocks_apart_ns = 0;
   int32_t assumed = 0;
@@ -79,7 +79,7 @@ struct RankResolution {
 // World sizes beyond this are taken for damage and ignored.
 inline constexpr int32_t kMaxWorldSize = 1 << 20;
 
-// Ranks of the world, as told; else as many as the numbers of the present and the missing ones show.
+// Ranks of the world, as stated; else as many as the numbers of the present and the missing ones show.
 [[nodiscard]] int32_t LeastWorldSize(const RankResolution& ranks);
 
 [[nodiscard]] RankResolution ResolveRanks(const RunData& run, const AnalysisOptions& options);

@@ -31,11 +31,11 @@ bool HaveSameRows(const SourceContext& a, const SourceContext& b) {
   return CountsOf(a) == CountsOf(b) && std::abs(span_a - span_b) <= kRoundedSpanNs;
 }
 
-bool AreCopies(const SourceContext& a, const SourceContext& b, bool rank_told) {
+bool AreCopies(const SourceContext& a, const SourceContext& b, bool rank_known) {
   if (a.kernels < kSomeKernels || !HaveSameRows(a, b)) return false;
   if (a.world_size && b.world_size && *a.world_size != *b.world_size) return false;
   const int64_t apart_ns = std::abs(a.first_start_ns - b.first_start_ns);
-  if (rank_told) return apart_ns <= kTogetherNs || a.kernels >= kManyKernels;
+  if (rank_known) return apart_ns <= kTogetherNs || a.kernels >= kManyKernels;
   return apart_ns <= kRoundedSpanNs && a.kernels >= kManyKernels && a.device == b.device && a.path != b.path;
 }
 
@@ -61,7 +61,7 @@ class CopySearch {
     return run_.sources[candidates_[candidate].source].context;
   }
 
-  // A source whose rank is told can be the original of one whose rank is not.
+  // A source of known rank can be the original of one whose rank is unknown.
   [[nodiscard]] bool IsOriginalBefore(size_t a, size_t b) const {
     const SourceContext& x = ContextOf(a);
     const SourceContext& y = ContextOf(b);
@@ -79,21 +79,21 @@ class CopySearch {
     constexpr int32_t kNobodys = -1;
     for (const size_t i : equal) {
       const int32_t rank = candidates_[i].rank.value_or(kNobodys);
-      if (rank == kNobodys && FindOriginalOfUntold(i, originals)) continue;
+      if (rank == kNobodys && FindOriginalOfUnknown(i, originals)) continue;
       if (rank != kNobodys && FindOriginal(i, originals[rank], true)) continue;
       if (rank != kNobodys && FindOriginal(i, originals[kNobodys], false)) continue;
       originals[rank].push_back(i);
     }
   }
 
-  bool FindOriginalOfUntold(size_t candidate, const std::map<int32_t, std::vector<size_t>>& originals) {
+  bool FindOriginalOfUnknown(size_t candidate, const std::map<int32_t, std::vector<size_t>>& originals) {
     return std::any_of(originals.begin(), originals.end(),
                        [&](const auto& of_rank) { return FindOriginal(candidate, of_rank.second, false); });
   }
 
-  bool FindOriginal(size_t candidate, const std::vector<size_t>& among, bool rank_told) {
+  bool FindOriginal(size_t candidate, const std::vector<size_t>& among, bool rank_known) {
     for (const size_t original : among) {
-      if (!AreCopies(ContextOf(original), ContextOf(candidate), rank_told)) continue;
+      if (!AreCopies(ContextOf(original), ContextOf(candidate), rank_known)) continue;
       out_.push_back({candidates_[candidate].source, candidates_[original].source});
       return true;
     }

@@ -1,10 +1,10 @@
-// The same device rows given twice: a trace beside its compressed form, with rows added by another tool, or as a part
+// The same device rows given twice: a trace and its compressed form, with rows added by another tool, or as a part
 // of a file that merges several ranks.
 //
 // Two sources have the same rows if they have as many kernels, collectives, copies, memsets and graphs, if all kernels
 // together take equally long to the nanosecond, and if they span as much within the rounding of a time that was written
 // again. Sources of one rank that do are copies if they begin together or have so many kernels that this cannot be
-// chance; sources of which nobody told the rank, if they begin together on the same device. Pure.
+// chance; sources of unknown rank are copies if they begin together on the same device. Pure.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ struct TraceCopy {
 // path.
 [[nodiscard]] std::vector<TraceCopy> FindTraceCopies(const RunData& run, const std::vector<GroupCandidate>& candidates);
 
-// Sources of no told rank whose file could be read in part only, and that begin as a whole one of the same process and
+// Sources of unknown rank whose file could be read in part only, and that begin as a whole one of the same process and
 // device does. O(n log n).
 [[nodiscard]] std::vector<TraceCopy> FindCutCopies(const RunData& run, const std::vector<GroupCandidate>& candidates);
 

@@ -26,9 +26,9 @@ inline constexpr double kMeanShare = 0.01;
 // More steps than the least that would do leave room for one or two in which a straggler is not late by chance.
 inline constexpr double kStepMargin = 1.4;
 
-// Independent units below which nothing is decided: who is late in nearly all of so many is told from chance.
+// Independent units below which nothing is decided: who is late in nearly all of so many differs from chance.
 [[nodiscard]] double LeastUnits(size_t candidates);
-// What a series is worth is itself estimated: units told as enough leave this much room.
+// What a series is worth is itself estimated: the number of units that is called enough leaves this much room.
 inline constexpr double kWorthMargin = 1.25;
 [[nodiscard]] std::vector<Judgement> JudgeCandidates(const std::vector<Candidate>& candidates);
 

@@ -1,5 +1,5 @@
-// Which of the judged candidates are told: those that cost enough, each by the narrowest scope whose mending saves what
-// can be saved. Pure.
+// Which of the judged candidates are reported: those that cost enough, each by the narrowest scope whose mending saves
+// what can be saved. Pure.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace lockstep {
 
-// What decides whether a late candidate costs enough to be told.
+// What decides whether a late candidate costs enough to be reported.
 struct Costs {
   std::function<std::optional<WhatIf>(const Idealisation&)> saving;  // empty: the replay does not reproduce the run
   std::function<int64_t(const Candidate&)> critical_ns;              // blamed on it on the critical path, whole run
@@ -34,7 +34,7 @@ struct Selection {
   std::vector<Selected> undecided;  // worth fixing, but its steps do not decide it
 };
 
-// Groups before their members: what a group explains is not told again of the members.
+// Groups before their members: what a group explains is not repeated for its members.
 [[nodiscard]] Selection SelectStragglers(const std::vector<Candidate>& candidates,
                                          const std::vector<Judgement>& judgements, const std::vector<RankOwnTime>& own,
                                          const TestUnits& units, const Costs& costs);

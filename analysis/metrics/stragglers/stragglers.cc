@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/base/unit_text.h"
 #include "analysis/metrics/stragglers/recurrence.h"
 #include "analysis/metrics/stragglers/selection.h"
 #include "analysis/metrics/stragglers/series_bootstrap.h"
@@ -34,6 +35,17 @@ std::string ScopedName(StragglerScope scope, std::string_view id) {
   const std::string_view name = Name(scope);
   if (id.substr(0, name.size()) == name) return std::string(id);
   return fmt::format("{} {}", name, id);
+}
+
+std::string UnitsText(const StragglerResult& result, int64_t count) {
+  const std::string text = fmt::format("{} {}{}", CountText(count), result.unit, count == 1 ? "" : "s");
+  return result.are_steps() ? text : fmt::format("{} of {}", text, TimeText(result.unit_ns));
+}
+
+std::string WorthText(int64_t units, double independent) {
+  constexpr double kAlike = 0.95;
+  if (independent >= kAlike * static_cast<double>(units)) return "";
+  return fmt::format(" (equivalent to {:.1f} independent ones)", independent);
 }
 
 std::string_view Name(Recurrence recurrence) {
@@ -98,7 +110,8 @@ std::vector<StragglerPart> MaterialPartsOf(const StragglerInput& input, const Ca
 
 std::string WhyNoSaving(const StragglerInput& input, bool shown) {
   if (!input.replay.base().faithful) return "the replay does not reproduce the run";
-  return shown ? "nobody else does the same work to compare with" : "the part that is replayed has too little of it";
+  return shown ? "no other rank does the same work, so there is nothing to compare it with"
+               : "the replayed part of the run holds too little of it";
 }
 
 // Mean time per step in which a rank computes; 0 without steps.
@@ -113,7 +126,7 @@ double ComputePerStep(const SourceData& source) {
   return steps > 0 ? compute / steps : 0;
 }
 
-// No step is shorter than what the ranks that are not mended compute in it.
+// No step is shorter than what the ranks that are not fixed compute in it.
 bool MendsBeyondOthers(const StragglerInput& input, const std::vector<int32_t>& mended, const WhatIf& what_if) {
   constexpr double kTolerance = 0.02;
   if (what_if.saving_ratio <= 0) return false;
@@ -145,7 +158,7 @@ Straggler Describe(const StragglerInput& input, const Candidate& candidate, cons
   if (!out.what_if) out.why_no_saving = WhyNoSaving(input, selected.shown);
   if (out.what_if && MendsBeyondOthers(input, out.rank_indices, *out.what_if)) {
     out.what_if.reset();
-    out.why_no_saving = "the replay leaves less of a step than the other ranks compute in it";
+    out.why_no_saving = "the replayed step is shorter than the time that other ranks compute in it";
   }
   out.blame = BlameOn(input.blame, out.rank_indices, out.communicators);
   out.parts = MaterialPartsOf(input, candidate);
@@ -199,17 +212,19 @@ std::vector<double> RankCounts(size_t ranks, const std::vector<Candidate>& candi
   return counts;
 }
 
-// With so few independent steps not even who is late in every one of them could be told from chance.
+// With so few independent steps not even a rank that is late in every one of them can be distinguished from chance. The
+// number that would do is the one that the first undecided candidate needs, if there is one.
 std::string WhyUndecidable(const std::vector<Judgement>& judgements, const StragglerResult& result) {
   double most = 0;
   for (const Judgement& it : judgements) most = std::max(most, it.n_eff);
-  if (most >= LeastUnits(static_cast<size_t>(result.tests))) return "";
-  const double worth = most / static_cast<double>(result.steps);
-  const double enough = kWorthMargin * static_cast<double>(result.least_steps) / std::max(worth, 1e-3);
+  const double least = LeastUnits(static_cast<size_t>(result.tests));
+  if (most >= least) return "";
+  const double worth = std::max(most / static_cast<double>(result.steps), 1e-3);
+  auto enough = static_cast<int64_t>(std::ceil(kWorthMargin * least / worth));
+  if (!result.undecided.empty()) enough = std::max(enough, result.undecided.front().steps_needed);
   return fmt::format(
-      "not enough data: {} {}s are worth {:.1f} independent ones, and who is late in nearly all of them is told from "
-      "chance by {} at least; about {:.0f} {}s would do",
-      result.steps, result.unit, most, result.least_steps, std::ceil(enough), result.unit);
+      "not enough data: {}{} are too few to decide who is late again and again; about {} would be enough",
+      UnitsText(result, result.steps), WorthText(result.steps, most), CountText(enough));
 }
 
 Costs CostsOf(const StragglerInput& input, const TestedLateness& tested, ReplayScratch& scratch) {
@@ -234,6 +249,7 @@ Costs CostsOf(const StragglerInput& input, const TestedLateness& tested, ReplayS
 StragglerResult FindStragglers(const StragglerInput& input, const TestedLateness& tested) {
   StragglerResult result;
   result.unit = tested.units.are_steps ? "step" : "block";
+  result.unit_ns = tested.units.unit_ns;
   result.steps = static_cast<int64_t>(tested.units.count);
   if (!tested.units.CanTest()) {
     result.reason = input.graph.order.empty() ? "no collective can be compared across ranks"
@@ -252,7 +268,8 @@ StragglerResult FindStragglers(const StragglerInput& input, const TestedLateness
       SelectStragglers(candidates, tested.judgements, tested.own, tested.units, CostsOf(input, tested, scratch));
   if (!input.replay.base().faithful) {
     result.reason =
-        "the replay does not reproduce the run: no saving is told, and only who is late by 1 % of the step is named";
+        "the replay does not reproduce the run: no saving is given, and only ranks that are late by 1 % of the step or "
+        "more are named";
   }
   Tell(input, candidates, tested.judgements, selection, result);
   CrossCheck(input, tested.units, result);

@@ -3,7 +3,7 @@
 // The unit of the test is the step (or a block of time where there are no steps), never the instance: instances of a
 // step are correlated. Sign test on the step sums of lateness beyond a minimum effect, with an effective sample size
 // from the autocorrelation, Holm over everything tested; a finding also needs an estimated saving (what-if) of at least
-// kMinSavingRatio of the step. Where the replay does not reproduce the run, no saving is told: then a finding needs an
+// kMinSavingRatio of the step. Where the replay does not reproduce the run, no saving is known: then a finding needs an
 // excess of kMinUntoldRatio of the step, and blame for as much on the critical path. A scope that explains its members
 // better than they do themselves is reported instead of them. Formulas and their sources:
 // docs/algorithms/stragglers.md. Pure. Units: ns.
@@ -45,7 +45,7 @@ struct StragglerPart {
   CauseKind cause = CauseKind::kUnknown;
   std::string kernel;
   int64_t ns_per_step = 0;
-  double excess_ratio = 0;  // how much slower or more than the peers'; 0 = not told
+  double excess_ratio = 0;  // how much slower or more than the peers'; 0 = unknown
 };
 
 struct Straggler {
@@ -59,7 +59,7 @@ struct Straggler {
   double p_adjusted = 1;
   std::optional<WhatIf> what_if;       // null: the replay cannot tell
   std::string why_no_saving;           // why it cannot; "" = it does
-  std::optional<WhatIf> after_others;  // what it saves once those told before it are mended; null: what_if says it all
+  std::optional<WhatIf> after_others;  // what it saves once those before it are fixed; null: what_if says it all
   BlameSum blame;                      // what the others lost to it, over the whole run
   FrontierAnswer frontier = FrontierAnswer::kCannotTell;  // clock-free cross-check
   std::vector<StragglerPart> parts;                       // of its lateness, largest first
@@ -77,7 +77,7 @@ struct Undecided {
   double n_eff = 0;
   int64_t steps_needed = 0;           // with the same autocorrelation
   std::vector<int32_t> rank_indices;  // ascending
-  Straggler looks;                    // what it would be told as; its p is not significant
+  Straggler looks;                    // how it would be described; its p is not significant
 };
 
 struct StragglerResult {
@@ -87,12 +87,20 @@ struct StragglerResult {
   int64_t steps = 0;
   int64_t least_steps = 0;         // with fewer independent ones nothing is decided
   std::vector<double> rank_n_eff;  // by rank index: independent steps of its own test; 0 = it was not tested
-  std::string unit;                // "step" | "block"
-  std::string reason;              // why nothing could be decided, or no saving is told; "" = it was tested
+  std::string unit = "step";       // "step" | "block"
+  int64_t unit_ns = 0;             // typical length of a step, or the length of a block
+  std::string reason;              // why nothing could be decided, or no saving is known; "" = it was tested
   bool decides = false;            // there were steps enough: who is not named was not late by much
+
+  [[nodiscard]] bool are_steps() const { return unit == "step"; }
 };
 
-// What-ifs that were replayed on one graph before, for who asks again with more of the run. Not thread safe.
+// "24 steps", "1 step", "2 blocks of 3.61 ms": what was tested, or `count` as many of it.
+[[nodiscard]] std::string UnitsText(const StragglerResult& result, int64_t count);
+// " (equivalent to 5.0 independent ones)" where successive units are alike; else "".
+[[nodiscard]] std::string WorthText(int64_t units, double independent);
+
+// What-ifs that were replayed on one graph before, to be asked again with more of the run. Not thread safe.
 class WhatIfMemo {
  public:
   // compute() -> std::optional<WhatIf>, where it is not known.

@@ -7,6 +7,7 @@
 #include <set>
 #include <string_view>
 
+#include "analysis/base/unit_text.h"
 #include "analysis/model/row_values.h"
 #include "analysis/stats/order_statistic.h"
 
@@ -88,10 +89,10 @@ std::string DiagnosticsOf(const Fleet& fleet, const std::vector<int32_t>& ranks)
     }
   }
   std::string text;
-  if (window_ns > 0) text += fmt::format("; its window is {:.4g} ms", 1e-6 * static_cast<double>(window_ns));
-  size_t told = 0;
+  if (window_ns > 0) text += fmt::format("; the capture window is {}", TimeText(window_ns));
+  size_t shown = 0;
   for (const std::string& message : messages) {
-    if (told++ < kMaxMessages) text += "; the capture says: " + message;
+    if (shown++ < kMaxMessages) text += "; the capture says: " + message;
   }
   if (!versions.empty()) text += "; " + versions;
   return text;

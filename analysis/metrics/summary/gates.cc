@@ -7,6 +7,8 @@
 #include <map>
 #include <set>
 
+#include "analysis/base/rank_list.h"
+#include "analysis/base/unit_text.h"
 #include "analysis/metrics/fleet/bursts.h"
 #include "analysis/metrics/fleet/interval_selection.h"
 #include "analysis/metrics/match/group_contradictions.h"
@@ -31,13 +33,12 @@ Gate Good(std::string detail) { return {"", true, std::move(detail), ""}; }
 Gate NotApplicable(std::string detail) { return {"", std::nullopt, std::move(detail), ""}; }
 Gate Bad(std::string detail, std::string fix) { return {"", false, std::move(detail), std::move(fix)}; }
 
-// "3, 5, 7 and 12 more"
-template <typename Items>
-std::string List(const Items& items) {
+// "a, b and 12 more"
+std::string List(const std::vector<std::string>& items) {
   constexpr size_t kMostBytes = 1'200;
   std::string text;
   size_t listed = 0;
-  for (const auto& item : items) {
+  for (const std::string& item : items) {
     if (listed == kMaxListed || text.size() > kMostBytes) {
       return fmt::format("{} and {} more", text, items.size() - listed);
     }
@@ -71,7 +72,7 @@ Gate KernelsPresent(const GateInput& in) {
       in.fleet, [](const FleetRank& m) { return m.source->context.kernels + m.source->context.graph_spans == 0; });
   if (without.empty()) return Good("every rank has kernels");
   return Bad(
-      fmt::format("no kernel on rank {}{}", List(without), DiagnosticsOf(in.fleet, without)),
+      fmt::format("there is no kernel on {}{}", FoldedRanks(without), DiagnosticsOf(in.fleet, without)),
       "capture with GPU activities on: nsys profile --trace=cuda,nvtx, or ProfilerActivity.CUDA; let the process "
       "end by itself so that the buffers are flushed");
 }
@@ -95,11 +96,20 @@ Gate GraphsVisible(const GateInput& in) {
   const int64_t opaque = SumOver(in.fleet, OpaqueLaunches);
   const int64_t launches = SumOver(in.fleet, LaunchesOf);
   if (launches == 0) return NotApplicable("no launch was recorded");
-  const std::string detail =
-      fmt::format("{} of {} launches are CUDA graphs whose kernels are not in the trace", opaque, launches);
+  const std::string detail = fmt::format("{} of {} launches are CUDA graphs whose kernels are not in the trace",
+                                         CountText(opaque), CountText(launches));
   if (opaque * 100 <= launches) return Good(detail);
   return Bad(detail,
              "capture the nodes of graphs: nsys profile --cuda-graph-trace=node, or run eagerly for the capture");
+}
+
+// Of files none of which is damaged.
+std::string ReadCompletely(const std::vector<FileNote>& files) {
+  const auto skipped =
+      std::count_if(files.begin(), files.end(), [](const FileNote& file) { return file.status == "skipped"; });
+  const size_t used = files.size() - static_cast<size_t>(skipped);
+  const std::string rest = skipped == 0 ? "" : fmt::format(", and {} skipped", skipped);
+  return fmt::format("{} of {} files were read completely{}", used, files.size(), rest);
 }
 
 Gate FilesWhole(const GateInput& in) {
@@ -110,27 +120,29 @@ Gate FilesWhole(const GateInput& in) {
   }
   const auto open = RanksWhere(in.fleet, [](const FleetRank& m) { return !m.source->complete; });
   if (!broken.empty()) {
-    return Bad(fmt::format("{} of {} files could not be used whole: {}", broken.size(), in.files.size(), List(broken)),
-               "copy the file again or capture again; wait for the profiler to finish writing before copying");
+    return Bad(
+        fmt::format("{} of {} files could not be used completely: {}", broken.size(), in.files.size(), List(broken)),
+        "copy the file again or capture again; wait until the profiler has finished writing before you copy");
   }
   if (!open.empty()) {
-    return Bad(fmt::format("rank {} is still arriving", List(open)), "wait for its agent, or finish the run by hand");
+    return Bad(fmt::format("the data of {} is still arriving", FoldedRanks(open)),
+               "wait for its agent, or finish the run (lockstep runs --finish RUN)");
   }
   for (const FleetRank& member : in.fleet.members) {
     const auto cut = FindCutStep(*member.source);
     if (!cut) continue;
-    return Bad(fmt::format("the capture of rank {} begins or ends inside step {}: {} of about {} kernels are there",
+    return Bad(fmt::format("the capture of rank {} begins or ends inside step {}, which has {} of about {} kernels",
                            member.rank, cut->step, cut->kernels, cut->expected),
-               "start and stop between two steps, and let the profiler flush (cudaDeviceSynchronize before stop)");
+               "start and stop the capture between two steps, and call cudaDeviceSynchronize before you stop it");
   }
-  return Good(fmt::format("{} files read to their end", in.files.size()));
+  return Good(ReadCompletely(in.files));
 }
 
-// The rank that lacks most of the collectives that the others have; "" where none lacks many.
+// The rank that lacks most of the collectives that its peers have; "" where none lacks many.
 std::string LackingText(const Fleet& fleet) {
   for (const LostCollectives& it : fleet.match.lost) {
     if (!it.IsMuch()) break;
-    return fmt::format("; rank {} lacks {} of {} collectives that others of its groups have",
+    return fmt::format("; rank {} lacks {} of {} collectives that the other members of its groups have",
                        fleet.ranks.ranks[static_cast<size_t>(it.rank_index)].rank, it.lost, it.expected);
   }
   return "";
@@ -142,14 +154,17 @@ Gate DroppedRecords(const GateInput& in) {
     const SourceContext& c = s.context;
     return c.kernels + c.memcpys + c.memsets + c.graph_spans + c.api_rows;
   });
-  if (lost + kept == 0) return NotApplicable("no record at all");
-  const std::string detail =
-      fmt::format("{} of {} records were lost ({:.3g} %)", lost, lost + kept, Percent(lost, lost + kept));
+  if (lost + kept == 0) return NotApplicable("the traces contain no records");
+  const std::string detail = lost == 0 ? fmt::format("none of {} records was lost", CountText(kept))
+                                       : fmt::format("{} of {} records were lost ({:.3g} %)", CountText(lost),
+                                                     CountText(lost + kept), Percent(lost, lost + kept));
   std::string lacking = LackingText(in.fleet);
-  if (const std::string message = LossMessage(in.fleet); !message.empty()) lacking += "; the profiler says, " + message;
+  if (const std::string message = LossMessage(in.fleet); !message.empty())
+    lacking += "; the profiler reports a loss on " + message;
   if (lost * 1000 <= lost + kept && lacking.empty()) return Good(detail);
   return Bad(detail + lacking,
-             "see the counters of each rank in the quality view; a shorter capture, or larger profiler buffers");
+             "see the counters of each rank in --view quality; make the capture shorter or the buffers of the profiler "
+             "larger");
 }
 
 // Then the order of the devices is the process's own.
@@ -164,13 +179,14 @@ bool AreDevicesOfOneProcess(const Fleet& fleet) {
 Gate RankIdentity(const GateInput& in) {
   const auto assumed = RanksWhere(
       in.fleet, [&](const FleetRank& m) { return in.fleet.ranks.ranks[m.index].rank_source == RankSource::kAssumed; });
-  if (assumed.empty()) return Good("every rank is told by its trace");
+  if (assumed.empty()) return Good("no rank number had to be assumed");
   if (in.fleet.members.size() > 1 && AreDevicesOfOneProcess(in.fleet)) {
-    return Good("the ranks are the devices of one process, in their order");
+    return Good("the ranks are the devices of one process, in the order of the devices");
   }
-  return Bad(fmt::format("rank {} assumed from the order of files, processes and devices", List(assumed)),
-             "give --rank-map FILE, name the files after their ranks (rank3.json), or capture with torch.distributed "
-             "initialised (Kineto) or RANK set (nsys)");
+  return Bad(
+      fmt::format("the traces do not name {}: the order of files, processes and devices decides", FoldedRanks(assumed)),
+      "give --rank-map FILE, name the files after their ranks (rank3.json), or capture with torch.distributed "
+      "initialised (Kineto) or RANK set (nsys)");
 }
 
 Gate DuplicateRank(const GateInput& in) {
@@ -181,13 +197,13 @@ Gate DuplicateRank(const GateInput& in) {
     }
   }
   if (refused.empty()) return Good("no rank is claimed twice");
-  return Bad(fmt::format("{} sources refused: {}", refused.size(), List(refused)),
-             "analyse one run at a time, choose a capture with --capture, or tell the ranks apart with --rank-map");
+  return Bad(fmt::format("{} traces were refused: {}", refused.size(), List(refused)),
+             "analyse one run at a time, select a capture with --capture, or assign the ranks with --rank-map");
 }
 
 Gate HostIdentity(const GateInput& in) {
   if (in.fleet.match.host_conflict) {
-    return Bad("two machines claim one host name; they were split by their clocks",
+    return Bad("two machines have the same host name; they were separated by their clocks",
                "name the hosts in the rank map's host column, or give each agent its own --host");
   }
   const auto unknown = RanksWhere(in.fleet, [](const FleetRank& m) { return m.host.empty(); });
@@ -195,11 +211,11 @@ Gate HostIdentity(const GateInput& in) {
   return Good("no two machines share a host name");
 }
 
-// A rank that alone claims more members may be wrong about them.
+// A rank that alone states more members may be wrong about them.
 std::string Contradiction(const Fleet& fleet) {
   const std::vector<GroupContradiction> found = FindGroupContradictions(fleet.run, fleet.ranks);
   if (found.empty()) return "";
-  return fmt::format("; but rank {} contradicts the others about the members of its group", found.front().rank);
+  return fmt::format("; however, rank {} contradicts its peers about the members of their group", found.front().rank);
 }
 
 Gate CompleteRanks(const GateInput& in) {
@@ -211,66 +227,72 @@ Gate CompleteRanks(const GateInput& in) {
                                  [](const Communicator& communicator) { return !communicator.members.empty(); });
   const int32_t expected = std::max(in.fleet.options.expected_ranks, in.fleet.run.info.expected_ranks);
   if (missing.empty() && expected > static_cast<int32_t>(present)) {
-    return Bad(fmt::format("{} of {} expected ranks are present", present, expected), "add the other ranks' traces");
+    return Bad(fmt::format("{} of {} expected ranks are present", present, expected),
+               "add the traces of the other ranks");
   }
   if (!missing.empty()) {
-    return Bad(fmt::format("no trace of rank {}{}", List(missing), Contradiction(in.fleet)),
-               "add the missing ranks' traces: without them it cannot be said who makes whom wait");
+    return Bad(fmt::format("there is no trace of {}{}", FoldedRanks(missing), Contradiction(in.fleet)),
+               "add the traces of the missing ranks: without them it cannot be determined who waits for whom");
   }
   for (const Communicator& communicator : communicators) {
     const size_t here = communicator.members.empty() ? present : communicator.members.size();
     if (std::cmp_less_equal(communicator.size, here)) continue;
-    return Bad(fmt::format("group {} has {} members, and there are traces of {} ranks", communicator.id,
+    return Bad(fmt::format("group {} has {} members, but there are traces of only {} ranks", communicator.id,
                            communicator.size, present),
-               "add the other ranks' traces: without them it cannot be said who makes whom wait");
+               "add the traces of the other ranks: without them it cannot be determined who waits for whom");
   }
-  if (!known && expected < 0) return NotApplicable("no trace says how many ranks there are");
+  if (!known && expected < 0) return NotApplicable("the traces do not say how many ranks the job has");
   return Good(fmt::format("all {} ranks are present", present));
 }
 
 Gate CommonWindowShared(const GateInput& in) {
   const CommonWindow& window = in.measures.window;
-  if (in.fleet.members.size() < 2) return NotApplicable("one rank alone");
-  if (window.kind == WindowKind::kNone) return NotApplicable("the ranks have nothing in what was asked for");
-  const std::string detail = fmt::format("the ranks share {:.6g} ms of a median span of {:.6g} ms",
-                                         static_cast<double>(window.intersection_ns) * 1e-6,
-                                         static_cast<double>(window.median_span_ns) * 1e-6);
+  if (in.fleet.members.size() < 2) return NotApplicable("there is only one rank");
+  if (window.kind == WindowKind::kNone) return NotApplicable("the selection contains no activity of the ranks");
+  const std::string detail = fmt::format("the ranks have {} in common; their median span is {}",
+                                         TimeText(window.intersection_ns), TimeText(window.median_span_ns));
   if (window.LongEnough()) return Good(detail);
-  return Bad(detail, "start and stop the capture on all ranks at the same step (schedule or cudaProfilerApi range)");
+  return Bad(detail,
+             "start and stop the capture at the same step on all ranks (profiler schedule, or cudaProfilerApi range)");
 }
 
 Gate Matching(const GateInput& in) {
   int64_t total = 0;
   for (const RankMeasures& rank : in.measures.ranks) total += rank.communication_ns;
-  if (in.fleet.members.size() < 2) return NotApplicable("one rank alone: nothing to match");
-  if (total == 0) return NotApplicable("no communication kernel");
+  if (in.fleet.members.size() < 2) return NotApplicable("there is only one rank, and nothing to match");
+  if (total == 0) return NotApplicable("the traces contain no communication kernels");
   int64_t confident = 0;
   for (const FleetRank& member : in.fleet.members) confident += in.measures.joined.ranks[member.index].confident_ns;
-  const std::string detail = fmt::format("{:.4g} % of communication time is matched with confidence",
-                                         std::min(Percent(confident, total), 100.0));
+  const std::string detail =
+      fmt::format("{:.4g} % of the communication time is matched across the ranks with confidence",
+                  std::min(Percent(confident, total), 100.0));
   if (Percent(confident, total) >= 95) return Good(detail);
-  if (2 * confident < total)
-    return Bad(detail, "check that all files are of one run and one time: most in them does not belong together");
+  if (2 * confident < total) {
+    return Bad(detail,
+               "most collectives do not match across the files: check that these are of one run and one time, record "
+               "process groups (torch 2.4 or later), and add missing ranks");
+  }
   return Bad(
       detail,
       "capture process groups (torch 2.4 or later, or NCCL 2.25 or later exported with --include-blobs=true) or, "
       "better, sequence numbers (torch 2.12 or later); and add missing ranks");
 }
 
-// More of the time may be waiting than is known to be: who makes whom wait is not told by it.
+// More of the time may be waiting than is known to be: it may hide who waits for whom.
 Gate WaitingTold(const GateInput& in) {
   constexpr double kMuch = 0.03;
   const std::optional<TimeShare> share = ComputeTimeShare(in.measures);
-  if (in.fleet.members.size() < 2) return NotApplicable("one rank alone");
-  if (!share) return NotApplicable("no device activity that all ranks have");
-  if (in.fleet.options.time_ns) return NotApplicable("not asked of a stretch of time");
+  if (in.fleet.members.size() < 2) return NotApplicable("there is only one rank");
+  if (!share) return NotApplicable("the ranks have no device activity in common");
+  if (in.fleet.options.time_ns) return NotApplicable("this is not checked under --time");
   const double in_kernel = in.waiting_kernel ? Share(in.waiting_kernel->excess_ns, in.measures.RankTime()) : 0;
   if (in_kernel >= kMuch && in_kernel > share->exposed_wait) {
-    return Bad(fmt::format("kernel {:.60} looks like communication that is not known as such", in.waiting_kernel->name),
-               "analyse the files with --families FILE and in it a line: communication, NAME");
+    return Bad(
+        fmt::format("kernel {:.60} looks like communication, but lockstep does not know it", in.waiting_kernel->name),
+        "if it communicates, pass --families FILE with the line: communication, NAME");
   }
   const std::string detail =
-      fmt::format("{:.3g} % of the time is communication of which it cannot be told whether the ranks wait",
+      fmt::format("{:.3g} % of the time is communication in which the wait cannot be separated from the transfer",
                   100 * share->exposed_unresolved);
   if (share->exposed_unresolved < kMuch || share->exposed_unresolved <= share->exposed_wait) return Good(detail);
   return Bad(detail,
@@ -278,10 +300,10 @@ Gate WaitingTold(const GateInput& in) {
              "later exported with --include-blobs=true)");
 }
 
-// On both sides, everywhere.
 // Records of a sound clock scatter by no more (clock_align/record_scatter.h).
 constexpr int64_t kUsualRecordNs = 1'000;
 
+// On both sides, everywhere.
 bool IsBounded(const DomainClock& clock) {
   constexpr int64_t kBoundless = kNsPerS;
   return !clock.knots.empty() && std::all_of(clock.knots.begin(), clock.knots.end(), [](const ClockKnot& knot) {
@@ -321,13 +343,15 @@ bool HidesWaiting(const GateInput& in, const CoarsestClock& coarsest) {
 
 Gate Clock(const GateInput& in) {
   const size_t domains = in.fleet.Domains();
-  if (in.fleet.members.size() < 2) return NotApplicable("one rank alone");
+  if (in.fleet.members.size() < 2) return NotApplicable("there is only one rank");
   if (domains == 1) return Good("all ranks share one clock");
   if (const size_t groups = in.fleet.Components(); groups > 1) {
     return Bad(
-        fmt::format("{} groups of clocks share no usable collective: between them no arrival can be compared", groups),
-        "capture at a time when collectives span the hosts, on all of them; and the ranks of one host in one "
-        "session");
+        fmt::format("the clocks form {} groups that share no usable collective, so arrivals cannot be compared between "
+                    "the groups",
+                    groups),
+        "capture while collectives span the hosts, on all hosts at the same time, and capture the ranks of one host in "
+        "one session");
   }
   const ClockModel& clock = in.fleet.match.clock;
   const auto contradicts = RanksWhere(in.fleet, [&](const FleetRank& member) {
@@ -337,19 +361,19 @@ Gate Clock(const GateInput& in) {
   });
   if (!contradicts.empty()) {
     return Bad(
-        fmt::format("the clock of rank {} contradicts itself, or others in over 1 % of what they share",
-                    List(contradicts)),
-        "the times of some ranks are damaged, or a clock was set often: see --view clock, record those hosts anew");
+        fmt::format("the timestamps of {} are inconsistent: they contradict each other, or over 1 % of the collectives "
+                    "shared with other ranks",
+                    FoldedRanks(contradicts)),
+        "the timestamps are damaged, or a clock was set during the capture: see --view clock, and capture those hosts "
+        "again");
   }
   const CoarsestClock coarsest = FindCoarsestClock(in);
-  const double coarsest_us = static_cast<double>(coarsest.uncertainty_ns) * 1e-3;
   if (HidesWaiting(in, coarsest)) {
-    return Bad(
-        fmt::format("the clock of rank {} is known to +- {:.3g} us only, and waits that are shorter cannot be told",
-                    coarsest.rank, coarsest_us),
-        "capture the same steps on all hosts, with a small collective of all ranks in each step");
+    return Bad(fmt::format("the clock of rank {} is known only to +- {}, and shorter waits cannot be determined",
+                           coarsest.rank, TimeText(coarsest.uncertainty_ns)),
+               "capture the same steps on all hosts, with a small collective of all ranks in each step");
   }
-  return Good(fmt::format("{} clocks are aligned to +- {:.3g} us", domains, coarsest_us));
+  return Good(fmt::format("{} clocks are aligned to +- {}", domains, TimeText(coarsest.uncertainty_ns)));
 }
 
 Gate StepsFound(const GateInput& in) {
@@ -358,14 +382,14 @@ Gate StepsFound(const GateInput& in) {
                                                           [](const StepRow& row) { return row.step != kNoStep; });
   });
   if (NothingRan(in.fleet)) {
-    return NotApplicable("nothing ran on a device: a step is measured by what it launched");
+    return NotApplicable("nothing ran on a device, and a step is measured by what it launched");
   }
   if (without.empty()) return Good("every rank has steps");
   const bool decodes = std::any_of(in.fleet.members.begin(), in.fleet.members.end(),
                                    [](const FleetRank& m) { return Serves(*m.source); });
-  return Bad(fmt::format("no step on rank {}{}", List(without),
-                         decodes ? "; its kernels serve a language model, but nothing repeats as decoding would" : ""),
-             "call profiler.step() every iteration, or mark it with an NVTX range and give --step-range NAME");
+  return Bad(fmt::format("no steps were found on {}{}", FoldedRanks(without),
+                         decodes ? "; the kernels serve a language model, but nothing repeats as decoding would" : ""),
+             "call profiler.step() in every iteration, or put an NVTX range around it and give --step-range NAME");
 }
 
 Gate DecodePure(const GateInput& in) {
@@ -375,7 +399,7 @@ Gate DecodePure(const GateInput& in) {
   }
   if (phases["decode"] == 0) return NotApplicable("no decode step is marked");
   const int64_t other = phases["prefill"] + phases["mixed"];
-  const std::string detail = fmt::format("{} decode steps, {} with prefill", phases["decode"], other);
+  const std::string detail = fmt::format("there are {} decode steps, and {} with prefill", phases["decode"], other);
   if (other == 0) return Good(detail);
   return Bad(detail, "start the capture after the last prefill, or select decode steps with --steps");
 }
@@ -393,23 +417,24 @@ Gate CaptureLongEnough(const GateInput& in) {
     return whole.span_ns > 0 && 100 * whole.busy_ns() < whole.span_ns;
   });
   if (!idle.empty()) {
-    return Bad(fmt::format("the device of rank {} is busy for less than 1 % of its capture", List(idle)),
+    return Bad(fmt::format("the device is busy for less than 1 % of the capture on {}", FoldedRanks(idle)),
                "capture while the job works: start after warm-up, under load");
   }
-  if (shortest.empty()) return Good("every rank has 20 steps or a second");
-  return Bad(fmt::format("under 20 steps and under a second on rank {}", List(shortest)),
-             "capture at least 20 steady steps: tails and confidence intervals need them");
+  if (shortest.empty()) return Good("every rank has at least 20 steps or one second");
+  return Bad(
+      fmt::format("the capture has fewer than 20 steps and lasts less than one second on {}", FoldedRanks(shortest)),
+      "capture at least 20 steady steps: tails and confidence intervals need them");
 }
 
 Gate NodeTraceOverhead(const GateInput& in) {
   const std::optional<double> share = NodeTraceShare(in.fleet);
-  if (!share) return NotApplicable("no CUDA graph");
-  if (*share == 0) return Good("graphs are traced as a whole");
+  if (!share) return NotApplicable("the traces contain no CUDA graphs");
+  if (*share == 0) return Good("CUDA graphs are traced as a whole");
   const std::string detail =
-      fmt::format("tracing every node of graphs adds about {:.2g} % to the kernels' time", 100 * *share);
+      fmt::format("tracing every node of CUDA graphs adds about {:.2g} % to the kernel time", 100 * *share);
   if (*share <= kMuchNodeTracing) return Good(detail);
   return Bad(detail,
-             "trust shares and order, not absolute times; take those from a capture with "
+             "rely on shares and order, not on absolute times; take those from a capture with "
              "--cuda-graph-trace=graph");
 }
 
@@ -418,8 +443,9 @@ Gate ProfilerOverhead(const GateInput& in) {
   const int64_t span = SumOver(in.fleet, [](const SourceData& s) {
     return HasActivity(s.context) ? s.context.last_end_ns - s.context.first_start_ns : 0;
   });
-  if (overhead == 0 || span == 0) return NotApplicable("no overhead was recorded");
-  const std::string detail = fmt::format("the profiler's own work takes {:.3g} % of the span", Percent(overhead, span));
+  if (overhead == 0 || span == 0) return NotApplicable("the traces record no overhead");
+  const std::string detail =
+      fmt::format("the profiler's own work takes {:.3g} % of the captured time", Percent(overhead, span));
   if (overhead <= span / 20) return Good(detail);
   return Bad(detail, "switch off stacks, shapes and memory profiling, warm the profiler up, and enlarge its buffers");
 }
@@ -427,9 +453,11 @@ Gate ProfilerOverhead(const GateInput& in) {
 Gate ClassifierVersion(const GateInput& in) {
   const auto other = RanksWhere(
       in.fleet, [](const FleetRank& m) { return m.source->context.classifier_version != kClassifierVersion; });
-  if (other.empty()) return Good(fmt::format("all ranks classified by version {}", kClassifierVersion));
-  return Bad(fmt::format("rank {} was classified by another version than {}", List(other), kClassifierVersion),
-             "use one version of the agent on all nodes and send the traces again");
+  if (other.empty())
+    return Good(fmt::format("the kernels of all ranks are classified by version {}", kClassifierVersion));
+  return Bad(fmt::format("the kernels of {} are classified by another version than {}", FoldedRanks(other),
+                         kClassifierVersion),
+             "use one version of the agent on all nodes, and send the traces again");
 }
 
 struct NamedGate {

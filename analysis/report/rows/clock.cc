@@ -14,10 +14,11 @@ const Record& ClockComponent::Fields() {
                                 "Host whose clock the others are measured against: that of the lowest rank. Null where "
                                 "its name is not known."),
           F<&R::hosts>("hosts", "Names of its hosts."),
-          F<&R::not_resolvable_below_ns>("not_resolvable_below_ns",
-                                         "Largest uncertainty (95 %) of comparing two of its ranks, in the middle of "
-                                         "the run: which of two arrivals that lie closer came first is not known. Null "
-                                         "where it has only one analysed rank."),
+          F<&R::not_resolvable_below_ns>(
+              "not_resolvable_below_ns",
+              "Largest uncertainty (95 %) of comparing two of its ranks, in the middle of "
+              "the run: of two arrivals that are closer, it is unknown which came first. Null "
+              "where it has only one analysed rank."),
           F<&R::worst_pair>("worst_pair", "The two ranks of not_resolvable_below_ns. Null where that is null."),
       }};
   return record;

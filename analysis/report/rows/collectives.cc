@@ -128,7 +128,7 @@ std::vector<Field> TransfersOfCollective() {
                                  "95 % interval of skew_share_ratio by block bootstrap over steps, or over instances "
                                  "where fewer than 5 steps are known. Null where skew_share_ratio is."),
       F<&R::verdict>("verdict",
-                     "skew where the interval lies above 0.5, transfer where it lies below 0.2, mixed where it lies "
+                     "skew where the interval is above 0.5, transfer where it is below 0.2, mixed where it is "
                      "between 0.1 and 0.7, else inconclusive. Also inconclusive with fewer than 5 usable instances, "
                      "with a confidence below 0.99, or where the uncertainties of the spreads sum to more than half of "
                      "wait_total_ns.")
@@ -229,6 +229,9 @@ std::vector<Field> IdentityOfInstance() {
   using R = SkewInstance;
   return {
       F<&R::communicator_id>("communicator_id", kIdOfCollectives),
+      F<&R::communicator_name>("communicator_name",
+                               "Description of its process group, else its name. Null where the traces have neither.")
+          .Later(),
       F<&R::index>("index",
                    "Number of the instance in its communicator, counted from 0 in the order of last arrivals."),
       F<&R::seq>("seq",

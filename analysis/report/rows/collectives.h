@@ -102,6 +102,7 @@ struct SkewMember {
 
 struct SkewInstance {
   std::string communicator_id;
+  std::optional<std::string> communicator_name;
   Count index;
   std::optional<Digits> seq;
   std::optional<std::string> op;

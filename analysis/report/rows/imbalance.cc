@@ -94,6 +94,16 @@ const Record& QuantityRow::Fields() {
                        "True where the worst rank has more of it because it waits longer for others, so that it is "
                        "neither busier nor slower; kind is unknown then.")
               .Later(),
+          F<&R::waits_for_rank>("waits_for_rank",
+                                "Where waits is true: the global rank that certainly caused at least half of all "
+                                "waiting, if it is another member of a group of worst_rank. Null otherwise.")
+              .Later(),
+          F<&R::idle_cause>("idle_cause",
+                            "Of idle, where the worst rank exceeds the mean by 1 % or more: the cause of at least half "
+                            "of that excess, as in the view idle. Null where no cause has half of it, with --nvtx, and "
+                            "for other quantities.")
+              .OneOf({"host", "launch", "dependency", "other"})
+              .Later(),
       }};
   return record;
 }

@@ -54,6 +54,8 @@ struct QuantityRow {
   std::optional<int32_t> worst_rank;
   std::string kind;
   bool waits = false;
+  std::optional<int32_t> waits_for_rank;
+  std::optional<std::string> idle_cause;
 
   static const Record& Fields();
 };

@@ -215,6 +215,12 @@ const Record& TailRow::Fields() {
           F<&R::wait_ns>("wait_ns", "Waiting in the matched instances. Null for kernels that do not communicate."),
           F<&R::transfer_ns>("transfer_ns",
                              "Transfer in the matched instances. Null for kernels that do not communicate."),
+          F<&R::waits_for_rank>("waits_for_rank",
+                                "Global rank that the long instances wait for, where waits longer than the median "
+                                "duration sum to at least half of the time that tail_score counts: the rank that "
+                                "certainly caused at least half of all waiting, if it is another member of a group of "
+                                "the rank that loses most to the tail. Null otherwise.")
+              .Later(),
           F<&R::exemplars>("exemplars", "The eight longest instances."),
       }};
   return record;

@@ -124,6 +124,7 @@ struct TailRow {
   std::optional<std::pair<double, double>> tail_score_bounds;
   std::optional<Percentiles> wait_ns;
   std::optional<Percentiles> transfer_ns;
+  std::optional<int32_t> waits_for_rank;
   std::vector<TailExemplar> exemplars;
 
   static const Record& Fields();

@@ -12,7 +12,7 @@ const Record& StragglerPart::Fields() {
               "cause",
               "Kind of trouble: slow_device, slow_kernel, more_work, host_delay, host_pause, copies, transfer, "
               "dependency or unknown."),
-          F<&R::kernel>("kernel", "Kernel behind it. Null where no kernel stands out."),
+          F<&R::kernel>("kernel", "Kernel behind it. Null where no single kernel explains it."),
           F<&R::ns>("ns", "Mean excess per step."),
           F<&R::excess_ratio>("excess_ratio",
                               "How much slower it is than its peers, or how much more work it has. Null where that is "
@@ -32,6 +32,10 @@ const Record& StragglerRow::Fields() {
           F<&R::scope>("scope", "What it is; gpu stands for the GPUs of equal place on all hosts.")
               .OneOf({"rank", "gpu", "host", "rail", "stage", "communicator"}),
           F<&R::id>("id", "Which one it is: the number of the rank, the name of the host, \"rail 2\", \"stage 0\"."),
+          F<&R::name>("name",
+                      "Of a communicator: description of its process group, else its name. Null where the traces have "
+                      "neither, and for other scopes.")
+              .Later(),
           F<&R::rank>("rank", "Global rank. Null for other scopes."),
           F<&R::host>("host", "Host of its ranks. Null where they are on several hosts, or it is not known."),
           F<&R::ranks>("ranks", "Global ranks that belong to it.").Later(),
@@ -60,7 +64,7 @@ const Record& StragglerRow::Fields() {
               "all others.")
               .Later(),
           F<&R::blamed_wait_ns>("blamed_wait_ns",
-                                "Rank-time that the others lost to it over the whole run, also through other ranks. "
+                                "GPU time that its peers lost to it over the whole run, also through other ranks. "
                                 "Null where it is not known.")
               .Later(),
           F<&R::blamed_critical_ns>("blamed_critical_ns",

@@ -22,6 +22,7 @@ struct StragglerPart {
 struct StragglerRow {
   std::string scope;
   std::string id;
+  std::optional<std::string> name;
   std::optional<int32_t> rank;
   std::optional<std::string> host;
   std::vector<int32_t> ranks;

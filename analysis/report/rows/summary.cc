@@ -16,8 +16,8 @@ const Record& TimeShares::Fields() {
                                         "Share in which communication runs without compute after the last rank that it "
                                         "waits for has arrived."),
           F<&R::exposed_unresolved_ratio>("exposed_unresolved_ratio",
-                                          "Share in which communication runs without compute and waiting cannot be "
-                                          "told from transferring."),
+                                          "Share in which communication runs without compute, and it is unknown "
+                                          "whether the rank waits or transfers."),
           F<&R::copy_ratio>("copy_ratio", "Share in which copies run, but no kernel."),
           F<&R::opaque_ratio>("opaque_ratio",
                               "Share in which nothing runs but CUDA graphs that the trace shows as one span."),
@@ -34,6 +34,10 @@ const Record& Culprit::Fields() {
       {
           F<&R::scope>("scope", "What it is: rank, gpu, host, rail, stage or communicator."),
           F<&R::id>("id", "Which one it is: the number of the rank, the name of the host, \"rail 2\", \"stage 0\"."),
+          F<&R::name>("name",
+                      "Of a communicator: description of its process group, else its name. Null where the traces have "
+                      "neither, and for other scopes.")
+              .Later(),
           F<&R::rank>("rank", "Global rank. Null for other scopes.").Later(),
           F<&R::rank_source>("rank_source",
                              "Where the number of the rank comes from: rank_map, metadata, mpi, nccl_init, "
@@ -76,15 +80,15 @@ const Record& Culprit::Fields() {
               .Later(),
           F<&R::steps>("steps", "Number of steps that were tested. Null unless it is a straggler.").Later(),
           F<&R::kernel>("kernel",
-                        "Kernel behind the largest part of its lateness. Null where no kernel stands out, and for a "
-                        "culprit that is no straggler.")
+                        "Kernel behind the largest part of its lateness. Null where no single kernel explains it, and "
+                        "for a culprit that is no straggler.")
               .Later(),
           F<&R::frontier>("frontier",
                           "Whether durations alone, without any clock, point to it too. Null unless it is a straggler.")
               .OneOf({"agrees", "disagrees", "cannot_tell"})
               .Later(),
           F<&R::blamed_critical_ns>("blamed_critical_ns",
-                                    "Part of the waits for it that lies on the critical path, over the whole run. Null "
+                                    "Part of the waits for it that is on the critical path, over the whole run. Null "
                                     "unless it is a straggler.")
               .Later(),
           F<&R::excess_ratio>("excess_ratio",
@@ -160,7 +164,7 @@ const Record& UnresolvedTime::Fields() {
           F<&R::reason>("reason",
                         "Reason of most of it: a member of the group has no record, the root or the peer is unknown, "
                         "the instances could not be matched, the clocks are less certain than the waits are long, or "
-                        "it lies in a kernel that is not classified as communication.")
+                        "it is in a kernel that is not classified as communication.")
               .OneOf({"missing_record", "unknown_role", "unmatched", "clocks", "unknown_kernel"}),
           F<&R::leads>("leads",
                        "The ratio is 3 % or more, and exceeds what the worst culprit certainly caused: it could change "
@@ -208,6 +212,8 @@ const Record& WorstCollective::Fields() {
       "One row of the view collectives: one communicator, operation, data type, size and library.",
       {
           F<&R::communicator_id>("communicator_id", "Id of the communicator."),
+          F<&R::name>("name", "Description of its process group, else its name. Null where the traces have neither.")
+              .Later(),
           F<&R::op>("op", "Operation. Null where it is not known."),
           F<&R::bytes>("bytes", "Size of the message. Null where it is not known."),
           F<&R::wait_total_ns>("wait_total_ns", "Sum of the waits of all members over all instances."),
@@ -229,6 +235,11 @@ const Record& WorstTail::Fields() {
           F<&R::tail_score>("tail_score",
                             "Time beyond the median of all instances longer than twice the median, over the sum of the "
                             "ranks' spans."),
+          F<&R::waits_for_rank>("waits_for_rank",
+                                "Global rank that the long instances wait for, where they mostly wait: the rank that "
+                                "certainly caused at least half of all waiting, if it is another member of a group of "
+                                "rank. Null otherwise.")
+              .Later(),
       }};
   return record;
 }
@@ -269,8 +280,13 @@ const Record& Summary::Fields() {
                             "Communication that may be waiting or transferring. Null where there is none.")
               .Later(),
           F<&R::workload>("workload", "Class of the workload, with the shares that it rests on.").Later(),
+          F<&R::step_ns>("step_ns",
+                         "Step time of the job: of each step that all ranks have, the span on the rank where it takes "
+                         "longest; where ranks number their steps alone, the spans of all steps of all ranks. Null "
+                         "without steps.")
+              .Later(),
           F<&R::wait_total_ns>("wait_total_ns", "Sum of the waits of all ranks."),
-          F<&R::rank_time_ns>("rank_time_ns", "Rank-time: sum of the spans of all ranks.").Later(),
+          F<&R::rank_time_ns>("rank_time_ns", "GPU time: sum of the spans of all ranks.").Later(),
           F<&R::pair_wait_total_ns>("pair_wait_total_ns", "Part of wait_total_ns in which receivers wait for senders.")
               .Later(),
           F<&R::tied_ranks>(

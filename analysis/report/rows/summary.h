@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/report/fields/record.h"
+#include "analysis/report/rows/percentiles.h"
 
 namespace lockstep::report {
 
@@ -25,6 +26,7 @@ struct TimeShares {
 struct Culprit {
   std::string scope;
   std::string id;
+  std::optional<std::string> name;
   std::optional<int32_t> rank;
   std::optional<std::string> rank_source;
   std::optional<std::string> path;
@@ -96,6 +98,7 @@ struct Workload {
 
 struct WorstCollective {
   std::string communicator_id;
+  std::optional<std::string> name;
   std::optional<std::string> op;
   std::optional<Count> bytes;
   Count wait_total_ns;
@@ -108,6 +111,7 @@ struct WorstTail {
   std::string name;
   std::optional<int32_t> rank;
   double tail_score = 0;
+  std::optional<int32_t> waits_for_rank;
 
   static const Record& Fields();
 };
@@ -127,6 +131,7 @@ struct Summary {
   std::string verdict;
   std::optional<UnresolvedTime> unresolved;
   Workload workload;
+  std::optional<Percentiles> step_ns;
   Count wait_total_ns;
   Count rank_time_ns;
   Count pair_wait_total_ns;

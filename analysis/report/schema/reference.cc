@@ -18,7 +18,7 @@ Every field of the JSON document that `lockstep analyze --format json` and `lock
 columns of CSV have the same names, with "_" between a field and a field inside it. `lockstep schema` prints the
 same as a JSON Schema. How the numbers are computed, and why, is described in [algorithms](algorithms/README.md).
 
-* Units stand in the names: `_ns` nanoseconds, `_bytes` bytes, `_ratio` a share or a ratio, `_gbps` 10^9 bytes a
+* The suffix of a name is its unit: `_ns` nanoseconds, `_bytes` bytes, `_ratio` a share or a ratio, `_gbps` 10^9 bytes a
   second, `_ppm` parts in a million.
 * Times of events count from the start of the run, which is the earliest device activity of any analysed rank.
   `_unix_ns` counts from 1970-01-01 UTC.
@@ -27,7 +27,7 @@ same as a JSON Schema. How the numbers are computed, and why, is described in [a
 This file is generated: `lockstep schema --reference > docs/reference.md`.
 )";
 
-// Sections of the records that stand in others under a name of their own, each once.
+// Sections of the records that are inside others and have a name of their own, each once.
 void AppendNamed(const report::Record& record, std::set<std::string_view>& written, std::string& out) {
   for (const report::Field& field : record.fields()) {
     const report::Record* inner = field.type()->Inner();

@@ -1,4 +1,4 @@
-// clock{}: which clocks are compared, how far they lie apart, and below what nothing can be told.
+// clock{}: which clocks are compared, how far they are apart, and below what arrivals cannot be ordered.
 #include <fmt/format.h>
 
 #include <optional>
@@ -17,8 +17,8 @@ std::string HowFound(const report::ClockHostRow& host) {
   if (host.method == "shared") return "same clock";
   if (host.method == "band") return host.certified ? "bounds, certified" : "bounds";
   if (host.method == "ends") return "ends, coarse";
-  if (host.method == "utc") return "UTC claim";
-  return "alone";
+  if (host.method == "utc") return "UTC of the trace";
+  return "nothing to compare";
 }
 
 std::string ClockName(const report::ClockHostRow& host) {
@@ -51,7 +51,7 @@ void WriteResolution(const report::Clock& clock, TextPage& page) {
     }
     const auto& pair = component.worst_pair;
     const std::string ranks = pair ? fmt::format(" (worst pair: ranks {} and {})", pair->first, pair->second) : "";
-    page.Line(fmt::format("{}not resolvable below {}: closer arrivals may have come in either order{}",
+    page.Line(fmt::format("{}not resolvable below {}: closer arrivals may be in either order{}",
                           ComponentName(clock, component), FormatTime(component.not_resolvable_below_ns), ranks));
   }
 }
@@ -60,8 +60,8 @@ void WriteClockSteps(const report::Clock& clock, TextPage& page) {
   for (const report::ClockHostRow& host : clock.hosts) {
     const std::vector<report::ClockStep>& steps = host.steps;
     if (steps.empty()) continue;
-    page.Line(fmt::format("the clock of {} was set: {} at {} after the run's start{}", ClockName(host),
-                          FormatTime(steps[0].size_ns), FormatTime(steps[0].t_ns),
+    page.Line(fmt::format("the clock of {} was set by {}, {}{}", ClockName(host), FormatTime(steps[0].size_ns),
+                          FormatSinceStart(steps[0].t_ns),
                           steps.size() > 1 ? fmt::format(", and {} more times", steps.size() - 1) : ""),
               2, 2, Emphasis::kBad);
   }
@@ -72,18 +72,17 @@ void WriteClockSteps(const report::Clock& clock, TextPage& page) {
 void ClockSection(const report::Clock& clock, TextPage& page) {
   using Row = report::ClockHostRow;
   const size_t components = clock.components.size();
-  page.Heading("clocks",
-               components > 1
-                   ? fmt::format("{} groups that share no collective: between them nothing is compared", components)
-                   : fmt::format("offset = ahead of {}; +- is 95 %", clock.reference_host.value_or("the reference")));
+  page.Heading("clocks", components > 1 ? fmt::format("{} groups share no collective and are not compared", components)
+                                        : fmt::format("offset = ahead of {}; +- = 95 %",
+                                                      clock.reference_host.value_or("the reference")));
   std::vector<Column<Row>> columns = {{"host", ClockName},
                                       {"ranks", &Row::ranks, CellKind::kNumber},
                                       {"offset", &Row::offset_ns, CellKind::kTime},
                                       {"+-", &Row::uncertainty_ns, CellKind::kTime},
                                       {"drift ppm", DriftText, CellKind::kText, 3},
-                                      {"certified within", WidthOfBand, CellKind::kTime, 2},
-                                      {"inside +-", &Row::inside_ns, CellKind::kTime, 5},
-                                      {"found by", HowFound},
+                                      {"certified", WidthOfBand, CellKind::kTime, 2},
+                                      {"in-host +-", &Row::inside_ns, CellKind::kTime, 5},
+                                      {"method", HowFound},
                                       {"collectives", &Row::instances, CellKind::kCount, 1}};
   if (components > 1) columns.insert(columns.begin() + 1, {"group", &Row::component, CellKind::kNumber});
   page.Table(clock.hosts, columns);

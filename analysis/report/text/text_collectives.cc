@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/base/rank_list.h"
 #include "analysis/report/rows/collectives.h"
 #include "analysis/report/text/text_sections.h"
 #include "analysis/report/text/text_units.h"
@@ -16,13 +17,32 @@ namespace {
 
 constexpr size_t kMostWaitColumns = 9;
 
-// "default_pg (8)": how people name a group.
+// "0-7", "3,11..27" for every eighth one, else as FoldedNumbers.
+std::string ShortRanks(const std::vector<int32_t>& ascending) {
+  constexpr size_t kMostListed = 3;
+  const auto stride = [&](size_t i) { return ascending[i + 1] - ascending[i]; };
+  bool even = ascending.size() > kMostListed && stride(0) > 1;
+  for (size_t i = 1; even && i + 1 < ascending.size(); ++i) even = stride(i) == stride(0);
+  return even ? fmt::format("{},{}..{}", ascending[0], ascending[1], ascending.back()) : FoldedNumbers(ascending, 2);
+}
+
+// "default_pg (0-7)": how people name a group; several groups may have one name.
+std::string WithRanks(const std::string& name, const std::vector<int32_t>& ranks) {
+  return ranks.empty() ? name : fmt::format("{} ({})", name, ShortRanks(ranks));
+}
+
 std::string GroupText(const report::CollectiveRow& row) {
   const report::CollectiveGroup& group = row.communicator;
   std::string text = group.desc.value_or("");
   if (text.empty()) text = group.name.value_or("");
   if (text.empty()) text = group.communicator_id;
-  return row.members.empty() ? text : fmt::format("{} ({})", text, row.members.size());
+  return WithRanks(text, row.members);
+}
+
+std::string GroupOfInstance(const report::SkewInstance& instance) {
+  std::vector<int32_t> ranks;
+  for (const report::SkewMember& member : instance.members) ranks.push_back(member.rank);
+  return WithRanks(instance.communicator_name.value_or(instance.communicator_id), ranks);
 }
 
 // The rows in their order, or the largest first where not all of them will be shown.
@@ -45,22 +65,22 @@ std::function<Cell(const Row&)> CellFrom(report::Percentiles Row::*distribution,
 
 void WriteSkewOfRanks(const report::Skew& skew, TextPage& page) {
   using Row = report::SkewOfRank;
-  using Percentiles = report::Percentiles;
-  page.Heading("skew", "caused = waiting of the others where this rank certainly came last");
+  using PercentilesOfRow = report::Percentiles;
+  page.Heading("skew", "caused = waiting of peers that was certainly for this rank");
   page.Table(LargestFirst(skew.ranks, &Row::caused_wait_total_ns, page),
              {{"rank", &Row::rank, CellKind::kNumber},
               {"caused", &Row::caused_wait_total_ns, CellKind::kTime},
               {"+-", &Row::caused_wait_uncertainty_ns, CellKind::kTime},
               {"waited", &Row::wait_total_ns, CellKind::kTime},
-              {"+-", &Row::wait_uncertainty_ns, CellKind::kTime, 2},
-              {"last", &Row::last_arrivals, CellKind::kCount},
+              {"+-", &Row::wait_uncertainty_ns, CellKind::kTime, 3},
+              {"last", &Row::last_arrivals, CellKind::kCount, 4},
               {"last in", &Row::last_arrival_ratio, CellKind::kPercent},
-              {"late p50", CellFrom(&Row::lateness_ns, &Percentiles::p50), CellKind::kTime},
-              {"late p99", CellFrom(&Row::lateness_ns, &Percentiles::p99), CellKind::kTime, 1},
-              {"late max", CellFrom(&Row::lateness_ns, &Percentiles::max), CellKind::kTime, 1},
-              {"instances", &Row::instances, CellKind::kCount}});
+              {"late p50", CellFrom(&Row::lateness_ns, &PercentilesOfRow::p50), CellKind::kTime},
+              {"late p99", CellFrom(&Row::lateness_ns, &PercentilesOfRow::p99), CellKind::kTime, 2},
+              {"late max", CellFrom(&Row::lateness_ns, &PercentilesOfRow::max), CellKind::kTime, 1},
+              {"instances", &Row::instances, CellKind::kCount, 1}});
   if (skew.ranks.empty()) return;  // not computed
-  page.Line(fmt::format("waiting that is not certainly one rank's doing: {}", FormatTime(skew.unassigned_wait_ns)));
+  page.Line(fmt::format("Waiting that no single rank certainly caused: {}", FormatTime(skew.unassigned_wait_ns)));
 }
 
 // The steps that cost most, where not all of them will be shown.
@@ -70,16 +90,16 @@ void WriteSkewOfSteps(const std::vector<report::SkewOfStep>& steps, TextPage& pa
   page.Heading("skew by step", "worst rank = certainly caused the most waiting in the step");
   page.Table(LargestFirst(steps, &Row::wait_total_ns, page),
              {{"step", &Row::step, CellKind::kNumber},
-              {"collectives", &Row::instances, CellKind::kCount},
+              {"collectives", &Row::instances, CellKind::kCount, 2},
               {"waiting", &Row::wait_total_ns, CellKind::kTime},
               {"+-", &Row::wait_uncertainty_ns, CellKind::kTime},
               {"worst rank", &Row::worst_rank, CellKind::kNumber},
               {"caused", &Row::worst_caused_wait_ns, CellKind::kTime},
-              {"spread p50", CellFrom(&Row::spread_ns, &report::Percentiles::p50), CellKind::kTime},
+              {"spread p50", CellFrom(&Row::spread_ns, &report::Percentiles::p50), CellKind::kTime, 1},
               {"spread max", CellFrom(&Row::spread_ns, &report::Percentiles::max), CellKind::kTime}});
 }
 
-// "7" where it is certain, "7?" where the clock does not tell it from the second.
+// "7" where it is certain, "7?" where another rank may have been the last one.
 Cell LastRankCell(const report::SkewInstance& instance) {
   if (!instance.last_rank) return {};
   return fmt::format("{}{}", *instance.last_rank, instance.last_certain ? "" : "?");
@@ -87,20 +107,20 @@ Cell LastRankCell(const report::SkewInstance& instance) {
 
 void WriteInstances(const std::vector<report::SkewInstance>& instances, TextPage& page) {
   using Row = report::SkewInstance;
-  page.Heading("instances", "spread = last minus first arrival; \"?\" = another rank may have been last");
-  page.Table(instances, {{"group", &Row::communicator_id, CellKind::kText, 3},
+  page.Heading("instances", "spread = from first to last arrival; \"?\" = another rank may be last");
+  page.Table(instances, {{"group", GroupOfInstance, CellKind::kName, 2},
                          {"index", &Row::index, CellKind::kNumber},
                          {"operation", &Row::op},
-                         {"message", &Row::bytes, CellKind::kBytes, 4},
-                         {"step", &Row::step, CellKind::kNumber, 2},
+                         {"message", &Row::bytes, CellKind::kBytes, 5},
+                         {"step", &Row::step, CellKind::kNumber, 1},
                          {"spread", &Row::spread_ns, CellKind::kTime},
                          {"+-", &Row::uncertainty_ns, CellKind::kTime},
                          {"transfer", &Row::transfer_ns, CellKind::kTime},
-                         {"ends", &Row::end_spread_ns, CellKind::kTime, 1},
-                         {"shortest", &Row::shortest_duration_ns, CellKind::kTime, 5},
+                         {"end spread", &Row::end_spread_ns, CellKind::kTime, 4},
+                         {"shortest", &Row::shortest_duration_ns, CellKind::kTime, 6},
                          {"first", &Row::first_rank, CellKind::kNumber},
                          {"last", LastRankCell},
-                         {"sure", &Row::confidence, CellKind::kPercent, 1}});
+                         {"matched", &Row::confidence, CellKind::kPercent, 3}});
 }
 
 std::set<int32_t> RanksIn(const std::vector<report::SkewInstance>& instances) {
@@ -123,7 +143,7 @@ void WriteWaits(const std::vector<report::SkewInstance>& instances, TextPage& pa
   const std::set<int32_t> ranks = RanksIn(instances);
   if (ranks.empty()) return;
   if (ranks.size() > kMostWaitColumns) {
-    page.Line("how long each rank waited in each instance: --format json or csv");
+    page.Line("For the waits of each rank in each instance, use --format json or csv.");
     return;
   }
   std::vector<Column<Row>> columns = {{"index", &Row::index, CellKind::kNumber},
@@ -140,24 +160,24 @@ void WriteWaits(const std::vector<report::SkewInstance>& instances, TextPage& pa
 
 void CollectivesSection(const std::vector<report::CollectiveRow>& rows, TextPage& page) {
   using Row = report::CollectiveRow;
-  using Percentiles = report::Percentiles;
-  page.Heading("collectives", "one row per group, operation, type and size; group (members)");
-  page.Table(rows, {{"group", GroupText},
+  using PercentilesOfRow = report::Percentiles;
+  page.Heading("collectives", "one row per group (ranks), operation, type and message size");
+  page.Table(rows, {{"group", GroupText, CellKind::kName},
                     {"operation", &Row::op},
                     {"type", &Row::dtype, CellKind::kText, 5},
-                    {"message", &Row::bytes, CellKind::kBytes},
-                    {"found", &Row::instances, CellKind::kCount},
-                    {"matched", &Row::matched, CellKind::kCount, 1},
-                    {"by", &Row::match, CellKind::kText, 2},
-                    {"sure", &Row::confidence, CellKind::kPercent, 3},
-                    {"spread", CellFrom(&Row::spread_ns, &Percentiles::p50), CellKind::kTime},
+                    {"message", &Row::bytes, CellKind::kBytes, 2},
+                    {"count", &Row::instances, CellKind::kCount},
+                    {"matched", &Row::matched, CellKind::kCount, 4},
+                    {"match", &Row::match, CellKind::kText, 5},
+                    {"certain", &Row::confidence, CellKind::kPercent, 6},
+                    {"spread", CellFrom(&Row::spread_ns, &PercentilesOfRow::p50), CellKind::kTime},
                     {"waiting", &Row::wait_total_ns, CellKind::kTime},
-                    {"+-", &Row::wait_uncertainty_ns, CellKind::kTime},
-                    {"wait p50", CellFrom(&Row::wait_ns, &Percentiles::p50), CellKind::kTime, 7},
-                    {"wait max", CellFrom(&Row::wait_ns, &Percentiles::max), CellKind::kTime, 6},
-                    {"transfer", CellFrom(&Row::transfer_ns, &Percentiles::p50), CellKind::kTime},
-                    {"over", &Row::transfer_excess_ratio, CellKind::kPercent, 8},
-                    {"bus bw", CellFrom(&Row::bus_bandwidth_gbps, &Percentiles::p50), CellKind::kBandwidth, 4},
+                    {"+-", &Row::wait_uncertainty_ns, CellKind::kTime, 3},
+                    {"wait p50", CellFrom(&Row::wait_ns, &PercentilesOfRow::p50), CellKind::kTime, 8},
+                    {"wait max", CellFrom(&Row::wait_ns, &PercentilesOfRow::max), CellKind::kTime, 7},
+                    {"transfer", CellFrom(&Row::transfer_ns, &PercentilesOfRow::p50), CellKind::kTime, 1},
+                    {"excess", &Row::transfer_excess_ratio, CellKind::kPercent, 9},
+                    {"busbw", CellFrom(&Row::bus_bandwidth_gbps, &PercentilesOfRow::p50), CellKind::kBandwidth, 7},
                     {"verdict", &Row::verdict}});
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "analysis/base/rank_list.h"
 #include "analysis/report/text/text_units.h"
 #include "analysis/report/text/text_words.h"
 
@@ -22,25 +23,8 @@ struct HeadlineInput {
 
 double RealOfCount(report::Count count) { return static_cast<double>(count.value); }
 
-// Part of all ranks' time, which of a restricted run is not the run's.
-std::string ShareOfRankTime(const HeadlineInput& in, report::Count ns) {
-  if (in.summary.rank_time_ns <= 0 || in.run.analysed) return "";
-  return fmt::format(", {} of rank-time", FormatPercent(RealOfCount(ns) / RealOfCount(in.summary.rank_time_ns)));
-}
-
 std::string Capitalised(std::string text) {
   text[0] = text[0] >= 'a' && text[0] <= 'z' ? static_cast<char>(text[0] - 'a' + 'A') : text[0];
-  return text;
-}
-
-// "3, 5, 7 and 12 more"
-std::string NumbersText(const std::vector<int32_t>& numbers) {
-  constexpr size_t kMost = 8;
-  std::string text;
-  for (size_t i = 0; i < numbers.size() && i < kMost; ++i) {
-    text += fmt::format("{}{}", i == 0 ? "" : ", ", numbers[i]);
-  }
-  if (numbers.size() > kMost) text += fmt::format(" and {} more", numbers.size() - kMost);
   return text;
 }
 
@@ -64,8 +48,8 @@ std::string LeftOutText(const report::Summary& summary) {
   if (!left_out) return "";
   const double share = RealOfCount(left_out->caused_wait_total_ns) / std::max(RealOfCount(summary.wait_total_ns), 1.0);
   if (share < kMost) return "";
-  return fmt::format("Rank {}, which --ranks leaves out, makes the others wait: {} of {} waiting ({}).", left_out->rank,
-                     FormatTime(left_out->caused_wait_total_ns), FormatTime(summary.wait_total_ns),
+  return fmt::format("Rank {}, which --ranks leaves out, makes the others wait: {} of {} of waiting ({}).",
+                     left_out->rank, FormatTime(left_out->caused_wait_total_ns), FormatTime(summary.wait_total_ns),
                      FormatPercent(share));
 }
 
@@ -87,18 +71,18 @@ std::string NoWaitText(const HeadlineInput& in, const ExposedShares& exposed) {
   // Steps that each rank numbers alone hold no collective.
   if (exposed.wait > 0 && in.run.analysed) {
     return fmt::format(
-        "Ranks wait for {} of the time; for whom cannot be told: no collective lies in what was asked for.",
+        "Ranks wait {} of the time. For whom cannot be told, because the selection contains no collective.",
         FormatPercent(exposed.wait));
   }
   if (exposed.unresolved <= 0 && summary.time_share.compute_ratio) {
     if (exposed.transfer > 0)
-      return "Nobody waits: in every collective that can be compared the ranks arrive together.";
+      return "Nobody waits: in every collective whose arrivals can be compared, the ranks arrive together.";
     if (summary.worst_collectives.empty()) {
-      return "Nobody is seen to wait: no kernel in what was analysed is known to communicate.";
+      return "No waiting is visible: no kernel in the analysed traces is known to communicate.";
     }
   }
   if (exposed.transfer > exposed.unresolved) {
-    return fmt::format("Nobody is seen to wait; {} of the time is communication that may be waiting.",
+    return fmt::format("No waiting is visible, but {} of the time is communication that may contain waiting.",
                        FormatPercent(exposed.unresolved));
   }
   return fmt::format("Waiting cannot be told: {}.", WhyNotTold(in));
@@ -113,29 +97,30 @@ std::string NobodyText(const HeadlineInput& in) {
   const double wait = RealOfCount(summary.wait_total_ns);
   if (exposed.unresolved > exposed.wait + exposed.transfer) {
     return fmt::format(
-        "Waiting can be told only in part: {} of it is seen, but {} of the time is communication of which "
-        "it cannot be said: {}.",
+        "Waiting can be told only in part: {} is visible, but {} of the time is communication that may contain "
+        "more: {}.",
         FormatTime(summary.wait_total_ns), FormatPercent(exposed.unresolved), WhyNotTold(in));
   }
   const bool material = exposed.wait >= kMaterialWait;
-  const std::string waiting =
-      fmt::format("{} of waiting{}", FormatTime(summary.wait_total_ns), ShareOfRankTime(in, summary.wait_total_ns));
+  const std::string waiting = fmt::format("{} of waiting", FormatTime(summary.wait_total_ns));
   if (summary.decided == false && material) {
-    return fmt::format("Whether anybody in particular makes the others wait cannot be told from so few steps: {}.",
+    return fmt::format("Whether one rank makes the others wait cannot be told from so few steps: there is {}.",
                        waiting);
   }
   if (RealOfCount(summary.pair_wait_total_ns) >= kMostOfWaiting * wait && material) {
     return fmt::format(
-        "Which stage makes the others wait cannot be told: {}. Most of it is receivers that wait for their senders, "
-        "which every pipeline has.",
+        "Which stage makes the others wait cannot be told: there is {}, but most of it is receivers that wait for "
+        "their "
+        "senders, which every pipeline has.",
         waiting);
   }
   const double unassigned = RealOfCount(summary.unassigned_wait_ns) / wait;
   if (unassigned >= kMostOfWaiting && material && !summary.tied_ranks.empty()) {
     return fmt::format(
-        "For whom the ranks wait cannot be told: in {} of the waiting several arrive last, closer together "
-        "than the clocks tell, most often rank {}: {}.",
-        FormatPercent(unassigned), NumbersText(summary.tied_ranks), waiting);
+        "For whom the ranks wait cannot be told: there is {2}, and in {0} of it several ranks arrive last, closer "
+        "together "
+        "than the clocks can resolve, most often rank {1}.",
+        FormatPercent(unassigned), FoldedNumbers(summary.tied_ranks), waiting);
   }
   return fmt::format("Nobody in particular makes the others wait: {}, spread over the ranks.", waiting);
 }
@@ -147,8 +132,8 @@ void WriteAssumption(const HeadlineInput& in, TextPage& page) {
   const int64_t ranks = in.run.ranks;
   page.Line(
       fmt::format(
-          "No trace tells how many ranks the job has. If there are more than these {}, they may wait for one whose "
-          "trace is not here. If these are all, give --expect-ranks {}.",
+          "The traces do not say how many ranks the job has. If it has more than these {}, they may wait for one whose "
+          "trace is missing. If these are all ranks, add --expect-ranks {}.",
           ranks, ranks),
       0, 2);
 }
@@ -161,13 +146,13 @@ struct OpenQuestion {
 OpenQuestion QuestionOfMissingRecord(const report::UnresolvedTime& unresolved) {
   if (const std::vector<int32_t>& missing = unresolved.missing_ranks; !missing.empty()) {
     const bool one = missing.size() == 1;
-    return {fmt::format("no trace of rank {} is analysed, and the others may have waited for {}", NumbersText(missing),
+    return {fmt::format("rank {} has no trace here, and the others may have waited for {}", FoldedNumbers(missing),
                         one ? "it" : "them"),
-            fmt::format("give the trace{} of rank {} too", one ? "" : "s", NumbersText(missing))};
+            fmt::format("add the trace{} of rank {}", one ? "" : "s", FoldedNumbers(missing))};
   }
   if (!unresolved.lacking_rank) {
-    return {"a group has more members than there are traces, and the others may have waited for one of those",
-            "give the traces of all ranks"};
+    return {"a group has more members than there are traces, and the others may have waited for one of them",
+            "add the traces of all ranks"};
   }
   const std::string who = fmt::format("rank {} lacks", *unresolved.lacking_rank);
   return {who + " records of collectives that the others have, and they may have waited for it",
@@ -178,30 +163,32 @@ OpenQuestion QuestionOf(const HeadlineInput& in, const report::UnresolvedTime& u
   const std::string& reason = unresolved.reason;
   if (reason == "missing_record") return QuestionOfMissingRecord(unresolved);
   if (reason == "unknown_role") {
-    return {"the traces do not say who sends to whom in the broadcasts, reduces, or sends and receives",
+    return {"the traces do not say who sends to whom in broadcasts, reduces, or sends and receives",
             "record roots and peers: NCCL 2.25 or later with nsys, or sequence numbers (torch 2.12 or later)"};
   }
   if (reason == "unknown_kernel") {
     const auto kernel = unresolved.kernel.value_or(report::UnresolvedKernel());
-    return {fmt::format("kernel {} looks like communication that is not known as such: it takes {} on rank {}, which "
-                        "computes most, and up to {} on the others",
-                        ShortenKernel(Printable(kernel.name), 40), FormatTime(kernel.shortest_total_ns),
-                        kernel.shortest_rank, FormatTime(kernel.longest_total_ns)),
-            "if it communicates, analyse the files with --families FILE and in it a line: communication, NAME"};
+    return {
+        fmt::format("kernel {} looks like communication, but lockstep does not know it: it takes {} on rank {}, which "
+                    "computes most, and up to {} on the others",
+                    ShortenKernel(Printable(kernel.name), 40), FormatTime(kernel.shortest_total_ns),
+                    kernel.shortest_rank, FormatTime(kernel.longest_total_ns)),
+        "if it communicates, pass --families FILE with the line: communication, NAME"};
   }
   if (reason == "clocks") {
-    return {"the clocks of the ranks are known less exactly than the waits are long",
+    return {"the clocks of the ranks are less certain than the waits are long",
             "capture longer, with collectives that span the hosts"};
   }
-  return {WhyNotTold(in), "--view quality says what the traces lack"};
+  return {WhyNotTold(in), "--view quality shows what the traces lack"};
 }
 
 void WriteQuestion(const HeadlineInput& in, const report::UnresolvedTime& unresolved, TextPage& page) {
   const OpenQuestion question = QuestionOf(in, unresolved);
-  page.Line(fmt::format("Who makes the others wait cannot be told: {}. {} of the time is communication that may be "
-                        "waiting or transferring.",
-                        question.why, FormatPercent(unresolved.ratio)),
-            0, 2, Emphasis::kStrong);
+  page.Line(
+      fmt::format("Who makes the others wait cannot be told: {}. {} of the time is communication in which the wait "
+                  "cannot be separated from the transfer.",
+                  question.why, FormatPercent(unresolved.ratio)),
+      0, 2, Emphasis::kStrong);
   page.Line(fmt::format("What would help: {}.", question.help), 0, 2);
 }
 
@@ -209,34 +196,34 @@ void WriteQuestion(const HeadlineInput& in, const report::UnresolvedTime& unreso
 std::string CulpritText(const HeadlineInput& in, const report::Culprit& culprit, bool after_question) {
   const report::Count caused = culprit.caused_wait_total_ns;
   const std::string waiting =
-      fmt::format("{} of {} waiting ({}){}", FormatTime(caused), FormatTime(in.summary.wait_total_ns),
-                  FormatPercent(culprit.share_of_wait_ratio), ShareOfRankTime(in, caused));
+      fmt::format("{} of {} of waiting ({})", FormatTime(caused), FormatTime(in.summary.wait_total_ns),
+                  FormatPercent(culprit.share_of_wait_ratio));
   const std::string name = NameOfCulprit(culprit);
   if (caused <= 0) {
     return Capitalised(
-        fmt::format("{} holds the others up: each step would be {} shorter if it were as fast as they are. "
-                    "How long each of them waits is less than the clocks can tell.",
+        fmt::format("{} holds the others up: each step would be {} shorter if it were as fast as its peers. "
+                    "The clocks are not exact enough to tell how long each rank waits for it.",
                     name, FormatPercent(culprit.saving_ratio)));
   }
   if (culprit.cause == "transfer") {
-    return Capitalised(
-        fmt::format("{} moves its data more slowly than equal groups do: {} follows from it.", name, waiting));
+    return Capitalised(fmt::format("{} moves data more slowly than equal groups: {} is due to it.", name, waiting));
   }
   if (culprit.cause == "more_data") {
     return Capitalised(
-        fmt::format("{} moves more data than the others, and is late by it: {} follows from it.", name, waiting));
+        fmt::format("{} moves more data than its peers and arrives late: {} is due to it.", name, waiting));
   }
   if (culprit.recurrence == "once") {
     return Capitalised(fmt::format("{} made the others wait once: {}.", name, waiting));
   }
   if (after_question || culprit.open)
-    return fmt::format("Of what is recorded, {} makes the others wait: {}.", name, waiting);
+    return fmt::format("In the recorded collectives, {} makes the others wait: {}.", name, waiting);
   return Capitalised(fmt::format("{} makes the others wait: {}.", name, waiting));
 }
 
 }  // namespace
 
 std::string NameOfCulprit(const report::Culprit& culprit) {
+  if (culprit.name) return fmt::format("group {} ({})", *culprit.name, FoldedRanks(culprit.ranks, 4));
   const std::string scope = culprit.scope.empty() ? "rank" : culprit.scope;
   return culprit.id.rfind(scope, 0) == 0 ? culprit.id : fmt::format("{} {}", scope, culprit.id);
 }

@@ -44,6 +44,19 @@ QuantityFigures FiguresOfQuantity(const report::QuantityRow& row) {
   return {&row, ValueText(smallest, row.unit), ValueText(mean, row.unit), ValueText(largest, row.unit)};
 }
 
+// Why the worst rank has more than the mean; nothing where it hardly has.
+Cell CauseOf(const report::QuantityRow& row) {
+  constexpr double kEven = 1.01;
+  if (row.waits)
+    return row.waits_for_rank ? fmt::format("waiting for rank {}", *row.waits_for_rank) : "waiting for peers";
+  if (row.max_over_mean_ratio.value_or(0) < kEven) return {};
+  if (row.idle_cause == "host") return "host launches late";
+  if (row.idle_cause == "launch") return "launch latency";
+  if (row.idle_cause == "dependency") return "waiting for other streams";
+  if (row.kind == "more_work") return "more work";
+  return row.kind;
+}
+
 void WriteQuantities(const std::vector<report::QuantityRow>& quantities, TextPage& page) {
   using Row = QuantityFigures;
   std::vector<Row> rows;
@@ -52,15 +65,14 @@ void WriteQuantities(const std::vector<report::QuantityRow>& quantities, TextPag
     const std::optional<double> ratio = row.row->max_over_mean_ratio;
     return ratio ? Cell(*ratio - 1) : Cell();
   };
-  const auto reason = [](const Row& row) { return row.row->waits ? "waits for others" : row.row->kind; };
   page.Table(rows, {{"quantity", [](const Row& row) { return row.row->quantity; }},
-                    {"least", &Row::least},
+                    {"min", &Row::least, CellKind::kText, 1},
                     {"mean", &Row::mean},
-                    {"most", &Row::most},
+                    {"max", &Row::most},
                     {"on rank", [](const Row& row) { return row.row->worst_rank; }, CellKind::kNumber},
                     {"over mean", over_mean, CellKind::kPercent},
-                    {"variation", [](const Row& row) { return row.row->cv_ratio; }, CellKind::kPercent, 1},
-                    {"because", reason}});
+                    {"std/mean", [](const Row& row) { return row.row->cv_ratio; }, CellKind::kPercent, 2},
+                    {"cause", [](const Row& row) { return CauseOf(*row.row); }}});
 }
 
 struct Factor {
@@ -71,26 +83,37 @@ struct Factor {
 
 void WriteEfficiency(const report::Efficiency& it, TextPage& page) {
   const std::vector<Factor> factors = {
-      {"parallel", it.parallel, "time computing, mean of the ranks"},
-      {"load_balance", it.load_balance, "mean of computing over that of the busiest rank"},
-      {"communication", it.communication, "time the busiest rank computes"},
-      {"serialisation", it.serialisation, "loss to dependencies with free transfer"},
-      {"transfer", it.transfer, "loss to moving data"},
-      {"busy_share", it.busy_share, "computing over all device activity"},
-      {"orchestration", it.orchestration, "time with any device activity"}};
+      {"parallel", it.parallel, "mean compute time / window"},
+      {"load_balance", it.load_balance, "mean / longest compute time of a rank"},
+      {"communication", it.communication, "longest compute time / window"},
+      {"serialisation", it.serialisation, "longest compute time / window with free transfers"},
+      {"transfer", it.transfer, "window with free transfers / window"},
+      {"busy_share", it.busy_share, "longest compute time / longest busy time"},
+      {"orchestration", it.orchestration, "longest busy time / window"}};
   const auto value = [](const Factor& factor) {
     return factor.value ? Cell(fmt::format("{:.3f}", *factor.value)) : Cell();
   };
-  page.Heading("efficiency", "1 is best; parallel = load_balance x communication");
+  page.Heading("efficiency", "POP factors; 1 is best; parallel = load_balance x communication");
   page.Table(factors, {{"factor", &Factor::name}, {"value", value}, {"meaning", &Factor::meaning}});
+}
+
+// What the ranks are compared over.
+std::string WindowText(const report::ImbalanceWindow& window) {
+  if (window.kind.empty() || window.kind == "none") return "";
+  if (window.kind == "disjoint_spans") return "each rank over its own span: the ranks share no time";
+  const std::string_view of = window.kind == "steps"     ? "common steps"
+                              : window.kind == "buckets" ? "common time"
+                              : window.kind == "ranges"  ? "ranges of --nvtx"
+                              : window.kind == "time"    ? "--time"
+                                                         : "whole span";
+  return fmt::format("over {}: {} from {}", of, FormatTime(window.span_ns), FormatSinceStart(window.start_ns));
 }
 
 }  // namespace
 
 void ImbalanceSection(const report::Imbalance& imbalance, TextPage& page) {
   const report::ImbalanceWindow& window = imbalance.window;
-  page.Heading("imbalance", fmt::format("window: {} from {} ({})", FormatTime(window.span_ns),
-                                        FormatTime(window.start_ns), window.kind));
+  page.Heading("imbalance", WindowText(window));
   WriteQuantities(imbalance.quantities, page);
   const bool computed = !window.kind.empty();
   if (computed) WriteEfficiency(imbalance.efficiency, page);

@@ -6,7 +6,7 @@ namespace lockstep {
 
 void OverlapSection(const std::vector<report::OverlapRow>& rows, TextPage& page) {
   using Row = report::OverlapRow;
-  page.Heading("overlap", "exposed = communication under which nothing is computed");
+  page.Heading("overlap", "exposed = communication while no compute kernel runs");
   page.Table(rows, {{"rank", &Row::rank, CellKind::kNumber},
                     {"span", &Row::span_ns, CellKind::kTime},
                     {"busy", &Row::busy_ratio, CellKind::kPercent, 3},
@@ -16,10 +16,12 @@ void OverlapSection(const std::vector<report::OverlapRow>& rows, TextPage& page)
                     {"exposed", &Row::exposed_comm_ns, CellKind::kTime},
                     {"wait", &Row::exposed_wait_ns, CellKind::kTime, 1},
                     {"transfer", &Row::exposed_transfer_ns, CellKind::kTime, 1},
-                    {"untold", &Row::exposed_unresolved_ns, CellKind::kTime, 1},
-                    {"copies", &Row::copy_only_ns, CellKind::kTime, 2},
-                    {"opaque", &Row::opaque_only_ns, CellKind::kTime, 4},
+                    {"unattr.", &Row::exposed_unresolved_ns, CellKind::kTime, 2},
+                    {"copies", &Row::copy_only_ns, CellKind::kTime, 4},
+                    {"graphs", &Row::opaque_only_ns, CellKind::kTime, 5},
                     {"idle", &Row::idle_ns, CellKind::kTime}});
+  if (rows.empty()) return;
+  page.Line("exposed = wait for a later rank + transfer + unattributed (either of the two)");
 }
 
 }  // namespace lockstep

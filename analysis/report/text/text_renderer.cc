@@ -15,7 +15,8 @@ void WriteIfAny(const std::optional<View>& view, void (*section)(const View&, Te
   if (view) section(*view, page);
 }
 
-void NoticesSection(const std::vector<report::NoticeRow>& notices, TextPage& page) {
+void NoticesSection(std::vector<report::NoticeRow> notices, bool has_stragglers, TextPage& page) {
+  if (has_stragglers) std::erase_if(notices, [](const auto& notice) { return notice.view == kStragglersView; });
   if (notices.empty()) return;
   page.Heading("notices");
   for (const report::NoticeRow& notice : notices) {
@@ -47,9 +48,9 @@ std::string RenderText(const report::Document& document, const TextOptions& opti
   WriteIfAny(document.steps, StepsSection, page);
   WriteIfAny(document.pace, PaceSection, page);
   WriteIfAny(document.clock, ClockSection, page);
-  WriteIfAny(document.stragglers, StragglersSection, page);
+  if (document.stragglers) StragglersSection(*document.stragglers, document.notices, page);
   WriteIfAny(document.findings, FindingsSection, page);
-  NoticesSection(document.notices, page);
+  NoticesSection(document.notices, document.stragglers.has_value(), page);
   return page.Take();
 }
 

@@ -1,6 +1,7 @@
 // The head of every text output: which run, what of it is here, what was restricted.
 #include <fmt/format.h>
 
+#include "analysis/base/rank_list.h"
 #include "analysis/report/rows/run.h"
 #include "analysis/report/text/text_sections.h"
 #include "analysis/report/text/text_units.h"
@@ -19,16 +20,6 @@ std::string RanksInWords(const report::Run& run) {
   return text;
 }
 
-std::string RankList(const std::vector<int32_t>& ranks) {
-  constexpr size_t kMost = 16;
-  std::string text;
-  for (size_t i = 0; i < ranks.size(); ++i) {
-    if (i == kMost) return fmt::format("{} and {} more", text, ranks.size() - kMost);
-    text += fmt::format("{}{}", i == 0 ? "" : ", ", ranks[i]);
-  }
-  return text;
-}
-
 std::string SelectionInWords(const report::SelectionOfRun& selection) {
   std::string text;
   const auto add = [&](std::string_view what, std::string_view value) {
@@ -38,7 +29,7 @@ std::string SelectionInWords(const report::SelectionOfRun& selection) {
   if (selection.time) {
     add("time", fmt::format("{}..{}", FormatTime(selection.time->first), FormatTime(selection.time->second)));
   }
-  if (selection.ranks) add("ranks", RankList(*selection.ranks));
+  if (selection.ranks) add("ranks", FoldedNumbers(*selection.ranks, 16));
   if (selection.kernels) add("kernels", *selection.kernels);
   if (selection.nvtx) add("nvtx", *selection.nvtx);
   if (selection.capture) {
@@ -57,9 +48,10 @@ void WriteCaptures(const report::CapturesOfRun& captures, TextPage& page) {
                          Plural(all[k].ranks, "rank"));
   }
   if (all.size() > kMost) times += fmt::format("; and {} more", all.size() - kMost);
-  page.Line(fmt::format("{} captures of the run: {}. Analysed is {}{}; --capture K chooses another one.", all.size(),
-                        times, captures.chosen.value, captures.asked ? "" : ", the last that most ranks have"),
-            0, 2, Emphasis::kBad);
+  page.Line(
+      fmt::format("{} captures of the run: {}. Capture {} is analysed{}; --capture K selects another one.", all.size(),
+                  times, captures.chosen.value, captures.asked ? "" : ", the last one that most ranks have"),
+      0, 2, Emphasis::kBad);
 }
 
 void WriteLeftOut(const report::LeftOutOfRun& left_out, TextPage& page) {
@@ -74,22 +66,23 @@ void WriteLeftOut(const report::LeftOutOfRun& left_out, TextPage& page) {
 void RunSection(const report::Run& run, TextPage& page) {
   const std::string utc = FormatUtc(run.start_unix_ns.value);
   page.Line(fmt::format("run {}: {}, {}{}{}{}", run.name, RanksInWords(run), FormatTime(run.span_ns),
-                        utc.empty() ? "" : " from ", utc, run.state == "open" ? " (still open)" : ""),
+                        utc.empty() ? "" : " from ", utc,
+                        run.state == "open" && run.missing_ranks.empty() ? " (still open)" : ""),
             0, 2, Emphasis::kStrong);
   if (!run.missing_ranks.empty()) {
-    page.Line(fmt::format("missing ranks: {}", RankList(run.missing_ranks)), 0, 2, Emphasis::kBad);
+    page.Line(fmt::format("missing ranks: {}", FoldedNumbers(run.missing_ranks, 16)), 0, 2, Emphasis::kBad);
   }
   if (run.captures) WriteCaptures(*run.captures, page);
   if (run.left_out) WriteLeftOut(*run.left_out, page);
   if (run.clocks_apart_ns) {
-    page.Line(fmt::format(
-                  "The traces claim times that lie {} apart. They are taken as one run whose clocks are wrong, because "
-                  "together they are all its ranks; if they are two recordings, analyse each by itself.",
-                  FormatTime(*run.clocks_apart_ns)),
-              0, 2, Emphasis::kBad);
+    page.Line(
+        fmt::format("The timestamps of the traces are {} apart. They are treated as one run with wrong clocks, because "
+                    "together they hold all ranks of the job. If they are separate recordings, analyse each one alone.",
+                    FormatTime(*run.clocks_apart_ns)),
+        0, 2, Emphasis::kBad);
   }
   const std::string selection = run.analysed ? SelectionInWords(*run.analysed) : "";
-  if (!selection.empty()) page.Line(fmt::format("only {}", selection), 0, 2);
+  if (!selection.empty()) page.Line(fmt::format("selection: {}", selection), 0, 2);
 }
 
 }  // namespace lockstep

@@ -2,6 +2,9 @@
 // document holds under the view's name.
 #pragma once
 
+#include <string_view>
+#include <vector>
+
 #include "analysis/report/rows/document.h"
 #include "analysis/report/text/text_page.h"
 
@@ -27,7 +30,10 @@ void AllocationSection(const std::vector<report::AllocationRow>& rows, TextPage&
 void StepsSection(const std::vector<report::StepRow>& rows, TextPage& page);
 void PaceSection(const report::Pace& pace, TextPage& page);
 void ClockSection(const report::Clock& clock, TextPage& page);
-void StragglersSection(const std::vector<report::StragglerRow>& rows, TextPage& page);
+// With its notices, which say why nothing could be decided.
+inline constexpr std::string_view kStragglersView = "stragglers";
+void StragglersSection(const std::vector<report::StragglerRow>& rows, const std::vector<report::NoticeRow>& notices,
+                       TextPage& page);
 void FindingsSection(const std::vector<report::FindingRow>& rows, TextPage& page);
 
 }  // namespace lockstep

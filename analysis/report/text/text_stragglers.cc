@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
+#include "analysis/base/rank_list.h"
+#include "analysis/base/unit_text.h"
+#include "analysis/metrics/stragglers/stragglers.h"
 #include "analysis/report/rows/stragglers.h"
 #include "analysis/report/text/text_sections.h"
 #include "analysis/report/text/text_units.h"
@@ -13,78 +15,90 @@ namespace {
 
 // "rank 3", but "rail 2" as it is.
 std::string NameOfStraggler(const report::StragglerRow& row) {
+  if (row.name) return fmt::format("group {} ({})", *row.name, FoldedRanks(row.ranks, 4));
   return row.id.rfind(row.scope, 0) == 0 ? row.id : fmt::format("{} {}", row.scope, row.id);
 }
 
 std::string KindText(const report::StragglerRow& row) {
-  return row.period_steps ? fmt::format("{} ({})", row.kind, Cell(row.period_steps).Text()) : row.kind;
+  return row.period_steps ? fmt::format("every {} steps", Cell(row.period_steps).Text()) : row.kind;
 }
 
-Cell MainCause(const report::StragglerRow& row) { return row.parts.empty() ? Cell() : Cell(row.parts.front().cause); }
+// "host delay"
+Cell MainCause(const report::StragglerRow& row) {
+  if (row.parts.empty()) return {};
+  std::string cause = row.parts.front().cause;
+  std::replace(cause.begin(), cause.end(), '_', ' ');
+  return cause;
+}
 
 std::string FrontierText(const report::StragglerRow& row) {
-  if (row.frontier == "agrees") return "durations alone, without any clock, say the same";
+  if (row.frontier == "agrees") return "the durations alone, without any clock, confirm it";
   if (row.frontier == "disagrees") {
-    return "but durations alone, without any clock, point elsewhere: take it as not sure";
+    return "but the durations alone, without any clock, point elsewhere, so it is uncertain";
   }
-  return "durations alone, without any clock, cannot tell";
+  return "the durations alone, without any clock, do not decide it";
 }
 
-// What the others lost to each of the foremost, and whether it is told without clocks too.
+// What the others lost to each of the foremost, and whether that is confirmed without clocks.
 void WriteLosses(const std::vector<report::StragglerRow>& rows, TextPage& page) {
   constexpr size_t kMost = 3;
   for (size_t i = 0; i < rows.size() && i < kMost; ++i) {
     const report::StragglerRow& row = rows[i];
     if (!row.blamed_wait_ns) continue;
-    page.Line(fmt::format("{}: the others lost {} of GPU time to it, {} on the critical path; {}", NameOfStraggler(row),
-                          FormatTime(row.blamed_wait_ns), FormatTime(row.blamed_critical_ns), FrontierText(row)));
+    page.Line(fmt::format("{}: it cost the others {} of GPU time, {} of that on the critical path; {}",
+                          NameOfStraggler(row), FormatTime(row.blamed_wait_ns), FormatTime(row.blamed_critical_ns),
+                          FrontierText(row)));
   }
 }
 
-// Behind a slower one it saves nothing until that is mended.
+// Behind a slower one it saves nothing until that is fixed.
 void WriteAfterOthers(const std::vector<report::StragglerRow>& rows, TextPage& page) {
   for (const report::StragglerRow& row : rows) {
     if (!row.saving_after_others_ratio) continue;
     page.Line(
-        fmt::format("{}: mending it alone saves nothing, because the others wait for somebody slower; once those "
-                    "named before it are mended, it saves {} of each step",
+        fmt::format("{}: fixing it alone saves nothing, because the others wait for something slower; once those above "
+                    "it are fixed, it saves {} of each step",
                     NameOfStraggler(row), FormatPercent(row.saving_after_others_ratio)));
   }
 }
 
-// Of how many runs without a straggler one looks like this.
+// In how many runs without a straggler one looks like this.
 std::string ChanceText(double p) {
-  if (p < 1e-6) return "fewer than one in a million such runs";
-  return fmt::format("at most one in {:.0f} such runs", std::floor(1 / std::min(p, 1.0)));
+  if (p < 1e-6) return "fewer than one of a million runs";
+  return fmt::format("at most one of {} runs", CountText(static_cast<int64_t>(1 / std::min(p, 1.0))));
 }
 
-// What stands behind the first of them, in a line.
+// The evidence for the first of them, in a line.
 void WriteFirst(const report::StragglerRow& row, TextPage& page) {
   const auto& [low, high] = row.confidence_interval_ns;
-  page.Line(fmt::format(
-      "{}: between {} and {} a step (95 %), by chance in {}; its {} steps are worth {:.1f} independent ones",
-      NameOfStraggler(row), FormatTime(low), FormatTime(high), ChanceText(row.p_adjusted), row.steps.value, row.n_eff));
+  page.Line(
+      fmt::format("{}: late by {} to {} a step (95 % confidence), in {} steps{}; chance alone would show this in {}",
+                  NameOfStraggler(row), FormatTime(low), FormatTime(high), CountText(row.steps.value),
+                  WorthText(row.steps.value, row.n_eff), ChanceText(row.p_adjusted)));
 }
 
 }  // namespace
 
-void StragglersSection(const std::vector<report::StragglerRow>& rows, TextPage& page) {
+void StragglersSection(const std::vector<report::StragglerRow>& rows, const std::vector<report::NoticeRow>& notices,
+                       TextPage& page) {
   using Row = report::StragglerRow;
-  page.Heading("stragglers", "late again and again, and worth mending");
+  page.Heading("stragglers", "late again and again, and worth fixing");
   page.Table(rows,
              {{"who", NameOfStraggler},
               {"host", &Row::host, CellKind::kText, 2},
               {"kind", KindText},
-              {"cost/step", &Row::effect_ns_per_step, CellKind::kTime},
-              {"saves/step", &Row::saving_ns_per_step, CellKind::kTime},
-              {"saves", &Row::saving_ratio, CellKind::kPercent},
-              {"in steps", &Row::persistence, CellKind::kPercent, 1},
-              {"because", MainCause}},
-             "(nobody)");
-  if (rows.empty()) return;
-  WriteFirst(rows.front(), page);
+              {"late/step", &Row::effect_ns_per_step, CellKind::kTime},
+              {"saving/step", &Row::saving_ns_per_step, CellKind::kTime},
+              {"saving", &Row::saving_ratio, CellKind::kPercent},
+              {"late steps", &Row::persistence, CellKind::kPercent, 1},
+              {"cause", MainCause}},
+             "(none found)");
+  if (!rows.empty()) WriteFirst(rows.front(), page);
   WriteLosses(rows, page);
   WriteAfterOthers(rows, page);
+  for (const report::NoticeRow& notice : notices) {
+    if (notice.view == kStragglersView) page.Line(notice.reason, 2, 2);
+  }
 }
 
 }  // namespace lockstep

@@ -13,10 +13,10 @@
 namespace lockstep {
 namespace {
 
-constexpr size_t kLabelWidth = 6;
+constexpr size_t kLabelWidth = 10;
 
 std::string HowSure(double confidence) {
-  const std::string_view word = confidence >= 0.95 ? "certain" : confidence >= 0.8 ? "fairly" : "not sure";
+  const std::string_view word = confidence >= 0.95 ? "certain" : confidence >= 0.8 ? "fairly sure" : "not sure";
   return fmt::format("{} ({})", word, FormatPercent(confidence));
 }
 
@@ -24,35 +24,35 @@ std::string HowSure(double confidence) {
 std::string HowOften(const report::Culprit& culprit) {
   const std::string recurrence = culprit.recurrence.value_or("");
   const std::string steps = Cell(culprit.steps).Text();
-  if (recurrence == "once") return "once: nothing says that it comes back";
-  if (recurrence == "irregular") return "in no rhythm: most of the waiting all the same";
-  if (recurrence == "undecided") return "too few steps to say that it comes back";
-  if (recurrence == "periodic") return fmt::format("every {} of {} steps", Cell(culprit.period_steps).Text(), steps);
+  if (recurrence == "once") return "seen once, with no sign that it recurs";
+  if (recurrence == "irregular") return "irregularly, but it is most of the waiting";
+  if (recurrence == "undecided") return "too few steps to tell whether it recurs";
+  if (recurrence == "periodic")
+    return fmt::format("every {} steps, {} steps tested", Cell(culprit.period_steps).Text(), steps);
   if (!culprit.persistence || recurrence.empty()) return "";
   const std::string often = fmt::format("in {} of {} steps", FormatPercent(culprit.persistence), steps);
   if (recurrence == "bursty") return often + ", in bursts";
-  return recurrence == "random" ? often + ", without an order" : often;
+  return recurrence == "random" ? often + ", irregularly" : often;
 }
 
 std::string CauseWords(const report::Culprit& culprit) {
   const std::string cause = culprit.cause.value_or("");
   const std::string kernel = ShortenKernel(Printable(culprit.kernel.value_or("")), 40);
   const std::string excess = culprit.excess_ratio ? FormatPercent(culprit.excess_ratio) + " " : "";
-  if (cause == "slow_compute") return "the same work takes it longer than the others";
-  if (cause == "slow_device") return fmt::format("all its kernels run {}slower than the others'", excess);
-  if (cause == "slow_kernel") return fmt::format("its kernel {} runs {}slower than the others'", kernel, excess);
+  if (cause == "slow_compute") return "the same work takes longer on it than on its peers";
+  if (cause == "slow_device") return fmt::format("all its kernels run {}slower than on its peers", excess);
+  if (cause == "slow_kernel") return fmt::format("its kernel {} runs {}slower than on its peers", kernel, excess);
   if (cause == "more_work") {
     const std::string of_kernel = kernel.empty() ? "" : fmt::format(" (kernel {})", kernel);
-    return fmt::format("it has {}more to compute than the others{}", excess, of_kernel);
+    return fmt::format("it has {}more work to compute than its peers{}", excess, of_kernel);
   }
-  if (cause == "more_data")
-    return "its part of uneven exchanges takes longer: it sends or receives more than the others";
-  if (cause == "host_delay") return "its host launches late: its device waits for its own host";
-  if (cause == "host_pause") return "its host stops for long now and then";
-  if (cause == "copies") return "its copies keep it busy";
-  if (cause == "transfer") return "its transfers are slower than those of equal groups: a link or rail";
+  if (cause == "more_data") return "it sends or receives more data than its peers in uneven exchanges";
+  if (cause == "host_delay") return "its CPU launches kernels late, so its GPU waits for its own host";
+  if (cause == "host_pause") return "its host process stops for long times now and then";
+  if (cause == "copies") return "its memory copies delay its kernels";
+  if (cause == "transfer") return "its transfers are slower than those of equal groups: a slow link or rail";
   if (cause == "dependency") return "it waits for other work of its own";
-  return cause.empty() ? "the traces do not tell" : cause;
+  return cause.empty() ? "unknown: the traces do not show it" : cause;
 }
 
 std::string WhereText(const report::Culprit& culprit) {
@@ -65,7 +65,7 @@ std::string WhereText(const report::Culprit& culprit) {
   add("bus", culprit.pci_bus);
   if (!text.empty()) return text;
   if (culprit.ranks.size() > 1) return fmt::format("{} ranks on several hosts", culprit.ranks.size());
-  return "host and GPU are not in the trace";
+  return "unknown: the traces name no host and no GPU";
 }
 
 std::string WorstText(const report::Culprit& culprit) {
@@ -78,42 +78,43 @@ std::string WorstText(const report::Culprit& culprit) {
 std::string GainText(const report::Culprit& culprit) {
   if (!culprit.saving_ratio) {
     const std::string reason = culprit.saving_reason.value_or("");
-    return reason.empty() ? "" : fmt::format("not told: {}", reason);
+    return reason.empty() ? "" : fmt::format("unknown: {}", reason);
   }
   if (culprit.saving_after_others_ratio) {
-    return fmt::format("none alone, because the others wait for somebody slower; {} of each step once those are mended",
-                       FormatPercent(culprit.saving_after_others_ratio));
+    return fmt::format(
+        "none by itself, because the others also wait for a slower one; {} of each step once that is fixed",
+        FormatPercent(culprit.saving_after_others_ratio));
   }
   std::string text = FormatPercent(culprit.saving_ratio);
   if (const auto& interval = culprit.saving_interval_ratio) {
     text += fmt::format(" of each step ({} to {})", FormatPercent(interval->first), FormatPercent(interval->second));
   }
-  return text + " if it were as the others";
+  return text + " if it were as fast as its peers";
 }
 
 // Durations alone contradict the finding; "" where they agree or cannot tell.
 std::string DoubtText(const report::Culprit& culprit) {
-  return culprit.frontier == "disagrees" ? ", durations alone point elsewhere" : "";
+  return culprit.frontier == "disagrees" ? ", but durations without clocks point to another rank" : "";
 }
 
 void WriteCulprit(const report::Culprit& culprit, TextPage& page) {
   const std::string often = HowOften(culprit);
-  page.Item("sure", kLabelWidth,
+  page.Item("confidence", kLabelWidth,
             fmt::format("{}{}{}{}", HowSure(culprit.confidence), often.empty() ? "" : ", ", often, DoubtText(culprit)));
   page.Item("where", kLabelWidth, WhereText(culprit));
   if (culprit.rank_source == "assumed") {
-    page.Item("whose", kLabelWidth,
-              fmt::format("the number of the rank is assumed: it is device {} of {}", Cell(culprit.device).Text(),
+    page.Item("number", kLabelWidth,
+              fmt::format("the rank number is assumed: it is device {} of {}", Cell(culprit.device).Text(),
                           culprit.path.value_or("")));
   }
-  page.Item("why", kLabelWidth, CauseWords(culprit));
+  page.Item("cause", kLabelWidth, CauseWords(culprit));
   if (const auto& stretch = culprit.stretch_ns; stretch && culprit.recurrence != "once") {
     page.Item("when", kLabelWidth,
               fmt::format("nearly all from {} to {} after the run's start", FormatTime(stretch->first),
                           FormatTime(stretch->second)));
   }
   if (const std::string worst = WorstText(culprit); !worst.empty()) page.Item("worst", kLabelWidth, worst);
-  if (const std::string gain = GainText(culprit); !gain.empty()) page.Item("gain", kLabelWidth, gain);
+  if (const std::string gain = GainText(culprit); !gain.empty()) page.Item("saving", kLabelWidth, gain);
 }
 
 void WriteCulprits(const std::vector<report::Culprit>& culprits, TextPage& page) {
@@ -129,28 +130,40 @@ void WriteCulprits(const std::vector<report::Culprit>& culprits, TextPage& page)
 // What the devices mostly do where they work, by name "compute", which counts copies.
 std::string_view WorkText(bool of_copies, bool of_ranges) {
   if (of_copies && of_ranges)
-    return "What the ranges launch mostly copies: less data, or copies under compute, help most.";
-  if (of_copies) return "The devices mostly copy: less data, or copies under compute, help most.";
-  if (of_ranges) return "What the ranges launch mostly computes: faster kernels help most.";
-  return "The devices mostly compute: faster kernels help most.";
+    return "The ranges launch mostly copies: moving less data, or copying during compute, would help most.";
+  if (of_copies) return "The GPUs mostly copy: moving less data, or copying during compute, would help most.";
+  if (of_ranges) return "The ranges launch mostly compute: faster kernels would help most.";
+  return "The GPUs mostly compute: faster kernels would help most.";
+}
+
+// What communication does, with the shares that the block below shows.
+std::string CommunicationText(std::string_view what, const report::TimeShares& share) {
+  return fmt::format("Communication is {}: {} of GPU time is exposed waiting, {} exposed transfer.", what,
+                     FormatPercent(share.exposed_wait_ratio.value_or(0)),
+                     FormatPercent(share.exposed_transfer_ratio.value_or(0)));
 }
 
 // `of_ranges`: under --nvtx, where the verdict is of what the ranges launched.
-std::string_view VerdictText(const report::Summary& summary, bool of_ranges) {
+std::string VerdictText(const report::Summary& summary, bool of_ranges) {
   const std::string& verdict = summary.verdict;
   const report::TimeShares& share = summary.time_share;
-  if (verdict == "skew") return "Communication is mostly waiting for late ranks, not moving data.";
-  if (verdict == "transfer") return "Communication is mostly moving data, not waiting for late ranks.";
-  if (verdict == "mixed") return "Communication is partly waiting for late ranks, partly moving data.";
-  if (verdict == "compute") return WorkText(share.copy_ratio.value_or(0) > share.compute_ratio.value_or(0), of_ranges);
-  if (verdict == "host") return "The devices mostly wait for their hosts to launch.";
-  return "What bounds the run cannot be told from these traces.";
+  if (verdict == "skew") return CommunicationText("mostly waiting for late ranks, not moving data", share);
+  if (verdict == "transfer") return CommunicationText("mostly moving data, not waiting for late ranks", share);
+  if (verdict == "mixed") return CommunicationText("partly waiting for late ranks, partly moving data", share);
+  if (verdict == "compute") {
+    return std::string(WorkText(share.copy_ratio.value_or(0) > share.compute_ratio.value_or(0), of_ranges));
+  }
+  if (verdict == "host") {
+    return fmt::format("The GPUs are idle {} of the time, mostly because their hosts launch kernels too late.",
+                       FormatPercent(share.idle_ratio.value_or(0)));
+  }
+  return "What limits the run cannot be told from these traces.";
 }
 
 // The one class of workload that the verdict does not tell.
 void WriteMemoryBound(const report::Workload& workload, TextPage& page) {
   if (workload.kind != "memory") return;
-  page.Line(fmt::format("Their work is bound by memory: {} of the kernel time moves data, by the kernels' names.",
+  page.Line(fmt::format("The work is memory-bound: judged by kernel names, {} of the kernel time moves data.",
                         FormatPercent(workload.memory_ratio.value_or(0))),
             0, 2);
 }
@@ -162,38 +175,45 @@ struct PartOfTime {
 };
 constexpr std::array<PartOfTime, 7> kPartsOfTime = {
     {{&report::TimeShares::compute_ratio, "computing", true},
-     {&report::TimeShares::exposed_wait_ratio, "waiting for a later rank"},
-     {&report::TimeShares::exposed_transfer_ratio, "transferring, nothing else running"},
-     {&report::TimeShares::exposed_unresolved_ratio, "communicating, wait or transfer untold"},
-     {&report::TimeShares::copy_ratio, "copying, nothing else running"},
-     {&report::TimeShares::opaque_ratio, "inside CUDA graphs traced as a whole"},
+     {&report::TimeShares::exposed_wait_ratio, "waiting for a later rank (exposed)"},
+     {&report::TimeShares::exposed_transfer_ratio, "transferring (exposed)"},
+     {&report::TimeShares::exposed_unresolved_ratio, "communicating, wait or transfer unknown"},
+     {&report::TimeShares::copy_ratio, "copying (exposed)"},
+     {&report::TimeShares::opaque_ratio, "in CUDA graphs traced as a whole"},
      {&report::TimeShares::idle_ratio, "idle", true}}};
 
 void WriteTimeShare(const report::TimeShares& share, TextPage& page) {
-  constexpr double kBar = 46;
-  page.Heading("where the rank-time goes", "common window of all ranks");
+  // As long as the page leaves room for beside labels and numbers.
+  const double bar = std::clamp(page.options().width - 54, 10, 60);
+  page.Heading("where the GPU time goes", "in the time that all ranks have in common");
   bool any = false;
   for (const PartOfTime& part : kPartsOfTime) {
     const std::optional<double> ratio = share.*part.ratio;
     if (!ratio || (*ratio == 0 && !part.always)) continue;
-    const double length = std::clamp(std::nearbyint(*ratio * kBar), 0.0, kBar);
+    const double length = std::clamp(std::nearbyint(*ratio * bar), 0.0, bar);
     const std::string line =
         fmt::format("  {:<39}{:>6.1f} %  {}", part.label, 100 * *ratio, std::string(static_cast<size_t>(length), '#'));
     page.Raw(std::string_view(line).substr(0, line.find_last_not_of(' ') + 1));
     any = true;
   }
-  if (!any) page.Line("not known: no device activity that all ranks have", 2, 0, Emphasis::kFaint);
+  if (!any) page.Line("unknown: there is no time in which all ranks have device activity", 2, 0, Emphasis::kFaint);
 }
 
 void WriteWorstCollectives(const std::vector<report::WorstCollective>& rows, TextPage& page) {
   using Row = report::WorstCollective;
   if (rows.empty()) return;
   page.Heading("worst collectives", "by waiting of all members");
-  page.Table(rows, {{"group", &Row::communicator_id},
+  page.Table(rows, {{"group", [](const Row& row) { return row.name.value_or(row.communicator_id); }},
                     {"operation", &Row::op},
                     {"message", &Row::bytes, CellKind::kBytes},
                     {"waiting", &Row::wait_total_ns, CellKind::kTime},
                     {"verdict", &Row::verdict}});
+}
+
+// A long collective is mostly a long wait: then not the rank with the tail is to blame.
+Cell Because(const report::WorstTail& tail) {
+  if (!tail.waits_for_rank) return {};
+  return fmt::format("waiting for rank {}", *tail.waits_for_rank);
 }
 
 // Those that would not be shown as 0.0 %.
@@ -201,15 +221,16 @@ void WriteWorstTails(std::vector<report::WorstTail> rows, TextPage& page) {
   using Row = report::WorstTail;
   std::erase_if(rows, [](const Row& row) { return row.tail_score < 0.0005; });
   if (rows.empty()) return;
-  page.Heading("worst tails", "rank-time lost in instances over twice the median");
+  page.Heading("worst tails", "GPU time lost in instances longer than twice the median");
   page.Table(rows, {{"lost", &Row::tail_score, CellKind::kPercent},
                     {"rank", &Row::rank, CellKind::kNumber},
+                    {"because", [](const Row& row) { return Because(row); }},
                     {"kernel", &Row::name, CellKind::kKernel}});
 }
 
 void WriteProblems(const std::vector<report::Problem>& problems, TextPage& page) {
   if (problems.empty()) return;
-  page.Heading("problems of the data");
+  page.Heading("problems in the data");
   for (const report::Problem& problem : problems) {
     page.Line(fmt::format("{}: {}", problem.gate, problem.detail), 2, 2, Emphasis::kBad);
     if (!problem.fix.empty()) page.Line(fmt::format("fix: {}", problem.fix), 4, 5);
@@ -218,13 +239,26 @@ void WriteProblems(const std::vector<report::Problem>& problems, TextPage& page)
 
 void WriteNext(const std::vector<std::string>& next, TextPage& page) {
   if (next.empty()) return;
-  page.Heading("look next at");
+  page.Heading("next");
   for (const std::string& line : next) page.Line(line, 2, 4);
+}
+
+// The step time of the job, which people compare first.
+void WriteStepTime(const std::optional<report::Percentiles>& step_ns, TextPage& page) {
+  if (!step_ns || step_ns->count == 0) return;
+  std::string text = fmt::format("step time: {} longest", FormatTime(step_ns->max));
+  if (step_ns->p90)
+    text = fmt::format("step time: {} median, {} p90, {} longest", FormatTime(step_ns->p50), FormatTime(step_ns->p90),
+                       FormatTime(step_ns->max));
+  else if (step_ns->p50)
+    text = fmt::format("step time: {} median, {} longest", FormatTime(step_ns->p50), FormatTime(step_ns->max));
+  page.Line(fmt::format("{} of {} steps", text, FormatCount(step_ns->count)), 0, 2);
 }
 
 }  // namespace
 
 void SummarySection(const report::Summary& summary, const report::Run& run, TextPage& page) {
+  WriteStepTime(summary.step_ns, page);
   page.Raw("");
   WriteHeadline(summary, run, page);
   if (!summary.culprits.empty()) WriteCulprits(summary.culprits, page);

@@ -6,36 +6,60 @@
 #include <numeric>
 #include <utility>
 
-#include "analysis/report/json.h"
+#include "analysis/model/kernel_name.h"
 #include "analysis/report/text/text_words.h"
-#include "analysis/report/views/report_fields.h"
 
 namespace lockstep {
 namespace {
 
 constexpr size_t kColumnGap = 2;  // blanks between columns
 
-// What a shortened name keeps at least.
+// What a shortened text keeps at least, while columns can be dropped instead.
 constexpr size_t kNarrowestText = 16;
-constexpr size_t kNarrowestName = 32;
+constexpr size_t kNarrowestPath = 32;
+constexpr size_t kNarrowestName = 40;
 
 struct LaidOut {
   ColumnStyle column;
   FormattedColumn formatted;
   size_t width = 0;
+  size_t narrowest = 0;
 
-  [[nodiscard]] bool IsName() const { return column.kind == CellKind::kKernel || column.kind == CellKind::kPath; }
-  [[nodiscard]] bool Shortens() const { return column.kind == CellKind::kText || IsName(); }
-  [[nodiscard]] size_t Narrowest() const {
-    return Shortens() ? std::min(width, IsName() ? kNarrowestName : kNarrowestText) : width;
+  [[nodiscard]] bool Shortens() const {
+    return column.kind == CellKind::kText || column.kind == CellKind::kName || column.kind == CellKind::kKernel ||
+           column.kind == CellKind::kPath;
   }
 };
 
+// The names of the functions alone, without namespaces and arguments.
+size_t WidthOfFunctions(const std::vector<std::string>& kernels) {
+  size_t width = 0;
+  for (const std::string& kernel : kernels) width = std::max(width, DisplayWidth(SplitKernelName(kernel).base));
+  return width;
+}
+
+size_t NarrowestOf(const LaidOut& column) {
+  switch (column.column.kind) {
+    case CellKind::kText:
+      return std::min(column.width, kNarrowestText);
+    case CellKind::kKernel:
+      return std::min(column.width,
+                      std::clamp(WidthOfFunctions(column.formatted.cells), kNarrowestPath, kNarrowestName));
+    case CellKind::kName:
+      return std::min(column.width, kNarrowestName);
+    case CellKind::kPath:
+      return std::min(column.width, kNarrowestPath);
+    default:
+      return column.width;
+  }
+}
+
 LaidOut LayOut(CellColumn column) {
-  LaidOut result{std::move(column.style), {}, 0};
+  LaidOut result{std::move(column.style), {}, 0, 0};
   result.formatted = FormatColumn(result.column.kind, column.cells);
   result.width = std::max(result.column.title.size(), result.formatted.unit.size());
   for (const std::string& cell : result.formatted.cells) result.width = std::max(result.width, DisplayWidth(cell));
+  result.narrowest = NarrowestOf(result);
   return result;
 }
 
@@ -47,7 +71,7 @@ size_t TotalWidth(const std::vector<LaidOut>& columns) {
 // The narrowest that the columns can be without losing one.
 size_t LeastWidth(const std::vector<LaidOut>& columns) {
   size_t least = TotalWidth(columns);
-  for (const LaidOut& column : columns) least -= column.width - column.Narrowest();
+  for (const LaidOut& column : columns) least -= column.width - column.narrowest;
   return least;
 }
 
@@ -61,12 +85,12 @@ void DropSpareColumns(std::vector<LaidOut>& columns, size_t room) {
   }
 }
 
-// Takes what is missing from the names that have most to spare; below their least only where nothing else is left.
+// Shortens the names that have most to spare; below their least width only where nothing else is left.
 void ShrinkNames(std::vector<LaidOut>& columns, size_t room) {
   constexpr size_t kLeastOfAll = 4;
   while (TotalWidth(columns) > room) {
     const auto spare = [](const LaidOut& column) {
-      return static_cast<int64_t>(column.width) - static_cast<int64_t>(column.Narrowest());
+      return static_cast<int64_t>(column.width) - static_cast<int64_t>(column.narrowest);
     };
     LaidOut* most = nullptr;
     for (LaidOut& column : columns) {

@@ -1,4 +1,5 @@
-// Tables of a text page: aligned columns, one unit a column, as wide as the page allows. Pure and thread safe.
+// Tables of a text page: aligned columns, one unit a column, as wide as the page allows. Where the page is narrow,
+// columns that can be spared go first, and names are cut last. Pure and thread safe.
 #pragma once
 
 #include <algorithm>

@@ -16,13 +16,13 @@ namespace lockstep {
 void IdleSection(const std::vector<report::IdleRow>& rows, TextPage& page) {
   using Row = report::IdleRow;
   using P = report::Percentiles;
-  page.Heading("idle", "why the device had nothing to do");
+  page.Heading("idle", "time in which nothing runs on the device, by cause");
   const auto gap = [](P::Value P::*figure) {
     return [figure](const Row& row) { return row.gap_ns ? *row.gap_ns.*figure : std::nullopt; };
   };
   std::vector<Column<Row>> columns = {{"rank", &Row::rank, CellKind::kNumber},
-                                      {"device", &Row::device, CellKind::kNumber, 3},
-                                      {"gaps", &Row::gaps, CellKind::kCount},
+                                      {"device", &Row::device, CellKind::kNumber, 5},
+                                      {"gaps", &Row::gaps, CellKind::kCount, 1},
                                       {"idle", &Row::idle_ns, CellKind::kTime},
                                       {"host", &Row::host_ns, CellKind::kTime},
                                       {"launch", &Row::launch_ns, CellKind::kTime},
@@ -31,7 +31,7 @@ void IdleSection(const std::vector<report::IdleRow>& rows, TextPage& page) {
                                       {"gap p50", gap(&P::p50), CellKind::kTime, 2},
                                       {"gap p99", gap(&P::p99), CellKind::kTime, 4},
                                       {"gap max", gap(&P::max), CellKind::kTime, 1},
-                                      {"gap/step", &Row::dominant_gap_ns, CellKind::kTime, 3}};
+                                      {"longest/step", &Row::dominant_gap_ns, CellKind::kTime, 3}};
   if (std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.bursts.has_value(); })) {
     const auto bursts = [](const Row& row) { return row.bursts ? Cell(row.bursts->count) : Cell(); };
     columns.push_back({"bursts", bursts, CellKind::kCount, 3});
@@ -99,21 +99,21 @@ void WriteHost(const std::vector<report::StepRow>& steps, TextPage& page) {
     return [sum](const Row& row) { return fmt::format("{:.1f}", row.*sum / row.steps); };
   };
   const auto time = [](double Row::*sum) { return [sum](const Row& row) { return row.*sum / row.steps; }; };
-  page.Heading("the host in a step", "means of the steps above; longest = the longest allocation of any");
+  page.Heading("host calls in a step", "means per step; time = in these calls; max = longest");
   page.Table(rows, {{"rank", &Row::rank, CellKind::kNumber},
                     {"launches", count(&Row::launches), CellKind::kNumber},
-                    {"taking", time(&Row::launch_ns), CellKind::kTime},
+                    {"time", time(&Row::launch_ns), CellKind::kTime},
                     {"graphs", count(&Row::graph_launches), CellKind::kNumber, 3},
                     {"syncs", count(&Row::sync_calls), CellKind::kNumber},
-                    {"taking", time(&Row::sync_ns), CellKind::kTime},
+                    {"time", time(&Row::sync_ns), CellKind::kTime},
                     {"allocs", count(&Row::alloc_calls), CellKind::kNumber},
-                    {"taking", time(&Row::alloc_ns), CellKind::kTime},
-                    {"longest", &Row::longest_alloc_ns, CellKind::kTime, 1},
+                    {"time", time(&Row::alloc_ns), CellKind::kTime},
+                    {"max", &Row::longest_alloc_ns, CellKind::kTime, 1},
                     {"copies", count(&Row::host_copies), CellKind::kNumber, 2},
-                    {"taking", time(&Row::host_copy_ns), CellKind::kTime, 2}});
+                    {"time", time(&Row::host_copy_ns), CellKind::kTime, 2}});
 }
 
-// The longest steps of which a reason is told.
+// The longest steps that have a reason.
 void WriteReasons(const std::vector<report::StepRow>& steps, TextPage& page) {
   std::vector<const report::StepRow*> slow;
   for (const report::StepRow& step : steps) {
@@ -123,7 +123,7 @@ void WriteReasons(const std::vector<report::StepRow>& steps, TextPage& page) {
   std::stable_sort(slow.begin(), slow.end(), [](const report::StepRow* a, const report::StepRow* b) {
     return a->span_ns.value > b->span_ns.value;
   });
-  page.Heading("slow steps", fmt::format("{} beyond the noise; the longest first", slow.size()));
+  page.Heading("slow steps", fmt::format("{} longer than noise explains; longest first", slow.size()));
   slow.resize(std::min(slow.size(), kMaxReasons));
   for (const report::StepRow* step : slow) {
     page.Line(fmt::format("rank {}, step {}: {}", step->rank, step->step, step->why.value_or("")), 2, 2);
@@ -135,7 +135,7 @@ void WriteReasons(const std::vector<report::StepRow>& steps, TextPage& page) {
 void StepsSection(const std::vector<report::StepRow>& rows, TextPage& page) {
   using Row = report::StepRow;
   using Phases = report::PhasesOfStep;
-  page.Heading("steps", "time of the device windows");
+  page.Heading("steps", "times on the device; exposed = communication while nothing is computed");
   std::vector<Column<Row>> columns = {{"rank", &Row::rank, CellKind::kNumber},
                                       {"step", &Row::step, CellKind::kNumber},
                                       {"phase", &Row::phase, CellKind::kText, 3},
@@ -145,17 +145,17 @@ void StepsSection(const std::vector<report::StepRow>& rows, TextPage& page) {
                                       {"exposed", &Row::exposed_comm_ns, CellKind::kTime},
                                       {"wait", &Row::exposed_wait_ns, CellKind::kTime, 1},
                                       {"transfer", &Row::exposed_transfer_ns, CellKind::kTime, 2},
-                                      {"untold", &Row::exposed_unresolved_ns, CellKind::kTime, 4},
-                                      {"copies", &Row::copy_only_ns, CellKind::kTime, 5},
+                                      {"unattr.", &Row::exposed_unresolved_ns, CellKind::kTime, 5},
+                                      {"copies", &Row::copy_only_ns, CellKind::kTime, 6},
                                       {"idle", &Row::idle_ns, CellKind::kTime},
-                                      {"launches", &Row::launches, CellKind::kCount, 2}};
+                                      {"launches", &Row::launches, CellKind::kCount, 3}};
   if (std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.phases.has_value(); })) {
     const auto phase = [](double Phases::*share) {
       return [share](const Row& row) { return row.phases ? Cell(*row.phases.*share) : Cell(); };
     };
-    columns.push_back({"forward", phase(&Phases::forward_ratio), CellKind::kPercent, 1});
-    columns.push_back({"backward", phase(&Phases::backward_ratio), CellKind::kPercent, 1});
-    columns.push_back({"optimizer", phase(&Phases::optimizer_ratio), CellKind::kPercent, 1});
+    columns.push_back({"forward", phase(&Phases::forward_ratio), CellKind::kPercent, 4});
+    columns.push_back({"backward", phase(&Phases::backward_ratio), CellKind::kPercent, 4});
+    columns.push_back({"optimizer", phase(&Phases::optimizer_ratio), CellKind::kPercent, 4});
   }
   columns.push_back({"verdict", &Row::verdict});
   page.Table(rows, columns);
@@ -203,7 +203,7 @@ void WriteStrips(const std::vector<report::PaceOfRank>& ranks, PaceRatios report
   }
 }
 
-// How far each rank is after each tenth of the window.
+// How many steps each rank has done after each tenth of the window.
 void WriteStepsDone(const std::vector<report::PaceOfRank>& ranks, TextPage& page) {
   using Row = const report::PaceOfRank*;
   constexpr size_t kParts = 10;
@@ -220,7 +220,7 @@ void WriteStepsDone(const std::vector<report::PaceOfRank>& ranks, TextPage& page
                          return fmt::format("{:.1f}", done[bucket]);
                        }});
   }
-  page.Raw("  steps done by then");
+  page.Raw("  steps done after each tenth of the time");
   page.Table(rows, columns);
 }
 
@@ -229,14 +229,13 @@ void WriteStepsDone(const std::vector<report::PaceOfRank>& ranks, TextPage& page
 void PaceSection(const report::Pace& pace, TextPage& page) {
   using Rank = report::PaceOfRank;
   const size_t buckets = pace.ranks.empty() ? 0 : pace.ranks[0].busy_ratio.size();
-  page.Heading("pace", "share of the time that is busy: blank = none, @ = all");
+  page.Heading("pace", "busy share of the time: blank = none, @ = all");
   if (buckets == 0 || !pace.bucket_ns) {
     page.Line("(nothing)", 2, 0, Emphasis::kFaint);
     return;
   }
   const double window_ns = pace.bucket_ns->Real() * static_cast<double>(buckets);
-  page.Line(fmt::format("{} from {} after the run's start, {} a character", FormatTime(window_ns),
-                        FormatTime(pace.start_ns),
+  page.Line(fmt::format("{} from {}, {} per character", FormatTime(window_ns), FormatSinceStart(pace.start_ns),
                         FormatTime(window_ns / static_cast<double>(std::min(kPaceColumns, buckets)))));
   WriteStrips(pace.ranks, &Rank::compute_ratio, "rank   computing", page);
   WriteStrips(pace.ranks, &Rank::comm_ratio, "rank   communicating", page);

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "analysis/base/time.h"
+#include "analysis/base/unit_text.h"
 #include "analysis/report/fields/type.h"
 #include "analysis/report/json.h"
 #include "analysis/report/text/text_words.h"
@@ -15,21 +16,6 @@ namespace lockstep {
 namespace {
 
 constexpr std::string_view kNull = "-";
-
-struct Unit {
-  std::string_view name;
-  double size;
-};
-constexpr std::array<Unit, 4> kTimeUnits = {{{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}}};
-constexpr std::array<Unit, 5> kByteUnits = {{{"B", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}}};
-
-// The largest unit of which the value is at least one.
-template <size_t n>
-size_t UnitOf(const std::array<Unit, n>& units, double magnitude) {
-  size_t chosen = 0;
-  while (chosen + 1 < n && magnitude >= units[chosen + 1].size) ++chosen;
-  return chosen;
-}
 
 std::vector<double> MagnitudesOf(const std::vector<Cell>& values) {
   std::vector<double> magnitudes;
@@ -48,7 +34,7 @@ bool HasNumber(const std::vector<Cell>& values) {
 
 // By the middle value, so that most of the column reads well; but no value needs more than six digits before the point.
 template <size_t n>
-Unit UnitOfColumn(const std::array<Unit, n>& units, const std::vector<double>& magnitudes) {
+NamedUnit UnitOfColumn(const std::array<NamedUnit, n>& units, const std::vector<double>& magnitudes) {
   if (magnitudes.empty()) return units.front();
   size_t chosen = UnitOf(units, magnitudes[(magnitudes.size() - 1) / 2]);
   while (chosen + 1 < n && magnitudes.back() / units[chosen].size >= 1e6) ++chosen;
@@ -88,9 +74,9 @@ std::string Fixed(double value, int decimals) {
 }
 
 template <size_t n>
-FormattedColumn InUnits(const std::array<Unit, n>& units, const std::vector<Cell>& values) {
+FormattedColumn InUnits(const std::array<NamedUnit, n>& units, const std::vector<Cell>& values) {
   const std::vector<double> magnitudes = MagnitudesOf(values);
-  const Unit unit = UnitOfColumn(units, magnitudes);
+  const NamedUnit unit = UnitOfColumn(units, magnitudes);
   const int decimals = DecimalsOf(magnitudes, unit.size);
   return {HasNumber(values) ? std::string(unit.name) : "",
           FormatEach(values, [&](double value) { return Fixed(value / unit.size, decimals); })};
@@ -122,15 +108,6 @@ std::vector<std::string> CountCells(const std::vector<Cell>& values) {
   cells.reserve(values.size());
   for (const Cell& value : values) cells.push_back(FormatCount(value));
   return cells;
-}
-
-// Three digits in the value's own unit.
-template <size_t n>
-std::string InOwnUnit(const std::array<Unit, n>& units, double value) {
-  const Unit unit = units[UnitOf(units, std::abs(value))];
-  const double scaled = value / unit.size;
-  const bool whole = unit.size <= 1 || std::abs(scaled) >= 100 || std::fmod(value, unit.size) == 0;
-  return fmt::format("{:.{}f} {}", scaled, whole ? 0 : std::abs(scaled) >= 10 ? 1 : 2, unit.name);
 }
 
 // Year, month and day of a day number since 1970-01-01 in the Gregorian calendar, by counting eras of 400 years.
@@ -173,6 +150,7 @@ FormattedColumn FormatColumn(CellKind kind, const std::vector<Cell>& values) {
       return Bandwidths(values);
     case CellKind::kText:
     case CellKind::kKernel:
+    case CellKind::kName:
     case CellKind::kPath:
     case CellKind::kNumber:
       break;
@@ -182,34 +160,30 @@ FormattedColumn FormatColumn(CellKind kind, const std::vector<Cell>& values) {
 
 std::string FormatTime(const Cell& ns) {
   const std::optional<double> value = ns.Real();
-  return value ? InOwnUnit(kTimeUnits, *value) : std::string(kNull);
+  return value ? TimeText(*value) : std::string(kNull);
+}
+
+std::string FormatSinceStart(const Cell& ns) {
+  const std::optional<double> value = ns.Real();
+  if (!value) return std::string(kNull);
+  if (*value == 0) return "the run's start";
+  return fmt::format("{} {} the run's start", TimeText(std::abs(*value)), *value < 0 ? "before" : "after");
 }
 
 std::string FormatPercent(const Cell& ratio) {
   const std::optional<double> value = ratio.Real();
-  if (!value) return std::string(kNull);
-  const double percent = 100 * *value;
-  const double magnitude = std::abs(percent);
-  const int decimals = percent == 0 || magnitude >= 99.95 ? 0 : magnitude < 1 ? 2 : 1;
-  return fmt::format("{:.{}f} %", percent, decimals);
+  return value ? PercentText(*value) : std::string(kNull);
 }
 
 std::string FormatBytes(const Cell& bytes) {
   const std::optional<double> value = bytes.Real();
-  return value ? InOwnUnit(kByteUnits, *value) : std::string(kNull);
+  return value ? BytesText(*value) : std::string(kNull);
 }
 
 std::string FormatCount(const Cell& count) {
   const std::optional<int64_t> value = count.Whole();
-  if (!value) return count.IsNumber() ? count.Text() : std::string(kNull);
-  const std::string digits = fmt::format("{}", *value);
-  const size_t sign = *value < 0 ? 1 : 0;
-  std::string text;
-  for (size_t i = 0; i < digits.size(); ++i) {
-    if (i > sign && (digits.size() - i) % 3 == 0) text += ',';
-    text += digits[i];
-  }
-  return text;
+  if (value) return CountText(*value);
+  return count.IsNumber() ? count.Text() : std::string(kNull);
 }
 
 std::string FormatUtc(int64_t unix_ns) {

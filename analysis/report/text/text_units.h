@@ -15,6 +15,7 @@ namespace lockstep {
 enum class CellKind : uint8_t {
   kText,      // strings, scalars, lists of scalars joined by commas; shortened in the middle when there is no room
   kKernel,    // names of kernels: shortened so that the function's name stays
+  kName,      // names of ranges and API calls
   kPath,      // files: shortened so that the file's name stays
   kNumber,    // ranks, steps, indices: as they are
   kCount,     // with thousands separators
@@ -35,6 +36,8 @@ struct FormattedColumn {
 
 // "7.62 ms", three digits; "-" for what is no number.
 [[nodiscard]] std::string FormatTime(const Cell& ns);
+// "7.62 ms after the run's start", "899 us before the run's start", "the run's start"; "-" for what is no number.
+[[nodiscard]] std::string FormatSinceStart(const Cell& ns);
 // "12.3 %".
 [[nodiscard]] std::string FormatPercent(const Cell& ratio);
 // "4.19 MB".

@@ -296,19 +296,20 @@ report::ClockHostRow DomainRow(const ViewInput& input, const Clocks& clocks, con
 }
 
 void NotifyOfClocks(const ViewInput& input, const Clocks& clocks) {
-  if (input.fleet.Restricted()) input.Notify("clock", "clocks are aligned over the whole run, whatever is asked for");
+  if (input.fleet.Restricted()) input.Notify("clock", "clocks are aligned over the whole run, whatever is selected");
   if (clocks.components.size() > 1) {
-    input.Notify("clock", fmt::format("{} groups of clocks share no collective, directly or through others: between "
-                                      "them no arrival is compared, and times are only the hosts' own UTC claims",
-                                      clocks.components.size()));
+    input.Notify("clock",
+                 fmt::format("{} groups of clocks share no collective, directly or through others: arrivals are not "
+                             "compared between them, and their times rely on the UTC clocks of the hosts",
+                             clocks.components.size()));
   }
   const bool coarse = std::any_of(clocks.domains.begin(), clocks.domains.end(), [&](const Domain& domain) {
     return !domain.reference && ClockOf(input, domain).method == ClockMethod::kEnds;
   });
   if (coarse) {
     input.Notify("clock",
-                 "clocks found by 'ends' are coarse: their hosts never came last, or shared only long "
-                 "collectives, so ends were taken to coincide");
+                 "clocks found by 'ends' are coarse: their hosts never arrived last, or shared only long collectives, "
+                 "so the collectives were assumed to end at the same time on all members");
   }
 }
 

@@ -6,7 +6,9 @@
 #include <cstdlib>
 #include <string>
 
+#include "analysis/base/unit_text.h"
 #include "analysis/metrics/match/group_contradictions.h"
+#include "analysis/report/views/group_names.h"
 #include "analysis/report/views/percentiles.h"
 #include "analysis/report/views/values.h"
 
@@ -69,37 +71,37 @@ void NotifyOfJoins(const AnalysisContext& context, const std::vector<CollectiveR
   }
   if (ambiguous) {
     context.notices.push_back({"collectives",
-                               "some collectives cannot be joined across ranks with confidence: their "
-                               "rows are 'ambiguous' and enter no statistics"});
+                               "some collectives cannot be matched across ranks with confidence: their "
+                               "rows are 'ambiguous' and count in no statistics"});
   }
   if (apart) {
     context.notices.push_back({"collectives",
-                               "some communicators span several clocks that could not be aligned: "
-                               "between them arrivals are not resolvable"});
+                               "some groups span several clocks that could not be aligned: the arrivals of their "
+                               "members cannot be compared"});
   }
   if (disagrees) {
     context.notices.push_back({"collectives",
-                               "some rows' waits differ between the aligned clocks and the durations alone by more "
-                               "than both uncertainties: see clock_free"});
+                               "the waits of some rows, computed on the aligned clocks, differ from those computed "
+                               "from durations alone by more than both uncertainties: see clock_free"});
   }
 }
 
 std::string SinceStart(const AnalysisContext& context, int64_t at_ns) {
-  return fmt::format("{:.4g} ms after the run's start", static_cast<double>(at_ns - context.run_start_ns) * 1e-6);
+  return fmt::format("{} after the run's start", TimeText(at_ns - context.run_start_ns));
 }
 
-// Who lacks what the others have: those that lack much, else the worst alone.
+// Ranks without records that others of their groups have: those that lack many, else the worst alone.
 void NotifyOfLosses(const AnalysisContext& context) {
   constexpr size_t kMost = 3;
   const std::vector<LostCollectives>& losses = context.match.lost;
   for (size_t i = 0; i < losses.size() && i < kMost && (i == 0 || losses[i].IsMuch()); ++i) {
     const LostCollectives& it = losses[i];
     const int32_t rank = context.ranks.ranks[static_cast<size_t>(it.rank_index)].rank;
-    const std::string others = i == 0 && losses.size() > 1 ? fmt::format(" ({} ranks lack any)", losses.size()) : "";
+    const std::string others = i == 0 && losses.size() > 1 ? fmt::format(" ({} ranks lack some)", losses.size()) : "";
     context.notices.push_back(
         {"collectives",
-         fmt::format("rank {} lacks {} of {} collectives that others of its groups have{}, the first {}: lost or not "
-                     "joined, so what it did there is not known",
+         fmt::format("rank {} lacks {} of {} collectives that other members of its groups recorded{}, the first {}: "
+                     "the records were lost or not matched, so what the rank did there is unknown",
                      rank, it.lost, it.expected, others, SinceStart(context, it.first_ns))});
   }
 }
@@ -119,26 +121,26 @@ void NotifyOfBreaks(const AnalysisContext& context) {
     const SequenceBreak& it = breaks[i];
     context.notices.push_back(
         {"collectives",
-         fmt::format("the sequence of rank {} in group {} broke {}: {} {}",
+         fmt::format("the sequence of rank {} in group {} breaks {}: {} {}",
                      context.ranks.ranks[static_cast<size_t>(it.rank_index)].rank,
-                     context.match.communicators[it.communicator].id, SinceStart(context, it.at_ns),
-                     std::abs(it.missing), it.missing > 0 ? "collectives are missing there" : "are too many there")});
+                     NameOrId(context.match.communicators[it.communicator]), SinceStart(context, it.at_ns),
+                     std::abs(it.missing), it.missing > 0 ? "collectives are missing" : "collectives are too many")});
   }
 }
 
 std::string InWords(const GroupContradiction& it) {
   const std::string group = it.group.empty() ? "a group" : fmt::format("group \"{}\"", it.group);
   const std::string_view right =
-      it.equal_votes ? "who is right is not known" : "the collectives it has there are not joined with theirs";
+      it.equal_votes ? "which is right is unknown" : "its collectives there are not matched with theirs";
   if (it.said_size == it.others_size) {
-    return fmt::format("rank {} names other members of {} than {} of its ranks do: {}", it.rank, group, it.others,
+    return fmt::format("rank {} lists other members of {} than {} of its ranks do: {}", it.rank, group, it.others,
                        right);
   }
   return fmt::format("rank {} says that {} has {} members, {} of its ranks say {}: {}", it.rank, group, it.said_size,
                      it.others, it.others_size, right);
 }
 
-// Who contradicts the others about the members of a group; the first.
+// Ranks that contradict others about the members of a group; the first few.
 void NotifyOfContradictions(const AnalysisContext& context) {
   constexpr size_t kMost = 3;
   const std::vector<GroupContradiction> found = FindGroupContradictions(context.run, context.ranks);

@@ -25,14 +25,15 @@ bool IsEmpty(const report::Document& document) {
 }
 
 constexpr auto kEmptyViews = std::to_array<EmptyView>({
-    {"kernels", "kernels", IsEmpty<&report::Document::kernels>, "no kernel lies in what was asked for", true},
-    {"families", "families", IsEmpty<&report::Document::families>, "no kernel lies in what was asked for", true},
+    {"kernels", "kernels", IsEmpty<&report::Document::kernels>, "the selection contains no kernel", true},
+    {"families", "families", IsEmpty<&report::Document::families>, "the selection contains no kernel", true},
     {"tails", "tails", IsEmpty<&report::Document::tails>,
-     "no kernel loses time in instances longer than twice its median", true},
-    {"collectives", "collectives", IsEmpty<&report::Document::collectives>, "the traces hold no communication kernels"},
-    {"memory", "memory", IsEmpty<&report::Document::memory>, "the traces hold no copies or memsets"},
+     "no kernel loses time in instances that take more than twice its median", true},
+    {"collectives", "collectives", IsEmpty<&report::Document::collectives>,
+     "the traces contain no communication kernels"},
+    {"memory", "memory", IsEmpty<&report::Document::memory>, "the traces contain no copies or memsets"},
     {"memory", "allocation", IsEmpty<&report::Document::allocation>,
-     "the traces hold no allocations: nsys --cuda-memory-usage=true, or profile_memory=True"},
+     "the traces contain no allocations: record them with nsys --cuda-memory-usage=true or profile_memory=True"},
 });
 
 // Views of measures have figures of zero, or nothing to look at, where the traces show only the host.
@@ -46,15 +47,15 @@ bool HasKernels(const Fleet& fleet) {
 
 std::string ReasonOf(const EmptyView& empty, const Fleet& fleet) {
   const bool asked_for_less = fleet.Restricted() || !fleet.options.kernels.empty() || !fleet.options.ranks.empty();
-  if (asked_for_less && !empty.of_kernels) return "nothing of it lies in what was asked for";
-  return empty.of_kernels && !HasKernels(fleet) ? "the traces hold no kernels" : std::string(empty.reason);
+  if (asked_for_less && !empty.of_kernels) return "the selection contains nothing of it";
+  return empty.of_kernels && !HasKernels(fleet) ? "the traces contain no kernels" : std::string(empty.reason);
 }
 
 }  // namespace
 
 void NotifyOfEmptyView(const ViewInput& input, std::string_view view, const report::Document& document) {
   if (NothingRan(input.fleet) && std::find(kOfDevices.begin(), kOfDevices.end(), view) != kOfDevices.end()) {
-    input.Notify(view, "nothing ran on a device: there is nothing to measure");
+    input.Notify(view, "nothing ran on a device, so there is nothing to measure");
   }
   for (const EmptyView& empty : kEmptyViews) {
     if (empty.view != view || !empty.is_empty(document)) continue;

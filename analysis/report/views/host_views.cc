@@ -49,16 +49,16 @@ std::string_view StyleName(HostKind kind) {
   return "push_pop";
 }
 
-// What the whole capture holds cannot be cut later.
+// What is condensed over a whole capture cannot be restricted later.
 void NotifyOfRestriction(const ViewInput& input, std::string_view view) {
   if (input.fleet.TablesTooWide()) {
-    input.Notify(view, "condensed over whole captures: --steps, --time and --nvtx do not restrict this view");
+    input.Notify(view, "the figures of this view cover whole captures: --steps, --time and --nvtx do not restrict it");
   }
 }
 
 void NotifyOfNothing(const ViewInput& input, std::string_view view, std::string_view of_whole_traces) {
   const bool asked_for_less = input.fleet.Restricted() || !input.fleet.options.kernels.empty();
-  input.Notify(view, std::string(asked_for_less ? "nothing of it lies in what was asked for" : of_whole_traces));
+  input.Notify(view, std::string(asked_for_less ? "the selection contains nothing of it" : of_whole_traces));
 }
 
 std::optional<report::Count> CountIfKnown(int64_t id) { return KnownIf(id >= 0, report::Count(id)); }
@@ -123,7 +123,7 @@ std::vector<report::HostRow> HostView(const ViewInput& input) {
     row.queue_ns = row.launch_delay_ns;  // of which only positive ones are kept
     rows.emplace_back(std::move(row), total.duration.sum());
   }
-  if (rows.empty()) NotifyOfNothing(input, "host", "the traces hold no runtime or driver calls");
+  if (rows.empty()) NotifyOfNothing(input, "host", "the traces contain no runtime or driver calls");
   return ByTotal(std::move(rows));
 }
 
@@ -143,7 +143,7 @@ absl::StatusOr<std::vector<report::LaunchRow>> LaunchesView(const ViewInput& inp
       row.kernel = std::get<1>(key);
     }
   }
-  if (rows.empty()) NotifyOfNothing(input, "launches", "the traces join no kernel with its launch call");
+  if (rows.empty()) NotifyOfNothing(input, "launches", "the traces link no kernel with its launch call");
   return ByTotal(std::move(rows));
 }
 
@@ -162,7 +162,7 @@ std::vector<report::RangeRow> NvtxView(const ViewInput& input) {
     rows.emplace_back(std::move(row), lengths.host.sum());
   }
   if (rows.empty()) {
-    NotifyOfNothing(input, "nvtx", "the traces hold no ranges or annotations");
+    NotifyOfNothing(input, "nvtx", "the traces contain no ranges or annotations");
   } else {
     input.Notify("nvtx", "ranges are summed over the ranks");
   }

@@ -5,6 +5,7 @@
 
 #include "analysis/report/views/selection_notices.h"
 #include "analysis/report/views/values.h"
+#include "analysis/report/views/waits_for.h"
 
 namespace lockstep {
 namespace {
@@ -27,7 +28,7 @@ report::ImbalanceWindow ImbalanceWindowOf(const ViewInput& input) {
   return out;
 }
 
-report::QuantityRow QuantityRowOf(const ViewInput& input, const Quantity& quantity) {
+report::QuantityRow QuantityRowOf(const ViewInput& input, const Quantity& quantity, const MostAwaited& awaited) {
   report::QuantityRow row;
   row.quantity = quantity.name;
   row.unit = quantity.unit;
@@ -45,6 +46,8 @@ report::QuantityRow QuantityRowOf(const ViewInput& input, const Quantity& quanti
   if (quantity.worst) row.worst_rank = input.RankOf(*quantity.worst);
   row.kind = Name(quantity.kind);
   row.waits = quantity.waits;
+  if (quantity.waits && quantity.worst) row.waits_for_rank = awaited.By(*quantity.worst);
+  row.idle_cause = TextIfAny(Name(quantity.idle_cause));
   return row;
 }
 
@@ -63,35 +66,39 @@ void NotifyOfImbalanceWindow(const ViewInput& input, const Efficiency& efficienc
   const CommonWindow& window = input.measures.window;
   if (input.fleet.Components() > 1) {
     input.Notify("imbalance",
-                 "the ranks lie on clocks that share no collective: their windows are compared on UTC claims");
+                 "the clocks of the ranks cannot all be aligned: windows are compared by the UTC times of the traces");
   }
   if (window.kind == WindowKind::kBuckets) {
-    input.Notify("imbalance", "the ranks share no whole step: the window is made of the time buckets inside all spans");
+    input.Notify("imbalance",
+                 "the ranks have no step in common: the window consists of the time buckets inside all spans");
   }
   if (window.kind == WindowKind::kDisjoint) {
     input.Notify("imbalance", "the ranks share no time: each is measured over its own span");
   }
   if (!efficiency.transfer) {
     input.Notify("imbalance", JudgedOnMore(input.fleet)
-                                  ? "serialisation and transfer efficiency are of whole runs: they need its replay"
-                                  : "serialisation and transfer efficiency need a replay that reproduces the run, and "
-                                    "in which no rank works for longer than the run without transfers takes: there is "
-                                    "none");
+                                  ? "serialisation and transfer efficiency are unknown for a selection: they need a "
+                                    "replay of the whole run"
+                                  : "serialisation and transfer efficiency are unknown: they need a replay that "
+                                    "reproduces the run and is no shorter than the longest compute time of a rank");
   }
 }
 
 }  // namespace
 
-report::Imbalance ImbalanceView(const ViewInput& input, const Imbalance& imbalance) {
+report::Imbalance ImbalanceView(const ViewInput& input, const Imbalance& imbalance, const LateArrivalsSum& late) {
   NotifyOfImbalanceWindow(input, imbalance.efficiency);
   const bool of_families = std::any_of(imbalance.quantities.begin(), imbalance.quantities.end(),
                                        [](const Quantity& quantity) { return quantity.name.starts_with("family:"); });
   if (input.fleet.TablesTooWide() && of_families) {
-    input.Notify("imbalance", "families of kernels, and work told apart from slowness, are of whole captures");
+    input.Notify("imbalance", "families of kernels, and the reasons more_work and slower, are those of whole captures");
   }
   report::Imbalance out;
   out.window = ImbalanceWindowOf(input);
-  for (const Quantity& quantity : imbalance.quantities) out.quantities.push_back(QuantityRowOf(input, quantity));
+  const MostAwaited awaited(input, late);
+  for (const Quantity& quantity : imbalance.quantities) {
+    out.quantities.push_back(QuantityRowOf(input, quantity, awaited));
+  }
   out.efficiency = EfficiencyOf(imbalance.efficiency);
   return out;
 }

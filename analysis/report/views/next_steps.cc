@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
+
+#include "analysis/base/rank_list.h"
+#include "analysis/base/unit_text.h"
 
 namespace lockstep {
 namespace {
@@ -11,76 +15,81 @@ constexpr size_t kMaxLines = 5;
 
 double Percent(double ratio) { return 100 * ratio; }
 
-// "3", or the ranks of a host, stage or rail as --ranks takes them.
-std::string RanksText(const ViewInput& input, const Culprit& culprit) {
+// The rank, or those of a host, stage or rail; of very many one stands for all.
+std::vector<int32_t> RanksOf(const ViewInput& input, const Culprit& culprit) {
   constexpr size_t kMost = 16;
   if (culprit.straggler == nullptr || culprit.straggler->rank_indices.size() > kMost) {
-    return fmt::format("{}", input.RankOf(culprit.member));
+    return {input.RankOf(culprit.member)};
   }
   std::vector<int32_t> ranks;
   for (const int32_t index : culprit.straggler->rank_indices) {
     ranks.push_back(input.context.ranks.ranks[static_cast<size_t>(index)].rank);
   }
-  return fmt::format("{}", fmt::join(ranks, ","));
+  return ranks;
 }
 
-std::string LineOfCause(const Culprit& culprit, const std::string& ranks) {
+std::string LineOfCause(const Culprit& culprit, const std::vector<int32_t>& ranks) {
   const std::string_view cause = culprit.cause;
+  const std::string flag = fmt::format("--ranks {}", fmt::join(ranks, ","));
+  const std::string who = FoldedRanks(ranks);
   if (cause == "host_delay" || cause == "host_pause") {
-    return fmt::format("--view idle,host --ranks {}: the device waits for its own host", ranks);
+    return fmt::format("--view idle,host {}: why the device waits for its own host", flag);
   }
   if (cause == "slow_compute" || cause == "more_work" || cause == "slow_device" || cause == "slow_kernel") {
-    return fmt::format("--view kernels,imbalance: which kernels take longer on rank {}", ranks);
+    return fmt::format("--view kernels,imbalance: which kernels take longer on {}", who);
   }
-  if (cause == "copies") return fmt::format("--view memory --ranks {}: copies delay the kernels", ranks);
+  if (cause == "copies") return fmt::format("--view memory {}: which copies delay the kernels", flag);
   if (cause == "more_data") {
-    return fmt::format("--view collectives --instances: the sizes that rank {} sends and receives (expert load)",
-                       ranks);
+    return fmt::format("--view skew --instances: the exchanges in which the others waited for {}, with their sizes",
+                       who);
   }
-  if (cause == "transfer") return "--view collectives: the bandwidth of its communicators against equal ones";
-  return fmt::format("--view imbalance,steps: what rank {} does differently before it arrives", ranks);
+  if (cause == "transfer") return "--view collectives: the bandwidth of its groups compared with that of equal ones";
+  return fmt::format("--view imbalance,steps: what differs on {} before the collectives", who);
 }
 
 void AddCulprits(const ViewInput& input, const NextStepsInput& next, std::vector<std::string>& lines) {
   if (next.blame.culprits.empty()) return;
   const Culprit& worst = next.blame.culprits.front();
   if (worst.kind == CulpritKind::kStraggler) {
-    lines.push_back("--view stragglers: how sure it is, how often it recurs, what it would save and why");
+    lines.push_back("--view stragglers: how certain it is, how often it recurs, its cause and the saving");
   } else {
     lines.push_back(fmt::format("--view skew --instances: the collectives in which the others waited for rank {}",
                                 input.RankOf(worst.member)));
   }
-  lines.push_back(LineOfCause(worst, RanksText(input, worst)));
+  lines.push_back(LineOfCause(worst, RanksOf(input, worst)));
   if (worst.stretch_ns && worst.kind != CulpritKind::kOnce) {
-    lines.push_back(fmt::format("--time {}ns..{}ns: the stretch in which nearly all of it lies",
+    lines.push_back(fmt::format("--time {}ns..{}ns: the time in which nearly all of it happens",
                                 std::max<int64_t>(0, input.SinceStart(worst.stretch_ns->first)),
                                 input.SinceStart(worst.stretch_ns->second)));
   }
 }
 
-// A longer capture would tell what this one cannot.
+// What a longer capture would decide.
 void AddUndecided(const NextStepsInput& next, std::vector<std::string>& lines) {
   const StragglerResult* stragglers = next.parts.stragglers;
   if (stragglers == nullptr || stragglers->undecided.empty()) return;
   const Undecided& first = stragglers->undecided.front();
-  lines.push_back(fmt::format("record about {} {}s: {} do not decide whether {} is late again and again",
-                              first.steps_needed, stragglers->unit, first.steps, ScopedName(first.scope, first.id)));
+  lines.push_back(fmt::format("record about {}: {} do not decide whether {} is late again and again",
+                              UnitsText(*stragglers, first.steps_needed), CountText(first.steps),
+                              ScopedName(first.scope, first.id)));
 }
 
 void AddVerdict(const ViewInput& input, const NextStepsInput& next, std::vector<std::string>& lines) {
   const bool alone = input.fleet.ranks.ranks.size() == 1;
   if (alone && next.share && next.share->exposed_unresolved >= 0.01) {
-    lines.push_back("give the traces of the other ranks too: one rank alone cannot tell waiting from transferring");
+    lines.push_back(
+        "add the traces of the other ranks: with one rank alone, waiting cannot be separated from transfer");
   }
   switch (next.verdict) {
     case RunVerdict::kTransfer:
-      lines.push_back("--view collectives --sort bus_bandwidth_gbps_p50: is the network as fast as it should be");
-      lines.push_back("--view overlap: how much of the transfer could run under compute");
+      lines.push_back(
+          "--view collectives --sort bus_bandwidth_gbps_p50: whether the network is as fast as it should be");
+      lines.push_back("--view overlap: how much of the transfer could overlap with compute");
       break;
     case RunVerdict::kSkew:
     case RunVerdict::kMixed:
       if (next.blame.culprits.empty()) {
-        lines.push_back("--view skew: no single rank is to blame; see how lateness is spread over the ranks");
+        lines.push_back("--view skew: how lateness is spread over the ranks; no single rank dominates");
       }
       break;
     case RunVerdict::kCompute:
@@ -89,19 +98,18 @@ void AddVerdict(const ViewInput& input, const NextStepsInput& next, std::vector<
                           : "--view kernels: the largest kernels; --group-by family for the overview");
       break;
     case RunVerdict::kHost:
-      lines.push_back("--view idle: how long the device waits for the host, and its gaps");
-      lines.push_back("--view host,launches: the calls that take the host's time");
+      lines.push_back("--view idle: how long the devices wait for their hosts, and how long the gaps are");
+      lines.push_back("--view host,launches: which calls take the time of the host");
       break;
     case RunVerdict::kInconclusive:
       if (alone) break;
-      lines.push_back("--view quality: what the traces lack to tell more");
+      lines.push_back("--view quality: what the traces lack");
       break;
   }
 }
 
 // The ranks with at least so many times the mean.
 std::string ThatExceed(const ViewInput& input, const Quantity& quantity, double times) {
-  constexpr size_t kMost = 8;
   double sum = 0;
   for (const double value : quantity.values) sum += value;
   const double least = times * sum / static_cast<double>(quantity.values.size());
@@ -109,36 +117,34 @@ std::string ThatExceed(const ViewInput& input, const Quantity& quantity, double 
   for (size_t member = 0; member < quantity.values.size(); ++member) {
     if (quantity.values[member] >= least) ranks.push_back(input.RankOf(member));
   }
-  const size_t more = ranks.size() > kMost ? ranks.size() - kMost : 0;
-  ranks.resize(ranks.size() - more);
-  return fmt::format("{}{}", fmt::join(ranks, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
+  return FoldedRanks(std::move(ranks));
 }
 
-// Who computes longer than the others. It need not cost anything: where the traces do not show what waits for it, that
-// cannot be told.
+// Who computes longer than the others. Where the traces do not show what waits for it, its cost is unknown.
 void AddImbalance(const ViewInput& input, const NextStepsInput& next, std::vector<std::string>& lines) {
   constexpr double kMuch = 1.2;
   if (next.parts.imbalance.quantities.empty()) return;
   const Quantity& compute = next.parts.imbalance.quantities.front();
   const double excess = compute.max_over_mean.value_or(1);
   if (next.blame.culprits.empty() && excess >= kMuch) {
-    lines.push_back(fmt::format("--view imbalance: rank {} computes up to {:.2f} times as long as the mean of all",
-                                ThatExceed(input, compute, kMuch), excess));
+    lines.push_back(
+        fmt::format("--view imbalance: compute on {} takes up to {:.2f} times as long as on the average rank",
+                    ThatExceed(input, compute, kMuch), excess));
   } else if (next.verdict == RunVerdict::kCompute && excess >= 1.05) {
-    lines.push_back("--view imbalance: the ranks do not compute equally long");
+    lines.push_back("--view imbalance: how much the compute time differs between the ranks");
   }
 }
 
-// Of ranges idle is the time in which nothing of them runs: whether the device does anything else is not said by it.
+// Under --nvtx idle is the time in which nothing of the ranges runs: other work may have been running.
 void AddIdle(const ViewInput& input, const NextStepsInput& next, std::vector<std::string>& lines) {
   if (!next.share || next.share->idle < 0.1 || next.verdict == RunVerdict::kHost) return;
   const double idle = Percent(next.share->idle);
   if (input.fleet.options.nvtx.empty()) {
-    lines.push_back(fmt::format("--view idle: {:.0f} % of the time the device does nothing", idle));
+    lines.push_back(fmt::format("--view idle: the devices are idle {:.0f} % of the time", idle));
   } else {
     lines.push_back(
-        fmt::format("--view idle without --nvtx: {:.0f} % of the time nothing of '{}' runs, and whether "
-                    "anything else does is seen there",
+        fmt::format("--view idle without --nvtx: what else runs in the {:.0f} % of the time in which nothing of '{}' "
+                    "does",
                     idle, input.fleet.options.nvtx));
   }
 }
@@ -148,9 +154,10 @@ void AddOthers(const ViewInput& input, const NextStepsInput& next, std::vector<s
   if (!next.parts.tails.empty() && next.parts.tails.front().score.value >= 0.01) {
     const TailRow& tail = next.parts.tails.front();
     const bool collective = tail.category == Category::kCommunication;
-    lines.push_back(fmt::format(
-        "--view tails: {:.1f} % of the time lies in long instances of {:.50} ({})", Percent(tail.score.value),
-        BaseName(tail.name), collective ? "there split into wait and transfer" : "--group-by shape tells sizes apart"));
+    lines.push_back(
+        fmt::format("--view tails: long instances of {1:.50} cost {0:.1f} % of the GPU time ({2})",
+                    Percent(tail.score.value), BaseName(tail.name),
+                    collective ? "the view splits them into wait and transfer" : "--group-by shape separates sizes"));
   }
   AddImbalance(input, next, lines);
 }

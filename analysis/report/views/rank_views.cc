@@ -46,10 +46,10 @@ std::vector<report::IdleRow> IdleView(const ViewInput& input) {
   }
   if (input.fleet.TablesTooWide()) {
     input.Notify("idle",
-                 "the distribution of gaps and the streams are kept for whole captures only: null and empty here");
+                 "the distribution of gaps and the streams are kept for whole captures only, and unknown for this selection");
   }
   if (input.fleet.options.time_ns && input.fleet.SelectsSteps() && !input.fleet.TablesTooWide()) {
-    input.Notify("idle", "steps and a time asked for together: the gaps and the streams are null and empty");
+    input.Notify("idle", "the gaps and the streams are unknown where both --steps and --time are given");
   }
   if (!input.fleet.options.nvtx.empty()) NotifyOfIdleInRanges(input, "idle");
   std::vector<report::IdleRow> rows;

@@ -103,7 +103,7 @@ absl::Status ParsePart(std::string_view text, const std::string& part, report::L
   const std::string value = part.substr(equals + 1);
   std::optional<report::Count>* axis = AxisOf(key, layout);
   if (key == "order" ? layout.order.has_value() : axis != nullptr && axis->has_value()) {
-    return BadLayout(text, fmt::format("'{}' stands twice", key));
+    return BadLayout(text, fmt::format("'{}' is given twice", key));
   }
   if (key == "order") return ParseOrder(text, value, layout);
   if (axis == nullptr) return BadLayout(text, fmt::format("'{}' is no axis (tp, pp, dp, ep, cp, order)", key));

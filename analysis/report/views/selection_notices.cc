@@ -8,41 +8,25 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "analysis/base/rank_list.h"
+#include "analysis/base/unit_text.h"
 #include "analysis/condense/selection.h"
 #include "analysis/metrics/fleet/interval_selection.h"
 #include "analysis/model/row_values.h"
+#include "analysis/report/empty_selection.h"
 
 namespace lockstep {
 namespace {
 
-constexpr size_t kMaxAbsent = 16;  // told by number
-
-// A selection that nothing answers to is said, with what there is.
+// An empty selection is reported, with what there is to select.
 void NotifyOfNoStep(const ViewInput& input) {
-  int64_t first = INT64_MAX;
-  int64_t last = INT64_MIN;
-  for (const FleetRank& member : input.fleet.members) {
-    for (const StepRow& row : member.source->steps) {
-      if (row.step == kNoStep) continue;
-      if (input.fleet.SelectsStep(row)) return;
-      first = std::min(first, row.step);
-      last = std::max(last, row.step);
-    }
-  }
-  if (!input.fleet.options.nvtx.empty()) {
-    input.Notify("run",
-                 fmt::format("nothing is selected: no range '{}' launched anything (files: --view nvtx lists their "
-                             "ranges; a stored run has those of --step-range)",
-                             input.fleet.options.nvtx));
-    return;
-  }
-  input.Notify("run", first > last ? std::string("the traces mark no steps: --steps selects nothing")
-                                   : fmt::format("no step is selected; the traces have steps {}..{}", first, last));
+  if (const auto empty = FindEmptySelection(input.fleet)) input.Notify("run", empty->why);
 }
 
-// Restrictions that do not reach every view are said.
+// Restrictions that do not reach every view.
 void NotifyOfReach(const ViewInput& input, const std::vector<std::string>& asked) {
   constexpr std::array<std::string_view, 6> kByName = {"kernels",  "families",    "tails",
                                                        "launches", "collectives", "skew"};
@@ -51,28 +35,29 @@ void NotifyOfReach(const ViewInput& input, const std::vector<std::string>& asked
     return std::find(kByName.begin(), kByName.end(), view) == kByName.end();
   });
   if (!options.kernels.empty() && others) {
-    input.Notify("run",
-                 fmt::format("--kernels restricts {}; the other views are of all kernels", fmt::join(kByName, ", ")));
+    input.Notify(
+        "run", fmt::format("--kernels restricts only {}; the other views cover all kernels", fmt::join(kByName, ", ")));
   }
   if (!options.time_ns || !input.fleet.SelectsSteps()) return;
   for (const std::string_view view : {"summary", "overlap", "imbalance", "idle"}) {
     if (std::find(asked.begin(), asked.end(), view) == asked.end()) continue;
-    input.Notify(view, "with --time the intervals are of that time, whatever the step");
+    input.Notify(view, "with --time the intervals cover that time, whatever the step");
   }
 }
 
-// Steps beyond the limit of the condensed data are told where steps choose what is shown.
+// Steps beyond the limit of the condensed data, where steps select what is shown.
 void NotifyOfLostSteps(const ViewInput& input) {
   int64_t lost = 0;
   for (const FileNote& file : input.context.run.files) lost += file.drops.Of(DropReason::kStepLimit);
   if (lost == 0) return;
-  input.Notify("run", fmt::format("{} steps or ranges are beyond the first 32768 of their files: what was launched in "
-                                  "them is not in the selection",
-                                  lost));
+  input.Notify("run",
+               fmt::format("{} steps or ranges are beyond the first 32,768 of their files: the selection does not "
+                           "contain what they launched",
+                           CountText(lost)));
 }
 
-// Of old sources, of choices that leave steps out, and beyond the limits stretches of steps are measured one by one and
-// added: where they run at the same time the sum counts that twice.
+// In old sources, where single steps are left out, and beyond the limits, stretches of steps are measured one by one
+// and added: where they run at the same time the sum counts that twice.
 void NotifyOfInterleavedSteps(const ViewInput& input) {
   if (input.fleet.options.time_ns) return;
   std::vector<int32_t> ranks;
@@ -80,13 +65,10 @@ void NotifyOfInterleavedSteps(const ViewInput& input) {
     if (!IsStepSelectionExact(input.fleet, *member.source)) ranks.push_back(member.rank);
   }
   if (ranks.empty()) return;
-  const size_t count = ranks.size();
-  if (count > kMaxAbsent) ranks.resize(kMaxAbsent);
-  input.Notify("run",
-               fmt::format("steps of rank {}{} run interleaved with steps that are not selected, as nested ranges "
-                           "do: the time measures (summary, overlap, idle, imbalance) count what overlaps there "
-                           "more than once, or what was not selected; no other figure does",
-                           fmt::join(ranks, ", "), count > kMaxAbsent ? ", ..." : ""));
+  input.Notify("run", fmt::format("steps of {} run interleaved with steps that are not selected, as nested ranges do: "
+                                  "summary, overlap, idle and imbalance count overlapping time more than once, or time "
+                                  "that is not selected; all other figures are exact",
+                                  FoldedRanks(std::move(ranks))));
 }
 
 // Ranges of the files themselves hold exactly what their thread launched.
@@ -96,9 +78,9 @@ void NotifyOfUnknownLaunches(const ViewInput& input) {
     unknown += member.source->summary.drops.Of(DropReason::kMissingLaunch);
   }
   if (unknown == 0) return;
-  input.Notify("run", fmt::format("{} kernels and copies have no launch call in the traces: they are in no range of "
+  input.Notify("run", fmt::format("{} kernels and copies have no launch call in the traces, so they belong to no range "
                                   "'{}'",
-                                  unknown, input.fleet.options.nvtx));
+                                  CountText(unknown), input.fleet.options.nvtx));
 }
 
 // The steps of a stored run that are ranges were condensed for another purpose.
@@ -111,13 +93,13 @@ void NotifyOfStoredRanges(const ViewInput& input) {
   }
   const std::string stored_with =
       marked_by.empty() ? "" : fmt::format(" (stored with --step-range '{}')", fmt::join(marked_by, "', '"));
-  input.Notify("run", fmt::format("of a stored run{} a range holds what its own thread launched, what threads without "
-                                  "such ranges launched meanwhile, and without a launch call what starts in its window",
+  input.Notify("run", fmt::format("in a stored run{} a range holds what its own thread launched, what threads without "
+                                  "such ranges launched meanwhile, and what starts during it without a launch call",
                                   stored_with));
   const std::string& asked = input.fleet.options.nvtx;
   if (input.fleet.ranges.in_other_domains && !marked_by.contains(asked)) {
-    input.Notify("run", fmt::format("the run has ranges of that name in several domains and does not keep which of "
-                                    "them marked a step: '{}' holds those of all",
+    input.Notify("run", fmt::format("the run has ranges of that name in several domains, but does not record which of "
+                                    "them marked a step: '{}' holds all of them",
                                     asked));
   }
 }
@@ -127,8 +109,8 @@ void NotifyOfTime(const ViewInput& input) {
   if (!asked) return;
   const RunSpan span = SpanOf(input.fleet.run, input.fleet.ranks, input.fleet.match.clock);
   if (asked->first < span.end_ns && asked->second > span.start_ns) return;
-  input.Notify("run", fmt::format("--time selects nothing: the activity of the devices spans 0..{} ns",
-                                  span.end_ns - span.start_ns));
+  input.Notify("run", fmt::format("--time selects nothing: the activity of the devices spans 0 s to {}",
+                                  TimeText(span.end_ns - span.start_ns)));
 }
 
 void NotifyOfAbsentRanks(const ViewInput& input) {
@@ -136,9 +118,10 @@ void NotifyOfAbsentRanks(const ViewInput& input) {
   for (const int32_t rank : input.fleet.options.ranks) {
     const bool present = std::any_of(input.fleet.members.begin(), input.fleet.members.end(),
                                      [&](const FleetRank& member) { return member.rank == rank; });
-    if (!present && absent.size() < kMaxAbsent) absent.push_back(rank);
+    if (!present) absent.push_back(rank);
   }
-  if (!absent.empty()) input.Notify("run", fmt::format("--ranks: no trace is of rank {}", fmt::join(absent, ", ")));
+  if (!absent.empty())
+    input.Notify("run", fmt::format("--ranks: there is no trace of {}", FoldedRanks(std::move(absent))));
 }
 
 }  // namespace
@@ -164,13 +147,13 @@ void NotifyOfSelection(const ViewInput& input, const std::vector<std::string>& a
 void NotifyOfStragglersOfAll(const ViewInput& input, std::string_view view) {
   if (!JudgedOnMore(input.fleet) && input.fleet.options.kernels.empty()) return;
   input.Notify(view,
-               "stragglers, and what mending them saves, are judged over the whole run and all ranks, whatever is "
-               "asked for");
+               "stragglers and their savings are determined over the whole run and all ranks, whatever is selected");
 }
 
 void NotifyOfIdleInRanges(const ViewInput& input, std::string_view view) {
-  input.Notify(view, fmt::format("idle is the time in which nothing that '{}' launched runs: other work may run in it",
-                                 input.fleet.options.nvtx));
+  input.Notify(view,
+               fmt::format("idle is the time in which no work launched by '{}' was running; other work may have been",
+                           input.fleet.options.nvtx));
 }
 
 }  // namespace lockstep

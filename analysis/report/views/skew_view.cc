@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/model/row_values.h"
+#include "analysis/report/views/group_names.h"
 #include "analysis/report/views/percentiles.h"
 #include "analysis/report/views/values.h"
 
@@ -59,7 +60,9 @@ report::SkewMember SkewMemberOf(const AnalysisContext& context, const MatchedIns
 
 report::SkewInstance SkewInstanceOf(const AnalysisContext& context, const MatchedInstance& i) {
   report::SkewInstance out;
-  out.communicator_id = context.match.communicators[i.communicator].id;
+  const Communicator& communicator = context.match.communicators[i.communicator];
+  out.communicator_id = communicator.id;
+  out.communicator_name = NameOfGroup(communicator);
   out.index = i.index;
   out.seq = KnownIf<report::Digits>(i.seq != kNoSeq, i.seq);
   out.op = TextIfAny(Name(i.op));

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
+#include "analysis/base/rank_list.h"
 #include "analysis/base/status_macros.h"
 #include "analysis/metrics/fleet/interval_selection.h"
 #include "analysis/metrics/fleet/pace.h"
@@ -42,7 +44,7 @@ void AddParts(const StepOfRank& step, report::StepRow& out) {
   out.idle = {tile.idle_host_ns, tile.idle_launch_ns, tile.idle_dependency_ns, tile.idle_other_ns};
 }
 
-// Where the time went, in the three words of the verdict.
+// Where the time went, in the three parts of the verdict.
 report::BudgetOfStep BudgetOfTile(const IntervalMeasure& tile) {
   return {.busy_ratio = ShareOf(tile.compute_ns + tile.copy_only_ns + tile.opaque_only_ns, tile.span_ns),
           .host_gap_ratio = ShareOf(tile.idle_host_ns + tile.idle_launch_ns, tile.span_ns),
@@ -87,28 +89,27 @@ report::StepRow StepRowOf(const ViewInput& input, const StepOfRank& step) {
   return out;
 }
 
-// Which ranks' steps were found by their rhythm alone.
-void TellOfDetectedSteps(const ViewInput& input) {
-  std::string ranks;
-  size_t detected = 0;
+// Ranks whose steps were found by their rhythm alone.
+void NotifyOfDetectedSteps(const ViewInput& input) {
+  std::vector<int32_t> detected;
   for (const FleetRank& member : input.fleet.members) {
-    if (member.source->context.step_source != StepSource::kDetected) continue;
-    if (++detected <= 8) ranks += fmt::format("{}{}", ranks.empty() ? "" : ", ", member.rank);
+    if (member.source->context.step_source == StepSource::kDetected) detected.push_back(member.rank);
   }
-  if (detected == 0) return;
-  const std::string more = detected > 8 ? fmt::format(" and {} more", detected - 8) : "";
-  input.Notify("steps", fmt::format("nothing marks the steps of rank {}{}: they are the unit that the launches repeat, "
-                                    "numbered from the first whole one; --step-range NAME takes marked ones",
-                                    ranks, more));
+  if (detected.empty()) return;
+  input.Notify("steps",
+               fmt::format("the traces mark no steps on {}: the sequence that the launches repeat is taken as a "
+                           "step, numbered from the first complete one; --step-range NAME uses marked ranges",
+                           FoldedRanks(std::move(detected))));
 }
 
 std::string WhyNoSteps(const Fleet& fleet) {
   if (NothingRan(fleet)) {
-    return "nothing ran on a device: a step is measured by what it launched, whatever the host marks (--view nvtx "
-           "lists its ranges)";
+    return "nothing ran on a device, and a step is measured by what it launched (--view nvtx lists the ranges that the "
+           "host marks)";
   }
-  if (fleet.Restricted()) return "no step lies in what was asked for";
-  return "the traces mark no steps and their launches repeat no unit: call profiler.step(), or --step-range NAME";
+  if (fleet.Restricted()) return "the selection contains no step";
+  return "the traces mark no steps, and the launches repeat no sequence: call profiler.step(), or give --step-range "
+         "NAME";
 }
 
 report::KernelPace KernelProgress(const ViewInput& input, const KernelPace& kernel) {
@@ -137,7 +138,7 @@ report::PaceOfRank PaceOfRankRow(const ViewInput& input, const PaceOfRank& rank)
 }  // namespace
 
 std::vector<report::StepRow> StepsView(const ViewInput& input) {
-  TellOfDetectedSteps(input);
+  NotifyOfDetectedSteps(input);
   const std::vector<StepOfRank> steps = ComputeSteps(input.fleet, input.measures);
   const size_t most = std::max(kMaxStepRows, static_cast<size_t>(input.context.options.limit.value_or(0)));
   std::vector<report::StepRow> rows;
@@ -145,7 +146,7 @@ std::vector<report::StepRow> StepsView(const ViewInput& input) {
   for (size_t i = 0; i < std::min(most, steps.size()); ++i) rows.push_back(StepRowOf(input, steps[i]));
   if (steps.size() > most) {
     input.Notify("steps",
-                 fmt::format("{} rows, the first {} are shown: --steps, --ranks or a larger --limit give others",
+                 fmt::format("of {} rows the first {} are shown; --steps, --ranks or a larger --limit show others",
                              steps.size(), most));
   }
   if (rows.empty()) {
@@ -162,10 +163,12 @@ absl::StatusOr<report::Pace> PaceView(const ViewInput& input) {
     out.start_ns = input.SinceStart(pace.start_ns);
   }
   for (const PaceOfRank& rank : pace.ranks) out.ranks.push_back(PaceOfRankRow(input, rank));
-  if (out.ranks.empty() && !NothingRan(input.fleet)) input.Notify("pace", "the ranks share no time");
-  if (input.fleet.SelectsSteps()) input.Notify("pace", "of all steps: --steps and --nvtx do not restrict this view");
+  if (out.ranks.empty() && !NothingRan(input.fleet))
+    input.Notify("pace", "the captures of the ranks have no time in common");
+  if (input.fleet.SelectsSteps())
+    input.Notify("pace", "this view covers all steps: --steps and --nvtx do not restrict it");
   if (input.fleet.options.time_ns && input.fleet.TablesTooWide()) {
-    input.Notify("pace", "of the whole run: --time does not cut its buckets and slices");
+    input.Notify("pace", "this view covers the whole run: --time does not restrict its buckets and slices");
   }
   LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<KernelPace> kernels, ComputeKernelPace(input.fleet));
   for (const KernelPace& kernel : kernels) out.kernels.push_back(KernelProgress(input, kernel));

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "analysis/base/unit_text.h"
+#include "analysis/report/views/group_names.h"
 #include "analysis/report/views/selection_notices.h"
 #include "analysis/report/views/values.h"
 
@@ -44,6 +46,7 @@ report::StragglerRow StragglerRowOf(const ViewInput& input, const Straggler& str
   report::StragglerRow row;
   row.scope = Name(straggler.scope);
   row.id = straggler.id;
+  if (straggler.scope == StragglerScope::kCommunicator) row.name = NameOfGroup(input.context.match, straggler.id);
   for (const int32_t index : straggler.rank_indices) {
     row.ranks.push_back(input.context.ranks.ranks[static_cast<size_t>(index)].rank);
   }
@@ -66,28 +69,34 @@ report::StragglerRow StragglerRowOf(const ViewInput& input, const Straggler& str
 }
 
 void NotifyOfUndecided(const ViewInput& input, const StragglerResult& result) {
-  constexpr size_t kMostTold = 5;
-  for (size_t i = 0; i < result.undecided.size() && i < kMostTold; ++i) {
+  constexpr size_t kMostShown = 5;
+  for (size_t i = 0; i < result.undecided.size() && i < kMostShown; ++i) {
     const Undecided& it = result.undecided[i];
     const std::optional<WhatIf>& what_if = it.looks.what_if;
-    const std::string worth =
-        what_if ? fmt::format(" and worth {:.1f} % of the {}", 100 * what_if->saving_ratio, result.unit) : "";
+    const std::string saving = what_if ? fmt::format(", with a possible saving of {:.1f} % of the {}",
+                                                     100 * what_if->saving_ratio, result.unit)
+                                       : "";
     input.Notify("stragglers",
-                 fmt::format("not enough data: {} looks late{}, but {} {}s are worth only {:.1f} independent ones; "
-                             "about {} would decide it",
-                             ScopedName(it.scope, it.id), worth, it.steps, result.unit, it.n_eff, it.steps_needed));
+                 fmt::format("not enough data: {} looks late{}, but {}{} do not decide it; about {} would",
+                             ScopedName(it.scope, it.id), saving, UnitsText(result, it.steps),
+                             WorthText(it.steps, it.n_eff), CountText(it.steps_needed)));
   }
-  if (result.undecided.size() > kMostTold) {
-    input.Notify("stragglers", fmt::format("not enough data for {} more", result.undecided.size() - kMostTold));
+  if (result.undecided.size() > kMostShown) {
+    input.Notify("stragglers", fmt::format("not enough data: {} more look late, and are not decided either",
+                                           result.undecided.size() - kMostShown));
   }
 }
 
 }  // namespace
 
 std::vector<report::StragglerRow> StragglersView(const ViewInput& input, const StragglerResult& result) {
-  NotifyOfStragglersOfAll(input, "stragglers");
   if (!result.reason.empty()) input.Notify("stragglers", result.reason);
   NotifyOfUndecided(input, result);
+  if (!result.are_steps() && !result.stragglers.empty()) {
+    input.Notify("stragglers", fmt::format("the collectives have no steps, so a step of this view is a block of {}",
+                                           TimeText(result.unit_ns)));
+  }
+  NotifyOfStragglersOfAll(input, "stragglers");
   std::vector<report::StragglerRow> rows;
   rows.reserve(result.stragglers.size());
   for (const Straggler& straggler : result.stragglers) rows.push_back(StragglerRowOf(input, straggler));

@@ -2,10 +2,14 @@
 
 #include <fmt/format.h>
 
+#include "analysis/metrics/fleet/step_time.h"
 #include "analysis/metrics/fleet/workload.h"
+#include "analysis/report/views/group_names.h"
 #include "analysis/report/views/next_steps.h"
+#include "analysis/report/views/percentiles.h"
 #include "analysis/report/views/selection_notices.h"
 #include "analysis/report/views/values.h"
+#include "analysis/report/views/waits_for.h"
 #include "analysis/report/views/worst_collectives.h"
 
 namespace lockstep {
@@ -46,6 +50,7 @@ void AddWho(const ViewInput& input, const Culprit& culprit, report::Culprit& row
   if (straggler == nullptr || straggler->scope == StragglerScope::kRank) return AddRank(input, member, row);
   row.scope = Name(straggler->scope);
   row.id = straggler->id;
+  if (straggler->scope == StragglerScope::kCommunicator) row.name = NameOfGroup(input.context.match, straggler->id);
   if (straggler->scope == StragglerScope::kHost) row.host = TextIfAny(member.host);
   for (const int32_t index : straggler->rank_indices) {
     row.ranks.push_back(input.context.ranks.ranks[static_cast<size_t>(index)].rank);
@@ -129,13 +134,16 @@ report::Workload WorkloadOf(const ViewInput& input) {
           .memory_ratio = workload.memory};
 }
 
-std::vector<report::WorstTail> WorstTailsOf(const ViewInput& input, const std::vector<TailRow>& tails) {
+std::vector<report::WorstTail> WorstTailsOf(const ViewInput& input, const std::vector<TailRow>& tails,
+                                            const LateArrivalsSum& late) {
+  const MostAwaited awaited(input, late);
   std::vector<report::WorstTail> list;
   for (size_t i = 0; i < tails.size() && i < kMaxTails; ++i) {
     report::WorstTail& row = list.emplace_back();
     row.name = tails[i].name;
     if (const auto worst = WorstRank(tails[i])) row.rank = input.RankOf(*worst);
     row.tail_score = tails[i].score.value;
+    row.waits_for_rank = awaited.By(tails[i]);
   }
   return list;
 }
@@ -220,11 +228,12 @@ report::Summary SummaryView(const ViewInput& input, const SummaryParts& parts) {
   summary.verdict = Name(verdict);
   if (unresolved) summary.unresolved = UnresolvedOf(input, *unresolved);
   summary.workload = WorkloadOf(input);
+  if (const auto step_time = ComputeStepTime(input.fleet)) summary.step_ns = PercentilesOf(*step_time);
   summary.rank_time_ns = input.measures.RankTime();
   summary.ranks_assumed_all = AssumesAllRanks(input.fleet);
   if (parts.stragglers != nullptr) summary.decided = parts.stragglers->decides;
   summary.worst_collectives = WorstCollectives(input.fleet.match, parts.collectives);
-  summary.worst_tails = WorstTailsOf(input, parts.tails);
+  summary.worst_tails = WorstTailsOf(input, parts.tails, parts.late);
   summary.problems = ProblemsOf(parts.quality);
   summary.next = NextSteps(input, {verdict, share, blame, parts});
   return summary;

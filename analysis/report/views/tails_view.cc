@@ -4,6 +4,7 @@
 #include "analysis/model/row_values.h"
 #include "analysis/report/views/percentiles.h"
 #include "analysis/report/views/values.h"
+#include "analysis/report/views/waits_for.h"
 
 namespace lockstep {
 namespace {
@@ -36,7 +37,7 @@ std::vector<report::TailExemplar> Exemplars(const ViewInput& input, const TailRo
   return list;
 }
 
-report::TailRow TailRowOf(const ViewInput& input, const TailRow& row) {
+report::TailRow TailRowOf(const ViewInput& input, const TailRow& row, const MostAwaited& awaited) {
   report::TailRow out;
   out.name = row.name;
   if (row.category) out.category = Name(*row.category);
@@ -55,6 +56,7 @@ report::TailRow TailRowOf(const ViewInput& input, const TailRow& row) {
     out.wait_ns = PercentilesOf(row.wait);
     out.transfer_ns = PercentilesOf(row.transfer);
   }
+  out.waits_for_rank = awaited.By(row);
   out.exemplars = Exemplars(input, row);
   return out;
 }
@@ -67,13 +69,15 @@ absl::StatusOr<std::vector<TailRow>> TailsOf(const ViewInput& input) {
   return ComputeTails(input.fleet, input.measures, table);
 }
 
-std::vector<report::TailRow> TailsView(const ViewInput& input, const std::vector<TailRow>& tails) {
+std::vector<report::TailRow> TailsView(const ViewInput& input, const std::vector<TailRow>& tails,
+                                       const LateArrivalsSum& late) {
   if (input.fleet.TablesTooWide()) {
     input.Notify("tails", "a selection of steps or time is snapped outward to the time slices of the condensed data");
   }
+  const MostAwaited awaited(input, late);
   std::vector<report::TailRow> rows;
   rows.reserve(tails.size());
-  for (const TailRow& row : tails) rows.push_back(TailRowOf(input, row));
+  for (const TailRow& row : tails) rows.push_back(TailRowOf(input, row, awaited));
   return rows;
 }
 

@@ -60,12 +60,14 @@ struct SummaryParts {
 [[nodiscard]] std::vector<report::OverlapRow> OverlapView(const ViewInput& input);
 
 // imbalance{}: how unevenly work and time lie on the ranks over the common window, and the efficiency of the fleet.
-[[nodiscard]] report::Imbalance ImbalanceView(const ViewInput& input, const Imbalance& imbalance);
+[[nodiscard]] report::Imbalance ImbalanceView(const ViewInput& input, const Imbalance& imbalance,
+                                              const LateArrivalsSum& late);
 
 // tails[]: kernels that lose time in rare long instances, and where those lie.
 // The rows behind the view; the summary shows the worst of them. kInvalidArgument: --kernels is no regular expression.
 [[nodiscard]] absl::StatusOr<std::vector<TailRow>> TailsOf(const ViewInput& input);
-[[nodiscard]] std::vector<report::TailRow> TailsView(const ViewInput& input, const std::vector<TailRow>& tails);
+[[nodiscard]] std::vector<report::TailRow> TailsView(const ViewInput& input, const std::vector<TailRow>& tails,
+                                                     const LateArrivalsSum& late);
 
 // idle[]: why each rank's device had nothing to do.
 [[nodiscard]] std::vector<report::IdleRow> IdleView(const ViewInput& input);

@@ -1,5 +1,6 @@
 #include "analysis/report/views/worst_collectives.h"
 
+#include "analysis/report/views/group_names.h"
 #include "analysis/report/views/values.h"
 
 namespace lockstep {
@@ -14,7 +15,9 @@ std::vector<report::WorstCollective> WorstCollectives(const RunMatch& match,
   std::vector<report::WorstCollective> list;
   for (const CollectiveRowResult& row : rows) {
     if (row.wait_total_ns <= 0 || list.size() == kMaxWorstRows) break;
-    list.push_back({.communicator_id = match.communicators[row.communicator].id,
+    const Communicator& communicator = match.communicators[row.communicator];
+    list.push_back({.communicator_id = communicator.id,
+                    .name = NameOfGroup(communicator),
                     .op = TextIfAny(Name(row.op)),
                     .bytes = KnownIf<report::Count>(row.bytes != kUnknownBytes, row.bytes),
                     .wait_total_ns = row.wait_total_ns,

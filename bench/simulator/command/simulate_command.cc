@@ -46,7 +46,7 @@ absl::Status PrepareFolder(const SimulatorOptions& options) {
   return absl::OkStatus();
 }
 
-// Renames what a writer left in a folder of its own, so that it can lie beside the others of its rank.
+// Moves what a writer left in a folder of its own to the other files, under new names.
 absl::StatusOr<std::vector<std::string>> MoveOut(const std::string& from, const std::string& to,
                                                  std::string_view mark) {
   std::vector<std::string> names;
@@ -169,15 +169,15 @@ std::string LimitsOfForm(const SimulatorOptions& options) {
   const bool nsys = options.form != TraceForm::kKineto;
   std::string text;
   if (options.ids != IdLevel::kNames && kineto && options.kineto_version < 2024) {
-    text += fmt::format("Kineto of {} held no collective metadata: its files tell ranks, not groups. ",
+    text += fmt::format("Kineto of {} has no metadata of collectives: its files name ranks, not groups. ",
                         options.kineto_version);
   } else if (options.ids == IdLevel::kFull && kineto && options.kineto_version < 2026) {
-    text += "Kineto of 2024 held no sequence numbers: its files tell groups. ";
+    text += "Kineto of 2024 has no sequence numbers: its files name groups only. ";
   }
   if (options.ids != IdLevel::kNames && nsys && options.nsys_schema_minor < 13) {
-    text += "This nsys schema has no payload tables: its files tell NCCL calls, not groups. ";
+    text += "This nsys schema has no payload tables: its files name NCCL calls, not groups. ";
   } else if (options.ids == IdLevel::kFull && nsys && options.nsys_schema_minor < 25) {
-    text += "This nsys schema is older than advanced NCCL tracing: its files tell groups. ";
+    text += "This nsys schema is older than advanced NCCL tracing: its files name groups only. ";
   }
   return text + IdleDefects(options);
 }

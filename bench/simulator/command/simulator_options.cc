@@ -2,14 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <span>
 
 #include "analysis/base/status_macros.h"
 #include "analysis/base/version.h"
+#include "bench/simulator/command/spec_kinds.h"
+#include "platform/command_line/command_line.h"
 #include "platform/host.h"
+#include "platform/terminal.h"
 
 namespace lockstep {
 namespace {
@@ -38,12 +40,15 @@ struct RawFlags {
 
 constexpr std::string_view kExamples = R"(Examples:
   lockstep-simulate --tp 8 --cause late_host:rank=3,us=300,p=0.02 --out run
-      eight tensor-parallel ranks on one host, rank 3 launches late; one rank{r}.json.gz each and truth.json
-  lockstep-simulate --program train --tp 8 --dp 4 --hosts 4 --format nsys --ids groups --clock offset_ms=5 --out run
-      32 ranks on four hosts whose clocks differ; one nsys export a host
-  lockstep-simulate --tp 2 --steps 40 --layers 80 --stacks --host-rows 4 --no-gzip --out big
+      eight tensor-parallel ranks on one host; the host launches late for rank 3
+  lockstep-simulate --program train --tp 8 --dp 4 --hosts 4 --format nsys \
+      --ids groups --clock offset_ms=5 --out run
+      32 ranks on four hosts whose clocks differ; one nsys export for each host
+  lockstep-simulate --tp 2 --steps 40 --layers 80 --stacks --host-rows 4 \
+      --no-gzip --out big
       few ranks with large files
-Exit codes: 0 done, 1 wrong usage, 2 cannot write or send.)";
+
+Exit codes: 0 done; 1 wrong usage; 2 the traces cannot be written or sent.)";
 
 // Of a closed set of values: its position, else an error that lists the set.
 absl::StatusOr<size_t> Choose(std::string_view flag, std::string_view value, std::span<const std::string_view> values) {
@@ -58,73 +63,23 @@ absl::Status CheckKeys(std::string_view flag, const Spec& spec, std::string_view
   for (const auto& [key, value] : spec.values) {
     if ((fmt::format(" {} ", keys)).find(fmt::format(" {} ", key)) == std::string::npos) {
       return absl::InvalidArgumentError(
-          fmt::format("{} {}: no key '{}'; it takes: {}", flag, spec.kind, key, keys.empty() ? "none" : keys));
+          fmt::format("{} {}: there is no key '{}'; it takes {}", flag, spec.kind, key, keys.empty() ? "none" : keys));
     }
   }
   return absl::OkStatus();
 }
 
-struct KindKeys {
-  std::string_view kind;
-  std::string_view keys;
-};
-
-constexpr std::array kCauseKinds = {
-    KindKeys{"none", ""},
-    KindKeys{"slow_gpu", "rank factor"},
-    KindKeys{"slow_kernel", "rank kernel factor"},
-    KindKeys{"more_work", "rank factor"},
-    KindKeys{"late_host", "rank host us p"},
-    KindKeys{"periodic_pause", "rank every ms"},
-    KindKeys{"data_stall", "rank p ms"},
-    KindKeys{"copy_contention", "rank gbps"},
-    KindKeys{"slow_rail", "rail factor"},
-    KindKeys{"stage_imbalance", "stage factor"},
-    KindKeys{"expert_imbalance", "skew"},
-    KindKeys{"transient", "rank from to factor"},
-    KindKeys{"host_bound", "rank us"},
-    KindKeys{"slow_launch", "rank us"},
-    KindKeys{"small_kernels", "rank split"},
-    KindKeys{"sync", "rank every"},
-    KindKeys{"alloc", "rank calls us"},
-    KindKeys{"host_copies", "rank mb count"},
-    KindKeys{"big_copies", "rank factor"},
-    KindKeys{"long_attention", "rank factor"},
-    KindKeys{"kernel_tail", "rank kernel p factor"},
-    KindKeys{"outlier", "rank kernel count factor"},
-    KindKeys{"slow_transfer", "factor"},
-    KindKeys{"jitter", "rank sigma"},
-    KindKeys{"prefill_mix", "every factor"},
-    KindKeys{"uneven_traffic", "rank factor"},
-    KindKeys{"memory_bound", "rank factor"},
-};
-constexpr std::array kDefectKinds = {
-    KindKeys{"stagger", "s"},
-    KindKeys{"loss", "p"},
-    KindKeys{"burst", "n"},
-    KindKeys{"head", "n"},
-    KindKeys{"absurd", "p"},
-    KindKeys{"duplicate_rank", "rank"},
-    KindKeys{"missing_rank", "rank"},
-    KindKeys{"no_metadata", ""},
-    KindKeys{"elided_groups", ""},
-    KindKeys{"decoy", ""},
-    KindKeys{"always_last", "host us"},
-    KindKeys{"same_hostname", ""},
-    KindKeys{"opaque_graphs", ""},
-};
-
 absl::StatusOr<std::vector<Spec>> ParseKinds(std::string_view flag, const std::vector<std::string>& texts,
-                                             std::span<const KindKeys> rows) {
+                                             std::span<const SpecKind> rows) {
   std::vector<Spec> specs;
   for (const std::string& text : texts) {
     LOCKSTEP_ASSIGN_OR_RETURN(Spec spec, ParseSpec(text));
-    const auto row = std::find_if(rows.begin(), rows.end(), [&](const KindKeys& r) { return r.kind == spec.kind; });
+    const auto row = std::find_if(rows.begin(), rows.end(), [&](const SpecKind& r) { return r.kind == spec.kind; });
     if (row == rows.end()) {
       std::vector<std::string_view> kinds;
-      for (const KindKeys& r : rows) kinds.push_back(r.kind);
+      for (const SpecKind& r : rows) kinds.push_back(r.kind);
       return absl::InvalidArgumentError(
-          fmt::format("{} {}: no such kind; known: {}", flag, text, fmt::join(kinds, ", ")));
+          fmt::format("{} {}: there is no such kind; the kinds are {}", flag, text, fmt::join(kinds, ", ")));
     }
     LOCKSTEP_RETURN_IF_ERROR(CheckKeys(flag, spec, row->keys));
     if (spec.kind != "none") specs.push_back(std::move(spec));
@@ -149,7 +104,8 @@ absl::Status ParseReals(std::string_view flag, const std::string& text, std::spa
     if (field == fields.end()) {
       std::vector<std::string_view> keys;
       for (const RealField& f : fields) keys.push_back(f.key);
-      return absl::InvalidArgumentError(fmt::format("{}: no key '{}'; it takes {}", flag, key, fmt::join(keys, ", ")));
+      return absl::InvalidArgumentError(
+          fmt::format("{}: there is no key '{}'; it takes {}", flag, key, fmt::join(keys, ", ")));
     }
     const auto number = ParseReal(value);
     if (!number.ok() || *number < 0 || *number > field->highest) {
@@ -227,8 +183,8 @@ absl::Status UnderstandChoices(const RawFlags& raw, SimulatorOptions& options) {
 
 absl::Status Understand(const RawFlags& raw, SimulatorOptions& options) {
   LOCKSTEP_RETURN_IF_ERROR(UnderstandChoices(raw, options));
-  LOCKSTEP_ASSIGN_OR_RETURN(options.causes, ParseKinds("--cause", raw.causes, kCauseKinds));
-  LOCKSTEP_ASSIGN_OR_RETURN(options.defects, ParseKinds("--defect", raw.defects, kDefectKinds));
+  LOCKSTEP_ASSIGN_OR_RETURN(options.causes, ParseKinds("--cause", raw.causes, CauseKinds()));
+  LOCKSTEP_ASSIGN_OR_RETURN(options.defects, ParseKinds("--defect", raw.defects, DefectKinds()));
   LOCKSTEP_RETURN_IF_ERROR(ParseClock(raw.clock, options.clock));
   LOCKSTEP_RETURN_IF_ERROR(ParseNoise(raw.noise, options.noise));
   const auto seed = ParseUnsigned(raw.seed);
@@ -252,90 +208,97 @@ absl::Status Understand(const RawFlags& raw, SimulatorOptions& options) {
         fmt::format("--batch-seconds {}: between 0.000001 and 1000000", options.batch_seconds));
   }
   if (options.out.empty() && options.stream_to.empty()) {
-    return absl::InvalidArgumentError("say where to write: --out DIR, or --stream-to HOST:PORT --run NAME");
+    return absl::InvalidArgumentError("name where to write: --out DIR, or --stream-to HOST:PORT --run NAME");
   }
   return CompleteLayout(options);
 }
 
-constexpr const char* kCauseHelp =
-    "why the run is slower than it could be (repeatable; without a place the seed draws it): none | "
-    "slow_gpu:rank=,factor= | slow_kernel:rank=,kernel=,factor= | more_work:rank=,factor= | "
-    "late_host:rank=|host=,us=,p= | periodic_pause:rank=,every=,ms= | data_stall:rank=,p=,ms= | "
-    "copy_contention:rank=,gbps= | slow_rail:rail=,factor= | stage_imbalance:stage=,factor= | "
-    "expert_imbalance:skew= | transient:rank=,from=,to=,factor= (from, to: steps); on all ranks, unless rank= is "
-    "given: host_bound:us= | slow_launch:us= | small_kernels:split= | sync:every= (layers) | alloc:calls=,us= | "
-    "host_copies:mb=,count= | big_copies:factor= (of compute time) | long_attention:factor= | "
-    "kernel_tail:kernel=,p=,factor= | outlier:kernel=,count=,factor= | jitter:sigma= | memory_bound:factor= | and "
-    "always on all: "
-    "slow_transfer:factor= | prefill_mix:every=,factor= (steps; times 2048 tokens) | "
-    "uneven_traffic:rank=,factor= (messages among the replicas of this rank)";
-constexpr const char* kDefectHelp =
-    "what is wrong with the traces (repeatable): stagger:s= | loss:p= | burst:n= | head:n= | absurd:p= | "
-    "duplicate_rank:rank= | missing_rank:rank= | no_metadata | elided_groups | decoy | always_last:host=,us= | "
-    "same_hostname | opaque_graphs";
-
-void AddModelFlags(CLI::App& app, RawFlags& raw, SimulatorOptions& options) {
-  app.add_option("--model-scale", options.model_scale, "compute kernels take this many times as long")
-      ->capture_default_str();
-  app.add_option("--micro-batches", options.micro_batches, "micro-batches of a pipelined step")->capture_default_str();
-  app.add_option("--interleave", options.interleave,
-                 "parts of the model that each stage has (interleaved one forward, one backward)")
-      ->capture_default_str();
-  app.add_option("--shard", raw.shard,
-                 "none | optimizer | full: what data-parallel ranks divide (gradients reduced to owners and parameters "
-                 "broadcast by them; or parameters gathered and gradients scattered layer by layer)")
-      ->capture_default_str();
-  app.add_option("--overlap", raw.overlap, "on | off: exchange gradients under the backward pass")
-      ->capture_default_str();
-  app.add_flag("--graphs", options.graphs, "launch a step as one CUDA graph (decode, batching)");
-  app.add_option("--all-reduce", raw.all_reduce, "nccl | custom | symmetric: who does small all-reduces")
-      ->capture_default_str();
-  app.add_option("--algorithm", raw.algorithm, "ring | tree | nvls: how NCCL spreads the ends of a collective")
-      ->capture_default_str();
-  app.add_option("--noise", raw.noise,
-                 "device_spread=,kernel_sigma_lo=,kernel_sigma_hi=,rho=,rho_sigma=,transfer_sigma=,end_frac=,"
-                 "end_jitter_us=,length_sigma= (tokens of a step, between data-parallel replicas)");
-  app.add_option("--cause", raw.causes, kCauseHelp);
-  app.add_option("--defect", raw.defects, kDefectHelp);
-  app.add_option("--clock", raw.clock,
-                 "offset_ms=,drift_ppm=,bias_us=,step_us=,wander_ppm=,jitter_us=,tick_ns= (default: all clocks true)");
+// An option with a default.
+template <typename Value>
+void AddValue(CLI::App& app, const char* group, const char* flag, Value& value, const char* text, const char* what) {
+  app.add_option(flag, value, what)->option_text(text)->capture_default_str()->group(group);
 }
 
-void AddFlags(CLI::App& app, RawFlags& raw, SimulatorOptions& options) {
-  app.add_option("--program", raw.program, "decode | prefill | train | batching | pipeline | moe")
-      ->capture_default_str();
-  app.add_option("--tp", options.tp, "tensor-parallel size (default: all ranks not taken by --dp)");
-  app.add_option("--pp", options.pp, "pipeline-parallel size")->capture_default_str();
-  app.add_option("--dp", options.dp, "data-parallel size")->capture_default_str();
-  app.add_option("--ep", options.ep, "expert-parallel size")->capture_default_str();
-  app.add_option("--hosts", options.hosts, "number of hosts")->capture_default_str();
-  app.add_option("--gpus-per-host", options.gpus_per_host, "ranks of a host (default: tp*pp*dp / hosts)");
-  app.add_option("--steps", options.steps, "steps (tokens of decode, iterations of train)")->capture_default_str();
-  app.add_option("--layers", options.layers, "transformer layers")->capture_default_str();
-  app.add_option("--seed", raw.seed, "seed of all random numbers")->capture_default_str();
-  app.add_option("--ids", raw.ids, "full | groups | names: what a trace says about its collectives")
-      ->capture_default_str();
-  app.add_option("--format", raw.format, "kineto | nsys | mixed (alternating by host)")->capture_default_str();
-  app.add_option("--kineto-version", raw.kineto_version, "2021 | 2023 | 2024 | 2026")->capture_default_str();
-  app.add_option("--nsys-schema", raw.nsys_schema, "2.7 | 3.0 | 3.7 | 3.13 | 3.25 | 3.28")->capture_default_str();
-  app.add_option("--out", options.out, "folder to write traces and truth to, made if missing");
-  app.add_option(
-      "--stream-to", options.stream_to,
-      "HOST:PORT of an aggregator (plaintext) that gets the run as from its agents; without --out nothing is "
-      "written");
-  app.add_option("--run", options.run, "name of the streamed run");
-  app.add_option("--pace", options.pace,
-                 "send as sources do that are watched while they run: so many seconds of the run in a second, each "
-                 "batch when its time has come; what the aggregator has is told line by line (0: all at once)")
-      ->capture_default_str();
-  app.add_option("--batch-seconds", options.batch_seconds, "of the run's time in a batch of a paced stream")
-      ->capture_default_str();
-  app.add_flag("--no-gzip", raw.no_gzip, "write Kineto files plain");
-  app.add_flag("--stacks", options.stacks, "add python_function rows (Kineto), as with_stack does");
-  app.add_option("--host-rows", options.host_rows, "further host rows before each launch (large files)");
-  app.add_flag("--overwrite", options.overwrite, "replace the files of an earlier simulation in --out");
-  app.set_version_flag("--version", "lockstep-simulate " + std::string(Version()));
-  app.footer(std::string(kExamples));
+void AddClusterFlags(CLI::App& app, SimulatorOptions& options) {
+  constexpr const char* kGroup = "Cluster";
+  app.add_option("--tp", options.tp, "tensor-parallel size (default: as many as fill the hosts; else 8)")
+      ->option_text("N")
+      ->group(kGroup);
+  AddValue(app, kGroup, "--pp", options.pp, "N", "pipeline-parallel size");
+  AddValue(app, kGroup, "--dp", options.dp, "N", "data-parallel size");
+  AddValue(app, kGroup, "--ep", options.ep, "N", "expert-parallel size; it divides --dp");
+  AddValue(app, kGroup, "--hosts", options.hosts, "N", "number of hosts");
+  app.add_option("--gpus-per-host", options.gpus_per_host, "ranks of a host (default: tp * pp * dp / hosts)")
+      ->option_text("N")
+      ->group(kGroup);
+}
+
+void AddProgramFlags(CLI::App& app, RawFlags& raw, SimulatorOptions& options) {
+  constexpr const char* kGroup = "Program";
+  AddValue(app, kGroup, "--program", raw.program, "NAME", "decode, prefill, train, batching, pipeline or moe");
+  AddValue(app, kGroup, "--steps", options.steps, "N", "steps: tokens of decode, iterations of train");
+  AddValue(app, kGroup, "--layers", options.layers, "N", "transformer layers");
+  AddValue(app, kGroup, "--model-scale", options.model_scale, "X", "compute kernels take X times as long");
+  AddValue(app, kGroup, "--micro-batches", options.micro_batches, "N", "micro-batches of a pipelined step");
+  AddValue(app, kGroup, "--interleave", options.interleave, "N",
+           "parts of the model that each pipeline stage has (interleaved one forward, one backward)");
+  AddValue(app, kGroup, "--shard", raw.shard, "WHAT",
+           "what data-parallel ranks divide: none; optimizer (gradients are reduced to owners, which broadcast the "
+           "parameters); full (parameters are gathered and gradients scattered layer by layer)");
+  AddValue(app, kGroup, "--overlap", raw.overlap, "on|off", "exchange gradients during the backward pass");
+  app.add_flag("--graphs", options.graphs, "launch a step as one CUDA graph (decode, batching)")->group(kGroup);
+  AddValue(app, kGroup, "--all-reduce", raw.all_reduce, "KIND",
+           "kernels of small all-reduces: nccl, custom (of the serving framework) or symmetric (NCCL)");
+  AddValue(app, kGroup, "--algorithm", raw.algorithm, "NAME",
+           "NCCL algorithm, which spreads the ends of a collective: ring, tree or nvls");
+  AddValue(app, kGroup, "--seed", raw.seed, "N", "seed of all random numbers");
+}
+
+void AddConditionFlags(CLI::App& app, RawFlags& raw) {
+  constexpr const char* kGroup = "What is wrong (each kind is described below)";
+  const auto add = [&](const char* flag, auto& value, const char* form, const char* what) {
+    app.add_option(flag, value, what)->option_text(form)->group(kGroup);
+  };
+  add("--cause", raw.causes, "KIND:KEY=VALUE,...", "why the run is slower than it could be; repeatable");
+  add("--defect", raw.defects, "KIND:KEY=VALUE,...", "what is wrong with the traces; repeatable");
+  add("--clock", raw.clock, "KEY=VALUE,...", "by how much clocks are wrong");
+  add("--noise", raw.noise, "KEY=VALUE,...", "how much durations vary");
+}
+
+void AddTraceFlags(CLI::App& app, RawFlags& raw, SimulatorOptions& options) {
+  constexpr const char* kGroup = "Traces";
+  app.add_option("--out", options.out, "folder for the traces and the truth; it is created if it does not exist")
+      ->option_text("DIR")
+      ->group(kGroup);
+  app.add_flag("--overwrite", options.overwrite, "replace the files of an earlier simulation in --out")->group(kGroup);
+  AddValue(app, kGroup, "--format", raw.format, "FORMAT", "kineto, nsys or mixed (alternating by host)");
+  AddValue(
+      app, kGroup, "--ids", raw.ids, "LEVEL",
+      "what the traces say about a collective: full (group and sequence number), groups (group) or names (only the "
+      "name of the kernel)");
+  AddValue(app, kGroup, "--kineto-version", raw.kineto_version, "YEAR", "2021, 2023, 2024 or 2026");
+  AddValue(app, kGroup, "--nsys-schema", raw.nsys_schema, "VERSION", "2.7, 3.0, 3.7, 3.13, 3.25 or 3.28");
+  app.add_flag("--no-gzip", raw.no_gzip, "write Kineto files uncompressed")->group(kGroup);
+  app.add_flag("--stacks", options.stacks, "add python_function rows to Kineto files, as with_stack=True does")
+      ->group(kGroup);
+  app.add_option("--host-rows", options.host_rows, "further host rows before each launch, for large files")
+      ->option_text("N")
+      ->group(kGroup);
+}
+
+void AddStreamFlags(CLI::App& app, SimulatorOptions& options) {
+  constexpr const char* kGroup = "Streaming";
+  app.add_option("--stream-to", options.stream_to,
+                 "aggregator (without TLS) that receives the run as if from its agents; without --out no files are "
+                 "written")
+      ->option_text("HOST:PORT")
+      ->group(kGroup);
+  app.add_option("--run", options.run, "name of the streamed run")->option_text("NAME")->group(kGroup);
+  AddValue(app, kGroup, "--pace", options.pace, "X",
+           "send as agents do that watch a running job: X seconds of the run in each second, each batch when its time "
+           "has come, with a line on stdout about what the aggregator has; 0 sends everything at once");
+  AddValue(app, kGroup, "--batch-seconds", options.batch_seconds, "SECONDS",
+           "length of a batch with --pace, in time of the run");
 }
 
 }  // namespace
@@ -344,20 +307,18 @@ CommandLine ParseCommandLine(int argc, const char* const* argv) {
   CommandLine command;
   command.options.argv.assign(argv, argv + argc);
   RawFlags raw;
-  CLI::App app("Writes traces of a simulated multi-GPU job together with the truth about it.", "lockstep-simulate");
-  AddFlags(app, raw, command.options);
-  AddModelFlags(app, raw, command.options);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    command.message = app.help();
-    return command;
-  } catch (const CLI::CallForVersion&) {
-    command.message = app.version() + "\n";
-    return command;
-  } catch (const CLI::ParseError& error) {
-    command.exit_code = 1;
-    command.message = fmt::format("lockstep-simulate: {}; see --help\n", error.what());
+  CLI::App app("Writes the traces of a simulated multi-GPU job, together with the truth about it.",
+               "lockstep-simulate");
+  UsePlainHelp(app, "lockstep-simulate " + std::string(Version()));
+  AddClusterFlags(app, command.options);
+  AddProgramFlags(app, raw, command.options);
+  AddConditionFlags(app, raw);
+  AddTraceFlags(app, raw, command.options);
+  AddStreamFlags(app, command.options);
+  app.footer(HelpOfSpecs(TextColumnsOfStdout()) + std::string(kExamples));
+  if (const ParsedFlags parsed = ParseFlags(app, argc, argv); !parsed.go_on) {
+    command.exit_code = parsed.exit_code;
+    command.message = parsed.text;
     return command;
   }
   if (const absl::Status status = Understand(raw, command.options); !status.ok()) {

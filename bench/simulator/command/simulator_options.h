@@ -66,7 +66,7 @@ struct NoiseModel {
 // SimulatorOptions::defects.
 struct FileDefects {
   bool no_metadata = false;    // nothing but kernel names, whatever the id level
-  bool elided_groups = false;  // member lists beyond 30 ranks stay truncated: nothing else tells them
+  bool elided_groups = false;  // member lists beyond 30 ranks stay truncated, and nothing else has them
   bool same_hostname = false;  // the second host bears the first one's name
   bool opaque_graphs = false;  // nsys records one span for each graph launch, not its kernels
 };

@@ -61,13 +61,13 @@ absl::Status Replay(const ReplayFlags& flags, ReplayCounts& counts) {
 int main(int argc, char** argv) {
   CLI::App app("Repeats, reverses and skips what an agent would send of trace files.", "lockstep-replay");
   lockstep::ReplayFlags flags;
-  app.add_option("--aggregator", flags.aggregator, "HOST:PORT")->required();
+  app.add_option("--aggregator", flags.aggregator, "address of the aggregator, HOST:PORT")->required();
   app.add_option("--run", flags.run, "name of the run")->required();
-  app.add_option("--host", flags.host, "as of lockstep-agent");
-  app.add_option("--seed", flags.seed, "of what is drawn")->required();
-  app.add_option("--streams", flags.streams, "with --stored-only: how many")->capture_default_str();
-  app.add_option("--timeout", flags.timeout_s, "seconds")->capture_default_str();
-  app.add_flag("--stored-only", flags.stored_only, "nothing that an agent still owes");
+  app.add_option("--host", flags.host, "the same as for lockstep-agent");
+  app.add_option("--seed", flags.seed, "seed of the random choices")->required();
+  app.add_option("--streams", flags.streams, "with --stored-only: number of streams")->capture_default_str();
+  app.add_option("--timeout", flags.timeout_s, "seconds to keep trying")->capture_default_str();
+  app.add_flag("--stored-only", flags.stored_only, "send only what the aggregator has already");
   app.add_option("PATH", flags.paths, "trace files")->required();
   CLI11_PARSE(app, argc, argv);
   lockstep::ReplayCounts counts;

@@ -174,14 +174,29 @@ TEST(Report, FindsThatRankZeroWaitsForRankOne) {
   EXPECT_EQ((*report)["overlap"][0]["exposed_transfer_ns"], 200'000);
 }
 
-TEST(Report, SaysWhichStepsThereAreWhenNoneIsSelected) {
+TEST(Report, OfAnOpenRunSaysWhichStepsThereAreWhenNoneIsSelected) {
   AnalysisOptions options = OptionsFor({"overlap"});
   options.steps = {8, 9};
   const auto report = Report(options);
   ASSERT_TRUE(report.ok()) << report.status();
   ASSERT_EQ((*report)["notices"].size(), 1u);
-  EXPECT_EQ((*report)["notices"][0]["reason"], "no step is selected; the traces have steps 0..1");
+  EXPECT_EQ((*report)["notices"][0]["reason"], "no step is in 8..9; the traces have steps 0 to 1");
   EXPECT_EQ((*report)["overlap"][0]["span_ns"], 0);
+}
+
+TEST(Report, OfACompleteRunIsRefusedWhereItCannotBeOfWhatIsAskedFor) {
+  RunBuilder builder;
+  BuildTwoRanks(builder);
+  BuiltRun built = builder.Build();
+  built.run.info.state = RunState::kComplete;
+  InlineExecutor executor;
+  AnalysisOptions steps = OptionsFor({"overlap"});
+  steps.steps = {8, 9};
+  AnalysisOptions layout = OptionsFor({"overlap"});
+  layout.layout = "tp=3";
+  for (const AnalysisOptions& options : {steps, layout}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(BuildReport(built.run, built.instances, options, executor).status()));
+  }
 }
 
 // What the notices of these two ranks say of a view; `change` alters them first.
@@ -224,7 +239,7 @@ TEST(Report, TheSummarySpeaksOfBucketsOnlyWhereItIsMadeOfThem) {
   options.steps = {0, 0};  // and a time: of the time
   const std::string told = Told(options, "summary", of_files);
   EXPECT_EQ(told.find("buckets"), std::string::npos) << told;
-  EXPECT_NE(told.find("of that time, whatever the step"), std::string::npos) << told;
+  EXPECT_NE(told.find("cover that time, whatever the step"), std::string::npos) << told;
 }
 
 TEST(Report, NamesWhatWasRestricted) {

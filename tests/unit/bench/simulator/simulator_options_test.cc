@@ -1,9 +1,12 @@
 #include "bench/simulator/command/simulator_options.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <vector>
+
+#include "bench/simulator/command/spec_kinds.h"
 
 namespace lockstep {
 namespace {
@@ -133,7 +136,7 @@ TEST(SimulatorOptions, AStreamNeedsNoFolderButARun) {
   EXPECT_THAT(Parse({"--stream-to", "localhost:1"}).message, HasSubstr("go together"));
   EXPECT_THAT(Parse({"--stream-to", "nowhere", "--run", "r"}).message, HasSubstr("'nowhere' is not HOST:PORT"));
   EXPECT_THAT(Parse({"--run", "r", "--out", "x"}).message, HasSubstr("go together"));
-  EXPECT_THAT(Parse({}).message, HasSubstr("say where to write"));
+  EXPECT_THAT(Parse({}).message, HasSubstr("name where to write"));
 }
 
 TEST(SimulatorOptions, APaceNeedsAStreamAndHasLimits) {
@@ -169,7 +172,7 @@ INSTANTIATE_TEST_SUITE_P(
                       WrongCommand{{"--cause", "gremlin"}, "no such kind"},
                       WrongCommand{{"--cause", "slow_gpu:rank"}, "'rank' should be key=value"},
                       WrongCommand{{"--cause", "slow_gpu:speed=2"}, "no key 'speed'"},
-                      WrongCommand{{"--defect", "loss:n=2"}, "no key 'n'; it takes: p"},
+                      WrongCommand{{"--defect", "loss:n=2"}, "there is no key 'n'; it takes p"},
                       WrongCommand{{"--clock", "offset=5"}, "no key 'offset'; it takes offset_ms"},
                       WrongCommand{{"--clock", "offset_ms=abc"}, "offset_ms=abc: must be a number"},
                       WrongCommand{{"--clock", "drift_ppm=-1"}, "drift_ppm=-1"},
@@ -202,6 +205,16 @@ TEST(SimulatorOptions, HelpShowsExamplesAndExitsWithZero) {
   EXPECT_FALSE(command.run);
   EXPECT_EQ(command.exit_code, 0);
   EXPECT_THAT(command.message, HasSubstr("Examples:"));
+}
+
+TEST(SimulatorOptions, HelpExplainsEveryCauseAndDefect) {
+  const std::string help = Parse({"--help"}).message;
+  for (const auto kinds : {CauseKinds(), DefectKinds()}) {
+    for (const SpecKind& kind : kinds) {
+      EXPECT_THAT(help, HasSubstr(fmt::format("\n  {}", kind.kind))) << kind.kind;
+      EXPECT_FALSE(kind.what.empty()) << kind.kind;
+    }
+  }
 }
 
 TEST(SimulatorOptions, SpecIsKindAndKeys) {

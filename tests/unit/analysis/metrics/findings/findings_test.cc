@@ -258,8 +258,9 @@ TEST(Findings, CommunicationThatTakesOneRankLongerIsOneWithItsReason) {
 }
 
 // Rank 0 waits; rank 1 certainly comes last in one of two equally long waits.
-std::vector<Finding> Wait(CollectiveOp op) {
+std::vector<Finding> Wait(CollectiveOp op, bool decides = false) {
   Quiet quiet;
+  quiet.stragglers.decides = decides;
   FleetFixture fixture(quiet.run);
   for (const bool certain : {true, false}) {
     MatchedInstance instance;
@@ -286,6 +287,14 @@ TEST(Findings, WaitingIsToldWithWhoCausesMostOfIt) {
   EXPECT_EQ(found[0].evidence[0].where, "rank 0 on node0");
   EXPECT_DOUBLE_EQ(found[0].evidence[1].value, 0.5);
   EXPECT_EQ(found[0].evidence[1].where, "rank 1 on node0");
+}
+
+TEST(Findings, TheCauseOfWaitingDoesNotContradictWhoCausesIt) {
+  const std::string open = Wait(CollectiveOp::kAllReduce)[0].cause;
+  EXPECT_THAT(open, testing::HasSubstr("rank 1 on node0 causes 50.0 % of the waiting"));
+  EXPECT_THAT(open, testing::HasSubstr("too short to determine"));
+  const std::string decided = Wait(CollectiveOp::kAllReduce, true)[0].cause;
+  EXPECT_THAT(decided, testing::HasSubstr("rank 1 on node0 causes 50.0 % of the waiting, but no persistent straggler"));
 }
 
 TEST(Findings, WaitingInSendsAndReceivesIsThatOfAPipeline) {
@@ -347,6 +356,8 @@ TEST(Findings, ARankThatIsLateAgainAndAgainIsOneASlowDeviceAnother) {
   device.stragglers.stragglers = {Late(CauseKind::kSlowDevice)};
   EXPECT_THAT(device.Ids(), ElementsAre("slow_device"));
   EXPECT_EQ(device.Find()[0].saving_ratio, 0.1);
+  EXPECT_EQ(host.Find()[0].cause, "its CPU launches kernels late: 1 ms a step");
+  EXPECT_THAT(host.Find()[0].next_action, testing::HasSubstr("NUMA placement"));
 }
 
 TEST(Findings, WhatSavesMostComesFirst) {

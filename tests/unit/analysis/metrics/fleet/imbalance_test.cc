@@ -124,6 +124,25 @@ TEST(Imbalance, ListsThePhasesThatAnnotationsTell) {
   EXPECT_EQ(QuantityNamed(imbalance, "phase:backward"), nullptr);
 }
 
+TEST(Imbalance, NamesTheCauseOfAtLeastHalfOfTheIdleTimeOverTheMean) {
+  RunBuilder run;
+  AddComputingRank(run, 0, 800, 4);
+  AddComputingRank(run, 1, 400, 4);
+  EXPECT_EQ(QuantityNamed(ImbalanceOf(run), "idle")->idle_cause, IdleCause::kOther);
+  IntervalMeasure& tile = run.Source(1).data().steps.back().tile;
+  tile.idle_other_ns = 300;
+  tile.idle_host_ns = 300;
+  EXPECT_EQ(QuantityNamed(ImbalanceOf(run), "idle")->idle_cause, IdleCause::kHost);
+  EXPECT_EQ(QuantityNamed(ImbalanceOf(run), "compute")->idle_cause, IdleCause::kUnknown);
+}
+
+TEST(Imbalance, OfIdleTimeThatIsTheSameOnAllRanksNoCauseIsNamed) {
+  RunBuilder run;
+  AddComputingRank(run, 0, 400, 4);
+  AddComputingRank(run, 1, 400, 4);
+  EXPECT_EQ(QuantityNamed(ImbalanceOf(run), "idle")->idle_cause, IdleCause::kUnknown);
+}
+
 TEST(Imbalance, GivesTheWorstOfEqualRanksAsTheLowest) {
   RunBuilder run;
   AddComputingRank(run, 3, 500, 5);

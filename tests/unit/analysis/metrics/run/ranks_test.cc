@@ -183,7 +183,7 @@ TEST(ResolveRanks, ATraceGivenTwiceIsUsedOnceAndTheCopyIsNamed) {
   ASSERT_THAT(ranks.ranks, SizeIs(2));
   EXPECT_TRUE(ranks.refused.empty());
   ASSERT_THAT(ranks.left_out, SizeIs(1));
-  EXPECT_THAT(ranks.left_out[0].reason, HasSubstr("same device rows as rank0.json, which"));
+  EXPECT_THAT(ranks.left_out[0].reason, HasSubstr("same device records as rank0.json, which"));
 }
 
 TEST(ResolveRanks, ACopyWithOtherTimesIsACopyAllTheSame) {

@@ -151,7 +151,19 @@ TEST(FindStragglers, SaysNotEnoughDataAndHowManyStepsWouldDo) {
   const auto enough = static_cast<int>(few.undecided[0].steps_needed);
   EXPECT_GT(enough, 7);
   EXPECT_LT(enough, 40);
+  EXPECT_NE(few.reason.find(std::to_string(enough) + " would be enough"), std::string::npos) << few.reason;
   EXPECT_EQ(Names(FindIn(MakePacedRun(Cluster(1, 8, enough + 1), 13, Slow({5}, 0.03)))), NameList{"rank 5"});
+}
+
+TEST(UnitsText, BlocksAreNamedWithTheirLength) {
+  StragglerResult result;
+  EXPECT_EQ(UnitsText(result, 1'024), "1,024 steps");
+  EXPECT_EQ(UnitsText(result, 1), "1 step");
+  result.unit = "block";
+  result.unit_ns = 3'610'000;
+  EXPECT_EQ(UnitsText(result, 2), "2 blocks of 3.61 ms");
+  EXPECT_EQ(WorthText(24, 24), "");
+  EXPECT_EQ(WorthText(100, 5), " (equivalent to 5.0 independent ones)");
 }
 
 TEST(FindStragglers, WithTooFewStepsSaysSoEvenIfNobodyLooksLate) {
@@ -249,7 +261,7 @@ TEST(FindStragglers, WithoutAFaithfulReplayWhoIsVeryLateIsNamedWithoutASaving) {
   const StragglerResult result = FindIn(run);
   ASSERT_EQ(Names(result), NameList{"rank 5"});
   EXPECT_FALSE(result.stragglers[0].what_if.has_value());
-  EXPECT_NE(result.reason.find("no saving is told"), std::string::npos) << result.reason;
+  EXPECT_NE(result.reason.find("no saving is given"), std::string::npos) << result.reason;
 }
 
 TEST(FindStragglers, WithoutAFaithfulReplayWhoIsALittleLateIsNotNamed) {

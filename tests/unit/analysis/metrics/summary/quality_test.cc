@@ -134,7 +134,7 @@ TEST(Quality, AClockThatContradictsTheOthersIsTold) {
   FleetFixture contradicting = TwoClocks(bad, false);
   const Gate gate = GateNamed(contradicting, "clock");
   EXPECT_EQ(gate.ok, false);
-  EXPECT_NE(gate.detail.find("rank 1 contradicts"), std::string::npos) << gate.detail;
+  EXPECT_NE(gate.detail.find("the timestamps of rank 1 are inconsistent"), std::string::npos) << gate.detail;
 }
 
 TEST(Quality, CountsUnmatchedAndAmbiguousInstancesAtTheirRanks) {

@@ -249,6 +249,16 @@ TEST_F(GrowingRunTest, OfWhichTooMuchIsOpenIsNotKept) {
   EXPECT_EQ(grown.taken_rows(), 0);
 }
 
+TEST_F(GrowingRunTest, RefusesALayoutThatDoesNotFitItsRanks) {
+  GrowingRun grown(kLimits);
+  ASSERT_EQ(Advance(grown, Until(60)), absl::OkStatus());
+  InlineExecutor executor;
+  AnalysisOptions options;
+  options.views = {"summary"};
+  options.layout = "tp=3";
+  EXPECT_TRUE(absl::IsInvalidArgument(grown.Report(options, executor).status()));
+}
+
 TEST_F(GrowingRunTest, WithoutRowsOfARankIsNotBegun) {
   GrowingRun grown(kLimits);
   Snapshot silent = Until(60);

@@ -213,7 +213,7 @@ TEST(Chapters, GiveTheSameBytesWhateverTheOrderOfWork) {
 std::string WhichStretch(const Json& report) {
   for (const Json& notice : report["notices"]) {
     std::string reason = notice["reason"].get<std::string>();
-    if (reason.starts_with("what-ifs replay ")) return reason;
+    if (reason.starts_with("savings are computed from ")) return reason;
   }
   return "";
 }
@@ -258,9 +258,10 @@ TEST(ChaptersOfRanksApart, AreSampledInTheMiddle) {
   double length = 0;
   double from = 0;
   double all = 0;
-  ASSERT_EQ(std::sscanf(told.c_str(), "what-ifs replay %lf s from %lf s after the run's start on, of %lf s", &length,
-                        &from, &all),
-            3)
+  ASSERT_EQ(
+      std::sscanf(told.c_str(), "savings are computed from %lf s of the run's %lf s, beginning %lf s after its start",
+                  &length, &all, &from),
+      3)
       << told;
   EXPECT_NEAR(from, all / 2, all / 100);
   EXPECT_GT(length, all / 50);
@@ -275,7 +276,7 @@ TEST(ChaptersOfRanksApart, AreSampledAtTheBeginningWhereNothingGoesOnInTheMiddle
     context.last_end_ns = context.first_start_ns + 10 * (context.last_end_ns - context.first_start_ns);
   }
   const std::string told = WhichStretch(Report(*run, Apart(2'000)));
-  EXPECT_NE(told.find(" s from 0 s "), std::string::npos) << told;
+  EXPECT_NE(told.find(", beginning 0 s after its start"), std::string::npos) << told;
 }
 
 const Json& Culprit(const Json& report) { return report["summary"]["culprits"].at(0); }
@@ -320,7 +321,7 @@ TEST(SampleOfARun, DoesNotHideWhoIsLateElsewhere) {
     EXPECT_EQ(Culprit(part)["rank"], 3) << "seed " << seed;
     if (!Culprit(part)["saving_ratio"].is_null()) continue;
     ++untold;
-    EXPECT_EQ(Culprit(part)["saving_reason"], "the part that is replayed has too little of it") << "seed " << seed;
+    EXPECT_EQ(Culprit(part)["saving_reason"], "the replayed part of the run holds too little of it") << "seed " << seed;
   }
   EXPECT_GT(untold, 0);
 }

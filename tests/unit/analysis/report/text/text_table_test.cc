@@ -61,6 +61,18 @@ TEST(TextTable, SpareColumnsGoBeforeNamesBecomeTooShort) {
   EXPECT_NE(text.find("nnn...nnn"), std::string::npos);
 }
 
+TEST(TextTable, OfAKernelTheFunctionStaysWhileColumnsCanBeSpared) {
+  const std::string kernel = "void ns::ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)";
+  const std::vector<Column<Row>> columns = {{"kernel", &Row::name, CellKind::kKernel},
+                                            {"time", &Row::time_ns, CellKind::kTime, 1}};
+  const std::string narrow = RenderTable<Row>({{0, kernel, 1}}, columns, {45, 20, 2});
+  EXPECT_NE(narrow.find("ncclDevKernel_AllReduce_Sum_bf16_RING_LL\n"), std::string::npos) << narrow;
+  EXPECT_EQ(narrow.find("time"), std::string::npos) << narrow;
+  const std::string wide = RenderTable<Row>({{0, kernel, 1}}, columns, {200, 20, 2});
+  EXPECT_NE(wide.find(kernel.substr(5)), std::string::npos) << wide;
+  EXPECT_NE(wide.find("time"), std::string::npos) << wide;
+}
+
 TEST(TextTable, NoLineIsWiderThanThePage) {
   for (int width = 20; width <= 120; ++width) {
     for (const std::string& line : LinesOf(RenderTable(Rows(30), kColumns, {width, 20, 2}))) {

@@ -23,7 +23,7 @@ Json Step(int number, int64_t span_ns, Json why) {
 TEST(TextOfSteps, TellsWhyTheSlowOnesWereSlow) {
   const Json steps = {Step(1, 100, nullptr), Step(2, 300, "waiting +2 ms, for rank 3"), Step(3, 200, "copies +1 ms")};
   const std::string text = RenderText(With("steps", steps), {});
-  EXPECT_THAT(text, HasSubstr("2 beyond the noise"));
+  EXPECT_THAT(text, HasSubstr("2 longer than noise explains"));
   EXPECT_THAT(text, HasSubstr("rank 0, step 2: waiting +2 ms, for rank 3"));
   EXPECT_LT(text.find("step 2:"), text.find("step 3:")) << "the longest first";
 }
@@ -40,7 +40,7 @@ TEST(TextOfSteps, TellsWhatTheHostDidInThemAsMeans) {
   second["host"]["alloc_ns"] = second["host"]["alloc_max_ns"] = 8'000;
   const std::string text = RenderText(With("steps", {first, second}), {});
   EXPECT_THAT(text, testing::ContainsRegex("\n +0 +11\\.5 +4 +1\\.0 +3\\.0 +600 +0\\.5 +4 +8 +0\\.0 +0\n"));
-  EXPECT_THAT(RenderText(With("steps", {Step(1, 100, nullptr)}), {}), Not(HasSubstr("the host in a step")));
+  EXPECT_THAT(RenderText(With("steps", {Step(1, 100, nullptr)}), {}), Not(HasSubstr("host calls in a step")));
 }
 
 TEST(TextOfSteps, SaysNothingOfStepsWithinTheNoise) {
@@ -60,7 +60,57 @@ TEST(TextOfImbalance, ARankThatOnlyWaitsIsCalledThat) {
   const Json quantity = {
       {"quantity", "nccl_total"}, {"unit", "ns"}, {"per_rank", Json::array()}, {"kind", "unknown"}, {"waits", true}};
   const Json view = {{"window", {{"kind", "steps"}}}, {"quantities", {quantity}}};
-  EXPECT_THAT(RenderText(With("imbalance", view), {}), HasSubstr("waits for others"));
+  EXPECT_THAT(RenderText(With("imbalance", view), {}), HasSubstr("waiting for peers"));
+}
+
+TEST(TextOfImbalance, ARankThatWaitsForAnotherSaysForWhom) {
+  const Json quantity = {{"quantity", "comm"}, {"unit", "ns"}, {"waits", true}, {"waits_for_rank", 5}};
+  const Json view = {{"window", {{"kind", "steps"}}}, {"quantities", {quantity}}};
+  EXPECT_THAT(RenderText(With("imbalance", view), {}), HasSubstr("waiting for rank 5"));
+}
+
+TEST(TextOfImbalance, IdleTimeOfALateHostIsCalledThat) {
+  Json idle = {
+      {"quantity", "idle"}, {"unit", "ns"}, {"kind", "unknown"}, {"max_over_mean_ratio", 4.9}, {"idle_cause", "host"}};
+  const auto text = [&] {
+    return RenderText(With("imbalance", {{"window", {{"kind", "steps"}}}, {"quantities", {idle}}}), {});
+  };
+  EXPECT_THAT(text(), HasSubstr("host launches late"));
+  idle["idle_cause"] = nullptr;
+  EXPECT_THAT(text(), HasSubstr("unknown"));
+  idle["max_over_mean_ratio"] = 1.001;
+  EXPECT_THAT(text(), Not(HasSubstr("unknown"))) << "nothing has to be explained";
+}
+
+TEST(TextOfPace, AWindowThatBeginsBeforeTheRunSaysSo) {
+  const Json rank = {{"rank", 7}, {"compute_ratio", {0.5}}, {"comm_ratio", {0}}, {"busy_ratio", {0.5}}};
+  const Json pace = {{"bucket_ns", 1'000'000}, {"start_ns", -899'000}, {"ranks", {rank}}};
+  EXPECT_THAT(RenderText(With("pace", pace), {}), HasSubstr("1 ms from 899 us before the run's start"));
+}
+
+TEST(TextOfRanges, StepsAreFoldedIntoOneRow) {
+  const auto range = [](const char* name, const char* style, int64_t total_ns) {
+    return Json{{"range", name}, {"style", style}, {"instances", 8}, {"total_ns", total_ns}};
+  };
+  const Json nvtx = {range("ProfilerStep#9", "step", 3'000), range("layer#1", "push_pop", 2'500),
+                     range("ProfilerStep#10", "step", 2'000), range("other#1", "step", 1'000)};
+  const std::string text = RenderText(With("nvtx", nvtx), {});
+  EXPECT_THAT(text, testing::ContainsRegex("ProfilerStep \\(2 steps: --view steps\\) .* 16 +5"));
+  EXPECT_THAT(text, HasSubstr("layer#1"));
+  EXPECT_THAT(text, HasSubstr("other#1"));
+}
+
+TEST(TextOfTails, ATailThatWaitsSaysForWhom) {
+  const Json tail = {{"name", "k"}, {"tail_score", 0.2}, {"waits_for_rank", 5}};
+  EXPECT_THAT(RenderText(With("tails", {tail}), {}), HasSubstr("waiting for"));
+  EXPECT_THAT(RenderText(With("tails", {tail}), {}), HasSubstr("rank 5"));
+}
+
+TEST(TextOfSkew, GroupsHaveTheirNames) {
+  Json instance = {{"communicator_id", "aa"}, {"communicator_name", "mesh_tp"}, {"index", 0}, {"op", "all_reduce"}};
+  EXPECT_THAT(RenderText(With("skew", {{"instances", {instance}}}), {}), HasSubstr("mesh_tp"));
+  instance["communicator_name"] = nullptr;
+  EXPECT_THAT(RenderText(With("skew", {{"instances", {instance}}}), {}), HasSubstr("aa"));
 }
 
 }  // namespace

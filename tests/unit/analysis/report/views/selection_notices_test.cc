@@ -99,7 +99,7 @@ TEST(SelectionNotices, SayThatNoSuchRangeLaunchedAnything) {
   Selected selected(Nvtx("receive"));
   selected.FromFiles();
   EXPECT_THAT(selected.Told(), ElementsAre(HasSubstr("no range 'receive' launched anything")));
-  EXPECT_THAT(Selected(Steps(7, 9)).Told(), ElementsAre(HasSubstr("the traces have steps 0..1")));
+  EXPECT_THAT(Selected(Steps(7, 9)).Told(), ElementsAre(HasSubstr("the traces have steps 0 to 1")));
 }
 
 TEST(SelectionNotices, SayWhereStepsRunInterleaved) {
@@ -123,8 +123,8 @@ TEST(SelectionNotices, SayWhichViewsAreOfTheTimeWhateverTheStep) {
   options.time_ns = {0, 150};
   Selected selected(options);
   EXPECT_THAT(selected.Told({}, {"summary", "kernels", "idle"}),
-              UnorderedElementsAre("summary: with --time the intervals are of that time, whatever the step",
-                                   "idle: with --time the intervals are of that time, whatever the step"));
+              UnorderedElementsAre("summary: with --time the intervals cover that time, whatever the step",
+                                   "idle: with --time the intervals cover that time, whatever the step"));
 }
 
 TEST(SelectionNotices, SayThatATimeSelectsNothingAndWhichRanksAreAbsent) {
@@ -133,7 +133,7 @@ TEST(SelectionNotices, SayThatATimeSelectsNothingAndWhichRanksAreAbsent) {
   EXPECT_THAT(Selected(options).Told(), ElementsAre(HasSubstr("--time selects nothing")));
   AnalysisOptions ranks;
   ranks.ranks = {0, 5};
-  EXPECT_THAT(Selected(ranks).Told(), ElementsAre(HasSubstr("no trace is of rank 5")));
+  EXPECT_THAT(Selected(ranks).Told(), ElementsAre(HasSubstr("no trace of rank 5")));
 }
 
 }  // namespace

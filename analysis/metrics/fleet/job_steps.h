@@ -1,0 +1,38 @@
+// The steps of the job: those that every rank has which has steps at all. A step of the job takes as long as on the
+// rank where it takes longest, since every other rank waits for that one at the next collective. The last step of a
+// capture ends with its own last activity, since no step follows that would end it. Units: ns. Pure.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "analysis/metrics/fleet/fleet.h"
+#include "analysis/model/step_row.h"
+
+namespace lockstep {
+
+struct StepOfMember {
+  size_t row = 0;  // into SourceData::steps
+  int64_t span_ns = 0;
+};
+
+// The selected steps of one rank by number. Where several captures use a number again, the longest of them counts.
+[[nodiscard]] std::map<int64_t, StepOfMember> StepsOfMember(const Fleet& fleet, const FleetRank& member);
+
+struct JobStep {
+  int64_t number = 0;
+  int64_t longest_ns = 0;
+  size_t longest_member = 0;  // into Fleet::members; the first of equal ones
+};
+
+struct JobSteps {
+  std::vector<JobStep> steps;   // ascending by number
+  std::vector<size_t> members;  // those that have steps, ascending
+  bool comparable = true;  // false: ranks number their steps by themselves, so equal numbers may be different steps
+};
+
+[[nodiscard]] JobSteps ComputeJobSteps(const Fleet& fleet);
+
+}  // namespace lockstep

@@ -1,0 +1,120 @@
+#include "analysis/report/empty_selection.h"
+
+#include <absl/strings/str_split.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <string_view>
+
+#include "analysis/base/status_macros.h"
+#include "analysis/model/row_values.h"
+#include "analysis/report/views/run_object.h"
+
+namespace lockstep {
+namespace {
+
+// Numbers of the steps that the ranks have: of those that --nvtx names, if it names any.
+struct StepNumbers {
+  int64_t first = INT64_MAX;
+  int64_t last = INT64_MIN;
+  [[nodiscard]] bool empty() const { return first > last; }
+};
+
+StepNumbers NumbersOf(const Fleet& fleet) {
+  const auto is_named = [&](const StepRow& row) {
+    return fleet.options.nvtx.empty() || (row.name < fleet.ranges.names.size() && fleet.ranges.names[row.name]);
+  };
+  StepNumbers numbers;
+  for (const FleetRank& member : fleet.members) {
+    for (const StepRow& row : member.source->steps) {
+      if (row.step == kNoStep || !is_named(row)) continue;
+      numbers.first = std::min(numbers.first, row.step);
+      numbers.last = std::max(numbers.last, row.step);
+    }
+  }
+  return numbers;
+}
+
+bool SelectsAny(const Fleet& fleet) {
+  return std::any_of(fleet.members.begin(), fleet.members.end(), [&](const FleetRank& member) {
+    const auto selected = [&](const StepRow& row) { return row.step != kNoStep && fleet.SelectsStep(row); };
+    return std::any_of(member.source->steps.begin(), member.source->steps.end(), selected);
+  });
+}
+
+bool LostSteps(const RunData& run) {
+  return std::any_of(run.files.begin(), run.files.end(),
+                     [](const FileNote& file) { return file.drops.Of(DropReason::kStepLimit) > 0; });
+}
+
+// How many ranks the axes make that divide them: those that `order` names, else all. More than there can be beyond
+// kMaxWorldSize.
+int64_t RanksMadeBy(const report::LayoutOfRun& layout) {
+  std::set<std::string> axes = {"tp", "pp", "dp", "ep", "cp"};
+  if (layout.order) axes = absl::StrSplit(*layout.order, '-');
+  int64_t ranks = 1;
+  const auto multiply = [&](const char* name, const std::optional<report::Count>& size) {
+    if (size && axes.contains(name)) ranks = std::min<int64_t>(ranks * *size, int64_t{kMaxWorldSize} + 1);
+  };
+  multiply("tp", layout.tp);
+  multiply("pp", layout.pp);
+  multiply("dp", layout.dp);
+  multiply("ep", layout.ep);
+  multiply("cp", layout.cp);
+  return ranks;
+}
+
+}  // namespace
+
+std::optional<EmptySelection> FindEmptySelection(const Fleet& fleet) {
+  if (!fleet.SelectsSteps() || SelectsAny(fleet)) return std::nullopt;
+  const AnalysisOptions& options = fleet.options;
+  const StepNumbers numbers = NumbersOf(fleet);
+  if (!options.nvtx.empty() && numbers.empty()) {
+    return EmptySelection{
+        .why = fmt::format("no range '{}' launched anything; {}", options.nvtx,
+                           fleet.TablesSelected() ? "--view nvtx lists the ranges of the traces"
+                                                  : "a stored run has the ranges of its --step-range"),
+        .lacks_ranges = true};
+  }
+  if (numbers.empty()) return EmptySelection{.why = "the traces mark no steps, so --steps selects nothing"};
+  const auto [first, last] = *options.steps;
+  const std::string asked = first == last ? std::to_string(first) : fmt::format("{}..{}", first, last);
+  const std::string of_name = options.nvtx.empty() ? "" : fmt::format(" of '{}'", options.nvtx);
+  const std::string present = numbers.first == numbers.last
+                                  ? fmt::format("only step {}", numbers.first)
+                                  : fmt::format("steps {} to {}", numbers.first, numbers.last);
+  if (first <= numbers.last && last >= numbers.first) {
+    return EmptySelection{.why = fmt::format("nothing was launched in {} {}{}; the traces have {}",
+                                             first == last ? "step" : "steps", asked, of_name, present),
+                          .in_a_gap = true};
+  }
+  return EmptySelection{.why =
+                            fmt::format("{} {}{}; the traces have {}",
+                                        first == last ? "there is no step" : "no step is in", asked, of_name, present)};
+}
+
+absl::Status CheckSelection(const Fleet& fleet) {
+  const std::optional<EmptySelection> empty = FindEmptySelection(fleet);
+  if (!empty) return absl::OkStatus();
+  const bool of_files = fleet.TablesSelected();
+  const bool may_change = fleet.run.info.state == RunState::kOpen || empty->lacks_ranges;
+  if ((!of_files && may_change) || empty->in_a_gap || LostSteps(fleet.run)) return absl::OkStatus();
+  return absl::InvalidArgumentError(empty->why);
+}
+
+absl::Status CheckLayout(const RankResolution& ranks, const AnalysisOptions& options) {
+  if (options.layout.empty()) return absl::OkStatus();
+  LOCKSTEP_ASSIGN_OR_RETURN(const report::LayoutOfRun layout, ParseLayout(options.layout));
+  const int64_t made = RanksMadeBy(layout);
+  const int64_t present = LeastWorldSize(ranks);
+  // Where nobody says how many ranks there are, there may be more than the traces show.
+  if (made == present || (!ranks.world_size && made > present)) return absl::OkStatus();
+  const char* const hint = layout.ep || layout.cp ? "; order= names the axes that divide the ranks" : "";
+  return absl::InvalidArgumentError(fmt::format("--layout '{}': its axes make {} rank{}, but the run has {}{}",
+                                                options.layout, made, made == 1 ? "" : "s", present, hint));
+}
+
+}  // namespace lockstep
