@@ -19,7 +19,7 @@ namespace {
 constexpr std::array<const char*, 6> kGroupings = {"full", "base", "mangled", "shape", "family", "category"};
 
 absl::Status UnknownView(const std::string& view) {
-  const auto meant = Nearest(view, AllViews());
+  const auto meant = Nearest(view, KnownViews());
   return absl::InvalidArgumentError(
       fmt::format("--view: there is no view '{}'; {}", view,
                   meant ? fmt::format("did you mean '{}'?", *meant)

@@ -15,10 +15,12 @@ Hash128 AnswerKey(const AnalysisOptions& options) {
   AnalysisOptions canonical = options;
   canonical.views.clear();
   const auto is_asked = [&](const std::string& view) {
-    const auto names_it = [&](const std::string& asked) { return asked == view || asked == "all"; };
+    const auto names_it = [&](const std::string& asked) {
+      return asked == view || (asked == "all" && view != kProfileView);
+    };
     return std::any_of(options.views.begin(), options.views.end(), names_it);
   };
-  std::copy_if(AllViews().begin(), AllViews().end(), std::back_inserter(canonical.views), is_asked);
+  std::copy_if(KnownViews().begin(), KnownViews().end(), std::back_inserter(canonical.views), is_asked);
   const auto is_unknown = [](const std::string& view) { return view != "all" && !IsView(view); };
   std::copy_if(options.views.begin(), options.views.end(), std::back_inserter(canonical.views), is_unknown);
   v1::ViewsRequest request;

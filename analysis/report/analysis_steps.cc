@@ -104,7 +104,7 @@ absl::Status CheckOptions(const AnalysisOptions& options) {
   for (const std::string& view : options.views) {
     if (view != "all" && !IsView(view)) {
       return absl::InvalidArgumentError(fmt::format("--view '{}': there is no such view; the views are {}, or all",
-                                                    view, fmt::join(AllViews(), ", ")));
+                                                    view, fmt::join(KnownViews(), ", ")));
     }
   }
   if (!options.layout.empty()) LOCKSTEP_RETURN_IF_ERROR(ParseLayout(options.layout).status());

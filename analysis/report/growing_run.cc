@@ -24,7 +24,7 @@ namespace {
 // Of everything that any view shows.
 AnalysisOptions Everything(const RunInfo& info) {
   AnalysisOptions options;
-  options.views = AllViews();
+  options.views = KnownViews();
   options.expected_ranks = info.expected_ranks;
   return options;
 }

@@ -39,8 +39,8 @@ InstanceSums::InstanceSums(const Fleet& fleet, const std::vector<std::string>& v
   if (Any(views, {"summary", "imbalance", "stragglers", "findings"})) {
     causes = std::make_unique<CrossRankSums>(fleet.run, fleet.ranks, extent);
   }
-  if (Any(views, {"summary", "collectives"})) collectives = std::make_unique<CollectivesSum>();
-  if (Any(views, {"skew"})) {
+  if (Any(views, {"summary", "collectives", "profile"})) collectives = std::make_unique<CollectivesSum>();
+  if (Any(views, {"skew", "profile"})) {
     skew = std::make_unique<SkewSum>(ranks);
     if (fleet.options.instances) listed = std::make_unique<ListedInstances>(*fleet.options.instances);
   }

@@ -46,7 +46,7 @@ auto Analyse(const RunData& run, InstanceSource& instances, const AnalysisOption
 
 }  // namespace
 
-const std::vector<std::string>& AllViews() {
+const std::vector<std::string>& KnownViews() {
   static const std::vector<std::string> views = [] {
     std::vector<std::string> names;
     for (const report::Field& field : report::Document::Fields().fields()) {
@@ -58,7 +58,18 @@ const std::vector<std::string>& AllViews() {
   return views;
 }
 
-bool IsView(std::string_view name) { return std::find(AllViews().begin(), AllViews().end(), name) != AllViews().end(); }
+const std::vector<std::string>& AllViews() {
+  static const std::vector<std::string> views = [] {
+    std::vector<std::string> names = KnownViews();
+    std::erase(names, kProfileView);
+    return names;
+  }();
+  return views;
+}
+
+bool IsView(std::string_view name) {
+  return std::find(KnownViews().begin(), KnownViews().end(), name) != KnownViews().end();
+}
 
 absl::StatusOr<Json> BuildReport(const RunData& run, InstanceSource& instances, const AnalysisOptions& options,
                                  Executor& executor, const ChapterLimits& limits) {

@@ -22,7 +22,10 @@ namespace lockstep {
 // Declared here; json.h has the whole type.
 using Json = nlohmann::ordered_json;
 
-// All views of interface.md, in its order.
+// Every view, in the order of the document.
+[[nodiscard]] const std::vector<std::string>& KnownViews();
+// Those that `all` stands for: all but the profile, which is for comparisons and not for people.
+inline constexpr std::string_view kProfileView = "profile";
 [[nodiscard]] const std::vector<std::string>& AllViews();
 [[nodiscard]] bool IsView(std::string_view name);
 
@@ -35,7 +38,7 @@ using Json = nlohmann::ordered_json;
 
 // Computes each of the views asked for as a report of its own, the same as BuildReport gives for it alone, as
 // RenderJson writes it. They are built side by side, and what they share once; the sink gets them from the calling
-// thread in the order of AllViews. Errors: those of BuildReport.
+// thread in the order of KnownViews. Errors: those of BuildReport.
 using ViewSink = std::function<void(const std::string& view, std::string text)>;
 [[nodiscard]] absl::Status BuildReports(const RunData& run, InstanceSource& instances, const AnalysisOptions& options,
                                         Executor& executor, const ViewSink& sink, const ChapterLimits& limits = {});

@@ -22,8 +22,9 @@ namespace lockstep {
 namespace {
 
 bool Asked(const AnalysisOptions& options, std::string_view view) {
-  return std::any_of(options.views.begin(), options.views.end(),
-                     [&](const std::string& asked) { return asked == view || asked == "all"; });
+  return std::any_of(options.views.begin(), options.views.end(), [&](const std::string& asked) {
+    return asked == view || (asked == "all" && view != kProfileView);
+  });
 }
 
 // What a view is built from, and where it goes. What it has to tell goes to the notices of the input.
@@ -114,6 +115,9 @@ constexpr auto kBuilders = std::to_array<ViewBuilder>({
        at.document.stragglers = StragglersView(at.input, at.parts.Causes().stragglers);
      }>},
     {"findings", BuildFindings},
+    {kProfileView,
+     [](const ViewSite&
+            at) { return Put(ProfileView(at.input, at.parts.Skew(), at.parts.Collectives()), at.document.profile); }},
 });
 
 absl::Status BuildView(const ViewSite& at, std::string_view view) {
@@ -193,7 +197,7 @@ absl::StatusOr<std::string> ViewTextOf(const ViewInput& input, const SharedParts
 
 std::vector<std::string> ShownViews(const AnalysisOptions& options) {
   std::vector<std::string> shown;
-  std::copy_if(AllViews().begin(), AllViews().end(), std::back_inserter(shown),
+  std::copy_if(KnownViews().begin(), KnownViews().end(), std::back_inserter(shown),
                [&](const std::string& view) { return Asked(options, view); });
   return shown;
 }

@@ -13,7 +13,7 @@
 
 namespace lockstep {
 
-// The views asked for, "all" expanded, in the order of AllViews().
+// The views asked for, "all" expanded, in the order of KnownViews().
 [[nodiscard]] std::vector<std::string> ShownViews(const AnalysisOptions& options);
 
 // Both use the sums up. Errors: those of the views (bad patterns) and of the list options.

@@ -40,9 +40,9 @@ absl::Status SharedParts::Prepare(const std::vector<std::string>& views) {
   // The longest first. Each is a member of its own.
   std::vector<ComputedPart> parts = {
       {{"summary", "imbalance", "stragglers", "findings"}, always([this] { ComputeCauses(); })},
-      {{"summary", "collectives"}, always([this] { ComputeCollectives(); })},
+      {{"summary", "collectives", "profile"}, always([this] { ComputeCollectives(); })},
       {{"summary", "tails"}, [this] { return ComputeTails(); }},
-      {{"skew"}, always([this] { ComputeSkew(); })},
+      {{"skew", "profile"}, always([this] { ComputeSkew(); })},
       {{"summary", "imbalance"}, always([this] { ComputeImbalanceOf(); })},
       {{"summary", "quality", "findings"}, always([this] { ComputeQualityOf(); })},
   };

@@ -22,8 +22,8 @@ struct RowsOfObject {
   std::string_view view;
   std::string_view list;
 };
-constexpr std::array<RowsOfObject, 3> kRowsOfObjects = {
-    {{"summary", "culprits"}, {"quality", "gates"}, {"clock", "hosts"}}};
+constexpr std::array<RowsOfObject, 4> kRowsOfObjects = {
+    {{"summary", "culprits"}, {"quality", "gates"}, {"clock", "hosts"}, {kProfileView, "steps"}}};
 
 const report::Field* FieldNamed(const report::Record& record, std::string_view name) {
   const auto found = std::find_if(record.fields().begin(), record.fields().end(),
@@ -117,7 +117,7 @@ absl::StatusOr<std::string> PlainCsv(std::string_view view, const Json& content)
 
 // Device memory comes along with the view `memory`.
 int64_t CountViews(const Json& report) {
-  const std::vector<std::string>& known = AllViews();
+  const std::vector<std::string>& known = KnownViews();
   return std::count_if(known.begin(), known.end(),
                        [&](const std::string& view) { return !FieldOf(report, view).is_null(); });
 }

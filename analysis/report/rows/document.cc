@@ -49,6 +49,9 @@ const Record& Document::Fields() {
           F<&R::findings>("findings",
                           "What is wrong, with the numbers behind it, the likely cause and what to do next.")
               .LeftOutIfNull(),
+          F<&R::profile>("profile",
+                         "What `lockstep compare` needs of a run. It is shown only where it is asked for by name.")
+              .LeftOutIfNull(),
       }};
   return record;
 }

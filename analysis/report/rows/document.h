@@ -17,6 +17,7 @@
 #include "analysis/report/rows/memory.h"
 #include "analysis/report/rows/overlap.h"
 #include "analysis/report/rows/pace.h"
+#include "analysis/report/rows/profile.h"
 #include "analysis/report/rows/quality.h"
 #include "analysis/report/rows/ranks.h"
 #include "analysis/report/rows/run.h"
@@ -54,6 +55,7 @@ struct Document {
   std::optional<Clock> clock;
   std::optional<std::vector<StragglerRow>> stragglers;
   std::optional<std::vector<FindingRow>> findings;
+  std::optional<Profile> profile;
 
   static const Record& Fields();
 };

@@ -50,6 +50,7 @@ std::string RenderText(const report::Document& document, const TextOptions& opti
   WriteIfAny(document.clock, ClockSection, page);
   if (document.stragglers) StragglersSection(*document.stragglers, document.notices, page);
   WriteIfAny(document.findings, FindingsSection, page);
+  WriteIfAny(document.profile, ProfileSection, page);
   NoticesSection(document.notices, document.stragglers.has_value(), page);
   return page.Take();
 }

@@ -35,5 +35,6 @@ inline constexpr std::string_view kStragglersView = "stragglers";
 void StragglersSection(const std::vector<report::StragglerRow>& rows, const std::vector<report::NoticeRow>& notices,
                        TextPage& page);
 void FindingsSection(const std::vector<report::FindingRow>& rows, TextPage& page);
+void ProfileSection(const report::Profile& profile, TextPage& page);
 
 }  // namespace lockstep

@@ -105,4 +105,9 @@ struct SummaryParts {
 [[nodiscard]] std::vector<report::FindingRow> FindingsView(const ViewInput& input,
                                                            const std::vector<Finding>& findings);
 
+// profile{}: what a comparison needs of a run, with its ranks summed. kInvalidArgument: --kernels is no regular
+// expression.
+[[nodiscard]] absl::StatusOr<report::Profile> ProfileView(const ViewInput& input, const SkewTotals& skew,
+                                                          const std::vector<CollectiveRowResult>& collectives);
+
 }  // namespace lockstep

@@ -1,0 +1,41 @@
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+
+#include "analysis/report/views/profile_parts.h"
+
+namespace lockstep {
+namespace {
+
+using ValuesOfKey = std::map<std::string, std::set<std::string>>;
+
+void AddContext(const SourceContext& context, ValuesOfKey& values) {
+  const auto add = [&](const std::string& key, const std::string& value) {
+    if (!value.empty()) values[key].insert(value);
+  };
+  add("gpu", context.gpu.name);
+  add("format", context.format);
+  add("profiler", context.tool_version);
+  for (const auto& [name, version] : context.versions) add(name, version);
+  for (const auto& [name, option] : context.options) add("profiler_option." + name, option);
+}
+
+}  // namespace
+
+report::Keyed<std::string> ContextOf(const ViewInput& input) {
+  ValuesOfKey values;
+  std::set<std::string> hosts;
+  for (const FleetRank& member : input.fleet.members) {
+    AddContext(member.source->context, values);
+    if (!member.host.empty()) hosts.insert(member.host);
+  }
+  values["ranks"].insert(std::to_string(input.fleet.members.size()));
+  if (!hosts.empty()) values["hosts"].insert(std::to_string(hosts.size()));
+  if (const auto world = input.fleet.ranks.world_size) values["world_size"].insert(std::to_string(*world));
+  report::Keyed<std::string> context;
+  for (const auto& [key, all] : values) context.emplace_back(key, fmt::format("{}", fmt::join(all, ", ")));
+  return context;
+}
+
+}  // namespace lockstep
