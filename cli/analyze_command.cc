@@ -3,13 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "agent/progress_line.h"
 #include "agent/rank_map.h"
 #include "analysis/base/ascii.h"
 #include "analysis/base/status_macros.h"
@@ -21,6 +18,7 @@
 #include "cli/report_output.h"
 #include "cli/stored_steps.h"
 #include "cli/time_windows.h"
+#include "cli/trace_ingest.h"
 #include "platform/command_line/command_line.h"
 #include "platform/host.h"
 #include "platform/log.h"
@@ -43,38 +41,6 @@ struct AnalyzeFlags {
   bool replace = false;
   ReportFlags report;
 };
-
-// "rank3.v0.5.pt.trace.json.gz" -> "rank3.v0.5"
-std::string StemOf(std::string name) {
-  constexpr std::array<std::string_view, 6> kEndings = {".gz", ".json", ".pt.trace", ".sqlite", ".nsys-rep", ".qdrep"};
-  for (const std::string_view ending : kEndings) {
-    if (name.size() > ending.size() && name.ends_with(ending)) name.resize(name.size() - ending.size());
-  }
-  return name;
-}
-
-// The folder that all files are in; for one file its name without endings.
-std::string RunNameOf(const std::vector<std::string>& files) {
-  if (files.empty()) {
-    return "run";
-  }
-  const std::filesystem::path first = std::filesystem::absolute(files.front()).lexically_normal();
-  if (files.size() == 1) {
-    return StemOf(first.filename().string());
-  }
-  std::filesystem::path common = first.parent_path();
-  for (const std::string& file : files) {
-    const std::filesystem::path folder = std::filesystem::absolute(file).lexically_normal().parent_path();
-    const auto [end, rest] = std::mismatch(common.begin(), common.end(), folder.begin(), folder.end());
-    std::filesystem::path shared;
-    for (auto part = common.begin(); part != end; ++part) {
-      shared /= *part;
-    }
-    common = shared;
-  }
-  const std::string name = common.filename().string();
-  return name.empty() ? "run" : name;
-}
 
 // Restricting to ranges of a name needs them condensed as steps, also where only a domain says which of the ranges that
 // mark steps are meant. What is stored does not depend on what is asked for.
@@ -99,13 +65,6 @@ absl::StatusOr<EmbeddedIngest> IngestFrom(const AnalyzeFlags& flags) {
   }
   ingest.send.jobs = static_cast<size_t>(flags.jobs);
   return ingest;
-}
-
-absl::StatusOr<IngestOutcome> IngestWithProgress(EmbeddedCluster& cluster, EmbeddedIngest ingest,
-                                                 const std::stop_token& stop) {
-  ProgressLine line;
-  ingest.send.progress = [&line](const SendProgress& progress) { line.Show(progress); };
-  return cluster.Ingest(ingest, stop);
 }
 
 // The condensed files, and what became of them.

@@ -10,8 +10,9 @@ namespace lockstep {
 enum ExitCode : int {
   kExitDone = 0,
   kExitUsage = 1,
-  kExitNoInput = 2,  // no usable input, or a service that cannot be reached
-  kExitGate = 3,     // --strict and a quality gate failed
+  kExitNoInput = 2,     // no usable input, or a service that cannot be reached
+  kExitGate = 3,        // --strict and a quality gate failed
+  kExitRegression = 4,  // a --gate of a comparison failed
 };
 
 // Adds its flags to `verb` and returns what to run once they are parsed. The flags live in the returned function.

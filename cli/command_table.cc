@@ -8,6 +8,7 @@
 
 #include "analysis/base/version.h"
 #include "cli/analyze_command.h"
+#include "cli/compare_command.h"
 #include "cli/runs_command.h"
 #include "cli/schema_command.h"
 #include "cli/show_command.h"
@@ -20,6 +21,8 @@ constexpr std::array kCommands = {
     Command{"analyze", "read trace files and report which rank makes the others wait, how much and why",
             AddAnalyzeCommand},
     Command{"show", "report on a run that a store or an aggregator holds", AddShowCommand},
+    Command{"compare", "compare two runs, or two sides of several: slower or faster, how sure, and why",
+            AddCompareCommand},
     Command{"runs", "list the runs of a store or an aggregator, mark one complete, or remove old ones", AddRunsCommand},
     Command{"schema", "print the JSON Schema of the report, or a description of all its fields", AddSchemaCommand},
 };
@@ -30,11 +33,12 @@ constexpr const char* kFooter = R"(Examples:
   lockstep analyze traces/ --store runs.db           keep the result
   lockstep show monday --store runs.db --view overlap
   lockstep show monday --aggregator 127.0.0.1:7700
+  lockstep compare monday/ tuesday/                  slower or faster, and why
 
 `lockstep help VERB`, or `lockstep VERB --help`, describes a verb and its options.
 
 Exit codes: 0 done; 1 wrong usage; 2 no usable input, or the service cannot be reached; 3 a quality gate failed and
---strict is given; 130 or 143 interrupted.)";
+--strict is given; 4 a gate of a comparison failed; 130 or 143 interrupted.)";
 
 }  // namespace
 

@@ -1,23 +1,32 @@
 #include "cli/schema_command.h"
 
 #include <memory>
+#include <string>
 
+#include "analysis/compare/render/render.h"
 #include "analysis/report/report.h"
 #include "cli/report_output.h"
 
 namespace lockstep {
 
 std::function<int()> AddSchemaCommand(CLI::App& verb) {
-  const auto reference = std::make_shared<bool>(false);
-  verb.add_flag("--reference", *reference, "print every field with its type and meaning instead, as Markdown");
+  struct Flags {
+    bool reference = false;
+    bool comparison = false;
+  };
+  const auto flags = std::make_shared<Flags>();
+  verb.add_flag("--reference", flags->reference, "print every field with its type and meaning instead, as Markdown");
+  verb.add_flag("--comparison", flags->comparison, "of the document that `lockstep compare` prints");
   verb.footer(
       "Examples:\n"
       "  lockstep schema > report.schema.json\n"
       "      to check the documents of --format json\n"
       "  lockstep schema --reference > reference.md\n"
       "      to read what each field means");
-  return [reference] {
-    const absl::Status written = WriteText(*reference ? ReportReference() : ReportSchema(), "");
+  return [flags] {
+    const std::string of_report = flags->reference ? ReportReference() : ReportSchema();
+    const std::string of_comparison = flags->reference ? compare::ComparisonReference() : compare::ComparisonSchema();
+    const absl::Status written = WriteText(flags->comparison ? of_comparison : of_report, "");
     return written.ok() ? kExitDone : Complain(written, kExitNoInput);
   };
 }

@@ -85,14 +85,26 @@ class HeadScanner {
     return StartAfter(name_.find_first_not_of(' ', at_) - at_);
   }
 
-  [[nodiscard]] bool NameFollows(size_t at) const {
-    const size_t next = name_.find_first_not_of(" *&", at);
+  [[nodiscard]] bool NameFollows(size_t at) {
+    const size_t next = BehindPointers(at);
     return next != std::string_view::npos && (StartsIdentifier(name_[next]) || PlaceholderAt(name_, next) > 0);
+  }
+
+  // The first that is no blank, star or ampersand. What was found is kept: the same run of them is asked about again
+  // from each of its blanks.
+  [[nodiscard]] size_t BehindPointers(size_t at) {
+    if (at < pointers_begin_ || at > pointers_end_) {
+      pointers_begin_ = at;
+      pointers_end_ = name_.find_first_not_of(" *&", at);
+    }
+    return pointers_end_;
   }
 
   std::string_view name_;
   size_t start_ = 0;
   size_t at_ = 0;
+  size_t pointers_begin_ = 1;  // none yet: an empty range
+  size_t pointers_end_ = 0;
 };
 
 // "_ZN4vllm15rms_norm_kernelI..." : length-prefixed identifiers, several inside N...E.

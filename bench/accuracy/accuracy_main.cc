@@ -22,8 +22,9 @@ using lockstep::ScoredRow;
 
 std::vector<FigureRow> AllRows(const Plan& plan) {
   std::vector<FigureRow> rows;
-  for (auto make : {lockstep::ClockRows, lockstep::MatchRows, lockstep::SkewRows, lockstep::StragglerRows,
-                    lockstep::CauseRows, lockstep::FormatRows, lockstep::SetRows, lockstep::RandomRows}) {
+  for (auto make :
+       {lockstep::ClockRows, lockstep::MatchRows, lockstep::SkewRows, lockstep::StragglerRows, lockstep::CauseRows,
+        lockstep::FormatRows, lockstep::SetRows, lockstep::RandomRows, lockstep::CompareRows}) {
     for (FigureRow& row : make(plan)) rows.push_back(std::move(row));
   }
   return rows;

@@ -41,6 +41,7 @@ struct FigureRow {
 [[nodiscard]] std::vector<FigureRow> FormatRows(const Plan& plan);
 [[nodiscard]] std::vector<FigureRow> SetRows(const Plan& plan);
 [[nodiscard]] std::vector<FigureRow> RandomRows(const Plan& plan);
+[[nodiscard]] std::vector<FigureRow> CompareRows(const Plan& plan);
 
 // Clusters whose exchanges are uneven or rooted, or whose captures are staggered, as flags of lockstep-simulate.
 [[nodiscard]] std::vector<std::string> UnevenScenarios();

@@ -6,15 +6,12 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <regex>
 #include <string>
 
+#include "analysis/base/name_pattern.h"
 #include "analysis/model/run_data.h"
 
 namespace lockstep {
-
-// The longest pattern that --kernels accepts.
-inline constexpr size_t kMaxPatternLength = 1'000;
 
 class NameFilter {
  public:
@@ -25,10 +22,10 @@ class NameFilter {
   absl::StatusOr<bool> Passes(uint32_t name);
 
  private:
-  NameFilter(const RunData& run, std::optional<std::regex> pattern) : run_(&run), pattern_(std::move(pattern)) {}
+  NameFilter(const RunData& run, std::optional<NamePattern> pattern) : run_(&run), pattern_(std::move(pattern)) {}
 
   const RunData* run_;
-  std::optional<std::regex> pattern_;
+  std::optional<NamePattern> pattern_;
   std::map<uint32_t, bool> known_;
 };
 

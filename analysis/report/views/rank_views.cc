@@ -45,8 +45,9 @@ std::vector<report::IdleRow> IdleView(const ViewInput& input) {
     input.Notify("idle", "--time is snapped outward to the buckets of each rank");
   }
   if (input.fleet.TablesTooWide()) {
-    input.Notify("idle",
-                 "the distribution of gaps and the streams are kept for whole captures only, and unknown for this selection");
+    input.Notify(
+        "idle",
+        "the distribution of gaps and the streams are kept for whole captures only, and unknown for this selection");
   }
   if (input.fleet.options.time_ns && input.fleet.SelectsSteps() && !input.fleet.TablesTooWide()) {
     input.Notify("idle", "the gaps and the streams are unknown where both --steps and --time are given");

@@ -1,0 +1,102 @@
+#include "analysis/compare/compare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "analysis/base/status_macros.h"
+#include "analysis/compare/collective_changes.h"
+#include "analysis/compare/comparability.h"
+#include "analysis/compare/headline.h"
+#include "analysis/compare/kernel_changes.h"
+#include "analysis/compare/ledger.h"
+#include "analysis/compare/metrics.h"
+
+namespace lockstep::compare {
+namespace {
+
+std::optional<double> MedianOf(std::vector<double> values) {
+  if (values.empty()) return std::nullopt;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+report::ComparedRunHead HeadOf(const ComparedRun& run) {
+  report::ComparedRunHead head;
+  head.name = run.head.name;
+  head.ranks = run.profile.ranks;
+  if (run.head.start_unix_ns.value != 0) head.start_unix_ns = run.head.start_unix_ns;
+  head.steps = run.Steps().size();
+  head.warm_up_steps = run.profile.steps.size() - run.Steps().size();
+  head.step_time_ns = MedianOf(StepTimes(run));
+  head.failed_gates = run.failed_gates;
+  head.context.assign(run.context.begin(), run.context.end());
+  return head;
+}
+
+// Whether two runs of one side or of both are one and the same.
+void NotifyOfCopies(const Sides& sides, std::vector<std::string>& notices) {
+  const auto same = [](const ComparedRun& a, const ComparedRun& b) {
+    return a.head.start_unix_ns.value == b.head.start_unix_ns.value && a.head.name == b.head.name &&
+           StepTimes(a) == StepTimes(b) && !StepTimes(a).empty();
+  };
+  for (const auto* runs : {&sides.base, &sides.fresh}) {
+    for (size_t i = 0; i < runs->size(); ++i) {
+      const auto copied = std::any_of(runs->begin(), runs->begin() + static_cast<std::ptrdiff_t>(i),
+                                      [&](const ComparedRun& earlier) { return same(earlier, (*runs)[i]); });
+      if (copied) notices.push_back(fmt::format("run '{}' is given twice; it counts once", (*runs)[i].head.name));
+    }
+  }
+}
+
+void NotifyOfGates(const Sides& sides, std::vector<std::string>& notices) {
+  for (const auto* runs : {&sides.base, &sides.fresh}) {
+    for (const ComparedRun& run : *runs) {
+      if (run.failed_gates.empty()) continue;
+      notices.push_back(fmt::format("run '{}' fails the quality gates {}: what it says of waiting may be wrong",
+                                    run.head.name, fmt::join(run.failed_gates, ", ")));
+    }
+  }
+}
+
+void NotifyOfSteps(const Sides& sides, std::vector<std::string>& notices) {
+  for (const auto* runs : {&sides.base, &sides.fresh}) {
+    for (const ComparedRun& run : *runs) {
+      if (run.profile.comparable_steps || run.Steps().empty() || run.profile.ranks.value < 2) continue;
+      notices.push_back(fmt::format(
+          "the ranks of run '{}' number their steps by themselves: a step of the job is taken from equal numbers, "
+          "which may be different steps",
+          run.head.name));
+    }
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<report::ComparisonDocument> Compare(const Sides& sides, const CompareRequest& request) {
+  report::ComparisonDocument document;
+  for (const ComparedRun& run : sides.base) document.base.push_back(HeadOf(run));
+  for (const ComparedRun& run : sides.fresh) document.fresh.push_back(HeadOf(run));
+  NotifyOfCopies(sides, document.notices);
+  NotifyOfGates(sides, document.notices);
+  NotifyOfSteps(sides, document.notices);
+  LOCKSTEP_ASSIGN_OR_RETURN(KernelChanges kernels, KernelChangesOf(sides, request.kernel_map));
+  document.comparable = ComparabilityOf(sides, kernels.matched_time_ratio);
+  document.kernels = std::move(kernels.kernels);
+  document.families = FamilyChangesOf(sides);
+  MetricsOfSides metrics = CompareMetrics(sides);
+  document.noise = NoiseOf(metrics.step_time);
+  document.metrics = std::move(metrics.metrics);
+  document.ledger = LedgerOf(sides);
+  document.collectives = CollectiveChangesOf(sides);
+  document.late = LateChangesOf(sides);
+  document.ranks = PairRanks(sides, request.pair_by);
+  LOCKSTEP_ASSIGN_OR_RETURN(document.gates, ApplyGates(request.gates, sides, document.metrics));
+  document.headline = HeadlineOf(document);
+  return document;
+}
+
+}  // namespace lockstep::compare

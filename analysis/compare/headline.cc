@@ -1,0 +1,155 @@
+#include "analysis/compare/headline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "analysis/base/unit_text.h"
+#include "analysis/compare/metrics.h"
+#include "analysis/compare/words.h"
+
+namespace lockstep::compare {
+namespace {
+
+constexpr size_t kMostDetails = 3;
+constexpr double kLeastDetail = 0.005;   // of the step: smaller entries are not worth a sentence
+constexpr double kLeastUntested = 0.01;  // likewise, of entries without an interval
+// Work that was saved came back as waiting where the waiting grew by at least this share of it.
+constexpr double kCameBack = 0.25;
+
+const report::MetricChange* Find(const report::ComparisonDocument& document, std::string_view name) {
+  const auto found = std::find_if(document.metrics.begin(), document.metrics.end(),
+                                  [&](const report::MetricChange& metric) { return metric.metric == name; });
+  return found == document.metrics.end() ? nullptr : &*found;
+}
+
+std::string IntervalText(const report::MetricChange& metric) {
+  if (!metric.interval_ratio) return "";
+  return fmt::format(" (95 % interval {} to {})", SignedPercent(metric.interval_ratio->first),
+                     SignedPercent(metric.interval_ratio->second));
+}
+
+std::string TimesText(const report::MetricChange& metric) {
+  return fmt::format("{} a step instead of {}", TimeText(metric.fresh.value_or(0)), TimeText(metric.base.value_or(0)));
+}
+
+// A change that holds for the mean alone comes from a few long steps.
+std::string RareSteps(const report::ComparisonDocument& document, const report::MetricChange& step_time) {
+  const report::MetricChange* mean = Find(document, "step_time_mean");
+  if (mean == nullptr || mean->verdict == step_time.verdict) return "";
+  if (mean->verdict != report::kSlowerWord && mean->verdict != report::kFasterWord) return "";
+  return fmt::format(" The mean step, which rare long steps move, is {}: {}{}.", mean->verdict,
+                     SignedPercent(mean->change_ratio.value_or(0)), IntervalText(*mean));
+}
+
+std::string SentenceOf(const report::ComparisonDocument& document, const report::MetricChange& step_time) {
+  const std::string& verdict = step_time.verdict;
+  const double change = step_time.change_ratio.value_or(0);
+  if (verdict == report::kNotEnoughWord) {
+    const std::string needed =
+        step_time.steps_needed ? fmt::format("; at this noise {} steps a run would do", step_time.steps_needed->value)
+                               : "";
+    return fmt::format("Not enough steps: the run with the fewest has {:.1f} independent steps, and 8 are needed{}.",
+                       step_time.n_eff.value_or(0), needed);
+  }
+  if (verdict == report::kSlowerWord || verdict == report::kFasterWord) {
+    return fmt::format("{} by {}{}: {}.{}", verdict == report::kSlowerWord ? "Slower" : "Faster",
+                       PlainPercent(std::abs(change)), IntervalText(step_time), TimesText(step_time),
+                       RareSteps(document, step_time));
+  }
+  if (verdict == report::kSameWord) {
+    const double excluded = step_time.excluded_ratio.value_or(0);
+    const std::string limit =
+        excluded > 0 ? fmt::format(": a change of {} or more is excluded", PlainPercent(excluded)) : "";
+    return fmt::format("The step time is the same, {}{}.{}", TimeText(step_time.fresh.value_or(0)), limit,
+                       RareSteps(document, step_time));
+  }
+  return fmt::format("It is unclear whether the step time changed: {}{}, {}.{}", SignedPercent(change),
+                     IntervalText(step_time), TimesText(step_time), RareSteps(document, step_time));
+}
+
+std::string NoiseText(const report::Noise& noise) {
+  const std::string differ =
+      noise.ratio ? fmt::format("two runs of the same code differ by up to {}", PlainPercent(*noise.ratio)) : "";
+  if (noise.source == "repeats") return fmt::format("By the {} runs of this comparison, {}.", noise.runs.value, differ);
+  if (noise.source == "history") return fmt::format("By earlier runs of the same context, {}.", differ);
+  if (noise.source == "default") {
+    return fmt::format("With one run a side the noise between runs is not known; it is assumed that {}.", differ);
+  }
+  return "";
+}
+
+std::string SurenessOf(const report::ComparisonDocument& document, const report::MetricChange& step_time) {
+  std::string text = NoiseText(document.noise);
+  if (step_time.verdict == report::kNotEnoughWord || text.empty()) return text;
+  if (step_time.repeats_needed && step_time.repeats_needed->value > 0) {
+    text += fmt::format(" {} more repeat{} a side would resolve a change of 1 %.", step_time.repeats_needed->value,
+                        step_time.repeats_needed->value == 1 ? "" : "s");
+  }
+  return text;
+}
+
+bool IsWorth(const report::LedgerEntry& entry, double step_ns) {
+  const double change_ns = std::abs(static_cast<double>(entry.change_ns_per_step));
+  if (!entry.interval) return change_ns >= kLeastUntested * step_ns;
+  const bool excludes_none = entry.interval->first > 0 || entry.interval->second < 0;
+  return excludes_none && change_ns >= kLeastDetail * step_ns;
+}
+
+// Waiting that took over what was saved, or left with what was added.
+const report::LedgerEntry* CameBackAs(const report::LedgerEntry& entry,
+                                      const std::vector<report::LedgerEntry>& ledger) {
+  if (entry.kind != "work" && entry.kind != "idle") return nullptr;
+  for (const report::LedgerEntry& other : ledger) {
+    const bool opposite = (other.change_ns_per_step < 0) != (entry.change_ns_per_step < 0);
+    const double part = std::abs(static_cast<double>(other.change_ns_per_step)) /
+                        std::abs(static_cast<double>(entry.change_ns_per_step));
+    if (other.kind == "wait" && opposite && part >= kCameBack) return &other;
+  }
+  return nullptr;
+}
+
+std::string DetailOf(const report::LedgerEntry& entry, const std::vector<report::LedgerEntry>& ledger) {
+  std::string text =
+      fmt::format("{}: {} a step", entry.label, SignedTime(static_cast<double>(entry.change_ns_per_step)));
+  if (const report::LedgerEntry* wait = CameBackAs(entry, ledger)) {
+    const double moved = std::min(std::abs(static_cast<double>(wait->change_ns_per_step)),
+                                  std::abs(static_cast<double>(entry.change_ns_per_step)));
+    text += fmt::format(", of which {} {} as {}", TimeText(moved),
+                        entry.change_ns_per_step < 0 ? "came back" : "was there before", wait->label);
+  }
+  return text;
+}
+
+std::vector<std::string> DetailsOf(const report::ComparisonDocument& document) {
+  double step_ns = 0;
+  for (const report::LedgerEntry& entry : document.ledger) step_ns += static_cast<double>(entry.base_ns_per_step);
+  std::vector<std::string> details;
+  for (const report::LedgerEntry& entry : document.ledger) {
+    if (details.size() < kMostDetails && IsWorth(entry, step_ns)) details.push_back(DetailOf(entry, document.ledger));
+  }
+  return details;
+}
+
+}  // namespace
+
+report::ComparisonHeadline HeadlineOf(const report::ComparisonDocument& document) {
+  report::ComparisonHeadline headline;
+  const report::MetricChange* step_time = Find(document, kStepTime);
+  headline.verdict = step_time == nullptr ? report::kNotEnoughWord : std::string_view(step_time->verdict);
+  if (document.comparable.verdict == "no") {
+    headline.verdict = report::kNotEnoughWord;
+    headline.sentence = fmt::format("The sides cannot be compared: {}.", fmt::join(document.comparable.reasons, "; "));
+    return headline;
+  }
+  if (step_time == nullptr) return headline;
+  headline.sentence = SentenceOf(document, *step_time);
+  headline.sureness = SurenessOf(document, *step_time);
+  headline.details = DetailsOf(document);
+  return headline;
+}
+
+}  // namespace lockstep::compare

@@ -1,0 +1,206 @@
+#include "analysis/compare/kernel_changes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "analysis/base/status_macros.h"
+#include "analysis/compare/kernels/kernel_matches.h"
+#include "analysis/compare/kernels/layer_role.h"
+#include "analysis/compare/statistics/false_discovery.h"
+
+namespace lockstep::compare {
+namespace {
+
+double PerRun(double value, const std::vector<ComparedRun>& runs) { return value / static_cast<double>(runs.size()); }
+
+// The kernels of a side by name, summed over its runs and divided by their number.
+struct SideKernels {
+  std::vector<KernelOfRun> kernels;
+  std::vector<std::vector<std::pair<const ComparedRun*, size_t>>> of_runs;  // parallel: run, index of its kernel
+};
+
+SideKernels KernelsOf(const std::vector<ComparedRun>& runs) {
+  SideKernels side;
+  std::map<std::string, size_t> places;
+  for (const ComparedRun& run : runs) {
+    for (size_t i = 0; i < run.kernels.size(); ++i) {
+      const report::ProfileKernel& kernel = run.profile.kernels[i];
+      const auto [place, is_new] = places.try_emplace(kernel.name, side.kernels.size());
+      if (is_new) {
+        side.kernels.push_back(
+            {kernel.name, kernel.mangled.value_or(""), ClassifyKernel(kernel.name), "", 0, 0, kernel.places});
+        side.of_runs.emplace_back();
+      }
+      KernelOfRun& sum = side.kernels[place->second];
+      sum.launches_per_step += PerRun(run.kernels[i].instances_per_step, runs);
+      sum.time_per_step_ns += PerRun(run.kernels[i].ns_per_step, runs);
+      side.of_runs[place->second].emplace_back(&run, i);
+    }
+  }
+  return side;
+}
+
+std::optional<int64_t> LargestOf(std::optional<int64_t> largest, const report::Percentiles::Value& value) {
+  if (!value) return largest;
+  return std::max(largest.value_or(0), static_cast<int64_t>(std::llround(value->Real())));
+}
+
+std::optional<report::KernelSide> KernelSideOf(const SideKernels& side, const std::vector<size_t>& matched) {
+  if (matched.empty()) return std::nullopt;
+  report::KernelSide out;
+  for (const size_t index : matched) {
+    out.names.push_back(side.kernels[index].name);
+    out.ns_per_step += side.kernels[index].time_per_step_ns;
+    out.instances_per_step += side.kernels[index].launches_per_step;
+  }
+  if (matched.size() > 1) return out;
+  for (const auto& [run, kernel] : side.of_runs[matched.front()]) {
+    out.p50_ns = LargestOf(out.p50_ns, run->profile.kernels[kernel].duration_ns.p50);
+    out.p99_ns = LargestOf(out.p99_ns, run->profile.kernels[kernel].duration_ns.p99);
+  }
+  return out;
+}
+
+// The time of the matched kernels of one run, step by step; empty where one of them is not known so.
+std::vector<double> MatchedSeries(const ComparedRun& run, const SideKernels& side, const std::vector<size_t>& matched) {
+  std::vector<double> values(run.Steps().size());
+  for (const size_t index : matched) {
+    for (const auto& [of_run, kernel] : side.of_runs[index]) {
+      if (of_run != &run) continue;
+      const std::vector<double>& by_step = run.kernels[kernel].by_step;
+      if (by_step.size() != values.size()) return {};
+      for (size_t i = 0; i < values.size(); ++i) values[i] += by_step[i];
+    }
+  }
+  return values;
+}
+
+// What two or more kernels have in common; nothing where they differ.
+class Common {
+ public:
+  void Add(const std::optional<std::string>& value) {
+    if (!any_) value_ = value;
+    if (value_ != value) value_.reset();
+    any_ = true;
+  }
+  [[nodiscard]] std::optional<std::string> Get() const { return value_; }
+
+ private:
+  bool any_ = false;
+  std::optional<std::string> value_;
+};
+
+void DescribeKernels(const SideKernels& base, const SideKernels& fresh, const KernelMatch& match,
+                     report::KernelChange& change) {
+  Common category;
+  Common family;
+  Common role;
+  const auto add = [&](const SideKernels& side, const std::vector<size_t>& matched) {
+    for (const size_t index : matched) {
+      const auto& [run, kernel] = side.of_runs[index].front();
+      category.Add(run->profile.kernels[kernel].category);
+      family.Add(run->profile.kernels[kernel].family);
+      role.Add(std::string(Name(FamilyRole(side.kernels[index].kind, side.kernels[index].name, ""))));
+    }
+  };
+  add(base, match.before);
+  add(fresh, match.after);
+  change.category = category.Get();
+  change.family = family.Get();
+  change.role = role.Get().value_or("other");
+}
+
+bool IsOf(const std::vector<ComparedRun>& runs, const ComparedRun& run) {
+  return std::any_of(runs.begin(), runs.end(), [&](const ComparedRun& of) { return &of == &run; });
+}
+
+// The statistics of a pair; what was added or removed has none.
+SeriesComparison CompareMatch(const Sides& sides, const SideKernels& base, const SideKernels& fresh,
+                              const KernelMatch& match) {
+  const SeriesOfRun series = [&](const ComparedRun& run) {
+    return IsOf(sides.base, run) ? MatchedSeries(run, base, match.before) : MatchedSeries(run, fresh, match.after);
+  };
+  return CompareParts(sides, series, NoiseShare::kOfItself, 0);
+}
+
+// Of many kernels some change by chance: only those that stand out of all of them are called slower or faster.
+void KeepDiscoveries(const std::vector<double>& p_values, std::vector<report::KernelChange>& kernels) {
+  const std::vector<bool> found = FoundAmong(p_values);
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    const bool is_change = kernels[i].verdict == report::kSlowerWord || kernels[i].verdict == report::kFasterWord;
+    if (is_change && !found[i]) kernels[i].verdict = report::kUnclearWord;
+  }
+}
+
+report::KernelChange KernelChangeOf(const SideKernels& base, const SideKernels& fresh, const KernelMatch& match) {
+  report::KernelChange change;
+  change.base = KernelSideOf(base, match.before);
+  change.fresh = KernelSideOf(fresh, match.after);
+  change.match = Name(match.kind);
+  change.matched_by = Name(match.by);
+  change.certainty = Name(match.certainty);
+  change.explanation = Explanation(match, base.kernels, fresh.kernels);
+  DescribeKernels(base, fresh, match, change);
+  const double before_ns = change.base ? change.base->ns_per_step : 0;
+  change.change_ns_per_step = (change.fresh ? change.fresh->ns_per_step : 0) - before_ns;
+  if (before_ns > 0) change.change_ratio = change.change_ns_per_step / before_ns;
+  return change;
+}
+
+}  // namespace
+
+absl::StatusOr<KernelChanges> KernelChangesOf(const Sides& sides, const KernelMap& map) {
+  const SideKernels base = KernelsOf(sides.base);
+  const SideKernels fresh = KernelsOf(sides.fresh);
+  LOCKSTEP_ASSIGN_OR_RETURN(const KernelMatches matches, MatchKernels(base.kernels, fresh.kernels, map));
+  KernelChanges changes;
+  std::vector<double> p_values;
+  for (const KernelMatch& match : matches.matches) {
+    report::KernelChange& change = changes.kernels.emplace_back(KernelChangeOf(base, fresh, match));
+    const SeriesComparison compared = CompareMatch(sides, base, fresh, match);
+    const bool tested = compared.known && compared.change.verdict != Verdict::kNotEnoughSteps;
+    change.verdict = compared.known ? WordOf(compared.change.verdict) : report::kUnclearWord;
+    if (tested) {
+      change.interval = std::pair(compared.change.change_ns_interval.low, compared.change.change_ns_interval.high);
+    }
+    p_values.push_back(tested ? compared.change.p : 1);
+  }
+  KeepDiscoveries(p_values, changes.kernels);
+  std::stable_sort(changes.kernels.begin(), changes.kernels.end(), [](const auto& a, const auto& b) {
+    return std::abs(a.change_ns_per_step) > std::abs(b.change_ns_per_step);
+  });
+  if (!base.kernels.empty() || !fresh.kernels.empty()) {
+    changes.matched_time_ratio = std::min(matches.before_matched_share, matches.after_matched_share);
+  }
+  return changes;
+}
+
+std::vector<report::FamilyChange> FamilyChangesOf(const Sides& sides) {
+  std::map<std::string, report::FamilyChange> families;
+  const auto add = [&](const std::vector<ComparedRun>& runs, double report::FamilyChange::*side) {
+    for (const ComparedRun& run : runs) {
+      for (size_t i = 0; i < run.kernels.size(); ++i) {
+        const std::string family = run.profile.kernels[i].family.value_or("other");
+        families[family].*side += PerRun(run.kernels[i].ns_per_step, runs);
+      }
+    }
+  };
+  add(sides.base, &report::FamilyChange::base_ns_per_step);
+  add(sides.fresh, &report::FamilyChange::new_ns_per_step);
+  std::vector<report::FamilyChange> rows;
+  for (auto& [family, change] : families) {
+    change.family = family;
+    change.change_ns_per_step = change.new_ns_per_step - change.base_ns_per_step;
+    if (change.base_ns_per_step > 0) change.change_ratio = change.change_ns_per_step / change.base_ns_per_step;
+    rows.push_back(std::move(change));
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
+    return std::abs(a.change_ns_per_step) > std::abs(b.change_ns_per_step);
+  });
+  return rows;
+}
+
+}  // namespace lockstep::compare

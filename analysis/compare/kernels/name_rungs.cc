@@ -1,0 +1,198 @@
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <string_view>
+#include <utility>
+
+#include "analysis/compare/kernels/name_words.h"
+#include "analysis/compare/kernels/pair_choice.h"
+#include "analysis/compare/kernels/rungs.h"
+#include "analysis/compare/kernels/step_order.h"
+
+namespace lockstep::compare {
+namespace {
+
+using SideKey = std::function<std::string_view(const MatchSide&, size_t)>;
+
+struct NameRung {
+  SideKey key;
+  MatchedBy by = MatchedBy::kBase;
+  Certainty certainty = Certainty::kLikely;
+  bool same_place = false;     // only kernels that lie between the same neighbours, if that is known
+  bool same_function = false;  // an equal key means the same function, so that what is left over is one group
+};
+
+NameRung Proof(SideKey key, MatchedBy by) {
+  NameRung rung;
+  rung.key = std::move(key);
+  rung.by = by;
+  rung.certainty = Certainty::kCertain;
+  rung.same_function = true;
+  return rung;
+}
+
+NameRung Base(SideKey key, bool same_place) {
+  NameRung rung;
+  rung.key = std::move(key);
+  rung.same_place = same_place;
+  return rung;
+}
+
+// TorchInductor counts its kernels anew in each compilation: an equal name may be another kernel.
+bool EqualNameIsProof(const MatchSide& side, size_t i) { return !side.identities[i].inductor; }
+
+MatchedBy RungOfPair(const MatchState& state, const NameRung& rung, size_t b, size_t a) {
+  return state.before.kernels[b]->name == state.after.kernels[a]->name ? MatchedBy::kExact : rung.by;
+}
+
+// Kernels of a container are the same only if their template arguments speak of the same operation.
+bool MayBeSame(const KernelIdentity& before, const KernelIdentity& after) {
+  constexpr double kMostlyTheSame = 0.6;
+  if (!before.container) return true;
+  if (before.template_words.empty() || after.template_words.empty()) {
+    return before.template_words == after.template_words && before.bare == after.bare;
+  }
+  return WordsInCommon(before.template_words, after.template_words) >= kMostlyTheSame;
+}
+
+// The same base name in another part of the step may as well be a removed kernel and an added one.
+bool LieApart(const NameRung& rung, const StepOrder& order, size_t b, size_t a) {
+  constexpr double kApart = 1.5;  // positions: a kernel may change places with a neighbour
+  const double distance = order.Distance(b, a);
+  if (rung.same_function || std::isnan(distance) || order.Meet(b, a)) return false;
+  return rung.same_place || distance > kApart;
+}
+
+double NamePairCost(const MatchState& state, const NameRung& rung, const StepOrder& order, size_t b, size_t a) {
+  constexpr double kOtherName = 0.2;  // more than kLeastMargin: if all else is equal, an equal name decides
+  constexpr double kOtherWords = 0.5;
+  // Less than what a place, a range or a number of launches counts: template arguments are what changes.
+  constexpr double kOtherTokens = 0.3;
+  const KernelIdentity& before = state.before.identities[b];
+  const KernelIdentity& after = state.after.identities[a];
+  if (!MayBeSame(before, after) || LieApart(rung, order, b, a)) return std::numeric_limits<double>::infinity();
+  double cost = EvidenceCost(state, order, b, a);
+  if (state.before.kernels[b]->name != state.after.kernels[a]->name) cost += kOtherName;
+  cost += kOtherTokens * (1 - SharedTokens(before, after));
+  return cost + kOtherWords * (1 - SharedWords(before.template_words, after.template_words));
+}
+
+void AddNamePair(MatchState& state, const NameRung& rung, size_t b, size_t a, Certainty certainty) {
+  const MatchedBy by = RungOfPair(state, rung, b, a);
+  state.AddPair(b, a, MatchKind::kSame, by, by == MatchedBy::kExact ? Certainty::kCertain : certainty);
+}
+
+void PairUp(MatchState& state, const NameRung& rung, const Bucket& bucket, const StepOrder& order, bool any_launches) {
+  const auto cost = [&](size_t b, size_t a) {
+    const bool far = !LaunchesAgree(state.before.launches[b], state.after.launches[a]);
+    if (far && !any_launches) return std::numeric_limits<double>::infinity();
+    return NamePairCost(state, rung, order, b, a);
+  };
+  for (const auto& pair : PairsWithoutRival(bucket, cost)) {
+    AddNamePair(state, rung, pair.first, pair.second, rung.certainty);
+  }
+}
+
+bool AllMayBeSame(const MatchState& state, const Bucket& bucket) {
+  for (const size_t b : bucket.before) {
+    for (const size_t a : bucket.after) {
+      if (state.before.identities[b].stem_words != state.after.identities[a].stem_words) return false;
+    }
+  }
+  return true;
+}
+
+// Variants of one kernel whose sums are to be compared, as nobody knows which of them is which.
+void GroupUp(MatchState& state, const NameRung& rung, const Bucket& bucket, const StepOrder& order) {
+  const Bucket left = StillUnmatched(state, bucket);
+  if (left.before.empty() || left.after.empty()) return;
+  if (!rung.same_function) {
+    constexpr double kElsewhere = 1.5;  // positions
+    const bool agree =
+        LaunchesAgree(SumOf(state.before.launches, left.before), SumOf(state.after.launches, left.after));
+    if (!agree || TooManyPairs(left) || order.Distance(left) > kElsewhere || !AllMayBeSame(state, left)) return;
+  }
+  const bool pair = left.before.size() == 1 && left.after.size() == 1;
+  state.Add(left, pair ? MatchKind::kSame : MatchKind::kGroup, rung.by,
+            rung.same_function ? rung.certainty : Certainty::kGuess);
+}
+
+bool IsSimple(const Bucket& bucket) { return bucket.before.size() == 1 && bucket.after.size() == 1; }
+
+// Buckets with one kernel of each side.
+void RunSimpleBuckets(MatchState& state, const NameRung& rung, const std::vector<Bucket>& buckets) {
+  if (std::none_of(buckets.begin(), buckets.end(), IsSimple)) return;
+  const StepOrder order(state);
+  for (const Bucket& bucket : buckets) {
+    if (!IsSimple(bucket)) continue;
+    const size_t b = bucket.before[0];
+    const size_t a = bucket.after[0];
+    const bool may_be = MayBeSame(state.before.identities[b], state.after.identities[a]);
+    if (rung.same_function || (may_be && !LieApart(rung, order, b, a))) AddNamePair(state, rung, b, a, rung.certainty);
+  }
+}
+
+void RunNameRung(MatchState& state, const NameRung& rung) {
+  const std::vector<Bucket> buckets = BucketsBy(state, rung.key);
+  RunSimpleBuckets(state, rung, buckets);
+  if (std::all_of(buckets.begin(), buckets.end(), IsSimple)) return;
+  const StepOrder order(state);
+  for (const Bucket& bucket : buckets) {
+    if (IsSimple(bucket)) continue;
+    PairUp(state, rung, bucket, order, false);
+    GroupUp(state, rung, bucket, order);
+    PairUp(state, rung, StillUnmatched(state, bucket), order, true);
+    const Bucket left = StillUnmatched(state, bucket);
+    if (left.before.empty() || left.after.empty()) continue;
+    state.Note(left, TooManyPairs(left) ? UnmatchedReason::kTooManyCandidates : UnmatchedReason::kSeveralAlike);
+  }
+}
+
+}  // namespace
+
+void MatchByExactName(MatchState& state) {
+  const auto name = [](const MatchSide& side, size_t i) {
+    return EqualNameIsProof(side, i) ? std::string_view(side.kernels[i]->name) : std::string_view();
+  };
+  const auto mangled = [](const MatchSide& side, size_t i) {
+    const KernelOfRun& kernel = *side.kernels[i];
+    return std::string_view(kernel.mangled.empty() && kernel.name.starts_with("_Z") ? kernel.name : kernel.mangled);
+  };
+  RunNameRung(state, Proof(name, MatchedBy::kExact));
+  RunNameRung(state, Proof(mangled, MatchedBy::kExact));
+}
+
+void MatchByDemangledName(MatchState& state) {
+  const auto spelling = [](const MatchSide& side, size_t i) {
+    return EqualNameIsProof(side, i) ? std::string_view(side.identities[i].spelling) : std::string_view();
+  };
+  RunNameRung(state, Proof(spelling, MatchedBy::kDemangled));
+}
+
+void MatchByBaseName(MatchState& state, bool same_place) {
+  const auto bare = [](const MatchSide& side, size_t i) {
+    const KernelIdentity& identity = side.identities[i];
+    return EqualNameIsProof(side, i) && !identity.container ? std::string_view(identity.bare) : std::string_view();
+  };
+  const auto inductor = [](const MatchSide& side, size_t i) {
+    return EqualNameIsProof(side, i) ? std::string_view() : std::string_view(side.identities[i].stem);
+  };
+  const auto stem_words = [](const MatchSide& side, size_t i) {
+    const KernelIdentity& identity = side.identities[i];
+    return identity.variant ? std::string_view() : std::string_view(identity.stem_words);
+  };
+  const auto plain = [](const MatchSide& side, size_t i) {
+    const KernelIdentity& identity = side.identities[i];
+    return identity.variant ? std::string_view() : std::string_view(identity.plain);
+  };
+  // Names that only one kernel of each side has come first: they are the marks by which the others are told apart.
+  const NameRung unique = Base(plain, same_place);
+  RunSimpleBuckets(state, unique, BucketsBy(state, unique.key));
+  RunNameRung(state, Base(bare, same_place));
+  RunNameRung(state, Base(inductor, same_place));
+  RunNameRung(state, Base(stem_words, same_place));
+  RunNameRung(state, unique);
+}
+
+}  // namespace lockstep::compare

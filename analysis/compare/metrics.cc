@@ -1,0 +1,172 @@
+#include "analysis/compare/metrics.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "analysis/compare/parts.h"
+#include "analysis/compare/statistics/resolution.h"
+
+namespace lockstep::compare {
+namespace {
+
+constexpr std::string_view kMeanStep = "step_time_mean";
+constexpr std::string_view kIdle = "idle";
+constexpr double kResolveShare = 0.01;  // the change that planned repeats shall resolve
+
+report::OptionalRange RangeOf(const Interval& interval) { return std::pair(interval.low, interval.high); }
+
+void SetPlan(const Comparison& change, Scale scale, double step_ns, report::MetricChange& row) {
+  if (change.verdict == Verdict::kNotEnoughSteps) {
+    if (std::isfinite(change.steps_needed) && change.steps_needed > 0) {
+      row.steps_needed = static_cast<int64_t>(std::ceil(std::min(change.steps_needed, 1e15)));
+    }
+    return;
+  }
+  const double size = scale == Scale::kLog ? std::log1p(kResolveShare) : kResolveShare * step_ns;
+  if (const auto more = MoreRepeatsToResolve(change, size)) row.repeats_needed = static_cast<int64_t>(*more);
+}
+
+// A metric on the logarithmic scale has its typical level as value, one on the plain scale its mean.
+report::MetricChange RowOf(std::string_view name, const SeriesComparison& compared, Scale scale, double step_ns) {
+  report::MetricChange row;
+  row.metric = name;
+  row.unit = "ns";
+  row.verdict = report::kNotEnoughWord;
+  if (!compared.known) return row;
+  const Comparison& change = compared.change;
+  row.verdict = WordOf(change.verdict);
+  row.n_eff = change.effective_steps;
+  row.base = scale == Scale::kLog ? change.base_level : compared.base_mean;
+  row.fresh = scale == Scale::kLog ? change.fresh_level : compared.fresh_mean;
+  row.change = *row.fresh - *row.base;
+  if (*row.base > 0) row.change_ratio = *row.fresh / *row.base - 1;
+  SetPlan(change, scale, step_ns, row);
+  if (change.verdict == Verdict::kNotEnoughSteps) return row;
+  row.interval = RangeOf(change.change_ns_interval);
+  if (*row.base > 0) {
+    row.interval_ratio = {change.change_ns_interval.low / *row.base, change.change_ns_interval.high / *row.base};
+    row.excluded_ratio = std::max(std::abs(row.interval_ratio->first), std::abs(row.interval_ratio->second));
+  }
+  return row;
+}
+
+std::optional<double> NumberOf(const RunContext& context, const std::string& key) {
+  const auto found = context.find(key);
+  if (found == context.end()) return std::nullopt;
+  double value = 0;
+  const std::string& text = found->second;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !(value > 0) || value > 1e18) return std::nullopt;
+  return value;
+}
+
+// Throughput of a side: the mean over its runs; none where a run does not say.
+std::optional<double> ThroughputOf(const std::vector<ComparedRun>& runs, const std::string& key) {
+  double sum = 0;
+  for (const ComparedRun& run : runs) {
+    const auto amount = NumberOf(run.context, key);
+    const std::vector<double> times = StepTimes(run);
+    const double total_ns = std::accumulate(times.begin(), times.end(), 0.0);
+    if (!amount || total_ns <= 0) return std::nullopt;
+    sum += *amount * static_cast<double>(times.size()) / (total_ns * 1e-9);
+  }
+  return runs.empty() ? std::nullopt : std::optional(sum / static_cast<double>(runs.size()));
+}
+
+// The verdict is that of the step time where both sides process as much a step; otherwise there is none.
+void AddThroughput(const Sides& sides, std::string_view unit, const std::string& key,
+                   const report::MetricChange& step_time, std::vector<report::MetricChange>& metrics) {
+  const auto base = ThroughputOf(sides.base, key);
+  const auto fresh = ThroughputOf(sides.fresh, key);
+  if (!base || !fresh) return;
+  report::MetricChange row;
+  row.metric = "throughput";
+  row.unit = unit;
+  row.base = base;
+  row.fresh = fresh;
+  row.change = *fresh - *base;
+  row.change_ratio = *fresh / *base - 1;
+  row.n_eff = step_time.n_eff;
+  row.verdict = report::kUnclearWord;
+  const auto amount = [&](const std::vector<ComparedRun>& runs) { return NumberOf(runs.front().context, key); };
+  if (amount(sides.base) == amount(sides.fresh)) {
+    row.verdict = step_time.verdict;
+    if (const auto& range = step_time.interval_ratio; range && range->first > -1) {
+      row.interval_ratio = {1 / (1 + range->second) - 1, 1 / (1 + range->first) - 1};
+      row.interval = {row.interval_ratio->first * *base, row.interval_ratio->second * *base};
+    }
+  }
+  metrics.push_back(std::move(row));
+}
+
+SeriesOfRun MeanRankSeries(report::Count report::ProfileStep::*total) {
+  return SeriesOf(
+      [total](const ComparedRun& run, const report::ProfileStep& step) { return MeanRank(run, step.*total); });
+}
+
+SeriesOfRun IdleSeries() {
+  return SeriesOf([](const ComparedRun& run, const report::ProfileStep& step) {
+    return MeanRank(run, step.idle_host_ns + step.idle_launch_ns + step.idle_dependency_ns + step.idle_other_ns);
+  });
+}
+
+}  // namespace
+
+MetricsOfSides CompareMetrics(const Sides& sides) {
+  MetricsOfSides result;
+  const SeriesComparison steps = CompareTimes(sides, StepTimes);
+  result.step_time = steps.change;
+  const double step_ns = steps.base_mean;
+  const auto add = [&](std::string_view name, const SeriesComparison& compared, Scale scale) {
+    result.metrics.push_back(RowOf(name, compared, scale, step_ns));
+  };
+  add(kStepTime, steps, Scale::kLog);
+  const auto add_level = [&](std::string_view name, const SeriesOfRun& series, NoiseShare noise) {
+    add(name, CompareParts(sides, series, noise, step_ns), Scale::kLevel);
+  };
+  add_level(kMeanStep, StepTimes, NoiseShare::kOfItself);
+  for (const PartOfStep& part : kPartsOfStep) {
+    add_level(part.name, MeanRankSeries(part.total), part.IsWork() ? NoiseShare::kOfItself : NoiseShare::kOfStep);
+  }
+  add_level(kIdle, IdleSeries(), NoiseShare::kOfStep);
+  const report::MetricChange step_time = result.metrics.front();
+  AddThroughput(sides, "tokens/s", "tokens_per_step", step_time, result.metrics);
+  AddThroughput(sides, "samples/s", "samples_per_step", step_time, result.metrics);
+  return result;
+}
+
+std::vector<std::string_view> MetricNames() {
+  std::vector<std::string_view> names = {kStepTime, kMeanStep};
+  for (const PartOfStep& part : kPartsOfStep) names.push_back(part.name);
+  names.push_back(kIdle);
+  names.emplace_back("throughput");
+  return names;
+}
+
+report::Noise NoiseOf(const Comparison& step_time) {
+  report::Noise noise;
+  const NoiseFloor& floor = step_time.floor;
+  noise.runs = step_time.base_runs + step_time.fresh_runs;
+  switch (floor.source) {
+    case FloorSource::kRepeats:
+      noise.source = "repeats";
+      break;
+    case FloorSource::kHistory:
+      noise.source = "history";
+      break;
+    case FloorSource::kDefault:
+      noise.source = "default";
+      break;
+    case FloorSource::kNone:
+      noise.source = "none";
+      return noise;
+  }
+  noise.ratio = std::expm1(std::min(floor.of_a_pair, 1.0));
+  return noise;
+}
+
+}  // namespace lockstep::compare

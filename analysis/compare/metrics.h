@@ -1,0 +1,27 @@
+// The metrics of a comparison: the step time, its parts, and throughput where the context says what a step processes.
+// Times more are worse; of throughput less is. Pure, thread safe.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "analysis/compare/sides.h"
+
+namespace lockstep::compare {
+
+inline constexpr std::string_view kStepTime = "step_time";
+
+struct MetricsOfSides {
+  std::vector<report::MetricChange> metrics;  // the step time first
+  Comparison step_time;
+};
+
+[[nodiscard]] MetricsOfSides CompareMetrics(const Sides& sides);
+
+// Names that gates may use, besides patterns.
+[[nodiscard]] std::vector<std::string_view> MetricNames();
+
+[[nodiscard]] report::Noise NoiseOf(const Comparison& step_time);
+
+}  // namespace lockstep::compare

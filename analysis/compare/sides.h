@@ -1,0 +1,55 @@
+// Both sides of a comparison, and one metric of them, step by step. Pure, thread safe.
+#pragma once
+
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "analysis/compare/compared_run.h"
+#include "analysis/compare/rows/comparison.h"
+#include "analysis/compare/statistics/compare_sides.h"
+
+namespace lockstep::compare {
+
+struct Sides {
+  std::vector<ComparedRun> base;
+  std::vector<ComparedRun> fresh;
+};
+
+// Values of one run, one a compared step; empty where they are not known.
+using SeriesOfRun = std::function<std::vector<double>(const ComparedRun&)>;
+
+// One value a step, made of the step alone.
+using ValueOfStep = std::function<double(const ComparedRun&, const report::ProfileStep&)>;
+[[nodiscard]] SeriesOfRun SeriesOf(ValueOfStep value);
+
+// A part or a sum of them on the mean rank.
+[[nodiscard]] double MeanRank(const ComparedRun& run, report::Count total);
+
+// The job's step time.
+[[nodiscard]] std::vector<double> StepTimes(const ComparedRun& run);
+
+struct SeriesComparison {
+  Comparison change;
+  double base_mean = 0;  // plain means of the values; over the runs of a side the mean of those
+  double fresh_mean = 0;
+  bool known = false;  // both sides have values
+};
+
+// What the noise between runs is a share of, where it is only assumed: clocks and temperatures make work slower in
+// proportion, while waiting and idle time vary with the whole step.
+enum class NoiseShare : uint8_t { kOfItself, kOfStep };
+
+// The step time, on the logarithmic scale.
+[[nodiscard]] SeriesComparison CompareTimes(const Sides& sides, const SeriesOfRun& series);
+// A part of the step, in ns. `step_ns`: the mean step of the base side.
+[[nodiscard]] SeriesComparison CompareParts(const Sides& sides, const SeriesOfRun& series, NoiseShare noise,
+                                            double step_ns);
+
+[[nodiscard]] std::string_view WordOf(Verdict verdict);  // comparison.h: kSlowerWord, ...
+
+// The same, of the mean of a function over the runs of a side.
+[[nodiscard]] double MeanOver(const std::vector<ComparedRun>& runs,
+                              const std::function<double(const ComparedRun&)>& value);
+
+}  // namespace lockstep::compare

@@ -1,0 +1,314 @@
+#include "cli/compare_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/base/status_macros.h"
+#include "analysis/compare/compare.h"
+#include "analysis/compare/render/render.h"
+#include "analysis/compare/self.h"
+#include "cli/compared_runs.h"
+#include "cli/report_output.h"
+#include "platform/command_line/command_line.h"
+#include "platform/file_system.h"
+#include "platform/log.h"
+#include "platform/signals.h"
+#include "platform/terminal.h"
+
+namespace lockstep {
+namespace {
+
+constexpr int64_t kMaxFlagFileBytes = int64_t{4} << 20;
+
+struct CompareFlags {
+  std::vector<std::string> runs;
+  std::vector<std::string> base;
+  std::vector<std::string> fresh;
+  std::string self;
+  std::vector<std::string> gates;
+  std::string gate_file;
+  bool strict_unclear = false;
+  std::vector<std::string> views = {"comparison"};
+  int64_t limit = 20;
+  std::string pair = "auto";
+  std::string kernel_map;
+  std::vector<std::string> context;
+  ComparedRunsOptions input;
+  std::string format = "text";
+  std::string output;
+  std::string color = "auto";
+  std::string log_level = "warning";
+};
+
+constexpr std::array<std::pair<const char*, compare::PairBy>, 4> kPairings = {{{"auto", compare::PairBy::kAuto},
+                                                                               {"host", compare::PairBy::kHost},
+                                                                               {"rank", compare::PairBy::kRank},
+                                                                               {"none", compare::PairBy::kNone}}};
+
+// The names of both sides.
+struct SideNames {
+  std::vector<std::string> base;
+  std::vector<std::string> fresh;
+};
+
+absl::StatusOr<SideNames> NamesOf(const CompareFlags& flags) {
+  SideNames names{flags.base, flags.fresh};
+  if (!flags.runs.empty() && (!flags.base.empty() || !flags.fresh.empty())) {
+    return absl::InvalidArgumentError("give the runs either as BASE NEW, or with --base and --new");
+  }
+  if (flags.runs.size() == 2) names = {{flags.runs[0]}, {flags.runs[1]}};
+  if (names.base.empty() || names.fresh.empty() || (flags.runs.size() != 2 && !flags.runs.empty())) {
+    return absl::InvalidArgumentError(
+        "two runs are needed: lockstep compare BASE NEW, or several a side with --base RUN... --new RUN...");
+  }
+  return names;
+}
+
+// Context of one side: "base:KEY=VALUE" and "new:KEY=VALUE" are of that side alone.
+absl::StatusOr<compare::RunContext> ContextFor(std::string_view side, const std::vector<std::string>& flags) {
+  compare::RunContext context;
+  for (const std::string& flag : flags) {
+    const size_t colon = flag.find(':');
+    const std::string_view before = std::string_view(flag).substr(0, colon == std::string::npos ? 0 : colon);
+    const bool of_side = before == "base" || before == "new";
+    if (of_side && before != side) continue;
+    LOCKSTEP_RETURN_IF_ERROR(AddContext(of_side ? flag.substr(colon + 1) : flag, context));
+  }
+  return context;
+}
+
+absl::StatusOr<std::vector<compare::ComparedRun>> ReadSide(std::string_view side, const std::vector<std::string>& names,
+                                                           const CompareFlags& flags, const std::stop_token& stop) {
+  LOCKSTEP_ASSIGN_OR_RETURN(const compare::RunContext context, ContextFor(side, flags.context));
+  std::vector<compare::ComparedRun> runs;
+  for (const std::string& name : names) {
+    LOCKSTEP_ASSIGN_OR_RETURN(compare::ComparedRun run, ReadComparedRun(name, context, flags.input, stop));
+    runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
+absl::StatusOr<compare::CompareRequest> RequestFrom(const CompareFlags& flags) {
+  compare::CompareRequest request;
+  for (const auto& [name, by] : kPairings) {
+    if (flags.pair == name) request.pair_by = by;
+  }
+  if (!flags.kernel_map.empty()) {
+    LOCKSTEP_ASSIGN_OR_RETURN(const std::string text, ReadSmallFile(flags.kernel_map, kMaxFlagFileBytes));
+    LOCKSTEP_ASSIGN_OR_RETURN(request.kernel_map, compare::KernelMap::Parse(text, flags.kernel_map));
+  }
+  for (const std::string& text : flags.gates) {
+    LOCKSTEP_ASSIGN_OR_RETURN(compare::Gate gate, compare::ParseGate(text));
+    request.gates.push_back(std::move(gate));
+  }
+  if (!flags.gate_file.empty()) {
+    LOCKSTEP_ASSIGN_OR_RETURN(const std::string text, ReadSmallFile(flags.gate_file, kMaxFlagFileBytes));
+    LOCKSTEP_ASSIGN_OR_RETURN(std::vector<compare::Gate> gates, compare::ParseGates(text, flags.gate_file));
+    std::move(gates.begin(), gates.end(), std::back_inserter(request.gates));
+  }
+  return request;
+}
+
+// The views asked for; gates always.
+absl::StatusOr<std::vector<std::string>> ViewsFrom(const CompareFlags& flags) {
+  const auto& known = compare::ComparisonViews();
+  std::vector<std::string> views;
+  for (const std::string& view : flags.views) {
+    if (view == "all") return std::vector<std::string>(known.begin(), known.end());
+    if (std::find(known.begin(), known.end(), view) == known.end()) {
+      return absl::InvalidArgumentError(
+          fmt::format("--view: there is no view '{}'; the views are {}, or all", view, fmt::join(known, ", ")));
+    }
+    views.push_back(view);
+  }
+  return views;
+}
+
+TextOptions TextOptionsFrom(const CompareFlags& flags) {
+  TextOptions options;
+  const char* no_color = std::getenv("NO_COLOR");
+  const bool allowed = flags.output.empty() && StdoutTakesEscapes() && (no_color == nullptr || *no_color == '\0');
+  options.color = flags.color == "always" || (flags.color == "auto" && allowed);
+  options.width = TextColumnsOfStdout(/*to_file=*/!flags.output.empty());
+  options.max_rows = flags.limit;
+  return options;
+}
+
+absl::StatusOr<std::string> Render(const report::ComparisonDocument& document, std::vector<std::string> views,
+                                   const CompareFlags& flags) {
+  if (flags.format == "json") return compare::RenderJson(document);
+  if (flags.format == "markdown") return compare::RenderMarkdown(document);
+  if (flags.format == "csv") {
+    if (views.size() != 1) return absl::InvalidArgumentError("--format csv shows one view: ask for one with --view");
+    return compare::RenderCsv(document, views.front());
+  }
+  views.emplace_back("gates");
+  return compare::RenderText(document, views, TextOptionsFrom(flags));
+}
+
+int CodeOfGates(const report::ComparisonDocument& document, bool strict_unclear) {
+  const bool failed = std::any_of(document.gates.begin(), document.gates.end(), [&](const report::GateResult& gate) {
+    return gate.verdict == "fails" || (strict_unclear && gate.verdict == "unclear");
+  });
+  return failed ? kExitRegression : kExitDone;
+}
+
+int WriteOut(const absl::StatusOr<std::string>& text, const CompareFlags& flags, int code) {
+  if (!text.ok()) return Complain(text.status(), kExitUsage);
+  const absl::Status written = WriteText(*text, flags.output);
+  return written.ok() ? code : Complain(written, kExitNoInput);
+}
+
+int CheckSelf(const CompareFlags& flags) {
+  const StopOnSignals signals;
+  const absl::StatusOr<std::vector<compare::ComparedRun>> run = ReadSide("base", {flags.self}, flags, signals.token());
+  if (!run.ok()) return Complain(run.status(), ExitCodeOf(run.status()));
+  const report::SelfComparison checked = compare::CompareWithItself(run->front());
+  if (flags.format == "json") return WriteOut(compare::RenderJson(checked), flags, kExitDone);
+  return WriteOut(compare::RenderText(checked, TextOptionsFrom(flags)), flags, kExitDone);
+}
+
+int CompareSides(const SideNames& names, const compare::CompareRequest& request, const std::vector<std::string>& views,
+                 const CompareFlags& flags) {
+  const StopOnSignals signals;
+  compare::Sides sides;
+  for (const auto& [side, of_side, runs] :
+       {std::tuple("base", &names.base, &sides.base), std::tuple("new", &names.fresh, &sides.fresh)}) {
+    absl::StatusOr<std::vector<compare::ComparedRun>> read = ReadSide(side, *of_side, flags, signals.token());
+    if (!read.ok()) {
+      const bool interrupted = signals.signal() != 0 && absl::IsCancelled(read.status());
+      return Complain(read.status(), interrupted ? 128 + signals.signal() : ExitCodeOf(read.status()));
+    }
+    *runs = *std::move(read);
+  }
+  const absl::StatusOr<report::ComparisonDocument> document = compare::Compare(sides, request);
+  if (!document.ok()) return Complain(document.status(), kExitUsage);
+  const int code = document->comparable.verdict == "no" ? kExitNoInput : CodeOfGates(*document, flags.strict_unclear);
+  return WriteOut(Render(*document, views, flags), flags, code);
+}
+
+int CompareRuns(const CompareFlags& flags) {
+  SetLogLevel(*LogLevelFromName(flags.log_level));
+  if (!flags.self.empty()) {
+    if (flags.runs.empty() && flags.base.empty() && flags.fresh.empty()) return CheckSelf(flags);
+    return Complain(absl::InvalidArgumentError("--self compares one run with itself: give no other run"), kExitUsage);
+  }
+  const auto names = NamesOf(flags);
+  if (!names.ok()) return Complain(names.status(), kExitUsage);
+  const auto request = RequestFrom(flags);
+  if (!request.ok()) return Complain(request.status(), kExitUsage);
+  const auto views = ViewsFrom(flags);
+  if (!views.ok()) return Complain(views.status(), kExitUsage);
+  return CompareSides(*names, *request, *views, flags);
+}
+
+void AddSideFlags(CLI::App& verb, CompareFlags& flags) {
+  constexpr const char* kGroup = "What to compare";
+  verb.add_option("RUN", flags.runs,
+                  "BASE NEW: two folders of traces, or two names of stored runs (NAME@STORE names the store as well)");
+  verb.add_option("--base", flags.base,
+                  "several runs of the base side: repeats show how much runs of the same code differ")
+      ->option_text("RUN...")
+      ->group(kGroup);
+  verb.add_option("--new", flags.fresh, "several runs of the new side")->option_text("RUN...")->group(kGroup);
+  verb.add_option("--self", flags.self, "instead compare a run with itself: how often would that raise a false alarm?")
+      ->option_text("RUN")
+      ->group(kGroup);
+  verb.add_option("--pair", flags.pair,
+                  "which ranks are compared with each other: those on the same GPU, else on the same place of the same "
+                  "host, else of the same number (auto); host; rank; or none")
+      ->check(OneOf({"auto", "host", "rank", "none"}))
+      ->option_text("KIND")
+      ->default_str("auto")
+      ->group(kGroup);
+  verb.add_option("--kernel-map", flags.kernel_map,
+                  "file of lines 'OLD = NEW' or '/REGEX/ = NEW': kernels that are the same under another name")
+      ->option_text("FILE")
+      ->group(kGroup);
+  verb.add_option("--context", flags.context,
+                  "what the traces do not say, such as model=llama or tokens_per_step=4096; base:KEY=VALUE and "
+                  "new:KEY=VALUE are of one side. A lockstep-context.json in a folder says the same")
+      ->option_text("KEY=VALUE,...")
+      ->delimiter(',')
+      ->group(kGroup);
+  verb.add_option("--step-range", flags.input.step_range,
+                  "name of the NVTX ranges or annotations that mark steps, of traces that are read")
+      ->option_text("NAME")
+      ->group(kGroup);
+  verb.add_option("--jobs", flags.input.jobs, "number of files read at a time (default: the number of cores)")
+      ->check(WholeNumber(1))
+      ->option_text("N")
+      ->group(kGroup);
+}
+
+void AddGateFlags(CLI::App& verb, CompareFlags& flags) {
+  constexpr const char* kGroup = "Gates";
+  verb.add_option("--gate", flags.gates,
+                  "largest change that is allowed: step_time<=2%, exposed_wait<=500us, kernel:flash.*<=3%, "
+                  "family:gemm<=1%, throughput>=-1%. The exit code is 4 where the whole 95 % interval is beyond it")
+      ->option_text("GATE")
+      ->group(kGroup);
+  verb.add_option("--gate-file", flags.gate_file, "file with one gate a line")->option_text("FILE")->group(kGroup);
+  verb.add_flag("--strict-unclear", flags.strict_unclear, "a gate that cannot be decided fails, too")->group(kGroup);
+}
+
+void AddFormatFlags(CLI::App& verb, CompareFlags& flags) {
+  constexpr const char* kGroup = "Output";
+  verb.add_option("--view", flags.views,
+                  fmt::format("one or more views, separated by commas: {}, or all",
+                              fmt::join(compare::ComparisonViews(), ", ")))
+      ->delimiter(',')
+      ->option_text("VIEW,...")
+      ->default_str("comparison")
+      ->group(kGroup);
+  verb.add_option("--limit", flags.limit, "show at most N rows of a table")
+      ->check(WholeNumber(0))
+      ->option_text("N")
+      ->default_str("20")
+      ->group(kGroup);
+  verb.add_option("--format", flags.format,
+                  "text, json (one document), csv (one view) or markdown (for a pull request)")
+      ->check(OneOf({"text", "json", "csv", "markdown"}))
+      ->option_text("FORMAT")
+      ->default_str("text")
+      ->group(kGroup);
+  verb.add_option("--output", flags.output, "write to this file instead of stdout")->option_text("FILE")->group(kGroup);
+  verb.add_option("--color", flags.color, "auto, always or never")
+      ->check(OneOf({"auto", "always", "never"}))
+      ->option_text("WHEN")
+      ->default_str("auto")
+      ->group(kGroup);
+  verb.add_option("--log-level", flags.log_level, "debug, info, warning or error")
+      ->check(OneOf({"debug", "info", "warning", "error"}))
+      ->option_text("LEVEL")
+      ->default_str("warning")
+      ->group(kGroup);
+}
+
+}  // namespace
+
+std::function<int()> AddCompareCommand(CLI::App& verb) {
+  auto flags = std::make_shared<CompareFlags>();
+  AddSideFlags(verb, *flags);
+  AddRunSourceFlags(verb, flags->input.source);
+  AddGateFlags(verb, *flags);
+  AddFormatFlags(verb, *flags);
+  verb.footer(
+      "Examples:\n"
+      "  lockstep compare monday/ tuesday/\n"
+      "      slower or faster, by how much, how sure, and where the change comes from\n"
+      "  lockstep compare --base a1/ a2/ a3/ --new b1/ b2/ b3/\n"
+      "      repeats separate a change from the noise between runs\n"
+      "  lockstep compare v1 v2 --store runs.db --view kernels,waits\n"
+      "  lockstep compare base/ new/ --gate 'step_time<=2%' --format markdown\n"
+      "      for a pipeline: exit code 4 where the step time grew by more than 2 %");
+  return [flags] { return CompareRuns(*flags); };
+}
+
+}  // namespace lockstep

@@ -1,0 +1,231 @@
+// The rungs of the ladder, one by one.
+#include "analysis/compare/kernels/kernel_matches.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace lockstep::compare {
+namespace {
+
+KernelOfRun Kernel(const std::string& name, double launches, double time_us, double place,
+                   const std::string& range = "") {
+  KernelOfRun kernel;
+  kernel.name = name;
+  kernel.kind = ClassifyKernel(name);
+  kernel.range = range;
+  kernel.launches_per_step = launches;
+  kernel.time_per_step_ns = time_us * 1e3;
+  for (int i = 0; place >= 0 && i < static_cast<int>(launches); ++i) kernel.places.push_back(place + 0.1 * i);
+  return kernel;
+}
+
+// Four kernels that both sides have, around what is tested.
+std::vector<KernelOfRun> Around(std::vector<KernelOfRun> tested) {
+  double place = 0.01;
+  for (const char* name : {"mark_one", "mark_two", "mark_three", "mark_four"})
+    tested.push_back(Kernel(name, 8, 10, place += 0.02));
+  return tested;
+}
+
+KernelMatch MatchOf(const KernelMatches& all, const std::vector<KernelOfRun>& before, const std::string& name) {
+  for (const KernelMatch& match : all.matches) {
+    for (const size_t b : match.before) {
+      if (before[b].name == name) return match;
+    }
+  }
+  return {};
+}
+
+KernelMatch Matched(const std::vector<KernelOfRun>& before, const std::vector<KernelOfRun>& after,
+                    const KernelMap& map = {}) {
+  const auto all = MatchKernels(before, after, map);
+  EXPECT_TRUE(all.ok());
+  return MatchOf(*all, before, before[0].name);
+}
+
+// Places between mark_two (0.05) and mark_three (0.07).
+constexpr double kHere = 0.06;
+
+TEST(KernelMatches, EqualNamesAreCertain) {
+  const auto match =
+      Matched({Kernel("void a::k<4>(int)", 8, 100, kHere)}, {Kernel("void a::k<4>(int)", 8, 300, kHere)});
+  EXPECT_EQ(match.by, MatchedBy::kExact);
+  EXPECT_EQ(match.kind, MatchKind::kSame);
+  EXPECT_EQ(match.certainty, Certainty::kCertain);
+}
+
+TEST(KernelMatches, EqualMangledNamesAreEqualNames) {
+  KernelOfRun before = Kernel("void k<T>(T)", 8, 100, kHere);
+  KernelOfRun after = Kernel("k", 8, 100, kHere);
+  before.mangled = after.mangled = "_Z1kIiEvT_";
+  EXPECT_EQ(Matched({before}, {after}).by, MatchedBy::kExact);
+}
+
+TEST(KernelMatches, AnotherDemanglerIsNoOtherKernel) {
+  const auto match = Matched({Kernel("void <unnamed>::k<(int)4>(const T1 *)", 8, 100, kHere)},
+                             {Kernel("void (anonymous namespace)::k<4>(float const*)", 8, 100, kHere)});
+  EXPECT_EQ(match.by, MatchedBy::kDemangled);
+  EXPECT_EQ(match.certainty, Certainty::kCertain);
+}
+
+TEST(KernelMatches, NamespacesTemplatesAndVersionsChange) {
+  for (const char* name :
+       {"void b::c::rms_norm_kernel<float, 8>(int)", "void a::rms_norm_kernel<half, 4, true>(x)",
+        "void a::rms_norm_kernel_v2<float, 8>(x)", "_rms_norm_kernel_0d1d2d3de", "_rms_norm_kernel_12ab34cd"}) {
+    const auto match = Matched(Around({Kernel("void a::rms_norm_kernel<float, 8>(int)", 8, 100, kHere)}),
+                               Around({Kernel(name, 8, 100, kHere)}));
+    EXPECT_EQ(match.by, MatchedBy::kBase) << name;
+    EXPECT_EQ(match.certainty, Certainty::kLikely) << name;
+  }
+}
+
+TEST(KernelMatches, KernelsOfAContainerAreKnownByTheirFunctor) {
+  const auto functor = [](const std::string& name) {
+    return Kernel("void at::native::elementwise_kernel<4, at::native::" + name + "<float> >(int)", 8, 100, kHere);
+  };
+  EXPECT_EQ(Matched(Around({functor("MulFunctor")}), Around({functor("DivFunctor")})).kind, MatchKind::kRemoved);
+  KernelOfRun after =
+      Kernel("void at::native::elementwise_kernel<8, at::native::MulFunctor<half> >(int)", 8, 100, kHere);
+  EXPECT_EQ(Matched(Around({functor("MulFunctor")}), Around({after})).by, MatchedBy::kBase);
+}
+
+TEST(KernelMatches, OrdinalsOfInductorAreNoNames) {
+  // The same operations at two places, numbered the other way round in the new compilation.
+  const std::vector<KernelOfRun> before =
+      Around({Kernel("triton_poi_fused_add_3", 8, 100, 0.04), Kernel("triton_poi_fused_add_7", 8, 50, 0.08)});
+  const std::vector<KernelOfRun> after =
+      Around({Kernel("triton_poi_fused_add_7", 8, 100, 0.04), Kernel("triton_poi_fused_add_3", 8, 50, 0.08)});
+  const auto match = Matched(before, after);
+  ASSERT_EQ(match.after.size(), 1U);
+  EXPECT_EQ(after[match.after[0]].name, "triton_poi_fused_add_7");
+  EXPECT_EQ(match.by, MatchedBy::kBase);
+}
+
+TEST(KernelMatches, TheMapIsStrongerThanNames) {
+  const auto map = KernelMap::Parse("old = new_one\nunused = nothing\n", "f");
+  const std::vector<KernelOfRun> before = {Kernel("old", 8, 100, kHere)};
+  const std::vector<KernelOfRun> after = {Kernel("old", 8, 100, kHere),
+                                          Kernel("void ns::new_one<3>(x)", 8, 100, kHere)};
+  const auto all = MatchKernels(before, after, *map);
+  ASSERT_TRUE(all.ok());
+  const KernelMatch match = MatchOf(*all, before, "old");
+  EXPECT_EQ(match.by, MatchedBy::kMap);
+  EXPECT_EQ(match.after, std::vector<size_t>{1});
+  EXPECT_EQ(all->unused_map_lines, std::vector<size_t>{2});
+}
+
+TEST(KernelMatches, FusedKernelsNameTheirParts) {
+  const std::vector<KernelOfRun> parts = Around({Kernel("void a::rms_norm_kernel<4>(x)", 8, 100, 0.055),
+                                                 Kernel("void a::quantize_rows_kernel<4>(x)", 8, 50, 0.06)});
+  const std::vector<KernelOfRun> whole = Around({Kernel("void b::fused_rms_norm_quantize_rows(x)", 8, 90, 0.055)});
+  const auto fused = Matched(parts, whole);
+  EXPECT_EQ(fused.kind, MatchKind::kFused);
+  EXPECT_EQ(fused.before.size(), 2U);
+  EXPECT_EQ(fused.certainty, Certainty::kGuess);
+  EXPECT_EQ(Matched(whole, parts).kind, MatchKind::kSplit);
+}
+
+TEST(KernelMatches, AFusionWithoutNamesIsNotClaimed) {
+  const std::vector<KernelOfRun> parts = Around(
+      {Kernel("void a::rms_norm_kernel<4>(x)", 8, 100, 0.055), Kernel("void a::rope_kernel<4>(x)", 8, 50, 0.06)});
+  const auto match = Matched(parts, Around({Kernel("megakernel", 8, 90, 0.055)}));
+  EXPECT_EQ(match.kind, MatchKind::kRemoved);
+  EXPECT_EQ(match.reason, UnmatchedReason::kPlaceOfSeveral);
+  EXPECT_EQ(match.candidates.size(), 1U);
+}
+
+TEST(KernelMatches, TheSameRangeAndRoleIsAGuess) {
+  const auto match = Matched({Kernel("void flash::flash_fwd_kernel<4>(x)", 8, 100, -1, "layer.3.attn")},
+                             {Kernel("fmhaSm100aKernel_QkvE4m3", 8, 80, -1, "layer.4.attn")});
+  EXPECT_EQ(match.by, MatchedBy::kRange);
+  EXPECT_EQ(match.certainty, Certainty::kGuess);
+}
+
+TEST(KernelMatches, ThePlaceBetweenTheSameNeighboursIsAGuess) {
+  const KernelOfRun flash = Kernel("void flash::flash_fwd_kernel<4>(x)", 8, 100, kHere);
+  EXPECT_EQ(Matched(Around({flash}), Around({Kernel("fmhaSm100aKernel_QkvE4m3", 8, 80, kHere)})).by,
+            MatchedBy::kPosition);
+  EXPECT_EQ(Matched(Around({flash}), Around({Kernel("fmhaSm100aKernel_QkvE4m3", 8, 80, 0.08)})).kind,
+            MatchKind::kRemoved)
+      << "another place";
+  EXPECT_EQ(Matched(Around({flash}), Around({Kernel("fmhaSm100aKernel_QkvE4m3", 4, 80, kHere)})).kind,
+            MatchKind::kRemoved)
+      << "half as often";
+  EXPECT_EQ(Matched(Around({flash}), Around({Kernel("void a::rms_norm<4>(x)", 8, 80, kHere)})).kind,
+            MatchKind::kRemoved)
+      << "another role";
+}
+
+TEST(KernelMatches, VariantsOfATunerAreReportedWithBothNames) {
+  const auto match = Matched(Around({Kernel("ampere_sgemm_128x64_tn", 8, 100, kHere)}),
+                             Around({Kernel("nvjet_tst_64x8_64x16_4x1_v_bz_TNT", 8, 60, kHere)}));
+  EXPECT_EQ(match.kind, MatchKind::kVariantChanged);
+  EXPECT_EQ(match.by, MatchedBy::kFamily);
+  EXPECT_EQ(Matched(Around({Kernel("ampere_sgemm_128x64_tn", 8, 100, kHere)}),
+                    Around({Kernel("ampere_sgemm_128x64_nt", 8, 60, kHere)}))
+                .kind,
+            MatchKind::kRemoved)
+      << "other operands are transposed";
+}
+
+TEST(KernelMatches, SeveralVariantsAreOneGroup) {
+  const std::vector<KernelOfRun> before =
+      Around({Kernel("ampere_sgemm_128x64_tn", 8, 100, 0.04), Kernel("ampere_sgemm_32x32_tn", 8, 100, 0.08)});
+  KernelOfRun merged = Kernel("ampere_sgemm_256x64_tn", 16, 150, -1);
+  for (int i = 0; i < 8; ++i) merged.places.insert(merged.places.end(), {0.04 + 0.1 * i, 0.08 + 0.1 * i});
+  const auto match = Matched(before, Around({merged}));
+  EXPECT_EQ(match.kind, MatchKind::kGroup);
+  EXPECT_EQ(match.before.size(), 2U);
+}
+
+TEST(KernelMatches, AboutEquallyGoodCandidatesStayUnmatchedAndSaySo) {
+  const std::vector<KernelOfRun> before = {Kernel("void a::scan<1>(x)", 8, 100, -1)};
+  const std::vector<KernelOfRun> after = {Kernel("void a::scan<2>(x)", 8, 100, -1),
+                                          Kernel("void a::scan<3>(x)", 8, 100, -1)};
+  const auto match = Matched(before, after);
+  EXPECT_EQ(match.kind, MatchKind::kRemoved);
+  EXPECT_EQ(match.reason, UnmatchedReason::kSeveralAlike);
+  EXPECT_EQ(match.candidates.size(), 2U);
+  EXPECT_NE(Explanation(match, before, after).find("void a::scan<2>(x), void a::scan<3>(x)"), std::string::npos);
+}
+
+TEST(KernelMatches, AbsurdNumbersAreNoProblem) {
+  std::vector<KernelOfRun> kernels;
+  for (const double value :
+       {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(), -1.0, 0.0, 1e300, 5e-324}) {
+    KernelOfRun kernel = Kernel("void k<" + std::to_string(kernels.size()) + ">(x)", 1, 1, 0.5);
+    kernel.launches_per_step = kernel.time_per_step_ns = value;
+    kernel.places = {value, value, 0.5};
+    kernels.push_back(kernel);
+  }
+  std::vector<KernelOfRun> others = kernels;
+  for (KernelOfRun& other : others) other.name = "void k<1" + other.name.substr(7);
+  for (const auto& after : {kernels, others, std::vector<KernelOfRun>()}) {
+    const auto all = MatchKernels(kernels, after);
+    ASSERT_TRUE(all.ok());
+    size_t members = 0;
+    for (const KernelMatch& match : all->matches) members += match.before.size() + match.after.size();
+    EXPECT_EQ(members, kernels.size() + after.size());
+  }
+}
+
+TEST(KernelMatches, ThousandsOfKernelsWithOneBaseAreLeftUnmatchedWithAReason) {
+  std::vector<KernelOfRun> before;
+  std::vector<KernelOfRun> after;
+  for (int i = 0; i < 3'000; ++i) {
+    before.push_back(Kernel("void a::k<" + std::to_string(i) + ">(x)", 1, 1, -1));
+    after.push_back(Kernel("void a::k<" + std::to_string(-1 - i) + ">(x)", 2, 1, -1));
+  }
+  const auto all = MatchKernels(before, after);
+  ASSERT_TRUE(all.ok());
+  EXPECT_EQ(all->matches.size(), 6'000U);
+  EXPECT_EQ(all->matches[0].reason, UnmatchedReason::kTooManyCandidates);
+}
+
+}  // namespace
+}  // namespace lockstep::compare
