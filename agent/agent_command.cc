@@ -49,6 +49,9 @@ absl::StatusOr<CondenseAndSendOptions> SendOptionsFrom(const AgentFlags& flags) 
   if (!flags.rank_map.empty()) {
     LOCKSTEP_ASSIGN_OR_RETURN(options.condense.rank_map, ReadRankMap(flags.rank_map));
   }
+  for (const std::string& text : flags.context) {
+    LOCKSTEP_RETURN_IF_ERROR(AddContext(text, options.condense.context));
+  }
   if (flags.redact) {
     LOCKSTEP_ASSIGN_OR_RETURN(NameRedactor redactor, NameRedactor::FromFile(flags.redact_key));
     options.condense.redactor = std::make_shared<const NameRedactor>(std::move(redactor));

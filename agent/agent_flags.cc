@@ -63,6 +63,13 @@ void AddInputFlags(CLI::App& app, AgentFlags& flags) {
   app.add_option("--step-range", flags.step_range, "name of the NVTX ranges or annotations that mark steps")
       ->option_text("NAME")
       ->group(kGroup);
+  app.add_option(
+         "--context", flags.context,
+         "what the traces do not say, such as model=llama,batch=64: it is kept with the run, and comparisons show "
+         "it. A lockstep-context.json in the folder of a trace says the same")
+      ->option_text("KEY=VALUE,...")
+      ->delimiter(',')
+      ->group(kGroup);
   app.add_flag("--redact", flags.redact, "send keyed hashes instead of the names of kernels and ranges")->group(kGroup);
   app.add_option("--redact-key", flags.redact_key, "file with the key for --redact, the same on every node")
       ->option_text("FILE")

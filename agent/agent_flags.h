@@ -20,6 +20,7 @@ struct AgentFlags {
   std::string host = "auto";
   std::string rank_map;
   std::string step_range;
+  std::vector<std::string> context;  // KEY=VALUE
   std::string tmp;
   std::string redact_key;  // file; "" = names leave as they are
   bool redact = false;

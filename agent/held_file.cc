@@ -30,6 +30,11 @@ bool HasJournal(const std::string& path) {
 
 void AddOptions(const CondenseFileOptions& options, std::string_view path, HashBuilder& hash) {
   hash.Add(options.read.step_range).Add(options.host);
+  ContextByKey context = options.context;
+  if (const auto of_folder = ContextOfFolder(std::string(path)); of_folder.ok()) {
+    context.insert(of_folder->begin(), of_folder->end());
+  }
+  for (const auto& [key, value] : context) hash.Add(key).Add(value);
   for (const RankMapRow& row : options.rank_map) {
     if (!SpeaksOf(row, path)) {
       continue;

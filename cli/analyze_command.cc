@@ -35,6 +35,7 @@ struct AnalyzeFlags {
   std::string rank_map;
   std::string host = "none";
   std::string step_range;
+  std::vector<std::string> context;
   std::string tmp;
   int32_t expect_ranks = -1;
   int64_t jobs = 0;
@@ -62,6 +63,9 @@ absl::StatusOr<EmbeddedIngest> IngestFrom(const AnalyzeFlags& flags) {
   condense.host = flags.host == "auto" ? HostName() : flags.host == "none" ? "" : flags.host;
   if (!flags.rank_map.empty()) {
     LOCKSTEP_ASSIGN_OR_RETURN(condense.rank_map, ReadRankMap(flags.rank_map));
+  }
+  for (const std::string& text : flags.context) {
+    LOCKSTEP_RETURN_IF_ERROR(AddContext(text, condense.context));
   }
   ingest.send.jobs = static_cast<size_t>(flags.jobs);
   return ingest;
@@ -173,6 +177,12 @@ std::function<int()> AddAnalyzeCommand(CLI::App& verb) {
                   "name of the NVTX ranges or annotations that mark steps; a stored run keeps the name that it was "
                   "first stored with, unless --replace is given")
       ->option_text("NAME")
+      ->group(kInput);
+  verb.add_option("--context", flags->context,
+                  "what the traces do not say, such as model=llama,batch=64: it is kept with the run, and comparisons "
+                  "show it. A lockstep-context.json in the folder of a trace says the same")
+      ->option_text("KEY=VALUE,...")
+      ->delimiter(',')
       ->group(kInput);
   verb.add_option("--jobs", flags->jobs, "number of files read at a time (default: the number of cores)")
       ->check(WholeNumber(1))

@@ -9,6 +9,8 @@
 #include "analysis/base/version.h"
 #include "cli/analyze_command.h"
 #include "cli/compare_command.h"
+#include "cli/export_command.h"
+#include "cli/history_command.h"
 #include "cli/runs_command.h"
 #include "cli/schema_command.h"
 #include "cli/show_command.h"
@@ -23,6 +25,8 @@ constexpr std::array kCommands = {
     Command{"show", "report on a run that a store or an aggregator holds", AddShowCommand},
     Command{"compare", "compare two runs, or two sides of several: slower or faster, how sure, and why",
             AddCompareCommand},
+    Command{"history", "follow the runs of one context over time: what changed a metric, and when", AddHistoryCommand},
+    Command{"export", "write what is known of a run as files for others", AddExportCommand},
     Command{"runs", "list the runs of a store or an aggregator, mark one complete, or remove old ones", AddRunsCommand},
     Command{"schema", "print the JSON Schema of the report, or a description of all its fields", AddSchemaCommand},
 };

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "agent/pipeline/run_context.h"
 #include "analysis/base/status_macros.h"
 #include "analysis/compare/compare.h"
 #include "analysis/compare/render/render.h"
@@ -39,7 +40,7 @@ struct CompareFlags {
   std::string pair = "auto";
   std::string kernel_map;
   std::vector<std::string> context;
-  ComparedRunsOptions input;
+  AnyRunOptions input;
   std::string format = "text";
   std::string output;
   std::string color = "auto";

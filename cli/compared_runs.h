@@ -1,32 +1,25 @@
-// The runs that `lockstep compare` is given: folders of traces, files, or names of stored runs.
+// What a comparison needs of a run, asked of whoever holds it.
 #pragma once
 
 #include <absl/status/statusor.h>
 
 #include <stop_token>
 #include <string>
-#include <vector>
 
 #include "analysis/compare/compared_run.h"
-#include "cli/run_source.h"
+#include "cli/any_run.h"
 
 namespace lockstep {
 
-struct ComparedRunsOptions {
-  RunSourceFlags source;   // where runs that are named are
-  std::string step_range;  // of traces that are read
-  int64_t jobs = 0;
-};
+// A run that a store or an aggregator holds. `added` is context that wins over what is kept with the run. Errors: those
+// of the question.
+[[nodiscard]] absl::StatusOr<compare::ComparedRun> AskForRun(const QueryClient& client, const std::string& run,
+                                                             const compare::RunContext& added);
 
-// `name` is a file or folder, NAME@STORE, or with a source the name of a run. `added` is context that the person gave;
-// a lockstep-context.json in the folder comes before it. Errors say what `name` was taken for: kInvalidArgument where
-// it is none of these, kNotFound, kFailedPrecondition (several runs in one folder), kCancelled after a stop.
+// Wherever it is. Errors: those of AnyRun and of the question; they name the run.
 [[nodiscard]] absl::StatusOr<compare::ComparedRun> ReadComparedRun(const std::string& name,
                                                                    const compare::RunContext& added,
-                                                                   const ComparedRunsOptions& options,
+                                                                   const AnyRunOptions& options,
                                                                    const std::stop_token& stop);
-
-// "model=llama": a key and its value. kInvalidArgument.
-[[nodiscard]] absl::Status AddContext(const std::string& text, compare::RunContext& context);
 
 }  // namespace lockstep

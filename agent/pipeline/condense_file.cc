@@ -222,6 +222,7 @@ class FileCondenser {
     if (options_.selection.active()) context.options.emplace(kSelectedTables, "");
     if (!options_.read.step_range.empty()) context.options.emplace(kStepRange, options_.read.step_range);
     context.diagnostics = file().diagnostics;
+    AddRunContext(context);
     context.session = file().session;
     context.processes_in_file = static_cast<int32_t>(file().processes.size());
     FillIdentity(process, device, context);
@@ -229,6 +230,15 @@ class FileCondenser {
     FillCounts(process_index, stats, context);
     context.source_id = SourceIdOf(context);
     return context;
+  }
+
+  // A context file that cannot be read is a warning of the source; its trace is good.
+  void AddRunContext(SourceContext& context) const {
+    const absl::StatusOr<ContextByKey> of_folder = ContextOfFolder(path_);
+    ContextByKey all = options_.context;
+    if (of_folder.ok()) all.insert(of_folder->begin(), of_folder->end());
+    if (!of_folder.ok()) context.diagnostics.emplace_back(of_folder.status().message());
+    for (const auto& [key, value] : all) context.options[std::string(kRunContext) + key] = value;
   }
 
   void FillIdentity(const ProcessInfo& process, int32_t device, SourceContext& context) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "agent/pipeline/file_selection.h"
+#include "agent/pipeline/run_context.h"
 #include "agent/readers/trace_reader.h"
 #include "analysis/model/source.h"
 
@@ -37,6 +38,7 @@ struct CondenseFileOptions {
   int64_t sort_memory_bytes = int64_t{48} << 20;  // all sorters of one file together
   std::string host;                               // --host: "" = none; used when trace and file name say nothing
   std::vector<RankMapRow> rank_map;
+  ContextByKey context;  // --context; it wins over the lockstep-context.json beside the file
   FileSelection selection;
   // Kernels whose names hold one of these texts, in lower case, communicate (--families).
   std::vector<std::string> communication;

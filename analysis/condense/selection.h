@@ -19,6 +19,8 @@ namespace lockstep {
 inline constexpr std::string_view kSelectedTables = "lockstep.selected_tables";
 // Key whose value is the name of the ranges that mark the source's steps, as it was asked for; absent without one.
 inline constexpr std::string_view kStepRange = "lockstep.step_range";
+// What keys begin with whose values people gave: "lockstep.context.model".
+inline constexpr std::string_view kRunContext = "lockstep.context.";
 
 struct CondenseSelection {
   std::optional<std::vector<bool>> steps;              // by position in the source's step table; none = all

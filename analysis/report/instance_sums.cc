@@ -44,7 +44,9 @@ InstanceSums::InstanceSums(const Fleet& fleet, const std::vector<std::string>& v
     skew = std::make_unique<SkewSum>(ranks);
     if (fleet.options.instances) listed = std::make_unique<ListedInstances>(*fleet.options.instances);
   }
-  if (Any(views, {"summary", "imbalance", "tails"})) late = std::make_unique<LateArrivalsSum>();
+  if (Any(views, {"summary", "imbalance", "tails", "stragglers", "findings"})) {
+    late = std::make_unique<LateArrivalsSum>();
+  }
 }
 
 InstanceSums::InstanceSums(const InstanceSums& other)

@@ -42,18 +42,18 @@ absl::Status Put(absl::StatusOr<Rows> rows, std::optional<Rows>& place) {
 }
 
 absl::Status BuildSummary(const ViewSite& at) {
-  const CrossRank& causes = at.parts.Causes();
-  at.document.summary =
-      SummaryView(at.input, {at.parts.ImbalanceOf(), at.parts.QualityOf(), at.parts.Tails(), at.parts.Collectives(),
-                             at.parts.Late(), &causes.stragglers, &causes.blame});
+  at.document.summary = SummaryView(at.input, {at.parts.ImbalanceOf(), at.parts.QualityOf(), at.parts.Tails(),
+                                               at.parts.Collectives(), at.parts.Late(), at.parts.NamingOf()});
   return absl::OkStatus();
 }
 
 absl::Status BuildFindings(const ViewSite& at) {
   LOCKSTEP_ASSIGN_OR_RETURN(const KernelSummary kernels,
                             ComputeKernels(at.input.fleet, GroupBy::kShape, StepFigures::kDistributions));
-  at.document.findings = FindingsView(at.input, ComputeFindings({at.input.fleet, at.input.measures, kernels,
-                                                                 at.parts.QualityOf(), at.parts.Causes().stragglers}));
+  const Naming& naming = at.parts.NamingOf();
+  at.document.findings =
+      FindingsView(at.input, ComputeFindings({at.input.fleet, at.input.measures, kernels, at.parts.QualityOf(),
+                                              naming.shown, naming.confidence}));
   return absl::OkStatus();
 }
 
@@ -111,9 +111,8 @@ constexpr auto kBuilders = std::to_array<ViewBuilder>({
     {"steps", Always<[](const ViewSite& at) { at.document.steps = StepsView(at.input); }>},
     {"pace", [](const ViewSite& at) { return Put(PaceView(at.input), at.document.pace); }},
     {"clock", Always<[](const ViewSite& at) { at.document.clock = ClockView(at.input); }>},
-    {"stragglers", Always<[](const ViewSite& at) {
-       at.document.stragglers = StragglersView(at.input, at.parts.Causes().stragglers);
-     }>},
+    {"stragglers",
+     Always<[](const ViewSite& at) { at.document.stragglers = StragglersView(at.input, at.parts.NamingOf()); }>},
     {"findings", BuildFindings},
     {kProfileView,
      [](const ViewSite&

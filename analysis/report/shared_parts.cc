@@ -43,13 +43,16 @@ absl::Status SharedParts::Prepare(const std::vector<std::string>& views) {
       {{"summary", "collectives", "profile"}, always([this] { ComputeCollectives(); })},
       {{"summary", "tails"}, [this] { return ComputeTails(); }},
       {{"skew", "profile"}, always([this] { ComputeSkew(); })},
-      {{"summary", "imbalance"}, always([this] { ComputeImbalanceOf(); })},
-      {{"summary", "quality", "findings"}, always([this] { ComputeQualityOf(); })},
+      {{"summary", "imbalance", "stragglers", "findings"}, always([this] { ComputeImbalanceOf(); })},
+      {{"summary", "quality", "stragglers", "findings"}, always([this] { ComputeQualityOf(); })},
   };
   std::erase_if(parts, [&](const ComputedPart& part) { return !IsAskedFor(part, views); });
   std::vector<absl::Status> done(parts.size());
   input_.context.executor.ParallelFor(parts.size(), [&](size_t i) { done[i] = parts[i].compute(); });
   for (const absl::Status& status : done) LOCKSTEP_RETURN_IF_ERROR(status);
+  // It rests on those above.
+  const ComputedPart naming{{"summary", "stragglers", "findings"}, always([this] { ComputeNaming(); })};
+  if (IsAskedFor(naming, views)) return naming.compute();
   return absl::OkStatus();
 }
 
@@ -68,11 +71,17 @@ void SharedParts::ComputeQualityOf() { quality_ = ComputeQuality(input_.fleet, i
 
 void SharedParts::ComputeImbalanceOf() { imbalance_ = ComputeImbalance(input_.fleet, input_.measures); }
 
+void SharedParts::ComputeNaming() {
+  naming_ = NameWhoIsWaitedFor(input_, {*imbalance_, *quality_, Late(), causes_->stragglers, causes_->blame});
+}
+
 const CrossRank& SharedParts::Causes() const { return Prepared(causes_); }
 const std::vector<TailRow>& SharedParts::Tails() const { return Prepared(tails_); }
 const std::vector<CollectiveRowResult>& SharedParts::Collectives() const { return Prepared(collectives_); }
 const SkewTotals& SharedParts::Skew() const { return Prepared(skew_); }
+const LateArrivalsSum& SharedParts::Late() const { return Prepared(sums_.late); }
 const Quality& SharedParts::QualityOf() const { return Prepared(quality_); }
 const Imbalance& SharedParts::ImbalanceOf() const { return Prepared(imbalance_); }
+const Naming& SharedParts::NamingOf() const { return Prepared(naming_); }
 
 }  // namespace lockstep

@@ -15,6 +15,7 @@
 #include "analysis/metrics/summary/summary.h"
 #include "analysis/report/cross_rank.h"
 #include "analysis/report/instance_sums.h"
+#include "analysis/report/naming.h"
 #include "analysis/report/views/view_input.h"
 
 namespace lockstep {
@@ -34,11 +35,12 @@ class SharedParts {
   [[nodiscard]] const std::vector<TailRow>& Tails() const;
   [[nodiscard]] const std::vector<CollectiveRowResult>& Collectives() const;
   [[nodiscard]] const SkewTotals& Skew() const;
-  [[nodiscard]] const LateArrivalsSum& Late() const { return *sums_.late; }
+  [[nodiscard]] const LateArrivalsSum& Late() const;
   // Null where none are to be listed. Of one view.
   [[nodiscard]] ListedInstances* Listed() const { return sums_.listed.get(); }
   [[nodiscard]] const Quality& QualityOf() const;
   [[nodiscard]] const Imbalance& ImbalanceOf() const;
+  [[nodiscard]] const Naming& NamingOf() const;
 
  private:
   void ComputeCauses();
@@ -47,6 +49,7 @@ class SharedParts {
   void ComputeSkew();
   void ComputeQualityOf();
   void ComputeImbalanceOf();
+  void ComputeNaming();
 
   const ViewInput& input_;
   InstanceSums& sums_;
@@ -56,6 +59,7 @@ class SharedParts {
   std::optional<SkewTotals> skew_;
   std::optional<Quality> quality_;
   std::optional<Imbalance> imbalance_;
+  std::optional<Naming> naming_;
 };
 
 }  // namespace lockstep

@@ -25,7 +25,7 @@ MAY_INCLUDE = {
     "bench": set(ROOMS) | {"lockstep"},
 }
 # Inside analysis/, in order: a folder includes itself and what stands before it.
-ANALYSIS_ORDER = ["base", "stats", "model", "condense", "metrics", "report", "compare"]
+ANALYSIS_ORDER = ["base", "stats", "model", "condense", "metrics", "report", "compare", "export"]
 METRICS_ORDER = ["run", "clock_align", "match", "skew", "fleet", "arrivals", "replay", "causes", "stragglers", "kernels", "summary", "findings"]
 IMPURE = {
     "iostream", "fstream", "ofstream", "filesystem", "thread", "mutex", "shared_mutex", "condition_variable", "future",

@@ -24,7 +24,7 @@ constexpr size_t kNameWidth = 60;
 std::string Escaped(std::string_view text) {
   std::string out;
   for (const char c : Printable(text)) {
-    if (std::string_view("\\`*_{}[]<>()#+-.!|~@").find(c) != std::string_view::npos) out += '\\';
+    if (std::string_view("\\`*_[]<>#|~@&").find(c) != std::string_view::npos) out += '\\';
     out += c;
   }
   return out;

@@ -97,16 +97,32 @@ std::string CauseOf(const Straggler& straggler, std::string_view unit) {
   return fmt::format("{}: {} a {}{}", CauseInWords(part.cause), TimeText(part.ns_per_step), unit, kernel);
 }
 
-Finding OfStraggler(const FindingsInput& input, const Straggler& straggler) {
-  Finding finding;
+// What is wrong with it; `sure`: the summary names it without doubt.
+std::string TitleOf(const FindingsInput& input, const Straggler& straggler, bool sure) {
   const std::string where = PlaceOfStraggler(input, straggler);
   const std::string_view often = input.stragglers.are_steps() ? "step after step" : "again and again";
-  finding.severity = Severity::kMajor;
-  finding.title = IsSlowDevice(straggler) ? fmt::format("the device of {} is slow, and its peers wait for it", where)
-                                          : fmt::format("{} makes the others wait, {}", where, often);
-  finding.evidence = {{"late_steps_ratio", straggler.persistence, 0.5, where},
+  if (IsSlowDevice(straggler)) {
+    return sure ? fmt::format("the device of {} is slow, and its peers wait for it", where)
+                : fmt::format("the device of {} looks slow, and its peers may wait for it", where);
+  }
+  return sure ? fmt::format("{} makes the others wait, {}", where, often)
+              : fmt::format("{} is late {}, and the others may wait for it", where, often);
+}
+
+Finding OfStraggler(const FindingsInput& input, const Straggler& straggler, double confidence) {
+  constexpr double kSure = 0.8;      // the summary calls less "not sure"
+  constexpr double kLateMost = 0.5;  // of the steps: who is late in most of them is persistent
+  Finding finding;
+  const std::string where = PlaceOfStraggler(input, straggler);
+  const bool sure = confidence >= kSure;
+  finding.severity = sure ? Severity::kMajor : Severity::kMinor;
+  finding.title = TitleOf(input, straggler, sure);
+  // Who is late in bursts or at intervals is not late in most steps.
+  const double late_limit = straggler.persistence >= kLateMost ? kLateMost : 0;
+  finding.evidence = {{"late_steps_ratio", straggler.persistence, late_limit, where},
                       {"lateness_ns_per_step", static_cast<double>(straggler.effect_ns_per_step), 0, where},
                       {"p_adjusted", straggler.p_adjusted, kStragglerAlpha, where}};
+  if (!sure) finding.evidence.push_back({"confidence_ratio", confidence, 0, where});
   if (straggler.after_others) {
     finding.evidence.push_back(
         {"saving_after_others_ratio", straggler.after_others->saving_ratio, kMinSavingRatio, where});
@@ -121,8 +137,10 @@ Finding OfStraggler(const FindingsInput& input, const Straggler& straggler) {
 
 std::vector<Finding> Stragglers(const FindingsInput& input, bool slow_devices) {
   std::vector<Finding> findings;
-  for (const Straggler& straggler : input.stragglers.stragglers) {
-    if (IsSlowDevice(straggler) == slow_devices) findings.push_back(OfStraggler(input, straggler));
+  const std::vector<Straggler>& all = input.stragglers.stragglers;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const double confidence = i < input.confidence.size() ? input.confidence[i] : 1;
+    if (IsSlowDevice(all[i]) == slow_devices) findings.push_back(OfStraggler(input, all[i], confidence));
   }
   return findings;
 }
@@ -235,7 +253,8 @@ std::vector<Finding> NcclImbalance(const FindingsInput& input, const Facts& fact
     sum += own.back();
     if (own.back() > own[worst]) worst = own.size() - 1;
   }
-  if (own.size() < 2 || sum < kMaterial * static_cast<double>(facts.total.measure.span_ns)) return {};
+  const int64_t rank_time_ns = input.measures.RankTime();
+  if (own.size() < 2 || sum < kMaterial * static_cast<double>(rank_time_ns)) return {};
   const double mean = sum / static_cast<double>(own.size());
   const double over_mean = own[worst] / mean - 1;
   if (over_mean <= kImbalance) return {};
@@ -244,9 +263,8 @@ std::vector<Finding> NcclImbalance(const FindingsInput& input, const Facts& fact
   finding.severity = Severity::kMinor;
   finding.title = fmt::format("communication without waiting takes {}{:.0f} % longer on {} than on the average rank",
                               where.starts_with("ranks ") ? "up to " : "", 100 * over_mean, where);
-  finding.evidence = {
-      {"nccl_time_over_mean_ratio", over_mean, kImbalance, where},
-      {"nccl_time_ratio", Share(static_cast<int64_t>(sum), facts.total.measure.span_ns), kMaterial, "all ranks"}};
+  finding.evidence = {{"nccl_time_over_mean_ratio", over_mean, kImbalance, where},
+                      {"nccl_time_ratio", Share(static_cast<int64_t>(sum), rank_time_ns), kMaterial, "all ranks"}};
   finding.cause = CauseOfUnevenness(work, facts.ranks[worst].member, over_mean);
   finding.next_action = "--view collectives,imbalance shows bytes and bandwidth by communicator; check the links";
   return {finding};

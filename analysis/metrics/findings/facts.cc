@@ -73,8 +73,11 @@ RankFacts FactsOfRank(const FindingsInput& input, size_t member) {
   const SourceData& source = *input.fleet.members[member].source;
   RankFacts facts;
   facts.member = member;
-  facts.measure = input.measures.ranks[member].selected;
-  facts.exposure = input.measures.ranks[member].selected_exposure;
+  // The time that the summary divides; where the ranks share none, each rank's own.
+  const RankMeasures& rank = input.measures.ranks[member];
+  const bool share_time = input.measures.window.kind != WindowKind::kNone;
+  facts.measure = share_time ? rank.common : rank.selected;
+  facts.exposure = share_time ? rank.common_exposure : rank.selected_exposure;
   if (!TellsOfHost(input.fleet, source)) return facts;
   for (const StepRow& row : source.steps) {
     if (row.step != kNoStep && input.fleet.SelectsStep(row)) AddTo(FactsOfStep(row), facts);

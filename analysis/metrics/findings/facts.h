@@ -14,7 +14,7 @@ namespace lockstep {
 
 struct RankFacts {
   size_t member = 0;        // into Fleet::members
-  IntervalMeasure measure;  // of what was asked for
+  IntervalMeasure measure;  // over the common window, as the shares of the summary; without one of what was asked for
   Exposure exposure;
   // What the host did, by one source of each process: sums over the selected steps; of launch calls over the whole
   // capture where there are no steps.

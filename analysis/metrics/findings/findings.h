@@ -44,6 +44,7 @@ struct FindingsInput {
   const KernelSummary& kernels;  // by full name and launch shape, with distributions
   const Quality& quality;
   const StragglerResult& stragglers;
+  std::vector<double> confidence;  // that the others wait for it, parallel to `stragglers`; where it ends: sure
 };
 
 // By saving, descending (unknown ones last), then severity, then the order of the catalogue.

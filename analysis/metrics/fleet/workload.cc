@@ -76,7 +76,7 @@ std::string_view Name(WorkloadClass kind) {
 
 Workload ComputeWorkload(const Fleet& fleet, const FleetMeasures& measures) {
   IntervalMeasure total;
-  for (const RankMeasures& rank : measures.ranks) total.Add(rank.selected);
+  for (const RankMeasures& rank : measures.ranks) total.Add(rank.common);
   Workload workload;
   if (total.span_ns <= 0) return workload;
   const auto share = [&](int64_t part) { return static_cast<double>(part) / static_cast<double>(total.span_ns); };

@@ -276,7 +276,7 @@ StragglerResult FindStragglers(const StragglerInput& input, const TestedLateness
   result.rank_n_eff = RankCounts(input.ranks.ranks.size(), candidates, tested.judgements);
   const std::string too_few = WhyUndecidable(tested.judgements, result);
   result.decides = too_few.empty() && result.steps >= result.least_steps;
-  if (result.reason.empty()) result.reason = too_few;
+  if (!too_few.empty()) result.reason = result.reason.empty() ? too_few : fmt::format("{}; {}", too_few, result.reason);
   return result;
 }
 

@@ -237,7 +237,8 @@ void NameCulprits(const Fleet& fleet, const FleetMeasures& measures, const Strag
       return it.straggler != nullptr &&
              Holds(it.straggler->rank_indices, static_cast<int64_t>(fleet.members[culprit.member].index));
     });
-    if (known || PassesOn(culprit, fleet, blame)) continue;
+    // Who moves more is late by what it moves, which the blame takes for a transfer of all.
+    if (known || (PassesOn(culprit, fleet, blame) && !MovesMore(culprit, fleet, measures))) continue;
     if (NameWithoutTest({fleet, measures, stragglers, blame, waiting}, culprit)) named.push_back(culprit);
   }
   for (Culprit& culprit : named) DoubtWhereOpen(fleet, measures, culprit);
@@ -245,8 +246,23 @@ void NameCulprits(const Fleet& fleet, const FleetMeasures& measures, const Strag
   std::erase_if(named, [](const Culprit& it) { return it.open && it.caused_wait_ns <= 0; });
   std::stable_sort(named.begin(), named.end(),
                    [&](const Culprit& a, const Culprit& b) { return SavingOf(a, measures) > SavingOf(b, measures); });
-  if (named.size() > kMaxCulprits) named.resize(kMaxCulprits);
   waiting.culprits = std::move(named);
+  waiting.traced = blame != nullptr;
+}
+
+const Culprit* NamedAs(const std::vector<Culprit>& culprits, const Straggler& straggler) {
+  const auto found = std::find_if(culprits.begin(), culprits.end(), [&](const Culprit& it) {
+    return it.straggler != nullptr && it.straggler->scope == straggler.scope && it.straggler->id == straggler.id;
+  });
+  return found == culprits.end() ? nullptr : &*found;
+}
+
+std::optional<size_t> MostAwaitedMember(const WaitBlame& blame) {
+  if (blame.by_member.size() < 3 || blame.wait_ns <= 0) return std::nullopt;
+  const auto most = std::max_element(blame.by_member.begin(), blame.by_member.end(),
+                                     [](const auto& a, const auto& b) { return a.caused_ns < b.caused_ns; });
+  if (most->caused_ns < blame.wait_ns - most->caused_ns) return std::nullopt;
+  return static_cast<size_t>(most - blame.by_member.begin());
 }
 
 void DoubtBeside(const std::optional<UnresolvedTime>& unresolved, std::vector<Culprit>& culprits) {

@@ -232,14 +232,14 @@ Gate CompleteRanks(const GateInput& in) {
   }
   if (!missing.empty()) {
     return Bad(fmt::format("there is no trace of {}{}", FoldedRanks(missing), Contradiction(in.fleet)),
-               "add the traces of the missing ranks: without them it cannot be determined who waits for whom");
+               "add the traces of the missing ranks: who waits for them cannot be determined");
   }
   for (const Communicator& communicator : communicators) {
     const size_t here = communicator.members.empty() ? present : communicator.members.size();
     if (std::cmp_less_equal(communicator.size, here)) continue;
     return Bad(fmt::format("group {} has {} members, but there are traces of only {} ranks", communicator.id,
                            communicator.size, present),
-               "add the traces of the other ranks: without them it cannot be determined who waits for whom");
+               "add the traces of the other ranks: who waits for them cannot be determined");
   }
   if (!known && expected < 0) return NotApplicable("the traces do not say how many ranks the job has");
   return Good(fmt::format("all {} ranks are present", present));

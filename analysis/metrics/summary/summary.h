@@ -101,7 +101,9 @@ struct WaitBlame {
   int64_t span_ns = 0;        // of the ranks, on average
   // Ranks that most of the unassigned waiting may have been for, most first: several arrive last together.
   std::vector<int32_t> tied_ranks;
-  std::vector<Culprit> culprits;  // material ones, worst first, at most kMaxCulprits
+  // Material ones, worst first: at most kMaxCulprits candidates, or all that NameCulprits names.
+  std::vector<Culprit> culprits;
+  bool traced = false;  // waits of stragglers are followed back to their origin: NameCulprits used the blame
   std::vector<LateArrivals> by_member;
   // Of the ranks that are no members of the fleet (--ranks) the one that certainly caused most.
   struct LeftOut {
@@ -139,6 +141,12 @@ struct LateArrivalsSum {
 // less than the whole run, of which the blame is.
 void NameCulprits(const Fleet& fleet, const FleetMeasures& measures, const StragglerResult& stragglers,
                   const BlameResult* blame, WaitBlame& waiting);
+
+// The culprit that is this straggler. Null: it is not named.
+[[nodiscard]] const Culprit* NamedAs(const std::vector<Culprit>& culprits, const Straggler& straggler);
+
+// The member that certainly caused at least half of all waiting, if it is one of three or more. nullopt: nobody did.
+[[nodiscard]] std::optional<size_t> MostAwaitedMember(const WaitBlame& blame);
 
 // What cannot be told could be either: a verdict is one that it would not change by much.
 [[nodiscard]] RunVerdict ComputeVerdict(const std::optional<TimeShare>& share);

@@ -30,6 +30,7 @@ struct StragglerRow {
   int64_t effect_ns_per_step = 0;
   std::pair<int64_t, int64_t> confidence_interval_ns;
   double p_adjusted = 1;
+  std::optional<double> confidence;
   std::optional<int64_t> saving_ns_per_step;
   std::optional<double> saving_ratio;
   std::optional<std::pair<int64_t, int64_t>> saving_bound_ns;

@@ -128,13 +128,30 @@ const Record& Culprit::Fields() {
 const Record& LeftOutCulprit::Fields() {
   using R = LeftOutCulprit;
   static const Record record{"",
-                             "The rank that --ranks leaves out and that certainly caused most waiting.",
+                             "A rank with the waiting that it certainly caused by arriving last.",
                              {
                                  F<&R::rank>("rank", "Global rank."),
                                  F<&R::caused_wait_total_ns>("caused_wait_total_ns",
                                                              "Sum of the waits for it that can have been for no other "
                                                              "rank."),
                              }};
+  return record;
+}
+
+const Record& LooksLate::Fields() {
+  using R = LooksLate;
+  static const Record record{
+      "",
+      "Who looks late again and again, while the recorded steps are too few to decide it.",
+      {
+          F<&R::scope>("scope", "What it is: rank, gpu, host, rail, stage or communicator."),
+          F<&R::id>("id", "Which one it is, as in culprits."),
+          F<&R::steps>("steps", "Number of steps that were tested."),
+          F<&R::steps_needed>("steps_needed", "Number of such steps that would decide it."),
+          F<&R::saving_ratio>("saving_ratio",
+                              "Share of a step that a replay saves with it as fast as its peers, if it is late. Null "
+                              "where no replay shows it."),
+      }};
   return record;
 }
 
@@ -235,10 +252,11 @@ const Record& WorstTail::Fields() {
           F<&R::tail_score>("tail_score",
                             "Time beyond the median of all instances longer than twice the median, over the sum of the "
                             "ranks' spans."),
+          F<&R::waits>("waits", "True where the long instances mostly wait for a later rank.").Later(),
           F<&R::waits_for_rank>("waits_for_rank",
                                 "Global rank that the long instances wait for, where they mostly wait: the rank that "
-                                "certainly caused at least half of all waiting, if it is another member of a group of "
-                                "rank. Null otherwise.")
+                                "certainly caused at least half of all waiting, if it belongs to a culprit and is "
+                                "another member of a group of rank. Null otherwise.")
               .Later(),
       }};
   return record;
@@ -264,12 +282,22 @@ const Record& Summary::Fields() {
       "of what was asked for, in collectives that are matched with certainty on comparable clocks.",
       {
           F<&R::time_share>("time_share", "Where the ranks' time goes."),
+          F<&R::window>("window", "The common window that time_share is of. Null where there is none.").Later(),
           F<&R::culprits>("culprits",
                           "At most three that make the others wait, ordered by what mending each would save. Empty "
                           "where nobody in particular can be named."),
           F<&R::left_out_culprit>("left_out_culprit",
                                   "The rank that --ranks leaves out and that certainly caused most waiting. Null where "
                                   "there is none.")
+              .Later(),
+          F<&R::most_awaited>("most_awaited",
+                              "The rank that certainly caused at least half of all waiting by arriving last, of three "
+                              "ranks or more. Null where there is none. It is no culprit if it was late only because "
+                              "it had waited itself.")
+              .Later(),
+          F<&R::looks_late>("looks_late",
+                            "Who looks late while the steps do not decide it; the one that would save most. Null where "
+                            "there is none.")
               .Later(),
           F<&R::verdict>("verdict",
                          "What bounds the run, judged by time_share; under --nvtx by its shares of the time that is "

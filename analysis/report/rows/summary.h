@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/report/fields/record.h"
+#include "analysis/report/rows/imbalance.h"
 #include "analysis/report/rows/percentiles.h"
 
 namespace lockstep::report {
@@ -66,6 +67,16 @@ struct LeftOutCulprit {
   static const Record& Fields();
 };
 
+struct LooksLate {
+  std::string scope;
+  std::string id;
+  Count steps;
+  Count steps_needed;
+  std::optional<double> saving_ratio;
+
+  static const Record& Fields();
+};
+
 struct UnresolvedKernel {
   std::string name;
   int32_t shortest_rank = 0;
@@ -111,6 +122,7 @@ struct WorstTail {
   std::string name;
   std::optional<int32_t> rank;
   double tail_score = 0;
+  bool waits = false;
   std::optional<int32_t> waits_for_rank;
 
   static const Record& Fields();
@@ -126,8 +138,11 @@ struct Problem {
 
 struct Summary {
   TimeShares time_share;
+  std::optional<ImbalanceWindow> window;
   std::vector<Culprit> culprits;
   std::optional<LeftOutCulprit> left_out_culprit;
+  std::optional<LeftOutCulprit> most_awaited;
+  std::optional<LooksLate> looks_late;
   std::string verdict;
   std::optional<UnresolvedTime> unresolved;
   Workload workload;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <set>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "analysis/base/rank_list.h"
 #include "analysis/report/rows/collectives.h"
+#include "analysis/report/rows/summary.h"
 #include "analysis/report/text/text_sections.h"
 #include "analysis/report/text/text_units.h"
 
@@ -63,7 +65,21 @@ std::function<Cell(const Row&)> CellFrom(report::Percentiles Row::*distribution,
   return [=](const Row& row) { return Cell(row.*distribution.*value); };
 }
 
-void WriteSkewOfRanks(const report::Skew& skew, TextPage& page) {
+// The headline and the table differ, because waits that went through other ranks count elsewhere.
+bool CountsElsewhere(const report::Skew& skew, const report::Summary& summary) {
+  constexpr double kVisible = 0.002;  // of all waiting
+  const double least = kVisible * static_cast<double>(summary.wait_total_ns.value);
+  return std::any_of(summary.culprits.begin(), summary.culprits.end(), [&](const report::Culprit& culprit) {
+    auto difference = static_cast<double>(culprit.caused_wait_total_ns.value);
+    for (const report::SkewOfRank& row : skew.ranks) {
+      const bool of_it = std::find(culprit.ranks.begin(), culprit.ranks.end(), row.rank) != culprit.ranks.end();
+      if (of_it) difference -= static_cast<double>(row.caused_wait_total_ns.value);
+    }
+    return std::abs(difference) > least;
+  });
+}
+
+void WriteSkewOfRanks(const report::Skew& skew, const report::Summary* summary, TextPage& page) {
   using Row = report::SkewOfRank;
   using PercentilesOfRow = report::Percentiles;
   page.Heading("skew", "caused = waiting of peers that was certainly for this rank");
@@ -81,6 +97,12 @@ void WriteSkewOfRanks(const report::Skew& skew, TextPage& page) {
               {"instances", &Row::instances, CellKind::kCount, 1}});
   if (skew.ranks.empty()) return;  // not computed
   page.Line(fmt::format("Waiting that no single rank certainly caused: {}", FormatTime(skew.unassigned_wait_ns)));
+  if (summary != nullptr && CountsElsewhere(skew, *summary)) {
+    page.Line(
+        "Here a wait counts for the rank that certainly arrived last; the headline follows it back to where the delay "
+        "began.",
+        2, 2);
+  }
 }
 
 // The steps that cost most, where not all of them will be shown.
@@ -181,8 +203,8 @@ void CollectivesSection(const std::vector<report::CollectiveRow>& rows, TextPage
                     {"verdict", &Row::verdict}});
 }
 
-void SkewSection(const report::Skew& skew, TextPage& page) {
-  WriteSkewOfRanks(skew, page);
+void SkewSection(const report::Skew& skew, const report::Summary* summary, TextPage& page) {
+  WriteSkewOfRanks(skew, summary, page);
   WriteSkewOfSteps(skew.steps, page);
   const std::vector<report::SkewInstance> instances =
       LargestFirst(skew.instances, &report::SkewInstance::spread_ns, page);

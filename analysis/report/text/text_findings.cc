@@ -27,6 +27,7 @@ constexpr std::array kMetricWords = std::to_array<MetricWords>({
     {"alloc_max_ns", "longest of these calls"},
     {"alloc_time_ratio", "step time in these calls"},
     {"attention_ratio", "kernel time in attention"},
+    {"confidence_ratio", "confidence that the others wait for it"},
     {"copy_ratio", "busy time with copies"},
     {"exposed_unresolved_ratio", "exposed communication, wait or transfer unknown"},
     {"host_copies_per_step", "copies between host and device"},

@@ -3,126 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "analysis/base/rank_list.h"
+#include "analysis/report/text/text_no_culprit.h"
 #include "analysis/report/text/text_units.h"
 #include "analysis/report/text/text_words.h"
 
 namespace lockstep {
 namespace {
 
-constexpr double kMostOfWaiting = 0.5;   // who caused as much is in the headline, also behind another one
-constexpr double kMaterialWait = 0.005;  // of the time: as much as a rank must cause to be named
-
-// What the sentences are made from.
-struct HeadlineInput {
-  const report::Summary& summary;
-  const report::Run& run;
-};
-
-double RealOfCount(report::Count count) { return static_cast<double>(count.value); }
-
 std::string Capitalised(std::string text) {
   text[0] = text[0] >= 'a' && text[0] <= 'z' ? static_cast<char>(text[0] - 'a' + 'A') : text[0];
   return text;
-}
-
-// Why arrivals cannot be compared, in the words of the gate that says so.
-std::string WhyNotTold(const HeadlineInput& in) {
-  if (in.run.ranks == 1) return "one rank alone does not show when the others arrive";
-  constexpr std::array<std::string_view, 5> kTelling = {"matching", "clock", "complete_ranks", "rank_identity",
-                                                        "duplicate_rank"};
-  for (const std::string_view gate : kTelling) {
-    for (const report::Problem& problem : in.summary.problems) {
-      if (problem.gate == gate) return problem.detail;
-    }
-  }
-  return "no collective could be matched across the ranks with confidence";
-}
-
-// Most waiting is for a rank that is not shown; "" where it is not.
-std::string LeftOutText(const report::Summary& summary) {
-  constexpr double kMost = 0.5;
-  const std::optional<report::LeftOutCulprit>& left_out = summary.left_out_culprit;
-  if (!left_out) return "";
-  const double share = RealOfCount(left_out->caused_wait_total_ns) / std::max(RealOfCount(summary.wait_total_ns), 1.0);
-  if (share < kMost) return "";
-  return fmt::format("Rank {}, which --ranks leaves out, makes the others wait: {} of {} of waiting ({}).",
-                     left_out->rank, FormatTime(left_out->caused_wait_total_ns), FormatTime(summary.wait_total_ns),
-                     FormatPercent(share));
-}
-
-// The communication of time_share; what is not known counts as none.
-struct ExposedShares {
-  explicit ExposedShares(const report::TimeShares& share)
-      : wait(share.exposed_wait_ratio.value_or(0)),
-        transfer(share.exposed_transfer_ratio.value_or(0)),
-        unresolved(share.exposed_unresolved_ratio.value_or(0)) {}
-
-  double wait;
-  double transfer;
-  double unresolved;
-};
-
-// The first sentence where no waiting was found.
-std::string NoWaitText(const HeadlineInput& in, const ExposedShares& exposed) {
-  const report::Summary& summary = in.summary;
-  // Steps that each rank numbers alone hold no collective.
-  if (exposed.wait > 0 && in.run.analysed) {
-    return fmt::format(
-        "Ranks wait {} of the time. For whom cannot be told, because the selection contains no collective.",
-        FormatPercent(exposed.wait));
-  }
-  if (exposed.unresolved <= 0 && summary.time_share.compute_ratio) {
-    if (exposed.transfer > 0)
-      return "Nobody waits: in every collective whose arrivals can be compared, the ranks arrive together.";
-    if (summary.worst_collectives.empty()) {
-      return "No waiting is visible: no kernel in the analysed traces is known to communicate.";
-    }
-  }
-  if (exposed.transfer > exposed.unresolved) {
-    return fmt::format("No waiting is visible, but {} of the time is communication that may contain waiting.",
-                       FormatPercent(exposed.unresolved));
-  }
-  return fmt::format("Waiting cannot be told: {}.", WhyNotTold(in));
-}
-
-// The first sentence where no rank is to blame.
-std::string NobodyText(const HeadlineInput& in) {
-  const report::Summary& summary = in.summary;
-  if (std::string left_out = LeftOutText(summary); !left_out.empty()) return left_out;
-  const ExposedShares exposed(summary.time_share);
-  if (summary.wait_total_ns <= 0) return NoWaitText(in, exposed);
-  const double wait = RealOfCount(summary.wait_total_ns);
-  if (exposed.unresolved > exposed.wait + exposed.transfer) {
-    return fmt::format(
-        "Waiting can be told only in part: {} is visible, but {} of the time is communication that may contain "
-        "more: {}.",
-        FormatTime(summary.wait_total_ns), FormatPercent(exposed.unresolved), WhyNotTold(in));
-  }
-  const bool material = exposed.wait >= kMaterialWait;
-  const std::string waiting = fmt::format("{} of waiting", FormatTime(summary.wait_total_ns));
-  if (summary.decided == false && material) {
-    return fmt::format("Whether one rank makes the others wait cannot be told from so few steps: there is {}.",
-                       waiting);
-  }
-  if (RealOfCount(summary.pair_wait_total_ns) >= kMostOfWaiting * wait && material) {
-    return fmt::format(
-        "Which stage makes the others wait cannot be told: there is {}, but most of it is receivers that wait for "
-        "their "
-        "senders, which every pipeline has.",
-        waiting);
-  }
-  const double unassigned = RealOfCount(summary.unassigned_wait_ns) / wait;
-  if (unassigned >= kMostOfWaiting && material && !summary.tied_ranks.empty()) {
-    return fmt::format(
-        "For whom the ranks wait cannot be told: there is {2}, and in {0} of it several ranks arrive last, closer "
-        "together "
-        "than the clocks can resolve, most often rank {1}.",
-        FormatPercent(unassigned), FoldedNumbers(summary.tied_ranks), waiting);
-  }
-  return fmt::format("Nobody in particular makes the others wait: {}, spread over the ranks.", waiting);
 }
 
 // What the answer rests on where a rank whose trace is not here would change it.
@@ -224,8 +116,7 @@ std::string CulpritText(const HeadlineInput& in, const report::Culprit& culprit,
 
 std::string NameOfCulprit(const report::Culprit& culprit) {
   if (culprit.name) return fmt::format("group {} ({})", *culprit.name, FoldedRanks(culprit.ranks, 4));
-  const std::string scope = culprit.scope.empty() ? "rank" : culprit.scope;
-  return culprit.id.rfind(scope, 0) == 0 ? culprit.id : fmt::format("{} {}", scope, culprit.id);
+  return NameInScope(culprit.scope.empty() ? "rank" : culprit.scope, culprit.id);
 }
 
 void WriteHeadline(const report::Summary& summary, const report::Run& run, TextPage& page) {
@@ -234,7 +125,7 @@ void WriteHeadline(const report::Summary& summary, const report::Run& run, TextP
   if (question) WriteQuestion(in, *summary.unresolved, page);
   if (summary.culprits.empty()) {
     if (question) return;
-    page.Line(NobodyText(in), 0, 2, Emphasis::kStrong);
+    page.Line(NoCulpritText(in), 0, 2, Emphasis::kStrong);
     WriteAssumption(in, page);
     return;
   }

@@ -97,7 +97,8 @@ void WriteEfficiency(const report::Efficiency& it, TextPage& page) {
   page.Table(factors, {{"factor", &Factor::name}, {"value", value}, {"meaning", &Factor::meaning}});
 }
 
-// What the ranks are compared over.
+}  // namespace
+
 std::string WindowText(const report::ImbalanceWindow& window) {
   if (window.kind.empty() || window.kind == "none") return "";
   if (window.kind == "disjoint_spans") return "each rank over its own span: the ranks share no time";
@@ -108,8 +109,6 @@ std::string WindowText(const report::ImbalanceWindow& window) {
                                                          : "whole span";
   return fmt::format("over {}: {} from {}", of, FormatTime(window.span_ns), FormatSinceStart(window.start_ns));
 }
-
-}  // namespace
 
 void ImbalanceSection(const report::Imbalance& imbalance, TextPage& page) {
   const report::ImbalanceWindow& window = imbalance.window;

@@ -6,7 +6,7 @@ namespace lockstep {
 
 void OverlapSection(const std::vector<report::OverlapRow>& rows, TextPage& page) {
   using Row = report::OverlapRow;
-  page.Heading("overlap", "exposed = communication while no compute kernel runs");
+  page.Heading("overlap", "over the whole span of each rank; exposed = communication while no compute kernel runs");
   page.Table(rows, {{"rank", &Row::rank, CellKind::kNumber},
                     {"span", &Row::span_ns, CellKind::kTime},
                     {"busy", &Row::busy_ratio, CellKind::kPercent, 3},

@@ -35,7 +35,8 @@ std::string RenderText(const report::Document& document, const TextOptions& opti
   WriteIfAny(document.kernels, KernelsSection, page);
   WriteIfAny(document.families, FamiliesSection, page);
   WriteIfAny(document.collectives, CollectivesSection, page);
-  WriteIfAny(document.skew, SkewSection, page);
+  const report::Summary* summary = document.summary ? &*document.summary : nullptr;
+  if (document.skew) SkewSection(*document.skew, summary, page);
   WriteIfAny(document.overlap, OverlapSection, page);
   WriteIfAny(document.imbalance, ImbalanceSection, page);
   WriteIfAny(document.tails, TailsSection, page);
@@ -48,7 +49,7 @@ std::string RenderText(const report::Document& document, const TextOptions& opti
   WriteIfAny(document.steps, StepsSection, page);
   WriteIfAny(document.pace, PaceSection, page);
   WriteIfAny(document.clock, ClockSection, page);
-  if (document.stragglers) StragglersSection(*document.stragglers, document.notices, page);
+  if (document.stragglers) StragglersSection(*document.stragglers, document.notices, summary, page);
   WriteIfAny(document.findings, FindingsSection, page);
   WriteIfAny(document.profile, ProfileSection, page);
   NoticesSection(document.notices, document.stragglers.has_value(), page);

@@ -7,6 +7,7 @@
 #include "analysis/base/unit_text.h"
 #include "analysis/metrics/stragglers/stragglers.h"
 #include "analysis/report/rows/stragglers.h"
+#include "analysis/report/text/text_headline.h"
 #include "analysis/report/text/text_sections.h"
 #include "analysis/report/text/text_units.h"
 
@@ -77,10 +78,50 @@ void WriteFirst(const report::StragglerRow& row, TextPage& page) {
                   WorthText(row.steps.value, row.n_eff), ChanceText(row.p_adjusted)));
 }
 
+// What no row means: too little data is not the same as nobody.
+std::string_view NothingText(const std::vector<report::NoticeRow>& notices, const report::Summary* summary) {
+  const bool told_so = std::any_of(notices.begin(), notices.end(), [](const report::NoticeRow& notice) {
+    return notice.view == kStragglersView && notice.reason.rfind("not enough data", 0) == 0;
+  });
+  if (told_so || (summary != nullptr && summary->decided == false)) return "(not enough data to decide)";
+  const bool leads = summary != nullptr && summary->unresolved && summary->unresolved->leads;
+  return leads ? "(no one in what can be compared)" : "(no one is late again and again)";
+}
+
+// How one that is no straggler is late all the same.
+std::string_view OtherwiseLate(const report::Culprit& culprit) {
+  if (culprit.cause == "more_data") return "is late because it moves more data";
+  if (culprit.recurrence == "once") return "was late once";
+  if (culprit.recurrence == "irregular") return "is late without a rhythm that this test finds";
+  return "is late in too few steps to tell whether it recurs";
+}
+
+// Those that the summary names although they are not late again and again.
+void WriteNamedOtherwise(const std::vector<report::StragglerRow>& rows, const report::Summary& summary,
+                         TextPage& page) {
+  for (const report::Culprit& culprit : summary.culprits) {
+    const bool is_row = std::any_of(rows.begin(), rows.end(), [&](const report::StragglerRow& row) {
+      return row.scope == culprit.scope && row.id == culprit.id;
+    });
+    if (is_row) continue;
+    page.Line(fmt::format("{}, which the summary names, {}.", NameOfCulprit(culprit), OtherwiseLate(culprit)));
+  }
+}
+
+// Where something speaks for somebody else, what is certain is the lateness alone.
+void WriteDoubts(const std::vector<report::StragglerRow>& rows, TextPage& page) {
+  constexpr double kSure = 0.8;
+  for (const report::StragglerRow& row : rows) {
+    if (!row.confidence || *row.confidence >= kSure) continue;
+    page.Line(fmt::format("{}: that it is late is certain; that the others wait for it is not ({})",
+                          NameOfStraggler(row), FormatPercent(row.confidence)));
+  }
+}
+
 }  // namespace
 
 void StragglersSection(const std::vector<report::StragglerRow>& rows, const std::vector<report::NoticeRow>& notices,
-                       TextPage& page) {
+                       const report::Summary* summary, TextPage& page) {
   using Row = report::StragglerRow;
   page.Heading("stragglers", "late again and again, and worth fixing");
   page.Table(rows,
@@ -92,10 +133,12 @@ void StragglersSection(const std::vector<report::StragglerRow>& rows, const std:
               {"saving", &Row::saving_ratio, CellKind::kPercent},
               {"late steps", &Row::persistence, CellKind::kPercent, 1},
               {"cause", MainCause}},
-             "(none found)");
+             NothingText(notices, summary));
   if (!rows.empty()) WriteFirst(rows.front(), page);
   WriteLosses(rows, page);
+  WriteDoubts(rows, page);
   WriteAfterOthers(rows, page);
+  if (summary != nullptr) WriteNamedOtherwise(rows, *summary, page);
   for (const report::NoticeRow& notice : notices) {
     if (notice.view == kStragglersView) page.Line(notice.reason, 2, 2);
   }

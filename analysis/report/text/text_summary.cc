@@ -182,10 +182,12 @@ constexpr std::array<PartOfTime, 7> kPartsOfTime = {
      {&report::TimeShares::opaque_ratio, "in CUDA graphs traced as a whole"},
      {&report::TimeShares::idle_ratio, "idle", true}}};
 
-void WriteTimeShare(const report::TimeShares& share, TextPage& page) {
+void WriteTimeShare(const report::Summary& summary, TextPage& page) {
+  const report::TimeShares& share = summary.time_share;
   // As long as the page leaves room for beside labels and numbers.
   const double bar = std::clamp(page.options().width - 54, 10, 60);
-  page.Heading("where the GPU time goes", "in the time that all ranks have in common");
+  page.Heading("where the GPU time goes",
+               summary.window ? WindowText(*summary.window) : "in the time that all ranks have in common");
   bool any = false;
   for (const PartOfTime& part : kPartsOfTime) {
     const std::optional<double> ratio = share.*part.ratio;
@@ -212,8 +214,8 @@ void WriteWorstCollectives(const std::vector<report::WorstCollective>& rows, Tex
 
 // A long collective is mostly a long wait: then not the rank with the tail is to blame.
 Cell Because(const report::WorstTail& tail) {
-  if (!tail.waits_for_rank) return {};
-  return fmt::format("waiting for rank {}", *tail.waits_for_rank);
+  if (tail.waits_for_rank) return fmt::format("waiting for rank {}", *tail.waits_for_rank);
+  return tail.waits ? Cell("waiting for a later rank") : Cell();
 }
 
 // Those that would not be shown as 0.0 %.
@@ -264,7 +266,7 @@ void SummarySection(const report::Summary& summary, const report::Run& run, Text
   if (!summary.culprits.empty()) WriteCulprits(summary.culprits, page);
   page.Line(VerdictText(summary, run.analysed && run.analysed->nvtx), 0, 2);
   WriteMemoryBound(summary.workload, page);
-  WriteTimeShare(summary.time_share, page);
+  WriteTimeShare(summary, page);
   WriteWorstCollectives(summary.worst_collectives, page);
   WriteWorstTails(summary.worst_tails, page);
   WriteProblems(summary.problems, page);

@@ -130,6 +130,19 @@ void WriteReasons(const std::vector<report::StepRow>& steps, TextPage& page) {
   }
 }
 
+// The device window of the last step of a rank ends with the capture, that of any other one with the next step.
+bool ReachesBeyondItsWork(const std::vector<report::StepRow>& rows) {
+  std::map<int32_t, const report::StepRow*> last;
+  for (const report::StepRow& row : rows) {
+    const report::StepRow*& of_rank = last[row.rank];
+    if (of_rank == nullptr || row.start_ns > of_rank->start_ns) of_rank = &row;
+  }
+  return std::any_of(last.begin(), last.end(), [](const auto& of_rank) {
+    const report::StepRow& row = *of_rank.second;
+    return row.last_end_ns && *row.last_end_ns - row.start_ns < row.span_ns.value;
+  });
+}
+
 }  // namespace
 
 void StepsSection(const std::vector<report::StepRow>& rows, TextPage& page) {
@@ -159,6 +172,9 @@ void StepsSection(const std::vector<report::StepRow>& rows, TextPage& page) {
   }
   columns.push_back({"verdict", &Row::verdict});
   page.Table(rows, columns);
+  if (ReachesBeyondItsWork(rows)) {
+    page.Line("The last step of a rank reaches to the end of its capture here; the step time ends with its own work.");
+  }
   WriteHost(rows, page);
   WriteReasons(rows, page);
 }

@@ -17,17 +17,6 @@ report::Figure FigureOf(double value) {
   return value;
 }
 
-report::ImbalanceWindow ImbalanceWindowOf(const ViewInput& input) {
-  const CommonWindow& window = input.measures.window;
-  const bool known = window.kind != WindowKind::kNone;
-  report::ImbalanceWindow out;
-  out.start_ns = KnownIf(known, input.SinceStart(window.start_ns));
-  out.span_ns = KnownIf<report::Count>(known, window.span_ns);
-  out.kind = Name(window.kind);
-  if (window.kind == WindowKind::kSteps) out.steps = {window.first_step, window.last_step};
-  return out;
-}
-
 report::QuantityRow QuantityRowOf(const ViewInput& input, const Quantity& quantity, const MostAwaited& awaited) {
   report::QuantityRow row;
   row.quantity = quantity.name;
@@ -86,6 +75,17 @@ void NotifyOfImbalanceWindow(const ViewInput& input, const Efficiency& efficienc
 
 }  // namespace
 
+report::ImbalanceWindow WindowRowOf(const ViewInput& input) {
+  const CommonWindow& window = input.measures.window;
+  const bool known = window.kind != WindowKind::kNone;
+  report::ImbalanceWindow out;
+  out.start_ns = KnownIf(known, input.SinceStart(window.start_ns));
+  out.span_ns = KnownIf<report::Count>(known, window.span_ns);
+  out.kind = Name(window.kind);
+  if (window.kind == WindowKind::kSteps) out.steps = {window.first_step, window.last_step};
+  return out;
+}
+
 report::Imbalance ImbalanceView(const ViewInput& input, const Imbalance& imbalance, const LateArrivalsSum& late) {
   NotifyOfImbalanceWindow(input, imbalance.efficiency);
   const bool of_families = std::any_of(imbalance.quantities.begin(), imbalance.quantities.end(),
@@ -94,7 +94,7 @@ report::Imbalance ImbalanceView(const ViewInput& input, const Imbalance& imbalan
     input.Notify("imbalance", "families of kernels, and the reasons more_work and slower, are those of whole captures");
   }
   report::Imbalance out;
-  out.window = ImbalanceWindowOf(input);
+  out.window = WindowRowOf(input);
   const MostAwaited awaited(input, late);
   for (const Quantity& quantity : imbalance.quantities) {
     out.quantities.push_back(QuantityRowOf(input, quantity, awaited));

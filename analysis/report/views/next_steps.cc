@@ -66,12 +66,19 @@ void AddCulprits(const ViewInput& input, const NextStepsInput& next, std::vector
 
 // What a longer capture would decide.
 void AddUndecided(const NextStepsInput& next, std::vector<std::string>& lines) {
-  const StragglerResult* stragglers = next.parts.stragglers;
-  if (stragglers == nullptr || stragglers->undecided.empty()) return;
-  const Undecided& first = stragglers->undecided.front();
+  const StragglerResult& stragglers = next.parts.naming.shown;
+  if (stragglers.undecided.empty()) return;
+  const Undecided& first = stragglers.undecided.front();
   lines.push_back(fmt::format("record about {}: {} do not decide whether {} is late again and again",
-                              UnitsText(*stragglers, first.steps_needed), CountText(first.steps),
+                              UnitsText(stragglers, first.steps_needed), CountText(first.steps),
                               ScopedName(first.scope, first.id)));
+}
+
+std::string LineOfSkew(const ViewInput& input, const WaitBlame& blame) {
+  const std::optional<size_t> most = MostAwaitedMember(blame);
+  if (!most) return "--view skew: how lateness is spread over the ranks; no single rank dominates";
+  return fmt::format("--view skew --instances: why rank {} arrives last where the others wait longest",
+                     input.RankOf(*most));
 }
 
 void AddVerdict(const ViewInput& input, const NextStepsInput& next, std::vector<std::string>& lines) {
@@ -88,9 +95,7 @@ void AddVerdict(const ViewInput& input, const NextStepsInput& next, std::vector<
       break;
     case RunVerdict::kSkew:
     case RunVerdict::kMixed:
-      if (next.blame.culprits.empty()) {
-        lines.push_back("--view skew: how lateness is spread over the ranks; no single rank dominates");
-      }
+      if (next.blame.culprits.empty()) lines.push_back(LineOfSkew(input, next.blame));
       break;
     case RunVerdict::kCompute:
       lines.push_back(next.share && next.share->copy > next.share->compute

@@ -89,7 +89,8 @@ void NotifyOfUndecided(const ViewInput& input, const StragglerResult& result) {
 
 }  // namespace
 
-std::vector<report::StragglerRow> StragglersView(const ViewInput& input, const StragglerResult& result) {
+std::vector<report::StragglerRow> StragglersView(const ViewInput& input, const Naming& naming) {
+  const StragglerResult& result = naming.shown;
   if (!result.reason.empty()) input.Notify("stragglers", result.reason);
   NotifyOfUndecided(input, result);
   if (!result.are_steps() && !result.stragglers.empty()) {
@@ -99,7 +100,13 @@ std::vector<report::StragglerRow> StragglersView(const ViewInput& input, const S
   NotifyOfStragglersOfAll(input, "stragglers");
   std::vector<report::StragglerRow> rows;
   rows.reserve(result.stragglers.size());
-  for (const Straggler& straggler : result.stragglers) rows.push_back(StragglerRowOf(input, straggler));
+  // Where the blame is not used, nobody is told by it.
+  const bool traced = naming.blame.traced || !IsWholeRun(input.fleet);
+  for (size_t i = 0; i < result.stragglers.size(); ++i) {
+    report::StragglerRow& row = rows.emplace_back(StragglerRowOf(input, result.stragglers[i]));
+    row.confidence = naming.confidence[i];
+    if (!traced) row.blamed_wait_ns = row.blamed_critical_ns = std::nullopt;
+  }
   return rows;
 }
 

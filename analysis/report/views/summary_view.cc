@@ -12,6 +12,8 @@
 #include "analysis/report/views/waits_for.h"
 #include "analysis/report/views/worst_collectives.h"
 
+#include <algorithm>
+
 namespace lockstep {
 namespace {
 
@@ -82,7 +84,7 @@ void AddSavingOfCulprit(const Culprit& culprit, report::Culprit& row) {
   const double saving = saver->what_if->saving_ratio;
   const double half = SavingHalfWidth(*saver);
   row.saving_ratio = saving;
-  row.saving_interval_ratio = std::pair(saving - half, saving + half);
+  row.saving_interval_ratio = std::pair(std::min(saving, std::max(0.0, saving - half)), std::min(1.0, saving + half));
   if (saver->after_others) row.saving_after_others_ratio = saver->after_others->saving_ratio;
 }
 
@@ -135,14 +137,15 @@ report::Workload WorkloadOf(const ViewInput& input) {
 }
 
 std::vector<report::WorstTail> WorstTailsOf(const ViewInput& input, const std::vector<TailRow>& tails,
-                                            const LateArrivalsSum& late) {
-  const MostAwaited awaited(input, late);
+                                            const SummaryParts& parts) {
+  const MostAwaited awaited(input, parts.late, parts.naming.blame.culprits);
   std::vector<report::WorstTail> list;
   for (size_t i = 0; i < tails.size() && i < kMaxTails; ++i) {
     report::WorstTail& row = list.emplace_back();
     row.name = tails[i].name;
     if (const auto worst = WorstRank(tails[i])) row.rank = input.RankOf(*worst);
     row.tail_score = tails[i].score.value;
+    row.waits = MostAwaited::Waits(tails[i]);
     row.waits_for_rank = awaited.By(tails[i]);
   }
   return list;
@@ -191,19 +194,29 @@ void NotifyOfMeasures(const ViewInput& input, const SummaryParts& parts) {
   }
 }
 
-// Who waits for whom, with those named that are to blame.
-WaitBlame BlameOf(const ViewInput& input, const SummaryParts& parts) {
-  WaitBlame blame = ComputeWaitBlame(input.fleet, input.measures, parts.imbalance, parts.late);
-  if (parts.stragglers == nullptr) return blame;
-  // The blame of the whole run would be more than the waiting of a part of it.
-  const bool whole = !JudgedOnMore(input.fleet) && input.fleet.options.kernels.empty();
-  NameCulprits(input.fleet, input.measures, *parts.stragglers, whole ? parts.blame : nullptr, blame);
-  if (!parts.stragglers->stragglers.empty()) NotifyOfStragglersOfAll(input, "summary");
-  return blame;
+// The first of those that look late and are not decided: the one that would save most.
+std::optional<report::LooksLate> LooksLateOf(const StragglerResult& stragglers) {
+  if (stragglers.undecided.empty()) return std::nullopt;
+  const Undecided& first = stragglers.undecided.front();
+  report::LooksLate row;
+  row.scope = Name(first.scope);
+  row.id = first.id;
+  row.steps = first.steps;
+  row.steps_needed = first.steps_needed;
+  if (first.looks.what_if) row.saving_ratio = first.looks.what_if->saving_ratio;
+  return row;
 }
 
-void AddWaiting(const ViewInput& input, const WaitBlame& blame, report::Summary& summary) {
-  for (const Culprit& culprit : blame.culprits) summary.culprits.push_back(CulpritRowOf(input, culprit));
+void AddWaiting(const ViewInput& input, const Naming& naming, report::Summary& summary) {
+  const WaitBlame& blame = naming.blame;
+  for (size_t i = 0; i < std::min(blame.culprits.size(), kMaxCulprits); ++i) {
+    report::Culprit& row = summary.culprits.emplace_back(CulpritRowOf(input, blame.culprits[i]));
+    if (IsWholeRun(input.fleet) && !blame.traced) row.blamed_critical_ns = std::nullopt;
+  }
+  if (const auto most = MostAwaitedMember(blame)) {
+    summary.most_awaited = {input.RankOf(*most), blame.by_member[*most].caused_ns};
+  }
+  summary.looks_late = LooksLateOf(naming.shown);
   if (blame.left_out) summary.left_out_culprit = {blame.left_out->rank, blame.left_out->caused_ns};
   summary.wait_total_ns = blame.wait_ns;
   summary.pair_wait_total_ns = blame.in_pairs_ns;
@@ -216,26 +229,26 @@ void AddWaiting(const ViewInput& input, const WaitBlame& blame, report::Summary&
 report::Summary SummaryView(const ViewInput& input, const SummaryParts& parts) {
   NotifyOfMeasures(input, parts);
   const std::optional<TimeShare> share = ComputeTimeShare(input.measures);
-  WaitBlame blame = BlameOf(input, parts);
-  const std::optional<UnresolvedTime> unresolved =
-      ComputeUnresolved(input.fleet, input.measures, share, blame.culprits, parts.quality.waiting_kernel);
-  DoubtBeside(unresolved, blame.culprits);
+  const Naming& naming = parts.naming;
+  const std::optional<UnresolvedTime>& unresolved = naming.unresolved;
+  if (!naming.shown.stragglers.empty()) NotifyOfStragglersOfAll(input, "summary");
   const bool kernel_leads = unresolved && unresolved->leads && unresolved->kernel;
   const RunVerdict verdict = kernel_leads ? RunVerdict::kInconclusive : RunVerdictOf(input, share);
   report::Summary summary;
   summary.time_share = TimeSharesOf(share);
-  AddWaiting(input, blame, summary);
+  if (share) summary.window = WindowRowOf(input);
+  AddWaiting(input, naming, summary);
   summary.verdict = Name(verdict);
   if (unresolved) summary.unresolved = UnresolvedOf(input, *unresolved);
   summary.workload = WorkloadOf(input);
   if (const auto step_time = ComputeStepTime(input.fleet)) summary.step_ns = PercentilesOf(*step_time);
   summary.rank_time_ns = input.measures.RankTime();
   summary.ranks_assumed_all = AssumesAllRanks(input.fleet);
-  if (parts.stragglers != nullptr) summary.decided = parts.stragglers->decides;
+  summary.decided = naming.shown.decides;
   summary.worst_collectives = WorstCollectives(input.fleet.match, parts.collectives);
-  summary.worst_tails = WorstTailsOf(input, parts.tails, parts.late);
+  summary.worst_tails = WorstTailsOf(input, parts.tails, parts);
   summary.problems = ProblemsOf(parts.quality);
-  summary.next = NextSteps(input, {verdict, share, blame, parts});
+  summary.next = NextSteps(input, {verdict, share, naming.blame, parts});
   return summary;
 }
 

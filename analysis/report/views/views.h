@@ -16,6 +16,7 @@
 #include "analysis/metrics/summary/quality.h"
 #include "analysis/metrics/summary/summary.h"
 #include "analysis/report/analysis_context.h"
+#include "analysis/report/naming.h"
 #include "analysis/report/rows/document.h"
 #include "analysis/report/views/view_input.h"
 
@@ -28,8 +29,7 @@ struct SummaryParts {
   const std::vector<TailRow>& tails;
   const std::vector<CollectiveRowResult>& collectives;
   const LateArrivalsSum& late;
-  const StragglerResult* stragglers = nullptr;  // null: not looked for
-  const BlameResult* blame = nullptr;           // null: not computed
+  const Naming& naming;
 };
 
 [[nodiscard]] report::Summary SummaryView(const ViewInput& input, const SummaryParts& parts);
@@ -62,6 +62,9 @@ struct SummaryParts {
 // imbalance{}: how unevenly work and time lie on the ranks over the common window, and the efficiency of the fleet.
 [[nodiscard]] report::Imbalance ImbalanceView(const ViewInput& input, const Imbalance& imbalance,
                                               const LateArrivalsSum& late);
+
+// The common window.
+[[nodiscard]] report::ImbalanceWindow WindowRowOf(const ViewInput& input);
 
 // tails[]: kernels that lose time in rare long instances, and where those lie.
 // The rows behind the view; the summary shows the worst of them. kInvalidArgument: --kernels is no regular expression.
@@ -99,7 +102,7 @@ struct SummaryParts {
 
 // stragglers[]: who is late again and again, what it costs, and why.
 // One row a straggler, by saving. What is not decided yet, and why nothing could be tested, is told in the notices.
-[[nodiscard]] std::vector<report::StragglerRow> StragglersView(const ViewInput& input, const StragglerResult& result);
+[[nodiscard]] std::vector<report::StragglerRow> StragglersView(const ViewInput& input, const Naming& naming);
 
 // findings[]: what is wrong, with evidence, cause and next action. See analysis/metrics/findings/findings.h.
 [[nodiscard]] std::vector<report::FindingRow> FindingsView(const ViewInput& input,

@@ -38,6 +38,20 @@ bool IsMostlyWaiting(const TailRow& tail) {
 MostAwaited::MostAwaited(const ViewInput& input, const LateArrivalsSum& late)
     : input_(input), rank_(RankOfMostWaiting(input, late)) {}
 
+MostAwaited::MostAwaited(const ViewInput& input, const LateArrivalsSum& late, const std::vector<Culprit>& named)
+    : MostAwaited(input, late) {
+  const auto holds_it = [&](const Culprit& culprit) {
+    if (culprit.straggler == nullptr) return input_.RankOf(culprit.member) == *rank_;
+    const std::vector<int32_t>& indices = culprit.straggler->rank_indices;
+    return std::any_of(indices.begin(), indices.end(), [&](int32_t index) {
+      return input_.context.ranks.ranks[static_cast<size_t>(index)].rank == *rank_;
+    });
+  };
+  if (rank_ && std::none_of(named.begin(), named.end(), holds_it)) rank_ = std::nullopt;
+}
+
+bool MostAwaited::Waits(const TailRow& tail) { return IsMostlyWaiting(tail); }
+
 std::optional<int32_t> MostAwaited::By(size_t member) const {
   const int32_t waiting = input_.RankOf(member);
   if (!rank_ || *rank_ == waiting || !ShareAGroup(input_.fleet.match, waiting, *rank_)) return std::nullopt;

@@ -15,6 +15,11 @@ namespace lockstep {
 class MostAwaited {
  public:
   MostAwaited(const ViewInput& input, const LateArrivalsSum& late);
+  // Nobody, where that rank belongs to none of the culprits.
+  MostAwaited(const ViewInput& input, const LateArrivalsSum& late, const std::vector<Culprit>& named);
+
+  // Its long instances mostly wait for a later rank.
+  [[nodiscard]] static bool Waits(const TailRow& tail);
 
   // That rank, where the member is another member of one of its groups.
   [[nodiscard]] std::optional<int32_t> By(size_t member) const;

@@ -51,7 +51,7 @@ struct Quiet {
     const Fleet fleet = fixture.Make();
     const auto kernels = ComputeKernels(fleet, GroupBy::kShape, StepFigures::kDistributions);
     EXPECT_TRUE(kernels.ok());
-    return ComputeFindings({fleet, measures, *kernels, ComputeQuality(fleet, measures), stragglers});
+    return ComputeFindings({fleet, measures, *kernels, ComputeQuality(fleet, measures), stragglers, confidence});
   }
   std::vector<std::string> Ids() {
     std::vector<std::string> ids;
@@ -62,6 +62,7 @@ struct Quiet {
   RunBuilder run;
   std::vector<SourceBuilder*> ranks;
   StragglerResult stragglers;
+  std::vector<double> confidence;
 };
 
 TEST(Findings, AQuietRunHasNone) { EXPECT_THAT(Quiet().Ids(), IsEmpty()); }
@@ -274,7 +275,7 @@ std::vector<Finding> Wait(CollectiveOp op, bool decides = false) {
     fixture.match.instances.push_back(instance);
   }
   FleetMeasures measures = fixture.Measure();
-  measures.ranks[0].selected_exposure.wait_ns = 60 * kMs;
+  measures.ranks[0].common_exposure.wait_ns = 60 * kMs;
   const Fleet fleet = fixture.Make();
   const auto kernels = ComputeKernels(fleet, GroupBy::kShape, StepFigures::kDistributions);
   return ComputeFindings({fleet, measures, *kernels, ComputeQuality(fleet, measures), quiet.stragglers});
@@ -346,6 +347,25 @@ Straggler Late(CauseKind cause) {
   straggler.parts = {{cause, "", kMs, 0}};
   straggler.what_if = WhatIf{.saving_ratio = 0.1};
   return straggler;
+}
+
+TEST(Findings, AStragglerThatTheSummaryDoubtsIsNoCertainFinding) {
+  Quiet quiet;
+  quiet.stragglers.stragglers = {Late(CauseKind::kHostDelay)};
+  quiet.confidence = {0.5};
+  const std::vector<Finding> found = quiet.Find();
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].severity, Severity::kMinor);
+  EXPECT_THAT(found[0].title, testing::HasSubstr("may wait"));
+  quiet.confidence = {0.99};
+  EXPECT_EQ(quiet.Find().at(0).severity, Severity::kMajor);
+}
+
+TEST(Findings, AStragglerThatIsLateInBurstsShowsNoLimitThatItDoesNotExceed) {
+  Quiet quiet;
+  quiet.stragglers.stragglers = {Late(CauseKind::kHostDelay)};
+  quiet.stragglers.stragglers[0].persistence = 0.2;
+  EXPECT_EQ(quiet.Find().at(0).evidence.at(0).threshold, 0);
 }
 
 TEST(Findings, ARankThatIsLateAgainAndAgainIsOneASlowDeviceAnother) {

@@ -239,6 +239,19 @@ TEST(NameCulprits, WhoIsNotDecidedAndHasNoMoreThanItsPartOfTheWaitingIsNotNamed)
   EXPECT_TRUE(Named(fixture, stragglers, nullptr).empty());
 }
 
+TEST(MostAwaitedMember, IsWhoCausedHalfOfAllWaitingAmongThreeOrMore) {
+  WaitBlame blame;
+  blame.wait_ns = 100;
+  blame.by_member.resize(3);
+  blame.by_member[1].caused_ns = 50;
+  EXPECT_EQ(MostAwaitedMember(blame), 1U);
+  blame.by_member[1].caused_ns = 49;
+  EXPECT_EQ(MostAwaitedMember(blame), std::nullopt);
+  blame.by_member[1].caused_ns = 100;
+  blame.by_member.resize(2);
+  EXPECT_EQ(MostAwaitedMember(blame), std::nullopt);  // of two ranks each waits for the other one
+}
+
 TEST(DoubtBeside, NoCulpritIsCertainBesideMoreTimeThatIsUnresolved) {
   std::vector<Culprit> culprits(1);
   culprits[0].confidence = 1;

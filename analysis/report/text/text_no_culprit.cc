@@ -1,0 +1,141 @@
+#include "analysis/report/text/text_no_culprit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "analysis/base/rank_list.h"
+#include "analysis/report/text/text_units.h"
+
+namespace lockstep {
+namespace {
+
+double NanosecondsOf(report::Count count) { return static_cast<double>(count.value); }
+
+double ShareOfCounts(report::Count part, report::Count whole) {
+  return NanosecondsOf(part) / std::max(NanosecondsOf(whole), 1.0);
+}
+
+// Most waiting is for a rank that is not shown; "" where it is not.
+std::string LeftOutText(const report::Summary& summary) {
+  constexpr double kMost = 0.5;
+  const std::optional<report::LeftOutCulprit>& left_out = summary.left_out_culprit;
+  if (!left_out) return "";
+  const double share = ShareOfCounts(left_out->caused_wait_total_ns, summary.wait_total_ns);
+  if (share < kMost) return "";
+  return fmt::format("Rank {}, which --ranks leaves out, makes the others wait: {} of {} of waiting ({}).",
+                     left_out->rank, FormatTime(left_out->caused_wait_total_ns), FormatTime(summary.wait_total_ns),
+                     FormatPercent(share));
+}
+
+// The first sentence where no waiting was found.
+std::string NoWaitText(const HeadlineInput& in, const ExposedShares& exposed) {
+  const report::Summary& summary = in.summary;
+  // Steps that each rank numbers alone hold no collective.
+  if (exposed.wait > 0 && in.run.analysed) {
+    return fmt::format(
+        "Ranks wait {} of the time. For whom cannot be told, because the selection contains no collective.",
+        FormatPercent(exposed.wait));
+  }
+  if (exposed.unresolved <= 0 && summary.time_share.compute_ratio) {
+    if (exposed.transfer > 0)
+      return "Nobody waits: in every collective whose arrivals can be compared, the ranks arrive together.";
+    if (summary.worst_collectives.empty()) {
+      return "No waiting is visible: no kernel in the analysed traces is known to communicate.";
+    }
+  }
+  if (exposed.transfer > exposed.unresolved) {
+    return fmt::format(
+        "No waiting is visible. At most {} of the time may be waiting: communication in which the wait cannot be "
+        "separated from the transfer.",
+        FormatPercent(exposed.unresolved));
+  }
+  return fmt::format("Waiting cannot be told: {}.", WhyNotTold(in));
+}
+
+// "36.5 ms of waiting", with the share of the block below where it is little.
+std::string HowMuchText(const report::Summary& summary, bool material) {
+  std::string text = fmt::format("{} of waiting", FormatTime(summary.wait_total_ns));
+  if (material) return text;
+  return text + fmt::format(", of which {} of the GPU time is exposed",
+                            FormatPercent(summary.time_share.exposed_wait_ratio.value_or(0)));
+}
+
+// Too few steps to tell; "" where they tell.
+std::string NotEnoughStepsText(const report::Summary& summary, const std::string& how_much) {
+  if (const auto& late = summary.looks_late) {
+    return fmt::format("Whether {} makes the others wait is not known after {} steps: there is {}.",
+                       NameInScope(late->scope, late->id), FormatCount(late->steps), how_much);
+  }
+  if (summary.decided != false) return "";
+  return fmt::format("Whether one rank makes the others wait is not known after so few steps: there is {}.", how_much);
+}
+
+// Most waiting is in collectives of which it is unknown for whom; "" where it is not.
+std::string ForWhomUnknownText(const report::Summary& summary, const std::string& how_much) {
+  if (ShareOfCounts(summary.pair_wait_total_ns, summary.wait_total_ns) >= kMostOfWaiting) {
+    return fmt::format(
+        "Which stage makes the others wait cannot be told: there is {}, but most of it is receivers that wait for "
+        "their senders, which every pipeline has.",
+        how_much);
+  }
+  const double unassigned = ShareOfCounts(summary.unassigned_wait_ns, summary.wait_total_ns);
+  if (unassigned < kMostOfWaiting || summary.tied_ranks.empty()) return "";
+  return fmt::format(
+      "For whom the ranks wait cannot be told: there is {2}, and in {0} of it several ranks arrive last, closer "
+      "together than the clocks can resolve, most often rank {1}.",
+      FormatPercent(unassigned), FoldedNumbers(summary.tied_ranks), how_much);
+}
+
+// Nobody began most of the waiting.
+std::string NobodyText(const report::Summary& summary, const std::string& how_much) {
+  const auto& most = summary.most_awaited;
+  if (!most) {
+    return fmt::format("Nobody in particular makes the others wait: {}, spread over the ranks.", how_much);
+  }
+  const bool much = ShareOfCounts(most->caused_wait_total_ns, summary.rank_time_ns) >= kMaterialWait;
+  return fmt::format("Nobody in particular makes the others wait{}: {}, and in {} of it rank {} arrives last{}.",
+                     much ? "" : " by much", how_much,
+                     FormatPercent(ShareOfCounts(most->caused_wait_total_ns, summary.wait_total_ns)), most->rank,
+                     much ? ", but most of the delay did not begin there" : "");
+}
+
+}  // namespace
+
+std::string WhyNotTold(const HeadlineInput& in) {
+  if (in.run.ranks == 1) return "one rank alone does not show when the others arrive";
+  constexpr std::array<std::string_view, 5> kTelling = {"matching", "clock", "complete_ranks", "rank_identity",
+                                                        "duplicate_rank"};
+  for (const std::string_view gate : kTelling) {
+    for (const report::Problem& problem : in.summary.problems) {
+      if (problem.gate == gate) return problem.detail;
+    }
+  }
+  return "no collective could be matched across the ranks with confidence";
+}
+
+std::string NameInScope(const std::string& scope, const std::string& id) {
+  return id.rfind(scope, 0) == 0 ? id : fmt::format("{} {}", scope, id);
+}
+
+std::string NoCulpritText(const HeadlineInput& in) {
+  const report::Summary& summary = in.summary;
+  if (std::string left_out = LeftOutText(summary); !left_out.empty()) return left_out;
+  const ExposedShares exposed(summary.time_share);
+  if (summary.wait_total_ns <= 0) return NoWaitText(in, exposed);
+  if (exposed.unresolved > exposed.wait + exposed.transfer) {
+    return fmt::format(
+        "Waiting can be told only in part: {} is visible, and at most {} of the time, which is communication, may be "
+        "more of it: {}.",
+        FormatTime(summary.wait_total_ns), FormatPercent(exposed.unresolved), WhyNotTold(in));
+  }
+  const bool material = exposed.wait >= kMaterialWait;
+  const std::string how_much = HowMuchText(summary, material);
+  if (std::string too_few = NotEnoughStepsText(summary, how_much); !too_few.empty()) return too_few;
+  if (std::string unknown = ForWhomUnknownText(summary, how_much); material && !unknown.empty()) return unknown;
+  return NobodyText(summary, how_much);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,71 @@
+#include "cli/any_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "analysis/base/status_macros.h"
+#include "cli/input_problems.h"
+#include "cli/trace_ingest.h"
+#include "platform/temp_dir.h"
+
+namespace lockstep {
+namespace {
+
+bool IsOnDisk(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error);
+}
+
+absl::StatusOr<std::unique_ptr<EmbeddedCluster>> ReadTraces(const EmbeddedIngest& ingest, const std::string& path,
+                                                            const AnyRunOptions& options, const std::stop_token& stop) {
+  LOCKSTEP_ASSIGN_OR_RETURN(auto cluster, EmbeddedCluster::Open({.threads = static_cast<size_t>(options.jobs)}));
+  LOCKSTEP_ASSIGN_OR_RETURN(const IngestOutcome outcome, IngestWithProgress(*cluster, ingest, stop));
+  TellProblems(outcome, {path});
+  if (std::none_of(outcome.files.begin(), outcome.files.end(), IsUsable)) return NoTraceIn({path}, ingest.inputs);
+  return cluster;
+}
+
+EmbeddedIngest IngestOf(const std::string& path, const AnyRunOptions& options) {
+  EmbeddedIngest ingest;
+  ingest.inputs = ListInputs({path});
+  ingest.run = RunNameOf(ingest.inputs.files);
+  ingest.send.condense.read.step_range = options.step_range;
+  ingest.send.condense.tmp_dir = DefaultTempParent();
+  ingest.send.jobs = static_cast<size_t>(options.jobs);
+  return ingest;
+}
+
+}  // namespace
+
+absl::StatusOr<AnyRun> AnyRun::Open(const std::string& name, const AnyRunOptions& options,
+                                    const std::stop_token& stop) {
+  AnyRun run;
+  RunSourceFlags flags = options.source;
+  run.name_ = name;
+  const size_t at = name.rfind('@');
+  if (at != std::string::npos && at > 0 && IsOnDisk(name.substr(at + 1))) {
+    run.name_ = name.substr(0, at);
+    flags = {};
+    flags.store = name.substr(at + 1);
+  }
+  if (!flags.store.empty() || !flags.aggregator.empty()) {
+    LOCKSTEP_ASSIGN_OR_RETURN(RunSource source, RunSource::Open(flags));
+    run.source_ = std::make_unique<RunSource>(std::move(source));
+    return run;
+  }
+  if (!IsOnDisk(name)) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}: there is no such file or folder; a stored run is named with --store FILE, with --aggregator "
+                    "HOST:PORT, or as NAME@STORE",
+                    name));
+  }
+  const EmbeddedIngest ingest = IngestOf(name, options);
+  run.name_ = ingest.run;
+  LOCKSTEP_ASSIGN_OR_RETURN(run.cluster_, ReadTraces(ingest, name, options, stop));
+  return run;
+}
+
+}  // namespace lockstep

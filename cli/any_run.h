@@ -1,0 +1,40 @@
+// A run that a person names on the command line, wherever it is: traces on disk, which are read into a cluster inside
+// this process, or a run that a store or an aggregator holds.
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include "cli/run_source.h"
+
+namespace lockstep {
+
+struct AnyRunOptions {
+  RunSourceFlags source;   // where runs that are named are
+  std::string step_range;  // of traces that are read
+  int64_t jobs = 0;        // files at a time; 0 = as many as the machine has cores
+};
+
+class AnyRun {
+ public:
+  // `name` is a file or folder, NAME@STORE, or with a source the name of a run. Errors say what `name` was taken for:
+  // kInvalidArgument where it is none of these, kNotFound, kCancelled after a stop, and those of the source.
+  static absl::StatusOr<AnyRun> Open(const std::string& name, const AnyRunOptions& options,
+                                     const std::stop_token& stop);
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const QueryClient& query() const { return cluster_ ? cluster_->query() : source_->query(); }
+  // Whether answers to the usual questions are kept, each for itself.
+  [[nodiscard]] bool is_stored() const { return source_ != nullptr; }
+
+ private:
+  std::string name_;
+  std::unique_ptr<EmbeddedCluster> cluster_;  // one of these
+  std::unique_ptr<RunSource> source_;
+};
+
+}  // namespace lockstep
