@@ -54,6 +54,7 @@ std::string StepRangeOf(const AnalyzeFlags& flags) {
 absl::StatusOr<EmbeddedIngest> IngestFrom(const AnalyzeFlags& flags) {
   EmbeddedIngest ingest;
   ingest.inputs = ListInputs(flags.paths);
+  LOCKSTEP_RETURN_IF_ERROR(TakeOutContextFiles(ingest.inputs));
   ingest.run = flags.run.empty() ? RunNameOf(ingest.inputs.files) : flags.run;
   ingest.expected_ranks = flags.expect_ranks;
   ingest.replace = flags.replace;

@@ -28,9 +28,10 @@ absl::StatusOr<std::unique_ptr<EmbeddedCluster>> ReadTraces(const EmbeddedIngest
   return cluster;
 }
 
-EmbeddedIngest IngestOf(const std::string& path, const AnyRunOptions& options) {
+absl::StatusOr<EmbeddedIngest> IngestOf(const std::string& path, const AnyRunOptions& options) {
   EmbeddedIngest ingest;
   ingest.inputs = ListInputs({path});
+  LOCKSTEP_RETURN_IF_ERROR(TakeOutContextFiles(ingest.inputs));
   ingest.run = RunNameOf(ingest.inputs.files);
   ingest.send.condense.read.step_range = options.step_range;
   ingest.send.condense.tmp_dir = DefaultTempParent();
@@ -62,7 +63,7 @@ absl::StatusOr<AnyRun> AnyRun::Open(const std::string& name, const AnyRunOptions
                     "HOST:PORT, or as NAME@STORE",
                     name));
   }
-  const EmbeddedIngest ingest = IngestOf(name, options);
+  LOCKSTEP_ASSIGN_OR_RETURN(const EmbeddedIngest ingest, IngestOf(name, options));
   run.name_ = ingest.run;
   LOCKSTEP_ASSIGN_OR_RETURN(run.cluster_, ReadTraces(ingest, name, options, stop));
   return run;

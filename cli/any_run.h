@@ -28,8 +28,6 @@ class AnyRun {
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const QueryClient& query() const { return cluster_ ? cluster_->query() : source_->query(); }
-  // Whether answers to the usual questions are kept, each for itself.
-  [[nodiscard]] bool is_stored() const { return source_ != nullptr; }
 
  private:
   std::string name_;

@@ -14,6 +14,7 @@
 #include "analysis/compare/compare.h"
 #include "analysis/compare/render/render.h"
 #include "analysis/compare/self.h"
+#include "analysis/compare/sweep.h"
 #include "cli/compared_runs.h"
 #include "cli/report_output.h"
 #include "platform/command_line/command_line.h"
@@ -32,6 +33,7 @@ struct CompareFlags {
   std::vector<std::string> base;
   std::vector<std::string> fresh;
   std::string self;
+  std::string by;
   std::vector<std::string> gates;
   std::string gate_file;
   bool strict_unclear = false;
@@ -188,10 +190,26 @@ int CompareSides(const SideNames& names, const compare::CompareRequest& request,
     }
     *runs = *std::move(read);
   }
+  if (sides.base.size() == 1 && sides.fresh.size() == 1) {
+    sides.earlier = EarlierRunsOf(sides.base.front(), {names.base.front(), names.fresh.front()}, flags.input);
+  }
   const absl::StatusOr<report::ComparisonDocument> document = compare::Compare(sides, request);
   if (!document.ok()) return Complain(document.status(), kExitUsage);
+  if (document->comparable.verdict == "no") fmt::print(stderr, "lockstep: {}\n", document->headline.sentence);
   const int code = document->comparable.verdict == "no" ? kExitNoInput : CodeOfGates(*document, flags.strict_unclear);
   return WriteOut(Render(*document, views, flags), flags, code);
+}
+
+// Runs of a sweep, in the order given; their context orders them.
+int SweepRuns(const CompareFlags& flags) {
+  const StopOnSignals signals;
+  const absl::StatusOr<std::vector<compare::ComparedRun>> runs = ReadSide("base", flags.runs, flags, signals.token());
+  if (!runs.ok()) return Complain(runs.status(), ExitCodeOf(runs.status()));
+  const absl::StatusOr<report::Sweep> sweep = compare::SweepOf(*runs, flags.by);
+  if (!sweep.ok()) return Complain(sweep.status(), kExitUsage);
+  if (flags.format == "json") return WriteOut(compare::RenderJson(*sweep), flags, kExitDone);
+  if (flags.format == "csv") return WriteOut(compare::RenderCsv(*sweep), flags, kExitDone);
+  return WriteOut(compare::RenderText(*sweep, TextOptionsFrom(flags)), flags, kExitDone);
 }
 
 int CompareRuns(const CompareFlags& flags) {
@@ -199,6 +217,10 @@ int CompareRuns(const CompareFlags& flags) {
   if (!flags.self.empty()) {
     if (flags.runs.empty() && flags.base.empty() && flags.fresh.empty()) return CheckSelf(flags);
     return Complain(absl::InvalidArgumentError("--self compares one run with itself: give no other run"), kExitUsage);
+  }
+  if (!flags.by.empty()) {
+    if (flags.base.empty() && flags.fresh.empty()) return SweepRuns(flags);
+    return Complain(absl::InvalidArgumentError("--by takes its runs without --base and --new"), kExitUsage);
   }
   const auto names = NamesOf(flags);
   if (!names.ok()) return Complain(names.status(), kExitUsage);
@@ -220,6 +242,11 @@ void AddSideFlags(CLI::App& verb, CompareFlags& flags) {
   verb.add_option("--new", flags.fresh, "several runs of the new side")->option_text("RUN...")->group(kGroup);
   verb.add_option("--self", flags.self, "instead compare a run with itself: how often would that raise a false alarm?")
       ->option_text("RUN")
+      ->group(kGroup);
+  verb.add_option("--by", flags.by,
+                  "instead order three or more runs by a number of their context, such as seqlen, batch or ranks, and "
+                  "show how the parts of a step grow with it")
+      ->option_text("KEY")
       ->group(kGroup);
   verb.add_option("--pair", flags.pair,
                   "which ranks are compared with each other: those on the same GPU, else on the same place of the same "
@@ -307,6 +334,8 @@ std::function<int()> AddCompareCommand(CLI::App& verb) {
       "  lockstep compare --base a1/ a2/ a3/ --new b1/ b2/ b3/\n"
       "      repeats separate a change from the noise between runs\n"
       "  lockstep compare v1 v2 --store runs.db --view kernels,waits\n"
+      "  lockstep compare --by seqlen s1k/ s2k/ s4k/\n"
+      "      how the step grows with the context length, and what should not\n"
       "  lockstep compare base/ new/ --gate 'step_time<=2%' --format markdown\n"
       "      for a pipeline: exit code 4 where the step time grew by more than 2 %");
   return [flags] { return CompareRuns(*flags); };

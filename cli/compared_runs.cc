@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,25 @@ absl::StatusOr<report::Document> Ask(const QueryClient& client, const std::strin
   return report::FromJson<report::Document>(json);
 }
 
+// Of a run that was analysed the answer on each view is kept; of any other one they are best computed together.
+absl::StatusOr<bool> IsAnalysed(const QueryClient& client, const std::string& run) {
+  LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<RunInfo> runs, client.Runs());
+  return std::any_of(runs.begin(), runs.end(),
+                     [&](const RunInfo& info) { return info.name == run && info.state == RunState::kAnalysed; });
+}
+
+absl::StatusOr<report::Document> AskEach(const QueryClient& client, const std::string& run) {
+  report::Document whole;
+  for (const std::string& view : compare::ViewsToCompare()) {
+    LOCKSTEP_ASSIGN_OR_RETURN(report::Document document, Ask(client, run, {view}));
+    whole.run = std::move(document.run);
+    if (document.summary) whole.summary = std::move(document.summary);
+    if (document.quality) whole.quality = std::move(document.quality);
+    if (document.profile) whole.profile = std::move(document.profile);
+  }
+  return whole;
+}
+
 absl::Status WithName(const std::string& name, const absl::Status& status) {
   const std::string message(status.message());
   return {status.code(), message.starts_with(name) ? message : fmt::format("{}: {}", name, message)};
@@ -30,33 +50,37 @@ absl::Status WithName(const std::string& name, const absl::Status& status) {
 absl::StatusOr<compare::ComparedRun> AskForRun(const QueryClient& client, const std::string& run,
                                                const compare::RunContext& added) {
   WaitingLine waiting(fmt::format("analysing {}", run));
-  report::Document whole;
-  // One view a question: these are the answers that are kept.
-  for (const std::string& view : compare::ViewsToCompare()) {
-    LOCKSTEP_ASSIGN_OR_RETURN(report::Document document, Ask(client, run, {view}));
-    whole.run = std::move(document.run);
-    if (document.summary) whole.summary = std::move(document.summary);
-    if (document.quality) whole.quality = std::move(document.quality);
-    if (document.profile) whole.profile = std::move(document.profile);
-  }
-  return compare::ComparedRunOf(std::move(whole), added);
+  LOCKSTEP_ASSIGN_OR_RETURN(const bool analysed, IsAnalysed(client, run));
+  LOCKSTEP_ASSIGN_OR_RETURN(report::Document document,
+                            analysed ? AskEach(client, run) : Ask(client, run, compare::ViewsToCompare()));
+  return compare::ComparedRunOf(std::move(document), added);
 }
 
 absl::StatusOr<compare::ComparedRun> ReadComparedRun(const std::string& name, const compare::RunContext& added,
                                                      const AnyRunOptions& options, const std::stop_token& stop) {
   const absl::StatusOr<AnyRun> run = AnyRun::Open(name, options, stop);
   if (!run.ok()) return WithName(name, run.status());
-  absl::StatusOr<compare::ComparedRun> compared;
-  if (run->is_stored()) {
-    compared = AskForRun(run->query(), run->name(), added);
-  } else {
-    WaitingLine waiting(fmt::format("analysing {}", run->name()));
-    absl::StatusOr<report::Document> document = Ask(run->query(), run->name(), compare::ViewsToCompare());
-    if (!document.ok()) return WithName(name, document.status());
-    compared = compare::ComparedRunOf(*std::move(document), added);
-  }
+  absl::StatusOr<compare::ComparedRun> compared = AskForRun(run->query(), run->name(), added);
   if (!compared.ok()) return WithName(name, compared.status());
   return compared;
+}
+
+std::vector<compare::ComparedRun> EarlierRunsOf(const compare::ComparedRun& base,
+                                                const std::vector<std::string>& compared,
+                                                const AnyRunOptions& options) {
+  std::vector<compare::ComparedRun> earlier;
+  if (options.source.store.empty() && options.source.aggregator.empty()) return earlier;
+  const absl::StatusOr<RunSource> source = RunSource::Open(options.source);
+  if (!source.ok()) return earlier;
+  const absl::StatusOr<std::vector<RunInfo>> runs = source->query().Runs();
+  if (!runs.ok()) return earlier;
+  for (const RunInfo& info : *runs) {
+    const bool is_compared = std::find(compared.begin(), compared.end(), info.name) != compared.end();
+    if (is_compared || info.state != RunState::kAnalysed || earlier.size() == kMostEarlierRuns) continue;
+    absl::StatusOr<compare::ComparedRun> run = AskForRun(source->query(), info.name, {});
+    if (run.ok() && run->context == base.context) earlier.push_back(*std::move(run));
+  }
+  return earlier;
 }
 
 }  // namespace lockstep

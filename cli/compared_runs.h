@@ -5,6 +5,7 @@
 
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "analysis/compare/compared_run.h"
 #include "cli/any_run.h"
@@ -21,5 +22,12 @@ namespace lockstep {
                                                                    const compare::RunContext& added,
                                                                    const AnyRunOptions& options,
                                                                    const std::stop_token& stop);
+
+// Other runs of the same place that have all of the context of `base`, at most kMostEarlierRuns: how much they differ
+// is the noise between runs of the same code. Empty where `base` is no stored run, or where the place cannot be asked.
+inline constexpr size_t kMostEarlierRuns = 20;
+[[nodiscard]] std::vector<compare::ComparedRun> EarlierRunsOf(const compare::ComparedRun& base,
+                                                              const std::vector<std::string>& compared,
+                                                              const AnyRunOptions& options);
 
 }  // namespace lockstep

@@ -56,4 +56,15 @@ absl::StatusOr<ContextByKey> ContextOfFolder(const std::string& path) {
   return context;
 }
 
+absl::Status TakeOutContextFiles(InputFiles& inputs) {
+  const auto is_context = [](const std::string& file) {
+    return std::filesystem::path(file).filename() == std::string(kContextFileName);
+  };
+  for (const std::string& file : inputs.files) {
+    if (is_context(file)) LOCKSTEP_RETURN_IF_ERROR(ContextOfFolder(file).status());
+  }
+  std::erase_if(inputs.files, is_context);
+  return absl::OkStatus();
+}
+
 }  // namespace lockstep

@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "platform/file_system.h"
+
 namespace lockstep {
 
 using ContextByKey = std::map<std::string, std::string>;
@@ -21,5 +23,8 @@ inline constexpr std::string_view kContextFileName = "lockstep-context.json";
 // Of the file of that name in the folder of `path`: one JSON object of text, numbers and truth values. Empty where
 // there is none. kInvalidArgument names the file and what is wrong with it.
 [[nodiscard]] absl::StatusOr<ContextByKey> ContextOfFolder(const std::string& path);
+
+// Takes the context files out of what is to be read as traces. kInvalidArgument: one of them is malformed.
+[[nodiscard]] absl::Status TakeOutContextFiles(InputFiles& inputs);
 
 }  // namespace lockstep

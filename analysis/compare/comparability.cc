@@ -76,10 +76,17 @@ report::Comparable ComparabilityOf(const Sides& sides, std::optional<double> mat
                                     name));
     }
   }
-  for (const report::ContextDifference& difference : comparable.differences) {
-    if (!difference.blocks) continue;
-    restrict_to("partly", fmt::format("not comparable rank by rank: {} is {} and {}", difference.key, *difference.base,
-                                      *difference.fresh));
+  // Other numbers of ranks explain another world size and layout.
+  const auto blocking = std::find_if(comparable.differences.begin(), comparable.differences.end(),
+                                     [](const report::ContextDifference& difference) { return difference.blocks; });
+  const bool other_ranks = std::any_of(comparable.differences.begin(), comparable.differences.end(),
+                                       [](const auto& difference) { return difference.key == "ranks"; });
+  if (other_ranks) {
+    restrict_to("partly", fmt::format("not comparable rank by rank: the sides have {} and {} ranks",
+                                      *Joined(ValuesOf(sides.base), "ranks"), *Joined(ValuesOf(sides.fresh), "ranks")));
+  } else if (blocking != comparable.differences.end()) {
+    restrict_to("partly", fmt::format("not comparable rank by rank: {} is {} and {}", blocking->key, *blocking->base,
+                                      *blocking->fresh));
   }
   if (matched_time_ratio && *matched_time_ratio < kFewMatched) {
     restrict_to("partly",

@@ -74,6 +74,19 @@ void NotifyOfSteps(const Sides& sides, std::vector<std::string>& notices) {
   }
 }
 
+// A few at the edges of the captures are usual.
+void NotifyOfPartialSteps(const Sides& sides, std::vector<std::string>& notices) {
+  for (const auto* runs : {&sides.base, &sides.fresh}) {
+    for (const ComparedRun& run : *runs) {
+      const auto partial = static_cast<size_t>(run.profile.partial_steps.value);
+      if (partial * 10 <= run.profile.steps.size() || partial < 2) continue;
+      notices.push_back(
+          fmt::format("run '{}': {} steps are left out, because some of its ranks lack them; {} are compared",
+                      run.head.name, partial, run.Steps().size()));
+    }
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<report::ComparisonDocument> Compare(const Sides& sides, const CompareRequest& request) {
@@ -83,12 +96,13 @@ absl::StatusOr<report::ComparisonDocument> Compare(const Sides& sides, const Com
   NotifyOfCopies(sides, document.notices);
   NotifyOfGates(sides, document.notices);
   NotifyOfSteps(sides, document.notices);
+  NotifyOfPartialSteps(sides, document.notices);
   LOCKSTEP_ASSIGN_OR_RETURN(KernelChanges kernels, KernelChangesOf(sides, request.kernel_map));
   document.comparable = ComparabilityOf(sides, kernels.matched_time_ratio);
   document.kernels = std::move(kernels.kernels);
   document.families = FamilyChangesOf(sides);
   MetricsOfSides metrics = CompareMetrics(sides);
-  document.noise = NoiseOf(metrics.step_time);
+  document.noise = NoiseOf(metrics.step_time, sides.earlier.size());
   document.metrics = std::move(metrics.metrics);
   document.ledger = LedgerOf(sides);
   document.collectives = CollectiveChangesOf(sides);

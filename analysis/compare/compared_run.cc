@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <numeric>
 #include <utility>
 
@@ -80,6 +81,16 @@ void AddKernels(ComparedRun& run) {
 }
 
 }  // namespace
+
+std::optional<double> NumberOf(const RunContext& context, const std::string& key) {
+  const auto found = context.find(key);
+  if (found == context.end()) return std::nullopt;
+  double value = 0;
+  const std::string& text = found->second;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !(value > 0) || value > 1e18) return std::nullopt;
+  return value;
+}
 
 std::vector<std::string> ViewsToCompare() { return {"summary", "quality", "profile"}; }
 

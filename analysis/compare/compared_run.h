@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,6 +18,9 @@ namespace lockstep::compare {
 [[nodiscard]] std::vector<std::string> ViewsToCompare();
 
 using RunContext = std::map<std::string, std::string>;
+
+// A number above 0; nothing where the key has none.
+[[nodiscard]] std::optional<double> NumberOf(const RunContext& context, const std::string& key);
 
 struct ComparedKernel {
   double ns_per_step = 0;  // on the mean rank

@@ -75,7 +75,8 @@ std::string NoiseText(const report::Noise& noise) {
   const std::string differ =
       noise.ratio ? fmt::format("two runs of the same code differ by up to {}", PlainPercent(*noise.ratio)) : "";
   if (noise.source == "repeats") return fmt::format("By the {} runs of this comparison, {}.", noise.runs.value, differ);
-  if (noise.source == "history") return fmt::format("By earlier runs of the same context, {}.", differ);
+  if (noise.source == "history")
+    return fmt::format("By {} other runs of the same context, {}.", noise.runs.value, differ);
   if (noise.source == "default") {
     return fmt::format("With one run a side the noise between runs is not known; it is assumed that {}.", differ);
   }
@@ -92,44 +93,47 @@ std::string SurenessOf(const report::ComparisonDocument& document, const report:
   return text;
 }
 
-bool IsWorth(const report::LedgerEntry& entry, double step_ns) {
+// Entries that are worth a sentence: large enough, and no chance. Of an unchanged step those without an interval may
+// be.
+bool IsWorth(const report::LedgerEntry& entry, double step_ns, bool changed) {
   const double change_ns = std::abs(static_cast<double>(entry.change_ns_per_step));
-  if (!entry.interval) return change_ns >= kLeastUntested * step_ns;
+  if (!entry.interval) return changed && change_ns >= kLeastUntested * step_ns;
   const bool excludes_none = entry.interval->first > 0 || entry.interval->second < 0;
   return excludes_none && change_ns >= kLeastDetail * step_ns;
 }
 
-// Waiting that took over what was saved, or left with what was added.
-const report::LedgerEntry* CameBackAs(const report::LedgerEntry& entry,
-                                      const std::vector<report::LedgerEntry>& ledger) {
-  if (entry.kind != "work" && entry.kind != "idle") return nullptr;
-  for (const report::LedgerEntry& other : ledger) {
-    const bool opposite = (other.change_ns_per_step < 0) != (entry.change_ns_per_step < 0);
-    const double part = std::abs(static_cast<double>(other.change_ns_per_step)) /
-                        std::abs(static_cast<double>(entry.change_ns_per_step));
-    if (other.kind == "wait" && opposite && part >= kCameBack) return &other;
+// How much of the waiting is not yet said to have moved, by entry.
+using WaitsLeft = std::vector<std::pair<const report::LedgerEntry*, double>>;
+
+// Waiting that took over what was saved, or left with what was added: "" where none did.
+std::string MovedText(const report::LedgerEntry& entry, WaitsLeft& waits) {
+  if (entry.kind != "work" && entry.kind != "idle") return "";
+  const auto change_ns = static_cast<double>(entry.change_ns_per_step);
+  for (auto& [wait, left_ns] : waits) {
+    const bool opposite = (wait->change_ns_per_step < 0) != (change_ns < 0);
+    const double moved = std::min(left_ns, std::abs(change_ns));
+    if (!opposite || moved < kCameBack * std::abs(change_ns)) continue;
+    left_ns -= moved;
+    return fmt::format(", of which {} {} as {}", TimeText(moved), change_ns < 0 ? "came back" : "was there before",
+                       wait->label);
   }
-  return nullptr;
+  return "";
 }
 
-std::string DetailOf(const report::LedgerEntry& entry, const std::vector<report::LedgerEntry>& ledger) {
-  std::string text =
-      fmt::format("{}: {} a step", entry.label, SignedTime(static_cast<double>(entry.change_ns_per_step)));
-  if (const report::LedgerEntry* wait = CameBackAs(entry, ledger)) {
-    const double moved = std::min(std::abs(static_cast<double>(wait->change_ns_per_step)),
-                                  std::abs(static_cast<double>(entry.change_ns_per_step)));
-    text += fmt::format(", of which {} {} as {}", TimeText(moved),
-                        entry.change_ns_per_step < 0 ? "came back" : "was there before", wait->label);
-  }
-  return text;
-}
-
-std::vector<std::string> DetailsOf(const report::ComparisonDocument& document) {
+std::vector<std::string> DetailsOf(const report::ComparisonDocument& document, bool changed) {
   double step_ns = 0;
   for (const report::LedgerEntry& entry : document.ledger) step_ns += static_cast<double>(entry.base_ns_per_step);
+  WaitsLeft waits;
+  for (const report::LedgerEntry& entry : document.ledger) {
+    if (entry.kind != "wait" || !IsWorth(entry, step_ns, changed)) continue;
+    waits.emplace_back(&entry, std::abs(static_cast<double>(entry.change_ns_per_step)));
+  }
   std::vector<std::string> details;
   for (const report::LedgerEntry& entry : document.ledger) {
-    if (details.size() < kMostDetails && IsWorth(entry, step_ns)) details.push_back(DetailOf(entry, document.ledger));
+    if (details.size() == kMostDetails) break;
+    if (!IsWorth(entry, step_ns, changed)) continue;
+    details.push_back(fmt::format("{}: {} a step{}", entry.label,
+                                  SignedTime(static_cast<double>(entry.change_ns_per_step)), MovedText(entry, waits)));
   }
   return details;
 }
@@ -148,7 +152,8 @@ report::ComparisonHeadline HeadlineOf(const report::ComparisonDocument& document
   if (step_time == nullptr) return headline;
   headline.sentence = SentenceOf(document, *step_time);
   headline.sureness = SurenessOf(document, *step_time);
-  headline.details = DetailsOf(document);
+  const bool changed = headline.verdict == report::kSlowerWord || headline.verdict == report::kFasterWord;
+  headline.details = DetailsOf(document, changed);
   return headline;
 }
 

@@ -55,6 +55,9 @@ std::optional<report::KernelSide> KernelSideOf(const SideKernels& side, const st
     out.names.push_back(side.kernels[index].name);
     out.ns_per_step += side.kernels[index].time_per_step_ns;
     out.instances_per_step += side.kernels[index].launches_per_step;
+    for (const auto& [run, kernel] : side.of_runs[index]) {
+      out.estimated = out.estimated || run->kernels[kernel].by_step.empty();
+    }
   }
   if (matched.size() > 1) return out;
   for (const auto& [run, kernel] : side.of_runs[matched.front()]) {
@@ -113,6 +116,19 @@ void DescribeKernels(const SideKernels& base, const SideKernels& fresh, const Ke
   change.role = role.Get().value_or("other");
 }
 
+// The same of a run of neither side: of its kernels with the names of these.
+std::vector<double> NamedSeries(const ComparedRun& run, const SideKernels& side, const std::vector<size_t>& matched) {
+  std::vector<double> values(run.Steps().size());
+  for (const size_t index : matched) {
+    for (size_t i = 0; i < run.kernels.size(); ++i) {
+      if (run.profile.kernels[i].name != side.kernels[index].name) continue;
+      if (run.kernels[i].by_step.size() != values.size()) return {};
+      for (size_t step = 0; step < values.size(); ++step) values[step] += run.kernels[i].by_step[step];
+    }
+  }
+  return values;
+}
+
 bool IsOf(const std::vector<ComparedRun>& runs, const ComparedRun& run) {
   return std::any_of(runs.begin(), runs.end(), [&](const ComparedRun& of) { return &of == &run; });
 }
@@ -121,6 +137,7 @@ bool IsOf(const std::vector<ComparedRun>& runs, const ComparedRun& run) {
 SeriesComparison CompareMatch(const Sides& sides, const SideKernels& base, const SideKernels& fresh,
                               const KernelMatch& match) {
   const SeriesOfRun series = [&](const ComparedRun& run) {
+    if (IsOf(sides.earlier, run)) return NamedSeries(run, base, match.before);
     return IsOf(sides.base, run) ? MatchedSeries(run, base, match.before) : MatchedSeries(run, fresh, match.after);
   };
   return CompareParts(sides, series, NoiseShare::kOfItself, 0);

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "analysis/compare/parts.h"
+#include "analysis/compare/words.h"
 
 namespace lockstep::compare {
 namespace {
@@ -107,11 +108,6 @@ void AddComputing(const Sides& sides, const Part& computing, double step_ns, std
   parts.push_back(std::move(at_once));
 }
 
-std::string NameOfLate(const report::Culprit& culprit) {
-  const std::string scope = culprit.scope.empty() ? "rank" : culprit.scope;
-  return culprit.id.starts_with(scope) ? culprit.id : fmt::format("{} {}", scope, culprit.id);
-}
-
 double WaitOf(const ComparedRun& run) { return run.MeanOfStep(&report::ProfileStep::exposed_wait_ns); }
 
 // Adds the waiting of the runs of one side to the parts, by whom it is for.
@@ -121,7 +117,7 @@ void AddWaiting(const std::vector<ComparedRun>& runs, double Part::*side, std::m
     double rest = 1;
     for (const report::Culprit& culprit : run.summary.culprits) {
       const double share = std::clamp(culprit.share_of_wait_ratio, 0.0, rest);
-      const std::string name = NameOfLate(culprit);
+      const std::string name = NameOfLate(culprit.scope, culprit.id);
       Part& part = parts.try_emplace(name, Part{"exposed_wait:" + name, "wait", "waiting for " + name, culprit.rank})
                        .first->second;
       part.*side += wait_ns * share;
@@ -193,7 +189,8 @@ std::vector<report::LedgerEntry> LedgerOf(const Sides& sides) {
       !std::all_of(sides.fresh.begin(), sides.fresh.end(), has_steps)) {
     return {};
   }
-  const double step_ns = MeanOver(sides.base, [](const ComparedRun& run) { return MeanOfSeries(StepTimes(run)); });
+  const auto mean_step = [](const ComparedRun& run) { return MeanOfSeries(StepTimes(run)); };
+  const double step_ns = std::max(MeanOver(sides.base, mean_step), MeanOver(sides.fresh, mean_step));
   std::vector<Part> parts = PartsOf(sides, step_ns);
   const std::vector<int64_t> base = RoundedSide(parts, &Part::base_ns);
   const std::vector<int64_t> fresh = RoundedSide(parts, &Part::fresh_ns);

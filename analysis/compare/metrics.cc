@@ -1,7 +1,6 @@
 #include "analysis/compare/metrics.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <numeric>
 #include <string>
@@ -52,16 +51,6 @@ report::MetricChange RowOf(std::string_view name, const SeriesComparison& compar
     row.excluded_ratio = std::max(std::abs(row.interval_ratio->first), std::abs(row.interval_ratio->second));
   }
   return row;
-}
-
-std::optional<double> NumberOf(const RunContext& context, const std::string& key) {
-  const auto found = context.find(key);
-  if (found == context.end()) return std::nullopt;
-  double value = 0;
-  const std::string& text = found->second;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !(value > 0) || value > 1e18) return std::nullopt;
-  return value;
 }
 
 // Throughput of a side: the mean over its runs; none where a run does not say.
@@ -120,7 +109,7 @@ MetricsOfSides CompareMetrics(const Sides& sides) {
   MetricsOfSides result;
   const SeriesComparison steps = CompareTimes(sides, StepTimes);
   result.step_time = steps.change;
-  const double step_ns = steps.base_mean;
+  const double step_ns = std::max(steps.base_mean, steps.fresh_mean);
   const auto add = [&](std::string_view name, const SeriesComparison& compared, Scale scale) {
     result.metrics.push_back(RowOf(name, compared, scale, step_ns));
   };
@@ -131,6 +120,9 @@ MetricsOfSides CompareMetrics(const Sides& sides) {
   add_level(kMeanStep, StepTimes, NoiseShare::kOfItself);
   for (const PartOfStep& part : kPartsOfStep) {
     add_level(part.name, MeanRankSeries(part.total), part.IsWork() ? NoiseShare::kOfItself : NoiseShare::kOfStep);
+    // What is not known to be wait or transfer is no cost of its own: less of it only means that more is known.
+    const bool changed = result.metrics.back().verdict != report::kSameWord;
+    if (part.kind == "unresolved" && changed) result.metrics.back().verdict = report::kUnclearWord;
   }
   add_level(kIdle, IdleSeries(), NoiseShare::kOfStep);
   const report::MetricChange step_time = result.metrics.front();
@@ -147,7 +139,7 @@ std::vector<std::string_view> MetricNames() {
   return names;
 }
 
-report::Noise NoiseOf(const Comparison& step_time) {
+report::Noise NoiseOf(const Comparison& step_time, size_t earlier) {
   report::Noise noise;
   const NoiseFloor& floor = step_time.floor;
   noise.runs = step_time.base_runs + step_time.fresh_runs;
@@ -157,6 +149,7 @@ report::Noise NoiseOf(const Comparison& step_time) {
       break;
     case FloorSource::kHistory:
       noise.source = "history";
+      noise.runs = earlier;
       break;
     case FloorSource::kDefault:
       noise.source = "default";

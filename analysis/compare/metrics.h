@@ -22,6 +22,7 @@ struct MetricsOfSides {
 // Names that gates may use, besides patterns.
 [[nodiscard]] std::vector<std::string_view> MetricNames();
 
-[[nodiscard]] report::Noise NoiseOf(const Comparison& step_time);
+// `earlier`: how many other runs of the context there are.
+[[nodiscard]] report::Noise NoiseOf(const Comparison& step_time, size_t earlier);
 
 }  // namespace lockstep::compare

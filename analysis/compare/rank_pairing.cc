@@ -120,22 +120,24 @@ double MeanCompute(const std::vector<ComparedRun>& runs) {
   return MeanOver(runs, [](const ComparedRun& run) { return run.MeanOfStep(&report::ProfileStep::compute_ns); });
 }
 
-// How the job scales from the base to the new number of ranks.
+// How the job scales from the smaller to the larger number of ranks.
 void AddScaling(const Sides& sides, report::RankPairing& pairing) {
-  const double ranks = static_cast<double>(RanksOf(sides.fresh).size()) /
-                       std::max<double>(1, static_cast<double>(RanksOf(sides.base).size()));
-  const double base_ns = MeanStepTime(sides.base);
-  const double fresh_ns = MeanStepTime(sides.fresh);
-  const double base_work = MeanCompute(sides.base);
-  const double fresh_work = MeanCompute(sides.fresh);
-  if (base_ns <= 0 || fresh_ns <= 0 || base_work <= 0 || fresh_work <= 0 || ranks <= 0) return;
-  const double work = fresh_work / base_work;
-  const double off_weak = std::abs(std::log(work));
-  const double off_strong = std::abs(std::log(work * ranks));
+  const bool grows = RanksOf(sides.fresh).size() > RanksOf(sides.base).size();
+  const std::vector<ComparedRun>& few = grows ? sides.base : sides.fresh;
+  const std::vector<ComparedRun>& many = grows ? sides.fresh : sides.base;
+  const double ranks =
+      static_cast<double>(RanksOf(many).size()) / std::max<double>(1, static_cast<double>(RanksOf(few).size()));
+  const double few_ns = MeanStepTime(few);
+  const double many_ns = MeanStepTime(many);
+  const double few_work = MeanCompute(few);
+  const double many_work = MeanCompute(many);
+  if (few_ns <= 0 || many_ns <= 0 || few_work <= 0 || many_work <= 0) return;
+  const double off_weak = std::abs(std::log(many_work / few_work));
+  const double off_strong = std::abs(std::log(many_work / few_work * ranks));
   if (std::min(off_weak, off_strong) > kScalingBand) return;
   const bool is_weak = off_weak <= off_strong;
   pairing.scaling = is_weak ? "weak" : "strong";
-  pairing.efficiency = is_weak ? base_ns / fresh_ns : base_ns / (fresh_ns * ranks);
+  pairing.efficiency = is_weak ? few_ns / many_ns : few_ns / (many_ns * ranks);
 }
 
 }  // namespace

@@ -37,8 +37,13 @@ SeriesComparison CompareSeries(const Sides& sides, const SeriesOfRun& series, Sc
   compared.base_mean = base.mean;
   compared.fresh_mean = fresh.mean;
   if (!compared.known) return compared;
+  std::vector<EarlierRun> earlier;
+  for (const ComparedRun& run : sides.earlier) {
+    const RunEstimate estimate = EstimateRun(series(run), scale);
+    if (estimate.steps > 0) earlier.push_back({estimate.level, estimate.error});
+  }
   const double reference = noise == NoiseShare::kOfItself ? std::max(base.mean, fresh.mean) : step_ns;
-  compared.change = CompareSides(base.estimates, fresh.estimates, {}, {.scale = scale, .reference = reference});
+  compared.change = CompareSides(base.estimates, fresh.estimates, earlier, {.scale = scale, .reference = reference});
   return compared;
 }
 

@@ -14,6 +14,8 @@ namespace lockstep::compare {
 struct Sides {
   std::vector<ComparedRun> base;
   std::vector<ComparedRun> fresh;
+  // Other runs of the base side's context: they show how much runs of the same code differ, where no repeats do.
+  std::vector<ComparedRun> earlier = {};
 };
 
 // Values of one run, one a compared step; empty where they are not known.
@@ -42,7 +44,7 @@ enum class NoiseShare : uint8_t { kOfItself, kOfStep };
 
 // The step time, on the logarithmic scale.
 [[nodiscard]] SeriesComparison CompareTimes(const Sides& sides, const SeriesOfRun& series);
-// A part of the step, in ns. `step_ns`: the mean step of the base side.
+// A part of the step, in ns. `step_ns`: the longer mean step of both sides.
 [[nodiscard]] SeriesComparison CompareParts(const Sides& sides, const SeriesOfRun& series, NoiseShare noise,
                                             double step_ns);
 

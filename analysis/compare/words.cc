@@ -7,10 +7,31 @@
 #include "analysis/base/unit_text.h"
 
 namespace lockstep::compare {
+namespace {
+
+constexpr double kManyTimes = 9;  // of a change: from here on people read a factor more easily
+
+}  // namespace
 
 std::string SignedTime(double ns) { return fmt::format("{}{}", ns < 0 ? "-" : "+", TimeText(std::abs(ns))); }
 
-std::string SignedPercent(double ratio) { return fmt::format("{:+.1f} %", 100 * ratio); }
+std::string SignedPercent(double ratio) {
+  return ratio >= kManyTimes ? fmt::format("x {:.3g}", 1 + ratio) : fmt::format("{:+.1f} %", 100 * ratio);
+}
+
+std::string NameOfLate(std::string_view scope, std::string_view id) {
+  const std::string_view shown = scope.empty() ? "rank" : scope;
+  return id.starts_with(shown) ? std::string(id) : fmt::format("{} {}", shown, id);
+}
+
+std::string MeasuredText(const report::GateResult& gate) {
+  if (!gate.value) return "which is not known";
+  const bool is_share = gate.gate.ends_with('%');
+  const auto text = [&](double value) { return is_share ? SignedPercent(value) : SignedTime(value); };
+  if (!gate.interval) return fmt::format("measured {}", text(*gate.value));
+  return fmt::format("measured {} (95 % interval {} to {})", text(*gate.value), text(gate.interval->first),
+                     text(gate.interval->second));
+}
 
 std::string PlainPercent(double ratio) { return fmt::format("{:.1f} %", 100 * ratio); }
 

@@ -81,9 +81,17 @@ std::string KernelsTable(const ComparisonDocument& document, size_t most) {
 std::string GatesList(const ComparisonDocument& document) {
   std::string out;
   for (const report::GateResult& gate : document.gates) {
-    out += fmt::format("- {} {}\n", gate.verdict == "fails" ? "**fails**" : gate.verdict, Escaped(gate.gate));
+    out += fmt::format("- **{}** {}, {}\n", gate.verdict, Escaped(gate.gate), Escaped(MeasuredText(gate)));
   }
   return out;
+}
+
+// "base main-1, main-2 (8 ranks, 58 steps)"
+std::string SideLine(std::string_view side, const std::vector<report::ComparedRunHead>& runs) {
+  std::string names;
+  for (const report::ComparedRunHead& run : runs) names += (names.empty() ? "" : ", ") + Escaped(run.name);
+  if (runs.empty()) return "";
+  return fmt::format("{} {} ({} ranks, {} steps)", side, names, runs.front().ranks.value, runs.front().steps.value);
 }
 
 std::string Folded(std::string_view title, std::string_view content) {
@@ -92,6 +100,7 @@ std::string Folded(std::string_view title, std::string_view content) {
 
 std::string Whole(const ComparisonDocument& document, size_t kernels) {
   std::string out = fmt::format("### {}\n\n", Escaped(document.headline.sentence));
+  out += fmt::format("{} · {}\n\n", SideLine("base", document.base), SideLine("new", document.fresh));
   for (const std::string& detail : document.headline.details) out += fmt::format("- {}\n", Escaped(detail));
   if (!document.headline.details.empty()) out += "\n";
   if (!document.headline.sureness.empty()) out += Escaped(document.headline.sureness) + "\n\n";

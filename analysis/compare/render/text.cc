@@ -44,8 +44,9 @@ void WriteSide(std::string_view side, const std::vector<report::ComparedRunHead>
     const std::string warm_up =
         run.warm_up_steps.value > 0 ? fmt::format(" after {} of warm-up", run.warm_up_steps.value) : std::string();
     page.Item(side, 4,
-              fmt::format("{}: {} rank{}, {} steps{}, median step {}", Printable(run.name), run.ranks.value,
-                          run.ranks.value == 1 ? "" : "s", run.steps.value, warm_up, FormatTime(run.step_time_ns)));
+              fmt::format("{}: {} rank{}, {} step{}{}, median step {}", Printable(run.name), run.ranks.value,
+                          run.ranks.value == 1 ? "" : "s", run.steps.value, run.steps.value == 1 ? "" : "s", warm_up,
+                          FormatTime(run.step_time_ns)));
   }
 }
 
@@ -53,7 +54,7 @@ void WriteHeadline(const ComparisonDocument& document, TextPage& page) {
   page.Raw("");
   page.Line(document.headline.sentence, 0, 2, EmphasisOf(document.headline.verdict));
   for (const std::string& detail : document.headline.details) page.Line(detail, 2, 2);
-  if (!document.headline.sureness.empty()) page.Item("noise", kItemWidth, document.headline.sureness);
+  if (!document.headline.sureness.empty()) page.Item("how sure", kItemWidth, document.headline.sureness);
   for (const std::string& reason : document.comparable.reasons) page.Item("restricted", kItemWidth, reason);
 }
 
@@ -102,6 +103,11 @@ std::string NameOfKernels(const report::KernelChange& change) {
                                  : fmt::format("{} (and {} more)", side->names.front(), side->names.size() - 1);
 }
 
+// What one side lacks has no change that could be a verdict.
+Cell VerdictOfPair(const report::KernelChange& change) {
+  return change.base && change.fresh ? Cell(change.verdict) : Cell();
+}
+
 void WriteKernels(const ComparisonDocument& document, TextPage& page) {
   using Row = report::KernelChange;
   const auto time = [](const std::optional<report::KernelSide>& side) {
@@ -113,7 +119,7 @@ void WriteKernels(const ComparisonDocument& document, TextPage& page) {
               {"new", [time](const Row& row) { return time(row.fresh); }, CellKind::kTime},
               {"change", &Row::change_ns_per_step, CellKind::kTime},
               {"share", [](const Row& row) { return PercentChange(row.change_ratio); }, CellKind::kText, 2},
-              {"verdict", &Row::verdict},
+              {"verdict", VerdictOfPair},
               {"match", &Row::match, CellKind::kText, 1},
               {"kernel", NameOfKernels, CellKind::kKernel}});
 }
@@ -153,7 +159,7 @@ void WriteLate(const ComparisonDocument& document, TextPage& page) {
   };
   page.Heading("waits", "who makes the others wait, by share of the waiting");
   page.Table(document.late,
-             {{"who", [](const Row& row) { return fmt::format("{} {}", row.scope, row.id); }, CellKind::kName},
+             {{"who", [](const Row& row) { return NameOfLate(row.scope, row.id); }, CellKind::kName},
               {"base", [share](const Row& row) { return share(row.base); }, CellKind::kPercent},
               {"new", [share](const Row& row) { return share(row.fresh); }, CellKind::kPercent},
               {"change", &Row::change},
@@ -168,8 +174,8 @@ void WriteRanks(const ComparisonDocument& document, TextPage& page) {
   if (pairing.by == "none") {
     page.Line(fmt::format("not compared one by one: {}", pairing.reason));
     if (pairing.scaling) {
-      page.Line(
-          fmt::format("{} scaling with an efficiency of {}", *pairing.scaling, FormatPercent(pairing.efficiency)));
+      page.Line(fmt::format("{} scaling, from fewer to more ranks, with an efficiency of {}", *pairing.scaling,
+                            FormatPercent(pairing.efficiency)));
     }
     return;
   }
@@ -187,21 +193,15 @@ void WriteContext(const ComparisonDocument& document, TextPage& page) {
   page.Heading("context", "what differs between the sides");
   page.Table(document.comparable.differences,
              {{"key", &Row::key}, {"base", &Row::base, CellKind::kName}, {"new", &Row::fresh, CellKind::kName}},
-             "(nothing that the traces or --context tell)");
+             "(no difference is known)");
 }
 
 void WriteGates(const ComparisonDocument& document, TextPage& page) {
-  using Row = report::GateResult;
   if (document.gates.empty()) return;
   page.Heading("gates");
-  for (const Row& row : document.gates) {
-    const bool is_share = row.gate.ends_with('%');
-    const auto text = [&](double value) { return is_share ? SignedPercent(value) : SignedTime(value); };
-    const std::string value = row.value ? text(*row.value) : "not known";
-    const std::string interval =
-        row.interval ? fmt::format(" ({} to {})", text(row.interval->first), text(row.interval->second)) : "";
-    page.Line(fmt::format("{:<7} {}: {}{}", row.verdict, row.gate, value, interval), 2, 10,
-              row.verdict == "fails" ? Emphasis::kBad : Emphasis::kPlain);
+  for (const report::GateResult& gate : document.gates) {
+    page.Line(fmt::format("{}: {}, {}", gate.verdict, gate.gate, MeasuredText(gate)), 2, 2,
+              gate.verdict == "fails" ? Emphasis::kBad : Emphasis::kPlain);
   }
 }
 

@@ -151,6 +151,10 @@ const Record& KernelSide::Fields() {
           F<&R::instances_per_step>("instances_per_step", "Instances a step on the mean rank."),
           F<&R::p50_ns>("p50_ns", "Median duration; of several runs the largest. Null for several names, or few."),
           F<&R::p99_ns>("p99_ns", "p99 of the durations, likewise. Null for several names, or few instances."),
+          F<&R::estimated>(
+              "estimated",
+              "Whether ns_per_step is estimated from the totals of the capture, because the kernels are not "
+              "among the 32 largest names of every rank, whose time is known step by step."),
       }};
   return record;
 }
@@ -276,7 +280,8 @@ const Record& RankSide::Fields() {
           F<&R::rank>("rank", "Global rank."),
           F<&R::host>("host", "Host name. Null where it is not known."),
           F<&R::gpu_uuid>("gpu_uuid", "UUID of the GPU. Null where the trace lacks it."),
-          F<&R::compute_ns_per_step>("compute_ns_per_step", "Time a step in which it computes."),
+          F<&R::compute_ns_per_step>("compute_ns_per_step",
+                                     "Time a step in which it computes, over all steps, those of the warm-up too."),
           F<&R::exposed_wait_ns_per_step>("exposed_wait_ns_per_step", "Exposed waiting a step."),
           F<&R::idle_ns_per_step>("idle_ns_per_step", "Idle time a step."),
           F<&R::caused_wait_ns_per_step>("caused_wait_ns_per_step",
@@ -312,7 +317,8 @@ const Record& RankPairing::Fields() {
           F<&R::reason>("reason", "Why they are paired so."),
           F<&R::ranks>("ranks", "Pairs of ranks, by the change of the waiting that they cause, then of compute."),
           F<&R::efficiency>("efficiency",
-                            "Of sides with different numbers of ranks: how well the job scales, 1 = perfectly. Null "
+                            "Of sides with different numbers of ranks: how well the job scales from fewer to more, 1 = "
+                            "perfectly. Null "
                             "otherwise."),
           F<&R::scaling>("scaling",
                          "weak: each rank has the same work on both sides. strong: the work of a rank shrinks as ranks "

@@ -110,6 +110,7 @@ struct KernelSide {
   double instances_per_step = 0;
   std::optional<int64_t> p50_ns;
   std::optional<int64_t> p99_ns;
+  bool estimated = false;
 
   static const Record& Fields();
 };

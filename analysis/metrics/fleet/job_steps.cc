@@ -51,7 +51,11 @@ JobSteps ComputeJobSteps(const Fleet& fleet) {
     }
   }
   for (const auto& [number, of_job] : counted) {
-    if (of_job.ranks == job.members.size()) job.steps.push_back(of_job.step);
+    if (of_job.ranks == job.members.size()) {
+      job.steps.push_back(of_job.step);
+    } else {
+      ++job.partial;
+    }
   }
   return job;
 }

@@ -30,6 +30,7 @@ struct JobStep {
 struct JobSteps {
   std::vector<JobStep> steps;   // ascending by number
   std::vector<size_t> members;  // those that have steps, ascending
+  size_t partial = 0;           // steps that some of these have and others lack
   bool comparable = true;  // false: ranks number their steps by themselves, so equal numbers may be different steps
 };
 

@@ -123,6 +123,8 @@ const Record& Profile::Fields() {
           F<&R::comparable_steps>("comparable_steps",
                                   "Whether the ranks number their steps alike, so that equal numbers are one step of "
                                   "the job."),
+          F<&R::partial_steps>("partial_steps",
+                               "Number of steps that some of these ranks have and others lack: they are left out."),
           F<&R::steps>("steps",
                        "Steps that all these ranks have, ascending by number. The last step of a capture is left out, "
                        "because nothing shows where it ends, unless it is the only one."),

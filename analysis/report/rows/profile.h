@@ -82,6 +82,7 @@ struct ProfileCollective {
 struct Profile {
   Count ranks;
   bool comparable_steps = false;
+  Count partial_steps;
   std::vector<ProfileStep> steps;
   std::vector<ProfileRank> by_rank;
   std::vector<ProfileKernel> kernels;

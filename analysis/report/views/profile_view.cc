@@ -84,6 +84,7 @@ absl::StatusOr<report::Profile> ProfileView(const ViewInput& input, const SkewTo
   report::Profile profile;
   profile.ranks = job.members.size();
   profile.comparable_steps = job.comparable;
+  profile.partial_steps = job.partial;
   AddSteps(input, job, profile);
   AddWaits(input, job, skew, profile);
   auto kernels = ProfileKernels(input, profile.steps);

@@ -187,7 +187,8 @@ TEST(Compare, OtherNumbersOfRanksAreNotPaired) {
   fresh.ranks = 8;
   const report::ComparisonDocument document = Compared(SidesOf(base, fresh, 8));
   EXPECT_EQ(document.comparable.verdict, "partly");
-  EXPECT_THAT(document.comparable.reasons, ElementsAre(HasSubstr("not comparable rank by rank: ranks is 4 and 8")));
+  EXPECT_THAT(document.comparable.reasons,
+              ElementsAre(HasSubstr("not comparable rank by rank: the sides have 4 and 8 ranks")));
   EXPECT_EQ(document.ranks.by, "none");
   EXPECT_EQ(document.ranks.scaling, "weak");
   EXPECT_NEAR(*document.ranks.efficiency, 1, 0.05);
@@ -234,6 +235,27 @@ TEST(Compare, ThroughputIsThatOfTheStepsWhereTheContextSaysWhatTheyProcess) {
   const report::MetricChange& throughput = Metric(Compared(sides), "throughput");
   EXPECT_NEAR(*throughput.base, 4096 / (MeanStep(sides.base[0]) * 1e-9), 1);
   EXPECT_EQ(throughput.unit, "tokens/s");
+}
+
+TEST(Compare, OtherRunsOfTheContextShowTheNoise) {
+  std::mt19937 random(20261132);
+  std::normal_distribution<double> effect(1, 0.002);
+  const auto drawn = [&](uint32_t seed) {
+    RunPlan plan;
+    const double factor = effect(random);
+    for (KernelPlan& kernel : plan.kernels) kernel.ns *= factor;
+    return RandomRun(plan, seed);
+  };
+  Sides sides;
+  sides.base.push_back(drawn(1));
+  sides.fresh.push_back(drawn(2));
+  const double assumed = *Compared(sides).noise.ratio;
+  for (uint32_t i = 0; i < 8; ++i) sides.earlier.push_back(drawn(10 + i));
+  const report::ComparisonDocument document = Compared(sides);
+  EXPECT_EQ(document.noise.source, "history");
+  EXPECT_EQ(document.noise.runs.value, 8);
+  EXPECT_LT(*document.noise.ratio, assumed);
+  EXPECT_THAT(document.headline.sureness, HasSubstr("By 8 other runs of the same context"));
 }
 
 TEST(Compare, ARunGivenTwiceIsNotTwoRepeats) {
