@@ -58,7 +58,7 @@ absl::StatusOr<AnyRun> AnyRun::Open(const std::string& name, const AnyRunOptions
     return run;
   }
   if (!IsOnDisk(name)) {
-    return absl::InvalidArgumentError(
+    return absl::NotFoundError(
         fmt::format("{}: there is no such file or folder; a stored run is named with --store FILE, with --aggregator "
                     "HOST:PORT, or as NAME@STORE",
                     name));

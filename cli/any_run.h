@@ -22,7 +22,7 @@ struct AnyRunOptions {
 class AnyRun {
  public:
   // `name` is a file or folder, NAME@STORE, or with a source the name of a run. Errors say what `name` was taken for:
-  // kInvalidArgument where it is none of these, kNotFound, kCancelled after a stop, and those of the source.
+  // kNotFound where it is none of these, kCancelled after a stop, and those of the source.
   static absl::StatusOr<AnyRun> Open(const std::string& name, const AnyRunOptions& options,
                                      const std::stop_token& stop);
 

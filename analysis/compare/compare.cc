@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -17,11 +18,10 @@
 namespace lockstep::compare {
 namespace {
 
-std::optional<double> MedianOf(std::vector<double> values) {
-  if (values.empty()) return std::nullopt;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+// As the metric step_time has it.
+std::optional<double> TypicalStep(const ComparedRun& run) {
+  const RunEstimate estimate = EstimateRun(StepTimes(run), Scale::kLog);
+  return estimate.steps == 0 ? std::nullopt : std::optional(std::exp(estimate.level));
 }
 
 report::ComparedRunHead HeadOf(const ComparedRun& run) {
@@ -31,7 +31,7 @@ report::ComparedRunHead HeadOf(const ComparedRun& run) {
   if (run.head.start_unix_ns.value != 0) head.start_unix_ns = run.head.start_unix_ns;
   head.steps = run.Steps().size();
   head.warm_up_steps = run.profile.steps.size() - run.Steps().size();
-  head.step_time_ns = MedianOf(StepTimes(run));
+  head.step_time_ns = TypicalStep(run);
   head.failed_gates = run.failed_gates;
   head.context.assign(run.context.begin(), run.context.end());
   return head;
@@ -56,8 +56,9 @@ void NotifyOfGates(const Sides& sides, std::vector<std::string>& notices) {
   for (const auto* runs : {&sides.base, &sides.fresh}) {
     for (const ComparedRun& run : *runs) {
       if (run.failed_gates.empty()) continue;
-      notices.push_back(fmt::format("run '{}' fails the quality gates {}: what it says of waiting may be wrong",
-                                    run.head.name, fmt::join(run.failed_gates, ", ")));
+      notices.push_back(
+          fmt::format("run '{}' fails quality gates: {} (lockstep analyze or show with --view quality says why)",
+                      run.head.name, fmt::join(run.failed_gates, ", ")));
     }
   }
 }

@@ -132,8 +132,10 @@ absl::StatusOr<GateValue> ValueOfKernels(const Gate& gate, const Sides& sides) {
 
 GateValue ValueOfMetric(const Gate& gate, const std::vector<report::MetricChange>& metrics) {
   GateValue value{gate.name, {}, {}, {}};
+  if (gate.name == "throughput") value.metric = "throughput (the context needs tokens_per_step or samples_per_step)";
   for (const report::MetricChange& metric : metrics) {
     if (metric.metric != gate.name) continue;
+    value.metric = gate.name;
     value.change_ns = metric.change;
     value.base_ns = metric.base;
     value.interval_ns = metric.interval;

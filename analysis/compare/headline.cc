@@ -63,8 +63,9 @@ std::string SentenceOf(const report::ComparisonDocument& document, const report:
   if (verdict == report::kSameWord) {
     const double excluded = step_time.excluded_ratio.value_or(0);
     const std::string limit =
-        excluded > 0 ? fmt::format(": a change of {} or more is excluded", PlainPercent(excluded)) : "";
-    return fmt::format("The step time is the same, {}{}.{}", TimeText(step_time.fresh.value_or(0)), limit,
+        excluded > 0 ? fmt::format("; a change of {} or more is excluded", PlainPercent(excluded)) : "";
+    return fmt::format("No change of the step time is found: {}{}{}.{}", TimesText(step_time),
+                       change == 0 ? "" : fmt::format(" ({})", SignedPercent(change)), limit,
                        RareSteps(document, step_time));
   }
   return fmt::format("It is unclear whether the step time changed: {}{}, {}.{}", SignedPercent(change),
@@ -78,7 +79,9 @@ std::string NoiseText(const report::Noise& noise) {
   if (noise.source == "history")
     return fmt::format("By {} other runs of the same context, {}.", noise.runs.value, differ);
   if (noise.source == "default") {
-    return fmt::format("With one run a side the noise between runs is not known; it is assumed that {}.", differ);
+    return fmt::format(
+        "There are too few repeats to measure the noise between runs (4 runs in all would do); it is assumed that {}.",
+        differ);
   }
   return "";
 }

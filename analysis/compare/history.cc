@@ -52,7 +52,8 @@ std::string SentenceOf(const report::HistoryChange& change, std::string_view met
 std::string SentenceOf(const report::History& history) {
   const size_t runs = history.runs.size();
   if (runs < kFewestRunsOfASeries) {
-    return fmt::format("There are {} runs to compare; changes are looked for from {} on.", runs, kFewestRunsOfASeries);
+    return fmt::format("{} run{} can be compared; a change can be found from {} runs on.", runs, runs == 1 ? "" : "s",
+                       kFewestRunsOfASeries);
   }
   if (history.changes.empty()) return fmt::format("No change of {} is found in {} runs.", history.metric, runs);
   return fmt::format("{} changed {} in {} runs.", history.metric,

@@ -203,8 +203,9 @@ absl::StatusOr<report::Sweep> SweepOf(std::span<const ComparedRun> runs, std::st
   for (const SweepPoint& point : points) {
     sweep.runs.push_back({point.run->head.name, point.value, point.run->Steps().size(), point.step_ns});
     if (point.run->failed_gates.empty()) continue;
-    sweep.notices.push_back(fmt::format("run '{}' fails the quality gates {}: what it says of waiting may be wrong",
-                                        point.run->head.name, fmt::join(point.run->failed_gates, ", ")));
+    sweep.notices.push_back(
+        fmt::format("run '{}' fails quality gates: {} (lockstep analyze or show with --view quality says why)",
+                    point.run->head.name, fmt::join(point.run->failed_gates, ", ")));
   }
   sweep.parts = PartsOfSweep(points, key);
   sweep.sentence = SentenceOfSweep(sweep);

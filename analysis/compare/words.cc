@@ -25,10 +25,10 @@ std::string NameOfLate(std::string_view scope, std::string_view id) {
 }
 
 std::string MeasuredText(const report::GateResult& gate) {
-  if (!gate.value) return "which is not known";
+  if (!gate.value) return fmt::format("not measured: {}", gate.metric);
   const bool is_share = gate.gate.ends_with('%');
   const auto text = [&](double value) { return is_share ? SignedPercent(value) : SignedTime(value); };
-  if (!gate.interval) return fmt::format("measured {}", text(*gate.value));
+  if (!gate.interval) return fmt::format("measured {}, but it is not known how sure that is", text(*gate.value));
   return fmt::format("measured {} (95 % interval {} to {})", text(*gate.value), text(gate.interval->first),
                      text(gate.interval->second));
 }

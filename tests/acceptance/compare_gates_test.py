@@ -214,7 +214,7 @@ class BadInput(Comparing):
 
     def test_a_folder_that_is_not_there(self):
         for pair in ((self.path("nowhere"), self.good), (self.good, self.path("nowhere"))):
-            self.refused(1, *pair, says=["nowhere", "no such file or folder", "NAME@STORE"])
+            self.refused(2, *pair, says=["nowhere", "no such file or folder", "NAME@STORE"])
 
     def test_a_folder_without_traces(self):
         self.refused(2, self.good, self.folder("empty"), says=["empty", "holds no trace", "nsys export"])
@@ -335,7 +335,7 @@ class BadInput(Comparing):
 
     def test_a_store_or_an_aggregator_that_is_not_there(self):
         self.refused(2, "a", "b", "--store", self.path("none.db"), says=["none.db", "no such store"])
-        self.refused(1, "a@" + self.path("none.db"), self.good, says=["none.db"])
+        self.refused(2, "a@" + self.path("none.db"), self.good, says=["none.db"])
         self.refused(2, "a", "b", "--aggregator", "127.0.0.1:1", says=["127.0.0.1:1"])
         run("lockstep", "analyze", self.good, "--store", self.path("runs.db"), "--run", "r")
         self.refused(2, "r", "s", "--store", self.path("runs.db"), says=["no run 's'", "lockstep runs"])

@@ -44,7 +44,7 @@ void WriteSide(std::string_view side, const std::vector<report::ComparedRunHead>
     const std::string warm_up =
         run.warm_up_steps.value > 0 ? fmt::format(" after {} of warm-up", run.warm_up_steps.value) : std::string();
     page.Item(side, 4,
-              fmt::format("{}: {} rank{}, {} step{}{}, median step {}", Printable(run.name), run.ranks.value,
+              fmt::format("{}: {} rank{}, {} step{}{}, typical step {}", Printable(run.name), run.ranks.value,
                           run.ranks.value == 1 ? "" : "s", run.steps.value, run.steps.value == 1 ? "" : "s", warm_up,
                           FormatTime(run.step_time_ns)));
   }
@@ -65,7 +65,9 @@ void WriteMetrics(const ComparisonDocument& document, TextPage& page) {
   std::vector<Row> times;
   std::vector<Row> rates;
   for (Row& row : rows) (row.unit == "ns" ? times : rates).push_back(std::move(row));
-  page.Heading("metrics", "a step of the job, and its parts on the mean rank");
+  page.Heading("metrics",
+               "a step of the job, and its parts on the mean rank; same: less than 1 % of the step, or no change "
+               "found");
   page.Table(times, {{"metric", &Row::metric},
                      {"base", &Row::base, CellKind::kTime},
                      {"new", &Row::fresh, CellKind::kTime},
@@ -139,7 +141,7 @@ void WriteCollectives(const ComparisonDocument& document, TextPage& page) {
   const auto figure = [](auto Row::*side, auto report::CollectiveSide::*member) {
     return [side, member](const Row& row) { return row.*side ? Cell((*(row.*side)).*member) : Cell(); };
   };
-  page.Heading("collectives", "by operation, type, size and kind of group");
+  page.Heading("collectives", "transfer: median of one; waiting: a step, summed over the ranks");
   page.Table(document.collectives,
              {{"operation", &Row::op},
               {"type", &Row::dtype, CellKind::kText, 3},

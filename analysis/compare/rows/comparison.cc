@@ -20,7 +20,8 @@ const Record& ComparedRunHead::Fields() {
           F<&R::start_unix_ns>("start_unix_ns", "When the run began, since 1970. Null where it is not known."),
           F<&R::steps>("steps", "Number of steps that are compared, without the warm-up."),
           F<&R::warm_up_steps>("warm_up_steps", "Number of leading steps that were left out as warm-up."),
-          F<&R::step_time_ns>("step_time_ns", "Median step time of these steps. Null without steps."),
+          F<&R::step_time_ns>("step_time_ns",
+                              "Typical step time of these steps, as the metric step_time has it. Null without steps."),
           F<&R::failed_gates>("failed_gates", "Quality gates that the run fails."),
           F<&R::context>("context", "What the run was: versions, GPU models, and what --context added."),
       }};

@@ -89,7 +89,7 @@ TEST(History, WithoutAChangeHasNone) {
 TEST(History, OfFewRunsSaysHowManyItNeeds) {
   std::vector<ComparedRun> runs = Runs(1'000);
   runs.resize(3);
-  EXPECT_EQ(Followed(runs).sentence, "There are 3 runs to compare; changes are looked for from 10 on.");
+  EXPECT_EQ(Followed(runs).sentence, "3 runs can be compared; a change can be found from 10 runs on.");
 }
 
 TEST(History, LeavesOutRunsOfAnotherJobAndSaysWhy) {
