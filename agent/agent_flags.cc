@@ -141,22 +141,6 @@ void AddResourceFlags(CLI::App& app, AgentFlags& flags) {
       ->group(kGroup);
 }
 
-void AddReportingFlags(CLI::App& app, AgentFlags& flags) {
-  constexpr const char* kGroup = "Monitoring";
-  app.add_option("--metrics", flags.metrics,
-                 "loopback address that serves /metrics (Prometheus), /healthz and /readyz over HTTP")
-      ->option_text("HOST:PORT")
-      ->group(kGroup);
-  app.add_option("--log-level", flags.log_level, "what to log on stderr: debug, info, warning, error or off")
-      ->option_text("LEVEL")
-      ->capture_default_str()
-      ->group(kGroup);
-  app.add_option("--log-format", flags.log_format, "text, or json with one object a line")
-      ->option_text("FORMAT")
-      ->capture_default_str()
-      ->group(kGroup);
-}
-
 // What is wrong with flags that are each well-formed; null = nothing.
 std::optional<std::string> Complaint(const AgentFlags& flags) {
   if (const auto complaint = ConnectionComplaint(flags.aggregator, flags.connection)) {
@@ -212,7 +196,7 @@ std::variant<AgentFlags, int> ParseAgentFlags(int argc, const char* const* argv)
   AddDeliveryFlags(app, flags);
   AddConnectionFlags(app, flags.connection);
   AddResourceFlags(app, flags);
-  AddReportingFlags(app, flags);
+  AddMonitoring(app, {flags.metrics, flags.log_level, flags.log_format});
   app.footer(kExamples);
   if (const std::optional<int> done = ParseFlagsOrTell(app, argc, argv)) {
     return *done;

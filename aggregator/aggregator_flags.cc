@@ -112,22 +112,6 @@ void AddAccessFlags(CLI::App& app, AggregatorFlags& flags) {
   app.add_flag("--insecure", flags.insecure, "let other machines connect unencrypted or without tokens")->group(kGroup);
 }
 
-void AddMonitoringFlags(CLI::App& app, AggregatorFlags& flags) {
-  constexpr const char* kGroup = "Monitoring";
-  app.add_option("--metrics", flags.metrics,
-                 "loopback address that serves /metrics (Prometheus), /healthz and /readyz over HTTP")
-      ->option_text("HOST:PORT")
-      ->group(kGroup);
-  app.add_option("--log-level", flags.log_level, "what to log on stderr: debug, info, warning, error or off")
-      ->option_text("LEVEL")
-      ->capture_default_str()
-      ->group(kGroup);
-  app.add_option("--log-format", flags.log_format, "text, or json with one object a line")
-      ->option_text("FORMAT")
-      ->capture_default_str()
-      ->group(kGroup);
-}
-
 // A flag for a number of at least 1.
 void AddLimit(CLI::App& app, const char* flag, int64_t& value, const char* what) {
   app.add_option(flag, value, what)
@@ -173,7 +157,7 @@ std::variant<AggregatorFlags, int> ParseAggregatorFlags(int argc, const char* co
   UsePlainHelp(app, "lockstep-aggregator " + std::string(Version()));
   AddServiceFlags(app, flags);
   AddAccessFlags(app, flags);
-  AddMonitoringFlags(app, flags);
+  AddMonitoring(app, {flags.metrics, flags.log_level, flags.log_format});
   AddLimits(app, flags);
   app.footer(kExamples);
   if (const std::optional<int> done = ParseFlagsOrTell(app, argc, argv)) {

@@ -16,19 +16,19 @@
 #include "analysis/compare/self.h"
 #include "analysis/compare/sweep.h"
 #include "cli/compared_runs.h"
+#include "cli/output_flags.h"
 #include "cli/report_output.h"
 #include "platform/command_line/command_line.h"
 #include "platform/file_system.h"
 #include "platform/log.h"
 #include "platform/signals.h"
-#include "platform/terminal.h"
 
 namespace lockstep {
 namespace {
 
 constexpr int64_t kMaxFlagFileBytes = int64_t{4} << 20;
 
-struct CompareFlags {
+struct CompareFlags : OutputFlags {
   std::vector<std::string> runs;
   std::vector<std::string> base;
   std::vector<std::string> fresh;
@@ -43,10 +43,6 @@ struct CompareFlags {
   std::string kernel_map;
   std::vector<std::string> context;
   AnyRunOptions input;
-  std::string format = "text";
-  std::string output;
-  std::string color = "auto";
-  std::string log_level = "warning";
 };
 
 constexpr std::array<std::pair<const char*, compare::PairBy>, 4> kPairings = {{{"auto", compare::PairBy::kAuto},
@@ -133,12 +129,8 @@ absl::StatusOr<std::vector<std::string>> ViewsFrom(const CompareFlags& flags) {
   return views;
 }
 
-TextOptions TextOptionsFrom(const CompareFlags& flags) {
-  TextOptions options;
-  const char* no_color = std::getenv("NO_COLOR");
-  const bool allowed = flags.output.empty() && StdoutTakesEscapes() && (no_color == nullptr || *no_color == '\0');
-  options.color = flags.color == "always" || (flags.color == "auto" && allowed);
-  options.width = TextColumnsOfStdout(/*to_file=*/!flags.output.empty());
+TextOptions TextOptionsOf(const CompareFlags& flags) {
+  TextOptions options = TextOptionsFrom(flags);
   options.max_rows = flags.limit;
   return options;
 }
@@ -152,7 +144,7 @@ absl::StatusOr<std::string> Render(const report::ComparisonDocument& document, s
     return compare::RenderCsv(document, views.front());
   }
   views.emplace_back("gates");
-  return compare::RenderText(document, views, TextOptionsFrom(flags));
+  return compare::RenderText(document, views, TextOptionsOf(flags));
 }
 
 int CodeOfGates(const report::ComparisonDocument& document, bool strict_unclear) {
@@ -174,7 +166,7 @@ int CheckSelf(const CompareFlags& flags) {
   if (!run.ok()) return Complain(run.status(), ExitCodeOf(run.status()));
   const report::SelfComparison checked = compare::CompareWithItself(run->front());
   if (flags.format == "json") return WriteOut(compare::RenderJson(checked), flags, kExitDone);
-  return WriteOut(compare::RenderText(checked, TextOptionsFrom(flags)), flags, kExitDone);
+  return WriteOut(compare::RenderText(checked, TextOptionsOf(flags)), flags, kExitDone);
 }
 
 int CompareSides(const SideNames& names, const compare::CompareRequest& request, const std::vector<std::string>& views,
@@ -209,7 +201,7 @@ int SweepRuns(const CompareFlags& flags) {
   if (!sweep.ok()) return Complain(sweep.status(), kExitUsage);
   if (flags.format == "json") return WriteOut(compare::RenderJson(*sweep), flags, kExitDone);
   if (flags.format == "csv") return WriteOut(compare::RenderCsv(*sweep), flags, kExitDone);
-  return WriteOut(compare::RenderText(*sweep, TextOptionsFrom(flags)), flags, kExitDone);
+  return WriteOut(compare::RenderText(*sweep, TextOptionsOf(flags)), flags, kExitDone);
 }
 
 int CompareRuns(const CompareFlags& flags) {
@@ -286,8 +278,8 @@ void AddGateFlags(CLI::App& verb, CompareFlags& flags) {
   verb.add_flag("--strict-unclear", flags.strict_unclear, "a gate that cannot be decided fails, too")->group(kGroup);
 }
 
-void AddFormatFlags(CLI::App& verb, CompareFlags& flags) {
-  constexpr const char* kGroup = "Output";
+void AddShownFlags(CLI::App& verb, CompareFlags& flags) {
+  constexpr const char* kGroup = "What to show";
   verb.add_option("--view", flags.views,
                   fmt::format("one or more views, separated by commas: {}, or all",
                               fmt::join(compare::ComparisonViews(), ", ")))
@@ -300,23 +292,8 @@ void AddFormatFlags(CLI::App& verb, CompareFlags& flags) {
       ->option_text("N")
       ->default_str("20")
       ->group(kGroup);
-  verb.add_option("--format", flags.format,
-                  "text, json (one document), csv (one view) or markdown (for a pull request)")
-      ->check(OneOf({"text", "json", "csv", "markdown"}))
-      ->option_text("FORMAT")
-      ->default_str("text")
-      ->group(kGroup);
-  verb.add_option("--output", flags.output, "write to this file instead of stdout")->option_text("FILE")->group(kGroup);
-  verb.add_option("--color", flags.color, "auto, always or never")
-      ->check(OneOf({"auto", "always", "never"}))
-      ->option_text("WHEN")
-      ->default_str("auto")
-      ->group(kGroup);
-  verb.add_option("--log-level", flags.log_level, "debug, info, warning or error")
-      ->check(OneOf({"debug", "info", "warning", "error"}))
-      ->option_text("LEVEL")
-      ->default_str("warning")
-      ->group(kGroup);
+  AddOutputFlags(verb, {"text", "json", "csv", "markdown"},
+                 "text, json (one document), csv (one view) or markdown (for a pull request)", flags);
 }
 
 }  // namespace
@@ -326,7 +303,7 @@ std::function<int()> AddCompareCommand(CLI::App& verb) {
   AddSideFlags(verb, *flags);
   AddRunSourceFlags(verb, flags->input.source);
   AddGateFlags(verb, *flags);
-  AddFormatFlags(verb, *flags);
+  AddShownFlags(verb, *flags);
   verb.footer(
       "Examples:\n"
       "  lockstep compare monday/ tuesday/\n"

@@ -21,13 +21,14 @@ absl::StatusOr<report::Document> Ask(const QueryClient& client, const std::strin
   return report::FromJson<report::Document>(json);
 }
 
-// Of a run that was analysed the answer on each view is kept; of any other one they are best computed together.
-absl::StatusOr<bool> IsAnalysed(const QueryClient& client, const std::string& run) {
+// kComplete for a run that the place does not know: the question about it says so.
+absl::StatusOr<RunState> StateOf(const QueryClient& client, const std::string& run) {
   LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<RunInfo> runs, client.Runs());
-  return std::any_of(runs.begin(), runs.end(),
-                     [&](const RunInfo& info) { return info.name == run && info.state == RunState::kAnalysed; });
+  const auto found = std::find_if(runs.begin(), runs.end(), [&](const RunInfo& info) { return info.name == run; });
+  return found == runs.end() ? RunState::kComplete : found->state;
 }
 
+// Of a run that was analysed the answer on each view is kept; of any other one they are best computed together.
 absl::StatusOr<report::Document> AskEach(const QueryClient& client, const std::string& run) {
   report::Document whole;
   for (const std::string& view : compare::ViewsToCompare()) {
@@ -47,12 +48,12 @@ absl::Status WithName(const std::string& name, const absl::Status& status) {
 
 }  // namespace
 
-absl::StatusOr<compare::ComparedRun> AskForRun(const QueryClient& client, const std::string& run,
+absl::StatusOr<compare::ComparedRun> AskForRun(const QueryClient& client, const std::string& run, RunState state,
                                                const compare::RunContext& added) {
   WaitingLine waiting(fmt::format("analysing {}", run));
-  LOCKSTEP_ASSIGN_OR_RETURN(const bool analysed, IsAnalysed(client, run));
-  LOCKSTEP_ASSIGN_OR_RETURN(report::Document document,
-                            analysed ? AskEach(client, run) : Ask(client, run, compare::ViewsToCompare()));
+  LOCKSTEP_ASSIGN_OR_RETURN(report::Document document, state == RunState::kAnalysed
+                                                           ? AskEach(client, run)
+                                                           : Ask(client, run, compare::ViewsToCompare()));
   return compare::ComparedRunOf(std::move(document), added);
 }
 
@@ -60,7 +61,9 @@ absl::StatusOr<compare::ComparedRun> ReadComparedRun(const std::string& name, co
                                                      const AnyRunOptions& options, const std::stop_token& stop) {
   const absl::StatusOr<AnyRun> run = AnyRun::Open(name, options, stop);
   if (!run.ok()) return WithName(name, run.status());
-  absl::StatusOr<compare::ComparedRun> compared = AskForRun(run->query(), run->name(), added);
+  const absl::StatusOr<RunState> state = StateOf(run->query(), run->name());
+  if (!state.ok()) return WithName(name, state.status());
+  absl::StatusOr<compare::ComparedRun> compared = AskForRun(run->query(), run->name(), *state, added);
   if (!compared.ok()) return WithName(name, compared.status());
   return compared;
 }
@@ -77,7 +80,7 @@ std::vector<compare::ComparedRun> EarlierRunsOf(const compare::ComparedRun& base
   for (const RunInfo& info : *runs) {
     const bool is_compared = std::find(compared.begin(), compared.end(), info.name) != compared.end();
     if (is_compared || info.state != RunState::kAnalysed || earlier.size() == kMostEarlierRuns) continue;
-    absl::StatusOr<compare::ComparedRun> run = AskForRun(source->query(), info.name, {});
+    absl::StatusOr<compare::ComparedRun> run = AskForRun(source->query(), info.name, info.state, {});
     if (run.ok() && run->context == base.context) earlier.push_back(*std::move(run));
   }
   return earlier;

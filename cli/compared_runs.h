@@ -8,14 +8,15 @@
 #include <vector>
 
 #include "analysis/compare/compared_run.h"
+#include "analysis/model/run_data.h"
 #include "cli/any_run.h"
 
 namespace lockstep {
 
-// A run that a store or an aggregator holds. `added` is context that wins over what is kept with the run. Errors: those
-// of the question.
+// A run that a store or an aggregator holds, in this state: what is kept of it is used. `added` is context that wins
+// over what is kept with the run. Errors: those of the question.
 [[nodiscard]] absl::StatusOr<compare::ComparedRun> AskForRun(const QueryClient& client, const std::string& run,
-                                                             const compare::RunContext& added);
+                                                             RunState state, const compare::RunContext& added);
 
 // Wherever it is. Errors: those of AnyRun and of the question; they name the run.
 [[nodiscard]] absl::StatusOr<compare::ComparedRun> ReadComparedRun(const std::string& name,

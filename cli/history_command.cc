@@ -1,6 +1,5 @@
 #include "cli/history_command.h"
 
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <utility>
@@ -10,20 +9,18 @@
 #include "analysis/base/status_macros.h"
 #include "analysis/compare/history.h"
 #include "cli/compared_runs.h"
+#include "cli/output_flags.h"
 #include "cli/report_output.h"
 #include "platform/command_line/command_line.h"
-#include "platform/terminal.h"
+#include "platform/log.h"
 
 namespace lockstep {
 namespace {
 
-struct HistoryFlags {
+struct HistoryFlags : OutputFlags {
   RunSourceFlags source;
   std::string metric = "step_time";
   std::vector<std::string> context;
-  std::string format = "text";
-  std::string output;
-  std::string color = "auto";
   int64_t limit = 100;
 };
 
@@ -37,7 +34,7 @@ absl::StatusOr<compare::HistoryOfRuns> EmptyHistory(const HistoryFlags& flags) {
 absl::StatusOr<report::History> FollowRuns(const QueryClient& client, compare::HistoryOfRuns history) {
   LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<RunInfo> runs, client.Runs());
   for (const RunInfo& info : runs) {
-    const absl::StatusOr<compare::ComparedRun> run = AskForRun(client, info.name, {});
+    const absl::StatusOr<compare::ComparedRun> run = AskForRun(client, info.name, info.state, {});
     if (absl::IsUnavailable(run.status())) return run.status();
     if (run.ok()) {
       history.Add(*run);
@@ -45,10 +42,12 @@ absl::StatusOr<report::History> FollowRuns(const QueryClient& client, compare::H
       history.LeaveOut(info.name, std::string(run.status().message()));
     }
   }
+  // By now each was analysed.
   const std::vector<std::pair<std::string, std::string>> changes = history.FindChanges();
   for (size_t i = 0; i < changes.size(); ++i) {
-    LOCKSTEP_ASSIGN_OR_RETURN(const compare::ComparedRun before, AskForRun(client, changes[i].first, {}));
-    LOCKSTEP_ASSIGN_OR_RETURN(const compare::ComparedRun after, AskForRun(client, changes[i].second, {}));
+    const auto ask = [&](const std::string& run) { return AskForRun(client, run, RunState::kAnalysed, {}); };
+    LOCKSTEP_ASSIGN_OR_RETURN(const compare::ComparedRun before, ask(changes[i].first));
+    LOCKSTEP_ASSIGN_OR_RETURN(const compare::ComparedRun after, ask(changes[i].second));
     history.Explain(i, before, after);
   }
   return history.Take();
@@ -57,16 +56,13 @@ absl::StatusOr<report::History> FollowRuns(const QueryClient& client, compare::H
 std::string Render(const report::History& history, const HistoryFlags& flags) {
   if (flags.format == "json") return compare::RenderJson(history);
   if (flags.format == "csv") return compare::RenderCsv(history);
-  TextOptions options;
-  const char* no_color = std::getenv("NO_COLOR");
-  const bool allowed = flags.output.empty() && StdoutTakesEscapes() && (no_color == nullptr || *no_color == '\0');
-  options.color = flags.color == "always" || (flags.color == "auto" && allowed);
-  options.width = TextColumnsOfStdout(/*to_file=*/!flags.output.empty());
+  TextOptions options = TextOptionsFrom(flags);
   options.max_rows = flags.limit;
   return compare::RenderText(history, options);
 }
 
 int ShowHistory(const HistoryFlags& flags) {
+  SetLogLevel(*LogLevelFromName(flags.log_level));
   absl::StatusOr<compare::HistoryOfRuns> empty = EmptyHistory(flags);
   if (!empty.ok()) return Complain(empty.status(), kExitUsage);
   const absl::StatusOr<RunSource> source = RunSource::Open(flags.source);
@@ -97,20 +93,7 @@ std::function<int()> AddHistoryCommand(CLI::App& verb) {
       ->option_text("N")
       ->default_str("100")
       ->group(kGroup);
-  constexpr const char* kOutput = "Output";
-  verb.add_option("--format", flags->format, "text, json (one document) or csv (the runs)")
-      ->check(OneOf({"text", "json", "csv"}))
-      ->option_text("FORMAT")
-      ->default_str("text")
-      ->group(kOutput);
-  verb.add_option("--output", flags->output, "write to this file instead of stdout")
-      ->option_text("FILE")
-      ->group(kOutput);
-  verb.add_option("--color", flags->color, "auto, always or never")
-      ->check(OneOf({"auto", "always", "never"}))
-      ->option_text("WHEN")
-      ->default_str("auto")
-      ->group(kOutput);
+  AddOutputFlags(verb, {"text", "json", "csv"}, "text, json (one document) or csv (the runs)", *flags);
   verb.footer(
       "Examples:\n"
       "  lockstep history --store runs.db\n"

@@ -153,33 +153,15 @@ void AddRestrictions(CLI::App& verb, ReportFlags& flags) {
       ->group(kGroup);
 }
 
-void AddOutputFlags(CLI::App& verb, ReportFlags& flags) {
+void AddReportOutputFlags(CLI::App& verb, ReportFlags& flags) {
   constexpr const char* kGroup = "Output";
-  verb.add_option("--format", flags.format, "text, json (one document) or csv (one view)")
-      ->check(OneOf({"text", "json", "csv"}))
-      ->option_text("FORMAT")
-      ->default_str("text")
-      ->group(kGroup);
+  AddOutputFlags(verb, {"text", "json", "csv"}, "text, json (one document) or csv (one view)", flags);
   verb.add_option("--csv-style", flags.csv_style,
                   "plain; nsys: the columns and units of `nsys stats`; nsys-size: the same for the sizes of copies "
                   "(--view memory)")
       ->check(OneOf({"plain", "nsys", "nsys-size"}))
       ->option_text("STYLE")
       ->default_str("plain")
-      ->group(kGroup);
-  verb.add_option("--output", flags.output, "write the report to this file instead of stdout")
-      ->option_text("FILE")
-      ->group(kGroup);
-  verb.add_option("--color", flags.color,
-                  "auto, always or never; auto colors a terminal, unless NO_COLOR is set or TERM is dumb")
-      ->check(OneOf({"auto", "always", "never"}))
-      ->option_text("WHEN")
-      ->default_str("auto")
-      ->group(kGroup);
-  verb.add_option("--log-level", flags.log_level, "what to log on stderr: debug, info, warning, error or off")
-      ->check(OneOf({"debug", "info", "warning", "error", "off"}))
-      ->option_text("LEVEL")
-      ->default_str("warning")
       ->group(kGroup);
   verb.add_flag("--strict", flags.strict, "exit with 3 if a quality gate fails")->group(kGroup);
 }
@@ -189,7 +171,7 @@ void AddOutputFlags(CLI::App& verb, ReportFlags& flags) {
 void AddReportFlags(CLI::App& verb, ReportFlags& flags) {
   AddViewFlags(verb, flags);
   AddRestrictions(verb, flags);
-  AddOutputFlags(verb, flags);
+  AddReportOutputFlags(verb, flags);
 }
 
 absl::StatusOr<AnalysisOptions> OptionsFrom(const ReportFlags& flags) {

@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "analysis/metrics/run/analysis_options.h"
+#include "cli/output_flags.h"
 
 namespace lockstep {
 
-struct ReportFlags {
+struct ReportFlags : OutputFlags {
   std::vector<std::string> views = {"summary"};
-  std::string format = "text";
   std::string csv_style = "plain";
   std::string instances;  // "" = not asked, "1000", "all"
   std::string sort;
@@ -30,9 +30,6 @@ struct ReportFlags {
   std::string group_by = "full";
   std::string layout;
   std::string families;
-  std::string output;
-  std::string color = "auto";
-  std::string log_level = "warning";
   bool strict = false;
 };
 

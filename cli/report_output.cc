@@ -5,24 +5,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
 #include "analysis/report/json.h"
 #include "cli/command.h"
 #include "cli/waiting_line.h"
-#include "platform/terminal.h"
 
 namespace lockstep {
 namespace {
-
-bool WantsColor(const ReportFlags& flags) {
-  if (flags.color != "auto") {
-    return flags.color == "always";
-  }
-  const char* no_color = std::getenv("NO_COLOR");
-  return flags.output.empty() && StdoutTakesEscapes() && (no_color == nullptr || *no_color == '\0');
-}
 
 absl::StatusOr<std::string> Render(const Json& report, const ReportFlags& flags, const AnalysisOptions& asked) {
   if (flags.format == "json") {
@@ -31,9 +21,7 @@ absl::StatusOr<std::string> Render(const Json& report, const ReportFlags& flags,
   if (flags.format == "csv") {
     return RenderCsv(report, asked.views.front(), flags.csv_style);
   }
-  TextOptions options;
-  options.color = WantsColor(flags);
-  options.width = TextColumnsOfStdout(/*to_file=*/!flags.output.empty());
+  TextOptions options = TextOptionsFrom(flags);
   if (flags.limit) {
     options.max_rows = *flags.limit;
   }

@@ -38,7 +38,7 @@ struct CondenseFileOptions {
   int64_t sort_memory_bytes = int64_t{48} << 20;  // all sorters of one file together
   std::string host;                               // --host: "" = none; used when trace and file name say nothing
   std::vector<RankMapRow> rank_map;
-  ContextByKey context;  // --context; it wins over the lockstep-context.json beside the file
+  ContextByKey context;  // --context; it wins over the lockstep-context.json in the folder of the file
   FileSelection selection;
   // Kernels whose names hold one of these texts, in lower case, communicate (--families).
   std::vector<std::string> communication;

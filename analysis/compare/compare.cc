@@ -52,39 +52,28 @@ void NotifyOfCopies(const Sides& sides, std::vector<std::string>& notices) {
   }
 }
 
-void NotifyOfGates(const Sides& sides, std::vector<std::string>& notices) {
-  for (const auto* runs : {&sides.base, &sides.fresh}) {
-    for (const ComparedRun& run : *runs) {
-      if (run.failed_gates.empty()) continue;
-      notices.push_back(
-          fmt::format("run '{}' fails quality gates: {} (lockstep analyze or show with --view quality says why)",
-                      run.head.name, fmt::join(run.failed_gates, ", ")));
-    }
-  }
-}
+// As many steps as this share of those compared may be partial without a notice: a few at the edges of captures are
+// usual.
+constexpr double kUsualPartial = 0.1;
 
-void NotifyOfSteps(const Sides& sides, std::vector<std::string>& notices) {
-  for (const auto* runs : {&sides.base, &sides.fresh}) {
-    for (const ComparedRun& run : *runs) {
-      if (run.profile.comparable_steps || run.Steps().empty() || run.profile.ranks.value < 2) continue;
-      notices.push_back(fmt::format(
-          "the ranks of run '{}' number their steps by themselves: a step of the job is taken from equal numbers, "
-          "which may be different steps",
-          run.head.name));
-    }
+void NotifyOfRun(const ComparedRun& run, std::vector<std::string>& notices) {
+  const std::string& name = run.head.name;
+  if (!run.failed_gates.empty()) {
+    notices.push_back(
+        fmt::format("run '{}' fails quality gates: {} (lockstep analyze or show with --view quality says why)", name,
+                    fmt::join(run.failed_gates, ", ")));
   }
-}
-
-// A few at the edges of the captures are usual.
-void NotifyOfPartialSteps(const Sides& sides, std::vector<std::string>& notices) {
-  for (const auto* runs : {&sides.base, &sides.fresh}) {
-    for (const ComparedRun& run : *runs) {
-      const auto partial = static_cast<size_t>(run.profile.partial_steps.value);
-      if (partial * 10 <= run.profile.steps.size() || partial < 2) continue;
-      notices.push_back(
-          fmt::format("run '{}': {} steps are left out, because some of its ranks lack them; {} are compared",
-                      run.head.name, partial, run.Steps().size()));
-    }
+  if (!run.profile.comparable_steps && !run.Steps().empty() && run.profile.ranks.value > 1) {
+    notices.push_back(
+        fmt::format("the ranks of run '{}' number their steps by themselves: a step of the job is taken "
+                    "from equal numbers, which may be different steps",
+                    name));
+  }
+  const int64_t partial = run.profile.partial_steps;
+  if (partial > 1 && static_cast<double>(partial) > kUsualPartial * static_cast<double>(run.profile.steps.size())) {
+    notices.push_back(
+        fmt::format("run '{}': {} steps are left out, because some of its ranks lack them; {} are compared", name,
+                    partial, run.Steps().size()));
   }
 }
 
@@ -95,9 +84,7 @@ absl::StatusOr<report::ComparisonDocument> Compare(const Sides& sides, const Com
   for (const ComparedRun& run : sides.base) document.base.push_back(HeadOf(run));
   for (const ComparedRun& run : sides.fresh) document.fresh.push_back(HeadOf(run));
   NotifyOfCopies(sides, document.notices);
-  NotifyOfGates(sides, document.notices);
-  NotifyOfSteps(sides, document.notices);
-  NotifyOfPartialSteps(sides, document.notices);
+  ForEachRun(sides, [&](const ComparedRun& run) { NotifyOfRun(run, document.notices); });
   LOCKSTEP_ASSIGN_OR_RETURN(KernelChanges kernels, KernelChangesOf(sides, request.kernel_map));
   document.comparable = ComparabilityOf(sides, kernels.matched_time_ratio);
   document.kernels = std::move(kernels.kernels);

@@ -106,6 +106,25 @@ double ComparedRun::MeanOfStep(report::Count report::ProfileStep::*total) const 
   return sum / static_cast<double>(steps.size()) / RealOf(profile.ranks);
 }
 
+double ComparedRun::KernelTime(const KernelFilter& which) const {
+  double time_ns = 0;
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    if (which(profile.kernels[i])) time_ns += kernels[i].ns_per_step;
+  }
+  return time_ns;
+}
+
+std::vector<double> ComparedRun::KernelTimes(const KernelFilter& which) const {
+  std::vector<double> values(Steps().size());
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    if (kernels[i].ns_per_step <= 0 || !which(profile.kernels[i])) continue;
+    const std::vector<double>& by_step = kernels[i].by_step;
+    if (by_step.size() != values.size()) return {};
+    for (size_t step = 0; step < values.size(); ++step) values[step] += by_step[step];
+  }
+  return values;
+}
+
 absl::StatusOr<ComparedRun> ComparedRunOf(report::Document document, const RunContext& context) {
   if (!document.profile) {
     return absl::InvalidArgumentError(

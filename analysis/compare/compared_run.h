@@ -4,6 +4,7 @@
 #include <absl/status/statusor.h>
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -40,6 +41,11 @@ struct ComparedRun {
 
   // Those that are compared.
   [[nodiscard]] std::span<const report::ProfileStep> Steps() const;
+  // The kernels that `which` is true of, summed.
+  using KernelFilter = std::function<bool(const report::ProfileKernel&)>;
+  [[nodiscard]] double KernelTime(const KernelFilter& which) const;  // ns a step on the mean rank
+  // The same step by step; empty where one of them that takes time is not known so.
+  [[nodiscard]] std::vector<double> KernelTimes(const KernelFilter& which) const;
   // Of a part or of kernel time that is summed over the ranks: the mean of a rank and a step.
   [[nodiscard]] double MeanOfStep(report::Count report::ProfileStep::*total) const;
 };

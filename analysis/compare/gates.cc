@@ -75,30 +75,17 @@ std::string_view Trimmed(std::string_view text) {
 // The kernels that a gate is about, of both sides: by name.
 absl::StatusOr<std::set<std::string>> KernelsOfGate(const Gate& gate, const Sides& sides) {
   std::set<std::string> names;
-  for (const auto* runs : {&sides.base, &sides.fresh}) {
-    for (const ComparedRun& run : *runs) {
-      for (const report::ProfileKernel& kernel : run.profile.kernels) {
-        bool is_meant = kernel.family == gate.name;
-        if (gate.pattern) {
-          LOCKSTEP_ASSIGN_OR_RETURN(is_meant, gate.pattern->IsIn(kernel.name));
-        }
-        if (is_meant) names.insert(kernel.name);
-      }
+  absl::Status status;
+  ForEachRun(sides, [&](const ComparedRun& run) {
+    for (const report::ProfileKernel& kernel : run.profile.kernels) {
+      const absl::StatusOr<bool> is_meant =
+          gate.pattern ? gate.pattern->IsIn(kernel.name) : absl::StatusOr<bool>(kernel.family == gate.name);
+      status.Update(is_meant.status());
+      if (is_meant.ok() && *is_meant) names.insert(kernel.name);
     }
-  }
+  });
+  LOCKSTEP_RETURN_IF_ERROR(status);
   return names;
-}
-
-// Their time step by step; empty where one of them is not known so.
-std::vector<double> SumOfKernels(const ComparedRun& run, const std::set<std::string>& names) {
-  std::vector<double> values(run.Steps().size());
-  for (size_t i = 0; i < run.kernels.size(); ++i) {
-    if (!names.contains(run.profile.kernels[i].name) || run.kernels[i].ns_per_step <= 0) continue;
-    const std::vector<double>& by_step = run.kernels[i].by_step;
-    if (by_step.size() != values.size()) return {};
-    for (size_t step = 0; step < values.size(); ++step) values[step] += by_step[step];
-  }
-  return values;
 }
 
 struct GateValue {
@@ -113,16 +100,11 @@ absl::StatusOr<GateValue> ValueOfKernels(const Gate& gate, const Sides& sides) {
   GateValue value;
   value.metric = names.empty() ? "no kernel matches" : fmt::format("{} kernels", names.size());
   if (names.empty()) return value;
-  const auto time = [&](const ComparedRun& run) {
-    double time_ns = 0;
-    for (size_t i = 0; i < run.kernels.size(); ++i) {
-      if (names.contains(run.profile.kernels[i].name)) time_ns += run.kernels[i].ns_per_step;
-    }
-    return time_ns;
-  };
+  const auto is_meant = [&](const report::ProfileKernel& kernel) { return names.contains(kernel.name); };
+  const auto time = [&](const ComparedRun& run) { return run.KernelTime(is_meant); };
   value.base_ns = MeanOver(sides.base, time);
   value.change_ns = MeanOver(sides.fresh, time) - *value.base_ns;
-  const SeriesOfRun series = [&](const ComparedRun& run) { return SumOfKernels(run, names); };
+  const SeriesOfRun series = [&](const ComparedRun& run) { return run.KernelTimes(is_meant); };
   const SeriesComparison compared = CompareParts(sides, series, NoiseShare::kOfItself, 0);
   if (compared.known && compared.change.verdict != Verdict::kNotEnoughSteps) {
     value.interval_ns = std::pair(compared.change.change_ns_interval.low, compared.change.change_ns_interval.high);

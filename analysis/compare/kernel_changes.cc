@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -67,20 +68,6 @@ std::optional<report::KernelSide> KernelSideOf(const SideKernels& side, const st
   return out;
 }
 
-// The time of the matched kernels of one run, step by step; empty where one of them is not known so.
-std::vector<double> MatchedSeries(const ComparedRun& run, const SideKernels& side, const std::vector<size_t>& matched) {
-  std::vector<double> values(run.Steps().size());
-  for (const size_t index : matched) {
-    for (const auto& [of_run, kernel] : side.of_runs[index]) {
-      if (of_run != &run) continue;
-      const std::vector<double>& by_step = run.kernels[kernel].by_step;
-      if (by_step.size() != values.size()) return {};
-      for (size_t i = 0; i < values.size(); ++i) values[i] += by_step[i];
-    }
-  }
-  return values;
-}
-
 // What two or more kernels have in common; nothing where they differ.
 class Common {
  public:
@@ -116,31 +103,22 @@ void DescribeKernels(const SideKernels& base, const SideKernels& fresh, const Ke
   change.role = role.Get().value_or("other");
 }
 
-// The same of a run of neither side: of its kernels with the names of these.
-std::vector<double> NamedSeries(const ComparedRun& run, const SideKernels& side, const std::vector<size_t>& matched) {
-  std::vector<double> values(run.Steps().size());
-  for (const size_t index : matched) {
-    for (size_t i = 0; i < run.kernels.size(); ++i) {
-      if (run.profile.kernels[i].name != side.kernels[index].name) continue;
-      if (run.kernels[i].by_step.size() != values.size()) return {};
-      for (size_t step = 0; step < values.size(); ++step) values[step] += run.kernels[i].by_step[step];
-    }
-  }
-  return values;
-}
-
-bool IsOf(const std::vector<ComparedRun>& runs, const ComparedRun& run) {
-  return std::any_of(runs.begin(), runs.end(), [&](const ComparedRun& of) { return &of == &run; });
-}
-
-// The statistics of a pair; what was added or removed has none.
-SeriesComparison CompareMatch(const Sides& sides, const SideKernels& base, const SideKernels& fresh,
-                              const KernelMatch& match) {
-  const SeriesOfRun series = [&](const ComparedRun& run) {
-    if (IsOf(sides.earlier, run)) return NamedSeries(run, base, match.before);
-    return IsOf(sides.base, run) ? MatchedSeries(run, base, match.before) : MatchedSeries(run, fresh, match.after);
+// The kernels of a match on one side, step by step.
+SeriesOfRun SeriesOfMatch(const SideKernels& side, const std::vector<size_t>& matched) {
+  std::set<std::string> names;
+  for (const size_t index : matched) names.insert(side.kernels[index].name);
+  return [names = std::move(names)](const ComparedRun& run) {
+    return run.KernelTimes([&](const report::ProfileKernel& kernel) { return names.contains(kernel.name); });
   };
-  return CompareParts(sides, series, NoiseShare::kOfItself, 0);
+}
+
+// The statistics of a match; nothing is known where the time of a kernel is only estimated.
+SeriesComparison CompareMatch(const Sides& sides, const SideKernels& base, const SideKernels& fresh,
+                              const KernelMatch& match, const report::KernelChange& change) {
+  const bool estimated = (change.base && change.base->estimated) || (change.fresh && change.fresh->estimated);
+  if (estimated) return {};
+  return CompareParts(sides, SeriesOfMatch(base, match.before), SeriesOfMatch(fresh, match.after),
+                      NoiseShare::kOfItself, 0);
 }
 
 // Of many kernels some change by chance: only those that stand out of all of them are called slower or faster.
@@ -177,7 +155,7 @@ absl::StatusOr<KernelChanges> KernelChangesOf(const Sides& sides, const KernelMa
   std::vector<double> p_values;
   for (const KernelMatch& match : matches.matches) {
     report::KernelChange& change = changes.kernels.emplace_back(KernelChangeOf(base, fresh, match));
-    const SeriesComparison compared = CompareMatch(sides, base, fresh, match);
+    const SeriesComparison compared = CompareMatch(sides, base, fresh, match, change);
     const bool tested = compared.known && compared.change.verdict != Verdict::kNotEnoughSteps;
     change.verdict = compared.known ? WordOf(compared.change.verdict) : report::kUnclearWord;
     if (tested) {

@@ -6,13 +6,12 @@
 #include <cmath>
 #include <cstdlib>
 #include <map>
-#include <numeric>
 #include <set>
 #include <string>
 #include <utility>
 
 #include "analysis/compare/parts.h"
-#include "analysis/compare/words.h"
+#include "analysis/report/text/text_words.h"
 
 namespace lockstep::compare {
 namespace {
@@ -27,10 +26,6 @@ struct Part {
   double fresh_ns = 0;
   report::OptionalRange interval;
 };
-
-double MeanOfSeries(const std::vector<double>& values) {
-  return values.empty() ? 0 : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
 
 void SetInterval(const SeriesComparison& compared, Part& part) {
   if (!compared.known || compared.change.verdict == Verdict::kNotEnoughSteps) return;
@@ -58,36 +53,12 @@ std::string FamilyOfKernel(const report::ProfileKernel& kernel) { return kernel.
 
 std::set<std::string> FamiliesOf(const Sides& sides) {
   std::set<std::string> families;
-  for (const auto* runs : {&sides.base, &sides.fresh}) {
-    for (const ComparedRun& run : *runs) {
-      for (const report::ProfileKernel& kernel : run.profile.kernels) {
-        if (IsWork(kernel)) families.insert(FamilyOfKernel(kernel));
-      }
+  ForEachRun(sides, [&](const ComparedRun& run) {
+    for (const report::ProfileKernel& kernel : run.profile.kernels) {
+      if (IsWork(kernel)) families.insert(FamilyOfKernel(kernel));
     }
-  }
+  });
   return families;
-}
-
-double FamilyTime(const ComparedRun& run, const std::string& family) {
-  double time_ns = 0;
-  for (size_t i = 0; i < run.kernels.size(); ++i) {
-    const report::ProfileKernel& kernel = run.profile.kernels[i];
-    if (IsWork(kernel) && FamilyOfKernel(kernel) == family) time_ns += run.kernels[i].ns_per_step;
-  }
-  return time_ns;
-}
-
-// The family's time step by step; empty where a kernel of it is not known so.
-std::vector<double> FamilySeries(const ComparedRun& run, const std::string& family) {
-  std::vector<double> values(run.Steps().size());
-  for (size_t i = 0; i < run.kernels.size(); ++i) {
-    const report::ProfileKernel& kernel = run.profile.kernels[i];
-    const ComparedKernel& of_run = run.kernels[i];
-    if (!IsWork(kernel) || FamilyOfKernel(kernel) != family || of_run.ns_per_step <= 0) continue;
-    if (of_run.by_step.size() != values.size()) return {};
-    for (size_t step = 0; step < values.size(); ++step) values[step] += of_run.by_step[step];
-  }
-  return values;
 }
 
 // Computing, by families, and what runs at once.
@@ -95,11 +66,14 @@ void AddComputing(const Sides& sides, const Part& computing, double step_ns, std
   Part at_once{"compute:at_once",  "work", "kernels that run at the same time", {}, computing.base_ns,
                computing.fresh_ns, {}};
   for (const std::string& family : FamiliesOf(sides)) {
-    const auto time = [&](const ComparedRun& run) { return FamilyTime(run, family); };
+    const auto is_meant = [&](const report::ProfileKernel& kernel) {
+      return IsWork(kernel) && FamilyOfKernel(kernel) == family;
+    };
+    const auto time = [&](const ComparedRun& run) { return run.KernelTime(is_meant); };
     Part part{
         fmt::format("compute:{}", family), "work", fmt::format("{} kernels", family), {}, MeanOver(sides.base, time),
         MeanOver(sides.fresh, time),       {}};
-    const SeriesOfRun series = [&](const ComparedRun& run) { return FamilySeries(run, family); };
+    const SeriesOfRun series = [&](const ComparedRun& run) { return run.KernelTimes(is_meant); };
     SetInterval(CompareParts(sides, series, NoiseShare::kOfItself, step_ns), part);
     at_once.base_ns -= part.base_ns;
     at_once.fresh_ns -= part.fresh_ns;
@@ -117,7 +91,7 @@ void AddWaiting(const std::vector<ComparedRun>& runs, double Part::*side, std::m
     double rest = 1;
     for (const report::Culprit& culprit : run.summary.culprits) {
       const double share = std::clamp(culprit.share_of_wait_ratio, 0.0, rest);
-      const std::string name = NameOfLate(culprit.scope, culprit.id);
+      const std::string name = NameInScope(culprit.scope, culprit.id);
       Part& part = parts.try_emplace(name, Part{"exposed_wait:" + name, "wait", "waiting for " + name, culprit.rank})
                        .first->second;
       part.*side += wait_ns * share;
@@ -189,8 +163,7 @@ std::vector<report::LedgerEntry> LedgerOf(const Sides& sides) {
       !std::all_of(sides.fresh.begin(), sides.fresh.end(), has_steps)) {
     return {};
   }
-  const auto mean_step = [](const ComparedRun& run) { return MeanOfSeries(StepTimes(run)); };
-  const double step_ns = std::max(MeanOver(sides.base, mean_step), MeanOver(sides.fresh, mean_step));
+  const double step_ns = std::max(MeanOver(sides.base, MeanStepTime), MeanOver(sides.fresh, MeanStepTime));
   std::vector<Part> parts = PartsOf(sides, step_ns);
   const std::vector<int64_t> base = RoundedSide(parts, &Part::base_ns);
   const std::vector<int64_t> fresh = RoundedSide(parts, &Part::fresh_ns);

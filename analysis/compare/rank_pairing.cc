@@ -18,7 +18,7 @@ constexpr double kScalingBand = 0.25;
 
 using Key = std::string;
 
-// The first run of a side stands for its placement: repeats that ran elsewhere are not paired rank by rank.
+// The first run of a side represents its placement: repeats that ran elsewhere are not paired rank by rank.
 const std::vector<report::ProfileRank>& RanksOf(const std::vector<ComparedRun>& runs) {
   return runs.front().profile.by_rank;
 }
@@ -107,15 +107,6 @@ std::vector<Key> Numbers(const std::vector<report::ProfileRank>& ranks) {
   return keys;
 }
 
-double MeanStepTime(const std::vector<ComparedRun>& runs) {
-  return MeanOver(runs, [](const ComparedRun& run) {
-    const std::vector<double> times = StepTimes(run);
-    double sum = 0;
-    for (const double time : times) sum += time;
-    return times.empty() ? 0 : sum / static_cast<double>(times.size());
-  });
-}
-
 double MeanCompute(const std::vector<ComparedRun>& runs) {
   return MeanOver(runs, [](const ComparedRun& run) { return run.MeanOfStep(&report::ProfileStep::compute_ns); });
 }
@@ -127,8 +118,8 @@ void AddScaling(const Sides& sides, report::RankPairing& pairing) {
   const std::vector<ComparedRun>& many = grows ? sides.fresh : sides.base;
   const double ranks =
       static_cast<double>(RanksOf(many).size()) / std::max<double>(1, static_cast<double>(RanksOf(few).size()));
-  const double few_ns = MeanStepTime(few);
-  const double many_ns = MeanStepTime(many);
+  const double few_ns = MeanOver(few, MeanStepTime);
+  const double many_ns = MeanOver(many, MeanStepTime);
   const double few_work = MeanCompute(few);
   const double many_work = MeanCompute(many);
   if (few_ns <= 0 || many_ns <= 0 || few_work <= 0 || many_work <= 0) return;

@@ -21,17 +21,23 @@ SideSeries SeriesOfSide(const std::vector<ComparedRun>& runs, const SeriesOfRun&
     side.estimates.push_back(EstimateRun(values, scale));
     if (values.empty()) continue;
     ++with_values;
-    side.mean += std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+    side.mean += MeanOf(values);
   }
   if (with_values > 0) side.mean /= static_cast<double>(with_values);
   side.known = with_values == runs.size() && with_values > 0;
   return side;
 }
 
-SeriesComparison CompareSeries(const Sides& sides, const SeriesOfRun& series, Scale scale, NoiseShare noise,
+// The series of both sides; the other runs of the context are called as the base side.
+struct SeriesOfSides {
+  const SeriesOfRun& base;
+  const SeriesOfRun& fresh;
+};
+
+SeriesComparison CompareSeries(const Sides& sides, const SeriesOfSides& series, Scale scale, NoiseShare noise,
                                double step_ns) {
-  const SideSeries base = SeriesOfSide(sides.base, series, scale);
-  const SideSeries fresh = SeriesOfSide(sides.fresh, series, scale);
+  const SideSeries base = SeriesOfSide(sides.base, series.base, scale);
+  const SideSeries fresh = SeriesOfSide(sides.fresh, series.fresh, scale);
   SeriesComparison compared;
   compared.known = base.known && fresh.known;
   compared.base_mean = base.mean;
@@ -39,7 +45,7 @@ SeriesComparison CompareSeries(const Sides& sides, const SeriesOfRun& series, Sc
   if (!compared.known) return compared;
   std::vector<EarlierRun> earlier;
   for (const ComparedRun& run : sides.earlier) {
-    const RunEstimate estimate = EstimateRun(series(run), scale);
+    const RunEstimate estimate = EstimateRun(series.base(run), scale);
     if (estimate.steps > 0) earlier.push_back({estimate.level, estimate.error});
   }
   const double reference = noise == NoiseShare::kOfItself ? std::max(base.mean, fresh.mean) : step_ns;
@@ -48,6 +54,15 @@ SeriesComparison CompareSeries(const Sides& sides, const SeriesOfRun& series, Sc
 }
 
 }  // namespace
+
+void ForEachRun(const Sides& sides, const std::function<void(const ComparedRun&)>& what) {
+  for (const ComparedRun& run : sides.base) what(run);
+  for (const ComparedRun& run : sides.fresh) what(run);
+}
+
+double MeanOf(const std::vector<double>& values) {
+  return values.empty() ? 0 : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
 
 SeriesOfRun SeriesOf(ValueOfStep value) {
   return [value = std::move(value)](const ComparedRun& run) {
@@ -69,12 +84,19 @@ std::vector<double> StepTimes(const ComparedRun& run) {
   return series(run);
 }
 
+double MeanStepTime(const ComparedRun& run) { return MeanOf(StepTimes(run)); }
+
 SeriesComparison CompareTimes(const Sides& sides, const SeriesOfRun& series) {
-  return CompareSeries(sides, series, Scale::kLog, NoiseShare::kOfItself, 0);
+  return CompareSeries(sides, {series, series}, Scale::kLog, NoiseShare::kOfItself, 0);
 }
 
 SeriesComparison CompareParts(const Sides& sides, const SeriesOfRun& series, NoiseShare noise, double step_ns) {
-  return CompareSeries(sides, series, Scale::kLevel, noise, step_ns);
+  return CompareParts(sides, series, series, noise, step_ns);
+}
+
+SeriesComparison CompareParts(const Sides& sides, const SeriesOfRun& of_base, const SeriesOfRun& of_fresh,
+                              NoiseShare noise, double step_ns) {
+  return CompareSeries(sides, {of_base, of_fresh}, Scale::kLevel, noise, step_ns);
 }
 
 std::string_view WordOf(Verdict verdict) {

@@ -18,6 +18,9 @@ struct Sides {
   std::vector<ComparedRun> earlier = {};
 };
 
+// Calls `what` with every run of both sides, the base side first.
+void ForEachRun(const Sides& sides, const std::function<void(const ComparedRun&)>& what);
+
 // Values of one run, one a compared step; empty where they are not known.
 using SeriesOfRun = std::function<std::vector<double>(const ComparedRun&)>;
 
@@ -28,8 +31,11 @@ using ValueOfStep = std::function<double(const ComparedRun&, const report::Profi
 // A part or a sum of them on the mean rank.
 [[nodiscard]] double MeanRank(const ComparedRun& run, report::Count total);
 
-// The job's step time.
+// The job's step time, and its mean; 0 without steps.
 [[nodiscard]] std::vector<double> StepTimes(const ComparedRun& run);
+[[nodiscard]] double MeanStepTime(const ComparedRun& run);
+// 0 without values.
+[[nodiscard]] double MeanOf(const std::vector<double>& values);
 
 struct SeriesComparison {
   Comparison change;
@@ -47,6 +53,9 @@ enum class NoiseShare : uint8_t { kOfItself, kOfStep };
 // A part of the step, in ns. `step_ns`: the longer mean step of both sides.
 [[nodiscard]] SeriesComparison CompareParts(const Sides& sides, const SeriesOfRun& series, NoiseShare noise,
                                             double step_ns);
+// The same of a part that is called otherwise on the new side.
+[[nodiscard]] SeriesComparison CompareParts(const Sides& sides, const SeriesOfRun& of_base, const SeriesOfRun& of_fresh,
+                                            NoiseShare noise, double step_ns);
 
 [[nodiscard]] std::string_view WordOf(Verdict verdict);  // comparison.h: kSlowerWord, ...
 

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
-#include <numeric>
 #include <set>
 
 #include "analysis/base/status_macros.h"
@@ -42,28 +40,16 @@ struct SweepPoint {
   double step_ns = 0;
 };
 
-double MeanOfValues(const std::vector<double>& values) {
-  return values.empty() ? 0 : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
 absl::StatusOr<SweepPoint> PointOf(const ComparedRun& run, std::string_view key) {
   const auto value = NumberOf(run.context, std::string(key));
   if (!value) {
     return absl::InvalidArgumentError(fmt::format(
         "run '{}': its context has no number '{}'; give it with --context when the traces are read, or in a "
-        "lockstep-context.json beside them",
+        "lockstep-context.json in their folder",
         run.head.name, key));
   }
   if (run.Steps().empty()) return absl::InvalidArgumentError(fmt::format("run '{}' has no steps", run.head.name));
-  return SweepPoint{&run, *value, MeanOfValues(StepTimes(run))};
-}
-
-double TimeOfFamily(const ComparedRun& run, const std::string& family) {
-  double time_ns = 0;
-  for (size_t i = 0; i < run.kernels.size(); ++i) {
-    if (run.profile.kernels[i].family.value_or("other") == family) time_ns += run.kernels[i].ns_per_step;
-  }
-  return time_ns;
+  return SweepPoint{&run, *value, MeanStepTime(run)};
 }
 
 bool MayGrow(std::string_view key, std::string_view part) {
@@ -146,7 +132,10 @@ std::vector<report::SweepPart> PartsOfSweep(const std::vector<SweepPoint>& point
     }
   }
   for (const std::string& family : families) {
-    builder.Add(family, "family", [&family](const SweepPoint& point) { return TimeOfFamily(*point.run, family); });
+    const auto is_meant = [&family](const report::ProfileKernel& kernel) {
+      return kernel.family.value_or("other") == family;
+    };
+    builder.Add(family, "family", [&](const SweepPoint& point) { return point.run->KernelTime(is_meant); });
   }
   return builder.Take();
 }
@@ -161,8 +150,8 @@ PowerFit FitPower(std::span<const double> values, std::span<const double> times)
     x.push_back(std::log(values[i]));
     y.push_back(std::log(times[i]));
   }
-  const double mean_x = MeanOfValues(x);
-  const double mean_y = MeanOfValues(y);
+  const double mean_x = MeanOf(x);
+  const double mean_y = MeanOf(y);
   double sxx = 0;
   double sxy = 0;
   for (size_t i = 0; i < n; ++i) {

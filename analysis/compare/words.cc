@@ -19,11 +19,6 @@ std::string SignedPercent(double ratio) {
   return ratio >= kManyTimes ? fmt::format("x {:.3g}", 1 + ratio) : fmt::format("{:+.1f} %", 100 * ratio);
 }
 
-std::string NameOfLate(std::string_view scope, std::string_view id) {
-  const std::string_view shown = scope.empty() ? "rank" : scope;
-  return id.starts_with(shown) ? std::string(id) : fmt::format("{} {}", shown, id);
-}
-
 std::string MeasuredText(const report::GateResult& gate) {
   if (!gate.value) return fmt::format("not measured: {}", gate.metric);
   const bool is_share = gate.gate.ends_with('%');

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "analysis/compare/rows/comparison.h"
 
@@ -12,8 +11,6 @@ namespace lockstep::compare {
 [[nodiscard]] std::string SignedTime(double ns);
 // "+2.1 %"; "x 55" for what has become ten times as much and more.
 [[nodiscard]] std::string SignedPercent(double ratio);
-// "rank 5", "rail 1".
-[[nodiscard]] std::string NameOfLate(std::string_view scope, std::string_view id);
 // "2.1 %".
 [[nodiscard]] std::string PlainPercent(double ratio);
 

@@ -75,6 +75,10 @@ absl::Status BuildMemory(const ViewSite& at) {
   return absl::OkStatus();
 }
 
+absl::Status BuildProfile(const ViewSite& at) {
+  return Put(ProfileView(at.input, at.parts.Skew(), at.parts.Collectives()), at.document.profile);
+}
+
 struct ViewBuilder {
   std::string_view view;
   absl::Status (*build)(const ViewSite& at);
@@ -114,9 +118,7 @@ constexpr auto kBuilders = std::to_array<ViewBuilder>({
     {"stragglers",
      Always<[](const ViewSite& at) { at.document.stragglers = StragglersView(at.input, at.parts.NamingOf()); }>},
     {"findings", BuildFindings},
-    {kProfileView,
-     [](const ViewSite&
-            at) { return Put(ProfileView(at.input, at.parts.Skew(), at.parts.Collectives()), at.document.profile); }},
+    {kProfileView, BuildProfile},
 });
 
 absl::Status BuildView(const ViewSite& at, std::string_view view) {

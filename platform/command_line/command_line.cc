@@ -171,6 +171,22 @@ std::optional<int> ParseFlagsOrTell(CLI::App& app, int argc, const char* const* 
   return parsed.go_on ? std::nullopt : std::optional(parsed.exit_code);
 }
 
+void AddMonitoring(CLI::App& app, const MonitoringFlags& flags) {
+  constexpr const char* kGroup = "Monitoring";
+  app.add_option("--metrics", flags.metrics,
+                 "loopback address that serves /metrics (Prometheus), /healthz and /readyz over HTTP")
+      ->option_text("HOST:PORT")
+      ->group(kGroup);
+  app.add_option("--log-level", flags.log_level, "what to log on stderr: debug, info, warning, error or off")
+      ->option_text("LEVEL")
+      ->capture_default_str()
+      ->group(kGroup);
+  app.add_option("--log-format", flags.log_format, "text, or json with one object a line")
+      ->option_text("FORMAT")
+      ->capture_default_str()
+      ->group(kGroup);
+}
+
 std::optional<std::string> Nearest(std::string_view word, const std::vector<std::string>& words) {
   constexpr size_t kLeastOfAWord = 3;
   const std::string* nearest = nullptr;

@@ -27,6 +27,14 @@ struct ParsedFlags {
 // Prints the text as well. nullopt: go on; else the exit code.
 [[nodiscard]] std::optional<int> ParseFlagsOrTell(CLI::App& app, int argc, const char* const* argv);
 
+// What daemons tell of themselves; each flag writes to its text.
+struct MonitoringFlags {
+  std::string& metrics;  // HOST:PORT; "" = none
+  std::string& log_level;
+  std::string& log_format;
+};
+void AddMonitoring(CLI::App& app, const MonitoringFlags& flags);
+
 // The word that was probably meant; nullopt if none is like it.
 [[nodiscard]] std::optional<std::string> Nearest(std::string_view word, const std::vector<std::string>& words);
 

@@ -133,7 +133,7 @@ std::vector<Fusion> FusionsIn(const FusionSides& sides, const std::vector<size_t
   return found;
 }
 
-// Where a kernel lies: between which matched neighbours, or in which range when places are not known.
+// Where a kernel is: between which matched neighbours, or in which range when places are not known.
 std::string PlaceKey(std::optional<size_t> gap, const KernelIdentity& identity) {
   if (gap) return "g" + std::to_string(*gap);
   return identity.range.empty() ? std::string() : "r" + identity.range;

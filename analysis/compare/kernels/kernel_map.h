@@ -1,7 +1,7 @@
 // Kernels that the user knows to be the same: lines "old name = new name" or "/regular expression/ = new name".
 //
 // Empty lines and lines that begin with # are skipped. The separator is " = ", with a space on both sides, the only one
-// of its line; a name that has one in itself stands in double quotes. A name is a whole name as the trace has it, or a
+// of its line; a name that contains one is put in double quotes. A name is a whole name as the trace has it, or a
 // base name without template list and arguments. A regular expression (ECMAScript without back references) is searched
 // for in the old name. Several lines may name the same new kernel. Pure; a map is immutable and thread safe.
 #pragma once

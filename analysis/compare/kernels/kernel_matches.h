@@ -54,7 +54,7 @@ enum class UnmatchedReason : uint8_t {
   kSeveralAlike,       // candidates are about equally good
   kLaunchesDiffer,     // variants of the same tuner, but launches or times do not add up
   kTooManyCandidates,  // more pairs than are compared
-  kPlaceOfSeveral,     // it lies where several unmatched ones lay: fused, split or exchanged
+  kPlaceOfSeveral,     // it is where several unmatched ones were: fused, split or exchanged
 };
 [[nodiscard]] std::string_view Name(UnmatchedReason reason);
 

@@ -39,7 +39,7 @@ NameRung Base(SideKey key, bool same_place) {
   return rung;
 }
 
-// TorchInductor counts its kernels anew in each compilation: an equal name may be another kernel.
+// TorchInductor numbers its kernels again in each compilation: an equal name may be another kernel.
 bool EqualNameIsProof(const MatchSide& side, size_t i) { return !side.identities[i].inductor; }
 
 MatchedBy RungOfPair(const MatchState& state, const NameRung& rung, size_t b, size_t a) {
@@ -186,7 +186,7 @@ void MatchByBaseName(MatchState& state, bool same_place) {
     const KernelIdentity& identity = side.identities[i];
     return identity.variant ? std::string_view() : std::string_view(identity.plain);
   };
-  // Names that only one kernel of each side has come first: they are the marks by which the others are told apart.
+  // Names that only one kernel of each side has come first: they are the marks that distinguish the others.
   const NameRung unique = Base(plain, same_place);
   RunSimpleBuckets(state, unique, BucketsBy(state, unique.key));
   RunNameRung(state, Base(bare, same_place));

@@ -77,7 +77,7 @@ bool IsSign(const std::vector<NameToken>& tokens, size_t at, std::string_view si
   return at < tokens.size() && tokens[at].kind == Kind::kSign && tokens[at].text == sign;
 }
 
-// Number of tokens of a cast that stands before a number at this place; 0 = none. Casts have few words.
+// Number of tokens of a cast before a number at this place; 0 = none. Casts have few words.
 size_t CastAt(const std::vector<NameToken>& tokens, size_t at) {
   constexpr size_t kMostWordsOfCast = 4;
   if (!IsSign(tokens, at, "(")) return 0;

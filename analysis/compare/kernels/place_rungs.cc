@@ -64,7 +64,7 @@ void MatchByRange(MatchState& state) {
 }
 
 void MatchByPosition(MatchState& state) {
-  // Without a few marks every unmatched kernel lies between the same two neighbours.
+  // Without a few marks every unmatched kernel is between the same two neighbours.
   constexpr size_t kFewestMarks = 3;
   const StepOrder order(state);
   if (order.marks() < kFewestMarks) return;

@@ -24,7 +24,7 @@ struct VariantSet {
   bool has_other_pairs = false;  // variants with the same name on both sides, used for the same products as it seems
 };
 
-// Layouts are told apart unless one of the variants does not say its own.
+// Layouts are distinguished unless one of the variants does not state its own.
 std::string LayoutKey(const MatchSide& side, size_t i, bool with_layout) {
   const KernelIdentity& identity = side.identities[i];
   if (!identity.tuner) return {};

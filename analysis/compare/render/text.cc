@@ -161,7 +161,7 @@ void WriteLate(const ComparisonDocument& document, TextPage& page) {
   };
   page.Heading("waits", "who makes the others wait, by share of the waiting");
   page.Table(document.late,
-             {{"who", [](const Row& row) { return NameOfLate(row.scope, row.id); }, CellKind::kName},
+             {{"who", [](const Row& row) { return NameInScope(row.scope, row.id); }, CellKind::kName},
               {"base", [share](const Row& row) { return share(row.base); }, CellKind::kPercent},
               {"new", [share](const Row& row) { return share(row.fresh); }, CellKind::kPercent},
               {"change", &Row::change},

@@ -102,8 +102,8 @@ const Record& MetricChange::Fields() {
           F<&R::fresh>("new", "Value of the new side. Null where it is not known."),
           F<&R::change>("change", "new - base. Null where one of them is."),
           F<&R::change_ratio>("change_ratio", "change / base. Null where base is zero or not known."),
-          F<&R::interval>("interval", "95 % interval of the change. Null where it cannot be told."),
-          F<&R::interval_ratio>("interval_ratio", "95 % interval of change_ratio. Null where it cannot be told."),
+          F<&R::interval>("interval", "95 % interval of the change. Null where it is not known."),
+          F<&R::interval_ratio>("interval_ratio", "95 % interval of change_ratio. Null where it is not known."),
           F<&R::excluded_ratio>("excluded_ratio",
                                 "A change of this share or more is excluded. Null where there is no interval."),
           F<&R::verdict>("verdict", kOfVerdict)
@@ -164,7 +164,7 @@ const Record& KernelChange::Fields() {
   using R = KernelChange;
   static const Record record{
       "kernel_change",
-      "Kernels that are the same on both sides, as far as that can be told.",
+      "Kernels that are the same on both sides, as far as that is known.",
       {
           F<&R::base>("base", "On the base side. Null where they were added."),
           F<&R::fresh>("new", "On the new side. Null where they were removed."),

@@ -1,6 +1,6 @@
 // The document "lockstep.comparison/1": two sides of one or more runs each, and what changed from the base to the new
-// side. More time is worse throughout; a change is new less base. No number stands alone: base and new carry the
-// context that theirs come from.
+// side. More time is worse throughout; a change is new less base. Every number
+// belongs to a side, whose runs carry their context.
 #pragma once
 
 #include <optional>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analysis/metrics/fleet/steps.h"
 #include "analysis/model/row_values.h"
 
 namespace lockstep {
@@ -22,11 +23,10 @@ struct CountedStep {
 std::map<int64_t, StepOfMember> StepsOfMember(const Fleet& fleet, const FleetRank& member) {
   std::map<int64_t, StepOfMember> steps;
   const std::vector<StepRow>& rows = member.source->steps;
-  const auto window = fleet.TimeWindowOf(member);
+  const TimeOfRank window = fleet.TimeWindowOf(member);
   for (size_t i = 0; i < rows.size(); ++i) {
     const StepRow& row = rows[i];
-    if (row.step == kNoStep || !fleet.SelectsStep(row)) continue;
-    if (window && (row.window_start_ns >= window->second || row.window_end_ns <= window->first)) continue;
+    if (!IsSelectedStep(fleet, row, window)) continue;
     const int64_t span_ns = SpanOfStep(row, i + 1 == rows.size());
     const auto [found, is_new] = steps.try_emplace(row.step, StepOfMember{i, span_ns});
     if (!is_new && span_ns > found->second.span_ns) found->second = {i, span_ns};

@@ -20,14 +20,12 @@ Parts VerdictPartsOf(const IntervalMeasure& m) {
   return {m.compute_ns + m.copy_only_ns + m.opaque_only_ns, m.idle_host_ns + m.idle_launch_ns, m.exposed_comm_ns()};
 }
 
-using TimeWindow = std::optional<std::pair<int64_t, int64_t>>;  // on the rank's own clock
+}  // namespace
 
-bool Selected(const Fleet& fleet, const StepRow& row, const TimeWindow& window) {
+bool IsSelectedStep(const Fleet& fleet, const StepRow& row, const TimeOfRank& window) {
   if (row.step == kNoStep || !fleet.SelectsStep(row)) return false;
   return !window || (row.window_start_ns < window->second && row.window_end_ns > window->first);
 }
-
-}  // namespace
 
 std::string_view Name(StepVerdict verdict) {
   switch (verdict) {
@@ -56,9 +54,9 @@ std::vector<StepOfRank> ComputeSteps(const Fleet& fleet, const FleetMeasures& me
   const SlowSteps slow(fleet, measures);
   for (size_t member = 0; member < fleet.members.size(); ++member) {
     const std::vector<StepRow>& rows = fleet.members[member].source->steps;
-    const TimeWindow window = fleet.TimeWindowOf(fleet.members[member]);
+    const TimeOfRank window = fleet.TimeWindowOf(fleet.members[member]);
     for (size_t i = 0; i < rows.size(); ++i) {
-      if (!Selected(fleet, rows[i], window)) continue;
+      if (!IsSelectedStep(fleet, rows[i], window)) continue;
       result.push_back(
           {member, &rows[i], measures.ranks[member].by_step[i], VerdictOf(rows[i].tile), slow.Why(member, i)});
     }

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analysis/metrics/fleet/fleet_measures.h"
@@ -22,6 +24,11 @@ struct StepOfRank {
   StepVerdict verdict = StepVerdict::kNone;
   std::string why;  // of a slow step: see slow_steps.h; "" = within the noise
 };
+
+// Of what is asked for on a rank's own clock (Fleet::TimeWindowOf); none where all is.
+using TimeOfRank = std::optional<std::pair<int64_t, int64_t>>;
+// Whether a row of a source is a step that is asked for. Activities before the first step are none.
+[[nodiscard]] bool IsSelectedStep(const Fleet& fleet, const StepRow& row, const TimeOfRank& window);
 
 // Selected steps, by rank and then in the order of the source. Activities before the first step are no step.
 [[nodiscard]] std::vector<StepOfRank> ComputeSteps(const Fleet& fleet, const FleetMeasures& measures);

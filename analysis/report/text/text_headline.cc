@@ -116,7 +116,7 @@ std::string CulpritText(const HeadlineInput& in, const report::Culprit& culprit,
 
 std::string NameOfCulprit(const report::Culprit& culprit) {
   if (culprit.name) return fmt::format("group {} ({})", *culprit.name, FoldedRanks(culprit.ranks, 4));
-  return NameInScope(culprit.scope.empty() ? "rank" : culprit.scope, culprit.id);
+  return NameInScope(culprit.scope, culprit.id);
 }
 
 void WriteHeadline(const report::Summary& summary, const report::Run& run, TextPage& page) {

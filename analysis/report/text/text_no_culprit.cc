@@ -8,6 +8,7 @@
 
 #include "analysis/base/rank_list.h"
 #include "analysis/report/text/text_units.h"
+#include "analysis/report/text/text_words.h"
 
 namespace lockstep {
 namespace {
@@ -114,10 +115,6 @@ std::string WhyNotTold(const HeadlineInput& in) {
     }
   }
   return "no collective could be matched across the ranks with confidence";
-}
-
-std::string NameInScope(const std::string& scope, const std::string& id) {
-  return id.rfind(scope, 0) == 0 ? id : fmt::format("{} {}", scope, id);
 }
 
 std::string NoCulpritText(const HeadlineInput& in) {

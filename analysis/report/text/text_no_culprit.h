@@ -33,9 +33,6 @@ struct ExposedShares {
 // Why arrivals cannot be compared, in the words of the gate that says so.
 [[nodiscard]] std::string WhyNotTold(const HeadlineInput& in);
 
-// "rank 3", but "stage 0" as it is.
-[[nodiscard]] std::string NameInScope(const std::string& scope, const std::string& id);
-
 [[nodiscard]] std::string NoCulpritText(const HeadlineInput& in);
 
 }  // namespace lockstep

@@ -184,7 +184,7 @@ constexpr std::array<PartOfTime, 7> kPartsOfTime = {
 
 void WriteTimeShare(const report::Summary& summary, TextPage& page) {
   const report::TimeShares& share = summary.time_share;
-  // As long as the page leaves room for beside labels and numbers.
+  // As long as the page leaves room for, next to labels and numbers.
   const double bar = std::clamp(page.options().width - 54, 10, 60);
   page.Heading("where the GPU time goes",
                summary.window ? WindowText(*summary.window) : "in the time that all ranks have in common");

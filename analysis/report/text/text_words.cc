@@ -216,4 +216,9 @@ std::vector<std::string> Wrap(std::string_view printable, size_t width) {
   return lines;
 }
 
+std::string NameInScope(std::string_view scope, std::string_view id) {
+  const std::string_view shown = scope.empty() ? "rank" : scope;
+  return id.starts_with(shown) ? std::string(id) : std::string(shown) + " " + std::string(id);
+}
+
 }  // namespace lockstep

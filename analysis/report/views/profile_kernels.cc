@@ -37,10 +37,16 @@ void AddStepTimes(const std::vector<const StepKernelRow*>& rows, const PlaceOfSt
   }
 }
 
-// Where in their steps the longest instances of a kernel start, of one rank.
-void AddPlaces(const SourceData& source, const KernelRow& row, std::vector<double>& places) {
-  std::map<int64_t, const StepRow*> steps;
+using StepsByNumber = std::map<int64_t, const StepRow*>;
+
+StepsByNumber StepsOf(const SourceData& source) {
+  StepsByNumber steps;
   for (const StepRow& step : source.steps) steps.emplace(step.step, &step);
+  return steps;
+}
+
+// Where in their steps the longest instances of a kernel start, of one rank.
+void AddPlaces(const StepsByNumber& steps, const KernelRow& row, std::vector<double>& places) {
   for (const Exemplar& exemplar : row.longest) {
     const auto found = steps.find(exemplar.step);
     if (exemplar.step == kNoStep || found == steps.end() || found->second->tile.span_ns <= 0) continue;
@@ -61,16 +67,27 @@ std::vector<double> QuartilesOf(std::vector<double> values) {
   return quartiles;
 }
 
-// The first rank that ran it stands for all: they run the same program.
-std::vector<double> PlacesOf(const ViewInput& input, const KernelGroup& group) {
-  std::vector<double> places;
-  if (group.rows.empty()) return places;
-  const size_t member = group.rows.front().first;
-  for (const auto& [of, row] : group.rows) {
-    if (of == member) AddPlaces(*input.fleet.members[member].source, *row, places);
+class KernelPlaces {
+ public:
+  explicit KernelPlaces(const ViewInput& input) : input_(input) {}
+
+  // By the first rank that ran the kernel: all ranks run the same program.
+  [[nodiscard]] std::vector<double> Of(const KernelGroup& group) {
+    std::vector<double> places;
+    if (group.rows.empty()) return places;
+    const size_t member = group.rows.front().first;
+    const auto [steps, is_new] = steps_.try_emplace(member);
+    if (is_new) steps->second = StepsOf(*input_.fleet.members[member].source);
+    for (const auto& [of, row] : group.rows) {
+      if (of == member) AddPlaces(steps->second, *row, places);
+    }
+    return QuartilesOf(std::move(places));
   }
-  return QuartilesOf(std::move(places));
-}
+
+ private:
+  const ViewInput& input_;
+  std::map<size_t, StepsByNumber> steps_;  // by member, of those asked for
+};
 
 std::optional<std::string> MangledOf(const ViewInput& input, const KernelGroup& group) {
   std::set<uint32_t> names;
@@ -78,7 +95,7 @@ std::optional<std::string> MangledOf(const ViewInput& input, const KernelGroup& 
   return names.size() == 1 ? TextIfAny(NameOf(input.fleet.run, *names.begin())) : std::nullopt;
 }
 
-report::ProfileKernel KernelWithoutSteps(const ViewInput& input, const KernelGroup& group) {
+report::ProfileKernel KernelWithoutSteps(const ViewInput& input, const KernelGroup& group, KernelPlaces& places) {
   report::ProfileKernel kernel;
   kernel.name = group.name;
   kernel.mangled = MangledOf(input, group);
@@ -88,7 +105,7 @@ report::ProfileKernel KernelWithoutSteps(const ViewInput& input, const KernelGro
   kernel.instances = group.instances;
   kernel.total_ns = group.total_ns;
   kernel.duration_ns = PercentilesOf(group.durations);
-  kernel.places = PlacesOf(input, group);
+  kernel.places = places.Of(group);
   return kernel;
 }
 
@@ -124,10 +141,11 @@ absl::StatusOr<std::vector<report::ProfileKernel>> ProfileKernels(const ViewInpu
                                                                   const std::vector<report::ProfileStep>& steps) {
   LOCKSTEP_ASSIGN_OR_RETURN(const KernelSummary table, ComputeKernels(input.fleet, GroupBy::kFull));
   const StepSeries series(input, steps);
+  KernelPlaces places(input);
   std::vector<report::ProfileKernel> kernels;
   size_t with_series = 0;
   for (const KernelGroup& group : table.groups) {
-    report::ProfileKernel& kernel = kernels.emplace_back(KernelWithoutSteps(input, group));
+    report::ProfileKernel& kernel = kernels.emplace_back(KernelWithoutSteps(input, group, places));
     if (with_series < kMaxStepSeries) series.AddTo(group, kernel);
     if (kernel.step_ns) ++with_series;
   }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "analysis/metrics/fleet/step_time.h"
 #include "analysis/metrics/fleet/workload.h"
 #include "analysis/report/views/group_names.h"
@@ -11,8 +13,6 @@
 #include "analysis/report/views/values.h"
 #include "analysis/report/views/waits_for.h"
 #include "analysis/report/views/worst_collectives.h"
-
-#include <algorithm>
 
 namespace lockstep {
 namespace {

@@ -164,6 +164,71 @@ TEST(Compare, WorkThatWasSavedAndCameBackAsWaitingIsSaid) {
   EXPECT_THAT(all, HasSubstr("came back as waiting for rank 1"));
 }
 
+std::string DetailsOf(const report::ComparisonDocument& document) {
+  std::string all;
+  for (const std::string& detail : document.headline.details) all += detail + "\n";
+  return all;
+}
+
+TEST(Compare, TheHeadlineHasNoDetailsOfAnUnchangedStep) {
+  std::mt19937 random(20261134);
+  for (uint32_t i = 0; i < 40; ++i) {
+    RunPlan base = RandomPlan(random);
+    base.noise = 0.02;
+    RunPlan other = base;
+    other.late_rank = -1;  // it moves all waiting between entries that have no interval
+    const report::ComparisonDocument document = Compared(SidesOf(base, other, 500 + 2 * i));
+    if (document.headline.verdict != report::kSameWord) continue;
+    EXPECT_THAT(DetailsOf(document), testing::Not(HasSubstr("waiting for nobody"))) << i;
+  }
+}
+
+// Half a percent of the step is the least that is worth a sentence, and a quarter of it the least that moved.
+TEST(Compare, TheHeadlineLeavesOutWhatIsSmall) {
+  RunPlan base;
+  base.noise = 0.0002;
+  base.kernels = {{"gemm_kernel", "gemm", "compute", 900'000}, {"flash", "attention", "compute", 90'000}};
+  RunPlan fresh = base;
+  fresh.kernels[0].ns *= 0.9;
+  fresh.kernels[1].ns += 3'000;  // 0.3 % of the step
+  fresh.wait_ns += 20'000;       // less than a quarter of what was saved
+  const std::string details = DetailsOf(Compared(SidesOf(base, fresh, 41)));
+  EXPECT_THAT(details, HasSubstr("gemm kernels: -90"));
+  EXPECT_THAT(details, testing::Not(HasSubstr("attention")));
+  EXPECT_THAT(details, testing::Not(HasSubstr("came back")));
+}
+
+TEST(Compare, AWaitIsSaidToHaveMovedOnlyOnce) {
+  RunPlan base;
+  base.noise = 0.0005;
+  base.kernels = {{"gemm_kernel", "gemm", "compute", 100'000}, {"flash", "attention", "compute", 100'000}};
+  RunPlan fresh = base;
+  for (KernelPlan& kernel : fresh.kernels) kernel.ns *= 0.8;
+  fresh.wait_ns += 20'000;
+  const std::string details = DetailsOf(Compared(SidesOf(base, fresh, 42)));
+  const size_t first = details.find("came back");
+  EXPECT_NE(first, std::string::npos) << details;
+  EXPECT_EQ(details.find("came back", first + 1), std::string::npos) << details;
+}
+
+TEST(Compare, SidesWithFewKernelsInCommonAreComparedInPart) {
+  RunPlan base;
+  RunPlan fresh;
+  fresh.kernels = {{"flash_fwd_kernel", "attention"}, {"entirely_new_kernel", "other", "compute", 50'000}};
+  const report::ComparisonDocument document = Compared(SidesOf(base, fresh, 43));
+  EXPECT_EQ(document.comparable.verdict, "partly");
+  EXPECT_THAT(document.comparable.reasons.front(), HasSubstr("they may be different programs"));
+}
+
+TEST(Compare, StepsThatSomeRanksLackAreMentionedWhereTheyAreMany) {
+  RunPlan plan;
+  Sides sides = SidesOf(plan, plan, 44);
+  sides.fresh[0].profile.partial_steps = 5;
+  EXPECT_TRUE(Compared(sides).notices.empty());
+  sides.fresh[0].profile.partial_steps = 7;  // of 60
+  EXPECT_THAT(Compared(sides).notices, ElementsAre(HasSubstr("7 steps are left out")));
+}
+
 TEST(Compare, FewStepsAreNoVerdict) {
   RunPlan plan;
   plan.steps = 5;
