@@ -9,9 +9,11 @@
 #include "analysis/metrics/run/family_names.h"
 #include "analysis/report/report.h"
 #include "cli/filter_text.h"
+#include "cli/page_output.h"
 #include "platform/command_line/command_line.h"
 #include "platform/file_system.h"
 #include "platform/log.h"
+#include "web/page_data.h"
 
 namespace lockstep {
 namespace {
@@ -27,6 +29,13 @@ absl::Status UnknownView(const std::string& view) {
 }
 
 absl::Status SetViews(const ReportFlags& flags, AnalysisOptions& options) {
+  if (flags.format == "html") {
+    if (flags.views != ReportFlags().views) {
+      return absl::InvalidArgumentError("--format html shows all views on one page: leave out --view");
+    }
+    options.views = PageViews();
+    return CheckPages();
+  }
   for (const std::string& view : flags.views) {
     if (view == "all") {
       options.views = AllViews();
@@ -155,7 +164,8 @@ void AddRestrictions(CLI::App& verb, ReportFlags& flags) {
 
 void AddReportOutputFlags(CLI::App& verb, ReportFlags& flags) {
   constexpr const char* kGroup = "Output";
-  AddOutputFlags(verb, {"text", "json", "csv"}, "text, json (one document) or csv (one view)", flags);
+  AddOutputFlags(verb, {"text", "json", "csv", "html"},
+                 "text, json (one document), csv (one view) or html (one page with pictures, for a browser)", flags);
   verb.add_option("--csv-style", flags.csv_style,
                   "plain; nsys: the columns and units of `nsys stats`; nsys-size: the same for the sizes of copies "
                   "(--view memory)")

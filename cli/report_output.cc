@@ -9,17 +9,21 @@
 
 #include "analysis/report/json.h"
 #include "cli/command.h"
+#include "cli/page_output.h"
 #include "cli/waiting_line.h"
 
 namespace lockstep {
 namespace {
 
-absl::StatusOr<std::string> Render(const Json& report, const ReportFlags& flags, const AnalysisOptions& asked) {
+absl::StatusOr<std::string> Render(Json report, const ReportFlags& flags, const AnalysisOptions& asked) {
   if (flags.format == "json") {
     return RenderJson(report);
   }
   if (flags.format == "csv") {
     return RenderCsv(report, asked.views.front(), flags.csv_style);
+  }
+  if (flags.format == "html") {
+    return ReportPage(std::move(report));
   }
   TextOptions options = TextOptionsFrom(flags);
   if (flags.limit) {
@@ -59,7 +63,7 @@ int WriteReport(Json report, const ReportFlags& flags, const AnalysisOptions& as
   if (!Asked(asked, "quality")) {
     report.erase("quality");
   }
-  const absl::StatusOr<std::string> text = Render(report, flags, asked);
+  const absl::StatusOr<std::string> text = Render(std::move(report), flags, asked);
   if (!text.ok()) {
     return Complain(text.status(), kExitUsage);
   }

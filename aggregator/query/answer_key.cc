@@ -15,9 +15,7 @@ Hash128 AnswerKey(const AnalysisOptions& options) {
   AnalysisOptions canonical = options;
   canonical.views.clear();
   const auto is_asked = [&](const std::string& view) {
-    const auto names_it = [&](const std::string& asked) {
-      return asked == view || (asked == "all" && view != kProfileView);
-    };
+    const auto names_it = [&](const std::string& asked) { return asked == view || (asked == "all" && IsInAll(view)); };
     return std::any_of(options.views.begin(), options.views.end(), names_it);
   };
   std::copy_if(KnownViews().begin(), KnownViews().end(), std::back_inserter(canonical.views), is_asked);

@@ -43,6 +43,13 @@ class CrossRankSums {
   // Borrows the run and the ranks.
   CrossRankSums(const RunData& run, const RankResolution& ranks, const RunExtent& extent)
       : run_(run), ranks_(ranks), sample_is_a_part_(extent.span_ns != 0), lateness_(ranks.ranks.size(), extent) {}
+  // Also keeps the map of what each rank caused.
+  CrossRankSums(const RunData& run, const RankResolution& ranks, const RunExtent& extent, const MapAxis& axis)
+      : run_(run),
+        ranks_(ranks),
+        sample_is_a_part_(extent.span_ns != 0),
+        lateness_(ranks.ranks.size(), extent),
+        blame_(axis) {}
 
   // `instances`: rows of the chapter. `sample`: what the chapter borrows if it is the sample; one is, or of several the
   // last one counts. Errors: those of the instances.
@@ -51,7 +58,9 @@ class CrossRankSums {
   // A sample that no chapter is: its match and its rows, which nobody else should hold: they are let go of.
   [[nodiscard]] absl::Status SetSample(std::shared_ptr<const MatchResult> match, std::shared_ptr<InstanceSource> rows,
                                        Executor& executor);
-  // The sums are used up.
+  // Null without an axis.
+  [[nodiscard]] CausedWaitGrid* grid() { return blame_.grid(); }
+  // The sums are used up, but for the map.
   [[nodiscard]] std::unique_ptr<const CrossRank> Finish(const RunMatch& match, const AnalysisOptions& options);
 
  private:

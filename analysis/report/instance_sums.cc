@@ -5,9 +5,12 @@
 #include <utility>
 
 #include "analysis/base/status_macros.h"
+#include "analysis/report/report.h"
 
 namespace lockstep {
 namespace {
+
+constexpr int64_t kPicturedInstances = 50;
 
 bool Any(const std::vector<std::string>& views, std::initializer_list<std::string_view> of) {
   return std::any_of(views.begin(), views.end(),
@@ -36,7 +39,12 @@ std::unique_ptr<Sum> CopyOf(const std::unique_ptr<Sum>& sum) {
 
 InstanceSums::InstanceSums(const Fleet& fleet, const std::vector<std::string>& views, const RunExtent& extent) {
   const size_t ranks = fleet.ranks.ranks.size();
-  if (Any(views, {"summary", "imbalance", "stragglers", "findings"})) {
+  if (Any(views, {kPicturesView})) {
+    const MapAxis axis(fleet.run, ranks);
+    causes = std::make_unique<CrossRankSums>(fleet.run, fleet.ranks, extent, axis);
+    lateness_map = std::make_unique<LatenessMap>(axis);
+    worst = std::make_unique<ListedInstances>(kPicturedInstances);
+  } else if (Any(views, {"summary", "imbalance", "stragglers", "findings"})) {
     causes = std::make_unique<CrossRankSums>(fleet.run, fleet.ranks, extent);
   }
   if (Any(views, {"summary", "collectives", "profile"})) collectives = std::make_unique<CollectivesSum>();
@@ -54,7 +62,9 @@ InstanceSums::InstanceSums(const InstanceSums& other)
       collectives(CopyOf(other.collectives)),
       skew(CopyOf(other.skew)),
       listed(CopyOf(other.listed)),
-      late(CopyOf(other.late)) {}
+      late(CopyOf(other.late)),
+      lateness_map(CopyOf(other.lateness_map)),
+      worst(CopyOf(other.worst)) {}
 
 std::vector<InstanceSums::Part> InstanceSums::Parts(const Chapter& chapter, const AnalysisContext& context,
                                                     std::shared_ptr<const MatchResult> sample) {
@@ -68,6 +78,7 @@ std::vector<InstanceSums::Part> InstanceSums::Parts(const Chapter& chapter, cons
   if (collectives != nullptr || listed != nullptr || late != nullptr) {
     parts.push_back(Feeding(chapter, context, collectives.get(), listed.get(), late.get()));
   }
+  if (lateness_map != nullptr) parts.push_back(Feeding(chapter, context, lateness_map.get(), worst.get()));
   return parts;
 }
 

@@ -12,6 +12,7 @@
 
 #include "analysis/metrics/fleet/fleet.h"
 #include "analysis/metrics/skew/collectives.h"
+#include "analysis/metrics/skew/lateness_map.h"
 #include "analysis/metrics/skew/listed_instances.h"
 #include "analysis/metrics/skew/skew.h"
 #include "analysis/metrics/summary/summary.h"
@@ -41,6 +42,8 @@ struct InstanceSums {
   std::unique_ptr<SkewSum> skew;
   std::unique_ptr<ListedInstances> listed;
   std::unique_ptr<LateArrivalsSum> late;
+  std::unique_ptr<LatenessMap> lateness_map;
+  std::unique_ptr<ListedInstances> worst;  // for pictures
 };
 
 }  // namespace lockstep

@@ -61,7 +61,7 @@ const std::vector<std::string>& KnownViews() {
 const std::vector<std::string>& AllViews() {
   static const std::vector<std::string> views = [] {
     std::vector<std::string> names = KnownViews();
-    std::erase(names, kProfileView);
+    std::erase_if(names, [](const std::string& name) { return !IsInAll(name); });
     return names;
   }();
   return views;

@@ -24,8 +24,10 @@ using Json = nlohmann::ordered_json;
 
 // Every view, in the order of the document.
 [[nodiscard]] const std::vector<std::string>& KnownViews();
-// Those that `all` stands for: all but the profile, which is for comparisons and not for people.
-inline constexpr std::string_view kProfileView = "profile";
+// Those that `all` stands for: all but those which are for programs and not for people.
+inline constexpr std::string_view kProfileView = "profile";    // what comparisons read
+inline constexpr std::string_view kPicturesView = "pictures";  // what pages draw
+[[nodiscard]] constexpr bool IsInAll(std::string_view view) { return view != kProfileView && view != kPicturesView; }
 [[nodiscard]] const std::vector<std::string>& AllViews();
 [[nodiscard]] bool IsView(std::string_view name);
 

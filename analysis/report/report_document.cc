@@ -22,9 +22,8 @@ namespace lockstep {
 namespace {
 
 bool Asked(const AnalysisOptions& options, std::string_view view) {
-  return std::any_of(options.views.begin(), options.views.end(), [&](const std::string& asked) {
-    return asked == view || (asked == "all" && view != kProfileView);
-  });
+  return std::any_of(options.views.begin(), options.views.end(),
+                     [&](const std::string& asked) { return asked == view || (asked == "all" && IsInAll(view)); });
 }
 
 // What a view is built from, and where it goes. What it has to tell goes to the notices of the input.
@@ -79,6 +78,11 @@ absl::Status BuildProfile(const ViewSite& at) {
   return Put(ProfileView(at.input, at.parts.Skew(), at.parts.Collectives()), at.document.profile);
 }
 
+absl::Status BuildPictures(const ViewSite& at) {
+  at.document.pictures = PicturesView(at.input, at.parts.Pictures());
+  return absl::OkStatus();
+}
+
 struct ViewBuilder {
   std::string_view view;
   absl::Status (*build)(const ViewSite& at);
@@ -119,6 +123,7 @@ constexpr auto kBuilders = std::to_array<ViewBuilder>({
      Always<[](const ViewSite& at) { at.document.stragglers = StragglersView(at.input, at.parts.NamingOf()); }>},
     {"findings", BuildFindings},
     {kProfileView, BuildProfile},
+    {kPicturesView, BuildPictures},
 });
 
 absl::Status BuildView(const ViewSite& at, std::string_view view) {

@@ -6,7 +6,6 @@
 
 #include "analysis/base/check.h"
 #include "analysis/base/status_macros.h"
-#include "analysis/report/views/views.h"
 
 namespace lockstep {
 namespace {
@@ -39,9 +38,9 @@ absl::Status SharedParts::Prepare(const std::vector<std::string>& views) {
   };
   // The longest first. Each is a member of its own.
   std::vector<ComputedPart> parts = {
-      {{"summary", "imbalance", "stragglers", "findings"}, always([this] { ComputeCauses(); })},
+      {{"summary", "imbalance", "stragglers", "findings", kPicturesView}, always([this] { ComputeCauses(); })},
       {{"summary", "collectives", "profile"}, always([this] { ComputeCollectives(); })},
-      {{"summary", "tails"}, [this] { return ComputeTails(); }},
+      {{"summary", "tails", kPicturesView}, [this] { return ComputeTails(); }},
       {{"skew", "profile"}, always([this] { ComputeSkew(); })},
       {{"summary", "imbalance", "stragglers", "findings"}, always([this] { ComputeImbalanceOf(); })},
       {{"summary", "quality", "stragglers", "findings"}, always([this] { ComputeQualityOf(); })},
@@ -83,5 +82,11 @@ const LateArrivalsSum& SharedParts::Late() const { return Prepared(sums_.late); 
 const Quality& SharedParts::QualityOf() const { return Prepared(quality_); }
 const Imbalance& SharedParts::ImbalanceOf() const { return Prepared(imbalance_); }
 const Naming& SharedParts::NamingOf() const { return Prepared(naming_); }
+
+PicturesParts SharedParts::Pictures() const {
+  CausedWaitGrid* const caused = sums_.causes->grid();
+  LOCKSTEP_CHECK(caused != nullptr);
+  return {Causes().blame, *caused, *sums_.lateness_map, *sums_.worst, Tails()};
+}
 
 }  // namespace lockstep

@@ -17,6 +17,7 @@
 #include "analysis/report/instance_sums.h"
 #include "analysis/report/naming.h"
 #include "analysis/report/views/view_input.h"
+#include "analysis/report/views/views.h"
 
 namespace lockstep {
 
@@ -41,6 +42,8 @@ class SharedParts {
   [[nodiscard]] const Quality& QualityOf() const;
   [[nodiscard]] const Imbalance& ImbalanceOf() const;
   [[nodiscard]] const Naming& NamingOf() const;
+  // Of one view, which uses them up.
+  [[nodiscard]] PicturesParts Pictures() const;
 
  private:
   void ComputeCauses();

@@ -13,11 +13,12 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-ROOMS = ["proto", "analysis", "platform", "agent", "aggregator", "cli", "tests", "bench"]
+ROOMS = ["proto", "analysis", "platform", "web", "agent", "aggregator", "cli", "tests", "bench"]
 MAY_INCLUDE = {
     "analysis": {"analysis"},
     "proto": {"proto", "analysis", "lockstep"},
     "platform": {"platform", "analysis"},
+    "web": {"web", "platform", "analysis"},
     "agent": {"agent", "platform", "analysis", "proto", "lockstep"},
     "aggregator": {"aggregator", "platform", "analysis", "proto", "lockstep"},
     "cli": set(ROOMS) | {"lockstep"},

@@ -91,7 +91,12 @@ struct Charges {
     int128 wait = 0;
     int128 critical = 0;
   };
+  struct Map {
+    MapAxis axis;
+    CausedWaitGrid grid;
+  };
   absl::flat_hash_map<Origin, Charge> by_origin;
+  std::optional<Map> map;
   int64_t total_wait_ns = 0;
   int64_t unassigned_ns = 0;
 };
@@ -191,6 +196,18 @@ class Propagation {
       Charges::Charge& charge = charges_.by_origin[w.origin];
       charge.wait += int128{w.weight} * lost.sum;
       charge.critical += int128{w.weight} * lost.least;
+    }
+    if (charges_.map) ChargeMap(instance, lost, weights);
+  }
+
+  void ChargeMap(const MatchedInstance& instance, const Waits& lost, const Weights& weights) {
+    const std::optional<int64_t> key = charges_.map->axis.KeyOf(instance);
+    if (!key) return;
+    for (const Weight& w : weights) {
+      if (w.origin.rank_index < 0) continue;
+      const double share = static_cast<double>(w.weight) / static_cast<double>(kWeightOne);
+      const CausedWaitCell cell{static_cast<float>(share * static_cast<double>(lost.sum))};
+      charges_.map->grid.At(*key, static_cast<size_t>(w.origin.rank_index)).Merge(cell);
     }
   }
 
@@ -301,6 +318,9 @@ struct BlameSums::Sums {
 };
 
 BlameSums::BlameSums() : sums_(std::make_unique<Sums>()) {}
+BlameSums::BlameSums(const MapAxis& axis) : BlameSums() {
+  sums_->charges.map.emplace(Charges::Map{axis, axis.Grid<CausedWaitCell>()});
+}
 BlameSums::BlameSums(const BlameSums& other) : sums_(std::make_unique<Sums>(*other.sums_)) {}
 BlameSums::~BlameSums() = default;
 
@@ -308,7 +328,9 @@ void BlameSums::Add(const Chapter& chapter, const ArrivalGraph& graph) {
   Propagation(graph, chapter, sums_->charges).Run();
 }
 
-BlameResult BlameSums::Finish() { return ResultOf(sums_->charges); }
+BlameResult BlameSums::Finish() const { return ResultOf(sums_->charges); }
+
+CausedWaitGrid* BlameSums::grid() { return sums_->charges.map ? &sums_->charges.map->grid : nullptr; }
 
 BlameResult PropagateBlame(const ArrivalGraph& graph, const MatchResult& match) {
   BlameSums sums;

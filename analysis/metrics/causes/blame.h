@@ -17,6 +17,7 @@
 #include "analysis/metrics/arrivals/arrival_graph.h"
 #include "analysis/metrics/arrivals/lateness.h"
 #include "analysis/metrics/match/chapter.h"
+#include "analysis/metrics/skew/lateness_map.h"
 
 namespace lockstep {
 
@@ -53,14 +54,17 @@ struct BlameResult {
 class BlameSums {
  public:
   BlameSums();
+  // Also keeps what is blamed on each rank by column of this axis.
+  explicit BlameSums(const MapAxis& axis);
   ~BlameSums();
   BlameSums(const BlameSums& other);
   BlameSums& operator=(const BlameSums&) = delete;
 
   // `graph`: of the chapter.
   void Add(const Chapter& chapter, const ArrivalGraph& graph);
-  // The sums are used up.
-  [[nodiscard]] BlameResult Finish();
+  [[nodiscard]] BlameResult Finish() const;
+  // Null without an axis.
+  [[nodiscard]] CausedWaitGrid* grid();
 
  private:
   struct Sums;

@@ -22,8 +22,11 @@ struct RowsOfObject {
   std::string_view view;
   std::string_view list;
 };
-constexpr std::array<RowsOfObject, 4> kRowsOfObjects = {
-    {{"summary", "culprits"}, {"quality", "gates"}, {"clock", "hosts"}, {kProfileView, "steps"}}};
+constexpr std::array<RowsOfObject, 5> kRowsOfObjects = {{{"summary", "culprits"},
+                                                         {"quality", "gates"},
+                                                         {"clock", "hosts"},
+                                                         {kProfileView, "steps"},
+                                                         {kPicturesView, "instances"}}};
 
 const report::Field* FieldNamed(const report::Record& record, std::string_view name) {
   const auto found = std::find_if(record.fields().begin(), record.fields().end(),

@@ -52,6 +52,9 @@ const Record& Document::Fields() {
           F<&R::profile>("profile",
                          "What `lockstep compare` needs of a run. It is shown only where it is asked for by name.")
               .LeftOutIfNull(),
+          F<&R::pictures>("pictures",
+                          "What the pages of --format html draw. It is shown only where it is asked for by name.")
+              .LeftOutIfNull(),
       }};
   return record;
 }

@@ -17,6 +17,7 @@
 #include "analysis/report/rows/memory.h"
 #include "analysis/report/rows/overlap.h"
 #include "analysis/report/rows/pace.h"
+#include "analysis/report/rows/pictures.h"
 #include "analysis/report/rows/profile.h"
 #include "analysis/report/rows/quality.h"
 #include "analysis/report/rows/ranks.h"
@@ -56,6 +57,7 @@ struct Document {
   std::optional<std::vector<StragglerRow>> stragglers;
   std::optional<std::vector<FindingRow>> findings;
   std::optional<Profile> profile;
+  std::optional<Pictures> pictures;
 
   static const Record& Fields();
 };

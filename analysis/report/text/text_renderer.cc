@@ -52,6 +52,7 @@ std::string RenderText(const report::Document& document, const TextOptions& opti
   if (document.stragglers) StragglersSection(*document.stragglers, document.notices, summary, page);
   WriteIfAny(document.findings, FindingsSection, page);
   WriteIfAny(document.profile, ProfileSection, page);
+  WriteIfAny(document.pictures, PicturesSection, page);
   NoticesSection(document.notices, document.stragglers.has_value(), page);
   return page.Take();
 }

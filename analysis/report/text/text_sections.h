@@ -40,5 +40,6 @@ void StragglersSection(const std::vector<report::StragglerRow>& rows, const std:
                        const report::Summary* summary, TextPage& page);
 void FindingsSection(const std::vector<report::FindingRow>& rows, TextPage& page);
 void ProfileSection(const report::Profile& profile, TextPage& page);
+void PicturesSection(const report::Pictures& pictures, TextPage& page);
 
 }  // namespace lockstep

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "analysis/model/row_values.h"
-#include "analysis/report/views/group_names.h"
 #include "analysis/report/views/percentiles.h"
+#include "analysis/report/views/skew_instance.h"
 #include "analysis/report/views/values.h"
 
 namespace lockstep {
@@ -45,49 +45,13 @@ report::SkewOfStep SkewOfStepRow(const AnalysisContext& context, const StepSkew&
   return out;
 }
 
-// Across clocks nothing can be said about arrivals.
-report::SkewMember SkewMemberOf(const AnalysisContext& context, const MatchedInstance& i, const MatchedMember& m) {
-  report::SkewMember out;
-  out.rank = RankAtIndex(context, m.rank_index);
-  out.start_ns = m.start_ns - context.run_start_ns;
-  out.end_ns = m.end_ns - context.run_start_ns;
-  if (!i.comparable) return out;
-  out.wait_ns = m.wait_ns;
-  out.wait_uncertainty_ns = m.wait_uncertainty_ns;
-  out.lateness_ns = LatenessNs(i, m);
-  return out;
-}
-
-report::SkewInstance SkewInstanceOf(const AnalysisContext& context, const MatchedInstance& i) {
-  report::SkewInstance out;
-  const Communicator& communicator = context.match.communicators[i.communicator];
-  out.communicator_id = communicator.id;
-  out.communicator_name = NameOfGroup(communicator);
-  out.index = i.index;
-  out.seq = KnownIf<report::Digits>(i.seq != kNoSeq, i.seq);
-  out.op = TextIfAny(Name(i.op));
-  out.bytes = KnownIf<report::Count>(i.bytes != kUnknownBytes, i.bytes);
-  out.step = KnownIf(i.step != kNoStep, i.step);
-  out.spread_ns = KnownIf<report::Count>(i.comparable, i.spread_ns);
-  out.uncertainty_ns = KnownIf<report::Count>(i.comparable, i.uncertainty_ns);
-  out.resolvable = i.resolvable;
-  out.transfer_ns = KnownIf<report::Count>(i.transfer_ns >= 0, i.transfer_ns);
-  out.shortest_duration_ns = i.shortest_duration_ns;
-  out.end_spread_ns = KnownIf<report::Count>(i.comparable, i.end_spread_ns);
-  out.solo_damage_ns = KnownIf<report::Count>(i.comparable, i.solo_damage_ns);
-  if (i.comparable) out.first_rank = RankAtIndex(context, i.first_rank_index);
-  if (i.comparable) out.last_rank = RankAtIndex(context, i.last_rank_index);
-  out.last_certain = i.last_certain;
-  out.complete = i.complete;
-  out.confidence = i.confidence;
-  out.members.reserve(i.members.size());
-  for (const MatchedMember& m : i.members) out.members.push_back(SkewMemberOf(context, i, m));
-  return out;
-}
-
 std::vector<report::SkewInstance> SkewInstancesOf(const AnalysisContext& context, ListedInstances& listed) {
   std::vector<report::SkewInstance> out;
-  for (const MatchedInstance& instance : listed.Finish()) out.push_back(SkewInstanceOf(context, instance));
+  for (const MatchedInstance& instance : listed.Finish()) {
+    report::SkewInstance& row = out.emplace_back(SkewInstanceOf(context, instance));
+    row.members.reserve(instance.members.size());
+    for (const MatchedMember& m : instance.members) row.members.push_back(SkewMemberOf(context, instance, m));
+  }
   if (listed.leaves_out()) {
     context.notices.push_back(
         {"skew", fmt::format("{} of {} matched instances are listed: those with the most waiting; --instances=all "

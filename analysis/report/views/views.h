@@ -6,10 +6,12 @@
 
 #include <vector>
 
+#include "analysis/metrics/causes/blame.h"
 #include "analysis/metrics/findings/findings.h"
 #include "analysis/metrics/fleet/imbalance.h"
 #include "analysis/metrics/kernels/tails.h"
 #include "analysis/metrics/skew/collectives.h"
+#include "analysis/metrics/skew/lateness_map.h"
 #include "analysis/metrics/skew/listed_instances.h"
 #include "analysis/metrics/skew/skew.h"
 #include "analysis/metrics/stragglers/stragglers.h"
@@ -112,5 +114,15 @@ struct SummaryParts {
 // expression.
 [[nodiscard]] absl::StatusOr<report::Profile> ProfileView(const ViewInput& input, const SkewTotals& skew,
                                                           const std::vector<CollectiveRowResult>& collectives);
+
+// pictures{}: what pages draw. The maps are brought to columns of the same width, and `worst` is used up.
+struct PicturesParts {
+  const BlameResult& blame;
+  CausedWaitGrid& caused;
+  LatenessMap& lateness;
+  ListedInstances& worst;
+  const std::vector<TailRow>& tails;
+};
+[[nodiscard]] report::Pictures PicturesView(const ViewInput& input, const PicturesParts& parts);
 
 }  // namespace lockstep

@@ -1,0 +1,7 @@
+#include "web/assets.h"
+
+namespace lockstep {
+
+const PageAssets* Assets() { return nullptr; }
+
+}  // namespace lockstep

@@ -1,0 +1,102 @@
+#include "web/page_data.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <map>
+#include <utility>
+
+#include "analysis/base/version.h"
+#include "analysis/compare/rows/comparison.h"
+#include "analysis/report/fields/definitions.h"
+#include "analysis/report/json.h"
+#include "analysis/report/rows/document.h"
+
+namespace lockstep {
+namespace {
+
+constexpr size_t kFewRows = 64;  // below, columns save nothing
+
+bool IsTable(const Json& json) {
+  if (!json.is_array() || json.size() <= kFewRows) return false;
+  return std::all_of(json.begin(), json.end(), [](const Json& row) { return row.is_object(); });
+}
+
+// Lists of objects by column, also inside others.
+Json ByColumn(Json json) {
+  if (!json.is_structured()) return json;
+  for (Json& inner : json) inner = ByColumn(std::move(inner));
+  if (!IsTable(json)) return json;
+  std::map<std::string, Json> columns;
+  const size_t rows = json.size();
+  for (size_t i = 0; i < rows; ++i) {
+    for (auto& [key, value] : json[i].items()) {
+      Json& column = columns[key];
+      if (column.is_null()) column = Json::array();
+      while (column.size() < i) column.push_back(nullptr);
+      column.push_back(std::move(value));
+    }
+  }
+  Json table = Json::object();
+  table["@length"] = rows;
+  Json& named = table["@columns"] = Json::object();
+  for (auto& [key, column] : columns) {
+    while (column.size() < rows) column.push_back(nullptr);
+    named[key] = std::move(column);
+  }
+  return table;
+}
+
+void EraseFromRows(Json& object, const char* list, std::initializer_list<const char*> keys) {
+  const auto found = object.find(list);
+  if (found == object.end() || !found->is_array()) return;
+  for (Json& row : *found) {
+    for (const char* key : keys) row.erase(key);
+  }
+}
+
+void LeaveOutLongLists(Json& report) {
+  if (report.contains("profile")) EraseFromRows(report["profile"], "kernels", {"step_ns"});
+  if (report.contains("imbalance"))
+    EraseFromRows(report["imbalance"], "quantities", {"per_rank", "by_host", "by_group"});
+  EraseFromRows(report, "tails", {"by_rank", "by_slice"});
+}
+
+std::string PageData(const PageHead& head, const char* kind, const report::Record& record, Json document) {
+  std::map<std::string, std::string> definitions;
+  report::AddDefinitions(record, "", definitions);
+  std::erase_if(definitions, [&](const auto& entry) {
+    return !document.contains(entry.first.substr(0, entry.first.find_first_of("[.")));
+  });
+  Json page;
+  page["schema"] = "lockstep.page/1";
+  page["kind"] = kind;
+  page["title"] = head.title;
+  page["tool"] = fmt::format("lockstep {}", Version());
+  page["headline"] = head.headline;
+  page["definitions"] = std::move(definitions);
+  page[kind] = ByColumn(std::move(document));
+  return page.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::vector<std::string> PageViews() {
+  std::vector<std::string> views = {"summary", "ranks",      "quality",  "families",  "collectives", "tails",
+                                    "clock",   "stragglers", "findings", "imbalance", "overlap"};
+  views.emplace_back(kProfileView);
+  views.emplace_back(kPicturesView);
+  return views;
+}
+
+std::string ReportPageData(const PageHead& head, Json report) {
+  LeaveOutLongLists(report);
+  return PageData(head, "report", report::Document::Fields(), std::move(report));
+}
+
+std::string ComparisonPageData(const PageHead& head, Json comparison) {
+  return PageData(head, "comparison", report::ComparisonDocument::Fields(), std::move(comparison));
+}
+
+}  // namespace lockstep

@@ -1,0 +1,35 @@
+// What a page is given to draw: "lockstep.page/1", one JSON document. web/src/data/types.ts is its other side.
+//
+//   schema       "lockstep.page/1"
+//   kind         "report" or "comparison"
+//   title        name of the run, or of both sides
+//   tool         name and version of the program
+//   headline     sentences, the most important first
+//   report       views of "lockstep.report/1", or
+//   comparison   "lockstep.comparison/1"
+//   definitions  definition of every field, by its path from `report` or `comparison` on
+//
+// A list of more than 64 objects is written by column: {"@length": n, "@columns": {key: [value of each object]}}, where
+// an object without the key has null. Long lists that no picture needs are left out. Pure and thread safe.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analysis/report/report.h"
+
+namespace lockstep {
+
+// The views that a page of a report draws.
+[[nodiscard]] std::vector<std::string> PageViews();
+
+struct PageHead {
+  std::string title;
+  std::vector<std::string> headline;
+};
+
+// `report` has the views of PageViews.
+[[nodiscard]] std::string ReportPageData(const PageHead& head, Json report);
+[[nodiscard]] std::string ComparisonPageData(const PageHead& head, Json comparison);
+
+}  // namespace lockstep

@@ -1,0 +1,135 @@
+// Starts the page: decodes the data, puts the top and the first picture on the screen, then the other sections.
+// If anything goes wrong the static summary stays as it is, and a sentence says why there are no pictures.
+import './style/colors.css';
+import './style/base.css';
+import './style/layout.css';
+import './style/content.css';
+import './style/charts.css';
+import './style/parts.css';
+import './style/heat.css';
+import './style/print.css';
+import { button, h } from './base/dom';
+import { toggleTheme, watchTheme } from './base/theme';
+import { compareSections, compareTop } from './compare/page';
+import { canInflate, decodePage } from './data/decode';
+import type { Page } from './data/types';
+import { culpritCards, headline, keyFigures } from './report/figures';
+import { reportSections } from './report/page';
+import { emptyNote, frameOfSection, type Section } from './report/section';
+import { setDefinitions } from './widgets/define';
+import { patterns } from './widgets/svg';
+
+const kStaticId = 'as-text';
+
+function contents(sections: Section[]): HTMLElement {
+  const links = [...sections.map((s) => [s.id, s.title]), [kStaticId, 'The same as text']];
+  return h(
+    'nav',
+    { class: 'contents', 'aria-label': 'Contents' },
+    h('ul', {}, ...links.map(([id, title]) => h('li', {}, h('a', { href: `#${id}` }, title))))
+  );
+}
+
+function header(page: Page): HTMLElement {
+  const kind = page.kind === 'comparison' ? 'comparison' : 'report';
+  return h(
+    'header',
+    { class: 'top' },
+    h('h1', {}, h('bdi', {}, page.title), h('span', { class: 'kind' }, ` – ${kind} by ${page.tool ?? 'lockstep'}`)),
+    button('Light or dark', toggleTheme, { class: 'theme' })
+  );
+}
+
+// The static summary moves to the end, closed. Its heading would be a second main heading, so that it is dropped there.
+function staticPart(text: HTMLElement): HTMLElement {
+  // Copies move, so that the summary can come back whole if a later part fails.
+  const content = h(
+    'div',
+    { class: 'static-text' },
+    ...[...text.childNodes]
+      .map((node) => node.cloneNode(true))
+      .filter((node) => !(node instanceof HTMLHeadingElement && node.tagName === 'H1'))
+  );
+  for (const pre of content.querySelectorAll('pre')) {
+    pre.tabIndex = 0;
+    pre.setAttribute('role', 'region');
+    pre.setAttribute('aria-label', 'The report as text');
+  }
+  text.remove();
+  return h(
+    'section',
+    { id: kStaticId, 'aria-labelledby': `${kStaticId}-heading` },
+    h('h2', { id: `${kStaticId}-heading` }, 'The same as text'),
+    h('details', { class: 'print-open' }, h('summary', {}, 'Show the text report'), content)
+  );
+}
+
+// Lets the browser draw what is there before the next section is made.
+function breath(): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, 0);
+  });
+}
+
+async function fill(section: Section, body: HTMLElement): Promise<void> {
+  try {
+    for (const child of await section.build()) if (child) body.append(child);
+  } catch (error) {
+    body.replaceChildren(
+      emptyNote(
+        `This part cannot be shown, because its data are damaged: ${error instanceof Error ? error.message : String(error)}`
+      )
+    );
+  }
+}
+
+async function build(page: Page, app: HTMLElement, text: HTMLElement): Promise<void> {
+  setDefinitions(page.definitions);
+  const comparison = page.kind === 'comparison';
+  const sections = comparison ? compareSections(page) : reportSections(page);
+  const frames = sections.map((section) => ({ section, ...frameOfSection(section) }));
+  const top = h('div', { class: 'summary' }, headline(page), comparison ? compareTop(page) : keyFigures(page));
+  const main = h('main', {}, top, ...frames.map((f) => f.element));
+  const skip = h('a', { class: 'skip', href: `#${sections[0].id}` }, 'Skip to the first picture');
+  app.replaceChildren(skip, header(page), contents(sections), main, patterns());
+  main.append(staticPart(text));
+  document.documentElement.classList.add('with-page');
+  let first = true;
+  for (const { section, body } of frames) {
+    await fill(section, body);
+    const cards = first && !comparison ? culpritCards(page) : null;
+    if (cards) body.append(cards);
+    first = false;
+    await breath();
+  }
+  if (location.hash.length > 1) document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView();
+}
+
+function fail(app: HTMLElement, reason: string): void {
+  app.replaceChildren(
+    h('p', { class: 'failed', role: 'alert' }, `The pictures cannot be shown: ${reason} The text below is complete.`)
+  );
+}
+
+async function start(): Promise<void> {
+  const app = document.getElementById('app');
+  const data = document.getElementById('lockstep-data');
+  const text = document.getElementById('static');
+  if (!app || !data || !text) return;
+  if (!canInflate() || typeof ResizeObserver !== 'function') {
+    fail(app, 'this browser is too old. Chrome or Edge 103, Firefox 113 and Safari 16.4 or later show them.');
+    return;
+  }
+  try {
+    const page = await decodePage(data.textContent ?? '');
+    data.remove();
+    watchTheme();
+    await build(page, app, text);
+    document.documentElement.dataset.ready = '1';
+  } catch (error) {
+    fail(app, `the data of this page cannot be read (${error instanceof Error ? error.message : String(error)}).`);
+    if (!text.isConnected) app.after(text);
+  }
+}
+
+void start();

@@ -1,0 +1,19 @@
+// The modules that know nothing of a browser, as one module for the unit tests.
+export * as units from '../../src/base/units';
+export * as names from '../../src/base/names';
+export * as color from '../../src/base/color';
+export * as decode from '../../src/data/decode';
+export * as pictures from '../../src/data/pictures';
+export * as codes from '../../src/heat/codes';
+export * as grid from '../../src/heat/grid';
+export * as order from '../../src/heat/order';
+export * as frame from '../../src/heat/frame';
+export * as win from '../../src/heat/window';
+export * as describeCell from '../../src/heat/describe';
+export * as scale from '../../src/heat/scale';
+export * as rows from '../../src/widgets/rows';
+export * as parts from '../../src/report/parts_model';
+export * as instance from '../../src/report/instance_model';
+export * as tail from '../../src/report/tail_model';
+export * as words from '../../src/report/words';
+export * as waterfall from '../../src/compare/waterfall_model';

@@ -1,0 +1,193 @@
+// Decoding, tables, parts, collectives, tails, and the ledger.
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { byColumns } from '../lib/by_columns.mjs';
+import { fakePage, kinds } from '../lib/fake.mjs';
+import { packed } from '../lib/html.mjs';
+import { bucketsOf } from '../lib/pictures.mjs';
+import { loadPure } from '../lib/pure.mjs';
+import { random } from '../lib/random.mjs';
+
+const { decode, pictures, rows, parts, instance, tail, waterfall, words } = await loadPure();
+
+test('a page decodes to what was encoded', async () => {
+  for (const kind of kinds.filter((k) => k !== 'large')) {
+    const page = fakePage(kind);
+    assert.deepEqual(await decode.decodePage(packed(page)), decode.expandColumns(JSON.parse(JSON.stringify(page))));
+  }
+});
+
+test('lists by column become the objects that they stand for, nested ones too', () => {
+  const list = Array.from({ length: 70 }, (_, i) => ({
+    a: i,
+    inner: { b: `x${i}` },
+    list: Array.from({ length: 66 }, (_, k) => ({ k })),
+    none: null
+  }));
+  const stored = byColumns({ list });
+  assert.ok(stored.list['@columns']);
+  assert.deepEqual(decode.expandColumns(JSON.parse(JSON.stringify(stored))), { list });
+  assert.deepEqual(decode.expandColumns({ '@columns': {}, '@length': 2 }), [{}, {}]);
+});
+
+test('data of another format are refused with a sentence', async () => {
+  await assert.rejects(decode.decodePage(packed({ schema: 'lockstep.page/2' })), /reads "lockstep\.page\/1"/);
+  await assert.rejects(decode.decodePage(packed([1])), /not an object/);
+  await assert.rejects(decode.decodePage('%%%'));
+  await assert.rejects(decode.decodePage(packed(fakePage('small')).slice(0, 4000)));
+});
+
+test('sorting keeps equal rows in order and puts unknown values last', () => {
+  const list = [{ v: 3, i: 0 }, { v: null, i: 1 }, { v: 1, i: 2 }, { v: 3, i: 3 }, { i: 4 }];
+  assert.deepEqual(
+    rows.sortRows(list, (r) => r.v, 'descending').map((r) => r.i),
+    [0, 3, 2, 1, 4]
+  );
+  assert.deepEqual(
+    rows.sortRows(list, (r) => r.v, 'ascending').map((r) => r.i),
+    [2, 0, 3, 1, 4]
+  );
+});
+
+test('pages of a table hold every row once', () => {
+  const list = [...Array(523).keys()];
+  const pages = rows.pagesOf(list.length, 50);
+  assert.deepEqual(
+    [...Array(pages).keys()].flatMap((p) => rows.rowsOfPage(list, p, 50)),
+    list
+  );
+  assert.equal(rows.pagesOf(0, 50), 1);
+});
+
+test('the bars of ranks add up to the time of a step', () => {
+  const profile = decode.expandColumns(JSON.parse(JSON.stringify(fakePage('host').report.profile)));
+  const bars = parts.rankBars(profile, [{ ranks: [40, 41] }]);
+  assert.equal(bars.length, 1024);
+  bars.forEach((bar, i) =>
+    assert.ok(Math.abs(bar.total - profile.by_rank[i].span_total_ns / profile.steps.length) < 1)
+  );
+  assert.deepEqual(
+    bars.filter((b) => b.culprit).map((b) => b.rank),
+    [40, 41]
+  );
+  const chosen = parts.chosenBars(bars);
+  assert.ok(chosen.length <= 64 && chosen.some((b) => b.rank === 40) && chosen[0].label === 'mean rank');
+});
+
+test('columns that neighbours share have their mean, and the last one too', () => {
+  const list = Array.from({ length: 10 }, (_, i) => ({ x: i, parts: parts.kParts.map((_, p) => i + p) }));
+  const stack = parts.stackOf(list, 4);
+  assert.deepEqual(stack.x, [0, 3, 6, 9]);
+  assert.equal(stack.parts[0][0], 1);
+  assert.equal(stack.parts[3][2], 11);
+});
+
+test('hidden communication is what is not exposed', () => {
+  assert.deepEqual(
+    parts.hiddenOf([
+      { comm_ns: 100, exposed_comm_ns: 60 },
+      { comm_ns: 50, exposed_comm_ns: 50 }
+    ]),
+    { comm: 150, hidden: 40, exposed: 110 }
+  );
+  assert.equal(parts.hiddenOf([]), null);
+  const kernels = [
+    { category: 'communication', total_ns: 200, instances: 10, step_instances: 5 },
+    { category: 'compute', total_ns: 999, instances: 1 }
+  ];
+  const profile = { kernels, by_rank: [{ exposed_wait_ns: 20, exposed_transfer_ns: 30, exposed_unresolved_ns: 10 }] };
+  assert.deepEqual(parts.hiddenOfKernels(profile), { comm: 100, hidden: 40, exposed: 60 });
+  assert.equal(parts.hiddenOfKernels({ kernels, by_rank: [] }), null);
+});
+
+test('members are in the order in which they arrived, and no wait is longer than the bar', () => {
+  const instances = pictures.instancesOf(fakePage('small').report);
+  assert.equal(instances.length, 50);
+  instances.forEach((one, k) => assert.ok(k === 0 || one.wait_total_ns <= instances[k - 1].wait_total_ns));
+  for (const i of instances) {
+    const bars = instance.memberBars(i);
+    assert.equal(bars.length, i.members.length);
+    bars.forEach((b, k) =>
+      assert.ok((k === 0 || bars[k - 1].start <= b.start) && b.start <= b.waitEnd && b.waitEnd <= b.end)
+    );
+    assert.equal(bars[bars.length - 1].rank, i.last_rank);
+    assert.equal(bars[bars.length - 1].start, instance.lastArrival(i.members));
+  }
+});
+
+test('the command opens the collective with a tenth of its length around it', () => {
+  assert.equal(
+    instance.perfettoCommand({ start_ns: 1000, end_ns: 2000 }),
+    'lockstep export RUN --to perfetto --time 900ns..2100ns --output FILE.pftrace'
+  );
+  assert.match(instance.perfettoCommand({ start_ns: 10, end_ns: 2000 }), /--time 0ns\.\.2199ns/);
+});
+
+test('the distribution of a tail falls from all to none and holds the true share', () => {
+  const r = random(21);
+  for (let i = 0; i < 20; i++) {
+    const buckets = bucketsOf(r, 400, 10 ** r.between(3, 6), 0.6);
+    const total = buckets.reduce((n, b) => n + b[2], 0);
+    const bands = tail.bandsOf([...buckets].reverse());
+    assert.equal(bands[0].high, 1);
+    assert.ok(Math.abs(bands[bands.length - 1].low) < 1e-12);
+    for (const [, upper] of buckets) {
+      const above = buckets.filter((b) => b[0] >= upper).reduce((n, b) => n + b[2], 0) / total;
+      const found = tail.shareAbove(bands, upper);
+      assert.ok(found.low <= above + 1e-9 && above <= found.high + 1e-9);
+    }
+  }
+  assert.deepEqual(tail.bandsOf([]), []);
+});
+
+test('the waterfall leads from the base to the new step exactly', () => {
+  const ledger = fakePage('comparison').comparison.ledger;
+  const fall = waterfall.waterfallOf(ledger);
+  assert.equal(
+    fall.base,
+    ledger.reduce((n, l) => n + l.base_ns_per_step, 0)
+  );
+  assert.equal(
+    fall.next,
+    ledger.reduce((n, l) => n + l.new_ns_per_step, 0)
+  );
+  assert.equal(fall.rungs[0].from, fall.base);
+  assert.equal(fall.rungs[fall.rungs.length - 1].to, fall.next);
+  fall.rungs.forEach((rung, i) => i > 0 && assert.equal(rung.from, fall.rungs[i - 1].to));
+  assert.equal(fall.rungs[0].label, 'waiting for rank 5');
+});
+
+test('certain is said only from a confidence of 0.95 on', () => {
+  assert.deepEqual([1, 0.95, 0.9499, 0.8, 0.7999, 0].map(words.howSure), [
+    'certain',
+    'certain',
+    'fairly sure',
+    'fairly sure',
+    'not sure',
+    'not sure'
+  ]);
+});
+
+test('a culprit is named by its scope once', () => {
+  assert.equal(words.nameInScope('rank', '5'), 'rank 5');
+  assert.equal(words.nameInScope('stage', 'stage 0'), 'stage 0');
+  assert.equal(words.nameInScope('host', 'node3'), 'host node3');
+});
+
+test('tails have their percentiles from the view tails, and a bucket of zero begins at zero', () => {
+  const page = fakePage('small');
+  page.report.pictures.tails[0].durations.lower_ns[0] = -1;
+  const made = pictures.tailsOf(page.report);
+  assert.equal(made.length, 6);
+  assert.deepEqual(
+    made.map((t) => [t.p50_ns, t.p99_ns, t.max_ns, t.count]),
+    page.report.tails.map((t) => [t.fleet_ns.p50, t.fleet_ns.p99, t.fleet_ns.max, t.fleet_ns.count])
+  );
+  assert.equal(made[0].buckets[0][0], 0);
+});
+
+test('the resolution is that of the worst pair of clocks', () => {
+  const components = [3, null, 9, 4].map((n) => ({ not_resolvable_below_ns: n }));
+  assert.equal(pictures.resolutionOf({ clock: { components } }), 9);
+  assert.equal(pictures.resolutionOf({}), null);
+});
