@@ -14,6 +14,11 @@
 namespace lockstep {
 namespace {
 
+// With a store or an aggregator a name is that of a run, unless it can only be a path.
+bool IsPath(const std::string& name) {
+  return name.starts_with('/') || name.starts_with("./") || name.starts_with("../") || name.ends_with('/');
+}
+
 bool IsOnDisk(const std::string& path) {
   std::error_code error;
   return std::filesystem::exists(path, error);
@@ -52,7 +57,8 @@ absl::StatusOr<AnyRun> AnyRun::Open(const std::string& name, const AnyRunOptions
     flags = {};
     flags.store = name.substr(at + 1);
   }
-  if (!flags.store.empty() || !flags.aggregator.empty()) {
+  const bool is_traces = IsPath(name) && IsOnDisk(name);
+  if (!is_traces && (!flags.store.empty() || !flags.aggregator.empty())) {
     LOCKSTEP_ASSIGN_OR_RETURN(RunSource source, RunSource::Open(flags));
     run.source_ = std::make_unique<RunSource>(std::move(source));
     return run;

@@ -21,8 +21,9 @@ struct AnyRunOptions {
 
 class AnyRun {
  public:
-  // `name` is a file or folder, NAME@STORE, or with a source the name of a run. Errors say what `name` was taken for:
-  // kNotFound where it is none of these, kCancelled after a stop, and those of the source.
+  // `name` is a file or folder, NAME@STORE, or with a source the name of a run; there a file or folder is written with
+  // a slash at its begin or end (/runs/new, ./new, new/). Errors say what `name` was taken for: kNotFound where it is
+  // none of these, kCancelled after a stop, and those of the source.
   static absl::StatusOr<AnyRun> Open(const std::string& name, const AnyRunOptions& options,
                                      const std::stop_token& stop);
 

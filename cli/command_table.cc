@@ -8,6 +8,7 @@
 
 #include "analysis/base/version.h"
 #include "cli/analyze_command.h"
+#include "cli/baseline_command.h"
 #include "cli/compare_command.h"
 #include "cli/export_command.h"
 #include "cli/history_command.h"
@@ -25,6 +26,7 @@ constexpr std::array kCommands = {
     Command{"show", "report on a run that a store or an aggregator holds", AddShowCommand},
     Command{"compare", "compare two runs, or two sides of several: slower or faster, how sure, and why",
             AddCompareCommand},
+    Command{"baseline", "keep a run as the baseline that later runs are compared with", AddBaselineCommand},
     Command{"history", "follow the runs of one context over time: what changed a metric, and when", AddHistoryCommand},
     Command{"export", "write what is known of a run as files for others", AddExportCommand},
     Command{"runs", "list the runs of a store or an aggregator, mark one complete, or remove old ones", AddRunsCommand},

@@ -17,6 +17,7 @@
 #include "analysis/compare/sweep.h"
 #include "cli/compared_runs.h"
 #include "cli/output_flags.h"
+#include "cli/page_output.h"
 #include "cli/report_output.h"
 #include "platform/command_line/command_line.h"
 #include "platform/file_system.h"
@@ -27,23 +28,6 @@ namespace lockstep {
 namespace {
 
 constexpr int64_t kMaxFlagFileBytes = int64_t{4} << 20;
-
-struct CompareFlags : OutputFlags {
-  std::vector<std::string> runs;
-  std::vector<std::string> base;
-  std::vector<std::string> fresh;
-  std::string self;
-  std::string by;
-  std::vector<std::string> gates;
-  std::string gate_file;
-  bool strict_unclear = false;
-  std::vector<std::string> views = {"comparison"};
-  int64_t limit = 20;
-  std::string pair = "auto";
-  std::string kernel_map;
-  std::vector<std::string> context;
-  AnyRunOptions input;
-};
 
 constexpr std::array<std::pair<const char*, compare::PairBy>, 4> kPairings = {{{"auto", compare::PairBy::kAuto},
                                                                                {"host", compare::PairBy::kHost},
@@ -139,6 +123,7 @@ absl::StatusOr<std::string> Render(const report::ComparisonDocument& document, s
                                    const CompareFlags& flags) {
   if (flags.format == "json") return compare::RenderJson(document);
   if (flags.format == "markdown") return compare::RenderMarkdown(document);
+  if (flags.format == "html") return ComparisonPage(document);
   if (flags.format == "csv") {
     if (views.size() != 1) return absl::InvalidArgumentError("--format csv shows one view: ask for one with --view");
     return compare::RenderCsv(document, views.front());
@@ -204,23 +189,11 @@ int SweepRuns(const CompareFlags& flags) {
   return WriteOut(compare::RenderText(*sweep, TextOptionsOf(flags)), flags, kExitDone);
 }
 
-int CompareRuns(const CompareFlags& flags) {
-  SetLogLevel(*LogLevelFromName(flags.log_level));
-  if (!flags.self.empty()) {
-    if (flags.runs.empty() && flags.base.empty() && flags.fresh.empty()) return CheckSelf(flags);
-    return Complain(absl::InvalidArgumentError("--self compares one run with itself: give no other run"), kExitUsage);
-  }
-  if (!flags.by.empty()) {
-    if (flags.base.empty() && flags.fresh.empty()) return SweepRuns(flags);
-    return Complain(absl::InvalidArgumentError("--by takes its runs without --base and --new"), kExitUsage);
-  }
-  const auto names = NamesOf(flags);
-  if (!names.ok()) return Complain(names.status(), kExitUsage);
-  const auto request = RequestFrom(flags);
-  if (!request.ok()) return Complain(request.status(), kExitUsage);
-  const auto views = ViewsFrom(flags);
-  if (!views.ok()) return Complain(views.status(), kExitUsage);
-  return CompareSides(*names, *request, *views, flags);
+absl::Status CheckFormat(const CompareFlags& flags) {
+  if (flags.format != "html") return absl::OkStatus();
+  if (flags.self.empty() && flags.by.empty()) return CheckPages();
+  return absl::InvalidArgumentError(
+      "--format html shows two sides of a comparison: use text or json with --self and --by");
 }
 
 void AddSideFlags(CLI::App& verb, CompareFlags& flags) {
@@ -240,6 +213,10 @@ void AddSideFlags(CLI::App& verb, CompareFlags& flags) {
                   "show how the parts of a step grow with it")
       ->option_text("KEY")
       ->group(kGroup);
+}
+
+void AddMatchingFlags(CLI::App& verb, CompareFlags& flags) {
+  constexpr const char* kGroup = "What to compare";
   verb.add_option("--pair", flags.pair,
                   "which ranks are compared with each other: those on the same GPU, else on the same place of the same "
                   "host, else of the same number (auto); host; rank; or none")
@@ -292,18 +269,45 @@ void AddShownFlags(CLI::App& verb, CompareFlags& flags) {
       ->option_text("N")
       ->default_str("20")
       ->group(kGroup);
-  AddOutputFlags(verb, {"text", "json", "csv", "markdown"},
-                 "text, json (one document), csv (one view) or markdown (for a pull request)", flags);
+  AddOutputFlags(verb, {"text", "json", "csv", "markdown", "html"},
+                 "text, json (one document), csv (one view), markdown (for a pull request) or html (one page with "
+                 "pictures, for a browser)",
+                 flags);
 }
 
 }  // namespace
 
+void AddComparisonFlags(CLI::App& verb, CompareFlags& flags) {
+  AddMatchingFlags(verb, flags);
+  AddRunSourceFlags(verb, flags.input.source);
+  AddGateFlags(verb, flags);
+  AddShownFlags(verb, flags);
+}
+
+int CompareRuns(const CompareFlags& flags) {
+  SetLogLevel(*LogLevelFromName(flags.log_level));
+  if (const absl::Status fits = CheckFormat(flags); !fits.ok()) return Complain(fits, kExitUsage);
+  if (!flags.self.empty()) {
+    if (flags.runs.empty() && flags.base.empty() && flags.fresh.empty()) return CheckSelf(flags);
+    return Complain(absl::InvalidArgumentError("--self compares one run with itself: give no other run"), kExitUsage);
+  }
+  if (!flags.by.empty()) {
+    if (flags.base.empty() && flags.fresh.empty()) return SweepRuns(flags);
+    return Complain(absl::InvalidArgumentError("--by takes its runs without --base and --new"), kExitUsage);
+  }
+  const auto names = NamesOf(flags);
+  if (!names.ok()) return Complain(names.status(), kExitUsage);
+  const auto request = RequestFrom(flags);
+  if (!request.ok()) return Complain(request.status(), kExitUsage);
+  const auto views = ViewsFrom(flags);
+  if (!views.ok()) return Complain(views.status(), kExitUsage);
+  return CompareSides(*names, *request, *views, flags);
+}
+
 std::function<int()> AddCompareCommand(CLI::App& verb) {
   auto flags = std::make_shared<CompareFlags>();
   AddSideFlags(verb, *flags);
-  AddRunSourceFlags(verb, flags->input.source);
-  AddGateFlags(verb, *flags);
-  AddShownFlags(verb, *flags);
+  AddComparisonFlags(verb, *flags);
   verb.footer(
       "Examples:\n"
       "  lockstep compare monday/ tuesday/\n"

@@ -119,6 +119,19 @@ absl::Status QueryClient::DropRun(const std::string& run) const {
   return connection_->Administer(request).status();
 }
 
+absl::Status QueryClient::SetBaseline(const std::string& name, const std::string& run) const {
+  v1::AdministerRequest request;
+  request.mutable_set_baseline()->set_name(name);
+  request.mutable_set_baseline()->set_run(run);
+  return connection_->Administer(request).status();
+}
+
+absl::Status QueryClient::RemoveBaseline(const std::string& name) const {
+  v1::AdministerRequest request;
+  request.set_remove_baseline(name);
+  return connection_->Administer(request).status();
+}
+
 absl::StatusOr<std::vector<PruneVerdict>> QueryClient::Prune(const PruneRequest& request) const {
   v1::AdministerRequest message;
   ToProto(request, message.mutable_prune());

@@ -36,6 +36,9 @@ class QueryClient {
   [[nodiscard]] absl::StatusOr<Json> Views(const std::string& run, const AnalysisOptions& options) const;
   [[nodiscard]] absl::Status FinishRun(const std::string& run) const;
   [[nodiscard]] absl::Status DropRun(const std::string& run) const;
+  // From now on later runs are compared with this one under that name.
+  [[nodiscard]] absl::Status SetBaseline(const std::string& name, const std::string& run) const;
+  [[nodiscard]] absl::Status RemoveBaseline(const std::string& name) const;
   // What became of each run, or would become with dry_run; those that went before come first.
   [[nodiscard]] absl::StatusOr<std::vector<PruneVerdict>> Prune(const PruneRequest& request) const;
 

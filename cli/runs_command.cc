@@ -54,6 +54,7 @@ std::string AsJson(const std::vector<RunInfo>& runs) {
     entry["finished_by_hand"] = run.finished_by_hand;
     entry["sources"] = run.sources;
     entry["complete_sources"] = run.complete_sources;
+    entry["baselines"] = run.baselines;
     list.push_back(std::move(entry));
   }
   Json document;

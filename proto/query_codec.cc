@@ -87,6 +87,7 @@ void ToProto(const RunInfo& run, v1::Run* out) {
   out->set_finished_by_hand(run.finished_by_hand);
   out->set_sources(run.sources);
   out->set_complete_sources(run.complete_sources);
+  for (const std::string& name : run.baselines) out->add_baselines(name);
 }
 
 absl::StatusOr<RunInfo> FromProto(const v1::Run& run) {
@@ -95,7 +96,8 @@ absl::StatusOr<RunInfo> FromProto(const v1::Run& run) {
                .expected_ranks = run.expected_ranks(),
                .finished_by_hand = run.finished_by_hand(),
                .sources = run.sources(),
-               .complete_sources = run.complete_sources()};
+               .complete_sources = run.complete_sources(),
+               .baselines = {run.baselines().begin(), run.baselines().end()}};
   for (const RunState state : {RunState::kOpen, RunState::kComplete, RunState::kAnalysed}) {
     if (run.state() == Name(state)) {
       info.state = state;

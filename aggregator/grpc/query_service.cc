@@ -1,5 +1,6 @@
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -73,6 +74,17 @@ class QueryService : public v1::Query::Service {
       case v1::AdministerRequest::kPrune:
         return Guarded(*context, Action::kPrune, std::nullopt,
                        [&] { return ToGrpc(PruneRuns(*context, request->prune(), *response)); });
+      case v1::AdministerRequest::kSetBaseline: {
+        const v1::Baseline& asked = request->set_baseline();
+        return Guarded(*context, Action::kFinish, asked.run(), [&] {
+          return OfBaseline(*context, asked.name(), [&] { return store_.SetBaseline(asked.name(), asked.run()); });
+        });
+      }
+      case v1::AdministerRequest::kRemoveBaseline:
+        return Guarded(*context, Action::kFinish, std::nullopt, [&] {
+          const std::string& name = request->remove_baseline();
+          return OfBaseline(*context, name, [&] { return store_.RemoveBaseline(name); });
+        });
       case v1::AdministerRequest::ACTION_NOT_SET:
         break;
     }
@@ -111,6 +123,19 @@ class QueryService : public v1::Query::Service {
   absl::StatusOr<std::string> Answer(const v1::ViewsRequest& request) {
     LOCKSTEP_ASSIGN_OR_RETURN(const AnalysisOptions options, FromProto(request));
     return AnswerViews(store_, request.run(), options, executor_, &open_runs_);
+  }
+
+  // Does the work if the caller may also change the run that has the name so far.
+  template <typename Work>
+  grpc::Status OfBaseline(const grpc::ServerContext& context, const std::string& name, Work work) {
+    const absl::StatusOr<std::vector<RunInfo>> runs = store_.ListRuns();
+    if (!runs.ok()) return ToGrpc(runs.status());
+    for (const RunInfo& run : *runs) {
+      const bool has_name = std::find(run.baselines.begin(), run.baselines.end(), name) != run.baselines.end();
+      const absl::Status allowed = has_name ? guard_.Allow(context, Action::kFinish, run.name) : absl::OkStatus();
+      if (!allowed.ok()) return ToGrpc(allowed);
+    }
+    return ToGrpc(work());
   }
 
   absl::Status Finish(const std::string& run) {

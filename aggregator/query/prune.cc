@@ -11,6 +11,11 @@ namespace {
 
 constexpr const char* kBeingWritten = "being written";
 
+std::string WhyKept(const RunUsage& run, bool is_written) {
+  if (is_written) return kBeingWritten;
+  return run.info.baselines.empty() ? "" : "the baseline " + run.info.baselines.front();
+}
+
 bool IsOlder(const RunUsage& a, const RunUsage& b) {
   return std::tie(a.changed_unix_ns, a.info.name) < std::tie(b.changed_unix_ns, b.info.name);
 }
@@ -30,13 +35,14 @@ std::vector<PruneVerdict> PlanPrune(std::vector<RunUsage> runs, const PruneReque
     const bool wanted = (request.older_than_ns && age_ns > *request.older_than_ns) ||
                         (request.keep_bytes && left_bytes > *request.keep_bytes);
     const bool written = is_written(run.info.name) || (run.info.state == RunState::kOpen && age_ns < kMayStillComeNs);
-    const bool goes = wanted && !written;
+    std::string why_kept = WhyKept(run, written);
+    const bool goes = wanted && why_kept.empty();
     left_bytes -= goes ? run.bytes : 0;
     verdicts.push_back({.run = std::move(run.info.name),
                         .bytes = run.bytes,
                         .changed_unix_ns = run.changed_unix_ns,
                         .removed = goes,
-                        .reason = wanted && written ? kBeingWritten : ""});
+                        .reason = wanted ? std::move(why_kept) : ""});
   }
   return verdicts;
 }

@@ -17,6 +17,10 @@ class ForwardingStore : public JobStore {
   absl::Status OpenRun(const std::string& run, int32_t ranks) override { return target_.OpenRun(run, ranks); }
   absl::Status DropRun(const std::string& run) override { return target_.DropRun(run); }
   absl::Status FinishRun(const std::string& run) override { return target_.FinishRun(run); }
+  absl::Status SetBaseline(const std::string& name, const std::string& run) override {
+    return target_.SetBaseline(name, run);
+  }
+  absl::Status RemoveBaseline(const std::string& name) override { return target_.RemoveBaseline(name); }
   absl::Status MarkAnalysed(const std::string& run) override { return target_.MarkAnalysed(run); }
   absl::StatusOr<StoredSource> PutSource(const std::string& run, const SourceContext& context) override {
     return target_.PutSource(run, context);

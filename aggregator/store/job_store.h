@@ -87,6 +87,11 @@ class JobStore {
   virtual absl::Status OpenRun(const std::string& run, int32_t expected_ranks) = 0;
   virtual absl::Status DropRun(const std::string& run) = 0;    // OK when there is none
   virtual absl::Status FinishRun(const std::string& run) = 0;  // kNotFound
+  // A baseline is a name for a run that later ones are compared with. A name is that of one run: setting it again moves
+  // it. It goes with its run, and is no part of the content. kNotFound: no such run; kInvalidArgument: no such name can
+  // be (CheckBaselineName); kResourceExhausted: there are kMostBaselines already.
+  virtual absl::Status SetBaseline(const std::string& name, const std::string& run) = 0;
+  virtual absl::Status RemoveBaseline(const std::string& name) = 0;  // kNotFound
   // kComplete <-> kOpen are derived (all sources complete and the expected ranks present, or finished by hand); this
   // records that the answer for the present content was computed.
   virtual absl::Status MarkAnalysed(const std::string& run) = 0;

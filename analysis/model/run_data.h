@@ -39,6 +39,7 @@ struct RunInfo {
   bool finished_by_hand = false;
   int64_t sources = 0;
   int64_t complete_sources = 0;
+  std::vector<std::string> baselines;  // names that it is the baseline of, ascending
 };
 
 // All of one source except its instances. Names are indices into RunData::names; kernel rows with equal keys are

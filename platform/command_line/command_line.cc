@@ -34,10 +34,15 @@ std::vector<std::string> VerbsOf(const CLI::App& app) {
   return names;
 }
 
-// The verb that the arguments chose; the program itself without one.
+// The verb that the arguments chose, or its own verb; the program itself without one.
 const CLI::App& Chosen(const CLI::App& app) {
   const std::vector<CLI::App*> verbs = app.get_subcommands();
-  return verbs.empty() ? app : *verbs.front();
+  return verbs.empty() ? app : Chosen(*verbs.front());
+}
+
+// What a person types up to there: "lockstep baseline set".
+std::string WordsOf(const CLI::App& app) {
+  return app.get_parent() == nullptr ? app.get_name() : WordsOf(*app.get_parent()) + " " + app.get_name();
 }
 
 size_t EditDistance(std::string_view a, std::string_view b) {
@@ -84,7 +89,7 @@ std::string Explained(const CLI::App& app, const CLI::ParseError& error) {
   const bool misses = is(CLI::ExitCodes::RequiredError);  // perhaps because its name is misspelt
   if (is(CLI::ExitCodes::ExtrasError) || (misses && !app.remaining(true).empty())) return UnknownArgument(app);
   if (misses && said.starts_with("A subcommand")) {
-    return fmt::format("a verb is required: {}", fmt::join(VerbsOf(app), ", "));
+    return fmt::format("a verb is required: {}", fmt::join(VerbsOf(Chosen(app)), ", "));
   }
   if (is(CLI::ExitCodes::ExcludesError)) {
     const size_t middle = said.find(" excludes ");
@@ -139,10 +144,8 @@ ParsedFlags ParseFlags(CLI::App& app, int argc, const char* const* argv) {
   std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   const std::vector<std::string> verbs = VerbsOf(app);
   const auto refuse = [&](const std::string& why) {
-    const CLI::App& chosen = Chosen(app);
-    const std::string verb = &chosen == &app ? "" : " " + chosen.get_name();
     const char* const see = why.ends_with('?') ? " See" : "; see";
-    return ParsedFlags{false, 1, fmt::format("{0}: {1}{2} `{0}{3} --help`\n", app.get_name(), why, see, verb)};
+    return ParsedFlags{false, 1, fmt::format("{}: {}{} `{} --help`\n", app.get_name(), why, see, WordsOf(Chosen(app)))};
   };
   if (!verbs.empty()) {
     TranslateHelp(words);

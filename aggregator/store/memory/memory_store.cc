@@ -129,6 +129,30 @@ absl::Status MemoryStore::FinishRun(const std::string& run) {
   return absl::OkStatus();
 }
 
+absl::Status MemoryStore::SetBaseline(const std::string& name, const std::string& run) {
+  LOCKSTEP_RETURN_IF_ERROR(CheckBaselineName(name));
+  const MutexLock lock(mutex_);
+  Run* const stored = Find(run);
+  if (stored == nullptr) return NoSuchRun(run);
+  int64_t others = 0;
+  for (auto& [other, about] : runs_) {
+    std::erase(about.info.baselines, name);
+    others += static_cast<int64_t>(about.info.baselines.size());
+  }
+  LOCKSTEP_RETURN_IF_ERROR(CheckBaselines(others + 1));
+  std::vector<std::string>& names = stored->info.baselines;
+  names.insert(std::lower_bound(names.begin(), names.end(), name), name);
+  return absl::OkStatus();
+}
+
+absl::Status MemoryStore::RemoveBaseline(const std::string& name) {
+  const MutexLock lock(mutex_);
+  for (auto& [run, about] : runs_) {
+    if (std::erase(about.info.baselines, name) > 0) return absl::OkStatus();
+  }
+  return NoSuchBaseline(name);
+}
+
 absl::Status MemoryStore::MarkAnalysed(const std::string& run) {
   const MutexLock lock(mutex_);
   Run* const stored = Find(run);

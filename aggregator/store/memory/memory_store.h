@@ -44,6 +44,8 @@ class MemoryStore final : public JobStore {
   absl::Status OpenRun(const std::string& run, int32_t expected_ranks) override;
   absl::Status DropRun(const std::string& run) override;
   absl::Status FinishRun(const std::string& run) override;
+  absl::Status SetBaseline(const std::string& name, const std::string& run) override;
+  absl::Status RemoveBaseline(const std::string& name) override;
   absl::Status MarkAnalysed(const std::string& run) override;
   absl::StatusOr<StoredSource> PutSource(const std::string& run, const SourceContext& context) override;
   absl::Status PutBatch(const std::string& run, const Hash128& source_id, const Hash128& hash,

@@ -3,7 +3,10 @@
 #include <absl/strings/cord.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
+
+#include "analysis/base/utf8.h"
 
 namespace lockstep {
 namespace {
@@ -45,6 +48,24 @@ absl::Status CheckNames(const StoreLimits& limits, std::string_view run, int64_t
 
 absl::Status CheckFiles(const StoreLimits& limits, std::string_view run, int64_t count) {
   return CheckOfRun(run, "notes about files", "--max-files", count, limits.max_files);
+}
+
+absl::Status CheckBaselineName(std::string_view name) {
+  constexpr size_t kMostBytes = 200;
+  const bool plain = std::none_of(name.begin(), name.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; });
+  if (!name.empty() && name.size() <= kMostBytes && plain && IsValidUtf8(name)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      fmt::format("the name of a baseline must be UTF-8 text of 1 to {} bytes without control characters", kMostBytes));
+}
+
+absl::Status CheckBaselines(int64_t count) {
+  if (count <= kMostBaselines) return absl::OkStatus();
+  return Reached(fmt::format(
+      "there are {} baselines, as many as a store keeps: remove one with `lockstep baseline remove`", kMostBaselines));
+}
+
+absl::Status NoSuchBaseline(std::string_view name) {
+  return absl::NotFoundError(fmt::format("there is no baseline '{}'; `lockstep baseline list` lists them", name));
 }
 
 bool IsLimit(const absl::Status& status) { return status.GetPayload(kMark).has_value(); }

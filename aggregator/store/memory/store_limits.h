@@ -25,6 +25,13 @@ struct StoreLimits {
 [[nodiscard]] absl::Status CheckNames(const StoreLimits& limits, std::string_view run, int64_t count);
 [[nodiscard]] absl::Status CheckFiles(const StoreLimits& limits, std::string_view run, int64_t count);
 
+// Names of baselines are for people: at most 200 bytes of UTF-8 without control characters. kInvalidArgument.
+[[nodiscard]] absl::Status CheckBaselineName(std::string_view name);
+// Far more than a person keeps apart; it bounds what a client can leave in a store.
+inline constexpr int64_t kMostBaselines = 1000;
+[[nodiscard]] absl::Status CheckBaselines(int64_t count);
+[[nodiscard]] absl::Status NoSuchBaseline(std::string_view name);
+
 // Whether one of the checks above said this: not a full disk.
 [[nodiscard]] bool IsLimit(const absl::Status& status);
 

@@ -25,6 +25,11 @@ absl::StatusOr<RunInfo> DescribeRun(Database& db, int64_t run, const Statement& 
                                         if (presence.complete) ++info.complete_sources;
                                         return absl::OkStatus();
                                       }));
+  LOCKSTEP_RETURN_IF_ERROR(
+      ForEachRow(db, "SELECT name FROM baseline WHERE run = ? ORDER BY name", run, [&](const Statement& baseline) {
+        info.baselines.emplace_back(baseline.Text(0));
+        return absl::OkStatus();
+      }));
   info.sources = static_cast<int64_t>(presences.size());
   info.state = StateOf({info.expected_ranks, info.finished_by_hand, found.Int(4) != 0}, presences);
   return info;

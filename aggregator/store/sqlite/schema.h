@@ -14,7 +14,7 @@
 namespace lockstep {
 
 // Kept in PRAGMA user_version; PRAGMA application_id tells that the file is ours at all.
-inline constexpr int64_t kStoreSchemaVersion = 9;
+inline constexpr int64_t kStoreSchemaVersion = 10;
 inline constexpr int64_t kStoreApplicationId = 0x4c4b5331;  // "LKS1"
 
 // Opens the file for writing, creating or migrating it. A database of something else, of a newer lockstep or a damaged

@@ -320,9 +320,17 @@ UPDATE run SET sources = (SELECT count(*) FROM source WHERE source.run = run.id)
 CREATE INDEX source_of_run ON source (run, complete, world_size, claimed_rank);
 ALTER TABLE file_note ADD COLUMN note_id BLOB;
 CREATE INDEX file_note_by_id ON file_note (run, note_id);
+)sql",
+                                        // Runs that later ones are compared with.
+                                        R"sql(
+CREATE TABLE baseline (
+  name TEXT NOT NULL PRIMARY KEY,
+  run INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE
+);
+CREATE INDEX baseline_of_run ON baseline (run);
 )sql"};
 
-const std::string_view kStoreTables[22] = {
+const std::string_view kStoreTables[23] = {
     "run",
     "source",
     "name",
@@ -345,6 +353,7 @@ const std::string_view kStoreTables[22] = {
     "file_note",
     kAnswerTable,
     kHeldFileTable,
+    kBaselineTable,
 };
 
 }  // namespace lockstep

@@ -183,6 +183,28 @@ absl::Status SqliteStore::FinishRun(const std::string& run) {
   });
 }
 
+absl::Status SqliteStore::SetBaseline(const std::string& name, const std::string& run) {
+  LOCKSTEP_RETURN_IF_ERROR(CheckBaselineName(name));
+  return InTransaction([&]() LOCKSTEP_UNCHECKED_THREAD_SAFETY -> absl::Status {
+    LOCKSTEP_ASSIGN_OR_RETURN(const int64_t run_id, IdOfRun(db_, run));
+    LOCKSTEP_ASSIGN_OR_RETURN(Statement put, db_.Prepare("INSERT OR REPLACE INTO baseline (name, run) VALUES (?, ?)"));
+    Binder(put).Text(name).Int(run_id);
+    LOCKSTEP_RETURN_IF_ERROR(put.Run());
+    LOCKSTEP_ASSIGN_OR_RETURN(Statement count, db_.Prepare("SELECT count(*) FROM baseline"));
+    LOCKSTEP_RETURN_IF_ERROR(count.Step().status());
+    return CheckBaselines(count.Int(0));
+  });
+}
+
+absl::Status SqliteStore::RemoveBaseline(const std::string& name) {
+  return InTransaction([&]() LOCKSTEP_UNCHECKED_THREAD_SAFETY -> absl::Status {
+    LOCKSTEP_ASSIGN_OR_RETURN(Statement remove, db_.Prepare("DELETE FROM baseline WHERE name = ?"));
+    Binder(remove).Text(name);
+    LOCKSTEP_RETURN_IF_ERROR(remove.Run());
+    return db_.Changes() > 0 ? absl::OkStatus() : NoSuchBaseline(name);
+  });
+}
+
 absl::Status SqliteStore::MarkAnalysed(const std::string& run) {
   return InTransaction([&]() LOCKSTEP_UNCHECKED_THREAD_SAFETY {
     return UpdateRun("UPDATE run SET analysed_revision = revision WHERE name = ?", run);

@@ -57,6 +57,17 @@ TEST(PlanPrune, BothLimitsHoldTogether) {
   EXPECT_THAT(Going(kRuns, {.older_than_ns = 60 * kHourNs, .keep_bytes = 100}), ElementsAre("older", "old"));
 }
 
+TEST(PlanPrune, ABaselineStaysAndTheNextGoesForIt) {
+  std::vector<RunUsage> runs = kRuns;
+  runs[2].info.baselines = {"main"};  // older
+  EXPECT_THAT(Going(runs, {.keep_bytes = 600}), ElementsAre("old"));
+  const auto verdicts =
+      PlanPrune(runs, {.older_than_ns = 60 * kHourNs}, kNowNs, [](const std::string&) { return false; });
+  EXPECT_EQ(verdicts[0].run, "older");
+  EXPECT_FALSE(verdicts[0].removed);
+  EXPECT_EQ(verdicts[0].reason, "the baseline main");
+}
+
 TEST(PlanPrune, ARunThatIsBeingWrittenStaysAndTheNextGoesForIt) {
   EXPECT_THAT(Going(kRuns, {.keep_bytes = 600}, "older"), ElementsAre("old"));
   const std::vector<RunUsage> fresh = {Usage("fresh", 0, 100, RunState::kOpen), Usage("open", 2, 100, RunState::kOpen)};

@@ -706,6 +706,46 @@ TEST_P(JobStoreTest, RunsAreListedByNameAndDoNotMix) {
   EXPECT_EQ((*infos)[1].sources, 1);
 }
 
+TEST_P(JobStoreTest, ABaselineIsANameOfOneRunAndGoesWithIt) {
+  ASSERT_TRUE(store_->OpenRun("a", -1).ok());
+  ASSERT_TRUE(store_->OpenRun("b", -1).ok());
+  const auto baselines = [&](size_t run) { return store_->ListRuns().value().at(run).baselines; };
+  EXPECT_TRUE(absl::IsNotFound(store_->SetBaseline("main", "none")));
+  ASSERT_TRUE(store_->SetBaseline("main", "a").ok());
+  ASSERT_TRUE(store_->SetBaseline("h100", "a").ok());
+  ASSERT_TRUE(store_->SetBaseline("main", "a").ok());
+  EXPECT_THAT(baselines(0), testing::ElementsAre("h100", "main"));
+  ASSERT_TRUE(store_->SetBaseline("main", "b").ok());
+  EXPECT_THAT(baselines(0), testing::ElementsAre("h100"));
+  EXPECT_THAT(baselines(1), testing::ElementsAre("main"));
+  EXPECT_THAT(store_->Usage().value().at(1).info.baselines, testing::ElementsAre("main"));
+  EXPECT_TRUE(absl::IsNotFound(store_->RemoveBaseline("none")));
+  ASSERT_TRUE(store_->RemoveBaseline("main").ok());
+  EXPECT_TRUE(absl::IsNotFound(store_->RemoveBaseline("main")));
+  EXPECT_THAT(baselines(1), testing::IsEmpty());
+  ASSERT_TRUE(store_->DropRun("a").ok());
+  EXPECT_TRUE(absl::IsNotFound(store_->RemoveBaseline("h100")));
+}
+
+TEST_P(JobStoreTest, ABaselineIsNoPartOfTheContent) {
+  Announce(1);
+  ASSERT_TRUE(store_->FinishRun("run").ok());
+  ASSERT_TRUE(store_->MarkAnalysed("run").ok());
+  ASSERT_TRUE(store_->SetBaseline("main", "run").ok());
+  EXPECT_EQ(Info().state, RunState::kAnalysed);
+}
+
+TEST_P(JobStoreTest, NamesOfBaselinesAreShortTextAndBounded) {
+  ASSERT_TRUE(store_->OpenRun("run", -1).ok());
+  for (const std::string& bad : {std::string(), std::string(201, 'x'), std::string("a\nb"), std::string("a\xFF")}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(store_->SetBaseline(bad, "run"))) << bad;
+  }
+  for (int64_t i = 0; i < kMostBaselines; ++i) ASSERT_TRUE(store_->SetBaseline(std::to_string(i), "run").ok());
+  EXPECT_TRUE(IsLimit(store_->SetBaseline("one more", "run")));
+  EXPECT_TRUE(store_->SetBaseline("7", "run").ok());
+  EXPECT_EQ(Info().baselines.size(), static_cast<size_t>(kMostBaselines));
+}
+
 TEST_P(JobStoreTest, UsageTellsWhenContentLastCame) {
   ManualClock clock;
   const auto store = NewStore("timed.db", {}, clock);
