@@ -11,7 +11,7 @@ size_t ClassOf(int64_t length_ns) {
   if (length_ns <= 0) return 0;
   const auto value = static_cast<uint64_t>(length_ns);
   if (value < 8) return static_cast<size_t>(value);
-  const int octave = std::bit_width(value) - 1;  // at least 3
+  const int octave = static_cast<int>(std::bit_width(value)) - 1;  // at least 3
   return static_cast<size_t>(8 * (octave - 2)) + static_cast<size_t>(value >> (octave - 3) & 7);
 }
 
@@ -19,6 +19,7 @@ size_t ClassOf(int64_t length_ns) {
 int64_t LeastOf(size_t of_class) {
   if (of_class < 16) return static_cast<int64_t>(of_class);
   const auto octave = of_class / 8 + 2;
+  if (octave > 62) return INT64_MAX;
   return static_cast<int64_t>((uint64_t{8} + of_class % 8) << (octave - 3));
 }
 
