@@ -60,7 +60,7 @@ void AddNamed(const report::Culprit& culprit, NamedRanks& named) {
 absl::StatusOr<NamedRanks> NamedIn(const AnyRun& run) {
   WaitingLine waiting("computing who is late");
   AnalysisOptions options;
-  options.views = {"summary"};
+  options.views = {"summary", "quality"};  // an aggregator asked for the summary alone makes all views
   LOCKSTEP_ASSIGN_OR_RETURN(const Json json, run.query().Views(run.name(), options));
   NamedRanks named;
   const auto document = report::FromJson<report::Document>(json);

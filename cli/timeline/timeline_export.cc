@@ -46,9 +46,9 @@ class TimelineExport {
       ThreadPool threads(input_.reading.jobs);
       LOCKSTEP_ASSIGN_OR_RETURN(events_, CollectRunEvents(run_, asked_, CollectOptions(), names_, threads, stop_));
     }
-    plan_ = PlanTimeline(events_.sizes, asked_.limit_bytes, bytes_);
-    TellOfPlan();
-    LOCKSTEP_RETURN_IF_ERROR(TakeKernels());
+    const std::vector<uint32_t> places = KernelRanks(events_, input_.named, asked_.kernels);
+    Plan(places);
+    LOCKSTEP_RETURN_IF_ERROR(TakeKernels(places));
     const auto waiting = Waiting("writing the timeline");
     LOCKSTEP_RETURN_IF_ERROR(Write());
     return std::move(result_);
@@ -66,6 +66,20 @@ class TimelineExport {
   }
 
   void LeaveOut(std::string what) { result_.left_out.push_back(std::move(what)); }
+
+  // Kernels have a part of the room for themselves: without any a timeline of many collectives would not tell why a
+  // rank is late.
+  void Plan(const std::vector<uint32_t>& places) {
+    constexpr int64_t kParts = 10;
+    constexpr int64_t kForKernels = 3;
+    int64_t kernels = 0;
+    const std::vector<int64_t> counts = EventsOfPlaces();
+    for (const uint32_t place : places) kernels += counts[place];
+    const int64_t reserved = std::min(kernels * bytes_.kernel, asked_.limit_bytes / kParts * kForKernels);
+    plan_ = PlanTimeline(events_.sizes, asked_.limit_bytes - reserved, bytes_);
+    plan_.bytes_left += reserved;
+    TellOfPlan();
+  }
 
   void TellOfPlan() {
     if (!plan_.lateness) LeaveOut("the counters of lateness");
@@ -128,13 +142,12 @@ class TimelineExport {
     return ranks;
   }
 
-  absl::Status TakeKernels() {
-    std::vector<uint32_t> places = KernelRanks(events_, input_.named, asked_.kernels);
+  absl::Status TakeKernels(std::vector<uint32_t> places) {
     if (!input_.has_traces) return TakeLongest(places);
     const size_t fitting = FittingRanks(places, EventsOfPlaces(), plan_.bytes_left / bytes_.kernel);
     if (fitting < places.size()) {
       LeaveOut(
-          fmt::format("kernels of ranks {} (the size limit)",
+          fmt::format("the kernels of {}, to stay below the size limit",
                       FoldedRanks(RanksAt({places.begin() + static_cast<std::ptrdiff_t>(fitting), places.end()}))));
       places.resize(fitting);
     }

@@ -23,6 +23,9 @@ int64_t LeastOf(size_t of_class) {
   return static_cast<int64_t>((uint64_t{8} + of_class % 8) << (octave - 3));
 }
 
+// A twentieth of the limit stays free.
+constexpr int64_t kReserve = 20;
+
 // Limits come from people, counts from files: neither may overflow.
 int64_t Times(int64_t count, int64_t bytes) {
   constexpr int64_t kMost = int64_t{1} << 50;
@@ -61,7 +64,8 @@ int64_t LengthCounts::CountFrom(int64_t length_ns) const {
 TimelinePlan PlanTimeline(const TimelineSizes& sizes, int64_t limit_bytes, const EventBytes& bytes) {
   TimelinePlan plan;
   const int64_t fixed = Times(sizes.steps, bytes.step) + Times(sizes.samples, bytes.sample);
-  const int64_t room = std::max<int64_t>(0, limit_bytes - fixed);
+  // Names and tracks are not counted, and the estimate is one.
+  const int64_t room = std::max<int64_t>(0, limit_bytes - limit_bytes / kReserve - fixed);
   const auto of_collectives = [&](int64_t count) {
     const int64_t waits = sizes.collectives == 0 ? 0 : std::min(count, sizes.waits);
     return Times(count, (plan.detail == Detail::kFull ? bytes.collective : bytes.brief_collective) +

@@ -84,7 +84,7 @@ TEST(TimelineWriter, WaitAndTransferOfAMemberTileItsCollective) {
     if (slice.category != "collective") continue;
     const auto wait = ends_of_waits.find({slice.track, slice.start_ns});
     if (wait == ends_of_waits.end()) continue;
-    EXPECT_EQ(wait->second - slice.start_ns, std::stoll(slice.notes.at("wait_ns")));
+    EXPECT_EQ(std::to_string(wait->second - slice.start_ns), slice.notes.at("wait_ns"));
     EXPECT_LE(wait->second, slice.end_ns);
   }
 }
