@@ -82,6 +82,7 @@ class TimelineExport {
   }
 
   void TellOfPlan() {
+    if (!plan_.idle) LeaveOut("the counters of idle time");
     if (!plan_.lateness) LeaveOut("the counters of lateness");
     if (plan_.detail == perfetto::Detail::kBrief) LeaveOut("most of what annotations say of collectives");
     if (plan_.collectives_left_out > 0) {
@@ -201,7 +202,9 @@ class TimelineExport {
         SliceEvent event;
         const auto index = static_cast<int32_t>(rank_index);
         event.start_ns = events_.match.clock.Align(index, LocalTime{longest.start_ns}).ns;
-        event.duration_ns = std::max<int64_t>(0, longest.duration_ns);
+        const int64_t end_ns = longest.start_ns + std::max<int64_t>(0, longest.duration_ns);
+        event.duration_ns =
+            std::max<int64_t>(0, events_.match.clock.Align(index, LocalTime{end_ns}).ns - event.start_ns);
         event.step = longest.step;
         if (!events_.Selects(asked_, event.start_ns, event.start_ns + event.duration_ns, event.step)) continue;
         event.rank = events_.places[rank_index];
@@ -253,7 +256,7 @@ class TimelineExport {
     result_.bytes = writer.written_bytes();
     if (writer.left_out() > 0) {
       LeaveOut(fmt::format("{} slices that overlap with more than {} others of their stream",
-                           CountText(writer.left_out()), perfetto::TimelineWriter::kMostLanes));
+                           CountText(writer.left_out()), perfetto::TrackTable::kMostLanes));
     }
     return absl::OkStatus();
   }
@@ -303,7 +306,7 @@ class TimelineExport {
     return event.instance_wait_ns < plan_.least_wait_ns;
   }
   [[nodiscard]] static bool IsLeftOut(const StepEvent& /*event*/) { return false; }
-  [[nodiscard]] static bool IsLeftOut(const SampleEvent& /*event*/) { return false; }
+  [[nodiscard]] bool IsLeftOut(const SampleEvent& /*event*/) const { return !plan_.idle; }
 
   template <typename Event>
   absl::Status Move(SortedEvents<Event>& events, perfetto::TimelineWriter& writer) {

@@ -8,7 +8,6 @@ import csv
 import gzip
 import json
 import os
-import re
 import signal
 import subprocess
 import unittest
@@ -22,7 +21,11 @@ TWO_HOSTS = ["--program", "train", "--tp", 4, "--dp", 2, "--hosts", 2, "--gpus-p
              "--cause", "slow_gpu:rank=3,factor=1.3", "--clock", "offset_ms=5,drift_ppm=20,wander_ppm=2", "--seed", 3]
 FLEET = ["--program", "train", "--tp", 8, "--dp", 8, "--hosts", 8, "--gpus-per-host", 8, "--steps", 4, "--layers", 4,
          "--cause", "slow_gpu:rank=21,factor=1.4", "--seed", 5]
-SIZE = re.compile(r"lockstep: wrote (\S+): ([\d,]+) slices of (\d+) ranks")
+
+
+def bytes_of(path):
+    with open(path, "rb") as file:
+        return file.read()
 
 
 class Exported(TempDirTest):
@@ -38,13 +41,14 @@ class Exported(TempDirTest):
 
 
 def truth_of(folder):
-    """True (start, end) of each recorded collective of a rank, in order of start."""
-    ranks = {}
+    """True (start, end) of each recorded collective, in order of start, by rank, operation, bytes and step."""
+    rows = {}
     with gzip.open(os.path.join(folder, "instances.csv.gz"), "rt") as file:
         for row in csv.DictReader(file):
             if row["recorded"] == "1":
-                ranks.setdefault(int(row["rank"]), []).append((int(row["true_start_ns"]), int(row["true_end_ns"])))
-    return {rank: sorted(times) for rank, times in ranks.items()}
+                key = int(row["rank"]), row["op"], int(row["bytes"]), int(row["step"])
+                rows.setdefault(key, []).append((int(row["true_start_ns"]), int(row["true_end_ns"])))
+    return {key: sorted(times) for key, times in rows.items()}
 
 
 def times_of_kernels(folder, rank):
@@ -56,20 +60,20 @@ def times_of_kernels(folder, rank):
 
 
 class Times(Exported):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-
     def test_ends_of_a_collective_line_up_within_the_uncertainty_that_is_told(self):
         folder = simulate(self.path("run"), *TWO_HOSTS)
         trace = self.trace(folder)
         truth = truth_of(folder)
-        members = {rank: sorted(trace.of("collective", rank), key=lambda s: (s.start, s.end)) for rank in truth}
+        members = {}
+        for member in trace.of("collective"):
+            key = trace.rank_of(member.track), member.name.split(" ")[0], member.args["bytes"], member.args["step"]
+            members.setdefault(key, []).append(member)
+        self.assertEqual(set(members), set(truth))
         true_of = {}
-        for rank, times in truth.items():
-            self.assertEqual(len(members[rank]), len(times))
-            for member, (start, end) in zip(members[rank], times):
-                true_of[member] = (start, end)
+        for key, times in truth.items():
+            self.assertEqual(len(members[key]), len(times))
+            for member, true in zip(sorted(members[key], key=lambda s: s.start), times):
+                true_of[member] = true
         compared = within = apart = 0
         for group in trace.instances().values():
             first = min(group, key=lambda s: s.start)
@@ -86,7 +90,7 @@ class Times(Exported):
         self.assertGreaterEqual(within, 0.95 * compared)
         self.assertLess(apart, 60_000)
         # Without the correction they would be milliseconds apart.
-        clocks = json.load(open(os.path.join(folder, "truth.json")))["clocks"]
+        clocks = json.loads(bytes_of(os.path.join(folder, "truth.json")))["clocks"]
         offsets = [clock["knots"][0]["theta_ns"] for clock in clocks]
         self.assertGreater(abs(offsets[0] - offsets[1]), 3_000_000)
 
@@ -114,10 +118,9 @@ class Times(Exported):
         told = {}
         for instance in report["skew"]["instances"]:
             for member in instance["members"]:
-                told[member["rank"], member["start_ns"]] = (instance, member)
+                told[member["rank"], member["start_ns"], member["end_ns"]] = (instance, member)
         for member in trace.of("collective"):
-            instance, of_report = told.pop((trace.rank_of(member.track), member.start))
-            self.assertEqual(member.end, of_report["end_ns"])
+            instance, of_report = told.pop((trace.rank_of(member.track), member.start, member.end))
             self.assertEqual(member.args["wait_ns"], of_report["wait_ns"])
             self.assertEqual(member.args["wait_uncertainty_ns"], of_report["wait_uncertainty_ns"])
             self.assertEqual(member.args["lateness_ns"], of_report["lateness_ns"])
@@ -144,7 +147,7 @@ class Times(Exported):
         self.assertEqual(names[1:], [f"rank {r} · node{r // 4:03} · GPU {r % 4}" for r in range(8)])
         labels = {trace.rank_of(u): t["process"][0].get("process_labels") for u, t in trace.tracks.items() if "process" in t}
         self.assertIn("makes others wait", labels[3][0])
-        self.assertIn("drifted by", trace.tracks[6]["description"][0])
+        self.assertRegex(trace.tracks[6]["description"][0], r"Its clock was [\d.]+ ms behind that of rank 0 .* \(95 %\)\.")
         waiting = [u for u, t in trace.tracks.items() if t.get("name") == ["ranks that wait"]]
         self.assertLessEqual(max(value for _, value in trace.counters[waiting[0]]), 8)
         self.assertEqual(trace.counters[waiting[0]][-1][1], 0)
@@ -182,7 +185,8 @@ class Selections(Exported):
         self.assertTrue(ranks <= set(range(16, 24)) | {5, 13, 29, 37, 45, 53, 61}, ranks)
         self.assertEqual({trace.rank_of(s.track) for s in trace.of("collective")}, set(range(64)))
         self.assertLess(os.path.getsize(self.path("run.pftrace")), 300_000_000)
-        self.assertEqual({trace.rank_of(s.track) for s in self.trace(folder, "--kernels", "all").of("kernel")}, set(range(64)))
+        trace = self.trace(folder, "--kernels", "all")
+        self.assertEqual({trace.rank_of(s.track) for s in trace.of("kernel")}, set(range(64)))
 
     def test_a_small_file_leaves_out_what_tells_least_and_says_so(self):
         folder = simulate(self.path("fleet"), *FLEET)
@@ -235,12 +239,12 @@ class Sources(Exported):
 
     def test_the_same_traces_give_the_same_bytes(self):
         folder = simulate(self.path("run"), *TWO_HOSTS)
-        first = open(self.export(folder, name="a.pftrace"), "rb").read()
-        self.assertEqual(open(self.export(folder, name="b.pftrace"), "rb").read(), first)
+        first = bytes_of(self.export(folder, name="a.pftrace"))
+        self.assertEqual(bytes_of(self.export(folder, name="b.pftrace")), first)
 
     def test_a_broken_trace_among_good_ones(self):
         folder = simulate(self.path("run"), *TWO_HOSTS)
-        whole = gzip.open(os.path.join(folder, "rank6.json.gz")).read()
+        whole = gzip.decompress(bytes_of(os.path.join(folder, "rank6.json.gz")))
         with gzip.open(os.path.join(folder, "rank6.json.gz"), "wb") as file:
             file.write(whole[:len(whole) // 2])
         with open(os.path.join(folder, "rank7.json.gz"), "wb") as file:
@@ -259,15 +263,16 @@ class Sources(Exported):
             with open(os.path.join(folder, f"rank{rank}.json"), "w", encoding="utf-8") as file:
                 json.dump({"schemaVersion": 1, "baseTimeNanoseconds": 1_700_000_000_000_000_000,
                            "distributedInfo": {"rank": rank, "world_size": 2}, "traceEvents": events}, file)
-        raw = open(os.path.join(folder, "rank1.json"), "rb").read().replace(b"gemm", b"\xff\xfe")
-        open(os.path.join(folder, "rank1.json"), "wb").write(raw)
+        raw = bytes_of(os.path.join(folder, "rank1.json")).replace(b"gemm", b"\xff\xfe")
+        with open(os.path.join(folder, "rank1.json"), "wb") as file:
+            file.write(raw)
         trace = self.trace(folder)
         shown = {s.name for s in trace.of("kernel")}
         for name in names:
             self.assertTrue(any(s == name or (len(name) > 1000 and s.startswith(name[:1000])) for s in shown), name[:40])
         self.assertLess(max(map(len, shown)), 2000)
         self.export(folder, to="chrome", name="names.json")
-        events = json.load(open(self.path("names.json"), encoding="utf-8"))["traceEvents"]
+        events = json.loads(bytes_of(self.path("names.json")))["traceEvents"]
         self.assertEqual({e["name"] for e in events if e["ph"] == "X" and e["cat"] == "kernel"}, shown)
 
     def test_an_aggregator_says_what_to_do_instead(self):
@@ -286,9 +291,9 @@ class Sources(Exported):
 class Files(Exported):
     def test_gzip_by_the_name(self):
         folder = simulate(self.path("run"), *TWO_HOSTS)
-        plain = open(self.export(folder), "rb").read()
+        plain = bytes_of(self.export(folder))
         packed = self.export(folder, name="run.pftrace.gz")
-        self.assertEqual(gzip.open(packed).read(), plain)
+        self.assertEqual(gzip.decompress(bytes_of(packed)), plain)
         self.assertLess(os.path.getsize(packed) * 2, len(plain))
 
     def test_an_interrupted_export_leaves_nothing(self):
@@ -316,7 +321,7 @@ class Files(Exported):
     def test_chrome_json_loads_and_nests(self):
         folder = simulate(self.path("run"), *TWO_HOSTS)
         trace = self.trace(folder)
-        document = json.load(open(self.export(folder, to="chrome", name="run.json"), encoding="utf-8"))
+        document = json.loads(bytes_of(self.export(folder, to="chrome", name="run.json")))
         slices = [e for e in document["traceEvents"] if e["ph"] == "X"]
         self.assertEqual(sorted((round(e["ts"] * 1000), round((e["ts"] + e["dur"]) * 1000), e["name"]) for e in slices),
                          sorted((s.start, s.end, s.name) for s in trace.slices))
@@ -339,17 +344,17 @@ class Manifests(Exported):
         self.assertEqual(names[0], "perfetto_manifest.json")
         manifest = json.loads(archive.read(names[0]))["perfetto_manifest"]
         self.assertEqual({f["path"] for f in manifest["files"]}, set(names[1:]))
-        truth = {clock["domain"]: clock for clock in json.load(open(os.path.join(folder, "truth.json")))["clocks"]}
+        truth = {clock["domain"]: clock for clock in json.loads(bytes_of(os.path.join(folder, "truth.json")))["clocks"]}
         self.assertEqual(len(names), 9)
         offsets = {}
         for name in names[1:]:
-            self.assertEqual(archive.read(name), open(os.path.join(folder, name), "rb").read())
+            self.assertEqual(archive.read(name), bytes_of(os.path.join(folder, name)))
             self.assertLessEqual(len(name), 99)
         for entry in manifest["files"]:
             host = entry["machine"]["name"]
             offsets.setdefault(host, entry.get("clocks", {}).get("offset_ns", 0))
-            self.assertEqual(offsets[host], entry.get("clocks", {}).get("offset_ns", 0))
-        base = {host: json.loads(gzip.open(os.path.join(folder, f"rank{4 * i}.json.gz")).read()).get("baseTimeNanoseconds", 0)
+            self.assertLess(abs(offsets[host] - entry.get("clocks", {}).get("offset_ns", 0)), 10_000)  # devices differ
+        base = {host: json.loads(gzip.decompress(bytes_of(os.path.join(folder, f"rank{4 * i}.json.gz")))).get("baseTimeNanoseconds", 0)
                 for i, host in enumerate(sorted(offsets))}
         a, b = sorted(offsets)
         middle = {host: sum(k["theta_ns"] for k in truth[host]["knots"]) / len(truth[host]["knots"]) for host in offsets}

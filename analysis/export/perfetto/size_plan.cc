@@ -25,6 +25,7 @@ int64_t LeastOf(size_t of_class) {
 
 // A twentieth of the limit stays free.
 constexpr int64_t kReserve = 20;
+constexpr int64_t kMostForIdle = 4;  // a quarter
 
 // Limits come from people, counts from files: neither may overflow.
 int64_t Times(int64_t count, int64_t bytes) {
@@ -63,8 +64,10 @@ int64_t LengthCounts::CountFrom(int64_t length_ns) const {
 
 TimelinePlan PlanTimeline(const TimelineSizes& sizes, int64_t limit_bytes, const EventBytes& bytes) {
   TimelinePlan plan;
-  const int64_t fixed = Times(sizes.steps, bytes.step) + Times(sizes.samples, bytes.sample);
+  const int64_t samples = Times(sizes.samples, bytes.sample);
+  plan.idle = samples <= limit_bytes / kMostForIdle;
   // Names and tracks are not counted, and the estimate is one.
+  const int64_t fixed = Times(sizes.steps, bytes.step) + (plan.idle ? samples : 0);
   const int64_t room = std::max<int64_t>(0, limit_bytes - limit_bytes / kReserve - fixed);
   const auto of_collectives = [&](int64_t count) {
     const int64_t waits = sizes.collectives == 0 ? 0 : std::min(count, sizes.waits);

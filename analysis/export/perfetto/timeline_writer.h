@@ -9,7 +9,6 @@
 #include <absl/status/status.h>
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <queue>
@@ -17,13 +16,12 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/export/perfetto/notes.h"
 #include "analysis/export/perfetto/timeline.h"
 #include "analysis/export/perfetto/timeline_format.h"
+#include "analysis/export/perfetto/track_table.h"
 
 namespace lockstep::perfetto {
-
-// How much is said of each collective. What a file has no room for is left out from the end of the list.
-enum class Detail : uint8_t { kBrief = 0, kFull = 1 };
 
 struct TimelineWriterOptions {
   Detail detail = Detail::kFull;
@@ -34,10 +32,6 @@ struct TimelineWriterOptions {
 class TimelineWriter {
  public:
   using Sink = std::function<absl::Status(std::string_view)>;
-  // Slices of one stream that overlap beyond this many are left out and counted: a viewer shows no more below each
-  // other. TimelineWriter.LeavesOutWhatOverlapsBeyondTheLanes holds it.
-  static constexpr size_t kMostLanes = 64;
-
   // Borrows the format.
   TimelineWriter(Timeline timeline, TimelineFormat& format, const TimelineWriterOptions& options, Sink sink);
 
@@ -54,21 +48,6 @@ class TimelineWriter {
   [[nodiscard]] int64_t left_out() const { return left_out_; }
 
  private:
-  struct Lane {
-    Track track;
-    int64_t busy_until_ns = INT64_MIN;
-  };
-  // The lanes of a stream; places in lanes_.
-  struct Stream {
-    TrackKind kind = TrackKind::kStream;
-    int32_t stream = -1;
-    std::vector<uint32_t> lanes;
-  };
-  struct Rank {
-    std::vector<Stream> streams;
-    size_t last_stream = 0;  // asked for last
-    uint32_t waits = 0;      // collectives in which it waits now
-  };
   enum class Action : uint8_t { kEnd = 0, kWaitOver = 1, kTransfer = 2 };
   // Something that comes later.
   struct Pending {
@@ -87,12 +66,7 @@ class TimelineWriter {
     }
   };
 
-  [[nodiscard]] Stream& StreamOf(uint32_t rank, TrackKind kind, int32_t stream);
-  [[nodiscard]] uint32_t NewLane(uint32_t rank, const Stream& stream);
-  [[nodiscard]] uint32_t NewTrack(Track track);
-  // kNoId: all lanes are busy.
   [[nodiscard]] uint32_t LaneFor(uint32_t rank, TrackKind kind, int32_t stream, int64_t start_ns, int64_t end_ns);
-  [[nodiscard]] uint32_t CounterOf(uint32_t rank, TrackKind kind);
   [[nodiscard]] uint32_t NameId(std::string text);
   [[nodiscard]] uint32_t WaitsFor(int32_t rank);
   void BeginOn(uint32_t lane, const Slice& slice);
@@ -113,14 +87,13 @@ class TimelineWriter {
   int64_t written_ = 0;
   int64_t slices_ = 0;
   int64_t left_out_ = 0;
-  std::deque<Lane> lanes_;
-  std::vector<Rank> ranks_;
+  TrackTable tracks_;
+  std::vector<uint32_t> waits_;  // collectives in which a rank waits now
   std::priority_queue<Pending, std::vector<Pending>, Later> pending_;
   uint64_t next_sequence_ = 0;
   std::map<int32_t, uint32_t> waits_for_;  // name by rank
   uint32_t transfer_name_ = 0;
   uint32_t waiting_track_ = 0;
-  uint32_t lateness_group_ = kNoId;
   int64_t waiting_ = 0;
   int64_t told_waiting_ = -1;
   int64_t waiting_changed_ns_ = 0;

@@ -16,12 +16,12 @@
 namespace lockstep {
 namespace {
 
-std::string Content(const std::string& path) {
+std::string ContentOf(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-size_t FilesIn(const std::string& folder) {
+size_t CountFiles(const std::string& folder) {
   return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
 }
 
@@ -38,8 +38,8 @@ TEST(OutputFile, IsThereWhenItIsWholeAndNotBefore) {
     EXPECT_EQ(file.size(), 6);
     EXPECT_TRUE(file.Commit().ok());
   }
-  EXPECT_EQ(Content(path), "aXYdef");
-  EXPECT_EQ(FilesIn(folder.path()), 1U);
+  EXPECT_EQ(ContentOf(path), "aXYdef");
+  EXPECT_EQ(CountFiles(folder.path()), 1U);
 }
 
 TEST(OutputFile, WithoutCommitTheOldFileStaysAndNothingElse) {
@@ -50,8 +50,8 @@ TEST(OutputFile, WithoutCommitTheOldFileStaysAndNothingElse) {
     OutputFile file = OutputFile::Create(path, true).value();
     EXPECT_TRUE(file.Write("new").ok());
   }
-  EXPECT_EQ(Content(path), "old");
-  EXPECT_EQ(FilesIn(folder.path()), 1U);
+  EXPECT_EQ(ContentOf(path), "old");
+  EXPECT_EQ(CountFiles(folder.path()), 1U);
 }
 
 TEST(OutputFile, CompressesWhatZlibReadsBack) {

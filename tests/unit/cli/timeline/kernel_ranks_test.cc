@@ -13,7 +13,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 // Ranks 0 to n - 1, all exported but `hidden`; tensor-parallel groups of four and one group of all.
-RunEvents Fleet(int32_t n, int32_t hidden = -1) {
+RunEvents FleetOf(int32_t n, int32_t hidden = -1) {
   RunEvents events;
   Communicator all{.id = "all", .members = {}};
   for (int32_t rank = 0; rank < n; ++rank) {
@@ -30,35 +30,35 @@ RunEvents Fleet(int32_t n, int32_t hidden = -1) {
 
 TEST(KernelRanks, OfFewRanksAllAreShownTheNamedOneAndItsPeersFirst) {
   const NamedRanks named{.ranks = {5}, .labels = {}};
-  EXPECT_THAT(KernelRanks(Fleet(8), named, KernelsWanted::kCulprits), ElementsAre(5, 4, 6, 7, 3, 2, 1, 0));
+  EXPECT_THAT(KernelRanks(FleetOf(8), named, KernelsWanted::kCulprits), ElementsAre(5, 4, 6, 7, 3, 2, 1, 0));
 }
 
 TEST(KernelRanks, OfManyRanksTheNamedOnesAndAFewPeersAreShown) {
   const NamedRanks named{.ranks = {5, 9}, .labels = {}};
-  EXPECT_THAT(KernelRanks(Fleet(64), named, KernelsWanted::kCulprits), ElementsAre(5, 9, 4, 6, 7, 8, 10, 11));
+  EXPECT_THAT(KernelRanks(FleetOf(64), named, KernelsWanted::kCulprits), ElementsAre(5, 9, 4, 6, 7, 8, 10, 11));
 }
 
 TEST(KernelRanks, AHostOfNamedRanksDoesNotOutgrowTheFew) {
   NamedRanks named;
   for (int32_t rank = 0; rank < 40; ++rank) named.ranks.push_back(rank);
-  EXPECT_THAT(KernelRanks(Fleet(64), named, KernelsWanted::kCulprits), SizeIs(kFewRanks));
+  EXPECT_THAT(KernelRanks(FleetOf(64), named, KernelsWanted::kCulprits), SizeIs(kFewRanks));
 }
 
 TEST(KernelRanks, WhereNobodyIsNamedTheFirstStandForAll) {
-  EXPECT_THAT(KernelRanks(Fleet(64), {}, KernelsWanted::kCulprits), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(KernelRanks(FleetOf(64), {}, KernelsWanted::kCulprits), ElementsAre(0, 1, 2, 3));
 }
 
 TEST(KernelRanks, AllAreAllAndNoneIsNone) {
   const NamedRanks named{.ranks = {63}, .labels = {}};
-  const std::vector<uint32_t> all = KernelRanks(Fleet(64), named, KernelsWanted::kAll);
+  const std::vector<uint32_t> all = KernelRanks(FleetOf(64), named, KernelsWanted::kAll);
   EXPECT_THAT(all, SizeIs(64));
   EXPECT_EQ(all.front(), 63U);
-  EXPECT_THAT(KernelRanks(Fleet(64), named, KernelsWanted::kNone), IsEmpty());
+  EXPECT_THAT(KernelRanks(FleetOf(64), named, KernelsWanted::kNone), IsEmpty());
 }
 
 TEST(KernelRanks, ANamedRankThatIsNotSelectedIsPassedOver) {
   const NamedRanks named{.ranks = {5}, .labels = {}};
-  EXPECT_THAT(KernelRanks(Fleet(8, 5), named, KernelsWanted::kCulprits), SizeIs(7));
+  EXPECT_THAT(KernelRanks(FleetOf(8, 5), named, KernelsWanted::kCulprits), SizeIs(7));
 }
 
 TEST(FittingRanks, KeepsTheFirstAndStopsAtTheLimit) {

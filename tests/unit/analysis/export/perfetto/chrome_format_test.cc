@@ -14,7 +14,7 @@
 namespace lockstep::perfetto {
 namespace {
 
-nlohmann::json Read(const RandomEvents& events) {
+nlohmann::json JsonOf(const RandomEvents& events) {
   ChromeFormat format;
   nlohmann::json json = nlohmann::json::parse(Written(events, format), nullptr, false);
   EXPECT_FALSE(json.is_discarded());
@@ -25,7 +25,7 @@ nlohmann::json Read(const RandomEvents& events) {
 int64_t Ns(const nlohmann::json& microseconds) { return std::llround(microseconds.get<double>() * 1000); }
 
 TEST(ChromeFormat, SlicesOfAThreadNest) {
-  const nlohmann::json json = Read(DrawEvents(21, 3, 40, 200));
+  const nlohmann::json json = JsonOf(DrawEvents(21, 3, 40, 200));
   std::map<int64_t, std::vector<int64_t>> open;  // ends by thread
   int64_t slices = 0;
   for (const auto& event : json.at("traceEvents")) {
@@ -47,7 +47,7 @@ TEST(ChromeFormat, HasEveryEventToTheNanosecond) {
   const RandomEvents events = DrawEvents(22, 2, 20, 100);
   std::multimap<int64_t, int64_t> expected;
   for (const SliceEvent& event : events.slices) expected.emplace(event.start_ns, event.duration_ns);
-  const nlohmann::json json = Read(events);
+  const nlohmann::json json = JsonOf(events);
   for (const auto& event : json.at("traceEvents")) {
     if (event.at("ph") != "X") continue;
     auto [from, to] = expected.equal_range(Ns(event.at("ts")));
@@ -65,7 +65,7 @@ TEST(ChromeFormat, AnyNameIsAJsonText) {
   events.timeline.about = {{name, name}};
   events.slices.push_back(
       {.start_ns = 5, .duration_ns = 1, .name = static_cast<uint32_t>(events.timeline.names.size() - 1)});
-  const nlohmann::json json = Read(events);
+  const nlohmann::json json = JsonOf(events);
   EXPECT_EQ(json.at("otherData").at(name), name);
   int found = 0;
   for (const auto& event : json.at("traceEvents")) found += event.at("ph") == "X" && event.at("name") == name ? 1 : 0;
@@ -74,7 +74,7 @@ TEST(ChromeFormat, AnyNameIsAJsonText) {
 
 TEST(ChromeFormat, ArrowsHaveTwoEnds) {
   std::map<int64_t, std::string> phases;
-  const nlohmann::json json = Read(DrawEvents(24, 4, 40, 0));
+  const nlohmann::json json = JsonOf(DrawEvents(24, 4, 40, 0));
   for (const auto& event : json.at("traceEvents")) {
     const std::string phase = event.at("ph");
     if (phase == "s" || phase == "f") phases[event.at("id").get<int64_t>()] += phase;

@@ -78,6 +78,13 @@ TEST(SizePlan, LeavesOutTheLeastInterestingFirst) {
   EXPECT_LT(few.collectives_left_out, 1'000'000);
 }
 
+TEST(SizePlan, CountersOfIdleTimeTakeNoMoreThanAQuarter) {
+  TimelineSizes sizes;
+  sizes.samples = 1000;
+  EXPECT_FALSE(PlanTimeline(sizes, 4 * 1000 * EventBytes{}.sample - 4).idle);
+  EXPECT_TRUE(PlanTimeline(sizes, 4 * 1000 * EventBytes{}.sample).idle);
+}
+
 TEST(SizePlan, NeverTakesMoreThanTheLimitAndTakesAnyLimit) {
   const EventBytes bytes;
   for (const int64_t limit : {int64_t{1}, int64_t{1000}, int64_t{100'000'000}, INT64_MAX}) {

@@ -20,7 +20,7 @@ namespace {
 using testing::ElementsAre;
 using testing::Pair;
 
-NaiveTrace Read(const RandomEvents& events, const TimelineWriterOptions& options = {}) {
+NaiveTrace TraceOf(const RandomEvents& events, const TimelineWriterOptions& options = {}) {
   PerfettoFormat format;
   return NaiveTrace(Written(events, format, options));
 }
@@ -39,7 +39,7 @@ std::multiset<Stretch> Stretches(const NaiveTrace& trace, const std::set<std::st
 TEST(TimelineWriter, ADecoderFindsEveryEventWithItsRankTimesAndName) {
   for (uint64_t seed = 1; seed <= 12; ++seed) {
     const RandomEvents events = DrawEvents(seed, static_cast<uint32_t>(1 + seed % 5), 40, 120);
-    const NaiveTrace trace = Read(events);  // which also checks order, nesting, names and arrows
+    const NaiveTrace trace = TraceOf(events);  // which also checks order, nesting, names and arrows
     std::multiset<Stretch> expected;
     const auto add = [&](const auto& event) {
       expected.emplace(events.timeline.ranks[event.rank].name, event.start_ns, event.start_ns + event.duration_ns,
@@ -53,7 +53,7 @@ TEST(TimelineWriter, ADecoderFindsEveryEventWithItsRankTimesAndName) {
 }
 
 TEST(TimelineWriter, SlicesOfATrackLieOneAfterTheOtherOrInsideOneAnother) {
-  const NaiveTrace trace = Read(DrawEvents(5, 3, 50, 400));
+  const NaiveTrace trace = TraceOf(DrawEvents(5, 3, 50, 400));
   std::map<uint64_t, std::vector<const NaiveSlice*>> open;
   for (const NaiveSlice& slice : trace.slices) {
     std::vector<const NaiveSlice*>& stack = open[slice.track];
@@ -71,7 +71,7 @@ TEST(TimelineWriter, SlicesOfATrackLieOneAfterTheOtherOrInsideOneAnother) {
 
 TEST(TimelineWriter, WaitAndTransferOfAMemberTileItsCollective) {
   const RandomEvents events = DrawEvents(7, 4, 60, 0);
-  const NaiveTrace trace = Read(events);
+  const NaiveTrace trace = TraceOf(events);
   int waits = 0;
   for (const CollectiveEvent& event : events.collectives) waits += event.waits() ? 1 : 0;
   ASSERT_GT(waits, 20);
@@ -91,7 +91,7 @@ TEST(TimelineWriter, WaitAndTransferOfAMemberTileItsCollective) {
 
 TEST(TimelineWriter, AnArrowLeadsFromWhoCameLastToWhoWaited) {
   const RandomEvents events = DrawEvents(8, 4, 60, 30);
-  const NaiveTrace trace = Read(events);
+  const NaiveTrace trace = TraceOf(events);
   std::map<uint64_t, const NaiveSlice*> begins;
   int arrows = 0;
   for (const NaiveSlice& slice : trace.slices) {
@@ -112,7 +112,7 @@ TEST(TimelineWriter, AnArrowLeadsFromWhoCameLastToWhoWaited) {
 
 TEST(TimelineWriter, MembersOfACollectiveHaveOneCorrelation) {
   const RandomEvents events = DrawEvents(9, 5, 30, 10);
-  const NaiveTrace trace = Read(events);
+  const NaiveTrace trace = TraceOf(events);
   std::map<uint64_t, std::set<std::string>> ranks;
   for (const NaiveSlice& slice : trace.slices) {
     EXPECT_EQ(slice.correlation != 0, slice.category == "collective");
@@ -122,7 +122,7 @@ TEST(TimelineWriter, MembersOfACollectiveHaveOneCorrelation) {
   for (const auto& [correlation, members] : ranks) EXPECT_EQ(members.size(), 5U);
 }
 
-uint64_t TrackNamed(const NaiveTrace& trace, const std::string& name) {
+uint64_t TrackWithName(const NaiveTrace& trace, const std::string& name) {
   for (const auto& [uuid, track] : trace.tracks) {
     if (track.name == name) return uuid;
   }
@@ -132,8 +132,8 @@ uint64_t TrackNamed(const NaiveTrace& trace, const std::string& name) {
 
 TEST(TimelineWriter, CountsTheRanksThatWait) {
   const RandomEvents events = DrawEvents(10, 6, 50, 0);
-  const NaiveTrace trace = Read(events);
-  const auto& samples = trace.samples.at(TrackNamed(trace, "ranks that wait"));
+  const NaiveTrace trace = TraceOf(events);
+  const auto& samples = trace.samples.at(TrackWithName(trace, "ranks that wait"));
   ASSERT_GT(samples.size(), 50U);
   for (size_t i = 0; i < samples.size(); ++i) {
     std::set<uint32_t> waiting;  // at the time of the sample, by definition
@@ -150,7 +150,7 @@ TEST(TimelineWriter, CountsTheRanksThatWait) {
 }
 
 TEST(TimelineWriter, RanksAreInTheirOrderAndLatenessHasOneParent) {
-  const NaiveTrace trace = Read(DrawEvents(11, 4, 20, 5));
+  const NaiveTrace trace = TraceOf(DrawEvents(11, 4, 20, 5));
   std::vector<std::pair<int64_t, std::string>> processes;
   std::set<uint64_t> parents;
   for (const auto& [uuid, track] : trace.tracks) {
@@ -164,13 +164,13 @@ TEST(TimelineWriter, RanksAreInTheirOrderAndLatenessHasOneParent) {
 }
 
 TEST(TimelineWriter, TellsTheTimeOfDayAndWhatItIs) {
-  const NaiveTrace trace = Read(DrawEvents(12, 1, 1, 1));
+  const NaiveTrace trace = TraceOf(DrawEvents(12, 1, 1, 1));
   EXPECT_EQ(trace.clocks.at(6), 0U);
   EXPECT_EQ(trace.clocks.at(1), 1'700'000'000'000'000'000U);
   EXPECT_EQ(trace.attributes.at("left out"), "\"nothing\"\n");
   RandomEvents timeless = DrawEvents(12, 1, 1, 1);
   timeless.timeline.start_unix_ns = 0;
-  EXPECT_FALSE(Read(timeless).clocks.contains(1));
+  EXPECT_FALSE(TraceOf(timeless).clocks.contains(1));
 }
 
 TEST(TimelineWriter, LeavesOutWhatOverlapsBeyondTheLanes) {
@@ -181,8 +181,8 @@ TEST(TimelineWriter, LeavesOutWhatOverlapsBeyondTheLanes) {
   PerfettoFormat format;
   int64_t left_out = 0;
   const NaiveTrace trace(Written(events, format, {}, &left_out));
-  EXPECT_EQ(left_out, 100 - static_cast<int64_t>(TimelineWriter::kMostLanes));
-  EXPECT_EQ(Stretches(trace, {"kernel"}).size(), TimelineWriter::kMostLanes);
+  EXPECT_EQ(left_out, 100 - static_cast<int64_t>(TrackTable::kMostLanes));
+  EXPECT_EQ(Stretches(trace, {"kernel"}).size(), TrackTable::kMostLanes);
 }
 
 TEST(TimelineWriter, LessDetailIsSmallerAndLosesNoSlice) {
