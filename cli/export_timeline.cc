@@ -13,6 +13,7 @@
 #include "analysis/report/json.h"
 #include "analysis/report/rows/document.h"
 #include "cli/filter_text.h"
+#include "cli/timeline/report_timeline.h"
 #include "cli/timeline/timeline_export.h"
 #include "cli/timeline/trace_archive.h"
 #include "cli/waiting_line.h"
@@ -114,6 +115,22 @@ absl::Status ExportTimelineFile(const AnyRun& run, const LoadedRun& loaded, bool
   return absl::OkStatus();
 }
 
+// An aggregator answers with reports: they tell of single collectives and steps, and of nothing else.
+absl::Status ExportFromReport(const AnyRun& run, bool chrome, const TimelineOptions& asked, const std::string& output) {
+  LOCKSTEP_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Create(output, output.ends_with(".gz")));
+  LOCKSTEP_ASSIGN_OR_RETURN(const NamedRanks named, NamedIn(run));
+  WaitingLine waiting("waiting for the report");
+  LOCKSTEP_ASSIGN_OR_RETURN(const Json json, run.query().Views(run.name(), TimelineViews(asked)));
+  LOCKSTEP_ASSIGN_OR_RETURN(const TimelineResult result,
+                            ExportReportTimeline(report::FromJson<report::Document>(json), run.name(), named, asked,
+                                                 chrome ? TimelineFormatKind::kChrome : TimelineFormatKind::kPerfetto,
+                                                 [&file](std::string_view bytes) { return file.Write(bytes); }));
+  LOCKSTEP_RETURN_IF_ERROR(file.Commit());
+  waiting.Clear();
+  TellOfTimeline(result, output, file.size(), !chrome);
+  return absl::OkStatus();
+}
+
 absl::Status ExportManifest(const AnyRun& run, const LoadedRun& loaded, const TimelineFlags& flags,
                             const TimelineOptions& asked, const std::string& output, const std::stop_token& stop) {
   if (!run.has_traces()) {
@@ -195,10 +212,9 @@ absl::Status ExportForViewer(const std::string& name, const std::string& format,
   LOCKSTEP_ASSIGN_OR_RETURN(const TimelineOptions asked, TimelineOptionsFrom(flags));
   LOCKSTEP_ASSIGN_OR_RETURN(const AnyRun run, AnyRun::Open(name, input, stop));
   if (run.store() == nullptr) {
-    return absl::FailedPreconditionError(fmt::format(
-        "--to {} needs every single collective and step of the run, and an aggregator answers with reports only: "
-        "export on its machine with --store FILE, or from the folder of the traces",
-        format));
+    if (format != "manifest") return ExportFromReport(run, format == "chrome", asked, output);
+    return absl::FailedPreconditionError(
+        "--to manifest packs the original trace files: name their folder instead of a run of an aggregator");
   }
   LOCKSTEP_ASSIGN_OR_RETURN(const LoadedRun loaded, run.store()->LoadRun(run.name()));
   if (format == "manifest") return ExportManifest(run, loaded, flags, asked, output, stop);

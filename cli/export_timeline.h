@@ -25,7 +25,8 @@ void AddTimelineFlags(CLI::App& verb, TimelineFlags& flags);
 [[nodiscard]] absl::Status CheckTimelineFlags(const CLI::App& verb, const std::string& format);
 
 // Writes the file, and tells on stderr what is in it and what is not. Errors: those of AnyRun, of the flags, and of
-// what writes the file; kFailedPrecondition where an aggregator holds the run.
+// what writes the file; kFailedPrecondition: the original files are asked for, and only a store or an aggregator is
+// there.
 [[nodiscard]] absl::Status ExportForViewer(const std::string& run, const std::string& format,
                                            const TimelineFlags& flags, const AnyRunOptions& input,
                                            const std::string& output, const std::stop_token& stop);

@@ -22,9 +22,6 @@ using perfetto::CollectiveEvent;
 using perfetto::SampleEvent;
 using perfetto::StepEvent;
 
-// Of more members arrows would cover the picture: then only who waited longest has one.
-constexpr size_t kMostArrows = 64;
-
 int64_t Minus(int64_t a, int64_t b) {
   int64_t difference = 0;
   if (!__builtin_sub_overflow(a, b, &difference)) return difference;

@@ -25,6 +25,9 @@
 
 namespace lockstep {
 
+// Of more members arrows would cover the picture: then only who waited longest has one.
+inline constexpr size_t kMostArrows = 64;
+
 // Of which rank which number in the exported list is: by index into RankResolution::ranks; kNoId: not selected.
 using ExportedPlaces = std::vector<uint32_t>;
 

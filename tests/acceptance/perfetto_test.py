@@ -275,16 +275,22 @@ class Sources(Exported):
         events = json.loads(bytes_of(self.path("names.json")))["traceEvents"]
         self.assertEqual({e["name"] for e in events if e["ph"] == "X" and e["cat"] == "kernel"}, shown)
 
-    def test_an_aggregator_says_what_to_do_instead(self):
+    def test_an_aggregator_gives_collectives_and_steps_and_says_what_is_missing(self):
         from loopback_test import Aggregator
         folder = simulate(self.path("run"), *TWO_HOSTS)
+        whole = self.trace(folder)
         aggregator = Aggregator(self.path("a.db"))
         self.addCleanup(aggregator.stop)
         done = run("lockstep-agent", "--aggregator", aggregator.address, "--run", "r", folder)
         self.assertEqual(done.returncode, 0, done.stderr)
-        done = run("lockstep", "export", "r", "--aggregator", aggregator.address, "--to", "perfetto", "--output", self.path("out"))
+        asked = self.trace("r", "--aggregator", aggregator.address, name="asked.pftrace")
+        for category in ("collective", "step"):
+            self.assertEqual(sorted((whole.rank_of(s.track), s.start, s.end) for s in whole.of(category)),
+                             sorted((asked.rank_of(s.track), s.start, s.end) for s in asked.of(category)), category)
+        self.assertGreater(len(asked.flows), 500)
+        self.assertIn("left out: kernels", self.said)
+        done = run("lockstep", "export", "r", "--aggregator", aggregator.address, "--to", "manifest", "--output", self.path("out"))
         self.assertEqual(done.returncode, 2)
-        self.assertIn("--store", done.stderr)
         self.assertFalse(os.path.exists(self.path("out")))
 
 
