@@ -256,10 +256,6 @@ class RunEventCollector {
     return rank_of_place_[place];
   }
 
-  int64_t Aligned(size_t rank_index, int64_t local_ns) const {
-    return events_.match.clock.Align(static_cast<int32_t>(rank_index), LocalTime{local_ns}).ns;
-  }
-
   std::string StepName(const StepRow& row) const {
     const std::string& name = NameOf(data_, row.name);
     if (name.empty() || name.starts_with("ProfilerStep")) return fmt::format("step {}", row.step);
@@ -279,8 +275,8 @@ class RunEventCollector {
 
   absl::Status AddStep(size_t rank_index, const StepRow& row) {
     StepEvent event;
-    event.start_ns = Aligned(rank_index, row.window_start_ns);
-    const int64_t end_ns = Aligned(rank_index, row.window_end_ns);
+    event.start_ns = events_.Aligned(rank_index, row.window_start_ns);
+    const int64_t end_ns = events_.Aligned(rank_index, row.window_end_ns);
     event.duration_ns = std::max<int64_t>(0, Minus(end_ns, event.start_ns));
     if (!events_.Selects(asked_, event.start_ns, end_ns, row.step)) return absl::OkStatus();
     event.step = row.step;
@@ -305,8 +301,9 @@ class RunEventCollector {
       const int64_t width_ns = SourceOf(i).context.bucket_ns;
       for (const BucketRow& row : SourceOf(i).buckets) {
         if (width_ns <= 0 || row.measure.span_ns <= 0) continue;
-        const int64_t start_ns = Aligned(i, GridTime(row.index, width_ns));
-        if (!events_.Selects(asked_, start_ns, start_ns + width_ns, kNoStep)) continue;
+        const int64_t start_ns = events_.Aligned(i, GridTime(row.index, width_ns));
+        const int64_t end_ns = start_ns + std::min(width_ns, kMaxAbsTimeNs);
+        if (!events_.Selects(asked_, start_ns, end_ns, kNoStep)) continue;
         const double part = static_cast<double>(row.measure.idle_ns()) / static_cast<double>(row.measure.span_ns);
         const auto percent = static_cast<int64_t>(100 * std::clamp(part, 0.0, 1.0) + 0.5);
         ++events_.sizes.samples;
@@ -337,6 +334,11 @@ class RunEventCollector {
 };
 
 }  // namespace
+
+int64_t RunEvents::Aligned(size_t rank_index, int64_t local_ns) const {
+  const LocalTime local{std::clamp(local_ns, -kMaxAbsTimeNs, kMaxAbsTimeNs)};
+  return match.clock.Align(static_cast<int32_t>(rank_index), local).ns;
+}
 
 std::vector<uint32_t> RunEvents::PeersOf(uint32_t place) const {
   std::map<int32_t, uint32_t> place_of_rank;

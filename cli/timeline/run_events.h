@@ -42,6 +42,8 @@ struct RunEvents {
   std::unique_ptr<EventSorter<perfetto::SampleEvent>> samples;
   perfetto::TimelineSizes sizes;
 
+  // A time of a source on the axis; absurd ones, which only a damaged store has, are clamped.
+  [[nodiscard]] int64_t Aligned(size_t rank_index, int64_t local_ns) const;
   // Exported ranks that are members of a group with this one: of small groups first (neighbours of a pipeline before
   // replicas), then the nearest.
   [[nodiscard]] std::vector<uint32_t> PeersOf(uint32_t place) const;

@@ -200,11 +200,10 @@ class TimelineExport {
       if (row.kind.category == Category::kCommunication) continue;
       for (const Exemplar& longest : row.longest) {
         SliceEvent event;
-        const auto index = static_cast<int32_t>(rank_index);
-        event.start_ns = events_.match.clock.Align(index, LocalTime{longest.start_ns}).ns;
-        const int64_t end_ns = longest.start_ns + std::max<int64_t>(0, longest.duration_ns);
-        event.duration_ns =
-            std::max<int64_t>(0, events_.match.clock.Align(index, LocalTime{end_ns}).ns - event.start_ns);
+        const int64_t length_ns = std::clamp<int64_t>(longest.duration_ns, 0, kMaxAbsTimeNs);
+        const int64_t begin_ns = std::clamp(longest.start_ns, -kMaxAbsTimeNs, kMaxAbsTimeNs);
+        event.start_ns = events_.Aligned(rank_index, begin_ns);
+        event.duration_ns = std::max<int64_t>(0, events_.Aligned(rank_index, begin_ns + length_ns) - event.start_ns);
         event.step = longest.step;
         if (!events_.Selects(asked_, event.start_ns, event.start_ns + event.duration_ns, event.step)) continue;
         event.rank = events_.places[rank_index];
