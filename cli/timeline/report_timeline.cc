@@ -41,6 +41,7 @@ class ReportTimeline {
     AddSteps();
     AddCollectives();
     std::sort(steps_.begin(), steps_.end(), perfetto::InOrder());
+    PartSteps();
     std::sort(collectives_.begin(), collectives_.end(), perfetto::InOrder());
     const bool chrome = kind == TimelineFormatKind::kChrome;
     plan_ = PlanTimeline(sizes_, asked_.limit_bytes, chrome ? perfetto::ChromeBytes() : perfetto::EventBytes{});
@@ -97,6 +98,16 @@ class ReportTimeline {
       event.name = names_.Id(fmt::format("step {}", row.step));
       steps_.push_back(event);
       ++sizes_.steps;
+    }
+  }
+
+  // A report has the lengths of steps on the rank's own clock: by its drift one may reach into the next.
+  void PartSteps() {
+    std::map<uint32_t, StepEvent*> last;
+    for (StepEvent& step : steps_) {
+      StepEvent*& before = last[step.rank];
+      if (before != nullptr) before->duration_ns = std::min(before->duration_ns, step.start_ns - before->start_ns);
+      before = &step;
     }
   }
 
