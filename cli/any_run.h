@@ -28,6 +28,10 @@ class AnyRun {
                                      const std::stop_token& stop);
 
   [[nodiscard]] const std::string& name() const { return name_; }
+  // What the run is held in; null: another process holds it.
+  [[nodiscard]] JobStore* store() const { return cluster_ ? &cluster_->store() : source_->store(); }
+  // The run was read from files that are here.
+  [[nodiscard]] bool has_traces() const { return cluster_ != nullptr; }
   [[nodiscard]] const QueryClient& query() const { return cluster_ ? cluster_->query() : source_->query(); }
 
  private:

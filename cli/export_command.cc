@@ -13,6 +13,7 @@
 #include "analysis/report/json.h"
 #include "cli/bundle.h"
 #include "cli/compared_runs.h"
+#include "cli/export_timeline.h"
 #include "cli/report_output.h"
 #include "platform/command_line/command_line.h"
 #include "platform/log.h"
@@ -27,6 +28,7 @@ struct ExportFlags {
   std::string base;
   std::string output;
   AnyRunOptions input;
+  TimelineFlags timeline;
   std::string log_level = "warning";
 };
 
@@ -58,10 +60,16 @@ absl::Status ExportBundle(const ExportFlags& flags, const std::stop_token& stop)
   return absl::OkStatus();
 }
 
-int Export(const ExportFlags& flags) {
+absl::Status ExportTo(const CLI::App& verb, const ExportFlags& flags, const std::stop_token& stop) {
+  LOCKSTEP_RETURN_IF_ERROR(CheckTimelineFlags(verb, flags.to));
+  if (flags.to == "bundle") return ExportBundle(flags, stop);
+  return ExportForViewer(flags.run, flags.to, flags.timeline, flags.input, flags.output, stop);
+}
+
+int Export(const CLI::App& verb, const ExportFlags& flags) {
   SetLogLevel(*LogLevelFromName(flags.log_level));
   const StopOnSignals signals;
-  const absl::Status done = ExportBundle(flags, signals.token());
+  const absl::Status done = ExportTo(verb, flags, signals.token());
   if (done.ok()) return kExitDone;
   const bool interrupted = signals.signal() != 0 && absl::IsCancelled(done);
   return Complain(done, interrupted ? 128 + signals.signal() : ExitCodeOf(done));
@@ -76,11 +84,16 @@ std::function<int()> AddExportCommand(CLI::App& verb) {
       ->required();
   verb.add_option("--to", flags->to,
                   "bundle: a folder with the report, the kernel profile, tables as nsys stats prints them, and a "
-                  "manifest with hashes")
-      ->check(OneOf({"bundle"}))
+                  "manifest with hashes; perfetto: all ranks on one time axis, for ui.perfetto.dev; chrome: the same "
+                  "for older viewers; manifest: a ZIP of the original Kineto files with their clock offsets, for "
+                  "Perfetto 58 or newer")
+      ->check(OneOf({"bundle", "perfetto", "chrome", "manifest"}))
       ->option_text("FORMAT")
       ->default_str("bundle");
-  verb.add_option("--output", flags->output, "the folder to write")->required()->option_text("DIR");
+  verb.add_option("--output", flags->output,
+                  "the folder or file to write; a timeline is compressed if its name ends in .gz")
+      ->required()
+      ->option_text("PATH");
   verb.add_option("--base", flags->base, "also compare with this run, and add the comparison")->option_text("RUN");
   verb.add_option("--step-range", flags->input.step_range,
                   "name of the NVTX ranges or annotations that mark steps, of traces that are read")
@@ -89,12 +102,16 @@ std::function<int()> AddExportCommand(CLI::App& verb) {
       ->check(OneOf({"debug", "info", "warning", "error"}))
       ->option_text("LEVEL")
       ->default_str("warning");
+  AddTimelineFlags(verb, flags->timeline);
   AddRunSourceFlags(verb, flags->input.source);
   verb.footer(
       "Examples:\n"
       "  lockstep export traces/ --to bundle --output evidence/\n"
-      "  lockstep export tuesday --store runs.db --base monday --output evidence/");
-  return [flags] { return Export(*flags); };
+      "  lockstep export tuesday --store runs.db --base monday --output evidence/\n"
+      "  lockstep export traces/ --to perfetto --output run.pftrace.gz\n"
+      "  lockstep export traces/ --to perfetto --steps 10..12 --kernels all --output steps.pftrace\n"
+      "  lockstep export traces/ --to manifest --output run.zip");
+  return [flags, &verb] { return Export(verb, *flags); };
 }
 
 }  // namespace lockstep

@@ -26,6 +26,8 @@ class RunSource {
  public:
   // kInvalidArgument: wrong flags; kNotFound: no such store; kUnavailable and others: cannot be opened.
   static absl::StatusOr<RunSource> Open(const RunSourceFlags& flags);
+  // Null where an aggregator is asked.
+  [[nodiscard]] JobStore* store() const { return cluster_ ? &cluster_->store() : nullptr; }
   [[nodiscard]] const QueryClient& query() const { return cluster_ ? cluster_->query() : *client_; }
 
  private:

@@ -32,10 +32,9 @@ bool StopsTheWork(const absl::Status& status) {
 class FileCondenser {
  public:
   FileCondenser(const std::string& path, const CondenseFileOptions& options, BatchConsumer& consumer)
-      : path_(path),
-        options_(options),
-        consumer_(consumer),
-        collector_({options.tmp_dir, options.sort_memory_bytes, options.selection.active()}) {}
+      : FileCondenser(path, options, &consumer, nullptr) {}
+  FileCondenser(const std::string& path, const CondenseFileOptions& options, ActivityConsumer& consumer)
+      : FileCondenser(path, options, nullptr, &consumer) {}
 
   // Reads `content`: the file itself, or what was exported from it.
   absl::StatusOr<FileReport> Run(const TraceFormat& format, const std::string& content) {
@@ -60,6 +59,15 @@ class FileCondenser {
   }
 
  private:
+  // One of the consumers is null.
+  FileCondenser(const std::string& path, const CondenseFileOptions& options, BatchConsumer* batches,
+                ActivityConsumer* activities)
+      : path_(path),
+        options_(options),
+        batches_(batches),
+        activities_(activities),
+        collector_({options.tmp_dir, options.sort_memory_bytes, options.selection.active()}) {}
+
   FileContext& file() { return collector_.context(); }
 
   absl::Status SortAndJoin() {
@@ -130,12 +138,13 @@ class FileCondenser {
     const SourceStats& stats = join_.sources[source];
     const SourceContext context = ContextOf(process, device, stats);
     const std::vector<StepRange> steps = StepsOf(process);
-    LOCKSTEP_RETURN_IF_ERROR(consumer_.BeginSource(context));
+    if (activities_ != nullptr) return PassOn(context, steps, record, more);
+    LOCKSTEP_RETURN_IF_ERROR(batches_->BeginSource(context));
     ++report_.sources;
     Condenser condenser(
         CondenseInput{context, collector_.interner(), steps, host_by_step_[process], LargestNames(stats),
                       Selection(process, device, 0), ActivitiesByStep(stats, steps.size())},
-        [&](Batch batch) { return consumer_.Consume(context, std::move(batch)); });
+        [&](Batch batch) { return batches_->Consume(context, std::move(batch)); });
     while (more && record.source == source) {
       Shift(record);
       LOCKSTEP_RETURN_IF_ERROR(condenser.Add(record));
@@ -144,6 +153,18 @@ class FileCondenser {
     DropCounters drops = stats.drops;
     if (source == first_main_) drops.Merge(file().drops);
     return condenser.Finish(source == main_source_[process] ? HostRowsOf(process) : HostRows{}, drops);
+  }
+
+  absl::Status PassOn(const SourceContext& context, const std::vector<StepRange>& steps, ActivityRecord& record,
+                      bool& more) {
+    LOCKSTEP_RETURN_IF_ERROR(activities_->BeginSource(context, collector_.interner(), steps));
+    ++report_.sources;
+    for (const uint32_t source = record.source; more && record.source == source;) {
+      Shift(record);
+      LOCKSTEP_RETURN_IF_ERROR(activities_->Consume(record));
+      LOCKSTEP_ASSIGN_OR_RETURN(more, collector_.activities().Next(record));
+    }
+    return absl::OkStatus();
   }
 
   static std::vector<uint32_t> ActivitiesByStep(const SourceStats& stats, size_t steps) {
@@ -156,10 +177,11 @@ class FileCondenser {
   absl::Status CondenseEmpty() {
     const SourceContext context = ContextOf(0, -1, SourceStats{});
     const std::vector<StepRange> steps;
-    LOCKSTEP_RETURN_IF_ERROR(consumer_.BeginSource(context));
     ++report_.sources;
+    if (activities_ != nullptr) return activities_->BeginSource(context, collector_.interner(), steps);
+    LOCKSTEP_RETURN_IF_ERROR(batches_->BeginSource(context));
     Condenser condenser(CondenseInput{context, collector_.interner(), steps, {}, {}, {}},
-                        [&](Batch batch) { return consumer_.Consume(context, std::move(batch)); });
+                        [&](Batch batch) { return batches_->Consume(context, std::move(batch)); });
     return condenser.Finish(HostRowsOf(0), file().drops);
   }
 
@@ -317,7 +339,8 @@ class FileCondenser {
 
   const std::string& path_;
   const CondenseFileOptions& options_;
-  BatchConsumer& consumer_;
+  BatchConsumer* const batches_;
+  ActivityConsumer* const activities_;
   RecordCollector collector_;
   FileReport report_;
   Hash128 fingerprint_;
@@ -328,10 +351,9 @@ class FileCondenser {
   int64_t base_ns_ = 0;
 };
 
-}  // namespace
-
-absl::StatusOr<FileReport> CondenseFile(const std::string& path, const CondenseFileOptions& options,
-                                        BatchConsumer& consumer) {
+// With whichever consumer.
+template <typename Consumer>
+absl::StatusOr<FileReport> ReadFile(const std::string& path, const CondenseFileOptions& options, Consumer& consumer) {
   FileReport report;
   report.path = path;
   report.status = "refused";
@@ -354,6 +376,18 @@ absl::StatusOr<FileReport> CondenseFile(const std::string& path, const CondenseF
   }
   report.reason = detection.reason;
   return report;
+}
+
+}  // namespace
+
+absl::StatusOr<FileReport> CondenseFile(const std::string& path, const CondenseFileOptions& options,
+                                        BatchConsumer& consumer) {
+  return ReadFile(path, options, consumer);
+}
+
+absl::StatusOr<FileReport> ReadActivities(const std::string& path, const CondenseFileOptions& options,
+                                          ActivityConsumer& consumer) {
+  return ReadFile(path, options, consumer);
 }
 
 }  // namespace lockstep

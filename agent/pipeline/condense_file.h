@@ -19,6 +19,7 @@
 
 namespace lockstep {
 
+struct ActivityRecord;
 struct Batch;
 
 // One row of a --rank-map file (CSV: path,pid,device,rank,host; pid, device and host may be empty).
@@ -68,5 +69,21 @@ struct FileReport {
 // the whole work: no room to sort, cancelled, or an error of the consumer.
 absl::StatusOr<FileReport> CondenseFile(const std::string& path, const CondenseFileOptions& options,
                                         BatchConsumer& consumer);
+
+// Receives the activities of a file, one source after the other, each in order of start. Times are LocalTime ns, joined
+// with their launches. All calls from one thread.
+class ActivityConsumer {
+ public:
+  virtual ~ActivityConsumer() = default;
+  // `names` and `steps`, which the records refer to, stay until the next source begins.
+  virtual absl::Status BeginSource(const SourceContext& source, const FileInterner& names,
+                                   const std::vector<StepRange>& steps) = 0;
+  virtual absl::Status Consume(const ActivityRecord& record) = 0;
+};
+
+// The same file, but the activities themselves instead of what they are condensed to. The sources have the identities
+// that CondenseFile gives them.
+absl::StatusOr<FileReport> ReadActivities(const std::string& path, const CondenseFileOptions& options,
+                                          ActivityConsumer& consumer);
 
 }  // namespace lockstep

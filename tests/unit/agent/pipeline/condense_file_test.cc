@@ -1,5 +1,6 @@
 // The node's side on real traces, against what HolisticTraceAnalysis and an independent reader computed on them.
 #include "agent/pipeline/condense_file.h"
+#include "analysis/condense/activity.h"
 #include "analysis/model/batch.h"
 #include "analysis/model/instance_row.h"
 #include "analysis/model/row_values.h"
@@ -200,6 +201,55 @@ TEST(CondenseFile, AProfilerThatWasStartedAgainNumbersItsStepsOnAndTheTimeBetwee
   EXPECT_EQ(whole.idle_ns(), 2 * 4 * 400'000);
   EXPECT_EQ(rows[4].after, IntervalMeasure());
   EXPECT_EQ(rows[5].before, IntervalMeasure());
+}
+
+// What is condensed, one by one.
+struct CountedActivities : ActivityConsumer {
+  struct Source {
+    int64_t kernels = 0;
+    int64_t memcpys = 0;
+    int64_t kernel_time_ns = 0;
+    int64_t last_start_ns = INT64_MIN;
+    int64_t first_start_ns = INT64_MAX;
+  };
+  std::map<std::string, Source> sources;
+  Source* current = nullptr;
+
+  absl::Status BeginSource(const SourceContext& source, const FileInterner& /*names*/,
+                           const std::vector<StepRange>& /*steps*/) override {
+    current = &sources[source.source_id.Hex()];
+    return absl::OkStatus();
+  }
+  absl::Status Consume(const ActivityRecord& record) override {
+    EXPECT_GE(record.start_ns, current->last_start_ns);
+    current->last_start_ns = record.start_ns;
+    if (record.type != ActivityType::kDevice) return absl::OkStatus();
+    current->first_start_ns = std::min(current->first_start_ns, record.start_ns);
+    if (record.kind == DeviceKind::kMemcpy) ++current->memcpys;
+    if (record.kind != DeviceKind::kKernel) return absl::OkStatus();
+    ++current->kernels;
+    current->kernel_time_ns += record.duration_ns;
+    return absl::OkStatus();
+  }
+};
+
+TEST(ReadActivities, GivesTheActivitiesOfTheSourcesThatAreCondensed) {
+  LOCKSTEP_NEED_TRACES();
+  for (const auto& entry : std::filesystem::directory_iterator(kData + "param_dlrm_8rank_v100/kineto")) {
+    const Collected collected = Condense(entry.path());
+    CountedActivities counted;
+    CondenseFileOptions options;
+    options.tmp_dir = testing::TempDir();
+    ASSERT_EQ(ReadActivities(entry.path(), options, counted).value().status, "used");
+    ASSERT_EQ(counted.sources.size(), collected.sources.size());
+    for (const auto& [id, source] : collected.sources) {
+      ASSERT_TRUE(counted.sources.contains(id));
+      EXPECT_EQ(counted.sources[id].kernels, source.context.kernels);
+      EXPECT_EQ(counted.sources[id].memcpys, source.context.memcpys);
+      EXPECT_EQ(counted.sources[id].kernel_time_ns, source.context.kernel_time_ns);
+      EXPECT_EQ(counted.sources[id].first_start_ns, source.context.first_start_ns);
+    }
+  }
 }
 
 }  // namespace
