@@ -19,7 +19,7 @@
 #include "cli/waiting_line.h"
 #include "platform/command_line/command_line.h"
 #include "platform/executor.h"
-#include "platform/output_file.h"
+#include "platform/whole_file.h"
 #include "platform/temp_dir.h"
 
 namespace lockstep {
@@ -100,7 +100,7 @@ void TellOfTimeline(const TimelineResult& result, const std::string& output, int
 
 absl::Status ExportTimelineFile(const AnyRun& run, const LoadedRun& loaded, bool chrome, const TimelineOptions& asked,
                                 const AnyRunOptions& input, const std::string& output, const std::stop_token& stop) {
-  LOCKSTEP_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Create(output, output.ends_with(".gz")));
+  LOCKSTEP_ASSIGN_OR_RETURN(WholeFile file, WholeFile::Create(output, output.ends_with(".gz")));
   LOCKSTEP_ASSIGN_OR_RETURN(NamedRanks named, NamedIn(run));
   TimelineResult result;
   {
@@ -117,7 +117,7 @@ absl::Status ExportTimelineFile(const AnyRun& run, const LoadedRun& loaded, bool
 
 // An aggregator answers with reports: they tell of single collectives and steps, and of nothing else.
 absl::Status ExportFromReport(const AnyRun& run, bool chrome, const TimelineOptions& asked, const std::string& output) {
-  LOCKSTEP_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Create(output, output.ends_with(".gz")));
+  LOCKSTEP_ASSIGN_OR_RETURN(WholeFile file, WholeFile::Create(output, output.ends_with(".gz")));
   LOCKSTEP_ASSIGN_OR_RETURN(const NamedRanks named, NamedIn(run));
   WaitingLine waiting("waiting for the report");
   LOCKSTEP_ASSIGN_OR_RETURN(const Json json, run.query().Views(run.name(), TimelineViews(asked)));

@@ -16,7 +16,7 @@
 #include "analysis/export/perfetto/perfetto_format.h"
 #include "analysis/export/perfetto/timeline_writer.h"
 #include "cli/timeline/sorted_events.h"
-#include "platform/output_file.h"
+#include "platform/whole_file.h"
 #include "platform/process.h"
 #include "platform/temp_dir.h"
 
@@ -95,7 +95,7 @@ absl::StatusOr<nlohmann::ordered_json> Measure(const Asked& asked) {
   const auto writing = Clock::now();
   SortedEvents<SliceEvent> events;
   LOCKSTEP_RETURN_IF_ERROR(events.Open(pool.Take()));
-  LOCKSTEP_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Create(asked.output, asked.output.ends_with(".gz")));
+  LOCKSTEP_ASSIGN_OR_RETURN(WholeFile file, WholeFile::Create(asked.output, asked.output.ends_with(".gz")));
   perfetto::PerfettoFormat format;
   perfetto::TimelineWriter writer(TimelineOf(asked), format, {},
                                   [&file](std::string_view bytes) { return file.Write(bytes); });

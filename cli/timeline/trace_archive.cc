@@ -21,8 +21,8 @@
 #include "analysis/report/analysis_steps.h"
 #include "analysis/report/run_chapters.h"
 #include "platform/file_system.h"
-#include "platform/output_file.h"
 #include "platform/unique_fd.h"
+#include "platform/whole_file.h"
 
 namespace lockstep {
 namespace {
@@ -69,7 +69,7 @@ class ArchiveExport {
     std::vector<ManifestFile> entries;
     for (const ArchivedFile& file : files_) entries.push_back(file.entry);
     LOCKSTEP_ASSIGN_OR_RETURN(const perfetto::Manifest manifest, MakeManifest(entries, most_residual_ns, About()));
-    LOCKSTEP_ASSIGN_OR_RETURN(OutputFile out, OutputFile::Create(output, false));
+    LOCKSTEP_ASSIGN_OR_RETURN(WholeFile out, WholeFile::Create(output, false));
     std::vector<ZipMember> members;
     members.push_back(
         {std::string(kManifestName), static_cast<int64_t>(manifest.json.size()), Crc32(0, manifest.json), 0});
@@ -149,7 +149,7 @@ class ArchiveExport {
     }
   }
 
-  absl::Status Copy(const ArchivedFile& file, OutputFile& out, ZipMember& member) const {
+  absl::Status Copy(const ArchivedFile& file, WholeFile& out, ZipMember& member) const {
     const UniqueFd from(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!from) return absl::NotFoundError(fmt::format("{}: cannot open: {}", file.path, std::strerror(errno)));
     LOCKSTEP_ASSIGN_OR_RETURN(const int64_t size, FileSize(file.path));

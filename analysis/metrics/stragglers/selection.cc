@@ -58,16 +58,34 @@ class Selector {
     }
     if (what_if->saving_ratio < kMinSavingRatio) {
       const std::optional<WhatIf> burst = SavingOfBurst(i);
-      if (!burst || burst->saving_ratio < kMinSavingRatio) return TryAfterOthers(i, *what_if);
+      if (!burst || burst->saving_ratio < kMinSavingRatio) {
+        if (!TryAfterOthers(i, *what_if) && IsContradicted(i)) {
+          selection_.found.push_back({.candidate = i, .contradicted = true});
+        }
+        return;
+      }
       what_if = burst;
     }
     if (!IsOneMembers(i, *what_if)) selection_.found.push_back({i, *what_if});
   }
 
-  void TryAfterOthers(size_t i, const WhatIf& alone) {
+  // False: it saves nothing after those that were found either.
+  bool TryAfterOthers(size_t i, const WhatIf& alone) {
     const std::optional<WhatIf> after = SavingAfterOthers(i);
-    if (!after || after->saving_ratio < kMinSavingRatio || IsOneMembers(i, *after)) return;
-    selection_.found.push_back({.candidate = i, .what_if = alone, .after_others = after});
+    if (!after || after->saving_ratio < kMinSavingRatio) return false;
+    if (!IsOneMembers(i, *after)) {
+      selection_.found.push_back({.candidate = i, .what_if = alone, .after_others = after});
+    }
+    return true;
+  }
+
+  // Mending it alone saves nothing, as replayed, and yet the others lose much of each step to it: two that are late at
+  // the same time hide each other, or the replay has its work wrong. It is named, and no saving is told.
+  [[nodiscard]] bool IsContradicted(size_t i) const {
+    constexpr double kMuchOfUnit = 0.05;
+    if (IsStageByNature(i) || candidates_[i].is_transfer() || !CostsMuch(i)) return false;
+    const double critical = static_cast<double>(costs_.critical_ns(candidates_[i])) / static_cast<double>(units_.count);
+    return critical >= kMuchOfUnit * static_cast<double>(units_.unit_ns);
   }
 
   // Where no saving can be told (no faithful replay, nobody who does the same elsewhere, too little in what is

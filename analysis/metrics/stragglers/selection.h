@@ -27,6 +27,7 @@ struct Selected {
   bool shown = true;              // by the replayed part
   // What it saves once those selected before it are mended; only where it saves nothing alone.
   std::optional<WhatIf> after_others = std::nullopt;
+  bool contradicted = false;  // no what_if: the replayed one saves nothing, and the others lose much to it
 };
 
 struct Selection {

@@ -108,10 +108,15 @@ std::vector<StragglerPart> MaterialPartsOf(const StragglerInput& input, const Ca
   return parts;
 }
 
-std::string WhyNoSaving(const StragglerInput& input, bool shown) {
+std::string WhyNoSaving(const StragglerInput& input, const Selected& selected) {
+  if (selected.contradicted) {
+    return "the replay saves nothing by it alone, although the others wait for it: another one is late at the same "
+           "time, "
+           "or its work cannot be compared";
+  }
   if (!input.replay.base().faithful) return "the replay does not reproduce the run";
-  return shown ? "no other rank does the same work, so there is nothing to compare it with"
-               : "the replayed part of the run holds too little of it";
+  return selected.shown ? "no other rank does the same work, so there is nothing to compare it with"
+                        : "the replayed part of the run holds too little of it";
 }
 
 // Mean time per step in which a rank computes; 0 without steps.
@@ -155,7 +160,7 @@ Straggler Describe(const StragglerInput& input, const Candidate& candidate, cons
   out.p_adjusted = judgement.p_adjusted;
   out.what_if = selected.what_if;
   out.after_others = selected.after_others;
-  if (!out.what_if) out.why_no_saving = WhyNoSaving(input, selected.shown);
+  if (!out.what_if) out.why_no_saving = WhyNoSaving(input, selected);
   if (out.what_if && MendsBeyondOthers(input, out.rank_indices, *out.what_if)) {
     out.what_if.reset();
     out.why_no_saving = "the replayed step is shorter than the time that other ranks compute in it";

@@ -1,4 +1,4 @@
-#include "platform/output_file.h"
+#include "platform/whole_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,11 +25,11 @@ size_t CountFiles(const std::string& folder) {
   return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
 }
 
-TEST(OutputFile, IsThereWhenItIsWholeAndNotBefore) {
+TEST(WholeFile, IsThereWhenItIsWholeAndNotBefore) {
   const TempDir folder = TempDir::Create("", "output").value();
   const std::string path = folder.path() + "/file";
   {
-    OutputFile file = OutputFile::Create(path, false).value();
+    WholeFile file = WholeFile::Create(path, false).value();
     EXPECT_TRUE(file.Write("abc").ok());
     EXPECT_FALSE(std::filesystem::exists(path));
     EXPECT_TRUE(file.Write("def").ok());
@@ -42,26 +42,26 @@ TEST(OutputFile, IsThereWhenItIsWholeAndNotBefore) {
   EXPECT_EQ(CountFiles(folder.path()), 1U);
 }
 
-TEST(OutputFile, WithoutCommitTheOldFileStaysAndNothingElse) {
+TEST(WholeFile, WithoutCommitTheOldFileStaysAndNothingElse) {
   const TempDir folder = TempDir::Create("", "output").value();
   const std::string path = folder.path() + "/file";
   std::ofstream(path) << "old";
   {
-    OutputFile file = OutputFile::Create(path, true).value();
+    WholeFile file = WholeFile::Create(path, true).value();
     EXPECT_TRUE(file.Write("new").ok());
   }
   EXPECT_EQ(ContentOf(path), "old");
   EXPECT_EQ(CountFiles(folder.path()), 1U);
 }
 
-TEST(OutputFile, CompressesWhatZlibReadsBack) {
+TEST(WholeFile, CompressesWhatZlibReadsBack) {
   const TempDir folder = TempDir::Create("", "output").value();
   std::mt19937_64 random(61);
   for (const size_t size : {size_t{0}, size_t{1}, size_t{100'000}, size_t{3'000'000}}) {
     const std::string path = folder.path() + "/file.gz";
     std::string bytes(size, '\0');
     for (char& byte : bytes) byte = static_cast<char>(random() % 7);
-    OutputFile file = OutputFile::Create(path, true).value();
+    WholeFile file = WholeFile::Create(path, true).value();
     for (size_t at = 0; at < size; at += 77'777) {
       EXPECT_TRUE(file.Write(std::string_view(bytes).substr(at, 77'777)).ok());
     }
@@ -76,14 +76,14 @@ TEST(OutputFile, CompressesWhatZlibReadsBack) {
   }
 }
 
-TEST(OutputFile, TellsWhereItCannotWrite) {
-  const absl::Status status = OutputFile::Create("/no/such/folder/file", false).status();
+TEST(WholeFile, TellsWhereItCannotWrite) {
+  const absl::Status status = WholeFile::Create("/no/such/folder/file", false).status();
   EXPECT_FALSE(status.ok());
   EXPECT_THAT(std::string(status.message()), testing::HasSubstr("/no/such/folder/file"));
 }
 
-TEST(OutputFile, WritesToADeviceAsItIs) {
-  OutputFile file = OutputFile::Create("/dev/null", false).value();
+TEST(WholeFile, WritesToADeviceAsItIs) {
+  WholeFile file = WholeFile::Create("/dev/null", false).value();
   EXPECT_TRUE(file.Write("abc").ok());
   EXPECT_TRUE(file.Commit().ok());
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));

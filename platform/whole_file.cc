@@ -1,4 +1,4 @@
-#include "platform/output_file.h"
+#include "platform/whole_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -36,7 +36,7 @@ bool IsOtherThanAFile(const std::string& path) {
 
 }  // namespace
 
-class OutputFile::Impl {
+class WholeFile::Impl {
  public:
   Impl(std::string path, std::string partial, UniqueFd fd, bool gzip)
       : path_(std::move(path)), partial_(std::move(partial)), fd_(std::move(fd)), gzip_(gzip) {
@@ -119,23 +119,23 @@ class OutputFile::Impl {
   std::vector<uint8_t> deflated_;
 };
 
-OutputFile::OutputFile(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-OutputFile::~OutputFile() = default;
-OutputFile::OutputFile(OutputFile&&) noexcept = default;
-OutputFile& OutputFile::operator=(OutputFile&&) noexcept = default;
+WholeFile::WholeFile(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+WholeFile::~WholeFile() = default;
+WholeFile::WholeFile(WholeFile&&) noexcept = default;
+WholeFile& WholeFile::operator=(WholeFile&&) noexcept = default;
 
-absl::StatusOr<OutputFile> OutputFile::Create(const std::string& path, bool gzip) {
+absl::StatusOr<WholeFile> WholeFile::Create(const std::string& path, bool gzip) {
   const std::string partial = IsOtherThanAFile(path) ? "" : fmt::format("{}.{}.partial", path, ::getpid());
   const std::string& opened = partial.empty() ? path : partial;
   UniqueFd fd(::open(opened.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (!fd) return CannotWrite(path);
-  return OutputFile(std::make_unique<Impl>(path, partial, std::move(fd), gzip));
+  return WholeFile(std::make_unique<Impl>(path, partial, std::move(fd), gzip));
 }
 
-absl::Status OutputFile::Write(std::string_view bytes) { return impl_->Write(bytes); }
-absl::Status OutputFile::Patch(int64_t offset, std::string_view bytes) { return impl_->Patch(offset, bytes); }
-absl::Status OutputFile::Commit() { return impl_->Commit(); }
-int64_t OutputFile::size() const { return impl_->size(); }
+absl::Status WholeFile::Write(std::string_view bytes) { return impl_->Write(bytes); }
+absl::Status WholeFile::Patch(int64_t offset, std::string_view bytes) { return impl_->Patch(offset, bytes); }
+absl::Status WholeFile::Commit() { return impl_->Commit(); }
+int64_t WholeFile::size() const { return impl_->size(); }
 
 uint32_t Crc32(uint32_t before, std::string_view bytes) {
   return crc32_gzip_refl(before, reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());

@@ -12,13 +12,13 @@
 
 namespace lockstep {
 
-class OutputFile {
+class WholeFile {
  public:
   // Compressed with gzip where that is asked for. A path that leads to a pipe or a device is written to as it is.
-  static absl::StatusOr<OutputFile> Create(const std::string& path, bool gzip);
-  ~OutputFile();  // without Commit nothing is left
-  OutputFile(OutputFile&&) noexcept;
-  OutputFile& operator=(OutputFile&&) noexcept;
+  static absl::StatusOr<WholeFile> Create(const std::string& path, bool gzip);
+  ~WholeFile();  // without Commit nothing is left
+  WholeFile(WholeFile&&) noexcept;
+  WholeFile& operator=(WholeFile&&) noexcept;
 
   absl::Status Write(std::string_view bytes);
   // Bytes that were written before, of a file that is not compressed.
@@ -29,7 +29,7 @@ class OutputFile {
 
  private:
   class Impl;
-  explicit OutputFile(std::unique_ptr<Impl> impl);
+  explicit WholeFile(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 
