@@ -17,6 +17,8 @@
 #include "aggregator/store/dump/store_dump.h"
 #include "aggregator/store/job_store.h"
 #include "aggregator/store/measured_store.h"
+#include "aggregator/web/aggregator_web.h"
+#include "analysis/base/status_macros.h"
 #include "analysis/base/time.h"
 #include "platform/clock.h"
 #include "platform/log.h"
@@ -41,6 +43,21 @@ absl::StatusOr<std::unique_ptr<JobStore>> AwaitStore(const AggregatorFlags& flag
   }
 }
 
+// Null without --web.
+absl::StatusOr<std::unique_ptr<AggregatorWeb>> ServePages(const AggregatorFlags& flags, JobStore& store,
+                                                          AggregatorServer& server, MetricsRegistry& registry) {
+  if (flags.web.empty()) return nullptr;
+  LOCKSTEP_ASSIGN_OR_RETURN(
+      std::unique_ptr<AggregatorWeb> web,
+      AggregatorWeb::Start(store, server,
+                           {.listen = flags.web, .tls = flags.tls, .tokens = flags.tokens, .names = flags.web_names}));
+  AddWebMetrics(registry, *web);
+  fmt::print("pages on {}\n", web->url());
+  std::fflush(stdout);
+  if (!HasPages()) LogWarning("this build has no pages, because node or npm was missing: only the API answers");
+  return web;
+}
+
 absl::Status Serve(const AggregatorFlags& flags, const std::stop_token& stop) {
   const auto store = AwaitStore(flags, stop);
   if (!store.ok()) {
@@ -63,6 +80,10 @@ absl::Status Serve(const AggregatorFlags& flags, const std::stop_token& stop) {
   LogInfo("listening on {} ({}, {}), store {}", (*server)->address(),
           flags.tls.certificate.empty() ? "plaintext" : "TLS", flags.tokens.empty() ? "no tokens" : "tokens",
           flags.store);
+  const auto web = ServePages(flags, measured, **server, registry);
+  if (!web.ok()) {
+    return web.status();
+  }
   const auto figures = ServeMetrics(flags.metrics, registry, **server, [&measured, stop] {
     return stop.stop_requested() ? std::string("going down") : measured.Trouble();
   });

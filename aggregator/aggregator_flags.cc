@@ -11,6 +11,7 @@
 #include "platform/host.h"
 #include "platform/http/metrics_server.h"
 #include "platform/log.h"
+#include "web/api/web_service.h"
 
 namespace lockstep {
 namespace {
@@ -23,6 +24,9 @@ constexpr const char* kExamples = R"(Examples:
   Let other machines connect, encrypted and with tokens:
     lockstep-aggregator --listen 0.0.0.0:7700 --store runs.sqlite \
         --tls-cert a.crt --tls-key a.key --tokens tokens
+  Show its runs in a browser as well, at http://127.0.0.1:7780/:
+    lockstep-aggregator --listen 127.0.0.1:7700 --store runs.sqlite \
+        --web 127.0.0.1:7780
   List its runs:
     lockstep runs --aggregator 127.0.0.1:7700
   Compare two stores, even while they are in use:
@@ -55,6 +59,17 @@ std::optional<std::string> ExposureComplaint(const AggregatorFlags& flags) {
   return std::nullopt;
 }
 
+std::optional<std::string> WebComplaint(const AggregatorFlags& flags) {
+  return WebExposureComplaint({.listen = flags.web,
+                               .tls = !flags.tls.certificate.empty(),
+                               .knows_clients = !flags.tokens.empty() || !flags.tls.client_ca.empty(),
+                               .insecure = flags.insecure,
+                               .listen_flag = "--web",
+                               .tls_flags = "--tls-cert and --tls-key",
+                               .tokens_flag = "--tokens or --tls-client-ca",
+                               .insecure_flag = "--insecure"});
+}
+
 std::optional<std::string> Complaint(const AggregatorFlags& flags) {
   const std::optional<Address> address = ParseAddress(flags.listen);
   if (!address) {
@@ -77,6 +92,11 @@ std::optional<std::string> Complaint(const AggregatorFlags& flags) {
       return complaint;
     }
   }
+  if (!flags.web.empty()) {
+    if (auto complaint = WebComplaint(flags)) return complaint;
+  } else if (!flags.web_names.empty()) {
+    return "--web-name is for the pages of --web HOST:PORT";
+  }
   return IsLoopback(address->host) || flags.insecure ? std::nullopt : ExposureComplaint(flags);
 }
 
@@ -89,6 +109,16 @@ void AddServiceFlags(CLI::App& app, AggregatorFlags& flags) {
   app.add_option("--store", flags.store, "SQLite file that keeps the runs; it is created if it does not exist")
       ->required()
       ->option_text("FILE")
+      ->group(kGroup);
+  app.add_option("--web", flags.web,
+                 "address for the live pages and their read-only API, for browsers; with the same certificate and the "
+                 "same tokens")
+      ->option_text("HOST:PORT")
+      ->group(kGroup);
+  app.add_option("--web-name", flags.web_names,
+                 "host name that browsers may use for the pages, with the address itself and localhost")
+      ->option_text("NAME,...")
+      ->delimiter(',')
       ->group(kGroup);
   app.add_option("--drain-timeout", flags.drain_timeout_s, "seconds to wait for open streams at shutdown")
       ->check(WholeNumber(0, 86'400))

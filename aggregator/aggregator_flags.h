@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "aggregator/grpc/server.h"
 #include "aggregator/store/memory/store_limits.h"
@@ -16,6 +17,8 @@ struct AggregatorFlags {
   ServerTls tls;
   std::string tokens;   // "" = everybody may do everything
   std::string metrics;  // HOST:PORT; "" = none
+  std::string web;      // HOST:PORT of the live pages; "" = none
+  std::vector<std::string> web_names;
   std::string log_level = "info";
   std::string log_format = "text";
   int64_t drain_timeout_s = 10;

@@ -27,10 +27,18 @@ bool IsOnDisk(const std::string& path) {
 absl::StatusOr<std::unique_ptr<EmbeddedCluster>> ReadTraces(const EmbeddedIngest& ingest, const std::string& path,
                                                             const AnyRunOptions& options, const std::stop_token& stop) {
   LOCKSTEP_ASSIGN_OR_RETURN(auto cluster, EmbeddedCluster::Open({.threads = static_cast<size_t>(options.jobs)}));
-  LOCKSTEP_ASSIGN_OR_RETURN(const IngestOutcome outcome, IngestWithProgress(*cluster, ingest, stop));
+  LOCKSTEP_RETURN_IF_ERROR(ReadInto(*cluster, ingest, path, stop));
+  return cluster;
+}
+
+}  // namespace
+
+absl::Status ReadInto(EmbeddedCluster& cluster, const EmbeddedIngest& ingest, const std::string& path,
+                      const std::stop_token& stop) {
+  LOCKSTEP_ASSIGN_OR_RETURN(const IngestOutcome outcome, IngestWithProgress(cluster, ingest, stop));
   TellProblems(outcome, {path});
   if (std::none_of(outcome.files.begin(), outcome.files.end(), IsUsable)) return NoTraceIn({path}, ingest.inputs);
-  return cluster;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<EmbeddedIngest> IngestOf(const std::string& path, const AnyRunOptions& options) {
@@ -43,8 +51,6 @@ absl::StatusOr<EmbeddedIngest> IngestOf(const std::string& path, const AnyRunOpt
   ingest.send.jobs = static_cast<size_t>(options.jobs);
   return ingest;
 }
-
-}  // namespace
 
 absl::StatusOr<AnyRun> AnyRun::Open(const std::string& name, const AnyRunOptions& options,
                                     const std::stop_token& stop) {

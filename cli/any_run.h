@@ -19,6 +19,12 @@ struct AnyRunOptions {
   int64_t jobs = 0;        // files at a time; 0 = as many as the machine has cores
 };
 
+// What is read of a file or folder. kInvalidArgument: a malformed context file.
+[[nodiscard]] absl::StatusOr<EmbeddedIngest> IngestOf(const std::string& path, const AnyRunOptions& options);
+// Reads it, and says on stderr what could not be used. kNotFound: there is no usable trace; errors of Ingest.
+[[nodiscard]] absl::Status ReadInto(EmbeddedCluster& cluster, const EmbeddedIngest& ingest, const std::string& path,
+                                    const std::stop_token& stop);
+
 class AnyRun {
  public:
   // `name` is a file or folder, NAME@STORE, or with a source the name of a run; there a file or folder is written with

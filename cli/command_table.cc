@@ -14,6 +14,7 @@
 #include "cli/history_command.h"
 #include "cli/runs_command.h"
 #include "cli/schema_command.h"
+#include "cli/serve_command.h"
 #include "cli/show_command.h"
 #include "platform/command_line/command_line.h"
 
@@ -28,6 +29,7 @@ constexpr std::array kCommands = {
             AddCompareCommand},
     Command{"baseline", "keep a run as the baseline that later runs are compared with", AddBaselineCommand},
     Command{"history", "follow the runs of one context over time: what changed a metric, and when", AddHistoryCommand},
+    Command{"serve", "show runs in a browser: live pages, and a read-only API behind them", AddServeCommand},
     Command{"export", "write what is known of a run as files for others", AddExportCommand},
     Command{"runs", "list the runs of a store or an aggregator, mark one complete, or remove old ones", AddRunsCommand},
     Command{"schema", "print the JSON Schema of the report, or a description of all its fields", AddSchemaCommand},
@@ -40,6 +42,7 @@ constexpr const char* kFooter = R"(Examples:
   lockstep show monday --store runs.db --view overlap
   lockstep show monday --aggregator 127.0.0.1:7700
   lockstep compare monday/ tuesday/                  slower or faster, and why
+  lockstep serve --store runs.db                     the same in a browser
 
 `lockstep help VERB`, or `lockstep VERB --help`, describes a verb and its options.
 

@@ -19,8 +19,8 @@
 #include "cli/waiting_line.h"
 #include "platform/command_line/command_line.h"
 #include "platform/executor.h"
-#include "platform/whole_file.h"
 #include "platform/temp_dir.h"
+#include "platform/whole_file.h"
 
 namespace lockstep {
 namespace {

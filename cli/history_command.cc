@@ -3,7 +3,6 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "agent/pipeline/run_context.h"
 #include "analysis/base/status_macros.h"
@@ -30,29 +29,6 @@ absl::StatusOr<compare::HistoryOfRuns> EmptyHistory(const HistoryFlags& flags) {
   return compare::HistoryOfRuns::Make(flags.metric, std::move(context));
 }
 
-// Runs are read one after the other; those at a change twice, so that memory is that of two.
-absl::StatusOr<report::History> FollowRuns(const QueryClient& client, compare::HistoryOfRuns history) {
-  LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<RunInfo> runs, client.Runs());
-  for (const RunInfo& info : runs) {
-    const absl::StatusOr<compare::ComparedRun> run = AskForRun(client, info.name, info.state, {});
-    if (absl::IsUnavailable(run.status())) return run.status();
-    if (run.ok()) {
-      history.Add(*run);
-    } else {
-      history.LeaveOut(info.name, std::string(run.status().message()));
-    }
-  }
-  // By now each was analysed.
-  const std::vector<std::pair<std::string, std::string>> changes = history.FindChanges();
-  for (size_t i = 0; i < changes.size(); ++i) {
-    const auto ask = [&](const std::string& run) { return AskForRun(client, run, RunState::kAnalysed, {}); };
-    LOCKSTEP_ASSIGN_OR_RETURN(const compare::ComparedRun before, ask(changes[i].first));
-    LOCKSTEP_ASSIGN_OR_RETURN(const compare::ComparedRun after, ask(changes[i].second));
-    history.Explain(i, before, after);
-  }
-  return history.Take();
-}
-
 std::string Render(const report::History& history, const HistoryFlags& flags) {
   if (flags.format == "json") return compare::RenderJson(history);
   if (flags.format == "csv") return compare::RenderCsv(history);
@@ -67,7 +43,8 @@ int ShowHistory(const HistoryFlags& flags) {
   if (!empty.ok()) return Complain(empty.status(), kExitUsage);
   const absl::StatusOr<RunSource> source = RunSource::Open(flags.source);
   if (!source.ok()) return Complain(source.status(), ExitCodeOf(source.status()));
-  const absl::StatusOr<report::History> history = FollowRuns(source->query(), *std::move(empty));
+  const absl::StatusOr<report::History> history =
+      FollowRuns(source->query(), *std::move(empty), AskWaiting(source->query()));
   if (!history.ok()) return Complain(history.status(), ExitCodeOf(history.status()));
   const absl::Status written = WriteText(Render(*history, flags), flags.output);
   return written.ok() ? kExitDone : Complain(written, kExitNoInput);

@@ -6,8 +6,6 @@
 #include "analysis/base/status_macros.h"
 #include "analysis/compare/render/render.h"
 #include "analysis/report/json.h"
-#include "analysis/report/rows/document.h"
-#include "analysis/report/text/headline.h"
 #include "web/page.h"
 #include "web/page_data.h"
 
@@ -15,21 +13,6 @@ namespace lockstep {
 namespace {
 
 constexpr int kTextColumns = 100;
-
-// What the text of a page tells.
-Json TextPart(const Json& report) {
-  Json part = Json::object();
-  for (const char* key : {"schema", "notices", "run", "summary", "findings"}) {
-    if (report.contains(key)) part[key] = report.at(key);
-  }
-  return part;
-}
-
-std::string NamesOf(const std::vector<report::ComparedRunHead>& runs) {
-  std::string names;
-  for (const report::ComparedRunHead& run : runs) names += (names.empty() ? "" : ", ") + run.name;
-  return names;
-}
 
 }  // namespace
 
@@ -43,8 +26,7 @@ absl::Status CheckPages() {
 absl::StatusOr<std::string> ReportPage(Json report) {
   LOCKSTEP_RETURN_IF_ERROR(CheckPages());
   const Json part = TextPart(report);
-  const auto document = report::FromJson<report::Document>(part);
-  const PageHead head{document.run.name, HeadlineOf(document)};
+  const PageHead head = HeadOfReport(report);
   const std::string text = RenderText(part, {.color = false, .width = kTextColumns});
   const std::string data = ReportPageData(head, std::move(report));
   return ComposePage(*Assets(), {head.title, head.headline, text, data});
@@ -52,7 +34,7 @@ absl::StatusOr<std::string> ReportPage(Json report) {
 
 absl::StatusOr<std::string> ComparisonPage(const report::ComparisonDocument& comparison) {
   LOCKSTEP_RETURN_IF_ERROR(CheckPages());
-  const PageHead head{NamesOf(comparison.base) + " and " + NamesOf(comparison.fresh), {comparison.headline.sentence}};
+  const PageHead head = HeadOfComparison(comparison);
   const std::vector<std::string> views(compare::ComparisonViews().begin(), compare::ComparisonViews().end());
   const std::string text = compare::RenderText(comparison, views, {.color = false, .width = kTextColumns});
   const std::string data = ComparisonPageData(head, report::ToJson(comparison));

@@ -8,9 +8,9 @@
 #include "agent/uplink/grpc/grpc_transport.h"
 #include "analysis/base/status_macros.h"
 #include "analysis/report/json.h"
-#include "cli/json/report_json.h"
 #include "lockstep/v1/query.grpc.pb.h"
 #include "proto/query_codec.h"
+#include "web/json/report_json.h"
 
 namespace lockstep {
 

@@ -12,6 +12,7 @@
 #include "analysis/metrics/run/analysis_options.h"
 #include "analysis/model/run_data.h"
 #include "analysis/report/report.h"
+#include "web/answers/run_answers.h"
 
 namespace grpc {
 class Channel;
@@ -21,18 +22,19 @@ namespace lockstep {
 
 // Errors: those of the aggregator (kNotFound: no such run; kFailedPrecondition: the sources are several runs; ...), and
 // kUnavailable when it cannot be reached. Thread safe.
-class QueryClient {
+class QueryClient final : public RunAnswers {
  public:
   // `name` is for messages: HOST:PORT or the path of a store. The token of the file goes with each call; "" = none.
   QueryClient(std::shared_ptr<grpc::Channel> channel, std::string name, std::string token_file = "");
-  ~QueryClient();
+  ~QueryClient() override;
   QueryClient(QueryClient&&) noexcept;
   QueryClient& operator=(QueryClient&&) noexcept;
 
   // By name.
-  [[nodiscard]] absl::StatusOr<std::vector<RunInfo>> Runs() const;
+  [[nodiscard]] absl::StatusOr<std::vector<RunInfo>> Runs() const override;
   // The report document of the views asked for, as the aggregator wrote it. RenderJson of Views gives the same bytes.
-  [[nodiscard]] absl::StatusOr<std::string> ViewsText(const std::string& run, const AnalysisOptions& options) const;
+  [[nodiscard]] absl::StatusOr<std::string> ViewsText(const std::string& run,
+                                                      const AnalysisOptions& options) const override;
   [[nodiscard]] absl::StatusOr<Json> Views(const std::string& run, const AnalysisOptions& options) const;
   [[nodiscard]] absl::Status FinishRun(const std::string& run) const;
   [[nodiscard]] absl::Status DropRun(const std::string& run) const;

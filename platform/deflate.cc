@@ -8,13 +8,13 @@
 #include "analysis/base/check.h"
 
 namespace lockstep {
+namespace {
 
-std::string DeflateRaw(std::string_view bytes) {
-  constexpr int kRaw = -15;  // the largest window, and no header
+// `window` chooses the header as well (deflateInit2).
+std::string Deflate(std::string_view bytes, int level, int window) {
   constexpr int kMemoryLevel = 9;
   z_stream stream{};
-  LOCKSTEP_CHECK(deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kRaw, kMemoryLevel, Z_DEFAULT_STRATEGY) ==
-                 Z_OK);
+  LOCKSTEP_CHECK(deflateInit2(&stream, level, Z_DEFLATED, window, kMemoryLevel, Z_DEFAULT_STRATEGY) == Z_OK);
   std::string out;
   std::string_view rest = bytes;
   int status = Z_OK;
@@ -35,5 +35,15 @@ std::string DeflateRaw(std::string_view bytes) {
   deflateEnd(&stream);
   return out;
 }
+
+constexpr int kRaw = -15;        // the largest window, and no header
+constexpr int kWithGzip = 31;    // the largest window, and the header of gzip
+constexpr int kSpeedyLevel = 2;  // answers are compressed while somebody waits
+
+}  // namespace
+
+std::string DeflateRaw(std::string_view bytes) { return Deflate(bytes, Z_DEFAULT_COMPRESSION, kRaw); }
+
+std::string Gzip(std::string_view bytes) { return Deflate(bytes, kSpeedyLevel, kWithGzip); }
 
 }  // namespace lockstep

@@ -2,6 +2,7 @@
 
 #include <openssl/crypto.h>
 #include <openssl/hmac.h>
+#include <openssl/rand.h>
 #include <openssl/sha.h>
 
 #include <charconv>
@@ -39,6 +40,19 @@ std::optional<Digest> DigestFromHex(std::string_view hex) {
     }
   }
   return digest;
+}
+
+std::string RandomHex(size_t bytes) {
+  constexpr std::string_view kHexDigits = "0123456789abcdef";
+  std::string raw(bytes, '\0');
+  LOCKSTEP_CHECK(RAND_bytes(reinterpret_cast<unsigned char*>(raw.data()), static_cast<int>(bytes)) == 1);
+  std::string text;
+  for (const char c : raw) {
+    const auto byte = static_cast<unsigned char>(c);
+    text += kHexDigits[byte >> 4];
+    text += kHexDigits[byte & 15];
+  }
+  return text;
 }
 
 bool SameDigest(const Digest& a, const Digest& b) { return CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0; }

@@ -87,6 +87,8 @@ void ToProto(const RunInfo& run, v1::Run* out) {
   out->set_finished_by_hand(run.finished_by_hand);
   out->set_sources(run.sources);
   out->set_complete_sources(run.complete_sources);
+  out->set_revision(run.revision);
+  out->set_changed_unix_ns(run.changed_unix_ns);
   for (const std::string& name : run.baselines) out->add_baselines(name);
 }
 
@@ -97,7 +99,9 @@ absl::StatusOr<RunInfo> FromProto(const v1::Run& run) {
                .finished_by_hand = run.finished_by_hand(),
                .sources = run.sources(),
                .complete_sources = run.complete_sources(),
-               .baselines = {run.baselines().begin(), run.baselines().end()}};
+               .baselines = {run.baselines().begin(), run.baselines().end()},
+               .revision = run.revision(),
+               .changed_unix_ns = run.changed_unix_ns()};
   for (const RunState state : {RunState::kOpen, RunState::kComplete, RunState::kAnalysed}) {
     if (run.state() == Name(state)) {
       info.state = state;

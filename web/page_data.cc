@@ -12,6 +12,7 @@
 #include "analysis/report/fields/definitions.h"
 #include "analysis/report/json.h"
 #include "analysis/report/rows/document.h"
+#include "analysis/report/text/headline.h"
 
 namespace lockstep {
 namespace {
@@ -80,7 +81,30 @@ std::string PageData(const PageHead& head, const char* kind, const report::Recor
   return page.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+std::string NamesOfRuns(const std::vector<report::ComparedRunHead>& runs) {
+  std::string names;
+  for (const report::ComparedRunHead& run : runs) names += (names.empty() ? "" : ", ") + run.name;
+  return names;
+}
+
 }  // namespace
+
+Json TextPart(const Json& report) {
+  Json part = Json::object();
+  for (const char* key : {"schema", "notices", "run", "summary", "findings"}) {
+    if (report.contains(key)) part[key] = report.at(key);
+  }
+  return part;
+}
+
+PageHead HeadOfReport(const Json& report) {
+  const auto document = report::FromJson<report::Document>(TextPart(report));
+  return {document.run.name, HeadlineOf(document)};
+}
+
+PageHead HeadOfComparison(const report::ComparisonDocument& comparison) {
+  return {NamesOfRuns(comparison.base) + " and " + NamesOfRuns(comparison.fresh), {comparison.headline.sentence}};
+}
 
 std::vector<std::string> PageViews() {
   std::vector<std::string> views = {"summary", "ranks",      "quality",  "families",  "collectives", "tails",

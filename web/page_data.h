@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/compare/rows/comparison.h"
 #include "analysis/report/report.h"
 
 namespace lockstep {
@@ -23,10 +24,18 @@ namespace lockstep {
 // The views that a page of a report draws.
 [[nodiscard]] std::vector<std::string> PageViews();
 
+// What the text of a page says.
+[[nodiscard]] Json TextPart(const Json& report);
+
 struct PageHead {
   std::string title;
   std::vector<std::string> headline;
 };
+
+// What is said first. `report` has the views of PageViews; throws Json::exception where it is no report of this
+// release.
+[[nodiscard]] PageHead HeadOfReport(const Json& report);
+[[nodiscard]] PageHead HeadOfComparison(const report::ComparisonDocument& comparison);
 
 // `report` has the views of PageViews.
 [[nodiscard]] std::string ReportPageData(const PageHead& head, Json report);

@@ -53,13 +53,17 @@ absl::Status AccessControl::Allow(std::string_view authorization, Action action,
   if (!authorization.starts_with(kScheme)) {
     return Unauthenticated("no token came with the call");
   }
+  return Allow(Sha256(authorization.substr(kScheme.size())), action, run);
+}
+
+absl::Status AccessControl::Allow(const Digest& token, Action action, std::optional<std::string_view> run) {
   std::shared_ptr<const TokenTable> tokens;
   {
     const MutexLock lock(mutex_);
     Refresh();
     tokens = tokens_;
   }
-  const std::optional<Grant> grant = tokens->Find(authorization.substr(kScheme.size()));
+  const std::optional<Grant> grant = tokens->Find(token);
   return grant ? Decide(*grant, action, run) : Unauthenticated("the token of the call is not known");
 }
 

@@ -28,6 +28,8 @@ class AccessControl {
   // `authorization` is the header of the call, "Bearer TOKEN"; "" = none came. Null `run`: some run.
   absl::Status Allow(std::string_view authorization, Action action, std::optional<std::string_view> run)
       LOCKSTEP_EXCLUDES(mutex_);
+  // The same for who showed the token before: `token` is its SHA-256.
+  absl::Status Allow(const Digest& token, Action action, std::optional<std::string_view> run) LOCKSTEP_EXCLUDES(mutex_);
 
  private:
   explicit AccessControl(std::string path) : path_(std::move(path)) {}

@@ -85,8 +85,7 @@ absl::StatusOr<TokenTable> TokenTable::Parse(std::string_view text) {
   return table;
 }
 
-std::optional<Grant> TokenTable::Find(std::string_view token) const {
-  const Digest digest = Sha256(token);
+std::optional<Grant> TokenTable::Find(const Digest& digest) const {
   const Entry* found = nullptr;
   for (const Entry& entry : entries_) {
     found = SameDigest(entry.digest, digest) ? &entry : found;

@@ -25,7 +25,8 @@ class TokenTable {
   static absl::StatusOr<TokenTable> Parse(std::string_view text);
 
   // Compares with every entry, each in constant time, so that the time taken tells nothing about the tokens.
-  [[nodiscard]] std::optional<Grant> Find(std::string_view token) const;
+  [[nodiscard]] std::optional<Grant> Find(std::string_view token) const { return Find(Sha256(token)); }
+  [[nodiscard]] std::optional<Grant> Find(const Digest& token) const;  // by its SHA-256
   [[nodiscard]] size_t size() const { return entries_.size(); }
 
  private:

@@ -34,6 +34,7 @@ class Server : public AggregatorServer {
  public:
   Server(JobStore& store, const AggregatorServerOptions& options, std::shared_ptr<AccessControl> access)
       : options_(options),
+        store_(store),
         access_(std::move(access)),
         guard_(access_),
         executor_(options.analysis_threads),
@@ -99,6 +100,12 @@ class Server : public AggregatorServer {
     guard_.gate().WaitUntilEmpty();  // whatever gRPC waits for: nothing of a stream is left
   }
 
+  absl::StatusOr<std::string> Answer(const std::string& run, const AnalysisOptions& options) override {
+    const DrainGate::Pass pass(guard_.gate());
+    if (!pass) return absl::UnavailableError("the aggregator is going down: try again in a second");
+    return AnswerViews(store_, run, options, executor_, &open_runs_);
+  }
+
   [[nodiscard]] Admission::Load load() const override { return admission_.load(); }
 
  private:
@@ -142,6 +149,7 @@ class Server : public AggregatorServer {
   }
 
   const AggregatorServerOptions options_;
+  JobStore& store_;
   const std::shared_ptr<AccessControl> access_;  // null: everybody may do everything
   CallGuard guard_;
   ThreadPool executor_;

@@ -10,6 +10,7 @@
 
 #include "aggregator/ingest/ingest_session.h"
 #include "aggregator/store/job_store.h"
+#include "analysis/metrics/run/analysis_options.h"
 
 namespace grpc {
 class Channel;
@@ -50,6 +51,9 @@ class AggregatorServer {
   // Takes no new calls (kUnavailable with a hint when to try again), lets running ones go on for the grace, then
   // cancels them. Acknowledged batches are in the store.
   virtual void Shutdown() = 0;
+  // What a question of the Query service is answered with (query/run_query.h), for askers inside this process. After
+  // Shutdown kUnavailable.
+  [[nodiscard]] virtual absl::StatusOr<std::string> Answer(const std::string& run, const AnalysisOptions& options) = 0;
   // What the streams of agents take at this moment.
   [[nodiscard]] virtual Admission::Load load() const = 0;
 };

@@ -40,6 +40,8 @@ struct RunInfo {
   int64_t sources = 0;
   int64_t complete_sources = 0;
   std::vector<std::string> baselines;  // names that it is the baseline of, ascending
+  int64_t revision = 0;                // counts the changes of the content
+  int64_t changed_unix_ns = 0;         // when it last changed; a run that was dropped and made again differs in it
 };
 
 // All of one source except its instances. Names are indices into RunData::names; kernel rows with equal keys are

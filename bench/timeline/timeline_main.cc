@@ -16,9 +16,9 @@
 #include "analysis/export/perfetto/perfetto_format.h"
 #include "analysis/export/perfetto/timeline_writer.h"
 #include "cli/timeline/sorted_events.h"
-#include "platform/whole_file.h"
 #include "platform/process.h"
 #include "platform/temp_dir.h"
+#include "platform/whole_file.h"
 
 namespace lockstep {
 namespace {

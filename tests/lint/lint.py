@@ -20,7 +20,7 @@ MAY_INCLUDE = {
     "platform": {"platform", "analysis"},
     "web": {"web", "platform", "analysis"},
     "agent": {"agent", "platform", "analysis", "proto", "lockstep"},
-    "aggregator": {"aggregator", "platform", "analysis", "proto", "lockstep"},
+    "aggregator": {"aggregator", "web", "platform", "analysis", "proto", "lockstep"},
     "cli": set(ROOMS) | {"lockstep"},
     "tests": set(ROOMS) | {"lockstep"},
     "bench": set(ROOMS) | {"lockstep"},
@@ -39,7 +39,8 @@ HEAVY = [
     (re.compile(r"^sqlite3\.h$"), "sqlite3", re.compile(r"^(platform/sqlite\.cc$|bench/)")),
     (re.compile(r"^openssl/"), "OpenSSL", re.compile(r"^platform/(digest|pem)\.cc$")),
     (re.compile(r"^httplib\.h$"), "cpp-httplib", re.compile(r"^(platform/http/|tests/)")),
-    (re.compile(r"^simdjson"), "simdjson", re.compile(r"^(agent/readers/|cli/json/|tests/|bench/)")),
+    (re.compile(r"^simdjson"), "simdjson", re.compile(r"^(agent/readers/|web/json/|tests/|bench/)")),
+    (re.compile(r"^boost/"), "Boost", re.compile(r"^platform/web/[a-z_]*\.cc$")),
     (re.compile(r"^spdlog/"), "spdlog", re.compile(r"^platform/log\.(cc|h)$")),
     (re.compile(r"^(isa-l|zlib\.h)"), "inflate", re.compile(r"^(platform/|bench/|tests/)")),
 ]

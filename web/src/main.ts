@@ -9,10 +9,12 @@ import './style/parts.css';
 import './style/heat.css';
 import './style/print.css';
 import { button, h } from './base/dom';
-import { toggleTheme, watchTheme } from './base/theme';
+import { forgetThemeListeners, toggleTheme, watchTheme } from './base/theme';
 import { compareSections, compareTop } from './compare/page';
 import { canInflate, decodePage } from './data/decode';
 import type { Page } from './data/types';
+import { runLive } from './live/live';
+import { liveSource } from './live/source';
 import { culpritCards, headline, keyFigures } from './report/figures';
 import { reportSections } from './report/page';
 import { emptyNote, frameOfSection, type Section } from './report/section';
@@ -21,8 +23,9 @@ import { patterns } from './widgets/svg';
 
 const kStaticId = 'as-text';
 
-function contents(sections: Section[]): HTMLElement {
-  const links = [...sections.map((s) => [s.id, s.title]), [kStaticId, 'The same as text']];
+function contents(sections: Section[], withText: boolean): HTMLElement {
+  const links = sections.map((s) => [s.id, s.title]);
+  if (withText) links.push([kStaticId, 'The same as text']);
   return h(
     'nav',
     { class: 'contents', 'aria-label': 'Contents' },
@@ -83,7 +86,9 @@ async function fill(section: Section, body: HTMLElement): Promise<void> {
   }
 }
 
-async function build(page: Page, app: HTMLElement, text: HTMLElement): Promise<void> {
+// `text`: the static summary; null in a page that is served, which has none.
+async function build(page: Page, app: HTMLElement, text: HTMLElement | null): Promise<void> {
+  forgetThemeListeners();
   setDefinitions(page.definitions);
   const comparison = page.kind === 'comparison';
   const sections = comparison ? compareSections(page) : reportSections(page);
@@ -91,8 +96,8 @@ async function build(page: Page, app: HTMLElement, text: HTMLElement): Promise<v
   const top = h('div', { class: 'summary' }, headline(page), comparison ? compareTop(page) : keyFigures(page));
   const main = h('main', {}, top, ...frames.map((f) => f.element));
   const skip = h('a', { class: 'skip', href: `#${sections[0].id}` }, 'Skip to the first picture');
-  app.replaceChildren(skip, header(page), contents(sections), main, patterns());
-  main.append(staticPart(text));
+  app.replaceChildren(skip, header(page), contents(sections, text !== null), main, patterns());
+  if (text) main.append(staticPart(text));
   document.documentElement.classList.add('with-page');
   let first = true;
   for (const { section, body } of frames) {
@@ -102,6 +107,9 @@ async function build(page: Page, app: HTMLElement, text: HTMLElement): Promise<v
     first = false;
     await breath();
   }
+}
+
+function goToHash(): void {
   if (location.hash.length > 1) document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView();
 }
 
@@ -111,8 +119,23 @@ function fail(app: HTMLElement, reason: string): void {
   );
 }
 
+// Draws what a server gives, again and again; the reader stays where they are.
+async function startLive(app: HTMLElement, live: NonNullable<ReturnType<typeof liveSource>>): Promise<void> {
+  document.getElementById('static')?.remove();
+  watchTheme();
+  let first = true;
+  const show = async (page: Page): Promise<void> => {
+    await build(page, app, null);
+    if (first) goToHash();
+    first = false;
+  };
+  await runLive(live, { app, show });
+}
+
 async function start(): Promise<void> {
   const app = document.getElementById('app');
+  const live = liveSource();
+  if (app && live) return startLive(app, live);
   const data = document.getElementById('lockstep-data');
   const text = document.getElementById('static');
   if (!app || !data || !text) return;
@@ -125,6 +148,7 @@ async function start(): Promise<void> {
     data.remove();
     watchTheme();
     await build(page, app, text);
+    goToHash();
     document.documentElement.dataset.ready = '1';
   } catch (error) {
     fail(app, `the data of this page cannot be read (${error instanceof Error ? error.message : String(error)}).`);

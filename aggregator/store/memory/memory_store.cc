@@ -315,6 +315,8 @@ absl::StatusOr<std::vector<SourceContext>> MemoryStore::LoadContexts(const std::
 RunInfo MemoryStore::Describe(const std::string& name, const Run& run) {
   RunInfo info = run.info;
   info.name = name;
+  info.revision = run.revision;
+  info.changed_unix_ns = run.changed_unix_ns;
   std::vector<SourcePresence> presences;
   for (const auto& [id, source] : run.sources) {
     presences.push_back(PresenceOf(source.data.context, source.stream.complete));

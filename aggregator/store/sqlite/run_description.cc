@@ -14,6 +14,8 @@ absl::StatusOr<RunInfo> DescribeRun(Database& db, int64_t run, const Statement& 
   info.name = std::string(found.Text(1));
   info.expected_ranks = static_cast<int32_t>(IntOr(found, 2, -1));
   info.finished_by_hand = found.Int(3) != 0;
+  info.revision = found.Int(5);
+  info.changed_unix_ns = found.Int(6);
   std::vector<SourcePresence> presences;
   LOCKSTEP_RETURN_IF_ERROR(ForEachRow(db, "SELECT claimed_rank, world_size, complete FROM source WHERE run = ?", run,
                                       [&](const Statement& source) {

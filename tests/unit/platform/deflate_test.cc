@@ -10,10 +10,10 @@ namespace lockstep {
 namespace {
 
 // By the library's own reader, in one step.
-std::string Inflate(const std::string& packed, size_t size) {
+std::string Inflate(const std::string& packed, size_t size, int window = -15) {
   std::string out(size, '\0');
   z_stream stream{};
-  EXPECT_EQ(inflateInit2(&stream, -15), Z_OK);
+  EXPECT_EQ(inflateInit2(&stream, window), Z_OK);
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
   stream.avail_in = static_cast<uInt>(packed.size());
   stream.next_out = reinterpret_cast<Bytef*>(out.data());
@@ -41,6 +41,20 @@ TEST(DeflateRaw, IsReadBackWhateverTheSizeAndTheContent) {
 TEST(DeflateRaw, GivesTheSameBytesAgain) {
   const std::string text(100'000, 'x');
   EXPECT_EQ(DeflateRaw(text), DeflateRaw(text));
+}
+
+TEST(Gzip, IsReadBackWhateverTheSizeAndTheContent) {
+  constexpr int kWithGzip = 31;
+  std::mt19937 draw(5);
+  for (const size_t size : {0, 1, 100, 65'537, 3'000'000}) {
+    for (const unsigned kinds : {1U, 7U, 256U}) {
+      std::string bytes(size, '\0');
+      for (char& c : bytes) c = static_cast<char>(draw() % kinds);
+      const std::string packed = Gzip(bytes);
+      EXPECT_EQ(Inflate(packed, size, kWithGzip), bytes) << size << " bytes of " << kinds << " kinds";
+      EXPECT_EQ(packed, Gzip(bytes));
+    }
+  }
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <fstream>
+#include <set>
 #include <string>
 
 #include "platform/digest.h"
@@ -80,6 +81,16 @@ TEST_F(SecretFile, TheVersionChangesWithTheFile) {
   EXPECT_NE(second, first);
   EXPECT_NE(FileVersion(Write("three", 0640)), second);
   EXPECT_EQ(FileVersion(path_ + "x"), 0U);
+}
+
+TEST(RandomHex, IsAnotherOneEachTime) {
+  std::set<std::string> seen;
+  for (int i = 0; i < 1000; ++i) {
+    const std::string text = RandomHex(16);
+    EXPECT_EQ(text.size(), 32U);
+    EXPECT_EQ(text.find_first_not_of("0123456789abcdef"), std::string::npos);
+    EXPECT_TRUE(seen.insert(text).second);
+  }
 }
 
 }  // namespace

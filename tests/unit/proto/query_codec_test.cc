@@ -69,7 +69,9 @@ TEST(QueryCodec, RunsSurviveTheWire) {
                      .expected_ranks = -1,
                      .finished_by_hand = true,
                      .sources = 3,
-                     .complete_sources = 2};
+                     .complete_sources = 2,
+                     .revision = 7,
+                     .changed_unix_ns = 1'700'000'000'000'000'000};
   v1::Run run;
   ToProto(info, &run);
   const RunInfo got = FromProto(run).value();
@@ -79,6 +81,8 @@ TEST(QueryCodec, RunsSurviveTheWire) {
   EXPECT_TRUE(got.finished_by_hand);
   EXPECT_EQ(got.sources, 3);
   EXPECT_EQ(got.complete_sources, 2);
+  EXPECT_EQ(got.revision, 7);
+  EXPECT_EQ(got.changed_unix_ns, 1'700'000'000'000'000'000);
 }
 
 TEST(QueryCodec, AnUnknownStateIsRefused) {

@@ -18,6 +18,11 @@ export function onTheme(listener: Listener): void {
   listeners.push(listener);
 }
 
+// When the pictures are made again, as the data of a served page grow.
+export function forgetThemeListeners(): void {
+  listeners.length = 0;
+}
+
 const colors = new Map<string, string>();
 
 function changed(): void {

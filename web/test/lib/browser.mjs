@@ -28,13 +28,15 @@ export function fileOf(name, page, options) {
   return file;
 }
 
-export async function open(
+export function open(browser, name, page, options = {}) {
+  return openFile(browser, fileOf(name, page, options.html ?? {}), options);
+}
+
+export async function openFile(
   browser,
-  name,
-  page,
-  { dark = false, width = 1280, height = 900, scripts = true, html = {}, ready = true } = {}
+  file,
+  { dark = false, width = 1280, height = 900, scripts = true, ready = true } = {}
 ) {
-  const file = fileOf(name, page, html);
   const context = await browser.newContext({
     offline: true,
     colorScheme: dark ? 'dark' : 'light',

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <string>
 
+#include "platform/digest.h"
 #include "platform/temp_dir.h"
 
 namespace lockstep {
@@ -104,6 +105,17 @@ TEST_F(AccessControlTest, AFileThatBecameUnusableLeavesTheFormerTokensValid) {
   EXPECT_TRUE(still());
   Write(fmt::format("reader {}\n", kReader));
   EXPECT_FALSE(still());
+}
+
+TEST_F(AccessControlTest, WhoShowedATokenBeforeIsJudgedAsWithIt) {
+  Write(fmt::format("reader {} train-\n", kReader));
+  const auto control = Open();
+  const Digest token = Sha256(kReader);
+  EXPECT_TRUE(control->Allow(token, Action::kRead, "train-1").ok());
+  EXPECT_TRUE(absl::IsPermissionDenied(control->Allow(token, Action::kRead, "other")));
+  EXPECT_TRUE(absl::IsUnauthenticated(control->Allow(Sha256("another-token-001"), Action::kRead, "train-1")));
+  Write(fmt::format("agent {}\n", kAgent));
+  EXPECT_TRUE(absl::IsUnauthenticated(control->Allow(token, Action::kRead, "train-1")));
 }
 
 }  // namespace

@@ -622,6 +622,24 @@ TEST_P(JobStoreTest, ARunIsCompleteOnceTheExpectedRanksAre) {
   EXPECT_EQ(info.expected_ranks, 2);
 }
 
+TEST_P(JobStoreTest, ARunSaysThatItsContentChanged) {
+  ASSERT_TRUE(store_->OpenRun("run", -1).ok());
+  const Hash128 source = Announce(1);
+  int64_t before = Info().revision;
+  for (const Batch& batch : MakeStream(1, 1, 3)) {
+    ASSERT_TRUE(Put(source, batch).ok());
+    const RunInfo info = Info();
+    EXPECT_GT(info.revision, before);
+    EXPECT_GT(info.changed_unix_ns, 0);
+    before = info.revision;
+    ASSERT_TRUE(Put(source, batch).ok());  // again: no change
+    EXPECT_EQ(Info().revision, before);
+  }
+  ASSERT_TRUE(store_->MarkAnalysed("run").ok());
+  EXPECT_EQ(Info().revision, before);
+  EXPECT_EQ(Load().data.info.revision, before);
+}
+
 TEST_P(JobStoreTest, WithoutExpectedRanksTheClaimedWorldIsExpected) {
   for (uint64_t seed = 0; seed < 3; ++seed) PutAll(Announce(seed), MakeStream(seed, 1, 1));
   EXPECT_EQ(Info().state, RunState::kOpen);  // the contexts claim a world of 4

@@ -31,7 +31,8 @@ using testing::HasSubstr;
 
 // Without what schemas 4 to 9 added.
 const std::string kAsBeforeSchemaFour =
-    "DROP INDEX source_of_run; DROP INDEX file_note_by_id; ALTER TABLE file_note DROP COLUMN note_id; "
+    "DROP TABLE baseline; DROP INDEX source_of_run; DROP INDEX file_note_by_id; ALTER TABLE file_note DROP COLUMN "
+    "note_id; "
     "ALTER TABLE run DROP COLUMN sources; ALTER TABLE run DROP COLUMN names; ALTER TABLE run DROP COLUMN files; "
     "DROP TABLE batch_step_kernels; DROP TABLE held_file; DROP TABLE answer; DROP TABLE batch_instances; "
     "ALTER TABLE run DROP COLUMN changed_unix_ns;";

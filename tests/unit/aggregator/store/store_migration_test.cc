@@ -133,9 +133,10 @@ TEST_F(MigrationTest, ANewerStoreIsRefusedUntouched) {
 
 TEST_F(MigrationTest, AMigrationThatFailsLeavesTheOlderStoreAsItWas) {
   for (int64_t version = 1; version < kStoreSchemaVersion; ++version) {
-    const std::string path = Make(version,
-                                  "CREATE TABLE IF NOT EXISTS batch_step_kernels (x); DROP VIEW v_step; DROP TABLE "
-                                  "step; ALTER TABLE run RENAME TO other;");
+    const std::string path = Make(
+        version,
+        "CREATE TABLE IF NOT EXISTS batch_step_kernels (x); CREATE TABLE baseline (x); DROP VIEW v_step; DROP TABLE "
+        "step; ALTER TABLE run RENAME TO other;");
     const auto store = SqliteStore::Open(path);
     EXPECT_TRUE(absl::IsDataLoss(store.status())) << store.status();
     EXPECT_THAT(std::string(store.status().message()), testing::AllOf(HasSubstr(path), HasSubstr("move it away")));

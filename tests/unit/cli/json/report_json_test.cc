@@ -1,4 +1,4 @@
-#include "cli/json/report_json.h"
+#include "web/json/report_json.h"
 #include "analysis/report/json.h"
 
 #include <gtest/gtest.h>

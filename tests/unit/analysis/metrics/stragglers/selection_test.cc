@@ -51,6 +51,38 @@ TEST(SelectStragglers, AStageWhoseSavingIsNotKnownIsNotFoundByItsNature) {
   EXPECT_TRUE(Select(candidates, 100, costs).found.empty());
 }
 
+Costs SavingNothing(int64_t critical_ns) {
+  Costs costs = CostsOf(100, critical_ns);
+  costs.saving = [](const Idealisation&) { return std::optional(WhatIf{.saving_ratio = 0.0001}); };
+  return costs;
+}
+
+TEST(SelectStragglers, WhoMuchOfEachStepIsLostToIsFoundEvenIfTheReplaySavesNothing) {
+  const Selection selection = Select(100, SavingNothing(600'000));
+  ASSERT_EQ(selection.found.size(), 1u);
+  EXPECT_EQ(selection.found[0].candidate, 5u);
+  EXPECT_FALSE(selection.found[0].what_if);
+  EXPECT_TRUE(selection.found[0].contradicted);
+}
+
+TEST(SelectStragglers, WithoutASavingLittleThatIsLostToOneDoesNotContradictTheReplay) {
+  EXPECT_TRUE(Select(100, SavingNothing(400'000)).found.empty());
+}
+
+TEST(SelectStragglers, TwoThatAreLateAtTheSameTimeAreBothFound) {
+  std::vector<Candidate> candidates = EightRanks(2, 100, 0.7, 300'000);
+  candidates[6].series = candidates[5].series;
+  const Selection selection = Select(candidates, 100, SavingNothing(600'000));
+  ASSERT_EQ(selection.found.size(), 2u);
+  EXPECT_TRUE(selection.found[0].contradicted && selection.found[1].contradicted);
+}
+
+TEST(SelectStragglers, AStageThatSavesNothingIsNotFoundWhateverIsLostToIt) {
+  std::vector<Candidate> candidates = EightRanks(2, 100, 0.7, 300'000);
+  for (Candidate& candidate : candidates) candidate.scope = StragglerScope::kStage;
+  EXPECT_TRUE(Select(candidates, 100, SavingNothing(600'000)).found.empty());
+}
+
 // Mending rank 5 saves 3 %, rank 6 alone nothing, and both 5 %.
 TEST(SelectStragglers, WhoIsBehindASlowerOneIsToldWhatItSavesAfterThatOne) {
   std::vector<Candidate> candidates = EightRanks(2, 100, 0.7, 300'000);
