@@ -51,7 +51,9 @@ class Orderer {
         if (missing == node.passed) waiting_[missing].push_back(static_cast<int32_t>(rank));
         return;
       }
-      if (node.anchor >= 0 && static_cast<size_t>(node.anchor) > n) node.anchor = -1;
+      // The host was blocked before it launched this one, and what it launched first then starts later. So this one is
+      // taken for the first: counted from a time as measured, it would hold up all that comes behind.
+      if (node.anchor >= 0 && static_cast<size_t>(node.anchor) > n) node.anchor = static_cast<int32_t>(n);
       ++next_[rank];
       Start(static_cast<int32_t>(n));
     }

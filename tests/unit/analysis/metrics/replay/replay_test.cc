@@ -117,6 +117,35 @@ WorkOf Changing(int32_t slow, int64_t permille_of_long) {
   };
 }
 
+// The hosts are far ahead of their devices; but near the end of the run each is blocked until the device has done all,
+// and then launches the next but one first: it starts after the next one all the same.
+void LaunchOutOfOrder(ArrivalGraph& graph) {
+  for (std::vector<ArrivalNode>& rows : graph.ranks) {
+    const size_t turned = rows.size() - 4;
+    const int64_t blocked_until_ns = rows[turned - 1].end_ns;
+    for (size_t k = 0; k < rows.size(); ++k) {
+      const int64_t ahead_ns = rows[0].start_ns + (static_cast<int64_t>(k) * 10 - 1'000) * kUs;
+      int64_t launch_ns = k < turned ? ahead_ns : blocked_until_ns + static_cast<int64_t>(k - turned) * 10 * kUs;
+      if (k == turned) launch_ns = blocked_until_ns + 15 * kUs;
+      if (k == turned + 1) launch_ns = blocked_until_ns + 5 * kUs;
+      rows[k].launch_start_ns = launch_ns - 3 * kUs;
+      rows[k].launch_end_ns = launch_ns;
+    }
+  }
+}
+
+TEST(Replay, WhatABlockedHostLaunchesOutOfOrderDoesNotHoldUpTheRest) {
+  GraphedRun slow = MakeGraph(WorkedGrid(SlowRank(1, 1'200)));
+  LaunchOutOfOrder(slow.graph);
+  const Replay replay = ReplayOf(slow);
+  EXPECT_TRUE(replay.base().faithful);
+  const int64_t truth = StepNs(slow) - StepNs(MakeGraph(WorkedGrid(Usual())));
+  const auto saving = SavingOn(replay, {.rank_indices = {1}});
+  ASSERT_TRUE(saving);
+  EXPECT_NEAR(static_cast<double>(saving->saving_ns_per_step), static_cast<double>(truth),
+              0.1 * static_cast<double>(truth));
+}
+
 TEST(Replay, WhatOnlySomeStepsDoAtAPlaceIsLevelledApart) {
   const Replayed slow(WorkedGrid(Changing(1, 1'300)));
   const Replayed usual(WorkedGrid(Changing(1, 1'000)));
