@@ -127,6 +127,7 @@ std::string HostOf(std::string_view header) {
     const std::string_view rest = header.substr(end + 1);
     return rest.empty() || (rest.starts_with(':') && IsPort(rest.substr(1))) ? Lower(header.substr(1, end - 1)) : "";
   }
+  if (header.find_first_of("[]/@") != std::string_view::npos) return "";  // no name of a host
   const size_t colon = std::min(header.find(':'), header.size());
   if (colon < header.size() && !IsPort(header.substr(colon + 1))) return "";
   std::string host = Lower(header.substr(0, colon));

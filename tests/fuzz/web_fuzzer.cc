@@ -48,7 +48,7 @@ void CheckTarget(std::string_view text) {
 
 void CheckHeaders(std::string_view text) {
   const std::string host = HostOf(text);
-  LOCKSTEP_CHECK(host.find_first_of("[]") == std::string::npos || text.find('[') != std::string_view::npos);
+  LOCKSTEP_CHECK(host.find_first_of("]/@") == std::string::npos || text.find('[') != std::string_view::npos);
   LOCKSTEP_CHECK(CookieValue(text, "lockstep").size() <= text.size());
   (void)AcceptsGzip(text);
   LOCKSTEP_CHECK(NamesTag("*", text));

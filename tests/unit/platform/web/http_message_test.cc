@@ -30,7 +30,8 @@ TEST(HostOf, IsTheNameWithoutThePort) {
   EXPECT_EQ(HostOf("[::1]:80"), "::1");
   EXPECT_EQ(HostOf("[::1]"), "::1");
   EXPECT_EQ(HostOf(" 127.0.0.1 "), "127.0.0.1");
-  for (const char* text : {"", ":80", "[::1", "[::1]x", "a:b", "a:80:80", "localhost:evil.example", "[::1]:x"}) {
+  for (const char* text : {"", ":80", "[::1", "[::1]x", "a:b", "a:80:80", "localhost:evil.example", "[::1]:x", "/]",
+                           "me@localhost", "localhost/x"}) {
     EXPECT_EQ(HostOf(text), "") << text;
   }
 }
