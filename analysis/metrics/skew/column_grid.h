@@ -38,9 +38,7 @@ class ColumnGrid {
 
  private:
   void Meet(int64_t key) {
-    if (!columns_.contains(key >> shift_)) {
-      while (columns_.size() >= most_columns_ && !columns_.contains(key >> shift_)) Halve();
-    }
+    while (columns_.size() >= most_columns_ && !columns_.contains(key >> shift_)) Halve();
     met_key_ = key >> shift_;
     met_ = &columns_[met_key_];
     if (met_->empty()) met_->resize(rows_);

@@ -24,6 +24,8 @@ struct CodeMatrix {
   [[nodiscard]] uint8_t At(size_t row, size_t column) const { return codes[row * columns + column]; }
 };
 
+CodeMatrix EmptyMatrix(size_t rows, size_t columns) { return {rows, columns, std::vector<uint8_t>(rows * columns)}; }
+
 size_t CellsFor(size_t count, size_t most) { return (count + most - 1) / std::max<size_t>(1, most); }
 
 std::vector<int64_t> KeysOf(const MapInput& input) {
@@ -39,7 +41,7 @@ std::vector<int64_t> KeysOf(const MapInput& input) {
 template <typename Cell, typename Code>
 CodeMatrix MatrixOf(const ColumnGrid<Cell>& grid, const std::vector<int64_t>& keys, const std::vector<size_t>& rows,
                     const Code& code) {
-  CodeMatrix matrix{rows.size(), keys.size(), std::vector<uint8_t>(rows.size() * keys.size())};
+  CodeMatrix matrix = EmptyMatrix(rows.size(), keys.size());
   for (size_t c = 0; c < keys.size(); ++c) {
     const auto column = grid.columns().find(keys[c]);
     if (column == grid.columns().end()) continue;
@@ -48,17 +50,8 @@ CodeMatrix MatrixOf(const ColumnGrid<Cell>& grid, const std::vector<int64_t>& ke
   return matrix;
 }
 
-report::PictureTile Overview(const CodeMatrix& matrix) {
-  const size_t per_row = CellsFor(matrix.rows, kOverviewRows);
-  const size_t per_column = CellsFor(matrix.columns, kOverviewColumns);
-  CodeMatrix cells{CellsFor(matrix.rows, per_row), CellsFor(matrix.columns, per_column), {}};
-  cells.codes.resize(cells.rows * cells.columns);
-  for (size_t r = 0; r < matrix.rows; ++r) {
-    for (size_t c = 0; c < matrix.columns; ++c) {
-      uint8_t& cell = cells.At(r / per_row, c / per_column);
-      cell = std::max(cell, matrix.At(r, c));
-    }
-  }
+// `cells` as a tile, each the largest of `per_row` ranks and `per_column` columns.
+report::PictureTile TileOf(const CodeMatrix& cells, size_t per_row, size_t per_column) {
   report::PictureTile tile;
   tile.rows = cells.rows;
   tile.ranks_per_row = per_row;
@@ -68,25 +61,32 @@ report::PictureTile Overview(const CodeMatrix& matrix) {
   return tile;
 }
 
+report::PictureTile Overview(const CodeMatrix& matrix) {
+  const size_t per_row = CellsFor(matrix.rows, kOverviewRows);
+  const size_t per_column = CellsFor(matrix.columns, kOverviewColumns);
+  CodeMatrix cells = EmptyMatrix(CellsFor(matrix.rows, per_row), CellsFor(matrix.columns, per_column));
+  for (size_t r = 0; r < matrix.rows; ++r) {
+    for (size_t c = 0; c < matrix.columns; ++c) {
+      uint8_t& cell = cells.At(r / per_row, c / per_column);
+      cell = std::max(cell, matrix.At(r, c));
+    }
+  }
+  return TileOf(cells, per_row, per_column);
+}
+
 report::PictureTile Detail(const CodeMatrix& matrix, const std::vector<size_t>& rows,
                            const std::vector<int32_t>& ranks) {
   const size_t per_column = CellsFor(matrix.columns, kDetailColumns);
-  CodeMatrix cells{rows.size(), CellsFor(matrix.columns, per_column), {}};
-  cells.codes.resize(cells.rows * cells.columns);
-  report::PictureTile tile;
-  tile.row_ranks.emplace();
+  CodeMatrix cells = EmptyMatrix(rows.size(), CellsFor(matrix.columns, per_column));
   for (size_t i = 0; i < rows.size(); ++i) {
-    tile.row_ranks->push_back(ranks[rows[i]]);
     for (size_t c = 0; c < matrix.columns; ++c) {
       uint8_t& cell = cells.At(i, c / per_column);
       cell = std::max(cell, matrix.At(rows[i], c));
     }
   }
-  tile.rows = cells.rows;
-  tile.ranks_per_row = 1;
-  tile.columns = cells.columns;
-  tile.columns_per_cell = per_column;
-  tile.cells = TextOfCodes(cells.codes);
+  report::PictureTile tile = TileOf(cells, 1, per_column);
+  tile.row_ranks.emplace();
+  for (const size_t row : rows) tile.row_ranks->push_back(ranks[row]);
   return tile;
 }
 
