@@ -129,6 +129,13 @@ int AnalyzeFiles(const AnalyzeFlags& flags, const AnalysisOptions& asked, const 
   if (std::none_of(outcome.files.begin(), outcome.files.end(), IsUsable)) {
     return Complain(NoTraceIn(flags.paths, ingest.inputs), kExitNoInput);
   }
+  if (!flags.step_range.empty()) {
+    if (const absl::Status there = CheckStepRange(condensed->cluster->store(), ingest.run, flags.step_range);
+        !there.ok()) {
+      if (outcome.is_new) condensed->cluster->DropRun(ingest.run);
+      return Complain(there, kExitUsage);
+    }
+  }
   const ShownReport shown = ShowReport(condensed->cluster->query(), ingest.run, flags.report, asked);
   if (outcome.is_new && !shown.can_be_analysed) {
     condensed->cluster->DropRun(ingest.run);

@@ -138,7 +138,7 @@ struct Action {
 };
 
 Action AddSet(CLI::App& verb) {
-  CLI::App* const set = verb.add_subcommand("set", "make a run the baseline of this name, instead of any other run");
+  CLI::App* const set = verb.add_subcommand("set", "make a run the baseline of this name; it replaces the former one");
   auto flags = std::make_shared<ChangeFlags>();
   set->add_option("NAME", flags->name, "name of the baseline, such as main or main-8xh100")->required();
   set->add_option("RUN", flags->run, "name of a stored run; `lockstep runs` lists them")->required();

@@ -6,8 +6,8 @@
 #include "analysis/base/status_macros.h"
 #include "analysis/compare/render/render.h"
 #include "analysis/report/json.h"
-#include "web/page.h"
-#include "web/page_data.h"
+#include "web/answers/page_data.h"
+#include "web/page/page.h"
 
 namespace lockstep {
 namespace {

@@ -1,4 +1,4 @@
-// Answers as one self-contained HTML page (web/page.h). Errors: kUnimplemented in a build without pages.
+// Answers as one self-contained HTML page (web/page/page.h). Errors: kUnimplemented in a build without pages.
 #pragma once
 
 #include <absl/status/status.h>

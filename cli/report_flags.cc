@@ -13,7 +13,7 @@
 #include "platform/command_line/command_line.h"
 #include "platform/file_system.h"
 #include "platform/log.h"
-#include "web/page_data.h"
+#include "web/answers/page_data.h"
 
 namespace lockstep {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 #include <vector>
 
@@ -38,6 +39,17 @@ absl::StatusOr<std::string> StepRangeOfRun(JobStore& store, const std::string& r
       "--step-range '{}': the run '{}' is stored {} and keeps those steps; --replace reads it again, --run NAME makes "
       "another run",
       asked, run, HowStored(other)));
+}
+
+absl::Status CheckStepRange(JobStore& store, const std::string& run, const std::string& asked) {
+  LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<SourceContext> sources, store.LoadContexts(run));
+  const bool found = std::any_of(sources.begin(), sources.end(),
+                                 [](const SourceContext& source) { return source.step_source == StepSource::kRange; });
+  if (found) return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format(
+      "--step-range '{}': no range or annotation of this name is in the traces; --view nvtx lists those of Nsight "
+      "Systems exports",
+      asked));
 }
 
 }  // namespace lockstep

@@ -1,6 +1,7 @@
 // Which ranges mark the steps of a run that a store holds already: one name for all of it.
 #pragma once
 
+#include <absl/status/status.h>
 #include <absl/status/statusor.h>
 
 #include <string>
@@ -13,5 +14,8 @@ namespace lockstep {
 // run. kInvalidArgument when the run's sources were condensed with another one, which their steps keep.
 [[nodiscard]] absl::StatusOr<std::string> StepRangeOfRun(JobStore& store, const std::string& run,
                                                          const std::string& asked);
+
+// kInvalidArgument when no source of the run has steps that ranges of the name asked for mark.
+[[nodiscard]] absl::Status CheckStepRange(JobStore& store, const std::string& run, const std::string& asked);
 
 }  // namespace lockstep

@@ -250,7 +250,7 @@ class FileCondenser {
     FillIdentity(process, device, context);
     FillTimes(stats, context);
     FillCounts(process_index, stats, context);
-    context.source_id = SourceIdOf(context);
+    context.source_id = SourceIdOf(context, process_index);
     return context;
   }
 
@@ -327,11 +327,16 @@ class FileCondenser {
     context.condense_version = kCondenseVersion;
   }
 
-  [[nodiscard]] Hash128 SourceIdOf(const SourceContext& context) const {
+  [[nodiscard]] Hash128 SourceIdOf(const SourceContext& context, uint32_t process_index) {
     HashBuilder hash;
     hash.Add(fingerprint_.Bytes()).Add(context.pid).Add(int64_t{context.device});
     hash.Add(context.base_unix_ns).Add(context.tool_version).Add(context.schema_version);
     hash.Add(context.kernels).Add(context.memcpys).Add(context.memsets).Add(context.graph_spans).Add(context.api_rows);
+    // Ranks of several containers, or of several hosts, in one merged file may have one number.
+    const std::vector<ProcessInfo>& processes = file().processes;
+    const auto before = std::count_if(processes.begin(), processes.begin() + process_index,
+                                      [&](const ProcessInfo& it) { return it.pid == context.pid; });
+    if (before > 0) hash.Add(int64_t{before});
     return hash.Finish();
   }
 

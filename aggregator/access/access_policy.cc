@@ -30,6 +30,14 @@ bool RoleMay(Role role, Action action) {
   return false;
 }
 
+// One that may, and may least else.
+Role LeastRole(Action action) {
+  for (const Role role : {Role::kAgent, Role::kReader}) {
+    if (RoleMay(role, action)) return role;
+  }
+  return Role::kAdmin;
+}
+
 }  // namespace
 
 std::string_view Name(Role role) { return kRoles[static_cast<size_t>(role)]; }
@@ -42,13 +50,14 @@ std::optional<Role> RoleFromName(std::string_view name) {
 
 absl::Status Decide(const Grant& grant, Action action, std::optional<std::string_view> run) {
   if (!RoleMay(grant.role, action)) {
-    return absl::PermissionDeniedError(fmt::format(
-        "the token's role is {}, which may not {}: use a token of a role that may", Name(grant.role), Name(action)));
+    return absl::PermissionDeniedError(
+        fmt::format("the role of the token is {}, which may not {}: use a token of the "
+                    "role {}",
+                    Name(grant.role), Name(action), Name(LeastRole(action))));
   }
   if (run && !run->starts_with(grant.run_prefix)) {
-    return absl::PermissionDeniedError(
-        fmt::format("the token is for runs whose name begins with '{}' only: name the run so, or use another token",
-                    grant.run_prefix));
+    return absl::PermissionDeniedError(fmt::format(
+        "the token is only for runs whose names begin with '{}': use such a name, or another token", grant.run_prefix));
   }
   return absl::OkStatus();
 }

@@ -76,12 +76,15 @@ std::string NoiseText(const report::Noise& noise) {
   const std::string differ =
       noise.ratio ? fmt::format("two runs of the same code differ by up to {}", PlainPercent(*noise.ratio)) : "";
   if (noise.source == "repeats") return fmt::format("By the {} runs of this comparison, {}.", noise.runs.value, differ);
-  if (noise.source == "history")
-    return fmt::format("By {} other runs of the same context, {}.", noise.runs.value, differ);
-  if (noise.source == "default") {
+  if (noise.source == "history") {
     return fmt::format(
-        "There are too few repeats to measure the noise between runs (4 runs in all would do); it is assumed that {}.",
-        differ);
+        "{} earlier runs with the same context differ by up to {}. If their code differs, give each run its --context "
+        "commit=HASH.",
+        noise.runs.value, PlainPercent(noise.ratio.value_or(0)));
+  }
+  if (noise.source == "default") {
+    return fmt::format("The noise between runs is not measured, which needs 4 runs in all; it is assumed that {}.",
+                       differ);
   }
   return "";
 }

@@ -21,7 +21,7 @@ inline constexpr std::array<PartOfStep, 10> kPartsOfStep = {{
     {"compute", "work", "computing", &report::ProfileStep::compute_ns},
     {"exposed_wait", "wait", "waiting for later ranks", &report::ProfileStep::exposed_wait_ns},
     {"exposed_transfer", "transfer", "moving data", &report::ProfileStep::exposed_transfer_ns},
-    {"exposed_unresolved", "unresolved", "communicating, wait or transfer unknown",
+    {"exposed_unresolved", "unresolved", "waiting or transferring, not separable",
      &report::ProfileStep::exposed_unresolved_ns},
     {"copy", "work", "copying", &report::ProfileStep::copy_only_ns},
     {"opaque", "work", "CUDA graphs traced as a whole", &report::ProfileStep::opaque_only_ns},

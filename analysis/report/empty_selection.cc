@@ -9,6 +9,8 @@
 #include <string_view>
 
 #include "analysis/base/status_macros.h"
+#include "analysis/base/unit_text.h"
+#include "analysis/metrics/kernels/name_filter.h"
 #include "analysis/model/row_values.h"
 #include "analysis/report/views/run_object.h"
 
@@ -103,6 +105,29 @@ absl::Status CheckSelection(const Fleet& fleet) {
   const bool may_change = fleet.run.info.state == RunState::kOpen || empty->lacks_ranges;
   if ((!of_files && may_change) || empty->in_a_gap || LostSteps(fleet.run)) return absl::OkStatus();
   return absl::InvalidArgumentError(empty->why);
+}
+
+std::optional<std::string> TimeSelectsNothing(const Fleet& fleet) {
+  const auto asked = fleet.TimeWindow();
+  if (!asked) return std::nullopt;
+  const RunSpan span = SpanOf(fleet.run, fleet.ranks, fleet.match.clock);
+  if (asked->first < span.end_ns && asked->second > span.start_ns) return std::nullopt;
+  return fmt::format("--time selects nothing: the activity of the devices lasts from 0 s to {}",
+                     TimeText(span.end_ns - span.start_ns));
+}
+
+absl::Status CheckTimeAndNames(const Fleet& fleet) {
+  if (fleet.run.info.state == RunState::kOpen) return absl::OkStatus();
+  if (const auto why = TimeSelectsNothing(fleet)) return absl::InvalidArgumentError(*why);
+  const std::string& pattern = fleet.options.kernels;
+  if (pattern.empty() || fleet.run.names.empty()) return absl::OkStatus();
+  LOCKSTEP_ASSIGN_OR_RETURN(NameFilter filter, NameFilter::Make(fleet.run, pattern));
+  for (uint32_t name = 0; name < fleet.run.names.size(); ++name) {
+    LOCKSTEP_ASSIGN_OR_RETURN(const bool passes, filter.Passes(name));
+    if (passes) return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      fmt::format("no kernel matches --kernels '{}'; --view kernels lists the kernels of the run", pattern));
 }
 
 absl::Status CheckLayout(const RankResolution& ranks, const AnalysisOptions& options) {

@@ -25,6 +25,14 @@ struct EmptySelection {
 // steps before and after those asked for.
 [[nodiscard]] absl::Status CheckSelection(const Fleet& fleet);
 
+// Why --time selects nothing, a sentence without its point; nullopt: it selects something, or is not given. Needs the
+// clocks of the whole run.
+[[nodiscard]] std::optional<std::string> TimeSelectsNothing(const Fleet& fleet);
+
+// kInvalidArgument: --time or --kernels selects nothing of a run that is not open any more. Needs what
+// TimeSelectsNothing needs. Other errors: those of the pattern of --kernels.
+[[nodiscard]] absl::Status CheckTimeAndNames(const Fleet& fleet);
+
 // kInvalidArgument: the axes of --layout do not make as many ranks as there are.
 [[nodiscard]] absl::Status CheckLayout(const RankResolution& ranks, const AnalysisOptions& options);
 

@@ -34,7 +34,7 @@ bool SameRanks(const RankResolution& a, const RankResolution& b) {
     return x.source == y.source && x.rank == y.rank && x.host == y.host && x.host_source == y.host_source &&
            x.domain == y.domain && x.capture == y.capture;
   };
-  return a.world_size == b.world_size && a.missing_ranks == b.missing_ranks &&
+  return a.world_size == b.world_size && a.missing_ranks == b.missing_ranks && a.silent_ranks == b.silent_ranks &&
          std::equal(a.ranks.begin(), a.ranks.end(), b.ranks.begin(), b.ranks.end(), same);
 }
 

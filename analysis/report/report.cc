@@ -36,6 +36,7 @@ auto Analyse(const RunData& run, InstanceSource& instances, const AnalysisOption
   LOCKSTEP_RETURN_IF_ERROR(SumChapters(chapters, fleet, selected, notices, executor, meter, sums));
   const FleetMeasures measures = meter.Finish();
   fleet.run_start_ns = SpanOf(run, ranks, chapters.match().clock).start_ns;  // on all that is known now
+  LOCKSTEP_RETURN_IF_ERROR(CheckTimeAndNames(fleet));
   const AnalysisContext context{run,      instances,          options,  ranks,  chapters.match(),
                                 executor, fleet.run_start_ns, selected, notices};
   const ViewInput input{context, fleet, measures};

@@ -6,10 +6,10 @@
 #include <cstdlib>
 #include <numeric>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/metrics/arrivals/lateness.h"
-#include "analysis/metrics/causes/origins.h"
 #include "bench/accuracy/rows.h"
 
 namespace lockstep {
@@ -60,24 +60,28 @@ Scenarios AllLayouts() {
   return all;
 }
 
+// The foremost of whom the stragglers name; where the steps do not decide it, of who looks late.
+const Straggler* Foremost(const StragglerResult& result) {
+  if (!result.stragglers.empty()) return &result.stragglers.front();
+  return result.undecided.empty() ? nullptr : &result.undecided.front().looks;
+}
+
 void ScoreOrigin(Trial& trial, Score& score) {
   const TruthOfCause& cause = trial.sim().truth.causes.front();
   if (SavingRatio(cause) < kFindableSaving) return;
-  const std::vector<OriginSuspect> suspects =
-      FindOrigins(trial.sim().run, trial.ranks(), trial.graph(), trial.match(), trial.blame(), trial.replay());
-  const OriginSuspect first = suspects.empty() ? OriginSuspect{} : suspects.front();
-  const int32_t rank = first.rank_index < 0 ? -1 : trial.RankOf(first.rank_index);
-  const bool right = std::find(cause.origin_ranks.begin(), cause.origin_ranks.end(), rank) != cause.origin_ranks.end();
-  score.Count("origin rank", right);
-  OriginCause explained;
-  if (rank >= 0) {
-    explained = ExplainOrigin(trial.sim().run, trial.ranks(), trial.graph(), first.rank_index, first.part);
+  const Straggler* first = Foremost(trial.stragglers());
+  std::vector<int32_t> named;
+  if (first != nullptr) {
+    for (const int32_t index : first->rank_indices) named.push_back(trial.RankOf(index));
   }
-  const bool kind = right && Name(explained.kind) == cause.category;
-  score.Count("with its cause", kind);
-  if (!kind) {
-    score.Note(fmt::format("{}: rank {} as {} (truth: rank {}, {}, saving {:.2f} %)", cause.cause.name, rank,
-                           Name(explained.kind), cause.origin_ranks.front(), cause.category, SavingRatio(cause) * 100));
+  const bool right = named == cause.origin_ranks;
+  score.Count("origin rank", right);
+  const std::string_view told = right && !first->parts.empty() ? Name(first->parts.front().cause) : "";
+  score.Count("with its cause", right && told == cause.category);
+  if (!right || told != cause.category) {
+    score.Note(fmt::format("{}: ranks {} as {} (truth: rank {}, {}, saving {:.2f} %)", cause.cause.name,
+                           fmt::join(named, ","), told, cause.origin_ranks.front(), cause.category,
+                           SavingRatio(cause) * 100));
   }
 }
 

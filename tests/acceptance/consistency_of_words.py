@@ -6,7 +6,7 @@ from one_answer import STRAGGLER_KINDS, about, percent, ranks_in, times_of
 
 NOBODY = ("Nobody in particular", "Nobody waits")
 ACCUSES = ("persistent_straggler", "slow_device")
-LABELS = dict(zip(SHARES, ("computing", "waiting for a later rank (exposed)", "transferring (exposed)", "communicating, wait or transfer unknown",
+LABELS = dict(zip(SHARES, ("computing", "waiting for a later rank (exposed)", "transferring (exposed)", "waiting or transferring, not separable",
                            "copying (exposed)", "in CUDA graphs traced as a whole", "idle")))
 
 

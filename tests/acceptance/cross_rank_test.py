@@ -256,7 +256,7 @@ class RunsThatDoNotAgree(TempDirTest):
                 lambda events: [e for e in events if e.get("cat") != "kernel" or rng.random() < 0.5])
         report = self.all_views(folder)
         self.assertIs(self.gates["dropped_records"]["ok"], False)
-        self.assertRegex(self.gates["dropped_records"]["detail"], r"rank 3 lacks \d+ of \d+ collectives")
+        self.assertRegex(self.gates["dropped_records"]["detail"], r"rank 3 has no record of \d+ of \d+ collectives")
         self.assertRegex(self.told, r"collectives: rank 3 lacks")
         self.assertEqual([culprit["rank"] for culprit in report["summary"]["culprits"]], [5])
         self.check_saving(folder, report)

@@ -1,7 +1,7 @@
 """Sets of files as people have them: answered rightly, or silent about what they cannot tell.
 
-LOCKSTEP_SETS=N draws so many random sets (default 40), LOCKSTEP_SEED=S begins at that seed. A set that fails is made again by
-`LOCKSTEP_SETS=1 LOCKSTEP_SEED=S`.
+LOCKSTEP_RUNS=N draws so many random sets (default 12; the test of `tests/run --full` draws 100), LOCKSTEP_SEED=S begins at that
+seed. A set that fails is made again by `LOCKSTEP_RUNS=1 LOCKSTEP_SEED=S`.
 """
 import json
 import os
@@ -10,7 +10,7 @@ import unittest
 import file_sets
 from support import DATA, TempDirTest, analyze, needs_traces, run
 
-SETS = int(os.environ.get("LOCKSTEP_SETS", "40"))
+SETS = int(os.environ.get("LOCKSTEP_RUNS", "12"))
 SEED = int(os.environ.get("LOCKSTEP_SEED", "1"))
 
 

@@ -1,4 +1,4 @@
-"""The pages in a real browser: their own tests (web/test), and pages that lockstep wrote. Needs Chromium; its absence is said."""
+"""Pages that lockstep wrote, in a real browser. Needs Chromium; its absence is said."""
 import os
 import re
 import shutil
@@ -16,7 +16,7 @@ CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium")
 
 @unittest.skipUnless(CHROMIUM, "SKIPPED LOUDLY: there is no browser (package chromium), so that no page is looked at")
 @unittest.skipUnless(os.path.isdir(os.path.join(WORK, "node_modules")), "SKIPPED LOUDLY: this build has no pages")
-class InABrowser(unittest.TestCase):
+class BrowserTest(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="lockstep-acceptance-")
         self.addCleanup(shutil.rmtree, self.folder)
@@ -37,11 +37,8 @@ class InABrowser(unittest.TestCase):
         passed = int(re.search(r"^(?:# |\S+ )pass (\d+)", done.stdout, re.M)[1])
         self.assertGreater(passed, 5, done.stdout[-2000:])
 
-    def test_the_tests_of_the_page_pass(self):
-        files = [os.path.join("test", kind, name) for kind in ("unit", "browser")
-                 for name in sorted(os.listdir(os.path.join(WORK, "test", kind))) if name.endswith(".test.mjs") and name != "real.test.mjs"]
-        self.node_test(*files)
 
+class WrittenPages(BrowserTest):
     def test_pages_of_simulated_and_real_runs_open_without_a_complaint(self):
         os.mkdir(os.path.join(self.folder, "pages"))
         late = simulate(os.path.join(self.folder, "late"), *LATE)

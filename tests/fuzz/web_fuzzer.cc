@@ -7,9 +7,9 @@
 #include "analysis/base/check.h"
 #include "analysis/report/json.h"
 #include "platform/web/http_message.h"
-#include "web/api/page_shell.h"
-#include "web/api/routes.h"
-#include "web/api/web_errors.h"
+#include "web/requests/page_shell.h"
+#include "web/requests/routes.h"
+#include "web/requests/web_errors.h"
 
 namespace lockstep {
 namespace {

@@ -11,7 +11,7 @@
 #include "analysis/report/json.h"
 #include "platform/web/url.h"
 #include "web/answers/asked_runs.h"
-#include "web/page_data.h"
+#include "web/answers/page_data.h"
 
 namespace lockstep {
 namespace {

@@ -12,7 +12,7 @@
 #include "platform/web/url.h"
 #include "web/answers/page_answers.h"
 #include "web/api/openapi.h"
-#include "web/api/web_errors.h"
+#include "web/requests/web_errors.h"
 
 namespace lockstep {
 namespace {

@@ -20,12 +20,12 @@
 #include "platform/web/http_message.h"
 #include "web/answers/run_answers.h"
 #include "web/api/answer_cache.h"
-#include "web/api/page_shell.h"
-#include "web/api/routes.h"
 #include "web/api/run_watch.h"
 #include "web/api/sessions.h"
 #include "web/api/web_access.h"
-#include "web/assets.h"
+#include "web/page/assets.h"
+#include "web/requests/page_shell.h"
+#include "web/requests/routes.h"
 
 namespace lockstep {
 

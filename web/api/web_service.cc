@@ -7,7 +7,7 @@
 #include "analysis/base/status_macros.h"
 #include "platform/host.h"
 #include "web/api/web_api.h"
-#include "web/assets.h"
+#include "web/page/assets.h"
 
 namespace lockstep {
 namespace {

@@ -65,15 +65,17 @@ void WriteMetrics(const ComparisonDocument& document, TextPage& page) {
   std::vector<Row> times;
   std::vector<Row> rates;
   for (Row& row : rows) (row.unit == "ns" ? times : rates).push_back(std::move(row));
-  page.Heading("metrics",
-               "a step of the job, and its parts on the mean rank; same: less than 1 % of the step, or no change "
-               "found");
+  page.Heading("metrics", "time of a step; its parts are those of the mean rank");
   page.Table(times, {{"metric", &Row::metric},
                      {"base", &Row::base, CellKind::kTime},
                      {"new", &Row::fresh, CellKind::kTime},
                      {"change", [](const Row& row) { return PercentChange(row.change_ratio); }},
                      {"95 % interval", RangeCell, CellKind::kText, 1},
                      {"verdict", &Row::verdict}});
+  const auto is_same = [](const Row& row) { return row.verdict == report::kSameWord; };
+  if (std::any_of(times.begin(), times.end(), is_same)) {
+    page.Line("same: the change is below 1 % of the step, or none is found", 2);
+  }
   for (const Row& row : rates) {
     page.Line(fmt::format("{}: {:.4g} {} instead of {:.4g} ({})", row.metric, row.fresh.value_or(0), row.unit,
                           row.base.value_or(0), PercentChange(row.change_ratio).Text()));
@@ -120,7 +122,7 @@ void WriteKernels(const ComparisonDocument& document, TextPage& page) {
              {{"base", [time](const Row& row) { return time(row.base); }, CellKind::kTime},
               {"new", [time](const Row& row) { return time(row.fresh); }, CellKind::kTime},
               {"change", &Row::change_ns_per_step, CellKind::kTime},
-              {"share", [](const Row& row) { return PercentChange(row.change_ratio); }, CellKind::kText, 2},
+              {"change %", [](const Row& row) { return PercentChange(row.change_ratio); }, CellKind::kText, 2},
               {"verdict", VerdictOfPair},
               {"match", &Row::match, CellKind::kText, 1},
               {"kernel", NameOfKernels, CellKind::kKernel}});
@@ -133,7 +135,7 @@ void WriteFamilies(const ComparisonDocument& document, TextPage& page) {
                                  {"base", &Row::base_ns_per_step, CellKind::kTime},
                                  {"new", &Row::new_ns_per_step, CellKind::kTime},
                                  {"change", &Row::change_ns_per_step, CellKind::kTime},
-                                 {"share", [](const Row& row) { return PercentChange(row.change_ratio); }}});
+                                 {"change %", [](const Row& row) { return PercentChange(row.change_ratio); }}});
 }
 
 void WriteCollectives(const ComparisonDocument& document, TextPage& page) {

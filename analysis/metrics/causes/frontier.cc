@@ -152,21 +152,6 @@ std::vector<FrontierLeads> MeasureFrontier(const ArrivalGraph& graph, const Matc
   return Frontier(graph, match, section_of).Run();
 }
 
-std::vector<FrontierSuspect> FrontierRanking(const ArrivalGraph& graph, const MatchResult& match) {
-  std::map<int32_t, int64_t> lead;
-  for (const FrontierLeads& of_communicator :
-       MeasureFrontier(graph, match, [](const MatchedInstance& instance) { return instance.step; })) {
-    for (const FrontierSuspect& m : of_communicator.members) lead[m.rank_index] += m.lead_ns;
-  }
-  std::vector<FrontierSuspect> out;
-  for (const auto& [rank, lead_ns] : lead) {
-    if (lead_ns > 0) out.push_back({rank, lead_ns});
-  }
-  std::stable_sort(out.begin(), out.end(),
-                   [](const FrontierSuspect& a, const FrontierSuspect& b) { return a.lead_ns > b.lead_ns; });
-  return out;
-}
-
 std::string_view Name(FrontierAnswer answer) {
   switch (answer) {
     case FrontierAnswer::kCannotTell:

@@ -35,9 +35,6 @@ using SectionOf = std::function<int64_t(const MatchedInstance&)>;
 [[nodiscard]] std::vector<FrontierLeads> MeasureFrontier(const ArrivalGraph& graph, const MatchResult& match,
                                                          const SectionOf& section_of);
 
-// Ranks by lead over all communicators, descending, then rank index; only ranks that ever led. Sections are steps.
-[[nodiscard]] std::vector<FrontierSuspect> FrontierRanking(const ArrivalGraph& graph, const MatchResult& match);
-
 enum class FrontierAnswer : uint8_t { kCannotTell = 0, kAgrees = 1, kDisagrees = 2 };
 [[nodiscard]] std::string_view Name(FrontierAnswer answer);  // "cannot_tell" | "agrees" | "disagrees"
 

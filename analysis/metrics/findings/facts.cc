@@ -119,7 +119,7 @@ std::string WhereLargest(const Fleet& fleet, const Facts& facts, const std::func
     if (largest == nullptr || shares.back() > share(*largest)) largest = &rank;
   }
   const double most = *std::max_element(shares.begin(), shares.end());
-  return most <= 1.25 * LowerMedian(std::move(shares)) ? "all ranks" : PlaceOf(fleet, largest->member);
+  return most <= 1.25 * LowerMedian(std::move(shares)) ? "all ranks" : "most on " + PlaceOf(fleet, largest->member);
 }
 
 }  // namespace lockstep

@@ -110,8 +110,8 @@ std::vector<Finding> SyncInStep(const FindingsInput& input, const Facts& facts) 
   const auto share = [](const RankFacts& r) { return Share(r.sync_ns, r.step_ns); };
   Finding finding;
   finding.severity = Severity::kMajor;
-  finding.title =
-      fmt::format("the host waits for the device {:.0f} times a step, and then the device for the host", calls);
+  finding.title = fmt::format(
+      "the host waits for the device {:.0f} times a step, after which the device waits for the host", calls);
   const std::string where = WhereLargest(input.fleet, facts, share);
   finding.evidence = {{"sync_calls_per_step", calls, kManySyncs, where},
                       {"sync_time_ratio", time, kSyncTime, where},

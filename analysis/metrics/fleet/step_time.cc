@@ -4,18 +4,19 @@
 
 namespace lockstep {
 
-std::optional<Sketch> ComputeStepTime(const Fleet& fleet) {
+std::optional<StepTime> ComputeStepTime(const Fleet& fleet) {
   const JobSteps job = ComputeJobSteps(fleet);
   if (job.members.empty()) return std::nullopt;
-  Sketch time;
+  StepTime out;
   if (job.comparable && !job.steps.empty()) {
-    for (const JobStep& step : job.steps) time.Add(step.longest_ns);
-    return time;
+    for (const JobStep& step : job.steps) out.time.Add(step.longest_ns);
+    return out;
   }
+  out.by_rank = job.members.size() > 1;
   for (const size_t member : job.members) {
-    for (const auto& [number, step] : StepsOfMember(fleet, fleet.members[member])) time.Add(step.span_ns);
+    for (const auto& [number, step] : StepsOfMember(fleet, fleet.members[member])) out.time.Add(step.span_ns);
   }
-  return time;
+  return out;
 }
 
 }  // namespace lockstep

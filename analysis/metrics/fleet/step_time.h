@@ -11,7 +11,12 @@
 
 namespace lockstep {
 
+struct StepTime {
+  Sketch time;
+  bool by_rank = false;  // of every step of every rank: the ranks number them alone
+};
+
 // Of the selected steps. std::nullopt where there are none.
-[[nodiscard]] std::optional<Sketch> ComputeStepTime(const Fleet& fleet);
+[[nodiscard]] std::optional<StepTime> ComputeStepTime(const Fleet& fleet);
 
 }  // namespace lockstep

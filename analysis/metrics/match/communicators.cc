@@ -185,7 +185,7 @@ std::vector<int32_t> WholeWorld(int32_t size) {
 Draft FromNothing(const RankResolution& ranks, std::vector<Seed> seeds) {
   Draft draft;
   const auto present = static_cast<int32_t>(ranks.ranks.size());
-  const bool whole = ranks.missing_ranks.empty() && (ranks.world_size ? *ranks.world_size == present : present == 2);
+  const bool whole = !LacksPartners(ranks) && (ranks.world_size ? *ranks.world_size == present : present == 2);
   draft.membership = whole ? Membership::kInferred : Membership::kUnknown;
   if (whole) {
     for (const ResolvedRank& rank : ranks.ranks) draft.members.push_back(rank.rank);
@@ -357,7 +357,7 @@ std::vector<CommunicatorPlan> PlanCommunicators(const RunData& run, const RankRe
 
 bool MayLackMembers(const CommunicatorPlan& plan, const RankResolution& ranks) {
   const bool told = plan.membership == Membership::kKnown && plan.info.size > 0;
-  if (told || (ranks.missing_ranks.empty() && !ranks.some_without_device_rows)) return false;
+  if (told || (!LacksPartners(ranks) && !ranks.some_without_device_rows)) return false;
   const auto members = static_cast<int32_t>(plan.ranks.size());
   const bool whole = plan.ranks.size() == ranks.ranks.size();
   if (whole || members == 0 || LeastWorldSize(ranks) % members != 0) return true;

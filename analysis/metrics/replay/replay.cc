@@ -305,12 +305,6 @@ std::optional<WhatIf> Replay::Saving(const Idealisation& ideal, ReplayScratch& s
   return out;
 }
 
-int64_t Replay::SuspicionNs(const Idealisation& ideal, ReplayScratch& scratch) const {
-  const Parts& p = *parts_;
-  if (p.graph.nodes.empty() || base_.step_ns <= 0) return 0;
-  return With(ideal, scratch, [&](const ReplayTimes& times) { return p.SavingPerStep(times.end_ns); });
-}
-
 std::optional<int64_t> Replay::IdealNs(const Idealisation& ideal) const {
   if (!base_.faithful) return std::nullopt;
   ReplayScratch scratch;

@@ -74,8 +74,6 @@ class Replay {
   [[nodiscard]] const ReplayBase& base() const { return base_; }
   // Null when the base is not faithful, or nobody outside the scope does what is done in it.
   [[nodiscard]] std::optional<WhatIf> Saving(const Idealisation& ideal, ReplayScratch& scratch) const;
-  // The same saving for putting suspects in order, where the replay is not faithful too: a figure not to be shown.
-  [[nodiscard]] int64_t SuspicionNs(const Idealisation& ideal, ReplayScratch& scratch) const;
   // What ReplayBase::measured_ns would be with this idealised; null when the base is not faithful.
   [[nodiscard]] std::optional<int64_t> IdealNs(const Idealisation& ideal) const;
 

@@ -18,6 +18,9 @@
 
 namespace lockstep {
 
+// A host this far ahead of its device was not the limit.
+inline constexpr int64_t kAheadNs = 20'000;
+
 // Whom the end of a node waits for besides its own start.
 inline constexpr int32_t kNobody = -1;  // its duration stays
 inline constexpr int32_t kEverybody = -2;
@@ -43,7 +46,8 @@ struct ReplayNode {
   int64_t copy_ns = 0;
   int64_t launch_ns = kNoTime;
   int64_t launch_gap_ns = 0;  // least time from launch to start
-  int64_t host_step_ns = 0;   // launch - launch of the rank's launch before; 0 where that is no host time
+  int64_t host_step_ns = 0;   // launch - launch of the rank's launch before, or - end of `behind`; 0: no host time
+  int64_t progress_ns = 0;    // the rank's own work in this step, without the host's part, up to the start
   int64_t tied_cut_ns = 0;    // by how much `passed` shortens device_ns
   int32_t piece = -1;         // node that ends the piece of own work in which this one starts,
   float at_share = 0;         // after this share of the piece
@@ -54,15 +58,18 @@ struct ReplayNode {
   int32_t queued = -1;  // node of the rank that it started right after, whatever the own work
   int32_t serial = -1;  // node of the same communicator before it: never overtaken
   int32_t anchor = -1;  // first launch after the host was last blocked by the device; itself: is such a one
+  int32_t behind = -1;  // node after whose end the host launched this one's step; -1: the anchor tells
   int32_t instance = -1;
   int32_t awaits = kNobody;  // node, or as above
   int32_t rank = 0;
-  int32_t position = -1;      // index into ReplayGraph::positions
-  uint32_t begins_after = 0;  // what the piece that it ends begins after: equal where programs do the same
-  float after_host = 0;       // share of device_ns after the last time that the host held the device up
-  bool follows = false;       // another node of the rank comes before
-  bool runs_alone = false;    // the rank did nothing else meanwhile
-  bool host_bound = false;    // launch limits the start; false where unknown, or the host is far ahead
+  int32_t position = -1;          // index into ReplayGraph::positions
+  uint32_t begins_after = 0;      // what the piece that it ends begins after: equal where programs do the same
+  float after_host = 0;           // share of device_ns after the last time that the host held the device up
+  bool follows = false;           // another node of the rank comes before
+  bool runs_alone = false;        // the rank did nothing else meanwhile
+  bool begins_launching = false;  // the first launch after the end of `behind`
+  bool at_launch = false;         // it started as soon as it was launched, whatever the own work
+  bool host_bound = false;        // launch limits the start; false where unknown, or the host is far ahead
 
   [[nodiscard]] bool is_anchor(int32_t self) const { return anchor == self; }
 };
@@ -127,6 +134,20 @@ struct ReplayGraph {
 
   [[nodiscard]] const ReplayNode& node(int32_t n) const { return nodes[static_cast<size_t>(n)]; }
 };
+
+// Own work of a piece of this length that is done at a share of it.
+[[nodiscard]] inline int64_t WorkAtShare(int64_t length_ns, float share) {
+  return share >= 1 ? length_ns : static_cast<int64_t>(static_cast<double>(length_ns) * static_cast<double>(share));
+}
+
+// Own work between the starts of node n and of the node before it on the rank, with pieces of these lengths.
+template <typename Length>
+[[nodiscard]] int64_t WorkSinceNodeBefore(const ReplayGraph& graph, size_t n, const Length& length_of_piece) {
+  const ReplayNode& node = graph.nodes[n];
+  const int64_t piece_ns = length_of_piece(static_cast<size_t>(node.piece));
+  const bool same = node.follows && graph.nodes[n - 1].piece == node.piece;
+  return WorkAtShare(piece_ns, node.at_share) - (same ? WorkAtShare(piece_ns, graph.nodes[n - 1].at_share) : 0);
+}
 
 [[nodiscard]] ReplayGraph BuildReplayGraph(const ArrivalGraph& graph, const MatchResult& match, Executor& executor);
 

@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "analysis/base/executor.h"
+#include "analysis/metrics/replay/replay_ahead.h"
 #include "analysis/model/row_values.h"
 
 namespace lockstep {
 namespace {
 
-constexpr int64_t kAheadNs = 20'000;  // a host this far ahead of its device was not the limit
 constexpr int64_t kUsualLatencyNs = 5'000;
 constexpr int32_t kFewStepLaunches = 4;
 
@@ -168,6 +168,22 @@ void AddShareAfterHost(const std::vector<int32_t>& order, ReplayGraph& graph) {
   }
 }
 
+void AddProgress(const ArrivalGraph& source, size_t rank, ReplayGraph& graph) {
+  constexpr int64_t kAtOnceNs = 3'000;
+  int64_t step = kNoStep;
+  int64_t done_ns = 0;
+  for (size_t n = graph.first[rank]; n < graph.first[rank + 1]; ++n) {
+    ReplayNode& node = graph.nodes[n];
+    const int64_t of_node = source.ranks[rank][n - graph.first[rank]].step;
+    if (of_node != step) done_ns = 0;
+    step = of_node;
+    done_ns += WorkSinceNodeBefore(graph, n, [&](size_t piece) { return graph.nodes[piece].device_ns; });
+    node.progress_ns = done_ns;
+    node.at_launch = node.launch_ns != kNoTime && node.follows && node.queued < 0 &&
+                     node.start_ns - node.launch_ns <= node.launch_gap_ns + kAtOnceNs;
+  }
+}
+
 }  // namespace
 
 void AddHost(const ArrivalGraph& source, const MatchResult& match, Executor& executor, ReplayGraph& graph) {
@@ -176,12 +192,14 @@ void AddHost(const ArrivalGraph& source, const MatchResult& match, Executor& exe
     graph.launched[rank] = LaunchesOf(graph, rank);
     AddLatencies(graph.launched[rank], graph);
     MarkHostBound(graph.launched[rank], graph);
+    AddProgress(source, rank, graph);
   });
   BlockFinder blocks(source, match, graph);
   executor.ParallelFor(graph.launched.size(), [&](size_t rank) { blocks.Collect(rank); });
   blocks.CountInstances();
   executor.ParallelFor(graph.launched.size(), [&](size_t rank) {
     blocks.Decide(rank);
+    AddRunAhead(source, rank, graph);
     AddShareAfterHost(graph.launched[rank], graph);
   });
 }

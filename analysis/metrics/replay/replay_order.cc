@@ -33,7 +33,7 @@ class Orderer {
  private:
   // The node that this one has to see the end of first; -1: none.
   [[nodiscard]] int32_t Missing(const ReplayNode& node) const {
-    for (const int32_t n : {node.passed, node.serial, node.queued}) {
+    for (const int32_t n : {node.passed, node.serial, node.queued, node.behind}) {
       if (n >= 0 && !ended_[static_cast<size_t>(n)]) return n;
     }
     for (int32_t j = node.join_first; j < node.join_first + node.join_count; ++j) {

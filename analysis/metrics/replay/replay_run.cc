@@ -15,6 +15,7 @@ class MeasuredLengths {
   [[nodiscard]] int64_t Device(size_t n) const { return graph_.nodes[n].device_ns; }
   [[nodiscard]] int64_t Host(size_t n) const { return graph_.nodes[n].host_ns; }
   [[nodiscard]] static int64_t Earlier(size_t /*n*/) { return 0; }
+  [[nodiscard]] static int64_t Sooner(size_t /*n*/) { return 0; }
   [[nodiscard]] static int64_t TransferCut(size_t /*instance*/) { return 0; }
   [[nodiscard]] static int64_t MemberCut(size_t /*n*/) { return 0; }
   [[nodiscard]] static bool transfers_zero() { return false; }
@@ -30,6 +31,7 @@ class ChangedLengths {
   [[nodiscard]] int64_t Device(size_t n) const { return lengths_.device_ns[n]; }
   [[nodiscard]] int64_t Host(size_t n) const { return lengths_.host_ns[n]; }
   [[nodiscard]] int64_t Earlier(size_t n) const { return lengths_.earlier_ns[n]; }
+  [[nodiscard]] int64_t Sooner(size_t n) const { return lengths_.sooner_ns[n]; }
   [[nodiscard]] int64_t TransferCut(size_t instance) const { return lengths_.transfer_cut_ns[instance]; }
   [[nodiscard]] int64_t MemberCut(size_t n) const { return lengths_.member_cut_ns[n]; }
   [[nodiscard]] bool transfers_zero() const { return lengths_.transfers_zero; }
@@ -59,7 +61,8 @@ class Runner {
 
   // How much later than measured the host makes this launch.
   [[nodiscard]] int64_t LaunchShift(const ReplayNode& node, size_t n) const {
-    int64_t shift = -lengths_.Earlier(n);
+    const int64_t shift = -lengths_.Earlier(n);
+    if (node.behind >= 0) return shift + EndOf(node.behind) - graph_.node(node.behind).end_ns;
     if (node.anchor < 0) return shift;
     const auto anchor = static_cast<size_t>(node.anchor);
     return shift + times_.start_ns[anchor] - graph_.nodes[anchor].start_ns;
@@ -83,25 +86,21 @@ class Runner {
     const int64_t piece_ns = lengths_.Device(static_cast<size_t>(node.piece));
     const ReplayNode& before = graph_.nodes[n - 1];
     int64_t line_ns = times_.line_ns[n - 1];
-    int64_t done_ns = before.piece == node.piece ? AtShare(piece_ns, before.at_share) : 0;
+    int64_t done_ns = before.piece == node.piece ? WorkAtShare(piece_ns, before.at_share) : 0;
     for (int32_t j = node.join_first; j < node.join_first + node.join_count; ++j) {
       const ReplayJoin& join = graph_.joins[static_cast<size_t>(j)];
-      const int64_t at_ns = node.passed >= 0 ? done_ns : AtShare(piece_ns, join.at_share);
+      const int64_t at_ns = node.passed >= 0 ? done_ns : WorkAtShare(piece_ns, join.at_share);
       line_ns = std::max(line_ns + at_ns - done_ns, EndOf(join.node));
       done_ns = at_ns;
     }
     if (node.passed >= 0) line_ns = std::max(line_ns, EndOf(node.passed));
-    return AfterHost(node, n, line_ns + AtShare(piece_ns, node.at_share) - done_ns);
-  }
-
-  static int64_t AtShare(int64_t length_ns, float share) {
-    return share >= 1 ? length_ns : static_cast<int64_t>(static_cast<double>(length_ns) * static_cast<double>(share));
+    return AfterHost(node, n, line_ns + WorkAtShare(piece_ns, node.at_share) - done_ns);
   }
 
   void Start(size_t n) {
     const ReplayNode& node = graph_.nodes[n];
     const int64_t line = Line(node, n);
-    int64_t start = line + node.start_ns - node.line_ns;
+    int64_t start = line + node.start_ns - node.line_ns - lengths_.Sooner(n);
     if (node.queued >= 0) start = EndOf(node.queued) + node.start_ns - graph_.node(node.queued).end_ns;
     if (node.host_bound && node.launch_ns != kNoTime && !node.is_anchor(static_cast<int32_t>(n))) {
       start = std::max(start, node.launch_ns + LaunchShift(node, n) + node.launch_gap_ns);
@@ -173,6 +172,7 @@ ReplayLengths LengthsOf(const ReplayGraph& graph) {
     out.host_ns.push_back(node.host_ns);
   }
   out.earlier_ns.assign(graph.nodes.size(), 0);
+  out.sooner_ns.assign(graph.nodes.size(), 0);
   out.member_cut_ns.assign(graph.nodes.size(), 0);
   out.transfer_cut_ns.assign(graph.position_of_instance.size(), 0);
   return out;
@@ -210,7 +210,7 @@ bool ReplayWorkspace::Differs(const ReplayGroup& group) const {
     for (size_t n = range.first; n < range.end; ++n) {
       const ReplayNode& node = graph_.nodes[n];
       if (lengths_.device_ns[n] != node.device_ns || lengths_.host_ns[n] != node.host_ns) return true;
-      if (lengths_.earlier_ns[n] != 0 || lengths_.member_cut_ns[n] != 0) return true;
+      if (lengths_.earlier_ns[n] != 0 || lengths_.sooner_ns[n] != 0 || lengths_.member_cut_ns[n] != 0) return true;
     }
   }
   return false;
@@ -226,6 +226,7 @@ void ReplayWorkspace::Restore(const std::vector<size_t>& groups) {
         lengths_.device_ns[n] = graph_.nodes[n].device_ns;
         lengths_.host_ns[n] = graph_.nodes[n].host_ns;
         lengths_.earlier_ns[n] = 0;
+        lengths_.sooner_ns[n] = 0;
         lengths_.member_cut_ns[n] = 0;
       }
       CopyRange(unchanged_.line_ns, range, times_.line_ns);

@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "analysis/stats/order_statistic.h"
+
 namespace lockstep {
 namespace {
 
@@ -38,6 +40,7 @@ using WorkKind = std::pair<int32_t, int32_t>;
 
 struct Sums {
   std::vector<WorkKind> kind;  // of each item that has peers
+  std::vector<bool> is_long;   // items that are in no sum (RareLong)
   Sum all;
   std::map<WorkKind, Sum> by_kind;
   std::map<int32_t, Sum> by_position;
@@ -73,22 +76,85 @@ std::vector<WorkKind> KindsOf(const std::vector<ScaledWork>& work) {
   return out;
 }
 
+// Finds work that is long now and then: its usual noise neither explains that, nor is a peer's as often long.
+class RareLong {
+ public:
+  RareLong(const std::vector<ScaledWork>& work, const std::vector<WorkKind>& kinds)
+      : work_(work), is_long_(work.size()) {
+    std::map<WorkKind, std::vector<size_t>> items;
+    for (size_t i = 0; i < work.size(); ++i) {
+      if (work[i].peers_ns && *work[i].peers_ns >= kTimerNs) items[kinds[i]].push_back(i);
+    }
+    for (const auto& [kind, of_kind] : items) {
+      if (of_kind.size() >= kLeastItems) Compare(of_kind);
+    }
+    if (own_ > of_a_peer_ + kPeerNoiseWidths * std::sqrt(std::max(1.0, of_a_peer_))) return;
+    is_long_.assign(work.size(), false);
+  }
+
+  [[nodiscard]] const std::vector<bool>& get() const { return is_long_; }
+
+ private:
+  static constexpr size_t kLeastItems = 8;      // what is usual at a place is seen
+  static constexpr double kLeastLonger = 0.25;  // of what is usual
+  static constexpr double kFarBeyond = 8;       // robust standard deviations
+  static constexpr double kMostOfItems = 0.4;   // beyond it is no exception
+
+  void Compare(const std::vector<size_t>& items) {
+    std::vector<double> ratios;
+    for (const size_t i : items) ratios.push_back(static_cast<double>(work_[i].own_ns) / *work_[i].peers_ns);
+    const double usual = UpperMedian(ratios);
+    std::vector<double> distances;
+    for (const double ratio : ratios) distances.push_back(std::abs(ratio - usual));
+    constexpr double kDeviationOfMedian = 1.4826;
+    const double deviation = kDeviationOfMedian * UpperMedian(std::move(distances));
+    const double far = std::max(kLeastLonger * usual, kFarBeyond * deviation);
+    std::vector<size_t> found;
+    double of_peers = 0;
+    for (size_t k = 0; k < items.size(); ++k) {
+      if (ratios[k] > usual + far) found.push_back(items[k]);
+      of_peers += PeersLong(work_[items[k]], ratios[k], usual, far / usual);
+    }
+    if (static_cast<double>(found.size()) > kMostOfItems * static_cast<double>(items.size())) return;
+    own_ += static_cast<double>(found.size());
+    of_a_peer_ += of_peers;
+    for (const size_t i : found) is_long_[i] = true;
+  }
+
+  // How many of its peers are as long by the same measure, for each of them.
+  static double PeersLong(const ScaledWork& item, double ratio, double usual, double far_ratio) {
+    const auto peers = static_cast<double>(item.peers);
+    if (item.stalled) return 1 / (peers + 1);
+    if (item.peers < 2) return ratio * (1 + far_ratio) < usual ? 1 : 0;  // a pair: the other one is long
+    const double rest = (*item.peers_ns * peers - item.largest_ns) / (peers - 1);
+    return item.largest_ns > (1 + far_ratio) * rest ? 1 / peers : 0;
+  }
+
+  const std::vector<ScaledWork>& work_;
+  std::vector<bool> is_long_;
+  double own_ = 0;
+  double of_a_peer_ = 0;
+};
+
 Sums SumUp(const std::vector<ScaledWork>& work) {
   Sums sums;
   sums.kind = KindsOf(work);
+  sums.is_long = RareLong(work, sums.kind).get();
   for (size_t i = 0; i < work.size(); ++i) {
     const ScaledWork& item = work[i];
     if (!item.peers_ns) {
       sums.without_peers_ns += static_cast<double>(item.own_ns);
       continue;
     }
+    if (sums.is_long[i]) continue;
     sums.all.Add(static_cast<double>(item.own_ns), *item.peers_ns);
     sums.by_kind[sums.kind[i]].Add(static_cast<double>(item.own_ns), *item.peers_ns);
     sums.by_position[item.position].Add(static_cast<double>(item.own_ns), *item.peers_ns);
     sums.by_step[item.step].Add(static_cast<double>(item.own_ns), *item.peers_ns);
   }
   for (size_t i = 0; i < work.size(); ++i) {
-    if (work[i].peers_ns) sums.by_step_levelled[work[i].step].Add(sums.Levelled(work, i), *work[i].peers_ns);
+    if (work[i].peers_ns && !sums.is_long[i])
+      sums.by_step_levelled[work[i].step].Add(sums.Levelled(work, i), *work[i].peers_ns);
   }
   return sums;
 }
@@ -203,8 +269,8 @@ std::vector<ScaledResult> ScaleToPeers(const std::vector<ScaledWork>& work, cons
     const bool compared = item.peers_ns && (trusted || !item.elsewhere);
     double length = own * for_the_rest;
     if (most_have_peers) length *= StepDeviation(sums.by_step, item.step, sums.all.ratio());
-    if (compared && few) length = *item.peers_ns;
-    if (compared && !few) {
+    if (compared && (few || sums.is_long[i])) length = *item.peers_ns;
+    if (compared && !few && !sums.is_long[i]) {
       length = sums.Levelled(work, i) * StepDeviation(sums.by_step_levelled, item.step, 1);
     }
     out.push_back({item.node, std::llround(length)});

@@ -15,6 +15,9 @@ struct ScaledWork {
   int64_t step = 0;
   int64_t own_ns = 0;
   std::optional<double> peers_ns;  // mean of the peers at the same place; nothing: no peers there
+  double largest_ns = 0;           // of a peer
+  int64_t peers = 0;               // that the mean is of
+  bool stalled = false;            // the largest is far beyond the others, and not in the mean
   bool elsewhere = false;          // those peers are in equal communicators only
 };
 
@@ -38,6 +41,9 @@ struct ComparedLength {
 // Rare long ones as the peers have them too, and no more of them, stay.
 [[nodiscard]] std::vector<ScaledResult> LevelToPeers(const std::vector<ComparedLength>& lengths);
 
+// Work that is far longer than it is at its place in most steps, more often than the peers' is, takes as long as theirs
+// there. All else keeps its own noise and is scaled by what it usually takes longer.
+//
 // Peers of equal communicators are compared place by place only if most of the work has them and its lengths go with
 // theirs from place to place: stages of a pipeline are at different places of their programs. Else, and where there are
 // no peers, one factor holds for all: that of the work with peers, or elsewhere() if too little of it has any.

@@ -16,6 +16,7 @@
 #include "analysis/metrics/run/rank_claims.h"
 #include "analysis/metrics/run/rank_groups.h"
 #include "analysis/metrics/run/trace_copies.h"
+#include "analysis/stats/order_statistic.h"
 
 namespace lockstep {
 namespace {
@@ -188,6 +189,23 @@ void FillRanks(const RunData& run, const Selection& selection, const RankClaims&
   for (size_t i = 0; i < out.ranks.size(); ++i) out.ranks[i].domain = plan.domain[i];
 }
 
+void FillSilent(const RunData& run, RankResolution& out) {
+  constexpr int64_t kMany = 20;             // collectives
+  constexpr int64_t kLeastOfKernels = 100;  // at least this part of the kernels of the others: it worked with them
+  std::vector<int64_t> kernels;
+  for (const ResolvedRank& rank : out.ranks) {
+    const SourceContext& c = run.sources[rank.source].context;
+    if (c.collectives >= kMany) kernels.push_back(c.kernels);
+  }
+  if (kernels.empty()) return;
+  const int64_t usual = UpperMedian(std::move(kernels));
+  for (const ResolvedRank& rank : out.ranks) {
+    const SourceContext& c = run.sources[rank.source].context;
+    if (c.collectives == 0 && c.kernels > 0 && c.kernels * kLeastOfKernels >= usual)
+      out.silent_ranks.push_back(rank.rank);
+  }
+}
+
 // Several runs: the groups and why. False if the candidates can be one run after all.
 bool SplitIntoRuns(const RunData& run, const std::vector<GroupCandidate>& candidates, std::string reason,
                    RankResolution& out) {
@@ -228,6 +246,7 @@ RankResolution ResolveRanks(const RunData& run, const AnalysisOptions& options) 
   }
   AssumeRanks(run, selection, out);
   FillRanks(run, selection, claims, out);
+  FillSilent(run, out);
   FillMissing(options, selection, out);
   return out;
 }

@@ -63,6 +63,9 @@ struct RankResolution {
   // analysed; ascending.
   std::vector<int32_t> missing_ranks;
   bool some_without_device_rows = false;  // of `ranks`: what they did, and with whom, is not known
+  // Of `ranks`: they ran kernels but have no record of any collective, while others have many. Either these records
+  // are lost (a file that was cut, say), or they take part in none. Ascending.
+  std::vector<int32_t> silent_ranks;
   // More than 0: the windows of the traces are so far apart, and they are one run only because together they are all
   // ranks of their world, or because the person says so.
   int64_t clocks_apart_ns = 0;
@@ -78,6 +81,11 @@ struct RankResolution {
 
 // World sizes beyond this are taken for damage and ignored.
 inline constexpr int32_t kMaxWorldSize = 1 << 20;
+
+// Whether a group that no trace tells may have members that are not seen in it.
+[[nodiscard]] inline bool LacksPartners(const RankResolution& ranks) {
+  return !ranks.missing_ranks.empty() || !ranks.silent_ranks.empty();
+}
 
 // Ranks of the world, as stated; else as many as the numbers of the present and the missing ones show.
 [[nodiscard]] int32_t LeastWorldSize(const RankResolution& ranks);

@@ -119,22 +119,28 @@ std::vector<TraceCopy> FindCutCopies(const RunData& run, const std::vector<Group
     const SourceContext& context = run.sources[c.source].context;
     return Place(context.host, context.pid, context.device);
   };
-  std::multimap<Place, size_t> whole;
+  std::multimap<Place, const GroupCandidate*> whole;
   for (const GroupCandidate& c : candidates) {
     const SourceContext& context = run.sources[c.source].context;
-    if (HasDeviceRows(context) && !cut_files.Hold(context)) whole.emplace(place_of(c), c.source);
+    if (HasDeviceRows(context) && !cut_files.Hold(context)) whole.emplace(place_of(c), &c);
   }
   std::vector<TraceCopy> out;
   for (const GroupCandidate& c : candidates) {
     const SourceContext& cut = run.sources[c.source].context;
-    if (c.rank || !cut_files.Hold(cut)) continue;
+    const bool is_cut = cut_files.Hold(cut);
+    if (!is_cut && !c.rank) continue;
     const auto [from, to] = whole.equal_range(place_of(c));
     const auto original = std::find_if(from, to, [&](const auto& entry) {
-      const SourceContext& other = run.sources[entry.second].context;
+      const GroupCandidate& candidate = *entry.second;
+      const SourceContext& other = run.sources[candidate.source].context;
+      if (candidate.source == c.source || (c.rank && candidate.rank && *c.rank != *candidate.rank)) return false;
+      // A whole file may only be a part of another that is told to be of the same rank.
+      if (!is_cut && (!candidate.rank || other.kernels == cut.kernels || other.last_end_ns < cut.last_end_ns))
+        return false;
       return std::abs(other.first_start_ns - cut.first_start_ns) <= kRoundedSpanNs && other.kernels >= cut.kernels &&
              other.kernel_time_ns >= cut.kernel_time_ns;
     });
-    if (original != to) out.push_back({c.source, original->second});
+    if (original != to) out.push_back({c.source, original->second->source});
   }
   return out;
 }

@@ -24,8 +24,8 @@ struct TraceCopy {
 // path.
 [[nodiscard]] std::vector<TraceCopy> FindTraceCopies(const RunData& run, const std::vector<GroupCandidate>& candidates);
 
-// Sources of unknown rank whose file could be read in part only, and that begin as a whole one of the same process and
-// device does. O(n log n).
+// Sources that are the first part of another one of the same process and device, and not of another rank: of files that
+// could be read in part only, or of the rank that the other is told to be of. O(n log n).
 [[nodiscard]] std::vector<TraceCopy> FindCutCopies(const RunData& run, const std::vector<GroupCandidate>& candidates);
 
 }  // namespace lockstep

@@ -21,7 +21,10 @@ void KeepMeasured(const std::vector<double>& by_unit, Candidate& candidate) {
 
 class OwnCandidates {
  public:
-  explicit OwnCandidates(const CandidateInput& input) : input_(input), peers_(input.own.size()) { FindPeers(); }
+  explicit OwnCandidates(const CandidateInput& input) : input_(input), class_of_(input.own.size(), -1) {
+    FindClasses();
+    FindMixed();
+  }
 
   std::vector<Candidate> Build() {
     AddRanks();
@@ -34,13 +37,25 @@ class OwnCandidates {
 
  private:
   // Ranks that do comparable work: of one stage, with finest communicators of one size.
-  void FindPeers() {
-    std::map<std::pair<int32_t, int32_t>, std::vector<size_t>> classes;
+  void FindClasses() {
+    std::map<std::pair<int32_t, int32_t>, int32_t> numbers;
     for (size_t rank = 0; rank < input_.own.size(); ++rank) {
-      if (input_.own[rank].units >= 2) classes[{input_.positions.stage[rank], SizeOf(rank)}].push_back(rank);
+      if (input_.own[rank].units < 2) continue;
+      const auto [at, added] =
+          numbers.try_emplace({input_.positions.stage[rank], SizeOf(rank)}, static_cast<int32_t>(classes_.size()));
+      if (added) classes_.emplace_back();
+      class_of_[rank] = at->second;
+      classes_[static_cast<size_t>(at->second)].push_back(rank);
     }
-    for (const auto& [key, ranks] : classes) {
-      for (const size_t rank : ranks) peers_[rank] = ranks;
+  }
+
+  // Communicators whose members are of several stages, so that they do different work.
+  void FindMixed() {
+    std::map<int32_t, int32_t> stage_of;
+    for (size_t rank = 0; rank < input_.own.size(); ++rank) {
+      const int32_t communicator = input_.own[rank].communicator;
+      const auto [at, added] = stage_of.try_emplace(communicator, input_.positions.stage[rank]);
+      if (at->second != input_.positions.stage[rank]) mixed_.insert(communicator);
     }
   }
 
@@ -63,20 +78,20 @@ class OwnCandidates {
     if (candidate.series.size() >= 2) out_.push_back(std::move(candidate));
   }
 
-  // A rank against the members of its finest communicator; where that does not couple all with all, against the ranks
-  // that do the same work.
+  // A rank against the members of its finest communicator; where that does not couple all with all, or joins ranks of
+  // several stages, against the ranks that do the same work.
   void AddRanks() {
     for (size_t rank = 0; rank < input_.own.size(); ++rank) {
       const RankOwnTime& own = input_.own[rank];
       const std::vector<int32_t> self = {static_cast<int32_t>(rank)};
       Candidate candidate = Make(StragglerScope::kRank, fmt::format("{}", input_.ranks.ranks[rank].rank), self, kRanks);
-      if (own.compared) {
+      if (own.compared && !mixed_.contains(own.communicator)) {
         KeepMeasured(own.excess_ns, candidate);
         for (size_t p = 0; p < kLatenessParts; ++p) {
           candidate.parts[p] = own.excess_parts[p] / static_cast<double>(std::max<int64_t>(1, own.units));
         }
       } else {
-        Compare(self, peers_[rank], candidate);
+        Compare(self, candidate);
       }
       Keep(std::move(candidate));
     }
@@ -111,7 +126,7 @@ class OwnCandidates {
     if (stages.size() < 2) return;
     for (const auto& [stage, ranks] : stages) {
       Candidate candidate = Make(StragglerScope::kStage, fmt::format("stage {}", stage), ranks, kStages);
-      Compare(ranks, all, candidate);
+      CompareWith(SidesOf(ranks, all), candidate);
       Keep(std::move(candidate));
     }
   }
@@ -132,43 +147,79 @@ class OwnCandidates {
   void AddGroup(StragglerScope scope, const std::string& id, const std::vector<int32_t>& ranks, size_t family) {
     if (ranks.size() < 2 || !groups_.insert(ranks).second) return;
     Candidate candidate = Make(scope, id, ranks, family);
-    Compare(ranks, peers_[static_cast<size_t>(ranks.front())], candidate);
+    Compare(ranks, candidate);
     Keep(std::move(candidate));
   }
 
-  // Excess of the lower median of the members over the mean of the peers that are none, unit by unit.
-  void Compare(const std::vector<int32_t>& members, const std::vector<size_t>& peers, Candidate& candidate) const {
+  // Members of a group, and ranks that do the same work and are none.
+  struct Sides {
     std::vector<size_t> inside;
     std::vector<size_t> outside;
+  };
+
+  static Sides SidesOf(const std::vector<int32_t>& members, const std::vector<size_t>& peers) {
+    Sides sides;
     for (const size_t peer : peers) {
       const bool member = std::binary_search(members.begin(), members.end(), static_cast<int32_t>(peer));
-      (member ? inside : outside).push_back(peer);
+      (member ? sides.inside : sides.outside).push_back(peer);
     }
-    if (inside.empty() || outside.empty()) return;
-    for (size_t unit = 0; unit < input_.units.count; ++unit) AddUnit(inside, outside, unit, candidate);
-    const OwnParts in = MeanParts(inside);
-    const OwnParts out = MeanParts(outside);
-    for (size_t p = 0; p < kLatenessParts; ++p) candidate.parts[p] = in[p] - out[p];
+    return sides;
   }
 
-  void AddUnit(const std::vector<size_t>& inside, const std::vector<size_t>& outside, size_t unit,
-               Candidate& candidate) const {
-    double sum = 0;
-    double count = 0;
-    for (const size_t rank : outside) {
-      const double own = input_.own[rank].own_ns[unit];
-      if (std::isnan(own)) continue;
-      sum += own;
-      ++count;
+  // Each member against those that do the same work as it does. Where nobody outside the group does what one of them
+  // does, the group is not compared.
+  void Compare(const std::vector<int32_t>& members, Candidate& candidate) const {
+    std::set<int32_t> classes;
+    for (const int32_t rank : members) classes.insert(class_of_[static_cast<size_t>(rank)]);
+    classes.erase(-1);
+    std::vector<Sides> sides;
+    for (const int32_t number : classes) {
+      sides.push_back(SidesOf(members, classes_[static_cast<size_t>(number)]));
+      if (sides.back().outside.empty()) return;
     }
-    std::vector<double> own_of_members;
-    for (const size_t rank : inside) {
-      const double own = input_.own[rank].own_ns[unit];
-      if (!std::isnan(own)) own_of_members.push_back(own);
+    CompareAll(sides, candidate);
+  }
+
+  void CompareWith(const Sides& sides, Candidate& candidate) const {
+    if (!sides.inside.empty() && !sides.outside.empty()) CompareAll({sides}, candidate);
+  }
+
+  void CompareAll(const std::vector<Sides>& sides, Candidate& candidate) const {
+    if (sides.empty()) return;
+    for (size_t unit = 0; unit < input_.units.count; ++unit) AddUnit(sides, unit, candidate);
+    size_t count = 0;
+    for (const Sides& of : sides) count += of.inside.size();
+    for (const Sides& of : sides) {
+      const OwnParts in = MeanParts(of.inside);
+      const OwnParts out = MeanParts(of.outside);
+      const double weight = static_cast<double>(of.inside.size()) / static_cast<double>(count);
+      for (size_t p = 0; p < kLatenessParts; ++p) candidate.parts[p] += weight * (in[p] - out[p]);
+    }
+  }
+
+  // Excess of the lower median of the members, each over the mean of its peers outside.
+  void AddUnit(const std::vector<Sides>& sides, size_t unit, Candidate& candidate) const {
+    std::vector<double> excess;
+    size_t members = 0;
+    for (const Sides& of : sides) {
+      members += of.inside.size();
+      double sum = 0;
+      double count = 0;
+      for (const size_t rank : of.outside) {
+        const double own = input_.own[rank].own_ns[unit];
+        if (std::isnan(own)) continue;
+        sum += own;
+        ++count;
+      }
+      if (count == 0) return;
+      for (const size_t rank : of.inside) {
+        const double own = input_.own[rank].own_ns[unit];
+        if (!std::isnan(own)) excess.push_back(own - sum / count);
+      }
     }
     // Captures begin and end at different moments: the few that are there do not speak for the group.
-    if (count == 0 || own_of_members.empty() || 2 * own_of_members.size() < inside.size()) return;
-    candidate.Add(unit, LowerMedian(own_of_members) - sum / count);
+    if (excess.empty() || 2 * excess.size() < members) return;
+    candidate.Add(unit, LowerMedian(excess));
   }
 
   [[nodiscard]] OwnParts MeanParts(const std::vector<size_t>& ranks) const {
@@ -184,7 +235,9 @@ class OwnCandidates {
   enum Family : size_t { kRanks, kHosts, kPlaces, kStages, kCommunicators };
 
   const CandidateInput& input_;
-  std::vector<std::vector<size_t>> peers_;  // by rank index, itself included
+  std::vector<std::vector<size_t>> classes_;  // of ranks that do comparable work, ascending
+  std::vector<int32_t> class_of_;             // by rank index; -1: it was not measured
+  std::set<int32_t> mixed_;                   // communicators
   std::set<std::vector<int32_t>> groups_;
   std::vector<Candidate> out_;
 };

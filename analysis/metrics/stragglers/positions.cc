@@ -104,7 +104,9 @@ class Pipelines {
 void PipelineLinks::Add(const MatchedInstance& instance, const Communicator& communicator) {
   if (communicators_.size() <= instance.communicator) communicators_.resize(instance.communicator + size_t{1});
   OfCommunicator& of = communicators_[instance.communicator];
-  const bool send = instance.op == CollectiveOp::kSend || instance.op == CollectiveOp::kRecv;
+  // A kernel that may be either, between two: traces without roles have no other kind.
+  const bool either = instance.op == CollectiveOp::kSendRecv && instance.members.size() == 2;
+  const bool send = IsPointToPoint(instance.op) || either;
   if (!of.seen) of.named = IsPipelineName(communicator.name) || IsPipelineName(communicator.desc);
   of.only_sends = send && (of.only_sends || !of.seen);
   of.seen = true;

@@ -34,6 +34,9 @@ class Selector {
 
   Selection Select() {
     for (const size_t i : order_) {
+      if (Promising(i) && IsOneEvent(candidates_[i])) selection_.once.push_back(i);
+    }
+    for (const size_t i : order_) {
       if (Promising(i) && judgements_[i].p_adjusted < kStragglerAlpha) TryFound(i);
     }
     for (const size_t i : order_) {
@@ -50,7 +53,7 @@ class Selector {
   }
 
   void TryFound(size_t i) {
-    if (IsExplained(i, selection_.found)) return;
+    if (IsExplained(i, selection_.found) || IsOneEvent(candidates_[i])) return;
     std::optional<WhatIf> what_if = costs_.saving ? SavingOfOne(i) : std::nullopt;
     if (!what_if) {
       if (!IsStageByNature(i)) TryUntold(i);
@@ -66,12 +69,17 @@ class Selector {
       }
       what_if = burst;
     }
-    if (!IsOneMembers(i, *what_if)) selection_.found.push_back({i, *what_if});
+    if (IsOneMembers(i, *what_if) || !IsStageOfMoreWork(i, *what_if)) return;
+    selection_.found.push_back({i, *what_if});
+    const std::optional<WhatIf> after = SavingAfter(i, Rivals(i));
+    constexpr double kMuchMore = 2;  // times what it saves alone
+    if (after && after->saving_ratio >= kMuchMore * what_if->saving_ratio) selection_.found.back().after_others = after;
   }
 
-  // False: it saves nothing after those that were found either.
+  // False: it saves nothing either after those that were found, or that are as late as it is.
   bool TryAfterOthers(size_t i, const WhatIf& alone) {
-    const std::optional<WhatIf> after = SavingAfterOthers(i);
+    std::optional<WhatIf> after = SavingAfterOthers(i);
+    if (!after || after->saving_ratio < kMinSavingRatio) after = SavingAfter(i, Rivals(i));
     if (!after || after->saving_ratio < kMinSavingRatio) return false;
     if (!IsOneMembers(i, *after)) {
       selection_.found.push_back({.candidate = i, .what_if = alone, .after_others = after});
@@ -100,6 +108,16 @@ class Selector {
     return candidates_[i].scope == StragglerScope::kStage && costs_.saving != nullptr;
   }
 
+  // The programs of stages differ, and so do the stretches that are compared. A stage that computes longer by nature or
+  // by chance shows that in all that its devices compute; what has another cause is told of its ranks. Of any other
+  // scope: true.
+  [[nodiscard]] bool IsStageOfMoreWork(size_t i, const WhatIf& what_if) const {
+    constexpr double kExplains = 0.5;  // of what is saved
+    const Candidate& candidate = candidates_[i];
+    if (candidate.scope != StragglerScope::kStage || candidate.is_transfer() || !costs_.compute_excess_ns) return true;
+    return costs_.compute_excess_ns(candidate) >= kExplains * static_cast<double>(what_if.saving_ns_per_step);
+  }
+
   // Late by much, and the cause of as much waiting.
   [[nodiscard]] bool CostsMuch(size_t i) const {
     const double least = kMinUntoldRatio * static_cast<double>(units_.unit_ns);
@@ -109,7 +127,7 @@ class Selector {
   }
 
   void TryUndecided(size_t i) {
-    if (judgements_[i].steps_needed >= kManySteps || !LooksLate(i)) return;
+    if (judgements_[i].steps_needed >= kManySteps || !LooksLate(i) || IsOneEvent(candidates_[i])) return;
     if (IsExplained(i, selection_.found) || IsExplained(i, selection_.undecided)) return;
     const bool shown = costs_.replayed.Shows(i);
     if (!costs_.saving || !shown) {
@@ -118,6 +136,7 @@ class Selector {
     }
     const std::optional<WhatIf> what_if = HoldsFound(i) ? SavingAfterOthers(i) : SavingOfOne(i);
     if (!what_if || what_if->saving_ratio < kMinSavingRatio || IsOneMembers(i, *what_if)) return;
+    if (!IsStageOfMoreWork(i, *what_if)) return;
     selection_.undecided.push_back({i, *what_if});
   }
 
@@ -208,14 +227,35 @@ class Selector {
 
   // Behind a slower one it costs nothing until that is mended: what it saves then.
   std::optional<WhatIf> SavingAfterOthers(size_t i) {
-    if (candidates_[i].is_transfer()) return std::nullopt;
-    Idealisation others;
+    std::vector<int32_t> ranks;
     for (const Selected& found : selection_.found) {
-      const std::vector<int32_t>& ranks = candidates_[found.candidate].rank_indices;
-      if (candidates_[found.candidate].is_transfer()) continue;
-      others.rank_indices.insert(others.rank_indices.end(), ranks.begin(), ranks.end());
+      const std::vector<int32_t>& of = candidates_[found.candidate].rank_indices;
+      if (!candidates_[found.candidate].is_transfer()) ranks.insert(ranks.end(), of.begin(), of.end());
     }
-    if (others.rank_indices.empty()) return std::nullopt;
+    return SavingAfter(i, std::move(ranks));
+  }
+
+  // Ranks that are late beside it, beyond chance and by nearly as much: each hides what the other costs.
+  [[nodiscard]] std::vector<int32_t> Rivals(size_t i) const {
+    constexpr double kNearlyAsMuch = 0.5;
+    std::vector<int32_t> ranks;
+    if (candidates_[i].is_transfer()) return ranks;
+    for (const size_t other : order_) {
+      const Candidate& it = candidates_[other];
+      if (it.scope != StragglerScope::kRank || it.is_transfer() || judgements_[other].p_adjusted >= kStragglerAlpha) {
+        continue;
+      }
+      if (judgements_[other].mean_ns < kNearlyAsMuch * judgements_[i].mean_ns) continue;
+      if (!Includes(candidates_[i].rank_indices, it.rank_indices)) ranks.push_back(it.rank_indices.front());
+    }
+    return ranks;
+  }
+
+  // What it saves once all of these ranks are mended; null where there are none.
+  std::optional<WhatIf> SavingAfter(size_t i, std::vector<int32_t> ranks) {
+    if (candidates_[i].is_transfer() || ranks.empty() || !costs_.saving) return std::nullopt;
+    Idealisation others;
+    others.rank_indices = std::move(ranks);
     Idealisation all = others;
     all.rank_indices.insert(all.rank_indices.end(), candidates_[i].rank_indices.begin(),
                             candidates_[i].rank_indices.end());
@@ -236,23 +276,42 @@ class Selector {
     return ideal;
   }
 
-  // Two units or more that are late far beyond all the others make up most of its lateness. Whether that is chance is
-  // not asked: in these units it stalled.
-  [[nodiscard]] static bool Stalls(const Candidate& candidate) {
+  // Places in the series that are late far beyond all the others.
+  [[nodiscard]] static std::vector<size_t> FarUnits(const Candidate& candidate) {
     constexpr double kFarBeyond = 8;  // robust standard deviations
+    const std::vector<double>& series = candidate.series;
+    const double far = UpperMedian(series) + kFarBeyond * RobustDeviation(series) + candidate.floor_ns;
+    std::vector<size_t> places;
+    for (size_t i = 0; i < series.size(); ++i) {
+      if (series[i] > far) places.push_back(i);
+    }
+    return places;
+  }
+
+  // Two units or more of that kind make up most of its lateness. Whether that is chance is not asked: in these units it
+  // stalled.
+  [[nodiscard]] static bool Stalls(const Candidate& candidate) {
     constexpr double kMostOfLateness = 0.5;
-    const double usual = UpperMedian(candidate.series);
-    const double far = usual + kFarBeyond * RobustDeviation(candidate.series) + candidate.floor_ns;
+    const std::vector<size_t> far = FarUnits(candidate);
     double in_stalls = 0;
     double in_all = 0;
-    size_t stalls = 0;
-    for (const double late : candidate.series) {
-      in_all += std::max(0.0, late);
-      if (late <= far) continue;
-      in_stalls += late;
-      ++stalls;
-    }
-    return stalls >= 2 && in_stalls >= kMostOfLateness * in_all;
+    for (const size_t unit : far) in_stalls += candidate.series[unit];
+    for (const double late : candidate.series) in_all += std::max(0.0, late);
+    return far.size() >= 2 && in_stalls >= kMostOfLateness * in_all;
+  }
+
+  // One short stretch of units, far beyond all the others, makes up most of its lateness: that is told as what happened
+  // once, and does not make it late again and again.
+  [[nodiscard]] static bool IsOneEvent(const Candidate& candidate) {
+    constexpr size_t kShort = 2;  // units; a longer one is a burst (recurrence.cc)
+    constexpr double kMostOfLateness = 0.5;
+    const std::vector<size_t> far = FarUnits(candidate);
+    if (far.empty() || far.size() > kShort || far.back() - far.front() >= kShort) return false;
+    double in_event = 0;
+    double in_all = 0;
+    for (const double late : candidate.series) in_all += late;
+    for (const size_t unit : far) in_event += candidate.series[unit];
+    return in_event >= kMostOfLateness * in_all;
   }
 
   // A group that is chosen already has the candidate among its members and is nearly as late as it is.

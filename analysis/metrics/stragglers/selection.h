@@ -18,14 +18,17 @@ namespace lockstep {
 struct Costs {
   std::function<std::optional<WhatIf>(const Idealisation&)> saving;  // empty: the replay does not reproduce the run
   std::function<int64_t(const Candidate&)> critical_ns;              // blamed on it on the critical path, whole run
-  ReplayedPart replayed;                                             // what `saving` is of
+  // How much longer the devices of a stage compute in a unit than those of the others.
+  std::function<double(const Candidate&)> compute_excess_ns;
+  ReplayedPart replayed;  // what `saving` is of
 };
 
 struct Selected {
   size_t candidate = 0;
   std::optional<WhatIf> what_if;  // null: the replay cannot tell
   bool shown = true;              // by the replayed part
-  // What it saves once those selected before it are mended; only where it saves nothing alone.
+  // What it saves once those selected before it, or as late as it is, are mended; only where that is much more than it
+  // saves alone.
   std::optional<WhatIf> after_others = std::nullopt;
   bool contradicted = false;  // no what_if: the replayed one saves nothing, and the others lose much to it
 };
@@ -33,6 +36,7 @@ struct Selected {
 struct Selection {
   std::vector<Selected> found;
   std::vector<Selected> undecided;  // worth fixing, but its steps do not decide it
+  std::vector<size_t> once;         // late in one event, which is most of its lateness: neither of the above
 };
 
 // Groups before their members: what a group explains is not repeated for its members.

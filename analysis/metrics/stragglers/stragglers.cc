@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "analysis/base/unit_text.h"
 #include "analysis/metrics/stragglers/recurrence.h"
@@ -111,8 +112,7 @@ std::vector<StragglerPart> MaterialPartsOf(const StragglerInput& input, const Ca
 std::string WhyNoSaving(const StragglerInput& input, const Selected& selected) {
   if (selected.contradicted) {
     return "the replay saves nothing by it alone, although the others wait for it: another one is late at the same "
-           "time, "
-           "or its work cannot be compared";
+           "time, or its work cannot be compared";
   }
   if (!input.replay.base().faithful) return "the replay does not reproduce the run";
   return selected.shown ? "no other rank does the same work, so there is nothing to compare it with"
@@ -144,6 +144,20 @@ bool MendsBeyondOthers(const StragglerInput& input, const std::vector<int32_t>& 
   return false;
 }
 
+// Of the ranks against the mean of all others, in a step; very much without steps, which nothing then contradicts.
+double ComputeExcess(const StragglerInput& input, const std::vector<int32_t>& ranks) {
+  double inside = 0;
+  double outside = 0;
+  for (size_t r = 0; r < input.ranks.ranks.size(); ++r) {
+    const double compute = ComputePerStep(input.run.sources[input.ranks.ranks[r].source]);
+    if (compute <= 0) return std::numeric_limits<double>::max();
+    (std::binary_search(ranks.begin(), ranks.end(), static_cast<int32_t>(r)) ? inside : outside) += compute;
+  }
+  const auto members = static_cast<double>(ranks.size());
+  const double others = static_cast<double>(input.ranks.ranks.size()) - members;
+  return others > 0 ? inside / members - outside / others : std::numeric_limits<double>::max();
+}
+
 Straggler Describe(const StragglerInput& input, const Candidate& candidate, const Judgement& judgement,
                    const Selected& selected) {
   Straggler out;
@@ -160,6 +174,7 @@ Straggler Describe(const StragglerInput& input, const Candidate& candidate, cons
   out.p_adjusted = judgement.p_adjusted;
   out.what_if = selected.what_if;
   out.after_others = selected.after_others;
+  out.contradicted = selected.contradicted;
   if (!out.what_if) out.why_no_saving = WhyNoSaving(input, selected);
   if (out.what_if && MendsBeyondOthers(input, out.rank_indices, *out.what_if)) {
     out.what_if.reset();
@@ -197,6 +212,10 @@ void Tell(const StragglerInput& input, const std::vector<Candidate>& candidates,
   }
   std::stable_sort(result.stragglers.begin(), result.stragglers.end(),
                    [](const Straggler& a, const Straggler& b) { return CostOf(a) > CostOf(b); });
+  for (const size_t candidate : selection.once) {
+    const Candidate& it = candidates[candidate];
+    if (it.scope == StragglerScope::kRank && !it.is_transfer()) result.once.push_back(it.rank_indices.front());
+  }
   for (const Selected& it : selection.undecided) {
     const Candidate& candidate = candidates[it.candidate];
     const Judgement& judgement = judgements[it.candidate];
@@ -246,6 +265,9 @@ Costs CostsOf(const StragglerInput& input, const TestedLateness& tested, ReplayS
   costs.critical_ns = [&](const Candidate& it) {
     return BlameOn(input.blame, it.rank_indices, it.communicators).critical_ns;
   };
+  if (tested.units.are_steps) {
+    costs.compute_excess_ns = [&](const Candidate& it) { return ComputeExcess(input, it.rank_indices); };
+  }
   return costs;
 }
 

@@ -59,7 +59,8 @@ struct Straggler {
   double p_adjusted = 1;
   std::optional<WhatIf> what_if;       // null: the replay cannot tell
   std::string why_no_saving;           // why it cannot; "" = it does
-  std::optional<WhatIf> after_others;  // what it saves once those before it are fixed; null: what_if says it all
+  bool contradicted = false;           // it saves nothing, although the others lose much to it
+  std::optional<WhatIf> after_others;  // what it saves once others are fixed; null: what_if says it all
   BlameSum blame;                      // what the others lost to it, over the whole run
   FrontierAnswer frontier = FrontierAnswer::kCannotTell;  // clock-free cross-check
   std::vector<StragglerPart> parts;                       // of its lateness, largest first
@@ -83,6 +84,7 @@ struct Undecided {
 struct StragglerResult {
   std::vector<Straggler> stragglers;  // by saving, descending; without one by effect
   std::vector<Undecided> undecided;   // "not enough data"
+  std::vector<int32_t> once;          // rank indices of those whose lateness is one event of one or two steps
   int64_t tests = 0;
   int64_t steps = 0;
   int64_t least_steps = 0;         // with fewer independent ones nothing is decided

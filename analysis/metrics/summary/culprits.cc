@@ -58,7 +58,7 @@ Culprit FromStraggler(const Straggler& straggler, const std::vector<size_t>& mem
   culprit.share_of_wait = Share(culprit.caused_wait_ns, blame != nullptr ? blame->total_wait_ns : waiting.wait_ns);
   culprit.confidence = std::clamp(1 - straggler.p_adjusted, 0.0, 1.0);
   culprit.open = Share(open, last) > kMostlyOpen;
-  if (straggler.frontier == FrontierAnswer::kDisagrees || culprit.open) {
+  if (straggler.frontier == FrontierAnswer::kDisagrees || straggler.contradicted || culprit.open) {
     culprit.confidence = std::min(culprit.confidence, kContradicted);
   }
   if (!straggler.parts.empty()) culprit.cause = Name(straggler.parts.front().cause);
@@ -104,6 +104,17 @@ bool CausesMost(const Culprit& culprit, const Fleet& fleet, const BlameResult* b
 // are waited for, and the one in the middle by both sides.
 bool IsStageWaitedFor(const LateArrivals& rank) { return 2 * rank.in_pairs_ns > rank.caused_ns; }
 
+bool IsPipeline(const WaitBlame& waiting) {
+  constexpr double kMuch = 0.2;  // of all waiting
+  return Share(waiting.in_pairs_ns, waiting.wait_ns) >= kMuch;
+}
+
+// What the others lost to it also where another rank passed the delay on.
+void TakeBlame(int32_t rank_index, const BlameResult& blame, Culprit& culprit) {
+  culprit.caused_wait_ns = BlameOn(blame, {rank_index}, {}).wait_ns;
+  culprit.share_of_wait = Share(culprit.caused_wait_ns, blame.total_wait_ns);
+}
+
 // It was the last only because it had waited for another one before.
 bool PassesOn(const Culprit& culprit, const Fleet& fleet, const BlameResult* blame) {
   if (blame == nullptr) return false;
@@ -148,7 +159,12 @@ bool NameWithoutTest(const NamingInput& in, Culprit& culprit) {
   const bool much = IsMuch(culprit, in.fleet, in.waiting);
   const bool moves_more = MovesMore(culprit, in.fleet, in.measures);
   if (moves_more) culprit.cause = kMoreData;
-  if (IsOnce(late, in.measures, in.waiting.wait_ns, told)) {
+  const std::vector<int32_t>& once = in.stragglers.once;
+  const auto index = static_cast<int32_t>(in.fleet.members[culprit.member].index);
+  const bool one_event = std::find(once.begin(), once.end(), index) != once.end() &&
+                         culprit.share_of_wait >= kOnceShareOfAll &&
+                         Share(culprit.caused_wait_ns, in.measures.RankTime()) >= kOnceOfRankTime;
+  if (one_event || IsOnce(late, in.measures, in.waiting.wait_ns, told)) {
     culprit.kind = CulpritKind::kOnce;
     return true;
   }
@@ -160,6 +176,10 @@ bool NameWithoutTest(const NamingInput& in, Culprit& culprit) {
   if (!told) return much;
   const bool most = CausesMost(culprit, in.fleet, in.blame) || (moves_more && culprit.share_of_wait >= kMostOfWaiting);
   if (!most || IsStageWaitedFor(late)) return false;
+  const bool seen_itself = culprit.share_of_wait >= kMostOfWaiting;
+  // Blame follows the waits of a pipeline to the stage that all others wait for, however healthy it is.
+  if (!seen_itself && IsPipeline(in.waiting)) return false;
+  if (!seen_itself && in.blame != nullptr) TakeBlame(index, *in.blame, culprit);
   culprit.kind = CulpritKind::kIrregular;
   return true;
 }
@@ -191,6 +211,7 @@ void DoubtWhereOpen(const Fleet& fleet, const FleetMeasures& measures, Culprit& 
 double SavingOf(const Culprit& culprit, const FleetMeasures& measures) {
   const Straggler* saver = culprit.straggler != nullptr ? culprit.straggler : culprit.looks;
   if (culprit.open || culprit.kind == CulpritKind::kOnce) return 0;
+  if (saver != nullptr && saver->contradicted) return 0;
   if (saver != nullptr && saver->what_if) return saver->what_if->saving_ratio;
   const auto ranks = static_cast<double>(measures.ranks.size());
   return Share(culprit.caused_wait_ns, measures.RankTime()) * ranks / std::max(1.0, ranks - 1);

@@ -140,9 +140,13 @@ Gate FilesWhole(const GateInput& in) {
 
 // The rank that lacks most of the collectives that its peers have; "" where none lacks many.
 std::string LackingText(const Fleet& fleet) {
+  if (const std::vector<int32_t>& silent = fleet.ranks.silent_ranks; !silent.empty()) {
+    return fmt::format("; {} ran kernels, but {} no record of any collective", FoldedRanks(silent),
+                       silent.size() == 1 ? "has" : "have");
+  }
   for (const LostCollectives& it : fleet.match.lost) {
     if (!it.IsMuch()) break;
-    return fmt::format("; rank {} lacks {} of {} collectives that the other members of its groups have",
+    return fmt::format("; rank {} has no record of {} of {} collectives that the other members of its groups have",
                        fleet.ranks.ranks[static_cast<size_t>(it.rank_index)].rank, it.lost, it.expected);
   }
   return "";
@@ -155,7 +159,7 @@ Gate DroppedRecords(const GateInput& in) {
     return c.kernels + c.memcpys + c.memsets + c.graph_spans + c.api_rows;
   });
   if (lost + kept == 0) return NotApplicable("the traces contain no records");
-  const std::string detail = lost == 0 ? fmt::format("none of {} records was lost", CountText(kept))
+  const std::string detail = lost == 0 ? fmt::format("no loss of the {} records is reported", CountText(kept))
                                        : fmt::format("{} of {} records were lost ({:.3g} %)", CountText(lost),
                                                      CountText(lost + kept), Percent(lost, lost + kept));
   std::string lacking = LackingText(in.fleet);
@@ -361,8 +365,8 @@ Gate Clock(const GateInput& in) {
   });
   if (!contradicts.empty()) {
     return Bad(
-        fmt::format("the timestamps of {} are inconsistent: they contradict each other, or over 1 % of the collectives "
-                    "shared with other ranks",
+        fmt::format("the timestamps of {} are inconsistent: in over 1 % of the collectives they contradict those of "
+                    "other ranks, or their own",
                     FoldedRanks(contradicts)),
         "the timestamps are damaged, or a clock was set during the capture: see --view clock, and capture those hosts "
         "again");
@@ -373,7 +377,8 @@ Gate Clock(const GateInput& in) {
                            coarsest.rank, TimeText(coarsest.uncertainty_ns)),
                "capture the same steps on all hosts, with a small collective of all ranks in each step");
   }
-  return Good(fmt::format("{} clocks are aligned to +- {}", domains, TimeText(coarsest.uncertainty_ns)));
+  return Good(fmt::format("{} clocks are aligned; the least certain, of rank {}, to +- {} against that of rank {}",
+                          domains, coarsest.rank, TimeText(coarsest.uncertainty_ns), in.fleet.members.front().rank));
 }
 
 Gate StepsFound(const GateInput& in) {

@@ -221,6 +221,8 @@ RunVerdict ComputeVerdict(const std::optional<TimeShare>& share) {
   if (!share) return RunVerdict::kInconclusive;
   const double work = share->compute + share->copy + share->opaque;
   const double communication = share->exposed_wait + share->exposed_transfer + share->exposed_unresolved;
+  // What runs inside graphs whose kernels are not in the trace may be anything.
+  if (share->opaque > 0.5 * (work + communication)) return RunVerdict::kInconclusive;
   if (work >= 0.9 || (work > 0.5 && work > 3 * std::max(communication, share->idle))) return RunVerdict::kCompute;
   if (share->idle > communication) {
     if (share->idle_host >= 0.5 * share->idle) return RunVerdict::kHost;

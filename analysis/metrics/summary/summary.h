@@ -157,7 +157,7 @@ struct UnresolvedTime {
   Unresolved reason = Unresolved::kUnmatched;  // of most of it
   bool leads = false;                          // it could change who is named: the statement begins with it
   std::vector<int32_t> missing_ranks;          // kMissingRecord: members of groups that have no trace, ascending
-  const LostCollectives* lacking = nullptr;    // kMissingRecord without such: who lacks most of its records; borrowed
+  std::optional<int32_t> lacking_rank;         // kMissingRecord without such: who lacks most of its records, or all
   // A kernel that looks like communication though nobody classified it so: then the rest of this is about it.
   std::optional<WaitingKernel> kernel;
 };

@@ -72,7 +72,12 @@ std::optional<UnresolvedTime> ComputeUnresolved(const Fleet& fleet, const FleetM
   }
   if (out.reason != Unresolved::kMissingRecord) return out;
   out.missing_ranks = RanksWithoutTrace(fleet);
-  if (out.missing_ranks.empty() && !fleet.match.lost.empty()) out.lacking = &fleet.match.lost.front();
+  if (!out.missing_ranks.empty()) return out;
+  if (!fleet.ranks.silent_ranks.empty()) {
+    out.lacking_rank = fleet.ranks.silent_ranks.front();
+  } else if (!fleet.match.lost.empty()) {
+    out.lacking_rank = fleet.ranks.ranks[static_cast<size_t>(fleet.match.lost.front().rank_index)].rank;
+  }
   return out;
 }
 

@@ -73,7 +73,9 @@ const Record& StragglerRow::Fields() {
                                 "Null where it is not known.")
               .Later(),
           F<&R::blamed_critical_ns>("blamed_critical_ns",
-                                    "Part of that on the critical path. Null where it is not known.")
+                                    "Delay of the collectives themselves by it: that of the last to arrive beyond the "
+                                    "next one, summed over all "
+                                    "groups, which may run at the same time. Null where it is not known.")
               .Later(),
           F<&R::frontier>("frontier", "Whether durations alone, without any clock, point to it too.")
               .OneOf({"agrees", "disagrees", "cannot_tell"})
@@ -85,6 +87,10 @@ const Record& StragglerRow::Fields() {
           F<&R::period_steps>("period_steps", "Steps from one late step to the next. Null unless it is periodic.")
               .Later(),
           F<&R::steps>("steps", "Number of steps that were tested."),
+          F<&R::block_ns>("block_ns",
+                          "Length of the blocks of time that stand for steps where the collectives have none. Null "
+                          "where the steps are steps.")
+              .Later(),
           F<&R::n_eff>("n_eff", "Number of independent steps that they are worth, by their autocorrelation."),
       }};
   return record;

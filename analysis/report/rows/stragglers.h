@@ -43,6 +43,7 @@ struct StragglerRow {
   double persistence = 0;
   std::optional<double> period_steps;
   Count steps;
+  std::optional<Count> block_ns;
   double n_eff = 0;
 
   static const Record& Fields();

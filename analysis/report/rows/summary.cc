@@ -46,7 +46,7 @@ const Record& Culprit::Fields() {
           F<&R::path>("path", "File of the trace of the rank. Null for other scopes, or where it is not known.")
               .Later(),
           F<&R::device>("device", "Number of the device that the rank uses. Null for other scopes.").Later(),
-          F<&R::host>("host", "Name of the host. Null where it is not known, and for scopes other than rank and host."),
+          F<&R::host>("host", "Name of the host. Null where it is not known, or its ranks are on several."),
           F<&R::gpu_uuid>("gpu_uuid", "UUID of the GPU of the rank. Null where it is not known, and for other scopes."),
           F<&R::pci_bus>("pci_bus", "PCI bus of that GPU. Null where it is not known, and for other scopes.").Later(),
           F<&R::ranks>("ranks", "Global ranks that belong to it.").Later(),
@@ -79,6 +79,10 @@ const Record& Culprit::Fields() {
           F<&R::period_steps>("period_steps", "Steps from one late step to the next. Null unless it is periodic.")
               .Later(),
           F<&R::steps>("steps", "Number of steps that were tested. Null unless it is a straggler.").Later(),
+          F<&R::block_ns>("block_ns",
+                          "Length of the blocks of time that stand for steps where the collectives have none. Null "
+                          "where the steps are steps.")
+              .Later(),
           F<&R::kernel>("kernel",
                         "Kernel behind the largest part of its lateness. Null where no single kernel explains it, and "
                         "for a culprit that is no straggler.")
@@ -148,6 +152,10 @@ const Record& LooksLate::Fields() {
           F<&R::id>("id", "Which one it is, as in culprits."),
           F<&R::steps>("steps", "Number of steps that were tested."),
           F<&R::steps_needed>("steps_needed", "Number of such steps that would decide it."),
+          F<&R::block_ns>("block_ns",
+                          "Length of the blocks of time that stand for steps where the collectives have none. Null "
+                          "where the steps are steps.")
+              .Later(),
           F<&R::saving_ratio>("saving_ratio",
                               "Share of a step that a replay saves with it as fast as its peers, if it is late. Null "
                               "where no replay shows it."),
@@ -312,6 +320,10 @@ const Record& Summary::Fields() {
                          "Step time of the job: of each step that all ranks have, the span on the rank where it takes "
                          "longest; where ranks number their steps alone, the spans of all steps of all ranks. Null "
                          "without steps.")
+              .Later(),
+          F<&R::steps_by_rank>(
+              "steps_by_rank",
+              "Ranks number their steps by themselves, so that step_ns counts every step of every rank.")
               .Later(),
           F<&R::wait_total_ns>("wait_total_ns", "Sum of the waits of all ranks."),
           F<&R::rank_time_ns>("rank_time_ns", "GPU time: sum of the spans of all ranks.").Later(),

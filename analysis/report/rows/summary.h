@@ -45,6 +45,7 @@ struct Culprit {
   std::optional<double> persistence;
   std::optional<double> period_steps;
   std::optional<Count> steps;
+  std::optional<Count> block_ns;
   std::optional<std::string> kernel;
   std::optional<std::string> frontier;
   std::optional<Count> blamed_critical_ns;
@@ -72,6 +73,7 @@ struct LooksLate {
   std::string id;
   Count steps;
   Count steps_needed;
+  std::optional<Count> block_ns;
   std::optional<double> saving_ratio;
 
   static const Record& Fields();
@@ -147,6 +149,7 @@ struct Summary {
   std::optional<UnresolvedTime> unresolved;
   Workload workload;
   std::optional<Percentiles> step_ns;
+  bool steps_by_rank = false;
   Count wait_total_ns;
   Count rank_time_ns;
   Count pair_wait_total_ns;

@@ -29,7 +29,7 @@ constexpr std::array kMetricWords = std::to_array<MetricWords>({
     {"attention_ratio", "kernel time in attention"},
     {"confidence_ratio", "confidence that the others wait for it"},
     {"copy_ratio", "busy time with copies"},
-    {"exposed_unresolved_ratio", "exposed communication, wait or transfer unknown"},
+    {"exposed_unresolved_ratio", "exposed communication, wait and transfer not separable"},
     {"host_copies_per_step", "copies between host and device"},
     {"host_copy_time_ratio", "step time with these copies"},
     {"idle_for_host_ratio", "idle time in which the device waits for the host", "gpu_idle_host_bound"},

@@ -35,25 +35,30 @@ struct OpenQuestion {
   std::string help;
 };
 
-OpenQuestion QuestionOfMissingRecord(const report::UnresolvedTime& unresolved) {
+OpenQuestion QuestionOfMissingRecord(const HeadlineInput& in, const report::UnresolvedTime& unresolved) {
   if (const std::vector<int32_t>& missing = unresolved.missing_ranks; !missing.empty()) {
     const bool one = missing.size() == 1;
-    return {fmt::format("rank {} has no trace here, and the others may have waited for {}", FoldedNumbers(missing),
-                        one ? "it" : "them"),
-            fmt::format("add the trace{} of rank {}", one ? "" : "s", FoldedNumbers(missing))};
+    return {fmt::format("{} {} no trace here, and the others may have waited for {}", FoldedRanks(missing),
+                        one ? "has" : "have", one ? "it" : "them"),
+            fmt::format("add the trace{} of {}", one ? "" : "s", FoldedRanks(missing))};
+  }
+  if (!unresolved.lacking_rank && in.run.world_size && in.run.ranks >= in.run.world_size->value) {
+    return {"some collectives lack the record of a member, and the others may have waited for it",
+            "capture again where --view quality shows a trace that was cut or lost records"};
   }
   if (!unresolved.lacking_rank) {
     return {"a group has more members than there are traces, and the others may have waited for one of them",
             "add the traces of all ranks"};
   }
-  const std::string who = fmt::format("rank {} lacks", *unresolved.lacking_rank);
-  return {who + " records of collectives that the others have, and they may have waited for it",
-          "capture again with larger profiler buffers, all ranks over the same steps"};
+  return {
+      fmt::format("rank {} lacks records of collectives that the others have, and they may have waited for it",
+                  *unresolved.lacking_rank),
+      "capture again with larger profiler buffers, all ranks over the same steps, and check that its file is whole"};
 }
 
 OpenQuestion QuestionOf(const HeadlineInput& in, const report::UnresolvedTime& unresolved) {
   const std::string& reason = unresolved.reason;
-  if (reason == "missing_record") return QuestionOfMissingRecord(unresolved);
+  if (reason == "missing_record") return QuestionOfMissingRecord(in, unresolved);
   if (reason == "unknown_role") {
     return {"the traces do not say who sends to whom in broadcasts, reduces, or sends and receives",
             "record roots and peers: NCCL 2.25 or later with nsys, or sequence numbers (torch 2.12 or later)"};

@@ -102,12 +102,14 @@ void WriteEfficiency(const report::Efficiency& it, TextPage& page) {
 std::string WindowText(const report::ImbalanceWindow& window) {
   if (window.kind.empty() || window.kind == "none") return "";
   if (window.kind == "disjoint_spans") return "each rank over its own span: the ranks share no time";
-  const std::string_view of = window.kind == "steps"     ? "common steps"
-                              : window.kind == "buckets" ? "common time"
-                              : window.kind == "ranges"  ? "ranges of --nvtx"
+  const std::string_view of = window.kind == "steps"     ? "the steps that all ranks have"
+                              : window.kind == "buckets" ? "the time that all ranks have"
+                              : window.kind == "ranges"  ? "the ranges of --nvtx"
                               : window.kind == "time"    ? "--time"
-                                                         : "whole span";
-  return fmt::format("over {}: {} from {}", of, FormatTime(window.span_ns), FormatSinceStart(window.start_ns));
+                                                         : "the whole capture";
+  const bool from_start = window.start_ns == 0;
+  return fmt::format("over {}: {}, {}", of, FormatTime(window.span_ns),
+                     from_start ? "from the run's start" : "starting " + FormatSinceStart(window.start_ns));
 }
 
 void ImbalanceSection(const report::Imbalance& imbalance, TextPage& page) {

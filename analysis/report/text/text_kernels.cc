@@ -79,17 +79,16 @@ void TailsSection(const std::vector<report::TailRow>& rows, TextPage& page) {
   page.Heading("tails", "lost = GPU time beyond the median, in instances over twice as long");
   const auto worst = [](auto member) { return [member](const Row& row) { return CellOf(WorstRankOf(row), member); }; };
   const auto longest = [](auto member) { return [member](const Row& row) { return CellOf(LongestOf(row), member); }; };
-  std::vector<Column<Row>> columns = {
-      {"kernel", &Row::name, CellKind::kKernel},
-      {"lost", &Row::tail_score, CellKind::kPercent},
-      {"p50", [](const Row& row) { return row.fleet_ns.p50; }, CellKind::kTime, 1},
-      {"p99", [](const Row& row) { return row.fleet_ns.p99; }, CellKind::kTime, 2},
-      {"max", [](const Row& row) { return row.fleet_ns.max; }, CellKind::kTime},
-      {"rank", worst(&report::TailOfRank::rank), CellKind::kNumber, 3},
-      {"of tail", worst(&report::TailOfRank::share_of_tail_ratio), CellKind::kPercent, 3},
-      {"longest at", longest(&report::TailExemplar::start_ns), CellKind::kInstant, 4},
-      {"on rank", longest(&report::TailExemplar::rank), CellKind::kNumber, 4},
-      {"step", longest(&report::TailExemplar::step), CellKind::kNumber, 5}};
+  std::vector<Column<Row>> columns = {{"kernel", &Row::name, CellKind::kKernel},
+                                      {"lost", &Row::tail_score, CellKind::kPercent},
+                                      {"p50", [](const Row& row) { return row.fleet_ns.p50; }, CellKind::kTime, 1},
+                                      {"p99", [](const Row& row) { return row.fleet_ns.p99; }, CellKind::kTime, 2},
+                                      {"max", [](const Row& row) { return row.fleet_ns.max; }, CellKind::kTime},
+                                      {"top rank", worst(&report::TailOfRank::rank), CellKind::kNumber, 3},
+                                      {"share", worst(&report::TailOfRank::share_of_tail_ratio), CellKind::kPercent, 3},
+                                      {"longest at", longest(&report::TailExemplar::start_ns), CellKind::kInstant, 4},
+                                      {"longest on", longest(&report::TailExemplar::rank), CellKind::kNumber, 4},
+                                      {"step", longest(&report::TailExemplar::step), CellKind::kNumber, 5}};
   if (std::any_of(rows.begin(), rows.end(), [](const Row& row) { return WorstStepOf(row) != nullptr; })) {
     const auto step = [](const Row& row) { return CellOf(WorstStepOf(row), &report::TailOfStep::step); };
     columns.insert(columns.begin() + 7, {"in step", step, CellKind::kNumber, 3});

@@ -40,10 +40,16 @@ std::string NoWaitText(const HeadlineInput& in, const ExposedShares& exposed) {
         "Ranks wait {} of the time. For whom cannot be told, because the selection contains no collective.",
         FormatPercent(exposed.wait));
   }
+  if (exposed.transfer <= 0 && summary.time_share.opaque_ratio.value_or(0) > 0.5) {
+    return "Waiting cannot be told: the kernels inside the CUDA graphs are not in the trace.";
+  }
   if (exposed.unresolved <= 0 && summary.time_share.compute_ratio) {
     if (exposed.transfer > 0)
       return "Nobody waits: in every collective whose arrivals can be compared, the ranks arrive together.";
-    if (summary.worst_collectives.empty()) {
+    const bool all_have_kernels =
+        std::none_of(summary.problems.begin(), summary.problems.end(),
+                     [](const report::Problem& problem) { return problem.gate == "kernels_present"; });
+    if (summary.worst_collectives.empty() && all_have_kernels) {
       return "No waiting is visible: no kernel in the analysed traces is known to communicate.";
     }
   }
@@ -67,8 +73,9 @@ std::string HowMuchText(const report::Summary& summary, bool material) {
 // Too few steps to tell; "" where they tell.
 std::string NotEnoughStepsText(const report::Summary& summary, const std::string& how_much) {
   if (const auto& late = summary.looks_late) {
-    return fmt::format("Whether {} makes the others wait is not known after {} steps: there is {}.",
-                       NameInScope(late->scope, late->id), FormatCount(late->steps), how_much);
+    return fmt::format("Whether {} makes the others wait is not known after {} {}: there is {}.",
+                       NameInScope(late->scope, late->id), FormatCount(late->steps), StepsWord(late->block_ns),
+                       how_much);
   }
   if (summary.decided != false) return "";
   return fmt::format("Whether one rank makes the others wait is not known after so few steps: there is {}.", how_much);
@@ -86,8 +93,8 @@ std::string ForWhomUnknownText(const report::Summary& summary, const std::string
   if (unassigned < kMostOfWaiting || summary.tied_ranks.empty()) return "";
   return fmt::format(
       "For whom the ranks wait cannot be told: there is {2}, and in {0} of it several ranks arrive last, closer "
-      "together than the clocks can resolve, most often rank {1}.",
-      FormatPercent(unassigned), FoldedNumbers(summary.tied_ranks), how_much);
+      "together than the clocks can resolve, most often {1}.",
+      FormatPercent(unassigned), FoldedRanks(summary.tied_ranks), how_much);
 }
 
 // Nobody began most of the waiting.
@@ -106,6 +113,9 @@ std::string NobodyText(const report::Summary& summary, const std::string& how_mu
 }  // namespace
 
 std::string WhyNotTold(const HeadlineInput& in) {
+  for (const report::Problem& problem : in.summary.problems) {
+    if (problem.gate == "kernels_present") return problem.detail;
+  }
   if (in.run.ranks == 1) return "one rank alone does not show when the others arrive";
   constexpr std::array<std::string_view, 5> kTelling = {"matching", "clock", "complete_ranks", "rank_identity",
                                                         "duplicate_rank"};
@@ -124,8 +134,7 @@ std::string NoCulpritText(const HeadlineInput& in) {
   if (summary.wait_total_ns <= 0) return NoWaitText(in, exposed);
   if (exposed.unresolved > exposed.wait + exposed.transfer) {
     return fmt::format(
-        "Waiting can be told only in part: {} is visible, and at most {} of the time, which is communication, may be "
-        "more of it: {}.",
+        "{} of waiting is visible. In a further {} of the time the wait cannot be separated from the transfer: {}.",
         FormatTime(summary.wait_total_ns), FormatPercent(exposed.unresolved), WhyNotTold(in));
   }
   const bool material = exposed.wait >= kMaterialWait;

@@ -67,7 +67,7 @@ void RunSection(const report::Run& run, TextPage& page) {
   const std::string utc = FormatUtc(run.start_unix_ns.value);
   page.Line(fmt::format("run {}: {}, {}{}{}{}", run.name, RanksInWords(run), FormatTime(run.span_ns),
                         utc.empty() ? "" : " from ", utc,
-                        run.state == "open" && run.missing_ranks.empty() ? " (still open)" : ""),
+                        run.state == "open" && run.missing_ranks.empty() ? " (its traces are not complete)" : ""),
             0, 2, Emphasis::kStrong);
   if (!run.missing_ranks.empty()) {
     page.Line(fmt::format("missing ranks: {}", FoldedNumbers(run.missing_ranks, 16)), 0, 2, Emphasis::kBad);
@@ -75,11 +75,11 @@ void RunSection(const report::Run& run, TextPage& page) {
   if (run.captures) WriteCaptures(*run.captures, page);
   if (run.left_out) WriteLeftOut(*run.left_out, page);
   if (run.clocks_apart_ns) {
-    page.Line(
-        fmt::format("The timestamps of the traces are {} apart. They are treated as one run with wrong clocks, because "
-                    "together they hold all ranks of the job. If they are separate recordings, analyse each one alone.",
-                    FormatTime(*run.clocks_apart_ns)),
-        0, 2, Emphasis::kBad);
+    page.Line(fmt::format("The timestamps of the traces are {} apart. They are treated as one run with wrong clocks: "
+                          "together they hold all ranks of the job, or --one-run asks for it. If they are separate "
+                          "recordings, analyse each one alone.",
+                          FormatTime(*run.clocks_apart_ns)),
+              0, 2, Emphasis::kBad);
   }
   const std::string selection = run.analysed ? SelectionInWords(*run.analysed) : "";
   if (!selection.empty()) page.Line(fmt::format("selection: {}", selection), 0, 2);

@@ -46,9 +46,10 @@ void WriteLosses(const std::vector<report::StragglerRow>& rows, TextPage& page) 
   for (size_t i = 0; i < rows.size() && i < kMost; ++i) {
     const report::StragglerRow& row = rows[i];
     if (!row.blamed_wait_ns) continue;
-    page.Line(fmt::format("{}: it cost the others {} of GPU time, {} of that on the critical path; {}",
-                          NameOfStraggler(row), FormatTime(row.blamed_wait_ns), FormatTime(row.blamed_critical_ns),
-                          FrontierText(row)));
+    page.Line(fmt::format(
+        "{}: the others lost {} of GPU time to it, and it delayed collectives by {}, summed over all "
+        "groups; {}",
+        NameOfStraggler(row), FormatTime(row.blamed_wait_ns), FormatTime(row.blamed_critical_ns), FrontierText(row)));
   }
 }
 
@@ -57,8 +58,8 @@ void WriteAfterOthers(const std::vector<report::StragglerRow>& rows, TextPage& p
   for (const report::StragglerRow& row : rows) {
     if (!row.saving_after_others_ratio) continue;
     page.Line(
-        fmt::format("{}: fixing it alone saves nothing, because the others wait for something slower; once those above "
-                    "it are fixed, it saves {} of each step",
+        fmt::format("{}: fixing it alone saves little or nothing, because the others also wait for another one; once "
+                    "that is fixed, it saves {} of each step",
                     NameOfStraggler(row), FormatPercent(row.saving_after_others_ratio)));
   }
 }
@@ -72,10 +73,10 @@ std::string ChanceText(double p) {
 // The evidence for the first of them, in a line.
 void WriteFirst(const report::StragglerRow& row, TextPage& page) {
   const auto& [low, high] = row.confidence_interval_ns;
-  page.Line(
-      fmt::format("{}: late by {} to {} a step (95 % confidence), in {} steps{}; chance alone would show this in {}",
-                  NameOfStraggler(row), FormatTime(low), FormatTime(high), CountText(row.steps.value),
-                  WorthText(row.steps.value, row.n_eff), ChanceText(row.p_adjusted)));
+  page.Line(fmt::format("{}: late by {} to {} a {} (95 % confidence), in {} {}{}; chance alone would show this in {}",
+                        NameOfStraggler(row), FormatTime(low), FormatTime(high), row.block_ns ? "block" : "step",
+                        CountText(row.steps.value), StepsWord(row.block_ns), WorthText(row.steps.value, row.n_eff),
+                        ChanceText(row.p_adjusted)));
 }
 
 // What no row means: too little data is not the same as nobody.
@@ -84,7 +85,9 @@ std::string_view NothingText(const std::vector<report::NoticeRow>& notices, cons
     return notice.view == kStragglersView && notice.reason.rfind("not enough data", 0) == 0;
   });
   if (told_so || (summary != nullptr && summary->decided == false)) return "(not enough data to decide)";
-  const bool leads = summary != nullptr && summary->unresolved && summary->unresolved->leads;
+  const bool leads = std::any_of(notices.begin(), notices.end(), [](const report::NoticeRow& notice) {
+    return notice.view == kStragglersView && notice.reason.rfind("who makes the others wait cannot be told", 0) == 0;
+  });
   return leads ? "(no one in what can be compared)" : "(no one is late again and again)";
 }
 

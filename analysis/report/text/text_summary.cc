@@ -14,6 +14,7 @@ namespace lockstep {
 namespace {
 
 constexpr size_t kLabelWidth = 10;
+constexpr double kLeastShown = 0.0005;  // of what would not be shown as 0.0 %
 
 std::string HowSure(double confidence) {
   const std::string_view word = confidence >= 0.95 ? "certain" : confidence >= 0.8 ? "fairly sure" : "not sure";
@@ -23,14 +24,16 @@ std::string HowSure(double confidence) {
 // How often it is late; "" where that was not tested.
 std::string HowOften(const report::Culprit& culprit) {
   const std::string recurrence = culprit.recurrence.value_or("");
-  const std::string steps = Cell(culprit.steps).Text();
+  const std::string steps =
+      culprit.steps ? fmt::format("{} {}", FormatCount(culprit.steps), StepsWord(culprit.block_ns)) : "";
   if (recurrence == "once") return "seen once, with no sign that it recurs";
   if (recurrence == "irregular") return "irregularly, but it is most of the waiting";
   if (recurrence == "undecided") return "too few steps to tell whether it recurs";
   if (recurrence == "periodic")
-    return fmt::format("every {} steps, {} steps tested", Cell(culprit.period_steps).Text(), steps);
+    return fmt::format("every {} {}, {} tested", Cell(culprit.period_steps).Text(),
+                       culprit.block_ns ? "blocks" : "steps", steps);
   if (!culprit.persistence || recurrence.empty()) return "";
-  const std::string often = fmt::format("in {} of {} steps", FormatPercent(culprit.persistence), steps);
+  const std::string often = fmt::format("in {} of {}", FormatPercent(culprit.persistence), steps);
   if (recurrence == "bursty") return often + ", in bursts";
   return recurrence == "random" ? often + ", irregularly" : often;
 }
@@ -64,7 +67,7 @@ std::string WhereText(const report::Culprit& culprit) {
   add("device", culprit.gpu_uuid);
   add("bus", culprit.pci_bus);
   if (!text.empty()) return text;
-  if (culprit.ranks.size() > 1) return fmt::format("{} ranks on several hosts", culprit.ranks.size());
+  if (culprit.ranks.size() > 1) return fmt::format("{} ranks", culprit.ranks.size());
   return "unknown: the traces name no host and no GPU";
 }
 
@@ -81,15 +84,24 @@ std::string GainText(const report::Culprit& culprit) {
     return reason.empty() ? "" : fmt::format("unknown: {}", reason);
   }
   if (culprit.saving_after_others_ratio) {
-    return fmt::format(
-        "none by itself, because the others also wait for a slower one; {} of each step once that is fixed",
-        FormatPercent(culprit.saving_after_others_ratio));
+    const bool some = culprit.saving_ratio >= kLeastShown;
+    return fmt::format("{} by itself, because the others also wait for another one; {} of each step once that is fixed",
+                       some ? FormatPercent(culprit.saving_ratio) : "none",
+                       FormatPercent(culprit.saving_after_others_ratio));
   }
   std::string text = FormatPercent(culprit.saving_ratio);
   if (const auto& interval = culprit.saving_interval_ratio) {
     text += fmt::format(" of each step ({} to {})", FormatPercent(interval->first), FormatPercent(interval->second));
   }
   return text + " if it were as fast as its peers";
+}
+
+// The same of those that are told in one line; "" where none is known.
+std::string SavingOfNext(const report::Culprit& culprit) {
+  if (culprit.saving_after_others_ratio) {
+    return fmt::format("; saving {} once the others are fixed", FormatPercent(culprit.saving_after_others_ratio));
+  }
+  return culprit.saving_ratio ? fmt::format("; saving {}", FormatPercent(culprit.saving_ratio)) : "";
 }
 
 // Durations alone contradict the finding; "" where they agree or cannot tell.
@@ -110,10 +122,10 @@ void WriteCulprit(const report::Culprit& culprit, TextPage& page) {
   page.Item("cause", kLabelWidth, CauseWords(culprit));
   if (const auto& stretch = culprit.stretch_ns; stretch && culprit.recurrence != "once") {
     page.Item("when", kLabelWidth,
-              fmt::format("nearly all from {} to {} after the run's start", FormatTime(stretch->first),
-                          FormatTime(stretch->second)));
+              fmt::format("nearly all from {} to {} after the run's start",
+                          FormatTime(std::max<int64_t>(0, stretch->first)), FormatTime(stretch->second)));
   }
-  if (const std::string worst = WorstText(culprit); !worst.empty()) page.Item("worst", kLabelWidth, worst);
+  if (const std::string worst = WorstText(culprit); !worst.empty()) page.Item("worst wait", kLabelWidth, worst);
   if (const std::string gain = GainText(culprit); !gain.empty()) page.Item("saving", kLabelWidth, gain);
 }
 
@@ -122,8 +134,9 @@ void WriteCulprits(const std::vector<report::Culprit>& culprits, TextPage& page)
   for (size_t i = 1; i < culprits.size(); ++i) {
     const report::Culprit& next = culprits[i];
     page.Item("then", kLabelWidth,
-              fmt::format("{}: {} ({}), {}; {}", NameOfCulprit(next), FormatTime(next.caused_wait_total_ns),
-                          FormatPercent(next.share_of_wait_ratio), HowSure(next.confidence), WhereText(next)));
+              fmt::format("{}: {} ({}), {}; {}{}", NameOfCulprit(next), FormatTime(next.caused_wait_total_ns),
+                          FormatPercent(next.share_of_wait_ratio), HowSure(next.confidence), WhereText(next),
+                          SavingOfNext(next)));
   }
 }
 
@@ -157,7 +170,15 @@ std::string VerdictText(const report::Summary& summary, bool of_ranges) {
     return fmt::format("The GPUs are idle {} of the time, mostly because their hosts launch kernels too late.",
                        FormatPercent(share.idle_ratio.value_or(0)));
   }
-  return "What limits the run cannot be told from these traces.";
+  constexpr double kMostly = 0.5;
+  if (share.opaque_ratio.value_or(0) > kMostly) {
+    return "The GPUs mostly run CUDA graphs whose kernels are not in the trace, so what limits the run is unknown.";
+  }
+  if (share.idle_ratio.value_or(0) > kMostly) {
+    return fmt::format("The GPUs are idle {} of the time, and the traces do not show why.",
+                       FormatPercent(share.idle_ratio));
+  }
+  return "These traces do not show what limits the run.";
 }
 
 // The one class of workload that the verdict does not tell.
@@ -177,7 +198,7 @@ constexpr std::array<PartOfTime, 7> kPartsOfTime = {
     {{&report::TimeShares::compute_ratio, "computing", true},
      {&report::TimeShares::exposed_wait_ratio, "waiting for a later rank (exposed)"},
      {&report::TimeShares::exposed_transfer_ratio, "transferring (exposed)"},
-     {&report::TimeShares::exposed_unresolved_ratio, "communicating, wait or transfer unknown"},
+     {&report::TimeShares::exposed_unresolved_ratio, "waiting or transferring, not separable"},
      {&report::TimeShares::copy_ratio, "copying (exposed)"},
      {&report::TimeShares::opaque_ratio, "in CUDA graphs traced as a whole"},
      {&report::TimeShares::idle_ratio, "idle", true}}};
@@ -221,11 +242,11 @@ Cell Because(const report::WorstTail& tail) {
 // Those that would not be shown as 0.0 %.
 void WriteWorstTails(std::vector<report::WorstTail> rows, TextPage& page) {
   using Row = report::WorstTail;
-  std::erase_if(rows, [](const Row& row) { return row.tail_score < 0.0005; });
+  std::erase_if(rows, [](const Row& row) { return row.tail_score < kLeastShown; });
   if (rows.empty()) return;
   page.Heading("worst tails", "GPU time lost in instances longer than twice the median");
   page.Table(rows, {{"lost", &Row::tail_score, CellKind::kPercent},
-                    {"rank", &Row::rank, CellKind::kNumber},
+                    {"top rank", &Row::rank, CellKind::kNumber},
                     {"because", [](const Row& row) { return Because(row); }},
                     {"kernel", &Row::name, CellKind::kKernel}});
 }
@@ -246,21 +267,24 @@ void WriteNext(const std::vector<std::string>& next, TextPage& page) {
 }
 
 // The step time of the job, which people compare first.
-void WriteStepTime(const std::optional<report::Percentiles>& step_ns, TextPage& page) {
+void WriteStepTime(const report::Summary& summary, TextPage& page) {
+  const std::optional<report::Percentiles>& step_ns = summary.step_ns;
   if (!step_ns || step_ns->count == 0) return;
+  if (step_ns->count == 1) return page.Line(fmt::format("step time: {} (1 step)", FormatTime(step_ns->max)), 0, 2);
   std::string text = fmt::format("step time: {} longest", FormatTime(step_ns->max));
   if (step_ns->p90)
     text = fmt::format("step time: {} median, {} p90, {} longest", FormatTime(step_ns->p50), FormatTime(step_ns->p90),
                        FormatTime(step_ns->max));
   else if (step_ns->p50)
     text = fmt::format("step time: {} median, {} longest", FormatTime(step_ns->p50), FormatTime(step_ns->max));
-  page.Line(fmt::format("{} of {} steps", text, FormatCount(step_ns->count)), 0, 2);
+  const std::string_view whose = summary.steps_by_rank ? " (each rank numbers its own, and all are counted)" : "";
+  page.Line(fmt::format("{} of {} steps{}", text, FormatCount(step_ns->count), whose), 0, 2);
 }
 
 }  // namespace
 
 void SummarySection(const report::Summary& summary, const report::Run& run, TextPage& page) {
-  WriteStepTime(summary.step_ns, page);
+  WriteStepTime(summary, page);
   page.Raw("");
   WriteHeadline(summary, run, page);
   if (!summary.culprits.empty()) WriteCulprits(summary.culprits, page);

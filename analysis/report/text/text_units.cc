@@ -170,6 +170,10 @@ std::string FormatSinceStart(const Cell& ns) {
   return fmt::format("{} {} the run's start", TimeText(std::abs(*value)), *value < 0 ? "before" : "after");
 }
 
+std::string StepsWord(const Cell& block_ns) {
+  return block_ns.Real() ? fmt::format("blocks of {}", FormatTime(block_ns)) : "steps";
+}
+
 std::string FormatPercent(const Cell& ratio) {
   const std::optional<double> value = ratio.Real();
   return value ? PercentText(*value) : std::string(kNull);

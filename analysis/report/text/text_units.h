@@ -45,6 +45,9 @@ struct FormattedColumn {
 // "1,219".
 [[nodiscard]] std::string FormatCount(const Cell& count);
 
+// "steps", or where blocks of time stand for them, their length: "blocks of 1.19 ms".
+[[nodiscard]] std::string StepsWord(const Cell& block_ns);
+
 // "2022-10-05 12:00:00.123456 UTC"; "" for years no trace has.
 [[nodiscard]] std::string FormatUtc(int64_t unix_ns);
 // The same from a document's string of digits; "" for no such string.

@@ -47,7 +47,7 @@ bool HasKernels(const Fleet& fleet) {
 
 std::string ReasonOf(const EmptyView& empty, const Fleet& fleet) {
   const bool asked_for_less = fleet.Restricted() || !fleet.options.kernels.empty() || !fleet.options.ranks.empty();
-  if (asked_for_less && !empty.of_kernels) return "the selection contains nothing of it";
+  if (asked_for_less && !empty.of_kernels) return "the selection contains no such events";
   return empty.of_kernels && !HasKernels(fleet) ? "the traces contain no kernels" : std::string(empty.reason);
 }
 

@@ -95,7 +95,9 @@ void AddVerdict(const ViewInput& input, const NextStepsInput& next, std::vector<
       break;
     case RunVerdict::kSkew:
     case RunVerdict::kMixed:
-      if (next.blame.culprits.empty()) lines.push_back(LineOfSkew(input, next.blame));
+      if (next.blame.culprits.empty() && next.parts.naming.shown.undecided.empty()) {
+        lines.push_back(LineOfSkew(input, next.blame));
+      }
       break;
     case RunVerdict::kCompute:
       lines.push_back(next.share && next.share->copy > next.share->compute
@@ -162,7 +164,7 @@ void AddOthers(const ViewInput& input, const NextStepsInput& next, std::vector<s
     lines.push_back(
         fmt::format("--view tails: long instances of {1:.50} cost {0:.1f} % of the GPU time ({2})",
                     Percent(tail.score.value), BaseName(tail.name),
-                    collective ? "the view splits them into wait and transfer" : "--group-by shape separates sizes"));
+                    collective ? "--view skew shows for whom they wait" : "--group-by shape separates the sizes"));
   }
   AddImbalance(input, next, lines);
 }

@@ -105,12 +105,7 @@ void NotifyOfStoredRanges(const ViewInput& input) {
 }
 
 void NotifyOfTime(const ViewInput& input) {
-  const auto asked = input.fleet.TimeWindow();
-  if (!asked) return;
-  const RunSpan span = SpanOf(input.fleet.run, input.fleet.ranks, input.fleet.match.clock);
-  if (asked->first < span.end_ns && asked->second > span.start_ns) return;
-  input.Notify("run", fmt::format("--time selects nothing: the activity of the devices spans 0 s to {}",
-                                  TimeText(span.end_ns - span.start_ns)));
+  if (const auto why = TimeSelectsNothing(input.fleet)) input.Notify("run", *why);
 }
 
 void NotifyOfAbsentRanks(const ViewInput& input) {

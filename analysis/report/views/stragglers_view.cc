@@ -42,7 +42,7 @@ void AddSaving(const Straggler& straggler, report::StragglerRow& row) {
   if (straggler.after_others) row.saving_after_others_ratio = straggler.after_others->saving_ratio;
 }
 
-report::StragglerRow StragglerRowOf(const ViewInput& input, const Straggler& straggler) {
+report::StragglerRow StragglerRowOf(const ViewInput& input, const StragglerResult& result, const Straggler& straggler) {
   report::StragglerRow row;
   row.scope = Name(straggler.scope);
   row.id = straggler.id;
@@ -64,6 +64,7 @@ report::StragglerRow StragglerRowOf(const ViewInput& input, const Straggler& str
   row.persistence = straggler.persistence;
   row.period_steps = straggler.period_steps;
   row.steps = straggler.steps;
+  row.block_ns = KnownIf(!result.are_steps(), report::Count(result.unit_ns));
   row.n_eff = straggler.n_eff;
   return row;
 }
@@ -93,9 +94,15 @@ std::vector<report::StragglerRow> StragglersView(const ViewInput& input, const N
   const StragglerResult& result = naming.shown;
   if (!result.reason.empty()) input.Notify("stragglers", result.reason);
   NotifyOfUndecided(input, result);
+  if (naming.unresolved && naming.unresolved->leads) {
+    input.Notify("stragglers",
+                 "who makes the others wait cannot be told from these traces, and the view summary says why: these are "
+                 "the ranks that are late in what can be compared");
+  }
   if (!result.are_steps() && !result.stragglers.empty()) {
-    input.Notify("stragglers", fmt::format("the collectives have no steps, so a step of this view is a block of {}",
-                                           TimeText(result.unit_ns)));
+    input.Notify("stragglers",
+                 fmt::format("the collectives have no steps, so a step of this view is a block of time of {}",
+                             TimeText(result.unit_ns)));
   }
   NotifyOfStragglersOfAll(input, "stragglers");
   std::vector<report::StragglerRow> rows;
@@ -103,7 +110,7 @@ std::vector<report::StragglerRow> StragglersView(const ViewInput& input, const N
   // Where the blame is not used, nobody is told by it.
   const bool traced = naming.blame.traced || !IsWholeRun(input.fleet);
   for (size_t i = 0; i < result.stragglers.size(); ++i) {
-    report::StragglerRow& row = rows.emplace_back(StragglerRowOf(input, result.stragglers[i]));
+    report::StragglerRow& row = rows.emplace_back(StragglerRowOf(input, result, result.stragglers[i]));
     row.confidence = naming.confidence[i];
     if (!traced) row.blamed_wait_ns = row.blamed_critical_ns = std::nullopt;
   }

@@ -53,18 +53,22 @@ void AddWho(const ViewInput& input, const Culprit& culprit, report::Culprit& row
   row.scope = Name(straggler->scope);
   row.id = straggler->id;
   if (straggler->scope == StragglerScope::kCommunicator) row.name = NameOfGroup(input.context.match, straggler->id);
-  if (straggler->scope == StragglerScope::kHost) row.host = TextIfAny(member.host);
+  bool on_one_host = true;
   for (const int32_t index : straggler->rank_indices) {
-    row.ranks.push_back(input.context.ranks.ranks[static_cast<size_t>(index)].rank);
+    const ResolvedRank& rank = input.context.ranks.ranks[static_cast<size_t>(index)];
+    row.ranks.push_back(rank.rank);
+    on_one_host = on_one_host && rank.host == member.host;
   }
+  if (on_one_host) row.host = TextIfAny(member.host);
 }
 
 // How often a straggler is late, and what that costs.
-void AddStraggler(const Straggler& straggler, report::Culprit& row) {
+void AddStraggler(const Straggler& straggler, const StragglerResult& result, report::Culprit& row) {
   row.recurrence = Name(straggler.kind);
   row.persistence = straggler.persistence;
   row.period_steps = straggler.period_steps;
   row.steps = straggler.steps;
+  row.block_ns = KnownIf(!result.are_steps(), report::Count(result.unit_ns));
   row.frontier = Name(straggler.frontier);
   row.blamed_critical_ns = straggler.blame.critical_ns;
   row.saving_reason = TextIfAny(straggler.why_no_saving);
@@ -88,7 +92,7 @@ void AddSavingOfCulprit(const Culprit& culprit, report::Culprit& row) {
   if (saver->after_others) row.saving_after_others_ratio = saver->after_others->saving_ratio;
 }
 
-report::Culprit CulpritRowOf(const ViewInput& input, const Culprit& culprit) {
+report::Culprit CulpritRowOf(const ViewInput& input, const Naming& naming, const Culprit& culprit) {
   report::Culprit row;
   AddWho(input, culprit, row);
   row.caused_wait_total_ns = culprit.caused_wait_ns;
@@ -97,7 +101,7 @@ report::Culprit CulpritRowOf(const ViewInput& input, const Culprit& culprit) {
   row.cause = TextIfAny(culprit.cause);
   row.open = culprit.open;
   row.recurrence = TextIfAny(Name(culprit.kind));
-  if (culprit.straggler != nullptr) AddStraggler(*culprit.straggler, row);
+  if (culprit.straggler != nullptr) AddStraggler(*culprit.straggler, naming.shown, row);
   AddSavingOfCulprit(culprit, row);
   if (culprit.worst_start_ns) {
     row.worst_at_ns = input.SinceStart(*culprit.worst_start_ns);
@@ -121,9 +125,7 @@ report::UnresolvedTime UnresolvedOf(const ViewInput& input, const UnresolvedTime
                   .shortest_total_ns = kernel->shortest_ns,
                   .longest_total_ns = kernel->longest_ns};
   }
-  if (const LostCollectives* lacking = unresolved.lacking) {
-    row.lacking_rank = input.context.ranks.ranks[static_cast<size_t>(lacking->rank_index)].rank;
-  }
+  row.lacking_rank = unresolved.lacking_rank;
   return row;
 }
 
@@ -165,7 +167,8 @@ void NotifyOfSharesWindow(const ViewInput& input) {
     input.Notify("summary", "the ranks are compared over whole buckets inside --time and the captures of all");
   }
   if (window.kind == WindowKind::kDisjoint) {
-    input.Notify("summary", "the ranks share no time of what was asked for: each is measured over its own");
+    input.Notify("summary",
+                 "the selection contains no time that all ranks share: each rank is measured over its own part");
   }
   if (options.steps && window.kind == WindowKind::kSteps && !window.of_selection) {
     input.Notify("summary", fmt::format("the ranks are compared over the steps {}..{}: of those asked for the longest "
@@ -183,7 +186,8 @@ RunVerdict RunVerdictOf(const ViewInput& input, const std::optional<TimeShare>& 
 void NotifyOfMeasures(const ViewInput& input, const SummaryParts& parts) {
   if (input.fleet.Components() > 1) {
     input.Notify("summary",
-                 "the clocks of the ranks cannot all be aligned: their shares of time are compared on UTC claims");
+                 "the clocks of the ranks cannot all be aligned: their shares of time are compared by the UTC times of "
+                 "the traces");
   }
   if (!input.fleet.options.nvtx.empty()) NotifyOfIdleInRanges(input, "summary");
   NotifyOfSharesWindow(input);
@@ -203,6 +207,7 @@ std::optional<report::LooksLate> LooksLateOf(const StragglerResult& stragglers) 
   row.id = first.id;
   row.steps = first.steps;
   row.steps_needed = first.steps_needed;
+  row.block_ns = KnownIf(!stragglers.are_steps(), report::Count(stragglers.unit_ns));
   if (first.looks.what_if) row.saving_ratio = first.looks.what_if->saving_ratio;
   return row;
 }
@@ -210,7 +215,7 @@ std::optional<report::LooksLate> LooksLateOf(const StragglerResult& stragglers) 
 void AddWaiting(const ViewInput& input, const Naming& naming, report::Summary& summary) {
   const WaitBlame& blame = naming.blame;
   for (size_t i = 0; i < std::min(blame.culprits.size(), kMaxCulprits); ++i) {
-    report::Culprit& row = summary.culprits.emplace_back(CulpritRowOf(input, blame.culprits[i]));
+    report::Culprit& row = summary.culprits.emplace_back(CulpritRowOf(input, naming, blame.culprits[i]));
     if (IsWholeRun(input.fleet) && !blame.traced) row.blamed_critical_ns = std::nullopt;
   }
   if (const auto most = MostAwaitedMember(blame)) {
@@ -241,7 +246,10 @@ report::Summary SummaryView(const ViewInput& input, const SummaryParts& parts) {
   summary.verdict = Name(verdict);
   if (unresolved) summary.unresolved = UnresolvedOf(input, *unresolved);
   summary.workload = WorkloadOf(input);
-  if (const auto step_time = ComputeStepTime(input.fleet)) summary.step_ns = PercentilesOf(*step_time);
+  if (const auto step_time = ComputeStepTime(input.fleet)) {
+    summary.step_ns = PercentilesOf(step_time->time);
+    summary.steps_by_rank = step_time->by_rank;
+  }
   summary.rank_time_ns = input.measures.RankTime();
   summary.ranks_assumed_all = AssumesAllRanks(input.fleet);
   summary.decided = naming.shown.decides;

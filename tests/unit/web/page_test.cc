@@ -1,4 +1,4 @@
-#include "web/page.h"
+#include "web/page/page.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include "analysis/report/fields/definitions.h"
 #include "analysis/report/json.h"
 #include "analysis/report/rows/document.h"
-#include "web/page_data.h"
+#include "web/answers/page_data.h"
 
 namespace lockstep {
 namespace {

@@ -23,7 +23,7 @@ export const kParts: Part[] = [
   {
     key: 'exposed_unresolved_ns',
     share: 'exposed_unresolved_ratio',
-    label: 'communicating, wait or transfer unknown',
+    label: 'waiting or transferring, not separable',
     short: 'wait or transfer'
   },
   {

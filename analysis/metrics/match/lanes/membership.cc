@@ -64,7 +64,7 @@ int32_t PositionOf(int32_t rank_index, const ClockModel& clock) {
 // that divide the world count as whole.
 bool IsWhole(const std::vector<size_t>& set, const std::vector<std::vector<size_t>>& sets, const PlanLanes& found,
              const RankResolution& ranks) {
-  if (ranks.missing_ranks.empty()) return true;
+  if (!LacksPartners(ranks)) return true;
   if (static_cast<size_t>(LeastWorldSize(ranks)) % set.size() != 0) return false;
   return std::all_of(sets.begin(), sets.end(), [&](const std::vector<size_t>& other) {
     return found.lanes[other.front()].cls != found.lanes[set.front()].cls || other.size() <= set.size();
@@ -224,7 +224,7 @@ std::vector<CommunicatorPlan> DiscoverMembership(const CommunicatorPlan& plan, c
     taken.insert(set.begin(), set.end());
   }
   for (const std::vector<size_t>& set : FindExchangers(found, taken, clock)) {
-    out.push_back(PlanOf(set, ranks.missing_ranks.empty(), found, ranks));
+    out.push_back(PlanOf(set, !LacksPartners(ranks), found, ranks));
     out.back().in_pairs = true;
     taken.insert(set.begin(), set.end());
   }

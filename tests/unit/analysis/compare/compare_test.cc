@@ -320,7 +320,7 @@ TEST(Compare, OtherRunsOfTheContextShowTheNoise) {
   EXPECT_EQ(document.noise.source, "history");
   EXPECT_EQ(document.noise.runs.value, 8);
   EXPECT_LT(*document.noise.ratio, assumed);
-  EXPECT_THAT(document.headline.sureness, HasSubstr("By 8 other runs of the same context"));
+  EXPECT_THAT(document.headline.sureness, HasSubstr("8 earlier runs with the same context"));
 }
 
 TEST(Compare, ARunGivenTwiceIsNotTwoRepeats) {

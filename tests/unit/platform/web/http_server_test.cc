@@ -197,6 +197,9 @@ TEST_F(HttpServerTest, AConnectionThatIsNotUsedAnyMoreEnds) {
   EXPECT_EQ(client.ReadAll(), "");
 }
 
+// A connection is silent from the moment that the server has seen its answer go out, which is after the client has it.
+void LetItFallSilent() { std::this_thread::sleep_for(std::chrono::milliseconds(50)); }
+
 TEST_F(HttpServerTest, TheLongestSilentMakesRoomAndTheBusyStay) {
   Start({.max_connections = 4});
   NaiveClient busy(server_->address());
@@ -204,8 +207,10 @@ TEST_F(HttpServerTest, TheLongestSilentMakesRoomAndTheBusyStay) {
   ASSERT_TRUE(Eventually([&] { return Held() == 1; }));
   NaiveClient first(server_->address());
   EXPECT_EQ(first.Get("/").status, 200);
+  LetItFallSilent();
   NaiveClient second(server_->address());
   EXPECT_EQ(second.Get("/").status, 200);
+  LetItFallSilent();
   NaiveClient third(server_->address());
   EXPECT_EQ(third.Get("/").status, 200);
   NaiveClient fourth(server_->address());

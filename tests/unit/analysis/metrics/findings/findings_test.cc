@@ -97,7 +97,7 @@ TEST(Findings, APlaceIsNamedWhereOneRankIsWorse) {
   }
   const std::vector<Finding> found = quiet.Find();
   ASSERT_EQ(found.size(), 1U);
-  EXPECT_EQ(found[0].evidence[0].where, "rank 1 on node0");
+  EXPECT_EQ(found[0].evidence[0].where, "most on rank 1 on node0");
 }
 
 TEST(Findings, ASynchronisationExplainsTheIdleDevice) {
@@ -285,7 +285,7 @@ TEST(Findings, WaitingIsToldWithWhoCausesMostOfIt) {
   const std::vector<Finding> found = Wait(CollectiveOp::kAllReduce);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].id, "exposed_wait");
-  EXPECT_EQ(found[0].evidence[0].where, "rank 0 on node0");
+  EXPECT_EQ(found[0].evidence[0].where, "most on rank 0 on node0");
   EXPECT_DOUBLE_EQ(found[0].evidence[1].value, 0.5);
   EXPECT_EQ(found[0].evidence[1].where, "rank 1 on node0");
 }

@@ -9,7 +9,7 @@ namespace {
 
 Sketch StepTimeOf(RunBuilder& run) {
   FleetFixture fixture(run);
-  return ComputeStepTime(fixture.Make()).value_or(Sketch{});
+  return ComputeStepTime(fixture.Make()).value_or(StepTime{}).time;
 }
 
 TEST(StepTime, OfAJobIsThatOfItsSlowestRank) {
@@ -61,7 +61,7 @@ TEST(StepTime, IsNotKnownWithoutSteps) {
   RunBuilder run;
   (void)run.AddRank(0);
   FleetFixture fixture(run);
-  EXPECT_EQ(ComputeStepTime(fixture.Make()), std::nullopt);
+  EXPECT_FALSE(ComputeStepTime(fixture.Make()));
 }
 
 }  // namespace

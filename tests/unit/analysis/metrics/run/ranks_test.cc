@@ -599,5 +599,25 @@ TEST(ResolveRanks, TheWholeCollectionFallsIntoGroupsThatCanBeRuns) {
   EXPECT_EQ(std::count(sizes.begin(), sizes.end(), 1U), static_cast<std::ptrdiff_t>(sizes.size()) - 2);
 }
 
+// Ranks with so many collectives and kernels each.
+RankResolution WithCollectives(const std::vector<std::pair<int64_t, int64_t>>& collectives_and_kernels) {
+  RunBuilder run;
+  for (size_t rank = 0; rank < collectives_and_kernels.size(); ++rank) {
+    SourceBuilder& source = AddActive(run, "rank" + std::to_string(rank) + ".json");
+    source.Claim(static_cast<int32_t>(rank), RankSource::kFileName);
+    source.context().collectives = collectives_and_kernels[rank].first;
+    source.context().kernels = collectives_and_kernels[rank].second;
+  }
+  return Resolve(run);
+}
+
+TEST(ResolveRanks, WhoRanKernelsAndHasNoCollectiveWhereOthersHaveManyIsSilent) {
+  EXPECT_THAT(WithCollectives({{300, 900}, {300, 900}, {0, 600}, {300, 900}}).silent_ranks, testing::ElementsAre(2));
+  EXPECT_THAT(WithCollectives({{300, 900}, {1, 900}}).silent_ranks, testing::IsEmpty());
+  EXPECT_THAT(WithCollectives({{300, 900}, {0, 2}}).silent_ranks, testing::IsEmpty());  // it did not work with it
+  EXPECT_THAT(WithCollectives({{5, 900}, {0, 900}}).silent_ranks, testing::IsEmpty());
+  EXPECT_THAT(WithCollectives({{0, 900}, {0, 900}}).silent_ranks, testing::IsEmpty());
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -101,6 +101,52 @@ TEST(SelectStragglers, WhoIsBehindASlowerOneIsToldWhatItSavesAfterThatOne) {
   EXPECT_NEAR(selection.found[1].after_others.value().saving_ratio, 0.02, 1e-9);
 }
 
+// Ranks 5 and 6 hide each other: one alone saves a little or nothing, both save 14 %.
+TEST(SelectStragglers, OfTwoThatAreLateTogetherEachIsToldWithWhatItSavesOnceTheOtherIsMended) {
+  std::vector<Candidate> candidates = EightRanks(2, 100, 0.7, 300'000);
+  candidates[6].series = candidates[5].series;
+  Costs costs = CostsOf(100, 200'000);
+  for (const double alone : {0.0001, 0.004}) {
+    costs.saving = [=](const Idealisation& ideal) {
+      return std::optional(WhatIf{.saving_ratio = ideal.rank_indices.size() == 2 ? 0.14 : alone});
+    };
+    const Selection selection = Select(candidates, 100, costs);
+    ASSERT_EQ(selection.found.size(), 2u);
+    for (const Selected& found : selection.found) {
+      EXPECT_DOUBLE_EQ(found.what_if.value().saving_ratio, alone);
+      EXPECT_NEAR(found.after_others.value().saving_ratio, 0.14 - alone, 1e-9);
+      EXPECT_FALSE(found.contradicted);
+    }
+  }
+}
+
+TEST(SelectStragglers, AnotherThatIsLateByLittleDoesNotHideWhatOneSaves) {
+  std::vector<Candidate> candidates = EightRanks(2, 100, 0.7, 300'000);
+  candidates[6].series = candidates[5].series;
+  for (double& late : candidates[6].series) late *= 0.2;
+  Costs costs = CostsOf(100, 200'000);
+  costs.saving = [](const Idealisation& ideal) {
+    return std::optional(WhatIf{.saving_ratio = ideal.rank_indices.size() == 2 ? 0.14 : 0.03});
+  };
+  const Selection selection = Select(candidates, 100, costs);
+  ASSERT_FALSE(selection.found.empty());
+  EXPECT_EQ(selection.found[0].candidate, 5u);
+  EXPECT_FALSE(selection.found[0].after_others);
+}
+
+// By nature a little slower than its peers in every step, and once for long: that one event is not told as its usual
+// lateness.
+TEST(SelectStragglers, WhoIsLateOnceForLongIsNotLateAgainAndAgain) {
+  for (const size_t length : {1, 2, 5}) {
+    std::vector<Candidate> candidates = EightRanks(4, 100, 1, 60'000);
+    for (size_t unit = 40; unit < 40 + length; ++unit) candidates[5].series[unit] = 90'000'000;
+    Costs costs = CostsOf(100, 200'000);
+    costs.saving = [](const Idealisation&) { return std::optional(WhatIf{.saving_ratio = 0.04}); };
+    // A longer stretch is a burst, which is told as such.
+    EXPECT_EQ(Select(candidates, 100, costs).found.size(), length < 3 ? 0u : 1u) << length;
+  }
+}
+
 // Too seldom to be told from chance, and a fact all the same.
 TEST(SelectStragglers, WhoStallsTwiceForLongLooksLateButOnceIsNotEnough) {
   std::vector<Candidate> candidates = EightRanks(3, 100, 0, 0);

@@ -115,7 +115,7 @@ TEST(Quality, ARankThatLacksMuchOfWhatTheOthersHaveIsTold) {
   counts.Finish(fixture.match);
   const Gate gate = GateNamed(fixture, "dropped_records");
   EXPECT_EQ(gate.ok, false);
-  EXPECT_NE(gate.detail.find("rank 2 lacks 1 of 3 collectives"), std::string::npos) << gate.detail;
+  EXPECT_NE(gate.detail.find("rank 2 has no record of 1 of 3 collectives"), std::string::npos) << gate.detail;
 }
 
 FleetFixture TwoClocks(RunBuilder& run, bool certified) {

@@ -68,7 +68,7 @@ TEST(TextSummary, SaysWhereTheCulpritIsAndWhenItWasWorst) {
   summary["culprits"].push_back(Culprit());
   const std::string text = Render(summary);
   EXPECT_TRUE(Says(text, "where       host node7, device GPU-1")) << text;
-  EXPECT_TRUE(Says(text, "worst       2024-10-05 10:17:36.000000 UTC, 2 ms after the run's start")) << text;
+  EXPECT_TRUE(Says(text, "worst wait  2024-10-05 10:17:36.000000 UTC, 2 ms after the run's start")) << text;
 }
 
 TEST(TextSummary, AStragglerIsToldWithItsRecurrenceCauseAndSavingInterval) {
@@ -139,7 +139,8 @@ TEST(TextStragglers, SaysWhatTheOthersLostAndWhetherDurationsAgree) {
               {"blamed_critical_ns", 1'500'000},
               {"frontier", "agrees"}};
   const std::string agreed = RenderText({{"stragglers", Json::array({row})}}, {});
-  EXPECT_TRUE(Says(agreed, "it cost the others 4.50 ms of GPU time, 1.50 ms of that on the critical path")) << agreed;
+  EXPECT_TRUE(Says(agreed, "the others lost 4.50 ms of GPU time to it, and it delayed collectives by 1.50 ms"))
+      << agreed;
   row["frontier"] = "disagrees";
   EXPECT_TRUE(Says(RenderText({{"stragglers", Json::array({row})}}, {}), "point elsewhere"));
   row["frontier"] = "cannot_tell";
@@ -288,12 +289,13 @@ TEST(TextRenderer, ATailWithoutAP99IsNoRanksInParticular) {
   EXPECT_FALSE(Says(RenderText({{"tails", Json::array({tail})}}, {}), "7"));
   Json told = tail;
   told["by_rank"][0]["share_of_tail_ratio"] = 0.75;
-  EXPECT_TRUE(Says(RenderText({{"tails", Json::array({told})}}, {}), "7     75"))
+  EXPECT_TRUE(Says(RenderText({{"tails", Json::array({told})}}, {}), "7   75"))
       << RenderText({{"tails", Json::array({told})}}, {});
 }
 
 TEST(TextRenderer, ARunThatIsStillOpenSaysSo) {
-  EXPECT_TRUE(Says(RenderText({{"run", {{"name", "r"}, {"ranks", 1}, {"state", "open"}}}}, {}), "(still open)"));
+  EXPECT_TRUE(Says(RenderText({{"run", {{"name", "r"}, {"ranks", 1}, {"state", "open"}}}}, {}),
+                   "(its traces are not complete)"));
 }
 
 TEST(TextRenderer, MoreRowsAreShownWhenAskedFor) {

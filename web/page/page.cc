@@ -1,4 +1,4 @@
-#include "web/page.h"
+#include "web/page/page.h"
 
 #include <absl/strings/escaping.h>
 #include <fmt/format.h>

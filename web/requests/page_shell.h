@@ -6,8 +6,8 @@
 #include <string>
 
 #include "platform/web/http_message.h"
-#include "web/api/routes.h"
-#include "web/assets.h"
+#include "web/page/assets.h"
+#include "web/requests/routes.h"
 
 namespace lockstep {
 

@@ -1,4 +1,4 @@
-#include "web/api/web_errors.h"
+#include "web/requests/web_errors.h"
 
 #include <memory>
 #include <string>

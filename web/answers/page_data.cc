@@ -1,4 +1,4 @@
-#include "web/page_data.h"
+#include "web/answers/page_data.h"
 
 #include <fmt/format.h>
 

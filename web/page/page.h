@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "web/assets.h"
+#include "web/page/assets.h"
 
 namespace lockstep {
 

@@ -1,4 +1,4 @@
-#include "web/api/page_shell.h"
+#include "web/requests/page_shell.h"
 
 #include <absl/strings/escaping.h>
 #include <fmt/format.h>
@@ -7,8 +7,8 @@
 
 #include "platform/digest.h"
 #include "platform/web/url.h"
-#include "web/api/web_errors.h"
-#include "web/page.h"
+#include "web/page/page.h"
+#include "web/requests/web_errors.h"
 
 namespace lockstep {
 namespace {

@@ -1,4 +1,4 @@
-#include "web/api/routes.h"
+#include "web/requests/routes.h"
 
 #include <array>
 #include <optional>

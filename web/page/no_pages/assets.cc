@@ -1,4 +1,4 @@
-#include "web/assets.h"
+#include "web/page/assets.h"
 
 namespace lockstep {
 
