@@ -12,8 +12,13 @@
 namespace lockstep {
 namespace {
 
-// Which communicator's segments tell a rank's own time best: that of most usable instances, those in which everybody
-// waits for everybody first. By rank index; -1: it has none.
+// Neighbours in a pipeline exchange what they have at the ends of different work.
+bool IsOfPair(const MatchedInstance& instance) {
+  return instance.members.size() == 2 && (instance.op == CollectiveOp::kSendRecv || IsPointToPoint(instance.op));
+}
+
+// Which communicator's segments tell a rank's own time best: that of most usable instances, collectives in which
+// everybody waits for everybody first. By rank index; -1: it has none.
 std::vector<int32_t> BusiestOfRanks(const MatchResult& match, const ArrivalGraph& graph) {
   std::vector<std::vector<int64_t>> weights(graph.ranks.size());
   constexpr int64_t kAllPairsFirst = int64_t{1} << 40;
@@ -23,7 +28,7 @@ std::vector<int32_t> BusiestOfRanks(const MatchResult& match, const ArrivalGraph
       std::vector<int64_t>& weight = weights[static_cast<size_t>(member.rank_index)];
       if (weight.size() <= instance.communicator) weight.resize(instance.communicator + 1);
       ++weight[instance.communicator];
-      if (instance.all_pairs) weight[instance.communicator] |= kAllPairsFirst;
+      if (instance.all_pairs && !IsOfPair(instance)) weight[instance.communicator] |= kAllPairsFirst;
     }
   }
   std::vector<int32_t> busiest(graph.ranks.size(), -1);

@@ -101,28 +101,28 @@ class Pipelines {
 
 }  // namespace
 
+// A kernel that may send or receive, of two ranks: in a group of more it is no exchange of all, so that it is one or
+// the other; in a group of two it is only where the group has no other operation.
 void PipelineLinks::Add(const MatchedInstance& instance, const Communicator& communicator) {
   if (communicators_.size() <= instance.communicator) communicators_.resize(instance.communicator + size_t{1});
   OfCommunicator& of = communicators_[instance.communicator];
-  // A kernel that may be either, between two: traces without roles have no other kind.
   const bool either = instance.op == CollectiveOp::kSendRecv && instance.members.size() == 2;
-  const bool send = IsPointToPoint(instance.op) || either;
+  const bool send = IsPointToPoint(instance.op) || (either && communicator.members.size() > 2);
   if (!of.seen) of.named = IsPipelineName(communicator.name) || IsPipelineName(communicator.desc);
-  of.only_sends = send && (of.only_sends || !of.seen);
+  of.only_sends = (send || either) && (of.only_sends || !of.seen);
   of.seen = true;
-  if (!of.named && !of.only_sends) {
-    of.links.clear();
-    return;
-  }
-  for (size_t i = 1; i < instance.members.size(); ++i) {
-    of.links.emplace(instance.members[0].rank_index, instance.members[i].rank_index);
+  if (!of.named && !of.only_sends) of.unsure.clear();
+  for (size_t i = 1; i < instance.members.size() && (of.named || send || of.only_sends); ++i) {
+    (of.named || send ? of.links : of.unsure).emplace(instance.members[0].rank_index, instance.members[i].rank_index);
   }
 }
 
 std::vector<int32_t> PipelineLinks::Stages(size_t ranks) const {
   Pipelines pipelines(ranks);
   for (const OfCommunicator& of : communicators_) {
-    for (const auto& [a, b] : of.links) pipelines.Join(static_cast<size_t>(a), static_cast<size_t>(b));
+    for (const auto* links : {&of.links, &of.unsure}) {
+      for (const auto& [a, b] : *links) pipelines.Join(static_cast<size_t>(a), static_cast<size_t>(b));
+    }
   }
   return pipelines.Stages();
 }

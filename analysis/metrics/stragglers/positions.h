@@ -38,7 +38,8 @@ class PipelineLinks {
     bool seen = false;
     bool named = false;
     bool only_sends = false;
-    std::set<std::pair<int32_t, int32_t>> links;  // rank indices; of those that may be pipelines
+    std::set<std::pair<int32_t, int32_t>> links;   // rank indices
+    std::set<std::pair<int32_t, int32_t>> unsure;  // the same, of what is none if the group has other operations
   };
   std::vector<OfCommunicator> communicators_;
 };

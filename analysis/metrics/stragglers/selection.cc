@@ -69,7 +69,7 @@ class Selector {
       }
       what_if = burst;
     }
-    if (IsOneMembers(i, *what_if) || !IsStageOfMoreWork(i, *what_if)) return;
+    if (IsOneMembers(i, *what_if) || !IsSlowAsAStage(i, *what_if)) return;
     selection_.found.push_back({i, *what_if});
     const std::optional<WhatIf> after = SavingAfter(i, Rivals(i));
     constexpr double kMuchMore = 2;  // times what it saves alone
@@ -108,14 +108,18 @@ class Selector {
     return candidates_[i].scope == StragglerScope::kStage && costs_.saving != nullptr;
   }
 
-  // The programs of stages differ, and so do the stretches that are compared. A stage that computes longer by nature or
-  // by chance shows that in all that its devices compute; what has another cause is told of its ranks. Of any other
-  // scope: true.
-  [[nodiscard]] bool IsStageOfMoreWork(size_t i, const WhatIf& what_if) const {
+  // The programs of stages differ, and so do the stretches that are compared: a stage that computes longer shows that
+  // in all that its devices compute. What its hosts and copies take longer counts as compared. Of any other scope:
+  // true.
+  [[nodiscard]] bool IsSlowAsAStage(size_t i, const WhatIf& what_if) const {
     constexpr double kExplains = 0.5;  // of what is saved
     const Candidate& candidate = candidates_[i];
     if (candidate.scope != StragglerScope::kStage || candidate.is_transfer() || !costs_.compute_excess_ns) return true;
-    return costs_.compute_excess_ns(candidate) >= kExplains * static_cast<double>(what_if.saving_ns_per_step);
+    double explained_ns = costs_.compute_excess_ns(candidate);
+    for (const LatenessPart part : {LatenessPart::kHost, LatenessPart::kLaunch, LatenessPart::kCopy}) {
+      explained_ns += std::max(0.0, candidate.parts[static_cast<size_t>(part)]);
+    }
+    return explained_ns >= kExplains * static_cast<double>(what_if.saving_ns_per_step);
   }
 
   // Late by much, and the cause of as much waiting.
@@ -136,7 +140,7 @@ class Selector {
     }
     const std::optional<WhatIf> what_if = HoldsFound(i) ? SavingAfterOthers(i) : SavingOfOne(i);
     if (!what_if || what_if->saving_ratio < kMinSavingRatio || IsOneMembers(i, *what_if)) return;
-    if (!IsStageOfMoreWork(i, *what_if)) return;
+    if (!IsSlowAsAStage(i, *what_if)) return;
     selection_.undecided.push_back({i, *what_if});
   }
 

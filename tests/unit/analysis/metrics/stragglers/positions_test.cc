@@ -64,6 +64,26 @@ TEST(FindPositions, ALayoutWithoutAPipelineHasNoStages) {
   EXPECT_EQ(PositionsOf(Ranks({"a", "a"}), {}, "pp=99999999999999999999").stage, (std::vector<int32_t>{-1, -1}));
 }
 
+// Kernels that may send or receive, as in traces without roles.
+TEST(FindPositions, KernelsOfEitherRoleTellThePipelineWhereTheyAreNoExchangeOfAll) {
+  const auto stages_of = [](int32_t group_size, bool with_others) {
+    MatchResult match;
+    match.communicators.resize(2);
+    for (Communicator& communicator : match.communicators) communicator.members.resize(static_cast<size_t>(group_size));
+    match.instances = {Between(0, CollectiveOp::kSendRecv, {0, 2}), Between(1, CollectiveOp::kSendRecv, {1, 3})};
+    if (with_others) {
+      match.instances.push_back(Between(0, CollectiveOp::kAllReduce, {0, 2}));
+      match.instances.push_back(Between(1, CollectiveOp::kAllReduce, {1, 3}));
+    }
+    return PositionsOf(Ranks(std::vector<std::string>(4, "a")), match, "").stage;
+  };
+  const std::vector<int32_t> two_stages = {0, 0, 1, 1};
+  const std::vector<int32_t> none = {-1, -1, -1, -1};
+  EXPECT_EQ(stages_of(2, false), two_stages);
+  EXPECT_EQ(stages_of(2, true), none);  // an exchange of the two, as all-to-all of two experts
+  EXPECT_EQ(stages_of(4, true), two_stages);
+}
+
 TEST(FindPositions, SendsAndReceivesTellThePipeline) {
   MatchResult match;
   match.communicators.resize(2);
