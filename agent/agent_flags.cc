@@ -44,7 +44,7 @@ void AddInputFlags(CLI::App& app, AgentFlags& flags) {
   constexpr const char* kGroup = "Traces";
   app.add_option("PATH", flags.paths, "trace files, or folders with traces");
   app.add_option("--watch", flags.watch,
-                 "send the traces of this folder as they are finished, until SIGTERM; repeatable")
+                 "send the traces of this folder as they are finished, until SIGTERM; may be given several times")
       ->allow_extra_args(false)
       ->option_text("DIR")
       ->group(kGroup);

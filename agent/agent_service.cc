@@ -356,7 +356,8 @@ class AgentService {
       LogWarning("{}: the aggregator refused it ({}): {}; to take the new data, drop the run first with --replace",
                  refused.path, refused.reason, refused.detail);
     }
-    LogInfo("drained: {} batches acknowledged on {} streams", summary->acknowledged_batches, summary->streams);
+    LogInfo("all data is delivered: {} new batches on {} stream{}", summary->acknowledged_batches, summary->streams,
+            summary->streams == 1 ? "" : "s");
     if (!folder_ && !summary->put_off.empty()) {
       const RefusedUplinkSource& first = summary->put_off.front();
       return absl::ResourceExhaustedError(

@@ -8,6 +8,7 @@
 
 #include "analysis/base/status_macros.h"
 #include "cli/input_problems.h"
+#include "cli/stored_steps.h"
 #include "cli/trace_ingest.h"
 #include "platform/temp_dir.h"
 
@@ -28,6 +29,9 @@ absl::StatusOr<std::unique_ptr<EmbeddedCluster>> ReadTraces(const EmbeddedIngest
                                                             const AnyRunOptions& options, const std::stop_token& stop) {
   LOCKSTEP_ASSIGN_OR_RETURN(auto cluster, EmbeddedCluster::Open({.threads = static_cast<size_t>(options.jobs)}));
   LOCKSTEP_RETURN_IF_ERROR(ReadInto(*cluster, ingest, path, stop));
+  if (!options.step_range.empty()) {
+    LOCKSTEP_RETURN_IF_ERROR(CheckStepRange(cluster->store(), ingest.run, options.step_range));
+  }
   return cluster;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -179,6 +180,10 @@ int CompareSides(const SideNames& names, const compare::CompareRequest& request,
 
 // Runs of a sweep, in the order given; their context orders them.
 int SweepRuns(const CompareFlags& flags) {
+  const std::set<std::string> different(flags.runs.begin(), flags.runs.end());
+  if (different.size() != flags.runs.size()) {
+    return Complain(absl::InvalidArgumentError("--by takes each run once: one is given twice"), kExitUsage);
+  }
   const StopOnSignals signals;
   const absl::StatusOr<std::vector<compare::ComparedRun>> runs = ReadSide("base", flags.runs, flags, signals.token());
   if (!runs.ok()) return Complain(runs.status(), ExitCodeOf(runs.status()));
@@ -287,6 +292,10 @@ void AddComparisonFlags(CLI::App& verb, CompareFlags& flags) {
 int CompareRuns(const CompareFlags& flags) {
   SetLogLevel(*LogLevelFromName(flags.log_level));
   if (const absl::Status fits = CheckFormat(flags); !fits.ok()) return Complain(fits, kExitUsage);
+  const bool two_sides = flags.self.empty() && flags.by.empty();
+  if (!two_sides && (!flags.gates.empty() || !flags.gate_file.empty())) {
+    return Complain(absl::InvalidArgumentError("a gate needs two sides: it is not for --self and --by"), kExitUsage);
+  }
   if (!flags.self.empty()) {
     if (flags.runs.empty() && flags.base.empty() && flags.fresh.empty()) return CheckSelf(flags);
     return Complain(absl::InvalidArgumentError("--self compares one run with itself: give no other run"), kExitUsage);

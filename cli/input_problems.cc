@@ -81,8 +81,8 @@ std::vector<std::string> ProblemsOf(const std::vector<FileReport>& files, const 
     }
   }
   if (others > 0) {
-    lines.push_back(fmt::format("{} other file{} not used (--view quality lists all files)", others,
-                                others == 1 ? " was" : "s were"));
+    lines.push_back(fmt::format("{} {}file{} not used (--view quality lists all files)", others,
+                                lines.empty() ? "" : "other ", others == 1 ? " was" : "s were"));
   }
   return lines;
 }
@@ -105,8 +105,7 @@ void TellProblems(const IngestOutcome& outcome, const std::vector<std::string>& 
 absl::Status NoTraceIn(const std::vector<std::string>& named, const InputFiles& inputs) {
   constexpr const char* kRead =
       "lockstep reads Nsight Systems exports (*.sqlite, made by `nsys export --type sqlite`) and PyTorch traces "
-      "(*.json, "
-      "*.json.gz)";
+      "(*.json, *.json.gz)";
   if (inputs.files.empty() && !inputs.problems.empty()) {
     return absl::NotFoundError(fmt::format("none of the inputs can be read; {}", kRead));
   }

@@ -91,7 +91,12 @@ absl::Status SetFamilies(const ReportFlags& flags, AnalysisOptions& options) {
   if (flags.families.empty()) return absl::OkStatus();
   constexpr int64_t kMaxFileBytes = int64_t{4} << 20;
   LOCKSTEP_ASSIGN_OR_RETURN(const std::string text, ReadSmallFile(flags.families, kMaxFileBytes));
-  LOCKSTEP_ASSIGN_OR_RETURN(options.families, ParseFamilies(text));
+  absl::StatusOr<std::vector<FamilyWord>> families = ParseFamilies(text);
+  if (!families.ok()) {
+    return absl::InvalidArgumentError(
+        fmt::format("--families {}: {}", flags.families, std::string(families.status().message())));
+  }
+  options.families = *std::move(families);
   return absl::OkStatus();
 }
 
@@ -193,6 +198,13 @@ absl::StatusOr<AnalysisOptions> OptionsFrom(const ReportFlags& flags) {
   LOCKSTEP_RETURN_IF_ERROR(SetFamilies(flags, options));
   if (flags.format == "csv" && options.views.size() != 1) {
     return absl::InvalidArgumentError("--format csv shows one view; choose it with --view");
+  }
+  if (flags.format != "csv" && flags.csv_style != ReportFlags().csv_style) {
+    return absl::InvalidArgumentError("--csv-style needs --format csv");
+  }
+  if (options.instances != AnalysisOptions().instances &&
+      std::find(options.views.begin(), options.views.end(), "skew") == options.views.end()) {
+    return absl::InvalidArgumentError("--instances needs --view skew");
   }
   const auto grouping = std::find(kGroupings.begin(), kGroupings.end(), flags.group_by);
   options.group_by = static_cast<GroupBy>(grouping - kGroupings.begin());

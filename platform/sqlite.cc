@@ -5,7 +5,9 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <map>
+#include <system_error>
 #include <utility>
 
 #include "analysis/base/status_macros.h"
@@ -236,7 +238,14 @@ absl::StatusOr<Database> Database::Open(const std::string& path, Mode mode) {
   sqlite3* raw = nullptr;
   const int code = sqlite3_open_v2(UriOf(path, mode).c_str(), &raw, flags, nullptr);
   Database db(raw, mode == Mode::kMemory ? ":memory:" : path);
-  if (code != SQLITE_OK) return StatusOf(raw, code, fmt::format("cannot open {}", path));
+  if (code != SQLITE_OK) {
+    const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+    std::error_code unknown;
+    if (!folder.empty() && !std::filesystem::exists(folder, unknown) && !unknown) {
+      return absl::NotFoundError(fmt::format("cannot open {}: the folder {} does not exist", path, folder.string()));
+    }
+    return StatusOf(raw, code, fmt::format("cannot open {}", path));
+  }
   sqlite3_busy_timeout(raw, 10'000);
   return db;
 }

@@ -24,7 +24,8 @@ constexpr int kDeflateLevel = 1;
 
 absl::Status CannotWrite(const std::string& path) {
   const int error = errno;
-  const std::string message = fmt::format("{}: cannot write: {}", path, std::strerror(error));
+  std::string message = fmt::format("{}: cannot write: {}", path, std::strerror(error));
+  if (error == ENOENT) message = fmt::format("{}: cannot write, because its folder does not exist", path);
   return error == ENOSPC || error == EDQUOT || error == EFBIG ? absl::ResourceExhaustedError(message)
                                                               : absl::PermissionDeniedError(message);
 }

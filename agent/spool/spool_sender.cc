@@ -184,7 +184,7 @@ void SpoolSender::Tell(const absl::Status& status) {
   const int64_t now_ns = SystemClock().MonotonicNs();
   if (!status.ok() && End().ok()) {
     if (trouble_.Met(now_ns)) {
-      LogWarning("the spool: {}; trying on", std::string(status.message()));
+      LogWarning("the spool: {}; trying again", std::string(status.message()));
     }
   } else if (const auto lasted_ns = trouble_.Over(now_ns)) {
     LogInfo("the spool can be used again after {} s", *lasted_ns / kNsPerS);

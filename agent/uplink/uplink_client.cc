@@ -275,8 +275,8 @@ bool UplinkClient::WorthAnotherTry(const absl::Status& failure) {
   }
   const int64_t trouble_ns = now_ns - trouble_since_ns_;
   if (options_.give_up_after_ns && trouble_ns >= *options_.give_up_after_ns) {
-    Fail(absl::UnavailableError(fmt::format("no use of the aggregator for {} s, giving up: {}", trouble_ns / kNsPerS,
-                                            std::string(failure.message()))));
+    Fail(absl::UnavailableError(fmt::format("the aggregator did not accept the traces for {} s, giving up: {}",
+                                            trouble_ns / kNsPerS, std::string(failure.message()))));
     return false;
   }
   return true;
@@ -292,7 +292,7 @@ void UplinkClient::WaitBeforeRetry(const absl::Status& failure) {
   const int64_t end_ns = now_ns + delay_ns;
   const MutexLock lock(mutex_);
   if (!stopped_ && outage_.Met(now_ns)) {
-    LogInfo("no stream to the aggregator ({}); trying on", std::string(failure.message()));
+    LogInfo("there is no stream to the aggregator ({}); trying again", std::string(failure.message()));
   }
   for (int64_t left_ns = delay_ns; !stopped_ && left_ns > 0; left_ns = end_ns - SystemClock().MonotonicNs()) {
     changed_.WaitFor(mutex_, left_ns);

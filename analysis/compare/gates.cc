@@ -63,6 +63,9 @@ absl::Status SetMetric(std::string_view metric, Gate& gate) {
                                            metric, fmt::join(names, ", ")));
     }
   }
+  if (gate.of == Gate::Of::kMetric && gate.name == "throughput" && !gate.is_share) {
+    return NoGate(gate.text, "a limit of the throughput is a share, such as throughput>=-5%");
+  }
   return gate.name.empty() ? NoGate(gate.text, "it names nothing") : absl::OkStatus();
 }
 
@@ -95,7 +98,19 @@ struct GateValue {
   report::OptionalRange interval_ns;
 };
 
-absl::StatusOr<GateValue> ValueOfKernels(const Gate& gate, const Sides& sides) {
+// Graphs traced as a whole on one side hide the kernels that the other side shows.
+bool GraphsHideKernels(const std::vector<report::MetricChange>& metrics) {
+  double step_ns = 0;
+  double opaque_ns = 0;
+  for (const report::MetricChange& metric : metrics) {
+    if (metric.metric == kStepTime) step_ns = std::max(metric.base.value_or(0), metric.fresh.value_or(0));
+    if (metric.metric == "opaque") opaque_ns = metric.change.value_or(0);
+  }
+  return step_ns > 0 && HidesMuch(opaque_ns, step_ns);
+}
+
+absl::StatusOr<GateValue> ValueOfKernels(const Gate& gate, const Sides& sides,
+                                         const std::vector<report::MetricChange>& metrics) {
   LOCKSTEP_ASSIGN_OR_RETURN(const std::set<std::string> names, KernelsOfGate(gate, sides));
   GateValue value;
   value.metric = names.empty() ? "no kernel matches" : fmt::format("{} kernels", names.size());
@@ -104,6 +119,11 @@ absl::StatusOr<GateValue> ValueOfKernels(const Gate& gate, const Sides& sides) {
   const auto time = [&](const ComparedRun& run) { return run.KernelTime(is_meant); };
   value.base_ns = MeanOver(sides.base, time);
   value.change_ns = MeanOver(sides.fresh, time) - *value.base_ns;
+  if (*value.base_ns <= 0 && *value.change_ns > 0) value.metric += ", none on the base side";
+  if (GraphsHideKernels(metrics)) {
+    value.metric += ", which CUDA graphs traced as a whole may hide";
+    return value;
+  }
   const SeriesOfRun series = [&](const ComparedRun& run) { return run.KernelTimes(is_meant); };
   const SeriesComparison compared = CompareParts(sides, series, NoiseShare::kOfItself, 0);
   if (compared.known && compared.change.verdict != Verdict::kNotEnoughSteps) {
@@ -149,6 +169,9 @@ report::GateResult ResultOf(const Gate& gate, const GateValue& value) {
     if (value.interval_ns) result.interval = {value.interval_ns->first / unit, value.interval_ns->second / unit};
   }
   Judge(gate, result);
+  // From nothing to something is beyond any share.
+  const bool appeared = gate.is_share && base <= 0 && value.interval_ns && value.interval_ns->first > 0;
+  if (appeared) result.verdict = gate.at_least ? "holds" : "fails";
   return result;
 }
 
@@ -191,7 +214,7 @@ absl::StatusOr<std::vector<report::GateResult>> ApplyGates(const std::vector<Gat
       results.push_back(ResultOf(gate, ValueOfMetric(gate, metrics)));
       continue;
     }
-    LOCKSTEP_ASSIGN_OR_RETURN(const GateValue value, ValueOfKernels(gate, sides));
+    LOCKSTEP_ASSIGN_OR_RETURN(const GateValue value, ValueOfKernels(gate, sides, metrics));
     results.push_back(ResultOf(gate, value));
   }
   return results;

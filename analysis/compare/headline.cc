@@ -18,6 +18,7 @@ constexpr size_t kMostDetails = 3;
 constexpr double kLeastDetail = 0.005;   // of the step: smaller entries are not worth a sentence
 constexpr double kLeastUntested = 0.01;  // likewise, of entries without an interval
 // Work that was saved came back as waiting where the waiting grew by at least this share of it.
+constexpr double kLeastMoved = 0.02;  // likewise, of waiting for one rank where the step has not changed
 constexpr double kCameBack = 0.25;
 
 const report::MetricChange* Find(const report::ComparisonDocument& document, std::string_view name) {
@@ -36,10 +37,15 @@ std::string TimesText(const report::MetricChange& metric) {
   return fmt::format("{} a step instead of {}", TimeText(metric.fresh.value_or(0)), TimeText(metric.base.value_or(0)));
 }
 
-// A change that holds for the mean alone comes from a few long steps.
+bool AreApart(const report::OptionalRange& a, const report::OptionalRange& b) {
+  return a && b && (a->second < b->first || b->second < a->first);
+}
+
+// A change that holds for the mean alone, or is another one there, comes from a few long steps.
 std::string RareSteps(const report::ComparisonDocument& document, const report::MetricChange& step_time) {
   const report::MetricChange* mean = Find(document, "step_time_mean");
-  if (mean == nullptr || mean->verdict == step_time.verdict) return "";
+  if (mean == nullptr) return "";
+  if (mean->verdict == step_time.verdict && !AreApart(mean->interval_ratio, step_time.interval_ratio)) return "";
   if (mean->verdict != report::kSlowerWord && mean->verdict != report::kFasterWord) return "";
   return fmt::format(" The mean step, which rare long steps move, is {}: {}{}.", mean->verdict,
                      SignedPercent(mean->change_ratio.value_or(0)), IntervalText(*mean));
@@ -103,6 +109,8 @@ std::string SurenessOf(const report::ComparisonDocument& document, const report:
 // be.
 bool IsWorth(const report::LedgerEntry& entry, double step_ns, bool changed) {
   const double change_ns = std::abs(static_cast<double>(entry.change_ns_per_step));
+  // Who is waited for may change while the step does not.
+  if (entry.kind == "wait" && entry.rank && change_ns >= kLeastMoved * step_ns) return true;
   if (!entry.interval) return changed && change_ns >= kLeastUntested * step_ns;
   const bool excludes_none = entry.interval->first > 0 || entry.interval->second < 0;
   return excludes_none && change_ns >= kLeastDetail * step_ns;
@@ -112,18 +120,32 @@ bool IsWorth(const report::LedgerEntry& entry, double step_ns, bool changed) {
 using WaitsLeft = std::vector<std::pair<const report::LedgerEntry*, double>>;
 
 // Waiting that took over what was saved, or left with what was added: "" where none did.
-std::string MovedText(const report::LedgerEntry& entry, WaitsLeft& waits) {
+std::string MovedText(const report::LedgerEntry& entry, double all_waits_ns, WaitsLeft& waits) {
   if (entry.kind != "work" && entry.kind != "idle") return "";
   const auto change_ns = static_cast<double>(entry.change_ns_per_step);
+  // Where waiting in all went the same way, it has only another culprit.
+  if ((all_waits_ns < 0) == (change_ns < 0)) return "";
   for (auto& [wait, left_ns] : waits) {
     const bool opposite = (wait->change_ns_per_step < 0) != (change_ns < 0);
-    const double moved = std::min(left_ns, std::abs(change_ns));
+    const double moved = std::min({left_ns, std::abs(change_ns), std::abs(all_waits_ns)});
     if (!opposite || moved < kCameBack * std::abs(change_ns)) continue;
     left_ns -= moved;
     return fmt::format(", of which {} {} as {}", TimeText(moved), change_ns < 0 ? "came back" : "was there before",
                        wait->label);
   }
   return "";
+}
+
+// What the other side does not show, because it lies in time that may be anything.
+bool IsHidden(const report::LedgerEntry& entry, const report::ComparisonDocument& document, double step_ns) {
+  if (entry.kind == "unresolved" || entry.part == "opaque") return false;
+  return std::any_of(document.ledger.begin(), document.ledger.end(), [&](const report::LedgerEntry& hiding) {
+    const bool may_hide =
+        hiding.part == "opaque" || (hiding.kind == "unresolved" && (entry.kind == "wait" || entry.kind == "transfer"));
+    const auto hidden_ns = static_cast<double>(hiding.change_ns_per_step);
+    return may_hide && compare::HidesMuch(hidden_ns, step_ns) &&
+           compare::MovedInto(static_cast<double>(entry.change_ns_per_step), hidden_ns);
+  });
 }
 
 std::vector<std::string> DetailsOf(const report::ComparisonDocument& document, bool changed) {
@@ -134,12 +156,17 @@ std::vector<std::string> DetailsOf(const report::ComparisonDocument& document, b
     if (entry.kind != "wait" || !IsWorth(entry, step_ns, changed)) continue;
     waits.emplace_back(&entry, std::abs(static_cast<double>(entry.change_ns_per_step)));
   }
+  double all_waits_ns = 0;
+  for (const report::LedgerEntry& entry : document.ledger) {
+    if (entry.kind == "wait") all_waits_ns += static_cast<double>(entry.change_ns_per_step);
+  }
   std::vector<std::string> details;
   for (const report::LedgerEntry& entry : document.ledger) {
     if (details.size() == kMostDetails) break;
-    if (!IsWorth(entry, step_ns, changed)) continue;
+    if (!IsWorth(entry, step_ns, changed) || IsHidden(entry, document, step_ns)) continue;
     details.push_back(fmt::format("{}: {} a step{}", entry.label,
-                                  SignedTime(static_cast<double>(entry.change_ns_per_step)), MovedText(entry, waits)));
+                                  SignedTime(static_cast<double>(entry.change_ns_per_step)),
+                                  MovedText(entry, all_waits_ns, waits)));
   }
   return details;
 }

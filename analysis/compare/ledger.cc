@@ -123,8 +123,8 @@ std::vector<Part> PartsOf(const Sides& sides, double step_ns) {
   const SeriesOfRun spread = SeriesOf([](const ComparedRun& run, const report::ProfileStep& step) {
     return static_cast<double>(step.longest_ns.value) - MeanRank(run, step.span_total_ns);
   });
-  parts.push_back(PartOfSeries(sides, "slowest_rank", "spread", "what the slowest rank takes longer than the mean rank",
-                               spread, step_ns));
+  parts.push_back(
+      PartOfSeries(sides, "slowest_rank", "spread", "the slowest rank beyond the mean rank", spread, step_ns));
   return parts;
 }
 

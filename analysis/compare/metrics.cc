@@ -1,8 +1,10 @@
 #include "analysis/compare/metrics.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -81,8 +83,10 @@ void AddThroughput(const Sides& sides, std::string_view unit, const std::string&
   row.change_ratio = *fresh / *base - 1;
   row.n_eff = step_time.n_eff;
   row.verdict = report::kUnclearWord;
-  const auto amount = [&](const std::vector<ComparedRun>& runs) { return NumberOf(runs.front().context, key); };
-  if (amount(sides.base) == amount(sides.fresh)) {
+  const auto amount = NumberOf(sides.base.front().context, key);
+  bool same_amount = true;
+  ForEachRun(sides, [&](const ComparedRun& run) { same_amount = same_amount && NumberOf(run.context, key) == amount; });
+  if (same_amount) {
     row.verdict = step_time.verdict;
     if (const auto& range = step_time.interval_ratio; range && range->first > -1) {
       row.interval_ratio = {1 / (1 + range->second) - 1, 1 / (1 + range->first) - 1};
@@ -103,7 +107,38 @@ SeriesOfRun IdleSeries() {
   });
 }
 
+report::MetricChange* MetricOf(std::vector<report::MetricChange>& metrics, std::string_view name) {
+  const auto found = std::find_if(metrics.begin(), metrics.end(),
+                                  [&](const report::MetricChange& metric) { return metric.metric == name; });
+  return found == metrics.end() ? nullptr : &*found;
+}
+
+// What one side shows, and the other hides in another part: less of it is no gain.
+void DoubtHidden(std::string_view hiding, std::span<const std::string_view> hidden, double step_ns,
+                 std::vector<report::MetricChange>& metrics) {
+  const report::MetricChange* const by = MetricOf(metrics, hiding);
+  if (by == nullptr || !by->change || !HidesMuch(*by->change, step_ns)) return;
+  const double hidden_ns = *by->change;
+  for (const std::string_view name : hidden) {
+    report::MetricChange* const metric = MetricOf(metrics, name);
+    if (metric == nullptr || !metric->change || !MovedInto(*metric->change, hidden_ns)) continue;
+    metric->verdict = report::kUnclearWord;
+    metric->interval = metric->interval_ratio = std::nullopt;
+    metric->excluded_ratio = std::nullopt;
+  }
+}
+
 }  // namespace
+
+bool HidesMuch(double change_ns, double step_ns) {
+  constexpr double kMuch = 0.01;  // of the step
+  return std::abs(change_ns) >= kMuch * step_ns;
+}
+
+bool MovedInto(double change_ns, double hidden_ns) {
+  constexpr double kMostly = 0.5;
+  return (change_ns < 0) != (hidden_ns < 0) && change_ns != 0 && std::abs(hidden_ns) >= kMostly * std::abs(change_ns);
+}
 
 MetricsOfSides CompareMetrics(const Sides& sides) {
   MetricsOfSides result;
@@ -125,6 +160,12 @@ MetricsOfSides CompareMetrics(const Sides& sides) {
     if (part.kind == "unresolved" && changed) result.metrics.back().verdict = report::kUnclearWord;
   }
   add_level(kIdle, IdleSeries(), NoiseShare::kOfStep);
+  constexpr std::array<std::string_view, 2> kOfUnresolved = {"exposed_wait", "exposed_transfer"};
+  constexpr std::array<std::string_view, 10> kOfGraphs = {
+      "compute",   "exposed_wait", "exposed_transfer", "exposed_unresolved", "copy",
+      "idle_host", "idle_launch",  "idle_dependency",  "idle_other",         "idle"};
+  DoubtHidden("exposed_unresolved", kOfUnresolved, step_ns, result.metrics);
+  DoubtHidden("opaque", kOfGraphs, step_ns, result.metrics);
   const report::MetricChange step_time = result.metrics.front();
   AddThroughput(sides, "tokens/s", "tokens_per_step", step_time, result.metrics);
   AddThroughput(sides, "samples/s", "samples_per_step", step_time, result.metrics);

@@ -17,6 +17,11 @@ struct MetricsOfSides {
   Comparison step_time;
 };
 
+// Of time that may be anything (communication that is not resolved, graphs traced as a whole): its change is so large
+// that it may hide a real one, and so is another part's change moved into it.
+[[nodiscard]] bool HidesMuch(double change_ns, double step_ns);
+[[nodiscard]] bool MovedInto(double change_ns, double hidden_ns);
+
 [[nodiscard]] MetricsOfSides CompareMetrics(const Sides& sides);
 
 // Names that gates may use, besides patterns.

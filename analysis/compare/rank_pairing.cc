@@ -155,7 +155,7 @@ report::RankPairing PairRanks(const Sides& sides, PairBy by) {
     pairing.ranks = PairByKey(sides, Gpus(base), Gpus(fresh));
   } else if (by == PairBy::kHost || (by == PairBy::kAuto && same_hosts >= kMostInCommon)) {
     pairing.by = "host";
-    pairing.reason = fmt::format("{:.0f} % of the places on hosts are the same", 100 * same_hosts);
+    pairing.reason = fmt::format("{:.0f} % of the ranks are at the same position of the same host", 100 * same_hosts);
     pairing.ranks = PairByKey(sides, PlacesOnHosts(base), PlacesOnHosts(fresh));
   } else {
     pairing.by = "rank";

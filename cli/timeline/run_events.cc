@@ -12,6 +12,7 @@
 #include "analysis/metrics/fleet/fleet.h"
 #include "analysis/metrics/skew/skew.h"
 #include "analysis/report/analysis_steps.h"
+#include "analysis/report/empty_selection.h"
 #include "analysis/report/run_chapters.h"
 #include "analysis/report/views/group_names.h"
 
@@ -52,6 +53,7 @@ class RunEventCollector {
     events_.samples = std::make_unique<EventSorter<SampleEvent>>(options_.tmp_dir, share);
     events_.collectives = std::make_unique<EventSorter<CollectiveEvent>>(options_.tmp_dir, 2 * share);
     LOCKSTEP_RETURN_IF_ERROR(TakeChapters());
+    LOCKSTEP_RETURN_IF_ERROR(CheckSelected(std::move(analysis)));
     FindSpan();
     LOCKSTEP_RETURN_IF_ERROR(AddSteps());
     LOCKSTEP_RETURN_IF_ERROR(AddSamples());
@@ -59,6 +61,14 @@ class RunEventCollector {
   }
 
  private:
+  absl::Status CheckSelected(AnalysisOptions analysis) const {
+    analysis.steps = asked_.steps;
+    analysis.time_ns = asked_.time_ns;
+    const Fleet fleet = MakeFleet(data_, events_.ranks, events_.match, analysis);
+    LOCKSTEP_RETURN_IF_ERROR(CheckSelection(fleet));
+    return CheckTimeAndNames(fleet);
+  }
+
   const SourceData& SourceOf(size_t rank_index) const { return data_.sources[events_.ranks.ranks[rank_index].source]; }
 
   void ChoosePlaces(const std::vector<bool>& selected) {

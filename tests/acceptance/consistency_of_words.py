@@ -295,7 +295,7 @@ def a_window_that_is_not_the_whole_is_said(a):
 
 
 def the_last_step_of_the_table_is_explained(a):
-    """The table shows a last step to the end of the capture, the step time to the end of its work."""
+    """The table shows steps of ranks, the last one to the end of the capture; the step time is the job's."""
     step, rows = a.summary["step_ns"], a.view("steps")
     if step is None or not rows or max(row["span_ns"] for row in rows) <= 1.0001 * step["max"]:
         return
@@ -304,7 +304,9 @@ def the_last_step_of_the_table_is_explained(a):
         numbers.setdefault(row["step"], set()).add(row["rank"])
     everybody = {row["rank"] for row in rows}
     longest = max((row["span_ns"] for row in rows if numbers[row["step"]] == everybody), default=0)
-    if longest > 1.0001 * step["max"] and "ends with its own work" not in a.sections.get("steps", ""):
+    section = " ".join(a.sections.get("steps", "").split())
+    explained = "ends with the work of the step" in section or "from when the last rank begins a step" in section
+    if longest > 1.0001 * step["max"] and not explained:
         yield f"a step of {longest} in the table, longest step time {step['max']}"
 
 
@@ -368,7 +370,7 @@ def the_step_time_is_first_and_that_of_the_document(a):
 def waiting_is_of_one_whole_in_the_text(a):
     """A share of waiting in the headline and the waits of the view skew are of one sum."""
     section = a.sections.get("skew", "")
-    found = re.search(r"Waiting that no single rank certainly caused: (.*)", section)
+    found = re.search(r"Waiting that cannot be assigned to one rank with certainty: (.*)", section)
     if found and times_of(found[1]) and not about(times_of(found[1])[0], a.summary["unassigned_wait_ns"]):
         yield found[0]
     waited = total(a.view("skew")["ranks"], "wait_total_ns")

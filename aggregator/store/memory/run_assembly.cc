@@ -201,7 +201,8 @@ bool MustReplace(const SourceContext& stored, const SourceContext& offered) {
 }
 
 absl::Status NoSuchRun(const std::string& run) {
-  return absl::NotFoundError(fmt::format("no run '{}' in the store; `lockstep runs` lists what there is", run));
+  return absl::NotFoundError(
+      fmt::format("there is no run '{}'; `lockstep runs` lists the runs of a store or an aggregator", run));
 }
 
 absl::Status NoSuchSource(const std::string& run, const Hash128& source) {

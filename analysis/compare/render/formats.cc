@@ -20,8 +20,8 @@ Every field of the JSON document that `lockstep compare --format json` prints. `
 same as a JSON Schema. How the numbers are computed, and why, is described in [comparing](algorithms/compare.md).
 
 * The suffix of a name is its unit: `_ns` nanoseconds, `_bytes` bytes, `_ratio` a share or a ratio, `_gbps` 10^9 bytes a
-  second. An interval has the unit of what it is of.
-* A change is new less base. Of a step, less time is better.
+  second. An interval has the unit of its quantity.
+* A change is new minus base. Of a step, less time is better.
 * Null means that a value is not known. It never means zero.
 
 This file is generated: `lockstep schema --comparison --reference > docs/comparison.md`.

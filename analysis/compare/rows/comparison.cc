@@ -259,16 +259,17 @@ const Record& LateSide::Fields() {
 
 const Record& LateChange::Fields() {
   using R = LateChange;
-  static const Record record{"late_change",
-                             "Somebody who makes the others wait on one side or on both.",
-                             {
-                                 F<&R::scope>("scope", "What it is: rank, host, gpu, rail, stage, communicator."),
-                                 F<&R::id>("id", "Which one."),
-                                 F<&R::host>("host", "Host name. Null where it is not known."),
-                                 F<&R::base>("base", "On the base side. Null where it is not named."),
-                                 F<&R::fresh>("new", "On the new side. Null where it is not named."),
-                                 F<&R::change>("change", "What became of it.").OneOf({"appeared", "gone", "stays"}),
-                             }};
+  static const Record record{
+      "late_change",
+      "Somebody who makes the others wait on one side or on both.",
+      {
+          F<&R::scope>("scope", "What it is: rank, host, gpu, rail, stage, communicator."),
+          F<&R::id>("id", "Which one."),
+          F<&R::host>("host", "Host name. Null where it is not known."),
+          F<&R::base>("base", "On the base side. Null where it is not named."),
+          F<&R::fresh>("new", "On the new side. Null where it is not named."),
+          F<&R::change>("change", "Whether it appeared, is gone, or stays.").OneOf({"appeared", "gone", "stays"}),
+      }};
   return record;
 }
 
@@ -352,7 +353,7 @@ const Record& ComparisonDocument::Fields() {
   using R = ComparisonDocument;
   static const Record record{
       "",
-      "The answer of lockstep compare. Units are in the names; null is absent knowledge; a change is new less base, "
+      "The answer of lockstep compare. Units are in the names; null is absent knowledge; a change is new minus base, "
       "and "
       "more is worse. Further fields may be added at any time.",
       {

@@ -1,6 +1,8 @@
 #include "analysis/metrics/fleet/job_steps.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <iterator>
 
 #include "analysis/metrics/fleet/steps.h"
 #include "analysis/model/row_values.h"
@@ -13,10 +15,34 @@ int64_t SpanOfStep(const StepRow& row, bool is_last) {
   return runs_on ? std::min(row.tile.span_ns, row.last_end_ns - row.window_start_ns) : row.tile.span_ns;
 }
 
+// When the last rank of a clock component begins and ends a step, on the aligned clock.
+struct LastOfStep {
+  int64_t begin_ns = INT64_MIN;
+  int64_t end_ns = INT64_MIN;
+};
+
 struct CountedStep {
-  JobStep step;
+  std::map<int32_t, LastOfStep> last;  // by clock component
+  int64_t longest_ns = 0;              // of any rank
   size_t ranks = 0;
 };
+
+// From where the step begins, if one comes right before it, to where the next step begins; where none follows at once,
+// to the step's own end. Of a first step it is not known who was late into it.
+int64_t TimeOf(const CountedStep& step, bool is_first, const CountedStep* next) {
+  if (is_first) return step.longest_ns;
+  int64_t time_ns = INT64_MIN;
+  for (const auto& [component, last] : step.last) {
+    int64_t end_ns = last.end_ns;
+    if (next != nullptr) {
+      if (const auto of_next = next->last.find(component); of_next != next->last.end())
+        end_ns = of_next->second.begin_ns;
+    }
+    time_ns = std::max(time_ns, end_ns - last.begin_ns);
+  }
+  // Ranks that are at different steps at one time have no common begin.
+  return time_ns > 0 ? time_ns : step.longest_ns;
+}
 
 }  // namespace
 
@@ -43,19 +69,29 @@ JobSteps ComputeJobSteps(const Fleet& fleet) {
     if (steps.empty()) continue;
     job.members.push_back(i);
     job.comparable = job.comparable && !NumbersItsOwnSteps(member.source->context.step_source);
+    const int32_t component = fleet.match.clock.ComponentOf(static_cast<int32_t>(member.index));
     for (const auto& [number, of_rank] : steps) {
       CountedStep& of_job = counted[number];
-      if (of_job.ranks++ == 0 || of_rank.span_ns > of_job.step.longest_ns) {
-        of_job.step = {number, of_rank.span_ns, i};
-      }
+      ++of_job.ranks;
+      of_job.longest_ns = std::max(of_job.longest_ns, of_rank.span_ns);
+      const int64_t begin_ns = fleet.ToAligned(member, member.source->steps[of_rank.row].window_start_ns);
+      LastOfStep& last = of_job.last[component];
+      last.begin_ns = std::max(last.begin_ns, begin_ns);
+      last.end_ns = std::max(last.end_ns, begin_ns + of_rank.span_ns);
     }
   }
-  for (const auto& [number, of_job] : counted) {
-    if (of_job.ranks == job.members.size()) {
-      job.steps.push_back(of_job.step);
-    } else {
+  int64_t before = kNoStep;
+  for (auto step = counted.begin(); step != counted.end(); ++step) {
+    if (step->second.ranks != job.members.size()) {
       ++job.partial;
+      continue;
     }
+    const auto next = std::next(step);
+    const bool follows =
+        next != counted.end() && next->first == step->first + 1 && next->second.ranks == job.members.size();
+    const bool is_first = job.steps.empty() || before + 1 != step->first;
+    before = step->first;
+    job.steps.push_back({step->first, TimeOf(step->second, is_first, follows ? &next->second : nullptr)});
   }
   return job;
 }

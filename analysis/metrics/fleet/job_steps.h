@@ -1,6 +1,9 @@
-// The steps of the job: those that every rank has which has steps at all. A step of the job takes as long as on the
-// rank where it takes longest, since every other rank waits for that one at the next collective. The last step of a
-// capture ends with its own last activity, since no step follows that would end it. Units: ns. Pure.
+// The steps of the job: those that every rank has which has steps at all. A step of the job begins when its last rank
+// begins it, on the aligned clock, since all others wait for that one at the next collective, and ends where the next
+// one begins: the steps add up to the run, so that a pause of one rank counts once, whatever step it lies in on the
+// others. Of ranks whose clocks are not aligned with each other the longest counts. A first step takes as long as on
+// the rank where it takes longest: who was late into it is not known. The last step of a capture ends with its own
+// last activity, since no step follows that would end it. Units: ns. Pure.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +26,7 @@ struct StepOfMember {
 
 struct JobStep {
   int64_t number = 0;
-  int64_t longest_ns = 0;
-  size_t longest_member = 0;  // into Fleet::members; the first of equal ones
+  int64_t time_ns = 0;
 };
 
 struct JobSteps {

@@ -9,7 +9,7 @@ std::optional<StepTime> ComputeStepTime(const Fleet& fleet) {
   if (job.members.empty()) return std::nullopt;
   StepTime out;
   if (job.comparable && !job.steps.empty()) {
-    for (const JobStep& step : job.steps) out.time.Add(step.longest_ns);
+    for (const JobStep& step : job.steps) out.time.Add(step.time_ns);
     return out;
   }
   out.by_rank = job.members.size() > 1;

@@ -1,7 +1,5 @@
-// How long the steps of the job take. A step of the job takes as long as on the rank where it takes longest: every
-// other rank waits for that one at the next collective. Steps that not all ranks have are left out; where ranks number
-// their steps alone, so that they cannot be compared, every step of every rank counts. The last step of a capture ends
-// with its own last activity, since no step follows that would end it. Units: ns. Pure.
+// How long the steps of the job take (job_steps.h). Steps that not all ranks have are left out; where ranks number
+// their steps alone, so that they cannot be compared, every step of every rank counts. Units: ns. Pure.
 #pragma once
 
 #include <optional>

@@ -6,7 +6,6 @@
 #include "analysis/metrics/match/connected_ranks.h"
 #include "analysis/metrics/replay/replay_coupling.h"
 #include "analysis/metrics/replay/replay_host.h"
-#include "analysis/metrics/replay/replay_joins.h"
 #include "analysis/metrics/replay/replay_line.h"
 #include "analysis/metrics/replay/replay_lost.h"
 #include "analysis/metrics/replay/replay_order.h"
@@ -125,7 +124,6 @@ ReplayGraph BuildReplayGraph(const ArrivalGraph& source, const MatchResult& matc
   AddBegins(match, executor, graph);
   AddCoupling(match, graph);
   AddLost(source, match, graph);
-  AddSparedJoins(graph);
   AddHost(source, match, executor, graph);
   AddOrder(graph);
   return graph;

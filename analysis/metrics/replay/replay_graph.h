@@ -47,7 +47,6 @@ struct ReplayNode {
   int64_t launch_ns = kNoTime;
   int64_t launch_gap_ns = 0;  // least time from launch to start
   int64_t host_step_ns = 0;   // launch - launch of the rank's launch before, or - end of `behind`; 0: no host time
-  int64_t progress_ns = 0;    // the rank's own work in this step, without the host's part, up to the start
   int64_t tied_cut_ns = 0;    // by how much `passed` shortens device_ns
   int32_t piece = -1;         // node that ends the piece of own work in which this one starts,
   float at_share = 0;         // after this share of the piece
@@ -68,7 +67,6 @@ struct ReplayNode {
   bool follows = false;           // another node of the rank comes before
   bool runs_alone = false;        // the rank did nothing else meanwhile
   bool begins_launching = false;  // the first launch after the end of `behind`
-  bool at_launch = false;         // it started as soon as it was launched, whatever the own work
   bool host_bound = false;        // launch limits the start; false where unknown, or the host is far ahead
 
   [[nodiscard]] bool is_anchor(int32_t self) const { return anchor == self; }
@@ -138,15 +136,6 @@ struct ReplayGraph {
 // Own work of a piece of this length that is done at a share of it.
 [[nodiscard]] inline int64_t WorkAtShare(int64_t length_ns, float share) {
   return share >= 1 ? length_ns : static_cast<int64_t>(static_cast<double>(length_ns) * static_cast<double>(share));
-}
-
-// Own work between the starts of node n and of the node before it on the rank, with pieces of these lengths.
-template <typename Length>
-[[nodiscard]] int64_t WorkSinceNodeBefore(const ReplayGraph& graph, size_t n, const Length& length_of_piece) {
-  const ReplayNode& node = graph.nodes[n];
-  const int64_t piece_ns = length_of_piece(static_cast<size_t>(node.piece));
-  const bool same = node.follows && graph.nodes[n - 1].piece == node.piece;
-  return WorkAtShare(piece_ns, node.at_share) - (same ? WorkAtShare(piece_ns, graph.nodes[n - 1].at_share) : 0);
 }
 
 [[nodiscard]] ReplayGraph BuildReplayGraph(const ArrivalGraph& graph, const MatchResult& match, Executor& executor);

@@ -168,22 +168,6 @@ void AddShareAfterHost(const std::vector<int32_t>& order, ReplayGraph& graph) {
   }
 }
 
-void AddProgress(const ArrivalGraph& source, size_t rank, ReplayGraph& graph) {
-  constexpr int64_t kAtOnceNs = 3'000;
-  int64_t step = kNoStep;
-  int64_t done_ns = 0;
-  for (size_t n = graph.first[rank]; n < graph.first[rank + 1]; ++n) {
-    ReplayNode& node = graph.nodes[n];
-    const int64_t of_node = source.ranks[rank][n - graph.first[rank]].step;
-    if (of_node != step) done_ns = 0;
-    step = of_node;
-    done_ns += WorkSinceNodeBefore(graph, n, [&](size_t piece) { return graph.nodes[piece].device_ns; });
-    node.progress_ns = done_ns;
-    node.at_launch = node.launch_ns != kNoTime && node.follows && node.queued < 0 &&
-                     node.start_ns - node.launch_ns <= node.launch_gap_ns + kAtOnceNs;
-  }
-}
-
 }  // namespace
 
 void AddHost(const ArrivalGraph& source, const MatchResult& match, Executor& executor, ReplayGraph& graph) {
@@ -192,7 +176,6 @@ void AddHost(const ArrivalGraph& source, const MatchResult& match, Executor& exe
     graph.launched[rank] = LaunchesOf(graph, rank);
     AddLatencies(graph.launched[rank], graph);
     MarkHostBound(graph.launched[rank], graph);
-    AddProgress(source, rank, graph);
   });
   BlockFinder blocks(source, match, graph);
   executor.ParallelFor(graph.launched.size(), [&](size_t rank) { blocks.Collect(rank); });

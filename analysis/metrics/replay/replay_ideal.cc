@@ -9,7 +9,6 @@
 #include "analysis/metrics/replay/replay_exchange.h"
 #include "analysis/metrics/replay/replay_party.h"
 #include "analysis/metrics/replay/replay_scale.h"
-#include "analysis/model/row_values.h"
 #include "analysis/stats/order_statistic.h"
 
 namespace lockstep {
@@ -187,41 +186,6 @@ class Idealiser {
       if (InTime(graph_.node(n))) Uncover(n);
     }
     HostAtFirst(rank);
-    BeginSooner(rank);
-  }
-
-  // What was launched late while the rank's own work went on began later in that work than on the peers. Launched in
-  // time, it begins where it does on them.
-  void BeginSooner(int32_t rank) {
-    constexpr int64_t kNoiseNs = 5'000;
-    const size_t first = graph_.first[static_cast<size_t>(rank)];
-    int64_t step = kNoStep;
-    int64_t done_ns = 0;
-    for (size_t n = first; n < graph_.first[static_cast<size_t>(rank) + 1]; ++n) {
-      const int64_t of_node = source_.ranks[static_cast<size_t>(rank)][n - first].step;
-      if (of_node != step) done_ns = 0;
-      step = of_node;
-      done_ns += WorkSinceNodeBefore(graph_, n, [&](size_t piece) { return lengths_.device_ns[piece]; });
-      const ReplayNode& node = graph_.nodes[n];
-      if (!node.at_launch || !InTime(node) || node.is_anchor(static_cast<int32_t>(n))) continue;
-      const std::optional<int64_t> of_peers = ProgressOfPeers(node);
-      if (of_peers && done_ns - *of_peers > kNoiseNs) lengths_.sooner_ns[n] = done_ns - *of_peers;
-    }
-  }
-
-  // Mean of the other members of its instance outside the scope.
-  [[nodiscard]] std::optional<int64_t> ProgressOfPeers(const ReplayNode& node) const {
-    if (node.instance < 0) return std::nullopt;
-    int64_t sum = 0;
-    int64_t count = 0;
-    const auto at = static_cast<size_t>(node.instance);
-    for (size_t m = graph_.member_first[at]; m < graph_.member_first[at + 1]; ++m) {
-      const ReplayNode& other = graph_.node(graph_.members[m]);
-      if (in_scope_[static_cast<size_t>(other.rank)] || !other.follows) continue;
-      sum += other.progress_ns;
-      ++count;
-    }
-    return count > 0 ? std::optional(sum / count) : std::nullopt;
   }
 
   // A rank whose first row comes later than those of others at the same place of their programs, who begin there out of

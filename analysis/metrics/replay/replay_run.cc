@@ -15,7 +15,6 @@ class MeasuredLengths {
   [[nodiscard]] int64_t Device(size_t n) const { return graph_.nodes[n].device_ns; }
   [[nodiscard]] int64_t Host(size_t n) const { return graph_.nodes[n].host_ns; }
   [[nodiscard]] static int64_t Earlier(size_t /*n*/) { return 0; }
-  [[nodiscard]] static int64_t Sooner(size_t /*n*/) { return 0; }
   [[nodiscard]] static int64_t TransferCut(size_t /*instance*/) { return 0; }
   [[nodiscard]] static int64_t MemberCut(size_t /*n*/) { return 0; }
   [[nodiscard]] static bool transfers_zero() { return false; }
@@ -31,7 +30,6 @@ class ChangedLengths {
   [[nodiscard]] int64_t Device(size_t n) const { return lengths_.device_ns[n]; }
   [[nodiscard]] int64_t Host(size_t n) const { return lengths_.host_ns[n]; }
   [[nodiscard]] int64_t Earlier(size_t n) const { return lengths_.earlier_ns[n]; }
-  [[nodiscard]] int64_t Sooner(size_t n) const { return lengths_.sooner_ns[n]; }
   [[nodiscard]] int64_t TransferCut(size_t instance) const { return lengths_.transfer_cut_ns[instance]; }
   [[nodiscard]] int64_t MemberCut(size_t n) const { return lengths_.member_cut_ns[n]; }
   [[nodiscard]] bool transfers_zero() const { return lengths_.transfers_zero; }
@@ -100,7 +98,7 @@ class Runner {
   void Start(size_t n) {
     const ReplayNode& node = graph_.nodes[n];
     const int64_t line = Line(node, n);
-    int64_t start = line + node.start_ns - node.line_ns - lengths_.Sooner(n);
+    int64_t start = line + node.start_ns - node.line_ns;
     if (node.queued >= 0) start = EndOf(node.queued) + node.start_ns - graph_.node(node.queued).end_ns;
     if (node.host_bound && node.launch_ns != kNoTime && !node.is_anchor(static_cast<int32_t>(n))) {
       start = std::max(start, node.launch_ns + LaunchShift(node, n) + node.launch_gap_ns);
@@ -172,7 +170,6 @@ ReplayLengths LengthsOf(const ReplayGraph& graph) {
     out.host_ns.push_back(node.host_ns);
   }
   out.earlier_ns.assign(graph.nodes.size(), 0);
-  out.sooner_ns.assign(graph.nodes.size(), 0);
   out.member_cut_ns.assign(graph.nodes.size(), 0);
   out.transfer_cut_ns.assign(graph.position_of_instance.size(), 0);
   return out;
@@ -210,7 +207,7 @@ bool ReplayWorkspace::Differs(const ReplayGroup& group) const {
     for (size_t n = range.first; n < range.end; ++n) {
       const ReplayNode& node = graph_.nodes[n];
       if (lengths_.device_ns[n] != node.device_ns || lengths_.host_ns[n] != node.host_ns) return true;
-      if (lengths_.earlier_ns[n] != 0 || lengths_.sooner_ns[n] != 0 || lengths_.member_cut_ns[n] != 0) return true;
+      if (lengths_.earlier_ns[n] != 0 || lengths_.member_cut_ns[n] != 0) return true;
     }
   }
   return false;
@@ -226,7 +223,6 @@ void ReplayWorkspace::Restore(const std::vector<size_t>& groups) {
         lengths_.device_ns[n] = graph_.nodes[n].device_ns;
         lengths_.host_ns[n] = graph_.nodes[n].host_ns;
         lengths_.earlier_ns[n] = 0;
-        lengths_.sooner_ns[n] = 0;
         lengths_.member_cut_ns[n] = 0;
       }
       CopyRange(unchanged_.line_ns, range, times_.line_ns);

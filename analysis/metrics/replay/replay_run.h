@@ -14,7 +14,6 @@ struct ReplayLengths {
   std::vector<int64_t> host_ns;     // of nodes: counts where the host stood blocked (anchors)
   std::vector<int64_t> earlier_ns;  // of nodes: how much sooner the host launches, counted from its anchor; of those
                                     // that follow no other, how much sooner they start
-  std::vector<int64_t> sooner_ns;   // of nodes: how much sooner in the rank's own work they start, once launched
   std::vector<int64_t> transfer_cut_ns;  // of instances: how much sooner they end after the last arrival
   std::vector<int64_t> member_cut_ns;    // of nodes: the same of one member alone
   bool transfers_zero = false;

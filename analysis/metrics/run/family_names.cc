@@ -21,11 +21,13 @@ absl::StatusOr<FamilyWord> ParseLine(std::string_view line, size_t number) {
     word.text = std::string(Trimmed(line.substr(comma + 1), kSpace));
   }
   if (RepairUtf8(line) != line) {
-    return absl::InvalidArgumentError(fmt::format("families, line {}: not UTF-8 text", number));
+    return absl::InvalidArgumentError(fmt::format("line {} is not UTF-8 text", number));
   }
   if (word.family.empty() || word.text.empty()) {
-    return absl::InvalidArgumentError(
-        fmt::format("families, line {}: '{:.80}' is not 'family, text in the kernel's name'", number, line));
+    return absl::InvalidArgumentError(fmt::format(
+        "line {} is '{:.80}', but a line has a family and a part of a kernel's name, such as 'communication, "
+        "my_all_reduce'",
+        number, line));
   }
   return word;
 }

@@ -217,9 +217,10 @@ ChosenCaptures ChooseCaptures(const RunData& run, const std::map<int32_t, std::v
     }
     if (!asked) continue;  // another capture than the one that is analysed
     RefuseAll(sources.at(rank), rank,
-              fmt::format("rank {} has no capture {}; the run has {} (--capture 0..{})", rank, chosen,
-                          captures.size() == 1 ? "1 capture" : fmt::format("{} captures", captures.size()),
-                          captures.size() - 1),
+              fmt::format("rank {} has no capture {}; {}", rank, chosen,
+                          captures.size() == 1 ? "the run has one: --capture 0"
+                                               : fmt::format("the run has {} captures: --capture 0 to {}",
+                                                             captures.size(), captures.size() - 1)),
               choice);
   }
   return choice;

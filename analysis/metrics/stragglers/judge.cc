@@ -110,7 +110,8 @@ class Judges {
     out.n_eff = EffectiveCount(candidate.series.size(), own_[i], family.correlation);
     const auto members = static_cast<double>(family.members.size());
     if (members >= 2) out.p_seldom = BinomialTail(family.events, static_cast<double>(events_[i]), 1 / members);
-    if (out.n_eff < LeastUnits(candidates_.size())) return 1;
+    // Delays far beyond all noise are events of their own, however slowly the noise changes.
+    if (out.n_eff < LeastUnits(candidates_.size())) return std::min(1.0, out.p_seldom / kSeldomShare);
     const double sign = BinomialTail(out.n_eff, out.n_eff * out.late_share, 0.5);
     const double mean = MeanTail(candidate.series, family, out.n_eff);
     return std::min({1.0, sign / kSignShare, out.p_seldom / kSeldomShare, mean / kMeanShare});

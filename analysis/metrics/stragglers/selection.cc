@@ -141,7 +141,7 @@ class Selector {
     const std::optional<WhatIf> what_if = HoldsFound(i) ? SavingAfterOthers(i) : SavingOfOne(i);
     if (!what_if || what_if->saving_ratio < kMinSavingRatio || IsOneMembers(i, *what_if)) return;
     if (!IsSlowAsAStage(i, *what_if)) return;
-    selection_.undecided.push_back({i, *what_if});
+    selection_.undecided.push_back({.candidate = i, .what_if = *what_if, .stalls = Stalls(candidates_[i])});
   }
 
   // Beyond chance, or as one that looks late.

@@ -221,7 +221,7 @@ void Tell(const StragglerInput& input, const std::vector<Candidate>& candidates,
     const Judgement& judgement = judgements[it.candidate];
     result.undecided.push_back({candidate.scope, candidate.id, static_cast<int64_t>(candidate.series.size()),
                                 judgement.n_eff, static_cast<int64_t>(std::ceil(judgement.steps_needed)),
-                                candidate.rank_indices, Describe(input, candidate, judgement, it)});
+                                candidate.rank_indices, it.stalls, Describe(input, candidate, judgement, it)});
   }
 }
 

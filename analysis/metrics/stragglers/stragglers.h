@@ -78,6 +78,7 @@ struct Undecided {
   double n_eff = 0;
   int64_t steps_needed = 0;           // with the same autocorrelation
   std::vector<int32_t> rank_indices;  // ascending
+  bool stalls = false;                // in a few units, far beyond all others: what is undecided is whether it recurs
   Straggler looks;                    // how it would be described; its p is not significant
 };
 

@@ -14,6 +14,7 @@ constexpr double kOnceOfShortRun = 0.1;  // where a usual pause of a host is a l
 constexpr double kContradicted = 0.5;    // confidence at most, where something speaks for somebody else
 constexpr double kMoreThanFair = 1.5;    // times one rank's even part of all waiting
 constexpr double kMostOfWaiting = 0.5;   // who causes as much is named, whatever its rhythm
+constexpr double kLeastExposed = 0.005;  // of the time, for whoever has no rhythm to be named
 constexpr double kMostlyOpen = 0.5;      // of what it is blamed for
 // Error of a replayed saving against a rerun without the cause, in nine of ten jobs drawn at random (accuracy row
 // `random`): this share of it and these points of the step.
@@ -144,6 +145,20 @@ bool CostsBelowTheClocks(const Straggler& straggler) {
          straggler.frontier == FrontierAnswer::kAgrees;
 }
 
+// Waiting that runs beside compute costs nobody anything.
+bool IsHidden(const FleetMeasures& measures) {
+  const std::optional<TimeShare> share = ComputeTimeShare(measures);
+  if (!share || share->exposed_wait >= kLeastExposed) return false;
+  return share->exposed_wait + share->exposed_transfer + share->exposed_unresolved > 0;
+}
+
+// That it stalled is a fact, and what that cost is replayed: only whether it will again is not decided.
+bool StallsAtACost(const Undecided& it) {
+  constexpr double kCostsMuch = 0.02;  // of a step: natural pauses of a few steps cost up to 1 %
+  return it.stalls && it.scope == StragglerScope::kRank && it.looks.what_if &&
+         it.looks.what_if->saving_ratio >= kCostsMuch;
+}
+
 struct NamingInput {
   const Fleet& fleet;
   const FleetMeasures& measures;
@@ -168,7 +183,8 @@ bool NameWithoutTest(const NamingInput& in, Culprit& culprit) {
     culprit.kind = CulpritKind::kOnce;
     return true;
   }
-  if (const Undecided* it = UndecidedOf(in.fleet, in.stragglers, culprit.member); much && it != nullptr) {
+  const Undecided* const it = UndecidedOf(in.fleet, in.stragglers, culprit.member);
+  if (it != nullptr && (much || StallsAtACost(*it))) {
     culprit.kind = CulpritKind::kUndecided;
     if (it->scope == StragglerScope::kRank) culprit.looks = &it->looks;
     return true;
@@ -176,6 +192,7 @@ bool NameWithoutTest(const NamingInput& in, Culprit& culprit) {
   if (!told) return much;
   const bool most = CausesMost(culprit, in.fleet, in.blame) || (moves_more && culprit.share_of_wait >= kMostOfWaiting);
   if (!most || IsStageWaitedFor(late)) return false;
+  if (IsHidden(in.measures)) return false;
   const bool seen_itself = culprit.share_of_wait >= kMostOfWaiting;
   // Blame follows the waits of a pipeline to the stage that all others wait for, however healthy it is.
   if (!seen_itself && IsPipeline(in.waiting)) return false;

@@ -84,9 +84,10 @@ const Record& ClockHostRow::Fields() {
           F<&R::drift_ppm>("drift_ppm",
                            "Drift against the reference. Null for the reference, where the domain is alone in its "
                            "component, and where the half-width of its 95 % interval exceeds 5 ppm."),
-          F<&R::at_ns>("at_ns",
-                       "Aligned time that offset_ns, certified_ns and sigma_ns hold for, since the run's start: the "
-                       "knot nearest to the middle of the run. Null where the domain is alone in its component."),
+          F<&R::at_ns>(
+              "at_ns",
+              "Aligned time, since the run's start, for which offset_ns, certified_ns and sigma_ns are valid: the "
+              "knot nearest to the middle of the run. Null where the domain is alone in its component."),
           F<&R::certified_ns>(
               "certified_ns",
               "Bounds of the offset that follow from the collectives: no member ends before those that it depends on "

@@ -13,7 +13,8 @@ const Record& Document::Fields() {
           F<&R::schema>("schema", "Name and version of the format.").OneOf({kReportSchema}),
           F<&R::notices>("notices", "What restricts the answer, by view."),
           F<&R::run>("run", "The run that was analysed."),
-          F<&R::summary>("summary", "Who makes whom wait, how much, how sure that is, and where the time goes.")
+          F<&R::summary>("summary",
+                         "Which rank makes the others wait, how much, how sure that is, and where the time goes.")
               .LeftOutIfNull(),
           F<&R::ranks>("ranks", "The ranks, and where each comes from.").LeftOutIfNull(),
           F<&R::quality>("quality", "What the data allow to say: gates, and records that were dropped or repaired.")

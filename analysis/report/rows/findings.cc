@@ -10,10 +10,11 @@ const Record& Evidence::Fields() {
       {
           F<&R::metric>("metric", "Name of the number, with its unit."),
           F<&R::value>("value", "Its value."),
-          F<&R::threshold>("threshold", "The value that it is compared with; 0 where there is no other."),
-          F<&R::where>("where",
-                       "Where it was found: \"rank 3 on node1\", the worst rank; \"all ranks\"; or a kernel. Null for "
-                       "the whole run."),
+          F<&R::threshold>("threshold", "The threshold of the value; 0 if there is none."),
+          F<&R::where>(
+              "where",
+              "Where it was found: \"rank 3 on node1\"; of a value of all ranks \"most on rank 3 on node1\" or "
+              "\"all ranks\"; or a kernel. Null for the whole run."),
       }};
   return record;
 }

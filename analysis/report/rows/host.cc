@@ -39,7 +39,7 @@ const Record& LaunchRow::Fields() {
   static const Record record{
       "launch",
       "Launches of one kernel by one API function on one thread of a rank, as cuda_kern_exec_sum of nsys stats has "
-      "them. What a stored run holds is of whole captures.",
+      "them. For a stored run, the numbers are those of whole captures.",
       {
           F<&R::api>("api", "Name of the API function. (rest) stands for what is beyond the limit of pairs."),
           F<&R::kernel>("kernel", "Name of the kernel. (rest) stands for what is beyond the limit of pairs."),

@@ -50,9 +50,10 @@ const Record& KernelRow::Fields() {
                             "Time beyond the median of all instances longer than twice the median, over the sum of the "
                             "ranks' spans: the share of GPU time that rare long instances cost. Null where the "
                             "distribution is not known."),
-          F<&R::tail_score_bounds>("tail_score_bounds",
-                                   "Interval that certainly holds tail_score. Present where the durations are a "
-                                   "histogram.")
+          F<&R::tail_score_bounds>(
+              "tail_score_bounds",
+              "Interval that contains tail_score with certainty. Present where the durations are a "
+              "histogram.")
               .LeftOutIfNull(),
           F<&R::p99_over_p50_ratio, R>("p99_over_p50_ratio", kP99OverP50),
           F<&R::max_over_p50_ratio, R>("max_over_p50_ratio", kMaxOverP50),
@@ -193,7 +194,7 @@ const Record& TailRow::Fields() {
       {
           F<&R::name>("name",
                       "Name of the kernel. One name that runs at several sizes looks like a tail: --group-by "
-                      "shape tells them apart."),
+                      "shape separates the sizes."),
           F<&R::category>("category", "compute, communication, or another kind. Null where the instances differ."),
           F<&R::fleet_ns>("fleet_ns", "Durations on all ranks."),
           F<&R::by_rank>("by_rank", "The tail by rank."),
@@ -202,15 +203,16 @@ const Record& TailRow::Fields() {
           F<&R::by_slice>("by_slice", "The tail by time slice."),
           F<&R::by_step>("by_step", "The eight steps with the largest part of the tail.").Later(),
           F<&R::by_step_told_ratio>("by_step_told_ratio",
-                                    "Part of the tail whose step is known; below 1, by_step is of the longest "
-                                    "instances alone. Null where no instance is above the fleet's p99.")
+                                    "Part of the tail whose step is known. Below 1, by_step covers only the longest "
+                                    "instances. Null where no instance is above the fleet's p99.")
               .Later(),
           F<&R::tail_score>("tail_score",
                             "Time beyond the median of all instances longer than twice the median, over the sum of the "
                             "ranks' spans."),
-          F<&R::tail_score_bounds>("tail_score_bounds",
-                                   "Interval that certainly holds tail_score. Present where the durations are a "
-                                   "histogram.")
+          F<&R::tail_score_bounds>(
+              "tail_score_bounds",
+              "Interval that contains tail_score with certainty. Present where the durations are a "
+              "histogram.")
               .LeftOutIfNull(),
           F<&R::wait_ns>("wait_ns", "Waiting in the matched instances. Null for kernels that do not communicate."),
           F<&R::transfer_ns>("transfer_ns",

@@ -21,7 +21,8 @@ const Record& MemoryRow::Fields() {
   using R = MemoryRow;
   static const Record record{
       "memory",
-      "Copies of one direction, or all memsets, over all ranks. What a stored run holds is of whole captures.",
+      "Copies of one direction, or all memsets, over all ranks. For a stored run, the numbers are those of whole "
+      "captures.",
       {
           F<&R::kind>("kind",
                       "memset, or the direction of the copies, such as host_to_device, device_to_device, peer_to_peer "

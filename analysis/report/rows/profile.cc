@@ -36,8 +36,11 @@ const Record& ProfileStep::Fields() {
       "profile_step", "One step of the job, summed over its ranks. The ten parts sum to span_total_ns.",
       WithParts<R>({
           F<&R::step>("step", "Number of the step."),
-          F<&R::longest_ns>("longest_ns", "Time of the step on the rank where it takes longest: the job's step time."),
-          F<&R::longest_rank>("longest_rank", "That rank; the lowest of equal ones."),
+          F<&R::longest_ns>(
+              "longest_ns",
+              "The job's step time: from when the last rank begins the step to when the last rank begins the "
+              "next one, so that the steps add up to the run."),
+          F<&R::longest_rank>("longest_rank", "Rank on which the step takes longest; the lowest of equal ones."),
           F<&R::span_total_ns>("span_total_ns", "Sum of the step's time over the ranks."),
           F<&R::kernel_time_ns>("kernel_time_ns",
                                 "Sum of the durations of the kernels that were launched in the step."),

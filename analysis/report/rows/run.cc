@@ -118,8 +118,8 @@ const Record& LayoutOfRun::Fields() {
           F<&R::ep>("ep", "Size of expert parallelism. Present if it is given.").LeftOutIfNull(),
           F<&R::cp>("cp", "Size of context parallelism. Present if it is given.").LeftOutIfNull(),
           F<&R::order>("order",
-                       "The kinds joined by \"-\", the one in which neighbouring ranks differ first. Present if it is "
-                       "given; otherwise tp-cp-ep-dp-pp holds.")
+                       "The axes joined by \"-\", from the one that varies fastest between neighbouring ranks. Present "
+                       "if it is given; the default is tp-cp-ep-dp-pp.")
               .LeftOutIfNull(),
       }};
   return record;

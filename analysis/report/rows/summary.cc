@@ -57,9 +57,10 @@ const Record& Culprit::Fields() {
               "have been for no other rank."),
           F<&R::share_of_wait_ratio>("share_of_wait_ratio", "Its part of all waiting."),
           F<&R::confidence>("confidence",
-                            "How certain it is: of a straggler 1 - p_adjusted, else the waiting that it certainly "
-                            "caused over that in collectives where it arrived last. It is 0.5 at most where durations "
-                            "alone point elsewhere, where open is true, or where unresolved.leads is true."),
+                            "Confidence. For a straggler it is 1 - p_adjusted. For others it is the waiting that the "
+                            "rank certainly caused, divided by the waiting in the collectives where it arrived last. "
+                            "It is at most 0.5 where durations alone or the replay contradict it, where open is true, "
+                            "or where unresolved.leads is true."),
           F<&R::cause>("cause",
                        "Why it is late: slow_device, slow_kernel, slow_compute, more_work, more_data, host_delay, "
                        "host_pause, copies, transfer or dependency. Null where the traces do not show it."),
@@ -262,9 +263,9 @@ const Record& WorstTail::Fields() {
                             "ranks' spans."),
           F<&R::waits>("waits", "True where the long instances mostly wait for a later rank.").Later(),
           F<&R::waits_for_rank>("waits_for_rank",
-                                "Global rank that the long instances wait for, where they mostly wait: the rank that "
-                                "certainly caused at least half of all waiting, if it belongs to a culprit and is "
-                                "another member of a group of rank. Null otherwise.")
+                                "Global rank for which the long instances mostly wait. It certainly caused at least "
+                                "half of all waiting, belongs to a culprit, and shares a group with rank. Null "
+                                "otherwise.")
               .Later(),
       }};
   return record;
@@ -299,9 +300,9 @@ const Record& Summary::Fields() {
                                   "there is none.")
               .Later(),
           F<&R::most_awaited>("most_awaited",
-                              "The rank that certainly caused at least half of all waiting by arriving last, of three "
-                              "ranks or more. Null where there is none. It is no culprit if it was late only because "
-                              "it had waited itself.")
+                              "In a run of three ranks or more, the rank that certainly caused at least half of all "
+                              "waiting by arriving last. Null where there is none. It is no culprit if it was late "
+                              "only because it had waited itself.")
               .Later(),
           F<&R::looks_late>("looks_late",
                             "Who looks late while the steps do not decide it; the one that would save most. Null where "
@@ -317,8 +318,9 @@ const Record& Summary::Fields() {
               .Later(),
           F<&R::workload>("workload", "Class of the workload, with the shares that it rests on.").Later(),
           F<&R::step_ns>("step_ns",
-                         "Step time of the job: of each step that all ranks have, the span on the rank where it takes "
-                         "longest; where ranks number their steps alone, the spans of all steps of all ranks. Null "
+                         "Step time of the job: of each step that all ranks have, the time from when the last rank "
+                         "begins it to when the last rank begins the next one; where ranks number their steps alone, "
+                         "the spans of all steps of all ranks. Null "
                          "without steps.")
               .Later(),
           F<&R::steps_by_rank>(
@@ -341,8 +343,8 @@ const Record& Summary::Fields() {
                                    "--expect-ranks is not given: the ranks present are taken for all of the job.")
               .Later(),
           F<&R::decided>("decided",
-                         "There are enough steps to tell who is late again and again: a rank that is not named is not "
-                         "late by much. Null where stragglers were not looked for.")
+                         "There are enough steps to decide who is late again and again, so that a rank that is not "
+                         "named is not late by a relevant amount. Null where stragglers were not looked for.")
               .Later(),
           F<&R::worst_collectives>("worst_collectives",
                                    "At most five rows of the view collectives that have waits, the longest sum first."),

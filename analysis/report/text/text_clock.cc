@@ -81,7 +81,7 @@ void ClockSection(const report::Clock& clock, TextPage& page) {
                                       {"+-", &Row::uncertainty_ns, CellKind::kTime},
                                       {"drift ppm", DriftText, CellKind::kText, 3},
                                       {"certified", WidthOfBand, CellKind::kTime, 2},
-                                      {"in-host +-", &Row::inside_ns, CellKind::kTime, 5},
+                                      {"+- within host", &Row::inside_ns, CellKind::kTime, 5},
                                       {"method", HowFound},
                                       {"collectives", &Row::instances, CellKind::kCount, 1}};
   if (components > 1) columns.insert(columns.begin() + 1, {"group", &Row::component, CellKind::kNumber});

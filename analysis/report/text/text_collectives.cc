@@ -82,7 +82,7 @@ bool CountsElsewhere(const report::Skew& skew, const report::Summary& summary) {
 void WriteSkewOfRanks(const report::Skew& skew, const report::Summary* summary, TextPage& page) {
   using Row = report::SkewOfRank;
   using PercentilesOfRow = report::Percentiles;
-  page.Heading("skew", "caused = waiting of peers that was certainly for this rank");
+  page.Heading("skew", "caused = waiting of peers for this rank, where it certainly arrived last");
   page.Table(LargestFirst(skew.ranks, &Row::caused_wait_total_ns, page),
              {{"rank", &Row::rank, CellKind::kNumber},
               {"caused", &Row::caused_wait_total_ns, CellKind::kTime},
@@ -96,7 +96,8 @@ void WriteSkewOfRanks(const report::Skew& skew, const report::Summary* summary, 
               {"late max", CellFrom(&Row::lateness_ns, &PercentilesOfRow::max), CellKind::kTime, 1},
               {"instances", &Row::instances, CellKind::kCount, 1}});
   if (skew.ranks.empty()) return;  // not computed
-  page.Line(fmt::format("Waiting that no single rank certainly caused: {}", FormatTime(skew.unassigned_wait_ns)));
+  page.Line(fmt::format("Waiting that cannot be assigned to one rank with certainty: {}",
+                        FormatTime(skew.unassigned_wait_ns)));
   if (summary != nullptr && CountsElsewhere(skew, *summary)) {
     page.Line(
         "Here a wait counts for the rank that certainly arrived last; the headline follows it back to where the delay "

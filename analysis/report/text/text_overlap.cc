@@ -16,12 +16,12 @@ void OverlapSection(const std::vector<report::OverlapRow>& rows, TextPage& page)
                     {"exposed", &Row::exposed_comm_ns, CellKind::kTime},
                     {"wait", &Row::exposed_wait_ns, CellKind::kTime, 1},
                     {"transfer", &Row::exposed_transfer_ns, CellKind::kTime, 1},
-                    {"unattr.", &Row::exposed_unresolved_ns, CellKind::kTime, 2},
+                    {"either", &Row::exposed_unresolved_ns, CellKind::kTime, 2},
                     {"copies", &Row::copy_only_ns, CellKind::kTime, 4},
                     {"graphs", &Row::opaque_only_ns, CellKind::kTime, 5},
                     {"idle", &Row::idle_ns, CellKind::kTime}});
   if (rows.empty()) return;
-  page.Line("exposed = wait for a later rank + transfer + unattributed (either of the two)");
+  page.Line("exposed = wait for a later rank + transfer + either of the two, where they are not separable");
 }
 
 }  // namespace lockstep

@@ -173,7 +173,12 @@ void StepsSection(const std::vector<report::StepRow>& rows, TextPage& page) {
   columns.push_back({"verdict", &Row::verdict});
   page.Table(rows, columns);
   if (ReachesBeyondItsWork(rows)) {
-    page.Line("The last step of a rank reaches to the end of its capture here; the step time ends with its own work.");
+    page.Line(
+        "Here the last step of a rank lasts to the end of its capture; the step time ends with the work of the step.");
+  }
+  if (std::any_of(rows.begin(), rows.end(), [&](const Row& row) { return row.rank != rows.front().rank; })) {
+    page.Line(
+        "The step time of the job is from when the last rank begins a step to when the last rank begins the next one.");
   }
   WriteHost(rows, page);
   WriteReasons(rows, page);

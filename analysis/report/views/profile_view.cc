@@ -27,10 +27,12 @@ void AddParts(const IntervalMeasure& tile, const Exposure& exposure, report::Par
   add(sum.idle_other_ns, tile.idle_other_ns);
 }
 
-void AddStep(int32_t rank, const StepRow& row, const Exposure& exposure, report::ProfileStep& step) {
+// `longest_ns`: of the step on any rank so far.
+void AddStep(int32_t rank, const StepRow& row, const Exposure& exposure, int64_t& longest_ns,
+             report::ProfileStep& step) {
   const int64_t span_ns = row.tile.span_ns;
-  if (span_ns > step.longest_ns.value || step.span_total_ns.value == 0) {
-    step.longest_ns = span_ns;
+  if (span_ns > longest_ns) {
+    longest_ns = span_ns;
     step.longest_rank = rank;
   }
   step.span_total_ns.value += span_ns;
@@ -52,15 +54,20 @@ report::ProfileRank RankWithoutSteps(const ViewInput& input, size_t member) {
 void AddSteps(const ViewInput& input, const JobSteps& job, report::Profile& profile) {
   const size_t steps = job.steps.size() > 1 ? job.steps.size() - 1 : job.steps.size();
   profile.steps.resize(steps);
-  for (size_t i = 0; i < steps; ++i) profile.steps[i].step = job.steps[i].number;
+  for (size_t i = 0; i < steps; ++i) {
+    profile.steps[i].step = job.steps[i].number;
+    profile.steps[i].longest_ns = job.steps[i].time_ns;
+  }
+  std::vector<int64_t> longest(steps, -1);
   for (const size_t member : job.members) {
     report::ProfileRank& rank = profile.by_rank.emplace_back(RankWithoutSteps(input, member));
     const std::map<int64_t, StepOfMember> own = StepsOfMember(input.fleet, input.fleet.members[member]);
-    for (report::ProfileStep& step : profile.steps) {
+    for (size_t i = 0; i < steps; ++i) {
+      report::ProfileStep& step = profile.steps[i];
       const size_t index = own.at(step.step).row;
       const StepRow& row = input.fleet.members[member].source->steps[index];
       const Exposure& exposure = input.measures.ranks[member].by_step[index];
-      AddStep(rank.rank, row, exposure, step);
+      AddStep(rank.rank, row, exposure, longest[i], step);
       rank.span_total_ns.value += row.tile.span_ns;
       AddParts(row.tile, exposure, rank);
     }

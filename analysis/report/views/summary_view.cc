@@ -78,13 +78,32 @@ void AddStraggler(const Straggler& straggler, const StragglerResult& result, rep
   row.excess_ratio = KnownIf(part.excess_ratio > 0, part.excess_ratio);
 }
 
+// Of one that is no straggler.
+std::optional<std::string> WhyNotReplayed(CulpritKind kind) {
+  switch (kind) {
+    case CulpritKind::kOnce:
+      return "it happened once, so that other steps would not be shorter without it";
+    case CulpritKind::kIrregular:
+    case CulpritKind::kUndecided:
+      return "only what is late again and again is replayed without it";
+    case CulpritKind::kNotTested:
+      return "there are too few steps to replay the run without it";
+    case CulpritKind::kStraggler:
+      break;
+  }
+  return std::nullopt;
+}
+
 void AddSavingOfCulprit(const Culprit& culprit, report::Culprit& row) {
   if (culprit.open) {
     row.saving_reason = "a member of its groups has no record, and may have come later still";
     return;
   }
   const Straggler* saver = culprit.straggler != nullptr ? culprit.straggler : culprit.looks;
-  if (saver == nullptr || !saver->what_if) return;
+  if (saver == nullptr || !saver->what_if) {
+    if (saver == nullptr) row.saving_reason = WhyNotReplayed(culprit.kind);
+    return;
+  }
   const double saving = saver->what_if->saving_ratio;
   const double half = SavingHalfWidth(*saver);
   row.saving_ratio = saving;

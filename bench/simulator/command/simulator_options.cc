@@ -259,8 +259,9 @@ void AddConditionFlags(CLI::App& app, RawFlags& raw) {
   const auto add = [&](const char* flag, auto& value, const char* form, const char* what) {
     app.add_option(flag, value, what)->option_text(form)->group(kGroup);
   };
-  add("--cause", raw.causes, "KIND:KEY=VALUE,...", "why the run is slower than it could be; repeatable");
-  add("--defect", raw.defects, "KIND:KEY=VALUE,...", "what is wrong with the traces; repeatable");
+  add("--cause", raw.causes, "KIND:KEY=VALUE,...",
+      "why the run is slower than it could be; may be given several times");
+  add("--defect", raw.defects, "KIND:KEY=VALUE,...", "what is wrong with the traces; may be given several times");
   add("--clock", raw.clock, "KEY=VALUE,...", "by how much clocks are wrong");
   add("--noise", raw.noise, "KEY=VALUE,...", "how much durations vary");
 }

@@ -65,7 +65,7 @@ static_assert(kCauseKinds[kFirstOfAllRanks].kind == "host_bound" &&
 constexpr std::array kDefectKinds = {
     SpecKind{"stagger", "s", "each capture begins later or ends earlier by up to S seconds (2)"},
     SpecKind{"loss", "p", "each device record is lost with probability P (0.01)"},
-    SpecKind{"burst", "n", "one rank loses N device records in a row (1000); repeatable"},
+    SpecKind{"burst", "n", "one rank loses N device records in a row (1000); may be given several times"},
     SpecKind{"head", "n", "each rank loses its first device records, up to N (100)"},
     SpecKind{"absurd", "p", "device records have impossible times, with probability P (0.001)"},
     SpecKind{"duplicate_rank", "rank", "a second trace claims to be of this rank"},

@@ -11,6 +11,7 @@
 #include "proto/column_codec.h"
 #include "proto/column_reader.h"
 #include "proto/instance_codec.h"
+#include "tests/support/draws.h"
 #include "tests/unit/proto/batch_samples.h"
 #include "tests/unit/proto/refused.h"
 
@@ -615,7 +616,7 @@ TEST(BatchCodec, DamagedColumnsNeverCrash) {
   const Batch batch = MakeStream(6, 1, 30)[0];
   samples::Random random(99);
   int refused = 0;
-  for (int round = 0; round < 3'000; ++round) {
+  for (int round = 0; round < Draws(3'000); ++round) {
     const auto damage = [&random](std::string bytes) {
       for (int64_t k = 1 + random.Below(4); k > 0; --k) {
         bytes[static_cast<size_t>(random.Below(static_cast<int64_t>(bytes.size())))] = static_cast<char>(random.Bits());

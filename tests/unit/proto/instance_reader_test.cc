@@ -16,6 +16,7 @@
 #include "proto/column_codec.h"
 #include "proto/instance_codec.h"
 #include "tests/support/codec/reference_instances.h"
+#include "tests/support/draws.h"
 #include "tests/unit/proto/batch_samples.h"
 
 namespace lockstep {
@@ -183,7 +184,7 @@ TEST_P(DamagedColumns, AreRefusedOrReadAsByTheReference) {
   int taken = 0;
   int refused = 0;
   for (const v1::InstanceBlock& block : GoodBlocks()) {
-    for (int round = 0; round < 250 && !testing::Test::HasFailure(); ++round) {
+    for (int round = 0; round < Draws(250) && !testing::Test::HasFailure(); ++round) {
       v1::InstanceBlock damaged = block;
       for (int64_t k = 1 + random.Below(3); k > 0; --k) Damage(random, &damaged);
       ++(ExpectAgreement(damaged) ? taken : refused);
@@ -197,7 +198,7 @@ TEST(InstanceReader, DamagedBytesAreRefusedOrReadAsByTheReference) {
   Random random(12);
   for (const v1::InstanceBlock& block : GoodBlocks()) {
     const std::string bytes = block.SerializeAsString();
-    for (int round = 0; round < 300 && !testing::Test::HasFailure(); ++round) {
+    for (int round = 0; round < Draws(300) && !testing::Test::HasFailure(); ++round) {
       std::string damaged = bytes;
       for (int64_t k = 1 + random.Below(4); k > 0; --k) {
         damaged[static_cast<size_t>(random.Below(std::ssize(damaged)))] = static_cast<char>(random.Bits());

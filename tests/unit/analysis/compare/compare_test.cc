@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "analysis/compare/ledger.h"
+#include "analysis/compare/metrics.h"
 #include "analysis/compare/render/render.h"
 #include "tests/support/compare/random_run.h"
 
@@ -209,6 +210,50 @@ TEST(Compare, AWaitIsSaidToHaveMovedOnlyOnce) {
   const size_t first = details.find("came back");
   EXPECT_NE(first, std::string::npos) << details;
   EXPECT_EQ(details.find("came back", first + 1), std::string::npos) << details;
+}
+
+TEST(Compare, AnotherRankThatIsWaitedForIsSaidOfAnUnchangedStepToo) {
+  RunPlan base;
+  base.noise = 0.0005;
+  base.late_rank = 1;
+  base.wait_ns = 40'000;
+  RunPlan fresh = base;
+  fresh.late_rank = 2;
+  const report::ComparisonDocument document = Compared(SidesOf(base, fresh, 43, 3));
+  EXPECT_EQ(document.headline.verdict, report::kSameWord);
+  EXPECT_THAT(DetailsOf(document),
+              testing::AllOf(HasSubstr("waiting for rank 2: +"), HasSubstr("waiting for rank 1: -")));
+}
+
+// Waiting that another rank is now blamed for was no reserve that the new work used up.
+TEST(Compare, WorkThatWasAddedIsNotSaidToHaveBeenWaitingWhereWaitingGrew) {
+  RunPlan base;
+  base.noise = 0.0005;
+  base.wait_ns = 20'000;
+  RunPlan fresh = base;
+  fresh.kernels[0].ns += 20'000;
+  fresh.late_rank = 1;
+  fresh.wait_ns = 60'000;
+  EXPECT_THAT(DetailsOf(Compared(SidesOf(base, fresh, 44))), testing::Not(HasSubstr("was there before")));
+}
+
+TEST(Compare, ThroughputOfRunsThatProcessOtherAmountsHasNoVerdict) {
+  RunPlan plan;
+  plan.context = {{"tokens_per_step", "4096"}};
+  Sides sides = SidesOf(plan, plan, 13, 2);
+  sides.fresh[1].context["tokens_per_step"] = "2048";
+  const report::MetricChange throughput = Metric(Compared(sides), "throughput");
+  EXPECT_EQ(throughput.verdict, report::kUnclearWord);
+  EXPECT_FALSE(throughput.interval);
+}
+
+TEST(Compare, WhatOneSideCannotShowIsNoGain) {
+  EXPECT_TRUE(HidesMuch(-20'000, 1e6));
+  EXPECT_FALSE(HidesMuch(5'000, 1e6));
+  EXPECT_TRUE(MovedInto(-30'000, 20'000));
+  EXPECT_FALSE(MovedInto(-30'000, 10'000));
+  EXPECT_FALSE(MovedInto(30'000, 30'000)) << "both grew";
+  EXPECT_FALSE(MovedInto(0, 30'000));
 }
 
 TEST(Compare, SidesWithFewKernelsInCommonAreComparedInPart) {

@@ -48,6 +48,21 @@ TEST(Gates, OfKernelsAndFamiliesSumWhatMatches) {
   EXPECT_EQ(ResultOf("kernel:.<=10us", sides).verdict, "holds");
 }
 
+TEST(Gates, AKernelThatTheBaseSideLacksIsBeyondAnyShare) {
+  Sides sides = Slower(1, 3, 5);
+  for (ComparedRun& run : sides.base) {
+    std::erase_if(run.profile.kernels, [](const report::ProfileKernel& kernel) { return kernel.family == "gemm"; });
+  }
+  const report::GateResult result = ResultOf("family:gemm<=3%", sides);
+  EXPECT_EQ(result.verdict, "fails");
+  EXPECT_THAT(result.metric, HasSubstr("none on the base side"));
+}
+
+TEST(Gates, OfThroughputAreShares) {
+  EXPECT_THAT(std::string(ParseGate("throughput>=-5ms").status().message()), HasSubstr("is a share"));
+  EXPECT_TRUE(ParseGate("throughput>=-5%").ok());
+}
+
 TEST(Gates, ThatMatchNothingAreUnclear) {
   const report::GateResult result = ResultOf("kernel:no_such_kernel<=3%", Slower(1, 1, 3));
   EXPECT_EQ(result.verdict, "unclear");

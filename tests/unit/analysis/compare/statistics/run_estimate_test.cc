@@ -132,6 +132,12 @@ TEST(WarmUpSteps, FindsSlowStepsAtTheStart) {
   }
 }
 
+TEST(WarmUpSteps, AFastBeginIsTheRunBeforeItGotWorse) {
+  std::vector<double> values = StepsOf(12, StepKind::kNormal, 200, 0);
+  for (size_t i = 0; i < 40; ++i) values[i] *= 0.6;
+  EXPECT_EQ(WarmUpSteps(values), 0u);
+}
+
 TEST(WarmUpSteps, AreAtMostThreeTenthsOfARun) {
   std::vector<double> values = StepsOf(10, StepKind::kNormal, 200, 0);
   for (size_t i = 0; i < 95; ++i) values[i] *= 1.5;

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
+
 #include "tests/unit/analysis/metrics/fleet_fixture.h"
 
 namespace lockstep {
@@ -17,10 +20,38 @@ TEST(JobSteps, AreThoseThatEveryRankHasAndTheOthersAreCounted) {
   const JobSteps job = ComputeJobSteps(fixture.Make());
   ASSERT_EQ(job.steps.size(), 2U);
   EXPECT_EQ(job.steps[0].number, 2);
-  EXPECT_EQ(job.steps[0].longest_ns, 110);
-  EXPECT_EQ(job.steps[0].longest_member, 1U);
+  EXPECT_EQ(job.steps[0].time_ns, 110);
+  EXPECT_EQ(job.steps[1].time_ns, 115);
   EXPECT_EQ(job.partial, 2U);
   EXPECT_EQ(job.members, (std::vector<size_t>{0, 1}));
+}
+
+TEST(JobSteps, AddUpToTheRunWhoeverIsLateInThem) {
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    std::mt19937 random(seed);
+    std::uniform_int_distribution<int64_t> length(50, 150);
+    RunBuilder run;
+    int64_t first_ns = 0;  // the longest first step
+    int64_t last_begin = 0;
+    int64_t last_end = 0;
+    for (int32_t rank = 0; rank < 4; ++rank) {
+      auto& source = run.AddRank(rank);
+      int64_t at = length(random);
+      const int64_t begin = at;
+      for (int step = 0; step < 12; ++step) {
+        const int64_t end = std::max((step + 1) * int64_t{200}, at) + length(random);  // they wait for each other
+        source.Step(step, at, end);
+        at = end;
+        if (step == 0) first_ns = std::max(first_ns, end - begin);
+        if (step == 0) last_begin = std::max(last_begin, end);
+      }
+      last_end = std::max(last_end, at);
+    }
+    FleetFixture fixture(run);
+    int64_t sum = 0;
+    for (const JobStep& step : ComputeJobSteps(fixture.Make()).steps) sum += step.time_ns;
+    EXPECT_EQ(sum, first_ns + last_end - last_begin);
+  }
 }
 
 TEST(JobSteps, ARankWithoutStepsIsNoMember) {

@@ -12,7 +12,7 @@ Sketch StepTimeOf(RunBuilder& run) {
   return ComputeStepTime(fixture.Make()).value_or(StepTime{}).time;
 }
 
-TEST(StepTime, OfAJobIsThatOfItsSlowestRank) {
+TEST(StepTime, OfAJobLastsFromItsLastRankToTheLastRankOfTheNextStep) {
   RunBuilder run;
   auto& fast = run.AddRank(0);
   fast.Step(1, 0, 100);
@@ -23,7 +23,25 @@ TEST(StepTime, OfAJobIsThatOfItsSlowestRank) {
   const Sketch time = StepTimeOf(run);
   EXPECT_EQ(time.count(), 2);
   EXPECT_EQ(time.min(), 100);
-  EXPECT_EQ(time.max(), 150);
+  EXPECT_EQ(time.max(), 140);  // both together: the run
+}
+
+// Rank 1 pauses before it begins step 2: that is in its step 1, and in step 2 of the others, which wait for it.
+TEST(StepTime, APauseOfOneRankCountsOnce) {
+  RunBuilder run;
+  auto& waits = run.AddRank(0);
+  waits.Step(1, 0, 100);
+  waits.Step(2, 100, 240);
+  waits.Step(3, 240, 340);
+  auto& pauses = run.AddRank(1);
+  pauses.Step(1, 0, 140);
+  pauses.Step(2, 140, 240);
+  pauses.Step(3, 240, 340);
+  const Sketch time = StepTimeOf(run);
+  EXPECT_EQ(time.count(), 3);
+  EXPECT_EQ(time.sum(), 340);
+  EXPECT_EQ(time.max(), 140);
+  EXPECT_EQ(time.min(), 100);
 }
 
 TEST(StepTime, LeavesOutStepsThatNotAllRanksHave) {

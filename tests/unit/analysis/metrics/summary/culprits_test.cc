@@ -198,7 +198,7 @@ TEST(NameCulprits, WhoLooksLateButIsNotDecidedIsNamedAsSuch) {
   FleetFixture fixture = ThreeRanks();
   for (int i = 0; i < 12; ++i) fixture.match.instances.push_back(OthersWaitFor(2, 100));
   StragglerResult stragglers = Tested();
-  stragglers.undecided = {{StragglerScope::kRank, "2", 40, 5, 90, {2}, Rank(2)}};
+  stragglers.undecided = {{StragglerScope::kRank, "2", 40, 5, 90, {2}, false, Rank(2)}};
   const std::vector<Culprit> named = Named(fixture, stragglers, nullptr);
   ASSERT_EQ(named.size(), 1u);
   EXPECT_EQ(named[0].kind, CulpritKind::kUndecided);
@@ -235,8 +235,45 @@ TEST(NameCulprits, WhoIsNotDecidedAndHasNoMoreThanItsPartOfTheWaitingIsNotNamed)
   FleetFixture fixture = ThreeRanks();
   for (int i = 0; i < 12; ++i) fixture.match.instances.push_back(OthersWaitFor(i % 3, 100));
   StragglerResult stragglers = Tested();
-  stragglers.undecided = {{StragglerScope::kRank, "2", 40, 5, 90, {2}, Rank(2)}};
+  stragglers.undecided = {{StragglerScope::kRank, "2", 40, 5, 90, {2}, false, Rank(2)}};
   EXPECT_TRUE(Named(fixture, stragglers, nullptr).empty());
+}
+
+TEST(NameCulprits, WhoStalledAtACostIsNamedWhateverItsPartOfTheWaiting) {
+  FleetFixture fixture = ThreeRanks();
+  for (int i = 0; i < 12; ++i) fixture.match.instances.push_back(OthersWaitFor(i % 3, 100));
+  StragglerResult stragglers = Tested();
+  stragglers.undecided = {{StragglerScope::kRank, "2", 40, 5, 90, {2}, true, Rank(2)}};
+  const std::vector<Culprit> named = Named(fixture, stragglers, nullptr);
+  ASSERT_EQ(named.size(), 1u);
+  EXPECT_EQ(named[0].member, 2u);
+  EXPECT_EQ(named[0].kind, CulpritKind::kUndecided);
+  stragglers.undecided[0].looks.what_if->saving_ratio = 0.015;
+  EXPECT_TRUE(Named(fixture, stragglers, nullptr).empty());
+}
+
+TEST(NameCulprits, WhoseLatenessIsOneEventIsNamedAsLateOnceHoweverManyCollectivesItHeldUp) {
+  FleetFixture fixture = ThreeRanks();
+  for (int i = 0; i < 12; ++i) fixture.match.instances.push_back(OthersWaitFor(2, 100));
+  StragglerResult stragglers = Tested();
+  stragglers.once = {2};
+  const std::vector<Culprit> named = Named(fixture, stragglers, nullptr);
+  ASSERT_EQ(named.size(), 1u);
+  EXPECT_EQ(named[0].kind, CulpritKind::kOnce);
+}
+
+TEST(NameCulprits, WhoTheReplayContradictsIsNotSureAndComesLast) {
+  FleetFixture fixture = ThreeRanks();
+  fixture.match.instances = {OthersWaitFor(2, 3'000), OthersWaitFor(1, 100)};
+  StragglerResult stragglers = Tested();
+  stragglers.stragglers = {Rank(2), Rank(1)};
+  stragglers.stragglers[0].what_if.reset();
+  stragglers.stragglers[0].contradicted = true;
+  const std::vector<Culprit> named = Named(fixture, stragglers, nullptr);
+  ASSERT_EQ(named.size(), 2u);
+  EXPECT_EQ(named[0].member, 1u);
+  EXPECT_EQ(named[1].member, 2u);
+  EXPECT_LE(named[1].confidence, 0.5);
 }
 
 TEST(MostAwaitedMember, IsWhoCausedHalfOfAllWaitingAmongThreeOrMore) {
