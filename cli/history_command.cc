@@ -56,7 +56,9 @@ std::function<int()> AddHistoryCommand(CLI::App& verb) {
   auto flags = std::make_shared<HistoryFlags>();
   AddRunSourceFlags(verb, flags->source);
   constexpr const char* kGroup = "What to show";
-  verb.add_option("--metric", flags->metric, "step_time, or a part of the step such as compute or exposed_wait")
+  verb.add_option("--metric", flags->metric,
+                  "step_time, step_time_mean (with checkpoints and pauses), idle, or a part of the step such as "
+                  "compute or exposed_wait")
       ->option_text("METRIC")
       ->default_str("step_time")
       ->group(kGroup);

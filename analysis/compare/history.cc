@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
 
 #include "analysis/base/natural_order.h"
 #include "analysis/base/saturating.h"
@@ -13,7 +12,6 @@
 #include "analysis/compare/comparability.h"
 #include "analysis/compare/ledger.h"
 #include "analysis/compare/metrics.h"
-#include "analysis/compare/parts.h"
 #include "analysis/compare/statistics/change_points.h"
 #include "analysis/compare/words.h"
 
@@ -22,21 +20,6 @@ namespace {
 
 // Runs that differ in one of these are no history of one job.
 constexpr std::array<std::string_view, 2> kKeysOfOneJob = {"gpu", "ranks"};
-constexpr size_t kMostOfLedger = 5;
-
-const PartOfStep* PartNamed(std::string_view name) {
-  const auto* found =
-      std::find_if(kPartsOfStep.begin(), kPartsOfStep.end(), [&](const PartOfStep& part) { return part.name == name; });
-  return found == kPartsOfStep.end() ? nullptr : found;
-}
-
-std::vector<double> ValuesOf(const ComparedRun& run, std::string_view metric) {
-  if (metric == kStepTime) return StepTimes(run);
-  const PartOfStep* part = PartNamed(metric);
-  std::vector<double> values;
-  for (const report::ProfileStep& step : run.Steps()) values.push_back(MeanRank(run, step.*(part->total)));
-  return values;
-}
 
 std::string ValueOr(const RunContext& context, std::string_view key) {
   const auto found = context.find(std::string(key));
@@ -63,13 +46,12 @@ std::string SentenceOf(const report::History& history) {
 }  // namespace
 
 absl::StatusOr<HistoryOfRuns> HistoryOfRuns::Make(std::string_view metric, RunContext context) {
-  if (metric != kStepTime && PartNamed(metric) == nullptr) {
-    std::vector<std::string_view> names = {kStepTime};
-    for (const PartOfStep& part : kPartsOfStep) names.push_back(part.name);
+  SeriesOfRun series = SeriesOfMetric(metric);
+  if (!series) {
     return absl::InvalidArgumentError(fmt::format("--metric: there is no metric '{}' of a history; the metrics are {}",
-                                                  metric, fmt::join(names, ", ")));
+                                                  metric, fmt::join(NamesOfStepMetrics(), ", ")));
   }
-  return HistoryOfRuns(metric, std::move(context));
+  return HistoryOfRuns(metric, std::move(series), std::move(context));
 }
 
 bool HistoryOfRuns::IsMeant(const ComparedRun& run) {
@@ -85,7 +67,7 @@ bool HistoryOfRuns::IsMeant(const ComparedRun& run) {
 
 void HistoryOfRuns::Add(const ComparedRun& run) {
   if (!IsMeant(run)) return;
-  const std::vector<double> values = ValuesOf(run, history_.metric);
+  const std::vector<double> values = series_(run);
   const bool is_time = history_.metric == kStepTime;
   const RunEstimate estimate = EstimateRun(values, is_time ? Scale::kLog : Scale::kLevel);
   if (values.empty() || estimate.steps == 0) return LeaveOut(run.head.name, "it has no steps");

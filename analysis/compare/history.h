@@ -13,13 +13,14 @@
 
 #include "analysis/compare/compared_run.h"
 #include "analysis/compare/rows/history.h"
+#include "analysis/compare/sides.h"
 #include "analysis/report/report.h"
 
 namespace lockstep::compare {
 
 class HistoryOfRuns {
  public:
-  // `metric` is step_time or the name of a part (parts.h). `context` restricts the runs: their values must be equal.
+  // `metric` is a metric of the step (metrics.h). `context` restricts the runs: their values must be equal.
   // kInvalidArgument: there is no such metric.
   static absl::StatusOr<HistoryOfRuns> Make(std::string_view metric, RunContext context);
 
@@ -44,7 +45,8 @@ class HistoryOfRuns {
     int64_t end_ns = 0;
   };
 
-  HistoryOfRuns(std::string_view metric, RunContext context) : context_(std::move(context)) {
+  HistoryOfRuns(std::string_view metric, SeriesOfRun series, RunContext context)
+      : series_(std::move(series)), context_(std::move(context)) {
     history_.metric = metric;
     history_.unit = "ns";
   }
@@ -52,6 +54,7 @@ class HistoryOfRuns {
   void KeepComparable();
   void OrderByTime();
 
+  SeriesOfRun series_;
   RunContext context_;
   std::vector<Point> points_;
   report::History history_;

@@ -172,12 +172,26 @@ MetricsOfSides CompareMetrics(const Sides& sides) {
   return result;
 }
 
-std::vector<std::string_view> MetricNames() {
+std::vector<std::string_view> NamesOfStepMetrics() {
   std::vector<std::string_view> names = {kStepTime, kMeanStep};
   for (const PartOfStep& part : kPartsOfStep) names.push_back(part.name);
   names.push_back(kIdle);
+  return names;
+}
+
+std::vector<std::string_view> MetricNames() {
+  std::vector<std::string_view> names = NamesOfStepMetrics();
   names.emplace_back("throughput");
   return names;
+}
+
+SeriesOfRun SeriesOfMetric(std::string_view name) {
+  if (name == kStepTime || name == kMeanStep) return StepTimes;
+  if (name == kIdle) return IdleSeries();
+  for (const PartOfStep& part : kPartsOfStep) {
+    if (part.name == name) return MeanRankSeries(part.total);
+  }
+  return {};
 }
 
 report::Noise NoiseOf(const Comparison& step_time, size_t earlier) {

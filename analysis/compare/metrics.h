@@ -27,6 +27,10 @@ struct MetricsOfSides {
 // Names that gates may use, besides patterns.
 [[nodiscard]] std::vector<std::string_view> MetricNames();
 
+// The values of a metric that is a time of each step, in ns. An empty function: there is no such metric.
+[[nodiscard]] SeriesOfRun SeriesOfMetric(std::string_view name);
+[[nodiscard]] std::vector<std::string_view> NamesOfStepMetrics();
+
 // `earlier`: how many other runs of the context there are.
 [[nodiscard]] report::Noise NoiseOf(const Comparison& step_time, size_t earlier);
 

@@ -20,7 +20,7 @@ constexpr double kNearlyAllPlaces = 0.97;
 // Variants of one family and layout.
 struct VariantSet {
   Bucket unmatched;
-  std::vector<size_t> pairs;     // indices of matches whose variant is used for other products on either side
+  std::vector<size_t> pairs;     // indices of matches whose variant seems to be used for other products on either side
   bool has_other_pairs = false;  // variants with the same name on both sides, used for the same products as it seems
 };
 
@@ -108,12 +108,12 @@ std::map<std::string, VariantSet> SetsOfVariants(const MatchState& state, const 
   sets.erase("");
   for (size_t m = 0; m < state.matches.size(); ++m) {
     if (state.matches[m].by > MatchedBy::kDemangled || state.matches[m].by == MatchedBy::kMap) continue;
-    const auto set = sets.find(LayoutKey(state.before, state.matches[m].before[0], with_layout));
-    if (set == sets.end()) continue;
+    const std::string key = LayoutKey(state.before, state.matches[m].before[0], with_layout);
+    if (key.empty()) continue;
     if (IsUsedElsewhere(state, order, state.matches[m])) {
-      set->second.pairs.push_back(m);
+      sets[key].pairs.push_back(m);
     } else {
-      set->second.has_other_pairs = true;
+      sets[key].has_other_pairs = true;
     }
   }
   return sets;
@@ -124,6 +124,11 @@ struct VariantGroup {
   Bucket members;
   std::vector<size_t> pairs;  // that it takes members from
   bool has_unmatched = false;
+
+  // Variants that changed their products with each other are matched by their names, which then mean nothing.
+  [[nodiscard]] bool CrossesNames() const {
+    return std::any_of(pairs.begin(), pairs.end(), [this](size_t pair) { return pair != pairs.front(); });
+  }
 };
 
 class VariantGroups {
@@ -205,7 +210,7 @@ std::vector<size_t> AddSet(MatchState& state, const StepOrder& order, const Vari
   VariantGroup rest;
   if (groups.PlacesKnown() && !TooManyPairs(groups.nodes())) {
     for (const VariantGroup& group : groups.ByMeeting(order)) {
-      if (group.has_unmatched && AreMostlySameProducts(state, order, group.members, false)) {
+      if ((group.has_unmatched || group.CrossesNames()) && AreMostlySameProducts(state, order, group.members, false)) {
         add(group);
       } else {
         Append(group, rest);
@@ -228,6 +233,13 @@ void Dissolve(MatchState& state, std::vector<size_t> matches) {
   matches.erase(std::unique(matches.begin(), matches.end()), matches.end());
   for (auto m = matches.rbegin(); m != matches.rend(); ++m) {
     state.matches.erase(state.matches.begin() + static_cast<std::ptrdiff_t>(*m));
+  }
+  // A member that no other match has taken is unmatched again.
+  std::fill(state.before.matched.begin(), state.before.matched.end(), 0);
+  std::fill(state.after.matched.begin(), state.after.matched.end(), 0);
+  for (const KernelMatch& match : state.matches) {
+    for (const size_t b : match.before) state.before.matched[b] = 1;
+    for (const size_t a : match.after) state.after.matched[a] = 1;
   }
 }
 

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <random>
+#include <string_view>
 
+#include "analysis/compare/metrics.h"
 #include "tests/support/compare/random_run.h"
 
 namespace lockstep::compare {
@@ -39,8 +41,9 @@ std::vector<ComparedRun> Runs(int changed) {
   return runs;
 }
 
-report::History Followed(const std::vector<ComparedRun>& runs, RunContext context = {}) {
-  HistoryOfRuns history = HistoryOfRuns::Make("step_time", std::move(context)).value();
+report::History Followed(const std::vector<ComparedRun>& runs, RunContext context = {},
+                         std::string_view metric = "step_time") {
+  HistoryOfRuns history = HistoryOfRuns::Make(metric, std::move(context)).value();
   for (const ComparedRun& run : runs) history.Add(run);
   const auto changes = history.FindChanges();
   const auto named = [&](const std::string& name) {
@@ -65,6 +68,29 @@ TEST(History, FindsTheRunThatChangedTheStepTimeAndWhatChangedInIt) {
     EXPECT_EQ(change.context.front().key, "commit");
     EXPECT_TRUE(history.runs[static_cast<size_t>(changed)].begins_level);
     EXPECT_THAT(RenderText(history, {.max_rows = 100}), HasSubstr("<- change"));
+  }
+}
+
+TEST(History, OfTheMeanStepFindsCheckpointsThatTheTypicalStepDoesNotShow) {
+  std::vector<ComparedRun> runs = Runs(1'000);
+  const size_t changed = 22;
+  for (size_t i = changed; i < runs.size(); ++i) {
+    std::vector<report::ProfileStep>& steps = runs[i].profile.steps;
+    for (size_t step = 5; step < steps.size(); step += 10) steps[step].longest_ns.value *= 3;  // one step of ten
+  }
+  EXPECT_THAT(Followed(runs).changes, IsEmpty());
+  const report::History history = Followed(runs, {}, "step_time_mean");
+  ASSERT_THAT(history.changes, SizeIs(1));
+  EXPECT_EQ(history.changes.front().run, runs[changed].head.name);
+  EXPECT_NEAR(history.changes.front().change_ratio, 0.2, 0.02);
+}
+
+TEST(History, EachTimeOfAStepCanBeFollowed) {
+  const std::vector<ComparedRun> runs = Runs(1'000);
+  for (const std::string_view metric : NamesOfStepMetrics()) {
+    const report::History history = Followed(runs, {}, metric);
+    ASSERT_THAT(history.runs, SizeIs(40)) << metric;
+    EXPECT_EQ(history.metric, metric);
   }
 }
 
@@ -113,7 +139,7 @@ TEST(History, LeavesOutRunsOfAnotherJobAndSaysWhy) {
 TEST(History, RefusesAMetricThatDoesNotExist) {
   const absl::Status status = HistoryOfRuns::Make("steptime", {}).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("the metrics are step_time, compute,"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("the metrics are step_time, step_time_mean, compute,"));
 }
 
 }  // namespace

@@ -183,6 +183,41 @@ TEST(KernelMatches, SeveralVariantsAreOneGroup) {
   EXPECT_EQ(match.before.size(), 2U);
 }
 
+// The tuner gives each of two products the variant of the other one: the names then say nothing about the products.
+TEST(KernelMatches, VariantsThatChangedTheirProductsAreMatchedByTheirPlaces) {
+  constexpr const char* kSmall = "nvjet_tst_64x8_64x16_4x1_v_bz_TNT";
+  constexpr const char* kLarge = "nvjet_tst_128x256_64x4_2x1_v_bz_TNT";
+  const std::vector<KernelOfRun> before = Around({Kernel(kSmall, 8, 100, 0.04), Kernel(kLarge, 8, 300, 0.08)});
+  const std::vector<KernelOfRun> after = Around({Kernel(kLarge, 8, 90, 0.04), Kernel(kSmall, 8, 320, 0.08)});
+  const auto all = MatchKernels(before, after, {});
+  ASSERT_TRUE(all.ok());
+  for (const char* name : {kSmall, kLarge}) {
+    const KernelMatch swapped = MatchOf(*all, before, name);
+    EXPECT_EQ(swapped.kind, MatchKind::kVariantChanged);
+    EXPECT_EQ(swapped.certainty, Certainty::kGuess);
+    ASSERT_EQ(swapped.after.size(), 1U);
+    EXPECT_NE(after[swapped.after.front()].name, name);
+  }
+  const auto kept = Matched(before, Around({Kernel(kSmall, 8, 90, 0.04), Kernel(kLarge, 8, 320, 0.08)}));
+  EXPECT_EQ(kept.by, MatchedBy::kExact) << "each has its place";
+  EXPECT_EQ(kept.certainty, Certainty::kCertain);
+  const auto unknown = Matched(Around({Kernel(kSmall, 8, 100, -1), Kernel(kLarge, 8, 300, -1)}),
+                               Around({Kernel(kLarge, 8, 90, -1), Kernel(kSmall, 8, 320, -1)}));
+  EXPECT_EQ(unknown.by, MatchedBy::kExact) << "without places the names are all there is";
+}
+
+TEST(KernelMatches, AVariantThatLostItsProductToAnotherIsInOneMatchOrNone) {
+  constexpr const char* kSmall = "nvjet_tst_64x8_64x16_4x1_v_bz_TNT";
+  constexpr const char* kLarge = "nvjet_tst_128x256_64x4_2x1_v_bz_TNT";
+  const std::vector<KernelOfRun> before = Around({Kernel(kSmall, 8, 100, 0.04), Kernel(kLarge, 8, 300, 0.08)});
+  const std::vector<KernelOfRun> after = Around({Kernel(kLarge, 8, 90, 0.04), Kernel(kSmall, 2, 320, 0.5)});
+  const auto all = MatchKernels(before, after, {});
+  ASSERT_TRUE(all.ok());
+  size_t found = 0;
+  for (const KernelMatch& match : all->matches) found += match.before.size() + match.after.size();
+  EXPECT_EQ(found, before.size() + after.size());
+}
+
 TEST(KernelMatches, AboutEquallyGoodCandidatesStayUnmatchedAndSaySo) {
   const std::vector<KernelOfRun> before = {Kernel("void a::scan<1>(x)", 8, 100, -1)};
   const std::vector<KernelOfRun> after = {Kernel("void a::scan<2>(x)", 8, 100, -1),
