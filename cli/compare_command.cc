@@ -171,7 +171,7 @@ int CompareSides(const SideNames& names, const compare::CompareRequest& request,
   if (sides.base.size() == 1 && sides.fresh.size() == 1) {
     sides.earlier = EarlierRunsOf(sides.base.front(), {names.base.front(), names.fresh.front()}, flags.input);
   }
-  const absl::StatusOr<report::ComparisonDocument> document = compare::Compare(sides, request);
+  const absl::StatusOr<report::ComparisonDocument> document = compare::Compare(std::move(sides), request);
   if (!document.ok()) return Complain(document.status(), kExitUsage);
   if (document->comparable.verdict == "no") fmt::print(stderr, "lockstep: {}\n", document->headline.sentence);
   const int code = document->comparable.verdict == "no" ? kExitNoInput : CodeOfGates(*document, flags.strict_unclear);

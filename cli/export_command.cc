@@ -42,7 +42,7 @@ absl::StatusOr<std::optional<report::ComparisonDocument>> ComparisonWith(const s
   LOCKSTEP_ASSIGN_OR_RETURN(compare::ComparedRun fresh,
                             compare::ComparedRunOf(report::FromJson<report::Document>(report), {}));
   sides.fresh.push_back(std::move(fresh));
-  LOCKSTEP_ASSIGN_OR_RETURN(report::ComparisonDocument document, compare::Compare(sides, {}));
+  LOCKSTEP_ASSIGN_OR_RETURN(report::ComparisonDocument document, compare::Compare(std::move(sides), {}));
   return std::optional(std::move(document));
 }
 

@@ -37,19 +37,27 @@ report::ComparedRunHead HeadOf(const ComparedRun& run) {
   return head;
 }
 
-// Whether two runs of one side or of both are one and the same.
-void NotifyOfCopies(const Sides& sides, std::vector<std::string>& notices) {
-  const auto same = [](const ComparedRun& a, const ComparedRun& b) {
-    return a.head.start_unix_ns.value == b.head.start_unix_ns.value && a.head.name == b.head.name &&
-           StepTimes(a) == StepTimes(b) && !StepTimes(a).empty();
-  };
-  for (const auto* runs : {&sides.base, &sides.fresh}) {
-    for (size_t i = 0; i < runs->size(); ++i) {
-      const auto copied = std::any_of(runs->begin(), runs->begin() + static_cast<std::ptrdiff_t>(i),
-                                      [&](const ComparedRun& earlier) { return same(earlier, (*runs)[i]); });
-      if (copied) notices.push_back(fmt::format("run '{}' is given twice; it counts once", (*runs)[i].head.name));
+bool AreOneRun(const ComparedRun& a, const ComparedRun& b) {
+  const std::vector<double> steps = StepTimes(a);
+  return a.head.start_unix_ns.value == b.head.start_unix_ns.value && steps == StepTimes(b) && !steps.empty();
+}
+
+// Of the copies of a run, whatever their names, the first stays: no sum or mean may weigh it more.
+void LeaveOutCopies(std::vector<ComparedRun>& runs, std::vector<std::string>& notices) {
+  std::vector<ComparedRun> kept;
+  for (ComparedRun& run : runs) {
+    const auto earlier =
+        std::find_if(kept.begin(), kept.end(), [&](const ComparedRun& other) { return AreOneRun(other, run); });
+    if (earlier == kept.end()) {
+      kept.push_back(std::move(run));
+    } else if (earlier->head.name == run.head.name) {
+      notices.push_back(fmt::format("run '{}' is given twice; it counts once", run.head.name));
+    } else {
+      notices.push_back(
+          fmt::format("run '{}' is a copy of run '{}' and does not count", run.head.name, earlier->head.name));
     }
   }
+  runs = std::move(kept);
 }
 
 // As many steps as this share of those compared may be partial without a notice: a few at the edges of captures are
@@ -79,11 +87,11 @@ void NotifyOfRun(const ComparedRun& run, std::vector<std::string>& notices) {
 
 }  // namespace
 
-absl::StatusOr<report::ComparisonDocument> Compare(const Sides& sides, const CompareRequest& request) {
+absl::StatusOr<report::ComparisonDocument> Compare(Sides sides, const CompareRequest& request) {
   report::ComparisonDocument document;
+  for (std::vector<ComparedRun>* const side : {&sides.base, &sides.fresh}) LeaveOutCopies(*side, document.notices);
   for (const ComparedRun& run : sides.base) document.base.push_back(HeadOf(run));
   for (const ComparedRun& run : sides.fresh) document.fresh.push_back(HeadOf(run));
-  NotifyOfCopies(sides, document.notices);
   ForEachRun(sides, [&](const ComparedRun& run) { NotifyOfRun(run, document.notices); });
   LOCKSTEP_ASSIGN_OR_RETURN(KernelChanges kernels, KernelChangesOf(sides, request.kernel_map));
   document.comparable = ComparabilityOf(sides, kernels.matched_time_ratio);

@@ -19,6 +19,6 @@ struct CompareRequest {
 };
 
 // Both sides have at least one run. kInvalidArgument: a pattern is too complex for a name.
-[[nodiscard]] absl::StatusOr<report::ComparisonDocument> Compare(const Sides& sides, const CompareRequest& request);
+[[nodiscard]] absl::StatusOr<report::ComparisonDocument> Compare(Sides sides, const CompareRequest& request);
 
 }  // namespace lockstep::compare

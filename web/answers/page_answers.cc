@@ -71,7 +71,7 @@ absl::StatusOr<std::string> ComparePageJson(const RunAnswers& answers, const std
     const AskRun ask = [&](const std::string& run, RunState state) { return AskForRun(answers, run, state, {}); };
     sides.earlier = EarlierRunsAmong(answers, sides.base.front(), {base.front(), fresh.front()}, ask);
   }
-  LOCKSTEP_ASSIGN_OR_RETURN(const report::ComparisonDocument document, compare::Compare(sides, {}));
+  LOCKSTEP_ASSIGN_OR_RETURN(const report::ComparisonDocument document, compare::Compare(std::move(sides), {}));
   return ComparisonPageData(HeadOfComparison(document), report::ToJson(document));
 }
 

@@ -380,6 +380,25 @@ TEST(Compare, ARunGivenTwiceIsNotTwoRepeats) {
   EXPECT_THAT(document.notices, testing::Contains(HasSubstr("is given twice; it counts once")));
 }
 
+// Also where it has another name, as a copied folder has.
+TEST(Compare, ACopyOfARunChangesNothingButANotice) {
+  RunPlan plan;
+  RunPlan slower;
+  for (KernelPlan& kernel : slower.kernels) kernel.ns *= 1.1;
+  Sides once;
+  once.base = {RandomRun(plan, 1), RandomRun(slower, 2)};
+  once.fresh = {RandomRun(slower, 3), RandomRun(plan, 4)};
+  Sides copied = once;
+  for (int i = 0; i < 3; ++i) copied.base.push_back(copied.base.front());
+  copied.base.back().head.name = "copy";
+  copied.fresh.push_back(copied.fresh.back());
+  report::ComparisonDocument document = Compared(copied);
+  EXPECT_THAT(document.notices, testing::Contains("run 'copy' is a copy of run 'run' and does not count"));
+  const report::ComparisonDocument expected = Compared(once);
+  document.notices = expected.notices;
+  EXPECT_EQ(RenderJson(document), RenderJson(expected));
+}
+
 TEST(Compare, RoundingKeepsTheSum) {
   std::mt19937 random(20261131);
   std::uniform_real_distribution<double> draw(-1e9, 1e9);
