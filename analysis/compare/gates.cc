@@ -100,13 +100,11 @@ struct GateValue {
 
 // Graphs traced as a whole on one side hide the kernels that the other side shows.
 bool GraphsHideKernels(const std::vector<report::MetricChange>& metrics) {
-  double step_ns = 0;
-  double opaque_ns = 0;
-  for (const report::MetricChange& metric : metrics) {
-    if (metric.metric == kStepTime) step_ns = std::max(metric.base.value_or(0), metric.fresh.value_or(0));
-    if (metric.metric == "opaque") opaque_ns = metric.change.value_or(0);
-  }
-  return step_ns > 0 && HidesMuch(opaque_ns, step_ns);
+  const report::MetricChange* const step = FindMetric(metrics, kStepTime);
+  const report::MetricChange* const opaque = FindMetric(metrics, "opaque");
+  if (step == nullptr || opaque == nullptr) return false;
+  const double step_ns = std::max(step->base.value_or(0), step->fresh.value_or(0));
+  return step_ns > 0 && HidesMuch(opaque->change.value_or(0), step_ns);
 }
 
 absl::StatusOr<GateValue> ValueOfKernels(const Gate& gate, const Sides& sides,

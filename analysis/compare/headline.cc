@@ -17,15 +17,9 @@ namespace {
 constexpr size_t kMostDetails = 3;
 constexpr double kLeastDetail = 0.005;   // of the step: smaller entries are not worth a sentence
 constexpr double kLeastUntested = 0.01;  // likewise, of entries without an interval
+constexpr double kLeastMoved = 0.02;     // likewise, of waiting for one rank where the step has not changed
 // Work that was saved came back as waiting where the waiting grew by at least this share of it.
-constexpr double kLeastMoved = 0.02;  // likewise, of waiting for one rank where the step has not changed
 constexpr double kCameBack = 0.25;
-
-const report::MetricChange* Find(const report::ComparisonDocument& document, std::string_view name) {
-  const auto found = std::find_if(document.metrics.begin(), document.metrics.end(),
-                                  [&](const report::MetricChange& metric) { return metric.metric == name; });
-  return found == document.metrics.end() ? nullptr : &*found;
-}
 
 std::string IntervalText(const report::MetricChange& metric) {
   if (!metric.interval_ratio) return "";
@@ -43,7 +37,7 @@ bool AreApart(const report::OptionalRange& a, const report::OptionalRange& b) {
 
 // A change that holds for the mean alone, or is another one there, comes from a few long steps.
 std::string RareSteps(const report::ComparisonDocument& document, const report::MetricChange& step_time) {
-  const report::MetricChange* mean = Find(document, "step_time_mean");
+  const report::MetricChange* mean = FindMetric(document.metrics, "step_time_mean");
   if (mean == nullptr) return "";
   if (mean->verdict == step_time.verdict && !AreApart(mean->interval_ratio, step_time.interval_ratio)) return "";
   if (mean->verdict != report::kSlowerWord && mean->verdict != report::kFasterWord) return "";
@@ -175,7 +169,7 @@ std::vector<std::string> DetailsOf(const report::ComparisonDocument& document, b
 
 report::ComparisonHeadline HeadlineOf(const report::ComparisonDocument& document) {
   report::ComparisonHeadline headline;
-  const report::MetricChange* step_time = Find(document, kStepTime);
+  const report::MetricChange* step_time = FindMetric(document.metrics, kStepTime);
   headline.verdict = step_time == nullptr ? report::kNotEnoughWord : std::string_view(step_time->verdict);
   if (document.comparable.verdict == "no") {
     headline.verdict = report::kNotEnoughWord;

@@ -68,16 +68,16 @@ bool HistoryOfRuns::IsMeant(const ComparedRun& run) {
 void HistoryOfRuns::Add(const ComparedRun& run) {
   if (!IsMeant(run)) return;
   const std::vector<double> values = series_(run);
-  const bool is_time = history_.metric == kStepTime;
-  const RunEstimate estimate = EstimateRun(values, is_time ? Scale::kLog : Scale::kLevel);
+  const bool is_log = history_.metric == kStepTime;
+  const RunEstimate estimate = EstimateRun(values, is_log ? Scale::kLog : Scale::kLevel);
   if (values.empty() || estimate.steps == 0) return LeaveOut(run.head.name, "it has no steps");
   Point point;
   point.row.name = run.head.name;
   if (run.head.start_unix_ns.value != 0) point.row.start_unix_ns = run.head.start_unix_ns;
   point.row.steps = values.size();
-  point.row.value = is_time ? std::exp(estimate.level) : estimate.level;
+  point.row.value = is_log ? std::exp(estimate.level) : estimate.level;
   if (estimate.effective >= kFewestEffectiveSteps) {
-    point.row.error = is_time ? estimate.error * point.row.value : estimate.error;
+    point.row.error = is_log ? estimate.error * point.row.value : estimate.error;
   }
   point.context = run.context;
   point.start_ns = run.head.start_unix_ns.value;
@@ -123,10 +123,10 @@ void HistoryOfRuns::OrderByTime() {
 std::vector<std::pair<std::string, std::string>> HistoryOfRuns::FindChanges() {
   OrderByTime();
   KeepComparable();
-  const bool is_time = history_.metric == kStepTime;
+  const bool is_log = history_.metric == kStepTime;
   std::vector<double> levels;
   for (Point& point : points_) {
-    levels.push_back(is_time ? std::log(point.row.value) : point.row.value);
+    levels.push_back(is_log ? std::log(point.row.value) : point.row.value);
     history_.runs.push_back(point.row);
   }
   std::vector<std::pair<std::string, std::string>> pairs;
@@ -135,8 +135,8 @@ std::vector<std::pair<std::string, std::string>> HistoryOfRuns::FindChanges() {
     report::HistoryChange& change = history_.changes.emplace_back();
     change.run = history_.runs[found.first].name;
     change.previous_run = history_.runs[found.first - 1].name;
-    change.before = is_time ? std::exp(found.before) : found.before;
-    change.after = is_time ? std::exp(found.after) : found.after;
+    change.before = is_log ? std::exp(found.before) : found.before;
+    change.after = is_log ? std::exp(found.after) : found.after;
     change.change_ratio = change.before > 0 ? change.after / change.before - 1 : 0;
     change.p = found.p;
     change.sentence = SentenceOf(change, history_.metric);

@@ -107,28 +107,28 @@ SeriesOfRun IdleSeries() {
   });
 }
 
-report::MetricChange* MetricOf(std::vector<report::MetricChange>& metrics, std::string_view name) {
-  const auto found = std::find_if(metrics.begin(), metrics.end(),
-                                  [&](const report::MetricChange& metric) { return metric.metric == name; });
-  return found == metrics.end() ? nullptr : &*found;
-}
-
 // What one side shows, and the other hides in another part: less of it is no gain.
 void DoubtHidden(std::string_view hiding, std::span<const std::string_view> hidden, double step_ns,
                  std::vector<report::MetricChange>& metrics) {
-  const report::MetricChange* const by = MetricOf(metrics, hiding);
+  const report::MetricChange* const by = FindMetric(metrics, hiding);
   if (by == nullptr || !by->change || !HidesMuch(*by->change, step_ns)) return;
   const double hidden_ns = *by->change;
-  for (const std::string_view name : hidden) {
-    report::MetricChange* const metric = MetricOf(metrics, name);
-    if (metric == nullptr || !metric->change || !MovedInto(*metric->change, hidden_ns)) continue;
-    metric->verdict = report::kUnclearWord;
-    metric->interval = metric->interval_ratio = std::nullopt;
-    metric->excluded_ratio = std::nullopt;
+  for (report::MetricChange& metric : metrics) {
+    if (std::find(hidden.begin(), hidden.end(), metric.metric) == hidden.end()) continue;
+    if (!metric.change || !MovedInto(*metric.change, hidden_ns)) continue;
+    metric.verdict = report::kUnclearWord;
+    metric.interval = metric.interval_ratio = std::nullopt;
+    metric.excluded_ratio = std::nullopt;
   }
 }
 
 }  // namespace
+
+const report::MetricChange* FindMetric(const std::vector<report::MetricChange>& metrics, std::string_view name) {
+  const auto found = std::find_if(metrics.begin(), metrics.end(),
+                                  [&](const report::MetricChange& metric) { return metric.metric == name; });
+  return found == metrics.end() ? nullptr : &*found;
+}
 
 bool HidesMuch(double change_ns, double step_ns) {
   constexpr double kMuch = 0.01;  // of the step

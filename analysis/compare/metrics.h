@@ -24,6 +24,10 @@ struct MetricsOfSides {
 
 [[nodiscard]] MetricsOfSides CompareMetrics(const Sides& sides);
 
+// Null: there is none of the name. Borrowed.
+[[nodiscard]] const report::MetricChange* FindMetric(const std::vector<report::MetricChange>& metrics,
+                                                     std::string_view name);
+
 // Names that gates may use, besides patterns.
 [[nodiscard]] std::vector<std::string_view> MetricNames();
 

@@ -167,19 +167,36 @@ struct NamingInput {
   const WaitBlame& waiting;
 };
 
-// How one that is no straggler is named, and looks undecided; false: it is not.
-bool NameWithoutTest(const NamingInput& in, Culprit& culprit) {
-  const bool told = in.stragglers.decides;
-  const LateArrivals& late = in.waiting.by_member[culprit.member];
-  const bool much = IsMuch(culprit, in.fleet, in.waiting);
-  const bool moves_more = MovesMore(culprit, in.fleet, in.measures);
-  if (moves_more) culprit.cause = kMoreData;
+// It was late in one event, which the steps or the arrivals alone tell.
+bool IsLateOnce(const NamingInput& in, const Culprit& culprit) {
   const std::vector<int32_t>& once = in.stragglers.once;
   const auto index = static_cast<int32_t>(in.fleet.members[culprit.member].index);
   const bool one_event = std::find(once.begin(), once.end(), index) != once.end() &&
                          culprit.share_of_wait >= kOnceShareOfAll &&
                          Share(culprit.caused_wait_ns, in.measures.RankTime()) >= kOnceOfRankTime;
-  if (one_event || IsOnce(late, in.measures, in.waiting.wait_ns, told)) {
+  return one_event ||
+         IsOnce(in.waiting.by_member[culprit.member], in.measures, in.waiting.wait_ns, in.stragglers.decides);
+}
+
+// It causes most of the waiting, without a rhythm; false: it is not named so.
+bool NameIrregular(const NamingInput& in, bool moves_more, Culprit& culprit) {
+  const bool seen_itself = culprit.share_of_wait >= kMostOfWaiting;
+  const bool most = CausesMost(culprit, in.fleet, in.blame) || (moves_more && seen_itself);
+  if (!most || IsStageWaitedFor(in.waiting.by_member[culprit.member]) || IsHidden(in.measures)) return false;
+  // Blame follows the waits of a pipeline to the stage that all others wait for, however healthy it is.
+  if (!seen_itself && IsPipeline(in.waiting)) return false;
+  const auto index = static_cast<int32_t>(in.fleet.members[culprit.member].index);
+  if (!seen_itself && in.blame != nullptr) TakeBlame(index, *in.blame, culprit);
+  culprit.kind = CulpritKind::kIrregular;
+  return true;
+}
+
+// How one that is no straggler is named, and looks undecided; false: it is not.
+bool NameWithoutTest(const NamingInput& in, Culprit& culprit) {
+  const bool much = IsMuch(culprit, in.fleet, in.waiting);
+  const bool moves_more = MovesMore(culprit, in.fleet, in.measures);
+  if (moves_more) culprit.cause = kMoreData;
+  if (IsLateOnce(in, culprit)) {
     culprit.kind = CulpritKind::kOnce;
     return true;
   }
@@ -189,16 +206,7 @@ bool NameWithoutTest(const NamingInput& in, Culprit& culprit) {
     if (it->scope == StragglerScope::kRank) culprit.looks = &it->looks;
     return true;
   }
-  if (!told) return much;
-  const bool most = CausesMost(culprit, in.fleet, in.blame) || (moves_more && culprit.share_of_wait >= kMostOfWaiting);
-  if (!most || IsStageWaitedFor(late)) return false;
-  if (IsHidden(in.measures)) return false;
-  const bool seen_itself = culprit.share_of_wait >= kMostOfWaiting;
-  // Blame follows the waits of a pipeline to the stage that all others wait for, however healthy it is.
-  if (!seen_itself && IsPipeline(in.waiting)) return false;
-  if (!seen_itself && in.blame != nullptr) TakeBlame(index, *in.blame, culprit);
-  culprit.kind = CulpritKind::kIrregular;
-  return true;
+  return in.stragglers.decides ? NameIrregular(in, moves_more, culprit) : much;
 }
 
 // What the named one costs a rank: as waiting for it, or where the clocks do not tell that, as its saving.

@@ -3,12 +3,18 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "analysis/report/fields/record.h"
 
 namespace lockstep::report {
+
+// The notice of a view whose ranks are not the answer, as NoticeRow::reason.
+inline constexpr std::string_view kOnlyOfCompared =
+    "who makes the others wait cannot be told from these traces, and the view summary says why: these are the ranks "
+    "that are late in what can be compared";
 
 struct StragglerPart {
   std::string cause;

@@ -86,7 +86,7 @@ std::string_view NothingText(const std::vector<report::NoticeRow>& notices, cons
   });
   if (told_so || (summary != nullptr && summary->decided == false)) return "(not enough data to decide)";
   const bool leads = std::any_of(notices.begin(), notices.end(), [](const report::NoticeRow& notice) {
-    return notice.view == kStragglersView && notice.reason.rfind("who makes the others wait cannot be told", 0) == 0;
+    return notice.view == kStragglersView && notice.reason == report::kOnlyOfCompared;
   });
   return leads ? "(no one in what can be compared)" : "(no one is late again and again)";
 }

@@ -94,11 +94,7 @@ std::vector<report::StragglerRow> StragglersView(const ViewInput& input, const N
   const StragglerResult& result = naming.shown;
   if (!result.reason.empty()) input.Notify("stragglers", result.reason);
   NotifyOfUndecided(input, result);
-  if (naming.unresolved && naming.unresolved->leads) {
-    input.Notify("stragglers",
-                 "who makes the others wait cannot be told from these traces, and the view summary says why: these are "
-                 "the ranks that are late in what can be compared");
-  }
+  if (naming.unresolved && naming.unresolved->leads) input.Notify("stragglers", std::string(report::kOnlyOfCompared));
   if (!result.are_steps() && !result.stragglers.empty()) {
     input.Notify("stragglers",
                  fmt::format("the collectives have no steps, so a step of this view is a block of time of {}",

@@ -183,11 +183,14 @@ TEST(KernelMatches, SeveralVariantsAreOneGroup) {
   EXPECT_EQ(match.before.size(), 2U);
 }
 
+constexpr const char* kSmall = "nvjet_tst_64x8_64x16_4x1_v_bz_TNT";
+constexpr const char* kLarge = "nvjet_tst_128x256_64x4_2x1_v_bz_TNT";
+
+std::vector<KernelOfRun> TwoProducts() { return Around({Kernel(kSmall, 8, 100, 0.04), Kernel(kLarge, 8, 300, 0.08)}); }
+
 // The tuner gives each of two products the variant of the other one: the names then say nothing about the products.
 TEST(KernelMatches, VariantsThatChangedTheirProductsAreMatchedByTheirPlaces) {
-  constexpr const char* kSmall = "nvjet_tst_64x8_64x16_4x1_v_bz_TNT";
-  constexpr const char* kLarge = "nvjet_tst_128x256_64x4_2x1_v_bz_TNT";
-  const std::vector<KernelOfRun> before = Around({Kernel(kSmall, 8, 100, 0.04), Kernel(kLarge, 8, 300, 0.08)});
+  const std::vector<KernelOfRun> before = TwoProducts();
   const std::vector<KernelOfRun> after = Around({Kernel(kLarge, 8, 90, 0.04), Kernel(kSmall, 8, 320, 0.08)});
   const auto all = MatchKernels(before, after, {});
   ASSERT_TRUE(all.ok());
@@ -207,9 +210,7 @@ TEST(KernelMatches, VariantsThatChangedTheirProductsAreMatchedByTheirPlaces) {
 }
 
 TEST(KernelMatches, AVariantThatLostItsProductToAnotherIsInOneMatchOrNone) {
-  constexpr const char* kSmall = "nvjet_tst_64x8_64x16_4x1_v_bz_TNT";
-  constexpr const char* kLarge = "nvjet_tst_128x256_64x4_2x1_v_bz_TNT";
-  const std::vector<KernelOfRun> before = Around({Kernel(kSmall, 8, 100, 0.04), Kernel(kLarge, 8, 300, 0.08)});
+  const std::vector<KernelOfRun> before = TwoProducts();
   const std::vector<KernelOfRun> after = Around({Kernel(kLarge, 8, 90, 0.04), Kernel(kSmall, 2, 320, 0.5)});
   const auto all = MatchKernels(before, after, {});
   ASSERT_TRUE(all.ok());
