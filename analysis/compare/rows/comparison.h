@@ -1,5 +1,5 @@
 // The document "lockstep.comparison/1": two sides of one or more runs each, and what changed from the base to the new
-// side. More time is worse throughout; a change is new less base. Every number
+// side. More time is worse throughout; a change is new minus base. Every number
 // belongs to a side, whose runs carry their context.
 #pragma once
 

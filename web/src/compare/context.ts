@@ -24,7 +24,7 @@ export function buildContext(page: Page): Child[] {
     ...(c?.new ?? []).map((r): Row => ({ ...r, side: 'new' }))
   ];
   const columns: Column<Row>[] = [
-    { label: 'side', kind: 'text', get: (r) => r.side, define: 'A change is new less base.' },
+    { label: 'side', kind: 'text', get: (r) => r.side, define: 'A change is new minus base.' },
     column('run', 'name', 'name', 'base[].'),
     column('ranks', 'count', 'ranks', 'base[].'),
     column('steps', 'count', 'steps', 'base[].'),
