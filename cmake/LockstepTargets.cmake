@@ -1,5 +1,6 @@
-# lockstep_library(name DIRS a b LINK x y [SHELL]): all .cc files of the folders (not of their subfolders) as one static
-#   library. SHELL says that the code is not hot: it is compiled for a short build, not for speed.
+# lockstep_library(name DIRS a b LINK x y [SHELL [JSON]]): all .cc files of the folders (not of their subfolders) as one
+#   static library. SHELL says that the code is not hot: it is compiled for a short build, not for speed. JSON says that most
+#   of it uses the JSON library.
 # lockstep_test(name DIRS a b LINK x y [LABELS l] [SHARDS n] [PARSES_FOREIGN_BYTES] [LONG]): all *_test.cc files of the
 #   folders as one test program, which CTest runs as `n` processes (one unless told). LONG says that it runs for longer
 #   than it takes to compile it optimised.
@@ -58,7 +59,9 @@ if(LOCKSTEP_FUZZ)
 endif()
 if(LOCKSTEP_PCH)
   lockstep_precompiled(lockstep_pch OPTIONS ${LOCKSTEP_GUIDED})
-  lockstep_precompiled(lockstep_pch_shell OPTIONS ${LOCKSTEP_SHELL_OPTIONS} ${LOCKSTEP_GUIDED} HEADERS <nlohmann/json.hpp>)
+  lockstep_precompiled(lockstep_pch_shell OPTIONS ${LOCKSTEP_SHELL_OPTIONS} ${LOCKSTEP_GUIDED})
+  # Apart, because this header makes every file that includes it instantiate its parser, which takes half a second.
+  lockstep_precompiled(lockstep_pch_json OPTIONS ${LOCKSTEP_SHELL_OPTIONS} ${LOCKSTEP_GUIDED} HEADERS <nlohmann/json.hpp>)
   if(LOCKSTEP_TESTS)
     lockstep_precompiled(lockstep_pch_test OPTIONS ${LOCKSTEP_TEST_OPTIONS} HEADERS <gtest/gtest.h> <gmock/gmock.h>)
     target_link_libraries(lockstep_pch_test PRIVATE GTest::gtest GTest::gmock)
@@ -136,7 +139,7 @@ function(lockstep_guide_fuzzers target)
 endfunction()
 
 function(lockstep_library name)
-  cmake_parse_arguments(arg "SHELL" "" "DIRS;LINK" ${ARGN})
+  cmake_parse_arguments(arg "SHELL;JSON" "" "DIRS;LINK" ${ARGN})
   lockstep_sources(files ${arg_DIRS})
   if(NOT files)
     add_library(${name} INTERFACE)
@@ -147,7 +150,11 @@ function(lockstep_library name)
   target_link_libraries(${name} PUBLIC lockstep_options ${arg_LINK})
   if(arg_SHELL)
     lockstep_compile_quickly(${name})
-    lockstep_precompile(${name} lockstep_pch_shell)
+    if(arg_JSON)
+      lockstep_precompile(${name} lockstep_pch_json)
+    else()
+      lockstep_precompile(${name} lockstep_pch_shell)
+    endif()
   else()
     lockstep_precompile(${name} lockstep_pch)
   endif()

@@ -254,6 +254,28 @@ def a_saving_is_no_more_than_what_the_others_wait(a):
             yield f"{culprit['scope']} {culprit['id']}: saves {needed:.0f} ns of the others' time, of {a.summary['wait_total_ns']} ns of waiting"
 
 
+def clock_groups(a):
+    """The sets of ranks whose clocks are aligned with each other."""
+    host_of = {row["rank"]: row["host"] for row in a.view("ranks")}
+    return [{rank for rank, host in host_of.items() if host in group["hosts"]} for group in a.view("clock")["components"]]
+
+
+def time_of_step(number, whole, groups):
+    """From when the last rank begins a step to when the last rank begins the next, of the groups of ranks the longest.
+
+    The first step of a row is as long as its longest rank has it. `whole`: of each step that all ranks have, begin and span by rank."""
+    longest = max(span for _, span in whole[number].values())
+    if number - 1 not in whole:
+        return longest
+    times = []
+    for group in groups:
+        begin, end = (max((whole[step][rank][0] + add * whole[step][rank][1] for rank in group if rank in whole[step]), default=None)
+                      for step, add in ((number, 0), (number + 1, 0) if number + 1 in whole else (number, 1)))
+        if begin is not None:
+            times.append(end - begin)
+    return max(times) if times and max(times) > 0 else longest
+
+
 def the_step_time_is_that_of_the_steps(a):
     step, rows = a.summary["step_ns"], a.view("steps")
     if step is None:
@@ -271,14 +293,10 @@ def the_step_time_is_that_of_the_steps(a):
             ranks[row["rank"]] = row["start_ns"], span
     ranks = {row["rank"] for row in rows}
     whole = {number: times for number, times in by_step.items() if set(times) == ranks}
-    # From when the last rank begins a step to when the last rank begins the next; the first of a row as its longest rank has it.
-    begin = {number: max(start for start, _ in times.values()) for number, times in whole.items()}
-    end = {number: begin.get(number + 1, max(start + span for start, span in times.values())) for number, times in whole.items()}
-    longest = {number: max(span for _, span in times.values()) for number, times in whole.items()}
-    common = [end[number] - begin[number] if number - 1 in whole and end[number] > begin[number] else longest[number] for number in whole]
     own = [span for times in by_step.values() for _, span in times.values()]
-    # The view has times on the aligned clock, which may run a little faster than the rank's own; here all are taken for one group.
-    near = 1e-4 if len(a.view("clock")["components"]) == 1 else 0.05
+    common = [time_of_step(number, whole, clock_groups(a)) for number in whole]
+    # The view has times on the aligned clock, which may run a little faster than the rank's own.
+    near = 1e-4
     for spans in (common, own):
         if len(spans) == step["count"] and spans and close(max(spans), step["max"], near) and close(min(spans), step["min"], near):
             return

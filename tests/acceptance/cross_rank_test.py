@@ -171,7 +171,7 @@ class OneLateRankOfSixtyFour(TempDirTest):
                 self.assertEqual(straggler["frontier"], "agrees")
                 self.assertGreater(straggler["blamed_wait_ns"], 5 * straggler["blamed_critical_ns"])
                 text = run("lockstep", "analyze", folder).stdout
-                for words in (f"Rank {rank} makes the others wait", f"host node{rank // 8:03}", "its host launches late", "gain"):
+                for words in (f"Rank {rank} makes the others wait", f"host node{rank // 8:03}", "its CPU launches kernels late", "saving"):
                     self.assertIn(words, text)
 
     def test_without_the_cause_nobody_is_named(self):

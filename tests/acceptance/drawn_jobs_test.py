@@ -33,8 +33,7 @@ class DrawnJobs(TempDirTest):
                 causes = json.load(file)["causes"]
             summary = analyze(folder)["summary"]
             shutil.rmtree(folder)
-            with self.subTest(seed=seed):
-                yield summary, causes, " ".join(flags)
+            yield summary, causes, " ".join(flags)
 
     def check_one_cause(self, flags_of, within=0.2):
         for summary, causes, flags in self.jobs(flags_of):
@@ -58,6 +57,15 @@ class DrawnJobs(TempDirTest):
             stall = rng.choice(["data_stall:rank={},p=0.3,ms=60", "periodic_pause:rank={},every=3,ms=60"])
             return ["--program", "train", "--tp", 1, "--pp", 2, "--dp", dp, "--steps", 40, "--layers", 16, "--noise", "device_spread=0.001",
                     "--cause", stall.format(rng.randrange(2 * dp))]
+        self.check_one_cause(flags_of)
+
+    def test_a_pause_under_communication_that_queues_is_told_with_all_that_it_costs(self):
+        def flags_of(rng):
+            tp, dp = rng.choice([1, 2]), rng.choice([2, 4])
+            pause = rng.choice(["data_stall:rank={},p=0.3,ms=60", "periodic_pause:rank={},every=4,ms=60"])
+            loss = rng.choice([[], ["--defect", "loss:p=0.005"]])
+            return ["--program", "train", "--tp", tp, "--dp", dp, "--shard", rng.choice(["none", "full"]), "--steps", 40, "--layers", 16,
+                    "--ids", "full", "--noise", "device_spread=0.001", "--cause", pause.format(rng.randrange(tp * dp)), *loss]
         self.check_one_cause(flags_of)
 
     def test_kernels_that_are_long_now_and_then_are_told_with_all_that_they_cost(self):

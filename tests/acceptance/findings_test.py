@@ -54,7 +54,7 @@ PLANTED = [
     ("exposed_wait", DECODE, ["--cause", "jitter"], ""),
     ("prefill_blocks_decode", DECODE, ["--cause", "prefill_mix"], ""),
     ("prefill_blocks_decode", ["--program", "batching", "--tp", 8, *SMALL_STEPS], [], "rank "),
-    ("nccl_imbalance", UNEVEN, ["--cause", "uneven_traffic:rank=1"], "ranks 1, 3, 5, 7"),
+    ("nccl_imbalance", UNEVEN, ["--cause", "uneven_traffic:rank=1"], "ranks 1, 3, 5 and 7"),
     ("workload_class", DECODE, ["--cause", "memory_bound"], "all ranks"),
     ("opaque_graphs", DECODE, ["--graphs", "--defect", "opaque_graphs"], ""),
     ("slow_device", DECODE, ["--cause", "slow_gpu:rank=3,factor=1.06"], "rank 3 on node000"),

@@ -594,9 +594,11 @@ class OneSelectionOneAnswer(unittest.TestCase):
         self.assertEqual((report["imbalance"]["window"]["start_ns"], report["imbalance"]["window"]["span_ns"]), (4_000_000, 100_000))
 
     def test_what_is_absent_of_a_selection_is_said(self):
-        report = analyze(self.DLRM, "--time", "500s..600s", "--ranks", "3,99", "--view", "kernels,collectives")
+        refused = run("lockstep", "analyze", self.DLRM, "--time", "500s..600s")
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("--time selects nothing: the activity of the devices lasts from 0 s to ", refused.stderr)
+        report = analyze(self.DLRM, "--ranks", "3,99", "--view", "kernels,collectives")
         reasons = " ".join(notice["reason"] for notice in report["notices"])
-        self.assertIn("--time selects nothing: the activity of the devices spans 0 s to ", reasons)
         self.assertIn("no trace of rank 99", reasons)
         self.assertNotIn("the traces contain no", reasons)
 

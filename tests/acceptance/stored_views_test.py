@@ -11,7 +11,7 @@ REAL = {
     "nsys": os.path.join(DATA, "nsys", "nsys_ai_fixtures", "mfu_2gpu_before.sqlite"),
     "sampled": os.path.join(KINETO, "hta_sampled_2of128"),
 }
-WHOLE = ([], ["--instances=all"], ["--ranks", "1"], ["--kernels", "gemm|[Aa]ll_?[Rr]educe"], ["--group-by", "family"], ["--group-by", "shape"],
+WHOLE = ([], ["--instances=all"], ["--ranks", "1"], ["--kernels", "gemm|nvjet|[Aa]ll_?[Rr]educe"], ["--group-by", "family"], ["--group-by", "shape"],
          ["--sort", "instances", "--limit", "3"])
 # What is exact on a stored run (interface: "On a stored run"); elsewhere a difference is told in `notices`.
 CUT = {
@@ -74,7 +74,7 @@ class StoredViews(TempDirTest):
         self.check_kept(aggregator, traces)
         self.check_cut(aggregator, traces, "steps", "--steps", steps)
         self.check_cut(aggregator, traces, "time", "--time", time)
-        self.check_cut(aggregator, traces, "time", "--time", time, "--ranks", "0", "--kernels", "gemm")
+        self.check_cut(aggregator, traces, "time", "--time", time, "--ranks", "0", "--kernels", "gemm|nvjet")
 
     @needs_traces
     def test_of_real_traces_is_that_of_their_files(self):

@@ -66,6 +66,7 @@ struct ReplayNode {
   float after_host = 0;           // share of device_ns after the last time that the host held the device up
   bool follows = false;           // another node of the rank comes before
   bool runs_alone = false;        // the rank did nothing else meanwhile
+  bool place_hidden = false;      // it may have been ready earlier in the own work, before `queued` ended
   bool begins_launching = false;  // the first launch after the end of `behind`
   bool host_bound = false;        // launch limits the start; false where unknown, or the host is far ahead
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "analysis/metrics/replay/replay_exchange.h"
@@ -74,6 +75,8 @@ class Idealiser {
   void Scale(int32_t rank, const Value& value) {
     const auto first = graph_.first[static_cast<size_t>(rank)];
     const auto end = graph_.first[static_cast<size_t>(rank) + 1];
+    const std::vector<std::optional<PeerLevel>> levels =
+        peers_.LevelsOfWork(static_cast<size_t>(rank), in_scope_, value);
     std::vector<ScaledWork> work;
     for (size_t n = first; n < end; ++n) {
       const ReplayNode& node = graph_.nodes[n];
@@ -84,7 +87,7 @@ class Idealiser {
       item.position = node.position;
       item.step = source_.ranks[static_cast<size_t>(rank)][n - first].step;
       item.own_ns = value(node);
-      if (const auto level = peers_.Level(item.node, in_scope_, value)) {
+      if (const std::optional<PeerLevel>& level = levels[n - first]) {
         item.peers_ns = level->mean_ns;
         item.largest_ns = level->largest_ns;
         item.peers = level->peers;

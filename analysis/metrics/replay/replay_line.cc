@@ -27,13 +27,17 @@ struct Parts {
   friend Parts operator-(const Parts& a, const Parts& b) {
     return {a.host_ns - b.host_ns, a.copy_ns - b.copy_ns, a.other_ns - b.other_ns};
   }
+  [[nodiscard]] Parts Share(double share) const {
+    const auto of = [share](int64_t ns) { return static_cast<int64_t>(static_cast<double>(ns) * share); };
+    return {of(host_ns), of(copy_ns), of(other_ns)};
+  }
 };
 
-// The parts of the pieces, from the segments of the rows: each tells the parts of a longer stretch, from the end of the
+// The parts of the pieces, from the segments of the rows: each tells the parts of another stretch, from the end of the
 // communicator's row before.
 class PartsOfLine {
  public:
-  explicit PartsOfLine(const std::vector<ArrivalNode>& rows) : rows_(rows), at_row_(rows.size()) {}
+  explicit PartsOfLine(const std::vector<ArrivalNode>& rows) : rows_(rows) {}
 
   // Of the piece of `length_ns` before row k. Rows in order. `most_host_ns`: for how long the host can have held up the
   // device at most.
@@ -45,7 +49,7 @@ class PartsOfLine {
       // A long dependency on nothing that is known hides work.
       const int64_t dependency_ns = segment.dependency_ns > kLeastWorkNs ? 0 : segment.dependency_ns;
       const Parts since = {segment.host_ns, segment.copy_ns, segment.launch_ns + dependency_ns + segment.rest_ns};
-      piece = at_row_[static_cast<size_t>(row.previous)] + since - line_;
+      piece = UpTo(rows_[static_cast<size_t>(row.previous)].work.end_ns) + since - line_;
       piece.host_ns = std::min(piece.host_ns, most_host_ns);
     } else if (length_ns - most_host_ns <= kLeastWorkNs) {
       piece.other_ns = length_ns - most_host_ns;
@@ -56,14 +60,31 @@ class PartsOfLine {
       rest -= *part;
     }
     line_ = line_ + piece;
-    at_row_[k] = line_;
+    ends_.push_back({row.work.start_ns, line_});
     return piece;
   }
 
  private:
+  struct PieceEnd {
+    int64_t work_ns = 0;
+    Parts line;  // of all own work up to it
+  };
+
+  // Of all own work up to here, as if the parts of a piece were spread evenly.
+  [[nodiscard]] Parts UpTo(int64_t work_ns) const {
+    const auto later =
+        std::find_if(ends_.rbegin(), ends_.rend(), [&](const PieceEnd& end) { return end.work_ns <= work_ns; }).base();
+    if (later == ends_.end()) return line_;
+    const PieceEnd before =
+        later == ends_.begin() ? PieceEnd{.work_ns = rows_.front().work.start_ns, .line = {}} : *std::prev(later);
+    if (work_ns <= before.work_ns) return before.line;
+    const auto done = static_cast<double>(work_ns - before.work_ns);
+    return before.line + (later->line - before.line).Share(done / static_cast<double>(later->work_ns - before.work_ns));
+  }
+
   const std::vector<ArrivalNode>& rows_;
-  std::vector<Parts> at_row_;  // by row: of all own work up to it
-  Parts line_;                 // of the last row
+  std::vector<PieceEnd> ends_;  // in order
+  Parts line_;                  // of the last row
 };
 
 // The rows whose ends a start may follow from.
@@ -109,7 +130,8 @@ class LineBuilder {
         first_(first),
         rank_(static_cast<int32_t>(rank)),
         parts_(rows),
-        ends_(rows) {}
+        ends_(rows),
+        hidden_(rows.size()) {}
 
   ReplayNode Next(size_t k) {
     const ArrivalNode& row = rows_[k];
@@ -121,7 +143,12 @@ class LineBuilder {
     node.rank = rank_;
     node.follows = k > 0;
     node.runs_alone = RunsAlone(row);
-    if (const int64_t queued = ends_.Before(k, in_work_[k]); queued >= 0) node.queued = NodeOf(queued);
+    if (const int64_t queued = ends_.Before(k, in_work_[k]); queued >= 0) {
+      node.queued = NodeOf(queued);
+      const auto before = static_cast<size_t>(queued);
+      node.place_hidden = hidden_[before] || row.work.start_ns - rows_[before].work.start_ns > kRecordScatterNs;
+    }
+    hidden_[k] = node.place_hidden;
     const int64_t previous = row.previous;
     if (previous >= 0 && rows_[static_cast<size_t>(previous)].end_ns <= row.start_ns) node.serial = NodeOf(previous);
     if (k == 0 || bounds_[k - 1]) BeginPiece(k);
@@ -191,6 +218,7 @@ class LineBuilder {
   const int32_t rank_;
   PartsOfLine parts_;
   LastEnds ends_;
+  std::vector<bool> hidden_;   // by row: ReplayNode::place_hidden
   size_t piece_end_ = 0;       // the row that ends the piece at hand,
   int64_t piece_from_ns_ = 0;  // own work before it
   int64_t piece_ns_ = 0;
@@ -230,6 +258,10 @@ std::vector<bool> BoundsOf(const std::vector<ArrivalNode>& rows, const MatchResu
     if (pair) bounds[k] = true;
   }
   if (collectives * kOneIn < std::ssize(bounds)) return std::vector<bool>(rows.size(), true);
+  // Between steps the host may do anything, and the first row of a step shows for how long.
+  for (size_t k = 1; k < rows.size(); ++k) {
+    if (rows[k].step != rows[k - 1].step) bounds[k] = true;
+  }
   for (size_t k = bounds.size(); k-- > 0 && !bounds[k];) bounds[k] = true;
   return bounds;
 }

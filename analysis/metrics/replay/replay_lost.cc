@@ -32,12 +32,19 @@ class LostFinder {
     size_t since = 0;       // number of usable instances up to and with its last record
   };
 
+  // Of a pair that lost one record only the other one is left.
+  [[nodiscard]] bool Counts(const MatchedInstance& instance) const {
+    if (IsSendOrReceive(instance)) return false;
+    const bool half = instance.members.size() == 1 && match_.communicators[instance.communicator].members.size() == 2;
+    return instance.usable() || half;
+  }
+
   void Communicator(size_t begin, size_t end) {
     std::map<int32_t, OfRank> ranks;
     std::vector<size_t> usable;
     for (size_t i = begin; i < end; ++i) {
       const MatchedInstance& instance = match_.instances[i];
-      const bool counts = instance.usable() && !IsSendOrReceive(instance);
+      const bool counts = Counts(instance);
       if (counts) usable.push_back(i);
       for (const MatchedMember& m : instance.members) {
         const auto [at, is_first] = ranks.try_emplace(m.rank_index);
@@ -46,41 +53,52 @@ class LostFinder {
           rank.certain = false;
           continue;
         }
-        for (size_t k = rank.since; !is_first && rank.certain && k + 1 < usable.size(); ++k) {
-          if (rank.blocking) Lose(m.rank_index, usable[k]);
-        }
         const size_t node = graph_.first[static_cast<size_t>(m.rank_index)] + static_cast<size_t>(m.row);
+        for (size_t k = rank.since; !is_first && rank.certain && k + 1 < usable.size(); ++k) {
+          if (rank.blocking) Lose(m.rank_index, usable[k], node);
+        }
         rank = {.blocking = graph_.nodes[node].runs_alone, .certain = true, .since = usable.size()};
       }
     }
   }
 
-  // The end of the instance that the rank's next row can have waited for, and that row.
-  void Lose(int32_t rank, size_t instance) {
+  // The end of the instance that the rank's next row can have waited for, and that row. Communication that runs beside
+  // the work may start in between. `next_of_communicator`: the rank's node after the lost one.
+  void Lose(int32_t rank, size_t instance, size_t next_of_communicator) {
     int64_t earliest = INT64_MAX;
     for (size_t m = graph_.member_first[instance]; m < graph_.member_first[instance + 1]; ++m) {
       earliest = std::min(earliest, graph_.node(graph_.members[m]).end_ns);
     }
     const auto first = graph_.nodes.begin() + static_cast<int64_t>(graph_.first[static_cast<size_t>(rank)]);
-    const auto last = graph_.nodes.begin() + static_cast<int64_t>(graph_.first[static_cast<size_t>(rank) + 1]);
-    const auto next =
+    const auto last = graph_.nodes.begin() + static_cast<int64_t>(next_of_communicator) + 1;
+    const auto after =
         std::lower_bound(first, last, earliest, [](const ReplayNode& node, int64_t ns) { return node.start_ns < ns; });
+    const auto next = std::find_if(after, last, [&](const ReplayNode& node) {
+      return node.follows && node.runs_alone && node.piece == static_cast<int32_t>(&node - graph_.nodes.data());
+    });
+    if (next == last || !after->follows) return;
     const auto number = static_cast<int32_t>(next - graph_.nodes.begin());
-    if (next == last || !next->follows || !next->runs_alone || next->piece != number) return;
     int32_t passed = next->passed;
     const auto end_of = [&](int32_t n) { return n < 0 ? INT64_MIN : graph_.node(n).end_ns; };
     for (size_t m = graph_.member_first[instance]; m < graph_.member_first[instance + 1]; ++m) {
       const int32_t member = graph_.members[m];
       if (end_of(member) <= next->start_ns && end_of(member) > end_of(passed)) passed = member;
     }
-    if (passed != next->passed && end_of(passed) > WaitedUntil(number)) Pass(*next, passed);
+    const auto beside = static_cast<int32_t>(after - graph_.nodes.begin());
+    if (passed == next->passed || end_of(passed) <= WaitedUntil(beside, number)) return;
+    Pass(*next, passed);
+    for (int32_t n = beside; n < number; ++n) PassBeside(graph_.nodes[static_cast<size_t>(n)], *next);
   }
 
-  // The end of the last node of its own rank that it waited for, or else the start of the one before it.
-  [[nodiscard]] int64_t WaitedUntil(int32_t n) const {
-    const ReplayNode& node = graph_.node(n);
-    if (node.join_count == 0) return graph_.node(n - 1).start_ns;
-    return graph_.node(graph_.joins[static_cast<size_t>(node.join_first + node.join_count - 1)].node).end_ns;
+  // The end of the last node of its own rank that the work before node `last` waited for from node `first` on, or else
+  // the start of the node before that.
+  [[nodiscard]] int64_t WaitedUntil(int32_t first, int32_t last) const {
+    for (int32_t n = last; n >= first; --n) {
+      const ReplayNode& node = graph_.node(n);
+      if (node.join_count == 0) continue;
+      return graph_.node(graph_.joins[static_cast<size_t>(node.join_first + node.join_count - 1)].node).end_ns;
+    }
+    return graph_.node(first - 1).start_ns;
   }
 
   // What comes after the end of the instance is the rank's own.
@@ -98,6 +116,16 @@ class LostFinder {
     node.tied_cut_ns += before_ns - node.device_ns;
     node.copy_ns = 0;
     node.compute_ns = node.device_ns > kLeastWorkNs ? node.device_ns : 0;
+  }
+
+  // Communication that began beside the work between the end of the instance and node `next`.
+  void PassBeside(ReplayNode& node, const ReplayNode& next) {
+    const int64_t from_ns = graph_.node(next.passed).end_ns;
+    if (node.piece != next.piece || node.start_ns < from_ns) return;
+    const auto done = static_cast<double>(node.start_ns - from_ns);
+    node.passed = next.passed;
+    node.line_ns = node.start_ns;
+    node.at_share = static_cast<float>(std::min(1.0, done / static_cast<double>(std::max<int64_t>(1, next.device_ns))));
   }
 
   const ArrivalGraph& source_;

@@ -88,7 +88,7 @@ class RareLong {
     for (const auto& [kind, of_kind] : items) {
       if (of_kind.size() >= kLeastItems) Compare(of_kind);
     }
-    if (own_ > of_a_peer_ + kPeerNoiseWidths * std::sqrt(std::max(1.0, of_a_peer_))) return;
+    if (own_ >= kMoreThanOnce && own_ > of_a_peer_ + kPeerNoiseWidths * std::sqrt(of_a_peer_)) return;
     is_long_.assign(work.size(), false);
   }
 
@@ -99,6 +99,7 @@ class RareLong {
   static constexpr double kLeastLonger = 0.25;  // of what is usual
   static constexpr double kFarBeyond = 8;       // robust standard deviations
   static constexpr double kMostOfItems = 0.4;   // beyond it is no exception
+  static constexpr double kMoreThanOnce = 2;
 
   void Compare(const std::vector<size_t>& items) {
     std::vector<double> ratios;

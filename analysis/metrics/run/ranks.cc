@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 
 #include "analysis/base/natural_order.h"
@@ -24,20 +25,19 @@ namespace {
 // Without the copies of others.
 std::vector<GroupCandidate> WithoutCopies(const RunData& run, const std::vector<GroupCandidate>& candidates,
                                           RankResolution& out) {
-  std::set<size_t> copies;
-  for (const TraceCopy& copy : FindTraceCopies(run, candidates)) {
-    copies.insert(copy.source);
-    out.left_out.push_back({copy.source, fmt::format("it holds the same device records as {}, which is analysed",
-                                                     run.sources[copy.original].context.path)});
-  }
-  for (const TraceCopy& copy : FindCutCopies(run, candidates)) {
-    if (!copies.insert(copy.source).second) continue;
-    out.left_out.push_back({copy.source, fmt::format("it is a truncated copy of {}, which is analysed",
-                                                     run.sources[copy.original].context.path)});
-  }
-  std::vector<GroupCandidate> rest;
-  std::copy_if(candidates.begin(), candidates.end(), std::back_inserter(rest),
-               [&](const GroupCandidate& c) { return copies.count(c.source) == 0; });
+  std::vector<GroupCandidate> rest = candidates;
+  const auto leave_out = [&](const std::vector<TraceCopy>& copies, std::string_view what) {
+    std::set<size_t> sources;
+    for (const TraceCopy& copy : copies) {
+      sources.insert(copy.source);
+      out.left_out.push_back(
+          {copy.source, fmt::format("{} {}, which is analysed", what, run.sources[copy.original].context.path)});
+    }
+    std::erase_if(rest, [&](const GroupCandidate& c) { return sources.contains(c.source); });
+  };
+  leave_out(FindTraceCopies(run, rest), "it holds the same device records as");
+  // Among what is left, so that no two are each other's copies.
+  leave_out(FindCutCopies(run, rest), "it is a truncated copy of");
   return rest;
 }
 

@@ -41,7 +41,8 @@ bool AreCopies(const SourceContext& a, const SourceContext& b, bool rank_known) 
 
 class CopySearch {
  public:
-  CopySearch(const RunData& run, const std::vector<GroupCandidate>& candidates) : run_(run), candidates_(candidates) {
+  CopySearch(const RunData& run, const std::vector<GroupCandidate>& candidates)
+      : run_(run), candidates_(candidates), cut_files_(run) {
     for (size_t i = 0; i < candidates.size(); ++i) {
       const SourceContext& c = ContextOf(i);
       if (HasDeviceRows(c)) by_counts_[CountsOf(c)].push_back(i);
@@ -68,6 +69,7 @@ class CopySearch {
     const bool merged_x = x.processes_in_file > 1;
     const bool merged_y = y.processes_in_file > 1;
     if (merged_x != merged_y) return merged_y;
+    if (cut_files_.Hold(x) != cut_files_.Hold(y)) return cut_files_.Hold(y);
     if (candidates_[a].rank.has_value() != candidates_[b].rank.has_value()) return candidates_[a].rank.has_value();
     if (x.path != y.path) return NaturalPathLess(x.path, y.path);
     return x.source_id < y.source_id;
@@ -102,6 +104,7 @@ class CopySearch {
 
   const RunData& run_;
   const std::vector<GroupCandidate>& candidates_;
+  const CutFiles cut_files_;
   std::map<RowCounts, std::vector<size_t>> by_counts_;
   std::vector<TraceCopy> out_;
 };

@@ -20,8 +20,8 @@ struct TraceCopy {
   size_t original = 0;  // the source whose rows it repeats
 };
 
-// Of every set of equal sources one is no copy: one of a file of its own before one of a merged file, then the first by
-// path.
+// Of every set of equal sources one is no copy: one of a file of its own before one of a merged file, then one that was
+// read to its end, then the first by path.
 [[nodiscard]] std::vector<TraceCopy> FindTraceCopies(const RunData& run, const std::vector<GroupCandidate>& candidates);
 
 // Sources that are the first part of another one of the same process and device, and not of another rank: of files that

@@ -34,7 +34,9 @@ class Selector {
 
   Selection Select() {
     for (const size_t i : order_) {
-      if (Promising(i) && IsOneEvent(candidates_[i])) selection_.once.push_back(i);
+      if (!Promising(i)) continue;
+      if (const std::optional<double> late_ns = LateInOneEvent(candidates_[i]))
+        selection_.once.push_back({i, *late_ns});
     }
     for (const size_t i : order_) {
       if (Promising(i) && judgements_[i].p_adjusted < kStragglerAlpha) TryFound(i);
@@ -69,7 +71,7 @@ class Selector {
       }
       what_if = burst;
     }
-    if (IsOneMembers(i, *what_if) || !IsSlowAsAStage(i, *what_if)) return;
+    if (IsOneMembers(i, *what_if) || IsOneParts(i, *what_if) || !IsSlowAsAStage(i, *what_if)) return;
     selection_.found.push_back({i, *what_if});
     const std::optional<WhatIf> after = SavingAfter(i, Rivals(i));
     constexpr double kMuchMore = 2;  // times what it saves alone
@@ -161,10 +163,20 @@ class Selector {
     return BootstrapMean(series, BlockLength(series.size(), it.n_eff)).first > 0;
   }
 
+  static constexpr double kNearlyAll = 0.8;  // of what a group saves
+
+  // What mending the group saves is what mending a smaller group of its ranks saves, as one host of a communicator that
+  // holds several. That one is told instead.
+  bool IsOneParts(size_t group, const WhatIf& of_group) {
+    const std::optional<size_t> latest = LatestPart(group);
+    if (!latest || !IsToldItself(*latest)) return false;
+    const std::optional<WhatIf> alone = SavingOfOne(*latest);
+    return alone && alone->saving_ratio >= kMinSavingRatio && alone->saving_ratio >= kNearlyAll * of_group.saving_ratio;
+  }
+
   // What mending the group saves is what mending its latest member alone saves. That one is told instead, if it is told
   // at all; else the group is dropped only where its member is far later and leaves nothing material to the others.
   bool IsOneMembers(size_t group, const WhatIf& of_group) {
-    constexpr double kNearlyAll = 0.8;
     const std::optional<size_t> latest = LatestMember(group);
     if (!latest) return false;
     const std::optional<WhatIf> alone = SavingOfOne(*latest);
@@ -179,6 +191,20 @@ class Selector {
   [[nodiscard]] bool IsMostlyOneMember(size_t group) const {
     const std::optional<size_t> latest = LatestMember(group);
     return latest && judgements_[*latest].mean_ns >= 2 * judgements_[group].mean_ns;
+  }
+
+  // Of the groups of some of its ranks; null for what is no group of ranks.
+  [[nodiscard]] std::optional<size_t> LatestPart(size_t group) const {
+    const Candidate& outer = candidates_[group];
+    if (!IsGroup(outer) || outer.is_transfer()) return std::nullopt;
+    std::optional<size_t> latest;
+    for (const size_t i : order_) {
+      const Candidate& it = candidates_[i];
+      const bool is_part = IsGroup(it) && !it.is_transfer() && it.rank_indices.size() < outer.rank_indices.size() &&
+                           Includes(outer.rank_indices, it.rank_indices);
+      if (is_part && (!latest || judgements_[i].mean_ns > judgements_[*latest].mean_ns)) latest = i;
+    }
+    return latest;
   }
 
   // Null for what is no group of ranks.
@@ -304,18 +330,20 @@ class Selector {
     return far.size() >= 2 && in_stalls >= kMostOfLateness * in_all;
   }
 
+  [[nodiscard]] static bool IsOneEvent(const Candidate& candidate) { return LateInOneEvent(candidate).has_value(); }
+
   // One short stretch of units, far beyond all the others, makes up most of its lateness: that is told as what happened
-  // once, and does not make it late again and again.
-  [[nodiscard]] static bool IsOneEvent(const Candidate& candidate) {
+  // once, and does not make it late again and again. How late it was there; null: there is no such stretch.
+  [[nodiscard]] static std::optional<double> LateInOneEvent(const Candidate& candidate) {
     constexpr size_t kShort = 2;  // units; a longer one is a burst (recurrence.cc)
     constexpr double kMostOfLateness = 0.5;
     const std::vector<size_t> far = FarUnits(candidate);
-    if (far.empty() || far.size() > kShort || far.back() - far.front() >= kShort) return false;
+    if (far.empty() || far.size() > kShort || far.back() - far.front() >= kShort) return std::nullopt;
     double in_event = 0;
     double in_all = 0;
     for (const double late : candidate.series) in_all += late;
     for (const size_t unit : far) in_event += candidate.series[unit];
-    return in_event >= kMostOfLateness * in_all;
+    return in_event >= kMostOfLateness * in_all ? std::optional(in_event) : std::nullopt;
   }
 
   // A group that is chosen already has the candidate among its members and is nearly as late as it is.
@@ -331,8 +359,22 @@ class Selector {
                                             : Includes(outer.rank_indices, inner.rank_indices);
     if (!inside) return false;
     if (!MeasuredAgainstOutsiders(outer, inner)) return false;
-    const double left = judgements_[i].mean_ns - judgements_[group].mean_ns;
-    return left < std::max(inner.floor_ns, judgements_[group].mean_ns / 2);
+    const double usual = UsualOfMembers(group, i);
+    return judgements_[i].mean_ns - usual < std::max(inner.floor_ns, usual / 2);
+  }
+
+  // How late a group's members are: as late as the group, or as the other ranks of it. Members that are late by turns
+  // are each later than the group.
+  [[nodiscard]] double UsualOfMembers(size_t group, size_t i) const {
+    const Candidate& outer = candidates_[group];
+    std::vector<double> others;
+    for (const size_t other : order_) {
+      const Candidate& it = candidates_[other];
+      if (other == i || it.scope != StragglerScope::kRank || it.is_transfer()) continue;
+      if (Includes(outer.rank_indices, it.rank_indices)) others.push_back(judgements_[other].mean_ns);
+    }
+    const double usual = others.empty() || outer.is_transfer() ? 0 : UpperMedian(std::move(others));
+    return std::max(judgements_[group].mean_ns, usual);
   }
 
   // A rank is measured against its communicator; if all of that belongs to the group, its excess is besides the

@@ -34,10 +34,15 @@ struct Selected {
   bool contradicted = false;  // no what_if: the replayed one saves nothing, and the others lose much to it
 };
 
+struct LateOnce {
+  size_t candidate = 0;
+  double late_ns = 0;  // in the event
+};
+
 struct Selection {
   std::vector<Selected> found;
   std::vector<Selected> undecided;  // worth fixing, but its steps do not decide it
-  std::vector<size_t> once;         // late in one event, which is most of its lateness: neither of the above
+  std::vector<LateOnce> once;       // late in one event, which is most of its lateness: neither of the above
 };
 
 // Groups before their members: what a group explains is not repeated for its members.

@@ -212,9 +212,10 @@ void Tell(const StragglerInput& input, const std::vector<Candidate>& candidates,
   }
   std::stable_sort(result.stragglers.begin(), result.stragglers.end(),
                    [](const Straggler& a, const Straggler& b) { return CostOf(a) > CostOf(b); });
-  for (const size_t candidate : selection.once) {
-    const Candidate& it = candidates[candidate];
-    if (it.scope == StragglerScope::kRank && !it.is_transfer()) result.once.push_back(it.rank_indices.front());
+  for (const LateOnce& event : selection.once) {
+    const Candidate& it = candidates[event.candidate];
+    if (it.scope != StragglerScope::kRank || it.is_transfer()) continue;
+    result.once.push_back({it.rank_indices.front(), std::llround(event.late_ns)});
   }
   for (const Selected& it : selection.undecided) {
     const Candidate& candidate = candidates[it.candidate];

@@ -82,10 +82,15 @@ struct Undecided {
   Straggler looks;                    // how it would be described; its p is not significant
 };
 
+struct OneEvent {
+  int32_t rank_index = -1;
+  int64_t late_ns = 0;
+};
+
 struct StragglerResult {
   std::vector<Straggler> stragglers;  // by saving, descending; without one by effect
   std::vector<Undecided> undecided;   // "not enough data"
-  std::vector<int32_t> once;          // rank indices of those whose lateness is one event of one or two steps
+  std::vector<OneEvent> once;         // of ranks whose lateness is one event of one or two steps
   int64_t tests = 0;
   int64_t steps = 0;
   int64_t least_steps = 0;         // with fewer independent ones nothing is decided

@@ -33,6 +33,12 @@ std::vector<size_t> MembersOf(const Fleet& fleet, const Straggler& straggler) {
   return members;
 }
 
+// Several ranks of which one alone may be late: only a replay or the durations tell that from all of them being late.
+bool MayBeOneOfThem(const Straggler& straggler) {
+  return straggler.rank_indices.size() > 1 && straggler.communicators.empty() && !straggler.what_if &&
+         straggler.frontier != FrontierAnswer::kAgrees;
+}
+
 Culprit FromStraggler(const Straggler& straggler, const std::vector<size_t>& members, const BlameResult* blame,
                       const WaitBlame& waiting) {
   Culprit culprit;
@@ -59,7 +65,8 @@ Culprit FromStraggler(const Straggler& straggler, const std::vector<size_t>& mem
   culprit.share_of_wait = Share(culprit.caused_wait_ns, blame != nullptr ? blame->total_wait_ns : waiting.wait_ns);
   culprit.confidence = std::clamp(1 - straggler.p_adjusted, 0.0, 1.0);
   culprit.open = Share(open, last) > kMostlyOpen;
-  if (straggler.frontier == FrontierAnswer::kDisagrees || straggler.contradicted || culprit.open) {
+  if (straggler.frontier == FrontierAnswer::kDisagrees || straggler.contradicted || culprit.open ||
+      MayBeOneOfThem(straggler)) {
     culprit.confidence = std::min(culprit.confidence, kContradicted);
   }
   if (!straggler.parts.empty()) culprit.cause = Name(straggler.parts.front().cause);
@@ -167,14 +174,31 @@ struct NamingInput {
   const WaitBlame& waiting;
 };
 
-// It was late in one event, which the steps or the arrivals alone tell.
-bool IsLateOnce(const NamingInput& in, const Culprit& culprit) {
-  const std::vector<int32_t>& once = in.stragglers.once;
+// It was late in one event, which the steps tell, and cost much there.
+bool IsOneEvent(const NamingInput& in, Culprit& culprit) {
+  const std::vector<OneEvent>& once = in.stragglers.once;
   const auto index = static_cast<int32_t>(in.fleet.members[culprit.member].index);
-  const bool one_event = std::find(once.begin(), once.end(), index) != once.end() &&
-                         culprit.share_of_wait >= kOnceShareOfAll &&
-                         Share(culprit.caused_wait_ns, in.measures.RankTime()) >= kOnceOfRankTime;
-  return one_event ||
+  const auto event = std::find_if(once.begin(), once.end(), [&](const OneEvent& it) { return it.rank_index == index; });
+  if (event == once.end()) return false;
+  // Each of the others waited at most as long as it was late.
+  const auto at_most_ns = static_cast<double>(event->late_ns) * static_cast<double>(in.fleet.members.size() - 1);
+  if (at_most_ns < kOnceShareOfAll * static_cast<double>(in.waiting.wait_ns)) return false;
+  if (IsStageWaitedFor(in.waiting.by_member[culprit.member])) return false;
+  const auto costs_much = [&](const Culprit& it) {
+    return it.share_of_wait >= kOnceShareOfAll && Share(it.caused_wait_ns, in.measures.RankTime()) >= kOnceOfRankTime;
+  };
+  if (costs_much(culprit)) return true;
+  if (in.blame == nullptr || IsPipeline(in.waiting)) return false;
+  Culprit with_passed_on = culprit;
+  TakeBlame(index, *in.blame, with_passed_on);
+  if (!costs_much(with_passed_on)) return false;
+  culprit = with_passed_on;
+  return true;
+}
+
+// It was late in one event, which the steps or the arrivals alone tell.
+bool IsLateOnce(const NamingInput& in, Culprit& culprit) {
+  return IsOneEvent(in, culprit) ||
          IsOnce(in.waiting.by_member[culprit.member], in.measures, in.waiting.wait_ns, in.stragglers.decides);
 }
 
@@ -193,7 +217,7 @@ bool NameIrregular(const NamingInput& in, bool moves_more, Culprit& culprit) {
 
 // How one that is no straggler is named, and looks undecided; false: it is not.
 bool NameWithoutTest(const NamingInput& in, Culprit& culprit) {
-  const bool much = IsMuch(culprit, in.fleet, in.waiting);
+  const bool much = IsMuch(culprit, in.fleet, in.waiting) && !IsHidden(in.measures);
   const bool moves_more = MovesMore(culprit, in.fleet, in.measures);
   if (moves_more) culprit.cause = kMoreData;
   if (IsLateOnce(in, culprit)) {

@@ -21,6 +21,7 @@ class RankRows {
     node.start_ns = start_us * kUs;
     node.end_ns = end_us * kUs;
     node.stream = stream;
+    node.step = step_;
     node.instance = static_cast<int64_t>(match_.instances.size());
     MatchedInstance instance;
     instance.communicator = communicator;
@@ -30,6 +31,9 @@ class RankRows {
     covers_.emplace_back();
     if (communicator == kBeside) covers_.back().push_back({0, node.end_ns - node.start_ns});
   }
+
+  // Of the rows that are added from now on.
+  void SetStep(int64_t step) { step_ = step; }
 
   // The work ends half through the last one.
   void Uncover() {
@@ -50,6 +54,7 @@ class RankRows {
   [[nodiscard]] int64_t Work() const { return rows_.back().work.start_ns; }
 
  private:
+  int64_t step_ = 0;
   MatchResult match_;
   std::vector<ArrivalNode> rows_;
   std::vector<Few<std::pair<int64_t, int64_t>>> covers_;
@@ -127,6 +132,29 @@ TEST(ReplayLine, AStartRightAfterAnEndOnItsStreamIsQueued) {
   std::vector<int32_t> queued;
   for (int32_t n = 0; n < 4; ++n) queued.push_back(graph.node(n).queued);
   EXPECT_THAT(queued, ElementsAre(-1, 0, 1, -1));
+}
+
+TEST(ReplayLine, AQueueBesideWorkHidesWhereInTheWorkARowWasReady) {
+  RankRows rows;
+  for (int64_t i = 0; i < 4; ++i) rows.Add(kBeside, 2, 100 * i, 100 * i + (i < 2 ? 95 : 60));
+  const ReplayGraph graph = rows.Line();
+  std::vector<bool> hidden;
+  for (int32_t n = 0; n < 4; ++n) hidden.push_back(graph.node(n).place_hidden);
+  EXPECT_THAT(hidden, ElementsAre(false, true, true, false));
+}
+
+TEST(ReplayLine, TheFirstRowOfAStepEndsAPiece) {
+  RankRows rows;
+  rows.Add(kAlone, 1, 0, 100);
+  rows.Add(kBeside, 2, 200, 250);
+  rows.SetStep(1);
+  rows.Add(kBeside, 2, 400, 450);
+  rows.Add(kAlone, 1, 1'000, 1'100);
+  rows.Add(kAlone, 1, 2'000, 2'100);
+  const ReplayGraph graph = rows.Line();
+  std::vector<int32_t> piece;
+  for (int32_t n = 0; n < 5; ++n) piece.push_back(graph.node(n).piece);
+  EXPECT_THAT(piece, ElementsAre(0, 2, 2, 3, 4));
 }
 
 // Gradients that leave one after the other: that the work ended before does not make it the cause of the next start.

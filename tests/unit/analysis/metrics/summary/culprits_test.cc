@@ -256,10 +256,31 @@ TEST(NameCulprits, WhoseLatenessIsOneEventIsNamedAsLateOnceHoweverManyCollective
   FleetFixture fixture = ThreeRanks();
   for (int i = 0; i < 12; ++i) fixture.match.instances.push_back(OthersWaitFor(2, 100));
   StragglerResult stragglers = Tested();
-  stragglers.once = {2};
+  stragglers.once = {{2, 1'200}};
   const std::vector<Culprit> named = Named(fixture, stragglers, nullptr);
   ASSERT_EQ(named.size(), 1u);
   EXPECT_EQ(named[0].kind, CulpritKind::kOnce);
+  // What the others wait for it besides, as in a pipeline, is not that event's.
+  stragglers.once = {{2, 10}};
+  for (const Culprit& other : Named(fixture, stragglers, nullptr)) EXPECT_NE(other.kind, CulpritKind::kOnce);
+}
+
+TEST(NameCulprits, SeveralRanksWithoutASavingAreNotSureUnlessTheDurationsAgree) {
+  FleetFixture fixture = ThreeRanks();
+  fixture.match.instances = {OthersWaitFor(2, 3'000), OthersWaitFor(1, 1'000)};
+  StragglerResult stragglers = Tested();
+  Straggler both = Rank(2);
+  both.scope = StragglerScope::kHost;
+  both.rank_indices = {1, 2};
+  both.what_if.reset();
+  stragglers.stragglers = {both};
+  std::vector<Culprit> named = Named(fixture, stragglers, nullptr);
+  ASSERT_EQ(named.size(), 1u);
+  EXPECT_LE(named[0].confidence, 0.5);
+  stragglers.stragglers[0].frontier = FrontierAnswer::kAgrees;
+  named = Named(fixture, stragglers, nullptr);
+  ASSERT_EQ(named.size(), 1u);
+  EXPECT_GT(named[0].confidence, 0.9);
 }
 
 TEST(NameCulprits, WhoTheReplayContradictsIsNotSureAndComesLast) {
