@@ -7,6 +7,8 @@
 #include <set>
 #include <utility>
 
+#include "analysis/stats/order_statistic.h"
+
 namespace lockstep {
 namespace {
 
@@ -52,6 +54,12 @@ class RootsOfClass {
   void AddDuration(const MatchedInstance& instance) {
     const MatchedMember* last = LastTwoOf(instance).last;
     takes_ns_ = std::max(takes_ns_, last->end_ns - last->start_ns);
+    durations_.push_back(last->end_ns - last->start_ns);
+  }
+  // After all of them: beyond what an operation of the class takes, however much that scatters.
+  void SetClearlyLonger() {
+    const auto tenth_more = static_cast<int64_t>(kTenthMore * static_cast<double>(takes_ns_));
+    clearly_longer_ns_ = std::max(2 * takes_ns_ - UpperMedian(std::move(durations_)), tenth_more);
   }
 
   // The root that the instance tells.
@@ -78,11 +86,19 @@ class RootsOfClass {
       return std::nullopt;
     }
     const int64_t late_ns = last->start_ns - second->start_ns - Between(clock_, *second, *last);
-    return late_ns > takes_ns_ ? std::optional(last->rank_index) : std::nullopt;
+    const bool all_waited = std::all_of(instance.members.begin(), instance.members.end(),
+                                        [&](const MatchedMember& m) { return &m == last || Waited(m, *last); });
+    return late_ns > takes_ns_ || all_waited ? std::optional(last->rank_index) : std::nullopt;
+  }
+
+  // It started before the last one, and took clearly longer than the operation does for who waits for nobody.
+  [[nodiscard]] bool Waited(const MatchedMember& member, const MatchedMember& last) const {
+    const int64_t early_ns = last.start_ns - member.start_ns - Between(clock_, member, last);
+    return early_ns > 0 && member.end_ns - member.start_ns > clearly_longer_ns_;
   }
 
   // Whoever ended before the last one started got nothing from it. Of two that did not, the other one waited if it
-  // started earlier than the operation takes.
+  // took longer than the operation does.
   std::optional<int32_t> AddToRoot(const MatchedInstance& instance) {
     const MatchedMember* last = LastTwoOf(instance).last;
     const MatchedMember* other = nullptr;
@@ -97,11 +113,15 @@ class RootsOfClass {
     }
     if (other == nullptr) return last->rank_index;
     const int64_t early_ns = last->start_ns - other->start_ns - Between(clock_, *other, *last);
-    return early_ns > takes_ns_ ? std::optional(other->rank_index) : std::nullopt;
+    return early_ns > takes_ns_ || Waited(*other, *last) ? std::optional(other->rank_index) : std::nullopt;
   }
+
+  static constexpr double kTenthMore = 1.1;
 
   const ClockModel& clock_;
   int64_t takes_ns_ = 0;
+  int64_t clearly_longer_ns_ = 0;
+  std::vector<int64_t> durations_;   // of last starters
   std::map<int32_t, int64_t> told_;  // how often each rank is
   std::set<int32_t> refuted_;
 };
@@ -115,6 +135,7 @@ void InferRoots(const ClockModel& clock, std::vector<JoinedInstance>& joined) {
     classes.try_emplace({j.instance.op, j.instance.bytes}, clock).first->second.AddDuration(j.instance);
   }
   if (classes.empty()) return;
+  for (auto& [kind, roots] : classes) roots.SetClearlyLonger();
   std::vector<std::pair<JoinedInstance*, int32_t>> told;
   for (JoinedInstance& j : joined) {
     if (!Asks(j)) continue;

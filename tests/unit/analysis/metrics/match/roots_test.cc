@@ -1,6 +1,7 @@
 // Roots of rooted operations told from who ended before whom.
 #include "analysis/metrics/match/roots.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -76,7 +77,7 @@ TEST(Roots, WhoIsLateAndNotAwaitedIsNot) {
   EXPECT_EQ(RootsOf(joined), std::vector<int32_t>(5, kNoRoot));
 }
 
-TEST(Roots, NoiseTellsNothing) {
+TEST(Roots, NoiseTellsNothingWrong) {
   std::mt19937 random(3);
   std::vector<JoinedInstance> joined;
   for (int i = 0; i < 200; ++i) {
@@ -84,7 +85,7 @@ TEST(Roots, NoiseTellsNothing) {
     for (int r = 0; r < 4; ++r) starts.push_back(static_cast<int64_t>(random() % 6'000));
     joined.push_back(Broadcast(starts, 2));
   }
-  EXPECT_EQ(RootsOf(joined), std::vector<int32_t>(200, kNoRoot));
+  for (const int32_t root : RootsOf(joined)) EXPECT_THAT(root, testing::AnyOf(kNoRoot, 2));
 }
 
 TEST(Roots, EachInstanceTellsItsOwnRootAndNothingOfOthers) {
@@ -101,6 +102,17 @@ TEST(Roots, FewInstancesTellNothing) {
 }
 
 // A leaf that comes late into an operation that takes long at times is not what the others waited for.
+// Less late than the operation takes: how long the other one took shows that it waited.
+TEST(Roots, WhoTookClearlyLongerThanTheOperationDoesWaited) {
+  std::vector<JoinedInstance> joined;
+  for (int64_t i = 0; i < 20; ++i) {
+    const int64_t late_ns = i % 2 == 0 ? kNeedsNs / 2 : 0;
+    joined.push_back(Reduce({0, late_ns}, 0));
+  }
+  const std::vector<int32_t> roots = RootsOf(joined);
+  for (size_t i = 0; i < roots.size(); ++i) EXPECT_EQ(roots[i], i % 2 == 0 ? 0 : kNoRoot) << i;
+}
+
 TEST(Roots, WhereTheOperationTakesLongAtTimesALateLeafIsNotTheRoot) {
   std::vector<JoinedInstance> joined;
   for (int i = 0; i < 20; ++i) {
