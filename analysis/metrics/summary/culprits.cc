@@ -217,7 +217,8 @@ bool NameIrregular(const NamingInput& in, bool moves_more, Culprit& culprit) {
 
 // How one that is no straggler is named, and looks undecided; false: it is not.
 bool NameWithoutTest(const NamingInput& in, Culprit& culprit) {
-  const bool much = IsMuch(culprit, in.fleet, in.waiting) && !IsHidden(in.measures);
+  const bool caused_much = IsMuch(culprit, in.fleet, in.waiting);
+  const bool much = caused_much && !IsHidden(in.measures);
   const bool moves_more = MovesMore(culprit, in.fleet, in.measures);
   if (moves_more) culprit.cause = kMoreData;
   if (IsLateOnce(in, culprit)) {
@@ -225,7 +226,7 @@ bool NameWithoutTest(const NamingInput& in, Culprit& culprit) {
     return true;
   }
   const Undecided* const it = UndecidedOf(in.fleet, in.stragglers, culprit.member);
-  if (it != nullptr && (much || StallsAtACost(*it))) {
+  if (it != nullptr && (much || (caused_much && it->looks.what_if) || StallsAtACost(*it))) {
     culprit.kind = CulpritKind::kUndecided;
     if (it->scope == StragglerScope::kRank) culprit.looks = &it->looks;
     return true;
