@@ -35,8 +35,8 @@ int64_t TimeOf(const CountedStep& step, bool is_first, const CountedStep* next) 
   for (const auto& [component, last] : step.last) {
     int64_t end_ns = last.end_ns;
     if (next != nullptr) {
-      if (const auto of_next = next->last.find(component); of_next != next->last.end())
-        end_ns = of_next->second.begin_ns;
+      const auto of_next = next->last.find(component);
+      if (of_next != next->last.end()) end_ns = of_next->second.begin_ns;
     }
     time_ns = std::max(time_ns, end_ns - last.begin_ns);
   }

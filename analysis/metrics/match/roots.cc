@@ -58,8 +58,8 @@ class RootsOfClass {
   }
   // After all of them: beyond what an operation of the class takes, however much that scatters.
   void SetClearlyLonger() {
-    const auto tenth_more = static_cast<int64_t>(kTenthMore * static_cast<double>(takes_ns_));
-    clearly_longer_ns_ = std::max(2 * takes_ns_ - UpperMedian(std::move(durations_)), tenth_more);
+    const auto least = static_cast<int64_t>(kLeastLonger * static_cast<double>(takes_ns_));
+    clearly_longer_ns_ = std::max(2 * takes_ns_ - UpperMedian(std::move(durations_)), least);
   }
 
   // The root that the instance tells.
@@ -85,20 +85,24 @@ class RootsOfClass {
       refuted_.insert(last->rank_index);
       return std::nullopt;
     }
-    const int64_t late_ns = last->start_ns - second->start_ns - Between(clock_, *second, *last);
+    const int64_t late_ns = EarlierNs(*second, *last);
     const bool all_waited = std::all_of(instance.members.begin(), instance.members.end(),
                                         [&](const MatchedMember& m) { return &m == last || Waited(m, *last); });
     return late_ns > takes_ns_ || all_waited ? std::optional(last->rank_index) : std::nullopt;
   }
 
-  // It started before the last one, and took clearly longer than the operation does for who waits for nobody.
+  // By how much it certainly started before the last one; negative: not certainly.
+  [[nodiscard]] int64_t EarlierNs(const MatchedMember& member, const MatchedMember& last) const {
+    return last.start_ns - member.start_ns - Between(clock_, member, last);
+  }
+
+  // It took clearly longer than the operation does for who waits for nobody.
   [[nodiscard]] bool Waited(const MatchedMember& member, const MatchedMember& last) const {
-    const int64_t early_ns = last.start_ns - member.start_ns - Between(clock_, member, last);
-    return early_ns > 0 && member.end_ns - member.start_ns > clearly_longer_ns_;
+    return EarlierNs(member, last) > 0 && member.end_ns - member.start_ns > clearly_longer_ns_;
   }
 
   // Whoever ended before the last one started got nothing from it. Of two that did not, the other one waited if it
-  // took longer than the operation does.
+  // started earlier than the operation takes, or took clearly longer.
   std::optional<int32_t> AddToRoot(const MatchedInstance& instance) {
     const MatchedMember* last = LastTwoOf(instance).last;
     const MatchedMember* other = nullptr;
@@ -112,11 +116,11 @@ class RootsOfClass {
       other = &m;
     }
     if (other == nullptr) return last->rank_index;
-    const int64_t early_ns = last->start_ns - other->start_ns - Between(clock_, *other, *last);
-    return early_ns > takes_ns_ || Waited(*other, *last) ? std::optional(other->rank_index) : std::nullopt;
+    const bool waited = EarlierNs(*other, *last) > takes_ns_ || Waited(*other, *last);
+    return waited ? std::optional(other->rank_index) : std::nullopt;
   }
 
-  static constexpr double kTenthMore = 1.1;
+  static constexpr double kLeastLonger = 1.1;
 
   const ClockModel& clock_;
   int64_t takes_ns_ = 0;

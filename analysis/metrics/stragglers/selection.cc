@@ -193,28 +193,25 @@ class Selector {
     return latest && judgements_[*latest].mean_ns >= 2 * judgements_[group].mean_ns;
   }
 
-  // Of the groups of some of its ranks; null for what is no group of ranks.
+  // Of its ranks; null for what is no group of ranks.
+  [[nodiscard]] std::optional<size_t> LatestMember(size_t group) const {
+    return LatestWithin(group, [](const Candidate& it) { return it.scope == StragglerScope::kRank; });
+  }
+
+  // Of the groups of some of its ranks.
   [[nodiscard]] std::optional<size_t> LatestPart(size_t group) const {
+    const size_t ranks = candidates_[group].rank_indices.size();
+    return LatestWithin(group, [&](const Candidate& it) { return IsGroup(it) && it.rank_indices.size() < ranks; });
+  }
+
+  template <typename Wanted>
+  [[nodiscard]] std::optional<size_t> LatestWithin(size_t group, const Wanted& wanted) const {
     const Candidate& outer = candidates_[group];
     if (!IsGroup(outer) || outer.is_transfer()) return std::nullopt;
     std::optional<size_t> latest;
     for (const size_t i : order_) {
       const Candidate& it = candidates_[i];
-      const bool is_part = IsGroup(it) && !it.is_transfer() && it.rank_indices.size() < outer.rank_indices.size() &&
-                           Includes(outer.rank_indices, it.rank_indices);
-      if (is_part && (!latest || judgements_[i].mean_ns > judgements_[*latest].mean_ns)) latest = i;
-    }
-    return latest;
-  }
-
-  // Null for what is no group of ranks.
-  [[nodiscard]] std::optional<size_t> LatestMember(size_t group) const {
-    if (!IsGroup(candidates_[group]) || candidates_[group].is_transfer()) return std::nullopt;
-    std::optional<size_t> latest;
-    for (const size_t i : order_) {
-      const Candidate& it = candidates_[i];
-      if (it.scope != StragglerScope::kRank || it.is_transfer()) continue;
-      if (!Includes(candidates_[group].rank_indices, it.rank_indices)) continue;
+      if (it.is_transfer() || !wanted(it) || !Includes(outer.rank_indices, it.rank_indices)) continue;
       if (!latest || judgements_[i].mean_ns > judgements_[*latest].mean_ns) latest = i;
     }
     return latest;

@@ -125,19 +125,22 @@ TEST(ReplayLine, WaitsWhereTheWorkStoodStill) {
   EXPECT_EQ(graph.nodes[2].join_count, 0);  // nobody waits for the one beside compute
 }
 
-TEST(ReplayLine, AStartRightAfterAnEndOnItsStreamIsQueued) {
+// Four beside compute, of which the second and the third start right after the one before.
+RankRows Queue() {
   RankRows rows;
   for (int64_t i = 0; i < 4; ++i) rows.Add(kBeside, 2, 100 * i, 100 * i + (i < 2 ? 95 : 60));
-  const ReplayGraph graph = rows.Line();
+  return rows;
+}
+
+TEST(ReplayLine, AStartRightAfterAnEndOnItsStreamIsQueued) {
+  const ReplayGraph graph = Queue().Line();
   std::vector<int32_t> queued;
   for (int32_t n = 0; n < 4; ++n) queued.push_back(graph.node(n).queued);
   EXPECT_THAT(queued, ElementsAre(-1, 0, 1, -1));
 }
 
 TEST(ReplayLine, AQueueBesideWorkHidesWhereInTheWorkARowWasReady) {
-  RankRows rows;
-  for (int64_t i = 0; i < 4; ++i) rows.Add(kBeside, 2, 100 * i, 100 * i + (i < 2 ? 95 : 60));
-  const ReplayGraph graph = rows.Line();
+  const ReplayGraph graph = Queue().Line();
   std::vector<bool> hidden;
   for (int32_t n = 0; n < 4; ++n) hidden.push_back(graph.node(n).place_hidden);
   EXPECT_THAT(hidden, ElementsAre(false, true, true, false));
