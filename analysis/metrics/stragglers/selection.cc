@@ -6,6 +6,7 @@
 #include "analysis/metrics/stragglers/recurrence.h"
 #include "analysis/metrics/stragglers/series_bootstrap.h"
 #include "analysis/metrics/stragglers/series_statistics.h"
+#include "analysis/metrics/stragglers/stalls.h"
 #include "analysis/stats/order_statistic.h"
 
 namespace lockstep {
@@ -55,7 +56,7 @@ class Selector {
   }
 
   void TryFound(size_t i) {
-    if (IsExplained(i, selection_.found) || IsOneEvent(candidates_[i])) return;
+    if (IsExplained(i, selection_.found) || LateInOneEvent(candidates_[i])) return;
     std::optional<WhatIf> what_if = costs_.saving ? SavingOfOne(i) : std::nullopt;
     if (!what_if) {
       if (!IsStageByNature(i)) TryUntold(i);
@@ -133,7 +134,7 @@ class Selector {
   }
 
   void TryUndecided(size_t i) {
-    if (judgements_[i].steps_needed >= kManySteps || !LooksLate(i) || IsOneEvent(candidates_[i])) return;
+    if (judgements_[i].steps_needed >= kManySteps || !LooksLate(i) || LateInOneEvent(candidates_[i])) return;
     if (IsExplained(i, selection_.found) || IsExplained(i, selection_.undecided)) return;
     const bool shown = costs_.replayed.Shows(i);
     if (!costs_.saving || !shown) {
@@ -301,46 +302,6 @@ class Selector {
     ideal.rank_indices.erase(std::unique(ideal.rank_indices.begin(), ideal.rank_indices.end()),
                              ideal.rank_indices.end());
     return ideal;
-  }
-
-  // Places in the series that are late far beyond all the others.
-  [[nodiscard]] static std::vector<size_t> FarUnits(const Candidate& candidate) {
-    constexpr double kFarBeyond = 8;  // robust standard deviations
-    const std::vector<double>& series = candidate.series;
-    const double far = UpperMedian(series) + kFarBeyond * RobustDeviation(series) + candidate.floor_ns;
-    std::vector<size_t> places;
-    for (size_t i = 0; i < series.size(); ++i) {
-      if (series[i] > far) places.push_back(i);
-    }
-    return places;
-  }
-
-  // Two units or more of that kind make up most of its lateness. Whether that is chance is not asked: in these units it
-  // stalled.
-  [[nodiscard]] static bool Stalls(const Candidate& candidate) {
-    constexpr double kMostOfLateness = 0.5;
-    const std::vector<size_t> far = FarUnits(candidate);
-    double in_stalls = 0;
-    double in_all = 0;
-    for (const size_t unit : far) in_stalls += candidate.series[unit];
-    for (const double late : candidate.series) in_all += std::max(0.0, late);
-    return far.size() >= 2 && in_stalls >= kMostOfLateness * in_all;
-  }
-
-  [[nodiscard]] static bool IsOneEvent(const Candidate& candidate) { return LateInOneEvent(candidate).has_value(); }
-
-  // One short stretch of units, far beyond all the others, makes up most of its lateness: that is told as what happened
-  // once, and does not make it late again and again. How late it was there; null: there is no such stretch.
-  [[nodiscard]] static std::optional<double> LateInOneEvent(const Candidate& candidate) {
-    constexpr size_t kShort = 2;  // units; a longer one is a burst (recurrence.cc)
-    constexpr double kMostOfLateness = 0.5;
-    const std::vector<size_t> far = FarUnits(candidate);
-    if (far.empty() || far.size() > kShort || far.back() - far.front() >= kShort) return std::nullopt;
-    double in_event = 0;
-    double in_all = 0;
-    for (const double late : candidate.series) in_all += late;
-    for (const size_t unit : far) in_event += candidate.series[unit];
-    return in_event >= kMostOfLateness * in_all ? std::optional(in_event) : std::nullopt;
   }
 
   // A group that is chosen already has the candidate among its members and is nearly as late as it is.

@@ -195,6 +195,40 @@ TEST(SelectStragglers, AHostIsToldWhereMendingOneOfItsRanksDoesNotDoIt) {
   EXPECT_EQ(selection.found[0].candidate, 8u);
 }
 
+// Ranks 4 and 5, which are equally late, share a host, and four ranks a communicator. A group looks late by `share` of
+// that.
+Selection SelectWithHostOfTwo(double host_share, double communicator_share) {
+  std::vector<Candidate> candidates = EightRanks(2, 100, 0.7, 300'000);
+  candidates[4].series = candidates[5].series;
+  const auto add_group = [&](StragglerScope scope, std::vector<int32_t> ranks, double share) {
+    Candidate group = candidates[5];
+    group.scope = scope;
+    group.rank_indices = std::move(ranks);
+    for (double& late : group.series) late *= share;
+    candidates.push_back(group);
+  };
+  add_group(StragglerScope::kHost, {4, 5}, host_share);
+  if (communicator_share > 0) add_group(StragglerScope::kCommunicator, {4, 5, 6, 7}, communicator_share);
+  Costs costs = CostsOf(100, 200'000);
+  costs.saving = [](const Idealisation& ideal) {
+    const size_t ranks = ideal.rank_indices.size();
+    return std::optional(WhatIf{.saving_ratio = ranks == 1 ? 0.004 : ranks == 2 ? 0.03 : 0.031});
+  };
+  return Select(candidates, 100, costs);
+}
+
+TEST(SelectStragglers, AHostThatSavesWhatItsCommunicatorDoesIsToldInsteadOfThat) {
+  const Selection selection = SelectWithHostOfTwo(0.9, 0.5);
+  ASSERT_EQ(selection.found.size(), 1u);
+  EXPECT_EQ(selection.found[0].candidate, 8u);
+}
+
+TEST(SelectStragglers, AMemberThatIsNoLaterThanTheOthersOfItsHostIsNotToldAgain) {
+  const Selection selection = SelectWithHostOfTwo(0.4, 0);
+  ASSERT_EQ(selection.found.size(), 1u);
+  EXPECT_EQ(selection.found[0].candidate, 8u);
+}
+
 TEST(SelectStragglers, WithoutAReplayTooFewStepsAreTold) {
   const Selection selection = Select(12, CostsOf(12, 200'000));
   EXPECT_TRUE(selection.found.empty());

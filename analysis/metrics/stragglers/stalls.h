@@ -1,0 +1,17 @@
+// Units in which a candidate is late far beyond all its others: stalls, and what happened once. Pure.
+#pragma once
+
+#include <optional>
+
+#include "analysis/metrics/stragglers/candidates.h"
+
+namespace lockstep {
+
+// Two such units or more make up most of its lateness. Whether that is chance is not asked: in these units it stalled.
+[[nodiscard]] bool Stalls(const Candidate& candidate);
+
+// One short stretch of such units makes up most of its lateness: that is told as what happened once, and does not make
+// it late again and again. How late it was there, in ns; null: there is no such stretch.
+[[nodiscard]] std::optional<double> LateInOneEvent(const Candidate& candidate);
+
+}  // namespace lockstep
