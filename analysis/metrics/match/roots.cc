@@ -86,8 +86,9 @@ class RootsOfClass {
       return std::nullopt;
     }
     const int64_t late_ns = EarlierNs(*second, *last);
-    const bool all_waited = std::all_of(instance.members.begin(), instance.members.end(),
-                                        [&](const MatchedMember& m) { return &m == last || Waited(m, *last); });
+    const bool all_waited =
+        std::all_of(instance.members.begin(), instance.members.end(),
+                    [&, last = last](const MatchedMember& m) { return &m == last || Waited(m, *last); });
     return late_ns > takes_ns_ || all_waited ? std::optional(last->rank_index) : std::nullopt;
   }
 
