@@ -8,13 +8,11 @@
 #include <string>
 
 #include "analysis/base/time.h"
-#include "platform/clock.h"
 #include "platform/terminal.h"
 
 namespace lockstep {
 namespace {
 
-// Short work shows nothing, long work moves a few times a second.
 constexpr int64_t kFirstAfterNs = kNsPerS;
 constexpr int64_t kEveryNs = 200 * kNsPerMs;
 constexpr size_t kLineColumns = 79;  // of any terminal: a longer line could not be overwritten
@@ -40,8 +38,17 @@ std::string ProgressText(const SendProgress& progress, size_t columns) {
   return text.substr(0, columns);
 }
 
-ProgressLine::ProgressLine()
-    : enabled_(StderrTakesEscapes()), shown_ns_(SystemClock().MonotonicNs() + kFirstAfterNs - kEveryNs) {}
+ProgressPace::ProgressPace(const Clock& clock)
+    : clock_(clock), shown_ns_(clock.MonotonicNs() + kFirstAfterNs - kEveryNs) {}
+
+bool ProgressPace::TakeTurn() {
+  const int64_t now_ns = clock_.MonotonicNs();
+  if (now_ns - shown_ns_ < kEveryNs) return false;
+  shown_ns_ = now_ns;
+  return true;
+}
+
+ProgressLine::ProgressLine() : enabled_(StderrTakesEscapes()), pace_(SystemClock()) {}
 
 ProgressLine::~ProgressLine() {
   const MutexLock lock(mutex_);
@@ -55,11 +62,9 @@ void ProgressLine::Show(const SendProgress& progress) {
     return;
   }
   const MutexLock lock(mutex_);
-  const int64_t now_ns = SystemClock().MonotonicNs();
-  if (now_ns - shown_ns_ < kEveryNs) {
+  if (!pace_.TakeTurn()) {
     return;
   }
-  shown_ns_ = now_ns;
   dirty_ = true;
   std::fputs(fmt::format("\r\033[K{}", ProgressText(progress, kLineColumns)).c_str(), stderr);
   std::fflush(stderr);

@@ -6,12 +6,26 @@
 #include <string>
 
 #include "agent/condense_and_send.h"
+#include "platform/clock.h"
 #include "platform/mutex.h"
 
 namespace lockstep {
 
 // The line, of at most `columns` columns.
 [[nodiscard]] std::string ProgressText(const SendProgress& progress, size_t columns);
+
+// When the line is due: not in the first second, so that short work shows nothing, and then five times a second. Not
+// thread safe; the clock has to live longer.
+class ProgressPace {
+ public:
+  explicit ProgressPace(const Clock& clock);
+  // True if the line is due, which then counts as shown.
+  [[nodiscard]] bool TakeTurn();
+
+ private:
+  const Clock& clock_;
+  int64_t shown_ns_;
+};
 
 class ProgressLine {
  public:
@@ -26,7 +40,7 @@ class ProgressLine {
  private:
   const bool enabled_;
   Mutex mutex_;
-  int64_t shown_ns_ LOCKSTEP_GUARDED_BY(mutex_);
+  ProgressPace pace_ LOCKSTEP_GUARDED_BY(mutex_);
   bool dirty_ LOCKSTEP_GUARDED_BY(mutex_) = false;
 };
 

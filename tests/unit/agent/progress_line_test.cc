@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "analysis/base/time.h"
+
 namespace lockstep {
 namespace {
 
@@ -24,6 +26,23 @@ TEST(ProgressText, SaysHowMuchOfTheFileIsReadWhereTheRestIsUnknown) {
 TEST(ProgressText, FitsTheLine) {
   const SendProgress progress{.files_done = 0, .files = 1, .path = std::string(200, 'x'), .part = 0};
   EXPECT_EQ(ProgressText(progress, 79).size(), 79U);
+}
+
+TEST(ProgressPace, ShortWorkShowsNothingAndLongWorkMovesFiveTimesASecond) {
+  ManualClock clock;
+  clock.Advance(5 * kNsPerS);
+  ProgressPace pace(clock);
+  int shown = 0;
+  for (int ms = 0; ms < 999; ms += 3) {
+    shown += pace.TakeTurn() ? 1 : 0;
+    clock.Advance(3 * kNsPerMs);
+  }
+  EXPECT_EQ(shown, 0);
+  for (int ms = 0; ms < 10'000; ++ms) {
+    clock.Advance(kNsPerMs);
+    shown += pace.TakeTurn() ? 1 : 0;
+  }
+  EXPECT_EQ(shown, 50);
 }
 
 }  // namespace
