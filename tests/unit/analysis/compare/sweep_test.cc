@@ -53,7 +53,9 @@ TEST(Sweep, NamesWhatGrowsAndShouldNot) {
 TEST(Sweep, OfAKeyOfUnknownMeaningAccusesNothing) {
   std::vector<ComparedRun> runs = Lengths(0.5);
   for (ComparedRun& run : runs) run.context["frobs"] = run.context["seqlen"];
-  for (const report::SweepPart& part : SweepOf(runs, "frobs").value().parts) EXPECT_FALSE(part.should_not_grow);
+  const auto sweep = SweepOf(runs, "frobs");
+  ASSERT_TRUE(sweep.ok());
+  for (const report::SweepPart& part : sweep->parts) EXPECT_FALSE(part.should_not_grow);
 }
 
 TEST(Sweep, IntervalsHoldTheTrueExponent) {

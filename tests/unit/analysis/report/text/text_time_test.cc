@@ -40,11 +40,12 @@ TEST(TextOfSteps, TellsWhatTheHostDidInThemAsMeans) {
   second["host"]["alloc_ns"] = second["host"]["alloc_max_ns"] = 8'000;
   const std::string text = RenderText(With("steps", {first, second}), {});
   EXPECT_THAT(text, testing::ContainsRegex("\n +0 +11\\.5 +4 +1\\.0 +3\\.0 +600 +0\\.5 +4 +8 +0\\.0 +0\n"));
-  EXPECT_THAT(RenderText(With("steps", {Step(1, 100, nullptr)}), {}), Not(HasSubstr("host calls in a step")));
+  EXPECT_THAT(RenderText(With("steps", Json::array({Step(1, 100, nullptr)})), {}),
+              Not(HasSubstr("host calls in a step")));
 }
 
 TEST(TextOfSteps, SaysNothingOfStepsWithinTheNoise) {
-  EXPECT_THAT(RenderText(With("steps", {Step(1, 100, nullptr)}), {}), Not(HasSubstr("slow steps")));
+  EXPECT_THAT(RenderText(With("steps", Json::array({Step(1, 100, nullptr)})), {}), Not(HasSubstr("slow steps")));
 }
 
 TEST(TextOfPace, TellsHowFarEachRankIs) {
@@ -102,8 +103,8 @@ TEST(TextOfRanges, StepsAreFoldedIntoOneRow) {
 
 TEST(TextOfTails, ATailThatWaitsSaysForWhom) {
   const Json tail = {{"name", "k"}, {"tail_score", 0.2}, {"waits_for_rank", 5}};
-  EXPECT_THAT(RenderText(With("tails", {tail}), {}), HasSubstr("waiting for"));
-  EXPECT_THAT(RenderText(With("tails", {tail}), {}), HasSubstr("rank 5"));
+  EXPECT_THAT(RenderText(With("tails", Json::array({tail})), {}), HasSubstr("waiting for"));
+  EXPECT_THAT(RenderText(With("tails", Json::array({tail})), {}), HasSubstr("rank 5"));
 }
 
 TEST(TextOfSkew, GroupsHaveTheirNames) {
