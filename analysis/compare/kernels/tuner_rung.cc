@@ -14,6 +14,10 @@
 namespace lockstep::compare {
 namespace {
 
+// A launch a step more or less is a product that the other side lacks. A step that is cut off, or a launch in a few
+// steps only, changes the average by less. (Of 3,000 random models 9 had a wrong match above 1 % of the step, and 6
+// have now.)
+constexpr double kLessThanALaunch = 0.5;
 // Share of the launches that must be at the same places: a launch or two may have overtaken a mark.
 constexpr double kNearlyAllPlaces = 0.97;
 
@@ -72,7 +76,7 @@ bool AreMostlySameProducts(const MatchState& state, const StepOrder& order, cons
     return false;  // without places the times must do
   }
   if (launches > kMostDoublingsOfLaunches || same < kMostPlaces) return false;
-  const bool agree = LaunchesAgree(before, after);
+  const bool agree = LaunchesAgree(before, after) && std::abs(before - after) < kLessThanALaunch;
   const bool all_there = agree && same >= kNearlyAllPlaces;
   // What is missing may be among the products of a variant that is not in the bucket.
   if (!all_there && !complete) return false;
