@@ -11,7 +11,9 @@
 #include "analysis/compare/collective_changes.h"
 #include "analysis/compare/comparability.h"
 #include "analysis/compare/headline.h"
+#include "analysis/compare/host_changes.h"
 #include "analysis/compare/kernel_changes.h"
+#include "analysis/compare/kernel_groups.h"
 #include "analysis/compare/ledger.h"
 #include "analysis/compare/metrics.h"
 
@@ -97,6 +99,7 @@ absl::StatusOr<report::ComparisonDocument> Compare(Sides sides, const CompareReq
   document.comparable = ComparabilityOf(sides, kernels.matched_time_ratio);
   document.kernels = std::move(kernels.kernels);
   document.families = FamilyChangesOf(sides);
+  document.roles = RoleChangesOf(sides);
   MetricsOfSides metrics = CompareMetrics(sides);
   document.noise = NoiseOf(metrics.step_time, sides.earlier.size());
   document.metrics = std::move(metrics.metrics);
@@ -104,6 +107,7 @@ absl::StatusOr<report::ComparisonDocument> Compare(Sides sides, const CompareReq
   document.collectives = CollectiveChangesOf(sides);
   document.late = LateChangesOf(sides);
   document.ranks = PairRanks(sides, request.pair_by);
+  document.hosts = HostChangesOf(document.ranks);
   LOCKSTEP_ASSIGN_OR_RETURN(document.gates, ApplyGates(request.gates, sides, document.metrics));
   document.headline = HeadlineOf(document);
   return document;

@@ -20,6 +20,9 @@ namespace lockstep::compare {
 
 using RunContext = std::map<std::string, std::string>;
 
+// Key of the context: how many tokens all ranks together process in a step.
+inline constexpr const char* kTokensPerStep = "tokens_per_step";
+
 // A number above 0; nothing where the key has none.
 [[nodiscard]] std::optional<double> NumberOf(const RunContext& context, const std::string& key);
 

@@ -15,8 +15,6 @@
 namespace lockstep::compare {
 namespace {
 
-double PerRun(double value, const std::vector<ComparedRun>& runs) { return value / static_cast<double>(runs.size()); }
-
 // The kernels of a side by name, summed over its runs and divided by their number.
 struct SideKernels {
   std::vector<KernelOfRun> kernels;
@@ -171,31 +169,6 @@ absl::StatusOr<KernelChanges> KernelChangesOf(const Sides& sides, const KernelMa
     changes.matched_time_ratio = std::min(matches.before_matched_share, matches.after_matched_share);
   }
   return changes;
-}
-
-std::vector<report::FamilyChange> FamilyChangesOf(const Sides& sides) {
-  std::map<std::string, report::FamilyChange> families;
-  const auto add = [&](const std::vector<ComparedRun>& runs, double report::FamilyChange::*side) {
-    for (const ComparedRun& run : runs) {
-      for (size_t i = 0; i < run.kernels.size(); ++i) {
-        const std::string family = run.profile.kernels[i].family.value_or("other");
-        families[family].*side += PerRun(run.kernels[i].ns_per_step, runs);
-      }
-    }
-  };
-  add(sides.base, &report::FamilyChange::base_ns_per_step);
-  add(sides.fresh, &report::FamilyChange::new_ns_per_step);
-  std::vector<report::FamilyChange> rows;
-  for (auto& [family, change] : families) {
-    change.family = family;
-    change.change_ns_per_step = change.new_ns_per_step - change.base_ns_per_step;
-    if (change.base_ns_per_step > 0) change.change_ratio = change.change_ns_per_step / change.base_ns_per_step;
-    rows.push_back(std::move(change));
-  }
-  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
-    return std::abs(a.change_ns_per_step) > std::abs(b.change_ns_per_step);
-  });
-  return rows;
 }
 
 }  // namespace lockstep::compare

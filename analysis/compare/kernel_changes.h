@@ -19,7 +19,4 @@ struct KernelChanges {
 // kInvalidArgument: a pattern of the map is too complex for a name.
 [[nodiscard]] absl::StatusOr<KernelChanges> KernelChangesOf(const Sides& sides, const KernelMap& map);
 
-// By size of the change.
-[[nodiscard]] std::vector<report::FamilyChange> FamilyChangesOf(const Sides& sides);
-
 }  // namespace lockstep::compare

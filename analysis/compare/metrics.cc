@@ -167,7 +167,7 @@ MetricsOfSides CompareMetrics(const Sides& sides) {
   DoubtHidden("exposed_unresolved", kOfUnresolved, step_ns, result.metrics);
   DoubtHidden("opaque", kOfGraphs, step_ns, result.metrics);
   const report::MetricChange step_time = result.metrics.front();
-  AddThroughput(sides, "tokens/s", "tokens_per_step", step_time, result.metrics);
+  AddThroughput(sides, "tokens/s", kTokensPerStep, step_time, result.metrics);
   AddThroughput(sides, "samples/s", "samples_per_step", step_time, result.metrics);
   return result;
 }

@@ -57,6 +57,11 @@ enum class NoiseShare : uint8_t { kOfItself, kOfStep };
 [[nodiscard]] SeriesComparison CompareParts(const Sides& sides, const SeriesOfRun& of_base, const SeriesOfRun& of_fresh,
                                             NoiseShare noise, double step_ns);
 
+// What one run adds to the mean over the runs of its side.
+[[nodiscard]] inline double PerRun(double value, const std::vector<ComparedRun>& runs) {
+  return value / static_cast<double>(runs.size());
+}
+
 [[nodiscard]] std::string_view WordOf(Verdict verdict);  // comparison.h: kSlowerWord, ...
 
 // The same, of the mean of a function over the runs of a side.

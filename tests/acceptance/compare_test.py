@@ -16,7 +16,7 @@ from support import ROOT, TempDirTest, run, simulate
 JOB = ["--program", "decode", "--tp", 8, "--hosts", 1, "--layers", 8, "--steps", 60]
 SMALL = ["--program", "decode", "--tp", 4, "--hosts", 1, "--layers", 4, "--steps", 60]
 RAILS = ["--program", "train", "--tp", 2, "--dp", 4, "--hosts", 4, "--gpus-per-host", 2, "--layers", 4, "--steps", 30]
-VIEWS = ["comparison", "ledger", "kernels", "families", "collectives", "waits", "ranks", "context", "gates"]
+VIEWS = ["comparison", "ledger", "kernels", "families", "roles", "collectives", "waits", "ranks", "hosts", "context", "gates"]
 CHANGED = ("slower", "faster")
 
 with open(os.path.join(ROOT, "docs", "comparison.schema.json"), encoding="utf-8") as opened:

@@ -40,15 +40,17 @@ Json JsonRows(const std::vector<Row>& rows) {
   return list;
 }
 
-constexpr std::array<CsvView, 9> kCsvViews = {{
+constexpr std::array<CsvView, 11> kCsvViews = {{
     {"comparison", report::MetricChange::Fields, [](const ComparisonDocument& d) { return JsonRows(d.metrics); }},
     {"ledger", report::LedgerEntry::Fields, [](const ComparisonDocument& d) { return JsonRows(d.ledger); }},
     {"kernels", report::KernelChange::Fields, [](const ComparisonDocument& d) { return JsonRows(d.kernels); }},
     {"families", report::FamilyChange::Fields, [](const ComparisonDocument& d) { return JsonRows(d.families); }},
+    {"roles", report::RoleChange::Fields, [](const ComparisonDocument& d) { return JsonRows(d.roles); }},
     {"collectives", report::CollectiveChange::Fields,
      [](const ComparisonDocument& d) { return JsonRows(d.collectives); }},
     {"waits", report::LateChange::Fields, [](const ComparisonDocument& d) { return JsonRows(d.late); }},
     {"ranks", report::RankChange::Fields, [](const ComparisonDocument& d) { return JsonRows(d.ranks.ranks); }},
+    {"hosts", report::HostChange::Fields, [](const ComparisonDocument& d) { return JsonRows(d.hosts); }},
     {"context", report::ContextDifference::Fields,
      [](const ComparisonDocument& d) { return JsonRows(d.comparable.differences); }},
     {"gates", report::GateResult::Fields, [](const ComparisonDocument& d) { return JsonRows(d.gates); }},

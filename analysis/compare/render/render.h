@@ -1,5 +1,6 @@
 // The comparison for people and programs. Views: comparison (the headline and the metrics), ledger, kernels, families,
-// collectives, waits (who is late), ranks, context, gates. JSON has all of them always. Pure, thread safe.
+// roles (parts of the model), collectives, waits (who is late), ranks, hosts, context, gates. JSON has all of them
+// always. Pure, thread safe.
 #pragma once
 
 #include <absl/status/statusor.h>

@@ -58,13 +58,20 @@ void WriteHeadline(const ComparisonDocument& document, TextPage& page) {
   for (const std::string& reason : document.comparable.reasons) page.Item("restricted", kItemWidth, reason);
 }
 
+void WriteRates(const ComparisonDocument& document, TextPage& page) {
+  for (const report::MetricChange& row : document.metrics) {
+    if (row.unit == "ns") continue;
+    page.Line(fmt::format("{}: {:.4g} {} instead of {:.4g} ({})", row.metric, row.fresh.value_or(0), row.unit,
+                          row.base.value_or(0), PercentChange(row.change_ratio).Text()));
+  }
+}
+
 void WriteMetrics(const ComparisonDocument& document, TextPage& page) {
   using Row = report::MetricChange;
-  std::vector<Row> rows = document.metrics;
-  std::erase_if(rows, [](const Row& row) { return row.base.value_or(0) == 0 && row.fresh.value_or(0) == 0; });
-  std::vector<Row> times;
-  std::vector<Row> rates;
-  for (Row& row : rows) (row.unit == "ns" ? times : rates).push_back(std::move(row));
+  std::vector<Row> times = document.metrics;
+  std::erase_if(times, [](const Row& row) {
+    return row.unit != "ns" || (row.base.value_or(0) == 0 && row.fresh.value_or(0) == 0);
+  });
   page.Heading("metrics", "time of a step; its parts are those of the mean rank");
   page.Table(times, {{"metric", &Row::metric},
                      {"base", &Row::base, CellKind::kTime},
@@ -76,10 +83,7 @@ void WriteMetrics(const ComparisonDocument& document, TextPage& page) {
   if (std::any_of(times.begin(), times.end(), is_same)) {
     page.Line("same: the change is below 1 % of the step, or none is found", 2);
   }
-  for (const Row& row : rates) {
-    page.Line(fmt::format("{}: {:.4g} {} instead of {:.4g} ({})", row.metric, row.fresh.value_or(0), row.unit,
-                          row.base.value_or(0), PercentChange(row.change_ratio).Text()));
-  }
+  WriteRates(document, page);
 }
 
 void WriteLedger(const ComparisonDocument& document, TextPage& page) {
@@ -138,6 +142,25 @@ void WriteFamilies(const ComparisonDocument& document, TextPage& page) {
                                  {"change %", [](const Row& row) { return PercentChange(row.change_ratio); }}});
 }
 
+void WriteRoles(const ComparisonDocument& document, TextPage& page) {
+  using Row = report::RoleChange;
+  page.Heading("roles", "kernels by part of the model, on the mean rank; communication includes its waiting");
+  const bool tells_tokens = std::any_of(document.roles.begin(), document.roles.end(),
+                                        [](const Row& row) { return row.base_ns_per_token || row.new_ns_per_token; });
+  std::vector<Column<Row>> columns = {{"role", &Row::role},
+                                      {"step base", &Row::base_ns_per_step, CellKind::kTime},
+                                      {"step new", &Row::new_ns_per_step, CellKind::kTime},
+                                      {"change", [](const Row& row) { return PercentChange(row.change_ratio); }}};
+  if (tells_tokens) {
+    columns.push_back({"token base", &Row::base_ns_per_token, CellKind::kTime});
+    columns.push_back({"token new", &Row::new_ns_per_token, CellKind::kTime});
+    columns.push_back({"change", [](const Row& row) { return PercentChange(row.per_token_change_ratio); }});
+  }
+  page.Table(document.roles, columns);
+  if (!tells_tokens) page.Line("for the time of a token, add --context tokens_per_step=N", 2);
+  WriteRates(document, page);
+}
+
 void WriteCollectives(const ComparisonDocument& document, TextPage& page) {
   using Row = report::CollectiveChange;
   const auto figure = [](auto Row::*side, auto report::CollectiveSide::*member) {
@@ -192,6 +215,20 @@ void WriteRanks(const ComparisonDocument& document, TextPage& page) {
                              {"host", [](const Row& row) { return Cell(row.fresh.host); }, CellKind::kName, 1}});
 }
 
+void WriteHosts(const ComparisonDocument& document, TextPage& page) {
+  using Row = report::HostChange;
+  page.Heading("hosts", "how the ranks of each host changed, and how much more than those of the other hosts");
+  page.Table(document.hosts,
+             {{"host", &Row::host, CellKind::kName},
+              {"before", [](const Row& row) { return Cell(fmt::format("{}", fmt::join(row.base_hosts, ", "))); },
+               CellKind::kName, 1},
+              {"ranks", &Row::ranks, CellKind::kNumber},
+              {"computing", [](const Row& row) { return PercentChange(row.compute_change_ratio); }},
+              {"than others", [](const Row& row) { return PercentChange(row.against_others_ratio); }},
+              {"waiting caused", &Row::caused_wait_change_ns_per_step, CellKind::kTime}},
+             "(the ranks are not paired, or no host is known)");
+}
+
 void WriteContext(const ComparisonDocument& document, TextPage& page) {
   using Row = report::ContextDifference;
   page.Heading("context", "what differs between the sides");
@@ -214,15 +251,17 @@ struct Section {
   void (*write)(const ComparisonDocument& document, TextPage& page);
 };
 
-constexpr std::array<Section, 9> kSections = {{{"comparison", WriteMetrics},
-                                               {"ledger", WriteLedger},
-                                               {"kernels", WriteKernels},
-                                               {"families", WriteFamilies},
-                                               {"collectives", WriteCollectives},
-                                               {"waits", WriteLate},
-                                               {"ranks", WriteRanks},
-                                               {"context", WriteContext},
-                                               {"gates", WriteGates}}};
+constexpr std::array<Section, 11> kSections = {{{"comparison", WriteMetrics},
+                                                {"ledger", WriteLedger},
+                                                {"kernels", WriteKernels},
+                                                {"families", WriteFamilies},
+                                                {"roles", WriteRoles},
+                                                {"collectives", WriteCollectives},
+                                                {"waits", WriteLate},
+                                                {"ranks", WriteRanks},
+                                                {"hosts", WriteHosts},
+                                                {"context", WriteContext},
+                                                {"gates", WriteGates}}};
 
 }  // namespace
 

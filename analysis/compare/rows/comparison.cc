@@ -206,6 +206,32 @@ const Record& FamilyChange::Fields() {
   return record;
 }
 
+const Record& RoleChange::Fields() {
+  using R = RoleChange;
+  static const Record record{
+      "role_change",
+      "Kernels that belong to one part of a model, on the mean rank.",
+      {
+          F<&R::role>("role",
+                      "Part of the model. feed_forward has all matrix products outside attention. The time of "
+                      "communication includes its waiting."),
+          F<&R::base_ns_per_step>("base_ns_per_step", "Kernel time a step on the base side."),
+          F<&R::new_ns_per_step>("new_ns_per_step", "Kernel time a step on the new side."),
+          F<&R::change_ns_per_step>("change_ns_per_step", "new_ns_per_step - base_ns_per_step."),
+          F<&R::change_ratio>("change_ratio", "Its share of the time on the base side. Null where that is zero."),
+          F<&R::base_ns_per_token>(
+              "base_ns_per_token",
+              "Kernel time of the mean rank for each token of a step, on the base side. Null where "
+              "the context of a run lacks tokens_per_step."),
+          F<&R::new_ns_per_token>("new_ns_per_token", "The same on the new side."),
+          F<&R::per_token_change_ratio>(
+              "per_token_change_ratio",
+              "Change of the time for each token, as a share of the base side's. Null where a "
+              "side has none."),
+      }};
+  return record;
+}
+
 const Record& CollectiveSide::Fields() {
   using R = CollectiveSide;
   static const Record record{
@@ -330,6 +356,30 @@ const Record& RankPairing::Fields() {
   return record;
 }
 
+const Record& HostChange::Fields() {
+  using R = HostChange;
+  static const Record record{
+      "host_change",
+      "The ranks of one host of the new side, compared with the ranks of the base side that they are paired with.",
+      {
+          F<&R::host>("host", "Host name on the new side."),
+          F<&R::base_hosts>("base_hosts", "Hosts that the paired ranks ran on, on the base side."),
+          F<&R::ranks>("ranks", "Number of pairs of ranks."),
+          F<&R::compute_change_ratio>("compute_change_ratio",
+                                      "Median over its ranks of the change of compute_ns_per_step, as a share of the "
+                                      "base."),
+          F<&R::against_others_ratio>(
+              "against_others_ratio",
+              "The same, compared with the median over the ranks of all other hosts: above zero, the "
+              "host became worse than the others did. Null with one host. No interval is known, "
+              "since ranks are not compared step by step."),
+          F<&R::caused_wait_change_ns_per_step>("caused_wait_change_ns_per_step",
+                                                "Change of the waiting of others a step that its ranks cause. Null "
+                                                "where a side of a rank has none."),
+      }};
+  return record;
+}
+
 const Record& GateResult::Fields() {
   using R = GateResult;
   static const Record record{
@@ -368,9 +418,12 @@ const Record& ComparisonDocument::Fields() {
           F<&R::ledger>("ledger", "The change of the mean step, split into parts that sum to it."),
           F<&R::kernels>("kernels", "Kernels, by the size of the change of their time a step."),
           F<&R::families>("families", "Families of kernels, likewise."),
+          F<&R::roles>("roles", "Parts of the model, likewise, and for each token."),
           F<&R::collectives>("collectives", "Collectives by operation, type, size and kind of group."),
           F<&R::late>("late", "Who makes the others wait, before and after."),
           F<&R::ranks>("ranks", "Ranks side by side."),
+          F<&R::hosts>("hosts",
+                       "Hosts; those that became worse than the others come first. Empty where ranks are not paired."),
           F<&R::gates>("gates", "Results of --gate."),
       }};
   return record;

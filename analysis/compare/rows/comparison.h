@@ -143,6 +143,19 @@ struct FamilyChange {
   static const Record& Fields();
 };
 
+struct RoleChange {
+  std::string role;
+  double base_ns_per_step = 0;
+  double new_ns_per_step = 0;
+  double change_ns_per_step = 0;
+  std::optional<double> change_ratio;
+  std::optional<double> base_ns_per_token;
+  std::optional<double> new_ns_per_token;
+  std::optional<double> per_token_change_ratio;
+
+  static const Record& Fields();
+};
+
 struct CollectiveSide {
   double instances_per_step = 0;
   std::optional<double> wait_p50_ns;
@@ -218,6 +231,17 @@ struct RankPairing {
   static const Record& Fields();
 };
 
+struct HostChange {
+  std::string host;
+  std::vector<std::string> base_hosts;
+  Count ranks;
+  double compute_change_ratio = 0;
+  std::optional<double> against_others_ratio;
+  std::optional<double> caused_wait_change_ns_per_step;
+
+  static const Record& Fields();
+};
+
 struct GateResult {
   std::string gate;
   std::string metric;
@@ -241,9 +265,11 @@ struct ComparisonDocument {
   std::vector<LedgerEntry> ledger;
   std::vector<KernelChange> kernels;
   std::vector<FamilyChange> families;
+  std::vector<RoleChange> roles;
   std::vector<CollectiveChange> collectives;
   std::vector<LateChange> late;
   RankPairing ranks;
+  std::vector<HostChange> hosts;
   std::vector<GateResult> gates;
 
   static const Record& Fields();

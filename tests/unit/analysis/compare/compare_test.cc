@@ -30,7 +30,7 @@ report::ComparisonDocument Compared(const Sides& sides, const CompareRequest& re
   return Compare(sides, request).value();
 }
 
-const report::MetricChange& Metric(const report::ComparisonDocument& document, std::string_view name) {
+report::MetricChange Metric(const report::ComparisonDocument& document, std::string_view name) {
   for (const report::MetricChange& metric : document.metrics) {
     if (metric.metric == name) return metric;
   }
@@ -324,6 +324,93 @@ TEST(Compare, RanksOnTheSameGpusArePairedByThem) {
   for (const report::RankChange& pair : document.ranks.ranks) EXPECT_EQ(pair.base.gpu_uuid, pair.fresh.gpu_uuid);
 }
 
+// Puts the ranks of a run on hosts of `on_host` each, and makes those of one host compute longer.
+void PutOnHosts(ComparedRun& run, size_t on_host, const std::string& slow_host, double factor) {
+  for (size_t i = 0; i < run.profile.by_rank.size(); ++i) {
+    report::ProfileRank& rank = run.profile.by_rank[i];
+    rank.host = "node" + std::to_string(i / on_host);
+    if (rank.host != slow_host) continue;
+    rank.compute_ns = static_cast<int64_t>(static_cast<double>(rank.compute_ns.value) * factor);
+  }
+}
+
+TEST(Compare, AHostThatBecameWorseStandsFirstWhateverTheCodeDid) {
+  std::mt19937 random(20261128);
+  for (int i = 0; i < 40; ++i) {
+    const auto draw = [&](double low, double high) {
+      return std::uniform_real_distribution<double>(low, high)(random);
+    };
+    RunPlan base;
+    const auto on_host = static_cast<size_t>(draw(1, 5));
+    const auto hosts = static_cast<int32_t>(draw(2, 6));
+    base.ranks = static_cast<int32_t>(on_host) * hosts;
+    RunPlan fresh = base;
+    const double of_all = draw(0.7, 1.4);
+    for (KernelPlan& kernel : fresh.kernels) kernel.ns *= of_all;
+    Sides sides = SidesOf(base, fresh, static_cast<uint32_t>(random()));
+    const std::string worse = "node" + std::to_string(static_cast<int>(draw(0, hosts)));
+    PutOnHosts(sides.base[0], on_host, worse, 1);
+    PutOnHosts(sides.fresh[0], on_host, worse, 1.1);
+    const report::ComparisonDocument document = Compared(sides);
+    ASSERT_EQ(document.hosts.size(), static_cast<size_t>(hosts));
+    EXPECT_EQ(document.hosts.front().host, worse);
+    EXPECT_EQ(document.hosts.front().base_hosts, std::vector<std::string>{worse});
+    EXPECT_EQ(document.hosts.front().ranks.value, static_cast<int64_t>(on_host));
+    EXPECT_NEAR(document.hosts.front().against_others_ratio.value(), 0.1, 0.02);
+    for (size_t h = 1; h < document.hosts.size(); ++h) {
+      EXPECT_LT(document.hosts[h].against_others_ratio.value(), 0.02) << "an innocent host";
+    }
+  }
+}
+
+TEST(Compare, OneHostHasNoOthersBesideIt) {
+  const report::ComparisonDocument document = Compared(SidesOf({}, {}, 31));
+  ASSERT_EQ(document.hosts.size(), 1U);
+  EXPECT_EQ(document.hosts.front().against_others_ratio, std::nullopt);
+}
+
+TEST(Compare, HostsOfUnpairedRanksAreNotCompared) {
+  RunPlan fresh;
+  fresh.ranks = 8;
+  EXPECT_TRUE(Compared(SidesOf({}, fresh, 32)).hosts.empty());
+}
+
+TEST(Compare, RolesSumToTheKernelTimeOfEachSide) {
+  std::mt19937 random(20261129);
+  for (int i = 0; i < 20; ++i) {
+    RunPlan plan = RandomPlan(random);
+    plan.kernels.push_back({"vllm::rms_norm_kernel<c10::BFloat16>", "norm"});
+    plan.kernels.push_back({"ncclDevKernel_AllReduce_Sum_bf16_RING_LL", "communication", "communication"});
+    const Sides sides = SidesOf(plan, plan, static_cast<uint32_t>(random()));
+    double roles = 0;
+    double kernels = 0;
+    const report::ComparisonDocument document = Compared(sides);
+    for (const report::RoleChange& role : document.roles) roles += role.new_ns_per_step;
+    for (const ComparedKernel& kernel : sides.fresh[0].kernels) kernels += kernel.ns_per_step;
+    EXPECT_NEAR(roles, kernels, 1e-6 * kernels);
+  }
+}
+
+// Twice the tokens in a step that takes 1.5 times as long: slower a step, and faster a token.
+TEST(Compare, RolesAreComparedByTokenWhereBothSidesTellTokens) {
+  RunPlan base;
+  base.context = {{"tokens_per_step", "1000"}};
+  base.noise = 0;
+  RunPlan fresh = base;
+  fresh.context = {{"tokens_per_step", "2000"}};
+  for (KernelPlan& kernel : fresh.kernels) kernel.ns *= 1.5;
+  for (const report::RoleChange& role : Compared(SidesOf(base, fresh, 33)).roles) {
+    EXPECT_NEAR(role.change_ratio.value(), 0.5, 1e-3) << role.role;
+    EXPECT_NEAR(role.base_ns_per_token.value(), role.base_ns_per_step / 1000, 1e-9);
+    EXPECT_NEAR(role.per_token_change_ratio.value(), -0.25, 1e-3) << role.role;
+  }
+  fresh.context.clear();
+  for (const report::RoleChange& role : Compared(SidesOf(base, fresh, 34)).roles) {
+    EXPECT_TRUE(role.base_ns_per_token);
+    EXPECT_FALSE(role.new_ns_per_token || role.per_token_change_ratio) << role.role;
+  }
+}
+
 TEST(Compare, ContextThatDiffersIsListed) {
   RunPlan base;
   base.context = {{"batch", "8"}, {"model", "a"}};
@@ -342,7 +429,7 @@ TEST(Compare, ThroughputIsThatOfTheStepsWhereTheContextSaysWhatTheyProcess) {
   RunPlan plan;
   plan.context = {{"tokens_per_step", "4096"}};
   const Sides sides = SidesOf(plan, plan, 12);
-  const report::MetricChange& throughput = Metric(Compared(sides), "throughput");
+  const report::MetricChange throughput = Metric(Compared(sides), "throughput");
   EXPECT_NEAR(*throughput.base, 4096 / (MeanStep(sides.base[0]) * 1e-9), 1);
   EXPECT_EQ(throughput.unit, "tokens/s");
 }

@@ -47,8 +47,8 @@ TEST(ComparisonSchema, IsTheOneInTheDocumentation) {
 TEST(ComparisonText, HasEveryViewAndNoEscapesFromTraces) {
   const std::vector<std::string> views(ComparisonViews().begin(), ComparisonViews().end());
   const std::string text = RenderText(Hostile(30), views, {.width = 80});
-  for (const char* heading : {"\nmetrics", "\nledger", "\nkernels", "\nfamilies", "\ncollectives", "\nwaits", "\nranks",
-                              "\ncontext", "\ngates"}) {
+  for (const char* heading : {"\nmetrics", "\nledger", "\nkernels", "\nfamilies", "\nroles", "\ncollectives", "\nwaits",
+                              "\nranks", "\nhosts", "\ncontext", "\ngates"}) {
     EXPECT_THAT(text, HasSubstr(heading));
   }
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
