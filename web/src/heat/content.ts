@@ -21,6 +21,7 @@ export function marksOf(culprits: Culprit[], pictures: Pictures, grid: Grid): Ma
   return culprits
     .map((c) => ({
       label: nameInScope(c.scope, c.id, c.name),
+      namesRow: c.scope === 'rank',
       rows: [...new Set(c.ranks.map((rank) => rowOfRank.get(rank)).filter((row): row is number => row !== undefined))]
     }))
     .filter((mark) => mark.rows.length > 0);

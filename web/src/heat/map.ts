@@ -4,7 +4,7 @@ import { cssColor, onTheme } from '../base/theme';
 import type { View } from './grid';
 import { cellAt, frameOf, xOf, yOf, type Frame } from './frame';
 import { kBold, sizeCanvas } from './canvas';
-import { paint, type Drawing } from './paint';
+import { paint, textOfMark, type Drawing } from './paint';
 import { follow, inside, moved, wholeOf, zoom, fit, type Cell, type Size } from './window';
 
 export interface MapContent extends Omit<Drawing, 'view'> {
@@ -98,7 +98,7 @@ export class HeatMap {
     const labels = [0, grid.rows - 1]
       .map((r) => this.content.rowLabel(order[r]))
       .concat(
-        marks.map((m) => `${m.label}  `),
+        marks.map((m) => `${textOfMark(m, this.content.rowLabel(m.rows[0]))}  `),
         this.content.rowTitle
       );
     if (this.content.group) labels.push(...[...order.slice(0, 64)].map(this.content.group));

@@ -7,9 +7,10 @@ import { paintRightBars, paintTopBars, type Bars } from './paint_bars';
 import type { Scale } from './scale';
 
 export interface Mark {
-  rows: number[];
+  rows: number[]; // of the grid
   label: string;
-} // rows of the grid
+  namesRow: boolean; // the label says which rank it is; otherwise it stands behind the label of the row
+}
 
 export interface Drawing {
   grid: Grid;
@@ -107,6 +108,11 @@ function paintColumns(context: CanvasRenderingContext2D, frame: Frame, drawing: 
   context.fillText(drawing.columnTitle, frame.left + frame.plotWidth / 2, y + 23);
 }
 
+// "rank 5", or "2 (stage 1)" for the row of a rank in the stage.
+export function textOfMark(mark: Mark, rowLabel: string): string {
+  return mark.namesRow ? mark.label : `${rowLabel} (${mark.label})`;
+}
+
 interface Label {
   y: number;
   text: string;
@@ -127,7 +133,7 @@ function rowLabels(frame: Frame, drawing: Drawing): Label[] {
       .sort((a, b) => a - b);
     if (shown.length === 0) continue;
     const y = yOf(frame, view, shown[0] + 0.5);
-    if (free(y)) labels.push({ y, text: mark.label, strong: true });
+    if (free(y)) labels.push({ y, text: textOfMark(mark, drawing.rowLabel(order[shown[0]])), strong: true });
   }
   if (drawing.group) {
     let last = '';
