@@ -48,6 +48,7 @@ class WrittenPages(BrowserTest):
         self.write("late", "analyze", late)
         self.write("alone", "analyze", alone)
         self.write("compared", "compare", base, slower)
+        self.write("noticed", "compare", "--base", base, base, "--new", slower)
         if os.path.isdir(DATA):
             self.write("dlrm", "analyze", os.path.join(DATA, "kineto", "param_dlrm_8rank_v100"))
         self.node_test(os.path.join("test", "browser", "real.test.mjs"))

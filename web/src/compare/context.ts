@@ -42,7 +42,7 @@ export function buildContext(page: Page): Child[] {
       path: 'comparable.differences[].blocks'
     }
   ];
-  const notices = (c?.notices ?? []) as Row[];
+  const notices = c?.notices ?? [];
   return [
     h(
       'p',
@@ -64,7 +64,7 @@ export function buildContext(page: Page): Child[] {
     ...(notices.length > 0
       ? [
           sub('What limits the answer'),
-          h('ul', {}, ...notices.map((n) => h('li', {}, h('bdi', {}, shortName(String(n.reason), 600)))))
+          h('ul', {}, ...notices.map((n) => h('li', {}, h('bdi', {}, shortName(n, 600)))))
         ]
       : [])
   ];
@@ -77,7 +77,7 @@ export function buildGates(page: Page): Child[] {
       h(
         'p',
         {},
-        'No gate was asked for. With --gate, such as --gate step_time=2%, a pipeline fails when a change is too large.'
+        "No gate was asked for. With --gate, such as --gate 'step_time<=2%', a pipeline fails when a change is too large."
       )
     ];
   const times = (r: Row): boolean => known(r.limit) && Math.abs(r.limit as number) >= 100;

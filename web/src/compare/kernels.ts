@@ -4,7 +4,7 @@ import { shortName } from '../base/names';
 import { count, known, signedPercent, signedTime, time } from '../base/units';
 import type { Page, Row } from '../data/types';
 import { cutNote } from '../report/columns';
-import { emptyNote, lead } from '../report/section';
+import { emptyNote, lead, sub } from '../report/section';
 import { opWords } from '../report/words';
 import { at } from '../widgets/rows';
 import { chart } from '../widgets/svg';
@@ -71,8 +71,27 @@ export function buildKernelChanges(page: Page): Child[] {
       columns,
       rows,
       cut: cutNote(page, 'comparison.kernels') ?? cutNote(page, 'kernels')
-    }).element
+    }).element,
+    ...buildRoleChanges(page)
   ];
+}
+
+function buildRoleChanges(page: Page): Child[] {
+  const rows = page.comparison?.roles ?? [];
+  if (rows.length === 0) return [];
+  const columns: Column<Row>[] = [
+    { label: 'role', kind: 'text', get: (r) => String(r.role).replace('_', ' '), path: 'roles[].role' },
+    column('base a step', 'time', 'base_ns_per_step', 'roles[].'),
+    column('new a step', 'time', 'new_ns_per_step', 'roles[].'),
+    column('change', 'signedPercent', 'change_ratio', 'roles[].')
+  ];
+  if (rows.some((r) => known(r.base_ns_per_token) || known(r.new_ns_per_token)))
+    columns.push(
+      column('base a token', 'time', 'base_ns_per_token', 'roles[].'),
+      column('new a token', 'time', 'new_ns_per_token', 'roles[].'),
+      column('change a token', 'signedPercent', 'per_token_change_ratio', 'roles[].')
+    );
+  return [sub('By part of the model'), new Table({ caption: 'Kernels by part of the model', columns, rows }).element];
 }
 
 export function buildCollectiveChanges(page: Page): Child[] {

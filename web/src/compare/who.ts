@@ -4,7 +4,7 @@ import { shortName } from '../base/names';
 import { known, percent, plural, signedTime, time } from '../base/units';
 import type { Culprit, Page, Row } from '../data/types';
 import { cutNote } from '../report/columns';
-import { emptyNote, lead } from '../report/section';
+import { emptyNote, lead, sub } from '../report/section';
 import { causeWords, howSure, nameInScope } from '../report/words';
 import { at } from '../widgets/rows';
 import { chart } from '../widgets/svg';
@@ -125,6 +125,26 @@ export function buildRankChanges(page: Page): Child[] {
           )
         ]
       : []),
-    new Table({ caption: 'Ranks side by side', columns, rows, cut: cutNote(page, 'comparison.ranks.ranks') }).element
+    new Table({ caption: 'Ranks side by side', columns, rows, cut: cutNote(page, 'comparison.ranks.ranks') }).element,
+    ...buildHostChanges(page)
   ];
+}
+
+function buildHostChanges(page: Page): Child[] {
+  const rows = page.comparison?.hosts ?? [];
+  if (rows.length < 2) return [];
+  const columns: Column<Row>[] = [
+    column('host', 'name', 'host', 'hosts[].'),
+    {
+      label: 'hosts before',
+      kind: 'name',
+      get: (r) => (r.base_hosts as unknown as string[]).join(', '),
+      path: 'hosts[].base_hosts'
+    },
+    column('ranks', 'count', 'ranks', 'hosts[].'),
+    column('change of compute', 'signedPercent', 'compute_change_ratio', 'hosts[].'),
+    column('more than the others', 'signedPercent', 'against_others_ratio', 'hosts[].'),
+    column('change of caused waiting', 'signedTime', 'caused_wait_change_ns_per_step', 'hosts[].')
+  ];
+  return [sub('Hosts'), new Table({ caption: 'Hosts, those first that became worse than the others', columns, rows }).element];
 }

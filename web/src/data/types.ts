@@ -136,7 +136,7 @@ export interface Report {
 }
 
 export interface Comparison {
-  notices?: Row[];
+  notices?: string[];
   base?: Row[];
   new?: Row[];
   comparable?: Row;
@@ -146,9 +146,11 @@ export interface Comparison {
   ledger?: Row[];
   kernels?: Row[];
   families?: Row[];
+  roles?: Row[];
   collectives?: Row[];
   late?: Row[];
   ranks?: Row;
+  hosts?: Row[];
   gates?: Row[];
 }
 

@@ -32,6 +32,15 @@ for (const name of names) {
     });
   }
 
+  test(`${name}: every notice is there, and nothing that is no word of a person`, options, async () => {
+    const json = JSON.parse(readFileSync(join(folder, name.replace('.html', '.json')), 'utf8'));
+    const { tab, context } = await openFile(browser, join(folder, name));
+    const shown = plain(await tab.textContent('main'));
+    assert.doesNotMatch(shown, /\b(undefined|NaN|null|Infinity)\b|\[object /);
+    for (const notice of json.notices ?? []) assert.ok(shown.includes((notice.reason ?? notice).slice(0, 60)), notice);
+    await context.close();
+  });
+
   test(`${name}: the first sentence of the answer is the largest text`, options, async () => {
     const json = JSON.parse(readFileSync(join(folder, name.replace('.html', '.json')), 'utf8'));
     const { tab, context } = await openFile(browser, join(folder, name));

@@ -53,7 +53,7 @@ export function fakeComparison(r) {
     definitions,
     comparison: {
       schema: 'lockstep.comparison/1',
-      notices: [],
+      notices: ["run 'tuesday' fails quality gates: clock"],
       base: [run('monday')],
       new: [run('tuesday')],
       comparable: {
@@ -96,6 +96,26 @@ export function fakeComparison(r) {
         verdict: i < 3 ? 'slower' : 'unclear'
       })),
       families: [],
+      roles: [
+        {
+          role: 'feed_forward',
+          base_ns_per_step: 271100,
+          new_ns_per_step: 282200,
+          change_ns_per_step: 11100,
+          change_ratio: 0.0409,
+          base_ns_per_token: 1058.8,
+          new_ns_per_token: 551.2,
+          per_token_change_ratio: -0.479
+        }
+      ],
+      hosts: ['node1', 'node0'].map((host, i) => ({
+        host,
+        base_hosts: [host],
+        ranks: 64,
+        compute_change_ratio: i === 0 ? 0.08 : 0.002,
+        against_others_ratio: i === 0 ? 0.078 : -0.072,
+        caused_wait_change_ns_per_step: i === 0 ? 11876264 : null
+      })),
       collectives: [
         {
           op: 'all_reduce',
