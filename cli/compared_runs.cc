@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -24,6 +27,14 @@ absl::Status WithName(const std::string& name, const absl::Status& status) {
   return {status.code(), message.starts_with(name) ? message : fmt::format("{}: {}", name, message)};
 }
 
+// A name was taken for that of a run, which there is none of: what is on disk under this name may have been meant.
+absl::Status WithPath(const std::string& name, const AnyRun& run, const absl::Status& status) {
+  std::error_code error;
+  if (!absl::IsNotFound(status) || run.has_traces() || !std::filesystem::exists(name, error)) return status;
+  return {status.code(),
+          fmt::format("{}; for the traces of this name write ./{}", std::string(status.message()), name)};
+}
+
 }  // namespace
 
 AskRun AskWaiting(const RunAnswers& answers) {
@@ -42,7 +53,7 @@ absl::StatusOr<compare::ComparedRun> ReadComparedRun(const std::string& name, co
   WaitingLine waiting(fmt::format("analysing {}", run->name()));
   absl::StatusOr<compare::ComparedRun> compared = AskForRun(run->query(), run->name(), *state, added);
   waiting.Clear();
-  if (!compared.ok()) return WithName(name, compared.status());
+  if (!compared.ok()) return WithPath(name, *run, WithName(name, compared.status()));
   return compared;
 }
 

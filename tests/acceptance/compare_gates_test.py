@@ -339,6 +339,8 @@ class BadInput(Comparing):
         self.refused(2, "a", "b", "--aggregator", "127.0.0.1:1", says=["127.0.0.1:1"])
         run("lockstep", "analyze", self.good, "--store", self.path("runs.db"), "--run", "r")
         self.refused(2, "r", "s", "--store", self.path("runs.db"), says=["no run 's'", "lockstep runs"])
+        # Named like a folder beside it: the traces may have been meant. (Tests run in the root of the project.)
+        self.refused(2, "r", "tests", "--store", self.path("runs.db"), says=["no run 'tests'", "write ./tests"])
 
     def test_an_output_that_cannot_be_written(self):
         self.refused(2, self.good, self.good, "--output", self.path("no", "such", "folder.txt"), says=["folder.txt"])
