@@ -15,6 +15,8 @@ namespace lockstep {
 namespace {
 
 constexpr int kPatienceS = 60;
+// A buffer for all that is to come would be filled with zeros before each part of it.
+constexpr size_t kMostAtOnce = size_t{256} << 10;
 
 std::string SmallLetters(std::string text) {
   for (char& c : text) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
@@ -61,7 +63,7 @@ std::string NaiveClient::ReadSome(size_t count) {
     pending_.erase(0, some.size());
     return some;
   }
-  std::string some(count, '\0');
+  std::string some(std::min(count, kMostAtOnce), '\0');
   const ssize_t got = ::recv(fd_, some.data(), some.size(), 0);
   some.resize(got > 0 ? static_cast<size_t>(got) : 0);
   return some;
