@@ -5,23 +5,17 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
+
+#include "analysis/stats/order_statistic.h"
 
 namespace lockstep::compare {
 namespace {
 
-// 0 of no values.
-double MedianOf(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
-
 double MedianComputeChange(const std::vector<const report::RankChange*>& ranks) {
   std::vector<double> changes;
   for (const report::RankChange* const rank : ranks) changes.push_back(rank->compute_change_ratio);
-  return MedianOf(std::move(changes));
+  return Median(std::move(changes));
 }
 
 std::vector<std::string> HostsBefore(const std::vector<const report::RankChange*>& ranks) {

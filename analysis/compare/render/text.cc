@@ -58,9 +58,11 @@ void WriteHeadline(const ComparisonDocument& document, TextPage& page) {
   for (const std::string& reason : document.comparable.reasons) page.Item("restricted", kItemWidth, reason);
 }
 
+bool IsNothing(const report::MetricChange& row) { return row.base.value_or(0) == 0 && row.fresh.value_or(0) == 0; }
+
 void WriteRates(const ComparisonDocument& document, TextPage& page) {
   for (const report::MetricChange& row : document.metrics) {
-    if (row.unit == "ns") continue;
+    if (row.unit == "ns" || IsNothing(row)) continue;
     page.Line(fmt::format("{}: {:.4g} {} instead of {:.4g} ({})", row.metric, row.fresh.value_or(0), row.unit,
                           row.base.value_or(0), PercentChange(row.change_ratio).Text()));
   }
@@ -69,9 +71,7 @@ void WriteRates(const ComparisonDocument& document, TextPage& page) {
 void WriteMetrics(const ComparisonDocument& document, TextPage& page) {
   using Row = report::MetricChange;
   std::vector<Row> times = document.metrics;
-  std::erase_if(times, [](const Row& row) {
-    return row.unit != "ns" || (row.base.value_or(0) == 0 && row.fresh.value_or(0) == 0);
-  });
+  std::erase_if(times, [](const Row& row) { return row.unit != "ns" || IsNothing(row); });
   page.Heading("metrics", "time of a step; its parts are those of the mean rank");
   page.Table(times, {{"metric", &Row::metric},
                      {"base", &Row::base, CellKind::kTime},
@@ -224,7 +224,7 @@ void WriteHosts(const ComparisonDocument& document, TextPage& page) {
                CellKind::kName, 1},
               {"ranks", &Row::ranks, CellKind::kNumber},
               {"computing", [](const Row& row) { return PercentChange(row.compute_change_ratio); }},
-              {"than others", [](const Row& row) { return PercentChange(row.against_others_ratio); }},
+              {"more than others", [](const Row& row) { return PercentChange(row.against_others_ratio); }},
               {"waiting caused", &Row::caused_wait_change_ns_per_step, CellKind::kTime}},
              "(the ranks are not paired, or no host is known)");
 }
