@@ -16,6 +16,7 @@
 #include "analysis/compare/render/render.h"
 #include "analysis/compare/self.h"
 #include "analysis/compare/sweep.h"
+#include "cli/command.h"
 #include "cli/compared_runs.h"
 #include "cli/output_flags.h"
 #include "cli/page_output.h"
