@@ -6,6 +6,12 @@
 #include "analysis/base/saturating.h"
 
 namespace lockstep {
+namespace {
+
+// Several who come within this part of a wait are the same end of it: which of them it was for makes no difference.
+constexpr int64_t kAsOneOf = 10;
+
+}  // namespace
 
 AwaitedMembers::AwaitedMembers(const JoinedInstance& joined, bool all_pairs)
     : joined_(joined), all_pairs_(all_pairs && !joined.sparse) {
@@ -42,10 +48,25 @@ Awaited AwaitedMembers::ForOne(int32_t rank_index) const {
 
 Awaited AwaitedMembers::ForSomebody(const MatchedMember& member) const {
   // Who seems to have started after its end may truly have started before it.
-  const MatchedMember* latest =
-      LastBefore(AddStopping(member.end_ns, std::max<int64_t>(0, joined_.instance.uncertainty_ns)));
+  const MatchedMember* latest = LastBefore(AddStopping(member.end_ns, Uncertainty()));
   if (joined_.instance.lacking) return {nullptr, kNeverArrived, false};
-  return {nullptr, latest == nullptr ? INT64_MIN : latest->start_ns, false};
+  if (latest == nullptr) return {};
+  const MatchedMember* first = FirstThatExplains(member);
+  const int64_t wait_ns = latest->start_ns - member.start_ns;
+  const bool as_one = first != nullptr && latest->start_ns - first->start_ns <= wait_ns / kAsOneOf;
+  return as_one ? Awaited{latest, latest->start_ns, first != latest} : Awaited{nullptr, latest->start_ns, false};
+}
+
+int64_t AwaitedMembers::Uncertainty() const { return std::max<int64_t>(0, joined_.instance.uncertainty_ns); }
+
+// Of those whose start may be what a member that took longer than the operation does had to wait for, the first.
+const MatchedMember* AwaitedMembers::FirstThatExplains(const MatchedMember& member) const {
+  const int64_t waited_at_least = member.end_ns - member.start_ns - joined_.takes_at_most_ns;
+  if (joined_.takes_at_most_ns == INT64_MAX || waited_at_least <= Uncertainty()) return nullptr;
+  const int64_t from_ns = member.start_ns + waited_at_least - Uncertainty();
+  const auto first = std::lower_bound(by_start_.begin(), by_start_.end(), from_ns,
+                                      [](const MatchedMember* m, int64_t from) { return m->start_ns < from; });
+  return first == by_start_.end() ? nullptr : *first;
 }
 
 const MatchedMember* AwaitedMembers::Find(int32_t rank_index) const {

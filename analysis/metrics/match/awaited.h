@@ -3,8 +3,9 @@
 // Of an all-pairs operation everybody waits for the last one; of a broadcast or scatter the others for the root; of a
 // reduce or gather the root for the others; a receiver for its sender. Where the root is not known, or an exchange is
 // not known to bind all of its members, a member may have waited for anyone who started before it ended, and surely for
-// nobody. Where a member that the communicator has is without a record, nothing bounds what the others waited for it.
-// Source: the relations of NCCL's device code, docs/algorithms/collectives.md. Pure. Times are aligned, ns.
+// nobody; but one that took longer than the operation does has waited for those who came that late. Where a member that
+// the communicator has is without a record, nothing bounds what the others waited for it. Source: the relations of
+// NCCL's device code, docs/algorithms/collectives.md. Pure. Times are aligned, ns.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +32,8 @@ class AwaitedMembers {
   [[nodiscard]] Awaited ForAll() const;
   [[nodiscard]] Awaited ForOne(int32_t rank_index) const;
   [[nodiscard]] Awaited ForSomebody(const MatchedMember& member) const;
+  [[nodiscard]] int64_t Uncertainty() const;
+  [[nodiscard]] const MatchedMember* FirstThatExplains(const MatchedMember& member) const;
   [[nodiscard]] const MatchedMember* Find(int32_t rank_index) const;
   [[nodiscard]] const MatchedMember* LastBefore(int64_t end_ns) const;
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "analysis/stats/order_statistic.h"
@@ -45,22 +46,85 @@ LastTwo LastTwoOf(const MatchedInstance& instance) {
   return out;
 }
 
-// What the instances of one class tell about their roots.
-class RootsOfClass {
+// How long an operation takes by itself. Who starts last waits for nobody.
+class OperationTime {
  public:
-  explicit RootsOfClass(const ClockModel& clock) : clock_(clock) {}
-
-  // Who starts last waits for nobody: its duration is what the operation takes.
-  void AddDuration(const MatchedInstance& instance) {
+  void Add(const MatchedInstance& instance) {
     const MatchedMember* last = LastTwoOf(instance).last;
-    takes_ns_ = std::max(takes_ns_, last->end_ns - last->start_ns);
     durations_.push_back(last->end_ns - last->start_ns);
+    takes_ns_ = std::max(takes_ns_, durations_.back());
   }
-  // After all of them: beyond what an operation of the class takes, however much that scatters.
+  // After all of them: beyond what an operation takes, however much that scatters.
   void SetClearlyLonger() {
+    instances_ = durations_.size();
     const auto least = static_cast<int64_t>(kLeastLonger * static_cast<double>(takes_ns_));
     clearly_longer_ns_ = std::max(2 * takes_ns_ - UpperMedian(std::move(durations_)), least);
   }
+
+  [[nodiscard]] int64_t takes_ns() const { return takes_ns_; }
+  [[nodiscard]] int64_t clearly_longer_ns() const { return clearly_longer_ns_; }
+  // What no operation takes without a wait; INT64_MAX: too few were seen.
+  [[nodiscard]] int64_t AtMost() const { return instances_ < kEnoughInstances ? INT64_MAX : clearly_longer_ns_; }
+
+ private:
+  static constexpr double kLeastLonger = 1.1;
+  static constexpr size_t kEnoughInstances = 8;  // among so many the longest is about as long as it gets
+
+  int64_t takes_ns_ = 0;  // the longest
+  int64_t clearly_longer_ns_ = 0;
+  size_t instances_ = 0;
+  std::vector<int64_t> durations_;  // of last starters
+};
+
+// Which one of its class in its step each instance is, as its first member counts: at one place of a program messages
+// are of one size, even where the trace does not tell it. -1: of no step.
+std::vector<int32_t> PlacesInSteps(const std::vector<JoinedInstance>& joined) {
+  struct Row {
+    int32_t rank_index = 0;
+    int64_t start_ns = 0;
+    size_t instance = 0;
+    bool is_first = false;  // member
+    auto operator<=>(const Row&) const = default;
+  };
+  std::vector<Row> rows;
+  for (size_t i = 0; i < joined.size(); ++i) {
+    const std::vector<MatchedMember>& members = joined[i].instance.members;
+    if (!ComesFromRoot(joined[i].instance.op) && !GoesToRoot(joined[i].instance.op)) continue;
+    for (const MatchedMember& m : members) rows.push_back({m.rank_index, m.start_ns, i, &m == &members.front()});
+  }
+  std::sort(rows.begin(), rows.end());
+  std::map<std::tuple<int32_t, int64_t, InstanceClass>, int32_t> counts;
+  std::vector<int32_t> places(joined.size(), -1);
+  for (const Row& row : rows) {
+    const MatchedInstance& instance = joined[row.instance].instance;
+    if (instance.step == kNoStep) continue;
+    const int32_t place = counts[{row.rank_index, instance.step, {instance.op, instance.bytes}}]++;
+    if (row.is_first) places[row.instance] = place;
+  }
+  return places;
+}
+
+// What an instance takes at most by itself, by its class, or more exactly by its place in the step.
+void SetTakesAtMost(const std::map<InstanceClass, OperationTime>& of_class, std::vector<JoinedInstance>& joined) {
+  const std::vector<int32_t> places = PlacesInSteps(joined);
+  std::map<std::pair<InstanceClass, int32_t>, OperationTime> at_place;
+  const auto key = [&](size_t i) {
+    return std::pair(InstanceClass(joined[i].instance.op, joined[i].instance.bytes), places[i]);
+  };
+  for (size_t i = 0; i < joined.size(); ++i) {
+    if (Asks(joined[i])) at_place[key(i)].Add(joined[i].instance);
+  }
+  for (auto& [place, time] : at_place) time.SetClearlyLonger();
+  for (size_t i = 0; i < joined.size(); ++i) {
+    if (!Asks(joined[i])) continue;
+    joined[i].takes_at_most_ns = std::min(of_class.at(key(i).first).AtMost(), at_place.at(key(i)).AtMost());
+  }
+}
+
+// What the instances of one class tell about their roots.
+class RootsOfClass {
+ public:
+  RootsOfClass(const ClockModel& clock, const OperationTime& time) : clock_(clock), time_(time) {}
 
   // The root that the instance tells.
   std::optional<int32_t> Add(const MatchedInstance& instance) {
@@ -89,7 +153,7 @@ class RootsOfClass {
     const bool all_waited =
         std::all_of(instance.members.begin(), instance.members.end(),
                     [&, last = last](const MatchedMember& m) { return &m == last || Waited(m, *last); });
-    return late_ns > takes_ns_ || all_waited ? std::optional(last->rank_index) : std::nullopt;
+    return late_ns > time_.takes_ns() || all_waited ? std::optional(last->rank_index) : std::nullopt;
   }
 
   // By how much it certainly started before the last one; negative: not certainly.
@@ -99,7 +163,7 @@ class RootsOfClass {
 
   // It took clearly longer than the operation does for who waits for nobody.
   [[nodiscard]] bool Waited(const MatchedMember& member, const MatchedMember& last) const {
-    return EarlierNs(member, last) > 0 && member.end_ns - member.start_ns > clearly_longer_ns_;
+    return EarlierNs(member, last) > 0 && member.end_ns - member.start_ns > time_.clearly_longer_ns();
   }
 
   // Whoever ended before the last one started got nothing from it. Of two that did not, the other one waited if it
@@ -117,16 +181,12 @@ class RootsOfClass {
       other = &m;
     }
     if (other == nullptr) return last->rank_index;
-    const bool waited = EarlierNs(*other, *last) > takes_ns_ || Waited(*other, *last);
+    const bool waited = EarlierNs(*other, *last) > time_.takes_ns() || Waited(*other, *last);
     return waited ? std::optional(other->rank_index) : std::nullopt;
   }
 
-  static constexpr double kLeastLonger = 1.1;
-
   const ClockModel& clock_;
-  int64_t takes_ns_ = 0;
-  int64_t clearly_longer_ns_ = 0;
-  std::vector<int64_t> durations_;   // of last starters
+  const OperationTime& time_;
   std::map<int32_t, int64_t> told_;  // how often each rank is
   std::set<int32_t> refuted_;
 };
@@ -134,13 +194,16 @@ class RootsOfClass {
 }  // namespace
 
 void InferRoots(const ClockModel& clock, std::vector<JoinedInstance>& joined) {
-  std::map<InstanceClass, RootsOfClass> classes;
+  std::map<InstanceClass, OperationTime> times;
   for (const JoinedInstance& j : joined) {
-    if (!Asks(j)) continue;
-    classes.try_emplace({j.instance.op, j.instance.bytes}, clock).first->second.AddDuration(j.instance);
+    if (Asks(j)) times[{j.instance.op, j.instance.bytes}].Add(j.instance);
   }
-  if (classes.empty()) return;
-  for (auto& [kind, roots] : classes) roots.SetClearlyLonger();
+  if (times.empty()) return;
+  std::map<InstanceClass, RootsOfClass> classes;
+  for (auto& [kind, time] : times) {
+    time.SetClearlyLonger();
+    classes.try_emplace(kind, clock, time);
+  }
   std::vector<std::pair<JoinedInstance*, int32_t>> told;
   for (JoinedInstance& j : joined) {
     if (!Asks(j)) continue;
@@ -150,6 +213,7 @@ void InferRoots(const ClockModel& clock, std::vector<JoinedInstance>& joined) {
   for (auto& [j, root] : told) {
     if (classes.at({j->instance.op, j->instance.bytes}).Believes(root)) j->root = root;
   }
+  SetTakesAtMost(times, joined);
 }
 
 }  // namespace lockstep

@@ -93,7 +93,8 @@ void CoupleRooted(const MatchedInstance& instance, ReplayGraph& graph) {
                                    [&](const MatchedMember& m) { return m.rank_index == waiting.awaits; });
     if (root == instance.members.end()) continue;
     for (const MatchedMember& m : instance.members) {
-      if (&m != &*root) graph.nodes[static_cast<size_t>(NodeOf(graph, m))].awaits = NodeOf(graph, *root);
+      if (&m == &*root || m.end_ns < root->start_ns) continue;  // it was done before that one came
+      graph.nodes[static_cast<size_t>(NodeOf(graph, m))].awaits = NodeOf(graph, *root);
     }
     return;
   }

@@ -46,6 +46,8 @@ struct JoinedInstance {
   // Among the communicator's instances, in the order in which they were joined: of those joined by id, that of the ids.
   size_t place = SIZE_MAX;
   bool sparse = false;  // an uneven exchange in which not every member awaited every other one (sparse_exchange.h)
+  // Of a rooted operation whose root is not known: a member that takes longer has waited for somebody (roots.h).
+  int64_t takes_at_most_ns = INT64_MAX;
 };
 
 struct CommunicatorJoin {
