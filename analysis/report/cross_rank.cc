@@ -67,7 +67,7 @@ std::unique_ptr<const CrossRank> CrossRankSums::Finish(const RunMatch& match, co
   StragglerInput input{run_, ranks_, *sample_->match, sample_->graph, *sample_->replay, out->blame, &sample_->what_ifs};
   TestedLateness of_sample;
   if (sample_->lateness != nullptr) {
-    of_sample = LatenessSums(*sample_->lateness).FinishUnjudged(ranks_, match, options.layout);
+    of_sample = LatenessSums(*sample_->lateness).FinishUnjudged(ranks_, match, options.layout, tested.late);
     input.replayed = &of_sample;
   }
   out->stragglers = FindStragglers(input, tested);

@@ -136,15 +136,18 @@ class Idealiser {
     return own > 0 && count > 0 ? others / static_cast<double>(count) / own : 1;
   }
 
-  // Lengths of nodes with peers, in the order of `nodes`, as the peers have them.
+  // Lengths of nodes as their peers have them, in the order of `nodes`; of nodes that nobody is a peer of those that
+  // become what is usual there.
   template <typename Value>
   [[nodiscard]] std::vector<ScaledResult> Levelled(const std::vector<int32_t>& nodes, const Value& value) const {
     std::vector<ComparedLength> lengths;
+    std::vector<LoneLength> alone;
     for (const int32_t n : nodes) {
       const ReplayNode& node = graph_.node(n);
-      if (!InTime(node) || !node.follows) continue;
+      if (!node.follows) continue;
       const auto level = peers_.Level(n, in_scope_, value);
-      if (!level) continue;
+      if (!level && node.instance >= 0) alone.push_back({n, node.position, value(node)});
+      if (!level || !InTime(node)) continue;
       lengths.push_back({.node = n,
                          .own_ns = value(node),
                          .peers_ns = level->mean_ns,
@@ -153,7 +156,11 @@ class Idealiser {
                          .peers = level->peers,
                          .stalled = level->stalled});
     }
-    return LevelToPeers(lengths);
+    std::vector<ScaledResult> results = LevelToPeers(lengths);
+    for (const ScaledResult& result : LevelToUsual(alone)) {
+      if (InTime(graph_.node(result.node))) results.push_back(result);
+    }
+    return results;
   }
 
   void ReplaceOther(int32_t rank) {

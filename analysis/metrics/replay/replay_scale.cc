@@ -76,6 +76,29 @@ std::vector<WorkKind> KindsOf(const std::vector<ScaledWork>& work) {
   return out;
 }
 
+// What is usual at a place of the program, and from where on a value is an exception to it. Seen by kLeastItems at
+// least.
+struct Usual {
+  static constexpr size_t kLeastItems = 8;
+  static constexpr double kLeastLonger = 0.25;  // of what is usual
+  static constexpr double kFarBeyond = 8;       // robust standard deviations
+  static constexpr double kMostOfItems = 0.4;   // beyond it is no exception
+
+  explicit Usual(const std::vector<double>& values) : middle(UpperMedian(values)) {
+    std::vector<double> distances;
+    for (const double value : values) distances.push_back(std::abs(value - middle));
+    constexpr double kDeviationOfMedian = 1.4826;
+    far = std::max(kLeastLonger * middle, kFarBeyond * kDeviationOfMedian * UpperMedian(std::move(distances)));
+    const auto exceptions = std::count_if(values.begin(), values.end(), [&](double it) { return IsException(it); });
+    seldom = static_cast<double>(exceptions) <= kMostOfItems * static_cast<double>(values.size());
+  }
+  [[nodiscard]] bool IsException(double value) const { return value > middle + far; }
+
+  double middle = 0;
+  double far = 0;
+  bool seldom = false;  // what is beyond that are exceptions
+};
+
 // Finds work that is long now and then: its usual noise neither explains that, nor is a peer's as often long.
 class RareLong {
  public:
@@ -86,7 +109,7 @@ class RareLong {
       if (work[i].peers_ns && *work[i].peers_ns >= kTimerNs) items[kinds[i]].push_back(i);
     }
     for (const auto& [kind, of_kind] : items) {
-      if (of_kind.size() >= kLeastItems) Compare(of_kind);
+      if (of_kind.size() >= Usual::kLeastItems) Compare(of_kind);
     }
     if (own_ >= kMoreThanOnce && own_ > of_a_peer_ + kPeerNoiseWidths * std::sqrt(of_a_peer_)) return;
     is_long_.assign(work.size(), false);
@@ -95,31 +118,18 @@ class RareLong {
   [[nodiscard]] const std::vector<bool>& get() const { return is_long_; }
 
  private:
-  static constexpr size_t kLeastItems = 8;      // what is usual at a place is seen
-  static constexpr double kLeastLonger = 0.25;  // of what is usual
-  static constexpr double kFarBeyond = 8;       // robust standard deviations
-  static constexpr double kMostOfItems = 0.4;   // beyond it is no exception
   static constexpr double kMoreThanOnce = 2;
 
   void Compare(const std::vector<size_t>& items) {
     std::vector<double> ratios;
     for (const size_t i : items) ratios.push_back(static_cast<double>(work_[i].own_ns) / *work_[i].peers_ns);
-    const double usual = UpperMedian(ratios);
-    std::vector<double> distances;
-    for (const double ratio : ratios) distances.push_back(std::abs(ratio - usual));
-    constexpr double kDeviationOfMedian = 1.4826;
-    const double deviation = kDeviationOfMedian * UpperMedian(std::move(distances));
-    const double far = std::max(kLeastLonger * usual, kFarBeyond * deviation);
-    std::vector<size_t> found;
-    double of_peers = 0;
+    const Usual usual(ratios);
+    if (!usual.seldom) return;
     for (size_t k = 0; k < items.size(); ++k) {
-      if (ratios[k] > usual + far) found.push_back(items[k]);
-      of_peers += PeersLong(work_[items[k]], ratios[k], usual, far / usual);
+      is_long_[items[k]] = usual.IsException(ratios[k]);
+      own_ += is_long_[items[k]] ? 1 : 0;
+      of_a_peer_ += PeersLong(work_[items[k]], ratios[k], usual.middle, usual.far / usual.middle);
     }
-    if (static_cast<double>(found.size()) > kMostOfItems * static_cast<double>(items.size())) return;
-    own_ += static_cast<double>(found.size());
-    of_a_peer_ += of_peers;
-    for (const size_t i : found) is_long_[i] = true;
   }
 
   // How many of its peers are as long by the same measure, for each of them.
@@ -252,6 +262,23 @@ std::vector<ScaledResult> LevelToPeers(const std::vector<ComparedLength>& length
   for (const ComparedLength& item : lengths) {
     const double kept = static_cast<double>(item.own_ns) - noise.constant_ns;
     out.push_back({item.node, std::llround(IsNoise(item, noise) ? kept : item.peers_ns)});
+  }
+  return out;
+}
+
+std::vector<ScaledResult> LevelToUsual(const std::vector<LoneLength>& lengths) {
+  std::map<int32_t, std::vector<size_t>> places;
+  for (size_t i = 0; i < lengths.size(); ++i) places[lengths[i].position].push_back(i);
+  std::vector<ScaledResult> out;
+  for (const auto& [position, items] : places) {
+    if (items.size() < Usual::kLeastItems) continue;
+    std::vector<double> values;
+    for (const size_t i : items) values.push_back(static_cast<double>(lengths[i].own_ns));
+    const Usual usual(values);
+    for (size_t k = 0; k < items.size() && usual.seldom; ++k) {
+      const bool is_long = usual.IsException(values[k]) && values[k] > usual.middle + kTimerNs;
+      if (is_long) out.push_back({lengths[items[k]].node, std::llround(usual.middle)});
+    }
   }
   return out;
 }

@@ -41,6 +41,16 @@ struct ComparedLength {
 // Rare long ones as the peers have them too, and no more of them, stay.
 [[nodiscard]] std::vector<ScaledResult> LevelToPeers(const std::vector<ComparedLength>& lengths);
 
+// One length that nobody else has at its place, as a stage of a pipeline that is there once.
+struct LoneLength {
+  int32_t node = 0;
+  int32_t position = -1;
+  int64_t own_ns = 0;
+};
+
+// What is far longer than usual at its place becomes what is usual there. Only these are returned.
+[[nodiscard]] std::vector<ScaledResult> LevelToUsual(const std::vector<LoneLength>& lengths);
+
 // Work that is far longer than it is at its place in most steps, more often than the peers' is, takes as long as theirs
 // there. All else keeps its own noise and is scaled by what it usually takes longer.
 //

@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
+#include <numeric>
 #include <set>
 #include <utility>
 
+#include "analysis/metrics/stragglers/stalls.h"
 #include "analysis/stats/order_statistic.h"
 
 namespace lockstep {
@@ -92,9 +95,27 @@ class OwnCandidates {
         }
       } else {
         Compare(self, candidate);
+        if (candidate.series.empty()) CompareWithItself(rank, candidate);
       }
       Keep(std::move(candidate));
     }
+  }
+
+  // Where nobody does the same work: its host against what is usual for it. Only stalls show there, and who has none is
+  // not tested.
+  void CompareWithItself(size_t rank, Candidate& candidate) const {
+    const RankOwnTime& own = input_.own[rank];
+    if (own.units < 2) return;
+    std::vector<double> host = own.lone_host_ns;
+    host.erase(std::remove_if(host.begin(), host.end(), [](double value) { return std::isnan(value); }), host.end());
+    const double usual = Median(std::move(host));
+    for (size_t unit = 0; unit < own.lone_host_ns.size(); ++unit) {
+      if (std::isnan(own.lone_host_ns[unit])) continue;
+      candidate.Add(unit, own.lone_host_ns[unit] - usual);
+      candidate.parts[static_cast<size_t>(LatenessPart::kHost)] +=
+          candidate.series.back() / static_cast<double>(own.units);
+    }
+    if (!Stalls(candidate)) candidate.series.clear();
   }
 
   void AddHosts() {
@@ -157,12 +178,18 @@ class OwnCandidates {
     std::vector<size_t> outside;
   };
 
-  static Sides SidesOf(const std::vector<int32_t>& members, const std::vector<size_t>& peers) {
+  [[nodiscard]] Sides SidesOf(const std::vector<int32_t>& members, const std::vector<size_t>& peers) const {
     Sides sides;
+    std::vector<size_t> late;
     for (const size_t peer : peers) {
-      const bool member = std::binary_search(members.begin(), members.end(), static_cast<int32_t>(peer));
-      (member ? sides.inside : sides.outside).push_back(peer);
+      const auto rank = static_cast<int32_t>(peer);
+      if (std::binary_search(members.begin(), members.end(), rank)) {
+        sides.inside.push_back(peer);
+      } else {
+        (std::binary_search(input_.late.begin(), input_.late.end(), rank) ? late : sides.outside).push_back(peer);
+      }
     }
+    if (sides.outside.empty()) sides.outside = std::move(late);
     return sides;
   }
 
@@ -186,7 +213,10 @@ class OwnCandidates {
 
   void CompareAll(const std::vector<Sides>& sides, Candidate& candidate) const {
     if (sides.empty()) return;
-    for (size_t unit = 0; unit < input_.units.count; ++unit) AddUnit(sides, unit, candidate);
+    std::vector<std::vector<double>> excess;  // [unit][member]
+    for (size_t unit = 0; unit < input_.units.count; ++unit) excess.push_back(ExcessOfMembers(sides, unit));
+    const bool alike = AreLateAlike(excess);
+    for (size_t unit = 0; unit < excess.size(); ++unit) AddUnit(std::move(excess[unit]), alike, unit, candidate);
     size_t count = 0;
     for (const Sides& of : sides) count += of.inside.size();
     for (const Sides& of : sides) {
@@ -197,12 +227,10 @@ class OwnCandidates {
     }
   }
 
-  // Excess of the lower median of the members, each over the mean of its peers outside.
-  void AddUnit(const std::vector<Sides>& sides, size_t unit, Candidate& candidate) const {
+  // Each member's own time over the mean of its peers outside; NaN where it, or all of those, have none.
+  [[nodiscard]] std::vector<double> ExcessOfMembers(const std::vector<Sides>& sides, size_t unit) const {
     std::vector<double> excess;
-    size_t members = 0;
     for (const Sides& of : sides) {
-      members += of.inside.size();
       double sum = 0;
       double count = 0;
       for (const size_t rank : of.outside) {
@@ -211,15 +239,55 @@ class OwnCandidates {
         sum += own;
         ++count;
       }
-      if (count == 0) return;
-      for (const size_t rank : of.inside) {
-        const double own = input_.own[rank].own_ns[unit];
-        if (!std::isnan(own)) excess.push_back(own - sum / count);
-      }
+      for (const size_t rank : of.inside) excess.push_back(input_.own[rank].own_ns[unit] - sum / count);
     }
+    return excess;
+  }
+
+  // Members that are late by turns are late in different units, but equally late over the run, and in the same way: one
+  // that is always slow and one that stalls now and then are two troubles, however equal what they cost.
+  static bool AreLateAlike(const std::vector<std::vector<double>>& excess) {
+    if (excess.empty()) return false;
+    Extremes means;
+    Extremes squares;
+    for (size_t member = 0; member < excess.front().size(); ++member) {
+      double sum = 0;
+      double sum_of_squares = 0;
+      double count = 0;
+      for (const std::vector<double>& unit : excess) {
+        if (std::isnan(unit[member])) continue;
+        sum += unit[member];
+        sum_of_squares += unit[member] * unit[member];
+        ++count;
+      }
+      if (count == 0) continue;
+      means.Add(sum / count);
+      squares.Add(std::sqrt(sum_of_squares / count));
+    }
+    return means.AreAlike() && squares.AreAlike();
+  }
+
+  struct Extremes {
+    static constexpr double kAlike = 0.5;  // the least against the most
+    double least = std::numeric_limits<double>::max();
+    double most = 0;
+    void Add(double value) {
+      least = std::min(least, value);
+      most = std::max(most, value);
+    }
+    [[nodiscard]] bool AreAlike() const { return most > 0 && least >= kAlike * most; }
+  };
+
+  // Excess of the group in a unit: the mean of members that are late alike. Else the lower median, which one late
+  // member does not raise.
+  static void AddUnit(std::vector<double> excess, bool alike, size_t unit, Candidate& candidate) {
+    const size_t members = excess.size();
+    excess.erase(std::remove_if(excess.begin(), excess.end(), [](double own) { return std::isnan(own); }),
+                 excess.end());
     // Captures begin and end at different moments: the few that are there do not speak for the group.
     if (excess.empty() || 2 * excess.size() < members) return;
-    candidate.Add(unit, LowerMedian(excess));
+    const double sum = std::accumulate(excess.begin(), excess.end(), 0.0);
+    candidate.Add(unit, alike ? sum / static_cast<double>(excess.size()) : LowerMedian(excess));
   }
 
   [[nodiscard]] OwnParts MeanParts(const std::vector<size_t>& ranks) const {

@@ -42,6 +42,7 @@ struct CandidateInput {
   const TransferSums& transfers;
   const std::vector<RankOwnTime>& own;
   const Positions& positions;
+  const std::vector<int32_t>& late;  // nobody is compared with these ranks, where there are others; ascending
 };
 
 // Ranks first, by rank; then groups of own time (hosts, GPUs of equal place, stages, communicators), then transfers

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 
+#include "analysis/metrics/stragglers/series_statistics.h"
 #include "analysis/model/instance_row.h"
 #include "analysis/model/row_values.h"
 #include "analysis/stats/order_statistic.h"
@@ -80,7 +82,7 @@ void Complete(const std::vector<int64_t>& counts, const Usual& usual, bool are_s
   double expected = 0;
   for (size_t unit = 0; unit < counts.size(); ++unit) {
     if (counts[unit] == 0 || 2 * counts[unit] < own_usual) {
-      rank.own_ns[unit] = rank.excess_ns[unit] = std::numeric_limits<double>::quiet_NaN();
+      rank.own_ns[unit] = rank.excess_ns[unit] = rank.lone_host_ns[unit] = std::numeric_limits<double>::quiet_NaN();
       continue;
     }
     ++rank.units;
@@ -90,6 +92,23 @@ void Complete(const std::vector<int64_t>& counts, const Usual& usual, bool are_s
     expected += static_cast<double>(whole);
   }
   for (double& part : rank.own_parts) part *= seen > 0 ? expected / seen : 1;
+}
+
+// In a stretch that has no peers only what is far beyond the rank's own usual is known to be late.
+void AddLoneStalls(double unit_ns, RankOwnTime& rank) {
+  constexpr double kFarBeyond = 8;        // robust standard deviations
+  constexpr double kLeastOfUnit = 0.002;  // what is less does not count anywhere
+  std::vector<double> measured;
+  std::copy_if(rank.lone_host_ns.begin(), rank.lone_host_ns.end(), std::back_inserter(measured),
+               [](double value) { return !std::isnan(value); });
+  const double usual = Median(measured);
+  const double far = usual + kFarBeyond * RobustDeviation(measured) + kLeastOfUnit * unit_ns;
+  for (size_t unit = 0; unit < rank.lone_host_ns.size(); ++unit) {
+    const double host = rank.lone_host_ns[unit];
+    if (std::isnan(host) || host <= far) continue;
+    rank.excess_ns[unit] += host - usual;
+    rank.excess_parts[static_cast<size_t>(LatenessPart::kHost)] += host - usual;
+  }
 }
 
 }  // namespace
@@ -105,7 +124,9 @@ class OwnTimeSums::Meter {
       const MatchedInstance& instance = chapter_.match.instances[index];
       if (!chapter_.Owns(instance)) continue;
       const int64_t unit = numbers.NumberOf(instance);
-      if (unit >= 0) AddInstance(instance, static_cast<size_t>(unit));
+      if (unit < 0) continue;
+      if (!instance.all_pairs && graph_.Ties(index)) AddLone(instance, static_cast<size_t>(unit));
+      AddInstance(instance, static_cast<size_t>(unit));
     }
   }
 
@@ -161,6 +182,19 @@ class OwnTimeSums::Meter {
       votes += previous == candidate ? 1 : -1;
     }
     return candidate;
+  }
+
+  void AddLone(const MatchedInstance& instance, size_t unit) {
+    for (const MatchedMember& member : instance.members) {
+      const auto rank = static_cast<size_t>(member.rank_index);
+      const ArrivalNode* node = NodeOf(member);
+      if (node == nullptr || ranks_[rank].result.communicator != static_cast<int32_t>(instance.communicator)) continue;
+      const SegmentParts parts = SinceCommon(member, *node).parts;
+      for (size_t p = 0; p < kOwnParts; ++p) {
+        const bool of_host = kPartOf[p] == LatenessPart::kHost || kPartOf[p] == LatenessPart::kLaunch;
+        ranks_[rank].At(unit).lone_host_ns += of_host ? parts[p] : 0;
+      }
+    }
   }
 
   void AddInstance(const MatchedInstance& instance, size_t unit) {
@@ -239,6 +273,7 @@ std::vector<RankOwnTime> OwnTimeSums::Finish(const TestUnits& units, const std::
       of.result.instances += unit.instances;
       of.result.own_ns.push_back(unit.own_ns);
       of.result.excess_ns.push_back(unit.excess_ns);
+      of.result.lone_host_ns.push_back(unit.lone_host_ns);
     }
     out.push_back(std::move(of.result));
     Usual& its = usual[out[rank].communicator];
@@ -251,6 +286,7 @@ std::vector<RankOwnTime> OwnTimeSums::Finish(const TestUnits& units, const std::
   for (size_t rank = 0; rank < out.size(); ++rank) {
     if (out[rank].communicator < 0) continue;
     Complete(counts[rank], usual.at(out[rank].communicator), units.are_steps, out[rank]);
+    if (out[rank].compared) AddLoneStalls(static_cast<double>(units.unit_ns), out[rank]);
   }
   return out;
 }

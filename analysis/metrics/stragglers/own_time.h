@@ -23,7 +23,10 @@ struct RankOwnTime {
   int32_t communicator = -1;      // whose segments were used: the one with most instances; -1 = none
   std::vector<double> own_ns;     // [unit]
   std::vector<double> excess_ns;  // [unit] over the mean of the other members of the same instances
-  OwnParts own_parts{};           // sums over all units
+  // [unit] host's part of the stretches that nobody's are compared with: before instances that tie their members
+  // without all waiting for all, as the sends along a pipeline.
+  std::vector<double> lone_host_ns;
+  OwnParts own_parts{};  // sums over all units
   OwnParts excess_parts{};
   bool compared = false;  // excess_ns means something: there were instances in which everybody waits for everybody
   int64_t units = 0;      // measured ones
@@ -37,7 +40,8 @@ class OwnTimeSums {
   explicit OwnTimeSums(size_t ranks) : ranks_(ranks) {}
   // `graph`: of the chapter. Counts the units of `numbers`.
   void Add(const Chapter& chapter, const ArrivalGraph& graph, UnitNumbers& numbers);
-  // By rank index. `order`: number of each unit, as UnitNumbers gives it. The sums are used up.
+  // By rank index. `order`: number of each unit, as UnitNumbers gives it. The sums are used up. Stalls in a stretch
+  // that nobody's is compared with (lone_host_ns) are in the excess of a rank that is compared elsewhere.
   [[nodiscard]] std::vector<RankOwnTime> Finish(const TestUnits& units, const std::vector<size_t>& order);
 
  private:
@@ -45,6 +49,7 @@ class OwnTimeSums {
     int64_t instances = 0;
     double own_ns = 0;
     double excess_ns = 0;
+    double lone_host_ns = 0;
   };
   struct OfRank {
     RankOwnTime result;

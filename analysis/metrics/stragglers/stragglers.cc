@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "analysis/base/unit_text.h"
 #include "analysis/metrics/stragglers/recurrence.h"
@@ -144,6 +145,28 @@ bool MendsBeyondOthers(const StragglerInput& input, const std::vector<int32_t>& 
   return false;
 }
 
+// By how much the starts of the instances in which these ranks meet others may lie apart from what the clocks say, in a
+// unit.
+double ClocksLeaveOpen(const StragglerInput& input, const std::vector<int32_t>& ranks, size_t units) {
+  double sum = 0;
+  for (const MatchedInstance& instance : input.match.instances) {
+    const auto inside = std::count_if(instance.members.begin(), instance.members.end(), [&](const MatchedMember& m) {
+      return std::binary_search(ranks.begin(), ranks.end(), m.rank_index);
+    });
+    const bool meets = inside > 0 && std::cmp_less(inside, instance.members.size());
+    if (meets && instance.usable()) sum += static_cast<double>(std::max<int64_t>(0, instance.uncertainty_ns));
+  }
+  return sum / static_cast<double>(std::max<size_t>(1, units));
+}
+
+// Own time needs no clocks, but when others wait for it does: they may hide what the replay says is not saved.
+bool ClocksHideSaving(const StragglerInput& input, const Candidate& candidate, double late_ns, const WhatIf& what_if) {
+  constexpr double kMuchLess = 0.5;  // of how late it is
+  const auto saved_ns = static_cast<double>(what_if.saving_ns_per_step);
+  if (candidate.is_transfer() || input.replayed != nullptr || saved_ns >= kMuchLess * late_ns) return false;
+  return ClocksLeaveOpen(input, candidate.rank_indices, candidate.series.size()) > kMuchLess * (late_ns - saved_ns);
+}
+
 // Of the ranks against the mean of all others, in a step; very much without steps, which nothing then contradicts.
 double ComputeExcess(const StragglerInput& input, const std::vector<int32_t>& ranks) {
   double inside = 0;
@@ -179,6 +202,10 @@ Straggler Describe(const StragglerInput& input, const Candidate& candidate, cons
   if (out.what_if && MendsBeyondOthers(input, out.rank_indices, *out.what_if)) {
     out.what_if.reset();
     out.why_no_saving = "the replayed step is shorter than the time that other ranks compute in it";
+  }
+  if (out.what_if && !out.after_others && ClocksHideSaving(input, candidate, judgement.mean_ns, *out.what_if)) {
+    out.what_if.reset();
+    out.why_no_saving = "the clocks of the hosts are not known well enough to tell how long the others waited for it";
   }
   out.blame = BlameOn(input.blame, out.rank_indices, out.communicators);
   out.parts = MaterialPartsOf(input, candidate);

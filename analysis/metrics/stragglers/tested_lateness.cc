@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "analysis/metrics/stragglers/late_peers.h"
+
 namespace lockstep {
 
 void LatenessSums::Add(const Chapter& chapter, const ArrivalGraph& graph) {
@@ -13,21 +15,51 @@ void LatenessSums::Add(const Chapter& chapter, const ArrivalGraph& graph) {
   });
 }
 
-TestedLateness LatenessSums::FinishUnjudged(const RankResolution& ranks, const RunMatch& match,
-                                            std::string_view layout) {
-  TestedLateness out;
-  UnitNumbers::Result numbered = numbers_.Finish();
-  out.units = std::move(numbered.units);
-  if (!out.units.CanTest()) return out;
-  out.own = own_.Finish(out.units, numbered.order);
-  const Positions positions = FindPositions(ranks, match, pipelines_, layout);
-  out.candidates = BuildCandidates({ranks, match, out.units, numbered.order, transfers_, out.own, positions});
+// What was measured, before anybody is compared.
+struct LatenessSums::Measured {
+  UnitNumbers::Result numbered;
+  std::vector<RankOwnTime> own;
+  Positions positions;
+};
+
+LatenessSums::Measured LatenessSums::Measure(const RankResolution& ranks, const RunMatch& match,
+                                             std::string_view layout) {
+  Measured out{numbers_.Finish(), {}, {}};
+  if (!out.numbered.units.CanTest()) return out;
+  out.own = own_.Finish(out.numbered.units, out.numbered.order);
+  out.positions = FindPositions(ranks, match, pipelines_, layout);
   return out;
 }
 
+TestedLateness LatenessSums::Compare(const RankResolution& ranks, const RunMatch& match, const Measured& measured,
+                                     std::vector<int32_t> late) const {
+  TestedLateness out;
+  out.units = measured.numbered.units;
+  if (!out.units.CanTest()) return out;
+  out.own = measured.own;
+  out.late = std::move(late);
+  CompareBesides(out.late, out.own);
+  out.candidates = BuildCandidates(
+      {ranks, match, out.units, measured.numbered.order, transfers_, out.own, measured.positions, out.late});
+  return out;
+}
+
+TestedLateness LatenessSums::FinishUnjudged(const RankResolution& ranks, const RunMatch& match, std::string_view layout,
+                                            const std::vector<int32_t>& late) {
+  return Compare(ranks, match, Measure(ranks, match, layout), late);
+}
+
 TestedLateness LatenessSums::Finish(const RankResolution& ranks, const RunMatch& match, std::string_view layout) {
-  TestedLateness out = FinishUnjudged(ranks, match, layout);
+  constexpr int kMostRounds = 3;  // each finds who is hidden by those that the round before found
+  const Measured measured = Measure(ranks, match, layout);
+  TestedLateness out = Compare(ranks, match, measured, {});
   out.judgements = JudgeCandidates(out.candidates);
+  for (int round = 1; round < kMostRounds; ++round) {
+    std::vector<int32_t> late = LateRanks(out.candidates, out.judgements);
+    if (late == out.late) break;
+    out = Compare(ranks, match, measured, std::move(late));
+    out.judgements = JudgeApart(out.candidates, out.late);
+  }
   return out;
 }
 

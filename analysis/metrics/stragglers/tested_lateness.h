@@ -1,6 +1,7 @@
 // What is late and how surely, before it is known what that costs: needs neither a replay nor blame. Pure.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct TestedLateness {
   std::vector<RankOwnTime> own;  // by rank index; empty without units
   std::vector<Candidate> candidates;
   std::vector<Judgement> judgements;  // of the candidates
+  std::vector<int32_t> late;          // ranks that the others are not compared with, ascending (late_peers.h)
 };
 
 // What the test is made from, over the chapters of a run, those of a rank in order of time.
@@ -26,11 +28,16 @@ class LatenessSums {
   void Add(const Chapter& chapter, const ArrivalGraph& graph);
   // `layout`: --layout; "" = infer rails and stages from the communicators where they tell. The sums are used up.
   [[nodiscard]] TestedLateness Finish(const RankResolution& ranks, const RunMatch& match, std::string_view layout);
-  // The same without judgements.
+  // The same without judgements. `late`: of the judged run that these are a part of.
   [[nodiscard]] TestedLateness FinishUnjudged(const RankResolution& ranks, const RunMatch& match,
-                                              std::string_view layout);
+                                              std::string_view layout, const std::vector<int32_t>& late);
 
  private:
+  struct Measured;
+  [[nodiscard]] Measured Measure(const RankResolution& ranks, const RunMatch& match, std::string_view layout);
+  [[nodiscard]] TestedLateness Compare(const RankResolution& ranks, const RunMatch& match, const Measured& measured,
+                                       std::vector<int32_t> late) const;
+
   UnitNumbers numbers_;
   OwnTimeSums own_;
   TransferSums transfers_;

@@ -60,6 +60,38 @@ double SumOf(const std::vector<ScaledResult>& results) {
 // What the same draws take without long ones and at the peers' speed.
 double UsualSum() { return 100'000.0 * kScaledSteps * kPlaces * (kPlaces + 1) / 2; }
 
+TEST(LevelToUsual, WhatIsFarLongerThanUsualAtItsPlaceBecomesUsual) {
+  std::mt19937 random(5);
+  std::normal_distribution<double> noise(1, 0.02);
+  std::vector<LoneLength> lengths;
+  for (int32_t step = 0; step < 40; ++step) {
+    for (int32_t place = 0; place < 3; ++place) {
+      const double usual = 50'000.0 * (1 + place);
+      const bool stalls = place == 1 && step % 7 == 3;
+      lengths.push_back({static_cast<int32_t>(lengths.size()), place,
+                         std::llround(usual * noise(random)) + (stalls ? 9'000'000 : 0)});
+    }
+  }
+  const std::vector<ScaledResult> results = LevelToUsual(lengths);
+  EXPECT_EQ(results.size(), 6U);
+  for (const ScaledResult& result : results) {
+    EXPECT_GT(lengths[static_cast<size_t>(result.node)].own_ns, 9'000'000);
+    EXPECT_NEAR(static_cast<double>(result.length_ns), 100'000, 3'000);
+  }
+}
+
+TEST(LevelToUsual, NeitherNoiseNorWhatIsOftenLongNorWhatIsSeenSeldomIsAnException) {
+  std::mt19937 random(6);
+  std::lognormal_distribution<double> noise(0, 0.3);
+  std::vector<LoneLength> lengths;
+  for (int32_t step = 0; step < 60; ++step) {
+    lengths.push_back({step, 0, std::llround(100'000 * noise(random))});
+    lengths.push_back({step, 1, step % 2 == 0 ? 100'000 : 5'000'000});
+    if (step < 7) lengths.push_back({step, 2, step == 3 ? 5'000'000 : 100'000});
+  }
+  EXPECT_TRUE(LevelToUsual(lengths).empty());
+}
+
 TEST(ScaleToPeers, LongWorkNowAndThenIsBroughtToThePeersAndTheRestStays) {
   for (unsigned seed = 1; seed <= 5; ++seed) {
     for (const double times : {1.6, 5.0, 20.0, 100.0}) {

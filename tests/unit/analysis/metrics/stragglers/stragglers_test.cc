@@ -107,6 +107,38 @@ TEST(FindStragglers, OfTwoInOneCommunicatorBothAreNamed) {
             (NameList{"rank 2", "rank 5"}));
 }
 
+// One of four, drawn anew for each step and layer.
+int32_t Turn(int step, int layer) {
+  return static_cast<int32_t>((static_cast<uint32_t>(step * 7 + layer) * 2654435761U) >> 30U);
+}
+
+TEST(FindStragglers, AHostWhoseRanksAreLateByTurnsIsTheHost) {
+  PacedShape shape = Cluster(4, 4);
+  shape.dp_across_hosts = false;
+  const ExtraOwn by_turns = [](int32_t rank, int step, int layer) {
+    return rank / 4 == 1 && rank % 4 == Turn(step, layer) ? 100'000 : 0;
+  };
+  EXPECT_EQ(Names(FindIn(MakePacedRun(shape, 31, by_turns))), NameList{"host node1"});
+}
+
+TEST(FindStragglers, OneThatIsSlowAndOneThatStallsAreNotTheirGroup) {
+  PacedShape shape = Cluster(4, 2, 60);
+  shape.dp_across_hosts = false;
+  const ExtraOwn two = [](int32_t rank, int step, int layer) {
+    if (rank == 2) return 50'000;
+    return rank == 3 && layer == 0 && step % 18 == 11 ? 6'000'000 : 0;
+  };
+  for (const std::string& name : Names(FindIn(MakePacedRun(shape, 33, two)))) EXPECT_NE(name, "host node1");
+}
+
+TEST(FindStragglers, WhoIsLateByLessIsNotHiddenByOneThatStalls) {
+  const ExtraOwn two = [](int32_t rank, int step, int layer) {
+    if (rank == 0) return layer == 0 && Turn(step, 0) == 0 ? 8'000'000 : 0;
+    return rank == 1 ? 40'000 : 0;
+  };
+  EXPECT_EQ(Names(FindIn(MakePacedRun(Cluster(1, 8, 60), 32, two))), (NameList{"rank 0", "rank 1"}));
+}
+
 TEST(FindStragglers, ASlowRailIsToldAsTheRail) {
   // Communicators 4 to 7 join the GPUs of equal place.
   const StragglerResult result = FindIn(

@@ -1,0 +1,29 @@
+// Ranks that are known to be late, left out of what the others are compared with: in a mean of peers, one that is late
+// by much hides all that are late by less. Pure. Units: ns.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analysis/metrics/stragglers/candidates.h"
+#include "analysis/metrics/stragglers/judge.h"
+#include "analysis/metrics/stragglers/own_time.h"
+
+namespace lockstep {
+
+// The ranks (indices, ascending) that are late beyond chance, or stall, and by more than the minimum effect.
+// `judgements`: of the candidates.
+[[nodiscard]] std::vector<int32_t> LateRanks(const std::vector<Candidate>& candidates,
+                                             const std::vector<Judgement>& judgements);
+
+// Those of `late` are judged among all, and all others among themselves: the large delays of one say nothing of
+// another.
+[[nodiscard]] std::vector<Judgement> JudgeApart(const std::vector<Candidate>& candidates,
+                                                const std::vector<int32_t>& late);
+
+// Recomputes the excess of all members of a communicator in which some are late, over the other members that are not.
+// A rank whose other members are all late keeps its excess. Exact where the members have the same instances of a unit.
+// `late`: ascending.
+void CompareBesides(const std::vector<int32_t>& late, std::vector<RankOwnTime>& own);
+
+}  // namespace lockstep
