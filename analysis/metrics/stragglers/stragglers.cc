@@ -162,9 +162,10 @@ double ClocksLeaveOpen(const StragglerInput& input, const std::vector<int32_t>& 
 // Own time needs no clocks, but when others wait for it does: they may hide what the replay says is not saved.
 bool ClocksHideSaving(const StragglerInput& input, const Candidate& candidate, double late_ns, const WhatIf& what_if) {
   constexpr double kMuchLess = 0.5;  // of how late it is
+  constexpr double kFarOpen = 2;     // times what is not saved of that
   const auto saved_ns = static_cast<double>(what_if.saving_ns_per_step);
   if (candidate.is_transfer() || input.replayed != nullptr || saved_ns >= kMuchLess * late_ns) return false;
-  return ClocksLeaveOpen(input, candidate.rank_indices, candidate.series.size()) > kMuchLess * (late_ns - saved_ns);
+  return ClocksLeaveOpen(input, candidate.rank_indices, candidate.series.size()) > kFarOpen * (late_ns - saved_ns);
 }
 
 // Of the ranks against the mean of all others, in a step; very much without steps, which nothing then contradicts.

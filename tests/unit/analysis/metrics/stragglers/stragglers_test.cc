@@ -63,6 +63,25 @@ TEST(FindStragglers, ASavingThatLeavesLessThanOthersComputeIsNotTold) {
   EXPECT_FALSE(result.stragglers[0].why_no_saving.empty());
 }
 
+// Rank 5 is late everywhere, and each time another one is late by nearly as much.
+TEST(FindStragglers, WhereClocksLeaveOpenWhetherOthersWaitedNoSavingIsTold) {
+  PacedRun run = MakePacedRun(Cluster(1, 8), 34, [](int32_t rank, int step, int layer) {
+    if (rank == 5) return 60'000;
+    const int32_t other = (step * 6 + layer) % 7;
+    return rank == (other < 5 ? other : other + 1) ? 50'000 : 0;
+  });
+  const StragglerResult exact = FindIn(run);
+  ASSERT_EQ(Names(exact), NameList{"rank 5"});
+  const Straggler& known = exact.stragglers[0];
+  ASSERT_TRUE(known.what_if);
+  EXPECT_LT(known.what_if->saving_ns_per_step, known.effect_ns_per_step / 2);
+  for (MatchedInstance& instance : run.match.instances) instance.uncertainty_ns = 200'000;
+  const StragglerResult open = FindIn(run);
+  ASSERT_EQ(Names(open), NameList{"rank 5"});
+  EXPECT_FALSE(open.stragglers[0].what_if);
+  EXPECT_NE(open.stragglers[0].why_no_saving.find("clocks"), std::string::npos);
+}
+
 TEST(FindStragglers, EffectIsTheExcessOverThePeersInsideItsInterval) {
   const StragglerResult result = FindIn(MakePacedRun(Cluster(1, 8), 3, Slow({5}, 0.02)));
   ASSERT_EQ(result.stragglers.size(), 1u);
