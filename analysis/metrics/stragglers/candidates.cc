@@ -106,6 +106,7 @@ class OwnCandidates {
   void CompareWithItself(size_t rank, Candidate& candidate) const {
     const RankOwnTime& own = input_.own[rank];
     if (own.units < 2) return;
+    candidate.with_itself = true;
     std::vector<double> host = own.lone_host_ns;
     host.erase(std::remove_if(host.begin(), host.end(), [](double value) { return std::isnan(value); }), host.end());
     const double usual = Median(std::move(host));

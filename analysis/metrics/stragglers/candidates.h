@@ -23,6 +23,7 @@ struct Candidate {
   std::vector<uint32_t> communicators;  // of a transfer; empty: the ranks' own time
   std::vector<double> series;           // excess in the units measured, in order of time
   std::vector<size_t> units;            // of the series' values
+  bool with_itself = false;             // nobody does the same work: compared with its own usual units
   double floor_ns = 0;                  // minimum effect per unit
   OwnParts parts{};                     // mean excess per unit by part
   size_t family = 0;                    // candidates of one family are exchangeable when nothing is wrong

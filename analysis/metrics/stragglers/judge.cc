@@ -97,6 +97,11 @@ class Judges {
     return CountEvents(candidate.series, std::max(candidate.floor_ns, kDeviations * noise));
   }
 
+  // Members of a family. Who is in it alone is compared with somebody who is not, and who has no delays.
+  static double AtLeastTwo(const CandidateFamily& family) {
+    return static_cast<double>(std::max<size_t>(2, family.members.size()));
+  }
+
   // The smaller of the two tests' p values, each weighted by its share of alpha.
   double Test(size_t i) {
     const Candidate& candidate = candidates_[i];
@@ -108,8 +113,7 @@ class Judges {
     out.mean_ns = std::accumulate(candidate.series.begin(), candidate.series.end(), 0.0) / n;
     out.late_share = late / n;
     out.n_eff = EffectiveCount(candidate.series.size(), own_[i], family.correlation);
-    const auto members = static_cast<double>(family.members.size());
-    if (members >= 2) out.p_seldom = BinomialTail(family.events, static_cast<double>(events_[i]), 1 / members);
+    out.p_seldom = BinomialTail(family.events, static_cast<double>(events_[i]), 1 / AtLeastTwo(family));
     // Delays far beyond all noise are events of their own, however slowly the noise changes.
     if (out.n_eff < LeastUnits(candidates_.size())) return std::min(1.0, out.p_seldom / kSeldomShare);
     const double sign = BinomialTail(out.n_eff, out.n_eff * out.late_share, 0.5);
@@ -140,9 +144,8 @@ class Judges {
     const auto n = static_cast<double>(candidate.series.size());
     const double alpha = kStragglerAlpha / static_cast<double>(candidates_.size());
     const double sign = kStepMargin * CountNeeded(out_[i].late_share, kSignShare * alpha) * n / out_[i].n_eff;
-    const auto members = static_cast<double>(families_.at(candidate.family).members.size());
-    if (members < 2 || events_[i] == 0) return sign;
-    const double events = std::log(kSeldomShare * alpha) / -std::log(members);
+    if (events_[i] == 0) return sign;
+    const double events = std::log(kSeldomShare * alpha) / -std::log(AtLeastTwo(families_.at(candidate.family)));
     return std::min(sign, kStepMargin * std::max(1.0, events) * n / static_cast<double>(events_[i]));
   }
 

@@ -208,6 +208,12 @@ Straggler Describe(const StragglerInput& input, const Candidate& candidate, cons
     out.what_if.reset();
     out.why_no_saving = "the clocks of the hosts are not known well enough to tell how long the others waited for it";
   }
+  // How the stalls of such a rank shift its pipeline is replayed too roughly to tell a figure.
+  if (out.what_if && candidate.with_itself) {
+    out.what_if.reset();
+    out.after_others.reset();
+    out.why_no_saving = "nobody else does the same work, so only its own other steps show what it would take";
+  }
   out.blame = BlameOn(input.blame, out.rank_indices, out.communicators);
   out.parts = MaterialPartsOf(input, candidate);
   out.persistence = judgement.late_share;
@@ -251,6 +257,7 @@ void Tell(const StragglerInput& input, const std::vector<Candidate>& candidates,
     result.undecided.push_back({candidate.scope, candidate.id, static_cast<int64_t>(candidate.series.size()),
                                 judgement.n_eff, static_cast<int64_t>(std::ceil(judgement.steps_needed)),
                                 candidate.rank_indices, it.stalls, Describe(input, candidate, judgement, it)});
+    if (it.what_if && candidate.with_itself) result.undecided.back().untold_saving_ratio = it.what_if->saving_ratio;
   }
 }
 

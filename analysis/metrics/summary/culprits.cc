@@ -162,8 +162,8 @@ bool IsHidden(const FleetMeasures& measures) {
 // That it stalled is a fact, and what that cost is replayed: only whether it will again is not decided.
 bool StallsAtACost(const Undecided& it) {
   constexpr double kCostsMuch = 0.02;  // of a step: natural pauses of a few steps cost up to 1 %
-  return it.stalls && it.scope == StragglerScope::kRank && it.looks.what_if &&
-         it.looks.what_if->saving_ratio >= kCostsMuch;
+  const double saving = it.looks.what_if ? it.looks.what_if->saving_ratio : it.untold_saving_ratio;
+  return it.stalls && it.scope == StragglerScope::kRank && saving >= kCostsMuch;
 }
 
 struct NamingInput {

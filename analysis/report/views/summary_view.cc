@@ -101,7 +101,7 @@ void AddSavingOfCulprit(const Culprit& culprit, report::Culprit& row) {
   }
   const Straggler* saver = culprit.straggler != nullptr ? culprit.straggler : culprit.looks;
   if (saver == nullptr || !saver->what_if) {
-    if (saver == nullptr) row.saving_reason = WhyNotReplayed(culprit.kind);
+    row.saving_reason = saver == nullptr ? WhyNotReplayed(culprit.kind) : TextIfAny(saver->why_no_saving);
     return;
   }
   const double saving = saver->what_if->saving_ratio;
