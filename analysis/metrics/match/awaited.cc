@@ -53,7 +53,8 @@ Awaited AwaitedMembers::ForSomebody(const MatchedMember& member) const {
   if (latest == nullptr) return {};
   const MatchedMember* first = FirstThatExplains(member);
   const int64_t wait_ns = latest->start_ns - member.start_ns;
-  const bool as_one = first != nullptr && latest->start_ns - first->start_ns <= wait_ns / kAsOneOf;
+  const bool as_one = first != nullptr && first->start_ns <= latest->start_ns &&
+                      latest->start_ns - first->start_ns <= wait_ns / kAsOneOf;
   return as_one ? Awaited{latest, latest->start_ns, first != latest} : Awaited{nullptr, latest->start_ns, false};
 }
 

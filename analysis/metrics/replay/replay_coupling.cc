@@ -83,10 +83,14 @@ void CoupleExchange(const MatchedInstance& instance, ReplayGraph& graph) {
 
 // From a root to all, or from all to it; which one it is shows where anybody waited.
 void CoupleRooted(const MatchedInstance& instance, ReplayGraph& graph) {
+  int64_t last_start_ns = INT64_MIN;
+  for (const MatchedMember& m : instance.members) last_start_ns = std::max(last_start_ns, m.start_ns);
   for (const MatchedMember& waiting : instance.members) {
     if (waiting.awaits < 0) continue;
     if (!ComesFromRoot(instance)) {
-      graph.nodes[static_cast<size_t>(NodeOf(graph, waiting))].awaits = kEverybody;
+      const bool for_all = waiting.end_ns >= last_start_ns;
+      if (for_all) graph.nodes[static_cast<size_t>(NodeOf(graph, waiting))].awaits = kEverybody;
+      if (!for_all) AwaitOne(instance, waiting, graph);
       continue;
     }
     const auto root = std::find_if(instance.members.begin(), instance.members.end(),

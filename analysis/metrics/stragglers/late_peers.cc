@@ -9,6 +9,10 @@
 namespace lockstep {
 namespace {
 
+// Times the minimum effect: 1 % of a unit. Devices differ by less for good, and without the slowest of those the next
+// one would look late, and so on down to the fastest.
+constexpr double kClearlyLate = 5;
+
 struct Mates {
   std::vector<size_t> usual;
   std::vector<size_t> late;
@@ -72,7 +76,8 @@ std::vector<int32_t> LateRanks(const std::vector<Candidate>& candidates, const s
   std::vector<int32_t> late;
   for (size_t i = 0; i < candidates.size(); ++i) {
     const Candidate& it = candidates[i];
-    if (it.scope != StragglerScope::kRank || it.is_transfer() || judgements[i].mean_ns <= it.floor_ns) continue;
+    if (it.scope != StragglerScope::kRank || it.is_transfer()) continue;
+    if (judgements[i].mean_ns < kClearlyLate * it.floor_ns) continue;
     if (judgements[i].p_adjusted < kStragglerAlpha || Stalls(it)) late.push_back(it.rank_indices.front());
   }
   std::sort(late.begin(), late.end());

@@ -11,7 +11,7 @@
 
 namespace lockstep {
 
-// The ranks (indices, ascending) that are late beyond chance, or stall, and by more than the minimum effect.
+// The ranks (indices, ascending) that are late beyond chance, or stall, by five times the minimum effect or more.
 // `judgements`: of the candidates.
 [[nodiscard]] std::vector<int32_t> LateRanks(const std::vector<Candidate>& candidates,
                                              const std::vector<Judgement>& judgements);

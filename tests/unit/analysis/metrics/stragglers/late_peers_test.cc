@@ -78,10 +78,15 @@ TEST(CompareBesides, WithoutAnotherMemberThatIsNotLateTheExcessStays) {
 
 TEST(LateRanks, AreThoseBeyondChanceOrThatStall) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
-    std::vector<Candidate> candidates = EightRanks(seed, 60, 1, 50'000);
+    std::vector<Candidate> candidates = EightRanks(seed, 60, 1, 80'000);
     candidates[2].series[10] = candidates[2].series[30] = 3'000'000;
     EXPECT_EQ(LateRanks(candidates, JudgeCandidates(candidates)), (std::vector<int32_t>{2, 5})) << seed;
   }
+}
+
+TEST(LateRanks, AreNotThoseThatAreSlowerByWhatDevicesDiffer) {
+  const std::vector<Candidate> candidates = EightRanks(4, 60, 1, 40'000);
+  EXPECT_TRUE(LateRanks(candidates, JudgeCandidates(candidates)).empty());
 }
 
 TEST(JudgeApart, TheDelaysOfOneThatIsKnownToBeLateDoNotHideThoseOfAnother) {
