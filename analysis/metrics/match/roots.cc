@@ -53,6 +53,9 @@ class OperationTime {
     const MatchedMember* last = LastTwoOf(instance).last;
     durations_.push_back(last->end_ns - last->start_ns);
     takes_ns_ = std::max(takes_ns_, durations_.back());
+    // A late leaf of a broadcast finds its data in the buffers: alone it does not show how long one takes.
+    several_ = several_ || !ComesFromRoot(instance.op) || (last_rank_ >= 0 && last_rank_ != last->rank_index);
+    last_rank_ = last->rank_index;
   }
   // After all of them: beyond what an operation takes, however much that scatters.
   void SetClearlyLonger() {
@@ -64,7 +67,9 @@ class OperationTime {
   [[nodiscard]] int64_t takes_ns() const { return takes_ns_; }
   [[nodiscard]] int64_t clearly_longer_ns() const { return clearly_longer_ns_; }
   // What no operation takes without a wait; INT64_MAX: too few were seen.
-  [[nodiscard]] int64_t AtMost() const { return instances_ < kEnoughInstances ? INT64_MAX : clearly_longer_ns_; }
+  [[nodiscard]] int64_t AtMost() const {
+    return instances_ < kEnoughInstances || !several_ ? INT64_MAX : clearly_longer_ns_;
+  }
 
  private:
   static constexpr double kLeastLonger = 1.1;
@@ -73,6 +78,8 @@ class OperationTime {
   int64_t takes_ns_ = 0;  // the longest
   int64_t clearly_longer_ns_ = 0;
   size_t instances_ = 0;
+  int32_t last_rank_ = -1;
+  bool several_ = false;            // ranks started last
   std::vector<int64_t> durations_;  // of last starters
 };
 
