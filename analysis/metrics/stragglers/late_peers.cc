@@ -18,51 +18,31 @@ struct Mates {
   std::vector<size_t> late;
 };
 
-// Sets the excess of `rank`, whose deviation from the mean of all is given, over the mean of those in `usual` but
-// itself. `deviation`: rank -> its own; NaN: it is not there.
-template <typename Deviation, typename Set>
-void SetExcess(const Mates& mates, const Deviation& deviation, const Set& set) {
-  double sum = 0;
-  double count = 0;
-  for (const size_t rank : mates.usual) {
-    const double own = deviation(rank);
-    if (std::isnan(own)) continue;
-    sum += own;
-    ++count;
+// From the excess of each over the mean of all other members to that over the mean of the usual ones. NaN: it is not
+// there. `excess`: rank -> reference to its own. A usual one without another keeps its.
+template <typename Excess>
+void Recompare(const Mates& mates, const Excess& excess) {
+  double members = 0;
+  double usual = 0;
+  for (const std::vector<size_t>* side : {&mates.usual, &mates.late}) {
+    for (const size_t rank : *side) {
+      if (std::isnan(excess(rank))) continue;
+      ++members;
+      usual += side == &mates.usual ? 1 : 0;
+    }
   }
+  if (members < 2) return;
+  // An excess over the mean of the other members is so much of a deviation from the mean of all.
+  const double share = 1 - 1 / members;
+  double sum = 0;
+  for (const size_t rank : mates.usual) sum += std::isnan(excess(rank)) ? 0 : share * excess(rank);
   for (const size_t rank : mates.usual) {
-    if (count > 1) set(rank, deviation(rank) - (sum - deviation(rank)) / (count - 1));
+    const double own = share * excess(rank);
+    if (usual > 1) excess(rank) = own - (sum - own) / (usual - 1);
   }
   for (const size_t rank : mates.late) {
-    if (count > 0) set(rank, deviation(rank) - sum / count);
+    if (usual > 0) excess(rank) = share * excess(rank) - sum / usual;
   }
-}
-
-// An excess over the mean of the other members is that much of a deviation from the mean of all.
-double DeviationShare(size_t members) { return members < 2 ? 1 : 1 - 1 / static_cast<double>(members); }
-
-void CompareUnit(const Mates& mates, size_t unit, std::vector<RankOwnTime>& own) {
-  const auto present = [&](size_t rank) { return !std::isnan(own[rank].excess_ns[unit]); };
-  const auto members = static_cast<size_t>(std::count_if(mates.usual.begin(), mates.usual.end(), present) +
-                                           std::count_if(mates.late.begin(), mates.late.end(), present));
-  std::map<size_t, double> deviations;
-  for (const std::vector<size_t>* side : {&mates.usual, &mates.late}) {
-    for (const size_t rank : *side) deviations[rank] = own[rank].excess_ns[unit] * DeviationShare(members);
-  }
-  SetExcess(
-      mates, [&](size_t rank) { return deviations[rank]; },
-      [&](size_t rank, double excess) { own[rank].excess_ns[unit] = excess; });
-}
-
-void ComparePart(const Mates& mates, size_t part, std::vector<RankOwnTime>& own) {
-  const size_t members = mates.usual.size() + mates.late.size();
-  std::map<size_t, double> deviations;
-  for (const std::vector<size_t>* side : {&mates.usual, &mates.late}) {
-    for (const size_t rank : *side) deviations[rank] = own[rank].excess_parts[part] * DeviationShare(members);
-  }
-  SetExcess(
-      mates, [&](size_t rank) { return deviations[rank]; },
-      [&](size_t rank, double excess) { own[rank].excess_parts[part] = excess; });
 }
 
 bool IsOneOf(const std::vector<int32_t>& late, const Candidate& candidate) {
@@ -106,10 +86,15 @@ void CompareBesides(const std::vector<int32_t>& late, std::vector<RankOwnTime>& 
     const bool is_late = std::binary_search(late.begin(), late.end(), static_cast<int32_t>(rank));
     (is_late ? mates.late : mates.usual).push_back(rank);
   }
-  for (const auto& [communicator, mates] : communicators) {
+  for (const auto& entry : communicators) {
+    const Mates& mates = entry.second;
     if (mates.late.empty() || mates.usual.empty()) continue;
-    for (size_t unit = 0; unit < own[mates.late.front()].excess_ns.size(); ++unit) CompareUnit(mates, unit, own);
-    for (size_t part = 0; part < kLatenessParts; ++part) ComparePart(mates, part, own);
+    for (size_t unit = 0; unit < own[mates.late.front()].excess_ns.size(); ++unit) {
+      Recompare(mates, [&, unit](size_t rank) -> double& { return own[rank].excess_ns[unit]; });
+    }
+    for (size_t part = 0; part < kLatenessParts; ++part) {
+      Recompare(mates, [&, part](size_t rank) -> double& { return own[rank].excess_parts[part]; });
+    }
   }
 }
 

@@ -8,21 +8,12 @@
 #include "analysis/metrics/match/instance_words.h"
 #include "analysis/metrics/match/roots.h"
 #include "tests/support/time_units.h"
+#include "tests/unit/analysis/metrics/match/one_clock.h"
 
 namespace lockstep {
 namespace {
 
 constexpr int64_t kTransferNs = 400 * kUs;
-constexpr int64_t kUncertaintyNs = kUs;
-
-ClockModel OneClock(int32_t ranks) {
-  ClockModel clock;
-  for (int32_t r = 0; r < ranks; ++r) clock.SetDomain(r, DomainId{0});
-  for (int32_t a = 0; a < ranks; ++a) {
-    for (int32_t b = a + 1; b < ranks; ++b) clock.SetPair(a, b, kUncertaintyNs, 100);
-  }
-  return clock;
-}
 
 // A large message passes along a chain of the members that begins at a drawn one: each is done once it, and those
 // before it, have come. Where `buffers_fill` the others wait for those behind them, too.

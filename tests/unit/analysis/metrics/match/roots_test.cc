@@ -10,20 +10,12 @@
 
 #include "analysis/metrics/match/instance_words.h"
 #include "tests/support/time_units.h"
+#include "tests/unit/analysis/metrics/match/one_clock.h"
 
 namespace lockstep {
 namespace {
 
 constexpr int64_t kNeedsNs = 20 * kUs;  // of the operation once its data is there
-
-ClockModel OneClock(int32_t ranks) {
-  ClockModel clock;
-  for (int32_t r = 0; r < ranks; ++r) clock.SetDomain(r, DomainId{0});
-  for (int32_t a = 0; a < ranks; ++a) {
-    for (int32_t b = a + 1; b < ranks; ++b) clock.SetPair(a, b, kUs, 100);
-  }
-  return clock;
-}
 
 JoinedInstance Rooted(CollectiveOp op, const std::vector<int64_t>& starts, const std::vector<int64_t>& ends) {
   JoinedInstance joined;
