@@ -210,15 +210,27 @@ class Engine {
 
 std::vector<RankTimeline> Simulate(const SimulationInput& input) { return Engine(input).Run(); }
 
+StepsOfRanks StepsOf(const std::vector<RankTimeline>& ranks) {
+  StepsOfRanks steps;
+  for (const RankTimeline& rank : ranks) steps.push_back(rank.steps);
+  return steps;
+}
+
 int64_t MeanStepNs(const std::vector<RankTimeline>& ranks) {
-  LOCKSTEP_CHECK(!ranks.empty() && !ranks.front().steps.empty());
-  int64_t first = ranks.front().steps.front().start_ns;
-  int64_t last = ranks.front().steps.back().end_ns;
-  for (const RankTimeline& rank : ranks) {
-    first = std::min(first, rank.steps.front().start_ns);
-    last = std::max(last, rank.steps.back().end_ns);
+  const StepsOfRanks steps = StepsOf(ranks);
+  LOCKSTEP_CHECK(!steps.empty() && !steps.front().empty());
+  return MeanStepNs(steps, {0, steps.front().size() - 1});
+}
+
+int64_t MeanStepNs(const StepsOfRanks& ranks, const StepRange& range) {
+  LOCKSTEP_CHECK(!ranks.empty() && range.first <= range.last && range.last < ranks.front().size());
+  int64_t begin = range.first == 0 ? INT64_MAX : INT64_MIN;
+  int64_t end = INT64_MIN;
+  for (const std::vector<StepSpan>& steps : ranks) {
+    begin = range.first == 0 ? std::min(begin, steps.front().start_ns) : std::max(begin, steps[range.first - 1].end_ns);
+    end = std::max(end, steps[range.last].end_ns);
   }
-  return (last - first) / static_cast<int64_t>(ranks.front().steps.size());
+  return (end - begin) / static_cast<int64_t>(range.last - range.first + 1);
 }
 
 }  // namespace lockstep

@@ -36,7 +36,18 @@ struct SimulationInput {
 
 [[nodiscard]] std::vector<RankTimeline> Simulate(const SimulationInput& input);
 
-// Mean length of a step: from the first step's first host start to the last step's last host end, over the ranks.
-[[nodiscard]] int64_t MeanStepNs(const std::vector<RankTimeline>& ranks);
+using StepsOfRanks = std::vector<std::vector<StepSpan>>;  // by rank; each has all steps
+[[nodiscard]] StepsOfRanks StepsOf(const std::vector<RankTimeline>& ranks);
+
+// Steps by number, both ends included.
+struct StepRange {
+  size_t first = 0;
+  size_t last = 0;
+};
+
+// Mean length of a step of these: from when the last rank's host ends the step before them (of the run's first step:
+// from when the first one begins it) to when the last one ends the last of them.
+[[nodiscard]] int64_t MeanStepNs(const StepsOfRanks& ranks, const StepRange& range);
+[[nodiscard]] int64_t MeanStepNs(const std::vector<RankTimeline>& ranks);  // of all steps
 
 }  // namespace lockstep

@@ -48,9 +48,10 @@ class Maker {
       s_.truth.end_ns = std::max(s_.truth.end_ns, timeline.steps.back().end_ns);
     }
     TakeInstances();
-    TakeCauses();
+    const StepsOfRanks steps = StepsOf(s_.recorded);
     s_.clocks = std::make_unique<ClockField>(s_.options, s_.cluster, s_.rng, s_.truth.start_ns, s_.truth.end_ns);
     for (int32_t rank = 0; rank < s_.cluster.world(); ++rank) Record(rank);
+    TakeCauses(steps);
     OrderInstances();
     NameUndecidable();
     return absl::OkStatus();
@@ -162,13 +163,32 @@ class Maker {
     return static_cast<int32_t>(s_.instances.size()) - 1;
   }
 
-  void TakeCauses() {
-    s_.truth.step_ns = MeanStepNs(s_.recorded);
+  // The steps that all traces hold; all steps where that leaves less than two.
+  [[nodiscard]] StepRange CapturedSteps() const {
+    StepRange captured{0, static_cast<size_t>(s_.options.steps) - 1};
+    const StepRange all = captured;
+    for (size_t rank = 0; rank < s_.recorded.size(); ++rank) {
+      if (s_.truth.ranks[rank].missing) continue;
+      const std::vector<StepSpan>& steps = s_.recorded[rank].steps;
+      const auto held = [](const StepSpan& span) { return span.end_ns != 0; };
+      const auto first = std::find_if(steps.begin(), steps.end(), held);
+      const auto last = std::find_if(steps.rbegin(), steps.rend(), held);
+      if (first == steps.end()) return all;
+      captured.first = std::max(captured.first, static_cast<size_t>(first - steps.begin()));
+      captured.last = std::min(captured.last, steps.size() - 1 - static_cast<size_t>(last - steps.rbegin()));
+    }
+    return captured.first < captured.last ? captured : all;
+  }
+
+  // After Record. `steps`: of the run before clocks and defects.
+  void TakeCauses(const StepsOfRanks& steps) {
+    const StepRange captured = CapturedSteps();
+    s_.truth.step_ns = MeanStepNs(steps, captured);
     for (size_t i = 0; i < s_.causes.size(); ++i) {
       TruthOfCause known{.cause = s_.causes[i], .category = std::string(CategoryOf(s_.causes[i].kind))};
       known.origin_ranks = known.cause.ranks;
       known.step_ns_with = s_.truth.step_ns;
-      if (what_.step_times_without) known.step_ns_without = MeanStepNs(Simulated(i, false));
+      if (what_.step_times_without) known.step_ns_without = MeanStepNs(StepsOf(Simulated(i, false)), captured);
       if (HitsKernels(known.cause.kind)) {
         for (const uint32_t kernel : KernelsHit(known.cause, *s_.program, s_.rng)) {
           known.kernels.push_back(s_.program->kernels()[kernel].name);

@@ -47,8 +47,8 @@ struct TruthOfCause {
   std::string category;               // what an analysis should call it (names of metrics/causes)
   std::vector<int32_t> origin_ranks;  // ascending
   std::vector<std::string> kernels;   // those hit, of a cause that hits kernels
-  int64_t step_ns_with = 0;
-  int64_t step_ns_without = 0;  // of the same seed without this cause; 0 = not computed
+  int64_t step_ns_with = 0;           // mean over the steps that all traces hold
+  int64_t step_ns_without = 0;        // of the same seed without this cause; 0 = not computed
 
   [[nodiscard]] int64_t saving_ns() const { return step_ns_without == 0 ? 0 : step_ns_with - step_ns_without; }
   [[nodiscard]] double saving_ratio() const {
@@ -68,7 +68,7 @@ struct Truth {
   std::vector<Undecidable> undecidable;
   int64_t start_ns = 0;
   int64_t end_ns = 0;
-  int64_t step_ns = 0;                 // mean length of a step
+  int64_t step_ns = 0;                 // mean length of a step, over those that all traces hold
   bool opaque_graphs = false;          // some trace hides what its graphs ran
   bool prompts_among_decodes = false;  // by the program itself
 };

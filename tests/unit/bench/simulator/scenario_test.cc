@@ -48,6 +48,39 @@ TEST(Scenario, SavingIsTheSameSeedWithoutTheCause) {
   }
 }
 
+TEST(Scenario, StepTimesAreOfTheStepsThatAllTracesHold) {
+  SimulatorOptions options = Decode();
+  options.steps = 60;
+  options.causes = {{"periodic_pause", {{"rank", "3"}, {"every", "7"}, {"ms", "20"}}}};
+  int cut = 0;
+  for (options.seed = 1; options.seed <= 8; ++options.seed) {
+    const StepsOfRanks steps = StepsOf(Made(options)->recorded);
+    const auto run = Made(With(options, {{"stagger", {{"s", "0.1"}}}}));
+    StepRange held{0, steps.front().size() - 1};
+    for (const RankTimeline& rank : run->recorded) {
+      while (rank.steps[held.first].end_ns == 0) ++held.first;
+      while (rank.steps[held.last].end_ns == 0) --held.last;
+    }
+    cut += held.last - held.first + 1 < steps.front().size() ? 1 : 0;
+    EXPECT_EQ(run->truth.step_ns, MeanStepNs(steps, held)) << options.seed;
+    EXPECT_EQ(run->truth.causes.front().step_ns_with, run->truth.step_ns);
+  }
+  EXPECT_GT(cut, 0);
+}
+
+TEST(MeanStepNs, OfTheStepsBeforeAndAfterAnyOneIsThatOfAll) {
+  const auto run = Made(PlainTrain());
+  const StepsOfRanks steps = StepsOf(run->recorded);
+  const size_t last = steps.front().size() - 1;
+  const auto length_of = [&](size_t from, size_t to) {
+    return MeanStepNs(steps, {from, to}) * static_cast<int64_t>(to - from + 1);
+  };
+  for (size_t cut = 0; cut < last; ++cut) {
+    EXPECT_NEAR(static_cast<double>(length_of(0, cut) + length_of(cut + 1, last)),
+                static_cast<double>(length_of(0, last)), static_cast<double>(2 * steps.front().size()));
+  }
+}
+
 TEST(Scenario, FindingsAreExpectedOfCausesThatCostSomething) {
   SimulatorOptions options = Decode();
   options.causes = {{"slow_gpu", {{"rank", "3"}, {"factor", "1.3"}}}};
