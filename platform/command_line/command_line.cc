@@ -116,6 +116,20 @@ void TranslateHelp(std::vector<std::string>& words) {
   words.emplace_back("--help");
 }
 
+// "RUN..." takes all words up to the next option; "VIEW,..." is one word.
+bool TakesSeveralWords(const CLI::Option& option) {
+  const std::string text = option.get_option_text();
+  return text.ends_with("...") && !text.ends_with(",...");
+}
+
+// CLI11 would take the words after an option that may be given several times for further values of it.
+void KeepToOneWord(CLI::App& app) {
+  for (CLI::Option* const option : app.get_options()) {
+    if (!option->get_positional() && !TakesSeveralWords(*option)) option->allow_extra_args(false);
+  }
+  for (CLI::App* const verb : app.get_subcommands(nullptr)) KeepToOneWord(*verb);
+}
+
 // Bytes of "16M"; nullopt of what is no size.
 std::optional<int64_t> BytesOf(const std::string& text) {
   int64_t number = 0;
@@ -155,6 +169,7 @@ ParsedFlags ParseFlags(CLI::App& app, int argc, const char* const* argv) {
       return refuse(UnknownVerb(*verb, verbs));
     }
   }
+  KeepToOneWord(app);
   std::reverse(words.begin(), words.end());  // as CLI11 takes them
   try {
     app.parse(std::move(words));

@@ -22,7 +22,9 @@ struct ParsedFlags {
   int exit_code = 0;   // 0 or 1
   std::string text;    // for stdout if the exit code is 0 (help, version), else for stderr
 };
-// `help`, `help VERB` and unknown verbs are understood if the app has verbs.
+// `help`, `help VERB` and unknown verbs are understood if the app has verbs. An option takes one word, also where it
+// may be given several times; only one whose text ends with "...", but not with ",...", takes all words up to the next
+// option.
 [[nodiscard]] ParsedFlags ParseFlags(CLI::App& app, int argc, const char* const* argv);
 // Prints the text as well. nullopt: go on; else the exit code.
 [[nodiscard]] std::optional<int> ParseFlagsOrTell(CLI::App& app, int argc, const char* const* argv);

@@ -28,6 +28,8 @@ struct Program {
     auto* const store = analyze->add_option("--store", text, "keep the result here")->option_text("FILE");
     analyze->add_option("--elsewhere", text, "keep it there")->excludes(store)->option_text("HOST:PORT");
     analyze->add_option("--pace", pace, "seconds")->option_text("SECONDS");
+    analyze->add_option("--view", views, "what to show")->delimiter(',')->option_text("VIEW,...");
+    analyze->add_option("--base", base, "other files")->option_text("RUN...");
     app.add_subcommand("runs", "list runs")->footer("Examples:\n  tool runs");
     app.require_subcommand(1);
     app.footer("Examples:\n  tool analyze traces/");
@@ -52,11 +54,27 @@ struct Program {
 
   CLI::App app{"Says who waits.", "tool"};
   std::vector<std::string> paths;
+  std::vector<std::string> views;
+  std::vector<std::string> base;
   std::string format = "text";
   std::string text;
   int jobs = 0;
   double pace = 0;
 };
+
+TEST(ParseFlags, AListIsOneWordAndLeavesTheNextOnesToThePaths) {
+  Program program;
+  ASSERT_TRUE(program.Parse({"analyze", "--view", "skew,tails", "a.json", "b.json", "--view", "clock"}).go_on);
+  EXPECT_THAT(program.views, testing::ElementsAre("skew", "tails", "clock"));
+  EXPECT_THAT(program.paths, testing::ElementsAre("a.json", "b.json"));
+}
+
+TEST(ParseFlags, WhatIsCalledSeveralTakesTheWordsUpToTheNextOption) {
+  Program program;
+  ASSERT_TRUE(program.Parse({"analyze", "a.json", "--base", "b.json", "c.json", "--view", "skew"}).go_on);
+  EXPECT_THAT(program.base, testing::ElementsAre("b.json", "c.json"));
+  EXPECT_THAT(program.paths, testing::ElementsAre("a.json"));
+}
 
 TEST(ParseFlags, GoesOnWithWhatItUnderstands) {
   Program program;
