@@ -16,7 +16,7 @@ constexpr double kManyTimes = 9;  // of a change: from here on people read a fac
 std::string SignedTime(double ns) { return fmt::format("{}{}", ns < 0 ? "-" : "+", TimeText(std::abs(ns))); }
 
 std::string SignedPercent(double ratio) {
-  return ratio >= kManyTimes ? fmt::format("x {:.3g}", 1 + ratio) : fmt::format("{:+.1f} %", 100 * ratio);
+  return ratio >= kManyTimes ? fmt::format("{:.3g}x", 1 + ratio) : fmt::format("{:+.1f} %", 100 * ratio);
 }
 
 std::string MeasuredText(const report::GateResult& gate) {

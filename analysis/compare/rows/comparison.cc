@@ -371,8 +371,11 @@ const Record& HostChange::Fields() {
           F<&R::against_others_ratio>(
               "against_others_ratio",
               "The same, compared with the median over the ranks of all other hosts: above zero, the "
-              "host became worse than the others did. Null with one host. No interval is known, "
-              "since ranks are not compared step by step."),
+              "host became worse than the others did. Null with one host."),
+          F<&R::against_others_interval>(
+              "against_others_interval",
+              "95 % interval of against_others_ratio, from how much the other hosts differ in their changes: if it "
+              "holds zero, this host differs no more than they do. Null below six hosts."),
           F<&R::caused_wait_change_ns_per_step>("caused_wait_change_ns_per_step",
                                                 "Change of the waiting of others a step that its ranks cause. Null "
                                                 "where a side of a rank has none."),

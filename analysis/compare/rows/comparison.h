@@ -237,6 +237,7 @@ struct HostChange {
   Count ranks;
   double compute_change_ratio = 0;
   std::optional<double> against_others_ratio;
+  OptionalRange against_others_interval;
   std::optional<double> caused_wait_change_ns_per_step;
 
   static const Record& Fields();

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "analysis/condense/selection.h"
@@ -12,6 +13,12 @@ namespace {
 
 using ValuesOfKey = std::map<std::string, std::set<std::string>>;
 
+// Empty: nothing was launched.
+std::string_view LaunchMode(const SourceContext& context) {
+  if (context.graph_kernels > 0 || context.graph_spans > 0 || context.opaque_graph_launches > 0) return "graph";
+  return context.kernels > 0 ? "eager" : "";
+}
+
 void AddContext(const SourceContext& context, ValuesOfKey& values) {
   const auto add = [&](const std::string& key, const std::string& value) {
     if (!value.empty()) values[key].insert(value);
@@ -19,6 +26,7 @@ void AddContext(const SourceContext& context, ValuesOfKey& values) {
   add("gpu", context.gpu.name);
   add("format", context.format);
   add("profiler", context.tool_version);
+  add("launch_mode", std::string(LaunchMode(context)));
   for (const auto& [name, version] : context.versions) add(name, version);
   for (const auto& [name, option] : context.options) {
     if (name.starts_with("lockstep.")) continue;

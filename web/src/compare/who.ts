@@ -1,7 +1,7 @@
 // The sections of a comparison about ranks: who makes the others wait before and after, and the ranks side by side.
 import { h, nameOf, type Child } from '../base/dom';
 import { shortName } from '../base/names';
-import { known, percent, plural, signedTime, time } from '../base/units';
+import { interval, known, percent, plural, signedPercent, signedTime, time } from '../base/units';
 import type { Culprit, Page, Row } from '../data/types';
 import { cutNote } from '../report/columns';
 import { emptyNote, lead, sub } from '../report/section';
@@ -144,6 +144,12 @@ function buildHostChanges(page: Page): Child[] {
     column('ranks', 'count', 'ranks', 'hosts[].'),
     column('change of compute', 'signedPercent', 'compute_change_ratio', 'hosts[].'),
     column('more than the others', 'signedPercent', 'against_others_ratio', 'hosts[].'),
+    {
+      label: '95 % interval',
+      kind: 'name',
+      get: (r) => interval(r.against_others_interval, signedPercent),
+      path: 'hosts[].against_others_interval'
+    },
     column('change of caused waiting', 'signedTime', 'caused_wait_change_ns_per_step', 'hosts[].')
   ];
   return [sub('Hosts'), new Table({ caption: 'Hosts, those first that became worse than the others', columns, rows }).element];

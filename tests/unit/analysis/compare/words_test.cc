@@ -14,7 +14,7 @@ TEST(Words, OfChangesHaveASign) {
 
 TEST(Words, WhatBecameManyTimesAsLongIsAFactor) {
   EXPECT_EQ(SignedPercent(8.9), "+890.0 %");
-  EXPECT_EQ(SignedPercent(54), "x 55");
+  EXPECT_EQ(SignedPercent(54), "55x");
 }
 
 TEST(Words, OfAGateSayWhatWasMeasuredAndHowSureThatIs) {
