@@ -3,25 +3,54 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <map>
+#include <utility>
 
 namespace lockstep {
 namespace {
 
-constexpr size_t kFewInstances = 12;  // tell no 90th percentile
+constexpr size_t kFewInstances = 12;  // do not show how long the operations of a group take
 // Transfers of one size on two hosts differ by so much: waiting for a late rank makes more of a difference.
 constexpr int64_t kAlikeNs = 6'000;  // biases of the devices, which move the last start and the first end
 constexpr int64_t kAlikePart = 4;
+constexpr int64_t kLittlePart = 200;  // of the time from first to last instance: waiting that does not matter
+
+// Instances that take about equally long after their last arrival.
+struct Lengths {
+  int64_t count = 0;
+  int64_t sum_ns = 0;
+  [[nodiscard]] int64_t mean_ns() const { return sum_ns / count; }
+};
 
 // What a plan is compared by.
 struct Outline {
   std::map<CollectiveOp, size_t> rows;  // of each member, the most
-  int64_t usual_ns = 0;                 // of an instance after its last arrival: median, and
-  int64_t long_ns = 0;                  // 90th percentile; 0 where few instances tell it
+  size_t instances = 0;                 // that tell how long they take
+  std::vector<Lengths> longest_first;   // of those: the longest one, the next, the next two, four, ...
+  int64_t span_ns = 0;                  // from the first to the last
+};
+
+std::vector<Lengths> LongestFirst(std::vector<int64_t> lengths) {
+  std::sort(lengths.begin(), lengths.end(), std::greater<>());
+  std::vector<Lengths> out;
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    const bool is_power = (i & (i - 1)) == 0;
+    if (is_power) out.emplace_back();
+    ++out.back().count;
+    out.back().sum_ns += lengths[i];
+  }
+  return out;
+}
+
+struct AfterArrival {
+  int64_t last_start = INT64_MIN;
+  int64_t end = 0;
+  [[nodiscard]] int64_t ns() const { return std::max<int64_t>(0, end - last_start); }
 };
 
 // Until its first end where all wait for all; else until its last one, as only the root may wait.
-int64_t AfterLastArrival(const MatchedInstance& instance, const ClockModel& clock) {
+AfterArrival AfterLastArrival(const MatchedInstance& instance, const ClockModel& clock) {
   int64_t last_start = INT64_MIN;
   int64_t first_end = INT64_MAX;
   int64_t last_end = INT64_MIN;
@@ -31,7 +60,7 @@ int64_t AfterLastArrival(const MatchedInstance& instance, const ClockModel& cloc
     first_end = std::min(first_end, m.end_ns - correction_ns);
     last_end = std::max(last_end, m.end_ns - correction_ns);
   }
-  return std::max<int64_t>(0, (IsAllPairs(instance.op) ? first_end : last_end) - last_start);
+  return {last_start, IsAllPairs(instance.op) ? first_end : last_end};
 }
 
 Outline OutlineOf(const CommunicatorPlan& plan, const CommunicatorJoin& join, const std::vector<RankRows>& rows,
@@ -42,15 +71,19 @@ Outline OutlineOf(const CommunicatorPlan& plan, const CommunicatorJoin& join, co
     for (const uint32_t row : plan.rows[m]) ++of_rank[rows[static_cast<size_t>(plan.ranks[m])].rows[row].op];
     for (const auto& [op, count] : of_rank) out.rows[op] = std::max(out.rows[op], count);
   }
-  std::vector<int64_t> after;
+  std::vector<int64_t> lengths;
+  int64_t first_ns = INT64_MAX;
+  int64_t last_ns = INT64_MIN;
   for (const JoinedInstance& j : join.instances) {
-    const bool tells = j.instance.matched() && j.instance.confidence >= kCertainConfidence;
-    if (tells) after.push_back(AfterLastArrival(j.instance, clock));
+    if (!j.instance.matched() || j.instance.confidence < kCertainConfidence) continue;
+    const AfterArrival arrival = AfterLastArrival(j.instance, clock);
+    lengths.push_back(arrival.ns());
+    first_ns = std::min(first_ns, arrival.last_start);
+    last_ns = std::max(last_ns, arrival.end);
   }
-  if (after.size() < kFewInstances) return out;
-  std::sort(after.begin(), after.end());
-  out.usual_ns = after[after.size() / 2];
-  out.long_ns = after[after.size() * 9 / 10];
+  out.instances = lengths.size();
+  out.span_ns = lengths.empty() ? 0 : last_ns - first_ns;
+  out.longest_first = LongestFirst(std::move(lengths));
   return out;
 }
 
@@ -68,8 +101,18 @@ bool RunTheSame(const Outline& a, const Outline& b) {
 
 bool Alike(int64_t a, int64_t b) { return std::abs(a - b) <= std::max(kAlikeNs, std::max(a, b) / kAlikePart); }
 
+// Whoever waits in some instances for a member elsewhere has some that take longer: the longest of one are compared
+// with the longest of the other, and so on.
 bool TakeEquallyLong(const Outline& a, const Outline& b) {
-  return std::min(a.usual_ns, b.usual_ns) > 0 && Alike(a.usual_ns, b.usual_ns) && Alike(a.long_ns, b.long_ns);
+  if (std::min(a.instances, b.instances) < kFewInstances) return false;
+  int64_t differ_ns = 0;
+  for (size_t i = 0; i < std::min(a.longest_first.size(), b.longest_first.size()); ++i) {
+    const Lengths& of_a = a.longest_first[i];
+    const Lengths& of_b = b.longest_first[i];
+    if (Alike(of_a.mean_ns(), of_b.mean_ns())) continue;
+    differ_ns += std::min(of_a.count, of_b.count) * std::abs(of_a.mean_ns() - of_b.mean_ns());
+  }
+  return differ_ns <= std::max(a.span_ns, b.span_ns) / kLittlePart;
 }
 
 }  // namespace

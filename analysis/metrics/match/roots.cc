@@ -5,7 +5,6 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "analysis/stats/order_statistic.h"
@@ -17,10 +16,11 @@ constexpr int64_t kLeastTelling = 3;  // instances of a class that tell a rank t
 
 using InstanceClass = std::pair<CollectiveOp, int64_t>;  // operation, bytes
 
+bool IsRooted(const MatchedInstance& instance) { return ComesFromRoot(instance.op) || GoesToRoot(instance.op); }
+
 bool Asks(const JoinedInstance& joined) {
   const MatchedInstance& instance = joined.instance;
-  return joined.root == kNoRoot && joined.receiver < 0 && instance.usable() && !instance.lacking &&
-         (ComesFromRoot(instance.op) || GoesToRoot(instance.op));
+  return joined.root == kNoRoot && joined.receiver < 0 && instance.usable() && !instance.lacking && IsRooted(instance);
 }
 
 int64_t Between(const ClockModel& clock, const MatchedMember& a, const MatchedMember& b) {
@@ -93,20 +93,27 @@ std::vector<int32_t> PlacesInSteps(const std::vector<JoinedInstance>& joined) {
     bool is_first = false;  // member
     auto operator<=>(const Row&) const = default;
   };
+  std::set<int32_t> first_members;
+  for (const JoinedInstance& j : joined) {
+    if (IsRooted(j.instance)) first_members.insert(j.instance.members.front().rank_index);
+  }
   std::vector<Row> rows;
   for (size_t i = 0; i < joined.size(); ++i) {
-    const std::vector<MatchedMember>& members = joined[i].instance.members;
-    if (!ComesFromRoot(joined[i].instance.op) && !GoesToRoot(joined[i].instance.op)) continue;
-    for (const MatchedMember& m : members) rows.push_back({m.rank_index, m.start_ns, i, &m == &members.front()});
+    const MatchedInstance& instance = joined[i].instance;
+    if (!IsRooted(instance) || instance.step == kNoStep) continue;
+    for (const MatchedMember& m : instance.members) {
+      if (!first_members.contains(m.rank_index)) continue;
+      rows.push_back({m.rank_index, m.start_ns, i, &m == &instance.members.front()});
+    }
   }
   std::sort(rows.begin(), rows.end());
-  std::map<std::tuple<int32_t, int64_t, InstanceClass>, int32_t> counts;
   std::vector<int32_t> places(joined.size(), -1);
-  for (const Row& row : rows) {
-    const MatchedInstance& instance = joined[row.instance].instance;
-    if (instance.step == kNoStep) continue;
-    const int32_t place = counts[{row.rank_index, instance.step, {instance.op, instance.bytes}}]++;
-    if (row.is_first) places[row.instance] = place;
+  std::map<std::pair<int64_t, InstanceClass>, int32_t> counts;  // of the rank in hand, by step
+  for (size_t k = 0; k < rows.size(); ++k) {
+    if (k > 0 && rows[k].rank_index != rows[k - 1].rank_index) counts.clear();
+    const MatchedInstance& instance = joined[rows[k].instance].instance;
+    const int32_t place = counts[{instance.step, {instance.op, instance.bytes}}]++;
+    if (rows[k].is_first) places[rows[k].instance] = place;
   }
   return places;
 }

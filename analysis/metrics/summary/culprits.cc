@@ -16,9 +16,10 @@ constexpr double kMoreThanFair = 1.5;    // times one rank's even part of all wa
 constexpr double kMostOfWaiting = 0.5;   // who causes as much is named, whatever its rhythm
 constexpr double kLeastExposed = 0.005;  // of the time, for whoever has no rhythm to be named
 constexpr double kMostlyOpen = 0.5;      // of what it is blamed for
-// Error of a replayed saving against a rerun without the cause, in 94 of 100 jobs drawn at random (accuracy row
-// `random`): this share of it and these points of the step.
-constexpr double kReplayErrorRatio = 0.08;
+// Error of a replayed saving against a rerun without the cause, in 96 of 100 jobs drawn at random (accuracy row
+// `random`): these shares of it, and these points of the step. It is skewed: more often too small than too large.
+constexpr double kReplayAboveTruth = 0.08;
+constexpr double kReplayBelowTruth = 0.10;
 constexpr double kReplayErrorLeast = 0.002;
 
 bool Holds(const std::vector<int32_t>& ascending, int64_t value) {
@@ -285,9 +286,11 @@ std::string_view Name(CulpritKind kind) {
   return "";
 }
 
-double SavingHalfWidth(const Straggler& straggler) {
-  if (!straggler.what_if) return 0;
-  return kReplayErrorRatio * std::abs(straggler.what_if->saving_ratio) + kReplayErrorLeast;
+std::pair<double, double> SavingInterval(const WhatIf& what_if) {
+  const double saving = what_if.saving_ratio;
+  const double below = kReplayAboveTruth * std::abs(saving) + kReplayErrorLeast;
+  const double above = kReplayBelowTruth * std::abs(saving) + kReplayErrorLeast;
+  return {std::min(saving, std::max(0.0, saving - below)), std::min(1.0, saving + above)};
 }
 
 void NameCulprits(const Fleet& fleet, const FleetMeasures& measures, const StragglerResult& stragglers,

@@ -73,9 +73,9 @@ struct Culprit {
   bool open = false;
 };
 
-// Half of the 90 % interval that a what-if's saving is told with, as a share of the step. The saving is of the steps
-// that were recorded, so that it has the error of the replay and no error of sampling. 0 if none is told.
-[[nodiscard]] double SavingHalfWidth(const Straggler& straggler);
+// The 90 % interval that a saving is told with, in shares of the step. The saving is of the steps that were recorded,
+// so that it has the error of the replay and no error of sampling.
+[[nodiscard]] std::pair<double, double> SavingInterval(const WhatIf& what_if);
 
 enum class RunVerdict : uint8_t { kInconclusive = 0, kTransfer, kSkew, kMixed, kCompute, kHost };
 [[nodiscard]] std::string_view Name(RunVerdict verdict);
@@ -158,6 +158,7 @@ struct UnresolvedTime {
   bool leads = false;                          // it could change who is named: the statement begins with it
   std::vector<int32_t> missing_ranks;          // kMissingRecord: members of groups that have no trace, ascending
   std::optional<int32_t> lacking_rank;         // kMissingRecord without such: who lacks most of its records, or all
+  bool groups_inferred = false;  // kMissingRecord: no trace tells who is in a group, and those found may lack members
   // A kernel that looks like communication though nobody classified it so: then the rest of this is about it.
   std::optional<WaitingKernel> kernel;
 };

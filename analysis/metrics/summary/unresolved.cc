@@ -24,6 +24,10 @@ double CertainlyCaused(const FleetMeasures& measures, const std::vector<Culprit>
   return most;
 }
 
+bool AreAllInferred(const std::vector<Communicator>& groups) {
+  return std::all_of(groups.begin(), groups.end(), [](const Communicator& group) { return group.inferred; });
+}
+
 }  // namespace
 
 std::string_view Name(Unresolved reason) {
@@ -71,6 +75,7 @@ std::optional<UnresolvedTime> ComputeUnresolved(const Fleet& fleet, const FleetM
     return out;
   }
   if (out.reason != Unresolved::kMissingRecord) return out;
+  out.groups_inferred = AreAllInferred(fleet.match.communicators);
   out.missing_ranks = RanksWithoutTrace(fleet);
   if (!out.missing_ranks.empty()) return out;
   if (!fleet.ranks.silent_ranks.empty()) {
@@ -83,8 +88,7 @@ std::optional<UnresolvedTime> ComputeUnresolved(const Fleet& fleet, const FleetM
 
 bool AssumesAllRanks(const Fleet& fleet) {
   if (fleet.members.size() < 2 || fleet.ranks.world_size || fleet.options.expected_ranks >= 0) return false;
-  const std::vector<Communicator>& groups = fleet.match.communicators;
-  return std::all_of(groups.begin(), groups.end(), [](const Communicator& group) { return group.inferred; });
+  return AreAllInferred(fleet.match.communicators);
 }
 
 }  // namespace lockstep

@@ -106,9 +106,10 @@ const Record& Culprit::Fields() {
           F<&R::saving_ratio>("saving_ratio",
                               "Share of a step that a replay saves with this culprit as fast as its peers. Null where "
                               "no replay tells it."),
-          F<&R::saving_interval_ratio>("saving_interval_ratio",
-                                       "90 % interval of saving_ratio: 12 % of it and 0.2 % of the step to each side. "
-                                       "Null where saving_ratio is null.")
+          F<&R::saving_interval_ratio>(
+              "saving_interval_ratio",
+              "90 % interval of saving_ratio: 8 % of it below, 10 % of it above, and 0.2 % of the step to each side. "
+              "Null where saving_ratio is null.")
               .Later(),
           F<&R::saving_after_others_ratio>(
               "saving_after_others_ratio",
@@ -205,6 +206,9 @@ const Record& UnresolvedTime::Fields() {
               "Global rank whose trace lacks the largest share of the collectives that the others of its "
               "groups recorded. Null where the reason is another one, where missing_ranks names some, or "
               "where no trace is known to lack any."),
+          F<&R::groups_inferred>("groups_inferred",
+                                 "The reason is missing_record, and no trace tells who is in a group: those that were "
+                                 "found from the times may lack members."),
       }};
   return record;
 }

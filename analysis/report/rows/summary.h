@@ -95,6 +95,7 @@ struct UnresolvedTime {
   std::vector<int32_t> missing_ranks;
   std::optional<UnresolvedKernel> kernel;
   std::optional<int32_t> lacking_rank;
+  bool groups_inferred = false;
 
   static const Record& Fields();
 };

@@ -42,6 +42,11 @@ OpenQuestion QuestionOfMissingRecord(const HeadlineInput& in, const report::Unre
                         one ? "has" : "have", one ? "it" : "them"),
             fmt::format("add the trace{} of {}", one ? "" : "s", FoldedRanks(missing))};
   }
+  if (!unresolved.lacking_rank && unresolved.groups_inferred) {
+    return {"the traces do not tell who is in a group, and the others may have waited for a member elsewhere",
+            "record process groups (torch 2.4 or later, or NCCL 2.25 or later exported with --include-blobs=true), and "
+            "give the traces of all ranks"};
+  }
   if (!unresolved.lacking_rank && in.run.world_size && in.run.ranks >= in.run.world_size->value) {
     return {"some collectives lack the record of a member, and the others may have waited for it",
             "capture again where --view quality shows a trace that was cut or lost records"};

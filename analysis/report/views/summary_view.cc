@@ -104,10 +104,8 @@ void AddSavingOfCulprit(const Culprit& culprit, report::Culprit& row) {
     row.saving_reason = saver == nullptr ? WhyNotReplayed(culprit.kind) : TextIfAny(saver->why_no_saving);
     return;
   }
-  const double saving = saver->what_if->saving_ratio;
-  const double half = SavingHalfWidth(*saver);
-  row.saving_ratio = saving;
-  row.saving_interval_ratio = std::pair(std::min(saving, std::max(0.0, saving - half)), std::min(1.0, saving + half));
+  row.saving_ratio = saver->what_if->saving_ratio;
+  row.saving_interval_ratio = SavingInterval(*saver->what_if);
   if (saver->after_others) row.saving_after_others_ratio = saver->after_others->saving_ratio;
 }
 
@@ -145,6 +143,7 @@ report::UnresolvedTime UnresolvedOf(const ViewInput& input, const UnresolvedTime
                   .longest_total_ns = kernel->longest_ns};
   }
   row.lacking_rank = unresolved.lacking_rank;
+  row.groups_inferred = unresolved.groups_inferred;
   return row;
 }
 

@@ -73,6 +73,17 @@ TEST(Outsiders, GroupsThatTakeEquallyLongHideNoWaiting) {
   EXPECT_EQ(TwoGroups(40, 44, false).Ask(), (std::vector<bool>{false, false}));
 }
 
+TEST(Outsiders, GroupsOfWhichOneSeldomTakesMuchLongerMayBeOne) {
+  TwoGroups seldom(40, 44, false);
+  for (MatchedMember& member : seldom.joins[1].instances[7].instance.members) member.end_ns += 600 * kUs;
+  EXPECT_EQ(seldom.Ask(), (std::vector<bool>{true, true}));
+  TwoGroups both(40, 44, false);
+  for (const size_t group : {0, 1}) {
+    for (MatchedMember& member : both.joins[group].instances[7].instance.members) member.end_ns += 600 * kUs;
+  }
+  EXPECT_EQ(both.Ask(), (std::vector<bool>{false, false}));
+}
+
 TEST(Outsiders, HowLongAGroupOfTwoHostsTakesIsMeasuredOnAlignedClocks) {
   TwoGroups groups(40, 44, false);
   groups.clock.SetDomain(3, DomainId{2});
