@@ -154,7 +154,8 @@ void ScoreEveryday(Trial& trial, Score& score) {
   score.Count("with its cause", !it.parts.empty() && it.parts[0].cause == CauseKind::kHostDelay);
   const double truth = SavingRatio(cause);
   const double told = it.what_if ? it.what_if->saving_ratio : 0;
-  score.Count("saving inside its interval", it.what_if && std::abs(told - truth) <= SavingHalfWidth(it));
+  const auto [low, high] = SavingInterval(it.what_if.value_or(WhatIf{}));
+  score.Count("saving inside its interval", it.what_if && low <= truth && truth <= high);
   score.Value("saving error", 100 * (told - truth) / truth);
 }
 

@@ -63,10 +63,17 @@ std::vector<bool> SendersWait(const MatchResult& match, const ReplayGraph& graph
   return out;
 }
 
-void AwaitOne(const MatchedInstance& instance, const MatchedMember& waiting, ReplayGraph& graph) {
+// Null: for nobody.
+const MatchedMember* AwaitedBy(const MatchedInstance& instance, const MatchedMember& waiting) {
+  if (waiting.awaits < 0) return nullptr;
   const auto awaited = std::find_if(instance.members.begin(), instance.members.end(),
                                     [&](const MatchedMember& m) { return m.rank_index == waiting.awaits; });
-  if (awaited == instance.members.end()) return;
+  return awaited == instance.members.end() ? nullptr : &*awaited;
+}
+
+void AwaitOne(const MatchedInstance& instance, const MatchedMember& waiting, ReplayGraph& graph) {
+  const MatchedMember* awaited = AwaitedBy(instance, waiting);
+  if (awaited == nullptr) return;
   graph.nodes[static_cast<size_t>(NodeOf(graph, waiting))].awaits = NodeOf(graph, *awaited);
 }
 
@@ -77,36 +84,45 @@ void CoupleExchange(const MatchedInstance& instance, ReplayGraph& graph) {
     // Without data from the last one, a member of an uneven exchange ends before that one starts.
     const bool waits = instance.all_pairs || m.end_ns >= last_start_ns;
     if (waits) graph.nodes[static_cast<size_t>(NodeOf(graph, m))].awaits = kEverybody;
-    if (!waits && m.awaits >= 0) AwaitOne(instance, m, graph);
+    if (!waits) AwaitOne(instance, m, graph);
   }
 }
 
-// From a root to all, or from all to it; which one it is shows where anybody waited.
-void CoupleRooted(const MatchedInstance& instance, ReplayGraph& graph) {
+// Whoever waited did so for all.
+void CoupleToRoot(const MatchedInstance& instance, ReplayGraph& graph) {
   int64_t last_start_ns = INT64_MIN;
   for (const MatchedMember& m : instance.members) last_start_ns = std::max(last_start_ns, m.start_ns);
   for (const MatchedMember& waiting : instance.members) {
     if (waiting.awaits < 0) continue;
-    if (!ComesFromRoot(instance)) {
-      const bool for_all = waiting.end_ns >= last_start_ns;
-      if (for_all) graph.nodes[static_cast<size_t>(NodeOf(graph, waiting))].awaits = kEverybody;
-      if (!for_all) AwaitOne(instance, waiting, graph);
-      continue;
-    }
-    const auto root = std::find_if(instance.members.begin(), instance.members.end(),
-                                   [&](const MatchedMember& m) { return m.rank_index == waiting.awaits; });
-    if (root == instance.members.end()) continue;
-    for (const MatchedMember& m : instance.members) {
-      if (&m == &*root || m.end_ns < root->start_ns) continue;  // it was done before that one came
-      graph.nodes[static_cast<size_t>(NodeOf(graph, m))].awaits = NodeOf(graph, *root);
-    }
-    return;
+    const bool for_all = waiting.end_ns >= last_start_ns;
+    if (for_all) graph.nodes[static_cast<size_t>(NodeOf(graph, waiting))].awaits = kEverybody;
+    if (!for_all) AwaitOne(instance, waiting, graph);
+  }
+}
+
+// Where all who waited did so for one, that is the root, which the others get their data from too. Else each got it
+// from whom it waited for.
+void CoupleFromRoot(const MatchedInstance& instance, ReplayGraph& graph) {
+  const MatchedMember* root = nullptr;
+  bool is_one = true;
+  for (const MatchedMember& waiting : instance.members) {
+    const MatchedMember* awaited = AwaitedBy(instance, waiting);
+    if (awaited == nullptr) continue;
+    is_one = is_one && (root == nullptr || root == awaited);
+    root = awaited;
+  }
+  for (const MatchedMember& m : instance.members) {
+    if (!is_one) AwaitOne(instance, m, graph);
+    if (!is_one || root == nullptr || &m == root || m.end_ns < root->start_ns) continue;  // done before that one came
+    graph.nodes[static_cast<size_t>(NodeOf(graph, m))].awaits = NodeOf(graph, *root);
   }
 }
 
 void Couple(const MatchedInstance& instance, bool sender_waits, ReplayGraph& graph) {
   if (IsExchange(instance) && !IsPair(instance)) return CoupleExchange(instance, graph);
-  if (!IsPair(instance)) return CoupleRooted(instance, graph);
+  if (!IsPair(instance)) {
+    return ComesFromRoot(instance) ? CoupleFromRoot(instance, graph) : CoupleToRoot(instance, graph);
+  }
   const Pair pair = RolesOf(instance, graph);
   graph.nodes[static_cast<size_t>(pair.receiver)].awaits = pair.sender;
   if (sender_waits) graph.nodes[static_cast<size_t>(pair.sender)].awaits = pair.receiver;

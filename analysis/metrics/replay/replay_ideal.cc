@@ -136,12 +136,11 @@ class Idealiser {
     return own > 0 && count > 0 ? others / static_cast<double>(count) / own : 1;
   }
 
-  // Lengths of nodes as their peers have them, in the order of `nodes`; of nodes that nobody is a peer of those that
-  // become what is usual there.
+  // Lengths of nodes as their peers have them, in the order of `nodes`. `alone`: gets those that nobody is a peer of.
   template <typename Value>
-  [[nodiscard]] std::vector<ScaledResult> Levelled(const std::vector<int32_t>& nodes, const Value& value) const {
+  [[nodiscard]] std::vector<ScaledResult> Levelled(const std::vector<int32_t>& nodes, const Value& value,
+                                                   std::vector<LoneLength>& alone) const {
     std::vector<ComparedLength> lengths;
-    std::vector<LoneLength> alone;
     for (const int32_t n : nodes) {
       const ReplayNode& node = graph_.node(n);
       if (!node.follows) continue;
@@ -149,6 +148,7 @@ class Idealiser {
       if (!level && node.instance >= 0) alone.push_back({n, node.position, value(node)});
       if (!level || !InTime(node)) continue;
       lengths.push_back({.node = n,
+                         .position = node.position,
                          .own_ns = value(node),
                          .peers_ns = level->mean_ns,
                          .variance_ns2 = level->variance_ns2,
@@ -156,7 +156,14 @@ class Idealiser {
                          .peers = level->peers,
                          .stalled = level->stalled});
     }
-    std::vector<ScaledResult> results = LevelToPeers(lengths);
+    return LevelToPeers(lengths);
+  }
+
+  // The same of lengths of the host, which stalls where nobody is a peer, too: those become what is usual there.
+  template <typename Value>
+  [[nodiscard]] std::vector<ScaledResult> LevelledOfHost(const std::vector<int32_t>& nodes, const Value& value) const {
+    std::vector<LoneLength> alone;
+    std::vector<ScaledResult> results = Levelled(nodes, value, alone);
     for (const ScaledResult& result : LevelToUsual(alone)) {
       if (InTime(graph_.node(result.node))) results.push_back(result);
     }
@@ -169,7 +176,8 @@ class Idealiser {
     for (size_t n = graph_.first[static_cast<size_t>(rank)]; n < graph_.first[static_cast<size_t>(rank) + 1]; ++n) {
       nodes.push_back(static_cast<int32_t>(n));
     }
-    for (const ScaledResult& result : Levelled(nodes, other)) {
+    std::vector<LoneLength> alone;  // what such a one waited for is not known to be the host's
+    for (const ScaledResult& result : Levelled(nodes, other, alone)) {
       lengths_.device_ns[static_cast<size_t>(result.node)] += result.length_ns - other(graph_.node(result.node));
     }
   }
@@ -180,11 +188,11 @@ class Idealiser {
     for (const int32_t n : graph_.launched[static_cast<size_t>(rank)]) {
       (graph_.node(n).is_anchor(n) ? blocked : launches).push_back(n);
     }
-    for (const ScaledResult& result : Levelled(blocked, [](const ReplayNode& node) { return node.host_ns; })) {
+    for (const ScaledResult& result : LevelledOfHost(blocked, [](const ReplayNode& node) { return node.host_ns; })) {
       lengths_.host_ns[static_cast<size_t>(result.node)] = result.length_ns;
     }
     const auto step = [](const ReplayNode& node) { return node.host_step_ns; };
-    for (const ScaledResult& result : Levelled(launches, step)) {
+    for (const ScaledResult& result : LevelledOfHost(launches, step)) {
       lengths_.earlier_ns[static_cast<size_t>(result.node)] = step(graph_.node(result.node)) - result.length_ns;
     }
     int64_t earlier = 0;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analysis/stats/order_statistic.h"
+#include "analysis/stats/robust_deviation.h"
 
 namespace lockstep {
 namespace {
@@ -220,6 +221,27 @@ bool IsAsOftenLong(const std::vector<ComparedLength>& lengths, double width_ns) 
   return own <= of_a_peer + kPeerNoiseWidths * std::sqrt(of_a_peer);
 }
 
+// Where a single peer stalls: it takes far longer there, against this rank, than at its place in most steps.
+std::vector<bool> PeerStalls(const std::vector<ComparedLength>& lengths) {
+  std::map<int32_t, std::vector<size_t>> places;
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    if (lengths[i].peers == 1) places[lengths[i].position].push_back(i);
+  }
+  std::vector<bool> stalls(lengths.size());
+  for (const auto& [position, items] : places) {
+    if (items.size() < Usual::kLeastItems) continue;
+    std::vector<double> surplus;
+    for (const size_t i : items) surplus.push_back(SurplusOf(lengths[i]));
+    const double far = Median(surplus) - Usual::kFarBeyond * DeviationOfMost(surplus) - kTimerNs;
+    for (size_t k = 0; k < items.size(); ++k) {
+      const ComparedLength& item = lengths[items[k]];
+      stalls[items[k]] =
+          surplus[k] < far && item.peers_ns > (1 + Usual::kLeastLonger) * static_cast<double>(item.own_ns);
+    }
+  }
+  return stalls;
+}
+
 Noise NoiseOf(const std::vector<ComparedLength>& lengths) {
   Noise noise;
   double variance = 0;
@@ -256,12 +278,19 @@ bool IsNoise(const ComparedLength& item, const Noise& noise) {
 }  // namespace
 
 std::vector<ScaledResult> LevelToPeers(const std::vector<ComparedLength>& lengths) {
-  const Noise noise = NoiseOf(lengths);
+  const std::vector<bool> peer_stalls = PeerStalls(lengths);
+  std::vector<ComparedLength> told;
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    if (!peer_stalls[i]) told.push_back(lengths[i]);
+  }
+  const Noise noise = NoiseOf(told);
   std::vector<ScaledResult> out;
   out.reserve(lengths.size());
-  for (const ComparedLength& item : lengths) {
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    const ComparedLength& item = lengths[i];
     const double kept = static_cast<double>(item.own_ns) - noise.constant_ns;
-    out.push_back({item.node, std::llround(IsNoise(item, noise) ? kept : item.peers_ns)});
+    const bool keeps = peer_stalls[i] || IsNoise(item, noise);
+    out.push_back({item.node, std::llround(keeps ? kept : item.peers_ns)});
   }
   return out;
 }

@@ -29,6 +29,7 @@ struct ScaledResult {
 // One length that is compared with the peers' as it is: host times, gaps.
 struct ComparedLength {
   int32_t node = 0;
+  int32_t position = -1;
   int64_t own_ns = 0;
   double peers_ns = 0;
   double variance_ns2 = 0;  // between the peers
@@ -38,7 +39,8 @@ struct ComparedLength {
 };
 
 // What is beyond the peers' own noise is brought to their mean; the rest keeps its noise, less a constant surplus.
-// Rare long ones as the peers have them too, and no more of them, stay.
+// Rare long ones as the peers have them too, and no more of them, stay. What a single peer stalls is none of its noise,
+// nor does it make up for what is long here.
 [[nodiscard]] std::vector<ScaledResult> LevelToPeers(const std::vector<ComparedLength>& lengths);
 
 // One length that nobody else has at its place, as a stage of a pipeline that is there once.

@@ -10,21 +10,18 @@
 #include <set>
 #include <utility>
 
+#include "analysis/metrics/stragglers/excess_besides.h"
 #include "analysis/metrics/stragglers/stalls.h"
 #include "analysis/stats/order_statistic.h"
+#include "analysis/stats/robust_deviation.h"
 
 namespace lockstep {
 namespace {
 
-void KeepMeasured(const std::vector<double>& by_unit, Candidate& candidate) {
-  for (size_t unit = 0; unit < by_unit.size(); ++unit) {
-    if (!std::isnan(by_unit[unit])) candidate.Add(unit, by_unit[unit]);
-  }
-}
-
 class OwnCandidates {
  public:
-  explicit OwnCandidates(const CandidateInput& input) : input_(input), class_of_(input.own.size(), -1) {
+  explicit OwnCandidates(const CandidateInput& input)
+      : input_(input), besides_(input.late, input.own), class_of_(input.own.size(), -1) {
     FindClasses();
     FindMixed();
   }
@@ -89,16 +86,36 @@ class OwnCandidates {
       const std::vector<int32_t> self = {static_cast<int32_t>(rank)};
       Candidate candidate = Make(StragglerScope::kRank, fmt::format("{}", input_.ranks.ranks[rank].rank), self, kRanks);
       if (own.compared && !mixed_.contains(own.communicator)) {
-        KeepMeasured(own.excess_ns, candidate);
-        for (size_t p = 0; p < kLatenessParts; ++p) {
-          candidate.parts[p] = own.excess_parts[p] / static_cast<double>(std::max<int64_t>(1, own.units));
-        }
+        CompareWithMembers(rank, candidate);
       } else {
         Compare(self, candidate);
         if (candidate.series.empty()) CompareWithItself(rank, candidate);
       }
       Keep(std::move(candidate));
     }
+  }
+
+  void CompareWithMembers(size_t rank, Candidate& candidate) const {
+    const RankOwnTime& own = input_.own[rank];
+    for (size_t unit = 0; unit < own.excess_ns.size(); ++unit) {
+      if (!std::isnan(own.excess_ns[unit])) candidate.Add(unit, besides_.Of(rank, unit));
+    }
+    candidate.parts = besides_.PartsOf(rank);
+    for (const LoneStall& stall : own.lone_stalls) {
+      const auto at = std::lower_bound(candidate.units.begin(), candidate.units.end(), stall.unit);
+      candidate.series[static_cast<size_t>(at - candidate.units.begin())] += stall.longer_ns;
+      candidate.parts[static_cast<size_t>(LatenessPart::kHost)] += stall.longer_ns;
+    }
+    for (double& part : candidate.parts) part /= static_cast<double>(std::max<int64_t>(1, own.units));
+    if (SizeOf(rank) == 2) LeaveOutTheOther(candidate.series);
+  }
+
+  // Of two, one is as early as the other one is late. What the other one is late by beyond the noise does not make up
+  // for what this one is late by itself in other units.
+  static void LeaveOutTheOther(std::vector<double>& series) {
+    constexpr double kNoiseWidths = 2;
+    const double earliest = -kNoiseWidths * DeviationOfMost(series);
+    for (double& excess : series) excess = std::max(excess, earliest);
   }
 
   // Where nobody does the same work: its host against what is usual for it. Only stalls show there, and who has none is
@@ -217,7 +234,11 @@ class OwnCandidates {
     std::vector<std::vector<double>> excess;  // [unit][member]
     for (size_t unit = 0; unit < input_.units.count; ++unit) excess.push_back(ExcessOfMembers(sides, unit));
     const bool alike = AreLateAlike(excess);
-    for (size_t unit = 0; unit < excess.size(); ++unit) AddUnit(std::move(excess[unit]), alike, unit, candidate);
+    for (size_t unit = 0; unit < excess.size(); ++unit) AddUnit(excess[unit], alike, unit, candidate);
+    if (!alike && AreLateApart(excess, candidate)) {
+      candidate.series.clear();
+      return;
+    }
     size_t count = 0;
     for (const Sides& of : sides) count += of.inside.size();
     for (const Sides& of : sides) {
@@ -245,39 +266,102 @@ class OwnCandidates {
     return excess;
   }
 
-  // Members that are late by turns are late in different units, but equally late over the run, and in the same way: one
-  // that is always slow and one that stalls now and then are two troubles, however equal what they cost.
+  // Members that are late by turns are late in different units, but over the run by as much and as often: one that is
+  // always slow and one that stalls now and then are two troubles, however equal what they cost.
   static bool AreLateAlike(const std::vector<std::vector<double>>& excess) {
-    if (excess.empty()) return false;
-    Extremes means;
-    Extremes squares;
+    const double late_ns = RootMeanSquare(excess) / 2;
+    std::vector<Lateness> members(excess.empty() ? 0 : excess.front().size());
+    for (const std::vector<double>& unit : excess) {
+      for (size_t member = 0; member < unit.size(); ++member) members[member].Add(unit[member], late_ns);
+    }
+    std::erase_if(members, [](const Lateness& it) { return it.units == 0; });
+    return AreLateAsOften(members) && AreAlike(members, [](const Lateness& it) { return it.sum_ns / it.units; }) &&
+           AreAlike(members, [](const Lateness& it) { return std::sqrt(it.squares_ns2 / it.units); }) &&
+           AreAlike(members, [](const Lateness& it) { return it.late > 0 ? it.late_sum_ns / it.late : 0; });
+  }
+
+  // Of one member over all units.
+  struct Lateness {
+    double units = 0;
+    double sum_ns = 0;
+    double squares_ns2 = 0;
+    double late = 0;  // units
+    double late_sum_ns = 0;
+
+    void Add(double excess_ns, double late_ns) {
+      if (std::isnan(excess_ns)) return;
+      ++units;
+      sum_ns += excess_ns;
+      squares_ns2 += excess_ns * excess_ns;
+      if (excess_ns <= late_ns) return;
+      ++late;
+      late_sum_ns += excess_ns;
+    }
+  };
+
+  // Late in equally many units, by the binomial distribution.
+  static bool AreLateAsOften(const std::vector<Lateness>& members) {
+    constexpr double kChance = 3;  // standard deviations
+    double late = 0;
+    double units = 0;
+    for (const Lateness& it : members) {
+      late += it.late;
+      units += it.units;
+    }
+    const double share = units > 0 ? late / units : 0;
+    return late > 0 && std::all_of(members.begin(), members.end(), [&](const Lateness& it) {
+             const double chance = kChance * std::sqrt(share * (1 - share) / it.units);
+             return std::abs(it.late / it.units - share) <= chance + 1 / it.units;
+           });
+  }
+
+  // The least against the most.
+  template <typename Figure>
+  static bool AreAlike(const std::vector<Lateness>& members, const Figure& figure) {
+    constexpr double kAlike = 0.5;
+    double least = std::numeric_limits<double>::max();
+    double most = 0;
+    for (const Lateness& it : members) {
+      least = std::min(least, figure(it));
+      most = std::max(most, figure(it));
+    }
+    return most > 0 && least >= kAlike * most;
+  }
+
+  // What the members have in common is little beside what each is late by: they are late in different units, and not
+  // alike.
+  static bool AreLateApart(const std::vector<std::vector<double>>& excess, const Candidate& group) {
+    constexpr double kInCommon = 0.5;
+    if (group.series.empty() || group.rank_indices.size() < 2) return false;
+    std::vector<double> means;
     for (size_t member = 0; member < excess.front().size(); ++member) {
       double sum = 0;
-      double sum_of_squares = 0;
-      double count = 0;
+      double units = 0;
       for (const std::vector<double>& unit : excess) {
         if (std::isnan(unit[member])) continue;
         sum += unit[member];
-        sum_of_squares += unit[member] * unit[member];
-        ++count;
+        ++units;
       }
-      if (count == 0) continue;
-      means.Add(sum / count);
-      squares.Add(std::sqrt(sum_of_squares / count));
+      if (units > 0) means.push_back(sum / units);
     }
-    return means.AreAlike() && squares.AreAlike();
+    const double of_members = LowerMedian(std::move(means));
+    const double in_common =
+        std::accumulate(group.series.begin(), group.series.end(), 0.0) / static_cast<double>(group.series.size());
+    return of_members > group.floor_ns && in_common < kInCommon * of_members;
   }
 
-  struct Extremes {
-    static constexpr double kAlike = 0.5;  // the least against the most
-    double least = std::numeric_limits<double>::max();
-    double most = 0;
-    void Add(double value) {
-      least = std::min(least, value);
-      most = std::max(most, value);
+  static double RootMeanSquare(const std::vector<std::vector<double>>& excess) {
+    double squares = 0;
+    double count = 0;
+    for (const std::vector<double>& unit : excess) {
+      for (const double value : unit) {
+        if (std::isnan(value)) continue;
+        squares += value * value;
+        ++count;
+      }
     }
-    [[nodiscard]] bool AreAlike() const { return most > 0 && least >= kAlike * most; }
-  };
+    return count > 0 ? std::sqrt(squares / count) : 0;
+  }
 
   // Excess of the group in a unit: the mean of members that are late alike. Else the lower median, which one late
   // member does not raise.
@@ -304,6 +388,7 @@ class OwnCandidates {
   enum Family : size_t { kRanks, kHosts, kPlaces, kStages, kCommunicators };
 
   const CandidateInput& input_;
+  ExcessBesides besides_;
   std::vector<std::vector<size_t>> classes_;  // of ranks that do comparable work, ascending
   std::vector<int32_t> class_of_;             // by rank index; -1: it was not measured
   std::set<int32_t> mixed_;                   // communicators

@@ -7,6 +7,7 @@
 
 #include "analysis/metrics/stragglers/series_statistics.h"
 #include "analysis/stats/order_statistic.h"
+#include "analysis/stats/robust_deviation.h"
 
 namespace lockstep {
 namespace {
@@ -33,11 +34,11 @@ struct CandidateFamily {
 
 class Judges {
  public:
-  explicit Judges(const std::vector<Candidate>& candidates)
+  explicit Judges(const std::vector<const Candidate*>& candidates)
       : candidates_(candidates), own_(candidates.size()), events_(candidates.size()), out_(candidates.size()) {
     for (size_t i = 0; i < candidates.size(); ++i) {
-      own_[i] = AutocorrelationOf(candidates[i].series);
-      families_[candidates[i].family].members.push_back(i);
+      own_[i] = AutocorrelationOf(candidates[i]->series);
+      families_[candidates[i]->family].members.push_back(i);
     }
     for (auto& [number, family] : families_) Describe(family);
   }
@@ -59,9 +60,9 @@ class Judges {
     family.correlation.members = family.members.size();
     const std::map<size_t, double> middles = MiddlesOf(family);
     for (const size_t i : family.members) {
-      const Autocorrelation noise = AutocorrelationOf(Besides(candidates_[i], middles));
+      const Autocorrelation noise = AutocorrelationOf(Besides(*candidates_[i], middles));
       family.correlation.mean.AddShare(noise, 1 / static_cast<double>(family.members.size()));
-      deviations.push_back(RobustDeviation(candidates_[i].series));
+      deviations.push_back(RobustDeviation(candidates_[i]->series));
     }
     family.deviation = Median(std::move(deviations));
     for (const size_t i : family.members) {
@@ -74,7 +75,7 @@ class Judges {
   [[nodiscard]] std::map<size_t, double> MiddlesOf(const CandidateFamily& family) const {
     std::map<size_t, std::vector<double>> values;
     for (const size_t i : family.members) {
-      const Candidate& candidate = candidates_[i];
+      const Candidate& candidate = *candidates_[i];
       for (size_t k = 0; k < candidate.series.size(); ++k) values[candidate.units[k]].push_back(candidate.series[k]);
     }
     std::map<size_t, double> middles;
@@ -92,7 +93,7 @@ class Judges {
 
   [[nodiscard]] int64_t EventsOf(size_t i, const CandidateFamily& family) const {
     constexpr double kDeviations = 6;
-    const Candidate& candidate = candidates_[i];
+    const Candidate& candidate = *candidates_[i];
     const double noise = std::max(family.deviation, RobustDeviation(candidate.series));
     return CountEvents(candidate.series, std::max(candidate.floor_ns, kDeviations * noise));
   }
@@ -104,7 +105,7 @@ class Judges {
 
   // The smaller of the two tests' p values, each weighted by its share of alpha.
   double Test(size_t i) {
-    const Candidate& candidate = candidates_[i];
+    const Candidate& candidate = *candidates_[i];
     const CandidateFamily& family = families_.at(candidate.family);
     const auto n = static_cast<double>(candidate.series.size());
     const auto late = static_cast<double>(std::count_if(candidate.series.begin(), candidate.series.end(),
@@ -135,12 +136,12 @@ class Judges {
 
   // By whichever of the two tests is sooner done.
   [[nodiscard]] double StepsNeeded(size_t i) const {
-    const auto n = static_cast<double>(candidates_[i].series.size());
+    const auto n = static_cast<double>(candidates_[i]->series.size());
     return std::max(StepsToBeSignificant(i), kWorthMargin * LeastUnits(candidates_.size()) * n / out_[i].n_eff);
   }
 
   [[nodiscard]] double StepsToBeSignificant(size_t i) const {
-    const Candidate& candidate = candidates_[i];
+    const Candidate& candidate = *candidates_[i];
     const auto n = static_cast<double>(candidate.series.size());
     const double alpha = kStragglerAlpha / static_cast<double>(candidates_.size());
     const double sign = kStepMargin * CountNeeded(out_[i].late_share, kSignShare * alpha) * n / out_[i].n_eff;
@@ -149,7 +150,7 @@ class Judges {
     return std::min(sign, kStepMargin * std::max(1.0, events) * n / static_cast<double>(events_[i]));
   }
 
-  const std::vector<Candidate>& candidates_;
+  const std::vector<const Candidate*>& candidates_;
   std::vector<Autocorrelation> own_;
   std::vector<int64_t> events_;
   std::map<size_t, CandidateFamily> families_;
@@ -162,6 +163,14 @@ double LeastUnits(size_t candidates) {
   return kStepMargin * std::log2(static_cast<double>(std::max<size_t>(1, candidates)) / kStragglerAlpha);
 }
 
-std::vector<Judgement> JudgeCandidates(const std::vector<Candidate>& candidates) { return Judges(candidates).Judge(); }
+std::vector<Judgement> JudgeCandidates(const std::vector<const Candidate*>& candidates) {
+  return Judges(candidates).Judge();
+}
+
+std::vector<Judgement> JudgeCandidates(const std::vector<Candidate>& candidates) {
+  std::vector<const Candidate*> all;
+  for (const Candidate& candidate : candidates) all.push_back(&candidate);
+  return JudgeCandidates(all);
+}
 
 }  // namespace lockstep

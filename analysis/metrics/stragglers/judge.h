@@ -31,5 +31,6 @@ inline constexpr double kStepMargin = 1.4;
 // What a series is worth is itself estimated: the number of units that is called enough leaves this much room.
 inline constexpr double kWorthMargin = 1.25;
 [[nodiscard]] std::vector<Judgement> JudgeCandidates(const std::vector<Candidate>& candidates);
+[[nodiscard]] std::vector<Judgement> JudgeCandidates(const std::vector<const Candidate*>& candidates);
 
 }  // namespace lockstep

@@ -7,7 +7,6 @@
 
 #include "analysis/metrics/stragglers/candidates.h"
 #include "analysis/metrics/stragglers/judge.h"
-#include "analysis/metrics/stragglers/own_time.h"
 
 namespace lockstep {
 
@@ -20,10 +19,5 @@ namespace lockstep {
 // another.
 [[nodiscard]] std::vector<Judgement> JudgeApart(const std::vector<Candidate>& candidates,
                                                 const std::vector<int32_t>& late);
-
-// Recomputes the excess of all members of a communicator in which some are late, over the other members that are not.
-// A rank whose other members are all late keeps its excess. Exact where the members have the same instances of a unit.
-// `late`: ascending.
-void CompareBesides(const std::vector<int32_t>& late, std::vector<RankOwnTime>& own);
 
 }  // namespace lockstep

@@ -6,10 +6,10 @@
 #include <limits>
 #include <map>
 
-#include "analysis/metrics/stragglers/series_statistics.h"
 #include "analysis/model/instance_row.h"
 #include "analysis/model/row_values.h"
 #include "analysis/stats/order_statistic.h"
+#include "analysis/stats/robust_deviation.h"
 
 namespace lockstep {
 namespace {
@@ -95,7 +95,7 @@ void Complete(const std::vector<int64_t>& counts, const Usual& usual, bool are_s
 }
 
 // In a stretch that has no peers only what is far beyond the rank's own usual is known to be late.
-void AddLoneStalls(double unit_ns, RankOwnTime& rank) {
+void FindLoneStalls(double unit_ns, RankOwnTime& rank) {
   constexpr double kFarBeyond = 8;        // robust standard deviations
   constexpr double kLeastOfUnit = 0.002;  // what is less does not count anywhere
   std::vector<double> measured;
@@ -105,9 +105,7 @@ void AddLoneStalls(double unit_ns, RankOwnTime& rank) {
   const double far = usual + kFarBeyond * RobustDeviation(measured) + kLeastOfUnit * unit_ns;
   for (size_t unit = 0; unit < rank.lone_host_ns.size(); ++unit) {
     const double host = rank.lone_host_ns[unit];
-    if (std::isnan(host) || host <= far) continue;
-    rank.excess_ns[unit] += host - usual;
-    rank.excess_parts[static_cast<size_t>(LatenessPart::kHost)] += host - usual;
+    if (!std::isnan(host) && host > far) rank.lone_stalls.push_back({unit, host - usual});
   }
 }
 
@@ -189,10 +187,11 @@ class OwnTimeSums::Meter {
       const auto rank = static_cast<size_t>(member.rank_index);
       const ArrivalNode* node = NodeOf(member);
       if (node == nullptr || ranks_[rank].result.communicator != static_cast<int32_t>(instance.communicator)) continue;
-      const SegmentParts parts = SinceCommon(member, *node).parts;
+      const OwnSince since = SinceCommon(member, *node);
+      if (since.instance < 0) continue;
       for (size_t p = 0; p < kOwnParts; ++p) {
         const bool of_host = kPartOf[p] == LatenessPart::kHost || kPartOf[p] == LatenessPart::kLaunch;
-        ranks_[rank].At(unit).lone_host_ns += of_host ? parts[p] : 0;
+        ranks_[rank].At(unit).lone_host_ns += of_host ? since.parts[p] : 0;
       }
     }
   }
@@ -286,7 +285,7 @@ std::vector<RankOwnTime> OwnTimeSums::Finish(const TestUnits& units, const std::
   for (size_t rank = 0; rank < out.size(); ++rank) {
     if (out[rank].communicator < 0) continue;
     Complete(counts[rank], usual.at(out[rank].communicator), units.are_steps, out[rank]);
-    if (out[rank].compared) AddLoneStalls(static_cast<double>(units.unit_ns), out[rank]);
+    if (out[rank].compared) FindLoneStalls(static_cast<double>(units.unit_ns), out[rank]);
   }
   return out;
 }

@@ -18,6 +18,12 @@ namespace lockstep {
 
 using OwnParts = std::array<double, kLatenessParts>;  // by LatenessPart; carry-in, wait and transfer stay 0
 
+// The host held a stretch that nobody's is compared with up far longer than it usually does.
+struct LoneStall {
+  size_t unit = 0;
+  double longer_ns = 0;
+};
+
 // One rank; units without a measurement are NaN.
 struct RankOwnTime {
   int32_t communicator = -1;      // whose segments were used: the one with most instances; -1 = none
@@ -26,7 +32,8 @@ struct RankOwnTime {
   // [unit] host's part of the stretches that nobody's are compared with: before instances that tie their members
   // without all waiting for all, as the sends along a pipeline.
   std::vector<double> lone_host_ns;
-  OwnParts own_parts{};  // sums over all units
+  std::vector<LoneStall> lone_stalls;  // of a rank that is compared elsewhere; ascending
+  OwnParts own_parts{};                // sums over all units
   OwnParts excess_parts{};
   bool compared = false;  // excess_ns means something: there were instances in which everybody waits for everybody
   int64_t units = 0;      // measured ones
@@ -40,8 +47,7 @@ class OwnTimeSums {
   explicit OwnTimeSums(size_t ranks) : ranks_(ranks) {}
   // `graph`: of the chapter. Counts the units of `numbers`.
   void Add(const Chapter& chapter, const ArrivalGraph& graph, UnitNumbers& numbers);
-  // By rank index. `order`: number of each unit, as UnitNumbers gives it. The sums are used up. Stalls in a stretch
-  // that nobody's is compared with (lone_host_ns) are in the excess of a rank that is compared elsewhere.
+  // By rank index. `order`: number of each unit, as UnitNumbers gives it. The sums are used up.
   [[nodiscard]] std::vector<RankOwnTime> Finish(const TestUnits& units, const std::vector<size_t>& order);
 
  private:

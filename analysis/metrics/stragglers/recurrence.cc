@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "analysis/metrics/stragglers/series_statistics.h"
+#include "analysis/stats/robust_deviation.h"
 
 namespace lockstep {
 namespace {

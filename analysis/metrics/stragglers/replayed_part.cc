@@ -33,8 +33,13 @@ double LatenessOf(const ReplayedPart::Measured& measured, const Candidate& candi
   if (candidate.is_transfer()) return SeriesMean(candidate.series);
   const RankOwnTime& own = measured.own[static_cast<size_t>(candidate.rank_indices.front())];
   const auto instances = static_cast<double>(std::max<int64_t>(1, own.instances));
-  if (IsRankAmongMembers(measured, candidate)) return SumOfOwnParts(own.excess_parts) / instances;
   return SumOfOwnParts(candidate.parts) * static_cast<double>(own.units) / instances;
+}
+
+double LatenessAmongMembers(const RankOwnTime& own) {
+  double sum = SumOfOwnParts(own.excess_parts);
+  for (const LoneStall& stall : own.lone_stalls) sum += stall.longer_ns;
+  return sum / static_cast<double>(std::max<int64_t>(1, own.instances));
 }
 
 // Of the same communicator in both.
@@ -52,10 +57,11 @@ ReplayedPart::ReplayedPart(const Measured& run, const Measured& part) {
   for (const Candidate& candidate : run.candidates) {
     double& ratio = ratios_.emplace_back(0);
     const auto found = there.find(KeyOf(candidate));
-    const bool measured = found != there.end() || IsRankAmongMembers(part, candidate);
-    if (!measured || !AreOfOneKind(run, part, candidate)) continue;
-    const double in_run = LatenessOf(run, candidate);
-    const double in_part = LatenessOf(part, found != there.end() ? *found->second : candidate);
+    const bool is_found = found != there.end();
+    if ((!is_found && !IsRankAmongMembers(part, candidate)) || !AreOfOneKind(run, part, candidate)) continue;
+    const auto rank = static_cast<size_t>(candidate.rank_indices.front());
+    const double in_run = is_found ? LatenessOf(run, candidate) : LatenessAmongMembers(run.own[rank]);
+    const double in_part = is_found ? LatenessOf(part, *found->second) : LatenessAmongMembers(part.own[rank]);
     const bool shown = in_run > 0 && in_part * kMostRatio > in_run && in_part < in_run * kMostRatio;
     if (shown) ratio = in_run / in_part;
   }

@@ -72,7 +72,7 @@ class Selector {
       }
       what_if = burst;
     }
-    if (IsOneMembers(i, *what_if) || IsOneParts(i, *what_if) || !IsSlowAsAStage(i, *what_if)) return;
+    if (IsOneMembers(i, *what_if) || IsOneParts(i, *what_if) || !SavesAsAStage(i, *what_if)) return;
     selection_.found.push_back({i, *what_if});
     const std::optional<WhatIf> after = SavingAfter(i, Rivals(i));
     constexpr double kMuchMore = 2;  // times what it saves alone
@@ -106,23 +106,28 @@ class Selector {
   }
 
   // Stages do different work, so that one always takes longest: that is nobody's fault, and only a stage whose mending
-  // is known to save something is told.
+  // is known to save something is told, or, where no replay can tell that, one that computes longer by as much.
   [[nodiscard]] bool IsStageByNature(size_t i) const {
-    return candidates_[i].scope == StragglerScope::kStage && costs_.saving != nullptr;
+    if (candidates_[i].scope != StragglerScope::kStage) return false;
+    return costs_.saving || !costs_.compute_excess_ns || !IsSlowAsAStage(i, judgements_[i].mean_ns);
   }
 
   // The programs of stages differ, and so do the stretches that are compared: a stage that computes longer shows that
   // in all that its devices compute. What its hosts and copies take longer counts as compared. Of any other scope:
   // true.
-  [[nodiscard]] bool IsSlowAsAStage(size_t i, const WhatIf& what_if) const {
-    constexpr double kExplains = 0.5;  // of what is saved
+  [[nodiscard]] bool IsSlowAsAStage(size_t i, double longer_ns) const {
+    constexpr double kExplains = 0.5;
     const Candidate& candidate = candidates_[i];
     if (candidate.scope != StragglerScope::kStage || candidate.is_transfer() || !costs_.compute_excess_ns) return true;
     double explained_ns = costs_.compute_excess_ns(candidate);
     for (const LatenessPart part : {LatenessPart::kHost, LatenessPart::kLaunch, LatenessPart::kCopy}) {
       explained_ns += std::max(0.0, candidate.parts[static_cast<size_t>(part)]);
     }
-    return explained_ns >= kExplains * static_cast<double>(what_if.saving_ns_per_step);
+    return explained_ns >= kExplains * longer_ns;
+  }
+
+  [[nodiscard]] bool SavesAsAStage(size_t i, const WhatIf& what_if) const {
+    return IsSlowAsAStage(i, static_cast<double>(what_if.saving_ns_per_step));
   }
 
   // Late by much, and the cause of as much waiting.
@@ -138,12 +143,16 @@ class Selector {
     if (IsExplained(i, selection_.found) || IsExplained(i, selection_.undecided)) return;
     const bool shown = costs_.replayed.Shows(i);
     if (!costs_.saving || !shown) {
-      if (CostsMuch(i)) selection_.undecided.push_back({i, std::nullopt, shown});
+      if (CostsMuch(i) && !IsStageByNature(i)) selection_.undecided.push_back({i, std::nullopt, shown});
       return;
     }
     const std::optional<WhatIf> what_if = HoldsFound(i) ? SavingAfterOthers(i) : SavingOfOne(i);
+    // Its other steps show that it stalls, and nobody's what that costs.
+    if (!what_if && Stalls(candidates_[i]) && CostsMuch(i)) {
+      selection_.undecided.push_back({.candidate = i, .shown = shown, .stalls = true});
+    }
     if (!what_if || what_if->saving_ratio < kMinSavingRatio || IsOneMembers(i, *what_if)) return;
-    if (!IsSlowAsAStage(i, *what_if)) return;
+    if (!SavesAsAStage(i, *what_if)) return;
     selection_.undecided.push_back({.candidate = i, .what_if = *what_if, .stalls = Stalls(candidates_[i])});
   }
 

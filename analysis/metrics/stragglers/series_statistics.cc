@@ -47,14 +47,6 @@ double Inflation(const Autocorrelation& it, double error, size_t lags) {
 
 }  // namespace
 
-double RobustDeviation(const std::vector<double>& values) {
-  const double middle = Median(values);
-  std::vector<double> deviations;
-  deviations.reserve(values.size());
-  for (const double value : values) deviations.push_back(std::abs(value - middle));
-  return 1.4826 * Median(std::move(deviations));
-}
-
 double BinomialTail(double n, double k, double p) {
   if (k <= 0) return 1;
   return IncompleteBeta(k, n - std::min(k, n) + 1, p);

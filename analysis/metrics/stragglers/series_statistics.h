@@ -41,7 +41,4 @@ struct FamilyCorrelation {
 inline constexpr double kManySteps = 1e6;
 [[nodiscard]] double CountNeeded(double late, double alpha);
 
-// Median, and robust standard deviation (1.4826 times the median absolute deviation). 0 for an empty list.
-[[nodiscard]] double RobustDeviation(const std::vector<double>& values);
-
 }  // namespace lockstep

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "analysis/metrics/stragglers/series_statistics.h"
 #include "analysis/stats/order_statistic.h"
+#include "analysis/stats/robust_deviation.h"
 
 namespace lockstep {
 namespace {

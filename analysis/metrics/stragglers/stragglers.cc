@@ -145,27 +145,33 @@ bool MendsBeyondOthers(const StragglerInput& input, const std::vector<int32_t>& 
   return false;
 }
 
-// By how much the starts of the instances in which these ranks meet others may lie apart from what the clocks say, in a
-// unit.
-double ClocksLeaveOpen(const StragglerInput& input, const std::vector<int32_t>& ranks, size_t units) {
+// By how much the starts of the instances in which a candidate's ranks meet others may lie apart from what the clocks
+// say, in one of its units.
+double ClocksLeaveOpen(const StragglerInput& input, const TestUnits& units, const Candidate& candidate) {
+  const std::vector<int32_t>& ranks = candidate.rank_indices;
   double sum = 0;
   for (const MatchedInstance& instance : input.match.instances) {
+    if (!instance.usable() || instance.uncertainty_ns <= 0) continue;
     const auto inside = std::count_if(instance.members.begin(), instance.members.end(), [&](const MatchedMember& m) {
       return std::binary_search(ranks.begin(), ranks.end(), m.rank_index);
     });
-    const bool meets = inside > 0 && std::cmp_less(inside, instance.members.size());
-    if (meets && instance.usable()) sum += static_cast<double>(std::max<int64_t>(0, instance.uncertainty_ns));
+    if (inside == 0 || std::cmp_equal(inside, instance.members.size())) continue;
+    const int64_t unit = units.UnitOf(instance);
+    const bool measured =
+        unit >= 0 && std::binary_search(candidate.units.begin(), candidate.units.end(), static_cast<size_t>(unit));
+    if (measured) sum += static_cast<double>(instance.uncertainty_ns);
   }
-  return sum / static_cast<double>(std::max<size_t>(1, units));
+  return sum / static_cast<double>(std::max<size_t>(1, candidate.units.size()));
 }
 
 // Own time needs no clocks, but when others wait for it does: they may hide what the replay says is not saved.
-bool ClocksHideSaving(const StragglerInput& input, const Candidate& candidate, double late_ns, const WhatIf& what_if) {
+bool ClocksHideSaving(const StragglerInput& input, const TestUnits& units, const Candidate& candidate, double late_ns,
+                      const WhatIf& what_if) {
   constexpr double kMuchLess = 0.5;  // of how late it is
   constexpr double kFarOpen = 2;     // times what is not saved of that
   const auto saved_ns = static_cast<double>(what_if.saving_ns_per_step);
   if (candidate.is_transfer() || input.replayed != nullptr || saved_ns >= kMuchLess * late_ns) return false;
-  return ClocksLeaveOpen(input, candidate.rank_indices, candidate.series.size()) > kFarOpen * (late_ns - saved_ns);
+  return ClocksLeaveOpen(input, units, candidate) > kFarOpen * (late_ns - saved_ns);
 }
 
 // Of the ranks against the mean of all others, in a step; very much without steps, which nothing then contradicts.
@@ -182,8 +188,8 @@ double ComputeExcess(const StragglerInput& input, const std::vector<int32_t>& ra
   return others > 0 ? inside / members - outside / others : std::numeric_limits<double>::max();
 }
 
-Straggler Describe(const StragglerInput& input, const Candidate& candidate, const Judgement& judgement,
-                   const Selected& selected) {
+Straggler Describe(const StragglerInput& input, const TestUnits& units, const Candidate& candidate,
+                   const Judgement& judgement, const Selected& selected) {
   Straggler out;
   out.scope = candidate.scope;
   out.id = candidate.id;
@@ -204,7 +210,7 @@ Straggler Describe(const StragglerInput& input, const Candidate& candidate, cons
     out.what_if.reset();
     out.why_no_saving = "the replayed step is shorter than the time that other ranks compute in it";
   }
-  if (out.what_if && !out.after_others && ClocksHideSaving(input, candidate, judgement.mean_ns, *out.what_if)) {
+  if (out.what_if && !out.after_others && ClocksHideSaving(input, units, candidate, judgement.mean_ns, *out.what_if)) {
     out.what_if.reset();
     out.why_no_saving = "the clocks of the hosts are not known well enough to tell how long the others waited for it";
   }
@@ -239,10 +245,12 @@ void CrossCheck(const StragglerInput& input, const TestUnits& units, StragglerRe
   }
 }
 
-void Tell(const StragglerInput& input, const std::vector<Candidate>& candidates,
-          const std::vector<Judgement>& judgements, const Selection& selection, StragglerResult& result) {
+void Tell(const StragglerInput& input, const TestedLateness& tested, const Selection& selection,
+          StragglerResult& result) {
+  const std::vector<Candidate>& candidates = tested.candidates;
+  const std::vector<Judgement>& judgements = tested.judgements;
   for (const Selected& it : selection.found) {
-    result.stragglers.push_back(Describe(input, candidates[it.candidate], judgements[it.candidate], it));
+    result.stragglers.push_back(Describe(input, tested.units, candidates[it.candidate], judgements[it.candidate], it));
   }
   std::stable_sort(result.stragglers.begin(), result.stragglers.end(),
                    [](const Straggler& a, const Straggler& b) { return CostOf(a) > CostOf(b); });
@@ -256,8 +264,11 @@ void Tell(const StragglerInput& input, const std::vector<Candidate>& candidates,
     const Judgement& judgement = judgements[it.candidate];
     result.undecided.push_back({candidate.scope, candidate.id, static_cast<int64_t>(candidate.series.size()),
                                 judgement.n_eff, static_cast<int64_t>(std::ceil(judgement.steps_needed)),
-                                candidate.rank_indices, it.stalls, Describe(input, candidate, judgement, it)});
-    if (it.what_if && candidate.with_itself) result.undecided.back().untold_saving_ratio = it.what_if->saving_ratio;
+                                candidate.rank_indices, it.stalls,
+                                Describe(input, tested.units, candidate, judgement, it)});
+    if (it.what_if ? !candidate.with_itself : !it.stalls) continue;
+    const double late_ratio = judgement.mean_ns / static_cast<double>(tested.units.unit_ns);
+    result.undecided.back().untold_saving_ratio = it.what_if ? it.what_if->saving_ratio : late_ratio;
   }
 }
 
@@ -334,7 +345,7 @@ StragglerResult FindStragglers(const StragglerInput& input, const TestedLateness
         "the replay does not reproduce the run: no saving is given, and only ranks that are late by 1 % of the step or "
         "more are named";
   }
-  Tell(input, candidates, tested.judgements, selection, result);
+  Tell(input, tested, selection, result);
   CrossCheck(input, tested.units, result);
   result.rank_n_eff = RankCounts(input.ranks.ranks.size(), candidates, tested.judgements);
   const std::string too_few = WhyUndecidable(tested.judgements, result);

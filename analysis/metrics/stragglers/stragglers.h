@@ -80,7 +80,8 @@ struct Undecided {
   std::vector<int32_t> rank_indices;  // ascending
   bool stalls = false;                // in a few units, far beyond all others: what is undecided is whether it recurs
   Straggler looks;                    // how it would be described; its p is not significant
-  double untold_saving_ratio = 0;     // as replayed, where that is too rough to be told
+  double untold_saving_ratio =
+      0;  // as replayed, where that is too rough to be told; where no replay knows, as late as it is
 };
 
 struct OneEvent {

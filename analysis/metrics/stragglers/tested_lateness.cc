@@ -15,49 +15,48 @@ void LatenessSums::Add(const Chapter& chapter, const ArrivalGraph& graph) {
   });
 }
 
-// What was measured, before anybody is compared.
-struct LatenessSums::Measured {
-  UnitNumbers::Result numbered;
-  std::vector<RankOwnTime> own;
+// Where everything is, to know who is compared with whom.
+struct LatenessSums::Places {
+  std::vector<size_t> order;  // number of each unit
   Positions positions;
 };
 
-LatenessSums::Measured LatenessSums::Measure(const RankResolution& ranks, const RunMatch& match,
-                                             std::string_view layout) {
-  Measured out{numbers_.Finish(), {}, {}};
-  if (!out.numbered.units.CanTest()) return out;
-  out.own = own_.Finish(out.numbered.units, out.numbered.order);
-  out.positions = FindPositions(ranks, match, pipelines_, layout);
-  return out;
+LatenessSums::Places LatenessSums::Measure(const RankResolution& ranks, const RunMatch& match, std::string_view layout,
+                                           TestedLateness& out) {
+  UnitNumbers::Result numbered = numbers_.Finish();
+  out.units = std::move(numbered.units);
+  if (!out.units.CanTest()) return {};
+  out.own = own_.Finish(out.units, numbered.order);
+  return {std::move(numbered.order), FindPositions(ranks, match, pipelines_, layout)};
 }
 
-TestedLateness LatenessSums::Compare(const RankResolution& ranks, const RunMatch& match, const Measured& measured,
-                                     std::vector<int32_t> late) const {
-  TestedLateness out;
-  out.units = measured.numbered.units;
-  if (!out.units.CanTest()) return out;
-  out.own = measured.own;
+void LatenessSums::Compare(const RankResolution& ranks, const RunMatch& match, const Places& places,
+                           std::vector<int32_t> late, TestedLateness& out) const {
+  if (!out.units.CanTest()) return;
   out.late = std::move(late);
-  CompareBesides(out.late, out.own);
-  out.candidates = BuildCandidates(
-      {ranks, match, out.units, measured.numbered.order, transfers_, out.own, measured.positions, out.late});
-  return out;
+  out.candidates.clear();
+  out.candidates =
+      BuildCandidates({ranks, match, out.units, places.order, transfers_, out.own, places.positions, out.late});
 }
 
 TestedLateness LatenessSums::FinishUnjudged(const RankResolution& ranks, const RunMatch& match, std::string_view layout,
                                             const std::vector<int32_t>& late) {
-  return Compare(ranks, match, Measure(ranks, match, layout), late);
+  TestedLateness out;
+  const Places places = Measure(ranks, match, layout, out);
+  Compare(ranks, match, places, late, out);
+  return out;
 }
 
 TestedLateness LatenessSums::Finish(const RankResolution& ranks, const RunMatch& match, std::string_view layout) {
   constexpr int kMostRounds = 3;  // each finds who is hidden by those that the round before found
-  const Measured measured = Measure(ranks, match, layout);
-  TestedLateness out = Compare(ranks, match, measured, {});
+  TestedLateness out;
+  const Places places = Measure(ranks, match, layout, out);
+  Compare(ranks, match, places, {}, out);
   out.judgements = JudgeCandidates(out.candidates);
   for (int round = 1; round < kMostRounds; ++round) {
     std::vector<int32_t> late = LateRanks(out.candidates, out.judgements);
     if (late == out.late) break;
-    out = Compare(ranks, match, measured, std::move(late));
+    Compare(ranks, match, places, std::move(late), out);
     out.judgements = JudgeApart(out.candidates, out.late);
   }
   return out;

@@ -33,10 +33,12 @@ class LatenessSums {
                                               std::string_view layout, const std::vector<int32_t>& late);
 
  private:
-  struct Measured;
-  [[nodiscard]] Measured Measure(const RankResolution& ranks, const RunMatch& match, std::string_view layout);
-  [[nodiscard]] TestedLateness Compare(const RankResolution& ranks, const RunMatch& match, const Measured& measured,
-                                       std::vector<int32_t> late) const;
+  struct Places;
+  // What was measured, before anybody is compared.
+  [[nodiscard]] Places Measure(const RankResolution& ranks, const RunMatch& match, std::string_view layout,
+                               TestedLateness& out);
+  void Compare(const RankResolution& ranks, const RunMatch& match, const Places& places, std::vector<int32_t> late,
+               TestedLateness& out) const;
 
   UnitNumbers numbers_;
   OwnTimeSums own_;

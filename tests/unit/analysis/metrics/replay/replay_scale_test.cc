@@ -92,6 +92,44 @@ TEST(LevelToUsual, NeitherNoiseNorWhatIsOftenLongNorWhatIsSeenSeldomIsAnExceptio
   EXPECT_TRUE(LevelToUsual(lengths).empty());
 }
 
+// Lengths of a rank and its only peer, of which each stalls in steps of its own at the second of three places.
+struct StallsOfTwo {
+  int own_every = 4;
+  int peers_every = 3;
+  int64_t own_stall_ns = 700'000;
+  int64_t peers_stall_ns = 9'000'000;
+
+  [[nodiscard]] std::vector<ComparedLength> Draw(unsigned seed) const {
+    std::mt19937 random(seed);
+    std::normal_distribution<double> noise(1, 0.02);
+    std::vector<ComparedLength> lengths;
+    for (int32_t step = 0; step < 60; ++step) {
+      for (int32_t place = 0; place < 3; ++place) {
+        const bool own = place == 1 && step % own_every == 0;
+        const bool peers = place == 1 && !own && step % peers_every == 0;
+        const double usual = 50'000.0 * (1 + place);
+        lengths.push_back({.node = static_cast<int32_t>(lengths.size()),
+                           .position = place,
+                           .own_ns = std::llround(usual * noise(random)) + (own ? own_stall_ns : 0),
+                           .peers_ns = usual * noise(random) + static_cast<double>(peers ? peers_stall_ns : 0)});
+        lengths.back().largest_ns = lengths.back().peers_ns;
+      }
+    }
+    return lengths;
+  }
+};
+
+TEST(LevelToPeers, TheStallsOfTheOnlyPeerNeitherHideOwnOnesNorAreTakenOver) {
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    const std::vector<ComparedLength> lengths = StallsOfTwo{}.Draw(seed);
+    const std::vector<ScaledResult> results = LevelToPeers(lengths);
+    for (size_t i = 0; i < results.size(); ++i) {
+      const double usual = 50'000.0 * (1 + lengths[i].position);
+      EXPECT_NEAR(static_cast<double>(results[i].length_ns), usual, 0.15 * usual) << seed << " " << i;
+    }
+  }
+}
+
 TEST(ScaleToPeers, LongWorkNowAndThenIsBroughtToThePeersAndTheRestStays) {
   for (unsigned seed = 1; seed <= 5; ++seed) {
     for (const double times : {1.6, 5.0, 20.0, 100.0}) {

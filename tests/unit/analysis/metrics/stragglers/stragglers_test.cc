@@ -1,5 +1,6 @@
 #include "analysis/metrics/stragglers/stragglers.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/unit/analysis/metrics/stragglers/paced_run.h"
@@ -148,6 +149,19 @@ TEST(FindStragglers, OneThatIsSlowAndOneThatStallsAreNotTheirGroup) {
     return rank == 3 && layer == 0 && step % 18 == 11 ? 6'000'000 : 0;
   };
   for (const std::string& name : Names(FindIn(MakePacedRun(shape, 33, two)))) EXPECT_NE(name, "host node1");
+}
+
+TEST(FindStragglers, TwoThatCostAsMuchInDifferentWaysAreBothNamedAndNotTheirGroup) {
+  PacedShape shape = Cluster(4, 2, 60);
+  shape.dp_across_hosts = false;
+  for (unsigned seed = 1; seed <= 10; ++seed) {
+    const ExtraOwn two = [](int32_t rank, int step, int layer) {
+      if (rank == 2) return 60'000;  // 360 us a step
+      return rank == 3 && layer == 0 && step % 4 == 1 ? 1'200'000 : 0;
+    };
+    EXPECT_THAT(Names(FindIn(MakePacedRun(shape, seed, two))), testing::UnorderedElementsAre("rank 2", "rank 3"))
+        << seed;
+  }
 }
 
 TEST(FindStragglers, WhoIsLateByLessIsNotHiddenByOneThatStalls) {
@@ -401,6 +415,38 @@ INSTANTIATE_TEST_SUITE_P(EightRanks, NullFamilies,
                                          NullFamily{1, 8, 0.99, 15}, NullFamily{4, 2, 0.9, 10}));
 INSTANTIATE_TEST_SUITE_P(MoreRanks, NullFamilies,
                          testing::Values(NullFamily{8, 8, 0, 2}, NullFamily{8, 8, 0.9, 2}, NullFamily{8, 8, 0.99, 2}));
+
+// Of the candidates of a run: that of a rank.
+double MeanLateness(const TestedLateness& tested, int32_t rank) {
+  for (size_t i = 0; i < tested.candidates.size(); ++i) {
+    const Candidate& it = tested.candidates[i];
+    if (it.scope == StragglerScope::kRank && it.rank_indices.front() == rank) return tested.judgements[i].mean_ns;
+  }
+  return -1;
+}
+
+TEST(Stragglers, OfTwoThatStallInDifferentStepsEachIsLateByItsOwnStalls) {
+  for (unsigned seed = 1; seed <= 10; ++seed) {
+    constexpr int64_t kFirstStalls = 900'000;
+    constexpr int64_t kSecondStalls = 600'000;
+    const PacedRun run = MakePacedRun({.gpus = 2, .steps = 60}, seed, [](int32_t rank, int step, int layer) -> int64_t {
+      if (layer != 0) return 0;
+      if (rank == 0) return step % 3 == 0 ? kFirstStalls : 0;
+      return step % 4 == 1 && step % 3 != 0 ? kSecondStalls : 0;
+    });
+    const TestedLateness tested = TestLateness(run.ranks, run.match, run.graph, "");
+    EXPECT_NEAR(MeanLateness(tested, 0), kFirstStalls / 3.0, 0.1 * kFirstStalls / 3) << seed;
+    EXPECT_NEAR(MeanLateness(tested, 1), kSecondStalls / 6.0, 0.1 * kSecondStalls / 6) << seed;
+  }
+}
+
+TEST(Stragglers, OfTwoThatDifferByNoiseAloneNobodyIsLate) {
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    const PacedRun run = MakePacedRun({.gpus = 2, .steps = 60, .noise = 0.02}, seed);
+    EXPECT_TRUE(FindIn(run).stragglers.empty()) << seed;
+    EXPECT_TRUE(FindIn(run).undecided.empty()) << seed;
+  }
+}
 
 }  // namespace
 }  // namespace lockstep

@@ -329,15 +329,18 @@ TEST(AssumesAllRanks, OnlyWhereNobodyTellsTheSizeOfTheJob) {
   EXPECT_FALSE(AssumesAllRanks(fixture.Make()));
 }
 
-TEST(SavingHalfWidth, IsTheErrorOfReplaysHoweverSeldomTheStepsAreLate) {
-  Straggler straggler = Rank(0);
-  const double half = SavingHalfWidth(straggler);
-  EXPECT_GT(half, 0.12 * straggler.what_if->saving_ratio);
-  EXPECT_LE(2 * half, 0.3 * straggler.what_if->saving_ratio + 0.005) << "narrow enough to act on";
-  straggler.confidence_ns = {0, 1'000};
-  EXPECT_EQ(SavingHalfWidth(straggler), half);
-  straggler.what_if.reset();
-  EXPECT_EQ(SavingHalfWidth(straggler), 0);
+TEST(SavingInterval, HoldsTheSavingIsNarrowEnoughToActOnAndStaysWithinTheStep) {
+  for (const double saving : {-0.01, 0.0, 0.001, 0.02, 0.3, 0.97, 1.0}) {
+    const auto [low, high] = SavingInterval({.saving_ratio = saving});
+    EXPECT_LE(low, saving);
+    EXPECT_GE(high, saving);
+    EXPECT_LE(high, 1);
+    EXPECT_LE(high - low, 0.3 * std::abs(saving) + 0.005) << saving;
+    EXPECT_GE(low, std::min(saving, 0.0));
+  }
+  const auto [low, high] = SavingInterval({.saving_ratio = 0.3});
+  EXPECT_LT(low, 0.28);
+  EXPECT_GT(high, 0.33);
 }
 
 }  // namespace

@@ -1,0 +1,31 @@
+#include "analysis/stats/robust_deviation.h"
+
+#include <cmath>
+#include <utility>
+
+#include "analysis/stats/order_statistic.h"
+
+namespace lockstep {
+namespace {
+
+std::vector<double> DistancesFromMedian(const std::vector<double>& values) {
+  const double middle = Median(values);
+  std::vector<double> distances;
+  distances.reserve(values.size());
+  for (const double value : values) distances.push_back(std::abs(value - middle));
+  return distances;
+}
+
+}  // namespace
+
+double RobustDeviation(const std::vector<double>& values) {
+  constexpr double kDeviationOfMedian = 1.4826;
+  return kDeviationOfMedian * Median(DistancesFromMedian(values));
+}
+
+double DeviationOfMost(const std::vector<double>& values) {
+  constexpr double kDeviationOfQuartile = 3.138;
+  return values.empty() ? 0 : kDeviationOfQuartile * OrderStatistic(DistancesFromMedian(values), values.size() / 4);
+}
+
+}  // namespace lockstep

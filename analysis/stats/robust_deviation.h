@@ -1,0 +1,16 @@
+// Standard deviations that values which are no noise do not raise. Pure. No value may be NaN.
+#pragma once
+
+#include <vector>
+
+namespace lockstep {
+
+// 1.4826 times the median of the absolute deviations from the median: of normal noise its standard deviation, however
+// large up to half of the values are. 0 for an empty list.
+[[nodiscard]] double RobustDeviation(const std::vector<double>& values);
+
+// The same from the nearer half of these: 3.138 times the lower quartile of the absolute deviations. Up to three
+// quarters of the values may be no noise, if the median is none of them.
+[[nodiscard]] double DeviationOfMost(const std::vector<double>& values);
+
+}  // namespace lockstep

@@ -1,0 +1,40 @@
+#include "analysis/stats/robust_deviation.h"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <random>
+#include <vector>
+
+namespace lockstep {
+namespace {
+
+std::vector<double> NormalNoise() {
+  std::mt19937 random(3);
+  std::normal_distribution<double> noise(0, 1);
+  std::vector<double> values;
+  for (int i = 0; i < 20'000; ++i) values.push_back(noise(random));
+  return values;
+}
+
+TEST(RobustDeviation, OfNormalNoiseIsItsStandardDeviation) {
+  std::vector<double> values = NormalNoise();
+  EXPECT_NEAR(RobustDeviation(values), 1, 0.03);
+  for (size_t i = 0; i < values.size(); i += 10) values[i] += 1'000;
+  EXPECT_LT(RobustDeviation(values), 1.3);
+  EXPECT_EQ(RobustDeviation({}), 0);
+}
+
+TEST(DeviationOfMost, IsThatOfTheNoiseWhereMostValuesAreNone) {
+  std::vector<double> values = NormalNoise();
+  EXPECT_NEAR(DeviationOfMost(values), 1, 0.05);
+  for (size_t i = 0; i < values.size(); ++i) {  // a third above, a third below
+    if (i % 3 == 0) values[i] += 1'000;
+    if (i % 3 == 1) values[i] -= 1'000;
+  }
+  EXPECT_LT(DeviationOfMost(values), 5);
+  EXPECT_EQ(DeviationOfMost({}), 0);
+}
+
+}  // namespace
+}  // namespace lockstep
