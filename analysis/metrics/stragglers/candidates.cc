@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <numeric>
 #include <set>
 #include <utility>
 
 #include "analysis/metrics/stragglers/excess_besides.h"
+#include "analysis/metrics/stragglers/late_alike.h"
 #include "analysis/metrics/stragglers/stalls.h"
 #include "analysis/stats/order_statistic.h"
 #include "analysis/stats/robust_deviation.h"
@@ -235,7 +235,7 @@ class OwnCandidates {
     for (size_t unit = 0; unit < input_.units.count; ++unit) excess.push_back(ExcessOfMembers(sides, unit));
     const bool alike = AreLateAlike(excess);
     for (size_t unit = 0; unit < excess.size(); ++unit) AddUnit(excess[unit], alike, unit, candidate);
-    if (!alike && AreLateApart(excess, candidate)) {
+    if (candidate.rank_indices.size() > 1 && !alike && AreLateApart(excess, candidate.series, candidate.floor_ns)) {
       candidate.series.clear();
       return;
     }
@@ -264,103 +264,6 @@ class OwnCandidates {
       for (const size_t rank : of.inside) excess.push_back(input_.own[rank].own_ns[unit] - sum / count);
     }
     return excess;
-  }
-
-  // Members that are late by turns are late in different units, but over the run by as much and as often: one that is
-  // always slow and one that stalls now and then are two troubles, however equal what they cost.
-  static bool AreLateAlike(const std::vector<std::vector<double>>& excess) {
-    const double late_ns = RootMeanSquare(excess) / 2;
-    std::vector<Lateness> members(excess.empty() ? 0 : excess.front().size());
-    for (const std::vector<double>& unit : excess) {
-      for (size_t member = 0; member < unit.size(); ++member) members[member].Add(unit[member], late_ns);
-    }
-    std::erase_if(members, [](const Lateness& it) { return it.units == 0; });
-    return AreLateAsOften(members) && AreAlike(members, [](const Lateness& it) { return it.sum_ns / it.units; }) &&
-           AreAlike(members, [](const Lateness& it) { return std::sqrt(it.squares_ns2 / it.units); }) &&
-           AreAlike(members, [](const Lateness& it) { return it.late > 0 ? it.late_sum_ns / it.late : 0; });
-  }
-
-  // Of one member over all units.
-  struct Lateness {
-    double units = 0;
-    double sum_ns = 0;
-    double squares_ns2 = 0;
-    double late = 0;  // units
-    double late_sum_ns = 0;
-
-    void Add(double excess_ns, double late_ns) {
-      if (std::isnan(excess_ns)) return;
-      ++units;
-      sum_ns += excess_ns;
-      squares_ns2 += excess_ns * excess_ns;
-      if (excess_ns <= late_ns) return;
-      ++late;
-      late_sum_ns += excess_ns;
-    }
-  };
-
-  // Late in equally many units, by the binomial distribution.
-  static bool AreLateAsOften(const std::vector<Lateness>& members) {
-    constexpr double kChance = 3;  // standard deviations
-    double late = 0;
-    double units = 0;
-    for (const Lateness& it : members) {
-      late += it.late;
-      units += it.units;
-    }
-    const double share = units > 0 ? late / units : 0;
-    return late > 0 && std::all_of(members.begin(), members.end(), [&](const Lateness& it) {
-             const double chance = kChance * std::sqrt(share * (1 - share) / it.units);
-             return std::abs(it.late / it.units - share) <= chance + 1 / it.units;
-           });
-  }
-
-  // The least against the most.
-  template <typename Figure>
-  static bool AreAlike(const std::vector<Lateness>& members, const Figure& figure) {
-    constexpr double kAlike = 0.5;
-    double least = std::numeric_limits<double>::max();
-    double most = 0;
-    for (const Lateness& it : members) {
-      least = std::min(least, figure(it));
-      most = std::max(most, figure(it));
-    }
-    return most > 0 && least >= kAlike * most;
-  }
-
-  // What the members have in common is little beside what each is late by: they are late in different units, and not
-  // alike.
-  static bool AreLateApart(const std::vector<std::vector<double>>& excess, const Candidate& group) {
-    constexpr double kInCommon = 0.5;
-    if (group.series.empty() || group.rank_indices.size() < 2) return false;
-    std::vector<double> means;
-    for (size_t member = 0; member < excess.front().size(); ++member) {
-      double sum = 0;
-      double units = 0;
-      for (const std::vector<double>& unit : excess) {
-        if (std::isnan(unit[member])) continue;
-        sum += unit[member];
-        ++units;
-      }
-      if (units > 0) means.push_back(sum / units);
-    }
-    const double of_members = LowerMedian(std::move(means));
-    const double in_common =
-        std::accumulate(group.series.begin(), group.series.end(), 0.0) / static_cast<double>(group.series.size());
-    return of_members > group.floor_ns && in_common < kInCommon * of_members;
-  }
-
-  static double RootMeanSquare(const std::vector<std::vector<double>>& excess) {
-    double squares = 0;
-    double count = 0;
-    for (const std::vector<double>& unit : excess) {
-      for (const double value : unit) {
-        if (std::isnan(value)) continue;
-        squares += value * value;
-        ++count;
-      }
-    }
-    return count > 0 ? std::sqrt(squares / count) : 0;
   }
 
   // Excess of the group in a unit: the mean of members that are late alike. Else the lower median, which one late

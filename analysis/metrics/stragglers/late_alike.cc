@@ -1,0 +1,113 @@
+#include "analysis/metrics/stragglers/late_alike.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "analysis/stats/order_statistic.h"
+
+namespace lockstep {
+namespace {
+
+// Of one member over all units.
+struct Lateness {
+  double units = 0;
+  double sum_ns = 0;
+  double squares_ns2 = 0;
+  double late = 0;  // units
+  double late_sum_ns = 0;
+
+  void Add(double excess_ns, double late_ns) {
+    if (std::isnan(excess_ns)) return;
+    ++units;
+    sum_ns += excess_ns;
+    squares_ns2 += excess_ns * excess_ns;
+    if (excess_ns <= late_ns) return;
+    ++late;
+    late_sum_ns += excess_ns;
+  }
+};
+
+// The least against the most.
+template <typename Figure>
+bool AreAlike(const std::vector<Lateness>& members, const Figure& figure) {
+  constexpr double kAlike = 0.5;
+  double least = std::numeric_limits<double>::max();
+  double most = 0;
+  for (const Lateness& it : members) {
+    least = std::min(least, figure(it));
+    most = std::max(most, figure(it));
+  }
+  return most > 0 && least >= kAlike * most;
+}
+
+// Late by as much in equally many units, by the binomial distribution.
+bool AreLateAsOften(const std::vector<Lateness>& members) {
+  constexpr double kChance = 3;  // standard deviations
+  double late = 0;
+  double units = 0;
+  for (const Lateness& it : members) {
+    late += it.late;
+    units += it.units;
+  }
+  const double share = units > 0 ? late / units : 0;
+  const bool by_as_much =
+      AreAlike(members, [](const Lateness& it) { return it.late > 0 ? it.late_sum_ns / it.late : 0; });
+  return by_as_much && std::all_of(members.begin(), members.end(), [&](const Lateness& it) {
+           const double chance = kChance * std::sqrt(share * (1 - share) / it.units);
+           return std::abs(it.late / it.units - share) <= chance + 1 / it.units;
+         });
+}
+
+double RootMeanSquare(const ExcessOfGroup& excess) {
+  double squares = 0;
+  double count = 0;
+  for (const std::vector<double>& unit : excess) {
+    for (const double value : unit) {
+      if (std::isnan(value)) continue;
+      squares += value * value;
+      ++count;
+    }
+  }
+  return count > 0 ? std::sqrt(squares / count) : 0;
+}
+
+}  // namespace
+
+bool AreLateAlike(const ExcessOfGroup& excess) {
+  const double late_ns = RootMeanSquare(excess) / 2;
+  std::vector<Lateness> members(excess.empty() ? 0 : excess.front().size());
+  for (const std::vector<double>& unit : excess) {
+    for (size_t member = 0; member < unit.size(); ++member) members[member].Add(unit[member], late_ns);
+  }
+  std::erase_if(members, [](const Lateness& it) { return it.units == 0; });
+  const bool alike = AreAlike(members, [](const Lateness& it) { return it.sum_ns / it.units; }) &&
+                     AreAlike(members, [](const Lateness& it) { return std::sqrt(it.squares_ns2 / it.units); });
+  constexpr size_t kFew = 2;
+  return alike && (members.size() > kFew || AreLateAsOften(members));
+}
+
+bool AreLateApart(const ExcessOfGroup& excess, const std::vector<double>& in_common, double floor_ns) {
+  constexpr double kInCommon = 0.5;
+  if (in_common.empty() || excess.empty()) return false;
+  std::vector<double> means;
+  for (size_t member = 0; member < excess.front().size(); ++member) {
+    double sum = 0;
+    double units = 0;
+    for (const std::vector<double>& unit : excess) {
+      if (std::isnan(unit[member])) continue;
+      sum += unit[member];
+      ++units;
+    }
+    if (units > 0) means.push_back(sum / units);
+  }
+  const double of_members = LowerMedian(std::move(means));
+  const double mean_in_common =
+      std::accumulate(in_common.begin(), in_common.end(), 0.0) / static_cast<double>(in_common.size());
+  return of_members > floor_ns && mean_in_common < kInCommon * of_members;
+}
+
+}  // namespace lockstep
