@@ -12,6 +12,8 @@
 namespace lockstep {
 namespace {
 
+constexpr size_t kFew = 2;  // members
+
 // Of one member over all units.
 struct Lateness {
   double units = 0;
@@ -86,7 +88,6 @@ bool AreLateAlike(const ExcessOfGroup& excess) {
   std::erase_if(members, [](const Lateness& it) { return it.units == 0; });
   const bool alike = AreAlike(members, [](const Lateness& it) { return it.sum_ns / it.units; }) &&
                      AreAlike(members, [](const Lateness& it) { return std::sqrt(it.squares_ns2 / it.units); });
-  constexpr size_t kFew = 2;
   return alike && (members.size() > kFew || AreLateAsOften(members));
 }
 
@@ -104,6 +105,7 @@ bool AreLateApart(const ExcessOfGroup& excess, const std::vector<double>& in_com
     }
     if (units > 0) means.push_back(sum / units);
   }
+  if (means.size() > kFew) return false;
   const double of_members = LowerMedian(std::move(means));
   const double mean_in_common =
       std::accumulate(in_common.begin(), in_common.end(), 0.0) / static_cast<double>(in_common.size());

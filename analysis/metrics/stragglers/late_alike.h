@@ -13,8 +13,9 @@ using ExcessOfGroup = std::vector<std::vector<double>>;
 // alike by chance: these must also be late in equally many units, and by as much there.
 [[nodiscard]] bool AreLateAlike(const ExcessOfGroup& excess);
 
-// What the members have in common (`in_common`, by unit) is little beside what each is late by, if that is above
-// `floor_ns`: they are late in different units, each for itself.
+// What two members have in common (`in_common`, by unit) is little beside what each is late by, if that is above
+// `floor_ns`: they are late in different units, each for itself. Of more members the median tells what they have in
+// common.
 [[nodiscard]] bool AreLateApart(const ExcessOfGroup& excess, const std::vector<double>& in_common, double floor_ns);
 
 }  // namespace lockstep
