@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
-#include <functional>
 #include <map>
 #include <utility>
 
@@ -27,20 +26,35 @@ struct Lengths {
 struct Outline {
   std::map<CollectiveOp, size_t> rows;  // of each member, the most
   size_t instances = 0;                 // that tell how long they take
-  std::vector<Lengths> longest_first;   // of those: the longest one, the next, the next two, four, ...
+  std::vector<Lengths> halves;          // of those: the shorter half, the shorter half of the others, ... the longest
   int64_t span_ns = 0;                  // from the first to the last
 };
 
-std::vector<Lengths> LongestFirst(std::vector<int64_t> lengths) {
-  std::sort(lengths.begin(), lengths.end(), std::greater<>());
-  std::vector<Lengths> out;
-  for (size_t i = 0; i < lengths.size(); ++i) {
-    const bool is_power = (i & (i - 1)) == 0;
-    if (is_power) out.emplace_back();
-    ++out.back().count;
-    out.back().sum_ns += lengths[i];
+// Until one is left.
+std::vector<Lengths> HalvesOf(std::vector<int64_t> lengths) {
+  std::sort(lengths.begin(), lengths.end());
+  std::vector<Lengths> halves;
+  for (size_t begin = 0; begin < lengths.size();) {
+    const size_t left = lengths.size() - begin;
+    const size_t end = begin + std::max<size_t>(1, left / 2);
+    Lengths& half = halves.emplace_back();
+    for (; begin < end; ++begin) {
+      ++half.count;
+      half.sum_ns += lengths[begin];
+    }
   }
-  return out;
+  return halves;
+}
+
+// As few as the other one has: the last ones together.
+std::vector<Lengths> AsMany(std::vector<Lengths> halves, size_t count) {
+  while (halves.size() > count) {
+    const Lengths last = halves.back();
+    halves.pop_back();
+    halves.back().count += last.count;
+    halves.back().sum_ns += last.sum_ns;
+  }
+  return halves;
 }
 
 struct AfterArrival {
@@ -83,7 +97,7 @@ Outline OutlineOf(const CommunicatorPlan& plan, const CommunicatorJoin& join, co
   }
   out.instances = lengths.size();
   out.span_ns = lengths.empty() ? 0 : last_ns - first_ns;
-  out.longest_first = LongestFirst(std::move(lengths));
+  out.halves = HalvesOf(std::move(lengths));
   return out;
 }
 
@@ -105,12 +119,13 @@ bool Alike(int64_t a, int64_t b) { return std::abs(a - b) <= std::max(kAlikeNs, 
 // with the longest of the other, and so on.
 bool TakeEquallyLong(const Outline& a, const Outline& b) {
   if (std::min(a.instances, b.instances) < kFewInstances) return false;
+  const size_t count = std::min(a.halves.size(), b.halves.size());
+  const std::vector<Lengths> of_a = AsMany(a.halves, count);
+  const std::vector<Lengths> of_b = AsMany(b.halves, count);
   int64_t differ_ns = 0;
-  for (size_t i = 0; i < std::min(a.longest_first.size(), b.longest_first.size()); ++i) {
-    const Lengths& of_a = a.longest_first[i];
-    const Lengths& of_b = b.longest_first[i];
-    if (Alike(of_a.mean_ns(), of_b.mean_ns())) continue;
-    differ_ns += std::min(of_a.count, of_b.count) * std::abs(of_a.mean_ns() - of_b.mean_ns());
+  for (size_t i = 0; i < count; ++i) {
+    if (Alike(of_a[i].mean_ns(), of_b[i].mean_ns())) continue;
+    differ_ns += std::min(of_a[i].count, of_b[i].count) * std::abs(of_a[i].mean_ns() - of_b[i].mean_ns());
   }
   return differ_ns <= std::max(a.span_ns, b.span_ns) / kLittlePart;
 }

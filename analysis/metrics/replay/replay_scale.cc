@@ -221,13 +221,19 @@ bool IsAsOftenLong(const std::vector<ComparedLength>& lengths, double width_ns) 
   return own <= of_a_peer + kPeerNoiseWidths * std::sqrt(of_a_peer);
 }
 
-// Where a single peer stalls: it takes far longer there, against this rank, than at its place in most steps.
+// Where a single peer stalls: it takes far longer there, against this rank, than at its place in most steps. Nowhere,
+// if that costs no more than the pauses of any host do: these are noise.
 std::vector<bool> PeerStalls(const std::vector<ComparedLength>& lengths) {
+  constexpr double kMoreThanPauses = 0.08;  // of all that the peer takes
   std::map<int32_t, std::vector<size_t>> places;
+  double peers_ns = 0;
   for (size_t i = 0; i < lengths.size(); ++i) {
-    if (lengths[i].peers == 1) places[lengths[i].position].push_back(i);
+    if (lengths[i].peers != 1) continue;
+    places[lengths[i].position].push_back(i);
+    peers_ns += lengths[i].peers_ns;
   }
   std::vector<bool> stalls(lengths.size());
+  double stalled_ns = 0;
   for (const auto& [position, items] : places) {
     if (items.size() < Usual::kLeastItems) continue;
     std::vector<double> surplus;
@@ -235,11 +241,13 @@ std::vector<bool> PeerStalls(const std::vector<ComparedLength>& lengths) {
     const double far = Median(surplus) - Usual::kFarBeyond * DeviationOfMost(surplus) - kTimerNs;
     for (size_t k = 0; k < items.size(); ++k) {
       const ComparedLength& item = lengths[items[k]];
-      stalls[items[k]] =
-          surplus[k] < far && item.peers_ns > (1 + Usual::kLeastLonger) * static_cast<double>(item.own_ns);
+      const bool longer = item.peers_ns > (1 + Usual::kLeastLonger) * static_cast<double>(item.own_ns);
+      if (surplus[k] >= far || !longer) continue;
+      stalls[items[k]] = true;
+      stalled_ns -= surplus[k];
     }
   }
-  return stalls;
+  return stalled_ns > kMoreThanPauses * peers_ns ? stalls : std::vector<bool>(lengths.size());
 }
 
 Noise NoiseOf(const std::vector<ComparedLength>& lengths) {

@@ -107,15 +107,31 @@ class OwnCandidates {
       candidate.parts[static_cast<size_t>(LatenessPart::kHost)] += stall.longer_ns;
     }
     for (double& part : candidate.parts) part /= static_cast<double>(std::max<int64_t>(1, own.units));
-    if (SizeOf(rank) == 2) LeaveOutTheOther(candidate.series);
+    if (SizeOf(rank) == 2) LeaveOutTheOther(candidate);
   }
 
   // Of two, one is as early as the other one is late. What the other one is late by beyond the noise does not make up
   // for what this one is late by itself in other units.
-  static void LeaveOutTheOther(std::vector<double>& series) {
+  static void LeaveOutTheOther(Candidate& candidate) {
     constexpr double kNoiseWidths = 2;
-    const double earliest = -kNoiseWidths * DeviationOfMost(series);
-    for (double& excess : series) excess = std::max(excess, earliest);
+    const double earliest = -kNoiseWidths * DeviationOfMost(candidate.series);
+    double left_out = 0;
+    for (double& excess : candidate.series) {
+      left_out += std::max(0.0, earliest - excess);
+      excess = std::max(excess, earliest);
+    }
+    if (!candidate.series.empty()) PutBack(left_out / static_cast<double>(candidate.series.size()), candidate);
+  }
+
+  // The parts hold what the other one was late by as earliness. What of it is in none of them cancels what this one is
+  // late by in the same part, which is the host's if it stalls, and else is not known.
+  static void PutBack(double left_out_ns, Candidate& candidate) {
+    for (double& part : candidate.parts) {
+      const double back = std::min(left_out_ns, std::max(0.0, -part));
+      part += back;
+      left_out_ns -= back;
+    }
+    candidate.parts[static_cast<size_t>(Stalls(candidate) ? LatenessPart::kHost : LatenessPart::kRest)] += left_out_ns;
   }
 
   // Where nobody does the same work: its host against what is usual for it. Only stalls show there, and who has none is

@@ -148,7 +148,7 @@ class Selector {
     }
     const std::optional<WhatIf> what_if = HoldsFound(i) ? SavingAfterOthers(i) : SavingOfOne(i);
     // Its other steps show that it stalls, and nobody's what that costs.
-    if (!what_if && Stalls(candidates_[i]) && CostsMuch(i)) {
+    if (!what_if && what_ifs_ < kMostWhatIfs && Stalls(candidates_[i]) && CostsMuch(i) && !IsStageByNature(i)) {
       selection_.undecided.push_back({.candidate = i, .shown = shown, .stalls = true});
     }
     if (!what_if || what_if->saving_ratio < kMinSavingRatio || IsOneMembers(i, *what_if)) return;

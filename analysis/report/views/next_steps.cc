@@ -69,6 +69,7 @@ void AddUndecided(const NextStepsInput& next, std::vector<std::string>& lines) {
   const StragglerResult& stragglers = next.parts.naming.shown;
   if (stragglers.undecided.empty()) return;
   const Undecided& first = stragglers.undecided.front();
+  if (first.steps_needed <= first.steps) return;  // others are late as often: more steps would not decide it
   lines.push_back(fmt::format("record about {}: {} do not decide whether {} is late again and again",
                               UnitsText(stragglers, first.steps_needed), CountText(first.steps),
                               ScopedName(first.scope, first.id)));

@@ -77,10 +77,11 @@ void NotifyOfUndecided(const ViewInput& input, const StragglerResult& result) {
     const std::string saving = what_if ? fmt::format(", with a possible saving of {:.1f} % of the {}",
                                                      100 * what_if->saving_ratio, result.unit)
                                        : "";
-    input.Notify("stragglers",
-                 fmt::format("not enough data: {} looks late{}, but {}{} do not decide it; about {} would",
-                             ScopedName(it.scope, it.id), saving, UnitsText(result, it.steps),
-                             WorthText(it.steps, it.n_eff), CountText(it.steps_needed)));
+    const std::string help = it.steps_needed > it.steps ? fmt::format("; about {} would", CountText(it.steps_needed))
+                                                        : ", as others are late as often";
+    input.Notify("stragglers", fmt::format("not enough data: {} looks late{}, but {}{} do not decide it{}",
+                                           ScopedName(it.scope, it.id), saving, UnitsText(result, it.steps),
+                                           WorthText(it.steps, it.n_eff), help));
   }
   if (result.undecided.size() > kMostShown) {
     input.Notify("stragglers", fmt::format("not enough data: {} more look late, and are not decided either",

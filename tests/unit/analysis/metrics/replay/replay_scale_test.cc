@@ -130,6 +130,19 @@ TEST(LevelToPeers, TheStallsOfTheOnlyPeerNeitherHideOwnOnesNorAreTakenOver) {
   }
 }
 
+TEST(LevelToPeers, PausesAsTheOnlyPeerHasThemStay) {
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    const StallsOfTwo pauses{.own_every = 20, .peers_every = 20, .own_stall_ns = 120'000, .peers_stall_ns = 130'000};
+    std::vector<ComparedLength> lengths = pauses.Draw(seed);
+    for (size_t step = 7; step < 60; step += 20) lengths[3 * step + 1].peers_ns += 130'000;
+    double sum = 0;
+    double own = 0;
+    for (const ComparedLength& item : lengths) own += static_cast<double>(item.own_ns);
+    for (const ScaledResult& result : LevelToPeers(lengths)) sum += static_cast<double>(result.length_ns);
+    EXPECT_NEAR(sum, own, 0.01 * own) << seed;
+  }
+}
+
 TEST(ScaleToPeers, LongWorkNowAndThenIsBroughtToThePeersAndTheRestStays) {
   for (unsigned seed = 1; seed <= 5; ++seed) {
     for (const double times : {1.6, 5.0, 20.0, 100.0}) {
