@@ -26,8 +26,9 @@ struct Lengths {
 struct Outline {
   std::map<CollectiveOp, size_t> rows;  // of each member, the most
   size_t instances = 0;                 // that tell how long they take
-  std::vector<Lengths> halves;          // of those: the shorter half, the shorter half of the others, ... the longest
-  int64_t span_ns = 0;                  // from the first to the last
+  // Of those, by operation: the shorter half, the shorter half of the others, ... the longest.
+  std::map<CollectiveOp, std::vector<Lengths>> halves;
+  int64_t span_ns = 0;  // from the first to the last
 };
 
 // Until one is left.
@@ -85,19 +86,21 @@ Outline OutlineOf(const CommunicatorPlan& plan, const CommunicatorJoin& join, co
     for (const uint32_t row : plan.rows[m]) ++of_rank[rows[static_cast<size_t>(plan.ranks[m])].rows[row].op];
     for (const auto& [op, count] : of_rank) out.rows[op] = std::max(out.rows[op], count);
   }
-  std::vector<int64_t> lengths;
+  std::map<CollectiveOp, std::vector<int64_t>> lengths;
   int64_t first_ns = INT64_MAX;
   int64_t last_ns = INT64_MIN;
   for (const JoinedInstance& j : join.instances) {
-    if (!j.instance.matched() || j.instance.confidence < kCertainConfidence) continue;
+    // Where a member has lost its record, the others may have waited for it.
+    const bool whole = j.instance.members.size() == plan.ranks.size();
+    if (!whole || !j.instance.matched() || j.instance.confidence < kCertainConfidence) continue;
     const AfterArrival arrival = AfterLastArrival(j.instance, clock);
-    lengths.push_back(arrival.ns());
+    lengths[j.instance.op].push_back(arrival.ns());
+    ++out.instances;
     first_ns = std::min(first_ns, arrival.last_start);
     last_ns = std::max(last_ns, arrival.end);
   }
-  out.instances = lengths.size();
   out.span_ns = lengths.empty() ? 0 : last_ns - first_ns;
-  out.halves = HalvesOf(std::move(lengths));
+  for (auto& [op, of_op] : lengths) out.halves[op] = HalvesOf(std::move(of_op));
   return out;
 }
 
@@ -115,17 +118,27 @@ bool RunTheSame(const Outline& a, const Outline& b) {
 
 bool Alike(int64_t a, int64_t b) { return std::abs(a - b) <= std::max(kAlikeNs, std::max(a, b) / kAlikePart); }
 
-// Whoever waits in some instances for a member elsewhere has some that take longer: the longest of one are compared
-// with the longest of the other, and so on.
-bool TakeEquallyLong(const Outline& a, const Outline& b) {
-  if (std::min(a.instances, b.instances) < kFewInstances) return false;
-  const size_t count = std::min(a.halves.size(), b.halves.size());
-  const std::vector<Lengths> of_a = AsMany(a.halves, count);
-  const std::vector<Lengths> of_b = AsMany(b.halves, count);
+// By how much the instances of an operation differ in how long they take, in all.
+int64_t Difference(const std::vector<Lengths>& a, const std::vector<Lengths>& b) {
+  const size_t count = std::min(a.size(), b.size());
+  const std::vector<Lengths> of_a = AsMany(a, count);
+  const std::vector<Lengths> of_b = AsMany(b, count);
   int64_t differ_ns = 0;
   for (size_t i = 0; i < count; ++i) {
     if (Alike(of_a[i].mean_ns(), of_b[i].mean_ns())) continue;
     differ_ns += std::min(of_a[i].count, of_b[i].count) * std::abs(of_a[i].mean_ns() - of_b[i].mean_ns());
+  }
+  return differ_ns;
+}
+
+// Whoever waits in some instances for a member elsewhere has some that take longer: the longest of one are compared
+// with the longest of the other, and so on.
+bool TakeEquallyLong(const Outline& a, const Outline& b) {
+  if (std::min(a.instances, b.instances) < kFewInstances) return false;
+  int64_t differ_ns = 0;
+  for (const auto& [op, halves] : a.halves) {
+    const auto other = b.halves.find(op);
+    if (other != b.halves.end()) differ_ns += Difference(halves, other->second);
   }
   return differ_ns <= std::max(a.span_ns, b.span_ns) / kLittlePart;
 }

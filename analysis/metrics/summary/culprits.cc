@@ -304,6 +304,9 @@ void NameCulprits(const Fleet& fleet, const FleetMeasures& measures, const Strag
     Culprit culprit = FromStraggler(straggler, members, blame, waiting);
     const bool material = Share(culprit.caused_wait_ns, measures.RankTime()) >= kMaterialShare;
     const bool waited_for = culprit.caused_wait_ns > 0 && (blame != nullptr || material);
+    // Mending it saves nothing, as replayed: then only more than its even part of the waiting speaks against it.
+    const double even_parts = culprit.share_of_wait * static_cast<double>(fleet.members.size());
+    if (straggler.contradicted && even_parts < kMoreThanFair * static_cast<double>(members.size())) continue;
     if (waited_for || CostsBelowTheClocks(straggler)) named.push_back(culprit);
   }
   for (Culprit culprit : waiting.culprits) {

@@ -240,6 +240,6 @@ test('a comparison has the figures of its JSON', options, async () => {
   const all = plain(await tab.locator('body').innerText());
   assert.match(all, /run 'tuesday' fails quality gates: clock/);
   assert.match(all, /feed forward\s+271 µs\s+282 µs\s+\+4\.1 %\s+1\.06 µs\s+551 ns\s+−47\.9 %/);
-  assert.match(all, /node1\s+node1\s+64\s+\+8\.0 %\s+\+7\.8 %\s+\+11\.9 ms/);
+  assert.match(all, /node1\s+node1\s+64\s+\+8\.0 %\s+\+7\.8 %\s+\+5\.1 % to \+10\.5 %\s+\+11\.9 ms/);
   await context.close();
 });

@@ -114,6 +114,7 @@ export function fakeComparison(r) {
         ranks: 64,
         compute_change_ratio: i === 0 ? 0.08 : 0.002,
         against_others_ratio: i === 0 ? 0.078 : -0.072,
+        against_others_interval: i === 0 ? [0.051, 0.105] : [-0.099, -0.045],
         caused_wait_change_ns_per_step: i === 0 ? 11876264 : null
       })),
       collectives: [
