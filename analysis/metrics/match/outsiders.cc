@@ -26,12 +26,12 @@ struct Lengths {
 struct Outline {
   std::map<CollectiveOp, size_t> rows;  // of each member, the most
   size_t instances = 0;                 // that tell how long they take
-  // Of those, by operation: the shorter half, the shorter half of the others, ... the longest.
+  // Their lengths by operation (HalvesOf).
   std::map<CollectiveOp, std::vector<Lengths>> halves;
-  int64_t span_ns = 0;  // from the first to the last
+  int64_t span_ns = 0;  // from the first of them to the last
 };
 
-// Until one is left.
+// The shorter half of the lengths, the shorter half of what is left, and so on until one is left.
 std::vector<Lengths> HalvesOf(std::vector<int64_t> lengths) {
   std::sort(lengths.begin(), lengths.end());
   std::vector<Lengths> halves;
@@ -47,7 +47,7 @@ std::vector<Lengths> HalvesOf(std::vector<int64_t> lengths) {
   return halves;
 }
 
-// As few as the other one has: the last ones together.
+// The same in `count` parts: the last ones are put together.
 std::vector<Lengths> AsMany(std::vector<Lengths> halves, size_t count) {
   while (halves.size() > count) {
     const Lengths last = halves.back();
@@ -131,8 +131,8 @@ int64_t Difference(const std::vector<Lengths>& a, const std::vector<Lengths>& b)
   return differ_ns;
 }
 
-// Whoever waits in some instances for a member elsewhere has some that take longer: the longest of one are compared
-// with the longest of the other, and so on.
+// A group that waits in some instances for a member elsewhere has some that take longer: the longest of one group are
+// compared with the longest of the other, and so on.
 bool TakeEquallyLong(const Outline& a, const Outline& b) {
   if (std::min(a.instances, b.instances) < kFewInstances) return false;
   int64_t differ_ns = 0;

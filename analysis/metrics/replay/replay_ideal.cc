@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "analysis/metrics/replay/replay_exchange.h"
 #include "analysis/metrics/replay/replay_party.h"
@@ -136,16 +137,21 @@ class Idealiser {
     return own > 0 && count > 0 ? others / static_cast<double>(count) / own : 1;
   }
 
-  // Lengths of nodes as their peers have them, in the order of `nodes`. `alone`: gets those that nobody is a peer of.
+  struct Levelled {
+    std::vector<ScaledResult> results;  // as the peers have them
+    std::vector<LoneLength> alone;      // lengths that nobody is a peer of
+  };
+
+  // In the order of `nodes`.
   template <typename Value>
-  [[nodiscard]] std::vector<ScaledResult> Levelled(const std::vector<int32_t>& nodes, const Value& value,
-                                                   std::vector<LoneLength>& alone) const {
+  [[nodiscard]] Levelled Level(const std::vector<int32_t>& nodes, const Value& value) const {
+    Levelled out;
     std::vector<ComparedLength> lengths;
     for (const int32_t n : nodes) {
       const ReplayNode& node = graph_.node(n);
       if (!node.follows) continue;
       const auto level = peers_.Level(n, in_scope_, value);
-      if (!level && node.instance >= 0) alone.push_back({n, node.position, value(node)});
+      if (!level && node.instance >= 0) out.alone.push_back({n, node.position, value(node)});
       if (!level || !InTime(node)) continue;
       lengths.push_back({.node = n,
                          .position = node.position,
@@ -156,18 +162,18 @@ class Idealiser {
                          .peers = level->peers,
                          .stalled = level->stalled});
     }
-    return LevelToPeers(lengths);
+    out.results = LevelToPeers(lengths);
+    return out;
   }
 
-  // The same of lengths of the host, which stalls where nobody is a peer, too: those become what is usual there.
+  // Of the host, which also stalls where nobody is a peer: such a length becomes what is usual at its place.
   template <typename Value>
-  [[nodiscard]] std::vector<ScaledResult> LevelledOfHost(const std::vector<int32_t>& nodes, const Value& value) const {
-    std::vector<LoneLength> alone;
-    std::vector<ScaledResult> results = Levelled(nodes, value, alone);
-    for (const ScaledResult& result : LevelToUsual(alone)) {
-      if (InTime(graph_.node(result.node))) results.push_back(result);
+  [[nodiscard]] std::vector<ScaledResult> LevelHost(const std::vector<int32_t>& nodes, const Value& value) const {
+    Levelled levelled = Level(nodes, value);
+    for (const ScaledResult& result : LevelToUsual(levelled.alone)) {
+      if (InTime(graph_.node(result.node))) levelled.results.push_back(result);
     }
-    return results;
+    return std::move(levelled.results);
   }
 
   void ReplaceOther(int32_t rank) {
@@ -176,8 +182,7 @@ class Idealiser {
     for (size_t n = graph_.first[static_cast<size_t>(rank)]; n < graph_.first[static_cast<size_t>(rank) + 1]; ++n) {
       nodes.push_back(static_cast<int32_t>(n));
     }
-    std::vector<LoneLength> alone;  // what such a one waited for is not known to be the host's
-    for (const ScaledResult& result : Levelled(nodes, other, alone)) {
+    for (const ScaledResult& result : Level(nodes, other).results) {
       lengths_.device_ns[static_cast<size_t>(result.node)] += result.length_ns - other(graph_.node(result.node));
     }
   }
@@ -188,11 +193,11 @@ class Idealiser {
     for (const int32_t n : graph_.launched[static_cast<size_t>(rank)]) {
       (graph_.node(n).is_anchor(n) ? blocked : launches).push_back(n);
     }
-    for (const ScaledResult& result : LevelledOfHost(blocked, [](const ReplayNode& node) { return node.host_ns; })) {
+    for (const ScaledResult& result : LevelHost(blocked, [](const ReplayNode& node) { return node.host_ns; })) {
       lengths_.host_ns[static_cast<size_t>(result.node)] = result.length_ns;
     }
     const auto step = [](const ReplayNode& node) { return node.host_step_ns; };
-    for (const ScaledResult& result : LevelledOfHost(launches, step)) {
+    for (const ScaledResult& result : LevelHost(launches, step)) {
       lengths_.earlier_ns[static_cast<size_t>(result.node)] = step(graph_.node(result.node)) - result.length_ns;
     }
     int64_t earlier = 0;

@@ -110,8 +110,8 @@ class OwnCandidates {
     if (SizeOf(rank) == 2) LeaveOutTheOther(candidate);
   }
 
-  // Of two, one is as early as the other one is late. What the other one is late by beyond the noise does not make up
-  // for what this one is late by itself in other units.
+  // Of two ranks, one is as early as the other one is late. That the other one stalls in some units does not make up
+  // for this one's own stalls in others: as early as noise makes it is as early as it counts.
   static void LeaveOutTheOther(Candidate& candidate) {
     constexpr double kNoiseWidths = 2;
     const double earliest = -kNoiseWidths * DeviationOfMost(candidate.series);
@@ -123,8 +123,8 @@ class OwnCandidates {
     if (!candidate.series.empty()) PutBack(left_out / static_cast<double>(candidate.series.size()), candidate);
   }
 
-  // The parts hold what the other one was late by as earliness. What of it is in none of them cancels what this one is
-  // late by in the same part, which is the host's if it stalls, and else is not known.
+  // Takes the other one's lateness out of the parts, too. It makes parts negative; where both are late by the same part
+  // it only makes that part smaller, and then the part is the host's if this one stalls, and else is not known.
   static void PutBack(double left_out_ns, Candidate& candidate) {
     for (double& part : candidate.parts) {
       const double back = std::min(left_out_ns, std::max(0.0, -part));

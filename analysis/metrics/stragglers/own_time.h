@@ -18,7 +18,7 @@ namespace lockstep {
 
 using OwnParts = std::array<double, kLatenessParts>;  // by LatenessPart; carry-in, wait and transfer stay 0
 
-// The host held a stretch that nobody's is compared with up far longer than it usually does.
+// A stall of the host in a stretch that has no peers: by how much it is longer than usual there.
 struct LoneStall {
   size_t unit = 0;
   double longer_ns = 0;

@@ -116,7 +116,7 @@ class Selector {
   // in all that its devices compute. What its hosts and copies take longer counts as compared. Of any other scope:
   // true.
   [[nodiscard]] bool IsSlowAsAStage(size_t i, double longer_ns) const {
-    constexpr double kExplains = 0.5;
+    constexpr double kExplains = 0.5;  // of what it is late by, or saves
     const Candidate& candidate = candidates_[i];
     if (candidate.scope != StragglerScope::kStage || candidate.is_transfer() || !costs_.compute_excess_ns) return true;
     double explained_ns = costs_.compute_excess_ns(candidate);
@@ -147,7 +147,7 @@ class Selector {
       return;
     }
     const std::optional<WhatIf> what_if = HoldsFound(i) ? SavingAfterOthers(i) : SavingOfOne(i);
-    // Its other steps show that it stalls, and nobody's what that costs.
+    // Its own other steps show that it stalls, and no other rank shows what that costs.
     if (!what_if && what_ifs_ < kMostWhatIfs && Stalls(candidates_[i]) && CostsMuch(i) && !IsStageByNature(i)) {
       selection_.undecided.push_back({.candidate = i, .shown = shown, .stalls = true});
     }

@@ -80,8 +80,8 @@ struct Undecided {
   std::vector<int32_t> rank_indices;  // ascending
   bool stalls = false;                // in a few units, far beyond all others: what is undecided is whether it recurs
   Straggler looks;                    // how it would be described; its p is not significant
-  double untold_saving_ratio =
-      0;  // as replayed, where that is too rough to be told; where no replay knows, as late as it is
+  // What mending it saves where that is not told: as replayed, if that is only too rough; else as late as it is.
+  double untold_saving_ratio = 0;
 };
 
 struct OneEvent {

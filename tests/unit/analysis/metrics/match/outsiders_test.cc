@@ -84,6 +84,28 @@ TEST(Outsiders, GroupsOfWhichOneSeldomTakesMuchLongerMayBeOne) {
   EXPECT_EQ(both.Ask(), (std::vector<bool>{false, false}));
 }
 
+TEST(Outsiders, WhereAMemberLostItsRecordHowLongTheOthersTookTellsNothing) {
+  TwoGroups groups(40, 44, false);
+  for (const size_t instance : {3, 7}) {
+    MatchedInstance& lost = groups.joins[1].instances[instance].instance;
+    lost.members.pop_back();
+    lost.members.front().end_ns += 600 * kUs;
+  }
+  EXPECT_EQ(groups.Ask(), (std::vector<bool>{false, false}));
+}
+
+TEST(Outsiders, AGroupThatRecordedAnotherNumberOfTheSameInstancesIsNotAnother) {
+  TwoGroups groups(40, 44, false);
+  for (const size_t group : {0, 1}) {
+    std::vector<JoinedInstance>& instances = groups.joins[group].instances;
+    if (group == 1) instances.resize(16);
+    for (size_t i = 0; i < instances.size(); i += 4) {
+      for (MatchedMember& member : instances[i].instance.members) member.end_ns += 300 * kUs;
+    }
+  }
+  EXPECT_EQ(groups.Ask(), (std::vector<bool>{false, false}));
+}
+
 TEST(Outsiders, HowLongAGroupOfTwoHostsTakesIsMeasuredOnAlignedClocks) {
   TwoGroups groups(40, 44, false);
   groups.clock.SetDomain(3, DomainId{2});

@@ -51,6 +51,31 @@ TEST(SelectStragglers, AStageWhoseSavingIsNotKnownIsNotFoundByItsNature) {
   EXPECT_TRUE(Select(candidates, 100, costs).found.empty());
 }
 
+TEST(SelectStragglers, AStageIsNotFoundWithoutAReplayUnlessItsDevicesComputeLonger) {
+  std::vector<Candidate> candidates = EightRanks(2, 100, 0.7, 300'000);
+  for (Candidate& candidate : candidates) candidate.scope = StragglerScope::kStage;
+  Costs costs = CostsOf(100, 200'000);  // and no saving: the replay does not reproduce the run
+  EXPECT_TRUE(Select(candidates, 100, costs).found.empty()) << "nothing is known of what they compute";
+  costs.compute_excess_ns = [](const Candidate&) { return 20'000.0; };
+  EXPECT_TRUE(Select(candidates, 100, costs).found.empty());
+  costs.compute_excess_ns = [](const Candidate&) { return 200'000.0; };
+  ASSERT_EQ(Select(candidates, 100, costs).found.size(), 1u);
+}
+
+TEST(SelectStragglers, AStallThatNoReplaySpeaksOfIsUndecidedWithoutASaving) {
+  std::vector<Candidate> candidates = EightRanks(4, 60, 0, 0);
+  candidates[5].series[10] = candidates[5].series[40] = 12'000'000;
+  Costs costs = CostsOf(60, 200'000);
+  costs.saving = [](const Idealisation&) { return std::optional<WhatIf>(); };
+  const Selection selection = Select(candidates, 60, costs);
+  ASSERT_EQ(selection.undecided.size(), 1u);
+  EXPECT_EQ(selection.undecided[0].candidate, 5u);
+  EXPECT_TRUE(selection.undecided[0].stalls);
+  EXPECT_FALSE(selection.undecided[0].what_if);
+  for (Candidate& candidate : candidates) candidate.scope = StragglerScope::kStage;
+  EXPECT_TRUE(Select(candidates, 60, costs).undecided.empty()) << "one stage always takes longest";
+}
+
 Costs SavingNothing(int64_t critical_ns) {
   Costs costs = CostsOf(100, critical_ns);
   costs.saving = [](const Idealisation&) { return std::optional(WhatIf{.saving_ratio = 0.0001}); };

@@ -448,5 +448,22 @@ TEST(Stragglers, OfTwoThatDifferByNoiseAloneNobodyIsLate) {
   }
 }
 
+TEST(Stragglers, OfTwoThatBothStallEachHasTheHostForItsCause) {
+  for (unsigned seed = 1; seed <= 10; ++seed) {
+    PacedShape shape{.gpus = 2, .steps = 60};
+    shape.host_extra = true;
+    const PacedRun run = MakePacedRun(shape, seed, [](int32_t rank, int step, int layer) -> int64_t {
+      return layer == 0 && step % 6 == (rank == 0 ? 1 : 4) ? 2'000'000 : 0;
+    });
+    const TestedLateness tested = TestLateness(run.ranks, run.match, run.graph, "");
+    for (const Candidate& it : tested.candidates) {
+      if (it.scope != StragglerScope::kRank) continue;
+      const double host_ns = it.parts[static_cast<size_t>(LatenessPart::kHost)];
+      EXPECT_NEAR(host_ns, 2'000'000 / 6.0, 0.15 * 2'000'000 / 6) << seed << " rank " << it.id;
+      EXPECT_EQ(host_ns, *std::max_element(it.parts.begin(), it.parts.end())) << seed;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -329,6 +329,22 @@ TEST(AssumesAllRanks, OnlyWhereNobodyTellsTheSizeOfTheJob) {
   EXPECT_FALSE(AssumesAllRanks(fixture.Make()));
 }
 
+TEST(NameCulprits, WhomTheReplayClearsIsNamedOnlyForMoreThanItsPartOfTheWaiting) {
+  FleetFixture fixture = ThreeRanks();
+  fixture.match.instances = {OthersWaitFor(2, 100)};
+  StragglerResult stragglers = Tested();
+  stragglers.stragglers = {Rank(2)};
+  stragglers.stragglers[0].what_if.reset();
+  stragglers.stragglers[0].contradicted = true;
+  BlameResult blame;
+  blame.shares = {{2, -1, LatenessPart::kHost, 260, 0}};
+  blame.total_wait_ns = 400;  // 1.95 even parts
+  ASSERT_EQ(Named(fixture, stragglers, &blame).size(), 1u);
+  EXPECT_EQ(Named(fixture, stragglers, &blame)[0].kind, CulpritKind::kStraggler);
+  blame.shares = {{2, -1, LatenessPart::kHost, 160, 0}};  // 1.2
+  for (const Culprit& it : Named(fixture, stragglers, &blame)) EXPECT_NE(it.kind, CulpritKind::kStraggler);
+}
+
 TEST(SavingInterval, HoldsTheSavingIsNarrowEnoughToActOnAndStaysWithinTheStep) {
   for (const double saving : {-0.01, 0.0, 0.001, 0.02, 0.3, 0.97, 1.0}) {
     const auto [low, high] = SavingInterval({.saving_ratio = saving});
