@@ -6,6 +6,7 @@
 
 #include "analysis/stats/incomplete_beta.h"
 #include "analysis/stats/order_statistic.h"
+#include "analysis/stats/robust_deviation.h"
 
 namespace lockstep {
 namespace {
