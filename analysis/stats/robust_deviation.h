@@ -13,4 +13,12 @@ namespace lockstep {
 // quarters of the values may be no noise, if the median is none of them.
 [[nodiscard]] double DeviationOfMost(const std::vector<double>& values);
 
+// The lower quartile, and the standard deviation of noise by the values nearest to it: 2.506 times the lower quartile
+// of the distances from it. Up to nearly three quarters of the values may be no noise, if they lie above it.
+struct LowLevel {
+  double level = 0;
+  double deviation = 0;
+};
+[[nodiscard]] LowLevel LowLevelOf(const std::vector<double>& values);
+
 }  // namespace lockstep

@@ -85,6 +85,32 @@ class DrawnJobs(TempDirTest):
             named = summary["culprits"][0]
             self.assertEqual((named["ranks"], named["recurrence"]), (causes[0]["origin_ranks"], "once"), flags)
 
+    def test_ranks_that_are_slow_one_after_the_other_are_each_told_with_what_they_cost(self):
+        def flags_of(rng):
+            program, tp, dp = rng.choice([("decode", 8, 1), ("prefill", 4, 1), ("train", 1, 4), ("train", 1, 8), ("train", 2, 4)])
+            steps = rng.choice([40, 60])
+            turn = rng.randrange(steps // 3, 2 * steps // 3)
+            factors = rng.choice([1.3, 1.5]), rng.choice([1.3, 1.5])
+            one, other = rng.sample(range(tp * dp), 2)
+            return ["--program", program, "--tp", tp, "--dp", dp, "--steps", steps, "--layers", 8, "--noise", "device_spread=0.0005",
+                    "--format", rng.choice(["kineto", "nsys"]), "--cause", f"transient:rank={one},from=0,to={turn},factor={factors[0]}",
+                    "--cause", f"transient:rank={other},from={turn},to={steps},factor={factors[1]}"]
+        for summary, causes, flags in self.jobs(flags_of):
+            named = {tuple(culprit["ranks"]): culprit for culprit in accused(summary)}
+            self.assertEqual(set(named), {tuple(cause["origin_ranks"]) for cause in causes}, flags)
+            for cause in causes:
+                truth = cause["saving_ratio"]
+                told = named[tuple(cause["origin_ranks"])]["saving_ratio"]
+                self.assertAlmostEqual(told, truth, delta=max(0.005, 0.2 * truth), msg=flags)
+
+    def test_where_large_messages_pass_along_roots_that_are_told_hide_no_waiting(self):
+        def flags_of(rng):
+            tp, dp = rng.choice([(1, 2), (1, 4), (1, 8), (2, 2), (2, 4), (4, 2)])
+            return ["--program", "train", "--tp", tp, "--dp", dp, "--shard", "optimizer", "--steps", 30, "--layers", 8, "--ids", "groups", "--format",
+                    rng.choice(["kineto", "nsys"]), "--noise", "device_spread=0.001", "--cause",
+                    f"slow_gpu:rank={rng.randrange(tp * dp)},factor={rng.choice([1.1, 1.3, 1.6, 2])}"]
+        self.check_one_cause(flags_of)
+
     def test_two_that_are_late_together_are_told_with_what_both_cost(self):
         def flags_of(rng):
             dp, factor = rng.choice([4, 8]), rng.choice([1.1, 1.2, 1.3])

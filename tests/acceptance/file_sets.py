@@ -190,7 +190,7 @@ def draw(folder, seed):
     changes.sort(key=lambda change: change is truncate)  # nothing else can be made of a broken file
     for change in changes:
         # Recordings of one rank at two times, of which one is shifted or cut, are captures of their own.
-        if change is add_earlier_capture and scene.changes:
+        if not scene.present or (change is add_earlier_capture and scene.changes):
             continue
         scene.changes.append(change.__name__)
         change(scene)

@@ -15,6 +15,8 @@ namespace lockstep {
 
 // The smallest effect that counts, in shares of a unit's length.
 inline constexpr double kMinEffectRatio = 0.002;
+// Times that: who is late by as much is late clearly. Devices differ by less, for good or for a while.
+inline constexpr double kClearlyLate = 5;
 
 struct Candidate {
   StragglerScope scope = StragglerScope::kRank;

@@ -7,10 +7,6 @@
 namespace lockstep {
 namespace {
 
-// Times the minimum effect: 1 % of a unit. Devices differ by less for good, and without the slowest of those the next
-// one would look late, and so on down to the fastest.
-constexpr double kClearlyLate = 5;
-
 bool IsOneOf(const std::vector<int32_t>& late, const Candidate& candidate) {
   return candidate.scope == StragglerScope::kRank && !candidate.is_transfer() &&
          std::binary_search(late.begin(), late.end(), candidate.rank_indices.front());
@@ -23,8 +19,9 @@ std::vector<int32_t> LateRanks(const std::vector<Candidate>& candidates, const s
   for (size_t i = 0; i < candidates.size(); ++i) {
     const Candidate& it = candidates[i];
     if (it.scope != StragglerScope::kRank || it.is_transfer()) continue;
+    // Without the slowest of ordinary devices the next one would look late, and so on down to the fastest.
     if (judgements[i].mean_ns < kClearlyLate * it.floor_ns) continue;
-    if (judgements[i].p_adjusted < kStragglerAlpha || Stalls(it)) late.push_back(it.rank_indices.front());
+    if (judgements[i].p_adjusted < kStragglerAlpha || StandsOut(it)) late.push_back(it.rank_indices.front());
   }
   std::sort(late.begin(), late.end());
   return late;

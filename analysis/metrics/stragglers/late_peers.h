@@ -10,8 +10,8 @@
 
 namespace lockstep {
 
-// The ranks (indices, ascending) that are late beyond chance, or stall, by five times the minimum effect or more.
-// `judgements`: of the candidates.
+// The ranks (indices, ascending) that are late beyond chance, or stand out in some units, by five times the minimum
+// effect or more. `judgements`: of the candidates.
 [[nodiscard]] std::vector<int32_t> LateRanks(const std::vector<Candidate>& candidates,
                                              const std::vector<Judgement>& judgements);
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "analysis/metrics/stragglers/series_statistics.h"
+#include "analysis/stats/order_statistic.h"
 #include "analysis/stats/robust_deviation.h"
 
 namespace lockstep {
@@ -119,11 +120,12 @@ std::optional<Burst> FindBurst(const std::vector<double>& series, double floor) 
   const double noise = NoiseOf(thinned);
   const double rise = best.inside - best.outside;
   const bool stands_out = rise >= kDeviations * noise && best.score >= kCertain * noise;
-  if (!stands_out || rise <= 0.1 * std::abs(best.inside) || best.outside >= floor || best.inside <= floor) {
-    return std::nullopt;
-  }
+  if (!stands_out || rise <= 0.1 * std::abs(best.inside) || best.inside <= floor) return std::nullopt;
   const auto from = thinned.begin() + static_cast<std::ptrdiff_t>(best.first);
   const auto to = thinned.begin() + static_cast<std::ptrdiff_t>(best.last);
+  std::vector<double> rest(thinned.begin(), from);
+  rest.insert(rest.end(), to, thinned.end());
+  if (Median(std::move(rest)) >= floor) return std::nullopt;
   const auto late = std::count_if(from, to, [&](double value) { return value > floor; });
   if (static_cast<double>(late) < kMostly * static_cast<double>(to - from)) return std::nullopt;
   return Burst{best.first * width, best.last * width};

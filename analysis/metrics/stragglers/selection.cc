@@ -139,7 +139,8 @@ class Selector {
   }
 
   void TryUndecided(size_t i) {
-    if (judgements_[i].steps_needed >= kManySteps || !LooksLate(i) || LateInOneEvent(candidates_[i])) return;
+    if (!LooksLate(i) || LateInOneEvent(candidates_[i])) return;
+    if (judgements_[i].steps_needed >= kManySteps && !StandsOut(candidates_[i])) return;
     if (IsExplained(i, selection_.found) || IsExplained(i, selection_.undecided)) return;
     const bool shown = costs_.replayed.Shows(i);
     if (!costs_.saving || !shown) {
@@ -149,11 +150,11 @@ class Selector {
     const std::optional<WhatIf> what_if = HoldsFound(i) ? SavingAfterOthers(i) : SavingOfOne(i);
     // Its own other steps show that it stalls, and no other rank shows what that costs.
     if (!what_if && what_ifs_ < kMostWhatIfs && Stalls(candidates_[i]) && CostsMuch(i) && !IsStageByNature(i)) {
-      selection_.undecided.push_back({.candidate = i, .shown = shown, .stalls = true});
+      selection_.undecided.push_back({.candidate = i, .shown = shown, .stands_out = true});
     }
     if (!what_if || what_if->saving_ratio < kMinSavingRatio || IsOneMembers(i, *what_if)) return;
     if (!SavesAsAStage(i, *what_if)) return;
-    selection_.undecided.push_back({.candidate = i, .what_if = *what_if, .stalls = Stalls(candidates_[i])});
+    selection_.undecided.push_back({.candidate = i, .what_if = *what_if, .stands_out = StandsOut(candidates_[i])});
   }
 
   // Beyond chance, or as one that looks late.
@@ -167,7 +168,7 @@ class Selector {
     constexpr double kMostUnits = 0.65;
     constexpr double kSeldomAlpha = 0.005;
     const Judgement& it = judgements_[i];
-    if (Stalls(candidates_[i])) return true;
+    if (StandsOut(candidates_[i])) return true;
     if (it.late_share < kMostUnits && it.p_seldom > kSeldomAlpha) return false;
     const std::vector<double>& series = candidates_[i].series;
     return BootstrapMean(series, BlockLength(series.size(), it.n_eff)).first > 0;

@@ -30,7 +30,7 @@ struct Selected {
   // What it saves once those selected before it, or as late as it is, are mended; only where that is much more than it
   // saves alone.
   std::optional<WhatIf> after_others = std::nullopt;
-  bool stalls = false;        // a few units far beyond all others make up most of its lateness
+  bool stands_out = false;    // some of its units do, and make up most of its lateness
   bool contradicted = false;  // no what_if: the replayed one saves nothing, and the others lose much to it
 };
 

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
 #include <vector>
 
+#include "analysis/metrics/stragglers/recurrence.h"
 #include "analysis/stats/order_statistic.h"
 #include "analysis/stats/robust_deviation.h"
 
@@ -12,11 +14,11 @@ namespace {
 
 constexpr double kMostOfLateness = 0.5;
 
-// Their places in the series.
-std::vector<size_t> FarUnits(const Candidate& candidate) {
+// Places in the series of the units that are far beyond what is usual.
+std::vector<size_t> FarUnits(const Candidate& candidate, double usual, double deviation) {
   constexpr double kFarBeyond = 8;  // robust standard deviations
   const std::vector<double>& series = candidate.series;
-  const double far = UpperMedian(series) + kFarBeyond * RobustDeviation(series) + candidate.floor_ns;
+  const double far = usual + kFarBeyond * deviation + candidate.floor_ns;
   std::vector<size_t> places;
   for (size_t i = 0; i < series.size(); ++i) {
     if (series[i] > far) places.push_back(i);
@@ -30,18 +32,37 @@ double LateIn(const Candidate& candidate, const std::vector<size_t>& units) {
   return sum;
 }
 
+// Where it is early does not make up for it.
+double LateInAll(const Candidate& candidate) {
+  double sum = 0;
+  for (const double late : candidate.series) sum += std::max(0.0, late);
+  return sum;
+}
+
 }  // namespace
 
 bool Stalls(const Candidate& candidate) {
-  const std::vector<size_t> far = FarUnits(candidate);
-  double in_all = 0;
-  for (const double late : candidate.series) in_all += std::max(0.0, late);
-  return far.size() >= 2 && LateIn(candidate, far) >= kMostOfLateness * in_all;
+  const std::vector<double>& series = candidate.series;
+  const LowLevel usual = LowLevelOf(series);
+  const std::vector<size_t> far = FarUnits(candidate, usual.level, usual.deviation);
+  return far.size() >= 2 && LateIn(candidate, far) >= kMostOfLateness * LateInAll(candidate);
+}
+
+bool StandsOut(const Candidate& candidate) {
+  if (Stalls(candidate)) return true;
+  const std::optional<Burst> slow = FindBurst(candidate.series, candidate.floor_ns);
+  if (!slow) return false;
+  std::vector<size_t> stretch(slow->last - slow->first);
+  std::iota(stretch.begin(), stretch.end(), slow->first);
+  const double late = LateIn(candidate, stretch);
+  return late >= kClearlyLate * candidate.floor_ns * static_cast<double>(stretch.size()) &&
+         late >= kMostOfLateness * LateInAll(candidate);
 }
 
 std::optional<double> LateInOneEvent(const Candidate& candidate) {
   constexpr size_t kShort = 2;  // units; a longer one is a burst (recurrence.cc)
-  const std::vector<size_t> far = FarUnits(candidate);
+  const std::vector<double>& series = candidate.series;
+  const std::vector<size_t> far = FarUnits(candidate, UpperMedian(series), RobustDeviation(series));
   if (far.empty() || far.size() > kShort || far.back() - far.front() >= kShort) return std::nullopt;
   double in_all = 0;
   for (const double late : candidate.series) in_all += late;

@@ -1,4 +1,4 @@
-// Units in which a candidate is late far beyond all its others: stalls, and what happened once. Pure.
+// Units in which a candidate is late far beyond all its others: stalls, slow stretches, and what happened once. Pure.
 #pragma once
 
 #include <optional>
@@ -9,6 +9,11 @@ namespace lockstep {
 
 // Two such units or more make up most of its lateness. Whether that is chance is not asked: in these units it stalled.
 [[nodiscard]] bool Stalls(const Candidate& candidate);
+
+// It stalls, or one stretch of units (FindBurst), in which it is late by 1 % of a unit and more, makes up most of its
+// lateness. A rank that is slow in one half of a run, and another one in the other half, are late in too few units for
+// a sign test, but in these units they were late.
+[[nodiscard]] bool StandsOut(const Candidate& candidate);
 
 // One short stretch of such units makes up most of its lateness: that is told as what happened once, and does not make
 // it late again and again. How late it was there, in ns; null: there is no such stretch.

@@ -11,6 +11,7 @@
 #include "analysis/metrics/stragglers/recurrence.h"
 #include "analysis/metrics/stragglers/selection.h"
 #include "analysis/metrics/stragglers/series_bootstrap.h"
+#include "analysis/metrics/stragglers/series_statistics.h"
 #include "analysis/metrics/stragglers/tested_lateness.h"
 
 namespace lockstep {
@@ -245,6 +246,10 @@ void CrossCheck(const StragglerInput& input, const TestUnits& units, StragglerRe
   }
 }
 
+int64_t StepsThatDecide(const Judgement& judgement) {
+  return judgement.steps_needed < kManySteps ? static_cast<int64_t>(std::ceil(judgement.steps_needed)) : 0;
+}
+
 void Tell(const StragglerInput& input, const TestedLateness& tested, const Selection& selection,
           StragglerResult& result) {
   const std::vector<Candidate>& candidates = tested.candidates;
@@ -263,10 +268,9 @@ void Tell(const StragglerInput& input, const TestedLateness& tested, const Selec
     const Candidate& candidate = candidates[it.candidate];
     const Judgement& judgement = judgements[it.candidate];
     result.undecided.push_back({candidate.scope, candidate.id, static_cast<int64_t>(candidate.series.size()),
-                                judgement.n_eff, static_cast<int64_t>(std::ceil(judgement.steps_needed)),
-                                candidate.rank_indices, it.stalls,
+                                judgement.n_eff, StepsThatDecide(judgement), candidate.rank_indices, it.stands_out,
                                 Describe(input, tested.units, candidate, judgement, it)});
-    if (it.what_if ? !candidate.with_itself : !it.stalls) continue;
+    if (it.what_if ? !candidate.with_itself : !it.stands_out) continue;
     const double late_ratio = judgement.mean_ns / static_cast<double>(tested.units.unit_ns);
     result.undecided.back().untold_saving_ratio = it.what_if ? it.what_if->saving_ratio : late_ratio;
   }

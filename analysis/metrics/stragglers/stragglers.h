@@ -76,9 +76,9 @@ struct Undecided {
   std::string id;
   int64_t steps = 0;
   double n_eff = 0;
-  int64_t steps_needed = 0;           // with the same autocorrelation
+  int64_t steps_needed = 0;           // with the same autocorrelation; 0: late as often, no number of them decides it
   std::vector<int32_t> rank_indices;  // ascending
-  bool stalls = false;                // in a few units, far beyond all others: what is undecided is whether it recurs
+  bool stands_out = false;            // in some of its units, for certain: what is undecided is whether it recurs
   Straggler looks;                    // how it would be described; its p is not significant
   // What mending it saves where that is not told: as replayed, if that is only too rough; else as late as it is.
   double untold_saving_ratio = 0;

@@ -161,11 +161,14 @@ bool IsHidden(const FleetMeasures& measures) {
   return share->exposed_wait + share->exposed_transfer + share->exposed_unresolved > 0;
 }
 
-// That it stalled is a fact, and what that cost is replayed: only whether it will again is not decided.
-bool StallsAtACost(const Undecided& it) {
-  constexpr double kCostsMuch = 0.02;  // of a step: natural pauses of a few steps cost up to 1.3 %
+// That it stalled, or was slow for a while, is a fact, and what that cost is replayed: only whether it will again is
+// not decided.
+bool StandsOutAtACost(const Undecided& it) {
+  constexpr double kCostsMuch = 0.02;      // of a step: natural pauses of a few steps cost up to 1.3 %
+  constexpr double kStretchCosts = 0.008;  // no pause is a stretch of steps
   const double saving = it.looks.what_if ? it.looks.what_if->saving_ratio : it.untold_saving_ratio;
-  return it.stalls && it.scope == StragglerScope::kRank && saving >= kCostsMuch;
+  const double least = it.looks.kind == Recurrence::kBursty ? kStretchCosts : kCostsMuch;
+  return it.stands_out && it.scope == StragglerScope::kRank && saving >= least;
 }
 
 struct NamingInput {
@@ -217,8 +220,11 @@ bool NameIrregular(const NamingInput& in, bool moves_more, Culprit& culprit) {
   return true;
 }
 
-// How one that is no straggler is named, and looks undecided; false: it is not.
-bool NameWithoutTest(const NamingInput& in, Culprit& culprit) {
+// How one that is no straggler is named, and looks undecided; false: it is not. `waited_for`: among those that the
+// others wait for most. Behind these, only what is known to cost much is told.
+bool NameWithoutTest(const NamingInput& in, bool waited_for, Culprit& culprit) {
+  const Undecided* const it = UndecidedOf(in.fleet, in.stragglers, culprit.member);
+  if (!waited_for && (it == nullptr || !StandsOutAtACost(*it))) return false;
   const bool caused_much = IsMuch(culprit, in.fleet, in.waiting);
   const bool much = caused_much && !IsHidden(in.measures);
   const bool moves_more = MovesMore(culprit, in.fleet, in.measures);
@@ -227,8 +233,7 @@ bool NameWithoutTest(const NamingInput& in, Culprit& culprit) {
     culprit.kind = CulpritKind::kOnce;
     return true;
   }
-  const Undecided* const it = UndecidedOf(in.fleet, in.stragglers, culprit.member);
-  if (it != nullptr && (much || (caused_much && it->looks.what_if) || StallsAtACost(*it))) {
+  if (it != nullptr && (much || (caused_much && it->looks.what_if) || StandsOutAtACost(*it))) {
     culprit.kind = CulpritKind::kUndecided;
     if (it->scope == StragglerScope::kRank) culprit.looks = &it->looks;
     return true;
@@ -310,14 +315,16 @@ void NameCulprits(const Fleet& fleet, const FleetMeasures& measures, const Strag
     if (straggler.contradicted && even_parts < kMoreThanFair * static_cast<double>(members.size())) continue;
     if (waited_for || CostsBelowTheClocks(straggler)) named.push_back(culprit);
   }
-  for (Culprit culprit : waiting.culprits) {
+  for (size_t place = 0; place < waiting.culprits.size(); ++place) {
+    Culprit culprit = waiting.culprits[place];
     const bool known = std::any_of(named.begin(), named.end(), [&](const Culprit& it) {
       return it.straggler != nullptr &&
              Holds(it.straggler->rank_indices, static_cast<int64_t>(fleet.members[culprit.member].index));
     });
     // Who moves more is late by what it moves, which the blame takes for a transfer of all.
     if (known || (PassesOn(culprit, fleet, blame) && !MovesMore(culprit, fleet, measures))) continue;
-    if (NameWithoutTest({fleet, measures, stragglers, blame, waiting}, culprit)) named.push_back(culprit);
+    const bool waited_for = place < kMaxCulprits;
+    if (NameWithoutTest({fleet, measures, stragglers, blame, waiting}, waited_for, culprit)) named.push_back(culprit);
   }
   for (Culprit& culprit : named) DoubtWhereOpen(fleet, measures, culprit);
   // Neither waiting for it nor a saving is left to tell.

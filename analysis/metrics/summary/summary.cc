@@ -175,13 +175,15 @@ void LateArrivalsSum::Add(const MatchedInstance& instance) {
 }
 
 std::optional<std::pair<int64_t, int64_t>> StretchOf(const LateArrivals& late, const WaitBlame& blame) {
-  constexpr double kShortPart = 0.4;  // evenly spread over the run it would be 1.15 of it
+  constexpr double kShortPart = 0.6;  // spread evenly over the run it would be 1.15 of it, over half of it 0.58
   if (late.caused_ns <= 0 || blame.span_ns <= 0) return std::nullopt;
   const auto weight = static_cast<double>(late.caused_ns);
   const double mean = late.time_sum / weight;
   const double reach = 2 * std::sqrt(std::max(0.0, late.square_sum / weight - mean * mean));
   if (2 * reach > kShortPart * static_cast<double>(blame.span_ns)) return std::nullopt;
-  return std::pair(blame.origin_ns + std::llround(mean - reach), blame.origin_ns + std::llround(mean + reach));
+  const auto span = static_cast<double>(blame.span_ns);
+  return std::pair(blame.origin_ns + std::llround(std::max(0.0, mean - reach)),
+                   blame.origin_ns + std::llround(std::min(span, mean + reach)));
 }
 
 WaitBlame ComputeWaitBlame(const Fleet& fleet, const FleetMeasures& measures, const Imbalance& imbalance,
@@ -213,7 +215,6 @@ WaitBlame ComputeWaitBlame(const Fleet& fleet, const FleetMeasures& measures, co
   result.tied_ranks = TiedRanks(fleet, result);
   std::stable_sort(result.culprits.begin(), result.culprits.end(),
                    [](const Culprit& a, const Culprit& b) { return a.caused_wait_ns > b.caused_wait_ns; });
-  if (result.culprits.size() > kMaxCulprits) result.culprits.resize(kMaxCulprits);
   return result;
 }
 

@@ -101,7 +101,7 @@ struct WaitBlame {
   int64_t span_ns = 0;        // of the ranks, on average
   // Ranks that most of the unassigned waiting may have been for, most first: several arrive last together.
   std::vector<int32_t> tied_ranks;
-  // Material ones, worst first: at most kMaxCulprits candidates, or all that NameCulprits names.
+  // Material ones, worst first: all candidates, or all that NameCulprits names.
   std::vector<Culprit> culprits;
   bool traced = false;  // waits of stragglers are followed back to their origin: NameCulprits used the blame
   std::vector<LateArrivals> by_member;

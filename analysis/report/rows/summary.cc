@@ -153,7 +153,9 @@ const Record& LooksLate::Fields() {
           F<&R::scope>("scope", "What it is: rank, gpu, host, rail, stage or communicator."),
           F<&R::id>("id", "Which one it is, as in culprits."),
           F<&R::steps>("steps", "Number of steps that were tested."),
-          F<&R::steps_needed>("steps_needed", "Number of such steps that would decide it."),
+          F<&R::steps_needed>(
+              "steps_needed",
+              "Number of such steps that would decide it. Null where others are late as often: more steps would not."),
           F<&R::block_ns>("block_ns",
                           "Length of the blocks of time that stand for steps where the collectives have none. Null "
                           "where the steps are steps.")

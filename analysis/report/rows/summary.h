@@ -72,7 +72,7 @@ struct LooksLate {
   std::string scope;
   std::string id;
   Count steps;
-  Count steps_needed;
+  std::optional<Count> steps_needed;
   std::optional<Count> block_ns;
   std::optional<double> saving_ratio;
 

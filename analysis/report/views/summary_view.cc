@@ -224,7 +224,7 @@ std::optional<report::LooksLate> LooksLateOf(const StragglerResult& stragglers) 
   row.scope = Name(first.scope);
   row.id = first.id;
   row.steps = first.steps;
-  row.steps_needed = first.steps_needed;
+  row.steps_needed = KnownIf(first.steps_needed > 0, report::Count(first.steps_needed));
   row.block_ns = KnownIf(!stragglers.are_steps(), report::Count(stragglers.unit_ns));
   if (first.looks.what_if) row.saving_ratio = first.looks.what_if->saving_ratio;
   return row;

@@ -36,5 +36,17 @@ TEST(DeviationOfMost, IsThatOfTheNoiseWhereMostValuesAreNone) {
   EXPECT_EQ(DeviationOfMost({}), 0);
 }
 
+TEST(LowLevel, IsThatOfTheNoiseWhereMostValuesLieFarAbove) {
+  std::vector<double> values = NormalNoise();
+  EXPECT_NEAR(LowLevelOf(values).level, -0.674, 0.03);
+  EXPECT_NEAR(LowLevelOf(values).deviation, 1, 0.05);
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (i % 3 != 0) values[i] += 1'000;
+  }
+  EXPECT_LT(LowLevelOf(values).level, 2);
+  EXPECT_LT(LowLevelOf(values).deviation, 8);
+  EXPECT_EQ(LowLevelOf({}).deviation, 0);
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -17,6 +17,17 @@ TEST(LateRanks, AreThoseBeyondChanceOrThatStall) {
   }
 }
 
+// Ranks 2 and 5, each in its half of the run: in a mean of peers each makes the other one look early.
+TEST(LateRanks, AreThoseThatAreSlowInAStretchOfTheRun) {
+  std::vector<Candidate> candidates = EightRanks(1, 60, 0, 0);
+  for (size_t unit = 0; unit < 60; ++unit) {
+    const bool first_half = unit < 30;
+    candidates[first_half ? 2 : 5].series[unit] += 1'500'000;
+    candidates[first_half ? 5 : 2].series[unit] -= 200'000;
+  }
+  EXPECT_EQ(LateRanks(candidates, JudgeCandidates(candidates)), (std::vector<int32_t>{2, 5}));
+}
+
 TEST(LateRanks, AreNotThoseThatAreSlowerByWhatDevicesDiffer) {
   const std::vector<Candidate> candidates = EightRanks(4, 60, 1, 40'000);
   EXPECT_TRUE(LateRanks(candidates, JudgeCandidates(candidates)).empty());

@@ -70,7 +70,7 @@ TEST(SelectStragglers, AStallThatNoReplaySpeaksOfIsUndecidedWithoutASaving) {
   const Selection selection = Select(candidates, 60, costs);
   ASSERT_EQ(selection.undecided.size(), 1u);
   EXPECT_EQ(selection.undecided[0].candidate, 5u);
-  EXPECT_TRUE(selection.undecided[0].stalls);
+  EXPECT_TRUE(selection.undecided[0].stands_out);
   EXPECT_FALSE(selection.undecided[0].what_if);
   for (Candidate& candidate : candidates) candidate.scope = StragglerScope::kStage;
   EXPECT_TRUE(Select(candidates, 60, costs).undecided.empty()) << "one stage always takes longest";
@@ -184,6 +184,19 @@ TEST(SelectStragglers, WhoStallsTwiceForLongLooksLateButOnceIsNotEnough) {
   EXPECT_TRUE(selection.found.empty());
   ASSERT_EQ(selection.undecided.size(), 1u);
   EXPECT_EQ(selection.undecided[0].candidate, 5u);
+}
+
+// In half of the units no number of steps makes it late in most of them, and yet it was late there.
+TEST(SelectStragglers, WhoIsSlowInOneHalfOfTheRunIsUndecidedWithItsSaving) {
+  std::vector<Candidate> candidates = EightRanks(3, 60, 0, 0);
+  for (size_t unit = 0; unit < 30; ++unit) candidates[5].series[unit] += 900'000;
+  Costs costs = CostsOf(60, 200'000);
+  costs.saving = [](const Idealisation&) { return std::optional(WhatIf{.saving_ratio = 0.05}); };
+  const Selection selection = Select(candidates, 60, costs);
+  EXPECT_TRUE(selection.found.empty());
+  ASSERT_EQ(selection.undecided.size(), 1u);
+  EXPECT_EQ(selection.undecided[0].candidate, 5u);
+  EXPECT_TRUE(selection.undecided[0].stands_out);
 }
 
 // Ranks 4 and 5 share a host that looks late as rank 5 is.

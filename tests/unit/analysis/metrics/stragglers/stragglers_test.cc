@@ -248,7 +248,7 @@ TEST(FindStragglers, AFewPausesAreUndecidedAtMost) {
   ASSERT_LE(result.undecided.size(), 1u);
   for (const Undecided& it : result.undecided) {
     EXPECT_EQ(it.id, "3");
-    EXPECT_TRUE(it.stalls);
+    EXPECT_TRUE(it.stands_out);
   }
 }
 

@@ -87,6 +87,16 @@ TEST(WaitBlame, AShortStretchInWhichNearlyAllOfItLiesIsTold) {
   EXPECT_LT(stretch->second, 8'000);
 }
 
+TEST(WaitBlame, OneHalfOfTheRunIsToldAndNotBeyondItsEnds) {
+  std::vector<int64_t> starts;
+  for (int64_t t = 0; t < 5'000; t += 100) starts.push_back(t);
+  const auto stretch = StretchOfLateness(starts);
+  ASSERT_TRUE(stretch);
+  EXPECT_EQ(stretch->first, 0);
+  EXPECT_GT(stretch->second, 5'000);
+  EXPECT_LT(stretch->second, 6'000);
+}
+
 TEST(WaitBlame, LatenessAllOverTheRunIsNoStretch) {
   std::vector<int64_t> starts;
   for (int64_t t = 0; t < 10'000; t += 100) starts.push_back(t);
