@@ -26,7 +26,10 @@ AwaitedMembers::AwaitedMembers(const JoinedInstance& joined, bool all_pairs)
 
 Awaited AwaitedMembers::Of(const MatchedMember& member) const {
   const CollectiveOp op = joined_.instance.op;
-  if (joined_.receiver >= 0) return member.rank_index == joined_.receiver ? ForOne(joined_.sender) : Awaited{};
+  if (joined_.receiver >= 0) {
+    if (member.rank_index == joined_.receiver) return ForOne(joined_.sender);
+    return joined_.send_blocks ? ForOne(joined_.receiver) : Awaited{};
+  }
   if (all_pairs_) return ForAll();
   if (joined_.sparse) {
     const MatchedMember* awaited = LastBefore(member.end_ns);
@@ -34,8 +37,12 @@ Awaited AwaitedMembers::Of(const MatchedMember& member) const {
   }
   if (joined_.root == kNoRoot || (!ComesFromRoot(op) && !GoesToRoot(op))) return ForSomebody(member);
   const bool is_root = member.rank_index == joined_.root;
-  if (ComesFromRoot(op)) return is_root ? Awaited{} : ForOne(joined_.root);
-  return is_root ? ForAll() : Awaited{};
+  if (GoesToRoot(op) && is_root) return ForAll();
+  const Awaited by_role = ComesFromRoot(op) && !is_root ? ForOne(joined_.root) : Awaited{};
+  // Beyond its role it waits where large messages pass from member to member, which only its duration shows.
+  const MatchedMember* first = FirstThatExplains(member);
+  const bool of_root = by_role.member != nullptr && first != nullptr && first->start_ns <= by_role.member->start_ns;
+  return first == nullptr || of_root ? by_role : ForSomebody(member);
 }
 
 Awaited AwaitedMembers::ForAll() const { return {last_, joined_.instance.lacking ? kNeverArrived : INT64_MIN, true}; }

@@ -1,11 +1,12 @@
 // Whom each member of a joined instance waits for, as far as its operation and the records tell.
 //
 // Of an all-pairs operation everybody waits for the last one; of a broadcast or scatter the others for the root; of a
-// reduce or gather the root for the others; a receiver for its sender. Where the root is not known, or an exchange is
-// not known to bind all of its members, a member may have waited for anyone who started before it ended, and surely for
-// nobody; but one that took longer than the operation does has waited for those who came that late. Where a member that
-// the communicator has is without a record, nothing bounds what the others waited for it. Source: the relations of
-// NCCL's device code, docs/algorithms/collectives.md. Pure. Times are aligned, ns.
+// reduce or gather the root for the others; a receiver for its sender, and a sender whose send blocks for its receiver.
+// Where the root is not known, or an exchange is not known to bind all of its members, a member may have waited for
+// anyone who started before it ended, and surely for nobody; but one that took longer than the operation does has
+// waited for those who came that late, also where the root is known. Where a member that the communicator has is
+// without a record, nothing bounds what the others waited for it. Source: the relations of NCCL's device code,
+// docs/algorithms/collectives.md. Pure. Times are aligned, ns.
 #pragma once
 
 #include <cstdint>

@@ -18,10 +18,12 @@ using InstanceClass = std::pair<CollectiveOp, int64_t>;  // operation, bytes
 
 bool IsRooted(const MatchedInstance& instance) { return ComesFromRoot(instance.op) || GoesToRoot(instance.op); }
 
-bool Asks(const JoinedInstance& joined) {
+bool TellsTime(const JoinedInstance& joined) {
   const MatchedInstance& instance = joined.instance;
-  return joined.root == kNoRoot && joined.receiver < 0 && instance.usable() && !instance.lacking && IsRooted(instance);
+  return joined.receiver < 0 && instance.usable() && !instance.lacking && IsRooted(instance);
 }
+
+bool Asks(const JoinedInstance& joined) { return joined.root == kNoRoot && TellsTime(joined); }
 
 int64_t Between(const ClockModel& clock, const MatchedMember& a, const MatchedMember& b) {
   const auto uncertainty = clock.PairUncertainty(a.rank_index, b.rank_index, AlignedTime{b.start_ns});
@@ -126,11 +128,11 @@ void SetTakesAtMost(const std::map<InstanceClass, OperationTime>& of_class, std:
     return std::pair(InstanceClass(joined[i].instance.op, joined[i].instance.bytes), places[i]);
   };
   for (size_t i = 0; i < joined.size(); ++i) {
-    if (Asks(joined[i])) at_place[key(i)].Add(joined[i].instance);
+    if (TellsTime(joined[i])) at_place[key(i)].Add(joined[i].instance);
   }
   for (auto& [place, time] : at_place) time.SetClearlyLonger();
   for (size_t i = 0; i < joined.size(); ++i) {
-    if (!Asks(joined[i])) continue;
+    if (!TellsTime(joined[i])) continue;
     joined[i].takes_at_most_ns = std::min(of_class.at(key(i).first).AtMost(), at_place.at(key(i)).AtMost());
   }
 }
@@ -210,7 +212,7 @@ class RootsOfClass {
 void InferRoots(const ClockModel& clock, std::vector<JoinedInstance>& joined) {
   std::map<InstanceClass, OperationTime> times;
   for (const JoinedInstance& j : joined) {
-    if (Asks(j)) times[{j.instance.op, j.instance.bytes}].Add(j.instance);
+    if (TellsTime(j)) times[{j.instance.op, j.instance.bytes}].Add(j.instance);
   }
   if (times.empty()) return;
   std::map<InstanceClass, RootsOfClass> classes;

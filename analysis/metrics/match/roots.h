@@ -23,7 +23,8 @@
 namespace lockstep {
 
 // `joined`: instances of one communicator, aligned, with `comparable` and `lacking` filled. Sets JoinedInstance::root
-// where it is kNoRoot and can be told, else JoinedInstance::takes_at_most_ns where its class has eight instances.
+// where it is kNoRoot and can be told, and JoinedInstance::takes_at_most_ns of all rooted operations of a class of
+// eight instances.
 void InferRoots(const ClockModel& clock, std::vector<JoinedInstance>& joined);
 
 }  // namespace lockstep

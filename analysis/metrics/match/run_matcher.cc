@@ -11,6 +11,7 @@
 #include "analysis/base/disjoint_sets.h"
 #include "analysis/base/executor.h"
 #include "analysis/base/status_macros.h"
+#include "analysis/metrics/match/blocking_sends.h"
 #include "analysis/metrics/match/clock_input.h"
 #include "analysis/metrics/match/collective_rows.h"
 #include "analysis/metrics/match/communicators.h"
@@ -203,6 +204,7 @@ void EmitOne(Work& work, size_t c, const EmitContext& context, size_t first, Mat
     FillMembership(j, j.pair ? 2 : plan.info.size, !j.pair && may_lack, clock);
   }
   InferRoots(clock, joined);
+  FindBlockingSends(clock, joined);
   for (JoinedInstance& j : joined) {
     FillWords(j, BindsAllPairs(all_pairs, j), clock);
     TellAlone(plan, j.instance);

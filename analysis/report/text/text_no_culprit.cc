@@ -85,8 +85,8 @@ std::string NotEnoughStepsText(const report::Summary& summary, const std::string
 std::string ForWhomUnknownText(const report::Summary& summary, const std::string& how_much) {
   if (ShareOfCounts(summary.pair_wait_total_ns, summary.wait_total_ns) >= kMostOfWaiting) {
     return fmt::format(
-        "Which stage makes the others wait cannot be told: there is {}, but most of it is receivers that wait for "
-        "their senders, which every pipeline has.",
+        "Which stage makes the others wait cannot be told: there is {}, but most of it is between senders and "
+        "receivers, which every pipeline has.",
         how_much);
   }
   const double unassigned = ShareOfCounts(summary.unassigned_wait_ns, summary.wait_total_ns);

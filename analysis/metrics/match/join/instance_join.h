@@ -41,12 +41,13 @@ struct JoinedInstance {
   MatchedInstance instance;
   int32_t sender = -1;  // rank indices of a point-to-point pair; -1 otherwise
   int32_t receiver = -1;
-  bool pair = false;       // of two members, whatever the size of the communicator
-  int32_t root = kNoRoot;  // rank index of the root of a rooted operation
+  bool send_blocks = false;  // the sender waits for the receiver, too (blocking_sends.h)
+  bool pair = false;         // of two members, whatever the size of the communicator
+  int32_t root = kNoRoot;    // rank index of the root of a rooted operation
   // Among the communicator's instances, in the order in which they were joined: of those joined by id, that of the ids.
   size_t place = SIZE_MAX;
   bool sparse = false;  // an uneven exchange in which not every member awaited every other one (sparse_exchange.h)
-  // Of a rooted operation whose root is not known: a member that takes longer has waited for somebody (roots.h).
+  // Of a rooted operation: a member that takes longer has waited for somebody, whatever its role (roots.h).
   int64_t takes_at_most_ns = INT64_MAX;
 };
 

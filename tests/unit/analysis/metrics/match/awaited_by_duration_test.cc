@@ -1,4 +1,4 @@
-// Whom members of rooted operations waited for whose root nobody tells, from how long they took.
+// Whom members of rooted operations waited for beyond what the root tells, from how long they took.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,6 +27,7 @@ struct ChainShape {
 struct ChainOperation {
   JoinedInstance joined;
   std::vector<int64_t> released_ns;  // when what each member waited for had come
+  int32_t root = -1;                 // of a broadcast the one the chain begins at, of a reduce its end
 };
 
 ChainOperation Draw(const ChainShape& shape, std::mt19937& random) {
@@ -36,6 +37,7 @@ ChainOperation Draw(const ChainShape& shape, std::mt19937& random) {
   starts[random() % shape.ranks] += shape.late_ns;
   const size_t begin = random() % shape.ranks;
   out.released_ns.resize(shape.ranks);
+  out.root = static_cast<int32_t>(shape.op == CollectiveOp::kReduce ? (begin + shape.ranks - 1) % shape.ranks : begin);
   int64_t released = 0;
   for (size_t k = 0; k < shape.ranks; ++k) {
     const size_t rank = (begin + k) % shape.ranks;
@@ -97,6 +99,44 @@ TEST(AwaitedByDuration, WaitsThatAreToldAreTrueAndLongOnesAreTold) {
     }
   }
   EXPECT_GT(told, 1'000);
+}
+
+// That the root is told does not change what the others went through.
+TEST(AwaitedByDuration, WhereTheRootIsToldTheOthersWaitsAreStillTold) {
+  std::mt19937 random(23);
+  int64_t beyond_the_role = 0;
+  for (int trial = 0; trial < 200; ++trial) {
+    ChainShape shape;
+    shape.ranks = 3 + random() % 6;
+    shape.buffers_fill = random() % 2 == 0;
+    shape.op = random() % 2 == 0 ? CollectiveOp::kReduce : CollectiveOp::kBroadcast;
+    std::vector<ChainOperation> operations;
+    for (int i = 0; i < 30; ++i) {
+      shape.late_ns = i % 3 == 0 ? static_cast<int64_t>(random() % 3'000'000) : 0;
+      operations.push_back(Draw(shape, random));
+      operations.back().joined.root = operations.back().root;
+    }
+    Tell(operations);
+    for (const ChainOperation& it : operations) {
+      for (const MatchedMember& m : it.joined.instance.members) {
+        const int64_t truth = it.released_ns[static_cast<size_t>(m.rank_index)] - m.start_ns;
+        const bool is_root = m.rank_index == it.root;
+        if (truth > 2 * kTransferNs) {
+          ASSERT_GE(m.awaits, 0) << trial;
+          beyond_the_role += is_root == (shape.op == CollectiveOp::kBroadcast) ? 1 : 0;
+        }
+        if (m.awaits < 0) continue;
+        // Who waits for the root by its role is told that wait. That others of the chain came later shows if it is
+        // long.
+        const int64_t tolerance = m.wait_uncertainty_ns + truth / 10;
+        ASSERT_LE(m.wait_ns, truth + tolerance) << trial;
+        if (truth > 2 * kTransferNs) {
+          ASSERT_GE(m.wait_ns, truth - tolerance) << trial;
+        }
+      }
+    }
+  }
+  EXPECT_GT(beyond_the_role, 1'000);
 }
 
 TEST(AwaitedByDuration, AFewOperationsDoNotTellHowLongOneTakes) {
