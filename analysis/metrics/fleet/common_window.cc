@@ -46,6 +46,8 @@ int64_t MedianSpan(const std::vector<const FleetRank*>& members) {
   return spans[(spans.size() - 1) / 2];
 }
 
+// Empty, too, if most of them share only their number: ranks that do not wait for each other drift apart, and what a
+// few steps at the beginning share says nothing of the run.
 std::map<int64_t, SharedStep> StepsOfAll(const Fleet& fleet, const std::vector<const FleetRank*>& members) {
   std::map<int64_t, SharedStep> steps;
   for (size_t m = 0; m < members.size(); ++m) {
@@ -63,9 +65,10 @@ std::map<int64_t, SharedStep> StepsOfAll(const Fleet& fleet, const std::vector<c
   }
   // Unaligned clocks may lie further apart than a step is long: only inside one component must the windows overlap.
   const bool must_overlap = fleet.Components() == 1;
-  std::erase_if(steps, [&](const auto& entry) {
-    return entry.second.rows.size() != members.size() || (must_overlap && entry.second.windows.Length() == 0);
-  });
+  std::erase_if(steps, [&](const auto& entry) { return entry.second.rows.size() != members.size(); });
+  const size_t of_all = steps.size();
+  std::erase_if(steps, [&](const auto& entry) { return must_overlap && entry.second.windows.Length() == 0; });
+  if (2 * steps.size() < of_all && !fleet.SelectsSteps()) steps.clear();
   return steps;
 }
 

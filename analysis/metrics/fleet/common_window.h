@@ -2,16 +2,16 @@
 // where all have them.
 //
 // Steps: the longest run of consecutive steps that every rank has and, inside one clock component, whose device windows
-// overlap across the ranks. Each rank is then measured over its own windows of those steps, so that each rank's
-// identity stays exact; the window's length is the longest of them. Else buckets: each rank has a grid of its own, so
-// each is measured over as many whole buckets inside the intersection, the number that fits all of them. A single rank
-// without steps: its span. Spans: last resort when the ranks share nothing; the gate common_window then fails. None: no
-// rank has device activity, or steps were asked for that the ranks do not share. Time: --time of files, which are cut
-// at it: each rank over its part of exactly that time, where the captures leave out no more than a bucket of it; also
-// of a time that is shorter than the buckets. Ranges: --nvtx: each rank over all that its own ranges of that name
-// launched; their numbers are those of each rank alone. Of selected steps a rank is measured as MeasureSelected does,
-// so that all views tell the same of them. Ranks of several clock components are compared on the UTC claims of their
-// references. Units: ns. Pure.
+// overlap across the ranks, unless most steps that every rank has do not. Each rank is then measured over its own
+// windows of those steps, so that each rank's identity stays exact; the window's length is the longest of them. Else
+// buckets: each rank has a grid of its own, so each is measured over as many whole buckets inside the intersection, the
+// number that fits all of them. A single rank without steps: its span. Spans: last resort when the ranks share nothing;
+// the gate common_window then fails. None: no rank has device activity, or steps were asked for that the ranks do not
+// share. Time: --time of files, which are cut at it: each rank over its part of exactly that time, where the captures
+// leave out no more than a bucket of it; also of a time that is shorter than the buckets. Ranges: --nvtx: each rank
+// over all that its own ranges of that name launched; their numbers are those of each rank alone. Of selected steps a
+// rank is measured as MeasureSelected does, so that all views tell the same of them. Ranks of several clock components
+// are compared on the UTC claims of their references. Units: ns. Pure.
 #pragma once
 
 #include <cstdint>

@@ -109,7 +109,7 @@ std::string WindowText(const report::ImbalanceWindow& window) {
                                                          : "the whole capture";
   const bool from_start = window.start_ns == 0;
   return fmt::format("over {}: {}, {}", of, FormatTime(window.span_ns),
-                     from_start ? "from the run's start" : "starting " + FormatSinceStart(window.start_ns));
+                     from_start ? "from the run's start" : fmt::format("from {} on", FormatTime(window.start_ns)));
 }
 
 void ImbalanceSection(const report::Imbalance& imbalance, TextPage& page) {

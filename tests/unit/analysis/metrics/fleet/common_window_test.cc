@@ -47,6 +47,23 @@ TEST(CommonWindow, UsesNoStepsThatOnlyShareANumber) {
   EXPECT_FALSE(window.LongEnough());
 }
 
+// Rank 1 needs `step_ns` for each of its ten steps, rank 0 100 ns: they do not wait for each other.
+CommonWindow OfDrifting(int64_t step_ns) {
+  RunBuilder run;
+  AddSteps(AddRankWithSpan(run, 0, 0, 1'000), 0, 9, 0);
+  auto& slow = AddRankWithSpan(run, 1, 0, 10 * step_ns);
+  for (int64_t n = 0; n < 10; ++n) slow.Step(n, n * step_ns, (n + 1) * step_ns);
+  const FleetFixture fixture(run);
+  return FindCommonWindow(fixture.Make());
+}
+
+TEST(CommonWindow, OfRanksWhoseStepsDriftApartIsTheTimeTheyShare) {
+  const CommonWindow window = OfDrifting(150);  // only the steps 0 and 1 overlap
+  EXPECT_EQ(window.kind, WindowKind::kBuckets);
+  EXPECT_GT(window.span_ns, 950);
+  EXPECT_EQ(OfDrifting(105).kind, WindowKind::kSteps) << "all but the last steps overlap";
+}
+
 TEST(CommonWindow, FallsBackToWholeBucketsInsideAllSpans) {
   RunBuilder run;
   AddRankWithSpan(run, 0, 0, 1'000);
