@@ -358,6 +358,8 @@ std::vector<CommunicatorPlan> PlanCommunicators(const RunData& run, const RankRe
 bool MayLackMembers(const CommunicatorPlan& plan, const RankResolution& ranks) {
   const bool told = plan.membership == Membership::kKnown && plan.info.size > 0;
   if (told || (!LacksPartners(ranks) && !ranks.some_without_device_rows)) return false;
+  // These work beside the others and take part in something: nothing tells that it is not this.
+  if (!ranks.silent_ranks.empty()) return true;
   const auto members = static_cast<int32_t>(plan.ranks.size());
   const bool whole = plan.ranks.size() == ranks.ranks.size();
   if (whole || members == 0 || LeastWorldSize(ranks) % members != 0) return true;

@@ -44,8 +44,9 @@ struct CommunicatorPlan {
 [[nodiscard]] std::vector<CommunicatorPlan> PlanCommunicators(const RunData& run, const RankResolution& ranks,
                                                               const std::vector<RankRows>& rows);
 
-// Nobody told all members, and some ranks of the run have no trace: one of them may be a member. Not of a block of
-// consecutive ranks besides others whose size divides the world and its first rank, as tensor-parallel groups are.
+// Nobody told all members, and some ranks of the run have no trace, or no record of any collective: one of them may be
+// a member. Those without a trace are none of a block of consecutive ranks besides others whose size divides the world
+// and its first rank, as tensor-parallel groups are.
 [[nodiscard]] bool MayLackMembers(const CommunicatorPlan& plan, const RankResolution& ranks);
 
 // The plan without the instances whose ends say nothing about clocks (EndsTogether).

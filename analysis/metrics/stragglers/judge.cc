@@ -4,8 +4,10 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <optional>
 
 #include "analysis/metrics/stragglers/series_statistics.h"
+#include "analysis/metrics/stragglers/stalls.h"
 #include "analysis/stats/order_statistic.h"
 #include "analysis/stats/robust_deviation.h"
 
@@ -35,7 +37,11 @@ struct CandidateFamily {
 class Judges {
  public:
   explicit Judges(const std::vector<const Candidate*>& candidates)
-      : candidates_(candidates), own_(candidates.size()), events_(candidates.size()), out_(candidates.size()) {
+      : candidates_(candidates),
+        own_(candidates.size()),
+        events_(candidates.size()),
+
+        out_(candidates.size()) {
     for (size_t i = 0; i < candidates.size(); ++i) {
       own_[i] = AutocorrelationOf(candidates[i]->series);
       families_[candidates[i]->family].members.push_back(i);
@@ -49,6 +55,7 @@ class Judges {
     const std::vector<double> adjusted = HolmAdjusted(p);
     for (size_t i = 0; i < candidates_.size(); ++i) {
       out_[i].p_adjusted = adjusted[i];
+      out_[i].p_stalls = OfItsSize(i);
       out_[i].steps_needed = StepsNeeded(i);
     }
     return std::move(out_);
@@ -120,6 +127,29 @@ class Judges {
     const double sign = BinomialTail(out.n_eff, out.n_eff * out.late_share, 0.5);
     const double mean = MeanTail(candidate.series, family, out.n_eff);
     return std::min({1.0, sign / kSignShare, out.p_seldom / kSeldomShare, mean / kMeanShare});
+  }
+
+  // Smaller delays, which all members have now and then, say nothing of stalls that are as long as its own. Another one
+  // that stalls as it does is no sign that all do.
+  [[nodiscard]] double OfItsSize(size_t i) const {
+    constexpr double kAsLong = 0.5;
+    constexpr size_t kEnoughMembers = 4;  // that one of them can be left out
+    const std::optional<double> usual = UsualStall(*candidates_[i]);
+    if (!usual) return 1;
+    const CandidateFamily& family = families_.at(candidates_[i]->family);
+    const auto events_of = [&](size_t member) { return CountEvents(candidates_[member]->series, kAsLong * *usual); };
+    int64_t others = 0;
+    int64_t most = 0;
+    for (const size_t member : family.members) {
+      if (member == i) continue;
+      const int64_t events = events_of(member);
+      others += events;
+      most = std::max(most, events);
+    }
+    if (family.members.size() >= kEnoughMembers) others -= most;
+    const auto own = static_cast<double>(events_of(i));
+    const double chance = BinomialTail(own + static_cast<double>(others), own, 1 / AtLeastTwo(family));
+    return std::min(1.0, chance * AtLeastTwo(family));
   }
 
   // One-sided normal tail of the mean of all but the largest fifth, against twice its family's noise. A family of few

@@ -13,6 +13,7 @@ struct Judgement {
   double late_share = 0;  // of the units, beyond the minimum effect
   double n_eff = 0;
   double p_seldom = 1;    // of having by chance so many of its family's large delays
+  double p_stalls = 1;    // that by chance any of its family has so many of its delays of this one's size
   double p_adjusted = 1;  // Holm over all candidates
   double steps_needed = 0;
 };

@@ -48,6 +48,16 @@ bool Stalls(const Candidate& candidate) {
   return far.size() >= 2 && LateIn(candidate, far) >= kMostOfLateness * LateInAll(candidate);
 }
 
+std::optional<double> UsualStall(const Candidate& candidate) {
+  if (!Stalls(candidate)) return std::nullopt;
+  const LowLevel usual = LowLevelOf(candidate.series);
+  std::vector<double> longer;
+  for (const size_t unit : FarUnits(candidate, usual.level, usual.deviation)) {
+    longer.push_back(candidate.series[unit] - usual.level);
+  }
+  return Median(std::move(longer));
+}
+
 bool StandsOut(const Candidate& candidate) {
   if (Stalls(candidate)) return true;
   const std::optional<Burst> slow = FindBurst(candidate.series, candidate.floor_ns);

@@ -10,6 +10,9 @@ namespace lockstep {
 // Two such units or more make up most of its lateness. Whether that is chance is not asked: in these units it stalled.
 [[nodiscard]] bool Stalls(const Candidate& candidate);
 
+// How long its stalls are, against its usual unit: the median of them, ns; null: it does not stall.
+[[nodiscard]] std::optional<double> UsualStall(const Candidate& candidate);
+
 // It stalls, or one stretch of units (FindBurst), in which it is late by 1 % of a unit and more, makes up most of its
 // lateness. A rank that is slow in one half of a run, and another one in the other half, are late in too few units for
 // a sign test, but in these units they were late.

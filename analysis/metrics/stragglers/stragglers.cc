@@ -270,6 +270,7 @@ void Tell(const StragglerInput& input, const TestedLateness& tested, const Selec
     result.undecided.push_back({candidate.scope, candidate.id, static_cast<int64_t>(candidate.series.size()),
                                 judgement.n_eff, StepsThatDecide(judgement), candidate.rank_indices, it.stands_out,
                                 Describe(input, tested.units, candidate, judgement, it)});
+    result.undecided.back().p_stalls = judgement.p_stalls;
     if (it.what_if ? !candidate.with_itself : !it.stands_out) continue;
     const double late_ratio = judgement.mean_ns / static_cast<double>(tested.units.unit_ns);
     result.undecided.back().untold_saving_ratio = it.what_if ? it.what_if->saving_ratio : late_ratio;

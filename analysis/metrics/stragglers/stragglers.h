@@ -82,6 +82,7 @@ struct Undecided {
   Straggler looks;                    // how it would be described; its p is not significant
   // What mending it saves where that is not told: as replayed, if that is only too rough; else as late as it is.
   double untold_saving_ratio = 0;
+  double p_stalls = 1;  // that by chance one of its peers has so many stalls of this size
 };
 
 struct OneEvent {

@@ -164,10 +164,11 @@ bool IsHidden(const FleetMeasures& measures) {
 // That it stalled, or was slow for a while, is a fact, and what that cost is replayed: only whether it will again is
 // not decided.
 bool StandsOutAtACost(const Undecided& it) {
-  constexpr double kCostsMuch = 0.02;      // of a step: natural pauses of a few steps cost up to 1.3 %
-  constexpr double kStretchCosts = 0.008;  // no pause is a stretch of steps
+  constexpr double kCostsMuch = 0.02;       // of a step: natural pauses of a few steps cost up to 1.3 %
+  constexpr double kMoreCosts = 0.008;      // where it is no natural pause
+  constexpr double kMoreThanOthers = 0.02;  // chance that one of its peers has as many stalls
   const double saving = it.looks.what_if ? it.looks.what_if->saving_ratio : it.untold_saving_ratio;
-  const double least = it.looks.kind == Recurrence::kBursty ? kStretchCosts : kCostsMuch;
+  const double least = it.looks.kind == Recurrence::kBursty || it.p_stalls <= kMoreThanOthers ? kMoreCosts : kCostsMuch;
   return it.stands_out && it.scope == StragglerScope::kRank && saving >= least;
 }
 
@@ -238,7 +239,8 @@ bool NameWithoutTest(const NamingInput& in, bool waited_for, Culprit& culprit) {
     if (it->scope == StragglerScope::kRank) culprit.looks = &it->looks;
     return true;
   }
-  return in.stragglers.decides ? NameIrregular(in, moves_more, culprit) : much;
+  if (in.stragglers.decides) return NameIrregular(in, moves_more, culprit);
+  return much && !IsStageWaitedFor(in.waiting.by_member[culprit.member]);
 }
 
 // What the named one costs a rank: as waiting for it, or where the clocks do not tell that, as its saving.

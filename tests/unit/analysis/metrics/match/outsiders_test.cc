@@ -124,6 +124,19 @@ TEST(Outsiders, ARankInNoGroupThatRunsTheSameMayBeAMember) {
   EXPECT_EQ(groups.Ask(), (std::vector<bool>{true, false}));
 }
 
+// Of ranks 4 and 5 there is no trace: the groups look whole, and these may be one, too. If they are there, and work,
+// but have no record of any collective, they take part in something.
+TEST(Outsiders, ARankThatWorksWithoutAnyRecordMayBeAMemberOfGroupsThatLookWhole) {
+  TwoGroups groups(50, 50, true);
+  for (int32_t rank = 0; rank < 4; ++rank) groups.ranks.ranks[static_cast<size_t>(rank)].rank = rank;
+  groups.ranks.world_size = 6;
+  groups.ranks.missing_ranks = {4, 5};
+  EXPECT_EQ(groups.Ask(), (std::vector<bool>{false, false}));
+  groups.ranks.missing_ranks.clear();
+  groups.ranks.silent_ranks = {4, 5};
+  EXPECT_EQ(groups.Ask(), (std::vector<bool>{true, true}));
+}
+
 TEST(Outsiders, OtherOperationsAreOfOtherGroups) {
   TwoGroups groups(40, 400, false);
   for (size_t rank = 2; rank < 4; ++rank) {

@@ -31,5 +31,18 @@ TEST(Judge, OneLongPauseIsNoLatenessInMostUnits) {
   EXPECT_GE(JudgeCandidates(candidates)[5].p_adjusted, kStragglerAlpha);
 }
 
+// Every rank has short delays now and then; rank 5 has three long ones besides.
+TEST(JudgeCandidates, StallsThatNoPeerHasAreToldFromNaturalDelays) {
+  std::vector<Candidate> candidates = EightRanks(3, 60, 0, 0);
+  for (size_t rank = 0; rank < 8; ++rank) {
+    for (size_t k = 0; k < 3; ++k) candidates[rank].series[(7 * rank + 19 * k) % 60] += 300'000;
+  }
+  for (const size_t unit : {5, 25, 44, 57}) candidates[5].series[unit] = 4'000'000;
+  EXPECT_LT(JudgeCandidates(candidates)[5].p_stalls, 0.005);
+  EXPECT_EQ(JudgeCandidates(candidates)[0].p_stalls, 1) << "three of the family's 24 are its fair part";
+  candidates[5].series[44] = candidates[5].series[57] = 0;
+  EXPECT_GT(JudgeCandidates(candidates)[5].p_stalls, 0.02) << "any of eight has two of two once in eight times";
+}
+
 }  // namespace
 }  // namespace lockstep

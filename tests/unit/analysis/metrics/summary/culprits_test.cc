@@ -220,6 +220,25 @@ TEST(NameCulprits, WithTooFewStepsForATestTheLastArriverOfMostWaitingIsNamed) {
   EXPECT_EQ(named[0].kind, CulpritKind::kNotTested);
 }
 
+// Every stage is waited for by the next one, and nobody knows yet whether it is late.
+TEST(NameCulprits, WithTooFewStepsForATestASenderThatItsReceiversWaitForIsNotNamed) {
+  FleetFixture fixture = ThreeRanks();
+  for (int i = 0; i < 4; ++i) {
+    MatchedInstance sent = OthersWaitFor(2, 300);
+    sent.members.erase(sent.members.begin());  // one receiver, and its sender
+    sent.all_pairs = sent.in_sequence = false;
+    sent.members.front().awaits = 2;
+    sent.members.front().awaits_certainly = true;
+    fixture.match.instances.push_back(sent);
+  }
+  for (int i = 0; i < 3; ++i) fixture.match.instances.push_back(OthersWaitFor(0, 20));
+  StragglerResult stragglers;
+  stragglers.steps = 4;
+  stragglers.least_steps = 10;
+  stragglers.decides = false;
+  EXPECT_TRUE(Named(fixture, stragglers, nullptr).empty());
+}
+
 TEST(NameCulprits, OnePauseInARunTooShortForATestNamesNobody) {
   FleetFixture fixture = ThreeRanks();
   for (int i = 0; i < 6; ++i) fixture.match.instances.push_back(OthersWaitFor(i % 3, 100));
@@ -250,6 +269,26 @@ TEST(NameCulprits, WhoStalledAtACostIsNamedWhateverItsPartOfTheWaiting) {
   EXPECT_EQ(named[0].kind, CulpritKind::kUndecided);
   stragglers.undecided[0].looks.what_if->saving_ratio = 0.015;
   EXPECT_TRUE(Named(fixture, stragglers, nullptr).empty());
+}
+
+TEST(NameCulprits, WhatNoNaturalPauseExplainsIsNamedAtLessThanThatOneCosts) {
+  FleetFixture fixture = ThreeRanks();
+  for (int i = 0; i < 12; ++i) fixture.match.instances.push_back(OthersWaitFor(i % 3, 100));
+  for (const bool in_a_stretch : {false, true}) {
+    StragglerResult stragglers = Tested();
+    stragglers.undecided = {{StragglerScope::kRank, "2", 40, 5, 90, {2}, true, Rank(2)}};
+    Undecided& it = stragglers.undecided[0];
+    it.looks.what_if->saving_ratio = 0.01;
+    EXPECT_TRUE(Named(fixture, stragglers, nullptr).empty());
+    if (in_a_stretch) {
+      it.looks.kind = Recurrence::kBursty;
+    } else {
+      it.p_stalls = 0.01;  // no peer has as many stalls
+    }
+    EXPECT_EQ(Named(fixture, stragglers, nullptr).size(), 1u);
+    it.looks.what_if->saving_ratio = 0.006;
+    EXPECT_TRUE(Named(fixture, stragglers, nullptr).empty());
+  }
 }
 
 TEST(NameCulprits, WhoseLatenessIsOneEventIsNamedAsLateOnceHoweverManyCollectivesItHeldUp) {
