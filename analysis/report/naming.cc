@@ -23,7 +23,7 @@ Naming NameWhoIsWaitedFor(const ViewInput& input, const NamingParts& parts) {
     const Culprit* named = NamedAs(naming.blame.culprits, straggler);
     if (whole && named == nullptr) continue;
     naming.shown.stragglers.push_back(straggler);
-    naming.confidence.push_back(named != nullptr ? named->confidence : 1 - straggler.p_adjusted);
+    naming.confidence.push_back(named != nullptr ? named->confidence : ConfidenceOf(straggler.p_adjusted));
   }
   return naming;
 }

@@ -1,10 +1,17 @@
 """Laws of the numbers within one document. Each law takes an Answer and yields what breaks it; each holds for every run."""
+import math
+
 from one_answer import STRAGGLER_KINDS
 
 SHARES = ("compute_ratio", "exposed_wait_ratio", "exposed_transfer_ratio", "exposed_unresolved_ratio", "copy_ratio", "opaque_ratio",
           "idle_ratio")
 PARTS = ("exposed_wait_ns", "exposed_transfer_ns", "exposed_unresolved_ns")
 OWN_PARTS = ("compute_ns", "exposed_comm_ns", "copy_only_ns", "opaque_only_ns", "idle_ns")
+
+
+def most_confidence(p):
+    """That it is no chance, if chance was as likely as not before (Sellke, Bayarri, Berger 2001)."""
+    return 1 if p <= 0 else 0.5 if p >= 1 / math.e else 1 / (1 - math.e * p * math.log(p))
 
 
 def total(rows, *fields):
@@ -198,7 +205,7 @@ def culprits_and_stragglers_agree(a):
                 yield f"{who}: {of_culprit} {culprit[of_culprit]}, in stragglers {row[of_row]}"
         if row["confidence"] != culprit["confidence"]:
             yield f"{who}: confidence {culprit['confidence']}, in stragglers {row['confidence']}"
-        if culprit["confidence"] > 1 - row["p_adjusted"] + 1e-9:
+        if culprit["confidence"] > most_confidence(row["p_adjusted"]) + 1e-9:
             yield f"{who}: confidence {culprit['confidence']} with p {row['p_adjusted']}"
         if row["parts"] and culprit["cause"] != row["parts"][0]["cause"] and (culprit["cause"], row["parts"][0]["cause"]) != (None, "unknown"):
             yield f"{who}: cause {culprit['cause']}, in stragglers {row['parts'][0]['cause']}"

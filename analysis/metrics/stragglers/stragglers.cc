@@ -40,6 +40,13 @@ std::string ScopedName(StragglerScope scope, std::string_view id) {
   return fmt::format("{} {}", name, id);
 }
 
+double ConfidenceOf(double p) {
+  if (p <= 0) return 1;
+  if (p >= std::exp(-1)) return 0.5;
+  const double odds_of_chance = -std::exp(1) * p * std::log(p);
+  return 1 / (1 + odds_of_chance);
+}
+
 std::string UnitsText(const StragglerResult& result, int64_t count) {
   const std::string text = fmt::format("{} {}{}", CountText(count), result.unit, count == 1 ? "" : "s");
   return result.are_steps() ? text : fmt::format("{} of {}", text, TimeText(result.unit_ns));

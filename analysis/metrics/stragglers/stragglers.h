@@ -90,6 +90,11 @@ struct OneEvent {
   int64_t late_ns = 0;
 };
 
+// How sure one can be at most that it is no chance, given the probability `p` of the test. That is not 1 - p: a p of
+// 0.01 comes of chance one time in nine, if chance was as likely as not before. At least 0.5. Source: Sellke, Bayarri,
+// Berger: Calibration of p values for testing precise null hypotheses (The American Statistician, 2001).
+[[nodiscard]] double ConfidenceOf(double p);
+
 struct StragglerResult {
   std::vector<Straggler> stragglers;  // by saving, descending; without one by effect
   std::vector<Undecided> undecided;   // "not enough data"

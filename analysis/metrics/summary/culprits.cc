@@ -65,7 +65,7 @@ Culprit FromStraggler(const Straggler& straggler, const std::vector<size_t>& mem
   culprit.caused_wait_ns =
       blame != nullptr ? BlameOn(*blame, straggler.rank_indices, straggler.communicators).wait_ns : caused;
   culprit.share_of_wait = Share(culprit.caused_wait_ns, blame != nullptr ? blame->total_wait_ns : waiting.wait_ns);
-  culprit.confidence = std::clamp(1 - straggler.p_adjusted, 0.0, 1.0);
+  culprit.confidence = ConfidenceOf(straggler.p_adjusted);
   culprit.open = Share(open, last) > kMostlyOpen;
   if (straggler.frontier == FrontierAnswer::kDisagrees || straggler.contradicted || culprit.open ||
       MayBeOneOfThem(straggler)) {

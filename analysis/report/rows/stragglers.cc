@@ -48,10 +48,10 @@ const Record& StragglerRow::Fields() {
                                         "95 % interval of effect_ns_per_step, by a moving block bootstrap."),
           F<&R::p_adjusted>("p_adjusted",
                             "Probability of such lateness by chance, adjusted by Holm's method for everything tested."),
-          F<&R::confidence>(
-              "confidence",
-              "How certain it is that the others wait for it, as in summary.culprits: 1 - p_adjusted, and "
-              "0.5 at most where something speaks for somebody else.")
+          F<&R::confidence>("confidence",
+                            "How certain it is that the others wait for it, as in summary.culprits: 1 / (1 - e p ln p) "
+                            "with p = p_adjusted, and "
+                            "0.5 at most where something speaks for somebody else.")
               .Later(),
           F<&R::saving_ns_per_step>("saving_ns_per_step",
                                     "Time per step that a replay saves with this straggler as fast as its peers. Null "

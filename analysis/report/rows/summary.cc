@@ -57,7 +57,8 @@ const Record& Culprit::Fields() {
               "have been for no other rank."),
           F<&R::share_of_wait_ratio>("share_of_wait_ratio", "Its part of all waiting."),
           F<&R::confidence>("confidence",
-                            "Confidence. For a straggler it is 1 - p_adjusted. For others it is the waiting that the "
+                            "Confidence. For a straggler it is 1 / (1 - e p ln p), p = p_adjusted. For others it is "
+                            "the waiting that the "
                             "rank certainly caused, divided by the waiting in the collectives where it arrived last. "
                             "It is at most 0.5 where durations alone or the replay contradict it, where open is true, "
                             "or where unresolved.leads is true."),

@@ -465,5 +465,15 @@ TEST(Stragglers, OfTwoThatBothStallEachHasTheHostForItsCause) {
   }
 }
 
+// The table of Sellke, Bayarri and Berger (2001).
+TEST(Confidence, OfAProbabilityIsAtMostWhatItIsCalibratedTo) {
+  EXPECT_NEAR(1 - ConfidenceOf(0.05), 0.289, 0.0005);
+  EXPECT_NEAR(1 - ConfidenceOf(0.01), 0.111, 0.0005);
+  EXPECT_NEAR(1 - ConfidenceOf(0.005), 0.067, 0.0005);
+  EXPECT_NEAR(1 - ConfidenceOf(0.001), 0.0184, 0.00005);
+  EXPECT_EQ(ConfidenceOf(0), 1);
+  EXPECT_EQ(ConfidenceOf(1), 0.5);
+}
+
 }  // namespace
 }  // namespace lockstep
