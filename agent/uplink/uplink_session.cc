@@ -28,7 +28,10 @@ UplinkSession::UplinkSession(UplinkSessionOptions options)
 
 void UplinkSession::AddSource(const SourceContext& context) {
   const auto [place, added] = sources_.try_emplace(context.source_id);
-  if (added || place->second.put_off) {
+  const SourceContext& known = place->second.context;
+  // An equal copy of a file may claim more, such as a rank in its name: the aggregator keeps the better claims.
+  const bool is_copy = !added && !place->second.refused && known.path != context.path;
+  if (added || is_copy || place->second.put_off) {
     place->second.context = context;
     place->second.put_off.reset();
     to_announce_.push_back(context.source_id);

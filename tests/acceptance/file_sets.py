@@ -226,6 +226,8 @@ def contradiction(scene):
     doubt = summary["unresolved"] is not None and summary["unresolved"]["leads"]
     # The first sentence says that a rank has no kernels, so that waiting cannot be told.
     doubt = doubt or any(problem["gate"] == "kernels_present" for problem in summary["problems"])
+    # It says that it speaks of these ranks only, and that there may be more.
+    doubt = doubt or summary["ranks_assumed_all"]
     named = summary["culprits"][0] if summary["culprits"] else None
     if report["run"]["ranks"] > scene.ranks:
         return f"{report['run']['ranks']} ranks of {scene.ranks}"

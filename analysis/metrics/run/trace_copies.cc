@@ -131,15 +131,14 @@ std::vector<TraceCopy> FindCutCopies(const RunData& run, const std::vector<Group
   for (const GroupCandidate& c : candidates) {
     const SourceContext& cut = run.sources[c.source].context;
     const bool is_cut = cut_files.Hold(cut);
-    if (!is_cut && !c.rank) continue;
     const auto [from, to] = whole.equal_range(place_of(c));
     const auto original = std::find_if(from, to, [&](const auto& entry) {
       const GroupCandidate& candidate = *entry.second;
       const SourceContext& other = run.sources[candidate.source].context;
       if (candidate.source == c.source || (c.rank && candidate.rank && *c.rank != *candidate.rank)) return false;
-      // A whole file may only be a part of another that is told to be of the same rank.
-      if (!is_cut && (!candidate.rank || other.kernels == cut.kernels || other.last_end_ns < cut.last_end_ns))
-        return false;
+      // A whole file may be a part of another one, too: a tool has removed some of its rows.
+      const bool same = (c.rank && candidate.rank) || (cut.pid > 0 && cut.kernels >= kManyKernels);
+      if (!is_cut && (!same || other.kernels == cut.kernels || other.last_end_ns < cut.last_end_ns)) return false;
       return std::abs(other.first_start_ns - cut.first_start_ns) <= kRoundedSpanNs && other.kernels >= cut.kernels &&
              other.kernel_time_ns >= cut.kernel_time_ns;
     });

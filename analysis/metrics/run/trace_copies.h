@@ -24,8 +24,8 @@ struct TraceCopy {
 // read to its end, then the first by path.
 [[nodiscard]] std::vector<TraceCopy> FindTraceCopies(const RunData& run, const std::vector<GroupCandidate>& candidates);
 
-// Sources that are the first part of another one of the same process and device, and not of another rank: of files that
-// could be read in part only, or of the rank that the other is told to be of. O(n log n).
+// Sources that have a part of the rows of another one of the same process and device that begins together with them,
+// and are not of another rank: of files that could be read in part only, or of which a tool removed rows. O(n log n).
 [[nodiscard]] std::vector<TraceCopy> FindCutCopies(const RunData& run, const std::vector<GroupCandidate>& candidates);
 
 }  // namespace lockstep

@@ -19,8 +19,7 @@ std::string Capitalised(std::string text) {
 
 // What the answer rests on where a rank whose trace is not here would change it.
 void WriteAssumption(const HeadlineInput& in, TextPage& page) {
-  const ExposedShares exposed(in.summary.time_share);
-  if (!in.summary.ranks_assumed_all || exposed.wait + exposed.transfer < kMaterialWait) return;
+  if (!RestsOnAllRanks(in.summary)) return;
   const int64_t ranks = in.run.ranks;
   page.Line(
       fmt::format(

@@ -46,10 +46,16 @@ std::string NoWaitText(const HeadlineInput& in, const ExposedShares& exposed) {
   if (exposed.unresolved <= 0 && summary.time_share.compute_ratio) {
     if (exposed.transfer > 0)
       return "Nobody waits: in every collective whose arrivals can be compared, the ranks arrive together.";
-    const bool all_have_kernels =
-        std::none_of(summary.problems.begin(), summary.problems.end(),
-                     [](const report::Problem& problem) { return problem.gate == "kernels_present"; });
+    const auto problem_of = [&](std::string_view gate) {
+      return std::find_if(summary.problems.begin(), summary.problems.end(),
+                          [&](const report::Problem& problem) { return problem.gate == gate; });
+    };
+    const bool all_have_kernels = problem_of("kernels_present") == summary.problems.end();
     if (summary.worst_collectives.empty() && all_have_kernels) {
+      if (const auto cut = problem_of("files_whole"); cut != summary.problems.end() && in.run.ranks > 1) {
+        return fmt::format("Waiting cannot be told: no kernel in the analysed traces is known to communicate, but {}.",
+                           cut->detail);
+      }
       return "No waiting is visible: no kernel in the analysed traces is known to communicate.";
     }
   }
@@ -100,17 +106,22 @@ std::string ForWhomUnknownText(const report::Summary& summary, const std::string
 // Nobody began most of the waiting.
 std::string NobodyText(const report::Summary& summary, const std::string& how_much) {
   const auto& most = summary.most_awaited;
-  if (!most) {
-    return fmt::format("Nobody in particular makes the others wait: {}, spread over the ranks.", how_much);
-  }
+  const std::string_view nobody =
+      RestsOnAllRanks(summary) ? "Among these ranks, nobody in particular" : "Nobody in particular";
+  if (!most) return fmt::format("{} makes the others wait: {}, spread over the ranks.", nobody, how_much);
   const bool much = ShareOfCounts(most->caused_wait_total_ns, summary.rank_time_ns) >= kMaterialWait;
-  return fmt::format("Nobody in particular makes the others wait{}: {}, and in {} of it rank {} arrives last{}.",
+  return fmt::format("{} makes the others wait{}: {}, and in {} of it rank {} arrives last{}.", nobody,
                      much ? "" : " by much", how_much,
                      FormatPercent(ShareOfCounts(most->caused_wait_total_ns, summary.wait_total_ns)), most->rank,
                      much ? ", but most of the delay did not begin there" : "");
 }
 
 }  // namespace
+
+bool RestsOnAllRanks(const report::Summary& summary) {
+  const ExposedShares exposed(summary.time_share);
+  return summary.ranks_assumed_all && summary.culprits.empty() && exposed.wait + exposed.transfer >= kMaterialWait;
+}
 
 std::string WhyNotTold(const HeadlineInput& in) {
   for (const report::Problem& problem : in.summary.problems) {

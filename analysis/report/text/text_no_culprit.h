@@ -30,6 +30,10 @@ struct ExposedShares {
   double unresolved;
 };
 
+// Nobody is named, the traces do not say how many ranks there are, and communication takes some of the time: a rank
+// whose trace is not here could be who all wait for.
+[[nodiscard]] bool RestsOnAllRanks(const report::Summary& summary);
+
 // Why arrivals cannot be compared, in the words of the gate that says so.
 [[nodiscard]] std::string WhyNotTold(const HeadlineInput& in);
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "analysis/report/text/text_headline.h"
+#include "analysis/report/text/text_no_culprit.h"
 #include "analysis/report/text/text_sections.h"
 #include "analysis/report/text/text_units.h"
 #include "analysis/report/text/text_words.h"
@@ -150,8 +151,10 @@ std::string_view WorkText(bool of_copies, bool of_ranges) {
 }
 
 // What communication does, with the shares that the block below shows.
-std::string CommunicationText(std::string_view what, const report::TimeShares& share) {
-  return fmt::format("Communication is {}: {} of GPU time is exposed waiting, {} exposed transfer.", what,
+std::string CommunicationText(std::string_view what, const report::Summary& summary) {
+  const report::TimeShares& share = summary.time_share;
+  return fmt::format("{} is {}: {} of GPU time is exposed waiting, {} exposed transfer.",
+                     RestsOnAllRanks(summary) ? "If these are all ranks, communication" : "Communication", what,
                      FormatPercent(share.exposed_wait_ratio.value_or(0)),
                      FormatPercent(share.exposed_transfer_ratio.value_or(0)));
 }
@@ -160,9 +163,9 @@ std::string CommunicationText(std::string_view what, const report::TimeShares& s
 std::string VerdictText(const report::Summary& summary, bool of_ranges) {
   const std::string& verdict = summary.verdict;
   const report::TimeShares& share = summary.time_share;
-  if (verdict == "skew") return CommunicationText("mostly waiting for late ranks, not moving data", share);
-  if (verdict == "transfer") return CommunicationText("mostly moving data, not waiting for late ranks", share);
-  if (verdict == "mixed") return CommunicationText("partly waiting for late ranks, partly moving data", share);
+  if (verdict == "skew") return CommunicationText("mostly waiting for late ranks, not moving data", summary);
+  if (verdict == "transfer") return CommunicationText("mostly moving data, not waiting for late ranks", summary);
+  if (verdict == "mixed") return CommunicationText("partly waiting for late ranks, partly moving data", summary);
   if (verdict == "compute") {
     return std::string(WorkText(share.copy_ratio.value_or(0) > share.compute_ratio.value_or(0), of_ranges));
   }

@@ -247,6 +247,15 @@ void AddWaiting(const ViewInput& input, const Naming& naming, report::Summary& s
   summary.unassigned_wait_ns = blame.unassigned_ns;
 }
 
+// No rank has a record of a collective, but a file was not read to its end: they may be in what is missing.
+bool CommunicationMayBeLost(const ViewInput& input, const std::vector<report::Problem>& problems) {
+  const std::vector<FleetRank>& members = input.fleet.members;
+  const bool none = std::none_of(members.begin(), members.end(),
+                                 [](const FleetRank& it) { return it.source->context.collectives > 0; });
+  return members.size() > 1 && none &&
+         std::any_of(problems.begin(), problems.end(), [](const auto& it) { return it.gate == "files_whole"; });
+}
+
 }  // namespace
 
 report::Summary SummaryView(const ViewInput& input, const SummaryParts& parts) {
@@ -255,9 +264,11 @@ report::Summary SummaryView(const ViewInput& input, const SummaryParts& parts) {
   const Naming& naming = parts.naming;
   const std::optional<UnresolvedTime>& unresolved = naming.unresolved;
   if (!naming.shown.stragglers.empty()) NotifyOfStragglersOfAll(input, "summary");
-  const bool kernel_leads = unresolved && unresolved->leads && unresolved->kernel;
-  const RunVerdict verdict = kernel_leads ? RunVerdict::kInconclusive : RunVerdictOf(input, share);
   report::Summary summary;
+  summary.problems = ProblemsOf(parts.quality);
+  const bool kernel_leads = unresolved && unresolved->leads && unresolved->kernel;
+  const bool open = kernel_leads || CommunicationMayBeLost(input, summary.problems);
+  const RunVerdict verdict = open ? RunVerdict::kInconclusive : RunVerdictOf(input, share);
   summary.time_share = TimeSharesOf(share);
   if (share) summary.window = WindowRowOf(input);
   AddWaiting(input, naming, summary);
@@ -273,7 +284,6 @@ report::Summary SummaryView(const ViewInput& input, const SummaryParts& parts) {
   summary.decided = naming.shown.decides;
   summary.worst_collectives = WorstCollectives(input.fleet.match, parts.collectives);
   summary.worst_tails = WorstTailsOf(input, parts.tails, parts);
-  summary.problems = ProblemsOf(parts.quality);
   summary.next = NextSteps(input, {verdict, share, naming.blame, parts});
   return summary;
 }

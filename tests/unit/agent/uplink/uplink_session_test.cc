@@ -93,6 +93,23 @@ TEST_F(UplinkSessionTest, AnnouncesSourcesAfterTheWelcome) {
   EXPECT_THAT(Said(), ElementsAre("source 1", "source 2"));
 }
 
+// The aggregator keeps the better claims of the two, which may be those of the copy.
+TEST_F(UplinkSessionTest, AnEqualCopyOfAFileIsAnnouncedAndTheSameFileIsNot) {
+  session_.AddSource(SourceOf(kA));
+  Connect();
+  EXPECT_THAT(Said(), ElementsAre("source 1"));
+  session_.AddSource(SourceOf(kA));
+  EXPECT_THAT(Said(), IsEmpty());
+  SourceContext copy = SourceOf(kA);
+  copy.path = "rank1.json";
+  session_.AddSource(copy);
+  EXPECT_THAT(Said(), ElementsAre("source 1"));
+  HearWelcome(kA);
+  Give(kA, 0);
+  HearWelcome(kA, -1);
+  EXPECT_TRUE(session_.Wants(kA, 1)) << "what was given is not given again";
+}
+
 TEST_F(UplinkSessionTest, SkipsWhatTheAggregatorHas) {
   session_.AddSource(SourceOf(kA));
   Connect();

@@ -522,6 +522,23 @@ TEST(ResolveRanks, ACutCopyThatTellsNoRankIsNoRankMore) {
   EXPECT_THAT(ranks.left_out, SizeIs(1));
 }
 
+// A tool has removed the rows of communication from one of two files of a process.
+TEST(ResolveRanks, ACopyWithoutSomeOfTheRowsOfItsProcessIsNoRankMore) {
+  for (const bool same_process : {true, false}) {
+    RunBuilder run;
+    SourceContext& whole = WithRows(AddActive(run, "copy.json"), 500, 77'123).context();
+    SourceContext& part = WithRows(AddActive(run, "rank2.json"), 300, 40'000).Claim(2, RankSource::kFileName).context();
+    whole.pid = 77;
+    part.pid = same_process ? 77 : 78;
+    part.device = whole.device;
+    part.host = whole.host;
+    const BuiltRun built = run.Build();
+    const RankResolution ranks = ResolveRanks(built.run, {});
+    ASSERT_THAT(ranks.ranks, SizeIs(same_process ? 1 : 2));
+    EXPECT_EQ(built.run.sources[ranks.ranks[0].source].context.path, "copy.json");
+  }
+}
+
 TEST(ResolveRanks, ANumberInTheNamesOfAllFilesIsNoRank) {
   RunBuilder run;
   for (int32_t gpu = 0; gpu < 4; ++gpu) {

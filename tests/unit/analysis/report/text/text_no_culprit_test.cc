@@ -33,6 +33,24 @@ TEST(NoCulpritText, EnoughStepsThatAccuseNobodySayNobody) {
             "Nobody in particular makes the others wait: 10 ms of waiting, spread over the ranks.");
 }
 
+TEST(NoCulpritText, WhereThereMayBeMoreRanksNobodyIsOnlySaidOfThese) {
+  report::Summary summary = TenMilliseconds();
+  summary.ranks_assumed_all = true;
+  EXPECT_THAT(TextOf(summary), HasSubstr("Among these ranks, nobody in particular"));
+  EXPECT_TRUE(RestsOnAllRanks(summary));
+  summary.culprits.emplace_back();
+  EXPECT_FALSE(RestsOnAllRanks(summary)) << "it was named by what is here";
+}
+
+TEST(NoCulpritText, CommunicationThatMayBeInTheMissingPartOfAFileIsNotCalledAbsent) {
+  report::Summary summary;
+  summary.time_share.compute_ratio = 0.7;
+  EXPECT_THAT(TextOf(summary), HasSubstr("No waiting is visible"));
+  summary.problems = {report::Problem{.gate = "files_whole", .detail = "1 of 2 files could not be used completely"}};
+  EXPECT_THAT(TextOf(summary),
+              AllOf(HasSubstr("cannot be told"), HasSubstr("1 of 2 files"), Not(HasSubstr("visible"))));
+}
+
 TEST(NoCulpritText, TooFewStepsNeverSayNobody) {
   report::Summary summary = TenMilliseconds();
   summary.decided = false;
