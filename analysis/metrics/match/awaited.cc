@@ -28,7 +28,7 @@ Awaited AwaitedMembers::Of(const MatchedMember& member) const {
   const CollectiveOp op = joined_.instance.op;
   if (joined_.receiver >= 0) {
     if (member.rank_index == joined_.receiver) return ForOne(joined_.sender);
-    return joined_.send_blocks ? ForOne(joined_.receiver) : Awaited{};
+    return ForReceiver(member);
   }
   if (all_pairs_) return ForAll();
   if (joined_.sparse) {
@@ -46,6 +46,15 @@ Awaited AwaitedMembers::Of(const MatchedMember& member) const {
 }
 
 Awaited AwaitedMembers::ForAll() const { return {last_, joined_.instance.lacking ? kNeverArrived : INT64_MIN, true}; }
+
+// Of a sender: where it is not known whether it waited, it did until its receiver came at most.
+Awaited AwaitedMembers::ForReceiver(const MatchedMember& sender) const {
+  if (joined_.send_end == SendEnd::kAfterReceiver) return ForOne(joined_.receiver);
+  const MatchedMember* receiver = Find(joined_.receiver);
+  const bool open = joined_.send_end == SendEnd::kUnknown && receiver != nullptr &&
+                    receiver->start_ns > sender.start_ns && receiver->start_ns <= sender.end_ns;
+  return open ? Awaited{nullptr, receiver->start_ns, false} : Awaited{};
+}
 
 // Who is told but has no record here may have come at any time.
 Awaited AwaitedMembers::ForOne(int32_t rank_index) const {

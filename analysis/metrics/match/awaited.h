@@ -32,6 +32,7 @@ class AwaitedMembers {
  private:
   [[nodiscard]] Awaited ForAll() const;
   [[nodiscard]] Awaited ForOne(int32_t rank_index) const;
+  [[nodiscard]] Awaited ForReceiver(const MatchedMember& sender) const;
   [[nodiscard]] Awaited ForSomebody(const MatchedMember& member) const;
   [[nodiscard]] int64_t Uncertainty() const;
   [[nodiscard]] const MatchedMember* FirstThatExplains(const MatchedMember& member) const;

@@ -1,10 +1,13 @@
 #include "analysis/metrics/match/blocking_sends.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <tuple>
+#include <utility>
+#include <vector>
+
+#include "analysis/stats/order_statistic.h"
 
 namespace lockstep {
 namespace {
@@ -32,14 +35,26 @@ std::optional<Pair> PairOf(const JoinedInstance& joined) {
 PairClass ClassOf(const JoinedInstance& joined) { return {joined.sender, joined.receiver, joined.instance.bytes}; }
 
 struct Shown {
-  int64_t takes_ns = 0;  // the longest transfer by itself
+  std::vector<int64_t> transfers_ns;  // by themselves
+  int64_t takes_ns = 0;               // as nearly all of them: one that was slow says nothing of the others
   int64_t blocked = 0;
   int64_t done_before = 0;
 };
 
 void AddTransfer(const Pair& pair, Shown& shown) {
   const MatchedMember& last = pair.sender->start_ns > pair.receiver->start_ns ? *pair.sender : *pair.receiver;
-  shown.takes_ns = std::max(shown.takes_ns, last.end_ns - last.start_ns);
+  shown.transfers_ns.push_back(last.end_ns - last.start_ns);
+}
+
+void SetTakes(Shown& shown) {
+  constexpr size_t kNearlyAll = 9;  // of ten
+  const size_t place = shown.transfers_ns.size() * kNearlyAll / 10;
+  shown.takes_ns = OrderStatistic(std::move(shown.transfers_ns), place);
+}
+
+SendEnd EndOf(const Shown& shown) {
+  if (shown.done_before > 0) return SendEnd::kWhenStored;
+  return shown.blocked >= kLeastTelling ? SendEnd::kAfterReceiver : SendEnd::kUnknown;
 }
 
 void AddWhatItShows(const ClockModel& clock, const Pair& pair, Shown& shown) {
@@ -60,13 +75,12 @@ void FindBlockingSends(const ClockModel& clock, std::vector<JoinedInstance>& joi
     if (const auto pair = PairOf(j)) AddTransfer(*pair, classes[ClassOf(j)]);
   }
   if (classes.empty()) return;
+  for (auto& [kind, shown] : classes) SetTakes(shown);
   for (const JoinedInstance& j : joined) {
     if (const auto pair = PairOf(j)) AddWhatItShows(clock, *pair, classes[ClassOf(j)]);
   }
   for (JoinedInstance& j : joined) {
-    if (!PairOf(j)) continue;
-    const Shown& shown = classes[ClassOf(j)];
-    j.send_blocks = shown.blocked >= kLeastTelling && shown.done_before == 0;
+    if (PairOf(j)) j.send_end = EndOf(classes[ClassOf(j)]);
   }
 }
 

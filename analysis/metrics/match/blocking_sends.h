@@ -3,7 +3,8 @@
 //
 // The last of a pair to start waits for nobody, so it takes as long as a transfer does. A receiver that comes later
 // than that after its sender finds the send done, unless it blocks. The pairs of one sender, receiver and size block if
-// several of them show that, and none shows the contrary. docs/algorithms/collectives.md. Pure.
+// several of them show that, and none shows the contrary. Where none shows either, it is not known whether a sender
+// waited until its receiver came. docs/algorithms/collectives.md. Pure.
 #pragma once
 
 #include <vector>
@@ -13,7 +14,7 @@
 
 namespace lockstep {
 
-// `joined`: instances of one communicator, aligned. Sets JoinedInstance::send_blocks of its pairs.
+// `joined`: instances of one communicator, aligned. Sets JoinedInstance::send_end of its pairs.
 void FindBlockingSends(const ClockModel& clock, std::vector<JoinedInstance>& joined);
 
 }  // namespace lockstep

@@ -51,13 +51,18 @@ LastTwo LastTwoOf(const MatchedInstance& instance) {
 // How long an operation takes by itself. Who starts last waits for nobody.
 class OperationTime {
  public:
-  void Add(const MatchedInstance& instance) {
+  void Add(const JoinedInstance& joined) {
+    const MatchedInstance& instance = joined.instance;
     const MatchedMember* last = LastTwoOf(instance).last;
     durations_.push_back(last->end_ns - last->start_ns);
     takes_ns_ = std::max(takes_ns_, durations_.back());
-    // A late leaf of a broadcast finds its data in the buffers: alone it does not show how long one takes.
-    several_ = several_ || !ComesFromRoot(instance.op) || (last_rank_ >= 0 && last_rank_ != last->rank_index);
-    last_rank_ = last->rank_index;
+    if (!ComesFromRoot(instance.op)) {
+      shown_ = true;
+      return;
+    }
+    // A late leaf of a broadcast finds its data in the buffers: it does not show how long one takes, its root does.
+    last_ranks_.insert(last->rank_index);
+    shown_ = shown_ || joined.root == last->rank_index || last_ranks_.size() == instance.members.size();
   }
   // After all of them: beyond what an operation takes, however much that scatters.
   void SetClearlyLonger() {
@@ -67,10 +72,11 @@ class OperationTime {
   }
 
   [[nodiscard]] int64_t takes_ns() const { return takes_ns_; }
+  [[nodiscard]] bool shown() const { return shown_; }
   [[nodiscard]] int64_t clearly_longer_ns() const { return clearly_longer_ns_; }
   // What no operation takes without a wait; INT64_MAX: too few were seen.
   [[nodiscard]] int64_t AtMost() const {
-    return instances_ < kEnoughInstances || !several_ ? INT64_MAX : clearly_longer_ns_;
+    return instances_ < kEnoughInstances || !shown_ ? INT64_MAX : clearly_longer_ns_;
   }
 
  private:
@@ -80,8 +86,8 @@ class OperationTime {
   int64_t takes_ns_ = 0;  // the longest
   int64_t clearly_longer_ns_ = 0;
   size_t instances_ = 0;
-  int32_t last_rank_ = -1;
-  bool several_ = false;            // ranks started last
+  std::set<int32_t> last_ranks_;    // of operations from a root: who started last in one of them
+  bool shown_ = false;              // by one whose duration is that of the operation
   std::vector<int64_t> durations_;  // of last starters
 };
 
@@ -128,7 +134,7 @@ void SetTakesAtMost(const std::map<InstanceClass, OperationTime>& of_class, std:
     return std::pair(InstanceClass(joined[i].instance.op, joined[i].instance.bytes), places[i]);
   };
   for (size_t i = 0; i < joined.size(); ++i) {
-    if (TellsTime(joined[i])) at_place[key(i)].Add(joined[i].instance);
+    if (TellsTime(joined[i])) at_place[key(i)].Add(joined[i]);
   }
   for (auto& [place, time] : at_place) time.SetClearlyLonger();
   for (size_t i = 0; i < joined.size(); ++i) {
@@ -166,9 +172,10 @@ class RootsOfClass {
       return std::nullopt;
     }
     const int64_t late_ns = EarlierNs(*second, *last);
-    const bool all_waited =
-        std::all_of(instance.members.begin(), instance.members.end(),
-                    [&, last = last](const MatchedMember& m) { return &m == last || Waited(m, *last); });
+    const bool all_waited = time_.shown() && std::all_of(instance.members.begin(), instance.members.end(),
+                                                         [&, last = last](const MatchedMember& m) {
+                                                           return &m == last || Waited(m, *last);
+                                                         });
     return late_ns > time_.takes_ns() || all_waited ? std::optional(last->rank_index) : std::nullopt;
   }
 
@@ -212,7 +219,7 @@ class RootsOfClass {
 void InferRoots(const ClockModel& clock, std::vector<JoinedInstance>& joined) {
   std::map<InstanceClass, OperationTime> times;
   for (const JoinedInstance& j : joined) {
-    if (TellsTime(j)) times[{j.instance.op, j.instance.bytes}].Add(j.instance);
+    if (TellsTime(j)) times[{j.instance.op, j.instance.bytes}].Add(j);
   }
   if (times.empty()) return;
   std::map<InstanceClass, RootsOfClass> classes;

@@ -13,12 +13,15 @@ namespace lockstep {
 namespace {
 
 constexpr double kMostOfLateness = 0.5;
+// Robust deviations beyond what is usual: of two units or more, and of a single event, which alone must be beyond
+// doubt.
+constexpr double kStall = 6;
+constexpr double kOneEvent = 8;
 
 // Places in the series of the units that are far beyond what is usual.
-std::vector<size_t> FarUnits(const Candidate& candidate, double usual, double deviation) {
-  constexpr double kFarBeyond = 8;  // robust standard deviations
+std::vector<size_t> FarUnits(const Candidate& candidate, double usual, double beyond_ns) {
   const std::vector<double>& series = candidate.series;
-  const double far = usual + kFarBeyond * deviation + candidate.floor_ns;
+  const double far = usual + beyond_ns + candidate.floor_ns;
   std::vector<size_t> places;
   for (size_t i = 0; i < series.size(); ++i) {
     if (series[i] > far) places.push_back(i);
@@ -44,7 +47,7 @@ double LateInAll(const Candidate& candidate) {
 bool Stalls(const Candidate& candidate) {
   const std::vector<double>& series = candidate.series;
   const LowLevel usual = LowLevelOf(series);
-  const std::vector<size_t> far = FarUnits(candidate, usual.level, usual.deviation);
+  const std::vector<size_t> far = FarUnits(candidate, usual.level, kStall * usual.deviation);
   return far.size() >= 2 && LateIn(candidate, far) >= kMostOfLateness * LateInAll(candidate);
 }
 
@@ -52,7 +55,7 @@ std::optional<double> UsualStall(const Candidate& candidate) {
   if (!Stalls(candidate)) return std::nullopt;
   const LowLevel usual = LowLevelOf(candidate.series);
   std::vector<double> longer;
-  for (const size_t unit : FarUnits(candidate, usual.level, usual.deviation)) {
+  for (const size_t unit : FarUnits(candidate, usual.level, kStall * usual.deviation)) {
     longer.push_back(candidate.series[unit] - usual.level);
   }
   return Median(std::move(longer));
@@ -72,7 +75,7 @@ bool StandsOut(const Candidate& candidate) {
 std::optional<double> LateInOneEvent(const Candidate& candidate) {
   constexpr size_t kShort = 2;  // units; a longer one is a burst (recurrence.cc)
   const std::vector<double>& series = candidate.series;
-  const std::vector<size_t> far = FarUnits(candidate, UpperMedian(series), RobustDeviation(series));
+  const std::vector<size_t> far = FarUnits(candidate, UpperMedian(series), kOneEvent * RobustDeviation(series));
   if (far.empty() || far.size() > kShort || far.back() - far.front() >= kShort) return std::nullopt;
   double in_all = 0;
   for (const double late : candidate.series) in_all += late;

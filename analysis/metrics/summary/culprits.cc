@@ -163,12 +163,16 @@ bool IsHidden(const FleetMeasures& measures) {
 
 // That it stalled, or was slow for a while, is a fact, and what that cost is replayed: only whether it will again is
 // not decided.
-bool StandsOutAtACost(const Undecided& it) {
+bool StandsOutAtACost(const Fleet& fleet, const Undecided& it) {
   constexpr double kCostsMuch = 0.02;       // of a step: natural pauses of a few steps cost up to 1.3 %
   constexpr double kMoreCosts = 0.008;      // where it is no natural pause
   constexpr double kMoreThanOthers = 0.02;  // chance that one of its peers has as many stalls
+  constexpr double kAsOthers = 0.5;         // that chance, where all stall by turns
   const double saving = it.looks.what_if ? it.looks.what_if->saving_ratio : it.untold_saving_ratio;
-  const double least = it.looks.kind == Recurrence::kBursty || it.p_stalls <= kMoreThanOthers ? kMoreCosts : kCostsMuch;
+  const bool in_a_stretch = it.looks.kind == Recurrence::kBursty;
+  // Of two that stall each holds up the other one.
+  if (!in_a_stretch && it.p_stalls > kAsOthers && fleet.members.size() > 2) return false;
+  const double least = in_a_stretch || it.p_stalls <= kMoreThanOthers ? kMoreCosts : kCostsMuch;
   return it.stands_out && it.scope == StragglerScope::kRank && saving >= least;
 }
 
@@ -179,6 +183,16 @@ struct NamingInput {
   const BlameResult* blame;  // null = not known
   const WaitBlame& waiting;
 };
+
+// Where all hosts are what limits the run, one that has paused stays behind for many steps, and nobody loses by that.
+bool MayLagFromOnePause(const NamingInput& in, const Undecided& it) {
+  constexpr double kHostBound = 0.3;  // of the time
+  constexpr double kNoPauseOfAll = 0.02;
+  const std::optional<TimeShare> share = ComputeTimeShare(in.measures);
+  const bool of_host = !it.looks.parts.empty() && (it.looks.parts.front().cause == CauseKind::kHostDelay ||
+                                                   it.looks.parts.front().cause == CauseKind::kHostPause);
+  return of_host && it.p_stalls > kNoPauseOfAll && share && share->idle_host >= kHostBound;
+}
 
 // It was late in one event, which the steps tell, and cost much there.
 bool IsOneEvent(const NamingInput& in, Culprit& culprit) {
@@ -225,22 +239,27 @@ bool NameIrregular(const NamingInput& in, bool moves_more, Culprit& culprit) {
 // others wait for most. Behind these, only what is known to cost much is told.
 bool NameWithoutTest(const NamingInput& in, bool waited_for, Culprit& culprit) {
   const Undecided* const it = UndecidedOf(in.fleet, in.stragglers, culprit.member);
-  if (!waited_for && (it == nullptr || !StandsOutAtACost(*it))) return false;
+  const bool stands_out = it != nullptr && StandsOutAtACost(in.fleet, *it);
+  if (!waited_for && !stands_out) return false;
   const bool caused_much = IsMuch(culprit, in.fleet, in.waiting);
   const bool much = caused_much && !IsHidden(in.measures);
+  const bool sends = IsStageWaitedFor(in.waiting.by_member[culprit.member]);
   const bool moves_more = MovesMore(culprit, in.fleet, in.measures);
   if (moves_more) culprit.cause = kMoreData;
   if (IsLateOnce(in, culprit)) {
     culprit.kind = CulpritKind::kOnce;
     return true;
   }
-  if (it != nullptr && (much || (caused_much && it->looks.what_if) || StandsOutAtACost(*it))) {
+  if (it != nullptr && ((much && !sends) || (caused_much && it->looks.what_if) || stands_out)) {
     culprit.kind = CulpritKind::kUndecided;
     if (it->scope == StragglerScope::kRank) culprit.looks = &it->looks;
+    // One of several that look late together, or of a pipeline, where nobody else shows what it costs.
+    const bool alone = culprit.looks != nullptr && (culprit.looks->what_if || !IsPipeline(in.waiting));
+    if (!alone || MayLagFromOnePause(in, *it)) culprit.confidence = std::min(culprit.confidence, kContradicted);
     return true;
   }
   if (in.stragglers.decides) return NameIrregular(in, moves_more, culprit);
-  return much && !IsStageWaitedFor(in.waiting.by_member[culprit.member]);
+  return much && !sends;
 }
 
 // What the named one costs a rank: as waiting for it, or where the clocks do not tell that, as its saving.
@@ -270,6 +289,7 @@ void DoubtWhereOpen(const Fleet& fleet, const FleetMeasures& measures, Culprit& 
 double SavingOf(const Culprit& culprit, const FleetMeasures& measures) {
   const Straggler* saver = culprit.straggler != nullptr ? culprit.straggler : culprit.looks;
   if (culprit.open || culprit.kind == CulpritKind::kOnce) return 0;
+  if (culprit.kind == CulpritKind::kUndecided && culprit.looks == nullptr) return 0;  // which of several it is, is open
   if (saver != nullptr && saver->contradicted) return 0;
   if (saver != nullptr && saver->what_if) return saver->what_if->saving_ratio;
   const auto ranks = static_cast<double>(measures.ranks.size());

@@ -37,13 +37,16 @@ inline constexpr int32_t kNoRoot = -1;            // not known, or there is none
 inline constexpr int32_t kRootWithoutTrace = -2;  // told, but its rank is not among the traces
 
 // A joined instance before the words of its arrival are computed.
+// When a send ends: once its message is stored, or not before its receiver has come.
+enum class SendEnd : uint8_t { kUnknown, kWhenStored, kAfterReceiver };
+
 struct JoinedInstance {
   MatchedInstance instance;
   int32_t sender = -1;  // rank indices of a point-to-point pair; -1 otherwise
   int32_t receiver = -1;
-  bool send_blocks = false;  // the sender waits for the receiver, too (blocking_sends.h)
-  bool pair = false;         // of two members, whatever the size of the communicator
-  int32_t root = kNoRoot;    // rank index of the root of a rooted operation
+  SendEnd send_end = SendEnd::kUnknown;  // of a pair (blocking_sends.h)
+  bool pair = false;                     // of two members, whatever the size of the communicator
+  int32_t root = kNoRoot;                // rank index of the root of a rooted operation
   // Among the communicator's instances, in the order in which they were joined: of those joined by id, that of the ids.
   size_t place = SIZE_MAX;
   bool sparse = false;  // an uneven exchange in which not every member awaited every other one (sparse_exchange.h)

@@ -84,5 +84,26 @@ TEST(BlockingSends, AReceiverThatComesWhileTheTransferWouldStillGoOnShowsNothing
   for (const JoinedInstance& j : WordsOf(joined)) EXPECT_EQ(WaitOfSender(j), 0);
 }
 
+// As the first one, which sets up the connection.
+TEST(BlockingSends, OneTransferThatTookLongHidesNothing) {
+  std::mt19937 random(9);
+  std::vector<JoinedInstance> joined;
+  for (int i = 0; i < 20; ++i) joined.push_back(SendOf(300 * kUs, true, random));
+  for (MatchedMember& member : joined.front().instance.members) member.end_ns += 2'000 * kUs;
+  EXPECT_GT(WaitOfSender(WordsOf(joined).back()), 299 * kUs);
+}
+
+// Less late than a transfer takes: a sender may have waited for it, or not.
+TEST(BlockingSends, WhatNothingShowsIsUnresolvedUntilTheReceiverComes) {
+  std::mt19937 random(10);
+  std::vector<JoinedInstance> joined;
+  for (int i = 0; i < 20; ++i) joined.push_back(SendOf(kSendNs / 2, true, random));
+  for (const JoinedInstance& j : WordsOf(joined)) {
+    EXPECT_EQ(WaitOfSender(j), 0);
+    EXPECT_EQ(j.instance.members.front().latest_arrival_ns, kSendNs / 2);
+    EXPECT_LT(j.instance.members.front().awaits, 0);
+  }
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -206,6 +206,39 @@ TEST(NameCulprits, WhoLooksLateButIsNotDecidedIsNamedAsSuch) {
   EXPECT_EQ(named[0].looks->what_if->saving_ratio, 0.02);
 }
 
+TEST(NameCulprits, OneOfAGroupThatLooksLateIsNotSure) {
+  FleetFixture fixture = ThreeRanks();
+  for (int i = 0; i < 12; ++i) fixture.match.instances.push_back(OthersWaitFor(2, 100));
+  StragglerResult stragglers = Tested();
+  stragglers.undecided = {{StragglerScope::kCommunicator, "ab", 40, 5, 90, {1, 2}, false, Rank(2)}};
+  const std::vector<Culprit> named = Named(fixture, stragglers, nullptr);
+  ASSERT_EQ(named.size(), 1u);
+  EXPECT_EQ(named[0].looks, nullptr);
+  EXPECT_EQ(named[0].confidence, 0.5);
+}
+
+// One pause of one of them lasts for many steps, and costs nothing.
+TEST(NameCulprits, WhoseHostIsBehindWhereAllHostsAreTheLimitIsNotSure) {
+  for (const bool host_bound : {false, true}) {
+    RunBuilder run;
+    for (int32_t r = 0; r < 3; ++r) {
+      auto& rank = run.AddRank(r);
+      rank.Kernel("gemm", {1'000});
+      StepRow& step = rank.Step(1, 0, 10'000);
+      step.tile.compute_ns = 1'000;
+      (host_bound ? step.tile.idle_host_ns : step.tile.idle_other_ns) = 9'000;
+      rank.Window(0, 10'000);
+    }
+    FleetFixture fixture(run);
+    for (int i = 0; i < 12; ++i) fixture.match.instances.push_back(OthersWaitFor(2, 100));
+    StragglerResult stragglers = Tested();
+    stragglers.undecided = {{StragglerScope::kRank, "2", 40, 5, 90, {2}, true, Rank(2)}};
+    EXPECT_EQ(Named(fixture, stragglers, nullptr).at(0).confidence, host_bound ? 0.5 : 1);
+    stragglers.undecided[0].p_stalls = 0.001;  // it stalls again and again, as nobody else does
+    EXPECT_EQ(Named(fixture, stragglers, nullptr).at(0).confidence, 1);
+  }
+}
+
 TEST(NameCulprits, WithTooFewStepsForATestTheLastArriverOfMostWaitingIsNamed) {
   FleetFixture fixture = ThreeRanks();
   for (int i = 0; i < 4; ++i) fixture.match.instances.push_back(OthersWaitFor(2, 300));
@@ -263,6 +296,8 @@ TEST(NameCulprits, WhoStalledAtACostIsNamedWhateverItsPartOfTheWaiting) {
   for (int i = 0; i < 12; ++i) fixture.match.instances.push_back(OthersWaitFor(i % 3, 100));
   StragglerResult stragglers = Tested();
   stragglers.undecided = {{StragglerScope::kRank, "2", 40, 5, 90, {2}, true, Rank(2)}};
+  EXPECT_TRUE(Named(fixture, stragglers, nullptr).empty()) << "all stall as often, by turns";
+  stragglers.undecided[0].p_stalls = 0.1;
   const std::vector<Culprit> named = Named(fixture, stragglers, nullptr);
   ASSERT_EQ(named.size(), 1u);
   EXPECT_EQ(named[0].member, 2u);
@@ -278,6 +313,7 @@ TEST(NameCulprits, WhatNoNaturalPauseExplainsIsNamedAtLessThanThatOneCosts) {
     StragglerResult stragglers = Tested();
     stragglers.undecided = {{StragglerScope::kRank, "2", 40, 5, 90, {2}, true, Rank(2)}};
     Undecided& it = stragglers.undecided[0];
+    it.p_stalls = 0.1;
     it.looks.what_if->saving_ratio = 0.01;
     EXPECT_TRUE(Named(fixture, stragglers, nullptr).empty());
     if (in_a_stretch) {
