@@ -111,6 +111,17 @@ class DrawnJobs(TempDirTest):
                     f"slow_gpu:rank={rng.randrange(tp * dp)},factor={rng.choice([1.1, 1.3, 1.6, 2])}"]
         self.check_one_cause(flags_of)
 
+    def test_the_only_rank_of_a_stage_that_stalls_is_told_no_wrong_saving(self):
+        def flags_of(rng):
+            return ["--program", "train", "--tp", 1, "--pp", 4, "--dp", 1, "--layers", 16, "--steps", 36, "--ids", rng.choice(["full", "groups"]),
+                    "--format", rng.choice(["kineto", "nsys"]), "--noise", "device_spread=0.001",
+                    "--cause", f"data_stall:rank={rng.randrange(4)},p={rng.choice([0.3, 0.6])},ms=90"]
+        for summary, causes, flags in self.jobs(flags_of):
+            truth = causes[0]["saving_ratio"]
+            for culprit in summary["culprits"]:
+                if culprit["ranks"] == causes[0]["origin_ranks"] and culprit["saving_ratio"] is not None:
+                    self.assertAlmostEqual(culprit["saving_ratio"], truth, delta=max(0.005, 0.2 * truth), msg=flags)
+
     def test_two_that_are_late_together_are_told_with_what_both_cost(self):
         def flags_of(rng):
             dp, factor = rng.choice([4, 8]), rng.choice([1.1, 1.2, 1.3])
