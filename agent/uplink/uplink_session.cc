@@ -21,6 +21,14 @@ absl::Status ProtocolError(std::string what) {
       "the aggregator does not keep to the protocol: {} (are agent and aggregator of the same release?)", what));
 }
 
+RankSource BestRankSource(const SourceContext& context) {
+  RankSource best = RankSource::kAssumed;
+  for (const RankClaim& claim : context.claims) {
+    best = std::min(best, claim.source);
+  }
+  return best;
+}
+
 }  // namespace
 
 UplinkSession::UplinkSession(UplinkSessionOptions options)
@@ -29,9 +37,10 @@ UplinkSession::UplinkSession(UplinkSessionOptions options)
 void UplinkSession::AddSource(const SourceContext& context) {
   const auto [place, added] = sources_.try_emplace(context.source_id);
   const SourceContext& known = place->second.context;
-  // An equal copy of a file may claim more, such as a rank in its name: the aggregator keeps the better claims.
-  const bool is_copy = !added && !place->second.refused && known.path != context.path;
-  if (added || is_copy || place->second.put_off) {
+  // An equal copy of a file may tell its rank better, as by its name.
+  const bool tells_more =
+      !added && !place->second.refused && known.path != context.path && BestRankSource(context) < BestRankSource(known);
+  if (added || tells_more || place->second.put_off) {
     place->second.context = context;
     place->second.put_off.reset();
     to_announce_.push_back(context.source_id);

@@ -58,7 +58,7 @@ class UplinkSession {
   explicit UplinkSession(UplinkSessionOptions options);
 
   // --- what the agent gives ---
-  // Announces a source; again for a known one only if another file gives it.
+  // Announces a source; again for a known one only if another file gives it that tells its rank better.
   void AddSource(const SourceContext& context);
   // True once the aggregator has said where to go on with this source (or refused it, or put it off).
   [[nodiscard]] bool SourceReady(const Hash128& source_id) const;

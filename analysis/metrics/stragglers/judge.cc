@@ -37,11 +37,7 @@ struct CandidateFamily {
 class Judges {
  public:
   explicit Judges(const std::vector<const Candidate*>& candidates)
-      : candidates_(candidates),
-        own_(candidates.size()),
-        events_(candidates.size()),
-
-        out_(candidates.size()) {
+      : candidates_(candidates), own_(candidates.size()), events_(candidates.size()), out_(candidates.size()) {
     for (size_t i = 0; i < candidates.size(); ++i) {
       own_[i] = AutocorrelationOf(candidates[i]->series);
       families_[candidates[i]->family].members.push_back(i);

@@ -45,8 +45,7 @@ double LateInAll(const Candidate& candidate) {
 }  // namespace
 
 bool Stalls(const Candidate& candidate) {
-  const std::vector<double>& series = candidate.series;
-  const LowLevel usual = LowLevelOf(series);
+  const LowLevel usual = LowLevelOf(candidate.series);
   const std::vector<size_t> far = FarUnits(candidate, usual.level, kStall * usual.deviation);
   return far.size() >= 2 && LateIn(candidate, far) >= kMostOfLateness * LateInAll(candidate);
 }

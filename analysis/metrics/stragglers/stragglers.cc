@@ -258,7 +258,7 @@ int64_t StepsThatDecide(const Judgement& judgement) {
 }
 
 // A stage of one rank that stalls: its peers are its own other steps, and what the stage saves is not what they cost.
-bool StallsAsAStage(const Candidate& stage, const std::vector<Candidate>& candidates) {
+bool HasOnlyAStallingRank(const Candidate& stage, const std::vector<Candidate>& candidates) {
   if (stage.scope != StragglerScope::kStage || stage.rank_indices.size() != 1) return false;
   return std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& it) {
     return it.scope == StragglerScope::kRank && it.with_itself && it.rank_indices == stage.rank_indices;
@@ -271,7 +271,7 @@ void Tell(const StragglerInput& input, const TestedLateness& tested, const Selec
   const std::vector<Judgement>& judgements = tested.judgements;
   for (const Selected& it : selection.found) {
     result.stragglers.push_back(Describe(input, tested.units, candidates[it.candidate], judgements[it.candidate], it));
-    if (!StallsAsAStage(candidates[it.candidate], candidates)) continue;
+    if (!HasOnlyAStallingRank(candidates[it.candidate], candidates)) continue;
     result.stragglers.back().what_if.reset();
     result.stragglers.back().after_others.reset();
     result.stragglers.back().why_no_saving = "its only rank stalls, and nobody else does the same work";

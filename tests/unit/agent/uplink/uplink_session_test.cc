@@ -93,15 +93,18 @@ TEST_F(UplinkSessionTest, AnnouncesSourcesAfterTheWelcome) {
   EXPECT_THAT(Said(), ElementsAre("source 1", "source 2"));
 }
 
-// The aggregator keeps the better claims of the two, which may be those of the copy.
-TEST_F(UplinkSessionTest, AnEqualCopyOfAFileIsAnnouncedAndTheSameFileIsNot) {
+TEST_F(UplinkSessionTest, AnEqualCopyOfAFileIsAnnouncedIfItTellsTheRankBetter) {
   session_.AddSource(SourceOf(kA));
   Connect();
   EXPECT_THAT(Said(), ElementsAre("source 1"));
   session_.AddSource(SourceOf(kA));
   EXPECT_THAT(Said(), IsEmpty());
   SourceContext copy = SourceOf(kA);
+  copy.path = "copy.json";
+  session_.AddSource(copy);
+  EXPECT_THAT(Said(), IsEmpty());
   copy.path = "rank1.json";
+  copy.claims = {RankClaim{.rank = 1, .source = RankSource::kFileName}};
   session_.AddSource(copy);
   EXPECT_THAT(Said(), ElementsAre("source 1"));
   HearWelcome(kA);
