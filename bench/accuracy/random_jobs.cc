@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <iterator>
 #include <random>
 #include <string_view>
 
@@ -154,13 +155,13 @@ void AddNoise(Draws& draws, std::vector<std::string>& flags) {
   Add(flags, "--noise", std::move(noise));
 }
 
-}  // namespace
+std::string DrawProgram(Draws& draws) {
+  return std::string(draws.Of({"train", "train", "train", "moe", "pipeline", "decode", "prefill", "batching"}));
+}
 
-RandomJob DrawJob(uint64_t seed) {
-  Draws draws(seed);
+RandomJob DrawJobOf(Draws& draws, const std::string& program, const Shape& shape) {
   RandomJob job;
-  job.program = draws.Of({"train", "train", "train", "moe", "pipeline", "decode", "prefill", "batching"});
-  const Shape shape = DrawShape(draws, job.program);
+  job.program = program;
   job.shape = NameOf(shape);
   const bool trains = job.program == "train" || job.program == "moe" || job.program == "pipeline";
   Add(job.flags, "--program", job.program);
@@ -184,6 +185,29 @@ RandomJob DrawJob(uint64_t seed) {
   for (int causes = how_many < 0.25 ? 0 : how_many < 0.83 ? 1 : 2; causes > 0; --causes) {
     Add(job.flags, "--cause", DrawCause(draws, shape, job.program));
   }
+  return job;
+}
+
+}  // namespace
+
+RandomJob DrawJob(uint64_t seed) {
+  Draws draws(seed);
+  const std::string program = DrawProgram(draws);
+  const Shape shape = DrawShape(draws, program);
+  return DrawJobOf(draws, program, shape);
+}
+
+RandomJob DrawJobOfLengths(uint64_t seed) {
+  Draws draws(seed);
+  std::string program;
+  Shape shape;
+  while (shape.dp < 2) {
+    program = DrawProgram(draws);
+    shape = DrawShape(draws, program);
+  }
+  RandomJob job = DrawJobOf(draws, program, shape);
+  const auto noise = std::find(job.flags.begin(), job.flags.end(), "--noise");
+  *std::next(noise) += fmt::format(",length_sigma={:.2f}", draws.Log(0.03, 0.2));
   return job;
 }
 

@@ -188,6 +188,16 @@ DomainTimes OnCommonAxis(const LocalTimes& times, int64_t base) {
           times.last_known};
 }
 
+// By class: members of its largest instance.
+std::vector<uint32_t> MembersOfClasses(const ClockInput& input) {
+  std::vector<uint32_t> most;
+  for (const ClockInstance& instance : input.instances) {
+    if (most.size() <= instance.cls) most.resize(instance.cls + 1);
+    most[instance.cls] = std::max(most[instance.cls], instance.members);
+  }
+  return most;
+}
+
 }  // namespace
 
 void DomainEvents::RemoveStep(int32_t domain, double t, double size) {
@@ -217,10 +227,15 @@ DomainEvents ReduceToDomains(const ClockInput& input, const DeviceClocks& device
   out.instances.resize(count);
   SetComponents(input, forest, out);
   SetBases(local, forest, out);
+  const std::vector<uint32_t> most_members = MembersOfClasses(input);
   for (const LocalEvent& event : local.events) {
     const ClockInstance& instance = input.instances[event.instance];
-    DomainEvent e{event.instance, static_cast<uint32_t>(out.times.size()), static_cast<uint32_t>(event.count),
-                  instance.relation, instance.cls};
+    DomainEvent e{event.instance,
+                  static_cast<uint32_t>(out.times.size()),
+                  static_cast<uint32_t>(event.count),
+                  instance.relation,
+                  instance.cls,
+                  instance.members < most_members[instance.cls]};
     std::vector<double> ends;
     for (size_t i = 0; i < event.count; ++i) {
       const LocalTimes& times = local.times[event.first + i];

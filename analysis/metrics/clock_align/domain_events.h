@@ -28,7 +28,8 @@ struct DomainEvent {
   uint32_t count = 0;     // >= 2
   ClockRelation relation = ClockRelation::kAllPairs;
   uint32_t cls = 0;
-  double t = 0;  // on the coarse common axis
+  bool lacking = false;  // others of its class have more members: who was last need not be among those that are seen
+  double t = 0;          // on the coarse common axis
 };
 
 struct DomainEvents {

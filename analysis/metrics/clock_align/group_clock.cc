@@ -141,7 +141,7 @@ class GroupFit {
         latest = start;
         k.last = i;
       }
-      ++times_last[k.members[k.last].domain];
+      if (!k.event->lacking) ++times_last[k.members[k.last].domain];
     }
     for (Instance& k : instances_) k.balance = 1 / (times_last[k.members[k.last].domain] + kSettled);
     out_.times_last.clear();
@@ -299,6 +299,7 @@ class GroupFit {
     std::vector<OwnSample> samples;
     samples.reserve(instances_.size());
     for (const Instance& k : instances_) {
+      if (k.event->lacking) continue;
       const DomainTimes& last = *k.members[k.last].times;
       samples.push_back({k.cls, k.members[k.last].domain, last.mean_end - last.last_start, last.last_known});
     }

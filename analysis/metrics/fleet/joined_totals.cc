@@ -42,7 +42,7 @@ void JoinedTotals::AddUnresolved(const MatchedInstance& instance) {
       continue;
     }
     if (m.wait_uncertainty_ns > m.wait_ns) add(Unresolved::kClocks, m.wait_ns);
-    const bool open = m.latest_arrival_ns == kNeverArrived;
+    const bool open = instance.lacking || m.latest_arrival_ns == kNeverArrived;
     const int64_t between_ns = std::min(m.latest_arrival_ns, m.end_ns) - m.arrival_ns;
     if (open) ranks[static_cast<size_t>(m.rank_index)].open_ns += std::max<int64_t>(0, between_ns);
     add(open ? Unresolved::kMissingRecord : Unresolved::kUnknownRole, between_ns);

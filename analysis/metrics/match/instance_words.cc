@@ -123,11 +123,17 @@ int64_t WaitUncertainty(const MatchedMember& m, const MatchedMember& awaited, in
   return std::max<int64_t>(0, uncertainty_ns - std::max<int64_t>(0, m.start_ns - awaited.start_ns));
 }
 
-void FillWait(const Awaited& awaited, MatchedMember& m) {
+// Who may have waited for a member without a record did so until the operation itself began at most.
+int64_t LatestArrival(const Awaited& awaited, int64_t takes_at_least_ns, const MatchedMember& m) {
+  const bool bounded = awaited.latest_ns == kNeverArrived && takes_at_least_ns > 0;
+  return std::max(m.arrival_ns, bounded ? m.end_ns - takes_at_least_ns : awaited.latest_ns);
+}
+
+void FillWait(const Awaited& awaited, int64_t takes_at_least_ns, MatchedMember& m) {
   const bool waits = awaited.member != nullptr && awaited.member->start_ns > m.start_ns;
   m.awaits = waits ? awaited.member->rank_index : -1;
   m.arrival_ns = waits ? awaited.member->start_ns : m.start_ns;
-  m.latest_arrival_ns = std::max(m.arrival_ns, awaited.latest_ns);
+  m.latest_arrival_ns = LatestArrival(awaited, takes_at_least_ns, m);
   m.wait_ns = std::min(m.arrival_ns, m.end_ns) - m.start_ns;
   m.wait_uncertainty_ns = 0;
   m.awaits_certainly = false;
@@ -138,9 +144,10 @@ void FillWaits(JoinedInstance& joined, bool all_pairs, const Extremes& extremes,
   ComparedWith compared(clock, *extremes.last);
   const double factor = TieFactor(contenders, 1);
   const AwaitedMembers awaited_members(joined, all_pairs);
+  const int64_t takes_at_least_ns = all_pairs ? joined.takes_at_least_ns : 0;
   for (MatchedMember& m : joined.instance.members) {
     const Awaited awaited = awaited_members.Of(m);
-    FillWait(awaited, m);
+    FillWait(awaited, takes_at_least_ns, m);
     if (awaited.member == nullptr) continue;
     if (awaited.member == extremes.last) {
       const MatchedMember& other = &m == extremes.last ? *extremes.second : m;

@@ -46,7 +46,7 @@ struct MatchedMember {
   int64_t wait_uncertainty_ns = 0;  // half-width of the 95 % interval of wait_ns; 0 where it waits for nobody
   int32_t awaits = -1;              // rank index whose start is a_i; -1 = itself, or nobody
   bool awaits_certainly = false;    // no other member, nor one without a record, can have been what it waited for
-  int64_t latest_arrival_ns = 0;    // until when it may have waited at most, >= a_i; kNeverArrived: no record tells
+  int64_t latest_arrival_ns = 0;    // until when it may have waited at most, >= a_i; kNeverArrived: nothing tells
 };
 
 inline constexpr int64_t kNeverArrived = INT64_MAX;

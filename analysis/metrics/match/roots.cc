@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analysis/stats/order_statistic.h"
+#include "analysis/stats/robust_deviation.h"
 
 namespace lockstep {
 namespace {
@@ -48,7 +49,42 @@ LastTwo LastTwoOf(const MatchedInstance& instance) {
   return out;
 }
 
-// How long an operation takes by itself. Who starts last waits for nobody.
+constexpr size_t kEnoughInstances = 8;  // among so many the longest is about as long as it gets
+
+// Instances in which one rank is the last: whether it takes as long however late it comes, as a root does. A leaf ends
+// with the data of another member, so that its ends keep closer to the starts of that one than to its own.
+class LatenessOfOne {
+ public:
+  void Add(const MatchedInstance& instance, const MatchedMember& last) { instances_.emplace_back(&instance, &last); }
+
+  [[nodiscard]] bool TakesAsLongHoweverLate() const {
+    if (instances_.size() < kEnoughInstances) return false;
+    const int32_t last_rank = instances_.front().second->rank_index;
+    const double own = ScatterOfEnds(last_rank);
+    const std::vector<MatchedMember>& members = instances_.front().first->members;
+    return std::all_of(members.begin(), members.end(), [&](const MatchedMember& m) {
+      return m.rank_index == last_rank || ScatterOfEnds(m.rank_index) > kClearlyMore * own;
+    });
+  }
+
+ private:
+  static constexpr double kClearlyMore = 2;
+
+  // Of the last one's ends, counted from the starts of a member.
+  [[nodiscard]] double ScatterOfEnds(int32_t rank_index) const {
+    std::vector<double> ends_ns;
+    for (const auto& [instance, last] : instances_) {
+      for (const MatchedMember& m : instance->members) {
+        if (m.rank_index == rank_index) ends_ns.push_back(static_cast<double>(last->end_ns - m.start_ns));
+      }
+    }
+    return RobustDeviation(ends_ns);
+  }
+
+  std::vector<std::pair<const MatchedInstance*, const MatchedMember*>> instances_;  // borrowed
+};
+
+// How long an operation takes by itself. Who starts last waits for nobody. Borrows the instances.
 class OperationTime {
  public:
   void Add(const JoinedInstance& joined) {
@@ -61,11 +97,13 @@ class OperationTime {
       return;
     }
     // A late leaf of a broadcast finds its data in the buffers: it does not show how long one takes, its root does.
-    last_ranks_.insert(last->rank_index);
-    shown_ = shown_ || joined.root == last->rank_index || last_ranks_.size() == instance.members.size();
+    of_last_[last->rank_index].Add(instance, *last);
+    shown_ = shown_ || joined.root == last->rank_index || of_last_.size() == instance.members.size();
   }
   // After all of them: beyond what an operation takes, however much that scatters.
   void SetClearlyLonger() {
+    shown_ = shown_ || std::any_of(of_last_.begin(), of_last_.end(),
+                                   [](const auto& last) { return last.second.TakesAsLongHoweverLate(); });
     instances_ = durations_.size();
     const auto least = static_cast<int64_t>(kLeastLonger * static_cast<double>(takes_ns_));
     clearly_longer_ns_ = std::max(2 * takes_ns_ - UpperMedian(std::move(durations_)), least);
@@ -81,14 +119,13 @@ class OperationTime {
 
  private:
   static constexpr double kLeastLonger = 1.1;
-  static constexpr size_t kEnoughInstances = 8;  // among so many the longest is about as long as it gets
 
   int64_t takes_ns_ = 0;  // the longest
   int64_t clearly_longer_ns_ = 0;
   size_t instances_ = 0;
-  std::set<int32_t> last_ranks_;    // of operations from a root: who started last in one of them
-  bool shown_ = false;              // by one whose duration is that of the operation
-  std::vector<int64_t> durations_;  // of last starters
+  std::map<int32_t, LatenessOfOne> of_last_;  // of operations from a root: by who started last
+  bool shown_ = false;                        // by one whose duration is that of the operation
+  std::vector<int64_t> durations_;            // of last starters
 };
 
 // Which one of its class in its step each instance is, as its first member counts: at one place of a program messages
@@ -172,11 +209,11 @@ class RootsOfClass {
       return std::nullopt;
     }
     const int64_t late_ns = EarlierNs(*second, *last);
-    const bool all_waited = time_.shown() && std::all_of(instance.members.begin(), instance.members.end(),
-                                                         [&, last = last](const MatchedMember& m) {
-                                                           return &m == last || Waited(m, *last);
-                                                         });
-    return late_ns > time_.takes_ns() || all_waited ? std::optional(last->rank_index) : std::nullopt;
+    const bool all_waited = late_ns > time_.takes_ns() || std::all_of(instance.members.begin(), instance.members.end(),
+                                                                      [&, last = last](const MatchedMember& m) {
+                                                                        return &m == last || Waited(m, *last);
+                                                                      });
+    return time_.shown() && all_waited ? std::optional(last->rank_index) : std::nullopt;
   }
 
   // By how much it certainly started before the last one; negative: not certainly.

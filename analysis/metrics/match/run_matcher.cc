@@ -22,6 +22,7 @@
 #include "analysis/metrics/match/lanes/device_bias.h"
 #include "analysis/metrics/match/lanes/host_clocks.h"
 #include "analysis/metrics/match/lanes/membership.h"
+#include "analysis/metrics/match/least_durations.h"
 #include "analysis/metrics/match/match_counts.h"
 #include "analysis/metrics/match/outsiders.h"
 #include "analysis/metrics/match/roots.h"
@@ -203,6 +204,7 @@ void EmitOne(Work& work, size_t c, const EmitContext& context, size_t first, Mat
     j.sparse = j.sparse || (BindsAllPairs(all_pairs, j) && ShowsSparseExchange(j, clock));
     FillMembership(j, j.pair ? 2 : plan.info.size, !j.pair && may_lack, clock);
   }
+  FindLeastDurations(joined);
   InferRoots(clock, joined);
   FindBlockingSends(clock, joined);
   for (JoinedInstance& j : joined) {

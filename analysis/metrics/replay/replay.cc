@@ -129,6 +129,12 @@ bool LacksAKind(const ArrivalGraph& source, const MatchResult& match) {
                      [&](const Kinds& of_rank) { return std::any_of(of_rank.begin(), of_rank.end(), lacks); });
 }
 
+// A step gets shorter by a part of what is removed where others hold it up as well, and so much of the error counts.
+double DeviationOfSaving(double saving_ns, const RemovedWork& removed) {
+  const double passed_on = removed.ns_per_step > saving_ns ? std::max(0.0, saving_ns / removed.ns_per_step) : 1;
+  return passed_on * removed.deviation_ns_per_step;
+}
+
 }  // namespace
 
 int64_t Replay::Parts::SavingPerStep(const std::vector<int64_t>& ends) const {
@@ -282,8 +288,8 @@ auto Replay::With(const Idealisation& ideal, ReplayScratch& scratch, const Use& 
   if (scratch.room_ == nullptr) scratch.room_ = std::make_unique<ReplayWorkspace>(p.graph, p.unchanged);
   ReplayWorkspace& room = *scratch.room_;
   const std::vector<size_t> groups = GroupsOf(p.graph, p.match, ideal);
-  Idealise(p.graph, p.source, p.match, *p.peers, ideal, room.lengths());
-  const auto figure = use(room.Run(groups));
+  const RemovedWork removed = Idealise(p.graph, p.source, p.match, *p.peers, ideal, room.lengths());
+  const auto figure = use(room.Run(groups), removed);
   room.Restore(groups);
   return figure;
 }
@@ -293,10 +299,15 @@ std::optional<WhatIf> Replay::Saving(const Idealisation& ideal, ReplayScratch& s
   const Parts& p = *parts_;
   if (p.LacksPeers(ideal)) return std::nullopt;
   WhatIf out;
-  out.saving_ns_per_step =
-      With(ideal, scratch, [&](const ReplayTimes& times) { return p.SavingPerStep(times.end_ns); });
+  double deviation_ns = 0;
+  out.saving_ns_per_step = With(ideal, scratch, [&](const ReplayTimes& times, const RemovedWork& removed) {
+    const int64_t saving_ns = p.SavingPerStep(times.end_ns);
+    deviation_ns = DeviationOfSaving(static_cast<double>(saving_ns), removed);
+    return saving_ns;
+  });
   const double step = p.SlowestStepNs();
   out.saving_ratio = step > 0 ? static_cast<double>(out.saving_ns_per_step) / step : 0;
+  out.deviation_ratio = step > 0 ? deviation_ns / step : 0;
   const double steps = static_cast<double>(base_.measured_ns) / static_cast<double>(base_.step_ns);
   const int64_t solo = ideal.rank_indices.empty() ? out.saving_ns_per_step
                                                   : std::llround(static_cast<double>(p.SoloDamageNs(ideal)) / steps);
@@ -308,7 +319,8 @@ std::optional<WhatIf> Replay::Saving(const Idealisation& ideal, ReplayScratch& s
 std::optional<int64_t> Replay::IdealNs(const Idealisation& ideal) const {
   if (!base_.faithful) return std::nullopt;
   ReplayScratch scratch;
-  return With(ideal, scratch, [&](const ReplayTimes& times) { return LastOf(times.end_ns) - parts_->begin_ns; });
+  return With(ideal, scratch,
+              [&](const ReplayTimes& times, const RemovedWork&) { return LastOf(times.end_ns) - parts_->begin_ns; });
 }
 
 std::optional<int64_t> ZeroTransferNs(const Replay& replay) {

@@ -42,6 +42,7 @@ struct ReplayBase {
 struct WhatIf {
   int64_t saving_ns_per_step = 0;    // may be negative
   double saving_ratio = 0;           // of the slowest party's step: of the ranks that wait for each other
+  double deviation_ratio = 0;        // standard deviation of saving_ratio: steps of the peers are not alike
   int64_t bound_lo_ns_per_step = 0;  // sum of solo damage of the scope ... replay
   int64_t bound_hi_ns_per_step = 0;
 };
@@ -79,7 +80,7 @@ class Replay {
 
  private:
   struct Parts;
-  // use(times of the idealised run) -> figure.
+  // use(times of the idealised run, what was taken away) -> figure.
   template <typename Use>
   auto With(const Idealisation& ideal, ReplayScratch& scratch, const Use& use) const;
 

@@ -11,6 +11,7 @@
 #include "analysis/metrics/replay/replay_exchange.h"
 #include "analysis/metrics/replay/replay_party.h"
 #include "analysis/metrics/replay/replay_scale.h"
+#include "analysis/metrics/replay/replay_step_noise.h"
 #include "analysis/stats/order_statistic.h"
 
 namespace lockstep {
@@ -39,6 +40,8 @@ class Idealiser {
     }
     Transfers();
   }
+
+  [[nodiscard]] const RemovedWork& removed() const { return removed_; }
 
  private:
   [[nodiscard]] bool Wants(LatenessPart part) const { return !ideal_.part || *ideal_.part == part; }
@@ -72,8 +75,7 @@ class Idealiser {
     dealt_out_.insert(work.work.nodes.begin(), work.work.nodes.end());
   }
 
-  template <typename Value>
-  void Scale(int32_t rank, const Value& value) {
+  void Scale(int32_t rank, int64_t (*value)(const ReplayNode&)) {
     const auto first = graph_.first[static_cast<size_t>(rank)];
     const auto end = graph_.first[static_cast<size_t>(rank) + 1];
     const std::vector<std::optional<PeerLevel>> levels =
@@ -97,10 +99,20 @@ class Idealiser {
       }
       work.push_back(item);
     }
-    for (const ScaledResult& result : ScaleToPeers(work, [&] { return RatioOfOthers(rank, value); })) {
-      const ReplayNode& node = graph_.node(result.node);
-      lengths_.device_ns[static_cast<size_t>(result.node)] += result.length_ns - value(node);
+    const StepNoise noise = NoiseOfSteps(graph_, source_, peers_, static_cast<size_t>(rank), in_scope_, value);
+    double taken_ns = 0;
+    double left_ns = 0;
+    for (const ScaledResult& result : ScaleToPeers(work, noise.deviation, [&] { return RatioOfOthers(rank, value); })) {
+      const int64_t removed_ns = value(graph_.node(result.node)) - result.length_ns;
+      lengths_.device_ns[static_cast<size_t>(result.node)] -= removed_ns;
+      taken_ns += static_cast<double>(removed_ns);
+      left_ns += static_cast<double>(result.length_ns);
     }
+    if (noise.steps == 0) return;
+    const auto steps = static_cast<double>(noise.steps);
+    const double of_scope = 1 / (steps * static_cast<double>(ideal_.rank_indices.size()));
+    removed_.ns_per_step += of_scope * taken_ns;
+    removed_.deviation_ns_per_step += of_scope * left_ns * noise.deviation / std::sqrt(steps);
   }
 
   // Work of a rank in a step. Steps cut off by the capture do not count.
@@ -288,6 +300,7 @@ class Idealiser {
   std::vector<bool> in_scope_;
   std::set<int32_t> dealt_out_;  // nodes of one rank
   ReplayLengths& lengths_;
+  RemovedWork removed_;
 };
 
 }  // namespace
@@ -310,9 +323,11 @@ std::vector<size_t> GroupsOf(const ReplayGraph& graph, const MatchResult& match,
   return {groups.begin(), groups.end()};
 }
 
-void Idealise(const ReplayGraph& graph, const ArrivalGraph& source, const MatchResult& match, const ReplayPeers& peers,
-              const Idealisation& ideal, ReplayLengths& lengths) {
-  Idealiser(graph, source, match, peers, ideal, lengths).Run();
+RemovedWork Idealise(const ReplayGraph& graph, const ArrivalGraph& source, const MatchResult& match,
+                     const ReplayPeers& peers, const Idealisation& ideal, ReplayLengths& lengths) {
+  Idealiser idealiser(graph, source, match, peers, ideal, lengths);
+  idealiser.Run();
+  return idealiser.removed();
 }
 
 }  // namespace lockstep

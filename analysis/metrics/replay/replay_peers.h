@@ -44,6 +44,13 @@ class ReplayPeers {
     return sums.count > 0 ? sums.level() : LevelElsewhere(n, in_scope, value);
   }
 
+  // use(node) of each peer in the node's own instance, if that is no pair.
+  template <typename Use>
+  void ForEachPeer(int32_t n, const std::vector<bool>& in_scope, const Use& use) const {
+    const ReplayNode& node = graph_.node(n);
+    if (node.instance >= 0 && !IsPair(node.instance)) ForEachIn(node.instance, node, in_scope, use);
+  }
+
   // The level of each node of a rank, from its first one on. A peer's row that was ready early and had to queue does
   // not show how far the peer's work had come: where it queued at one of the two only, their work is compared together
   // with that up to the next place which both show, and each piece is as long, against its own length, as all of them.
@@ -145,15 +152,21 @@ class ReplayPeers {
     }
   };
 
-  template <typename Value>
-  void Add(int32_t instance, const ReplayNode& node, const std::vector<bool>& in_scope, const Value& value,
-           Sums& sums) const {
+  // use(other) for what is comparable to the node among the members of an instance.
+  template <typename Use>
+  void ForEachIn(int32_t instance, const ReplayNode& node, const std::vector<bool>& in_scope, const Use& use) const {
     const auto at = static_cast<size_t>(instance);
     for (size_t m = graph_.member_first[at]; m < graph_.member_first[at + 1]; ++m) {
       const ReplayNode& other = graph_.node(graph_.members[m]);
       if (in_scope[static_cast<size_t>(other.rank)] || !Comparable(node, other, graph_.members[m])) continue;
-      sums.Take(static_cast<double>(value(other)));
+      use(other);
     }
+  }
+
+  template <typename Value>
+  void Add(int32_t instance, const ReplayNode& node, const std::vector<bool>& in_scope, const Value& value,
+           Sums& sums) const {
+    ForEachIn(instance, node, in_scope, [&](const ReplayNode& other) { sums.Take(static_cast<double>(value(other))); });
   }
 
   // Consecutive pieces of a rank, and the same of a peer.
@@ -169,28 +182,25 @@ class ReplayPeers {
                std::unordered_map<int32_t, Stretch>& open, std::vector<Sums>& sums) const {
     const ReplayNode& node = graph_.node(n);
     const size_t first = graph_.first[static_cast<size_t>(node.rank)];
-    const auto at = static_cast<size_t>(node.instance);
-    for (size_t m = graph_.member_first[at]; m < graph_.member_first[at + 1]; ++m) {
-      const ReplayNode& other = graph_.node(graph_.members[m]);
-      if (in_scope[static_cast<size_t>(other.rank)] || !Comparable(node, other, graph_.members[m])) continue;
+    ForEachIn(node.instance, node, in_scope, [&](const ReplayNode& other) {
       const auto begun = open.find(other.rank);
       const bool shown = other.place_hidden == node.place_hidden;
       if (begun == open.end() && shown) {
         sums[static_cast<size_t>(n) - first].Take(static_cast<double>(value(other)));
-        continue;
+        return;
       }
       Stretch& stretch = begun == open.end() ? open[other.rank] : begun->second;
       if (!stretch.nodes.empty() && stretch.nodes.back() != before) stretch = {};
       stretch.nodes.push_back(n);
       stretch.own += static_cast<double>(value(node));
       stretch.peers += static_cast<double>(value(other));
-      if (!shown) continue;
+      if (!shown) return;
       for (const int32_t piece : stretch.nodes) {
         const auto own = static_cast<double>(value(graph_.node(piece)));
         if (own > 0) sums[static_cast<size_t>(piece) - first].Take(own * stretch.peers / stretch.own);
       }
       open.erase(other.rank);
-    }
+    });
   }
 
   // The end of a pair's instance that does what node n does at its own.

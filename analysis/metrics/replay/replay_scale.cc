@@ -192,12 +192,12 @@ bool GoTogether(const std::map<int32_t, Sum>& by_position) {
   return products >= kGoTogether * std::sqrt(own_squares * peers_squares);
 }
 
-// Of a step's ratio from the usual one.
-double StepDeviation(const std::map<int64_t, Sum>& by_step, int64_t step, double usual) {
+// Of a step's ratio from the usual one, beyond what noise explains.
+double StepDeviation(const std::map<int64_t, Sum>& by_step, int64_t step, double usual, double noise) {
   const auto at = by_step.find(step);
   if (at == by_step.end() || usual <= 0) return 1;
   const double deviation = at->second.ratio() / usual;
-  return std::abs(deviation - 1) < kStepDeviation ? 1 : deviation;
+  return std::abs(deviation - 1) < std::max(kStepDeviation, kPeerNoiseWidths * noise) ? 1 : deviation;
 }
 
 double SurplusOf(const ComparedLength& item) { return static_cast<double>(item.own_ns) - item.peers_ns; }
@@ -320,7 +320,8 @@ std::vector<ScaledResult> LevelToUsual(const std::vector<LoneLength>& lengths) {
   return out;
 }
 
-std::vector<ScaledResult> ScaleToPeers(const std::vector<ScaledWork>& work, const std::function<double()>& elsewhere) {
+std::vector<ScaledResult> ScaleToPeers(const std::vector<ScaledWork>& work, double step_deviation,
+                                       const std::function<double()>& elsewhere) {
   const Sums sums = SumUp(work);
   const bool few = sums.by_step.size() < kFewScaledSteps;
   const bool most_have_peers = sums.all.own_ns >= sums.without_peers_ns;
@@ -333,10 +334,10 @@ std::vector<ScaledResult> ScaleToPeers(const std::vector<ScaledWork>& work, cons
     const auto own = static_cast<double>(item.own_ns);
     const bool compared = item.peers_ns && (trusted || !item.elsewhere);
     double length = own * for_the_rest;
-    if (most_have_peers) length *= StepDeviation(sums.by_step, item.step, sums.all.ratio());
+    if (most_have_peers) length *= StepDeviation(sums.by_step, item.step, sums.all.ratio(), step_deviation);
     if (compared && (few || sums.is_long[i])) length = *item.peers_ns;
     if (compared && !few && !sums.is_long[i]) {
-      length = sums.Levelled(work, i) * StepDeviation(sums.by_step_levelled, item.step, 1);
+      length = sums.Levelled(work, i) * StepDeviation(sums.by_step_levelled, item.step, 1, step_deviation);
     }
     out.push_back({item.node, std::llround(length)});
   }

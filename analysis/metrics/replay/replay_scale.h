@@ -54,12 +54,13 @@ struct LoneLength {
 [[nodiscard]] std::vector<ScaledResult> LevelToUsual(const std::vector<LoneLength>& lengths);
 
 // Work that is far longer than it is at its place in most steps, more often than the peers' is, takes as long as theirs
-// there. All else keeps its own noise and is scaled by what it usually takes longer.
+// there. All else keeps its own noise and is scaled by what it usually takes longer. `step_deviation`: standard
+// deviation of a step's work from the peers' by noise alone, relative.
 //
 // Peers of equal communicators are compared place by place only if most of the work has them and its lengths go with
 // theirs from place to place: stages of a pipeline are at different places of their programs. Else, and where there are
 // no peers, one factor holds for all: that of the work with peers, or elsewhere() if too little of it has any.
-[[nodiscard]] std::vector<ScaledResult> ScaleToPeers(const std::vector<ScaledWork>& work,
+[[nodiscard]] std::vector<ScaledResult> ScaleToPeers(const std::vector<ScaledWork>& work, double step_deviation,
                                                      const std::function<double()>& elsewhere);
 
 }  // namespace lockstep

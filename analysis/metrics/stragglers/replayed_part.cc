@@ -76,6 +76,7 @@ std::optional<WhatIf> ReplayedPart::OfTheRun(size_t candidate, std::optional<Wha
   what_if->saving_ns_per_step = times(what_if->saving_ns_per_step);
   what_if->bound_lo_ns_per_step = times(what_if->bound_lo_ns_per_step);
   what_if->bound_hi_ns_per_step = times(what_if->bound_hi_ns_per_step);
+  what_if->deviation_ratio *= ratio;
   what_if->saving_ratio = saved < 1 ? saved * ratio / (1 - saved + saved * ratio) : saved;
   return what_if;
 }

@@ -19,6 +19,7 @@ constexpr double kMostlyOpen = 0.5;      // of what it is blamed for
 // Error of a replayed saving against a rerun without the cause (accuracy row `random`): these shares of it, and these
 // points of the step. It is more often too small than too large. Chosen on seeds 21, 31 and 77; see
 // bench/accuracy/README.md for a seed that was not.
+constexpr double kNinetyPercent = 1.645;  // standard deviations to both sides hold 90 %
 constexpr double kReplayAboveTruth = 0.08;
 constexpr double kReplayBelowTruth = 0.10;
 constexpr double kReplayErrorLeast = 0.002;
@@ -149,9 +150,11 @@ bool MovesMore(const Culprit& culprit, const Fleet& fleet, const FleetMeasures& 
 }
 
 // It costs something, and durations alone say so too, where the waiting for it is shorter than the clocks can tell.
-bool CostsBelowTheClocks(const Straggler& straggler) {
-  return straggler.what_if && straggler.what_if->saving_ratio >= kMinSavingRatio &&
-         straggler.frontier == FrontierAnswer::kAgrees;
+bool CostsBelowTheClocks(const Straggler& straggler, int64_t step_ns) {
+  constexpr double kLateByMuch = 0.01;  // of the step, where no saving is told
+  if (straggler.frontier != FrontierAnswer::kAgrees || straggler.contradicted) return false;
+  if (straggler.what_if) return straggler.what_if->saving_ratio >= kMinSavingRatio;
+  return Share(straggler.effect_ns_per_step, step_ns) >= kLateByMuch;
 }
 
 // Waiting that runs beside compute costs nobody anything.
@@ -235,6 +238,11 @@ bool NameIrregular(const NamingInput& in, bool moves_more, Culprit& culprit) {
   return true;
 }
 
+// The steps of the ranks differ as much by chance as it looks late.
+bool MayBeChance(const Undecided& it) {
+  return it.looks.what_if && it.looks.what_if->saving_ratio < kNinetyPercent * it.looks.what_if->deviation_ratio;
+}
+
 // How one that is no straggler is named, and looks undecided; false: it is not. `waited_for`: among those that the
 // others wait for most. Behind these, only what is known to cost much is told.
 bool NameWithoutTest(const NamingInput& in, bool waited_for, Culprit& culprit) {
@@ -250,7 +258,9 @@ bool NameWithoutTest(const NamingInput& in, bool waited_for, Culprit& culprit) {
     culprit.kind = CulpritKind::kOnce;
     return true;
   }
-  if (it != nullptr && ((much && !sends) || (caused_much && it->looks.what_if) || stands_out)) {
+  const bool looks_late =
+      it != nullptr && ((much && !sends) || (caused_much && it->looks.what_if)) && !MayBeChance(*it);
+  if (looks_late || stands_out) {
     culprit.kind = CulpritKind::kUndecided;
     if (it->scope == StragglerScope::kRank) culprit.looks = &it->looks;
     // One of several that look late together, or of a pipeline, where nobody else shows what it costs.
@@ -316,8 +326,9 @@ std::string_view Name(CulpritKind kind) {
 
 std::pair<double, double> SavingInterval(const WhatIf& what_if) {
   const double saving = what_if.saving_ratio;
-  const double below = kReplayAboveTruth * std::abs(saving) + kReplayErrorLeast;
-  const double above = kReplayBelowTruth * std::abs(saving) + kReplayErrorLeast;
+  const double noise = kNinetyPercent * what_if.deviation_ratio;
+  const double below = std::hypot(kReplayAboveTruth * saving, noise) + kReplayErrorLeast;
+  const double above = std::hypot(kReplayBelowTruth * saving, noise) + kReplayErrorLeast;
   return {std::min(saving, std::max(0.0, saving - below)), std::min(1.0, saving + above)};
 }
 
@@ -335,7 +346,7 @@ void NameCulprits(const Fleet& fleet, const FleetMeasures& measures, const Strag
     // Mending it saves nothing, as replayed: then only more than its even part of the waiting speaks against it.
     const double even_parts = culprit.share_of_wait * static_cast<double>(fleet.members.size());
     if (straggler.contradicted && even_parts < kMoreThanFair * static_cast<double>(members.size())) continue;
-    if (waited_for || CostsBelowTheClocks(straggler)) named.push_back(culprit);
+    if (waited_for || CostsBelowTheClocks(straggler, stragglers.unit_ns)) named.push_back(culprit);
   }
   for (size_t place = 0; place < waiting.culprits.size(); ++place) {
     Culprit culprit = waiting.culprits[place];

@@ -90,6 +90,7 @@ std::string GainText(const report::Culprit& culprit) {
                        some ? FormatPercent(culprit.saving_ratio) : "none",
                        FormatPercent(culprit.saving_after_others_ratio));
   }
+  if (culprit.saving_ratio < kLeastShown) return "none: replayed without its delay, the run takes as long";
   std::string text = FormatPercent(culprit.saving_ratio);
   if (const auto& interval = culprit.saving_interval_ratio) {
     text += fmt::format(" of each step ({} to {})", FormatPercent(interval->first), FormatPercent(interval->second));
@@ -102,7 +103,8 @@ std::string SavingOfNext(const report::Culprit& culprit) {
   if (culprit.saving_after_others_ratio) {
     return fmt::format("; saving {} once the others are fixed", FormatPercent(culprit.saving_after_others_ratio));
   }
-  return culprit.saving_ratio ? fmt::format("; saving {}", FormatPercent(culprit.saving_ratio)) : "";
+  if (!culprit.saving_ratio) return "";
+  return fmt::format("; saving {}", culprit.saving_ratio < kLeastShown ? "none" : FormatPercent(culprit.saving_ratio));
 }
 
 // Durations alone contradict the finding; "" where they agree or cannot tell.

@@ -52,6 +52,8 @@ struct JoinedInstance {
   bool sparse = false;  // an uneven exchange in which not every member awaited every other one (sparse_exchange.h)
   // Of a rooted operation: a member that takes longer has waited for somebody, whatever its role (roots.h).
   int64_t takes_at_most_ns = INT64_MAX;
+  // Where a member has no record: what it takes by itself in any case (least_durations.h).
+  int64_t takes_at_least_ns = 0;
 };
 
 struct CommunicatorJoin {

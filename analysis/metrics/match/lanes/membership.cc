@@ -11,6 +11,7 @@
 
 #include "analysis/base/executor.h"
 #include "analysis/base/hash128.h"
+#include "analysis/metrics/match/lanes/exchange_blocks.h"
 #include "analysis/metrics/match/lanes/exchange_links.h"
 #include "analysis/metrics/match/lanes/lane_sets.h"
 #include "analysis/metrics/match/order_score.h"
@@ -153,6 +154,37 @@ std::vector<std::vector<size_t>> FindExchangers(const PlanLanes& found, const st
   return out;
 }
 
+// Sets of lanes of nothing but exchanges in which all members exchange with all.
+std::vector<std::vector<size_t>> FindBlocks(const PlanLanes& found, const std::set<size_t>& taken,
+                                            const RankResolution& ranks, const std::vector<RankRows>& rows,
+                                            const ClockModel& clock) {
+  std::vector<size_t> number;
+  std::vector<BlockLane> lanes;
+  std::set<int32_t> components;
+  bool ascending = true;
+  for (size_t l = 0; l < found.lanes.size(); ++l) {
+    if (taken.count(l) > 0 || found.lanes[l].cls != kExchangeClass) continue;
+    const int32_t rank = found.lanes[l].rank_index;
+    ascending = ascending && (number.empty() || found.lanes[number.back()].rank_index < rank);
+    number.push_back(l);
+    components.insert(clock.ComponentOf(rank));
+    BlockLane& lane =
+        lanes.emplace_back(BlockLane{ranks.ranks[static_cast<size_t>(rank)].rank, clock.DomainOf(rank).value, {}});
+    for (const uint32_t i : found.rows[l]) {
+      const CollectiveRow& row = rows[static_cast<size_t>(rank)].rows[i];
+      if (row.step == kNoStep) continue;
+      const int64_t correction = clock.Correction(rank, LocalTime{row.end_ns}).ns;
+      lane.rows.push_back({row.step, row.start_ns - correction, row.end_ns - correction});
+    }
+  }
+  if (components.size() != 1 || !ascending) return {};  // or several lanes of one rank
+  std::vector<std::vector<size_t>> out = FindExchangeBlocks(lanes);
+  for (std::vector<size_t>& set : out) {
+    for (size_t& l : set) l = number[l];
+  }
+  return out;
+}
+
 // What no communicator took.
 CommunicatorPlan RestOf(const PlanLanes& found, const std::set<size_t>& taken) {
   std::map<int32_t, std::vector<uint32_t>> rows;
@@ -226,6 +258,11 @@ std::vector<CommunicatorPlan> DiscoverMembership(const CommunicatorPlan& plan, c
   for (const std::vector<size_t>& set : FindExchangers(found, taken, clock)) {
     out.push_back(PlanOf(set, !LacksPartners(ranks), found, ranks));
     out.back().in_pairs = true;
+    taken.insert(set.begin(), set.end());
+  }
+  const std::vector<std::vector<size_t>> blocks = FindBlocks(found, taken, ranks, rows, clock);
+  for (const std::vector<size_t>& set : blocks) {
+    out.push_back(PlanOf(set, IsWhole(set, blocks, found, ranks), found, ranks));
     taken.insert(set.begin(), set.end());
   }
   if (taken.empty() && !assumed) return {plan};

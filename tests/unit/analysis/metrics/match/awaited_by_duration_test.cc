@@ -168,8 +168,10 @@ TEST(AwaitedByDuration, LateLeavesDoNotShowHowLongABroadcastTakes) {
         const bool late = rank == (i % 2 == 0 ? 3 : 5);
         MatchedMember member;
         member.rank_index = rank;
-        member.start_ns = late ? kTransferNs / 4 : static_cast<int64_t>(random() % 2'000);
-        member.end_ns = late ? kTransferNs + 20 * kUs : kTransferNs + static_cast<int64_t>(random() % 4'000);
+        const auto noise_ns = static_cast<int64_t>(random() % 2'000);
+        member.start_ns = late ? kTransferNs / 4 + 10 * noise_ns : noise_ns;
+        const int64_t root_ns = rank == 0 ? member.start_ns : it.joined.instance.members.front().start_ns;
+        member.end_ns = root_ns + kTransferNs + (late ? 20 * kUs : static_cast<int64_t>(random() % 4'000));
         it.joined.instance.members.push_back(member);
       }
     }

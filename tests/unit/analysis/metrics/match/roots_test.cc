@@ -38,6 +38,9 @@ JoinedInstance Broadcast(const std::vector<int64_t>& starts, size_t root) {
   return Rooted(CollectiveOp::kBroadcast, starts, ends);
 }
 
+// As late as somebody is in instance `i`.
+int64_t LateNs(int i) { return (150 + 7 * (i % 5)) * kUs; }
+
 // The root ends when the last one has come, the others when they have sent.
 JoinedInstance Reduce(const std::vector<int64_t>& starts, size_t root) {
   std::vector<int64_t> ends;
@@ -59,8 +62,8 @@ std::vector<int32_t> RootsOf(std::vector<JoinedInstance> joined) {
 
 TEST(Roots, WhoIsLateAndStillAwaitedIsTheRoot) {
   std::vector<JoinedInstance> joined;
-  for (int i = 0; i < 5; ++i) joined.push_back(Broadcast({150 * kUs, 0, 5 * kUs, 9 * kUs}, 0));
-  EXPECT_EQ(RootsOf(joined), std::vector<int32_t>(5, 0));
+  for (int i = 0; i < 8; ++i) joined.push_back(Broadcast({LateNs(i), 0, 5 * kUs, 9 * kUs}, 0));
+  EXPECT_EQ(RootsOf(joined), std::vector<int32_t>(8, 0));
 }
 
 TEST(Roots, WhoIsLateAndNotAwaitedIsNot) {
@@ -82,10 +85,13 @@ TEST(Roots, NoiseTellsNothingWrong) {
 
 TEST(Roots, EachInstanceTellsItsOwnRootAndNothingOfOthers) {
   std::vector<JoinedInstance> joined;
-  for (int i = 0; i < 3; ++i) joined.push_back(Broadcast({150 * kUs, 0, 0}, 0));
+  for (int i = 0; i < 8; ++i) joined.push_back(Broadcast({LateNs(i), 0, 0}, 0));
   joined.push_back(Broadcast({kUs, 0, 0}, 0));
-  for (int i = 0; i < 3; ++i) joined.push_back(Broadcast({0, 150 * kUs, 0}, 1));
-  EXPECT_EQ(RootsOf(joined), (std::vector<int32_t>{0, 0, 0, kNoRoot, 1, 1, 1}));
+  for (int i = 0; i < 8; ++i) joined.push_back(Broadcast({0, LateNs(i), 0}, 1));
+  std::vector<int32_t> roots(17, 0);
+  roots[8] = kNoRoot;
+  std::fill(roots.begin() + 9, roots.end(), 1);
+  EXPECT_EQ(RootsOf(joined), roots);
 }
 
 TEST(Roots, FewInstancesTellNothing) {
@@ -93,7 +99,26 @@ TEST(Roots, FewInstancesTellNothing) {
             std::vector<int32_t>(2, kNoRoot));
 }
 
-// A leaf that comes late into an operation that takes long at times is not what the others waited for.
+// A late leaf finds its data in the buffers and takes little time; that it comes later than that makes it no root.
+TEST(Roots, LeavesThatComeLateByTurnsIntoALongOperationAreNotTheRoot) {
+  std::vector<JoinedInstance> joined;
+  for (int i = 0; i < 40; ++i) {
+    const int64_t takes_ns = 200 * kUs + (i % 3) * kUs;
+    const std::vector<int64_t> starts = {0, kUs, i % 2 == 0 ? LateNs(i) : 0, i % 2 == 1 ? LateNs(i) : 0};
+    std::vector<int64_t> ends;
+    for (const int64_t start : starts) ends.push_back(std::max(takes_ns, start + 5 * kUs));
+    joined.push_back(Rooted(CollectiveOp::kBroadcast, starts, ends));
+  }
+  EXPECT_EQ(RootsOf(joined), std::vector<int32_t>(40, kNoRoot));
+}
+
+// A rank whose lateness never varies: the others may have waited for it, or the operation takes that long.
+TEST(Roots, WhereLatenessNeverVariesNothingTellsARootFromALeaf) {
+  std::vector<JoinedInstance> joined;
+  for (int i = 0; i < 40; ++i) joined.push_back(Broadcast({150 * kUs, 0, 5 * kUs, 9 * kUs}, 0));
+  EXPECT_EQ(RootsOf(joined), std::vector<int32_t>(40, kNoRoot));
+}
+
 // Less late than the operation takes: how long the other one took shows that it waited.
 TEST(Roots, WhoTookClearlyLongerThanTheOperationDoesWaited) {
   std::vector<JoinedInstance> joined;
@@ -105,6 +130,7 @@ TEST(Roots, WhoTookClearlyLongerThanTheOperationDoesWaited) {
   for (size_t i = 0; i < roots.size(); ++i) EXPECT_EQ(roots[i], i % 2 == 0 ? 0 : kNoRoot) << i;
 }
 
+// A leaf that comes late into an operation that takes long at times is not what the others waited for.
 TEST(Roots, WhereTheOperationTakesLongAtTimesALateLeafIsNotTheRoot) {
   std::vector<JoinedInstance> joined;
   for (int i = 0; i < 20; ++i) {
@@ -120,7 +146,7 @@ TEST(Roots, WhereTheOperationTakesLongAtTimesALateLeafIsNotTheRoot) {
 // All wait for the absent root, and the last of those that are there looks like it.
 TEST(Roots, WhereAMemberHasNoRecordNoRootIsTold) {
   std::vector<JoinedInstance> joined;
-  for (int i = 0; i < 5; ++i) joined.push_back(Broadcast({150 * kUs, 0, 0}, 0));
+  for (int i = 0; i < 8; ++i) joined.push_back(Broadcast({LateNs(i), 0, 0}, 0));
   const ClockModel clock = OneClock(3);
   for (JoinedInstance& j : joined) FillMembership(j, 4, false, clock);
   InferRoots(clock, joined);

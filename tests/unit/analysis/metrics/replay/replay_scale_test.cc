@@ -148,7 +148,7 @@ TEST(ScaleToPeers, LongWorkNowAndThenIsBroughtToThePeersAndTheRestStays) {
     for (const double times : {1.6, 5.0, 20.0, 100.0}) {
       for (const int64_t peers : {1, 3, 7}) {
         const auto work = Draw({.own_long = 0.05, .times = times, .peers = peers}, seed);
-        const std::vector<ScaledResult> results = ScaleToPeers(work, [] { return 1.0; });
+        const std::vector<ScaledResult> results = ScaleToPeers(work, 0, [] { return 1.0; });
         EXPECT_NEAR(SumOf(results), UsualSum(), 0.01 * UsualSum()) << times << " " << peers;
         for (size_t i = 0; i < work.size(); ++i) {
           const bool is_long = static_cast<double>(work[i].own_ns) > 1.3 * 100'000 * (1 + work[i].position);
@@ -163,7 +163,7 @@ TEST(ScaleToPeers, LongWorkNowAndThenIsBroughtToThePeersAndTheRestStays) {
 
 TEST(ScaleToPeers, ASlowDeviceThatIsLongNowAndThenLosesBoth) {
   const auto work = Draw({.speed = 1.2, .own_long = 0.04, .times = 10}, 3);
-  EXPECT_NEAR(SumOf(ScaleToPeers(work, [] { return 1.0; })), UsualSum(), 0.01 * UsualSum());
+  EXPECT_NEAR(SumOf(ScaleToPeers(work, 0, [] { return 1.0; })), UsualSum(), 0.01 * UsualSum());
 }
 
 TEST(ScaleToPeers, WhatIsAsOftenLongOnThePeersStays) {
@@ -175,7 +175,7 @@ TEST(ScaleToPeers, WhatIsAsOftenLongOnThePeersStays) {
       own += static_cast<double>(item.own_ns);
       peers += *item.peers_ns;
     }
-    EXPECT_NEAR(SumOf(ScaleToPeers(work, [] { return 1.0; })), peers, 0.02 * own) << seed;
+    EXPECT_NEAR(SumOf(ScaleToPeers(work, 0, [] { return 1.0; })), peers, 0.02 * own) << seed;
   }
 }
 

@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
+#include <numeric>
 #include <optional>
+#include <random>
 #include <vector>
 
 #include "analysis/model/instance_row.h"
@@ -106,6 +110,59 @@ TEST(Replay, SavingOfASlowRankIsThatOfARerunWithoutIt) {
   const int64_t truth = StepNs(slow.run) - StepNs(without);
   EXPECT_NEAR(static_cast<double>(saving->saving_ns_per_step), static_cast<double>(truth),
               0.05 * static_cast<double>(truth));
+}
+
+// Replicas that meet once a layer; in each step each has as many tokens as its batch happens to have. Rank 1 takes
+// `permille` of what the others do.
+TimelineRun OfLengths(int32_t ranks, unsigned seed, int64_t permille) {
+  std::vector<int32_t> all(static_cast<size_t>(ranks));
+  std::iota(all.begin(), all.end(), 0);
+  TimelineRun run(ranks, {all});
+  std::mt19937 random(seed);
+  std::normal_distribution<double> length(1, 0.1);
+  for (int64_t step = 0; step < 40; ++step) {
+    run.SetStep(step);
+    std::vector<double> tokens;
+    for (int32_t rank = 0; rank < ranks; ++rank) tokens.push_back(std::clamp(length(random), 0.7, 1.3));
+    for (int layer = 0; layer < 5; ++layer) {
+      for (int32_t rank = 0; rank < ranks; ++rank) {
+        const double slower = rank == 1 ? static_cast<double>(permille) / 1'000 : 1;
+        run.Work(rank, std::llround(tokens[static_cast<size_t>(rank)] * slower * 1'000 * kUs));
+      }
+      run.Meet(0, 20 * kUs);
+    }
+  }
+  return run;
+}
+
+// Mending its device gives it no other sequences: in some steps it still is the last.
+TEST(Replay, ASlowRankKeepsTheLengthsOfItsOwnBatches) {
+  for (const int32_t ranks : {2, 4, 8}) {
+    double error = 0;
+    double truths = 0;
+    int within = 0;
+    for (unsigned seed = 1; seed <= 20; ++seed) {
+      const Replayed slow(OfLengths(ranks, seed, 1'150));
+      const Replayed without(OfLengths(ranks, seed, 1'000));
+      const auto saving = slow.Saving({.rank_indices = {1}});
+      ASSERT_TRUE(saving);
+      const auto step = static_cast<double>(slow.replay.base().step_ns);
+      const double truth = (step - static_cast<double>(without.replay.base().step_ns)) / step;
+      EXPECT_GT(saving->deviation_ratio, 0.002);
+      error += saving->saving_ratio - truth;
+      truths += truth;
+      within += std::abs(saving->saving_ratio - truth) <= 2 * saving->deviation_ratio + 0.1 * truth ? 1 : 0;
+    }
+    EXPECT_GE(within, 18) << ranks;
+    EXPECT_NEAR(error, 0, 0.15 * truths) << ranks;
+  }
+}
+
+TEST(Replay, WhereAllStepsAreAlikeTheirNoiseAddsNoDoubt) {
+  const Replayed slow(WorkedGrid(SlowRank(1, 1'200)));
+  const auto saving = slow.Saving({.rank_indices = {1}});
+  ASSERT_TRUE(saving);
+  EXPECT_LT(saving->deviation_ratio, 0.01 * saving->saving_ratio + 0.005);
 }
 
 // A place of the program that holds long work in some steps and short work in others, as batches come and go.

@@ -434,5 +434,12 @@ TEST(SavingInterval, HoldsTheSavingIsNarrowEnoughToActOnAndStaysWithinTheStep) {
   EXPECT_GT(high, 0.33);
 }
 
+TEST(SavingInterval, HoldsWhatTheNoiseOfTheStepsLeavesOpen) {
+  const auto [low, high] = SavingInterval({.saving_ratio = 0.05, .deviation_ratio = 0.02});
+  EXPECT_LT(low, 0.05 - 1.6 * 0.02);
+  EXPECT_GT(high, 0.05 + 1.6 * 0.02);
+  EXPECT_EQ(SavingInterval({.saving_ratio = 0.01, .deviation_ratio = 0.02}).first, 0);
+}
+
 }  // namespace
 }  // namespace lockstep

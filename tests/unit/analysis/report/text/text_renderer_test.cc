@@ -88,6 +88,16 @@ TEST(TextSummary, AStragglerIsToldWithItsRecurrenceCauseAndSavingInterval) {
   EXPECT_TRUE(Says(text, "saving      1.6 % of each step (1.4 % to 1.8 %) if it were as fast as its peers")) << text;
 }
 
+TEST(TextSummary, ASavingBelowNothingIsNone) {
+  Json summary = Summary();
+  Json culprit = Culprit();
+  culprit["saving_ratio"] = -0.003;
+  culprit["saving_interval_ratio"] = {-0.003, 0.001};
+  summary["culprits"].push_back(culprit);
+  const std::string text = Render(summary);
+  EXPECT_TRUE(Says(text, "saving      none: replayed without its delay, the run takes as long")) << text;
+}
+
 TEST(TextSummary, ALateHostIsToldAsAHost) {
   Json summary = Summary();
   Json culprit = Culprit();
