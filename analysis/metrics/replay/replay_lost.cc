@@ -27,9 +27,8 @@ class LostFinder {
 
  private:
   struct OfRank {
-    bool blocking = false;  // its last record was of work that runs alone
-    bool certain = false;   // no record of uncertain place since
-    size_t since = 0;       // number of usable instances up to and with its last record
+    bool certain = false;  // no record of uncertain place since
+    size_t since = 0;      // number of usable instances up to and with its last record
   };
 
   // Of a pair that lost one record only the other one is left.
@@ -37,6 +36,15 @@ class LostFinder {
     if (IsSendOrReceive(instance)) return false;
     const bool half = instance.members.size() == 1 && match_.communicators[instance.communicator].members.size() == 2;
     return instance.usable() || half;
+  }
+
+  // On most of those that have a record: so it did where the record was lost.
+  [[nodiscard]] bool RanAlone(size_t instance) const {
+    size_t alone = 0;
+    for (size_t m = graph_.member_first[instance]; m < graph_.member_first[instance + 1]; ++m) {
+      alone += graph_.node(graph_.members[m]).runs_alone ? 1 : 0;
+    }
+    return 2 * alone > graph_.member_first[instance + 1] - graph_.member_first[instance];
   }
 
   void Communicator(size_t begin, size_t end) {
@@ -55,9 +63,9 @@ class LostFinder {
         }
         const size_t node = graph_.first[static_cast<size_t>(m.rank_index)] + static_cast<size_t>(m.row);
         for (size_t k = rank.since; !is_first && rank.certain && k + 1 < usable.size(); ++k) {
-          if (rank.blocking) Lose(m.rank_index, usable[k], node);
+          if (RanAlone(usable[k])) Lose(m.rank_index, usable[k], node);
         }
-        rank = {.blocking = graph_.nodes[node].runs_alone, .certain = true, .since = usable.size()};
+        rank = {.certain = true, .since = usable.size()};
       }
     }
   }

@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 
+#include "analysis/metrics/stragglers/lost_rows.h"
 #include "analysis/model/instance_row.h"
 #include "analysis/model/row_values.h"
 #include "analysis/stats/order_statistic.h"
@@ -94,6 +95,20 @@ void Complete(const std::vector<int64_t>& counts, const Usual& usual, bool are_s
   for (double& part : rank.own_parts) part *= seen > 0 ? expected / seen : 1;
 }
 
+// Neighbours do different work from place to place: their excess in a step that lacks a place is not what it is in the
+// others. Where most units have all places, the others tell nothing.
+void DropUnitsThatLackPlaces(const std::vector<int64_t>& compared, RankOwnTime& rank) {
+  const int64_t usual = UsualOf(compared);
+  const auto lacks = [&](int64_t count) { return count > 0 && count != usual; };
+  const auto lacking = std::count_if(compared.begin(), compared.end(), lacks);
+  if (2 * lacking >= rank.units) return;
+  for (size_t unit = 0; unit < compared.size(); ++unit) {
+    if (!lacks(compared[unit]) || std::isnan(rank.own_ns[unit])) continue;
+    rank.own_ns[unit] = rank.excess_ns[unit] = rank.lone_host_ns[unit] = std::numeric_limits<double>::quiet_NaN();
+    --rank.units;
+  }
+}
+
 // In a stretch that has no peers only what is far beyond the rank's own usual is known to be late.
 void FindLoneStalls(double unit_ns, RankOwnTime& rank) {
   constexpr double kFarBeyond = 8;        // robust standard deviations
@@ -115,7 +130,7 @@ void FindLoneStalls(double unit_ns, RankOwnTime& rank) {
 class OwnTimeSums::Meter {
  public:
   Meter(const Chapter& chapter, const ArrivalGraph& graph, std::vector<OfRank>& ranks)
-      : chapter_(chapter), graph_(graph), ranks_(ranks) {}
+      : chapter_(chapter), graph_(graph), lost_(chapter.match), ranks_(ranks) {}
 
   void Run(UnitNumbers& numbers) {
     for (const uint32_t index : graph_.order) {
@@ -146,12 +161,13 @@ class OwnTimeSums::Meter {
   // What the rank did itself since the last instance before that ties the members to each other.
   struct OwnSince {
     int64_t instance = -1;  // -1: not told
+    int64_t begin_ns = 0;   // aligned
     SegmentParts parts{};
   };
   [[nodiscard]] OwnSince SinceCommon(const MatchedMember& member, const ArrivalNode& node) const {
     constexpr int kMaxHops = 256;
     const std::vector<ArrivalNode>& rows = graph_.ranks[static_cast<size_t>(member.rank_index)];
-    OwnSince out{-1, SegmentPartsOf(node.segment)};
+    OwnSince out{-1, node.segment.begin_ns, SegmentPartsOf(node.segment)};
     const ArrivalNode* at = &node;
     for (int hop = 0; hop < kMaxHops; ++hop) {
       const ArrivalNode& before = rows[static_cast<size_t>(at->previous)];
@@ -163,6 +179,7 @@ class OwnTimeSums::Meter {
       if (before.previous < 0 || before.segment.begin_ns == kNoTime) return out;
       const SegmentParts more = SegmentPartsOf(before.segment);
       for (size_t p = 0; p < kOwnParts; ++p) out.parts[p] += more[p];
+      out.begin_ns = before.segment.begin_ns;
       at = &before;
     }
     return out;
@@ -206,10 +223,11 @@ class OwnTimeSums::Meter {
       const SegmentParts segment = SegmentPartsOf(node->segment);
       const OwnSince since = instance.all_pairs ? SinceCommon(member, *node) : OwnSince{};
       if (instance.all_pairs && (previous < 0 || since.instance != previous)) continue;
+      if (instance.all_pairs && lost_.EndsWithin(member.rank_index, since.begin_ns, node->start_ns)) continue;
       own_.push_back({rank, segment, since.parts, SumOfSegmentParts(since.parts)});
     }
     AddOwn(unit);
-    if (instance.all_pairs && own_.size() >= 2) AddExcess(unit);
+    if (instance.all_pairs && own_.size() >= 2) AddExcess(unit, IsOfPair(instance));
   }
 
   void AddOwn(size_t unit) {
@@ -225,7 +243,7 @@ class OwnTimeSums::Meter {
     for (size_t p = 0; p < kOwnParts; ++p) into[static_cast<size_t>(kPartOf[p])] += parts[p];
   }
 
-  void AddExcess(size_t unit) {
+  void AddExcess(size_t unit, bool of_pair) {
     SegmentParts total{};
     for (const Own& own : own_) {
       for (size_t p = 0; p < kOwnParts; ++p) total[p] += own.parts[p];
@@ -235,7 +253,10 @@ class OwnTimeSums::Meter {
     for (const Own& own : own_) {
       RankOwnTime& rank = ranks_[own.rank].result;
       rank.compared = true;
-      ranks_[own.rank].At(unit).excess_ns += own.sum - (sum - own.sum) / others;
+      OfUnit& of = ranks_[own.rank].At(unit);
+      of.excess_ns += own.sum - (sum - own.sum) / others;
+      ++of.compared;
+      ranks_[own.rank].with_neighbour = of_pair;
       SegmentParts excess;
       for (size_t p = 0; p < kOwnParts; ++p) excess[p] = own.parts[p] - (total[p] - own.parts[p]) / others;
       AddParts(excess, rank.excess_parts);
@@ -244,6 +265,7 @@ class OwnTimeSums::Meter {
 
   const Chapter& chapter_;
   const ArrivalGraph& graph_;
+  const LostRows lost_;
   std::vector<OfRank>& ranks_;
   std::vector<Own> own_;  // of the instance in hand
 };
@@ -262,13 +284,15 @@ void OwnTimeSums::Add(const Chapter& chapter, const ArrivalGraph& graph, UnitNum
 
 std::vector<RankOwnTime> OwnTimeSums::Finish(const TestUnits& units, const std::vector<size_t>& order) {
   std::vector<RankOwnTime> out;
-  std::vector<std::vector<int64_t>> counts(ranks_.size());  // [rank][unit] instances
-  std::map<int32_t, Usual> usual;                           // by communicator
+  std::vector<std::vector<int64_t>> counts(ranks_.size());    // [rank][unit] instances
+  std::vector<std::vector<int64_t>> compared(ranks_.size());  // the same of those that are compared
+  std::map<int32_t, Usual> usual;                             // by communicator
   for (size_t rank = 0; rank < ranks_.size(); ++rank) {
     OfRank& of = ranks_[rank];
     for (const size_t number : order) {
       const OfUnit unit = number < of.units.size() ? of.units[number] : OfUnit{};
       counts[rank].push_back(unit.instances);
+      compared[rank].push_back(unit.compared);
       of.result.instances += unit.instances;
       of.result.own_ns.push_back(unit.own_ns);
       of.result.excess_ns.push_back(unit.excess_ns);
@@ -285,6 +309,7 @@ std::vector<RankOwnTime> OwnTimeSums::Finish(const TestUnits& units, const std::
   for (size_t rank = 0; rank < out.size(); ++rank) {
     if (out[rank].communicator < 0) continue;
     Complete(counts[rank], usual.at(out[rank].communicator), units.are_steps, out[rank]);
+    if (units.are_steps && ranks_[rank].with_neighbour) DropUnitsThatLackPlaces(compared[rank], out[rank]);
     if (out[rank].compared) FindLoneStalls(static_cast<double>(units.unit_ns), out[rank]);
   }
   return out;

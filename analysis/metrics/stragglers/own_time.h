@@ -56,10 +56,12 @@ class OwnTimeSums {
     double own_ns = 0;
     double excess_ns = 0;
     double lone_host_ns = 0;
+    int64_t compared = 0;  // instances that excess_ns is of
   };
   struct OfRank {
     RankOwnTime result;
-    std::vector<OfUnit> units;  // by number
+    bool with_neighbour = false;  // it is compared with the other end of a pair
+    std::vector<OfUnit> units;    // by number
 
     [[nodiscard]] OfUnit& At(size_t number) {
       if (units.size() <= number) units.resize(number + 1);

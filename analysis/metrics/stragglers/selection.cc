@@ -65,8 +65,10 @@ class Selector {
     if (what_if->saving_ratio < kMinSavingRatio) {
       const std::optional<WhatIf> burst = SavingOfBurst(i);
       if (!burst || burst->saving_ratio < kMinSavingRatio) {
-        if (!TryAfterOthers(i, *what_if) && IsContradicted(i)) {
-          selection_.found.push_back({.candidate = i, .contradicted = true});
+        if (TryAfterOthers(i, *what_if)) return;
+        const bool open = IsOpen(i);
+        if (open || IsContradicted(i)) {
+          selection_.found.push_back({.candidate = i, .contradicted = !open, .open = open});
         }
         return;
       }
@@ -88,6 +90,13 @@ class Selector {
       selection_.found.push_back({.candidate = i, .what_if = alone, .after_others = after});
     }
     return true;
+  }
+
+  // Most of what it is late by may have been waited for it where nothing tells who waits for whom.
+  [[nodiscard]] bool IsOpen(size_t i) const {
+    constexpr double kMostOfLateness = 0.5;
+    if (candidates_[i].scope != StragglerScope::kRank || !costs_.open_ns || !CostsMuch(i)) return false;
+    return costs_.open_ns(candidates_[i]) >= kMostOfLateness * judgements_[i].mean_ns;
   }
 
   // Mending it alone saves nothing, as replayed, and yet the others lose much of each step to it: two that are late at
@@ -144,7 +153,8 @@ class Selector {
     if (IsExplained(i, selection_.found) || IsExplained(i, selection_.undecided)) return;
     const bool shown = costs_.replayed.Shows(i);
     if (!costs_.saving || !shown) {
-      if (CostsMuch(i) && !IsStageByNature(i)) selection_.undecided.push_back({i, std::nullopt, shown});
+      if (!CostsMuch(i) || IsStageByNature(i)) return;
+      selection_.undecided.push_back({.candidate = i, .shown = shown, .stands_out = StandsOut(candidates_[i])});
       return;
     }
     const std::optional<WhatIf> what_if = HoldsFound(i) ? SavingAfterOthers(i) : SavingOfOne(i);

@@ -18,6 +18,9 @@ namespace lockstep {
 struct Costs {
   std::function<std::optional<WhatIf>(const Idealisation&)> saving;  // empty: the replay does not reproduce the run
   std::function<int64_t(const Candidate&)> critical_ns;              // blamed on it on the critical path, whole run
+  // How long others may have waited for it, in a unit, in operations that do not tell who waits for whom; empty: not
+  // at all.
+  std::function<double(const Candidate&)> open_ns;
   // How much longer the devices of a stage compute in a unit than those of the others.
   std::function<double(const Candidate&)> compute_excess_ns;
   ReplayedPart replayed;  // what `saving` is of
@@ -32,6 +35,7 @@ struct Selected {
   std::optional<WhatIf> after_others = std::nullopt;
   bool stands_out = false;    // some of its units do, and make up most of its lateness
   bool contradicted = false;  // no what_if: the replayed one saves nothing, and the others lose much to it
+  bool open = false;          // no what_if: the same, and the others may have waited for it (Costs::open_ns)
 };
 
 struct LateOnce {

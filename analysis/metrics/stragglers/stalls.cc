@@ -71,6 +71,11 @@ bool StandsOut(const Candidate& candidate) {
          late >= kMostOfLateness * LateInAll(candidate);
 }
 
+bool LateThroughout(const Candidate& candidate) {
+  const LowLevel usual = LowLevelOf(candidate.series);
+  return usual.level - kStall * usual.deviation > candidate.floor_ns;
+}
+
 std::optional<double> LateInOneEvent(const Candidate& candidate) {
   constexpr size_t kShort = 2;  // units; a longer one is a burst (recurrence.cc)
   const std::vector<double>& series = candidate.series;

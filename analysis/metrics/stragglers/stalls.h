@@ -18,6 +18,11 @@ namespace lockstep {
 // a sign test, but in these units they were late.
 [[nodiscard]] bool StandsOut(const Candidate& candidate);
 
+// Late in nearly all of its units, by far more than these differ: six standard deviations of noise about the lower
+// quartile stay beyond the floor. So it was late all along; how far units that follow each other are independent, and
+// with it whether it will be late again, is another question.
+[[nodiscard]] bool LateThroughout(const Candidate& candidate);
+
 // One short stretch of such units makes up most of its lateness: that is told as what happened once, and does not make
 // it late again and again. How late it was there, in ns; null: there is no such stretch.
 [[nodiscard]] std::optional<double> LateInOneEvent(const Candidate& candidate);

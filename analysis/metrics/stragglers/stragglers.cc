@@ -12,6 +12,7 @@
 #include "analysis/metrics/stragglers/selection.h"
 #include "analysis/metrics/stragglers/series_bootstrap.h"
 #include "analysis/metrics/stragglers/series_statistics.h"
+#include "analysis/metrics/stragglers/stalls.h"
 #include "analysis/metrics/stragglers/tested_lateness.h"
 
 namespace lockstep {
@@ -123,6 +124,7 @@ std::string WhyNoSaving(const StragglerInput& input, const Selected& selected) {
     return "the replay saves nothing by it alone, although the others wait for it: another one is late at the same "
            "time, or its work cannot be compared";
   }
+  if (selected.open) return "its reduces or broadcasts do not tell who waited for it, so the replay misses these waits";
   if (!input.replay.base().faithful) return "the replay does not reproduce the run";
   return selected.shown ? "no other rank does the same work, so there is nothing to compare it with"
                         : "the replayed part of the run holds too little of it";
@@ -170,6 +172,22 @@ double ClocksLeaveOpen(const StragglerInput& input, const TestUnits& units, cons
     if (measured) sum += static_cast<double>(instance.uncertainty_ns);
   }
   return sum / static_cast<double>(std::max<size_t>(1, candidate.units.size()));
+}
+
+// How long others may have waited for the candidate's rank where that is not told: it was the last one.
+double OthersMayHaveWaited(const StragglerInput& input, const TestUnits& units, const Candidate& candidate) {
+  int64_t sum = 0;
+  for (const MatchedInstance& instance : input.match.instances) {
+    if (instance.all_pairs || !instance.usable() || instance.last_rank_index != candidate.rank_indices.front())
+      continue;
+    int64_t longest = 0;
+    for (const MatchedMember& m : instance.members) {
+      const bool may_be = m.latest_arrival_ns != kNeverArrived && m.latest_arrival_ns >= instance.last_start_ns;
+      if (may_be) longest = std::max(longest, std::min(instance.last_start_ns, m.end_ns) - m.arrival_ns);
+    }
+    sum += longest;
+  }
+  return static_cast<double>(sum) / static_cast<double>(std::max<size_t>(1, units.count));
 }
 
 // Own time needs no clocks, but when others wait for it does: they may hide what the replay says is not saved.
@@ -290,6 +308,7 @@ void Tell(const StragglerInput& input, const TestedLateness& tested, const Selec
                                 judgement.n_eff, StepsThatDecide(judgement), candidate.rank_indices, it.stands_out,
                                 Describe(input, tested.units, candidate, judgement, it)});
     result.undecided.back().p_stalls = judgement.p_stalls;
+    result.undecided.back().late_throughout = LateThroughout(candidate);
     if (it.what_if ? !candidate.with_itself : !it.stands_out) continue;
     const double late_ratio = judgement.mean_ns / static_cast<double>(tested.units.unit_ns);
     result.undecided.back().untold_saving_ratio = it.what_if ? it.what_if->saving_ratio : late_ratio;
@@ -336,6 +355,7 @@ Costs CostsOf(const StragglerInput& input, const TestedLateness& tested, ReplayS
   costs.critical_ns = [&](const Candidate& it) {
     return BlameOn(input.blame, it.rank_indices, it.communicators).critical_ns;
   };
+  costs.open_ns = [&](const Candidate& it) { return OthersMayHaveWaited(input, tested.units, it); };
   if (tested.units.are_steps) {
     costs.compute_excess_ns = [&](const Candidate& it) { return ComputeExcess(input, it.rank_indices); };
   }

@@ -82,7 +82,8 @@ struct Undecided {
   Straggler looks;                    // how it would be described; its p is not significant
   // What mending it saves where that is not told: as replayed, if that is only too rough; else as late as it is.
   double untold_saving_ratio = 0;
-  double p_stalls = 1;  // that by chance one of its peers has so many stalls of this size
+  bool late_throughout = false;  // in nearly all units, by far more than these differ: likewise
+  double p_stalls = 1;           // that by chance one of its peers has so many stalls of this size
 };
 
 struct OneEvent {

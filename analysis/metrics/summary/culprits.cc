@@ -97,7 +97,10 @@ const Undecided* UndecidedOf(const Fleet& fleet, const StragglerResult& straggle
   const Undecided* found = nullptr;
   for (const Undecided& it : stragglers.undecided) {
     if (!Holds(it.rank_indices, static_cast<int64_t>(rank.index))) continue;
-    if (found == nullptr || it.rank_indices.size() < found->rank_indices.size()) found = &it;
+    const auto order = [](const Undecided& of) {
+      return std::pair(of.rank_indices.size(), of.scope != StragglerScope::kRank);
+    };
+    if (found == nullptr || order(it) < order(*found)) found = &it;
   }
   return found;
 }
@@ -173,6 +176,7 @@ bool StandsOutAtACost(const Fleet& fleet, const Undecided& it) {
   constexpr double kAsOthers = 0.5;         // that chance, where all stall by turns
   const double saving = it.looks.what_if ? it.looks.what_if->saving_ratio : it.untold_saving_ratio;
   const bool in_a_stretch = it.looks.kind == Recurrence::kBursty;
+  if (it.late_throughout && it.scope == StragglerScope::kRank && saving >= kCostsMuch) return true;
   // Of two that stall each holds up the other one.
   if (!in_a_stretch && it.p_stalls > kAsOthers && fleet.members.size() > 2) return false;
   const double least = in_a_stretch || it.p_stalls <= kMoreThanOthers ? kMoreCosts : kCostsMuch;
@@ -265,7 +269,8 @@ bool NameWithoutTest(const NamingInput& in, bool waited_for, Culprit& culprit) {
     if (it->scope == StragglerScope::kRank) culprit.looks = &it->looks;
     // One of several that look late together, or of a pipeline, where nobody else shows what it costs.
     const bool alone = culprit.looks != nullptr && (culprit.looks->what_if || !IsPipeline(in.waiting));
-    if (!alone || MayLagFromOnePause(in, *it)) culprit.confidence = std::min(culprit.confidence, kContradicted);
+    const bool doubtful = !alone || MayLagFromOnePause(in, *it) || (it->late_throughout && !it->stands_out);
+    if (doubtful) culprit.confidence = std::min(culprit.confidence, kContradicted);
     return true;
   }
   if (in.stragglers.decides) return NameIrregular(in, moves_more, culprit);
@@ -290,7 +295,7 @@ void DoubtWhereOpen(const Fleet& fleet, const FleetMeasures& measures, Culprit& 
         culprit.straggler != nullptr ? Holds(culprit.straggler->rank_indices, index) : member == culprit.member;
     if (of_it) open_ns += measures.joined.ranks[static_cast<size_t>(index)].open_ns;
   }
-  if (static_cast<double>(open_ns) < AtStakeNs(culprit, measures)) return;
+  if (open_ns <= 0 || static_cast<double>(open_ns) < AtStakeNs(culprit, measures)) return;
   culprit.open = true;
   culprit.confidence = std::min(culprit.confidence, kContradicted);
 }
@@ -304,6 +309,35 @@ double SavingOf(const Culprit& culprit, const FleetMeasures& measures) {
   if (saver != nullptr && saver->what_if) return saver->what_if->saving_ratio;
   const auto ranks = static_cast<double>(measures.ranks.size());
   return Share(culprit.caused_wait_ns, measures.RankTime()) * ranks / std::max(1.0, ranks - 1);
+}
+
+bool IsNamed(const std::vector<Culprit>& named, const Fleet& fleet, size_t member) {
+  const auto index = static_cast<int32_t>(fleet.members[member].index);
+  return std::any_of(named.begin(), named.end(), [&](const Culprit& it) {
+    return it.straggler != nullptr ? Holds(it.straggler->rank_indices, index) : it.member == member;
+  });
+}
+
+// Ranks that stall at a cost, as the replay tells, and that are waited for less than is worth a look by itself: each of
+// a pair has one that waits, and what the clocks do not resolve is no certain wait.
+void NameStallsLittleWaitedFor(const NamingInput& in, std::vector<Culprit>& named) {
+  for (const Undecided& it : in.stragglers.undecided) {
+    if (!it.looks.what_if || !StandsOutAtACost(in.fleet, it)) continue;
+    const std::vector<size_t> members = MembersOf(in.fleet, it.looks);
+    if (members.size() != 1 || IsNamed(named, in.fleet, members.front())) continue;
+    const LateArrivals& late = in.waiting.by_member[members.front()];
+    Culprit culprit;
+    culprit.kind = CulpritKind::kUndecided;
+    culprit.member = members.front();
+    culprit.looks = &it.looks;
+    culprit.caused_wait_ns = late.caused_ns;
+    culprit.share_of_wait = Share(late.caused_ns, in.waiting.wait_ns);
+    culprit.confidence = ConfidenceOf(it.p_stalls);
+    if (late.caused_ns == 0) culprit.confidence = std::min(culprit.confidence, kContradicted);
+    if (late.caused_ns > 0) culprit.worst_start_ns = late.worst_start_ns;
+    if (!it.looks.parts.empty()) culprit.cause = Name(it.looks.parts.front().cause);
+    named.push_back(culprit);
+  }
 }
 
 }  // namespace
@@ -350,15 +384,16 @@ void NameCulprits(const Fleet& fleet, const FleetMeasures& measures, const Strag
   }
   for (size_t place = 0; place < waiting.culprits.size(); ++place) {
     Culprit culprit = waiting.culprits[place];
-    const bool known = std::any_of(named.begin(), named.end(), [&](const Culprit& it) {
-      return it.straggler != nullptr &&
-             Holds(it.straggler->rank_indices, static_cast<int64_t>(fleet.members[culprit.member].index));
-    });
-    // Who moves more is late by what it moves, which the blame takes for a transfer of all.
-    if (known || (PassesOn(culprit, fleet, blame) && !MovesMore(culprit, fleet, measures))) continue;
+    const bool known = IsNamed(named, fleet, culprit.member);
+    // Who moves more is late by what it moves, which the blame takes for a transfer of all. Who stalls is late by that,
+    // whatever it waited for besides.
+    const Undecided* const it = UndecidedOf(fleet, stragglers, culprit.member);
+    const bool itself = MovesMore(culprit, fleet, measures) || (it != nullptr && StandsOutAtACost(fleet, *it));
+    if (known || (PassesOn(culprit, fleet, blame) && !itself)) continue;
     const bool waited_for = place < kMaxCulprits;
     if (NameWithoutTest({fleet, measures, stragglers, blame, waiting}, waited_for, culprit)) named.push_back(culprit);
   }
+  NameStallsLittleWaitedFor({fleet, measures, stragglers, blame, waiting}, named);
   for (Culprit& culprit : named) DoubtWhereOpen(fleet, measures, culprit);
   // Neither waiting for it nor a saving is left to tell.
   std::erase_if(named, [](const Culprit& it) { return it.open && it.caused_wait_ns <= 0; });

@@ -94,6 +94,19 @@ TEST(SelectStragglers, WithoutASavingLittleThatIsLostToOneDoesNotContradictTheRe
   EXPECT_TRUE(Select(100, SavingNothing(400'000)).found.empty());
 }
 
+// Which rank others waited for in reduces and broadcasts is not told: then the replay misses these waits.
+TEST(SelectStragglers, WhomOthersMayHaveWaitedForUntoldIsFoundEvenIfTheReplaySavesNothing) {
+  Costs costs = SavingNothing(400'000);
+  costs.open_ns = [](const Candidate& it) { return it.id == "5" ? 150'000 : 0; };
+  const Selection selection = Select(100, costs);
+  ASSERT_EQ(selection.found.size(), 1u);
+  EXPECT_EQ(selection.found[0].candidate, 5u);
+  EXPECT_TRUE(selection.found[0].open);
+  EXPECT_FALSE(selection.found[0].what_if || selection.found[0].contradicted);
+  costs.open_ns = [](const Candidate&) { return 60'000; };
+  EXPECT_TRUE(Select(100, costs).found.empty());
+}
+
 TEST(SelectStragglers, TwoThatAreLateAtTheSameTimeAreBothFound) {
   std::vector<Candidate> candidates = EightRanks(2, 100, 0.7, 300'000);
   candidates[6].series = candidates[5].series;

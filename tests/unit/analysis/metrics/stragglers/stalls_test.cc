@@ -74,5 +74,14 @@ TEST(StandsOut, SlowNoiseOfDevicesDoesNot) {
   }
 }
 
+TEST(LateThroughout, IsWhoIsLateInNearlyAllUnitsByMoreThanTheyDiffer) {
+  for (uint64_t seed = 1; seed <= 50; ++seed) {
+    EXPECT_TRUE(LateThroughout(LateFor(0, 60, 300'000, seed))) << seed;
+    EXPECT_FALSE(LateThroughout(LateFor(0, 40, 300'000, seed))) << seed;
+    EXPECT_FALSE(LateThroughout(LateFor(0, 60, 50'000, seed))) << seed;
+    EXPECT_FALSE(LateThroughout(LateFor(0, 0, 0, seed))) << seed;
+  }
+}
+
 }  // namespace
 }  // namespace lockstep

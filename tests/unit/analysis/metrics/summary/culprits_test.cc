@@ -420,6 +420,95 @@ TEST(NameCulprits, WhomTheReplayClearsIsNamedOnlyForMoreThanItsPartOfTheWaiting)
   for (const Culprit& it : Named(fixture, stragglers, &blame)) EXPECT_NE(it.kind, CulpritKind::kStraggler);
 }
 
+// The same wait again and again, so that it is not what happened once.
+std::vector<MatchedInstance> OthersWaitOftenFor(int32_t last, int64_t wait_ns) {
+  std::vector<MatchedInstance> instances;
+  for (int i = 0; i < 8; ++i) instances.push_back(OthersWaitFor(last, wait_ns / 8));
+  return instances;
+}
+
+// Rank 1 stalls at a cost of 3 % of the step, as the replay tells.
+Undecided StallsAtACost(double p_stalls) {
+  Undecided undecided;
+  undecided.id = "1";
+  undecided.rank_indices = {1};
+  undecided.stands_out = true;
+  undecided.looks = Rank(1);
+  undecided.looks.what_if->saving_ratio = 0.03;
+  undecided.p_stalls = p_stalls;
+  return undecided;
+}
+
+// Each of a pair has one that waits, and what the clocks do not resolve is no certain wait.
+TEST(NameCulprits, WhoStallsAtACostIsNamedHoweverLittleTheOthersCertainlyWaitForIt) {
+  FleetFixture fixture = ThreeRanks();
+  fixture.match.instances = OthersWaitOftenFor(2, 80);
+  StragglerResult stragglers = Tested();
+  stragglers.undecided = {StallsAtACost(0.001)};
+  const std::vector<Culprit> named = Named(fixture, stragglers, nullptr);
+  ASSERT_FALSE(named.empty());
+  EXPECT_EQ(named[0].member, 1u);
+  EXPECT_EQ(named[0].kind, CulpritKind::kUndecided);
+  EXPECT_EQ(named[0].confidence, 0.5);          // nobody certainly waits for it
+  stragglers.undecided = {StallsAtACost(0.9)};  // all stall by turns
+  for (const Culprit& it : Named(fixture, stragglers, nullptr)) EXPECT_NE(it.member, 1u);
+}
+
+TEST(NameCulprits, ARankThatStallsIsNamedBeforeTheStageThatItIsAloneIn) {
+  FleetFixture fixture = ThreeRanks();
+  fixture.match.instances = OthersWaitOftenFor(1, 4'000);
+  StragglerResult stragglers = Tested();
+  Undecided stage = StallsAtACost(0.001);
+  stage.scope = StragglerScope::kStage;
+  stage.stands_out = false;
+  stragglers.undecided = {stage, StallsAtACost(0.001)};
+  const std::vector<Culprit> named = Named(fixture, stragglers, nullptr);
+  ASSERT_EQ(named.size(), 1u);
+  ASSERT_NE(named[0].looks, nullptr);
+  EXPECT_EQ(named[0].kind, CulpritKind::kUndecided);
+}
+
+TEST(NameCulprits, WhoIsLateThroughoutIsNamedButNotAsSure) {
+  FleetFixture fixture = ThreeRanks();
+  fixture.match.instances = OthersWaitOftenFor(1, 4'000);
+  StragglerResult stragglers = Tested();
+  stragglers.undecided = {StallsAtACost(1)};
+  stragglers.undecided[0].stands_out = false;
+  stragglers.undecided[0].late_throughout = true;
+  const std::vector<Culprit> named = Named(fixture, stragglers, nullptr);
+  ASSERT_EQ(named.size(), 1u);
+  EXPECT_EQ(named[0].confidence, 0.5);
+}
+
+// A rank that is late by chance, as the unlike steps of its peers leave open.
+TEST(NameCulprits, WhatMayBeChanceIsNotNamed) {
+  FleetFixture fixture = ThreeRanks();
+  fixture.match.instances = OthersWaitOftenFor(1, 1'600);
+  StragglerResult stragglers = Tested();
+  stragglers.undecided = {StallsAtACost(1)};
+  stragglers.undecided[0].stands_out = false;
+  EXPECT_FALSE(Named(fixture, stragglers, nullptr).empty());
+  stragglers.undecided[0].looks.what_if->deviation_ratio = 0.02;
+  for (const Culprit& it : Named(fixture, stragglers, nullptr)) EXPECT_NE(it.kind, CulpritKind::kUndecided);
+}
+
+TEST(NameCulprits, WhoIsLateBelowWhatTheClocksTellIsNamedIfDurationsAgree) {
+  FleetFixture fixture = ThreeRanks();
+  fixture.match.instances = {OthersWaitFor(2, 0)};
+  StragglerResult stragglers = Tested();
+  stragglers.unit_ns = 10'000;
+  stragglers.stragglers = {Rank(1)};
+  stragglers.stragglers[0].what_if.reset();
+  stragglers.stragglers[0].frontier = FrontierAnswer::kAgrees;
+  stragglers.stragglers[0].effect_ns_per_step = 120;
+  EXPECT_EQ(Named(fixture, stragglers, nullptr).size(), 1u);
+  stragglers.stragglers[0].effect_ns_per_step = 80;
+  EXPECT_TRUE(Named(fixture, stragglers, nullptr).empty());
+  stragglers.stragglers[0].effect_ns_per_step = 120;
+  stragglers.stragglers[0].frontier = FrontierAnswer::kCannotTell;
+  EXPECT_TRUE(Named(fixture, stragglers, nullptr).empty());
+}
+
 TEST(SavingInterval, HoldsTheSavingIsNarrowEnoughToActOnAndStaysWithinTheStep) {
   for (const double saving : {-0.01, 0.0, 0.001, 0.02, 0.3, 0.97, 1.0}) {
     const auto [low, high] = SavingInterval({.saving_ratio = saving});
