@@ -214,6 +214,25 @@ double ComputeExcess(const StragglerInput& input, const std::vector<int32_t>& ra
   return others > 0 ? inside / members - outside / others : std::numeric_limits<double>::max();
 }
 
+// The share of units with an instance of which a member has no record: there the replay may miss waits.
+double UnitsWithLostRows(const StragglerInput& input, const TestUnits& units) {
+  std::vector<bool> lacking(units.count);
+  for (const MatchedInstance& instance : input.match.instances) {
+    const size_t members = input.match.communicators[instance.communicator].members.size();
+    if (!instance.usable() || instance.members.size() >= members) continue;
+    const int64_t unit = units.UnitOf(instance);
+    if (unit >= 0 && std::cmp_less(unit, lacking.size())) lacking[static_cast<size_t>(unit)] = true;
+  }
+  const auto count = static_cast<double>(std::count(lacking.begin(), lacking.end(), true));
+  return count / static_cast<double>(std::max<size_t>(1, lacking.size()));
+}
+
+// No more than it is late by can be saved, and so much may be where the replay misses waits.
+double MissedSaving(const StragglerInput& input, const TestUnits& units, double late_ns, const WhatIf& what_if) {
+  const double late_ratio = late_ns / static_cast<double>(std::max<int64_t>(1, units.unit_ns));
+  return UnitsWithLostRows(input, units) * std::max(0.0, late_ratio - what_if.saving_ratio);
+}
+
 Straggler Describe(const StragglerInput& input, const TestUnits& units, const Candidate& candidate,
                    const Judgement& judgement, const Selected& selected) {
   Straggler out;
@@ -232,6 +251,9 @@ Straggler Describe(const StragglerInput& input, const TestUnits& units, const Ca
   out.after_others = selected.after_others;
   out.contradicted = selected.contradicted;
   if (!out.what_if) out.why_no_saving = WhyNoSaving(input, selected);
+  if (out.what_if && !candidate.is_transfer()) {
+    out.what_if->missed_ratio = MissedSaving(input, units, judgement.mean_ns, *out.what_if);
+  }
   if (out.what_if && MendsBeyondOthers(input, out.rank_indices, *out.what_if)) {
     out.what_if.reset();
     out.why_no_saving = "the replayed step is shorter than the time that other ranks compute in it";

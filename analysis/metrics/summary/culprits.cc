@@ -363,7 +363,8 @@ std::pair<double, double> SavingInterval(const WhatIf& what_if) {
   const double noise = kNinetyPercent * what_if.deviation_ratio;
   const double below = std::hypot(kReplayAboveTruth * saving, noise) + kReplayErrorLeast;
   const double above = std::hypot(kReplayBelowTruth * saving, noise) + kReplayErrorLeast;
-  return {std::min(saving, std::max(0.0, saving - below)), std::min(1.0, saving + above)};
+  return {std::min(saving, std::max(0.0, saving - below)),
+          std::min(1.0, saving + std::max(above, what_if.missed_ratio))};
 }
 
 void NameCulprits(const Fleet& fleet, const FleetMeasures& measures, const StragglerResult& stragglers,

@@ -523,6 +523,12 @@ TEST(SavingInterval, HoldsTheSavingIsNarrowEnoughToActOnAndStaysWithinTheStep) {
   EXPECT_GT(high, 0.33);
 }
 
+TEST(SavingInterval, HoldsWhatLostRecordsMayHide) {
+  const auto [low, high] = SavingInterval({.saving_ratio = 0.05, .missed_ratio = 0.03});
+  EXPECT_EQ(low, SavingInterval({.saving_ratio = 0.05}).first);
+  EXPECT_EQ(high, 0.08);
+}
+
 TEST(SavingInterval, HoldsWhatTheNoiseOfTheStepsLeavesOpen) {
   const auto [low, high] = SavingInterval({.saving_ratio = 0.05, .deviation_ratio = 0.02});
   EXPECT_LT(low, 0.05 - 1.6 * 0.02);
