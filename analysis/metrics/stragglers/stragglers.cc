@@ -219,7 +219,7 @@ double UnitsWithLostRows(const StragglerInput& input, const TestUnits& units) {
   std::vector<bool> lacking(units.count);
   for (const MatchedInstance& instance : input.match.instances) {
     const size_t members = input.match.communicators[instance.communicator].members.size();
-    if (!instance.usable() || instance.members.size() >= members) continue;
+    if (!instance.lacking || !instance.usable() || instance.members.size() >= members) continue;
     const int64_t unit = units.UnitOf(instance);
     if (unit >= 0 && std::cmp_less(unit, lacking.size())) lacking[static_cast<size_t>(unit)] = true;
   }
@@ -251,7 +251,8 @@ Straggler Describe(const StragglerInput& input, const TestUnits& units, const Ca
   out.after_others = selected.after_others;
   out.contradicted = selected.contradicted;
   if (!out.what_if) out.why_no_saving = WhyNoSaving(input, selected);
-  if (out.what_if && !candidate.is_transfer()) {
+  // A lost record costs the replay one wait: of one that is late in every interval a small part, of a stall all.
+  if (out.what_if && Stalls(candidate)) {
     out.what_if->missed_ratio = MissedSaving(input, units, judgement.mean_ns, *out.what_if);
   }
   if (out.what_if && MendsBeyondOthers(input, out.rank_indices, *out.what_if)) {
