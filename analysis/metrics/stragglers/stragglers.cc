@@ -227,10 +227,12 @@ double UnitsWithLostRows(const StragglerInput& input, const TestUnits& units) {
   return count / static_cast<double>(std::max<size_t>(1, lacking.size()));
 }
 
-// No more than it is late by can be saved, and so much may be where the replay misses waits.
+// No more than it is late by can be saved, and so much may be where the replay misses waits. A part of the mean step,
+// as the saving is.
 double MissedSaving(const StragglerInput& input, const TestUnits& units, double late_ns, const WhatIf& what_if) {
-  const double late_ratio = late_ns / static_cast<double>(std::max<int64_t>(1, units.unit_ns));
-  return UnitsWithLostRows(input, units) * std::max(0.0, late_ratio - what_if.saving_ratio);
+  if (what_if.saving_ns_per_step <= 0) return 0;
+  const auto saving_ns = static_cast<double>(what_if.saving_ns_per_step);
+  return UnitsWithLostRows(input, units) * std::max(0.0, late_ns - saving_ns) * what_if.saving_ratio / saving_ns;
 }
 
 Straggler Describe(const StragglerInput& input, const TestUnits& units, const Candidate& candidate,
