@@ -4,6 +4,8 @@
 #include <map>
 #include <tuple>
 
+#include "analysis/metrics/match/communicator_ranks.h"
+
 namespace lockstep {
 namespace {
 
@@ -14,19 +16,6 @@ constexpr int32_t kMostMembers = 32'768;  // so that two numbers make one
 
 // The two ends of a transfer are at different places of their programs, also where each sends to the other.
 bool IsPairwise(const MatchedInstance& instance) { return instance.members.size() <= 2 && IsSendOrReceive(instance); }
-
-// Ranks that take part in each communicator, ascending.
-std::vector<std::vector<int32_t>> RanksOf(const MatchResult& match) {
-  std::vector<std::vector<int32_t>> out(match.communicators.size());
-  for (const MatchedInstance& instance : match.instances) {
-    for (const MatchedMember& m : instance.members) out[instance.communicator].push_back(m.rank_index);
-  }
-  for (std::vector<int32_t>& ranks : out) {
-    std::sort(ranks.begin(), ranks.end());
-    ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-  }
-  return out;
-}
 
 int32_t PairOf(const MatchedInstance& instance, const std::vector<int32_t>& ranks) {
   int32_t pair = 0;
@@ -42,7 +31,7 @@ int32_t PairOf(const MatchedInstance& instance, const std::vector<int32_t>& rank
 ReplayPeers::ReplayPeers(const ReplayGraph& graph, const MatchResult& match)
     : graph_(graph), places_(match.communicators.size()), like_(match.communicators.size()) {
   std::vector<JobKey> keys(match.communicators.size());
-  const std::vector<std::vector<int32_t>> members = RanksOf(match);
+  const std::vector<std::vector<int32_t>> members = RanksOfCommunicators(match);
   std::map<std::tuple<uint32_t, int64_t, int32_t>, int32_t> pairs;  // how many of communicator, step and pair
   for (size_t i = 0; i < match.instances.size(); ++i) {
     const MatchedInstance& instance = match.instances[i];

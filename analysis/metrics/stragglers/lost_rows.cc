@@ -3,21 +3,10 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "analysis/metrics/match/communicator_ranks.h"
+
 namespace lockstep {
 namespace {
-
-// Rank indices that have rows of each communicator, ascending.
-std::vector<std::vector<int32_t>> RanksOf(const MatchResult& match) {
-  std::vector<std::vector<int32_t>> out(match.communicators.size());
-  for (const MatchedInstance& instance : match.instances) {
-    std::vector<int32_t>& ranks = out[instance.communicator];
-    for (const MatchedMember& m : instance.members) {
-      const auto at = std::lower_bound(ranks.begin(), ranks.end(), m.rank_index);
-      if (at == ranks.end() || *at != m.rank_index) ranks.insert(at, m.rank_index);
-    }
-  }
-  return out;
-}
 
 bool Tells(const MatchedInstance& instance, size_t ranks) {
   const bool of_two = ranks == 2 && instance.members.size() == 1;
@@ -27,7 +16,7 @@ bool Tells(const MatchedInstance& instance, size_t ranks) {
 }  // namespace
 
 LostRows::LostRows(const MatchResult& match) : ends_(match.arrivals.size()) {
-  const std::vector<std::vector<int32_t>> ranks_of = RanksOf(match);
+  const std::vector<std::vector<int32_t>> ranks_of = RanksOfCommunicators(match);
   for (const MatchedInstance& instance : match.instances) {
     const std::vector<int32_t>& ranks = ranks_of[instance.communicator];
     if (!Tells(instance, ranks.size())) continue;

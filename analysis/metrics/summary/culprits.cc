@@ -19,10 +19,10 @@ constexpr double kMostlyOpen = 0.5;      // of what it is blamed for
 // Error of a replayed saving against a rerun without the cause (accuracy row `random`): these shares of it, and these
 // points of the step. It is more often too small than too large. Chosen on seeds 21, 31 and 77; see
 // bench/accuracy/README.md for a seed that was not.
-constexpr double kNinetyPercent = 1.645;  // standard deviations to both sides hold 90 %
 constexpr double kReplayAboveTruth = 0.08;
 constexpr double kReplayBelowTruth = 0.10;
 constexpr double kReplayErrorLeast = 0.002;
+constexpr double kNinetyPercent = 1.645;  // standard deviations to both sides hold 90 % of normal noise
 
 bool Holds(const std::vector<int32_t>& ascending, int64_t value) {
   return std::binary_search(ascending.begin(), ascending.end(), static_cast<int32_t>(value));

@@ -36,10 +36,10 @@ inline constexpr double kAmbiguousConfidence = 0.98;  // upper limit for what is
 inline constexpr int32_t kNoRoot = -1;            // not known, or there is none
 inline constexpr int32_t kRootWithoutTrace = -2;  // told, but its rank is not among the traces
 
-// A joined instance before the words of its arrival are computed.
 // When a send ends: once its message is stored, or not before its receiver has come.
 enum class SendEnd : uint8_t { kUnknown, kWhenStored, kAfterReceiver };
 
+// A joined instance before the words of its arrival are computed.
 struct JoinedInstance {
   MatchedInstance instance;
   int32_t sender = -1;  // rank indices of a point-to-point pair; -1 otherwise

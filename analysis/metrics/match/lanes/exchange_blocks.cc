@@ -1,7 +1,6 @@
 #include "analysis/metrics/match/lanes/exchange_blocks.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <optional>
 #include <utility>

@@ -7,15 +7,15 @@
 namespace lockstep {
 namespace {
 
-// Three ranks of one step of 10,000 ns.
-FleetFixture ThreeRanks() {
+// Three ranks of one step of 10,000 ns. `host_bound`: most of it they are idle because of their hosts.
+FleetFixture ThreeRanks(bool host_bound = false) {
   RunBuilder run;
   for (int32_t r = 0; r < 3; ++r) {
     auto& rank = run.AddRank(r);
     rank.Kernel("gemm", {1'000});
     StepRow& step = rank.Step(1, 0, 10'000);
     step.tile.compute_ns = 1'000;
-    step.tile.idle_other_ns = 9'000;
+    (host_bound ? step.tile.idle_host_ns : step.tile.idle_other_ns) = 9'000;
     rank.Window(0, 10'000);
   }
   return FleetFixture(run);
@@ -220,16 +220,7 @@ TEST(NameCulprits, OneOfAGroupThatLooksLateIsNotSure) {
 // One pause of one of them lasts for many steps, and costs nothing.
 TEST(NameCulprits, WhoseHostIsBehindWhereAllHostsAreTheLimitIsNotSure) {
   for (const bool host_bound : {false, true}) {
-    RunBuilder run;
-    for (int32_t r = 0; r < 3; ++r) {
-      auto& rank = run.AddRank(r);
-      rank.Kernel("gemm", {1'000});
-      StepRow& step = rank.Step(1, 0, 10'000);
-      step.tile.compute_ns = 1'000;
-      (host_bound ? step.tile.idle_host_ns : step.tile.idle_other_ns) = 9'000;
-      rank.Window(0, 10'000);
-    }
-    FleetFixture fixture(run);
+    FleetFixture fixture = ThreeRanks(host_bound);
     for (int i = 0; i < 12; ++i) fixture.match.instances.push_back(OthersWaitFor(2, 100));
     StragglerResult stragglers = Tested();
     stragglers.undecided = {{StragglerScope::kRank, "2", 40, 5, 90, {2}, true, Rank(2)}};
