@@ -185,6 +185,7 @@ DomainTimes OnCommonAxis(const LocalTimes& times, int64_t base) {
           static_cast<double>(times.first_end - base),
           static_cast<double>(times.MeanEnd() - base),
           static_cast<double>(times.shortest),
+          static_cast<double>(times.counted),
           times.last_known};
 }
 

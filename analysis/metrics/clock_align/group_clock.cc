@@ -225,12 +225,25 @@ class GroupFit {
     }
   }
 
+  // By class: how many ends a domain's mean end is usually the mean of. The mean scatters less than a single end does.
+  [[nodiscard]] std::vector<double> EndsOfClasses() const {
+    std::vector<std::vector<double>> counts(out_.classes.size());
+    for (const Instance& k : instances_) {
+      for (const Member& m : k.members) counts[k.cls].push_back(m.times->ends);
+    }
+    std::vector<double> out;
+    for (std::vector<double>& of_class : counts) out.push_back(Median(std::move(of_class)));
+    return out;
+  }
+
   // Ends of other positions lie farther apart than the noise of a single one.
   void WidenScales() {
     double farthest = 0;
     for (double p : position_) farthest = std::max(farthest, std::abs(p));
-    for (double scale : out_.class_scale) {
-      if (scale > 0) out_.noise_ns = out_.noise_ns > 0 ? std::min(out_.noise_ns, scale) : scale;
+    const std::vector<double> ends = EndsOfClasses();
+    for (size_t c = 0; c < out_.class_scale.size(); ++c) {
+      const double noise = out_.class_scale[c] * std::sqrt(ends[c]);
+      if (noise > 0) out_.noise_ns = out_.noise_ns > 0 ? std::min(out_.noise_ns, noise) : noise;
     }
     for (double& scale : out_.class_scale) scale = scale > 0 ? std::hypot(scale, farthest) : 0;
     for (double duration : out_.self_duration) out_.duration_ns = std::max(out_.duration_ns, duration);

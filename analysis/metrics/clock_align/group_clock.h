@@ -21,8 +21,8 @@ struct GroupClock {
   std::vector<std::vector<double>> variance;
   std::vector<int64_t> times_last;    // per domain of the group
   std::vector<uint32_t> classes;      // ids of the classes of its instances, ascending
-  std::vector<double> class_scale;    // by class; 0 = not measured. sd of a single end about the clocks
-  double noise_ns = 0;                // sd of a single end about clock and position, of the quietest class
+  std::vector<double> class_scale;    // by class; 0 = not measured. sd of a domain's mean end about the clocks
+  double noise_ns = 0;                // sd of a single device's end about clock and position, of the quietest class
   std::vector<double> self_duration;  // by class: median duration of the last arriver; 0 = not measured
   double duration_ns = 0;             // the longest of these
 };

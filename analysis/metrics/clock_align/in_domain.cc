@@ -323,11 +323,12 @@ class DomainMeasurement {
 
   void AddSpreads() {
     for (const auto& [pair, figure] : figures_) out_.pairs.push_back(figure);
+    // The differences of n devices share the noise of each device's ends: with sd s of a difference, the sd of a device
+    // against the mean of all is s sqrt((1 - 1 / n) / 2).
+    const double against_all = std::sqrt((1 - 1 / static_cast<double>(ranks_.size())) / 2);
     for (int32_t rank : ranks_) {
       const bool measured = errors_.contains(rank);
-      // A device is measured against each of the others.
-      const double against = std::sqrt(static_cast<double>(ranks_.size()));
-      out_.bias_sd_ns[rank] = measured ? Median(errors_[rank]) / against : kUnmeasuredBiasNs;
+      out_.bias_sd_ns[rank] = measured ? Median(errors_[rank]) * against_all : kUnmeasuredBiasNs;
       if (jitters_.contains(rank)) {
         out_.jitter_ns[rank] = *std::min_element(jitters_[rank].begin(), jitters_[rank].end());
       }
