@@ -10,6 +10,8 @@ import unittest
 import situations
 from support import TempDirTest
 
+# Jobs without a cause in which somebody was named with certainty.
+ONCE_WRONG = (610124, 610498, 610553, 610660, 610832, 700894)
 COUNT = int(os.environ.get("LOCKSTEP_SITUATIONS", "60"))
 SEED = int(os.environ.get("LOCKSTEP_SEED", "1"))
 
@@ -17,7 +19,8 @@ SEED = int(os.environ.get("LOCKSTEP_SEED", "1"))
 class RandomJobs(TempDirTest):
     def test_the_late_rank_is_named_or_nobody_with_the_reason(self):
         wrong, certain, beyond = [], [], []
-        for seed in range(SEED, SEED + COUNT):
+        seeds = (*ONCE_WRONG, *range(SEED, SEED + COUNT)) if SEED == 1 else range(SEED, SEED + COUNT)
+        for seed in seeds:
             job = situations.draw_job(seed)
             answer = situations.ask(job, self.path("job"))
             shutil.rmtree(self.path("job"))

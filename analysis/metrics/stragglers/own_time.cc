@@ -43,7 +43,7 @@ std::vector<int32_t> BusiestOfRanks(const MatchResult& match, const ArrivalGraph
   return busiest;
 }
 
-// The parts of a segment that are a rank's own.
+// The parts of a segment that are a rank's own; computing first.
 constexpr size_t kOwnParts = 6;
 constexpr std::array<LatenessPart, kOwnParts> kPartOf = {LatenessPart::kCompute,    LatenessPart::kCopy,
                                                          LatenessPart::kHost,       LatenessPart::kLaunch,
@@ -179,6 +179,8 @@ class OwnTimeSums::Meter {
       if (before.previous < 0 || before.segment.begin_ns == kNoTime) return out;
       const SegmentParts more = SegmentPartsOf(before.segment);
       for (size_t p = 0; p < kOwnParts; ++p) out.parts[p] += more[p];
+      // What it computed beside that communication brought it on as well: who waited there longer is no faster.
+      out.parts[0] += static_cast<double>(before.work.end_ns - before.work.start_ns);
       out.begin_ns = before.segment.begin_ns;
       at = &before;
     }

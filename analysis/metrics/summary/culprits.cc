@@ -229,6 +229,24 @@ bool IsLateOnce(const NamingInput& in, Culprit& culprit) {
          IsOnce(in.waiting.by_member[culprit.member], in.measures, in.waiting.wait_ns, in.stragglers.decides);
 }
 
+// It is late on balance, and not only the one whose arrival matters, as the root of broadcasts: its peers wait for it
+// whenever they come before it, as they do half of the time where nobody is late.
+bool IsLateOnBalance(const LateArrivals& rank) {
+  constexpr double kLeastPart = 0.5;  // of what it caused
+  return rank.later_than_others_ns >= kLeastPart * static_cast<double>(rank.caused_ns);
+}
+
+// Its lateness is larger than what its peers show as well. Where all are late by turns and by as much, one of them is
+// late most by chance.
+bool IsLaterThanPeersAre(const WaitBlame& waiting, size_t member) {
+  constexpr double kTimes = 2;  // the sum of the squares
+  double largest = 0;
+  for (size_t other = 0; other < waiting.by_member.size(); ++other) {
+    if (other != member) largest = std::max(largest, waiting.by_member[other].late_square_sum);
+  }
+  return waiting.by_member[member].late_square_sum >= kTimes * largest;
+}
+
 // It causes most of the waiting, without a rhythm; false: it is not named so.
 bool NameIrregular(const NamingInput& in, bool moves_more, Culprit& culprit) {
   const bool seen_itself = culprit.share_of_wait >= kMostOfWaiting;
@@ -239,6 +257,8 @@ bool NameIrregular(const NamingInput& in, bool moves_more, Culprit& culprit) {
   const auto index = static_cast<int32_t>(in.fleet.members[culprit.member].index);
   if (!seen_itself && in.blame != nullptr) TakeBlame(index, *in.blame, culprit);
   culprit.kind = CulpritKind::kIrregular;
+  const bool may_be_chance = !moves_more && !IsLaterThanPeersAre(in.waiting, culprit.member);
+  if (may_be_chance) culprit.confidence = std::min(culprit.confidence, kContradicted);
   return true;
 }
 
@@ -254,7 +274,8 @@ bool NameWithoutTest(const NamingInput& in, bool waited_for, Culprit& culprit) {
   const bool stands_out = it != nullptr && StandsOutAtACost(in.fleet, *it);
   if (!waited_for && !stands_out) return false;
   const bool caused_much = IsMuch(culprit, in.fleet, in.waiting);
-  const bool much = caused_much && !IsHidden(in.measures);
+  const bool on_balance = IsLateOnBalance(in.waiting.by_member[culprit.member]);
+  const bool much = caused_much && on_balance && !IsHidden(in.measures);
   const bool sends = IsStageWaitedFor(in.waiting.by_member[culprit.member]);
   const bool moves_more = MovesMore(culprit, in.fleet, in.measures);
   if (moves_more) culprit.cause = kMoreData;
@@ -273,7 +294,7 @@ bool NameWithoutTest(const NamingInput& in, bool waited_for, Culprit& culprit) {
     if (doubtful) culprit.confidence = std::min(culprit.confidence, kContradicted);
     return true;
   }
-  if (in.stragglers.decides) return NameIrregular(in, moves_more, culprit);
+  if (in.stragglers.decides) return on_balance && NameIrregular(in, moves_more, culprit);
   return much && !sends;
 }
 
@@ -376,6 +397,9 @@ void NameCulprits(const Fleet& fleet, const FleetMeasures& measures, const Strag
     const std::vector<size_t> members = MembersOf(fleet, straggler);
     if (members.empty()) continue;
     Culprit culprit = FromStraggler(straggler, members, blame, waiting);
+    if (members.size() == 1 && culprit.cause == Name(CauseKind::kUnknown) && MovesMore(culprit, fleet, measures)) {
+      culprit.cause = kMoreData;
+    }
     const bool material = Share(culprit.caused_wait_ns, measures.RankTime()) >= kMaterialShare;
     const bool waited_for = culprit.caused_wait_ns > 0 && (blame != nullptr || material);
     // Mending it saves nothing, as replayed: then only more than its even part of the waiting speaks against it.

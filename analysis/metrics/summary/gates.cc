@@ -289,8 +289,7 @@ Gate WaitingTold(const GateInput& in) {
   if (in.fleet.members.size() < 2) return NotApplicable("there is only one rank");
   if (!share) return NotApplicable("the ranks have no device activity in common");
   if (in.fleet.options.time_ns) return NotApplicable("this is not checked under --time");
-  const double in_kernel = in.waiting_kernel ? Share(in.waiting_kernel->excess_ns, in.measures.RankTime()) : 0;
-  if (in_kernel >= kMuch && in_kernel > share->exposed_wait) {
+  if (in.waiting_kernel && in.waiting_kernel->worst_ratio >= kMuch) {
     return Bad(
         fmt::format("kernel {:.60} looks like communication, but lockstep does not know it", in.waiting_kernel->name),
         "if it communicates, pass --families FILE with the line: communication, NAME");

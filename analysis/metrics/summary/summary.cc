@@ -172,6 +172,12 @@ void LateArrivalsSum::Add(const MatchedInstance& instance) {
     if (it.in_pair) in_pairs_ns += it.wait_ns;
     AddCaused(it, *origin_ns, by_rank);
   });
+  for (const MatchedMember& member : instance.members) {
+    const auto later_ns = static_cast<double>(member.lateness_times_m_ns);
+    LateArrivals& rank = by_rank[member.rank_index];
+    rank.later_than_others_ns += later_ns;
+    if (later_ns > 0) rank.late_square_sum += later_ns * later_ns;
+  }
 }
 
 std::optional<std::pair<int64_t, int64_t>> StretchOf(const LateArrivals& late, const WaitBlame& blame) {

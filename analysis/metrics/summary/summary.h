@@ -91,6 +91,10 @@ struct LateArrivals {
   // Of what it certainly caused: sums of the time since the first instance of all, and of its square, weighted by ns.
   double time_sum = 0;
   double square_sum = 0;
+  // Sum of how much later than each of the other members it came; those that came after it count as negative. Where
+  // nobody is late it is about 0, however often the others wait for it because only its arrival matters to them.
+  double later_than_others_ns = 0;
+  double late_square_sum = 0;  // of the same where it came later than the others on average, in ns^2
 };
 
 struct WaitBlame {
@@ -159,6 +163,7 @@ struct UnresolvedTime {
   std::vector<int32_t> missing_ranks;          // kMissingRecord: members of groups that have no trace, ascending
   std::optional<int32_t> lacking_rank;         // kMissingRecord without such: who lacks most of its records, or all
   bool groups_inferred = false;  // kMissingRecord: no trace tells who is in a group, and those found may lack members
+  bool little_known = false;     // kMissingRecord: hardly any communication is known
   // A kernel that looks like communication though nobody classified it so: then the rest of this is about it.
   std::optional<WaitingKernel> kernel;
 };

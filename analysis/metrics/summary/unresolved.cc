@@ -28,6 +28,12 @@ bool AreAllInferred(const std::vector<Communicator>& groups) {
   return std::all_of(groups.begin(), groups.end(), [](const Communicator& group) { return group.inferred; });
 }
 
+// Hardly any communication is known. If all that are here wait for a rank that is not, they wait equally long: in a
+// kernel that nobody classified that looks like computing.
+bool IsLittle(const TimeShare& share) {
+  return share.exposed_wait + share.exposed_transfer + share.exposed_unresolved < kLeastRatio;
+}
+
 }  // namespace
 
 std::string_view Name(Unresolved reason) {
@@ -66,10 +72,18 @@ std::optional<UnresolvedTime> ComputeUnresolved(const Fleet& fleet, const FleetM
   const double in_kernel = kernel ? Share(kernel->excess_ns, measures.RankTime()) : 0;
   UnresolvedTime out;
   out.ratio = std::max(share->exposed_unresolved, in_kernel);
+  if (in_kernel <= 0 && culprits.empty() && IsLittle(*share)) {
+    out.missing_ranks = RanksWithoutTrace(fleet);
+    out.reason = Unresolved::kMissingRecord;
+    out.leads = out.little_known = !out.missing_ranks.empty();
+    if (out.leads) return out;
+  }
   if (out.ratio <= 0) return std::nullopt;
   out.leads = out.ratio >= kLeastRatio && out.ratio > CertainlyCaused(measures, culprits);
   out.reason = MainReason(measures.joined);
   if (in_kernel > share->exposed_unresolved) {
+    // Its time counts as computing: whoever waits in it looks late elsewhere.
+    out.leads = kernel->worst_ratio >= kLeastRatio;
     out.kernel = std::move(kernel);
     out.reason = Unresolved::kUnknownKernel;
     return out;

@@ -197,8 +197,9 @@ const Record& UnresolvedTime::Fields() {
                         "it is in a kernel that is not classified as communication.")
               .OneOf({"missing_record", "unknown_role", "unmatched", "clocks", "unknown_kernel"}),
           F<&R::leads>("leads",
-                       "The ratio is 3 % or more, and exceeds what the worst culprit certainly caused: it could change "
-                       "who is named."),
+                       "It could change who is named: the ratio is 3 % or more and exceeds what the worst culprit "
+                       "certainly caused; or a rank spends 3 % or more in the kernel; or ranks are missing, nobody is "
+                       "named, and hardly any communication is known."),
           F<&R::missing_ranks>(
               "missing_ranks",
               "Global ranks that have no trace but belong to the run or to a group of it, in ascending order. "

@@ -85,11 +85,14 @@ OpenQuestion QuestionOf(const HeadlineInput& in, const report::UnresolvedTime& u
 
 void WriteQuestion(const HeadlineInput& in, const report::UnresolvedTime& unresolved, TextPage& page) {
   const OpenQuestion question = QuestionOf(in, unresolved);
-  page.Line(
-      fmt::format("Who makes the others wait cannot be told: {}. {} of the time is communication in which the wait "
-                  "cannot be separated from the transfer.",
-                  question.why, FormatPercent(unresolved.ratio)),
-      0, 2, Emphasis::kStrong);
+  const std::string how_much =
+      unresolved.ratio > 0 ? fmt::format(
+                                 "{} of the time is communication in which the wait cannot be separated from the "
+                                 "transfer.",
+                                 FormatPercent(unresolved.ratio))
+                           : "Hardly any communication is known here: it may be in kernels that are not classified.";
+  page.Line(fmt::format("Who makes the others wait cannot be told: {}. {}", question.why, how_much), 0, 2,
+            Emphasis::kStrong);
   page.Line(fmt::format("What would help: {}.", question.help), 0, 2);
 }
 

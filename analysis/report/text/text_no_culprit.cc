@@ -113,7 +113,7 @@ std::string NobodyText(const report::Summary& summary, const std::string& how_mu
   return fmt::format("{} makes the others wait{}: {}, and in {} of it rank {} arrives last{}.", nobody,
                      much ? "" : " by much", how_much,
                      FormatPercent(ShareOfCounts(most->caused_wait_total_ns, summary.wait_total_ns)), most->rank,
-                     much ? ", but most of the delay did not begin there" : "");
+                     much ? ", but the delay did not begin there, or it is no later than the others on the whole" : "");
 }
 
 }  // namespace

@@ -95,7 +95,8 @@ std::string GainText(const report::Culprit& culprit) {
   if (const auto& interval = culprit.saving_interval_ratio) {
     text += fmt::format(" of each step ({} to {})", FormatPercent(interval->first), FormatPercent(interval->second));
   }
-  return text + " if it were as fast as its peers";
+  return text +
+         (culprit.cause == "more_data" ? " if it moved as much as its peers" : " if it were as fast as its peers");
 }
 
 // The same of those that are told in one line; "" where none is known.

@@ -266,8 +266,9 @@ report::Summary SummaryView(const ViewInput& input, const SummaryParts& parts) {
   if (!naming.shown.stragglers.empty()) NotifyOfStragglersOfAll(input, "summary");
   report::Summary summary;
   summary.problems = ProblemsOf(parts.quality);
-  const bool kernel_leads = unresolved && unresolved->leads && unresolved->kernel;
-  const bool open = kernel_leads || CommunicationMayBeLost(input, summary.problems);
+  // Waiting may lie in kernels that count as computing.
+  const bool computing_is_open = unresolved && unresolved->leads && (unresolved->kernel || unresolved->little_known);
+  const bool open = computing_is_open || CommunicationMayBeLost(input, summary.problems);
   const RunVerdict verdict = open ? RunVerdict::kInconclusive : RunVerdictOf(input, share);
   summary.time_share = TimeSharesOf(share);
   if (share) summary.window = WindowRowOf(input);

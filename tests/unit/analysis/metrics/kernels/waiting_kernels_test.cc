@@ -52,6 +52,29 @@ TEST(WaitingKernels, AKernelThatIsShortOnWhoHasMostToDoLooksLikeCommunication) {
   EXPECT_EQ(found->excess_ns, 360'000 + 350'000);
 }
 
+// Ranks 0 and 1 wait for each other in it, and so do 2 and 3. All wait for rank 1 in known communication.
+TEST(WaitingKernels, TheRanksThatWaitForEachOtherMayBePartsOfTheFleet) {
+  const auto found = Find(
+      {{300'000, 400'000, 10'000}, {660'000, 40'000, 10'000}, {300'000, 42'000, 360'000}, {303'000, 40'000, 358'000}});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->shortest, 1U);
+  EXPECT_EQ(found->excess_ns, 360'000);
+  EXPECT_DOUBLE_EQ(found->worst_ratio, 0.36);
+}
+
+// Nothing is known to connect the two pairs, and the second one is done earlier.
+TEST(WaitingKernels, PartsOfTheFleetMayEndAtDifferentTimes) {
+  const auto found = Find({{300'000, 400'000, 0}, {660'000, 40'000, 0}, {300'000, 42'000, 0}, {302'000, 40'000, 0}});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->shortest, 1U);
+}
+
+// Its own time and what the others wait for it in known communication add up: that is a slow kernel, in any part.
+TEST(WaitingKernels, ASlowKernelIsNoWaitInAPartOfTheFleetEither) {
+  EXPECT_FALSE(Find(
+      {{300'000, 40'000, 360'000}, {300'000, 400'000, 0}, {300'000, 200'000, 200'000}, {300'000, 41'000, 359'000}}));
+}
+
 TEST(WaitingKernels, OnASlowDeviceEverythingTakesLonger) {
   EXPECT_FALSE(Find({{300'000, 100'000, 200'000}, {600'000, 200'000, 0}, {300'000, 100'000, 200'000}}));
 }

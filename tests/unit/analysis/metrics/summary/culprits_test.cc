@@ -31,6 +31,7 @@ MatchedInstance OthersWaitFor(int32_t last, int64_t wait_ns) {
     member.rank_index = r;
     member.start_ns = r == last ? wait_ns : 0;
     member.wait_ns = r == last ? 0 : wait_ns;
+    member.lateness_times_m_ns = 3 * member.start_ns - wait_ns;
     instance.members.push_back(member);
   }
   return instance;
@@ -130,6 +131,38 @@ TEST(NameCulprits, WhoCausesMostWaitingIsNamedWhateverItsRhythm) {
   ASSERT_EQ(named.size(), 1U) << "rank 0 caused less than half";
   EXPECT_EQ(named[0].member, 2U);
   EXPECT_EQ(named[0].kind, CulpritKind::kIrregular);
+}
+
+TEST(NameCulprits, WhoIsLateMostWhereAllAreLateByAsMuchIsNotCertain) {
+  FleetFixture fixture = ThreeRanks();
+  for (int i = 0; i < 20; ++i) fixture.match.instances.push_back(OthersWaitFor(2, 100));
+  for (int i = 0; i < 3; ++i) fixture.match.instances.push_back(OthersWaitFor(0, 200));
+  std::vector<Culprit> named = Named(fixture, Tested(), nullptr);
+  ASSERT_EQ(named.size(), 1U);
+  EXPECT_EQ(named[0].member, 2U);
+  EXPECT_EQ(named[0].confidence, 0.5);
+  fixture.match.instances.push_back(OthersWaitFor(2, 300));
+  named = Named(fixture, Tested(), nullptr);
+  ASSERT_EQ(named.size(), 1U);
+  EXPECT_GT(named[0].confidence, 0.9);
+}
+
+// A broadcast in which the root is as early as it is late elsewhere: its receivers wait only where it is late.
+TEST(NameCulprits, ARootThatIsAsOftenEarlyAsLateIsNotNamed) {
+  MatchedInstance root_first = OthersWaitFor(2, 100);
+  for (MatchedMember& member : root_first.members) {
+    member.start_ns = 100 - member.start_ns;
+    member.wait_ns = 0;
+    member.lateness_times_m_ns = -member.lateness_times_m_ns;
+  }
+  root_first.last_rank_index = 0;
+  root_first.last_certain = root_first.all_pairs = false;
+  FleetFixture fixture = ThreeRanks();
+  const StragglerResult tested = Tested();
+  for (int i = 0; i < 10; ++i) fixture.match.instances.push_back(OthersWaitFor(2, 100));
+  EXPECT_EQ(Named(fixture, tested, nullptr).size(), 1U);
+  for (int i = 0; i < 10; ++i) fixture.match.instances.push_back(root_first);
+  EXPECT_TRUE(Named(fixture, tested, nullptr).empty());
 }
 
 TEST(NameCulprits, AStageThatReceiversWaitForIsNotNamedByThatAlone) {
