@@ -19,7 +19,7 @@ struct DomainTimes {
   double first_end = 0;
   double mean_end = 0;     // of the devices whose biases are known, if there are any
   double shortest = 0;     // duration
-  double ends = 1;         // so many ends are in the mean
+  double ends = 1;         // number of ends that mean_end is the mean of
   bool last_known = true;  // the bias of the device that started last is known
 };
 

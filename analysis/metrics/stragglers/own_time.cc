@@ -43,11 +43,13 @@ std::vector<int32_t> BusiestOfRanks(const MatchResult& match, const ArrivalGraph
   return busiest;
 }
 
-// The parts of a segment that are a rank's own; computing first.
+// The parts of a segment that are a rank's own.
 constexpr size_t kOwnParts = 6;
 constexpr std::array<LatenessPart, kOwnParts> kPartOf = {LatenessPart::kCompute,    LatenessPart::kCopy,
                                                          LatenessPart::kHost,       LatenessPart::kLaunch,
                                                          LatenessPart::kDependency, LatenessPart::kRest};
+constexpr size_t kComputePart = 0;
+static_assert(kPartOf[kComputePart] == LatenessPart::kCompute);
 using SegmentParts = std::array<double, kOwnParts>;
 
 SegmentParts SegmentPartsOf(const Segment& segment) {
@@ -180,7 +182,7 @@ class OwnTimeSums::Meter {
       const SegmentParts more = SegmentPartsOf(before.segment);
       for (size_t p = 0; p < kOwnParts; ++p) out.parts[p] += more[p];
       // What it computed beside that communication brought it on as well: who waited there longer is no faster.
-      out.parts[0] += static_cast<double>(before.work.end_ns - before.work.start_ns);
+      out.parts[kComputePart] += static_cast<double>(before.work.end_ns - before.work.start_ns);
       out.begin_ns = before.segment.begin_ns;
       at = &before;
     }

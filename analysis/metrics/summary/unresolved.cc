@@ -1,6 +1,8 @@
 // What of the communication cannot be told, and why: it comes first where it could change who is named.
 #include <algorithm>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "analysis/metrics/summary/summary.h"
 
@@ -73,10 +75,12 @@ std::optional<UnresolvedTime> ComputeUnresolved(const Fleet& fleet, const FleetM
   UnresolvedTime out;
   out.ratio = std::max(share->exposed_unresolved, in_kernel);
   if (in_kernel <= 0 && culprits.empty() && IsLittle(*share)) {
-    out.missing_ranks = RanksWithoutTrace(fleet);
-    out.reason = Unresolved::kMissingRecord;
-    out.leads = out.little_known = !out.missing_ranks.empty();
-    if (out.leads) return out;
+    if (std::vector<int32_t> missing = RanksWithoutTrace(fleet); !missing.empty()) {
+      out.reason = Unresolved::kMissingRecord;
+      out.missing_ranks = std::move(missing);
+      out.leads = out.little_known = true;
+      return out;
+    }
   }
   if (out.ratio <= 0) return std::nullopt;
   out.leads = out.ratio >= kLeastRatio && out.ratio > CertainlyCaused(measures, culprits);

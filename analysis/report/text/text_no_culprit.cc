@@ -113,7 +113,7 @@ std::string NobodyText(const report::Summary& summary, const std::string& how_mu
   return fmt::format("{} makes the others wait{}: {}, and in {} of it rank {} arrives last{}.", nobody,
                      much ? "" : " by much", how_much,
                      FormatPercent(ShareOfCounts(most->caused_wait_total_ns, summary.wait_total_ns)), most->rank,
-                     much ? ", but the delay did not begin there, or it is no later than the others on the whole" : "");
+                     much ? ", but it did not begin the delay, or is no later than the others on the whole" : "");
 }
 
 }  // namespace

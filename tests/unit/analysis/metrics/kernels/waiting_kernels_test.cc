@@ -17,6 +17,7 @@ struct OneRank {
   int64_t other = 0;    // kernels besides
   int64_t unknown = 0;  // in the kernel in question
   int64_t communication = 0;
+  int64_t ends = kSpan;  // when its last kernel does
 };
 
 std::optional<WaitingKernel> Find(const std::vector<OneRank>& ranks, Category category = Category::kCompute) {
@@ -33,7 +34,7 @@ std::optional<WaitingKernel> Find(const std::vector<OneRank>& ranks, Category ca
     measure.selected.span_ns = kSpan;
     measure.selected.compute_ns = ranks[r].other + (category == Category::kCompute ? ranks[r].unknown : 0);
     measure.selected.comm_ns = ranks[r].communication;
-    measure.selected.idle_other_ns = kSpan - ranks[r].other - ranks[r].unknown - ranks[r].communication;
+    measure.selected.idle_other_ns = ranks[r].ends - ranks[r].other - ranks[r].unknown - ranks[r].communication;
     measures.ranks.push_back(std::move(measure));
     unknown.by_rank.push_back({r, 100, ranks[r].unknown, {}});
     other.by_rank.push_back({r, 100, ranks[r].other, {}});
@@ -64,7 +65,8 @@ TEST(WaitingKernels, TheRanksThatWaitForEachOtherMayBePartsOfTheFleet) {
 
 // Nothing is known to connect the two pairs, and the second one is done earlier.
 TEST(WaitingKernels, PartsOfTheFleetMayEndAtDifferentTimes) {
-  const auto found = Find({{300'000, 400'000, 0}, {660'000, 40'000, 0}, {300'000, 42'000, 0}, {302'000, 40'000, 0}});
+  const auto found =
+      Find({{300'000, 400'000, 0}, {660'000, 40'000, 0}, {300'000, 42'000, 0, 350'000}, {302'000, 40'000, 0, 350'000}});
   ASSERT_TRUE(found);
   EXPECT_EQ(found->shortest, 1U);
 }
