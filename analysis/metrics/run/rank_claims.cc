@@ -13,13 +13,10 @@
 namespace lockstep {
 namespace {
 
-std::optional<RankClaim> BestClaim(const SourceContext& c) {
-  std::optional<RankClaim> best;
-  for (const RankClaim& claim : c.claims) {
-    const bool usable = claim.rank >= 0 && claim.rank < kMaxWorldSize;
-    if (usable && (!best || claim.source < best->source)) best = claim;
-  }
-  return best;
+// Whether a number is that of a rank in the world that the trace states, which a file name and the person do not count
+// by.
+bool CountsInItsWorld(RankSource source) {
+  return source == RankSource::kMetadata || source == RankSource::kNcclInit || source == RankSource::kEnvironment;
 }
 
 std::string_view InWords(RankSource source) {
@@ -53,10 +50,42 @@ void NoteContradictions(const SourceContext& c, const RankClaim& best, RankResol
 }  // namespace
 
 RankClaims::RankClaims(const RunData& run, const AnalysisOptions& options, RankResolution& out) : run_(run) {
+  FindTold(options);
   const std::vector<DevicePlace> places = PlaceDevices(run, options);
   FindFirstDevices(places);
   for (size_t s = 0; s < run.sources.size(); ++s) Take(s, places[s], out);
   if (NamesTellNothing()) ForgetNames(out);
+}
+
+// --rank-map and --expect-ranks win over what the traces state: processes that were started by hand all say "rank 0 of
+// 1".
+void RankClaims::FindTold(const AnalysisOptions& options) {
+  constexpr int32_t kLeastOfOneRun = 2;
+  told_ranks_ = std::min(options.expected_ranks, kMaxWorldSize);
+  if (options.one_run) told_ranks_ = std::max(told_ranks_, kLeastOfOneRun);
+  for (const SourceData& source : run_.sources) {
+    for (const RankClaim& claim : source.context.claims) {
+      if (claim.source != RankSource::kRankMap || claim.rank >= kMaxWorldSize) continue;
+      told_ranks_ = std::max(told_ranks_, claim.rank + 1);
+    }
+  }
+}
+
+std::optional<int32_t> RankClaims::WorldOf(size_t source) const {
+  const SourceContext& c = run_.sources[source].context;
+  const bool usable = c.world_size && *c.world_size > 0 && *c.world_size <= kMaxWorldSize;
+  return usable && *c.world_size >= told_ranks_ ? c.world_size : std::nullopt;
+}
+
+std::optional<RankClaim> RankClaims::BestClaim(const SourceContext& c) const {
+  const bool says_alone = c.world_size && *c.world_size == 1 && told_ranks_ > 1;
+  std::optional<RankClaim> best;
+  for (const RankClaim& claim : c.claims) {
+    if (claim.rank < 0 || claim.rank >= kMaxWorldSize) continue;
+    if (says_alone && CountsInItsWorld(claim.source)) continue;
+    if (!best || claim.source < best->source) best = claim;
+  }
+  return best;
 }
 
 // Of the devices of a process that are ranks the first one has the claim of the process.
@@ -82,7 +111,7 @@ void RankClaims::Take(size_t s, const DevicePlace& place, RankResolution& out) {
   }
   if (claim) NoteContradictions(c, *claim, out);
   provenance_[s] = claim ? claim->source : RankSource::kAssumed;
-  candidates_.push_back({s, claim ? std::optional(claim->rank) : std::nullopt});
+  candidates_.push_back({s, claim ? std::optional(claim->rank) : std::nullopt, WorldOf(s)});
 }
 
 // One number is in the names of all files, which are of one time and of different processes or devices: it is

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "analysis/metrics/run/analysis_options.h"
@@ -21,8 +23,12 @@ class RankClaims {
   [[nodiscard]] const std::vector<GroupCandidate>& candidates() const { return candidates_; }
   // Where the rank of a candidate's source comes from; kAssumed = it claims none.
   [[nodiscard]] RankSource provenance(size_t source) const { return provenance_.at(source); }
+  // The number of ranks of the job that a source states; none if it is absurd, or less than the person says.
+  [[nodiscard]] std::optional<int32_t> WorldOf(size_t source) const;
 
  private:
+  void FindTold(const AnalysisOptions& options);
+  [[nodiscard]] std::optional<RankClaim> BestClaim(const SourceContext& c) const;
   void FindFirstDevices(const std::vector<DevicePlace>& places);
   void Take(size_t s, const DevicePlace& place, RankResolution& out);
   [[nodiscard]] bool NamesTellNothing() const;
@@ -30,6 +36,7 @@ class RankClaims {
   void RefuseStray(size_t s, const DevicePlace& place, RankResolution& out) const;
 
   const RunData& run_;
+  int32_t told_ranks_ = 0;                 // the job has at least so many ranks: the person says so
   std::map<size_t, size_t> first_device_;  // by main source of the process
   std::vector<GroupCandidate> candidates_;
   std::map<size_t, RankSource> provenance_;

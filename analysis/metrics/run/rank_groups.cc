@@ -19,10 +19,6 @@ namespace {
 
 constexpr int64_t kClockSlackNs = kNsPerS;
 
-std::optional<int32_t> WorldOf(const SourceContext& c) {
-  return c.world_size && *c.world_size > 0 && *c.world_size <= kMaxWorldSize ? c.world_size : std::nullopt;
-}
-
 // A file: its sources always stay together.
 struct Unit {
   std::string path;
@@ -35,7 +31,7 @@ struct Unit {
 void Include(Unit& unit, const SourceContext& c, const GroupCandidate& candidate) {
   unit.sources.push_back(candidate.source);
   if (candidate.rank) unit.ranks.insert(*candidate.rank);
-  if (!unit.world) unit.world = WorldOf(c);
+  if (!unit.world) unit.world = candidate.world;
   const ActivityWindow w = WindowOf(c);
   if (!w.anchored) return;
   if (!unit.window.anchored) {
@@ -138,16 +134,16 @@ bool HaveAsManyCollectives(const RunData& run, const std::vector<GroupCandidate>
 
 }  // namespace
 
-std::vector<int32_t> ClaimedWorldSizes(const RunData& run, const std::vector<GroupCandidate>& candidates) {
+std::vector<int32_t> ClaimedWorldSizes(const std::vector<GroupCandidate>& candidates) {
   std::set<int32_t> sizes;
   for (const GroupCandidate& c : candidates) {
-    if (const auto world = WorldOf(run.sources[c.source].context)) sizes.insert(*world);
+    if (c.world) sizes.insert(*c.world);
   }
   return {sizes.begin(), sizes.end()};
 }
 
 std::string WorldSizeContradiction(const RunData& run, const std::vector<GroupCandidate>& candidates) {
-  const std::vector<int32_t> sizes = ClaimedWorldSizes(run, candidates);
+  const std::vector<int32_t> sizes = ClaimedWorldSizes(candidates);
   if (sizes.size() > 1) {
     return fmt::format("the traces contradict each other in world size ({})", JoinNumbers(sizes));
   }
@@ -160,9 +156,10 @@ std::string WorldSizeContradiction(const RunData& run, const std::vector<GroupCa
   return "";
 }
 
-std::string EveryRankRepeats(const RunData& run, const std::vector<GroupCandidate>& candidates) {
-  const std::vector<int32_t> worlds = ClaimedWorldSizes(run, candidates);
-  if (worlds.size() == 1 && worlds.front() == 1) return "each trace says that it is the only rank of its run";
+std::string EveryRankRepeats(const std::vector<GroupCandidate>& candidates) {
+  const std::vector<int32_t> worlds = ClaimedWorldSizes(candidates);
+  if (worlds.size() == 1 && worlds.front() == 1)
+    return "each trace says that it is the only rank of its run; if they are one run, --expect-ranks N says so";
   return "every rank occurs in several of them at the same time, as with replicas that each number their ranks from 0";
 }
 
@@ -170,10 +167,10 @@ bool ComplementEachOther(const RunData& run, const std::vector<GroupCandidate>& 
                          const AnalysisOptions& options) {
   if (options.one_run) return true;
   if (options.expected_ranks > 0 && std::cmp_equal(options.expected_ranks, candidates.size())) return true;
-  const std::vector<int32_t> worlds = ClaimedWorldSizes(run, candidates);
+  const std::vector<int32_t> worlds = ClaimedWorldSizes(candidates);
   std::set<int32_t> ranks;
   for (const GroupCandidate& c : candidates) {
-    if (!c.rank || !WorldOf(run.sources[c.source].context) || !ranks.insert(*c.rank).second) return false;
+    if (!c.rank || !c.world || !ranks.insert(*c.rank).second) return false;
   }
   return worlds.size() == 1 && std::cmp_equal(worlds.front(), ranks.size()) && HaveAsManyCollectives(run, candidates);
 }

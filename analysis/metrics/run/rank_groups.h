@@ -15,18 +15,19 @@ namespace lockstep {
 // One source as the grouping sees it.
 struct GroupCandidate {
   size_t source = 0;
-  std::optional<int32_t> rank;  // as claimed
+  std::optional<int32_t> rank;   // as claimed
+  std::optional<int32_t> world;  // number of ranks of the job that its trace states, if that can be so
 };
 
-// World sizes claimed, ascending, each once; absurd ones left out.
-[[nodiscard]] std::vector<int32_t> ClaimedWorldSizes(const RunData& run, const std::vector<GroupCandidate>& candidates);
+// World sizes claimed, ascending, each once.
+[[nodiscard]] std::vector<int32_t> ClaimedWorldSizes(const std::vector<GroupCandidate>& candidates);
 
 // Why the candidates cannot be one run: contradicting world sizes, or a rank beyond the world size another file states.
 // Empty if nothing speaks against it.
 [[nodiscard]] std::string WorldSizeContradiction(const RunData& run, const std::vector<GroupCandidate>& candidates);
 
 // Of traces each of whose ranks occurs several times at one time: what that says of them.
-[[nodiscard]] std::string EveryRankRepeats(const RunData& run, const std::vector<GroupCandidate>& candidates);
+[[nodiscard]] std::string EveryRankRepeats(const std::vector<GroupCandidate>& candidates);
 
 // Whether the candidates are the ranks of one run whatever their clocks say: no rank occurs twice, and together they
 // are all ranks of the world that the files state, or as many as the person expects.

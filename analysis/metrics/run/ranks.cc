@@ -231,12 +231,12 @@ RankResolution ResolveRanks(const RunData& run, const AnalysisOptions& options) 
   const std::vector<GroupCandidate> candidates =
       WithoutHostOnly(run, claims, WithoutCopies(run, claims.candidates(), out), out);
   if (SplitIntoRuns(run, candidates, WorldSizeContradiction(run, candidates), out)) return out;
-  const std::vector<int32_t> worlds = ClaimedWorldSizes(run, candidates);
+  const std::vector<int32_t> worlds = ClaimedWorldSizes(candidates);
   if (worlds.size() == 1) out.world_size = worlds.front();
   Selection selection = SelectCaptures(run, candidates, options, out);
-  if (selection.replicated && SplitIntoRuns(run, candidates, EveryRankRepeats(run, candidates), out)) return out;
+  if (selection.replicated && SplitIntoRuns(run, candidates, EveryRankRepeats(candidates), out)) return out;
   std::vector<GroupCandidate> active;
-  for (const Active& a : selection.active) active.push_back({a.source, a.rank});
+  for (const Active& a : selection.active) active.push_back({a.source, a.rank, claims.WorldOf(a.source)});
   if (const std::string apart = NoCommonTime(run, active); !selection.repeated && !apart.empty()) {
     if (!ComplementEachOther(run, active, options)) {
       if (SplitIntoRuns(run, active, apart, out)) return out;

@@ -422,6 +422,26 @@ TEST(ResolveRanks, ContradictingWorldSizesAreSeveralRuns) {
   EXPECT_TRUE(ranks.ranks.empty());
 }
 
+TEST(ResolveRanks, WhatThePersonSaysWinsOverTracesThatSayThatTheyAreAlone) {
+  RunBuilder mapped;
+  RunBuilder counted;
+  for (int32_t rank = 0; rank < 3; ++rank) {
+    const std::string path = "worker" + std::string(1, static_cast<char>('a' + rank)) + ".json";
+    AddActive(mapped, path).Claim(0, RankSource::kMetadata).Claim(2 - rank, RankSource::kRankMap).World(1);
+    AddActive(counted, path).Claim(0, RankSource::kMetadata).World(1);
+  }
+  const RankResolution by_map = Resolve(mapped);
+  ASSERT_THAT(by_map.ranks, SizeIs(3));
+  EXPECT_EQ(PathOf(mapped, by_map, 0), "workerc.json");
+  AnalysisOptions options;
+  EXPECT_THAT(Resolve(counted).groups, SizeIs(3));
+  options.expected_ranks = 3;
+  const RankResolution by_count = Resolve(counted, options);
+  ASSERT_THAT(by_count.ranks, SizeIs(3));
+  EXPECT_EQ(by_count.assumed, 3);
+  EXPECT_THAT(by_count.missing_ranks, testing::IsEmpty());
+}
+
 TEST(ResolveRanks, ARankBeyondTheWorldOfAnotherFileIsAnotherRun) {
   RunBuilder run;
   AddActive(run, "a.json").Claim(0).World(2);
