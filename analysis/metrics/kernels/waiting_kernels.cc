@@ -2,6 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <map>
+#include <optional>
+#include <ranges>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -10,8 +15,8 @@ namespace {
 
 constexpr size_t kLeastRanks = 2;
 constexpr double kLeastOfSpan = 0.02;      // the difference between ranks must be worth telling,
-constexpr double kLeastTimesAsLong = 1.5;  // more than devices of one kind differ by
-constexpr double kLeastWithoutAny = 1.1;   // (where no kernel is known to communicate: more than chance),
+constexpr double kLeastTimesAsLong = 1.1;  // more than chance,
+constexpr double kClearlyLonger = 1.5;     // (where less speaks for it: than devices of one kind differ by,)
 constexpr double kMostUneven = 0.3;        // and explain most of what the ranks differ in otherwise
 
 // What one rank did in the common window. Idle time is no work, but what has to be done before the kernel can begin.
@@ -37,6 +42,7 @@ int64_t RangeOf(const Ranks& ranks, const Value& value) {
 int64_t Own(const RankTimes& rank) { return rank.own_ns; }
 int64_t Communication(const RankTimes& rank) { return rank.communication_ns; }
 int64_t Sum(const RankTimes& rank) { return rank.Sum(); }
+int64_t Total(const RankTimes& rank) { return rank.Sum() + rank.communication_ns; }
 
 // Ranks whose values are neighbours, closer than `tolerance_ns`.
 template <typename Value>
@@ -79,51 +85,153 @@ int64_t TimeOf(const KernelOfRank& rank, int64_t instances) {
                       static_cast<double>(rank.instances));
 }
 
-// Limits that hold for all groups of a kernel.
-struct Limits {
-  double least_range_ns = 0;
-  double least_times = 1;
+// Ranks that may wait for each other in the kernel: who spends least and most in it, and how much the latter more.
+struct Group {
+  explicit Group(const Ranks& members) : ranks(members) {
+    const auto [shortest, longest] = std::ranges::minmax_element(ranks, {}, &RankTimes::own_ns);
+    least = *shortest;
+    most = *longest;
+    range_ns = most.own_ns - least.own_ns;
+    tolerance_ns = kMostUneven * static_cast<double>(range_ns);
+  }
+
+  [[nodiscard]] bool IsLonger(double times) const {
+    return static_cast<double>(most.own_ns) >= times * static_cast<double>(std::max<int64_t>(1, least.own_ns));
+  }
+  template <typename Value>
+  [[nodiscard]] bool IsEven(const Value& value) const {
+    return static_cast<double>(RangeOf(ranks, value)) <= tolerance_ns;
+  }
+
+  const Ranks& ranks;
+  RankTimes least;
+  RankTimes most;
+  int64_t range_ns = 0;
+  double tolerance_ns = 0;
 };
 
-// Adds one group of ranks that are alike elsewhere, if they behave as ranks that wait for each other do.
-void AddGroup(const Ranks& ranks, const Limits& limits, WaitingKernel& out) {
-  if (ranks.size() < kLeastRanks) return;
-  const auto by_own = [](const RankTimes& a, const RankTimes& b) { return a.own_ns < b.own_ns; };
-  const auto [least, most] = std::minmax_element(ranks.begin(), ranks.end(), by_own);
-  const auto range_ns = static_cast<double>(most->own_ns - least->own_ns);
-  const auto shortest_ns = static_cast<double>(std::max<int64_t>(1, least->own_ns));
-  if (range_ns < limits.least_range_ns || static_cast<double>(most->own_ns) < limits.least_times * shortest_ns) return;
-  if (static_cast<double>(RangeOf(ranks, Communication)) > kMostUneven * range_ns) return;
-  if (static_cast<double>(RangeOf(ranks, Sum)) > kMostUneven * range_ns) return;
-  // On a slow device everything takes longer: there who spends most in it has no less to do otherwise.
-  if (least->Besides() < most->Besides()) return;
-  if (most->own_ns - least->own_ns > out.longest_ns - out.shortest_ns) {
-    out.shortest = least->member;
-    out.shortest_ns = least->own_ns;
-    out.longest_ns = most->own_ns;
-  }
-  for (const RankTimes& rank : ranks) out.excess_ns += rank.own_ns - least->own_ns;
+// All of the wait is in the kernel. On a slow device everything takes longer: there who spends most in it has no less
+// to do otherwise.
+bool WaitsInIt(const Group& group, double least_times) {
+  return group.IsLonger(least_times) && group.IsEven(Communication) && group.IsEven(Sum) &&
+         group.least.Besides() >= group.most.Besides();
 }
 
-std::optional<WaitingKernel> Judge(const FleetMeasures& measures, const KernelGroup& group) {
+// The same ranks wait for the same one in known communication too: by as much more as they wait more in the kernel.
+// Communication evens out whatever ranks do, so that less speaks for it.
+bool WaitsInBoth(const Group& group) {
+  if (!group.IsLonger(kClearlyLonger) || !group.IsEven(Total)) return false;
+  const auto more = static_cast<double>(group.most.communication_ns - group.least.communication_ns);
+  const double proportion = more / static_cast<double>(group.range_ns);
+  return proportion >= 0 && std::ranges::all_of(group.ranks, [&](const RankTimes& rank) {
+           const auto own = static_cast<double>(rank.own_ns - group.least.own_ns);
+           const auto known = static_cast<double>(rank.communication_ns - group.least.communication_ns);
+           return std::abs(known - proportion * own) <= group.tolerance_ns;
+         });
+}
+
+template <typename Waits>
+void AddGroups(const std::vector<Ranks>& parts, double least_range_ns, const Waits& waits, WaitingKernel& out) {
+  for (const Ranks& ranks : parts) {
+    if (ranks.size() < kLeastRanks) continue;
+    const Group group(ranks);
+    if (static_cast<double>(group.range_ns) < least_range_ns || !waits(group)) continue;
+    if (group.range_ns > out.longest_ns - out.shortest_ns) {
+      out.shortest = group.least.member;
+      out.shortest_ns = group.least.own_ns;
+      out.longest_ns = group.most.own_ns;
+    }
+    for (const RankTimes& rank : ranks) out.excess_ns += rank.own_ns - group.least.own_ns;
+  }
+}
+
+// Operations whose kernels have such names compute. Names of kernels that communicate tell none of them.
+bool ComputesByName(std::optional<Family> family) {
+  switch (family.value_or(Family::kOther)) {
+    case Family::kOther:
+    case Family::kCopy:
+    case Family::kReduction:
+    case Family::kMoe:
+    case Family::kMoeRouting:
+    case Family::kTriton:
+      return false;
+    default:
+      return true;
+  }
+}
+
+// One kernel or several: how long every rank is in it, by member.
+struct Suspect {
+  std::string name;
+  int32_t others = 0;
+  bool computes = false;  // its name says so
+  std::vector<int64_t> own_ns;
+
+  [[nodiscard]] double LeastTimes() const { return computes ? kClearlyLonger : kLeastTimesAsLong; }
+  [[nodiscard]] int64_t Range() const { return *std::ranges::max_element(own_ns) - *std::ranges::min_element(own_ns); }
+  [[nodiscard]] size_t Shortest() const {
+    return static_cast<size_t>(std::ranges::min_element(own_ns) - own_ns.begin());
+  }
+};
+
+std::optional<WaitingKernel> Judge(const FleetMeasures& measures, const Suspect& suspect) {
   Ranks ranks(measures.ranks.size());
-  const int64_t instances = InstancesOfAll(group, ranks.size());
-  if (instances == 0) return std::nullopt;
-  for (const KernelOfRank& rank : group.by_rank) ranks[rank.member].own_ns = TimeOf(rank, instances);
   int64_t span_ns = 0;
-  bool none = true;
   for (size_t r = 0; r < ranks.size(); ++r) {
     const IntervalMeasure& measure = measures.ranks[r].selected;
-    ranks[r] = {r, ranks[r].own_ns, measure.compute_ns - ranks[r].own_ns, measure.exposed_comm_ns(), measure.idle_ns()};
-    none = none && ranks[r].communication_ns == 0;
+    const int64_t own_ns = suspect.own_ns[r];
+    ranks[r] = {r, own_ns, measure.compute_ns - own_ns, measure.exposed_comm_ns(), measure.idle_ns()};
     span_ns = std::max(span_ns, measure.span_ns);
   }
-  const Limits limits{kLeastOfSpan * static_cast<double>(span_ns), none ? kLeastWithoutAny : kLeastTimesAsLong};
+  const double least_range_ns = kLeastOfSpan * static_cast<double>(span_ns);
   WaitingKernel out;
-  out.name = group.name;
-  for (const Ranks& alike : AlikeElsewhere(ranks)) AddGroup(alike, limits, out);
+  out.name = suspect.name;
+  out.others = suspect.others;
+  const auto waits_in_it = [&](const Group& group) { return WaitsInIt(group, suspect.LeastTimes()); };
+  AddGroups(AlikeElsewhere(ranks), least_range_ns, waits_in_it, out);
+  if (out.excess_ns == 0 && !suspect.computes) {
+    const double tolerance_ns = kMostUneven * static_cast<double>(RangeOf(ranks, Own));
+    AddGroups(Parts(ranks, tolerance_ns, Total), least_range_ns, WaitsInBoth, out);
+  }
   if (out.excess_ns == 0) return std::nullopt;
   out.worst_ratio = static_cast<double>(out.longest_ns - out.shortest_ns) / static_cast<double>(span_ns);
+  return out;
+}
+
+// Kernels that all ranks run about equally often and that are not known to communicate.
+std::vector<Suspect> SuspectsIn(const KernelSummary& kernels, size_t ranks) {
+  std::vector<Suspect> out;
+  for (const KernelGroup& group : kernels.groups) {
+    if (group.category == Category::kCommunication || group.name == kRestOfKernels) continue;
+    const int64_t instances = InstancesOfAll(group, ranks);
+    if (instances == 0) continue;
+    Suspect suspect{group.name, 0, ComputesByName(group.family), std::vector<int64_t>(ranks)};
+    for (const KernelOfRank& rank : group.by_rank) suspect.own_ns[rank.member] = TimeOf(rank, instances);
+    out.push_back(std::move(suspect));
+  }
+  return out;
+}
+
+// Those that differ most and are shortest on the same rank, as one: a library may have a kernel for each size and type.
+std::vector<Suspect> Together(std::vector<Suspect> suspects) {
+  constexpr size_t kMostTogether = 256;
+  std::ranges::stable_sort(suspects, std::ranges::greater(), &Suspect::Range);
+  if (suspects.size() > kMostTogether) suspects.resize(kMostTogether);
+  std::map<size_t, Suspect> by_shortest;
+  for (Suspect& suspect : suspects) {
+    const size_t shortest = suspect.Shortest();
+    const auto most = static_cast<double>(suspect.own_ns[shortest] + suspect.Range());
+    if (most < suspect.LeastTimes() * static_cast<double>(suspect.own_ns[shortest])) continue;
+    const auto [at, is_first] = by_shortest.try_emplace(shortest, std::move(suspect));
+    if (is_first) continue;
+    ++at->second.others;
+    at->second.computes = at->second.computes || suspect.computes;
+    for (size_t r = 0; r < at->second.own_ns.size(); ++r) at->second.own_ns[r] += suspect.own_ns[r];
+  }
+  std::vector<Suspect> out;
+  for (auto& [shortest, suspect] : by_shortest) {
+    if (suspect.others > 0) out.push_back(std::move(suspect));
+  }
   return out;
 }
 
@@ -135,15 +243,11 @@ bool IsLessOfAWait(const WaitingKernel& a, const WaitingKernel& b) {
   return times(a) < times(b);
 }
 
-}  // namespace
-
-std::optional<WaitingKernel> FindWaitingKernel(const FleetMeasures& measures, const KernelSummary& kernels) {
-  if (measures.ranks.size() < kLeastRanks) return std::nullopt;
+std::optional<WaitingKernel> BestOf(const FleetMeasures& measures, const std::vector<Suspect>& suspects) {
   std::vector<WaitingKernel> found;
   int64_t most_ns = 0;
-  for (const KernelGroup& group : kernels.groups) {
-    if (group.category == Category::kCommunication || group.name == kRestOfKernels) continue;
-    std::optional<WaitingKernel> judged = Judge(measures, group);
+  for (const Suspect& suspect : suspects) {
+    std::optional<WaitingKernel> judged = Judge(measures, suspect);
     if (!judged) continue;
     most_ns = std::max(most_ns, judged->excess_ns);
     found.push_back(*std::move(judged));
@@ -151,6 +255,16 @@ std::optional<WaitingKernel> FindWaitingKernel(const FleetMeasures& measures, co
   std::erase_if(found, [&](const WaitingKernel& it) { return 2 * it.excess_ns < most_ns; });
   const auto best = std::max_element(found.begin(), found.end(), IsLessOfAWait);
   return best == found.end() ? std::nullopt : std::optional(std::move(*best));
+}
+
+}  // namespace
+
+std::optional<WaitingKernel> FindWaitingKernel(const FleetMeasures& measures, const KernelSummary& kernels) {
+  const size_t ranks = measures.ranks.size();
+  if (ranks < kLeastRanks) return std::nullopt;
+  std::vector<Suspect> suspects = SuspectsIn(kernels, ranks);
+  for (Suspect& several : Together(suspects)) suspects.push_back(std::move(several));
+  return BestOf(measures, suspects);
 }
 
 std::optional<WaitingKernel> FindWaitingKernel(const Fleet& fleet, const FleetMeasures& measures) {

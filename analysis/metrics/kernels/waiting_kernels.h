@@ -17,6 +17,7 @@ namespace lockstep {
 
 struct WaitingKernel {
   std::string name;
+  int32_t others = 0;       // kernels beside the named one that behave like it: all figures are of them together
   size_t shortest = 0;      // into Fleet::members: who spends least in it, and has most else to do
   int64_t shortest_ns = 0;  // in all its instances
   int64_t longest_ns = 0;   // on the rank that spends most in it
@@ -25,7 +26,8 @@ struct WaitingKernel {
 };
 
 // The one with the largest excess; of several that have half of it, the one that takes most times as long on one rank
-// as on another; nullopt where none behaves so. `kernels`: grouped by full name, totals suffice.
+// as on another; nullopt where none behaves so. Where the waiting is spread over many, these are taken together, and
+// the one that differs most is named. `kernels`: grouped by full name, totals suffice.
 [[nodiscard]] std::optional<WaitingKernel> FindWaitingKernel(const FleetMeasures& measures,
                                                              const KernelSummary& kernels);
 // The same of a whole run: of a part of one the totals need not be those of the part.

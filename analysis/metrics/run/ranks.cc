@@ -201,8 +201,9 @@ void FillSilent(const RunData& run, RankResolution& out) {
   const int64_t usual = UpperMedian(std::move(kernels));
   for (const ResolvedRank& rank : out.ranks) {
     const SourceContext& c = run.sources[rank.source].context;
-    if (c.collectives == 0 && c.kernels > 0 && c.kernels * kLeastOfKernels >= usual)
-      out.silent_ranks.push_back(rank.rank);
+    const bool in_graphs = c.graph_spans > 0 || c.opaque_graph_launches > 0;  // its kernels are not in the trace
+    const bool works = in_graphs || (c.kernels > 0 && c.kernels * kLeastOfKernels >= usual);
+    if (c.collectives == 0 && works) out.silent_ranks.push_back(rank.rank);
   }
 }
 

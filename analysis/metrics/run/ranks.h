@@ -64,7 +64,8 @@ struct RankResolution {
   std::vector<int32_t> missing_ranks;
   bool some_without_device_rows = false;  // of `ranks`: what they did, and with whom, is not known
   // Of `ranks`: they ran kernels but have no record of any collective, while others have many. Either these records
-  // are lost (a file that was cut, say), or they take part in none. Ascending.
+  // are lost (a file that was cut, say), or they are in CUDA graphs traced as a whole, or the ranks take part in none.
+  // Ascending.
   std::vector<int32_t> silent_ranks;
   // More than 0: the windows of the traces are so far apart, and they are one run only because together they are all
   // ranks of their world, or because the person says so.

@@ -149,7 +149,7 @@ class OwnTimeSums::Meter {
   struct Own {
     size_t rank = 0;
     SegmentParts segment{};  // since the previous instance of the communicator
-    SegmentParts parts{};    // since the last one that ties the members to each other
+    SegmentParts parts{};    // since the last one in which everybody waited for everybody
     double sum = 0;          // of these
   };
 
@@ -160,13 +160,26 @@ class OwnTimeSums::Meter {
     return node.segment.begin_ns == kNoTime || node.previous < 0 ? nullptr : &node;
   }
 
-  // What the rank did itself since the last instance before that ties the members to each other.
+  // What the rank did itself since an earlier instance of the communicator.
   struct OwnSince {
     int64_t instance = -1;  // -1: not told
     int64_t begin_ns = 0;   // aligned
     SegmentParts parts{};
   };
+  // Since the last one that ties the members to each other.
+  [[nodiscard]] OwnSince SinceTied(const MatchedMember& member, const ArrivalNode& node) const {
+    return Since(member, node, [&](int64_t instance) { return graph_.Ties(instance); });
+  }
+
+  // Since the last one in which everybody waited for everybody. Whether an instance with a root ties its members
+  // depends on who comes last: to begin there would count only the stretches in which the root was the faster one.
   [[nodiscard]] OwnSince SinceCommon(const MatchedMember& member, const ArrivalNode& node) const {
+    return Since(member, node,
+                 [&](int64_t instance) { return chapter_.match.instances[static_cast<size_t>(instance)].all_pairs; });
+  }
+
+  template <typename IsBegin>
+  [[nodiscard]] OwnSince Since(const MatchedMember& member, const ArrivalNode& node, const IsBegin& is_begin) const {
     constexpr int kMaxHops = 256;
     const std::vector<ArrivalNode>& rows = graph_.ranks[static_cast<size_t>(member.rank_index)];
     OwnSince out{-1, node.segment.begin_ns, SegmentPartsOf(node.segment)};
@@ -174,7 +187,7 @@ class OwnTimeSums::Meter {
     for (int hop = 0; hop < kMaxHops; ++hop) {
       const ArrivalNode& before = rows[static_cast<size_t>(at->previous)];
       if (before.instance < 0) return out;
-      if (graph_.Ties(before.instance)) {
+      if (is_begin(before.instance)) {
         out.instance = before.instance;
         return out;
       }
@@ -208,7 +221,7 @@ class OwnTimeSums::Meter {
       const auto rank = static_cast<size_t>(member.rank_index);
       const ArrivalNode* node = NodeOf(member);
       if (node == nullptr || ranks_[rank].result.communicator != static_cast<int32_t>(instance.communicator)) continue;
-      const OwnSince since = SinceCommon(member, *node);
+      const OwnSince since = SinceTied(member, *node);
       if (since.instance < 0) continue;
       for (size_t p = 0; p < kOwnParts; ++p) {
         const bool of_host = kPartOf[p] == LatenessPart::kHost || kPartOf[p] == LatenessPart::kLaunch;

@@ -140,7 +140,7 @@ void NameCulprits(const Fleet& fleet, const FleetMeasures& measures, const Strag
     const std::vector<size_t> members = MembersOf(fleet, straggler);
     if (members.empty()) continue;
     Culprit culprit = FromStraggler(straggler, members, blame, waiting);
-    if (members.size() == 1 && culprit.cause == Name(CauseKind::kUnknown) && MovesMore(culprit, fleet, measures)) {
+    if (culprit.cause == Name(CauseKind::kUnknown) && MovesMore(members, culprit.caused_wait_ns, fleet, measures)) {
       culprit.cause = kMoreData;
     }
     const bool material = Share(culprit.caused_wait_ns, measures.RankTime()) >= kMaterialShare;
@@ -156,7 +156,8 @@ void NameCulprits(const Fleet& fleet, const FleetMeasures& measures, const Strag
     // Who moves more is late by what it moves, which the blame takes for a transfer of all. Who stalls is late by that,
     // whatever it waited for besides.
     const Undecided* const it = UndecidedOf(fleet, stragglers, culprit.member);
-    const bool itself = MovesMore(culprit, fleet, measures) || (it != nullptr && StandsOutAtACost(fleet, *it));
+    const bool itself = MovesMore({culprit.member}, culprit.caused_wait_ns, fleet, measures) ||
+                        (it != nullptr && StandsOutAtACost(fleet, *it));
     if (known || (PassesOn(culprit, fleet, blame) && !itself)) continue;
     const bool waited_for = place < kMaxCulprits;
     if (NameWithoutTest({fleet, measures, stragglers, blame, waiting}, waited_for, culprit)) named.push_back(culprit);

@@ -164,19 +164,22 @@ const Undecided* UndecidedOf(const Fleet& fleet, const StragglerResult& straggle
   return found;
 }
 
-bool MovesMore(const Culprit& culprit, const Fleet& fleet, const FleetMeasures& measures) {
+bool MovesMore(const std::vector<size_t>& members, int64_t caused_wait_ns, const Fleet& fleet,
+               const FleetMeasures& measures) {
   constexpr double kExplains = 0.5;
   const auto own = [&](size_t member) {
     return static_cast<double>(measures.joined.ranks[fleet.members[member].index].work.uneven_own_ns);
   };
-  const auto others = static_cast<double>(fleet.members.size() - 1);
+  const auto count = static_cast<double>(members.size());
+  const auto others = static_cast<double>(fleet.members.size()) - count;
   if (others < 1) return false;
-  double sum = 0;
+  double of_members = 0;
+  double of_others = 0;
   for (size_t member = 0; member < fleet.members.size(); ++member) {
-    if (member != culprit.member) sum += own(member);
+    (std::ranges::binary_search(members, member) ? of_members : of_others) += own(member);
   }
-  const double excess = own(culprit.member) - sum / others;
-  return excess * others >= kExplains * static_cast<double>(culprit.caused_wait_ns);
+  const double excess = of_members / count - of_others / others;
+  return excess * others >= kExplains * static_cast<double>(caused_wait_ns);
 }
 
 bool StandsOutAtACost(const Fleet& fleet, const Undecided& it) {
@@ -208,7 +211,7 @@ bool NameWithoutTest(const NamingInput& in, bool waited_for, Culprit& culprit) {
   const bool on_balance = IsLateOnBalance(in.waiting.by_member[culprit.member]);
   const bool much = caused_much && on_balance && !IsHidden(in.measures);
   const bool sends = IsStageWaitedFor(in.waiting.by_member[culprit.member]);
-  const bool moves_more = MovesMore(culprit, in.fleet, in.measures);
+  const bool moves_more = MovesMore({culprit.member}, culprit.caused_wait_ns, in.fleet, in.measures);
   if (moves_more) culprit.cause = kMoreData;
   if (IsLateOnce(in, culprit)) {
     culprit.kind = CulpritKind::kOnce;

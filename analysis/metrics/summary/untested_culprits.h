@@ -33,8 +33,10 @@ struct NamingInput {
 // The undecided scope that the member belongs to, the rank itself first; null: none.
 [[nodiscard]] const Undecided* UndecidedOf(const Fleet& fleet, const StragglerResult& stragglers, size_t member);
 
-// It is late because its part of uneven exchanges takes longer than the others': as much as the others wait for it.
-[[nodiscard]] bool MovesMore(const Culprit& culprit, const Fleet& fleet, const FleetMeasures& measures);
+// Whether `members`, ascending, are late because their part of uneven exchanges takes longer than the others' does: by
+// as much as the others wait for them.
+[[nodiscard]] bool MovesMore(const std::vector<size_t>& members, int64_t caused_wait_ns, const Fleet& fleet,
+                             const FleetMeasures& measures);
 
 // That it stalled, or was slow for a while, is a fact, and what that cost is replayed: only whether it will again is
 // not decided.

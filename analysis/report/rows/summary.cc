@@ -176,6 +176,8 @@ const Record& UnresolvedKernel::Fields() {
       "more time in it.",
       {
           F<&R::name>("name", "Name of the kernel."),
+          F<&R::others>("others",
+                        "Further kernels that behave in the same way. The figures are of all of them together."),
           F<&R::shortest_rank>("shortest_rank", "Global rank that spends least time in the kernel."),
           F<&R::shortest_total_ns>("shortest_total_ns", "Sum of the durations of the kernel on that rank."),
           F<&R::longest_total_ns>("longest_total_ns",

@@ -81,6 +81,7 @@ struct LooksLate {
 
 struct UnresolvedKernel {
   std::string name;
+  Count others;
   int32_t shortest_rank = 0;
   Count shortest_total_ns;
   Count longest_total_ns;

@@ -54,10 +54,28 @@ OpenQuestion QuestionOfMissingRecord(const HeadlineInput& in, const report::Unre
     return {"a group has more members than there are traces, and the others may have waited for one of them",
             "add the traces of all ranks"};
   }
+  const auto hides = [](const report::Problem& problem) { return problem.gate == "graphs_visible"; };
+  const bool in_graphs = std::ranges::any_of(in.summary.problems, hides);
+  return {fmt::format("rank {} lacks records of collectives that the others have, and they may have waited for it",
+                      *unresolved.lacking_rank),
+          in_graphs
+              ? "capture the nodes of CUDA graphs (nsys profile --cuda-graph-trace=node): some are traced as a whole"
+              : "capture again with larger profiler buffers, all ranks over the same steps, and check that its file is "
+                "whole"};
+}
+
+OpenQuestion QuestionOfKernel(const report::UnresolvedKernel& kernel) {
+  const std::string name = ShortenKernel(Printable(kernel.name), 40);
+  const bool one = kernel.others.value == 0;
   return {
-      fmt::format("rank {} lacks records of collectives that the others have, and they may have waited for it",
-                  *unresolved.lacking_rank),
-      "capture again with larger profiler buffers, all ranks over the same steps, and check that its file is whole"};
+      fmt::format("{} like communication, but lockstep does not know {}: {} {} on rank {}, which computes most, and "
+                  "up to {} on the others",
+                  one ? fmt::format("kernel {} looks", name)
+                      : fmt::format("kernel {} and {} more look", name, FormatCount(kernel.others)),
+                  one ? "it" : "them", one ? "it takes" : "together they take", FormatTime(kernel.shortest_total_ns),
+                  kernel.shortest_rank, FormatTime(kernel.longest_total_ns)),
+      one ? "if it communicates, pass --families FILE with the line: communication, NAME"
+          : "if they communicate, pass --families FILE with a line for each: communication, NAME"};
 }
 
 OpenQuestion QuestionOf(const HeadlineInput& in, const report::UnresolvedTime& unresolved) {
@@ -67,15 +85,7 @@ OpenQuestion QuestionOf(const HeadlineInput& in, const report::UnresolvedTime& u
     return {"the traces do not say who sends to whom in broadcasts, reduces, or sends and receives",
             "record roots and peers: NCCL 2.25 or later with nsys, or sequence numbers (torch 2.12 or later)"};
   }
-  if (reason == "unknown_kernel") {
-    const auto kernel = unresolved.kernel.value_or(report::UnresolvedKernel());
-    return {
-        fmt::format("kernel {} looks like communication, but lockstep does not know it: it takes {} on rank {}, which "
-                    "computes most, and up to {} on the others",
-                    ShortenKernel(Printable(kernel.name), 40), FormatTime(kernel.shortest_total_ns),
-                    kernel.shortest_rank, FormatTime(kernel.longest_total_ns)),
-        "if it communicates, pass --families FILE with the line: communication, NAME"};
-  }
+  if (reason == "unknown_kernel") return QuestionOfKernel(unresolved.kernel.value_or(report::UnresolvedKernel()));
   if (reason == "clocks") {
     return {"the clocks of the ranks are less certain than the waits are long",
             "capture longer, with collectives that span the hosts"};

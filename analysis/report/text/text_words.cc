@@ -217,6 +217,7 @@ std::vector<std::string> Wrap(std::string_view printable, size_t width) {
 }
 
 std::string NameInScope(std::string_view scope, std::string_view id) {
+  if (scope == "gpu") return fmt::format("GPU {} of each host", id.substr(id.find_last_of(' ') + 1));
   const std::string_view shown = scope.empty() ? "rank" : scope;
   return id.starts_with(shown) ? std::string(id) : std::string(shown) + " " + std::string(id);
 }

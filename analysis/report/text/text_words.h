@@ -23,7 +23,7 @@ namespace lockstep {
 // The same for paths: most of the room is for the end.
 [[nodiscard]] std::string ShortenPath(std::string_view printable, size_t width);
 
-// "rank 3", but "stage 0" where the id has the scope in it. Without a scope it is a rank.
+// "rank 3", "GPU 0 of each host", but "stage 0" where the id has the scope in it. Without a scope it is a rank.
 [[nodiscard]] std::string NameInScope(std::string_view scope, std::string_view id);
 
 // Lines of at most `width` columns, broken at blanks; a longer word is broken anywhere. At least one line.

@@ -138,6 +138,7 @@ report::UnresolvedTime UnresolvedOf(const ViewInput& input, const UnresolvedTime
   row.missing_ranks = unresolved.missing_ranks;
   if (const auto& kernel = unresolved.kernel) {
     row.kernel = {.name = kernel->name,
+                  .others = kernel->others,
                   .shortest_rank = input.RankOf(kernel->shortest),
                   .shortest_total_ns = kernel->shortest_ns,
                   .longest_total_ns = kernel->longest_ns};

@@ -667,5 +667,16 @@ TEST(ResolveRanks, WhoRanKernelsAndHasNoCollectiveWhereOthersHaveManyIsSilent) {
   EXPECT_THAT(WithCollectives({{0, 900}, {0, 900}}).silent_ranks, testing::IsEmpty());
 }
 
+TEST(ResolveRanks, WhoseGraphsAreTracedAsAWholeIsSilentHoweverFewKernelsAreOutside) {
+  RunBuilder run;
+  for (int32_t rank = 0; rank < 3; ++rank) {
+    SourceContext& context = AddActive(run, "rank" + std::to_string(rank) + ".sqlite").Claim(rank).context();
+    context.collectives = rank == 1 ? 0 : 300;
+    context.kernels = rank == 1 ? 2 : 900;
+    context.graph_spans = rank == 1 ? 30 : 0;
+  }
+  EXPECT_THAT(Resolve(run).silent_ranks, testing::ElementsAre(1));
+}
+
 }  // namespace
 }  // namespace lockstep

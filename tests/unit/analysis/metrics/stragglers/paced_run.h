@@ -35,6 +35,7 @@ struct PacedShape {
   double rho_sigma = 0;      // its sd
   double noise = 0.001;      // sd of each stretch
   bool mark_steps = true;
+  bool broadcasts = false;  // all but the last collective of a step are broadcasts of the communicator's first rank
   // What a cause adds is the host's time, not computing; then launches are told too: the host is blocked until its step
   // begins, and asks for one layer every 20 us.
   bool host_extra = false;
@@ -71,6 +72,7 @@ class PacedRunMaker {
   struct Instance {
     MatchedInstance matched;
     int64_t last_ns = 0;
+    bool ties = true;
   };
 
   [[nodiscard]] int32_t World() const { return shape_.hosts * shape_.gpus; }
@@ -125,9 +127,9 @@ class PacedRunMaker {
     }
     for (int layer = 0; layer < shape_.layers; ++layer) {
       for (int32_t rank = 0; rank < World(); ++rank) Work(rank, step, layer);
-      for (size_t c = 0; c < fine_; ++c) Meet(c, step);
+      for (size_t c = 0; c < fine_; ++c) Meet(c, step, shape_.broadcasts && layer + 1 < shape_.layers);
     }
-    for (size_t c = fine_; c < out_.match.communicators.size(); ++c) Meet(c, step);
+    for (size_t c = fine_; c < out_.match.communicators.size(); ++c) Meet(c, step, false);
   }
 
   void Work(int32_t rank, int step, int layer) {
@@ -144,16 +146,18 @@ class PacedRunMaker {
     }
   }
 
-  void Meet(size_t communicator, int step) {
+  // `rooted`: a broadcast, in which each waits for the first rank only.
+  void Meet(size_t communicator, int step, bool rooted) {
     Instance instance;
     MatchedInstance& matched = instance.matched;
     matched.communicator = static_cast<uint32_t>(communicator);
-    matched.op = CollectiveOp::kAllReduce;
+    matched.op = rooted ? CollectiveOp::kBroadcast : CollectiveOp::kAllReduce;
     matched.bytes = 1'024;
     if (shape_.mark_steps) matched.step = step;
     matched.kind = MatchKind::kId;
     matched.confidence = 1;
-    matched.complete = matched.comparable = matched.resolvable = matched.last_certain = matched.all_pairs = true;
+    matched.complete = matched.comparable = matched.resolvable = matched.last_certain = true;
+    matched.all_pairs = !rooted;
     matched.uncertainty_ns = 0;
     const std::vector<int32_t>& members = out_.match.communicators[communicator].members;
     int64_t first = INT64_MAX;
@@ -165,9 +169,13 @@ class PacedRunMaker {
     }
     matched.spread_ns = instance.last_ns - first;
     matched.transfer_ns = shape_.transfer_ns + (transfer_ ? transfer_(static_cast<int32_t>(communicator), step) : 0);
-    const int64_t end = instance.last_ns + matched.transfer_ns;
+    instance.ties = !rooted || matched.last_rank_index == members.front();
+    const int64_t root_start = busy_[static_cast<size_t>(members.front())];
     const auto index = static_cast<int64_t>(instances_.size());
-    for (const int32_t rank : members) AddMember(communicator, rank, end, index, matched, instance.last_ns);
+    for (const int32_t rank : members) {
+      const int64_t there = rooted ? std::max(busy_[static_cast<size_t>(rank)], root_start) : instance.last_ns;
+      AddMember(communicator, rank, there + matched.transfer_ns, index, matched, there);
+    }
     instances_.push_back(std::move(instance));
   }
 
@@ -220,6 +228,7 @@ class PacedRunMaker {
     std::vector<int64_t> place(instances_.size());
     std::vector<int64_t> last;
     for (const size_t i : by_communicator) {
+      out_.graph.ties.push_back(instances_[i].ties);
       place[i] = static_cast<int64_t>(out_.match.instances.size());
       last.push_back(instances_[i].last_ns);
       out_.match.instances.push_back(std::move(instances_[i].matched));
