@@ -212,9 +212,20 @@ class ComponentWriter {
     return sd * sd;
   }
 
+  // Who is never last is placed where its ends meet those of the others. In uneven exchanges they do not meet: only
+  // what is certified is known.
+  [[nodiscard]] double UnevenVariance(size_t knot, size_t d) const {
+    const int32_t domain = component_.domains[d];
+    if (d == reference_ || events_.even[static_cast<size_t>(domain)] > 0) return 0;
+    if (MethodOf(domain, solved_) != ClockMethod::kEnds) return 0;
+    const double sd = (bounds_.hi[knot][d] - bounds_.lo[knot][d]) / 2 / kNormal95;
+    return sd * sd;
+  }
+
   [[nodiscard]] double SigmaOf(size_t knot, size_t a, size_t b) const {
     const double sigma = solved_.clock.Sigma(knot, a, b);
-    return std::sqrt(sigma * sigma + BiasVariance(a) + BiasVariance(b));
+    return std::sqrt(sigma * sigma + BiasVariance(a) + BiasVariance(b) + UnevenVariance(knot, a) +
+                     UnevenVariance(knot, b));
   }
 
   [[nodiscard]] int64_t AlignedOf(double t) const {

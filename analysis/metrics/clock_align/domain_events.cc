@@ -226,6 +226,7 @@ DomainEvents ReduceToDomains(const ClockInput& input, const DeviceClocks& device
   out.base_ns.resize(count);
   out.component.resize(count);
   out.instances.resize(count);
+  out.even.resize(count);
   SetComponents(input, forest, out);
   SetBases(local, forest, out);
   const std::vector<uint32_t> most_members = MembersOfClasses(input);
@@ -243,6 +244,7 @@ DomainEvents ReduceToDomains(const ClockInput& input, const DeviceClocks& device
       out.times.push_back(OnCommonAxis(times, out.base_ns[static_cast<size_t>(times.domain)]));
       ends.push_back(out.times.back().mean_end);
       ++out.instances[static_cast<size_t>(times.domain)];
+      if (!instance.own_ends) ++out.even[static_cast<size_t>(times.domain)];
     }
     e.t = Median(std::move(ends));
     out.events.push_back(e);

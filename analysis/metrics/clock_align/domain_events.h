@@ -40,6 +40,7 @@ struct DomainEvents {
   std::vector<int32_t> component;  // per domain, dense in order of the reference domains
   std::vector<int32_t> reference;  // per component: the domain of its lowest rank
   std::vector<int64_t> instances;  // per domain: events that bound it against others
+  std::vector<int64_t> even;       // of these: those whose members end together, not each with its own volume
 
   // From t on the domain's times are `size` too large: brings them back.
   void RemoveStep(int32_t domain, double t, double size);

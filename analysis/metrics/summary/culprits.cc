@@ -104,6 +104,11 @@ double SavingOf(const Culprit& culprit, const FleetMeasures& measures) {
   return Share(culprit.caused_wait_ns, measures.RankTime()) * ranks / std::max(1.0, ranks - 1);
 }
 
+bool IsOfComputing(std::string_view cause) {
+  return cause == "slow_compute" || cause == Name(CauseKind::kSlowDevice) || cause == Name(CauseKind::kSlowKernel) ||
+         cause == Name(CauseKind::kMoreWork);
+}
+
 }  // namespace
 
 std::string_view Name(CulpritKind kind) {
@@ -189,7 +194,12 @@ std::optional<size_t> MostAwaitedMember(const WaitBlame& blame) {
 
 void DoubtBeside(const std::optional<UnresolvedTime>& unresolved, std::vector<Culprit>& culprits) {
   if (!unresolved || !unresolved->leads) return;
-  for (Culprit& culprit : culprits) culprit.confidence = std::min(culprit.confidence, kContradicted);
+  for (Culprit& culprit : culprits) {
+    culprit.confidence = std::min(culprit.confidence, kContradicted);
+    // What it computes longer may be its wait in the kernel that nobody classified.
+    const bool waits = unresolved->kernel && culprit.member != unresolved->kernel->shortest;
+    if (waits && IsOfComputing(culprit.cause)) culprit.cause = "";
+  }
 }
 
 }  // namespace lockstep

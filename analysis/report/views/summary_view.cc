@@ -72,7 +72,7 @@ void AddStraggler(const Straggler& straggler, const StragglerResult& result, rep
   row.frontier = Name(straggler.frontier);
   row.blamed_critical_ns = straggler.blame.critical_ns;
   row.saving_reason = TextIfAny(straggler.why_no_saving);
-  if (straggler.parts.empty()) return;
+  if (straggler.parts.empty() || !row.cause) return;
   const StragglerPart& part = straggler.parts.front();
   row.kernel = TextIfAny(part.kernel);
   row.excess_ratio = KnownIf(part.excess_ratio > 0, part.excess_ratio);

@@ -420,6 +420,23 @@ TEST(DoubtBeside, NoCulpritIsCertainBesideMoreTimeThatIsUnresolved) {
   EXPECT_EQ(culprits[0].confidence, 0.5);
 }
 
+TEST(DoubtBeside, WhatAVictimComputesLongerMayBeItsWaitInAnUnknownKernel) {
+  std::vector<Culprit> culprits(3);
+  culprits[0].member = 0;
+  culprits[0].cause = Name(CauseKind::kSlowKernel);
+  culprits[1].member = 1;
+  culprits[1].cause = Name(CauseKind::kHostDelay);
+  culprits[2].member = 2;  // who spends least in the kernel computes longest
+  culprits[2].cause = Name(CauseKind::kSlowDevice);
+  UnresolvedTime unresolved;
+  unresolved.leads = true;
+  unresolved.kernel = WaitingKernel{.name = "mystery", .shortest = 2};
+  DoubtBeside(unresolved, culprits);
+  EXPECT_EQ(culprits[0].cause, "");
+  EXPECT_EQ(culprits[1].cause, Name(CauseKind::kHostDelay));
+  EXPECT_EQ(culprits[2].cause, Name(CauseKind::kSlowDevice));
+}
+
 TEST(AssumesAllRanks, OnlyWhereNobodyTellsTheSizeOfTheJob) {
   FleetFixture fixture = ThreeRanks();
   fixture.ranks.world_size.reset();
