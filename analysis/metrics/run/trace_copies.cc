@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "analysis/base/natural_order.h"
+#include "analysis/base/time.h"
 #include "analysis/metrics/run/activity_window.h"
 #include "analysis/metrics/run/cut_files.h"
 
@@ -19,11 +20,9 @@ constexpr int64_t kRoundedSpanNs = 2'000;  // a double of microseconds since 197
 constexpr int64_t kSomeKernels = 8;        // fewer can be alike by chance
 constexpr int64_t kManyKernels = 64;       // so many cannot, whatever their times
 
-using RowCounts = std::tuple<int64_t, int64_t, int64_t, int64_t, int64_t, int64_t>;  // and the kernels' time
+using RowCounts = std::tuple<int64_t, int64_t, int64_t, int64_t, int64_t>;
 
-RowCounts CountsOf(const SourceContext& c) {
-  return {c.kernels, c.collectives, c.memcpys, c.memsets, c.graph_spans, c.kernel_time_ns};
-}
+RowCounts CountsOf(const SourceContext& c) { return {c.kernels, c.collectives, c.memcpys, c.memsets, c.graph_spans}; }
 
 bool HaveSameRows(const SourceContext& a, const SourceContext& b) {
   const int64_t span_a = a.last_end_ns - a.first_start_ns;
@@ -31,9 +30,19 @@ bool HaveSameRows(const SourceContext& a, const SourceContext& b) {
   return CountsOf(a) == CountsOf(b) && std::abs(span_a - span_b) <= kRoundedSpanNs;
 }
 
+bool IsInWholeMicroseconds(const SourceContext& c) { return c.kernel_time_ns % kNsPerUs == 0; }
+
+// A tool has rounded, or truncated, every time to microseconds.
+bool IsRoundedCopy(const SourceContext& a, const SourceContext& b) {
+  return IsInWholeMicroseconds(a) != IsInWholeMicroseconds(b) && a.pid == b.pid && a.device == b.device &&
+         a.host == b.host && std::abs(a.first_start_ns - b.first_start_ns) <= kRoundedSpanNs &&
+         std::abs(a.kernel_time_ns - b.kernel_time_ns) <= a.kernels * kNsPerUs;
+}
+
 bool AreCopies(const SourceContext& a, const SourceContext& b, bool rank_known) {
   if (a.kernels < kSomeKernels || !HaveSameRows(a, b)) return false;
   if (a.world_size && b.world_size && *a.world_size != *b.world_size) return false;
+  if (a.kernel_time_ns != b.kernel_time_ns) return rank_known && IsRoundedCopy(a, b);
   const int64_t apart_ns = std::abs(a.first_start_ns - b.first_start_ns);
   if (rank_known) return apart_ns <= kTogetherNs || a.kernels >= kManyKernels;
   return apart_ns <= kRoundedSpanNs && a.kernels >= kManyKernels && a.device == b.device && a.path != b.path;
@@ -71,6 +80,7 @@ class CopySearch {
     if (merged_x != merged_y) return merged_y;
     if (cut_files_.Hold(x) != cut_files_.Hold(y)) return cut_files_.Hold(y);
     if (candidates_[a].rank.has_value() != candidates_[b].rank.has_value()) return candidates_[a].rank.has_value();
+    if (IsInWholeMicroseconds(x) != IsInWholeMicroseconds(y)) return IsInWholeMicroseconds(y);
     if (x.path != y.path) return NaturalPathLess(x.path, y.path);
     return x.source_id < y.source_id;
   }

@@ -206,6 +206,17 @@ TEST(ResolveRanks, DifferentTracesOfOneRankAndTimeAreNotTakenForCopies) {
   EXPECT_TRUE(ranks.left_out.empty());
 }
 
+TEST(ResolveRanks, ACopyWithTimesInMicrosecondsIsACopyOfTheExactOne) {
+  RunBuilder run;
+  WithRows(AddActive(run, "a_rounded.json").Claim(0).Pid(7), 500, 79'000);
+  WithRows(AddActive(run, "b.json").Claim(0).Pid(7), 500, 77'123);
+  AddActive(run, "c.json").Claim(1);
+  const RankResolution ranks = Resolve(run);
+  ASSERT_THAT(ranks.ranks, SizeIs(2));
+  EXPECT_EQ(PathOf(run, ranks, 0), "b.json");
+  EXPECT_TRUE(ranks.refused.empty());
+}
+
 TEST(ResolveRanks, ACutCopyOfATraceDoesNotTakeItAway) {
   RunBuilder run;
   WithRows(AddActive(run, "rank0.json").Claim(0), 500, 77'123);
