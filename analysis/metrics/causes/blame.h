@@ -93,13 +93,14 @@ struct BlameSum {
                                const std::vector<uint32_t>& communicators);
 
 // The kind of an origin's compute, from the kernels of its source against those of its peers; `kernel` is set for
-// kSlowKernel and, where one stands out, kMoreWork.
+// kSlowKernel and, where one stands out, kMoreWork. Unknown where the kernels explain little of the lateness.
 struct OriginCause {
   CauseKind kind = CauseKind::kUnknown;
   std::string kernel;
   double excess_ratio = 0;  // how much slower, or more
 };
+// `of_compute`: how late that part makes it, as a share of its compute time; 0 = not known.
 [[nodiscard]] OriginCause ExplainOrigin(const RunData& run, const RankResolution& ranks, const ArrivalGraph& graph,
-                                        int32_t rank_index, LatenessPart part);
+                                        int32_t rank_index, LatenessPart part, double of_compute = 0);
 
 }  // namespace lockstep

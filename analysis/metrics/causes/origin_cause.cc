@@ -8,14 +8,17 @@ namespace lockstep {
 namespace {
 
 constexpr double kMinExcess = 0.001;       // of the peers' compute time: less is no cause
+constexpr double kLeastExplained = 0.25;   // of the lateness, by what its kernels exceed those of its peers
 constexpr double kWorkStandsOut = 0.5;     // share of the extra work that makes its kernel worth a name
 constexpr double kMostlyPauses = 0.5;      // of the host's excess
 constexpr double kPausesAreSeldom = 1.25;  // pauses a step: more are late launches
 
-OriginCause ExplainCompute(const RunData& run, const RankResolution& ranks, int32_t rank_index) {
+OriginCause ExplainCompute(const RunData& run, const RankResolution& ranks, int32_t rank_index, double of_compute) {
   const KernelExcess excess = CompareKernels(run, ranks, rank_index);
   const double largest = std::max({excess.work, excess.device, excess.kernel});
   if (!excess.compared || largest < kMinExcess) return {};
+  const double all = std::max(0.0, excess.work) + std::max(0.0, excess.device) + std::max(0.0, excess.kernel);
+  if (all < kLeastExplained * of_compute) return {};
   OriginCause out;
   if (excess.work == largest) {
     out.kind = CauseKind::kMoreWork;
@@ -46,11 +49,11 @@ OriginCause ExplainHost(const ArrivalGraph& graph, int32_t rank_index) {
 }  // namespace
 
 OriginCause ExplainOrigin(const RunData& run, const RankResolution& ranks, const ArrivalGraph& graph,
-                          int32_t rank_index, LatenessPart part) {
+                          int32_t rank_index, LatenessPart part, double of_compute) {
   OriginCause out;
   switch (part) {
     case LatenessPart::kCompute:
-      return ExplainCompute(run, ranks, rank_index);
+      return ExplainCompute(run, ranks, rank_index, of_compute);
     case LatenessPart::kHost:
       return ExplainHost(graph, rank_index);
     case LatenessPart::kCopy:

@@ -95,17 +95,40 @@ CauseKind UsualCause(LatenessPart part) {
   return CauseKind::kUnknown;
 }
 
+// Mean time per step in which a rank computes; 0 without steps.
+double ComputePerStep(const SourceData& source) {
+  double compute = 0;
+  double steps = 0;
+  for (const StepRow& row : source.steps) {
+    if (row.step == kNoStep) continue;
+    compute += static_cast<double>(row.tile.compute_ns);
+    ++steps;
+  }
+  return steps > 0 ? compute / steps : 0;
+}
+
+// Of the first of its ranks; 0 where it has none.
+double ComputePerStep(const StragglerInput& input, const Candidate& candidate) {
+  if (candidate.rank_indices.empty()) return 0;
+  return ComputePerStep(
+      input.run.sources[input.ranks.ranks[static_cast<size_t>(candidate.rank_indices.front())].source]);
+}
+
 // The parts that matter, largest first, each with its kind of trouble.
-std::vector<StragglerPart> MaterialPartsOf(const StragglerInput& input, const Candidate& candidate) {
+std::vector<StragglerPart> MaterialPartsOf(const StragglerInput& input, const TestUnits& units,
+                                           const Candidate& candidate) {
   constexpr double kMaterial = 0.1;  // of the largest
   const double largest = *std::max_element(candidate.parts.begin(), candidate.parts.end());
+  const double compute = units.are_steps ? ComputePerStep(input, candidate) : 0;
   std::vector<StragglerPart> parts;
   for (size_t p = 0; p < kLatenessParts; ++p) {
     if (candidate.parts[p] <= 0 || candidate.parts[p] < kMaterial * largest) continue;
     const auto part = static_cast<LatenessPart>(p);
     StragglerPart out{UsualCause(part), "", std::llround(candidate.parts[p]), 0};
     if (!candidate.is_transfer()) {
-      OriginCause told = ExplainOrigin(input.run, input.ranks, input.graph, candidate.rank_indices.front(), part);
+      const double of_compute = compute > 0 ? candidate.parts[p] / compute : 0;
+      OriginCause told =
+          ExplainOrigin(input.run, input.ranks, input.graph, candidate.rank_indices.front(), part, of_compute);
       if (told.kind != CauseKind::kUnknown) {
         out.cause = told.kind;
         out.excess_ratio = told.excess_ratio;
@@ -128,18 +151,6 @@ std::string WhyNoSaving(const StragglerInput& input, const Selected& selected) {
   if (!input.replay.base().faithful) return "the replay does not reproduce the run";
   return selected.shown ? "no other rank does the same work, so there is nothing to compare it with"
                         : "the replayed part of the run holds too little of it";
-}
-
-// Mean time per step in which a rank computes; 0 without steps.
-double ComputePerStep(const SourceData& source) {
-  double compute = 0;
-  double steps = 0;
-  for (const StepRow& row : source.steps) {
-    if (row.step == kNoStep) continue;
-    compute += static_cast<double>(row.tile.compute_ns);
-    ++steps;
-  }
-  return steps > 0 ? compute / steps : 0;
 }
 
 // No step is shorter than what the ranks that are not fixed compute in it.
@@ -272,7 +283,7 @@ Straggler Describe(const StragglerInput& input, const TestUnits& units, const Ca
     out.why_no_saving = "nobody else does the same work, so only its own other steps show what it would take";
   }
   out.blame = BlameOn(input.blame, out.rank_indices, out.communicators);
-  out.parts = MaterialPartsOf(input, candidate);
+  out.parts = MaterialPartsOf(input, units, candidate);
   out.persistence = judgement.late_share;
   out.steps = static_cast<int64_t>(candidate.series.size());
   out.n_eff = judgement.n_eff;

@@ -19,7 +19,7 @@ struct Launches {
 };
 
 // Four ranks that run the same kernels (4 names of different weight), rank 2 with a change of its own.
-OriginCause ExplainWith(const std::function<void(Launches&)>& change) {
+OriginCause ExplainWith(const std::function<void(Launches&)>& change, double of_compute = 0) {
   RunBuilder builder;
   for (int32_t rank = 0; rank < 4; ++rank) {
     SourceBuilder& source = builder.AddRank(rank);
@@ -41,7 +41,7 @@ OriginCause ExplainWith(const std::function<void(Launches&)>& change) {
   }
   const MatchedRun run = Match(builder);
   const ArrivalGraph graph{std::vector<std::vector<ArrivalNode>>(4), {}};
-  return ExplainOrigin(run.built.run, run.ranks, graph, 2, LatenessPart::kCompute);
+  return ExplainOrigin(run.built.run, run.ranks, graph, 2, LatenessPart::kCompute, of_compute);
 }
 
 TEST(OriginCause, AllKernelsSlowerIsASlowDevice) {
@@ -97,6 +97,13 @@ TEST(OriginCause, ALongerCaptureIsNotMoreWork) {
 
 TEST(OriginCause, KernelsAlikeExplainNothing) {
   EXPECT_EQ(ExplainWith([](Launches&) {}).kind, CauseKind::kUnknown);
+}
+
+// Late by a fifth of its compute time for other reasons, and slower by a hundredth besides.
+TEST(OriginCause, KernelsThatAreALittleSlowerDoNotExplainALargeLateness) {
+  const auto slower = [](Launches& k) { k.each_ns += k.each_ns / 100; };
+  EXPECT_EQ(ExplainWith(slower, 0.2).kind, CauseKind::kUnknown);
+  EXPECT_EQ(ExplainWith(slower, 0.02).kind, CauseKind::kSlowDevice);
 }
 
 TEST(OriginCause, ARankAloneHasNoCause) {
