@@ -11,7 +11,7 @@ import situations
 from support import TempDirTest
 
 # Jobs without a cause in which somebody was named with certainty.
-ONCE_WRONG = (610124, 610498, 610553, 610660, 610832, 700894, 1200709, 1200816, 1500317)
+ONCE_WRONG = (610124, 610498, 610553, 610660, 610832, 700894, 1200709, 1200816, 1500317, 1900716)
 COUNT = int(os.environ.get("LOCKSTEP_SITUATIONS", "60"))
 SEED = int(os.environ.get("LOCKSTEP_SEED", "1"))
 

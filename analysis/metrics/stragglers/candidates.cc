@@ -101,11 +101,6 @@ class OwnCandidates {
       if (!std::isnan(own.excess_ns[unit])) candidate.Add(unit, besides_.Of(rank, unit));
     }
     candidate.parts = besides_.PartsOf(rank);
-    for (const LoneStall& stall : own.lone_stalls) {
-      const auto at = std::lower_bound(candidate.units.begin(), candidate.units.end(), stall.unit);
-      candidate.series[static_cast<size_t>(at - candidate.units.begin())] += stall.longer_ns;
-      candidate.parts[static_cast<size_t>(LatenessPart::kHost)] += stall.longer_ns;
-    }
     for (double& part : candidate.parts) part /= static_cast<double>(std::max<int64_t>(1, own.units));
     if (SizeOf(rank) == 2) LeaveOutTheOther(candidate);
   }

@@ -10,7 +10,6 @@
 #include "analysis/model/instance_row.h"
 #include "analysis/model/row_values.h"
 #include "analysis/stats/order_statistic.h"
-#include "analysis/stats/robust_deviation.h"
 
 namespace lockstep {
 namespace {
@@ -108,21 +107,6 @@ void DropUnitsThatLackPlaces(const std::vector<int64_t>& compared, RankOwnTime& 
     if (!lacks(compared[unit]) || std::isnan(rank.own_ns[unit])) continue;
     rank.own_ns[unit] = rank.excess_ns[unit] = rank.lone_host_ns[unit] = std::numeric_limits<double>::quiet_NaN();
     --rank.units;
-  }
-}
-
-// In a stretch that has no peers only what is far beyond the rank's own usual is known to be late.
-void FindLoneStalls(double unit_ns, RankOwnTime& rank) {
-  constexpr double kFarBeyond = 8;        // robust standard deviations
-  constexpr double kLeastOfUnit = 0.002;  // what is less does not count anywhere
-  std::vector<double> measured;
-  std::copy_if(rank.lone_host_ns.begin(), rank.lone_host_ns.end(), std::back_inserter(measured),
-               [](double value) { return !std::isnan(value); });
-  const double usual = Median(measured);
-  const double far = usual + kFarBeyond * RobustDeviation(measured) + kLeastOfUnit * unit_ns;
-  for (size_t unit = 0; unit < rank.lone_host_ns.size(); ++unit) {
-    const double host = rank.lone_host_ns[unit];
-    if (!std::isnan(host) && host > far) rank.lone_stalls.push_back({unit, host - usual});
   }
 }
 
@@ -327,7 +311,6 @@ std::vector<RankOwnTime> OwnTimeSums::Finish(const TestUnits& units, const std::
     if (out[rank].communicator < 0) continue;
     Complete(counts[rank], usual.at(out[rank].communicator), units.are_steps, out[rank]);
     if (units.are_steps && ranks_[rank].with_neighbour) DropUnitsThatLackPlaces(compared[rank], out[rank]);
-    if (out[rank].compared) FindLoneStalls(static_cast<double>(units.unit_ns), out[rank]);
   }
   return out;
 }

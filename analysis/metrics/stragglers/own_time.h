@@ -18,22 +18,15 @@ namespace lockstep {
 
 using OwnParts = std::array<double, kLatenessParts>;  // by LatenessPart; carry-in, wait and transfer stay 0
 
-// A stall of the host in a stretch that has no peers: by how much it is longer than usual there.
-struct LoneStall {
-  size_t unit = 0;
-  double longer_ns = 0;
-};
-
 // One rank; units without a measurement are NaN.
 struct RankOwnTime {
   int32_t communicator = -1;      // whose segments were used: the one with most instances; -1 = none
   std::vector<double> own_ns;     // [unit]
   std::vector<double> excess_ns;  // [unit] over the mean of the other members of the same instances
-  // [unit] host's part of the stretches that nobody's are compared with: before instances that tie their members
-  // without all waiting for all, as the sends along a pipeline.
+  // [unit] host's part of the stretches before instances that tie their members without all waiting for all, as the
+  // sends along a pipeline: what a rank whose work nobody else does is compared with itself by.
   std::vector<double> lone_host_ns;
-  std::vector<LoneStall> lone_stalls;  // of a rank that is compared elsewhere; ascending
-  OwnParts own_parts{};                // sums over all units
+  OwnParts own_parts{};  // sums over all units
   OwnParts excess_parts{};
   bool compared = false;  // excess_ns means something: there were instances in which everybody waits for everybody
   int64_t units = 0;      // measured ones

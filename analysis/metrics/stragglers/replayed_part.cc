@@ -37,9 +37,7 @@ double LatenessOf(const ReplayedPart::Measured& measured, const Candidate& candi
 }
 
 double LatenessAmongMembers(const RankOwnTime& own) {
-  double sum = SumOfOwnParts(own.excess_parts);
-  for (const LoneStall& stall : own.lone_stalls) sum += stall.longer_ns;
-  return sum / static_cast<double>(std::max<int64_t>(1, own.instances));
+  return SumOfOwnParts(own.excess_parts) / static_cast<double>(std::max<int64_t>(1, own.instances));
 }
 
 // Of the same communicator in both.
