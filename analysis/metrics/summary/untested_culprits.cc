@@ -132,6 +132,12 @@ bool NameIrregular(const NamingInput& in, bool moves_more, Culprit& culprit) {
   return true;
 }
 
+constexpr double kCostsMuch = 0.02;  // of a step: natural pauses of a few steps cost up to 1.3 %
+
+double SavingOf(const Undecided& it) {
+  return it.looks.what_if ? it.looks.what_if->saving_ratio : it.untold_saving_ratio;
+}
+
 // The steps of the ranks differ as much by chance as it looks late.
 bool MayBeChance(const Undecided& it) {
   return it.looks.what_if && it.looks.what_if->saving_ratio < kNinetyPercent * it.looks.what_if->deviation_ratio;
@@ -183,11 +189,10 @@ bool MovesMore(const std::vector<size_t>& members, int64_t caused_wait_ns, const
 }
 
 bool StandsOutAtACost(const Fleet& fleet, const Undecided& it) {
-  constexpr double kCostsMuch = 0.02;       // of a step: natural pauses of a few steps cost up to 1.3 %
   constexpr double kMoreCosts = 0.008;      // where it is no natural pause
   constexpr double kMoreThanOthers = 0.02;  // chance that one of its peers has as many stalls
   constexpr double kAsOthers = 0.5;         // that chance, where all stall by turns
-  const double saving = it.looks.what_if ? it.looks.what_if->saving_ratio : it.untold_saving_ratio;
+  const double saving = SavingOf(it);
   const bool in_a_stretch = it.looks.kind == Recurrence::kBursty;
   if (it.late_throughout && it.scope == StragglerScope::kRank && saving >= kCostsMuch) return true;
   // Of two that stall each holds up the other one.
@@ -226,6 +231,10 @@ bool NameWithoutTest(const NamingInput& in, bool waited_for, Culprit& culprit) {
     const bool alone = culprit.looks != nullptr && (culprit.looks->what_if || !IsPipeline(in.waiting));
     const bool doubtful = !alone || MayLagFromOnePause(in, *it) || (it->late_throughout && !it->stands_out);
     if (doubtful) culprit.confidence = std::min(culprit.confidence, kContradicted);
+    // That it was waited for is a fact. What costs no more than noise does may be noise all the same.
+    if (!stands_out && SavingOf(*it) < kCostsMuch) {
+      culprit.confidence = std::min(culprit.confidence, ConfidenceOf(it->looks.p_adjusted));
+    }
     return true;
   }
   if (in.stragglers.decides) return on_balance && NameIrregular(in, moves_more, culprit);

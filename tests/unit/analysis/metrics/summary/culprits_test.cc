@@ -250,6 +250,21 @@ TEST(NameCulprits, OneOfAGroupThatLooksLateIsNotSure) {
   EXPECT_EQ(named[0].confidence, 0.5);
 }
 
+TEST(NameCulprits, WhoIsNotDecidedAndCostsNoMoreThanNoiseIsAsSureAsItsTest) {
+  for (const double saving : {0.01, 0.03}) {
+    FleetFixture fixture = ThreeRanks();
+    for (int i = 0; i < 12; ++i) fixture.match.instances.push_back(OthersWaitFor(2, 100));
+    Straggler looks = Rank(2);
+    looks.what_if->saving_ratio = saving;
+    looks.p_adjusted = 0.05;
+    StragglerResult stragglers = Tested();
+    stragglers.undecided = {{StragglerScope::kRank, "2", 40, 5, 90, {2}, false, looks}};
+    const std::vector<Culprit> named = Named(fixture, stragglers, nullptr);
+    ASSERT_EQ(named.size(), 1u);
+    EXPECT_EQ(named[0].confidence, saving < 0.02 ? ConfidenceOf(0.05) : 1);
+  }
+}
+
 // One pause of one of them lasts for many steps, and costs nothing.
 TEST(NameCulprits, WhoseHostIsBehindWhereAllHostsAreTheLimitIsNotSure) {
   for (const bool host_bound : {false, true}) {
