@@ -190,6 +190,7 @@ class ComponentWriter {
     for (size_t d = 0; d < component_.domains.size(); ++d) {
       if (component_.domains[d] == component_.reference) reference_ = d;
     }
+    for (size_t d = 0; d < component_.domains.size(); ++d) by_uneven_ends_.push_back(IsPlacedByUnevenEnds(d));
     least_scale_ = kRecordNoiseNs;
     for (const GroupClock& group : solved_.groups) {
       if (group.noise_ns > 0) least_scale_ = std::min(least_scale_, group.noise_ns);
@@ -214,10 +215,14 @@ class ComponentWriter {
 
   // Who is never last is placed where its ends meet those of the others. In uneven exchanges they do not meet: only
   // what is certified is known.
-  [[nodiscard]] double UnevenVariance(size_t knot, size_t d) const {
+  [[nodiscard]] bool IsPlacedByUnevenEnds(size_t d) const {
     const int32_t domain = component_.domains[d];
-    if (d == reference_ || events_.even[static_cast<size_t>(domain)] > 0) return 0;
-    if (MethodOf(domain, solved_) != ClockMethod::kEnds) return 0;
+    return d != reference_ && events_.even[static_cast<size_t>(domain)] == 0 &&
+           MethodOf(domain, solved_) == ClockMethod::kEnds;
+  }
+
+  [[nodiscard]] double UnevenVariance(size_t knot, size_t d) const {
+    if (!by_uneven_ends_[d]) return 0;
     const double sd = (bounds_.hi[knot][d] - bounds_.lo[knot][d]) / 2 / kNormal95;
     return sd * sd;
   }
@@ -316,6 +321,7 @@ class ComponentWriter {
   const CertifiedBounds& bounds_;
   const DomainNoise& noise_;
   size_t reference_ = 0;
+  std::vector<bool> by_uneven_ends_;  // by domain of the component
   double least_scale_ = 0;
 };
 

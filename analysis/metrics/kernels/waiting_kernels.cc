@@ -2,22 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <map>
 #include <optional>
-#include <ranges>
-#include <string>
 #include <utility>
 #include <vector>
+
+#include "analysis/metrics/kernels/kernel_suspects.h"
 
 namespace lockstep {
 namespace {
 
 constexpr size_t kLeastRanks = 2;
-constexpr double kLeastOfSpan = 0.02;      // the difference between ranks must be worth telling,
-constexpr double kLeastTimesAsLong = 1.1;  // more than chance,
-constexpr double kClearlyLonger = 1.5;     // (where less speaks for it: than devices of one kind differ by,)
-constexpr double kMostUneven = 0.3;        // and explain most of what the ranks differ in otherwise
+constexpr double kLeastOfSpan = 0.02;  // the difference between ranks must be worth telling,
+constexpr double kMostUneven = 0.3;    // and explain most of what the ranks differ in otherwise
 
 // What one rank did in the common window. Idle time is no work, but what has to be done before the kernel can begin.
 struct RankTimes {
@@ -68,21 +64,6 @@ std::vector<Ranks> AlikeElsewhere(const Ranks& ranks) {
     for (Ranks& alike : Parts(std::move(part), tolerance_ns, Sum)) out.push_back(std::move(alike));
   }
   return out;
-}
-
-// How many instances of the kernel every rank has. Some records may be lost, and a trace may end earlier; where a rank
-// has less than half of them it does other work. 0: not every rank runs it, or by far not equally often.
-int64_t InstancesOfAll(const KernelGroup& group, size_t ranks) {
-  if (group.by_rank.size() != ranks) return 0;
-  const auto fewer = [](const KernelOfRank& a, const KernelOfRank& b) { return a.instances < b.instances; };
-  const auto [least, most] = std::minmax_element(group.by_rank.begin(), group.by_rank.end(), fewer);
-  return 2 * least->instances >= most->instances ? least->instances : 0;
-}
-
-// Of the time that all ranks have, over which the rest is measured.
-int64_t TimeOf(const KernelOfRank& rank, int64_t instances) {
-  return std::llround(static_cast<double>(rank.total_ns) * static_cast<double>(instances) /
-                      static_cast<double>(rank.instances));
 }
 
 // Ranks that may wait for each other in the kernel: who spends least and most in it, and how much the latter more.
@@ -145,36 +126,7 @@ void AddGroups(const std::vector<Ranks>& parts, double least_range_ns, const Wai
   }
 }
 
-// Operations whose kernels have such names compute. Names of kernels that communicate tell none of them.
-bool ComputesByName(std::optional<Family> family) {
-  switch (family.value_or(Family::kOther)) {
-    case Family::kOther:
-    case Family::kCopy:
-    case Family::kReduction:
-    case Family::kMoe:
-    case Family::kMoeRouting:
-    case Family::kTriton:
-      return false;
-    default:
-      return true;
-  }
-}
-
-// One kernel or several: how long every rank is in it, by member.
-struct Suspect {
-  std::string name;
-  int32_t others = 0;
-  bool computes = false;  // its name says so
-  std::vector<int64_t> own_ns;
-
-  [[nodiscard]] double LeastTimes() const { return computes ? kClearlyLonger : kLeastTimesAsLong; }
-  [[nodiscard]] int64_t Range() const { return *std::ranges::max_element(own_ns) - *std::ranges::min_element(own_ns); }
-  [[nodiscard]] size_t Shortest() const {
-    return static_cast<size_t>(std::ranges::min_element(own_ns) - own_ns.begin());
-  }
-};
-
-std::optional<WaitingKernel> Judge(const FleetMeasures& measures, const Suspect& suspect) {
+std::optional<WaitingKernel> Judge(const FleetMeasures& measures, const KernelSuspect& suspect) {
   Ranks ranks(measures.ranks.size());
   int64_t span_ns = 0;
   for (size_t r = 0; r < ranks.size(); ++r) {
@@ -198,43 +150,6 @@ std::optional<WaitingKernel> Judge(const FleetMeasures& measures, const Suspect&
   return out;
 }
 
-// Kernels that all ranks run about equally often and that are not known to communicate.
-std::vector<Suspect> SuspectsIn(const KernelSummary& kernels, size_t ranks) {
-  std::vector<Suspect> out;
-  for (const KernelGroup& group : kernels.groups) {
-    if (group.category == Category::kCommunication || group.name == kRestOfKernels) continue;
-    const int64_t instances = InstancesOfAll(group, ranks);
-    if (instances == 0) continue;
-    Suspect suspect{group.name, 0, ComputesByName(group.family), std::vector<int64_t>(ranks)};
-    for (const KernelOfRank& rank : group.by_rank) suspect.own_ns[rank.member] = TimeOf(rank, instances);
-    out.push_back(std::move(suspect));
-  }
-  return out;
-}
-
-// Those that differ most and are shortest on the same rank, as one: a library may have a kernel for each size and type.
-std::vector<Suspect> Together(std::vector<Suspect> suspects) {
-  constexpr size_t kMostTogether = 256;
-  std::ranges::stable_sort(suspects, std::ranges::greater(), &Suspect::Range);
-  if (suspects.size() > kMostTogether) suspects.resize(kMostTogether);
-  std::map<size_t, Suspect> by_shortest;
-  for (Suspect& suspect : suspects) {
-    const size_t shortest = suspect.Shortest();
-    const auto most = static_cast<double>(suspect.own_ns[shortest] + suspect.Range());
-    if (most < suspect.LeastTimes() * static_cast<double>(suspect.own_ns[shortest])) continue;
-    const auto [at, is_first] = by_shortest.try_emplace(shortest, std::move(suspect));
-    if (is_first) continue;
-    ++at->second.others;
-    at->second.computes = at->second.computes || suspect.computes;
-    for (size_t r = 0; r < at->second.own_ns.size(); ++r) at->second.own_ns[r] += suspect.own_ns[r];
-  }
-  std::vector<Suspect> out;
-  for (auto& [shortest, suspect] : by_shortest) {
-    if (suspect.others > 0) out.push_back(std::move(suspect));
-  }
-  return out;
-}
-
 // What one of a pair computes more, the other one waits in another kernel: the wait is the one that nearly vanishes.
 bool IsLessOfAWait(const WaitingKernel& a, const WaitingKernel& b) {
   const auto times = [](const WaitingKernel& it) {
@@ -243,10 +158,10 @@ bool IsLessOfAWait(const WaitingKernel& a, const WaitingKernel& b) {
   return times(a) < times(b);
 }
 
-std::optional<WaitingKernel> BestOf(const FleetMeasures& measures, const std::vector<Suspect>& suspects) {
+std::optional<WaitingKernel> BestOf(const FleetMeasures& measures, const std::vector<KernelSuspect>& suspects) {
   std::vector<WaitingKernel> found;
   int64_t most_ns = 0;
-  for (const Suspect& suspect : suspects) {
+  for (const KernelSuspect& suspect : suspects) {
     std::optional<WaitingKernel> judged = Judge(measures, suspect);
     if (!judged) continue;
     most_ns = std::max(most_ns, judged->excess_ns);
@@ -262,9 +177,7 @@ std::optional<WaitingKernel> BestOf(const FleetMeasures& measures, const std::ve
 std::optional<WaitingKernel> FindWaitingKernel(const FleetMeasures& measures, const KernelSummary& kernels) {
   const size_t ranks = measures.ranks.size();
   if (ranks < kLeastRanks) return std::nullopt;
-  std::vector<Suspect> suspects = SuspectsIn(kernels, ranks);
-  for (Suspect& several : Together(suspects)) suspects.push_back(std::move(several));
-  return BestOf(measures, suspects);
+  return BestOf(measures, FindKernelSuspects(kernels, ranks));
 }
 
 std::optional<WaitingKernel> FindWaitingKernel(const Fleet& fleet, const FleetMeasures& measures) {

@@ -13,8 +13,7 @@
 namespace lockstep {
 namespace {
 
-// Whether a number is that of a rank in the world that the trace states, which a file name and the person do not count
-// by.
+// Such a number counts within the world that the trace states. A file name and the person count otherwise.
 bool CountsInItsWorld(RankSource source) {
   return source == RankSource::kMetadata || source == RankSource::kNcclInit || source == RankSource::kEnvironment;
 }
@@ -57,8 +56,8 @@ RankClaims::RankClaims(const RunData& run, const AnalysisOptions& options, RankR
   if (NamesTellNothing()) ForgetNames(out);
 }
 
-// --rank-map and --expect-ranks win over what the traces state: processes that were started by hand all say "rank 0 of
-// 1".
+// --rank-map and --expect-ranks win over what the traces state. Processes that were started by hand all state that they
+// are rank 0 of a world of one.
 void RankClaims::FindTold(const AnalysisOptions& options) {
   constexpr int32_t kLeastOfOneRun = 2;
   told_ranks_ = std::min(options.expected_ranks, kMaxWorldSize);

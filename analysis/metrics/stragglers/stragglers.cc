@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "analysis/base/unit_text.h"
 #include "analysis/metrics/stragglers/recurrence.h"
+#include "analysis/metrics/stragglers/saving_limits.h"
 #include "analysis/metrics/stragglers/selection.h"
 #include "analysis/metrics/stragglers/series_bootstrap.h"
 #include "analysis/metrics/stragglers/series_statistics.h"
@@ -95,31 +95,14 @@ CauseKind UsualCause(LatenessPart part) {
   return CauseKind::kUnknown;
 }
 
-// Mean time per step in which a rank computes; 0 without steps.
-double ComputePerStep(const SourceData& source) {
-  double compute = 0;
-  double steps = 0;
-  for (const StepRow& row : source.steps) {
-    if (row.step == kNoStep) continue;
-    compute += static_cast<double>(row.tile.compute_ns);
-    ++steps;
-  }
-  return steps > 0 ? compute / steps : 0;
-}
-
-// Of the first of its ranks; 0 where it has none.
-double ComputePerStep(const StragglerInput& input, const Candidate& candidate) {
-  if (candidate.rank_indices.empty()) return 0;
-  return ComputePerStep(
-      input.run.sources[input.ranks.ranks[static_cast<size_t>(candidate.rank_indices.front())].source]);
-}
-
 // The parts that matter, largest first, each with its kind of trouble.
 std::vector<StragglerPart> MaterialPartsOf(const StragglerInput& input, const TestUnits& units,
                                            const Candidate& candidate) {
   constexpr double kMaterial = 0.1;  // of the largest
   const double largest = *std::max_element(candidate.parts.begin(), candidate.parts.end());
-  const double compute = units.are_steps ? ComputePerStep(input, candidate) : 0;
+  const bool steps_of_ranks = units.are_steps && !candidate.is_transfer();
+  const double compute =
+      steps_of_ranks ? ComputePerStep(input, static_cast<size_t>(candidate.rank_indices.front())) : 0;
   std::vector<StragglerPart> parts;
   for (size_t p = 0; p < kLatenessParts; ++p) {
     if (candidate.parts[p] <= 0 || candidate.parts[p] < kMaterial * largest) continue;
@@ -151,99 +134,6 @@ std::string WhyNoSaving(const StragglerInput& input, const Selected& selected) {
   if (!input.replay.base().faithful) return "the replay does not reproduce the run";
   return selected.shown ? "no other rank does the same work, so there is nothing to compare it with"
                         : "the replayed part of the run holds too little of it";
-}
-
-// No step is shorter than what the ranks that are not fixed compute in it.
-bool MendsBeyondOthers(const StragglerInput& input, const std::vector<int32_t>& mended, const WhatIf& what_if) {
-  constexpr double kTolerance = 0.02;
-  if (what_if.saving_ratio <= 0) return false;
-  const auto saving = static_cast<double>(what_if.saving_ns_per_step);
-  const double left = saving / what_if.saving_ratio - saving;
-  for (size_t r = 0; r < input.ranks.ranks.size(); ++r) {
-    if (std::binary_search(mended.begin(), mended.end(), static_cast<int32_t>(r))) continue;
-    if (left < (1 - kTolerance) * ComputePerStep(input.run.sources[input.ranks.ranks[r].source])) return true;
-  }
-  return false;
-}
-
-// By how much the starts of the instances in which a candidate's ranks meet others may lie apart from what the clocks
-// say, in one of its units.
-double ClocksLeaveOpen(const StragglerInput& input, const TestUnits& units, const Candidate& candidate) {
-  const std::vector<int32_t>& ranks = candidate.rank_indices;
-  double sum = 0;
-  for (const MatchedInstance& instance : input.match.instances) {
-    if (!instance.usable() || instance.uncertainty_ns <= 0) continue;
-    const auto inside = std::count_if(instance.members.begin(), instance.members.end(), [&](const MatchedMember& m) {
-      return std::binary_search(ranks.begin(), ranks.end(), m.rank_index);
-    });
-    if (inside == 0 || std::cmp_equal(inside, instance.members.size())) continue;
-    const int64_t unit = units.UnitOf(instance);
-    const bool measured =
-        unit >= 0 && std::binary_search(candidate.units.begin(), candidate.units.end(), static_cast<size_t>(unit));
-    if (measured) sum += static_cast<double>(instance.uncertainty_ns);
-  }
-  return sum / static_cast<double>(std::max<size_t>(1, candidate.units.size()));
-}
-
-// How long others may have waited for the candidate's rank where that is not told: it was the last one.
-double OthersMayHaveWaited(const StragglerInput& input, const TestUnits& units, const Candidate& candidate) {
-  int64_t sum = 0;
-  for (const MatchedInstance& instance : input.match.instances) {
-    if (instance.all_pairs || !instance.usable() || instance.last_rank_index != candidate.rank_indices.front())
-      continue;
-    int64_t longest = 0;
-    for (const MatchedMember& m : instance.members) {
-      const bool may_be = m.latest_arrival_ns != kNeverArrived && m.latest_arrival_ns >= instance.last_start_ns;
-      if (may_be) longest = std::max(longest, std::min(instance.last_start_ns, m.end_ns) - m.arrival_ns);
-    }
-    sum += longest;
-  }
-  return static_cast<double>(sum) / static_cast<double>(std::max<size_t>(1, units.count));
-}
-
-// Own time needs no clocks, but when others wait for it does: they may hide what the replay says is not saved.
-bool ClocksHideSaving(const StragglerInput& input, const TestUnits& units, const Candidate& candidate, double late_ns,
-                      const WhatIf& what_if) {
-  constexpr double kMuchLess = 0.5;  // of how late it is
-  constexpr double kFarOpen = 2;     // times what is not saved of that
-  const auto saved_ns = static_cast<double>(what_if.saving_ns_per_step);
-  if (candidate.is_transfer() || input.replayed != nullptr || saved_ns >= kMuchLess * late_ns) return false;
-  return ClocksLeaveOpen(input, units, candidate) > kFarOpen * (late_ns - saved_ns);
-}
-
-// Of the ranks against the mean of all others, in a step; very much without steps, which nothing then contradicts.
-double ComputeExcess(const StragglerInput& input, const std::vector<int32_t>& ranks) {
-  double inside = 0;
-  double outside = 0;
-  for (size_t r = 0; r < input.ranks.ranks.size(); ++r) {
-    const double compute = ComputePerStep(input.run.sources[input.ranks.ranks[r].source]);
-    if (compute <= 0) return std::numeric_limits<double>::max();
-    (std::binary_search(ranks.begin(), ranks.end(), static_cast<int32_t>(r)) ? inside : outside) += compute;
-  }
-  const auto members = static_cast<double>(ranks.size());
-  const double others = static_cast<double>(input.ranks.ranks.size()) - members;
-  return others > 0 ? inside / members - outside / others : std::numeric_limits<double>::max();
-}
-
-// The share of units with an instance of which a member has no record: there the replay may miss waits.
-double UnitsWithLostRows(const StragglerInput& input, const TestUnits& units) {
-  std::vector<bool> lacking(units.count);
-  for (const MatchedInstance& instance : input.match.instances) {
-    const size_t members = input.match.communicators[instance.communicator].members.size();
-    if (!instance.lacking || !instance.usable() || instance.members.size() >= members) continue;
-    const int64_t unit = units.UnitOf(instance);
-    if (unit >= 0 && std::cmp_less(unit, lacking.size())) lacking[static_cast<size_t>(unit)] = true;
-  }
-  const auto count = static_cast<double>(std::count(lacking.begin(), lacking.end(), true));
-  return count / static_cast<double>(std::max<size_t>(1, lacking.size()));
-}
-
-// No more than it is late by can be saved, and so much may be where the replay misses waits. A part of the mean step,
-// as the saving is.
-double MissedSaving(const StragglerInput& input, const TestUnits& units, double late_ns, const WhatIf& what_if) {
-  if (what_if.saving_ns_per_step <= 0) return 0;
-  const auto saving_ns = static_cast<double>(what_if.saving_ns_per_step);
-  return UnitsWithLostRows(input, units) * std::max(0.0, late_ns - saving_ns) * what_if.saving_ratio / saving_ns;
 }
 
 Straggler Describe(const StragglerInput& input, const TestUnits& units, const Candidate& candidate,

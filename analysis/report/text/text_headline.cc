@@ -66,16 +66,17 @@ OpenQuestion QuestionOfMissingRecord(const HeadlineInput& in, const report::Unre
 
 OpenQuestion QuestionOfKernel(const report::UnresolvedKernel& kernel) {
   const std::string name = ShortenKernel(Printable(kernel.name), 40);
-  const bool one = kernel.others.value == 0;
-  return {
-      fmt::format("{} like communication, but lockstep does not know {}: {} {} on rank {}, which computes most, and "
-                  "up to {} on the others",
-                  one ? fmt::format("kernel {} looks", name)
-                      : fmt::format("kernel {} and {} more look", name, FormatCount(kernel.others)),
-                  one ? "it" : "them", one ? "it takes" : "together they take", FormatTime(kernel.shortest_total_ns),
-                  kernel.shortest_rank, FormatTime(kernel.longest_total_ns)),
-      one ? "if it communicates, pass --families FILE with the line: communication, NAME"
-          : "if they communicate, pass --families FILE with a line for each: communication, NAME"};
+  const std::string times =
+      fmt::format("{} on rank {}, which computes most, and up to {} on the others",
+                  FormatTime(kernel.shortest_total_ns), kernel.shortest_rank, FormatTime(kernel.longest_total_ns));
+  if (kernel.others.value > 0) {
+    return {fmt::format("kernel {} and {} more look like communication, but lockstep does not know them: together they "
+                        "take {}",
+                        name, FormatCount(kernel.others), times),
+            "if they communicate, pass --families FILE with a line for each: communication, NAME"};
+  }
+  return {fmt::format("kernel {} looks like communication, but lockstep does not know it: it takes {}", name, times),
+          "if it communicates, pass --families FILE with the line: communication, NAME"};
 }
 
 OpenQuestion QuestionOf(const HeadlineInput& in, const report::UnresolvedTime& unresolved) {

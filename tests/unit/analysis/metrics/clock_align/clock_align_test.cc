@@ -202,6 +202,20 @@ TEST(AlignClocks, AHostThatIsAlwaysLastHasAnHonestSigma) {
   EXPECT_GT(model.ClockUncertainty(0, 4)->ns, 2'000);
 }
 
+TEST(AlignClocks, WhoIsNeverLastInUnevenExchangesIsAsUncertainAsItsCertifiedBounds) {
+  World world = Decode();
+  world.late_host = 2;
+  Simulated run = Simulate(world);
+  for (ClockInstance& instance : run.input.instances) instance.own_ends = true;
+  const ClockModel model = SolutionOf(run).model;
+  const DomainClock& clock = model.ClockOf(DomainId{1});
+  ASSERT_EQ(clock.method, ClockMethod::kEnds);
+  ASSERT_FALSE(clock.knots.empty());
+  for (const ClockKnot& knot : clock.knots) {
+    EXPECT_GE(1.96 * static_cast<double>(knot.sigma_ns), 0.49 * static_cast<double>(knot.hi_ns - knot.lo_ns));
+  }
+}
+
 // Its bias is not measured against the others of its host, and moves neither its host's clock nor what is said of it.
 TEST(AlignClocks, ADeviceOfUnknownBiasLeavesTheClockOfItsHostAlone) {
   World world = Decode();
