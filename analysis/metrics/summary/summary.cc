@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 
+#include "analysis/base/saturating.h"
 #include "analysis/metrics/match/caused_wait.h"
 
 namespace lockstep {
@@ -169,6 +170,7 @@ void LateArrivalsSum::Add(const MatchedInstance& instance) {
   if (!origin_ns) origin_ns = instance.last_start_ns;
   ForEachCausedWait(instance, [&](const CausedWait& it) {
     wait_ns += it.wait_ns;
+    wait_uncertainty_ns = AddStopping(wait_uncertainty_ns, it.uncertainty_ns);
     if (it.in_pair) in_pairs_ns += it.wait_ns;
     AddCaused(it, *origin_ns, by_rank);
   });
@@ -197,6 +199,7 @@ WaitBlame ComputeWaitBlame(const Fleet& fleet, const FleetMeasures& measures, co
   const std::map<int32_t, LateArrivals>& blame = late.by_rank;
   WaitBlame result;
   result.wait_ns = late.wait_ns;
+  result.wait_uncertainty_ns = late.wait_uncertainty_ns;
   result.in_pairs_ns = late.in_pairs_ns;
   result.origin_ns = late.origin_ns.value_or(0);
   result.span_ns = measures.RankTime() / std::max<int64_t>(1, static_cast<int64_t>(fleet.members.size()));

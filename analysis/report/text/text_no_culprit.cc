@@ -70,7 +70,7 @@ std::string NoWaitText(const HeadlineInput& in, const ExposedShares& exposed) {
 
 // "36.5 ms of waiting", with the share of the block below where it is little.
 std::string HowMuchText(const report::Summary& summary, bool material) {
-  std::string text = fmt::format("{} of waiting", FormatTime(summary.wait_total_ns));
+  std::string text = WaitingText(summary);
   if (material) return text;
   return text + fmt::format(", of which {} of the GPU time is exposed",
                             FormatPercent(summary.time_share.exposed_wait_ratio.value_or(0)));
@@ -118,6 +118,12 @@ std::string NobodyText(const report::Summary& summary, const std::string& how_mu
 
 }  // namespace
 
+std::string WaitingText(const report::Summary& summary) {
+  const double open = ShareOfCounts(summary.wait_uncertainty_ns, summary.wait_total_ns);
+  if (open < kMuchOpen) return fmt::format("{} of waiting", FormatTime(summary.wait_total_ns));
+  return fmt::format("{} +- {} of waiting", FormatTime(summary.wait_total_ns), FormatTime(summary.wait_uncertainty_ns));
+}
+
 bool RestsOnAllRanks(const report::Summary& summary) {
   const ExposedShares exposed(summary.time_share);
   return summary.ranks_assumed_all && summary.culprits.empty() && exposed.wait + exposed.transfer >= kMaterialWait;
@@ -144,9 +150,8 @@ std::string NoCulpritText(const HeadlineInput& in) {
   const ExposedShares exposed(summary.time_share);
   if (summary.wait_total_ns <= 0) return NoWaitText(in, exposed);
   if (exposed.unresolved > exposed.wait + exposed.transfer) {
-    return fmt::format(
-        "{} of waiting is visible. In a further {} of the time the wait cannot be separated from the transfer: {}.",
-        FormatTime(summary.wait_total_ns), FormatPercent(exposed.unresolved), WhyNotTold(in));
+    return fmt::format("{} is visible. In a further {} of the time the wait cannot be separated from the transfer: {}.",
+                       WaitingText(summary), FormatPercent(exposed.unresolved), WhyNotTold(in));
   }
   const bool material = exposed.wait >= kMaterialWait;
   const std::string how_much = HowMuchText(summary, material);

@@ -42,7 +42,7 @@ JoinedInstance AllReduce(int64_t bytes, std::mt19937& random, bool lacks) {
   return joined;
 }
 
-std::vector<JoinedInstance> Told(std::vector<JoinedInstance> joined) {
+std::vector<JoinedInstance> AsTold(std::vector<JoinedInstance> joined) {
   const ClockModel clock = OneClock(kReduced);
   for (JoinedInstance& j : joined) FillMembership(j, kReduced, false, clock);
   FindLeastDurations(joined);
@@ -58,7 +58,7 @@ TEST(LeastDurations, BoundTheWaitForAMemberWithoutARecord) {
     joined.push_back(AllReduce(1'024, random, i % 3 == 0));
     last.push_back(joined.back().takes_at_least_ns);
   }
-  const std::vector<JoinedInstance> told = Told(joined);
+  const std::vector<JoinedInstance> told = AsTold(joined);
   for (size_t i = 0; i < told.size(); ++i) {
     for (const MatchedMember& m : told[i].instance.members) {
       EXPECT_GE(m.latest_arrival_ns, last[i]) << i;                 // never earlier than the truth,
@@ -73,7 +73,7 @@ TEST(LeastDurations, FewCompleteInstancesOrOthersOfAnotherSizeBoundNothing) {
   for (int i = 0; i < 7; ++i) joined.push_back(AllReduce(1'024, random, false));
   for (int i = 0; i < 20; ++i) joined.push_back(AllReduce(2'048, random, false));
   joined.push_back(AllReduce(1'024, random, true));
-  const std::vector<JoinedInstance> told = Told(joined);
+  const std::vector<JoinedInstance> told = AsTold(joined);
   for (const MatchedMember& m : told.back().instance.members) EXPECT_EQ(m.latest_arrival_ns, kNeverArrived);
 }
 
@@ -81,7 +81,7 @@ TEST(LeastDurations, WhereTheMemberAlwaysLacksItsRecordNothingBoundsTheWait) {
   std::mt19937 random(7);
   std::vector<JoinedInstance> joined;
   for (int i = 0; i < 20; ++i) joined.push_back(AllReduce(1'024, random, true));
-  for (const JoinedInstance& j : Told(joined)) {
+  for (const JoinedInstance& j : AsTold(joined)) {
     for (const MatchedMember& m : j.instance.members) EXPECT_EQ(m.latest_arrival_ns, kNeverArrived);
   }
 }
