@@ -4,6 +4,8 @@
 // Nodes are numbered rank by rank in order of start. Immutable after building; thread safe. Units: ns.
 #pragma once
 
+#include <absl/container/flat_hash_map.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -54,7 +56,8 @@ struct ReplayNode {
   int32_t join_count = 0;
   int32_t passed = -1;  // node of another rank: end of an instance that this one took part in unrecorded; own times
                         // count from there
-  int32_t queued = -1;  // node of the rank that it started right after, whatever the own work
+  int32_t queued = -1;  // node that it started right after, whatever the own work: of the rank, or of another one where
+                        // the rank's own record is lost
   int32_t serial = -1;  // node of the same communicator before it: never overtaken
   int32_t anchor = -1;  // first launch after the host was last blocked by the device; itself: is such a one
   int32_t behind = -1;  // node after whose end the host launched this one's step; -1: the anchor tells
@@ -71,6 +74,12 @@ struct ReplayNode {
   bool host_bound = false;        // launch limits the start; false where unknown, or the host is far ahead
 
   [[nodiscard]] bool is_anchor(int32_t self) const { return anchor == self; }
+};
+
+// A member of an instance that has no record of it and came last: the others waited for it.
+struct ReplayAbsent {
+  int32_t after = -1;      // node of its rank, from whose end on it took always the same time to come
+  int64_t arrival_ns = 0;  // as measured
 };
 
 // A place in the program: the n-th instance of a communicator in its step.
@@ -125,12 +134,19 @@ struct ReplayGraph {
   std::vector<int32_t> members;                // nodes
   std::vector<ReplayPosition> positions;
   std::vector<int32_t> position_of_instance;
+  absl::flat_hash_map<int32_t, ReplayAbsent> absent;  // by instance
   std::vector<size_t> party;  // by rank: the first of the ranks that wait for each other, directly or through others
   std::vector<ReplayGroup> groups;
   std::vector<size_t> group_of_rank;
   int64_t coupled = 0;  // nodes whose end may wait for another rank
   int64_t forced = 0;   // nodes that had to be taken as they are because their instances contradict each other
 
+  // Null without.
+  [[nodiscard]] const ReplayAbsent* AbsentOf(int32_t instance) const {
+    if (absent.empty()) return nullptr;
+    const auto at = absent.find(instance);
+    return at == absent.end() ? nullptr : &at->second;
+  }
   [[nodiscard]] const ReplayNode& node(int32_t n) const { return nodes[static_cast<size_t>(n)]; }
 };
 

@@ -12,8 +12,6 @@
 namespace lockstep {
 namespace {
 
-constexpr int64_t kStreamOrderNs = 8'000;  // a start this soon after an end on the same stream follows from it
-
 // Own work by what it consists of besides compute.
 struct Parts {
   int64_t host_ns = 0;

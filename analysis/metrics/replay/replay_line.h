@@ -16,7 +16,8 @@
 
 namespace lockstep {
 
-inline constexpr int64_t kLeastWorkNs = 15'000;  // an unexplained stretch longer than this is taken for work
+inline constexpr int64_t kStreamOrderNs = 8'000;  // a start this soon after an end on the same stream follows from it
+inline constexpr int64_t kLeastWorkNs = 15'000;   // an unexplained stretch longer than this is taken for work
 
 // Whether the rank did nothing else while this row ran.
 [[nodiscard]] bool RunsAlone(const ArrivalNode& row);

@@ -1,10 +1,15 @@
 #include "analysis/metrics/replay/replay_lost.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
+#include <utility>
+#include <vector>
 
 #include "analysis/metrics/replay/replay_line.h"
+#include "analysis/model/record_scatter.h"
 #include "analysis/model/row_values.h"
+#include "analysis/stats/order_statistic.h"
 
 namespace lockstep {
 namespace {
@@ -26,15 +31,31 @@ class LostFinder {
   }
 
  private:
+  static constexpr double kMuchLonger = 2;  // than data usually takes to move: somebody was waited for
+
   struct OfRank {
     bool certain = false;  // no record of uncertain place since
     size_t since = 0;      // number of usable instances up to and with its last record
   };
 
-  // Of a pair that lost one record only the other one is left.
-  [[nodiscard]] bool Counts(const MatchedInstance& instance) const {
-    if (IsSendOrReceive(instance)) return false;
-    const bool half = instance.members.size() == 1 && match_.communicators[instance.communicator].members.size() == 2;
+  // Whether the kernels that send and receive are mostly exchanges of several members.
+  [[nodiscard]] bool AreExchanges(size_t begin, size_t end) const {
+    int64_t of_pairs = 0;
+    int64_t of_several = 0;
+    for (size_t i = begin; i < end; ++i) {
+      const MatchedInstance& instance = match_.instances[i];
+      if (!instance.usable() || !IsSendOrReceive(instance)) continue;
+      ++(instance.all_pairs && instance.members.size() > 2 ? of_several : of_pairs);
+    }
+    return of_several > of_pairs;
+  }
+
+  // Sends and receives of two among several members do not. Of a communicator of two that lost one record only the
+  // other one is left.
+  [[nodiscard]] bool Counts(const MatchedInstance& instance, bool are_exchanges) const {
+    const size_t members = match_.communicators[instance.communicator].members.size();
+    if (IsSendOrReceive(instance) && !(are_exchanges && instance.all_pairs)) return false;
+    const bool half = instance.members.size() == 1 && members == 2;
     return instance.usable() || half;
   }
 
@@ -48,11 +69,13 @@ class LostFinder {
   }
 
   void Communicator(size_t begin, size_t end) {
+    const int64_t transfer_ns = UsualTransferNs(begin, end);
+    const bool are_exchanges = AreExchanges(begin, end);
     std::map<int32_t, OfRank> ranks;
     std::vector<size_t> usable;
     for (size_t i = begin; i < end; ++i) {
       const MatchedInstance& instance = match_.instances[i];
-      const bool counts = Counts(instance);
+      const bool counts = Counts(instance, are_exchanges);
       if (counts) usable.push_back(i);
       for (const MatchedMember& m : instance.members) {
         const auto [at, is_first] = ranks.try_emplace(m.rank_index);
@@ -63,11 +86,75 @@ class LostFinder {
         }
         const size_t node = graph_.first[static_cast<size_t>(m.rank_index)] + static_cast<size_t>(m.row);
         for (size_t k = rank.since; !is_first && rank.certain && k + 1 < usable.size(); ++k) {
-          if (RanAlone(usable[k])) Lose(m.rank_index, usable[k], node);
+          if (!RanAlone(usable[k])) {
+            const bool is_last = k + 2 == usable.size();
+            if (is_last) QueueBehind(usable[k], graph_.nodes[node]);
+            continue;
+          }
+          Lose(m.rank_index, usable[k], node);
+          if (transfer_ns > 0) AddAbsent(m.rank_index, usable[k], node, transfer_ns);
         }
         rank = {.certain = true, .since = usable.size()};
       }
     }
+  }
+
+  // Communication beside the work that starts when the instance has ended follows from that end, as it would from that
+  // of the lost row.
+  void QueueBehind(size_t instance, ReplayNode& next) {
+    if (next.queued >= 0) return;
+    int64_t nearest = kStreamOrderNs;
+    for (size_t m = graph_.member_first[instance]; m < graph_.member_first[instance + 1]; ++m) {
+      const int64_t distance = std::abs(next.start_ns - graph_.node(graph_.members[m]).end_ns);
+      if (distance > nearest) continue;
+      nearest = distance;
+      next.queued = graph_.members[m];
+    }
+  }
+
+  // From the last start to the first end.
+  struct Meeting {
+    int64_t last_start_ns = INT64_MIN;
+    int64_t first_end_ns = INT64_MAX;
+    [[nodiscard]] int64_t transfer_ns() const { return first_end_ns - last_start_ns; }
+  };
+  [[nodiscard]] Meeting MeetingOf(size_t instance) const {
+    Meeting out;
+    for (size_t m = graph_.member_first[instance]; m < graph_.member_first[instance + 1]; ++m) {
+      const ReplayNode& node = graph_.node(graph_.members[m]);
+      out.last_start_ns = std::max(out.last_start_ns, node.start_ns);
+      out.first_end_ns = std::min(out.first_end_ns, node.end_ns);
+    }
+    return out;
+  }
+
+  // Of instances in which all have a record; 0 without such.
+  [[nodiscard]] int64_t UsualTransferNs(size_t begin, size_t end) const {
+    std::vector<int64_t> transfers;
+    for (size_t i = begin; i < end; ++i) {
+      const MatchedInstance& instance = match_.instances[i];
+      const bool whole = instance.members.size() == match_.communicators[instance.communicator].members.size();
+      if (instance.usable() && whole) transfers.push_back(MeetingOf(i).transfer_ns());
+    }
+    return transfers.empty() ? 0 : std::max<int64_t>(0, UpperMedian(std::move(transfers)));
+  }
+
+  // `next_of_communicator`: as Lose takes it. Of several without a record the one is taken for the last that was seen
+  // last elsewhere.
+  void AddAbsent(int32_t rank, size_t instance, size_t next_of_communicator, int64_t transfer_ns) {
+    const Meeting meeting = MeetingOf(instance);
+    const bool waited =
+        static_cast<double>(meeting.transfer_ns()) > kMuchLonger * static_cast<double>(transfer_ns) + kRecordScatterNs;
+    if (!match_.instances[instance].all_pairs || !waited) return;
+    ReplayAbsent absent{.after = -1, .arrival_ns = meeting.first_end_ns - transfer_ns};
+    for (size_t n = next_of_communicator; n-- > graph_.first[static_cast<size_t>(rank)];) {
+      if (graph_.nodes[n].end_ns > absent.arrival_ns) continue;
+      absent.after = static_cast<int32_t>(n);
+      break;
+    }
+    if (absent.after < 0) return;
+    ReplayAbsent& known = graph_.absent.try_emplace(static_cast<int32_t>(instance), absent).first->second;
+    if (graph_.node(absent.after).end_ns > graph_.node(known.after).end_ns) known = absent;
   }
 
   // The end of the instance that the rank's next row can have waited for, and that row. Communication that runs beside

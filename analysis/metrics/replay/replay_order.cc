@@ -43,12 +43,14 @@ class Orderer {
     return -1;
   }
 
+  [[nodiscard]] bool IsOfAnother(int32_t n, const ReplayNode& node) const { return graph_.node(n).rank != node.rank; }
+
   void Advance(size_t rank) {
     while (next_[rank] < graph_.first[rank + 1]) {
       const size_t n = next_[rank];
       ReplayNode& node = graph_.nodes[n];
       if (const int32_t missing = Missing(node); missing >= 0) {
-        if (missing == node.passed) waiting_[missing].push_back(static_cast<int32_t>(rank));
+        if (IsOfAnother(missing, node)) waiting_[missing].push_back(static_cast<int32_t>(rank));
         return;
       }
       // The host was blocked before it launched this one, and what it launched first then starts later. So this one is
@@ -64,11 +66,23 @@ class Orderer {
     order_.push_back(n);
     if (node.awaits == kNobody) End(n);
     if (node.instance < 0) return;
-    if (--open_[static_cast<size_t>(node.instance)] == 0) Finish(node.instance);
+    if (--open_[static_cast<size_t>(node.instance)] == 0) AllStarted(node.instance);
+  }
+
+  // It ends when a member without a record has come, too.
+  void AllStarted(int32_t instance) {
+    const ReplayAbsent* absent = graph_.AbsentOf(instance);
+    if (absent == nullptr || ended_[static_cast<size_t>(absent->after)]) return Finish(instance);
+    unended_.emplace(absent->after, instance);
   }
 
   void End(int32_t n) {
     ended_[static_cast<size_t>(n)] = true;
+    while (true) {
+      const auto unended = unended_.find(n);
+      if (unended == unended_.end()) break;
+      Finish(unended_.extract(unended).mapped());
+    }
     const auto at = waiting_.find(n);
     if (at == waiting_.end()) return;
     ready_.insert(ready_.end(), at->second.begin(), at->second.end());
@@ -87,6 +101,13 @@ class Orderer {
 
   // Lets the first of the ranks that stand go on. False when all are through.
   bool Force() {
+    if (!unended_.empty()) {
+      const int32_t instance = unended_.extract(unended_.begin()).mapped();
+      graph_.absent.erase(instance);
+      ++graph_.forced;
+      Finish(instance);
+      return true;
+    }
     int32_t first = -1;
     for (size_t r = 0; r < next_.size(); ++r) {
       if (next_[r] == graph_.first[r + 1]) continue;
@@ -95,8 +116,8 @@ class Orderer {
     }
     if (first < 0) return false;
     const int32_t missing = Missing(graph_.node(first));
-    if (missing == graph_.node(first).passed) {
-      ForgetPassed(graph_.nodes[static_cast<size_t>(first)]);
+    if (ReplayNode& node = graph_.nodes[static_cast<size_t>(first)]; IsOfAnother(missing, node)) {
+      missing == node.passed ? ForgetPassed(node) : ForgetQueued(node);
       ready_.push_back(graph_.node(first).rank);
       ++graph_.forced;
       return true;
@@ -114,8 +135,11 @@ class Orderer {
     node.passed = -1;
   }
 
+  static void ForgetQueued(ReplayNode& node) { node.queued = -1; }
+
   ReplayGraph& graph_;
   std::map<int32_t, std::vector<int32_t>> waiting_;  // ranks, by the node of another rank that they wait for
+  std::multimap<int32_t, int32_t> unended_;  // instances all of whose records have started, by the node they wait for
   std::vector<bool> ended_;
   std::vector<size_t> next_;
   std::vector<int32_t> open_;
@@ -132,8 +156,13 @@ void AddGroups(ReplayGraph& graph) {
   DisjointSets sets(ranks);
   for (size_t r = 0; r < ranks; ++r) sets.Join(r, graph.party[r]);
   for (const ReplayNode& node : graph.nodes) {
-    if (node.passed < 0) continue;
-    sets.Join(static_cast<size_t>(node.rank), static_cast<size_t>(graph.node(node.passed).rank));
+    for (const int32_t after : {node.passed, node.queued}) {
+      if (after >= 0) sets.Join(static_cast<size_t>(node.rank), static_cast<size_t>(graph.node(after).rank));
+    }
+  }
+  for (const auto& [instance, absent] : graph.absent) {
+    const int32_t member = graph.members[graph.member_first[static_cast<size_t>(instance)]];
+    sets.Join(static_cast<size_t>(graph.node(member).rank), static_cast<size_t>(graph.node(absent.after).rank));
   }
   graph.group_of_rank.resize(ranks);
   for (size_t r = 0; r < ranks; ++r) {

@@ -126,6 +126,11 @@ class Runner {
       measured_last = std::max(measured_last, graph_.nodes[n].start_ns);
       last = std::max(last, times_.start_ns[n]);
     }
+    if (const ReplayAbsent* absent = graph_.AbsentOf(static_cast<int32_t>(instance)); absent != nullptr) {
+      measured_last = std::max(measured_last, absent->arrival_ns);
+      const int64_t shift = EndOf(absent->after) - graph_.node(absent->after).end_ns;
+      last = std::max(last, absent->arrival_ns + shift);
+    }
     const int64_t cut = lengths_.TransferCut(instance);
     for (size_t m = begin; m < end; ++m) {
       const auto n = static_cast<size_t>(graph_.members[m]);
