@@ -1,8 +1,13 @@
 #include "analysis/metrics/replay/replay_coupling.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <tuple>
+#include <utility>
 #include <vector>
+
+#include "analysis/model/row_values.h"
 
 namespace lockstep {
 namespace {
@@ -16,21 +21,71 @@ int32_t NodeOf(const ReplayGraph& graph, const MatchedMember& member) {
   return static_cast<int32_t>(graph.first[static_cast<size_t>(member.rank_index)] + static_cast<size_t>(member.row));
 }
 
-// The one that starts later is waited for only if it sends.
-Pair RolesOf(const MatchedInstance& instance, const ReplayGraph& graph) {
-  const MatchedMember* early = &instance.members[0];
-  const MatchedMember* late = &instance.members[1];
-  if (late->start_ns < early->start_ns) std::swap(early, late);
-  const bool early_receives = early->awaits == late->rank_index;
-  return {.sender = NodeOf(graph, early_receives ? *late : *early),
-          .receiver = NodeOf(graph, early_receives ? *early : *late)};
-}
-
 bool IsPair(const MatchedInstance& instance) {
   if (instance.all_pairs || instance.members.size() != 2) return false;
   return instance.op == CollectiveOp::kSendRecv || instance.op == CollectiveOp::kSend ||
          instance.op == CollectiveOp::kRecv;
 }
+
+// Who of a pair sends: who starts later is waited for by a receiver. A sender may wait for a late receiver just as
+// well, so what is waited for at the same place of the program in most steps decides.
+class PairRoles {
+ public:
+  PairRoles(const MatchResult& match, const ReplayGraph& graph) : match_(match), graph_(graph) {
+    std::map<std::pair<PairKey, int64_t>, int32_t> counts;  // of a pair and a step
+    places_.resize(match.instances.size(), -1);
+    for (size_t i = 0; i < match.instances.size(); ++i) {
+      const MatchedInstance& instance = match.instances[i];
+      if (instance.step == kNoStep || !instance.usable() || !IsPair(instance)) continue;
+      places_[i] = counts[{KeyOf(instance), instance.step}]++;
+      if (const int waits = FirstWaits(instance); waits >= 0) ++votes_[{KeyOf(instance), places_[i]}].of[waits];
+    }
+  }
+
+  [[nodiscard]] Pair Of(size_t i) const {
+    const MatchedInstance& instance = match_.instances[i];
+    const bool first_receives = FirstReceives(i, instance);
+    const MatchedMember& sender = instance.members[first_receives ? 1 : 0];
+    const MatchedMember& receiver = instance.members[first_receives ? 0 : 1];
+    return {.sender = NodeOf(graph_, sender), .receiver = NodeOf(graph_, receiver)};
+  }
+
+ private:
+  using PairKey = std::tuple<uint32_t, int32_t, int32_t>;  // communicator and ranks
+  struct Votes {
+    std::array<int64_t, 2> of = {};  // for the second member as the receiver, for the first one
+  };
+
+  static PairKey KeyOf(const MatchedInstance& instance) {
+    return {instance.communicator, instance.members[0].rank_index, instance.members[1].rank_index};
+  }
+
+  // Whether the first member waited, or the second one (0); -1: neither.
+  static int FirstWaits(const MatchedInstance& instance) {
+    const bool first_is_early = instance.members[0].start_ns <= instance.members[1].start_ns;
+    const MatchedMember& early = instance.members[first_is_early ? 0 : 1];
+    const MatchedMember& late = instance.members[first_is_early ? 1 : 0];
+    if (early.awaits != late.rank_index) return -1;
+    return first_is_early ? 1 : 0;
+  }
+
+  [[nodiscard]] bool FirstReceives(size_t i, const MatchedInstance& instance) const {
+    constexpr int64_t kMostOf = 2;  // so often as the other one
+    const auto votes = votes_.find({KeyOf(instance), places_[i]});
+    if (instance.op == CollectiveOp::kSendRecv && places_[i] >= 0 && votes != votes_.end()) {
+      const auto [second, first] = votes->second.of;
+      if (first >= kMostOf * std::max<int64_t>(1, second)) return true;
+      if (second >= kMostOf * std::max<int64_t>(1, first)) return false;
+    }
+    const bool first_is_early = instance.members[0].start_ns <= instance.members[1].start_ns;
+    return (FirstWaits(instance) >= 0) == first_is_early;
+  }
+
+  const MatchResult& match_;
+  const ReplayGraph& graph_;
+  std::vector<int32_t> places_;  // by instance: the n-th of its pair in its step; -1: not known
+  std::map<std::pair<PairKey, int32_t>, Votes> votes_;
+};
 
 bool IsExchange(const MatchedInstance& instance) {
   return instance.all_pairs || instance.op == CollectiveOp::kAllToAll || instance.op == CollectiveOp::kAllToAllV ||
@@ -42,15 +97,16 @@ bool ComesFromRoot(const MatchedInstance& instance) {
 }
 
 // Senders of a communicator whose data stays with them until the receiver is there: seen from those who were early.
-std::vector<bool> SendersWait(const MatchResult& match, const ReplayGraph& graph) {
+std::vector<bool> SendersWait(const MatchResult& match, const PairRoles& roles, const ReplayGraph& graph) {
   struct Count {
     int64_t early = 0;
     int64_t waited = 0;
   };
   std::vector<Count> counts(match.communicators.size());
-  for (const MatchedInstance& instance : match.instances) {
+  for (size_t i = 0; i < match.instances.size(); ++i) {
+    const MatchedInstance& instance = match.instances[i];
     if (!instance.usable() || !IsPair(instance)) continue;
-    const Pair pair = RolesOf(instance, graph);
+    const Pair pair = roles.Of(i);
     const ReplayNode& sender = graph.node(pair.sender);
     const ReplayNode& receiver = graph.node(pair.receiver);
     if (sender.start_ns >= receiver.start_ns) continue;
@@ -62,6 +118,49 @@ std::vector<bool> SendersWait(const MatchResult& match, const ReplayGraph& graph
   for (const Count& count : counts) out.push_back(count.early > 0 && count.waited * 10 >= count.early * 9);
   return out;
 }
+
+// Rooted operations by communicator and kind in which all wait for all: data is passed on from member to member, and
+// where it is more than their buffers hold, each moves it as fast as the slowest. Seen from those who waited for nobody
+// as far as the operation tells: whoever came early ended with the last one all the same.
+class RootedOfAll {
+ public:
+  explicit RootedOfAll(const MatchResult& match) {
+    for (const MatchedInstance& instance : match.instances) {
+      if (instance.usable() && IsRooted(instance)) Add(instance);
+    }
+  }
+
+  [[nodiscard]] bool Holds(const MatchedInstance& instance) const {
+    const auto at = counts_.find({instance.communicator, instance.op});
+    return at != counts_.end() && at->second.early >= kFewest && at->second.together * 10 >= at->second.early * 9;
+  }
+
+ private:
+  static constexpr int64_t kEarlyNs = 20'000;  // more than records scatter and clocks are off
+  static constexpr int64_t kFewest = 8;
+  struct Count {
+    int64_t early = 0;
+    int64_t together = 0;
+  };
+
+  static bool IsRooted(const MatchedInstance& instance) {
+    return lockstep::ComesFromRoot(instance.op) || GoesToRoot(instance.op);
+  }
+
+  void Add(const MatchedInstance& instance) {
+    const auto last = std::max_element(instance.members.begin(), instance.members.end(),
+                                       [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; });
+    for (const MatchedMember& m : instance.members) {
+      const int64_t early_ns = last->start_ns - m.start_ns;
+      if (early_ns < kEarlyNs || m.awaits >= 0) continue;
+      Count& count = counts_[{instance.communicator, instance.op}];
+      ++count.early;
+      if (2 * (last->end_ns - m.end_ns) < early_ns) ++count.together;
+    }
+  }
+
+  std::map<std::pair<uint32_t, CollectiveOp>, Count> counts_;
+};
 
 // Null: for nobody.
 const MatchedMember* AwaitedBy(const MatchedInstance& instance, const MatchedMember& waiting) {
@@ -118,26 +217,49 @@ void CoupleFromRoot(const MatchedInstance& instance, ReplayGraph& graph) {
   }
 }
 
-void Couple(const MatchedInstance& instance, bool sender_waits, ReplayGraph& graph) {
-  if (IsExchange(instance) && !IsPair(instance)) return CoupleExchange(instance, graph);
-  if (!IsPair(instance)) {
-    return ComesFromRoot(instance) ? CoupleFromRoot(instance, graph) : CoupleToRoot(instance, graph);
+class Coupler {
+ public:
+  Coupler(const MatchResult& match, ReplayGraph& graph)
+      : match_(match),
+        graph_(graph),
+        roles_(match, graph),
+        of_all_(match),
+        senders_wait_(SendersWait(match, roles_, graph)) {}
+
+  void Couple(size_t i) {
+    const MatchedInstance& instance = match_.instances[i];
+    if (IsPair(instance)) return CouplePair(i);
+    if (of_all_.Holds(instance) || IsExchange(instance)) return CoupleExchange(instance, graph_);
+    return ComesFromRoot(instance) ? CoupleFromRoot(instance, graph_) : CoupleToRoot(instance, graph_);
   }
-  const Pair pair = RolesOf(instance, graph);
-  graph.nodes[static_cast<size_t>(pair.receiver)].awaits = pair.sender;
-  if (sender_waits) graph.nodes[static_cast<size_t>(pair.sender)].awaits = pair.receiver;
-}
+
+ private:
+  void CouplePair(size_t i) {
+    const Pair pair = roles_.Of(i);
+    graph_.nodes[static_cast<size_t>(pair.receiver)].awaits = pair.sender;
+    if (senders_wait_[match_.instances[i].communicator]) {
+      graph_.nodes[static_cast<size_t>(pair.sender)].awaits = pair.receiver;
+    }
+  }
+
+  const MatchResult& match_;
+  ReplayGraph& graph_;
+  PairRoles roles_;
+  RootedOfAll of_all_;
+  std::vector<bool> senders_wait_;  // by communicator
+};
 
 }  // namespace
 
 void AddCoupling(const MatchResult& match, ReplayGraph& graph) {
-  const std::vector<bool> senders_wait = SendersWait(match, graph);
+  Coupler coupler(match, graph);
   graph.member_first.reserve(match.instances.size() + 1);
   graph.members.reserve(graph.nodes.size());
-  for (const MatchedInstance& instance : match.instances) {
+  for (size_t i = 0; i < match.instances.size(); ++i) {
+    const MatchedInstance& instance = match.instances[i];
     graph.member_first.push_back(graph.members.size());
     for (const MatchedMember& m : instance.members) graph.members.push_back(NodeOf(graph, m));
-    if (instance.usable()) Couple(instance, senders_wait[instance.communicator], graph);
+    if (instance.usable()) coupler.Couple(i);
   }
   graph.member_first.push_back(graph.members.size());
   for (const ReplayNode& node : graph.nodes) {

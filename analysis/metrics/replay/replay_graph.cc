@@ -6,6 +6,7 @@
 #include "analysis/metrics/match/connected_ranks.h"
 #include "analysis/metrics/replay/replay_coupling.h"
 #include "analysis/metrics/replay/replay_host.h"
+#include "analysis/metrics/replay/replay_joins.h"
 #include "analysis/metrics/replay/replay_line.h"
 #include "analysis/metrics/replay/replay_lost.h"
 #include "analysis/metrics/replay/replay_order.h"
@@ -123,6 +124,7 @@ ReplayGraph BuildReplayGraph(const ArrivalGraph& source, const MatchResult& matc
   AddPositions(match, graph);
   AddBegins(match, executor, graph);
   AddCoupling(match, graph);
+  ShareJoins(source, match, graph);
   AddLost(source, match, graph);
   AddHost(source, match, executor, graph);
   AddOrder(graph);

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <optional>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -51,36 +50,17 @@ class ReplayPeers {
     if (node.instance >= 0 && !IsPair(node.instance)) ForEachIn(node.instance, node, in_scope, use);
   }
 
-  // The level of each node of a rank, from its first one on. A peer's row that was ready early and had to queue does
-  // not show how far the peer's work had come: where it queued at one of the two only, their work is compared together
-  // with that up to the next place which both show, and each piece is as long, against its own length, as all of them.
-  template <typename Value>
+  // Of what the work consists of: a part of ReplayNode::device_ns.
+  using WorkValue = int64_t (*)(const ReplayNode&);
+  // The level of each node of a rank, from its first one on. A row that was ready early and had to queue does not show
+  // how far its rank's work had come. Where that is so at either of the two, their work is compared together with all
+  // from the place before that both show to the next one, and each piece is as long, against its own length, as all.
   [[nodiscard]] std::vector<std::optional<PeerLevel>> LevelsOfWork(size_t rank, const std::vector<bool>& in_scope,
-                                                                   const Value& value) const {
-    const size_t first = graph_.first[rank];
-    std::vector<Sums> sums(graph_.first[rank + 1] - first);
-    std::unordered_map<int32_t, Stretch> open;  // by peer
-    int32_t before = -1;
-    for (size_t n = first; n < graph_.first[rank + 1]; ++n) {
-      if (graph_.nodes[n].piece != static_cast<int32_t>(n)) continue;
-      if (graph_.nodes[n].instance >= 0 && !IsPair(graph_.nodes[n].instance)) {
-        AddWork(static_cast<int32_t>(n), before, in_scope, value, open, sums);
-      }
-      before = static_cast<int32_t>(n);
-    }
-    std::vector<std::optional<PeerLevel>> out(sums.size());
-    for (size_t k = 0; k < sums.size(); ++k) {
-      const auto n = static_cast<int32_t>(first + k);
-      if (sums[k].count > 0) {
-        out[k] = sums[k].level();
-      } else if (graph_.node(n).instance >= 0 && value(graph_.node(n)) > 0) {
-        out[k] = LevelElsewhere(n, in_scope, value);
-      }
-    }
-    return out;
-  }
+                                                                   WorkValue value) const;
 
  private:
+  class WorkLevels;
+
   // Of instances like that of the node, which has one.
   template <typename Value>
   [[nodiscard]] std::optional<PeerLevel> LevelElsewhere(int32_t n, const std::vector<bool>& in_scope,
@@ -167,40 +147,6 @@ class ReplayPeers {
   void Add(int32_t instance, const ReplayNode& node, const std::vector<bool>& in_scope, const Value& value,
            Sums& sums) const {
     ForEachIn(instance, node, in_scope, [&](const ReplayNode& other) { sums.Take(static_cast<double>(value(other))); });
-  }
-
-  // Consecutive pieces of a rank, and the same of a peer.
-  struct Stretch {
-    std::vector<int32_t> nodes;  // that end them
-    double own = 0;
-    double peers = 0;
-  };
-
-  // `before`: the node that ends the piece before.
-  template <typename Value>
-  void AddWork(int32_t n, int32_t before, const std::vector<bool>& in_scope, const Value& value,
-               std::unordered_map<int32_t, Stretch>& open, std::vector<Sums>& sums) const {
-    const ReplayNode& node = graph_.node(n);
-    const size_t first = graph_.first[static_cast<size_t>(node.rank)];
-    ForEachIn(node.instance, node, in_scope, [&](const ReplayNode& other) {
-      const auto begun = open.find(other.rank);
-      const bool shown = other.place_hidden == node.place_hidden;
-      if (begun == open.end() && shown) {
-        sums[static_cast<size_t>(n) - first].Take(static_cast<double>(value(other)));
-        return;
-      }
-      Stretch& stretch = begun == open.end() ? open[other.rank] : begun->second;
-      if (!stretch.nodes.empty() && stretch.nodes.back() != before) stretch = {};
-      stretch.nodes.push_back(n);
-      stretch.own += static_cast<double>(value(node));
-      stretch.peers += static_cast<double>(value(other));
-      if (!shown) return;
-      for (const int32_t piece : stretch.nodes) {
-        const auto own = static_cast<double>(value(graph_.node(piece)));
-        if (own > 0) sums[static_cast<size_t>(piece) - first].Take(own * stretch.peers / stretch.own);
-      }
-      open.erase(other.rank);
-    });
   }
 
   // The end of a pair's instance that does what node n does at its own.

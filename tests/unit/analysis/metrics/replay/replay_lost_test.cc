@@ -7,6 +7,7 @@
 
 #include "analysis/metrics/replay/replay.h"
 #include "tests/support/time_units.h"
+#include "tests/unit/analysis/metrics/replay/hand_made_run.h"
 #include "tests/unit/analysis/metrics/timeline_run.h"
 
 namespace lockstep {
@@ -52,75 +53,30 @@ TEST(ReplayLost, WhoWaitedForARankWhoseRecordIsLostGainsAsMuch) {
   EXPECT_NEAR(static_cast<double>(lossy->saving_ns_per_step), truth, 0.03 * truth);
 }
 
-// Gradients of two ranks, which leave one after the other beside the work. Of rank 0 the record of one is lost.
-class Gradients {
- public:
-  // `after_lost_us`: so long after the end of what rank 0 lost its next one starts.
-  explicit Gradients(int64_t after_lost_us) {
-    source_.ranks.resize(2);
-    match_.communicators.push_back({.id = "a", .members = {0, 1}, .size = 2});
-    for (int64_t i = 0; i < 6; ++i) {
-      const int64_t start_us = 100 * i;
-      MatchedInstance instance;
-      instance.op = CollectiveOp::kAllReduce;
-      instance.index = i;
-      instance.confidence = 1;
-      instance.comparable = true;
-      instance.all_pairs = true;
-      for (int32_t rank = 0; rank < 2; ++rank) {
-        if (rank == 0 && i == kLostInstance) continue;
-        const int64_t late_us = rank == 0 && i == kLostInstance + 1 ? after_lost_us - 2 : 0;
-        Add(rank, (start_us + late_us) * kUs, (start_us + 98) * kUs, instance);
-      }
-      match_.instances.push_back(instance);
-    }
+// Gradients of two ranks, which leave one after the other beside the work. Of rank 0 the record of the third is lost.
+// Returns the node that its next one follows from, which starts so long after the end of the lost one; -1: none.
+int32_t QueuedBehindLost(int64_t after_lost_us) {
+  HandMadeRun run(2);
+  run.AddCommunicator({0, 1});
+  for (int64_t i = 0; i < 6; ++i) {
+    const int64_t start_us = 100 * i;
+    const int64_t late_us = i == 3 ? after_lost_us - 2 : 0;
+    std::vector<HandMadeRow> rows;
+    if (i != 2) rows.push_back({0, start_us + late_us, start_us + 98, 98 - late_us});
+    rows.push_back({1, start_us, start_us + 98, 98});
+    run.Meet(CollectiveOp::kAllReduce, rows);
   }
-
-  // The node that the row of rank 0 behind the lost one follows from; -1: none.
-  [[nodiscard]] int32_t QueuedBehindLost() {
-    for (std::vector<ArrivalNode>& rows : source_.ranks) {
-      SetWork(std::vector<Few<std::pair<int64_t, int64_t>>>(rows.size(), {{0, 98 * kUs}}), rows);
-    }
-    InlineExecutor executor;
-    const ReplayGraph graph = BuildReplayGraph(source_, match_, executor);
-    EXPECT_EQ(graph.forced, 0);
-    return graph.nodes[kLostInstance].queued;
-  }
-  // Of the lost instance the node of rank 1.
-  [[nodiscard]] static int32_t LostNode() { return 5 + kLostInstance; }
-
- private:
-  static constexpr int32_t kLostInstance = 2;
-
-  void Add(int32_t rank, int64_t start_ns, int64_t end_ns, MatchedInstance& instance) {
-    std::vector<ArrivalNode>& rows = source_.ranks[static_cast<size_t>(rank)];
-    MatchedMember member;
-    member.rank_index = rank;
-    member.row = static_cast<int64_t>(rows.size());
-    member.start_ns = start_ns;
-    member.end_ns = end_ns;
-    instance.members.push_back(member);
-    ArrivalNode node;
-    node.start_ns = start_ns;
-    node.end_ns = end_ns;
-    node.stream = 7;
-    node.step = 0;
-    node.instance = static_cast<int64_t>(match_.instances.size());
-    node.previous = static_cast<int64_t>(rows.size()) - 1;
-    rows.push_back(node);
-  }
-
-  ArrivalGraph source_;
-  MatchResult match_;
-};
+  const ReplayGraph graph = run.Graph();
+  EXPECT_EQ(graph.forced, 0);
+  return graph.nodes[2].queued;
+}
 
 TEST(ReplayLost, CommunicationBesideWorkFollowsFromTheEndOfTheLostOne) {
-  EXPECT_EQ(Gradients(2).QueuedBehindLost(), Gradients::LostNode());
+  constexpr int32_t kLostOne = 5 + 2;  // as rank 1 has it
+  EXPECT_EQ(QueuedBehindLost(2), kLostOne);
 }
 
-TEST(ReplayLost, CommunicationBesideWorkThatStartsMuchLaterFollowsFromTheWork) {
-  EXPECT_EQ(Gradients(40).QueuedBehindLost(), -1);
-}
+TEST(ReplayLost, CommunicationBesideWorkThatStartsMuchLaterFollowsFromTheWork) { EXPECT_EQ(QueuedBehindLost(40), -1); }
 
 }  // namespace
 }  // namespace lockstep

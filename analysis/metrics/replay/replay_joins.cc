@@ -1,0 +1,238 @@
+#include "analysis/metrics/replay/replay_joins.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace lockstep {
+namespace {
+
+// A join of the node that takes it.
+struct TakenJoin {
+  int32_t taker = -1;
+  ReplayJoin join;
+};
+
+// Where in its rank's program a node stands: the n-th of a communicator in its step.
+using Place = std::pair<uint32_t, int32_t>;
+
+// The places of one rank's nodes. An instance of several is counted as its members count it, what a rank lost
+// notwithstanding; sends and receives are counted where none of them is lost.
+class PlacesOfRank {
+ public:
+  PlacesOfRank(const std::vector<ArrivalNode>& rows, const MatchResult& match, const ReplayGraph& graph, size_t rank) {
+    std::map<std::pair<uint32_t, int64_t>, int32_t> counts;  // of communicator and step: sends and receives
+    for (size_t k = 0; k < rows.size(); ++k) {
+      Place& place = places_.emplace_back(0, -1);
+      if (rows[k].instance < 0 || rows[k].step == kNoStep) continue;
+      const MatchedInstance& instance = match.instances[static_cast<size_t>(rows[k].instance)];
+      place.first = instance.communicator;
+      place.second = IsSendOrReceive(instance)
+                         ? counts[{instance.communicator, rows[k].step}]++
+                         : graph.positions[static_cast<size_t>(graph.nodes[graph.first[rank] + k].position)].ordinal;
+    }
+    std::map<uint32_t, int32_t> most;
+    for (const auto& [key, count] : counts) most[key.first] = std::max(most[key.first], count);
+    for (size_t k = 0; k < rows.size(); ++k) {
+      if (places_[k].second < 0 || !IsSendOrReceive(match.instances[static_cast<size_t>(rows[k].instance)])) continue;
+      if (counts[{places_[k].first, rows[k].step}] < most[places_[k].first]) places_[k].second = -1;
+    }
+  }
+
+  // Null where it is not known.
+  [[nodiscard]] const Place* Of(size_t row) const { return places_[row].second < 0 ? nullptr : &places_[row]; }
+
+ private:
+  std::vector<Place> places_;
+};
+
+class JoinSharer {
+ public:
+  JoinSharer(const ArrivalGraph& source, const MatchResult& match, ReplayGraph& graph)
+      : source_(source), match_(match), graph_(graph), joined_by_(graph.nodes.size()) {
+    for (size_t n = 0; n < graph.nodes.size(); ++n) {
+      const ReplayNode& node = graph.nodes[n];
+      for (int32_t j = node.join_first; j < node.join_first + node.join_count; ++j) {
+        const ReplayJoin& join = graph.joins[static_cast<size_t>(j)];
+        joined_by_[static_cast<size_t>(join.node)] = {static_cast<int32_t>(n), join};
+      }
+    }
+  }
+
+  void Run() {
+    for (size_t i = 0; i + 1 < graph_.member_first.size(); ++i) Instance(i);
+    for (size_t r = 0; r < source_.ranks.size(); ++r) Steps(r);
+    if (!added_.empty()) Merge();
+  }
+
+ private:
+  [[nodiscard]] const TakenJoin& JoinOf(int32_t n) const { return joined_by_[static_cast<size_t>(n)]; }
+
+  void Instance(size_t instance) {
+    const size_t begin = graph_.member_first[instance];
+    const size_t end = graph_.member_first[instance + 1];
+    const TakenJoin* first = nullptr;
+    bool all = true;
+    for (size_t m = begin; m < end; ++m) {
+      const TakenJoin& join = JoinOf(graph_.members[m]);
+      if (join.taker < 0) all = false;
+      if (join.taker >= 0 && first == nullptr) first = &join;
+    }
+    if (first == nullptr || all) return;
+    const TakenJoin shown = *first;
+    for (size_t m = begin; m < end; ++m) {
+      if (JoinOf(graph_.members[m]).taker < 0) AddAs(shown, graph_.members[m]);
+    }
+  }
+
+  // The member's wait for its node `joined` at the place where another one was seen to wait.
+  void AddAs(const TakenJoin& shown, int32_t joined) {
+    const ReplayNode& piece = graph_.node(graph_.node(shown.taker).piece);
+    if (piece.instance < 0) return;
+    Add(joined, NodeIn(piece.instance, graph_.node(joined).rank), shown.join.at_share);
+  }
+
+  // The wait for node `joined` at a share of the piece that node `piece` of the rank ends, unless the work had come
+  // there before.
+  void Add(int32_t joined, int32_t piece, float at_share) {
+    if (piece <= joined || graph_.node(piece).piece != piece) return;
+    const int32_t taker = FirstAt(piece, joined, at_share);
+    if (taker < 0 || LineAt(taker, at_share) < graph_.node(joined).end_ns) return;
+    added_.push_back({taker, {joined, at_share}});
+    joined_by_[static_cast<size_t>(joined)] = added_.back();
+  }
+
+  // What a rank's work waited for at a place, in several of its steps: where.
+  struct Usual {
+    Place piece;           // that ends there
+    int64_t steps_on = 0;  // in a later step
+    float at_share = 0;
+    int64_t seen = 0;
+  };
+  struct Program {
+    std::map<Place, Usual> usual;
+    std::map<Place, int64_t> steps;                      // that have the place
+    std::map<std::pair<int64_t, Place>, int32_t> nodes;  // by step
+  };
+
+  // The waits of a rank in some of its steps are waits in the others, too.
+  void Steps(size_t rank) {
+    const std::vector<ArrivalNode>& rows = source_.ranks[rank];
+    const PlacesOfRank places(rows, match_, graph_, rank);
+    const Program program = ProgramOf(rank, places);
+    for (size_t k = 0; k < rows.size(); ++k) {
+      const Place* place = places.Of(k);
+      const auto n = static_cast<int32_t>(graph_.first[rank] + k);
+      if (place == nullptr || JoinOf(n).taker >= 0) continue;
+      const auto usual = program.usual.find(*place);
+      if (usual == program.usual.end() || !IsUsual(usual->second, program.steps.at(*place))) continue;
+      const auto piece = program.nodes.find({rows[k].step + usual->second.steps_on, usual->second.piece});
+      if (piece != program.nodes.end()) Add(n, piece->second, usual->second.at_share);
+    }
+  }
+
+  [[nodiscard]] Program ProgramOf(size_t rank, const PlacesOfRank& places) const {
+    const std::vector<ArrivalNode>& rows = source_.ranks[rank];
+    const auto first = static_cast<int32_t>(graph_.first[rank]);
+    Program program;
+    for (size_t k = 0; k < rows.size(); ++k) {
+      const Place* place = places.Of(k);
+      if (place == nullptr) continue;
+      const auto n = first + static_cast<int32_t>(k);
+      program.nodes.emplace(std::pair(rows[k].step, *place), n);
+      ++program.steps[*place];
+      const TakenJoin& join = JoinOf(n);
+      if (join.taker < 0) continue;
+      const auto piece = static_cast<size_t>(graph_.node(join.taker).piece - first);
+      if (places.Of(piece) == nullptr) continue;
+      See({*places.Of(piece), rows[piece].step - rows[k].step, join.join.at_share, 1}, program.usual[*place]);
+    }
+    return program;
+  }
+
+  static void See(const Usual& wait, Usual& usual) {
+    if (usual.seen == 0) {
+      usual = wait;
+    } else if (usual.piece == wait.piece && usual.steps_on == wait.steps_on) {
+      ++usual.seen;
+    }
+  }
+
+  [[nodiscard]] static bool IsUsual(const Usual& usual, int64_t steps) {
+    constexpr int64_t kMoreThanOnce = 2;
+    constexpr int64_t kSeenOneIn = 8;
+    return usual.seen >= kMoreThanOnce && usual.seen * kSeenOneIn >= steps;
+  }
+
+  // Of a rank in an instance, whose members are in order of rank; -1: none.
+  [[nodiscard]] int32_t NodeIn(int32_t instance, int32_t rank) const {
+    const auto at = static_cast<size_t>(instance);
+    const auto begin = graph_.members.begin() + static_cast<int64_t>(graph_.member_first[at]);
+    const auto end = graph_.members.begin() + static_cast<int64_t>(graph_.member_first[at + 1]);
+    const auto found = std::lower_bound(
+        begin, end, rank, [&](int32_t member, int32_t wanted) { return graph_.node(member).rank < wanted; });
+    return found == end || graph_.node(*found).rank != rank ? -1 : *found;
+  }
+
+  // The first node of the piece behind node `after` that starts at this share of it or later; -1: none.
+  [[nodiscard]] int32_t FirstAt(int32_t piece, int32_t after, float share) const {
+    int32_t found = -1;
+    for (int32_t n = piece; n > after && graph_.node(n).piece == piece && graph_.node(n).at_share >= share; --n) {
+      found = n;
+    }
+    return found;
+  }
+
+  // When the rank's own work came to a share of the piece, not after node n.
+  [[nodiscard]] int64_t LineAt(int32_t n, float share) const {
+    const ReplayNode& node = graph_.node(n);
+    const ReplayNode& before = graph_.node(n - 1);
+    const ReplayNode& piece = graph_.node(node.piece);
+    const int64_t piece_ns = piece.device_ns + piece.host_ns;
+    int64_t line_ns = before.line_ns;
+    int64_t done_ns = before.piece == node.piece ? WorkAtShare(piece_ns, before.at_share) : 0;
+    for (int32_t j = node.join_first; j < node.join_first + node.join_count; ++j) {
+      const ReplayJoin& join = graph_.joins[static_cast<size_t>(j)];
+      if (join.at_share > share) break;
+      const int64_t at_ns = WorkAtShare(piece_ns, join.at_share);
+      line_ns = std::max(line_ns + at_ns - done_ns, graph_.node(join.node).end_ns);
+      done_ns = at_ns;
+    }
+    return line_ns + WorkAtShare(piece_ns, share) - done_ns;
+  }
+
+  void Merge() {
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+      const ReplayNode& node = graph_.nodes[n];
+      for (int32_t j = node.join_first; j < node.join_first + node.join_count; ++j) {
+        added_.push_back({static_cast<int32_t>(n), graph_.joins[static_cast<size_t>(j)]});
+      }
+    }
+    std::stable_sort(added_.begin(), added_.end(), [](const TakenJoin& a, const TakenJoin& b) {
+      return std::pair(a.taker, a.join.at_share) < std::pair(b.taker, b.join.at_share);
+    });
+    graph_.joins.clear();
+    for (ReplayNode& node : graph_.nodes) node.join_count = 0;
+    for (const TakenJoin& added : added_) {
+      ReplayNode& taker = graph_.nodes[static_cast<size_t>(added.taker)];
+      if (taker.join_count++ == 0) taker.join_first = static_cast<int32_t>(graph_.joins.size());
+      graph_.joins.push_back(added.join);
+    }
+  }
+
+  const ArrivalGraph& source_;
+  const MatchResult& match_;
+  ReplayGraph& graph_;
+  std::vector<TakenJoin> joined_by_;  // by node
+  std::vector<TakenJoin> added_;
+};
+
+}  // namespace
+
+void ShareJoins(const ArrivalGraph& source, const MatchResult& match, ReplayGraph& graph) {
+  JoinSharer(source, match, graph).Run();
+}
+
+}  // namespace lockstep

@@ -1,0 +1,14 @@
+// Waits of a rank's own work that its own records do not show (part of BuildReplayGraph). Members of an instance run
+// the same program: where the work of one of them waited for its end, that of the others does too, though it had ended
+// by then. Sooner or later starts make such a wait count. Pure.
+#pragma once
+
+#include "analysis/metrics/replay/replay_graph.h"
+
+namespace lockstep {
+
+// Adds to ReplayGraph::joins those where the work came later to the place at which another member, or the rank in other
+// steps, waited. The unchanged replay stays the same. After AddCoupling.
+void ShareJoins(const ArrivalGraph& source, const MatchResult& match, ReplayGraph& graph);
+
+}  // namespace lockstep

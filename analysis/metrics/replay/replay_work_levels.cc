@@ -1,0 +1,136 @@
+// ReplayPeers::LevelsOfWork.
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "analysis/metrics/replay/replay_peers.h"
+
+namespace lockstep {
+
+class ReplayPeers::WorkLevels {
+ public:
+  WorkLevels(const ReplayPeers& peers, size_t rank, const std::vector<bool>& in_scope, WorkValue value)
+      : peers_(peers), graph_(peers.graph_), first_(graph_.first[rank]), in_scope_(in_scope), value_(value) {
+    sums_.resize(graph_.first[rank + 1] - first_);
+    open_.resize(graph_.first.size() - 1);
+  }
+
+  std::vector<std::optional<PeerLevel>> Run() {
+    for (size_t n = first_; n < first_ + sums_.size(); ++n) {
+      if (!EndsPiece(n)) continue;
+      const int32_t instance = graph_.nodes[n].instance;
+      if (instance >= 0 && !peers_.IsPair(instance)) Meet(static_cast<int32_t>(n), instance);
+    }
+    return Levels();
+  }
+
+ private:
+  // A peer, since the last place that it and the rank showed.
+  struct Open {
+    int32_t own = -1;  // nodes there
+    int32_t peers = -1;
+    int64_t met = 0;      // so often since then
+    bool queued = false;  // one of the two had to queue at one of the meetings
+  };
+  // Pieces of a rank by where they end: where several meet, or where two send or receive.
+  struct Counts {
+    int64_t meetings = 0;
+    int64_t pairs = 0;
+  };
+
+  [[nodiscard]] bool EndsPiece(size_t n) const { return graph_.nodes[n].piece == static_cast<int32_t>(n); }
+
+  void Meet(int32_t n, int32_t instance) {
+    const auto at = static_cast<size_t>(instance);
+    for (size_t m = graph_.member_first[at]; m < graph_.member_first[at + 1]; ++m) {
+      const int32_t other = graph_.members[m];
+      if (!in_scope_[static_cast<size_t>(graph_.node(other).rank)])
+        Meet(n, other, open_[static_cast<size_t>(graph_.node(other).rank)]);
+    }
+  }
+
+  void Meet(int32_t n, int32_t other, Open& open) {
+    ++open.met;
+    const bool shown = !graph_.node(n).place_hidden && !graph_.node(other).place_hidden;
+    const bool ends = EndsPiece(static_cast<size_t>(other));
+    if (!shown || !ends) {
+      open.queued = true;
+      return;
+    }
+    // What starts at one time may have begun in either order: then they begin after different places.
+    const bool alike = peers_.Comparable(graph_.node(n), graph_.node(other), other);
+    if (alike && !open.queued) {
+      SumsOf(n).Take(Value(other));
+    } else if (open.own >= 0 && DoTheSame(n, other, open)) {
+      Compare(n, other, open);
+    }
+    open = {.own = n, .peers = other};
+  }
+
+  // Since the last place that both showed both took part in the same, and the work was not that of a stage alone.
+  [[nodiscard]] bool DoTheSame(int32_t n, int32_t other, const Open& open) const {
+    const auto of_meetings = [&](const Counts& counts) {
+      return counts.meetings == open.met && counts.pairs <= counts.meetings;
+    };
+    return of_meetings(CountBetween(open.own, n)) && of_meetings(CountBetween(open.peers, other));
+  }
+
+  [[nodiscard]] Counts CountBetween(int32_t from, int32_t to) const {
+    Counts counts;
+    for (int32_t n = from + 1; n <= to; ++n) {
+      const int32_t instance = graph_.node(n).instance;
+      if (instance >= 0 && EndsPiece(static_cast<size_t>(n)))
+        ++(peers_.IsPair(instance) ? counts.pairs : counts.meetings);
+    }
+    return counts;
+  }
+
+  void Compare(int32_t n, int32_t other, const Open& open) {
+    const double own = ValueBetween(open.own, n);
+    if (own <= 0) return;
+    const double ratio = ValueBetween(open.peers, other) / own;
+    for (int32_t piece = open.own + 1; piece <= n; ++piece) {
+      const bool counts = EndsPiece(static_cast<size_t>(piece)) && Value(piece) > 0;
+      if (counts) SumsOf(piece).Take(Value(piece) * ratio);
+    }
+  }
+
+  [[nodiscard]] double ValueBetween(int32_t from, int32_t to) const {
+    double sum = 0;
+    for (int32_t n = from + 1; n <= to; ++n) {
+      if (EndsPiece(static_cast<size_t>(n))) sum += Value(n);
+    }
+    return sum;
+  }
+
+  [[nodiscard]] std::vector<std::optional<PeerLevel>> Levels() const {
+    std::vector<std::optional<PeerLevel>> out(sums_.size());
+    for (size_t k = 0; k < sums_.size(); ++k) {
+      const ReplayNode& node = graph_.nodes[first_ + k];
+      if (sums_[k].count > 0) {
+        out[k] = sums_[k].level();
+      } else if (node.instance >= 0 && value_(node) > 0) {
+        out[k] = peers_.LevelElsewhere(static_cast<int32_t>(first_ + k), in_scope_, value_);
+      }
+    }
+    return out;
+  }
+
+  [[nodiscard]] double Value(int32_t n) const { return static_cast<double>(value_(graph_.node(n))); }
+  [[nodiscard]] Sums& SumsOf(int32_t n) { return sums_[static_cast<size_t>(n) - first_]; }
+
+  const ReplayPeers& peers_;
+  const ReplayGraph& graph_;
+  const size_t first_;
+  const std::vector<bool>& in_scope_;
+  const WorkValue value_;
+  std::vector<Sums> sums_;  // by node of the rank
+  std::vector<Open> open_;  // by rank of the peer
+};
+
+std::vector<std::optional<PeerLevel>> ReplayPeers::LevelsOfWork(size_t rank, const std::vector<bool>& in_scope,
+                                                                WorkValue value) const {
+  return WorkLevels(*this, rank, in_scope, value).Run();
+}
+
+}  // namespace lockstep
