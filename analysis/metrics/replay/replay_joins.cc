@@ -18,6 +18,10 @@ struct TakenJoin {
 // Where in its rank's program a node stands: the n-th of a communicator in its step.
 using Place = std::pair<uint32_t, int32_t>;
 
+// Numbers of steps may be anything: they count round.
+uint64_t StepsOn(int64_t from, int64_t to) { return static_cast<uint64_t>(to) - static_cast<uint64_t>(from); }
+int64_t StepOn(int64_t step, uint64_t steps_on) { return static_cast<int64_t>(static_cast<uint64_t>(step) + steps_on); }
+
 // The places of one rank's nodes. An instance of several is counted as its members count it, what a rank lost
 // notwithstanding; sends and receives are counted where none of them is lost.
 class PlacesOfRank {
@@ -106,8 +110,8 @@ class JoinSharer {
 
   // What a rank's work waited for at a place, in several of its steps: where.
   struct Usual {
-    Place piece;           // that ends there
-    int64_t steps_on = 0;  // in a later step
+    Place piece;            // that ends there
+    uint64_t steps_on = 0;  // in a later step
     float at_share = 0;
     int64_t seen = 0;
   };
@@ -128,7 +132,7 @@ class JoinSharer {
       if (place == nullptr || JoinOf(n).taker >= 0) continue;
       const auto usual = program.usual.find(*place);
       if (usual == program.usual.end() || !IsUsual(usual->second, program.steps.at(*place))) continue;
-      const auto piece = program.nodes.find({rows[k].step + usual->second.steps_on, usual->second.piece});
+      const auto piece = program.nodes.find({StepOn(rows[k].step, usual->second.steps_on), usual->second.piece});
       if (piece != program.nodes.end()) Add(n, piece->second, usual->second.at_share);
     }
   }
@@ -147,7 +151,7 @@ class JoinSharer {
       if (join.taker < 0) continue;
       const auto piece = static_cast<size_t>(graph_.node(join.taker).piece - first);
       if (places.Of(piece) == nullptr) continue;
-      See({*places.Of(piece), rows[piece].step - rows[k].step, join.join.at_share, 1}, program.usual[*place]);
+      See({*places.Of(piece), StepsOn(rows[k].step, rows[piece].step), join.join.at_share, 1}, program.usual[*place]);
     }
     return program;
   }
