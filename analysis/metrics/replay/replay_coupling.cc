@@ -32,13 +32,11 @@ bool IsPair(const MatchedInstance& instance) {
 class PairRoles {
  public:
   PairRoles(const MatchResult& match, const ReplayGraph& graph) : match_(match), graph_(graph) {
-    std::map<std::pair<PairKey, int64_t>, int32_t> counts;  // of a pair and a step
-    places_.resize(match.instances.size(), -1);
+    CountPlaces();
     for (size_t i = 0; i < match.instances.size(); ++i) {
-      const MatchedInstance& instance = match.instances[i];
-      if (instance.step == kNoStep || !instance.usable() || !IsPair(instance)) continue;
-      places_[i] = counts[{KeyOf(instance), instance.step}]++;
-      if (const int waits = FirstWaits(instance); waits >= 0) ++votes_[{KeyOf(instance), places_[i]}].of[waits];
+      if (places_[i] < 0) continue;
+      const int waits = FirstWaits(match.instances[i]);
+      if (waits >= 0) ++votes_[{KeyOf(match.instances[i]), places_[i]}].of[waits];
     }
   }
 
@@ -55,6 +53,28 @@ class PairRoles {
   struct Votes {
     std::array<int64_t, 2> of = {};  // for the second member as the receiver, for the first one
   };
+
+  // Only of steps in which none of the pair's is lost.
+  void CountPlaces() {
+    std::map<std::pair<PairKey, int64_t>, int32_t> counts;  // of a pair and a step
+    std::map<PairKey, int32_t> most;
+    places_.resize(match_.instances.size(), -1);
+    const auto counts_at = [&](size_t i) {
+      const MatchedInstance& instance = match_.instances[i];
+      return instance.step != kNoStep && instance.usable() && IsPair(instance);
+    };
+    for (size_t i = 0; i < match_.instances.size(); ++i) {
+      if (!counts_at(i)) continue;
+      const PairKey pair = KeyOf(match_.instances[i]);
+      places_[i] = counts[{pair, match_.instances[i].step}]++;
+      most[pair] = std::max(most[pair], places_[i] + 1);
+    }
+    for (size_t i = 0; i < match_.instances.size(); ++i) {
+      if (!counts_at(i)) continue;
+      const PairKey pair = KeyOf(match_.instances[i]);
+      if (counts[{pair, match_.instances[i].step}] < most[pair]) places_[i] = -1;
+    }
+  }
 
   static PairKey KeyOf(const MatchedInstance& instance) {
     return {instance.communicator, instance.members[0].rank_index, instance.members[1].rank_index};

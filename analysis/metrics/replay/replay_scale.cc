@@ -54,6 +54,11 @@ struct Sums {
   }
 };
 
+// Not where the peers do many times as much at the place: what one of them lost, or waited for unrecorded, is in it.
+bool MayBeTheSame(const ScaledWork& item) {
+  return *item.peers_ns <= kMostScale * static_cast<double>(item.own_ns) + kTimerNs * kMostScale;
+}
+
 // Items of one place belong together where each is not much longer, for the peers, than the next shorter one.
 void SplitPlace(const std::vector<ScaledWork>& work, std::vector<size_t>& place, std::vector<WorkKind>& out) {
   std::sort(place.begin(), place.end(),
@@ -320,8 +325,11 @@ std::vector<ScaledResult> LevelToUsual(const std::vector<LoneLength>& lengths) {
   return out;
 }
 
-std::vector<ScaledResult> ScaleToPeers(const std::vector<ScaledWork>& work, double step_deviation,
+std::vector<ScaledResult> ScaleToPeers(std::vector<ScaledWork> work, double step_deviation,
                                        const std::function<double()>& elsewhere) {
+  for (ScaledWork& item : work) {
+    if (item.peers_ns && !MayBeTheSame(item)) item.peers_ns.reset();
+  }
   const Sums sums = SumUp(work);
   const bool few = sums.by_step.size() < kFewScaledSteps;
   const bool most_have_peers = sums.all.own_ns >= sums.without_peers_ns;

@@ -60,7 +60,7 @@ struct LoneLength {
 // Peers of equal communicators are compared place by place only if most of the work has them and its lengths go with
 // theirs from place to place: stages of a pipeline are at different places of their programs. Else, and where there are
 // no peers, one factor holds for all: that of the work with peers, or elsewhere() if too little of it has any.
-[[nodiscard]] std::vector<ScaledResult> ScaleToPeers(const std::vector<ScaledWork>& work, double step_deviation,
+[[nodiscard]] std::vector<ScaledResult> ScaleToPeers(std::vector<ScaledWork> work, double step_deviation,
                                                      const std::function<double()>& elsewhere);
 
 }  // namespace lockstep
