@@ -123,13 +123,15 @@ std::vector<AllPairs> AllPairsOf(const Work& work, const ClockModel& clock, Exec
 }
 
 // Instances that contradict the rest were joined wrongly, unless ids say otherwise: then their times are damaged. An
-// uneven exchange of members that the trace tells may merely have had nothing for one of them.
+// uneven exchange of members that the trace tells, or that their order joins, may merely have had nothing for one of
+// them.
 void Demote(Work& work, const ClockInputBuilder& input, const ClockSolution& solution) {
   for (const uint32_t s : solution.suspicious) {
     const auto [c, i] = input.Origin(s);
     JoinedInstance& joined = work.joins[c].instances[i];
     MatchedInstance& instance = joined.instance;
-    joined.sparse = instance.kind != MatchKind::kInferred && IsSparseExchange(joined, solution.model);
+    const bool may_be = instance.kind != MatchKind::kInferred || joined.by_order;
+    joined.sparse = may_be && IsSparseExchange(joined, solution.model);
     if (instance.kind == MatchKind::kId || joined.sparse) continue;
     instance.kind = MatchKind::kAmbiguous;
     instance.confidence = std::min(instance.confidence, kAmbiguousConfidence);

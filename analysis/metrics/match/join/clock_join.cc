@@ -58,10 +58,11 @@ class ClockJoiner {
     TimedJoin joined = JoinByTime(input_, slots);
     if (!Convinces(joined)) return std::nullopt;
     confidence_ = 1 - std::exp(-joined.exponent);
-    if (!inferred()) JoinSparse(input_, slots, joined.clusters);
+    JoinSparse(input_, slots, joined.clusters);
     for (const TimedCluster& cluster : joined.clusters) {
       AddAnchor(cluster.members);
       Add(cluster.members, cluster.confidence);
+      out_.instances.back().by_order = cluster.by_order;
     }
     JoinRooted();
     AddIncomparable();

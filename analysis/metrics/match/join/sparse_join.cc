@@ -33,12 +33,13 @@ class SparseJoiner {
 
   void Run() {
     Places begin(slots_.size(), 0);
-    bool begun = false;
+    bool any = false;  // of all members
     while (const std::optional<Places> end = NextComplete(begin)) {
-      if (begun) JoinBetween(begin, *end);
+      JoinBetween(begin, *end);
       for (size_t s = 0; s < slots_.size(); ++s) begin[s] = (*end)[s] + 1;
-      begun = true;
+      any = true;
     }
+    if (any) JoinBetween(begin, Ends());
     std::erase_if(clusters_, [](const TimedCluster& cluster) { return cluster.members.empty(); });
   }
 
@@ -71,6 +72,12 @@ class SparseJoiner {
     return out;
   }
 
+  [[nodiscard]] Places Ends() const {
+    Places out;
+    for (const TimedSlot& slot : slots_) out.push_back(slot.rows.size());
+    return out;
+  }
+
   void JoinBetween(const Places& begin, const Places& end) {
     const size_t count = end.front() - begin.front();
     for (size_t s = 0; s < slots_.size(); ++s) {
@@ -86,7 +93,7 @@ class SparseJoiner {
     Replace(columns);
   }
 
-  // Most of them are joined already, and all run beside some of these.
+  // Half of them or more are joined already, and all run beside some of these.
   [[nodiscard]] bool RunBesideEachOther(const Column& column) const {
     std::map<size_t, size_t> sizes;
     for (const Cell& cell : column) {
@@ -96,7 +103,7 @@ class SparseJoiner {
     }
     const auto most =
         std::max_element(sizes.begin(), sizes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-    if (most->second < 2 || most->second * 2 <= column.size()) return false;
+    if (most->second < 2 || most->second * 2 < column.size()) return false;
     return std::all_of(column.begin(), column.end(), [&](const Cell& cell) {
       return std::any_of(column.begin(), column.end(), [&](const Cell& other) {
         return other.cluster == most->first && cell.row.start_ns <= other.row.end_ns &&
@@ -115,6 +122,7 @@ class SparseJoiner {
     auto at = pieces.begin();
     for (const Column& column : columns) {
       for (const Cell& cell : column) clusters_[*at].members.push_back(cell.row.ref);
+      clusters_[*at].by_order = true;
       ++at;
     }
   }

@@ -8,8 +8,9 @@
 
 namespace lockstep {
 
-// Joins by order what lies between two instances of all members, where every member has equally many rows there, all of
-// uneven exchanges, most of the n-th rows are joined and the others run beside these. Of told members.
+// Joins by order what lies between two instances of all members, or beyond the first or the last of them, where every
+// member has equally many rows there, all of uneven exchanges, half of the n-th rows or more are joined and the
+// others run beside these.
 void JoinSparse(const JoinInput& input, const std::vector<TimedSlot>& slots, std::vector<TimedCluster>& clusters);
 
 }  // namespace lockstep

@@ -23,6 +23,7 @@ struct Exchanges {
   std::set<int32_t> sparse = {20, 21, 500};  // the late rank is late there, and has nothing for one
   int32_t damaged = -1;                      // the late rank's record lies this much off there
   int64_t damage_ns = 400 * kUs;
+  bool told = true;  // the members, and that it is an all-to-allv; else kernels that send and receive
 };
 
 int64_t Jitter(int32_t rank, int32_t n) { return (rank * 37 + n * 11 + rank * n * 5) % 29 * 200; }
@@ -35,7 +36,7 @@ MatchedRun MatchedOf(const Exchanges& shape) {
   for (int32_t r = 0; r < kExpertRanks; ++r) {
     SourceBuilder& source = builder.AddRank(r);
     source.World(kExpertRanks);
-    group.push_back(source.Group("experts", members));
+    group.push_back(shape.told ? source.Group("experts", members) : source.UnknownGroup());
   }
   int64_t now = 1'000'000'000;
   for (int32_t n = 0; n < shape.count; ++n) {
@@ -48,15 +49,15 @@ MatchedRun MatchedOf(const Exchanges& shape) {
       const int64_t length = end - start;
       if (n == shape.damaged && r == kLate) start += shape.damage_ns;
       builder.Source(static_cast<size_t>(r))
-          .Collective(group[static_cast<size_t>(r)], CollectiveOp::kAllToAllV, start, length);
+          .Collective(group[static_cast<size_t>(r)], shape.told ? CollectiveOp::kAllToAllV : CollectiveOp::kSendRecv,
+                      start, length);
     }
     now = last_ns + 500 * kUs;
   }
   return Match(builder);
 }
 
-TEST(SparseExchange, IsJoinedWholeThoughAMemberEndsBeforeAnotherStarts) {
-  const Exchanges shape;
+void ExpectWhole(const Exchanges& shape) {
   const MatchedRun run = MatchedOf(shape);
   ASSERT_EQ(run.match.instances.size(), static_cast<size_t>(shape.count));
   for (const MatchedInstance& i : run.match.instances) {
@@ -65,6 +66,12 @@ TEST(SparseExchange, IsJoinedWholeThoughAMemberEndsBeforeAnotherStarts) {
     EXPECT_EQ(i.all_pairs, !shape.sparse.contains(static_cast<int32_t>(i.index))) << i.index;
   }
 }
+
+TEST(SparseExchange, IsJoinedWholeThoughAMemberEndsBeforeAnotherStarts) { ExpectWhole({}); }
+
+TEST(SparseExchange, IsJoinedWholeAtTheEdgesOfACapture) { ExpectWhole({.sparse = {0, 300, 599}}); }
+
+TEST(SparseExchange, IsJoinedWholeByNamesAlone) { ExpectWhole({.sparse = {0, 20, 21, 500}, .told = false}); }
 
 TEST(SparseExchange, MembersWaitForWhomTheyMayHaveWaitedForAlone) {
   const Exchanges shape;
