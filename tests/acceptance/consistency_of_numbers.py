@@ -97,6 +97,8 @@ def there_is_one_total_of_all_waiting(a):
             yield f"summary {wait}, {name} {value}"
     if skew["unassigned_wait_ns"] != a.summary["unassigned_wait_ns"]:
         yield f"unassigned {a.summary['unassigned_wait_ns']} in summary, {skew['unassigned_wait_ns']} in skew"
+    if a.summary["certain_wait_ns"] > wait:
+        yield f"certain_wait_ns {a.summary['certain_wait_ns']} of {wait}"
     if a.summary["pair_wait_total_ns"] > wait:
         yield f"pair_wait_total_ns {a.summary['pair_wait_total_ns']} of {wait}"
     if total(skew["steps"], "wait_total_ns") > wait:

@@ -173,7 +173,7 @@ def play(job, with_cause=True):
 @dataclass
 class Answer:
     verdict: str  # right, silent, wrong, certain and wrong
-    wait_is_more: bool  # at the lower end of its interval, than the members truly waited, by a tenth and a hundredth of the time
+    wait_is_more: bool  # what is certain of it, than the members truly waited, by a tenth and a hundredth of the time
     told: str
 
 
@@ -213,8 +213,7 @@ def ask(job, folder):
     # A rank that keeps nobody waiting, as the root of broadcasts need not, costs the others nothing.
     costs = without.span < 0.97 * played.span and sum(played.waits) - sum(without.waits) > 0.02 * rank_time
     told_us = (summary["wait_total_ns"] or 0) / 1000
-    at_least_us = told_us - summary["wait_uncertainty_ns"] / 1000
-    more = at_least_us > 1.1 * sum(played.waits) + 0.01 * rank_time
+    more = summary["certain_wait_ns"] / 1000 > 1.1 * sum(played.waits) + 0.01 * rank_time
     named = [(culprit["ranks"], culprit["confidence"], culprit["cause"]) for culprit in summary["culprits"]]
     told = (f"{summary['verdict']}, {named}, {told_us:.0f} of {sum(played.waits):.0f} us of waiting, "
             f"{report['run']['ranks']} ranks")

@@ -170,11 +170,11 @@ void LateArrivalsSum::Add(const MatchedInstance& instance) {
   if (!origin_ns) origin_ns = instance.last_start_ns;
   ForEachCausedWait(instance, [&](const CausedWait& it) {
     wait_ns += it.wait_ns;
-    wait_uncertainty_ns = AddStopping(wait_uncertainty_ns, it.uncertainty_ns);
     if (it.in_pair) in_pairs_ns += it.wait_ns;
     AddCaused(it, *origin_ns, by_rank);
   });
   for (const MatchedMember& member : instance.members) {
+    certain_wait_ns = AddStopping(certain_wait_ns, std::max<int64_t>(0, member.wait_ns - member.wait_uncertainty_ns));
     const auto later_ns = static_cast<double>(member.lateness_times_m_ns);
     LateArrivals& rank = by_rank[member.rank_index];
     rank.later_than_others_ns += later_ns;
@@ -199,7 +199,7 @@ WaitBlame ComputeWaitBlame(const Fleet& fleet, const FleetMeasures& measures, co
   const std::map<int32_t, LateArrivals>& blame = late.by_rank;
   WaitBlame result;
   result.wait_ns = late.wait_ns;
-  result.wait_uncertainty_ns = late.wait_uncertainty_ns;
+  result.certain_wait_ns = late.certain_wait_ns;
   result.in_pairs_ns = late.in_pairs_ns;
   result.origin_ns = late.origin_ns.value_or(0);
   result.span_ns = measures.RankTime() / std::max<int64_t>(1, static_cast<int64_t>(fleet.members.size()));

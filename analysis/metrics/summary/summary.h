@@ -98,12 +98,12 @@ struct LateArrivals {
 };
 
 struct WaitBlame {
-  int64_t wait_ns = 0;              // of all usable instances
-  int64_t wait_uncertainty_ns = 0;  // half-width of its 95 % interval: the sum of those of the waits
-  int64_t in_pairs_ns = 0;          // of that, receivers for their senders
-  int64_t unassigned_ns = 0;        // not certainly caused by one rank
-  int64_t origin_ns = 0;            // what times of by_member count from
-  int64_t span_ns = 0;              // of the ranks, on average
+  int64_t wait_ns = 0;          // of all usable instances
+  int64_t certain_wait_ns = 0;  // what of it the uncertainty of the clocks leaves
+  int64_t in_pairs_ns = 0;      // of that, receivers for their senders
+  int64_t unassigned_ns = 0;    // not certainly caused by one rank
+  int64_t origin_ns = 0;        // what times of by_member count from
+  int64_t span_ns = 0;          // of the ranks, on average
   // Ranks that most of the unassigned waiting may have been for, most first: several arrive last together.
   std::vector<int32_t> tied_ranks;
   // Material ones, worst first: all candidates, or all that NameCulprits names.
@@ -130,7 +130,7 @@ struct WaitBlame {
 // Who arrived late, by rank index; fed with the selected instances, those that are not usable() left out by itself.
 struct LateArrivalsSum {
   int64_t wait_ns = 0;               // of all
-  int64_t wait_uncertainty_ns = 0;   // the sum of those of the waits, whose errors may all be one clock's
+  int64_t certain_wait_ns = 0;       // what each wait exceeds its uncertainty by
   int64_t in_pairs_ns = 0;           // of that, receivers for their senders
   std::optional<int64_t> origin_ns;  // arrival in the first instance: times count from it
   std::map<int32_t, LateArrivals> by_rank;

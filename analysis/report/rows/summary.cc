@@ -338,9 +338,10 @@ const Record& Summary::Fields() {
               "Ranks number their steps by themselves, so that step_ns counts every step of every rank.")
               .Later(),
           F<&R::wait_total_ns>("wait_total_ns", "Sum of the waits of all ranks."),
-          F<&R::wait_uncertainty_ns>("wait_uncertainty_ns",
-                                     "Half-width of the 95 % interval of wait_total_ns: the sum of those of the waits, "
-                                     "because one error of a clock may be in all of them.")
+          F<&R::certain_wait_ns>(
+              "certain_wait_ns",
+              "What of wait_total_ns the uncertainty of the clocks leaves: the sum of what each wait "
+              "exceeds the half-width of its 95 % interval by. Null in documents of versions that do not tell it.")
               .Later(),
           F<&R::rank_time_ns>("rank_time_ns", "GPU time: sum of the spans of all ranks.").Later(),
           F<&R::pair_wait_total_ns>("pair_wait_total_ns", "Part of wait_total_ns in which receivers wait for senders.")

@@ -153,7 +153,7 @@ struct Summary {
   std::optional<Percentiles> step_ns;
   bool steps_by_rank = false;
   Count wait_total_ns;
-  Count wait_uncertainty_ns;
+  std::optional<Count> certain_wait_ns;
   Count rank_time_ns;
   Count pair_wait_total_ns;
   std::vector<int32_t> tied_ranks;

@@ -110,8 +110,9 @@ void WriteQuestion(const HeadlineInput& in, const report::UnresolvedTime& unreso
 // The sentence about one that is named.
 std::string CulpritText(const HeadlineInput& in, const report::Culprit& culprit, bool after_question) {
   const report::Count caused = culprit.caused_wait_total_ns;
-  const std::string waiting = fmt::format("{} of {} ({})", FormatTime(caused), WaitingText(in.summary),
-                                          FormatPercent(culprit.share_of_wait_ratio));
+  const std::string waiting =
+      fmt::format("{} of {} of waiting ({})", FormatTime(caused), FormatTime(in.summary.wait_total_ns),
+                  FormatPercent(culprit.share_of_wait_ratio));
   const std::string name = NameOfCulprit(culprit);
   if (caused <= 0) {
     return Capitalised(

@@ -68,6 +68,18 @@ std::string NoWaitText(const HeadlineInput& in, const ExposedShares& exposed) {
   return fmt::format("Waiting cannot be told: {}.", WhyNotTold(in));
 }
 
+// "545 ms of waiting"; "5.25 ms of waiting, at least 3.1 ms of it certain" where the clocks leave much of it open.
+std::string WaitingText(const report::Summary& summary) {
+  constexpr double kNearlyAll = 0.9;
+  constexpr double kHardlyAny = 0.01;
+  const std::string waiting = fmt::format("{} of waiting", FormatTime(summary.wait_total_ns));
+  if (!summary.certain_wait_ns) return waiting;
+  const double certain = ShareOfCounts(*summary.certain_wait_ns, summary.wait_total_ns);
+  if (certain >= kNearlyAll) return waiting;
+  if (certain < kHardlyAny) return waiting + ", none of it certain";
+  return fmt::format("{}, at least {} of it certain", waiting, FormatTime(*summary.certain_wait_ns));
+}
+
 // "36.5 ms of waiting", with the share of the block below where it is little.
 std::string HowMuchText(const report::Summary& summary, bool material) {
   std::string text = WaitingText(summary);
@@ -117,12 +129,6 @@ std::string NobodyText(const report::Summary& summary, const std::string& how_mu
 }
 
 }  // namespace
-
-std::string WaitingText(const report::Summary& summary) {
-  const double open = ShareOfCounts(summary.wait_uncertainty_ns, summary.wait_total_ns);
-  if (open < kMuchOpen) return fmt::format("{} of waiting", FormatTime(summary.wait_total_ns));
-  return fmt::format("{} +- {} of waiting", FormatTime(summary.wait_total_ns), FormatTime(summary.wait_uncertainty_ns));
-}
 
 bool RestsOnAllRanks(const report::Summary& summary) {
   const ExposedShares exposed(summary.time_share);

@@ -12,8 +12,6 @@ namespace lockstep {
 inline constexpr double kMostOfWaiting = 0.5;   // who caused as much is in the headline, also behind another one
 inline constexpr double kMaterialWait = 0.005;  // of the time: as much as a rank must cause to be named
 
-inline constexpr double kMuchOpen = 0.1;  // of an amount: it is not told without its uncertainty
-
 // What the sentences are made from.
 struct HeadlineInput {
   const report::Summary& summary;
@@ -35,9 +33,6 @@ struct ExposedShares {
 // Nobody is named, the traces do not say how many ranks there are, and communication takes some of the time: a rank
 // whose trace is not here could be who all wait for.
 [[nodiscard]] bool RestsOnAllRanks(const report::Summary& summary);
-
-// "545 ms of waiting"; "5.25 ms +- 3.1 ms of waiting" where the clocks leave much of it open.
-[[nodiscard]] std::string WaitingText(const report::Summary& summary);
 
 // Why arrivals cannot be compared, in the words of the gate that says so.
 [[nodiscard]] std::string WhyNotTold(const HeadlineInput& in);

@@ -243,7 +243,7 @@ void AddWaiting(const ViewInput& input, const Naming& naming, report::Summary& s
   summary.looks_late = LooksLateOf(naming.shown);
   if (blame.left_out) summary.left_out_culprit = {blame.left_out->rank, blame.left_out->caused_ns};
   summary.wait_total_ns = blame.wait_ns;
-  summary.wait_uncertainty_ns = blame.wait_uncertainty_ns;
+  summary.certain_wait_ns = blame.certain_wait_ns;
   summary.pair_wait_total_ns = blame.in_pairs_ns;
   summary.tied_ranks = blame.tied_ranks;
   summary.unassigned_wait_ns = blame.unassigned_ns;

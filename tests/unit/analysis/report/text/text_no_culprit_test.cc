@@ -33,6 +33,20 @@ TEST(NoCulpritText, EnoughStepsThatAccuseNobodySayNobody) {
             "Nobody in particular makes the others wait: 10 ms of waiting, spread over the ranks.");
 }
 
+TEST(NoCulpritText, WaitingThatTheClocksLeaveOpenIsToldWithWhatIsCertain) {
+  report::Summary summary = TenMilliseconds();
+  summary.certain_wait_ns = 9'500'000;
+  EXPECT_EQ(TextOf(summary), "Nobody in particular makes the others wait: 10 ms of waiting, spread over the ranks.");
+  summary.certain_wait_ns = 4'000'000;
+  EXPECT_EQ(
+      TextOf(summary),
+      "Nobody in particular makes the others wait: 10 ms of waiting, at least 4 ms of it certain, spread over the "
+      "ranks.");
+  summary.certain_wait_ns = 0;
+  EXPECT_EQ(TextOf(summary),
+            "Nobody in particular makes the others wait: 10 ms of waiting, none of it certain, spread over the ranks.");
+}
+
 TEST(NoCulpritText, WhereThereMayBeMoreRanksNobodyIsOnlySaidOfThese) {
   report::Summary summary = TenMilliseconds();
   summary.ranks_assumed_all = true;
