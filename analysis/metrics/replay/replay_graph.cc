@@ -124,7 +124,7 @@ ReplayGraph BuildReplayGraph(const ArrivalGraph& source, const MatchResult& matc
   AddPositions(match, graph);
   AddBegins(match, executor, graph);
   AddCoupling(match, graph);
-  ShareJoins(source, match, graph);
+  ShareJoins(source, match, executor, graph);
   AddLost(source, match, graph);
   AddHost(source, match, executor, graph);
   AddOrder(graph);

@@ -65,9 +65,11 @@ class JoinSharer {
     }
   }
 
-  void Run() {
+  void Run(Executor& executor) {
     for (size_t i = 0; i + 1 < graph_.member_first.size(); ++i) Instance(i);
-    for (size_t r = 0; r < source_.ranks.size(); ++r) Steps(r);
+    std::vector<std::vector<TakenJoin>> of_ranks(source_.ranks.size());
+    executor.ParallelFor(of_ranks.size(), [&](size_t r) { of_ranks[r] = Steps(r); });
+    for (const std::vector<TakenJoin>& of_rank : of_ranks) added_.insert(added_.end(), of_rank.begin(), of_rank.end());
     if (!added_.empty()) Merge();
   }
 
@@ -95,17 +97,17 @@ class JoinSharer {
   void AddAs(const TakenJoin& shown, int32_t joined) {
     const ReplayNode& piece = graph_.node(graph_.node(shown.taker).piece);
     if (piece.instance < 0) return;
-    Add(joined, NodeIn(piece.instance, graph_.node(joined).rank), shown.join.at_share);
+    Add(joined, NodeIn(piece.instance, graph_.node(joined).rank), shown.join.at_share, added_);
   }
 
   // The wait for node `joined` at a share of the piece that node `piece` of the rank ends, unless the work had come
   // there before.
-  void Add(int32_t joined, int32_t piece, float at_share) {
+  void Add(int32_t joined, int32_t piece, float at_share, std::vector<TakenJoin>& added) {
     if (piece <= joined || graph_.node(piece).piece != piece) return;
     const int32_t taker = FirstAt(piece, joined, at_share);
     if (taker < 0 || LineAt(taker, at_share) < graph_.node(joined).end_ns) return;
-    added_.push_back({taker, {joined, at_share}});
-    joined_by_[static_cast<size_t>(joined)] = added_.back();
+    added.push_back({taker, {joined, at_share}});
+    joined_by_[static_cast<size_t>(joined)] = added.back();
   }
 
   // What a rank's work waited for at a place, in several of its steps: where.
@@ -114,60 +116,73 @@ class JoinSharer {
     uint64_t steps_on = 0;  // in a later step
     float at_share = 0;
     int64_t seen = 0;
-  };
-  struct Program {
-    std::map<Place, Usual> usual;
-    std::map<Place, int64_t> steps;                      // that have the place
-    std::map<std::pair<int64_t, Place>, int32_t> nodes;  // by step
+    int64_t steps = 0;  // that have the place
   };
 
   // The waits of a rank in some of its steps are waits in the others, too.
-  void Steps(size_t rank) {
+  std::vector<TakenJoin> Steps(size_t rank) {
     const std::vector<ArrivalNode>& rows = source_.ranks[rank];
     const PlacesOfRank places(rows, match_, graph_, rank);
-    const Program program = ProgramOf(rank, places);
+    std::map<Place, Usual> usual;  // of places at which some step shows no wait
     for (size_t k = 0; k < rows.size(); ++k) {
-      const Place* place = places.Of(k);
-      const auto n = static_cast<int32_t>(graph_.first[rank] + k);
-      if (place == nullptr || JoinOf(n).taker >= 0) continue;
-      const auto usual = program.usual.find(*place);
-      if (usual == program.usual.end() || !IsUsual(usual->second, program.steps.at(*place))) continue;
-      const auto piece = program.nodes.find({StepOn(rows[k].step, usual->second.steps_on), usual->second.piece});
-      if (piece != program.nodes.end()) Add(n, piece->second, usual->second.at_share);
+      if (!Waits(rank, k) && places.Of(k) != nullptr) usual.try_emplace(*places.Of(k));
     }
+    std::vector<TakenJoin> added;
+    if (usual.empty()) return added;
+    for (size_t k = 0; k < rows.size(); ++k) {
+      const auto found = places.Of(k) == nullptr ? usual.end() : usual.find(*places.Of(k));
+      if (found != usual.end()) See(rank, k, places, found->second);
+    }
+    for (size_t k = 0; k < rows.size(); ++k) {
+      if (Waits(rank, k) || places.Of(k) == nullptr) continue;
+      const Usual& wait = usual.at(*places.Of(k));
+      if (!IsUsual(wait)) continue;
+      const int32_t piece = FindFrom(rank, k, wait, places);
+      if (piece >= 0) Add(NodeOf(rank, k), piece, wait.at_share, added);
+    }
+    return added;
   }
 
-  [[nodiscard]] Program ProgramOf(size_t rank, const PlacesOfRank& places) const {
+  [[nodiscard]] int32_t NodeOf(size_t rank, size_t row) const { return static_cast<int32_t>(graph_.first[rank] + row); }
+  [[nodiscard]] bool Waits(size_t rank, size_t row) const { return JoinOf(NodeOf(rank, row)).taker >= 0; }
+
+  void See(size_t rank, size_t row, const PlacesOfRank& places, Usual& usual) const {
+    ++usual.steps;
+    const TakenJoin& join = JoinOf(NodeOf(rank, row));
+    if (join.taker < 0) return;
+    const auto piece = static_cast<size_t>(graph_.node(join.taker).piece) - graph_.first[rank];
+    if (places.Of(piece) == nullptr) return;
     const std::vector<ArrivalNode>& rows = source_.ranks[rank];
-    const auto first = static_cast<int32_t>(graph_.first[rank]);
-    Program program;
-    for (size_t k = 0; k < rows.size(); ++k) {
-      const Place* place = places.Of(k);
-      if (place == nullptr) continue;
-      const auto n = first + static_cast<int32_t>(k);
-      program.nodes.emplace(std::pair(rows[k].step, *place), n);
-      ++program.steps[*place];
-      const TakenJoin& join = JoinOf(n);
-      if (join.taker < 0) continue;
-      const auto piece = static_cast<size_t>(graph_.node(join.taker).piece - first);
-      if (places.Of(piece) == nullptr) continue;
-      See({*places.Of(piece), StepsOn(rows[k].step, rows[piece].step), join.join.at_share, 1}, program.usual[*place]);
-    }
-    return program;
-  }
-
-  static void See(const Usual& wait, Usual& usual) {
+    const uint64_t steps_on = StepsOn(rows[row].step, rows[piece].step);
     if (usual.seen == 0) {
-      usual = wait;
-    } else if (usual.piece == wait.piece && usual.steps_on == wait.steps_on) {
-      ++usual.seen;
+      usual.piece = *places.Of(piece);
+      usual.steps_on = steps_on;
+      usual.at_share = join.join.at_share;
     }
+    if (usual.piece == *places.Of(piece) && usual.steps_on == steps_on) ++usual.seen;
   }
 
-  [[nodiscard]] static bool IsUsual(const Usual& usual, int64_t steps) {
+  [[nodiscard]] static bool IsUsual(const Usual& usual) {
     constexpr int64_t kMoreThanOnce = 2;
     constexpr int64_t kSeenOneIn = 8;
-    return usual.seen >= kMoreThanOnce && usual.seen * kSeenOneIn >= steps;
+    return usual.seen >= kMoreThanOnce && usual.seen * kSeenOneIn >= usual.steps;
+  }
+
+  // The node behind row `row` that ends the piece in which the wait is; -1: it is not there.
+  [[nodiscard]] int32_t FindFrom(size_t rank, size_t row, const Usual& wait, const PlacesOfRank& places) const {
+    const std::vector<ArrivalNode>& rows = source_.ranks[rank];
+    constexpr uint64_t kMostStepsOn = 4;  // that a wait comes after its kernel
+    const int64_t step = StepOn(rows[row].step, wait.steps_on);
+    int64_t now = rows[row].step;
+    const uint64_t most_on = std::min(wait.steps_on, kMostStepsOn);
+    uint64_t steps_on = 0;  // as they come
+    for (size_t k = row + 1; k < rows.size() && steps_on <= most_on; ++k) {
+      if (places.Of(k) == nullptr) continue;
+      if (rows[k].step == step && *places.Of(k) == wait.piece) return NodeOf(rank, k);
+      if (rows[k].step != now) ++steps_on;
+      now = rows[k].step;
+    }
+    return -1;
   }
 
   // Of a rank in an instance, whose members are in order of rank; -1: none.
@@ -235,8 +250,8 @@ class JoinSharer {
 
 }  // namespace
 
-void ShareJoins(const ArrivalGraph& source, const MatchResult& match, ReplayGraph& graph) {
-  JoinSharer(source, match, graph).Run();
+void ShareJoins(const ArrivalGraph& source, const MatchResult& match, Executor& executor, ReplayGraph& graph) {
+  JoinSharer(source, match, graph).Run(executor);
 }
 
 }  // namespace lockstep

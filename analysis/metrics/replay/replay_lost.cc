@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -69,7 +70,7 @@ class LostFinder {
   }
 
   void Communicator(size_t begin, size_t end) {
-    const int64_t transfer_ns = UsualTransferNs(begin, end);
+    std::optional<int64_t> transfer_ns;  // looked at where something is lost
     const bool are_exchanges = AreExchanges(begin, end);
     std::map<int32_t, OfRank> ranks;
     std::vector<size_t> usable;
@@ -86,13 +87,14 @@ class LostFinder {
         }
         const size_t node = graph_.first[static_cast<size_t>(m.rank_index)] + static_cast<size_t>(m.row);
         for (size_t k = rank.since; !is_first && rank.certain && k + 1 < usable.size(); ++k) {
+          const bool is_last = k + 2 == usable.size();
           if (!RanAlone(usable[k])) {
-            const bool is_last = k + 2 == usable.size();
             if (is_last) QueueBehind(usable[k], graph_.nodes[node]);
             continue;
           }
           Lose(m.rank_index, usable[k], node);
-          if (transfer_ns > 0) AddAbsent(m.rank_index, usable[k], node, transfer_ns);
+          if (!transfer_ns) transfer_ns = UsualTransferNs(begin, end);
+          if (*transfer_ns > 0) AddAbsent(m.rank_index, usable[k], node, *transfer_ns);
         }
         rank = {.certain = true, .since = usable.size()};
       }
@@ -145,7 +147,7 @@ class LostFinder {
     const Meeting meeting = MeetingOf(instance);
     const bool waited =
         static_cast<double>(meeting.transfer_ns()) > kMuchLonger * static_cast<double>(transfer_ns) + kRecordScatterNs;
-    if (!match_.instances[instance].all_pairs || !waited) return;
+    if (!waited || !match_.instances[instance].all_pairs) return;
     ReplayAbsent absent{.after = -1, .arrival_ns = meeting.first_end_ns - transfer_ns};
     for (size_t n = next_of_communicator; n-- > graph_.first[static_cast<size_t>(rank)];) {
       if (graph_.nodes[n].end_ns > absent.arrival_ns) continue;
