@@ -79,6 +79,20 @@ bool CountsElsewhere(const report::Skew& skew, const report::Summary& summary) {
   });
 }
 
+// The rank that certainly arrived last for a good part of the waiting is none of those that the headline names.
+bool MostIsNotNamed(const report::Skew& skew, const report::Summary& summary) {
+  constexpr double kGoodPart = 0.2;
+  if (summary.culprits.empty() || skew.ranks.empty()) return false;
+  const auto most = std::max_element(skew.ranks.begin(), skew.ranks.end(), [](const auto& a, const auto& b) {
+    return a.caused_wait_total_ns.value < b.caused_wait_total_ns.value;
+  });
+  const bool named = std::any_of(summary.culprits.begin(), summary.culprits.end(), [&](const auto& culprit) {
+    return std::find(culprit.ranks.begin(), culprit.ranks.end(), most->rank) != culprit.ranks.end();
+  });
+  return !named && static_cast<double>(most->caused_wait_total_ns.value) >=
+                       kGoodPart * static_cast<double>(summary.wait_total_ns.value);
+}
+
 void WriteSkewOfRanks(const report::Skew& skew, const report::Summary* summary, TextPage& page) {
   using Row = report::SkewOfRank;
   using PercentilesOfRow = report::Percentiles;
@@ -102,6 +116,11 @@ void WriteSkewOfRanks(const report::Skew& skew, const report::Summary* summary, 
     page.Line(
         "Here a wait counts for the rank that certainly arrived last; the headline follows it back to where the delay "
         "began.",
+        2, 2);
+  } else if (summary != nullptr && MostIsNotNamed(skew, *summary)) {
+    page.Line(
+        "The headline names who makes the steps longer. Who arrives last here more often may do so by the order of the "
+        "program, or be no later than the others on the whole.",
         2, 2);
   }
 }
