@@ -1,111 +1,18 @@
 #include "analysis/metrics/replay/replay_coupling.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
-#include <tuple>
 #include <utility>
 #include <vector>
 
-#include "analysis/model/row_values.h"
+#include "analysis/metrics/replay/replay_pairs.h"
 
 namespace lockstep {
 namespace {
 
-struct Pair {
-  int32_t sender = -1;  // nodes
-  int32_t receiver = -1;
-};
-
 int32_t NodeOf(const ReplayGraph& graph, const MatchedMember& member) {
   return static_cast<int32_t>(graph.first[static_cast<size_t>(member.rank_index)] + static_cast<size_t>(member.row));
 }
-
-bool IsPair(const MatchedInstance& instance) {
-  if (instance.all_pairs || instance.members.size() != 2) return false;
-  return instance.op == CollectiveOp::kSendRecv || instance.op == CollectiveOp::kSend ||
-         instance.op == CollectiveOp::kRecv;
-}
-
-// Who of a pair sends: who starts later is waited for by a receiver. A sender may wait for a late receiver just as
-// well, so what is waited for at the same place of the program in most steps decides.
-class PairRoles {
- public:
-  PairRoles(const MatchResult& match, const ReplayGraph& graph) : match_(match), graph_(graph) {
-    CountPlaces();
-    for (size_t i = 0; i < match.instances.size(); ++i) {
-      if (places_[i] < 0) continue;
-      const int waits = FirstWaits(match.instances[i]);
-      if (waits >= 0) ++votes_[{KeyOf(match.instances[i]), places_[i]}].of[waits];
-    }
-  }
-
-  [[nodiscard]] Pair Of(size_t i) const {
-    const MatchedInstance& instance = match_.instances[i];
-    const bool first_receives = FirstReceives(i, instance);
-    const MatchedMember& sender = instance.members[first_receives ? 1 : 0];
-    const MatchedMember& receiver = instance.members[first_receives ? 0 : 1];
-    return {.sender = NodeOf(graph_, sender), .receiver = NodeOf(graph_, receiver)};
-  }
-
- private:
-  using PairKey = std::tuple<uint32_t, int32_t, int32_t>;  // communicator and ranks
-  struct Votes {
-    std::array<int64_t, 2> of = {};  // for the second member as the receiver, for the first one
-  };
-
-  // Only of steps in which none of the pair's is lost.
-  void CountPlaces() {
-    std::map<std::pair<PairKey, int64_t>, int32_t> counts;  // of a pair and a step
-    std::map<PairKey, int32_t> most;
-    places_.resize(match_.instances.size(), -1);
-    const auto counts_at = [&](size_t i) {
-      const MatchedInstance& instance = match_.instances[i];
-      return instance.step != kNoStep && instance.usable() && IsPair(instance);
-    };
-    for (size_t i = 0; i < match_.instances.size(); ++i) {
-      if (!counts_at(i)) continue;
-      const PairKey pair = KeyOf(match_.instances[i]);
-      places_[i] = counts[{pair, match_.instances[i].step}]++;
-      most[pair] = std::max(most[pair], places_[i] + 1);
-    }
-    for (size_t i = 0; i < match_.instances.size(); ++i) {
-      if (!counts_at(i)) continue;
-      const PairKey pair = KeyOf(match_.instances[i]);
-      if (counts[{pair, match_.instances[i].step}] < most[pair]) places_[i] = -1;
-    }
-  }
-
-  static PairKey KeyOf(const MatchedInstance& instance) {
-    return {instance.communicator, instance.members[0].rank_index, instance.members[1].rank_index};
-  }
-
-  // Whether the first member waited, or the second one (0); -1: neither.
-  static int FirstWaits(const MatchedInstance& instance) {
-    const bool first_is_early = instance.members[0].start_ns <= instance.members[1].start_ns;
-    const MatchedMember& early = instance.members[first_is_early ? 0 : 1];
-    const MatchedMember& late = instance.members[first_is_early ? 1 : 0];
-    if (early.awaits != late.rank_index) return -1;
-    return first_is_early ? 1 : 0;
-  }
-
-  [[nodiscard]] bool FirstReceives(size_t i, const MatchedInstance& instance) const {
-    constexpr int64_t kMostOf = 2;  // so often as the other one
-    const auto votes = votes_.find({KeyOf(instance), places_[i]});
-    if (instance.op == CollectiveOp::kSendRecv && places_[i] >= 0 && votes != votes_.end()) {
-      const auto [second, first] = votes->second.of;
-      if (first >= kMostOf * std::max<int64_t>(1, second)) return true;
-      if (second >= kMostOf * std::max<int64_t>(1, first)) return false;
-    }
-    const bool first_is_early = instance.members[0].start_ns <= instance.members[1].start_ns;
-    return (FirstWaits(instance) >= 0) == first_is_early;
-  }
-
-  const MatchResult& match_;
-  const ReplayGraph& graph_;
-  std::vector<int32_t> places_;  // by instance: the n-th of its pair in its step; -1: not known
-  std::map<std::pair<PairKey, int32_t>, Votes> votes_;
-};
 
 bool IsExchange(const MatchedInstance& instance) {
   return instance.all_pairs || instance.op == CollectiveOp::kAllToAll || instance.op == CollectiveOp::kAllToAllV ||
@@ -117,7 +24,7 @@ bool ComesFromRoot(const MatchedInstance& instance) {
 }
 
 // Senders of a communicator whose data stays with them until the receiver is there: seen from those who were early.
-std::vector<bool> SendersWait(const MatchResult& match, const PairRoles& roles, const ReplayGraph& graph) {
+std::vector<bool> SendersWait(const MatchResult& match, const PairRoles& roles) {
   struct Count {
     int64_t early = 0;
     int64_t waited = 0;
@@ -125,10 +32,10 @@ std::vector<bool> SendersWait(const MatchResult& match, const PairRoles& roles, 
   std::vector<Count> counts(match.communicators.size());
   for (size_t i = 0; i < match.instances.size(); ++i) {
     const MatchedInstance& instance = match.instances[i];
-    if (!instance.usable() || !IsPair(instance)) continue;
-    const Pair pair = roles.Of(i);
-    const ReplayNode& sender = graph.node(pair.sender);
-    const ReplayNode& receiver = graph.node(pair.receiver);
+    if (!instance.usable() || !PairRoles::IsOneWay(instance)) continue;
+    const PairRole role = roles.Of(i);
+    const MatchedMember& sender = instance.members[role.sender];
+    const MatchedMember& receiver = instance.members[role.receiver];
     if (sender.start_ns >= receiver.start_ns) continue;
     Count& count = counts[instance.communicator];
     ++count.early;
@@ -146,7 +53,8 @@ class RootedOfAll {
  public:
   explicit RootedOfAll(const MatchResult& match) {
     for (const MatchedInstance& instance : match.instances) {
-      if (instance.usable() && IsRooted(instance)) Add(instance);
+      const bool rooted = ComesFromRoot(instance) || GoesToRoot(instance.op);
+      if (instance.usable() && rooted) Add(instance);
     }
   }
 
@@ -162,10 +70,6 @@ class RootedOfAll {
     int64_t early = 0;
     int64_t together = 0;
   };
-
-  static bool IsRooted(const MatchedInstance& instance) {
-    return lockstep::ComesFromRoot(instance.op) || GoesToRoot(instance.op);
-  }
 
   void Add(const MatchedInstance& instance) {
     const auto last = std::max_element(instance.members.begin(), instance.members.end(),
@@ -240,26 +144,23 @@ void CoupleFromRoot(const MatchedInstance& instance, ReplayGraph& graph) {
 class Coupler {
  public:
   Coupler(const MatchResult& match, ReplayGraph& graph)
-      : match_(match),
-        graph_(graph),
-        roles_(match, graph),
-        of_all_(match),
-        senders_wait_(SendersWait(match, roles_, graph)) {}
+      : match_(match), graph_(graph), roles_(match, graph), of_all_(match), senders_wait_(SendersWait(match, roles_)) {}
 
   void Couple(size_t i) {
     const MatchedInstance& instance = match_.instances[i];
-    if (IsPair(instance)) return CouplePair(i);
+    if (PairRoles::IsOneWay(instance)) return CouplePair(i);
     if (of_all_.Holds(instance) || IsExchange(instance)) return CoupleExchange(instance, graph_);
     return ComesFromRoot(instance) ? CoupleFromRoot(instance, graph_) : CoupleToRoot(instance, graph_);
   }
 
  private:
   void CouplePair(size_t i) {
-    const Pair pair = roles_.Of(i);
-    graph_.nodes[static_cast<size_t>(pair.receiver)].awaits = pair.sender;
-    if (senders_wait_[match_.instances[i].communicator]) {
-      graph_.nodes[static_cast<size_t>(pair.sender)].awaits = pair.receiver;
-    }
+    const MatchedInstance& instance = match_.instances[i];
+    const PairRole role = roles_.Of(i);
+    const int32_t sender = NodeOf(graph_, instance.members[role.sender]);
+    const int32_t receiver = NodeOf(graph_, instance.members[role.receiver]);
+    graph_.nodes[static_cast<size_t>(receiver)].awaits = sender;
+    if (senders_wait_[instance.communicator]) graph_.nodes[static_cast<size_t>(sender)].awaits = receiver;
   }
 
   const MatchResult& match_;

@@ -10,6 +10,7 @@
 #include "analysis/metrics/replay/replay_line.h"
 #include "analysis/metrics/replay/replay_lost.h"
 #include "analysis/metrics/replay/replay_order.h"
+#include "analysis/metrics/replay/replay_pairs.h"
 #include "analysis/model/row_values.h"
 
 namespace lockstep {
@@ -123,8 +124,9 @@ ReplayGraph BuildReplayGraph(const ArrivalGraph& source, const MatchResult& matc
   graph.party = ConnectedRanks(match, source.ranks.size());
   AddPositions(match, graph);
   AddBegins(match, executor, graph);
+  AddPairPlaces(match, graph);
   AddCoupling(match, graph);
-  ShareJoins(source, match, executor, graph);
+  ShareJoins(source, executor, graph);
   AddLost(source, match, graph);
   AddHost(source, match, executor, graph);
   AddOrder(graph);

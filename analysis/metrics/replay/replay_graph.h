@@ -88,6 +88,12 @@ struct ReplayPosition {
   int32_t ordinal = 0;
 };
 
+// Of the sends and receives of two ranks: which of the two, and the n-th of theirs in its step.
+struct ReplayPairPlace {
+  int32_t pair = -1;  // a number in the communicator, the same in communicators of equal programs; -1: no pair
+  int32_t nth = -1;   // -1: not known, because some of the pair's are lost in the step
+};
+
 // Ranks whose times a replay computes without looking at the others: a party, or several where one passed by another.
 struct ReplayGroup {
   std::vector<int32_t> ranks;  // ascending
@@ -134,6 +140,7 @@ struct ReplayGraph {
   std::vector<int32_t> members;                // nodes
   std::vector<ReplayPosition> positions;
   std::vector<int32_t> position_of_instance;
+  std::vector<ReplayPairPlace> pair_places;           // by instance
   absl::flat_hash_map<int32_t, ReplayAbsent> absent;  // by instance
   std::vector<size_t> party;  // by rank: the first of the ranks that wait for each other, directly or through others
   std::vector<ReplayGroup> groups;

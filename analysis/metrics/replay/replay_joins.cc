@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
+
+#include "analysis/model/row_values.h"
 
 namespace lockstep {
 namespace {
@@ -15,47 +19,17 @@ struct TakenJoin {
   ReplayJoin join;
 };
 
-// Where in its rank's program a node stands: the n-th of a communicator in its step.
-using Place = std::pair<uint32_t, int32_t>;
+// Where in its rank's program a node stands: the n-th of a communicator, or of a pair in it, in its step.
+using Place = std::tuple<uint32_t, int32_t, int32_t>;  // communicator, pair or -1, n-th
 
 // Numbers of steps may be anything: they count round.
 uint64_t StepsOn(int64_t from, int64_t to) { return static_cast<uint64_t>(to) - static_cast<uint64_t>(from); }
 int64_t StepOn(int64_t step, uint64_t steps_on) { return static_cast<int64_t>(static_cast<uint64_t>(step) + steps_on); }
 
-// The places of one rank's nodes. An instance of several is counted as its members count it, what a rank lost
-// notwithstanding; sends and receives are counted where none of them is lost.
-class PlacesOfRank {
- public:
-  PlacesOfRank(const std::vector<ArrivalNode>& rows, const MatchResult& match, const ReplayGraph& graph, size_t rank) {
-    std::map<std::pair<uint32_t, int64_t>, int32_t> counts;  // of communicator and step: sends and receives
-    for (size_t k = 0; k < rows.size(); ++k) {
-      Place& place = places_.emplace_back(0, -1);
-      if (rows[k].instance < 0 || rows[k].step == kNoStep) continue;
-      const MatchedInstance& instance = match.instances[static_cast<size_t>(rows[k].instance)];
-      place.first = instance.communicator;
-      place.second = IsSendOrReceive(instance)
-                         ? counts[{instance.communicator, rows[k].step}]++
-                         : graph.positions[static_cast<size_t>(graph.nodes[graph.first[rank] + k].position)].ordinal;
-    }
-    std::map<uint32_t, int32_t> most;
-    for (const auto& [key, count] : counts) most[key.first] = std::max(most[key.first], count);
-    for (size_t k = 0; k < rows.size(); ++k) {
-      if (places_[k].second < 0 || !IsSendOrReceive(match.instances[static_cast<size_t>(rows[k].instance)])) continue;
-      if (counts[{places_[k].first, rows[k].step}] < most[places_[k].first]) places_[k].second = -1;
-    }
-  }
-
-  // Null where it is not known.
-  [[nodiscard]] const Place* Of(size_t row) const { return places_[row].second < 0 ? nullptr : &places_[row]; }
-
- private:
-  std::vector<Place> places_;
-};
-
 class JoinSharer {
  public:
-  JoinSharer(const ArrivalGraph& source, const MatchResult& match, ReplayGraph& graph)
-      : source_(source), match_(match), graph_(graph), joined_by_(graph.nodes.size()) {
+  JoinSharer(const ArrivalGraph& source, ReplayGraph& graph)
+      : source_(source), graph_(graph), joined_by_(graph.nodes.size()) {
     for (size_t n = 0; n < graph.nodes.size(); ++n) {
       const ReplayNode& node = graph.nodes[n];
       for (int32_t j = node.join_first; j < node.join_first + node.join_count; ++j) {
@@ -121,45 +95,58 @@ class JoinSharer {
 
   // The waits of a rank in some of its steps are waits in the others, too.
   std::vector<TakenJoin> Steps(size_t rank) {
-    const std::vector<ArrivalNode>& rows = source_.ranks[rank];
-    const PlacesOfRank places(rows, match_, graph_, rank);
+    const size_t rows = source_.ranks[rank].size();
     std::map<Place, Usual> usual;  // of places at which some step shows no wait
-    for (size_t k = 0; k < rows.size(); ++k) {
-      if (!Waits(rank, k) && places.Of(k) != nullptr) usual.try_emplace(*places.Of(k));
+    for (size_t k = 0; k < rows; ++k) {
+      const std::optional<Place> place = PlaceOf(rank, k);
+      if (place && !Waits(rank, k)) usual.try_emplace(*place);
     }
     std::vector<TakenJoin> added;
     if (usual.empty()) return added;
-    for (size_t k = 0; k < rows.size(); ++k) {
-      const auto found = places.Of(k) == nullptr ? usual.end() : usual.find(*places.Of(k));
-      if (found != usual.end()) See(rank, k, places, found->second);
+    for (size_t k = 0; k < rows; ++k) {
+      const std::optional<Place> place = PlaceOf(rank, k);
+      const auto found = place ? usual.find(*place) : usual.end();
+      if (found != usual.end()) See(rank, k, found->second);
     }
-    for (size_t k = 0; k < rows.size(); ++k) {
-      if (Waits(rank, k) || places.Of(k) == nullptr) continue;
-      const Usual& wait = usual.at(*places.Of(k));
-      if (!IsUsual(wait)) continue;
-      const int32_t piece = FindFrom(rank, k, wait, places);
+    for (size_t k = 0; k < rows; ++k) {
+      const std::optional<Place> place = PlaceOf(rank, k);
+      if (!place || Waits(rank, k)) continue;
+      const Usual& wait = usual.at(*place);
+      const int32_t piece = IsUsual(wait) ? FindFrom(rank, k, wait) : -1;
       if (piece >= 0) Add(NodeOf(rank, k), piece, wait.at_share, added);
     }
     return added;
   }
 
+  // Null where it is not known.
+  [[nodiscard]] std::optional<Place> PlaceOf(size_t rank, size_t row) const {
+    const ArrivalNode& node = source_.ranks[rank][row];
+    if (node.instance < 0 || node.step == kNoStep) return std::nullopt;
+    const auto instance = static_cast<size_t>(node.instance);
+    const ReplayPosition& position = graph_.positions[static_cast<size_t>(graph_.position_of_instance[instance])];
+    const auto [pair, nth] = graph_.pair_places[instance];
+    if (pair < 0) return Place(position.communicator, -1, position.ordinal);
+    return nth < 0 ? std::nullopt : std::optional(Place(position.communicator, pair, nth));
+  }
+
   [[nodiscard]] int32_t NodeOf(size_t rank, size_t row) const { return static_cast<int32_t>(graph_.first[rank] + row); }
   [[nodiscard]] bool Waits(size_t rank, size_t row) const { return JoinOf(NodeOf(rank, row)).taker >= 0; }
 
-  void See(size_t rank, size_t row, const PlacesOfRank& places, Usual& usual) const {
+  void See(size_t rank, size_t row, Usual& usual) const {
     ++usual.steps;
     const TakenJoin& join = JoinOf(NodeOf(rank, row));
     if (join.taker < 0) return;
     const auto piece = static_cast<size_t>(graph_.node(join.taker).piece) - graph_.first[rank];
-    if (places.Of(piece) == nullptr) return;
+    const std::optional<Place> place = PlaceOf(rank, piece);
+    if (!place) return;
     const std::vector<ArrivalNode>& rows = source_.ranks[rank];
     const uint64_t steps_on = StepsOn(rows[row].step, rows[piece].step);
     if (usual.seen == 0) {
-      usual.piece = *places.Of(piece);
+      usual.piece = *place;
       usual.steps_on = steps_on;
       usual.at_share = join.join.at_share;
     }
-    if (usual.piece == *places.Of(piece) && usual.steps_on == steps_on) ++usual.seen;
+    if (usual.piece == *place && usual.steps_on == steps_on) ++usual.seen;
   }
 
   [[nodiscard]] static bool IsUsual(const Usual& usual) {
@@ -169,16 +156,17 @@ class JoinSharer {
   }
 
   // The node behind row `row` that ends the piece in which the wait is; -1: it is not there.
-  [[nodiscard]] int32_t FindFrom(size_t rank, size_t row, const Usual& wait, const PlacesOfRank& places) const {
-    const std::vector<ArrivalNode>& rows = source_.ranks[rank];
+  [[nodiscard]] int32_t FindFrom(size_t rank, size_t row, const Usual& wait) const {
     constexpr uint64_t kMostStepsOn = 4;  // that a wait comes after its kernel
+    const std::vector<ArrivalNode>& rows = source_.ranks[rank];
     const int64_t step = StepOn(rows[row].step, wait.steps_on);
-    int64_t now = rows[row].step;
     const uint64_t most_on = std::min(wait.steps_on, kMostStepsOn);
+    int64_t now = rows[row].step;
     uint64_t steps_on = 0;  // as they come
     for (size_t k = row + 1; k < rows.size() && steps_on <= most_on; ++k) {
-      if (places.Of(k) == nullptr) continue;
-      if (rows[k].step == step && *places.Of(k) == wait.piece) return NodeOf(rank, k);
+      const std::optional<Place> place = PlaceOf(rank, k);
+      if (!place) continue;
+      if (rows[k].step == step && *place == wait.piece) return NodeOf(rank, k);
       if (rows[k].step != now) ++steps_on;
       now = rows[k].step;
     }
@@ -242,7 +230,6 @@ class JoinSharer {
   }
 
   const ArrivalGraph& source_;
-  const MatchResult& match_;
   ReplayGraph& graph_;
   std::vector<TakenJoin> joined_by_;  // by node
   std::vector<TakenJoin> added_;
@@ -250,8 +237,8 @@ class JoinSharer {
 
 }  // namespace
 
-void ShareJoins(const ArrivalGraph& source, const MatchResult& match, Executor& executor, ReplayGraph& graph) {
-  JoinSharer(source, match, graph).Run(executor);
+void ShareJoins(const ArrivalGraph& source, Executor& executor, ReplayGraph& graph) {
+  JoinSharer(source, graph).Run(executor);
 }
 
 }  // namespace lockstep

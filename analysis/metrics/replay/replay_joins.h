@@ -9,6 +9,6 @@ namespace lockstep {
 
 // Adds to ReplayGraph::joins those where the work came later to the place at which another member, or the rank in other
 // steps, waited. The unchanged replay stays the same. After AddCoupling.
-void ShareJoins(const ArrivalGraph& source, const MatchResult& match, Executor& executor, ReplayGraph& graph);
+void ShareJoins(const ArrivalGraph& source, Executor& executor, ReplayGraph& graph);
 
 }  // namespace lockstep

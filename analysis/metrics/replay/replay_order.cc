@@ -117,7 +117,11 @@ class Orderer {
     if (first < 0) return false;
     const int32_t missing = Missing(graph_.node(first));
     if (ReplayNode& node = graph_.nodes[static_cast<size_t>(first)]; IsOfAnother(missing, node)) {
-      missing == node.passed ? ForgetPassed(node) : ForgetQueued(node);
+      if (missing == node.passed) {
+        ForgetPassed(node);
+      } else {
+        node.queued = -1;
+      }
       ready_.push_back(graph_.node(first).rank);
       ++graph_.forced;
       return true;
@@ -134,8 +138,6 @@ class Orderer {
     node.device_ns += node.tied_cut_ns;
     node.passed = -1;
   }
-
-  static void ForgetQueued(ReplayNode& node) { node.queued = -1; }
 
   ReplayGraph& graph_;
   std::map<int32_t, std::vector<int32_t>> waiting_;  // ranks, by the node of another rank that they wait for

@@ -1,4 +1,4 @@
-// ReplayPeers::LevelsOfWork.
+// How long the work of a rank takes its peers: ReplayPeers::LevelsOfWork.
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -44,12 +44,12 @@ class ReplayPeers::WorkLevels {
     const auto at = static_cast<size_t>(instance);
     for (size_t m = graph_.member_first[at]; m < graph_.member_first[at + 1]; ++m) {
       const int32_t other = graph_.members[m];
-      if (!in_scope_[static_cast<size_t>(graph_.node(other).rank)])
-        Meet(n, other, open_[static_cast<size_t>(graph_.node(other).rank)]);
+      const auto peer = static_cast<size_t>(graph_.node(other).rank);
+      if (!in_scope_[peer]) MeetPeer(n, other, open_[peer]);
     }
   }
 
-  void Meet(int32_t n, int32_t other, Open& open) {
+  void MeetPeer(int32_t n, int32_t other, Open& open) {
     ++open.met;
     const bool shown = !graph_.node(n).place_hidden && !graph_.node(other).place_hidden;
     const bool ends = EndsPiece(static_cast<size_t>(other));
@@ -79,8 +79,8 @@ class ReplayPeers::WorkLevels {
     Counts counts;
     for (int32_t n = from + 1; n <= to; ++n) {
       const int32_t instance = graph_.node(n).instance;
-      if (instance >= 0 && EndsPiece(static_cast<size_t>(n)))
-        ++(peers_.IsPair(instance) ? counts.pairs : counts.meetings);
+      if (instance < 0 || !EndsPiece(static_cast<size_t>(n))) continue;
+      ++(peers_.IsPair(instance) ? counts.pairs : counts.meetings);
     }
     return counts;
   }

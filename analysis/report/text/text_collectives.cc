@@ -119,8 +119,8 @@ void WriteSkewOfRanks(const report::Skew& skew, const report::Summary* summary, 
         2, 2);
   } else if (summary != nullptr && MostIsNotNamed(skew, *summary)) {
     page.Line(
-        "The headline names who makes the steps longer. Who arrives last here more often may do so by the order of the "
-        "program, or be no later than the others on the whole.",
+        "The headline names who makes the steps longer. A rank may arrive last more often because of the order of the "
+        "program, and be no later than the others on the whole.",
         2, 2);
   }
 }

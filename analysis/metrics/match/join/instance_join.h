@@ -49,7 +49,7 @@ struct JoinedInstance {
   int32_t root = kNoRoot;                // rank index of the root of a rooted operation
   // Among the communicator's instances, in the order in which they were joined: of those joined by id, that of the ids.
   size_t place = SIZE_MAX;
-  bool by_order = false;  // between instances that all members have, whatever the times show
+  bool by_order = false;  // its rows were joined by their order beside instances that all members have (sparse_join.h)
   bool sparse = false;    // an uneven exchange in which not every member awaited every other one (sparse_exchange.h)
   // Of a rooted operation: a member that takes longer has waited for somebody, whatever its role (roots.h).
   int64_t takes_at_most_ns = INT64_MAX;

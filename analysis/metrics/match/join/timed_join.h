@@ -33,7 +33,7 @@ struct TimedSlot {
 struct TimedCluster {
   std::vector<RowRef> members;  // by slot, at most one each
   double confidence = 1;        // that no neighbour belongs here instead
-  bool by_order = false;        // between instances of all members, which show that none is lost
+  bool by_order = false;        // joined by order (sparse_join.h)
 };
 
 struct TimedJoin {

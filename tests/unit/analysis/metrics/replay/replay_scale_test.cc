@@ -179,5 +179,23 @@ TEST(ScaleToPeers, WhatIsAsOftenLongOnThePeersStays) {
   }
 }
 
+// A peer's wait that is not recorded lies in its work at one place of one step.
+TEST(ScaleToPeers, ManyTimesAsMuchWorkOfThePeersAtOnePlaceChangesNothingElsewhere) {
+  std::vector<ScaledWork> work = Draw({.speed = 1.2, .peers = 1}, 5);
+  ScaledWork extra = work.front();
+  extra.node = static_cast<int32_t>(work.size());
+  extra.position = kPlaces;
+  extra.step = kScaledSteps / 2;
+  extra.own_ns = 1'000;
+  extra.peers_ns = 10'000'000;
+  const auto elsewhere = [] { return 1.0; };
+  const std::vector<ScaledResult> without = ScaleToPeers(work, 0, elsewhere);
+  work.push_back(extra);
+  const std::vector<ScaledResult> with = ScaleToPeers(work, 0, elsewhere);
+  for (size_t i = 0; i < without.size(); ++i) {
+    EXPECT_NEAR(static_cast<double>(with[i].length_ns), static_cast<double>(without[i].length_ns), 100) << i;
+  }
+}
+
 }  // namespace
 }  // namespace lockstep
