@@ -9,8 +9,9 @@ namespace lockstep {
 // large up to half of the values are. 0 for an empty list.
 [[nodiscard]] double RobustDeviation(const std::vector<double>& values);
 
-// The same from the nearer half of these: 3.138 times the lower quartile of the absolute deviations. Up to three
-// quarters of the values may be no noise, if the median is none of them.
+// The same from the quarter of the values that lie closest together, wherever that is: up to three quarters of them may
+// be no noise, on either side of it. It assumes normal noise, of which the narrowest quarter is 0.637 standard
+// deviations wide among many values, and less among few.
 [[nodiscard]] double DeviationOfMost(const std::vector<double>& values);
 
 // The lower quartile, and the standard deviation of noise by the values nearest to it: 2.506 times the lower quartile

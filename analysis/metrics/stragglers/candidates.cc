@@ -21,7 +21,7 @@ namespace {
 class OwnCandidates {
  public:
   explicit OwnCandidates(const CandidateInput& input)
-      : input_(input), besides_(input.late, input.own), class_of_(input.own.size(), -1) {
+      : input_(input), besides_(input.late.ranks, input.own), class_of_(input.own.size(), -1) {
     FindClasses();
     FindMixed();
   }
@@ -78,21 +78,35 @@ class OwnCandidates {
     if (candidate.series.size() >= 2) out_.push_back(std::move(candidate));
   }
 
-  // A rank against the members of its finest communicator; where that does not couple all with all, or joins ranks of
-  // several stages, against the ranks that do the same work.
+  // A rank against the members of its finest communicator; where that does not couple all with all, joins ranks of
+  // several stages, or has no other member that is on time, against the ranks that do the same work.
   void AddRanks() {
     for (size_t rank = 0; rank < input_.own.size(); ++rank) {
       const RankOwnTime& own = input_.own[rank];
       const std::vector<int32_t> self = {static_cast<int32_t>(rank)};
       Candidate candidate = Make(StragglerScope::kRank, fmt::format("{}", input_.ranks.ranks[rank].rank), self, kRanks);
-      if (own.compared && !mixed_.contains(own.communicator)) {
+      const bool coupled = own.compared && !mixed_.contains(own.communicator);
+      if (!coupled || (IsHidden(rank) && HasOthersOfItsClass(rank))) Compare(self, candidate);
+      candidate.with_members = coupled && candidate.series.empty();
+      if (candidate.with_members) {
         CompareWithMembers(rank, candidate);
-      } else {
-        Compare(self, candidate);
-        if (candidate.series.empty()) CompareWithItself(rank, candidate);
+      } else if (candidate.series.empty()) {
+        CompareWithItself(rank, candidate);
       }
       Keep(std::move(candidate));
     }
+  }
+
+  [[nodiscard]] bool IsHidden(size_t rank) const {
+    return std::binary_search(input_.late.hidden.begin(), input_.late.hidden.end(), static_cast<int32_t>(rank));
+  }
+
+  // In other communicators.
+  [[nodiscard]] bool HasOthersOfItsClass(size_t rank) const {
+    if (class_of_[rank] < 0) return false;
+    const std::vector<size_t>& alike = classes_[static_cast<size_t>(class_of_[rank])];
+    return std::any_of(alike.begin(), alike.end(),
+                       [&](size_t other) { return input_.own[other].communicator != input_.own[rank].communicator; });
   }
 
   void CompareWithMembers(size_t rank, Candidate& candidate) const {
@@ -215,7 +229,8 @@ class OwnCandidates {
       if (std::binary_search(members.begin(), members.end(), rank)) {
         sides.inside.push_back(peer);
       } else {
-        (std::binary_search(input_.late.begin(), input_.late.end(), rank) ? late : sides.outside).push_back(peer);
+        (std::binary_search(input_.late.ranks.begin(), input_.late.ranks.end(), rank) ? late : sides.outside)
+            .push_back(peer);
       }
     }
     if (sides.outside.empty()) sides.outside = std::move(late);

@@ -18,6 +18,14 @@ inline constexpr double kMinEffectRatio = 0.002;
 // Times that: who is late by as much is late clearly. Devices differ by less, for good or for a while.
 inline constexpr double kClearlyLate = 5;
 
+// Who is known to be late, by which others are measured differently. Rank indices, ascending.
+struct KnownLate {
+  std::vector<int32_t> ranks;   // nobody is compared with these, where there are others
+  std::vector<int32_t> hidden;  // ranks whose communicator's other members are all late: compared with their class
+
+  bool operator==(const KnownLate&) const = default;
+};
+
 struct Candidate {
   StragglerScope scope = StragglerScope::kRank;
   std::string id;
@@ -26,6 +34,7 @@ struct Candidate {
   std::vector<double> series;           // excess in the units measured, in order of time
   std::vector<size_t> units;            // of the series' values
   bool with_itself = false;             // nobody does the same work: compared with its own usual units
+  bool with_members = false;            // compared with the other members of its communicator only
   double floor_ns = 0;                  // minimum effect per unit
   OwnParts parts{};                     // mean excess per unit by part
   size_t family = 0;                    // candidates of one family are exchangeable when nothing is wrong
@@ -45,7 +54,7 @@ struct CandidateInput {
   const TransferSums& transfers;
   const std::vector<RankOwnTime>& own;
   const Positions& positions;
-  const std::vector<int32_t>& late;  // nobody is compared with these ranks, where there are others; ascending
+  const KnownLate& late;
 };
 
 // Ranks first, by rank; then groups of own time (hosts, GPUs of equal place, stages, communicators), then transfers

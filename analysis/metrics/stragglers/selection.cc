@@ -355,10 +355,10 @@ class Selector {
     return std::max(judgements_[group].mean_ns, usual);
   }
 
-  // A rank is measured against its communicator; if all of that belongs to the group, its excess is besides the
+  // Most ranks are measured against their communicator; if all of that belongs to the group, its excess is besides the
   // group's.
   [[nodiscard]] bool MeasuredAgainstOutsiders(const Candidate& outer, const Candidate& inner) const {
-    if (inner.scope != StragglerScope::kRank) return true;
+    if (inner.scope != StragglerScope::kRank || !inner.with_members) return true;
     const int32_t communicator = own_[static_cast<size_t>(inner.rank_indices.front())].communicator;
     for (size_t rank = 0; rank < own_.size(); ++rank) {
       const bool mate = own_[rank].communicator == communicator;

@@ -30,8 +30,8 @@ LatenessSums::Places LatenessSums::Measure(const RankResolution& ranks, const Ru
   return {std::move(numbered.order), FindPositions(ranks, match, pipelines_, layout)};
 }
 
-void LatenessSums::Compare(const RankResolution& ranks, const RunMatch& match, const Places& places,
-                           std::vector<int32_t> late, TestedLateness& out) const {
+void LatenessSums::Compare(const RankResolution& ranks, const RunMatch& match, const Places& places, KnownLate late,
+                           TestedLateness& out) const {
   if (!out.units.CanTest()) return;
   out.late = std::move(late);
   out.candidates.clear();
@@ -40,7 +40,7 @@ void LatenessSums::Compare(const RankResolution& ranks, const RunMatch& match, c
 }
 
 TestedLateness LatenessSums::FinishUnjudged(const RankResolution& ranks, const RunMatch& match, std::string_view layout,
-                                            const std::vector<int32_t>& late) {
+                                            const KnownLate& late) {
   TestedLateness out;
   const Places places = Measure(ranks, match, layout, out);
   Compare(ranks, match, places, late, out);
@@ -54,10 +54,10 @@ TestedLateness LatenessSums::Finish(const RankResolution& ranks, const RunMatch&
   Compare(ranks, match, places, {}, out);
   out.judgements = JudgeCandidates(out.candidates);
   for (int round = 1; round < kMostRounds; ++round) {
-    std::vector<int32_t> late = LateRanks(out.candidates, out.judgements);
+    KnownLate late = FindLate(out.candidates, out.judgements, out.own);
     if (late == out.late) break;
     Compare(ranks, match, places, std::move(late), out);
-    out.judgements = JudgeApart(out.candidates, out.late);
+    out.judgements = JudgeApart(out.candidates, out.late.ranks);
   }
   return out;
 }

@@ -17,7 +17,7 @@ struct TestedLateness {
   std::vector<RankOwnTime> own;  // by rank index; empty without units
   std::vector<Candidate> candidates;
   std::vector<Judgement> judgements;  // of the candidates
-  std::vector<int32_t> late;          // ranks that the others are not compared with, ascending (late_peers.h)
+  KnownLate late;                     // late_peers.h
 };
 
 // What the test is made from, over the chapters of a run, those of a rank in order of time.
@@ -30,14 +30,14 @@ class LatenessSums {
   [[nodiscard]] TestedLateness Finish(const RankResolution& ranks, const RunMatch& match, std::string_view layout);
   // The same without judgements. `late`: of the judged run that these are a part of.
   [[nodiscard]] TestedLateness FinishUnjudged(const RankResolution& ranks, const RunMatch& match,
-                                              std::string_view layout, const std::vector<int32_t>& late);
+                                              std::string_view layout, const KnownLate& late);
 
  private:
   struct Places;
   // What was measured, before anybody is compared.
   [[nodiscard]] Places Measure(const RankResolution& ranks, const RunMatch& match, std::string_view layout,
                                TestedLateness& out);
-  void Compare(const RankResolution& ranks, const RunMatch& match, const Places& places, std::vector<int32_t> late,
+  void Compare(const RankResolution& ranks, const RunMatch& match, const Places& places, KnownLate late,
                TestedLateness& out) const;
 
   UnitNumbers numbers_;

@@ -227,6 +227,10 @@ bool NameWithoutTest(const NamingInput& in, bool waited_for, Culprit& culprit) {
   if (looks_late || stands_out) {
     culprit.kind = CulpritKind::kUndecided;
     if (it->scope == StragglerScope::kRank) culprit.looks = &it->looks;
+    // Its own other steps show what it does longer in those in which it stalls.
+    if (stands_out && culprit.cause.empty() && culprit.looks != nullptr && !culprit.looks->parts.empty()) {
+      culprit.cause = Name(culprit.looks->parts.front().cause);
+    }
     // One of several that look late together, or of a pipeline, where nobody else shows what it costs.
     const bool alone = culprit.looks != nullptr && (culprit.looks->what_if || !IsPipeline(in.waiting));
     const bool doubtful = !alone || MayLagFromOnePause(in, *it) || (it->late_throughout && !it->stands_out);

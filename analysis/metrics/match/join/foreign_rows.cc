@@ -21,12 +21,14 @@
 namespace lockstep {
 namespace {
 
-constexpr size_t kCommon = 12;           // instances of a kind that tell how its ends lie
-constexpr size_t kCommonPart = 10;       // ... and of all instances, to be the measure of the others
-constexpr double kFarTimes = 2.5;        // the measure ...
-constexpr double kFarChance = 2;         // ... and what few instances show by chance, times 1 / sqrt(instances)
-constexpr size_t kMixedPart = 3;         // of a kind: as many far ones, and it holds instances of both sorts
-constexpr int64_t kSpreadFloorNs = 300;  // of ends that usually lie kEndScaleNs apart
+constexpr size_t kCommon = 12;               // instances of a kind that tell how its ends lie
+constexpr size_t kCommonPart = 10;           // ... and of all instances, to be the measure of the others
+constexpr double kFarTimes = 2.5;            // the measure ...
+constexpr double kFarChance = 2;             // ... and what few instances show by chance, times 1 / sqrt(instances)
+constexpr size_t kMixedPart = 3;             // of a kind: as many far ones, and it holds instances of both sorts
+constexpr int64_t kCourseOfTransfer = 500;   // the members of a long transfer end this part of it apart
+constexpr int64_t kCloserThanNeighbour = 4;  // times
+constexpr int64_t kSpreadFloorNs = 300;      // of ends that usually lie kEndScaleNs apart
 
 // How an instance of at least two rows looks.
 struct InstanceShape {
@@ -47,6 +49,7 @@ Kind ShapeKindOf(const InstanceShape& shape) { return {Octave(shape.shortest_ns)
 struct KindUsual {
   size_t instances = 0;
   int64_t shortest_ns = 0;
+  int64_t gap_ns = 0;
   int64_t spread_ns = 0;
   int64_t jitter_ns = 0;
 };
@@ -60,8 +63,8 @@ KindUsual UsualOf(const Shapes& shapes) {
     for (const InstanceShape* shape : shapes) values.push_back(shape->*value);
     return UpperMedian(std::move(values));
   };
-  return {shapes.size(), middle(&InstanceShape::shortest_ns), middle(&InstanceShape::spread_ns),
-          middle(&InstanceShape::jitter_ns)};
+  return {shapes.size(), middle(&InstanceShape::shortest_ns), middle(&InstanceShape::gap_ns),
+          middle(&InstanceShape::spread_ns), middle(&InstanceShape::jitter_ns)};
 }
 
 // How far apart ends may lie by what the common kinds show, the closest of them. What the course of a transfer adds
@@ -73,12 +76,15 @@ class Measure {
     for (const auto& [kind, shapes] : by_kind) {
       for (const InstanceShape* shape : shapes) lengths_.push_back(shape->shortest_ns);
     }
+    usual_length_ns_ = LowerMedian(lengths_);
   }
 
   void Take(const KindUsual& usual) {
     if (usual.instances * kCommonPart >= lengths_.size()) common_.push_back(usual);
   }
   [[nodiscard]] bool empty() const { return common_.empty(); }
+  // Of the instances that tell where the ranks' ends usually lie.
+  [[nodiscard]] int64_t usual_length_ns() const { return usual_length_ns_; }
 
   // Whether many instances are about as long.
   [[nodiscard]] bool IsCommonLength(int64_t shortest_ns) const {
@@ -102,6 +108,7 @@ class Measure {
 
  private:
   std::vector<int64_t> lengths_;  // of all instances
+  int64_t usual_length_ns_ = 0;
   std::vector<KindUsual> common_;
 };
 
@@ -113,13 +120,15 @@ class KindVerdict {
 
   [[nodiscard]] bool IsRare() const { return usual_.instances < kCommon; }
   [[nodiscard]] bool LiesFar(const InstanceShape& shape) const {
-    return static_cast<double>(shape.spread_ns) > kFarTimes * measure_.Of(shape.shortest_ns, common_length_);
+    const double most = kFarTimes * measure_.Of(shape.shortest_ns, common_length_);
+    return static_cast<double>(shape.spread_ns) > most && !IsSteady(shape, most);
   }
   // As a whole, and more than by chance.
   [[nodiscard]] bool IsFar() const {
     const double chance = 1 + kFarChance / std::sqrt(static_cast<double>(usual_.instances));
     const double most = kFarTimes * chance * measure_.Of(usual_.shortest_ns, common_length_);
-    return !IsRare() && static_cast<double>(usual_.spread_ns) > most;
+    const bool far = static_cast<double>(usual_.spread_ns) > most;
+    return !IsRare() && far && !IsSteady({usual_.shortest_ns, usual_.gap_ns, usual_.spread_ns, usual_.jitter_ns}, most);
   }
   [[nodiscard]] bool IsMixed(const Shapes& shapes) const {
     const auto beyond = std::count_if(shapes.begin(), shapes.end(), [&](const auto* s) { return LiesFar(*s); });
@@ -127,6 +136,16 @@ class KindVerdict {
   }
 
  private:
+  // Its ends lie as they always do in its kind, and no further from where the ranks' ends usually lie than the course
+  // of a usual transfer explains: the members of a ring end one after the other, those of a short operation at once. No
+  // neighbour is as close.
+  [[nodiscard]] bool IsSteady(const InstanceShape& shape, double most_jitter_ns) const {
+    const int64_t to_neighbour_ns = shape.gap_ns + shape.shortest_ns;
+    return !IsRare() && static_cast<double>(shape.jitter_ns) <= most_jitter_ns &&
+           shape.spread_ns * kCourseOfTransfer <= measure_.usual_length_ns() &&
+           shape.spread_ns * kCloserThanNeighbour <= to_neighbour_ns;
+  }
+
   const Measure& measure_;
   KindUsual usual_;
   bool common_length_;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstddef>
 #include <random>
 #include <vector>
@@ -34,6 +35,28 @@ TEST(DeviationOfMost, IsThatOfTheNoiseWhereMostValuesAreNone) {
   }
   EXPECT_LT(DeviationOfMost(values), 5);
   EXPECT_EQ(DeviationOfMost({}), 0);
+  EXPECT_EQ(DeviationOfMost({1, 2}), 0);
+}
+
+// Two that both stall in half of the steps: nobody, either, or both, which last differently.
+TEST(DeviationOfMost, IsThatOfTheNoiseWhereTheMedianIsNone) {
+  std::vector<double> values = NormalNoise();
+  for (size_t i = 0; i < values.size(); ++i) values[i] += std::array{0, 0, 0, 870, 870, -680, -680, 190}[i % 8];
+  EXPECT_LT(DeviationOfMost(values), 8);
+}
+
+TEST(DeviationOfMost, OfFewValuesIsAboutTheirStandardDeviation) {
+  std::mt19937 random(4);
+  std::normal_distribution<double> noise(0, 1);
+  for (const size_t count : {8, 20, 60, 300}) {
+    double sum = 0;
+    for (int trial = 0; trial < 400; ++trial) {
+      std::vector<double> values;
+      for (size_t i = 0; i < count; ++i) values.push_back(noise(random));
+      sum += DeviationOfMost(values) / 400;
+    }
+    EXPECT_NEAR(sum, 1, 0.25) << count;
+  }
 }
 
 TEST(LowLevel, IsThatOfTheNoiseWhereMostValuesLieFarAbove) {

@@ -26,6 +26,7 @@ struct GroupKindShape {
   int64_t compute_ns = 150'000;
   int64_t transfer_ns = 12'000;
   CollectiveOp op = CollectiveOp::kAllReduce;
+  int64_t hop_ns = 0;  // by how much later each member ends than the one before it, as along a ring
 };
 
 struct ClusterShape {
@@ -176,8 +177,10 @@ class ClusterRun {
       }
       const auto transfer =
           static_cast<int64_t>(static_cast<double>(shape.transfer_ns) * (0.98 + 0.04 * Draw(5, 0, id)));
+      int64_t hops_ns = 0;
       for (const int32_t r : shape.groups[g]) {
-        const int64_t end = last + transfer + Exponential(500, 6, r, id);
+        const int64_t end = last + transfer + hops_ns + Exponential(500, 6, r, id);
+        hops_ns += shape.hop_ns;
         records_[static_cast<size_t>(r)].push_back({id, kind, g, step, starts[r], end});
         busy_[static_cast<size_t>(r)] = end;
       }

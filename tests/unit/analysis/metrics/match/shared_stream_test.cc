@@ -64,6 +64,41 @@ TEST(SharedStreamRows, ShortOnesOfACommunicatorEndNoCloserThanItsLongOnes) {
   }
 }
 
+// Sharded training: long transfers, whose members end one after the other, and short ones after them.
+ClusterShape Sharded(const std::vector<std::vector<int32_t>>& short_groups, uint64_t seed) {
+  ClusterShape shape;
+  shape.hosts = 4;
+  shape.one_stream = true;
+  shape.offset_ns = 20 * kMs;
+  shape.drift_ppm = 1;
+  shape.bias_ns = 2'000;
+  shape.kinds = {{Neighbours(16, 16), 6, 60 * kUs, 8 * kMs}, {short_groups, 3, 60 * kUs, 26 * kUs}};
+  shape.kinds[0].op = CollectiveOp::kAllGather;
+  shape.kinds[0].hop_ns = 570;
+  shape.seed = seed;
+  return shape;
+}
+
+TEST(SharedStreamRows, ShortOnesAfterTransfersThatEndAlongARingAreJoined) {
+  for (const uint64_t seed : {1U, 2U, 3U}) {
+    const auto [run, score] = Score(Sharded(Neighbours(16, 16), seed));
+    EXPECT_EQ(score.right, score.claimed);
+    EXPECT_GE(score.recall(), 0.98) << seed;
+  }
+}
+
+TEST(SharedStreamRows, ShortOnesOfPairsAfterSuchTransfersAreNeverMerged) {
+  for (const uint64_t seed : {1U, 2U, 3U}) {
+    for (const int64_t jitter_ns : {3'000, 10'000}) {
+      ClusterShape shape = Sharded(Neighbours(16, 2), seed);
+      shape.arrival_jitter_ns = jitter_ns;
+      const auto [run, score] = Score(shape);
+      EXPECT_EQ(score.right, score.claimed) << seed << " " << jitter_ns;
+      EXPECT_GT(score.claimed, 0);
+    }
+  }
+}
+
 TEST(SharedStreamRows, AFewShortOnesOfOthersBetweenLongOnesAreNeverMerged) {
   for (const uint64_t seed : {1U, 2U, 3U}) {
     ClusterShape shape = Shared(2, CollectiveOp::kAllReduce, 3);

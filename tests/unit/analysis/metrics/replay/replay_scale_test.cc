@@ -130,6 +130,26 @@ TEST(LevelToPeers, TheStallsOfTheOnlyPeerNeitherHideOwnOnesNorAreTakenOver) {
   }
 }
 
+// Each stalls in nearly half of the steps, so that no difference between them is usual.
+TEST(LevelToPeers, OfTwoThatStallInManyStepsEachIsBroughtToWhatTheOtherOneTakes) {
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    std::mt19937 random(seed);
+    std::normal_distribution<double> noise(1, 0.02);
+    std::bernoulli_distribution stalls(0.47);
+    std::vector<ComparedLength> lengths;
+    double expected = 0;
+    for (int32_t step = 0; step < 60; ++step) {
+      const double own = 100'000 * noise(random) + (stalls(random) ? 870'000 : 0);
+      const double peers = 100'000 * noise(random) + (stalls(random) ? 680'000 : 0);
+      lengths.push_back({.node = step, .own_ns = std::llround(own), .peers_ns = peers, .largest_ns = peers});
+      expected += std::min(own, peers);
+    }
+    double sum = 0;
+    for (const ScaledResult& result : LevelToPeers(lengths)) sum += static_cast<double>(result.length_ns);
+    EXPECT_NEAR(sum, expected, 0.03 * expected) << seed;
+  }
+}
+
 TEST(LevelToPeers, PausesAsTheOnlyPeerHasThemStay) {
   for (unsigned seed = 1; seed <= 20; ++seed) {
     const StallsOfTwo pauses{.own_every = 20, .peers_every = 20, .own_stall_ns = 120'000, .peers_stall_ns = 130'000};

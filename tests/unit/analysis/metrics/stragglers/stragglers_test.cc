@@ -151,6 +151,20 @@ TEST(FindStragglers, OneThatIsSlowAndOneThatStallsAreNotTheirGroup) {
   for (const std::string& name : Names(FindIn(MakePacedRun(shape, 33, two)))) EXPECT_NE(name, "host node1");
 }
 
+// Rank 4 is late where a step begins, and GPU 1 of each host, with which it is a pair, throughout: over a step both
+// ranks of the pair are equally late.
+TEST(TestLateness, ARankOfAPairIsNotHiddenByTheOtherOneThatIsLateAtOtherPlacesOfAStep) {
+  const PacedRun run = MakePacedRun(Cluster(4, 2), 17, [](int32_t rank, int, int layer) {
+    if (rank == 4) return layer == 0 ? 60'000 : 0;
+    return rank % 2 == 1 ? 10'000 : 0;
+  });
+  const TestedLateness tested = TestLateness(run.ranks, run.match, run.graph, "");
+  EXPECT_THAT(tested.late.hidden, testing::IsSupersetOf({0, 2, 4, 6}));
+  EXPECT_NEAR(tested.judgements[4].mean_ns, 60'000 - 4 * 60'000 / 7, 5'000);
+  EXPECT_LT(tested.judgements[4].p_adjusted, kStragglerAlpha);
+  EXPECT_LT(tested.judgements[0].mean_ns, 0) << "the other one of its pair is late as well, and it is on time";
+}
+
 TEST(FindStragglers, TwoThatCostAsMuchInDifferentWaysAreBothNamedAndNotTheirGroup) {
   PacedShape shape = Cluster(4, 2, 60);
   shape.dp_across_hosts = false;
