@@ -94,7 +94,7 @@ class Idealiser {
         item.peers_ns = level->mean_ns;
         item.largest_ns = level->largest_ns;
         item.peers = level->peers;
-        item.stalled = level->stalled;
+        item.stalled_rank = level->stalled_rank;
         item.elsewhere = level->elsewhere;
       }
       work.push_back(item);
@@ -172,7 +172,7 @@ class Idealiser {
                          .variance_ns2 = level->variance_ns2,
                          .largest_ns = level->largest_ns,
                          .peers = level->peers,
-                         .stalled = level->stalled});
+                         .stalled_rank = level->stalled_rank});
     }
     out.results = LevelToPeers(lengths);
     return out;

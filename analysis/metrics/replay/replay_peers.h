@@ -18,8 +18,9 @@ struct PeerLevel {
   double mean_ns = 0;
   double variance_ns2 = 0;  // between peers; 0 with one peer
   double largest_ns = 0;
-  int64_t peers = 0;       // that mean and variance are of
-  bool stalled = false;    // the largest, of at least three, is far beyond the others: it is in none of the rest
+  int64_t peers = 0;  // that mean and variance are of
+  // The peer that is far beyond the others, of at least three: its value is in none of the above; -1: none is.
+  int32_t stalled_rank = -1;
   bool elsewhere = false;  // of equal communicators, whose programs need not be at the same place
 };
 
@@ -96,10 +97,14 @@ class ReplayPeers {
     double largest = 0;
     double second = 0;
     int64_t count = 0;
-    void Take(double x) {
+    int32_t largest_rank = -1;
+    void Take(double x, int32_t rank) {
       sum += x;
       squares += x * x;
-      if (count == 0 || x > largest) std::swap(x, largest);
+      if (count == 0 || x > largest) {
+        std::swap(x, largest);
+        largest_rank = rank;
+      }
       second = count < 2 ? x : std::max(second, x);
       ++count;
     }
@@ -112,7 +117,7 @@ class ReplayPeers {
       const double far = kStallTimes * rest.mean_ns + kStallDeviations * std::sqrt(rest.variance_ns2) + kStallNs;
       if (largest <= far) return All();
       rest.largest_ns = largest;
-      rest.stalled = true;
+      rest.stalled_rank = largest_rank;
       return rest;
     }
 
@@ -146,7 +151,8 @@ class ReplayPeers {
   template <typename Value>
   void Add(int32_t instance, const ReplayNode& node, const std::vector<bool>& in_scope, const Value& value,
            Sums& sums) const {
-    ForEachIn(instance, node, in_scope, [&](const ReplayNode& other) { sums.Take(static_cast<double>(value(other))); });
+    ForEachIn(instance, node, in_scope,
+              [&](const ReplayNode& other) { sums.Take(static_cast<double>(value(other)), other.rank); });
   }
 
   // The end of a pair's instance that does what node n does at its own.
@@ -159,7 +165,7 @@ class ReplayPeers {
     if (at >= graph_.member_first[static_cast<size_t>(instance) + 1]) return;
     const ReplayNode& other = graph_.node(graph_.members[at]);
     if (in_scope[static_cast<size_t>(other.rank)] || !Comparable(node, other, graph_.members[at])) return;
-    sums.Take(static_cast<double>(value(other)));
+    sums.Take(static_cast<double>(value(other)), other.rank);
   }
 
   // Where in its communicator's program an instance stands: the n-th of its step, of pairs the n-th of the same two.

@@ -105,6 +105,41 @@ struct Usual {
   bool seldom = false;  // what is beyond that are exceptions
 };
 
+// How often one of the peers stalls. One that stalls far more often than the others is late itself, and says nothing of
+// them.
+class PeerStallCount {
+ public:
+  // `peers`: beside this one.
+  void Add(int32_t rank, double peers) {
+    Stalls& of = by_rank_[rank];
+    ++of.count;
+    of.of_each += 1 / (peers + 1);
+    of.of_each_other += 1 / peers;
+  }
+
+  [[nodiscard]] double OfAPeer() const {
+    Stalls all;
+    Stalls most;
+    for (const auto& [rank, of] : by_rank_) {
+      all.count += of.count;
+      all.of_each += of.of_each;
+      all.of_each_other += of.of_each_other;
+      if (of.count > most.count) most = of;
+    }
+    const double others = all.of_each_other - most.of_each_other;
+    const bool is_late = most.count > others + kPeerNoiseWidths * (1 + std::sqrt(others));
+    return is_late ? others : all.of_each;
+  }
+
+ private:
+  struct Stalls {
+    double count = 0;
+    double of_each = 0;        // for each peer, if they are those of all
+    double of_each_other = 0;  // the same if one of them is left out
+  };
+  std::map<int32_t, Stalls> by_rank_;
+};
+
 // Finds work that is long now and then: its usual noise neither explains that, nor is a peer's as often long.
 class RareLong {
  public:
@@ -117,6 +152,7 @@ class RareLong {
     for (const auto& [kind, of_kind] : items) {
       if (of_kind.size() >= Usual::kLeastItems) Compare(of_kind);
     }
+    of_a_peer_ += stalls_.OfAPeer();
     if (own_ >= kMoreThanOnce && own_ > of_a_peer_ + kPeerNoiseWidths * std::sqrt(of_a_peer_)) return;
     is_long_.assign(work.size(), false);
   }
@@ -134,14 +170,18 @@ class RareLong {
     for (size_t k = 0; k < items.size(); ++k) {
       is_long_[items[k]] = usual.IsException(ratios[k]);
       own_ += is_long_[items[k]] ? 1 : 0;
-      of_a_peer_ += PeersLong(work_[items[k]], ratios[k], usual.middle, usual.far / usual.middle);
+      const ScaledWork& item = work_[items[k]];
+      if (item.stalled_rank >= 0) {
+        stalls_.Add(item.stalled_rank, static_cast<double>(item.peers));
+      } else {
+        of_a_peer_ += PeersLong(item, ratios[k], usual.middle, usual.far / usual.middle);
+      }
     }
   }
 
   // How many of its peers are as long by the same measure, for each of them.
   static double PeersLong(const ScaledWork& item, double ratio, double usual, double far_ratio) {
     const auto peers = static_cast<double>(item.peers);
-    if (item.stalled) return 1 / (peers + 1);
     if (item.peers < 2) return ratio * (1 + far_ratio) < usual ? 1 : 0;  // a pair: the other one is long
     const double rest = (*item.peers_ns * peers - item.largest_ns) / (peers - 1);
     return item.largest_ns > (1 + far_ratio) * rest ? 1 / peers : 0;
@@ -151,6 +191,7 @@ class RareLong {
   std::vector<bool> is_long_;
   double own_ = 0;
   double of_a_peer_ = 0;
+  PeerStallCount stalls_;
 };
 
 Sums SumUp(const std::vector<ScaledWork>& work) {
@@ -218,11 +259,12 @@ struct Noise {
 // Own lengths beyond the noise, against how often a peer stalls: Poisson, three deviations.
 bool IsAsOftenLong(const std::vector<ComparedLength>& lengths, double width_ns) {
   double own = 0;
-  double of_a_peer = 0;
+  PeerStallCount stalls;
   for (const ComparedLength& item : lengths) {
     if (SurplusOf(item) > width_ns) ++own;
-    if (item.stalled) of_a_peer += 1 / static_cast<double>(item.peers + 1);
+    if (item.stalled_rank >= 0) stalls.Add(item.stalled_rank, static_cast<double>(item.peers));
   }
+  const double of_a_peer = stalls.OfAPeer();
   return own <= of_a_peer + kPeerNoiseWidths * std::sqrt(of_a_peer);
 }
 

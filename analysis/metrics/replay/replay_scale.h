@@ -17,7 +17,7 @@ struct ScaledWork {
   std::optional<double> peers_ns;  // mean of the peers at the same place; nothing: no peers there
   double largest_ns = 0;           // of a peer
   int64_t peers = 0;               // that the mean is of
-  bool stalled = false;            // the largest is far beyond the others, and not in the mean
+  int32_t stalled_rank = -1;       // of the peer that is far beyond the others, and not in the mean; -1: none
   bool elsewhere = false;          // those peers are in equal communicators only
 };
 
@@ -35,7 +35,7 @@ struct ComparedLength {
   double variance_ns2 = 0;  // between the peers
   double largest_ns = 0;    // among the peers
   int64_t peers = 1;
-  bool stalled = false;  // one more peer was far beyond these
+  int32_t stalled_rank = -1;  // of one more peer, which was far beyond these; -1: none
 };
 
 // What is beyond the peers' own noise is brought to their mean; the rest keeps its noise, less a constant surplus.

@@ -60,7 +60,7 @@ class ReplayPeers::WorkLevels {
     // What starts at one time may have begun in either order: then they begin after different places.
     const bool alike = peers_.Comparable(graph_.node(n), graph_.node(other), other);
     if (alike && !open.queued) {
-      SumsOf(n).Take(Value(other));
+      SumsOf(n).Take(Value(other), graph_.node(other).rank);
     } else if (open.own >= 0 && DoTheSame(n, other, open)) {
       Compare(n, other, open);
     }
@@ -91,7 +91,7 @@ class ReplayPeers::WorkLevels {
     const double ratio = ValueBetween(open.peers, other) / own;
     for (int32_t piece = open.own + 1; piece <= n; ++piece) {
       const bool counts = EndsPiece(static_cast<size_t>(piece)) && Value(piece) > 0;
-      if (counts) SumsOf(piece).Take(Value(piece) * ratio);
+      if (counts) SumsOf(piece).Take(Value(piece) * ratio, graph_.node(other).rank);
     }
   }
 

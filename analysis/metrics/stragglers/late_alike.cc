@@ -19,6 +19,7 @@ struct Lateness {
   double units = 0;
   double sum_ns = 0;
   double squares_ns2 = 0;
+  double fourths_ns4 = 0;
   double late = 0;  // units
   double late_sum_ns = 0;
 
@@ -27,23 +28,43 @@ struct Lateness {
     ++units;
     sum_ns += excess_ns;
     squares_ns2 += excess_ns * excess_ns;
+    fourths_ns4 += excess_ns * excess_ns * excess_ns * excess_ns;
     if (excess_ns <= late_ns) return;
     ++late;
     late_sum_ns += excess_ns;
   }
 };
 
-// The least against the most.
+constexpr double kAlike = 0.5;      // the least against the most
+constexpr double kByChance = 0.25;  // the same if chance explains that it is no more
+
+struct Estimate {
+  double value = 0;
+  double error = 0;  // standard
+};
+
+// Mean of values, with the sum of their squares.
+Estimate MeanOf(double sum, double squares, double count) {
+  const double mean = sum / count;
+  return {mean, std::sqrt(std::max(0.0, squares / count - mean * mean) / count)};
+}
+
+// The least against the most. Of many members one is the least, and another one the most, by chance.
 template <typename Figure>
-bool AreAlike(const std::vector<Lateness>& members, const Figure& figure) {
-  constexpr double kAlike = 0.5;
-  double least = std::numeric_limits<double>::max();
-  double most = 0;
+bool AreAlike(const std::vector<Lateness>& members, double alike, double by_chance, const Figure& figure) {
+  constexpr double kErrors = 2;
+  Estimate least{std::numeric_limits<double>::max(), 0};
+  Estimate most;
   for (const Lateness& it : members) {
-    least = std::min(least, figure(it));
-    most = std::max(most, figure(it));
+    const Estimate of = figure(it);
+    if (of.value < least.value) least = of;
+    if (of.value > most.value) most = of;
   }
-  return most > 0 && least >= kAlike * most;
+  if (most.value <= 0) return false;
+  if (least.value >= alike * most.value) return true;
+  const bool may_be_chance =
+      least.value + kErrors * least.error >= alike * (most.value - kErrors * most.error) && members.size() > kFew;
+  return may_be_chance && least.value >= by_chance * most.value;
 }
 
 // Late by as much in equally many units, by the binomial distribution.
@@ -56,8 +77,9 @@ bool AreLateAsOften(const std::vector<Lateness>& members) {
     units += it.units;
   }
   const double share = units > 0 ? late / units : 0;
-  const bool by_as_much =
-      AreAlike(members, [](const Lateness& it) { return it.late > 0 ? it.late_sum_ns / it.late : 0; });
+  const bool by_as_much = AreAlike(members, kAlike, kByChance, [](const Lateness& it) {
+    return Estimate{it.late > 0 ? it.late_sum_ns / it.late : 0, 0};
+  });
   return by_as_much && std::all_of(members.begin(), members.end(), [&](const Lateness& it) {
            const double chance = kChance * std::sqrt(share * (1 - share) / it.units);
            return std::abs(it.late / it.units - share) <= chance + 1 / it.units;
@@ -86,8 +108,12 @@ bool AreLateAlike(const ExcessOfGroup& excess) {
     for (size_t member = 0; member < unit.size(); ++member) members[member].Add(unit[member], late_ns);
   }
   std::erase_if(members, [](const Lateness& it) { return it.units == 0; });
-  const bool alike = AreAlike(members, [](const Lateness& it) { return it.sum_ns / it.units; }) &&
-                     AreAlike(members, [](const Lateness& it) { return std::sqrt(it.squares_ns2 / it.units); });
+  const bool in_mean = AreAlike(members, kAlike, kByChance,
+                                [](const Lateness& it) { return MeanOf(it.sum_ns, it.squares_ns2, it.units); });
+  // The mean squares, by the squares of the limits.
+  const bool alike = in_mean && AreAlike(members, kAlike * kAlike, kByChance * kByChance, [](const Lateness& it) {
+                       return MeanOf(it.squares_ns2, it.fourths_ns4, it.units);
+                     });
   return alike && (members.size() > kFew || AreLateAsOften(members));
 }
 

@@ -144,6 +144,16 @@ class OwnTimeSums::Meter {
     return node.segment.begin_ns == kNoTime || node.previous < 0 ? nullptr : &node;
   }
 
+  // Since the previous instance of the communicator began. What it computed beside that one brought it on as well: who
+  // waited there longer is no faster, and who is behind at one of many transfers that nobody's work waits for is not
+  // late anew at each of them. Borrows the rank's rows.
+  [[nodiscard]] static SegmentParts PartsOf(const std::vector<ArrivalNode>& rows, const ArrivalNode& node) {
+    SegmentParts parts = SegmentPartsOf(node.segment);
+    const WorkAt& beside = rows[static_cast<size_t>(node.previous)].work;
+    parts[kComputePart] += static_cast<double>(beside.end_ns - beside.start_ns);
+    return parts;
+  }
+
   // What the rank did itself since an earlier instance of the communicator.
   struct OwnSince {
     int64_t instance = -1;  // -1: not told
@@ -166,7 +176,7 @@ class OwnTimeSums::Meter {
   [[nodiscard]] OwnSince Since(const MatchedMember& member, const ArrivalNode& node, const IsBegin& is_begin) const {
     constexpr int kMaxHops = 256;
     const std::vector<ArrivalNode>& rows = graph_.ranks[static_cast<size_t>(member.rank_index)];
-    OwnSince out{-1, node.segment.begin_ns, SegmentPartsOf(node.segment)};
+    OwnSince out{-1, node.segment.begin_ns, PartsOf(rows, node)};
     const ArrivalNode* at = &node;
     for (int hop = 0; hop < kMaxHops; ++hop) {
       const ArrivalNode& before = rows[static_cast<size_t>(at->previous)];
@@ -176,10 +186,8 @@ class OwnTimeSums::Meter {
         return out;
       }
       if (before.previous < 0 || before.segment.begin_ns == kNoTime) return out;
-      const SegmentParts more = SegmentPartsOf(before.segment);
+      const SegmentParts more = PartsOf(rows, before);
       for (size_t p = 0; p < kOwnParts; ++p) out.parts[p] += more[p];
-      // What it computed beside that communication brought it on as well: who waited there longer is no faster.
-      out.parts[kComputePart] += static_cast<double>(before.work.end_ns - before.work.start_ns);
       out.begin_ns = before.segment.begin_ns;
       at = &before;
     }
@@ -221,7 +229,7 @@ class OwnTimeSums::Meter {
       const auto rank = static_cast<size_t>(member.rank_index);
       const ArrivalNode* node = NodeOf(member);
       if (node == nullptr || ranks_[rank].result.communicator != static_cast<int32_t>(instance.communicator)) continue;
-      const SegmentParts segment = SegmentPartsOf(node->segment);
+      const SegmentParts segment = PartsOf(graph_.ranks[rank], *node);
       const OwnSince since = instance.all_pairs ? SinceCommon(member, *node) : OwnSince{};
       if (instance.all_pairs && (previous < 0 || since.instance != previous)) continue;
       if (instance.all_pairs && lost_.EndsWithin(member.rank_index, since.begin_ns, node->start_ns)) continue;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <random>
 #include <vector>
@@ -147,6 +148,54 @@ TEST(LevelToPeers, OfTwoThatStallInManyStepsEachIsBroughtToWhatTheOtherOneTakes)
     double sum = 0;
     for (const ScaledResult& result : LevelToPeers(lengths)) sum += static_cast<double>(result.length_ns);
     EXPECT_NEAR(sum, expected, 0.03 * expected) << seed;
+  }
+}
+
+// Four ranks, of which each stalls with its own probability. What the first one takes, and what is left of its stalls.
+struct StallsOfFour {
+  double own_ns = 0;
+  double levelled_ns = 0;
+};
+StallsOfFour LevelStallsOfFour(unsigned seed, const std::array<double, 4>& probabilities) {
+  std::mt19937 random(seed);
+  std::normal_distribution<double> noise(1, 0.02);
+  std::vector<ComparedLength> lengths;
+  StallsOfFour out;
+  constexpr double kUsual = 50'000;
+  constexpr double kStall = 1'700'000;
+  for (int32_t step = 0; step < 70; ++step) {
+    std::array<bool, 4> stalls{};
+    for (size_t rank = 0; rank < 4; ++rank) stalls[rank] = std::bernoulli_distribution(probabilities[rank])(random);
+    ComparedLength item{.node = step, .own_ns = std::llround(kUsual * noise(random) + (stalls[0] ? kStall : 0))};
+    item.peers_ns = kUsual;
+    item.variance_ns2 = 1e6;
+    item.largest_ns = kUsual + 1'000;
+    item.peers = 3;
+    for (int32_t rank = 1; rank < 4; ++rank) {
+      if (!stalls[static_cast<size_t>(rank)]) continue;
+      item.peers = 2;
+      item.largest_ns = kUsual + kStall;
+      item.stalled_rank = rank;
+    }
+    out.own_ns += static_cast<double>(item.own_ns) - kUsual;
+    lengths.push_back(item);
+  }
+  for (const ScaledResult& result : LevelToPeers(lengths))
+    out.levelled_ns += static_cast<double>(result.length_ns) - kUsual;
+  return out;
+}
+
+TEST(LevelToPeers, TheManyStallsOfOnePeerDoNotHideTheFewOfThisRank) {
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    const StallsOfFour of = LevelStallsOfFour(seed, {0.12, 0.26, 0, 0});
+    EXPECT_LT(of.levelled_ns, 0.1 * of.own_ns) << seed;
+  }
+}
+
+TEST(LevelToPeers, StallsThatAllPeersHaveAsOftenStay) {
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    const StallsOfFour of = LevelStallsOfFour(seed, {0.08, 0.08, 0.08, 0.08});
+    EXPECT_GT(of.levelled_ns, 0.9 * of.own_ns) << seed;
   }
 }
 

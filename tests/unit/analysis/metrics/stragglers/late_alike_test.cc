@@ -44,6 +44,18 @@ TEST(AreLateAlike, MembersThatAreLateTogetherOrByTurnsAre) {
   EXPECT_GT(ShareAlike(std::vector<Habit>(4, {0.4, 50})), 0.95);
 }
 
+// The hosts of eight ranks are busy: some of them are late twice as often as others by chance, and one of them pauses.
+TEST(AreLateAlike, ManyThatAreLateByTurnsAre) {
+  EXPECT_GT(ShareAlike(std::vector<Habit>(8, {0.2, 50})), 0.9);
+  double alike = 0;
+  for (unsigned seed = 1; seed <= 100; ++seed) {
+    ExcessOfGroup excess = Drawn(std::vector<Habit>(8, {0.4, 50}), seed);
+    excess[seed % excess.size()][seed % 8] = 400;
+    alike += AreLateAlike(excess) ? 1 : 0;
+  }
+  EXPECT_GT(alike, 95);
+}
+
 TEST(AreLateAlike, TwoThatCostAsMuchInDifferentWaysAreNot) {
   EXPECT_LT(ShareAlike({{1, 20}, {0.25, 80}}), 0.01);
   EXPECT_LT(ShareAlike({{0.5, 30}, {0.2, 75}}), 0.1);
@@ -52,6 +64,8 @@ TEST(AreLateAlike, TwoThatCostAsMuchInDifferentWaysAreNot) {
 TEST(AreLateAlike, OneThatIsLateAloneIsNot) {
   EXPECT_LT(ShareAlike({{1, 50}, {0, 0}}), 0.01);
   EXPECT_LT(ShareAlike({{0.3, 50}, {0, 0}, {0, 0}, {0, 0}}), 0.01);
+  EXPECT_LT(ShareAlike({{0.05, 50}, {0, 0}, {0, 0}, {0, 0}}), 0.02);
+  EXPECT_LT(ShareAlike({{0.3, 50}, {0.3, 50}, {0.3, 50}, {0, 0}}), 0.01);
 }
 
 TEST(AreLateAlike, WithoutAnyMeasurementNobodyIs) {

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "tests/unit/analysis/metrics/stragglers/paced_run.h"
@@ -48,6 +50,94 @@ TEST(OwnTime, WhatAReceiverComputesMoreBeforeAnyCollectiveOfTheStepCounts) {
     const auto extra = [&](int32_t rank, int, int layer) { return rank == 1 && layer == slow_layer ? kMore : 0; };
     EXPECT_NEAR(MeanOf(ExcessOfReceiver(7, extra)), kMore, 4 * kStandardError) << slow_layer;
   }
+}
+
+// Two ranks that compute pieces of 1 ms and transfer each of them beside the next one, as gradients are. In each step
+// the second one begins 500 us later, because it had to wait for something else, and then keeps pace.
+class GradientRun {
+ public:
+  explicit GradientRun(int64_t slower_ns) {
+    PacedShape shape;
+    shape.gpus = kRanks;
+    shape.steps = 0;
+    run_ = MakePacedRun(shape, 1);
+    const int64_t pace_ns[kRanks] = {kMs, kMs + slower_ns};
+    for (int64_t step = 0; step < 12; ++step) {
+      Transfer(step, {now_ns_, now_ns_}, 0);
+      const int64_t began_ns = now_ns_;
+      for (int64_t piece = 1; piece <= kPieces; ++piece) {
+        Transfer(step, {began_ns + piece * pace_ns[0], began_ns + kBehindNs + piece * pace_ns[1]}, piece);
+      }
+      now_ns_ += kMs;
+    }
+    for (size_t r = 0; r < kRanks; ++r) SetWork(covers_[r], run_.graph.ranks[r]);
+  }
+
+  [[nodiscard]] double MeanExcess() const {
+    std::vector<double> excess = TestLateness(run_.ranks, run_.match, run_.graph, "").own[1].excess_ns;
+    std::erase_if(excess, [](double value) { return std::isnan(value); });
+    return MeanOf(excess);
+  }
+
+ private:
+  static constexpr size_t kRanks = 2;
+  static constexpr int64_t kMs = 1'000'000;
+  static constexpr int64_t kBehindNs = 500'000;
+  static constexpr int64_t kTransferNs = 300'000;
+  static constexpr int64_t kPieces = 6;
+
+  // Starts of the two ranks. `piece`: that was computed before it; 0: the step begins. They compute beside all but the
+  // last one.
+  void Transfer(int64_t step, std::array<int64_t, kRanks> starts, int64_t piece) {
+    const int64_t end = std::max(starts[0], starts[1]) + kTransferNs;
+    MatchedInstance instance;
+    instance.op = CollectiveOp::kAllReduce;
+    instance.step = step;
+    instance.kind = MatchKind::kId;
+    instance.confidence = 1;
+    instance.complete = instance.comparable = instance.resolvable = instance.last_certain = instance.all_pairs = true;
+    for (size_t r = 0; r < kRanks; ++r) {
+      std::vector<ArrivalNode>& rows = run_.graph.ranks[r];
+      ArrivalNode node;
+      node.start_ns = starts[r];
+      node.end_ns = end;
+      node.instance = static_cast<int64_t>(run_.match.instances.size());
+      node.step = step;
+      node.previous = static_cast<int64_t>(rows.size()) - 1;
+      if (!rows.empty()) {
+        node.segment.begin_ns = rows.back().end_ns;
+        const int64_t length = starts[r] - rows.back().end_ns;
+        node.segment.other_comm_ns = piece == 1 && r == 1 ? kBehindNs : 0;
+        node.segment.compute_ns = length - node.segment.other_comm_ns;
+      }
+      MatchedMember member;
+      member.rank_index = static_cast<int32_t>(r);
+      member.row = static_cast<int64_t>(rows.size());
+      member.start_ns = starts[r];
+      member.end_ns = end;
+      instance.members.push_back(member);
+      rows.push_back(node);
+      covers_[r].emplace_back();
+      if (piece > 0 && piece < kPieces) covers_[r].back().push_back({0, end - starts[r]});
+      run_.match.arrivals[r].push_back({std::max(starts[0], starts[1]), true, true});
+    }
+    run_.graph.order.push_back(static_cast<uint32_t>(run_.match.instances.size()));
+    run_.graph.ties.push_back(true);
+    run_.match.instances.push_back(instance);
+    now_ns_ = end;
+  }
+
+  PacedRun run_;
+  std::array<std::vector<Few<std::pair<int64_t, int64_t>>>, kRanks> covers_;
+  int64_t now_ns_ = kMs;
+};
+
+TEST(OwnTime, WhoIsBehindWhileItComputesBesideTransfersIsNotLateAnewAtEachOfThem) {
+  EXPECT_NEAR(GradientRun(0).MeanExcess(), 0, 1'000);
+}
+
+TEST(OwnTime, WhoComputesLongerBesideTransfersIsLateByThatMuch) {
+  EXPECT_NEAR(GradientRun(20'000).MeanExcess(), 6 * 20'000, 1'000);
 }
 
 }  // namespace
