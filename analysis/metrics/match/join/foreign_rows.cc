@@ -26,7 +26,6 @@ constexpr size_t kCommonPart = 10;           // ... and of all instances, to be 
 constexpr double kFarTimes = 2.5;            // the measure ...
 constexpr double kFarChance = 2;             // ... and what few instances show by chance, times 1 / sqrt(instances)
 constexpr size_t kMixedPart = 3;             // of a kind: as many far ones, and it holds instances of both sorts
-constexpr int64_t kCourseOfTransfer = 500;   // the members of a long transfer end this part of it apart
 constexpr int64_t kCloserThanNeighbour = 4;  // times
 constexpr int64_t kSpreadFloorNs = 300;      // of ends that usually lie kEndScaleNs apart
 
@@ -76,15 +75,18 @@ class Measure {
     for (const auto& [kind, shapes] : by_kind) {
       for (const InstanceShape* shape : shapes) lengths_.push_back(shape->shortest_ns);
     }
-    usual_length_ns_ = LowerMedian(lengths_);
   }
 
   void Take(const KindUsual& usual) {
     if (usual.instances * kCommonPart >= lengths_.size()) common_.push_back(usual);
   }
   [[nodiscard]] bool empty() const { return common_.empty(); }
-  // Of the instances that tell where the ranks' ends usually lie.
-  [[nodiscard]] int64_t usual_length_ns() const { return usual_length_ns_; }
+  // How far apart the ends of an instance lie by their jitter alone, whatever its length.
+  [[nodiscard]] double Jitter() const {
+    int64_t least = INT64_MAX;
+    for (const KindUsual& usual : common_) least = std::min(least, usual.jitter_ns);
+    return static_cast<double>(std::max(kSpreadFloorNs, least));
+  }
 
   // Whether many instances are about as long.
   [[nodiscard]] bool IsCommonLength(int64_t shortest_ns) const {
@@ -108,7 +110,6 @@ class Measure {
 
  private:
   std::vector<int64_t> lengths_;  // of all instances
-  int64_t usual_length_ns_ = 0;
   std::vector<KindUsual> common_;
 };
 
@@ -121,14 +122,14 @@ class KindVerdict {
   [[nodiscard]] bool IsRare() const { return usual_.instances < kCommon; }
   [[nodiscard]] bool LiesFar(const InstanceShape& shape) const {
     const double most = kFarTimes * measure_.Of(shape.shortest_ns, common_length_);
-    return static_cast<double>(shape.spread_ns) > most && !IsSteady(shape, most);
+    return static_cast<double>(shape.spread_ns) > most && !IsSteady(shape.gap_ns, shape.spread_ns, shape.jitter_ns);
   }
   // As a whole, and more than by chance.
   [[nodiscard]] bool IsFar() const {
     const double chance = 1 + kFarChance / std::sqrt(static_cast<double>(usual_.instances));
     const double most = kFarTimes * chance * measure_.Of(usual_.shortest_ns, common_length_);
     const bool far = static_cast<double>(usual_.spread_ns) > most;
-    return !IsRare() && far && !IsSteady({usual_.shortest_ns, usual_.gap_ns, usual_.spread_ns, usual_.jitter_ns}, most);
+    return !IsRare() && far && !IsSteady(usual_.gap_ns, usual_.spread_ns, usual_.jitter_ns);
   }
   [[nodiscard]] bool IsMixed(const Shapes& shapes) const {
     const auto beyond = std::count_if(shapes.begin(), shapes.end(), [&](const auto* s) { return LiesFar(*s); });
@@ -136,14 +137,12 @@ class KindVerdict {
   }
 
  private:
-  // Its ends lie as they always do in its kind, and no further from where the ranks' ends usually lie than the course
-  // of a usual transfer explains: the members of a ring end one after the other, those of a short operation at once. No
-  // neighbour is as close.
-  [[nodiscard]] bool IsSteady(const InstanceShape& shape, double most_jitter_ns) const {
-    const int64_t to_neighbour_ns = shape.gap_ns + shape.shortest_ns;
-    return !IsRare() && static_cast<double>(shape.jitter_ns) <= most_jitter_ns &&
-           shape.spread_ns * kCourseOfTransfer <= measure_.usual_length_ns() &&
-           shape.spread_ns * kCloserThanNeighbour <= to_neighbour_ns;
+  // Its ends lie as they always do in its kind, by the jitter of any kind, and no neighbour is as close. The members of
+  // a ring end a long transfer one after the other, and the short operation after it at once.
+  [[nodiscard]] bool IsSteady(int64_t gap_ns, int64_t spread_ns, int64_t jitter_ns) const {
+    const int64_t to_neighbour_ns = gap_ns + usual_.shortest_ns;
+    return !IsRare() && static_cast<double>(jitter_ns) <= kFarTimes * measure_.Jitter() &&
+           spread_ns * kCloserThanNeighbour <= to_neighbour_ns;
   }
 
   const Measure& measure_;
