@@ -144,13 +144,14 @@ class OwnTimeSums::Meter {
     return node.segment.begin_ns == kNoTime || node.previous < 0 ? nullptr : &node;
   }
 
-  // Since the previous instance of the communicator began. What it computed beside that one brought it on as well: who
+  // Since the previous instance of the communicator began. The segment holds what brought this one about, and leaves
+  // out what was computed beside communication, the previous instance's too. All that is own work nevertheless: who
   // waited there longer is no faster, and who is behind at one of many transfers that nobody's work waits for is not
   // late anew at each of them. Borrows the rank's rows.
   [[nodiscard]] static SegmentParts PartsOf(const std::vector<ArrivalNode>& rows, const ArrivalNode& node) {
     SegmentParts parts = SegmentPartsOf(node.segment);
-    const WorkAt& beside = rows[static_cast<size_t>(node.previous)].work;
-    parts[kComputePart] += static_cast<double>(beside.end_ns - beside.start_ns);
+    const int64_t work_ns = node.work.start_ns - rows[static_cast<size_t>(node.previous)].work.start_ns;
+    parts[kComputePart] += std::max(0.0, static_cast<double>(work_ns) - SumOfSegmentParts(parts));
     return parts;
   }
 

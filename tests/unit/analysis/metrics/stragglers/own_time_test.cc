@@ -56,7 +56,9 @@ TEST(OwnTime, WhatAReceiverComputesMoreBeforeAnyCollectiveOfTheStepCounts) {
 // the second one begins 500 us later, because it had to wait for something else, and then keeps pace.
 class GradientRun {
  public:
-  explicit GradientRun(int64_t slower_ns) {
+  // `weights`: that the pieces need are gathered beside them, and the segments hold the gathering and not the
+  // computing.
+  explicit GradientRun(int64_t slower_ns, bool weights = false) : weights_(weights) {
     PacedShape shape;
     shape.gpus = kRanks;
     shape.steps = 0;
@@ -103,11 +105,14 @@ class GradientRun {
       node.end_ns = end;
       node.instance = static_cast<int64_t>(run_.match.instances.size());
       node.step = step;
-      node.previous = static_cast<int64_t>(rows.size()) - 1;
+      node.previous = last_[r];
       if (!rows.empty()) {
-        node.segment.begin_ns = rows.back().end_ns;
-        const int64_t length = starts[r] - rows.back().end_ns;
-        node.segment.other_comm_ns = piece == 1 && r == 1 ? kBehindNs : 0;
+        const int64_t begin = rows.back().end_ns;
+        const int64_t length = starts[r] - begin;
+        node.segment.begin_ns = begin;
+        if (piece == 1 && r == 1) node.segment.other_comm_ns = Receive(rows);
+        const bool gathers = weights_ && piece > 1;
+        if (gathers) node.segment.other_comm_ns = Gather(r, begin, length);
         node.segment.compute_ns = length - node.segment.other_comm_ns;
       }
       MatchedMember member;
@@ -116,6 +121,7 @@ class GradientRun {
       member.start_ns = starts[r];
       member.end_ns = end;
       instance.members.push_back(member);
+      last_[r] = member.row;
       rows.push_back(node);
       covers_[r].emplace_back();
       if (piece > 0 && piece < kPieces) covers_[r].back().push_back({0, end - starts[r]});
@@ -127,8 +133,31 @@ class GradientRun {
     now_ns_ = end;
   }
 
+  // What the second rank waits for; returns for how long.
+  int64_t Receive(std::vector<ArrivalNode>& rows) {
+    AddOther(1, rows.back().end_ns, kBehindNs);
+    return kBehindNs;
+  }
+
+  int64_t Gather(size_t rank, int64_t begin_ns, int64_t length_ns) {
+    AddOther(rank, begin_ns, length_ns);
+    covers_[rank].back().push_back({0, length_ns});
+    return length_ns;
+  }
+
+  void AddOther(size_t rank, int64_t begin_ns, int64_t length_ns) {
+    ArrivalNode node;
+    node.start_ns = begin_ns;
+    node.end_ns = begin_ns + length_ns;
+    run_.graph.ranks[rank].push_back(node);
+    covers_[rank].emplace_back();
+    run_.match.arrivals[rank].push_back({node.end_ns, true, true});
+  }
+
+  bool weights_ = false;
   PacedRun run_;
   std::array<std::vector<Few<std::pair<int64_t, int64_t>>>, kRanks> covers_;
+  std::array<int64_t, kRanks> last_ = {-1, -1};  // row of the previous instance
   int64_t now_ns_ = kMs;
 };
 
@@ -138,6 +167,11 @@ TEST(OwnTime, WhoIsBehindWhileItComputesBesideTransfersIsNotLateAnewAtEachOfThem
 
 TEST(OwnTime, WhoComputesLongerBesideTransfersIsLateByThatMuch) {
   EXPECT_NEAR(GradientRun(20'000).MeanExcess(), 6 * 20'000, 1'000);
+}
+
+TEST(OwnTime, WhatIsComputedBesideOtherCommunicationCounts) {
+  EXPECT_NEAR(GradientRun(0, true).MeanExcess(), 0, 1'000);
+  EXPECT_NEAR(GradientRun(20'000, true).MeanExcess(), 6 * 20'000, 1'000);
 }
 
 }  // namespace
