@@ -96,6 +96,18 @@ void Complete(const std::vector<int64_t>& counts, const Usual& usual, bool are_s
   for (double& part : rank.own_parts) part *= seen > 0 ? expected / seen : 1;
 }
 
+// What a rank does before one instance may be nearly all of its step. Where most steps have all instances, those that
+// lack one are not made up for by what the others took.
+void DropIncompleteSteps(const std::vector<int64_t>& counts, const std::vector<int64_t>& whole, RankOwnTime& rank) {
+  const auto lacks = [&](size_t unit) { return counts[unit] < whole[unit] && !std::isnan(rank.own_ns[unit]); };
+  int64_t lacking = 0;
+  for (size_t unit = 0; unit < counts.size(); ++unit) lacking += lacks(unit) ? 1 : 0;
+  if (2 * lacking >= rank.units) return;
+  for (size_t unit = 0; unit < counts.size(); ++unit) {
+    if (lacks(unit)) rank.own_ns[unit] = std::numeric_limits<double>::quiet_NaN();
+  }
+}
+
 // Neighbours do different work from place to place: their excess in a step that lacks a place is not what it is in the
 // others. Where most units have all places, the others tell nothing.
 void DropUnitsThatLackPlaces(const std::vector<int64_t>& compared, RankOwnTime& rank) {
@@ -318,7 +330,9 @@ std::vector<RankOwnTime> OwnTimeSums::Finish(const TestUnits& units, const std::
   }
   for (size_t rank = 0; rank < out.size(); ++rank) {
     if (out[rank].communicator < 0) continue;
-    Complete(counts[rank], usual.at(out[rank].communicator), units.are_steps, out[rank]);
+    const Usual& its = usual.at(out[rank].communicator);
+    Complete(counts[rank], its, units.are_steps, out[rank]);
+    if (units.are_steps) DropIncompleteSteps(counts[rank], its.in_unit, out[rank]);
     if (units.are_steps && ranks_[rank].with_neighbour) DropUnitsThatLackPlaces(compared[rank], out[rank]);
   }
   return out;

@@ -52,6 +52,34 @@ TEST(OwnTime, WhatAReceiverComputesMoreBeforeAnyCollectiveOfTheStepCounts) {
   }
 }
 
+// Nearly all of a step lies before its first collective, and one rank loses that one in two steps.
+TEST(OwnTime, AStepThatLacksWhatMostOfItLiesBeforeIsNotComparedAcrossCommunicators) {
+  PacedShape shape;
+  shape.hosts = 2;
+  shape.gpus = 2;
+  shape.layers = 3;
+  shape.steps = 20;
+  shape.dp_across_hosts = false;
+  PacedRun run = MakePacedRun(shape, 3, [](int32_t, int, int layer) { return layer == 0 ? 100'000'000 : 0; });
+  for (size_t i = 9; i <= 30; i += 21) {  // of steps 3 and 10 of the first communicator
+    MatchedInstance& instance = run.match.instances[i];
+    std::vector<ArrivalNode>& rows = run.graph.ranks[0];
+    const auto lost = static_cast<size_t>(instance.members[0].row);
+    rows[lost].instance = -1;
+    rows[lost + 1].previous = rows[lost].previous;
+    rows[lost + 1].segment.compute_ns += rows[lost].segment.compute_ns;
+    rows[lost + 1].segment.rest_ns += rows[lost].end_ns - rows[lost].start_ns;
+    rows[lost + 1].segment.begin_ns = rows[lost].segment.begin_ns;
+    instance.members.erase(instance.members.begin());
+  }
+  const std::vector<RankOwnTime> own = TestLateness(run.ranks, run.match, run.graph, "").own;
+  for (size_t step = 1; step < own[0].own_ns.size(); ++step) {
+    const double of_step = own[0].own_ns[step];
+    EXPECT_TRUE(std::isnan(of_step) || std::abs(of_step - own[2].own_ns[step]) < 2e6) << step << " " << of_step;
+  }
+  EXPECT_TRUE(std::isnan(own[0].own_ns[3]) && std::isnan(own[0].own_ns[10]));
+}
+
 // Two ranks that compute pieces of 1 ms and transfer each of them beside the next one, as gradients are. In each step
 // the second one begins 500 us later, because it had to wait for something else, and then keeps pace.
 class GradientRun {
