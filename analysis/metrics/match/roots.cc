@@ -84,14 +84,18 @@ class LatenessOfOne {
   std::vector<std::pair<const MatchedInstance*, const MatchedMember*>> instances_;  // borrowed
 };
 
+int64_t DurationOf(const MatchedMember& member) { return member.end_ns - member.start_ns; }
+
 // How long an operation takes by itself. Who starts last waits for nobody. Borrows the instances.
 class OperationTime {
  public:
   void Add(const JoinedInstance& joined) {
     const MatchedInstance& instance = joined.instance;
     const MatchedMember* last = LastTwoOf(instance).last;
-    durations_.push_back(last->end_ns - last->start_ns);
+    durations_.push_back(DurationOf(*last));
     takes_ns_ = std::max(takes_ns_, durations_.back());
+    longest_.push_back(0);
+    for (const MatchedMember& m : instance.members) longest_.back() = std::max(longest_.back(), DurationOf(m));
     if (!ComesFromRoot(instance.op)) {
       shown_ = true;
       return;
@@ -105,27 +109,45 @@ class OperationTime {
     shown_ = shown_ || std::any_of(of_last_.begin(), of_last_.end(),
                                    [](const auto& last) { return last.second.TakesAsLongHoweverLate(); });
     instances_ = durations_.size();
+    if (!shown_ && instances_ >= kEnoughInstances) {
+      by_longest_ = true;
+      takes_ns_ = OrderStatistic(std::move(longest_), instances_ * 3 / 4);
+      clearly_longer_ns_ = kFarLonger * takes_ns_;
+      return;
+    }
     const auto least = static_cast<int64_t>(kLeastLonger * static_cast<double>(takes_ns_));
     clearly_longer_ns_ = std::max(2 * takes_ns_ - UpperMedian(std::move(durations_)), least);
   }
 
   [[nodiscard]] int64_t takes_ns() const { return takes_ns_; }
-  [[nodiscard]] bool shown() const { return shown_; }
+  // Whether it is known for this instance.
+  [[nodiscard]] bool IsKnown(const MatchedInstance& instance) const {
+    const MatchedMember* last = LastTwoOf(instance).last;
+    return shown_ || (by_longest_ && std::all_of(instance.members.begin(), instance.members.end(), [&](const auto& m) {
+                        return m.end_ns - last->start_ns <= clearly_longer_ns_;
+                      }));
+  }
   [[nodiscard]] int64_t clearly_longer_ns() const { return clearly_longer_ns_; }
-  // What no operation takes without a wait; INT64_MAX: too few were seen.
-  [[nodiscard]] int64_t AtMost() const {
-    return instances_ < kEnoughInstances || !shown_ ? INT64_MAX : clearly_longer_ns_;
+  // What this one does not take without a wait; INT64_MAX: it is not known.
+  [[nodiscard]] int64_t AtMost(const MatchedInstance& instance) const {
+    const bool known = instances_ >= kEnoughInstances && IsKnown(instance);
+    return known ? clearly_longer_ns_ : INT64_MAX;
   }
 
  private:
   static constexpr double kLeastLonger = 1.1;
+  static constexpr int64_t kFarLonger = 2;
 
   int64_t takes_ns_ = 0;  // the longest
   int64_t clearly_longer_ns_ = 0;
   size_t instances_ = 0;
   std::map<int32_t, LatenessOfOne> of_last_;  // of operations from a root: by who started last
   bool shown_ = false;                        // by one whose duration is that of the operation
-  std::vector<int64_t> durations_;            // of last starters
+  // It is not shown; but in most instances nobody took longer than that, with all waits. Where all end soon after the
+  // last start, the operation was not slow: who takes far longer has waited for that one.
+  bool by_longest_ = false;
+  std::vector<int64_t> durations_;  // of last starters
+  std::vector<int64_t> longest_;    // of any member, by instance
 };
 
 // Which one of its class in its step each instance is, as its first member counts: at one place of a program messages
@@ -176,7 +198,8 @@ void SetTakesAtMost(const std::map<InstanceClass, OperationTime>& of_class, std:
   for (auto& [place, time] : at_place) time.SetClearlyLonger();
   for (size_t i = 0; i < joined.size(); ++i) {
     if (!TellsTime(joined[i])) continue;
-    joined[i].takes_at_most_ns = std::min(of_class.at(key(i).first).AtMost(), at_place.at(key(i)).AtMost());
+    joined[i].takes_at_most_ns =
+        std::min(of_class.at(key(i).first).AtMost(joined[i].instance), at_place.at(key(i)).AtMost(joined[i].instance));
   }
 }
 
@@ -213,7 +236,7 @@ class RootsOfClass {
                                                                       [&, last = last](const MatchedMember& m) {
                                                                         return &m == last || Waited(m, *last);
                                                                       });
-    return time_.shown() && all_waited ? std::optional(last->rank_index) : std::nullopt;
+    return time_.IsKnown(instance) && all_waited ? std::optional(last->rank_index) : std::nullopt;
   }
 
   // By how much it certainly started before the last one; negative: not certainly.

@@ -112,6 +112,52 @@ TEST(Roots, LeavesThatComeLateByTurnsIntoALongOperationAreNotTheRoot) {
   EXPECT_EQ(RootsOf(joined), std::vector<int32_t>(40, kNoRoot));
 }
 
+// How long an operation of a few microseconds takes is shown by none of them: a late leaf finds its data. But usually
+// nobody takes longer than 30 us, and at times all wait for milliseconds.
+JoinedInstance WithStalls(std::mt19937& random, int64_t stall_ns, size_t who_stalls) {
+  std::uniform_int_distribution<int64_t> jitter(0, 15 * kUs);
+  std::vector<int64_t> starts;
+  for (int rank = 0; rank < 4; ++rank) starts.push_back(jitter(random));
+  starts[who_stalls] += stall_ns;
+  std::vector<int64_t> ends;
+  for (const int64_t start : starts) ends.push_back(std::max(starts[0] + 5 * kUs, start + 2 * kUs));
+  return Rooted(CollectiveOp::kBroadcast, starts, ends);
+}
+
+TEST(Roots, WhoStallsAFewTimesAndIsAwaitedEachTimeIsTheRoot) {
+  std::mt19937 random(5);
+  std::vector<JoinedInstance> joined;
+  for (int i = 0; i < 20; ++i) joined.push_back(WithStalls(random, i % 6 == 2 ? 9'000 * kUs + i * kUs : 0, 0));
+  const std::vector<int32_t> roots = RootsOf(joined);
+  for (size_t i = 0; i < roots.size(); ++i) {
+    EXPECT_TRUE(roots[i] == 0 || (roots[i] == kNoRoot && i % 6 != 2)) << i;
+  }
+}
+
+TEST(Roots, ALeafThatStallsAFewTimesIsNotTheRoot) {
+  std::mt19937 random(6);
+  std::vector<JoinedInstance> joined;
+  for (int i = 0; i < 20; ++i) joined.push_back(WithStalls(random, i % 6 == 2 ? 9'000 * kUs + i * kUs : 0, 2));
+  for (const int32_t root : RootsOf(joined)) EXPECT_TRUE(root == 0 || root == kNoRoot);
+}
+
+// A few of the operations are slow, of another size that the trace does not tell, and a leaf comes late into them.
+TEST(Roots, ALateLeafOfSlowOperationsAmongQuickOnesIsNotTheRoot) {
+  std::mt19937 random(7);
+  std::uniform_int_distribution<int64_t> late(0, 400 * kUs);
+  for (int trial = 0; trial < 50; ++trial) {
+    std::vector<JoinedInstance> joined;
+    for (int i = 0; i < 40; ++i) {
+      joined.push_back(WithStalls(random, 0, 0));
+      if (i % 5 != 0) continue;
+      std::vector<MatchedMember>& members = joined.back().instance.members;
+      members[3].start_ns = late(random);
+      for (MatchedMember& m : members) m.end_ns = std::max<int64_t>(300 * kUs, m.start_ns + 5 * kUs);
+    }
+    for (const int32_t root : RootsOf(joined)) EXPECT_NE(root, 3) << trial;
+  }
+}
+
 // A rank whose lateness never varies: the others may have waited for it, or the operation takes that long.
 TEST(Roots, WhereLatenessNeverVariesNothingTellsARootFromALeaf) {
   std::vector<JoinedInstance> joined;
