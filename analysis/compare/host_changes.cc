@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/compare/statistics/student_t.h"
 #include "analysis/stats/order_statistic.h"
+#include "analysis/stats/student_t.h"
 
 namespace lockstep::compare {
 namespace {

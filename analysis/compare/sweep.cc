@@ -10,7 +10,7 @@
 #include "analysis/base/status_macros.h"
 #include "analysis/compare/parts.h"
 #include "analysis/compare/sides.h"
-#include "analysis/compare/statistics/student_t.h"
+#include "analysis/stats/student_t.h"
 
 namespace lockstep::compare {
 namespace {

@@ -5,7 +5,7 @@
 #include <tuple>
 #include <vector>
 
-#include "analysis/compare/statistics/student_t.h"
+#include "analysis/stats/student_t.h"
 
 namespace lockstep::compare {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "analysis/compare/statistics/student_t.h"
+#include "analysis/stats/student_t.h"
 
 namespace lockstep::compare {
 namespace {

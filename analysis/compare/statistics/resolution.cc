@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/compare/statistics/student_t.h"
+#include "analysis/stats/student_t.h"
 
 namespace lockstep::compare {
 namespace {

@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "analysis/compare/statistics/long_run_variance.h"
-#include "analysis/compare/statistics/student_t.h"
 #include "analysis/stats/order_statistic.h"
+#include "analysis/stats/student_t.h"
 
 namespace lockstep::compare {
 namespace {

@@ -119,10 +119,22 @@ class OwnCandidates {
     if (SizeOf(rank) == 2) LeaveOutTheOther(candidate);
   }
 
+  static void SetPairMean(Candidate& candidate) {
+    const auto count = static_cast<double>(candidate.series.size());
+    if (count < 2) return;
+    candidate.pair_mean_ns = std::accumulate(candidate.series.begin(), candidate.series.end(), 0.0) / count;
+    double squares = 0;
+    for (const double excess : candidate.series) {
+      squares += (excess - candidate.pair_mean_ns) * (excess - candidate.pair_mean_ns);
+    }
+    candidate.pair_deviation_ns = std::sqrt(squares / (count - 1));
+  }
+
   // Of two ranks, one is as early as the other one is late. That the other one stalls in some units does not make up
   // for this one's own stalls in others: as early as noise makes it is as early as it counts.
   static void LeaveOutTheOther(Candidate& candidate) {
     constexpr double kNoiseWidths = 2;
+    SetPairMean(candidate);
     const double earliest = -kNoiseWidths * DeviationOfMost(candidate.series);
     double left_out = 0;
     for (double& excess : candidate.series) {

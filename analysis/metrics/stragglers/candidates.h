@@ -35,9 +35,13 @@ struct Candidate {
   std::vector<size_t> units;            // of the series' values
   bool with_itself = false;             // nobody does the same work: compared with its own usual units
   bool with_members = false;            // compared with the other members of its communicator only
-  double floor_ns = 0;                  // minimum effect per unit
-  OwnParts parts{};                     // mean excess per unit by part
-  size_t family = 0;                    // candidates of one family are exchangeable when nothing is wrong
+  // A rank and the only other member: mean and standard deviation of their difference as it is. The series leaves out
+  // what the other one is late by. 0: not of a pair.
+  double pair_mean_ns = 0;
+  double pair_deviation_ns = 0;
+  double floor_ns = 0;  // minimum effect per unit
+  OwnParts parts{};     // mean excess per unit by part
+  size_t family = 0;    // candidates of one family are exchangeable when nothing is wrong
 
   void Add(size_t unit, double excess_ns) {
     units.push_back(unit);

@@ -10,6 +10,7 @@
 #include "analysis/metrics/stragglers/stalls.h"
 #include "analysis/stats/order_statistic.h"
 #include "analysis/stats/robust_deviation.h"
+#include "analysis/stats/student_t.h"
 
 namespace lockstep {
 namespace {
@@ -122,7 +123,9 @@ class Judges {
     if (out.n_eff < LeastUnits(candidates_.size())) return std::min(1.0, out.p_seldom / kSeldomShare);
     const double sign = BinomialTail(out.n_eff, out.n_eff * out.late_share, 0.5);
     const double mean = MeanTail(candidate.series, family, out.n_eff);
-    return std::min({1.0, sign / kSignShare, out.p_seldom / kSeldomShare, mean / kMeanShare});
+    const double rest = std::min(out.p_seldom / kSeldomShare, mean / kMeanShare);
+    if (candidate.pair_deviation_ns <= 0) return std::min({1.0, sign / kSignShare, rest});
+    return std::min({1.0, sign / (kSignShare - kPairShare), rest, PairTail(candidate, out.n_eff) / kPairShare});
   }
 
   // Smaller delays, which all members have now and then, say nothing of stalls that are as long as its own. Another one
@@ -158,6 +161,14 @@ class Judges {
     series.resize(series.size() - series.size() / 5);
     const double mean = std::accumulate(series.begin(), series.end(), 0.0) / static_cast<double>(series.size());
     return std::erfc(mean / (kAllowance * family.deviation) * std::sqrt(n_eff / 2)) / 2;
+  }
+
+  // One-sided t test of the difference of the two members of a pair. If they are alike, however much they stall, its
+  // mean is 0.
+  static double PairTail(const Candidate& candidate, double n_eff) {
+    if (candidate.pair_mean_ns <= 0 || n_eff <= 1) return 1;
+    const double t = candidate.pair_mean_ns / candidate.pair_deviation_ns * std::sqrt(n_eff);
+    return TwoSidedP(t, n_eff - 1) / 2;
   }
 
   // By whichever of the two tests is sooner done.

@@ -20,10 +20,11 @@ struct Judgement {
 
 // Of each candidate three tests share alpha: the sign test on its units, for seldom but large delays whether it has
 // more of them than its family would give it by chance, and whether its mean without its largest values lies far beyond
-// its family's noise (late by much in about half of the units).
+// its family's noise (late by much in about half of the units). Of two members also the mean of their difference.
 inline constexpr double kSignShare = 0.9;
 inline constexpr double kSeldomShare = 0.09;
 inline constexpr double kMeanShare = 0.01;
+inline constexpr double kPairShare = 0.1;  // of two members, out of kSignShare
 // More steps than the least that would do leave room for one or two in which a straggler is not late by chance.
 inline constexpr double kStepMargin = 1.4;
 

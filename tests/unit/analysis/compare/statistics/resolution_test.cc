@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "analysis/compare/statistics/student_t.h"
+#include "analysis/stats/student_t.h"
 #include "bench/accuracy/random_steps.h"
 
 namespace lockstep::compare {

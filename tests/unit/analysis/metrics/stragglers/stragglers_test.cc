@@ -3,6 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <random>
+#include <vector>
+
 #include "tests/unit/analysis/metrics/stragglers/paced_run.h"
 
 namespace lockstep {
@@ -451,6 +456,35 @@ TEST(Stragglers, OfTwoThatStallInDifferentStepsEachIsLateByItsOwnStalls) {
     const TestedLateness tested = TestLateness(run.ranks, run.match, run.graph, "");
     EXPECT_NEAR(MeanLateness(tested, 0), kFirstStalls / 3.0, 0.1 * kFirstStalls / 3) << seed;
     EXPECT_NEAR(MeanLateness(tested, 1), kSecondStalls / 6.0, 0.1 * kSecondStalls / 6) << seed;
+  }
+}
+
+// In fewer than half of the steps, and by a few times the noise.
+double LeastPOfTwoThatStall(unsigned seed, double first, double second) {
+  PacedShape shape = Cluster(1, 2, 44);
+  shape.noise = 0.02;
+  std::mt19937 random(seed);
+  std::vector<std::array<bool, 2>> stalls;
+  for (int step = 0; step < shape.steps; ++step) {
+    stalls.push_back({std::bernoulli_distribution(first)(random), std::bernoulli_distribution(second)(random)});
+  }
+  const PacedRun run = MakePacedRun(shape, seed, [&](int32_t rank, int step, int layer) {
+    const bool stall = layer == 0 && stalls[static_cast<size_t>(step)][static_cast<size_t>(rank)];
+    return stall ? 310'000 : 0;
+  });
+  const TestedLateness tested = TestLateness(run.ranks, run.match, run.graph, "");
+  return std::min(tested.judgements[0].p_adjusted, tested.judgements[1].p_adjusted);
+}
+
+TEST(TestLateness, OneOfTwoThatStallsInFewerThanHalfOfTheStepsIsSignificant) {
+  int found = 0;
+  for (unsigned seed = 1; seed <= 20; ++seed) found += LeastPOfTwoThatStall(seed, 0.41, 0) < kStragglerAlpha ? 1 : 0;
+  EXPECT_GE(found, 17);
+}
+
+TEST(TestLateness, TwoThatStallAsOftenAreNotSignificant) {
+  for (unsigned seed = 1; seed <= 100; ++seed) {
+    EXPECT_GE(LeastPOfTwoThatStall(seed, 0.41, 0.41), kStragglerAlpha) << seed;
   }
 }
 

@@ -4,7 +4,7 @@
 // digits.
 #pragma once
 
-namespace lockstep::compare {
+namespace lockstep {
 
 inline constexpr double kFewestDegrees = 1;
 inline constexpr double kMostDegrees = 10'000;
@@ -15,4 +15,4 @@ inline constexpr double kMostDegrees = 10'000;
 // The value that T stays below with this probability; 0.5 <= probability <= 0.9999 (clamped). To 1e-9, by bisection.
 [[nodiscard]] double QuantileOfT(double probability, double df);
 
-}  // namespace lockstep::compare
+}  // namespace lockstep

@@ -1,11 +1,11 @@
-#include "analysis/compare/statistics/student_t.h"
+#include "analysis/stats/student_t.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "analysis/stats/incomplete_beta.h"
 
-namespace lockstep::compare {
+namespace lockstep {
 namespace {
 
 double ClampedDegrees(double df) {
@@ -35,4 +35,4 @@ double QuantileOfT(double probability, double df) {
   return (low + high) / 2;
 }
 
-}  // namespace lockstep::compare
+}  // namespace lockstep

@@ -1,11 +1,11 @@
-#include "analysis/compare/statistics/student_t.h"
+#include "analysis/stats/student_t.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-namespace lockstep::compare {
+namespace lockstep {
 namespace {
 
 // P(|T| > t) by Simpson's rule over the density, with t = tan(u) so that the range is finite.
@@ -62,4 +62,4 @@ TEST(StudentT, AbsurdArgumentsHaveAnAnswer) {
 }
 
 }  // namespace
-}  // namespace lockstep::compare
+}  // namespace lockstep
