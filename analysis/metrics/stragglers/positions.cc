@@ -102,11 +102,12 @@ class Pipelines {
 }  // namespace
 
 // A kernel that may send or receive, of two ranks: in a group of more it is no exchange of all, so that it is one or
-// the other; in a group of two it is only where the group has no other operation.
+// the other; in a group of two it is only where the group has no other operation. Where a record was lost, one member
+// is left.
 void PipelineLinks::Add(const MatchedInstance& instance, const Communicator& communicator) {
   if (communicators_.size() <= instance.communicator) communicators_.resize(instance.communicator + size_t{1});
   OfCommunicator& of = communicators_[instance.communicator];
-  const bool either = instance.op == CollectiveOp::kSendRecv && instance.members.size() == 2;
+  const bool either = instance.op == CollectiveOp::kSendRecv && instance.members.size() <= 2;
   const bool send = IsPointToPoint(instance.op) || (either && communicator.members.size() > 2);
   if (!of.seen) of.named = IsPipelineName(communicator.name) || IsPipelineName(communicator.desc);
   of.only_sends = (send || either) && (of.only_sends || !of.seen);

@@ -66,11 +66,12 @@ TEST(FindPositions, ALayoutWithoutAPipelineHasNoStages) {
 
 // Kernels that may send or receive, as in traces without roles.
 TEST(FindPositions, KernelsOfEitherRoleTellThePipelineWhereTheyAreNoExchangeOfAll) {
-  const auto stages_of = [](int32_t group_size, bool with_others) {
+  const auto stages_of = [](int32_t group_size, bool with_others, bool one_lost = false) {
     MatchResult match;
     match.communicators.resize(2);
     for (Communicator& communicator : match.communicators) communicator.members.resize(static_cast<size_t>(group_size));
     match.instances = {Between(0, CollectiveOp::kSendRecv, {0, 2}), Between(1, CollectiveOp::kSendRecv, {1, 3})};
+    if (one_lost) match.instances.push_back(Between(0, CollectiveOp::kSendRecv, {0}));
     if (with_others) {
       match.instances.push_back(Between(0, CollectiveOp::kAllReduce, {0, 2}));
       match.instances.push_back(Between(1, CollectiveOp::kAllReduce, {1, 3}));
@@ -82,6 +83,7 @@ TEST(FindPositions, KernelsOfEitherRoleTellThePipelineWhereTheyAreNoExchangeOfAl
   EXPECT_EQ(stages_of(2, false), two_stages);
   EXPECT_EQ(stages_of(2, true), none);  // an exchange of the two, as all-to-all of two experts
   EXPECT_EQ(stages_of(4, true), two_stages);
+  EXPECT_EQ(stages_of(2, false, true), two_stages);
 }
 
 TEST(FindPositions, SendsAndReceivesTellThePipeline) {
