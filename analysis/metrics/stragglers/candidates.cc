@@ -135,7 +135,8 @@ class OwnCandidates {
   static void LeaveOutTheOther(Candidate& candidate) {
     constexpr double kNoiseWidths = 2;
     SetPairMean(candidate);
-    const double earliest = -kNoiseWidths * DeviationOfMost(candidate.series);
+    candidate.least_noise_ns = DeviationOfMost(candidate.series);
+    const double earliest = -kNoiseWidths * candidate.least_noise_ns;
     double left_out = 0;
     for (double& excess : candidate.series) {
       left_out += std::max(0.0, earliest - excess);

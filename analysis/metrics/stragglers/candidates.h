@@ -39,9 +39,10 @@ struct Candidate {
   // what the other one is late by. 0: not of a pair.
   double pair_mean_ns = 0;
   double pair_deviation_ns = 0;
-  double floor_ns = 0;  // minimum effect per unit
-  OwnParts parts{};     // mean excess per unit by part
-  size_t family = 0;    // candidates of one family are exchangeable when nothing is wrong
+  double least_noise_ns = 0;  // standard deviation of the noise, where the values that are left out hide it
+  double floor_ns = 0;        // minimum effect per unit
+  OwnParts parts{};           // mean excess per unit by part
+  size_t family = 0;          // candidates of one family are exchangeable when nothing is wrong
 
   void Add(size_t unit, double excess_ns) {
     units.push_back(unit);

@@ -18,6 +18,13 @@ constexpr double kMostOfLateness = 0.5;
 constexpr double kStall = 6;
 constexpr double kOneEvent = 8;
 
+// Units in which the other one of a pair is late all have one value: they do not scatter.
+LowLevel UsualLevelOf(const Candidate& candidate) {
+  LowLevel usual = LowLevelOf(candidate.series);
+  usual.deviation = std::max(usual.deviation, candidate.least_noise_ns);
+  return usual;
+}
+
 // Places in the series of the units that are far beyond what is usual.
 std::vector<size_t> FarUnits(const Candidate& candidate, double usual, double beyond_ns) {
   const std::vector<double>& series = candidate.series;
@@ -45,14 +52,14 @@ double LateInAll(const Candidate& candidate) {
 }  // namespace
 
 bool Stalls(const Candidate& candidate) {
-  const LowLevel usual = LowLevelOf(candidate.series);
+  const LowLevel usual = UsualLevelOf(candidate);
   const std::vector<size_t> far = FarUnits(candidate, usual.level, kStall * usual.deviation);
   return far.size() >= 2 && LateIn(candidate, far) >= kMostOfLateness * LateInAll(candidate);
 }
 
 std::optional<double> UsualStall(const Candidate& candidate) {
   if (!Stalls(candidate)) return std::nullopt;
-  const LowLevel usual = LowLevelOf(candidate.series);
+  const LowLevel usual = UsualLevelOf(candidate);
   std::vector<double> longer;
   for (const size_t unit : FarUnits(candidate, usual.level, kStall * usual.deviation)) {
     longer.push_back(candidate.series[unit] - usual.level);
@@ -72,7 +79,7 @@ bool StandsOut(const Candidate& candidate) {
 }
 
 bool LateThroughout(const Candidate& candidate) {
-  const LowLevel usual = LowLevelOf(candidate.series);
+  const LowLevel usual = UsualLevelOf(candidate);
   return usual.level - kStall * usual.deviation > candidate.floor_ns;
 }
 

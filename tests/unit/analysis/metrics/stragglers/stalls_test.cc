@@ -34,6 +34,18 @@ TEST(Stalls, AreNotSeenInNoiseNorInLatenessOfEveryUnit) {
   for (uint64_t seed = 1; seed <= 100; ++seed) EXPECT_FALSE(Stalls(EightRanks(seed, 60, 1, 300'000)[5])) << seed;
 }
 
+// In a third of the units the other one of a pair is late: these all have one value, at two deviations below the
+// others.
+TEST(Stalls, AreToldFromNoiseWhereManyUnitsAreLeftOut) {
+  Candidate candidate = LateFor(0, 0, 0);
+  candidate.least_noise_ns = 10'000;
+  for (size_t unit = 0; unit < 60; unit += 3) candidate.series[unit] = -20'000;
+  EXPECT_FALSE(Stalls(candidate));
+  for (const size_t unit : {7, 20, 34, 50}) candidate.series[unit] = 1'000'000;
+  ASSERT_TRUE(UsualStall(candidate));
+  EXPECT_NEAR(*UsualStall(candidate), 1'020'000, 5'000);
+}
+
 TEST(StandsOut, ARankThatIsSlowInOneStretchOfTheRunHoweverLong) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     EXPECT_TRUE(StandsOut(LateFor(0, 30, 300'000, seed))) << seed;
