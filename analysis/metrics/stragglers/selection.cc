@@ -58,6 +58,8 @@ class Selector {
   void TryFound(size_t i) {
     if (IsExplained(i, selection_.found) || LateInOneEvent(candidates_[i])) return;
     std::optional<WhatIf> what_if = costs_.saving ? SavingOfOne(i) : std::nullopt;
+    // Mending makes nobody slower: what it was compared with is not the same work.
+    if (what_if && what_if->saving_ratio < -kMinSavingRatio) what_if.reset();
     if (!what_if) {
       if (!IsStageByNature(i)) TryUntold(i);
       return;

@@ -37,6 +37,17 @@ TEST(SelectStragglers, WhomNobodyCanBeComparedWithIsFoundWithoutASaving) {
   EXPECT_FALSE(selection.found[0].what_if);
 }
 
+TEST(SelectStragglers, WhoseMendingWouldMakeTheRunLongerIsToldNoSaving) {
+  Costs costs = CostsOf(100, 200'000);
+  costs.saving = [](const Idealisation&) { return std::optional(WhatIf{.saving_ratio = -0.13}); };
+  const Selection selection = Select(100, costs);
+  ASSERT_EQ(selection.found.size(), 1u);
+  EXPECT_FALSE(selection.found[0].what_if);
+  costs = CostsOf(100, 50'000);
+  costs.saving = [](const Idealisation&) { return std::optional(WhatIf{.saving_ratio = -0.13}); };
+  EXPECT_TRUE(Select(100, costs).found.empty()) << "it holds nobody up";
+}
+
 TEST(SelectStragglers, WithoutASavingWhoHoldsNobodyUpIsNotFound) {
   Costs costs = CostsOf(100, 50'000);
   costs.saving = [](const Idealisation&) { return std::optional<WhatIf>(); };
