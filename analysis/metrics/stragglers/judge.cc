@@ -124,8 +124,8 @@ class Judges {
     const double sign = BinomialTail(out.n_eff, out.n_eff * out.late_share, 0.5);
     const double mean = MeanTail(candidate.series, family, out.n_eff);
     const double rest = std::min(out.p_seldom / kSeldomShare, mean / kMeanShare);
-    if (candidate.pair_deviation_ns <= 0) return std::min({1.0, sign / kSignShare, rest});
-    return std::min({1.0, sign / (kSignShare - kPairShare), rest, PairTail(candidate, out.n_eff) / kPairShare});
+    const double pair = IsOfPair(candidate) ? PairTail(candidate, out.n_eff) / kPairShare : 1;
+    return std::min({1.0, sign / SignShareOf(candidate), rest, pair});
   }
 
   // Smaller delays, which all members have now and then, say nothing of stalls that are as long as its own. Another one
@@ -163,10 +163,15 @@ class Judges {
     return std::erfc(mean / (kAllowance * family.deviation) * std::sqrt(n_eff / 2)) / 2;
   }
 
+  static bool IsOfPair(const Candidate& candidate) { return candidate.pair_deviation_ns > 0; }
+  static double SignShareOf(const Candidate& candidate) {
+    return IsOfPair(candidate) ? kSignShare - kPairShare : kSignShare;
+  }
+
   // One-sided t test of the difference of the two members of a pair. If they are alike, however much they stall, its
-  // mean is 0.
+  // mean is 0. Only for who stalls: of a speed that drifts slowly, few steps do not show how slowly.
   static double PairTail(const Candidate& candidate, double n_eff) {
-    if (candidate.pair_mean_ns <= 0 || n_eff <= 1) return 1;
+    if (candidate.pair_mean_ns <= 0 || n_eff <= 1 || !Stalls(candidate)) return 1;
     const double t = candidate.pair_mean_ns / candidate.pair_deviation_ns * std::sqrt(n_eff);
     return TwoSidedP(t, n_eff - 1) / 2;
   }
@@ -181,7 +186,8 @@ class Judges {
     const Candidate& candidate = *candidates_[i];
     const auto n = static_cast<double>(candidate.series.size());
     const double alpha = kStragglerAlpha / static_cast<double>(candidates_.size());
-    const double sign = kStepMargin * CountNeeded(out_[i].late_share, kSignShare * alpha) * n / out_[i].n_eff;
+    const double sign =
+        kStepMargin * CountNeeded(out_[i].late_share, SignShareOf(candidate) * alpha) * n / out_[i].n_eff;
     if (events_[i] == 0) return sign;
     const double events = std::log(kSeldomShare * alpha) / -std::log(AtLeastTwo(families_.at(candidate.family)));
     return std::min(sign, kStepMargin * std::max(1.0, events) * n / static_cast<double>(events_[i]));

@@ -30,6 +30,7 @@ std::vector<int32_t> HiddenRanks(const std::vector<Candidate>& candidates, const
     if (!IsLate(candidates[i], judgements[i])) continue;
     const std::vector<int32_t>& ranks = candidates[i].rank_indices;
     for (const int32_t late : ranks) {
+      if (!own[static_cast<size_t>(late)].compared) continue;
       for (const int32_t mate : members[own[static_cast<size_t>(late)].communicator]) {
         if (!std::binary_search(ranks.begin(), ranks.end(), mate)) late_without[mate].insert(late);
       }

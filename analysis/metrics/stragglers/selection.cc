@@ -89,7 +89,9 @@ class Selector {
     if (!after || after->saving_ratio < kMinSavingRatio) after = SavingAfter(i, Rivals(i));
     if (!after || after->saving_ratio < kMinSavingRatio) return false;
     if (!IsOneMembers(i, *after)) {
-      selection_.found.push_back({.candidate = i, .what_if = alone, .after_others = after});
+      // What noise adds to the run then is no loss.
+      const WhatIf told = alone.saving_ratio < 0 ? WhatIf{} : alone;
+      selection_.found.push_back({.candidate = i, .what_if = told, .after_others = after});
     }
     return true;
   }

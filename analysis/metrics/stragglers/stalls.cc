@@ -18,10 +18,11 @@ constexpr double kMostOfLateness = 0.5;
 constexpr double kStall = 6;
 constexpr double kOneEvent = 8;
 
-// Units in which the other one of a pair is late all have one value: they do not scatter.
+// Units in which the other one of a pair is late all have one value, so that what lies close to it does not show how
+// much the others scatter.
 LowLevel UsualLevelOf(const Candidate& candidate) {
   LowLevel usual = LowLevelOf(candidate.series);
-  usual.deviation = std::max(usual.deviation, candidate.least_noise_ns);
+  if (candidate.least_noise_ns > 0) usual.deviation = candidate.least_noise_ns;
   return usual;
 }
 

@@ -459,7 +459,7 @@ TEST(Stragglers, OfTwoThatStallInDifferentStepsEachIsLateByItsOwnStalls) {
   }
 }
 
-// In fewer than half of the steps, and by a few times the noise.
+// In fewer than half of the steps, and by ten times the noise.
 double LeastPOfTwoThatStall(unsigned seed, double first, double second) {
   PacedShape shape = Cluster(1, 2, 44);
   shape.noise = 0.02;
@@ -470,7 +470,7 @@ double LeastPOfTwoThatStall(unsigned seed, double first, double second) {
   }
   const PacedRun run = MakePacedRun(shape, seed, [&](int32_t rank, int step, int layer) {
     const bool stall = layer == 0 && stalls[static_cast<size_t>(step)][static_cast<size_t>(rank)];
-    return stall ? 310'000 : 0;
+    return stall ? 900'000 : 0;
   });
   const TestedLateness tested = TestLateness(run.ranks, run.match, run.graph, "");
   return std::min(tested.judgements[0].p_adjusted, tested.judgements[1].p_adjusted);
