@@ -7,8 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "analysis/stats/order_statistic.h"
-#include "analysis/stats/robust_deviation.h"
+#include "analysis/metrics/match/operation_time.h"
 
 namespace lockstep {
 namespace {
@@ -30,125 +29,6 @@ int64_t Between(const ClockModel& clock, const MatchedMember& a, const MatchedMe
   const auto uncertainty = clock.PairUncertainty(a.rank_index, b.rank_index, AlignedTime{b.start_ns});
   return uncertainty ? uncertainty->ns : kNeverArrived / 4;
 }
-
-struct LastTwo {
-  const MatchedMember* last = nullptr;
-  const MatchedMember* second = nullptr;
-};
-
-LastTwo LastTwoOf(const MatchedInstance& instance) {
-  LastTwo out;
-  for (const MatchedMember& m : instance.members) {
-    if (out.last == nullptr || m.start_ns > out.last->start_ns) {
-      out.second = out.last;
-      out.last = &m;
-    } else if (out.second == nullptr || m.start_ns > out.second->start_ns) {
-      out.second = &m;
-    }
-  }
-  return out;
-}
-
-constexpr size_t kEnoughInstances = 8;  // among so many the longest is about as long as it gets
-
-// Instances in which one rank is the last: whether it takes as long however late it comes, as a root does. A leaf ends
-// with the data of another member, so that its ends keep closer to the starts of that one than to its own.
-class LatenessOfOne {
- public:
-  void Add(const MatchedInstance& instance, const MatchedMember& last) { instances_.emplace_back(&instance, &last); }
-
-  [[nodiscard]] bool TakesAsLongHoweverLate() const {
-    if (instances_.size() < kEnoughInstances) return false;
-    const int32_t last_rank = instances_.front().second->rank_index;
-    const double own = ScatterOfEnds(last_rank);
-    const std::vector<MatchedMember>& members = instances_.front().first->members;
-    return std::all_of(members.begin(), members.end(), [&](const MatchedMember& m) {
-      return m.rank_index == last_rank || ScatterOfEnds(m.rank_index) > kClearlyMore * own;
-    });
-  }
-
- private:
-  static constexpr double kClearlyMore = 2;
-
-  // Of the last one's ends, counted from the starts of a member.
-  [[nodiscard]] double ScatterOfEnds(int32_t rank_index) const {
-    std::vector<double> ends_ns;
-    for (const auto& [instance, last] : instances_) {
-      for (const MatchedMember& m : instance->members) {
-        if (m.rank_index == rank_index) ends_ns.push_back(static_cast<double>(last->end_ns - m.start_ns));
-      }
-    }
-    return RobustDeviation(ends_ns);
-  }
-
-  std::vector<std::pair<const MatchedInstance*, const MatchedMember*>> instances_;  // borrowed
-};
-
-int64_t DurationOf(const MatchedMember& member) { return member.end_ns - member.start_ns; }
-
-// How long an operation takes by itself. Who starts last waits for nobody. Borrows the instances.
-class OperationTime {
- public:
-  void Add(const JoinedInstance& joined) {
-    const MatchedInstance& instance = joined.instance;
-    const MatchedMember* last = LastTwoOf(instance).last;
-    durations_.push_back(DurationOf(*last));
-    takes_ns_ = std::max(takes_ns_, durations_.back());
-    longest_.push_back(0);
-    for (const MatchedMember& m : instance.members) longest_.back() = std::max(longest_.back(), DurationOf(m));
-    if (!ComesFromRoot(instance.op)) {
-      shown_ = true;
-      return;
-    }
-    // A late leaf of a broadcast finds its data in the buffers: it does not show how long one takes, its root does.
-    of_last_[last->rank_index].Add(instance, *last);
-    shown_ = shown_ || joined.root == last->rank_index || of_last_.size() == instance.members.size();
-  }
-  // After all of them: beyond what an operation takes, however much that scatters.
-  void SetClearlyLonger() {
-    shown_ = shown_ || std::any_of(of_last_.begin(), of_last_.end(),
-                                   [](const auto& last) { return last.second.TakesAsLongHoweverLate(); });
-    instances_ = durations_.size();
-    if (!shown_ && instances_ >= kEnoughInstances) {
-      by_longest_ = true;
-      takes_ns_ = OrderStatistic(std::move(longest_), instances_ * 3 / 4);
-      clearly_longer_ns_ = kFarLonger * takes_ns_;
-      return;
-    }
-    const auto least = static_cast<int64_t>(kLeastLonger * static_cast<double>(takes_ns_));
-    clearly_longer_ns_ = std::max(2 * takes_ns_ - UpperMedian(std::move(durations_)), least);
-  }
-
-  [[nodiscard]] int64_t takes_ns() const { return takes_ns_; }
-  // Whether it is known for this instance.
-  [[nodiscard]] bool IsKnown(const MatchedInstance& instance) const {
-    const MatchedMember* last = LastTwoOf(instance).last;
-    return shown_ || (by_longest_ && std::all_of(instance.members.begin(), instance.members.end(), [&](const auto& m) {
-                        return m.end_ns - last->start_ns <= clearly_longer_ns_;
-                      }));
-  }
-  [[nodiscard]] int64_t clearly_longer_ns() const { return clearly_longer_ns_; }
-  // What this one does not take without a wait; INT64_MAX: it is not known.
-  [[nodiscard]] int64_t AtMost(const MatchedInstance& instance) const {
-    const bool known = instances_ >= kEnoughInstances && IsKnown(instance);
-    return known ? clearly_longer_ns_ : INT64_MAX;
-  }
-
- private:
-  static constexpr double kLeastLonger = 1.1;
-  static constexpr int64_t kFarLonger = 2;
-
-  int64_t takes_ns_ = 0;  // the longest
-  int64_t clearly_longer_ns_ = 0;
-  size_t instances_ = 0;
-  std::map<int32_t, LatenessOfOne> of_last_;  // of operations from a root: by who started last
-  bool shown_ = false;                        // by one whose duration is that of the operation
-  // It is not shown; but in most instances nobody took longer than that, with all waits. Where all end soon after the
-  // last start, the operation was not slow: who takes far longer has waited for that one.
-  bool by_longest_ = false;
-  std::vector<int64_t> durations_;  // of last starters
-  std::vector<int64_t> longest_;    // of any member, by instance
-};
 
 // Which one of its class in its step each instance is, as its first member counts: at one place of a program messages
 // are of one size, even where the trace does not tell it. -1: of no step.
@@ -195,7 +75,7 @@ void SetTakesAtMost(const std::map<InstanceClass, OperationTime>& of_class, std:
   for (size_t i = 0; i < joined.size(); ++i) {
     if (TellsTime(joined[i])) at_place[key(i)].Add(joined[i]);
   }
-  for (auto& [place, time] : at_place) time.SetClearlyLonger();
+  for (auto& [place, time] : at_place) time.Settle();
   for (size_t i = 0; i < joined.size(); ++i) {
     if (!TellsTime(joined[i])) continue;
     joined[i].takes_at_most_ns =
@@ -284,7 +164,7 @@ void InferRoots(const ClockModel& clock, std::vector<JoinedInstance>& joined) {
   if (times.empty()) return;
   std::map<InstanceClass, RootsOfClass> classes;
   for (auto& [kind, time] : times) {
-    time.SetClearlyLonger();
+    time.Settle();
     classes.try_emplace(kind, clock, time);
   }
   std::vector<std::pair<JoinedInstance*, int32_t>> told;

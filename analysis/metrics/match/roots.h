@@ -3,9 +3,9 @@
 // Of a broadcast: who starts last, later after the second last one than the operation takes, and before whom nobody
 // ended all the same, is the one the others waited for; who starts after another one has ended is not. Of a reduce: the
 // root is the only member that does not end before the last one has started although it would have been done. How long
-// the operation takes is the longest that a last starter of its class (operation, bytes) needed. Who started before the
-// last one and took clearly longer than that waited: if all others did, the last one is the root of a broadcast, and
-// the one that did is the root of a reduce.
+// the operation takes is the longest that a last starter of its class (operation, bytes) needed, or, if none shows it,
+// what bounds it (operation_time.h). Who started before the last one and took clearly longer than that waited: if all
+// others did, the last one is the root of a broadcast, and the one that did is the root of a reduce.
 //
 // An instance tells its root only if its class does so for that rank several times and never tells the contrary, and
 // only where all members have a record. What is told of one instance says nothing of another one.

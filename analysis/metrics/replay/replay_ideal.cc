@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "analysis/metrics/replay/replay_exchange.h"
+#include "analysis/metrics/replay/replay_level.h"
 #include "analysis/metrics/replay/replay_party.h"
 #include "analysis/metrics/replay/replay_scale.h"
 #include "analysis/metrics/replay/replay_step_noise.h"

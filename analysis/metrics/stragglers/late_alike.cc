@@ -35,8 +35,15 @@ struct Lateness {
   }
 };
 
-constexpr double kAlike = 0.5;      // the least against the most
-constexpr double kByChance = 0.25;  // the same if chance explains that it is no more
+// The least against the most.
+struct AlikeLimits {
+  double alike = 0;
+  double by_chance = 0;  // if chance explains that it is no more
+};
+constexpr double kAlike = 0.5;
+constexpr double kByChance = 0.25;
+constexpr AlikeLimits kOfMeans{kAlike, kByChance};
+constexpr AlikeLimits kOfMeanSquares{kAlike * kAlike, kByChance* kByChance};
 
 struct Estimate {
   double value = 0;
@@ -49,9 +56,9 @@ Estimate MeanOf(double sum, double squares, double count) {
   return {mean, std::sqrt(std::max(0.0, squares / count - mean * mean) / count)};
 }
 
-// The least against the most. Of many members one is the least, and another one the most, by chance.
+// Of many members one is the least, and another one the most, by chance.
 template <typename Figure>
-bool AreAlike(const std::vector<Lateness>& members, double alike, double by_chance, const Figure& figure) {
+bool AreAlike(const std::vector<Lateness>& members, const AlikeLimits& limits, const Figure& figure) {
   constexpr double kErrors = 2;
   Estimate least{std::numeric_limits<double>::max(), 0};
   Estimate most;
@@ -61,10 +68,11 @@ bool AreAlike(const std::vector<Lateness>& members, double alike, double by_chan
     if (of.value > most.value) most = of;
   }
   if (most.value <= 0) return false;
-  if (least.value >= alike * most.value) return true;
+  if (least.value >= limits.alike * most.value) return true;
   const bool may_be_chance =
-      least.value + kErrors * least.error >= alike * (most.value - kErrors * most.error) && members.size() > kFew;
-  return may_be_chance && least.value >= by_chance * most.value;
+      least.value + kErrors * least.error >= limits.alike * (most.value - kErrors * most.error) &&
+      members.size() > kFew;
+  return may_be_chance && least.value >= limits.by_chance * most.value;
 }
 
 // Late by as much in equally many units, by the binomial distribution.
@@ -77,7 +85,7 @@ bool AreLateAsOften(const std::vector<Lateness>& members) {
     units += it.units;
   }
   const double share = units > 0 ? late / units : 0;
-  const bool by_as_much = AreAlike(members, kAlike, kByChance, [](const Lateness& it) {
+  const bool by_as_much = AreAlike(members, kOfMeans, [](const Lateness& it) {
     return Estimate{it.late > 0 ? it.late_sum_ns / it.late : 0, 0};
   });
   return by_as_much && std::all_of(members.begin(), members.end(), [&](const Lateness& it) {
@@ -108,10 +116,9 @@ bool AreLateAlike(const ExcessOfGroup& excess) {
     for (size_t member = 0; member < unit.size(); ++member) members[member].Add(unit[member], late_ns);
   }
   std::erase_if(members, [](const Lateness& it) { return it.units == 0; });
-  const bool in_mean = AreAlike(members, kAlike, kByChance,
-                                [](const Lateness& it) { return MeanOf(it.sum_ns, it.squares_ns2, it.units); });
-  // The mean squares, by the squares of the limits.
-  const bool alike = in_mean && AreAlike(members, kAlike * kAlike, kByChance * kByChance, [](const Lateness& it) {
+  const bool in_mean =
+      AreAlike(members, kOfMeans, [](const Lateness& it) { return MeanOf(it.sum_ns, it.squares_ns2, it.units); });
+  const bool alike = in_mean && AreAlike(members, kOfMeanSquares, [](const Lateness& it) {
                        return MeanOf(it.squares_ns2, it.fourths_ns4, it.units);
                      });
   return alike && (members.size() > kFew || AreLateAsOften(members));

@@ -96,27 +96,30 @@ void Complete(const std::vector<int64_t>& counts, const Usual& usual, bool are_s
   for (double& part : rank.own_parts) part *= seen > 0 ? expected / seen : 1;
 }
 
-// What a rank does before one instance may be nearly all of its step. Where most steps have all instances, those that
-// lack one are not made up for by what the others took.
+// Units of a rank that lack something, unless half of them or more do: then they tell as much as the others.
+template <typename Lacks>
+std::vector<size_t> SeldomLacking(const RankOwnTime& rank, const Lacks& lacks) {
+  std::vector<size_t> lacking;
+  for (size_t unit = 0; unit < rank.own_ns.size(); ++unit) {
+    if (lacks(unit)) lacking.push_back(unit);
+  }
+  if (2 * static_cast<int64_t>(lacking.size()) >= rank.units) lacking.clear();
+  return lacking;
+}
+
+// What a rank does before one instance may be nearly all of its step: what the others took does not make up for it.
 void DropIncompleteSteps(const std::vector<int64_t>& counts, const std::vector<int64_t>& whole, RankOwnTime& rank) {
   const auto lacks = [&](size_t unit) { return counts[unit] < whole[unit] && !std::isnan(rank.own_ns[unit]); };
-  int64_t lacking = 0;
-  for (size_t unit = 0; unit < counts.size(); ++unit) lacking += lacks(unit) ? 1 : 0;
-  if (2 * lacking >= rank.units) return;
-  for (size_t unit = 0; unit < counts.size(); ++unit) {
-    if (lacks(unit)) rank.own_ns[unit] = std::numeric_limits<double>::quiet_NaN();
-  }
+  for (const size_t unit : SeldomLacking(rank, lacks)) rank.own_ns[unit] = std::numeric_limits<double>::quiet_NaN();
 }
 
 // Neighbours do different work from place to place: their excess in a step that lacks a place is not what it is in the
-// others. Where most units have all places, the others tell nothing.
+// others.
 void DropUnitsThatLackPlaces(const std::vector<int64_t>& compared, RankOwnTime& rank) {
   const int64_t usual = UsualOf(compared);
-  const auto lacks = [&](int64_t count) { return count > 0 && count != usual; };
-  const auto lacking = std::count_if(compared.begin(), compared.end(), lacks);
-  if (2 * lacking >= rank.units) return;
-  for (size_t unit = 0; unit < compared.size(); ++unit) {
-    if (!lacks(compared[unit]) || std::isnan(rank.own_ns[unit])) continue;
+  const auto lacks = [&](size_t unit) { return compared[unit] > 0 && compared[unit] != usual; };
+  for (const size_t unit : SeldomLacking(rank, lacks)) {
+    if (std::isnan(rank.own_ns[unit])) continue;
     rank.own_ns[unit] = rank.excess_ns[unit] = rank.lone_host_ns[unit] = std::numeric_limits<double>::quiet_NaN();
     --rank.units;
   }
@@ -160,7 +163,7 @@ class OwnTimeSums::Meter {
   // out what was computed beside communication, the previous instance's too. All that is own work nevertheless: who
   // waited there longer is no faster, and who is behind at one of many transfers that nobody's work waits for is not
   // late anew at each of them. Borrows the rank's rows.
-  [[nodiscard]] static SegmentParts PartsOf(const std::vector<ArrivalNode>& rows, const ArrivalNode& node) {
+  [[nodiscard]] static SegmentParts OwnPartsOf(const std::vector<ArrivalNode>& rows, const ArrivalNode& node) {
     SegmentParts parts = SegmentPartsOf(node.segment);
     const int64_t work_ns = node.work.start_ns - rows[static_cast<size_t>(node.previous)].work.start_ns;
     parts[kComputePart] += std::max(0.0, static_cast<double>(work_ns) - SumOfSegmentParts(parts));
@@ -189,7 +192,7 @@ class OwnTimeSums::Meter {
   [[nodiscard]] OwnSince Since(const MatchedMember& member, const ArrivalNode& node, const IsBegin& is_begin) const {
     constexpr int kMaxHops = 256;
     const std::vector<ArrivalNode>& rows = graph_.ranks[static_cast<size_t>(member.rank_index)];
-    OwnSince out{-1, node.segment.begin_ns, PartsOf(rows, node)};
+    OwnSince out{-1, node.segment.begin_ns, OwnPartsOf(rows, node)};
     const ArrivalNode* at = &node;
     for (int hop = 0; hop < kMaxHops; ++hop) {
       const ArrivalNode& before = rows[static_cast<size_t>(at->previous)];
@@ -199,7 +202,7 @@ class OwnTimeSums::Meter {
         return out;
       }
       if (before.previous < 0 || before.segment.begin_ns == kNoTime) return out;
-      const SegmentParts more = PartsOf(rows, before);
+      const SegmentParts more = OwnPartsOf(rows, before);
       for (size_t p = 0; p < kOwnParts; ++p) out.parts[p] += more[p];
       out.begin_ns = before.segment.begin_ns;
       at = &before;
@@ -242,7 +245,7 @@ class OwnTimeSums::Meter {
       const auto rank = static_cast<size_t>(member.rank_index);
       const ArrivalNode* node = NodeOf(member);
       if (node == nullptr || ranks_[rank].result.communicator != static_cast<int32_t>(instance.communicator)) continue;
-      const SegmentParts segment = PartsOf(graph_.ranks[rank], *node);
+      const SegmentParts segment = OwnPartsOf(graph_.ranks[rank], *node);
       const OwnSince since = instance.all_pairs ? SinceCommon(member, *node) : OwnSince{};
       if (instance.all_pairs && (previous < 0 || since.instance != previous)) continue;
       if (instance.all_pairs && lost_.EndsWithin(member.rank_index, since.begin_ns, node->start_ns)) continue;

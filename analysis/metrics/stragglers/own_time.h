@@ -1,8 +1,9 @@
 // Each rank's own time per step: what it did between its collectives itself, and by how much that exceeds its peers.
 //
-// Own time is everything of a segment but other communication: computing, copies, host, launches, dependencies, rest.
-// It is measured on the rank's own clock alone, so no clock error enters it, and waiting for somebody else's lateness
-// is not in it: the origin of a delay has it, its victims have not. Pure. Units: ns.
+// Own time is everything of a segment but other communication: computing, copies, host, launches, dependencies, rest;
+// and what was computed beside communication, which the segment leaves out (work_line.h). It is measured on the rank's
+// own clock alone, so no clock error enters it, and waiting for somebody else's lateness is not in it: the origin of a
+// delay has it, its victims have not. Pure. Units: ns.
 #pragma once
 
 #include <array>

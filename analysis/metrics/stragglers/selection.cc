@@ -89,7 +89,7 @@ class Selector {
     if (!after || after->saving_ratio < kMinSavingRatio) after = SavingAfter(i, Rivals(i));
     if (!after || after->saving_ratio < kMinSavingRatio) return false;
     if (!IsOneMembers(i, *after)) {
-      // What noise adds to the run then is no loss.
+      // That it lengthens the run a little, where it is mended alone, is noise of the replay.
       const WhatIf told = alone.saving_ratio < 0 ? WhatIf{} : alone;
       selection_.found.push_back({.candidate = i, .what_if = told, .after_others = after});
     }

@@ -63,14 +63,11 @@ TEST(OwnTime, AStepThatLacksWhatMostOfItLiesBeforeIsNotComparedAcrossCommunicato
   PacedRun run = MakePacedRun(shape, 3, [](int32_t, int, int layer) { return layer == 0 ? 100'000'000 : 0; });
   for (size_t i = 9; i <= 30; i += 21) {  // of steps 3 and 10 of the first communicator
     MatchedInstance& instance = run.match.instances[i];
-    std::vector<ArrivalNode>& rows = run.graph.ranks[0];
     const auto lost = static_cast<size_t>(instance.members[0].row);
-    rows[lost].instance = -1;
-    rows[lost + 1].previous = rows[lost].previous;
+    std::vector<ArrivalNode>& rows = run.graph.ranks[0];
     rows[lost + 1].segment.compute_ns += rows[lost].segment.compute_ns;
-    rows[lost + 1].segment.rest_ns += rows[lost].end_ns - rows[lost].start_ns;
     rows[lost + 1].segment.begin_ns = rows[lost].segment.begin_ns;
-    instance.members.erase(instance.members.begin());
+    ASSERT_TRUE(LoseRecord(run, instance, 0));
   }
   const std::vector<RankOwnTime> own = TestLateness(run.ranks, run.match, run.graph, "").own;
   for (size_t step = 1; step < own[0].own_ns.size(); ++step) {

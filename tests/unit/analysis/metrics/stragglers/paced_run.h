@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <random>
@@ -40,6 +41,14 @@ struct PacedShape {
   // begins, and asks for one layer every 20 us.
   bool host_extra = false;
 };
+
+inline PacedShape Cluster(int32_t hosts, int32_t gpus, int steps = 40) {
+  PacedShape shape;
+  shape.hosts = hosts;
+  shape.gpus = gpus;
+  shape.steps = steps;
+  return shape;
+}
 
 struct PacedRun {
   RunData run;
@@ -261,6 +270,18 @@ class PacedRunMaker {
 inline PacedRun MakePacedRun(const PacedShape& shape, unsigned seed, const ExtraOwn& own = {},
                              const ExtraTransfer& transfer = {}) {
   return PacedRunMaker(shape, seed).Make(own, transfer);
+}
+
+// A member of the instance loses its record: its next segment holds that, too, as rest. False: there is no next one.
+inline bool LoseRecord(PacedRun& run, MatchedInstance& instance, size_t member) {
+  std::vector<ArrivalNode>& rows = run.graph.ranks[static_cast<size_t>(instance.members[member].rank_index)];
+  const auto lost = static_cast<size_t>(instance.members[member].row);
+  if (lost + 1 >= rows.size()) return false;
+  rows[lost].instance = -1;
+  rows[lost + 1].previous = rows[lost].previous;
+  rows[lost + 1].segment.rest_ns += rows[lost].end_ns - rows[lost].start_ns;
+  instance.members.erase(instance.members.begin() + static_cast<std::ptrdiff_t>(member));
+  return true;
 }
 
 inline Replay ReplayOf(const PacedRun& run) {
