@@ -124,6 +124,27 @@ class SetMaker {
   TraceSet set_;
 };
 
+double MeanFactor(const std::vector<double>& factors, const std::vector<int32_t>& ranks, bool among) {
+  double sum = 0;
+  double count = 0;
+  for (size_t rank = 0; rank < factors.size(); ++rank) {
+    if ((std::find(ranks.begin(), ranks.end(), static_cast<int32_t>(rank)) != ranks.end()) != among) continue;
+    sum += factors[rank];
+    ++count;
+  }
+  return count > 0 ? sum / count : 1;
+}
+
+// Devices differ without any cause, and who has a slow one costs something, too. That is no contradiction if mending it
+// saves no more than it is slower by, and what was caused costs no more than what it is told to save.
+bool HasASlowDevice(const Json& named, const Truth& truth, const std::vector<int32_t>& ranks) {
+  if (named.at("saving_ratio").is_null()) return false;
+  const double told = named.at("saving_ratio").get<double>();
+  const double at_most = named.at("saving_interval_ratio").at(1).get<double>();
+  const double slower = MeanFactor(truth.device_factors, ranks, true) - MeanFactor(truth.device_factors, ranks, false);
+  return told <= slower && SavingRatio(truth.causes.front()) <= at_most;
+}
+
 // Why the headline contradicts the truth; "" where it does not. Silence and doubt never do.
 std::string Contradiction(const Json& report, const Truth& truth, const std::set<int32_t>& there) {
   constexpr double kSure = 0.8;
@@ -139,7 +160,7 @@ std::string Contradiction(const Json& report, const Truth& truth, const std::set
     const bool right = late_is_there && std::any_of(ranks.begin(), ranks.end(), [&](int32_t rank) {
                          return std::find(late.begin(), late.end(), rank) != late.end();
                        });
-    if (right || named.at("confidence").get<double>() < kSure) return "";
+    if (right || named.at("confidence").get<double>() < kSure || HasASlowDevice(named, truth, ranks)) return "";
     return fmt::format("certain about {} {}", named.at("scope").get<std::string>(), named.at("id").get<std::string>());
   }
   const auto& verdict = summary.at("verdict").get_ref<const std::string&>();

@@ -49,20 +49,26 @@ int64_t LastStart(std::span<const Arrival> arrivals) {
 
 }  // namespace
 
+std::vector<double> DeviceFactors(const Cluster& cluster, const NoiseModel& noise, const CounterRng& rng) {
+  std::vector<double> factors;
+  for (int32_t rank = 0; rank < cluster.world(); ++rank) {
+    const DrawKey key{.rank = rank, .purpose = Purpose::kDeviceSpread};
+    factors.push_back(ExpNearZero(noise.device_spread * rng.Normal(key)));
+  }
+  return factors;
+}
+
 DeviceModel::DeviceModel(const Cluster& cluster, const StepProgram& program, const CauseEffects& effects,
                          const NoiseModel& noise, const CounterRng& rng)
     : cluster_(cluster),
       effects_(effects),
       noise_(noise),
       rng_(rng),
+      device_factor_(DeviceFactors(cluster, noise, rng)),
       slow_part_(cluster.ranks.size(), 0),
       speed_(cluster.ranks.size(), 1),
       expert_factor_(cluster.ranks.size(), 1),
       copy_factor_(cluster.ranks.size(), 1) {
-  for (int32_t rank = 0; rank < cluster.world(); ++rank) {
-    const DrawKey key{.rank = rank, .purpose = Purpose::kDeviceSpread};
-    device_factor_.push_back(ExpNearZero(noise.device_spread * rng_.Normal(key)));
-  }
   for (uint32_t kernel = 0; kernel < program.kernels().size(); ++kernel) {
     const DrawKey key{.op = kernel, .purpose = Purpose::kKernelSigma};
     kernel_sigma_.push_back(noise.kernel_sigma_lo +

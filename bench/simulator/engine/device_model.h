@@ -40,6 +40,9 @@ struct Arrival {
   int64_t end_ns = 0;  // result of CompleteInstance
 };
 
+// By how much longer each rank's device takes for everything, for good. By rank; 1 = as it should.
+[[nodiscard]] std::vector<double> DeviceFactors(const Cluster& cluster, const NoiseModel& noise, const CounterRng& rng);
+
 class DeviceModel {
  public:
   // The referents outlive the model.

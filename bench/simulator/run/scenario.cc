@@ -1,4 +1,5 @@
 #include "bench/simulator/run/scenario.h"
+#include "bench/simulator/engine/device_model.h"
 
 #include <fmt/format.h>
 
@@ -44,6 +45,7 @@ class Maker {
     LOCKSTEP_RETURN_IF_ERROR(Prepare());
     s_.recorded = Simulated(std::nullopt, true);
     s_.truth.start_ns = kStartNs;
+    s_.truth.device_factors = DeviceFactors(s_.cluster, s_.options.noise, s_.rng);
     for (const RankTimeline& timeline : s_.recorded) {
       s_.truth.end_ns = std::max(s_.truth.end_ns, timeline.steps.back().end_ns);
     }

@@ -127,8 +127,10 @@ absl::Status WriteInstances(const Cluster& cluster, const std::vector<TrueInstan
 absl::Status WriteTruth(const RunDescription& run, const ClockField& clocks, const Truth& truth,
                         const std::string& folder) {
   Json biases = Json::array();
+  Json factors = Json::array();
   for (int32_t rank = 0; rank < run.cluster->world(); ++rank) {
     biases.push_back({{"rank", rank}, {"ns", clocks.DeviceBias(rank)}});
+    factors.push_back({{"rank", rank}, {"factor", truth.device_factors[static_cast<size_t>(rank)]}});
   }
   const Json document = {{"schema", "lockstep.truth/1"},
                          {"argv", run.options->argv},
@@ -137,6 +139,7 @@ absl::Status WriteTruth(const RunDescription& run, const ClockField& clocks, con
                          {"ranks", Ranks(run, truth)},
                          {"clocks", Clocks(run, clocks)},
                          {"device_bias_ns", biases},
+                         {"device_factors", factors},
                          {"communicators", Communicators(run)},
                          {"instances", kInstancesFile},
                          {"causes", Causes(run, truth)},

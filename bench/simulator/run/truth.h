@@ -65,6 +65,7 @@ struct Undecidable {
 struct Truth {
   std::vector<TruthOfRank> ranks;
   std::vector<TruthOfCause> causes;
+  std::vector<double> device_factors;  // by rank: how much longer its device takes for good, without any cause
   std::vector<Undecidable> undecidable;
   int64_t start_ns = 0;
   int64_t end_ns = 0;
