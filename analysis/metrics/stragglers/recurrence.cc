@@ -84,6 +84,13 @@ Stretch MostDifferent(const std::vector<double>& series) {
   return best;
 }
 
+// By how much the values that are above `usual` by more than `noise` exceed it, together.
+double LateBeyond(const std::vector<double>& series, double usual, double noise) {
+  double late = 0;
+  for (const double value : series) late += value - usual > noise ? value - usual : 0;
+  return late;
+}
+
 }  // namespace
 
 std::optional<double> FindPeriod(const std::vector<double>& series) {
@@ -125,9 +132,12 @@ std::optional<Burst> FindBurst(const std::vector<double>& series, double floor) 
   const auto to = thinned.begin() + static_cast<std::ptrdiff_t>(best.last);
   std::vector<double> rest(thinned.begin(), from);
   rest.insert(rest.end(), to, thinned.end());
-  if (Median(std::move(rest)) >= floor) return std::nullopt;
+  const double usual = Median(rest);
+  if (usual >= floor) return std::nullopt;
+  const auto length = static_cast<double>(to - from);
+  if ((best.inside - usual) * length < LateBeyond(rest, usual, kDeviations * noise)) return std::nullopt;
   const auto late = std::count_if(from, to, [&](double value) { return value > floor; });
-  if (static_cast<double>(late) < kMostly * static_cast<double>(to - from)) return std::nullopt;
+  if (static_cast<double>(late) < kMostly * length) return std::nullopt;
   return Burst{best.first * width, best.last * width};
 }
 

@@ -22,7 +22,7 @@ inline constexpr double kPersistentShare = 0.9;
 [[nodiscard]] std::optional<double> FindPeriod(const std::vector<double>& series);
 
 // A stretch of units that stands out by at least 3 robust standard deviations and a tenth of its own height, outside of
-// which the median is below `floor`. [first, last)
+// which the median is below `floor`, and all that stands out is less than the stretch. [first, last)
 struct Burst {
   size_t first = 0;
   size_t last = 0;

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 #include "analysis/metrics/stragglers/candidates.h"
 #include "analysis/stats/order_statistic.h"
@@ -173,6 +174,16 @@ class TransferComparison {
     return candidate;
   }
 
+  // Those that may be compared: the transfers of others are longer, or differ by more.
+  [[nodiscard]] size_t FamilyOf(uint32_t communicator) const {
+    const auto kind_of = [](const CommunicatorShape& shape) {
+      return std::pair(shape.rank_indices.size(), shape.between_hosts);
+    };
+    const auto same = [&](const CommunicatorShape& shape) { return kind_of(shape) == kind_of(shapes_[communicator]); };
+    const auto first = std::find_if(shapes_.begin(), shapes_.end(), same);
+    return kFirstFamily + 1 + static_cast<size_t>(first - shapes_.begin());
+  }
+
   static void Finish(Candidate& candidate) {
     double sum = 0;
     for (const double value : candidate.series) sum += value;
@@ -221,7 +232,7 @@ class TransferComparison {
       if (shapes_[communicator].rail && on_rail[*shapes_[communicator].rail] == 1) continue;
       Candidate candidate =
           Make(StragglerScope::kCommunicator, input_.match.communicators[communicator].id, {communicator});
-      candidate.family = kFirstFamily + 1;
+      candidate.family = FamilyOf(communicator);
       candidate.floor_ns = FloorOf(communicator, it);
       for (size_t unit = 0; unit < it.excess_ns.size(); ++unit) {
         if (!std::isnan(it.excess_ns[unit])) candidate.Add(unit, it.excess_ns[unit]);

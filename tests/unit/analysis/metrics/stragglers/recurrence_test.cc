@@ -58,6 +58,16 @@ TEST(FindBurst, SeldomTakesNoiseForABurst) {
   EXPECT_LE(alarms, 2);
 }
 
+// Ranks of a healthy job: pauses of 150 us, two of which are two steps apart.
+TEST(FindBurst, PausesOfWhichTwoAreCloseTogetherAreNone) {
+  const std::vector<double> pauses = {-5, -4,  148, 10, 53, -2, -1,  -16, 4, 6, 178, 5,
+                                      3,  -29, -20, -8, -9, -1, -14, 158, 6, 2, 1};
+  EXPECT_FALSE(FindBurst(pauses, 3));
+  std::vector<double> one_stretch = pauses;
+  one_stretch[10] = one_stretch[19] = 0;
+  EXPECT_TRUE(FindBurst(one_stretch, 3));
+}
+
 TEST(ClassifyRecurrence, OfHardlyAnyStepsClaimsNoOrder) {
   EXPECT_EQ(ClassifyRecurrence({0, 9, 0}, 5).kind, Recurrence::kRandom);
   EXPECT_EQ(ClassifyRecurrence({}, 5).kind, Recurrence::kRandom);
