@@ -43,7 +43,7 @@ struct WhatIf {
   int64_t saving_ns_per_step = 0;    // may be negative
   double saving_ratio = 0;           // of the slowest party's step: of the ranks that wait for each other
   double deviation_ratio = 0;        // standard deviation of saving_ratio: steps of the peers are not alike
-  double missed_ratio = 0;           // what it may save besides, where records that were lost hide who waited
+  double missed_ratio = 0;           // what it may save besides, where lost records or the clocks hide who waited
   int64_t bound_lo_ns_per_step = 0;  // sum of solo damage of the scope ... replay
   int64_t bound_hi_ns_per_step = 0;
 };

@@ -91,16 +91,21 @@ class LastEnds {
   explicit LastEnds(const std::vector<ArrivalNode>& rows) : rows_(rows) {}
 
   // Row that row k, which is next, started right after; -1: it started when the rank's work had come there. `in_work`:
-  // the work goes on between the row before and this one, however short that is.
+  // the work goes on between the row before and this one, however short that is. What is on another stream may end
+  // just then by chance; what is on the same one holds the row back in any case.
   int64_t Before(size_t k, bool in_work) {
     const ArrivalNode& row = rows_[k];
     std::erase_if(last_, [&](size_t other) { return rows_[other].end_ns < row.start_ns - kStreamOrderNs; });
     int64_t found = -1;
+    bool found_in_order = false;
     for (const size_t other : last_) {
       const ArrivalNode& before = rows_[other];
       const bool in_order = before.stream == row.stream && !(before.work.joined && in_work);
       if (before.end_ns > row.start_ns + kRecordScatterNs || !(row.work.stands || in_order)) continue;
-      if (found < 0 || before.end_ns > rows_[static_cast<size_t>(found)].end_ns) found = static_cast<int64_t>(other);
+      const bool later = found < 0 || before.end_ns > rows_[static_cast<size_t>(found)].end_ns;
+      if (!in_order && (found_in_order || !later)) continue;
+      found = static_cast<int64_t>(other);
+      found_in_order = in_order;
     }
     std::erase_if(last_, [&](size_t other) { return rows_[other].stream == row.stream; });
     if (last_.size() >= kMostStreams) last_.erase(last_.begin());

@@ -51,11 +51,11 @@ class LostFinder {
     return of_several > of_pairs;
   }
 
-  // Sends and receives of two among several members do not. Of a communicator of two that lost one record only the
-  // other one is left.
+  // Sends and receives of two among several members do not: whose record is lost is not told. Of a communicator of two
+  // that lost one record only the other one is left.
   [[nodiscard]] bool Counts(const MatchedInstance& instance, bool are_exchanges) const {
     const size_t members = match_.communicators[instance.communicator].members.size();
-    if (IsSendOrReceive(instance) && !(are_exchanges && instance.all_pairs)) return false;
+    if (IsSendOrReceive(instance) && members > 2 && !(are_exchanges && instance.all_pairs)) return false;
     const bool half = instance.members.size() == 1 && members == 2;
     return instance.usable() || half;
   }
@@ -102,13 +102,16 @@ class LostFinder {
   }
 
   // Communication beside the work that starts when the instance has ended follows from that end, as it would from that
-  // of the lost row.
+  // of the lost row. What is known is the end on another rank: the ends of a long transfer lie a little apart.
   void QueueBehind(size_t instance, ReplayNode& next) {
+    constexpr double kEndsApart = 0.005;  // of its length
     if (next.queued >= 0) return;
-    int64_t nearest = kStreamOrderNs;
+    int64_t nearest = INT64_MAX;
     for (size_t m = graph_.member_first[instance]; m < graph_.member_first[instance + 1]; ++m) {
-      const int64_t distance = std::abs(next.start_ns - graph_.node(graph_.members[m]).end_ns);
-      if (distance > nearest) continue;
+      const ReplayNode& member = graph_.node(graph_.members[m]);
+      const int64_t distance = std::abs(next.start_ns - member.end_ns);
+      const auto apart_ns = static_cast<int64_t>(kEndsApart * static_cast<double>(member.end_ns - member.start_ns));
+      if (distance > std::min(nearest, kStreamOrderNs + apart_ns)) continue;
       nearest = distance;
       next.queued = graph_.members[m];
     }
@@ -182,9 +185,17 @@ class LostFinder {
       if (end_of(member) <= next->start_ns && end_of(member) > end_of(passed)) passed = member;
     }
     const auto beside = static_cast<int32_t>(after - graph_.nodes.begin());
-    if (passed == next->passed || end_of(passed) <= WaitedUntil(beside, number)) return;
+    const int64_t before_ns = WaitedUntil(beside, number);
+    if (passed == next->passed || end_of(passed) <= before_ns) return;
+    if (IsSendOrReceive(match_.instances[instance]) && !StoodStill(*next, end_of(passed) - before_ns)) return;
     Pass(*next, passed);
     for (int32_t n = beside; n < number; ++n) PassBeside(graph_.nodes[static_cast<size_t>(n)], *next);
+  }
+
+  // Who sends goes on computing beside it, and who waits to receive does not.
+  [[nodiscard]] static bool StoodStill(const ReplayNode& next, int64_t until_end_ns) {
+    const int64_t idle_ns = next.device_ns + next.host_ns - next.compute_ns - next.copy_ns;
+    return 2 * idle_ns > until_end_ns;
   }
 
   // The end of the last node of its own rank that the work before node `last` waited for from node `first` on, or else

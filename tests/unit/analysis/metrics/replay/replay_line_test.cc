@@ -40,6 +40,12 @@ class RankRows {
     if (!covers_.back().empty()) covers_.back().back().second /= 2;
   }
 
+  // Compute runs beside the last one in this stretch of it.
+  void CoverFrom(int64_t from_us, int64_t length_us) {
+    covers_.back() = {};
+    covers_.back().push_back({from_us * kUs, length_us * kUs});
+  }
+
   ReplayGraph Line() {
     match_.communicators.resize(2);
     SetWork(covers_, rows_);
@@ -137,6 +143,18 @@ TEST(ReplayLine, AStartRightAfterAnEndOnItsStreamIsQueued) {
   std::vector<int32_t> queued;
   for (int32_t n = 0; n < 4; ++n) queued.push_back(graph.node(n).queued);
   EXPECT_THAT(queued, ElementsAre(-1, 0, 1, -1));
+}
+
+// A short collective that the work waits for, on a stream of its own, ends when the next gradient leaves.
+TEST(ReplayLine, WhatEndsOnAnotherStreamJustThenIsNotTheCauseOfAQueuedStart) {
+  RankRows rows;
+  rows.Add(kBeside, 2, 0, 1'000);
+  rows.CoverFrom(0, 950);
+  rows.Add(kAlone, 1, 950, 1'002);
+  rows.Add(kBeside, 2, 1'001, 2'000);
+  rows.CoverFrom(1, 998);
+  for (int64_t i = 0; i < 4; ++i) rows.Add(kAlone, 1, 2'200 + 200 * i, 2'250 + 200 * i);
+  EXPECT_EQ(rows.Line().node(2).queued, 0);
 }
 
 TEST(ReplayLine, AQueueBesideWorkHidesWhereInTheWorkARowWasReady) {
