@@ -79,14 +79,16 @@ class OwnCandidates {
   }
 
   // A rank against the members of its finest communicator; where that does not couple all with all, joins ranks of
-  // several stages, or has no other member that is on time, against the ranks that do the same work.
+  // several stages, or has no other member that is on time, against the ranks that do the same work. Who holds up even
+  // late members at some places of a unit is compared with these.
   void AddRanks() {
     for (size_t rank = 0; rank < input_.own.size(); ++rank) {
       const RankOwnTime& own = input_.own[rank];
       const std::vector<int32_t> self = {static_cast<int32_t>(rank)};
       Candidate candidate = Make(StragglerScope::kRank, fmt::format("{}", input_.ranks.ranks[rank].rank), self, kRanks);
       const bool coupled = own.compared && !mixed_.contains(own.communicator);
-      if (!coupled || (IsHidden(rank) && HasOthersOfItsClass(rank))) Compare(self, candidate);
+      const bool hidden = coupled && IsHidden(rank) && HasOthersOfItsClass(rank);
+      if (!coupled || (hidden && !IsLateAtSomePlaces(rank))) Compare(self, candidate);
       candidate.with_members = coupled && candidate.series.empty();
       if (candidate.with_members) {
         CompareWithMembers(rank, candidate);
@@ -109,14 +111,43 @@ class OwnCandidates {
                        [&](size_t other) { return input_.own[other].communicator != input_.own[rank].communicator; });
   }
 
-  void CompareWithMembers(size_t rank, Candidate& candidate) const {
+  void AddExcess(size_t rank, Candidate& candidate) const {
     const RankOwnTime& own = input_.own[rank];
     for (size_t unit = 0; unit < own.excess_ns.size(); ++unit) {
       if (!std::isnan(own.excess_ns[unit])) candidate.Add(unit, besides_.Of(rank, unit));
     }
     candidate.parts = besides_.PartsOf(rank);
+  }
+
+  void CompareWithMembers(size_t rank, Candidate& candidate) const {
+    const RankOwnTime& own = input_.own[rank];
+    AddExcess(rank, candidate);
+    LeaveOutEarlyPlaces(rank, candidate);
     for (double& part : candidate.parts) part /= static_cast<double>(std::max<int64_t>(1, own.units));
     if (SizeOf(rank) == 2) LeaveOutTheOther(candidate);
+  }
+
+  [[nodiscard]] bool IsLateAtSomePlaces(size_t rank) const {
+    Candidate candidate = Make(StragglerScope::kRank, "", {}, kRanks);
+    AddExcess(rank, candidate);
+    return LeaveOutEarlyPlaces(rank, candidate);
+  }
+
+  // Where the rest of its unit is late nevertheless; else false.
+  bool LeaveOutEarlyPlaces(size_t rank, Candidate& candidate) const {
+    const std::vector<size_t> places = besides_.EarlyPlaces(rank);
+    std::vector<double> rest = candidate.series;
+    OwnParts parts = candidate.parts;
+    for (const size_t place : places) {
+      for (size_t i = 0; i < rest.size(); ++i) rest[i] -= besides_.At(rank, place, candidate.units[i]);
+      const OwnParts of_place = besides_.PartsAt(rank, place);
+      for (size_t p = 0; p < kLatenessParts; ++p) parts[p] -= of_place[p];
+    }
+    const double sum = std::accumulate(rest.begin(), rest.end(), 0.0);
+    if (places.empty() || sum <= candidate.floor_ns * static_cast<double>(rest.size())) return false;
+    candidate.series = std::move(rest);
+    candidate.parts = parts;
+    return true;
   }
 
   static void SetPairMean(Candidate& candidate) {

@@ -4,6 +4,40 @@
 #include <cmath>
 
 namespace lockstep {
+namespace {
+
+constexpr double kStandardErrors = 4;
+constexpr double kLeastUnits = 8;  // for an error to be known by
+
+// NaN where the unit is not measured.
+double ExcessAt(const RankOwnTime& own, size_t place, size_t unit) {
+  const double in_unit = own.excess_ns[unit];
+  return std::isnan(in_unit) ? in_unit : static_cast<double>(own.excess_at_ns[place][unit]);
+}
+
+// Of what is measured: mean below 0 by more than its error explains.
+class EarlyTest {
+ public:
+  void Add(double excess_ns) {
+    if (std::isnan(excess_ns)) return;
+    ++count_;
+    sum_ += excess_ns;
+    squares_ += excess_ns * excess_ns;
+  }
+  [[nodiscard]] bool IsEarly() const {
+    if (count_ < kLeastUnits) return false;
+    const double mean = sum_ / count_;
+    const double variance = std::max(0.0, squares_ / count_ - mean * mean) * count_ / (count_ - 1);
+    return mean < -kStandardErrors * std::sqrt(variance / count_);
+  }
+
+ private:
+  double count_ = 0;
+  double sum_ = 0;
+  double squares_ = 0;
+};
+
+}  // namespace
 
 ExcessBesides::ExcessBesides(const std::vector<int32_t>& late, const std::vector<RankOwnTime>& own)
     : late_(late), own_(own) {
@@ -21,6 +55,23 @@ ExcessBesides::ExcessBesides(const std::vector<int32_t>& late, const std::vector
     }
     for (size_t part = 0; part < kLatenessParts; ++part) {
       communicator.parts.push_back(MembersOf(communicator, [&](size_t rank) { return own_[rank].excess_parts[part]; }));
+    }
+    AddPlaces(communicator);
+  }
+}
+
+void ExcessBesides::AddPlaces(Communicator& communicator) const {
+  const RankOwnTime& first = own_[communicator.ranks.front()];
+  communicator.units_at.resize(first.excess_at_ns.size());
+  communicator.parts_at.resize(first.excess_at_ns.size());
+  for (size_t place = 0; place < first.excess_at_ns.size(); ++place) {
+    for (size_t unit = 0; unit < first.excess_ns.size(); ++unit) {
+      const auto excess = [&](size_t rank) { return ExcessAt(own_[rank], place, unit); };
+      communicator.units_at[place].push_back(MembersOf(communicator, excess));
+    }
+    for (size_t part = 0; part < kLatenessParts; ++part) {
+      const auto excess = [&](size_t rank) { return own_[rank].excess_parts_at[place][part]; };
+      communicator.parts_at[place].push_back(MembersOf(communicator, excess));
     }
   }
 }
@@ -72,6 +123,31 @@ OwnParts ExcessBesides::PartsOf(size_t rank) const {
     parts[p] = Besides(communicator->parts[p], rank, parts[p]);
   }
   return parts;
+}
+
+double ExcessBesides::At(size_t rank, size_t place, size_t unit) const {
+  const double excess_ns = ExcessAt(own_[rank], place, unit);
+  const Communicator* communicator = CommunicatorOf(rank);
+  return communicator == nullptr ? excess_ns : Besides(communicator->units_at[place][unit], rank, excess_ns);
+}
+
+OwnParts ExcessBesides::PartsAt(size_t rank, size_t place) const {
+  OwnParts parts = own_[rank].excess_parts_at[place];
+  const Communicator* communicator = CommunicatorOf(rank);
+  for (size_t p = 0; p < kLatenessParts && communicator != nullptr; ++p) {
+    parts[p] = Besides(communicator->parts_at[place][p], rank, parts[p]);
+  }
+  return parts;
+}
+
+std::vector<size_t> ExcessBesides::EarlyPlaces(size_t rank) const {
+  std::vector<size_t> early;
+  for (size_t place = 0; place < own_[rank].excess_at_ns.size(); ++place) {
+    EarlyTest test;
+    for (size_t unit = 0; unit < own_[rank].excess_ns.size(); ++unit) test.Add(At(rank, place, unit));
+    if (test.IsEarly()) early.push_back(place);
+  }
+  return early;
 }
 
 }  // namespace lockstep

@@ -21,6 +21,13 @@ class ExcessBesides {
   [[nodiscard]] double Of(size_t rank, size_t unit) const;
   [[nodiscard]] OwnParts PartsOf(size_t rank) const;
 
+  // Places of the unit at which the rank is early beyond chance. Where all wait for all at each place, what it gains
+  // there is worth nothing at the next one.
+  [[nodiscard]] std::vector<size_t> EarlyPlaces(size_t rank) const;
+  // Of those that have places (RankOwnTime).
+  [[nodiscard]] double At(size_t rank, size_t place, size_t unit) const;
+  [[nodiscard]] OwnParts PartsAt(size_t rank, size_t place) const;
+
  private:
   // Members of a communicator, in a unit or a part.
   struct Members {
@@ -32,8 +39,11 @@ class ExcessBesides {
     std::vector<size_t> ranks;
     std::vector<Members> units;
     std::vector<Members> parts;
+    std::vector<std::vector<Members>> units_at;  // [place][unit]
+    std::vector<std::vector<Members>> parts_at;  // [place][part]
   };
 
+  void AddPlaces(Communicator& communicator) const;
   [[nodiscard]] bool IsLate(size_t rank) const;
   [[nodiscard]] const Communicator* CommunicatorOf(size_t rank) const;
   template <typename Excess>

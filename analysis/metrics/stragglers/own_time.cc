@@ -130,8 +130,8 @@ void DropUnitsThatLackPlaces(const std::vector<int64_t>& compared, RankOwnTime& 
 // Through one chapter.
 class OwnTimeSums::Meter {
  public:
-  Meter(const Chapter& chapter, const ArrivalGraph& graph, std::vector<OfRank>& ranks)
-      : chapter_(chapter), graph_(graph), lost_(chapter.match), ranks_(ranks) {}
+  Meter(const Chapter& chapter, const ArrivalGraph& graph, UnitPlaces& places, std::vector<OfRank>& ranks)
+      : chapter_(chapter), graph_(graph), lost_(chapter.match), places_(places), ranks_(ranks) {}
 
   void Run(UnitNumbers& numbers) {
     for (const uint32_t index : graph_.order) {
@@ -140,6 +140,7 @@ class OwnTimeSums::Meter {
       const int64_t unit = numbers.NumberOf(instance);
       if (unit < 0) continue;
       if (!instance.all_pairs && graph_.Ties(index)) AddLone(instance, static_cast<size_t>(unit));
+      place_ = places_.Next(instance, static_cast<size_t>(unit));
       AddInstance(instance, static_cast<size_t>(unit));
     }
   }
@@ -279,20 +280,32 @@ class OwnTimeSums::Meter {
       RankOwnTime& rank = ranks_[own.rank].result;
       rank.compared = true;
       OfUnit& of = ranks_[own.rank].At(unit);
-      of.excess_ns += own.sum - (sum - own.sum) / others;
+      const double excess_ns = own.sum - (sum - own.sum) / others;
+      of.excess_ns += excess_ns;
       ++of.compared;
       ranks_[own.rank].with_neighbour = of_pair;
       SegmentParts excess;
       for (size_t p = 0; p < kOwnParts; ++p) excess[p] = own.parts[p] - (total[p] - own.parts[p]) / others;
       AddParts(excess, rank.excess_parts);
+      AddAtPlace(unit, excess_ns, excess, ranks_[own.rank]);
     }
+  }
+
+  void AddAtPlace(size_t unit, double excess_ns, const SegmentParts& excess, OfRank& rank) const {
+    const size_t places = places_.count();
+    if (rank.at_ns.size() < (unit + 1) * places) rank.at_ns.resize((unit + 1) * places);
+    rank.at_ns[unit * places + place_] += static_cast<float>(excess_ns);
+    rank.parts_at.resize(places);
+    AddParts(excess, rank.parts_at[place_]);
   }
 
   const Chapter& chapter_;
   const ArrivalGraph& graph_;
   const LostRows lost_;
+  UnitPlaces& places_;
   std::vector<OfRank>& ranks_;
-  std::vector<Own> own_;  // of the instance in hand
+  size_t place_ = 0;      // of the instance in hand
+  std::vector<Own> own_;  // the same
 };
 
 void OwnTimeSums::Add(const Chapter& chapter, const ArrivalGraph& graph, UnitNumbers& numbers) {
@@ -304,7 +317,19 @@ void OwnTimeSums::Add(const Chapter& chapter, const ArrivalGraph& graph, UnitNum
   for (size_t rank = 0; rank < busiest.size(); ++rank) {
     if (ranks_[rank].result.communicator < 0) ranks_[rank].result.communicator = busiest[rank];
   }
-  Meter(chapter, graph, ranks_).Run(numbers);
+  places_.Open(chapter, graph, numbers);
+  Meter(chapter, graph, places_, ranks_).Run(numbers);
+}
+
+void OwnTimeSums::PutPlaces(const std::vector<size_t>& order, const OfRank& of, RankOwnTime& result) const {
+  const size_t places = places_.count();
+  result.excess_at_ns.assign(places, std::vector<float>(order.size()));
+  for (size_t unit = 0; unit < order.size(); ++unit) {
+    for (size_t place = 0; place < places && (order[unit] + 1) * places <= of.at_ns.size(); ++place) {
+      result.excess_at_ns[place][unit] = of.at_ns[order[unit] * places + place];
+    }
+  }
+  result.excess_parts_at = of.parts_at;
 }
 
 std::vector<RankOwnTime> OwnTimeSums::Finish(const TestUnits& units, const std::vector<size_t>& order) {
@@ -323,6 +348,7 @@ std::vector<RankOwnTime> OwnTimeSums::Finish(const TestUnits& units, const std::
       of.result.excess_ns.push_back(unit.excess_ns);
       of.result.lone_host_ns.push_back(unit.lone_host_ns);
     }
+    if (units.are_steps && of.result.compared && !of.with_neighbour) PutPlaces(order, of, of.result);
     out.push_back(std::move(of.result));
     Usual& its = usual[out[rank].communicator];
     its.count = std::max(its.count, UsualOf(counts[rank]));

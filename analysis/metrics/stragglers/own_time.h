@@ -14,6 +14,7 @@
 #include "analysis/metrics/arrivals/lateness.h"
 #include "analysis/metrics/match/chapter.h"
 #include "analysis/metrics/stragglers/test_units.h"
+#include "analysis/metrics/stragglers/unit_places.h"
 
 namespace lockstep {
 
@@ -29,6 +30,10 @@ struct RankOwnTime {
   std::vector<double> lone_host_ns;
   OwnParts own_parts{};  // sums over all units
   OwnParts excess_parts{};
+  // The same by place in the unit (unit_places.h): [place][unit], and the sums. Empty where places of a unit are of
+  // different work, as those of neighbours in a pipeline, and where units are no steps.
+  std::vector<std::vector<float>> excess_at_ns;
+  std::vector<OwnParts> excess_parts_at;
   bool compared = false;  // excess_ns means something: there were instances in which everybody waits for everybody
   int64_t units = 0;      // measured ones
   int64_t instances = 0;  // of its communicator, in units: what the parts are sums over
@@ -38,7 +43,7 @@ struct RankOwnTime {
 // first chapter.
 class OwnTimeSums {
  public:
-  explicit OwnTimeSums(size_t ranks) : ranks_(ranks) {}
+  explicit OwnTimeSums(size_t ranks) : places_(ranks), ranks_(ranks) {}
   // `graph`: of the chapter. Counts the units of `numbers`.
   void Add(const Chapter& chapter, const ArrivalGraph& graph, UnitNumbers& numbers);
   // By rank index. `order`: number of each unit, as UnitNumbers gives it. The sums are used up.
@@ -54,8 +59,10 @@ class OwnTimeSums {
   };
   struct OfRank {
     RankOwnTime result;
-    bool with_neighbour = false;  // it is compared with the other end of a pair
-    std::vector<OfUnit> units;    // by number
+    bool with_neighbour = false;     // it is compared with the other end of a pair
+    std::vector<OfUnit> units;       // by number
+    std::vector<float> at_ns;        // [number][place] excess
+    std::vector<OwnParts> parts_at;  // [place]
 
     [[nodiscard]] OfUnit& At(size_t number) {
       if (units.size() <= number) units.resize(number + 1);
@@ -64,6 +71,9 @@ class OwnTimeSums {
   };
   class Meter;
 
+  void PutPlaces(const std::vector<size_t>& order, const OfRank& of, RankOwnTime& result) const;
+
+  UnitPlaces places_;
   std::vector<OfRank> ranks_;
 };
 

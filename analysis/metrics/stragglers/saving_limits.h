@@ -28,6 +28,12 @@ namespace lockstep {
 [[nodiscard]] bool ClocksHideSaving(const StragglerInput& input, const TestUnits& units, const Candidate& candidate,
                                     double late_ns, const WhatIf& what_if);
 
+// How much more may be saved than the replay says of one of a pair, because a clock that is off hides part of the
+// waiting in each collective; not more than it is late by. A part of the mean step, as the saving is. Of several
+// members the next one limits what is saved, and it is not known which one that is. Otherwise 0.
+[[nodiscard]] double SavingHiddenByClocks(const StragglerInput& input, const TestUnits& units,
+                                          const Candidate& candidate, const WhatIf& what_if);
+
 // Of the ranks against the mean of all others, in a step; very much without steps, which nothing then contradicts.
 [[nodiscard]] double ComputeExcess(const StragglerInput& input, const std::vector<int32_t>& ranks);
 

@@ -158,6 +158,10 @@ Straggler Describe(const StragglerInput& input, const TestUnits& units, const Ca
   if (out.what_if && Stalls(candidate)) {
     out.what_if->missed_ratio = MissedSaving(input, units, judgement.mean_ns, *out.what_if);
   }
+  if (out.what_if) {
+    const double hidden = SavingHiddenByClocks(input, units, candidate, *out.what_if);
+    out.what_if->missed_ratio = std::max(out.what_if->missed_ratio, hidden);
+  }
   if (out.what_if && MendsBeyondOthers(input, out.rank_indices, *out.what_if)) {
     out.what_if.reset();
     out.why_no_saving = "the replayed step is shorter than the time that other ranks compute in it";

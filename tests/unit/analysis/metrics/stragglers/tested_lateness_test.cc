@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <random>
 #include <vector>
 
@@ -22,9 +23,51 @@ TEST(TestLateness, ARankOfAPairIsNotHiddenByTheOtherOneThatIsLateAtOtherPlacesOf
   });
   const TestedLateness tested = TestLateness(run.ranks, run.match, run.graph, "");
   EXPECT_THAT(tested.late.hidden, testing::IsSupersetOf({0, 2, 4, 6}));
-  EXPECT_NEAR(tested.judgements[4].mean_ns, 60'000 - 4 * 60'000 / 7, 5'000);
+  EXPECT_NEAR(tested.judgements[4].mean_ns, 60'000 - 10'000, 5'000) << "as the other one of its pair waits for it";
   EXPECT_LT(tested.judgements[4].p_adjusted, kStragglerAlpha);
   EXPECT_LT(tested.judgements[0].mean_ns, 0) << "the other one of its pair is late as well, and it is on time";
+}
+
+// Where all wait for all at each place of a step, a fast device gains nothing by it: its rank waits there.
+TEST(TestLateness, ARankThatIsLateWhereAStepBeginsIsNotHiddenByItsOwnFastDevice) {
+  for (const int32_t ranks : {2, 4}) {
+    const PacedRun run = MakePacedRun(Cluster(1, ranks, 30), 5, [](int32_t rank, int, int layer) {
+      if (rank == 0) return layer == 0 ? 60'000 : -15'000;
+      return 0;
+    });
+    const TestedLateness tested = TestLateness(run.ranks, run.match, run.graph, "");
+    EXPECT_NEAR(tested.judgements[0].mean_ns, 60'000, 2'000) << ranks;
+    EXPECT_LT(tested.judgements[0].p_adjusted, kStragglerAlpha) << ranks;
+    EXPECT_NEAR(tested.candidates[0].parts[static_cast<size_t>(LatenessPart::kCompute)], 60'000, 2'000) << ranks;
+  }
+}
+
+// Both causes of a pair hold the other one up.
+TEST(TestLateness, TwoOfAPairThatAreLateAtDifferentPlacesAreBothLate) {
+  const PacedRun run = MakePacedRun(Cluster(1, 2, 30), 9, [](int32_t rank, int, int layer) {
+    if (rank == 0) return layer == 0 ? 60'000 : 0;
+    return layer == 3 ? 40'000 : 0;
+  });
+  const TestedLateness tested = TestLateness(run.ranks, run.match, run.graph, "");
+  EXPECT_NEAR(tested.judgements[0].mean_ns, 60'000, 2'000);
+  EXPECT_NEAR(tested.judgements[1].mean_ns, 40'000, 2'000);
+}
+
+TEST(TestLateness, DevicesThatAreFasterAndSlowerThroughoutAreAsLateAsTheyAreOverAStep) {
+  PacedShape shape = Cluster(1, 8, 30);
+  shape.device_spread = 0.004;
+  for (unsigned seed = 1; seed <= 10; ++seed) {
+    const PacedRun run = MakePacedRun(shape, seed);
+    const TestedLateness tested = TestLateness(run.ranks, run.match, run.graph, "");
+    for (size_t rank = 0; rank < 8; ++rank) {
+      double sum = 0;
+      for (const double excess : tested.own[rank].excess_ns) sum += std::isnan(excess) ? 0 : excess;
+      const double mean = sum / static_cast<double>(tested.own[rank].units);
+      if (tested.late.ranks.empty()) {
+        EXPECT_NEAR(tested.judgements[rank].mean_ns, mean, 1) << seed << " " << rank;
+      }
+    }
+  }
 }
 
 // In fewer than half of the steps, and by ten times the noise.
