@@ -105,9 +105,19 @@ class BlockFinder {
     return source_.ranks[rank][static_cast<size_t>(n) - graph_.first[rank]].step;
   }
 
+  // The last row before the first launch that ran alone: launched before the capture began. -1: there is none.
+  [[nodiscard]] int32_t LaunchedUnseen(const std::vector<int32_t>& order) const {
+    if (order.empty()) return -1;
+    const auto first = static_cast<int32_t>(graph_.first[static_cast<size_t>(graph_.node(order.front()).rank)]);
+    for (int32_t n = order.front() - 1; n >= first; --n) {
+      if (graph_.node(n).launch_ns == kNoTime && graph_.node(n).runs_alone) return n;
+    }
+    return -1;
+  }
+
   void CollectOwn(const std::vector<int32_t>& order) {
-    int32_t last = -1;  // launched before, on the compute's side
-    int64_t step = kNoStep;
+    int32_t last = LaunchedUnseen(order);  // launched before, on the compute's side
+    int64_t step = last < 0 ? kNoStep : StepOf(graph_.node(last), last);
     for (const int32_t n : order) {
       const ReplayNode& node = graph_.node(n);
       Evidence& own = own_[static_cast<size_t>(n)];
@@ -115,7 +125,7 @@ class BlockFinder {
       if (last >= 0) {
         const ReplayNode& before = graph_.node(last);
         own.blocked = node.launch_ns >= before.end_ns;
-        own.ahead = before.start_ns - before.launch_ns > kAheadNs;
+        own.ahead = before.launch_ns != kNoTime && before.start_ns - before.launch_ns > kAheadNs;
         own.boundary = StepOf(node, n) != step;
       }
       if (node.runs_alone) last = n;

@@ -232,6 +232,31 @@ TEST(Replay, AHostThatIsHeldBackByAnEarlierStepDoesNotKeepWhatASlowRankCosts) {
   }
 }
 
+// Before each step the hosts wait for the one before. Rank 1's pauses before two of them; what the first step ran was
+// launched before the capture.
+TEST(Replay, APauseBeforeTheFirstLaunchOfACaptureIsMendedAsLaterOnesAre) {
+  constexpr int64_t kPauseNs = 20'000 * kUs;
+  GraphedRun paused = MakeGraph(WorkedGrid([](TimelineRun& run, int32_t rank, int64_t step, int64_t nth) {
+    run.Work(rank, UsualNs(rank, step, nth));
+    if (rank == 1 && nth == 0 && (step == 1 || step == 6)) run.Work(rank, kPauseNs, LatenessPart::kHost);
+  }));
+  LaunchAhead(paused.graph, 1);
+  for (std::vector<ArrivalNode>& rows : paused.graph.ranks) {
+    for (size_t k = 0; k < 7; ++k) rows[k].launch_start_ns = rows[k].launch_end_ns = kNoTime;
+  }
+  for (const size_t step : {1, 6}) {
+    for (size_t k = 7 * step; k < 7 * step + 7; ++k) {
+      paused.graph.ranks[1][k].launch_start_ns += kPauseNs;
+      paused.graph.ranks[1][k].launch_end_ns += kPauseNs;
+    }
+  }
+  const Replay replay = ReplayOf(paused);
+  const auto saving = SavingOn(replay, {.rank_indices = {1}});
+  ASSERT_TRUE(saving);
+  const double truth = 2 * static_cast<double>(kPauseNs) / kReplaySteps;
+  EXPECT_NEAR(static_cast<double>(saving->saving_ns_per_step), truth, 0.05 * truth);
+}
+
 // The host's pace is the run's: its lead over the device grows, and mending the device gains nothing beyond it.
 TEST(Replay, AHostThatIsNotHeldBackStillLimitsWhatIsSaved) {
   GraphedRun slow = MakeGraph(WorkedGrid(SlowRank(1, 1'200)));
