@@ -195,7 +195,7 @@ class OwnCandidates {
     candidate.with_itself = true;
     std::vector<double> host = own.lone_host_ns;
     host.erase(std::remove_if(host.begin(), host.end(), [](double value) { return std::isnan(value); }), host.end());
-    const double usual = Median(std::move(host));
+    const double usual = LowLevelOf(host).level;  // it may stall in most of them
     for (size_t unit = 0; unit < own.lone_host_ns.size(); ++unit) {
       if (std::isnan(own.lone_host_ns[unit])) continue;
       candidate.Add(unit, own.lone_host_ns[unit] - usual);

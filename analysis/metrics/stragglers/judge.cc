@@ -15,14 +15,15 @@
 namespace lockstep {
 namespace {
 
-// Stretches of units that stand out from the candidate's own median: seldom but large delays.
-int64_t CountEvents(const std::vector<double>& series, double threshold) {
-  const double middle = Median(series);
+// Stretches of units that stand out from the candidate's own median: seldom but large delays. Who is compared with
+// itself stands out from what is usual for it (candidates.cc), in however many units.
+int64_t CountEvents(const Candidate& candidate, double threshold) {
+  const double middle = candidate.with_itself ? 0 : Median(candidate.series);
   int64_t events = 0;
   bool before = false;
-  for (const double value : series) {
+  for (const double value : candidate.series) {
     const bool event = value - middle > threshold;
-    if (event && !before) ++events;
+    if (event && (!before || candidate.with_itself)) ++events;
     before = event;
   }
   return events;
@@ -98,8 +99,10 @@ class Judges {
   [[nodiscard]] int64_t EventsOf(size_t i, const CandidateFamily& family) const {
     constexpr double kDeviations = 6;
     const Candidate& candidate = *candidates_[i];
-    const double noise = std::max(family.deviation, RobustDeviation(candidate.series));
-    return CountEvents(candidate.series, std::max(candidate.floor_ns, kDeviations * noise));
+    const double own =
+        candidate.with_itself ? LowLevelOf(candidate.series).deviation : RobustDeviation(candidate.series);
+    const double noise = candidate.with_itself ? own : std::max(family.deviation, own);
+    return CountEvents(candidate, std::max(candidate.floor_ns, kDeviations * noise));
   }
 
   // Members of a family. Who is in it alone is compared with somebody who is not, and who has no delays.
@@ -136,7 +139,7 @@ class Judges {
     const std::optional<double> usual = UsualStall(*candidates_[i]);
     if (!usual) return 1;
     const CandidateFamily& family = families_.at(candidates_[i]->family);
-    const auto events_of = [&](size_t member) { return CountEvents(candidates_[member]->series, kAsLong * *usual); };
+    const auto events_of = [&](size_t member) { return CountEvents(*candidates_[member], kAsLong * *usual); };
     int64_t others = 0;
     int64_t most = 0;
     for (const size_t member : family.members) {

@@ -60,6 +60,8 @@ class Selector {
     std::optional<WhatIf> what_if = costs_.saving ? SavingOfOne(i) : std::nullopt;
     // Mending makes nobody slower: what it was compared with is not the same work.
     if (what_if && what_if->saving_ratio < -kMinSavingRatio) what_if.reset();
+    // How its stalls shift its pipeline is replayed too roughly to speak against what the others lost to it.
+    if (what_if && candidates_[i].with_itself && CostsMuch(i)) what_if.reset();
     if (!what_if) {
       if (!IsStageByNature(i)) TryUntold(i);
       return;

@@ -44,5 +44,31 @@ TEST(JudgeCandidates, StallsThatNoPeerHasAreToldFromNaturalDelays) {
   EXPECT_GT(JudgeCandidates(candidates)[5].p_stalls, 0.02) << "any of eight has two of two once in eight times";
 }
 
+// The only rank of a stage: its host against what is usual for it. In so many of 30 steps it stalls.
+Candidate OfAStage(uint64_t seed, size_t stalls) {
+  Candidate candidate = EightRanks(seed, 30, 0, 0)[0];
+  candidate.with_itself = true;
+  candidate.floor_ns = 400'000;
+  for (size_t k = 0; k < stalls; ++k) candidate.series[(7 * k) % 30] += 24'000'000;
+  return candidate;
+}
+
+TEST(Judge, WhoStallsInMostOfItsOwnStepsIsSignificantWithoutAnyPeer) {
+  for (const size_t stalls : {12, 15, 20}) {
+    for (uint64_t seed = 1; seed <= 20; ++seed) {
+      EXPECT_LT(JudgeCandidates(std::vector<Candidate>{OfAStage(seed, stalls)})[0].p_adjusted, kStragglerAlpha)
+          << stalls << " " << seed;
+    }
+  }
+}
+
+TEST(Judge, AFewStallsOfItsOwnAndThoseThatTheOtherStageHasTooAreNotSignificant) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    EXPECT_GE(JudgeCandidates(std::vector<Candidate>{OfAStage(seed, 3)})[0].p_adjusted, kStragglerAlpha) << seed;
+    const std::vector<Candidate> alike = {OfAStage(seed, 15), OfAStage(seed + 100, 15)};
+    for (const Judgement& it : JudgeCandidates(alike)) EXPECT_GE(it.p_adjusted, kStragglerAlpha) << seed;
+  }
+}
+
 }  // namespace
 }  // namespace lockstep

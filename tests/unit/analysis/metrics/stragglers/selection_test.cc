@@ -48,6 +48,16 @@ TEST(SelectStragglers, WhoseMendingWouldMakeTheRunLongerIsToldNoSaving) {
   EXPECT_TRUE(Select(100, costs).found.empty()) << "it holds nobody up";
 }
 
+TEST(SelectStragglers, ThatMendingTheOnlyRankOfAStageSavesNothingDoesNotSpeakAgainstWhatOthersLostToIt) {
+  std::vector<Candidate> candidates = EightRanks(2, 100, 0.7, 300'000);
+  Costs costs = CostsOf(100, 200'000);
+  costs.saving = [](const Idealisation&) { return std::optional(WhatIf{.saving_ratio = 0.001}); };
+  EXPECT_TRUE(Select(candidates, 100, costs).found.empty());
+  for (Candidate& candidate : candidates) candidate.with_itself = true;
+  ASSERT_EQ(Select(candidates, 100, costs).found.size(), 1u);
+  EXPECT_FALSE(Select(candidates, 100, costs).found[0].what_if);
+}
+
 TEST(SelectStragglers, WithoutASavingWhoHoldsNobodyUpIsNotFound) {
   Costs costs = CostsOf(100, 50'000);
   costs.saving = [](const Idealisation&) { return std::optional<WhatIf>(); };
