@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <map>
 #include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "analysis/model/record_scatter.h"
 #include "analysis/model/row_values.h"
 
 namespace lockstep {
@@ -40,6 +42,7 @@ class JoinSharer {
   }
 
   void Run(Executor& executor) {
+    for (size_t i = 0; i + 1 < graph_.member_first.size(); ++i) DropChance(i);
     for (size_t i = 0; i + 1 < graph_.member_first.size(); ++i) Instance(i);
     std::vector<std::vector<TakenJoin>> of_ranks(source_.ranks.size());
     executor.ParallelFor(of_ranks.size(), [&](size_t r) { of_ranks[r] = Steps(r); });
@@ -49,6 +52,83 @@ class JoinSharer {
 
  private:
   [[nodiscard]] const TakenJoin& JoinOf(int32_t n) const { return joined_by_[static_cast<size_t>(n)]; }
+
+  // That a row ends where the work goes on anyhow, because another row ended there or a kernel did, is chance if
+  // another member's work had passed that place before the end.
+  void DropChance(size_t instance) {
+    constexpr size_t kMostAsked = 4;
+    std::vector<int32_t> joined;
+    std::vector<int32_t> others;
+    for (size_t m = graph_.member_first[instance]; m < graph_.member_first[instance + 1]; ++m) {
+      const int32_t member = graph_.members[m];
+      if (JoinOf(member).taker >= 0) {
+        joined.push_back(member);
+      } else if (others.size() < kMostAsked) {
+        others.push_back(member);
+      }
+    }
+    if (others.empty()) return;
+    for (const int32_t n : joined) {
+      const auto passed = [&](int32_t other) { return PassedBeforeTheEnd(JoinOf(n), other); };
+      if (std::any_of(others.begin(), others.end(), passed)) DropIfItGoesOnAnyhow(n);
+    }
+  }
+
+  // If another row ended there, the wait is for that one. If without this wait the work had come there as late, or
+  // nearly so, it is for a row that ended long before.
+  void DropIfItGoesOnAnyhow(int32_t joined) {
+    const TakenJoin wait = JoinOf(joined);
+    const int64_t end_ns = graph_.node(joined).end_ns;
+    const ReplayNode& taker = graph_.node(wait.taker);
+    const auto at = static_cast<size_t>(
+        std::distance(graph_.joins.begin(), std::find_if(graph_.joins.begin() + taker.join_first,
+                                                         graph_.joins.begin() + taker.join_first + taker.join_count,
+                                                         [&](const ReplayJoin& join) { return join.node == joined; })));
+    int32_t instead = -1;
+    for (const size_t other : {at - 1, at + 1}) {  // below 0: beyond the last one
+      if (other >= graph_.joins.size()) continue;
+      const ReplayNode& node = graph_.node(graph_.joins[other].node);
+      if (node.rank == taker.rank && std::abs(node.end_ns - end_ns) <= kRecordScatterNs) {
+        instead = graph_.joins[other].node;
+      }
+    }
+    const bool as_late = LineAt(wait.taker, wait.join.at_share, joined) + kRecordScatterNs >= end_ns;
+    if (instead < 0 && as_late) instead = static_cast<int32_t>(graph_.first[static_cast<size_t>(taker.rank)]);
+    if (instead < 0) return;
+    graph_.joins[at].node = instead;
+    joined_by_[static_cast<size_t>(joined)] = {};
+  }
+
+  // Whether the work of the member had passed the place where another one was seen to wait.
+  [[nodiscard]] bool PassedBeforeTheEnd(const TakenJoin& shown, int32_t member) const {
+    const int32_t piece = PieceLike(shown, member);
+    const int32_t taker = piece < 0 ? -1 : FirstAt(piece, member, shown.join.at_share);
+    return taker >= 0 && LineAt(taker, shown.join.at_share) + kRecordScatterNs < graph_.node(member).end_ns;
+  }
+
+  // The node that ends the piece of the member in which it would wait as shown: the next one that ends a piece at the
+  // same place of its communicator, which is the one of the row that is waited for, or another one, in both. -1: none.
+  [[nodiscard]] int32_t PieceLike(const TakenJoin& shown, int32_t member) const {
+    constexpr int kMostPieces = 8;
+    const ReplayPosition place = PositionOf(graph_.node(shown.taker).piece);
+    const bool same = place.communicator == PositionOf(shown.join.node).communicator;
+    const auto end = static_cast<int32_t>(graph_.first[static_cast<size_t>(graph_.node(member).rank) + 1]);
+    int pieces = 0;
+    for (int32_t n = member + 1; n < end && pieces < kMostPieces; ++n) {
+      if (graph_.node(n).piece != n) continue;
+      ++pieces;
+      const ReplayPosition its = PositionOf(n);
+      if (its.ordinal == place.ordinal && (its.communicator == PositionOf(member).communicator) == same) return n;
+    }
+    return -1;
+  }
+
+  // Of no position: ordinal -1.
+  [[nodiscard]] ReplayPosition PositionOf(int32_t n) const {
+    const int32_t position = graph_.node(n).position;
+    return position < 0 ? ReplayPosition{.communicator = 0, .ordinal = -1}
+                        : graph_.positions[static_cast<size_t>(position)];
+  }
 
   void Instance(size_t instance) {
     const size_t begin = graph_.member_first[instance];
@@ -192,8 +272,8 @@ class JoinSharer {
     return found;
   }
 
-  // When the rank's own work came to a share of the piece, not after node n.
-  [[nodiscard]] int64_t LineAt(int32_t n, float share) const {
+  // When the rank's own work came to a share of the piece, not after node n; as if it did not wait for node `without`.
+  [[nodiscard]] int64_t LineAt(int32_t n, float share, int32_t without = -1) const {
     const ReplayNode& node = graph_.node(n);
     const ReplayNode& before = graph_.node(n - 1);
     const ReplayNode& piece = graph_.node(node.piece);
@@ -203,6 +283,7 @@ class JoinSharer {
     for (int32_t j = node.join_first; j < node.join_first + node.join_count; ++j) {
       const ReplayJoin& join = graph_.joins[static_cast<size_t>(j)];
       if (join.at_share > share) break;
+      if (join.node == without) continue;
       const int64_t at_ns = WorkAtShare(piece_ns, join.at_share);
       line_ns = std::max(line_ns + at_ns - done_ns, graph_.node(join.node).end_ns);
       done_ns = at_ns;

@@ -69,5 +69,33 @@ TEST(ReplayJoins, AWaitOfMostStepsIsOneOfTheOthersToo) {
   EXPECT_EQ(ShareOfJoin(graph, 3 * kSteps - 1, 3 * kSteps - 2), usual);
 }
 
+// Rank 0 stands still from 200 us on, until a meeting with rank 2 ends at 301 us; weights that it gathers with rank 1
+// are there at 300 us. Rank 1 meets rank 3 in the same places, and computes beside the gathering for so long.
+ReplayGraph TwoEndsAtOnce(int64_t rank_1_computes_us) {
+  HandMadeRun run(4);
+  for (const int32_t rank : {0, 1}) {
+    const int64_t second_end_us = rank == 0 ? 301 : 220;
+    run.AddCommunicator({rank, rank + 2});
+    run.Meet(CollectiveOp::kAllReduce, {{rank, 0, 10}, {rank + 2, 0, 10}});
+    run.Meet(CollectiveOp::kAllReduce, {{rank, 200, second_end_us}, {rank + 2, second_end_us - 20, second_end_us}});
+    run.Meet(CollectiveOp::kAllReduce, {{rank, 400, 410}, {rank + 2, 400, 410}});
+  }
+  run.AddCommunicator({0, 1});
+  run.Meet(CollectiveOp::kAllGather, {{0, 50, 300, 150}, {1, 50, 300, rank_1_computes_us}});
+  return run.Graph();
+}
+
+TEST(ReplayJoins, OfTwoThatEndAtOneTimeTheWorkDoesNotWaitForWhatOthersGoOnBeside) {
+  const ReplayGraph graph = TwoEndsAtOnce(250);
+  EXPECT_FALSE(ShareOfJoin(graph, 3, 1) || ShareOfJoin(graph, 2, 1));
+  EXPECT_TRUE(ShareOfJoin(graph, 3, 2));
+}
+
+TEST(ReplayJoins, OfTwoThatEndAtOneTimeTheWorkWaitsForBothIfNothingTellsThemApart) {
+  const ReplayGraph graph = TwoEndsAtOnce(150);
+  EXPECT_TRUE(ShareOfJoin(graph, 3, 1) || ShareOfJoin(graph, 2, 1));
+  EXPECT_TRUE(ShareOfJoin(graph, 3, 2));
+}
+
 }  // namespace
 }  // namespace lockstep
