@@ -11,6 +11,7 @@
 #include "analysis/metrics/replay/replay_lost.h"
 #include "analysis/metrics/replay/replay_order.h"
 #include "analysis/metrics/replay/replay_pairs.h"
+#include "analysis/metrics/replay/replay_ready.h"
 #include "analysis/model/row_values.h"
 
 namespace lockstep {
@@ -124,6 +125,7 @@ ReplayGraph BuildReplayGraph(const ArrivalGraph& source, const MatchResult& matc
   graph.party = ConnectedRanks(match, source.ranks.size());
   AddPositions(match, graph);
   AddBegins(match, executor, graph);
+  AddReadyPlaces(source, executor, graph);
   AddPairPlaces(match, graph);
   AddCoupling(match, graph);
   ShareJoins(source, executor, graph);

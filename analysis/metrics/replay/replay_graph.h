@@ -70,6 +70,7 @@ struct ReplayNode {
   bool follows = false;           // another node of the rank comes before
   bool runs_alone = false;        // the rank did nothing else meanwhile
   bool place_hidden = false;      // it may have been ready earlier in the own work, before `queued` ended
+  bool awaits_work = false;       // though queued, it starts no sooner than the own work comes to its place
   bool begins_launching = false;  // the first launch after the end of `behind`
   bool host_bound = false;        // launch limits the start; false where unknown, or the host is far ahead
 

@@ -93,8 +93,15 @@ bool PairRoles::IsOneWay(const MatchedInstance& instance) {
 }
 
 PairRole PairRoles::Of(size_t instance) const {
-  const size_t receiver = ReceiverOf(instance);
-  return {.sender = 1 - receiver, .receiver = receiver};
+  const MatchedInstance& matched = match_.instances[instance];
+  const bool told = matched.op != CollectiveOp::kSendRecv;
+  if (const std::optional<size_t> receiver = told ? std::nullopt : ReceiverAtPlace(instance)) {
+    return {.sender = 1 - *receiver, .receiver = *receiver};
+  }
+  const size_t early = EarlyOf(matched);
+  const bool waits = EarlyWaits(matched);
+  const size_t receiver = waits ? early : 1 - early;
+  return {.sender = 1 - receiver, .receiver = receiver, .unsure = waits && !told};
 }
 
 std::optional<PairRoles::Place> PairRoles::PlaceOf(size_t instance) const {
@@ -104,19 +111,16 @@ std::optional<PairRoles::Place> PairRoles::PlaceOf(size_t instance) const {
   return Place(matched.communicator, place.pair, place.nth);
 }
 
-size_t PairRoles::ReceiverOf(size_t instance) const {
+std::optional<size_t> PairRoles::ReceiverAtPlace(size_t instance) const {
   constexpr int64_t kTimesAsOften = 2;
-  const MatchedInstance& matched = match_.instances[instance];
   const std::optional<Place> place = PlaceOf(instance);
   const auto found = place ? votes_.find(*place) : votes_.end();
-  if (matched.op == CollectiveOp::kSendRecv && found != votes_.end()) {
-    for (const size_t member : {0, 1}) {
-      const int64_t other = std::max<int64_t>(1, found->second[1 - member]);
-      if (found->second[member] >= kTimesAsOften * other) return member;
-    }
+  if (found == votes_.end()) return std::nullopt;
+  for (const size_t member : {0, 1}) {
+    const int64_t other = std::max<int64_t>(1, found->second[1 - member]);
+    if (found->second[member] >= kTimesAsOften * other) return member;
   }
-  const size_t early = EarlyOf(matched);
-  return EarlyWaits(matched) ? early : 1 - early;
+  return std::nullopt;
 }
 
 }  // namespace lockstep

@@ -21,6 +21,7 @@ void AddPairPlaces(const MatchResult& match, ReplayGraph& graph);
 struct PairRole {
   size_t sender = 0;
   size_t receiver = 0;
+  bool unsure = false;  // each has waited for the other one at this place, and it is not told which of them sends
 };
 
 // Whoever is early and waits for the other one receives. A sender may wait for a late receiver just as well, so where
@@ -39,7 +40,8 @@ class PairRoles {
   using Votes = std::array<int64_t, 2>;                  // by member: so often it waited for the other one
 
   [[nodiscard]] std::optional<Place> PlaceOf(size_t instance) const;
-  [[nodiscard]] size_t ReceiverOf(size_t instance) const;
+  // Null: that of neither is waited for clearly more often.
+  [[nodiscard]] std::optional<size_t> ReceiverAtPlace(size_t instance) const;
 
   const MatchResult& match_;
   const ReplayGraph& graph_;

@@ -99,7 +99,10 @@ class Runner {
     const ReplayNode& node = graph_.nodes[n];
     const int64_t line = Line(node, n);
     int64_t start = line + node.start_ns - node.line_ns;
-    if (node.queued >= 0) start = EndOf(node.queued) + node.start_ns - graph_.node(node.queued).end_ns;
+    if (node.queued >= 0) {
+      start = EndOf(node.queued) + node.start_ns - graph_.node(node.queued).end_ns;
+      if (node.awaits_work) start = std::max(start, line);
+    }
     if (node.host_bound && node.launch_ns != kNoTime && !node.is_anchor(static_cast<int32_t>(n))) {
       start = std::max(start, node.launch_ns + LaunchShift(node, n) + node.launch_gap_ns);
     }

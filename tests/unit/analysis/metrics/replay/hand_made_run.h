@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -81,6 +82,9 @@ class HandMadeRun {
     node.stream = static_cast<int32_t>(match_.instances[instance].communicator);
     node.step = match_.instances[instance].step;
     node.instance = static_cast<int64_t>(instance);
+    const auto last = last_.try_emplace({row.rank, match_.instances[instance].communicator}, -1).first;
+    node.previous = last->second;
+    last->second = static_cast<int64_t>(rows.size());
     MatchedMember member;
     member.rank_index = row.rank;
     member.row = static_cast<int64_t>(rows.size());
@@ -97,7 +101,8 @@ class HandMadeRun {
   ArrivalGraph source_;
   MatchResult match_;
   std::vector<std::vector<Few<std::pair<int64_t, int64_t>>>> covers_;
-  std::vector<std::pair<size_t, HandMadeRow>> rows_;  // with their instances
+  std::vector<std::pair<size_t, HandMadeRow>> rows_;      // with their instances
+  std::map<std::pair<int32_t, uint32_t>, int64_t> last_;  // row of a rank and a communicator
 };
 
 }  // namespace lockstep

@@ -56,5 +56,25 @@ TEST(ReplayCoupling, WhoSendsIsWhoSendsInMostSteps) {
   }
 }
 
+// As often rank 0 waits for rank 1, which stalls, as the other way round. Whoever sends, both wait for each other.
+TEST(ReplayCoupling, OfTwoThatWaitForEachOtherAsOftenBothDo) {
+  HandMadeRun run(2);
+  run.AddCommunicator({0, 1});
+  constexpr int32_t kSteps = 8;
+  for (int32_t step = 0; step < kSteps; ++step) {
+    run.SetStep(step);
+    const int64_t start_us = 10'000 * step;
+    const bool stalls = step % 2 == 0;
+    run.Meet(CollectiveOp::kSendRecv,
+             {{0, start_us + 300, start_us + (stalls ? 920 : 320), 0, stalls ? 1 : -1},
+              {1, start_us + (stalls ? 900 : 0), start_us + (stalls ? 920 : 320), 0, stalls ? -1 : 0}});
+  }
+  const ReplayGraph graph = run.Graph();
+  for (int32_t step = 0; step < kSteps; ++step) {
+    EXPECT_EQ(graph.node(kSteps + step).awaits, step) << step;
+    EXPECT_EQ(graph.node(step).awaits, kSteps + step) << step;
+  }
+}
+
 }  // namespace
 }  // namespace lockstep
