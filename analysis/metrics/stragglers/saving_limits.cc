@@ -94,11 +94,12 @@ bool ClocksHideSaving(const StragglerInput& input, const TestUnits& units, const
 double SavingHiddenByClocks(const StragglerInput& input, const TestUnits& units, const Candidate& candidate,
                             const WhatIf& what_if) {
   constexpr double kLasting = 0.4;  // of an uncertainty: what single records scatter averages out
+  constexpr double kMostOfSaving = 0.25;
   const auto saved_ns = static_cast<double>(what_if.saving_ns_per_step);
   const double late_ns = candidate.pair_mean_ns;
   if (candidate.pair_deviation_ns <= 0 || input.replayed != nullptr || saved_ns <= 0 || saved_ns >= late_ns) return 0;
   const double open_ns = kLasting * ClocksLeaveOpen(input, units, candidate);
-  return std::min(late_ns - saved_ns, open_ns) * what_if.saving_ratio / saved_ns;
+  return std::min({late_ns - saved_ns, open_ns, kMostOfSaving * saved_ns}) * what_if.saving_ratio / saved_ns;
 }
 
 double ComputeExcess(const StragglerInput& input, const std::vector<int32_t>& ranks) {

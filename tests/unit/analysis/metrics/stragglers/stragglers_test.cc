@@ -463,10 +463,10 @@ TEST(Confidence, OfAProbabilityIsAtMostWhatItIsCalibratedTo) {
   EXPECT_EQ(ConfidenceOf(1), 0.5);
 }
 
-// The clock of rank 1 is 30 us early, so that as much of each wait for it looks like transfer.
+// The clock of rank 1 is 18 us early, so that as much of each wait for it looks like transfer.
 TEST(FindStragglers, WhatAClockHidesMayBeSavedAsWell) {
   constexpr int64_t kLate = 100'000;
-  constexpr int64_t kOff = 30'000;
+  constexpr int64_t kOff = 18'000;
   PacedRun run = MakePacedRun(Cluster(1, 2), 3, [](int32_t rank, int, int) { return rank == 1 ? kLate : 0; });
   for (ArrivalNode& node : run.graph.ranks[1]) {
     node.start_ns -= kOff;
@@ -487,7 +487,7 @@ TEST(FindStragglers, WhatAClockHidesMayBeSavedAsWell) {
   EXPECT_NEAR((what_if.saving_ratio + what_if.missed_ratio) * step_ns, 6 * kLate, 6 * 5'000);
   for (MatchedInstance& instance : run.match.instances) instance.uncertainty_ns = kOff / 3;
   const WhatIf& known = *FindIn(run).stragglers[0].what_if;
-  EXPECT_NEAR(known.missed_ratio * step_ns, 6 * kOff / 3 * 0.4, 6 * 500) << "clocks known to 10 us hide no more";
+  EXPECT_NEAR(known.missed_ratio * step_ns, 6 * kOff / 3 * 0.4, 6 * 500) << "clocks known to 6 us hide no more";
 }
 
 }  // namespace
