@@ -80,22 +80,21 @@ class JoinSharer {
     const TakenJoin wait = JoinOf(joined);
     const int64_t end_ns = graph_.node(joined).end_ns;
     const ReplayNode& taker = graph_.node(wait.taker);
-    const auto at = static_cast<size_t>(
-        std::distance(graph_.joins.begin(), std::find_if(graph_.joins.begin() + taker.join_first,
-                                                         graph_.joins.begin() + taker.join_first + taker.join_count,
-                                                         [&](const ReplayJoin& join) { return join.node == joined; })));
+    const auto first = static_cast<size_t>(taker.join_first);
+    const size_t end = first + static_cast<size_t>(taker.join_count);
     int32_t instead = -1;
-    for (const size_t other : {at - 1, at + 1}) {  // below 0: beyond the last one
-      if (other >= graph_.joins.size()) continue;
-      const ReplayNode& node = graph_.node(graph_.joins[other].node);
-      if (node.rank == taker.rank && std::abs(node.end_ns - end_ns) <= kRecordScatterNs) {
-        instead = graph_.joins[other].node;
-      }
+    for (size_t j = first == 0 ? 0 : first - 1; j < std::min(end + 1, graph_.joins.size()); ++j) {
+      const int32_t other = graph_.joins[j].node;
+      const ReplayNode& node = graph_.node(other);
+      const bool at_once = node.rank == taker.rank && std::abs(node.end_ns - end_ns) <= kRecordScatterNs;
+      if (other != joined && at_once) instead = other;
     }
     const bool as_late = LineAt(wait.taker, wait.join.at_share, joined) + kRecordScatterNs >= end_ns;
     if (instead < 0 && as_late) instead = static_cast<int32_t>(graph_.first[static_cast<size_t>(taker.rank)]);
     if (instead < 0) return;
-    graph_.joins[at].node = instead;
+    for (size_t j = first; j < end; ++j) {
+      if (graph_.joins[j].node == joined) graph_.joins[j].node = instead;
+    }
     joined_by_[static_cast<size_t>(joined)] = {};
   }
 

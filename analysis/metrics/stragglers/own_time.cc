@@ -5,6 +5,7 @@
 #include <iterator>
 #include <limits>
 #include <map>
+#include <utility>
 
 #include "analysis/metrics/stragglers/lost_rows.h"
 #include "analysis/model/instance_row.h"
@@ -13,6 +14,8 @@
 
 namespace lockstep {
 namespace {
+
+constexpr size_t kMostPlacedUnits = 1'024;  // so that what is kept of each of their places stays bounded
 
 // Neighbours in a pipeline exchange what they have at the ends of different work.
 bool IsOfPair(const MatchedInstance& instance) {
@@ -284,6 +287,7 @@ class OwnTimeSums::Meter {
       of.excess_ns += excess_ns;
       ++of.compared;
       ranks_[own.rank].with_neighbour = of_pair;
+      ranks_[own.rank].has_places = ranks_[own.rank].has_places && !of_pair && unit < kMostPlacedUnits;
       SegmentParts excess;
       for (size_t p = 0; p < kOwnParts; ++p) excess[p] = own.parts[p] - (total[p] - own.parts[p]) / others;
       AddParts(excess, rank.excess_parts);
@@ -292,6 +296,7 @@ class OwnTimeSums::Meter {
   }
 
   void AddAtPlace(size_t unit, double excess_ns, const SegmentParts& excess, OfRank& rank) const {
+    if (!rank.has_places) return;
     const size_t places = places_.count();
     if (rank.at_ns.size() < (unit + 1) * places) rank.at_ns.resize((unit + 1) * places);
     rank.at_ns[unit * places + place_] += static_cast<float>(excess_ns);
@@ -321,7 +326,16 @@ void OwnTimeSums::Add(const Chapter& chapter, const ArrivalGraph& graph, UnitNum
   Meter(chapter, graph, places_, ranks_).Run(numbers);
 }
 
-void OwnTimeSums::PutPlaces(const std::vector<size_t>& order, const OfRank& of, RankOwnTime& result) const {
+// Members are compared place by place all or none.
+std::set<int32_t> OwnTimeSums::WithoutPlaces() const {
+  std::set<int32_t> communicators;
+  for (const OfRank& of : ranks_) {
+    if (of.result.compared && !of.has_places) communicators.insert(of.result.communicator);
+  }
+  return communicators;
+}
+
+void OwnTimeSums::PutPlaces(const std::vector<size_t>& order, OfRank& of, RankOwnTime& result) const {
   const size_t places = places_.count();
   result.excess_at_ns.assign(places, std::vector<float>(order.size()));
   for (size_t unit = 0; unit < order.size(); ++unit) {
@@ -329,7 +343,8 @@ void OwnTimeSums::PutPlaces(const std::vector<size_t>& order, const OfRank& of, 
       result.excess_at_ns[place][unit] = of.at_ns[order[unit] * places + place];
     }
   }
-  result.excess_parts_at = of.parts_at;
+  result.excess_parts_at = std::move(of.parts_at);
+  of.at_ns = {};
 }
 
 std::vector<RankOwnTime> OwnTimeSums::Finish(const TestUnits& units, const std::vector<size_t>& order) {
@@ -337,6 +352,7 @@ std::vector<RankOwnTime> OwnTimeSums::Finish(const TestUnits& units, const std::
   std::vector<std::vector<int64_t>> counts(ranks_.size());    // [rank][unit] instances
   std::vector<std::vector<int64_t>> compared(ranks_.size());  // the same of those that are compared
   std::map<int32_t, Usual> usual;                             // by communicator
+  const std::set<int32_t> without_places = WithoutPlaces();
   for (size_t rank = 0; rank < ranks_.size(); ++rank) {
     OfRank& of = ranks_[rank];
     for (const size_t number : order) {
@@ -348,7 +364,8 @@ std::vector<RankOwnTime> OwnTimeSums::Finish(const TestUnits& units, const std::
       of.result.excess_ns.push_back(unit.excess_ns);
       of.result.lone_host_ns.push_back(unit.lone_host_ns);
     }
-    if (units.are_steps && of.result.compared && !of.with_neighbour) PutPlaces(order, of, of.result);
+    const bool has_places = units.are_steps && of.result.compared && !without_places.contains(of.result.communicator);
+    if (has_places) PutPlaces(order, of, of.result);
     out.push_back(std::move(of.result));
     Usual& its = usual[out[rank].communicator];
     its.count = std::max(its.count, UsualOf(counts[rank]));

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <set>
 #include <vector>
 
 #include "analysis/metrics/arrivals/arrival_graph.h"
@@ -30,8 +31,9 @@ struct RankOwnTime {
   std::vector<double> lone_host_ns;
   OwnParts own_parts{};  // sums over all units
   OwnParts excess_parts{};
-  // The same by place in the unit (unit_places.h): [place][unit], and the sums. Empty where places of a unit are of
-  // different work, as those of neighbours in a pipeline, and where units are no steps.
+  // The same by place in the unit (unit_places.h): [place][unit], and the sums. Empty for all members of a communicator
+  // some of whose places are of different work, as those of neighbours in a pipeline, where units are no steps, and
+  // where there are too many of them.
   std::vector<std::vector<float>> excess_at_ns;
   std::vector<OwnParts> excess_parts_at;
   bool compared = false;  // excess_ns means something: there were instances in which everybody waits for everybody
@@ -60,6 +62,7 @@ class OwnTimeSums {
   struct OfRank {
     RankOwnTime result;
     bool with_neighbour = false;     // it is compared with the other end of a pair
+    bool has_places = true;          // never with one
     std::vector<OfUnit> units;       // by number
     std::vector<float> at_ns;        // [number][place] excess
     std::vector<OwnParts> parts_at;  // [place]
@@ -71,7 +74,8 @@ class OwnTimeSums {
   };
   class Meter;
 
-  void PutPlaces(const std::vector<size_t>& order, const OfRank& of, RankOwnTime& result) const;
+  void PutPlaces(const std::vector<size_t>& order, OfRank& of, RankOwnTime& result) const;
+  [[nodiscard]] std::set<int32_t> WithoutPlaces() const;  // communicators
 
   UnitPlaces places_;
   std::vector<OfRank> ranks_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "analysis/metrics/stragglers/recurrence.h"
 #include "analysis/metrics/stragglers/series_bootstrap.h"
@@ -61,9 +62,9 @@ class Selector {
     // Mending makes nobody slower: what it was compared with is not the same work.
     if (what_if && what_if->saving_ratio < -kMinSavingRatio) what_if.reset();
     // How its stalls shift its pipeline is replayed too roughly to speak against what the others lost to it.
-    if (what_if && candidates_[i].with_itself && CostsMuch(i)) what_if.reset();
+    if (what_if && candidates_[i].with_itself && StallsAlone(i) && CostsMuch(i)) what_if.reset();
     if (!what_if) {
-      if (!IsStageByNature(i)) TryUntold(i);
+      if (!IsStageByNature(i) && StallsAlone(i)) TryUntold(i);
       return;
     }
     if (what_if->saving_ratio < kMinSavingRatio) {
@@ -112,6 +113,29 @@ class Selector {
     if (IsStageByNature(i) || candidates_[i].is_transfer() || !CostsMuch(i)) return false;
     const double critical = static_cast<double>(costs_.critical_ns(candidates_[i])) / static_cast<double>(units_.count);
     return critical >= kMuchOfUnit * static_cast<double>(units_.unit_ns);
+  }
+
+  // Of two that are compared with themselves and stall in the same units it is not told which one the others wait for.
+  // Of any other candidate: true.
+  [[nodiscard]] bool StallsAlone(size_t i) const {
+    const Candidate& candidate = candidates_[i];
+    if (!candidate.with_itself) return true;
+    const std::set<size_t> late = LateUnitsOf(candidate);
+    for (size_t other = 0; other < candidates_.size(); ++other) {
+      if (other == i || !candidates_[other].with_itself) continue;
+      const std::set<size_t> its = LateUnitsOf(candidates_[other]);
+      const auto both = std::count_if(late.begin(), late.end(), [&](size_t unit) { return its.contains(unit); });
+      if (2 * both >= std::ssize(late)) return false;
+    }
+    return true;
+  }
+
+  static std::set<size_t> LateUnitsOf(const Candidate& candidate) {
+    std::set<size_t> units;
+    for (size_t k = 0; k < candidate.series.size(); ++k) {
+      if (candidate.series[k] > candidate.floor_ns) units.insert(candidate.units[k]);
+    }
+    return units;
   }
 
   // Where no saving can be told (no faithful replay, nobody who does the same elsewhere, too little in what is

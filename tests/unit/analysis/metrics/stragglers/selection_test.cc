@@ -58,6 +58,18 @@ TEST(SelectStragglers, ThatMendingTheOnlyRankOfAStageSavesNothingDoesNotSpeakAga
   EXPECT_FALSE(Select(candidates, 100, costs).found[0].what_if);
 }
 
+TEST(SelectStragglers, OfTwoStagesThatStallInTheSameStepsItIsNotToldWhichOneTheOthersWaitFor) {
+  std::vector<Candidate> candidates = EightRanks(2, 100, 0.7, 300'000);
+  for (Candidate& candidate : candidates) candidate.with_itself = true;
+  Costs costs = CostsOf(100, 200'000);
+  costs.saving = [](const Idealisation&) { return std::optional<WhatIf>(); };
+  ASSERT_EQ(Select(candidates, 100, costs).found.size(), 1u);
+  for (size_t k = 0; k < candidates[5].series.size(); ++k) {
+    if (candidates[5].series[k] > 150'000) candidates[2].series[k] += 150'000;
+  }
+  EXPECT_TRUE(Select(candidates, 100, costs).found.empty());
+}
+
 TEST(SelectStragglers, WithoutASavingWhoHoldsNobodyUpIsNotFound) {
   Costs costs = CostsOf(100, 50'000);
   costs.saving = [](const Idealisation&) { return std::optional<WhatIf>(); };

@@ -70,6 +70,20 @@ TEST(TestLateness, DevicesThatAreFasterAndSlowerThroughoutAreAsLateAsTheyAreOver
   }
 }
 
+// In the last step the first two exchange data where the others have lost their records.
+TEST(TestLateness, MembersOfACommunicatorInWhichTwoExchangeAreComparedOverWholeSteps) {
+  PacedRun run = MakePacedRun(Cluster(1, 4, 30), 5, [](int32_t rank, int, int) { return rank == 0 ? 90'000 : 0; });
+  MatchedInstance& last = run.match.instances.back();
+  ASSERT_TRUE(last.all_pairs);
+  last.op = CollectiveOp::kSendRecv;
+  last.members.resize(2);
+  const TestedLateness tested = TestLateness(run.ranks, run.match, run.graph, "");
+  for (const RankOwnTime& own : tested.own) {
+    EXPECT_TRUE(own.compared && own.excess_at_ns.empty() && own.excess_parts_at.empty());
+  }
+  EXPECT_THAT(tested.late.ranks, testing::ElementsAre(0));
+}
+
 // In fewer than half of the steps, and by ten times the noise.
 double LeastPOfTwoThatStall(unsigned seed, double first, double second) {
   PacedShape shape = Cluster(1, 2, 44);
