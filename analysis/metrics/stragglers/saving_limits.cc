@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "analysis/metrics/stragglers/stalls.h"
 #include "analysis/model/row_values.h"
 
 namespace lockstep {
@@ -89,6 +90,15 @@ bool ClocksHideSaving(const StragglerInput& input, const TestUnits& units, const
   const auto saved_ns = static_cast<double>(what_if.saving_ns_per_step);
   if (candidate.is_transfer() || input.replayed != nullptr || saved_ns >= kMuchLess * late_ns) return false;
   return ClocksLeaveOpen(input, units, candidate) > kFarOpen * (late_ns - saved_ns);
+}
+
+bool MendsLittleOfStalls(const StragglerInput& input, const TestUnits& units, const Candidate& candidate,
+                         double late_ns, const WhatIf& what_if) {
+  constexpr double kFarLess = 0.25;
+  if (candidate.is_transfer() || input.replayed != nullptr || !Stalls(candidate)) return false;
+  const auto critical_ns = static_cast<double>(BlameOn(input.blame, candidate.rank_indices, {}).critical_ns);
+  const double lost_ns = std::min(late_ns, critical_ns / static_cast<double>(std::max<size_t>(1, units.count)));
+  return static_cast<double>(what_if.saving_ns_per_step) < kFarLess * lost_ns;
 }
 
 double SavingHiddenByClocks(const StragglerInput& input, const TestUnits& units, const Candidate& candidate,

@@ -34,6 +34,11 @@ namespace lockstep {
 [[nodiscard]] double SavingHiddenByClocks(const StragglerInput& input, const TestUnits& units,
                                           const Candidate& candidate, const WhatIf& what_if);
 
+// Where nobody does the same at the place of its stalls, and they are as many as the other steps, the replay takes them
+// for usual: the others lost far more to it than it says.
+[[nodiscard]] bool MendsLittleOfStalls(const StragglerInput& input, const TestUnits& units, const Candidate& candidate,
+                                       double late_ns, const WhatIf& what_if);
+
 // Of the ranks against the mean of all others, in a step; very much without steps, which nothing then contradicts.
 [[nodiscard]] double ComputeExcess(const StragglerInput& input, const std::vector<int32_t>& ranks);
 

@@ -170,6 +170,11 @@ Straggler Describe(const StragglerInput& input, const TestUnits& units, const Ca
     out.what_if.reset();
     out.why_no_saving = "the clocks of the hosts are not known well enough to tell how long the others waited for it";
   }
+  if (out.what_if && !out.after_others &&
+      MendsLittleOfStalls(input, units, candidate, judgement.mean_ns, *out.what_if)) {
+    out.what_if.reset();
+    out.why_no_saving = "the replay mends little of its stalls, although the others wait for them";
+  }
   // How the stalls of such a rank shift its pipeline is replayed too roughly to tell a figure.
   if (out.what_if && candidate.with_itself) {
     out.what_if.reset();

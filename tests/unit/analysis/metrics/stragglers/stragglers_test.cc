@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "analysis/metrics/stragglers/saving_limits.h"
 #include "tests/unit/analysis/metrics/stragglers/paced_run.h"
 
 namespace lockstep {
@@ -488,6 +489,24 @@ TEST(FindStragglers, WhatAClockHidesMayBeSavedAsWell) {
   for (MatchedInstance& instance : run.match.instances) instance.uncertainty_ns = kOff / 3;
   const WhatIf& known = *FindIn(run).stragglers[0].what_if;
   EXPECT_NEAR(known.missed_ratio * step_ns, 6 * kOff / 3 * 0.4, 6 * 500) << "clocks known to 6 us hide no more";
+}
+
+// Rank 1 of two stalls in every third step, and the other one waits for it.
+TEST(MendsLittleOfStalls, IsWhatSavesFarLessThanTheOthersLostToIt) {
+  constexpr int64_t kStallNs = 3'000'000;
+  const PacedRun run = MakePacedRun(Cluster(1, 2), 3, [](int32_t rank, int step, int layer) {
+    return rank == 1 && layer == 0 && step % 3 == 0 ? kStallNs : 0;
+  });
+  const Replay replay = ReplayOf(run);
+  const BlameResult blame = PropagateBlame(run.graph, run.match);
+  const StragglerInput input{run.run, run.ranks, run.match, run.graph, replay, blame};
+  const TestedLateness tested = TestLateness(run.ranks, run.match, run.graph, "");
+  const Candidate& stalls = tested.candidates[1];
+  const double late_ns = tested.judgements[1].mean_ns;
+  EXPECT_NEAR(late_ns, kStallNs / 3.0, kStallNs / 30.0);
+  EXPECT_TRUE(MendsLittleOfStalls(input, tested.units, stalls, late_ns, {.saving_ns_per_step = kStallNs / 20}));
+  EXPECT_FALSE(MendsLittleOfStalls(input, tested.units, stalls, late_ns, {.saving_ns_per_step = kStallNs / 4}));
+  EXPECT_FALSE(MendsLittleOfStalls(input, tested.units, tested.candidates[0], late_ns, {.saving_ns_per_step = 0}));
 }
 
 }  // namespace
