@@ -160,8 +160,8 @@ class Coupler {
     const int32_t sender = NodeOf(graph_, instance.members[role.sender]);
     const int32_t receiver = NodeOf(graph_, instance.members[role.receiver]);
     graph_.nodes[static_cast<size_t>(receiver)].awaits = sender;
-    if (role.unsure || senders_wait_[instance.communicator])
-      graph_.nodes[static_cast<size_t>(sender)].awaits = receiver;
+    const bool sender_waits = role.unsure || senders_wait_[instance.communicator];
+    if (sender_waits) graph_.nodes[static_cast<size_t>(sender)].awaits = receiver;
   }
 
   const MatchResult& match_;

@@ -87,7 +87,7 @@ class JoinSharer {
       const int32_t other = graph_.joins[j].node;
       const ReplayNode& node = graph_.node(other);
       const bool at_once = node.rank == taker.rank && std::abs(node.end_ns - end_ns) <= kRecordScatterNs;
-      if (other != joined && at_once) instead = other;
+      if (other != joined && other < wait.taker && at_once) instead = other;  // what starts later is not waited for
     }
     const bool as_late = LineAt(wait.taker, wait.join.at_share, joined) + kRecordScatterNs >= end_ns;
     if (instead < 0 && as_late) instead = static_cast<int32_t>(graph_.first[static_cast<size_t>(taker.rank)]);

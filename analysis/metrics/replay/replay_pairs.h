@@ -40,7 +40,7 @@ class PairRoles {
   using Votes = std::array<int64_t, 2>;                  // by member: so often it waited for the other one
 
   [[nodiscard]] std::optional<Place> PlaceOf(size_t instance) const;
-  // Null: that of neither is waited for clearly more often.
+  // Who has waited for the other one clearly more often at the instance's place; null: neither has.
   [[nodiscard]] std::optional<size_t> ReceiverAtPlace(size_t instance) const;
 
   const MatchResult& match_;

@@ -12,9 +12,9 @@
 namespace lockstep {
 namespace {
 
-constexpr size_t kLeastShown = 3;  // in which it starts without a queue
-constexpr double kAsFar = 0.02;    // of the work
-constexpr int64_t kAsFarNs = 20'000;
+constexpr size_t kLeastShown = 3;     // steps in which a row starts without a queue
+constexpr double kAsFar = 0.02;       // how much further the work may be and still be at the same place, of the work,
+constexpr int64_t kAsFarNs = 20'000;  // and besides
 
 // The own work of a rank between a row and the row before it of the same communicator; null: there is none.
 std::optional<int64_t> WorkBefore(const std::vector<ArrivalNode>& rows, size_t k) {

@@ -133,7 +133,8 @@ class OwnCandidates {
     return LeaveOutEarlyPlaces(rank, candidate);
   }
 
-  // Where the rest of its unit is late nevertheless; else false.
+  // Leaves out the places at which the rank is early if it is late in the rest of the unit nevertheless. False: it is
+  // not, and all stays as it is.
   bool LeaveOutEarlyPlaces(size_t rank, Candidate& candidate) const {
     const std::vector<size_t> places = besides_.EarlyPlaces(rank);
     std::vector<double> rest = candidate.series;

@@ -42,6 +42,27 @@ double UnitsWithLostRows(const StragglerInput& input, const TestUnits& units) {
   return count / static_cast<double>(std::max<size_t>(1, lacking.size()));
 }
 
+// What lost rows hide of the saving. Of one that is late in every interval that is a small part, of a stall all.
+double HiddenByLostRows(const StragglerInput& input, const TestUnits& units, const Candidate& candidate, double late_ns,
+                        const WhatIf& what_if) {
+  if (!Stalls(candidate)) return 0;
+  const auto saved_ns = static_cast<double>(what_if.saving_ns_per_step);
+  return UnitsWithLostRows(input, units) * std::max(0.0, late_ns - saved_ns);
+}
+
+// What a clock that is off hides of what one of a pair saves: a part of the waiting in each collective. Of several
+// members the next one limits what is saved, and it is not known which one that is.
+double HiddenByClocks(const StragglerInput& input, const TestUnits& units, const Candidate& candidate,
+                      const WhatIf& what_if) {
+  constexpr double kLasting = 0.4;  // of an uncertainty: what single records scatter averages out
+  constexpr double kMostOfSaving = 0.25;
+  const auto saved_ns = static_cast<double>(what_if.saving_ns_per_step);
+  const double late_ns = candidate.pair_mean_ns;
+  if (candidate.pair_deviation_ns <= 0 || input.replayed != nullptr || saved_ns >= late_ns) return 0;
+  const double open_ns = kLasting * ClocksLeaveOpen(input, units, candidate);
+  return std::min({late_ns - saved_ns, open_ns, kMostOfSaving * saved_ns});
+}
+
 }  // namespace
 
 double ComputePerStep(const StragglerInput& input, size_t rank_index) {
@@ -101,17 +122,6 @@ bool MendsLittleOfStalls(const StragglerInput& input, const TestUnits& units, co
   return static_cast<double>(what_if.saving_ns_per_step) < kFarLess * lost_ns;
 }
 
-double SavingHiddenByClocks(const StragglerInput& input, const TestUnits& units, const Candidate& candidate,
-                            const WhatIf& what_if) {
-  constexpr double kLasting = 0.4;  // of an uncertainty: what single records scatter averages out
-  constexpr double kMostOfSaving = 0.25;
-  const auto saved_ns = static_cast<double>(what_if.saving_ns_per_step);
-  const double late_ns = candidate.pair_mean_ns;
-  if (candidate.pair_deviation_ns <= 0 || input.replayed != nullptr || saved_ns <= 0 || saved_ns >= late_ns) return 0;
-  const double open_ns = kLasting * ClocksLeaveOpen(input, units, candidate);
-  return std::min({late_ns - saved_ns, open_ns, kMostOfSaving * saved_ns}) * what_if.saving_ratio / saved_ns;
-}
-
 double ComputeExcess(const StragglerInput& input, const std::vector<int32_t>& ranks) {
   double inside = 0;
   double outside = 0;
@@ -125,10 +135,12 @@ double ComputeExcess(const StragglerInput& input, const std::vector<int32_t>& ra
   return others > 0 ? inside / members - outside / others : std::numeric_limits<double>::max();
 }
 
-double MissedSaving(const StragglerInput& input, const TestUnits& units, double late_ns, const WhatIf& what_if) {
+double MissedSaving(const StragglerInput& input, const TestUnits& units, const Candidate& candidate, double late_ns,
+                    const WhatIf& what_if) {
   if (what_if.saving_ns_per_step <= 0) return 0;
-  const auto saving_ns = static_cast<double>(what_if.saving_ns_per_step);
-  return UnitsWithLostRows(input, units) * std::max(0.0, late_ns - saving_ns) * what_if.saving_ratio / saving_ns;
+  const double missed_ns = std::max(HiddenByLostRows(input, units, candidate, late_ns, what_if),
+                                    HiddenByClocks(input, units, candidate, what_if));
+  return missed_ns * what_if.saving_ratio / static_cast<double>(what_if.saving_ns_per_step);
 }
 
 }  // namespace lockstep

@@ -28,12 +28,6 @@ namespace lockstep {
 [[nodiscard]] bool ClocksHideSaving(const StragglerInput& input, const TestUnits& units, const Candidate& candidate,
                                     double late_ns, const WhatIf& what_if);
 
-// How much more may be saved than the replay says of one of a pair, because a clock that is off hides part of the
-// waiting in each collective; not more than it is late by. A part of the mean step, as the saving is. Of several
-// members the next one limits what is saved, and it is not known which one that is. Otherwise 0.
-[[nodiscard]] double SavingHiddenByClocks(const StragglerInput& input, const TestUnits& units,
-                                          const Candidate& candidate, const WhatIf& what_if);
-
 // Where nobody does the same at the place of its stalls, and they are as many as the other steps, the replay takes them
 // for usual: the others lost far more to it than it says.
 [[nodiscard]] bool MendsLittleOfStalls(const StragglerInput& input, const TestUnits& units, const Candidate& candidate,
@@ -42,9 +36,10 @@ namespace lockstep {
 // Of the ranks against the mean of all others, in a step; very much without steps, which nothing then contradicts.
 [[nodiscard]] double ComputeExcess(const StragglerInput& input, const std::vector<int32_t>& ranks);
 
-// No more than it is late by can be saved, and so much may be where the replay misses waits. A part of the mean step,
-// as the saving is.
-[[nodiscard]] double MissedSaving(const StragglerInput& input, const TestUnits& units, double late_ns,
-                                  const WhatIf& what_if);
+// How much more may be saved than the replay says, where it misses waits: because records are lost, or because a clock
+// that is off hides part of the waiting in each collective. Not more than it is late by. A part of the mean step, as
+// the saving is.
+[[nodiscard]] double MissedSaving(const StragglerInput& input, const TestUnits& units, const Candidate& candidate,
+                                  double late_ns, const WhatIf& what_if);
 
 }  // namespace lockstep

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <set>
 
 #include "analysis/metrics/stragglers/recurrence.h"
 #include "analysis/metrics/stragglers/series_bootstrap.h"
@@ -119,23 +118,9 @@ class Selector {
   // Of any other candidate: true.
   [[nodiscard]] bool StallsAlone(size_t i) const {
     const Candidate& candidate = candidates_[i];
-    if (!candidate.with_itself) return true;
-    const std::set<size_t> late = LateUnitsOf(candidate);
-    for (size_t other = 0; other < candidates_.size(); ++other) {
-      if (other == i || !candidates_[other].with_itself) continue;
-      const std::set<size_t> its = LateUnitsOf(candidates_[other]);
-      const auto both = std::count_if(late.begin(), late.end(), [&](size_t unit) { return its.contains(unit); });
-      if (2 * both >= std::ssize(late)) return false;
-    }
-    return true;
-  }
-
-  static std::set<size_t> LateUnitsOf(const Candidate& candidate) {
-    std::set<size_t> units;
-    for (size_t k = 0; k < candidate.series.size(); ++k) {
-      if (candidate.series[k] > candidate.floor_ns) units.insert(candidate.units[k]);
-    }
-    return units;
+    return !candidate.with_itself || std::none_of(candidates_.begin(), candidates_.end(), [&](const Candidate& other) {
+      return &other != &candidate && other.with_itself && IsMostlyLateWith(candidate, other);
+    });
   }
 
   // Where no saving can be told (no faithful replay, nobody who does the same elsewhere, too little in what is

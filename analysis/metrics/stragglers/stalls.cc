@@ -84,6 +84,21 @@ bool LateThroughout(const Candidate& candidate) {
   return usual.level - kStall * usual.deviation > candidate.floor_ns;
 }
 
+bool IsMostlyLateWith(const Candidate& candidate, const Candidate& other) {
+  std::vector<size_t> others;  // ascending, as units are
+  for (size_t k = 0; k < other.series.size(); ++k) {
+    if (other.series[k] > other.floor_ns) others.push_back(other.units[k]);
+  }
+  size_t late = 0;
+  size_t both = 0;
+  for (size_t k = 0; k < candidate.series.size(); ++k) {
+    if (candidate.series[k] <= candidate.floor_ns) continue;
+    ++late;
+    if (std::binary_search(others.begin(), others.end(), candidate.units[k])) ++both;
+  }
+  return 2 * both >= late;
+}
+
 std::optional<double> LateInOneEvent(const Candidate& candidate) {
   constexpr size_t kShort = 2;  // units; a longer one is a burst (recurrence.cc)
   const std::vector<double>& series = candidate.series;

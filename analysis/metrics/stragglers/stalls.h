@@ -23,6 +23,9 @@ namespace lockstep {
 // with it whether it will be late again, is another question.
 [[nodiscard]] bool LateThroughout(const Candidate& candidate);
 
+// In half or more of the units in which the candidate is late the other one is late, too.
+[[nodiscard]] bool IsMostlyLateWith(const Candidate& candidate, const Candidate& other);
+
 // One short stretch of such units makes up most of its lateness: that is told as what happened once, and does not make
 // it late again and again. How late it was there, in ns; null: there is no such stretch.
 [[nodiscard]] std::optional<double> LateInOneEvent(const Candidate& candidate);

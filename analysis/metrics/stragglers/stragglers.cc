@@ -154,13 +154,8 @@ Straggler Describe(const StragglerInput& input, const TestUnits& units, const Ca
   out.after_others = selected.after_others;
   out.contradicted = selected.contradicted;
   if (!out.what_if) out.why_no_saving = WhyNoSaving(input, selected);
-  // A lost record costs the replay one wait: of one that is late in every interval a small part, of a stall all.
-  if (out.what_if && Stalls(candidate)) {
-    out.what_if->missed_ratio = MissedSaving(input, units, judgement.mean_ns, *out.what_if);
-  }
   if (out.what_if) {
-    const double hidden = SavingHiddenByClocks(input, units, candidate, *out.what_if);
-    out.what_if->missed_ratio = std::max(out.what_if->missed_ratio, hidden);
+    out.what_if->missed_ratio = MissedSaving(input, units, candidate, judgement.mean_ns, *out.what_if);
   }
   if (out.what_if && MendsBeyondOthers(input, out.rank_indices, *out.what_if)) {
     out.what_if.reset();
