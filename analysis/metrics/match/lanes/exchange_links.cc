@@ -194,8 +194,8 @@ double LinkedShare(const std::vector<ExchangeLane>& lanes, const std::vector<Exc
 }
 
 bool MayBeOneExchange(const std::vector<ExchangeLane>& lanes) {
-  constexpr int64_t kSlackNs = 5'000;  // biases of the devices
-  constexpr size_t kOneIn = 100;       // rows that are damaged, or lack a partner
+  constexpr int64_t kBiasSlackNs = 5'000;  // biases of the devices
+  constexpr size_t kOneIn = 100;           // rows that are damaged, or lack a partner
   if (lanes.size() < 3) return false;
   size_t seen = 0;
   size_t apart = 0;
@@ -204,7 +204,7 @@ bool MayBeOneExchange(const std::vector<ExchangeLane>& lanes) {
     int64_t first_end = e.end_ns;
     bool covered = true;
     for (const ExchangeLane& other : lanes) {
-      const size_t at = LowerBound(other.events, e.start_ns - kSlackNs);
+      const size_t at = LowerBound(other.events, e.start_ns - kBiasSlackNs);
       covered =
           covered && !other.events.empty() && other.events.front().start_ns <= e.end_ns && at < other.events.size();
       if (!covered) break;
@@ -213,7 +213,7 @@ bool MayBeOneExchange(const std::vector<ExchangeLane>& lanes) {
     }
     if (!covered) continue;
     ++seen;
-    apart += last_start > first_end + kSlackNs ? 1 : 0;
+    apart += last_start > first_end + kBiasSlackNs ? 1 : 0;
   }
   return seen >= kMinRows && apart * kOneIn <= seen;
 }

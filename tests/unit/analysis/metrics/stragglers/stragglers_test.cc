@@ -487,7 +487,7 @@ TEST(FindStragglers, WhatAClockHidesMayBeSavedAsWell) {
   EXPECT_NEAR(what_if.saving_ratio * step_ns, 6 * (kLate - kOff), 6 * 5'000);
   EXPECT_NEAR((what_if.saving_ratio + what_if.missed_ratio) * step_ns, 6 * kLate, 6 * 5'000);
   for (MatchedInstance& instance : run.match.instances) instance.uncertainty_ns = kOff / 3;
-  const WhatIf& known = *FindIn(run).stragglers[0].what_if;
+  const WhatIf known = *FindIn(run).stragglers.at(0).what_if;
   EXPECT_NEAR(known.missed_ratio * step_ns, 6 * kOff / 3 * 0.4, 6 * 500) << "clocks known to 6 us hide no more";
 }
 
