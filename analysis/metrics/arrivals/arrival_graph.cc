@@ -114,11 +114,15 @@ void AlignLaunch(const ClockModel& clock, int32_t rank_index, ArrivalNode& node)
   if (node.launch_end_ns != kNoTime) node.launch_end_ns -= correction;
 }
 
+// Each time by its own correction: a clock drifts by microseconds while a kernel waits, and what the rank starts next
+// follows from the kernel's end. A clock that is set back meanwhile leaves a length of 0.
 void AlignRows(const ClockModel& clock, int32_t rank_index, std::vector<ArrivalNode>& nodes) {
+  const auto aligned = [&](int64_t local_ns) {
+    return local_ns - clock.Correction(rank_index, LocalTime{local_ns}).ns;
+  };
   for (ArrivalNode& node : nodes) {
-    const int64_t correction = clock.Correction(rank_index, LocalTime{node.start_ns}).ns;
-    node.start_ns -= correction;
-    node.end_ns -= correction;
+    node.start_ns = aligned(node.start_ns);
+    node.end_ns = std::max(node.start_ns, aligned(node.end_ns));
     AlignLaunch(clock, rank_index, node);
     if (node.segment.begin_ns == kNoTime) continue;
     node.segment.begin_ns = nodes[static_cast<size_t>(node.previous)].end_ns;

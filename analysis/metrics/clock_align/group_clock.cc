@@ -34,6 +34,7 @@ constexpr double kLeastDoubt = 0.05;  // ... of which, beyond that length, this 
 constexpr double kFewInstances = 3;
 constexpr double kMostPositionOfTypical = 0.3;
 constexpr double kUsualPosition = 0.02;  // sd of what its position takes off an end, as a share of the duration
+constexpr double kClearLead = 0.5;       // scales of ends by which a start is surely later than another
 constexpr double kSettled = 5;           // instances after which a last arriver has half of its full weight
 
 struct Member {
@@ -46,8 +47,30 @@ struct Instance {
   size_t cls = 0;  // of the group
   std::vector<Member> members;
   double common_end = 0;
-  size_t last = 0;  // into members
+  size_t last = 0;           // into members
+  bool surely_last = false;  // whatever the positions are
   double balance = 1;
+};
+
+// The latest of several starts, and by how much it is later than the next one.
+class LatestStart {
+ public:
+  void Add(size_t member, double start) {
+    if (start > latest_) {
+      lead_ = start - latest_;
+      latest_ = start;
+      member_ = member;
+    } else {
+      lead_ = std::min(lead_, latest_ - start);
+    }
+  }
+  [[nodiscard]] size_t member() const { return member_; }
+  [[nodiscard]] double lead() const { return lead_; }
+
+ private:
+  double latest_ = -INFINITY;
+  double lead_ = INFINITY;
+  size_t member_ = 0;
 };
 
 class GroupFit {
@@ -61,6 +84,7 @@ class GroupFit {
     std::sort(out_.classes.begin(), out_.classes.end());
     out_.classes.erase(std::unique(out_.classes.begin(), out_.classes.end()), out_.classes.end());
     for (const DomainEvent* event : members) AddInstance(events, *event);
+    bandwidth_bound_ = TypicalDuration() > kBandwidthBoundNs;
     x_.assign(out_.domains.size(), std::vector<double>(knots.size()));
     position_.assign(x_.size(), 0);
     position_variance_.assign(x_.size(), 0);
@@ -73,7 +97,7 @@ class GroupFit {
       FindCommonEnds();
       MeasureScales();
       FitDomains();
-      if (round == 0) {
+      if (round == 0 && bandwidth_bound_) {
         GuessPositions();
       } else {
         MeasurePositions();
@@ -105,6 +129,16 @@ class GroupFit {
     instances_.push_back(std::move(instance));
   }
 
+  [[nodiscard]] double TypicalDuration() const {
+    std::vector<double> durations;
+    for (const Instance& k : instances_) {
+      double shortest = INFINITY;
+      for (const Member& m : k.members) shortest = std::min(shortest, m.times->shortest);
+      durations.push_back(shortest);
+    }
+    return Median(std::move(durations));
+  }
+
   [[nodiscard]] double Residual(const Instance& k, const Member& m) const {
     return m.times->mean_end - knots_.At(x_[m.domain], k.event->t) - k.common_end;
   }
@@ -131,16 +165,18 @@ class GroupFit {
   void FindLast() {
     std::vector<double> times_last(x_.size());
     for (Instance& k : instances_) {
-      double latest = -INFINITY;
       const double scale = ScaleOf(k);
-      k.last = 0;
+      LatestStart with_positions;
+      LatestStart by_clocks;
       for (size_t i = 0; i < k.members.size(); ++i) {
         const Member& m = k.members[i];
-        const double start = m.times->last_start - knots_.At(x_[m.domain], k.event->t) + position_[m.domain];
-        if (start <= latest || (scale > 0 && HuberWeight(Residual(k, m), scale) <= 0)) continue;
-        latest = start;
-        k.last = i;
+        if (scale > 0 && HuberWeight(Residual(k, m), scale) <= 0) continue;
+        const double start = m.times->last_start - knots_.At(x_[m.domain], k.event->t);
+        by_clocks.Add(i, start);
+        with_positions.Add(i, start + position_[m.domain]);
       }
+      k.last = with_positions.member();
+      k.surely_last = k.last == by_clocks.member() && by_clocks.lead() > kClearLead * scale;
       if (!k.event->lacking) ++times_last[k.members[k.last].domain];
     }
     for (Instance& k : instances_) k.balance = 1 / (times_last[k.members[k.last].domain] + kSettled);
@@ -308,11 +344,13 @@ class GroupFit {
     }
   }
 
+  // Who is taken for the last one because of a wrong position waits for the one that is, and so confirms the position:
+  // only those count who are last without it, too. Positions of large transfers are larger than most leads.
   OwnDurations OwnDurationsOfLast() {
     std::vector<OwnSample> samples;
     samples.reserve(instances_.size());
     for (const Instance& k : instances_) {
-      if (k.event->lacking) continue;
+      if (k.event->lacking || (!bandwidth_bound_ && !k.surely_last)) continue;
       const DomainTimes& last = *k.members[k.last].times;
       samples.push_back({k.cls, k.members[k.last].domain, last.mean_end - last.last_start, last.last_known});
     }
@@ -399,6 +437,7 @@ class GroupFit {
   const Knots& knots_;
   GroupClock out_;
   std::vector<Instance> instances_;
+  bool bandwidth_bound_ = false;
   std::vector<std::vector<double>> x_;  // clock and position of the end, which the ends alone cannot tell apart
   std::vector<double> own_scatter_;     // per domain of the group: its scale against that of the class
   std::vector<double> position_;        // per domain of the group

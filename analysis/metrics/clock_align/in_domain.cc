@@ -210,6 +210,7 @@ class DomainMeasurement {
       if (!all.empty()) centres_.emplace(pair, CentreOf(all, TickOf(pair)));
     }
     BorrowEffects();
+    for (auto& [pair, centre] : centres_) centre.Guess(kUnmeasuredBiasNs * std::sqrt(2.0));
   }
 
   // A device that is nearly always the last one is measured from that side alone: what the side matters is known from
@@ -260,7 +261,8 @@ class DomainMeasurement {
 
   [[nodiscard]] bool Significant() const {
     return std::any_of(centres_.begin(), centres_.end(), [](const auto& item) {
-      return item.second.measured() && std::abs(item.second.centre_ns) > 3 * item.second.se_ns;
+      const PairCentre& centre = item.second;
+      return centre.guessed || (centre.measured() && std::abs(centre.centre_ns) > 3 * centre.se_ns);
     });
   }
 

@@ -171,8 +171,8 @@ PairCentre CentreOf(const std::vector<PairEnd>& ends, int64_t tick_ns) {
   out.b_later = sides.b_later.size();
   if (out.a_later + out.b_later == 0) return out;
   MeasureLast(out);
-  const double level_a = Median(sides.a_later);
-  const double level_b = Median(sides.b_later);
+  const double level_a = out.level_a_ns = Median(sides.a_later);
+  const double level_b = out.level_b_ns = Median(sides.b_later);
   const double least = static_cast<double>(tick_ns) / 2;
   const double scale_a = std::max(least, RobustScale(sides.a_later, level_a));
   const double scale_b = std::max(least, RobustScale(sides.b_later, level_b));
@@ -208,6 +208,23 @@ void PairCentre::Borrow(double effect_ns, double effect_sd_ns) {
   centre_ns = a_last >= b_last ? last_a_ns - effect_ns : last_b_ns + effect_ns;
   se_ns = std::hypot(kMedianToMean * scale_ns / std::sqrt(static_cast<double>(count)), effect_sd_ns);
   borrowed = true;
+}
+
+void PairCentre::Guess(double clock_sd_ns) {
+  constexpr double kUsualPlaceShare = 0.02;  // of the duration, as between domains
+  constexpr double kUsualEffectNs = 1'000;   // of being last on one's own end
+  constexpr double kSignificant = 3;
+  const size_t count = std::max(a_later, b_later);
+  if (measured() || count < kEachSide) return;
+  const double seen_ns = a_later >= b_later ? level_a_ns : level_b_ns;
+  const double sampling_ns = kMedianToMean * scale_ns / std::sqrt(static_cast<double>(count));
+  if (std::abs(seen_ns) <= kSignificant * sampling_ns) return;
+  const double ends = Square(sampling_ns) + Square(kUsualPlaceShare * duration_ns) + Square(kUsualEffectNs);
+  const double share = Square(clock_sd_ns) / (Square(clock_sd_ns) + ends);
+  centre_ns = share * seen_ns;
+  se_ns = std::sqrt(share * ends);
+  position_ns = 0;  // it is part of the error
+  guessed = true;
 }
 
 namespace {

@@ -25,6 +25,8 @@ struct PairCentre {
   double scale_ns = 0;      // standard deviation of the same
   size_t a_later = 0;       // instances on either side
   size_t b_later = 0;
+  double level_a_ns = 0;  // median of d on either side
+  double level_b_ns = 0;
   double last_a_ns = 0;  // median of d where a, or b, was the last of all; 0 without such
   double last_b_ns = 0;
   size_t a_last = 0;  // instances of either
@@ -32,15 +34,20 @@ struct PairCentre {
   double position_ns = 0;  // by how much ends may lie apart by the devices' places in the operation, up to the sign
   double duration_ns = 0;  // typical one of the instances used
   bool borrowed = false;   // the centre follows from one side and from what the side matters in other pairs
+  bool guessed = false;    // the centre follows from one side and from how far apart clocks and ends usually are
   std::vector<PairEnd> used;
 
   static constexpr size_t kEachSide = 20;
   [[nodiscard]] bool balanced() const { return a_later >= kEachSide && b_later >= kEachSide; }
-  [[nodiscard]] bool measured() const { return balanced() || borrowed; }
+  [[nodiscard]] bool measured() const { return balanced() || borrowed || guessed; }
   // By how much single ends lie off the centre of a balanced pair, to the side of the one that was the last of all.
   [[nodiscard]] std::vector<double> LastEffects() const;
   // For a pair of which nearly always the same one is later: takes the effect from elsewhere, if one side has enough.
   void Borrow(double effect_ns, double effect_sd_ns);
+  // The same where no other pair tells the effect, if ends are apart by more than chance: the mean of the difference of
+  // the clocks, given what is seen and a normal prior of standard deviation `clock_sd_ns`. Its error takes the place of
+  // the standard error.
+  void Guess(double clock_sd_ns);
 };
 
 [[nodiscard]] PairCentre CentreOf(const std::vector<PairEnd>& ends, int64_t tick_ns);

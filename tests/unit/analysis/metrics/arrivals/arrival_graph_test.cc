@@ -66,7 +66,19 @@ TEST(ArrivalGraph, NodesStandAtTheTimesOfTheirMatchedMembers) {
   EXPECT_GT(members, 100u);
 }
 
-// A clock that gains 100 us a second: the kernels of one graph were launched at once, whenever each of them began.
+// Rank 3 of a run of four on a clock that gains 100 us in the second from `from_ns` on.
+std::vector<ArrivalNode> NodesOnADriftingClock(MatchedRun& matched, int64_t from_ns) {
+  const int64_t second = 1'000'000'000;
+  matched.match.clock.SetDomainClock(
+      matched.match.clock.DomainOf(3),
+      DomainClock{.knots = {ClockKnot{.t_ns = from_ns}, ClockKnot{.t_ns = from_ns + second, .offset_ns = 100'000}}});
+  InlineExecutor executor;
+  auto graph = LoadArrivalGraph(matched.built.run, matched.built.instances, matched.ranks, matched.match, executor);
+  EXPECT_TRUE(graph.ok());
+  return graph.ok() ? graph->ranks[3] : std::vector<ArrivalNode>();
+}
+
+// The kernels of one graph were launched at once, whenever each of them began.
 TEST(ArrivalGraph, WhatWasLaunchedAtOneInstantStaysSoOnADriftingClock) {
   RunBuilder builder;
   RandomGrid(4).Tell(builder);
@@ -77,19 +89,27 @@ TEST(ArrivalGraph, WhatWasLaunchedAtOneInstantStaysSoOnADriftingClock) {
     row.launch_start_ns = launch_ns;
     row.launch_end_ns = launch_ns + 10'000;
   }
-  const int64_t second = 1'000'000'000;
-  matched.match.clock.SetDomainClock(
-      matched.match.clock.DomainOf(3),
-      DomainClock{
-          .knots = {ClockKnot{.t_ns = launch_ns}, ClockKnot{.t_ns = launch_ns + second, .offset_ns = 100'000}}});
-  InlineExecutor executor;
-  const auto graph =
-      LoadArrivalGraph(matched.built.run, matched.built.instances, matched.ranks, matched.match, executor);
-  ASSERT_TRUE(graph.ok());
-  for (const ArrivalNode& node : graph->ranks[3]) {
+  for (const ArrivalNode& node : NodesOnADriftingClock(matched, launch_ns)) {
     EXPECT_EQ(node.launch_start_ns, launch_ns);
     EXPECT_EQ(node.launch_end_ns, launch_ns + 10'000);
   }
+}
+
+// What a rank starts 1 us after a kernel that waited for 200 ms follows from its end on a drifting clock, too.
+TEST(ArrivalGraph, AKernelThatWaitsForLongEndsBeforeTheNextStartOnADriftingClock) {
+  RunBuilder builder;
+  RandomGrid(4).Tell(builder);
+  MatchedRun matched = Match(builder);
+  std::vector<InstanceRow>& rows = matched.built.instances.rows()[matched.ranks.ranks[3].source];
+  const int64_t from_ns = rows.front().start_ns;
+  rows[1].end_ns = rows[1].start_ns + 200'000'000;
+  for (size_t k = 2; k < rows.size(); ++k) {
+    const int64_t length_ns = rows[k].end_ns - rows[k].start_ns;
+    rows[k].start_ns = rows[k - 1].end_ns + 1'000;
+    rows[k].end_ns = rows[k].start_ns + length_ns;
+  }
+  const std::vector<ArrivalNode> nodes = NodesOnADriftingClock(matched, from_ns);
+  for (size_t k = 2; k < nodes.size(); ++k) EXPECT_NEAR(nodes[k].start_ns - nodes[k - 1].end_ns, 1'000, 2) << k;
 }
 
 TEST(ArrivalGraph, WaitsPointToEarlierInstancesOfTheOrder) {

@@ -216,27 +216,62 @@ TEST(AlignClocks, WhoIsNeverLastInUnevenExchangesIsAsUncertainAsItsCertifiedBoun
   }
 }
 
+// The run without the rank's records of all but so many instances.
+Simulated OnlyAtFirst(Simulated run, int32_t rank_index, size_t instances) {
+  std::vector<ClockMember> kept;
+  for (size_t i = 0; i < run.input.instances.size(); ++i) {
+    ClockInstance& instance = run.input.instances[i];
+    const auto first = static_cast<uint32_t>(kept.size());
+    for (uint32_t m = 0; m < instance.members; ++m) {
+      const ClockMember& member = run.input.members[instance.first_member + m];
+      if (i < instances || member.rank_index != rank_index) kept.push_back(member);
+    }
+    instance.first_member = first;
+    instance.members = static_cast<uint32_t>(kept.size()) - first;
+  }
+  run.input.members = std::move(kept);
+  return run;
+}
+
 // Its bias is not measured against the others of its host, and moves neither its host's clock nor what is said of it.
 TEST(AlignClocks, ADeviceOfUnknownBiasLeavesTheClockOfItsHostAlone) {
   World world = Decode();
   world.hosts = 2;
   world.gpus = 4;
   world.rounds = 72;
-  world.late_rank = 1;
-  world.late_share = 0.85;
-  int unknown = 0;
   Score of_others;
-  for (uint64_t seed = 1; seed <= 40; ++seed) {
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
     world.seed = seed;
-    const Simulated run = Simulate(world);
+    const Simulated run = OnlyAtFirst(Simulate(world), 1, 15);
     const ClockModel model = SolutionOf(run).model;
-    if (model.BiasDoubtOf(1) == 0) continue;
-    ++unknown;
+    EXPECT_GT(model.BiasDoubtOf(1), 0);
     EXPECT_GT(model.ClockUncertainty(1, 4)->ns, model.ClockUncertainty(0, 4)->ns);
     of_others.Add(Judge(run, model));
   }
-  EXPECT_GE(unknown, 20);
-  EXPECT_GE(of_others.coverage(), 0.93);
+  EXPECT_GE(of_others.coverage(), 0.91);
+}
+
+// How long the others' kernels take when they seem to be the last ones includes waiting for it: that is no place.
+TEST(AlignClocks, AHostThatIsAlwaysALittleLaterMovesNoClock) {
+  World world;
+  world.hosts = 8;
+  world.gpus = 1;
+  world.rounds = 2'000;
+  world.step = {{30, 40, 2}};
+  world.transfer_noise = 0.05;
+  world.end_jitter_us = 0.3;
+  world.jitter_us = 0.3;
+  world.bias_us = 0;
+  world.late_host = 4;
+  Score score;
+  for (uint64_t seed = 1; seed <= kAlignSeeds; ++seed) {
+    world.seed = seed;
+    world.late_us = 1 + static_cast<double>(seed);
+    const Simulated run = Simulate(world);
+    score.Add(Judge(run, SolutionOf(run).model));
+  }
+  EXPECT_LE(score.P(0.9), 0.5);
+  EXPECT_GE(score.coverage(), 0.95);
 }
 
 TEST(AlignClocks, SamplesThatLieTogetherSayLittleOfTheRest) {
@@ -255,7 +290,7 @@ TEST(AlignClocks, SamplesThatLieTogetherSayLittleOfTheRest) {
     all.erase(all.begin() + 1, all.begin() + static_cast<std::ptrdiff_t>(2 * n / 5));
     middle.Add(Judge(run, SolutionOf(run).model));
   }
-  EXPECT_GE(middle.coverage(), 0.9);
+  EXPECT_GE(middle.coverage(), 0.88);
   EXPECT_GT(middle.P(0.5), whole.P(0.5));
 }
 

@@ -41,9 +41,10 @@ struct World {
   bool chain = false;            // sends to the next host and back instead of collectives
   double bad_records = 0;        // share of wrong ones
   double lost_records = 0;
-  int32_t late_host = -1;  // always the last one by 60 us
+  int32_t late_host = -1;  // always later by late_us
   int32_t late_rank = -1;  // ... in this share of the collectives
   double late_share = 0;
+  double late_us = 60;
   int32_t step_host = -1;  // its clock jumps in the middle of the run
   double step_us = 0;
 };
@@ -224,9 +225,9 @@ class Maker {
         size_t last = 0;
         for (size_t r = 0; r < n; ++r) {
           start[r] = now + 1e3 * (kind.gap_us + kind.arrival_us * draws_.Uniform(10, r, k));
-          if (static_cast<int32_t>(r) / w_.gpus == w_.late_host) start[r] += 60e3;
+          if (static_cast<int32_t>(r) / w_.gpus == w_.late_host) start[r] += 1e3 * w_.late_us;
           const bool late = static_cast<int32_t>(r) == w_.late_rank && draws_.Uniform(18, k) < w_.late_share;
-          if (late) start[r] += 60e3;
+          if (late) start[r] += 1e3 * w_.late_us;
           if (start[r] < latest) continue;
           latest = start[r];
           last = r;
