@@ -1,5 +1,6 @@
 #include "analysis/metrics/replay/replay_ready.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -33,13 +34,17 @@ void OfRank(const std::vector<ArrivalNode>& rows, size_t first, ReplayGraph& gra
   for (auto& [position, works] : shown) {
     if (works.size() >= kLeastShown) usual[position] = UpperMedian(std::move(works));
   }
+  std::vector<int64_t> ready;  // of each row: the place in the own work at which it was ready, as far as that is known
+  ready.reserve(rows.size());
   for (size_t k = 0; k < rows.size(); ++k) {
     ReplayNode& node = graph.nodes[first + k];
+    ready.push_back(rows[k].work.start_ns);
     const auto known = node.queued >= 0 ? usual.find(node.position) : usual.end();
-    const std::optional<int64_t> work_ns = WorkBefore(rows, k);
-    if (known == usual.end() || !work_ns) continue;
-    const auto further = static_cast<double>(*work_ns - known->second);
+    if (known == usual.end() || rows[k].previous < 0) continue;
+    const int64_t before_ns = ready[static_cast<size_t>(rows[k].previous)];
+    const auto further = static_cast<double>(ready[k] - before_ns - known->second);
     node.awaits_work = further <= kAsFar * static_cast<double>(known->second) + static_cast<double>(kAsFarNs);
+    ready[k] = std::min(ready[k], before_ns + known->second);
   }
 }
 

@@ -102,14 +102,12 @@ TEST(ArrivalGraph, AKernelThatWaitsForLongEndsBeforeTheNextStartOnADriftingClock
   MatchedRun matched = Match(builder);
   std::vector<InstanceRow>& rows = matched.built.instances.rows()[matched.ranks.ranks[3].source];
   const int64_t from_ns = rows.front().start_ns;
-  rows[1].end_ns = rows[1].start_ns + 200'000'000;
-  for (size_t k = 2; k < rows.size(); ++k) {
-    const int64_t length_ns = rows[k].end_ns - rows[k].start_ns;
-    rows[k].start_ns = rows[k - 1].end_ns + 1'000;
-    rows[k].end_ns = rows[k].start_ns + length_ns;
-  }
+  rows[1].duration_ns = 200'000'000;
+  for (size_t k = 2; k < rows.size(); ++k) rows[k].start_ns = rows[k - 1].end_ns() + 1'000;
   const std::vector<ArrivalNode> nodes = NodesOnADriftingClock(matched, from_ns);
-  for (size_t k = 2; k < nodes.size(); ++k) EXPECT_NEAR(nodes[k].start_ns - nodes[k - 1].end_ns, 1'000, 2) << k;
+  for (size_t k = 2; k < nodes.size(); ++k) {
+    EXPECT_NEAR(static_cast<double>(nodes[k].start_ns - nodes[k - 1].end_ns), 1'000, 2) << k;
+  }
 }
 
 TEST(ArrivalGraph, WaitsPointToEarlierInstancesOfTheOrder) {
