@@ -114,16 +114,24 @@ void AlignLaunch(const ClockModel& clock, int32_t rank_index, ArrivalNode& node)
   if (node.launch_end_ns != kNoTime) node.launch_end_ns -= correction;
 }
 
-// Each time by its own correction: a clock drifts by microseconds while a kernel waits, and what the rank starts next
-// follows from the kernel's end. A clock that is set back meanwhile leaves a length of 0.
+// Whole rows, so that what runs beside them stays where it is in them.
 void AlignRows(const ClockModel& clock, int32_t rank_index, std::vector<ArrivalNode>& nodes) {
-  const auto aligned = [&](int64_t local_ns) {
-    return local_ns - clock.Correction(rank_index, LocalTime{local_ns}).ns;
-  };
   for (ArrivalNode& node : nodes) {
-    node.start_ns = aligned(node.start_ns);
-    node.end_ns = std::max(node.start_ns, aligned(node.end_ns));
+    const int64_t correction = clock.Correction(rank_index, LocalTime{node.start_ns}).ns;
+    node.start_ns -= correction;
+    node.end_ns -= correction;
     AlignLaunch(clock, rank_index, node);
+  }
+}
+
+// Ends by their own time: a clock drifts by microseconds while a kernel waits, and what the rank starts next follows
+// from the kernel's end. A clock that is set back meanwhile leaves a length of 0. `ends_ns`: by row, not aligned.
+void AlignEnds(const ClockModel& clock, int32_t rank_index, const std::vector<int64_t>& ends_ns,
+               std::vector<ArrivalNode>& nodes) {
+  for (size_t row = 0; row < nodes.size(); ++row) {
+    ArrivalNode& node = nodes[row];
+    const int64_t end_ns = ends_ns[row] - clock.Correction(rank_index, LocalTime{ends_ns[row]}).ns;
+    node.end_ns = std::max(node.start_ns, end_ns);
     if (node.segment.begin_ns == kNoTime) continue;
     node.segment.begin_ns = nodes[static_cast<size_t>(node.previous)].end_ns;
     FitToAxis(node.segment, node.start_ns - node.segment.begin_ns);
@@ -136,8 +144,12 @@ absl::StatusOr<std::vector<ArrivalNode>> LoadRank(const RunData& run, InstanceSo
   LOCKSTEP_ASSIGN_OR_RETURN(LocalRows rows, LoadRows(run, instances, ranks.ranks[rank].source));
   LinkPrevious(match, match.arrivals[rank], rows);
   ChainSegments(rows.communicator, rows.nodes);
+  std::vector<int64_t> ends_ns;
+  ends_ns.reserve(rows.nodes.size());
+  for (const ArrivalNode& node : rows.nodes) ends_ns.push_back(node.end_ns);
   AlignRows(match.clock, static_cast<int32_t>(rank), rows.nodes);
   SetWork(rows.covers, rows.nodes);
+  AlignEnds(match.clock, static_cast<int32_t>(rank), ends_ns, rows.nodes);
   return std::move(rows.nodes);
 }
 

@@ -88,11 +88,11 @@ class LostFinder {
         const size_t node = graph_.first[static_cast<size_t>(m.rank_index)] + static_cast<size_t>(m.row);
         for (size_t k = rank.since; !is_first && rank.certain && k + 1 < usable.size(); ++k) {
           const bool is_last = k + 2 == usable.size();
-          if (!RanAlone(usable[k])) {
-            if (is_last) QueueBehind(usable[k], graph_.nodes[node]);
-            continue;
+          if (RanAlone(usable[k])) {
+            Lose(m.rank_index, usable[k], node);
+          } else if (is_last) {
+            QueueBehind(usable[k], graph_.nodes[node]);
           }
-          Lose(m.rank_index, usable[k], node);
           if (!transfer_ns) transfer_ns = UsualTransferNs(begin, end);
           if (*transfer_ns > 0) AddAbsent(m.rank_index, usable[k], node, *transfer_ns);
         }
@@ -115,6 +115,31 @@ class LostFinder {
       nearest = distance;
       next.queued = graph_.members[m];
     }
+    if (next.queued >= 0 && WaitedInPiece(next)) Pass(next, next.queued);
+  }
+
+  // Whether the work before the node, which ends a piece, took as much longer than it usually does there as the wait
+  // for `queued` lasted: that was no work.
+  [[nodiscard]] bool WaitedInPiece(const ReplayNode& node) {
+    const auto number = static_cast<int32_t>(&node - graph_.nodes.data());
+    if (!node.follows || node.piece != number) return false;
+    const std::map<int32_t, int64_t>& usual = UsualWork(node.rank);
+    const auto at = usual.find(node.position);
+    const int64_t longer_ns = at == usual.end() ? 0 : node.device_ns + node.host_ns - at->second;
+    return 2 * longer_ns > graph_.node(node.queued).end_ns - WaitedUntil(number, number);
+  }
+
+  // By position: of the pieces that end there. Of all steps, most of which have lost nothing there.
+  const std::map<int32_t, int64_t>& UsualWork(int32_t rank) {
+    const auto [known, is_new] = usual_work_.try_emplace(rank);
+    if (!is_new) return known->second;
+    std::map<int32_t, std::vector<int64_t>> lengths;
+    for (size_t n = graph_.first[static_cast<size_t>(rank)]; n < graph_.first[static_cast<size_t>(rank) + 1]; ++n) {
+      const ReplayNode& node = graph_.nodes[n];
+      if (node.piece == static_cast<int32_t>(n)) lengths[node.position].push_back(node.device_ns + node.host_ns);
+    }
+    for (auto& [position, of_position] : lengths) known->second[position] = UpperMedian(std::move(of_position));
+    return known->second;
   }
 
   // From the last start to the first end.
@@ -144,13 +169,14 @@ class LostFinder {
     return transfers.empty() ? 0 : std::max<int64_t>(0, UpperMedian(std::move(transfers)));
   }
 
-  // `next_of_communicator`: as Lose takes it. Of several without a record the one is taken for the last that was seen
-  // last elsewhere.
+  // `next_of_communicator`: as Lose takes it. Whoever is left of a pair has waited for the other one. Of several
+  // without a record the one is taken for the last that was seen last elsewhere.
   void AddAbsent(int32_t rank, size_t instance, size_t next_of_communicator, int64_t transfer_ns) {
     const Meeting meeting = MeetingOf(instance);
     const bool waited =
         static_cast<double>(meeting.transfer_ns()) > kMuchLonger * static_cast<double>(transfer_ns) + kRecordScatterNs;
-    if (!waited || !match_.instances[instance].all_pairs) return;
+    const bool half = match_.instances[instance].members.size() == 1;
+    if (!waited || !(match_.instances[instance].all_pairs || half)) return;
     ReplayAbsent absent{.after = -1, .arrival_ns = meeting.first_end_ns - transfer_ns};
     for (size_t n = next_of_communicator; n-- > graph_.first[static_cast<size_t>(rank)];) {
       if (graph_.nodes[n].end_ns > absent.arrival_ns) continue;
@@ -158,6 +184,7 @@ class LostFinder {
       break;
     }
     if (absent.after < 0) return;
+    if (half) graph_.nodes[static_cast<size_t>(graph_.members[graph_.member_first[instance]])].awaits = kEverybody;
     ReplayAbsent& known = graph_.absent.try_emplace(static_cast<int32_t>(instance), absent).first->second;
     if (graph_.node(absent.after).end_ns > graph_.node(known.after).end_ns) known = absent;
   }
@@ -239,6 +266,7 @@ class LostFinder {
   const ArrivalGraph& source_;
   const MatchResult& match_;
   ReplayGraph& graph_;
+  std::map<int32_t, std::map<int32_t, int64_t>> usual_work_;  // by rank, of those that were asked for
 };
 
 }  // namespace
