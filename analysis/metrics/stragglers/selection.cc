@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "analysis/metrics/stragglers/recurrence.h"
+#include "analysis/metrics/stragglers/replayed_savings.h"
 #include "analysis/metrics/stragglers/series_bootstrap.h"
 #include "analysis/metrics/stragglers/series_statistics.h"
 #include "analysis/metrics/stragglers/stalls.h"
@@ -11,8 +11,6 @@
 
 namespace lockstep {
 namespace {
-
-constexpr int kMostWhatIfs = 48;
 
 bool IsGroup(const Candidate& candidate) {
   return candidate.is_transfer() ? candidate.scope == StragglerScope::kRail : candidate.rank_indices.size() > 1;
@@ -22,7 +20,12 @@ class Selector {
  public:
   Selector(const std::vector<Candidate>& candidates, const std::vector<Judgement>& judgements,
            const std::vector<RankOwnTime>& own, const TestUnits& units, const Costs& costs)
-      : candidates_(candidates), judgements_(judgements), own_(own), units_(units), costs_(costs) {
+      : candidates_(candidates),
+        judgements_(judgements),
+        own_(own),
+        units_(units),
+        costs_(costs),
+        savings_(candidates, units, costs.saving, costs.replayed) {
     order_.resize(candidates.size());
     std::iota(order_.begin(), order_.end(), size_t{0});
     std::stable_sort(order_.begin(), order_.end(), [&](size_t a, size_t b) {
@@ -57,7 +60,7 @@ class Selector {
 
   void TryFound(size_t i) {
     if (IsExplained(i, selection_.found) || LateInOneEvent(candidates_[i])) return;
-    std::optional<WhatIf> what_if = costs_.saving ? SavingOfOne(i) : std::nullopt;
+    std::optional<WhatIf> what_if = costs_.saving ? savings_.OfOne(i) : std::nullopt;
     // Mending makes nobody slower: what it was compared with is not the same work.
     if (what_if && what_if->saving_ratio < -kMinSavingRatio) what_if.reset();
     // How its stalls shift its pipeline is replayed too roughly to speak against what the others lost to it.
@@ -67,7 +70,7 @@ class Selector {
       return;
     }
     if (what_if->saving_ratio < kMinSavingRatio) {
-      const std::optional<WhatIf> burst = SavingOfBurst(i);
+      const std::optional<WhatIf> burst = savings_.OfBurst(i);
       if (!burst || burst->saving_ratio < kMinSavingRatio) {
         if (TryAfterOthers(i, *what_if)) return;
         const bool open = IsOpen(i);
@@ -80,7 +83,7 @@ class Selector {
     }
     if (IsOneMembers(i, *what_if) || IsOneParts(i, *what_if) || !SavesAsAStage(i, *what_if)) return;
     selection_.found.push_back({i, *what_if});
-    const std::optional<WhatIf> after = SavingAfter(i, Rivals(i));
+    const std::optional<WhatIf> after = savings_.After(i, Rivals(i));
     constexpr double kMuchMore = 2;  // times what it saves alone
     if (after && after->saving_ratio >= kMuchMore * what_if->saving_ratio) selection_.found.back().after_others = after;
   }
@@ -88,7 +91,7 @@ class Selector {
   // False: it saves nothing either after those that were found, or that are as late as it is.
   bool TryAfterOthers(size_t i, const WhatIf& alone) {
     std::optional<WhatIf> after = SavingAfterOthers(i);
-    if (!after || after->saving_ratio < kMinSavingRatio) after = SavingAfter(i, Rivals(i));
+    if (!after || after->saving_ratio < kMinSavingRatio) after = savings_.After(i, Rivals(i));
     if (!after || after->saving_ratio < kMinSavingRatio) return false;
     if (!IsOneMembers(i, *after)) {
       // That it lengthens the run a little, where it is mended alone, is noise of the replay.
@@ -172,9 +175,9 @@ class Selector {
       selection_.undecided.push_back({.candidate = i, .shown = shown, .stands_out = StandsOut(candidates_[i])});
       return;
     }
-    const std::optional<WhatIf> what_if = HoldsFound(i) ? SavingAfterOthers(i) : SavingOfOne(i);
+    const std::optional<WhatIf> what_if = HoldsFound(i) ? SavingAfterOthers(i) : savings_.OfOne(i);
     // Its own other steps show that it stalls, and no other rank shows what that costs.
-    if (!what_if && what_ifs_ < kMostWhatIfs && Stalls(candidates_[i]) && CostsMuch(i) && !IsStageByNature(i)) {
+    if (!what_if && savings_.MayAsk() && Stalls(candidates_[i]) && CostsMuch(i) && !IsStageByNature(i)) {
       selection_.undecided.push_back({.candidate = i, .shown = shown, .stands_out = true});
     }
     if (!what_if || what_if->saving_ratio < kMinSavingRatio || IsOneMembers(i, *what_if)) return;
@@ -206,7 +209,7 @@ class Selector {
   bool IsOneParts(size_t group, const WhatIf& of_group) {
     const std::optional<size_t> latest = LatestPart(group);
     if (!latest || !IsToldItself(*latest)) return false;
-    const std::optional<WhatIf> alone = SavingOfOne(*latest);
+    const std::optional<WhatIf> alone = savings_.OfOne(*latest);
     return alone && alone->saving_ratio >= kMinSavingRatio && alone->saving_ratio >= kNearlyAll * of_group.saving_ratio;
   }
 
@@ -215,7 +218,7 @@ class Selector {
   bool IsOneMembers(size_t group, const WhatIf& of_group) {
     const std::optional<size_t> latest = LatestMember(group);
     if (!latest) return false;
-    const std::optional<WhatIf> alone = SavingOfOne(*latest);
+    const std::optional<WhatIf> alone = savings_.OfOne(*latest);
     if (!alone) return false;
     if (IsToldItself(*latest)) {
       return alone->saving_ratio >= kMinSavingRatio && alone->saving_ratio >= kNearlyAll * of_group.saving_ratio;
@@ -260,34 +263,6 @@ class Selector {
     });
   }
 
-  [[nodiscard]] std::optional<WhatIf> Replayed(const Idealisation& ideal) {
-    if (what_ifs_++ >= kMostWhatIfs) return std::nullopt;
-    return costs_.saving(ideal);
-  }
-
-  std::optional<WhatIf> SavingOfOne(size_t i) {
-    Idealisation ideal;
-    if (candidates_[i].is_transfer()) {
-      ideal.communicators = candidates_[i].communicators;
-    } else {
-      ideal.rank_indices = candidates_[i].rank_indices;
-    }
-    return costs_.replayed.OfTheRun(i, Replayed(ideal));
-  }
-
-  // What happened for a while only is idealised in that while.
-  std::optional<WhatIf> SavingOfBurst(size_t i) {
-    const Candidate& candidate = candidates_[i];
-    const std::optional<Burst> burst = FindBurst(candidate.series, candidate.floor_ns);
-    if (!burst || candidate.is_transfer()) return WhatIf{};
-    Idealisation ideal;
-    ideal.rank_indices = candidate.rank_indices;
-    const size_t last = candidate.units[burst->last - 1] + 1;
-    ideal.time_ns = {units_.start_ns[candidate.units[burst->first]],
-                     last < units_.start_ns.size() ? units_.start_ns[last] : INT64_MAX};
-    return costs_.replayed.OfTheRun(i, Replayed(ideal));
-  }
-
   // Behind a slower one it costs nothing until that is mended: what it saves then.
   std::optional<WhatIf> SavingAfterOthers(size_t i) {
     std::vector<int32_t> ranks;
@@ -295,7 +270,7 @@ class Selector {
       const std::vector<int32_t>& of = candidates_[found.candidate].rank_indices;
       if (!candidates_[found.candidate].is_transfer()) ranks.insert(ranks.end(), of.begin(), of.end());
     }
-    return SavingAfter(i, std::move(ranks));
+    return savings_.After(i, std::move(ranks));
   }
 
   // Ranks that are late beside it, beyond chance and by nearly as much: each hides what the other costs.
@@ -312,31 +287,6 @@ class Selector {
       if (!Includes(candidates_[i].rank_indices, it.rank_indices)) ranks.push_back(it.rank_indices.front());
     }
     return ranks;
-  }
-
-  // What it saves once all of these ranks are mended; null where there are none.
-  std::optional<WhatIf> SavingAfter(size_t i, std::vector<int32_t> ranks) {
-    if (candidates_[i].is_transfer() || ranks.empty() || !costs_.saving) return std::nullopt;
-    Idealisation others;
-    others.rank_indices = std::move(ranks);
-    Idealisation all = others;
-    all.rank_indices.insert(all.rank_indices.end(), candidates_[i].rank_indices.begin(),
-                            candidates_[i].rank_indices.end());
-    const std::optional<WhatIf> without = Replayed(Normalised(others));
-    std::optional<WhatIf> with = Replayed(Normalised(all));
-    if (!without || !with) return std::nullopt;
-    with->saving_ns_per_step -= without->saving_ns_per_step;
-    with->saving_ratio -= without->saving_ratio;
-    with->bound_lo_ns_per_step = std::min<int64_t>(0, with->saving_ns_per_step);
-    with->bound_hi_ns_per_step = std::max<int64_t>(0, with->saving_ns_per_step);
-    return costs_.replayed.OfTheRun(i, with);
-  }
-
-  static Idealisation Normalised(Idealisation ideal) {
-    std::sort(ideal.rank_indices.begin(), ideal.rank_indices.end());
-    ideal.rank_indices.erase(std::unique(ideal.rank_indices.begin(), ideal.rank_indices.end()),
-                             ideal.rank_indices.end());
-    return ideal;
   }
 
   // A group that is chosen already has the candidate among its members and is nearly as late as it is.
@@ -397,7 +347,7 @@ class Selector {
   const Costs& costs_;
   std::vector<size_t> order_;
   Selection selection_;
-  int what_ifs_ = 0;
+  ReplayedSavings savings_;
 };
 
 }  // namespace
