@@ -23,8 +23,7 @@ constexpr double kCameBack = 0.25;
 
 std::string IntervalText(const report::MetricChange& metric) {
   if (!metric.interval_ratio) return "";
-  return fmt::format(" (95 % interval {} to {})", SignedPercent(metric.interval_ratio->first),
-                     SignedPercent(metric.interval_ratio->second));
+  return fmt::format(" (95 % interval {})", PercentRange(metric.change_ratio.value_or(0), *metric.interval_ratio));
 }
 
 std::string TimesText(const report::MetricChange& metric) {
@@ -45,6 +44,12 @@ std::string RareSteps(const report::ComparisonDocument& document, const report::
                      SignedPercent(mean->change_ratio.value_or(0)), IntervalText(*mean));
 }
 
+// "by 12.0 %"; "by a factor of 55" where the table has 55x.
+std::string HowMuch(double change) {
+  if (IsManyTimes(change)) return fmt::format("by a factor of {:.3g}", 1 + change);
+  return fmt::format("by {}", PlainPercent(std::abs(change)));
+}
+
 std::string SentenceOf(const report::ComparisonDocument& document, const report::MetricChange& step_time) {
   const std::string& verdict = step_time.verdict;
   const double change = step_time.change_ratio.value_or(0);
@@ -56,9 +61,8 @@ std::string SentenceOf(const report::ComparisonDocument& document, const report:
                        step_time.n_eff.value_or(0), needed);
   }
   if (verdict == report::kSlowerWord || verdict == report::kFasterWord) {
-    return fmt::format("{} by {}{}: {}.{}", verdict == report::kSlowerWord ? "Slower" : "Faster",
-                       PlainPercent(std::abs(change)), IntervalText(step_time), TimesText(step_time),
-                       RareSteps(document, step_time));
+    return fmt::format("{} {}{}: {}.{}", verdict == report::kSlowerWord ? "Slower" : "Faster", HowMuch(change),
+                       IntervalText(step_time), TimesText(step_time), RareSteps(document, step_time));
   }
   if (verdict == report::kSameWord) {
     const double excluded = step_time.excluded_ratio.value_or(0);

@@ -34,7 +34,7 @@ std::string TimeOrDash(const std::optional<double>& ns) { return ns ? TimeText(*
 std::string PercentOrDash(const std::optional<double>& ratio) { return ratio ? SignedPercent(*ratio) : "-"; }
 std::string RangeOrDash(const report::MetricChange& row) {
   if (row.metric.starts_with("step_time") && row.interval_ratio) {
-    return fmt::format("{} to {}", SignedPercent(row.interval_ratio->first), SignedPercent(row.interval_ratio->second));
+    return PercentRange(row.change_ratio.value_or(0), *row.interval_ratio);
   }
   return row.interval ? fmt::format("{} to {}", SignedTime(row.interval->first), SignedTime(row.interval->second))
                       : "-";

@@ -24,14 +24,15 @@ Cell PercentChange(const std::optional<double>& ratio) {
   return SignedPercent(*ratio);
 }
 
-Cell PercentRange(const report::OptionalRange& range) {
+Cell RangeOfRatio(const std::optional<double>& ratio, const report::OptionalRange& range) {
   if (!range) return {};
-  return fmt::format("{} to {}", SignedPercent(range->first), SignedPercent(range->second));
+  return PercentRange(ratio.value_or(0), *range);
 }
 
 // The interval of a time that is compared by its ratio, or of a part of it.
 Cell RangeCell(const report::MetricChange& row) {
-  if (row.metric.starts_with("step_time") && row.interval_ratio) return PercentRange(row.interval_ratio);
+  if (row.metric.starts_with("step_time") && row.interval_ratio)
+    return RangeOfRatio(row.change_ratio, row.interval_ratio);
   if (!row.interval) return {};
   return fmt::format("{} to {}", SignedTime(row.interval->first), SignedTime(row.interval->second));
 }
@@ -221,17 +222,18 @@ void WriteRanks(const ComparisonDocument& document, TextPage& page) {
 void WriteHosts(const ComparisonDocument& document, TextPage& page) {
   using Row = report::HostChange;
   page.Heading("hosts", "how the ranks of each host changed, and how much more than those of the other hosts");
-  page.Table(
-      document.hosts,
-      {{"host", &Row::host, CellKind::kName},
-       {"before", [](const Row& row) { return Cell(fmt::format("{}", fmt::join(row.base_hosts, ", "))); },
-        CellKind::kName, 1},
-       {"ranks", &Row::ranks, CellKind::kNumber},
-       {"computing", [](const Row& row) { return PercentChange(row.compute_change_ratio); }},
-       {"more than others", [](const Row& row) { return PercentChange(row.against_others_ratio); }},
-       {"95 % interval", [](const Row& row) { return PercentRange(row.against_others_interval); }, CellKind::kText, 2},
-       {"waiting caused", &Row::caused_wait_change_ns_per_step, CellKind::kTime}},
-      "(the ranks are not paired, or no host is known)");
+  page.Table(document.hosts,
+             {{"host", &Row::host, CellKind::kName},
+              {"before", [](const Row& row) { return Cell(fmt::format("{}", fmt::join(row.base_hosts, ", "))); },
+               CellKind::kName, 1},
+              {"ranks", &Row::ranks, CellKind::kNumber},
+              {"computing", [](const Row& row) { return PercentChange(row.compute_change_ratio); }},
+              {"more than others", [](const Row& row) { return PercentChange(row.against_others_ratio); }},
+              {"95 % interval",
+               [](const Row& row) { return RangeOfRatio(row.against_others_ratio, row.against_others_interval); },
+               CellKind::kText, 2},
+              {"waiting caused", &Row::caused_wait_change_ns_per_step, CellKind::kTime}},
+             "(the ranks are not paired, or no host is known)");
 }
 
 void WriteContext(const ComparisonDocument& document, TextPage& page) {

@@ -313,8 +313,8 @@ const Record& RankSide::Fields() {
           F<&R::exposed_wait_ns_per_step>("exposed_wait_ns_per_step", "Exposed waiting a step."),
           F<&R::idle_ns_per_step>("idle_ns_per_step", "Idle time a step."),
           F<&R::caused_wait_ns_per_step>("caused_wait_ns_per_step",
-                                         "Waiting of the others a step that was certainly for this rank. Null where "
-                                         "arrivals cannot be compared."),
+                                         "Waiting of the others a step that was certainly for this rank, summed over "
+                                         "all that waited. Null where arrivals cannot be compared."),
       }};
   return record;
 }

@@ -17,6 +17,19 @@ TEST(Words, WhatBecameManyTimesAsLongIsAFactor) {
   EXPECT_EQ(SignedPercent(54), "55x");
 }
 
+TEST(Words, OfWhatIsShownAsZeroHaveNoSign) {
+  EXPECT_EQ(SignedPercent(-0.0004), "0.0 %");
+  EXPECT_EQ(SignedPercent(0.0004), "0.0 %");
+  EXPECT_EQ(SignedTime(-0.3), "0 ns");
+  EXPECT_EQ(SignedTime(0), "0 ns");
+}
+
+TEST(Words, OfAnIntervalHaveTheUnitOfItsChangeAndEndWhereNothingIsLeft) {
+  EXPECT_EQ(PercentRange(-0.868, {-9.799, 9.8}), "-100.0 % to +980.0 %");
+  EXPECT_EQ(PercentRange(411, {-165.531, 164}), "0x to 165x");
+  EXPECT_EQ(PercentRange(8.03, {7.36, 9.5}), "+736.0 % to +950.0 %");
+}
+
 TEST(Words, OfAGateSayWhatWasMeasuredAndHowSureThatIs) {
   report::GateResult gate;
   gate.gate = "step_time<=2%";
