@@ -73,7 +73,7 @@ class Pages(unittest.TestCase):
         self.assertEqual(page.rows(drawn["collectives"]), report["collectives"])
         self.assertEqual(page.rows(drawn["profile"]["by_rank"]), report["profile"]["by_rank"])
 
-    def test_the_late_rank_is_the_first_thing_that_is_said_and_the_darkest_row(self):
+    def test_the_late_rank_is_the_first_thing_that_is_said_and_the_row_with_the_largest_values(self):
         page = self.page_of("analyze", self.traces)
         self.assertTrue(page.document["headline"][0].startswith("Rank 5 makes the others wait: "), page.document["headline"])
         text = run("lockstep", "analyze", self.traces).stdout
@@ -147,6 +147,11 @@ class Pages(unittest.TestCase):
         self.assertIn("&lt;i&gt;run&lt;/i&gt;", page.static)
         names = [kernel["name"] for kernel in page.rows(page.document["report"]["profile"]["kernels"])]
         self.assertTrue(any("</script>" in name for name in names), names)
+
+    def test_a_name_that_turns_text_around_is_shown_by_a_mark(self):
+        page = self.page_of("analyze", self.traces, "--run", "x\u202erev")
+        self.assertNotIn("\u202e", page.text)
+        self.assertIn("<title>x?rev - lockstep</title>", page.text)
 
     def test_a_comparison_is_a_page_too(self):
         page = self.page_of("compare", self.traces, self.traces)

@@ -13,6 +13,7 @@
 #include "analysis/report/json.h"
 #include "analysis/report/rows/document.h"
 #include "analysis/report/text/headline.h"
+#include "analysis/report/text/text_words.h"
 
 namespace lockstep {
 namespace {
@@ -83,7 +84,7 @@ std::string PageData(const PageHead& head, const char* kind, const report::Recor
 
 std::string NamesOfRuns(const std::vector<report::ComparedRunHead>& runs) {
   std::string names;
-  for (const report::ComparedRunHead& run : runs) names += (names.empty() ? "" : ", ") + run.name;
+  for (const report::ComparedRunHead& run : runs) names += (names.empty() ? "" : ", ") + Printable(run.name);
   return names;
 }
 
@@ -99,7 +100,7 @@ Json TextPart(const Json& report) {
 
 PageHead HeadOfReport(const Json& report) {
   const auto document = report::FromJson<report::Document>(TextPart(report));
-  return {document.run.name, HeadlineOf(document)};
+  return {Printable(document.run.name), HeadlineOf(document)};
 }
 
 PageHead HeadOfComparison(const report::ComparisonDocument& comparison) {

@@ -9,6 +9,7 @@ import './style/parts.css';
 import './style/heat.css';
 import './style/print.css';
 import { button, h } from './base/dom';
+import { printable } from './base/names';
 import { forgetThemeListeners, toggleTheme, watchTheme } from './base/theme';
 import { compareSections, compareTop } from './compare/page';
 import { canInflate, decodePage } from './data/decode';
@@ -38,7 +39,7 @@ function header(page: Page): HTMLElement {
   return h(
     'header',
     { class: 'top' },
-    h('h1', {}, h('bdi', {}, page.title), h('span', { class: 'kind' }, ` – ${kind} by ${page.tool ?? 'lockstep'}`)),
+    h('h1', {}, h('bdi', {}, printable(page.title)), h('span', { class: 'kind' }, ` – ${kind} by ${page.tool ?? 'lockstep'}`)),
     button('Light or dark', toggleTheme, { class: 'theme' })
   );
 }

@@ -27,9 +27,10 @@ constexpr std::array<Range, 12> kWide = {{{0x1100, 0x115F},
                                           {0x20000, 0x3FFFD}}};
 constexpr std::array<Range, 4> kCombining = {{{0x0300, 0x036F}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}, {0xFE20, 0xFE2F}}};
 // C0, delete and C1, soft hyphen, zero-width and direction marks, line separators, byte order mark, tags.
-constexpr std::array<Range, 8> kHarmful = {{{0x00, 0x1F},
+constexpr std::array<Range, 9> kHarmful = {{{0x00, 0x1F},
                                             {0x7F, 0x9F},
                                             {0xAD, 0xAD},
+                                            {0x061C, 0x061C},
                                             {0x200B, 0x200F},
                                             {0x2028, 0x202E},
                                             {0x2060, 0x206F},

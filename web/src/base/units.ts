@@ -24,15 +24,21 @@ export function known(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value);
 }
 
-// Like fmt: exact halves go to the even digit, where toFixed rounds them up. Twenty digits show an exact half as such.
+// Like fmt, but for the sign: exact halves go to the even digit, where toFixed rounds them up. Twenty digits show an exact half as such.
 function fixed(value: number, decimals: number): string {
-  const text = Math.abs(value).toFixed(20);
+  const size = Math.abs(value);
+  const text = size.toFixed(20);
   const point = text.indexOf('.');
   const digits = text.slice(0, point) + text.slice(point + 1, point + 1 + decimals);
   const even = '02468'.includes(digits.charAt(digits.length - 1));
-  if (!even || !/^50*$/.test(text.slice(point + 1 + decimals))) return value.toFixed(decimals);
+  const half = even && /^50*$/.test(text.slice(point + 1 + decimals));
   const cut = decimals === 0 ? text.slice(0, point) : text.slice(0, point + 1 + decimals);
-  return value < 0 ? `-${cut}` : cut;
+  return withMinus(value, half ? cut : size.toFixed(decimals));
+}
+
+// The minus sign is as wide as a plus sign. What is shown as zero has no sign.
+function withMinus(value: number, size: string): string {
+  return value < 0 && /[1-9]/.test(size) ? `−${size}` : size;
 }
 
 function inUnit(units: [number, string][], value: number): string {
@@ -66,19 +72,21 @@ export function percent(ratio: Num): string {
 
 export function count(n: Num): string {
   if (!known(n)) return kNothing;
-  return Number.isInteger(n) ? n.toString().replace(/\B(?=(\d{3})+$)/g, ',') : significant(n);
+  if (!Number.isInteger(n)) return significant(n);
+  return withMinus(n, Math.abs(n).toString().replace(/\B(?=(\d{3})+$)/g, ','));
 }
 
 // Three significant digits without an exponent where that is short enough to read.
 export function significant(n: Num): string {
   if (!known(n)) return kNothing;
   if (n === 0) return '0';
-  if (Math.abs(n) >= 1e6 || Math.abs(n) < 1e-4) return n.toExponential(2);
-  return Math.abs(n) >= 100 ? count(Math.round(n)) : Number(n.toPrecision(3)).toString();
+  const size = Math.abs(n);
+  if (size >= 100 && size < 1e6) return count(Math.round(n));
+  return withMinus(n, size >= 1e6 || size < 1e-4 ? size.toExponential(2) : Number(size.toPrecision(3)).toString());
 }
 
 function signed(text: string, value: Num): string {
-  return known(value) && value > 0 ? `+${text}` : text.replace(/^-/, '−');
+  return known(value) && value > 0 && /[1-9]/.test(text) ? `+${text}` : text;
 }
 
 export function signedTime(ns: Num): string {
@@ -87,10 +95,24 @@ export function signedTime(ns: Num): string {
 
 const kManyTimes = 9; // From this change on people read a factor more easily.
 
+function asFactor(ratio: number): string {
+  return `×${kNbsp}${Number((1 + ratio).toPrecision(3))}`;
+}
+
+function asPercent(ratio: number): string {
+  return signed(`${fixed(100 * ratio, 1)}${kNbsp}%`, ratio);
+}
+
 export function signedPercent(ratio: Num): string {
   if (!known(ratio)) return kNothing;
-  if (ratio >= kManyTimes) return `×${kNbsp}${Number((1 + ratio).toPrecision(3))}`;
-  return signed(`${fixed(100 * ratio, 1)}${kNbsp}%`, ratio);
+  return ratio >= kManyTimes ? asFactor(ratio) : asPercent(ratio);
+}
+
+// The interval of a change, both ends in the unit in which the change itself is shown. No time falls below nothing, so
+// that an interval that reaches further ends there.
+export function percentInterval(ratio: Num, pair: unknown): string {
+  const format = known(ratio) && ratio >= kManyTimes ? asFactor : asPercent;
+  return interval(pair, (end) => format(Math.max(-1, end as number)));
 }
 
 // The same for a sentence that was made elsewhere; it may write us for µs.
@@ -137,6 +159,6 @@ export function linearTicks(low: number, high: number, n = 5): number[] {
   const decade = 10 ** Math.floor(Math.log10(raw));
   const each = [1, 2, 5, 10].map((m) => m * decade).find((s) => s >= raw * 0.999) ?? raw;
   const ticks: number[] = [];
-  for (let k = Math.ceil(low / each - 1e-9); k * each <= high * (1 + 1e-9); k++) ticks.push(k * each);
+  for (let k = Math.ceil(low / each - 1e-9); k * each <= high + each * 1e-9; k++) ticks.push(k * each);
   return ticks;
 }

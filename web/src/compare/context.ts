@@ -1,12 +1,13 @@
 // The rest of a comparison: the runs and how their contexts differ, gates, and how much noise is assumed.
 import { h, type Child } from '../base/dom';
 import { shortName } from '../base/names';
+import { sentenceOf } from '../base/sentence';
 import { known, percent, plural, time } from '../base/units';
 import type { Page, Row } from '../data/types';
 import { sub } from '../report/section';
 import { at } from '../widgets/rows';
 import { Table, type Column } from '../widgets/table';
-import { column, pairOf } from './common';
+import { column, gateFigures } from './common';
 
 const kComparable: { [name: string]: string } = {
   yes: 'The two sides can be compared rank by rank and kernel by kernel.',
@@ -50,7 +51,7 @@ export function buildContext(page: Page): Child[] {
       kComparable[String(at(c?.comparable, 'verdict'))] ?? 'It is not known whether the sides can be compared.',
       known(matched) ? ` ${percent(matched)} of the kernel time is matched.` : null
     ),
-    reasons.length > 0 ? h('ul', {}, ...reasons.map((r) => h('li', {}, h('bdi', {}, shortName(r, 400))))) : null,
+    reasons.length > 0 ? h('ul', {}, ...reasons.map((r) => h('li', {}, sentenceOf(shortName(r, 400))))) : null,
     new Table({ caption: 'Runs of both sides', columns, rows: runs }).element,
     sub('Differences of the context'),
     differences.length > 0
@@ -60,11 +61,11 @@ export function buildContext(page: Page): Child[] {
           rows: differences,
           marked: (r) => r.blocks === true
         }).element
-      : h('p', {}, 'What the traces and --context say of the two sides is the same: versions, GPU models, options.'),
+      : h('p', {}, 'What the traces, and the option --context of lockstep analyze, say of the two sides is the same: versions, GPU models, options.'),
     ...(notices.length > 0
       ? [
           sub('What limits the answer'),
-          h('ul', {}, ...notices.map((n) => h('li', {}, h('bdi', {}, shortName(n, 600)))))
+          h('ul', {}, ...notices.map((n) => h('li', {}, sentenceOf(shortName(n, 600)))))
         ]
       : [])
   ];
@@ -77,26 +78,23 @@ export function buildGates(page: Page): Child[] {
       h(
         'p',
         {},
-        "No gate was asked for. With --gate, such as --gate 'step_time<=2%', a pipeline fails when a change is too large."
+        'No gate was asked for. In a pipeline, this command fails when the step takes more than 2 % longer: ',
+        h('code', { class: 'in-text' }, "lockstep compare BASE NEW --gate 'step_time<=2%'")
       )
     ];
-  const times = (r: Row): boolean => known(r.limit) && Math.abs(r.limit as number) >= 100;
-  const figure = (r: Row, value: unknown): string => (times(r) ? time(value as number) : percent(value as number));
+  const limit = (r: Row): string => (String(r.gate).endsWith('%') ? percent : time)(r.limit as number);
   const columns: Column<Row>[] = [
     column('gate', 'name', 'gate', 'gates[].'),
     column('about', 'name', 'metric', 'gates[].'),
     column('verdict', 'text', 'verdict', 'gates[].'),
-    { label: 'change', kind: 'number', get: (r) => r.value, cell: (r) => figure(r, r.value), path: 'gates[].value' },
+    { label: 'change', kind: 'number', get: (r) => r.value, cell: (r) => gateFigures(r).value, path: 'gates[].value' },
     {
       label: '95 % interval',
       kind: 'text',
-      get: (r) => {
-        const pair = pairOf(r.interval);
-        return pair ? `${figure(r, pair[0])} to ${figure(r, pair[1])}` : '–';
-      },
+      get: (r) => gateFigures(r).interval,
       path: 'gates[].interval'
     },
-    { label: 'limit', kind: 'number', get: (r) => r.limit, cell: (r) => figure(r, r.limit), path: 'gates[].limit' }
+    { label: 'limit', kind: 'number', get: (r) => r.limit, cell: limit, path: 'gates[].limit' }
   ];
   return [new Table({ caption: 'Gates', columns, rows, marked: (r) => r.verdict === 'fails' }).element];
 }
@@ -122,6 +120,6 @@ export function buildNoise(page: Page): Child[] {
       {},
       `${ratio}This is ${kNoise[source] ?? source}.${source === 'repeats' || source === 'history' ? runs : ''}`
     ),
-    typeof sureness === 'string' && sureness !== '' ? h('p', {}, h('bdi', {}, shortName(sureness, 600))) : null
+    typeof sureness === 'string' && sureness !== '' ? h('p', {}, sentenceOf(shortName(sureness, 600))) : null
   ];
 }

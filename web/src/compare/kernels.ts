@@ -51,14 +51,14 @@ export function buildKernelChanges(page: Page): Child[] {
     column('base a step', 'time', 'base.ns_per_step', 'kernels[].'),
     column('new a step', 'time', 'new.ns_per_step', 'kernels[].'),
     {
-      label: 'instances a step, base and new',
+      label: 'instances a step',
       kind: 'text',
       get: (r) =>
         `${count(at(r, 'base.instances_per_step') as number)} → ${count(at(r, 'new.instances_per_step') as number)}`,
       path: 'kernels[].new.instances_per_step'
     },
     { label: 'match', kind: 'text', get: (r) => String(r.match).replace('_', ' '), path: 'kernels[].match' },
-    column('certainty of the match', 'text', 'certainty', 'kernels[].'),
+    column('certainty', 'text', 'certainty', 'kernels[].'),
     column('why', 'text', 'explanation', 'kernels[].')
   ];
   return [

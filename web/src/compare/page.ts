@@ -1,8 +1,9 @@
 // The page of a comparison: the verdict with its figures, then the sections.
 import { h, type Child } from '../base/dom';
-import { interval, known, percent, signedPercent, signedTime, time } from '../base/units';
-import type { Page } from '../data/types';
+import { known, percent, percentInterval, signedPercent, signedTime, time } from '../base/units';
+import type { Page, Row } from '../data/types';
 import type { Section } from '../report/section';
+import { nameInScope } from '../report/words';
 import { at } from '../widgets/rows';
 import { defineButton } from '../widgets/define';
 import { buildContext, buildGates, buildNoise } from './context';
@@ -17,11 +18,33 @@ const kSource: { [name: string]: string } = {
   default: 'assumed: too few repeats'
 };
 
+interface Figure {
+  label: string;
+  value: string;
+  more: string;
+  path: string;
+  strong?: boolean;
+}
+
+const kMostNamed = 3;
+
+// Who makes the others wait on the new side only, by name.
+function newlyLate(late: Row[]): Figure {
+  const names = late.slice(0, kMostNamed).map((l) => nameInScope(l.scope as string, l.id as string));
+  const rest = late.length - names.length;
+  return {
+    label: `newly ${late.length === 1 ? 'makes' : 'make'} others wait`,
+    value: names.join(', '),
+    more: rest > 0 ? `and ${rest} more` : '',
+    path: 'late[].change'
+  };
+}
+
 export function compareTop(page: Page): Child {
   const c = page.comparison;
   const metric = (c?.metrics ?? []).find((m) => m.metric === 'step_time') ?? (c?.metrics ?? [])[0];
   const verdict = String(at(c?.headline, 'verdict') ?? metric?.verdict ?? '');
-  const figures: { label: string; value: string; more: string; path: string; strong?: boolean }[] = [];
+  const figures: Figure[] = [];
   figures.push({
     label: 'verdict',
     value: kVerdict[verdict] ?? verdict,
@@ -39,12 +62,12 @@ export function compareTop(page: Page): Child {
     figures.push({
       label: 'change',
       value: signedPercent(metric.change_ratio as number),
-      more: `95 % interval ${interval(metric.interval_ratio, signedPercent)}`,
+      more: `95 % interval ${percentInterval(metric.change_ratio as number, metric.interval_ratio)}`,
       path: 'metrics[].change_ratio'
     });
   }
-  const late = (c?.late ?? []).filter((l) => l.change === 'appeared').length;
-  if (late > 0) figures.push({ label: 'newly make others wait', value: String(late), more: '', path: 'late[].change' });
+  const late = (c?.late ?? []).filter((l) => l.change === 'appeared');
+  if (late.length > 0) figures.push(newlyLate(late));
   if (known(at(c?.noise, 'ratio')))
     figures.push({
       label: 'noise between runs',

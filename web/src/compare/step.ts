@@ -7,7 +7,7 @@ import { tableOnDemand } from '../widgets/on_demand';
 import { chart } from '../widgets/svg';
 import { Table, type Column } from '../widgets/table';
 import { dumbbells, waterfallChart, type Pair } from './charts';
-import { column, kVerdict, pairOf, verdictColumn } from './common';
+import { column, kVerdict, metricInterval, pairOf, verdictColumn } from './common';
 import { entriesOf, waterfallOf } from './waterfall_model';
 
 export function buildMetrics(page: Page): Child[] {
@@ -47,8 +47,8 @@ export function buildMetrics(page: Page): Child[] {
     {
       label: '95 % interval',
       kind: 'text',
-      get: (m) => interval(m.interval_ratio, signedPercent),
-      path: 'metrics[].interval_ratio'
+      get: metricInterval,
+      path: 'metrics[].interval'
     },
     verdictColumn('metrics[].')
   ];
@@ -73,7 +73,7 @@ export function buildLedger(page: Page): Child[] {
   ];
   return [
     lead(
-      'The parts sum to the change of the mean step exactly. Bars to the right cost time, bars to the left save it.'
+      'The parts are those of the mean rank, and sum to the change of the mean step exactly. Bars to the right cost time, bars to the left save it.'
     ),
     chart((width) => waterfallChart(fall, width), 'waterfall-chart'),
     tableOnDemand(

@@ -1,11 +1,11 @@
 // The sections of a comparison about ranks: who makes the others wait before and after, and the ranks side by side.
 import { h, nameOf, type Child } from '../base/dom';
 import { shortName } from '../base/names';
-import { interval, known, percent, plural, signedPercent, signedTime, time } from '../base/units';
+import { known, percent, percentInterval, plural, signedTime, time } from '../base/units';
 import type { Culprit, Page, Row } from '../data/types';
 import { cutNote } from '../report/columns';
 import { emptyNote, lead, sub } from '../report/section';
-import { causeWords, howSure, nameInScope } from '../report/words';
+import { capital, causeWords, howSure, nameInScope } from '../report/words';
 import { at } from '../widgets/rows';
 import { chart } from '../widgets/svg';
 import { Table, type Column } from '../widgets/table';
@@ -14,9 +14,9 @@ import { column } from './common';
 import { stripChart } from './strip';
 
 const kWhatBecame: { [name: string]: string } = {
-  appeared: 'new: it did not make others wait before',
-  gone: 'gone: it no longer makes others wait',
-  stays: 'stays'
+  appeared: 'makes others wait now, and did not before',
+  gone: 'no longer makes others wait',
+  stays: 'makes others wait on both sides'
 };
 
 export function buildLate(page: Page): Child[] {
@@ -34,7 +34,7 @@ export function buildLate(page: Page): Child[] {
       h(
         'dd',
         {},
-        `${time(data.wait_ns_per_step as number)} of waiting a step, ${percent(data.share_of_wait_ratio as number)} of all waiting; ${howSure(data.confidence as number)} (${percent(data.confidence as number)})${cause}`
+        `the mean rank waits ${time(data.wait_ns_per_step as number)} a step for it (exposed), ${percent(data.share_of_wait_ratio as number)} of all waiting; ${howSure(data.confidence as number)} (${percent(data.confidence as number)})${cause}`
       )
     );
   };
@@ -49,10 +49,10 @@ export function buildLate(page: Page): Child[] {
           h(
             'h3',
             {},
-            nameInScope(row.scope as string, row.id as string),
+            capital(nameInScope(row.scope as string, row.id as string)),
             row.host && row.scope !== 'host' ? ' on ' : null,
             row.host && row.scope !== 'host' ? nameOf(row.host, 40) : null,
-            `: ${kWhatBecame[String(row.change)] ?? String(row.change)}`
+            ` ${kWhatBecame[String(row.change)] ?? `(${String(row.change)})`}`
           ),
           h('dl', { class: 'facts' }, side(row, 'base'), side(row, 'new'))
         )
@@ -88,8 +88,8 @@ export function buildRankChanges(page: Page): Child[] {
     column('rank, base', 'count', 'base.rank', 'ranks.ranks[].'),
     column('rank, new', 'count', 'new.rank', 'ranks.ranks[].'),
     column('host', 'name', 'new.host', 'ranks.ranks[].'),
-    column('caused waiting, base', 'time', 'base.caused_wait_ns_per_step', 'ranks.ranks[].'),
-    column('caused waiting, new', 'time', 'new.caused_wait_ns_per_step', 'ranks.ranks[].'),
+    column('caused waiting a step, base', 'time', 'base.caused_wait_ns_per_step', 'ranks.ranks[].'),
+    column('caused waiting a step, new', 'time', 'new.caused_wait_ns_per_step', 'ranks.ranks[].'),
     column('change', 'signedTime', 'caused_wait_change_ns_per_step', 'ranks.ranks[].'),
     column('compute, base', 'time', 'base.compute_ns_per_step', 'ranks.ranks[].'),
     column('compute, new', 'time', 'new.compute_ns_per_step', 'ranks.ranks[].'),
@@ -97,11 +97,11 @@ export function buildRankChanges(page: Page): Child[] {
   ];
   return [
     lead(
-      `Waiting of the others in a step that was certainly for the rank. Ranks are paired by ${String(ranks?.by ?? 'rank')}: ${shortName(String(ranks?.reason ?? ''), 200)}.`
+      `Waiting of the others in a step that was certainly for the rank, exposed or hidden, summed over all ranks that waited. Ranks are paired by ${String(ranks?.by ?? 'rank')}: ${shortName(String(ranks?.reason ?? ''), 200)}.`
     ),
     pairs.length > 0
       ? chart(
-          (width) => dumbbells(pairs, width, time, 'Caused waiting a step of both sides, the largest changes first'),
+          (width) => dumbbells(pairs, width, time, 'Caused waiting a step of both sides, summed over the ranks that waited, the largest changes first'),
           'ranks-chart'
         )
       : null,
@@ -147,7 +147,7 @@ function buildHostChanges(page: Page): Child[] {
     {
       label: '95 % interval',
       kind: 'name',
-      get: (r) => interval(r.against_others_interval, signedPercent),
+      get: (r) => percentInterval(r.against_others_ratio as number, r.against_others_interval),
       path: 'hosts[].against_others_interval'
     },
     column('change of caused waiting', 'signedTime', 'caused_wait_change_ns_per_step', 'hosts[].')

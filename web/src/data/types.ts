@@ -49,12 +49,18 @@ export interface Culprit {
   saving_after_others_ratio?: Num;
   saving_reason?: Text;
   worst_at_ns?: Num;
+  worst_at_unix_ns?: Text;
+  stretch_ns?: Pair;
+  block_ns?: Num;
+  rank_source?: Text;
+  path?: Text;
 }
 
 export interface Summary {
   time_share?: { [name: string]: Num };
   culprits?: Culprit[];
   step_ns?: Pct | null;
+  steps_by_rank?: boolean;
   wait_total_ns?: Num;
   rank_time_ns?: Num;
   verdict?: Text;

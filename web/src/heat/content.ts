@@ -2,7 +2,7 @@
 import { known, roughTime, time } from '../base/units';
 import { resolutionOf } from '../data/pictures';
 import type { Culprit, Num, Page, Pictures } from '../data/types';
-import { nameInScope } from '../report/words';
+import { nameInScope, whyNotMatched } from '../report/words';
 import { Table } from '../widgets/table';
 import { nsOfCode } from './codes';
 import { columnLabel, columnName, kLayerMeaning, kLayerTitle, rankName, readout, rowName, sentence } from './describe';
@@ -92,7 +92,7 @@ export function whyNoHeatMap(page: Page): string {
   if (pictures.ranks.length === 1) {
     return 'There is no picture of lateness, because only one rank has a trace, and lateness is measured against other ranks. Give the traces of all ranks.';
   }
-  return 'There is no picture of lateness, because no collective could be matched across ranks whose clocks are aligned. Traces that contain the communication kernels of all ranks fill it.';
+  return `There is no picture of lateness, because ${whyNotMatched(page.report)}.`;
 }
 
 export function valuesTable(page: Page, shown: { layer: { name: string }; grid: Grid }): HTMLElement {

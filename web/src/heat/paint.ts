@@ -5,6 +5,7 @@ import { labelEach, xOf, yOf, type Frame } from './frame';
 import { reduceCells, type Grid, type Reduce, type View } from './grid';
 import { paintRightBars, paintTopBars, type Bars } from './paint_bars';
 import type { Scale } from './scale';
+import type { Tick } from './time_ticks';
 
 export interface Mark {
   rows: number[]; // of the grid
@@ -22,6 +23,7 @@ export interface Drawing {
   columnTitle: string;
   rowLabel: (gridRow: number) => string;
   columnLabel: (column: number) => string;
+  columnTicks?: (view: View, most: number) => Tick[]; // in place of labels of every so many columns
   group: ((gridRow: number) => string) | null;
   marks: Mark[];
   rightBars: Bars | null;
@@ -89,21 +91,30 @@ function paintLines(context: CanvasRenderingContext2D, frame: Frame, view: View)
   }
 }
 
+function ticksOf(drawing: Drawing, plotWidth: number, widest: number): Tick[] {
+  const { view } = drawing;
+  if (drawing.columnTicks) return drawing.columnTicks(view, Math.max(2, Math.floor(plotWidth / (widest + 18))));
+  const each = labelEach(view.columns, plotWidth, widest + 18);
+  const ticks: Tick[] = [];
+  for (let c = Math.ceil(view.column / each) * each; c < view.column + view.columns; c += each)
+    ticks.push({ column: c + 0.5, text: drawing.columnLabel(c) });
+  return ticks;
+}
+
 function paintColumns(context: CanvasRenderingContext2D, frame: Frame, drawing: Drawing): void {
   const { view } = drawing;
   const widest = Math.max(
     ...[view.column, view.column + view.columns - 1].map((c) => context.measureText(drawing.columnLabel(c)).width)
   );
-  const each = labelEach(view.columns, frame.plotWidth, widest + 18);
   context.textAlign = 'center';
   context.textBaseline = 'top';
   const y = frame.top + frame.plotHeight;
-  for (let c = Math.ceil(view.column / each) * each; c < view.column + view.columns; c += each) {
-    const x = xOf(frame, view, c + 0.5);
+  for (const tick of ticksOf(drawing, frame.plotWidth, widest)) {
+    const x = xOf(frame, view, tick.column);
     context.fillStyle = cssColor('--line');
     context.fillRect(x - 0.5, y, 1, 4);
     context.fillStyle = cssColor('--quiet');
-    context.fillText(drawing.columnLabel(c), Math.min(x, frame.width - widest / 2), y + 6);
+    context.fillText(tick.text, Math.min(x, frame.width - widest / 2), y + 6);
   }
   context.fillText(drawing.columnTitle, frame.left + frame.plotWidth / 2, y + 23);
 }

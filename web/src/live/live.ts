@@ -2,6 +2,7 @@
 // nothing is fetched while the page is hidden, nor before the last picture is drawn.
 import './live.css';
 import { h } from '../base/dom';
+import { printable } from '../base/names';
 import { parsePage } from '../data/decode';
 import type { Page } from '../data/types';
 import { ApiError, ask, askPatiently } from './api';
@@ -125,7 +126,7 @@ async function showPage(source: LiveSource, hooks: LiveHooks, bar: Bar): Promise
   if (answer === null) return;
   const page = parsePage(answer.text);
   await hooks.show(page);
-  document.title = `${page.title} – lockstep`;
+  document.title = `${printable(page.title)} – lockstep`;
   bar.tell('');
   document.documentElement.dataset.ready = '1';
   if (source.events !== null) await follow(source, source.events, hooks, bar, answer.etag);

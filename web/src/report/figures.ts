@@ -1,17 +1,21 @@
 // The top of the page of a run: the sentences of the summary, then the key figures.
 import { h, type Child } from '../base/dom';
-import { count, keepUnits, known, percent, plural, time } from '../base/units';
+import { shortName } from '../base/names';
+import { commandNote, sentenceOf } from '../base/sentence';
+import { count, known, percent, plural, time } from '../base/units';
 import type { Culprit, Page, Pct } from '../data/types';
 import { defineButton } from '../widgets/define';
-import { capital, causeWords, howOften, howSure, nameInScope, savingWords, whereWords } from './words';
+import { capital, causeWords, howOften, howSure, nameInScope, savingWords, stretchWords, whereWords, worstWords } from './words';
 
 export function headline(page: Page): HTMLElement {
-  const [first, ...rest] = page.headline ?? [];
+  const sentences = page.headline ?? [];
+  const [first, ...rest] = sentences;
   return h(
     'div',
     { class: 'headline' },
-    first ? h('p', { class: 'first' }, h('bdi', {}, keepUnits(first))) : null,
-    ...rest.map((text) => h('p', {}, h('bdi', {}, keepUnits(text))))
+    first ? h('p', { class: 'first' }, sentenceOf(first)) : null,
+    ...rest.map((text) => h('p', {}, sentenceOf(text))),
+    commandNote(sentences)
   );
 }
 
@@ -38,7 +42,7 @@ export function figuresOf(page: Page): Figure[] {
       label: `waiting caused by ${nameInScope(culprit.scope, culprit.id, culprit.name)}`,
       strong: true,
       value: time(culprit.caused_wait_total_ns),
-      more: `${percent(culprit.share_of_wait_ratio)} of all waiting`,
+      more: `${percent(culprit.share_of_wait_ratio)} of all waiting, summed over all ranks that wait`,
       path: 'summary.culprits[].caused_wait_total_ns'
     });
     figures.push({
@@ -115,7 +119,9 @@ const kFactFields: { [fact: string]: string } = {
   confidence: 'confidence',
   where: 'host',
   cause: 'cause',
-  worst: 'worst_at_ns',
+  number: 'rank_source',
+  when: 'stretch_ns',
+  'worst wait': 'worst_at_ns',
   saving: 'saving_ratio',
   ranks: 'ranks'
 };
@@ -128,7 +134,15 @@ function factsOf(c: Culprit): [string, string][] {
     ['where', whereWords(c)],
     ['cause', causeWords(c)]
   ];
-  if (known(c.worst_at_ns)) facts.push(['worst', `${time(c.worst_at_ns)} after the run's start`]);
+  if (c.rank_source === 'assumed')
+    facts.push([
+      'number',
+      `the rank number is assumed: it is device ${count(c.device)} of ${shortName(String(c.path ?? ''), 80)}`
+    ]);
+  const when = stretchWords(c);
+  if (when !== '') facts.push(['when', when]);
+  const worst = worstWords(c);
+  if (worst !== '') facts.push(['worst wait', worst]);
   const saving = savingWords(c);
   if (saving !== '') facts.push(['saving', saving]);
   if (c.ranks.length > 1)
@@ -154,7 +168,7 @@ export function culpritCards(page: Page): Child {
         h(
           'p',
           { class: 'card-title' },
-          `${capital(nameInScope(c.scope, c.id, c.name))} makes the others wait: ${time(c.caused_wait_total_ns)}, ${percent(c.share_of_wait_ratio)} of all waiting`
+          `${capital(nameInScope(c.scope, c.id, c.name))} makes the others wait: ${time(c.caused_wait_total_ns)}, summed over all that wait, ${percent(c.share_of_wait_ratio)} of all waiting`
         ),
         h(
           'dl',

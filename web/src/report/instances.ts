@@ -8,7 +8,7 @@ import { chart } from '../widgets/svg';
 import { Table, type Column } from '../widgets/table';
 import { instanceChart, instanceSentence } from './instance_chart';
 import { memberBars, perfettoCommand } from './instance_model';
-import { capital, opWords } from './words';
+import { capital, opWords, whyNotMatched } from './words';
 import { emptyNote, lead } from './section';
 
 async function copy(text: string, source: HTMLElement, status: HTMLElement): Promise<void> {
@@ -112,7 +112,7 @@ export function buildInstances(page: Page): Child[] {
       emptyNote(
         page.report?.pictures?.ranks.length === 1
           ? 'There are no single collectives, because only one rank has a trace. Give the traces of all ranks.'
-          : 'There are no single collectives, because none could be matched across ranks whose clocks are aligned. Traces of all members of a group fill this part.'
+          : `There are no single collectives, because ${whyNotMatched(page.report)}.`
       )
     ];
   }

@@ -8,6 +8,7 @@ import type { Grid } from '../heat/grid';
 import { Legend } from '../heat/legend';
 import { HeatMap, type MapContent } from '../heat/map';
 import { shareScale } from '../heat/scale';
+import { timeTicks } from '../heat/time_ticks';
 import { marksOf } from '../heat/content';
 import { emptyNote, lead } from './section';
 
@@ -41,7 +42,8 @@ function contentOf(page: Page, pictures: Pictures, pace: Pace, grid: Grid, kind:
     rowTitle: grid.ranksPerRow > 1 ? 'ranks' : 'rank',
     columnTitle: "time since the run's start",
     rowLabel: (row) => String(rankName(pictures, grid, row)),
-    columnLabel: (c) => (from(c) === 0 ? '0' : time(from(c))),
+    columnLabel: (c) => time(from(c)),
+    columnTicks: (view, most) => timeTicks(pace.start_ns, pace.bucket_ns, view, most),
     marks: marksOf(page.report?.summary?.culprits ?? [], pictures, grid),
     topBars: null,
     rightBars: null,

@@ -1,7 +1,7 @@
 // The section "Where the time goes": parts of the time by rank and over steps, and how much communication is hidden.
 import { choice, h, type Child } from '../base/dom';
 import { count, percent, plural, time } from '../base/units';
-import type { Page, Profile } from '../data/types';
+import type { Page, Profile, Summary } from '../data/types';
 import { tableOnDemand } from '../widgets/on_demand';
 import { chart } from '../widgets/svg';
 import { Table, type Column } from '../widgets/table';
@@ -18,6 +18,7 @@ import {
   rankBars,
   stackOf,
   stepRows,
+  stepsLeftOut,
   sum,
   summaryBar,
   type Bar
@@ -61,7 +62,7 @@ function tableOf(profile: Profile): HTMLElement {
   }).element;
 }
 
-function overSteps(profile: Profile): Child[] {
+function overSteps(profile: Profile, summary: Summary | undefined): Child[] {
   const rows = stepRows(profile);
   if (rows.length < 2) return [];
   const sentenceOf = (i: number, each: number): string => {
@@ -87,7 +88,7 @@ function overSteps(profile: Profile): Child[] {
     h(
       'p',
       { class: 'quiet' },
-      `Mean of ${plural(profile.ranks ?? 0, 'rank')} in each of ${plural(rows.length, 'step')}. Neighbouring steps that share a column show their mean.`
+      `Mean of ${plural(profile.ranks ?? 0, 'rank')} in each of ${plural(rows.length, 'step')}. ${stepsLeftOut(profile, summary)}Neighbouring steps that share a column show their mean.`
     ),
     box
   ];
@@ -215,7 +216,7 @@ export function buildParts(page: Page): Child[] {
     );
   }
   if (profile?.by_rank?.length && sum(profile.by_rank.map((r) => r.span_total_ns)) > 0)
-    answer.push(...byRank(profile, page), ...overSteps(profile));
+    answer.push(...byRank(profile, page), ...overSteps(profile, report?.summary));
   else
     answer.push(
       emptyNote(

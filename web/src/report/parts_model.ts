@@ -1,6 +1,6 @@
 // The parts of the time of ranks and steps, as the view profile has them. Pure.
 import type { Culprit, Profile, Summary } from '../data/types';
-import { known } from '../base/units';
+import { count, known, plural } from '../base/units';
 
 export interface Part {
   key: string;
@@ -129,6 +129,17 @@ export function stepRows(
 ): { x: number; parts: number[]; row: NonNullable<Profile['steps']>[number] }[] {
   const ranks = Math.max(1, profile.ranks ?? profile.by_rank?.length ?? 1);
   return (profile.steps ?? []).map((row) => ({ x: row.step, parts: partsOf(row, ranks), row }));
+}
+
+// Why these are fewer steps than the top of the page counts; '' where they are not.
+export function stepsLeftOut(profile: Profile, summary: Summary | undefined): string {
+  const all = summary?.steps_by_rank ? 0 : (summary?.step_ns?.count ?? 0);
+  const fewer = all - (profile.steps?.length ?? 0);
+  const partial = profile.partial_steps ?? 0;
+  const lacking = partial > 0 ? `${plural(partial, 'step')} that some ranks lack ${partial === 1 ? 'is' : 'are'} left out. ` : '';
+  if (fewer <= 0) return lacking;
+  if (fewer > 1) return `The other ${count(fewer)} of ${plural(all, 'step')} are left out, because nothing shows where they end. ${lacking}`;
+  return `The last of the ${plural(all, 'step')} is left out, because nothing shows where it ends. ${lacking}`;
 }
 
 // Without a profile: shares of the whole run from the summary.

@@ -1,11 +1,17 @@
 // The section "Quality and clocks": checks of the data, clocks, files that are not used whole, and the ranks.
 import { h, type Child } from '../base/dom';
-import { printable } from '../base/names';
-import { interval, known, plural, time } from '../base/units';
+import { printable, shortName } from '../base/names';
+import { sentenceOf } from '../base/sentence';
+import { interval, known, kNothing, plural, time } from '../base/units';
 import type { Page, Row } from '../data/types';
 import { Table, type Column } from '../widgets/table';
 import { column, cutNote } from './columns';
 import { emptyNote, sub } from './section';
+
+function prose(label: string, key: string): Column<Row> {
+  const of = column(label, 'text', 'quality.gates[]', key);
+  return { ...of, cell: (g) => (g[key] ? sentenceOf(shortName(String(g[key]), 600)) : kNothing) };
+}
 
 function gates(page: Page): Child[] {
   const rows = page.report?.quality?.gates ?? [];
@@ -19,8 +25,8 @@ function gates(page: Page): Child[] {
       get: (g) => (g.ok === true ? 'passes' : g.ok === false ? 'fails' : 'does not apply'),
       path: 'quality.gates[].ok'
     },
-    column('what was found', 'text', 'quality.gates[]', 'detail'),
-    column('what to do', 'text', 'quality.gates[]', 'fix')
+    prose('what was found', 'detail'),
+    prose('what to do', 'fix')
   ];
   const sorted = [...rows].sort((a, b) => Number(a.ok !== false) - Number(b.ok !== false));
   return [
@@ -114,7 +120,7 @@ export function buildQuality(page: Page): Child[] {
     ...(notices.length > 0
       ? [
           sub('What limits these numbers'),
-          h('ul', {}, ...notices.map((n) => h('li', {}, h('bdi', {}, printable(n.reason)))))
+          h('ul', {}, ...notices.map((n) => h('li', {}, sentenceOf(printable(n.reason)))))
         ]
       : []),
     ...(missing.length > 0

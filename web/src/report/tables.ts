@@ -1,13 +1,14 @@
 // The sections that are tables: kernels, collectives, and findings.
 import { h, nameOf, type Child } from '../base/dom';
 import { shortName } from '../base/names';
+import { commandNote, sentenceOf } from '../base/sentence';
 import { known, percent, significant } from '../base/units';
 import type { Page, ProfileKernel, Row } from '../data/types';
 import { at } from '../widgets/rows';
 import { Table, type Column } from '../widgets/table';
 import { column, cutNote } from './columns';
 import { emptyNote, lead, sub } from './section';
-import { capital } from './words';
+import { capital, opWords } from './words';
 
 export function buildKernels(page: Page): Child[] {
   const kernels = page.report?.profile?.kernels ?? [];
@@ -17,14 +18,14 @@ export function buildKernels(page: Page): Child[] {
   const base = 'profile.kernels[]';
   const columns: Column<ProfileKernel>[] = [
     { label: 'kernel', kind: 'name', get: (k) => k.name, path: `${base}.name` },
-    { label: 'category', kind: 'text', get: (k) => k.category, path: `${base}.category` },
-    { label: 'family', kind: 'text', get: (k) => k.family, path: `${base}.family` },
     { label: 'total', kind: 'time', get: (k) => k.total_ns, path: `${base}.total_ns` },
-    { label: 'instances', kind: 'count', get: (k) => k.instances, path: `${base}.instances` },
-    { label: 'ranks', kind: 'count', get: (k) => k.ranks, path: `${base}.ranks` },
     { label: 'median', kind: 'time', get: (k) => k.duration_ns?.p50, path: `${base}.duration_ns.p50` },
     { label: 'p99', kind: 'time', get: (k) => k.duration_ns?.p99, path: `${base}.duration_ns.p99` },
-    { label: 'longest', kind: 'time', get: (k) => k.duration_ns?.max, path: `${base}.duration_ns.max` }
+    { label: 'longest', kind: 'time', get: (k) => k.duration_ns?.max, path: `${base}.duration_ns.max` },
+    { label: 'instances', kind: 'count', get: (k) => k.instances, path: `${base}.instances` },
+    { label: 'ranks', kind: 'count', get: (k) => k.ranks, path: `${base}.ranks` },
+    { label: 'family', kind: 'text', get: (k) => k.family, path: `${base}.family` },
+    { label: 'category', kind: 'text', get: (k) => k.category, path: `${base}.category` }
   ];
   const ofFamily: Column<Row>[] = [
     column('family', 'text', 'families[]', 'family'),
@@ -39,7 +40,7 @@ export function buildKernels(page: Page): Child[] {
           caption: 'Kernels by total time',
           columns,
           rows: kernels,
-          sort: 3,
+          sort: 1,
           cut: cutNote(page, 'profile.kernels')
         }).element
       : null,
@@ -68,17 +69,9 @@ export function buildCollectives(page: Page): Child[] {
       get: (r) => at(r, 'communicator.desc') ?? at(r, 'communicator.name') ?? at(r, 'communicator.communicator_id'),
       path: `${base}.communicator.desc`
     },
-    {
-      label: 'members',
-      kind: 'count',
-      get: (r) => (Array.isArray(r.members) ? r.members.length : r.members),
-      path: `${base}.members`
-    },
-    column('operation', 'text', base, 'op'),
-    column('type', 'text', base, 'dtype'),
+    { label: 'operation', kind: 'text', get: (r) => opWords(r.op as string), path: `${base}.op` },
     column('message', 'bytes', base, 'bytes'),
-    column('instances', 'count', base, 'instances'),
-    column('matched', 'count', base, 'matched'),
+    column('verdict', 'text', base, 'verdict'),
     column('waiting', 'time', base, 'wait_total_ns'),
     { label: 'waiting ±', kind: 'time', get: (r) => r.wait_uncertainty_ns, path: `${base}.wait_uncertainty_ns` },
     { label: 'median wait', kind: 'time', get: (r) => at(r, 'wait_ns.p50'), path: `${base}.wait_ns.p50` },
@@ -89,11 +82,19 @@ export function buildCollectives(page: Page): Child[] {
       get: (r) => at(r, 'bus_bandwidth_gbps.p50'),
       path: `${base}.bus_bandwidth_gbps.p50`
     },
-    column('verdict', 'text', base, 'verdict')
+    {
+      label: 'members',
+      kind: 'count',
+      get: (r) => (Array.isArray(r.members) ? r.members.length : r.members),
+      path: `${base}.members`
+    },
+    column('instances', 'count', base, 'instances'),
+    column('matched', 'count', base, 'matched'),
+    column('type', 'text', base, 'dtype')
   ];
   return [
     lead('Verdict skew: the time goes to waiting for late ranks. Verdict transfer: it goes to moving data.'),
-    new Table({ caption: 'Collectives by waiting', columns, rows, sort: 7, cut: cutNote(page, 'collectives') }).element
+    new Table({ caption: 'Collectives by waiting', columns, rows, sort: 4, cut: cutNote(page, 'collectives') }).element
   ];
 }
 
@@ -105,9 +106,9 @@ function finding(row: Row): HTMLElement {
   return h(
     'li',
     { class: `card finding ${String(row.severity)}` },
-    h('h3', {}, h('span', { class: 'badge' }, text(row.severity)), ' ', h('bdi', {}, capital(text(row.title)))),
-    row.cause ? h('p', {}, 'Likely cause: ', h('bdi', {}, text(row.cause)), '.') : null,
-    row.next_action ? h('p', {}, 'Next: ', h('bdi', {}, text(row.next_action)), '.') : null,
+    h('h3', {}, h('span', { class: 'badge' }, text(row.severity)), ' ', sentenceOf(capital(text(row.title)))),
+    row.cause ? h('p', {}, 'Likely cause: ', sentenceOf(text(row.cause)), '.') : null,
+    row.next_action ? h('p', {}, 'Next: ', sentenceOf(text(row.next_action)), '.') : null,
     known(row.saving_ratio)
       ? h('p', {}, `It costs ${percent(row.saving_ratio)} of the time, so that mending it saves this at most.`)
       : null,
@@ -139,5 +140,5 @@ export function buildFindings(page: Page): Child[] {
   );
   if (!page.report?.findings) return [emptyNote('No checks were made, because there are no data to check.')];
   if (rows.length === 0) return [h('p', {}, 'Nothing was found to be wrong by the checks that these traces allow.')];
-  return [h('ul', { class: 'findings' }, ...rows.map(finding))];
+  return [h('ul', { class: 'findings' }, ...rows.map(finding)), commandNote(rows.map((r) => String(r.next_action)))];
 }

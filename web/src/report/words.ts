@@ -1,7 +1,8 @@
 // Words about culprits, the same as in the text report (analysis/report/text/text_summary.cc).
-import type { Culprit, Text } from '../data/types';
+import type { Culprit, Report, Text } from '../data/types';
 import { shortName } from '../base/names';
-import { count, known, percent } from '../base/units';
+import { utcOf } from '../base/utc';
+import { count, keepUnits, known, percent, time } from '../base/units';
 
 // "rank 3", but "stage 0" where the id has the scope in it.
 export function nameInScope(scope: Text, id: Text, name?: Text): string {
@@ -20,7 +21,8 @@ export function howSure(confidence: number): string {
 }
 
 export function howOften(c: Culprit): string {
-  const steps = count(c.steps);
+  const unit = known(c.block_ns) ? `blocks of ${time(c.block_ns)}` : 'steps';
+  const steps = `${count(c.steps)} ${unit}`;
   switch (c.recurrence) {
     case 'once':
       return 'seen once, with no sign that it recurs';
@@ -29,12 +31,12 @@ export function howOften(c: Culprit): string {
     case 'undecided':
       return 'too few steps to tell whether it recurs';
     case 'periodic':
-      return `every ${count(c.period_steps)} steps, ${steps} steps tested`;
+      return `every ${count(c.period_steps)} ${known(c.block_ns) ? 'blocks' : 'steps'}, ${steps} tested`;
     default:
       break;
   }
   if (!known(c.persistence) || !c.recurrence) return '';
-  const often = `in ${percent(c.persistence)} of ${steps} steps`;
+  const often = `in ${percent(c.persistence)} of ${steps}`;
   return c.recurrence === 'bursty'
     ? `${often}, in bursts`
     : c.recurrence === 'random'
@@ -83,18 +85,47 @@ export function whereWords(c: Culprit): string {
   return c.ranks.length > 1 ? `${count(c.ranks.length)} ranks` : 'unknown: the traces name no host and no GPU';
 }
 
+// When somebody waited longest for it: in UTC, and since the run's start; '' where it is not known.
+export function worstWords(c: Culprit): string {
+  const since = known(c.worst_at_ns) ? `${time(c.worst_at_ns)} after the run's start` : '';
+  return [utcOf(c.worst_at_unix_ns), since].filter(Boolean).join(', ');
+}
+
+// The stretch of the run that holds nearly all of it; '' where there is none.
+export function stretchWords(c: Culprit): string {
+  const stretch = c.recurrence === 'once' ? null : c.stretch_ns;
+  if (!stretch) return '';
+  return `nearly all from ${time(Math.max(0, stretch[0]))} to ${time(stretch[1])} after the run's start`;
+}
+
+const kLeastShown = 0.0005; // of what would not be shown as 0.0 %
+
 // What mending it would save, in the words of the text report; '' where nothing is known and no reason is given.
 export function savingWords(c: Culprit): string {
   if (!known(c.saving_ratio)) return c.saving_reason ? `unknown: ${shortName(c.saving_reason, 300)}` : '';
   if (known(c.saving_after_others_ratio)) {
     return (
-      'none by itself, because the others also wait for a slower one; ' +
-      `${percent(c.saving_after_others_ratio)} of each step once that is fixed`
+      `${c.saving_ratio < kLeastShown ? 'none' : percent(c.saving_ratio)} by itself, because the others also wait for ` +
+      `another one; ${percent(c.saving_after_others_ratio)} of each step once that is fixed`
     );
   }
+  if (c.saving_ratio < kLeastShown) return 'none: replayed without its delay, the run takes as long';
   const pair = c.saving_interval_ratio;
   const range = pair ? ` (${percent(pair[0])} to ${percent(pair[1])})` : '';
-  return `${percent(c.saving_ratio)} of each step${range} if it were as fast as its peers`;
+  const like = c.cause === 'more_data' ? 'if it moved as much as its peers' : 'if it were as fast as its peers';
+  return `${percent(c.saving_ratio)} of each step${range} ${like}`;
+}
+
+const kTelling = ['kernels_present', 'matching', 'clock', 'complete_ranks', 'rank_identity', 'duplicate_rank'];
+
+// Why no collective was compared across ranks: the problem that the text report would name, without a full stop.
+export function whyNotMatched(report: Report | undefined): string {
+  if ((report?.collectives ?? []).length === 0) return 'no kernel in the traces is known to communicate; those of NCCL or RCCL, of all ranks, fill it';
+  const problems = report?.summary?.problems ?? [];
+  const found = kTelling.map((gate) => problems.find((p) => p.gate === gate)).find((p) => p !== undefined);
+  if (!found) return 'no collective could be matched across ranks whose clocks are aligned';
+  const fix = found.fix ? `. What to do: ${found.fix}` : '';
+  return keepUnits(shortName(`${found.detail}${fix}`, 600));
 }
 
 const kOps: { [op: string]: string } = {

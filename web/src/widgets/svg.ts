@@ -73,6 +73,8 @@ export function patterns(): SVGSVGElement {
       hatch('hatch-wait', 8, 'M-2,2 l4,-4 M0,8 l8,-8 M6,10 l4,-4'),
       hatch('hatch-unresolved', 6, 'M0,0 l6,6 M0,6 l6,-6'),
       hatch('hatch-idle', 6, 'M1,1 h1.5 v1.5 h-1.5 z M4,4 h1.5 v1.5 h-1.5 z'),
+      hatch('hatch-launch', 5, 'M1,0 v5'),
+      hatch('hatch-dependency', 6, 'M1,0 v6 M0,1 h6'),
       hatch('hatch-copy', 6, 'M0,3 h6')
     )
   );

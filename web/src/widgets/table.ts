@@ -15,6 +15,7 @@ import {
 } from '../base/units';
 import { defineButton } from './define';
 import { pagesOf, rowsOfPage, sortRows, type Direction } from './rows';
+import { sideways } from './sideways';
 
 export type Kind = 'time' | 'percent' | 'bytes' | 'count' | 'number' | 'text' | 'name' | 'signedTime' | 'signedPercent';
 
@@ -43,6 +44,7 @@ export interface TableOptions<R> {
 
 const kPage = 50;
 const kWithoutPages = 200;
+const kShortName = 16; // characters: stays on one line
 const kUnits: { [kind in Kind]?: string } = { time: 'ns', signedTime: 'ns', bytes: 'bytes' };
 
 export function formatted(kind: Kind, value: unknown): string {
@@ -72,7 +74,10 @@ function cellOf<R>(column: Column<R>, row: R): HTMLTableCellElement {
   const value = column.get(row);
   if (column.cell)
     return h('td', { class: column.kind === 'name' || column.kind === 'text' ? 'text' : 'figure' }, column.cell(row));
-  if (column.kind === 'name') return h('td', { class: 'text wide' }, nameOf(value));
+  if (column.kind === 'name') {
+    const short = String(value ?? '').length <= kShortName;
+    return h('td', { class: `text ${short ? 'short' : 'wide'}` }, nameOf(value));
+  }
   if (column.kind === 'text') return h('td', { class: 'text' }, nameOf(formatted('text', value), 80, ''));
   const title = known(value) ? exact(value, kUnits[column.kind] ?? '') : 'not known';
   return h('td', { class: 'figure', title }, formatted(column.kind, value));
@@ -99,7 +104,9 @@ export class Table<R> {
       { class: 'table-box', tabindex: '0', role: 'region', 'aria-label': `Table: ${options.caption}` },
       table
     );
-    this.element = h('div', { class: 'table' }, options.rows.length > 8 ? this.filterBox() : null, box, this.pager);
+    const { frame, more } = sideways(box, table);
+    const above = h('div', { class: 'above' }, options.rows.length > 8 ? this.filterBox() : null, more);
+    this.element = h('div', { class: 'table' }, above, frame, this.pager);
     this.draw();
   }
 

@@ -42,7 +42,8 @@ export function pageOf(job, r) {
     saving_ratio: 0.31,
     saving_interval_ratio: [0.27, 0.35],
     saving_after_others_ratio: null,
-    worst_at_ns: 29797152
+    worst_at_ns: 29797152,
+    worst_at_unix_ns: '1769904000029977536'
   };
   const parts = (culpritRank) => ({
     compute_ns: r.whole(8e8, 9e8),
@@ -199,7 +200,7 @@ export function pageOf(job, r) {
             {
               id: 'persistent_straggler',
               severity: 'major',
-              title: `${scope.scope} ${full.host(0)} makes the others wait, step after step`,
+              title: `${scope.scope} ${full.host(0)} makes the others wait, often for 10 us and more`,
               evidence: [{ metric: 'late_steps_ratio', value: 1, threshold: 0.5, where: full.kernels[1] }],
               cause: 'its CPU launches kernels late',
               next_action: '--view idle,host',

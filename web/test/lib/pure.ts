@@ -1,5 +1,7 @@
 // The modules that know nothing of a browser, as one module for the unit tests.
 export * as units from '../../src/base/units';
+export * as utc from '../../src/base/utc';
+export * as adviceText from '../../src/base/advice';
 export * as names from '../../src/base/names';
 export * as color from '../../src/base/color';
 export * as decode from '../../src/data/decode';
@@ -11,6 +13,7 @@ export * as frame from '../../src/heat/frame';
 export * as win from '../../src/heat/window';
 export * as describeCell from '../../src/heat/describe';
 export * as scale from '../../src/heat/scale';
+export * as timeTicks from '../../src/heat/time_ticks';
 export * as rows from '../../src/widgets/rows';
 export * as parts from '../../src/report/parts_model';
 export * as instance from '../../src/report/instance_model';

@@ -4,7 +4,7 @@ import test from 'node:test';
 import { loadPure } from '../lib/pure.mjs';
 import { random } from '../lib/random.mjs';
 
-const { units, names, color } = await loadPure();
+const { units, names, color, utc, adviceText } = await loadPure();
 const plain = (text) => text.replace(/\u00a0/g, ' ');
 
 test('times have three digits and the unit of the text report', () => {
@@ -25,7 +25,8 @@ test('times have three digits and the unit of the text report', () => {
     [70650, '70.7 µs'],
     [100500, '100 µs'],
     [101500, '102 µs'],
-    [-28308, '-28.3 µs']
+    [-28308, '−28.3 µs'],
+    [-0.4, '0 ns']
   ];
   for (const [ns, text] of cases) assert.equal(plain(units.time(ns)), text);
 });
@@ -77,10 +78,57 @@ test('changes have a sign, and a factor where they are large', () => {
   assert.equal(plain(units.signedPercent(-0.0021)), '−0.2 %');
   assert.equal(plain(units.signedPercent(33.2947739)), '× 34.3');
   assert.equal(plain(units.signedTime(-28308)), '−28.3 µs');
+  assert.equal(plain(units.percent(-0.0021)), '−0.21 %');
+  assert.deepEqual([-1234567, -1234, -150.4, -0.5].map(units.significant), ['−1.23e+6', '−1,234', '−150', '−0.5']);
+});
+
+test('what is shown as zero has no sign', () => {
+  for (const ratio of [0, -0.00049, 0.00049, -0]) assert.equal(plain(units.signedPercent(ratio)), '0.0 %');
+  for (const ns of [0, -0.3, 0.3, -0]) assert.equal(plain(units.signedTime(ns)), '0 ns');
+});
+
+test('an interval has one unit, that of its change, and no time falls by more than all of it', () => {
+  const cases = [
+    [-0.868, [-9.799, 9.8], '−100.0 % to +980.0 %'],
+    [411, [-165.531, 164], '× 0 to × 165'],
+    [8.03, [7.36, 9.5], '+736.0 % to +950.0 %'],
+    [10.5, [8, 12], '× 9 to × 13'],
+    [0, [-0.0004, 0.0004], '0.0 % to 0.0 %'],
+    [null, [-0.01, 0.02], '−1.0 % to +2.0 %']
+  ];
+  for (const [ratio, pair, text] of cases) assert.equal(plain(units.percentInterval(ratio, pair)), text);
+  assert.equal(units.percentInterval(0.1, null), '–');
 });
 
 test('a number and its unit in a sentence stay on one line', () => {
   assert.equal(units.keepUnits('540 ms of 978 us, 9 sheep'), '540\u00a0ms of 978\u00a0µs, 9 sheep');
+});
+
+test('flags of the command line become whole commands', () => {
+  const said = (text) =>
+    adviceText
+      .advice(text)
+      .map((part) => (part.command ? `[${part.text}]` : part.text))
+      .join('');
+  const cases = [
+    ['--view quality shows what the traces lack', '[lockstep analyze TRACES --view quality] shows what the traces lack'],
+    ['--view idle,host; check CPU pinning', '[lockstep analyze TRACES --view idle,host]; check CPU pinning'],
+    ['more stages; --view skew,imbalance', 'more stages; [lockstep analyze TRACES --view skew,imbalance]'],
+    ['--view idle,host --ranks 3: why', '[lockstep analyze TRACES --view idle,host --ranks 3]: why'],
+    ['--view skew --instances: for whom', '[lockstep analyze TRACES --view skew --instances]: for whom'],
+    ['If so, add --expect-ranks 8.', 'If so, add [lockstep analyze TRACES --expect-ranks 8].'],
+    ['nsys profile --cuda-graph-trace=node', 'nsys profile --cuda-graph-trace=node'],
+    ['(lockstep analyze or show with --view quality says why)', '(lockstep analyze or show with --view quality says why)'],
+    ['nothing', 'nothing']
+  ];
+  for (const [text, whole] of cases) assert.equal(said(text), whole);
+  assert.deepEqual(cases.map(([text]) => adviceText.hasCommand(text)), [...Array(6).fill(true), false, false, false]);
+});
+
+test('a moment is told in UTC, to the microsecond', () => {
+  assert.equal(utc.utcOf('1769904000556197152'), '2026-02-01 00:00:00.556197 UTC');
+  assert.equal(utc.utcOf('1769904000000000999'), '2026-02-01 00:00:00.000000 UTC');
+  for (const unknown of [null, undefined, '', 'x', '-1', '9'.repeat(30)]) assert.equal(utc.utcOf(unknown), '');
 });
 
 test('ticks are inside the axis and ascend', () => {

@@ -5,7 +5,7 @@ import { cellText } from '../lib/pictures.mjs';
 import { loadPure } from '../lib/pure.mjs';
 import { random } from '../lib/random.mjs';
 
-const { codes, grid, order, frame, win, describeCell, scale, decode } = await loadPure();
+const { codes, grid, order, frame, win, describeCell, scale, decode, timeTicks } = await loadPure();
 
 const tile = (cells, more) => ({
   first_row: 0,
@@ -261,6 +261,18 @@ test('the readout of a cell of many ranks and steps says that it is the largest'
     describeCell.sentence(pictures, 'lateness', g),
     /Heat map of lateness, 2 by 2 cells, of 4 ranks\. The largest value is at ranks 0 to 1/
   );
+});
+
+test('the ticks of a time axis are round moments, wherever the first column begins', () => {
+  const view = { row: 0, rows: 1, column: 0, columns: 188 };
+  const ticks = timeTicks.timeTicks(-900064, 8388608, view, 9);
+  assert.deepEqual(
+    ticks.slice(0, 3).map((t) => t.text.replace('\u00a0', ' ')),
+    ['0', '200 ms', '400 ms']
+  );
+  assert.ok(Math.abs(ticks[0].column - 900064 / 8388608) < 1e-9);
+  const zoomed = timeTicks.timeTicks(-5e8, 1e8, { ...view, columns: 4 }, 4).map((t) => t.text.replace('\u00a0', ' '));
+  assert.deepEqual(zoomed, ['−500 ms', '−400 ms', '−300 ms', '−200 ms', '−100 ms']);
 });
 
 test('the scale covers the values, with at least three ticks', () => {

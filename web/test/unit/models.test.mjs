@@ -157,6 +157,63 @@ test('the waterfall leads from the base to the new step exactly', () => {
   assert.equal(fall.rungs[0].label, 'waiting for rank 5');
 });
 
+test('steps that the picture lacks are accounted for', () => {
+  const profile = (n, partial = 0) => ({ steps: Array(n).fill({}), partial_steps: partial });
+  const summary = { step_ns: { count: 60 } };
+  assert.equal(
+    parts.stepsLeftOut(profile(59), summary),
+    'The last of the 60 steps is left out, because nothing shows where it ends. '
+  );
+  assert.equal(parts.stepsLeftOut(profile(60), summary), '');
+  assert.equal(parts.stepsLeftOut(profile(60, 1), summary), '1 step that some ranks lack is left out. ');
+  assert.match(parts.stepsLeftOut(profile(50, 3), summary), /^The other 10 of 60 steps .*end\. 3 steps .* are left out\. $/);
+  assert.equal(parts.stepsLeftOut(profile(59), { ...summary, steps_by_rank: true }), '');
+});
+
+test('an empty map says why nothing was matched, as the text report does', () => {
+  const problems = [
+    { gate: 'capture_long_enough', detail: 'the capture is short' },
+    { gate: 'clock', detail: 'the clocks differ by 10 us' },
+    { gate: 'matching', detail: 'rank 0 begins where rank 1 ends', fix: 'record the same steps' }
+  ];
+  const report = { collectives: [{}], summary: { problems } };
+  assert.equal(
+    words.whyNotMatched(report),
+    'rank 0 begins where rank 1 ends. What to do: record the same steps'
+  );
+  assert.equal(
+    words.whyNotMatched({ ...report, summary: { problems: problems.slice(0, 2) } }),
+    'the clocks differ by 10\u00a0µs'
+  );
+  assert.match(words.whyNotMatched({ collectives: [{}] }), /^no collective could be matched/);
+  assert.match(words.whyNotMatched({ collectives: [] }), /^no kernel in the traces is known to communicate; those of NCCL or RCCL, of all ranks, fill it$/);
+});
+
+test('the worst wait is told in UTC and since the start of the run', () => {
+  const at = { worst_at_ns: 556017984, worst_at_unix_ns: '1769904000556197152' };
+  assert.equal(
+    words.worstWords(at).replace('\u00a0', ' '),
+    "2026-02-01 00:00:00.556197 UTC, 556 ms after the run's start"
+  );
+  assert.equal(words.worstWords({}), '');
+});
+
+test('what mending saves, and when the waits were, is told as in the text report', () => {
+  const said = (c) => words.savingWords(c).replaceAll('\u00a0', ' ');
+  assert.equal(
+    said({ saving_ratio: 0.1, saving_after_others_ratio: 0.3 }),
+    '10.0 % by itself, because the others also wait for another one; 30.0 % of each step once that is fixed'
+  );
+  assert.equal(said({ saving_ratio: 0.0001 }), 'none: replayed without its delay, the run takes as long');
+  assert.equal(said({ saving_ratio: 0.2, cause: 'more_data' }), '20.0 % of each step if it moved as much as its peers');
+  const late = { recurrence: 'bursty', persistence: 0.5, steps: 40, block_ns: 1e6, stretch_ns: [-5, 2e6] };
+  assert.equal(words.howOften(late).replaceAll('\u00a0', ' '), 'in 50.0 % of 40 blocks of 1 ms, in bursts');
+  assert.equal(
+    words.stretchWords(late).replaceAll('\u00a0', ' '),
+    "nearly all from 0 ns to 2 ms after the run's start"
+  );
+});
+
 test('certain is said only from a confidence of 0.95 on', () => {
   assert.deepEqual([1, 0.95, 0.9499, 0.8, 0.7999, 0].map(words.howSure), [
     'certain',
