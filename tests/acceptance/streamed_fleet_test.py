@@ -74,6 +74,16 @@ class StreamedFleet(TempDirTest):
         self.assertEqual(sender.returncode, 0)
         self.assertGreater(int(rest[-1].split()[-2]), told)
 
+    def test_more_agents_than_a_connection_has_streams_are_all_sent_at_a_pace(self):
+        """An aggregator allows 256 streams on a connection, and the agents of a paced run all live at once."""
+        ranks = 264
+        flags = ["--program", "decode", "--tp", "8", "--dp", str(ranks // 8), "--hosts", str(ranks // 8), "--gpus-per-host", "8",
+                 "--layers", "1", "--steps", "2"]
+        command = [os.path.join(BIN, "lockstep-simulate"), *flags, "--stream-to", self.aggregator.address, "--run", "wide", "--pace", "1e6"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=240)  # or it would wait for ever
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len(report("wide", self.aggregator)["ranks"]), ranks)
+
     def without_files(self, value):
         """Where a trace lay is no fact of the run."""
         if isinstance(value, dict):

@@ -357,6 +357,25 @@ v1::IngestRequest FirstBatchOf(uint64_t source) {
 
 constexpr uint64_t kMoreThanThreads = 60;
 
+TEST_F(LimitsTest, EachChannelHasAConnectionOfItsOwnAndItsStreams) {
+  constexpr int kStreamsOfAConnection = 256;
+  Start({});
+  std::vector<std::unique_ptr<Stream>> full;
+  for (int i = 0; i < kStreamsOfAConnection; ++i) {
+    ASSERT_TRUE(full.emplace_back(std::make_unique<Stream>(*stub_))->Hello("run")) << i;
+  }
+  const auto another = v1::Ingest::NewStub(ConnectTo(server_->address()));
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));  // or it would wait for ever
+  const auto stream = another->Stream(&context);
+  v1::IngestRequest hello;
+  hello.mutable_hello()->set_protocol_version(1);
+  hello.mutable_hello()->set_run("run");
+  v1::IngestResponse welcome;
+  EXPECT_TRUE(stream->Write(hello) && stream->Read(&welcome));
+  context.TryCancel();
+}
+
 class LanesTest : public LimitsTest {
  protected:
   void SetUp() override {

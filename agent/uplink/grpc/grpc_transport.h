@@ -24,7 +24,9 @@ struct ChannelSecurity {
   uint32_t refresh_s = 5;   // how often the files are looked at
 };
 
-// A channel to HOST:PORT; connects at first use, keeps itself alive, compresses nothing.
+// A channel to HOST:PORT; connects at first use, keeps itself alive, compresses nothing. It has a connection of its
+// own, also beside others of this process to the same address: an aggregator allows 256 streams on one connection, and
+// a stream beyond them would wait in silence until another one ends.
 [[nodiscard]] std::shared_ptr<grpc::Channel> ConnectTo(const std::string& address,
                                                        const ChannelSecurity& security = {});
 

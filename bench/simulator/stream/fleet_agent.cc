@@ -12,17 +12,24 @@
 
 namespace lockstep {
 
-std::unique_ptr<UplinkClient> ConnectAgent(const FleetTarget& target, const Scenario& scenario,
-                                           const std::string& agent, UplinkObserver* observer) {
+const std::shared_ptr<grpc::Channel>& AgentChannels::Next() {
+  if (last_ == nullptr || agents_of_last_ == kAgents) {
+    last_ = ConnectTo(address_);
+    agents_of_last_ = 0;
+  }
+  ++agents_of_last_;
+  return last_;
+}
+
+std::unique_ptr<UplinkClient> ConnectAgent(const std::shared_ptr<grpc::Channel>& channel, const std::string& run,
+                                           const Scenario& scenario, const std::string& agent,
+                                           UplinkObserver* observer) {
   UplinkClientOptions uplink;
-  uplink.session.hello = {.run = target.run,
-                          .agent = agent,
-                          .agent_version = std::string(Version()),
-                          .expected_ranks = scenario.cluster.world()};
+  uplink.session.hello = {
+      .run = run, .agent = agent, .agent_version = std::string(Version()), .expected_ranks = scenario.cluster.world()};
   uplink.session.observer = observer;
   uplink.random = SystemRandom();
-  return std::make_unique<UplinkClient>(MakeGrpcTransport(ConnectTo(target.address)), std::move(uplink),
-                                        std::stop_token());
+  return std::make_unique<UplinkClient>(MakeGrpcTransport(channel), std::move(uplink), std::stop_token());
 }
 
 std::string AgentOf(const Scenario& scenario, int32_t first_rank) {

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "agent/uplink/grpc/grpc_transport.h"
 #include "agent/uplink/uplink_client.h"
 #include "analysis/base/status_macros.h"
 #include "analysis/model/batch.h"
@@ -44,18 +45,20 @@ class Fleet {
       Note(Send(files_[i]));
     });
     LOCKSTEP_RETURN_IF_ERROR(failure());
-    return CloseAgent(*ConnectAgent(target(), s_, "lockstep-simulate", nullptr), true);
+    return CloseAgent(*Connect("lockstep-simulate"), true);
   }
 
  private:
   absl::Status Send(const FileOfRun& file) const {
-    const std::unique_ptr<UplinkClient> uplink = ConnectAgent(target(), s_, AgentOf(s_, file.ranks.first), nullptr);
+    const std::unique_ptr<UplinkClient> uplink = Connect(AgentOf(s_, file.ranks.first));
     UplinkSink sink(*uplink);
     LOCKSTEP_RETURN_IF_ERROR(CondenseRanks(s_, file, sink).status());
     return CloseAgent(*uplink, false);
   }
 
-  [[nodiscard]] FleetTarget target() const { return {options_.address, options_.run}; }
+  [[nodiscard]] std::unique_ptr<UplinkClient> Connect(const std::string& agent) const {
+    return ConnectAgent(ConnectTo(options_.address), options_.run, s_, agent, nullptr);
+  }
 
   [[nodiscard]] absl::Status failure() LOCKSTEP_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);

@@ -124,7 +124,7 @@ int64_t BeginOf(const Scenario& scenario) {
 class LiveFleet {
  public:
   LiveFleet(const Scenario& scenario, const LiveFleetOptions& options)
-      : s_(scenario), options_(options), target_{options.address, options.run} {}
+      : s_(scenario), options_(options), channels_(options.address) {}
 
   absl::Status Condense() {
     const std::vector<FileOfRun> files = FilesOf(s_);
@@ -140,7 +140,7 @@ class LiveFleet {
     for (size_t i = 0; i < files.size(); ++i) {
       LOCKSTEP_RETURN_IF_ERROR(failures[i]);
       stretches_ = std::max(stretches_, files_[i]->stretches());
-      agents_.push_back(ConnectAgent(target_, s_, AgentOf(s_, files[i].ranks.first), &acknowledged_));
+      agents_.push_back(Connect(AgentOf(s_, files[i].ranks.first), &acknowledged_));
     }
     return absl::OkStatus();
   }
@@ -160,7 +160,7 @@ class LiveFleet {
       told(progress);
     }
     for (const auto& agent : agents_) LOCKSTEP_RETURN_IF_ERROR(CloseAgent(*agent, false));
-    return CloseAgent(*ConnectAgent(target_, s_, "lockstep-simulate", nullptr), true);
+    return CloseAgent(*Connect("lockstep-simulate", nullptr), true);
   }
 
  private:
@@ -171,6 +171,10 @@ class LiveFleet {
     CondVar never;
     const MutexLock lock(mutex);
     for (int64_t left_ns = 0; (left_ns = due_ns - SystemClock().MonotonicNs()) > 0;) never.WaitFor(mutex, left_ns);
+  }
+
+  std::unique_ptr<UplinkClient> Connect(const std::string& agent, UplinkObserver* observer) {
+    return ConnectAgent(channels_.Next(), options_.run, s_, agent, observer);
   }
 
   absl::Status SendStretch(size_t at, LiveProgress& progress) {
@@ -187,7 +191,7 @@ class LiveFleet {
 
   const Scenario& s_;
   const LiveFleetOptions& options_;
-  const FleetTarget target_;
+  AgentChannels channels_;
   Acknowledged acknowledged_;  // outlives the agents
   std::vector<std::unique_ptr<LiveFile>> files_;
   std::vector<std::unique_ptr<UplinkClient>> agents_;  // of each file
