@@ -8,12 +8,15 @@
 #include <vector>
 
 #include "aggregator/query/answer_key.h"
+#include "aggregator/query/joined_answer.h"
 #include "analysis/base/executor.h"
 #include "analysis/base/status_macros.h"
 #include "analysis/base/utf8.h"
 #include "analysis/metrics/match/chapter_reader.h"
 #include "analysis/metrics/run/ranks.h"
 #include "analysis/report/json.h"
+#include "analysis/report/report.h"
+#include "analysis/report/report_document.h"
 #include "platform/heap.h"
 #include "platform/log.h"
 #include "platform/mutex.h"
@@ -22,8 +25,8 @@ namespace lockstep {
 
 namespace {
 
-// The summary of all that was recorded needs most of what the other views show: all are made at once then, so that
-// whoever looks closer has the answer waiting.
+// The summary of all that was recorded needs most of what the other views show: all are made at once then, also those
+// that pages and comparisons read, so that whoever looks closer has the answer waiting.
 bool MakesAll(const AnalysisOptions& asked) { return asked == AnalysisOptions{.views = {"summary"}}; }
 
 // Its analysis takes hundreds of MiB in any case, and most of its time may go where memory comes from.
@@ -33,6 +36,8 @@ bool IsLarge(const RunData& run) {
   for (const SourceData& source : run.sources) sum += BelievedCount(source);
   return sum >= kInstances;
 }
+
+bool IsKnown(const std::string& view) { return view == "all" || IsView(view); }
 
 // A file may be damaged, or made by a stranger: what no renderer writes is no answer, and is computed again.
 bool IsReportText(std::string_view text) {
@@ -48,6 +53,22 @@ std::optional<std::string> FindKept(JobStore& store, const std::string& run, con
   return std::nullopt;
 }
 
+// Of several views of all that was recorded, from what is kept of each.
+std::optional<std::string> FindJoined(JobStore& store, const std::string& run, const AnalysisOptions& asked) {
+  AnalysisOptions one;
+  one.views = asked.views;
+  if (asked != one || !std::all_of(asked.views.begin(), asked.views.end(), IsKnown)) return std::nullopt;
+  const std::vector<std::string> shown = ShownViews(asked);
+  if (shown.size() < 2) return std::nullopt;
+  std::vector<std::string> texts;
+  for (const std::string& view : shown) {
+    std::optional<std::string> kept = FindKept(store, run, AnswerKey({.views = {view}}));
+    if (!kept) return std::nullopt;
+    texts.push_back(*std::move(kept));
+  }
+  return JoinViews(texts);
+}
+
 // For whoever asks next. Not to keep an answer costs time, no truth.
 void Keep(JobStore& store, const std::string& run, const RunContent& content, const std::vector<KeptAnswer>& answers) {
   const absl::Status kept = store.KeepAnswers(run, content, answers);
@@ -60,6 +81,7 @@ absl::StatusOr<std::string> AnswerViews(JobStore& store, const std::string& run,
                                         Executor& executor, OpenRuns* open) {
   const Hash128 key = AnswerKey(asked);
   if (std::optional<std::string> kept = FindKept(store, run, key)) return *std::move(kept);
+  if (std::optional<std::string> joined = FindJoined(store, run, asked)) return *std::move(joined);
   OpenRuns::Answer grown;
   if (open != nullptr) {
     LOCKSTEP_ASSIGN_OR_RETURN(grown, open->Ask(run, asked));
@@ -78,7 +100,7 @@ absl::StatusOr<std::string> AnswerViews(JobStore& store, const std::string& run,
   options.expected_ranks = info.expected_ranks;
   std::vector<KeptAnswer> answers;
   if (keeps && MakesAll(asked)) {
-    options.views = {"all"};
+    options.views = KnownViews();
     LOCKSTEP_RETURN_IF_ERROR(
         BuildReports(loaded.data, *loaded.instances, options, executor, [&](const std::string& view, std::string text) {
           answers.push_back({AnswerKey({.views = {view}}), std::move(text)});

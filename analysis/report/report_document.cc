@@ -135,15 +135,27 @@ absl::Status BuildView(const ViewSite& at, std::string_view view) {
   return absl::OkStatus();
 }
 
-// Of what was told so far that of the views shown, and of what is no view.
+// Where the notices of a view stand among those of others: as the views in the document, behind what is no view.
+std::ptrdiff_t PlaceOf(const std::string& notice_of) {
+  const std::string view = notice_of == "allocation" ? "memory" : notice_of;
+  const auto found = std::find(KnownViews().begin(), KnownViews().end(), view);
+  return found == KnownViews().end() ? -1 : found - KnownViews().begin();
+}
+
+// Of what was told so far that of the views shown, and of what is no view. The order is that of the views, however they
+// were built: a report of several views has the notices of the reports of each, one after the other.
 std::vector<report::NoticeRow> NoticesOf(const std::vector<Notice>& notices, const std::vector<std::string>& shown) {
+  const auto is_shown = [&](std::ptrdiff_t place) {
+    return place < 0 || std::find(shown.begin(), shown.end(), KnownViews()[static_cast<size_t>(place)]) != shown.end();
+  };
   std::vector<report::NoticeRow> list;
   std::set<Notice> seen;
   for (const Notice& notice : notices) {
-    const std::string view = notice.view == "allocation" ? "memory" : notice.view;
-    if (IsView(view) && std::find(shown.begin(), shown.end(), view) == shown.end()) continue;
-    if (seen.insert(notice).second) list.push_back({notice.view, notice.reason});
+    if (is_shown(PlaceOf(notice.view)) && seen.insert(notice).second) list.push_back({notice.view, notice.reason});
   }
+  std::stable_sort(list.begin(), list.end(), [](const report::NoticeRow& a, const report::NoticeRow& b) {
+    return PlaceOf(a.view) < PlaceOf(b.view);
+  });
   return list;
 }
 

@@ -155,11 +155,19 @@ TEST_F(KeptAnswersTest, AnAnswerIsComputedOnce) {
 TEST_F(KeptAnswersTest, WhoSawTheSummaryHasEveryViewWaiting) {
   AddToBoth(1, 0, true);
   EXPECT_TRUE(IsComputed({.views = {"summary"}}));
-  for (const std::string& view : AllViews()) EXPECT_FALSE(IsComputed({.views = {view}})) << view;
-  EXPECT_TRUE(IsComputed({.views = {"all"}}));
-  EXPECT_FALSE(IsComputed({.views = {"all"}}));
+  for (const std::string& view : KnownViews()) EXPECT_FALSE(IsComputed({.views = {view}})) << view;
   EXPECT_TRUE(IsComputed({.views = {"kernels"}, .limit = 3}));
   EXPECT_FALSE(IsComputed({.views = {"kernels"}, .limit = 3}));
+}
+
+TEST_F(KeptAnswersTest, SeveralViewsAreJoinedFromWhatIsKeptOfEach) {
+  AddToBoth(1, 0, true);
+  AddToBoth(2, 1, true);
+  EXPECT_TRUE(IsComputed({.views = {"summary"}}));
+  EXPECT_FALSE(IsComputed({.views = {"all"}}));
+  EXPECT_FALSE(IsComputed({.views = KnownViews()}));
+  EXPECT_FALSE(IsComputed({.views = {"pictures", "ranks", "memory", "summary"}})) << "what a page asks for";
+  EXPECT_TRUE(IsComputed({.views = {"kernels", "memory"}, .limit = 3})) << "another question";
 }
 
 TEST_F(KeptAnswersTest, AnUnknownViewBesideTheSummaryIsWrongUsage) {
