@@ -99,7 +99,16 @@ absl::StatusOr<OpenRuns::Answer> OpenRuns::AskEntry(const std::string& run, cons
                                                     Entry& entry) {
   LOCKSTEP_RETURN_IF_ERROR(CheckOptions(asked));
   const MutexLock lock(entry.mutex);
-  return AnswerOf(run, asked, entry);
+  const int64_t begun_ns = options_.clock->MonotonicNs();
+  const absl::StatusOr<RunContent> content = store_.ContentOf(run);
+  if (!content.ok()) {
+    entry.open = false;
+    entry.state = nullptr;
+    return content.status();
+  }
+  absl::StatusOr<Answer> answer = AnswerOf(run, asked, entry);
+  Rest(begun_ns, *content, entry);
+  return answer;
 }
 
 absl::StatusOr<OpenRuns::Answer> OpenRuns::AnswerOf(const std::string& run, const AnalysisOptions& asked,
@@ -109,6 +118,7 @@ absl::StatusOr<OpenRuns::Answer> OpenRuns::AnswerOf(const std::string& run, cons
     answer.loaded = std::move(loaded);
     return answer;
   };
+  const int64_t begun_ns = options_.clock->MonotonicNs();
   absl::StatusOr<LoadedRun> loaded = store_.LoadRun(run);
   entry.open = loaded.ok() && loaded->data.info.state == RunState::kOpen;
   if (!entry.open) entry.state = nullptr;
@@ -130,23 +140,24 @@ absl::StatusOr<OpenRuns::Answer> OpenRuns::AnswerOf(const std::string& run, cons
     done = report.status();
   }
   LogDebug("the open run '{}' is analysed as a whole: {}", run, std::string(done.message()));
-  GiveUp(entry);
+  GiveUp(begun_ns, entry);
   return Answer();
 }
 
 // Whether there is or can be something kept of the run.
 bool OpenRuns::Begin(const RunData& run, Entry& entry) const {
   if (entry.state != nullptr) return true;
-  if (entry.gave_up_ns && options_.clock->MonotonicNs() - *entry.gave_up_ns < options_.give_up_ns) return false;
+  if (options_.clock->MonotonicNs() < entry.tries_again_ns) return false;
   if (HasFewRows(run, options_.limits)) return false;
-  entry.gave_up_ns.reset();
   entry.state = std::make_unique<Entry::State>(options_.limits);
   return true;
 }
 
-void OpenRuns::GiveUp(Entry& entry) const {
+// A rank that has not begun may do so at once; one that is far behind stays so for long, and each try takes longer.
+void OpenRuns::GiveUp(int64_t begun_ns, Entry& entry) const {
+  const int64_t now_ns = options_.clock->MonotonicNs();
   entry.state = nullptr;
-  entry.gave_up_ns = options_.clock->MonotonicNs();
+  entry.tries_again_ns = now_ns + std::min(options_.give_up_ns, options_.rest_tries * (now_ns - begun_ns));
 }
 
 bool OpenRuns::IsForgotten(const Entry& entry) const {
@@ -170,7 +181,18 @@ bool OpenRuns::Follow() {
 
 bool OpenRuns::FollowEntry(const std::string& run, Entry& entry) {
   const MutexLock lock(entry.mutex);
-  if (!entry.open) return false;
+  const int64_t begun_ns = options_.clock->MonotonicNs();
+  if (!entry.open || begun_ns < entry.rests_until_ns) return false;
+  const absl::StatusOr<RunContent> content = store_.ContentOf(run);
+  if (content.ok() && entry.seen == *content) return false;
+  const bool took_some = LookAt(run, entry);
+  const bool took_all = content.ok() && entry.asking == 0 && !stopped_;
+  Rest(begun_ns, took_all ? std::optional(*content) : std::nullopt, entry);
+  return took_some;
+}
+
+bool OpenRuns::LookAt(const std::string& run, Entry& entry) {
+  const int64_t begun_ns = options_.clock->MonotonicNs();
   SerialExecutor one_core;
   const auto go_on = [&] { return !stopped_ && entry.asking == 0; };
   absl::StatusOr<LoadedRun> loaded = store_.LoadCollectives(run);
@@ -182,8 +204,14 @@ bool OpenRuns::FollowEntry(const std::string& run, Entry& entry) {
   if (done.ok()) done = entry.state->analysis.Advance(std::move(loaded->data), *loaded->instances, one_core, go_on);
   if (done.ok()) return entry.state->analysis.taken_rows() != before;
   LogDebug("the run '{}' is not followed any longer: {}", run, std::string(done.message()));
-  GiveUp(entry);
+  GiveUp(begun_ns, entry);
   return false;
+}
+
+void OpenRuns::Rest(int64_t begun_ns, std::optional<RunContent> seen, Entry& entry) const {
+  const int64_t now_ns = options_.clock->MonotonicNs();
+  entry.seen = seen;
+  entry.rests_until_ns = now_ns + options_.rest_looks * (now_ns - begun_ns);
 }
 
 }  // namespace lockstep

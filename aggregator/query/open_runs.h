@@ -1,6 +1,7 @@
 // Keeps the analysis of runs that are asked about while they grow, so that an answer takes only what came since
 // (analysis/report/growing_run.h). One thread follows the runs that were asked about lately, on one core, and stands
-// aside for questions.
+// aside for questions: it looks at a run only if its content is another than at the last look or answer, and rests
+// between two looks for a multiple of what the last one took. A run that does not change costs nothing.
 //
 // Who owns what: an entry of a run owns its kept analysis and is guarded by its own mutex, held while the run is loaded
 // and analysed: snapshots reach the analysis in their order, questions about one run wait for each other. The list of
@@ -37,8 +38,11 @@ struct OpenRunsOptions {
   size_t most_runs = 4;                        // kept at a time; the one asked about longest ago goes first
   int64_t period_ns = 500'000'000;             // between two looks at what came; 0: only when Follow is called
   int64_t follow_ns = int64_t{300} * kNsPerS;  // so long after a question a run is followed
-  int64_t give_up_ns = int64_t{60} * kNsPerS;  // so long a run that could not be kept is not tried again
-  const Clock* clock = &SystemClock();         // must outlive this
+  int64_t rest_looks = 10;                     // a run rests for so many times what the last look or answer took
+  // A run that could not be kept is not tried again for so many times what the try took, and at most so long.
+  int64_t rest_tries = 20;
+  int64_t give_up_ns = int64_t{60} * kNsPerS;
+  const Clock* clock = &SystemClock();  // must outlive this
 };
 
 // Thread safe.
@@ -78,7 +82,9 @@ class OpenRuns {
     std::atomic<bool> open = false;     // the run was, when it was asked about
     Mutex mutex;
     std::unique_ptr<State> state LOCKSTEP_GUARDED_BY(mutex);
-    std::optional<int64_t> gave_up_ns LOCKSTEP_GUARDED_BY(mutex);
+    int64_t tries_again_ns LOCKSTEP_GUARDED_BY(mutex) = 0;      // nothing is kept before
+    std::optional<RunContent> seen LOCKSTEP_GUARDED_BY(mutex);  // all of it was looked at
+    int64_t rests_until_ns LOCKSTEP_GUARDED_BY(mutex) = 0;      // no look before
   };
 
   void Work();
@@ -91,8 +97,12 @@ class OpenRuns {
   [[nodiscard]] absl::StatusOr<Answer> AnswerOf(const std::string& run, const AnalysisOptions& asked, Entry& entry)
       LOCKSTEP_REQUIRES(entry.mutex);
   [[nodiscard]] bool Begin(const RunData& run, Entry& entry) const LOCKSTEP_REQUIRES(entry.mutex);
-  void GiveUp(Entry& entry) const LOCKSTEP_REQUIRES(entry.mutex);
+  void GiveUp(int64_t begun_ns, Entry& entry) const LOCKSTEP_REQUIRES(entry.mutex);
   [[nodiscard]] bool FollowEntry(const std::string& run, Entry& entry);
+  // Loads what came and goes on with it. True: it took some.
+  [[nodiscard]] bool LookAt(const std::string& run, Entry& entry) LOCKSTEP_REQUIRES(entry.mutex);
+  // What was just looked at or answered, begun at that time: null if more is to be taken of it.
+  void Rest(int64_t begun_ns, std::optional<RunContent> seen, Entry& entry) const LOCKSTEP_REQUIRES(entry.mutex);
 
   JobStore& store_;
   Executor& executor_;

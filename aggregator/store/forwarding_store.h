@@ -41,6 +41,7 @@ class ForwardingStore : public JobStore {
   }
   absl::StatusOr<std::vector<RunInfo>> ListRuns() override { return target_.ListRuns(); }
   absl::StatusOr<bool> IsComplete(const std::string& run) override { return target_.IsComplete(run); }
+  absl::StatusOr<RunContent> ContentOf(const std::string& run) override { return target_.ContentOf(run); }
   absl::StatusOr<LoadedRun> LoadRun(const std::string& run) override { return target_.LoadRun(run); }
   absl::StatusOr<LoadedRun> LoadCollectives(const std::string& run) override { return target_.LoadCollectives(run); }
   absl::StatusOr<std::optional<std::string>> FindAnswer(const std::string& run, const Hash128& key) override {

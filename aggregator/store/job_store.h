@@ -43,6 +43,7 @@ struct RunContent {
   int64_t changed_unix_ns = 0;  // a run that was dropped and made again is another one
   int32_t expected_ranks = -1;
   bool finished_by_hand = false;
+  friend bool operator==(const RunContent&, const RunContent&) = default;
 };
 
 // A loaded run. `instances` stays usable while the store is open; it reads a snapshot.
@@ -116,6 +117,9 @@ class JobStore {
   [[nodiscard]] virtual absl::StatusOr<std::vector<RunInfo>> ListRuns() = 0;  // by name
   // Whether the run's state is any but kOpen. Cheap for most that are open, however many sources they have. kNotFound.
   [[nodiscard]] virtual absl::StatusOr<bool> IsComplete(const std::string& run) = 0;
+  // Which content there is at present, without loading it: where two calls give the same, nothing came in between.
+  // Cheap, however much the run has. kNotFound.
+  [[nodiscard]] virtual absl::StatusOr<RunContent> ContentOf(const std::string& run) = 0;
   [[nodiscard]] virtual absl::StatusOr<LoadedRun> LoadRun(const std::string& run) = 0;  // kNotFound
   // The same, but a store may leave out the tables of the sources that say nothing of their collectives: all but
   // contexts, communicators and steps.

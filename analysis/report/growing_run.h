@@ -25,8 +25,9 @@
 namespace lockstep {
 
 struct GrowingLimits {
-  // Small chapters, so that little is open; a clock still has its instances.
-  ChapterLimits chapters = {.whole_rows = 0, .chapter_rows = int64_t{1} << 17, .least_of_rank = 256};
+  // Small chapters: the rows that are in none yet are analysed for each answer, and the what-ifs are of one of them. A
+  // chapter still has some steps of each rank, so that nearly all blame finds its origin within one.
+  ChapterLimits chapters = {.whole_rows = 0, .chapter_rows = int64_t{1} << 15, .least_of_rank = 64};
   // A rank that is so far behind the others that more rows than these are open holds everything up.
   int64_t most_open_rows = int64_t{2} << 20;
 };

@@ -348,6 +348,16 @@ absl::StatusOr<bool> MemoryStore::IsComplete(const std::string& run) {
   return Describe(run, *stored).state != RunState::kOpen;
 }
 
+absl::StatusOr<RunContent> MemoryStore::ContentOf(const std::string& run) {
+  const MutexLock lock(mutex_);
+  const Run* const stored = Find(run);
+  if (stored == nullptr) return NoSuchRun(run);
+  return RunContent{.revision = stored->revision,
+                    .changed_unix_ns = stored->changed_unix_ns,
+                    .expected_ranks = stored->info.expected_ranks,
+                    .finished_by_hand = stored->info.finished_by_hand};
+}
+
 absl::StatusOr<std::vector<RunUsage>> MemoryStore::Usage() {
   const MutexLock lock(mutex_);
   std::vector<RunUsage> usage;

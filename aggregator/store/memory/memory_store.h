@@ -56,6 +56,7 @@ class MemoryStore final : public JobStore {
   absl::Status PutRanks(const std::string& run, const std::vector<std::pair<Hash128, int32_t>>& ranks) override;
   absl::StatusOr<std::vector<RunInfo>> ListRuns() override;
   absl::StatusOr<bool> IsComplete(const std::string& run) override;
+  absl::StatusOr<RunContent> ContentOf(const std::string& run) override;
   absl::StatusOr<LoadedRun> LoadRun(const std::string& run) override;
   // Keeps no answers: who asks a store in memory asks once.
   absl::StatusOr<std::optional<std::string>> FindAnswer(const std::string& /*run*/, const Hash128& /*key*/) override {

@@ -41,6 +41,24 @@ constexpr std::string_view kRunColumns =
     "SELECT id, name, expected_ranks, finished_by_hand, analysed_revision IS revision, revision, changed_unix_ns FROM "
     "run ";
 
+// Of a row of these columns.
+RunContent ContentIn(const Statement& found) {
+  return {.run_id = found.Int(0),
+          .revision = found.Int(5),
+          .changed_unix_ns = found.Int(6),
+          .expected_ranks = static_cast<int32_t>(IntOr(found, 2, -1)),
+          .finished_by_hand = found.Int(3) != 0};
+}
+
+// The row of a run by its name; kNotFound.
+absl::StatusOr<Statement> RowOfRun(Database& db, const std::string& run) {
+  LOCKSTEP_ASSIGN_OR_RETURN(Statement statement, db.Prepare(std::string(kRunColumns) + "WHERE name = ?"));
+  statement.BindText(1, run);
+  LOCKSTEP_ASSIGN_OR_RETURN(const bool known, statement.Step());
+  if (!known) return NoSuchRun(run);
+  return statement;
+}
+
 }  // namespace
 
 absl::StatusOr<int64_t> IdOfRun(Database& db, const std::string& run) {
@@ -52,18 +70,15 @@ absl::StatusOr<int64_t> IdOfRun(Database& db, const std::string& run) {
 }
 
 absl::StatusOr<std::pair<RunContent, RunInfo>> FindRun(Database& db, const std::string& run) {
-  LOCKSTEP_ASSIGN_OR_RETURN(Statement statement, db.Prepare(std::string(kRunColumns) + "WHERE name = ?"));
-  statement.BindText(1, run);
-  LOCKSTEP_ASSIGN_OR_RETURN(const bool known, statement.Step());
-  if (!known) return NoSuchRun(run);
-  RunContent content;
-  content.run_id = statement.Int(0);
-  content.revision = statement.Int(5);
-  content.changed_unix_ns = statement.Int(6);
+  LOCKSTEP_ASSIGN_OR_RETURN(const Statement statement, RowOfRun(db, run));
+  const RunContent content = ContentIn(statement);
   LOCKSTEP_ASSIGN_OR_RETURN(RunInfo info, DescribeRun(db, content.run_id, statement));
-  content.expected_ranks = info.expected_ranks;
-  content.finished_by_hand = info.finished_by_hand;
   return std::make_pair(content, std::move(info));
+}
+
+absl::StatusOr<RunContent> ReadContent(Database& db, const std::string& run) {
+  LOCKSTEP_ASSIGN_OR_RETURN(const Statement statement, RowOfRun(db, run));
+  return ContentIn(statement);
 }
 
 absl::StatusOr<std::vector<RunInfo>> DescribeRuns(Database& db) {

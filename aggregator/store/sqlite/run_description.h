@@ -20,6 +20,8 @@ namespace lockstep {
 // Of one run; kNotFound.
 [[nodiscard]] absl::StatusOr<int64_t> IdOfRun(Database& db, const std::string& run);
 [[nodiscard]] absl::StatusOr<std::pair<RunContent, RunInfo>> FindRun(Database& db, const std::string& run);
+// JobStore::ContentOf.
+[[nodiscard]] absl::StatusOr<RunContent> ReadContent(Database& db, const std::string& run);
 // JobStore::IsComplete.
 [[nodiscard]] absl::StatusOr<bool> IsRunComplete(Database& db, const std::string& run);
 

@@ -395,6 +395,13 @@ absl::StatusOr<bool> SqliteStore::IsComplete(const std::string& run) {
   return complete;
 }
 
+absl::StatusOr<RunContent> SqliteStore::ContentOf(const std::string& run) {
+  const MutexLock lock(mutex_);
+  const absl::StatusOr<RunContent> content = ReadContent(db_, run);
+  if (!content.ok()) return ExplainStoreError(content.status(), path_);
+  return content;
+}
+
 absl::StatusOr<std::optional<std::string>> SqliteStore::FindAnswer(const std::string& run, const Hash128& key) {
   const auto read = [&]() -> absl::StatusOr<std::optional<std::string>> {
     const MutexLock lock(mutex_);

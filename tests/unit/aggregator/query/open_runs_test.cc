@@ -20,6 +20,7 @@
 #include "analysis/model/instance_row.h"
 #include "analysis/model/received_batch.h"
 #include "analysis/report/json.h"
+#include "platform/clock.h"
 #include "platform/executor.h"
 #include "platform/temp_dir.h"
 #include "tests/support/simulator/simulated.h"
@@ -29,7 +30,7 @@ namespace {
 
 constexpr GrowingLimits kLimits = {.chapters = {0, 2'000, 1}, .most_open_rows = 1 << 20};
 // Without a thread that follows beside a test that does so itself: what one took the other does not find.
-const OpenRunsOptions kByHand = {.limits = kLimits, .period_ns = 0};
+const OpenRunsOptions kByHand = {.limits = kLimits, .period_ns = 0, .rest_looks = 0};
 
 // Eight simulated ranks, cut into batches by time, as sources send them that are watched while they run.
 class LiveRun {
@@ -213,6 +214,64 @@ TEST_F(OpenRunsTest, AFailedLoadLeavesNothingBehind) {
   EXPECT_TRUE(absl::IsDataLoss(open.Ask("r", {.views = {"all"}}).status()));
   store.fails = false;
   ExpectSame(Kept(open), Answer(store_, nullptr));
+}
+
+// Counts how often a run is loaded; each load takes its time.
+class SlowStore : public ForwardingStore {
+ public:
+  SlowStore(JobStore& target, ManualClock& clock) : ForwardingStore(target), clock_(clock) {}
+  int loads = 0;
+  int64_t load_ns = 0;
+  absl::StatusOr<LoadedRun> LoadRun(const std::string& run) override {
+    Count();
+    return ForwardingStore::LoadRun(run);
+  }
+  absl::StatusOr<LoadedRun> LoadCollectives(const std::string& run) override {
+    Count();
+    return ForwardingStore::LoadCollectives(run);
+  }
+
+ private:
+  void Count() {
+    ++loads;
+    clock_.Advance(load_ns);
+  }
+  ManualClock& clock_;
+};
+
+TEST_F(OpenRunsTest, ARunThatDoesNotChangeIsNotLoadedAgain) {
+  ManualClock clock;
+  SlowStore store(store_, clock);
+  OpenRuns open(store, executor_, kByHand);
+  for (int64_t batch = 0; batch < 10; ++batch) live_.Put(store_, batch);
+  (void)Kept(open);
+  EXPECT_EQ(store.loads, 1);
+  for (int look = 0; look < 3; ++look) EXPECT_FALSE(open.Follow());
+  EXPECT_EQ(store.loads, 1) << "nothing came since the answer";
+  live_.Put(store_, 10);
+  EXPECT_TRUE(open.Follow());
+  for (int look = 0; look < 3; ++look) EXPECT_FALSE(open.Follow());
+  EXPECT_EQ(store.loads, 2) << "nothing came since the look";
+}
+
+TEST_F(OpenRunsTest, ARunRestsForAMultipleOfWhatTheLastLookTook) {
+  constexpr int64_t kLookNs = 1'000;
+  ManualClock clock;
+  SlowStore store(store_, clock);
+  store.load_ns = kLookNs;
+  OpenRunsOptions options = kByHand;
+  options.rest_looks = 10;
+  options.clock = &clock;
+  OpenRuns open(store, executor_, options);
+  for (int64_t batch = 0; batch < 10; ++batch) live_.Put(store_, batch);
+  (void)Kept(open);
+  live_.Put(store_, 10);
+  clock.Advance(10 * kLookNs - 1);
+  EXPECT_FALSE(open.Follow());
+  EXPECT_EQ(store.loads, 1) << "it rests";
+  clock.Advance(1);
+  EXPECT_TRUE(open.Follow());
+  EXPECT_EQ(store.loads, 2);
 }
 
 // Of interest under ThreadSanitizer.

@@ -640,6 +640,29 @@ TEST_P(JobStoreTest, ARunSaysThatItsContentChanged) {
   EXPECT_EQ(Load().data.info.revision, before);
 }
 
+TEST_P(JobStoreTest, WhichContentThereIsDiffersOnceItChanged) {
+  ASSERT_TRUE(store_->DropRun("run").ok());
+  EXPECT_TRUE(absl::IsNotFound(store_->ContentOf("run").status()));
+  ASSERT_TRUE(store_->OpenRun("run", -1).ok());
+  const Hash128 source = Announce(1);
+  std::vector<RunContent> seen = {store_->ContentOf("run").value()};
+  const auto expect_another = [&] {
+    seen.push_back(store_->ContentOf("run").value());
+    EXPECT_NE(seen.back(), seen[seen.size() - 2]);
+    EXPECT_EQ(seen.back(), store_->ContentOf("run").value());
+  };
+  for (const Batch& batch : MakeStream(1, 1, 3)) {
+    ASSERT_TRUE(Put(source, batch).ok());
+    expect_another();
+    ASSERT_TRUE(Put(source, batch).ok());  // again: no change
+    EXPECT_EQ(seen.back(), store_->ContentOf("run").value());
+  }
+  ASSERT_TRUE(store_->OpenRun("run", 7).ok());
+  expect_another();
+  ASSERT_TRUE(store_->FinishRun("run").ok());
+  expect_another();
+}
+
 TEST_P(JobStoreTest, WithoutExpectedRanksTheClaimedWorldIsExpected) {
   for (uint64_t seed = 0; seed < 3; ++seed) PutAll(Announce(seed), MakeStream(seed, 1, 1));
   EXPECT_EQ(Info().state, RunState::kOpen);  // the contexts claim a world of 4
