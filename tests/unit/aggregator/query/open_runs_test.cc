@@ -48,10 +48,13 @@ class LiveRun {
   void Put(JobStore& store, int64_t batch) const {
     for (size_t s = 0; s < sources(); ++s) PutOf(store, s, batch);
   }
-  void PutOf(JobStore& store, size_t source, int64_t batch) const {
+  void Announce(JobStore& store, size_t source) const {
     ASSERT_EQ(store.OpenRun("r", 8), absl::OkStatus());
+    ASSERT_EQ(store.PutSource("r", made_->run.sources[source].context).status(), absl::OkStatus());
+  }
+  void PutOf(JobStore& store, size_t source, int64_t batch) const {
+    Announce(store, source);
     const SourceContext& context = made_->run.sources[source].context;
-    ASSERT_EQ(store.PutSource("r", context).status(), absl::OkStatus());
     const Hash128 hash{static_cast<uint64_t>(source), static_cast<uint64_t>(batch)};
     ASSERT_EQ(store.PutBatch("r", context.source_id, hash, batches_[source][static_cast<size_t>(batch)]),
               absl::OkStatus());
@@ -272,6 +275,33 @@ TEST_F(OpenRunsTest, ARunRestsForAMultipleOfWhatTheLastLookTook) {
   clock.Advance(1);
   EXPECT_TRUE(open.Follow());
   EXPECT_EQ(store.loads, 2);
+}
+
+TEST_F(OpenRunsTest, ARunThatCouldNotBeKeptIsTriedAgainAfterAMultipleOfTheTry) {
+  constexpr int64_t kLoadNs = 1'000;
+  ManualClock clock;
+  SlowStore store(store_, clock);
+  store.load_ns = kLoadNs;
+  OpenRunsOptions options = kByHand;
+  options.rest_tries = 20;
+  options.clock = &clock;
+  OpenRuns open(store, executor_, options);
+  const size_t late = live_.sources() - 1;
+  for (int64_t batch = 0; batch < 10; ++batch) {
+    for (size_t source = 0; source < late; ++source) live_.PutOf(store_, source, batch);
+  }
+  live_.Announce(store_, late);
+  const auto kept = [&] { return open.Ask("r", {.views = {"ranks"}})->text.has_value(); };
+  EXPECT_FALSE(kept()) << "a rank has not begun";
+  for (int64_t batch = 0; batch < 10; ++batch) live_.PutOf(store_, late, batch);
+  EXPECT_FALSE(kept()) << "it was just tried";
+  clock.Advance(20 * kLoadNs);
+  EXPECT_TRUE(kept());
+}
+
+TEST(GrowingLimits, HundredsOfRanksAreKeptFromTheFirstSecondsOn) {
+  // 15,000 collectives a second: until then each answer is an analysis of everything.
+  EXPECT_LE(GrowingRun::LeastRows({}, 512), 5 * 15'000);
 }
 
 // Of interest under ThreadSanitizer.
