@@ -115,12 +115,14 @@ export function percentInterval(ratio: Num, pair: unknown): string {
   return interval(pair, (end) => format(Math.max(-1, end as number)));
 }
 
-// The same for a sentence that was made elsewhere; it may write us for µs.
+// The same for a sentence that was made elsewhere; it may write us for µs, and a hyphen for the sign.
 export function keepUnits(text: string): string {
-  return text.replace(
-    /(\d) (ns|us|ms|s|%|[kMGT]?B)(?!\w)/g,
-    (_, digit: string, unit: string) => `${digit}${kNbsp}${unit === 'us' ? 'µs' : unit}`
-  );
+  return text
+    .replace(/(?<=^|[ (])-(?=\d)/g, '−')
+    .replace(
+      /(\d) (ns|us|ms|s|%|[kMGT]?B)(?!\w)/g,
+      (_, digit: string, unit: string) => `${digit}${kNbsp}${unit === 'us' ? 'µs' : unit}`
+    );
 }
 
 export function interval(pair: unknown, format: (value: Num) => string): string {

@@ -20,7 +20,7 @@ export function instanceChart(instance: Instance, width: number): Chart {
   const high = bars.length <= 16 ? 22 : bars.length <= 40 ? 14 : bars.length <= 64 ? 8 : 5;
   const left = 84;
   const [top, bottom] = [30, 36];
-  const plot = width - left - 16;
+  const plot = width - left - 28;
   const height = top + bars.length * high + bottom;
   const from = Math.min(...bars.map((b) => b.start));
   const to = Math.max(...bars.map((b) => b.end), from + 1);

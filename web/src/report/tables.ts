@@ -93,7 +93,7 @@ export function buildCollectives(page: Page): Child[] {
     column('type', 'text', base, 'dtype')
   ];
   return [
-    lead('Verdict skew: the time goes to waiting for late ranks. Verdict transfer: it goes to moving data.'),
+    lead('Verdict skew: the time goes to waiting for late ranks. Verdict transfer: it goes to moving data. Mixed: to both.'),
     new Table({ caption: 'Collectives by waiting', columns, rows, sort: 4, cut: cutNote(page, 'collectives') }).element
   ];
 }

@@ -46,7 +46,7 @@ for (const name of names) {
     const { tab, context } = await openFile(browser, join(folder, name));
     const shown = plain(await tab.textContent('.headline .first'));
     const sentence = json.headline?.sentence;
-    if (sentence) assert.equal(shown.replaceAll('µs', 'us'), sentence);
+    if (sentence) assert.equal(shown.replaceAll('µs', 'us').replaceAll('−', '-'), sentence);
     const culprit = json.summary?.culprits?.[0];
     if (culprit) assert.match(shown.toLowerCase(), new RegExp(`^${culprit.scope} ${culprit.id}\\b`));
     await context.close();

@@ -102,6 +102,7 @@ test('an interval has one unit, that of its change, and no time falls by more th
 
 test('a number and its unit in a sentence stay on one line', () => {
   assert.equal(units.keepUnits('540 ms of 978 us, 9 sheep'), '540\u00a0ms of 978\u00a0µs, 9 sheep');
+  assert.equal(units.keepUnits('(interval -3 % to -1 us), rank-3'), '(interval −3\u00a0% to −1\u00a0µs), rank-3');
 });
 
 test('flags of the command line become whole commands', () => {

@@ -14,7 +14,7 @@ constexpr std::string_view kElementwise =
 
 TEST(TextWords, EscapesOfATraceCannotReachTheTerminal) {
   EXPECT_EQ(Printable("\x1b[31mred\a\r\n\x7f"), "?[31mred????");
-  EXPECT_EQ(Printable("a\u202Eb\u2028c\u009Bd"), "a?b?c?d");
+  EXPECT_EQ(Printable("a\u202Eb\u2028c\u009Bd\u061Ce"), "a?b?c?d?e");
 }
 
 TEST(TextWords, InvalidUtf8BecomesTheReplacementCharacter) { EXPECT_EQ(Printable("a\xff\xc3"), "a\uFFFD\uFFFD"); }
