@@ -14,6 +14,7 @@
 #include "analysis/metrics/match/match.h"
 #include "analysis/metrics/replay/replay_graph.h"
 #include "analysis/model/collective.h"
+#include "tests/support/run_builder.h"
 #include "tests/support/time_units.h"
 
 namespace lockstep {
