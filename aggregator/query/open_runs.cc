@@ -22,7 +22,7 @@ namespace {
 bool HasFewRows(const RunData& run, const GrowingLimits& limits) {
   int64_t rows = 0;
   for (const SourceData& source : run.sources) rows += static_cast<int64_t>(ExpectedInstances(source));
-  return rows < GrowingRun::LeastRows(limits, run.sources.size());
+  return rows < GrowingRun::LeastRows(GrowingRun::ChaptersOf(limits, run), run.sources.size());
 }
 
 }  // namespace
@@ -108,6 +108,7 @@ absl::StatusOr<OpenRuns::Answer> OpenRuns::AskEntry(const std::string& run, cons
   }
   absl::StatusOr<Answer> answer = AnswerOf(run, asked, entry);
   Rest(begun_ns, *content, entry);
+  entry.rests_until_ns = std::max(entry.rests_until_ns, options_.clock->MonotonicNs() + options_.answer_rest_ns);
   return answer;
 }
 

@@ -38,7 +38,9 @@ struct OpenRunsOptions {
   size_t most_runs = 4;                        // kept at a time; the one asked about longest ago goes first
   int64_t period_ns = 500'000'000;             // between two looks at what came; 0: only when Follow is called
   int64_t follow_ns = int64_t{300} * kNsPerS;  // so long after a question a run is followed
-  int64_t rest_looks = 10;                     // a run rests for so many times what the last look or answer took
+  int64_t rest_looks = 1;                      // a run rests for so many times what the last look or answer took
+  // ... and so long at least after an answer: whoever watches asks again by then, and needs no other thread's help.
+  int64_t answer_rest_ns = int64_t{3} * kNsPerS;
   // A run that could not be kept is not tried again for so many times what the try took, and at most so long.
   int64_t rest_tries = 20;
   int64_t give_up_ns = int64_t{60} * kNsPerS;

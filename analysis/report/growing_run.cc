@@ -8,6 +8,7 @@
 #include "analysis/base/executor.h"
 #include "analysis/base/status_macros.h"
 #include "analysis/metrics/fleet/fleet_measures.h"
+#include "analysis/metrics/match/chapter_reader.h"
 #include "analysis/metrics/run/ranks.h"
 #include "analysis/model/instance_source.h"
 #include "analysis/report/analysis_steps.h"
@@ -60,10 +61,14 @@ bool GoesOn(const RunData& before, const RunData& after) {
 
 // Borrows the run.
 struct GrowingRun::Kept {
-  Kept(const RunData& run, RankResolution resolved, const ChapterLimits& limits)
-      : options(Everything(run.info)), ranks(std::move(resolved)), chapters(run, ranks, limits) {}
+  Kept(const RunData& run, RankResolution resolved, const ChapterLimits& chapter_limits)
+      : options(Everything(run.info)),
+        limits(chapter_limits),
+        ranks(std::move(resolved)),
+        chapters(run, ranks, limits) {}
 
   const AnalysisOptions options;
+  const ChapterLimits limits;
   RankResolution ranks;  // what was refused may change
   RunChapters chapters;
   std::unique_ptr<Fleet> fleet;
@@ -75,8 +80,24 @@ struct GrowingRun::Kept {
 GrowingRun::GrowingRun(const GrowingLimits& limits) : limits_(limits) {}
 GrowingRun::~GrowingRun() = default;
 
-int64_t GrowingRun::LeastRows(const GrowingLimits& limits, size_t ranks) {
-  return 2 * std::max(limits.chapters.chapter_rows, limits.chapters.least_of_rank * static_cast<int64_t>(ranks));
+ChapterLimits GrowingRun::ChaptersOf(const GrowingLimits& limits, const RunData& run) {
+  int64_t rows = 0;
+  int64_t steps = 0;  // of all ranks
+  for (const SourceData& source : run.sources) {
+    rows += BelievedCount(source);
+    steps += static_cast<int64_t>(source.steps.size());
+  }
+  ChapterLimits chapters = limits.chapters;
+  if (rows <= 0 || steps == 0) return chapters;
+  const int64_t most = chapters.least_of_rank;
+  const int64_t least = std::min(limits.enough_of_rank, most);
+  chapters.least_of_rank = std::clamp(limits.steps_of_chapter * (rows / steps), least, most);
+  chapters.chapter_rows = chapters.chapter_rows / most * chapters.least_of_rank;
+  return chapters;
+}
+
+int64_t GrowingRun::LeastRows(const ChapterLimits& chapters, size_t ranks) {
+  return 2 * std::max(chapters.chapter_rows, chapters.least_of_rank * static_cast<int64_t>(ranks));
 }
 
 bool GrowingRun::Serves(const AnalysisOptions& options) {
@@ -107,7 +128,7 @@ absl::Status GrowingRun::TryAdvance(RunData& snapshot, InstanceSource& instances
   if (kept_ != nullptr && (!SameRanks(kept_->ranks, ranks) || !GoesOn(run_, snapshot))) kept_ = nullptr;
   if (kept_ == nullptr) {
     run_ = std::move(snapshot);
-    kept_ = std::make_unique<Kept>(run_, std::move(ranks), limits_.chapters);
+    kept_ = std::make_unique<Kept>(run_, std::move(ranks), ChaptersOf(limits_, run_));
   } else {
     // Each source stays where it is: what is kept points there.
     std::move(snapshot.sources.begin(), snapshot.sources.end(), run_.sources.begin());
@@ -118,7 +139,7 @@ absl::Status GrowingRun::TryAdvance(RunData& snapshot, InstanceSource& instances
   }
   absl::Status opened = kept_->chapters.Continue(instances, executor);
   if (absl::IsFailedPrecondition(opened)) {  // a source that was dropped and sent anew
-    kept_ = std::make_unique<Kept>(run_, std::move(kept_->ranks), limits_.chapters);
+    kept_ = std::make_unique<Kept>(run_, std::move(kept_->ranks), ChaptersOf(limits_, run_));
     opened = kept_->chapters.Continue(instances, executor);
   }
   LOCKSTEP_RETURN_IF_ERROR(opened);
@@ -127,7 +148,7 @@ absl::Status GrowingRun::TryAdvance(RunData& snapshot, InstanceSource& instances
 
 absl::Status GrowingRun::Begin() {
   Kept& kept = *kept_;
-  if (kept.chapters.Untaken() < LeastRows(limits_, kept.ranks.ranks.size()))
+  if (kept.chapters.Untaken() < LeastRows(kept.limits, kept.ranks.ranks.size()))
     return absl::UnavailableError("the run has few rows yet");
   LOCKSTEP_RETURN_IF_ERROR(kept.chapters.Open());
   ++begun_;

@@ -25,9 +25,13 @@
 namespace lockstep {
 
 struct GrowingLimits {
-  // Small chapters: the rows that are in none yet are analysed for each answer, and the what-ifs are of one of them. A
-  // chapter still has some steps of each rank, so that nearly all blame finds its origin within one.
-  ChapterLimits chapters = {.whole_rows = 0, .chapter_rows = int64_t{1} << 15, .least_of_rank = 64};
+  // Of a run whose steps are long or not known: small, so that little is open, while a clock still has its instances.
+  ChapterLimits chapters = {.whole_rows = 0, .chapter_rows = int64_t{1} << 17, .least_of_rank = 256};
+  // Of short steps a chapter need not have more than so many, in which nearly all blame finds its origin, nor more than
+  // so many rows of a rank: the rows that are in no chapter yet are analysed for each answer, and the what-ifs are of
+  // one chapter.
+  int64_t steps_of_chapter = 8;
+  int64_t enough_of_rank = 64;
   // A rank that is so far behind the others that more rows than these are open holds everything up.
   int64_t most_open_rows = int64_t{2} << 20;
 };
@@ -39,8 +43,10 @@ class GrowingRun {
   GrowingRun(const GrowingRun&) = delete;
   GrowingRun& operator=(const GrowingRun&) = delete;
 
-  // A run is taken so from this number of rows on.
-  [[nodiscard]] static int64_t LeastRows(const GrowingLimits& limits, size_t ranks);
+  // The chapters of a run, by the length of the steps that it has so far.
+  [[nodiscard]] static ChapterLimits ChaptersOf(const GrowingLimits& limits, const RunData& run);
+  // A run with such chapters is taken so from this number of rows on.
+  [[nodiscard]] static int64_t LeastRows(const ChapterLimits& chapters, size_t ranks);
   // Whether answers to such a question can be made from what is kept: nothing is selected, nothing listed one by one.
   [[nodiscard]] static bool Serves(const AnalysisOptions& options);
 

@@ -30,7 +30,7 @@ namespace {
 
 constexpr GrowingLimits kLimits = {.chapters = {0, 2'000, 1}, .most_open_rows = 1 << 20};
 // Without a thread that follows beside a test that does so itself: what one took the other does not find.
-const OpenRunsOptions kByHand = {.limits = kLimits, .period_ns = 0, .rest_looks = 0};
+const OpenRunsOptions kByHand = {.limits = kLimits, .period_ns = 0, .rest_looks = 0, .answer_rest_ns = 0};
 
 // Eight simulated ranks, cut into batches by time, as sources send them that are watched while they run.
 class LiveRun {
@@ -299,9 +299,31 @@ TEST_F(OpenRunsTest, ARunThatCouldNotBeKeptIsTriedAgainAfterAMultipleOfTheTry) {
   EXPECT_TRUE(kept());
 }
 
-TEST(GrowingLimits, HundredsOfRanksAreKeptFromTheFirstSecondsOn) {
+// 512 ranks with steps of so many collectives.
+RunData Wide(int64_t rows_of_step) {
+  constexpr int64_t kSteps = 10;
+  RunData run;
+  run.sources.resize(512);
+  for (SourceData& source : run.sources) {
+    source.instance_count = kSteps * rows_of_step;
+    source.steps.resize(kSteps);
+  }
+  return run;
+}
+
+TEST(GrowingLimits, HundredsOfRanksOfShortStepsAreKeptFromTheFirstSecondsOn) {
   // 15,000 collectives a second: until then each answer is an analysis of everything.
-  EXPECT_LE(GrowingRun::LeastRows({}, 512), 5 * 15'000);
+  EXPECT_LE(GrowingRun::LeastRows(GrowingRun::ChaptersOf({}, Wide(8)), 512), 5 * 15'000);
+}
+
+TEST(GrowingLimits, AChapterHasSeveralStepsOrAsManyRowsAsAllowed) {
+  for (const int64_t rows : {1, 8, 20, 31}) {
+    EXPECT_GE(GrowingRun::ChaptersOf({}, Wide(rows)).least_of_rank, 8 * rows) << rows;
+  }
+  for (const int64_t rows : {0, 32, 500}) {
+    EXPECT_EQ(GrowingRun::ChaptersOf({}, Wide(rows)).least_of_rank, 256) << rows;
+    EXPECT_EQ(GrowingRun::ChaptersOf({}, Wide(rows)).chapter_rows, 131'072) << rows;
+  }
 }
 
 // Of interest under ThreadSanitizer.
