@@ -220,6 +220,8 @@ void PairCentre::Guess(double clock_sd_ns) {
   const double sampling_ns = kMedianToMean * scale_ns / std::sqrt(static_cast<double>(count));
   if (std::abs(seen_ns) <= kSignificant * sampling_ns) return;
   const double ends = Square(sampling_ns) + Square(kUsualPlaceShare * duration_ns) + Square(kUsualEffectNs);
+  // Farther apart than clocks and places explain: these ends are not of one kind.
+  if (std::abs(seen_ns) > kSignificant * std::sqrt(Square(clock_sd_ns) + ends)) return;
   const double share = Square(clock_sd_ns) / (Square(clock_sd_ns) + ends);
   centre_ns = share * seen_ns;
   se_ns = std::sqrt(share * ends);

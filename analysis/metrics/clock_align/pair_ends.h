@@ -44,7 +44,8 @@ struct PairCentre {
   [[nodiscard]] std::vector<double> LastEffects() const;
   // For a pair of which nearly always the same one is later: takes the effect from elsewhere, if one side has enough.
   void Borrow(double effect_ns, double effect_sd_ns);
-  // The same where no other pair tells the effect, if ends are apart by more than chance: the mean of the difference of
+  // The same where no other pair tells the effect, if ends are apart by more than chance and not by more than clocks
+  // usually are: the mean of the difference of
   // the clocks, given what is seen and a normal prior of standard deviation `clock_sd_ns`. Its error takes the place of
   // the standard error.
   void Guess(double clock_sd_ns);
