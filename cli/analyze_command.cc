@@ -55,7 +55,7 @@ absl::StatusOr<EmbeddedIngest> IngestFrom(const AnalyzeFlags& flags) {
   EmbeddedIngest ingest;
   ingest.inputs = ListInputs(flags.paths);
   LOCKSTEP_RETURN_IF_ERROR(TakeOutContextFiles(ingest.inputs));
-  ingest.run = flags.run.empty() ? RunNameOf(flags.paths, ingest.inputs.files) : flags.run;
+  ingest.run = flags.run.empty() ? RunNameOf(ingest.inputs.files) : flags.run;
   ingest.expected_ranks = flags.expect_ranks;
   ingest.replace = flags.replace;
   CondenseFileOptions& condense = ingest.send.condense;

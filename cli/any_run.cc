@@ -49,7 +49,7 @@ absl::StatusOr<EmbeddedIngest> IngestOf(const std::string& path, const AnyRunOpt
   EmbeddedIngest ingest;
   ingest.inputs = ListInputs({path});
   LOCKSTEP_RETURN_IF_ERROR(TakeOutContextFiles(ingest.inputs));
-  ingest.run = RunNameOf({path}, ingest.inputs.files);
+  ingest.run = RunNameOf(ingest.inputs.files);
   ingest.send.condense.read.step_range = options.step_range;
   ingest.send.condense.tmp_dir = DefaultTempParent();
   ingest.send.jobs = static_cast<size_t>(options.jobs);

@@ -21,13 +21,12 @@ std::string StemOf(std::string name) {
 
 }  // namespace
 
-std::string RunNameOf(const std::vector<std::string>& paths, const std::vector<std::string>& files) {
+std::string RunNameOf(const std::vector<std::string>& files) {
   if (files.empty()) {
     return "run";
   }
   const std::filesystem::path first = std::filesystem::absolute(files.front()).lexically_normal();
-  const bool is_given = std::find(paths.begin(), paths.end(), files.front()) != paths.end();
-  if (files.size() == 1 && is_given) {
+  if (files.size() == 1) {
     return StemOf(first.filename().string());
   }
   std::filesystem::path common = first.parent_path();

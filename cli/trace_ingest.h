@@ -11,9 +11,8 @@
 
 namespace lockstep {
 
-// The folder that all files are in; for one file that was given as such its name without endings. `paths`: as the
-// person gave them, in which the files were found.
-[[nodiscard]] std::string RunNameOf(const std::vector<std::string>& paths, const std::vector<std::string>& files);
+// The folder that all files are in; for one file its name without endings.
+[[nodiscard]] std::string RunNameOf(const std::vector<std::string>& files);
 
 // Shows the progress on the last line of the terminal. Errors: those of EmbeddedCluster::Ingest.
 [[nodiscard]] absl::StatusOr<IngestOutcome> IngestWithProgress(EmbeddedCluster& cluster, EmbeddedIngest ingest,
