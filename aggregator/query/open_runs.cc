@@ -106,20 +106,19 @@ absl::StatusOr<OpenRuns::Answer> OpenRuns::AskEntry(const std::string& run, cons
     entry.state = nullptr;
     return content.status();
   }
-  absl::StatusOr<Answer> answer = AnswerOf(run, asked, entry);
+  absl::StatusOr<Answer> answer = AnswerOf(run, asked, begun_ns, entry);
   Rest(begun_ns, *content, entry);
   entry.rests_until_ns = std::max(entry.rests_until_ns, options_.clock->MonotonicNs() + options_.answer_rest_ns);
   return answer;
 }
 
 absl::StatusOr<OpenRuns::Answer> OpenRuns::AnswerOf(const std::string& run, const AnalysisOptions& asked,
-                                                    Entry& entry) {
+                                                    int64_t begun_ns, Entry& entry) {
   const auto whole = [](LoadedRun loaded) {
     Answer answer;
     answer.loaded = std::move(loaded);
     return answer;
   };
-  const int64_t begun_ns = options_.clock->MonotonicNs();
   absl::StatusOr<LoadedRun> loaded = store_.LoadRun(run);
   entry.open = loaded.ok() && loaded->data.info.state == RunState::kOpen;
   if (!entry.open) entry.state = nullptr;
@@ -186,14 +185,13 @@ bool OpenRuns::FollowEntry(const std::string& run, Entry& entry) {
   if (!entry.open || begun_ns < entry.rests_until_ns) return false;
   const absl::StatusOr<RunContent> content = store_.ContentOf(run);
   if (content.ok() && entry.seen == *content) return false;
-  const bool took_some = LookAt(run, entry);
+  const bool took_some = LookAt(run, begun_ns, entry);
   const bool took_all = content.ok() && entry.asking == 0 && !stopped_;
   Rest(begun_ns, took_all ? std::optional(*content) : std::nullopt, entry);
   return took_some;
 }
 
-bool OpenRuns::LookAt(const std::string& run, Entry& entry) {
-  const int64_t begun_ns = options_.clock->MonotonicNs();
+bool OpenRuns::LookAt(const std::string& run, int64_t begun_ns, Entry& entry) {
   SerialExecutor one_core;
   const auto go_on = [&] { return !stopped_ && entry.asking == 0; };
   absl::StatusOr<LoadedRun> loaded = store_.LoadCollectives(run);

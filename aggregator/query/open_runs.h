@@ -96,13 +96,13 @@ class OpenRuns {
   // Forgets what is not worth keeping, and what is too much.
   void Settle(const std::string& run, const std::shared_ptr<Entry>& entry) LOCKSTEP_EXCLUDES(mutex_);
   [[nodiscard]] absl::StatusOr<Answer> AskEntry(const std::string& run, const AnalysisOptions& asked, Entry& entry);
-  [[nodiscard]] absl::StatusOr<Answer> AnswerOf(const std::string& run, const AnalysisOptions& asked, Entry& entry)
-      LOCKSTEP_REQUIRES(entry.mutex);
+  [[nodiscard]] absl::StatusOr<Answer> AnswerOf(const std::string& run, const AnalysisOptions& asked, int64_t begun_ns,
+                                                Entry& entry) LOCKSTEP_REQUIRES(entry.mutex);
   [[nodiscard]] bool Begin(const RunData& run, Entry& entry) const LOCKSTEP_REQUIRES(entry.mutex);
   void GiveUp(int64_t begun_ns, Entry& entry) const LOCKSTEP_REQUIRES(entry.mutex);
   [[nodiscard]] bool FollowEntry(const std::string& run, Entry& entry);
   // Loads what came and goes on with it. True: it took some.
-  [[nodiscard]] bool LookAt(const std::string& run, Entry& entry) LOCKSTEP_REQUIRES(entry.mutex);
+  [[nodiscard]] bool LookAt(const std::string& run, int64_t begun_ns, Entry& entry) LOCKSTEP_REQUIRES(entry.mutex);
   // What was just looked at or answered, begun at that time: null if more is to be taken of it.
   void Rest(int64_t begun_ns, std::optional<RunContent> seen, Entry& entry) const LOCKSTEP_REQUIRES(entry.mutex);
 

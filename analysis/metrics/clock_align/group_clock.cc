@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <numeric>
-#include <set>
-#include <tuple>
 #include <utility>
 
 #include "analysis/base/executor.h"
+#include "analysis/metrics/clock_align/event_groups.h"
+#include "analysis/metrics/clock_align/latest_start.h"
 #include "analysis/metrics/clock_align/line_coverage.h"
 #include "analysis/metrics/clock_align/own_durations.h"
 #include "analysis/stats/order_statistic.h"
@@ -33,9 +32,8 @@ constexpr double kLeastPosition = 0.003;  // ... and at the least, of instances 
 constexpr double kLeastDoubt = 0.05;  // ... of which, beyond that length, this share of the duration is left in doubt
 constexpr double kFewInstances = 3;
 constexpr double kMostPositionOfTypical = 0.3;
-constexpr double kUsualPosition = 0.02;  // sd of what its position takes off an end, as a share of the duration
-constexpr double kClearLead = 0.5;       // scales of ends by which a start is surely later than another
-constexpr double kSettled = 5;           // instances after which a last arriver has half of its full weight
+constexpr double kClearLead = 0.5;  // scales of ends by which a start is surely later than another
+constexpr double kSettled = 5;      // instances after which a last arriver has half of its full weight
 
 struct Member {
   size_t domain = 0;  // of the group
@@ -52,39 +50,16 @@ struct Instance {
   double balance = 1;
 };
 
-// The latest of several starts, and by how much it is later than the next one.
-class LatestStart {
- public:
-  void Add(size_t member, double start) {
-    if (start > latest_) {
-      lead_ = start - latest_;
-      latest_ = start;
-      member_ = member;
-    } else {
-      lead_ = std::min(lead_, latest_ - start);
-    }
-  }
-  [[nodiscard]] size_t member() const { return member_; }
-  [[nodiscard]] double lead() const { return lead_; }
-
- private:
-  double latest_ = -INFINITY;
-  double lead_ = INFINITY;
-  size_t member_ = 0;
-};
-
 class GroupFit {
  public:
-  GroupFit(std::vector<int32_t> domains, const DomainEvents& events, const std::vector<const DomainEvent*>& members,
-           const Knots& knots)
-      : knots_(knots) {
-    out_.domains = std::move(domains);
+  GroupFit(const EventGroup& group, const DomainEvents& events, const Knots& knots)
+      : knots_(knots), bandwidth_bound_(group.typical_ns > kBandwidthBoundNs) {
+    out_.domains = group.domains;
     // Numbered within the group: a run may have a class, and a group, for every two ranks.
-    for (const DomainEvent* event : members) out_.classes.push_back(event->cls);
+    for (const DomainEvent* event : group.events) out_.classes.push_back(event->cls);
     std::sort(out_.classes.begin(), out_.classes.end());
     out_.classes.erase(std::unique(out_.classes.begin(), out_.classes.end()), out_.classes.end());
-    for (const DomainEvent* event : members) AddInstance(events, *event);
-    bandwidth_bound_ = TypicalDuration() > kBandwidthBoundNs;
+    for (const DomainEvent* event : group.events) AddInstance(events, *event);
     x_.assign(out_.domains.size(), std::vector<double>(knots.size()));
     position_.assign(x_.size(), 0);
     position_variance_.assign(x_.size(), 0);
@@ -127,16 +102,6 @@ class GroupFit {
     const auto cls = std::lower_bound(out_.classes.begin(), out_.classes.end(), event.cls);
     instance.cls = static_cast<size_t>(cls - out_.classes.begin());
     instances_.push_back(std::move(instance));
-  }
-
-  [[nodiscard]] double TypicalDuration() const {
-    std::vector<double> durations;
-    for (const Instance& k : instances_) {
-      double shortest = INFINITY;
-      for (const Member& m : k.members) shortest = std::min(shortest, m.times->shortest);
-      durations.push_back(shortest);
-    }
-    return Median(std::move(durations));
   }
 
   [[nodiscard]] double Residual(const Instance& k, const Member& m) const {
@@ -435,70 +400,22 @@ class GroupFit {
   }
 
   const Knots& knots_;
+  const bool bandwidth_bound_;
   GroupClock out_;
   std::vector<Instance> instances_;
-  bool bandwidth_bound_ = false;
   std::vector<std::vector<double>> x_;  // clock and position of the end, which the ends alone cannot tell apart
   std::vector<double> own_scatter_;     // per domain of the group: its scale against that of the class
   std::vector<double> position_;        // per domain of the group
   std::vector<double> position_variance_;
 };
 
-constexpr size_t kInstancesPerDomain = 4;  // of a class that stands alone
-
-struct Group {
-  std::vector<int32_t> domains;
-  std::vector<const DomainEvent*> events;
-};
-
-// A class is a group of its own: what positions add differs from class to class. Small classes that span the same
-// domains are joined by the magnitude of their durations.
-std::vector<Group> GroupsOf(const DomainEvents& events, int32_t component) {
-  struct ClassEvents {
-    std::set<int32_t> domains;
-    std::vector<const DomainEvent*> events;
-    std::vector<double> shortest;
-  };
-  std::map<uint32_t, ClassEvents> classes;
-  for (const DomainEvent& event : events.events) {
-    if (event.relation != ClockRelation::kAllPairs) continue;
-    const int32_t first = events.times[event.first].domain;
-    if (events.component[static_cast<size_t>(first)] != component) continue;
-    ClassEvents& found = classes[event.cls];
-    double shortest = INFINITY;
-    for (uint32_t i = 0; i < event.count; ++i) {
-      const DomainTimes& times = events.times[event.first + i];
-      found.domains.insert(times.domain);
-      shortest = std::min(shortest, times.shortest);
-    }
-    found.events.push_back(&event);
-    found.shortest.push_back(shortest);
-  }
-  // Key: domains, then the class itself, or the magnitude of small ones.
-  std::map<std::tuple<std::vector<int32_t>, int64_t, int>, std::vector<const DomainEvent*>> groups;
-  for (const auto& [cls, found] : classes) {
-    const bool large = found.events.size() >= kInstancesPerDomain * found.domains.size();
-    const int magnitude = large ? 0 : std::ilogb(std::max(1.0, Median(found.shortest)));
-    auto& members = groups[{{found.domains.begin(), found.domains.end()}, large ? int64_t{cls} : -1, magnitude}];
-    members.insert(members.end(), found.events.begin(), found.events.end());
-  }
-  std::vector<Group> out;
-  for (auto& [key, members] : groups) {
-    std::stable_sort(members.begin(), members.end(),
-                     [](const DomainEvent* a, const DomainEvent* b) { return a->t < b->t; });
-    out.push_back({std::get<0>(key), std::move(members)});
-  }
-  return out;
-}
-
 }  // namespace
 
 std::vector<GroupClock> MeasureGroups(const DomainEvents& events, int32_t component, const Knots& knots,
                                       Executor& executor) {
-  const std::vector<Group> groups = GroupsOf(events, component);
+  const std::vector<EventGroup> groups = GroupsOf(events, component);
   std::vector<GroupClock> out(groups.size());
-  executor.ParallelFor(groups.size(),
-                       [&](size_t g) { out[g] = GroupFit(groups[g].domains, events, groups[g].events, knots).Fit(); });
+  executor.ParallelFor(groups.size(), [&](size_t g) { out[g] = GroupFit(groups[g], events, knots).Fit(); });
   return out;
 }
 

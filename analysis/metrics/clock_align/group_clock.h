@@ -29,6 +29,8 @@ struct GroupClock {
 
 // Instances longer than this say little about clocks: their ends lie apart by unknown shares of their durations.
 inline constexpr double kBandwidthBoundNs = 500'000;
+// Standard deviation of what its position takes off an end, as a share of the duration.
+inline constexpr double kUsualPosition = 0.02;
 
 // Groups of domains that share all-pairs instances, in order of their domains.
 [[nodiscard]] std::vector<GroupClock> MeasureGroups(const DomainEvents& events, int32_t component, const Knots& knots,

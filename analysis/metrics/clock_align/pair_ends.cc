@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "analysis/metrics/clock_align/group_clock.h"
 #include "analysis/stats/order_statistic.h"
 
 namespace lockstep {
@@ -171,23 +172,23 @@ PairCentre CentreOf(const std::vector<PairEnd>& ends, int64_t tick_ns) {
   out.b_later = sides.b_later.size();
   if (out.a_later + out.b_later == 0) return out;
   MeasureLast(out);
-  const double level_a = out.level_a_ns = Median(sides.a_later);
-  const double level_b = out.level_b_ns = Median(sides.b_later);
+  out.level_a_ns = Median(sides.a_later);
+  out.level_b_ns = Median(sides.b_later);
   const double least = static_cast<double>(tick_ns) / 2;
-  const double scale_a = std::max(least, RobustScale(sides.a_later, level_a));
-  const double scale_b = std::max(least, RobustScale(sides.b_later, level_b));
+  const double scale_a = std::max(least, RobustScale(sides.a_later, out.level_a_ns));
+  const double scale_b = std::max(least, RobustScale(sides.b_later, out.level_b_ns));
   const auto a_count = static_cast<double>(out.a_later);
   const auto b_count = static_cast<double>(out.b_later);
   if (out.a_later > 0 && out.b_later > 0) {
-    out.centre_ns = (level_a + level_b) / 2;
+    out.centre_ns = (out.level_a_ns + out.level_b_ns) / 2;
     out.se_ns = kMedianToMean / 2 * std::sqrt(Square(scale_a) / a_count + Square(scale_b) / b_count);
   }
   out.duration_ns = DurationOf(out.used);
   out.position_ns = PositionOf(out.used, out.centre_ns);
   out.scale_ns = std::sqrt((Square(scale_a) * a_count + Square(scale_b) * b_count) / (a_count + b_count));
   std::vector<double> distances;
-  for (double d : sides.a_later) distances.push_back(std::abs(d - level_a));
-  for (double d : sides.b_later) distances.push_back(std::abs(d - level_b));
+  for (double d : sides.a_later) distances.push_back(std::abs(d - out.level_a_ns));
+  for (double d : sides.b_later) distances.push_back(std::abs(d - out.level_b_ns));
   out.scatter95_ns = Percentile95Of(std::move(distances));
   return out;
 }
@@ -211,15 +212,14 @@ void PairCentre::Borrow(double effect_ns, double effect_sd_ns) {
 }
 
 void PairCentre::Guess(double clock_sd_ns) {
-  constexpr double kUsualPlaceShare = 0.02;  // of the duration, as between domains
-  constexpr double kUsualEffectNs = 1'000;   // of being last on one's own end
+  constexpr double kUsualEffectNs = 1'000;  // of being last on one's own end
   constexpr double kSignificant = 3;
   const size_t count = std::max(a_later, b_later);
   if (measured() || count < kEachSide) return;
   const double seen_ns = a_later >= b_later ? level_a_ns : level_b_ns;
   const double sampling_ns = kMedianToMean * scale_ns / std::sqrt(static_cast<double>(count));
   if (std::abs(seen_ns) <= kSignificant * sampling_ns) return;
-  const double ends = Square(sampling_ns) + Square(kUsualPlaceShare * duration_ns) + Square(kUsualEffectNs);
+  const double ends = Square(sampling_ns) + Square(kUsualPosition * duration_ns) + Square(kUsualEffectNs);
   // Farther apart than clocks and places explain: these ends are not of one kind.
   if (std::abs(seen_ns) > kSignificant * std::sqrt(Square(clock_sd_ns) + ends)) return;
   const double share = Square(clock_sd_ns) / (Square(clock_sd_ns) + ends);

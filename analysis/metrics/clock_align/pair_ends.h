@@ -44,10 +44,9 @@ struct PairCentre {
   [[nodiscard]] std::vector<double> LastEffects() const;
   // For a pair of which nearly always the same one is later: takes the effect from elsewhere, if one side has enough.
   void Borrow(double effect_ns, double effect_sd_ns);
-  // The same where no other pair tells the effect, if ends are apart by more than chance and not by more than clocks
-  // usually are: the mean of the difference of
-  // the clocks, given what is seen and a normal prior of standard deviation `clock_sd_ns`. Its error takes the place of
-  // the standard error.
+  // For such a pair where no other one tells the effect: the expected difference of the clocks, given what is seen and
+  // a normal prior of standard deviation `clock_sd_ns`, if the ends are apart by more than chance and not by more than
+  // clocks and places explain. Its error takes the place of the standard error.
   void Guess(double clock_sd_ns);
 };
 

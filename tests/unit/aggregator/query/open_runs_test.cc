@@ -242,6 +242,14 @@ class SlowStore : public ForwardingStore {
   ManualClock& clock_;
 };
 
+constexpr int64_t kLoadNs = 1'000;
+
+OpenRunsOptions ByHandOn(const Clock& clock) {
+  OpenRunsOptions options = kByHand;
+  options.clock = &clock;
+  return options;
+}
+
 TEST_F(OpenRunsTest, ARunThatDoesNotChangeIsNotLoadedAgain) {
   ManualClock clock;
   SlowStore store(store_, clock);
@@ -258,18 +266,16 @@ TEST_F(OpenRunsTest, ARunThatDoesNotChangeIsNotLoadedAgain) {
 }
 
 TEST_F(OpenRunsTest, ARunRestsForAMultipleOfWhatTheLastLookTook) {
-  constexpr int64_t kLookNs = 1'000;
   ManualClock clock;
   SlowStore store(store_, clock);
-  store.load_ns = kLookNs;
-  OpenRunsOptions options = kByHand;
+  store.load_ns = kLoadNs;
+  OpenRunsOptions options = ByHandOn(clock);
   options.rest_looks = 10;
-  options.clock = &clock;
   OpenRuns open(store, executor_, options);
   for (int64_t batch = 0; batch < 10; ++batch) live_.Put(store_, batch);
   (void)Kept(open);
   live_.Put(store_, 10);
-  clock.Advance(10 * kLookNs - 1);
+  clock.Advance(10 * kLoadNs - 1);
   EXPECT_FALSE(open.Follow());
   EXPECT_EQ(store.loads, 1) << "it rests";
   clock.Advance(1);
@@ -278,13 +284,11 @@ TEST_F(OpenRunsTest, ARunRestsForAMultipleOfWhatTheLastLookTook) {
 }
 
 TEST_F(OpenRunsTest, ARunThatCouldNotBeKeptIsTriedAgainAfterAMultipleOfTheTry) {
-  constexpr int64_t kLoadNs = 1'000;
   ManualClock clock;
   SlowStore store(store_, clock);
   store.load_ns = kLoadNs;
-  OpenRunsOptions options = kByHand;
+  OpenRunsOptions options = ByHandOn(clock);
   options.rest_tries = 20;
-  options.clock = &clock;
   OpenRuns open(store, executor_, options);
   const size_t late = live_.sources() - 1;
   for (int64_t batch = 0; batch < 10; ++batch) {
@@ -297,33 +301,6 @@ TEST_F(OpenRunsTest, ARunThatCouldNotBeKeptIsTriedAgainAfterAMultipleOfTheTry) {
   EXPECT_FALSE(kept()) << "it was just tried";
   clock.Advance(20 * kLoadNs);
   EXPECT_TRUE(kept());
-}
-
-// 512 ranks with steps of so many collectives.
-RunData Wide(int64_t rows_of_step) {
-  constexpr int64_t kSteps = 10;
-  RunData run;
-  run.sources.resize(512);
-  for (SourceData& source : run.sources) {
-    source.instance_count = kSteps * rows_of_step;
-    source.steps.resize(kSteps);
-  }
-  return run;
-}
-
-TEST(GrowingLimits, HundredsOfRanksOfShortStepsAreKeptFromTheFirstSecondsOn) {
-  // 15,000 collectives a second: until then each answer is an analysis of everything.
-  EXPECT_LE(GrowingRun::LeastRows(GrowingRun::ChaptersOf({}, Wide(8)), 512), 5 * 15'000);
-}
-
-TEST(GrowingLimits, AChapterHasSeveralStepsOrAsManyRowsAsAllowed) {
-  for (const int64_t rows : {1, 8, 20, 31}) {
-    EXPECT_GE(GrowingRun::ChaptersOf({}, Wide(rows)).least_of_rank, 8 * rows) << rows;
-  }
-  for (const int64_t rows : {0, 32, 500}) {
-    EXPECT_EQ(GrowingRun::ChaptersOf({}, Wide(rows)).least_of_rank, 256) << rows;
-    EXPECT_EQ(GrowingRun::ChaptersOf({}, Wide(rows)).chapter_rows, 131'072) << rows;
-  }
 }
 
 // Of interest under ThreadSanitizer.

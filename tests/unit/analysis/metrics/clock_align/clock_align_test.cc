@@ -240,7 +240,7 @@ TEST(AlignClocks, ADeviceOfUnknownBiasLeavesTheClockOfItsHostAlone) {
   world.gpus = 4;
   world.rounds = 72;
   Score of_others;
-  for (uint64_t seed = 1; seed <= 200; ++seed) {
+  for (uint64_t seed = 1; seed <= 1'000; ++seed) {
     world.seed = seed;
     const Simulated run = OnlyAtFirst(Simulate(world), 1, 15);
     const ClockModel model = SolutionOf(run).model;
@@ -248,7 +248,7 @@ TEST(AlignClocks, ADeviceOfUnknownBiasLeavesTheClockOfItsHostAlone) {
     EXPECT_GT(model.ClockUncertainty(1, 4)->ns, model.ClockUncertainty(0, 4)->ns);
     of_others.Add(Judge(run, model));
   }
-  EXPECT_GE(of_others.coverage(), 0.91);
+  EXPECT_GE(of_others.coverage(), 0.93);
 }
 
 // How long the others' kernels take when they seem to be the last ones includes waiting for it: that is no place.
@@ -290,7 +290,7 @@ TEST(AlignClocks, SamplesThatLieTogetherSayLittleOfTheRest) {
     all.erase(all.begin() + 1, all.begin() + static_cast<std::ptrdiff_t>(2 * n / 5));
     middle.Add(Judge(run, SolutionOf(run).model));
   }
-  EXPECT_GE(middle.coverage(), 0.88);
+  EXPECT_GE(middle.coverage(), 0.9);
   EXPECT_GT(middle.P(0.5), whole.P(0.5));
 }
 

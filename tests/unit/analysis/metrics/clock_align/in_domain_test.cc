@@ -81,6 +81,22 @@ TEST(InDomainClock, ADeviceThatIsNearlyAlwaysLastIsCorrectedToo) {
   }
 }
 
+// Two devices, of which the second one is always the last.
+World OneAlwaysLast(uint64_t seed) {
+  World world = OneHost(seed);
+  world.gpus = 2;
+  world.late_rank = 1;
+  world.late_share = 1;
+  return world;
+}
+
+void ExpectNothingIsCorrected(const World& world) {
+  InOrder executor;
+  const ClockModel model = AlignClocks(Simulate(world).input, executor).model;
+  EXPECT_EQ(model.BiasOf(0, LocalTime{}), 0);
+  EXPECT_EQ(model.BiasOf(1, LocalTime{}), 0);
+}
+
 // Nothing tells how being the last one moves an end. What clocks usually differ by is far more.
 TEST(InDomainClock, OfTwoDevicesTheOneThatIsAlwaysLastIsMostlyCorrected) {
   constexpr int kSeeds = 60;
@@ -88,10 +104,7 @@ TEST(InDomainClock, OfTwoDevicesTheOneThatIsAlwaysLastIsMostlyCorrected) {
   double after = 0;
   int covered = 0;
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    World world = OneHost(seed);
-    world.gpus = 2;
-    world.late_rank = 1;
-    world.late_share = 1;
+    World world = OneAlwaysLast(seed);
     world.hop_us = seed % 2 == 0 ? 1 : -1;  // by so much it ends before the other one, or after it
     const Simulated run = Simulate(world);
     InOrder executor;
@@ -109,16 +122,10 @@ TEST(InDomainClock, OfTwoDevicesTheOneThatIsAlwaysLastIsMostlyCorrected) {
 
 // The one that is always last ends 40 us before the other one: no two clocks of a host differ by so much.
 TEST(InDomainClock, EndsFartherApartThanClocksMoveNoDevice) {
-  World world = OneHost(1);
-  world.gpus = 2;
+  World world = OneAlwaysLast(1);
   world.bias_us = 0;
-  world.late_rank = 1;
-  world.late_share = 1;
   world.hop_us = 40;
-  InOrder executor;
-  const ClockModel model = AlignClocks(Simulate(world).input, executor).model;
-  EXPECT_EQ(model.BiasOf(0, LocalTime{}), 0);
-  EXPECT_EQ(model.BiasOf(1, LocalTime{}), 0);
+  ExpectNothingIsCorrected(world);
 }
 
 // Ends of large transfers come early by place in the ring: U holds what nothing tells from a bias.
@@ -174,14 +181,13 @@ TEST(InDomainClock, EndsByVolumeMoveNoDevice) {
 }
 
 TEST(InDomainClock, FewInstancesAreNotCorrected) {
-  World world = OneHost(5);
-  world.gpus = 2;
-  world.rounds = 19;
-  world.bias_us = 8;
-  InOrder executor;
-  const ClockModel model = AlignClocks(Simulate(world).input, executor).model;
-  EXPECT_EQ(model.BiasOf(0, LocalTime{}), 0);
-  EXPECT_EQ(model.BiasOf(1, LocalTime{}), 0);
+  for (const double bias_us : {2.0, 8.0}) {
+    World world = OneHost(5);
+    world.gpus = 2;
+    world.rounds = 19;
+    world.bias_us = bias_us;
+    ExpectNothingIsCorrected(world);
+  }
 }
 
 TEST(InDomainClock, WithoutCorrectionTheUncertaintyIsThe95thPercentileOfTheEnds) {

@@ -76,47 +76,49 @@ TEST(ReplayLost, CommunicationBesideWorkFollowsFromTheEndOfTheLostOne) {
   EXPECT_EQ(QueuedBehindLost(2), kLostOne);
 }
 
-// Two gradients a step of two ranks. The work computes beside the first one for 200 us, stands still until it ends, and
-// the second one leaves. In the last step rank 0 has no record of the first.
-TEST(ReplayLost, StandingStillForALostGradientIsNoWork) {
-  constexpr int64_t kSteps = 5;
+constexpr int64_t kPairSteps = 5;
+
+// Two ranks meet twice a step. In the last step `loser` has no record of the first time. Times of a step, which is 10
+// ms.
+ReplayGraph LosesInLastStep(CollectiveOp op, int32_t loser, const std::vector<HandMadeRow>& first,
+                            const std::vector<HandMadeRow>& second) {
   HandMadeRun run(2);
   run.AddCommunicator({0, 1});
-  for (int64_t step = 0; step < kSteps; ++step) {
+  for (int64_t step = 0; step < kPairSteps; ++step) {
     run.SetStep(step);
-    const int64_t at_us = 10'000 * step;
-    std::vector<HandMadeRow> first = {{1, at_us, at_us + 1'000, 200}};
-    if (step + 1 < kSteps) first.push_back({0, at_us, at_us + 1'000, 200});
-    run.Meet(CollectiveOp::kAllReduce, first);
-    run.Meet(CollectiveOp::kAllReduce, {{0, at_us + 1'002, at_us + 1'100}, {1, at_us + 1'002, at_us + 1'100}});
+    for (const std::vector<HandMadeRow>* rows : {&first, &second}) {
+      std::vector<HandMadeRow> met;
+      for (HandMadeRow row : *rows) {
+        if (rows == &first && step + 1 == kPairSteps && row.rank == loser) continue;
+        row.start_us += 10'000 * step;
+        row.end_us += 10'000 * step;
+        met.push_back(row);
+      }
+      run.Meet(op, met);
+    }
   }
-  const ReplayGraph graph = run.Graph();
-  constexpr int32_t kLastOfRank0 = 2 * kSteps - 2;
-  constexpr int32_t kLostOne = kLastOfRank0 + 1 + 2 * (kSteps - 1);  // as rank 1 has it
+  return run.Graph();
+}
+
+// The work computes beside the first gradient for 200 us, stands still until it ends, and the second one leaves.
+TEST(ReplayLost, StandingStillForALostGradientIsNoWork) {
+  const ReplayGraph graph = LosesInLastStep(CollectiveOp::kAllReduce, 0, {{0, 0, 1'000, 200}, {1, 0, 1'000, 200}},
+                                            {{0, 1'002, 1'100}, {1, 1'002, 1'100}});
+  constexpr int32_t kLastOfRank0 = 2 * kPairSteps - 2;
+  constexpr int32_t kLostOne = kLastOfRank0 + 1 + 2 * (kPairSteps - 1);  // as rank 1 has it
   EXPECT_EQ(graph.node(kLastOfRank0).passed, kLostOne);
   EXPECT_EQ(graph.node(kLastOfRank0).device_ns, 2 * kUs);
 }
 
 // Rank 0 is the root of a reduction, beside which it computes, and waits for rank 1, whose last record is lost.
 TEST(ReplayLost, WhoIsLeftOfAPairAndWaitedDidSoForTheOneWhoseRecordIsLost) {
-  constexpr int64_t kSteps = 5;
-  HandMadeRun run(2);
-  run.AddCommunicator({0, 1});
-  for (int64_t step = 0; step < kSteps; ++step) {
-    run.SetStep(step);
-    const int64_t at_us = 10'000 * step;
-    std::vector<HandMadeRow> first = {{0, at_us, at_us + 600, 300, 1}};
-    if (step + 1 < kSteps) first.push_back({1, at_us + 500, at_us + 600, 100});
-    run.Meet(CollectiveOp::kReduce, first);
-    run.Meet(CollectiveOp::kReduce,
-             {{0, at_us + 2'000, at_us + 2'100, 100, 1}, {1, at_us + 2'000, at_us + 2'100, 100}});
-  }
-  const ReplayGraph graph = run.Graph();
-  const ReplayAbsent* absent = graph.AbsentOf(2 * (kSteps - 1));
+  const ReplayGraph graph = LosesInLastStep(CollectiveOp::kReduce, 1, {{0, 0, 600, 300, 1}, {1, 500, 600, 100}},
+                                            {{0, 2'000, 2'100, 100, 1}, {1, 2'000, 2'100, 100}});
+  const ReplayAbsent* absent = graph.AbsentOf(2 * (kPairSteps - 1));
   ASSERT_NE(absent, nullptr);
-  EXPECT_EQ(absent->arrival_ns, (10'000 * (kSteps - 1) + 500) * kUs);
+  EXPECT_EQ(absent->arrival_ns, (10'000 * (kPairSteps - 1) + 500) * kUs);
   EXPECT_EQ(graph.node(absent->after).rank, 1);
-  EXPECT_EQ(graph.node(2 * (kSteps - 1)).awaits, kEverybody);
+  EXPECT_EQ(graph.node(2 * (kPairSteps - 1)).awaits, kEverybody);
 }
 
 TEST(ReplayLost, CommunicationBesideWorkThatStartsMuchLaterFollowsFromTheWork) { EXPECT_EQ(QueuedBehindLost(40), -1); }

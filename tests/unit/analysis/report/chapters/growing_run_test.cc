@@ -276,5 +276,32 @@ TEST(GrowingRun, ServesWhatNothingIsSelectedFor) {
   EXPECT_FALSE(GrowingRun::Serves({.views = {"steps"}, .nvtx = "step"}));
 }
 
+// 512 ranks with steps of so many collectives.
+RunData Wide(int64_t rows_of_step) {
+  constexpr int64_t kSteps = 10;
+  RunData run;
+  run.sources.resize(512);
+  for (SourceData& source : run.sources) {
+    source.instance_count = kSteps * rows_of_step;
+    source.steps.resize(kSteps);
+  }
+  return run;
+}
+
+TEST(GrowingLimits, HundredsOfRanksOfShortStepsAreKeptFromTheFirstSecondsOn) {
+  // 15,000 collectives a second: until then each answer is an analysis of everything.
+  EXPECT_LE(GrowingRun::LeastRows(GrowingRun::ChaptersOf({}, Wide(8)), 512), 5 * 15'000);
+}
+
+TEST(GrowingLimits, AChapterHasSeveralStepsOrAsManyRowsAsAllowed) {
+  for (const int64_t rows : {1, 8, 20, 31}) {
+    EXPECT_GE(GrowingRun::ChaptersOf({}, Wide(rows)).least_of_rank, 8 * rows) << rows;
+  }
+  for (const int64_t rows : {0, 32, 500}) {
+    EXPECT_EQ(GrowingRun::ChaptersOf({}, Wide(rows)).least_of_rank, 256) << rows;
+    EXPECT_EQ(GrowingRun::ChaptersOf({}, Wide(rows)).chapter_rows, 131'072) << rows;
+  }
+}
+
 }  // namespace
 }  // namespace lockstep
