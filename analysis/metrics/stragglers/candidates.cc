@@ -97,6 +97,9 @@ class OwnCandidates {
       }
       Keep(std::move(candidate));
     }
+    for (Candidate& candidate : out_) {
+      if (candidate.with_itself) candidate.quiet = quiet_;
+    }
   }
 
   [[nodiscard]] bool IsHidden(size_t rank) const {
@@ -190,7 +193,7 @@ class OwnCandidates {
 
   // Where nobody does the same work: its host against what is usual for it. Only stalls show there, and who has none is
   // not tested.
-  void CompareWithItself(size_t rank, Candidate& candidate) const {
+  void CompareWithItself(size_t rank, Candidate& candidate) {
     const RankOwnTime& own = input_.own[rank];
     if (own.units < 2) return;
     candidate.with_itself = true;
@@ -203,7 +206,10 @@ class OwnCandidates {
       candidate.parts[static_cast<size_t>(LatenessPart::kHost)] +=
           candidate.series.back() / static_cast<double>(own.units);
     }
-    if (!Stalls(candidate)) candidate.series.clear();
+    if (Stalls(candidate)) return;
+    ++quiet_.ranks;
+    quiet_.far_units += CountFarUnits(candidate);
+    candidate.series.clear();
   }
 
   void AddHosts() {
@@ -367,6 +373,7 @@ class OwnCandidates {
   std::vector<int32_t> class_of_;             // by rank index; -1: it was not measured
   std::set<int32_t> mixed_;                   // communicators
   std::set<std::vector<int32_t>> groups_;
+  QuietRanks quiet_;
   std::vector<Candidate> out_;
 };
 

@@ -26,6 +26,13 @@ struct KnownLate {
   bool operator==(const KnownLate&) const = default;
 };
 
+// Ranks that were compared with their own usual units, as a candidate was, and do not stall: what happened to the
+// candidate could have happened to each of them.
+struct QuietRanks {
+  size_t ranks = 0;
+  size_t far_units = 0;  // of all of them together: single units that are far beyond what is usual for them
+};
+
 struct Candidate {
   StragglerScope scope = StragglerScope::kRank;
   std::string id;
@@ -34,6 +41,7 @@ struct Candidate {
   std::vector<double> series;           // excess in the units measured, in order of time
   std::vector<size_t> units;            // of the series' values
   bool with_itself = false;             // nobody does the same work: compared with its own usual units
+  QuietRanks quiet;                     // if it is compared with itself
   bool with_members = false;            // compared with the other members of its communicator only
   // A rank and the only other member: mean and standard deviation of their difference as it is. The series leaves out
   // what the other one is late by. 0: not of a pair.

@@ -34,6 +34,13 @@ struct CandidateFamily {
   FamilyCorrelation correlation;
   double deviation = 0;  // median of the members' robust deviations
   double events = 0;
+  QuietRanks quiet;
+
+  // Of all to whom the events could have happened. Who is in it alone is compared with somebody who is not, and who has
+  // no delays.
+  [[nodiscard]] double AtLeastTwo() const {
+    return static_cast<double>(std::max<size_t>(2, members.size() + quiet.ranks));
+  }
 };
 
 class Judges {
@@ -73,7 +80,9 @@ class Judges {
     for (const size_t i : family.members) {
       events_[i] = EventsOf(i, family);
       family.events += static_cast<double>(events_[i]);
+      if (candidates_[i]->with_itself) family.quiet = candidates_[i]->quiet;
     }
+    family.events += static_cast<double>(family.quiet.far_units);
   }
 
   // The median of the family in each unit: what one late member does to all others' excess over their mean.
@@ -105,11 +114,6 @@ class Judges {
     return CountEvents(candidate, std::max(candidate.floor_ns, kDeviations * noise));
   }
 
-  // Members of a family. Who is in it alone is compared with somebody who is not, and who has no delays.
-  static double AtLeastTwo(const CandidateFamily& family) {
-    return static_cast<double>(std::max<size_t>(2, family.members.size()));
-  }
-
   // The smaller of the two tests' p values, each weighted by its share of alpha.
   double Test(size_t i) {
     const Candidate& candidate = *candidates_[i];
@@ -121,7 +125,7 @@ class Judges {
     out.mean_ns = std::accumulate(candidate.series.begin(), candidate.series.end(), 0.0) / n;
     out.late_share = late / n;
     out.n_eff = EffectiveCount(candidate.series.size(), own_[i], family.correlation);
-    out.p_seldom = BinomialTail(family.events, static_cast<double>(events_[i]), 1 / AtLeastTwo(family));
+    out.p_seldom = BinomialTail(family.events, static_cast<double>(events_[i]), 1 / family.AtLeastTwo());
     // Delays far beyond all noise are events of their own, however slowly the noise changes.
     if (out.n_eff < LeastUnits(candidates_.size())) return std::min(1.0, out.p_seldom / kSeldomShare);
     const double sign = BinomialTail(out.n_eff, out.n_eff * out.late_share, 0.5);
@@ -140,7 +144,7 @@ class Judges {
     if (!usual) return 1;
     const CandidateFamily& family = families_.at(candidates_[i]->family);
     const auto events_of = [&](size_t member) { return CountEvents(*candidates_[member], kAsLong * *usual); };
-    int64_t others = 0;
+    auto others = static_cast<int64_t>(family.quiet.far_units);
     int64_t most = 0;
     for (const size_t member : family.members) {
       if (member == i) continue;
@@ -150,8 +154,8 @@ class Judges {
     }
     if (family.members.size() >= kEnoughMembers) others -= most;
     const auto own = static_cast<double>(events_of(i));
-    const double chance = BinomialTail(own + static_cast<double>(others), own, 1 / AtLeastTwo(family));
-    return std::min(1.0, chance * AtLeastTwo(family));
+    const double chance = BinomialTail(own + static_cast<double>(others), own, 1 / family.AtLeastTwo());
+    return std::min(1.0, chance * family.AtLeastTwo());
   }
 
   // One-sided normal tail of the mean of all but the largest fifth, against twice its family's noise. A family of few
@@ -192,7 +196,7 @@ class Judges {
     const double sign =
         kStepMargin * CountNeeded(out_[i].late_share, SignShareOf(candidate) * alpha) * n / out_[i].n_eff;
     if (events_[i] == 0) return sign;
-    const double events = std::log(kSeldomShare * alpha) / -std::log(AtLeastTwo(families_.at(candidate.family)));
+    const double events = std::log(kSeldomShare * alpha) / -std::log(families_.at(candidate.family).AtLeastTwo());
     return std::min(sign, kStepMargin * std::max(1.0, events) * n / static_cast<double>(events_[i]));
   }
 

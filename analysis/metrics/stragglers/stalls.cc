@@ -37,6 +37,11 @@ std::vector<size_t> FarUnits(const Candidate& candidate, double usual, double be
   return places;
 }
 
+std::vector<size_t> UnitsOfStalls(const Candidate& candidate) {
+  const LowLevel usual = UsualLevelOf(candidate);
+  return FarUnits(candidate, usual.level, kStall * usual.deviation);
+}
+
 double LateIn(const Candidate& candidate, const std::vector<size_t>& units) {
   double sum = 0;
   for (const size_t unit : units) sum += candidate.series[unit];
@@ -52,19 +57,18 @@ double LateInAll(const Candidate& candidate) {
 
 }  // namespace
 
+size_t CountFarUnits(const Candidate& candidate) { return UnitsOfStalls(candidate).size(); }
+
 bool Stalls(const Candidate& candidate) {
-  const LowLevel usual = UsualLevelOf(candidate);
-  const std::vector<size_t> far = FarUnits(candidate, usual.level, kStall * usual.deviation);
+  const std::vector<size_t> far = UnitsOfStalls(candidate);
   return far.size() >= 2 && LateIn(candidate, far) >= kMostOfLateness * LateInAll(candidate);
 }
 
 std::optional<double> UsualStall(const Candidate& candidate) {
   if (!Stalls(candidate)) return std::nullopt;
-  const LowLevel usual = UsualLevelOf(candidate);
+  const double usual = UsualLevelOf(candidate).level;
   std::vector<double> longer;
-  for (const size_t unit : FarUnits(candidate, usual.level, kStall * usual.deviation)) {
-    longer.push_back(candidate.series[unit] - usual.level);
-  }
+  for (const size_t unit : UnitsOfStalls(candidate)) longer.push_back(candidate.series[unit] - usual);
   return Median(std::move(longer));
 }
 

@@ -10,6 +10,9 @@ namespace lockstep {
 // Two such units or more make up most of its lateness. Whether that is chance is not asked: in these units it stalled.
 [[nodiscard]] bool Stalls(const Candidate& candidate);
 
+// Units in which it is late far beyond what is usual for it.
+[[nodiscard]] size_t CountFarUnits(const Candidate& candidate);
+
 // How long its stalls are, against its usual unit: the median of them, ns; null: it does not stall.
 [[nodiscard]] std::optional<double> UsualStall(const Candidate& candidate);
 

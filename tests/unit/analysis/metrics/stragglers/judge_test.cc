@@ -62,6 +62,18 @@ TEST(Judge, WhoStallsInMostOfItsOwnStepsIsSignificantWithoutAnyPeer) {
   }
 }
 
+TEST(Judge, AFewStallsAreItsOwnIfTheOnlyRanksOfOtherStagesHaveNone) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    Candidate stalls = OfAStage(seed, 8);
+    const auto p = [&] { return JudgeCandidates(std::vector<Candidate>{stalls})[0].p_adjusted; };
+    EXPECT_GE(p(), kStragglerAlpha) << "of two stages each has eight of eight once in 256 times, seed " << seed;
+    stalls.quiet = {.ranks = 3, .far_units = 0};
+    EXPECT_LT(p(), kStragglerAlpha) << seed;
+    stalls.quiet = {.ranks = 3, .far_units = 8};
+    EXPECT_GE(p(), kStragglerAlpha) << "half of what happens to all is nobody's, seed " << seed;
+  }
+}
+
 TEST(Judge, AFewStallsOfItsOwnAndThoseThatTheOtherStageHasTooAreNotSignificant) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     EXPECT_GE(JudgeCandidates(std::vector<Candidate>{OfAStage(seed, 3)})[0].p_adjusted, kStragglerAlpha) << seed;
