@@ -92,7 +92,7 @@ struct ReplayPosition {
 // Of the sends and receives of two ranks: which of the two, and the n-th of theirs in its step.
 struct ReplayPairPlace {
   int32_t pair = -1;  // a number in the communicator, the same in communicators of equal programs; -1: no pair
-  int32_t nth = -1;   // -1: not known, because some of the pair's are lost in the step
+  int32_t nth = -1;   // -1: not known, because in the step some are lost, or rows did not find each other
 };
 
 // Ranks whose times a replay computes without looking at the others: a party, or several where one passed by another.

@@ -20,8 +20,10 @@ class PairCounter {
     for (const MatchedInstance& instance : match.instances) {
       const int32_t pair = PairOf(instance);
       if (pair < 0 || instance.step == kNoStep) continue;
+      InStep& step = in_step_[{instance.communicator, pair, instance.step}];
+      ++step.instances;
       int32_t& most = most_[{instance.communicator, pair}];
-      most = std::max(most, ++in_step_[{instance.communicator, pair, instance.step}]);
+      for (const MatchedMember& m : instance.members) most = std::max(most, ++step.rows[m.rank_index]);
     }
   }
 
@@ -30,12 +32,22 @@ class PairCounter {
     const int32_t pair = PairOf(instance);
     if (pair < 0) return {};
     const Key key(instance.communicator, pair, instance.step);
-    const bool lost = instance.step != kNoStep && in_step_.at(key) < most_.at({instance.communicator, pair});
-    return {.pair = pair, .nth = lost || IsHalf(instance) ? -1 : met_[key]++};
+    return {.pair = pair, .nth = IsCounted(instance, key) ? met_[key]++ : -1};
   }
 
  private:
   using Key = std::tuple<uint32_t, int32_t, int64_t>;  // communicator, pair, step
+  struct InStep {
+    int32_t instances = 0;
+    std::map<int32_t, int32_t> rows;  // by rank index
+  };
+
+  // Its step has as many instances as the most complete one. Fewer: some are lost. More: rows did not find each other.
+  [[nodiscard]] bool IsCounted(const MatchedInstance& instance, const Key& key) const {
+    if (IsHalf(instance)) return false;
+    return instance.step == kNoStep ||
+           in_step_.at(key).instances == most_.at({instance.communicator, std::get<1>(key)});
+  }
 
   // One record is lost, and nothing tells whose partner it is.
   [[nodiscard]] bool IsHalf(const MatchedInstance& instance) const {
@@ -57,8 +69,8 @@ class PairCounter {
   }
 
   const std::vector<std::vector<int32_t>> ranks_;
-  std::map<std::pair<uint32_t, int32_t>, int32_t> most_;  // of a step
-  std::map<Key, int32_t> in_step_;
+  std::map<std::pair<uint32_t, int32_t>, int32_t> most_;  // rows that one member has in a step
+  std::map<Key, InStep> in_step_;
   std::map<Key, int32_t> met_;
 };
 

@@ -7,14 +7,39 @@
 namespace lockstep {
 namespace {
 
+// Where a step of a communicator ends: its last place, with operation and bytes there.
+using LastPlace = std::tuple<int32_t, CollectiveOp, int64_t>;
+
+// The last place of most steps: a step that begins or ends outside the trace has fewer places, and one in which rows
+// did not find each other has more.
+class UsualLastPlace {
+ public:
+  void Add(int64_t step, const LastPlace& place) {
+    LastPlace& last = of_step_.try_emplace(step, place).first->second;
+    if (std::get<0>(place) >= std::get<0>(last)) last = place;
+  }
+
+  [[nodiscard]] LastPlace Get() const {
+    std::map<LastPlace, size_t> steps;
+    for (const auto& [step, last] : of_step_) ++steps[last];
+    const auto most = std::max_element(steps.begin(), steps.end(), [](const auto& a, const auto& b) {
+      return std::pair(a.second, a.first) < std::pair(b.second, b.first);
+    });
+    return most == steps.end() ? LastPlace{} : most->first;
+  }
+
+ private:
+  std::map<int64_t, LastPlace> of_step_;
+};
+
 // Communicators that do the same job: of one size, with the same operations at the same places.
-using JobKey = std::tuple<size_t, int32_t, CollectiveOp, int64_t>;
+using JobKey = std::pair<size_t, LastPlace>;
 
 }  // namespace
 
 ReplayPeers::ReplayPeers(const ReplayGraph& graph, const MatchResult& match)
     : graph_(graph), places_(match.communicators.size()), like_(match.communicators.size()) {
-  std::vector<JobKey> keys(match.communicators.size());
+  std::vector<UsualLastPlace> last(match.communicators.size());
   for (size_t i = 0; i < match.instances.size(); ++i) {
     const MatchedInstance& instance = match.instances[i];
     const int32_t ordinal = graph.positions[static_cast<size_t>(graph.position_of_instance[i])].ordinal;
@@ -23,13 +48,14 @@ ReplayPeers::ReplayPeers(const ReplayGraph& graph, const MatchResult& match)
     const int32_t place = pair < 0 ? ordinal : nth < 0 ? like_none : nth;
     key_.push_back({instance.step, pair, place, static_cast<int32_t>(i)});
     places_[instance.communicator].push_back(key_.back());
-    JobKey& key = keys[instance.communicator];
-    if (ordinal >= std::get<1>(key)) {
-      key = {match.communicators[instance.communicator].members.size(), ordinal, instance.op, instance.bytes};
-    }
+    last[instance.communicator].Add(instance.step, {ordinal, instance.op, instance.bytes});
   }
+  std::vector<JobKey> keys;
   std::map<JobKey, std::vector<uint32_t>> jobs;
-  for (uint32_t c = 0; c < keys.size(); ++c) jobs[keys[c]].push_back(c);
+  for (uint32_t c = 0; c < last.size(); ++c) {
+    keys.emplace_back(match.communicators[c].members.size(), last[c].Get());
+    jobs[keys[c]].push_back(c);
+  }
   for (uint32_t c = 0; c < keys.size(); ++c) {
     for (const uint32_t other : jobs[keys[c]]) {
       if (other != c && like_[c].size() < kMost) like_[c].push_back(other);
