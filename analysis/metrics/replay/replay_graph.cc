@@ -12,6 +12,7 @@
 #include "analysis/metrics/replay/replay_order.h"
 #include "analysis/metrics/replay/replay_pairs.h"
 #include "analysis/metrics/replay/replay_ready.h"
+#include "analysis/model/record_scatter.h"
 #include "analysis/model/row_values.h"
 
 namespace lockstep {
@@ -106,13 +107,19 @@ uint32_t PlaceBetween(const ReplayNode& before, const ReplayNode& node, const Ma
   return 1 + 4 * static_cast<uint32_t>(place.ordinal) + (second ? 2 : 0) + (same ? 1 : 0);
 }
 
+// Rows that follow the same work start at one moment, and chance decides which of them is recorded first: what comes
+// next begins after all of them, whoever is the last.
 void AddBegins(const MatchResult& match, Executor& executor, ReplayGraph& graph) {
   executor.ParallelFor(graph.first.size() - 1, [&](size_t rank) {
-    const ReplayNode* before = nullptr;
+    std::vector<const ReplayNode*> before;
     for (size_t n = graph.first[rank]; n < graph.first[rank + 1]; ++n) {
       ReplayNode& node = graph.nodes[n];
-      if (before != nullptr) node.begins_after = PlaceBetween(*before, node, match, graph);
-      if (node.piece == static_cast<int32_t>(n)) before = &node;
+      for (const ReplayNode* it : before) {
+        node.begins_after = std::max(node.begins_after, PlaceBetween(*it, node, match, graph));
+      }
+      if (node.piece != static_cast<int32_t>(n)) continue;
+      if (!before.empty() && node.start_ns - before.front()->start_ns > kRecordScatterNs) before.clear();
+      before.push_back(&node);
     }
   });
 }
