@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "analysis/compare/kernels/pair_choice.h"
+#include "analysis/compare/kernels/part_names.h"
 #include "analysis/compare/kernels/rungs.h"
 #include "analysis/compare/kernels/step_order.h"
 #include "analysis/compare/kernels/tuner_variant.h"
@@ -20,38 +21,35 @@ struct FusionSides {
   const MatchSide& wholes;
 };
 
-bool SquashedHas(const KernelIdentity& whole, std::string_view word) {
-  return whole.squashed.find(word) != std::string::npos;
+std::vector<const KernelIdentity*> IdentitiesOf(const MatchSide& side, const std::vector<size_t>& kernels) {
+  std::vector<const KernelIdentity*> identities;
+  for (const size_t kernel : kernels) identities.push_back(&side.identities[kernel]);
+  return identities;
 }
 
-// A matrix product is named by its variant, so the whole only has to say that it is one, too.
-bool SaysProduct(const KernelIdentity& whole) { return whole.tuner || SayProduct(whole.words); }
-
-// Most of the part's operations are in the name of the whole. Short words must be words of it: "neg" is in "clonegelu".
-bool NamesPart(const KernelIdentity& part, const KernelIdentity& whole) {
-  constexpr double kMostOfTheWords = 0.75;
-  constexpr size_t kShortWord = 4;
-  if (part.tuner) return SaysProduct(whole);
-  size_t named = 0;
-  for (const std::string& word : part.words) {
-    const bool is_word = std::binary_search(whole.words.begin(), whole.words.end(), word);
-    if (is_word || (word.size() > kShortWord && SquashedHas(whole, word))) ++named;
+// Whether the whole names a kernel that is not among the parts, by words that the parts leave over: then it is another
+// whole, or one of its parts is matched with something else already.
+bool NamesAnotherPart(const FusionSides& sides, const std::vector<size_t>& parts, const KernelIdentity& whole,
+                      const std::vector<std::string>& left) {
+  const auto has_word_left = [&left](const std::string& word) {
+    return std::find(left.begin(), left.end(), word) != left.end();
+  };
+  for (size_t i = 0; i < sides.parts.size(); ++i) {
+    const std::vector<std::string>& words = sides.parts.identities[i].words;
+    if (std::none_of(words.begin(), words.end(), has_word_left)) continue;
+    if (std::find(parts.begin(), parts.end(), i) != parts.end()) continue;
+    if (NamesPart(sides.parts.identities[i], whole)) return true;
   }
-  return named > 0 && static_cast<double>(named) >= kMostOfTheWords * static_cast<double>(part.words.size());
+  return false;
 }
 
-// Most of what the whole names is in its parts; what is left may be a part that is not among them.
+// Most of what the whole names is in its parts, and what is left is no other kernel of their side.
 bool PartsExplain(const FusionSides& sides, const std::vector<size_t>& parts, const KernelIdentity& whole) {
   constexpr double kMostOfTheName = 0.75;
-  size_t explained = 0;
-  for (const std::string& word : whole.words) {
-    const bool known = std::any_of(parts.begin(), parts.end(), [&sides, &word](size_t part) {
-      const KernelIdentity& identity = sides.parts.identities[part];
-      return identity.squashed.find(word) != std::string::npos || (identity.tuner && SayOnlyProduct({word}));
-    });
-    if (known) ++explained;
-  }
-  return static_cast<double>(explained) >= kMostOfTheName * static_cast<double>(whole.words.size());
+  const std::vector<std::string> left = WordsLeft(whole, IdentitiesOf(sides.parts, parts));
+  const auto explained = static_cast<double>(whole.named_words.size() - left.size());
+  if (explained < kMostOfTheName * static_cast<double>(whole.named_words.size())) return false;
+  return left.empty() || !NamesAnotherPart(sides, parts, whole, left);
 }
 
 struct Fusion {
@@ -89,6 +87,30 @@ bool IsMissingProduct(const FusionSides& sides, size_t part) {
   return (left <= 0 && others <= 0) || LaunchesAgree(left, others);
 }
 
+bool HasNameOfAny(const MatchSide& side, const KernelIdentity& identity) {
+  return std::any_of(side.identities.begin(), side.identities.end(),
+                     [&identity](const KernelIdentity& other) { return other.stem_words == identity.stem_words; });
+}
+
+// Parts that the name of the whole cannot do without. A candidate whose words the others explain as well is no part if
+// the other side has a kernel of its name; if it has none, nobody knows whether it is one, and there are no parts.
+std::vector<size_t> NeededParts(const FusionSides& sides, size_t whole, const std::vector<size_t>& candidates) {
+  const KernelIdentity& identity = sides.wholes.identities[whole];
+  if (candidates.size() > 2 * kMostPartsOfFusion) return {};
+  const size_t left = WordsLeft(identity, IdentitiesOf(sides.parts, candidates)).size();
+  std::vector<size_t> needed;
+  for (const size_t candidate : candidates) {
+    std::vector<size_t> others = candidates;
+    std::erase(others, candidate);
+    if (WordsLeft(identity, IdentitiesOf(sides.parts, others)).size() > left) {
+      needed.push_back(candidate);
+    } else if (!HasNameOfAny(sides.wholes, sides.parts.identities[candidate])) {
+      return {};
+    }
+  }
+  return needed;
+}
+
 std::vector<size_t> PartsOf(const FusionSides& sides, size_t whole, const std::vector<size_t>& candidates) {
   const KernelIdentity& identity = sides.wholes.identities[whole];
   std::vector<size_t> parts;
@@ -104,7 +126,8 @@ std::vector<size_t> PartsOf(const FusionSides& sides, size_t whole, const std::v
   // It is not known which of several products, or of one of another place, is the part.
   const bool has_product =
       std::any_of(parts.begin(), parts.end(), [&sides](size_t part) { return sides.parts.identities[part].tuner; });
-  return SaysProduct(identity) && !(has_product && products == 1) ? std::vector<size_t>() : parts;
+  return (identity.tuner || SayProduct(identity.words)) && !(has_product && products == 1) ? std::vector<size_t>()
+                                                                                           : parts;
 }
 
 bool TimesAllow(const FusionSides& sides, const Fusion& fusion) {
@@ -120,7 +143,7 @@ std::vector<Fusion> FusionsIn(const FusionSides& sides, const std::vector<size_t
   std::vector<Fusion> found;
   std::map<size_t, int> claims;
   for (const size_t whole : wholes) {
-    Fusion fusion{whole, PartsOf(sides, whole, parts)};
+    Fusion fusion{whole, NeededParts(sides, whole, PartsOf(sides, whole, parts))};
     if (fusion.parts.size() < 2 || fusion.parts.size() > kMostPartsOfFusion || !TimesAllow(sides, fusion)) continue;
     if (!HaveTwoNames(sides, fusion.parts)) continue;
     if (!PartsExplain(sides, fusion.parts, sides.wholes.identities[whole])) continue;

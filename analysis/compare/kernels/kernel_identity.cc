@@ -62,12 +62,13 @@ std::string PlainOfCommunication(const KernelClass& kind) {
 }
 
 void FillWords(const std::vector<NameToken>& list, KernelIdentity& out) {
-  out.words = WordsOfStem(out.stem);
+  out.named_words = WordsOfStem(out.stem);
   out.template_words = WordsOfTemplateList(list);
   out.stem_words = out.plain + Joined(out.template_words);
-  out.words.insert(out.words.end(), out.template_words.begin(), out.template_words.end());
-  std::sort(out.words.begin(), out.words.end());
-  out.words.erase(std::unique(out.words.begin(), out.words.end()), out.words.end());
+  out.named_words.insert(out.named_words.end(), out.template_words.begin(), out.template_words.end());
+  std::sort(out.named_words.begin(), out.named_words.end());
+  out.words = out.named_words;
+  SortOnce(out.words);
   out.squashed = Lowered(out.stem);
   std::erase(out.squashed, '_');
   for (const std::string& word : out.template_words) out.squashed += ' ' + word;

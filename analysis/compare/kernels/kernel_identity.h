@@ -19,7 +19,8 @@ struct KernelIdentity {
   std::string stem;        // StemOf the base name
   std::string plain;       // PlainStem; of communication its library, operation and type
   std::string stem_words;  // plain stem and the words of the template list: the identity of a kernel of a container
-  std::vector<std::string> words;           // of operations, in the base name and in the template list
+  std::vector<std::string> named_words;     // of operations, in the base name and in the template list, sorted
+  std::vector<std::string> words;           // the same, each once
   std::vector<std::string> template_words;  // those of the template list
   std::vector<uint64_t> tokens;             // hashes of the words and numbers of the template list, sorted
   std::string squashed;                     // all words without separators, to look for words in

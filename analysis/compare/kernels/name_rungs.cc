@@ -8,11 +8,12 @@
 #include "analysis/compare/kernels/name_words.h"
 #include "analysis/compare/kernels/pair_choice.h"
 #include "analysis/compare/kernels/rungs.h"
-#include "analysis/compare/kernels/step_order.h"
+#include "analysis/compare/kernels/surroundings.h"
 
 namespace lockstep::compare {
 namespace {
 
+using KernelPair = std::pair<size_t, size_t>;
 using SideKey = std::function<std::string_view(const MatchSide&, size_t)>;
 
 struct NameRung {
@@ -64,15 +65,27 @@ bool LieApart(const NameRung& rung, const StepOrder& order, size_t b, size_t a) 
   return rung.same_place || distance > kApart;
 }
 
-double NamePairCost(const MatchState& state, const NameRung& rung, const StepOrder& order, size_t b, size_t a) {
+// A function that is called in every layer is another one than a function that is called once, whatever its name.
+constexpr double kMostDoublingsOfCalls = 1.6;
+
+// Whether two kernels with equal keys may nevertheless be others than each other.
+bool MayBeOthers(const MatchState& state, const NameRung& rung, const Surroundings& around, size_t b, size_t a) {
+  if (rung.same_function) return false;
+  if (!MayBeSame(state.before.identities[b], state.after.identities[a])) return true;
+  if (LieApart(rung, around.order, b, a) || around.ranges.Differ(b, a)) return true;
+  if (Doublings(state.before.launches[b], state.after.launches[a]) > kMostDoublingsOfCalls) return true;
+  return around.wholes.MayBePartBefore(b) || around.wholes.MayBePartAfter(a);
+}
+
+double NamePairCost(const MatchState& state, const NameRung& rung, const Surroundings& around, size_t b, size_t a) {
   constexpr double kOtherName = 0.2;  // more than kLeastMargin: if all else is equal, an equal name decides
   constexpr double kOtherWords = 0.5;
   // Less than what a place, a range or a number of launches counts: template arguments are what changes.
   constexpr double kOtherTokens = 0.3;
   const KernelIdentity& before = state.before.identities[b];
   const KernelIdentity& after = state.after.identities[a];
-  if (!MayBeSame(before, after) || LieApart(rung, order, b, a)) return std::numeric_limits<double>::infinity();
-  double cost = EvidenceCost(state, order, b, a);
+  if (MayBeOthers(state, rung, around, b, a)) return std::numeric_limits<double>::infinity();
+  double cost = EvidenceCost(state, around.order, b, a);
   if (state.before.kernels[b]->name != state.after.kernels[a]->name) cost += kOtherName;
   cost += kOtherTokens * (1 - SharedTokens(before, after));
   return cost + kOtherWords * (1 - SharedWords(before.template_words, after.template_words));
@@ -83,15 +96,43 @@ void AddNamePair(MatchState& state, const NameRung& rung, size_t b, size_t a, Ce
   state.AddPair(b, a, MatchKind::kSame, by, by == MatchedBy::kExact ? Certainty::kCertain : certainty);
 }
 
-void PairUp(MatchState& state, const NameRung& rung, const Bucket& bucket, const StepOrder& order, bool any_launches) {
+// Whether two pairs have changed the order of their kernels. Then it is not known which of them is which, unless their
+// template lists say it.
+bool Cross(const MatchState& state, const KernelPair& x, const KernelPair& y) {
+  const auto& before = state.before;
+  const auto& after = state.after;
+  if (before.places[x.first].empty() || before.places[y.first].empty()) return false;
+  if (after.places[x.second].empty() || after.places[y.second].empty()) return false;
+  const bool x_first_before = before.places[x.first].front() < before.places[y.first].front();
+  const bool x_first_after = after.places[x.second].front() < after.places[y.second].front();
+  return x_first_before != x_first_after;
+}
+
+bool HaveEqualLists(const MatchState& state, const KernelPair& pair) {
+  return state.before.identities[pair.first].tokens == state.after.identities[pair.second].tokens;
+}
+
+std::vector<KernelPair> WithoutCrossings(const MatchState& state, const std::vector<KernelPair>& pairs) {
+  std::vector<KernelPair> kept;
+  for (const KernelPair& pair : pairs) {
+    const bool crosses = std::any_of(pairs.begin(), pairs.end(), [&state, &pair](const KernelPair& other) {
+      return Cross(state, pair, other) && !(HaveEqualLists(state, pair) && HaveEqualLists(state, other));
+    });
+    if (!crosses) kept.push_back(pair);
+  }
+  return kept;
+}
+
+void PairUp(MatchState& state, const NameRung& rung, const Bucket& bucket, const Surroundings& around,
+            bool any_launches) {
   const auto cost = [&](size_t b, size_t a) {
     const bool far = !LaunchesAgree(state.before.launches[b], state.after.launches[a]);
     if (far && !any_launches) return std::numeric_limits<double>::infinity();
-    return NamePairCost(state, rung, order, b, a);
+    return NamePairCost(state, rung, around, b, a);
   };
-  for (const auto& pair : PairsWithoutRival(bucket, cost)) {
-    AddNamePair(state, rung, pair.first, pair.second, rung.certainty);
-  }
+  std::vector<KernelPair> pairs = PairsWithoutRival(bucket, cost);
+  if (!rung.same_function) pairs = WithoutCrossings(state, pairs);
+  for (const KernelPair& pair : pairs) AddNamePair(state, rung, pair.first, pair.second, rung.certainty);
 }
 
 bool AllMayBeSame(const MatchState& state, const Bucket& bucket) {
@@ -103,15 +144,24 @@ bool AllMayBeSame(const MatchState& state, const Bucket& bucket) {
   return true;
 }
 
+bool AnyIsPart(const NearWholes& wholes, const Bucket& bucket) {
+  return std::any_of(bucket.before.begin(), bucket.before.end(),
+                     [&wholes](size_t b) { return wholes.MayBePartBefore(b); }) ||
+         std::any_of(bucket.after.begin(), bucket.after.end(),
+                     [&wholes](size_t a) { return wholes.MayBePartAfter(a); });
+}
+
 // Variants of one kernel whose sums are to be compared, as nobody knows which of them is which.
-void GroupUp(MatchState& state, const NameRung& rung, const Bucket& bucket, const StepOrder& order) {
+void GroupUp(MatchState& state, const NameRung& rung, const Bucket& bucket, const Surroundings& around) {
   const Bucket left = StillUnmatched(state, bucket);
   if (left.before.empty() || left.after.empty()) return;
   if (!rung.same_function) {
     constexpr double kElsewhere = 1.5;  // positions
     const bool agree =
         LaunchesAgree(SumOf(state.before.launches, left.before), SumOf(state.after.launches, left.after));
-    if (!agree || TooManyPairs(left) || order.Distance(left) > kElsewhere || !AllMayBeSame(state, left)) return;
+    if (!agree || TooManyPairs(left) || AnyIsPart(around.wholes, left) || around.order.Distance(left) > kElsewhere ||
+        !AllMayBeSame(state, left))
+      return;
   }
   const bool pair = left.before.size() == 1 && left.after.size() == 1;
   state.Add(left, pair ? MatchKind::kSame : MatchKind::kGroup, rung.by,
@@ -123,13 +173,12 @@ bool IsSimple(const Bucket& bucket) { return bucket.before.size() == 1 && bucket
 // Buckets with one kernel of each side.
 void RunSimpleBuckets(MatchState& state, const NameRung& rung, const std::vector<Bucket>& buckets) {
   if (std::none_of(buckets.begin(), buckets.end(), IsSimple)) return;
-  const StepOrder order(state);
+  const Surroundings around(state);
   for (const Bucket& bucket : buckets) {
     if (!IsSimple(bucket)) continue;
     const size_t b = bucket.before[0];
     const size_t a = bucket.after[0];
-    const bool may_be = MayBeSame(state.before.identities[b], state.after.identities[a]);
-    if (rung.same_function || (may_be && !LieApart(rung, order, b, a))) AddNamePair(state, rung, b, a, rung.certainty);
+    if (!MayBeOthers(state, rung, around, b, a)) AddNamePair(state, rung, b, a, rung.certainty);
   }
 }
 
@@ -137,12 +186,12 @@ void RunNameRung(MatchState& state, const NameRung& rung) {
   const std::vector<Bucket> buckets = BucketsBy(state, rung.key);
   RunSimpleBuckets(state, rung, buckets);
   if (std::all_of(buckets.begin(), buckets.end(), IsSimple)) return;
-  const StepOrder order(state);
+  const Surroundings around(state);
   for (const Bucket& bucket : buckets) {
     if (IsSimple(bucket)) continue;
-    PairUp(state, rung, bucket, order, false);
-    GroupUp(state, rung, bucket, order);
-    PairUp(state, rung, StillUnmatched(state, bucket), order, true);
+    PairUp(state, rung, bucket, around, false);
+    GroupUp(state, rung, bucket, around);
+    PairUp(state, rung, StillUnmatched(state, bucket), around, true);
     const Bucket left = StillUnmatched(state, bucket);
     if (left.before.empty() || left.after.empty()) continue;
     state.Note(left, TooManyPairs(left) ? UnmatchedReason::kTooManyCandidates : UnmatchedReason::kSeveralAlike);

@@ -81,11 +81,6 @@ void AddWordsOf(std::string_view identifier, bool in_list, std::vector<std::stri
   }
 }
 
-void SortOnce(std::vector<std::string>& words) {
-  std::sort(words.begin(), words.end());
-  words.erase(std::unique(words.begin(), words.end()), words.end());
-}
-
 // What follows the last underscore; "" if there is none.
 std::string_view LastPart(std::string_view name) {
   const size_t at = name.rfind('_');
@@ -172,7 +167,7 @@ bool IsContainer(std::string_view plain_stem) { return Has(kContainers, plain_st
 std::vector<std::string> WordsOfStem(std::string_view stem) {
   std::vector<std::string> words;
   AddWordsOf(stem, false, words);
-  SortOnce(words);
+  std::sort(words.begin(), words.end());
   return words;
 }
 
@@ -184,6 +179,11 @@ std::vector<std::string> WordsOfTemplateList(const std::vector<NameToken>& list)
   }
   SortOnce(words);
   return words;
+}
+
+void SortOnce(std::vector<std::string>& words) {
+  std::sort(words.begin(), words.end());
+  words.erase(std::unique(words.begin(), words.end()), words.end());
 }
 
 double SharedWords(const std::vector<std::string>& a, const std::vector<std::string>& b) {

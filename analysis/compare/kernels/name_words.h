@@ -24,10 +24,13 @@ namespace lockstep::compare {
 // reduce_kernel, cutlass::Kernel.
 [[nodiscard]] bool IsContainer(std::string_view plain_stem);
 
-// Words of operations, lower case, sorted, each once: "vectorized_add_rmsNorm_kernel" -> add, norm, rms. Types,
-// sizes and words that say nothing of the operation are left out.
+// Words of operations, lower case, sorted: "vectorized_add_rmsNorm_kernel" -> add, norm, rms. Types, sizes and words
+// that say nothing of the operation are left out. A stem may name an operation twice; of a template list, in which
+// types are repeated, each word is there once.
 [[nodiscard]] std::vector<std::string> WordsOfStem(std::string_view stem);
 [[nodiscard]] std::vector<std::string> WordsOfTemplateList(const std::vector<NameToken>& list);
+// Sorts the words and keeps each once.
+void SortOnce(std::vector<std::string>& words);
 
 // Common words by the smaller number of words; 1 where either has none.
 [[nodiscard]] double SharedWords(const std::vector<std::string>& a, const std::vector<std::string>& b);

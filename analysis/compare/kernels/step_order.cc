@@ -81,6 +81,11 @@ bool AreAtSamePlace(double before, double after) {
   return std::floor(before) == std::floor(after) || std::abs(before - after) <= kJitter;
 }
 
+bool AreNear(double before, double after) {
+  constexpr double kNextPlace = 1.5;
+  return AreAtSamePlace(before, after) || std::abs(before - after) <= kNextPlace;
+}
+
 bool IsCutOff(const MatchSide& side, size_t i) {
   return side.places[i].size() == kMostPlacesRead && side.launches[i] > static_cast<double>(kMostPlacesRead);
 }
@@ -173,7 +178,11 @@ double StepOrder::Distance(const Bucket& bucket) const {
   return LargestDifference(before_.Merged(bucket.before), after_.Merged(bucket.after));
 }
 
-double StepOrder::ShareAtSamePlaces(const Bucket& bucket) const {
+double StepOrder::ShareAtSamePlaces(const Bucket& bucket) const { return ShareThatMeets(bucket, AreAtSamePlace); }
+
+bool StepOrder::AllNearSamePlaces(const Bucket& bucket) const { return !(ShareThatMeets(bucket, AreNear) < 1); }
+
+double StepOrder::ShareThatMeets(const Bucket& bucket, bool (*meet)(double, double)) const {
   if (!AllPlacesKnown(*before_.side, bucket.before) || !AllPlacesKnown(*after_.side, bucket.after)) {
     return kPositionUnknown;
   }
@@ -184,11 +193,11 @@ double StepOrder::ShareAtSamePlaces(const Bucket& bucket) const {
   size_t i = 0;
   size_t j = 0;
   while (i < before.size() && j < after.size() && before[i] <= horizon && after[j] <= horizon) {
-    const bool meet = AreAtSamePlace(before[i], after[j]);
-    if (meet) ++same;
+    const bool met = meet(before[i], after[j]);
+    if (met) ++same;
     const bool before_is_first = before[i] < after[j];
-    if (meet || before_is_first) ++i;
-    if (meet || !before_is_first) ++j;
+    if (met || before_is_first) ++i;
+    if (met || !before_is_first) ++j;
   }
   const size_t fewer = std::min(NumberUpTo(before, horizon), NumberUpTo(after, horizon));
   return fewer == 0 ? kPositionUnknown : static_cast<double>(same) / static_cast<double>(fewer);

@@ -27,6 +27,9 @@ class StepOrder {
   // Of the launches of several kernels, how many are between the same marks on both sides, by the number of the side
   // that has fewer; NaN = the places of some launch are not known.
   [[nodiscard]] double ShareAtSamePlaces(const Bucket& bucket) const;
+  // Whether each of these launches, on the side that has fewer, is at the same place or at the next one: it may have
+  // overtaken a mark. True where places are not known.
+  [[nodiscard]] bool AllNearSamePlaces(const Bucket& bucket) const;
   // Whether some of their launches are between the same two marks.
   [[nodiscard]] bool Meet(size_t b, size_t a) const;
   // Number of marks before the first launch.
@@ -47,6 +50,8 @@ class StepOrder {
     [[nodiscard]] std::optional<size_t> Gap(size_t i) const;
   };
 
+  // The share of launches that `meet` says to be at the same place.
+  [[nodiscard]] double ShareThatMeets(const Bucket& bucket, bool (*meet)(double, double)) const;
   // Sets the positions by marks, each a place before and a place after.
   void Place(const std::vector<std::pair<double, double>>& marks);
 

@@ -7,6 +7,7 @@
 
 #include "analysis/base/disjoint_sets.h"
 #include "analysis/compare/kernels/pair_choice.h"
+#include "analysis/compare/kernels/ranges_of_both.h"
 #include "analysis/compare/kernels/rungs.h"
 #include "analysis/compare/kernels/step_order.h"
 #include "analysis/compare/kernels/tuner_variant.h"
@@ -15,8 +16,7 @@ namespace lockstep::compare {
 namespace {
 
 // A launch a step more or less is a product that the other side lacks. A step that is cut off, or a launch in a few
-// steps only, changes the average by less. (Of 3,000 random models 9 had a wrong match above 1 % of the step, and 6
-// have now.)
+// steps only, changes the average by less.
 constexpr double kLessThanALaunch = 0.5;
 // Share of the launches that must be at the same places: a launch or two may have overtaken a mark.
 constexpr double kNearlyAllPlaces = 0.97;
@@ -77,7 +77,12 @@ bool AreMostlySameProducts(const MatchState& state, const StepOrder& order, cons
   }
   if (launches > kMostDoublingsOfLaunches || same < kMostPlaces) return false;
   const bool agree = LaunchesAgree(before, after) && std::abs(before - after) < kLessThanALaunch;
-  const bool all_there = agree && same >= kNearlyAllPlaces;
+  if (bucket.before.size() == 1 && bucket.after.size() == 1) {
+    // With a product more on one side, nobody knows which of them is the one that both have.
+    if ((!agree && same < kNearlyAllPlaces) || RangesOfBoth(state).Differ(bucket.before[0], bucket.after[0]))
+      return false;
+  }
+  const bool all_there = agree && same >= kNearlyAllPlaces && order.AllNearSamePlaces(bucket);
   // What is missing may be among the products of a variant that is not in the bucket.
   if (!all_there && !complete) return false;
   const bool missing_after = !all_there && (same < kNearlyAllPlaces || !(after > before));

@@ -219,6 +219,117 @@ TEST(KernelMatches, AVariantThatLostItsProductToAnotherIsInOneMatchOrNone) {
   EXPECT_EQ(found, before.size() + after.size());
 }
 
+// Two kernels do what the name of the fused one says once: which of them is in it is not known.
+TEST(KernelMatches, AFusionWithTwoAlikeCandidatesForAPartIsNotClaimed) {
+  const KernelOfRun whole = Kernel("void b::fused_flash_fwd_merge_states_kernel<1>(x)", 8, 120, 0.055);
+  const KernelOfRun merge = Kernel("void a::merge_states_kernel<4>(x)", 8, 50, 0.058);
+  const std::vector<KernelOfRun> alike = {Kernel("void flash::flash_fwd_kernel<4>(x)", 8, 100, 0.055),
+                                          Kernel("void pytorch_flash::flash_fwd_kernel<8>(x)", 8, 90, 0.06)};
+  EXPECT_EQ(Matched(Around({whole}), Around({alike[0], merge})).kind, MatchKind::kSplit);
+  const auto match = Matched(Around({whole}), Around({alike[0], alike[1], merge}));
+  EXPECT_EQ(match.kind, MatchKind::kRemoved);
+}
+
+TEST(KernelMatches, AFusionThatNamesAKernelWhichIsMatchedAlreadyIsNotClaimed) {
+  const std::vector<KernelOfRun> parts = {Kernel("void a::prefix_sum_kernel<4>(x)", 8, 50, 0.055),
+                                          Kernel("void a::logsumexp_rows_kernel<4>(x)", 8, 50, 0.058)};
+  const KernelOfRun whole = Kernel("void b::fused_scan_prefix_sum_logsumexp_rows_kernel(x)", 8, 90, 0.055);
+  EXPECT_EQ(Matched(Around(parts), Around({whole})).kind, MatchKind::kFused) << "a scan that was none of its own";
+  const KernelOfRun scan = Kernel("void a::scan_kernel<4>(x)", 8, 50, 0.5);
+  EXPECT_EQ(Matched(Around({parts[0], parts[1], scan}), Around({whole, scan})).kind, MatchKind::kRemoved);
+}
+
+TEST(KernelMatches, AShortWordIsNotFoundInsideOfAnother) {
+  const std::vector<KernelOfRun> parts = {Kernel("void a::expand_groups_kernel<4>(x)", 8, 50, 0.055),
+                                          Kernel("void a::compute_slots_kernel<4>(x)", 8, 50, 0.058),
+                                          Kernel("void a::exp_kernel<4>(x)", 8, 90, 0.5)};
+  const KernelOfRun whole = Kernel("void b::fused_compute_slots_exp_expand_groups_kernel(x)", 8, 90, 0.055);
+  EXPECT_EQ(Matched(Around(parts), Around({whole})).kind, MatchKind::kRemoved)
+      << "exp is in expand, but another kernel";
+}
+
+// A kernel of each side was fused on the other one; what is left of the name are two other calls.
+TEST(KernelMatches, AnEqualBaseNameIsNoMatchWhereAFusedKernelHasThatName) {
+  const KernelOfRun before = Kernel("void flash::flash_fwd_kernel<32, 6>(x)", 8, 100, 0.056);
+  const KernelOfRun after = Kernel("void flash::flash_fwd_kernel<128, 8>(x)", 8, 300, 0.062);
+  EXPECT_EQ(Matched(Around({before}), Around({after})).by, MatchedBy::kBase);
+  const std::vector<KernelOfRun> fused_before = {
+      before, Kernel("void b::fused_flash_fwd_scatter_tokens_kernel(x)", 8, 90, 0.062)};
+  const std::vector<KernelOfRun> fused_after = {after,
+                                                Kernel("void b::fused_dequant_cols_flash_fwd_kernel(x)", 8, 90, 0.056)};
+  EXPECT_EQ(Matched(Around(fused_before), Around(fused_after)).kind, MatchKind::kRemoved);
+  EXPECT_EQ(Matched(Around(fused_before), Around({after})).kind, MatchKind::kRemoved);
+  EXPECT_EQ(Matched(Around({before}), Around(fused_after)).kind, MatchKind::kRemoved);
+}
+
+TEST(KernelMatches, AFunctionOfEveryLayerIsNotOneOfTheEnd) {
+  KernelOfRun once = Kernel("void flash::flash_fwd_kernel<64>(x)", 1, 8, 0.056);
+  EXPECT_EQ(Matched(Around({Kernel("void flash::flash_fwd_kernel<32>(x)", 8, 100, 0.056)}), Around({once})).kind,
+            MatchKind::kRemoved);
+}
+
+TEST(KernelMatches, KernelsOfOneBaseThatChangedTheirOrderAreNotToldApart) {
+  const auto attention = [](const std::string& list, double place) {
+    return Kernel("void flash::flash_fwd_kernel<" + list + ">(x)", 8, 100, place);
+  };
+  const std::vector<KernelOfRun> before = {attention("float, 8, 6, 1", 0.0604), attention("half, 16, 7, 3", 0.06)};
+  const auto after = [&attention](double place, double other) {
+    return Around({attention("float, 8, 6, 2", place), attention("half, 16, 7, 4", other)});
+  };
+  const auto kept = Matched(Around(before), after(0.0604, 0.06));
+  EXPECT_EQ(kept.kind, MatchKind::kSame);
+  const auto swapped = Matched(Around(before), after(0.06, 0.0604));
+  EXPECT_EQ(swapped.kind, MatchKind::kGroup) << "lists that have much in common are no proof";
+}
+
+TEST(KernelMatches, RangesThatBothRunsHaveAreNotTakenForEachOther) {
+  const KernelOfRun before = Kernel("void flash::flash_fwd_kernel<64>(x)", 8, 100, 0.056, "encoder");
+  const KernelOfRun after = Kernel("void flash::flash_fwd_kernel<128>(x)", 8, 100, 0.056, "decoder");
+  const KernelOfRun in_encoder = Kernel("in_encoder", 8, 10, 0.054, "encoder");
+  const KernelOfRun in_decoder = Kernel("in_decoder", 8, 10, 0.068, "decoder");
+  EXPECT_EQ(Matched(Around({before, in_encoder}), Around({after, in_decoder})).by, MatchedBy::kBase) << "renamed";
+  EXPECT_EQ(Matched(Around({before, in_encoder, in_decoder}), Around({after, in_encoder, in_decoder})).kind,
+            MatchKind::kRemoved);
+  const KernelOfRun product = Kernel("ampere_sgemm_128x64_tn", 8, 100, 0.056, "encoder");
+  const KernelOfRun other = Kernel("ampere_sgemm_64x64_tn", 8, 100, 0.056, "decoder");
+  EXPECT_EQ(Matched(Around({product, in_encoder}), Around({other, in_decoder})).kind, MatchKind::kVariantChanged);
+  EXPECT_EQ(Matched(Around({product, in_encoder, in_decoder}), Around({other, in_encoder, in_decoder})).kind,
+            MatchKind::kRemoved);
+}
+
+TEST(KernelMatches, StepsAroundAttentionAndOtherCollectivesAreNotTakenForEachOther) {
+  const KernelOfRun attention = Kernel("void flash::flash_fwd_kernel<64>(x)", 8, 100, kHere, "forward");
+  const KernelOfRun cache = Kernel("void a::reshape_and_cache_kernel<4>(x)", 8, 80, kHere, "forward");
+  EXPECT_EQ(Matched(Around({attention}), Around({cache})).kind, MatchKind::kRemoved);
+  const KernelOfRun send = Kernel("ncclDevKernel_SendRecv(x)", 8, 100, kHere, "forward");
+  const KernelOfRun reduce = Kernel("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(x)", 8, 80, kHere, "forward");
+  EXPECT_EQ(Matched(Around({send}), Around({reduce})).kind, MatchKind::kRemoved);
+}
+
+// Of 59 launches of a variant, one is elsewhere on the other side: as many launches, and yet not the same products.
+TEST(KernelMatches, AProductThatIsElsewhereIsNotTakenForAnOvertakenLaunch) {
+  const auto variant = [](const char* name, double single) {
+    KernelOfRun kernel = Kernel(name, 59, 300, -1);
+    for (int i = 0; i < 58; ++i) kernel.places.push_back(0.2 + 0.001 * i);
+    kernel.places.push_back(single);
+    std::sort(kernel.places.begin(), kernel.places.end());
+    return kernel;
+  };
+  const auto among = [](KernelOfRun tested) {
+    std::vector<KernelOfRun> kernels = {std::move(tested)};
+    for (int i = 0; i < 40; ++i) {
+      kernels.push_back(Kernel("mark_" + std::to_string(i), 1, 1, 0.3 + 0.01 * i));
+    }
+    kernels.push_back(Kernel("ampere_sgemm_256x64_tn", 1, 1, 0.95));
+    return kernels;
+  };
+  const KernelOfRun before = variant("ampere_sgemm_128x64_tn", 0.353);
+  EXPECT_EQ(Matched(among(before), among(variant("ampere_sgemm_32x64_tn", 0.353))).kind, MatchKind::kVariantChanged);
+  EXPECT_EQ(Matched(among(before), among(variant("ampere_sgemm_32x64_tn", 0.363))).kind, MatchKind::kVariantChanged)
+      << "overtaken";
+  EXPECT_EQ(Matched(among(before), among(variant("ampere_sgemm_32x64_tn", 0.653))).kind, MatchKind::kRemoved);
+}
+
 TEST(KernelMatches, AboutEquallyGoodCandidatesStayUnmatchedAndSaySo) {
   const std::vector<KernelOfRun> before = {Kernel("void a::scan<1>(x)", 8, 100, -1)};
   const std::vector<KernelOfRun> after = {Kernel("void a::scan<2>(x)", 8, 100, -1),

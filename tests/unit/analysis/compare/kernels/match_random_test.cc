@@ -16,6 +16,7 @@ namespace lockstep::compare {
 namespace {
 
 constexpr int kSeeds = 300;
+constexpr int kManySeeds = 1'000;
 
 struct Totals {
   double right = 0;  // mean over the models
@@ -25,15 +26,15 @@ struct Totals {
   int fusions_told = 0;
 };
 
-Totals TotalsOf(const ModelOptions& options) {
+Totals TotalsOf(const ModelOptions& options, int seeds = kSeeds) {
   Totals totals;
-  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (uint64_t seed = 1; seed <= static_cast<uint64_t>(seeds); ++seed) {
     const RandomModel model = MakeRandomModel(seed, options);
     const auto matches = MatchKernels(model.before.kernels, model.after.kernels);
     EXPECT_TRUE(matches.ok());
     const ModelScore score = ScoreOf(model, *matches);
-    totals.right += score.right / kSeeds;
-    totals.matched += score.matched / kSeeds;
+    totals.right += score.right / seeds;
+    totals.matched += score.matched / seeds;
     totals.wrong += score.wrong;
     totals.fusions += score.fusions;
     totals.fusions_told += score.fusions_told;
@@ -44,9 +45,18 @@ Totals TotalsOf(const ModelOptions& options) {
 }
 
 TEST(MatchRandom, NearlyAllKernelTimeIsMatchedRightlyAndNothingWrongly) {
-  const Totals totals = TotalsOf({});
+  const Totals totals = TotalsOf({}, kManySeeds);
   EXPECT_GE(totals.right, 0.98);
   EXPECT_GE(totals.matched, 0.95);
+  EXPECT_EQ(totals.wrong, 0);
+}
+
+// The profile of a run has no ranges.
+TEST(MatchRandom, WithoutRangesItIsTheSame) {
+  ModelOptions options;
+  options.ranges = false;
+  const Totals totals = TotalsOf(options, kManySeeds);
+  EXPECT_GE(totals.right, 0.98);
   EXPECT_EQ(totals.wrong, 0);
 }
 
