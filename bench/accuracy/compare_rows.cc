@@ -14,6 +14,7 @@
 #include "analysis/report/json.h"
 #include "bench/accuracy/compare_calibration.h"
 #include "bench/accuracy/rows.h"
+#include "bench/models/random_model.h"
 #include "platform/executor.h"
 
 namespace lockstep {
@@ -190,6 +191,43 @@ FigureRow PlantedRow(const Plan& plan) {
   return row;
 }
 
+constexpr std::string_view kNothingWrong = "a model without a wrong match above 1 % of the step";
+constexpr std::string_view kTimeRight = "kernel time in right matches";
+constexpr int kModelsOfTask = 100;
+
+Score ScoreOfModels(uint64_t seed, bool ranges) {
+  Score score;
+  compare::ModelOptions options;
+  options.ranges = ranges;
+  double right = 0;
+  for (uint64_t model_seed = seed; model_seed < seed + kModelsOfTask; ++model_seed) {
+    const compare::RandomModel model = compare::MakeRandomModel(model_seed, options);
+    const auto matches = compare::MatchKernels(model.before.kernels, model.after.kernels);
+    const compare::ModelScore of_model = matches.ok() ? compare::ScoreOf(model, *matches) : compare::ModelScore{};
+    right += of_model.right;
+    score.Count(kNothingWrong, matches.ok() && of_model.wrong == 0);
+    if (of_model.wrong > 0) score.Note(fmt::format("model {}: a wrong match of {:.3f}", model_seed, of_model.worst));
+  }
+  // Of ten thousand parts of the time.
+  score.Count(kTimeRight, std::llround(100 * right), 100 * kModelsOfTask);
+  return score;
+}
+
+// Models whose kernels were renamed, re-templated, tuned again, fused and split.
+FigureRow KernelsRow(const Plan& plan) {
+  FigureRow row{.id = "compare_kernels",
+                .figure = "random models in another version of their software",
+                .claims = {{.name = std::string(kNothingWrong), .target = 0.999},
+                           {.name = std::string(kTimeRight), .target = 0.98}},
+                .unit = "",
+                .tasks = {}};
+  for (int t = 0; t < plan.Trials(30, 60, 300); ++t) {
+    const uint64_t seed = SeedOf(plan, row.id, t) % 1'000'000'000;
+    row.tasks.push_back([seed, t] { return ScoreOfModels(seed, t % 2 == 0); });
+  }
+  return row;
+}
+
 }  // namespace
 
 std::vector<FigureRow> CompareRows(const Plan& plan) {
@@ -207,6 +245,7 @@ std::vector<FigureRow> CompareRows(const Plan& plan) {
   rows.push_back(RepeatsRow(plan));
   rows.push_back(HistoryRow(plan));
   rows.push_back(PlantedRow(plan));
+  rows.push_back(KernelsRow(plan));
   return rows;
 }
 

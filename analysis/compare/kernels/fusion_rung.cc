@@ -6,6 +6,7 @@
 
 #include "analysis/compare/kernels/pair_choice.h"
 #include "analysis/compare/kernels/part_names.h"
+#include "analysis/compare/kernels/replacement.h"
 #include "analysis/compare/kernels/rungs.h"
 #include "analysis/compare/kernels/step_order.h"
 #include "analysis/compare/kernels/tuner_variant.h"
@@ -137,6 +138,21 @@ bool TimesAllow(const FusionSides& sides, const Fusion& fusion) {
   return Doublings(sum, sides.wholes.time_ns[fusion.whole]) <= kMostDoublingsOfFusion;
 }
 
+// Whether a kernel that is named otherwise may be a part, too: words of the whole are left over, or it is of the family
+// of a part.
+bool HasUnnamedCandidate(const FusionSides& sides, const Fusion& fusion, const std::vector<size_t>& candidates) {
+  const KernelIdentity& whole = sides.wholes.identities[fusion.whole];
+  const bool words_left = !WordsLeft(whole, IdentitiesOf(sides.parts, fusion.parts)).empty();
+  return std::any_of(candidates.begin(), candidates.end(), [&](size_t candidate) {
+    if (std::find(fusion.parts.begin(), fusion.parts.end(), candidate) != fusion.parts.end()) return false;
+    if (!LaunchesAgree(sides.parts.launches[candidate], sides.wholes.launches[fusion.whole])) return false;
+    if (HasNameOfAny(sides.wholes, sides.parts.identities[candidate])) return false;
+    return words_left || std::any_of(fusion.parts.begin(), fusion.parts.end(), [&](size_t part) {
+             return AreOfOneFamily(sides.parts, candidate, sides.parts, part);
+           });
+  });
+}
+
 // Fusions of the kernels of one gap; those that claim the same part are all left out.
 std::vector<Fusion> FusionsIn(const FusionSides& sides, const std::vector<size_t>& parts,
                               const std::vector<size_t>& wholes) {
@@ -147,6 +163,7 @@ std::vector<Fusion> FusionsIn(const FusionSides& sides, const std::vector<size_t
     if (fusion.parts.size() < 2 || fusion.parts.size() > kMostPartsOfFusion || !TimesAllow(sides, fusion)) continue;
     if (!HaveTwoNames(sides, fusion.parts)) continue;
     if (!PartsExplain(sides, fusion.parts, sides.wholes.identities[whole])) continue;
+    if (HasUnnamedCandidate(sides, fusion, parts)) continue;
     for (const size_t part : fusion.parts) ++claims[part];
     found.push_back(std::move(fusion));
   }

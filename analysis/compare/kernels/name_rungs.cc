@@ -7,6 +7,7 @@
 
 #include "analysis/compare/kernels/name_words.h"
 #include "analysis/compare/kernels/pair_choice.h"
+#include "analysis/compare/kernels/replacement.h"
 #include "analysis/compare/kernels/rungs.h"
 #include "analysis/compare/kernels/surroundings.h"
 
@@ -68,12 +69,30 @@ bool LieApart(const NameRung& rung, const StepOrder& order, size_t b, size_t a) 
 // A function that is called in every layer is another one than a function that is called once, whatever its name.
 constexpr double kMostDoublingsOfCalls = 1.6;
 
+// Whether an unmatched kernel of the side, near the other one, is of its family and launched as often as it.
+bool HasRivalOfFamily(const MatchSide& side, const MatchSide& others, size_t i,
+                      const std::function<bool(size_t)>& near) {
+  for (size_t rival = 0; rival < side.size(); ++rival) {
+    if (side.matched[rival] || !AreOfOneFamily(side, rival, others, i)) continue;
+    if (LaunchesAgree(side.launches[rival], others.launches[i]) && near(rival)) return true;
+  }
+  return false;
+}
+
+// Whether the launches of two kernels differ, while those of a kernel of the same family with another name agree.
+bool AgreesWithAnother(const MatchState& state, const StepOrder& order, size_t b, size_t a) {
+  if (LaunchesAgree(state.before.launches[b], state.after.launches[a])) return false;
+  return HasRivalOfFamily(state.after, state.before, b, [&](size_t rival) { return order.Meet(b, rival); }) ||
+         HasRivalOfFamily(state.before, state.after, a, [&](size_t rival) { return order.Meet(rival, a); });
+}
+
 // Whether two kernels with equal keys may nevertheless be others than each other.
 bool MayBeOthers(const MatchState& state, const NameRung& rung, const Surroundings& around, size_t b, size_t a) {
   if (rung.same_function) return false;
   if (!MayBeSame(state.before.identities[b], state.after.identities[a])) return true;
   if (LieApart(rung, around.order, b, a) || around.ranges.Differ(b, a)) return true;
   if (Doublings(state.before.launches[b], state.after.launches[a]) > kMostDoublingsOfCalls) return true;
+  if (AgreesWithAnother(state, around.order, b, a)) return true;
   return around.wholes.MayBePartBefore(b) || around.wholes.MayBePartAfter(a);
 }
 

@@ -58,6 +58,11 @@ bool NamesPart(const KernelIdentity& part, const KernelIdentity& whole) {
   return named > 0 && static_cast<double>(named) >= kMostOfTheWords * static_cast<double>(part.words.size());
 }
 
+bool NamesSome(const KernelIdentity& part, const KernelIdentity& whole) {
+  return std::any_of(part.words.begin(), part.words.end(),
+                     [&whole](const std::string& word) { return NamesWord(whole, word); });
+}
+
 bool NamesMore(const KernelIdentity& more, const KernelIdentity& less) {
   return !less.words.empty() && more.words.size() > less.words.size() && SharedWords(more.words, less.words) == 1;
 }

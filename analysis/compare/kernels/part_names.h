@@ -13,6 +13,9 @@ namespace lockstep::compare {
 // has to say that it is one, too.
 [[nodiscard]] bool NamesPart(const KernelIdentity& part, const KernelIdentity& whole);
 
+// Some of the part's operations are in the name of the whole.
+[[nodiscard]] bool NamesSome(const KernelIdentity& part, const KernelIdentity& whole);
+
 // Whether one has all operations of the other and further ones: it is that one fused with something.
 [[nodiscard]] bool NamesMore(const KernelIdentity& more, const KernelIdentity& less);
 

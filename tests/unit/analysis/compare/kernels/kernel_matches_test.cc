@@ -219,6 +219,64 @@ TEST(KernelMatches, AVariantThatLostItsProductToAnotherIsInOneMatchOrNone) {
   EXPECT_EQ(found, before.size() + after.size());
 }
 
+TEST(KernelMatches, OneKernelThatIsTwoAtItsPlaceIsSplit) {
+  const KernelOfRun whole = Kernel("void flash::flash_bwd_dq_dk_dv_loop_kernel<64>(x)", 8, 200, 0.055);
+  for (const char* second : {"void flash::flash_bwd_dkdv_kernel<64>(x)", "void flash::flash_bwd_dk_dv_kernel<64>(x)"}) {
+    const std::vector<KernelOfRun> parts =
+        Around({Kernel("void flash::flash_bwd_dq_kernel<64>(x)", 8, 90, 0.055), Kernel(second, 8, 90, 0.06)});
+    EXPECT_EQ(Matched(Around({whole}), parts).kind, MatchKind::kSplit) << second;
+    EXPECT_EQ(Matched(parts, Around({whole})).kind, MatchKind::kFused) << second;
+  }
+  const auto stages = Matched(Around({Kernel("void a::chunk_scan_kernel<4>(x)", 8, 200, 0.055)}),
+                              Around({Kernel("void a::chunk_scan_stage1_kernel<4>(x)", 8, 90, 0.055),
+                                      Kernel("void a::chunk_scan_stage2_kernel<4>(x)", 8, 90, 0.06)}));
+  EXPECT_EQ(stages.kind, MatchKind::kSplit);
+  EXPECT_EQ(stages.after.size(), 2U);
+}
+
+TEST(KernelMatches, AFusedKernelWithAWordOfEachPartIsFusedIfItIsAloneThere) {
+  const std::vector<KernelOfRun> parts = Around({Kernel("void a::rotary_embedding_kernel<4>(x)", 8, 60, 0.055),
+                                                 Kernel("void a::reshape_and_cache_kernel<4>(x)", 8, 50, 0.06)});
+  const KernelOfRun whole = Kernel("void b::rotary_reshape_kernel(x)", 8, 90, 0.055);
+  const auto match = Matched(parts, Around({whole}));
+  EXPECT_EQ(match.kind, MatchKind::kFused);
+  EXPECT_EQ(match.by, MatchedBy::kPosition);
+  const auto other = Matched(parts, Around({whole, Kernel("void b::something_else(x)", 8, 90, 0.06)}));
+  EXPECT_EQ(other.kind, MatchKind::kRemoved) << "the third one may have been a part, too";
+  const auto long_one = Matched(parts, Around({Kernel("void b::rotary_reshape_kernel(x)", 8, 900, 0.055)}));
+  EXPECT_EQ(long_one.kind, MatchKind::kRemoved);
+  const auto attention = Matched(Around({Kernel("void flash::flash_bwd_kernel<4>(x)", 8, 60, 0.055),
+                                         Kernel("void flash::flash_splitkv_kernel<4>(x)", 8, 50, 0.06)}),
+                                 Around({Kernel("void b::attn_bwd(x)", 8, 90, 0.055)}));
+  EXPECT_EQ(attention.kind, MatchKind::kRemoved) << "one of the two may have been removed";
+}
+
+TEST(KernelMatches, ARenamedKernelOfItsFamilyIsMatchedByItsPlace) {
+  const KernelOfRun before = Kernel("void vllm::act_and_mul_kernel<4>(x)", 8, 60, kHere);
+  EXPECT_EQ(Matched(Around({before}), Around({Kernel("void b::swiglu_fwd_kernel(x)", 8, 50, kHere)})).by,
+            MatchedBy::kPosition);
+  EXPECT_EQ(Matched(Around({before}), Around({Kernel("void b::pad_rows_elementwise(x)", 8, 50, kHere)})).kind,
+            MatchKind::kRemoved);
+  const auto functor = [](const std::string& name) {
+    return Kernel("void at::native::vectorized_elementwise_kernel<4, at::native::" + name + "<float>>(x)", 8, 50,
+                  kHere);
+  };
+  EXPECT_EQ(Matched(Around({functor("GeluFunctor")}), Around({functor("TanhFunctor")})).kind, MatchKind::kRemoved);
+}
+
+TEST(KernelMatches, NeighboursThatWereAllRenamedAreMatchedInTheirOrder) {
+  const KernelOfRun rotary = Kernel("void vllm::rotary_embedding_kernel<4>(x)", 8, 60, 0.055);
+  const KernelOfRun cache = Kernel("void vllm::reshape_and_cache_kernel<4>(x)", 8, 50, 0.06);
+  const auto after = [](double rope, double append) {
+    return Around({Kernel("void b::BatchQKApplyRotaryPosIdsKernel(x)", 8, 60, rope),
+                   Kernel("void b::AppendPagedKVCacheKernel(x)", 8, 50, append)});
+  };
+  const auto match = Matched(Around({rotary, cache}), after(0.055, 0.06));
+  EXPECT_EQ(match.by, MatchedBy::kPosition);
+  EXPECT_EQ(match.after, std::vector<size_t>{0});
+  EXPECT_EQ(Matched(Around({rotary, cache}), after(0.06, 0.055)).kind, MatchKind::kRemoved) << "another order";
+}
+
 // Two kernels do what the name of the fused one says once: which of them is in it is not known.
 TEST(KernelMatches, AFusionWithTwoAlikeCandidatesForAPartIsNotClaimed) {
   const KernelOfRun whole = Kernel("void b::fused_flash_fwd_merge_states_kernel<1>(x)", 8, 120, 0.055);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "analysis/compare/kernels/kernel_matches.h"
-#include "tests/support/compare/random_model.h"
+#include "bench/models/random_model.h"
 
 namespace lockstep::compare {
 namespace {

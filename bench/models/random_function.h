@@ -1,8 +1,9 @@
-// Functions that a random model calls, and how libraries spell them: test support.
+// Functions that a random model calls, and how libraries spell them.
 #pragma once
 
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace lockstep::compare::random_function {
@@ -51,5 +52,9 @@ struct Function {
 [[nodiscard]] std::string OperationOf(const Function& f);
 // As another version of the software spells it.
 void Change(Rng& rng, Function& f);
+// As another library names it, if one does.
+void Rename(Rng& rng, Function& f);
+// What the two kernels are named that a kernel is split into.
+[[nodiscard]] std::pair<Function, Function> PiecesOf(Rng& rng, const Function& f);
 
 }  // namespace lockstep::compare::random_function

@@ -1,4 +1,4 @@
-// A random model whose kernels are known, and the same model in another version of its software: test support.
+// A random model whose kernels are known, and the same model in another version of its software.
 //
 // A site is a call in the code of the model; a kernel of a side is a name with the sites that launch it. A match is
 // right when both of its sides are of the same sites. Names are put together as libraries do it; nothing here is shared
@@ -16,10 +16,13 @@ namespace lockstep::compare {
 struct ModelOptions {
   bool places = true;
   bool ranges = true;
-  double changed = 0.6;  // chance that a kernel is renamed, re-templated or respelled
-  double fused = 0.08;   // chance that a fusion begins at a site, on either side
-  double opaque = 0.0;   // chance that the name of a fused kernel says nothing
-  double added = 0.05;   // chance that a site is of one side only
+  double changed = 0.6;    // chance that a kernel is re-templated, respelled or gets another version
+  double renamed = 0.08;   // chance that a kernel has the name of another library, if there is one
+  double fused = 0.08;     // chance that a fusion begins at a site, on either side
+  double opaque = 0.0;     // chance that the name of a fused kernel says nothing
+  double shortened = 0.2;  // chance that the name of a fused kernel has one word for each part
+  double split = 0.05;     // chance that a kernel is two on one side
+  double added = 0.05;     // chance that a site is of one side only
   bool retuned = true;
 };
 

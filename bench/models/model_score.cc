@@ -4,7 +4,7 @@
 #include <set>
 #include <vector>
 
-#include "tests/support/compare/random_model.h"
+#include "bench/models/random_model.h"
 
 namespace lockstep::compare {
 namespace {

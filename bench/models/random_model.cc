@@ -1,4 +1,4 @@
-#include "tests/support/compare/random_model.h"
+#include "bench/models/random_model.h"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,10 @@
 #include <map>
 #include <numeric>
 #include <string>
+#include <utility>
+#include <vector>
 
-#include "tests/support/compare/random_function.h"
+#include "bench/models/random_function.h"
 
 namespace lockstep::compare {
 
@@ -22,13 +24,16 @@ using random_function::IdentityText;
 using random_function::Int;
 using random_function::OperationOf;
 using random_function::Pick;
+using random_function::PiecesOf;
 using random_function::RandomFunction;
+using random_function::Rename;
 using random_function::Rng;
 using random_function::SpelledFunction;
 using random_function::Uniform;
 using random_function::Verbs;
 
 constexpr int kFirstFunctionId = 1'000;
+constexpr int kFirstPieceId = 100'000;  // of second pieces
 
 struct Site {
   int id = 0;
@@ -78,27 +83,24 @@ Draft RandomDraft(Rng& rng, bool ranges) {
 }
 
 // No function takes the name of another one: that would be another kernel by its name.
-void ChangeFunctions(Rng& rng, const ModelOptions& options, Draft& draft) {
+// `more` draws what was added to the generator later, so that models of a seed stay alike.
+void ChangeFunctions(Rng& rng, Rng& more, const ModelOptions& options, Draft& draft) {
   std::set<std::string> names;
   for (const Function& f : draft.functions) names.insert(IdentityText(f));
   for (Function& f : draft.functions) {
     Function changed = f;
     if (Chance(rng, options.changed)) Change(rng, changed);
+    if (Chance(more, options.renamed)) Rename(more, changed);
     const bool taken = IdentityText(changed) != IdentityText(f) && !names.insert(IdentityText(changed)).second;
     if (!taken) f = changed;
     if (f.style == Function::Style::kInductor && options.changed > 0) f.ordinal = Int(rng, 0, 30);
   }
 }
 
-// A kernel in the making.
-struct Launched {
-  std::string name;
-  std::set<int> sites;
-};
-
 struct Versions {
-  std::vector<std::string> names;  // of each function, "" for gemms
-  std::vector<std::string> gemms;  // of each site
+  std::vector<std::string> names;                             // of each function, "" for gemms
+  std::vector<std::string> gemms;                             // of each site
+  std::map<int, std::pair<std::string, std::string>> pieces;  // of sites that are split
 };
 
 Versions NamesOfVersion(Rng& rng, const Draft& draft, int library, int variants) {
@@ -116,8 +118,8 @@ Versions NamesOfVersion(Rng& rng, const Draft& draft, int library, int variants)
 }
 
 // site -> name of the fused kernel, for sites that are fused on one side.
-std::map<int, std::string> Fusions(Rng& rng, const Draft& draft, const ModelOptions& options, std::set<int>& taken,
-                                   std::set<int>& opaque) {
+std::map<int, std::string> Fusions(Rng& rng, Rng& more, const Draft& draft, const ModelOptions& options,
+                                   std::set<int>& taken, std::set<int>& opaque) {
   std::map<int, int> uses;
   for (const Site& site : draft.sites) ++uses[site.function];
   std::map<int, std::string> fused;
@@ -137,16 +139,36 @@ std::map<int, std::string> Fusions(Rng& rng, const Draft& draft, const ModelOpti
     if (parts.size() < 2) continue;
     const bool says_nothing = Chance(rng, options.opaque);
     std::string name = says_nothing ? fmt::format("megablock_{}", static_cast<char>('a' + Int(rng, 0, 25))) : "fused";
+    const bool shortened = !says_nothing && Chance(more, options.shortened);
+    if (shortened) name = "both";
     for (const size_t p : parts) {
       taken.insert(draft.sites[p].id);
       if (says_nothing) opaque.insert(draft.sites[p].id);
       if (says_nothing) opaque.insert(kFirstFunctionId + draft.sites[p].function);
-      if (!says_nothing) name += "_" + OperationOf(draft.functions[static_cast<size_t>(draft.sites[p].function)]);
+      std::string operation = OperationOf(draft.functions[static_cast<size_t>(draft.sites[p].function)]);
+      if (shortened) operation.erase(std::min(operation.find('_'), operation.size()));
+      if (!says_nothing) name += "_" + operation;
     }
     for (const size_t p : parts) fused[draft.sites[p].id] = fmt::format("void next::{}_kernel<{}>(float*)", name, i);
     i += parts.size();
   }
   return fused;
+}
+
+// Sites whose kernel is two on one side, with their names there. Each function is called from one place.
+void SplitSites(Rng& more, const Draft& draft, const ModelOptions& options, std::set<int>& taken,
+                std::vector<Versions*> sides, std::set<int>& split) {
+  std::map<int, int> uses;
+  for (const Site& site : draft.sites) ++uses[site.function];
+  for (const Site& site : draft.sites) {
+    const Function& f = draft.functions[static_cast<size_t>(site.function)];
+    if (f.style != Function::Style::kCpp || uses[site.function] > 1 || taken.count(site.id) > 0) continue;
+    if (!Chance(more, options.split)) continue;
+    taken.insert(site.id);
+    split.insert(site.function);
+    const auto [first, second] = PiecesOf(more, f);
+    sides[static_cast<size_t>(Int(more, 0, 1))]->pieces[site.id] = {SpelledFunction(first), SpelledFunction(second)};
+  }
 }
 
 // Start of each launch of each site, as fractions of the step.
@@ -169,71 +191,109 @@ std::vector<std::vector<double>> PlacesOf(Rng& rng, const Draft& draft, const st
   return starts;
 }
 
-ModelSide SideOfModel(Rng& rng, const Draft& draft, const Versions& versions, const std::vector<double>& times,
-                      const std::map<int, std::string>& fused, const std::set<int>& absent, int layers, bool places) {
-  const auto starts = PlacesOf(rng, draft, times, absent, layers);
-  std::map<std::string, Launched> by_name;
+// One side of a model as it is put together.
+struct SideInMaking {
   std::map<std::string, KernelOfRun> kernels;
+  std::map<std::string, std::set<int>> sites;
+
+  // Launches of a kernel; those of a further part of a fused one are there already.
+  void Add(const std::string& name, const Site& site, const std::vector<double>& starts, double time_ns, bool part) {
+    KernelOfRun& kernel = kernels[name];
+    kernel.name = name;
+    kernel.time_per_step_ns += time_ns * static_cast<double>(starts.size());
+    if (part) return;
+    kernel.range = kernel.places.empty() || kernel.range == site.range ? site.range : "";
+    kernel.launches_per_step += static_cast<double>(starts.size());
+    kernel.places.insert(kernel.places.end(), starts.begin(), starts.end());
+  }
+
+  [[nodiscard]] ModelSide Done(bool places) {
+    ModelSide side;
+    for (auto& entry : kernels) {
+      std::sort(entry.second.places.begin(), entry.second.places.end());
+      if (!places) entry.second.places.clear();
+      entry.second.kind = ClassifyKernel(entry.first);
+      side.kernels.push_back(entry.second);
+      side.sites.push_back(sites[entry.first]);
+    }
+    return side;
+  }
+};
+
+// What one side does at the sites, beside their times.
+struct SidePlan {
+  Versions versions;
+  std::map<int, std::string> fused;
+  std::set<int> absent;
+  std::vector<double> times;
+};
+
+ModelSide SideOfModel(Rng& rng, const Draft& draft, const SidePlan& plan, const std::set<int>& split, int layers,
+                      bool places) {
+  const auto starts = PlacesOf(rng, draft, plan.times, plan.absent, layers);
+  SideInMaking side;
   for (size_t s = 0; s < draft.sites.size(); ++s) {
     const Site& site = draft.sites[s];
-    if (absent.count(site.id) > 0) continue;
-    const bool is_fused = fused.count(site.id) > 0;
-    const std::string name = is_fused                    ? fused.at(site.id)
-                             : versions.gemms[s].empty() ? versions.names[static_cast<size_t>(site.function)]
-                                                         : versions.gemms[s];
-    KernelOfRun& kernel = kernels[name];
-    const bool part = is_fused && !by_name[name].sites.empty();
+    if (plan.absent.count(site.id) > 0) continue;
     // A product is known by its place, as its name is that of a variant; another kernel by its function.
     const bool product = draft.functions[static_cast<size_t>(site.function)].style == Function::Style::kGemm;
-    by_name[name].sites.insert(product ? site.id : kFirstFunctionId + site.function);
-    kernel.name = name;
-    kernel.time_per_step_ns += times[s] * static_cast<double>(starts[s].size()) * (is_fused ? 0.6 : 1);
-    if (part) continue;
-    kernel.range = kernel.places.empty() || kernel.range == site.range ? site.range : "";
-    kernel.launches_per_step += static_cast<double>(starts[s].size());
-    kernel.places.insert(kernel.places.end(), starts[s].begin(), starts[s].end());
+    const int id = product ? site.id : kFirstFunctionId + site.function;
+    if (const auto pieces = plan.versions.pieces.find(site.id); pieces != plan.versions.pieces.end()) {
+      side.sites[pieces->second.first].insert(id);
+      side.sites[pieces->second.second].insert(kFirstPieceId + site.function);
+      side.Add(pieces->second.first, site, starts[s], plan.times[s] * 0.6, false);
+      // Right after the first one, which begins at most 300 ns after what was before it.
+      std::vector<double> later = starts[s];
+      for (double& start : later) start += 1e-9;
+      side.Add(pieces->second.second, site, later, plan.times[s] * 0.5, false);
+      continue;
+    }
+    const bool is_fused = plan.fused.count(site.id) > 0;
+    const std::string name = is_fused                         ? plan.fused.at(site.id)
+                             : plan.versions.gemms[s].empty() ? plan.versions.names[static_cast<size_t>(site.function)]
+                                                              : plan.versions.gemms[s];
+    const bool part = is_fused && !side.sites[name].empty();
+    side.sites[name].insert(id);
+    if (split.count(site.function) > 0) side.sites[name].insert(kFirstPieceId + site.function);
+    side.Add(name, site, starts[s], plan.times[s] * (is_fused ? 0.6 : 1), part);
   }
-  ModelSide side;
-  for (auto& entry : kernels) {
-    std::sort(entry.second.places.begin(), entry.second.places.end());
-    if (!places) entry.second.places.clear();
-    entry.second.kind = ClassifyKernel(entry.first);
-    side.kernels.push_back(entry.second);
-    side.sites.push_back(by_name[entry.first].sites);
-  }
-  return side;
+  return side.Done(places);
 }
 
 }  // namespace
 
 RandomModel MakeRandomModel(uint64_t seed, const ModelOptions& options) {
   Rng rng(seed);
+  Rng more(~seed);
   Draft draft = RandomDraft(rng, options.ranges);
   const int layers = Int(rng, 2, 40);
   const int library = Int(rng, 0, 4);
-  const Versions before = NamesOfVersion(rng, draft, library, Int(rng, 1, 4));
+  SidePlan before;
+  SidePlan after;
+  before.versions = NamesOfVersion(rng, draft, library, Int(rng, 1, 4));
   RandomModel model;
   std::set<int> taken;
-  const auto fused_before = Fusions(rng, draft, options, taken, model.before.opaque);
-  const auto fused_after = Fusions(rng, draft, options, taken, model.before.opaque);
-  std::set<int> absent_before;
-  std::set<int> absent_after;
-  std::vector<double> times_before;
-  std::vector<double> times_after;
+  std::set<int> opaque;
+  before.fused = Fusions(rng, more, draft, options, taken, opaque);
+  after.fused = Fusions(rng, more, draft, options, taken, opaque);
+  std::set<int> taken_or_split = taken;
+  std::set<int> split;
+  Versions split_after;
+  SplitSites(more, draft, options, taken_or_split, {&before.versions, &split_after}, split);
   for (const Site& site : draft.sites) {
     const int side = Int(rng, 0, 1);
-    if (Chance(rng, options.added) && taken.count(site.id) == 0)
-      (side == 0 ? absent_before : absent_after).insert(site.id);
-    times_before.push_back(site.time_ns);
-    times_after.push_back(site.time_ns * (Chance(rng, 0.5) ? std::exp(Uniform(rng, std::log(0.3), std::log(3.0)))
+    const bool added = Chance(rng, options.added) && taken.count(site.id) == 0;
+    if (added && taken_or_split.count(site.id) == 0) (side == 0 ? before.absent : after.absent).insert(site.id);
+    before.times.push_back(site.time_ns);
+    after.times.push_back(site.time_ns * (Chance(rng, 0.5) ? std::exp(Uniform(rng, std::log(0.3), std::log(3.0)))
                                                            : Uniform(rng, 0.98, 1.02)));
   }
-  ChangeFunctions(rng, options, draft);
-  Versions after = NamesOfVersion(rng, draft, Chance(rng, 0.6) ? library : Int(rng, 0, 4), Int(rng, 1, 4));
-  if (!options.retuned) after.gemms = before.gemms;
-  std::set<int> opaque = model.before.opaque;
-  model.before = SideOfModel(rng, draft, before, times_before, fused_before, absent_before, layers, options.places);
-  model.after = SideOfModel(rng, draft, after, times_after, fused_after, absent_after, layers, options.places);
+  ChangeFunctions(rng, more, options, draft);
+  after.versions = NamesOfVersion(rng, draft, Chance(rng, 0.6) ? library : Int(rng, 0, 4), Int(rng, 1, 4));
+  after.versions.pieces = split_after.pieces;
+  if (!options.retuned) after.versions.gemms = before.versions.gemms;
+  model.before = SideOfModel(rng, draft, before, split, layers, options.places);
+  model.after = SideOfModel(rng, draft, after, split, layers, options.places);
   model.before.opaque = model.after.opaque = opaque;
   return model;
 }

@@ -1,9 +1,11 @@
-#include "tests/support/compare/random_function.h"
+#include "bench/models/random_function.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <string_view>
 #include <utility>
 
 namespace lockstep::compare::random_function {
@@ -198,6 +200,56 @@ void Change(Rng& rng, Function& f) {
     if (kind == 3) f.nsys = !f.nsys;
     if (kind == 3 && f.style == Function::Style::kCpp) f.numbers.push_back("true");
   }
+}
+
+// Names of vLLM, SGLang, FlashInfer, TensorRT-LLM, Transformer Engine, FlashAttention and Liger for the same
+// operations.
+const std::map<std::string, std::vector<std::string>>& NamesOfLibraries() {
+  static const std::map<std::string, std::vector<std::string>> kNames = {
+      {"rms_norm_kernel", {"generalRmsNorm", "rmsnorm_fwd_general_kernel", "RMSNormKernel"}},
+      {"layer_norm_kernel", {"generalLayerNorm", "ln_fwd_kernel", "vectorized_layer_norm_kernel"}},
+      {"rotary_embedding_kernel", {"BatchQKApplyRotaryPosIdsKernel", "applyBiasRopeUpdateKVCache", "rope_fwd_kernel"}},
+      {"reshape_and_cache_kernel", {"AppendPagedKVCacheKernel", "concat_and_cache_kernel", "store_kv_cache"}},
+      {"act_and_mul_kernel", {"doActivationKernel", "swiglu_fwd_kernel", "silu_mul_kernel"}},
+      {"moe_align_kernel", {"moe_align_block_size_kernel", "routingIndicesClusterKernel"}},
+      {"topk_gating_kernel", {"topkGatingSoftmax", "moe_fused_gate_kernel"}},
+      {"quantize_rows_kernel", {"per_token_quant_fp8_kernel", "scaled_fp8_quant_kernel"}},
+      {"sample_tokens_kernel", {"TopKTopPSamplingFromProbKernel", "SamplingFromProbKernel"}},
+      {"cross_entropy_kernel", {"liger_cross_entropy_kernel", "cross_entropy_fwd_kernel"}},
+      {"merge_states_kernel", {"MergeStateInPlaceKernel", "merge_attn_states_kernel"}},
+      {"chunk_scan_kernel", {"chunk_scan_fwd_kernel", "selective_scan_fwd_kernel"}},
+      {"flash_fwd_kernel", {"fmha_cutlassF_bf16_aligned", "fmhaSm100Kernel", "attn_fwd"}},
+      {"flash_fwd_splitkv_kernel", {"BatchDecodeWithPagedKVCacheKernel", "paged_attention_v2_kernel"}},
+      {"flash_bwd_dq_dk_dv_loop_kernel", {"fmha_cutlassB_bf16_aligned", "attn_bwd"}}};
+  return kNames;
+}
+
+void Rename(Rng& rng, Function& f) {
+  static const std::vector<std::string> kScopes = {"other", "other::kernels", "lib::ops"};
+  const auto names = NamesOfLibraries().find(f.base);
+  if (names == NamesOfLibraries().end()) return;
+  f.style = Function::Style::kCpp;
+  f.scope = Pick(rng, kScopes);
+  f.base = Pick(rng, names->second);
+  f.suffix.clear();
+}
+
+std::pair<Function, Function> PiecesOf(Rng& rng, const Function& f) {
+  static const std::vector<std::pair<std::string, std::string>> kSuffixes = {
+      {"_stage1", "_stage2"}, {"_partial", "_reduce"}, {"_prepare", "_main"}};
+  std::string stem = f.base;
+  if (const size_t at = stem.rfind("_kernel"); at != std::string::npos) stem.erase(at);
+  auto [first, second] = Pick(rng, kSuffixes);
+  constexpr std::string_view kBackward = "_dq_dk_dv_loop";
+  if (stem.ends_with(kBackward)) {
+    stem.erase(stem.size() - kBackward.size());
+    first = "_dq";
+    second = Chance(rng, 0.5) ? "_dkdv" : "_dk_dv";
+  }
+  std::pair<Function, Function> pieces(f, f);
+  pieces.first.base = stem + first + "_kernel";
+  pieces.second.base = stem + second + "_kernel";
+  return pieces;
 }
 
 // What a fused kernel is named after a part: its operation.
