@@ -45,6 +45,7 @@ struct Sums {
   std::map<int64_t, Sum> by_step_levelled;  // own lengths as their kinds' ratios make them
   double without_peers_ns = 0;
 
+  [[nodiscard]] bool most_have_peers() const { return all.own_ns >= without_peers_ns; }
   [[nodiscard]] double Levelled(const std::vector<ScaledWork>& work, size_t i) const {
     return static_cast<double>(work[i].own_ns) * by_kind.at(kind[i]).ratio();
   }
@@ -191,17 +192,23 @@ std::vector<ScaledResult> ScaleToPeers(std::vector<ScaledWork> work, double step
   for (ScaledWork& item : work) {
     if (item.peers_ns && !MayBeTheSame(item)) item.peers_ns.reset();
   }
-  const Sums sums = SumUp(work);
+  Sums sums = SumUp(work);
+  if (!sums.most_have_peers() || !GoTogether(sums.by_position)) {
+    // Their programs are at other places: neither a length nor the sum of them is that of the same work.
+    for (ScaledWork& item : work) {
+      if (item.elsewhere) item.peers_ns.reset();
+    }
+    sums = SumUp(work);
+  }
   const bool few = sums.by_step.size() < kFewScaledSteps;
-  const bool most_have_peers = sums.all.own_ns >= sums.without_peers_ns;
-  const bool trusted = most_have_peers && GoTogether(sums.by_position);
+  const bool most_have_peers = sums.most_have_peers();
   const double for_the_rest = most_have_peers ? sums.all.ratio() : elsewhere();
   std::vector<ScaledResult> out;
   out.reserve(work.size());
   for (size_t i = 0; i < work.size(); ++i) {
     const ScaledWork& item = work[i];
     const auto own = static_cast<double>(item.own_ns);
-    const bool compared = item.peers_ns && (trusted || !item.elsewhere);
+    const bool compared = item.peers_ns.has_value();
     double length = own * for_the_rest;
     if (most_have_peers) length *= StepDeviation(sums.by_step, item.step, sums.all.ratio(), step_deviation);
     if (compared && (few || sums.is_long[i])) length = *item.peers_ns;

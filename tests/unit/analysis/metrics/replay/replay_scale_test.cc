@@ -114,5 +114,16 @@ TEST(ScaleToPeers, ManyTimesAsMuchWorkOfThePeersAtOnePlaceChangesNothingElsewher
   }
 }
 
+// Stages of a pipeline whose programs have other numbers of places: what stands at the same number is other work.
+TEST(ScaleToPeers, PeersAtOtherPlacesOfTheirProgramsGiveNoFactorForTheWhole) {
+  std::vector<ScaledWork> work = Draw({.speed = 1.25}, 1);
+  for (ScaledWork& item : work) {
+    item.elsewhere = true;
+    item.peers_ns = 100'000.0 * (kPlaces - item.position) / 2;  // longest where the own work is shortest
+  }
+  const double own = SumOf(ScaleToPeers(work, 0, [] { return 1.0; }));
+  EXPECT_NEAR(SumOf(ScaleToPeers(work, 0, [] { return 0.8; })), 0.8 * own, 1e-6 * own);
+}
+
 }  // namespace
 }  // namespace lockstep
