@@ -3,9 +3,12 @@
 #include <absl/cleanup/cleanup.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 #include <vector>
 
+#include "aggregator/store/memory/run_assembly.h"
+#include "analysis/base/check.h"
 #include "analysis/base/executor.h"
 #include "analysis/base/status_macros.h"
 #include "analysis/base/time.h"
@@ -23,6 +26,35 @@ bool HasFewRows(const RunData& run, const GrowingLimits& limits) {
   int64_t rows = 0;
   for (const SourceData& source : run.sources) rows += static_cast<int64_t>(ExpectedInstances(source));
   return rows < GrowingRun::LeastRows(GrowingRun::ChaptersOf(limits, run), run.sources.size());
+}
+
+// Puts what an earlier snapshot had of sources before what was loaded of them since. Both in order of source id.
+void Complete(std::span<SourceData> earlier, LoadedRun& loaded) {
+  auto before = earlier.begin();
+  for (size_t s = 0; s < loaded.tables.size(); ++s) {
+    SourceData& source = loaded.data.sources[s];
+    if (!loaded.tables[s].is_rest) continue;
+    while (before != earlier.end() && before->context.source_id != source.context.source_id) ++before;
+    LOCKSTEP_CHECK(before != earlier.end());
+    JoinTables(*before, &source);
+  }
+}
+
+bool IsWhole(const LoadedRun& loaded) {
+  return std::none_of(loaded.tables.begin(), loaded.tables.end(),
+                      [](const LoadedTables& each) { return each.is_rest; });
+}
+
+// What a later look need not load again, unless it is too much to keep.
+HadTables TablesOf(const LoadedRun& loaded, int64_t most_bytes) {
+  HadTables had;
+  int64_t bytes = 0;
+  for (size_t s = 0; s < loaded.tables.size(); ++s) {
+    const SourceData& source = loaded.data.sources[s];
+    had.emplace(source.context.source_id, loaded.tables[s].until);
+    bytes += BytesOfTables(source);
+  }
+  return bytes <= most_bytes ? had : HadTables();
 }
 
 }  // namespace
@@ -114,25 +146,26 @@ absl::StatusOr<OpenRuns::Answer> OpenRuns::AskEntry(const std::string& run, cons
 
 absl::StatusOr<OpenRuns::Answer> OpenRuns::AnswerOf(const std::string& run, const AnalysisOptions& asked,
                                                     int64_t begun_ns, Entry& entry) {
-  const auto whole = [](LoadedRun loaded) {
-    Answer answer;
-    answer.loaded = std::move(loaded);
-    return answer;
-  };
-  absl::StatusOr<LoadedRun> loaded = store_.LoadRun(run);
+  absl::StatusOr<LoadedRun> loaded =
+      entry.state == nullptr ? store_.LoadRun(run) : store_.LoadRest(run, entry.state->had);
   entry.open = loaded.ok() && loaded->data.info.state == RunState::kOpen;
   if (!entry.open) entry.state = nullptr;
   if (!loaded.ok()) return loaded.status();
-  if (!entry.open || !Begin(loaded->data, entry)) return whole(*std::move(loaded));
+  Answer answer;
+  if (!entry.open || !Begin(loaded->data, entry)) {
+    if (IsWhole(*loaded)) answer.loaded = *std::move(loaded);
+    return answer;
+  }
+  Entry::State& state = *entry.state;
   AnalysisOptions options = asked;
   options.expected_ranks = loaded->data.info.expected_ranks;
-  absl::Status done = entry.state->names.Apply(*loaded);
-  if (done.ok()) done = entry.state->analysis.Advance(std::move(loaded->data), *loaded->instances, executor_);
-  loaded->instances = nullptr;  // the snapshot is no longer read
+  absl::Status done = Advance(*std::move(loaded), executor_, nullptr, state);
   if (done.ok()) {
-    absl::StatusOr<Json> report = entry.state->analysis.Report(options, executor_);
+    absl::StatusOr<Json> report = state.analysis.Report(options, executor_);
+    if (state.had.empty()) {
+      for (SourceData& source : state.analysis.sources()) DropTables(&source);
+    }
     if (report.ok()) {
-      Answer answer;
       answer.text = RenderJson(*report);
       return answer;
     }
@@ -141,7 +174,15 @@ absl::StatusOr<OpenRuns::Answer> OpenRuns::AnswerOf(const std::string& run, cons
   }
   LogDebug("the open run '{}' is analysed as a whole: {}", run, std::string(done.message()));
   GiveUp(begun_ns, entry);
-  return Answer();
+  return answer;
+}
+
+absl::Status OpenRuns::Advance(LoadedRun loaded, Executor& executor, const std::function<bool()>& go_on,
+                               Entry::State& state) const {
+  LOCKSTEP_RETURN_IF_ERROR(state.names.Apply(loaded));
+  Complete(state.analysis.sources(), loaded);
+  state.had = TablesOf(loaded, options_.most_table_bytes);
+  return state.analysis.Advance(std::move(loaded.data), *loaded.instances, executor, go_on);
 }
 
 // Whether there is or can be something kept of the run.
@@ -194,14 +235,16 @@ bool OpenRuns::FollowEntry(const std::string& run, Entry& entry) {
 bool OpenRuns::LookAt(const std::string& run, int64_t begun_ns, Entry& entry) {
   SerialExecutor one_core;
   const auto go_on = [&] { return !stopped_ && entry.asking == 0; };
-  absl::StatusOr<LoadedRun> loaded = store_.LoadCollectives(run);
+  const bool has_tables = entry.state != nullptr && !entry.state->had.empty();
+  absl::StatusOr<LoadedRun> loaded = has_tables ? store_.LoadRest(run, entry.state->had) : store_.LoadCollectives(run);
   entry.open = loaded.ok() && loaded->data.info.state == RunState::kOpen;
   if (!entry.open) entry.state = nullptr;
   if (!entry.open || !Begin(loaded->data, entry)) return false;
-  const int64_t before = entry.state->analysis.taken_rows();
-  absl::Status done = entry.state->names.Apply(*loaded);
-  if (done.ok()) done = entry.state->analysis.Advance(std::move(loaded->data), *loaded->instances, one_core, go_on);
-  if (done.ok()) return entry.state->analysis.taken_rows() != before;
+  Entry::State& state = *entry.state;
+  const int64_t before = state.analysis.taken_rows();
+  const absl::Status done = Advance(*std::move(loaded), one_core, go_on, state);
+  if (!has_tables) state.had.clear();
+  if (done.ok()) return state.analysis.taken_rows() != before;
   LogDebug("the run '{}' is not followed any longer: {}", run, std::string(done.message()));
   GiveUp(begun_ns, entry);
   return false;

@@ -7,7 +7,8 @@
 // and analysed: snapshots reach the analysis in their order, questions about one run wait for each other. The list of
 // entries has a mutex of its own, never held while anything is loaded. What is kept of a run goes when it is no longer
 // open, when it cannot be loaded, and when others were asked about since; a run that was dropped and sent anew is told
-// by its sources and their batches, and begins anew.
+// by its sources and their batches, and begins anew. The tables of the last look stay with what is kept as long as they
+// are not too large, so that of those, too, only what came since is loaded.
 #pragma once
 
 #include <absl/status/statusor.h>
@@ -15,6 +16,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -35,10 +37,11 @@ namespace lockstep {
 
 struct OpenRunsOptions {
   GrowingLimits limits;
-  size_t most_runs = 4;                        // kept at a time; the one asked about longest ago goes first
-  int64_t period_ns = 500'000'000;             // between two looks at what came; 0: only when Follow is called
-  int64_t follow_ns = int64_t{300} * kNsPerS;  // so long after a question a run is followed
-  int64_t rest_looks = 1;                      // a run rests for so many times what the last look or answer took
+  size_t most_runs = 4;                         // kept at a time; the one asked about longest ago goes first
+  int64_t most_table_bytes = int64_t{1} << 30;  // of a run; beyond, they are loaded anew for each answer
+  int64_t period_ns = 500'000'000;              // between two looks at what came; 0: only when Follow is called
+  int64_t follow_ns = int64_t{300} * kNsPerS;   // so long after a question a run is followed
+  int64_t rest_looks = 1;                       // a run rests for so many times what the last look or answer took
   // ... and so long at least after an answer: whoever watches asks again by then, and needs no other thread's help.
   int64_t answer_rest_ns = int64_t{3} * kNsPerS;
   // A run that could not be kept is not tried again for so many times what the try took, and at most so long.
@@ -77,6 +80,7 @@ class OpenRuns {
       KeptMemory memory;  // each look at the run frees what the next one allocates
       StableNames names;
       GrowingRun analysis;
+      HadTables had;  // of the snapshot that the analysis has; empty where that lacks tables
     };
 
     std::atomic<int> asking = 0;        // questions that wait or are answered
@@ -99,6 +103,9 @@ class OpenRuns {
   [[nodiscard]] absl::StatusOr<Answer> AnswerOf(const std::string& run, const AnalysisOptions& asked, int64_t begun_ns,
                                                 Entry& entry) LOCKSTEP_REQUIRES(entry.mutex);
   [[nodiscard]] bool Begin(const RunData& run, Entry& entry) const LOCKSTEP_REQUIRES(entry.mutex);
+  // Goes on with what was loaded of the run.
+  [[nodiscard]] absl::Status Advance(LoadedRun loaded, Executor& executor, const std::function<bool()>& go_on,
+                                     Entry::State& state) const;
   void GiveUp(int64_t begun_ns, Entry& entry) const LOCKSTEP_REQUIRES(entry.mutex);
   [[nodiscard]] bool FollowEntry(const std::string& run, Entry& entry);
   // Loads what came and goes on with it. True: it took some.

@@ -44,6 +44,9 @@ class ForwardingStore : public JobStore {
   absl::StatusOr<RunContent> ContentOf(const std::string& run) override { return target_.ContentOf(run); }
   absl::StatusOr<LoadedRun> LoadRun(const std::string& run) override { return target_.LoadRun(run); }
   absl::StatusOr<LoadedRun> LoadCollectives(const std::string& run) override { return target_.LoadCollectives(run); }
+  absl::StatusOr<LoadedRun> LoadRest(const std::string& run, const HadTables& had) override {
+    return target_.LoadRest(run, had);
+  }
   absl::StatusOr<std::optional<std::string>> FindAnswer(const std::string& run, const Hash128& key) override {
     return target_.FindAnswer(run, key);
   }

@@ -46,11 +46,21 @@ struct RunContent {
   friend bool operator==(const RunContent&, const RunContent&) = default;
 };
 
+// The tables of sources that somebody has, by source id: those of all batches up to that one.
+using HadTables = std::map<Hash128, InstancePosition>;
+
+// Of which batches a loaded source has the tables.
+struct LoadedTables {
+  InstancePosition until;  // its last batch
+  bool is_rest = false;    // only those behind what the asker has
+};
+
 // A loaded run. `instances` stays usable while the store is open; it reads a snapshot.
 struct LoadedRun {
   RunData data;
   std::unique_ptr<InstanceSource> instances;
   std::optional<RunContent> content;  // of a store that keeps answers
+  std::vector<LoadedTables> tables;   // by source, of a store that gives rests
 };
 
 // An answer about a run, and what was asked (query/answer_key.h).
@@ -124,6 +134,12 @@ class JobStore {
   // The same, but a store may leave out the tables of the sources that say nothing of their collectives: all but
   // contexts, communicators and steps.
   [[nodiscard]] virtual absl::StatusOr<LoadedRun> LoadCollectives(const std::string& run) { return LoadRun(run); }
+  // LoadRun for an asker who has tables of the run already. Of a source whose batch there is still the same, a store
+  // may give the rest alone: rows of later batches, and all kernels if there are later batches, else none. JoinTables
+  // (memory/run_assembly.h) makes the whole of it.
+  [[nodiscard]] virtual absl::StatusOr<LoadedRun> LoadRest(const std::string& run, const HadTables& /*had*/) {
+    return LoadRun(run);
+  }
   // An answer that was kept about exactly the present content; nullopt without one. A store may keep none at all.
   [[nodiscard]] virtual absl::StatusOr<std::optional<std::string>> FindAnswer(const std::string& run,
                                                                               const Hash128& key) = 0;

@@ -54,6 +54,13 @@ absl::StatusOr<LoadedRun> MeasuredStore::LoadRun(const std::string& run) {
   return loaded;
 }
 
+absl::StatusOr<LoadedRun> MeasuredStore::LoadRest(const std::string& run, const HadTables& had) {
+  const int64_t start_ns = SystemClock().MonotonicNs();
+  absl::StatusOr<LoadedRun> loaded = ForwardingStore::LoadRest(run, had);
+  load_time_.Observe(SystemClock().MonotonicNs() - start_ns);
+  return loaded;
+}
+
 std::string MeasuredStore::Trouble() const {
   switch (last_.load()) {
     case absl::StatusCode::kOk:

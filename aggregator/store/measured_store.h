@@ -18,6 +18,7 @@ class MeasuredStore : public ForwardingStore {
   absl::Status PutBatch(const std::string& run, const Hash128& source, const Hash128& hash,
                         const ReceivedBatch& batch) override;
   absl::StatusOr<LoadedRun> LoadRun(const std::string& run) override;
+  absl::StatusOr<LoadedRun> LoadRest(const std::string& run, const HadTables& had) override;
 
   // Why batches cannot be stored, by the last attempt; "" = they can. Names no path.
   [[nodiscard]] std::string Trouble() const;

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 
 #include "analysis/base/executor.h"
 #include "analysis/metrics/run/analysis_options.h"
@@ -60,6 +61,10 @@ class GrowingRun {
   // The views asked for, of the last snapshot, which had all tables and was taken as far as it is settled. Only after
   // an OK of Advance. Errors: those of BuildReport.
   [[nodiscard]] absl::StatusOr<Json> Report(const AnalysisOptions& options, Executor& executor) const;
+
+  // The sources of the last snapshot, in order of their id. Their tables may be moved into the next one; then Advance
+  // must come before anything else.
+  [[nodiscard]] std::span<SourceData> sources() { return run_.sources; }
 
   // How often all began anew, and how many rows of settled chapters were taken since.
   [[nodiscard]] int64_t begun() const { return begun_; }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -75,6 +76,17 @@ std::vector<Row> MergeEqual(std::vector<Row> rows) {
   return merged;
 }
 
+template <typename Row>
+void MoveBefore(std::vector<Row>& earlier, std::vector<Row>& rest) {
+  std::move(rest.begin(), rest.end(), std::back_inserter(earlier));
+  rest = std::exchange(earlier, {});
+}
+
+template <typename Row>
+int64_t BytesOf(const std::vector<Row>& rows) {
+  return static_cast<int64_t>(rows.capacity() * sizeof(Row));
+}
+
 // False: there is no such name.
 bool Translate(std::span<const uint32_t> ids, uint32_t* name) {
   if (*name >= ids.size()) return false;
@@ -108,6 +120,36 @@ void MergeSummaries(SourceData* source) {
   source->apis = MergeEqual(std::move(source->apis));
   source->ranges = MergeEqual(std::move(source->ranges));
   source->launches = MergeEqual(std::move(source->launches));
+}
+
+void JoinTables(SourceData& earlier, SourceData* rest) {
+  MoveBefore(earlier.steps, rest->steps);
+  MoveBefore(earlier.buckets, rest->buckets);
+  MoveBefore(earlier.step_kernels, rest->step_kernels);
+  if (rest->kernels.empty()) rest->kernels = std::move(earlier.kernels);
+  MoveBefore(earlier.memory, rest->memory);
+  MoveBefore(earlier.apis, rest->apis);
+  MoveBefore(earlier.ranges, rest->ranges);
+  MoveBefore(earlier.launches, rest->launches);
+  MergeSummaries(rest);
+}
+
+void DropTables(SourceData* source) {
+  source->buckets = {};
+  source->kernels = {};
+  source->step_kernels = {};
+  source->memory = {};
+  source->apis = {};
+  source->ranges = {};
+  source->launches = {};
+}
+
+int64_t BytesOfTables(const SourceData& source) {
+  int64_t bytes = BytesOf(source.steps) + BytesOf(source.buckets) + BytesOf(source.step_kernels) +
+                  BytesOf(source.kernels) + BytesOf(source.memory) + BytesOf(source.apis) + BytesOf(source.ranges) +
+                  BytesOf(source.launches);
+  for (const KernelRow& row : source.kernels) bytes += BytesOf(row.slices) + BytesOf(row.longest);
+  return bytes;
 }
 
 Sketch WholeDistribution(const KernelRow& row) {

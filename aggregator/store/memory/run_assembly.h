@@ -26,6 +26,14 @@ namespace lockstep {
 // Memory, API and range rows likewise; of launch rows with equal keys, which no agent sends, the first counts.
 void MergeSummaries(SourceData* source);
 
+// Moves the tables of earlier batches of a source before what JobStore::LoadRest gave of the later ones; all else of
+// `earlier` stays. Names mean the same in both.
+void JoinTables(SourceData& earlier, SourceData* rest);
+// Leaves communicators and steps alone.
+void DropTables(SourceData* source);
+// About how many bytes the tables take.
+[[nodiscard]] int64_t BytesOfTables(const SourceData& source);
+
 // The distribution of all slices of a row together.
 [[nodiscard]] Sketch WholeDistribution(const KernelRow& row);
 

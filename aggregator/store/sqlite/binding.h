@@ -5,7 +5,9 @@
 #include <absl/status/statusor.h>
 
 #include <cstdint>
+#include <initializer_list>
 #include <string_view>
+#include <utility>
 
 #include "analysis/base/status_macros.h"
 #include "platform/sqlite.h"
@@ -47,16 +49,21 @@ class Binder {
   int next_ = 1;
 };
 
-// Calls fn(statement) for each row of a query with one integer parameter.
+// Calls fn(statement) for each row of a query with integer parameters.
 template <typename Fn>
-absl::Status ForEachRow(Database& db, std::string_view sql, int64_t parameter, Fn fn) {
+absl::Status ForEachRow(Database& db, std::string_view sql, std::initializer_list<int64_t> parameters, Fn fn) {
   LOCKSTEP_ASSIGN_OR_RETURN(Statement statement, db.Prepare(sql));
-  statement.BindInt(1, parameter);
+  Binder binder(statement);
+  for (const int64_t parameter : parameters) binder.Int(parameter);
   while (true) {
     LOCKSTEP_ASSIGN_OR_RETURN(const bool more, statement.Step());
     if (!more) return absl::OkStatus();
     LOCKSTEP_RETURN_IF_ERROR(fn(statement));
   }
+}
+template <typename Fn>
+absl::Status ForEachRow(Database& db, std::string_view sql, int64_t parameter, Fn fn) {
+  return ForEachRow(db, sql, {parameter}, std::move(fn));
 }
 
 // What does not decode was written whole and is damaged now: kDataLoss.

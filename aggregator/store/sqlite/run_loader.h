@@ -18,9 +18,11 @@ enum class RunTables : uint8_t {
   kOfCollectives = 1,  // communicators and steps of the sources alone
 };
 
-// Takes over a fresh reading connection; kNotFound when there is no such run. The result keeps its snapshot, and so
-// keeps the store's log from shrinking, until it is destroyed. Its InstanceSource may be used from several threads.
-[[nodiscard]] absl::StatusOr<LoadedRun> LoadStoredRun(Database db, const std::string& run, RunTables tables);
+// JobStore::LoadRest. Takes over a fresh reading connection; kNotFound when there is no such run. The result keeps its
+// snapshot, and so keeps the store's log from shrinking, until it is destroyed. Its InstanceSource may be used from
+// several threads.
+[[nodiscard]] absl::StatusOr<LoadedRun> LoadStoredRun(Database db, const std::string& run, RunTables tables,
+                                                      const HadTables& had);
 
 // JobStore::ContentHashes. kNotFound.
 [[nodiscard]] absl::StatusOr<std::map<Hash128, Hash128>> ReadContentHashes(Database& db, const std::string& run);

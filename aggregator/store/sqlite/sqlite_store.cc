@@ -460,15 +460,19 @@ absl::Status SqliteStore::Reclaim() {
   return ExplainStoreError(db_.Execute("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)"), path_);
 }
 
-absl::StatusOr<LoadedRun> SqliteStore::LoadRun(const std::string& run) { return Load(run, RunTables::kAll); }
+absl::StatusOr<LoadedRun> SqliteStore::LoadRun(const std::string& run) { return Load(run, RunTables::kAll, {}); }
 
 absl::StatusOr<LoadedRun> SqliteStore::LoadCollectives(const std::string& run) {
-  return Load(run, RunTables::kOfCollectives);
+  return Load(run, RunTables::kOfCollectives, {});
 }
 
-absl::StatusOr<LoadedRun> SqliteStore::Load(const std::string& run, RunTables tables) {
+absl::StatusOr<LoadedRun> SqliteStore::LoadRest(const std::string& run, const HadTables& had) {
+  return Load(run, RunTables::kAll, had);
+}
+
+absl::StatusOr<LoadedRun> SqliteStore::Load(const std::string& run, RunTables tables, const HadTables& had) {
   LOCKSTEP_ASSIGN_OR_RETURN(Database db, OpenStoreForReading(path_));
-  absl::StatusOr<LoadedRun> loaded = LoadStoredRun(std::move(db), run, tables);
+  absl::StatusOr<LoadedRun> loaded = LoadStoredRun(std::move(db), run, tables, had);
   if (!loaded.ok()) return ExplainStoreError(loaded.status(), path_);
   return loaded;
 }

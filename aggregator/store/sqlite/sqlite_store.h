@@ -54,6 +54,7 @@ class SqliteStore final : public JobStore {
   absl::StatusOr<RunContent> ContentOf(const std::string& run) override;
   absl::StatusOr<LoadedRun> LoadRun(const std::string& run) override;
   absl::StatusOr<LoadedRun> LoadCollectives(const std::string& run) override;
+  absl::StatusOr<LoadedRun> LoadRest(const std::string& run, const HadTables& had) override;
   absl::StatusOr<std::optional<std::string>> FindAnswer(const std::string& run, const Hash128& key) override;
   absl::Status KeepAnswers(const std::string& run, const RunContent& content,
                            const std::vector<KeptAnswer>& answers) override;
@@ -70,7 +71,7 @@ class SqliteStore final : public JobStore {
     StreamState stream;
   };
 
-  [[nodiscard]] absl::StatusOr<LoadedRun> Load(const std::string& run, RunTables tables);
+  [[nodiscard]] absl::StatusOr<LoadedRun> Load(const std::string& run, RunTables tables, const HadTables& had);
 
   SqliteStore(Database db, std::string path, std::vector<CommitSync::Sync> syncs, const Clock& clock,
               const StoreLimits& limits)

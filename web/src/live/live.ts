@@ -9,6 +9,7 @@ import { ApiError, ask, askPatiently } from './api';
 import { addBar, clock, type Bar } from './bar';
 import { showHistory } from './history_page';
 import { askForToken } from './login';
+import { restMs } from './rest';
 import { RunsPage } from './runs_page';
 import type { LiveSource } from './source';
 
@@ -19,7 +20,6 @@ export interface LiveHooks {
 }
 
 const kListPeriodMs = 5000;
-const kLeastPeriodMs = 1000; // between two pictures; three times what one takes if that is more
 
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => {
@@ -108,15 +108,16 @@ async function follow(source: LiveSource, events: string, hooks: LiveHooks, bar:
     }
     await visible();
     const version: string = wanted.version;
+    const askedMs = performance.now();
     const answer = await askPatiently(source.source, last, bar.tell);
-    const begin = performance.now();
+    const answeredMs = performance.now();
     if (answer !== null) {
       last = answer.etag;
       await inPlace(hooks.app, () => hooks.show(parsePage(answer.text)));
     }
     shown = version;
     bar.tell(stateText(wanted));
-    await pause(Math.max(kLeastPeriodMs, 3 * (performance.now() - begin)));
+    await pause(restMs({ askedMs, answeredMs, drawnMs: performance.now() }));
   }
 }
 

@@ -20,3 +20,4 @@ export * as instance from '../../src/report/instance_model';
 export * as tail from '../../src/report/tail_model';
 export * as words from '../../src/report/words';
 export * as waterfall from '../../src/compare/waterfall_model';
+export * as rest from '../../src/live/rest';

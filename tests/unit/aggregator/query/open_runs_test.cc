@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -18,6 +19,7 @@
 #include "aggregator/store/sqlite/sqlite_store.h"
 #include "analysis/model/batch.h"
 #include "analysis/model/instance_row.h"
+#include "analysis/model/instance_source.h"
 #include "analysis/model/received_batch.h"
 #include "analysis/report/json.h"
 #include "platform/clock.h"
@@ -206,6 +208,10 @@ class FailingStore : public ForwardingStore {
     if (fails) return absl::DataLossError("damaged");
     return ForwardingStore::LoadRun(run);
   }
+  absl::StatusOr<LoadedRun> LoadRest(const std::string& run, const HadTables& had) override {
+    if (fails) return absl::DataLossError("damaged");
+    return ForwardingStore::LoadRest(run, had);
+  }
 };
 
 TEST_F(OpenRunsTest, AFailedLoadLeavesNothingBehind) {
@@ -233,6 +239,10 @@ class SlowStore : public ForwardingStore {
     Count();
     return ForwardingStore::LoadCollectives(run);
   }
+  absl::StatusOr<LoadedRun> LoadRest(const std::string& run, const HadTables& had) override {
+    Count();
+    return ForwardingStore::LoadRest(run, had);
+  }
 
  private:
   void Count() {
@@ -241,6 +251,110 @@ class SlowStore : public ForwardingStore {
   }
   ManualClock& clock_;
 };
+
+// Counts how often the instances of a source are read from their begin.
+class CountedInstances : public InstanceSource {
+ public:
+  CountedInstances(std::unique_ptr<InstanceSource> target, int& begun) : target_(std::move(target)), begun_(begun) {}
+  absl::StatusOr<std::unique_ptr<InstanceStream>> Open(size_t source) override { return OpenBehind(source, {}); }
+  absl::StatusOr<std::unique_ptr<InstanceStream>> OpenBehind(size_t source, const InstancePosition& position) override {
+    if (position.number < 0) ++begun_;
+    return target_->OpenBehind(source, position);
+  }
+
+ private:
+  const std::unique_ptr<InstanceSource> target_;
+  int& begun_;
+};
+
+// Counts what of a run is loaded again.
+class CountingStore : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  int begun = 0;         // sources whose instances were read from their begin
+  size_t steps = 0;      // loaded last
+  bool is_rest = false;  // at the last load, of any source
+
+  absl::StatusOr<LoadedRun> LoadRun(const std::string& run) override { return Count(ForwardingStore::LoadRun(run)); }
+  absl::StatusOr<LoadedRun> LoadCollectives(const std::string& run) override {
+    return Count(ForwardingStore::LoadCollectives(run));
+  }
+  absl::StatusOr<LoadedRun> LoadRest(const std::string& run, const HadTables& had) override {
+    return Count(ForwardingStore::LoadRest(run, had));
+  }
+
+ private:
+  absl::StatusOr<LoadedRun> Count(absl::StatusOr<LoadedRun> loaded) {
+    if (!loaded.ok()) return loaded;
+    steps = 0;
+    for (const SourceData& source : loaded->data.sources) steps += source.steps.size();
+    is_rest = std::any_of(loaded->tables.begin(), loaded->tables.end(), [](const auto& each) { return each.is_rest; });
+    loaded->instances = std::make_unique<CountedInstances>(std::move(loaded->instances), begun);
+    return loaded;
+  }
+};
+
+class StoredOpenRunsTest : public OpenRunsTest {
+ protected:
+  void SetUp() override {
+    auto folder = TempDir::Create("", "open-runs");
+    ASSERT_TRUE(folder.ok()) << folder.status();
+    folder_.emplace(*std::move(folder));
+    auto file = SqliteStore::Open(folder_->path() + "/runs.db");
+    ASSERT_TRUE(file.ok()) << file.status();
+    file_ = *std::move(file);
+  }
+
+  std::optional<TempDir> folder_;
+  std::unique_ptr<SqliteStore> file_;
+};
+
+TEST_F(StoredOpenRunsTest, WhatWasLoadedForAnAnswerIsNotLoadedForTheNext) {
+  CountingStore store(*file_);
+  OpenRuns open(store, executor_, kByHand);
+  for (int64_t batch = 0; batch < 8; ++batch) live_.Put(*file_, batch);
+  (void)Kept(open);
+  const int begun = store.begun;
+  const size_t steps = store.steps;
+  for (int64_t batch = 8; batch < LiveRun::kBatches - 1; ++batch) {
+    live_.Put(*file_, batch);
+    if (batch % 2 == 0) {
+      open.Follow();
+    } else {
+      ExpectSame(Kept(open), Answer(*file_, nullptr));
+    }
+    EXPECT_TRUE(store.is_rest);
+    EXPECT_LT(store.steps, steps / 2) << "the steps of one batch of twelve";
+  }
+  EXPECT_EQ(store.begun, begun) << "the analysis went on";
+}
+
+TEST_F(StoredOpenRunsTest, TablesThatAreTooLargeToKeepAreLoadedForEachAnswer) {
+  CountingStore store(*file_);
+  OpenRunsOptions options = kByHand;
+  options.most_table_bytes = 1;
+  OpenRuns open(store, executor_, options);
+  for (int64_t batch = 0; batch < 8; ++batch) live_.Put(*file_, batch);
+  (void)Kept(open);
+  const int begun = store.begun;
+  for (int64_t batch = 8; batch < LiveRun::kBatches - 1; ++batch) {
+    live_.Put(*file_, batch);
+    if (batch % 2 == 0) open.Follow();
+    ExpectSame(Kept(open), Answer(*file_, nullptr));
+    EXPECT_FALSE(store.is_rest);
+  }
+  EXPECT_EQ(store.begun, begun) << "the analysis went on";
+}
+
+TEST_F(StoredOpenRunsTest, ARunThatBecameCompleteIsLoadedWhole) {
+  OpenRuns open(*file_, executor_, kByHand);
+  for (int64_t batch = 0; batch < LiveRun::kBatches - 1; ++batch) live_.Put(*file_, batch);
+  (void)Kept(open);
+  live_.Put(*file_, LiveRun::kBatches - 1);
+  const Json complete = Answer(*file_, &open);
+  EXPECT_EQ(complete["run"]["state"], "analysed");
+  EXPECT_EQ(complete, Answer(*file_, nullptr));
+}
 
 constexpr int64_t kLoadNs = 1'000;
 
@@ -304,28 +418,30 @@ TEST_F(OpenRunsTest, ARunThatCouldNotBeKeptIsTriedAgainAfterAMultipleOfTheTry) {
 }
 
 // Of interest under ThreadSanitizer.
-TEST_F(OpenRunsTest, MayBeAskedByManyWhileTheRunGrowsIsDroppedAndComesAgain) {
+TEST_F(StoredOpenRunsTest, MayBeAskedByManyWhileTheRunGrowsIsDroppedAndComesAgain) {
   OpenRunsOptions options = kByHand;
   options.period_ns = 1'000;
   options.most_runs = 1;
-  OpenRuns open(store_, executor_, options);
-  std::atomic<bool> done = false;
-  std::vector<std::thread> askers;
-  for (int i = 0; i < 3; ++i) {
-    askers.emplace_back([&, i] {
-      while (!done) {
-        const auto answer = open.Ask(i == 2 ? "other" : "r", {.views = {"summary"}});
-        EXPECT_TRUE(answer.ok() || absl::IsNotFound(answer.status())) << answer.status();
-      }
-    });
+  for (JobStore* store : {static_cast<JobStore*>(&store_), static_cast<JobStore*>(file_.get())}) {
+    OpenRuns open(*store, executor_, options);
+    std::atomic<bool> done = false;
+    std::vector<std::thread> askers;
+    for (int i = 0; i < 3; ++i) {
+      askers.emplace_back([&, i] {
+        while (!done) {
+          const auto answer = open.Ask(i == 2 ? "other" : "r", {.views = {"summary"}});
+          EXPECT_TRUE(answer.ok() || absl::IsNotFound(answer.status())) << answer.status();
+        }
+      });
+    }
+    for (int round = 0; round < 2; ++round) {
+      for (int64_t batch = 0; batch < 9; ++batch) live_.Put(*store, batch);
+      ASSERT_EQ(store->DropRun("r"), absl::OkStatus());
+    }
+    done = true;
+    for (std::thread& asker : askers) asker.join();
+    open.Stop();
   }
-  for (int round = 0; round < 2; ++round) {
-    for (int64_t batch = 0; batch < 9; ++batch) live_.Put(store_, batch);
-    ASSERT_EQ(store_.DropRun("r"), absl::OkStatus());
-  }
-  done = true;
-  for (std::thread& asker : askers) asker.join();
-  open.Stop();
 }
 
 TEST(StableNames, KeepTheirNumbersWhateverComesLater) {

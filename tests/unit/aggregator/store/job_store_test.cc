@@ -284,6 +284,71 @@ TEST_P(JobStoreTest, WhatIsLoadedForCollectivesHasTheirRowsCommunicatorsAndSteps
   EXPECT_TRUE(absl::IsNotFound(store_->LoadCollectives("other").status()));
 }
 
+// What an asker has who loaded that.
+HadTables HadOf(const LoadedRun& loaded) {
+  HadTables had;
+  for (size_t i = 0; i < loaded.tables.size(); ++i) {
+    had[loaded.data.sources[i].context.source_id] = loaded.tables[i].until;
+  }
+  return had;
+}
+
+// True: some of it was not loaded again.
+bool Join(LoadedRun& earlier, LoadedRun& later) {
+  bool some = false;
+  for (size_t i = 0; i < later.tables.size(); ++i) {
+    if (!later.tables[i].is_rest) continue;
+    JoinTables(earlier.data.sources.at(i), &later.data.sources[i]);
+    some = true;
+  }
+  return some;
+}
+
+TEST_P(JobStoreTest, TheRestBehindWhatIsThereMakesTheWhole) {
+  const std::vector<Batch> stream = MakeStream(1, 4, 50);
+  const Hash128 source = Announce(1);
+  for (size_t cut = 0; cut < stream.size(); ++cut) {
+    LoadedRun earlier = Load();
+    PutAll(source, {stream[cut]});
+    LoadedRun later = store_->LoadRest("run", HadOf(earlier)).value();
+    if (GetParam() == "sqlite") {
+      EXPECT_EQ(later.tables[0].until, (InstancePosition{static_cast<int64_t>(cut), HashOfBatch(stream[cut])}));
+      EXPECT_EQ(later.data.sources[0].steps, stream[cut].steps);
+    }
+    EXPECT_EQ(Join(earlier, later), GetParam() == "sqlite" && cut > 0);
+    LoadedRun whole = Load();
+    EXPECT_TRUE(Fingerprint(later) == Fingerprint(whole)) << "after batch " << cut;
+  }
+  EXPECT_TRUE(absl::IsNotFound(store_->LoadRest("other", {}).status()));
+}
+
+TEST_P(JobStoreTest, TheRestOfASourceWithoutALaterBatchHasItsNewConflictsAlone) {
+  const Hash128 source = Announce(1);
+  PutAll(source, MakeStream(1, 4, 50));
+  LoadedRun earlier = Load();
+  EXPECT_TRUE(absl::IsFailedPrecondition(Put(source, MakeStream(2, 1, 5)[0])));
+  LoadedRun later = store_->LoadRest("run", HadOf(earlier)).value();
+  if (GetParam() == "sqlite") {
+    EXPECT_TRUE(later.data.sources[0].kernels.empty());
+  }
+  EXPECT_EQ(Join(earlier, later), GetParam() == "sqlite");
+  LoadedRun whole = Load();
+  EXPECT_TRUE(Fingerprint(later) == Fingerprint(whole));
+  EXPECT_FALSE(later.data.sources[0].summary == earlier.data.sources[0].summary) << "the conflict is counted";
+}
+
+TEST_P(JobStoreTest, OfASourceThatWasSentAnewThereIsNoRest) {
+  PutAll(Announce(1), MakeStream(1, 3, 20));
+  LoadedRun earlier = Load();
+  ASSERT_TRUE(store_->DropRun("run").ok());
+  ASSERT_TRUE(store_->OpenRun("run", -1).ok());
+  PutAll(Announce(1), MakeStream(2, 4, 20));
+  LoadedRun later = store_->LoadRest("run", HadOf(earlier)).value();
+  EXPECT_FALSE(Join(earlier, later));
+  LoadedRun whole = Load();
+  EXPECT_TRUE(Fingerprint(later) == Fingerprint(whole));
+}
+
 TEST_P(JobStoreTest, ABatchThatNeverWasSentIsStoredAsOneThatWas) {
   const std::vector<Batch> stream = MakeStream(7, 4, 100);
   PutAll(Announce(1), stream);
