@@ -114,13 +114,14 @@ function ranks(page: Page): Child[] {
 }
 
 export function buildQuality(page: Page): Child[] {
-  const notices = page.report?.notices ?? [];
+  // Of several views the same may be told: once is enough.
+  const notices = [...new Set(page.report?.notices?.map((notice) => notice.reason))];
   const missing = page.report?.run?.missing_ranks ?? [];
   const parts = [
     ...(notices.length > 0
       ? [
           sub('What limits these numbers'),
-          h('ul', {}, ...notices.map((n) => h('li', {}, sentenceOf(printable(n.reason)))))
+          h('ul', {}, ...notices.map((reason) => h('li', {}, sentenceOf(printable(reason)))))
         ]
       : []),
     ...(missing.length > 0

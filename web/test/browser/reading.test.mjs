@@ -35,6 +35,20 @@ test('the culprit is named first, in the largest type, and marked in the picture
   await context.close();
 });
 
+test('what limits the numbers is told, and once where it is of several views', options, async () => {
+  const page = fakePage('small');
+  const stretch = "savings are computed from 1.664 s of the run's 43.08 s, beginning 24.24 s after its start";
+  page.report.notices = [
+    { view: 'imbalance', reason: stretch },
+    { view: 'clock', reason: 'the clock of rank 3 is coarse' },
+    { view: 'stragglers', reason: stretch }
+  ];
+  const { tab, context } = await open(browser, 'notices', page);
+  const told = await tab.locator('#quality ul').first().locator('li').allTextContents();
+  assert.deepEqual(told.map(plain), [stretch, 'the clock of rank 3 is coarse']);
+  await context.close();
+});
+
 test('key figures and tables have the numbers of the JSON', options, async () => {
   const page = fakePage('small');
   const { report } = expanded(page);

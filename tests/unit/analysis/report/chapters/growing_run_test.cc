@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <functional>
 #include <memory>
 #include <string>
@@ -181,6 +182,35 @@ TEST_F(GrowingRunTest, TellsAtAnyTimeWhatIsToldOfTheWhole) {
   }
   EXPECT_EQ(grown.begun(), 1);
   EXPECT_GT(grown.taken_rows(), 16'000);
+}
+
+// Begin and length of the stretch, as each notice about it tells.
+std::vector<std::pair<double, double>> StretchesTold(const Json& report) {
+  std::vector<std::pair<double, double>> stretches;
+  for (const Json& notice : report["notices"]) {
+    double of_s = 0;
+    double run_s = 0;
+    double from_s = 0;
+    const int read = std::sscanf(notice["reason"].get<std::string>().c_str(),
+                                 "savings are computed from %lf s of the run's %lf s, beginning %lf s after its start",
+                                 &of_s, &run_s, &from_s);
+    if (read == 3) stretches.emplace_back(from_s, of_s);
+  }
+  return stretches;
+}
+
+TEST_F(GrowingRunTest, SaysOfWhichStretchTheSavingsAre) {
+  GrowingRun grown(kLimits);
+  double begin_s = -1;
+  for (const int64_t percent : {30, 100}) {
+    ASSERT_EQ(Advance(grown, Until(percent)), absl::OkStatus());
+    const auto told = StretchesTold(ReportOf(grown));
+    ASSERT_EQ(told.size(), 2u) << "of the stragglers and of the imbalance";
+    EXPECT_EQ(told[0], told[1]);
+    EXPECT_GT(told[0].first, begin_s) << "a later one, since the run is more than twice as long";
+    EXPECT_GT(told[0].second, 0);
+    begin_s = told[0].first;
+  }
 }
 
 TEST_F(GrowingRunTest, TakesWhatIsSettledOnce) {
