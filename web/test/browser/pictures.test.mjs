@@ -7,6 +7,7 @@ import { launch, noBrowser, open, shots } from '../lib/browser.mjs';
 import { fakePage } from '../lib/fake.mjs';
 
 const options = { skip: noBrowser };
+const kMostBytes = 8e6; // of a page, also of 16,384 ranks and 10,000 steps
 let browser;
 
 before(async () => {
@@ -70,8 +71,10 @@ for (const kind of ['small', 'host', 'large']) {
       await tab.keyboard.press(key);
       zooms.push(Number(await tab.locator('#heat-overview').getAttribute('data-drawn')));
     }
+    const bytes = statSync(opened.file).size;
+    assert.ok(bytes <= kMostBytes, `${kind}: ${bytes} bytes`);
     t.diagnostic(
-      `${kind}: file ${(statSync(opened.file).size / 1e6).toFixed(2)} MB, first picture after ${first.toFixed(0)} ms, a zoom step takes up to ${Math.max(...zooms).toFixed(1)} ms`
+      `${kind}: file ${(bytes / 1e6).toFixed(2)} MB, first picture after ${first.toFixed(0)} ms, a zoom step takes up to ${Math.max(...zooms).toFixed(1)} ms`
     );
     assert.ok(first > 0 && zooms.every((ms) => ms > 0));
     await opened.context.close();
