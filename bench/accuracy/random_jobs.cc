@@ -197,6 +197,15 @@ RandomJob DrawJob(uint64_t seed) {
   return DrawJobOf(draws, program, shape);
 }
 
+RandomJob DrawHealthyJob(uint64_t seed) {
+  RandomJob job = DrawJob(seed);
+  while (true) {
+    const auto cause = std::find(job.flags.begin(), job.flags.end(), "--cause");
+    if (cause == job.flags.end()) return job;
+    job.flags.erase(cause, cause + 2);
+  }
+}
+
 RandomJob DrawJobOfLengths(uint64_t seed) {
   Draws draws(seed);
   std::string program;

@@ -18,6 +18,9 @@ struct RandomJob {
 // others; causes reach from harmless to a third of the step.
 [[nodiscard]] RandomJob DrawJob(uint64_t seed);
 
+// The same without its causes.
+[[nodiscard]] RandomJob DrawHealthyJob(uint64_t seed);
+
 // Such a job with replicas, each of which has sequences of another length in every step: batches that are not padded.
 [[nodiscard]] RandomJob DrawJobOfLengths(uint64_t seed);
 
