@@ -63,6 +63,12 @@ double HiddenByClocks(const StragglerInput& input, const TestUnits& units, const
   return std::min({late_ns - saved_ns, open_ns, kMostOfSaving * saved_ns});
 }
 
+// It stalls, now and then or in most steps, or its host is late throughout.
+bool IsHeldUp(const Candidate& candidate, double late_ns) {
+  constexpr double kMostOfLateness = 0.5;
+  return Stalls(candidate) || candidate.parts[static_cast<size_t>(LatenessPart::kHost)] >= kMostOfLateness * late_ns;
+}
+
 }  // namespace
 
 double ComputePerStep(const StragglerInput& input, size_t rank_index) {
@@ -116,7 +122,7 @@ bool ClocksHideSaving(const StragglerInput& input, const TestUnits& units, const
 bool MendsLittleOfStalls(const StragglerInput& input, const TestUnits& units, const Candidate& candidate,
                          double late_ns, const WhatIf& what_if) {
   constexpr double kFarLess = 0.25;
-  if (candidate.is_transfer() || input.replayed != nullptr || !Stalls(candidate)) return false;
+  if (candidate.is_transfer() || input.replayed != nullptr || !IsHeldUp(candidate, late_ns)) return false;
   const auto critical_ns = static_cast<double>(BlameOn(input.blame, candidate.rank_indices, {}).critical_ns);
   const double lost_ns = std::min(late_ns, critical_ns / static_cast<double>(std::max<size_t>(1, units.count)));
   return static_cast<double>(what_if.saving_ns_per_step) < kFarLess * lost_ns;

@@ -28,8 +28,8 @@ namespace lockstep {
 [[nodiscard]] bool ClocksHideSaving(const StragglerInput& input, const TestUnits& units, const Candidate& candidate,
                                     double late_ns, const WhatIf& what_if);
 
-// Where nobody does the same at the place of its stalls, and they are as many as the other steps, the replay takes them
-// for usual: the others lost far more to it than it says.
+// Where nobody does the same at the place of its stalls, and they are as many as the other steps, or more, the replay
+// takes them for usual: the others lost far more to it than it says.
 [[nodiscard]] bool MendsLittleOfStalls(const StragglerInput& input, const TestUnits& units, const Candidate& candidate,
                                        double late_ns, const WhatIf& what_if);
 

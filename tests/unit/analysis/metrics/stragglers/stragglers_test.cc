@@ -509,5 +509,27 @@ TEST(MendsLittleOfStalls, IsWhatSavesFarLessThanTheOthersLostToIt) {
   EXPECT_FALSE(MendsLittleOfStalls(input, tested.units, tested.candidates[0], late_ns, {.saving_ns_per_step = 0}));
 }
 
+// Rank 1 of two stalls in all steps but every tenth, so that a step without a stall is the exception.
+TEST(MendsLittleOfStalls, IsAlsoWhoStallsInMostSteps) {
+  constexpr int64_t kStallNs = 3'000'000;
+  const PacedRun run = MakePacedRun(Cluster(1, 2), 3, [](int32_t rank, int step, int layer) {
+    return rank == 1 && layer == 0 && step % 10 != 0 ? kStallNs : 0;
+  });
+  const Replay replay = ReplayOf(run);
+  const BlameResult blame = PropagateBlame(run.graph, run.match);
+  const StragglerInput input{run.run, run.ranks, run.match, run.graph, replay, blame};
+  const TestedLateness tested = TestLateness(run.ranks, run.match, run.graph, "");
+  Candidate often = tested.candidates[1];
+  const double late_ns = tested.judgements[1].mean_ns;
+  often.parts = {};
+  often.parts[static_cast<size_t>(LatenessPart::kHost)] = late_ns;
+  EXPECT_TRUE(MendsLittleOfStalls(input, tested.units, often, late_ns, {.saving_ns_per_step = kStallNs / 10}));
+  EXPECT_FALSE(MendsLittleOfStalls(input, tested.units, often, late_ns, {.saving_ns_per_step = kStallNs / 2}));
+  often.parts = {};
+  often.parts[static_cast<size_t>(LatenessPart::kCompute)] = late_ns;
+  EXPECT_FALSE(MendsLittleOfStalls(input, tested.units, often, late_ns, {.saving_ns_per_step = kStallNs / 10}))
+      << "other work may hide what a slow device takes longer";
+}
+
 }  // namespace
 }  // namespace lockstep
