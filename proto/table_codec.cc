@@ -67,6 +67,7 @@ void PutKernelAlone(const KernelRow& row, v1::Kernel* out) {
   out->set_phase(RepairUtf8(row.phase));
   PutKind(row.kind, out->mutable_kind());
   PutSlices(row, out);
+  codec::PutDeltas(std::vector<int64_t>(row.places.begin(), row.places.end()), out->mutable_places());
   out->set_is_rest(row.is_rest);
 }
 
@@ -160,6 +161,20 @@ absl::Status GetLongest(const v1::Kernel& in, KernelRow* row) {
   return absl::OkStatus();
 }
 
+absl::Status GetPlaces(const v1::Kernel& in, KernelRow* row) {
+  LOCKSTEP_RETURN_IF_ERROR(CheckRange("kernel places: entries", in.places_size(), {0, int64_t{kMaxPlaces}}));
+  LOCKSTEP_ASSIGN_OR_RETURN(const auto places,
+                            codec::GetColumn("kernel places", in.places(), static_cast<size_t>(in.places_size()), 0,
+                                             {0, std::numeric_limits<uint32_t>::max()}));
+  for (const int64_t place : places) {
+    if (!row->places.empty() && place <= row->places.back()) {
+      return absl::InvalidArgumentError(fmt::format("kernel places: {} not ascending", place));
+    }
+    row->places.push_back(static_cast<uint32_t>(place));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<KernelRow> GetKernel(const v1::Kernel& in) {
   KernelRow row;
   row.name = in.name();
@@ -169,6 +184,7 @@ absl::StatusOr<KernelRow> GetKernel(const v1::Kernel& in) {
   LOCKSTEP_RETURN_IF_ERROR(GetKind(in.kind(), &row.kind));
   LOCKSTEP_RETURN_IF_ERROR(GetSlices(in, &row));
   LOCKSTEP_RETURN_IF_ERROR(GetLongest(in, &row));
+  LOCKSTEP_RETURN_IF_ERROR(GetPlaces(in, &row));
   row.from_graph = in.from_graph();
   row.phase = in.phase();
   row.is_rest = in.is_rest();

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analysis/base/status_macros.h"
+#include "analysis/compare/kernel_places.h"
 #include "analysis/compare/kernels/kernel_matches.h"
 #include "analysis/compare/kernels/layer_role.h"
 #include "analysis/compare/statistics/false_discovery.h"
@@ -21,7 +22,7 @@ struct SideKernels {
   std::vector<std::vector<std::pair<const ComparedRun*, size_t>>> of_runs;  // parallel: run, index of its kernel
 };
 
-SideKernels KernelsOf(const std::vector<ComparedRun>& runs) {
+SideKernels KernelsOf(const std::vector<ComparedRun>& runs, PlacesFrom places_from) {
   SideKernels side;
   std::map<std::string, size_t> places;
   for (const ComparedRun& run : runs) {
@@ -29,11 +30,11 @@ SideKernels KernelsOf(const std::vector<ComparedRun>& runs) {
       const report::ProfileKernel& kernel = run.profile.kernels[i];
       const auto [place, is_new] = places.try_emplace(kernel.name, side.kernels.size());
       if (is_new) {
-        side.kernels.push_back(
-            {kernel.name, kernel.mangled.value_or(""), ClassifyKernel(kernel.name), "", 0, 0, kernel.places});
+        side.kernels.push_back({kernel.name, kernel.mangled.value_or(""), ClassifyKernel(kernel.name), "", 0, 0, {}});
         side.of_runs.emplace_back();
       }
       KernelOfRun& sum = side.kernels[place->second];
+      if (sum.places.empty()) sum.places = PlacesOf(kernel, places_from);
       sum.launches_per_step += PerRun(run.kernels[i].instances_per_step, runs);
       sum.time_per_step_ns += PerRun(run.kernels[i].ns_per_step, runs);
       side.of_runs[place->second].emplace_back(&run, i);
@@ -146,8 +147,9 @@ report::KernelChange KernelChangeOf(const SideKernels& base, const SideKernels& 
 }  // namespace
 
 absl::StatusOr<KernelChanges> KernelChangesOf(const Sides& sides, const KernelMap& map) {
-  const SideKernels base = KernelsOf(sides.base);
-  const SideKernels fresh = KernelsOf(sides.fresh);
+  const PlacesFrom places_from = PlacesOfBoth(sides);
+  const SideKernels base = KernelsOf(sides.base, places_from);
+  const SideKernels fresh = KernelsOf(sides.fresh, places_from);
   LOCKSTEP_ASSIGN_OR_RETURN(const KernelMatches matches, MatchKernels(base.kernels, fresh.kernels, map));
   KernelChanges changes;
   std::vector<double> p_values;

@@ -68,7 +68,7 @@ absl::Status BatchCutter::Add(const BucketRow& row) {
   return Grow(kRowBytes);
 }
 absl::Status BatchCutter::Add(KernelRow row) {
-  int64_t bytes = kStepBytes;
+  int64_t bytes = kStepBytes + static_cast<int64_t>(row.places.size());
   for (const auto& [index, sketch] : row.slices) bytes += 8 + WireSizeOf(sketch);
   batch_.kernels.push_back(std::move(row));
   return Grow(bytes);

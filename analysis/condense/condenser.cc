@@ -22,6 +22,7 @@
 #include "analysis/condense/step_overlaps.h"
 #include "analysis/condense/step_phases.h"
 #include "analysis/condense/stream_idle.h"
+#include "analysis/condense/typical_step.h"
 #include "analysis/model/batch.h"
 #include "analysis/model/instance_row.h"
 #include "analysis/model/row_values.h"
@@ -66,6 +67,7 @@ class Condenser::Impl {
                        [this](LocalCommunicator c) { cutter_.Define(std::move(c)); }),
         kernels_(input_.names, input_.context.slice_ns, input_.largest_names),
         instances_([this](InstanceRow row) { return EmitInstance(std::move(row)); }),
+        typical_step_(TypicalStep(input_.activities_by_step, input_.selection)),
         steps_(input_.steps, std::move(input_.activities_by_step),
                [this](int32_t step, StepRow row) { EmitStep(step, std::move(row)); }),
         overlaps_(input_.steps),
@@ -154,11 +156,17 @@ class Condenser::Impl {
 
   void AddToTables(const ActivityRecord& record, const KernelClass& kind, int32_t step) {
     if (record.kind == DeviceKind::kKernel) {
-      kernels_.Add(record, kind, NumberOf(step), drops_);
+      kernels_.Add(record, kind, NumberOf(step), PlaceIn(step), drops_);
       launches_.Add(record, drops_);
     } else if (record.kind != DeviceKind::kGraphSpan) {
       memory_.Add(record);
     }
+  }
+
+  // Which kernel of the typical step the next one is.
+  std::optional<uint32_t> PlaceIn(int32_t step) {
+    if (typical_step_ != step || next_place_ == UINT32_MAX) return std::nullopt;
+    return next_place_++;
   }
 
   // The streams and gaps of a selection are those between what was selected.
@@ -389,6 +397,8 @@ class Condenser::Impl {
   CommunicatorTable communicators_;
   KernelTable kernels_;
   InstanceTracker instances_;
+  std::optional<int32_t> typical_step_;
+  uint32_t next_place_ = 0;
   StepMeasures steps_;
   StepOverlaps overlaps_;
   StepPhases phases_;

@@ -29,7 +29,8 @@ struct CondenseInput {
   std::vector<HostOfStep> host_by_step;  // as long as `steps`
   std::vector<NameId> largest_names;     // kernels whose totals are kept per step, at most 32
   CondenseSelection selection = {};      // what the tables are restricted to
-  // How many activities of this source each step launched: lets rows go out before the end. Empty: not known.
+  // How many activities of this source each step launched: lets rows go out before the end, and shows which step is
+  // typical. Empty: not known.
   std::vector<uint32_t> activities_by_step = {};
 };
 

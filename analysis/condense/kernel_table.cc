@@ -52,13 +52,15 @@ KernelTable::Entry& KernelTable::EntryOf(const ActivityRecord& kernel, const Ker
   return entry;
 }
 
-void KernelTable::Add(const ActivityRecord& kernel, const KernelClass& kind, int64_t step, DropCounters& drops) {
+void KernelTable::Add(const ActivityRecord& kernel, const KernelClass& kind, int64_t step,
+                      std::optional<uint32_t> place, DropCounters& drops) {
   Entry& entry = EntryOf(kernel, kind, drops);
   const int64_t slice = GridIndex(kernel.start_ns, slice_ns_);
   if (entry.pending_slice != slice || entry.pending.size() == kMostPending) TakePending(entry);
   entry.pending_slice = slice;
   entry.pending.push_back(kernel.duration_ns);
   AddExemplar(entry, {kernel.start_ns, kernel.duration_ns, step});
+  if (place) AddPlace(*place, entry.places);
   if (--entry.until_check == 0) Bound(entry);
   if (--until_bound_ == 0) BoundAll();
 }
@@ -137,6 +139,7 @@ std::vector<KernelRow> KernelTable::TakeRows() {
     entry.total = Sketch();
     if (entry.longest.size() > most) entry.longest.resize(most);
     row.longest = std::move(entry.longest);
+    row.places = std::move(entry.places);
     rows.push_back(std::move(row));
   }
   return rows;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -28,7 +29,9 @@ class KernelTable {
   KernelTable(const FileInterner& names, int64_t slice_ns, const std::vector<NameId>& largest)
       : names_(names), slice_ns_(slice_ns), largest_(largest.begin(), largest.end()) {}
 
-  void Add(const ActivityRecord& kernel, const KernelClass& kind, int64_t step, DropCounters& drops);
+  // `place`: which kernel of the typical step it is, rising; none = it is in another step.
+  void Add(const ActivityRecord& kernel, const KernelClass& kind, int64_t step, std::optional<uint32_t> place,
+           DropCounters& drops);
 
   // Rows in order of name text, then key. KernelRow::name and ::mangled still are file NameIds (kNoId stays).
   [[nodiscard]] std::vector<KernelRow> TakeRows();
@@ -52,6 +55,7 @@ class KernelTable {
     std::map<int64_t, Sketch> slices;
     std::vector<Exemplar> longest;
     size_t most_exemplars = kExemplars;
+    std::vector<uint32_t> places;
     int64_t until_check = 512;
     std::vector<int64_t> pending;  // durations of one slice that its sketch and the total lack
     int64_t pending_slice = 0;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/model/kernel_class.h"
+#include "analysis/model/launch_places.h"
 #include "analysis/model/row_values.h"
 #include "analysis/model/trace_record.h"
 #include "analysis/stats/sketch.h"
@@ -33,7 +34,10 @@ struct KernelRow {
   KernelClass kind;
   std::vector<std::pair<int64_t, Sketch>> slices;  // (slice index = floor(start / slice_ns), durations), ascending
   std::vector<Exemplar> longest;                   // at most kMaxExemplars, longest first, then earliest
-  bool is_rest = false;                            // the counted remainder beyond the key limit
+  // Which kernels of the source's typical step they are (launch_places.h): at most kMaxPlaces; empty = none, or not
+  // known.
+  std::vector<uint32_t> places;
+  bool is_rest = false;  // the counted remainder beyond the key limit
   friend bool operator==(const KernelRow&, const KernelRow&) = default;
 };
 

@@ -207,15 +207,15 @@ struct SideInMaking {
     kernel.places.insert(kernel.places.end(), starts.begin(), starts.end());
   }
 
-  [[nodiscard]] ModelSide Done(bool places) {
+  [[nodiscard]] ModelSide Done(ModelPlaces kept) {
     ModelSide side;
     for (auto& entry : kernels) {
       std::sort(entry.second.places.begin(), entry.second.places.end());
-      if (!places) entry.second.places.clear();
       entry.second.kind = ClassifyKernel(entry.first);
       side.kernels.push_back(entry.second);
       side.sites.push_back(sites[entry.first]);
     }
+    KeepPlaces(kept, side.kernels);
     return side;
   }
 };
@@ -229,7 +229,7 @@ struct SidePlan {
 };
 
 ModelSide SideOfModel(Rng& rng, const Draft& draft, const SidePlan& plan, const std::set<int>& split, int layers,
-                      bool places) {
+                      ModelPlaces places) {
   const auto starts = PlacesOf(rng, draft, plan.times, plan.absent, layers);
   SideInMaking side;
   for (size_t s = 0; s < draft.sites.size(); ++s) {

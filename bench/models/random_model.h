@@ -10,11 +10,12 @@
 #include <vector>
 
 #include "analysis/compare/kernels/kernel_matches.h"
+#include "bench/models/model_places.h"
 
 namespace lockstep::compare {
 
 struct ModelOptions {
-  bool places = true;
+  ModelPlaces places = ModelPlaces::kTypicalStep;
   bool ranges = true;
   double changed = 0.6;    // chance that a kernel is re-templated, respelled or gets another version
   double renamed = 0.08;   // chance that a kernel has the name of another library, if there is one

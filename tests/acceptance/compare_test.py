@@ -14,6 +14,7 @@ from support import ROOT, TempDirTest, run, simulate
 
 # Eight ranks of one host, whose step takes about 1 ms; and a small job, of about 0.6 ms, for tests of many runs.
 JOB = ["--program", "decode", "--tp", 8, "--hosts", 1, "--layers", 8, "--steps", 60]
+DEEP = ["--program", "decode", "--tp", 2, "--hosts", 1, "--layers", 40, "--steps", 60]
 SMALL = ["--program", "decode", "--tp", 4, "--hosts", 1, "--layers", 4, "--steps", 60]
 RAILS = ["--program", "train", "--tp", 2, "--dp", 4, "--hosts", 4, "--gpus-per-host", 2, "--layers", 4, "--steps", 30]
 VIEWS = ["comparison", "ledger", "kernels", "families", "roles", "collectives", "waits", "ranks", "hosts", "context", "gates"]
@@ -55,6 +56,17 @@ def mean_step_ns(folder, steps):
     return 1000 * (max(end for _, end in rows) - min(start for start, _ in rows)) / steps
 
 
+def places_in_second_step(folder, steps):
+    """Of rank 0, read without our code: which kernels of the second step have which name. All steps launch as many."""
+    with gzip.open(os.path.join(folder, "rank0.json.gz"), "rt") as file:
+        kernels = sorted((e["ts"], e["name"]) for e in json.load(file)["traceEvents"] if e.get("cat") == "kernel")
+    of_step = len(kernels) // steps
+    places = {}
+    for place, (_, name) in enumerate(kernels[of_step:2 * of_step]):
+        places.setdefault(name, []).append(place)
+    return of_step, {name: of if len(of) <= 64 else of[:63] + of[-1:] for name, of in places.items()}
+
+
 class Comparing(TempDirTest):
     def run_of(self, name, program, seed, *args):
         """The folder of a simulated run; the name of the folder is that of the run."""
@@ -68,6 +80,17 @@ class Comparing(TempDirTest):
             self.assertLessEqual(abs(total - step[side]), 1, side)
         for row in document["ledger"]:
             self.assertEqual(row["change_ns_per_step"], row["new_ns_per_step"] - row["base_ns_per_step"], row)
+
+
+class TheProfileOfARun(Comparing):
+    def test_tells_which_kernels_of_a_typical_step_have_which_name(self):
+        traces = self.run_of("a", DEEP, 3)
+        done = run("lockstep", "analyze", traces, "--view", "profile", "--format", "json")
+        of_step, expected = places_in_second_step(traces, 60)
+        self.assertEqual(max(map(len, expected.values())), 64, "some kernels are cut")
+        kernels = json.loads(done.stdout)["profile"]["kernels"]
+        self.assertEqual({kernel["name"]: kernel["typical_places"] for kernel in kernels}, expected)
+        self.assertEqual({kernel["typical_kernels"] for kernel in kernels}, {of_step})
 
 
 class ARunWithItself(Comparing):

@@ -37,6 +37,7 @@ void MergeSlices(std::vector<std::pair<int64_t, Sketch>>& into, const std::vecto
 
 void MergeInto(KernelRow& into, const KernelRow& from) {
   MergeSlices(into.slices, from.slices);
+  MergePlaces(from.places, into.places);
   into.longest.insert(into.longest.end(), from.longest.begin(), from.longest.end());
   std::stable_sort(into.longest.begin(), into.longest.end(), [](const Exemplar& a, const Exemplar& b) {
     return std::make_tuple(-a.duration_ns, a.start_ns, a.step) < std::make_tuple(-b.duration_ns, b.start_ns, b.step);

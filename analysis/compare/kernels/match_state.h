@@ -10,11 +10,12 @@
 
 #include "analysis/compare/kernels/kernel_identity.h"
 #include "analysis/compare/kernels/kernel_matches.h"
+#include "analysis/model/launch_places.h"
 
 namespace lockstep::compare {
 
 // The first launches show all calls of the first layers.
-inline constexpr size_t kMostPlacesRead = 64;
+inline constexpr size_t kMostPlacesRead = kMaxPlaces;
 
 struct MatchSide {
   std::vector<const KernelOfRun*> kernels;  // sorted by everything that they hold

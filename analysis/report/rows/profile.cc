@@ -85,6 +85,14 @@ const Record& ProfileKernel::Fields() {
           F<&R::places>("places",
                         "Where in a step they start, as shares of the step's time: the quartiles of up to 256 of the "
                         "longest instances of each rank. Empty where that is not known."),
+          F<&R::typical_places>("typical_places",
+                                "Which kernels of a typical step they are on the lowest rank that knows it, in the "
+                                "order of their start on the device: rising numbers from 0, of more than 64 the first "
+                                "63 and the last one. Null where the step has none, or none is known to be typical.")
+              .Later(),
+          F<&R::typical_kernels>("typical_kernels",
+                                 "Number of kernels of that step on that rank. Null where typical_places is.")
+              .Later(),
           F<&R::step_ns>("step_ns",
                          "Sum of durations in each of the steps, in their order, by launch. Null for kernels that are "
                          "not among the 32 largest names on every rank that ran them."),

@@ -56,6 +56,8 @@ struct ProfileKernel {
   Count total_ns;
   Percentiles duration_ns;
   std::vector<double> places;
+  std::optional<std::vector<Count>> typical_places;
+  std::optional<Count> typical_kernels;
   std::optional<std::vector<Count>> step_ns;
   std::optional<Count> step_instances;
 

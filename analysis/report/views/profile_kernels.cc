@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 #include <utility>
@@ -9,6 +8,7 @@
 #include "analysis/model/row_values.h"
 #include "analysis/report/views/percentiles.h"
 #include "analysis/report/views/profile_parts.h"
+#include "analysis/report/views/profile_places.h"
 #include "analysis/report/views/values.h"
 
 namespace lockstep {
@@ -37,65 +37,13 @@ void AddStepTimes(const std::vector<const StepKernelRow*>& rows, const PlaceOfSt
   }
 }
 
-using StepsByNumber = std::map<int64_t, const StepRow*>;
-
-StepsByNumber StepsOf(const SourceData& source) {
-  StepsByNumber steps;
-  for (const StepRow& step : source.steps) steps.emplace(step.step, &step);
-  return steps;
-}
-
-// Where in their steps the longest instances of a kernel start, of one rank.
-void AddPlaces(const StepsByNumber& steps, const KernelRow& row, std::vector<double>& places) {
-  for (const Exemplar& exemplar : row.longest) {
-    const auto found = steps.find(exemplar.step);
-    if (exemplar.step == kNoStep || found == steps.end() || found->second->tile.span_ns <= 0) continue;
-    const StepRow& step = *found->second;
-    const double since = static_cast<double>(exemplar.start_ns) - static_cast<double>(step.window_start_ns);
-    places.push_back(std::clamp(since / static_cast<double>(step.tile.span_ns), 0.0, 1.0));
-  }
-}
-
-std::vector<double> QuartilesOf(std::vector<double> values) {
-  if (values.empty()) return values;
-  std::sort(values.begin(), values.end());
-  constexpr std::array<double, 5> kQuartiles = {0, 0.25, 0.5, 0.75, 1};
-  std::vector<double> quartiles;
-  for (const double q : kQuartiles) {
-    quartiles.push_back(values[static_cast<size_t>(q * static_cast<double>(values.size() - 1))]);
-  }
-  return quartiles;
-}
-
-class KernelPlaces {
- public:
-  explicit KernelPlaces(const ViewInput& input) : input_(input) {}
-
-  // By the first rank that ran the kernel: all ranks run the same program.
-  [[nodiscard]] std::vector<double> Of(const KernelGroup& group) {
-    std::vector<double> places;
-    if (group.rows.empty()) return places;
-    const size_t member = group.rows.front().first;
-    const auto [steps, is_new] = steps_.try_emplace(member);
-    if (is_new) steps->second = StepsOf(*input_.fleet.members[member].source);
-    for (const auto& [of, row] : group.rows) {
-      if (of == member) AddPlaces(steps->second, *row, places);
-    }
-    return QuartilesOf(std::move(places));
-  }
-
- private:
-  const ViewInput& input_;
-  std::map<size_t, StepsByNumber> steps_;  // by member, of those asked for
-};
-
 std::optional<std::string> MangledOf(const ViewInput& input, const KernelGroup& group) {
   std::set<uint32_t> names;
   for (const auto& [member, row] : group.rows) names.insert(row->mangled);
   return names.size() == 1 ? TextIfAny(NameOf(input.fleet.run, *names.begin())) : std::nullopt;
 }
 
-report::ProfileKernel KernelWithoutSteps(const ViewInput& input, const KernelGroup& group, KernelPlaces& places) {
+report::ProfileKernel KernelWithoutSteps(const ViewInput& input, const KernelGroup& group, ProfilePlaces& places) {
   report::ProfileKernel kernel;
   kernel.name = group.name;
   kernel.mangled = MangledOf(input, group);
@@ -105,7 +53,7 @@ report::ProfileKernel KernelWithoutSteps(const ViewInput& input, const KernelGro
   kernel.instances = group.instances;
   kernel.total_ns = group.total_ns;
   kernel.duration_ns = PercentilesOf(group.durations);
-  kernel.places = places.Of(group);
+  places.AddTo(group, kernel);
   return kernel;
 }
 
@@ -141,7 +89,7 @@ absl::StatusOr<std::vector<report::ProfileKernel>> ProfileKernels(const ViewInpu
                                                                   const std::vector<report::ProfileStep>& steps) {
   LOCKSTEP_ASSIGN_OR_RETURN(const KernelSummary table, ComputeKernels(input.fleet, GroupBy::kFull));
   const StepSeries series(input, steps);
-  KernelPlaces places(input);
+  ProfilePlaces places(input);
   std::vector<report::ProfileKernel> kernels;
   size_t with_series = 0;
   for (const KernelGroup& group : table.groups) {

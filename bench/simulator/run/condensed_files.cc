@@ -9,12 +9,25 @@
 namespace lockstep {
 namespace {
 
+// As the join counts them.
+std::vector<uint32_t> ActivitiesByStep(const RankRecords& records) {
+  std::vector<uint32_t> counts(records.steps.size(), 0);
+  for (const ActivityRecord& record : records.records) {
+    if (record.step >= 0 && !IsOffDevice(record)) ++counts[static_cast<size_t>(record.step)];
+  }
+  return counts;
+}
+
 absl::StatusOr<CondensedSource> Condense(RankRecords records, int32_t rank, SourceSink& sink) {
   LOCKSTEP_RETURN_IF_ERROR(sink.Begin(records.context));
   const Hash128 id = records.context.source_id;
-  Condenser condenser(
-      CondenseInput{records.context, records.names, records.steps, records.host_by_step, records.largest_names},
-      [&](const Batch& batch) { return sink.Take(id, batch); });
+  Condenser condenser(CondenseInput{.context = records.context,
+                                    .names = records.names,
+                                    .steps = records.steps,
+                                    .host_by_step = records.host_by_step,
+                                    .largest_names = records.largest_names,
+                                    .activities_by_step = ActivitiesByStep(records)},
+                      [&](const Batch& batch) { return sink.Take(id, batch); });
   for (const ActivityRecord& record : records.records) LOCKSTEP_RETURN_IF_ERROR(condenser.Add(record));
   LOCKSTEP_RETURN_IF_ERROR(condenser.Finish({}, records.drops));
   return CondensedSource{.id = id, .rank = rank, .instances = std::move(records.instances)};

@@ -410,6 +410,51 @@ TEST(BatchCodec, LongestInstancesThatNoKernelHasAreRefused) {
                 "kernel longest: duration: value -1");
 }
 
+TEST(BatchCodec, PlacesThatNoKernelHasAreRefused) {
+  const auto changed = [](auto change) {
+    return DecodeChangedTables(BatchOfLongest(20), [&](v1::TableBlock& block) { change(*block.mutable_kernels(0)); });
+  };
+  const auto add = [](v1::Kernel& kernel, int64_t step, int places) {
+    for (int i = 0; i < places; ++i) kernel.add_places(step);
+  };
+  const auto most = changed([&](v1::Kernel& kernel) { add(kernel, 3, 64); });
+  ASSERT_TRUE(most.ok()) << most.status();
+  EXPECT_EQ(most->kernels[0].places.back(), 3U * 64);
+  ExpectRefused(changed([&](v1::Kernel& kernel) { add(kernel, 3, 65); }), "kernel places: entries: value 65");
+  ExpectRefused(changed([&](v1::Kernel& kernel) { add(kernel, 0, 2); }), "kernel places: 0 not ascending");
+  ExpectRefused(changed([&](v1::Kernel& kernel) { add(kernel, -1, 1); }), "kernel places: value -1");
+  ExpectRefused(changed([&](v1::Kernel& kernel) { add(kernel, int64_t{1} << 32, 1); }),
+                "kernel places: value 4294967296");
+}
+
+// Kernels of a step that repeats nothing; those of equal layers take less.
+TEST(BatchCodec, APlaceOfAKernelTakesAtMostOneAndAHalfBytes) {
+  samples::Random random(11);
+  Batch batch;
+  batch.kernels.resize(40);
+  for (uint32_t place = 0; place < 40 * kMaxPlaces; ++place) {
+    std::vector<uint32_t>& places = batch.kernels[random.As<size_t>(40)].places;
+    if (places.size() < kMaxPlaces) places.push_back(place);
+  }
+  size_t count = 0;
+  for (const KernelRow& row : batch.kernels) count += row.places.size();
+  const size_t with = EncodeBatch(batch).size();
+  for (KernelRow& row : batch.kernels) row.places.clear();
+  const double bytes = static_cast<double>(with - EncodeBatch(batch).size()) / static_cast<double>(count);
+  std::printf("place of a kernel: %.2f bytes\n", bytes);
+  EXPECT_LE(bytes, 1.5);
+}
+
+TEST(BatchCodec, AKernelOfABatchBeforeThereWerePlacesHasNone) {
+  Batch batch = BatchOfLongest(20);
+  batch.kernels[0].places = {4, 7};
+  const auto decoded =
+      DecodeChangedTables(batch, [](v1::TableBlock& block) { block.mutable_kernels(0)->clear_places(); });
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  batch.kernels[0].places.clear();
+  EXPECT_TRUE(decoded->kernels == batch.kernels);
+}
+
 TEST(BatchCodec, ALongInstanceOfAKernelTakesAtMostFiveAndAHalfBytes) {
   const auto bytes = static_cast<double>(EncodeBatch(BatchOfLongest(256)).size());
   std::printf("longest instance of a kernel: %.2f bytes\n", bytes / 256);

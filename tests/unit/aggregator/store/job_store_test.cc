@@ -461,12 +461,14 @@ TEST_P(JobStoreTest, AKernelKeyInTwoBatchesIsOneRow) {
   row.slices.emplace_back(5, Sketch());
   row.slices.back().second.Add(100, 3);
   row.longest = {{10, 100, kNoStep}};
+  row.places = {1, 4};
   first.kernels = {row};
   Batch second;
   second.sequence = 1;
   row.slices.emplace_back(6, Sketch());
   row.slices.back().second.Add(900);
   row.longest = {{20, 900, 1}};
+  row.places = {2};
   second.kernels = {row};
   ASSERT_TRUE(Put(source, first).ok());
   ASSERT_TRUE(Put(source, second).ok());
@@ -477,6 +479,7 @@ TEST_P(JobStoreTest, AKernelKeyInTwoBatchesIsOneRow) {
   EXPECT_EQ(merged.slices[0].second.count(), 6);
   EXPECT_EQ(merged.slices[1].second.max(), 900);
   EXPECT_THAT(merged.longest, ElementsAre(Exemplar{20, 900, 1}, Exemplar{10, 100, kNoStep}));
+  EXPECT_THAT(merged.places, ElementsAre(1, 2, 4));
 }
 
 TEST_P(JobStoreTest, TheSameBatchAgainChangesNothing) {

@@ -336,6 +336,10 @@ TEST_F(OneRunTest, AChangeInsideAnyBlobShows) {
        [](Batch& b) {
          b.kernels[0].longest = {{1, 2'000'000, kNoStep}};
        }},
+      {"kernel places",
+       [](Batch& b) {
+         b.kernels[0].places = {7, 9};
+       }},
       {"bucket", [](Batch& b) { b.buckets[1].measure.idle_other_ns += 1; }},
       {"bucket index", [](Batch& b) { b.buckets.back().index += 1; }},
       {"memory source",

@@ -16,15 +16,15 @@ class Filled {
  public:
   explicit Filled(const std::vector<std::string>& largest = {}) : table_(names_, 1'000'000'000, Ids(largest)) {}
 
-  void Add(const std::string& name, int64_t duration_ns, Category category = Category::kCompute,
-           int64_t step = kNoStep) {
+  void Add(const std::string& name, int64_t duration_ns, Category category = Category::kCompute, int64_t step = kNoStep,
+           std::optional<uint32_t> place = std::nullopt) {
     ActivityRecord kernel;
     kernel.name = names_.Name(name, drops);
     kernel.start_ns = ++now_;
     kernel.duration_ns = duration_ns;
     KernelClass kind;
     kind.category = category;
-    table_.Add(kernel, kind, step, drops);
+    table_.Add(kernel, kind, step, place, drops);
   }
   [[nodiscard]] std::vector<KernelRow> Rows() { return table_.TakeRows(); }
   [[nodiscard]] const std::string& NameOf(const KernelRow& row) const { return names_.NameOf(row.name); }
@@ -88,6 +88,17 @@ TEST(KernelTable, KeepsTheLongestInstancesOfTheLargestNamesUpToOneInEight) {
     for (size_t i = 0; i < most; ++i) EXPECT_EQ(row.longest[i].duration_ns, 1'799 - static_cast<int64_t>(i));
     for (const Exemplar& exemplar : row.longest) EXPECT_EQ(1'000 + exemplar.step * 7 % 800, exemplar.duration_ns);
   }
+}
+
+TEST(KernelTable, KeepsAtMostSixtyFourPlacesOfAKey) {
+  Filled table;
+  for (uint32_t place = 0; place < 500; ++place) table.Add("gemm", 10, Category::kCompute, 1, place);
+  table.Add("gemm", 10, Category::kCompute, 2);
+  const std::vector<KernelRow> rows = table.Rows();
+  ASSERT_EQ(rows[0].places.size(), 64U);
+  EXPECT_EQ(rows[0].places[62], 62U);
+  EXPECT_EQ(rows[0].places[63], 499U);
+  EXPECT_EQ(InstancesOf(rows[0]), 501);
 }
 
 }  // namespace

@@ -51,7 +51,15 @@ TEST(MatchRandom, NearlyAllKernelTimeIsMatchedRightlyAndNothingWrongly) {
   EXPECT_EQ(totals.wrong, 0);
 }
 
-// The profile of a run has no ranges.
+TEST(MatchRandom, WithThePlaceOfEveryLaunchItIsTheSame) {
+  ModelOptions options;
+  options.places = ModelPlaces::kEveryLaunch;
+  const Totals totals = TotalsOf(options);
+  EXPECT_GE(totals.right, 0.98);
+  EXPECT_EQ(totals.wrong, 0);
+}
+
+// What the profile of a run has: places as it cuts them, and no ranges.
 TEST(MatchRandom, WithoutRangesItIsTheSame) {
   ModelOptions options;
   options.ranges = false;
@@ -71,6 +79,7 @@ TEST(MatchRandom, FusedKernelsWithNamesAreToldAsSuch) {
 
 TEST(MatchRandom, FusedKernelsWithoutNamesAreNotMatchedWrongly) {
   ModelOptions options;
+  options.places = ModelPlaces::kEveryLaunch;
   options.opaque = 1;
   options.retuned = false;
   EXPECT_EQ(TotalsOf(options).wrong, 0);
@@ -120,7 +129,7 @@ TEST(MatchRandom, TheOrderOfTheListsDoesNotMatter) {
 TEST(MatchRandom, EachKernelIsInOneMatch) {
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
     ModelOptions options;
-    options.places = seed % 2 == 0;
+    options.places = seed % 2 == 0 ? ModelPlaces::kTypicalStep : ModelPlaces::kNone;
     const RandomModel model = MakeRandomModel(seed, options);
     const auto matches = MatchKernels(model.before.kernels, model.after.kernels);
     ASSERT_TRUE(matches.ok());
