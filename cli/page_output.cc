@@ -28,7 +28,7 @@ absl::StatusOr<std::string> ReportPage(Json report) {
   const Json part = TextPart(report);
   const PageHead head = HeadOfReport(report);
   const std::string text = RenderText(part, {.color = false, .width = kTextColumns});
-  const std::string data = ReportPageData(head, std::move(report));
+  const PageParts data = ReportPageParts(head, std::move(report));
   return ComposePage(*Assets(), {head.title, head.headline, text, data});
 }
 
@@ -37,7 +37,7 @@ absl::StatusOr<std::string> ComparisonPage(const report::ComparisonDocument& com
   const PageHead head = HeadOfComparison(comparison);
   const std::vector<std::string> views(compare::ComparisonViews().begin(), compare::ComparisonViews().end());
   const std::string text = compare::RenderText(comparison, views, {.color = false, .width = kTextColumns});
-  const std::string data = ComparisonPageData(head, report::ToJson(comparison));
+  const PageParts data = {ComparisonPageData(head, report::ToJson(comparison)), {}};
   return ComposePage(*Assets(), {head.title, head.headline, text, data});
 }
 

@@ -1,5 +1,6 @@
 """`--format html`: one file that is safe to mail, holds the numbers of the JSON, and says the same as the text."""
 import base64
+import copy
 import hashlib
 import html
 import json
@@ -19,6 +20,23 @@ VIEWS = ("summary", "ranks", "quality", "families", "collectives", "tails", "clo
          "profile", "pictures")
 
 
+def unpacked(data):
+    return json.loads(zlib.decompress(base64.b64decode(data), -15))
+
+
+def put_together(first, parts):
+    """The whole document: each part is at its path in the first one."""
+    document = copy.deepcopy(first)
+    for path, part in parts.items():
+        *owners, key = path.split(".")
+        owner = document
+        for name in owners:
+            owner = owner[name]
+        assert key not in owner, path
+        owner[key] = part
+    return document
+
+
 class Page:
     """A page taken apart, as a browser would."""
 
@@ -26,9 +44,13 @@ class Page:
         self.text = text
         self.policy = html.unescape(re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)[1])
         self.style = re.search(r"<style>(.*?)</style>", text, re.S)[1]
-        (data, self.script) = re.search(r'<script type="application/octet-stream" id="lockstep-data">([^<]*)</script>\s*'
-                                        r"<script>(.*?)</script>\s*</body>", text, re.S).groups()
-        self.document = json.loads(zlib.decompress(base64.b64decode(data), -15))
+        (data, self.script, later) = re.search(r'<script type="application/octet-stream" id="lockstep-data">([^<]*)</script>\s*'
+                                               r"<script>(.*?)</script>\s*((?:<script [^>]*>[^<]*</script>\s*)*)</body>", text,
+                                               re.S).groups()
+        self.first = unpacked(data)
+        self.parts = {path: unpacked(part) for path, part in re.findall(r'<script type="application/octet-stream" data-path="([^"]*)">'
+                                                                        r"([^<]*)</script>", later)}
+        self.document = put_together(self.first, self.parts)
         self.static = text[text.index('<main id="static">'):text.index("</main>")]
 
     def rows(self, value):
@@ -72,6 +94,15 @@ class Pages(unittest.TestCase):
             self.assertEqual(drawn[view], report[view], view)
         self.assertEqual(page.rows(drawn["collectives"]), report["collectives"])
         self.assertEqual(page.rows(drawn["profile"]["by_rank"]), report["profile"]["by_rank"])
+
+    def test_the_first_picture_is_told_before_the_lists_that_grow_with_the_ranks(self):
+        page = self.page_of("analyze", self.traces)
+        first = page.first["report"]
+        self.assertEqual(sorted(first["pictures"]), ["blame_ns", "columns", "hosts", "layers", "ranks"])
+        self.assertEqual(first["summary"], page.document["report"]["summary"])
+        later = [f"report.{view}" for view in ("ranks", "quality", "families", "collectives", "overlap", "tails", "profile",
+                                               "clock.hosts", "pictures.pace", "pictures.instances", "pictures.tails")]
+        self.assertEqual(list(page.parts), later)
 
     def test_the_late_rank_is_the_first_thing_that_is_said_and_the_row_with_the_largest_values(self):
         page = self.page_of("analyze", self.traces)

@@ -1,5 +1,4 @@
 """The live pages and their API, over real sockets: `lockstep serve` and `lockstep-aggregator --web`, their good and their bad clients."""
-import base64
 import gzip
 import http.client
 import json
@@ -14,10 +13,10 @@ import threading
 import time
 import unittest
 import urllib.parse
-import zlib
 
 from loopback_test import Aggregator
 from metrics_test import get, samples
+from page_test import Page
 from support import BIN, ROOT, TempDirTest, run, simulate
 
 LATE = ("--program", "decode", "--tp", "4", "--hosts", "1", "--gpus-per-host", "4", "--steps", "12", "--layers", "8", "--seed", "7",
@@ -193,9 +192,9 @@ class Routes(WebTest):
             self.skipTest("SKIPPED LOUDLY: this build has no pages, because node or npm is missing")
         self.assertEqual(done.returncode, 0, done.stderr)
         with open(html, encoding="utf-8") as file:
-            data = re.search(r'id="lockstep-data">([^<]*)<', file.read())[1]
+            page = Page(file.read())
         server = self.serve("--store", store)
-        self.assertEqual(server.ask("/api/v1/runs/train-1/page")[2], zlib.decompress(base64.b64decode(data), -15))
+        self.assertEqual(json.loads(server.ask("/api/v1/runs/train-1/page")[2]), page.document)
 
     def test_the_description_fits_what_is_served(self):
         description = json.loads(run("lockstep", "schema", "--openapi").stdout)

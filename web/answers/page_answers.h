@@ -12,7 +12,7 @@
 
 namespace lockstep {
 
-// "lockstep.page/1" of a run, as --format html embeds it.
+// "lockstep.page/1" of a run, which --format html embeds in parts.
 [[nodiscard]] absl::StatusOr<std::string> RunPageJson(const RunAnswers& answers, const std::string& run);
 
 // "lockstep.page/1" of a comparison of one or more runs a side.

@@ -65,7 +65,7 @@ void LeaveOutLongLists(Json& report) {
   EraseFromRows(report, "tails", {"by_rank", "by_slice"});
 }
 
-std::string PageData(const PageHead& head, const char* kind, const report::Record& record, Json document) {
+Json PageOf(const PageHead& head, const char* kind, const report::Record& record, Json document) {
   std::map<std::string, std::string> definitions;
   report::AddDefinitions(record, "", definitions);
   std::erase_if(definitions, [&](const auto& entry) {
@@ -79,7 +79,33 @@ std::string PageData(const PageHead& head, const char* kind, const report::Recor
   page["headline"] = head.headline;
   page["definitions"] = std::move(definitions);
   page[kind] = ByColumn(std::move(document));
-  return page.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return page;
+}
+
+Json ReportPageOf(const PageHead& head, Json report) {
+  LeaveOutLongLists(report);
+  return PageOf(head, "report", report::Document::Fields(), std::move(report));
+}
+
+std::string Written(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+// What the first picture and the sentences above it do not show, and what a run of many ranks makes long. The other
+// side is PartPath in web/src/data/later_parts.ts.
+constexpr auto kLater = {"/ranks",         "/quality", "/families",    "/collectives",   "/overlap",
+                         "/tails",         "/profile", "/clock/hosts", "/pictures/pace", "/pictures/instances",
+                         "/pictures/tails"};
+
+std::vector<PagePart> TakeLater(Json& report) {
+  std::vector<PagePart> parts;
+  for (const std::string place : kLater) {
+    const Json::json_pointer at(place);
+    if (!report.contains(at)) continue;
+    std::string path = "report" + place;
+    std::replace(path.begin(), path.end(), '/', '.');
+    parts.push_back({std::move(path), Written(report[at])});
+    report[at.parent_pointer()].erase(at.back());
+  }
+  return parts;
 }
 
 std::string NamesOfRuns(const std::vector<report::ComparedRunHead>& runs) {
@@ -115,13 +141,16 @@ std::vector<std::string> PageViews() {
   return views;
 }
 
-std::string ReportPageData(const PageHead& head, Json report) {
-  LeaveOutLongLists(report);
-  return PageData(head, "report", report::Document::Fields(), std::move(report));
+PageParts ReportPageParts(const PageHead& head, Json report) {
+  Json page = ReportPageOf(head, std::move(report));
+  std::vector<PagePart> later = TakeLater(page["report"]);
+  return {Written(page), std::move(later)};
 }
 
+std::string ReportPageData(const PageHead& head, Json report) { return Written(ReportPageOf(head, std::move(report))); }
+
 std::string ComparisonPageData(const PageHead& head, Json comparison) {
-  return PageData(head, "comparison", report::ComparisonDocument::Fields(), std::move(comparison));
+  return Written(PageOf(head, "comparison", report::ComparisonDocument::Fields(), std::move(comparison)));
 }
 
 }  // namespace lockstep

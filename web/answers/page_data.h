@@ -11,6 +11,9 @@
 //
 // A list of more than 64 objects is written by column: {"@length": n, "@columns": {key: [value of each object]}}, where
 // an object without the key has null. Long lists that no picture needs are left out. Pure and thread safe.
+//
+// A file has the page of a report in parts: what its first picture shows, and each further view by itself. A part is
+// put into the page at its path, which gives the same document.
 #pragma once
 
 #include <string>
@@ -18,6 +21,7 @@
 
 #include "analysis/compare/rows/comparison.h"
 #include "analysis/report/report.h"
+#include "web/page/page_part.h"
 
 namespace lockstep {
 
@@ -38,6 +42,7 @@ struct PageHead {
 [[nodiscard]] PageHead HeadOfComparison(const report::ComparisonDocument& comparison);
 
 // `report` has the views of PageViews.
+[[nodiscard]] PageParts ReportPageParts(const PageHead& head, Json report);
 [[nodiscard]] std::string ReportPageData(const PageHead& head, Json report);
 [[nodiscard]] std::string ComparisonPageData(const PageHead& head, Json comparison);
 

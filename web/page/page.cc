@@ -25,6 +25,11 @@ std::string Policy(const PageAssets& assets) {
       HashForPolicy(assets.script), HashForPolicy(assets.style));
 }
 
+// Paths are written by this program, and base64 has no character that markup has.
+std::string Block(std::string_view attribute, std::string_view json) {
+  return fmt::format("<script type=\"application/octet-stream\" {}>{}</script>\n", attribute, Base64(DeflateRaw(json)));
+}
+
 }  // namespace
 
 std::string EscapeHtml(std::string_view text) {
@@ -61,7 +66,6 @@ std::string ComposePage(const PageAssets& assets, const PageContent& content) {
   std::string sentences;
   for (const std::string& sentence : content.headline) sentences += fmt::format("<p>{}</p>\n", EscapeHtml(sentence));
   const std::string title = EscapeHtml(content.title);
-  const std::string data = Base64(DeflateRaw(content.data));
   std::string page = fmt::format(
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
@@ -73,11 +77,12 @@ std::string ComposePage(const PageAssets& assets, const PageContent& content) {
       "</style>\n</head>\n<body>\n<div id=\"app\"></div>\n<main "
       "id=\"static\">\n<h1>{}</h1>\n{}<pre>{}</pre>\n</main>\n",
       title, sentences, EscapeHtml(content.text));
-  page += "<script type=\"application/octet-stream\" id=\"lockstep-data\">";
-  page += data;
-  page += "</script>\n<script>";
+  page += Block("id=\"lockstep-data\"", content.data.first);
+  page += "<script>";
   page += assets.script;
-  page += "</script>\n</body>\n</html>\n";
+  page += "</script>\n";
+  for (const PagePart& part : content.data.later) page += Block(fmt::format("data-path=\"{}\"", part.path), part.json);
+  page += "</body>\n</html>\n";
   return page;
 }
 

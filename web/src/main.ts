@@ -1,4 +1,4 @@
-// Starts the page: decodes the data, puts the top and the first picture on the screen, then the other sections.
+// Starts the page: decodes what the top and the first picture show and puts them on the screen, then the other sections.
 // If anything goes wrong the static summary stays as it is, and a sentence says why there are no pictures.
 import './style/colors.css';
 import './style/base.css';
@@ -13,16 +13,18 @@ import { printable } from './base/names';
 import { forgetThemeListeners, toggleTheme, watchTheme } from './base/theme';
 import { compareSections, compareTop } from './compare/page';
 import { canInflate, decodePage } from './data/decode';
+import { LaterParts, type PartPath } from './data/later_parts';
 import type { Page } from './data/types';
 import { runLive } from './live/live';
 import { liveSource } from './live/source';
-import { culpritCards, headline, keyFigures } from './report/figures';
+import { culpritCards, headline, keyFigures, needsOfFigures } from './report/figures';
 import { reportSections } from './report/page';
 import { emptyNote, frameOfSection, type Section } from './report/section';
 import { setDefinitions } from './widgets/define';
 import { patterns } from './widgets/svg';
 
 const kStaticId = 'as-text';
+const kLongestFrameMs = 5000; // a page in a frame that is out of sight is drawn never, and yet not hidden
 
 function contents(sections: Section[], withText: boolean): HTMLElement {
   const links = sections.map((s) => [s.id, s.title]);
@@ -75,8 +77,18 @@ function breath(): Promise<void> {
   });
 }
 
-async function fill(section: Section, body: HTMLElement): Promise<void> {
+// Until what was made so far is on the screen. A page that nobody sees draws nothing, so that it is not waited for.
+function drawn(): Promise<void> {
+  if (document.hidden) return breath();
+  return new Promise((resolve) => {
+    requestAnimationFrame(() => setTimeout(resolve, 0));
+    setTimeout(resolve, kLongestFrameMs);
+  });
+}
+
+async function fill(section: Section, body: HTMLElement, parts: LaterParts): Promise<void> {
   try {
+    await parts.load(section.needs ?? []);
     for (const child of await section.build()) if (child) body.append(child);
   } catch (error) {
     body.replaceChildren(
@@ -87,12 +99,19 @@ async function fill(section: Section, body: HTMLElement): Promise<void> {
   }
 }
 
-// `text`: the static summary; null in a page that is served, which has none.
-async function build(page: Page, app: HTMLElement, text: HTMLElement | null): Promise<void> {
+interface Stored {
+  page: Page;
+  parts: LaterParts; // what is not in the page yet
+}
+
+// Draws the first section, and only then decodes what the others need. `text`: the static summary; null in a page that
+// is served, which has none.
+async function build({ page, parts }: Stored, app: HTMLElement, text: HTMLElement | null): Promise<void> {
   forgetThemeListeners();
   setDefinitions(page.definitions);
   const comparison = page.kind === 'comparison';
-  const sections = comparison ? compareSections(page) : reportSections(page);
+  const sections = comparison ? compareSections(page) : reportSections(page, parts);
+  if (!comparison) await parts.load(needsOfFigures(page));
   const frames = sections.map((section) => ({ section, ...frameOfSection(section) }));
   const top = h('div', { class: 'summary' }, headline(page), comparison ? compareTop(page) : keyFigures(page));
   const main = h('main', {}, top, ...frames.map((f) => f.element));
@@ -102,12 +121,28 @@ async function build(page: Page, app: HTMLElement, text: HTMLElement | null): Pr
   document.documentElement.classList.add('with-page');
   let first = true;
   for (const { section, body } of frames) {
-    await fill(section, body);
+    await fill(section, body, parts);
     const cards = first && !comparison ? culpritCards(page) : null;
     if (cards) body.append(cards);
+    await (first ? drawn() : breath());
     first = false;
-    await breath();
   }
+}
+
+// The parts of the data stand behind this script, so that it need not wait for them.
+function documentRead(): Promise<void> {
+  if (document.readyState !== 'loading') return Promise.resolve();
+  return new Promise((resolve) => {
+    document.addEventListener('DOMContentLoaded', () => resolve(), { once: true });
+  });
+}
+
+// The text of a part, which leaves the document.
+async function storedPart(path: PartPath): Promise<string | null> {
+  await documentRead();
+  const element = document.querySelector(`script[data-path="${path}"]`);
+  element?.remove();
+  return element?.textContent ?? null;
 }
 
 function goToHash(): void {
@@ -126,7 +161,7 @@ async function startLive(app: HTMLElement, live: NonNullable<ReturnType<typeof l
   watchTheme();
   let first = true;
   const show = async (page: Page): Promise<void> => {
-    await build(page, app, null);
+    await build({ page, parts: new LaterParts(page, () => Promise.resolve(null)) }, app, null);
     if (first) goToHash();
     first = false;
   };
@@ -148,7 +183,7 @@ async function start(): Promise<void> {
     const page = await decodePage(data.textContent ?? '');
     data.remove();
     watchTheme();
-    await build(page, app, text);
+    await build({ page, parts: new LaterParts(page, storedPart) }, app, text);
     goToHash();
     document.documentElement.dataset.ready = '1';
   } catch (error) {

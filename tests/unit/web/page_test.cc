@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "analysis/report/fields/definitions.h"
 #include "analysis/report/json.h"
@@ -26,20 +28,31 @@ TEST(EscapeHtml, BytesThatAreNotUtf8BecomeReplacementCharacters) {
 TEST(ComposePage, NothingOfTheContentIsMarkup) {
   const PageAssets assets{"run()", "body{}"};
   const std::vector<std::string> headline = {"</main><script>alert(1)</script>"};
+  const PageParts data = {"{\"name\": \"</script><script>alert(4)</script>\"}",
+                          {{"report.ranks", "[\"</script><script>alert(5)</script>\"]"}}};
   const std::string page =
-      ComposePage(assets, {"</title><script>alert(2)</script>", headline, "</pre><script>alert(3)</script>",
-                           "{\"name\": \"</script><script>alert(4)</script>\"}"});
+      ComposePage(assets, {"</title><script>alert(2)</script>", headline, "</pre><script>alert(3)</script>", data});
   size_t scripts = 0;
   for (size_t at = page.find("<script"); at != std::string::npos; at = page.find("<script", at + 1)) ++scripts;
-  EXPECT_EQ(scripts, 2U);  // the data, and ours
+  EXPECT_EQ(scripts, 3U);  // the data in two blocks, and ours
   EXPECT_EQ(page.find("<script>alert"), std::string::npos);
 }
 
 TEST(ComposePage, ThePolicyNamesTheHashesOfScriptAndStyle) {
   // printf 'run()' | openssl dgst -sha256 -binary | base64; likewise for body{}
-  const std::string page = ComposePage({"run()", "body{}"}, {"t", {}, "", "{}"});
+  const std::string page = ComposePage({"run()", "body{}"}, {"t", {}, "", {"{}", {}}});
   EXPECT_NE(page.find("script-src 'sha256-AvyuiL0SD1mVY3NNxR+V2uo+lhk6RMFrytWmRt6CrJQ='"), std::string::npos) << page;
   EXPECT_NE(page.find("style-src 'sha256-fJgEClQWV1hGkK4qHMO0KotTsVnMYMXTq7/suurGyUo='"), std::string::npos) << page;
+}
+
+TEST(ComposePage, OnlyWhatTheFirstPictureNeedsStandsBeforeTheScript) {
+  const std::string page = ComposePage({"run()", "body{}"}, {"t", {}, "", {"{}", {{"report.ranks", "[]"}}}});
+  const size_t first = page.find("<script type=\"application/octet-stream\" id=\"lockstep-data\">");
+  const size_t script = page.find("<script>run()</script>");
+  const size_t later = page.find("<script type=\"application/octet-stream\" data-path=\"report.ranks\">");
+  ASSERT_NE(later, std::string::npos) << page;
+  EXPECT_LT(first, script);
+  EXPECT_LT(script, later);
 }
 
 Json DataOf(Json report) { return Json::parse(ReportPageData({"run", {"A sentence."}}, std::move(report))); }
@@ -61,6 +74,26 @@ TEST(ReportPageData, LongListsAreWrittenByColumnAndReadBackTheSame) {
       EXPECT_EQ(table["@columns"][key][i], row.contains(key) ? row[key] : Json()) << key << " of " << i;
     }
   }
+}
+
+TEST(ReportPageParts, PutTogetherAreTheDataOfThePage) {
+  const Json report = {{"run", {{"name", "monday"}}},
+                       {"ranks", {{{"rank", 0}}}},
+                       {"clock", {{"components", Json::array()}, {"hosts", {{{"host", "node0"}}}}}},
+                       {"pictures", {{"ranks", {0}}, {"pace", {{"busy", "   "}}}}}};
+  const PageHead head = {"run", {"A sentence."}};
+  const PageParts parts = ReportPageParts(head, report);
+  nlohmann::json page = nlohmann::json::parse(parts.first);  // In whatever order its keys are.
+  std::vector<std::string> paths;
+  for (const PagePart& part : parts.later) {
+    paths.push_back(part.path);
+    std::string pointer = "/" + part.path;
+    std::replace(pointer.begin(), pointer.end(), '.', '/');
+    EXPECT_FALSE(page.contains(nlohmann::json::json_pointer(pointer))) << part.path;
+    page[nlohmann::json::json_pointer(pointer)] = nlohmann::json::parse(part.json);
+  }
+  EXPECT_EQ(page, nlohmann::json::parse(ReportPageData(head, report)));
+  EXPECT_EQ(paths, (std::vector<std::string>{"report.ranks", "report.clock.hosts", "report.pictures.pace"}));
 }
 
 TEST(ReportPageData, ShortListsStayAsTheyAre) {

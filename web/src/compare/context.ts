@@ -15,22 +15,26 @@ const kComparable: { [name: string]: string } = {
   no: 'The two sides cannot be compared.'
 };
 
+function ofRun(label: string, kind: Column<Row>['kind'], key: string): Column<Row> {
+  return { label, kind, get: (row) => at(row.run, key), path: `base[].${key}` };
+}
+
 export function buildContext(page: Page): Child[] {
   const c = page.comparison;
   const reasons = (at(c?.comparable, 'reasons') ?? []) as string[];
   const differences = (at(c?.comparable, 'differences') ?? []) as Row[];
   const matched = at(c?.comparable, 'matched_time_ratio');
   const runs: Row[] = [
-    ...(c?.base ?? []).map((r): Row => ({ ...r, side: 'base' })),
-    ...(c?.new ?? []).map((r): Row => ({ ...r, side: 'new' }))
+    ...(c?.base ?? []).map((run): Row => ({ run, side: 'base' })),
+    ...(c?.new ?? []).map((run): Row => ({ run, side: 'new' }))
   ];
   const columns: Column<Row>[] = [
     { label: 'side', kind: 'text', get: (r) => r.side, define: 'A change is new minus base.' },
-    column('run', 'name', 'name', 'base[].'),
-    column('ranks', 'count', 'ranks', 'base[].'),
-    column('steps', 'count', 'steps', 'base[].'),
-    column('warm-up steps', 'count', 'warm_up_steps', 'base[].'),
-    column('step time', 'time', 'step_time_ns', 'base[].')
+    ofRun('run', 'name', 'name'),
+    ofRun('ranks', 'count', 'ranks'),
+    ofRun('steps', 'count', 'steps'),
+    ofRun('warm-up steps', 'count', 'warm_up_steps'),
+    ofRun('step time', 'time', 'step_time_ns')
   ];
   const context: Column<Row>[] = [
     column('key', 'name', 'key', 'comparable.differences[].'),

@@ -2,6 +2,7 @@
 // detail, and the same as a table.
 import { button, choice, h, type Child } from '../base/dom';
 import { known, time } from '../base/units';
+import type { LaterParts } from '../data/later_parts';
 import { resolutionOf } from '../data/pictures';
 import type { Layer, Page } from '../data/types';
 import { emptyNote, lead, sub } from '../report/section';
@@ -34,13 +35,16 @@ function shownOf(page: Page, layer: Layer): Shown | null {
   return { layer, grid, detail, orders: ordersOf(rows, grid.ranksPerRow, page.report?.run?.layout ?? null) };
 }
 
-export function buildHeat(page: Page): Child[] {
+export async function buildHeat(page: Page, parts: LaterParts): Promise<Child[]> {
   const pictures = page.report?.pictures;
   const layers = pictures?.layers?.filter((l) => l.tiles.length > 0) ?? [];
   const first = layers.find((l) => l.name === 'caused_wait') ?? layers[0];
   let shown =
     pictures && first && pictures.ranks.length > 0 && pictures.columns.starts.length > 0 ? shownOf(page, first) : null;
-  if (!pictures || !shown) return [emptyNote(whyNoHeatMap(page))];
+  if (!pictures || !shown) {
+    await parts.load(['report.collectives']); // Only why there is no picture depends on them.
+    return [emptyNote(whyNoHeatMap(page))];
+  }
   const cache = new Map<string, Shown>([[shown.layer.name, shown]]);
   let order = defaultOrder(shown.orders, pictures.ranks.length, shown.grid.ranksPerRow);
   const orderOf = (): Order => shown!.orders.find((o) => o.id === order) ?? shown!.orders[0];

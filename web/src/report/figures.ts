@@ -3,6 +3,7 @@ import { h, type Child } from '../base/dom';
 import { shortName } from '../base/names';
 import { commandNote, sentenceOf } from '../base/sentence';
 import { count, known, percent, plural, time } from '../base/units';
+import type { PartPath } from '../data/later_parts';
 import type { Culprit, Page, Pct } from '../data/types';
 import { defineButton } from '../widgets/define';
 import { capital, causeWords, howOften, howSure, nameInScope, savingWords, stretchWords, whereWords, worstWords } from './words';
@@ -31,6 +32,11 @@ function stepText(step: Pct): { value: string; more: string } {
   if (!known(step.p50)) return { value: time(step.max), more: `longest of ${plural(step.count ?? 1, 'step')}` };
   const tail = known(step.p99) ? `p99 ${time(step.p99)}` : known(step.p90) ? `p90 ${time(step.p90)}` : '';
   return { value: time(step.p50), more: ['median', tail, `longest ${time(step.max)}`].filter(Boolean).join(', ') };
+}
+
+// What the key figures need: where the summary does not count the steps, those of the profile are counted.
+export function needsOfFigures(page: Page): PartPath[] {
+  return known(page.report?.summary?.step_ns?.count) ? [] : ['report.profile'];
 }
 
 export function figuresOf(page: Page): Figure[] {

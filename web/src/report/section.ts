@@ -1,9 +1,11 @@
 // Sections of the page: each has an anchor, a heading, and one sentence that says which question it answers.
 import { h, type Child } from '../base/dom';
+import type { PartPath } from '../data/later_parts';
 
 export interface Section {
   id: string;
   title: string;
+  needs?: PartPath[]; // are there when `build` is called
   build: () => Promise<Child[]> | Child[];
 }
 

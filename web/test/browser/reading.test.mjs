@@ -5,8 +5,8 @@ import { launch, noBrowser, open, plain } from '../lib/browser.mjs';
 import { fakePage } from '../lib/fake.mjs';
 import { loadPure } from '../lib/pure.mjs';
 
-const { decode, grid, codes, pictures } = await loadPure();
-const expanded = (page) => decode.expandColumns(JSON.parse(JSON.stringify(page)));
+const { columns, grid, codes, pictures } = await loadPure();
+const expanded = (page) => columns.expandColumns(JSON.parse(JSON.stringify(page)));
 const options = { skip: noBrowser };
 let browser;
 

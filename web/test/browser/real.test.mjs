@@ -25,6 +25,7 @@ for (const name of names) {
       const opened = await openFile(browser, join(folder, name), { dark });
       assert.deepEqual(opened.wrong, []);
       assert.deepEqual(await opened.violations(), []);
+      assert.equal(await opened.tab.locator('script[data-path]').count(), 0); // A part that no section needs is never read.
       assert.deepEqual(await objections(opened.tab), []);
       const picture = `${name.replace('.html', '')}-${dark ? 'dark' : 'light'}.png`;
       await opened.tab.screenshot({ path: join(shots, picture) });

@@ -124,7 +124,7 @@ test('without scripts, with damaged data and in an old browser the summary is th
     /Rank 5 makes the others wait[^]*rank 5 makes the others wait/
   );
   await still.context.close();
-  const damaged = await open(browser, 'damaged', page, { html: { data: 'AAAA' }, ready: false });
+  const damaged = await open(browser, 'damaged', page, { html: { blocks: [['id="lockstep-data"', 'AAAA']] }, ready: false });
   await damaged.tab.locator('.failed').waitFor();
   assert.equal(await damaged.tab.locator('main#static').isVisible(), true);
   assert.match(await damaged.tab.locator('.failed').innerText(), /cannot be shown/);

@@ -13,3 +13,12 @@ export function byColumns(value) {
   if (value === null || typeof value !== 'object') return value;
   return Object.fromEntries(Object.entries(value).map(([key, v]) => [key, byColumns(v)]));
 }
+
+// A value whose rows are objects with values of their own, whatever they were read from.
+export function asObjects(value) {
+  if (Array.isArray(value)) return value.map(asObjects);
+  if (value === null || typeof value !== 'object') return value;
+  const copy = {};
+  for (const key in value) copy[key] = asObjects(value[key]);
+  return copy;
+}

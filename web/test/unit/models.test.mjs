@@ -1,20 +1,53 @@
 // Decoding, tables, parts, collectives, tails, and the ledger.
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { byColumns } from '../lib/by_columns.mjs';
+import { asObjects, byColumns } from '../lib/by_columns.mjs';
 import { fakePage, kinds } from '../lib/fake.mjs';
-import { packed } from '../lib/html.mjs';
+import { packed, takenApart } from '../lib/html.mjs';
 import { bucketsOf } from '../lib/pictures.mjs';
 import { loadPure } from '../lib/pure.mjs';
 import { random } from '../lib/random.mjs';
 
-const { decode, pictures, rows, parts, instance, tail, waterfall, words } = await loadPure();
+const { columns, decode, laterParts, pictures, rows, parts, instance, tail, waterfall, words } = await loadPure();
 
 test('a page decodes to what was encoded', async () => {
   for (const kind of kinds.filter((k) => k !== 'large')) {
     const page = fakePage(kind);
-    assert.deepEqual(await decode.decodePage(packed(page)), decode.expandColumns(JSON.parse(JSON.stringify(page))));
+    assert.deepEqual(
+      asObjects(await decode.decodePage(packed(page))),
+      asObjects(columns.expandColumns(JSON.parse(JSON.stringify(page))))
+    );
   }
+});
+
+test('a page in parts is the whole page once its parts are loaded, each decoded once and only when it is asked for', async () => {
+  for (const kind of ['small', 'host', 'no_collectives', 'empty']) {
+    const whole = fakePage(kind);
+    const { first, parts } = takenApart(whole);
+    const asked = [];
+    const page = await decode.decodePage(packed(first));
+    const later = new laterParts.LaterParts(page, async (path) => {
+      asked.push(path);
+      return parts.has(path) ? packed(parts.get(path)) : null;
+    });
+    assert.deepEqual(asked, []);
+    const paths = ['report.ranks', ...parts.keys(), ...parts.keys()];
+    await later.load(paths);
+    assert.deepEqual(asked, [...new Set(paths)]);
+    assert.deepEqual(asObjects(page), asObjects(columns.expandColumns(whole)));
+  }
+});
+
+test('a damaged part is refused each time, and the others are read all the same', async () => {
+  const { first, parts } = takenApart(fakePage('small'));
+  const page = await decode.decodePage(packed(first));
+  const later = new laterParts.LaterParts(page, async (path) =>
+    path === 'report.profile' ? packed(parts.get(path)).slice(0, 400) : packed(parts.get(path))
+  );
+  await assert.rejects(later.load(['report.profile', 'report.collectives']));
+  await assert.rejects(later.load(['report.profile']));
+  await later.load(['report.collectives']);
+  assert.deepEqual(asObjects(page.report.collectives), asObjects(columns.expandColumns(parts.get('report.collectives'))));
 });
 
 test('lists by column become the objects that they stand for, nested ones too', () => {
@@ -26,8 +59,27 @@ test('lists by column become the objects that they stand for, nested ones too', 
   }));
   const stored = byColumns({ list });
   assert.ok(stored.list['@columns']);
-  assert.deepEqual(decode.expandColumns(JSON.parse(JSON.stringify(stored))), { list });
-  assert.deepEqual(decode.expandColumns({ '@columns': {}, '@length': 2 }), [{}, {}]);
+  const rows = columns.expandColumns(JSON.parse(JSON.stringify(stored))).list;
+  assert.equal(rows.length, 70);
+  assert.equal(rows[69].list[65].k, 65);
+  assert.deepEqual(asObjects(rows), list);
+  assert.deepEqual(asObjects(columns.expandColumns({ '@columns': {}, '@length': 2 })), [{}, {}]);
+});
+
+test('a row reads its columns only when it is asked, and has null where a column is shorter', () => {
+  let read = 0;
+  const seldom = [{ '@columns': { k: [7] }, '@length': 1 }];
+  const watched = new Proxy(seldom, {
+    get(list, key) {
+      if (key === '0') read += 1;
+      return list[key];
+    }
+  });
+  const rows = columns.expandColumns({ '@columns': { a: ['x', 'y'], seldom: watched }, '@length': 2 });
+  assert.deepEqual([rows[0].a, rows[1].a, read], ['x', 'y', 0]);
+  assert.equal(rows[0].seldom[0].k, 7);
+  assert.ok(read > 0);
+  assert.equal(rows[1].seldom, null);
 });
 
 test('data of another format are refused with a sentence', async () => {
@@ -60,7 +112,7 @@ test('pages of a table hold every row once', () => {
 });
 
 test('the bars of ranks add up to the time of a step', () => {
-  const profile = decode.expandColumns(JSON.parse(JSON.stringify(fakePage('host').report.profile)));
+  const profile = columns.expandColumns(JSON.parse(JSON.stringify(fakePage('host').report.profile)));
   const bars = parts.rankBars(profile, [{ ranks: [40, 41] }]);
   assert.equal(bars.length, 1024);
   bars.forEach((bar, i) =>
