@@ -191,6 +191,13 @@ class SimulatedRuns(TempDirTest):
             self.assertEqual((named["scope"], named["ranks"]), ("rank", [1]))
             self.assertGreater(named["share_of_wait_ratio"], 0.4)
 
+    def test_a_healthy_pipeline_of_one_rank_a_stage_accuses_nobody_where_records_are_lost(self):
+        for seed in (10426437896737651701, 21, 22):
+            folder = simulate(self.path(f"healthy{seed}"), "--program", "pipeline", "--tp", 1, "--pp", 4, "--hosts", 1, "--layers", 32,
+                              "--steps", 20, "--algorithm", "tree", "--ids", "full", "--format", "nsys", "--defect", "loss:p=0.0067",
+                              "--noise", "device_spread=0.0003,end_jitter_us=0.5", "--seed", seed)
+            self.assertEqual(analyze(folder, "--run", "r")["summary"]["culprits"], [], seed)
+
     def test_the_order_of_files_and_the_number_of_jobs_change_no_byte(self):
         folder = simulate(self.path("run"), *EIGHT, *LATE)
         files = [f"{folder}/rank{rank}.json.gz" for rank in range(8)]
