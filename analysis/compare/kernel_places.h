@@ -1,6 +1,7 @@
 // Where the launches of kernels are in a step, as the profiles of the compared runs tell it. Pure, thread safe.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "analysis/compare/sides.h"

@@ -149,7 +149,7 @@ int64_t BytesOfTables(const SourceData& source) {
   int64_t bytes = BytesOf(source.steps) + BytesOf(source.buckets) + BytesOf(source.step_kernels) +
                   BytesOf(source.kernels) + BytesOf(source.memory) + BytesOf(source.apis) + BytesOf(source.ranges) +
                   BytesOf(source.launches);
-  for (const KernelRow& row : source.kernels) bytes += BytesOf(row.slices) + BytesOf(row.longest);
+  for (const KernelRow& row : source.kernels) bytes += BytesOf(row.slices) + BytesOf(row.longest) + BytesOf(row.places);
   return bytes;
 }
 

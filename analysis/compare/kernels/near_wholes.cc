@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string_view>
 #include <unordered_set>
 
@@ -22,10 +23,27 @@ std::vector<size_t> WholesOf(const MatchSide& side, const MatchSide& others) {
   return wholes;
 }
 
+std::vector<size_t> UnmatchedOf(const MatchSide& side) {
+  std::vector<size_t> unmatched;
+  for (size_t i = 0; i < side.size(); ++i) {
+    if (!side.matched[i]) unmatched.push_back(i);
+  }
+  return unmatched;
+}
+
+// Whether the test holds for any of the kernels; asked once.
+template <typename Test>
+bool Remember(std::optional<bool>& answer, const std::vector<size_t>& kernels, const Test& test) {
+  if (!answer) answer = std::any_of(kernels.begin(), kernels.end(), test);
+  return *answer;
+}
+
 }  // namespace
 
 NearWholes::NearWholes(const MatchState& state, const StepOrder& order)
     : state_(state), order_(order), before_(state.before.size()), after_(state.after.size()) {
+  before_.unmatched = UnmatchedOf(state.before);
+  after_.unmatched = UnmatchedOf(state.after);
   before_.wholes = WholesOf(state.before, state.after);
   after_.wholes = WholesOf(state.after, state.before);
 }
@@ -37,43 +55,28 @@ bool NearWholes::Near(size_t b, size_t a) const {
 }
 
 bool NearWholes::MayBePartBefore(size_t b) const {
-  Answer& answer = before_.is_part[b];
-  if (answer != Answer::kUnknown) return answer == Answer::kYes;
-  const bool found = std::any_of(after_.wholes.begin(), after_.wholes.end(), [this, b](size_t a) {
+  return Remember(before_.is_part[b], after_.wholes, [this, b](size_t a) {
     return NamesMore(state_.after.identities[a], state_.before.identities[b]) && Near(b, a);
   });
-  answer = found ? Answer::kYes : Answer::kNo;
-  return found;
 }
 
 bool NearWholes::MayBePartAfter(size_t a) const {
-  Answer& answer = after_.is_part[a];
-  if (answer != Answer::kUnknown) return answer == Answer::kYes;
-  const bool found = std::any_of(before_.wholes.begin(), before_.wholes.end(), [this, a](size_t b) {
+  return Remember(after_.is_part[a], before_.wholes, [this, a](size_t b) {
     return NamesMore(state_.before.identities[b], state_.after.identities[a]) && Near(b, a);
   });
-  answer = found ? Answer::kYes : Answer::kNo;
-  return found;
 }
 
 bool NearWholes::MayHoldBefore(size_t b) const {
-  Answer& answer = before_.holds[b];
-  for (size_t a = 0; answer == Answer::kUnknown && a < state_.after.size(); ++a) {
-    if (state_.after.matched[a]) continue;
-    if (NamesMore(state_.before.identities[b], state_.after.identities[a]) && Near(b, a)) answer = Answer::kYes;
-  }
-  if (answer == Answer::kUnknown) answer = Answer::kNo;
-  return answer == Answer::kYes;
+  return Remember(before_.holds[b], after_.unmatched, [this, b](size_t a) {
+    return !state_.after.matched[a] && NamesMore(state_.before.identities[b], state_.after.identities[a]) && Near(b, a);
+  });
 }
 
 bool NearWholes::MayHoldAfter(size_t a) const {
-  Answer& answer = after_.holds[a];
-  for (size_t b = 0; answer == Answer::kUnknown && b < state_.before.size(); ++b) {
-    if (state_.before.matched[b]) continue;
-    if (NamesMore(state_.after.identities[a], state_.before.identities[b]) && Near(b, a)) answer = Answer::kYes;
-  }
-  if (answer == Answer::kUnknown) answer = Answer::kNo;
-  return answer == Answer::kYes;
+  return Remember(after_.holds[a], before_.unmatched, [this, a](size_t b) {
+    return !state_.before.matched[b] && NamesMore(state_.after.identities[a], state_.before.identities[b]) &&
+           Near(b, a);
+  });
 }
 
 }  // namespace lockstep::compare

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "analysis/compare/kernels/match_state.h"
@@ -25,12 +25,12 @@ class NearWholes {
   [[nodiscard]] bool MayHoldAfter(size_t a) const;
 
  private:
-  enum class Answer : uint8_t { kUnknown, kNo, kYes };
   struct Side {
-    explicit Side(size_t size) : is_part(size, Answer::kUnknown), holds(size, Answer::kUnknown) {}
-    std::vector<size_t> wholes;  // unmatched kernels whose name the other side does not have
-    mutable std::vector<Answer> is_part;
-    mutable std::vector<Answer> holds;
+    explicit Side(size_t size) : is_part(size), holds(size) {}
+    std::vector<size_t> unmatched;
+    std::vector<size_t> wholes;  // those whose name the other side does not have
+    mutable std::vector<std::optional<bool>> is_part;
+    mutable std::vector<std::optional<bool>> holds;
   };
 
   [[nodiscard]] bool Near(size_t b, size_t a) const;

@@ -12,6 +12,8 @@
 namespace lockstep::compare {
 namespace {
 
+constexpr double kHalf = 0.5;  // of all words of two names
+
 // Roles of many small kernels, of which a removed and an added one easily have the same range and the same place.
 bool IsCommonRole(LayerRole role) {
   return role == LayerRole::kElementwise || role == LayerRole::kCopy || role == LayerRole::kOther;
@@ -95,7 +97,6 @@ bool AreOfOneFamily(const MatchSide& side, size_t i, const MatchSide& other_side
 }
 
 bool DoesTheSame(const MatchState& state, const Surroundings& around, size_t b, size_t a) {
-  constexpr double kHalf = 0.5;
   const KernelIdentity& before = state.before.identities[b];
   const KernelIdentity& after = state.after.identities[a];
   if (!MayBeTheSameCall(state, around, b, a)) return false;
@@ -105,7 +106,6 @@ bool DoesTheSame(const MatchState& state, const Surroundings& around, size_t b, 
 }
 
 bool HaveLittleInCommon(const KernelIdentity& before, const KernelIdentity& after) {
-  constexpr double kHalf = 0.5;
   if (before.words.empty() || after.words.empty()) return false;
   const double common = WordsInCommon(before.words, after.words);
   return common > 0 && common < kHalf;

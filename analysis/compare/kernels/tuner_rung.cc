@@ -7,9 +7,8 @@
 
 #include "analysis/base/disjoint_sets.h"
 #include "analysis/compare/kernels/pair_choice.h"
-#include "analysis/compare/kernels/ranges_of_both.h"
 #include "analysis/compare/kernels/rungs.h"
-#include "analysis/compare/kernels/step_order.h"
+#include "analysis/compare/kernels/surroundings.h"
 #include "analysis/compare/kernels/tuner_variant.h"
 
 namespace lockstep::compare {
@@ -64,14 +63,14 @@ bool HasFusedProduct(const MatchSide& side) {
 
 // Whether the products of one side are mostly those of the other one. Of their launches those that have no counterpart
 // are of products that were added or removed, unless a fused kernel has them.
-bool AreMostlySameProducts(const MatchState& state, const StepOrder& order, const Bucket& bucket, bool complete) {
+bool AreMostlySameProducts(const MatchState& state, const Surroundings& around, const Bucket& bucket, bool complete) {
   constexpr double kMostDoublingsOfLaunches = 1.6;
   constexpr double kMostPlaces = 0.75;
   if (bucket.before.empty() || bucket.after.empty()) return false;
   const double before = SumOf(state.before.launches, bucket.before);
   const double after = SumOf(state.after.launches, bucket.after);
   const double launches = Doublings(before, after);
-  const double same = order.ShareAtSamePlaces(bucket);
+  const double same = around.order.ShareAtSamePlaces(bucket);
   if (std::isnan(same) && !(TimesOfVariantsAgree(state, bucket, 1) && launches <= kMostDoublingsOfLaunches / 2)) {
     return false;  // without places the times must do
   }
@@ -79,10 +78,10 @@ bool AreMostlySameProducts(const MatchState& state, const StepOrder& order, cons
   const bool agree = LaunchesAgree(before, after) && std::abs(before - after) < kLessThanALaunch;
   if (bucket.before.size() == 1 && bucket.after.size() == 1) {
     // With a product more on one side, nobody knows which of them is the one that both have.
-    if ((!agree && same < kNearlyAllPlaces) || RangesOfBoth(state).Differ(bucket.before[0], bucket.after[0]))
-      return false;
+    const bool unclear = !agree && same < kNearlyAllPlaces;
+    if (unclear || around.ranges.Differ(bucket.before[0], bucket.after[0])) return false;
   }
-  const bool all_there = agree && same >= kNearlyAllPlaces && order.AllNearSamePlaces(bucket);
+  const bool all_there = agree && same >= kNearlyAllPlaces && around.order.AllNearSamePlaces(bucket);
   // What is missing may be among the products of a variant that is not in the bucket.
   if (!all_there && !complete) return false;
   const bool missing_after = !all_there && (same < kNearlyAllPlaces || !(after > before));
@@ -209,7 +208,7 @@ void Append(const VariantGroup& from, VariantGroup& to) {
 }
 
 // Adds what the set explains; returns the indices of the matches whose members are in other ones now.
-std::vector<size_t> AddSet(MatchState& state, const StepOrder& order, const VariantSet& set) {
+std::vector<size_t> AddSet(MatchState& state, const Surroundings& around, const VariantSet& set) {
   const VariantGroups groups(state, set);
   std::vector<size_t> dissolved;
   const auto add = [&state, &dissolved](const VariantGroup& group) {
@@ -218,8 +217,8 @@ std::vector<size_t> AddSet(MatchState& state, const StepOrder& order, const Vari
   };
   VariantGroup rest;
   if (groups.PlacesKnown() && !TooManyPairs(groups.nodes())) {
-    for (const VariantGroup& group : groups.ByMeeting(order)) {
-      if ((group.has_unmatched || group.CrossesNames()) && AreMostlySameProducts(state, order, group.members, false)) {
+    for (const VariantGroup& group : groups.ByMeeting(around.order)) {
+      if ((group.has_unmatched || group.CrossesNames()) && AreMostlySameProducts(state, around, group.members, false)) {
         add(group);
       } else {
         Append(group, rest);
@@ -229,7 +228,7 @@ std::vector<size_t> AddSet(MatchState& state, const StepOrder& order, const Vari
     rest = groups.All();
   }
   if (!rest.has_unmatched) return dissolved;
-  if (AreMostlySameProducts(state, order, rest.members, !set.has_other_pairs)) {
+  if (AreMostlySameProducts(state, around, rest.members, !set.has_other_pairs)) {
     add(rest);
   } else {
     state.Note(StillUnmatched(state, rest.members), UnmatchedReason::kLaunchesDiffer);
@@ -276,11 +275,11 @@ void MatchVariantsOfRange(MatchState& state) {
 void MatchTunerVariants(MatchState& state) {
   MatchVariantsOfRange(state);
   for (const bool with_layout : {true, false}) {
-    const StepOrder order(state);
+    const Surroundings around(state);
     std::vector<size_t> dissolved;
-    for (const auto& entry : SetsOfVariants(state, order, with_layout)) {
+    for (const auto& entry : SetsOfVariants(state, around.order, with_layout)) {
       if (!with_layout && !HasUnknownLayout(state, entry.second.unmatched)) continue;
-      const std::vector<size_t> of_set = AddSet(state, order, entry.second);
+      const std::vector<size_t> of_set = AddSet(state, around, entry.second);
       dissolved.insert(dissolved.end(), of_set.begin(), of_set.end());
     }
     Dissolve(state, std::move(dissolved));

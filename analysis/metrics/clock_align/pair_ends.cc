@@ -214,6 +214,7 @@ void PairCentre::Borrow(double effect_ns, double effect_sd_ns) {
 void PairCentre::Guess(double clock_sd_ns) {
   constexpr double kUsualEffectNs = 1'000;  // of being last on one's own end
   constexpr double kSignificant = 3;
+  constexpr double kMostExplained = 4;
   const size_t count = std::max(a_later, b_later);
   if (measured() || count < kEachSide) return;
   const double seen_ns = a_later >= b_later ? level_a_ns : level_b_ns;
@@ -221,7 +222,7 @@ void PairCentre::Guess(double clock_sd_ns) {
   if (std::abs(seen_ns) <= kSignificant * sampling_ns) return;
   const double ends = Square(sampling_ns) + Square(kUsualPosition * duration_ns) + Square(kUsualEffectNs);
   // Farther apart than clocks and places explain: these ends are not of one kind.
-  if (std::abs(seen_ns) > kSignificant * std::sqrt(Square(clock_sd_ns) + ends)) return;
+  if (std::abs(seen_ns) > kMostExplained * std::sqrt(Square(clock_sd_ns) + ends)) return;
   const double share = Square(clock_sd_ns) / (Square(clock_sd_ns) + ends);
   centre_ns = share * seen_ns;
   se_ns = std::sqrt(share * ends);

@@ -11,6 +11,7 @@
 
 #include "analysis/metrics/stragglers/excess_besides.h"
 #include "analysis/metrics/stragglers/late_alike.h"
+#include "analysis/metrics/stragglers/one_of_two.h"
 #include "analysis/metrics/stragglers/stalls.h"
 #include "analysis/stats/order_statistic.h"
 #include "analysis/stats/robust_deviation.h"
@@ -154,43 +155,6 @@ class OwnCandidates {
     return true;
   }
 
-  static void SetPairMean(Candidate& candidate) {
-    const auto count = static_cast<double>(candidate.series.size());
-    if (count < 2) return;
-    candidate.pair_mean_ns = std::accumulate(candidate.series.begin(), candidate.series.end(), 0.0) / count;
-    double squares = 0;
-    for (const double excess : candidate.series) {
-      squares += (excess - candidate.pair_mean_ns) * (excess - candidate.pair_mean_ns);
-    }
-    candidate.pair_deviation_ns = std::sqrt(squares / (count - 1));
-  }
-
-  // Of two ranks, one is as early as the other one is late. That the other one stalls in some units does not make up
-  // for this one's own stalls in others: as early as noise makes it is as early as it counts.
-  static void LeaveOutTheOther(Candidate& candidate) {
-    constexpr double kNoiseWidths = 2;
-    SetPairMean(candidate);
-    candidate.least_noise_ns = DeviationOfMost(candidate.series);
-    const double earliest = -kNoiseWidths * candidate.least_noise_ns;
-    double left_out = 0;
-    for (double& excess : candidate.series) {
-      left_out += std::max(0.0, earliest - excess);
-      excess = std::max(excess, earliest);
-    }
-    if (!candidate.series.empty()) PutBack(left_out / static_cast<double>(candidate.series.size()), candidate);
-  }
-
-  // Takes the other one's lateness out of the parts, too. It makes parts negative; where both are late by the same part
-  // it only makes that part smaller, and then the part is the host's if this one stalls, and else is not known.
-  static void PutBack(double left_out_ns, Candidate& candidate) {
-    for (double& part : candidate.parts) {
-      const double back = std::min(left_out_ns, std::max(0.0, -part));
-      part += back;
-      left_out_ns -= back;
-    }
-    candidate.parts[static_cast<size_t>(Stalls(candidate) ? LatenessPart::kHost : LatenessPart::kRest)] += left_out_ns;
-  }
-
   // Where nobody does the same work: its host against what is usual for it. Only stalls show there, and who has none is
   // not tested.
   void CompareWithItself(size_t rank, Candidate& candidate) {
@@ -240,10 +204,19 @@ class OwnCandidates {
     }
     if (stages.size() < 2) return;
     for (const auto& [stage, ranks] : stages) {
+      if (IsOfOneThatStalls(ranks)) continue;
       Candidate candidate = Make(StragglerScope::kStage, fmt::format("stage {}", stage), ranks, kStages);
       CompareWith(SidesOf(ranks, all), candidate);
       Keep(std::move(candidate));
     }
+  }
+
+  // The only rank of a stage is told against its own other steps if it stalls. Against other stages, which do other
+  // work, it would be late by what these differ by.
+  [[nodiscard]] bool IsOfOneThatStalls(const std::vector<int32_t>& ranks) const {
+    return ranks.size() == 1 && std::any_of(out_.begin(), out_.end(), [&ranks](const Candidate& it) {
+             return it.with_itself && it.rank_indices == ranks;
+           });
   }
 
   void AddCommunicators() {

@@ -205,21 +205,11 @@ int64_t StepsThatDecide(const Judgement& judgement) {
   return judgement.steps_needed < kManySteps ? static_cast<int64_t>(std::ceil(judgement.steps_needed)) : 0;
 }
 
-// A stage of one rank that stalls: the rank's peers are its own other steps, and against these it is told or not.
-// Against other stages, which do other work, it would be late by what they differ by.
-bool HasOnlyAStallingRank(const Candidate& stage, const std::vector<Candidate>& candidates) {
-  if (stage.scope != StragglerScope::kStage || stage.rank_indices.size() != 1) return false;
-  return std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& it) {
-    return it.scope == StragglerScope::kRank && it.with_itself && it.rank_indices == stage.rank_indices;
-  });
-}
-
 void Tell(const StragglerInput& input, const TestedLateness& tested, const Selection& selection,
           StragglerResult& result) {
   const std::vector<Candidate>& candidates = tested.candidates;
   const std::vector<Judgement>& judgements = tested.judgements;
   for (const Selected& it : selection.found) {
-    if (HasOnlyAStallingRank(candidates[it.candidate], candidates)) continue;
     result.stragglers.push_back(Describe(input, tested.units, candidates[it.candidate], judgements[it.candidate], it));
   }
   std::stable_sort(result.stragglers.begin(), result.stragglers.end(),

@@ -116,7 +116,7 @@ TEST(InDomainClock, OfTwoDevicesTheOneThatIsAlwaysLastIsMostlyCorrected) {
     after += error * error;
     covered += std::abs(error) <= static_cast<double>(model.PairUncertainty(0, 1)->ns) ? 1 : 0;
   }
-  EXPECT_LT(std::sqrt(after), 0.6 * std::sqrt(before));
+  EXPECT_LT(std::sqrt(after), 0.5 * std::sqrt(before));
   EXPECT_GE(covered, kSeeds * 93 / 100);
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/report/json.h"
 #include "analysis/report/report.h"
 #include "tests/support/run_builder.h"
 
