@@ -201,8 +201,12 @@ class Finder {
     }
   }
 
-  // Per lane the number of its set among the lanes on its clock: a set of its own where it is in none.
+  // Per lane the number of its set among the lanes on its clock: a set of its own where it is in none. A lane whose
+  // ends meet those of a lane on another clock much more closely is in no set with its neighbours, whose ends only
+  // follow the same work: shards of parameters are gathered across hosts by ranks that a tensor group keeps in step.
   [[nodiscard]] std::vector<size_t> SetsOfClocks() {
+    const std::vector<std::vector<Edge>> all = edges_;
+    for (size_t l = 0; l < lanes_.size(); ++l) DropFarNeighbours(l);
     std::map<int32_t, std::vector<size_t>> by_domain;
     for (size_t l = 0; l < lanes_.size(); ++l) by_domain[clock_.DomainOf(lanes_[l].rank_index).value].push_back(l);
     std::vector<size_t> out(lanes_.size());
@@ -212,7 +216,15 @@ class Finder {
         for (const size_t l : set) out[l] = set.front();
       }
     }
+    edges_ = all;
     return out;
+  }
+
+  void DropFarNeighbours(size_t lane) {
+    int64_t closest = INT64_MAX / 8;
+    for (const Edge& e : edges_[lane]) closest = std::min(closest, std::max(e.deviation_ns, kEvenDeviationNs));
+    const int64_t limit = Times(kDecoyRatios.front(), closest);
+    std::erase_if(edges_[lane], [&](const Edge& e) { return SameDomain(lane, e.other) && e.deviation_ns > limit; });
   }
 
   [[nodiscard]] std::vector<std::vector<size_t>> SetsAmong(const std::vector<size_t>& lanes) {

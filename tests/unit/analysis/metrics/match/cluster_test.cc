@@ -87,6 +87,26 @@ TEST(ClusterMembership, DecoysInLockstepAreNeverMerged) {
   }
 }
 
+// The shards of the parameters are gathered by ranks of different hosts, whose neighbours, kept in step by a tensor
+// group, gather theirs at nearly the same time: not so close together, but close enough for so long an operation.
+TEST(ClusterMembership, ShardsAreGatheredAcrossHostsAndNotByTheTensorGroup) {
+  for (const uint64_t seed : {1U, 2U, 3U, 4U, 5U, 6U}) {
+    for (const int32_t hosts : {2, 4}) {
+      ClusterShape shape;
+      shape.hosts = hosts;
+      shape.gpus_per_host = 8 / hosts * 2;
+      shape.kinds = {{Neighbours(16, 8), 8, kMs, 200 * kUs},
+                     {Rails(16, 8), 4, kMs, 560 * kUs, CollectiveOp::kAllGather},
+                     {Neighbours(16, 16), 1, kMs, 30 * kUs}};
+      shape.seed = seed;
+      shape.offset_ns = 3 * kMs;
+      const auto [run, score] = Score(shape);
+      EXPECT_EQ(score.right, score.claimed) << hosts << " hosts, seed " << seed;
+      EXPECT_GE(score.recall(), 0.995) << hosts << " hosts, seed " << seed;
+    }
+  }
+}
+
 // Every rank's trace is of another run of the same program: the operations agree, the times do not.
 TEST(ClusterBadInput, RanksOfDifferentRunsAreNeverAConfidentMatchByTime) {
   ClusterShape shape = Decode(1, 4);
