@@ -210,7 +210,9 @@ absl::StatusOr<AnalysisOptions> OptionsFrom(const ReportFlags& flags) {
   options.group_by = static_cast<GroupBy>(grouping - kGroupings.begin());
   options.nvtx = flags.nvtx;
   options.kernels = flags.kernels;
-  options.layout = flags.layout;
+  if (!flags.layout.empty()) {
+    LOCKSTEP_ASSIGN_OR_RETURN(options.layout, ParallelLayout::Parse(flags.layout));
+  }
   options.sort = flags.sort;
   options.limit = flags.limit;
   return options;

@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "analysis/base/status_macros.h"
+
 namespace lockstep {
 namespace {
 
@@ -38,7 +40,7 @@ void ToProto(const std::string& run, const AnalysisOptions& options, v1::ViewsRe
   out->set_capture_last(options.capture_last);
   out->set_one_run(options.one_run);
   out->set_group_by(static_cast<uint32_t>(options.group_by));
-  out->set_layout(options.layout);
+  if (options.layout) out->set_layout(options.layout->Text());
   if (options.instances) {
     out->set_instances(*options.instances);
   }
@@ -72,7 +74,9 @@ absl::StatusOr<AnalysisOptions> FromProto(const v1::ViewsRequest& request) {
   options.capture_last = request.capture_last();
   options.one_run = request.one_run();
   options.group_by = static_cast<GroupBy>(request.group_by());
-  options.layout = request.layout();
+  if (!request.layout().empty()) {
+    LOCKSTEP_ASSIGN_OR_RETURN(options.layout, ParallelLayout::Parse(request.layout()));
+  }
   options.instances = request.has_instances() ? std::optional<int64_t>(request.instances()) : std::nullopt;
   options.sort = request.sort();
   for (const v1::FamilyWord& word : request.families()) options.families.push_back({word.family(), word.text()});

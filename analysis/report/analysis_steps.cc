@@ -10,7 +10,6 @@
 #include "analysis/base/executor.h"
 #include "analysis/base/rank_list.h"
 #include "analysis/base/status_macros.h"
-#include "analysis/report/views/run_object.h"
 
 namespace lockstep {
 namespace {
@@ -107,7 +106,6 @@ absl::Status CheckOptions(const AnalysisOptions& options) {
                                                     view, fmt::join(KnownViews(), ", ")));
     }
   }
-  if (!options.layout.empty()) LOCKSTEP_RETURN_IF_ERROR(ParseLayout(options.layout).status());
   if (options.limit && *options.limit < 0) {
     return absl::InvalidArgumentError(fmt::format("--limit {}: it must not be negative", *options.limit));
   }

@@ -15,7 +15,7 @@
 
 namespace lockstep {
 
-// kInvalidArgument: unknown view, bad layout, negative limit.
+// kInvalidArgument: unknown view, negative limit.
 [[nodiscard]] absl::Status CheckOptions(const AnalysisOptions& options);
 // kFailedPrecondition: the sources are several runs, or none is left; kInvalidArgument: no rank is selected.
 [[nodiscard]] absl::Status CheckRanks(const RunData& run, const RankResolution& ranks, const AnalysisOptions& options);

@@ -1,18 +1,14 @@
 #include "analysis/report/empty_selection.h"
 
-#include <absl/strings/str_split.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdint>
-#include <set>
-#include <string_view>
 
 #include "analysis/base/status_macros.h"
 #include "analysis/base/unit_text.h"
 #include "analysis/metrics/kernels/name_filter.h"
 #include "analysis/model/row_values.h"
-#include "analysis/report/views/run_object.h"
 
 namespace lockstep {
 namespace {
@@ -49,23 +45,6 @@ bool SelectsAny(const Fleet& fleet) {
 bool LostSteps(const RunData& run) {
   return std::any_of(run.files.begin(), run.files.end(),
                      [](const FileNote& file) { return file.drops.Of(DropReason::kStepLimit) > 0; });
-}
-
-// How many ranks the axes make that divide them: those that `order` names, else all. More than there can be beyond
-// kMaxWorldSize.
-int64_t RanksMadeBy(const report::LayoutOfRun& layout) {
-  std::set<std::string> axes = {"tp", "pp", "dp", "ep", "cp"};
-  if (layout.order) axes = absl::StrSplit(*layout.order, '-');
-  int64_t ranks = 1;
-  const auto multiply = [&](const char* name, const std::optional<report::Count>& size) {
-    if (size && axes.contains(name)) ranks = std::min<int64_t>(ranks * *size, int64_t{kMaxWorldSize} + 1);
-  };
-  multiply("tp", layout.tp);
-  multiply("pp", layout.pp);
-  multiply("dp", layout.dp);
-  multiply("ep", layout.ep);
-  multiply("cp", layout.cp);
-  return ranks;
 }
 
 }  // namespace
@@ -131,15 +110,17 @@ absl::Status CheckTimeAndNames(const Fleet& fleet) {
 }
 
 absl::Status CheckLayout(const RankResolution& ranks, const AnalysisOptions& options) {
-  if (options.layout.empty()) return absl::OkStatus();
-  LOCKSTEP_ASSIGN_OR_RETURN(const report::LayoutOfRun layout, ParseLayout(options.layout));
-  const int64_t made = RanksMadeBy(layout);
+  if (!options.layout) return absl::OkStatus();
+  const ParallelLayout& layout = *options.layout;
+  const int64_t made = layout.Ranks();
   const int64_t present = LeastWorldSize(ranks);
   // Where nobody says how many ranks there are, there may be more than the traces show.
   if (made == present || (!ranks.world_size && made > present)) return absl::OkStatus();
-  const char* const hint = layout.ep || layout.cp ? "; order= names the axes that divide the ranks" : "";
+  const char* const hint = layout.SizeOf(ParallelAxis::kExpert) || layout.SizeOf(ParallelAxis::kContext)
+                               ? "; order= names the axes that divide the ranks"
+                               : "";
   return absl::InvalidArgumentError(fmt::format("--layout '{}': its axes make {} rank{}, but the run has {}{}",
-                                                options.layout, made, made == 1 ? "" : "s", present, hint));
+                                                layout.Text(), made, made == 1 ? "" : "s", present, hint));
 }
 
 }  // namespace lockstep

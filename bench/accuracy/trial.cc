@@ -80,7 +80,7 @@ const Replay& Trial::replay() {
 const StragglerResult& Trial::stragglers() {
   if (!stragglers_) {
     stragglers_ = FindStragglers({sim_->run, ranks_, match_, graph(), replay(), blame()},
-                                 TestLateness(ranks_, match_, graph(), ""));
+                                 TestLateness(ranks_, match_, graph(), std::nullopt));
   }
   return *stragglers_;
 }

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/metrics/run/parallel_layout.h"
+
 namespace lockstep {
 
 enum class GroupBy : uint8_t { kFull = 0, kBase = 1, kMangled = 2, kShape = 3, kFamily = 4, kCategory = 5 };
@@ -31,8 +33,8 @@ struct AnalysisOptions {
   bool capture_last = false;                           // --capture last
   bool one_run = false;  // --one-run: files without a common time are one run all the same
   GroupBy group_by = GroupBy::kFull;
-  std::string layout;                // --layout
-  std::optional<int64_t> instances;  // --instances: nullopt = not asked, -1 = all
+  std::optional<ParallelLayout> layout;  // --layout
+  std::optional<int64_t> instances;      // --instances: nullopt = not asked, -1 = all
   std::string sort;
   std::optional<int64_t> limit;
   int32_t expected_ranks = -1;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <utility>
@@ -27,46 +26,6 @@ void FindHosts(const RankResolution& ranks, const RunMatch& match, Positions& po
     positions.local_index[rank] = static_cast<int32_t>(host.rank_indices.size());
     host.rank_indices.push_back(index);
   }
-}
-
-std::vector<std::string_view> Split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  while (true) {
-    const size_t at = text.find(separator);
-    parts.push_back(text.substr(0, at));
-    if (at == std::string_view::npos) return parts;
-    text.remove_prefix(at + 1);
-  }
-}
-
-// Stride and size of the pipeline axis in global ranks, the first axis of `order` running fastest.
-std::optional<std::pair<int64_t, int64_t>> PipelineAxis(std::string_view layout) {
-  std::map<std::string_view, int64_t> sizes;
-  std::vector<std::string_view> order = {"tp", "cp", "ep", "dp", "pp"};
-  for (const std::string_view part : Split(layout, ',')) {
-    const size_t equals = part.find('=');
-    if (equals == std::string_view::npos) return std::nullopt;
-    const std::string_view value = part.substr(equals + 1);
-    if (part.substr(0, equals) == "order") {
-      order = Split(value, '-');
-      continue;
-    }
-    int64_t size = 0;
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), size);
-    if (error != std::errc() || end != value.data() + value.size() || size < 1 || size > kMaxWorldSize) {
-      return std::nullopt;
-    }
-    sizes[part.substr(0, equals)] = size;
-  }
-  int64_t stride = 1;
-  for (const std::string_view axis : order) {
-    const auto found = sizes.find(axis);
-    const int64_t size = found == sizes.end() ? 1 : found->second;
-    if (axis == "pp") return std::pair{stride, size};
-    stride *= size;
-    if (stride > kMaxWorldSize) return std::nullopt;
-  }
-  return std::nullopt;
 }
 
 bool IsPipelineName(std::string_view name) {
@@ -129,17 +88,17 @@ std::vector<int32_t> PipelineLinks::Stages(size_t ranks) const {
 }
 
 Positions FindPositions(const RankResolution& ranks, const RunMatch& match, const PipelineLinks& links,
-                        std::string_view layout) {
+                        const std::optional<ParallelLayout>& layout) {
   Positions positions;
   positions.host.assign(ranks.ranks.size(), -1);
   positions.local_index.assign(ranks.ranks.size(), -1);
   positions.stage.assign(ranks.ranks.size(), -1);
   FindHosts(ranks, match, positions);
-  if (layout.empty()) {
+  if (!layout) {
     positions.stage = links.Stages(ranks.ranks.size());
-  } else if (const auto axis = PipelineAxis(layout); axis && axis->second > 1) {
+  } else if (const auto pipeline = layout->Pipeline()) {
     for (size_t rank = 0; rank < ranks.ranks.size(); ++rank) {
-      positions.stage[rank] = static_cast<int32_t>(ranks.ranks[rank].rank / axis->first % axis->second);
+      positions.stage[rank] = static_cast<int32_t>(ranks.ranks[rank].rank / pipeline->stride % pipeline->stages);
     }
   }
   return positions;

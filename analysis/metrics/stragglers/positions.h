@@ -2,13 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "analysis/metrics/match/match.h"
+#include "analysis/metrics/run/parallel_layout.h"
 #include "analysis/metrics/run/ranks.h"
 
 namespace lockstep {
@@ -44,9 +45,8 @@ class PipelineLinks {
   std::vector<OfCommunicator> communicators_;
 };
 
-// `layout` as --layout writes it ("tp=8,pp=2,dp=4,order=tp-dp-pp"); "" = from the communicators, where they tell the
-// pipeline.
+// The stages are those of `layout`; without one, those that the communicators tell.
 [[nodiscard]] Positions FindPositions(const RankResolution& ranks, const RunMatch& match, const PipelineLinks& links,
-                                      std::string_view layout);
+                                      const std::optional<ParallelLayout>& layout);
 
 }  // namespace lockstep

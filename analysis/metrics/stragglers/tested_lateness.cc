@@ -21,8 +21,8 @@ struct LatenessSums::Places {
   Positions positions;
 };
 
-LatenessSums::Places LatenessSums::Measure(const RankResolution& ranks, const RunMatch& match, std::string_view layout,
-                                           TestedLateness& out) {
+LatenessSums::Places LatenessSums::Measure(const RankResolution& ranks, const RunMatch& match,
+                                           const std::optional<ParallelLayout>& layout, TestedLateness& out) {
   UnitNumbers::Result numbered = numbers_.Finish();
   out.units = std::move(numbered.units);
   if (!out.units.CanTest()) return {};
@@ -39,15 +39,16 @@ void LatenessSums::Compare(const RankResolution& ranks, const RunMatch& match, c
       BuildCandidates({ranks, match, out.units, places.order, transfers_, out.own, places.positions, out.late});
 }
 
-TestedLateness LatenessSums::FinishUnjudged(const RankResolution& ranks, const RunMatch& match, std::string_view layout,
-                                            const KnownLate& late) {
+TestedLateness LatenessSums::FinishUnjudged(const RankResolution& ranks, const RunMatch& match,
+                                            const std::optional<ParallelLayout>& layout, const KnownLate& late) {
   TestedLateness out;
   const Places places = Measure(ranks, match, layout, out);
   Compare(ranks, match, places, late, out);
   return out;
 }
 
-TestedLateness LatenessSums::Finish(const RankResolution& ranks, const RunMatch& match, std::string_view layout) {
+TestedLateness LatenessSums::Finish(const RankResolution& ranks, const RunMatch& match,
+                                    const std::optional<ParallelLayout>& layout) {
   constexpr int kMostRounds = 3;  // each finds who is hidden by those that the round before found
   TestedLateness out;
   const Places places = Measure(ranks, match, layout, out);
@@ -63,7 +64,7 @@ TestedLateness LatenessSums::Finish(const RankResolution& ranks, const RunMatch&
 }
 
 TestedLateness TestLateness(const RankResolution& ranks, const MatchResult& match, const ArrivalGraph& graph,
-                            std::string_view layout) {
+                            const std::optional<ParallelLayout>& layout) {
   LatenessSums sums(ranks.ranks.size(), RunExtent{});
   sums.Add(Chapter{match}, graph);
   return sums.Finish(ranks, match, layout);

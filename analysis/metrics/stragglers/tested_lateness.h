@@ -26,17 +26,19 @@ class LatenessSums {
   LatenessSums(size_t ranks, const RunExtent& extent) : numbers_(extent), own_(ranks) {}
   // `graph`: of the chapter.
   void Add(const Chapter& chapter, const ArrivalGraph& graph);
-  // `layout`: --layout; "" = infer rails and stages from the communicators where they tell. The sums are used up.
-  [[nodiscard]] TestedLateness Finish(const RankResolution& ranks, const RunMatch& match, std::string_view layout);
+  // `layout`: that of --layout; without one, infer rails and stages from the communicators where they tell. The sums
+  // are used up.
+  [[nodiscard]] TestedLateness Finish(const RankResolution& ranks, const RunMatch& match,
+                                      const std::optional<ParallelLayout>& layout);
   // The same without judgements. `late`: of the judged run that these are a part of.
   [[nodiscard]] TestedLateness FinishUnjudged(const RankResolution& ranks, const RunMatch& match,
-                                              std::string_view layout, const KnownLate& late);
+                                              const std::optional<ParallelLayout>& layout, const KnownLate& late);
 
  private:
   struct Places;
   // What was measured, before anybody is compared.
-  [[nodiscard]] Places Measure(const RankResolution& ranks, const RunMatch& match, std::string_view layout,
-                               TestedLateness& out);
+  [[nodiscard]] Places Measure(const RankResolution& ranks, const RunMatch& match,
+                               const std::optional<ParallelLayout>& layout, TestedLateness& out);
   void Compare(const RankResolution& ranks, const RunMatch& match, const Places& places, KnownLate late,
                TestedLateness& out) const;
 
@@ -48,6 +50,6 @@ class LatenessSums {
 
 // Of a run that is one chapter.
 [[nodiscard]] TestedLateness TestLateness(const RankResolution& ranks, const MatchResult& match,
-                                          const ArrivalGraph& graph, std::string_view layout);
+                                          const ArrivalGraph& graph, const std::optional<ParallelLayout>& layout);
 
 }  // namespace lockstep

@@ -25,7 +25,7 @@ TEST(QueryCodec, RestrictionsSurviveTheWire) {
   options.capture_last = true;
   options.one_run = true;
   options.group_by = GroupBy::kFamily;
-  options.layout = "tp=8";
+  options.layout = ParallelLayout{.sizes = {{ParallelAxis::kTensor, 8}}, .order = {ParallelAxis::kTensor}};
   options.instances = -1;
   options.sort = "total_ns";
   options.limit = 0;

@@ -112,7 +112,7 @@ absl::Status CheckLayoutOf(const std::string& layout, int32_t ranks, std::option
   for (int32_t rank = 0; rank < ranks; ++rank) resolved.ranks.push_back({.rank = rank});
   resolved.world_size = world;
   AnalysisOptions options;
-  options.layout = layout;
+  if (!layout.empty()) options.layout = ParallelLayout::Parse(layout).value();
   return CheckLayout(resolved, options);
 }
 

@@ -193,7 +193,7 @@ TEST(Report, OfACompleteRunIsRefusedWhereItCannotBeOfWhatIsAskedFor) {
   AnalysisOptions steps = OptionsFor({"overlap"});
   steps.steps = {8, 9};
   AnalysisOptions layout = OptionsFor({"overlap"});
-  layout.layout = "tp=3";
+  layout.layout = ParallelLayout{.sizes = {{ParallelAxis::kTensor, 3}}, .order = {}};
   for (const AnalysisOptions& options : {steps, layout}) {
     EXPECT_TRUE(absl::IsInvalidArgument(BuildReport(built.run, built.instances, options, executor).status()));
   }
@@ -276,18 +276,6 @@ TEST(Report, MatchesTheGoldenOverlap) {
   "busy_ratio": 0.7
 }
 )");
-}
-
-TEST(ParseLayout, TakesAxesAndOrder) {
-  const auto layout = ParseLayout("tp=8,pp=2,dp=4,order=tp-dp-pp");
-  ASSERT_TRUE(layout.ok());
-  EXPECT_EQ(report::ToJson(*layout).dump(), R"({"tp":8,"pp":2,"dp":4,"order":"tp-dp-pp"})");
-}
-
-TEST(ParseLayout, RefusesWhatItDoesNotUnderstand) {
-  for (const char* bad : {"tp", "tp=0", "tp=8,tp=4", "zz=3", "tp=8,order=tp-qq", "tp=8x", ""}) {
-    EXPECT_EQ(ParseLayout(bad).status().code(), absl::StatusCode::kInvalidArgument) << bad;
-  }
 }
 
 }  // namespace

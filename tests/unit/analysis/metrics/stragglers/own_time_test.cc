@@ -26,7 +26,7 @@ std::vector<double> ExcessOfReceiver(unsigned seed, const ExtraOwn& extra = {}) 
   shape.noise = kNoise;
   shape.broadcasts = true;
   const PacedRun run = MakePacedRun(shape, seed, extra);
-  std::vector<double> excess = TestLateness(run.ranks, run.match, run.graph, "").own[1].excess_ns;
+  std::vector<double> excess = TestLateness(run.ranks, run.match, run.graph, std::nullopt).own[1].excess_ns;
   std::erase_if(excess, [](double value) { return std::isnan(value); });
   return excess;
 }
@@ -69,7 +69,7 @@ TEST(OwnTime, AStepThatLacksWhatMostOfItLiesBeforeIsNotComparedAcrossCommunicato
     rows[lost + 1].segment.begin_ns = rows[lost].segment.begin_ns;
     ASSERT_TRUE(LoseRecord(run, instance, 0));
   }
-  const std::vector<RankOwnTime> own = TestLateness(run.ranks, run.match, run.graph, "").own;
+  const std::vector<RankOwnTime> own = TestLateness(run.ranks, run.match, run.graph, std::nullopt).own;
   for (size_t step = 1; step < own[0].own_ns.size(); ++step) {
     const double of_step = own[0].own_ns[step];
     EXPECT_TRUE(std::isnan(of_step) || std::abs(of_step - own[2].own_ns[step]) < 2e6) << step << " " << of_step;
@@ -101,7 +101,7 @@ class GradientRun {
   }
 
   [[nodiscard]] double MeanExcess() const {
-    std::vector<double> excess = TestLateness(run_.ranks, run_.match, run_.graph, "").own[1].excess_ns;
+    std::vector<double> excess = TestLateness(run_.ranks, run_.match, run_.graph, std::nullopt).own[1].excess_ns;
     std::erase_if(excess, [](double value) { return std::isnan(value); });
     return MeanOf(excess);
   }

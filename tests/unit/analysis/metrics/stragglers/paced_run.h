@@ -289,11 +289,11 @@ inline Replay ReplayOf(const PacedRun& run) {
   return {run.graph, run.match, executor};
 }
 
-inline StragglerResult FindIn(const PacedRun& run, const std::string& layout = "") {
+inline StragglerResult FindIn(const PacedRun& run) {
   const Replay replay = ReplayOf(run);
   const BlameResult blame = PropagateBlame(run.graph, run.match);
   return FindStragglers({run.run, run.ranks, run.match, run.graph, replay, blame},
-                        TestLateness(run.ranks, run.match, run.graph, layout));
+                        TestLateness(run.ranks, run.match, run.graph, std::nullopt));
 }
 
 }  // namespace lockstep

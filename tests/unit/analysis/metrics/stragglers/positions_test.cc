@@ -33,7 +33,8 @@ Positions PositionsOf(const RankResolution& ranks, const MatchResult& match, std
   for (const MatchedInstance& instance : match.instances) {
     links.Add(instance, match.communicators[instance.communicator]);
   }
-  return FindPositions(ranks, match, links, layout);
+  if (layout.empty()) return FindPositions(ranks, match, links, std::nullopt);
+  return FindPositions(ranks, match, links, ParallelLayout::Parse(layout).value());
 }
 
 TEST(FindPositions, CountsThePlaceOnEachHostAndLeavesUnknownHostsOut) {
@@ -61,7 +62,7 @@ TEST(FindPositions, StagesFollowTheLayoutInItsOrder) {
 
 TEST(FindPositions, ALayoutWithoutAPipelineHasNoStages) {
   EXPECT_EQ(PositionsOf(Ranks({"a", "a"}), {}, "tp=2").stage, (std::vector<int32_t>{-1, -1}));
-  EXPECT_EQ(PositionsOf(Ranks({"a", "a"}), {}, "pp=99999999999999999999").stage, (std::vector<int32_t>{-1, -1}));
+  EXPECT_EQ(PositionsOf(Ranks({"a", "a"}), {}, "pp=2147483647,tp=2147483647").stage, (std::vector<int32_t>{-1, -1}));
 }
 
 // Kernels that may send or receive, as in traces without roles.

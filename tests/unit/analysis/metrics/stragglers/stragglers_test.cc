@@ -423,7 +423,7 @@ TEST(Stragglers, OfTwoThatStallInDifferentStepsEachIsLateByItsOwnStalls) {
       if (rank == 0) return step % 3 == 0 ? kFirstStalls : 0;
       return step % 4 == 1 && step % 3 != 0 ? kSecondStalls : 0;
     });
-    const TestedLateness tested = TestLateness(run.ranks, run.match, run.graph, "");
+    const TestedLateness tested = TestLateness(run.ranks, run.match, run.graph, std::nullopt);
     EXPECT_NEAR(MeanLateness(tested, 0), kFirstStalls / 3.0, 0.1 * kFirstStalls / 3) << seed;
     EXPECT_NEAR(MeanLateness(tested, 1), kSecondStalls / 6.0, 0.1 * kSecondStalls / 6) << seed;
   }
@@ -444,7 +444,7 @@ TEST(Stragglers, OfTwoThatBothStallEachHasTheHostForItsCause) {
     const PacedRun run = MakePacedRun(shape, seed, [](int32_t rank, int step, int layer) -> int64_t {
       return layer == 0 && step % 6 == (rank == 0 ? 1 : 4) ? 2'000'000 : 0;
     });
-    const TestedLateness tested = TestLateness(run.ranks, run.match, run.graph, "");
+    const TestedLateness tested = TestLateness(run.ranks, run.match, run.graph, std::nullopt);
     for (const Candidate& it : tested.candidates) {
       if (it.scope != StragglerScope::kRank) continue;
       const double host_ns = it.parts[static_cast<size_t>(LatenessPart::kHost)];
@@ -500,7 +500,7 @@ TEST(MendsLittleOfStalls, IsWhatSavesFarLessThanTheOthersLostToIt) {
   const Replay replay = ReplayOf(run);
   const BlameResult blame = PropagateBlame(run.graph, run.match);
   const StragglerInput input{run.run, run.ranks, run.match, run.graph, replay, blame};
-  const TestedLateness tested = TestLateness(run.ranks, run.match, run.graph, "");
+  const TestedLateness tested = TestLateness(run.ranks, run.match, run.graph, std::nullopt);
   const Candidate& stalls = tested.candidates[1];
   const double late_ns = tested.judgements[1].mean_ns;
   EXPECT_NEAR(late_ns, kStallNs / 3.0, kStallNs / 30.0);
@@ -518,7 +518,7 @@ TEST(MendsLittleOfStalls, IsAlsoWhoStallsInMostSteps) {
   const Replay replay = ReplayOf(run);
   const BlameResult blame = PropagateBlame(run.graph, run.match);
   const StragglerInput input{run.run, run.ranks, run.match, run.graph, replay, blame};
-  const TestedLateness tested = TestLateness(run.ranks, run.match, run.graph, "");
+  const TestedLateness tested = TestLateness(run.ranks, run.match, run.graph, std::nullopt);
   Candidate often = tested.candidates[1];
   const double late_ns = tested.judgements[1].mean_ns;
   often.parts = {};

@@ -21,7 +21,7 @@ TEST(TestLateness, ARankOfAPairIsNotHiddenByTheOtherOneThatIsLateAtOtherPlacesOf
     if (rank == 4) return layer == 0 ? 60'000 : 0;
     return rank % 2 == 1 ? 10'000 : 0;
   });
-  const TestedLateness tested = TestLateness(run.ranks, run.match, run.graph, "");
+  const TestedLateness tested = TestLateness(run.ranks, run.match, run.graph, std::nullopt);
   EXPECT_THAT(tested.late.hidden, testing::IsSupersetOf({0, 2, 4, 6}));
   EXPECT_NEAR(tested.judgements[4].mean_ns, 60'000 - 10'000, 5'000) << "as the other one of its pair waits for it";
   EXPECT_LT(tested.judgements[4].p_adjusted, kStragglerAlpha);
@@ -35,7 +35,7 @@ TEST(TestLateness, ARankThatIsLateWhereAStepBeginsIsNotHiddenByItsOwnFastDevice)
       if (rank == 0) return layer == 0 ? 60'000 : -15'000;
       return 0;
     });
-    const TestedLateness tested = TestLateness(run.ranks, run.match, run.graph, "");
+    const TestedLateness tested = TestLateness(run.ranks, run.match, run.graph, std::nullopt);
     EXPECT_NEAR(tested.judgements[0].mean_ns, 60'000, 2'000) << ranks;
     EXPECT_LT(tested.judgements[0].p_adjusted, kStragglerAlpha) << ranks;
     EXPECT_NEAR(tested.candidates[0].parts[static_cast<size_t>(LatenessPart::kCompute)], 60'000, 2'000) << ranks;
@@ -48,7 +48,7 @@ TEST(TestLateness, TwoOfAPairThatAreLateAtDifferentPlacesAreBothLate) {
     if (rank == 0) return layer == 0 ? 60'000 : 0;
     return layer == 3 ? 40'000 : 0;
   });
-  const TestedLateness tested = TestLateness(run.ranks, run.match, run.graph, "");
+  const TestedLateness tested = TestLateness(run.ranks, run.match, run.graph, std::nullopt);
   EXPECT_NEAR(tested.judgements[0].mean_ns, 60'000, 2'000);
   EXPECT_NEAR(tested.judgements[1].mean_ns, 40'000, 2'000);
 }
@@ -58,7 +58,7 @@ TEST(TestLateness, DevicesThatAreFasterAndSlowerThroughoutAreAsLateAsTheyAreOver
   shape.device_spread = 0.004;
   for (unsigned seed = 1; seed <= 10; ++seed) {
     const PacedRun run = MakePacedRun(shape, seed);
-    const TestedLateness tested = TestLateness(run.ranks, run.match, run.graph, "");
+    const TestedLateness tested = TestLateness(run.ranks, run.match, run.graph, std::nullopt);
     for (size_t rank = 0; rank < 8; ++rank) {
       double sum = 0;
       for (const double excess : tested.own[rank].excess_ns) sum += std::isnan(excess) ? 0 : excess;
@@ -77,7 +77,7 @@ TEST(TestLateness, MembersOfACommunicatorInWhichTwoExchangeAreComparedOverWholeS
   ASSERT_TRUE(last.all_pairs);
   last.op = CollectiveOp::kSendRecv;
   last.members.resize(2);
-  const TestedLateness tested = TestLateness(run.ranks, run.match, run.graph, "");
+  const TestedLateness tested = TestLateness(run.ranks, run.match, run.graph, std::nullopt);
   for (const RankOwnTime& own : tested.own) {
     EXPECT_TRUE(own.compared && own.excess_at_ns.empty() && own.excess_parts_at.empty());
   }
@@ -97,7 +97,7 @@ double LeastPOfTwoThatStall(unsigned seed, double first, double second) {
     const bool stall = layer == 0 && stalls[static_cast<size_t>(step)][static_cast<size_t>(rank)];
     return stall ? 900'000 : 0;
   });
-  const TestedLateness tested = TestLateness(run.ranks, run.match, run.graph, "");
+  const TestedLateness tested = TestLateness(run.ranks, run.match, run.graph, std::nullopt);
   return std::min(tested.judgements[0].p_adjusted, tested.judgements[1].p_adjusted);
 }
 

@@ -285,7 +285,7 @@ TEST_F(GrowingRunTest, RefusesALayoutThatDoesNotFitItsRanks) {
   InlineExecutor executor;
   AnalysisOptions options;
   options.views = {"summary"};
-  options.layout = "tp=3";
+  options.layout = ParallelLayout{.sizes = {{ParallelAxis::kTensor, 3}}, .order = {}};
   EXPECT_TRUE(absl::IsInvalidArgument(grown.Report(options, executor).status()));
 }
 
