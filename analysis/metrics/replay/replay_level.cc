@@ -87,7 +87,8 @@ Noise NoiseOf(const std::vector<ComparedLength>& lengths) {
     sum += SurplusOf(item);
     ++count;
   }
-  if (count > 0 && std::abs(sum / count) > kPeerNoiseWidths * sd / std::sqrt(count)) noise.constant_ns = sum / count;
+  // Who is faster than the peers here stays so: only what makes it slower is to be mended.
+  if (count > 0 && sum / count > kPeerNoiseWidths * sd / std::sqrt(count)) noise.constant_ns = sum / count;
   return noise;
 }
 
@@ -111,7 +112,8 @@ std::vector<ScaledResult> LevelToPeers(const std::vector<ComparedLength>& length
   for (size_t i = 0; i < lengths.size(); ++i) {
     const ComparedLength& item = lengths[i];
     const double kept = static_cast<double>(item.own_ns) - noise.constant_ns;
-    const bool keeps = peer_stalls[i] || IsNoise(item, noise);
+    const bool only_peer_is_long = item.peers == 1 && SurplusOf(item) < 0;
+    const bool keeps = peer_stalls[i] || only_peer_is_long || IsNoise(item, noise);
     out.push_back({item.node, std::llround(keeps ? kept : item.peers_ns)});
   }
   return out;

@@ -21,6 +21,7 @@ struct ComparedLength {
 };
 
 // What is beyond the peers' own noise is brought to their mean; the rest keeps its noise, less a constant surplus.
+// Who is faster than the peers stays so.
 // Rare long ones as the peers have them too, and no more of them, stay. Where a single peer stalls, for more than the
 // pauses of any host, that is none of its noise, nor does it make up for what is long here.
 [[nodiscard]] std::vector<ScaledResult> LevelToPeers(const std::vector<ComparedLength>& lengths);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analysis/metrics/replay/replay_usual.h"
+#include "analysis/stats/order_statistic.h"
 
 namespace lockstep {
 namespace {
@@ -85,11 +86,18 @@ class RareLong {
   RareLong(const std::vector<ScaledWork>& work, const std::vector<WorkKind>& kinds)
       : work_(work), is_long_(work.size()) {
     std::map<WorkKind, std::vector<size_t>> items;
+    std::map<int32_t, std::vector<double>> places;
     for (size_t i = 0; i < work.size(); ++i) {
-      if (work[i].peers_ns && *work[i].peers_ns >= kRecordResolutionNs) items[kinds[i]].push_back(i);
+      if (!work[i].peers_ns || *work[i].peers_ns < kRecordResolutionNs) continue;
+      items[kinds[i]].push_back(i);
+      places[work[i].position].push_back(RatioOf(work[i]));
     }
     for (const auto& [kind, of_kind] : items) {
-      if (of_kind.size() >= UsualAtPlace::kLeastItems) Compare(of_kind);
+      if (of_kind.size() >= UsualAtPlace::kLeastItems) {
+        Compare(of_kind);
+      } else {
+        CountFew(of_kind, Median(places.at(kind.first)));
+      }
     }
     of_a_peer_ += stalls_.OfAPeer();
     if (own_ >= kMoreThanOnce && own_ > of_a_peer_ + kPeerNoiseWidths * std::sqrt(of_a_peer_)) return;
@@ -101,9 +109,22 @@ class RareLong {
  private:
   static constexpr double kMoreThanOnce = 2;
 
+  static double RatioOf(const ScaledWork& item) { return static_cast<double>(item.own_ns) / *item.peers_ns; }
+
+  // Work of a kind that is too seldom to show what is usual: where a peer was long now and then, most of it is.
+  void CountFew(const std::vector<size_t>& items, double usual) {
+    for (const size_t i : items) {
+      if (work_[i].stalled_rank >= 0) {
+        stalls_.Add(work_[i].stalled_rank, static_cast<double>(work_[i].peers));
+      } else {
+        of_a_peer_ += PeersLong(work_[i], RatioOf(work_[i]), usual, UsualAtPlace::kLeastLonger);
+      }
+    }
+  }
+
   void Compare(const std::vector<size_t>& items) {
     std::vector<double> ratios;
-    for (const size_t i : items) ratios.push_back(static_cast<double>(work_[i].own_ns) / *work_[i].peers_ns);
+    for (const size_t i : items) ratios.push_back(RatioOf(work_[i]));
     const UsualAtPlace usual(ratios);
     if (!usual.seldom) return;
     for (size_t k = 0; k < items.size(); ++k) {
@@ -203,17 +224,21 @@ std::vector<ScaledResult> ScaleToPeers(std::vector<ScaledWork> work, double step
   const bool few = sums.by_step.size() < kFewScaledSteps;
   const bool most_have_peers = sums.most_have_peers();
   const double for_the_rest = most_have_peers ? sums.all.ratio() : elsewhere();
+  // Who is faster than the peers on the whole stays so: only what makes a rank slower is to be mended.
+  const double as_fast = 1 / std::max(1.0, sums.all.ratio());
   std::vector<ScaledResult> out;
   out.reserve(work.size());
   for (size_t i = 0; i < work.size(); ++i) {
     const ScaledWork& item = work[i];
-    const auto own = static_cast<double>(item.own_ns);
     const bool compared = item.peers_ns.has_value();
-    double length = own * for_the_rest;
-    if (most_have_peers) length *= StepDeviation(sums.by_step, item.step, sums.all.ratio(), step_deviation);
-    if (compared && (few || sums.is_long[i])) length = *item.peers_ns;
-    if (compared && !few && !sums.is_long[i]) {
-      length = sums.Levelled(work, i) * StepDeviation(sums.by_step_levelled, item.step, 1, step_deviation);
+    double length = 0;
+    if (compared && (few || sums.is_long[i])) {
+      length = *item.peers_ns;
+    } else if (compared) {
+      length = sums.Levelled(work, i) * StepDeviation(sums.by_step_levelled, item.step, 1, step_deviation) * as_fast;
+    } else {
+      length = static_cast<double>(item.own_ns) * std::min(1.0, for_the_rest);
+      if (most_have_peers) length *= StepDeviation(sums.by_step, item.step, sums.all.ratio(), step_deviation);
     }
     out.push_back({item.node, std::llround(length)});
   }

@@ -24,8 +24,8 @@ struct ScaledWork {
 };
 
 // Work that is far longer than it is at its place in most steps, more often than the peers' is, takes as long as theirs
-// there. All else keeps its own noise and is scaled by what it usually takes longer. `step_deviation`: standard
-// deviation of a step's work from the peers' by noise alone, relative.
+// there. All else keeps its own noise and is scaled by what it usually takes longer. Who is faster than the peers on
+// the whole stays so. `step_deviation`: standard deviation of a step's work from the peers' by noise alone, relative.
 //
 // Peers of equal communicators are compared place by place only if most of the work has them and its lengths go with
 // theirs from place to place: stages of a pipeline are at different places of their programs. Else, and where there are

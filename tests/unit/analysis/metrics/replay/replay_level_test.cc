@@ -101,6 +101,26 @@ TEST(LevelToPeers, OfTwoThatStallInManyStepsEachIsBroughtToWhatTheOtherOneTakes)
   }
 }
 
+// The other one of a pair pauses in every second step: no difference between the two is usual either, and mending who
+// does not pause takes nothing away.
+TEST(LevelToPeers, WhoIsFasterThanTheOnlyPeerStaysSo) {
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    std::mt19937 random(seed);
+    std::normal_distribution<double> noise(1, 0.02);
+    std::vector<ComparedLength> lengths;
+    double own = 0;
+    for (int32_t step = 0; step < 60; ++step) {
+      const double peers = 200'000 * noise(random) + (step % 2 == 0 ? 3'290'000 : 0);
+      lengths.push_back({.node = step, .own_ns = std::llround(200'000 * noise(random)), .peers_ns = peers});
+      lengths.back().largest_ns = peers;
+      own += static_cast<double>(lengths.back().own_ns);
+    }
+    double sum = 0;
+    for (const ScaledResult& result : LevelToPeers(lengths)) sum += static_cast<double>(result.length_ns);
+    EXPECT_NEAR(sum, own, 0.02 * own) << seed;
+  }
+}
+
 // Four ranks, of which each stalls with its own probability. What the first one takes, and what is left of its stalls.
 struct StallsOfFour {
   double own_ns = 0;
