@@ -205,7 +205,7 @@ class Finder {
   // ends meet those of a lane on another clock much more closely is in no set with its neighbours, whose ends only
   // follow the same work: shards of parameters are gathered across hosts by ranks that a tensor group keeps in step.
   [[nodiscard]] std::vector<size_t> SetsOfClocks() {
-    const std::vector<std::vector<Edge>> all = edges_;
+    std::vector<std::vector<Edge>> all = edges_;
     for (size_t l = 0; l < lanes_.size(); ++l) DropFarNeighbours(l);
     std::map<int32_t, std::vector<size_t>> by_domain;
     for (size_t l = 0; l < lanes_.size(); ++l) by_domain[clock_.DomainOf(lanes_[l].rank_index).value].push_back(l);
@@ -216,7 +216,7 @@ class Finder {
         for (const size_t l : set) out[l] = set.front();
       }
     }
-    edges_ = all;
+    edges_ = std::move(all);
     return out;
   }
 
