@@ -113,12 +113,14 @@ class RareLong {
 
   // Work of a kind that is too seldom to show what is usual: where a peer was long now and then, most of it is.
   void CountFew(const std::vector<size_t>& items, double usual) {
-    for (const size_t i : items) {
-      if (work_[i].stalled_rank >= 0) {
-        stalls_.Add(work_[i].stalled_rank, static_cast<double>(work_[i].peers));
-      } else {
-        of_a_peer_ += PeersLong(work_[i], RatioOf(work_[i]), usual, UsualAtPlace::kLeastLonger);
-      }
+    for (const size_t i : items) CountPeers(work_[i], usual, UsualAtPlace::kLeastLonger);
+  }
+
+  void CountPeers(const ScaledWork& item, double usual, double far_ratio) {
+    if (item.stalled_rank >= 0) {
+      stalls_.Add(item.stalled_rank, static_cast<double>(item.peers));
+    } else {
+      of_a_peer_ += PeersLong(item, RatioOf(item), usual, far_ratio);
     }
   }
 
@@ -130,12 +132,7 @@ class RareLong {
     for (size_t k = 0; k < items.size(); ++k) {
       is_long_[items[k]] = usual.IsException(ratios[k]);
       own_ += is_long_[items[k]] ? 1 : 0;
-      const ScaledWork& item = work_[items[k]];
-      if (item.stalled_rank >= 0) {
-        stalls_.Add(item.stalled_rank, static_cast<double>(item.peers));
-      } else {
-        of_a_peer_ += PeersLong(item, ratios[k], usual.middle, usual.far / usual.middle);
-      }
+      CountPeers(work_[items[k]], usual.middle, usual.far / usual.middle);
     }
   }
 
@@ -225,7 +222,7 @@ std::vector<ScaledResult> ScaleToPeers(std::vector<ScaledWork> work, double step
   const bool most_have_peers = sums.most_have_peers();
   const double for_the_rest = most_have_peers ? sums.all.ratio() : elsewhere();
   // Who is faster than the peers on the whole stays so: only what makes a rank slower is to be mended.
-  const double as_fast = 1 / std::max(1.0, sums.all.ratio());
+  const double keeps_speed = 1 / std::max(1.0, sums.all.ratio());
   std::vector<ScaledResult> out;
   out.reserve(work.size());
   for (size_t i = 0; i < work.size(); ++i) {
@@ -235,7 +232,8 @@ std::vector<ScaledResult> ScaleToPeers(std::vector<ScaledWork> work, double step
     if (compared && (few || sums.is_long[i])) {
       length = *item.peers_ns;
     } else if (compared) {
-      length = sums.Levelled(work, i) * StepDeviation(sums.by_step_levelled, item.step, 1, step_deviation) * as_fast;
+      length =
+          sums.Levelled(work, i) * StepDeviation(sums.by_step_levelled, item.step, 1, step_deviation) * keeps_speed;
     } else {
       length = static_cast<double>(item.own_ns) * std::min(1.0, for_the_rest);
       if (most_have_peers) length *= StepDeviation(sums.by_step, item.step, sums.all.ratio(), step_deviation);
