@@ -242,7 +242,7 @@ FigureRow UnevenCoverageRow(const Plan& plan) {
   for (const std::string& flags : scenarios) {
     row.claims.push_back({.name = flags, .kind = ClaimKind::kBetween, .target = 0.93, .upper = 0.99});
   }
-  for (int t = 0; t < plan.Trials(16, 480, 960); ++t) {
+  for (int t = 0; t < plan.Trials(16, 1'440, 2'880); ++t) {
     const std::string& flags = scenarios[static_cast<size_t>(t) % scenarios.size()];
     row.tasks.push_back(TrialTask(row, Words(flags), SeedOf(plan, row.id, t), false,
                                   [claim = flags](Trial& trial, Score& score) { ScoreCoverage(trial, claim, score); }));
@@ -320,7 +320,7 @@ std::vector<FigureRow> ClockRows(const Plan& plan) {
   rows.push_back(ErrorRow(plan, "clock_training", "clock error, training with small all-host all-reduces",
                           {Training(16), Training(24), Training(32)}, {4, 15}, AnyPair));
   rows.push_back(ErrorRow(plan, "clock_pipeline", "clock error per hop, pipeline chain only",
-                          {Pipeline(4), Pipeline(8)}, {2, 5}, OneHop, 40));
+                          {Pipeline(4), Pipeline(8)}, {2, 5}, OneHop, 80));
   rows.push_back(ErrorRow(plan, "clock_bandwidth_bound", "clock error, bandwidth-bound only, frac <= 0.01",
                           {Bandwidth(0.01), Bandwidth(0.005)}, {40, 250}, AnyPair));
   rows.push_back(CoverageRow(plan));

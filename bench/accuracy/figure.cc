@@ -14,7 +14,16 @@ void Score::Count(std::string_view claim, int64_t hits, int64_t trials) {
 }
 
 void Score::Merge(const Score& other) {
-  for (const auto& [claim, count] : other.counts_) Count(claim, count.hits, count.trials);
+  for (const auto& [claim, count] : other.counts_) {
+    Count(claim, count.hits, count.trials);
+    const auto hits = static_cast<double>(count.hits);
+    const auto trials = static_cast<double>(count.trials);
+    lockstep::Count& sums = counts_[claim];
+    ++sums.clusters;
+    sums.hits_squared += hits * hits;
+    sums.hits_times_trials += hits * trials;
+    sums.trials_squared += trials * trials;
+  }
   for (const auto& [series, values] : other.values_) {
     auto& into = values_[series];
     into.insert(into.end(), values.begin(), values.end());
@@ -34,6 +43,24 @@ std::string_view Name(Verdict verdict) {
   return "missed";
 }
 
+double EffectiveTrials(const Count& count) {
+  const auto trials = static_cast<double>(count.trials);
+  if (count.clusters < 2 || count.hits == 0 || count.hits == count.trials) return trials;
+  const auto clusters = static_cast<double>(count.clusters);
+  const double share = static_cast<double>(count.hits) / trials;
+  const double squares =
+      count.hits_squared - 2 * share * count.hits_times_trials + share * share * count.trials_squared;
+  const double variance = clusters / (clusters - 1) * squares / (trials * trials);
+  const double independent = share * (1 - share) / trials;
+  return variance > independent ? trials * independent / variance : trials;
+}
+
+Interval SeenInterval(const Count& count) {
+  if (count.trials <= 0) return {};
+  const double trials = EffectiveTrials(count);
+  return ClopperPearson(trials * static_cast<double>(count.hits) / static_cast<double>(count.trials), trials);
+}
+
 int64_t MinTrials(const Claim& claim) {
   if (claim.min_trials > 0) return claim.min_trials;
   if (claim.kind == ClaimKind::kExact) return 1;
@@ -42,8 +69,8 @@ int64_t MinTrials(const Claim& claim) {
 }
 
 Verdict Judge(const Claim& claim, const Count& count) {
-  const Interval seen = ClopperPearson(count.hits, count.trials);
-  const bool few = count.trials < MinTrials(claim);
+  const Interval seen = SeenInterval(count);
+  const bool few = EffectiveTrials(count) < static_cast<double>(MinTrials(claim));
   switch (claim.kind) {
     case ClaimKind::kExact:
       if (count.hits < count.trials) return Verdict::kMissed;

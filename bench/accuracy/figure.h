@@ -1,8 +1,11 @@
 // One figure of the accuracy table: what is promised, what was seen, and whether that holds.
 //
-// A figure is made of claims, each about a share of trials. A claim holds if its exact 95 % interval contains or beats
-// the target; a claim that no miss is allowed for ("exact") holds only without one. With fewer trials than the target
-// can be told from (3 / p for a rate of at most p), the verdict is "not enough trials".
+// A figure is made of claims, each about a share of trials. A claim holds if its 95 % interval contains or beats the
+// target; a claim that no miss is allowed for ("exact") holds only without one. With fewer trials than the target can
+// be told from (3 / p for a rate of at most p), the verdict is "not enough trials".
+//
+// Trials of one simulated cluster share its clocks and its noise, so that they say less than as many independent ones:
+// the interval is that of the effective number of trials (see EffectiveTrials).
 #pragma once
 
 #include <cstdint>
@@ -33,6 +36,11 @@ struct Claim {
 struct Count {
   int64_t hits = 0;
   int64_t trials = 0;
+  // Over the scores that were merged, each of one simulated cluster.
+  int64_t clusters = 0;
+  double hits_squared = 0;
+  double hits_times_trials = 0;
+  double trials_squared = 0;
 };
 
 // What trials give to a figure. Merged in the order of the trials, so that threads change nothing.
@@ -59,6 +67,13 @@ class Score {
 enum class Verdict : uint8_t { kHeld = 0, kMissed = 1, kNotEnoughTrials = 2 };
 [[nodiscard]] std::string_view Name(Verdict verdict);  // "held" | "missed" | "not enough trials"
 
+// How many independent trials are as sure as these, from how much the share differs between clusters (ratio estimator);
+// never more than there are. All of them where nothing differs, and where the trials are of one cluster.
+[[nodiscard]] double EffectiveTrials(const Count& count);
+// The 95 % interval of the share: exact (Clopper-Pearson) for the effective trials. Source: Korn and Graubard,
+// "Confidence intervals for proportions with small expected number of positive counts estimated from survey data",
+// Survey Methodology 24 (1998).
+[[nodiscard]] Interval SeenInterval(const Count& count);
 [[nodiscard]] int64_t MinTrials(const Claim& claim);
 [[nodiscard]] Verdict Judge(const Claim& claim, const Count& count);
 

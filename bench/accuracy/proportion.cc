@@ -20,12 +20,10 @@ double BetaQuantile(double p, double a, double b) {
 
 }  // namespace
 
-Interval ClopperPearson(int64_t hits, int64_t trials) {
+Interval ClopperPearson(double hits, double trials) {
   if (trials <= 0) return {};
-  const auto k = static_cast<double>(hits);
-  const auto n = static_cast<double>(trials);
-  return {hits == 0 ? 0 : BetaQuantile(kAlpha / 2, k, n - k + 1),
-          hits == trials ? 1 : BetaQuantile(1 - kAlpha / 2, k + 1, n - k)};
+  return {hits <= 0 ? 0 : BetaQuantile(kAlpha / 2, hits, trials - hits + 1),
+          hits >= trials ? 1 : BetaQuantile(1 - kAlpha / 2, hits + 1, trials - hits)};
 }
 
 }  // namespace lockstep

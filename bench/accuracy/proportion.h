@@ -1,8 +1,6 @@
 // Shares of trials and how sure they are: exact binomial (Clopper-Pearson) intervals.
 #pragma once
 
-#include <cstdint>
-
 namespace lockstep {
 
 struct Interval {
@@ -10,7 +8,8 @@ struct Interval {
   double hi = 1;
 };
 
-// The exact 95 % interval of a share of which `hits` of `trials` were seen. No trials: [0, 1].
-[[nodiscard]] Interval ClopperPearson(int64_t hits, int64_t trials);
+// The exact 95 % interval of a share of which `hits` of `trials` were seen. No trials: [0, 1]. Either may be a
+// fraction.
+[[nodiscard]] Interval ClopperPearson(double hits, double trials);
 
 }  // namespace lockstep

@@ -115,7 +115,11 @@ void ScoreNotEnough(Trial& trial, Score& score) {
   const bool more = std::all_of(result.undecided.begin(), result.undecided.end(),
                                 [](const Undecided& u) { return u.steps_needed > u.steps; });
   const bool says = !result.undecided.empty() || result.reason.rfind("not enough data", 0) == 0;
-  score.Count("says so, and how many would do", result.stragglers.empty() && more && says);
+  const bool right = result.stragglers.empty() && more && says;
+  score.Count("says so, and how many would do", right);
+  if (right) return;
+  score.Note(fmt::format("{} named, {} undecided{}: {}", result.stragglers.size(), result.undecided.size(),
+                         more ? "" : " with steps enough", result.reason));
 }
 
 FigureRow NotEnough(const Plan& plan) {

@@ -39,7 +39,7 @@ std::string TextOf(const ScoredRow& scored) {
   std::string text = fmt::format("{}  ({})\n", scored.row.figure, scored.row.id);
   for (const Claim& claim : scored.row.claims) {
     const Count count = CountOf(scored.score, claim.name);
-    const Interval seen = ClopperPearson(count.hits, count.trials);
+    const Interval seen = SeenInterval(count);
     text += fmt::format("  {:<38} {:>9} of {:<9} {:8.4f} %  [{:.4f}, {:.4f}]  {}\n", claim.name, count.hits,
                         count.trials, HitShare(count) * 100, seen.lo * 100, seen.hi * 100, Name(Judge(claim, count)));
   }
@@ -72,7 +72,7 @@ nlohmann::ordered_json JsonOf(const std::vector<ScoredRow>& rows, const Plan& pl
     figure["unit"] = scored.row.unit;
     for (const Claim& claim : scored.row.claims) {
       const Count count = CountOf(scored.score, claim.name);
-      const Interval seen = ClopperPearson(count.hits, count.trials);
+      const Interval seen = SeenInterval(count);
       figure["claims"].push_back({{"claim", claim.name},
                                   {"target_ratio", claim.target},
                                   {"hits", count.hits},

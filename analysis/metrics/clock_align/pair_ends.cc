@@ -23,6 +23,7 @@ constexpr double kPositionShare = 0.01;   // of the duration: ends may be so far
 constexpr double kMostPosition = 0.18;    // of the shorter duration: 15 % of the transfer, whose end it comes before
 constexpr double kUsualBiasNs = 4'000;    // by so much two devices' clocks usually differ at most
 constexpr double kAlikeScatterTimes = 3;  // classes up to this many times the least scatter are used together
+constexpr double kMostScatterNs = 2'000;  // ... and further ones up to the sd of a bias of which nothing is known
 
 struct ClassScatter {
   double scale = 0;
@@ -77,7 +78,8 @@ bool MayHaveChoice(const std::vector<PairEnd>& ends) {
   return false;
 }
 
-// The quietest classes that together have enough instances on both sides.
+// The quietest classes that together have enough instances on both sides. Not those whose ends lie farther apart than
+// clocks usually do: the side that only they have would be apart by their places.
 std::vector<PairEnd> Quietest(const std::vector<PairEnd>& ends) {
   if (!MayHaveChoice(ends)) return ends;
   const std::vector<ClassScatter> classes = ByScatter(ends);
@@ -96,7 +98,8 @@ std::vector<PairEnd> Quietest(const std::vector<PairEnd>& ends) {
   size_t b = 0;
   for (const ClassScatter& c : classes) {
     const bool alike = c.scale <= kAlikeScatterTimes * classes.front().scale;
-    if (!alike && a >= PairCentre::kEachSide && b >= PairCentre::kEachSide) break;
+    const bool enough = a >= PairCentre::kEachSide && b >= PairCentre::kEachSide;
+    if (!alike && (enough || c.scale > kMostScatterNs)) break;
     chosen[c.cls] = true;
     a += sides[c.cls].first;
     b += sides[c.cls].second;
