@@ -26,6 +26,7 @@
 #include "agent/pipeline/merge_heap.h"
 #include "agent/pipeline/record_block.h"
 #include "analysis/base/status_macros.h"
+#include "platform/reserved_memory.h"
 #include "platform/spill_file.h"
 
 namespace lockstep {
@@ -49,8 +50,7 @@ class ExternalSorter {
 
   absl::Status Add(const Record& record) {
     if (buffer_.size() == capacity_) LOCKSTEP_RETURN_IF_ERROR(Spill());
-    if (buffer_.size() == buffer_.capacity())
-      buffer_.reserve(std::min(capacity_, std::max<size_t>(1024, buffer_.size() * 2)));
+    if (buffer_.capacity() == 0) buffer_ = ReservedVector<Record>(capacity_);
     buffer_.push_back(record);
     ++count_;
     return absl::OkStatus();
@@ -63,7 +63,7 @@ class ExternalSorter {
       return absl::OkStatus();
     }
     LOCKSTEP_RETURN_IF_ERROR(Spill());
-    buffer_ = {};
+    buffer_ = ReservedVector<Record>();
     order_ = {};
     lanes_.Release();
     return Merge();
@@ -204,8 +204,8 @@ class ExternalSorter {
   std::string folder_;
   size_t capacity_;
   Less less_;
-  std::vector<Record> buffer_;
-  std::vector<uint32_t> order_;  // of the buffer
+  ReservedVector<Record> buffer_;  // room for `capacity_` from the first record on
+  std::vector<uint32_t> order_;    // of the buffer
   Lanes lanes_;
   size_t position_ = 0;
   int64_t count_ = 0;

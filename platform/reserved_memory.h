@@ -1,0 +1,73 @@
+// Room whose size is known before its use: reserved at once, and taken from the system as it is written to. So it
+// neither grows by copying nor takes more than is used, and beyond a small beginning it comes in large pages where the
+// system has such: a page of 4 KiB costs more than what is written to it, where memory is virtual.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <new>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+namespace lockstep {
+
+// Writable bytes, given back when it goes. Where the system lets nothing be reserved (a limit of the address space), it
+// comes from the allocator, which throws std::bad_alloc if that has no room either.
+class ReservedMemory {
+ public:
+  ReservedMemory() = default;
+  explicit ReservedMemory(size_t bytes);
+  ~ReservedMemory();
+  ReservedMemory(ReservedMemory&& other) noexcept { *this = std::move(other); }
+  ReservedMemory& operator=(ReservedMemory&& other) noexcept {
+    std::swap(map_, other.map_);
+    std::swap(map_bytes_, other.map_bytes_);
+    std::swap(data_, other.data_);
+    return *this;
+  }
+
+  // Aligned as for any type; null without bytes.
+  [[nodiscard]] std::byte* data() const { return data_; }
+
+ private:
+  void* map_ = nullptr;
+  size_t map_bytes_ = 0;
+  std::byte* data_ = nullptr;
+};
+
+// Plain values one after the other, at most `capacity`.
+template <typename Value>
+class ReservedVector {
+  static_assert(std::is_trivially_copyable_v<Value> && std::is_trivially_destructible_v<Value>);
+
+ public:
+  ReservedVector() = default;
+  explicit ReservedVector(size_t capacity) : memory_(capacity * sizeof(Value)), capacity_(capacity) {}
+  ReservedVector(ReservedVector&& other) noexcept { *this = std::move(other); }
+  ReservedVector& operator=(ReservedVector&& other) noexcept {
+    memory_ = std::move(other.memory_);
+    std::swap(size_, other.size_);
+    std::swap(capacity_, other.capacity_);
+    return *this;
+  }
+
+  // Only below the capacity.
+  void push_back(const Value& value) { new (data() + size_++) Value(value); }
+  void clear() { size_ = 0; }
+
+  [[nodiscard]] size_t size() const { return size_; }
+  [[nodiscard]] size_t capacity() const { return capacity_; }
+  [[nodiscard]] bool empty() const { return size_ == 0; }
+  [[nodiscard]] Value* data() const { return reinterpret_cast<Value*>(memory_.data()); }
+  [[nodiscard]] Value* begin() const { return data(); }
+  [[nodiscard]] Value* end() const { return data() + size_; }
+  [[nodiscard]] Value& operator[](size_t i) const { return data()[i]; }
+
+ private:
+  ReservedMemory memory_;
+  size_t size_ = 0;
+  size_t capacity_ = 0;
+};
+
+}  // namespace lockstep
