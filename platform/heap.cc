@@ -17,9 +17,9 @@
 extern "C" int mallctl(const char* name, void* old, size_t* old_size, void* value, size_t size) __attribute__((weak));
 
 // Read by jemalloc when it starts: the system is asked for large pages. It has them only where they are let
-// (SetLargePages).
+// (SetLargePages). One arena for each processor, not four: each has large pages of its own that are partly used.
 extern "C" const char* malloc_conf;
-const char* malloc_conf = "thp:always";
+const char* malloc_conf = "thp:always,percpu_arena:percpu";
 
 namespace lockstep {
 namespace {
@@ -49,6 +49,7 @@ void SetLargePages(bool let) { (void)prctl(PR_SET_THP_DISABLE, let ? 0 : 1, 0, 0
 
 constexpr std::ptrdiff_t kForever = -1;
 constexpr std::ptrdiff_t kKeptMs = 1'000;
+constexpr std::ptrdiff_t kReusedMs = 100;  // long enough for the next allocation of a reader to find it
 
 void Purge() {
   constexpr const char* kAll = "arena.4096.purge";  // MALLCTL_ARENAS_ALL
@@ -155,8 +156,7 @@ Holders& KeptMemoryHolders() {
 
 void UseLittleMemory() {
   if (HasJemalloc()) {
-    SetLargePages(false);
-    SetDecay(0);
+    SetDecay(kReusedMs);
     return;
   }
 #ifdef __GLIBC__

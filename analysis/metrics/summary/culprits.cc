@@ -10,8 +10,8 @@ namespace {
 
 constexpr double kMostlyOpen = 0.5;  // of what it is blamed for
 // Error of a replayed saving against a rerun without the cause (accuracy row `random`): these shares of it, and these
-// points of the step. It is more often too small than too large. Chosen so that the interval holds 97.5 % of the savings
-// of seeds 9001 and 9002 (437 of 448); see bench/accuracy/README.md for seeds that were not looked at.
+// points of the step. It is more often too small than too large. Chosen so that the interval holds 97.5 % of the
+// savings of seeds 9001 and 9002 (437 of 448); see bench/accuracy/README.md for seeds that were not looked at.
 constexpr double kReplayAboveTruth = 0.063;
 constexpr double kReplayBelowTruth = 0.096;
 constexpr double kReplayErrorLeast = 0.0013;
