@@ -156,6 +156,7 @@ Holders& KeptMemoryHolders() {
 
 void UseLittleMemory() {
   if (HasJemalloc()) {
+    SetLargePages(false);
     SetDecay(kReusedMs);
     return;
   }

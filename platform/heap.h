@@ -4,8 +4,8 @@
 
 namespace lockstep {
 
-// For programs that read traces: what is free goes back soon, and stages that run on different threads share what is
-// free. Call it before any thread starts.
+// For programs that read traces: what is free goes back soon, pages are small, and stages that run on different threads
+// share what is free. Call it before any thread starts.
 void UseLittleMemory();
 // From now on, for answers, which free and allocate much: what is free is kept for a second. Only jemalloc can.
 void KeepFreeMemory();

@@ -1,6 +1,7 @@
 #include "platform/reserved_memory.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <new>
@@ -10,6 +11,12 @@ namespace {
 
 constexpr size_t kLargePage = size_t{2} << 20;
 constexpr size_t kSmallBeginning = size_t{256} << 10;  // in small pages, so that little room stays little
+
+#ifdef MADV_POPULATE_WRITE
+constexpr int kPopulate = MADV_POPULATE_WRITE;
+#else
+constexpr int kPopulate = 23;  // Linux 5.14; older ones refuse it
+#endif
 
 }  // namespace
 
@@ -26,10 +33,8 @@ ReservedMemory::ReservedMemory(size_t bytes) {
   }
   map_ = map;
   map_bytes_ = map_bytes;
-  const auto begin = reinterpret_cast<uintptr_t>(map_) + kSmallBeginning;
-  const size_t to_large = (kLargePage - begin % kLargePage) % kLargePage;
-  data_ = static_cast<std::byte*>(map_) + to_large;
-  // Where the system has none, these are small as well.
+  const auto begin = reinterpret_cast<uintptr_t>(map) + kSmallBeginning;
+  data_ = static_cast<std::byte*>(map) + (kLargePage - begin % kLargePage) % kLargePage;
   if (bytes > kSmallBeginning) (void)madvise(data_ + kSmallBeginning, bytes - kSmallBeginning, MADV_HUGEPAGE);
 }
 
@@ -39,6 +44,15 @@ ReservedMemory::~ReservedMemory() {
   } else {
     ::operator delete(data_);
   }
+}
+
+void ReservedMemory::Fetch(size_t from, size_t bytes) const {
+  if (map_ == nullptr) return;
+  static const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<uintptr_t>(data_ + from) / page * page;
+  const auto end = reinterpret_cast<uintptr_t>(data_ + from) + bytes;
+  // Where the system cannot do this, each page is fetched when it is first written to.
+  (void)madvise(reinterpret_cast<void*>(begin), end - begin, kPopulate);
 }
 
 }  // namespace lockstep

@@ -29,9 +29,11 @@ class ReservedMemory {
 
   // Aligned as for any type; null without bytes.
   [[nodiscard]] std::byte* data() const { return data_; }
+  // These bytes are written to next: their pages are fetched now, as far as the system can.
+  void Fetch(size_t from, size_t bytes) const;
 
  private:
-  void* map_ = nullptr;
+  void* map_ = nullptr;  // null: it is the allocator's
   size_t map_bytes_ = 0;
   std::byte* data_ = nullptr;
 };
@@ -48,12 +50,16 @@ class ReservedVector {
   ReservedVector& operator=(ReservedVector&& other) noexcept {
     memory_ = std::move(other.memory_);
     std::swap(size_, other.size_);
+    std::swap(fetched_, other.fetched_);
     std::swap(capacity_, other.capacity_);
     return *this;
   }
 
   // Only below the capacity.
-  void push_back(const Value& value) { new (data() + size_++) Value(value); }
+  void push_back(const Value& value) {
+    if (size_ == fetched_) Fetch();
+    new (data() + size_++) Value(value);
+  }
   void clear() { size_ = 0; }
 
   [[nodiscard]] size_t size() const { return size_; }
@@ -65,8 +71,19 @@ class ReservedVector {
   [[nodiscard]] Value& operator[](size_t i) const { return data()[i]; }
 
  private:
+  // As much again as there is, within limits.
+  void Fetch() {
+    const size_t count = std::clamp(size_, kLeastFetched / sizeof(Value) + 1, kMostFetched / sizeof(Value) + 1);
+    memory_.Fetch(size_ * sizeof(Value), std::min(count, capacity_ - size_) * sizeof(Value));
+    fetched_ += count;
+  }
+
+  static constexpr size_t kLeastFetched = size_t{16} << 10;  // bytes
+  static constexpr size_t kMostFetched = size_t{256} << 10;
+
   ReservedMemory memory_;
   size_t size_ = 0;
+  size_t fetched_ = 0;  // values up to here have their pages
   size_t capacity_ = 0;
 };
 

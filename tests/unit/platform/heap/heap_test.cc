@@ -101,7 +101,7 @@ TEST(Heap, OfLittleMemoryWhatIsFreeGoesBackWhileTheProcessWorks) {
   }
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   while (ResidentBytes() - before >= 16 * kMiB && std::chrono::steady_clock::now() < end) {
-    for (int i = 0; i < 100; ++i) (void)std::make_unique<char[]>(32 * 1024);
+    for (int i = 0; i < 100; ++i) (void)std::make_unique<char[]>(64 * 1024);
   }
   EXPECT_LT(ResidentBytes() - before, 16 * kMiB);
 }
