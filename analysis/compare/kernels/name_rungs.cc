@@ -86,13 +86,37 @@ bool AgreesWithAnother(const MatchState& state, const StepOrder& order, size_t b
          HasRivalOfFamily(state.before, state.after, a, [&](size_t rival) { return order.Meet(rival, a); });
 }
 
+bool HaveEqualLists(const MatchState& state, const KernelPair& pair) {
+  return state.before.identities[pair.first].tokens == state.after.identities[pair.second].tokens;
+}
+
+double DoublingsOfALaunch(const MatchState& state, size_t b, size_t a) {
+  return Doublings(state.before.time_ns[b] / state.before.launches[b],
+                   state.after.time_ns[a] / state.after.launches[a]);
+}
+
+// Whether a launch of one takes many times as long as one of the other, while a kernel of the same family with another
+// name, launched as often, takes about as long: then that one is it, and this one was added or removed.
+bool LastsLikeAnother(const MatchState& state, const StepOrder& order, size_t b, size_t a) {
+  constexpr double kManyDoublings = 1.6;
+  constexpr double kTooManyDoublings = 3;  // whatever else there is, if the template lists differ
+  const double apart = DoublingsOfALaunch(state, b, a);
+  if (!(apart > kManyDoublings)) return false;
+  if (apart > kTooManyDoublings && !HaveEqualLists(state, {b, a})) return true;
+  const auto instead = [&](size_t before, size_t after) {
+    return order.Meet(before, after) && DoublingsOfALaunch(state, before, after) < apart / 2;
+  };
+  return HasRivalOfFamily(state.after, state.before, b, [&](size_t rival) { return instead(b, rival); }) ||
+         HasRivalOfFamily(state.before, state.after, a, [&](size_t rival) { return instead(rival, a); });
+}
+
 // Whether two kernels with equal keys may nevertheless be others than each other.
 bool MayBeOthers(const MatchState& state, const NameRung& rung, const Surroundings& around, size_t b, size_t a) {
   if (rung.same_function) return false;
   if (!MayBeSame(state.before.identities[b], state.after.identities[a])) return true;
   if (LieApart(rung, around.order, b, a) || around.ranges.Differ(b, a)) return true;
   if (Doublings(state.before.launches[b], state.after.launches[a]) > kMostDoublingsOfCalls) return true;
-  if (AgreesWithAnother(state, around.order, b, a)) return true;
+  if (AgreesWithAnother(state, around.order, b, a) || LastsLikeAnother(state, around.order, b, a)) return true;
   return around.wholes.MayBePartBefore(b) || around.wholes.MayBePartAfter(a);
 }
 
@@ -125,10 +149,6 @@ bool Cross(const MatchState& state, const KernelPair& x, const KernelPair& y) {
   const bool x_first_before = before.places[x.first].front() < before.places[y.first].front();
   const bool x_first_after = after.places[x.second].front() < after.places[y.second].front();
   return x_first_before != x_first_after;
-}
-
-bool HaveEqualLists(const MatchState& state, const KernelPair& pair) {
-  return state.before.identities[pair.first].tokens == state.after.identities[pair.second].tokens;
 }
 
 std::vector<KernelPair> WithoutCrossings(const MatchState& state, const std::vector<KernelPair>& pairs) {

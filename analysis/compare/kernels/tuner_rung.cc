@@ -89,10 +89,14 @@ bool AreMostlySameProducts(const MatchState& state, const Surroundings& around, 
   return !(missing_after && HasFusedProduct(state.after)) && !(missing_before && HasFusedProduct(state.before));
 }
 
+// Not where a variant of one product would have taken the place of another one that took many times as long.
 void AddVariants(MatchState& state, Bucket bucket) {
   std::sort(bucket.before.begin(), bucket.before.end());
   std::sort(bucket.after.begin(), bucket.after.end());
   const bool pair = bucket.before.size() == 1 && bucket.after.size() == 1;
+  const bool one_product =
+      pair && LaunchesAgree(state.before.launches[bucket.before[0]], state.after.launches[bucket.after[0]]);
+  if (one_product && !TimesOfVariantsAgree(state, bucket, kMostDoublingsOfTime)) return;
   state.Add(bucket, pair ? MatchKind::kVariantChanged : MatchKind::kGroup, MatchedBy::kFamily, Certainty::kGuess);
 }
 

@@ -173,6 +173,28 @@ TEST(KernelMatches, VariantsOfATunerAreReportedWithBothNames) {
       << "other operands are transposed";
 }
 
+TEST(KernelMatches, AVariantThatTakesManyTimesAsLongIsNotGuessed) {
+  for (const double us : {90.0, 300.0, 500.0, 12'000.0}) {
+    const auto match = Matched(Around({Kernel("ampere_sgemm_128x64_tn", 8, 100, kHere)}),
+                               Around({Kernel("nvjet_tst_64x8_64x16_4x1_v_bz_TNT", 8, us, kHere)}));
+    EXPECT_EQ(match.kind, us < 400 ? MatchKind::kVariantChanged : MatchKind::kRemoved) << us;
+  }
+}
+
+// One attention kernel was replaced by another library's, and a further one, with the old name, was added.
+TEST(KernelMatches, ABaseNameIsNoMatchWhereAnotherKernelTakesAsLong) {
+  const KernelOfRun before = Kernel("void flash::flash_fwd_kernel<half, 16>(x)", 8, 100, kHere);
+  const KernelOfRun other_list = Kernel("void flash::flash_fwd_kernel<float, 64>(x)", 8, 700, kHere);
+  const KernelOfRun replacement = Kernel("void lib::fmha_cutlassF_f16_aligned<half>(x)", 8, 105, kHere + 0.001);
+  EXPECT_EQ(Matched(Around({before}), Around({other_list})).by, MatchedBy::kBase);
+  const auto beside = Matched(Around({before}), Around({other_list, replacement}));
+  EXPECT_NE(beside.by, MatchedBy::kBase);
+  const KernelOfRun far_longer = Kernel("void flash::flash_fwd_kernel<float, 64>(x)", 8, 900, kHere);
+  EXPECT_EQ(Matched(Around({before}), Around({far_longer})).kind, MatchKind::kRemoved) << "nine times as long";
+  const KernelOfRun same_list = Kernel("void other::flash_fwd_kernel<half, 16>(y)", 8, 900, kHere);
+  EXPECT_EQ(Matched(Around({before}), Around({same_list})).by, MatchedBy::kBase) << "the same template list";
+}
+
 TEST(KernelMatches, SeveralVariantsAreOneGroup) {
   const std::vector<KernelOfRun> before =
       Around({Kernel("ampere_sgemm_128x64_tn", 8, 100, 0.04), Kernel("ampere_sgemm_32x32_tn", 8, 100, 0.08)});
