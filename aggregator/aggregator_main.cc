@@ -2,7 +2,6 @@
 #include "platform/heap.h"
 
 int main(int argc, char** argv) {
-  lockstep::UseLittleMemory();
   lockstep::KeepFreeMemory();
   return lockstep::RunAggregatorCommand(argc, argv);
 }

@@ -110,7 +110,6 @@ class Holders {
   void Go() LOCKSTEP_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     if (--count_ > 0) return;
-    SetLargePages(false);
     KeepForAWhile();
     changed_.NotifyAll();
   }

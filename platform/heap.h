@@ -16,7 +16,7 @@ void ReturnFreeMemory();
 // where the system has such: the analysis of a large run allocates again and again what it has just freed, and a page
 // that was handed back costs far more than one that was kept. Takes up to a third more memory; in a process of more
 // than 2.5 GiB all of it is handed back whenever it exceeds half a GiB, which is looked at ten times a second. When the
-// last one goes it is as after KeepFreeMemory. Changes nothing without jemalloc.
+// last one goes it is as after KeepFreeMemory, but for the size of new pages. Changes nothing without jemalloc.
 class KeptMemory {
  public:
   KeptMemory();
