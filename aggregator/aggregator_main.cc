@@ -2,6 +2,8 @@
 #include "platform/heap.h"
 
 int main(int argc, char** argv) {
+  lockstep::UseLittleMemory();
   lockstep::KeepFreeMemory();
+  lockstep::UseLargePages();
   return lockstep::RunAggregatorCommand(argc, argv);
 }

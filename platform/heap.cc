@@ -174,6 +174,10 @@ void KeepFreeMemory() {
   KeepForAWhile();
 }
 
+void UseLargePages() {
+  if (HasJemalloc()) SetLargePages(true);
+}
+
 void ReturnFreeMemory() {
   if (HasJemalloc()) {
     Purge();

@@ -1,12 +1,12 @@
-// Room whose size is known before its use: reserved at once, and taken from the system as it is written to. So it
-// neither grows by copying nor takes more than is used, and beyond a small beginning it comes in large pages where the
-// system has such: a page of 4 KiB costs more than what is written to it, where memory is virtual.
+// Room whose size is known before its use. It is reserved at once, and its pages come as they are needed, many at a
+// time: so it does not grow by copying, and takes little more than is used. On a virtual machine, a page of 4 KiB that
+// is fetched alone costs more than what is written to it. Beyond a small beginning the pages are large where the
+// process may have such.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <new>
-#include <span>
 #include <type_traits>
 #include <utility>
 

@@ -247,15 +247,14 @@ std::vector<FigureRow> RandomRows(const Plan& plan) {
   // A rate of at most 1 % takes 300 trials to tell, and a fourth of the jobs above have no cause.
   AddJobs(plan, DrawHealthyJob, {jobs, plan.Trials(20, 200, 600)}, &JobScore::RunHealthy, random);
   // Who costs little is hidden by the lengths, and a saving is only as exact as their mean: its interval has to say so.
-  FigureRow lengths{
-      .id = "lengths",
-      .figure = "the same with sequences of other lengths in each replica and step",
-      .claims = {{.name = std::string(kHealthy), .target = 0.99, .min_trials = 30},  // a fifth has no cause
-                 {.name = std::string(kNobodyElse), .target = 0.98},
-                 {.name = std::string(kInterval), .target = 0.88},
-                 {.name = std::string(kLaws), .kind = ClaimKind::kExact, .min_trials = 200}},
-      .unit = "points",
-      .tasks = {}};
+  FigureRow lengths{.id = "lengths",
+                    .figure = "the same with sequences of other lengths in each replica and step",
+                    .claims = {{.name = std::string(kHealthy), .target = 0.99},
+                               {.name = std::string(kNobodyElse), .target = 0.98},
+                               {.name = std::string(kInterval), .target = 0.88},
+                               {.name = std::string(kLaws), .kind = ClaimKind::kExact, .min_trials = 200}},
+                    .unit = "points",
+                    .tasks = {}};
   AddJobs(plan, DrawJobOfLengths, {0, plan.Trials(20, 200, 600)}, &JobScore::Run, lengths);
   return {std::move(random), std::move(lengths)};
 }

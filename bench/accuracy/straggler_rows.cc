@@ -112,9 +112,8 @@ FigureRow Found(const Plan& plan) {
 void ScoreNotEnough(Trial& trial, Score& score) {
   const StragglerResult& result = trial.stragglers();
   if (EnoughSteps(trial, trial.sim().truth.causes.front())) return;
-  // 0: others are late as often, and no number of steps decides it.
   const bool more = std::all_of(result.undecided.begin(), result.undecided.end(),
-                                [](const Undecided& u) { return u.steps_needed > u.steps || u.steps_needed == 0; });
+                                [](const Undecided& u) { return u.steps_needed > u.steps; });
   const bool says = !result.undecided.empty() || result.reason.rfind("not enough data", 0) == 0;
   const bool right = result.stragglers.empty() && more && says;
   score.Count("says so, and how many would do", right);

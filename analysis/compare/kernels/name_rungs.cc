@@ -79,11 +79,16 @@ bool HasRivalOfFamily(const MatchSide& side, const MatchSide& others, size_t i,
   return false;
 }
 
+// Whether either of two kernels has a rival on the other side that may be its counterpart: instead(b, a).
+bool EitherHasRival(const MatchState& state, size_t b, size_t a, const std::function<bool(size_t, size_t)>& instead) {
+  return HasRivalOfFamily(state.after, state.before, b, [&](size_t rival) { return instead(b, rival); }) ||
+         HasRivalOfFamily(state.before, state.after, a, [&](size_t rival) { return instead(rival, a); });
+}
+
 // Whether the launches of two kernels differ, while those of a kernel of the same family with another name agree.
 bool AgreesWithAnother(const MatchState& state, const StepOrder& order, size_t b, size_t a) {
   if (LaunchesAgree(state.before.launches[b], state.after.launches[a])) return false;
-  return HasRivalOfFamily(state.after, state.before, b, [&](size_t rival) { return order.Meet(b, rival); }) ||
-         HasRivalOfFamily(state.before, state.after, a, [&](size_t rival) { return order.Meet(rival, a); });
+  return EitherHasRival(state, b, a, [&](size_t before, size_t after) { return order.Meet(before, after); });
 }
 
 bool HaveEqualLists(const MatchState& state, const KernelPair& pair) {
@@ -95,19 +100,18 @@ double DoublingsOfALaunch(const MatchState& state, size_t b, size_t a) {
                    state.after.time_ns[a] / state.after.launches[a]);
 }
 
-// Whether a launch of one takes many times as long as one of the other, while a kernel of the same family with another
-// name, launched as often, takes about as long: then that one is it, and this one was added or removed.
-bool LastsLikeAnother(const MatchState& state, const StepOrder& order, size_t b, size_t a) {
+// Whether a launch of one takes so many times as long as one of the other that it is no version of it: far too many
+// times, if their template lists differ, or many times, while a kernel of the same family with another name, launched
+// as often, takes about as long. Then one of the two was removed, and the other one was added.
+bool LastsTooLong(const MatchState& state, const StepOrder& order, size_t b, size_t a) {
   constexpr double kManyDoublings = 1.6;
-  constexpr double kTooManyDoublings = 3;  // whatever else there is, if the template lists differ
+  constexpr double kTooManyDoublings = 3;
   const double apart = DoublingsOfALaunch(state, b, a);
   if (!(apart > kManyDoublings)) return false;
   if (apart > kTooManyDoublings && !HaveEqualLists(state, {b, a})) return true;
-  const auto instead = [&](size_t before, size_t after) {
+  return EitherHasRival(state, b, a, [&](size_t before, size_t after) {
     return order.Meet(before, after) && DoublingsOfALaunch(state, before, after) < apart / 2;
-  };
-  return HasRivalOfFamily(state.after, state.before, b, [&](size_t rival) { return instead(b, rival); }) ||
-         HasRivalOfFamily(state.before, state.after, a, [&](size_t rival) { return instead(rival, a); });
+  });
 }
 
 // Whether two kernels with equal keys may nevertheless be others than each other.
@@ -116,7 +120,7 @@ bool MayBeOthers(const MatchState& state, const NameRung& rung, const Surroundin
   if (!MayBeSame(state.before.identities[b], state.after.identities[a])) return true;
   if (LieApart(rung, around.order, b, a) || around.ranges.Differ(b, a)) return true;
   if (Doublings(state.before.launches[b], state.after.launches[a]) > kMostDoublingsOfCalls) return true;
-  if (AgreesWithAnother(state, around.order, b, a) || LastsLikeAnother(state, around.order, b, a)) return true;
+  if (AgreesWithAnother(state, around.order, b, a) || LastsTooLong(state, around.order, b, a)) return true;
   return around.wholes.MayBePartBefore(b) || around.wholes.MayBePartAfter(a);
 }
 
