@@ -1,6 +1,7 @@
 #include "analysis/metrics/replay/replay_peers.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <tuple>
 
@@ -31,6 +32,22 @@ class UsualLastPlace {
  private:
   std::map<int64_t, LastPlace> of_step_;
 };
+
+// Of the members of an instance one out of each of kMostAsked equal parts, by rank: in the n-th part at the share of it
+// that n times the golden ratio has after the point, a sequence that comes close to no regular one.
+std::vector<bool> SpreadRanks(const MatchedInstance& instance, size_t ranks) {
+  constexpr double kGoldenRatio = 0.6180339887498949;
+  std::vector<bool> chosen(ranks);
+  const size_t members = instance.members.size();
+  for (size_t part = 0; part < ReplayPeers::kMostAsked; ++part) {
+    const size_t begin = part * members / ReplayPeers::kMostAsked;
+    const size_t end = (part + 1) * members / ReplayPeers::kMostAsked;
+    const double share = std::fmod(static_cast<double>(part) * kGoldenRatio, 1.0);
+    const size_t at = begin + static_cast<size_t>(share * static_cast<double>(end - begin));
+    chosen[static_cast<size_t>(instance.members[at].rank_index)] = true;
+  }
+  return chosen;
+}
 
 // Communicators that do the same job: of one size, with the same operations at the same places.
 using JobKey = std::pair<size_t, LastPlace>;
@@ -63,6 +80,29 @@ ReplayPeers::ReplayPeers(const ReplayGraph& graph, const MatchResult& match)
     std::sort(places_[c].begin(), places_[c].end(), [](const Place& a, const Place& b) {
       return std::tuple(a.key(), a.instance) < std::tuple(b.key(), b.instance);
     });
+  }
+  ChooseAsked(match);
+}
+
+void ReplayPeers::ChooseAsked(const MatchResult& match) {
+  std::vector<const MatchedInstance*> widest(match.communicators.size());
+  for (const MatchedInstance& instance : match.instances) {
+    const MatchedInstance*& most = widest[instance.communicator];
+    if (most == nullptr || instance.members.size() > most->members.size()) most = &instance;
+  }
+  std::vector<std::vector<bool>> chosen(widest.size());  // by communicator and rank
+  for (size_t c = 0; c < widest.size(); ++c) {
+    const bool wide = widest[c] != nullptr && widest[c]->members.size() > kMostAsked;
+    if (wide) chosen[c] = SpreadRanks(*widest[c], graph_.first.size() - 1);
+  }
+  for (size_t i = 0; i < match.instances.size(); ++i) {
+    const MatchedInstance& instance = match.instances[i];
+    if (instance.members.size() <= kMostAsked) continue;
+    std::vector<int32_t>& asked = asked_[static_cast<int32_t>(i)];
+    for (size_t m = 0; m < instance.members.size(); ++m) {
+      const auto rank = static_cast<size_t>(instance.members[m].rank_index);
+      if (chosen[instance.communicator][rank]) asked.push_back(graph_.members[graph_.member_first[i] + m]);
+    }
   }
 }
 

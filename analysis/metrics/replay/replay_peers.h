@@ -2,10 +2,13 @@
 // none, the members of the same instance (step and ordinal) of equal communicators. Pure. Units: ns.
 #pragma once
 
+#include <absl/container/flat_hash_map.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -28,6 +31,10 @@ class ReplayPeers {
  public:
   ReplayPeers(const ReplayGraph& graph, const MatchResult& match);
 
+  // Of an instance with more members than kMostAsked, this many of them stand for all. The same of each instance of a
+  // communicator, spread evenly over its ranks, at places that no regular layout shares: a scope of every eighth rank
+  // holds its eighth of them. Their mean deviates from that of all by an eighth of what one peer deviates by.
+  static constexpr size_t kMostAsked = 64;
   // Instances at the same place of equal communicators, the own one first; at most kMost + 1.
   static constexpr size_t kMost = 16;
   [[nodiscard]] std::vector<int32_t> InstancesLike(int32_t instance) const;
@@ -82,6 +89,16 @@ class ReplayPeers {
     level.elsewhere = true;
     return level;
   }
+
+  // The members of an instance that stand for all of them: nodes.
+  [[nodiscard]] std::span<const int32_t> Asked(int32_t instance) const {
+    const auto at = static_cast<size_t>(instance);
+    const size_t first = graph_.member_first[at];
+    const size_t members = graph_.member_first[at + 1] - first;
+    if (members > kMostAsked) return asked_.at(instance);
+    return std::span(graph_.members).subspan(first, members);
+  }
+  void ChooseAsked(const MatchResult& match);
 
   [[nodiscard]] bool IsPair(int32_t instance) const { return key_[static_cast<size_t>(instance)].pair >= 0; }
   // Only what came about in the same way is comparable: after the same place of the program, and both on a blocked host
@@ -140,10 +157,9 @@ class ReplayPeers {
   // use(other) for what is comparable to the node among the members of an instance.
   template <typename Use>
   void ForEachIn(int32_t instance, const ReplayNode& node, const std::vector<bool>& in_scope, const Use& use) const {
-    const auto at = static_cast<size_t>(instance);
-    for (size_t m = graph_.member_first[at]; m < graph_.member_first[at + 1]; ++m) {
-      const ReplayNode& other = graph_.node(graph_.members[m]);
-      if (in_scope[static_cast<size_t>(other.rank)] || !Comparable(node, other, graph_.members[m])) continue;
+    for (const int32_t member : Asked(instance)) {
+      const ReplayNode& other = graph_.node(member);
+      if (in_scope[static_cast<size_t>(other.rank)] || !Comparable(node, other, member)) continue;
       use(other);
     }
   }
@@ -179,9 +195,10 @@ class ReplayPeers {
   };
 
   const ReplayGraph& graph_;
-  std::vector<Place> key_;                   // by instance
-  std::vector<std::vector<Place>> places_;   // by communicator, ascending
-  std::vector<std::vector<uint32_t>> like_;  // by communicator: equal ones
+  absl::flat_hash_map<int32_t, std::vector<int32_t>> asked_;  // nodes, of instances with more than kMostAsked members
+  std::vector<Place> key_;                                    // by instance
+  std::vector<std::vector<Place>> places_;                    // by communicator, ascending
+  std::vector<std::vector<uint32_t>> like_;                   // by communicator: equal ones
 };
 
 }  // namespace lockstep

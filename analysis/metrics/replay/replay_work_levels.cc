@@ -41,9 +41,7 @@ class ReplayPeers::WorkLevels {
   [[nodiscard]] bool EndsPiece(size_t n) const { return graph_.nodes[n].piece == static_cast<int32_t>(n); }
 
   void Meet(int32_t n, int32_t instance) {
-    const auto at = static_cast<size_t>(instance);
-    for (size_t m = graph_.member_first[at]; m < graph_.member_first[at + 1]; ++m) {
-      const int32_t other = graph_.members[m];
+    for (const int32_t other : peers_.Asked(instance)) {
       const auto peer = static_cast<size_t>(graph_.node(other).rank);
       if (!in_scope_[peer]) MeetPeer(n, other, open_[peer]);
     }
