@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <utility>
@@ -33,6 +32,7 @@ std::pair<uint32_t, int> DistanceClassOf(const EndDistance& d) {
 
 int64_t MiddleOf(const Distances& distances, size_t first, size_t last) {
   std::vector<int64_t> values;
+  values.reserve(last - first);
   for (size_t i = first; i < last; ++i) values.push_back(distances[i].distance_ns);
   return UpperMedian(std::move(values));
 }
@@ -61,9 +61,11 @@ void TakeOffMiddles(Distances& block) {
 // Without their mean; those that lie far out count as no farther than a few deviations.
 std::vector<double> Centred(const Distances& block) {
   std::vector<int64_t> sizes;
+  sizes.reserve(block.size());
   for (const EndDistance& d : block) sizes.push_back(std::abs(d.distance_ns));
   const double limit = kFarDeviations * static_cast<double>(UpperMedian(std::move(sizes))) + 1;
   std::vector<double> out;
+  out.reserve(block.size());
   double sum = 0;
   for (const EndDistance& d : block) {
     out.push_back(std::clamp(static_cast<double>(d.distance_ns), -limit, limit));

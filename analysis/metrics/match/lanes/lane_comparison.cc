@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "analysis/metrics/match/lanes/lane_walker.h"
@@ -27,9 +28,14 @@ struct EndScatter {
   int64_t deviation_ns = 0;
 };
 
+int64_t CentreOfEnds(const std::vector<int64_t>& residuals, int64_t uncertainty_ns) {
+  return std::clamp(UpperMedian(residuals), -uncertainty_ns, uncertainty_ns);
+}
+
 EndScatter EndScatterOf(const std::vector<int64_t>& residuals, int64_t uncertainty_ns) {
-  const int64_t centre = std::clamp(UpperMedian(residuals), -uncertainty_ns, uncertainty_ns);
+  const int64_t centre = CentreOfEnds(residuals, uncertainty_ns);
   std::vector<int64_t> distances;
+  distances.reserve(residuals.size());
   for (const int64_t r : residuals) distances.push_back(std::abs(r - centre));
   return {centre, UpperMedian(std::move(distances))};
 }
@@ -37,14 +43,18 @@ EndScatter EndScatterOf(const std::vector<int64_t>& residuals, int64_t uncertain
 // Of each kind that is seen often enough by itself, of the others as of all together.
 std::map<uint32_t, EndScatter> ScatterByKind(const std::vector<LaneEvent>& a,
                                              const std::vector<LaneWalker::Step>& steps,
-                                             const std::vector<int64_t>& residuals, int64_t cap_ns,
-                                             int64_t uncertainty_ns) {
+                                             const std::vector<int64_t>& residuals, int64_t uncertainty_ns) {
   std::map<uint32_t, std::vector<int64_t>> by_kind;
   for (size_t n = 0; n < steps.size(); ++n) by_kind[a[steps[n].i].kind].push_back(residuals[n]);
-  const EndScatter all = residuals.empty() ? EndScatter{0, cap_ns} : EndScatterOf(residuals, uncertainty_ns);
   std::map<uint32_t, EndScatter> out;
+  std::optional<EndScatter> all;
   for (const auto& [kind, of_kind] : by_kind) {
-    out[kind] = of_kind.size() >= kTellingPairsOfKind ? EndScatterOf(of_kind, uncertainty_ns) : all;
+    if (of_kind.size() >= kTellingPairsOfKind) {
+      out[kind] = EndScatterOf(of_kind, uncertainty_ns);
+      continue;
+    }
+    if (!all) all = EndScatterOf(residuals, uncertainty_ns);
+    out[kind] = *all;
   }
   return out;
 }
@@ -99,6 +109,8 @@ CloseEnds CloseEndsAt(const LaneWalker& walker, const std::vector<LaneEvent>& a,
   CloseEnds out;
   Holes holes(a, b, walker.cap_ns(), offset);
   size_t near = 0;
+  out.steps.reserve(a.size() / stride + 1);
+  out.residuals.reserve(a.size() / stride + 1);
   for (size_t i = 0; i < a.size(); i += stride) {
     const LaneWalker::Step step = walker.Nearest(i, offset, near);
     if (!step.in_window) continue;
@@ -126,6 +138,7 @@ bool Alike(const LaneEvent& x, const LaneEvent& y) {
 // How much the distance of the ends changes over `lag` pairs, of those that are alike.
 std::vector<int64_t> ChangesOver(const std::vector<LaneEvent>& a, const CloseEnds& ends, size_t lag) {
   std::vector<int64_t> out;
+  out.reserve(ends.steps.size());
   for (size_t n = 0; n + lag < ends.steps.size(); ++n) {
     if (Alike(a[ends.steps[n].i], a[ends.steps[n + lag].i]))
       out.push_back(std::abs(ends.residuals[n + lag] - ends.residuals[n]));
@@ -147,6 +160,7 @@ void MeasureWander(const std::vector<LaneEvent>& a, const CloseEnds& ends, LaneS
 std::vector<EndDistance> DistancesOf(const std::vector<LaneEvent>& a, const std::vector<LaneEvent>& b,
                                      const CloseEnds& ends) {
   std::vector<EndDistance> out;
+  out.reserve(ends.steps.size());
   for (size_t n = 0; n < ends.steps.size(); ++n) {
     out.push_back(DistanceOf(a[ends.steps[n].i], b[ends.steps[n].j]));
   }
@@ -165,8 +179,9 @@ std::optional<LaneShift> CompareLanes(const std::vector<LaneEvent>& a, const std
   CloseEnds ends = CloseEndsAt(walker, a, b, stride, 0);
   // A bias between devices of one clock moves some ends beyond the cap, or nearer to a neighbour: look again around the
   // centre.
-  const int64_t centre = ends.residuals.empty() ? 0 : EndScatterOf(ends.residuals, uncertainty_ns).centre_ns;
-  if (question.one_clock && std::abs(centre) > kCentredNs) {
+  const int64_t centre =
+      question.one_clock && !ends.residuals.empty() ? CentreOfEnds(ends.residuals, uncertainty_ns) : 0;
+  if (std::abs(centre) > kCentredNs) {
     ends = CloseEndsAt(walker, a, b, stride, static_cast<double>(centre));
   }
   const auto& [pairs, steps, residuals] = ends;
@@ -175,7 +190,7 @@ std::optional<LaneShift> CompareLanes(const std::vector<LaneEvent>& a, const std
   if (out.pairs == 0) return std::nullopt;
   if (question.wander) MeasureWander(a, ends, out);
   if (question.end_wander) out.end_wander = MeasureEndWander(DistancesOf(a, b, ends));
-  const std::map<uint32_t, EndScatter> scatter = ScatterByKind(a, steps, residuals, cap, uncertainty_ns);
+  const std::map<uint32_t, EndScatter> scatter = ScatterByKind(a, steps, residuals, uncertainty_ns);
   EndScatter best{0, cap};
   for (const auto& [kind, s] : scatter) {
     if (s.deviation_ns < best.deviation_ns) best = s;
