@@ -9,8 +9,8 @@ namespace lockstep {
 void UseLittleMemory();
 // From now on, for answers, which free and allocate much: what is free is kept for a second. Only jemalloc can.
 void KeepFreeMemory();
-// From now on new pages are large where the system has such: for programs that answer for long, in which a page that is
-// touched for the first time costs more than what is written to it. Only jemalloc can.
+// From now on new pages are large where the system has such: for programs that take batches or answer, and read no
+// traces. To touch a small page for the first time costs them more than what they write to it. Only jemalloc can.
 void UseLargePages();
 // Hands back what is free now: between stages of work that need little of each other's.
 void ReturnFreeMemory();

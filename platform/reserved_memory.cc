@@ -20,6 +20,13 @@ constexpr int kPopulate = 23;  // Linux 5.14; older ones refuse it
 
 }  // namespace
 
+void FetchPages(void* bytes, size_t count) {
+  static const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<uintptr_t>(bytes) / page * page;
+  const auto end = reinterpret_cast<uintptr_t>(bytes) + count;
+  (void)madvise(reinterpret_cast<void*>(begin), end - begin, kPopulate);
+}
+
 ReservedMemory::ReservedMemory(size_t bytes) {
   if (bytes == 0) return;
   size_t map_bytes = 0;
@@ -47,12 +54,7 @@ ReservedMemory::~ReservedMemory() {
 }
 
 void ReservedMemory::Fetch(size_t from, size_t bytes) const {
-  if (map_ == nullptr) return;
-  static const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  const auto begin = reinterpret_cast<uintptr_t>(data_ + from) / page * page;
-  const auto end = reinterpret_cast<uintptr_t>(data_ + from) + bytes;
-  // Where the system cannot do this, each page is fetched when it is first written to.
-  (void)madvise(reinterpret_cast<void*>(begin), end - begin, kPopulate);
+  if (map_ != nullptr) FetchPages(data_ + from, bytes);
 }
 
 }  // namespace lockstep

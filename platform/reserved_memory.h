@@ -12,6 +12,10 @@
 
 namespace lockstep {
 
+// These bytes are written to next: their pages are fetched now, as far as the system can; else each of them when it is
+// first written to.
+void FetchPages(void* bytes, size_t count);
+
 // Writable bytes, given back when it goes. Where the system lets nothing be reserved (a limit of the address space), it
 // comes from the allocator, which throws std::bad_alloc if that has no room either.
 class ReservedMemory {
@@ -29,7 +33,7 @@ class ReservedMemory {
 
   // Aligned as for any type; null without bytes.
   [[nodiscard]] std::byte* data() const { return data_; }
-  // These bytes are written to next: their pages are fetched now, as far as the system can.
+  // FetchPages of these; not of what the allocator gave, which may have been used before.
   void Fetch(size_t from, size_t bytes) const;
 
  private:

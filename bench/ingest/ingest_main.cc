@@ -128,7 +128,10 @@ int Run(int argc, const char* const* argv) {
 }  // namespace
 }  // namespace lockstep
 
+// Memory as in lockstep-aggregator.
 int main(int argc, char** argv) {
   lockstep::UseLittleMemory();
+  lockstep::KeepFreeMemory();
+  lockstep::UseLargePages();
   return lockstep::Run(argc, argv);
 }

@@ -3,8 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string_view>
-#include <vector>
 
 #include "platform/byte_source.h"
 
@@ -23,7 +23,7 @@ class Window {
   Window(ByteSource& source, size_t bytes, size_t max_bytes);
 
   // The bytes not yet consumed.
-  [[nodiscard]] std::string_view bytes() const { return {buffer_.data() + begin_, end_ - begin_}; }
+  [[nodiscard]] std::string_view bytes() const { return {buffer_.get() + begin_, end_ - begin_}; }
   void Consume(size_t count) { begin_ += count; }
   // Keeps the unconsumed bytes and reads behind them; invalidates views.
   Fill More();
@@ -33,9 +33,12 @@ class Window {
   [[nodiscard]] int64_t offset() const { return base_ + static_cast<int64_t>(begin_); }
 
  private:
+  void Resize(size_t bytes);
+
   ByteSource& source_;
   const size_t max_bytes_;
-  std::vector<char> buffer_;
+  size_t bytes_ = 0;
+  std::unique_ptr<char[]> buffer_;  // of bytes_, which are written before they are looked at
   size_t begin_ = 0;
   size_t end_ = 0;
   int64_t base_ = 0;  // stream offset of buffer_[0]
