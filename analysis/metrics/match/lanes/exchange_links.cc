@@ -7,6 +7,8 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "analysis/metrics/match/order_score.h"
 #include "analysis/stats/order_statistic.h"
@@ -75,7 +77,8 @@ Scatter ScatterOf(const std::vector<Near>& near, const std::vector<bool>& open) 
 // Finds the partners of one lane.
 class Chooser {
  public:
-  Chooser(const std::vector<ExchangeLane>& lanes, size_t lane) : open_(lanes[lane].events.size(), true) {
+  Chooser(const std::vector<ExchangeLane>& lanes, size_t lane)
+      : lanes_(lanes), lane_(lane), open_(lanes[lane].events.size(), true) {
     least_ = std::max(kMinRows, lanes[lane].events.size() / kMinPart);
     for (size_t other = 0; other < lanes.size(); ++other) {
       const bool possible =
@@ -89,8 +92,10 @@ class Chooser {
   std::map<size_t, Scatter> Run() {
     std::map<size_t, Scatter> out;
     while (const auto best = Best()) {
-      const Scatter scatter = ScatterOf(near_.at(*best), open_);
-      if (IsClear(*best, scatter)) out.emplace(*best, scatter);
+      std::vector<size_t> alike = AsClose(*best);
+      alike.push_back(*best);
+      const std::optional<size_t> partner = alike.size() == 1 ? best : Counterpart(std::move(alike));
+      if (partner) out.emplace(*partner, ScatterOf(near_.at(*partner), open_));
       for (const Near& n : near_.at(*best)) open_[n.row] = false;
       near_.erase(*best);
     }
@@ -110,20 +115,40 @@ class Chooser {
     return best;
   }
 
-  // No other rank ends as closely at the same rows.
-  [[nodiscard]] bool IsClear(size_t best, const Scatter& scatter) const {
+  // The others that end about as closely at the same rows.
+  [[nodiscard]] std::vector<size_t> AsClose(size_t best) const {
+    const Scatter scatter = ScatterOf(near_.at(best), open_);
     std::vector<bool> shared(open_.size(), false);
     for (const Near& n : near_.at(best)) shared[n.row] = open_[n.row];
     const double ratio =
         std::max(kClearScatterRatio, std::exp(kClearFewRows / std::sqrt(static_cast<double>(scatter.rows))));
     const auto own = static_cast<double>(std::max(kClearFloorNs, scatter.quartile_ns));
     const auto limit = static_cast<int64_t>(ratio * own);
-    return std::all_of(near_.begin(), near_.end(), [&](const auto& entry) {
-      const Scatter s = ScatterOf(entry.second, shared);
-      return entry.first == best || 2 * s.rows < scatter.rows || s.quartile_ns >= limit;
-    });
+    std::vector<size_t> out;
+    for (const auto& [other, near] : near_) {
+      const Scatter s = ScatterOf(near, shared);
+      if (other != best && 2 * s.rows >= scatter.rows && s.quartile_ns < limit) out.push_back(other);
+    }
+    return out;
   }
 
+  // Among ranks that end alike and are all of one group the one at the lane's own place. Those of the lane's group do
+  // not count where there are others: they send at that moment too, each to its own partner.
+  [[nodiscard]] std::optional<size_t> Counterpart(std::vector<size_t> alike) const {
+    const ExchangeLane::Place& own = lanes_[lane_].place;
+    if (own.group < 0) return std::nullopt;
+    std::erase_if(alike, [&](size_t other) { return lanes_[other].place.group == own.group; });
+    std::optional<size_t> out;
+    for (const size_t other : alike) {
+      const ExchangeLane::Place& place = lanes_[other].place;
+      if (place.group != lanes_[alike.front()].place.group || place.members != own.members) return std::nullopt;
+      if (place.number == own.number) out = other;
+    }
+    return out;
+  }
+
+  const std::vector<ExchangeLane>& lanes_;
+  const size_t lane_;
   std::vector<bool> open_;  // rows that no partner has taken
   size_t least_ = 0;
   std::map<size_t, std::vector<Near>> near_;  // by other lane
@@ -216,6 +241,14 @@ bool MayBeOneExchange(const std::vector<ExchangeLane>& lanes) {
     apart += last_start > first_end + kBiasSlackNs ? 1 : 0;
   }
   return seen >= kMinRows && apart * kOneIn <= seen;
+}
+
+bool LinkStages(const std::vector<ExchangeLane>& lanes, const std::vector<ExchangeLink>& links) {
+  return std::all_of(links.begin(), links.end(), [&](const ExchangeLink& link) {
+    const int32_t a = lanes[link.a].place.group;
+    const int32_t b = lanes[link.b].place.group;
+    return a >= 0 && b >= 0 && a != b;
+  });
 }
 
 std::vector<std::vector<size_t>> ConnectedLanes(size_t lanes, const std::vector<ExchangeLink>& links) {

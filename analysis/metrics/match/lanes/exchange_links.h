@@ -4,6 +4,8 @@
 // The kernels of a pair end together; those of ranks that only run in lockstep with a partner end near them, but
 // scatter more. A lane takes the partner whose ends scatter least, then among the rows that are left the next one.
 // A partner counts if no other rank comes close over the same rows, and if it takes the lane for its own partner too.
+// Ranks of one tensor group may send to those of another all at one moment: then the n-th of the one takes the n-th of
+// the other. Whichever it is, the times are the same.
 //
 // Internal to the joining of instances.
 #pragma once
@@ -19,6 +21,13 @@ struct ExchangeLane {
   int32_t rank_index = 0;
   int32_t component = 0;          // lanes of different ones have no common axis
   std::vector<LaneEvent> events;  // on the common axis, in order of end
+  // Of the rank in the group that keeps it in step with others.
+  struct Place {
+    int32_t group = -1;  // -1: none is known
+    int32_t number = 0;
+    size_t members = 0;
+  };
+  Place place;
 };
 
 struct ExchangeLink {
@@ -39,6 +48,10 @@ struct ExchangeLink {
 // Whether nearly every row of the lanes has an instant with a row of each other lane at once: then they may all be of
 // one exchange of uneven parts, in which those with equal parts end together as pairs do.
 [[nodiscard]] bool MayBeOneExchange(const std::vector<ExchangeLane>& lanes);
+
+// Whether the two of each link are of different groups: stages of a pipeline. Of lanes of one exchange, two that end
+// together each time have equal parts, and are of one tensor group.
+[[nodiscard]] bool LinkStages(const std::vector<ExchangeLane>& lanes, const std::vector<ExchangeLink>& links);
 
 // Lanes connected by links, each set ascending; lanes without a link are in none.
 [[nodiscard]] std::vector<std::vector<size_t>> ConnectedLanes(size_t lanes, const std::vector<ExchangeLink>& links);

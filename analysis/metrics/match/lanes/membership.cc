@@ -1,6 +1,7 @@
 #include "analysis/metrics/match/lanes/membership.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -114,9 +115,31 @@ CommunicatorPlan PlanOf(const std::vector<size_t>& set, bool whole, const PlanLa
   return plan;
 }
 
-// Sets of lanes of nothing but exchanges that hang together through their pairs.
-std::vector<std::vector<size_t>> FindExchangers(const PlanLanes& found, const std::set<size_t>& taken,
-                                                const ClockModel& clock) {
+// The set that the busiest lane of a rank is in, beside those of exchanges: what keeps it in step with others, as its
+// tensor group does. By rank; not of sets that hold all ranks.
+std::map<int32_t, std::set<int32_t>> MainGroups(const std::vector<std::vector<size_t>>& sets, const PlanLanes& found) {
+  std::map<int32_t, size_t> busiest;  // lane, by rank
+  for (size_t l = 0; l < found.lanes.size(); ++l) {
+    if (found.lanes[l].cls == kExchangeClass) continue;
+    size_t& lane = busiest.try_emplace(found.lanes[l].rank_index, l).first->second;
+    if (found.rows[l].size() > found.rows[lane].size()) lane = l;
+  }
+  std::map<int32_t, std::set<int32_t>> out;
+  for (const std::vector<size_t>& set : sets) {
+    const std::set<int32_t> ranks = RanksOfSet(set, found);
+    if (ranks.size() == busiest.size()) continue;
+    for (const size_t l : set) {
+      if (busiest.at(found.lanes[l].rank_index) == l) out[found.lanes[l].rank_index] = ranks;
+    }
+  }
+  return out;
+}
+
+// Sets of lanes of nothing but exchanges that hang together through their pairs. `sets`: of other lanes, which are
+// groups of ranks.
+std::vector<std::vector<size_t>> FindExchangers(const PlanLanes& found, const std::vector<std::vector<size_t>>& sets,
+                                                const std::set<size_t>& taken, const ClockModel& clock) {
+  const std::map<int32_t, std::set<int32_t>> groups = MainGroups(sets, found);
   std::vector<size_t> number;
   std::vector<ExchangeLane> lanes;
   for (size_t l = 0; l < found.lanes.size(); ++l) {
@@ -124,6 +147,11 @@ std::vector<std::vector<size_t>> FindExchangers(const PlanLanes& found, const st
     const int32_t rank = found.lanes[l].rank_index;
     number.push_back(l);
     lanes.push_back({rank, clock.ComponentOf(rank), found.lanes[l].events});
+    if (const auto group = groups.find(rank); group != groups.end()) {
+      const std::set<int32_t>& members = group->second;
+      const auto place = static_cast<int32_t>(std::distance(members.begin(), members.find(rank)));
+      lanes.back().place = {*members.begin(), place, members.size()};
+    }
     for (LaneEvent& e : lanes.back().events) {
       const int64_t correction = clock.Correction(rank, LocalTime{e.end_ns}).ns;
       e.start_ns -= correction;
@@ -138,7 +166,8 @@ std::vector<std::vector<size_t>> FindExchangers(const PlanLanes& found, const st
   const std::vector<ExchangeLink> links = FindExchangeLinks(lanes);
   std::vector<std::vector<size_t>> connected = ConnectedLanes(lanes.size(), links);
   const bool all = connected.size() == 1 && connected.front().size() == lanes.size();
-  if (!all && MayBeOneExchange(lanes)) return {};
+  const bool as_pairs = all || LinkStages(lanes, links);
+  if (!as_pairs && MayBeOneExchange(lanes)) return {};
   for (std::vector<size_t>& set : connected) {
     // Rows that nobody answers: ranks that are not here, or no pairs at all.
     const bool explained =
@@ -255,7 +284,7 @@ std::vector<CommunicatorPlan> DiscoverMembership(const CommunicatorPlan& plan, c
     out.push_back(PlanOf(set, IsWhole(set, sets, found, ranks), found, ranks));
     taken.insert(set.begin(), set.end());
   }
-  for (const std::vector<size_t>& set : FindExchangers(found, taken, clock)) {
+  for (const std::vector<size_t>& set : FindExchangers(found, sets, taken, clock)) {
     out.push_back(PlanOf(set, !LacksPartners(ranks), found, ranks));
     out.back().in_pairs = true;
     taken.insert(set.begin(), set.end());

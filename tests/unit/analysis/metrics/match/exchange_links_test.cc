@@ -50,8 +50,50 @@ TEST(ExchangeLinks, ParallelChainsAreNotMixedUp) {
   EXPECT_EQ(PairsOf(FindExchangeLinks(Chains(3, 2, 2'000, 40'000, 2))), (Pairs{{0, 2}, {1, 3}, {2, 4}, {3, 5}}));
 }
 
-TEST(ExchangeLinks, ChainsThatEndAsCloselyAsPairsLeaveThePartnerOpen) {
+TEST(ExchangeLinks, ChainsThatEndAsCloselyAsPairsLeaveThePartnerOpenWhereNoGroupIsKnown) {
   EXPECT_TRUE(FindExchangeLinks(Chains(2, 2, 2'000, 1'000, 3)).empty());
+}
+
+// Each stage of so many lanes is a group, but the last ones lack their last member.
+void FormGroups(size_t width, size_t whole, std::vector<ExchangeLane>& lanes) {
+  for (size_t l = 0; l < lanes.size(); ++l) {
+    const size_t stage = l / width;
+    lanes[l].place = {static_cast<int32_t>(stage), static_cast<int32_t>(l % width), stage < whole ? width : width - 1};
+  }
+}
+
+TEST(ExchangeLinks, GroupsWhoseRanksAllSendAtOneMomentPairInOrder) {
+  std::vector<ExchangeLane> lanes = Chains(3, 4, 2'000, 1'000, 3);
+  FormGroups(4, 3, lanes);
+  EXPECT_EQ(PairsOf(FindExchangeLinks(lanes)),
+            (Pairs{{0, 4}, {1, 5}, {2, 6}, {3, 7}, {4, 8}, {5, 9}, {6, 10}, {7, 11}}));
+}
+
+TEST(ExchangeLinks, GroupsThatLackAMemberHaveNoOrderInCommon) {
+  std::vector<ExchangeLane> lanes = Chains(2, 4, 2'000, 1'000, 3);
+  FormGroups(4, 1, lanes);
+  EXPECT_TRUE(FindExchangeLinks(lanes).empty());
+}
+
+TEST(ExchangeLinks, WhoEndsCloserThanTheRestIsThePartnerWhateverItsPlace) {
+  std::vector<ExchangeLane> lanes = Chains(2, 2, 2'000, 40'000, 2);
+  FormGroups(2, 2, lanes);
+  std::swap(lanes[2], lanes[3]);
+  lanes[2].rank_index = 2;
+  lanes[3].rank_index = 3;
+  std::swap(lanes[2].place, lanes[3].place);
+  EXPECT_EQ(PairsOf(FindExchangeLinks(lanes)), (Pairs{{0, 3}, {1, 2}}));
+}
+
+TEST(ExchangeLinks, LinksBetweenGroupsAreThoseOfStages) {
+  std::vector<ExchangeLane> lanes = Chains(2, 2, 2'000, 40'000, 2);
+  const std::vector<ExchangeLink> links = FindExchangeLinks(lanes);
+  ASSERT_EQ(links.size(), 2u);
+  EXPECT_FALSE(LinkStages(lanes, links)) << "no group is known";
+  FormGroups(2, 2, lanes);
+  EXPECT_TRUE(LinkStages(lanes, links));
+  lanes[2].place.group = lanes[0].place.group;
+  EXPECT_FALSE(LinkStages(lanes, links)) << "two of one tensor group";
 }
 
 TEST(ExchangeLinks, LanesOnClocksThatNothingConnectsAreNotCompared) {
