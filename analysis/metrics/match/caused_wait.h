@@ -23,18 +23,23 @@ struct CausedWait {
   bool open = false;             // a member without a record may have come later still
 };
 
+// Of two members that each may be sender, receiver or both, in sequence with all that their group does or not.
+[[nodiscard]] inline bool IsInPair(const MatchedInstance& instance) {
+  return !instance.in_sequence || (instance.op == CollectiveOp::kSendRecv && instance.members.size() == 2);
+}
+
 // use(CausedWait) for an instance that is usable(): once, for the last one, where everybody waits for everybody; else
 // for each member that waited. The waits sum to TotalWaitNs.
 template <typename Use>
 void ForEachCausedWait(const MatchedInstance& instance, const Use& use) {
   if (instance.all_pairs) {
     use(CausedWait{instance.last_rank_index, TotalWaitNs(instance), TotalWaitUncertaintyNs(instance),
-                   instance.last_start_ns, instance.last_certain, !instance.in_sequence, instance.lacking});
+                   instance.last_start_ns, instance.last_certain, IsInPair(instance), instance.lacking});
     return;
   }
   for (const MatchedMember& m : instance.members) {
     if (m.wait_ns == 0) continue;
-    use(CausedWait{m.awaits, m.wait_ns, m.wait_uncertainty_ns, m.arrival_ns, m.awaits_certainly, !instance.in_sequence,
+    use(CausedWait{m.awaits, m.wait_ns, m.wait_uncertainty_ns, m.arrival_ns, m.awaits_certainly, IsInPair(instance),
                    m.latest_arrival_ns == kNeverArrived});
   }
 }
