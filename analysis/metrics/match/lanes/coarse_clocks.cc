@@ -59,6 +59,7 @@ class Placer {
     for (size_t l = 0; l < lanes.size(); ++l) {
       if (!lanes[l].events.empty()) by_domain_[DomainOf(l)].push_back(l);
     }
+    FindRoles();
     cap_.resize(lanes.size());
     executor_.ParallelFor(lanes.size(), [&](size_t l) { cap_[l] = CapOf(lanes[l].events); });
     for (size_t r = ranks; r-- > 0;) {
@@ -95,6 +96,18 @@ class Placer {
     component_[domain] = component;
     offset_[domain] = std::move(knots);
     order_.push_back(domain);
+  }
+
+  // Lanes of one rank by the number of their events: the busiest is 0.
+  void FindRoles() {
+    role_.resize(lanes_.size());
+    std::map<int32_t, std::vector<size_t>> of_rank;
+    for (size_t l = 0; l < lanes_.size(); ++l) of_rank[lanes_[l].rank_index].push_back(l);
+    for (auto& [rank, lanes] : of_rank) {
+      std::stable_sort(lanes.begin(), lanes.end(),
+                       [&](size_t x, size_t y) { return lanes_[x].events.size() > lanes_[y].events.size(); });
+      for (size_t role = 0; role < lanes.size(); ++role) role_[lanes[role]] = role;
+    }
   }
 
   void FindProspects() {
@@ -250,7 +263,8 @@ class Placer {
     return out;
   }
 
-  // The lane pairs worth trying, the likeliest first.
+  // The lane pairs worth trying, the likeliest first: of each role of a lane as many as of the others, since the
+  // busiest lanes of two hosts need share nothing.
   [[nodiscard]] std::vector<LanePair> PairsOf(size_t a, size_t b, int64_t reach_ns) const {
     std::vector<std::tuple<bool, bool, int32_t, int64_t, size_t, size_t>> ranked;
     std::map<uint64_t, std::vector<size_t>> of_class;
@@ -263,11 +277,19 @@ class Placer {
       }
     }
     std::sort(ranked.begin(), ranked.end());
-    std::vector<LanePair> out;
+    std::map<std::tuple<bool, bool, size_t>, size_t> tried;  // by role
+    std::vector<std::tuple<bool, bool, size_t, LanePair>> in_turn;
     for (const auto& [unequal, untold, apart, size, x, y] : ranked) {
-      if (out.size() >= limit_) break;
       const std::optional<Search> search = SearchOf(x, y, reach_ns);
-      if (search) out.push_back({x, y, *search});
+      if (search) in_turn.emplace_back(unequal, untold, tried[{unequal, untold, role_[x]}]++, LanePair{x, y, *search});
+    }
+    std::stable_sort(in_turn.begin(), in_turn.end(), [](const auto& p, const auto& q) {
+      return std::tuple(std::get<0>(p), std::get<1>(p), std::get<2>(p)) <
+             std::tuple(std::get<0>(q), std::get<1>(q), std::get<2>(q));
+    });
+    std::vector<LanePair> out;
+    for (const auto& [unequal, untold, turn, pair] : in_turn) {
+      if (out.size() < limit_) out.push_back(pair);
     }
     return out;
   }
@@ -343,6 +365,7 @@ class Placer {
   size_t ranks_;
   Executor& executor_;
   std::vector<std::vector<size_t>> by_domain_;
+  std::vector<size_t> role_;          // per lane
   std::vector<int64_t> cap_;          // per lane
   std::map<size_t, int32_t> lowest_;  // domain -> lowest rank index
   std::vector<size_t> by_rank_;       // domains, by their lowest rank

@@ -76,8 +76,8 @@ std::vector<double> Centred(const Distances& block) {
 }
 
 EndWander OfBlock(Distances block) {
-  // Where clocks drift fast, the middle of a third hangs on the few rows beside it, and that of a class on when its rows
-  // were: the line is taken off before the middles, and what is left of it after them.
+  // Where clocks drift fast, the middle of a third hangs on the few rows beside it, and that of a class on when its
+  // rows were: the line is taken off before the middles, and what is left of it after them.
   TakeOffLine(block);
   TakeOffMiddles(block);
   if (block.size() < kMinBlock) return {};
