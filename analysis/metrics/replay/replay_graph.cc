@@ -27,7 +27,7 @@ void AddRanks(const ArrivalGraph& source, const MatchResult& match, Executor& ex
   graph.first.push_back(rows);
   graph.nodes = ReplayNodes(rows);
   std::vector<std::vector<ReplayJoin>> joins(source.ranks.size());
-  const std::vector<float> alone = SharesAlone(source, match);
+  const SharesAlone alone = MeasureAlone(source, match);
   executor.ParallelFor(source.ranks.size(),
                        [&](size_t r) { joins[r] = AddLine(source.ranks[r], match, alone, r, graph); });
   for (size_t r = 0; r < joins.size(); ++r) {

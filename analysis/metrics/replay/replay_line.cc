@@ -124,7 +124,7 @@ class LastEnds {
 // Builds the nodes of one rank, in order.
 class LineBuilder {
  public:
-  // `in_work`: rows of communicators that hardly ever run beside the rank's work, which goes on from one to the next.
+  // `in_work`: rows of operations that hardly ever run beside the rank's work, which goes on from one to the next.
   LineBuilder(const std::vector<ArrivalNode>& rows, const std::vector<bool>& bounds, std::vector<bool> in_work,
               int32_t first, size_t rank)
       : rows_(rows),
@@ -233,26 +233,32 @@ class LineBuilder {
 
 constexpr float kMostlyAlone = 0.5F;  // its rows bound pieces
 // The rank's work goes on between its rows. Gradients run beside the backward pass at first and alone at its end, so
-// that half of theirs may be alone too.
+// that half of theirs may be alone too, whatever else their communicator does.
 constexpr float kNearlyAllAlone = 0.9F;
 
-// Whether a row's communicator has more than this share of its rows alone.
-std::vector<bool> RowsOfShare(const std::vector<ArrivalNode>& rows, const MatchResult& match,
-                              const std::vector<float>& alone, float share) {
+template <typename IsOne>
+std::vector<bool> RowsThat(const std::vector<ArrivalNode>& rows, const MatchResult& match, const IsOne& is_one) {
   std::vector<bool> out;
   out.reserve(rows.size());
   for (const ArrivalNode& row : rows) {
-    out.push_back(row.instance >= 0 && alone[match.instances[static_cast<size_t>(row.instance)].communicator] > share);
+    out.push_back(row.instance >= 0 && is_one(match.instances[static_cast<size_t>(row.instance)]));
   }
   return out;
 }
 
+std::vector<bool> InWork(const std::vector<ArrivalNode>& rows, const MatchResult& match, const SharesAlone& alone) {
+  return RowsThat(rows, match, [&](const MatchedInstance& instance) {
+    return alone.of_operation[SharesAlone::OperationOf(instance)] > kNearlyAllAlone;
+  });
+}
+
 // Which rows bound pieces of own work. All of the last row's piece have to end somewhere.
-std::vector<bool> BoundsOf(const std::vector<ArrivalNode>& rows, const MatchResult& match,
-                           const std::vector<float>& alone) {
+std::vector<bool> BoundsOf(const std::vector<ArrivalNode>& rows, const MatchResult& match, const SharesAlone& alone) {
   constexpr int64_t kOneIn =
       4;  // with fewer, a piece would be a good part of a step, and hide where in it work is late
-  std::vector<bool> bounds = RowsOfShare(rows, match, alone, kMostlyAlone);
+  std::vector<bool> bounds = RowsThat(rows, match, [&](const MatchedInstance& instance) {
+    return alone.of_communicator[instance.communicator] > kMostlyAlone;
+  });
   int64_t collectives = 0;  // that bound
   for (size_t k = 0; k < rows.size(); ++k) {
     if (rows[k].instance < 0) continue;
@@ -273,33 +279,42 @@ std::vector<bool> BoundsOf(const std::vector<ArrivalNode>& rows, const MatchResu
 
 bool RunsAlone(const ArrivalNode& row) { return row.work.end_ns - row.work.start_ns <= kRecordScatterNs; }
 
-std::vector<float> SharesAlone(const ArrivalGraph& source, const MatchResult& match) {
+SharesAlone MeasureAlone(const ArrivalGraph& source, const MatchResult& match) {
   struct Count {
     int64_t rows = 0;
     int64_t alone = 0;
+
+    [[nodiscard]] float share() const {
+      return static_cast<float>(alone) / static_cast<float>(std::max<int64_t>(1, rows));
+    }
   };
-  std::vector<Count> counts(match.communicators.size());
+  const size_t per_communicator = SharesAlone::OperationOf({.communicator = 1, .op = CollectiveOp::kUnknown});
+  std::vector<Count> operations(match.communicators.size() * per_communicator);
   for (const std::vector<ArrivalNode>& rows : source.ranks) {
     for (const ArrivalNode& row : rows) {
       if (row.instance < 0) continue;
-      Count& count = counts[match.instances[static_cast<size_t>(row.instance)].communicator];
+      Count& count = operations[SharesAlone::OperationOf(match.instances[static_cast<size_t>(row.instance)])];
       ++count.rows;
       if (RunsAlone(row)) ++count.alone;
     }
   }
-  std::vector<float> shares;
-  shares.reserve(counts.size());
-  for (const Count& count : counts) {
-    shares.push_back(static_cast<float>(count.alone) / static_cast<float>(std::max<int64_t>(1, count.rows)));
+  SharesAlone shares;
+  for (size_t c = 0; c < match.communicators.size(); ++c) {
+    Count of_communicator;
+    for (size_t op = c * per_communicator; op < (c + 1) * per_communicator; ++op) {
+      of_communicator.rows += operations[op].rows;
+      of_communicator.alone += operations[op].alone;
+      shares.of_operation.push_back(operations[op].share());
+    }
+    shares.of_communicator.push_back(of_communicator.share());
   }
   return shares;
 }
 
 std::vector<ReplayJoin> AddLine(const std::vector<ArrivalNode>& rows, const MatchResult& match,
-                                const std::vector<float>& alone, size_t rank, ReplayGraph& graph) {
+                                const SharesAlone& alone, size_t rank, ReplayGraph& graph) {
   const std::vector<bool> bounds = BoundsOf(rows, match, alone);
-  LineBuilder line(rows, bounds, RowsOfShare(rows, match, alone, kNearlyAllAlone),
-                   static_cast<int32_t>(graph.first[rank]), rank);
+  LineBuilder line(rows, bounds, InWork(rows, match, alone), static_cast<int32_t>(graph.first[rank]), rank);
   for (size_t k = 0; k < rows.size(); ++k) graph.nodes.Make(graph.first[rank] + k, line.Next(k));
   return line.TakeJoins();
 }

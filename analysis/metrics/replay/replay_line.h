@@ -9,10 +9,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "analysis/metrics/arrivals/arrival_graph.h"
 #include "analysis/metrics/replay/replay_graph.h"
+#include "analysis/model/collective.h"
 
 namespace lockstep {
 
@@ -22,12 +24,22 @@ inline constexpr int64_t kLeastWorkNs = 15'000;   // an unexplained stretch long
 // Whether the rank did nothing else while this row ran.
 [[nodiscard]] bool RunsAlone(const ArrivalNode& row);
 
-// By communicator: the share of its rows that run alone. Those of more than half bound pieces.
-[[nodiscard]] std::vector<float> SharesAlone(const ArrivalGraph& source, const MatchResult& match);
+// Which share of the rows runs alone.
+struct SharesAlone {
+  std::vector<float> of_communicator;  // with more than half of them alone, they bound pieces
+  std::vector<float> of_operation;     // of a communicator: see OperationOf
+
+  [[nodiscard]] static size_t OperationOf(const MatchedInstance& instance) {
+    constexpr size_t kOperations = 16;  // more than there are
+    static_assert(kOperations > static_cast<size_t>(CollectiveOp::kAllGatherV));
+    return instance.communicator * kOperations + static_cast<size_t>(instance.op);
+  }
+};
+[[nodiscard]] SharesAlone MeasureAlone(const ArrivalGraph& source, const MatchResult& match);
 
 // Makes the nodes of a rank. Looks at and writes those alone; returns its joins, by node in order of start, each node's
 // in order of their ends. ReplayNode::join_first counts from the rank's first.
 [[nodiscard]] std::vector<ReplayJoin> AddLine(const std::vector<ArrivalNode>& rows, const MatchResult& match,
-                                              const std::vector<float>& alone, size_t rank, ReplayGraph& graph);
+                                              const SharesAlone& alone, size_t rank, ReplayGraph& graph);
 
 }  // namespace lockstep

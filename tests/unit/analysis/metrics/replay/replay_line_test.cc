@@ -16,7 +16,8 @@ constexpr uint32_t kBeside = 1;  // and one that runs beside compute
 // The rows of one rank, each an instance of its own.
 class RankRows {
  public:
-  void Add(uint32_t communicator, int32_t stream, int64_t start_us, int64_t end_us) {
+  void Add(uint32_t communicator, int32_t stream, int64_t start_us, int64_t end_us,
+           CollectiveOp op = CollectiveOp::kAllReduce) {
     ArrivalNode node;
     node.start_ns = start_us * kUs;
     node.end_ns = end_us * kUs;
@@ -25,7 +26,7 @@ class RankRows {
     node.instance = static_cast<int64_t>(match_.instances.size());
     MatchedInstance instance;
     instance.communicator = communicator;
-    instance.op = CollectiveOp::kAllReduce;
+    instance.op = op;
     match_.instances.push_back(instance);
     rows_.push_back(node);
     covers_.emplace_back();
@@ -54,7 +55,7 @@ class RankRows {
     graph.nodes = ReplayNodes(rows_.size());
     ArrivalGraph source;
     source.ranks = {rows_};
-    graph.joins = AddLine(rows_, match_, SharesAlone(source, match_), 0, graph);
+    graph.joins = AddLine(rows_, match_, MeasureAlone(source, match_), 0, graph);
     return graph;
   }
   [[nodiscard]] int64_t Work() const { return rows_.back().work.start_ns; }
@@ -120,6 +121,22 @@ TEST(ReplayLine, WhereHardlyAnyRunsAloneAllCut) {
   const ReplayGraph graph = rows.Line();
   for (int32_t n = 0; n < 9; ++n) EXPECT_EQ(graph.node(n).piece, n);
   EXPECT_EQ(SumOfPieces(graph), rows.Work());
+}
+
+// The gradients of a sharded optimizer are reduced to their owners, beside the backward pass at first; parameters are
+// broadcast in the same group, always alone. The work ends just before the first reduce does, so that nobody knows for
+// how much of it the second one had to wait.
+TEST(ReplayLine, GradientsQueueWhateverElseTheirCommunicatorDoes) {
+  RankRows rows;
+  for (int64_t i = 0; i < 30; ++i) rows.Add(kAlone, 1, 200 * i, 200 * i + 50, CollectiveOp::kBroadcast);
+  rows.Add(kAlone, 1, 10'000, 10'500, CollectiveOp::kReduce);
+  rows.CoverFrom(0, 470);
+  rows.Add(kAlone, 1, 10'501, 10'900, CollectiveOp::kReduce);
+  rows.Add(kAlone, 1, 10'901, 11'300, CollectiveOp::kReduce);
+  const ReplayGraph graph = rows.Line();
+  EXPECT_EQ(graph.nodes[31].queued, 30);
+  EXPECT_TRUE(graph.nodes[31].place_hidden);
+  EXPECT_EQ(graph.nodes[32].queued, 31);
 }
 
 TEST(ReplayLine, WaitsWhereTheWorkStoodStill) {
