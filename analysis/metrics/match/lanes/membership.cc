@@ -118,8 +118,10 @@ CommunicatorPlan PlanOf(const std::vector<size_t>& set, bool whole, const PlanLa
 // The set that the busiest lane of a rank is in, beside those of exchanges: what keeps it in step with others, as its
 // tensor group does. By rank; not of sets that hold all ranks.
 std::map<int32_t, std::set<int32_t>> MainGroups(const std::vector<std::vector<size_t>>& sets, const PlanLanes& found) {
-  std::map<int32_t, size_t> busiest;  // lane, by rank
+  std::set<int32_t> all;
+  std::map<int32_t, size_t> busiest;  // lane, by rank; none of a rank that does nothing but exchange
   for (size_t l = 0; l < found.lanes.size(); ++l) {
+    all.insert(found.lanes[l].rank_index);
     if (found.lanes[l].cls == kExchangeClass) continue;
     size_t& lane = busiest.try_emplace(found.lanes[l].rank_index, l).first->second;
     if (found.rows[l].size() > found.rows[lane].size()) lane = l;
@@ -127,9 +129,10 @@ std::map<int32_t, std::set<int32_t>> MainGroups(const std::vector<std::vector<si
   std::map<int32_t, std::set<int32_t>> out;
   for (const std::vector<size_t>& set : sets) {
     const std::set<int32_t> ranks = RanksOfSet(set, found);
-    if (ranks.size() == busiest.size()) continue;
+    if (ranks.size() == all.size()) continue;
     for (const size_t l : set) {
-      if (busiest.at(found.lanes[l].rank_index) == l) out[found.lanes[l].rank_index] = ranks;
+      const auto of_rank = busiest.find(found.lanes[l].rank_index);
+      if (of_rank != busiest.end() && of_rank->second == l) out[of_rank->first] = ranks;
     }
   }
   return out;
