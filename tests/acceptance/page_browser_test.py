@@ -14,6 +14,12 @@ WORK = os.path.join(os.path.dirname(BIN), "web", "npm")
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium")
 
 
+def what_failed(text):
+    """The first test that failed, of the many that did not, with what follows; the end where none says so."""
+    failed = re.search(r"^ *not ok", text, re.M)
+    return text[failed.start():][:6000] if failed else text[-6000:]
+
+
 @unittest.skipUnless(CHROMIUM, "SKIPPED LOUDLY: there is no browser (package chromium), so that no page is looked at")
 @unittest.skipUnless(os.path.isdir(os.path.join(WORK, "node_modules")), "SKIPPED LOUDLY: this build has no pages")
 class BrowserTest(unittest.TestCase):
@@ -33,7 +39,7 @@ class BrowserTest(unittest.TestCase):
                        "LOCKSTEP_SCREENSHOTS": os.environ.get("LOCKSTEP_SCREENSHOTS", os.path.join(self.folder, "shots"))}
         done = subprocess.run(["node", "--test", "--test-concurrency=1", *files], cwd=WORK, env=environment, capture_output=True,
                               text=True, timeout=800)
-        self.assertEqual(done.returncode, 0, (done.stdout + done.stderr)[-6000:])
+        self.assertEqual(done.returncode, 0, what_failed(done.stdout + done.stderr))
         passed = int(re.search(r"^(?:# |\S+ )pass (\d+)", done.stdout, re.M)[1])
         self.assertGreater(passed, 5, done.stdout[-2000:])
 
