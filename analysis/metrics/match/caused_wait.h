@@ -23,7 +23,8 @@ struct CausedWait {
   bool open = false;             // a member without a record may have come later still
 };
 
-// Of two members that each may be sender, receiver or both, in sequence with all that their group does or not.
+// Whether it is between a sender and its receiver. An exchange of two counts as well: names alone do not tell it from a
+// send and its receive.
 [[nodiscard]] inline bool IsInPair(const MatchedInstance& instance) {
   return !instance.in_sequence || (instance.op == CollectiveOp::kSendRecv && instance.members.size() == 2);
 }
