@@ -3,7 +3,6 @@
 
 int main(int argc, char** argv) {
   lockstep::UseLittleMemory();
-  lockstep::KeepFreeMemory();
-  lockstep::UseLargePages();
+  lockstep::UseMemoryFreely();
   return lockstep::RunAggregatorCommand(argc, argv);
 }

@@ -30,8 +30,7 @@ absl::StatusOr<RunSource> RunSource::Open(const RunSourceFlags& flags) {
       return absl::NotFoundError(
           fmt::format("{0}: there is no such store; `lockstep analyze TRACES --store {0}` makes one", flags.store));
     }
-    KeepFreeMemory();
-    UseLargePages();
+    UseMemoryFreely();
     LOCKSTEP_ASSIGN_OR_RETURN(source.cluster_, EmbeddedCluster::Open({.store_path = flags.store}));
     return source;
   }

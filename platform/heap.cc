@@ -174,7 +174,8 @@ void KeepFreeMemory() {
   KeepForAWhile();
 }
 
-void UseLargePages() {
+void UseMemoryFreely() {
+  KeepFreeMemory();
   if (HasJemalloc()) SetLargePages(true);
 }
 

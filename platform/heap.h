@@ -9,9 +9,10 @@ namespace lockstep {
 void UseLittleMemory();
 // From now on, for answers, which free and allocate much: what is free is kept for a second. Only jemalloc can.
 void KeepFreeMemory();
-// From now on new pages are large where the system has such: for programs that take batches or answer, and read no
-// traces. To touch a small page for the first time costs them more than what they write to it. Only jemalloc can.
-void UseLargePages();
+// From now on, for programs that take batches or answer, and read no traces: as after KeepFreeMemory, and new pages are
+// large where the system has such. To touch a small page for the first time costs more than what is written to it. Only
+// jemalloc can.
+void UseMemoryFreely();
 // Hands back what is free now: between stages of work that need little of each other's.
 void ReturnFreeMemory();
 

@@ -131,7 +131,6 @@ int Run(int argc, const char* const* argv) {
 // Memory as in lockstep-aggregator.
 int main(int argc, char** argv) {
   lockstep::UseLittleMemory();
-  lockstep::KeepFreeMemory();
-  lockstep::UseLargePages();
+  lockstep::UseMemoryFreely();
   return lockstep::Run(argc, argv);
 }

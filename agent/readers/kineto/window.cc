@@ -17,7 +17,7 @@ Window::Window(ByteSource& source, size_t bytes, size_t max_bytes)
 // Keeps what is unconsumed.
 void Window::Resize(size_t bytes) {
   auto larger = std::make_unique_for_overwrite<char[]>(bytes);
-  // A small file leaves most of it as it is.
+  // A small file fills only a part of it.
   const int64_t left = source_.compressed() || source_.total() < 0 ? INT64_MAX : source_.total() - source_.consumed();
   FetchPages(larger.get(), std::min(bytes, end_ - begin_ + static_cast<size_t>(std::max<int64_t>(0, left))));
   if (begin_ < end_) std::memcpy(larger.get(), buffer_.get() + begin_, end_ - begin_);

@@ -288,8 +288,7 @@ SharesAlone MeasureAlone(const ArrivalGraph& source, const MatchResult& match) {
       return static_cast<float>(alone) / static_cast<float>(std::max<int64_t>(1, rows));
     }
   };
-  const size_t per_communicator = SharesAlone::OperationOf({.communicator = 1, .op = CollectiveOp::kUnknown});
-  std::vector<Count> operations(match.communicators.size() * per_communicator);
+  std::vector<Count> operations(match.communicators.size() * SharesAlone::kOperations);
   for (const std::vector<ArrivalNode>& rows : source.ranks) {
     for (const ArrivalNode& row : rows) {
       if (row.instance < 0) continue;
@@ -301,7 +300,7 @@ SharesAlone MeasureAlone(const ArrivalGraph& source, const MatchResult& match) {
   SharesAlone shares;
   for (size_t c = 0; c < match.communicators.size(); ++c) {
     Count of_communicator;
-    for (size_t op = c * per_communicator; op < (c + 1) * per_communicator; ++op) {
+    for (size_t op = c * SharesAlone::kOperations; op < (c + 1) * SharesAlone::kOperations; ++op) {
       of_communicator.rows += operations[op].rows;
       of_communicator.alone += operations[op].alone;
       shares.of_operation.push_back(operations[op].share());

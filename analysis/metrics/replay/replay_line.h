@@ -29,9 +29,9 @@ struct SharesAlone {
   std::vector<float> of_communicator;  // with more than half of them alone, they bound pieces
   std::vector<float> of_operation;     // of a communicator: see OperationOf
 
+  static constexpr size_t kOperations = 16;  // room for those of a communicator: more than there are
+  static_assert(kOperations > static_cast<size_t>(CollectiveOp::kAllGatherV));
   [[nodiscard]] static size_t OperationOf(const MatchedInstance& instance) {
-    constexpr size_t kOperations = 16;  // more than there are
-    static_assert(kOperations > static_cast<size_t>(CollectiveOp::kAllGatherV));
     return instance.communicator * kOperations + static_cast<size_t>(instance.op);
   }
 };

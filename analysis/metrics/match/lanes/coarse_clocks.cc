@@ -263,34 +263,51 @@ class Placer {
     return out;
   }
 
+  // A pair of lanes among those that may be tried.
+  struct RankedPair {
+    LanePair lanes;
+    bool unequal = false;  // one has less than half of the other's rows
+    bool untold = false;
+    int32_t apart = 0;  // their positions
+    size_t rows = 0;    // of the shorter one
+    size_t turn = 0;    // number among the pairs of its role
+
+    [[nodiscard]] auto Unlikely() const {
+      return std::tuple(unequal, untold, apart, -static_cast<int64_t>(rows), lanes.x, lanes.y);
+    }
+    [[nodiscard]] auto InTurn() const { return std::tuple(unequal, untold, turn); }
+  };
+
   // The lane pairs worth trying, the likeliest first: of each role of a lane as many as of the others, since the
   // busiest lanes of two hosts need share nothing.
   [[nodiscard]] std::vector<LanePair> PairsOf(size_t a, size_t b, int64_t reach_ns) const {
-    std::vector<std::tuple<bool, bool, int32_t, int64_t, size_t, size_t>> ranked;
+    std::vector<RankedPair> ranked = RankedPairs(a, b, reach_ns);
+    std::map<std::tuple<bool, bool, size_t>, size_t> seen;  // by role
+    for (RankedPair& it : ranked) it.turn = seen[{it.unequal, it.untold, role_[it.lanes.x]}]++;
+    std::stable_sort(ranked.begin(), ranked.end(),
+                     [](const RankedPair& p, const RankedPair& q) { return p.InTurn() < q.InTurn(); });
+    if (ranked.size() > limit_) ranked.resize(limit_);
+    std::vector<LanePair> out;
+    for (const RankedPair& it : ranked) out.push_back(it.lanes);
+    return out;
+  }
+
+  // All that may be tried, the likeliest first.
+  [[nodiscard]] std::vector<RankedPair> RankedPairs(size_t a, size_t b, int64_t reach_ns) const {
     std::map<uint64_t, std::vector<size_t>> of_class;
     for (const size_t y : by_domain_[b]) of_class[lanes_[y].cls].push_back(y);
+    std::vector<RankedPair> out;
     for (const size_t x : by_domain_[a]) {
       for (const size_t y : of_class[lanes_[x].cls]) {
+        const std::optional<Search> search = SearchOf(x, y, reach_ns);
+        if (!search) continue;
+        const auto [rows, more] = std::minmax({lanes_[x].events.size(), lanes_[y].events.size()});
         const int32_t apart = std::abs(lanes_[x].position - lanes_[y].position);
-        const auto [size, other] = std::minmax({lanes_[x].events.size(), lanes_[y].events.size()});
-        ranked.emplace_back(2 * size < other, !lanes_[x].told, apart, -static_cast<int64_t>(size), x, y);
+        out.push_back({{x, y, *search}, 2 * rows < more, !lanes_[x].told, apart, rows});
       }
     }
-    std::sort(ranked.begin(), ranked.end());
-    std::map<std::tuple<bool, bool, size_t>, size_t> tried;  // by role
-    std::vector<std::tuple<bool, bool, size_t, LanePair>> in_turn;
-    for (const auto& [unequal, untold, apart, size, x, y] : ranked) {
-      const std::optional<Search> search = SearchOf(x, y, reach_ns);
-      if (search) in_turn.emplace_back(unequal, untold, tried[{unequal, untold, role_[x]}]++, LanePair{x, y, *search});
-    }
-    std::stable_sort(in_turn.begin(), in_turn.end(), [](const auto& p, const auto& q) {
-      return std::tuple(std::get<0>(p), std::get<1>(p), std::get<2>(p)) <
-             std::tuple(std::get<0>(q), std::get<1>(q), std::get<2>(q));
-    });
-    std::vector<LanePair> out;
-    for (const auto& [unequal, untold, turn, pair] : in_turn) {
-      if (out.size() < limit_) out.push_back(pair);
-    }
+    std::sort(out.begin(), out.end(),
+              [](const RankedPair& p, const RankedPair& q) { return p.Unlikely() < q.Unlikely(); });
     return out;
   }
 
