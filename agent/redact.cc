@@ -29,7 +29,7 @@ class NameUses {
     for (const ApiRow& row : batch.apis) calls_.insert(row.name);
     for (const LaunchRow& row : batch.launches) calls_.insert(row.api);
     for (const InstanceRow& row : batch.instances) others_.insert(row.name);
-    for (const KernelRow& row : batch.kernels) others_.insert({row.name, row.mangled});
+    for (const KernelRow& row : batch.kernels) others_.insert({row.name, row.mangled, row.range});
     for (const StepKernelRow& row : batch.step_kernels) others_.insert(row.name);
     for (const RangeRow& row : batch.ranges) others_.insert({row.name, row.domain});
     for (const LaunchRow& row : batch.launches) others_.insert(row.kernel);

@@ -59,6 +59,7 @@ void PutSlices(const KernelRow& row, v1::Kernel* out) {
 void PutKernelAlone(const KernelRow& row, v1::Kernel* out) {
   out->set_name(row.name);
   if (row.mangled != kNoId) out->set_mangled(row.mangled);
+  if (row.range != kNoId) out->set_range(row.range);
   if (row.has_shape) {
     for (const int32_t n : row.shape.grid) out->add_shape(n);
     for (const int32_t n : row.shape.block) out->add_shape(n);
@@ -179,6 +180,7 @@ absl::StatusOr<KernelRow> GetKernel(const v1::Kernel& in) {
   KernelRow row;
   row.name = in.name();
   row.mangled = in.has_mangled() ? in.mangled() : kNoId;
+  row.range = in.has_range() ? in.range() : kNoId;
   LOCKSTEP_RETURN_IF_ERROR(CheckRange("kernel name", row.name, kNameLimits));
   LOCKSTEP_RETURN_IF_ERROR(GetShape(in, &row));
   LOCKSTEP_RETURN_IF_ERROR(GetKind(in.kind(), &row.kind));

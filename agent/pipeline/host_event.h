@@ -60,7 +60,8 @@ struct Launch {
   NameId api = kNoId;
   MetaId meta = kNoId;
   int32_t step = -1;
-  int32_t range = -1;  // RangeProjection's number of the innermost range around the call
+  int32_t range = -1;         // RangeProjection's number of the innermost range around the call
+  NameId range_name = kNoId;  // of that range, whatever the limit of numbers
   Phase phase = Phase::kNone;
   ApiKind kind = ApiKind::kOther;
   bool has_comms_id = false;

@@ -150,6 +150,13 @@ class HostSweep {
     return innermost;
   }
 
+  static NameId RangeNameAt(int64_t t, const ThreadState& thread) {
+    for (auto range = thread.ranges.rbegin(); range != thread.ranges.rend(); ++range) {
+      if (range->counts && range->end_ns > t) return range->name;
+    }
+    return kNoId;
+  }
+
   // Its parent is the innermost range that holds all of it: ranges of one thread may overlap without nesting.
   void Open(uint32_t process, std::vector<OpenRange>& open, size_t place) {
     OpenRange& range = open[place];
@@ -189,6 +196,7 @@ class HostSweep {
     launch.kind = event.api_kind;
     launch.step = step;
     launch.range = RangeAt(event, thread);
+    launch.range_name = RangeNameAt(event.start_ns, thread);
     launch.phase = PhaseAt(event.start_ns, thread);
     if (event.api_kind == ApiKind::kGraphLaunch) launch.graph_launch = GraphOrdinal(event);
     if (const OpenCall call = CallAround(event, thread); call.meta != kNoId) {

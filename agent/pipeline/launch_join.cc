@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "agent/pipeline/range_names.h"
 #include "analysis/base/status_macros.h"
 #include "analysis/base/time.h"
 #include "analysis/model/kernel_class.h"
@@ -18,7 +19,7 @@ constexpr int64_t kClockOrderToleranceNs = 20'000;
 class LaunchJoin {
  public:
   LaunchJoin(RecordCollector& collector, LaunchSorter& launches, RangeProjection& ranges)
-      : collector_(collector), launches_(launches), ranges_(ranges) {
+      : collector_(collector), launches_(launches), ranges_(ranges), range_names_(collector) {
     result_.opaque_graph_launches.assign(collector.context().processes.size(), 0);
   }
 
@@ -105,6 +106,7 @@ class LaunchJoin {
     ActivityRecord activity = ActivityOf(device, source);
     if (device.has_correlation && current_.has_value() && Matches(*current_, device)) {
       AddLaunch(*current_, activity, stats);
+      activity.range = range_names_.Of(current_->range_name);
       ranges_.Extend(current_->range, activity.start_ns, activity.end_ns());
       if (device.kind != DeviceKind::kGraphSpan) current_has_work_ = true;
     } else {
@@ -221,6 +223,7 @@ class LaunchJoin {
   RecordCollector& collector_;
   LaunchSorter& launches_;
   RangeProjection& ranges_;
+  RangeNames range_names_;
   Launch next_;
   bool has_next_ = false;
   std::optional<Launch> current_;

@@ -30,10 +30,17 @@ SideKernels KernelsOf(const std::vector<ComparedRun>& runs, PlacesFrom places_fr
       const report::ProfileKernel& kernel = run.profile.kernels[i];
       const auto [place, is_new] = places.try_emplace(kernel.name, side.kernels.size());
       if (is_new) {
-        side.kernels.push_back({kernel.name, kernel.mangled.value_or(""), ClassifyKernel(kernel.name), "", 0, 0, {}});
+        side.kernels.push_back({kernel.name,
+                                kernel.mangled.value_or(""),
+                                ClassifyKernel(kernel.name),
+                                kernel.range.value_or(""),
+                                0,
+                                0,
+                                {}});
         side.of_runs.emplace_back();
       }
       KernelOfRun& sum = side.kernels[place->second];
+      if (sum.range != kernel.range.value_or("")) sum.range.clear();
       if (sum.places.empty()) sum.places = PlacesOf(kernel, places_from);
       sum.launches_per_step += PerRun(run.kernels[i].instances_per_step, runs);
       sum.time_per_step_ns += PerRun(run.kernels[i].ns_per_step, runs);
@@ -92,7 +99,8 @@ void DescribeKernels(const SideKernels& base, const SideKernels& fresh, const Ke
       const auto& [run, kernel] = side.of_runs[index].front();
       category.Add(run->profile.kernels[kernel].category);
       family.Add(run->profile.kernels[kernel].family);
-      role.Add(std::string(Name(FamilyRole(side.kernels[index].kind, side.kernels[index].name, ""))));
+      role.Add(
+          std::string(Name(FamilyRole(side.kernels[index].kind, side.kernels[index].name, side.kernels[index].range))));
     }
   };
   add(base, match.before);

@@ -36,6 +36,7 @@ struct ActivityRecord {
   uint64_t comms_id = 0;
   uint32_t source = 0;  // index of the source within the file
   NameId api = kNoId;
+  NameId range = kNoId;  // around the launch, without its numbers
   MetaId meta = kNoId;
   int32_t step = kNoLaunchRow;
   ActivityType type = ActivityType::kDevice;

@@ -366,6 +366,7 @@ class Condenser::Impl {
     for (KernelRow& row : kernels_.TakeRows()) {
       row.name = cutter_.Name(row.name);
       row.mangled = cutter_.Name(row.mangled);
+      row.range = cutter_.Name(row.range);
       LOCKSTEP_RETURN_IF_ERROR(cutter_.Add(std::move(row)));
     }
     for (MemoryRow& row : memory_.TakeRows()) LOCKSTEP_RETURN_IF_ERROR(cutter_.Add(std::move(row)));

@@ -61,6 +61,7 @@ void KernelTable::Add(const ActivityRecord& kernel, const KernelClass& kind, int
   entry.pending.push_back(kernel.duration_ns);
   AddExemplar(entry, {kernel.start_ns, kernel.duration_ns, step});
   if (place) AddPlace(*place, entry.places);
+  entry.range.Add(kernel.range);
   if (--entry.until_check == 0) Bound(entry);
   if (--until_bound_ == 0) BoundAll();
 }
@@ -140,6 +141,7 @@ std::vector<KernelRow> KernelTable::TakeRows() {
     if (entry.longest.size() > most) entry.longest.resize(most);
     row.longest = std::move(entry.longest);
     row.places = std::move(entry.places);
+    row.range = entry.range.Get();
     rows.push_back(std::move(row));
   }
   return rows;

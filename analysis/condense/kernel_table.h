@@ -14,6 +14,7 @@
 
 #include "analysis/condense/activity.h"
 #include "analysis/condense/file_interner.h"
+#include "analysis/model/common_range.h"
 #include "analysis/model/kernel_row.h"
 
 namespace lockstep {
@@ -33,7 +34,8 @@ class KernelTable {
   void Add(const ActivityRecord& kernel, const KernelClass& kind, int64_t step, std::optional<uint32_t> place,
            DropCounters& drops);
 
-  // Rows in order of name text, then key. KernelRow::name and ::mangled still are file NameIds (kNoId stays).
+  // Rows in order of name text, then key. KernelRow::name, ::mangled and ::range still are file NameIds (kNoId
+  // stays).
   [[nodiscard]] std::vector<KernelRow> TakeRows();
 
  private:
@@ -56,6 +58,7 @@ class KernelTable {
     std::vector<Exemplar> longest;
     size_t most_exemplars = kExemplars;
     std::vector<uint32_t> places;
+    CommonRange range;
     int64_t until_check = 512;
     std::vector<int64_t> pending;  // durations of one slice that its sketch and the total lack
     int64_t pending_slice = 0;

@@ -25,7 +25,8 @@ namespace lockstep {
 // beyond the limit, time by phase in a step. 5: a row for every step that has an activity, in order of their windows;
 // launches by thread; ranges of one name by whether they are tied to a thread. 6: what steps that interleave add twice.
 // 7: launches are summed up at the source, batch version 4. 8: the places of the launches of a typical step.
-inline constexpr int32_t kCondenseVersion = 8;
+// 9: the ranges around kernels.
+inline constexpr int32_t kCondenseVersion = 9;
 
 struct Batch {
   int64_t sequence = 0;                  // from 0, without holes

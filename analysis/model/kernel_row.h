@@ -37,7 +37,8 @@ struct KernelRow {
   // Which kernels of the source's typical step they are (launch_places.h): at most kMaxPlaces; empty = none, or not
   // known.
   std::vector<uint32_t> places;
-  bool is_rest = false;  // the counted remainder beyond the key limit
+  uint32_t range = kNoId;  // that nearly all launches are inside of (common_range.h), without its numbers
+  bool is_rest = false;    // the counted remainder beyond the key limit
   friend bool operator==(const KernelRow&, const KernelRow&) = default;
 };
 

@@ -1,11 +1,14 @@
 """`lockstep compare` as a person runs it: a run with itself has no difference, identical code is not called changed, and what was
 changed is named. compare_gates_test.py has the gates and bad input, compare_sources_test.py stores, aggregators and real traces."""
+import collections
+import contextlib
 import glob
 import gzip
 import json
 import os
 import re
 import shutil
+import sqlite3
 import unittest
 
 from jsonschema import Draft202012Validator
@@ -16,6 +19,7 @@ from support import ROOT, TempDirTest, run, simulate
 JOB = ["--program", "decode", "--tp", 8, "--hosts", 1, "--layers", 8, "--steps", 60]
 DEEP = ["--program", "decode", "--tp", 2, "--hosts", 1, "--layers", 40, "--steps", 60]
 SMALL = ["--program", "decode", "--tp", 4, "--hosts", 1, "--layers", 4, "--steps", 60]
+TRAIN = ["--program", "train", "--tp", 2, "--dp", 1, "--hosts", 1, "--gpus-per-host", 2, "--layers", 4, "--steps", 12]
 RAILS = ["--program", "train", "--tp", 2, "--dp", 4, "--hosts", 4, "--gpus-per-host", 2, "--layers", 4, "--steps", 30]
 VIEWS = ["comparison", "ledger", "kernels", "families", "roles", "collectives", "waits", "ranks", "hosts", "context", "gates"]
 CHANGED = ("slower", "faster")
@@ -67,6 +71,41 @@ def places_in_second_step(folder, steps):
     return of_step, {name: of if len(of) <= 64 else of[:63] + of[-1:] for name, of in places.items()}
 
 
+def common_ranges(launches, annotations):
+    """The innermost annotation around at least 95 % of the launches of each kernel, without our code.
+
+    launches: (kernel, thread, time of the call); annotations: (thread, begin, end, name).
+    """
+    around = {}
+    for kernel, tid, at in launches:
+        inside = [(begin, name) for thread, begin, end, name in annotations if thread == tid and begin <= at < end]
+        name = re.sub(r"[0-9]+", "#", max(inside)[1]) if inside else ""
+        around.setdefault(kernel, collections.Counter())[None if name == "ProfilerStep##" else name or None] += 1
+    most = {kernel: counts.most_common(1)[0] for kernel, counts in around.items()}
+    return {kernel: name if 20 * count >= 19 * sum(around[kernel].values()) else None
+            for kernel, (name, count) in most.items()}
+
+
+def kineto_ranges(folder):
+    with gzip.open(os.path.join(folder, "rank0.json.gz"), "rt") as file:
+        events = [e for e in json.load(file)["traceEvents"] if e.get("ph") == "X"]
+    calls = {e["args"]["correlation"]: (e["tid"], e["ts"]) for e in events if e["cat"] in ("cuda_runtime", "cuda_driver")}
+    launches = [(e["name"], *calls[e["args"]["correlation"]]) for e in events if e["cat"] == "kernel"]
+    annotations = [(e["tid"], e["ts"], e["ts"] + e["dur"], e["name"]) for e in events if e["cat"] == "user_annotation"]
+    return common_ranges(launches, annotations)
+
+
+def nsys_ranges(folder):
+    with contextlib.closing(sqlite3.connect(glob.glob(os.path.join(folder, "*.sqlite"))[0])) as db:
+        launches = db.execute("SELECT value, r.globalTid, r.start FROM CUPTI_ACTIVITY_KIND_KERNEL AS k JOIN "
+                              "CUPTI_ACTIVITY_KIND_RUNTIME AS r ON r.correlationId = k.correlationId AND "
+                              "r.globalTid / 0x1000000 = k.globalPid / 0x1000000 "
+                              "JOIN StringIds ON id = demangledName WHERE k.deviceId = 0").fetchall()
+        annotations = db.execute("SELECT globalTid, start, end, coalesce(text, value) FROM NVTX_EVENTS "
+                                 "LEFT JOIN StringIds ON id = textId WHERE eventType = 59").fetchall()
+    return common_ranges(launches, annotations)
+
+
 class Comparing(TempDirTest):
     def run_of(self, name, program, seed, *args):
         """The folder of a simulated run; the name of the folder is that of the run."""
@@ -91,6 +130,18 @@ class TheProfileOfARun(Comparing):
         kernels = json.loads(done.stdout)["profile"]["kernels"]
         self.assertEqual({kernel["name"]: kernel["typical_places"] for kernel in kernels}, expected)
         self.assertEqual({kernel["typical_kernels"] for kernel in kernels}, {of_step})
+
+    def check_ranges(self, expected, *rank):
+        done = run("lockstep", "analyze", *rank, "--view", "profile", "--format", "json")
+        kernels = [k for k in json.loads(done.stdout)["profile"]["kernels"] if k["category"] == "compute"]
+        self.assertEqual({k["name"]: k["range"] for k in kernels}, {k["name"]: expected[k["name"]] for k in kernels})
+        self.assertLess(1, len({k["range"] for k in kernels}), "some are inside a range and others are not")
+
+    def test_tells_the_range_around_each_kernel(self):
+        traces = self.run_of("kineto", [*TRAIN, "--stacks"], 3)
+        self.check_ranges(kineto_ranges(traces), os.path.join(traces, "rank0.json.gz"))
+        traces = self.run_of("nsys", [*TRAIN, "--format", "nsys"], 3)
+        self.check_ranges(nsys_ranges(traces), glob.glob(os.path.join(traces, "*.sqlite"))[0])
 
 
 class ARunWithItself(Comparing):

@@ -59,7 +59,7 @@ void EraseFromRows(Json& object, const char* list, std::initializer_list<const c
 }
 
 void LeaveOutLongLists(Json& report) {
-  if (report.contains("profile")) EraseFromRows(report["profile"], "kernels", {"step_ns", "typical_places"});
+  if (report.contains("profile")) EraseFromRows(report["profile"], "kernels", {"step_ns", "typical_places", "range"});
   if (report.contains("imbalance"))
     EraseFromRows(report["imbalance"], "quantities", {"per_rank", "by_host", "by_group"});
   EraseFromRows(report, "tails", {"by_rank", "by_slice"});

@@ -38,6 +38,7 @@ void MergeSlices(std::vector<std::pair<int64_t, Sketch>>& into, const std::vecto
 void MergeInto(KernelRow& into, const KernelRow& from) {
   MergeSlices(into.slices, from.slices);
   MergePlaces(from.places, into.places);
+  if (into.range != from.range) into.range = kNoId;
   into.longest.insert(into.longest.end(), from.longest.begin(), from.longest.end());
   std::stable_sort(into.longest.begin(), into.longest.end(), [](const Exemplar& a, const Exemplar& b) {
     return std::make_tuple(-a.duration_ns, a.start_ns, a.step) < std::make_tuple(-b.duration_ns, b.start_ns, b.step);
@@ -169,7 +170,8 @@ absl::Status TranslateNames(std::span<const uint32_t> ids, SourceData* source) {
   bool known = true;
   for (StepRow& row : source->steps) known = TranslateOptional(ids, &row.name) && known;
   for (KernelRow& row : source->kernels) {
-    known = Translate(ids, &row.name) && TranslateOptional(ids, &row.mangled) && known;
+    known = Translate(ids, &row.name) && TranslateOptional(ids, &row.mangled) && TranslateOptional(ids, &row.range) &&
+            known;
   }
   for (StepKernelRow& row : source->step_kernels) known = Translate(ids, &row.name) && known;
   for (ApiRow& row : source->apis) known = Translate(ids, &row.name) && known;

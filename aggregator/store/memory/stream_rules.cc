@@ -80,6 +80,7 @@ absl::Status CheckTables(const Batch& batch, const References& known) {
   for (const KernelRow& row : batch.kernels) {
     LOCKSTEP_RETURN_IF_ERROR(known.Name("name of a kernel", row.name));
     LOCKSTEP_RETURN_IF_ERROR(known.OptionalName("mangled name of a kernel", row.mangled));
+    LOCKSTEP_RETURN_IF_ERROR(known.OptionalName("range around a kernel", row.range));
   }
   for (const StepKernelRow& row : batch.step_kernels) {
     LOCKSTEP_RETURN_IF_ERROR(known.Name("name of a step's kernel", row.name));

@@ -7,6 +7,7 @@
 #include "analysis/compare/kernels/name_tokens.h"
 #include "analysis/compare/kernels/name_words.h"
 #include "analysis/compare/kernels/tuner_variant.h"
+#include "analysis/model/common_range.h"
 #include "analysis/model/kernel_name.h"
 
 namespace lockstep::compare {
@@ -14,15 +15,6 @@ namespace {
 
 // Template lists beyond this many words and numbers are compared by their beginning.
 constexpr size_t kMostTokensCompared = 256;
-
-std::string WithoutNumbers(std::string_view range) {
-  std::string out;
-  for (const char c : range.substr(0, kMostReadOfName)) {
-    if (!IsAsciiDigit(c)) out += c;
-    if (IsAsciiDigit(c) && !out.ends_with('#')) out += '#';
-  }
-  return out;
-}
 
 std::vector<NameToken> WithoutScopes(const std::vector<NameToken>& tokens) {
   std::vector<NameToken> out;

@@ -13,7 +13,7 @@ struct KernelOfRun {
   std::string name;     // as the trace has it: demangled with template list and signature, or mangled
   std::string mangled;  // "" = not known
   KernelClass kind;     // ClassifyKernel(name), or what the run has stored of it
-  std::string range;    // the NVTX range or the operator around it; "" = not known, or several
+  std::string range;    // the NVTX range or annotation around its launches; "" = not known, or several
   double launches_per_step = 0;
   double time_per_step_ns = 0;
   // Where its launches begin in a typical step, as fractions of the step, rising. Best is one for each launch, which

@@ -73,8 +73,9 @@ Stretches StandingStill(const std::vector<CommunicationRow>& rows, const Stretch
   if (!std::is_sorted(ends.begin(), ends.end())) std::sort(ends.begin(), ends.end());
   Stretches standing;
   int64_t before = 0;
+  auto after = ends.begin();
   for (const Stretch& stretch : idle) {
-    const auto after = std::upper_bound(ends.begin(), ends.end(), stretch.end_ns + kRecordScatterNs);
+    while (after != ends.end() && *after <= stretch.end_ns + kRecordScatterNs) ++after;
     if (after == ends.begin() || *std::prev(after) <= stretch.begin_ns) continue;
     standing.push_back({stretch.begin_ns, std::min(*std::prev(after), stretch.end_ns), before});
     before += standing.back().end_ns - standing.back().begin_ns;
@@ -82,12 +83,36 @@ Stretches StandingStill(const std::vector<CommunicationRow>& rows, const Stretch
   return standing;
 }
 
-// The last stretch that begins before this time; null if there is none.
-const Stretch* LastBefore(const Stretches& stretches, int64_t at_ns) {
-  const auto after = std::lower_bound(stretches.begin(), stretches.end(), at_ns,
-                                      [](const Stretch& stretch, int64_t ns) { return stretch.begin_ns < ns; });
-  return after == stretches.begin() ? nullptr : &*std::prev(after);
-}
+// Looks for times that are close to each other, as those of neighbouring rows are: a look goes on from the one before
+// and takes the logarithm of the distance.
+class StretchCursor {
+ public:
+  explicit StretchCursor(const Stretches& stretches) : stretches_(stretches) {}
+
+  // The last stretch that begins before this time; null if there is none.
+  const Stretch* LastBefore(int64_t at_ns) {
+    size_t low = after_;   // all before it begin before that time
+    size_t high = after_;  // it and all after it do not
+    for (size_t step = 1; high < stretches_.size() && BeginsBefore(high, at_ns); step *= 2) {
+      low = high + 1;
+      high = std::min(stretches_.size(), high + step);
+    }
+    for (size_t step = 1; low > 0 && !BeginsBefore(low - 1, at_ns); step *= 2) {
+      high = low - 1;
+      low -= std::min(low, step);
+    }
+    const auto at = [this](size_t i) { return stretches_.begin() + static_cast<std::ptrdiff_t>(i); };
+    const auto begins_before = [](const Stretch& stretch, int64_t ns) { return stretch.begin_ns < ns; };
+    after_ = static_cast<size_t>(std::lower_bound(at(low), at(high), at_ns, begins_before) - stretches_.begin());
+    return after_ == 0 ? nullptr : &stretches_[after_ - 1];
+  }
+
+ private:
+  [[nodiscard]] bool BeginsBefore(size_t i, int64_t at_ns) const { return stretches_[i].begin_ns < at_ns; }
+
+  const Stretches& stretches_;
+  size_t after_ = 0;  // the first one that does not begin before the last time asked for
+};
 
 int64_t StoodUntil(const Stretch* last, int64_t at_ns) {
   return last == nullptr ? 0 : last->before_ns + std::min(at_ns, last->end_ns) - last->begin_ns;
@@ -100,12 +125,14 @@ std::vector<WorkAt> WorkLine(const std::vector<CommunicationRow>& rows) {
   all.reserve(rows.size());
   for (const CommunicationRow& row : rows) all.push_back({row.start_ns, row.end_ns});
   const Stretches standing = StandingStill(rows, Without(Merge(std::move(all)), ComputeBeside(rows)));
+  StretchCursor starts(standing);
+  StretchCursor ends(standing);
   std::vector<WorkAt> out;
   out.reserve(rows.size());
   for (const CommunicationRow& row : rows) {
     WorkAt work;
-    const Stretch* const at_start = LastBefore(standing, row.start_ns);
-    const Stretch* const at_end = LastBefore(standing, row.end_ns);
+    const Stretch* const at_start = starts.LastBefore(row.start_ns);
+    const Stretch* const at_end = ends.LastBefore(row.end_ns);
     work.start_ns = row.start_ns - rows.front().start_ns - StoodUntil(at_start, row.start_ns);
     work.end_ns = row.end_ns - rows.front().start_ns - StoodUntil(at_end, row.end_ns);
     work.stands = at_start != nullptr && row.start_ns < at_start->end_ns;

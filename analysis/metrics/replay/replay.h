@@ -29,6 +29,7 @@ struct Idealisation {
   bool all_transfers_zero = false;      // for serialisation and transfer efficiency
   // Only nodes in [from, to) on the aligned axis, for transient causes.
   std::optional<std::pair<int64_t, int64_t>> time_ns;
+  friend bool operator==(const Idealisation&, const Idealisation&) = default;
 };
 
 struct ReplayBase {

@@ -24,7 +24,10 @@ bool ReplayedSavings::MayAsk() const { return asked_ < kMostWhatIfs; }
 
 std::optional<WhatIf> ReplayedSavings::Replayed(const Idealisation& ideal) {
   if (asked_++ >= kMostWhatIfs) return std::nullopt;
-  return ask_(ideal);
+  for (const auto& [asked, answer] : answers_) {
+    if (asked == ideal) return answer;
+  }
+  return answers_.emplace_back(ideal, ask_(ideal)).second;
 }
 
 std::optional<WhatIf> ReplayedSavings::OfOne(size_t candidate) {

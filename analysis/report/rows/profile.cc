@@ -78,6 +78,10 @@ const Record& ProfileKernel::Fields() {
           F<&R::mangled>("mangled", "Mangled name. Null where the trace lacks it or several share the name."),
           F<&R::category>("category", "Category of the kernel. Null where kernels of several share the name."),
           F<&R::family>("family", "Family of the kernel. Null where kernels of several share the name."),
+          F<&R::range>("range",
+                       "Innermost range or annotation around at least 95 % of the launches, with # for the numbers in "
+                       "its name. Null without one, or if it marks the steps.")
+              .Later(),
           F<&R::ranks>("ranks", "Number of ranks that ran it."),
           F<&R::instances>("instances", "Number of instances in what was selected."),
           F<&R::total_ns>("total_ns", "Sum of their durations."),

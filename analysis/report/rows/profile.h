@@ -51,6 +51,7 @@ struct ProfileKernel {
   std::optional<std::string> mangled;
   std::optional<std::string> category;
   std::optional<std::string> family;
+  std::optional<std::string> range;
   Count ranks;
   Count instances;
   Count total_ns;

@@ -5,6 +5,7 @@
 
 #include "analysis/base/status_macros.h"
 #include "analysis/metrics/kernels/kernels.h"
+#include "analysis/model/common_range.h"
 #include "analysis/model/row_values.h"
 #include "analysis/report/views/percentiles.h"
 #include "analysis/report/views/profile_parts.h"
@@ -43,12 +44,21 @@ std::optional<std::string> MangledOf(const ViewInput& input, const KernelGroup& 
   return names.size() == 1 ? TextIfAny(NameOf(input.fleet.run, *names.begin())) : std::nullopt;
 }
 
+std::optional<std::string> RangeOf(const ViewInput& input, const KernelGroup& group) {
+  CommonRange common;
+  for (const auto& [member, row] : group.rows) {
+    for (const auto& [index, durations] : row->slices) common.Add(row->range, durations.count());
+  }
+  return TextIfAny(NameOf(input.fleet.run, common.Get()));
+}
+
 report::ProfileKernel KernelWithoutSteps(const ViewInput& input, const KernelGroup& group, ProfilePlaces& places) {
   report::ProfileKernel kernel;
   kernel.name = group.name;
   kernel.mangled = MangledOf(input, group);
   if (group.category) kernel.category = Name(*group.category);
   kernel.family = TextIfAny(group.family_name);
+  kernel.range = RangeOf(input, group);
   kernel.ranks = group.by_rank.size();
   kernel.instances = group.instances;
   kernel.total_ns = group.total_ns;

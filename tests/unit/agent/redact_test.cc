@@ -58,11 +58,12 @@ TEST(NameRedactor, KeepsTheNumberOfAStepAndNothingElseOfIt) {
 
 TEST(NameRedactor, TakesOutEveryNameButThoseOfCalls) {
   Batch batch;
-  batch.names = {Def(0, "kernel"), Def(1, "step 7"), Def(2, "cudaLaunchKernel"), Def(3, "range"),
-                 Def(4, "domain"), Def(5, "both"),   Def(6, "unused"),           Def(7, "mangled")};
+  batch.names = {Def(0, "kernel"), Def(1, "step 7"), Def(2, "cudaLaunchKernel"), Def(3, "range"), Def(4, "domain"),
+                 Def(5, "both"),   Def(6, "unused"), Def(7, "mangled"),          Def(8, "around")};
   batch.kernels.resize(1);
   batch.kernels[0].name = 0;
   batch.kernels[0].mangled = 7;
+  batch.kernels[0].range = 8;
   batch.steps.resize(1);
   batch.steps[0].name = 1;
   batch.apis.resize(2);
@@ -75,9 +76,9 @@ TEST(NameRedactor, TakesOutEveryNameButThoseOfCalls) {
   const auto redacted = [](const std::string& text) { return kRedactor.Redacted(text); };
   const Batch before = batch;
   kRedactor.Redact(batch);
-  EXPECT_THAT(TextsOf(batch),
-              ElementsAre(redacted("kernel"), kRedactor.RedactedStep("step 7"), "cudaLaunchKernel", redacted("range"),
-                          redacted("domain"), redacted("both"), redacted("unused"), redacted("mangled")));
+  EXPECT_THAT(TextsOf(batch), ElementsAre(redacted("kernel"), kRedactor.RedactedStep("step 7"), "cudaLaunchKernel",
+                                          redacted("range"), redacted("domain"), redacted("both"), redacted("unused"),
+                                          redacted("mangled"), redacted("around")));
   for (const NameDef& name : batch.names) EXPECT_EQ(name.hash, HashOf(name.text));
   EXPECT_EQ(batch.kernels, before.kernels);
   EXPECT_EQ(batch.ranges, before.ranges);

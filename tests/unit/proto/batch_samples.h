@@ -186,6 +186,8 @@ inline KernelRow RandomKernel(Random& random, const Known& known) {
                            random.Chance(50) ? random.Below(50) : kNoStep});
   }
   row.is_rest = random.Chance(5);
+  Random of_range(row.name + 1);
+  if (of_range.Chance(50)) row.range = of_range.As<uint32_t>(known.names);
   Random of_places(row.name);  // its own, so that all else is as it was
   for (uint32_t place = 0; place < 300; ++place) {
     if (of_places.Chance(10)) AddPlace(place, row.places);

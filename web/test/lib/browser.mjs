@@ -1,5 +1,5 @@
 // Opens pages in Chromium, offline, and notes everything that must not happen: errors, violations of the policy, requests.
-import { existsSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -14,9 +14,17 @@ export const noBrowser = existsSync(kChromium)
   : `THERE IS NO BROWSER AT ${kChromium}: THE PAGE IS NOT TESTED. Install Chromium, or set CHROMIUM to its path.`;
 if (noBrowser) process.stderr.write(`${noBrowser}\n`);
 
-export const shots = process.env.LOCKSTEP_SCREENSHOTS ?? mkdtempSync(join(tmpdir(), 'lockstep-shots-'));
+// A folder that is gone when the tests of this process have ended.
+function temporary(prefix) {
+  const folder = mkdtempSync(join(tmpdir(), prefix));
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+// Set LOCKSTEP_SCREENSHOTS to keep and look at them.
+export const shots = process.env.LOCKSTEP_SCREENSHOTS ?? temporary('lockstep-shots-');
 mkdirSync(shots, { recursive: true });
-const files = mkdtempSync(join(tmpdir(), 'lockstep-pages-'));
+const files = temporary('lockstep-pages-');
 
 export async function launch() {
   return chromium.launch({ executablePath: kChromium, args: ['--no-sandbox', '--disable-gpu'] });

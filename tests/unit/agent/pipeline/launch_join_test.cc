@@ -424,5 +424,34 @@ TEST(LaunchJoin, RangesThatNeverEndHideNeitherPhasesNorWhatIsLaunched) {
   EXPECT_EQ(file.ProjectionOf("decode").count(), 1);
 }
 
+TEST(LaunchJoin, AKernelHasTheInnermostRangeAroundItsLaunchWithoutNumbers) {
+  File file;
+  file.Range("layer 3", 0, 100 * kUs);
+  file.Range("mlp 12", 20 * kUs, 20 * kUs);
+  file.Range("elsewhere", 20 * kUs, 20 * kUs, 2);
+  const std::vector<std::pair<int64_t, std::string>> launches = {
+      {10 * kUs, "layer #"}, {25 * kUs, "mlp #"}, {60 * kUs, "layer #"}, {150 * kUs, ""}};
+  for (size_t i = 0; i < launches.size(); ++i) {
+    file.Launch(i + 1, launches[i].first, kUs);
+    file.Kernel(i + 1, launches[i].first + 5 * kUs);
+  }
+  const auto activities = file.Join();
+  ASSERT_EQ(activities.size(), launches.size());
+  for (size_t i = 0; i < launches.size(); ++i) {
+    const NameId range = activities[i].range;
+    EXPECT_EQ(range == kNoId ? "" : file.collector.interner().NameOf(range), launches[i].second) << i;
+  }
+}
+
+TEST(LaunchJoin, TheRangeOfAStepSaysNothingOfAKernel) {
+  File file;
+  for (int64_t step = 0; step < 2; ++step) {
+    file.Step(step, step * 100 * kUs, 100 * kUs);
+    file.Launch(static_cast<uint64_t>(step), step * 100 * kUs + 10 * kUs, kUs);
+    file.Kernel(static_cast<uint64_t>(step), step * 100 * kUs + 15 * kUs);
+  }
+  for (const ActivityRecord& activity : file.Join()) EXPECT_EQ(activity.range, kNoId);
+}
+
 }  // namespace
 }  // namespace lockstep

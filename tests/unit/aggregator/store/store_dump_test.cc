@@ -318,6 +318,7 @@ TEST_F(OneRunTest, AChangeInsideAnyBlobShows) {
       {"communicator known", [](Batch& b) { b.communicators[0].known = !b.communicators[0].known; }},
       {"members", [](Batch& b) { b.communicators[0].members.back() += 1; }},
       {"kernel mangled", [](Batch& b) { b.kernels[0].mangled = b.kernels[0].mangled == 1 ? 0 : 1; }},
+      {"kernel range", [](Batch& b) { b.kernels[0].range = b.kernels[0].range == 1 ? 0 : 1; }},
       {"kernel graph", [](Batch& b) { b.kernels[0].from_graph = !b.kernels[0].from_graph; }},
       {"kernel shape",
        [](Batch& b) {

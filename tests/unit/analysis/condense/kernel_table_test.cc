@@ -19,6 +19,7 @@ class Filled {
   void Add(const std::string& name, int64_t duration_ns, Category category = Category::kCompute, int64_t step = kNoStep,
            std::optional<uint32_t> place = std::nullopt) {
     ActivityRecord kernel;
+    kernel.range = range;
     kernel.name = names_.Name(name, drops);
     kernel.start_ns = ++now_;
     kernel.duration_ns = duration_ns;
@@ -29,6 +30,7 @@ class Filled {
   [[nodiscard]] std::vector<KernelRow> Rows() { return table_.TakeRows(); }
   [[nodiscard]] const std::string& NameOf(const KernelRow& row) const { return names_.NameOf(row.name); }
 
+  NameId range = kNoId;  // around those that are added
   DropCounters drops;
 
  private:
@@ -99,6 +101,21 @@ TEST(KernelTable, KeepsAtMostSixtyFourPlacesOfAKey) {
   EXPECT_EQ(rows[0].places[62], 62U);
   EXPECT_EQ(rows[0].places[63], 499U);
   EXPECT_EQ(InstancesOf(rows[0]), 501);
+}
+
+TEST(KernelTable, AKernelKeepsTheRangeThatNearlyAllItsLaunchesAreInsideOf) {
+  Filled table;
+  table.Add("gemm", 10);  // before the first range
+  table.range = 5;
+  for (int i = 0; i < 30; ++i) table.Add("gemm", 10);
+  for (int i = 0; i < 10; ++i) table.Add("copy", 10);
+  table.range = 6;
+  for (int i = 0; i < 10; ++i) table.Add("copy", 10);
+  const std::vector<KernelRow> rows = table.Rows();
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(table.NameOf(rows[0]), "copy");
+  EXPECT_EQ(rows[0].range, kNoId) << "half of them in another one";
+  EXPECT_EQ(rows[1].range, 5U);
 }
 
 }  // namespace
