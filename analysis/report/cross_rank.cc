@@ -58,13 +58,15 @@ void CrossRankSums::SumLateness(CrossRankSample& sample) const {
   sample.lateness = std::move(lateness);
 }
 
-std::unique_ptr<const CrossRank> CrossRankSums::Finish(const RunMatch& match, const AnalysisOptions& options) {
+std::unique_ptr<const CrossRank> CrossRankSums::Finish(const RunMatch& match, const AnalysisOptions& options,
+                                                       Executor& executor) {
   LOCKSTEP_CHECK(sample_ != nullptr);
   auto out = std::make_unique<CrossRank>();
   out->sample = sample_;
   out->blame = blame_.Finish();
   const TestedLateness tested = lateness_.Finish(ranks_, match, options.layout);
-  StragglerInput input{run_, ranks_, *sample_->match, sample_->graph, *sample_->replay, out->blame, &sample_->what_ifs};
+  StragglerInput input{
+      run_, ranks_, *sample_->match, sample_->graph, *sample_->replay, out->blame, &sample_->what_ifs, &executor};
   TestedLateness of_sample;
   if (sample_->lateness != nullptr) {
     of_sample = LatenessSums(*sample_->lateness).FinishUnjudged(ranks_, match, options.layout, tested.late);

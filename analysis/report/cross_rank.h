@@ -61,7 +61,8 @@ class CrossRankSums {
   // Null without an axis.
   [[nodiscard]] CausedWaitGrid* grid() { return blame_.grid(); }
   // The sums are used up, but for the map.
-  [[nodiscard]] std::unique_ptr<const CrossRank> Finish(const RunMatch& match, const AnalysisOptions& options);
+  [[nodiscard]] std::unique_ptr<const CrossRank> Finish(const RunMatch& match, const AnalysisOptions& options,
+                                                        Executor& executor);
 
  private:
   void SumLateness(CrossRankSample& sample) const;

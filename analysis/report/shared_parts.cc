@@ -55,7 +55,9 @@ absl::Status SharedParts::Prepare(const std::vector<std::string>& views) {
   return absl::OkStatus();
 }
 
-void SharedParts::ComputeCauses() { causes_ = sums_.causes->Finish(input_.context.match, input_.context.options); }
+void SharedParts::ComputeCauses() {
+  causes_ = sums_.causes->Finish(input_.context.match, input_.context.options, input_.context.executor);
+}
 
 absl::Status SharedParts::ComputeTails() {
   LOCKSTEP_ASSIGN_OR_RETURN(tails_, TailsOf(input_));

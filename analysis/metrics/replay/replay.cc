@@ -279,7 +279,7 @@ Replay::Replay(const ArrivalGraph& graph, const MatchResult& match, Executor& ex
 
 Replay::~Replay() = default;
 
-ReplayScratch::ReplayScratch() = default;
+ReplayScratch::ReplayScratch(Executor* executor) : executor_(executor) {}
 ReplayScratch::~ReplayScratch() = default;
 
 template <typename Use>
@@ -288,7 +288,7 @@ auto Replay::With(const Idealisation& ideal, ReplayScratch& scratch, const Use& 
   if (scratch.room_ == nullptr) scratch.room_ = std::make_unique<ReplayWorkspace>(p.graph, p.unchanged);
   ReplayWorkspace& room = *scratch.room_;
   const std::vector<size_t> groups = GroupsOf(p.graph, p.match, ideal);
-  const RemovedWork removed = Idealise(p.graph, p.source, p.match, *p.peers, ideal, room.lengths());
+  const RemovedWork removed = Idealise(p.graph, p.source, p.match, *p.peers, ideal, room.lengths(), scratch.executor_);
   const auto figure = use(room.Run(groups), removed);
   room.Restore(groups);
   return figure;

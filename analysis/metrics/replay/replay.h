@@ -29,7 +29,6 @@ struct Idealisation {
   bool all_transfers_zero = false;      // for serialisation and transfer efficiency
   // Only nodes in [from, to) on the aligned axis, for transient causes.
   std::optional<std::pair<int64_t, int64_t>> time_ns;
-  friend bool operator==(const Idealisation&, const Idealisation&) = default;
 };
 
 struct ReplayBase {
@@ -52,16 +51,17 @@ struct WhatIf {
 class ReplayWorkspace;
 
 // What the what-ifs of one replay, asked for one after the other, share: room of the run's size. Of one thread at a
-// time.
+// time, which an executor helps where many ranks are idealised.
 class ReplayScratch {
  public:
-  ReplayScratch();
+  explicit ReplayScratch(Executor* executor = nullptr);  // borrowed
   ~ReplayScratch();
   ReplayScratch(const ReplayScratch&) = delete;
   ReplayScratch& operator=(const ReplayScratch&) = delete;
 
  private:
   friend class Replay;
+  Executor* executor_;
   std::unique_ptr<ReplayWorkspace> room_;  // made by the first that asks
 };
 

@@ -34,10 +34,24 @@ class Idealiser {
     }
   }
 
-  void Run() {
+  // What exchanges dealt out is of several ranks. The rest of a rank's own time is its alone.
+  void Run(Executor* executor) {
     lengths_.transfers_zero = ideal_.all_transfers_zero;
+    std::vector<OfRank> ranks;
     for (size_t r = 0; r < in_scope_.size(); ++r) {
-      if (in_scope_[r]) Rank(static_cast<int32_t>(r));
+      if (!in_scope_[r]) continue;
+      ranks.push_back({.rank = static_cast<int32_t>(r)});
+      if (Wants(LatenessPart::kCompute)) Exchanged(ranks.back());
+    }
+    const auto own = [&](size_t i) { Rank(ranks[i]); };
+    if (executor != nullptr) {
+      executor->ParallelFor(ranks.size(), own);
+    } else {
+      for (size_t i = 0; i < ranks.size(); ++i) own(i);
+    }
+    for (const OfRank& rank : ranks) {
+      removed_.ns_per_step += rank.removed.ns_per_step;
+      removed_.deviation_ns_per_step += rank.removed.deviation_ns_per_step;
     }
     Transfers();
   }
@@ -45,38 +59,45 @@ class Idealiser {
   [[nodiscard]] const RemovedWork& removed() const { return removed_; }
 
  private:
+  // A rank of the scope.
+  struct OfRank {
+    int32_t rank = 0;
+    std::set<int32_t> dealt_out = {};  // nodes whose work an exchange dealt out
+    RemovedWork removed = {};
+  };
+
   [[nodiscard]] bool Wants(LatenessPart part) const { return !ideal_.part || *ideal_.part == part; }
   [[nodiscard]] bool InTime(const ReplayNode& node) const {
     return !ideal_.time_ns || (node.start_ns >= ideal_.time_ns->first && node.start_ns < ideal_.time_ns->second);
   }
 
-  void Rank(int32_t rank) {
+  void Rank(OfRank& of) {
     if (Wants(LatenessPart::kCompute)) {
-      Exchanged(rank);
-      Scale(rank, [](const ReplayNode& node) { return node.compute_ns; });
-      dealt_out_.clear();
+      Scale(of, [](const ReplayNode& node) { return node.compute_ns; });
+      of.dealt_out.clear();
     }
     if (Wants(LatenessPart::kCopy)) {
-      Scale(rank, [](const ReplayNode& node) { return node.copy_ns; });
+      Scale(of, [](const ReplayNode& node) { return node.copy_ns; });
     }
     const bool launch = Wants(LatenessPart::kLaunch);
-    if (launch || Wants(LatenessPart::kDependency) || Wants(LatenessPart::kRest)) ReplaceOther(rank);
-    if (Wants(LatenessPart::kHost)) Host(rank);
+    if (launch || Wants(LatenessPart::kDependency) || Wants(LatenessPart::kRest)) ReplaceOther(of.rank);
+    if (Wants(LatenessPart::kHost)) Host(of.rank);
   }
 
   // Work that an exchange dealt out is shared with the others; what is done here is not done again by Scale.
-  void Exchanged(int32_t rank) {
+  void Exchanged(OfRank& of) {
     const ReplayExchanges exchanges(graph_, match_, in_scope_, [this](const ReplayNode& node) { return InTime(node); });
-    const LevelledTransfers transfers = exchanges.LevelTransfers(rank, lengths_);
+    const LevelledTransfers transfers = exchanges.LevelTransfers(of.rank, lengths_);
     if (!transfers.longer) return;
-    const ExchangedWork work = exchanges.WorkOf(rank, transfers);
+    const ExchangedWork work = exchanges.WorkOf(of.rank, transfers);
     if (!work.dealt_out) return;
     exchanges.ShareTransfers(transfers, lengths_);
     exchanges.ShareOut(work, lengths_);
-    dealt_out_.insert(work.work.nodes.begin(), work.work.nodes.end());
+    of.dealt_out.insert(work.work.nodes.begin(), work.work.nodes.end());
   }
 
-  void Scale(int32_t rank, int64_t (*value)(const ReplayNode&)) {
+  void Scale(OfRank& of, int64_t (*value)(const ReplayNode&)) {
+    const int32_t rank = of.rank;
     const auto first = graph_.first[static_cast<size_t>(rank)];
     const auto end = graph_.first[static_cast<size_t>(rank) + 1];
     const std::vector<std::optional<PeerLevel>> levels =
@@ -85,7 +106,7 @@ class Idealiser {
     for (size_t n = first; n < end; ++n) {
       const ReplayNode& node = graph_.nodes[n];
       if (!InTime(node) || !node.follows || value(node) <= 0) continue;
-      if (dealt_out_.contains(static_cast<int32_t>(n))) continue;
+      if (of.dealt_out.contains(static_cast<int32_t>(n))) continue;
       ScaledWork item;
       item.node = static_cast<int32_t>(n);
       item.position = node.position;
@@ -112,8 +133,8 @@ class Idealiser {
     if (noise.steps == 0) return;
     const auto steps = static_cast<double>(noise.steps);
     const double of_scope = 1 / (steps * static_cast<double>(ideal_.rank_indices.size()));
-    removed_.ns_per_step += of_scope * taken_ns;
-    removed_.deviation_ns_per_step += of_scope * left_ns * noise.deviation / std::sqrt(steps);
+    of.removed.ns_per_step += of_scope * taken_ns;
+    of.removed.deviation_ns_per_step += of_scope * left_ns * noise.deviation / std::sqrt(steps);
   }
 
   // Work of a rank in a step. Steps cut off by the capture do not count.
@@ -299,7 +320,6 @@ class Idealiser {
   const ReplayPeers& peers_;
   const Idealisation& ideal_;
   std::vector<bool> in_scope_;
-  std::set<int32_t> dealt_out_;  // nodes of one rank
   ReplayLengths& lengths_;
   RemovedWork removed_;
 };
@@ -325,9 +345,9 @@ std::vector<size_t> GroupsOf(const ReplayGraph& graph, const MatchResult& match,
 }
 
 RemovedWork Idealise(const ReplayGraph& graph, const ArrivalGraph& source, const MatchResult& match,
-                     const ReplayPeers& peers, const Idealisation& ideal, ReplayLengths& lengths) {
+                     const ReplayPeers& peers, const Idealisation& ideal, ReplayLengths& lengths, Executor* executor) {
   Idealiser idealiser(graph, source, match, peers, ideal, lengths);
-  idealiser.Run();
+  idealiser.Run(executor);
   return idealiser.removed();
 }
 

@@ -7,6 +7,7 @@
 // at its place (sends along a pipeline) is scaled by the ratio of the rank's other work, or of all other ranks' work.
 #pragma once
 
+#include "analysis/base/executor.h"
 #include "analysis/metrics/replay/replay.h"
 #include "analysis/metrics/replay/replay_graph.h"
 #include "analysis/metrics/replay/replay_peers.h"
@@ -25,8 +26,8 @@ struct RemovedWork {
   double deviation_ns_per_step = 0;  // standard deviation of it
 };
 
-// `lengths`: as measured; changed in place.
+// `lengths`: as measured; changed in place, rank by rank on the executor; null: one after the other.
 RemovedWork Idealise(const ReplayGraph& graph, const ArrivalGraph& source, const MatchResult& match,
-                     const ReplayPeers& peers, const Idealisation& ideal, ReplayLengths& lengths);
+                     const ReplayPeers& peers, const Idealisation& ideal, ReplayLengths& lengths, Executor* executor);
 
 }  // namespace lockstep

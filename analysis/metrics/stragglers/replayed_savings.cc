@@ -24,10 +24,7 @@ bool ReplayedSavings::MayAsk() const { return asked_ < kMostWhatIfs; }
 
 std::optional<WhatIf> ReplayedSavings::Replayed(const Idealisation& ideal) {
   if (asked_++ >= kMostWhatIfs) return std::nullopt;
-  for (const auto& [asked, answer] : answers_) {
-    if (asked == ideal) return answer;
-  }
-  return answers_.emplace_back(ideal, ask_(ideal)).second;
+  return ask_(ideal);
 }
 
 std::optional<WhatIf> ReplayedSavings::OfOne(size_t candidate) {

@@ -1,13 +1,11 @@
 // What mending a candidate saves, asked of the replay. A run may have thousands of candidates: only so many are asked
-// about. The same is asked again for groups that share a member: it is replayed once. Pure but for what was asked; not
-// thread safe.
+// about. Pure but for that count; not thread safe.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "analysis/metrics/replay/replay.h"
@@ -45,7 +43,6 @@ class ReplayedSavings {
   const Ask& ask_;
   const ReplayedPart& replayed_;
   int asked_ = 0;
-  std::vector<std::pair<Idealisation, std::optional<WhatIf>>> answers_;  // to what was asked
 };
 
 }  // namespace lockstep

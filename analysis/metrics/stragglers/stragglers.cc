@@ -299,7 +299,7 @@ StragglerResult FindStragglers(const StragglerInput& input, const TestedLateness
     result.reason = "no rank's own time between collectives is known in two steps or more";
     return result;
   }
-  ReplayScratch scratch;
+  ReplayScratch scratch(input.executor);
   const Selection selection =
       SelectStragglers(candidates, tested.judgements, tested.own, tested.units, CostsOf(input, tested, scratch));
   if (!input.replay.base().faithful) {

@@ -147,6 +147,7 @@ struct StragglerInput {
   const Replay& replay;
   const BlameResult& blame;
   WhatIfMemo* memo = nullptr;                // of that replay
+  Executor* executor = nullptr;              // to replay on; null: on this thread alone
   const TestedLateness* replayed = nullptr;  // where a part of the run is replayed, of that alone; unjudged
 };
 

@@ -635,16 +635,18 @@ TEST(Replay, AnEmptyGraphIsNotToldAnything) {
 }
 
 // A program of coupled ranks, and one of ranks that never wait for each other.
-TEST(Replay, WhatIfsThatShareTheirRoomTellWhatEachTellsAlone) {
+TEST(Replay, WhatIfsThatShareTheirRoomAndAnExecutorTellWhatEachTellsAlone) {
   for (const TimelineRun& timeline : {WorkedGrid(SlowRank(1, 1'200)), Replicas(300 * kUs, 100 * kUs)}) {
     const Replayed r(timeline);
-    ReplayScratch shared;
+    InlineExecutor reversed(true);
+    ReplayScratch shared(&reversed);
     std::vector<Idealisation> ideals = {{}, {.communicators = {0}}, {.communicators = {0, 1}}};
     for (int32_t rank = 0; rank < 4; ++rank) {
       ideals.push_back({.rank_indices = {rank}});
       ideals.push_back({.rank_indices = {rank}, .part = LatenessPart::kCompute});
       ideals.push_back({.rank_indices = {rank}, .part = LatenessPart::kHost});
       ideals.push_back({.rank_indices = {0, rank}});
+      ideals.push_back({.rank_indices = {1, 2, rank}});
     }
     for (int round = 0; round < 2; ++round) {
       for (const Idealisation& ideal : ideals) {
