@@ -30,13 +30,10 @@ SideKernels KernelsOf(const std::vector<ComparedRun>& runs, PlacesFrom places_fr
       const report::ProfileKernel& kernel = run.profile.kernels[i];
       const auto [place, is_new] = places.try_emplace(kernel.name, side.kernels.size());
       if (is_new) {
-        side.kernels.push_back({kernel.name,
-                                kernel.mangled.value_or(""),
-                                ClassifyKernel(kernel.name),
-                                kernel.range.value_or(""),
-                                0,
-                                0,
-                                {}});
+        side.kernels.push_back({.name = kernel.name,
+                                .mangled = kernel.mangled.value_or(""),
+                                .kind = ClassifyKernel(kernel.name),
+                                .range = kernel.range.value_or("")});
         side.of_runs.emplace_back();
       }
       KernelOfRun& sum = side.kernels[place->second];

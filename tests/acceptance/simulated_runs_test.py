@@ -198,6 +198,21 @@ class SimulatedRuns(TempDirTest):
                               "--noise", "device_spread=0.0003,end_jitter_us=0.5", "--seed", seed)
             self.assertEqual(analyze(folder, "--run", "r")["summary"]["culprits"], [], seed)
 
+    def test_a_slow_replica_for_which_nobody_waits_is_told(self):
+        replicas = ["--program", "decode", "--tp", 2, "--dp", 3, "--hosts", 3, "--gpus-per-host", 2, "--layers", 8, "--steps", 24]
+        for ids in ("full", "names"):
+            slow = simulate(self.path("slow" + ids), *replicas, "--ids", ids, "--cause", "late_host:host=1,us=25,p=0.3")
+            told = analyze(slow)["summary"]["slow_part"]
+            self.assertEqual((told["ranks"], told["host"]), ([2, 3], "node001"))
+            truth, = truth_of(slow)["causes"]
+            self.assertAlmostEqual(told["step_ns"] / truth["step_ns_with"], 1, delta=0.03)
+            self.assertAlmostEqual(told["others_step_ns"] / truth["step_ns_without"], 1, delta=0.03)
+            # The test of stragglers may find it too: then it is the culprit, and named once.
+            text = " ".join(run("lockstep", "analyze", slow).stdout.split())
+            self.assertRegex(text, "(Ranks 2 and 3 on host node001 take .* longer a step|Host node001 makes the others wait)")
+            healthy = simulate(self.path("healthy" + ids), *replicas, "--ids", ids)
+            self.assertIsNone(analyze(healthy)["summary"]["slow_part"])
+
     def test_the_order_of_files_and_the_number_of_jobs_change_no_byte(self):
         folder = simulate(self.path("run"), *EIGHT, *LATE)
         files = [f"{folder}/rank{rank}.json.gz" for rank in range(8)]

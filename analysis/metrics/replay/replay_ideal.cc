@@ -34,7 +34,8 @@ class Idealiser {
     }
   }
 
-  // What exchanges dealt out is of several ranks. The rest of a rank's own time is its alone.
+  // An exchange deals work out to several ranks, so that these come one after the other. All else touches the nodes of
+  // one rank only.
   void Run(Executor* executor) {
     lengths_.transfers_zero = ideal_.all_transfers_zero;
     std::vector<OfRank> ranks;

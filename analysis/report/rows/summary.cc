@@ -168,6 +168,21 @@ const Record& LooksLate::Fields() {
   return record;
 }
 
+const Record& SlowPart::Fields() {
+  using R = SlowPart;
+  static const Record record{
+      "",
+      "Ranks that no collective joins with the others, such as a replica of a server, and whose steps take longer than "
+      "those of the other such parts of the run, though they launch as many kernels. The others do not wait for them.",
+      {
+          F<&R::ranks>("ranks", "Their global ranks, in ascending order."),
+          F<&R::host>("host", "Their host. Null where they are on several, or it is not known."),
+          F<&R::step_ns>("step_ns", "Median of their steps, each as long as on the rank where it takes longest."),
+          F<&R::others_step_ns>("others_step_ns", "The same of the other parts: the median part's."),
+      }};
+  return record;
+}
+
 const Record& UnresolvedKernel::Fields() {
   using R = UnresolvedKernel;
   static const Record record{
@@ -317,6 +332,10 @@ const Record& Summary::Fields() {
           F<&R::looks_late>("looks_late",
                             "Who looks late while the steps do not decide it; the one that would save most. Null where "
                             "there is none.")
+              .Later(),
+          F<&R::slow_part>("slow_part",
+                           "The part of the run that is slower than the others and joined with them by no collective. "
+                           "Null where there is none, where the parts may do different work, and under a selection.")
               .Later(),
           F<&R::verdict>("verdict",
                          "What bounds the run, judged by time_share; under --nvtx by its shares of the time that is "

@@ -79,6 +79,15 @@ struct LooksLate {
   static const Record& Fields();
 };
 
+struct SlowPart {
+  std::vector<int32_t> ranks;
+  std::optional<std::string> host;
+  Count step_ns;
+  Count others_step_ns;
+
+  static const Record& Fields();
+};
+
 struct UnresolvedKernel {
   std::string name;
   Count others;
@@ -147,6 +156,7 @@ struct Summary {
   std::optional<LeftOutCulprit> left_out_culprit;
   std::optional<LeftOutCulprit> most_awaited;
   std::optional<LooksLate> looks_late;
+  std::optional<SlowPart> slow_part;
   std::string verdict;
   std::optional<UnresolvedTime> unresolved;
   Workload workload;

@@ -107,6 +107,24 @@ void WriteQuestion(const HeadlineInput& in, const report::UnresolvedTime& unreso
   page.Line(fmt::format("What would help: {}.", question.help), 0, 2);
 }
 
+// A slow part of the run for which nobody waits; nothing if one that is named is in it.
+void WriteSlowPart(const report::Summary& summary, TextPage& page) {
+  const std::optional<report::SlowPart>& slow = summary.slow_part;
+  if (!slow) return;
+  for (const report::Culprit& culprit : summary.culprits) {
+    for (const int32_t rank : culprit.ranks) {
+      if (std::find(slow->ranks.begin(), slow->ranks.end(), rank) != slow->ranks.end()) return;
+    }
+  }
+  const double longer = static_cast<double>(slow->step_ns.value) / static_cast<double>(slow->others_step_ns.value) - 1;
+  page.Line(
+      fmt::format("{}{} take {} longer a step than the others, which launch as many kernels: {}, and the "
+                  "others {}. No collective joins them with the others, so that these do not wait for them.",
+                  Capitalised(FoldedRanks(slow->ranks)), slow->host ? fmt::format(" on host {}", *slow->host) : "",
+                  FormatPercent(longer), FormatTime(slow->step_ns), FormatTime(slow->others_step_ns)),
+      0, 2, Emphasis::kStrong);
+}
+
 // The sentence about one that is named.
 std::string CulpritText(const HeadlineInput& in, const report::Culprit& culprit, bool after_question) {
   const report::Count caused = culprit.caused_wait_total_ns;
@@ -144,6 +162,7 @@ std::string NameOfCulprit(const report::Culprit& culprit) {
 
 void WriteHeadline(const report::Summary& summary, const report::Run& run, TextPage& page) {
   const HeadlineInput in{summary, run};
+  WriteSlowPart(summary, page);
   const bool question = summary.unresolved && summary.unresolved->leads && run.ranks != 1;
   if (question) WriteQuestion(in, *summary.unresolved, page);
   if (summary.culprits.empty()) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analysis/metrics/fleet/slow_part.h"
 #include "analysis/metrics/fleet/step_time.h"
 #include "analysis/metrics/fleet/workload.h"
 #include "analysis/report/views/group_names.h"
@@ -231,6 +232,23 @@ std::optional<report::LooksLate> LooksLateOf(const StragglerResult& stragglers) 
   return row;
 }
 
+std::optional<report::SlowPart> SlowPartOf(const ViewInput& input) {
+  if (!IsWholeRun(input.fleet)) return std::nullopt;
+  const std::optional<SlowPart> slow = FindSlowPart(input.fleet);
+  if (!slow) return std::nullopt;
+  report::SlowPart row;
+  const std::string& host = input.fleet.members[slow->members.front()].host;
+  bool on_one_host = true;
+  for (const size_t member : slow->members) {
+    row.ranks.push_back(input.RankOf(member));
+    on_one_host = on_one_host && input.fleet.members[member].host == host;
+  }
+  if (on_one_host) row.host = TextIfAny(host);
+  row.step_ns = slow->step_ns;
+  row.others_step_ns = slow->others_step_ns;
+  return row;
+}
+
 void AddWaiting(const ViewInput& input, const Naming& naming, report::Summary& summary) {
   const WaitBlame& blame = naming.blame;
   for (size_t i = 0; i < std::min(blame.culprits.size(), kMaxCulprits); ++i) {
@@ -241,6 +259,7 @@ void AddWaiting(const ViewInput& input, const Naming& naming, report::Summary& s
     summary.most_awaited = {input.RankOf(*most), blame.by_member[*most].caused_ns};
   }
   summary.looks_late = LooksLateOf(naming.shown);
+  summary.slow_part = SlowPartOf(input);
   if (blame.left_out) summary.left_out_culprit = {blame.left_out->rank, blame.left_out->caused_ns};
   summary.wait_total_ns = blame.wait_ns;
   summary.certain_wait_ns = blame.certain_wait_ns;
