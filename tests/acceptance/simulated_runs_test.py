@@ -209,7 +209,7 @@ class SimulatedRuns(TempDirTest):
             self.assertAlmostEqual(told["others_step_ns"] / truth["step_ns_without"], 1, delta=0.03)
             # The test of stragglers may find it too: then it is the culprit, and named once.
             text = " ".join(run("lockstep", "analyze", slow).stdout.split())
-            self.assertRegex(text, "(Ranks 2 and 3 on host node001 take .* longer a step|Host node001 makes the others wait)")
+            self.assertRegex(text, "(A step of ranks 2 and 3 on host node001 takes .* longer|Host node001 makes the others wait)")
             healthy = simulate(self.path("healthy" + ids), *replicas, "--ids", ids)
             self.assertIsNone(analyze(healthy)["summary"]["slow_part"])
 

@@ -27,22 +27,23 @@ struct Part {
   }
 };
 
-// By the first member of each.
+// By a number of each. A rank without a trace joins those of its groups, too.
 std::map<size_t, Part> PartsOf(const Fleet& fleet) {
-  std::map<int32_t, size_t> member_of_rank;
-  for (size_t m = 0; m < fleet.members.size(); ++m) member_of_rank.emplace(fleet.members[m].rank, m);
-  DisjointSets sets(fleet.members.size());
+  std::map<int32_t, size_t> number_of_rank;
+  for (const FleetRank& member : fleet.members) number_of_rank.emplace(member.rank, number_of_rank.size());
   for (const Communicator& communicator : fleet.match.communicators) {
-    std::optional<size_t> first;
+    for (const int32_t rank : communicator.members) number_of_rank.emplace(rank, number_of_rank.size());
+  }
+  DisjointSets sets(number_of_rank.size());
+  for (const Communicator& communicator : fleet.match.communicators) {
     for (const int32_t rank : communicator.members) {
-      const auto member = member_of_rank.find(rank);
-      if (member == member_of_rank.end()) continue;
-      if (first) sets.Join(*first, member->second);
-      first = member->second;
+      sets.Join(number_of_rank.at(communicator.members.front()), number_of_rank.at(rank));
     }
   }
   std::map<size_t, Part> parts;
-  for (size_t m = 0; m < fleet.members.size(); ++m) parts[sets.Find(m)].members.push_back(m);
+  for (size_t m = 0; m < fleet.members.size(); ++m) {
+    parts[sets.Find(number_of_rank.at(fleet.members[m].rank))].members.push_back(m);
+  }
   return parts;
 }
 
@@ -77,7 +78,7 @@ bool DoTheSame(const Part& a, const Part& b) {
 std::optional<SlowPart> FindSlowPart(const Fleet& fleet) {
   if (!KnowsWhoIsJoined(fleet)) return std::nullopt;
   std::vector<Part> parts;
-  for (auto& [first, part] : PartsOf(fleet)) {
+  for (auto& [number, part] : PartsOf(fleet)) {
     Measure(fleet, part);
     if (part.members.size() < 2 || part.steps_ns.size() < kFewestSteps) return std::nullopt;
     parts.push_back(std::move(part));

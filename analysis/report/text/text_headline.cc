@@ -118,9 +118,9 @@ void WriteSlowPart(const report::Summary& summary, TextPage& page) {
   }
   const double longer = static_cast<double>(slow->step_ns.value) / static_cast<double>(slow->others_step_ns.value) - 1;
   page.Line(
-      fmt::format("{}{} take {} longer a step than the others, which launch as many kernels: {}, and the "
-                  "others {}. No collective joins them with the others, so that these do not wait for them.",
-                  Capitalised(FoldedRanks(slow->ranks)), slow->host ? fmt::format(" on host {}", *slow->host) : "",
+      fmt::format("A step of {}{} takes {} longer than a step of the other ranks, which launch as many kernels: {} "
+                  "instead of {}. No collective joins them with other ranks, so nobody else waits for them.",
+                  FoldedRanks(slow->ranks), slow->host ? fmt::format(" on host {}", *slow->host) : "",
                   FormatPercent(longer), FormatTime(slow->step_ns), FormatTime(slow->others_step_ns)),
       0, 2, Emphasis::kStrong);
 }

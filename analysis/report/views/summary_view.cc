@@ -46,6 +46,15 @@ void AddRank(const ViewInput& input, const FleetRank& member, report::Culprit& r
   row.ranks = {member.rank};
 }
 
+// The host of all these ranks, of which one is on `host`; null where they are on several, or it is not known.
+std::optional<std::string> HostOfAll(const ViewInput& input, const std::vector<int32_t>& rank_indices,
+                                     const std::string& host) {
+  const bool on_one = std::all_of(rank_indices.begin(), rank_indices.end(), [&](int32_t index) {
+    return input.context.ranks.ranks[static_cast<size_t>(index)].host == host;
+  });
+  return on_one ? TextIfAny(host) : std::nullopt;
+}
+
 // Scope, name and place of the culprit.
 void AddWho(const ViewInput& input, const Culprit& culprit, report::Culprit& row) {
   const FleetRank& member = input.fleet.members[culprit.member];
@@ -54,13 +63,10 @@ void AddWho(const ViewInput& input, const Culprit& culprit, report::Culprit& row
   row.scope = Name(straggler->scope);
   row.id = straggler->id;
   if (straggler->scope == StragglerScope::kCommunicator) row.name = NameOfGroup(input.context.match, straggler->id);
-  bool on_one_host = true;
   for (const int32_t index : straggler->rank_indices) {
-    const ResolvedRank& rank = input.context.ranks.ranks[static_cast<size_t>(index)];
-    row.ranks.push_back(rank.rank);
-    on_one_host = on_one_host && rank.host == member.host;
+    row.ranks.push_back(input.context.ranks.ranks[static_cast<size_t>(index)].rank);
   }
-  if (on_one_host) row.host = TextIfAny(member.host);
+  row.host = HostOfAll(input, straggler->rank_indices, member.host);
 }
 
 // How often a straggler is late, and what that costs.
@@ -237,13 +243,12 @@ std::optional<report::SlowPart> SlowPartOf(const ViewInput& input) {
   const std::optional<SlowPart> slow = FindSlowPart(input.fleet);
   if (!slow) return std::nullopt;
   report::SlowPart row;
-  const std::string& host = input.fleet.members[slow->members.front()].host;
-  bool on_one_host = true;
+  std::vector<int32_t> indices;
   for (const size_t member : slow->members) {
     row.ranks.push_back(input.RankOf(member));
-    on_one_host = on_one_host && input.fleet.members[member].host == host;
+    indices.push_back(static_cast<int32_t>(input.fleet.members[member].index));
   }
-  if (on_one_host) row.host = TextIfAny(host);
+  row.host = HostOfAll(input, indices, input.fleet.members[slow->members.front()].host);
   row.step_ns = slow->step_ns;
   row.others_step_ns = slow->others_step_ns;
   return row;

@@ -76,6 +76,10 @@ TEST(SlowPart, IsNoneWhereItIsNotKnownWhoIsJoined) {
   EXPECT_FALSE(FindSlowPart(fixture.Make()));
   fixture.match.communicators.back().members = {1, 2};
   EXPECT_FALSE(FindSlowPart(fixture.Make())) << "joined";
+  fixture.match.communicators.back().members = {1, 9};
+  EXPECT_TRUE(FindSlowPart(fixture.Make()));
+  fixture.match.communicators.push_back({.id = "of one that has no trace", .members = {9, 2}, .size = 2});
+  EXPECT_FALSE(FindSlowPart(fixture.Make())) << "joined by a rank without a trace";
 }
 
 TEST(SlowPart, IsNoneOfARunThatCollectivesJoinAndOfRanksThatRunAlone) {
