@@ -138,33 +138,51 @@ void AlignEnds(const ClockModel& clock, int32_t rank_index, const std::vector<in
   }
 }
 
-absl::StatusOr<std::vector<ArrivalNode>> LoadRank(const RunData& run, InstanceSource& instances,
-                                                  const RankResolution& ranks, const MatchResult& match, size_t rank) {
-  if (instances.RowCount(ranks.ranks[rank].source) == 0) return std::vector<ArrivalNode>();
-  LOCKSTEP_ASSIGN_OR_RETURN(LocalRows rows, LoadRows(run, instances, ranks.ranks[rank].source));
+using Pauses = std::vector<std::pair<int64_t, int64_t>>;
+
+// Of those between steps what lies in [from_ns, to_ns] of the rank's own clock, aligned.
+Pauses PausesOf(const SourceData& source, int32_t rank_index, const ClockModel& clock, int64_t from_ns, int64_t to_ns) {
+  Pauses out;
+  const auto aligned = [&](int64_t local_ns) {
+    return local_ns - clock.Correction(rank_index, LocalTime{local_ns}).ns;
+  };
+  auto step = std::partition_point(source.steps.begin(), source.steps.end(),
+                                   [&](const StepRow& row) { return row.window_end_ns < from_ns; });
+  for (; step != source.steps.end() && std::next(step) != source.steps.end(); ++step) {
+    const int64_t begin = step->window_end_ns;
+    const int64_t end = std::next(step)->window_start_ns;
+    if (end > to_ns) break;
+    if (begin < end) out.emplace_back(aligned(begin), aligned(end));
+  }
+  return out;
+}
+
+struct LoadedRank {
+  std::vector<ArrivalNode> nodes;
+  Pauses pauses;
+};
+
+absl::StatusOr<LoadedRank> LoadRank(const RunData& run, InstanceSource& instances, const RankResolution& ranks,
+                                    const MatchResult& match, size_t rank) {
+  const size_t source = ranks.ranks[rank].source;
+  if (instances.RowCount(source) == 0) return LoadedRank{};
+  LOCKSTEP_ASSIGN_OR_RETURN(LocalRows rows, LoadRows(run, instances, source));
   LinkPrevious(match, match.arrivals[rank], rows);
   ChainSegments(rows.communicator, rows.nodes);
   std::vector<int64_t> ends_ns;
   ends_ns.reserve(rows.nodes.size());
-  for (const ArrivalNode& node : rows.nodes) ends_ns.push_back(node.end_ns);
-  AlignRows(match.clock, static_cast<int32_t>(rank), rows.nodes);
-  SetWork(rows.covers, rows.nodes);
-  AlignEnds(match.clock, static_cast<int32_t>(rank), ends_ns, rows.nodes);
-  return std::move(rows.nodes);
-}
-
-std::vector<std::pair<int64_t, int64_t>> PausesOf(const SourceData& source, int32_t rank_index,
-                                                  const ClockModel& clock) {
-  std::vector<std::pair<int64_t, int64_t>> out;
-  const auto aligned = [&](int64_t local_ns) {
-    return local_ns - clock.Correction(rank_index, LocalTime{local_ns}).ns;
-  };
-  for (size_t i = 0; i + 1 < source.steps.size(); ++i) {
-    const int64_t begin = source.steps[i].window_end_ns;
-    const int64_t end = source.steps[i + 1].window_start_ns;
-    if (begin < end) out.emplace_back(aligned(begin), aligned(end));
+  int64_t from_ns = INT64_MAX;
+  int64_t to_ns = INT64_MIN;
+  for (const ArrivalNode& node : rows.nodes) {
+    ends_ns.push_back(node.end_ns);
+    from_ns = std::min(from_ns, node.start_ns);
+    to_ns = std::max(to_ns, node.end_ns);
   }
-  return out;
+  const auto rank_index = static_cast<int32_t>(rank);
+  AlignRows(match.clock, rank_index, rows.nodes);
+  SetWork(rows.covers, rows.nodes);
+  AlignEnds(match.clock, rank_index, ends_ns, rows.nodes);
+  return LoadedRank{std::move(rows.nodes), PausesOf(run.sources[source], rank_index, match.clock, from_ns, to_ns)};
 }
 
 // Of a rooted operation only where all members but the root waited for it, beyond what the clocks leave open.
@@ -177,8 +195,15 @@ bool Ties(const MatchedInstance& instance) {
   return std::cmp_greater_equal(waited + 1, instance.members.size());
 }
 
-void SetOrder(const MatchResult& match, ArrivalGraph& graph) {
-  const std::vector<size_t> connected = ConnectedRanks(match, graph.ranks.size());
+std::vector<bool> TiesOf(const MatchResult& match) {
+  std::vector<bool> ties;
+  ties.reserve(match.instances.size());
+  for (const MatchedInstance& instance : match.instances) ties.push_back(Ties(instance));
+  return ties;
+}
+
+std::vector<uint32_t> OrderOf(const MatchResult& match, size_t ranks) {
+  const std::vector<size_t> connected = ConnectedRanks(match, ranks);
   std::vector<std::tuple<size_t, int64_t, uint32_t>> keys;
   for (size_t i = 0; i < match.instances.size(); ++i) {
     const MatchedInstance& instance = match.instances[i];
@@ -189,8 +214,10 @@ void SetOrder(const MatchResult& match, ArrivalGraph& graph) {
     keys.emplace_back(set, last, static_cast<uint32_t>(i));
   }
   std::sort(keys.begin(), keys.end());
-  graph.order.reserve(keys.size());
-  for (const auto& key : keys) graph.order.push_back(std::get<2>(key));
+  std::vector<uint32_t> order;
+  order.reserve(keys.size());
+  for (const auto& key : keys) order.push_back(std::get<2>(key));
+  return order;
 }
 
 }  // namespace
@@ -209,17 +236,27 @@ void SetWork(std::span<const Few<std::pair<int64_t, int64_t>>> covers, std::vect
 absl::StatusOr<ArrivalGraph> LoadArrivalGraph(const RunData& run, InstanceSource& instances,
                                               const RankResolution& ranks, const MatchResult& match,
                                               Executor& executor) {
-  std::vector<absl::StatusOr<std::vector<ArrivalNode>>> slots(ranks.ranks.size(), absl::UnknownError("not loaded"));
-  executor.ParallelFor(slots.size(), [&](size_t r) { slots[r] = LoadRank(run, instances, ranks, match, r); });
+  const size_t count = ranks.ranks.size();
+  std::vector<absl::Status> loaded(count);
   ArrivalGraph graph;
-  for (size_t r = 0; r < slots.size(); ++r) {
-    LOCKSTEP_RETURN_IF_ERROR(slots[r].status());
-    graph.ranks.push_back(*std::move(slots[r]));
-    graph.pauses.push_back(PausesOf(run.sources[ranks.ranks[r].source], static_cast<int32_t>(r), match.clock));
-  }
-  graph.ties.reserve(match.instances.size());
-  for (const MatchedInstance& instance : match.instances) graph.ties.push_back(Ties(instance));
-  SetOrder(match, graph);
+  graph.ranks.resize(count);
+  graph.pauses.resize(count);
+  // What is not of one rank first: it takes longest.
+  executor.ParallelFor(2 + count, [&](size_t part) {
+    if (part == 0) {
+      graph.order = OrderOf(match, count);
+    } else if (part == 1) {
+      graph.ties = TiesOf(match);
+    } else {
+      const size_t r = part - 2;
+      absl::StatusOr<LoadedRank> rank = LoadRank(run, instances, ranks, match, r);
+      loaded[r] = rank.status();
+      if (!rank.ok()) return;
+      graph.ranks[r] = std::move(rank->nodes);
+      graph.pauses[r] = std::move(rank->pauses);
+    }
+  });
+  for (const absl::Status& status : loaded) LOCKSTEP_RETURN_IF_ERROR(status);
   return graph;
 }
 

@@ -43,7 +43,8 @@ struct ArrivalNode {
 
 struct ArrivalGraph {
   std::vector<std::vector<ArrivalNode>> ranks;  // [rank index][row]
-  // [rank index]: begin and end of the stretches between steps in which nothing was recorded, aligned, ascending.
+  // [rank index]: begin and end of the stretches between steps in which nothing was recorded, aligned, ascending; those
+  // that lie within its rows.
   std::vector<std::vector<std::pair<int64_t, int64_t>>> pauses;
   // By instance: whether it ties its members to each other, because everybody waited for everybody or all for the root.
   // A broadcast whose root came first lets each receiver go on by itself: what made one late before it still does

@@ -37,27 +37,22 @@ void ExposureSweep::Add(int64_t start_ns, int64_t end, const Cover& cover, const
   const int64_t start = std::max(start_ns, now_ns_);
   if (end <= start) return;
   AdvanceTo(start);
-  Apply({start, 1, 0, 0, 0});
-  edges_.push({end, -1, 0, 0, 0});
+  AddStretch(start, end, Count::kActive);
   const int64_t arrived = arrival.usable ? std::clamp(arrival.arrival_ns, start, end) : start;
   const int64_t latest = arrival.usable ? std::clamp(arrival.latest_ns, arrived, end) : end;
-  AddStretch(arrival.resolved ? arrived : start, latest, &Edge::unresolved);
-  AddStretch(latest, end, &Edge::passed);
+  AddStretch(arrival.resolved ? arrived : start, latest, Count::kUnresolved);
+  AddStretch(latest, end, Count::kPassed);
   AddCover(start_ns, end, cover, start);
 }
 
-void ExposureSweep::AddStretch(int64_t start_ns, int64_t end_ns, int32_t Edge::*count) {
+void ExposureSweep::AddStretch(int64_t start_ns, int64_t end_ns, Count of) {
   if (start_ns >= end_ns) return;
-  Edge edge{start_ns, 0, 0, 0, 0};
-  edge.*count = 1;
   if (start_ns <= now_ns_) {
-    Apply(edge);
+    ++Running(of);
   } else {
-    edges_.push(edge);
+    edges_.push({start_ns, of, 1});
   }
-  edge.time_ns = end_ns;
-  edge.*count = -1;
-  edges_.push(edge);
+  edges_.push({end_ns, of, -1});
 }
 
 void ExposureSweep::AddCover(int64_t start_ns, int64_t end, const Cover& cover, int64_t from_ns) {
@@ -66,13 +61,7 @@ void ExposureSweep::AddCover(int64_t start_ns, int64_t end, const Cover& cover, 
     if (gap < 0 || length < 0 || gap > end - position) return;
     const int64_t begin = position + gap;
     position = begin + std::min(length, end - begin);
-    if (position <= from_ns) continue;
-    if (begin <= from_ns) {
-      Apply({from_ns, 0, 0, 0, 1});
-    } else {
-      edges_.push({begin, 0, 0, 0, 1});
-    }
-    edges_.push({position, 0, 0, 0, -1});
+    if (position > from_ns) AddStretch(std::max(begin, from_ns), position, Count::kCompute);
   }
 }
 
@@ -87,27 +76,23 @@ void ExposureSweep::AdvanceTo(int64_t time_ns) {
     edges_.pop();
     Account(now_ns_, edge.time_ns);
     now_ns_ = edge.time_ns;
-    Apply(edge);
+    Running(edge.of) += edge.change;
   }
   Account(now_ns_, time_ns);
   now_ns_ = time_ns;
 }
 
-void ExposureSweep::Apply(const Edge& edge) {
-  state_.active += edge.active;
-  state_.passed += edge.passed;
-  state_.unresolved += edge.unresolved;
-  state_.compute += edge.compute;
-}
-
 void ExposureSweep::Account(int64_t start_ns, int64_t end_ns) {
-  if (start_ns >= end_ns || state_.active == 0 || state_.compute > 0) return;
+  if (start_ns >= end_ns || Running(Count::kActive) == 0 || Running(Count::kCompute) > 0) return;
   while (window_ < windows_.size() && windows_[window_].end_ns <= start_ns) ++window_;
   for (size_t i = window_; i < windows_.size() && windows_[i].start_ns < end_ns; ++i) {
     const int64_t length = std::min(end_ns, windows_[i].end_ns) - std::max(start_ns, windows_[i].start_ns);
     if (length <= 0) continue;
     Exposure& result = results_[i];
-    (state_.passed > 0 ? result.transfer_ns : state_.unresolved > 0 ? result.unresolved_ns : result.wait_ns) += length;
+    int64_t& part = Running(Count::kPassed) > 0       ? result.transfer_ns
+                    : Running(Count::kUnresolved) > 0 ? result.unresolved_ns
+                                                      : result.wait_ns;
+    part += length;
   }
 }
 

@@ -7,6 +7,7 @@
 // instant. Units: ns. Exact int64; per window the three parts sum to the exposed communication of that window.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <queue>
 #include <span>
@@ -56,25 +57,26 @@ class ExposureSweep {
   [[nodiscard]] std::vector<Exposure> Finish();
 
  private:
+  // Of the instances that run at a moment: how many there are, are past the last arrival, are where the last arrival is
+  // not resolved, have compute beside them.
+  enum class Count : uint8_t { kActive, kPassed, kUnresolved, kCompute };
   struct Edge {
     int64_t time_ns = 0;
-    int32_t active = 0;
-    int32_t passed = 0;
-    int32_t unresolved = 0;
-    int32_t compute = 0;
+    Count of = Count::kActive;
+    int8_t change = 0;
     friend bool operator>(const Edge& a, const Edge& b) { return a.time_ns > b.time_ns; }
   };
   void AdvanceTo(int64_t time_ns);
   void Account(int64_t start_ns, int64_t end_ns);
-  void Apply(const Edge& edge);
-  void AddStretch(int64_t start_ns, int64_t end_ns, int32_t Edge::*count);
+  [[nodiscard]] int32_t& Running(Count of) { return running_[static_cast<size_t>(of)]; }
+  void AddStretch(int64_t start_ns, int64_t end_ns, Count of);
   void AddCover(int64_t start_ns, int64_t end_ns, const Cover& cover, int64_t from_ns);
 
   std::vector<SweepWindow> windows_;
   std::vector<Exposure> results_;
   size_t window_ = 0;  // first window that may still receive time
   int64_t now_ns_ = INT64_MIN;
-  Edge state_;
+  std::array<int32_t, 4> running_{};  // by Count
   std::priority_queue<Edge, std::vector<Edge>, std::greater<>> edges_;
 };
 

@@ -15,10 +15,13 @@
 namespace lockstep {
 namespace {
 
-// Stretches of units that stand out from the candidate's own median: seldom but large delays. Who is compared with
-// itself stands out from what is usual for it (candidates.cc), in however many units.
-int64_t CountEvents(const Candidate& candidate, double threshold) {
-  const double middle = candidate.with_itself ? 0 : Median(candidate.series);
+// From where the delays of a candidate count: its own median. Who is compared with itself stands out from what is usual
+// for it (candidates.cc).
+double MiddleOf(const Candidate& candidate) { return candidate.with_itself ? 0 : Median(candidate.series); }
+
+// Stretches of units that stand out from the middle: seldom but large delays. Of who is compared with itself each unit
+// is one.
+int64_t CountEvents(const Candidate& candidate, double middle, double threshold) {
   int64_t events = 0;
   bool before = false;
   for (const double value : candidate.series) {
@@ -49,6 +52,7 @@ class Judges {
       : candidates_(candidates), own_(candidates.size()), events_(candidates.size()), out_(candidates.size()) {
     for (size_t i = 0; i < candidates.size(); ++i) {
       own_[i] = AutocorrelationOf(candidates[i]->series);
+      own_middles_.push_back(MiddleOf(*candidates[i]));
       families_[candidates[i]->family].members.push_back(i);
     }
     for (auto& [number, family] : families_) Describe(family);
@@ -111,7 +115,7 @@ class Judges {
     const double own =
         candidate.with_itself ? LowLevelOf(candidate.series).deviation : RobustDeviation(candidate.series);
     const double noise = candidate.with_itself ? own : std::max(family.deviation, own);
-    return CountEvents(candidate, std::max(candidate.floor_ns, kDeviations * noise));
+    return CountEvents(candidate, own_middles_[i], std::max(candidate.floor_ns, kDeviations * noise));
   }
 
   // The smaller of the two tests' p values, each weighted by its share of alpha.
@@ -143,7 +147,9 @@ class Judges {
     const std::optional<double> usual = UsualStall(*candidates_[i]);
     if (!usual) return 1;
     const CandidateFamily& family = families_.at(candidates_[i]->family);
-    const auto events_of = [&](size_t member) { return CountEvents(*candidates_[member], kAsLong * *usual); };
+    const auto events_of = [&](size_t member) {
+      return CountEvents(*candidates_[member], own_middles_[member], kAsLong * *usual);
+    };
     auto others = static_cast<int64_t>(family.quiet.far_units);
     int64_t most = 0;
     for (const size_t member : family.members) {
@@ -203,6 +209,7 @@ class Judges {
   const std::vector<const Candidate*>& candidates_;
   std::vector<Autocorrelation> own_;
   std::vector<int64_t> events_;
+  std::vector<double> own_middles_;
   std::map<size_t, CandidateFamily> families_;
   std::vector<Judgement> out_;
 };

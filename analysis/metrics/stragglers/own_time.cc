@@ -180,6 +180,11 @@ class OwnTimeSums::Meter {
     int64_t begin_ns = 0;   // aligned
     SegmentParts parts{};
   };
+  struct MemberSince {
+    int32_t rank_index = -1;
+    const ArrivalNode* node = nullptr;
+    OwnSince since;
+  };
   // Since the last one that ties the members to each other.
   [[nodiscard]] OwnSince SinceTied(const MatchedMember& member, const ArrivalNode& node) const {
     return Since(member, node, [&](int64_t instance) { return graph_.Ties(instance); });
@@ -214,16 +219,23 @@ class OwnTimeSums::Meter {
     return out;
   }
 
-  // The previous instance of most members: who lost that one has a longer segment and cannot be compared here.
-  [[nodiscard]] int64_t CommonPrevious(const MatchedInstance& instance) const {
-    int64_t candidate = -1;
-    int64_t votes = 0;
+  // Who takes part in an instance, each with what it did since the last one in which everybody waited for everybody.
+  void SetSince(const MatchedInstance& instance) {
+    since_.clear();
     for (const MatchedMember& member : instance.members) {
       const ArrivalNode* node = NodeOf(member);
       if (node == nullptr) continue;
-      const int64_t previous = SinceCommon(member, *node).instance;
-      if (votes == 0) candidate = previous;
-      votes += previous == candidate ? 1 : -1;
+      since_.push_back({member.rank_index, node, instance.all_pairs ? SinceCommon(member, *node) : OwnSince{}});
+    }
+  }
+
+  // The previous instance of most members: who lost that one has a longer segment and cannot be compared here.
+  [[nodiscard]] int64_t CommonPrevious() const {
+    int64_t candidate = -1;
+    int64_t votes = 0;
+    for (const MemberSince& member : since_) {
+      if (votes == 0) candidate = member.since.instance;
+      votes += member.since.instance == candidate ? 1 : -1;
     }
     return candidate;
   }
@@ -244,16 +256,14 @@ class OwnTimeSums::Meter {
 
   void AddInstance(const MatchedInstance& instance, size_t unit) {
     own_.clear();
-    const int64_t previous = instance.all_pairs ? CommonPrevious(instance) : -1;
-    for (const MatchedMember& member : instance.members) {
-      const auto rank = static_cast<size_t>(member.rank_index);
-      const ArrivalNode* node = NodeOf(member);
-      if (node == nullptr || ranks_[rank].result.communicator != static_cast<int32_t>(instance.communicator)) continue;
-      const SegmentParts segment = OwnPartsOf(graph_.ranks[rank], *node);
-      const OwnSince since = instance.all_pairs ? SinceCommon(member, *node) : OwnSince{};
+    SetSince(instance);
+    const int64_t previous = instance.all_pairs ? CommonPrevious() : -1;
+    for (const auto& [rank_index, node, since] : since_) {
+      const auto rank = static_cast<size_t>(rank_index);
+      if (ranks_[rank].result.communicator != static_cast<int32_t>(instance.communicator)) continue;
       if (instance.all_pairs && (previous < 0 || since.instance != previous)) continue;
-      if (instance.all_pairs && lost_.EndsWithin(member.rank_index, since.begin_ns, node->start_ns)) continue;
-      own_.push_back({rank, segment, since.parts, SumOfSegmentParts(since.parts)});
+      if (instance.all_pairs && lost_.EndsWithin(rank_index, since.begin_ns, node->start_ns)) continue;
+      own_.push_back({rank, OwnPartsOf(graph_.ranks[rank], *node), since.parts, SumOfSegmentParts(since.parts)});
     }
     AddOwn(unit);
     if (instance.all_pairs && own_.size() >= 2) AddExcess(unit, IsOfPair(instance));
@@ -309,8 +319,9 @@ class OwnTimeSums::Meter {
   const LostRows lost_;
   UnitPlaces& places_;
   std::vector<OfRank>& ranks_;
-  size_t place_ = 0;      // of the instance in hand
-  std::vector<Own> own_;  // the same
+  size_t place_ = 0;                // of the instance in hand
+  std::vector<MemberSince> since_;  // the same
+  std::vector<Own> own_;            // the same
 };
 
 void OwnTimeSums::Add(const Chapter& chapter, const ArrivalGraph& graph, UnitNumbers& numbers) {

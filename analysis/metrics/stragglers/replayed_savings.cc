@@ -4,18 +4,26 @@
 #include <utility>
 
 #include "analysis/metrics/stragglers/recurrence.h"
+#include "analysis/metrics/stragglers/stragglers.h"
 
 namespace lockstep {
 namespace {
 
 constexpr int kMostWhatIfs = 48;
 
-Idealisation OfRanks(std::vector<int32_t> ranks) {
+// What is left of a saving besides another one.
+WhatIf Without(WhatIf saved, const WhatIf& other) {
+  saved.saving_ns_per_step -= other.saving_ns_per_step;
+  saved.saving_ratio -= other.saving_ratio;
+  saved.bound_lo_ns_per_step = std::min<int64_t>(0, saved.saving_ns_per_step);
+  saved.bound_hi_ns_per_step = std::max<int64_t>(0, saved.saving_ns_per_step);
+  return saved;
+}
+
+std::vector<int32_t> InOrder(std::vector<int32_t> ranks) {
   std::sort(ranks.begin(), ranks.end());
   ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-  Idealisation ideal;
-  ideal.rank_indices = std::move(ranks);
-  return ideal;
+  return ranks;
 }
 
 }  // namespace
@@ -27,14 +35,29 @@ std::optional<WhatIf> ReplayedSavings::Replayed(const Idealisation& ideal) {
   return ask_(ideal);
 }
 
+std::optional<WhatIf> ReplayedSavings::ReplayedRanks(std::vector<int32_t> ranks) {
+  Idealisation ideal;
+  ideal.rank_indices = std::move(ranks);
+  std::optional<WhatIf> saved = Replayed(ideal);
+  if (saved) answers_.push_back({std::move(ideal.rank_indices), *saved});
+  return saved;
+}
+
+// The largest saving known of some of these ranks: to mend all of them saves no less.
+WhatIf ReplayedSavings::MostOfSome(const std::vector<int32_t>& ranks) const {
+  WhatIf most;
+  for (const Answer& answer : answers_) {
+    const bool some = std::includes(ranks.begin(), ranks.end(), answer.ranks.begin(), answer.ranks.end());
+    if (some && answer.saved.saving_ratio > most.saving_ratio) most = answer.saved;
+  }
+  return most;
+}
+
 std::optional<WhatIf> ReplayedSavings::OfOne(size_t candidate) {
   const Candidate& it = candidates_[candidate];
+  if (!it.is_transfer()) return replayed_.OfTheRun(candidate, ReplayedRanks(it.rank_indices));
   Idealisation ideal;
-  if (it.is_transfer()) {
-    ideal.communicators = it.communicators;
-  } else {
-    ideal.rank_indices = it.rank_indices;
-  }
+  ideal.communicators = it.communicators;
   return replayed_.OfTheRun(candidate, Replayed(ideal));
 }
 
@@ -55,14 +78,14 @@ std::optional<WhatIf> ReplayedSavings::After(size_t candidate, std::vector<int32
   if (it.is_transfer() || ranks.empty() || !ask_) return std::nullopt;
   std::vector<int32_t> with_it = ranks;
   with_it.insert(with_it.end(), it.rank_indices.begin(), it.rank_indices.end());
-  const std::optional<WhatIf> without = Replayed(OfRanks(std::move(ranks)));
-  std::optional<WhatIf> saved = Replayed(OfRanks(std::move(with_it)));
-  if (!without || !saved) return std::nullopt;
-  saved->saving_ns_per_step -= without->saving_ns_per_step;
-  saved->saving_ratio -= without->saving_ratio;
-  saved->bound_lo_ns_per_step = std::min<int64_t>(0, saved->saving_ns_per_step);
-  saved->bound_hi_ns_per_step = std::max<int64_t>(0, saved->saving_ns_per_step);
-  return replayed_.OfTheRun(candidate, saved);
+  ranks = InOrder(std::move(ranks));
+  const std::optional<WhatIf> of_all = ReplayedRanks(InOrder(std::move(with_it)));
+  if (!of_all) return std::nullopt;
+  const WhatIf at_most = Without(*of_all, MostOfSome(ranks));
+  if (at_most.saving_ratio < kMinSavingRatio) return replayed_.OfTheRun(candidate, at_most);
+  const std::optional<WhatIf> of_others = ReplayedRanks(std::move(ranks));
+  if (!of_others) return std::nullopt;
+  return replayed_.OfTheRun(candidate, Without(*of_all, *of_others));
 }
 
 }  // namespace lockstep

@@ -32,16 +32,25 @@ class ReplayedSavings {
   std::optional<WhatIf> OfOne(size_t candidate);
   // What happened for a while only is idealised in that while. Nothing is saved where there is no such while.
   std::optional<WhatIf> OfBurst(size_t candidate);
-  // What it saves once all of these ranks are mended; null where there are none.
+  // What it saves once all of these ranks are mended; null where there are none. Where that is certainly below
+  // kMinSavingRatio: at most so much.
   std::optional<WhatIf> After(size_t candidate, std::vector<int32_t> ranks);
 
  private:
+  struct Answer {
+    std::vector<int32_t> ranks;  // that were mended for the whole run, ascending
+    WhatIf saved;
+  };
+
   [[nodiscard]] std::optional<WhatIf> Replayed(const Idealisation& ideal);
+  [[nodiscard]] std::optional<WhatIf> ReplayedRanks(std::vector<int32_t> ranks);
+  [[nodiscard]] WhatIf MostOfSome(const std::vector<int32_t>& ranks) const;
 
   const std::vector<Candidate>& candidates_;
   const TestUnits& units_;
   const Ask& ask_;
   const ReplayedPart& replayed_;
+  std::vector<Answer> answers_;
   int asked_ = 0;
 };
 

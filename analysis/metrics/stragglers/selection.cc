@@ -83,9 +83,16 @@ class Selector {
     }
     if (IsOneMembers(i, *what_if) || IsOneParts(i, *what_if) || !SavesAsAStage(i, *what_if)) return;
     selection_.found.push_back({i, *what_if});
-    const std::optional<WhatIf> after = savings_.After(i, Rivals(i));
+    AddWhatRivalsHide(i, *what_if);
+  }
+
+  // What it saves once its rivals are mended, where that is much more than what it saves alone.
+  void AddWhatRivalsHide(size_t i, const WhatIf& alone) {
     constexpr double kMuchMore = 2;  // times what it saves alone
-    if (after && after->saving_ratio >= kMuchMore * what_if->saving_ratio) selection_.found.back().after_others = after;
+    // No saving is larger than the excess, so the replay need not be asked where the excess is not much more itself.
+    if (judgements_[i].mean_ns < kMuchMore * static_cast<double>(alone.saving_ns_per_step)) return;
+    const std::optional<WhatIf> after = savings_.After(i, Rivals(i));
+    if (after && after->saving_ratio >= kMuchMore * alone.saving_ratio) selection_.found.back().after_others = after;
   }
 
   // False: it saves nothing either after those that were found, or that are as late as it is.

@@ -15,6 +15,7 @@ class Asked {
   }
   ReplayedSavings& savings() { return savings_; }
   std::vector<std::vector<int32_t>> replayed;
+  double step_ns = 100;
 
  private:
   std::vector<Candidate> candidates_{3};
@@ -24,6 +25,7 @@ class Asked {
     replayed.push_back(ideal.rank_indices);
     WhatIf saved;
     for (const int32_t rank : ideal.rank_indices) saved.saving_ns_per_step += rank + 1;
+    saved.saving_ratio = static_cast<double>(saved.saving_ns_per_step) / step_ns;
     return saved;
   };
   ReplayedSavings savings_;
@@ -32,7 +34,17 @@ class Asked {
 TEST(ReplayedSavings, AfterOthersIsWhatBothSaveWithoutWhatTheOthersSave) {
   Asked asked;
   EXPECT_EQ(asked.savings().After(2, {1, 0, 1})->saving_ns_per_step, 3);
-  EXPECT_EQ(asked.replayed, (std::vector<std::vector<int32_t>>{{0, 1}, {0, 1, 2}}));
+  EXPECT_EQ(asked.replayed, (std::vector<std::vector<int32_t>>{{0, 1, 2}, {0, 1}}));
+}
+
+// A step of 1,000 ns: what mending rank 1 alone saves is known, so that rank 0 saves at most 1 ns after 1, which is
+// less than anybody is told.
+TEST(ReplayedSavings, WhatIsCertainlyTooLittleAfterOthersIsNotReplayed) {
+  Asked asked;
+  asked.step_ns = 1'000;
+  (void)asked.savings().OfOne(1);
+  EXPECT_EQ(asked.savings().After(0, {1})->saving_ns_per_step, 1);
+  EXPECT_EQ(asked.replayed, (std::vector<std::vector<int32_t>>{{1}, {0, 1}}));
 }
 
 TEST(ReplayedSavings, OfALargeRunOnlySoManyQuestionsAreAnswered) {
