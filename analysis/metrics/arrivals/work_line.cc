@@ -65,21 +65,40 @@ Stretches Without(const Stretches& whole, const Stretches& parts) {
   return rest;
 }
 
-// Where the work stands still: of each idle stretch the part up to the last end of communication in it.
-Stretches StandingStill(const std::vector<CommunicationRow>& rows, const Stretches& idle) {
+void SetBefore(Stretches& stretches) {
+  int64_t before = 0;
+  for (Stretch& stretch : stretches) {
+    stretch.before_ns = before;
+    before += stretch.end_ns - stretch.begin_ns;
+  }
+}
+
+// Of each idle stretch the part up to the last end of communication in it.
+Stretches UpToLastEnds(const std::vector<CommunicationRow>& rows, const Stretches& idle) {
   std::vector<int64_t> ends;
   ends.reserve(rows.size());
   for (const CommunicationRow& row : rows) ends.push_back(row.end_ns);
   if (!std::is_sorted(ends.begin(), ends.end())) std::sort(ends.begin(), ends.end());
   Stretches standing;
-  int64_t before = 0;
   auto after = ends.begin();
   for (const Stretch& stretch : idle) {
     while (after != ends.end() && *after <= stretch.end_ns + kRecordScatterNs) ++after;
     if (after == ends.begin() || *std::prev(after) <= stretch.begin_ns) continue;
-    standing.push_back({stretch.begin_ns, std::min(*std::prev(after), stretch.end_ns), before});
-    before += standing.back().end_ns - standing.back().begin_ns;
+    standing.push_back({stretch.begin_ns, std::min(*std::prev(after), stretch.end_ns)});
   }
+  return standing;
+}
+
+// Where the work stands still.
+Stretches StandingStill(const std::vector<CommunicationRow>& rows) {
+  Stretches standing;
+  standing.reserve(rows.size());
+  for (const CommunicationRow& row : rows) standing.push_back({row.start_ns, row.end_ns});
+  standing = Merge(std::move(standing));
+  // Without compute beside them the merged rows end where communication does.
+  const Stretches compute = ComputeBeside(rows);
+  if (!compute.empty()) standing = UpToLastEnds(rows, Without(standing, compute));
+  SetBefore(standing);
   return standing;
 }
 
@@ -121,10 +140,7 @@ int64_t StoodUntil(const Stretch* last, int64_t at_ns) {
 }  // namespace
 
 std::vector<WorkAt> WorkLine(const std::vector<CommunicationRow>& rows) {
-  Stretches all;
-  all.reserve(rows.size());
-  for (const CommunicationRow& row : rows) all.push_back({row.start_ns, row.end_ns});
-  const Stretches standing = StandingStill(rows, Without(Merge(std::move(all)), ComputeBeside(rows)));
+  const Stretches standing = StandingStill(rows);
   StretchCursor starts(standing);
   StretchCursor ends(standing);
   std::vector<WorkAt> out;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <utility>
 
 namespace lockstep {
 
@@ -34,15 +35,40 @@ void ExposureSweep::Append(const SweepWindow& window) {
 }
 
 void ExposureSweep::Add(int64_t start_ns, int64_t end, const Cover& cover, const ArrivalOfRow& arrival) {
+  FlushAlone(start_ns);
   const int64_t start = std::max(start_ns, now_ns_);
   if (end <= start) return;
-  AdvanceTo(start);
-  AddStretch(start, end, Count::kActive);
+  if (!edges_.empty()) AdvanceTo(start);
   const int64_t arrived = arrival.usable ? std::clamp(arrival.arrival_ns, start, end) : start;
   const int64_t latest = arrival.usable ? std::clamp(arrival.latest_ns, arrived, end) : end;
-  AddStretch(arrival.resolved ? arrived : start, latest, Count::kUnresolved);
-  AddStretch(latest, end, Count::kPassed);
+  const Row row{start, arrival.resolved ? arrived : start, latest, end};
+  if (edges_.empty() && cover.empty()) {
+    alone_ = row;
+    return;
+  }
+  AddRow(row);
   AddCover(start_ns, end, cover, start);
+}
+
+// What overlaps nothing, as most rows do, needs no edges.
+void ExposureSweep::FlushAlone(int64_t next_start_ns) {
+  if (!alone_) return;
+  const Row row = *std::exchange(alone_, std::nullopt);
+  if (next_start_ns < row.end_ns) {
+    AddRow(row);
+    return;
+  }
+  Account(row.start_ns, row.unresolved_ns, &Exposure::wait_ns);
+  Account(row.unresolved_ns, row.passed_ns, &Exposure::unresolved_ns);
+  Account(row.passed_ns, row.end_ns, &Exposure::transfer_ns);
+  now_ns_ = row.end_ns;
+}
+
+void ExposureSweep::AddRow(const Row& row) {
+  AdvanceTo(row.start_ns);
+  AddStretch(row.start_ns, row.end_ns, Count::kActive);
+  AddStretch(row.unresolved_ns, row.passed_ns, Count::kUnresolved);
+  AddStretch(row.passed_ns, row.end_ns, Count::kPassed);
 }
 
 void ExposureSweep::AddStretch(int64_t start_ns, int64_t end_ns, Count of) {
@@ -66,6 +92,7 @@ void ExposureSweep::AddCover(int64_t start_ns, int64_t end, const Cover& cover, 
 }
 
 std::vector<Exposure> ExposureSweep::Finish() {
+  FlushAlone(std::numeric_limits<int64_t>::max());
   AdvanceTo(std::numeric_limits<int64_t>::max());
   return std::move(results_);
 }
@@ -74,25 +101,28 @@ void ExposureSweep::AdvanceTo(int64_t time_ns) {
   while (!edges_.empty() && edges_.top().time_ns <= time_ns) {
     const Edge edge = edges_.top();
     edges_.pop();
-    Account(now_ns_, edge.time_ns);
+    AccountRunning(now_ns_, edge.time_ns);
     now_ns_ = edge.time_ns;
     Running(edge.of) += edge.change;
   }
-  Account(now_ns_, time_ns);
+  AccountRunning(now_ns_, time_ns);
   now_ns_ = time_ns;
 }
 
-void ExposureSweep::Account(int64_t start_ns, int64_t end_ns) {
-  if (start_ns >= end_ns || Running(Count::kActive) == 0 || Running(Count::kCompute) > 0) return;
+void ExposureSweep::AccountRunning(int64_t start_ns, int64_t end_ns) {
+  if (Running(Count::kActive) == 0 || Running(Count::kCompute) > 0) return;
+  Account(start_ns, end_ns,
+          Running(Count::kPassed) > 0       ? &Exposure::transfer_ns
+          : Running(Count::kUnresolved) > 0 ? &Exposure::unresolved_ns
+                                            : &Exposure::wait_ns);
+}
+
+void ExposureSweep::Account(int64_t start_ns, int64_t end_ns, int64_t Exposure::*part) {
+  if (start_ns >= end_ns) return;
   while (window_ < windows_.size() && windows_[window_].end_ns <= start_ns) ++window_;
   for (size_t i = window_; i < windows_.size() && windows_[i].start_ns < end_ns; ++i) {
     const int64_t length = std::min(end_ns, windows_[i].end_ns) - std::max(start_ns, windows_[i].start_ns);
-    if (length <= 0) continue;
-    Exposure& result = results_[i];
-    int64_t& part = Running(Count::kPassed) > 0       ? result.transfer_ns
-                    : Running(Count::kUnresolved) > 0 ? result.unresolved_ns
-                                                      : result.wait_ns;
-    part += length;
+    if (length > 0) results_[i].*part += length;
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <queue>
 #include <span>
 #include <utility>
@@ -66,16 +67,27 @@ class ExposureSweep {
     int8_t change = 0;
     friend bool operator>(const Edge& a, const Edge& b) { return a.time_ns > b.time_ns; }
   };
+  // An instance, as far as it is not decided yet.
+  struct Row {
+    int64_t start_ns = 0;
+    int64_t unresolved_ns = 0;  // from here on the last arrival is not resolved,
+    int64_t passed_ns = 0;      // from here on it has passed
+    int64_t end_ns = 0;
+  };
+  void AddRow(const Row& row);
+  void FlushAlone(int64_t next_start_ns);
   void AdvanceTo(int64_t time_ns);
-  void Account(int64_t start_ns, int64_t end_ns);
+  void AccountRunning(int64_t start_ns, int64_t end_ns);
+  void Account(int64_t start_ns, int64_t end_ns, int64_t Exposure::*part);
   [[nodiscard]] int32_t& Running(Count of) { return running_[static_cast<size_t>(of)]; }
   void AddStretch(int64_t start_ns, int64_t end_ns, Count of);
   void AddCover(int64_t start_ns, int64_t end_ns, const Cover& cover, int64_t from_ns);
 
   std::vector<SweepWindow> windows_;
   std::vector<Exposure> results_;
-  size_t window_ = 0;  // first window that may still receive time
-  int64_t now_ns_ = INT64_MIN;
+  size_t window_ = 0;                 // first window that may still receive time
+  int64_t now_ns_ = INT64_MIN;        // up to here all is decided
+  std::optional<Row> alone_;          // the last instance, where nothing ran when it started
   std::array<int32_t, 4> running_{};  // by Count
   std::priority_queue<Edge, std::vector<Edge>, std::greater<>> edges_;
 };

@@ -183,25 +183,30 @@ class OwnTimeSums::Meter {
   struct MemberSince {
     int32_t rank_index = -1;
     const ArrivalNode* node = nullptr;
+    SegmentParts segment{};  // since the previous instance of the communicator
     OwnSince since;
   };
   // Since the last one that ties the members to each other.
   [[nodiscard]] OwnSince SinceTied(const MatchedMember& member, const ArrivalNode& node) const {
-    return Since(member, node, [&](int64_t instance) { return graph_.Ties(instance); });
+    const SegmentParts own = OwnPartsOf(graph_.ranks[static_cast<size_t>(member.rank_index)], node);
+    return Since(member, node, own, [&](int64_t instance) { return graph_.Ties(instance); });
   }
 
   // Since the last one in which everybody waited for everybody. Whether an instance with a root ties its members
   // depends on who comes last: to begin there would count only the stretches in which the root was the faster one.
-  [[nodiscard]] OwnSince SinceCommon(const MatchedMember& member, const ArrivalNode& node) const {
-    return Since(member, node,
+  [[nodiscard]] OwnSince SinceCommon(const MatchedMember& member, const ArrivalNode& node,
+                                     const SegmentParts& own) const {
+    return Since(member, node, own,
                  [&](int64_t instance) { return chapter_.match.instances[static_cast<size_t>(instance)].all_pairs; });
   }
 
+  // `own`: since the previous instance of the communicator.
   template <typename IsBegin>
-  [[nodiscard]] OwnSince Since(const MatchedMember& member, const ArrivalNode& node, const IsBegin& is_begin) const {
+  [[nodiscard]] OwnSince Since(const MatchedMember& member, const ArrivalNode& node, const SegmentParts& own,
+                               const IsBegin& is_begin) const {
     constexpr int kMaxHops = 256;
     const std::vector<ArrivalNode>& rows = graph_.ranks[static_cast<size_t>(member.rank_index)];
-    OwnSince out{-1, node.segment.begin_ns, OwnPartsOf(rows, node)};
+    OwnSince out{-1, node.segment.begin_ns, own};
     const ArrivalNode* at = &node;
     for (int hop = 0; hop < kMaxHops; ++hop) {
       const ArrivalNode& before = rows[static_cast<size_t>(at->previous)];
@@ -225,7 +230,9 @@ class OwnTimeSums::Meter {
     for (const MatchedMember& member : instance.members) {
       const ArrivalNode* node = NodeOf(member);
       if (node == nullptr) continue;
-      since_.push_back({member.rank_index, node, instance.all_pairs ? SinceCommon(member, *node) : OwnSince{}});
+      const SegmentParts own = OwnPartsOf(graph_.ranks[static_cast<size_t>(member.rank_index)], *node);
+      since_.push_back(
+          {member.rank_index, node, own, instance.all_pairs ? SinceCommon(member, *node, own) : OwnSince{}});
     }
   }
 
@@ -258,12 +265,12 @@ class OwnTimeSums::Meter {
     own_.clear();
     SetSince(instance);
     const int64_t previous = instance.all_pairs ? CommonPrevious() : -1;
-    for (const auto& [rank_index, node, since] : since_) {
+    for (const auto& [rank_index, node, segment, since] : since_) {
       const auto rank = static_cast<size_t>(rank_index);
       if (ranks_[rank].result.communicator != static_cast<int32_t>(instance.communicator)) continue;
       if (instance.all_pairs && (previous < 0 || since.instance != previous)) continue;
       if (instance.all_pairs && lost_.EndsWithin(rank_index, since.begin_ns, node->start_ns)) continue;
-      own_.push_back({rank, OwnPartsOf(graph_.ranks[rank], *node), since.parts, SumOfSegmentParts(since.parts)});
+      own_.push_back({rank, segment, since.parts, SumOfSegmentParts(since.parts)});
     }
     AddOwn(unit);
     if (instance.all_pairs && own_.size() >= 2) AddExcess(unit, IsOfPair(instance));

@@ -43,7 +43,11 @@ std::optional<WhatIf> ReplayedSavings::ReplayedRanks(std::vector<int32_t> ranks)
   return saved;
 }
 
-// The largest saving known of some of these ranks: to mend all of them saves no less.
+void ReplayedSavings::Learn(std::vector<int32_t> ranks) {
+  if (ask_ && !ranks.empty()) (void)ReplayedRanks(InOrder(std::move(ranks)));
+}
+
+// The largest saving known of some of these ranks.
 WhatIf ReplayedSavings::MostOfSome(const std::vector<int32_t>& ranks) const {
   WhatIf most;
   for (const Answer& answer : answers_) {
@@ -51,6 +55,16 @@ WhatIf ReplayedSavings::MostOfSome(const std::vector<int32_t>& ranks) const {
     if (some && answer.saved.saving_ratio > most.saving_ratio) most = answer.saved;
   }
   return most;
+}
+
+// The smallest saving known of these ranks and others; null: none is.
+std::optional<WhatIf> ReplayedSavings::LeastOfMore(const std::vector<int32_t>& ranks) const {
+  std::optional<WhatIf> least;
+  for (const Answer& answer : answers_) {
+    const bool more = std::includes(answer.ranks.begin(), answer.ranks.end(), ranks.begin(), ranks.end());
+    if (more && (!least || answer.saved.saving_ratio < least->saving_ratio)) least = answer.saved;
+  }
+  return least;
 }
 
 std::optional<WhatIf> ReplayedSavings::OfOne(size_t candidate) {
@@ -78,10 +92,13 @@ std::optional<WhatIf> ReplayedSavings::After(size_t candidate, std::vector<int32
   if (it.is_transfer() || ranks.empty() || !ask_) return std::nullopt;
   std::vector<int32_t> with_it = ranks;
   with_it.insert(with_it.end(), it.rank_indices.begin(), it.rank_indices.end());
+  with_it = InOrder(std::move(with_it));
   ranks = InOrder(std::move(ranks));
-  const std::optional<WhatIf> of_all = ReplayedRanks(InOrder(std::move(with_it)));
+  const WhatIf of_some = MostOfSome(ranks);
+  std::optional<WhatIf> of_all = LeastOfMore(with_it);
+  if (!of_all || Without(*of_all, of_some).saving_ratio >= kMinSavingRatio) of_all = ReplayedRanks(std::move(with_it));
   if (!of_all) return std::nullopt;
-  const WhatIf at_most = Without(*of_all, MostOfSome(ranks));
+  const WhatIf at_most = Without(*of_all, of_some);
   if (at_most.saving_ratio < kMinSavingRatio) return replayed_.OfTheRun(candidate, at_most);
   const std::optional<WhatIf> of_others = ReplayedRanks(std::move(ranks));
   if (!of_others) return std::nullopt;

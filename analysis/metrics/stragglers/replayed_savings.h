@@ -33,8 +33,11 @@ class ReplayedSavings {
   // What happened for a while only is idealised in that while. Nothing is saved where there is no such while.
   std::optional<WhatIf> OfBurst(size_t candidate);
   // What it saves once all of these ranks are mended; null where there are none. Where that is certainly below
-  // kMinSavingRatio: at most so much.
+  // kMinSavingRatio: at most so much. To mend more ranks saves no less, so that what is known of other ranks may show
+  // it without a replay.
   std::optional<WhatIf> After(size_t candidate, std::vector<int32_t> ranks);
+  // Makes known what all of these save together.
+  void Learn(std::vector<int32_t> ranks);
 
  private:
   struct Answer {
@@ -45,6 +48,7 @@ class ReplayedSavings {
   [[nodiscard]] std::optional<WhatIf> Replayed(const Idealisation& ideal);
   [[nodiscard]] std::optional<WhatIf> ReplayedRanks(std::vector<int32_t> ranks);
   [[nodiscard]] WhatIf MostOfSome(const std::vector<int32_t>& ranks) const;
+  [[nodiscard]] std::optional<WhatIf> LeastOfMore(const std::vector<int32_t>& ranks) const;
 
   const std::vector<Candidate>& candidates_;
   const TestUnits& units_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "analysis/metrics/stragglers/replayed_savings.h"
 #include "analysis/metrics/stragglers/series_bootstrap.h"
@@ -54,7 +55,7 @@ class Selector {
  private:
   // What it costs at most is its excess; below the least saving nothing needs to be replayed.
   [[nodiscard]] bool Promising(size_t i) const {
-    const double least = kMinSavingRatio * static_cast<double>(units_.unit_ns);
+    const double least = kMinSavingRatio * UnitNs();
     return judgements_[i].mean_ns >= least && judgements_[i].mean_ns > candidates_[i].floor_ns;
   }
 
@@ -90,13 +91,15 @@ class Selector {
   void AddWhatRivalsHide(size_t i, const WhatIf& alone) {
     constexpr double kMuchMore = 2;  // times what it saves alone
     // No saving is larger than the excess, so the replay need not be asked where the excess is not much more itself.
-    if (judgements_[i].mean_ns < kMuchMore * static_cast<double>(alone.saving_ns_per_step)) return;
+    const double least_ns = kMuchMore * static_cast<double>(alone.saving_ns_per_step);
+    if (units_.are_steps && judgements_[i].mean_ns < least_ns) return;
     const std::optional<WhatIf> after = savings_.After(i, Rivals(i));
     if (after && after->saving_ratio >= kMuchMore * alone.saving_ratio) selection_.found.back().after_others = after;
   }
 
   // False: it saves nothing either after those that were found, or that are as late as it is.
   bool TryAfterOthers(size_t i, const WhatIf& alone) {
+    if (!std::exchange(knows_all_late_, true)) savings_.Learn(LateRanks(kMinSavingRatio * UnitNs()));
     std::optional<WhatIf> after = SavingAfterOthers(i);
     if (!after || after->saving_ratio < kMinSavingRatio) after = savings_.After(i, Rivals(i));
     if (!after || after->saving_ratio < kMinSavingRatio) return false;
@@ -121,7 +124,7 @@ class Selector {
     constexpr double kMuchOfUnit = 0.05;
     if (IsStageByNature(i) || candidates_[i].is_transfer() || !CostsMuch(i)) return false;
     const double critical = static_cast<double>(costs_.critical_ns(candidates_[i])) / static_cast<double>(units_.count);
-    return critical >= kMuchOfUnit * static_cast<double>(units_.unit_ns);
+    return critical >= kMuchOfUnit * UnitNs();
   }
 
   // Of two that are compared with themselves and stall in the same units it is not told which one the others wait for.
@@ -166,7 +169,7 @@ class Selector {
 
   // Late by much, and the cause of as much waiting.
   [[nodiscard]] bool CostsMuch(size_t i) const {
-    const double least = kMinUntoldRatio * static_cast<double>(units_.unit_ns);
+    const double least = kMinUntoldRatio * UnitNs();
     if (judgements_[i].mean_ns < least) return false;
     const double critical = static_cast<double>(costs_.critical_ns(candidates_[i])) / static_cast<double>(units_.count);
     return critical >= least && !IsMostlyOneMember(i);
@@ -282,19 +285,26 @@ class Selector {
 
   // Ranks that are late beside it, beyond chance and by nearly as much: each hides what the other costs.
   [[nodiscard]] std::vector<int32_t> Rivals(size_t i) const {
+    if (candidates_[i].is_transfer()) return {};
+    std::vector<int32_t> ranks = LateRanks(judgements_[i].mean_ns);
+    std::erase_if(ranks, [&](int32_t rank) { return Includes(candidates_[i].rank_indices, std::vector{rank}); });
+    return ranks;
+  }
+
+  // All ranks that are late beyond chance by nearly so much, or more.
+  [[nodiscard]] std::vector<int32_t> LateRanks(double late_ns) const {
     constexpr double kNearlyAsMuch = 0.5;
     std::vector<int32_t> ranks;
-    if (candidates_[i].is_transfer()) return ranks;
-    for (const size_t other : order_) {
-      const Candidate& it = candidates_[other];
-      if (it.scope != StragglerScope::kRank || it.is_transfer() || judgements_[other].p_adjusted >= kStragglerAlpha) {
-        continue;
-      }
-      if (judgements_[other].mean_ns < kNearlyAsMuch * judgements_[i].mean_ns) continue;
-      if (!Includes(candidates_[i].rank_indices, it.rank_indices)) ranks.push_back(it.rank_indices.front());
+    for (const size_t i : order_) {
+      const Candidate& it = candidates_[i];
+      const bool late =
+          judgements_[i].p_adjusted < kStragglerAlpha && judgements_[i].mean_ns >= kNearlyAsMuch * late_ns;
+      if (late && it.scope == StragglerScope::kRank && !it.is_transfer()) ranks.push_back(it.rank_indices.front());
     }
     return ranks;
   }
+
+  [[nodiscard]] double UnitNs() const { return static_cast<double>(units_.unit_ns); }
 
   // A group that is chosen already has the candidate among its members and is nearly as late as it is.
   [[nodiscard]] bool IsExplained(size_t i, const std::vector<Selected>& chosen) const {
@@ -355,6 +365,7 @@ class Selector {
   std::vector<size_t> order_;
   Selection selection_;
   ReplayedSavings savings_;
+  bool knows_all_late_ = false;  // what all late ranks save together
 };
 
 }  // namespace

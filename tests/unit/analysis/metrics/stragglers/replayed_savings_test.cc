@@ -47,6 +47,15 @@ TEST(ReplayedSavings, WhatIsCertainlyTooLittleAfterOthersIsNotReplayed) {
   EXPECT_EQ(asked.replayed, (std::vector<std::vector<int32_t>>{{1}, {0, 1}}));
 }
 
+TEST(ReplayedSavings, WhatMoreRanksSaveTogetherShowsThatOneOfThemSavesTooLittle) {
+  Asked asked;
+  asked.step_ns = 10'000;
+  asked.savings().Learn({2, 1, 0});
+  (void)asked.savings().OfOne(2);
+  EXPECT_EQ(asked.savings().After(0, {2})->saving_ns_per_step, 3);  // at most: with rank 1
+  EXPECT_EQ(asked.replayed, (std::vector<std::vector<int32_t>>{{0, 1, 2}, {2}}));
+}
+
 TEST(ReplayedSavings, OfALargeRunOnlySoManyQuestionsAreAnswered) {
   Asked asked;
   int answered = 0;
