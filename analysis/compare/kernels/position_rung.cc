@@ -127,7 +127,8 @@ void MatchGap(MatchState& state, const Surroundings& around, const Bucket& bucke
   if (bucket.before.size() == 1 && bucket.after.size() == 1) {
     const size_t b = bucket.before.front();
     const size_t a = bucket.after.front();
-    if (MayReplace(state, around, b, a) || DoesTheSame(state, around, b, a)) {
+    const bool partly = HaveLittleInCommon(state.before.identities[b], state.after.identities[a]);
+    if (!partly && (MayReplace(state, around, b, a) || DoesTheSame(state, around, b, a))) {
       AddByPosition(state, bucket, MatchKind::kSame);
       return;
     }

@@ -55,7 +55,6 @@ bool NamesOfAnother(const MatchSide& side, size_t candidate, const KernelIdentit
   const std::vector<std::string>& known = side.identities[candidate].words;
   std::vector<std::string> extra;
   std::set_difference(kernel.words.begin(), kernel.words.end(), known.begin(), known.end(), std::back_inserter(extra));
-  if (extra.size() == kernel.words.size()) return false;  // it names nothing of the candidate
   for (size_t i = 0; i < side.size(); ++i) {
     if (side.matched[i] || i == candidate) continue;
     const std::vector<std::string>& words = side.identities[i].words;

@@ -161,6 +161,24 @@ TEST(KernelMatches, ThePlaceBetweenTheSameNeighboursIsAGuess) {
       << "another role";
 }
 
+// Three kernels of one range become one of the family of the third, whose name says the other two.
+TEST(KernelMatches, WhoseNameSaysOtherKernelsOfTheRangeIsNotOneOfThem) {
+  const KernelOfRun merged = Kernel("void next::both_quantize_merge_kernel<45>(x)", 8, 100, -1, "layer.3.mlp");
+  const KernelOfRun quant = Kernel("void other::per_token_quant_fp8_kernel<4>(x)", 8, 80, -1, "layer.4.mlp");
+  const KernelOfRun merge = Kernel("void flashinfer::merge_states_kernel<8>(x)", 8, 90, -1, "layer.4.mlp");
+  EXPECT_EQ(Matched({merged}, {quant}).by, MatchedBy::kRange);
+  EXPECT_EQ(Matched({merged}, {quant, merge}).kind, MatchKind::kRemoved);
+}
+
+// Fused kernels of a compiler that have one operation of three in common, at one place.
+TEST(KernelMatches, WhatSharesLittleOfItsNameAtItsPlaceIsNotTheSame) {
+  const KernelOfRun before = Kernel("triton_per_fused_embedding_pow_19", 8, 60, kHere);
+  EXPECT_EQ(Matched(Around({before}), Around({Kernel("triton_per_fused_embedding_mean_sum_25", 8, 80, kHere)})).kind,
+            MatchKind::kRemoved);
+  EXPECT_EQ(Matched(Around({before}), Around({Kernel("triton_per_fused_embedding_pow_25", 8, 80, kHere)})).kind,
+            MatchKind::kSame);
+}
+
 TEST(KernelMatches, VariantsOfATunerAreReportedWithBothNames) {
   const auto match = Matched(Around({Kernel("ampere_sgemm_128x64_tn", 8, 100, kHere)}),
                              Around({Kernel("nvjet_tst_64x8_64x16_4x1_v_bz_TNT", 8, 60, kHere)}));
