@@ -140,7 +140,7 @@ void AlignEnds(const ClockModel& clock, int32_t rank_index, const std::vector<in
 
 using Pauses = std::vector<std::pair<int64_t, int64_t>>;
 
-// Of those between steps what lies in [from_ns, to_ns] of the rank's own clock, aligned.
+// The pauses between steps that lie in [from_ns, to_ns] of the rank's own clock. The result is aligned.
 Pauses PausesOf(const SourceData& source, int32_t rank_index, const ClockModel& clock, int64_t from_ns, int64_t to_ns) {
   Pauses out;
   const auto aligned = [&](int64_t local_ns) {
@@ -241,7 +241,7 @@ absl::StatusOr<ArrivalGraph> LoadArrivalGraph(const RunData& run, InstanceSource
   ArrivalGraph graph;
   graph.ranks.resize(count);
   graph.pauses.resize(count);
-  // What is not of one rank first: it takes longest.
+  // The parts that are about all ranks come first, because they take longest.
   executor.ParallelFor(2 + count, [&](size_t part) {
     if (part == 0) {
       graph.order = OrderOf(match, count);

@@ -50,7 +50,7 @@ void ExposureSweep::Add(int64_t start_ns, int64_t end, const Cover& cover, const
   AddCover(start_ns, end, cover, start);
 }
 
-// What overlaps nothing, as most rows do, needs no edges.
+// Accounts for the last row, if it waits for the next one. Most rows overlap no other, and such a row needs no edges.
 void ExposureSweep::FlushAlone(int64_t next_start_ns) {
   if (!alone_) return;
   const Row row = *std::exchange(alone_, std::nullopt);

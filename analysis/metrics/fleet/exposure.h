@@ -58,8 +58,8 @@ class ExposureSweep {
   [[nodiscard]] std::vector<Exposure> Finish();
 
  private:
-  // Of the instances that run at a moment: how many there are, are past the last arrival, are where the last arrival is
-  // not resolved, have compute beside them.
+  // What is counted of the instances that run at a moment: all of them, those that are past the last arrival, those of
+  // which the last arrival is not resolved, and those with compute beside them.
   enum class Count : uint8_t { kActive, kPassed, kUnresolved, kCompute };
   struct Edge {
     int64_t time_ns = 0;

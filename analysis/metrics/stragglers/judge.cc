@@ -15,12 +15,12 @@
 namespace lockstep {
 namespace {
 
-// From where the delays of a candidate count: its own median. Who is compared with itself stands out from what is usual
-// for it (candidates.cc).
+// The value from which the delays of a candidate are counted: its own median. A candidate that is compared with itself
+// has its excess over what is usual for it as its series already (candidates.cc).
 double MiddleOf(const Candidate& candidate) { return candidate.with_itself ? 0 : Median(candidate.series); }
 
-// Stretches of units that stand out from the middle: seldom but large delays. Of who is compared with itself each unit
-// is one.
+// Seldom but large delays: how many stretches of units lie above the middle by more than the threshold. Of a candidate
+// that is compared with itself, how many units do.
 int64_t CountEvents(const Candidate& candidate, double middle, double threshold) {
   int64_t events = 0;
   bool before = false;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kMostWhatIfs = 48;
 
-// What is left of a saving besides another one.
+// A saving less another one.
 WhatIf Without(WhatIf saved, const WhatIf& other) {
   saved.saving_ns_per_step -= other.saving_ns_per_step;
   saved.saving_ratio -= other.saving_ratio;
@@ -47,7 +47,7 @@ void ReplayedSavings::Learn(std::vector<int32_t> ranks) {
   if (ask_ && !ranks.empty()) (void)ReplayedRanks(InOrder(std::move(ranks)));
 }
 
-// The largest saving known of some of these ranks.
+// The largest saving that is known of a set of some of these ranks.
 WhatIf ReplayedSavings::MostOfSome(const std::vector<int32_t>& ranks) const {
   WhatIf most;
   for (const Answer& answer : answers_) {
@@ -57,7 +57,7 @@ WhatIf ReplayedSavings::MostOfSome(const std::vector<int32_t>& ranks) const {
   return most;
 }
 
-// The smallest saving known of these ranks and others; null: none is.
+// The smallest saving that is known of a set that holds all of these ranks; null if none is known.
 std::optional<WhatIf> ReplayedSavings::LeastOfMore(const std::vector<int32_t>& ranks) const {
   std::optional<WhatIf> least;
   for (const Answer& answer : answers_) {

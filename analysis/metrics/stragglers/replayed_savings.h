@@ -32,11 +32,11 @@ class ReplayedSavings {
   std::optional<WhatIf> OfOne(size_t candidate);
   // What happened for a while only is idealised in that while. Nothing is saved where there is no such while.
   std::optional<WhatIf> OfBurst(size_t candidate);
-  // What it saves once all of these ranks are mended; null where there are none. Where that is certainly below
-  // kMinSavingRatio: at most so much. To mend more ranks saves no less, so that what is known of other ranks may show
-  // it without a replay.
+  // What it saves once all of these ranks are mended; null where there are none. Mending more ranks saves no less, so
+  // what is known of more or fewer ranks may show without a replay that it is less than kMinSavingRatio. Then the
+  // result is an upper limit.
   std::optional<WhatIf> After(size_t candidate, std::vector<int32_t> ranks);
-  // Makes known what all of these save together.
+  // Replays what all of these save together, for the limits of After.
   void Learn(std::vector<int32_t> ranks);
 
  private:
