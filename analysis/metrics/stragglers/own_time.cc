@@ -1,16 +1,13 @@
 #include "analysis/metrics/stragglers/own_time.h"
 
 #include <algorithm>
-#include <cmath>
-#include <iterator>
-#include <limits>
 #include <map>
 #include <utility>
 
+#include "analysis/metrics/stragglers/complete_units.h"
 #include "analysis/metrics/stragglers/lost_rows.h"
 #include "analysis/model/instance_row.h"
 #include "analysis/model/row_values.h"
-#include "analysis/stats/order_statistic.h"
 
 namespace lockstep {
 namespace {
@@ -64,68 +61,6 @@ double SumOfSegmentParts(const SegmentParts& parts) {
   double sum = 0;
   for (const double part : parts) sum += part;
   return sum;
-}
-
-// Median of the counts that are not 0.
-int64_t UsualOf(const std::vector<int64_t>& counts) {
-  std::vector<int64_t> seen;
-  std::copy_if(counts.begin(), counts.end(), std::back_inserter(seen), [](int64_t count) { return count > 0; });
-  return UpperMedian(std::move(seen));
-}
-
-// How many instances a rank of the communicator has that lost none.
-struct Usual {
-  int64_t count = 0;             // in most units
-  std::vector<int64_t> in_unit;  // of steps
-};
-
-// Units of which less than half was seen tell nothing. Who lost some instances, or has one more or less in a block, is
-// told per instance.
-void Complete(const std::vector<int64_t>& counts, const Usual& usual, bool are_steps, RankOwnTime& rank) {
-  const int64_t own_usual = UsualOf(counts);
-  double seen = 0;
-  double expected = 0;
-  for (size_t unit = 0; unit < counts.size(); ++unit) {
-    if (counts[unit] == 0 || 2 * counts[unit] < own_usual) {
-      rank.own_ns[unit] = rank.excess_ns[unit] = rank.lone_host_ns[unit] = std::numeric_limits<double>::quiet_NaN();
-      continue;
-    }
-    ++rank.units;
-    const int64_t whole = are_steps ? usual.in_unit[unit] : usual.count;
-    rank.own_ns[unit] *= static_cast<double>(whole) / static_cast<double>(counts[unit]);
-    seen += static_cast<double>(counts[unit]);
-    expected += static_cast<double>(whole);
-  }
-  for (double& part : rank.own_parts) part *= seen > 0 ? expected / seen : 1;
-}
-
-// Units of a rank that lack something, unless half of them or more do: then they tell as much as the others.
-template <typename Lacks>
-std::vector<size_t> SeldomLacking(const RankOwnTime& rank, const Lacks& lacks) {
-  std::vector<size_t> lacking;
-  for (size_t unit = 0; unit < rank.own_ns.size(); ++unit) {
-    if (lacks(unit)) lacking.push_back(unit);
-  }
-  if (2 * static_cast<int64_t>(lacking.size()) >= rank.units) lacking.clear();
-  return lacking;
-}
-
-// What a rank does before one instance may be nearly all of its step: what the others took does not make up for it.
-void DropIncompleteSteps(const std::vector<int64_t>& counts, const std::vector<int64_t>& whole, RankOwnTime& rank) {
-  const auto lacks = [&](size_t unit) { return counts[unit] < whole[unit] && !std::isnan(rank.own_ns[unit]); };
-  for (const size_t unit : SeldomLacking(rank, lacks)) rank.own_ns[unit] = std::numeric_limits<double>::quiet_NaN();
-}
-
-// Neighbours do different work from place to place: their excess in a step that lacks a place is not what it is in the
-// others.
-void DropUnitsThatLackPlaces(const std::vector<int64_t>& compared, RankOwnTime& rank) {
-  const int64_t usual = UsualOf(compared);
-  const auto lacks = [&](size_t unit) { return compared[unit] > 0 && compared[unit] != usual; };
-  for (const size_t unit : SeldomLacking(rank, lacks)) {
-    if (std::isnan(rank.own_ns[unit])) continue;
-    rank.own_ns[unit] = rank.excess_ns[unit] = rank.lone_host_ns[unit] = std::numeric_limits<double>::quiet_NaN();
-    --rank.units;
-  }
 }
 
 }  // namespace
@@ -369,7 +304,7 @@ std::vector<RankOwnTime> OwnTimeSums::Finish(const TestUnits& units, const std::
   std::vector<RankOwnTime> out;
   std::vector<std::vector<int64_t>> counts(ranks_.size());    // [rank][unit] instances
   std::vector<std::vector<int64_t>> compared(ranks_.size());  // the same of those that are compared
-  std::map<int32_t, Usual> usual;                             // by communicator
+  std::map<int32_t, UsualInstances> usual;                    // by communicator
   const std::set<int32_t> without_places = WithoutPlaces();
   for (size_t rank = 0; rank < ranks_.size(); ++rank) {
     OfRank& of = ranks_[rank];
@@ -385,8 +320,8 @@ std::vector<RankOwnTime> OwnTimeSums::Finish(const TestUnits& units, const std::
     const bool has_places = units.are_steps && of.result.compared && !without_places.contains(of.result.communicator);
     if (has_places) PutPlaces(order, of, of.result);
     out.push_back(std::move(of.result));
-    Usual& its = usual[out[rank].communicator];
-    its.count = std::max(its.count, UsualOf(counts[rank]));
+    UsualInstances& its = usual[out[rank].communicator];
+    its.count = std::max(its.count, UsualCount(counts[rank]));
     its.in_unit.resize(units.count);
     for (size_t unit = 0; unit < units.count; ++unit) {
       its.in_unit[unit] = std::max(its.in_unit[unit], counts[rank][unit]);
@@ -394,8 +329,8 @@ std::vector<RankOwnTime> OwnTimeSums::Finish(const TestUnits& units, const std::
   }
   for (size_t rank = 0; rank < out.size(); ++rank) {
     if (out[rank].communicator < 0) continue;
-    const Usual& its = usual.at(out[rank].communicator);
-    Complete(counts[rank], its, units.are_steps, out[rank]);
+    const UsualInstances& its = usual.at(out[rank].communicator);
+    CompleteUnits(counts[rank], its, units.are_steps, out[rank]);
     if (units.are_steps) DropIncompleteSteps(counts[rank], its.in_unit, out[rank]);
     if (units.are_steps && ranks_[rank].with_neighbour) DropUnitsThatLackPlaces(compared[rank], out[rank]);
   }

@@ -287,7 +287,8 @@ class Selector {
   [[nodiscard]] std::vector<int32_t> Rivals(size_t i) const {
     if (candidates_[i].is_transfer()) return {};
     std::vector<int32_t> ranks = LateRanks(judgements_[i].mean_ns);
-    std::erase_if(ranks, [&](int32_t rank) { return Includes(candidates_[i].rank_indices, std::vector{rank}); });
+    const std::vector<int32_t>& own = candidates_[i].rank_indices;
+    std::erase_if(ranks, [&own](int32_t rank) { return std::binary_search(own.begin(), own.end(), rank); });
     return ranks;
   }
 
