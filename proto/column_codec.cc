@@ -7,6 +7,7 @@
 #include <bit>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <utility>
 
 #include "analysis/base/check.h"
@@ -169,40 +170,85 @@ std::vector<int64_t> DifferencesOf(std::span<const int64_t> values, uint32_t cod
   return differences;
 }
 
-// The tick that at least nine of ten are multiples of; 1 when there is none. Devices tick every 32 ns or every us.
-int64_t CommonUnit(std::span<const int64_t> differences) {
-  for (const int64_t unit : {int64_t{1'000}, int64_t{32}}) {
-    const auto whole = std::count_if(differences.begin(), differences.end(), [&](int64_t d) { return d % unit == 0; });
-    const auto zeros = std::count(differences.begin(), differences.end(), int64_t{0});
-    if (whole > zeros && 10 * (whole - zeros) >= 9 * (std::ssize(differences) - zeros)) return unit;
-  }
-  return 1;
+// Whether at least nine of ten that are not 0 are multiples of the unit.
+template <int64_t kUnit>
+bool CountInUnits(std::span<const int64_t> differences, std::ptrdiff_t zeros) {
+  const auto whole = std::count_if(differences.begin(), differences.end(), [](int64_t d) { return d % kUnit == 0; });
+  return whole > zeros && 10 * (whole - zeros) >= 9 * (std::ssize(differences) - zeros);
 }
 
-// Towards minus infinity, so that the rest is never negative.
-int64_t FloorDivide(int64_t number, int64_t unit) { return number / unit - (number % unit < 0 ? 1 : 0); }
+// Makes each number one in units, rounded towards minus infinity, so that the rest is never negative.
+template <int64_t kUnit>
+void DivideByUnit(std::vector<int64_t>& numbers, std::vector<int64_t>& rests) {
+  rests.reserve(numbers.size());
+  for (int64_t& number : numbers) {
+    const int64_t whole = number / kUnit - (number % kUnit < 0 ? 1 : 0);
+    rests.push_back(number - whole * kUnit);
+    number = whole;
+  }
+}
 
-// 256 times the bits that packing `low_bits` of each number leaves: whole bytes of long varints, the entropy of short
-// ones.
-int64_t PackedCost(std::span<const int64_t> numbers, uint32_t low_bits) {
-  std::array<uint64_t, 128> short_ones{};
-  auto cost = static_cast<int64_t>(numbers.size()) * low_bits * 256;
-  uint64_t shorts = 0;
-  for (const int64_t number : numbers) {
-    const int64_t high = number >> low_bits;
-    const uint64_t zigzag = (static_cast<uint64_t>(high) << 1) ^ static_cast<uint64_t>(high >> 63);
-    if (zigzag < short_ones.size()) {
-      ++short_ones[zigzag];
-      ++shorts;
-    } else {
-      cost += int64_t{8} * 256 * static_cast<int64_t>((std::bit_width(zigzag) + 6) / 7);
+// 256 times the bits that packing the low bits of each number leaves: whole bytes of long varints, the entropy of short
+// ones. Asked for one number of low bits after the other, each one more than the one before. Numbers are counted by
+// what their zigzag varint holds of them above the low bits, so that most of them are looked at once.
+class PackedCosts {
+ public:
+  PackedCosts(std::span<const int64_t> numbers, uint32_t low_bits) : numbers_(numbers.size()), low_bits_(low_bits) {
+    for (const int64_t number : numbers) {
+      const uint64_t zigzag = ZigzagOf(number >> low_bits);
+      if (zigzag < counts_.size()) {
+        ++counts_[zigzag];
+      } else {
+        large_.push_back(number);
+      }
     }
   }
-  for (const uint64_t count : short_ones) {
-    if (count > 0) cost += static_cast<int64_t>(count) * (Log2Times256(shorts) - Log2Times256(count));
+
+  [[nodiscard]] int64_t Cost() const {
+    std::array<uint64_t, kShort> shorts{};
+    std::copy_n(counts_.begin(), std::min(kShort, size_), shorts.begin());
+    auto cost = static_cast<int64_t>(numbers_) * low_bits_ * 256;
+    for (size_t zigzag = kShort; zigzag < size_; ++zigzag) {
+      cost += LongCost(zigzag) * static_cast<int64_t>(counts_[zigzag]);
+    }
+    for (const int64_t number : large_) {
+      const uint64_t zigzag = ZigzagOf(number >> low_bits_);
+      if (zigzag < kShort) {
+        ++shorts[zigzag];
+      } else {
+        cost += LongCost(zigzag);
+      }
+    }
+    cost += Weight(std::accumulate(shorts.begin(), shorts.end(), uint64_t{0}));
+    for (const uint64_t count : shorts) cost -= Weight(count);
+    return cost;
   }
-  return cost;
-}
+
+  // Of a number and its half rounded down, the lowest bit of the zigzag is the same: the sign.
+  void PackOneMore() {
+    ++low_bits_;
+    size_ /= 2;
+    for (size_t half = 0; half < size_; half += 2) {
+      for (const size_t sign : {0, 1}) counts_[half + sign] = counts_[2 * half + sign] + counts_[2 * half + 2 + sign];
+    }
+  }
+
+ private:
+  static constexpr size_t kShort = 128;  // varints of one byte
+
+  static uint64_t ZigzagOf(int64_t high) {
+    return (static_cast<uint64_t>(high) << 1) ^ static_cast<uint64_t>(high >> 63);
+  }
+  static int64_t LongCost(uint64_t zigzag) {
+    return int64_t{8} * 256 * static_cast<int64_t>((std::bit_width(zigzag) + 6) / 7);
+  }
+
+  size_t numbers_;
+  uint32_t low_bits_;
+  std::array<uint64_t, 512> counts_{};  // by zigzag; those beyond `size_` hold nothing
+  size_t size_ = 512;
+  std::vector<int64_t> large_;
+};
 
 // One way of sending values; numbers are the differences to the prediction in units, rounded down.
 struct PackedForm {
@@ -229,24 +275,36 @@ uint32_t UsualWidth(const std::vector<int64_t>& numbers) {
 void ChooseLowBits(PackedForm* form) {
   const uint32_t width = UsualWidth(form->numbers);
   const uint32_t first = width > 8 ? std::min(width - 8, kMaxLowBits) : 0;
+  PackedCosts costs(form->numbers, first);
   for (uint32_t low_bits = first; low_bits <= std::min(first + 5, kMaxLowBits); ++low_bits) {
-    const int64_t cost = PackedCost(form->numbers, low_bits);
+    const int64_t cost = costs.Cost();
+    costs.PackOneMore();
     if (cost >= form->cost) continue;
     form->cost = cost;
     form->low_bits = low_bits;
   }
 }
 
+// Devices tick every 32 ns or every us.
+void ChooseUnit(PackedForm* form) {
+  constexpr int64_t kMicrosecond = 1'000;
+  constexpr int64_t kTick = 32;
+  const auto zeros = std::count(form->numbers.begin(), form->numbers.end(), int64_t{0});
+  if (CountInUnits<kMicrosecond>(form->numbers, zeros)) {
+    form->unit = kMicrosecond;
+    DivideByUnit<kMicrosecond>(form->numbers, form->rests);
+  } else if (CountInUnits<kTick>(form->numbers, zeros)) {
+    form->unit = kTick;
+    DivideByUnit<kTick>(form->numbers, form->rests);
+  }
+  const auto is_zero = [](int64_t rest) { return rest == 0; };
+  if (std::all_of(form->rests.begin(), form->rests.end(), is_zero)) form->rests.clear();
+}
+
 PackedForm FormOf(std::span<const int64_t> values, uint32_t coding) {
   PackedForm form{.coding = coding};
   form.numbers = DifferencesOf(values, coding);
-  form.unit = CommonUnit(form.numbers);
-  for (int64_t& number : form.numbers) {
-    const int64_t whole = FloorDivide(number, form.unit);
-    form.rests.push_back(number - whole * form.unit);
-    number = whole;
-  }
-  if (std::all_of(form.rests.begin(), form.rests.end(), [](int64_t rest) { return rest == 0; })) form.rests.clear();
+  ChooseUnit(&form);
   ChooseLowBits(&form);
   return form;
 }

@@ -206,6 +206,14 @@ RandomJob DrawHealthyJob(uint64_t seed) {
   }
 }
 
+RandomJob DrawShortJob(uint64_t seed) {
+  RandomJob job = DrawJob(seed);
+  Draws draws(seed + 1);
+  const auto steps = std::find(job.flags.begin(), job.flags.end(), "--steps");
+  *std::next(steps) = fmt::format("{:.0f}", draws.Log(1, 15));
+  return job;
+}
+
 RandomJob DrawJobOfLengths(uint64_t seed) {
   Draws draws(seed);
   std::string program;

@@ -21,6 +21,9 @@ struct RandomJob {
 // The same without its causes.
 [[nodiscard]] RandomJob DrawHealthyJob(uint64_t seed);
 
+// Such a job of 1 to 15 steps, as a profiler captures it that is told to record a few.
+[[nodiscard]] RandomJob DrawShortJob(uint64_t seed);
+
 // Such a job with replicas, each of which has sequences of another length in every step: batches that are not padded.
 [[nodiscard]] RandomJob DrawJobOfLengths(uint64_t seed);
 

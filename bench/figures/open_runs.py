@@ -1,26 +1,33 @@
 """Runs that grow: watched while they run, and completed rank by rank."""
 import os
+import shutil
 import signal
 import subprocess
+import threading
 import time
 
-from figures.bench import less, row
+from figures.bench import ROOT, less, row
 
 LATE_RANK = 11
 # A step in 0.92 s, as of a large model: 180 collectives a second and rank.
 LIVE = ["--program", "train", "--layers", "32", "--model-scale", "4.3", "--tp", "8", "--cause", f"slow_gpu:rank={LATE_RANK},factor=1.1"]
 
+CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+LIVE_PAGE_OPENS = 4  # seconds in which the browser starts and the aggregator begins to follow the run
+
 
 class LiveRun:
     """A simulated run on its way into an aggregator of its own, at the pace of the wall."""
 
-    def __init__(self, bench, ranks, steps):
+    def __init__(self, bench, ranks, steps, pages=False):
         self.bench, store, hosts = bench, bench.path("live.db"), str(ranks // 8)
         if os.path.exists(store):
             os.remove(store)
-        self.aggregator = subprocess.Popen([bench.binary("lockstep-aggregator"), "--listen", "127.0.0.1:0", "--store", store],
+        self.aggregator = subprocess.Popen([bench.binary("lockstep-aggregator"), "--listen", "127.0.0.1:0", "--store", store,
+                                            *(("--web", "127.0.0.1:0") if pages else ())],
                                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.address = self.aggregator.stdout.readline().split()[-1]
+        self.pages = self.aggregator.stdout.readline().split()[-1] if pages else None
         self.sender = subprocess.Popen([bench.binary("lockstep-simulate"), *LIVE, "--dp", hosts, "--hosts", hosts, "--gpus-per-host", "8",
                                         "--format", "nsys", "--steps", str(steps), "--seed", "1", "--stream-to", self.address, "--run",
                                         "live", "--pace", "1"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
@@ -75,6 +82,59 @@ def live(bench):
                latency_s=less(last["latency_s"], "time"))
 
 
+class OpenPage:
+    """The live page of a run in Chromium, and when it drew what."""
+
+    def __init__(self, bench, address):
+        folder = os.path.join(bench.build, "web", "npm")
+        shutil.copytree(os.path.join(ROOT, "web", "test"), os.path.join(folder, "test"), dirs_exist_ok=True)
+        self.browser = subprocess.Popen(["node", "test/measure_live.mjs", address], cwd=folder, stdout=subprocess.PIPE, text=True)
+        self.pictures = []  # (seconds since 1970, collectives)
+        self.reader = threading.Thread(target=self.read)
+        self.reader.start()
+
+    def read(self):
+        for line in self.browser.stdout:
+            at, collectives = line.split()
+            self.pictures.append((int(at) / 1000, int(collectives)))
+
+    def close(self):
+        self.browser.send_signal(signal.SIGTERM)
+        self.reader.join()
+        self.browser.stdout.close()
+        return self.browser.wait()
+
+
+def live_page(bench):
+    """The same run as `live`, on a page that a browser shows beside it: from the moment when one more second of all ranks is durable to
+    the picture on the screen that contains it."""
+    if not os.path.exists(CHROMIUM) or not os.path.isdir(os.path.join(bench.build, "web", "npm", "node_modules")):
+        return None
+    ranks, steps = (64, 12) if bench.quick else (512, 40)
+    run, page, sent = LiveRun(bench, ranks, steps, pages=True), None, []
+    try:
+        for second, of, collectives in run.seconds():
+            page = page or OpenPage(bench, run.pages + "runs/live")
+            if second < of:  # the last one is followed by the end of the run
+                sent.append((time.time(), collectives))
+        run.sender.wait()
+        time.sleep(5)
+    finally:
+        run.close()
+        if page is not None and page.close() != 0:
+            raise SystemExit("the browser failed")
+    delays = []
+    for at, collectives in sent[LIVE_PAGE_OPENS:]:
+        drawn = [when for when, contained in page.pictures if contained >= collectives]
+        if not drawn:
+            raise SystemExit(f"no picture contains the {collectives} collectives that were there")
+        delays.append(drawn[0] - at)
+    middle, most = sorted(delays)[len(delays) // 2], max(delays)
+    return row(f"{most:.2f} s", most / 3, "<= 3 s", most <= 3,
+               f"{ranks} ranks, {len(delays)} batches: median {middle:.2f} s, {len(page.pictures)} pictures", {"delays": delays},
+               latency_s=less(most, "time"))
+
+
 def last_rank(bench):
     """CPU time of `analyze --store` after the last rank's file came to a stored, analysed run, against that of all files from nothing.
     The files are those of eight_ranks (208 MB of JSON each), for 512 ranks: about 8 GB, made once."""
@@ -108,4 +168,4 @@ def last_rank(bench):
                share_of_whole=less(share, "ratio"))
 
 
-FIGURES = {"live": live, "last_rank": last_rank}
+FIGURES = {"live": live, "live_page": live_page, "last_rank": last_rank}

@@ -9,6 +9,7 @@
 
 #include "analysis/metrics/arrivals/member_chains.h"
 #include "analysis/metrics/causes/blame_weights.h"
+#include "analysis/model/record_scatter.h"
 #include "analysis/stats/sketch.h"
 
 namespace lockstep {
@@ -28,17 +29,13 @@ class Ledger {
     entries_.insert(entries_.end(), weights.begin(), weights.end());
   }
 
+  [[nodiscard]] bool Has(int64_t instance, int32_t awaited) const { return Find(instance, awaited) != nullptr; }
+
   // Adds `share` distributed as that instance was; to what was never told if it was not.
   void AddShare(int64_t instance, int32_t awaited, int128 share, WeightSum& into) const {
-    if (instance >= 0 && awaited >= 0) {
-      for (int64_t slot = head_[static_cast<size_t>(instance)]; slot >= 0; slot = slots_[At(slot)].next) {
-        const Slot& s = slots_[At(slot)];
-        if (s.awaited != awaited) continue;
-        for (size_t i = s.first; i < s.first + s.count; ++i) into.AddScaled(entries_[i], share);
-        return;
-      }
-    }
-    into.Add(kNeverTold, share);
+    const Slot* const slot = Find(instance, awaited);
+    if (slot == nullptr) return into.Add(kNeverTold, share);
+    for (size_t i = slot->first; i < slot->first + slot->count; ++i) into.AddScaled(entries_[i], share);
   }
 
  private:
@@ -49,6 +46,15 @@ class Ledger {
     size_t count = 0;
   };
   static size_t At(int64_t index) { return static_cast<size_t>(index); }
+
+  // Null: nobody waited for that member there, or why it came late is not told.
+  [[nodiscard]] const Slot* Find(int64_t instance, int32_t awaited) const {
+    if (instance < 0 || awaited < 0) return nullptr;
+    for (int64_t slot = head_[At(instance)]; slot >= 0; slot = slots_[At(slot)].next) {
+      if (slots_[At(slot)].awaited == awaited) return &slots_[At(slot)];
+    }
+    return nullptr;
+  }
 
   std::vector<int64_t> head_;
   std::vector<Slot> slots_;
@@ -226,8 +232,26 @@ class Propagation {
     return sum.Take(kMaxOrigins);
   }
 
+  // Its work went on beside the previous instance, and others waited for it there: it was behind already. The others
+  // did earlier what it still has to do after that instance, so that its stretch cannot be compared with theirs.
+  [[nodiscard]] bool WasBehind(int32_t rank, size_t at) const {
+    const int64_t row = chains_.members[at].previous;
+    const WorkAt& work = graph_.ranks[static_cast<size_t>(rank)][static_cast<size_t>(row)].work;
+    const bool went_on = !work.joined && work.end_ns - work.start_ns > kRecordScatterNs;
+    return went_on && ledger_.Has(chains_.previous_instance, rank);
+  }
+
+  static bool IsOfWork(LatenessPart part) {
+    return part == LatenessPart::kCompute || part == LatenessPart::kCopy || part == LatenessPart::kWait ||
+           part == LatenessPart::kTransfer;
+  }
+
   void AddPart(const MatchedInstance& instance, size_t at, LatenessPart part, int64_t excess, WeightSum& sum) {
     const int32_t rank = instance.members[at].rank_index;
+    if (IsOfWork(part) && WasBehind(rank, at)) {
+      ledger_.AddShare(chains_.previous_instance, rank, excess, sum);
+      return;
+    }
     switch (part) {
       case LatenessPart::kCarryIn:
         AddCarryIn(instance, rank, excess, sum);

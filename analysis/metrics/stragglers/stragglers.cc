@@ -233,15 +233,16 @@ void Tell(const StragglerInput& input, const TestedLateness& tested, const Selec
   }
 }
 
-// By rank index.
-std::vector<double> RankCounts(size_t ranks, const std::vector<Candidate>& candidates,
-                               const std::vector<Judgement>& judgements) {
-  std::vector<double> counts(ranks);
-  for (size_t i = 0; i < candidates.size(); ++i) {
-    if (candidates[i].scope != StragglerScope::kRank) continue;
-    counts[static_cast<size_t>(candidates[i].rank_indices.front())] = judgements[i].n_eff;
+void TellRanks(size_t ranks, const TestedLateness& tested, StragglerResult& result) {
+  result.rank_n_eff.assign(ranks, 0);
+  result.rank_late_ns.assign(ranks, std::nullopt);
+  for (size_t i = 0; i < tested.candidates.size(); ++i) {
+    const Candidate& it = tested.candidates[i];
+    if (it.scope != StragglerScope::kRank) continue;
+    const auto rank = static_cast<size_t>(it.rank_indices.front());
+    result.rank_n_eff[rank] = tested.judgements[i].n_eff;
+    result.rank_late_ns[rank] = tested.judgements[i].mean_ns;
   }
-  return counts;
 }
 
 // With so few independent steps not even a rank that is late in every one of them can be distinguished from chance. The
@@ -309,7 +310,7 @@ StragglerResult FindStragglers(const StragglerInput& input, const TestedLateness
   }
   Tell(input, tested, selection, result);
   CrossCheck(input, tested.units, result);
-  result.rank_n_eff = RankCounts(input.ranks.ranks.size(), candidates, tested.judgements);
+  TellRanks(input.ranks.ranks.size(), tested, result);
   const std::string too_few = WhyUndecidable(tested.judgements, result);
   result.decides = too_few.empty() && result.steps >= result.least_steps;
   if (!too_few.empty()) result.reason = result.reason.empty() ? too_few : fmt::format("{}; {}", too_few, result.reason);

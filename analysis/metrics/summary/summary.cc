@@ -179,6 +179,8 @@ void LateArrivalsSum::Add(const MatchedInstance& instance) {
     LateArrivals& rank = by_rank[member.rank_index];
     rank.later_than_others_ns += later_ns;
     if (later_ns > 0) rank.late_square_sum += later_ns * later_ns;
+    const auto others = static_cast<double>(instance.members.size() - 1);
+    rank.latest_ns = std::max(rank.latest_ns, later_ns / std::max(1.0, others));
   }
 }
 

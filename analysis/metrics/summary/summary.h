@@ -95,6 +95,7 @@ struct LateArrivals {
   // nobody is late it is about 0, however often the others wait for it because only its arrival matters to them.
   double later_than_others_ns = 0;
   double late_square_sum = 0;  // of the same where it came later than the others on average, in ns^2
+  double latest_ns = 0;        // by which it came later than the mean of the others in one instance, at most
 };
 
 struct WaitBlame {

@@ -54,6 +54,14 @@ void TakeBlame(int32_t rank_index, const BlameResult& blame, Culprit& culprit) {
   culprit.share_of_wait = Share(culprit.caused_wait_ns, blame.total_wait_ns);
 }
 
+// Blame follows the waits of a pipeline to the stage that all others wait for, however healthy it is.
+void TakeBlameIfMore(const NamingInput& in, Culprit& culprit) {
+  if (in.blame == nullptr || IsPipeline(in.waiting)) return;
+  Culprit with_passed_on = culprit;
+  TakeBlame(static_cast<int32_t>(in.fleet.members[culprit.member].index), *in.blame, with_passed_on);
+  if (with_passed_on.caused_wait_ns > culprit.caused_wait_ns) culprit = with_passed_on;
+}
+
 // Waiting that runs beside compute costs nobody anything.
 bool IsHidden(const FleetMeasures& measures) {
   const std::optional<TimeShare> share = ComputeTimeShare(measures);
@@ -130,6 +138,23 @@ bool NameIrregular(const NamingInput& in, bool moves_more, Culprit& culprit) {
   const bool may_be_chance = !moves_more && !IsLaterThanPeersAre(in.waiting, culprit.member);
   if (may_be_chance) culprit.confidence = std::min(culprit.confidence, kContradicted);
   return true;
+}
+
+// Where the waits were not followed back to their origin: it waited itself for about as long as it was late.
+bool MayPassOn(const NamingInput& in, const Culprit& culprit) {
+  constexpr double kMostOfLateness = 0.5;
+  if (in.blame != nullptr) return false;
+  const double late_ns = in.waiting.by_member[culprit.member].latest_ns;
+  const CommunicationWork& work = in.measures.joined.ranks[in.fleet.members[culprit.member].index].work;
+  return static_cast<double>(work.total_ns - work.own_ns) >= kMostOfLateness * late_ns;
+}
+
+// Between its collectives it takes no longer than its peers: it was the last because it had waited itself.
+bool IsOnTime(const NamingInput& in, const Culprit& culprit) {
+  const size_t index = in.fleet.members[culprit.member].index;
+  if (index >= in.stragglers.rank_late_ns.size()) return false;
+  const std::optional<double>& late_ns = in.stragglers.rank_late_ns[index];
+  return late_ns && *late_ns < kMinSavingRatio * static_cast<double>(in.stragglers.unit_ns);
 }
 
 constexpr double kCostsMuch = 0.02;  // of a step: natural pauses of a few steps cost up to 1.3 %
@@ -220,12 +245,14 @@ bool NameWithoutTest(const NamingInput& in, bool waited_for, Culprit& culprit) {
   if (moves_more) culprit.cause = kMoreData;
   if (IsLateOnce(in, culprit)) {
     culprit.kind = CulpritKind::kOnce;
+    if (MayPassOn(in, culprit)) culprit.confidence = std::min(culprit.confidence, kContradicted);
     return true;
   }
   const bool looks_late =
       it != nullptr && ((much && !sends) || (caused_much && it->looks.what_if)) && !MayBeChance(*it);
   if (looks_late || stands_out) {
     culprit.kind = CulpritKind::kUndecided;
+    TakeBlameIfMore(in, culprit);
     if (it->scope == StragglerScope::kRank) culprit.looks = &it->looks;
     // Its own other steps show what it does longer in those in which it stalls.
     if (stands_out && culprit.cause.empty() && culprit.looks != nullptr && !culprit.looks->parts.empty()) {
@@ -242,7 +269,10 @@ bool NameWithoutTest(const NamingInput& in, bool waited_for, Culprit& culprit) {
     return true;
   }
   if (in.stragglers.decides) return on_balance && NameIrregular(in, moves_more, culprit);
-  return much && !sends;
+  if (!much || sends || IsOnTime(in, culprit)) return false;
+  const bool is_origin = in.blame != nullptr ? CausesMost(culprit, in.fleet, in.blame) : !MayPassOn(in, culprit);
+  if (!is_origin) culprit.confidence = std::min(culprit.confidence, kContradicted);
+  return true;
 }
 
 void NameStallsLittleWaitedFor(const NamingInput& in, std::vector<Culprit>& named) {

@@ -30,6 +30,7 @@ MatchedInstance OthersWaitFor(int32_t last, int64_t wait_ns) {
     MatchedMember member;
     member.rank_index = r;
     member.start_ns = r == last ? wait_ns : 0;
+    member.end_ns = wait_ns + 10;
     member.wait_ns = r == last ? 0 : wait_ns;
     member.lateness_times_m_ns = 3 * member.start_ns - wait_ns;
     instance.members.push_back(member);
@@ -290,6 +291,66 @@ TEST(NameCulprits, WithTooFewStepsForATestTheLastArriverOfMostWaitingIsNamed) {
   ASSERT_EQ(named.size(), 1u);
   EXPECT_EQ(named[0].member, 2u);
   EXPECT_EQ(named[0].kind, CulpritKind::kNotTested);
+}
+
+StragglerResult TooFewSteps() {
+  StragglerResult result;
+  result.steps = 4;
+  result.least_steps = 10;
+  result.unit_ns = 10'000;
+  result.decides = false;
+  return result;
+}
+
+TEST(NameCulprits, WithTooFewStepsForATestWhoTakesNoLongerThanItsPeersIsNotNamed) {
+  FleetFixture fixture = ThreeRanks();
+  for (int i = 0; i < 4; ++i) fixture.match.instances.push_back(OthersWaitFor(2, 300));
+  for (int i = 0; i < 3; ++i) fixture.match.instances.push_back(OthersWaitFor(0, 100));
+  StragglerResult stragglers = TooFewSteps();
+  stragglers.rank_late_ns = {0, 0, 900};
+  EXPECT_EQ(Named(fixture, stragglers, nullptr).size(), 1U);
+  stragglers.rank_late_ns = {900, 0, 20};
+  EXPECT_TRUE(Named(fixture, stragglers, nullptr).empty());
+}
+
+TEST(NameCulprits, WithTooFewStepsForATestWhoWaitedAsLongAsItWasLateIsNotSureUnlessItIsTheOrigin) {
+  for (const int64_t waited_ns : {100, 700}) {
+    FleetFixture fixture = ThreeRanks();
+    for (int i = 0; i < 4; ++i) fixture.match.instances.push_back(OthersWaitFor(2, 300));
+    fixture.match.instances.push_back(OthersWaitFor(0, waited_ns));
+    BlameResult blame;
+    blame.total_wait_ns = 2'400 + 2 * waited_ns;
+    EXPECT_EQ(Named(fixture, TooFewSteps(), nullptr).at(0).member, 2U);
+    EXPECT_EQ(Named(fixture, TooFewSteps(), nullptr).at(0).confidence, waited_ns == 100 ? 1 : 0.5);
+    blame.shares = {{2, -1, LatenessPart::kCompute, 2'400, 0}};
+    EXPECT_EQ(Named(fixture, TooFewSteps(), &blame).at(0).confidence, 1);
+    blame.shares = {{2, -1, LatenessPart::kCompute, 1'300, 0}, {0, -1, LatenessPart::kCompute, 2'500, 0}};
+    EXPECT_EQ(Named(fixture, TooFewSteps(), &blame).at(0).confidence, waited_ns == 100 ? 1 : 0.5);
+  }
+}
+
+TEST(NameCulprits, WhoWasLateOnceAndWaitedAsLongItselfIsNotSureWhereTheWaitsWereNotFollowed) {
+  for (const int64_t waited_ns : {400, 2'000}) {
+    FleetFixture fixture = ThreeRanks();
+    fixture.match.instances = {OthersWaitFor(0, waited_ns), OthersWaitFor(1, 3'000)};
+    const std::vector<Culprit> named = Named(fixture, Tested(), nullptr);
+    ASSERT_FALSE(named.empty());
+    EXPECT_EQ(named[0].member, 1U);
+    EXPECT_EQ(named[0].kind, CulpritKind::kOnce);
+    EXPECT_EQ(named[0].confidence, waited_ns == 400 ? 1 : 0.5);
+  }
+}
+
+TEST(NameCulprits, WhoLooksLateIsToldWithWhatOthersLostToItByWayOfOthersUnlessTheyAreStages) {
+  FleetFixture fixture = ThreeRanks();
+  for (int i = 0; i < 12; ++i) fixture.match.instances.push_back(OthersWaitFor(2, 100));
+  StragglerResult stragglers = Tested();
+  stragglers.undecided = {{StragglerScope::kRank, "2", 40, 5, 90, {2}, false, Rank(2)}};
+  BlameResult blame;
+  blame.total_wait_ns = 6'000;
+  blame.shares = {{2, -1, LatenessPart::kCompute, 4'500, 0}};
+  EXPECT_EQ(Named(fixture, stragglers, &blame).at(0).caused_wait_ns, 4'500);
+  EXPECT_EQ(Named(fixture, stragglers, nullptr).at(0).caused_wait_ns, 2'400);
 }
 
 // Every stage is waited for by the next one, and nobody knows yet whether it is late.
