@@ -197,8 +197,7 @@ RandomJob DrawJob(uint64_t seed) {
   return DrawJobOf(draws, program, shape);
 }
 
-RandomJob DrawHealthyJob(uint64_t seed) {
-  RandomJob job = DrawJob(seed);
+RandomJob WithoutCauses(RandomJob job) {
   while (true) {
     const auto cause = std::find(job.flags.begin(), job.flags.end(), "--cause");
     if (cause == job.flags.end()) return job;

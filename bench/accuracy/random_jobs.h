@@ -18,8 +18,8 @@ struct RandomJob {
 // others; causes reach from harmless to a third of the step.
 [[nodiscard]] RandomJob DrawJob(uint64_t seed);
 
-// The same without its causes.
-[[nodiscard]] RandomJob DrawHealthyJob(uint64_t seed);
+// The same job without its causes.
+[[nodiscard]] RandomJob WithoutCauses(RandomJob job);
 
 // Such a job of 1 to 15 steps, as a profiler captures it that is told to record a few.
 [[nodiscard]] RandomJob DrawShortJob(uint64_t seed);

@@ -209,20 +209,25 @@ void ScoreJob(Trial& trial, const RandomJob& job, ScoreOf score_of, Score& score
   (scored.*score_of)();
 }
 
-// The jobs with these numbers.
-struct Numbers {
-  int first = 0;
-  int count = 0;
-};
+void AddJob(uint64_t seed, RandomJob job, ScoreOf score_of, FigureRow& row) {
+  const std::vector<std::string> flags = job.flags;
+  row.tasks.push_back(TrialTask(row, flags, seed, true, [job = std::move(job), score_of](Trial& trial, Score& score) {
+    ScoreJob(trial, job, score_of, score);
+  }));
+}
 
-void AddJobs(const Plan& plan, RandomJob (*draw)(uint64_t), Numbers numbers, ScoreOf score_of, FigureRow& row) {
-  for (int t = numbers.first; t < numbers.first + numbers.count; ++t) {
+using DrawOf = RandomJob (*)(uint64_t);
+
+// So many jobs with and without causes, and so many more without, because a rate of at most 1 % takes 300 trials to
+// tell.
+void AddJobs(const Plan& plan, DrawOf draw, int jobs, int healthy, FigureRow& row) {
+  for (int t = 0; t < jobs + healthy; ++t) {
     const uint64_t seed = SeedOf(plan, row.id, t);
-    RandomJob job = draw(seed);
-    const std::vector<std::string> flags = job.flags;
-    row.tasks.push_back(TrialTask(row, flags, seed, true, [job = std::move(job), score_of](Trial& trial, Score& score) {
-      ScoreJob(trial, job, score_of, score);
-    }));
+    if (t < jobs) {
+      AddJob(seed, draw(seed), &JobScore::Run, row);
+    } else {
+      AddJob(seed, WithoutCauses(draw(seed)), &JobScore::RunHealthy, row);
+    }
   }
 }
 
@@ -242,10 +247,7 @@ std::vector<FigureRow> RandomRows(const Plan& plan) {
                  {.name = std::string(kLaws), .kind = ClaimKind::kExact, .min_trials = 600}},
       .unit = "points",
       .tasks = {}};
-  const int jobs = plan.Trials(60, 600, 1'800);
-  AddJobs(plan, DrawJob, {0, jobs}, &JobScore::Run, random);
-  // A rate of at most 1 % takes 300 trials to tell, and a fourth of the jobs above have no cause.
-  AddJobs(plan, DrawHealthyJob, {jobs, plan.Trials(20, 200, 600)}, &JobScore::RunHealthy, random);
+  AddJobs(plan, DrawJob, plan.Trials(60, 600, 1'800), plan.Trials(20, 200, 600), random);
   // Who costs little is hidden by the lengths, and a saving is only as exact as their mean: its interval has to say so.
   FigureRow lengths{.id = "lengths",
                     .figure = "the same with sequences of other lengths in each replica and step",
@@ -255,7 +257,7 @@ std::vector<FigureRow> RandomRows(const Plan& plan) {
                                {.name = std::string(kLaws), .kind = ClaimKind::kExact, .min_trials = 200}},
                     .unit = "points",
                     .tasks = {}};
-  AddJobs(plan, DrawJobOfLengths, {0, plan.Trials(20, 200, 600)}, &JobScore::Run, lengths);
+  AddJobs(plan, DrawJobOfLengths, plan.Trials(20, 200, 600), plan.Trials(10, 280, 600), lengths);
   // As a profiler captures that is told to record a few steps: little can be decided, and nobody may be accused for it.
   FigureRow few_steps{.id = "short",
                       .figure = "the same with 1 to 15 steps",
@@ -264,7 +266,7 @@ std::vector<FigureRow> RandomRows(const Plan& plan) {
                                  {.name = std::string(kLaws), .kind = ClaimKind::kExact, .min_trials = 200}},
                       .unit = "points",
                       .tasks = {}};
-  AddJobs(plan, DrawShortJob, {0, plan.Trials(20, 300, 900)}, &JobScore::Run, few_steps);
+  AddJobs(plan, DrawShortJob, plan.Trials(20, 300, 900), plan.Trials(20, 260, 600), few_steps);
   return {std::move(random), std::move(lengths), std::move(few_steps)};
 }
 

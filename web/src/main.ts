@@ -16,10 +16,11 @@ import { canInflate, decodePage } from './data/decode';
 import { LaterParts, type PartPath } from './data/later_parts';
 import type { Page } from './data/types';
 import { runLive } from './live/live';
+import { drawWhenSeen, frameOrKept, newFrame, type Frame } from './live/out_of_sight';
 import { liveSource } from './live/source';
 import { culpritCards, headline, keyFigures, needsOfFigures } from './report/figures';
 import { reportSections } from './report/page';
-import { emptyNote, frameOfSection, type Section } from './report/section';
+import { emptyNote, type Section } from './report/section';
 import { setDefinitions } from './widgets/define';
 import { patterns } from './widgets/svg';
 
@@ -104,6 +105,11 @@ interface Stored {
   parts: LaterParts; // what is not in the page yet
 }
 
+// A run that grows is drawn so often that only what somebody looks at is worth it.
+function isOpen(page: Page): boolean {
+  return page.report?.run?.state === 'open';
+}
+
 // Draws the first section, and only then decodes what the others need. `text`: the static summary; null in a page that
 // is served, which has none.
 async function build({ page, parts }: Stored, app: HTMLElement, text: HTMLElement | null): Promise<void> {
@@ -112,21 +118,26 @@ async function build({ page, parts }: Stored, app: HTMLElement, text: HTMLElemen
   const comparison = page.kind === 'comparison';
   const sections = comparison ? compareSections(page) : reportSections(page, parts);
   if (!comparison) await parts.load(needsOfFigures(page));
-  const frames = sections.map((section) => ({ section, ...frameOfSection(section) }));
+  const frames = isOpen(page) && text === null ? sections.map(frameOrKept) : sections.map(newFrame);
   const top = h('div', { class: 'summary' }, headline(page), comparison ? compareTop(page) : keyFigures(page));
   const main = h('main', {}, top, ...frames.map((f) => f.element));
   const skip = h('a', { class: 'skip', href: `#${sections[0].id}` }, 'Skip to the first picture');
   app.replaceChildren(skip, header(page), contents(sections, text !== null), main, patterns());
   if (text) main.append(staticPart(text));
   document.documentElement.classList.add('with-page');
-  let first = true;
-  for (const { section, body } of frames) {
-    await fill(section, body, parts);
-    const cards = first && !comparison ? culpritCards(page) : null;
-    if (cards) body.append(cards);
-    await (first ? drawn() : breath());
-    first = false;
+  const kept = frames.filter((frame) => frame.isKept);
+  const draw = async (frame: Frame): Promise<void> => {
+    if (frame.isKept) frame.body.replaceChildren();
+    await fill(frame.section, frame.body, parts);
+    const cards = frame === frames[0] && !comparison ? culpritCards(page) : null;
+    if (cards) frame.body.append(cards);
+  };
+  for (const frame of frames) {
+    if (frame.isKept) continue;
+    await draw(frame);
+    await (frame === frames[0] ? drawn() : breath());
   }
+  drawWhenSeen(kept, (frame) => void draw(frame));
 }
 
 // The parts of the data stand behind this script, so that it need not wait for them.

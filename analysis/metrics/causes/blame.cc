@@ -290,15 +290,26 @@ class Propagation {
     }
   }
 
+  // Of what looks like its transfer in that instance, the part in which it may have waited as well; of kWeightOne.
+  static int64_t OpenPart(const MatchedInstance& instance, const MatchedMember* member) {
+    if (!instance.usable() || member == nullptr) return kWeightOne;
+    const int64_t transfer_ns = member->end_ns - member->arrival_ns;
+    const int64_t open_ns = std::min(member->latest_arrival_ns, member->end_ns) - member->arrival_ns;
+    if (transfer_ns <= 0 || open_ns <= 0) return 0;
+    return static_cast<int64_t>(int128{open_ns} * kWeightOne / transfer_ns);
+  }
+
   void AddTile(int32_t rank, int64_t row, int64_t TilePart::*part, int128 share, WeightSum& sum) const {
     const int64_t at = graph_.ranks[static_cast<size_t>(rank)][static_cast<size_t>(row)].instance;
     if (at < 0) return sum.Add(kNeverTold, share);
     const MatchedInstance& instance = match_.instances[static_cast<size_t>(at)];
+    const MatchedMember* member = MemberOf(instance, rank);
     if (part == &TilePart::transfer_ns) {
-      sum.Add({-1, static_cast<int32_t>(instance.communicator), LatenessPart::kTransfer}, share);
+      const int128 open = share * OpenPart(instance, member) / kWeightOne;
+      if (open > 0) sum.Add(kNeverTold, open);
+      sum.Add({-1, static_cast<int32_t>(instance.communicator), LatenessPart::kTransfer}, share - open);
       return;
     }
-    const MatchedMember* member = MemberOf(instance, rank);
     ledger_.AddShare(at, member == nullptr ? -1 : member->awaits, share, sum);
   }
 

@@ -157,6 +157,18 @@ bool IsOnTime(const NamingInput& in, const Culprit& culprit) {
   return late_ns && *late_ns < kMinSavingRatio * static_cast<double>(in.stragglers.unit_ns);
 }
 
+// Of a run too short for a test: it is the origin of most waiting, and of more than a usual pause of a host costs
+// there.
+bool IsMostOfAShortRun(const NamingInput& in, Culprit& culprit) {
+  if (in.blame == nullptr || IsPipeline(in.waiting) || IsHidden(in.measures)) return false;
+  if (!CausesMost(culprit, in.fleet, in.blame)) return false;
+  Culprit with_passed_on = culprit;
+  TakeBlame(static_cast<int32_t>(in.fleet.members[culprit.member].index), *in.blame, with_passed_on);
+  if (Share(with_passed_on.caused_wait_ns, in.measures.RankTime()) < kOnceOfShortRun) return false;
+  culprit = with_passed_on;
+  return true;
+}
+
 constexpr double kCostsMuch = 0.02;  // of a step: natural pauses of a few steps cost up to 1.3 %
 
 double SavingOf(const Undecided& it) {
@@ -269,7 +281,9 @@ bool NameWithoutTest(const NamingInput& in, bool waited_for, Culprit& culprit) {
     return true;
   }
   if (in.stragglers.decides) return on_balance && NameIrregular(in, moves_more, culprit);
-  if (!much || sends || IsOnTime(in, culprit)) return false;
+  if (sends || IsOnTime(in, culprit)) return false;
+  if (IsMostOfAShortRun(in, culprit)) return true;
+  if (!much) return false;
   const bool is_origin = in.blame != nullptr ? CausesMost(culprit, in.fleet, in.blame) : !MayPassOn(in, culprit);
   if (!is_origin) culprit.confidence = std::min(culprit.confidence, kContradicted);
   return true;

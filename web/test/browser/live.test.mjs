@@ -35,6 +35,21 @@ async function nextPicture(tab) {
   await tab.waitForFunction(() => document.querySelector('main > section') && document.querySelector('main') !== window.before, null, patience);
 }
 
+test('what is out of sight keeps its last state until somebody scrolls there', options, async () => {
+  const { server, browser, tab, wrong } = await start();
+  await statusSays(tab, 'Growing');
+  const marked = () => tab.evaluate(() => document.querySelector('#quality .section-body > .seen-before') !== null);
+  await tab.evaluate(() => document.querySelector('#quality .section-body').firstElementChild.classList.add('seen-before'));
+  await nextPicture(tab);
+  assert.ok(await marked());
+  await tab.evaluate(() => document.getElementById('quality').scrollIntoView());
+  await tab.waitForFunction(() => document.querySelector('#quality .seen-before') === null, null, patience);
+  await tab.waitForFunction(() => document.querySelector('#quality .section-body').childElementCount > 0, null, patience);
+  assert.deepEqual(wrong, []);
+  await browser.close();
+  await server.close();
+});
+
 test('a browser that is killed harms no other page, which shows the run until it is complete', options, async () => {
   const first = await start();
   await statusSays(first.tab, 'Growing');

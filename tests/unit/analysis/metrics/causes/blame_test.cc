@@ -132,6 +132,26 @@ TEST(Blame, ASlowTransferIsBlamedOnItsCommunicatorAndOnNoRank) {
   EXPECT_TRUE(BlameByRank(blame).empty());
 }
 
+TEST(Blame, ATransferInWhichTheRankMayHaveWaitedIsNoSlowTransfer) {
+  TimelineRun run = EmptyGrid();
+  for (int step = 0; step < kBlameSteps; ++step) {
+    run.SetStep(step);
+    run.WorkAll(1'000'000);
+    run.Meet(2, 300'000);  // 0 with 2: long
+    run.Meet(3, 100'000);
+    run.Meet(0, 20'000);
+    run.Meet(1, 20'000);
+  }
+  GraphedRun graphed = MakeGraph(run);
+  for (MatchedInstance& instance : graphed.matched.match.instances) {
+    for (MatchedMember& member : instance.members) member.latest_arrival_ns = kNeverArrived;
+  }
+  const BlameResult blame = BlameOf(graphed);
+  ASSERT_FALSE(blame.shares.empty());
+  for (const BlameShare& share : blame.shares) EXPECT_LT(share.communicator, 0);
+  EXPECT_EQ(SumOfShares(blame) + blame.unassigned_ns, blame.total_wait_ns);
+}
+
 TEST(Blame, SharesAndWhatIsUnassignedSumToAllWaits) {
   for (unsigned seed = 1; seed <= 5; ++seed) {
     const GraphedRun run = MakeGraph(RunGrid([](TimelineRun&, int, int) {}, seed));

@@ -186,6 +186,22 @@ TEST(NameCulprits, WhoIsLastBecauseItHadWaitedForAnotherOneIsNotNamed) {
   EXPECT_EQ(named[0].member, 2U);
 }
 
+TEST(NameCulprits, AStragglerWithoutASavingIsNamedOnlyForWaitingThatCostsSomething) {
+  FleetFixture fixture = ThreeRanks();
+  fixture.match.instances = {OthersWaitFor(2, 100)};
+  StragglerResult stragglers = Tested();
+  stragglers.stragglers = {Rank(0)};
+  BlameResult blame;
+  blame.total_wait_ns = 1'000;
+  for (const int64_t blamed_ns : {140, 160}) {  // of 30,000 ns of the three ranks
+    blame.shares = {{0, -1, LatenessPart::kHost, blamed_ns, 0}};
+    stragglers.stragglers[0].what_if = WhatIf{.saving_ratio = 0.02};
+    EXPECT_EQ(Named(fixture, stragglers, &blame).at(0).member, 0U);
+    stragglers.stragglers[0].what_if.reset();
+    EXPECT_EQ(Named(fixture, stragglers, &blame).size(), blamed_ns == 160 ? 1U : 0U) << blamed_ns;
+  }
+}
+
 TEST(NameCulprits, AStragglerForWhomNobodyWaitsAccusesNobody) {
   FleetFixture fixture = ThreeRanks();
   fixture.match.instances = {OthersWaitFor(2, 100)};
@@ -326,6 +342,22 @@ TEST(NameCulprits, WithTooFewStepsForATestWhoWaitedAsLongAsItWasLateIsNotSureUnl
     EXPECT_EQ(Named(fixture, TooFewSteps(), &blame).at(0).confidence, 1);
     blame.shares = {{2, -1, LatenessPart::kCompute, 1'300, 0}, {0, -1, LatenessPart::kCompute, 2'500, 0}};
     EXPECT_EQ(Named(fixture, TooFewSteps(), &blame).at(0).confidence, waited_ns == 100 ? 1 : 0.5);
+  }
+}
+
+TEST(NameCulprits, WithTooFewStepsForATestTheOriginOfMostWaitingIsNamedWhereItCostMuch) {
+  for (const int64_t scale : {1, 5}) {
+    FleetFixture fixture = ThreeRanks();
+    fixture.match.instances = {OthersWaitFor(2, 200 * scale), OthersWaitFor(1, 500 * scale),
+                               OthersWaitFor(1, 480 * scale)};
+    BlameResult blame;
+    blame.total_wait_ns = 2'360 * scale;
+    blame.shares = {{2, -1, LatenessPart::kHost, 2'200 * scale, 0}};
+    const std::vector<Culprit> named = Named(fixture, TooFewSteps(), &blame);
+    ASSERT_EQ(named.size(), scale == 1 ? 0U : 1U);
+    if (named.empty()) continue;
+    EXPECT_EQ(named[0].member, 2U);
+    EXPECT_EQ(named[0].caused_wait_ns, 11'000);
   }
 }
 
