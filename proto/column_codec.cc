@@ -189,8 +189,8 @@ void DivideByUnit(std::vector<int64_t>& numbers, std::vector<int64_t>& rests) {
 }
 
 // 256 times the bits that packing the low bits of each number leaves: whole bytes of long varints, the entropy of short
-// ones. Asked for one number of low bits after the other, each one more than the one before. Numbers are counted by
-// what their zigzag varint holds of them above the low bits, so that most of them are looked at once.
+// ones. It is asked for one number of low bits after the other, each one more than the one before. Numbers whose rest
+// above the low bits is small are counted by that rest, so that only the large ones are looked at each time.
 class PackedCosts {
  public:
   PackedCosts(std::span<const int64_t> numbers, uint32_t low_bits) : numbers_(numbers.size()), low_bits_(low_bits) {
