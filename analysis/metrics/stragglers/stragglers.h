@@ -104,7 +104,7 @@ struct StragglerResult {
   int64_t steps = 0;
   int64_t least_steps = 0;         // with fewer independent ones nothing is decided
   std::vector<double> rank_n_eff;  // by rank index: independent steps of its own test; 0 = it was not tested
-  // By rank index: by how much its own time exceeds that of its peers, a unit, in the mean. Null: nothing tells that.
+  // By rank index: by how much its own time exceeds that of its peers, as a mean over the units. Null: not known.
   std::vector<std::optional<double>> rank_late_ns;
   std::string unit = "step";  // "step" | "block"
   int64_t unit_ns = 0;        // typical length of a step, or the length of a block

@@ -48,18 +48,19 @@ bool IsPipeline(const WaitBlame& waiting) {
   return Share(waiting.in_pairs_ns, waiting.wait_ns) >= kMuch;
 }
 
-// What the others lost to it also where another rank passed the delay on.
-void TakeBlame(int32_t rank_index, const BlameResult& blame, Culprit& culprit) {
-  culprit.caused_wait_ns = BlameOn(blame, {rank_index}, {}).wait_ns;
-  culprit.share_of_wait = Share(culprit.caused_wait_ns, blame.total_wait_ns);
+// The culprit with all that the others lost to it, also where another rank passed the delay on. Needs the blame.
+Culprit WithPassedOn(const NamingInput& in, Culprit culprit) {
+  const auto index = static_cast<int32_t>(in.fleet.members[culprit.member].index);
+  culprit.caused_wait_ns = BlameOn(*in.blame, {index}, {}).wait_ns;
+  culprit.share_of_wait = Share(culprit.caused_wait_ns, in.blame->total_wait_ns);
+  return culprit;
 }
 
 // Blame follows the waits of a pipeline to the stage that all others wait for, however healthy it is.
 void TakeBlameIfMore(const NamingInput& in, Culprit& culprit) {
   if (in.blame == nullptr || IsPipeline(in.waiting)) return;
-  Culprit with_passed_on = culprit;
-  TakeBlame(static_cast<int32_t>(in.fleet.members[culprit.member].index), *in.blame, with_passed_on);
-  if (with_passed_on.caused_wait_ns > culprit.caused_wait_ns) culprit = with_passed_on;
+  const Culprit traced = WithPassedOn(in, culprit);
+  if (traced.caused_wait_ns > culprit.caused_wait_ns) culprit = traced;
 }
 
 // Waiting that runs beside compute costs nobody anything.
@@ -94,10 +95,9 @@ bool IsOneEvent(const NamingInput& in, Culprit& culprit) {
   };
   if (costs_much(culprit)) return true;
   if (in.blame == nullptr || IsPipeline(in.waiting)) return false;
-  Culprit with_passed_on = culprit;
-  TakeBlame(index, *in.blame, with_passed_on);
-  if (!costs_much(with_passed_on)) return false;
-  culprit = with_passed_on;
+  const Culprit traced = WithPassedOn(in, culprit);
+  if (!costs_much(traced)) return false;
+  culprit = traced;
   return true;
 }
 
@@ -132,8 +132,7 @@ bool NameIrregular(const NamingInput& in, bool moves_more, Culprit& culprit) {
   if (!most || IsStageWaitedFor(in.waiting.by_member[culprit.member]) || IsHidden(in.measures)) return false;
   // Blame follows the waits of a pipeline to the stage that all others wait for, however healthy it is.
   if (!seen_itself && IsPipeline(in.waiting)) return false;
-  const auto index = static_cast<int32_t>(in.fleet.members[culprit.member].index);
-  if (!seen_itself && in.blame != nullptr) TakeBlame(index, *in.blame, culprit);
+  if (!seen_itself && in.blame != nullptr) culprit = WithPassedOn(in, culprit);
   culprit.kind = CulpritKind::kIrregular;
   const bool may_be_chance = !moves_more && !IsLaterThanPeersAre(in.waiting, culprit.member);
   if (may_be_chance) culprit.confidence = std::min(culprit.confidence, kContradicted);
@@ -162,10 +161,19 @@ bool IsOnTime(const NamingInput& in, const Culprit& culprit) {
 bool IsMostOfAShortRun(const NamingInput& in, Culprit& culprit) {
   if (in.blame == nullptr || IsPipeline(in.waiting) || IsHidden(in.measures)) return false;
   if (!CausesMost(culprit, in.fleet, in.blame)) return false;
-  Culprit with_passed_on = culprit;
-  TakeBlame(static_cast<int32_t>(in.fleet.members[culprit.member].index), *in.blame, with_passed_on);
-  if (Share(with_passed_on.caused_wait_ns, in.measures.RankTime()) < kOnceOfShortRun) return false;
-  culprit = with_passed_on;
+  const Culprit traced = WithPassedOn(in, culprit);
+  if (Share(traced.caused_wait_ns, in.measures.RankTime()) < kOnceOfShortRun) return false;
+  culprit = traced;
+  return true;
+}
+
+// Too few steps for any test. `much`: the others certainly waited for it for more than an even part.
+bool NameInAShortRun(const NamingInput& in, bool much, Culprit& culprit) {
+  if (IsOnTime(in, culprit)) return false;
+  if (IsMostOfAShortRun(in, culprit)) return true;
+  if (!much) return false;
+  const bool is_origin = in.blame != nullptr ? CausesMost(culprit, in.fleet, in.blame) : !MayPassOn(in, culprit);
+  if (!is_origin) culprit.confidence = std::min(culprit.confidence, kContradicted);
   return true;
 }
 
@@ -281,12 +289,7 @@ bool NameWithoutTest(const NamingInput& in, bool waited_for, Culprit& culprit) {
     return true;
   }
   if (in.stragglers.decides) return on_balance && NameIrregular(in, moves_more, culprit);
-  if (sends || IsOnTime(in, culprit)) return false;
-  if (IsMostOfAShortRun(in, culprit)) return true;
-  if (!much) return false;
-  const bool is_origin = in.blame != nullptr ? CausesMost(culprit, in.fleet, in.blame) : !MayPassOn(in, culprit);
-  if (!is_origin) culprit.confidence = std::min(culprit.confidence, kContradicted);
-  return true;
+  return !sends && NameInAShortRun(in, much, culprit);
 }
 
 void NameStallsLittleWaitedFor(const NamingInput& in, std::vector<Culprit>& named) {

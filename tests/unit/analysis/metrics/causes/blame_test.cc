@@ -110,17 +110,22 @@ TEST(Blame, TheKindOfTheOriginsOwnTroubleIsKept) {
   }
 }
 
-TEST(Blame, ASlowTransferIsBlamedOnItsCommunicatorAndOnNoRank) {
+// Nobody works longer; the transfer between 0 and 2 takes longer than that between 1 and 3.
+TimelineRun RunWithALongTransfer() {
   TimelineRun run = EmptyGrid();
   for (int step = 0; step < kBlameSteps; ++step) {
     run.SetStep(step);
     run.WorkAll(1'000'000);
-    run.Meet(2, 300'000);  // 0 with 2: slow
+    run.Meet(2, 300'000);
     run.Meet(3, 100'000);
     run.Meet(0, 20'000);
     run.Meet(1, 20'000);
   }
-  const GraphedRun graphed = MakeGraph(run);
+  return run;
+}
+
+TEST(Blame, ASlowTransferIsBlamedOnItsCommunicatorAndOnNoRank) {
+  const GraphedRun graphed = MakeGraph(RunWithALongTransfer());
   const BlameResult blame = BlameOf(graphed);
   ASSERT_FALSE(blame.shares.empty());
   EXPECT_EQ(blame.shares.front().rank_index, -1);
@@ -133,16 +138,7 @@ TEST(Blame, ASlowTransferIsBlamedOnItsCommunicatorAndOnNoRank) {
 }
 
 TEST(Blame, ATransferInWhichTheRankMayHaveWaitedIsNoSlowTransfer) {
-  TimelineRun run = EmptyGrid();
-  for (int step = 0; step < kBlameSteps; ++step) {
-    run.SetStep(step);
-    run.WorkAll(1'000'000);
-    run.Meet(2, 300'000);  // 0 with 2: long
-    run.Meet(3, 100'000);
-    run.Meet(0, 20'000);
-    run.Meet(1, 20'000);
-  }
-  GraphedRun graphed = MakeGraph(run);
+  GraphedRun graphed = MakeGraph(RunWithALongTransfer());
   for (MatchedInstance& instance : graphed.matched.match.instances) {
     for (MatchedMember& member : instance.members) member.latest_arrival_ns = kNeverArrived;
   }
