@@ -39,19 +39,29 @@ struct ReplayJoin {
 };
 
 struct ReplayNode {
-  int64_t start_ns = 0;
-  int64_t end_ns = 0;
-  int64_t line_ns = 0;     // when the rank's own work had come there: before the start where it had to wait longer
+  // What peers are compared by stands together: of most nodes that are looked at nothing else is read.
   int64_t device_ns = 0;   // of a node that ends a piece: the piece's own work without the host's part
   int64_t host_ns = 0;     // the host's part
   int64_t compute_ns = 0;  // of device_ns
   int64_t copy_ns = 0;
+  int64_t host_step_ns = 0;  // launch - launch of the rank's launch before, or - end of `behind`; 0: no host time
+  int32_t rank = 0;
+  int32_t anchor = -1;            // first launch after the host was last blocked by the device; itself: is such a one
+  uint32_t begins_after = 0;      // what the piece that it ends begins after: equal where programs do the same
+  int32_t piece = -1;             // node that ends the piece of own work in which this one starts,
+  float at_share = 0;             // after this share of the piece
+  bool follows = false;           // another node of the rank comes before
+  bool place_hidden = false;      // it may have been ready earlier in the own work, before `queued` ended
+  bool runs_alone = false;        // the rank did nothing else meanwhile
+  bool awaits_work = false;       // though queued, it starts no sooner than the own work comes to its place
+  bool begins_launching = false;  // the first launch after the end of `behind`
+  bool host_bound = false;        // launch limits the start; false where unknown, or the host is far ahead
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+  int64_t line_ns = 0;  // when the rank's own work had come there: before the start where it had to wait longer
   int64_t launch_ns = kNoTime;
   int64_t launch_gap_ns = 0;  // least time from launch to start
-  int64_t host_step_ns = 0;   // launch - launch of the rank's launch before, or - end of `behind`; 0: no host time
   int64_t tied_cut_ns = 0;    // by how much `passed` shortens device_ns
-  int32_t piece = -1;         // node that ends the piece of own work in which this one starts,
-  float at_share = 0;         // after this share of the piece
   int32_t join_first = 0;     // into ReplayGraph::joins
   int32_t join_count = 0;
   int32_t passed = -1;  // node of another rank: end of an instance that this one took part in unrecorded; own times
@@ -59,20 +69,11 @@ struct ReplayNode {
   int32_t queued = -1;  // node that it started right after, whatever the own work: of the rank, or of another one where
                         // the rank's own record is lost
   int32_t serial = -1;  // node of the same communicator before it: never overtaken
-  int32_t anchor = -1;  // first launch after the host was last blocked by the device; itself: is such a one
   int32_t behind = -1;  // node after whose end the host launched this one's step; -1: the anchor tells
   int32_t instance = -1;
   int32_t awaits = kNobody;  // node, or as above
-  int32_t rank = 0;
-  int32_t position = -1;          // index into ReplayGraph::positions
-  uint32_t begins_after = 0;      // what the piece that it ends begins after: equal where programs do the same
-  float after_host = 0;           // share of device_ns after the last time that the host held the device up
-  bool follows = false;           // another node of the rank comes before
-  bool runs_alone = false;        // the rank did nothing else meanwhile
-  bool place_hidden = false;      // it may have been ready earlier in the own work, before `queued` ended
-  bool awaits_work = false;       // though queued, it starts no sooner than the own work comes to its place
-  bool begins_launching = false;  // the first launch after the end of `behind`
-  bool host_bound = false;        // launch limits the start; false where unknown, or the host is far ahead
+  int32_t position = -1;     // index into ReplayGraph::positions
+  float after_host = 0;      // share of device_ns after the last time that the host held the device up
 
   [[nodiscard]] bool is_anchor(int32_t self) const { return anchor == self; }
 };

@@ -1,9 +1,11 @@
 #include "analysis/metrics/replay/replay_ideal.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
@@ -63,7 +65,7 @@ class Idealiser {
   // A rank of the scope.
   struct OfRank {
     int32_t rank = 0;
-    std::set<int32_t> dealt_out = {};  // nodes whose work an exchange dealt out
+    std::set<int32_t> dealt_out = {};  // nodes whose compute an exchange dealt out
     RemovedWork removed = {};
   };
 
@@ -73,16 +75,12 @@ class Idealiser {
   }
 
   void Rank(OfRank& of) {
-    if (Wants(LatenessPart::kCompute)) {
-      Scale(of, [](const ReplayNode& node) { return node.compute_ns; });
-      of.dealt_out.clear();
-    }
-    if (Wants(LatenessPart::kCopy)) {
-      Scale(of, [](const ReplayNode& node) { return node.copy_ns; });
-    }
-    const bool launch = Wants(LatenessPart::kLaunch);
-    if (launch || Wants(LatenessPart::kDependency) || Wants(LatenessPart::kRest)) ReplaceOther(of.rank);
-    if (Wants(LatenessPart::kHost)) Host(of.rank);
+    ScaleWork(of);
+    const bool rest = Wants(LatenessPart::kLaunch) || Wants(LatenessPart::kDependency) || Wants(LatenessPart::kRest);
+    if (!rest && !Wants(LatenessPart::kHost)) return;
+    const LevelsOfTimes levels = LevelTimes(static_cast<size_t>(of.rank));
+    if (rest) ReplaceRest(of.rank, levels);
+    if (Wants(LatenessPart::kHost)) Host(of.rank, levels);
   }
 
   // Work that an exchange dealt out is shared with the others; what is done here is not done again by Scale.
@@ -97,17 +95,41 @@ class Idealiser {
     of.dealt_out.insert(work.work.nodes.begin(), work.work.nodes.end());
   }
 
-  void Scale(OfRank& of, int64_t (*value)(const ReplayNode&)) {
+  static int64_t ComputeOf(const ReplayNode& node) { return node.compute_ns; }
+  static int64_t CopiesOf(const ReplayNode& node) { return node.copy_ns; }
+
+  // Compute and copies, as far as the rank has any.
+  void ScaleWork(OfRank& of) {
+    const auto rank = static_cast<size_t>(of.rank);
+    std::vector<ReplayPeers::WorkValue> values;
+    if (Wants(LatenessPart::kCompute) && HasWork(rank, ComputeOf)) values.push_back(ComputeOf);
+    if (Wants(LatenessPart::kCopy) && HasWork(rank, CopiesOf)) values.push_back(CopiesOf);
+    if (values.empty()) return;
+    const std::vector<ReplayPeers::LevelOfNodes> levels = peers_.LevelsOfWork(rank, in_scope_, values);
+    const std::vector<StepNoise> noise = NoiseOfSteps(graph_, source_, peers_, rank, in_scope_, values);
+    for (size_t v = 0; v < values.size(); ++v) Scale(of, values[v], levels[v], noise[v]);
+  }
+
+  [[nodiscard]] bool HasWork(size_t rank, ReplayPeers::WorkValue value) const {
+    for (size_t n = graph_.first[rank]; n < graph_.first[rank + 1]; ++n) {
+      if (IsScaled(graph_.nodes[n], value)) return true;
+    }
+    return false;
+  }
+  [[nodiscard]] bool IsScaled(const ReplayNode& node, ReplayPeers::WorkValue value) const {
+    return InTime(node) && node.follows && value(node) > 0;
+  }
+
+  void Scale(OfRank& of, ReplayPeers::WorkValue value, const ReplayPeers::LevelOfNodes& levels,
+             const StepNoise& noise) {
     const int32_t rank = of.rank;
     const auto first = graph_.first[static_cast<size_t>(rank)];
     const auto end = graph_.first[static_cast<size_t>(rank) + 1];
-    const std::vector<std::optional<PeerLevel>> levels =
-        peers_.LevelsOfWork(static_cast<size_t>(rank), in_scope_, value);
     std::vector<ScaledWork> work;
     for (size_t n = first; n < end; ++n) {
       const ReplayNode& node = graph_.nodes[n];
-      if (!InTime(node) || !node.follows || value(node) <= 0) continue;
-      if (of.dealt_out.contains(static_cast<int32_t>(n))) continue;
+      if (!IsScaled(node, value)) continue;
+      if (value == &ComputeOf && of.dealt_out.contains(static_cast<int32_t>(n))) continue;
       ScaledWork item;
       item.node = static_cast<int32_t>(n);
       item.position = node.position;
@@ -122,7 +144,6 @@ class Idealiser {
       }
       work.push_back(item);
     }
-    const StepNoise noise = NoiseOfSteps(graph_, source_, peers_, static_cast<size_t>(rank), in_scope_, value);
     double taken_ns = 0;
     double left_ns = 0;
     for (const ScaledResult& result : ScaleToPeers(work, noise.deviation, [&] { return RatioOfOthers(rank, value); })) {
@@ -172,68 +193,82 @@ class Idealiser {
     return own > 0 && count > 0 ? others / static_cast<double>(count) / own : 1;
   }
 
+  // Times that are compared one by one, each at its own place.
+  enum Time { kRest, kBlocked, kLaunched, kTimes };
+  static int64_t RestOf(const ReplayNode& node) { return node.device_ns - node.compute_ns - node.copy_ns; }
+  static int64_t BlockedOf(const ReplayNode& node) { return node.host_ns; }
+  static int64_t LaunchedOf(const ReplayNode& node) { return node.host_step_ns; }
+  static constexpr std::array<ReplayPeers::WorkValue, kTimes> kTimeOf = {&RestOf, &BlockedOf, &LaunchedOf};
+
+  // Of the peers of each node of a rank, from its first one on.
+  using LevelsOfTimes = std::vector<std::optional<std::array<PeerLevel, kTimes>>>;
+  [[nodiscard]] LevelsOfTimes LevelTimes(size_t rank) const {
+    LevelsOfTimes levels(graph_.first[rank + 1] - graph_.first[rank]);
+    for (size_t k = 0; k < levels.size(); ++k) {
+      const auto n = static_cast<int32_t>(graph_.first[rank] + k);
+      if (graph_.node(n).follows) levels[k] = peers_.Levels(n, in_scope_, RestOf, BlockedOf, LaunchedOf);
+    }
+    return levels;
+  }
+
   struct Levelled {
     std::vector<ScaledResult> results;  // as the peers have them
     std::vector<LoneLength> alone;      // lengths that nobody is a peer of
   };
 
   // In the order of `nodes`.
-  template <typename Value>
-  [[nodiscard]] Levelled Level(const std::vector<int32_t>& nodes, const Value& value) const {
+  [[nodiscard]] Levelled Level(const std::vector<int32_t>& nodes, const LevelsOfTimes& levels, Time time) const {
     Levelled out;
     std::vector<ComparedLength> lengths;
     for (const int32_t n : nodes) {
       const ReplayNode& node = graph_.node(n);
       if (!node.follows) continue;
-      const auto level = peers_.Level(n, in_scope_, value);
-      if (!level && node.instance >= 0) out.alone.push_back({n, node.position, value(node)});
-      if (!level || !InTime(node)) continue;
+      const auto& at = levels[static_cast<size_t>(n) - graph_.first[static_cast<size_t>(node.rank)]];
+      if (!at && node.instance >= 0) out.alone.push_back({n, node.position, kTimeOf[time](node)});
+      if (!at || !InTime(node)) continue;
+      const PeerLevel& level = (*at)[time];
       lengths.push_back({.node = n,
                          .position = node.position,
-                         .own_ns = value(node),
-                         .peers_ns = level->mean_ns,
-                         .variance_ns2 = level->variance_ns2,
-                         .largest_ns = level->largest_ns,
-                         .peers = level->peers,
-                         .stalled_rank = level->stalled_rank});
+                         .own_ns = kTimeOf[time](node),
+                         .peers_ns = level.mean_ns,
+                         .variance_ns2 = level.variance_ns2,
+                         .largest_ns = level.largest_ns,
+                         .peers = level.peers,
+                         .stalled_rank = level.stalled_rank});
     }
     out.results = LevelToPeers(lengths);
     return out;
   }
 
   // Of the host, which also stalls where nobody is a peer: such a length becomes what is usual at its place.
-  template <typename Value>
-  [[nodiscard]] std::vector<ScaledResult> LevelHost(const std::vector<int32_t>& nodes, const Value& value) const {
-    Levelled levelled = Level(nodes, value);
+  [[nodiscard]] std::vector<ScaledResult> LevelHost(const std::vector<int32_t>& nodes, const LevelsOfTimes& levels,
+                                                    Time time) const {
+    Levelled levelled = Level(nodes, levels, time);
     for (const ScaledResult& result : LevelToUsual(levelled.alone)) {
       if (InTime(graph_.node(result.node))) levelled.results.push_back(result);
     }
     return std::move(levelled.results);
   }
 
-  void ReplaceOther(int32_t rank) {
-    const auto other = [](const ReplayNode& node) { return node.device_ns - node.compute_ns - node.copy_ns; };
-    std::vector<int32_t> nodes;
-    for (size_t n = graph_.first[static_cast<size_t>(rank)]; n < graph_.first[static_cast<size_t>(rank) + 1]; ++n) {
-      nodes.push_back(static_cast<int32_t>(n));
-    }
-    for (const ScaledResult& result : Level(nodes, other).results) {
-      lengths_.device_ns[static_cast<size_t>(result.node)] += result.length_ns - other(graph_.node(result.node));
+  void ReplaceRest(int32_t rank, const LevelsOfTimes& levels) {
+    std::vector<int32_t> nodes(levels.size());
+    std::iota(nodes.begin(), nodes.end(), static_cast<int32_t>(graph_.first[static_cast<size_t>(rank)]));
+    for (const ScaledResult& result : Level(nodes, levels, kRest).results) {
+      lengths_.device_ns[static_cast<size_t>(result.node)] += result.length_ns - RestOf(graph_.node(result.node));
     }
   }
 
-  void Host(int32_t rank) {
+  void Host(int32_t rank, const LevelsOfTimes& levels) {
     std::vector<int32_t> blocked;
     std::vector<int32_t> launches;
     for (const int32_t n : graph_.launched[static_cast<size_t>(rank)]) {
       (graph_.node(n).is_anchor(n) ? blocked : launches).push_back(n);
     }
-    for (const ScaledResult& result : LevelHost(blocked, [](const ReplayNode& node) { return node.host_ns; })) {
+    for (const ScaledResult& result : LevelHost(blocked, levels, kBlocked)) {
       lengths_.host_ns[static_cast<size_t>(result.node)] = result.length_ns;
     }
-    const auto step = [](const ReplayNode& node) { return node.host_step_ns; };
-    for (const ScaledResult& result : LevelHost(launches, step)) {
-      lengths_.earlier_ns[static_cast<size_t>(result.node)] = step(graph_.node(result.node)) - result.length_ns;
+    for (const ScaledResult& result : LevelHost(launches, levels, kLaunched)) {
+      lengths_.earlier_ns[static_cast<size_t>(result.node)] = LaunchedOf(graph_.node(result.node)) - result.length_ns;
     }
     int64_t earlier = 0;
     for (const int32_t n : graph_.launched[static_cast<size_t>(rank)]) {

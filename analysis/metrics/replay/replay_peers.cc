@@ -55,7 +55,10 @@ using JobKey = std::pair<size_t, LastPlace>;
 }  // namespace
 
 ReplayPeers::ReplayPeers(const ReplayGraph& graph, const MatchResult& match)
-    : graph_(graph), places_(match.communicators.size()), like_(match.communicators.size()) {
+    : graph_(graph),
+      places_(match.communicators.size()),
+      place_of_(match.instances.size()),
+      like_(match.communicators.size()) {
   std::vector<UsualLastPlace> last(match.communicators.size());
   for (size_t i = 0; i < match.instances.size(); ++i) {
     const MatchedInstance& instance = match.instances[i];
@@ -80,6 +83,9 @@ ReplayPeers::ReplayPeers(const ReplayGraph& graph, const MatchResult& match)
     std::sort(places_[c].begin(), places_[c].end(), [](const Place& a, const Place& b) {
       return std::tuple(a.key(), a.instance) < std::tuple(b.key(), b.instance);
     });
+    for (size_t at = 0; at < places_[c].size(); ++at) {
+      place_of_[static_cast<size_t>(places_[c][at].instance)] = static_cast<int32_t>(at);
+    }
   }
   ChooseAsked(match);
 }
@@ -106,16 +112,21 @@ void ReplayPeers::ChooseAsked(const MatchResult& match) {
   }
 }
 
+int32_t ReplayPeers::AtPlace(uint32_t communicator, int32_t instance) const {
+  const std::vector<Place>& places = places_[communicator];
+  const auto wanted = key_[static_cast<size_t>(instance)].key();
+  // Programs are mostly equal from their first place to their last, so that it stands there mostly.
+  const auto guess = static_cast<size_t>(place_of_[static_cast<size_t>(instance)]);
+  const bool is_there = guess < places.size() && places[guess].key() == wanted;
+  if (is_there && (guess == 0 || places[guess - 1].key() != wanted)) return places[guess].instance;
+  const auto at = std::lower_bound(places.begin(), places.end(), wanted,
+                                   [](const Place& place, const auto& key) { return place.key() < key; });
+  return at != places.end() && at->key() == wanted ? at->instance : -1;
+}
+
 std::vector<int32_t> ReplayPeers::InstancesLike(int32_t instance) const {
   std::vector<int32_t> out = {instance};
-  const ReplayPosition& position =
-      graph_.positions[static_cast<size_t>(graph_.position_of_instance[static_cast<size_t>(instance)])];
-  const Place& wanted = key_[static_cast<size_t>(instance)];
-  for (const uint32_t c : like_[position.communicator]) {
-    const auto at = std::lower_bound(places_[c].begin(), places_[c].end(), wanted,
-                                     [](const Place& a, const Place& b) { return a.key() < b.key(); });
-    if (at != places_[c].end() && at->key() == wanted.key()) out.push_back(at->instance);
-  }
+  ForEachLike(instance, [&](int32_t like) { out.push_back(like); });
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include <absl/container/flat_hash_map.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -39,16 +40,32 @@ class ReplayPeers {
   static constexpr size_t kMost = 16;
   [[nodiscard]] std::vector<int32_t> InstancesLike(int32_t instance) const;
 
-  // value(node) over the peers of this node: those of the own instance, else of instances like it (of pairs: only
-  // there, the same end). Nothing without peers. `in_scope`: by rank.
+  // Each value(node) over the peers of this node: those of the own instance, else those of instances like it (of pairs:
+  // only there, the same end). Nothing without peers. `in_scope`: by rank.
+  template <typename... Value>
+  [[nodiscard]] std::optional<std::array<PeerLevel, sizeof...(Value)>> Levels(int32_t n,
+                                                                              const std::vector<bool>& in_scope,
+                                                                              const Value&... value) const {
+    std::array<Sums, sizeof...(Value)> sums;
+    const auto take = [&](const ReplayNode& other) {
+      auto sum = sums.begin();
+      ((sum++)->Take(static_cast<double>(value(other)), other.rank), ...);
+    };
+    ForEachPeer(n, in_scope, take);
+    const bool elsewhere = sums.front().count == 0;
+    if (elsewhere) ForEachElsewhere(n, in_scope, take);
+    if (sums.front().count == 0) return std::nullopt;
+    std::array<PeerLevel, sizeof...(Value)> levels;
+    for (size_t i = 0; i < sums.size(); ++i) {
+      levels[i] = sums[i].level();
+      levels[i].elsewhere = elsewhere;
+    }
+    return levels;
+  }
   template <typename Value>
   [[nodiscard]] std::optional<PeerLevel> Level(int32_t n, const std::vector<bool>& in_scope, const Value& value) const {
-    const ReplayNode& node = graph_.node(n);
-    if (node.instance < 0) return std::nullopt;
-    const bool is_pair = IsPair(node.instance);
-    Sums sums;
-    if (!is_pair) Add(node.instance, node, in_scope, value, sums);
-    return sums.count > 0 ? sums.level() : LevelElsewhere(n, in_scope, value);
+    const auto levels = Levels(n, in_scope, value);
+    return levels ? std::optional(levels->front()) : std::nullopt;
   }
 
   // use(node) of each peer in the node's own instance, if that is no pair.
@@ -60,35 +77,42 @@ class ReplayPeers {
 
   // Of what the work consists of: a part of ReplayNode::device_ns.
   using WorkValue = int64_t (*)(const ReplayNode&);
-  // The level of each node of a rank, from its first one on. A row that was ready early and had to queue does not show
-  // how far its rank's work had come. Where that is so at either of the two, their work is compared together with all
-  // from the place before that both show to the next one, and each piece is as long, against its own length, as all.
-  [[nodiscard]] std::vector<std::optional<PeerLevel>> LevelsOfWork(size_t rank, const std::vector<bool>& in_scope,
-                                                                   WorkValue value) const;
+  using LevelOfNodes = std::vector<std::optional<PeerLevel>>;  // of a rank, from its first one on
+  // By value. A row that was ready early and had to queue does not show how far its rank's work had come. Where that is
+  // so at either of the two, their work is compared together with all from the place before that both show to the next
+  // one, and each piece is as long, against its own length, as all.
+  [[nodiscard]] std::vector<LevelOfNodes> LevelsOfWork(size_t rank, const std::vector<bool>& in_scope,
+                                                       std::span<const WorkValue> values) const;
 
  private:
   class WorkLevels;
 
-  // Of instances like that of the node, which has one.
-  template <typename Value>
-  [[nodiscard]] std::optional<PeerLevel> LevelElsewhere(int32_t n, const std::vector<bool>& in_scope,
-                                                        const Value& value) const {
+  // use(node) of each peer in the instances like the node's; of pairs at the same end.
+  template <typename Use>
+  void ForEachElsewhere(int32_t n, const std::vector<bool>& in_scope, const Use& use) const {
     const ReplayNode& node = graph_.node(n);
+    if (node.instance < 0) return;
     const bool is_pair = IsPair(node.instance);
-    Sums sums;
-    for (const int32_t like : InstancesLike(node.instance)) {
-      if (like == node.instance) continue;
+    ForEachLike(node.instance, [&](int32_t like) {
       if (is_pair) {
-        AddSameEnd(like, n, in_scope, value, sums);
+        UseSameEnd(like, n, in_scope, use);
       } else {
-        Add(like, node, in_scope, value, sums);
+        ForEachIn(like, node, in_scope, use);
       }
-    }
-    if (sums.count == 0) return std::nullopt;
-    PeerLevel level = sums.level();
-    level.elsewhere = true;
-    return level;
+    });
   }
+
+  // use(instance) of those at the same place of equal communicators.
+  template <typename Use>
+  void ForEachLike(int32_t instance, const Use& use) const {
+    const int32_t position = graph_.position_of_instance[static_cast<size_t>(instance)];
+    for (const uint32_t c : like_[graph_.positions[static_cast<size_t>(position)].communicator]) {
+      const int32_t like = AtPlace(c, instance);
+      if (like >= 0) use(like);
+    }
+  }
+  // The instance of a communicator at the place of another one's; -1: it has none there.
+  [[nodiscard]] int32_t AtPlace(uint32_t communicator, int32_t instance) const;
 
   // The members of an instance that stand for all of them: nodes.
   [[nodiscard]] std::span<const int32_t> Asked(int32_t instance) const {
@@ -164,24 +188,16 @@ class ReplayPeers {
     }
   }
 
-  template <typename Value>
-  void Add(int32_t instance, const ReplayNode& node, const std::vector<bool>& in_scope, const Value& value,
-           Sums& sums) const {
-    ForEachIn(instance, node, in_scope,
-              [&](const ReplayNode& other) { sums.Take(static_cast<double>(value(other)), other.rank); });
-  }
-
   // The end of a pair's instance that does what node n does at its own.
-  template <typename Value>
-  void AddSameEnd(int32_t instance, int32_t n, const std::vector<bool>& in_scope, const Value& value,
-                  Sums& sums) const {
+  template <typename Use>
+  void UseSameEnd(int32_t instance, int32_t n, const std::vector<bool>& in_scope, const Use& use) const {
     const ReplayNode& node = graph_.node(n);
     const size_t own = graph_.member_first[static_cast<size_t>(node.instance)];
     const size_t at = graph_.member_first[static_cast<size_t>(instance)] + (graph_.members[own] == n ? 0 : 1);
     if (at >= graph_.member_first[static_cast<size_t>(instance) + 1]) return;
     const ReplayNode& other = graph_.node(graph_.members[at]);
     if (in_scope[static_cast<size_t>(other.rank)] || !Comparable(node, other, graph_.members[at])) return;
-    sums.Take(static_cast<double>(value(other)), other.rank);
+    use(other);
   }
 
   // Where in its communicator's program an instance stands: the n-th of its step, of pairs the n-th of the same two.
@@ -198,6 +214,7 @@ class ReplayPeers {
   absl::flat_hash_map<int32_t, std::vector<int32_t>> asked_;  // nodes, of instances with more than kMostAsked members
   std::vector<Place> key_;                                    // by instance
   std::vector<std::vector<Place>> places_;                    // by communicator, ascending
+  std::vector<int32_t> place_of_;                             // by instance: index into those of its communicator
   std::vector<std::vector<uint32_t>> like_;                   // by communicator: equal ones
 };
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "analysis/metrics/arrivals/arrival_graph.h"
@@ -17,11 +18,12 @@ struct StepNoise {
   int64_t steps = 0;     // that it is of
 };
 
-// Of the work that `value` tells of a rank's nodes, by what its peers outside the scope differ from each other in a
-// step; by what a single peer differs from itself and not together with this rank. Zero where fewer than eight steps
+// By value: of the work that it tells of a rank's nodes, by what its peers outside the scope differ from each other in
+// a step; by what a single peer differs from itself and not together with this rank. Zero where fewer than eight steps
 // are seen. Uses robust deviations, so that a peer that is slow in some steps does not count.
-[[nodiscard]] StepNoise NoiseOfSteps(const ReplayGraph& graph, const ArrivalGraph& source, const ReplayPeers& peers,
-                                     size_t rank, const std::vector<bool>& in_scope,
-                                     int64_t (*value)(const ReplayNode&));
+[[nodiscard]] std::vector<StepNoise> NoiseOfSteps(const ReplayGraph& graph, const ArrivalGraph& source,
+                                                  const ReplayPeers& peers, size_t rank,
+                                                  const std::vector<bool>& in_scope,
+                                                  std::span<const ReplayPeers::WorkValue> values);
 
 }  // namespace lockstep

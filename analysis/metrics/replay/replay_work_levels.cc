@@ -1,6 +1,7 @@
 // How long the work of a rank takes its peers: ReplayPeers::LevelsOfWork.
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "analysis/metrics/replay/replay_peers.h"
@@ -9,19 +10,26 @@ namespace lockstep {
 
 class ReplayPeers::WorkLevels {
  public:
-  WorkLevels(const ReplayPeers& peers, size_t rank, const std::vector<bool>& in_scope, WorkValue value)
-      : peers_(peers), graph_(peers.graph_), first_(graph_.first[rank]), in_scope_(in_scope), value_(value) {
-    sums_.resize(graph_.first[rank + 1] - first_);
-    open_.resize(graph_.first.size() - 1);
-  }
+  WorkLevels(const ReplayPeers& peers, size_t rank, const std::vector<bool>& in_scope,
+             std::span<const WorkValue> values)
+      : peers_(peers),
+        graph_(peers.graph_),
+        first_(graph_.first[rank]),
+        end_(graph_.first[rank + 1]),
+        in_scope_(in_scope),
+        values_(values),
+        sums_(values.size(), std::vector<Sums>(end_ - first_)),
+        open_(graph_.first.size() - 1) {}
 
-  std::vector<std::optional<PeerLevel>> Run() {
-    for (size_t n = first_; n < first_ + sums_.size(); ++n) {
+  std::vector<LevelOfNodes> Run() {
+    for (size_t n = first_; n < end_; ++n) {
       if (!EndsPiece(n)) continue;
       const int32_t instance = graph_.nodes[n].instance;
       if (instance >= 0 && !peers_.IsPair(instance)) Meet(static_cast<int32_t>(n), instance);
     }
-    return Levels();
+    std::vector<LevelOfNodes> levels;
+    for (size_t v = 0; v < values_.size(); ++v) levels.push_back(LevelsOf(v));
+    return levels;
   }
 
  private:
@@ -58,9 +66,9 @@ class ReplayPeers::WorkLevels {
     // What starts at one time may have begun in either order: then they begin after different places.
     const bool alike = peers_.Comparable(graph_.node(n), graph_.node(other), other);
     if (alike && !open.queued) {
-      SumsOf(n).Take(Value(other), graph_.node(other).rank);
+      for (size_t v = 0; v < values_.size(); ++v) SumsOf(v, n).Take(Value(v, other), graph_.node(other).rank);
     } else if (open.own >= 0 && DoTheSame(n, other, open)) {
-      Compare(n, other, open);
+      for (size_t v = 0; v < values_.size(); ++v) Compare(v, n, other, open);
     }
     open = {.own = n, .peers = other};
   }
@@ -83,52 +91,63 @@ class ReplayPeers::WorkLevels {
     return counts;
   }
 
-  void Compare(int32_t n, int32_t other, const Open& open) {
-    const double own = ValueBetween(open.own, n);
+  void Compare(size_t v, int32_t n, int32_t other, const Open& open) {
+    const double own = ValueBetween(v, open.own, n);
     if (own <= 0) return;
-    const double ratio = ValueBetween(open.peers, other) / own;
+    const double ratio = ValueBetween(v, open.peers, other) / own;
     for (int32_t piece = open.own + 1; piece <= n; ++piece) {
-      const bool counts = EndsPiece(static_cast<size_t>(piece)) && Value(piece) > 0;
-      if (counts) SumsOf(piece).Take(Value(piece) * ratio, graph_.node(other).rank);
+      const bool counts = EndsPiece(static_cast<size_t>(piece)) && Value(v, piece) > 0;
+      if (counts) SumsOf(v, piece).Take(Value(v, piece) * ratio, graph_.node(other).rank);
     }
   }
 
-  [[nodiscard]] double ValueBetween(int32_t from, int32_t to) const {
+  [[nodiscard]] double ValueBetween(size_t v, int32_t from, int32_t to) const {
     double sum = 0;
     for (int32_t n = from + 1; n <= to; ++n) {
-      if (EndsPiece(static_cast<size_t>(n))) sum += Value(n);
+      if (EndsPiece(static_cast<size_t>(n))) sum += Value(v, n);
     }
     return sum;
   }
 
-  [[nodiscard]] std::vector<std::optional<PeerLevel>> Levels() const {
-    std::vector<std::optional<PeerLevel>> out(sums_.size());
-    for (size_t k = 0; k < sums_.size(); ++k) {
-      const ReplayNode& node = graph_.nodes[first_ + k];
-      if (sums_[k].count > 0) {
-        out[k] = sums_[k].level();
-      } else if (node.instance >= 0 && value_(node) > 0) {
-        out[k] = peers_.LevelElsewhere(static_cast<int32_t>(first_ + k), in_scope_, value_);
+  [[nodiscard]] LevelOfNodes LevelsOf(size_t v) const {
+    LevelOfNodes out(end_ - first_);
+    for (size_t k = 0; k < out.size(); ++k) {
+      const auto n = static_cast<int32_t>(first_ + k);
+      if (sums_[v][k].count > 0) {
+        out[k] = sums_[v][k].level();
+      } else if (Value(v, n) > 0) {
+        out[k] = Elsewhere(v, n);
       }
     }
     return out;
   }
 
-  [[nodiscard]] double Value(int32_t n) const { return static_cast<double>(value_(graph_.node(n))); }
-  [[nodiscard]] Sums& SumsOf(int32_t n) { return sums_[static_cast<size_t>(n) - first_]; }
+  [[nodiscard]] std::optional<PeerLevel> Elsewhere(size_t v, int32_t n) const {
+    Sums sums;
+    peers_.ForEachElsewhere(
+        n, in_scope_, [&](const ReplayNode& other) { sums.Take(static_cast<double>(values_[v](other)), other.rank); });
+    if (sums.count == 0) return std::nullopt;
+    PeerLevel level = sums.level();
+    level.elsewhere = true;
+    return level;
+  }
+
+  [[nodiscard]] double Value(size_t v, int32_t n) const { return static_cast<double>(values_[v](graph_.node(n))); }
+  [[nodiscard]] Sums& SumsOf(size_t v, int32_t n) { return sums_[v][static_cast<size_t>(n) - first_]; }
 
   const ReplayPeers& peers_;
   const ReplayGraph& graph_;
   const size_t first_;
+  const size_t end_;
   const std::vector<bool>& in_scope_;
-  const WorkValue value_;
-  std::vector<Sums> sums_;  // by node of the rank
-  std::vector<Open> open_;  // by rank of the peer
+  const std::span<const WorkValue> values_;
+  std::vector<std::vector<Sums>> sums_;  // by value and node of the rank
+  std::vector<Open> open_;               // by rank of the peer
 };
 
-std::vector<std::optional<PeerLevel>> ReplayPeers::LevelsOfWork(size_t rank, const std::vector<bool>& in_scope,
-                                                                WorkValue value) const {
-  return WorkLevels(*this, rank, in_scope, value).Run();
+std::vector<ReplayPeers::LevelOfNodes> ReplayPeers::LevelsOfWork(size_t rank, const std::vector<bool>& in_scope,
+                                                                 std::span<const WorkValue> values) const {
+  return WorkLevels(*this, rank, in_scope, values).Run();
 }
 
 }  // namespace lockstep

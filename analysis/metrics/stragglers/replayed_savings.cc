@@ -67,6 +67,46 @@ std::optional<WhatIf> ReplayedSavings::LeastOfMore(const std::vector<int32_t>& r
   return least;
 }
 
+void ReplayedSavings::Suspect(std::vector<int32_t> ranks) {
+  constexpr size_t kFewSuspects = 8;
+  if (ranks.size() <= kFewSuspects) return;
+  suspects_ = std::move(ranks);
+  alone_ = after_ = {.at_once = suspects_.size()};
+}
+
+// As many as before are asked about where those saved too little: where twice as many did not, the one who saves enough
+// is among the next ones. Twice as many after that, and all of them once that one is found.
+std::optional<WhatIf> ReplayedSavings::WithSuspects(size_t candidate, const std::vector<int32_t>& ranks,
+                                                    const WhatIf& of_mended, Search& search) {
+  const std::vector<int32_t>& own = candidates_[candidate].rank_indices;
+  const auto first = std::find(suspects_.begin(), suspects_.end(), own.front());
+  if (own.size() > 1 || first == suspects_.end()) return ReplayedRanks(ranks);
+  const auto is_little = [&](const WhatIf& saved) { return Without(saved, of_mended).saving_ratio < kMinSavingRatio; };
+  for (;; search = {.at_once = search.at_once / 2}) {
+    const auto count = std::min<std::ptrdiff_t>(suspects_.end() - first, static_cast<std::ptrdiff_t>(search.at_once));
+    std::vector<int32_t> together = ranks;
+    together.insert(together.end(), first, first + count);
+    std::optional<WhatIf> saved = ReplayedRanks(InOrder(std::move(together)));
+    if (saved && is_little(*saved)) {
+      if (++search.too_little > 1) search = {.at_once = std::min(2 * search.at_once, suspects_.size())};
+      return saved;
+    }
+    if (!saved || count <= 1) {
+      search = {.at_once = suspects_.size()};
+      return saved;
+    }
+  }
+}
+
+std::optional<WhatIf> ReplayedSavings::OfOneAtMost(size_t candidate) {
+  const Candidate& it = candidates_[candidate];
+  if (it.is_transfer() || suspects_.empty()) return OfOne(candidate);
+  std::optional<WhatIf> saved = LeastOfMore(it.rank_indices);
+  if (!saved || saved->saving_ratio >= kMinSavingRatio)
+    saved = WithSuspects(candidate, it.rank_indices, WhatIf{}, alone_);
+  return replayed_.OfTheRun(candidate, saved);
+}
+
 std::optional<WhatIf> ReplayedSavings::OfOne(size_t candidate) {
   const Candidate& it = candidates_[candidate];
   if (!it.is_transfer()) return replayed_.OfTheRun(candidate, ReplayedRanks(it.rank_indices));
@@ -96,7 +136,8 @@ std::optional<WhatIf> ReplayedSavings::After(size_t candidate, std::vector<int32
   ranks = InOrder(std::move(ranks));
   const WhatIf of_some = MostOfSome(ranks);
   std::optional<WhatIf> of_all = LeastOfMore(with_it);
-  if (!of_all || Without(*of_all, of_some).saving_ratio >= kMinSavingRatio) of_all = ReplayedRanks(std::move(with_it));
+  if (!of_all || Without(*of_all, of_some).saving_ratio >= kMinSavingRatio)
+    of_all = WithSuspects(candidate, with_it, of_some, after_);
   if (!of_all) return std::nullopt;
   const WhatIf at_most = Without(*of_all, of_some);
   if (at_most.saving_ratio < kMinSavingRatio) return replayed_.OfTheRun(candidate, at_most);

@@ -25,11 +25,18 @@ class ReplayedSavings {
                   const ReplayedPart& replayed)
       : candidates_(candidates), units_(units), ask_(ask), replayed_(replayed) {}
 
+  // Ranks of which each costs little by what is blamed on it, in the order in which they will be asked about, for
+  // OfOneAtMost and After: of many suspects hardly any saves enough to be told, so that several are asked about at
+  // once. Few are still asked about one by one.
+  void Suspect(std::vector<int32_t> ranks);
+
   // Whether one more may be asked about.
   [[nodiscard]] bool MayAsk() const;
 
   // Null where the replay cannot tell, as below.
   std::optional<WhatIf> OfOne(size_t candidate);
+  // The same, or an upper limit of it that is less than kMinSavingRatio.
+  std::optional<WhatIf> OfOneAtMost(size_t candidate);
   // What happened for a while only is idealised in that while. Nothing is saved where there is no such while.
   std::optional<WhatIf> OfBurst(size_t candidate);
   // What it saves once all of these ranks are mended; null where there are none. Mending more ranks saves no less, so
@@ -47,6 +54,15 @@ class ReplayedSavings {
 
   [[nodiscard]] std::optional<WhatIf> Replayed(const Idealisation& ideal);
   [[nodiscard]] std::optional<WhatIf> ReplayedRanks(std::vector<int32_t> ranks);
+  // A search among the suspects for those who save enough: so many are asked about together next.
+  struct Search {
+    size_t at_once = 0;
+    int too_little = 0;  // so many questions in a row found nobody
+  };
+  // What these ranks save, which are the candidate and those to be mended before it, or what more of the suspects save
+  // with them, if that is too little already; `of_mended`: what is known to be saved without the candidate.
+  [[nodiscard]] std::optional<WhatIf> WithSuspects(size_t candidate, const std::vector<int32_t>& ranks,
+                                                   const WhatIf& of_mended, Search& search);
   [[nodiscard]] WhatIf MostOfSome(const std::vector<int32_t>& ranks) const;
   [[nodiscard]] std::optional<WhatIf> LeastOfMore(const std::vector<int32_t>& ranks) const;
 
@@ -55,6 +71,9 @@ class ReplayedSavings {
   const Ask& ask_;
   const ReplayedPart& replayed_;
   std::vector<Answer> answers_;
+  std::vector<int32_t> suspects_;
+  Search alone_;
+  Search after_;
   int asked_ = 0;
 };
 

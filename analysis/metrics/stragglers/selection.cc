@@ -38,6 +38,7 @@ class Selector {
   }
 
   Selection Select() {
+    if (costs_.saving) savings_.Suspect(Suspects());
     for (const size_t i : order_) {
       if (!Promising(i)) continue;
       if (const std::optional<double> late_ns = LateInOneEvent(candidates_[i]))
@@ -61,7 +62,7 @@ class Selector {
 
   void TryFound(size_t i) {
     if (IsExplained(i, selection_.found) || LateInOneEvent(candidates_[i])) return;
-    std::optional<WhatIf> what_if = costs_.saving ? savings_.OfOne(i) : std::nullopt;
+    std::optional<WhatIf> what_if = costs_.saving ? SavingOf(i) : std::nullopt;
     // Mending makes nobody slower: what it was compared with is not the same work.
     if (what_if && what_if->saving_ratio < -kMinSavingRatio) what_if.reset();
     // How its stalls shift its pipeline is replayed too roughly to speak against what the others lost to it.
@@ -85,6 +86,23 @@ class Selector {
     if (IsOneMembers(i, *what_if) || IsOneParts(i, *what_if) || !SavesAsAStage(i, *what_if)) return;
     selection_.found.push_back({i, *what_if});
     AddWhatRivalsHide(i, *what_if);
+  }
+
+  // Of who costs little it need only be known that it saves too little to be told.
+  [[nodiscard]] std::optional<WhatIf> SavingOf(size_t i) {
+    return CostsMuch(i) ? savings_.OfOne(i) : savings_.OfOneAtMost(i);
+  }
+
+  // Ranks that may be late beyond chance and cost little, in the order in which they are tried.
+  [[nodiscard]] std::vector<int32_t> Suspects() const {
+    std::vector<int32_t> ranks;
+    for (const size_t i : order_) {
+      const Candidate& it = candidates_[i];
+      const bool is_rank = it.scope == StragglerScope::kRank && !it.is_transfer();
+      const bool is_late = Promising(i) && judgements_[i].p_adjusted < kStragglerAlpha;
+      if (is_rank && is_late && !CostsMuch(i)) ranks.push_back(it.rank_indices.front());
+    }
+    return ranks;
   }
 
   // What it saves once its rivals are mended, where that is much more than what it saves alone.
@@ -185,7 +203,7 @@ class Selector {
       selection_.undecided.push_back({.candidate = i, .shown = shown, .stands_out = StandsOut(candidates_[i])});
       return;
     }
-    const std::optional<WhatIf> what_if = HoldsFound(i) ? SavingAfterOthers(i) : savings_.OfOne(i);
+    const std::optional<WhatIf> what_if = HoldsFound(i) ? SavingAfterOthers(i) : SavingOf(i);
     // Its own other steps show that it stalls, and no other rank shows what that costs.
     if (!what_if && savings_.MayAsk() && Stalls(candidates_[i]) && CostsMuch(i) && !IsStageByNature(i)) {
       selection_.undecided.push_back({.candidate = i, .shown = shown, .stands_out = true});

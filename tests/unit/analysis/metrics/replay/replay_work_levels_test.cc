@@ -17,8 +17,9 @@ std::vector<double> LevelsOfRank0(HandMadeRun& run) {
   std::vector<bool> in_scope(graph.first.size() - 1);
   in_scope[0] = true;
   std::vector<double> out;
-  for (const std::optional<PeerLevel>& level :
-       peers.LevelsOfWork(0, in_scope, [](const ReplayNode& node) { return node.device_ns; })) {
+  const std::vector<ReplayPeers::WorkValue> work = {[](const ReplayNode& node) { return node.device_ns; }};
+  const auto levels = peers.LevelsOfWork(0, in_scope, work);
+  for (const std::optional<PeerLevel>& level : levels.front()) {
     out.push_back(level ? level->mean_ns / kUs : -1);
   }
   return out;

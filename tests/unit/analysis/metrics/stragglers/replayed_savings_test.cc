@@ -2,29 +2,38 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <random>
+#include <set>
 #include <vector>
 
 namespace lockstep {
 namespace {
 
-// Ranks 0 to 2, each a candidate, whose mending saves as much as the numbers of the ranks say.
+// Ranks from 0 on, each a candidate, whose mending saves what `of_each` says; else as much as their numbers say.
 class Asked {
  public:
-  Asked() : savings_(candidates_, units_, ask_, all_) {
-    for (int32_t rank = 0; rank < 3; ++rank) candidates_[static_cast<size_t>(rank)].rank_indices = {rank};
+  explicit Asked(size_t ranks = 3) : candidates_(ranks), savings_(candidates_, units_, ask_, all_) {
+    for (size_t rank = 0; rank < ranks; ++rank) {
+      candidates_[rank].rank_indices = {static_cast<int32_t>(rank)};
+      of_each.push_back(static_cast<int64_t>(rank) + 1);
+    }
   }
   ReplayedSavings& savings() { return savings_; }
   std::vector<std::vector<int32_t>> replayed;
   double step_ns = 100;
+  std::vector<int64_t> of_each;
 
  private:
-  std::vector<Candidate> candidates_{3};
+  std::vector<Candidate> candidates_;
   TestUnits units_;
   ReplayedPart all_;
   ReplayedSavings::Ask ask_ = [this](const Idealisation& ideal) {
     replayed.push_back(ideal.rank_indices);
     WhatIf saved;
-    for (const int32_t rank : ideal.rank_indices) saved.saving_ns_per_step += rank + 1;
+    for (const int32_t rank : ideal.rank_indices) saved.saving_ns_per_step += of_each[static_cast<size_t>(rank)];
     saved.saving_ratio = static_cast<double>(saved.saving_ns_per_step) / step_ns;
     return saved;
   };
@@ -54,6 +63,73 @@ TEST(ReplayedSavings, WhatMoreRanksSaveTogetherShowsThatOneOfThemSavesTooLittle)
   (void)asked.savings().OfOne(2);
   EXPECT_EQ(asked.savings().After(0, {2})->saving_ns_per_step, 3);  // at most: with rank 1
   EXPECT_EQ(asked.replayed, (std::vector<std::vector<int32_t>>{{0, 1, 2}, {2}}));
+}
+
+std::vector<int32_t> AllRanks(size_t ranks) {
+  std::vector<int32_t> out(ranks);
+  std::iota(out.begin(), out.end(), 0);
+  return out;
+}
+
+TEST(ReplayedSavings, FewSuspectsAreAskedAboutOneByOne) {
+  Asked asked(8);
+  asked.step_ns = 100'000;
+  asked.savings().Suspect(AllRanks(8));
+  (void)asked.savings().OfOneAtMost(0);
+  (void)asked.savings().OfOneAtMost(1);
+  EXPECT_EQ(asked.replayed, (std::vector<std::vector<int32_t>>{{0}, {1}}));
+}
+
+TEST(ReplayedSavings, ManySuspectsWhoSaveTooLittleTogetherAreOneQuestion) {
+  Asked asked(200);
+  asked.of_each.assign(200, 1);
+  asked.step_ns = 100'000;
+  asked.savings().Suspect(AllRanks(200));
+  for (size_t rank = 0; rank < 200; ++rank) EXPECT_LT(asked.savings().OfOneAtMost(rank)->saving_ratio, 0.003);
+  EXPECT_EQ(asked.replayed, std::vector<std::vector<int32_t>>{AllRanks(200)});
+}
+
+// A job of 400 suspects of whom `count` save enough to be told, anywhere among them.
+struct FewAmongMany {
+  static constexpr size_t kRanks = 400;
+
+  FewAmongMany(uint64_t seed, size_t count) : asked(kRanks) {
+    std::mt19937_64 random(seed);
+    asked.step_ns = 10'000;
+    asked.of_each.assign(kRanks, 0);
+    while (saving.size() < count) saving.insert(1 + random() % (kRanks - 1));
+    for (const size_t rank : saving) asked.of_each[rank] = 30 + static_cast<int64_t>(random() % 100);
+    asked.savings().Suspect(AllRanks(kRanks));
+  }
+
+  void Check(size_t rank, const std::optional<WhatIf>& saved) const {
+    ASSERT_TRUE(saved) << rank;
+    if (saving.contains(rank)) {
+      EXPECT_EQ(saved->saving_ns_per_step, asked.of_each[rank]) << rank;
+    } else {
+      EXPECT_LT(saved->saving_ratio, 0.003) << rank;
+    }
+  }
+
+  Asked asked;
+  std::set<size_t> saving;
+};
+
+// About twice the logarithm of the suspects for each who is found.
+TEST(ReplayedSavings, AmongManySuspectsThoseWhoSaveEnoughAreToldExactlyAfterFewQuestions) {
+  for (uint64_t seed = 1; seed <= 100; ++seed) {
+    FewAmongMany job(seed, seed % 4);
+    for (size_t rank = 1; rank < FewAmongMany::kRanks; ++rank) job.Check(rank, job.asked.savings().OfOneAtMost(rank));
+    EXPECT_LE(job.asked.replayed.size(), 2 + 18 * job.saving.size()) << seed;
+  }
+}
+
+TEST(ReplayedSavings, AfterOthersToo) {
+  for (uint64_t seed = 1; seed <= 100; ++seed) {
+    FewAmongMany job(seed, seed % 4);
+    for (size_t rank = 1; rank < FewAmongMany::kRanks; ++rank) job.Check(rank, job.asked.savings().After(rank, {0}));
+    EXPECT_LE(job.asked.replayed.size(), 2 + 18 * job.saving.size()) << seed;
+  }
 }
 
 TEST(ReplayedSavings, OfALargeRunOnlySoManyQuestionsAreAnswered) {
