@@ -12,6 +12,7 @@ std::vector<std::string> HeadlineOf(const report::Document& document) {
   if (!document.summary) return sentences;
   TextPage page(TextOptions{.color = false, .width = INT_MAX});
   WriteHeadline(*document.summary, document.run, page);
+  WriteWhoLooksLate(*document.summary, page);
   const std::string text = page.Take();
   std::string_view rest = text;
   while (!rest.empty()) {

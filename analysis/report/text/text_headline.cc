@@ -178,4 +178,20 @@ void WriteHeadline(const report::Summary& summary, const report::Run& run, TextP
   }
 }
 
+void WriteWhoLooksLate(const report::Summary& summary, TextPage& page) {
+  const std::optional<report::LooksLate>& late = summary.looks_late;
+  if (summary.culprits.empty() || !late || !late->saving_ratio) return;
+  const bool is_told = std::ranges::any_of(summary.culprits, [&](const report::Culprit& culprit) {
+    const bool is_it = culprit.scope == late->scope && culprit.id == late->id;
+    return is_it || culprit.saving_ratio.value_or(0) >= *late->saving_ratio;
+  });
+  if (is_told) return;
+  page.Line(
+      fmt::format("Whether {} makes the others wait as well, and more, is not known after {} {}: each step may be "
+                  "{} shorter if it were as fast as its peers.",
+                  NameInScope(late->scope, late->id), FormatCount(late->steps), StepsWord(late->block_ns),
+                  FormatPercent(*late->saving_ratio)),
+      0, 2);
+}
+
 }  // namespace lockstep

@@ -294,6 +294,7 @@ void SummarySection(const report::Summary& summary, const report::Run& run, Text
   page.Raw("");
   WriteHeadline(summary, run, page);
   if (!summary.culprits.empty()) WriteCulprits(summary.culprits, page);
+  WriteWhoLooksLate(summary, page);
   page.Line(VerdictText(summary, run.analysed && run.analysed->nvtx), 0, 2);
   WriteMemoryBound(summary.workload, page);
   WriteTimeShare(summary, page);
