@@ -1,6 +1,7 @@
 #include "aggregator/query/run_query.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 
 #include "aggregator/query/answer_key.h"
 #include "aggregator/query/joined_answer.h"
+#include "analysis/base/check.h"
 #include "analysis/base/executor.h"
 #include "analysis/base/status_macros.h"
 #include "analysis/base/utf8.h"
@@ -24,10 +26,6 @@
 namespace lockstep {
 
 namespace {
-
-// The summary of all that was recorded needs most of what the other views show: all are made at once then, also those
-// that pages and comparisons read, so that whoever looks closer has the answer waiting.
-bool MakesAll(const AnalysisOptions& asked) { return asked == AnalysisOptions{.views = {"summary"}}; }
 
 // Its analysis takes hundreds of MiB in any case, and most of its time may go where memory comes from.
 bool IsLarge(const RunData& run) {
@@ -53,11 +51,24 @@ std::optional<std::string> FindKept(JobStore& store, const std::string& run, con
   return std::nullopt;
 }
 
+// Only of all that was recorded, and views that there are.
+bool IsPlain(const AnalysisOptions& asked) {
+  AnalysisOptions of_views;
+  of_views.views = asked.views;
+  return asked == of_views && std::all_of(asked.views.begin(), asked.views.end(), IsKnown);
+}
+
+// The summary of all that was recorded needs most of what the other views show: all are made at once then, also those
+// that pages and comparisons read, so that whoever looks closer has the answer waiting.
+bool MakesAll(const AnalysisOptions& asked) {
+  if (!IsPlain(asked)) return false;
+  const std::vector<std::string> shown = ShownViews(asked);
+  return std::find(shown.begin(), shown.end(), "summary") != shown.end();
+}
+
 // Of several views of all that was recorded, from what is kept of each.
 std::optional<std::string> FindJoined(JobStore& store, const std::string& run, const AnalysisOptions& asked) {
-  AnalysisOptions one;
-  one.views = asked.views;
-  if (asked != one || !std::all_of(asked.views.begin(), asked.views.end(), IsKnown)) return std::nullopt;
+  if (!IsPlain(asked)) return std::nullopt;
   const std::vector<std::string> shown = ShownViews(asked);
   if (shown.size() < 2) return std::nullopt;
   std::vector<std::string> texts;
@@ -73,6 +84,28 @@ std::optional<std::string> FindJoined(JobStore& store, const std::string& run, c
 void Keep(JobStore& store, const std::string& run, const RunContent& content, const std::vector<KeptAnswer>& answers) {
   const absl::Status kept = store.KeepAnswers(run, content, answers);
   if (!kept.ok()) LogWarning("an answer about run '{}' is not kept: {}", run, std::string(kept.message()));
+}
+
+using TextByView = std::map<std::string, std::string>;
+
+// The answer to a question about these views, from that on each view there is.
+std::string AnswerOn(const std::vector<std::string>& views, TextByView by_view) {
+  if (views.size() == 1) return std::move(by_view.at(views.front()));
+  std::vector<std::string> texts;
+  for (const std::string& view : views) texts.push_back(std::move(by_view.at(view)));
+  std::optional<std::string> joined = JoinViews(texts);
+  LOCKSTEP_CHECK(joined.has_value());
+  return *std::move(joined);
+}
+
+// All views, each by itself.
+absl::StatusOr<TextByView> MakeAll(const LoadedRun& loaded, AnalysisOptions options, Executor& executor) {
+  options.views = KnownViews();
+  TextByView by_view;
+  LOCKSTEP_RETURN_IF_ERROR(
+      BuildReports(loaded.data, *loaded.instances, options, executor,
+                   [&](const std::string& view, std::string text) { by_view[view] = std::move(text); }));
+  return by_view;
 }
 
 }  // namespace
@@ -98,21 +131,19 @@ absl::StatusOr<std::string> AnswerViews(JobStore& store, const std::string& run,
   const bool keeps = complete && loaded.content.has_value();
   AnalysisOptions options = asked;
   options.expected_ranks = info.expected_ranks;
-  std::vector<KeptAnswer> answers;
   if (keeps && MakesAll(asked)) {
-    options.views = KnownViews();
-    LOCKSTEP_RETURN_IF_ERROR(
-        BuildReports(loaded.data, *loaded.instances, options, executor, [&](const std::string& view, std::string text) {
-          answers.push_back({AnswerKey({.views = {view}}), std::move(text)});
-        }));
-  } else {
-    LOCKSTEP_ASSIGN_OR_RETURN(const Json report, BuildReport(loaded.data, *loaded.instances, options, executor));
-    answers.push_back({key, RenderJson(report)});
+    LOCKSTEP_ASSIGN_OR_RETURN(TextByView by_view, MakeAll(loaded, options, executor));
+    std::vector<KeptAnswer> answers;
+    for (const auto& [view, text] : by_view) answers.push_back({AnswerKey({.views = {view}}), text});
+    LOCKSTEP_RETURN_IF_ERROR(store.MarkAnalysed(run));
+    Keep(store, run, *loaded.content, answers);
+    return AnswerOn(ShownViews(asked), std::move(by_view));
   }
+  LOCKSTEP_ASSIGN_OR_RETURN(const Json report, BuildReport(loaded.data, *loaded.instances, options, executor));
+  std::string text = RenderJson(report);
   if (complete) LOCKSTEP_RETURN_IF_ERROR(store.MarkAnalysed(run));
-  if (keeps) Keep(store, run, *loaded.content, answers);
-  const auto asked_for = [&](const KeptAnswer& answer) { return answer.key == key; };
-  return std::move(std::find_if(answers.begin(), answers.end(), asked_for)->text);
+  if (keeps) Keep(store, run, *loaded.content, {{key, text}});
+  return text;
 }
 
 absl::Status PublishRanks(JobStore& store, const std::string& run) {

@@ -160,6 +160,13 @@ TEST_F(KeptAnswersTest, WhoSawTheSummaryHasEveryViewWaiting) {
   EXPECT_FALSE(IsComputed({.views = {"kernels"}, .limit = 3}));
 }
 
+TEST_F(KeptAnswersTest, WhoSawSeveralViewsWithTheSummaryHasEveryViewWaiting) {
+  AddToBoth(1, 0, true);
+  EXPECT_TRUE(IsComputed({.views = {"summary", "quality", "profile"}})) << "what a comparison asks for";
+  EXPECT_FALSE(IsComputed({.views = {"summary", "quality", "profile"}}));
+  for (const std::string& view : KnownViews()) EXPECT_FALSE(IsComputed({.views = {view}})) << view;
+}
+
 TEST_F(KeptAnswersTest, SeveralViewsAreJoinedFromWhatIsKeptOfEach) {
   AddToBoth(1, 0, true);
   AddToBoth(2, 1, true);
