@@ -56,6 +56,19 @@ Culprit FromStraggler(const Straggler& straggler, const std::vector<size_t>& mem
   return culprit;
 }
 
+bool IsOfComputing(std::string_view cause) {
+  return cause == "slow_compute" || cause == Name(CauseKind::kSlowDevice) || cause == Name(CauseKind::kSlowKernel) ||
+         cause == Name(CauseKind::kMoreWork);
+}
+
+// Kernels tell why a rank computes longer, and may not be there yet in a run that grows. That it does so is told by the
+// time that all ranks have, where they do the same: "" where not.
+std::string_view CauseByComputing(const Culprit& culprit, const WaitBlame& waiting) {
+  if (culprit.straggler->scope != StragglerScope::kRank || IsPipeline(waiting)) return "";
+  const auto found = std::ranges::find(waiting.culprits, culprit.member, &Culprit::member);
+  return found != waiting.culprits.end() && IsOfComputing(found->cause) ? found->cause : "";
+}
+
 // It was the last only because it had waited for another one before.
 bool PassesOn(const Culprit& culprit, const Fleet& fleet, const BlameResult* blame) {
   if (blame == nullptr) return false;
@@ -105,11 +118,6 @@ double SavingOf(const Culprit& culprit, const FleetMeasures& measures) {
   return Share(culprit.caused_wait_ns, measures.RankTime()) * ranks / std::max(1.0, ranks - 1);
 }
 
-bool IsOfComputing(std::string_view cause) {
-  return cause == "slow_compute" || cause == Name(CauseKind::kSlowDevice) || cause == Name(CauseKind::kSlowKernel) ||
-         cause == Name(CauseKind::kMoreWork);
-}
-
 }  // namespace
 
 std::string_view Name(CulpritKind kind) {
@@ -148,6 +156,9 @@ void NameCulprits(const Fleet& fleet, const FleetMeasures& measures, const Strag
     Culprit culprit = FromStraggler(straggler, members, blame, waiting);
     if (culprit.cause == Name(CauseKind::kUnknown) && MovesMore(members, culprit.caused_wait_ns, fleet, measures)) {
       culprit.cause = kMoreData;
+    }
+    if (culprit.cause == Name(CauseKind::kUnknown)) {
+      if (const std::string_view cause = CauseByComputing(culprit, waiting); !cause.empty()) culprit.cause = cause;
     }
     const bool material = Share(culprit.caused_wait_ns, measures.RankTime()) >= kMaterialShare;
     // What mending it saves shows that it costs something; where that is not known, only the waiting for it does.

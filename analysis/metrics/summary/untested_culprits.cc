@@ -43,11 +43,6 @@ bool CausesMost(const Culprit& culprit, const Fleet& fleet, const BlameResult* b
 // are waited for, and the one in the middle by both sides.
 bool IsStageWaitedFor(const LateArrivals& rank) { return 2 * rank.in_pairs_ns > rank.caused_ns; }
 
-bool IsPipeline(const WaitBlame& waiting) {
-  constexpr double kMuch = 0.2;  // of all waiting
-  return Share(waiting.in_pairs_ns, waiting.wait_ns) >= kMuch;
-}
-
 // The culprit with all that the others lost to it, also where another rank passed the delay on. Needs the blame.
 Culprit WithPassedOn(const NamingInput& in, Culprit culprit) {
   const auto index = static_cast<int32_t>(in.fleet.members[culprit.member].index);
@@ -192,6 +187,11 @@ bool MayBeChance(const Undecided& it) {
 
 bool Holds(const std::vector<int32_t>& ascending, int64_t value) {
   return std::binary_search(ascending.begin(), ascending.end(), static_cast<int32_t>(value));
+}
+
+bool IsPipeline(const WaitBlame& waiting) {
+  constexpr double kMuch = 0.2;  // of all waiting
+  return Share(waiting.in_pairs_ns, waiting.wait_ns) >= kMuch;
 }
 
 std::vector<size_t> MembersOf(const Fleet& fleet, const Straggler& straggler) {

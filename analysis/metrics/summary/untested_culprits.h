@@ -27,6 +27,9 @@ struct NamingInput {
 // Whether the rank indices, ascending, hold this one.
 [[nodiscard]] bool Holds(const std::vector<int32_t>& ascending, int64_t value);
 
+// Whether much of the waiting is that of receivers for senders, as between stages.
+[[nodiscard]] bool IsPipeline(const WaitBlame& waiting);
+
 // Members of the fleet that the straggler consists of.
 [[nodiscard]] std::vector<size_t> MembersOf(const Fleet& fleet, const Straggler& straggler);
 

@@ -7,15 +7,16 @@
 namespace lockstep {
 namespace {
 
-// Three ranks of one step of 10,000 ns. `host_bound`: most of it they are idle because of their hosts.
-FleetFixture ThreeRanks(bool host_bound = false) {
+// Three ranks of one step of 10,000 ns. `host_bound`: most of it they are idle because of their hosts. `last_computes`:
+// how much longer rank 2 computes.
+FleetFixture ThreeRanks(bool host_bound = false, int64_t last_computes = 0) {
   RunBuilder run;
   for (int32_t r = 0; r < 3; ++r) {
     auto& rank = run.AddRank(r);
     rank.Kernel("gemm", {1'000});
     StepRow& step = rank.Step(1, 0, 10'000);
-    step.tile.compute_ns = 1'000;
-    (host_bound ? step.tile.idle_host_ns : step.tile.idle_other_ns) = 9'000;
+    step.tile.compute_ns = 1'000 + (r == 2 ? last_computes : 0);
+    (host_bound ? step.tile.idle_host_ns : step.tile.idle_other_ns) = 10'000 - step.tile.compute_ns;
     rank.Window(0, 10'000);
   }
   return FleetFixture(run);
@@ -110,6 +111,22 @@ TEST(NameCulprits, AStragglerIsNamedWithItsCauseAndTheBlameItOriginates) {
   EXPECT_DOUBLE_EQ(named[0].share_of_wait, 0.75);
   EXPECT_DOUBLE_EQ(named[0].confidence, ConfidenceOf(0.001));
   EXPECT_EQ(named[0].cause, Name(CauseKind::kHostDelay));
+}
+
+// Kernels tell more, and are not there yet while a run grows.
+TEST(NameCulprits, AStragglerWhoseKernelsTellNothingIsSaidToComputeLongerWhereItDoes) {
+  for (const int64_t longer_ns : {0, 100}) {
+    FleetFixture fixture = ThreeRanks(false, longer_ns);
+    fixture.match.instances = {OthersWaitFor(2, 100)};
+    StragglerResult stragglers = Tested();
+    stragglers.stragglers = {Rank(2)};
+    stragglers.stragglers[0].parts = {{CauseKind::kUnknown, "", 100, 0}};
+    const std::vector<Culprit> named = Named(fixture, stragglers, nullptr);
+    ASSERT_EQ(named.size(), 1u);
+    EXPECT_EQ(named[0].cause, longer_ns > 0 ? "slow_compute" : Name(CauseKind::kUnknown));
+    stragglers.stragglers[0].scope = StragglerScope::kStage;
+    EXPECT_EQ(Named(fixture, stragglers, nullptr).at(0).cause, Name(CauseKind::kUnknown)) << "stages do different work";
+  }
 }
 
 TEST(NameCulprits, OfAPartOfTheRunAStragglerIsNamedByWhatItCausedThere) {
