@@ -75,7 +75,8 @@ void ReplayedSavings::Suspect(std::vector<int32_t> ranks) {
 }
 
 // As many as before are asked about where those saved too little: where twice as many did not, the one who saves enough
-// is among the next ones. Twice as many after that, and all of them once that one is found.
+// is among the next ones. Twice as many after that, and all of them once that one is found. Many may leave nobody to
+// compare with, where fewer do not.
 std::optional<WhatIf> ReplayedSavings::WithSuspects(size_t candidate, const std::vector<int32_t>& ranks,
                                                     const WhatIf& of_mended, Search& search) {
   const std::vector<int32_t>& own = candidates_[candidate].rank_indices;
@@ -91,7 +92,7 @@ std::optional<WhatIf> ReplayedSavings::WithSuspects(size_t candidate, const std:
       if (++search.too_little > 1) search = {.at_once = std::min(2 * search.at_once, suspects_.size())};
       return saved;
     }
-    if (!saved || count <= 1) {
+    if (count <= 1) {
       search = {.at_once = suspects_.size()};
       return saved;
     }

@@ -25,6 +25,7 @@ class Asked {
   std::vector<std::vector<int32_t>> replayed;
   double step_ns = 100;
   std::vector<int64_t> of_each;
+  size_t most_replayed = SIZE_MAX;  // ranks: of more nothing is told
 
  private:
   std::vector<Candidate> candidates_;
@@ -32,10 +33,11 @@ class Asked {
   ReplayedPart all_;
   ReplayedSavings::Ask ask_ = [this](const Idealisation& ideal) {
     replayed.push_back(ideal.rank_indices);
+    if (ideal.rank_indices.size() > most_replayed) return std::optional<WhatIf>();
     WhatIf saved;
     for (const int32_t rank : ideal.rank_indices) saved.saving_ns_per_step += of_each[static_cast<size_t>(rank)];
     saved.saving_ratio = static_cast<double>(saved.saving_ns_per_step) / step_ns;
-    return saved;
+    return std::optional(saved);
   };
   ReplayedSavings savings_;
 };
@@ -87,6 +89,16 @@ TEST(ReplayedSavings, ManySuspectsWhoSaveTooLittleTogetherAreOneQuestion) {
   asked.savings().Suspect(AllRanks(200));
   for (size_t rank = 0; rank < 200; ++rank) EXPECT_LT(asked.savings().OfOneAtMost(rank)->saving_ratio, 0.003);
   EXPECT_EQ(asked.replayed, std::vector<std::vector<int32_t>>{AllRanks(200)});
+}
+
+TEST(ReplayedSavings, WhereAllSuspectsTogetherLeaveNobodyToCompareWithFewerAreAskedAbout) {
+  Asked asked(20);
+  asked.most_replayed = 10;
+  asked.of_each.assign(20, 1);
+  asked.step_ns = 100'000;
+  asked.savings().Suspect(AllRanks(20));
+  for (size_t rank = 0; rank < 20; ++rank) EXPECT_TRUE(asked.savings().OfOneAtMost(rank)) << rank;
+  EXPECT_EQ(asked.replayed.size(), 3u);
 }
 
 // A job of 400 suspects of whom `count` save enough to be told, anywhere among them.
