@@ -13,7 +13,7 @@ LATE_RANK = 11
 LIVE = ["--program", "train", "--layers", "32", "--model-scale", "4.3", "--tp", "8", "--cause", f"slow_gpu:rank={LATE_RANK},factor=1.1"]
 
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
-LIVE_PAGE_OPENS = 10  # seconds in which the browser starts, and the aggregator begins with all of the run that there is
+LIVE_PAGE_OPENS = 4  # seconds in which the browser starts and the aggregator begins to follow the run
 
 
 class LiveRun:
@@ -110,7 +110,7 @@ def live_page(bench):
     the picture on the screen that contains it."""
     if not os.path.exists(CHROMIUM) or not os.path.isdir(os.path.join(bench.build, "web", "npm", "node_modules")):
         return None
-    ranks, steps = (64, 20) if bench.quick else (512, 40)
+    ranks, steps = (64, 12) if bench.quick else (512, 40)
     run, page, sent = LiveRun(bench, ranks, steps, pages=True), None, []
     try:
         for second, of, collectives in run.seconds():

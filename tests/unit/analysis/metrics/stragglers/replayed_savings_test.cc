@@ -136,7 +136,7 @@ TEST(ReplayedSavings, AmongManySuspectsThoseWhoSaveEnoughAreToldExactlyAfterFewQ
   }
 }
 
-TEST(ReplayedSavings, AfterOthersToo) {
+TEST(ReplayedSavings, AmongManySuspectsThoseWhoSaveEnoughAfterOthersAreFoundByAsFewQuestions) {
   for (uint64_t seed = 1; seed <= 100; ++seed) {
     FewAmongMany job(seed, seed % 4);
     for (size_t rank = 1; rank < FewAmongMany::kRanks; ++rank) job.Check(rank, job.asked.savings().After(rank, {0}));
