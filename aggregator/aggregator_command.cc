@@ -71,6 +71,7 @@ absl::Status Serve(const AggregatorFlags& flags, const std::stop_token& stop) {
                                                          .tokens = flags.tokens,
                                                          .limits = flags.limits,
                                                          .metrics = &ingest,
+                                                         .answers_ahead = !flags.on_demand,
                                                          .grace_ns = flags.drain_timeout_s * kNsPerS});
   if (!server.ok()) {
     return server.status();

@@ -120,6 +120,10 @@ void AddServiceFlags(CLI::App& app, AggregatorFlags& flags) {
       ->option_text("NAME,...")
       ->delimiter(',')
       ->group(kGroup);
+  app.add_flag("--on-demand", flags.on_demand,
+               "analyse a run when somebody asks about it; otherwise each run is analysed once it is complete, so that "
+               "its first question, page and comparison need not wait")
+      ->group(kGroup);
   app.add_option("--drain-timeout", flags.drain_timeout_s, "seconds to wait for open streams at shutdown")
       ->check(WholeNumber(0, 86'400))
       ->option_text("SECONDS")

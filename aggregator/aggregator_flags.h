@@ -25,6 +25,7 @@ struct AggregatorFlags {
   IngestLimits limits;
   StoreLimits store_limits{.max_runs = 10'000, .max_sources = 65'536, .max_names = 1'000'000, .max_files = 1'000'000};
   bool insecure = false;
+  bool on_demand = false;
   bool dump = false;
 };
 

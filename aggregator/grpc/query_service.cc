@@ -8,8 +8,6 @@
 
 #include "aggregator/grpc/services.h"
 #include "aggregator/query/prune.h"
-#include "aggregator/query/run_query.h"
-#include "analysis/base/executor.h"
 #include "analysis/base/status_macros.h"
 #include "lockstep/v1/query.grpc.pb.h"
 #include "platform/clock.h"
@@ -41,8 +39,8 @@ void WriteJson(std::string_view json, grpc::ServerWriter<v1::ReportChunk>& write
 
 class QueryService : public v1::Query::Service {
  public:
-  QueryService(JobStore& store, RunOpener& opener, Executor& executor, OpenRuns& open_runs, CallGuard& guard)
-      : store_(store), opener_(opener), executor_(executor), open_runs_(open_runs), guard_(guard) {}
+  QueryService(const QueryEnvironment& environment, CallGuard& guard)
+      : environment_(environment), store_(environment.store), guard_(guard) {}
 
   grpc::Status Runs(grpc::ServerContext* context, const v1::RunsRequest* /*request*/,
                     grpc::ServerWriter<v1::RunsChunk>* writer) override {
@@ -122,7 +120,7 @@ class QueryService : public v1::Query::Service {
 
   absl::StatusOr<std::string> Answer(const v1::ViewsRequest& request) {
     LOCKSTEP_ASSIGN_OR_RETURN(const AnalysisOptions options, FromProto(request));
-    return AnswerViews(store_, request.run(), options, executor_, &open_runs_);
+    return environment_.answer(request.run(), options);
   }
 
   // Does the work if the caller may also change the run that has the name so far.
@@ -140,14 +138,14 @@ class QueryService : public v1::Query::Service {
 
   absl::Status Finish(const std::string& run) {
     LOCKSTEP_RETURN_IF_ERROR(store_.FinishRun(run));
-    return PublishRanks(store_, run);
+    return environment_.on_finished(run);
   }
 
   absl::Status PruneRuns(const grpc::ServerContext& context, const v1::Prune& request,
                          v1::AdministerResponse& response) {
     const auto may = [&](const std::string& run) { return guard_.Allow(context, Action::kPrune, run).ok(); };
     LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<PruneVerdict> verdicts,
-                              Prune(store_, opener_, FromProto(request), SystemClock().UnixNs(), may));
+                              Prune(store_, environment_.opener, FromProto(request), SystemClock().UnixNs(), may));
     for (const PruneVerdict& verdict : verdicts) {
       ToProto(verdict, response.add_pruned());
       if (verdict.removed && !request.dry_run()) {
@@ -157,18 +155,15 @@ class QueryService : public v1::Query::Service {
     return absl::OkStatus();
   }
 
+  const QueryEnvironment& environment_;
   JobStore& store_;
-  RunOpener& opener_;
-  Executor& executor_;
-  OpenRuns& open_runs_;
   CallGuard& guard_;
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeQueryService(JobStore& store, RunOpener& opener, Executor& executor,
-                                                OpenRuns& open_runs, CallGuard& guard) {
-  return std::make_unique<QueryService>(store, opener, executor, open_runs, guard);
+std::unique_ptr<grpc::Service> MakeQueryService(const QueryEnvironment& environment, CallGuard& guard) {
+  return std::make_unique<QueryService>(environment, guard);
 }
 
 }  // namespace lockstep

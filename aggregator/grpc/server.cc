@@ -14,6 +14,7 @@
 #include "aggregator/grpc/call_guard.h"
 #include "aggregator/grpc/services.h"
 #include "aggregator/ingest/run_opener.h"
+#include "aggregator/query/answers_ahead.h"
 #include "aggregator/query/run_query.h"
 #include "analysis/base/status_macros.h"
 #include "analysis/model/received_batch.h"
@@ -39,6 +40,7 @@ class Server : public AggregatorServer {
         guard_(access_),
         executor_(options.analysis_threads),
         open_runs_(store, executor_),
+        ahead_(options.answers_ahead ? std::make_unique<AnswersAhead>(store, executor_) : nullptr),
         opener_(store),
         admission_(options.limits),
         environment_{.store = store,
@@ -47,11 +49,16 @@ class Server : public AggregatorServer {
                      .admission = &admission_,
                      .metrics = options.metrics,
                      .decode = [](std::string_view body) { return DecodeForStore(body); },
-                     .on_drained = [&store](const std::string& run) { Publish(store, run); },
+                     .on_drained = [this](const std::string& run) { OnDrained(run); },
                      .store_start = static_cast<uint64_t>(SystemClock().UnixNs())},
+        questions_{
+            .store = store,
+            .opener = opener_,
+            .answer = [this](const std::string& run, const AnalysisOptions& asked) { return AnswerNow(run, asked); },
+            .on_finished = [this](const std::string& run) { return OnEnded(run); }},
         answering_(static_cast<size_t>(options.limits.max_working)),
         ingest_(MakeIngestService(environment_, guard_, answering_)),
-        query_(MakeQueryService(store, opener_, executor_, open_runs_, guard_)) {}
+        query_(MakeQueryService(questions_, guard_)) {}
 
   ~Server() override { Shutdown(); }
 
@@ -94,6 +101,7 @@ class Server : public AggregatorServer {
     }
     guard_.gate().CloseAndWait(options_.grace_ns);
     open_runs_.Stop();
+    if (ahead_ != nullptr) ahead_->Stop();
     admission_.Close();
     server_->Shutdown(std::chrono::system_clock::now());  // what is still open is cancelled
     server_->Wait();
@@ -103,14 +111,24 @@ class Server : public AggregatorServer {
   absl::StatusOr<std::string> Answer(const std::string& run, const AnalysisOptions& options) override {
     const DrainGate::Pass pass(guard_.gate());
     if (!pass) return absl::UnavailableError("the aggregator is going down: try again in a second");
-    return AnswerViews(store_, run, options, executor_, &open_runs_);
+    return AnswerNow(run, options);
   }
 
   [[nodiscard]] Admission::Load load() const override { return admission_.load(); }
 
  private:
-  static void Publish(JobStore& store, const std::string& run) {
-    const absl::Status published = PublishRanks(store, run);
+  absl::StatusOr<std::string> AnswerNow(const std::string& run, const AnalysisOptions& asked) {
+    return AnswerViews(store_, run, asked, executor_, &open_runs_);
+  }
+
+  // A trace of the run has ended, or the run.
+  absl::Status OnEnded(const std::string& run) {
+    if (ahead_ != nullptr) ahead_->Ended(run);
+    return PublishRanks(store_, run);
+  }
+
+  void OnDrained(const std::string& run) {
+    const absl::Status published = OnEnded(run);
     if (!published.ok()) {
       LogWarning("run '{}': the ranks could not be written into the store: {}", run, std::string(published.message()));
     }
@@ -154,9 +172,11 @@ class Server : public AggregatorServer {
   CallGuard guard_;
   ThreadPool executor_;
   OpenRuns open_runs_;
+  const std::unique_ptr<AnswersAhead> ahead_;  // null: not asked for
   RunOpener opener_;
   Admission admission_;
   const IngestEnvironment environment_;
+  const QueryEnvironment questions_;
   AnsweringThreads answering_;
   const std::unique_ptr<grpc::Service> ingest_;
   const std::unique_ptr<grpc::Service> query_;

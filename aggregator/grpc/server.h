@@ -33,6 +33,7 @@ struct AggregatorServerOptions {
   IngestLimits limits;
   IngestMetrics* metrics = nullptr;  // outlives the server; may be null
   size_t analysis_threads = 0;       // 0 = as many as the machine has
+  bool answers_ahead = false;        // analyses runs once they are complete, before anybody asks
   int64_t grace_ns = 2'000'000'000;  // for streams still open at Shutdown
 };
 

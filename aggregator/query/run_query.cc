@@ -1,7 +1,9 @@
 #include "aggregator/query/run_query.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +18,7 @@
 #include "analysis/base/utf8.h"
 #include "analysis/metrics/match/chapter_reader.h"
 #include "analysis/metrics/run/ranks.h"
+#include "analysis/model/instance_source.h"
 #include "analysis/report/json.h"
 #include "analysis/report/report.h"
 #include "analysis/report/report_document.h"
@@ -98,14 +101,83 @@ std::string AnswerOn(const std::vector<std::string>& views, TextByView by_view) 
   return *std::move(joined);
 }
 
+// Which every view is made of, unless it is asked to end.
+class StoppableInstances : public InstanceSource {
+ public:
+  StoppableInstances(InstanceSource& instances, const std::function<bool()>& go_on)
+      : instances_(instances), go_on_(go_on) {}
+  absl::StatusOr<std::unique_ptr<InstanceStream>> Open(size_t source) override {
+    if (!go_on_()) return absl::CancelledError("the analysis was asked to end");
+    return instances_.Open(source);
+  }
+  absl::StatusOr<std::unique_ptr<InstanceStream>> OpenBehind(size_t source, const InstancePosition& position) override {
+    if (!go_on_()) return absl::CancelledError("the analysis was asked to end");
+    return instances_.OpenBehind(source, position);
+  }
+  [[nodiscard]] int64_t FirstRow(size_t source) const override { return instances_.FirstRow(source); }
+  [[nodiscard]] int64_t RowCount(size_t source) const override { return instances_.RowCount(source); }
+
+ private:
+  InstanceSource& instances_;
+  const std::function<bool()>& go_on_;
+};
+
 // All views, each by itself.
-absl::StatusOr<TextByView> MakeAll(const LoadedRun& loaded, AnalysisOptions options, Executor& executor) {
+absl::StatusOr<TextByView> MakeAll(const RunData& run, InstanceSource& instances, Executor& executor) {
+  AnalysisOptions options;
   options.views = KnownViews();
+  options.expected_ranks = run.info.expected_ranks;
   TextByView by_view;
   LOCKSTEP_RETURN_IF_ERROR(
-      BuildReports(loaded.data, *loaded.instances, options, executor,
+      BuildReports(run, instances, options, executor,
                    [&](const std::string& view, std::string text) { by_view[view] = std::move(text); }));
   return by_view;
+}
+
+std::optional<TextByView> FindAll(JobStore& store, const std::string& run) {
+  TextByView by_view;
+  for (const std::string& view : KnownViews()) {
+    std::optional<std::string> kept = FindKept(store, run, AnswerKey({.views = {view}}));
+    if (!kept) return std::nullopt;
+    by_view[view] = *std::move(kept);
+  }
+  return by_view;
+}
+
+// The state by this answer, so that the first one says the same as all later ones.
+void CountAsAnalysed(RunData& run) {
+  if (run.info.state != RunState::kOpen) run.info.state = RunState::kAnalysed;
+}
+
+// What can be kept of a run: all views, or what was loaded where nothing can.
+struct MadeViews {
+  std::optional<TextByView> by_view;
+  std::optional<LoadedRun> loaded;
+};
+
+// Every view of all that was recorded of a complete run, made unless it is kept, and kept. One run at a time: an
+// analysis uses all cores, and two would need the memory of both.
+absl::StatusOr<MadeViews> AllOfComplete(JobStore& store, const std::string& run, Executor& executor,
+                                        const std::function<bool()>& go_on) {
+  static Mutex making;
+  const MutexLock lock(making);
+  LOCKSTEP_ASSIGN_OR_RETURN(const bool complete, store.IsComplete(run));
+  if (!complete) return MadeViews();
+  if (std::optional<TextByView> kept = FindAll(store, run)) return MadeViews{.by_view = std::move(kept), .loaded = {}};
+  LOCKSTEP_ASSIGN_OR_RETURN(LoadedRun loaded, store.LoadRun(run));
+  if (loaded.data.info.state == RunState::kOpen || !loaded.content) {
+    return MadeViews{.by_view = {}, .loaded = std::move(loaded)};
+  }
+  std::optional<KeptMemory> memory;
+  if (IsLarge(loaded.data)) memory.emplace();
+  CountAsAnalysed(loaded.data);
+  StoppableInstances instances(*loaded.instances, go_on);
+  LOCKSTEP_ASSIGN_OR_RETURN(TextByView by_view, MakeAll(loaded.data, instances, executor));
+  std::vector<KeptAnswer> answers;
+  for (const auto& [view, text] : by_view) answers.push_back({AnswerKey({.views = {view}}), text});
+  LOCKSTEP_RETURN_IF_ERROR(store.MarkAnalysed(run));
+  Keep(store, run, *loaded.content, answers);
+  return MadeViews{.by_view = std::move(by_view), .loaded = {}};
 }
 
 }  // namespace
@@ -115,35 +187,33 @@ absl::StatusOr<std::string> AnswerViews(JobStore& store, const std::string& run,
   const Hash128 key = AnswerKey(asked);
   if (std::optional<std::string> kept = FindKept(store, run, key)) return *std::move(kept);
   if (std::optional<std::string> joined = FindJoined(store, run, asked)) return *std::move(joined);
-  OpenRuns::Answer grown;
-  if (open != nullptr) {
-    LOCKSTEP_ASSIGN_OR_RETURN(grown, open->Ask(run, asked));
-    if (grown.text) return *std::move(grown.text);
+  MadeViews all;
+  if (MakesAll(asked)) {
+    LOCKSTEP_ASSIGN_OR_RETURN(all, AllOfComplete(store, run, executor, [] { return true; }));
+    if (all.by_view) return AnswerOn(ShownViews(asked), *std::move(all.by_view));
   }
-  LOCKSTEP_ASSIGN_OR_RETURN(LoadedRun loaded, grown.loaded ? *std::move(grown.loaded) : store.LoadRun(run));
+  if (open != nullptr && !all.loaded) {
+    LOCKSTEP_ASSIGN_OR_RETURN(OpenRuns::Answer grown, open->Ask(run, asked));
+    if (grown.text) return *std::move(grown.text);
+    all.loaded = std::move(grown.loaded);
+  }
+  LOCKSTEP_ASSIGN_OR_RETURN(LoadedRun loaded, all.loaded ? *std::move(all.loaded) : store.LoadRun(run));
   std::optional<KeptMemory> memory;
   if (IsLarge(loaded.data)) memory.emplace();
-  RunInfo& info = loaded.data.info;
-  const bool complete = info.state != RunState::kOpen;
-  if (complete) {
-    info.state = RunState::kAnalysed;  // by this answer, so that the first one says the same as all later ones
-  }
-  const bool keeps = complete && loaded.content.has_value();
+  CountAsAnalysed(loaded.data);
   AnalysisOptions options = asked;
-  options.expected_ranks = info.expected_ranks;
-  if (keeps && MakesAll(asked)) {
-    LOCKSTEP_ASSIGN_OR_RETURN(TextByView by_view, MakeAll(loaded, options, executor));
-    std::vector<KeptAnswer> answers;
-    for (const auto& [view, text] : by_view) answers.push_back({AnswerKey({.views = {view}}), text});
-    LOCKSTEP_RETURN_IF_ERROR(store.MarkAnalysed(run));
-    Keep(store, run, *loaded.content, answers);
-    return AnswerOn(ShownViews(asked), std::move(by_view));
-  }
+  options.expected_ranks = loaded.data.info.expected_ranks;
   LOCKSTEP_ASSIGN_OR_RETURN(const Json report, BuildReport(loaded.data, *loaded.instances, options, executor));
   std::string text = RenderJson(report);
-  if (complete) LOCKSTEP_RETURN_IF_ERROR(store.MarkAnalysed(run));
-  if (keeps) Keep(store, run, *loaded.content, {{key, text}});
+  if (loaded.data.info.state == RunState::kOpen) return text;
+  LOCKSTEP_RETURN_IF_ERROR(store.MarkAnalysed(run));
+  if (loaded.content) Keep(store, run, *loaded.content, {{key, text}});
   return text;
+}
+
+absl::Status AnswerAhead(JobStore& store, const std::string& run, Executor& executor,
+                         const std::function<bool()>& go_on) {
+  return AllOfComplete(store, run, executor, go_on).status();
 }
 
 absl::Status PublishRanks(JobStore& store, const std::string& run) {

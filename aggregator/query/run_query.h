@@ -5,6 +5,7 @@
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 
+#include <functional>
 #include <string>
 
 #include "aggregator/query/open_runs.h"
@@ -21,6 +22,12 @@ namespace lockstep {
 // Errors: kNotFound (no such run), and those of BuildReport.
 absl::StatusOr<std::string> AnswerViews(JobStore& store, const std::string& run, const AnalysisOptions& asked,
                                         Executor& executor, OpenRuns* open = nullptr);
+
+// Makes the answer on each view of a complete run for the store to keep, so that the first question finds it there.
+// Nothing is done about a run that is open, and in a store that keeps no answers. Where go_on says false it ends within
+// seconds. Errors: kNotFound (no such run), kCancelled, and those of BuildReport.
+absl::Status AnswerAhead(JobStore& store, const std::string& run, Executor& executor,
+                         const std::function<bool()>& go_on);
 
 // Writes the resolved ranks of a run that is complete into the store, for the people who read it with SQL. An open run
 // is left alone: more sources may still change who is which rank.

@@ -1,5 +1,7 @@
 """Agents, an aggregator and show, against analyze of the same files: every view, whole and restricted."""
+import json
 import os
+import time
 import unittest
 
 from loopback_test import Aggregator, without_paths
@@ -22,8 +24,8 @@ KEPT_WHOLE = ("gaps", "gap_ns", "streams")  # of idle: null and empty, told
 
 
 class StoredViews(TempDirTest):
-    def stored(self, name, traces):
-        aggregator = Aggregator(self.path(name + ".db"))
+    def stored(self, name, traces, *flags):
+        aggregator = Aggregator(self.path(name + ".db"), *flags)
         self.addCleanup(aggregator.stop)
         done = run("lockstep-agent", "--aggregator", aggregator.address, "--run", "r", "--host", "none", traces)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -53,6 +55,28 @@ class StoredViews(TempDirTest):
                 shown = run("lockstep", "show", "r", "--aggregator", aggregator.address, *arguments)
                 analysed = run("lockstep", "analyze", traces, "--run", "r", *arguments)
                 self.assertEqual(without_paths(shown.stdout), without_paths(analysed.stdout))
+
+    def state(self, aggregator):
+        listed = run("lockstep", "runs", "--aggregator", aggregator.address, "--format", "json")
+        return json.loads(listed.stdout)["runs"][0]["state"]
+
+    def test_a_complete_run_is_analysed_before_anybody_asks(self):
+        traces = simulate(self.path("traces"), "--program", "decode", "--tp", "4", "--steps", "12", "--layers", "4")
+        aggregator = self.stored("ahead", traces)
+        until = time.monotonic() + 60
+        while self.state(aggregator) != "analysed":
+            self.assertLess(time.monotonic(), until, "not analysed within a minute")
+            time.sleep(0.2)
+        shown, analysed = self.both(aggregator, traces, [])
+        self.assertEqual(shown, analysed)
+
+    def test_on_demand_a_run_waits_for_a_question(self):
+        traces = simulate(self.path("traces"), "--program", "decode", "--tp", "4", "--steps", "12", "--layers", "4")
+        aggregator = self.stored("on_demand", traces, "--on-demand")
+        time.sleep(5)  # more than twice what an aggregator waits that analyses runs ahead
+        self.assertEqual(self.state(aggregator), "complete")
+        self.both(aggregator, traces, [])
+        self.assertEqual(self.state(aggregator), "analysed")
 
     def check_cut(self, aggregator, traces, kind, *restriction):
         with self.subTest(restriction):

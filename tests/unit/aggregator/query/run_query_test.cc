@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 #include <optional>
+#include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -30,7 +33,7 @@ class WatchedStore : public ForwardingStore {
   using ForwardingStore::ForwardingStore;
   std::vector<std::pair<Hash128, int32_t>> ranks;
 
-  int loads = 0;
+  std::atomic<int> loads = 0;
   bool is_full = false;
 
   absl::Status PutRanks(const std::string& run, const std::vector<std::pair<Hash128, int32_t>>& resolved) override {
@@ -232,6 +235,41 @@ TEST_F(KeptAnswersTest, WithoutRoomTheAnswerIsGivenAndNotKept) {
   keeping_->is_full = true;
   EXPECT_TRUE(IsComputed({.views = {"ranks"}}));
   EXPECT_TRUE(IsComputed({.views = {"ranks"}}));
+}
+
+TEST_F(KeptAnswersTest, WhatWasAnsweredAheadIsNotComputedForWhoeverAsks) {
+  AddToBoth(1, 0, true);
+  ASSERT_EQ(AnswerAhead(*keeping_, "r", executor_, [] { return true; }), absl::OkStatus());
+  EXPECT_EQ(keeping_->ListRuns().value()[0].state, RunState::kAnalysed);
+  for (const std::string& view : KnownViews()) EXPECT_FALSE(IsComputed({.views = {view}})) << view;
+  EXPECT_FALSE(IsComputed({.views = {"summary", "quality", "profile"}})) << "what a comparison asks for";
+}
+
+TEST_F(KeptAnswersTest, AheadOfAnOpenRunNothingIsLoaded) {
+  AddToBoth(1, 0, false);
+  EXPECT_EQ(AnswerAhead(*keeping_, "r", executor_, [] { return true; }), absl::OkStatus());
+  EXPECT_EQ(keeping_->loads, 0);
+  EXPECT_EQ(keeping_->ListRuns().value()[0].state, RunState::kOpen);
+}
+
+TEST_F(KeptAnswersTest, AnAnalysisAheadThatIsStoppedKeepsNothing) {
+  AddToBoth(1, 0, true);
+  EXPECT_TRUE(absl::IsCancelled(AnswerAhead(*keeping_, "r", executor_, [] { return false; })));
+  EXPECT_EQ(keeping_->ListRuns().value()[0].state, RunState::kComplete);
+  EXPECT_TRUE(IsComputed({.views = {"summary"}}));
+}
+
+TEST_F(KeptAnswersTest, ThoseWhoAskAtTheSameTimeWaitForOneAnalysis) {
+  AddToBoth(1, 0, true);
+  std::vector<std::thread> askers;
+  for (int i = 0; i < 4; ++i) {
+    askers.emplace_back([this] {
+      SerialExecutor executor;
+      EXPECT_TRUE(AnswerViews(*keeping_, "r", {.views = {"summary"}}, executor).ok());
+    });
+  }
+  for (std::thread& asker : askers) asker.join();
+  EXPECT_EQ(keeping_->loads, 1);
 }
 
 TEST_F(RunQueryTest, RanksOfACompleteRunArePublished) {
