@@ -101,7 +101,7 @@ std::string AnswerOn(const std::vector<std::string>& views, TextByView by_view) 
   return *std::move(joined);
 }
 
-// Which every view is made of, unless it is asked to end.
+// What views are made of, until the analysis is asked to end.
 class StoppableInstances : public InstanceSource {
  public:
   StoppableInstances(InstanceSource& instances, const std::function<bool()>& go_on)
@@ -149,7 +149,7 @@ void CountAsAnalysed(RunData& run) {
   if (run.info.state != RunState::kOpen) run.info.state = RunState::kAnalysed;
 }
 
-// What can be kept of a run: all views, or what was loaded where nothing can.
+// All views, or where they cannot be kept what was loaded of the run. Of an open run neither.
 struct MadeViews {
   std::optional<TextByView> by_view;
   std::optional<LoadedRun> loaded;
@@ -159,10 +159,10 @@ struct MadeViews {
 // analysis uses all cores, and two would need the memory of both.
 absl::StatusOr<MadeViews> AllOfComplete(JobStore& store, const std::string& run, Executor& executor,
                                         const std::function<bool()>& go_on) {
+  LOCKSTEP_ASSIGN_OR_RETURN(const bool complete, store.IsComplete(run));
+  if (!complete) return MadeViews();  // whoever asks about an open run does not wait
   static Mutex making;
   const MutexLock lock(making);
-  LOCKSTEP_ASSIGN_OR_RETURN(const bool complete, store.IsComplete(run));
-  if (!complete) return MadeViews();
   if (std::optional<TextByView> kept = FindAll(store, run)) return MadeViews{.by_view = std::move(kept), .loaded = {}};
   LOCKSTEP_ASSIGN_OR_RETURN(LoadedRun loaded, store.LoadRun(run));
   if (loaded.data.info.state == RunState::kOpen || !loaded.content) {
