@@ -3,6 +3,8 @@
 #include <absl/status/status.h>
 
 #include <algorithm>
+#include <exception>
+#include <functional>
 
 #include "aggregator/query/run_query.h"
 #include "platform/clock.h"
@@ -12,6 +14,16 @@ namespace lockstep {
 namespace {
 
 int64_t NowNs() { return SystemClock().MonotonicNs(); }
+
+// Without memory for an analysis the aggregator goes on: nobody has asked for it.
+absl::Status TryAnswerAhead(JobStore& store, const std::string& run, Executor& executor,
+                            const std::function<bool()>& go_on) {
+  try {
+    return AnswerAhead(store, run, executor, go_on);
+  } catch (const std::exception& failure) {
+    return absl::ResourceExhaustedError(failure.what());
+  }
+}
 
 }  // namespace
 
@@ -59,7 +71,7 @@ std::string AnswersAhead::Next() {
 
 void AnswersAhead::Answer(const std::string& run) {
   const int64_t begun_ns = NowNs();
-  const absl::Status answered = AnswerAhead(store_, run, executor_, [this] { return GoesOn(); });
+  const absl::Status answered = TryAnswerAhead(store_, run, executor_, [this] { return GoesOn(); });
   // A run may have been pruned since, and a damaged one is told to whoever asks about it.
   if (!answered.ok()) LogDebug("run '{}' is not analysed ahead: {}", run, std::string(answered.message()));
   const int64_t now_ns = NowNs();

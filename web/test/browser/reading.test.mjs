@@ -79,9 +79,9 @@ test('key figures and tables have the numbers of the JSON', options, async () =>
       .sort()
   );
   await tab.getByText('The main values as a table').click();
-  const caused = await tab
-    .locator('#who-is-late .as-table tbody tr')
-    .evaluateAll((rows) => rows.map((r) => [r.cells[0].textContent, r.cells[1].title]));
+  const rows = tab.locator('#who-is-late .as-table tbody tr');
+  await rows.first().waitFor(); // the table is made when it is opened
+  const caused = await rows.evaluateAll((all) => all.map((r) => [r.cells[0].textContent, r.cells[1].title]));
   assert.deepEqual(
     caused.sort(),
     report.pictures.blame_ns.map((ns, rank) => [`rank ${rank}`, `${ns.toLocaleString('en-US')} ns`]).sort()

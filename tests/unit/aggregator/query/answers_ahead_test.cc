@@ -4,12 +4,14 @@
 
 #include <chrono>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "aggregator/store/forwarding_store.h"
 #include "aggregator/store/sqlite/sqlite_store.h"
 #include "analysis/model/batch.h"
 #include "analysis/model/received_batch.h"
@@ -27,6 +29,16 @@ bool Within(std::chrono::seconds most, const std::function<bool()>& done) {
   }
   return true;
 }
+
+// Of one of its runs more is asked than a list can hold.
+class TightStore : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  absl::StatusOr<LoadedRun> LoadRun(const std::string& run) override {
+    if (run == "large") std::vector<char>().reserve(std::numeric_limits<size_t>::max());  // throws
+    return ForwardingStore::LoadRun(run);
+  }
+};
 
 class AnswersAheadTest : public testing::Test {
  protected:
@@ -99,6 +111,17 @@ TEST_F(AnswersAheadTest, ARunThatIsGoneIsPassedOver) {
   ahead.Ended("nothing");
   ahead.Ended("r");
   EXPECT_TRUE(IsAnalysed("r"));
+}
+
+TEST_F(AnswersAheadTest, ARunForWhichThereIsNoMemoryIsPassedOver) {
+  AddSource("large", 1, true);
+  AddSource("r", 2, true);
+  TightStore tight(*store_);
+  AnswersAhead ahead(tight, executor_, {.quiet_ns = 0});
+  ahead.Ended("large");
+  ahead.Ended("r");
+  EXPECT_TRUE(IsAnalysed("r"));
+  EXPECT_EQ(StateOf("large"), RunState::kComplete);
 }
 
 TEST_F(AnswersAheadTest, ARunWaitsUntilItIsQuiet) {
