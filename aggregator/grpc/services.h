@@ -22,7 +22,7 @@ class Service;
 
 namespace lockstep {
 
-// What questions and orders of people need beside the guard.
+// What the Query service works on.
 struct QueryEnvironment {
   JobStore& store;
   RunOpener& opener;

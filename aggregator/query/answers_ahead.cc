@@ -76,7 +76,7 @@ void AnswersAhead::Answer(const std::string& run) {
   if (!answered.ok()) LogDebug("run '{}' is not analysed ahead: {}", run, std::string(answered.message()));
   const int64_t now_ns = NowNs();
   const MutexLock lock(mutex_);
-  rests_until_ns_ = now_ns + options_.rest_answers * (now_ns - begun_ns);
+  rests_until_ns_ = now_ns + (now_ns - begun_ns);
 }
 
 bool AnswersAhead::GoesOn() {

@@ -1,5 +1,6 @@
 // Analyses each run once all of it is there, before anybody asks: the first question about it, the first page and the
-// first comparison find the answer in the store. One thread, one run at a time.
+// first comparison find the answer in the store. One thread, one run at a time; between two runs it rests for as long
+// as the last one took.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,6 @@ namespace lockstep {
 struct AnswersAheadOptions {
   // A run waits for so long after the last of its traces has ended: the next agent of the job may be about to begin.
   int64_t quiet_ns = int64_t{2} * kNsPerS;
-  int64_t rest_answers = 1;  // between two runs: so many times what the last one took
 };
 
 // Thread safe.

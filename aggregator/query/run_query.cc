@@ -107,17 +107,21 @@ class StoppableInstances : public InstanceSource {
   StoppableInstances(InstanceSource& instances, const std::function<bool()>& go_on)
       : instances_(instances), go_on_(go_on) {}
   absl::StatusOr<std::unique_ptr<InstanceStream>> Open(size_t source) override {
-    if (!go_on_()) return absl::CancelledError("the analysis was asked to end");
+    LOCKSTEP_RETURN_IF_ERROR(GoesOn());
     return instances_.Open(source);
   }
   absl::StatusOr<std::unique_ptr<InstanceStream>> OpenBehind(size_t source, const InstancePosition& position) override {
-    if (!go_on_()) return absl::CancelledError("the analysis was asked to end");
+    LOCKSTEP_RETURN_IF_ERROR(GoesOn());
     return instances_.OpenBehind(source, position);
   }
   [[nodiscard]] int64_t FirstRow(size_t source) const override { return instances_.FirstRow(source); }
   [[nodiscard]] int64_t RowCount(size_t source) const override { return instances_.RowCount(source); }
 
  private:
+  [[nodiscard]] absl::Status GoesOn() const {
+    return go_on_() ? absl::OkStatus() : absl::CancelledError("the analysis was asked to end");
+  }
+
   InstanceSource& instances_;
   const std::function<bool()>& go_on_;
 };
